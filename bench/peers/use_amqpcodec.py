@@ -1,0 +1,355 @@
+"""amqpcodec, with all that its contract asks: datetimes, errors with places, bodies copied.
+
+"Eager" touches `properties.headers` of every message, so that the dict is built as the peers build
+it; only the lazy row leaves it alone. Objects to encode are built by constructor: a decoded object
+could give back the octets it came from, and that would measure a copy.
+"""
+
+import copy
+from collections.abc import Iterator
+from typing import Any
+
+from bench import wire, workloads
+from bench.work import (
+    Absent,
+    Peer,
+    Work,
+    WrongResultError,
+    check_events,
+    check_frames,
+    compare,
+    one_by_one,
+)
+from bench.workloads import Event, Workload
+
+try:
+    from amqpcodec import DecodeError
+    from amqpcodec import v0_9_1 as amqp
+except ImportError as error:
+    raise Absent(f"amqpcodec is not importable: {error}") from error
+
+
+class Amqpcodec(Peer):
+    name = "amqpcodec"
+    distribution = "amqpcodec"
+
+    # ------------------------------------------------------------ decode
+
+    def decode(self, workload: Workload) -> Work:
+        """`decode(data, offset)` a frame; where frames start is known, as it is for the peers."""
+        decode, data, offsets = amqp.decode, workload.data, workload.offsets
+
+        def methods() -> None:
+            for (at,) in offsets:
+                decode(data, at)
+
+        def headers() -> None:
+            for (at,) in offsets:
+                _ = decode(data, at)[2].properties.headers
+
+        def triples() -> None:
+            for method, header, body in offsets:
+                decode(data, method)
+                _ = decode(data, header)[2].properties.headers
+                decode(data, body)
+
+        def many() -> None:
+            for method, header, *bodies in offsets:
+                decode(data, method)
+                _ = decode(data, header)[2].properties.headers
+                for body in bodies:
+                    decode(data, body)
+
+        def check() -> None:
+            found = (_frame(*decode(data, at)) for group in offsets for at in group)
+            check_frames(self, found, workload)
+
+        runs = {"method": methods, "header": headers, "message": many}
+        run = triples if workload.triples else runs[workload.shape]
+        return Work(run, workload.frames, check)
+
+    def walk(self, workload: Workload) -> Work:
+        """The same, finding each frame by what the last one consumed."""
+        decode, data, size, header_of = amqp.decode, workload.data, len(workload.data), amqp.Header
+
+        def run() -> None:
+            at = 0
+            while at < size:
+                consumed, _channel, frame = decode(data, at)
+                at += consumed
+                if type(frame) is header_of:
+                    _ = frame.properties.headers
+
+        def check() -> None:
+            found, at = [], 0
+            while at < size:
+                consumed, channel, frame = decode(data, at)
+                at += consumed
+                found.append(_frame(consumed, channel, frame))
+            check_frames(self, found, workload)
+
+        return Work(run, workload.frames, check)
+
+    def frames(self, workload: Workload) -> Work:
+        """`Decoder.feed` with chunks of 64 KiB: frames, not joined; headers are touched."""
+        decoder, chunks, header_of = amqp.Decoder(), workload.chunks, amqp.Header
+
+        def run() -> None:
+            for chunk in chunks:
+                for _channel, frame in decoder.feed(chunk):
+                    if type(frame) is header_of:
+                        _ = frame.properties.headers
+
+        def check() -> None:
+            found = [
+                _frame(0, channel, frame)
+                for chunk in chunks
+                for channel, frame in decoder.feed(chunk)
+            ]
+            check_frames(self, found, workload)
+
+        return Work(run, workload.frames, check)
+
+    def stream(self, workload: Workload) -> Work:
+        """`MessageDecoder.feed` with chunks of 64 KiB: joined messages; headers are touched."""
+        decoder, chunks = amqp.MessageDecoder(), workload.chunks
+
+        def run() -> None:
+            for chunk in chunks:
+                for _channel, message in decoder.feed(chunk):
+                    _ = message.properties.headers
+
+        return Work(run, workload.frames, self._check_stream(decoder, workload))
+
+    def lazy(self, workload: Workload) -> Work:
+        """The same, and nobody looks at the headers."""
+        decoder, chunks = amqp.MessageDecoder(), workload.chunks
+
+        def run() -> None:
+            for chunk in chunks:
+                for _channel, _message in decoder.feed(chunk):
+                    pass
+
+        return Work(run, workload.frames, self._check_stream(decoder, workload))
+
+    def _check_stream(self, decoder: Any, workload: Workload) -> Any:
+        def check() -> None:
+            found = [
+                _event(channel, item)
+                for chunk in workload.chunks
+                for channel, item in decoder.feed(chunk)
+            ]
+            check_events(self, found, workload)
+            decoder.eof()  # raises if a frame is left half read
+
+        return check
+
+    # ------------------------------------------------------------ encode
+
+    def encode(self, workload: Workload) -> Work:
+        """`encode(channel, frame)` a frame, objects made beforehand."""
+        encode = amqp.encode
+        ready = [(event.channel, *_frames_of(event, workload)) for event in workload.events]
+
+        def single() -> None:
+            for channel, frame in ready:
+                encode(channel, frame)
+
+        def triples() -> None:
+            for channel, method, header, body in ready:
+                encode(channel, method)
+                encode(channel, header)
+                encode(channel, body)
+
+        def many() -> None:
+            for channel, *frames in ready:
+                for frame in frames:
+                    encode(channel, frame)
+
+        def check() -> None:
+            pieces = (encode(channel, frame) for channel, *frames in ready for frame in frames)
+            self._check_octets(pieces, workload)
+
+        run = triples if workload.triples else many if workload.shape == "message" else single
+        return Work(run, workload.frames, check)
+
+    def encode_message(self, workload: Workload) -> Work:
+        """`encode_message` a message, objects made beforehand."""
+        encode, frame_max = amqp.encode_message, workload.frame_max
+        ready = [
+            (event.channel, _method(event), _properties(event), event.body)
+            for event in workload.events
+        ]
+
+        def run() -> None:
+            for channel, method, properties, body in ready:
+                encode(channel, method, properties, body)
+
+        def run_cut() -> None:
+            for channel, method, properties, body in ready:
+                encode(channel, method, properties, body, frame_max)
+
+        def check() -> None:
+            self._check_octets((encode(*item, frame_max) for item in ready), workload)
+
+        return Work(run if frame_max == 131072 else run_cut, workload.frames, check)
+
+    def construct(self, workload: Workload) -> Work:
+        """basic.ack and basic.publish in turn: the object is made and encoded."""
+        encode, ack_of, publish_of = amqp.encode, amqp.Basic.Ack, amqp.Basic.Publish
+        acks, publishes = workload.events[::2], workload.events[1::2]
+        pairs = [
+            (*ack.arguments.values(), *publish.arguments.values())
+            for ack, publish in zip(acks, publishes, strict=True)
+        ]
+
+        def run() -> None:
+            for tag, multiple, exchange, routing_key, mandatory, immediate in pairs:
+                encode(1, ack_of(delivery_tag=tag, multiple=multiple))
+                encode(
+                    1,
+                    publish_of(
+                        exchange=exchange,
+                        routing_key=routing_key,
+                        mandatory=mandatory,
+                        immediate=immediate,
+                    ),
+                )
+
+        def check() -> None:
+            self._check_octets((encode(1, _method(event)) for event in workload.events), workload)
+
+        return Work(run, workload.frames, check)
+
+    def _check_octets(self, pieces: Iterator[bytes], workload: Workload) -> None:
+        """More than equal information: the very octets, for the tags are RabbitMQ's for both."""
+        compare(
+            f"amqpcodec encodes {workload.name}",
+            wire.read_frames(octets := b"".join(pieces)),
+            wire.read_frames(workload.data),
+        )
+        if octets != workload.data:
+            raise WrongResultError(f"amqpcodec encodes {workload.name} to other octets")
+
+    # ------------------------------------------------------------ columns
+
+    def table(self, workload: Workload) -> Work:
+        """`batch.decode` of blocks of memory to every frame-level column there is."""
+        return self._batch(workload, {})
+
+    def views(self, workload: Workload) -> Work:
+        """`batch.decode` of blocks of memory to the same columns as views."""
+        return self._batch(workload, {"layout": "view"})
+
+    def _batch(self, workload: Workload, options: dict[str, Any]) -> Work:
+        try:
+            from amqpcodec import batch
+
+            decode = batch.decode
+        except (ImportError, AttributeError) as error:
+            raise Absent(f"batch.decode: {error}", later=True) from error
+        try:
+            decode(workload.data, **options)
+        except (NotImplementedError, TypeError, ValueError) as error:
+            # a layout may come later; octets that do not decode are an error at any time
+            if not options or isinstance(error, DecodeError):
+                raise
+            raise Absent(f"batch.decode with {options}: {error}", later=True) from error
+        blocks = workloads.memory_blocks()
+
+        def block(octets: memoryview) -> None:
+            # exported, as a consumer takes it, and released at once: the buffers may be used again
+            decode(octets, **options).__arrow_c_array__()
+
+        def check() -> None:
+            import pyarrow
+
+            found = pyarrow.record_batch(decode(blocks[0], **options))
+            _check_columns(found, workload)
+
+        return Work(one_by_one(block, blocks), workload.frames * workloads.REPEATS, check)
+
+
+# ---------------------------------------------------------------- to and from neutral forms
+
+
+def _class(method: str) -> Any:
+    owner, name = method.split(".")
+    return getattr(getattr(amqp, owner.capitalize()), name.capitalize())
+
+
+def _method(event: Event) -> Any:
+    return _class(event.method)(**event.arguments)
+
+
+def _properties(event: Event) -> Any:
+    # its own dict of headers, so that no peer can be helped or hurt by what another did to it
+    return amqp.Basic.Properties(**copy.deepcopy(event.properties or {}))
+
+
+def _frames_of(event: Event, workload: Workload) -> list[Any]:
+    frames = [_method(event)] if event.method else []
+    if event.properties is not None:
+        frames.append(amqp.Header(event.body_size, _properties(event)))
+    return frames + [amqp.Body(octets) for octets in event.bodies(workload.frame_max)]
+
+
+def _present(properties: Any) -> dict[str, Any]:
+    found = {name: getattr(properties, name) for name, _ in wire.PROPERTIES}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _arguments(method: Any) -> dict[str, Any]:
+    return {name: getattr(method, name) for name in wire.arguments(method.NAME)}
+
+
+def _frame(_consumed: int, channel: int, frame: Any) -> tuple[Any, ...]:
+    if isinstance(frame, amqp.Header):
+        return ("header", channel, frame.body_size, _present(frame.properties))
+    if isinstance(frame, amqp.Body):
+        return ("body", channel, frame.payload)
+    return ("method", channel, frame.NAME, _arguments(frame))
+
+
+def _event(channel: int, item: Any) -> Event:
+    if isinstance(item, amqp.Message):
+        method, properties = item.method, _present(item.properties)
+        return Event(channel, method.NAME, _arguments(method), properties, item.body)
+    return Event(channel, item.NAME, _arguments(item))
+
+
+def _check_columns(found: Any, workload: Workload) -> None:
+    """The columns that are there, of a block that holds the workload several times."""
+    import json
+
+    expected = workload.expected_frames() * workloads.BLOCK_REPEATS
+    sizes = [len(octets) for group in workload.groups for octets in group]
+    sizes *= workloads.BLOCK_REPEATS
+    views = {
+        "offset": [sum(sizes[:index]) for index in (0, 1, 2)],
+        "frame_type": [item[0] for item in expected],
+        "channel": [item[1] for item in expected],
+        "method": [item[2] if item[0] == "method" else None for item in expected],
+        "body_size": [item[2] if item[0] == "header" else None for item in expected],
+        "payload": [item[2] if item[0] == "body" else None for item in expected],
+        "error": [None] * len(expected),
+    }
+    if len(found) != len(expected):
+        raise WrongResultError(f"batch.decode: {len(found)} rows, not {len(expected)}")
+    for name in found.schema.names:
+        values = found.column(name).to_pylist()
+        if name in views:
+            compare(f"batch.decode, {name}", values[: len(views[name])], views[name])
+        elif name == "arguments":
+            for value, item in zip(values, expected, strict=True):
+                if item[0] == "method":
+                    compare("batch.decode, arguments", [json.loads(value)], [item[3]])
+        elif name == "properties":
+            for value, item in zip(values, expected, strict=True):
+                if item[0] == "header":
+                    present = {key: leaf for key, leaf in value.items() if leaf is not None}
+                    present["headers"] = json.loads(present["headers"])
+                    compare("batch.decode, properties", [present], [item[3]])
+
+
+PEER = Amqpcodec

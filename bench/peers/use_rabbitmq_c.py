@@ -1,0 +1,85 @@
+"""rabbitmq-c, where its headers, library and a C compiler are there (Debian: librabbitmq-dev)."""
+
+import ctypes
+import os
+import subprocess
+import tempfile
+from pathlib import Path
+
+from bench import workloads
+from bench.work import Absent, Peer, Work, WrongResultError
+from bench.workloads import Workload
+
+SOURCE = Path(__file__).with_name("rabbitmqc_loop.inc")
+
+
+NAMES = ("frames", "delivery_tags", "header_entries", "message_id_octets", "body_octets")
+
+
+class Figures(ctypes.Structure):
+    """What the C loop adds up; the names are those of its struct."""
+
+    _fields_ = [(name, ctypes.c_uint64) for name in NAMES]
+
+
+def _library() -> ctypes.CDLL:
+    with tempfile.TemporaryDirectory() as folder:
+        target = Path(folder, "loop.so")
+        command = [os.environ.get("CC", "cc"), "-O2", "-fPIC", "-shared", "-x", "c", str(SOURCE)]
+        command += ["-o", str(target), "-lrabbitmq"]
+        try:
+            subprocess.run(command, check=True, capture_output=True, text=True)
+            return ctypes.CDLL(str(target))
+        except FileNotFoundError:
+            raise Absent("rabbitmq-c: no C compiler") from None
+        except subprocess.CalledProcessError as error:
+            reasons = [line for line in (error.stderr or "").splitlines() if "error:" in line]
+            reason = reasons[0].split("error:")[-1].strip() if reasons else "cannot link"
+            raise Absent(f"rabbitmq-c does not build here: {reason}") from None
+        except OSError as error:
+            raise Absent(f"rabbitmq-c does not load here: {error}") from None
+
+
+class RabbitmqC(Peer):
+    name = "rabbitmq-c"
+    distribution = ""
+
+    def __init__(self) -> None:
+        self._decode = _library().bench_decode
+        self._decode.restype = ctypes.c_size_t
+        self._decode.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.POINTER(Figures)]
+
+    def decode_memory(self, workload: Workload) -> Work:
+        """The blocks of memory, a call a block."""
+        import numpy  # the address of a read-only view; ctypes takes writable ones only
+
+        figures, decode = Figures(), self._decode
+        blocks = [
+            (numpy.frombuffer(block, dtype="u1").ctypes.data, len(block))
+            for block in workloads.memory_blocks()
+        ]
+
+        def run() -> None:
+            for address, size in blocks:
+                decode(address, size, figures)
+
+        def check() -> None:
+            found = Figures()
+            address, size = blocks[0]
+            failed = decode(address, size, found)
+            each = workloads.BLOCK_REPEATS
+            expected = [
+                workload.frames,
+                sum(event.arguments["delivery_tag"] for event in workload.events),
+                sum(len((event.properties or {})["headers"]) for event in workload.events),
+                sum(len((event.properties or {})["message_id"]) for event in workload.events),
+                sum(len(event.body or b"") for event in workload.events),
+            ]
+            got = [getattr(found, name) for name in NAMES]
+            if failed or got != [each * figure for figure in expected]:
+                raise WrongResultError(f"rabbitmq-c: {got} is not {each} times {expected}")
+
+        return Work(run, workload.frames * workloads.REPEATS, check)
+
+
+PEER = RabbitmqC

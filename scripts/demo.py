@@ -1,0 +1,134 @@
+"""From a recording of RabbitMQ traffic to a Spark table.
+
+    python -m scripts.demo [CAPTURE]       run in the repository; `make demo` sets all up before
+
+The capture is read by amqpcodec.capture, decoded on local Spark by amqpcodec.batch inside
+mapInArrow, and shown: the table of frames, frames by method, messages by exchange and routing key.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from scripts import demo_spark, jre
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+CAPTURE = Path(__file__).resolve().parent.parent / "demo" / "kombu_celery.pcap.gz"
+SECRETS = ("connection.start-ok", "connection.update-secret")
+SHOWN_ROWS = 24
+
+
+def step(text: str, started: float = time.monotonic()) -> None:
+    """A line of progress."""
+    print(f"[{time.monotonic() - started:5.1f} s] {text}", flush=True)
+
+
+def read_frames(path: Path) -> pa.Table:
+    """Every frame of a capture, as an Arrow table; ``n`` keeps the file's order."""
+    import pyarrow as pa
+
+    from amqpcodec import capture
+
+    loaded = capture.load(path)
+    frames = list(loaded.frames())
+    packets, left_out = loaded.packets, sum(loaded.skipped.values())
+    connections = {frame.connection_index for frame in frames}
+    step(
+        f"{len(frames)} frames of {len(connections)} connections"
+        f" in {packets} packets, {left_out} left out" + (f"; {loaded.cut}" if loaded.cut else "")
+    )
+    return pa.table(
+        {
+            "n": pa.array(range(len(frames)), pa.int64()),
+            "timestamp": pa.array([f.timestamp for f in frames], pa.timestamp("us", "UTC")),
+            "conn": pa.array([f.connection_index for f in frames], pa.int32()),
+            "from": pa.array([f.direction for f in frames], pa.string()),
+            "frame": pa.array([f.octets for f in frames], pa.binary()),
+        }
+    )
+
+
+def show_table(decoded: DataFrame) -> None:
+    """The rows around the first message, with columns that fit a terminal."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    first = decoded.where(F.col("method") == "basic.publish").agg(F.min("n")).first()[0] or 0
+    (
+        decoded.where(F.col("n") >= first - 6)
+        .orderBy("n")
+        .select(
+            "n",
+            F.date_format("timestamp", "HH:mm:ss.SSSSSS").alias("time"),
+            "conn",
+            "from",
+            F.col("channel").alias("ch"),
+            F.coalesce("method", "frame_type").alias("frame"),
+            # Logins and tokens are nobody's business.
+            F.when(F.col("method").isin(*SECRETS), "(not shown: credentials)")
+            .otherwise(F.col("arguments"))
+            .alias("arguments"),
+            F.col("properties.content_type").alias("content_type"),
+            F.coalesce(
+                F.try_validate_utf8(F.col("payload").cast("string")),
+                F.concat(F.coalesce("body_size", F.octet_length("payload")), F.lit(" octets")),
+            ).alias("body"),
+            "error",
+        )
+        .show(SHOWN_ROWS, truncate=44)
+    )
+
+
+def show_summary(decoded: DataFrame) -> None:
+    """Frames by method, messages by exchange and routing key, and what was no frame."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    print("Frames by method")
+    by_method = decoded.groupBy(F.coalesce("method", "frame_type").alias("frame")).agg(
+        F.count("*").alias("frames"),
+        F.count(F.when(F.col("from") == "client", 1)).alias("from client"),
+        F.count(F.when(F.col("from") == "server", 1)).alias("from server"),
+    )
+    by_method.orderBy(F.desc("frames"), "frame").show(60, truncate=False)
+
+    print("Messages by exchange and routing key")
+    messages = decoded.where(F.col("method").isin("basic.publish", "basic.deliver"))
+    messages.groupBy(
+        F.get_json_object("arguments", "$.exchange").alias("exchange"),
+        F.get_json_object("arguments", "$.routing_key").alias("routing key"),
+    ).agg(
+        F.count(F.when(F.col("method") == "basic.publish", 1)).alias("published"),
+        F.count(F.when(F.col("method") == "basic.deliver", 1)).alias("delivered"),
+    ).orderBy(F.desc("published"), "exchange", "routing key").show(40, truncate=60)
+
+    errors = decoded.where("error is not null").count()
+    step(f"{decoded.count()} rows, {errors} with an error")
+
+
+def main(arguments: list[str]) -> int:
+    """Runs the demo on the shipped capture or the one named."""
+    path = Path(arguments[0]) if arguments else CAPTURE
+    step(f"reading {path.name}")
+    table = read_frames(path)
+    step("starting Spark")
+    try:
+        spark: SparkSession = demo_spark.local_session()
+    except jre.NoJava as problem:
+        print(problem, file=sys.stderr)
+        return 2
+    step(f"Spark {spark.version}: decoding in mapInArrow")
+    # Cached: each of the tables below would decode everything anew.
+    decoded = demo_spark.decode_frames(spark.createDataFrame(table)).cache()
+    show_table(decoded)
+    show_summary(decoded)
+    spark.stop()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,28 @@
+"""Print what pip is to install for the build and for some extras, out of pyproject.toml.
+
+    python scripts/setup_requirements.py [EXTRA...]
+
+With no extra: what the build needs. The project itself is not named, so that pip does not compile
+it once more for every extra.
+"""
+
+from __future__ import annotations
+
+import sys
+import tomllib
+from pathlib import Path
+
+PROJECT = Path(__file__).resolve().parent.parent / "pyproject.toml"
+
+
+def requirements(extras: list[str]) -> list[str]:
+    """The requirements in pip's words, each once."""
+    told = tomllib.loads(PROJECT.read_text(encoding="utf-8"))
+    if not extras:
+        return list(told["build-system"]["requires"])
+    optional = told["project"]["optional-dependencies"]
+    return sorted({wanted for extra in extras for wanted in optional[extra]})
+
+
+if __name__ == "__main__":
+    print("\n".join(requirements(sys.argv[1:])))

@@ -1,0 +1,39 @@
+"""The one extension module and its switches; metadata is in pyproject.toml."""
+
+import os
+import sys
+
+from Cython.Build import cythonize
+from setuptools import Extension, setup
+
+HERE = "src/amqpcodec"
+
+
+def sources_below(*folders: str) -> list[str]:
+    """Everything the root module includes: a change there must rebuild it."""
+    return sorted(
+        os.path.join(folder, name)
+        for folder in folders
+        for name in os.listdir(folder)
+        if name.endswith((".pxi", ".pxd", ".h"))
+    )
+
+
+if sys.platform == "win32":
+    compile_args = ["/O2"]
+else:
+    # No -march=native: the wheels that users get are what is measured.
+    compile_args = ["-O2", "-Wall", "-Wextra", "-Wno-unused-parameter", "-Wno-cast-function-type"]
+    compile_args += ["-Wno-missing-field-initializers", "-Wno-unused-function"]
+    if os.environ.get("AMQPCODEC_WERROR"):
+        compile_args.append("-Werror")
+
+codec = Extension(
+    "amqpcodec._codec",
+    [f"{HERE}/_codec.pyx"],
+    include_dirs=[f"{HERE}/_core"],
+    depends=sources_below(f"{HERE}/_core", f"{HERE}/_gen"),
+    extra_compile_args=compile_args,
+)
+
+setup(ext_modules=cythonize([codec], show_all_warnings=False, annotate=bool(os.environ.get("AMQPCODEC_ANNOTATE"))))

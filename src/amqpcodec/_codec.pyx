@@ -1,0 +1,40 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+# cython: initializedcheck=False, binding=False, embedsignature=True, embedsignature.format=clinic
+# cython: freethreading_compatible=True
+"""The compiled core. Root of the one extension module: directives and includes, in order, no logic.
+
+Each file includes nothing and uses only what stands above it: wire, value, frame, tables, legacy,
+objects, protocol, decoders. What users call is re-exported by amqpcodec's modules.
+"""
+
+cimport cython
+from cpython.buffer cimport (PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer)
+from cpython.bytearray cimport PyByteArray_AS_STRING
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.dict cimport PyDict_Next, PyDict_SetItem, PyDict_Size
+from cpython.ref cimport PyObject
+from cpython.unicode cimport PyUnicode_AsEncodedString
+
+cdef extern from "Python.h":
+    object PyUnicode_FromStringAndSize(const char* s, Py_ssize_t n)
+    double PyFloat_AS_DOUBLE(object o)
+    long long PyLong_AsLongLongAndOverflow(object o, int* overflow) except? -1
+
+include "_core/wire.pxi"
+include "_core/value.pxi"
+include "_gen/constants.pxi"
+include "_core/errors.pxi"
+include "_core/frame.pxi"
+include "_core/table_check.pxi"
+include "_core/table_read.pxi"
+include "_core/table_write.pxi"
+include "_core/table_walk.pxi"
+include "_core/objects_kind.pxi"
+include "_core/legacy.pxi"
+include "_core/objects.pxi"
+include "_core/bases.pxi"
+include "_core/hot.pxi"
+include "_gen/hot.pxi"
+include "_core/protocol.pxi"
+include "_core/stream.pxi"
+include "_core/messages.pxi"

@@ -1,0 +1,105 @@
+# Faults become text (without the GIL, for error columns) and exceptions (with it).
+
+from amqpcodec import errors as _errors
+
+cdef object DecodeError = _errors.DecodeError
+cdef object EncodeError = _errors.EncodeError
+cdef tuple FAULT_CLASSES = (
+    None,
+    _errors.TruncatedError, _errors.TrailingError, _errors.UnknownTagError, _errors.DepthError,
+    _errors.FrameEndError, _errors.FrameTooLargeError, _errors.FrameTypeError,
+    _errors.FrameTypeError, _errors.HeartbeatError, _errors.UnknownMethodError,
+    _errors.HeaderError, _errors.DecodeError, _errors.DecodeError, _errors.UnexpectedFrameError,
+    _errors.ChannelError, _errors.ContentTooLargeError, _errors.IncompleteError)
+cdef tuple SCOPES = ("frame", "channel", "connection")
+
+cdef enum:
+    FAULT_TEXT_SIZE = 512
+
+
+cdef int place_text(const Fault* f, char* out, size_t room) noexcept nogil:
+    """`basic.deliver.exchange: ` or as much of it as is known."""
+    if f.method != NULL and f.field != NULL:
+        return snprintf(out, room, b"%s.%s: ", f.method, f.field)
+    if f.method != NULL:
+        return snprintf(out, room, b"%s: ", f.method)
+    return 0
+
+
+cdef int fault_text(const Fault* f, char* out, size_t room) noexcept nogil:
+    """Write the message of a fault, NUL-terminated; its length. Never quotes payload octets
+    but for the one that is wrong by itself (a tag, a frame end, a frame type)."""
+    cdef int n = place_text(f, out, room)
+    cdef unsigned long long need = f.need, have = f.have, offset = f.offset
+    if n < 0 or <size_t>n >= room:
+        return <int>strlen(out)
+    out += n
+    room -= n
+    if f.code == BAD_TRUNCATED:
+        n += snprintf(out, room, b"%s needs %llu octets, %llu remain (offset %llu)",
+                      f.what, need, have, offset)
+    elif f.code == BAD_TRAILING:
+        n += snprintf(out, room, b"%llu octets after the last field (offset %llu)", have, offset)
+    elif f.code == BAD_TAG:
+        n += snprintf(out, room, b"unknown field table tag 0x%02x (offset %llu)",
+                      <unsigned int>f.octet, offset)
+    elif f.code == BAD_DEPTH:
+        n += snprintf(out, room, b"tables nested deeper than %d levels (offset %llu)",
+                      DEPTH_LIMIT, offset)
+    elif f.code == BAD_FRAME_END:
+        n += snprintf(out, room, b"frame ends with 0x%02x, not 0xce (offset %llu)",
+                      <unsigned int>f.octet, offset)
+    elif f.code == BAD_FRAME_SIZE:
+        n += snprintf(out, room, b"frame of %llu octets exceeds frame_max %llu (offset %llu)",
+                      need, have, offset)
+    elif f.code == BAD_FRAME_TYPE:
+        n += snprintf(out, room, b"frame type %u is not defined (offset %llu)",
+                      <unsigned int>f.octet, offset)
+    elif f.code == BAD_PROTOCOL_HEADER:
+        n += snprintf(out, room, b"neither a frame nor a protocol header (offset %llu)", offset)
+    elif f.code == BAD_HEARTBEAT:
+        n += snprintf(out, room, b"heartbeat on channel %u with %llu octets of payload, "
+                      b"must be 0 and none (offset %llu)", <unsigned int>f.channel, have, offset)
+    elif f.code == BAD_METHOD:
+        n += snprintf(out, room, b"no method with class id %u and method id %u (offset %llu)",
+                      <unsigned int>f.class_id, <unsigned int>f.method_id, offset)
+    elif f.code == BAD_HEADER_CLASS:
+        n += snprintf(out, room, b"content header for class id %u, which carries no content "
+                      b"(offset %llu)", <unsigned int>f.class_id, offset)
+    elif f.code == BAD_TEXT:
+        n += snprintf(out, room, b"%s is not UTF-8 (offset %llu)", f.what, offset)
+    elif f.code == BAD_RANGE:
+        n += snprintf(out, room, b"%s %llu does not fit the column (offset %llu)",
+                      f.what, need, offset)
+    elif f.code == BAD_ORDER:
+        n += snprintf(out, room, b"%s (offset %llu)", f.what, offset)
+    elif f.code == BAD_CHANNEL:
+        n += snprintf(out, room, b"content on channel 0 (offset %llu)", offset)
+    elif f.code == BAD_BODY_SIZE:
+        n += snprintf(out, room, b"body of %llu octets exceeds max_body_size %llu (offset %llu)",
+                      need, have, offset)
+    elif f.code == BAD_INCOMPLETE:
+        n += snprintf(out, room, b"the stream ended inside %s, %llu octets into it (offset %llu)",
+                      f.what, have, offset)
+    return min(n, <int>(FAULT_TEXT_SIZE - 1))
+
+
+cdef object fault_error(const Fault* f):
+    """The exception that stands for a fault."""
+    cdef char text[FAULT_TEXT_SIZE]
+    fault_text(f, text, FAULT_TEXT_SIZE)
+    return FAULT_CLASSES[f.code](
+        text.decode("utf-8", "replace"),
+        offset=f.offset,
+        frame_type=f.frame_type if f.in_frame else None,
+        channel=f.channel if f.in_frame else None,
+        method=None if f.method == NULL else f.method.decode("utf-8"),
+        field=None if f.field == NULL else f.field.decode("utf-8"),
+        scope=SCOPES[f.scope],
+    )
+
+
+cdef int encode_error(str method, str field, str text) except -1:
+    """Raise an EncodeError that names its field."""
+    place = f"{method}.{field}: " if method and field else f"{method or field}: " if method or field else ""
+    raise EncodeError(place + text, method=method, field=field)

@@ -1,0 +1,450 @@
+/* The one kind of class: heap types of one metatype, filled by offset.
+ *
+ * Every method, property list and frame class is an instance of KindMeta. A Kind describes its
+ * fields; instances keep them in one array behind a fixed head, so that the sinks store by index
+ * and no class needs C code of its own. Classes made at run time are the same as built-in ones.
+ *
+ * A field is "plain" (a member descriptor) or a "table": read lazily from its octets, which stay in
+ * a second slot, so that what was not changed can be written back as it came.
+ */
+#ifndef AMQPCODEC_KIND_H
+#define AMQPCODEC_KIND_H
+
+#include <Python.h>
+#include <structmember.h>
+#include <string.h>
+
+#if PY_VERSION_HEX >= 0x030D0000
+#define KIND_LOCK(o) Py_BEGIN_CRITICAL_SECTION(o)
+#define KIND_UNLOCK() Py_END_CRITICAL_SECTION()
+#else
+#define KIND_LOCK(o) {
+#define KIND_UNLOCK() }
+#endif
+
+typedef struct {
+    PyObject_HEAD
+    PyObject *origin;  /* octets of the payload where they are not the canonical form, or NULL */
+    uintptr_t mode;    /* how the octets of tables are to be read: dialect and table kind */
+    PyObject *field[1];
+} KindObject;
+
+#define KIND_HEAD offsetof(KindObject, field)
+#define KIND_FREELIST 64
+
+typedef struct {
+    int what;             /* KIND_METHOD, ... as the core numbers them */
+    int fields;           /* fields, in wire order */
+    int slots;            /* fields and the octets of tables */
+    int positional;       /* how many fields the constructor takes by position */
+    int gc;               /* instances may be part of a cycle */
+    int *position;        /* positional argument -> field */
+    int *octets_slot;     /* field -> slot of its octets, 0 for a plain field */
+    PyObject **name;      /* interned */
+    PyObject **fallback;  /* default of each field; NULL: a fresh table */
+    PyMemberDef *members;
+    PyGetSetDef *getsets;
+    void *desc;           /* the core's descriptor of this class */
+    PyObject *owner;      /* keeps desc alive */
+#ifndef Py_GIL_DISABLED
+    int free_count;
+    PyObject *free_list[KIND_FREELIST];
+#endif
+} Kind;
+
+typedef struct {
+    PyHeapTypeObject heap;
+    Kind kind;
+} KindType;
+
+static PyTypeObject KindMeta;
+
+/* Set by the core: octets of a table (bytes) and mode -> dict. */
+static PyObject *(*kind_read_table)(PyObject *octets, uintptr_t mode) = NULL;
+
+#define KIND_OF(type) (&((KindType *)(type))->kind)
+static inline int kind_check_type(PyTypeObject *type) { return Py_TYPE(type) == &KindMeta; }
+
+/* ---- life of an instance ---- */
+
+static PyObject *kind_alloc(PyTypeObject *type, Py_ssize_t ignored) {
+    Kind *k = KIND_OF(type);
+    PyObject *o;
+    (void)ignored;
+#ifndef Py_GIL_DISABLED
+    if (k->free_count) {
+        o = k->free_list[--k->free_count];
+        Py_SET_REFCNT(o, 1);
+        Py_INCREF(type);
+        return o;
+    }
+#endif
+    o = k->gc ? (PyObject *)PyObject_GC_New(KindObject, type)
+              : (PyObject *)PyObject_New(KindObject, type);
+    if (o) memset((char *)o + sizeof(PyObject), 0, (size_t)type->tp_basicsize - sizeof(PyObject));
+    return o;
+}
+
+static inline KindObject *kind_new(PyTypeObject *type) { return (KindObject *)kind_alloc(type, 0); }
+
+/* Told to the collector only once something that can be part of a cycle is stored. */
+static inline void kind_track(PyObject *o) {
+    if (KIND_OF(Py_TYPE(o))->gc && !PyObject_GC_IsTracked(o)) PyObject_GC_Track(o);
+}
+
+static int kind_clear(PyObject *self) {
+    KindObject *o = (KindObject *)self;
+    int n = KIND_OF(Py_TYPE(self))->slots;
+    Py_CLEAR(o->origin);
+    for (int i = 0; i < n; i++) Py_CLEAR(o->field[i]);
+    return 0;
+}
+
+static int kind_traverse(PyObject *self, visitproc visit, void *arg) {
+    KindObject *o = (KindObject *)self;
+    int n = KIND_OF(Py_TYPE(self))->slots;
+    for (int i = 0; i < n; i++) Py_VISIT(o->field[i]);
+    Py_VISIT(Py_TYPE(self));
+    return 0;
+}
+
+static void kind_dealloc(PyObject *self) {
+    PyTypeObject *type = Py_TYPE(self);
+    Kind *k = KIND_OF(type);
+    KindObject *o = (KindObject *)self;
+    if (k->gc) PyObject_GC_UnTrack(self);
+    Py_CLEAR(o->origin);
+    for (int i = 0; i < k->slots; i++) {
+        PyObject *v = o->field[i];
+        if (v) {
+            o->field[i] = NULL;
+            Py_DECREF(v);
+        }
+    }
+#ifndef Py_GIL_DISABLED
+    if (k->free_count < KIND_FREELIST) {
+        k->free_list[k->free_count++] = self;
+        Py_DECREF(type);
+        return;
+    }
+#endif
+    if (k->gc) PyObject_GC_Del(self);
+    else PyObject_Free(self);
+    Py_DECREF(type);
+}
+
+/* ---- table fields ---- */
+
+/* Borrowed: the dict of a table field, made now if it is still octets. */
+static PyObject *kind_table(KindObject *o, int field) {
+    PyObject *v;
+    KIND_LOCK(o);
+    v = o->field[field];
+    if (!v) {
+        PyObject *octets = o->field[KIND_OF(Py_TYPE(o))->octets_slot[field]];
+        v = octets ? kind_read_table(octets, o->mode) : PyDict_New();
+        if (v) {
+            o->field[field] = v;
+            kind_track((PyObject *)o);
+        }
+    }
+    KIND_UNLOCK();
+    return v;
+}
+
+static PyObject *kind_table_get(PyObject *self, void *closure) {
+    return Py_XNewRef(kind_table((KindObject *)self, (int)(intptr_t)closure));
+}
+
+static int kind_table_set(PyObject *self, PyObject *value, void *closure) {
+    KindObject *o = (KindObject *)self;
+    int field = (int)(intptr_t)closure;
+    if (!value) {
+        PyErr_SetString(PyExc_AttributeError, "fields cannot be deleted; assign None or {}");
+        return -1;
+    }
+    KIND_LOCK(o);
+    Py_INCREF(value);
+    Py_XSETREF(o->field[field], value);
+    /* A table that was assigned is encoded by value, whatever came before. */
+    Py_CLEAR(o->field[KIND_OF(Py_TYPE(self))->octets_slot[field]]);
+    kind_track(self);
+    KIND_UNLOCK();
+    return 0;
+}
+
+/* The octets of a table as they came, without its length; None if it did not come from the wire. */
+static PyObject *kind_octets_get(PyObject *self, void *closure) {
+    KindObject *o = (KindObject *)self;
+    PyObject *octets = o->field[KIND_OF(Py_TYPE(self))->octets_slot[(int)(intptr_t)closure]];
+    return Py_NewRef(octets ? octets : Py_None);
+}
+
+/* New reference to any field; NULL with AttributeError where it is unset. */
+static PyObject *kind_get(PyObject *self, int field) {
+    Kind *k = KIND_OF(Py_TYPE(self));
+    if (k->octets_slot[field]) return kind_table_get(self, (void *)(intptr_t)field);
+    PyObject *v = ((KindObject *)self)->field[field];
+    if (!v) PyErr_SetObject(PyExc_AttributeError, k->name[field]);
+    return Py_XNewRef(v);
+}
+
+/* ---- constructor ---- */
+
+static int kind_field_index(Kind *k, PyObject *name, int hint) {
+    for (int i = 0; i < k->fields; i++) {
+        int j = hint + i;
+        if (j >= k->fields) j -= k->fields;
+        if (k->name[j] == name) return j;
+    }
+    for (int i = 0; i < k->fields; i++) {
+        int same = PyUnicode_Compare(k->name[i], name);
+        if (same == 0) return i;
+        if (same == -1 && PyErr_Occurred()) return -1;
+    }
+    return -1;
+}
+
+static PyObject *kind_vectorcall(PyObject *cls, PyObject *const *args, size_t nargsf, PyObject *kwnames) {
+    PyTypeObject *type = (PyTypeObject *)cls;
+    Kind *k = KIND_OF(type);
+    Py_ssize_t n = PyVectorcall_NARGS(nargsf);
+    Py_ssize_t keywords = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
+    if (k->what < 0) {
+        PyErr_Format(PyExc_TypeError, "%s is abstract", type->tp_name);
+        return NULL;
+    }
+    if (n > k->positional) {
+        PyErr_Format(PyExc_TypeError, "%s() takes at most %d positional arguments (%zd given)",
+                     type->tp_name, k->positional, n);
+        return NULL;
+    }
+    KindObject *o = kind_new(type);
+    if (!o) return NULL;
+    for (Py_ssize_t i = 0; i < n; i++) o->field[k->position[i]] = Py_NewRef(args[i]);
+    int hint = (int)n;
+    for (Py_ssize_t i = 0; i < keywords; i++) {
+        PyObject *name = PyTuple_GET_ITEM(kwnames, i);
+        int j = kind_field_index(k, name, hint < k->fields ? hint : 0);
+        if (j < 0) {
+            if (!PyErr_Occurred())
+                PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument '%U'",
+                             type->tp_name, name);
+            Py_DECREF(o);
+            return NULL;
+        }
+        if (o->field[j]) {
+            PyErr_Format(PyExc_TypeError, "%s() got multiple values for argument '%U'",
+                         type->tp_name, name);
+            Py_DECREF(o);
+            return NULL;
+        }
+        o->field[j] = Py_NewRef(args[n + i]);
+        hint = j + 1;
+    }
+    for (int i = 0; i < k->fields; i++) {
+        PyObject *value = k->fallback[i];
+        if (o->field[i] || !value) continue;
+        if (Py_TYPE(value) == &KindMeta) { /* a class: a new instance for each */
+            o->field[i] = kind_vectorcall(value, NULL, 0, NULL);
+            if (!o->field[i]) {
+                Py_DECREF(o);
+                return NULL;
+            }
+        } else {
+            o->field[i] = Py_NewRef(value);
+        }
+    }
+    if (k->gc) PyObject_GC_Track(o);
+    return (PyObject *)o;
+}
+
+/* ---- comparison: by value, and only with the same class ---- */
+
+static PyObject *kind_richcompare(PyObject *x, PyObject *y, int op) {
+    if ((op != Py_EQ && op != Py_NE) || Py_TYPE(x) != Py_TYPE(y)) Py_RETURN_NOTIMPLEMENTED;
+    Kind *k = KIND_OF(Py_TYPE(x));
+    int equal = 1;
+    for (int i = 0; equal == 1 && i < k->fields; i++) {
+        KindObject *a = (KindObject *)x, *b = (KindObject *)y;
+        if (k->octets_slot[i]) {
+            PyObject *p = a->field[k->octets_slot[i]], *q = b->field[k->octets_slot[i]];
+            if (!a->field[i] && !b->field[i] && p && q && a->mode == b->mode) {
+                equal = PyObject_RichCompareBool(p, q, Py_EQ);
+                if (equal) continue; /* the same octets; else compare what they say */
+            }
+        }
+        PyObject *v = kind_get(x, i), *w = v ? kind_get(y, i) : NULL;
+        if (!w && PyErr_ExceptionMatches(PyExc_AttributeError)) {
+            /* an unset field equals an unset field */
+            PyErr_Clear();
+            equal = !a->field[i] && !b->field[i];
+        } else {
+            equal = w ? PyObject_RichCompareBool(v, w, Py_EQ) : -1;
+        }
+        Py_XDECREF(v);
+        Py_XDECREF(w);
+    }
+    if (equal < 0) return NULL;
+    return PyBool_FromLong(op == Py_EQ ? equal : !equal);
+}
+
+/* ---- the metatype ---- */
+
+static void kind_meta_dealloc(PyObject *self) {
+    Kind *k = KIND_OF(self);
+#ifndef Py_GIL_DISABLED
+    while (k->free_count) {
+        PyObject *o = k->free_list[--k->free_count];
+        if (k->gc) PyObject_GC_Del(o);
+        else PyObject_Free(o);
+    }
+#endif
+    for (int i = 0; i < k->fields; i++) {
+        Py_CLEAR(k->name[i]);
+        Py_CLEAR(k->fallback[i]);
+    }
+    Py_CLEAR(k->owner);
+    void *blocks[] = {k->position, k->octets_slot, k->name, k->fallback, k->members, k->getsets};
+    for (size_t i = 0; i < sizeof(blocks) / sizeof(*blocks); i++) PyMem_Free(blocks[i]);
+    memset(k, 0, sizeof(*k));
+    PyType_Type.tp_dealloc(self);
+}
+
+static int kind_meta_traverse(PyObject *self, visitproc visit, void *arg) {
+    Py_VISIT(KIND_OF(self)->owner);
+    return PyType_Type.tp_traverse(self, visit, arg);
+}
+
+static int kind_meta_clear(PyObject *self) {
+    /* owner stays: instances that die later still read their descriptor. */
+    return PyType_Type.tp_clear(self);
+}
+
+static PyObject *kind_meta_new(PyTypeObject *meta, PyObject *args, PyObject *kwargs) {
+    (void)meta;
+    (void)args;
+    (void)kwargs;
+    PyErr_SetString(PyExc_TypeError, "classes of this kind are made from a protocol's table only");
+    return NULL;
+}
+
+static int kind_ready(void) {
+    KindMeta.tp_base = &PyType_Type;
+    return PyType_Ready(&KindMeta);
+}
+
+static PyTypeObject KindMeta = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "amqpcodec._codec.KindMeta",
+    .tp_basicsize = sizeof(KindType),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_TYPE_SUBCLASS,
+    .tp_doc = "Type of the generated classes.",
+    .tp_new = kind_meta_new,
+    .tp_dealloc = kind_meta_dealloc,
+    .tp_traverse = kind_meta_traverse,
+    .tp_clear = kind_meta_clear,
+};
+
+static PyObject *kind_meta_object(void) { return Py_NewRef((PyObject *)&KindMeta); }
+
+/* A class with these fields. defaults: a tuple, with Ellipsis where a fresh table is meant.
+ * tables: a tuple of bool. positions: a tuple of field numbers. what < 0: abstract. */
+static PyObject *kind_make(PyObject *name, PyObject *bases, PyObject *dict, PyObject *names,
+                           PyObject *defaults, PyObject *tables, PyObject *positions, int what,
+                           int gc, PyObject *owner) {
+    PyObject *args = PyTuple_Pack(3, name, bases, dict);
+    if (!args) return NULL;
+    PyObject *cls = PyType_Type.tp_new(&KindMeta, args, NULL);
+    Py_DECREF(args);
+    if (!cls) return NULL;
+    PyTypeObject *type = (PyTypeObject *)cls;
+    Kind *k = KIND_OF(cls);
+    int n = (int)PyTuple_GET_SIZE(names), ntables = 0;
+    memset(k, 0, sizeof(*k));
+    k->position = PyMem_Calloc((size_t)n + 1, sizeof(int));
+    k->octets_slot = PyMem_Calloc((size_t)n + 1, sizeof(int));
+    k->name = PyMem_Calloc((size_t)n + 1, sizeof(PyObject *));
+    k->fallback = PyMem_Calloc((size_t)n + 1, sizeof(PyObject *));
+    k->members = PyMem_Calloc((size_t)n + 1, sizeof(PyMemberDef));
+    k->getsets = PyMem_Calloc((size_t)n * 2 + 1, sizeof(PyGetSetDef));
+    if (!k->position || !k->octets_slot || !k->name || !k->fallback || !k->members || !k->getsets) {
+        PyErr_NoMemory();
+        goto fail;
+    }
+    k->what = what;
+    k->gc = gc;
+    k->positional = (int)PyTuple_GET_SIZE(positions);
+    for (int i = 0; i < k->positional; i++)
+        k->position[i] = (int)PyLong_AsLong(PyTuple_GET_ITEM(positions, i));
+    for (int i = 0; i < n; i++) {
+        PyObject *field = Py_NewRef(PyTuple_GET_ITEM(names, i));
+        PyUnicode_InternInPlace(&field);
+        k->name[i] = field;
+        k->fields = i + 1;
+        PyObject *value = PyTuple_GET_ITEM(defaults, i);
+        k->fallback[i] = value == Py_Ellipsis ? NULL : Py_NewRef(value);
+        const char *text = PyUnicode_AsUTF8(field);
+        PyObject *descriptor;
+        if (!text) goto fail;
+        if (PyObject_IsTrue(PyTuple_GET_ITEM(tables, i))) {
+            PyGetSetDef *g = &k->getsets[2 * ntables];
+            k->octets_slot[i] = n + ntables++;
+            g[0] = (PyGetSetDef){text, kind_table_get, kind_table_set, NULL, (void *)(intptr_t)i};
+            descriptor = PyDescr_NewGetSet(type, &g[0]);
+            PyObject *raw_name = PyUnicode_FromFormat("raw_%U", field);
+            if (!raw_name || !descriptor) goto fail;
+            PyUnicode_InternInPlace(&raw_name); /* lives as long as the type's dict */
+            g[1] = (PyGetSetDef){PyUnicode_AsUTF8(raw_name), kind_octets_get, NULL, NULL,
+                                 (void *)(intptr_t)i};
+            PyObject *raw = PyDescr_NewGetSet(type, &g[1]);
+            int bad = !raw || PyDict_SetItem(type->tp_dict, raw_name, raw) < 0;
+            Py_XDECREF(raw);
+            Py_DECREF(raw_name);
+            if (bad) goto fail;
+        } else {
+            PyMemberDef *m = &k->members[i];
+            m->name = text;
+            m->type = T_OBJECT_EX;
+            m->offset = (Py_ssize_t)(KIND_HEAD + sizeof(PyObject *) * (size_t)i);
+            descriptor = PyDescr_NewMember(type, m);
+        }
+        if (!descriptor || PyDict_SetItem(type->tp_dict, field, descriptor) < 0) {
+            Py_XDECREF(descriptor);
+            goto fail;
+        }
+        Py_DECREF(descriptor);
+    }
+    k->slots = n + ntables;
+    k->owner = Py_XNewRef(owner);
+    type->tp_basicsize = (Py_ssize_t)(KIND_HEAD + sizeof(PyObject *) * (size_t)k->slots);
+    type->tp_itemsize = 0;
+    type->tp_dictoffset = 0;
+    type->tp_weaklistoffset = 0;
+    type->tp_vectorcall = kind_vectorcall;
+    type->tp_alloc = kind_alloc;
+    type->tp_dealloc = kind_dealloc;
+    type->tp_richcompare = kind_richcompare;
+    type->tp_hash = PyObject_HashNotImplemented;
+    if (gc) {
+        type->tp_flags |= Py_TPFLAGS_HAVE_GC;
+        type->tp_traverse = kind_traverse;
+        type->tp_clear = kind_clear;
+        type->tp_free = PyObject_GC_Del;
+    } else {
+        type->tp_flags &= ~(unsigned long)Py_TPFLAGS_HAVE_GC;
+        type->tp_traverse = NULL;
+        type->tp_clear = NULL;
+        type->tp_free = PyObject_Free;
+    }
+    if (what >= 0) type->tp_flags &= ~(unsigned long)Py_TPFLAGS_BASETYPE; /* no subclasses */
+    PyType_Modified(type);
+    return cls;
+fail:
+    Py_DECREF(cls);
+    return NULL;
+}
+
+static void kind_set_desc(PyObject *cls, void *desc) { KIND_OF(cls)->desc = desc; }
+
+#endif

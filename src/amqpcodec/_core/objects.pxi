@@ -1,0 +1,317 @@
+# Where AmqpValues and Python objects meet: load_ takes values from objects, store_ makes objects.
+
+cdef extern from *:
+    """
+    #ifdef Py_GIL_DISABLED
+    #define AMQP_ONE_SHOT_CACHE() NULL
+    #else
+    #define AMQP_ONE_SHOT_CACHE() text_cache_new()
+    #endif
+    """
+    TextCache* AMQP_ONE_SHOT_CACHE()
+
+# Module state. Free-threaded builds have none: there a cache belongs to one decoder.
+cdef TextCache* ONE_SHOT_CACHE = AMQP_ONE_SHOT_CACHE()
+
+
+cdef PyObject* read_table_octets(PyObject* octets, uintptr_t mode) noexcept:
+    """Called by a table field that is read for the first time."""
+    cdef object table, kind
+    try:
+        table = read_table(<const uint8_t*>PyBytes_AS_STRING(<object>octets),
+                           <uint32_t>PyBytes_GET_SIZE(<object>octets), mode, ONE_SHOT_CACHE)
+    except BaseException as error:      # memory, or an interrupt
+        kind = type(error)
+        PyErr_SetObject(<PyObject*>kind, <PyObject*>error)
+        return NULL
+    return Py_NewRef(<PyObject*>table)
+
+kind_read_table = read_table_octets
+
+
+# ---- store: values to objects ----
+
+cdef object store_value(const Op* op, const AmqpValue* v, TextCache* cache):
+    """A value that is not a table."""
+    if v.kind == W_SHORTSTR:
+        return text_cached(cache if op.cached else NULL, v.p, v.n)
+    if v.kind == W_BIT:
+        return v.u != 0
+    if v.kind == W_LONGSTR:
+        return PyBytes_FromStringAndSize(<const char*>v.p, v.n)
+    if v.kind == W_TIMESTAMP:
+        return make_timestamp(v.u)
+    return v.u
+
+
+cdef object store_object(const Desc* d, const AmqpValue* v, bint properties, uintptr_t mode,
+                         TextCache* cache, object origin):
+    """An instance of the descriptor's class. origin: octets that are not the canonical form, or None."""
+    cdef PyObject* made = <PyObject*>kind_new(<PyTypeObject*>d.cls)
+    cdef KindObject* o = <KindObject*>made
+    cdef Kind* k
+    cdef object result, value
+    cdef int i
+    if made == NULL:
+        raise MemoryError
+    result = <object>made
+    Py_DecRef(made)
+    k = KIND_OF(<PyTypeObject*>d.cls)
+    o.mode = mode
+    for i in range(d.n):
+        if properties and not v[i].present:
+            o.field[i] = Py_NewRef(Py_None)
+        elif v[i].kind == W_TABLE:
+            value = PyBytes_FromStringAndSize(<const char*>v[i].p, v[i].n)
+            o.field[k.octets_slot[i]] = Py_NewRef(<PyObject*>value)
+        else:
+            value = store_value(&d.op[i], &v[i], cache)
+            o.field[i] = Py_NewRef(<PyObject*>value)
+    if origin is not None:
+        o.origin = Py_NewRef(<PyObject*>origin)
+    return result
+
+
+# ---- load: objects to values ----
+
+# What loading one frame needs beside its values: octets of tables, and objects kept alive.
+cdef struct Loader:
+    Buffer tables
+    uintptr_t mode          # dialect to encode in
+    Place at
+    PyObject* keep          # list or NULL
+    size_t table_at[MAX_FIELDS]
+
+
+cdef int loader_keep(Loader* l, object o) except -1:
+    cdef object keep
+    if l.keep == NULL:
+        keep = []
+        l.keep = Py_NewRef(<PyObject*>keep)
+    (<list>l.keep).append(o)
+    return 0
+
+
+cdef void loader_free(Loader* l) noexcept:
+    buffer_free(&l.tables)
+    Py_XDecRef(l.keep)
+    l.keep = NULL
+
+
+cdef int load_text(Loader* l, object o, AmqpValue* v) except -1:
+    cdef Py_ssize_t n = 0
+    cdef const uint8_t* p = NULL
+    cdef bytes octets
+    if not ascii_octets(<PyObject*>o, &p, &n):
+        if not isinstance(o, str):
+            table_error(&l.at, f"a shortstr takes str, not {type(o).__name__}")
+        octets = escaped_octets(o, &l.at)
+        loader_keep(l, octets)
+        p = <const uint8_t*>PyBytes_AS_STRING(octets)
+        n = PyBytes_GET_SIZE(octets)
+    if n > 255:
+        table_error(&l.at, f"a shortstr takes at most 255 octets, not {n}")
+    v.p = p
+    v.n = <uint32_t>n
+    return 0
+
+
+cdef int load_octets(Loader* l, object o, AmqpValue* v) except -1:
+    """A longstr: bytes or any contiguous buffer, or text as UTF-8."""
+    cdef bytes octets
+    if isinstance(o, bytes):
+        octets = o if type(o) is bytes else bytes(o)
+    elif isinstance(o, str):
+        octets = escaped_octets(o, &l.at)
+    elif isinstance(o, (bytearray, memoryview)):
+        octets = bytes(o)
+    else:
+        table_error(&l.at, f"a longstr takes bytes or str, not {type(o).__name__}")
+    if <uint64_t>len(octets) > 0xFFFFFFFF:
+        table_error(&l.at, f"a longstr takes at most 4294967295 octets, not {len(octets)}")
+    loader_keep(l, octets)
+    v.p = <const uint8_t*>PyBytes_AS_STRING(octets)
+    v.n = <uint32_t>PyBytes_GET_SIZE(octets)
+    return 0
+
+
+cdef uint64_t* INT_LIMITS = [1, 0xFF, 0xFFFF, 0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF]
+
+
+cdef int load_int(Loader* l, object o, AmqpValue* v) except -1:
+    cdef uint64_t limit = INT_LIMITS[v.kind]
+    cdef object n
+    if not exact_u64(<PyObject*>o, &v.u):
+        try:
+            n = _index(o)
+        except TypeError:
+            table_error(&l.at, f"{(<bytes>WIRE_NAMES[v.kind]).decode()} takes int, not {type(o).__name__}")
+        if not 0 <= n <= limit:
+            return range_error(l, v.kind, limit)
+        v.u = n
+    if v.u > limit:
+        return range_error(l, v.kind, limit)
+    return 0
+
+from operator import index as _index
+
+
+cdef int range_error(Loader* l, uint8_t kind, uint64_t limit) except -1:
+    return table_error(&l.at, f"{(<bytes>WIRE_NAMES[kind]).decode()} takes 0 to {limit}")
+
+
+cdef int load_field(Loader* l, const Op* op, object o, AmqpValue* v) except -1:
+    """One field that is not a table."""
+    v.kind = op.kind
+    if op.kind == W_SHORTSTR:
+        return load_text(l, o, v)
+    if op.kind == W_BIT:
+        if o is True or o is False:
+            v.u = o is True
+        elif isinstance(o, int):
+            v.u = 1 if o else 0
+        else:
+            table_error(&l.at, f"bit takes bool, not {type(o).__name__}")
+        return 0
+    if op.kind == W_LONGSTR:
+        return load_octets(l, o, v)
+    if op.kind == W_TIMESTAMP:
+        return take_seconds(o, &v.u, &l.at)
+    return load_int(l, o, v)
+
+
+cdef int load_table(Loader* l, KindObject* o, int slot, int i, AmqpValue* v, size_t* at) except -1:
+    """A table's octets: those it came with, as far as nothing changed; they lie in l.tables."""
+    cdef PyObject* octets = o.field[slot]
+    cdef PyObject* table = o.field[i]
+    cdef object keep
+    cdef size_t start = <size_t>(l.tables.p - l.tables.start)
+    v.kind = W_TABLE
+    v.p = NULL
+    at[0] = start
+    if octets != NULL and table == NULL:
+        v.p = <const uint8_t*>PyBytes_AS_STRING(<object>octets)
+        v.n = <uint32_t>PyBytes_GET_SIZE(<object>octets)
+        return 0
+    if table == NULL or table == Py_None:
+        v.n = 0
+        v.p = <const uint8_t*>b""
+        return 0
+    keep = <object>table
+    if not isinstance(keep, dict):
+        table_error(&l.at, f"a table takes dict, not {type(keep).__name__}")
+    if octets != NULL:
+        put_changed(&l.tables, <const uint8_t*>PyBytes_AS_STRING(<object>octets),
+                    <uint32_t>PyBytes_GET_SIZE(<object>octets), keep, o.mode, l.mode, 1, &l.at)
+    else:
+        put_pairs(&l.tables, keep, l.mode, 1, &l.at)
+    if <uint64_t>(<size_t>(l.tables.p - l.tables.start) - start) > 0xFFFFFFFF:
+        table_error(&l.at, "a table takes at most 4294967295 octets")
+    v.n = <uint32_t>(<size_t>(l.tables.p - l.tables.start) - start)
+    return 0
+
+
+cdef int load_object(Loader* l, const Desc* d, object obj, bint properties, AmqpValue* v) except -1:
+    """All fields of an instance as values."""
+    cdef KindObject* o = <KindObject*><PyObject*>obj
+    cdef Kind* k = KIND_OF(Py_TYPE(<PyObject*>obj))
+    cdef int i
+    l.at.method = (<PyObject*>(<tuple>d.names)[0])
+    for i in range(d.n):
+        l.at.field = (<PyObject*>(<tuple>d.names)[i + 1])
+        v[i].present = True
+        if k.octets_slot[i]:
+            if properties and o.field[i] == Py_None:
+                v[i].present = False
+                v[i].n = 0
+                continue
+            load_table(l, o, k.octets_slot[i], i, &v[i], &l.table_at[i])
+            continue
+        if o.field[i] == NULL:
+            table_error(&l.at, "is not set")
+        if properties and o.field[i] == Py_None:
+            v[i].present = False
+            v[i].n = 0
+            continue
+        load_field(l, &d.op[i], <object>o.field[i], &v[i])
+    # Only now does the buffer of tables stay where it is.
+    for i in range(d.n):
+        if d.op[i].kind == W_TABLE and v[i].present and v[i].p == NULL:
+            v[i].p = l.tables.start + l.table_at[i]
+    return 0
+
+
+cdef int put_object(Buffer* b, const Desc* d, object obj, bint properties, uintptr_t mode) except -1:
+    """Arguments of a method, or flag words and properties; their very octets where nothing changed."""
+    cdef PyObject* origin = (<KindObject*><PyObject*>obj).origin
+    if AMQP_UNLIKELY(origin != NULL) and is_original(d, obj, properties, mode):
+        return put_octets(b, PyBytes_AS_STRING(<object>origin), <size_t>PyBytes_GET_SIZE(<object>origin))
+    return put_canonical(b, d, obj, properties, mode)
+
+
+cdef int put_canonical(Buffer* b, const Desc* d, object obj, bint properties,
+                       uintptr_t mode) except -1:
+    """The table path: source, waist, writer."""
+    cdef AmqpValue v[MAX_FIELDS]
+    cdef Loader l
+    cdef uint8_t memory[1024]
+    buffer_init(&l.tables, memory, sizeof(memory))
+    l.mode = mode
+    l.keep = NULL
+    l.at.method = NULL
+    l.at.field = NULL
+    try:
+        load_object(&l, d, obj, properties, v)
+        buffer_room(b, values_room(d, v))
+        b.p = write_properties(d, v, b.p) if properties else write_arguments(d, v, b.p)
+    finally:
+        loader_free(&l)
+    return 0
+
+
+cdef bint is_original(const Desc* d, object obj, bint properties, uintptr_t mode) except -1:
+    """Whether an object that came from octets in another than the canonical form is unchanged:
+    what those octets say must encode to the same as what the object says now."""
+    cdef KindObject* o = <KindObject*><PyObject*>obj
+    cdef object again = read_payload(d, <bytes>o.origin, properties, o.mode)
+    return canonical(d, obj, properties, mode) == canonical(d, again, properties, mode)
+
+
+cdef bytes canonical(const Desc* d, object obj, bint properties, uintptr_t mode):
+    cdef Buffer b
+    cdef uint8_t memory[1024]
+    buffer_init(&b, memory, sizeof(memory))
+    try:
+        put_canonical(&b, d, obj, properties, mode)
+        return PyBytes_FromStringAndSize(<const char*>b.start, b.p - b.start)
+    finally:
+        buffer_free(&b)
+
+
+cdef object read_payload(const Desc* d, bytes octets, bint properties, uintptr_t mode):
+    """An instance from the octets of its arguments or properties; raises DecodeError."""
+    cdef Fault fault
+    cdef Cursor c
+    memset(&fault, 0, sizeof(fault))
+    c.p = <const uint8_t*>PyBytes_AS_STRING(octets)
+    c.base = c.p
+    c.base_at = 0
+    c.end = c.p + PyBytes_GET_SIZE(octets)
+    c.fault = &fault
+    return read_object(d, &c, properties, mode, NULL)
+
+
+cdef object read_object(const Desc* d, Cursor* c, bint properties, uintptr_t mode, TextCache* cache):
+    """The table path: reader, waist, sink."""
+    cdef AmqpValue v[MAX_FIELDS]
+    cdef bint odd = False
+    cdef const uint8_t* start = c.p
+    cdef int bad
+    if properties:
+        bad = read_properties(d, c, v, mode, &odd)
+    else:
+        bad = read_arguments(d, c, v, mode, &odd)
+    if bad < 0:
+        raise fault_error(c.fault)
+    return store_object(d, v, properties, mode, cache,
+                        PyBytes_FromStringAndSize(<const char*>start, c.end - start) if odd else None)

@@ -1,0 +1,62 @@
+# The one kind of class (kind.h), as Cython sees it.
+
+cdef extern from "kind.h":
+    ctypedef struct KindObject:
+        PyObject* origin
+        uintptr_t mode
+        PyObject** field
+    ctypedef struct Kind:
+        int what
+        int fields
+        int slots
+        int gc
+        int* octets_slot
+        PyObject** name
+        PyObject** fallback
+        void* desc
+        PyObject* owner
+    ctypedef struct PyTypeObject:
+        pass
+    PyTypeObject* Py_TYPE(PyObject* o)
+    Kind* KIND_OF(PyTypeObject* t)
+    bint kind_check_type(PyTypeObject* t)
+    KindObject* kind_new(PyTypeObject* t)
+    object kind_get(object o, int field)
+    PyObject* kind_table(KindObject* o, int field) except NULL
+    void kind_track(PyObject* o)
+    int kind_ready() except -1
+    object kind_meta_object()
+    object kind_make(object name, object bases, object dict, object names, object defaults,
+                     object tables, object positions, int what, int gc, object owner)
+    void kind_set_desc(object cls, void* desc)
+    PyObject* (*kind_read_table)(PyObject* octets, uintptr_t mode) noexcept
+
+cdef extern from "Python.h":
+    PyObject* Py_True
+    PyObject* Py_False
+    PyObject* Py_None
+    PyObject* Py_NewRef(PyObject* o)
+    void Py_DecRef "Py_DECREF"(PyObject* o)
+    void Py_XDecRef "Py_XDECREF"(PyObject* o)
+    PyObject* PyLong_FromU64 "PyLong_FromUnsignedLongLong"(unsigned long long v)
+    PyObject* PyBytes_FromOctets "PyBytes_FromStringAndSize"(const char* p, Py_ssize_t n)
+    void PyErr_Clear()
+    void PyErr_SetObject(PyObject* kind, PyObject* value)
+
+# Kind.what
+cdef enum:
+    KIND_ABSTRACT = -1
+    KIND_METHOD = 0
+    KIND_PROPERTIES
+    KIND_HEADER
+    KIND_BODY
+    KIND_HEARTBEAT
+    KIND_PROTOCOL_HEADER
+    KIND_MESSAGE
+    KIND_BAD_FRAME
+
+
+cdef inline Kind* kind_of(object o) noexcept:
+    """The Kind of an instance of a generated class, NULL for anything else."""
+    cdef PyTypeObject* t = Py_TYPE(<PyObject*>o)
+    return KIND_OF(t) if kind_check_type(t) else NULL

@@ -1,0 +1,208 @@
+# Field tables, writing back what was read: entries that did not change keep their very octets.
+#
+# The dict that was made from octets is compared with them in step, strictly: a value of another type,
+# another float's bits or another decimal's scale is a change. Where all is equal the octets are
+# copied whole; else each name keeps its octets (all of its duplicates) or is encoded by value.
+
+
+cdef bint same_float(object v, double wire):
+    return type(v) is float and double_to_bits(PyFloat_AS_DOUBLE(v)) == double_to_bits(wire)
+
+
+cdef int same_value(const uint8_t** at, object v, uintptr_t mode) except -1:
+    """1 if v is what these octets say, 0 if not; moves *at behind the value either way."""
+    cdef const uint8_t* p = at[0] + 1
+    cdef uint8_t tag = at[0][0]
+    cdef uint32_t n
+    cdef Py_ssize_t length = 0
+    cdef const uint8_t* text
+    cdef object wire
+    if tag == c'F' or tag == c'A':
+        n = load32(p)
+        at[0] = p + 4 + n
+        if tag == c'F':
+            return type(v) is dict and same_pairs(p + 4, n, v, mode)
+        return type(v) is list and same_items(p + 4, n, v, mode)
+    if tag == c'S' and type(v) is str:
+        n = load32(p)
+        if ascii_octets(<PyObject*>v, &text, &length):
+            at[0] = p + 4 + n
+            return length == <Py_ssize_t>n and memcmp(text, p + 4, n) == 0
+    if tag == c'f' or tag == c'd':
+        at[0] = p + (4 if tag == c'f' else 8)
+        wire = <double>bits_to_float(load32(p)) if tag == c'f' else bits_to_double(load64(p))
+        if mode & MODE_TYPED:
+            return (type(v) is (TypedFloat if tag == c'f' else TypedDouble)
+                    and double_to_bits(<double>v) == double_to_bits(<double>wire))
+        return same_float(v, wire)
+    wire = read_value(at, mode, NULL)
+    if type(wire) is not type(v):
+        return 0
+    if tag == c'D':
+        return str(wire) == str(v)
+    if tag == c'T' and type(v) is Datetime:
+        return wire == v and v.tzinfo is UTC
+    return wire == v
+
+
+cdef const uint8_t* skip_value(const uint8_t* p, int letter=0) noexcept:
+    """Behind one tag and its value, in octets that were checked."""
+    cdef int shape = SHAPES[letter][p[0]]
+    if shape >= 0:
+        return p + 1 + shape
+    if shape == SHAPE_SHORT:
+        return p + 2 + p[1]
+    return p + 5 + load32(p + 1)
+
+
+cdef int same_items(const uint8_t* p, uint32_t n, list items, uintptr_t mode) except -1:
+    cdef const uint8_t* end = p + n
+    cdef Py_ssize_t i = 0
+    while p < end:
+        if i >= len(items) or not same_value(&p, items[i], mode):
+            return 0
+        i += 1
+    return i == len(items)
+
+
+cdef int same_pairs(const uint8_t* p, uint32_t n, dict table, uintptr_t mode) except -1:
+    """1 if the dict is what the octets say: names in this order, values strictly equal."""
+    cdef const uint8_t* end = p + n
+    cdef PyObject* name
+    cdef PyObject* value
+    cdef Py_ssize_t i = 0, length
+    cdef const uint8_t* text
+    while p < end:
+        if not PyDict_Next(table, &i, &name, &value):
+            break
+        length = 0
+        if ascii_octets(name, &text, &length):
+            if length != p[0] or memcmp(text, p + 1, <size_t>length) != 0:
+                break
+        elif type(<object>name) is not str or <object>name != text_new(p + 1, p[0]):
+            break
+        p += 1 + p[0]
+        if not same_value(&p, <object>value, mode):
+            break
+    else:
+        return not PyDict_Next(table, &i, &name, &value)
+    # A duplicated name breaks the step: then compare with what the octets give as a dict.
+    return same_with_duplicates(end - n, n, table, mode)
+
+
+cdef int same_with_duplicates(const uint8_t* p, uint32_t n, dict table, uintptr_t mode) except -1:
+    cdef dict last
+    cdef const uint8_t* at
+    last = last_entries(p, n, mode)
+    if len(last) != len(table) or count_pairs(p, n, mode) == len(last):
+        return 0
+    for (name, spans), (key, value) in zip(last.items(), table.items()):
+        if type(key) is not str or name != key:
+            return 0
+        at = p + <Py_ssize_t>spans[len(spans) - 1][1]
+        if not same_value(&at, value, mode):
+            return 0
+    return 1
+
+
+cdef Py_ssize_t count_pairs(const uint8_t* p, uint32_t n, uintptr_t mode) noexcept:
+    cdef const uint8_t* end = p + n
+    cdef Py_ssize_t count = 0
+    while p < end:
+        p = skip_value(p + 1 + p[0], mode & MODE_LETTER)
+        count += 1
+    return count
+
+
+cdef dict last_entries(const uint8_t* p, uint32_t n, uintptr_t mode):
+    """name -> [(start, value, end), ...]: where its entries lie, in octets from p."""
+    cdef dict entries = {}
+    cdef const uint8_t* start = p
+    cdef const uint8_t* end = p + n
+    cdef const uint8_t* value
+    cdef const uint8_t* after
+    while p < end:
+        value = p + 1 + p[0]
+        after = skip_value(value, mode & MODE_LETTER)
+        entries.setdefault(text_new(p + 1, p[0]), []).append((p - start, value - start, after - start))
+        p = after
+    return entries
+
+
+cdef int put_changed(Buffer* b, const uint8_t* p, uint32_t n, dict table, uintptr_t mode,
+                     uintptr_t out_mode, int depth, Place* at) except -1:
+    """The pairs of a dict that was made from these octets and changed since."""
+    cdef dict entries
+    cdef const uint8_t* value_at
+    cdef Py_ssize_t start, value_start, after
+    cdef uint32_t length
+    if same_pairs(p, n, table, mode):
+        return put_octets(b, p, n)
+    entries = last_entries(p, n, mode)
+    for name, value in table.items():
+        if not isinstance(name, str):
+            table_error(at, f"a table name is a str, not {type(name).__name__}")
+        spans = entries.get(name)
+        if spans is None:
+            put_name(b, name, at)
+            put_value(b, value, out_mode, depth, at)
+            continue
+        start, value_start, after = spans[len(spans) - 1]
+        value_at = p + value_start
+        if same_value(&value_at, value, mode):
+            for start, value_start, after in spans:
+                put_octets(b, p + start, <size_t>(after - start))
+        elif type(value) is dict and p[value_start] == c'F':
+            length = load32(p + value_start + 1)
+            put_octets(b, p + start, <size_t>(value_start - start))
+            put_changed_nested(b, c'F', p + value_start + 5, length, value, mode, out_mode, depth, at)
+        elif type(value) is list and p[value_start] == c'A':
+            length = load32(p + value_start + 1)
+            put_octets(b, p + start, <size_t>(value_start - start))
+            put_changed_nested(b, c'A', p + value_start + 5, length, value, mode, out_mode, depth, at)
+        else:
+            put_octets(b, p + start, <size_t>(value_start - start))
+            put_value(b, value, out_mode, depth, at)
+    return 0
+
+
+cdef int put_changed_nested(Buffer* b, uint8_t tag, const uint8_t* p, uint32_t n, object value,
+                            uintptr_t mode, uintptr_t out_mode, int depth, Place* at) except -1:
+    cdef size_t start
+    if depth >= DEPTH_LIMIT:
+        return table_error(at, f"tables nested deeper than {DEPTH_LIMIT} levels")
+    put_tag(b, tag, 4)
+    b.p += 4
+    start = <size_t>(b.p - b.start)
+    if tag == c'F':
+        put_changed(b, p, n, value, mode, out_mode, depth + 1, at)
+    else:
+        put_changed_items(b, p, n, value, mode, out_mode, depth + 1, at)
+    if <uint64_t>(b.p - b.start) - start > 0xFFFFFFFF:
+        return table_error(at, "a table takes at most 4294967295 octets")
+    store32(b.start + start - 4, <uint32_t>(<size_t>(b.p - b.start) - start))
+    return 0
+
+
+cdef int put_changed_items(Buffer* b, const uint8_t* p, uint32_t n, list items, uintptr_t mode,
+                           uintptr_t out_mode, int depth, Place* at) except -1:
+    """Items by position: those that are equal keep their octets."""
+    cdef const uint8_t* end = p + n
+    cdef const uint8_t* value_at
+    cdef const uint8_t* start
+    for item in items:
+        if p >= end:
+            put_value(b, item, out_mode, depth, at)
+            continue
+        start = p
+        value_at = p
+        p = skip_value(p, mode & MODE_LETTER)
+        if same_value(&value_at, item, mode):
+            put_octets(b, start, <size_t>(p - start))
+        elif type(item) is dict and start[0] == c'F':
+            put_changed_nested(b, c'F', start + 5, load32(start + 1), item, mode, out_mode, depth, at)
+        elif type(item) is list and start[0] == c'A':
+            put_changed_nested(b, c'A', start + 5, load32(start + 1), item, mode, out_mode, depth, at)
+        else:
+            put_value(b, item, out_mode, depth, at)
+    return 0

@@ -1,0 +1,344 @@
+# Field tables, Python values to octets.
+
+# A growing run of octets. Starts in memory of the caller's stack, moves to the heap when that is full.
+cdef struct Buffer:
+    uint8_t* start
+    uint8_t* p
+    uint8_t* end
+    bint on_heap
+
+
+cdef inline void buffer_init(Buffer* b, uint8_t* memory, size_t n) noexcept nogil:
+    b.start = memory
+    b.p = memory
+    b.end = memory + n
+    b.on_heap = False
+
+
+cdef inline void buffer_free(Buffer* b) noexcept nogil:
+    if b.on_heap:
+        free(b.start)
+
+
+cdef int buffer_grow(Buffer* b, size_t n) except -1:
+    cdef size_t used = <size_t>(b.p - b.start)
+    cdef size_t room = 2 * <size_t>(b.end - b.start)
+    cdef uint8_t* memory
+    while room - used < n:
+        room *= 2
+    memory = <uint8_t*>(realloc(b.start, room) if b.on_heap else malloc(room))
+    if memory == NULL:
+        raise MemoryError
+    if not b.on_heap:
+        memcpy(memory, b.start, used)
+    b.start = memory
+    b.p = memory + used
+    b.end = memory + room
+    b.on_heap = True
+    return 0
+
+
+cdef inline int buffer_room(Buffer* b, size_t n) except -1:
+    """Make sure of n octets behind b.p."""
+    if AMQP_UNLIKELY(<size_t>(b.end - b.p) < n):
+        return buffer_grow(b, n)
+    return 0
+
+
+cdef int put_octets(Buffer* b, const void* p, size_t n) except -1:
+    buffer_room(b, n)
+    memcpy(b.p, p, n)
+    b.p += n
+    return 0
+
+
+cdef inline int put_tag(Buffer* b, uint8_t tag, size_t n) except -1:
+    """The tag, and room for the n octets behind it."""
+    buffer_room(b, n + 1)
+    b.p[0] = tag
+    b.p += 1
+    return 0
+
+
+# Where an EncodeError is: the argument, and the path of names inside its table.
+cdef struct Place:
+    PyObject* method
+    PyObject* field
+
+
+cdef int table_error(Place* at, str text) except -1:
+    return encode_error(None if at.method == NULL else <str>at.method,
+                        None if at.field == NULL else <str>at.field, text)
+
+
+cdef int put_long(Buffer* b, uint8_t tag, const void* p, Py_ssize_t n, Place* at) except -1:
+    """tag, u32 length, octets."""
+    if <uint64_t>n > 0xFFFFFFFF:
+        table_error(at, f"a table value takes at most 4294967295 octets, not {n}")
+    put_tag(b, tag, 4 + <size_t>n)
+    store32(b.p, <uint32_t>n)
+    memcpy(b.p + 4, p, <size_t>n)
+    b.p += 4 + n
+    return 0
+
+
+cdef int put_int(Buffer* b, uint8_t tag, uint64_t v, int width) except -1:
+    put_tag(b, tag, <size_t>width)
+    if width == 1:
+        b.p[0] = <uint8_t>v
+    elif width == 2:
+        store16(b.p, <uint16_t>v)
+    elif width == 4:
+        store32(b.p, <uint32_t>v)
+    else:
+        store64(b.p, v)
+    b.p += width
+    return 0
+
+
+cdef int put_plain_int(Buffer* b, object v, uintptr_t mode, Place* at) except -1:
+    """The type depends on the value: I where it fits 32 bits, else the dialect's 64 bits."""
+    cdef int overflow = 0
+    cdef long long n = PyLong_AsLongLongAndOverflow(v, &overflow)
+    if overflow == 0:
+        if -2147483648 <= n <= 2147483647:
+            return put_int(b, c'I', <uint64_t>n, 4)
+        return put_int(b, c'L' if mode & MODE_LETTER else c'l', <uint64_t>n, 8)
+    if mode & MODE_LETTER and 0 < v < 2**64:
+        return put_int(b, c'l', <uint64_t>v, 8)
+    return table_error(at, "an int in a table must fit 64 bits, "
+                       + ("-2**63 to 2**64-1" if mode & MODE_LETTER else "signed"))
+
+
+cdef bytes escaped_octets(object v, Place* at):
+    """Octets of a str that may hold surrogate escapes."""
+    try:
+        return PyUnicode_AsEncodedString(v, "utf-8", "surrogateescape")
+    except UnicodeEncodeError as error:
+        table_error(at, f"str holds a lone surrogate at index {error.start}")
+
+
+cdef int put_text(Buffer* b, uint8_t tag, object v, Place* at) except -1:
+    cdef Py_ssize_t n = 0
+    cdef const uint8_t* p = NULL
+    cdef bytes octets
+    if not ascii_octets(<PyObject*>v, &p, &n):
+        octets = escaped_octets(v, at)
+        p = <const uint8_t*>PyBytes_AS_STRING(octets)
+        n = PyBytes_GET_SIZE(octets)
+    return put_long(b, tag, p, n, at)
+
+
+cdef int put_name(Buffer* b, object v, Place* at) except -1:
+    """A shortstr."""
+    cdef Py_ssize_t n = 0
+    cdef const uint8_t* p = NULL
+    cdef bytes octets
+    if not ascii_octets(<PyObject*>v, &p, &n):
+        octets = escaped_octets(v, at)
+        p = <const uint8_t*>PyBytes_AS_STRING(octets)
+        n = PyBytes_GET_SIZE(octets)
+    if n > 255:
+        table_error(at, f"a shortstr takes at most 255 octets, not {n}")
+    buffer_room(b, 1 + <size_t>n)
+    b.p[0] = <uint8_t>n
+    memcpy(b.p + 1, p, <size_t>n)
+    b.p += 1 + n
+    return 0
+
+
+cdef int take_decimal(object v, uint8_t* scale, int32_t* unscaled, Place* at) except -1:
+    """Scale and unscaled value of a Decimal; exact or an error."""
+    cdef str text = str(v)
+    cdef Py_ssize_t i, n = len(text)
+    cdef int64_t digits = 0, exponent = 0, fraction = 0
+    cdef bint negative = False, point = False
+    cdef Py_UCS4 c
+    if not v.is_finite():
+        table_error(at, "a decimal must be finite")
+    for i in range(n):
+        c = text[i]
+        if c == u'-':
+            negative = True
+        elif c == u'.':
+            point = True
+        elif c == u'E':
+            exponent = int(text[i + 1:])
+            break
+        else:
+            digits = digits * 10 + (<int64_t>c - 48)
+            if point:
+                fraction += 1
+            if digits > 2147483648:
+                table_error(at, "a decimal's unscaled value must fit 32 bits, signed")
+    fraction -= exponent
+    while fraction < 0 and 0 < digits <= 2147483648:
+        digits *= 10
+        fraction += 1
+    if digits == 0 and fraction < 0:
+        fraction = 0
+    if digits > 2147483647 + <int64_t>negative:
+        table_error(at, "a decimal's unscaled value must fit 32 bits, signed")
+    if fraction > 255:
+        table_error(at, f"a decimal's scale is at most 255, not {fraction}")
+    scale[0] = <uint8_t>fraction
+    unscaled[0] = <int32_t>(-digits if negative else digits)
+    return 0
+
+
+cdef int take_seconds(object v, uint64_t* out, Place* at) except -1:
+    """Seconds since 1970 UTC of a datetime (floored) or an int."""
+    cdef object seconds
+    if isinstance(v, Datetime):
+        if v.utcoffset() is None:
+            table_error(at, "a timestamp needs an aware datetime (or an int), not a naive one")
+        delta = v - EPOCH
+        seconds = delta.days * 86400 + delta.seconds
+    elif isinstance(v, int):
+        seconds = v
+    else:
+        table_error(at, f"a timestamp takes datetime or int, not {type(v).__name__}")
+    if not 0 <= seconds < 2**64:
+        table_error(at, "a timestamp must be from 1970 on and fit 64 bits, unsigned")
+    out[0] = seconds
+    return 0
+
+
+cdef int put_value(Buffer* b, object v, uintptr_t mode, int depth, Place* at) except -1:
+    """The tag that fits the value's type, and the value."""
+    cdef type t = type(v)
+    if t is str:
+        return put_text(b, c'S', v, at)
+    if t is int:
+        return put_plain_int(b, v, mode, at)
+    if t is bool:
+        return put_int(b, c't', v is True, 1)
+    if t is float:
+        return put_int(b, c'd', double_to_bits(PyFloat_AS_DOUBLE(v)), 8)
+    if v is None:
+        return put_tag(b, c'V', 0)
+    if t is dict:
+        return put_nested(b, c'F', v, mode, depth, at)
+    if t is list:
+        return put_nested(b, c'A', v, mode, depth, at)
+    if t is bytes:
+        return put_long(b, c'S' if mode & MODE_LETTER else c'x', PyBytes_AS_STRING(v),
+                        PyBytes_GET_SIZE(v), at)
+    return put_rare(b, v, t, mode, depth, at)
+
+
+cdef int put_rare(Buffer* b, object v, type t, uintptr_t mode, int depth, Place* at) except -1:
+    """Typed values, subclasses and the types that few tables hold."""
+    cdef uint8_t scale = 0
+    cdef int32_t unscaled = 0
+    cdef uint64_t seconds = 0
+    cdef Py_buffer view
+    tags = TYPED_TAGS.get(t)
+    if tags is not None:
+        return put_typed(b, v, t, tags[1 if mode & MODE_LETTER else 0], at)
+    if isinstance(v, Decimal):
+        take_decimal(v, &scale, &unscaled, at)
+        put_int(b, c'D', scale, 1)
+        buffer_room(b, 4)
+        store32(b.p, <uint32_t>unscaled)
+        b.p += 4
+        return 0
+    if isinstance(v, Datetime):
+        take_seconds(v, &seconds, at)
+        return put_int(b, c'T', seconds, 8)
+    if isinstance(v, str):
+        return put_text(b, c'S', v, at)
+    if isinstance(v, bool):
+        return put_int(b, c't', 1 if v else 0, 1)
+    if isinstance(v, int):
+        return put_plain_int(b, v, mode, at)
+    if isinstance(v, float):
+        return put_int(b, c'd', double_to_bits(v), 8)
+    if isinstance(v, dict):
+        return put_nested(b, c'F', v, mode, depth, at)
+    if isinstance(v, (list, tuple)):
+        return put_nested(b, c'A', v, mode, depth, at)
+    if isinstance(v, (bytes, bytearray, memoryview)):
+        PyObject_GetBuffer(v, &view, PyBUF_SIMPLE)
+        try:
+            return put_long(b, c'S' if mode & MODE_LETTER else c'x', view.buf, view.len, at)
+        finally:
+            PyBuffer_Release(&view)
+    return table_error(at, f"a table cannot hold {t.__name__}")
+
+cdef dict TYPED_TAGS = _types.TAGS
+
+
+cdef int put_typed(Buffer* b, object v, type t, bytes tag, Place* at) except -1:
+    """A value of amqpcodec.types under its own tag."""
+    cdef uint8_t c
+    cdef int shape
+    if tag is None:
+        return table_error(at, f"{t.__name__} has no tag in this dialect")
+    c = <uint8_t>tag[0]
+    if isinstance(v, str):
+        if issubclass(t, ShortString):
+            put_tag(b, c, 0)
+            return put_name(b, v, at)
+        return put_text(b, c, v, at)
+    if isinstance(v, bytes):
+        return put_long(b, c, PyBytes_AS_STRING(v), PyBytes_GET_SIZE(v), at)
+    if c == c'f':
+        return put_int(b, c, float_to_bits(<float><double>v), 4)
+    if c == c'd':
+        return put_int(b, c, double_to_bits(<double>v), 8)
+    if c == c'V':
+        return put_tag(b, c, 0)
+    shape = SHAPES[0][c]
+    if v < 0:
+        return put_int(b, c, <uint64_t><int64_t>v, shape)
+    return put_int(b, c, <uint64_t>v, shape)
+
+
+cdef int put_nested(Buffer* b, uint8_t tag, object v, uintptr_t mode, int depth, Place* at) except -1:
+    """A table or an array, its length patched in when it is known."""
+    cdef size_t start
+    cdef uint64_t n
+    if depth >= DEPTH_LIMIT:
+        return table_error(at, f"tables nested deeper than {DEPTH_LIMIT} levels")
+    put_tag(b, tag, 4)
+    b.p += 4
+    start = <size_t>(b.p - b.start)
+    if tag == c'F':
+        put_pairs(b, v, mode, depth + 1, at)
+    else:
+        for item in v:
+            put_value(b, item, mode, depth + 1, at)
+    n = <uint64_t>(b.p - b.start) - start
+    if n > 0xFFFFFFFF:
+        return table_error(at, "a table takes at most 4294967295 octets")
+    store32(b.start + start - 4, <uint32_t>n)
+    return 0
+
+
+cdef int put_pairs(Buffer* b, object table, uintptr_t mode, int depth, Place* at) except -1:
+    """Names and values of a table, without its length."""
+    cdef PyObject* name
+    cdef PyObject* value
+    cdef Py_ssize_t i = 0, n
+    cdef const uint8_t* p
+    cdef object keep
+    cdef Py_ssize_t size = PyDict_Size(table)
+    while PyDict_Next(table, &i, &name, &value):
+        n = 0
+        p = NULL
+        if AMQP_LIKELY(ascii_octets(name, &p, &n) and n <= 255):
+            buffer_room(b, 1 + <size_t>n)
+            b.p[0] = <uint8_t>n
+            memcpy(b.p + 1, p, <size_t>n)
+            b.p += 1 + n
+        else:
+            if not isinstance(<object>name, str):
+                table_error(at, f"a table name is a str, not {type(<object>name).__name__}")
+            put_name(b, <object>name, at)
+        keep = <object>value
+        put_value(b, keep, mode, depth, at)
+        # A subclass's methods may run above, and change what is being read.
+        if PyDict_Size(table) != size:
+            raise RuntimeError("table changed size while it was encoded")
+    return 0

@@ -1,0 +1,114 @@
+/* Octets and integers in network order: no pointer casts, no alignment assumed. */
+#ifndef AMQPCODEC_WIRE_H
+#define AMQPCODEC_WIRE_H
+
+#include <stdint.h>
+#include <string.h>
+
+#if defined(__GNUC__) || defined(__clang__)
+#define AMQP_LIKELY(x) __builtin_expect(!!(x), 1)
+#define AMQP_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#else
+#define AMQP_LIKELY(x) (x)
+#define AMQP_UNLIKELY(x) (x)
+#endif
+
+/* Compilers turn these shifts into one load and one byte swap. */
+static inline uint16_t load16(const uint8_t *p) {
+    return (uint16_t)((uint16_t)p[0] << 8 | p[1]);
+}
+static inline uint32_t load32(const uint8_t *p) {
+    return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+}
+static inline uint64_t load64(const uint8_t *p) {
+    return (uint64_t)load32(p) << 32 | load32(p + 4);
+}
+static inline void store16(uint8_t *p, uint16_t v) {
+    p[0] = (uint8_t)(v >> 8);
+    p[1] = (uint8_t)v;
+}
+static inline void store32(uint8_t *p, uint32_t v) {
+    p[0] = (uint8_t)(v >> 24);
+    p[1] = (uint8_t)(v >> 16);
+    p[2] = (uint8_t)(v >> 8);
+    p[3] = (uint8_t)v;
+}
+static inline void store64(uint8_t *p, uint64_t v) {
+    store32(p, (uint32_t)(v >> 32));
+    store32(p + 4, (uint32_t)v);
+}
+
+static inline double bits_to_double(uint64_t bits) {
+    double d;
+    memcpy(&d, &bits, 8);
+    return d;
+}
+static inline uint64_t double_to_bits(double d) {
+    uint64_t bits;
+    memcpy(&bits, &d, 8);
+    return bits;
+}
+static inline float bits_to_float(uint32_t bits) {
+    float f;
+    memcpy(&f, &bits, 4);
+    return f;
+}
+static inline uint32_t float_to_bits(float f) {
+    uint32_t bits;
+    memcpy(&bits, &f, 4);
+    return bits;
+}
+
+/* True if no octet has its top bit set. */
+static inline int is_ascii(const uint8_t *s, size_t n) {
+    uint64_t seen = 0, word;
+    while (n >= 8) {
+        memcpy(&word, s, 8);
+        seen |= word;
+        s += 8;
+        n -= 8;
+    }
+    word = 0;
+    for (size_t i = 0; i < n; i++) word |= s[i];
+    return ((seen | word) & 0x8080808080808080ull) == 0;
+}
+
+/* True if the octets are well-formed UTF-8 (RFC 3629: no surrogates, no overlong forms). */
+static inline int is_utf8(const uint8_t *s, size_t n) {
+    size_t i = 0;
+    while (i < n) {
+        if (s[i] < 0x80) {
+            if (n - i >= 8) {
+                uint64_t word;
+                memcpy(&word, s + i, 8);
+                if ((word & 0x8080808080808080ull) == 0) {
+                    i += 8;
+                    continue;
+                }
+            }
+            i++;
+            continue;
+        }
+        uint8_t c = s[i];
+        size_t more;
+        uint8_t low = 0x80, high = 0xBF; /* bounds of the second octet */
+        if (c >= 0xC2 && c <= 0xDF) more = 1;
+        else if (c >= 0xE0 && c <= 0xEF) {
+            more = 2;
+            if (c == 0xE0) low = 0xA0;
+            if (c == 0xED) high = 0x9F;
+        } else if (c >= 0xF0 && c <= 0xF4) {
+            more = 3;
+            if (c == 0xF0) low = 0x90;
+            if (c == 0xF4) high = 0x8F;
+        } else return 0;
+        if (n - i <= more) return 0;
+        if (s[i + 1] < low || s[i + 1] > high) return 0;
+        for (size_t k = 2; k <= more; k++)
+            if ((s[i + k] & 0xC0) != 0x80) return 0;
+        i += more + 1;
+    }
+    return 1;
+}
+
+#endif

@@ -1,0 +1,53 @@
+"""The public names of a protocol, from its lowered table: the same for built-in and loaded ones."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
+from . import _codec
+from .decoder import decoder_classes
+
+__all__ = ["namespace", "protocol_module"]
+
+#: What the core's Protocol offers as it is.
+_FROM_PROTOCOL = (
+    "METHODS",
+    "BadFrame",
+    "Body",
+    "Header",
+    "Heartbeat",
+    "Message",
+    "ProtocolHeader",
+    "decode",
+    "encode",
+    "encode_into",
+    "encode_message",
+    "encode_parts",
+)
+
+
+def namespace(table: dict[str, Any]) -> dict[str, Any]:
+    """Every public name of the protocol module that a table stands for."""
+    protocol = _codec.Protocol(table)
+    names: dict[str, Any] = {
+        "VERSION": table["version"],
+        "PROTOCOL_HEADER": b"AMQP" + bytes(table["header"]),
+        "PROTOCOL": protocol,
+        "Frame": _codec.Frame,
+        "Method": _codec.Method,
+        "ContentProperties": _codec.ContentProperties,
+    }
+    names.update({name: getattr(protocol, name) for name in _FROM_PROTOCOL})
+    names.update(decoder_classes(protocol))
+    names.update(table["constants"])
+    names.update(protocol.namespaces)
+    names["__all__"] = sorted(names)
+    return names
+
+
+def protocol_module(name: str, table: dict[str, Any]) -> ModuleType:
+    """A module object that is not imported from anywhere, for a specification loaded at run time."""
+    module = ModuleType(name, f"AMQP {table['name']}, loaded from XML.")
+    module.__dict__.update(namespace(table))
+    return module

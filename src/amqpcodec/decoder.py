@@ -1,0 +1,65 @@
+"""Decoders without I/O: octets in, in any chunking; frames or messages out.
+
+The classes here are the compiled ones, bound to a protocol.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import _codec
+
+__all__ = ["decoder_classes"]
+
+_DECODER_DOC = """Octets of one stream in, frames out.
+
+    Args:
+        frame_max: octets a frame may take, its envelope of 8 included; 0 for no limit.
+            Can be set again after tune.
+        errors: "strict" raises DecodeError at its place; "frame" yields
+            BadFrame(error, raw) instead and goes on while the framing is intact.
+        dialect: "rabbitmq" or "0-9-1", what the tags of field tables mean.
+        tables: "plain" or "typed" values (amqpcodec.types).
+        copy: False gives bodies as memoryviews of an immutable chunk.
+        trailing: "error", or "keep" octets after the last field of a frame.
+
+    ``for channel, frame in decoder.feed(chunk)``: frame is a method, Header, Body,
+    Heartbeat or ProtocolHeader. Spec: 0-9-1 §4.2.3.
+    """
+
+_MESSAGE_DECODER_DOC = """Octets of one stream in, methods and whole messages out.
+
+    Args:
+        frame_max: octets a frame may take, its envelope of 8 included; 0 for no limit.
+        max_body_size: octets a body may have, None for no limit. Memory grows with the
+            octets that came, never with those that a header announces.
+        errors, dialect, tables, copy, trailing: as for Decoder.
+
+    ``for channel, event in decoder.feed(chunk)``: event is a method without content,
+    Message(method, properties, body), Heartbeat or ProtocolHeader.
+    Frames out of order give UnexpectedFrameError (505), a body over max_body_size
+    ContentTooLargeError (311); the rest of that content is passed over. Spec: 0-9-1 §4.2.6.
+    """
+
+
+def decoder_classes(protocol: _codec.Protocol) -> dict[str, type]:
+    """Decoder and MessageDecoder of a protocol."""
+
+    def decoder_init(self: Any, frame_max: int = 131072, **settings: Any) -> None:
+        _codec.Decoder.__init__(self, protocol, frame_max, **settings)
+
+    def message_decoder_init(
+        self: Any, frame_max: int = 131072, max_body_size: int | None = None, **settings: Any
+    ) -> None:
+        _codec.MessageDecoder.__init__(self, protocol, frame_max, max_body_size, **settings)
+
+    def make(name: str, base: type, init: Any, doc: str) -> type:
+        members = {"__init__": init, "__doc__": doc, "__module__": protocol.module, "__slots__": ()}
+        return type(name, (base,), members)
+
+    return {
+        "Decoder": make("Decoder", _codec.Decoder, decoder_init, _DECODER_DOC),
+        "MessageDecoder": make(
+            "MessageDecoder", _codec.MessageDecoder, message_decoder_init, _MESSAGE_DECODER_DOC
+        ),
+    }

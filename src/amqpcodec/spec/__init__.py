@@ -1,0 +1,57 @@
+"""Protocols as data: the model of a specification and its XML loader.
+
+Importing this package does not import lxml; only :func:`load` needs it.
+"""
+
+from __future__ import annotations
+
+from typing import IO, TYPE_CHECKING
+
+from .errors import SpecError
+from .model import (
+    WIRE_TYPES,
+    Assert,
+    Chassis,
+    Class,
+    Constant,
+    Domain,
+    Field,
+    Method,
+    Protocol,
+    class_identifier,
+    identifier,
+)
+
+if TYPE_CHECKING:
+    import os
+
+__all__ = [
+    "WIRE_TYPES",
+    "Assert",
+    "Chassis",
+    "Class",
+    "Constant",
+    "Domain",
+    "Field",
+    "Method",
+    "Protocol",
+    "SpecError",
+    "class_identifier",
+    "identifier",
+    "load",
+]
+
+
+def load(source: str | os.PathLike[str] | IO[bytes] | IO[str]) -> Protocol:
+    """Read an AMQP 0-8, 0-9 or 0-9-1 specification in XML: a path or an open file.
+
+    Nothing but the file itself is read: no entities, no DTD, no network.
+
+    Raises:
+        SpecError: the file is malformed; the error names its place.
+        ImportError: lxml is missing (extra ``amqpcodec[spec]``).
+        OSError: the path cannot be read.
+    """
+    from .loader import load as load_xml
+
+    return load_xml(source)

@@ -1,0 +1,498 @@
+"""Read the published XML grammar of AMQP 0-8, 0-9 and 0-9-1 into the model.
+
+A specification may come from anywhere, so nothing but the file itself is read:
+entities, DTDs and the network are off, sizes are bounded, and whatever is wrong
+is a :class:`SpecError` with file and line.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import IO, Any, NoReturn
+from xml.parsers import expat
+
+from .errors import SpecError
+from .model import (
+    WIRE_TYPES,
+    Assert,
+    Chassis,
+    Class,
+    Constant,
+    Domain,
+    Field,
+    Method,
+    Protocol,
+    class_identifier,
+    identifier,
+)
+
+try:
+    from lxml import etree
+except ImportError as error:
+    raise ImportError(
+        'reading an AMQP specification needs lxml: pip install "amqpcodec[spec]"', name="lxml"
+    ) from error
+
+__all__ = ["MAX_FIELDS", "MAX_OCTETS", "load"]
+
+MAX_OCTETS = 16 * 1024 * 1024
+MAX_FIELDS = 1000  # of one method or content class; the published ones have up to 14
+
+_DEFAULT_PORT = 5672  # IANA's for amqp; every published file says so itself
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9 _-]*")
+_NUMBER = re.compile(r"[0-9]{1,19}")
+
+# Elements that make the protocol. They may not stand where the grammar has no place for them.
+_STRUCTURE = frozenset(
+    {"constant", "domain", "class", "method", "field", "chassis", "response", "assert", "value"}
+)
+# Elements for the human reader, skipped whole. Others are skipped too, unless they carry
+# an attribute that shapes the wire: <feild domain="short"> must not vanish.
+_PROSE = frozenset({"doc", "rule", "scenario", "grammar", "see", "test", "todo"})
+_SHAPING = frozenset({"index", "domain", "type", "value"})
+
+_OPERATORS = frozenset({"eq", "ne", "lt", "le", "gt", "ge"})
+
+_Element = Any  # lxml ships no types; tests/typing must not need its stubs
+
+
+def load(source: str | os.PathLike[str] | IO[bytes] | IO[str]) -> Protocol:
+    """Read a specification: a path, or a file open for reading (binary is best).
+
+    Raises:
+        SpecError: the file is malformed, declares entities or is over 16 MB.
+        OSError: the path cannot be read.
+    """
+    file, data, encoding = _read(source)
+    return _Loader(file).protocol(_parse(file, data, encoding))
+
+
+def _read(source: str | os.PathLike[str] | IO[bytes] | IO[str]) -> tuple[str, bytes, str | None]:
+    """Name, octets and, for text files, the encoding that the octets now have."""
+    if isinstance(source, str | os.PathLike):
+        file = os.fspath(source)
+        with open(file, "rb") as stream:
+            data = stream.read(MAX_OCTETS + 1)
+        encoding = None
+    else:
+        name = getattr(source, "name", None)
+        file = name if isinstance(name, str) and name else "<spec>"
+        data, encoding = _read_stream(source)
+    if len(data) > MAX_OCTETS:
+        raise SpecError(f"the file is over {MAX_OCTETS} octets", file)
+    return file, data, encoding
+
+
+def _read_stream(stream: IO[bytes] | IO[str]) -> tuple[bytes, str | None]:
+    pieces: list[bytes] = []
+    size = 0
+    encoding = None
+    # One read may give less than asked for (pipes, sockets); only an empty one is the end.
+    while size <= MAX_OCTETS:
+        piece = stream.read(MAX_OCTETS + 1 - size)
+        if not piece:
+            break
+        if isinstance(piece, str):
+            # A text file is decoded already: what its XML declaration says no longer holds.
+            encoding = "utf-8"
+            piece = piece.encode(encoding, "surrogatepass")
+        pieces.append(piece)
+        size += len(piece)
+    return b"".join(pieces), encoding
+
+
+def _parse(file: str, data: bytes, encoding: str | None) -> _Element:
+    _refuse_entities(file, data, encoding)
+    parser = etree.XMLParser(
+        encoding=encoding,
+        resolve_entities=False,
+        no_network=True,
+        load_dtd=False,
+        huge_tree=False,
+        remove_comments=True,
+        remove_pis=True,
+    )
+    try:
+        root: _Element = etree.fromstring(data, parser)
+    except etree.XMLSyntaxError as error:
+        what = re.sub(r", line \d+, column \d+$", "", error.msg or "not well-formed XML")
+        raise SpecError(what, file, error.lineno or 1) from None
+    # Where an external DTD could declare it, an unknown entity is only a warning to libxml2,
+    # and the reference silently drops out of attributes.
+    for entry in parser.error_log:
+        if entry.type == etree.ErrorTypes.WAR_UNDECLARED_ENTITY:
+            raise SpecError(f"entities are not read: {entry.message}", file, entry.line)
+    dtd = root.getroottree().docinfo.internalDTD
+    if dtd is not None and any(True for _ in dtd.iterentities()):
+        # Only reached where expat does not know the file's encoding.
+        raise SpecError("the DOCTYPE declares entities, which are not read", file)
+    return root
+
+
+def _refuse_entities(file: str, data: bytes, encoding: str | None) -> None:
+    """Refuse a prolog that declares an entity, before anything can expand it.
+
+    libxml2 expands entities in attributes whatever its options say, and does not tell
+    the line of a declaration. expat reads up to the first start tag and no further.
+    """
+    scan = expat.ParserCreate(encoding)
+
+    def refuse(name: str, *_: object) -> NoReturn:
+        what = f"the DOCTYPE declares the entity {name!r}; entities are not read"
+        raise SpecError(what, file, scan.CurrentLineNumber)
+
+    def stop(*_: object) -> NoReturn:
+        raise _PrologEnd
+
+    scan.EntityDeclHandler = refuse
+    scan.StartElementHandler = stop
+    try:
+        scan.Parse(data, True)
+    except SpecError:
+        raise
+    except (_PrologEnd, expat.ExpatError, LookupError, ValueError):
+        pass  # whatever else is wrong with the file, lxml is about to say it better
+
+
+class _PrologEnd(Exception):
+    pass
+
+
+class _Loader:
+    """One pass over one file: a method for each element of the grammar."""
+
+    def __init__(self, file: str) -> None:
+        self._file = file
+        self._domains: dict[str, Domain] = {}
+
+    # -- amqp and what stands directly in it
+
+    def protocol(self, root: _Element) -> Protocol:
+        if root.tag != "amqp":
+            tag = etree.QName(root)
+            if tag.localname == "amqp":
+                self._fail(root, f"the grammar of namespace {tag.namespace!r} is not AMQP 0-x")
+            self._fail(root, f"the root element is <{tag.localname}>, not <amqp>")
+        major = self._number(root, "major", 255)
+        minor = self._number(root, "minor", 255)
+        revision = self._number(root, "revision", 255, 0)
+
+        constants: list[Constant] = []
+        class_elements: list[_Element] = []
+        taken: dict[object, int] = {}
+        for child in self._children(root, {"constant", "domain", "class"}):
+            if child.tag == "constant":
+                constant = self._constant(child)
+                key = identifier(constant.name)
+                self._take(taken, key, child, f"constant {constant.name!r}")
+                constants.append(constant)
+            elif child.tag == "domain":
+                domain = self._domain(child)
+                self._take(taken, ("domain", domain.name), child, f"domain {domain.name!r}")
+                self._domains[domain.name] = domain
+            else:
+                class_elements.append(child)
+
+        # After all domains: a file may define them behind their use.
+        classes: list[Class] = []
+        for child in class_elements:
+            class_ = self._class(child)
+            what = f"class {class_.name!r}"
+            self._take(taken, ("class", class_identifier(class_.name)), child, what)
+            self._take(taken, ("index", class_.index), child, f"{what}: index {class_.index}")
+            classes.append(class_)
+
+        return Protocol(
+            name=_version_name(major, minor, revision),
+            major=major,
+            minor=minor,
+            revision=revision,
+            port=self._number(root, "port", 0xFFFF, _DEFAULT_PORT),
+            comment=root.get("comment", ""),
+            constants=tuple(constants),
+            domains=tuple(self._domains.values()),
+            classes=tuple(classes),
+        )
+
+    def _constant(self, element: _Element) -> Constant:
+        error_class = element.get("class")
+        if error_class is not None:
+            error_class = _hyphenate(error_class)
+            if error_class not in ("soft-error", "hard-error"):
+                self._fail(element, f"class is {error_class!r}, not 'soft-error' or 'hard-error'")
+        return Constant(
+            name=self._name(element),
+            value=self._number(element, "value", 0xFFFFFFFF),
+            error_class=error_class,
+            label=_label(element),
+            extension=element.get("extension"),
+        )
+
+    def _domain(self, element: _Element) -> Domain:
+        name = self._name(element)
+        wire_type = self._wire_type(element)
+        if name in WIRE_TYPES and name != wire_type:
+            self._fail(element, f"domain {name!r} redefines a wire type as {wire_type!r}")
+        asserts = tuple(self._assert(child) for child in self._children(element, {"assert"}))
+        for child, rule in zip(self._children(element, {"assert"}), asserts, strict=True):
+            if rule.method is not None or rule.field is not None:
+                self._fail(child, "the assert of a domain cannot refer to a method or field")
+        return Domain(name, wire_type, _label(element), asserts, element.get("extension"))
+
+    # -- classes and methods
+
+    def _class(self, element: _Element) -> Class:
+        extension = element.get("extension")
+        chassis: list[Chassis] = []
+        field_elements: list[_Element] = []
+        method_elements: list[_Element] = []
+        for child in self._children(element, {"chassis", "field", "method"}):
+            if child.tag == "chassis":
+                chassis.append(self._chassis(child))
+            elif child.tag == "field":
+                field_elements.append(child)
+            else:
+                method_elements.append(child)
+
+        fields = self._fields(field_elements)
+        methods: list[Method] = []
+        taken: dict[object, int] = {}
+        for child in method_elements:
+            method = self._method(child, extension)
+            what = f"method {method.name!r}"
+            if fields and class_identifier(method.name) == "Properties":
+                self._fail(child, f"{what} has the name that the class's properties take")
+            self._take(taken, class_identifier(method.name), child, what)
+            self._take(taken, method.index, child, f"{what}: index {method.index}")
+            methods.append(method)
+
+        names = {method.name: {field.name for field in method.fields} for method in methods}
+        self._check_references(field_elements, {field.name for field in fields}, names)
+        for child, method in zip(method_elements, methods, strict=True):
+            self._check_responses(child, names)
+            self._check_references(child.iterchildren("field"), names[method.name], names)
+        return Class(
+            name=self._name(element),
+            index=self._number(element, "index", 0xFFFF),
+            handler=element.get("handler", ""),
+            label=_label(element),
+            chassis=tuple(chassis),
+            fields=fields,
+            methods=tuple(methods),
+            extension=extension,
+        )
+
+    def _method(self, element: _Element, extension: str | None) -> Method:
+        chassis: list[Chassis] = []
+        responses: list[str] = []
+        field_elements: list[_Element] = []
+        for child in self._children(element, {"chassis", "response", "field"}):
+            if child.tag == "chassis":
+                chassis.append(self._chassis(child))
+            elif child.tag == "response":
+                responses.append(self._name(child))
+            else:
+                field_elements.append(child)
+        return Method(
+            name=self._name(element),
+            index=self._number(element, "index", 0xFFFF),
+            label=_label(element),
+            synchronous=self._flag(element, "synchronous"),
+            deprecated=self._flag(element, "deprecated"),
+            content=self._flag(element, "content"),
+            responses=tuple(responses),
+            chassis=tuple(chassis),
+            fields=self._fields(field_elements),
+            extension=element.get("extension", extension),
+        )
+
+    def _chassis(self, element: _Element) -> Chassis:
+        name = self._name(element)
+        if name not in ("client", "server"):
+            self._fail(element, f"chassis is {name!r}, not 'client' or 'server'")
+        return Chassis(name, self._attribute(element, "implement"))
+
+    def _fields(self, elements: list[_Element]) -> tuple[Field, ...]:
+        fields: list[Field] = []
+        taken: dict[object, int] = {}
+        for element in elements:
+            if len(fields) == MAX_FIELDS:
+                self._fail(element, f"more than {MAX_FIELDS} fields")
+            field = self._field(element)
+            self._take(taken, identifier(field.name), element, f"field {field.name!r}")
+            fields.append(field)
+        return tuple(fields)
+
+    def _field(self, element: _Element) -> Field:
+        domain = self._domain_of(element)
+        own = tuple(self._assert(child) for child in self._children(element, {"assert"}))
+        elementary = domain.name in WIRE_TYPES
+        return Field(
+            name=self._name(element),
+            domain=None if elementary else domain.name,
+            type=domain.type,
+            # An elementary domain's label ("single bit") says nothing about the field.
+            label=_label(element) or ("" if elementary else domain.label),
+            reserved=self._flag(element, "reserved"),
+            asserts=domain.asserts + own,
+        )
+
+    def _domain_of(self, element: _Element) -> Domain:
+        """Domain of a field; one that is declared by wire type gets a domain of that name."""
+        if element.get("domain") is None:
+            if element.get("type") is None:
+                self._fail(element, "<field> has neither domain nor type")
+            wire_type = self._wire_type(element)
+            return self._domains.get(wire_type, Domain(wire_type, wire_type))
+        name = _hyphenate(self._attribute(element, "domain"))
+        domain = self._domains.get(name)
+        if domain is None:
+            if name not in WIRE_TYPES:
+                self._fail(element, f"unknown domain {name!r}")
+            domain = Domain(name, name)
+        if element.get("type") is not None and self._wire_type(element) != domain.type:
+            self._fail(element, f"type disagrees with domain {name!r}, which is {domain.type!r}")
+        return domain
+
+    # -- asserts
+
+    def _assert(self, element: _Element) -> Assert:
+        check = self._attribute(element, "check")
+        value = element.get("value")
+        method = None if element.get("method") is None else self._name(element, "method")
+        field = None if element.get("field") is None else self._name(element, "field")
+        if check in ("notnull", "null"):
+            return Assert(check)
+        if check == "length":
+            return Assert(check, str(self._number(element, "value", 0xFFFFFFFF)))
+        if check == "regexp":
+            return Assert(check, self._pattern(element))
+        if check == "syntax":
+            return Assert(check, self._name(element, "rule"))
+        if check == "enum":
+            choices = [self._name(child) for child in self._children(element, {"value"})]
+            if not choices:
+                self._fail(element, "an enum assert needs <value> elements")
+            return Assert(check, " ".join(choices))
+        if check not in _OPERATORS:
+            self._fail(element, f"unknown check {check!r}")
+        if (value is None) == (field is None) or (method is not None and field is None):
+            self._fail(element, f"check {check!r} needs a value, or a field (and its method)")
+        return Assert(check, value, method, field)
+
+    def _pattern(self, element: _Element) -> str:
+        pattern = self._attribute(element, "value")
+        try:
+            re.compile(pattern)
+        except (re.error, OverflowError, RecursionError) as error:
+            self._fail(element, f"not a regular expression: {error}")
+        return pattern
+
+    def _check_references(
+        self, elements: Iterable[_Element], own: set[str], names: Mapping[str, set[str]]
+    ) -> None:
+        """Every argument that an assert compares with is there."""
+        for element in elements:
+            for child in element.iterchildren("assert"):
+                rule = self._assert(child)
+                if rule.field is None:
+                    continue
+                fields = own if rule.method is None else names.get(rule.method)
+                if fields is None:
+                    self._fail(child, f"the assert refers to unknown method {rule.method!r}")
+                if rule.field not in fields:
+                    self._fail(child, f"the assert refers to unknown field {rule.field!r}")
+
+    def _check_responses(self, element: _Element, names: Mapping[str, object]) -> None:
+        taken: dict[object, int] = {}
+        for child in element.iterchildren("response"):
+            name = self._name(child)
+            if name not in names:
+                self._fail(child, f"response {name!r} is no method of this class")
+            self._take(taken, name, child, f"response {name!r}")
+
+    # -- attributes and children
+
+    def _children(self, element: _Element, allowed: set[str]) -> Iterator[_Element]:
+        for child in element:
+            if child.tag in allowed:
+                yield child
+            elif child.tag in _STRUCTURE:
+                self._fail(child, f"<{child.tag}> has no place in <{element.tag}>")
+            elif child.tag not in _PROSE and not _SHAPING.isdisjoint(child.keys()):
+                self._fail(child, f"unknown element <{etree.QName(child).localname}>")
+
+    def _attribute(self, element: _Element, attribute: str) -> str:
+        text = element.get(attribute)
+        if text is None:
+            self._fail(element, f"<{element.tag}> lacks the attribute {attribute!r}")
+        text = str(text).strip()
+        if not text:
+            self._fail(element, f"the attribute {attribute!r} of <{element.tag}> is empty")
+        return text
+
+    def _name(self, element: _Element, attribute: str = "name") -> str:
+        # Names become Python identifiers, and text of generated code: nothing else gets in.
+        name = self._attribute(element, attribute)
+        if not _NAME.fullmatch(name):
+            self._fail(
+                element,
+                f"{attribute} {name!r} is not a letter followed by "
+                "letters, digits, blanks, hyphens and underscores",
+            )
+        return _hyphenate(name)
+
+    def _wire_type(self, element: _Element) -> str:
+        wire_type = self._attribute(element, "type")
+        if wire_type not in WIRE_TYPES:
+            self._fail(element, f"unknown wire type {wire_type!r}")
+        return wire_type
+
+    def _number(
+        self, element: _Element, attribute: str, limit: int, default: int | None = None
+    ) -> int:
+        if default is not None and element.get(attribute) is None:
+            return default
+        text = self._attribute(element, attribute)
+        if not _NUMBER.fullmatch(text) or int(text) > limit:
+            self._fail(element, f"{attribute} is {text!r}, not an integer from 0 to {limit}")
+        return int(text)
+
+    def _flag(self, element: _Element, attribute: str) -> bool:
+        text = element.get(attribute, "0")
+        if text not in ("0", "1"):
+            self._fail(element, f"{attribute} is {text!r}, not '0' or '1'")
+        return bool(text == "1")
+
+    def _take(self, taken: dict[object, int], key: object, element: _Element, what: str) -> None:
+        """Claim a name or number; the second to claim it is refused."""
+        if key in taken:
+            self._fail(element, f"{what} is taken already (line {taken[key]})")
+        taken[key] = _line(element)
+
+    def _fail(self, element: _Element, what: str) -> NoReturn:
+        raise SpecError(what, self._file, _line(element))
+
+
+def _line(element: _Element) -> int:
+    return int(element.sourceline or 1)
+
+
+def _hyphenate(name: str) -> str:
+    """The names of 0-8 have blanks where those of 0-9-1 have hyphens."""
+    return re.sub(" +", "-", name.strip())
+
+
+def _label(element: _Element) -> str:
+    """The label, or the text before the first child, where 0-8 puts it."""
+    return " ".join((element.get("label") or element.text or "").split())
+
+
+def _version_name(major: int, minor: int, revision: int) -> str:
+    """The usual name: "0-9-1". 0-8 calls itself major 8, minor 0."""
+    if (major, minor) == (8, 0):
+        return "0-8"
+    return f"{major}-{minor}-{revision}" if revision else f"{major}-{minor}"

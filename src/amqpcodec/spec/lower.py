@@ -1,0 +1,138 @@
+"""From the model of a specification to the plain table that the compiled core loads.
+
+The table holds tuples, dicts, text and numbers only. Built-in protocols have theirs
+written down in ``amqpcodec._gen``; a specification loaded at run time is lowered on the
+spot, so that both kinds come out of one function.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .model import Class, Field, Method, Protocol, class_identifier, identifier
+
+__all__ = ["FIELD_CACHED", "FIELD_RESERVED", "FIELD_SECRET", "WIRE_NUMBERS", "lower"]
+
+#: Numbers of the wire types, as ``_core/value.pxi`` has them.
+WIRE_NUMBERS = {
+    "bit": 0,
+    "octet": 1,
+    "short": 2,
+    "long": 3,
+    "longlong": 4,
+    "shortstr": 5,
+    "longstr": 6,
+    "timestamp": 7,
+    "table": 8,
+}
+
+FIELD_RESERVED = 1  # keyword-only, not shown while it has its default
+FIELD_CACHED = 2  # text that comes again and again: worth a place in the string cache
+FIELD_SECRET = 4  # never shown
+
+#: Text that differs from message to message, so that caching it only costs.
+_ALWAYS_NEW = {"message-id", "correlation-id"}
+
+#: Credentials: connection.start-ok and secure-ok answer a SASL challenge.
+_SECRETS = {
+    ("connection", "start-ok", "response"),
+    ("connection", "secure-ok", "response"),
+    ("connection", "update-secret", "new-secret"),
+}
+
+#: One spelling where a specification has two for the same thing.
+_RESPELT = {("confirm", "select", "nowait"): "no_wait"}
+
+#: The four octets behind "AMQP" that real peers send (0-8: not the text's 1 1 9 1).
+_HEADERS = {"0-8": (1, 1, 8, 0), "0-9": (1, 1, 0, 9), "0-9-1": (0, 0, 9, 1)}
+
+
+def lower(protocol: Protocol, module: str) -> dict[str, Any]:
+    """The table of a protocol, whose classes will say that they live in ``module``."""
+    revision = protocol.revision or 0
+    header = _HEADERS.get(protocol.name, (0, protocol.major, protocol.minor, revision))
+    return {
+        "name": protocol.name,
+        "module": module,
+        "version": (protocol.major, protocol.minor, revision),
+        "header": header,
+        "constants": tuple(
+            (identifier(constant.name).upper(), constant.value) for constant in protocol.constants
+        ),
+        "classes": tuple(_lower_class(cls) for cls in protocol.classes),
+    }
+
+
+def _lower_class(cls: Class) -> dict[str, Any]:
+    content = bool(cls.fields) or any(method.content for method in cls.methods)
+    return {
+        "name": cls.name,
+        "python": class_identifier(cls.name),
+        "index": cls.index,
+        "doc": _sentence(cls.label),
+        "properties": tuple(_lower_field(cls, None, f) for f in cls.fields) if content else None,
+        "methods": tuple(_lower_method(cls, method) for method in cls.methods),
+    }
+
+
+def _lower_method(cls: Class, method: Method) -> dict[str, Any]:
+    fields = tuple(_lower_field(cls, method, field) for field in method.fields)
+    return {
+        "name": method.name,
+        "python": class_identifier(method.name),
+        "index": method.index,
+        "doc": _method_doc(cls, method, fields),
+        "synchronous": method.synchronous,
+        "deprecated": method.deprecated,
+        "content": method.content,
+        "responses": tuple(class_identifier(name) for name in method.responses),
+        "sent_by": tuple(
+            sender
+            for sender, receiver in (("client", "server"), ("server", "client"))
+            if receiver in method.received_by
+        ),
+        "extension": method.extension,
+        "fields": fields,
+    }
+
+
+def _lower_field(cls: Class, method: Method | None, field: Field) -> tuple[Any, ...]:
+    """(Python name, wire type, flags, label, asserts)."""
+    where = (cls.name, method.name if method else "", field.name)
+    flags = 0
+    if field.reserved:
+        flags |= FIELD_RESERVED
+    if field.type == "shortstr" and field.name not in _ALWAYS_NEW:
+        flags |= FIELD_CACHED
+    if where in _SECRETS:
+        flags |= FIELD_SECRET
+    asserts = tuple(
+        (rule.check, rule.value)
+        for rule in field.asserts
+        if rule.method is None and rule.field is None
+    )
+    name = _RESPELT.get(where, identifier(field.name))
+    return (name, WIRE_NUMBERS[field.type], flags, field.label, asserts)
+
+
+def _sentence(label: str) -> str:
+    return label[:1].upper() + label[1:] + "." if label else ""
+
+
+def _method_doc(cls: Class, method: Method, fields: tuple[tuple[Any, ...], ...]) -> str:
+    """What the method is for, its arguments, and where it stands in the conversation."""
+    names = {number: name for name, number in WIRE_NUMBERS.items()}
+    lines = [_sentence(method.label) or f"{cls.name}.{method.name}."]
+    if fields:
+        lines += ["", "Args:"]
+        for (name, kind, _, label, _), field in zip(fields, method.fields, strict=True):
+            what = label or ("reserved" if field.reserved else "")
+            lines.append(f"    {name}: {names[kind]}" + (f"; {what}." if what else "."))
+    notes = [f"Spec: class {cls.index}, method {method.index}"]
+    if method.responses:
+        notes.append("answered by " + " or ".join(f"{cls.name}.{name}" for name in method.responses))
+    if method.content:
+        notes.append("carries content")
+    if method.extension:
+        notes.append(f"extension of {method.extension}")
+    return "\n".join([*lines, "", "; ".join(notes) + "."])

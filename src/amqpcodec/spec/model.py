@@ -1,0 +1,240 @@
+"""What a 0-x specification says, as immutable data: the IR between XML and code.
+
+Names are kept in the specification's spelling, with hyphens for blanks;
+:func:`identifier` and :func:`class_identifier` turn them into Python's.
+Everything here is hashable and compares by value.
+"""
+
+from __future__ import annotations
+
+import keyword
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeVar
+
+__all__ = [
+    "WIRE_TYPES",
+    "Assert",
+    "Chassis",
+    "Class",
+    "Constant",
+    "Domain",
+    "Field",
+    "Method",
+    "Protocol",
+    "class_identifier",
+    "identifier",
+]
+
+# The elementary types of 0-8, 0-9 and 0-9-1. `content` exists in 0-9 only (class message).
+WIRE_TYPES = frozenset(
+    {
+        "bit",
+        "octet",
+        "short",
+        "long",
+        "longlong",
+        "shortstr",
+        "longstr",
+        "timestamp",
+        "table",
+        "content",
+    }
+)
+
+
+def identifier(name: str) -> str:
+    """Python name of a field, method or constant: ``no-wait`` gives ``no_wait``.
+
+    A keyword gets an underscore behind it (``global_``).
+    """
+    python = re.sub("[- ]", "_", name)
+    return python + "_" if keyword.iskeyword(python) else python
+
+
+def class_identifier(name: str) -> str:
+    """Python class name of a class or method: ``recover-async`` gives ``RecoverAsync``."""
+    python = "".join(part[:1].upper() + part[1:] for part in re.split("[-_ ]", name))
+    return python + "_" if keyword.iskeyword(python) else python
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A named number: a frame type, a limit or a reply code.
+
+    ``error_class`` is "soft-error" (closes the channel), "hard-error" (closes the
+    connection) or None where the constant is no error.
+    """
+
+    name: str
+    value: int
+    error_class: str | None = None
+    label: str = ""
+    extension: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Assert:
+    """A rule on a value, which only validation applies.
+
+    ``value`` holds the pattern of a ``regexp``, the most octets of a ``length``, the
+    operand of a comparison, the rule's name of a ``syntax`` and the choices of an
+    ``enum``, separated by blanks. A comparison may refer to another argument instead:
+    ``field`` of ``method``, where None means the method at hand.
+    """
+
+    check: str
+    value: str | None = None
+    method: str | None = None
+    field: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Domain:
+    """A named use of a wire type, with the asserts that come with it."""
+
+    name: str
+    type: str
+    label: str = ""
+    asserts: tuple[Assert, ...] = ()
+    extension: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """An argument of a method or a property of a content class.
+
+    ``domain`` is None where the field is declared with a wire type itself, be it as
+    ``type="bit"`` or through the elementary domain of the same name. ``asserts`` are
+    those of the domain followed by the field's own.
+    """
+
+    name: str
+    domain: str | None
+    type: str
+    label: str = ""
+    reserved: bool = False
+    asserts: tuple[Assert, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Chassis:
+    """Who has to take a method: ``name`` is "client" or "server", ``implement`` MUST, MAY, ..."""
+
+    name: str
+    implement: str
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A method: its index in the class and its arguments in wire order."""
+
+    name: str
+    index: int
+    label: str = ""
+    synchronous: bool = False
+    deprecated: bool = False
+    content: bool = False
+    responses: tuple[str, ...] = ()
+    chassis: tuple[Chassis, ...] = ()
+    fields: tuple[Field, ...] = ()
+    extension: str | None = None
+
+    @property
+    def received_by(self) -> tuple[str, ...]:
+        """The peers that take this method: "client", "server" or both, in that order."""
+        names = {chassis.name for chassis in self.chassis}
+        return tuple(peer for peer in ("client", "server") if peer in names)
+
+    @property
+    def sent_by(self) -> tuple[str, ...]:
+        """The peers that send this method: those that face one that takes it."""
+        taken = self.received_by
+        faces = {"client": "server", "server": "client"}
+        return tuple(peer for peer in ("client", "server") if faces[peer] in taken)
+
+    def field(self, name: str) -> Field:
+        """Return the argument of that name, or raise KeyError."""
+        return _named(self.fields, name)
+
+
+@dataclass(frozen=True, slots=True)
+class Class:
+    """A class of methods; ``fields`` are the properties of its content."""
+
+    name: str
+    index: int
+    handler: str = ""
+    label: str = ""
+    chassis: tuple[Chassis, ...] = ()
+    fields: tuple[Field, ...] = ()
+    methods: tuple[Method, ...] = ()
+    extension: str | None = None
+
+    def field(self, name: str) -> Field:
+        """Return the content property of that name, or raise KeyError."""
+        return _named(self.fields, name)
+
+    def method(self, key: str | int) -> Method:
+        """Return the method of that name or index, or raise KeyError."""
+        return _named_or_numbered(self.methods, key)
+
+
+@dataclass(frozen=True, slots=True)
+class Protocol:
+    """One version of the protocol, whole. ``name`` is its usual one, such as "0-9-1"."""
+
+    name: str
+    major: int
+    minor: int
+    revision: int
+    port: int
+    comment: str = ""
+    constants: tuple[Constant, ...] = ()
+    domains: tuple[Domain, ...] = ()
+    classes: tuple[Class, ...] = ()
+
+    def constant(self, name: str) -> Constant:
+        """Return the constant of that name, or raise KeyError."""
+        return _named(self.constants, name)
+
+    def domain(self, name: str) -> Domain:
+        """Return the domain of that name, or raise KeyError."""
+        return _named(self.domains, name)
+
+    def class_(self, key: str | int) -> Class:
+        """Return the class of that name or index, or raise KeyError."""
+        return _named_or_numbered(self.classes, key)
+
+    def method(self, key: str | tuple[int, int]) -> Method:
+        """Return the method ``"basic.publish"`` or ``(60, 40)``, or raise KeyError."""
+        if isinstance(key, str):
+            class_name, _, method_name = key.partition(".")
+            return self.class_(class_name).method(method_name)
+        class_index, method_index = key
+        return self.class_(class_index).method(method_index)
+
+    def methods(self) -> Iterator[tuple[Class, Method]]:
+        """Every method with its class, in the order of the file."""
+        for class_ in self.classes:
+            for method in class_.methods:
+                yield class_, method
+
+
+_Named = TypeVar("_Named", Constant, Domain, Field)
+_Numbered = TypeVar("_Numbered", Class, Method)
+
+
+def _named(items: tuple[_Named, ...], name: str) -> _Named:
+    for item in items:
+        if item.name == name:
+            return item
+    raise KeyError(name)
+
+
+def _named_or_numbered(items: tuple[_Numbered, ...], key: str | int) -> _Numbered:
+    for item in items:
+        if key == (item.name if isinstance(key, str) else item.index):
+            return item
+    raise KeyError(key)

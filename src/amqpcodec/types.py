@@ -1,0 +1,202 @@
+"""Typed field-table values: each class stands for one tag of the wire.
+
+``tables="typed"`` gives these on decode, and encode writes each back under its own tag.
+They are plain subclasses, so arithmetic gives ordinary numbers. Which octet stands for
+a type depends on the dialect: ``TAGS`` has both columns (docs of RabbitMQ's errata,
+section 3, and 0-9-1 §4.2.1).
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "TAGS",
+    "ByteArray",
+    "Double",
+    "Float",
+    "Int8",
+    "Int16",
+    "Int16U",
+    "Int32",
+    "Int64",
+    "Int64L",
+    "LongBytes",
+    "LongString",
+    "ShortString",
+    "Timestamp",
+    "UInt8",
+    "UInt16",
+    "UInt32",
+    "UInt64",
+    "Void",
+]
+
+
+class _Integer(int):
+    """An int that must fit LOW to HIGH."""
+
+    LOW = 0
+    HIGH = 0
+
+    def __new__(cls, value: int = 0) -> _Integer:
+        self = super().__new__(cls, value)
+        if not cls.LOW <= self <= cls.HIGH:
+            raise ValueError(f"{cls.__name__} takes {cls.LOW} to {cls.HIGH}, not {int(self)}")
+        return self
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({int(self)})"
+
+    # int.__str__ is object's, which would call the repr above.
+    def __str__(self) -> str:
+        return int.__repr__(self)
+
+
+class Int8(_Integer):
+    """Signed, 8 bits."""
+
+    LOW, HIGH = -(2**7), 2**7 - 1
+
+
+class UInt8(_Integer):
+    """Unsigned, 8 bits."""
+
+    LOW, HIGH = 0, 2**8 - 1
+
+
+class Int16(_Integer):
+    """Signed, 16 bits: `s` for RabbitMQ, `U` by the letter of 0-9-1."""
+
+    LOW, HIGH = -(2**15), 2**15 - 1
+
+
+class Int16U(Int16):
+    """Signed, 16 bits, under the tag `U` in both dialects."""
+
+
+class UInt16(_Integer):
+    """Unsigned, 16 bits."""
+
+    LOW, HIGH = 0, 2**16 - 1
+
+
+class Int32(_Integer):
+    """Signed, 32 bits."""
+
+    LOW, HIGH = -(2**31), 2**31 - 1
+
+
+class UInt32(_Integer):
+    """Unsigned, 32 bits."""
+
+    LOW, HIGH = 0, 2**32 - 1
+
+
+class Int64(_Integer):
+    """Signed, 64 bits: `l` for RabbitMQ, `L` by the letter of 0-9-1."""
+
+    LOW, HIGH = -(2**63), 2**63 - 1
+
+
+class Int64L(Int64):
+    """Signed, 64 bits, under the tag `L` in both dialects."""
+
+
+class UInt64(_Integer):
+    """Unsigned, 64 bits: `l` by the letter of 0-9-1; RabbitMQ's dialect has none."""
+
+    LOW, HIGH = 0, 2**64 - 1
+
+
+class Timestamp(_Integer):
+    """Seconds since 1970 UTC, unsigned, 64 bits."""
+
+    LOW, HIGH = 0, 2**64 - 1
+
+
+class Float(float):
+    """IEEE 754, 32 bits; a value is rounded to it when it is encoded."""
+
+    def __repr__(self) -> str:
+        return f"Float({float.__repr__(self)})"
+
+    def __str__(self) -> str:
+        return float.__repr__(self)
+
+
+class Double(float):
+    """IEEE 754, 64 bits."""
+
+    def __repr__(self) -> str:
+        return f"Double({float.__repr__(self)})"
+
+    def __str__(self) -> str:
+        return float.__repr__(self)
+
+
+class LongString(str):
+    """Text of up to 2**32 - 1 octets."""
+
+    def __repr__(self) -> str:
+        return f"LongString({str.__repr__(self)})"
+
+
+class LongBytes(bytes):
+    """Octets under the tag of a long string, where they are not UTF-8."""
+
+    def __repr__(self) -> str:
+        return f"LongBytes({bytes.__repr__(self)})"
+
+
+class ShortString(str):
+    """Text of up to 255 octets: `s` by the letter of 0-9-1; RabbitMQ's dialect has none."""
+
+    def __repr__(self) -> str:
+        return f"ShortString({str.__repr__(self)})"
+
+
+class ByteArray(bytes):
+    """Octets under the tag `x`."""
+
+    def __repr__(self) -> str:
+        return f"ByteArray({bytes.__repr__(self)})"
+
+
+class Void:
+    """No value. False, and equal to every other Void."""
+
+    __slots__ = ()
+
+    def __bool__(self) -> bool:
+        return False
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Void)
+
+    def __hash__(self) -> int:
+        return hash(Void)
+
+    def __repr__(self) -> str:
+        return "Void()"
+
+
+#: type: (tag for RabbitMQ, tag by the letter of 0-9-1); None where the dialect has no such type.
+TAGS: dict[type, tuple[bytes | None, bytes | None]] = {
+    Int8: (b"b", b"b"),
+    UInt8: (b"B", b"B"),
+    Int16: (b"s", b"U"),
+    Int16U: (b"U", b"U"),
+    UInt16: (b"u", b"u"),
+    Int32: (b"I", b"I"),
+    UInt32: (b"i", b"i"),
+    Int64: (b"l", b"L"),
+    Int64L: (b"L", b"L"),
+    UInt64: (None, b"l"),
+    Float: (b"f", b"f"),
+    Double: (b"d", b"d"),
+    LongString: (b"S", b"S"),
+    LongBytes: (b"S", b"S"),
+    ShortString: (None, b"s"),
+    ByteArray: (b"x", None),
+    Timestamp: (b"T", b"T"),
+    Void: (b"V", b"V"),
+}

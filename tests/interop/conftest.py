@@ -1,0 +1,76 @@
+"""Live tests: they run when AMQPCODEC_BROKER=HOST:PORT names a RabbitMQ (scripts/broker.py run)."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.interop.client import Client
+
+BROKER = Path(__file__).resolve().parents[2] / "scripts" / "broker.py"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def broker() -> tuple[str, int]:
+    """The broker's address."""
+    given = os.environ.get("AMQPCODEC_BROKER")
+    if not given:
+        pytest.skip("AMQPCODEC_BROKER is not set: use scripts/broker.py run -- CMD")
+    host, _, port = given.rpartition(":")
+    return host, int(port)
+
+
+@pytest.fixture
+def connect(broker: tuple[str, int]) -> Iterator[Callable[..., Client]]:
+    """Make clients, open unless handshake=False; afterwards each must re-encode what it got."""
+    clients: list[Client] = []
+
+    def make(*, handshake: dict[str, Any] | bool = True, **options: Any) -> Client:
+        client = Client(broker, **options)
+        clients.append(client)
+        if handshake is not False:
+            client.handshake(**(handshake if isinstance(handshake, dict) else {}))
+        return client
+
+    yield make
+    problems = []
+    for client in clients:
+        try:
+            client.finish()
+        except (AssertionError, OSError, EOFError, ValueError) as error:
+            problems.append(f"{type(error).__name__}: {error}")
+    assert not problems, "\n".join(problems)
+
+
+@pytest.fixture(params=["frames", "messages"])
+def client(connect: Callable[..., Client], request: pytest.FixtureRequest) -> Client:
+    """A connection with channel 1 open, once through each decoder."""
+    made = connect(whole=request.param == "messages")
+    made.open_channel(1)
+    return made
+
+
+@pytest.fixture
+def unique() -> Callable[[str], str]:
+    """Names that no other test and no other run uses."""
+    return lambda what: f"amqpcodec.{what}.{uuid.uuid4().hex[:12]}"
+
+
+@pytest.fixture
+def rabbitmqctl(broker: tuple[str, int]) -> Callable[..., None]:
+    """Administration, for a broker that scripts/broker.py has started; skips for any other."""
+    if "AMQPCODEC_BROKER_DIR" not in os.environ:
+        pytest.skip("AMQPCODEC_BROKER_DIR is not set: not a broker of scripts/broker.py")
+
+    def run(*arguments: str) -> None:
+        command = [sys.executable, str(BROKER), "ctl", "--", *arguments]
+        subprocess.run(command, check=True, timeout=40, stdout=subprocess.DEVNULL)
+
+    return run
