@@ -311,7 +311,7 @@ def _properties_reader(w: Writer, sig: str) -> None:
             w("if <size_t>(end - p) < 8:")
             w("    Py_DecRef(<PyObject*>o)")
             w("    return NULL")
-            w("made = make_timestamp(load64(p))")
+            w("made = make_timestamp(load64(p), cache)")
             w(f"o.field[{i}] = Py_NewRef(<PyObject*>made)")
             w("p += 8")
         else:

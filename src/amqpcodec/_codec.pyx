@@ -16,6 +16,16 @@ from cpython.ref cimport PyObject
 from cpython.unicode cimport PyUnicode_AsEncodedString
 
 cdef extern from "Python.h":
+    PyObject* Py_True
+    PyObject* Py_False
+    PyObject* Py_None
+    PyObject* Py_NewRef(PyObject* o)
+    void Py_DecRef "Py_DECREF"(PyObject* o)
+    void Py_XDecRef "Py_XDECREF"(PyObject* o)
+    PyObject* PyLong_FromU64 "PyLong_FromUnsignedLongLong"(unsigned long long v)
+    PyObject* PyBytes_FromOctets "PyBytes_FromStringAndSize"(const char* p, Py_ssize_t n)
+    void PyErr_Clear()
+    void PyErr_SetObject(PyObject* kind, PyObject* value)
     object PyUnicode_FromStringAndSize(const char* s, Py_ssize_t n)
     double PyFloat_AS_DOUBLE(object o)
     long long PyLong_AsLongLongAndOverflow(object o, int* overflow) except? -1

@@ -11,6 +11,7 @@ cdef class Content:
     """What is open on one channel."""
 
     cdef int state
+    cdef MessageDecoder decoder
     cdef Desc* desc         # of the method
     cdef object method
     cdef object properties
@@ -22,8 +23,13 @@ cdef class Content:
     def __dealloc__(self):
         Py_XDecRef(self.body)
 
-    cdef void clear(self, int state) noexcept:
+    cdef void enter(self, int state) noexcept:
+        """Another state; the decoder counts the channels that have something open."""
+        self.decoder.n_open += <int>(state != AWAIT_METHOD) - <int>(self.state != AWAIT_METHOD)
         self.state = state
+
+    cdef void clear(self, int state) noexcept:
+        self.enter(state)
         self.method = None
         self.properties = None
         self.have = 0
@@ -54,6 +60,7 @@ cdef class MessageDecoder(Stream):
 
     cdef dict contents          # channel -> Content
     cdef Content last           # of the channel that was read last
+    cdef int n_open             # channels with something open or passed over
     cdef uint16_t last_channel
     cdef uint64_t body_limit
     cdef bint limited
@@ -91,6 +98,7 @@ cdef class MessageDecoder(Stream):
         Stream.reset(self)
         self.contents = {}
         self.last = None
+        self.n_open = 0
 
     def eof(self):
         """Say that no more octets come.
@@ -115,6 +123,7 @@ cdef class MessageDecoder(Stream):
         c = self.contents.get(channel)
         if c is None:
             c = Content.__new__(Content)
+            c.decoder = self
             self.contents[channel] = c
         self.last = c
         self.last_channel = channel
@@ -130,6 +139,10 @@ cdef class MessageDecoder(Stream):
                 return None
             if found == SCAN_BAD:
                 return self.fault_or_raise(&fault)
+            if self.frame.type == FRAME_METHOD and self.n_open == 0:
+                item = self.take_whole()
+                if item is not None:
+                    return item
             try:
                 event = self.step()
             except DecodeError as error:
@@ -144,6 +157,79 @@ cdef class MessageDecoder(Stream):
             item = (self.frame.channel, event)
             self.pass_frame()
             return item
+
+    cdef object take_whole(self):
+        """The usual message in one go: method, header and one body frame stand whole behind each other
+        and nothing is odd about them. None, and nothing done, where that is not so: then the frames are
+        taken one by one, with the same checks and the same outcome."""
+        cdef WireFrame method = self.frame
+        cdef WireFrame header, body
+        cdef Fault fault
+        cdef Desc* d
+        cdef uint64_t size
+        cdef const uint8_t* end = self.end
+        cdef const uint8_t* p = self.frame_start + method.total
+        cdef PyObject* made
+        cdef KindObject* o
+        cdef object message, octets
+        if method.size < 4 or method.channel == 0:
+            return None
+        if self.frame_in_head:
+            end = self.head + self.head_hi
+        d = self.protocol.find(load32(method.payload))
+        if d == NULL or not d.has_content or d.read_hot == NULL or d.properties == NULL \
+                or d.properties.read_hot == NULL:
+            return None
+        fault.code = OK
+        if scan_frame(p, end, self.limit, 0, &header, &fault) != SCAN_FRAME:
+            return None
+        if header.type != FRAME_HEADER or header.channel != method.channel or header.size < 14 \
+                or load16(header.payload) != d.class_id:
+            return None
+        size = load64(header.payload + 4)
+        if self.limited and size > self.body_limit:
+            return None
+        p += header.total
+        body.total = 0
+        if size:
+            if scan_frame(p, end, self.limit, 0, &body, &fault) != SCAN_FRAME:
+                return None
+            if body.type != FRAME_BODY or body.channel != method.channel or body.size != size:
+                return None
+        message = kind_instance(self.protocol.message_type)
+        o = <KindObject*><PyObject*>message
+        made = d.read_hot(d, method.payload + 4, method.payload + method.size, self.mode, self.cache)
+        if made == NULL:
+            return None
+        o.field[0] = made
+        made = d.properties.read_hot(d.properties, header.payload + 12, header.payload + header.size,
+                                     self.mode, self.cache)
+        if made == NULL:
+            return None
+        o.field[1] = made
+        if self.copy or size == 0:
+            made = PyBytes_FromOctets(<const char*>body.payload if size else NULL, <Py_ssize_t>size)
+            if made == NULL:
+                raise MemoryError
+            o.field[2] = made
+            if not self.copy:
+                octets = memoryview(b"")
+                Py_DecRef(made)
+                o.field[2] = Py_NewRef(<PyObject*>octets)
+        else:
+            octets = self.body_view(&body)
+            o.field[2] = Py_NewRef(<PyObject*>octets)
+        self.frame.total = method.total + header.total + body.total
+        self.pass_frame()
+        return (method.channel, message)
+
+    cdef object body_view(self, const WireFrame* body):
+        """A body's octets as a view of an immutable chunk."""
+        cdef Py_ssize_t at
+        if self.frame_in_head:
+            return memoryview(PyBytes_FromStringAndSize(<const char*>body.payload, body.size))
+        at = body.payload - <const uint8_t*>PyBytes_AS_STRING(self.chunk)
+        return memoryview(self.chunk)[at:at + body.size]
 
     cdef object step(self):
         """The event that the frame at hand completes, or None."""
@@ -164,13 +250,13 @@ cdef class MessageDecoder(Stream):
         cdef Desc* d
         cdef object method, before
         # Most methods carry no content, and most channels have none open.
-        if self.frame.channel in self.contents:
+        if self.n_open and self.frame.channel in self.contents:
             c = self.content(self.frame.channel)
             if c.state == AWAIT_HEADER or c.state == AWAIT_BODY:
                 before = c.method
                 c.clear(AWAIT_METHOD)
                 raise self.refused(BAD_ORDER, b"method frame inside of a content", before)
-            c.state = AWAIT_METHOD
+            c.enter(AWAIT_METHOD)
         method = self.decode()
         d = <Desc*>KIND_OF(Py_TYPE(<PyObject*>method)).desc
         if not d.has_content:
@@ -203,7 +289,7 @@ cdef class MessageDecoder(Stream):
             raise
         if c.size == 0:
             return self.finish(c, b"" if self.copy else memoryview(b""))
-        c.state = AWAIT_BODY
+        c.enter(AWAIT_BODY)
         return None
 
     cdef object step_body(self, Content c):
@@ -218,7 +304,7 @@ cdef class MessageDecoder(Stream):
             if self.copy:
                 body = PyBytes_FromStringAndSize(<const char*>self.frame.payload, self.frame.size)
             else:
-                body = self.decode().payload
+                body = self.body_view(&self.frame)
             return self.finish(c, body)
         c.append(self.frame.payload, self.frame.size)
         if c.have < c.size:

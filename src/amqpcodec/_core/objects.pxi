@@ -40,7 +40,7 @@ cdef object store_value(const Op* op, const AmqpValue* v, TextCache* cache):
     if v.kind == W_LONGSTR:
         return PyBytes_FromStringAndSize(<const char*>v.p, v.n)
     if v.kind == W_TIMESTAMP:
-        return make_timestamp(v.u)
+        return make_timestamp(v.u, cache)
     return v.u
 
 

@@ -31,18 +31,6 @@ cdef extern from "kind.h":
     void kind_set_desc(object cls, void* desc)
     PyObject* (*kind_read_table)(PyObject* octets, uintptr_t mode) noexcept
 
-cdef extern from "Python.h":
-    PyObject* Py_True
-    PyObject* Py_False
-    PyObject* Py_None
-    PyObject* Py_NewRef(PyObject* o)
-    void Py_DecRef "Py_DECREF"(PyObject* o)
-    void Py_XDecRef "Py_XDECREF"(PyObject* o)
-    PyObject* PyLong_FromU64 "PyLong_FromUnsignedLongLong"(unsigned long long v)
-    PyObject* PyBytes_FromOctets "PyBytes_FromStringAndSize"(const char* p, Py_ssize_t n)
-    void PyErr_Clear()
-    void PyErr_SetObject(PyObject* kind, PyObject* value)
-
 # Kind.what
 cdef enum:
     KIND_ABSTRACT = -1

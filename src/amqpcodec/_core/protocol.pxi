@@ -303,6 +303,9 @@ cdef class Protocol:
         """
         cdef Buffer b
         cdef uint8_t memory[STACK_ROOM]
+        cdef Kind* k = kind_of(frame)
+        if k != NULL and k.what == KIND_BODY and k.owner == <PyObject*>self:
+            return encode_body(take_channel(channel), <KindObject*><PyObject*>frame)
         buffer_init(&b, memory, sizeof(memory))
         try:
             put_frame(self, &b, take_channel(channel), frame, encoding_mode(dialect), validate)
@@ -476,13 +479,14 @@ cdef int put_header(Protocol self, Buffer* b, object properties, uint16_t class_
 
 
 cdef uint64_t header_int(object frame, int i, uint8_t kind) except? 0xFFFF:
-    """A number of a content header."""
+    """A number of a content header or protocol header."""
     cdef Loader l
     cdef AmqpValue v
-    cdef object value = kind_get(frame, i)
-    cdef object name = type(frame).FIELDS[i]
-    if exact_u64(<PyObject*>value, &v.u) and v.u <= INT_LIMITS[kind]:
+    cdef object value, name
+    if exact_u64((<KindObject*><PyObject*>frame).field[i], &v.u) and v.u <= INT_LIMITS[kind]:
         return v.u
+    value = kind_get(frame, i)
+    name = type(frame).FIELDS[i]
     l.at.method = <PyObject*>HEADER_NAME
     l.at.field = <PyObject*>name
     v.kind = kind
@@ -546,6 +550,27 @@ cdef int put_frame(Protocol self, Buffer* b, int channel, object frame, uintptr_
     b.p[0] = FRAME_END
     b.p += 1
     return 0
+
+
+cdef bytes encode_body(int channel, KindObject* o):
+    """A body frame, its payload copied once."""
+    cdef Py_buffer view
+    cdef bytes out
+    cdef uint8_t* w
+    if o.field[0] == NULL:
+        encode_error("body", "payload", "is not set")
+    take_buffer(<object>o.field[0], &view, "body", "payload")
+    try:
+        if <uint64_t>view.len > 0xFFFFFFFF:
+            encode_error("body", "payload", f"a frame takes at most 4294967295 octets, not {view.len}")
+        out = PyBytes_FromStringAndSize(NULL, view.len + 8)
+        w = put_envelope(<uint8_t*>PyBytes_AS_STRING(out), FRAME_BODY, <uint16_t>channel,
+                         <uint32_t>view.len)
+        memcpy(w, view.buf, <size_t>view.len)
+        w[view.len] = FRAME_END
+        return out
+    finally:
+        PyBuffer_Release(&view)
 
 
 cdef int validate_frame(object frame, Kind* k) except -1:

@@ -35,8 +35,15 @@ cdef object ByteArray = _types.ByteArray
 cdef object VOID = _types.Void()
 
 cdef extern from "text.h":
+    ctypedef struct LastTime:
+        uint64_t seconds
+        PyObject* datetime
+        uint32_t day_number
+        int year
+        int month
+        int day
     ctypedef struct TextCache:
-        pass
+        LastTime last_time
     object text_new(const uint8_t* s, Py_ssize_t n)
     PyObject* text_new_ "text_new"(const uint8_t* s, Py_ssize_t n)
     object text_cached(TextCache* cache, const uint8_t* s, Py_ssize_t n)
@@ -47,24 +54,46 @@ cdef extern from "text.h":
     bint exact_u64(PyObject* o, uint64_t* out)
 
 
-cdef object make_timestamp(uint64_t seconds):
+cdef object make_timestamp(uint64_t seconds, TextCache* cache):
     """An aware UTC datetime, or the int where Python's calendar does not reach."""
-    cdef uint32_t day, era, doe, yoe, doy, mp, rest
-    cdef int year, month
+    cdef LastTime none
+    cdef LastTime* last = &none
+    cdef uint32_t day, rest
+    cdef object made
     if seconds > LAST_SECOND:
         return seconds
-    # Civil date from days, counted from 0000-03-01 so that leap days come last in their year.
-    day = <uint32_t>(seconds // 86400) + 719468
+    if cache != NULL:
+        last = &cache.last_time
+        if last.datetime != NULL and last.seconds == seconds:
+            return <object>last.datetime
+    else:
+        memset(last, 0, sizeof(LastTime))
+    day = <uint32_t>(seconds // 86400)
     rest = <uint32_t>(seconds % 86400)
+    if last.day_number != day or last.year == 0:
+        civil_date(day, &last.year, &last.month, &last.day)
+        last.day_number = day
+    made = datetime_new(last.year, last.month, last.day, rest // 3600, rest // 60 % 60, rest % 60,
+                        0, UTC)
+    if cache != NULL:
+        Py_XDecRef(last.datetime)
+        last.datetime = Py_NewRef(<PyObject*>made)
+        last.seconds = seconds
+    return made
+
+
+cdef void civil_date(uint32_t day, int* year, int* month, int* day_of_month) noexcept nogil:
+    """The date of a day since 1970, counted from 0000-03-01 so that leap days come last in their year."""
+    cdef uint32_t era, doe, yoe, doy, mp
+    day += 719468
     era = day // 146097
     doe = day - era * 146097
     yoe = (doe - doe // 1460 + doe // 36524 - doe // 146096) // 365
     doy = doe - (365 * yoe + yoe // 4 - yoe // 100)
     mp = (5 * doy + 2) // 153
-    month = <int>mp + 3 if mp < 10 else <int>mp - 9
-    year = <int>(yoe + era * 400) + (month <= 2)
-    return datetime_new(year, month, <int>(doy - (153 * mp + 2) // 5 + 1),
-                        rest // 3600, rest // 60 % 60, rest % 60, 0, UTC)
+    month[0] = <int>mp + 3 if mp < 10 else <int>mp - 9
+    year[0] = <int>(yoe + era * 400) + (month[0] <= 2)
+    day_of_month[0] = <int>(doy - (153 * mp + 2) // 5 + 1)
 
 
 cdef object make_decimal(uint8_t scale, int32_t unscaled):
@@ -93,9 +122,15 @@ cdef object make_decimal(uint8_t scale, int32_t unscaled):
     return Decimal(PyUnicode_FromStringAndSize(w, end - w))
 
 
-cdef object read_text(const uint8_t* s, Py_ssize_t n):
+cdef enum:
+    SHORT_VALUE = 16        # text values up to this length tend to come again; ids are longer
+
+
+cdef object read_text(const uint8_t* s, Py_ssize_t n, TextCache* cache):
     """Text where the octets are UTF-8, else the octets."""
-    if is_ascii(s, <size_t>n) or is_utf8(s, <size_t>n):
+    if is_ascii(s, <size_t>n):
+        return text_cached(cache, s, n) if n <= SHORT_VALUE else text_new(s, n)
+    if is_utf8(s, <size_t>n):
         return text_new(s, n)
     return PyBytes_FromStringAndSize(<const char*>s, n)
 
@@ -110,7 +145,7 @@ cdef object read_value(const uint8_t** at, uintptr_t mode, TextCache* cache):
     if tag == c'S':
         n = load32(p)
         at[0] = p + 4 + n
-        return read_text(p + 4, n)
+        return read_text(p + 4, n, cache)
     if tag == c'I':
         at[0] = p + 4
         return <int32_t>load32(p)
@@ -131,7 +166,7 @@ cdef object read_value(const uint8_t** at, uintptr_t mode, TextCache* cache):
         return bits_to_double(load64(p))
     if tag == c'T':
         at[0] = p + 8
-        return make_timestamp(load64(p))
+        return make_timestamp(load64(p), cache)
     if tag == c'V':
         at[0] = p
         return None
@@ -226,11 +261,23 @@ cdef dict read_table(const uint8_t* p, uint32_t n, uintptr_t mode, TextCache* ca
     """Names in the order of their first appearance; of duplicates the last value counts."""
     cdef dict table = {}
     cdef const uint8_t* end = p + n
-    cdef uint8_t length
-    cdef object name
+    cdef uint8_t length, tag
+    cdef object name, value
+    cdef uint32_t size
     while p < end:
         length = p[0]
         name = text_cached(cache, p + 1, length)
         p += 1 + length
-        PyDict_SetItem(table, name, read_value(&p, mode, cache))
+        tag = p[0]
+        # The usual plain values here, all others by read_value.
+        if tag == c'S' and not mode & MODE_TYPED:
+            size = load32(p + 1)
+            value = read_text(p + 5, size, cache)
+            p += 5 + size
+        elif tag == c'I' and not mode & MODE_TYPED:
+            value = <int32_t>load32(p + 1)
+            p += 5
+        else:
+            value = read_value(&p, mode, cache)
+        PyDict_SetItem(table, name, value)
     return table

@@ -336,6 +336,14 @@ cdef int put_pairs(Buffer* b, object table, uintptr_t mode, int depth, Place* at
             if not isinstance(<object>name, str):
                 table_error(at, f"a table name is a str, not {type(<object>name).__name__}")
             put_name(b, <object>name, at)
+        # The usual values here, all others by put_value. A str or int has no code that could run.
+        n = 0
+        if ascii_octets(value, &p, &n) and <uint64_t>n <= 0xFFFFFFFF:
+            put_tag(b, c'S', 4 + <size_t>n)
+            store32(b.p, <uint32_t>n)
+            memcpy(b.p + 4, p, <size_t>n)
+            b.p += 4 + n
+            continue
         keep = <object>value
         put_value(b, keep, mode, depth, at)
         # A subclass's methods may run above, and change what is being read.

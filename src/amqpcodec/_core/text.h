@@ -19,38 +19,67 @@ static inline PyObject *text_new(const uint8_t *s, Py_ssize_t n) {
     return text_slow(s, n);
 }
 
-/* Direct-mapped: one probe, one compare. Its owner is a decoder or the module state. */
-#define TEXT_CACHE_SLOTS 1024
+/* Direct-mapped: one probe, one compare. Its owner is a decoder or the module state. The last
+ * timestamp lives here too: messages of one second share it, and those of one day its date. */
+#define TEXT_CACHE_SLOTS 1024 /* ten bits of the hash */
 #define TEXT_CACHE_LONGEST 40
 typedef struct {
+    uint64_t seconds;
+    PyObject *datetime; /* of these seconds, or NULL */
+    uint32_t day_number; /* days since 1970; its date is below, year 0 while there is none */
+    int year, month, day;
+} LastTime;
+
+typedef struct {
+    LastTime last_time;
     PyObject *slot[TEXT_CACHE_SLOTS];
 } TextCache;
 
-static inline uint32_t text_cache_index(const uint8_t *s, Py_ssize_t n) {
-    uint64_t a, b = 0;
+/* Two overlapping words stand for up to 16 octets whole; longer text adds its middle on comparison. */
+static inline void text_ends(const uint8_t *s, Py_ssize_t n, uint64_t *a, uint64_t *b) {
     if (n >= 8) {
-        memcpy(&a, s, 8);
-        memcpy(&b, s + n - 8, 8);
+        memcpy(a, s, 8);
+        memcpy(b, s + n - 8, 8);
     } else if (n >= 4) {
-        uint32_t x;
+        uint32_t x, y;
         memcpy(&x, s, 4);
-        a = x;
-        memcpy(&x, s + n - 4, 4);
-        b = x;
+        memcpy(&y, s + n - 4, 4);
+        *a = x;
+        *b = y;
     } else {
-        a = s[0] | (uint64_t)s[n / 2] << 8 | (uint64_t)s[n - 1] << 16;
+        *a = s[0] | (uint64_t)s[n / 2] << 8 | (uint64_t)s[n - 1] << 16;
+        *b = 0;
     }
-    uint64_t h = (a * 0x9E3779B97F4A7C15ull) ^ ((b + (uint64_t)n) * 0xC2B2AE3D27D4EB4Full);
-    h ^= h >> 32;
-    return (uint32_t)(h >> 8) & (TEXT_CACHE_SLOTS - 1);
+}
+
+static inline uint32_t text_cache_index(uint64_t a, uint64_t b, Py_ssize_t n) {
+    /* The last characters, where names differ most, are the top octets of b: turned down, so that
+     * the product carries them into its top bits, which are used. */
+    uint64_t h = ((a ^ (b << 23 | b >> 41)) + (uint64_t)n) * 0x9E3779B97F4A7C15ull;
+    return (uint32_t)(h >> 54);
+}
+
+static inline int text_same(const uint8_t *s, const uint8_t *t, Py_ssize_t n, uint64_t a, uint64_t b) {
+    uint64_t c, d;
+    text_ends(t, n, &c, &d);
+    if (((a ^ c) | (b ^ d)) != 0) return 0;
+    for (Py_ssize_t i = 8; i < n - 8; i += 8) { /* the last word may overlap: it was compared */
+        memcpy(&c, s + i, 8);
+        memcpy(&d, t + i, 8);
+        if (c != d) return 0;
+    }
+    return 1;
 }
 
 /* A new reference. cache may be NULL (free-threaded one-shot calls). */
 static inline PyObject *text_cached(TextCache *cache, const uint8_t *s, Py_ssize_t n) {
+    uint64_t a, b;
     if (n < 2 || n > TEXT_CACHE_LONGEST || cache == NULL) return text_new(s, n);
-    PyObject **entry = &cache->slot[text_cache_index(s, n)];
+    text_ends(s, n, &a, &b);
+    PyObject **entry = &cache->slot[text_cache_index(a, b, n)];
     PyObject *o = *entry;
-    if (o && PyUnicode_GET_LENGTH(o) == n && memcmp(PyUnicode_1BYTE_DATA(o), s, (size_t)n) == 0) {
+    if (AMQP_LIKELY(o != NULL) && PyUnicode_GET_LENGTH(o) == n &&
+        text_same(s, (const uint8_t *)PyUnicode_1BYTE_DATA(o), n, a, b)) {
         Py_INCREF(o);
         return o;
     }
@@ -68,6 +97,7 @@ static TextCache *text_cache_new(void) { return (TextCache *)PyMem_Calloc(1, siz
 static void text_cache_free(TextCache *cache) {
     if (!cache) return;
     for (int i = 0; i < TEXT_CACHE_SLOTS; i++) Py_XDECREF(cache->slot[i]);
+    Py_XDECREF(cache->last_time.datetime);
     PyMem_Free(cache);
 }
 

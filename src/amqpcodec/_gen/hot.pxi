@@ -514,7 +514,7 @@ cdef PyObject* read_properties_SSToosSSstSSSS(Desc* d, const uint8_t* p, const u
         if <size_t>(end - p) < 8:
             Py_DecRef(<PyObject*>o)
             return NULL
-        made = make_timestamp(load64(p))
+        made = make_timestamp(load64(p), cache)
         o.field[9] = Py_NewRef(<PyObject*>made)
         p += 8
     else:
