@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 from bench import report
-from bench.measure import FULL, QUICK, Timings, measure, pin
-from bench.prepare import prepare
+from bench.collect import collect
+from bench.measure import FULL, QUICK, Timings
 from bench.targets import ROWS, cells
 
 
@@ -24,11 +24,6 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _progress(line: str) -> None:
-    if sys.stderr.isatty():
-        print(f"\r\x1b[K{line}", end="", file=sys.stderr, flush=True)
-
-
 def main() -> int:
     """Exit status: 0, 1 for a missed gate with --check, 2 for a pattern that no row matches."""
     options = _arguments()
@@ -40,12 +35,11 @@ def main() -> int:
     if options.list:
         print("\n".join(row.what for row in rows))
         return 0
-    core = pin(options.core)
-    works, absent = prepare(cells(rows), _progress)
-    timings = measure(works, QUICK if options.quick else FULL, _progress) if works else Timings({})
-    _progress("")
+    plan = QUICK if options.quick else FULL
+    gathered = collect(cells(rows), plan, options.core)
+    timings, absent = Timings(gathered.samples), gathered.absent
     found = report.lines(rows, timings, absent)
-    about = report.environment(core, timings)
+    about = report.environment(gathered.core, gathered.build, timings)
     if options.markdown or not sys.stdout.isatty():
         print(report.markdown(found, timings, about, absent), end="")
     else:

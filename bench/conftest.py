@@ -2,9 +2,10 @@
 
 import pytest
 
-from bench.measure import pin
+from bench.measure import pin, settle_heap
 
 
 @pytest.fixture(scope="session", autouse=True)
 def _one_core() -> None:
     pin()
+    settle_heap()

@@ -161,7 +161,7 @@ def _version(distribution: str) -> str:
         return "from source"  # importable, not installed
 
 
-def environment(core: int | None, timings: Timings) -> dict[str, Any]:
+def environment(core: int | None, build: str, timings: Timings) -> dict[str, Any]:
     """The machine and the versions, as far as figures depend on them."""
     names = {}
     for name in peers.ALL:
@@ -176,9 +176,10 @@ def environment(core: int | None, timings: Timings) -> dict[str, Any]:
         "machine": platform.machine(),
         "processor": _processor(),
         "core": core,
+        "build": build,
         "gc": gc.get_threshold() if gc.isenabled() else "off",
         "rounds": timings.rounds,
-        "load": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
+        "load": os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0,
         "versions": names,
     }
 
@@ -196,9 +197,11 @@ def _processor() -> str:
 def _caption(about: dict[str, Any]) -> str:
     versions = ", ".join(f"{name} {version}" for name, version in about["versions"].items())
     return (
-        f"CPU time on one core ({about['processor']}), CPython {about['python']}, {versions}. "
-        f"Medians of {about['rounds']} rounds with all cells in turn, ± half the distance of the "
-        f"quartiles; GC on, thresholds {about['gc']}; load average {about['load']}. In brackets gate and goal. "
+        f"CPU time on one core ({about['processor']}), CPython {about['python']}, {versions}, "
+        f"amqpcodec's build {about['build']}. "
+        f"Medians of {about['rounds']} rounds in several processes, all cells in turn, "
+        f"± half the distance of the quartiles; GC on, thresholds {about['gc']}; "
+        f"load average {about['load']:.1f}. In brackets gate and goal. "
         "Ratios: how many times faster amqpcodec is; ≤: its time over the other's."
     )
 

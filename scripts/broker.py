@@ -367,12 +367,14 @@ def tail(text: str, lines: int = 30) -> str:
 
 def base_folder() -> Path:
     """Where the nodes' directories go: the repository's .cache, or the temporary directory."""
-    for folder in (REPO / ".cache" / "broker", Path(tempfile.gettempdir()) / "amqpcodec-broker"):
+    own = Path(tempfile.gettempdir()) / f"amqpcodec-broker-{os.getuid()}"
+    for folder in (REPO / ".cache" / "broker", own):
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError:
             continue
-        if os.access(folder, os.W_OK):
+        # Cookies lie in it: not in a directory that somebody else made.
+        if os.access(folder, os.W_OK) and folder.stat().st_uid == os.getuid():
             return folder
     raise BrokerError("neither .cache nor the temporary directory can be written")
 

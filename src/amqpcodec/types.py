@@ -196,7 +196,8 @@ TAGS: dict[type, tuple[bytes | None, bytes | None]] = {
     LongString: (b"S", b"S"),
     LongBytes: (b"S", b"S"),
     ShortString: (None, b"s"),
-    ByteArray: (b"x", None),
+    # By the letter there is no x, but it is read, and so it is written back.
+    ByteArray: (b"x", b"x"),
     Timestamp: (b"T", b"T"),
     Void: (b"V", b"V"),
 }

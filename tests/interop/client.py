@@ -31,11 +31,20 @@ class Client:
     """One connection.
 
     whole: receive Message events through MessageDecoder, otherwise frame by frame through Decoder.
+    buffered: let the socket write into the decoder's own buffer, as BufferedProtocol does.
     The other options go to that decoder.
     """
 
-    def __init__(self, address: tuple[str, int], *, whole: bool = False, **options: Any) -> None:
+    def __init__(
+        self,
+        address: tuple[str, int],
+        *,
+        whole: bool = False,
+        buffered: bool = False,
+        **options: Any,
+    ) -> None:
         self.whole = whole
+        self.buffered = buffered
         self.frame_max = 131072
         self.read_size = 1 << 16
         self.decoder = (amqp.MessageDecoder if whole else amqp.Decoder)(**options)
@@ -89,24 +98,28 @@ class Client:
 
     # --- in
 
-    def read_socket(self, deadline: float) -> bytes:
-        """The next octets; b"" when the peer has closed. TimeoutError behind the deadline."""
+    def read_socket(self, deadline: float) -> Iterable[tuple[int, Any]]:
+        """Wait for octets and feed them; TimeoutError at the deadline, EOFError at the end."""
         self.socket.settimeout(max(deadline - time.monotonic(), 0.001))
-        try:
-            return self.socket.recv(self.read_size)
-        except ConnectionResetError:
-            return b""
+        chunk, count = b"", 0
+        with contextlib.suppress(ConnectionResetError):
+            if self.buffered:
+                buffer = self.decoder.get_buffer(self.read_size)
+                count = self.socket.recv_into(buffer)
+                chunk = bytes(memoryview(buffer)[:count])
+            else:
+                chunk = self.socket.recv(self.read_size)
+        if not chunk:
+            self.decoder.eof()
+            raise EOFError("the broker has closed the connection")
+        self.inbound += chunk
+        return self.decoder.buffer_updated(count) if self.buffered else self.decoder.feed(chunk)
 
     def receive(self, timeout: float = TIMEOUT) -> tuple[int, Any]:
         """The next frame or event of any channel. EOFError when the peer has closed."""
         deadline = time.monotonic() + timeout
         while not self.waiting:
-            chunk = self.read_socket(deadline)
-            if not chunk:
-                self.decoder.eof()
-                raise EOFError("the broker has closed the connection")
-            self.inbound += chunk
-            for item in self.decoder.feed(chunk):
+            for item in self.read_socket(deadline):
                 self.waiting.append(item)
                 self.received.append(item)
         return self.waiting.popleft()

@@ -64,13 +64,17 @@ def unique() -> Callable[[str], str]:
 
 
 @pytest.fixture
-def rabbitmqctl(broker: tuple[str, int]) -> Callable[..., None]:
-    """Administration, for a broker that scripts/broker.py has started; skips for any other."""
+def rabbitmqctl(broker: tuple[str, int]) -> Callable[..., str]:
+    """Administration, returning what it prints; skips if scripts/broker.py has no such broker."""
     if "AMQPCODEC_BROKER_DIR" not in os.environ:
         pytest.skip("AMQPCODEC_BROKER_DIR is not set: not a broker of scripts/broker.py")
 
-    def run(*arguments: str) -> None:
-        command = [sys.executable, str(BROKER), "ctl", "--", *arguments]
-        subprocess.run(command, check=True, timeout=40, stdout=subprocess.DEVNULL)
+    def run(*arguments: str) -> str:
+        command = [sys.executable, str(BROKER), "ctl", "--", "-q", *arguments]
+        done = subprocess.run(
+            command, timeout=40, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8"
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
 
     return run

@@ -175,7 +175,7 @@ def test_own_close_with_code(client):
 
 
 def test_closed_by_the_operator(client, rabbitmqctl):
-    rabbitmqctl("-q", "close_all_connections", "that is enough")
+    rabbitmqctl("close_all_connections", "that is enough")
     close = client.expect_close()
     assert (close.reply_code, close.class_id, close.method_id) == (320, 0, 0)
     assert "that is enough" in close.reply_text

@@ -27,7 +27,7 @@ def receive_heartbeats(client, seconds, *, answer):
 
 def test_heartbeats(connect):
     """At one second: two connections side by side, one that answers and one that keeps silent."""
-    alive = connect(handshake={"heartbeat": 1})
+    alive = connect(handshake={"heartbeat": 1}, whole=True)
     silent = connect(handshake={"heartbeat": 1})
     assert receive_heartbeats(alive, 4.0, answer=True) >= 3
     alive.open_channel()  # still there after more than two intervals
@@ -56,7 +56,7 @@ def short_of_memory(rabbitmqctl):
     """Set the broker's alarm off, and on leaving always end it."""
 
     def alarm(on):
-        rabbitmqctl("-q", "set_vm_memory_high_watermark", "0.0000001" if on else "0.4")
+        rabbitmqctl("set_vm_memory_high_watermark", "0.0000001" if on else "0.4")
 
     yield alarm
     alarm(False)

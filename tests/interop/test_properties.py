@@ -197,28 +197,122 @@ def test_typed_values_together(connect):
     assert amqp.encode(1, came) == amqp.encode(1, sent)
 
 
-UNUSUAL = {
-    "true that is not 1": entry(b"k", b"t\x07"),
-    "the same key twice": entry(b"k", b"b\x01") + entry(b"k", b"I\x00\x00\x00\x02"),
-    "order": entry(b"z", b"V") + entry(b"a", b"V") + entry(b"m", b"V"),
-    "key that is not UTF-8": entry(b"\xff\x00", b"V"),
-    "text that is not UTF-8": entry(b"k", b"S\x00\x00\x00\x02\xff\xfe"),
-    "small number, wide tag": entry(b"k", b"l" + bytes(7) + b"\x01"),
-    "signed 64 of the PDF": entry(b"k", b"L" + b"\xff" * 8),
-    "decimal with a large scale": entry(b"k", b"D\xff\x00\x00\x00\x01"),
-    "time out of range": entry(b"k", b"T" + b"\xff" * 8),
-    "in an array": entry(b"k", b"A\x00\x00\x00\x04t\x02b\x01"),
-    "in a table": entry(b"k", b"F\x00\x00\x00\x06" + entry(b"k", b"t\x02") + entry(b"", b"V")[:2]),
+def test_the_brokers_own_reading(connect, rabbitmqctl, unique):
+    """RabbitMQ tells how it read our table: the name of each type and the value, in Erlang's terms.
+
+    Decimals it takes as unsigned, and text as octets.
+    """
+    name = unique("client")
+    properties = {tag: value for tag, (value, _) in TYPED.items()} | {"connection_name": name}
+    connect(handshake={"properties": properties}, tables="typed")
+    terms = "".join(rabbitmqctl("list_connections", "client_properties", "--formatter", "erlang"))
+    [table] = [one for one in terms.split("{client_properties,") if name in one]
+    table = "".join(table.split())
+    for entry_term in (
+        '{<<"t">>,bool,true}',
+        '{<<"b">>,byte,-128}',
+        '{<<"B">>,unsignedbyte,255}',
+        '{<<"s">>,short,-2}',
+        '{<<"u">>,unsignedshort,65535}',
+        '{<<"I">>,signedint,-1}',
+        '{<<"i">>,unsignedint,4294967295}',
+        '{<<"l">>,long,-9223372036854775808}',
+        '{<<"L">>,long,9223372036854775807}',
+        '{<<"f">>,float,0.5}',
+        '{<<"d">>,double,1.0e300}',
+        '{<<"D">>,decimal,{2,4294967291}}',
+        '{<<"S">>,longstr,<<"Ã©">>}',
+        '{<<"x">>,binary,<<"þ">>}',
+        '{<<"T">>,timestamp,1700000000}',
+        '{<<"V">>,void,undefined}',
+        '{<<"A">>,array,[{byte,1},{unsignedshort,2}]}',
+        '{<<"F">>,table,[{<<"k">>,unsignedbyte,3}]}',
+    ):
+        assert entry_term in table
+
+
+def test_the_brokers_own_writing(connect):
+    """A dead letter's table was read and written anew by RabbitMQ: all tags but L as they were."""
+    client = connect(tables="typed")
+    client.open_channel()
+    dead = client.declare()
+    queue = client.declare(
+        **{
+            "x-dead-letter-exchange": t.LongString(""),
+            "x-dead-letter-routing-key": t.LongString(dead),
+        }
+    )
+    headers = {tag: value for tag, (value, _) in TYPED.items()}
+    client.publish(1, b"", amqp.Basic.Properties(headers=headers), routing_key=queue)
+    client.get(queue, no_ack=False)
+    client.send(1, amqp.Basic.Reject(delivery_tag=1, requeue=False))
+    client.wait_for_count(dead, 1)
+    came = client.get(dead).properties.headers
+    assert came["x-death"][0]["count"] == t.Int64(1)
+    assert type(came["x-death"][0]["time"]) is t.Timestamp
+    own = {name: value for name, value in came.items() if not name.startswith("x-")}
+    assert own == headers | {"L": t.Int64(2**63 - 1)}
+    assert {name: type(value) for name, value in own.items()} == {
+        name: t.Int64 if name == "L" else type(value) for name, value in headers.items()
+    }
+
+
+NUMBERS = {
+    "byte": t.Int8(100),
+    "unsignedbyte": t.UInt8(200),
+    "short": t.Int16(30000),
+    "unsignedshort": t.UInt16(60000),
+    "signedint": t.Int32(2_000_000_000),
+    "unsignedint": t.UInt32(4_000_000_000),
+    "long": t.Int64(4_000_000_001),
 }
 
 
-@pytest.mark.parametrize("table", UNUSUAL.values(), ids=list(UNUSUAL))
-def test_unusual_octets_are_kept(client, table):
+@pytest.mark.parametrize("kind", list(NUMBERS))
+def test_typed_arguments_of_a_method(client, unique, kind):
+    """The broker names the type of an argument when it is declared again without it."""
+    queue = unique(kind)
+    value = NUMBERS[kind]
+    declare = amqp.Queue.Declare(queue=queue, exclusive=True, arguments={"x-max-length": value})
+    client.call(1, declare, amqp.Queue.DeclareOk)
+    client.send(1, amqp.Queue.Declare(queue=queue, exclusive=True))
+    text = client.expect_channel_close().reply_text
+    assert text.endswith(f"current is the value '{int(value)}' of type '{kind}'")
+
+
+UNUSUAL = {
+    "true that is not 1": ({"k": True}, entry(b"k", b"t\x07")),
+    "order": (
+        {"z": None, "a": None, "m": None},
+        entry(b"z", b"V") + entry(b"a", b"V") + entry(b"m", b"V"),
+    ),
+    "key that is not UTF-8": ({"\udcff\0": None}, entry(b"\xff\x00", b"V")),
+    "text that is not UTF-8": ({"k": b"\xff\xfe"}, entry(b"k", b"S\x00\x00\x00\x02\xff\xfe")),
+    "small number, wide tag": ({"k": 1}, entry(b"k", b"l" + bytes(7) + b"\x01")),
+    "signed 64 of the PDF": ({"k": -1}, entry(b"k", b"L" + b"\xff" * 8)),
+    "decimal, large scale": ({"k": Decimal("1e-255")}, entry(b"k", b"D\xff\x00\x00\x00\x01")),
+    "time out of range": ({"k": 2**64 - 1}, entry(b"k", b"T" + b"\xff" * 8)),
+    "in an array": ({"k": [True, 1]}, entry(b"k", b"A\x00\x00\x00\x04t\x02b\x01")),
+    "in a table": (
+        {"k": {"k": True, "": None}},
+        entry(b"k", b"F\x00\x00\x00\x06" + entry(b"k", b"t\x02") + entry(b"", b"V")),
+    ),
+    # Which of the two a dict shows is not fixed; the octets have both.
+    "the same key twice": (None, entry(b"k", b"b\x01") + entry(b"k", b"I\x00\x00\x00\x02")),
+}
+
+
+@pytest.mark.parametrize(("value", "table"), UNUSUAL.values(), ids=list(UNUSUAL))
+def test_unusual_octets_are_kept(client, value, table):
     """What no encoder of ours would write comes back as it was, also after it was looked at."""
     octets = header_frame(table)
     came = deliver_octets(client, octets)
     assert amqp.encode(1, came) == octets
-    assert isinstance(came.properties.headers, dict)
+    headers = came.properties.headers
+    if value is None:
+        assert headers in ({"k": 1}, {"k": 2})
+    else:
+        assert repr(list(headers.items())) == repr(list(value.items()))
     assert amqp.encode(1, came) == octets
 
 

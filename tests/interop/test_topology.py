@@ -186,4 +186,4 @@ def test_queue_arguments_that_act(client, unique):
     client.send(1, again)
     close = client.expect_channel_close()
     assert close.reply_code == 406
-    assert "x-max-length" in close.reply_text
+    assert "'600000' of type 'signedint'" in close.reply_text

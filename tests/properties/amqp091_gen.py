@@ -192,20 +192,39 @@ def spoil(rng: Random, data: bytes, times: int | None = None) -> bytes:
     return bytes(out)
 
 
-def spoil_inside(rng: Random, data: bytes) -> bytes:
-    """Change payload octets only, so that the framing holds and the reader sees the damage."""
-    out, place, places = bytearray(data), 0, []
+def frames(data: bytes) -> list[bytes]:
+    """The frames of a valid stream."""
+    found, place = [], 0
     while place < len(data):
-        if data[place : place + 4] == b"AMQP":
-            place += 8
-            continue
-        (size,) = struct.unpack_from(">I", data, place + 3)
-        places += range(place + 7, place + 7 + size)
-        place += size + 8
+        size = 8
+        if data[place : place + 4] != b"AMQP":
+            size += struct.unpack_from(">I", data, place + 3)[0]
+        found.append(data[place : place + size])
+        place += size
+    return found
+
+
+def spoil_inside(rng: Random, data: bytes) -> bytes:
+    """Change payloads only, sizes kept true, so that the framing holds and readers see it."""
+    whole = frames(data)
     for _ in range(rng.randrange(1, 4)):
-        if places:
-            out[rng.choice(places)] = rng.choice((0, 1, 0x41, 0x46, 0x7F, 0x80, 0xFF, 0x53))
-    return bytes(out)
+        place = rng.randrange(len(whole))
+        kind, raw = whole[place][0], whole[place]
+        if raw[:4] == b"AMQP":
+            continue
+        payload = bytearray(raw[7:-1])
+        # The ids of method and class are mostly left alone: behind them is more to find.
+        first = 0 if rng.random() < 0.1 else {1: 4, 2: 2}.get(kind, 0)
+        if len(payload) > first and rng.random() < 0.6:
+            mark = rng.choice((0, 1, 0x41, 0x46, 0x53, 0x5A, 0x7F, 0x80, 0xFF))
+            payload[rng.randrange(first, len(payload))] = mark
+        elif rng.random() < 0.5:
+            del payload[max(first, len(payload) - rng.randrange(1, 4)) :]
+        else:
+            cut = rng.randrange(first, len(payload) + 1) if len(payload) >= first else 0
+            payload[cut:cut] = octets(rng, rng.randrange(1, 4))
+        whole[place] = w.frame(kind, struct.unpack_from(">H", raw, 1)[0], bytes(payload))
+    return b"".join(whole)
 
 
 def chunks(rng: Random, data: bytes) -> list[bytes]:

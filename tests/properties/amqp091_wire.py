@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
-# name class-id method-id, S: synchronous, C: has content, who receives it (c, s) | fields | responses
+# name, class id, method id, S synchronous, C has content, receivers (c, s) | fields | responses
 # wire types: o octet, h short, l long, q longlong, b bit, s shortstr, S longstr, F table
 _SPEC = """
 connection.start 10 10 S- c | version-major:o version-minor:o server-properties:F mechanisms:S \
@@ -50,7 +50,8 @@ exchange.unbind-ok 40 51 S- c | |
 queue.declare 50 10 S- s | reserved-1:h queue:s passive:b durable:b exclusive:b auto-delete:b \
 no-wait:b arguments:F | declare-ok
 queue.declare-ok 50 11 S- c | queue:s message-count:l consumer-count:l |
-queue.bind 50 20 S- s | reserved-1:h queue:s exchange:s routing-key:s no-wait:b arguments:F | bind-ok
+queue.bind 50 20 S- s | reserved-1:h queue:s exchange:s routing-key:s no-wait:b \
+arguments:F | bind-ok
 queue.bind-ok 50 21 S- c | |
 queue.unbind 50 50 S- s | reserved-1:h queue:s exchange:s routing-key:s arguments:F | unbind-ok
 queue.unbind-ok 50 51 S- c | |

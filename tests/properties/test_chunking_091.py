@@ -57,7 +57,7 @@ every_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name
 @every_kind
 @pytest.mark.parametrize("errors", ["strict", "frame"])
 def test_valid_streams(kind: Any, errors: str) -> None:
-    @settings(max_examples=60)
+    @settings(max_examples=200)
     @given(some.seeds)
     def check(rng: Random) -> None:
         data = gen.conversation(rng)
@@ -75,7 +75,7 @@ def test_valid_streams(kind: Any, errors: str) -> None:
 @every_kind
 @pytest.mark.parametrize("errors", ["strict", "frame"])
 def test_spoilt_streams(kind: Any, errors: str) -> None:
-    @settings(max_examples=150)
+    @settings(max_examples=500)
     @given(some.seeds)
     def check(rng: Random) -> None:
         data = gen.conversation(rng) if rng.random() < 0.5 else gen.stream(rng)
@@ -90,7 +90,7 @@ def test_spoilt_streams(kind: Any, errors: str) -> None:
 
 
 @given(some.seeds)
-@settings(max_examples=100)
+@settings(max_examples=400)
 def test_decoder_agrees_with_decode(rng: Random) -> None:
     data = gen.spoil(rng, gen.stream(rng)) if rng.random() < 0.6 else gen.stream(rng)
     found, error, offset = [], None, 0
@@ -107,7 +107,7 @@ def test_decoder_agrees_with_decode(rng: Random) -> None:
 
 
 @given(some.seeds)
-@settings(max_examples=100)
+@settings(max_examples=400)
 def test_strict_and_events_tell_the_same(rng: Random) -> None:
     """errors="frame" gives, in order, what a caller gets who catches and feeds on."""
     data = gen.spoil_inside(rng, gen.stream(rng))
@@ -132,7 +132,7 @@ def test_strict_and_events_tell_the_same(rng: Random) -> None:
 
 
 @given(some.seeds)
-@settings(max_examples=60)
+@settings(max_examples=200)
 def test_bad_frames_hold_the_octets_of_the_stream(rng: Random) -> None:
     """Frames and bad frames, put together again, are the stream."""
     data = gen.spoil_inside(rng, gen.stream(rng))

@@ -8,7 +8,6 @@ REPLY_CODES = {
     "TrailingError": 502,
     "UnknownTagError": 502,
     "DepthError": 502,
-    "PropertyFlagError": 502,
     "FrameEndError": 501,
     "FrameTypeError": 501,
     "HeartbeatError": 501,
@@ -21,14 +20,13 @@ class Malformed(Exception):
     """Octets that are not a frame. ``kind`` is the name of the package's error class.
 
     ``offset`` is where the octets that are missing or wrong begin: for a string or table that is
-    too long that is behind its length word. ``start`` is where that element begins.
+    too long that is behind its length word.
     """
 
-    def __init__(self, kind: str, offset: int, text: str, start: int | None = None) -> None:
+    def __init__(self, kind: str, offset: int, text: str) -> None:
         super().__init__(f"{kind} at {offset}: {text}")
         self.kind = kind
         self.reply_code = REPLY_CODES[kind]
         self.offset = offset
-        self.start = offset if start is None else start
         self.method: str | None = None
         self.field: str | None = None

@@ -12,6 +12,7 @@ from tests.reference.octets import Reader, longstr, shortstr, uint
 from tests.reference.tables import encode_table, read_table
 
 FRAME_END = 0xCE
+_HEAD = ((0, 2), (2, 4), (4, 12))  # class id, weight, body size
 _SIZES = {"octet": 1, "short": 2, "long": 4, "longlong": 8, "timestamp": 8}
 
 
@@ -208,7 +209,8 @@ def _decode_field(wire_type: str, reader: Reader, dialect: str) -> Any:
 
 def _decode_method(facts: Facts, reader: Reader, dialect: str) -> Method:
     at = reader.pos
-    ids = reader.uint(2, "class id"), reader.uint(2, "method id")
+    octets = reader.take(4, "class and method id")
+    ids = int.from_bytes(octets[:2], "big"), int.from_bytes(octets[2:], "big")
     fact = facts.by_id.get(ids)
     if fact is None:
         raise Malformed("UnknownMethodError", at, f"class {ids[0]}, method {ids[1]}")
@@ -235,22 +237,20 @@ def _decode_method(facts: Facts, reader: Reader, dialect: str) -> Method:
 
 def _decode_header(facts: Facts, reader: Reader, dialect: str) -> Header:
     at = reader.pos
-    class_id = reader.uint(2, "class id")
+    octets = reader.take(12, "content header")
+    class_id, weight, body_size = (int.from_bytes(octets[a:b], "big") for a, b in _HEAD)
     if class_id not in facts.properties:
         raise Malformed("HeaderError", at, f"class {class_id} has no content")
-    weight, body_size = reader.uint(2, "weight"), reader.uint(8, "body size")
     words = [reader.uint(2, "property flags")]
     while words[-1] & 1:
         words.append(reader.uint(2, "property flags"))
     known = facts.properties[class_id]
     properties: dict[str, Any] = {}
-    # Fifteen properties a word, from bit 15 down; bit 0 says that another word follows.
-    for index in range(15 * len(words)):
+    # Fifteen properties a word, from bit 15 down; bit 0 says that another word follows. The flags
+    # that belong to no property are ignored, as RabbitMQ does: what they announce is left over.
+    for index, (name, wire_type) in enumerate(known):
         if not words[index // 15] >> (15 - index % 15) & 1:
             continue
-        if index >= len(known):
-            raise Malformed("PropertyFlagError", at + 12, f"no property {index}")
-        name, wire_type = known[index]
         try:
             properties[name] = _decode_field(wire_type, reader, dialect)
         except Malformed as error:

@@ -13,11 +13,11 @@ class Reader:
         self.pos = pos
         self.end = end
 
-    def take(self, count: int, what: str, start: int | None = None) -> bytes:
+    def take(self, count: int, what: str) -> bytes:
         left = self.end - self.pos
         if count > left:
             text = f"{what} needs {count} octets, {left} remain"
-            raise Malformed("TruncatedError", self.pos, text, start)
+            raise Malformed("TruncatedError", self.pos, text)
         piece = self.data[self.pos : self.pos + count]
         self.pos += count
         return piece
@@ -29,19 +29,16 @@ class Reader:
         return int.from_bytes(self.take(size, what), "big", signed=True)
 
     def shortstr(self, what: str = "shortstr") -> bytes:
-        start = self.pos
-        return self.take(self.uint(1, what), what, start)
+        return self.take(self.uint(1, what), what)
 
     def longstr(self, what: str = "longstr") -> bytes:
-        start = self.pos
-        return self.take(self.uint(4, what), what, start)
+        return self.take(self.uint(4, what), what)
 
     def sub(self, what: str) -> Reader:
         """A reader of the next u32-counted run of octets; this one moves behind it."""
-        start = self.pos
         size = self.uint(4, what)
         first = self.pos
-        self.take(size, what, start)
+        self.take(size, what)
         return Reader(self.data, first, first + size)
 
 

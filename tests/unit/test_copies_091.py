@@ -34,8 +34,16 @@ def decode(data: bytes) -> Any:
 @every_way
 @pytest.mark.parametrize("spec", w.SPECS.values(), ids=w.SPECS.keys())
 def test_methods(way: Callable[[Any], Any], spec: w.Spec) -> None:
-    samples: dict[str, Any] = {"o": 1, "h": 2, "l": 3, "q": 4, "b": True, "s": "s", "S": b"S",
-                               "F": TABLE}  # fmt: skip
+    samples: dict[str, Any] = {
+        "o": 1,
+        "h": 2,
+        "l": 3,
+        "q": 4,
+        "b": True,
+        "s": "s",
+        "S": b"S",
+        "F": TABLE,
+    }
     kind = w.class_of(amqp, spec.name)
     values = [samples[wire] for _, wire in spec.fields]
     method = kind(**dict(zip(kind.FIELDS, values, strict=True)))
@@ -69,7 +77,9 @@ def test_frames(way: Callable[[Any], Any], frame: Any) -> None:
 ODD = {
     "odd boolean": w.header_frame(headers=w.table(("k", b"t\x07"))),
     "every width": w.header_frame(
-        headers=w.table(("a", b"b\x05"), ("b", b"s\0\x05"), ("c", b"U\0\x05"), ("d", b"L" + b"\0" * 8))
+        headers=w.table(
+            ("a", b"b\x05"), ("b", b"s\0\x05"), ("c", b"U\0\x05"), ("d", b"L" + b"\0" * 8)
+        )
     ),
     "duplicate names": w.header_frame(headers=w.table(("k", b"b\1"), ("k", b"b\2"))),
     "continued flags": w.frame(2, 1, b"\0\x3c" + b"\0" * 10 + b"\x80\x01\x00\x00" + b"\x01t"),
@@ -77,9 +87,11 @@ ODD = {
     "nested odd": w.header_frame(
         headers=w.table(("n", w.nested(("t", b"t\x02"), ("a", w.array(b"t\x03", b"s\0\1")))))
     ),
-    "not utf-8": w.header_frame(headers=w.table((b"\xff", b"S" + w.longstr(b"\xfe"))), user_id=b"\xf0"),
+    "not utf-8": w.header_frame(
+        headers=w.table((b"\xff", b"S" + w.longstr(b"\xfe"))), user_id=b"\xf0"
+    ),
     "table argument": w.method_frame("queue.declare", queue="q", arguments=w.table(("a", b"b\1"))),
-}  # fmt: skip
+}
 every_odd = pytest.mark.parametrize("data", ODD.values(), ids=ODD.keys())
 
 
@@ -174,3 +186,16 @@ def test_decoded_in_every_mode(way: Callable[[Any], Any], dialect: str, tables: 
     assert {type(v) for v in other.properties.headers.values()} == {
         type(v) for v in result[2].properties.headers.values()
     }
+
+
+@every_way
+def test_bad_frames_and_their_errors(way: Callable[[Any], Any]) -> None:
+    """Process pools and Spark workers send them."""
+    data = w.frame(1, 7, b"\0\x3c\0\x15\xc8tag")
+    ((_, bad),) = amqp.Decoder(errors="frame").feed(data)
+    other = way(bad)
+    assert type(other) is amqp.BadFrame
+    assert other.raw == data
+    assert type(other.error) is type(bad.error)
+    assert str(other.error) == str(bad.error)
+    assert other.error.channel == 7

@@ -16,9 +16,14 @@ from amqpcodec import v0_9_1 as amqp
 from tests.properties import amqp091_wire as w
 
 DELIVER = w.method_frame(
-    "basic.deliver", 7, consumer_tag="ctag", delivery_tag=1 << 60, redelivered=True,
-    exchange="orders", routing_key="eu",
-)  # fmt: skip
+    "basic.deliver",
+    7,
+    consumer_tag="ctag",
+    delivery_tag=1 << 60,
+    redelivered=True,
+    exchange="orders",
+    routing_key="eu",
+)
 HEADER = w.header_frame(5, 7, content_type="text/plain", headers={"n": 1}, priority=3)
 BODY = w.body_frame(7, b"hello")
 FRAMES = {
@@ -182,17 +187,23 @@ ODD = {
     "odd boolean": w.header_frame(headers=w.table(("k", b"t\x07"))),
     "duplicate names": w.header_frame(headers=w.table(("k", b"b\1"), ("k", b"b\2"))),
     "U and L": w.header_frame(headers=w.table(("u", b"U\xff\xfe"), ("l", b"L" + b"\xff" * 8))),
-    "float nan bits": w.header_frame(headers=w.table(("f", b"f\x7f\x80\0\1"), ("d", b"d\x7f\xf0\0\0\0\0\0\1"))),
+    "float nan bits": w.header_frame(
+        headers=w.table(("f", b"f\x7f\x80\0\1"), ("d", b"d\x7f\xf0\0\0\0\0\0\1"))
+    ),
     "continued flags": w.frame(2, 1, b"\0\x3c" + b"\0" * 10 + b"\x80\x01\0\0" + b"\x01t"),
     "twice continued flags": w.frame(2, 1, b"\0\x3c" + b"\0" * 10 + b"\x80\x01\0\1\0\0" + b"\x01t"),
     "weight": w.header_frame(3, weight=9),
     "zero scale decimal": w.header_frame(headers=w.table(("d", b"D\0\xff\xff\xff\xff"))),
     "wide scale decimal": w.header_frame(headers=w.table(("d", b"D\xff\x7f\xff\xff\xff"))),
-    "minus zero": w.header_frame(headers=w.table(("f", b"f\x80\0\0\0"), ("d", b"d\x80" + b"\0" * 7))),
+    "minus zero": w.header_frame(
+        headers=w.table(("f", b"f\x80\0\0\0"), ("d", b"d\x80" + b"\0" * 7))
+    ),
     "void in array": w.header_frame(headers=w.table(("a", w.array(b"V", b"V")))),
     "empty names": w.header_frame(headers=w.table(("", b"V"), ("", b"V"))),
-    "late timestamps": w.header_frame(timestamp=(1 << 64) - 1, headers=w.table(("t", b"T" + b"\xff" * 8))),
-}  # fmt: skip
+    "late timestamps": w.header_frame(
+        timestamp=(1 << 64) - 1, headers=w.table(("t", b"T" + b"\xff" * 8))
+    ),
+}
 
 
 @pytest.mark.parametrize("data", ODD.values(), ids=ODD.keys())

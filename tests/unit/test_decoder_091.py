@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import array
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -247,8 +248,7 @@ def test_error_comes_after_the_frames_before_it() -> None:
     decoder = amqp.Decoder()
     found = []
     with pytest.raises(amqpcodec.TruncatedError) as caught:
-        for item in decoder.feed(STREAM + BAD + STREAM):
-            found.append(item)
+        found.extend(decoder.feed(STREAM + BAD + STREAM))  # keeps what came before the error
     assert found == FRAMES
     assert caught.value.scope == "frame"
     assert caught.value.offset > len(STREAM)
@@ -270,19 +270,19 @@ def test_feed_itself_raises_nothing() -> None:
 def test_offsets_count_from_the_start_of_the_stream(size: int) -> None:
     decoder = amqp.Decoder()
     data = STREAM * 3 + BAD
+    pieces = [data[i : i + size] for i in range(0, len(data), size)]
     with pytest.raises(amqpcodec.TruncatedError) as caught:
-        for i in range(0, len(data), size):
-            list(decoder.feed(data[i : i + size]))
-    alone = pytest.raises(amqpcodec.TruncatedError, amqp.decode, BAD).value
-    assert caught.value.offset == len(STREAM) * 3 + alone.offset
+        list(chain.from_iterable(map(decoder.feed, pieces)))
+    with pytest.raises(amqpcodec.TruncatedError) as alone:
+        amqp.decode(BAD)
+    assert caught.value.offset == len(STREAM) * 3 + alone.value.offset
 
 
 def test_broken_framing_stays_put() -> None:
     decoder = amqp.Decoder()
     found = []
     with pytest.raises(amqpcodec.FrameEndError) as first:
-        for item in decoder.feed(PUBLISH + BAD_END + PUBLISH):
-            found.append(item)
+        found.extend(decoder.feed(PUBLISH + BAD_END + PUBLISH))
     assert found == [FRAMES[1]]
     assert first.value.scope == "connection"
     for chunk in (b"", PUBLISH, b""):
@@ -330,8 +330,7 @@ def test_events_do_not_hide_broken_framing() -> None:
         decoder = amqp.Decoder(errors="frame")
         found = []
         with pytest.raises(error):
-            for item in decoder.feed(PUBLISH + bad):
-                found.append(item)
+            found.extend(decoder.feed(PUBLISH + bad))
         assert found == [FRAMES[1]]
 
 

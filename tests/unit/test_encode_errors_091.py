@@ -100,8 +100,11 @@ def test_short_strings_with_escapes() -> None:
     assert octets == w.method_frame("basic.consume-ok", consumer_tag=b"a\xff\x80\xc3\xa9")
 
 
-@pytest.mark.parametrize("text", ["\ud800", "a\udbff", "\udfff", "\udc7f", "\ud83d\udc07"])
-def test_short_strings_with_other_surrogates(text: str) -> None:
+@pytest.mark.parametrize(
+    "points", [[0xD800], [97, 0xDBFF], [0xDFFF], [0xDC7F], [0xDD00], [0xD83D, 0xDC07]], ids=str
+)
+def test_short_strings_with_other_surrogates(points: list[int]) -> None:
+    text = "".join(map(chr, points))
     error, field = attempt("basic.consume-ok", 0, text)
     check(error, "basic.consume-ok", field)
     with pytest.raises(EncodeError):
@@ -121,9 +124,12 @@ def test_long_strings_take_text_as_utf8() -> None:
         amqp.encode(0, amqp.Connection.Secure("\ud800"))
 
 
-def test_long_strings_refuse_gaps() -> None:
-    with pytest.raises((EncodeError, BufferError)):
-        amqp.encode(0, amqp.Connection.Secure(memoryview(b"abcdef")[::2]))
+def test_long_strings_with_gaps_are_gathered_or_refused() -> None:
+    try:
+        octets = amqp.encode(0, amqp.Connection.Secure(memoryview(b"abcdef")[::2]))
+    except (EncodeError, BufferError):
+        return
+    assert octets == w.method_frame("connection.secure", 0, challenge=b"ace")
 
 
 def header_error(**properties: Any) -> EncodeError:
@@ -199,8 +205,7 @@ TABLE_ERRORS: dict[str, Any] = {
 def test_bad_table_values(value: Any, wrap: Any) -> None:
     if callable(value) and not isinstance(value, type):
         with pytest.raises((ValueError, OverflowError)):
-            value = value()
-            amqp.encode(1, amqp.Queue.Declare(arguments=wrap(value)))
+            amqp.encode(1, amqp.Queue.Declare(arguments=wrap(value())))
         return
     with pytest.raises(EncodeError) as caught:
         amqp.encode(1, amqp.Queue.Declare(arguments=wrap(value)))

@@ -269,9 +269,17 @@ TYPE_CHANGES: dict[str, tuple[bytes, Any, bytes]] = {
     "late time to the int": (b"T" + b"\0" * 7 + b"\1", 1, b"I\0\0\0\1"),
     "int to time": (b"b\1", datetime(1970, 1, 1, 0, 0, 1, tzinfo=UTC), b"T" + b"\0" * 7 + b"\1"),
     "in an array": (w.array(b"t\1", b"b\1"), [1, 1], w.array(b"I\0\0\0\1", b"b\1")),
-    "in an array, floats": (w.array(b"b\1", b"b\1"), [1, 1.0], w.array(b"b\1", b"d" + struct.pack(">d", 1.0))),
-    "in a table": (w.nested(("a", b"t\1"), ("b", b"b\1")), {"a": 1, "b": 1}, w.nested(("a", b"I\0\0\0\1"), ("b", b"b\1"))),
-}  # fmt: skip
+    "in an array, floats": (
+        w.array(b"b\1", b"b\1"),
+        [1, 1.0],
+        w.array(b"b\1", b"d" + struct.pack(">d", 1.0)),
+    ),
+    "in a table": (
+        w.nested(("a", b"t\1"), ("b", b"b\1")),
+        {"a": 1, "b": 1},
+        w.nested(("a", b"I\0\0\0\1"), ("b", b"b\1")),
+    ),
+}
 
 
 @pytest.mark.parametrize("where", CARRIERS)

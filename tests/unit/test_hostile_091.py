@@ -226,9 +226,16 @@ CASES = {
             attempt(lambda: decoder.__init__(4096))
             attempt(lambda: list(frames))
             attempt(lambda: list(decoder.feed(w.HEARTBEAT)))
+    """,
+    "decoder without its constructor": """
+        from tests.properties import amqp091_wire as w
+        for kind in (amqp.Decoder, amqp.MessageDecoder):
             raw = kind.__new__(kind)
             attempt(lambda: list(raw.feed(w.HEARTBEAT)))
+            attempt(lambda: list(raw.feed(w.method_frame("basic.publish"))))
             attempt(lambda: raw.pending)
+            attempt(lambda: raw.get_buffer(10))
+            attempt(lambda: raw.discard(1))
             attempt(lambda: raw.reset())
             attempt(lambda: raw.eof())
     """,

@@ -93,7 +93,7 @@ WORK: dict[str, Callable[[], Any]] = {
 
 @pytest.mark.parametrize("work", WORK.values(), ids=WORK.keys())
 def test_memory_does_not_grow(work: Callable[[], Any]) -> None:
-    for _ in range(50):  # freelists, caches and the like fill here
+    for _ in range(300):  # freelists, caches and the like fill here
         work()
     gc.collect()
     tracemalloc.start()

@@ -41,8 +41,7 @@ def failure(data: bytes, **options: Any) -> tuple[list[Any], Any, Any]:
     decoder = amqp.MessageDecoder(**options)
     found: list[Any] = []
     with pytest.raises(amqpcodec.DecodeError) as caught:
-        for item in decoder.feed(data):
-            found.append(item)
+        found.extend(decoder.feed(data))  # keeps what came before the error
     return found, caught.value, decoder
 
 
@@ -149,14 +148,19 @@ UNEXPECTED = {
     "body right after the method": deliver(1) + w.body_frame(1, b"abc"),
     "two headers": deliver(1) + w.header_frame(3, 1) + w.header_frame(3, 1),
     "body of too many octets": deliver(1) + w.header_frame(3, 1) + w.body_frame(1, b"abcd"),
-    "body beyond the last": deliver(1) + w.header_frame(3, 1) + w.body_frame(1, b"ab") + w.body_frame(1, b"cd"),
+    "body beyond the last": deliver(1)
+    + w.header_frame(3, 1)
+    + w.body_frame(1, b"ab")
+    + w.body_frame(1, b"cd"),
     "body behind an empty content": whole(1, b"") + w.body_frame(1, b"x"),
     "method between method and header": deliver(1) + w.method_frame("basic.ack", 1),
-    "method between header and body": deliver(1) + w.header_frame(3, 1) + w.method_frame("basic.ack", 1),
+    "method between header and body": deliver(1)
+    + w.header_frame(3, 1)
+    + w.method_frame("basic.ack", 1),
     "content method in content": deliver(1) + w.header_frame(3, 1) + deliver(1),
     "method between bodies": deliver(1) + w.header_frame(3, 1) + w.body_frame(1, b"a") + deliver(1),
     "header behind a method without content": w.method_frame("basic.ack", 1) + w.header_frame(3, 1),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("data", UNEXPECTED.values(), ids=UNEXPECTED.keys())
@@ -181,9 +185,17 @@ def test_unexpected_frames_as_events(data: bytes) -> None:
     assert all(channel == 1 for channel, _ in bad)
     assert type(bad[0][1].error) is amqpcodec.UnexpectedFrameError
     assert bad[0][1].raw in data
-    assert found[-2:] == [(2, amqp.Message(amqp.Basic.Deliver("c", routing_key="half"),
-                                           amqp.Basic.Properties(**PROPERTIES), b"abcd")),
-                          (3, message(b"three"))]  # fmt: skip
+    assert found[-2:] == [
+        (
+            2,
+            amqp.Message(
+                amqp.Basic.Deliver("c", routing_key="half"),
+                amqp.Basic.Properties(**PROPERTIES),
+                b"abcd",
+            ),
+        ),
+        (3, message(b"three")),
+    ]
 
 
 @pytest.mark.parametrize("data", UNEXPECTED.values(), ids=UNEXPECTED.keys())
@@ -304,6 +316,19 @@ def test_discard() -> None:
     assert list(decoder.feed(whole(1, b"next"))) == [(1, message(b"next"))]
     decoder.discard(9)  # nothing there
     decoder.discard(1)
+
+
+def test_discard_swallows_what_is_still_on_its_way() -> None:
+    """Between channel.close and close-ok the rest of a content still comes: no second error."""
+    for first in (deliver(1), deliver(1) + w.header_frame(20, 1) + w.body_frame(1, b"abc")):
+        decoder = amqp.MessageDecoder()
+        list(decoder.feed(first))
+        decoder.discard(1)
+        rest = (w.header_frame(20, 1) if first == deliver(1) else b"") + w.body_frame(1, b"d" * 9)
+        assert list(decoder.feed(rest)) == []
+        closed = w.method_frame("channel.close-ok", 1)
+        assert list(decoder.feed(closed)) == [(1, amqp.Channel.CloseOk())]
+        assert list(decoder.feed(whole(1, b"next"))) == [(1, message(b"next"))]
 
 
 @pytest.mark.parametrize("channel", [-1, 65536, "1", None])

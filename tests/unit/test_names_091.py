@@ -69,9 +69,22 @@ def test_errors_are_exported() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    "TruncatedError TrailingError FrameEndError FrameTooLargeError FrameTypeError "
-    "UnknownMethodError UnknownTagError DepthError HeaderError UnexpectedFrameError ChannelError "
-    "ContentTooLargeError HeartbeatError IncompleteError".split(),
+    [
+        "TruncatedError",
+        "TrailingError",
+        "FrameEndError",
+        "FrameTooLargeError",
+        "FrameTypeError",
+        "UnknownMethodError",
+        "UnknownTagError",
+        "DepthError",
+        "HeaderError",
+        "UnexpectedFrameError",
+        "ChannelError",
+        "ContentTooLargeError",
+        "HeartbeatError",
+        "IncompleteError",
+    ],
 )
 def test_every_cause_has_its_decode_error(name: str) -> None:
     error = getattr(amqpcodec, name)
@@ -91,7 +104,7 @@ def test_class_attributes(spec: Spec) -> None:
     kind = class_of(amqp, spec.name)
     assert amqp.METHODS[(spec.class_id, spec.method_id)] is kind
     assert spec.name == kind.NAME
-    assert (kind.CLASS_ID, kind.METHOD_ID) == (spec.class_id, spec.method_id)
+    assert (spec.class_id, spec.method_id) == (kind.CLASS_ID, kind.METHOD_ID)
     assert kind.SYNCHRONOUS is spec.synchronous
     assert kind.HAS_CONTENT is spec.has_content
 

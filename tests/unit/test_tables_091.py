@@ -120,7 +120,11 @@ WRITES: list[tuple[Any, bytes, bytes]] = [
     ((1 << 31) - 1, b"I\x7f\xff\xff\xff", b"I\x7f\xff\xff\xff"),
     (-(1 << 31), b"I\x80\0\0\0", b"I\x80\0\0\0"),
     (1 << 31, b"l\0\0\0\0\x80\0\0\0", b"L\0\0\0\0\x80\0\0\0"),
-    (-(1 << 31) - 1, b"l" + struct.pack(">q", -(1 << 31) - 1), b"L" + struct.pack(">q", -(1 << 31) - 1)),
+    (
+        -(1 << 31) - 1,
+        b"l" + struct.pack(">q", -(1 << 31) - 1),
+        b"L" + struct.pack(">q", -(1 << 31) - 1),
+    ),
     ((1 << 63) - 1, b"l\x7f" + b"\xff" * 7, b"L\x7f" + b"\xff" * 7),
     (-(1 << 63), b"l\x80" + b"\0" * 7, b"L\x80" + b"\0" * 7),
     (1.5, b"d" + struct.pack(">d", 1.5), b"d" + struct.pack(">d", 1.5)),
@@ -144,7 +148,7 @@ WRITES: list[tuple[Any, bytes, bytes]] = [
     ((1, "x"), w.array(b"I\0\0\0\1", b"S\0\0\0\1x"), w.array(b"I\0\0\0\1", b"S\0\0\0\1x")),
     ({}, b"F\0\0\0\0", b"F\0\0\0\0"),
     ({"é": [None]}, w.nested(("é", w.array(b"V"))), w.nested(("é", w.array(b"V")))),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("value", "raw", "pdf"), WRITES, ids=range(len(WRITES)))
@@ -269,13 +273,26 @@ def test_void(dialect: str) -> None:
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("Int8", 128), ("Int8", -129), ("UInt8", 256), ("UInt8", -1), ("Int16", 1 << 15),
-        ("Int16U", 1 << 15), ("UInt16", 1 << 16), ("UInt16", -1), ("Int32", 1 << 31),
-        ("UInt32", 1 << 32), ("UInt32", -1), ("Int64", 1 << 63), ("Int64L", -(1 << 63) - 1),
-        ("UInt64", 1 << 64), ("UInt64", -1), ("Timestamp", -1), ("Timestamp", 1 << 64),
+        ("Int8", 128),
+        ("Int8", -129),
+        ("UInt8", 256),
+        ("UInt8", -1),
+        ("Int16", 1 << 15),
+        ("Int16U", 1 << 15),
+        ("UInt16", 1 << 16),
+        ("UInt16", -1),
+        ("Int32", 1 << 31),
+        ("UInt32", 1 << 32),
+        ("UInt32", -1),
+        ("Int64", 1 << 63),
+        ("Int64L", -(1 << 63) - 1),
+        ("UInt64", 1 << 64),
+        ("UInt64", -1),
+        ("Timestamp", -1),
+        ("Timestamp", 1 << 64),
         ("ShortString", "x" * 256),
     ],
-)  # fmt: skip
+)
 def test_typed_values_out_of_range(name: str, value: Any) -> None:
     with pytest.raises((ValueError, OverflowError)):
         written(getattr(types, name)(value), PDF)

@@ -113,8 +113,11 @@ def frame_validate(self):
     Encoding by itself refuses only what cannot be encoded.
 
     Raises:
-        ValidationError: names the method and the field.
+        ValidationError: an assert is broken; names the method and the field.
+        EncodeError: a value cannot be encoded at all.
     """
+    cdef Kind* k = KIND_OF(Py_TYPE(<PyObject*>self))
+    canonical(<Desc*>k.desc, self, k.what == KIND_PROPERTIES, 0)
     for i, asserts in type(self)._ASSERTS:
         value = kind_get(self, i)
         if value is None:
@@ -126,16 +129,50 @@ def frame_validate(self):
                 raise ValidationError(f"{place[0]}.{place[1]}: {broken}", method=place[0], field=place[1])
 
 
+cdef PyObject* signature_of(PyObject* cls) noexcept:
+    """For the metatype's __signature__. inspect is loaded only when somebody asks."""
+    cdef object signature, kind
+    try:
+        signature = make_signature(<object>cls)
+    except BaseException as error:
+        kind = type(error)
+        PyErr_SetObject(<PyObject*>kind, <PyObject*>error)
+        return NULL
+    return Py_NewRef(<PyObject*>signature)
+
+kind_signature = signature_of
+
+
+cdef object make_signature(object cls):
+    from inspect import Parameter, Signature
+    cdef Kind* k = KIND_OF(<PyTypeObject*><PyObject*>cls)
+    cdef int i
+    if k.what < 0:
+        raise AttributeError("__signature__")
+    positional = [k.position[i] for i in range(k.positional)]
+    order = positional + [i for i in range(k.fields) if i not in positional]
+    parameters = []
+    for i in order:
+        how = Parameter.POSITIONAL_OR_KEYWORD if i in positional else Parameter.KEYWORD_ONLY
+        default = {} if k.fallback[i] == NULL else <object>k.fallback[i]
+        if isinstance(default, type):
+            default = None
+        parameters.append(Parameter(<str>k.name[i], how, default=default))
+    return Signature(parameters)
+
+
 cdef object broken_assert(object value, str check, object wanted):
     """What an assert finds wrong, or None."""
+    if not isinstance(value, (str, bytes)):
+        return None         # numbers are never null on the wire; other types encode refuses
     if check == "notnull":
-        if isinstance(value, (str, bytes)) and not value:
+        if not value:
             return "must not be empty"
     elif check == "length":
-        size = len(value.encode("utf-8", "surrogateescape") if isinstance(value, str) else value)
+        size = len(value.encode("utf-8", "surrogatepass") if isinstance(value, str) else value)
         if size > int(wanted):
             return f"at most {wanted} octets, not {size}"
-    elif check == "regexp":
+    elif check == "regexp" and isinstance(value, str):
         if not _re.fullmatch(wanted, value):
             return f"does not match {wanted}"
     return None

@@ -8,7 +8,7 @@ cdef tuple FAULT_CLASSES = (
     None,
     _errors.TruncatedError, _errors.TrailingError, _errors.UnknownTagError, _errors.DepthError,
     _errors.FrameEndError, _errors.FrameTooLargeError, _errors.FrameTypeError,
-    _errors.FrameTypeError, _errors.HeartbeatError, _errors.UnknownMethodError,
+    _errors.HeartbeatError, _errors.UnknownMethodError,
     _errors.HeaderError, _errors.DecodeError, _errors.DecodeError, _errors.UnexpectedFrameError,
     _errors.ChannelError, _errors.ContentTooLargeError, _errors.IncompleteError)
 cdef tuple SCOPES = ("frame", "channel", "connection")
@@ -55,14 +55,15 @@ cdef int fault_text(const Fault* f, char* out, size_t room) noexcept nogil:
     elif f.code == BAD_FRAME_TYPE:
         n += snprintf(out, room, b"frame type %u is not defined (offset %llu)",
                       <unsigned int>f.octet, offset)
-    elif f.code == BAD_PROTOCOL_HEADER:
-        n += snprintf(out, room, b"neither a frame nor a protocol header (offset %llu)", offset)
     elif f.code == BAD_HEARTBEAT:
         n += snprintf(out, room, b"heartbeat on channel %u with %llu octets of payload, "
                       b"must be 0 and none (offset %llu)", <unsigned int>f.channel, have, offset)
     elif f.code == BAD_METHOD:
         n += snprintf(out, room, b"no method with class id %u and method id %u (offset %llu)",
                       <unsigned int>f.class_id, <unsigned int>f.method_id, offset)
+    elif f.code == BAD_HEADER_CLASS and f.what != NULL:
+        n += snprintf(out, room, b"content header for class id %u, not that of the method "
+                      b"(offset %llu)", <unsigned int>f.class_id, offset)
     elif f.code == BAD_HEADER_CLASS:
         n += snprintf(out, room, b"content header for class id %u, which carries no content "
                       b"(offset %llu)", <unsigned int>f.class_id, offset)

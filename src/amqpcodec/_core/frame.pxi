@@ -29,10 +29,9 @@ cdef int scan_bad(Fault* f, int code, int scope, uint64_t offset, const uint8_t*
     f.need = need
     f.have = have
     f.octet = octet
-    f.in_frame = code != BAD_PROTOCOL_HEADER
-    if f.in_frame:
-        f.frame_type = p[0]
-        f.channel = load16(p + 1)
+    f.in_frame = True
+    f.frame_type = p[0]
+    f.channel = load16(p + 1)
     return SCAN_BAD
 
 
@@ -45,13 +44,11 @@ cdef inline int scan_frame(const uint8_t* p, const uint8_t* end, uint64_t frame_
     cdef size_t left = <size_t>(end - p)
     cdef uint64_t total
     if AMQP_UNLIKELY(left < 7):
-        if left > 0 and p[0] == c'A':
-            return scan_protocol_header(p, left, offset, out, f)
         return SCAN_MORE
     total = <uint64_t>load32(p + 3) + 8
     if AMQP_UNLIKELY(not is_known_type(p[0])):
-        if p[0] == c'A':
-            return scan_protocol_header(p, left, offset, out, f)
+        if memcmp(p, <const char*>b"AMQP", 4) == 0:
+            return scan_protocol_header(p, left, out)
         return scan_undefined(p, left, frame_max, offset, total, out, f)
     if AMQP_UNLIKELY(frame_max != 0 and total > frame_max):
         return scan_bad(f, BAD_FRAME_SIZE, SCOPE_CONNECTION, offset, p, total, frame_max, 0)
@@ -59,21 +56,20 @@ cdef inline int scan_frame(const uint8_t* p, const uint8_t* end, uint64_t frame_
         return SCAN_MORE
     if AMQP_UNLIKELY(p[total - 1] != FRAME_END):
         return scan_bad(f, BAD_FRAME_END, SCOPE_CONNECTION, offset + total - 1, p, 0, 0, p[total - 1])
+    set_frame(out, p, total)
+    return SCAN_FRAME
+
+
+cdef inline void set_frame(WireFrame* out, const uint8_t* p, uint64_t total) noexcept nogil:
     out.type = p[0]
     out.channel = load16(p + 1)
     out.payload = p + 7
     out.size = <uint32_t>(total - 8)
     out.total = total
-    return SCAN_FRAME
 
 
-cdef int scan_protocol_header(const uint8_t* p, size_t left, uint64_t offset, WireFrame* out,
-                              Fault* f) noexcept nogil:
-    """"AMQP" and four octets; no frame type is 'A'. Wrong letters are seen as early as they come."""
-    cdef size_t i
-    for i in range(1, min(left, <size_t>4)):
-        if p[i] != (<const uint8_t*>b"AMQP")[i]:
-            return scan_bad(f, BAD_PROTOCOL_HEADER, SCOPE_CONNECTION, offset + i, p, 0, 0, p[i])
+cdef int scan_protocol_header(const uint8_t* p, size_t left, WireFrame* out) noexcept nogil:
+    """"AMQP" and four octets, where a frame's type would be 'A' (which no version defines)."""
     if left < 8:
         return SCAN_MORE
     out.type = c'A'
@@ -92,11 +88,7 @@ cdef int scan_undefined(const uint8_t* p, size_t left, uint64_t frame_max, uint6
         return scan_bad(f, BAD_FRAME_TYPE, SCOPE_CONNECTION, offset, p, 0, 0, p[0])
     if left < total:
         return SCAN_MORE
-    out.type = p[0]
-    out.channel = load16(p + 1)
-    out.payload = p + 7
-    out.size = <uint32_t>(total - 8)
-    out.total = total
+    set_frame(out, p, total)
     if p[total - 1] != FRAME_END:
         return scan_bad(f, BAD_FRAME_TYPE, SCOPE_CONNECTION, offset, p, 0, 0, p[0])
     return scan_bad(f, BAD_FRAME_TYPE, SCOPE_FRAME, offset, p, 0, 0, p[0])

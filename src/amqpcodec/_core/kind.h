@@ -41,7 +41,10 @@ typedef struct {
     int *position;        /* positional argument -> field */
     int *octets_slot;     /* field -> slot of its octets, 0 for a plain field */
     PyObject **name;      /* interned */
-    PyObject **fallback;  /* default of each field; NULL: a fresh table */
+    PyObject **fallback;  /* default of each field; NULL: a fresh table; a class of this kind: a
+                             fresh instance, for None as well */
+    PyObject *alias;      /* another keyword for one field, or NULL */
+    int alias_field;
     PyMemberDef *members;
     PyGetSetDef *getsets;
     void *desc;           /* the core's descriptor of this class */
@@ -202,6 +205,7 @@ static int kind_field_index(Kind *k, PyObject *name, int hint) {
         if (same == 0) return i;
         if (same == -1 && PyErr_Occurred()) return -1;
     }
+    if (k->alias && PyUnicode_Compare(k->alias, name) == 0) return k->alias_field;
     return -1;
 }
 
@@ -244,14 +248,16 @@ static PyObject *kind_vectorcall(PyObject *cls, PyObject *const *args, size_t na
     }
     for (int i = 0; i < k->fields; i++) {
         PyObject *value = k->fallback[i];
-        if (o->field[i] || !value) continue;
-        if (Py_TYPE(value) == &KindMeta) { /* a class: a new instance for each */
-            o->field[i] = kind_vectorcall(value, NULL, 0, NULL);
-            if (!o->field[i]) {
+        if (!value) continue;
+        if (Py_TYPE(value) == &KindMeta) {
+            if (o->field[i] && o->field[i] != Py_None) continue;
+            value = kind_vectorcall(value, NULL, 0, NULL);
+            if (!value) {
                 Py_DECREF(o);
                 return NULL;
             }
-        } else {
+            Py_XSETREF(o->field[i], value);
+        } else if (!o->field[i]) {
             o->field[i] = Py_NewRef(value);
         }
     }
@@ -305,6 +311,7 @@ static void kind_meta_dealloc(PyObject *self) {
         Py_CLEAR(k->fallback[i]);
     }
     Py_CLEAR(k->owner);
+    Py_CLEAR(k->alias);
     void *blocks[] = {k->position, k->octets_slot, k->name, k->fallback, k->members, k->getsets};
     for (size_t i = 0; i < sizeof(blocks) / sizeof(*blocks); i++) PyMem_Free(blocks[i]);
     memset(k, 0, sizeof(*k));
@@ -329,6 +336,19 @@ static PyObject *kind_meta_new(PyTypeObject *meta, PyObject *args, PyObject *kwa
     return NULL;
 }
 
+/* Set by the core: class -> inspect.Signature, made when somebody asks. */
+static PyObject *(*kind_signature)(PyObject *cls) = NULL;
+
+static PyObject *kind_meta_signature(PyObject *cls, void *closure) {
+    (void)closure;
+    return kind_signature(cls);
+}
+
+static PyGetSetDef kind_meta_getset[] = {
+    {"__signature__", kind_meta_signature, NULL, "The constructor's signature.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
 static int kind_ready(void) {
     KindMeta.tp_base = &PyType_Type;
     return PyType_Ready(&KindMeta);
@@ -344,6 +364,7 @@ static PyTypeObject KindMeta = {
     .tp_dealloc = kind_meta_dealloc,
     .tp_traverse = kind_meta_traverse,
     .tp_clear = kind_meta_clear,
+    .tp_getset = kind_meta_getset,
 };
 
 static PyObject *kind_meta_object(void) { return Py_NewRef((PyObject *)&KindMeta); }
@@ -443,6 +464,11 @@ static PyObject *kind_make(PyObject *name, PyObject *bases, PyObject *dict, PyOb
 fail:
     Py_DECREF(cls);
     return NULL;
+}
+
+static void kind_set_alias(PyObject *cls, PyObject *name, int field) {
+    KIND_OF(cls)->alias = Py_NewRef(name);
+    KIND_OF(cls)->alias_field = field;
 }
 
 static void kind_set_desc(PyObject *cls, void *desc) { KIND_OF(cls)->desc = desc; }

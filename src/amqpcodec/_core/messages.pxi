@@ -39,6 +39,8 @@ cdef class Content:
     cdef int append(self, const uint8_t* p, uint32_t n) except -1:
         """Memory grows with the octets that came, never with those that are only announced."""
         cdef uint64_t room = <uint64_t>PyBytes_GET_SIZE(<object>self.body) if self.body != NULL else 0
+        if n == 0:
+            return 0
         if self.have + n > room:
             room = min(max(2 * room, self.have + n, <uint64_t>4096), self.size)
             if self.body == NULL:
@@ -69,7 +71,7 @@ cdef class MessageDecoder(Stream):
                  errors="strict", dialect="rabbitmq", tables="plain", bint copy=True,
                  trailing="error"):
         self.configure(protocol, frame_max, errors, dialect, tables, copy, trailing)
-        self.contents = {}
+        self.reset()
         self.limited = max_body_size is not None
         if self.limited:
             if not isinstance(max_body_size, int) or max_body_size < 0:
@@ -87,7 +89,7 @@ cdef class MessageDecoder(Stream):
         Returns:
             True if something was open.
         """
-        cdef Content c = self.contents.get(channel)
+        cdef Content c = None if self.contents is None else self.contents.get(channel)
         if c is None or c.state == AWAIT_METHOD or c.state == PASS_CONTENT:
             return False
         c.clear(PASS_CONTENT)
@@ -107,7 +109,7 @@ cdef class MessageDecoder(Stream):
             IncompleteError: the stream ended inside a frame or a message.
         """
         Stream.eof(self)
-        for channel in sorted(self.contents):
+        for channel in sorted(self.contents or ()):
             c = <Content>self.contents[channel]
             if c.state == AWAIT_HEADER or c.state == AWAIT_BODY:
                 error = self.incomplete(b"a message", self.at - c.began)
@@ -278,7 +280,7 @@ cdef class MessageDecoder(Stream):
         try:
             check_header(&self.frame, self.frame_start, self.at)
             if AMQP_UNLIKELY(load16(self.frame.payload) != c.desc.class_id):
-                raise self.refused(BAD_ORDER, b"content header of another class than its method", method)
+                raise self.refused(BAD_HEADER_CLASS, b"method", method)
             c.size = load64(self.frame.payload + 4)
             if AMQP_UNLIKELY(self.limited and c.size > self.body_limit):
                 raise self.refused(BAD_BODY_SIZE, NULL, method)
@@ -332,6 +334,9 @@ cdef class MessageDecoder(Stream):
         if code == BAD_BODY_SIZE:
             fault.need = load64(self.frame.payload + 4)
             fault.have = self.body_limit
+        if code == BAD_HEADER_CLASS:
+            fault.class_id = load16(self.frame.payload)
+            fault.offset += 7
         if method is not None:
             fault.method = (<Desc*>KIND_OF(Py_TYPE(<PyObject*>method)).desc).name
         return fault_error(&fault)

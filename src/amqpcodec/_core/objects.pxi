@@ -123,7 +123,7 @@ cdef int load_octets(Loader* l, object o, AmqpValue* v) except -1:
         octets = o if type(o) is bytes else bytes(o)
     elif isinstance(o, str):
         octets = escaped_octets(o, &l.at)
-    elif isinstance(o, (bytearray, memoryview)):
+    elif isinstance(o, bytearray) or isinstance(o, memoryview) and o.c_contiguous:
         octets = bytes(o)
     else:
         table_error(&l.at, f"a longstr takes bytes or str, not {type(o).__name__}")
@@ -142,10 +142,9 @@ cdef int load_int(Loader* l, object o, AmqpValue* v) except -1:
     cdef uint64_t limit = INT_LIMITS[v.kind]
     cdef object n
     if not exact_u64(<PyObject*>o, &v.u):
-        try:
-            n = _index(o)
-        except TypeError:
+        if not hasattr(o, "__index__"):
             table_error(&l.at, f"{(<bytes>WIRE_NAMES[v.kind]).decode()} takes int, not {type(o).__name__}")
+        n = _index(o)
         if not 0 <= n <= limit:
             return range_error(l, v.kind, limit)
         v.u = n

@@ -9,6 +9,8 @@ cdef extern from "kind.h":
         int what
         int fields
         int slots
+        int positional
+        int* position
         int gc
         int* octets_slot
         PyObject** name
@@ -29,6 +31,8 @@ cdef extern from "kind.h":
     object kind_make(object name, object bases, object dict, object names, object defaults,
                      object tables, object positions, int what, int gc, object owner)
     void kind_set_desc(object cls, void* desc)
+    void kind_set_alias(object cls, object name, int field)
+    PyObject* (*kind_signature)(PyObject* cls) noexcept
     PyObject* (*kind_read_table)(PyObject* octets, uintptr_t mode) noexcept
 
 # Kind.what

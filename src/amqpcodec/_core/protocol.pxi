@@ -214,6 +214,7 @@ cdef class Protocol:
         for alias, name in PROPERTY_ALIASES.items() if properties else ():
             if name in names and alias not in names:
                 setattr(made, alias, made.__dict__[name])
+                kind_set_alias(made, alias, names.index(name))
         kind_set_desc(made, d)
         d.cls = <PyObject*>made
         return made
@@ -586,10 +587,11 @@ cdef int take_buffer(object o, Py_buffer* view, str method, str field) except -1
         encode_error(method, field, "takes bytes, not str; encode the text first")
     try:
         PyObject_GetBuffer(o, view, PyBUF_SIMPLE)
-    except (TypeError, BufferError) as error:
-        encode_error(method, field, f"takes bytes or another C-contiguous buffer, "
-                     f"not {type(o).__name__} ({error})")
-    return 0
+        return 0
+    except (TypeError, BufferError):
+        pass
+    return encode_error(method, field, f"takes bytes or another C-contiguous buffer, "
+                        f"not this {type(o).__name__}")
 
 
 cdef object encode_content(Protocol self, int channel, object method, object properties, object body,
@@ -777,6 +779,8 @@ cdef object frame_error(const WireFrame* f, uint64_t at, int code, uint16_t clas
     fault.class_id = class_id
     fault.have = f.size
     fault.offset = at
+    if code == BAD_HEADER_CLASS:
+        fault.offset = at + 7       # where the class id is
     return fault_error(&fault)
 
 

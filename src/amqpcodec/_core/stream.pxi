@@ -17,7 +17,9 @@ cdef class FrameIterator:
         return self
 
     def __next__(self):
-        cdef object item = self.stream.take()
+        cdef object item = None
+        if self.stream is not None:
+            item = self.stream.take()
         if item is None:
             raise StopIteration
         return item
@@ -98,6 +100,8 @@ cdef class Stream:
                 with scope "connection" the stream is lost, and it is raised again.
         """
         cdef FrameIterator frames
+        if self.protocol is None:
+            raise TypeError("the decoder was made without its constructor")
         cdef bytes octets = data if type(data) is bytes else octets_of(data)
         if self.p != self.end:
             self.save(self.p, <size_t>(self.end - self.p))
@@ -199,8 +203,8 @@ cdef class Stream:
             # Take from the chunk what the size says is missing, first of all the size itself.
             if have < 7:
                 want = 7 - have
-            elif self.frame_start[0] == c'A':
-                want = 1
+            elif have == 7 and self.frame_start[0] == c'A':
+                want = 1        # the rest of a protocol header; a frame has 8 octets, too
             else:
                 want = <size_t>load32(self.frame_start + 3) + 8 - have
             want = min(want, <size_t>(self.end - self.p))

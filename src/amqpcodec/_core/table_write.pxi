@@ -112,10 +112,13 @@ cdef int put_plain_int(Buffer* b, object v, uintptr_t mode, Place* at) except -1
 
 cdef bytes escaped_octets(object v, Place* at):
     """Octets of a str that may hold surrogate escapes."""
+    cdef Py_ssize_t where
     try:
         return PyUnicode_AsEncodedString(v, "utf-8", "surrogateescape")
     except UnicodeEncodeError as error:
-        table_error(at, f"str holds a lone surrogate at index {error.start}")
+        where = error.start
+    # Raised out here, so that the text does not travel along as the error's context.
+    table_error(at, f"str holds a lone surrogate at index {where}")
 
 
 cdef int put_text(Buffer* b, uint8_t tag, object v, Place* at) except -1:

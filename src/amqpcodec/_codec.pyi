@@ -1,0 +1,216 @@
+"""What the compiled core offers to the facade. Users meet it through the protocol modules.
+
+Left out: names that only the core itself needs (its owners of C memory, pickling helpers).
+"""
+
+from collections.abc import Iterator
+from types import MappingProxyType
+from typing import Any, ClassVar, Generic, Literal, TypeVar, final
+
+from typing_extensions import Buffer
+
+#: What a decoder yields beside the channel.
+_ItemT = TypeVar("_ItemT")
+
+@final
+class KindMeta(type):
+    """Type of the generated classes."""
+
+# The upper-case attributes are those of the concrete classes; the bases below declare them only.
+
+class Frame(metaclass=KindMeta):
+    """Base of everything that a frame can be."""
+
+    FIELDS: ClassVar[tuple[str, ...]]
+    __hash__: ClassVar[None]  # type: ignore[assignment]
+
+class Method(Frame):
+    """Base of all methods."""
+
+    NAME: ClassVar[str]
+    CLASS_ID: ClassVar[int]
+    METHOD_ID: ClassVar[int]
+    SYNCHRONOUS: ClassVar[bool]
+    HAS_CONTENT: ClassVar[bool]
+    DEPRECATED: ClassVar[bool]
+    EXTENSION: ClassVar[str | None]
+    SENT_BY: ClassVar[tuple[Literal["client", "server"], ...]]
+    RESPONSES: ClassVar[tuple[type[Method], ...]]
+    def validate(self) -> None:
+        """Check the asserts of the specification (pattern, length, not null) on every field.
+
+        Encoding by itself refuses only what cannot be encoded.
+
+        Raises:
+            ValidationError: names the method and the field.
+        """
+
+class ContentProperties(Frame):
+    """Base of all property lists."""
+
+    NAME: ClassVar[str]
+    CLASS_ID: ClassVar[int]
+    def validate(self) -> None:
+        """Check the asserts of the specification (pattern, length, not null) on every field.
+
+        Encoding by itself refuses only what cannot be encoded.
+
+        Raises:
+            ValidationError: names the method and the field.
+        """
+
+class Protocol:
+    """A protocol version, ready to encode and decode. Made from a lowered table."""
+
+    # Read-only, all of them.
+    name: str
+    module: str
+    table: dict[str, Any]
+    namespaces: dict[str, type]
+    METHODS: MappingProxyType[tuple[int, int], type[Method]]
+    # These differ from protocol to protocol: the stub of its module has their types.
+    Header: Any
+    Body: Any
+    Heartbeat: Any
+    ProtocolHeader: Any
+    Message: Any
+    BadFrame: Any
+    def __init__(self, table: dict[str, Any], hot: bool = True) -> None: ...
+    def encode(
+        self,
+        channel: int,
+        frame: Frame,
+        *,
+        dialect: Literal["rabbitmq", "0-9-1"] = "rabbitmq",
+        validate: bool = False,
+    ) -> bytes: ...
+    def encode_into(
+        self,
+        buffer: Buffer,
+        offset: int,
+        channel: int,
+        frame: Frame,
+        *,
+        dialect: Literal["rabbitmq", "0-9-1"] = "rabbitmq",
+        validate: bool = False,
+    ) -> int: ...
+    def encode_message(
+        self,
+        channel: int,
+        method: Method,
+        properties: ContentProperties | None = None,
+        body: Buffer = b"",
+        frame_max: int = 131072,
+        *,
+        dialect: Literal["rabbitmq", "0-9-1"] = "rabbitmq",
+        validate: bool = False,
+    ) -> bytes: ...
+    def encode_parts(
+        self,
+        channel: int,
+        method: Method,
+        properties: ContentProperties | None = None,
+        body: Buffer = b"",
+        frame_max: int = 131072,
+        *,
+        dialect: Literal["rabbitmq", "0-9-1"] = "rabbitmq",
+        validate: bool = False,
+    ) -> list[bytes | memoryview]: ...
+    def decode(
+        self,
+        data: Buffer,
+        offset: int = 0,
+        *,
+        dialect: Literal["rabbitmq", "0-9-1"] = "rabbitmq",
+        tables: Literal["plain", "typed"] = "plain",
+        copy: bool = True,
+        trailing: Literal["error", "keep"] = "error",
+    ) -> tuple[int, int, Frame] | None: ...
+
+class Stream(Generic[_ItemT]):
+    """Base of the decoders. Not for use by itself."""
+
+    @property
+    def frame_max(self) -> int:
+        """Octets a frame may take, its envelope of 8 included; 0 for no limit.
+
+        Set it after tune.
+        """
+
+    @frame_max.setter
+    def frame_max(self, value: int) -> None: ...
+    @property
+    def pending(self) -> int:
+        """Octets that were fed and not read yet."""
+
+    @property
+    def offset(self) -> int:
+        """Octets read since the stream began (or reset): where the next frame starts."""
+
+    def feed(self, data: Buffer = b"") -> Iterator[tuple[int, _ItemT]]:
+        """Take octets, in any chunking; an iterator over what is whole by now.
+
+        Keeps no reference to data once it is read, and none at all unless it is bytes.
+        What the iterator was not asked for stays for the next call.
+
+        Raises (from the iterator, at the place in the stream, after the frames before it):
+            DecodeError: with scope "frame" or "channel" the next call goes on behind it;
+                with scope "connection" the stream is lost, and it is raised again.
+        """
+
+    def get_buffer(self, sizehint: int = -1) -> memoryview:
+        """A writable buffer to receive into, as asyncio.BufferedProtocol asks for."""
+
+    def buffer_updated(self, nbytes: int) -> Iterator[tuple[int, _ItemT]]:
+        """Feed what was received into get_buffer(); an iterator, as feed()."""
+
+    def reset(self) -> None:
+        """Forget everything, for a new stream; settings stay."""
+
+    def eof(self) -> None:
+        """Say that no more octets come.
+
+        Raises:
+            IncompleteError: the stream ended inside a frame or a message.
+        """
+
+class Decoder(Stream[_ItemT]):
+    """Frames of one stream. See amqpcodec.decoder."""
+
+    def __init__(
+        self,
+        protocol: Protocol,
+        frame_max: int = 131072,
+        *,
+        errors: Literal["strict", "frame"] = "strict",
+        dialect: Literal["rabbitmq", "0-9-1"] = "rabbitmq",
+        tables: Literal["plain", "typed"] = "plain",
+        copy: bool = True,
+        trailing: Literal["error", "keep"] = "error",
+    ) -> None: ...
+
+class MessageDecoder(Stream[_ItemT]):
+    """Methods and messages of one stream. See amqpcodec.decoder."""
+
+    def __init__(
+        self,
+        protocol: Protocol,
+        frame_max: int = 131072,
+        max_body_size: int | None = None,
+        *,
+        errors: Literal["strict", "frame"] = "strict",
+        dialect: Literal["rabbitmq", "0-9-1"] = "rabbitmq",
+        tables: Literal["plain", "typed"] = "plain",
+        copy: bool = True,
+        trailing: Literal["error", "keep"] = "error",
+    ) -> None: ...
+    @property
+    def max_body_size(self) -> int | None:
+        """Octets a body may have, or None for no limit."""
+
+    def discard(self, channel: int) -> bool:
+        """Give up what is open on a channel; the rest of its content is passed over in silence.
+
+        Returns:
+            True if something was open.
+        """
