@@ -18,8 +18,9 @@ OLDEST = (3, 11)
 def find_problem():
     """The first thing that is missing, or None."""
     if sys.version_info < OLDEST:
-        return "Python %d.%d or newer is needed, and %s is %d.%d: name another, as PYTHON=python3.12" % (
-            OLDEST + (sys.executable,) + tuple(sys.version_info[:2])
+        return (
+            "Python %d.%d or newer is needed, and %s is %d.%d: name another, as PYTHON=python3.12"
+            % (OLDEST + (sys.executable,) + tuple(sys.version_info[:2]))
         )
     try:
         import ensurepip  # noqa: F401

@@ -45,7 +45,7 @@ _STORE = {
     "l": "store32(w, <uint32_t>u)",
     "q": "store64(w, u)",
 }
-_LIMIT = {"o": "0xFF", "h": "0xFFFF", "l": "0xFFFFFFFF", "q": None}
+_LIMIT = {"o": "0xFF", "h": "0xFFFF", "l": "MAX_U32", "q": None}
 
 
 def signature(fields: tuple[tuple, ...]) -> str:
@@ -174,7 +174,7 @@ def _method_reader(w: Writer, sig: str) -> None:
     w("o = kind_new(<PyTypeObject*>d.cls)")
     w("if o == NULL:")
     w("    return NULL")
-    w("o.mode = mode")
+    w("o.mode = <uint32_t>mode")
     checks = []
     for i, letter in enumerate(sig):
         if letter == "B":
@@ -222,7 +222,7 @@ def _method_writer(w: Writer, sig: str) -> None:
         if letter in "Ss":
             _put_text(w, i, "return -1")
             w("w[0] = <uint8_t>n")
-            w("memcpy(w + 1, s, <size_t>n)")
+            w("copy_octets(w + 1, s, <size_t>n)")
             w("w += 1 + n")
         elif letter in _STORE:
             test = f"not exact_u64(o.field[{i}], &u)"
@@ -274,7 +274,7 @@ def _properties_reader(w: Writer, sig: str) -> None:
     w("o = kind_new(<PyTypeObject*>d.cls)")
     w("if o == NULL:")
     w("    return NULL")
-    w("o.mode = mode")
+    w("o.mode = <uint32_t>mode")
     for i, letter in enumerate(sig):
         w(f"if flags & {0x8000 >> i:#06x}:")
         w.depth += 1
@@ -359,7 +359,7 @@ def _properties_writer(w: Writer, sig: str) -> None:
             _put_text(w, i, "return put_back(b, start)")
             w("buffer_room(b, 1 + <size_t>n)")
             w("b.p[0] = <uint8_t>n")
-            w("memcpy(b.p + 1, s, <size_t>n)")
+            w("copy_octets(b.p + 1, s, <size_t>n)")
             w("b.p += 1 + n")
         elif letter == "t":
             w(f"if not seconds_fast(o.field[{i}], &u):")

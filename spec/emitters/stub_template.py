@@ -282,10 +282,10 @@ def decode(
 
 # ---- decoders ----
 
-_FrameT = TypeVar("_FrameT", default=AnyFrame)
-_EventT = TypeVar("_EventT", default=AnyEvent)
+_FrameT_co = TypeVar("_FrameT_co", covariant=True, default=AnyFrame)
+_EventT_co = TypeVar("_EventT_co", covariant=True, default=AnyEvent)
 
-class Decoder(_codec.Decoder[_FrameT]):
+class Decoder(_codec.Decoder[_FrameT_co]):
     """Octets of one stream in, frames out.
 
     Args:
@@ -303,7 +303,7 @@ class Decoder(_codec.Decoder[_FrameT]):
     """
 
 %DECODER_INITS%
-class MessageDecoder(_codec.MessageDecoder[_EventT]):
+class MessageDecoder(_codec.MessageDecoder[_EventT_co]):
     """Octets of one stream in, methods and whole messages out.
 
     Args:

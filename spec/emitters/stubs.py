@@ -37,6 +37,7 @@ _ANNOTATIONS = frozenset(re.findall(r"\w+", " ".join(sum(_TYPES.values(), ()))))
     "tuple",
 }
 
+#: Property -> its second name, which attributes and keywords may have.
 _ALIASES = {"reserved": "cluster_id"}
 
 _RAW_DOC = "Octets that {} came in, without their length; None if made or assigned here."
@@ -188,13 +189,16 @@ def _members(fields: tuple[Any, ...], optional: bool) -> str:
     reserved = [field for field in fields if field[2] & FIELD_RESERVED]
     lines = _tuple_type("FIELDS", [f'Literal["{name}"]' for name in names])
     lines += _tuple("__match_args__", [f'"{field[0]}"' for field in positional])
-    for name, kind, *_ in fields:
+    aliases = [
+        (_ALIASES[field[0]], *field[1:])
+        for field in fields
+        if optional and field[0] in _ALIASES and _ALIASES[field[0]] not in names
+    ]
+    for name, kind, *_ in [*fields, *aliases]:
         lines += f"{name}: {_BY_NUMBER[kind][0]}{' | None' if optional else ''}\n"
-        if optional and name in _ALIASES and _ALIASES[name] not in names:
-            lines += f"{_ALIASES[name]}: {_BY_NUMBER[kind][0]} | None\n"
     arguments = ["self", *(_argument(field, optional) for field in positional)]
-    if reserved:
-        arguments += ["*", *(_argument(field, optional) for field in reserved)]
+    if reserved or aliases:
+        arguments += ["*", *(_argument(field, optional) for field in [*reserved, *aliases])]
     lines += _bracketed("def __init__(", arguments, ") -> None: ...", indent=8)
     for name, kind, *_ in fields:
         if kind == WIRE_NUMBERS["table"]:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Generic, Literal, TypeVar, final
 from typing_extensions import Buffer
 
 #: What a decoder yields beside the channel.
-_ItemT = TypeVar("_ItemT")
+_ItemT_co = TypeVar("_ItemT_co", covariant=True)
 
 @final
 class KindMeta(type):
@@ -42,7 +42,8 @@ class Method(Frame):
         Encoding by itself refuses only what cannot be encoded.
 
         Raises:
-            ValidationError: names the method and the field.
+            ValidationError: an assert is broken; names the method and the field.
+            EncodeError: a value cannot be encoded at all.
         """
 
 class ContentProperties(Frame):
@@ -56,7 +57,8 @@ class ContentProperties(Frame):
         Encoding by itself refuses only what cannot be encoded.
 
         Raises:
-            ValidationError: names the method and the field.
+            ValidationError: an assert is broken; names the method and the field.
+            EncodeError: a value cannot be encoded at all.
         """
 
 class Protocol:
@@ -127,7 +129,7 @@ class Protocol:
         trailing: Literal["error", "keep"] = "error",
     ) -> tuple[int, int, Frame] | None: ...
 
-class Stream(Generic[_ItemT]):
+class Stream(Generic[_ItemT_co]):
     """Base of the decoders. Not for use by itself."""
 
     @property
@@ -147,7 +149,7 @@ class Stream(Generic[_ItemT]):
     def offset(self) -> int:
         """Octets read since the stream began (or reset): where the next frame starts."""
 
-    def feed(self, data: Buffer = b"") -> Iterator[tuple[int, _ItemT]]:
+    def feed(self, data: Buffer = b"") -> Iterator[tuple[int, _ItemT_co]]:
         """Take octets, in any chunking; an iterator over what is whole by now.
 
         Keeps no reference to data once it is read, and none at all unless it is bytes.
@@ -161,7 +163,7 @@ class Stream(Generic[_ItemT]):
     def get_buffer(self, sizehint: int = -1) -> memoryview:
         """A writable buffer to receive into, as asyncio.BufferedProtocol asks for."""
 
-    def buffer_updated(self, nbytes: int) -> Iterator[tuple[int, _ItemT]]:
+    def buffer_updated(self, nbytes: int) -> Iterator[tuple[int, _ItemT_co]]:
         """Feed what was received into get_buffer(); an iterator, as feed()."""
 
     def reset(self) -> None:
@@ -174,7 +176,7 @@ class Stream(Generic[_ItemT]):
             IncompleteError: the stream ended inside a frame or a message.
         """
 
-class Decoder(Stream[_ItemT]):
+class Decoder(Stream[_ItemT_co]):
     """Frames of one stream. See amqpcodec.decoder."""
 
     def __init__(
@@ -189,7 +191,7 @@ class Decoder(Stream[_ItemT]):
         trailing: Literal["error", "keep"] = "error",
     ) -> None: ...
 
-class MessageDecoder(Stream[_ItemT]):
+class MessageDecoder(Stream[_ItemT_co]):
     """Methods and messages of one stream. See amqpcodec.decoder."""
 
     def __init__(

@@ -358,10 +358,10 @@ def decode(
 
 # ---- decoders ----
 
-_FrameT = TypeVar("_FrameT", default=AnyFrame)
-_EventT = TypeVar("_EventT", default=AnyEvent)
+_FrameT_co = TypeVar("_FrameT_co", covariant=True, default=AnyFrame)
+_EventT_co = TypeVar("_EventT_co", covariant=True, default=AnyEvent)
 
-class Decoder(_codec.Decoder[_FrameT]):
+class Decoder(_codec.Decoder[_FrameT_co]):
     """Octets of one stream in, frames out.
 
     Args:
@@ -434,7 +434,7 @@ class Decoder(_codec.Decoder[_FrameT]):
         trailing: _Trailing = "error",
     ) -> None: ...
 
-class MessageDecoder(_codec.MessageDecoder[_EventT]):
+class MessageDecoder(_codec.MessageDecoder[_EventT_co]):
     """Octets of one stream in, methods and whole messages out.
 
     Args:
@@ -1919,6 +1919,8 @@ class Basic:
             user_id: str | None = None,
             app_id: str | None = None,
             reserved: str | None = None,
+            *,
+            cluster_id: str | None = None,
         ) -> None: ...
         @property
         def raw_headers(self) -> bytes | None:

@@ -72,7 +72,7 @@ def restore_frame(cls, tuple values not None, uintptr_t mode, bytes origin):
     mode &= MODE_LETTER | MODE_TYPED | MODE_TRAILING
     result = <object>kind_instance(<PyTypeObject*><PyObject*>cls)
     o = <KindObject*><PyObject*>result
-    o.mode = mode
+    o.mode = <uint32_t>mode
     memset(&fault, 0, sizeof(fault))
     c.base_at = 0
     c.fault = &fault
@@ -95,7 +95,7 @@ def restore_frame(cls, tuple values not None, uintptr_t mode, bytes origin):
     return result
 
 
-cdef object kind_instance(PyTypeObject* cls):
+cdef inline object kind_instance(PyTypeObject* cls):
     """A new instance with every field unset."""
     cdef PyObject* made = <PyObject*>kind_new(cls)
     cdef object result

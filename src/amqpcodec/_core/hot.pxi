@@ -2,7 +2,7 @@
 
 from cpython.datetime cimport datetime as DatetimeType
 from cpython.datetime cimport (datetime_day, datetime_hour, datetime_minute, datetime_month,
-                               datetime_second, datetime_year)
+                               datetime_second, datetime_tzinfo, datetime_year)
 
 # Letters of a signature, by wire type; spec/emitters/hot.py spells the same.
 cdef const char* SIGNATURE_LETTERS = b"BohlqsLtT"
@@ -24,7 +24,7 @@ cdef bint seconds_fast(PyObject* o, uint64_t* out) except -1:
     v = <object>o
     if type(v) is not Datetime:
         return exact_u64(o, out)
-    if v.tzinfo is not UTC or datetime_year(v) < 1970:
+    if datetime_tzinfo(v) is not UTC or datetime_year(v) < 1970:
         return False
     m = <uint32_t>datetime_month(v)
     y = datetime_year(v) - (m <= 2)
@@ -62,7 +62,7 @@ cdef bint put_table_fast(Buffer* b, Desc* d, KindObject* o, int i, int slot, uin
             put_changed(b, <const uint8_t*>PyBytes_AS_STRING(<object>octets),
                         <uint32_t>PyBytes_GET_SIZE(<object>octets), keep, o.mode, mode, 1, &at)
     n = <uint64_t>(b.p - b.start) - start
-    if n > 0xFFFFFFFF:
+    if n > MAX_U32:
         return False    # the table path names the field
     store32(b.start + start - 4, <uint32_t>n)
     return True

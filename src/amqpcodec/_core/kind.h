@@ -13,6 +13,7 @@
 #include <Python.h>
 #include <structmember.h>
 #include <string.h>
+#include "wire.h"
 
 #if PY_VERSION_HEX >= 0x030D0000
 #define KIND_LOCK(o) Py_BEGIN_CRITICAL_SECTION(o)
@@ -25,7 +26,8 @@
 typedef struct {
     PyObject_HEAD
     PyObject *origin;  /* octets of the payload where they are not the canonical form, or NULL */
-    uintptr_t mode;    /* how the octets of tables are to be read: dialect and table kind */
+    uint32_t mode;     /* how the octets of tables are to be read: dialect and table kind */
+    uint32_t tracked;  /* the collector knows of it */
     PyObject *field[1];
 } KindObject;
 
@@ -63,36 +65,45 @@ typedef struct {
 static PyTypeObject KindMeta;
 
 /* Set by the core: octets of a table (bytes) and mode -> dict. */
-static PyObject *(*kind_read_table)(PyObject *octets, uintptr_t mode) = NULL;
+static PyObject *(*kind_read_table)(PyObject *octets, uint32_t mode) = NULL;
 
 #define KIND_OF(type) (&((KindType *)(type))->kind)
 static inline int kind_check_type(PyTypeObject *type) { return Py_TYPE(type) == &KindMeta; }
 
 /* ---- life of an instance ---- */
 
-static PyObject *kind_alloc(PyTypeObject *type, Py_ssize_t ignored) {
+static PyObject *kind_alloc_new(PyTypeObject *type) {
     Kind *k = KIND_OF(type);
-    PyObject *o;
-    (void)ignored;
-#ifndef Py_GIL_DISABLED
-    if (k->free_count) {
-        o = k->free_list[--k->free_count];
-        Py_SET_REFCNT(o, 1);
-        Py_INCREF(type);
-        return o;
-    }
-#endif
-    o = k->gc ? (PyObject *)PyObject_GC_New(KindObject, type)
+    PyObject *o = k->gc ? (PyObject *)PyObject_GC_New(KindObject, type)
               : (PyObject *)PyObject_New(KindObject, type);
     if (o) memset((char *)o + sizeof(PyObject), 0, (size_t)type->tp_basicsize - sizeof(PyObject));
     return o;
 }
 
-static inline KindObject *kind_new(PyTypeObject *type) { return (KindObject *)kind_alloc(type, 0); }
+static inline KindObject *kind_new(PyTypeObject *type) {
+#ifndef Py_GIL_DISABLED
+    Kind *k = KIND_OF(type);
+    if (AMQP_LIKELY(k->free_count)) { /* fields and head were cleared when it was put there */
+        PyObject *o = k->free_list[--k->free_count];
+        Py_SET_REFCNT(o, 1);
+        Py_INCREF(type);
+        return (KindObject *)o;
+    }
+#endif
+    return (KindObject *)kind_alloc_new(type);
+}
+
+static PyObject *kind_alloc(PyTypeObject *type, Py_ssize_t ignored) {
+    (void)ignored;
+    return (PyObject *)kind_new(type);
+}
 
 /* Told to the collector only once something that can be part of a cycle is stored. */
 static inline void kind_track(PyObject *o) {
-    if (KIND_OF(Py_TYPE(o))->gc && !PyObject_GC_IsTracked(o)) PyObject_GC_Track(o);
+    if (KIND_OF(Py_TYPE(o))->gc && !((KindObject *)o)->tracked) {
+        ((KindObject *)o)->tracked = 1;
+        PyObject_GC_Track(o);
+    }
 }
 
 static int kind_clear(PyObject *self) {
@@ -115,8 +126,11 @@ static void kind_dealloc(PyObject *self) {
     PyTypeObject *type = Py_TYPE(self);
     Kind *k = KIND_OF(type);
     KindObject *o = (KindObject *)self;
-    if (k->gc) PyObject_GC_UnTrack(self);
-    Py_CLEAR(o->origin);
+    if (o->tracked) {
+        o->tracked = 0;
+        PyObject_GC_UnTrack(self);
+    }
+    if (AMQP_UNLIKELY(o->origin != NULL)) Py_CLEAR(o->origin);
     for (int i = 0; i < k->slots; i++) {
         PyObject *v = o->field[i];
         if (v) {
@@ -261,7 +275,7 @@ static PyObject *kind_vectorcall(PyObject *cls, PyObject *const *args, size_t na
             o->field[i] = Py_NewRef(value);
         }
     }
-    if (k->gc) PyObject_GC_Track(o);
+    kind_track((PyObject *)o);
     return (PyObject *)o;
 }
 

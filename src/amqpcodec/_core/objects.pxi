@@ -14,7 +14,7 @@ cdef extern from *:
 cdef TextCache* ONE_SHOT_CACHE = AMQP_ONE_SHOT_CACHE()
 
 
-cdef PyObject* read_table_octets(PyObject* octets, uintptr_t mode) noexcept:
+cdef PyObject* read_table_octets(PyObject* octets, uint32_t mode) noexcept:
     """Called by a table field that is read for the first time."""
     cdef object table, kind
     try:
@@ -57,7 +57,7 @@ cdef object store_object(const Desc* d, const AmqpValue* v, bint properties, uin
     result = <object>made
     Py_DecRef(made)
     k = KIND_OF(<PyTypeObject*>d.cls)
-    o.mode = mode
+    o.mode = <uint32_t>mode
     for i in range(d.n):
         if properties and not v[i].present:
             o.field[i] = Py_NewRef(Py_None)
@@ -127,7 +127,7 @@ cdef int load_octets(Loader* l, object o, AmqpValue* v) except -1:
         octets = bytes(o)
     else:
         table_error(&l.at, f"a longstr takes bytes or str, not {type(o).__name__}")
-    if <uint64_t>len(octets) > 0xFFFFFFFF:
+    if <uint64_t>len(octets) > MAX_U32:
         table_error(&l.at, f"a longstr takes at most 4294967295 octets, not {len(octets)}")
     loader_keep(l, octets)
     v.p = <const uint8_t*>PyBytes_AS_STRING(octets)
@@ -204,7 +204,7 @@ cdef int load_table(Loader* l, KindObject* o, int slot, int i, AmqpValue* v, siz
                     <uint32_t>PyBytes_GET_SIZE(<object>octets), keep, o.mode, l.mode, 1, &l.at)
     else:
         put_pairs(&l.tables, keep, l.mode, 1, &l.at)
-    if <uint64_t>(<size_t>(l.tables.p - l.tables.start) - start) > 0xFFFFFFFF:
+    if <uint64_t>(<size_t>(l.tables.p - l.tables.start) - start) > MAX_U32:
         table_error(&l.at, "a table takes at most 4294967295 octets")
     v.n = <uint32_t>(<size_t>(l.tables.p - l.tables.start) - start)
     return 0

@@ -3,7 +3,7 @@
 cdef extern from "kind.h":
     ctypedef struct KindObject:
         PyObject* origin
-        uintptr_t mode
+        uint32_t mode
         PyObject** field
     ctypedef struct Kind:
         int what
@@ -33,7 +33,7 @@ cdef extern from "kind.h":
     void kind_set_desc(object cls, void* desc)
     void kind_set_alias(object cls, object name, int field)
     PyObject* (*kind_signature)(PyObject* cls) noexcept
-    PyObject* (*kind_read_table)(PyObject* octets, uintptr_t mode) noexcept
+    PyObject* (*kind_read_table)(PyObject* octets, uint32_t mode) noexcept
 
 # Kind.what
 cdef enum:

@@ -426,6 +426,9 @@ cdef int take_channel(object channel) except -1:
 
 
 cdef int64_t take_frame_max(object frame_max) except -1:
+    cdef uint64_t n = 0
+    if exact_u64(<PyObject*>frame_max, &n) and n <= MAX_U32:
+        return <int64_t>n
     if not isinstance(frame_max, int) or not 0 <= frame_max <= 2**32 + 7:
         encode_error(None, "frame_max", f"takes 0 (no limit) or octets, not {short_repr(frame_max)}")
     return frame_max
@@ -544,7 +547,7 @@ cdef int put_frame(Protocol self, Buffer* b, int channel, object frame, uintptr_
         return encode_error(None, "frame", f"{type(frame).__qualname__} is not a frame; "
                             "encode_message takes its parts")
     n = <uint64_t>(b.p - b.start) - start - 7
-    if n > 0xFFFFFFFF:
+    if n > MAX_U32:
         return encode_error(None, "frame", f"a frame takes at most 4294967295 octets, not {n}")
     buffer_room(b, 1)
     put_envelope(b.start + start, frame_type, <uint16_t>channel, <uint32_t>n)
@@ -562,7 +565,7 @@ cdef bytes encode_body(int channel, KindObject* o):
         encode_error("body", "payload", "is not set")
     take_buffer(<object>o.field[0], &view, "body", "payload")
     try:
-        if <uint64_t>view.len > 0xFFFFFFFF:
+        if <uint64_t>view.len > MAX_U32:
             encode_error("body", "payload", f"a frame takes at most 4294967295 octets, not {view.len}")
         out = PyBytes_FromStringAndSize(NULL, view.len + 8)
         w = put_envelope(<uint8_t*>PyBytes_AS_STRING(out), FRAME_BODY, <uint16_t>channel,
@@ -583,6 +586,12 @@ cdef int validate_frame(object frame, Kind* k) except -1:
 
 
 cdef int take_buffer(object o, Py_buffer* view, str method, str field) except -1:
+    if type(o) is bytes:
+        # No export to undo: PyBuffer_Release does nothing where obj is NULL; the caller holds o.
+        memset(view, 0, sizeof(Py_buffer))
+        view.buf = PyBytes_AS_STRING(o)
+        view.len = PyBytes_GET_SIZE(o)
+        return 0
     if isinstance(o, str):
         encode_error(method, field, "takes bytes, not str; encode the text first")
     try:

@@ -109,17 +109,22 @@ cdef int check_value(Cursor* c, const int8_t* shapes, int depth) noexcept nogil:
 
 cdef int check_pairs(Cursor* c, const int8_t* shapes, int depth) noexcept nogil:
     """Step over names and values to the end of the cursor, which is the end of a table."""
-    cdef size_t n, left
+    cdef size_t n, left, size
     cdef int shape
     while c.p < c.end:
         left = <size_t>(c.end - c.p)
         n = c.p[0]
-        # One test for the usual pair: name, tag, scalar.
+        # Few tests for the usual pair: name, tag, scalar or text.
         if AMQP_LIKELY(left > n + 2):
             shape = shapes[c.p[n + 1]]
             if shape >= 0 and left >= n + 2 + <size_t>shape:
                 c.p += n + 2 + <size_t>shape
                 continue
+            if shape == SHAPE_LONG and left >= n + 6:
+                size = load32(c.p + n + 2)
+                if left - n - 6 >= size:
+                    c.p += n + 6 + size
+                    continue
         c.p += 1
         if short_of(c, n, b"field table name"):
             return -1

@@ -178,7 +178,7 @@ cdef int put_changed_nested(Buffer* b, uint8_t tag, const uint8_t* p, uint32_t n
         put_changed(b, p, n, value, mode, out_mode, depth + 1, at)
     else:
         put_changed_items(b, p, n, value, mode, out_mode, depth + 1, at)
-    if <uint64_t>(b.p - b.start) - start > 0xFFFFFFFF:
+    if <uint64_t>(b.p - b.start) - start > MAX_U32:
         return table_error(at, "a table takes at most 4294967295 octets")
     store32(b.start + start - 4, <uint32_t>(<size_t>(b.p - b.start) - start))
     return 0

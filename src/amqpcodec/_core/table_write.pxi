@@ -73,7 +73,7 @@ cdef int table_error(Place* at, str text) except -1:
 
 cdef int put_long(Buffer* b, uint8_t tag, const void* p, Py_ssize_t n, Place* at) except -1:
     """tag, u32 length, octets."""
-    if <uint64_t>n > 0xFFFFFFFF:
+    if <uint64_t>n > MAX_U32:
         table_error(at, f"a table value takes at most 4294967295 octets, not {n}")
     put_tag(b, tag, 4 + <size_t>n)
     store32(b.p, <uint32_t>n)
@@ -313,7 +313,7 @@ cdef int put_nested(Buffer* b, uint8_t tag, object v, uintptr_t mode, int depth,
         for item in v:
             put_value(b, item, mode, depth + 1, at)
     n = <uint64_t>(b.p - b.start) - start
-    if n > 0xFFFFFFFF:
+    if n > MAX_U32:
         return table_error(at, "a table takes at most 4294967295 octets")
     store32(b.start + start - 4, <uint32_t>n)
     return 0
@@ -323,29 +323,42 @@ cdef int put_pairs(Buffer* b, object table, uintptr_t mode, int depth, Place* at
     """Names and values of a table, without its length."""
     cdef PyObject* name
     cdef PyObject* value
-    cdef Py_ssize_t i = 0, n
+    cdef Py_ssize_t i = 0, n, m
     cdef const uint8_t* p
+    cdef int32_t small
     cdef object keep
     cdef Py_ssize_t size = PyDict_Size(table)
     while PyDict_Next(table, &i, &name, &value):
         n = 0
         p = NULL
         if AMQP_LIKELY(ascii_octets(name, &p, &n) and n <= 255):
-            buffer_room(b, 1 + <size_t>n)
+            buffer_room(b, <size_t>n + 16)      # a number behind it finds room, too
             b.p[0] = <uint8_t>n
-            memcpy(b.p + 1, p, <size_t>n)
+            copy_octets(b.p + 1, p, <size_t>n)
             b.p += 1 + n
         else:
             if not isinstance(<object>name, str):
                 table_error(at, f"a table name is a str, not {type(<object>name).__name__}")
             put_name(b, <object>name, at)
+            buffer_room(b, 16)
         # The usual values here, all others by put_value. A str or int has no code that could run.
-        n = 0
-        if ascii_octets(value, &p, &n) and <uint64_t>n <= 0xFFFFFFFF:
-            put_tag(b, c'S', 4 + <size_t>n)
-            store32(b.p, <uint32_t>n)
-            memcpy(b.p + 4, p, <size_t>n)
-            b.p += 4 + n
+        m = 0
+        if ascii_octets(value, &p, &m) and <uint64_t>m <= MAX_U32:
+            buffer_room(b, 5 + <size_t>m)
+            b.p[0] = c'S'
+            store32(b.p + 1, <uint32_t>m)
+            copy_octets(b.p + 5, p, <size_t>m)
+            b.p += 5 + m
+            continue
+        if exact_small(value, &small):
+            b.p[0] = c'I'
+            store32(b.p + 1, <uint32_t>small)
+            b.p += 5
+            continue
+        if value == Py_True or value == Py_False:
+            b.p[0] = c't'
+            b.p[1] = value == Py_True
+            b.p += 2
             continue
         keep = <object>value
         put_value(b, keep, mode, depth, at)

@@ -13,7 +13,7 @@ static PyObject *text_slow(const uint8_t *s, Py_ssize_t n) {
 static inline PyObject *text_new(const uint8_t *s, Py_ssize_t n) {
     if (AMQP_LIKELY(n > 1 && is_ascii(s, (size_t)n))) {
         PyObject *o = PyUnicode_New(n, 127);
-        if (AMQP_LIKELY(o != NULL)) memcpy(PyUnicode_1BYTE_DATA(o), s, (size_t)n);
+        if (AMQP_LIKELY(o != NULL)) copy_octets(PyUnicode_1BYTE_DATA(o), s, (size_t)n);
         return o;
     }
     return text_slow(s, n);
@@ -138,6 +138,23 @@ static inline int exact_u64(PyObject *o, uint64_t *out) {
     }
     *out = v;
     return 1;
+}
+
+/* Whether o is an exact int of at most 30 bits (nearly all are), and then its value. */
+static inline int exact_small(PyObject *o, int32_t *out) {
+    if (!PyLong_CheckExact(o)) return 0;
+#if PY_VERSION_HEX < 0x030C0000
+    Py_ssize_t size = Py_SIZE(o);
+    if (size < -1 || size > 1) return 0;
+    *out = size ? (int32_t)((PyLongObject *)o)->ob_digit[0] * (int32_t)size : 0;
+    return 1;
+#else
+    if (!PyUnstable_Long_IsCompact((PyLongObject *)o)) return 0;
+    Py_ssize_t v = PyUnstable_Long_CompactValue((PyLongObject *)o);
+    if (v < INT32_MIN || v > INT32_MAX) return 0;
+    *out = (int32_t)v;
+    return 1;
+#endif
 }
 
 #endif

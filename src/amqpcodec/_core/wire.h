@@ -59,6 +59,35 @@ static inline uint32_t float_to_bits(float f) {
     return bits;
 }
 
+/* memcpy for the short runs that names and tags are: no call, two overlapping moves at most. */
+static inline void copy_octets(uint8_t *to, const uint8_t *from, size_t n) {
+    if (n > 32) {
+        memcpy(to, from, n);
+    } else if (n >= 16) {
+        uint64_t a[2], b[2];
+        memcpy(a, from, 16);
+        memcpy(b, from + n - 16, 16);
+        memcpy(to, a, 16);
+        memcpy(to + n - 16, b, 16);
+    } else if (n >= 8) {
+        uint64_t a, b;
+        memcpy(&a, from, 8);
+        memcpy(&b, from + n - 8, 8);
+        memcpy(to, &a, 8);
+        memcpy(to + n - 8, &b, 8);
+    } else if (n >= 4) {
+        uint32_t a, b;
+        memcpy(&a, from, 4);
+        memcpy(&b, from + n - 4, 4);
+        memcpy(to, &a, 4);
+        memcpy(to + n - 4, &b, 4);
+    } else if (n) {
+        to[0] = from[0];
+        to[n / 2] = from[n / 2];
+        to[n - 1] = from[n - 1];
+    }
+}
+
 /* True if no octet has its top bit set. */
 static inline int is_ascii(const uint8_t *s, size_t n) {
     uint64_t seen = 0, word;

@@ -7,6 +7,7 @@ from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcmp, memcpy, memset, strlen
 
 cdef extern from "wire.h" nogil:
+    uint64_t MAX_U32 "((uint64_t)UINT32_MAX)"      # a literal of this size would be a Python int
     uint16_t load16(const uint8_t* p)
     uint32_t load32(const uint8_t* p)
     uint64_t load64(const uint8_t* p)
@@ -17,6 +18,7 @@ cdef extern from "wire.h" nogil:
     uint64_t double_to_bits(double d)
     float bits_to_float(uint32_t bits)
     uint32_t float_to_bits(float f)
+    void copy_octets(uint8_t* to, const uint8_t* from_, size_t n)
     bint is_ascii(const uint8_t* s, size_t n)
     bint is_utf8(const uint8_t* s, size_t n)
     bint AMQP_LIKELY(bint x)

@@ -31,7 +31,7 @@ cdef PyObject* read_hSSBB(Desc* d, const uint8_t* p, const uint8_t* end, uintptr
     o = kind_new(<PyTypeObject*>d.cls)
     if o == NULL:
         return NULL
-    o.mode = mode
+    o.mode = <uint32_t>mode
     o.field[0] = PyLong_FromU64(load16(p0))
     o.field[1] = text_cached_(cache, p1 + 1, p1[0])
     o.field[2] = text_cached_(cache, p2 + 1, p2[0])
@@ -55,12 +55,12 @@ cdef Py_ssize_t write_hSSBB(KindObject* o, uint8_t* w) noexcept:
     if not ascii_octets(o.field[1], &s, &n) or n > 255:
         return -1
     w[0] = <uint8_t>n
-    memcpy(w + 1, s, <size_t>n)
+    copy_octets(w + 1, s, <size_t>n)
     w += 1 + n
     if not ascii_octets(o.field[2], &s, &n) or n > 255:
         return -1
     w[0] = <uint8_t>n
-    memcpy(w + 1, s, <size_t>n)
+    copy_octets(w + 1, s, <size_t>n)
     w += 1 + n
     w[0] = 0
     if o.field[3] == Py_True:
@@ -109,7 +109,7 @@ cdef PyObject* read_hSSS(Desc* d, const uint8_t* p, const uint8_t* end, uintptr_
     o = kind_new(<PyTypeObject*>d.cls)
     if o == NULL:
         return NULL
-    o.mode = mode
+    o.mode = <uint32_t>mode
     o.field[0] = PyLong_FromU64(load16(p0))
     o.field[1] = text_cached_(cache, p1 + 1, p1[0])
     o.field[2] = text_cached_(cache, p2 + 1, p2[0])
@@ -132,17 +132,17 @@ cdef Py_ssize_t write_hSSS(KindObject* o, uint8_t* w) noexcept:
     if not ascii_octets(o.field[1], &s, &n) or n > 255:
         return -1
     w[0] = <uint8_t>n
-    memcpy(w + 1, s, <size_t>n)
+    copy_octets(w + 1, s, <size_t>n)
     w += 1 + n
     if not ascii_octets(o.field[2], &s, &n) or n > 255:
         return -1
     w[0] = <uint8_t>n
-    memcpy(w + 1, s, <size_t>n)
+    copy_octets(w + 1, s, <size_t>n)
     w += 1 + n
     if not ascii_octets(o.field[3], &s, &n) or n > 255:
         return -1
     w[0] = <uint8_t>n
-    memcpy(w + 1, s, <size_t>n)
+    copy_octets(w + 1, s, <size_t>n)
     w += 1 + n
     return w - start
 
@@ -185,7 +185,7 @@ cdef PyObject* read_SqBSS(Desc* d, const uint8_t* p, const uint8_t* end, uintptr
     o = kind_new(<PyTypeObject*>d.cls)
     if o == NULL:
         return NULL
-    o.mode = mode
+    o.mode = <uint32_t>mode
     o.field[0] = text_cached_(cache, p0 + 1, p0[0])
     o.field[1] = PyLong_FromU64(load64(p1))
     o.field[2] = Py_NewRef(Py_True if p2[0] & 1 else Py_False)
@@ -205,7 +205,7 @@ cdef Py_ssize_t write_SqBSS(KindObject* o, uint8_t* w) noexcept:
     if not ascii_octets(o.field[0], &s, &n) or n > 255:
         return -1
     w[0] = <uint8_t>n
-    memcpy(w + 1, s, <size_t>n)
+    copy_octets(w + 1, s, <size_t>n)
     w += 1 + n
     if not exact_u64(o.field[1], &u):
         return -1
@@ -220,12 +220,12 @@ cdef Py_ssize_t write_SqBSS(KindObject* o, uint8_t* w) noexcept:
     if not ascii_octets(o.field[3], &s, &n) or n > 255:
         return -1
     w[0] = <uint8_t>n
-    memcpy(w + 1, s, <size_t>n)
+    copy_octets(w + 1, s, <size_t>n)
     w += 1 + n
     if not ascii_octets(o.field[4], &s, &n) or n > 255:
         return -1
     w[0] = <uint8_t>n
-    memcpy(w + 1, s, <size_t>n)
+    copy_octets(w + 1, s, <size_t>n)
     w += 1 + n
     return w - start
 
@@ -262,7 +262,7 @@ cdef PyObject* read_qBSSl(Desc* d, const uint8_t* p, const uint8_t* end, uintptr
     o = kind_new(<PyTypeObject*>d.cls)
     if o == NULL:
         return NULL
-    o.mode = mode
+    o.mode = <uint32_t>mode
     o.field[0] = PyLong_FromU64(load64(p0))
     o.field[1] = Py_NewRef(Py_True if p1[0] & 1 else Py_False)
     o.field[2] = text_cached_(cache, p2 + 1, p2[0])
@@ -292,14 +292,14 @@ cdef Py_ssize_t write_qBSSl(KindObject* o, uint8_t* w) noexcept:
     if not ascii_octets(o.field[2], &s, &n) or n > 255:
         return -1
     w[0] = <uint8_t>n
-    memcpy(w + 1, s, <size_t>n)
+    copy_octets(w + 1, s, <size_t>n)
     w += 1 + n
     if not ascii_octets(o.field[3], &s, &n) or n > 255:
         return -1
     w[0] = <uint8_t>n
-    memcpy(w + 1, s, <size_t>n)
+    copy_octets(w + 1, s, <size_t>n)
     w += 1 + n
-    if not exact_u64(o.field[4], &u) or u > 0xFFFFFFFF:
+    if not exact_u64(o.field[4], &u) or u > MAX_U32:
         return -1
     store32(w, <uint32_t>u)
     w += 4
@@ -320,7 +320,7 @@ cdef PyObject* read_qB(Desc* d, const uint8_t* p, const uint8_t* end, uintptr_t 
     o = kind_new(<PyTypeObject*>d.cls)
     if o == NULL:
         return NULL
-    o.mode = mode
+    o.mode = <uint32_t>mode
     o.field[0] = PyLong_FromU64(load64(p0))
     o.field[1] = Py_NewRef(Py_True if p1[0] & 1 else Py_False)
     if AMQP_UNLIKELY(o.field[0] == NULL):
@@ -359,7 +359,7 @@ cdef PyObject* read_qBB(Desc* d, const uint8_t* p, const uint8_t* end, uintptr_t
     o = kind_new(<PyTypeObject*>d.cls)
     if o == NULL:
         return NULL
-    o.mode = mode
+    o.mode = <uint32_t>mode
     o.field[0] = PyLong_FromU64(load64(p0))
     o.field[1] = Py_NewRef(Py_True if p1[0] & 1 else Py_False)
     o.field[2] = Py_NewRef(Py_True if p1[0] & 2 else Py_False)
@@ -406,7 +406,7 @@ cdef PyObject* read_properties_SSToosSSstSSSS(Desc* d, const uint8_t* p, const u
     o = kind_new(<PyTypeObject*>d.cls)
     if o == NULL:
         return NULL
-    o.mode = mode
+    o.mode = <uint32_t>mode
     if flags & 0x8000:
         if p == end or <size_t>(end - p) - 1 < p[0]:
             Py_DecRef(<PyObject*>o)
@@ -583,7 +583,7 @@ cdef int write_properties_SSToosSSstSSSS(Buffer* b, Desc* d, KindObject* o, uint
             return put_back(b, start)
         buffer_room(b, 1 + <size_t>n)
         b.p[0] = <uint8_t>n
-        memcpy(b.p + 1, s, <size_t>n)
+        copy_octets(b.p + 1, s, <size_t>n)
         b.p += 1 + n
         flags |= 0x8000
     if o.field[1] != Py_None:
@@ -591,7 +591,7 @@ cdef int write_properties_SSToosSSstSSSS(Buffer* b, Desc* d, KindObject* o, uint
             return put_back(b, start)
         buffer_room(b, 1 + <size_t>n)
         b.p[0] = <uint8_t>n
-        memcpy(b.p + 1, s, <size_t>n)
+        copy_octets(b.p + 1, s, <size_t>n)
         b.p += 1 + n
         flags |= 0x4000
     if o.field[2] != Py_None and (o.field[2] != NULL or o.field[14] != NULL):
@@ -617,7 +617,7 @@ cdef int write_properties_SSToosSSstSSSS(Buffer* b, Desc* d, KindObject* o, uint
             return put_back(b, start)
         buffer_room(b, 1 + <size_t>n)
         b.p[0] = <uint8_t>n
-        memcpy(b.p + 1, s, <size_t>n)
+        copy_octets(b.p + 1, s, <size_t>n)
         b.p += 1 + n
         flags |= 0x0400
     if o.field[6] != Py_None:
@@ -625,7 +625,7 @@ cdef int write_properties_SSToosSSstSSSS(Buffer* b, Desc* d, KindObject* o, uint
             return put_back(b, start)
         buffer_room(b, 1 + <size_t>n)
         b.p[0] = <uint8_t>n
-        memcpy(b.p + 1, s, <size_t>n)
+        copy_octets(b.p + 1, s, <size_t>n)
         b.p += 1 + n
         flags |= 0x0200
     if o.field[7] != Py_None:
@@ -633,7 +633,7 @@ cdef int write_properties_SSToosSSstSSSS(Buffer* b, Desc* d, KindObject* o, uint
             return put_back(b, start)
         buffer_room(b, 1 + <size_t>n)
         b.p[0] = <uint8_t>n
-        memcpy(b.p + 1, s, <size_t>n)
+        copy_octets(b.p + 1, s, <size_t>n)
         b.p += 1 + n
         flags |= 0x0100
     if o.field[8] != Py_None:
@@ -641,7 +641,7 @@ cdef int write_properties_SSToosSSstSSSS(Buffer* b, Desc* d, KindObject* o, uint
             return put_back(b, start)
         buffer_room(b, 1 + <size_t>n)
         b.p[0] = <uint8_t>n
-        memcpy(b.p + 1, s, <size_t>n)
+        copy_octets(b.p + 1, s, <size_t>n)
         b.p += 1 + n
         flags |= 0x0080
     if o.field[9] != Py_None:
@@ -656,7 +656,7 @@ cdef int write_properties_SSToosSSstSSSS(Buffer* b, Desc* d, KindObject* o, uint
             return put_back(b, start)
         buffer_room(b, 1 + <size_t>n)
         b.p[0] = <uint8_t>n
-        memcpy(b.p + 1, s, <size_t>n)
+        copy_octets(b.p + 1, s, <size_t>n)
         b.p += 1 + n
         flags |= 0x0020
     if o.field[11] != Py_None:
@@ -664,7 +664,7 @@ cdef int write_properties_SSToosSSstSSSS(Buffer* b, Desc* d, KindObject* o, uint
             return put_back(b, start)
         buffer_room(b, 1 + <size_t>n)
         b.p[0] = <uint8_t>n
-        memcpy(b.p + 1, s, <size_t>n)
+        copy_octets(b.p + 1, s, <size_t>n)
         b.p += 1 + n
         flags |= 0x0010
     if o.field[12] != Py_None:
@@ -672,7 +672,7 @@ cdef int write_properties_SSToosSSstSSSS(Buffer* b, Desc* d, KindObject* o, uint
             return put_back(b, start)
         buffer_room(b, 1 + <size_t>n)
         b.p[0] = <uint8_t>n
-        memcpy(b.p + 1, s, <size_t>n)
+        copy_octets(b.p + 1, s, <size_t>n)
         b.p += 1 + n
         flags |= 0x0008
     if o.field[13] != Py_None:
@@ -680,7 +680,7 @@ cdef int write_properties_SSToosSSstSSSS(Buffer* b, Desc* d, KindObject* o, uint
             return put_back(b, start)
         buffer_room(b, 1 + <size_t>n)
         b.p[0] = <uint8_t>n
-        memcpy(b.p + 1, s, <size_t>n)
+        copy_octets(b.p + 1, s, <size_t>n)
         b.p += 1 + n
         flags |= 0x0004
     store16(b.start + start, flags)

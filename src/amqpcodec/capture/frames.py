@@ -11,6 +11,9 @@ from .tcp import Chunk, Stream
 
 __all__ = ["Frame", "split"]
 
+# A frame's start and end in consecutive octets, and what is wrong with it.
+_Part = tuple[int, int, str | None]
+
 
 @dataclass(frozen=True, slots=True)
 class Frame:
@@ -45,13 +48,13 @@ def _split_stream(stream: Stream) -> Iterator[tuple[int, Frame]]:
         end = piece[-1].end
         if lost:
             # Where a frame begins behind a gap would be a guess.
-            parts = [(0, len(octets), f"{lost} octets before these were not captured")]
+            parts: list[_Part] = [(0, len(octets), f"{lost} octets before these were not captured")]
         else:
             parts = _boundaries(octets)
         yield from _frames(stream, piece, octets, parts)
 
 
-def _boundaries(octets: bytes) -> list[tuple[int, int, str | None]]:
+def _boundaries(octets: bytes) -> list[_Part]:
     """Start, end and error of every frame in consecutive octets; nothing is left out."""
     try:
         import pyarrow
@@ -71,7 +74,7 @@ def _boundaries(octets: bytes) -> list[tuple[int, int, str | None]]:
 
 
 def _frames(
-    stream: Stream, piece: list[Chunk], octets: bytes, parts: list[tuple[int, int, str | None]]
+    stream: Stream, piece: list[Chunk], octets: bytes, parts: list[_Part]
 ) -> Iterator[tuple[int, Frame]]:
     """Frames out of their boundaries, with the packet of the last octet looked up."""
     base = piece[0].offset

@@ -1,0 +1,68 @@
+"""Programs of users under mypy --strict and pyright: right ones pass, mistakes are found."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.typing import checkers
+
+GOOD, BAD = "good.py", "bad.py"
+
+
+@pytest.fixture
+def mypy_cache(request: pytest.FixtureRequest) -> Path:
+    assert request.config.cache is not None
+    return request.config.cache.mkdir("amqpcodec-mypy")
+
+
+def marked(tool: str) -> set[int]:
+    """Lines of the bad program in which the tool has to find an error."""
+    lines = (checkers.PROGRAMS / BAD).read_text().splitlines()
+    marks = {n: re.search(r"  # error(?:: (\w+))?$", line) for n, line in enumerate(lines, 1)}
+    return {n for n, mark in marks.items() if mark and mark[1] in (None, tool)}
+
+
+def test_good_program_passes_mypy(tmp_path: Path, mypy_cache: Path) -> None:
+    checkers.needs("mypy")
+    assert checkers.mypy(GOOD, tmp_path, mypy_cache) == {}
+
+
+def test_good_program_passes_pyright(tmp_path: Path) -> None:
+    checkers.needs("pyright")
+    assert checkers.pyright(GOOD, tmp_path, "strict") == {}
+
+
+def test_good_program_runs() -> None:
+    path = os.pathsep.join([str(checkers.PACKAGE), os.environ.get("PYTHONPATH", "")])
+    done = subprocess.run(
+        [sys.executable, checkers.PROGRAMS / GOOD],
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        timeout=checkers.SECONDS,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_mypy_finds_every_mistake(tmp_path: Path, mypy_cache: Path) -> None:
+    checkers.needs("mypy")
+    found = checkers.mypy(BAD, tmp_path, mypy_cache)
+    assert marked("mypy") == set(found), found
+
+
+def test_pyright_finds_every_mistake(tmp_path: Path) -> None:
+    checkers.needs("pyright")
+    found = checkers.pyright(BAD, tmp_path, "standard")
+    assert marked("pyright") == set(found), found
+
+
+def test_the_bad_program_has_marks_for_each_tool() -> None:
+    assert len(marked("mypy") | marked("pyright")) > 60
+    assert marked("mypy") != marked("pyright")
