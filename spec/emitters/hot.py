@@ -252,7 +252,11 @@ def _method_writer(w: Writer, sig: str) -> None:
 
 
 def _properties_reader(w: Writer, sig: str) -> None:
-    """One pass: a property's octets are looked at only where its flag is set."""
+    """One pass: a property's octets are looked at only where its flag is set.
+
+    The object comes with None in every field; `taken` counts those that are replaced, so that
+    None's reference count is put right once.
+    """
     used = sum(0x8000 >> i for i in range(len(sig)))
     table = {i: len(sig) + n for n, i in enumerate(i for i, c in enumerate(sig) if c == "T")}
     w(f"cdef PyObject* read_properties_{sig}(Desc* d, const uint8_t* p, const uint8_t* end,")
@@ -261,10 +265,13 @@ def _properties_reader(w: Writer, sig: str) -> None:
     w("cdef KindObject* o")
     w("cdef uint32_t n")
     w("cdef uint16_t flags")
+    w("cdef int taken = 0")
+    w("cdef PyObject* value")
     if table:
         w("cdef Cursor c")
         w("cdef Fault fault")
-    w("cdef object made")
+    if "t" in sig:
+        w("cdef object made")
     w("if <size_t>(end - p) < 2:")
     w("    return NULL")
     w("flags = load16(p)")
@@ -280,18 +287,15 @@ def _properties_reader(w: Writer, sig: str) -> None:
         w.depth += 1
         if letter in "Ss":
             w("if p == end or <size_t>(end - p) - 1 < p[0]:")
-            w("    Py_DecRef(<PyObject*>o)")
-            w("    return NULL")
+            w("    return give_up(o, taken)")
             call = "text_cached_(cache, p + 1, p[0])" if letter == "S" else "text_new_(p + 1, p[0])"
-            w(f"o.field[{i}] = {call}")
+            w(f"value = {call}")
+            w("if value == NULL:")
+            w("    return give_up(o, taken)")
             w("p += 1 + p[0]")
-            w(f"if o.field[{i}] == NULL:")
-            w("    Py_DecRef(<PyObject*>o)")
-            w("    return NULL")
         elif letter == "T":
             w("if <size_t>(end - p) < 4 or <size_t>(end - p) - 4 < load32(p):")
-            w("    Py_DecRef(<PyObject*>o)")
-            w("    return NULL")
+            w("    return give_up(o, taken)")
             w("n = load32(p)")
             w("p += 4")
             w("fault.code = OK")
@@ -300,32 +304,32 @@ def _properties_reader(w: Writer, sig: str) -> None:
             w("c.base_at = 0")
             w("c.fault = &fault")
             w("if check_pairs(&c, SHAPES[mode & MODE_LETTER], 1) < 0:")
-            w("    Py_DecRef(<PyObject*>o)")
-            w("    return NULL")
-            w(f"o.field[{table[i]}] = PyBytes_FromOctets(<const char*>p, n)")
-            w(f"if o.field[{table[i]}] == NULL:")
-            w("    Py_DecRef(<PyObject*>o)")
-            w("    return NULL")
+            w("    return give_up(o, taken)")
+            w("value = PyBytes_FromOctets(<const char*>p, n)")
+            w("if value == NULL:")
+            w("    return give_up(o, taken)")
+            w(f"o.field[{table[i]}] = value")
+            w("value = NULL             # made from the octets when it is read")
             w("p += n")
         elif letter == "t":
             w("if <size_t>(end - p) < 8:")
-            w("    Py_DecRef(<PyObject*>o)")
-            w("    return NULL")
+            w("    return give_up(o, taken)")
             w("made = make_timestamp(load64(p), cache)")
-            w(f"o.field[{i}] = Py_NewRef(<PyObject*>made)")
+            w("value = Py_NewRef(<PyObject*>made)")
             w("p += 8")
         else:
             w(f"if <size_t>(end - p) < {_WIDTH[letter]}:")
-            w("    Py_DecRef(<PyObject*>o)")
-            w("    return NULL")
-            w(f"o.field[{i}] = PyLong_FromU64({_LOAD[letter].format(p='p')})")
+            w("    return give_up(o, taken)")
+            w(f"value = PyLong_FromU64({_LOAD[letter].format(p='p')})")
+            w("if value == NULL:")
+            w("    return give_up(o, taken)")
             w(f"p += {_WIDTH[letter]}")
+        w(f"o.field[{i}] = value")
+        w("taken += 1")
         w.depth -= 1
-        w("else:")
-        w(f"    o.field[{i}] = Py_NewRef(Py_None)")
     w("if p != end:")
-    w("    Py_DecRef(<PyObject*>o)")
-    w("    return NULL")
+    w("    return give_up(o, taken)")
+    w("kind_count_none(-taken)")
     w("return <PyObject*>o")
     w.depth -= 1
     w()

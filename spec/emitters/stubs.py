@@ -27,15 +27,10 @@ _TYPES = {
 }
 _BY_NUMBER = {WIRE_NUMBERS[name]: types for name, types in _TYPES.items()}
 
-#: Names that annotations inside of a class use, so that no field may be called so.
-_ANNOTATIONS = frozenset(re.findall(r"\w+", " ".join(sum(_TYPES.values(), ())))) | {
-    "Any",
-    "ClassVar",
-    "Literal",
-    "builtins",
-    "property",
-    "tuple",
-}
+#: What annotations in a class use. A field of that name hides it there: built-in names are then
+#: qualified, the others must not be hidden.
+_BUILTINS = {"bool", "int", "str", "bytes", "bytearray", "memoryview", "dict", "type"}
+_FIXED = {"Any", "ClassVar", "Literal", "builtins", "datetime", "property", "tuple"}
 
 #: Property -> its second name, which attributes and keywords may have.
 _ALIASES = {"reserved": "cluster_id"}
@@ -151,7 +146,7 @@ def _namespace(cls: dict[str, Any]) -> str:
 def _method(cls: dict[str, Any], method: dict[str, Any]) -> str:
     fields = method["fields"]
     sent_by = [f'Literal["{peer}"]' for peer in method["sent_by"]]
-    answers = [f"builtins.type[{cls['python']}.{name}]" for name in method["responses"]]
+    answers = [_type(f"type[{cls['python']}.{name}]", fields) for name in method["responses"]]
     extension = method["extension"]
     body = _docstring(method["doc"]) + "\n"
     body += f'NAME: ClassVar[Literal["{cls["name"]}.{method["name"]}"]]\n'
@@ -182,35 +177,43 @@ def _properties(cls: dict[str, Any]) -> str:
 def _members(fields: tuple[Any, ...], optional: bool) -> str:
     """FIELDS, __match_args__, attributes, __init__ and the octets of tables."""
     names = [field[0] for field in fields]
-    for name in names:
-        if name in _ANNOTATIONS:
-            raise ValueError(f"a field called {name} would hide the {name} of the annotations")
+    none = " | None" if optional else ""
     positional = [field for field in fields if not field[2] & FIELD_RESERVED]
     reserved = [field for field in fields if field[2] & FIELD_RESERVED]
-    lines = _tuple_type("FIELDS", [f'Literal["{name}"]' for name in names])
-    lines += _tuple("__match_args__", [f'"{field[0]}"' for field in positional])
     aliases = [
         (_ALIASES[field[0]], *field[1:])
         for field in fields
         if optional and field[0] in _ALIASES and _ALIASES[field[0]] not in names
     ]
+
+    def argument(field: tuple[Any, ...]) -> str:
+        _, kind, default = _BY_NUMBER[field[1]]
+        default = "None" if optional else default
+        return f"{field[0]}: {_type(kind, fields)}{none} = {default}"
+
+    lines = _tuple_type("FIELDS", [f'Literal["{name}"]' for name in names])
+    lines += _tuple("__match_args__", [f'"{field[0]}"' for field in positional])
     for name, kind, *_ in [*fields, *aliases]:
-        lines += f"{name}: {_BY_NUMBER[kind][0]}{' | None' if optional else ''}\n"
-    arguments = ["self", *(_argument(field, optional) for field in positional)]
+        lines += f"{name}: {_type(_BY_NUMBER[kind][0], fields)}{none}\n"
+    arguments = ["self", *map(argument, positional)]
     if reserved or aliases:
-        arguments += ["*", *(_argument(field, optional) for field in [*reserved, *aliases])]
+        arguments += ["*", *map(argument, [*reserved, *aliases])]
     lines += _bracketed("def __init__(", arguments, ") -> None: ...", indent=8)
     for name, kind, *_ in fields:
         if kind == WIRE_NUMBERS["table"]:
-            lines += f"@property\ndef raw_{name}(self) -> bytes | None:\n"
+            lines += f"@property\ndef raw_{name}(self) -> {_type('bytes', fields)} | None:\n"
             lines += textwrap.indent(_docstring(_RAW_DOC.format(name), indent=12), "    ") + "\n"
     return lines.rstrip("\n") + "\n"
 
 
-def _argument(field: tuple[Any, ...], optional: bool) -> str:
-    name, kind = field[:2]
-    _, given, default = _BY_NUMBER[kind]
-    return f"{name}: {given} | None = None" if optional else f"{name}: {given} = {default}"
+def _type(text: str, fields: tuple[Any, ...]) -> str:
+    """A type as it is spelt in a class with these fields, some of which may hide its names."""
+    hidden = {field[0] for field in fields}
+    if hidden & _FIXED:
+        raise ValueError(f"fields hide names of the annotations: {hidden & _FIXED}")
+    for name in hidden & _BUILTINS:
+        text = re.sub(rf"\b{name}\b", f"builtins.{name}", text)
+    return text
 
 
 # ---- layout ----
@@ -257,7 +260,9 @@ def _docstring(text: str, indent: int = 8) -> str:
             break_on_hyphens=False,
         ) or [""]
     escaped = "\n".join(lines).replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
-    escaped = "".join(c if c == "\n" or c.isprintable() else f"\\x{ord(c):02x}" for c in escaped)
+    escaped = "".join(
+        c if c == "\n" or c.isprintable() else c.encode("unicode_escape").decode() for c in escaped
+    )
     if len(lines) > 1:
         return f'"""{escaped}\n"""\n'
     if escaped.endswith('"'):

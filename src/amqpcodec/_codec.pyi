@@ -3,7 +3,7 @@
 Left out: names that only the core itself needs (its owners of C memory, pickling helpers).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from types import MappingProxyType
 from typing import Any, ClassVar, Generic, Literal, TypeVar, final
 
@@ -216,3 +216,53 @@ class MessageDecoder(Stream[_ItemT_co]):
         Returns:
             True if something was open.
         """
+
+@final
+class Schema:
+    """What columns there are, for pyarrow.schema() and the like."""
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns, in order."""
+
+    def __arrow_c_schema__(self) -> object:
+        """The Arrow schema, of a struct, in a PyCapsule."""
+
+@final
+class Columns:
+    """A struct array of columns, in Arrow's C Data Interface; nothing of the input is borrowed.
+
+    pyarrow.record_batch(columns), polars.from_arrow(columns) and the like take it without a copy.
+    Its memory is shared by all who took it, and goes back to the decoder's pool when the last
+    of them, this object included, lets go of it.
+    """
+
+    def __len__(self) -> int: ...
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns, in order."""
+
+    def __arrow_c_schema__(self) -> object:
+        """The Arrow schema, of a struct, in a PyCapsule."""
+
+    def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]:
+        """The Arrow schema and array, a struct, in two PyCapsules; as often as one likes.
+
+        requested_schema is not followed: there is one type for each column.
+        """
+
+def columns_schema(protocol: Protocol, fields: Iterable[str] | None) -> Schema:
+    """See amqpcodec.batch.schema."""
+
+def decode_columns(
+    protocol: Protocol,
+    data: object,
+    fields: Iterable[str] | None,
+    mode: str,
+    dialect: str,
+    limit: int = 0x7FFFFFFF,
+) -> Columns:
+    """See amqpcodec.batch.decode. limit: octets that a column may have (tests lower it)."""
+
+def column_pool(clear: bool = False) -> int:
+    """Octets that the pool of released columns holds; clear=True gives them back first."""

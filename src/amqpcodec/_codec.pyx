@@ -4,7 +4,7 @@
 """The compiled core. Root of the one extension module: directives and includes, in order, no logic.
 
 Each file includes nothing and uses only what stands above it: wire, value, frame, tables, legacy,
-objects, protocol, decoders. What users call is re-exported by amqpcodec's modules.
+objects, protocol, decoders, columns. What users call is re-exported by amqpcodec's modules.
 """
 
 cimport cython
@@ -48,3 +48,6 @@ include "_gen/hot.pxi"
 include "_core/protocol.pxi"
 include "_core/stream.pxi"
 include "_core/messages.pxi"
+include "_core/json.pxi"
+include "_core/arrow.pxi"
+include "_core/columns.pxi"

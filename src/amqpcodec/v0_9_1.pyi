@@ -538,7 +538,7 @@ class Connection:
         DEPRECATED: ClassVar[Literal[False]]
         EXTENSION: ClassVar[None]
         SENT_BY: ClassVar[tuple[Literal["server"]]]
-        RESPONSES: ClassVar[tuple[builtins.type[Connection.StartOk]]]
+        RESPONSES: ClassVar[tuple[type[Connection.StartOk]]]
         FIELDS: ClassVar[
             tuple[
                 Literal["version_major"],
@@ -640,7 +640,7 @@ class Connection:
         DEPRECATED: ClassVar[Literal[False]]
         EXTENSION: ClassVar[None]
         SENT_BY: ClassVar[tuple[Literal["server"]]]
-        RESPONSES: ClassVar[tuple[builtins.type[Connection.SecureOk]]]
+        RESPONSES: ClassVar[tuple[type[Connection.SecureOk]]]
         FIELDS: ClassVar[tuple[Literal["challenge"]]]
         __match_args__ = ("challenge",)
         challenge: bytes
@@ -690,7 +690,7 @@ class Connection:
         DEPRECATED: ClassVar[Literal[False]]
         EXTENSION: ClassVar[None]
         SENT_BY: ClassVar[tuple[Literal["server"]]]
-        RESPONSES: ClassVar[tuple[builtins.type[Connection.TuneOk]]]
+        RESPONSES: ClassVar[tuple[type[Connection.TuneOk]]]
         FIELDS: ClassVar[tuple[Literal["channel_max"], Literal["frame_max"], Literal["heartbeat"]]]
         __match_args__ = ("channel_max", "frame_max", "heartbeat")
         channel_max: int
@@ -756,7 +756,7 @@ class Connection:
         DEPRECATED: ClassVar[Literal[False]]
         EXTENSION: ClassVar[None]
         SENT_BY: ClassVar[tuple[Literal["client"]]]
-        RESPONSES: ClassVar[tuple[builtins.type[Connection.OpenOk]]]
+        RESPONSES: ClassVar[tuple[type[Connection.OpenOk]]]
         FIELDS: ClassVar[
             tuple[
                 Literal["virtual_host"],
@@ -821,7 +821,7 @@ class Connection:
         DEPRECATED: ClassVar[Literal[False]]
         EXTENSION: ClassVar[None]
         SENT_BY: ClassVar[tuple[Literal["client"], Literal["server"]]]
-        RESPONSES: ClassVar[tuple[builtins.type[Connection.CloseOk]]]
+        RESPONSES: ClassVar[tuple[type[Connection.CloseOk]]]
         FIELDS: ClassVar[
             tuple[
                 Literal["reply_code"],
@@ -926,7 +926,7 @@ class Connection:
         DEPRECATED: ClassVar[Literal[False]]
         EXTENSION: ClassVar[Literal["rabbitmq"]]
         SENT_BY: ClassVar[tuple[Literal["client"]]]
-        RESPONSES: ClassVar[tuple[builtins.type[Connection.UpdateSecretOk]]]
+        RESPONSES: ClassVar[tuple[type[Connection.UpdateSecretOk]]]
         FIELDS: ClassVar[tuple[Literal["new_secret"], Literal["reason"]]]
         __match_args__ = ("new_secret", "reason")
         new_secret: bytes
@@ -981,7 +981,7 @@ class Channel:
         DEPRECATED: ClassVar[Literal[False]]
         EXTENSION: ClassVar[None]
         SENT_BY: ClassVar[tuple[Literal["client"]]]
-        RESPONSES: ClassVar[tuple[builtins.type[Channel.OpenOk]]]
+        RESPONSES: ClassVar[tuple[type[Channel.OpenOk]]]
         FIELDS: ClassVar[tuple[Literal["reserved_1"]]]
         __match_args__ = ()
         reserved_1: str
@@ -1029,7 +1029,7 @@ class Channel:
         DEPRECATED: ClassVar[Literal[False]]
         EXTENSION: ClassVar[None]
         SENT_BY: ClassVar[tuple[Literal["client"], Literal["server"]]]
-        RESPONSES: ClassVar[tuple[builtins.type[Channel.FlowOk]]]
+        RESPONSES: ClassVar[tuple[type[Channel.FlowOk]]]
         FIELDS: ClassVar[tuple[Literal["active"]]]
         __match_args__ = ("active",)
         active: bool
@@ -1080,7 +1080,7 @@ class Channel:
         DEPRECATED: ClassVar[Literal[False]]
         EXTENSION: ClassVar[None]
         SENT_BY: ClassVar[tuple[Literal["client"], Literal["server"]]]
-        RESPONSES: ClassVar[tuple[builtins.type[Channel.CloseOk]]]
+        RESPONSES: ClassVar[tuple[type[Channel.CloseOk]]]
         FIELDS: ClassVar[
             tuple[
                 Literal["reply_code"],
@@ -1247,7 +1247,7 @@ class Exchange:
         DEPRECATED: ClassVar[Literal[False]]
         EXTENSION: ClassVar[None]
         SENT_BY: ClassVar[tuple[Literal["client"]]]
-        RESPONSES: ClassVar[tuple[builtins.type[Exchange.DeleteOk]]]
+        RESPONSES: ClassVar[tuple[type[Exchange.DeleteOk]]]
         FIELDS: ClassVar[
             tuple[
                 Literal["reserved_1"],
@@ -1313,7 +1313,7 @@ class Exchange:
         DEPRECATED: ClassVar[Literal[False]]
         EXTENSION: ClassVar[Literal["rabbitmq"]]
         SENT_BY: ClassVar[tuple[Literal["client"]]]
-        RESPONSES: ClassVar[tuple[builtins.type[Exchange.BindOk]]]
+        RESPONSES: ClassVar[tuple[type[Exchange.BindOk]]]
         FIELDS: ClassVar[
             tuple[
                 Literal["reserved_1"],
@@ -1390,7 +1390,7 @@ class Exchange:
         DEPRECATED: ClassVar[Literal[False]]
         EXTENSION: ClassVar[Literal["rabbitmq"]]
         SENT_BY: ClassVar[tuple[Literal["client"]]]
-        RESPONSES: ClassVar[tuple[builtins.type[Exchange.UnbindOk]]]
+        RESPONSES: ClassVar[tuple[type[Exchange.UnbindOk]]]
         FIELDS: ClassVar[
             tuple[
                 Literal["reserved_1"],
@@ -1475,7 +1475,7 @@ class Queue:
         DEPRECATED: ClassVar[Literal[False]]
         EXTENSION: ClassVar[None]
         SENT_BY: ClassVar[tuple[Literal["client"]]]
-        RESPONSES: ClassVar[tuple[builtins.type[Queue.DeclareOk]]]
+        RESPONSES: ClassVar[tuple[type[Queue.DeclareOk]]]
         FIELDS: ClassVar[
             tuple[
                 Literal["reserved_1"],
@@ -1585,7 +1585,7 @@ class Queue:
         DEPRECATED: ClassVar[Literal[False]]
         EXTENSION: ClassVar[None]
         SENT_BY: ClassVar[tuple[Literal["client"]]]
-        RESPONSES: ClassVar[tuple[builtins.type[Queue.BindOk]]]
+        RESPONSES: ClassVar[tuple[type[Queue.BindOk]]]
         FIELDS: ClassVar[
             tuple[
                 Literal["reserved_1"],
@@ -1661,7 +1661,7 @@ class Queue:
         DEPRECATED: ClassVar[Literal[False]]
         EXTENSION: ClassVar[None]
         SENT_BY: ClassVar[tuple[Literal["client"]]]
-        RESPONSES: ClassVar[tuple[builtins.type[Queue.UnbindOk]]]
+        RESPONSES: ClassVar[tuple[type[Queue.UnbindOk]]]
         FIELDS: ClassVar[
             tuple[
                 Literal["reserved_1"],
@@ -1732,7 +1732,7 @@ class Queue:
         DEPRECATED: ClassVar[Literal[False]]
         EXTENSION: ClassVar[None]
         SENT_BY: ClassVar[tuple[Literal["client"]]]
-        RESPONSES: ClassVar[tuple[builtins.type[Queue.PurgeOk]]]
+        RESPONSES: ClassVar[tuple[type[Queue.PurgeOk]]]
         FIELDS: ClassVar[tuple[Literal["reserved_1"], Literal["queue"], Literal["no_wait"]]]
         __match_args__ = ("queue", "no_wait")
         reserved_1: int
@@ -1792,7 +1792,7 @@ class Queue:
         DEPRECATED: ClassVar[Literal[False]]
         EXTENSION: ClassVar[None]
         SENT_BY: ClassVar[tuple[Literal["client"]]]
-        RESPONSES: ClassVar[tuple[builtins.type[Queue.DeleteOk]]]
+        RESPONSES: ClassVar[tuple[type[Queue.DeleteOk]]]
         FIELDS: ClassVar[
             tuple[
                 Literal["reserved_1"],
@@ -1947,7 +1947,7 @@ class Basic:
         DEPRECATED: ClassVar[Literal[False]]
         EXTENSION: ClassVar[None]
         SENT_BY: ClassVar[tuple[Literal["client"]]]
-        RESPONSES: ClassVar[tuple[builtins.type[Basic.QosOk]]]
+        RESPONSES: ClassVar[tuple[type[Basic.QosOk]]]
         FIELDS: ClassVar[
             tuple[
                 Literal["prefetch_size"],
@@ -2011,7 +2011,7 @@ class Basic:
         DEPRECATED: ClassVar[Literal[False]]
         EXTENSION: ClassVar[None]
         SENT_BY: ClassVar[tuple[Literal["client"]]]
-        RESPONSES: ClassVar[tuple[builtins.type[Basic.ConsumeOk]]]
+        RESPONSES: ClassVar[tuple[type[Basic.ConsumeOk]]]
         FIELDS: ClassVar[
             tuple[
                 Literal["reserved_1"],
@@ -2102,7 +2102,7 @@ class Basic:
         DEPRECATED: ClassVar[Literal[False]]
         EXTENSION: ClassVar[None]
         SENT_BY: ClassVar[tuple[Literal["client"], Literal["server"]]]
-        RESPONSES: ClassVar[tuple[builtins.type[Basic.CancelOk]]]
+        RESPONSES: ClassVar[tuple[type[Basic.CancelOk]]]
         FIELDS: ClassVar[tuple[Literal["consumer_tag"], Literal["no_wait"]]]
         __match_args__ = ("consumer_tag", "no_wait")
         consumer_tag: str
@@ -2292,7 +2292,7 @@ class Basic:
         DEPRECATED: ClassVar[Literal[False]]
         EXTENSION: ClassVar[None]
         SENT_BY: ClassVar[tuple[Literal["client"]]]
-        RESPONSES: ClassVar[tuple[builtins.type[Basic.GetOk], builtins.type[Basic.GetEmpty]]]
+        RESPONSES: ClassVar[tuple[type[Basic.GetOk], type[Basic.GetEmpty]]]
         FIELDS: ClassVar[tuple[Literal["reserved_1"], Literal["queue"], Literal["no_ack"]]]
         __match_args__ = ("queue", "no_ack")
         reserved_1: int
@@ -2472,7 +2472,7 @@ class Basic:
         DEPRECATED: ClassVar[Literal[False]]
         EXTENSION: ClassVar[None]
         SENT_BY: ClassVar[tuple[Literal["client"]]]
-        RESPONSES: ClassVar[tuple[builtins.type[Basic.RecoverOk]]]
+        RESPONSES: ClassVar[tuple[type[Basic.RecoverOk]]]
         FIELDS: ClassVar[tuple[Literal["requeue"]]]
         __match_args__ = ("requeue",)
         requeue: bool
@@ -2552,7 +2552,7 @@ class Tx:
         DEPRECATED: ClassVar[Literal[False]]
         EXTENSION: ClassVar[None]
         SENT_BY: ClassVar[tuple[Literal["client"]]]
-        RESPONSES: ClassVar[tuple[builtins.type[Tx.SelectOk]]]
+        RESPONSES: ClassVar[tuple[type[Tx.SelectOk]]]
         FIELDS: ClassVar[tuple[()]]
         __match_args__ = ()
         def __init__(self) -> None: ...
@@ -2592,7 +2592,7 @@ class Tx:
         DEPRECATED: ClassVar[Literal[False]]
         EXTENSION: ClassVar[None]
         SENT_BY: ClassVar[tuple[Literal["client"]]]
-        RESPONSES: ClassVar[tuple[builtins.type[Tx.CommitOk]]]
+        RESPONSES: ClassVar[tuple[type[Tx.CommitOk]]]
         FIELDS: ClassVar[tuple[()]]
         __match_args__ = ()
         def __init__(self) -> None: ...
@@ -2632,7 +2632,7 @@ class Tx:
         DEPRECATED: ClassVar[Literal[False]]
         EXTENSION: ClassVar[None]
         SENT_BY: ClassVar[tuple[Literal["client"]]]
-        RESPONSES: ClassVar[tuple[builtins.type[Tx.RollbackOk]]]
+        RESPONSES: ClassVar[tuple[type[Tx.RollbackOk]]]
         FIELDS: ClassVar[tuple[()]]
         __match_args__ = ()
         def __init__(self) -> None: ...
@@ -2681,7 +2681,7 @@ class Confirm:
         DEPRECATED: ClassVar[Literal[False]]
         EXTENSION: ClassVar[Literal["rabbitmq"]]
         SENT_BY: ClassVar[tuple[Literal["client"]]]
-        RESPONSES: ClassVar[tuple[builtins.type[Confirm.SelectOk]]]
+        RESPONSES: ClassVar[tuple[type[Confirm.SelectOk]]]
         FIELDS: ClassVar[tuple[Literal["no_wait"]]]
         __match_args__ = ("no_wait",)
         no_wait: bool

@@ -89,7 +89,7 @@ def _typed(annotation: ast.expr, module: Any) -> Any:
         return _typed(inner, module)
     if what == "Literal":
         return ast.literal_eval(inner)
-    if what == "builtins.type":
+    if what in ("type", "builtins.type"):
         found = module
         for part in ast.unparse(inner).split("."):
             found = getattr(found, part)

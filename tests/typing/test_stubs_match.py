@@ -40,8 +40,8 @@ def test_stub_matches_the_module() -> None:
         ("METHOD_ID: ClassVar[Literal[40]]", "METHOD_ID: ClassVar[Literal[4]]", ".METHOD_ID: 4 "),
         ("SENT_BY: ClassVar[tuple[Literal", "SENT_BY: ClassVar[tuple[()] | tuple[Literal", None),
         (
-            "tuple[builtins.type[Basic.GetOk], builtins.type[Basic.GetEmpty]]",
-            "tuple[builtins.type[Basic.GetEmpty], builtins.type[Basic.GetOk]]",
+            "tuple[type[Basic.GetOk], type[Basic.GetEmpty]]",
+            "tuple[type[Basic.GetEmpty], type[Basic.GetOk]]",
             "Basic.Get.RESPONSES",
         ),
         ('__match_args__ = ("exchange", "rout', '__match_args__ = ("exchnage", "rout', "__match"),
@@ -183,32 +183,40 @@ def test_decoders_take_what_the_stub_says(name: str) -> None:
 # ---- the stub of the core ----
 
 
+def core_classes() -> list[ast.ClassDef]:
+    return [node for node in ast.parse(CORE_STUB).body if isinstance(node, ast.ClassDef)]
+
+
+def same_words(node: ast.ClassDef | ast.FunctionDef, there: Any) -> bool:
+    return (ast.get_docstring(node) or "").split() == (inspect.getdoc(there) or "").split()
+
+
 def test_core_stub_has_only_what_the_core_has() -> None:
-    seen = 0
-    for node in ast.parse(CORE_STUB).body:
-        if not isinstance(node, ast.ClassDef):
-            continue
+    documented = 0
+    for node in core_classes():
         there = getattr(_codec, node.name)
         bases = [ast.unparse(base).partition("[")[0] for base in node.bases]
         real = [base.__name__ for base in there.__bases__ if base is not object]
         assert [base for base in bases if base != "Generic"] == real, node.name
-        assert (ast.get_docstring(node) or "").split() == (inspect.getdoc(there) or "").split()
+        assert same_words(node, there), node.name
         for item in node.body:
             if isinstance(item, ast.FunctionDef) and item.name[0] != "_":
                 member = getattr(there, item.name)
-                seen += 1
-                if ast.get_docstring(item):
-                    said, real_doc = ast.get_docstring(item) or "", inspect.getdoc(member) or ""
-                    assert said.split() == real_doc.split(), item.name
-    assert seen > 15
+                documented += bool(ast.get_docstring(item))
+                # Those of Protocol are the functions of its module, which has the texts.
+                assert same_words(item, member) or node.name == "Protocol", item.name
+    assert documented > 10
+    for node in ast.parse(CORE_STUB).body:
+        if isinstance(node, ast.FunctionDef):
+            assert same_words(node, getattr(_codec, node.name)), node.name
 
 
 @pytest.mark.parametrize("name", ["Decoder", "MessageDecoder", "Protocol"])
 def test_core_stub_lacks_nothing_public(name: str) -> None:
     there = getattr(_codec, name)
     said = set()
-    for node in ast.parse(CORE_STUB).body:
-        if isinstance(node, ast.ClassDef) and issubclass(there, getattr(_codec, node.name)):
+    for node in core_classes():
+        if issubclass(there, getattr(_codec, node.name)):
             for item in node.body:
                 if isinstance(item, ast.FunctionDef):
                     said.add(item.name)

@@ -79,6 +79,7 @@ def restore_frame(cls, tuple values not None, uintptr_t mode, bytes origin):
     for i in range(k.slots):
         v = values[i]
         if v is Ellipsis_:
+            kind_store(o, i, NULL)
             continue
         if i >= k.fields:
             if type(v) is not bytes:
@@ -86,7 +87,7 @@ def restore_frame(cls, tuple values not None, uintptr_t mode, bytes origin):
             c.base = c.p = c.end = <const uint8_t*>PyBytes_AS_STRING(v)
             if check_table(c.p, <uint32_t>len(v), &c, mode) < 0:
                 raise fault_error(&fault)
-        o.field[i] = Py_NewRef(<PyObject*>v)
+        kind_store(o, i, Py_NewRef(<PyObject*>v))
     d = <Desc*>k.desc
     if origin is not None and d != NULL:
         read_payload(d, origin, k.what == KIND_PROPERTIES, mode)
@@ -187,10 +188,10 @@ kind_ready()
 KindMeta = kind_meta_object()
 Frame = kind_make("Frame", (), {
     **BASE_DICT, "__doc__": "Base of everything that a frame can be.",
-}, (), (), (), (), KIND_ABSTRACT, 0, None)
+}, (), (), (), (), KIND_ABSTRACT, 0, 0, None)
 Method = kind_make("Method", (Frame,), {
     **BASE_DICT, "__doc__": "Base of all methods.", "validate": frame_validate,
-}, (), (), (), (), KIND_ABSTRACT, 0, None)
+}, (), (), (), (), KIND_ABSTRACT, 0, 0, None)
 ContentProperties = kind_make("ContentProperties", (Frame,), {
     **BASE_DICT, "__doc__": "Base of all property lists.", "validate": frame_validate,
-}, (), (), (), (), KIND_ABSTRACT, 0, None)
+}, (), (), (), (), KIND_ABSTRACT, 0, 0, None)

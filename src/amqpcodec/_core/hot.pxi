@@ -8,6 +8,13 @@ from cpython.datetime cimport (datetime_day, datetime_hour, datetime_minute, dat
 cdef const char* SIGNATURE_LETTERS = b"BohlqsLtT"
 
 
+cdef PyObject* give_up(KindObject* o, int taken) noexcept:
+    """Drop a property list that is half read; NULL, for the table path to take over."""
+    kind_count_none(-taken)
+    Py_DecRef(<PyObject*>o)
+    return NULL
+
+
 cdef int put_back(Buffer* b, size_t start) noexcept:
     """Forget what was written since; 0, for the table path to take over."""
     b.p = b.start + start

@@ -40,6 +40,8 @@ typedef struct {
     int slots;            /* fields and the octets of tables */
     int positional;       /* how many fields the constructor takes by position */
     int gc;               /* instances may be part of a cycle */
+    int blank;            /* unset fields hold None from the start, not NULL: property lists, where
+                             most fields are absent and None's count would be moved for each */
     int *position;        /* positional argument -> field */
     int *octets_slot;     /* field -> slot of its octets, 0 for a plain field */
     PyObject **name;      /* interned */
@@ -64,6 +66,13 @@ typedef struct {
 
 static PyTypeObject KindMeta;
 
+/* A field's new value, which is taken over. */
+static inline void kind_store(KindObject *o, int i, PyObject *value) {
+    PyObject *old = o->field[i];
+    o->field[i] = value;
+    Py_XDECREF(old);
+}
+
 /* Set by the core: octets of a table (bytes) and mode -> dict. */
 static PyObject *(*kind_read_table)(PyObject *octets, uint32_t mode) = NULL;
 
@@ -72,12 +81,33 @@ static inline int kind_check_type(PyTypeObject *type) { return Py_TYPE(type) == 
 
 /* ---- life of an instance ---- */
 
+/* Add to (or take from) the count of None at once. Where None is immortal there is none to keep. */
+static inline void kind_count_none(Py_ssize_t n) {
+#if PY_VERSION_HEX < 0x030C0000
+    Py_SET_REFCNT(Py_None, Py_REFCNT(Py_None) + n);
+#else
+    (void)n;
+#endif
+}
+
 static PyObject *kind_alloc_new(PyTypeObject *type) {
     Kind *k = KIND_OF(type);
     PyObject *o = k->gc ? (PyObject *)PyObject_GC_New(KindObject, type)
               : (PyObject *)PyObject_New(KindObject, type);
-    if (o) memset((char *)o + sizeof(PyObject), 0, (size_t)type->tp_basicsize - sizeof(PyObject));
+    if (!o) return NULL;
+    memset((char *)o + sizeof(PyObject), 0, (size_t)type->tp_basicsize - sizeof(PyObject));
+    if (k->blank) {
+        for (int i = 0; i < k->fields; i++) ((KindObject *)o)->field[i] = Py_None;
+        kind_count_none(k->fields);
+    }
     return o;
+}
+
+/* Memory of an instance whose fields were cleared. */
+static void kind_free(Kind *k, PyObject *o) {
+    if (k->blank) kind_count_none(-k->fields);
+    if (k->gc) PyObject_GC_Del(o);
+    else PyObject_Free(o);
 }
 
 static inline KindObject *kind_new(PyTypeObject *type) {
@@ -126,12 +156,24 @@ static void kind_dealloc(PyObject *self) {
     PyTypeObject *type = Py_TYPE(self);
     Kind *k = KIND_OF(type);
     KindObject *o = (KindObject *)self;
+    int i = 0;
     if (o->tracked) {
         o->tracked = 0;
         PyObject_GC_UnTrack(self);
     }
     if (AMQP_UNLIKELY(o->origin != NULL)) Py_CLEAR(o->origin);
-    for (int i = 0; i < k->slots; i++) {
+    if (k->blank) {
+        int none = 0;
+        for (; i < k->fields; i++) {
+            PyObject *v = o->field[i];
+            if (v == Py_None) continue;
+            o->field[i] = Py_None;
+            none++;
+            Py_XDECREF(v);
+        }
+        kind_count_none(none);
+    }
+    for (; i < k->slots; i++) {
         PyObject *v = o->field[i];
         if (v) {
             o->field[i] = NULL;
@@ -145,8 +187,7 @@ static void kind_dealloc(PyObject *self) {
         return;
     }
 #endif
-    if (k->gc) PyObject_GC_Del(self);
-    else PyObject_Free(self);
+    kind_free(k, self);
     Py_DECREF(type);
 }
 
@@ -239,7 +280,7 @@ static PyObject *kind_vectorcall(PyObject *cls, PyObject *const *args, size_t na
     }
     KindObject *o = kind_new(type);
     if (!o) return NULL;
-    for (Py_ssize_t i = 0; i < n; i++) o->field[k->position[i]] = Py_NewRef(args[i]);
+    for (Py_ssize_t i = 0; i < n; i++) kind_store(o, k->position[i], Py_NewRef(args[i]));
     int hint = (int)n;
     for (Py_ssize_t i = 0; i < keywords; i++) {
         PyObject *name = PyTuple_GET_ITEM(kwnames, i);
@@ -251,13 +292,15 @@ static PyObject *kind_vectorcall(PyObject *cls, PyObject *const *args, size_t na
             Py_DECREF(o);
             return NULL;
         }
-        if (o->field[j]) {
+        int again = !k->blank && o->field[j];
+        for (Py_ssize_t p = 0; k->blank && p < n; p++) again |= k->position[p] == j;
+        if (again) {
             PyErr_Format(PyExc_TypeError, "%s() got multiple values for argument '%U'",
                          type->tp_name, name);
             Py_DECREF(o);
             return NULL;
         }
-        o->field[j] = Py_NewRef(args[n + i]);
+        kind_store(o, j, Py_NewRef(args[n + i]));
         hint = j + 1;
     }
     for (int i = 0; i < k->fields; i++) {
@@ -315,9 +358,7 @@ static void kind_meta_dealloc(PyObject *self) {
     Kind *k = KIND_OF(self);
 #ifndef Py_GIL_DISABLED
     while (k->free_count) {
-        PyObject *o = k->free_list[--k->free_count];
-        if (k->gc) PyObject_GC_Del(o);
-        else PyObject_Free(o);
+        kind_free(k, k->free_list[--k->free_count]);
     }
 #endif
     for (int i = 0; i < k->fields; i++) {
@@ -387,7 +428,7 @@ static PyObject *kind_meta_object(void) { return Py_NewRef((PyObject *)&KindMeta
  * tables: a tuple of bool. positions: a tuple of field numbers. what < 0: abstract. */
 static PyObject *kind_make(PyObject *name, PyObject *bases, PyObject *dict, PyObject *names,
                            PyObject *defaults, PyObject *tables, PyObject *positions, int what,
-                           int gc, PyObject *owner) {
+                           int gc, int blank, PyObject *owner) {
     PyObject *args = PyTuple_Pack(3, name, bases, dict);
     if (!args) return NULL;
     PyObject *cls = PyType_Type.tp_new(&KindMeta, args, NULL);
@@ -409,6 +450,7 @@ static PyObject *kind_make(PyObject *name, PyObject *bases, PyObject *dict, PyOb
     }
     k->what = what;
     k->gc = gc;
+    k->blank = blank;
     k->positional = (int)PyTuple_GET_SIZE(positions);
     for (int i = 0; i < k->positional; i++)
         k->position[i] = (int)PyLong_AsLong(PyTuple_GET_ITEM(positions, i));

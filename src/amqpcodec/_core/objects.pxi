@@ -60,13 +60,14 @@ cdef object store_object(const Desc* d, const AmqpValue* v, bint properties, uin
     o.mode = <uint32_t>mode
     for i in range(d.n):
         if properties and not v[i].present:
-            o.field[i] = Py_NewRef(Py_None)
-        elif v[i].kind == W_TABLE:
+            continue            # None from the start
+        if v[i].kind == W_TABLE:
             value = PyBytes_FromStringAndSize(<const char*>v[i].p, v[i].n)
-            o.field[k.octets_slot[i]] = Py_NewRef(<PyObject*>value)
+            kind_store(o, k.octets_slot[i], Py_NewRef(<PyObject*>value))
+            kind_store(o, i, NULL)          # made from the octets when it is read
         else:
             value = store_value(&d.op[i], &v[i], cache)
-            o.field[i] = Py_NewRef(<PyObject*>value)
+            kind_store(o, i, Py_NewRef(<PyObject*>value))
     if origin is not None:
         o.origin = Py_NewRef(<PyObject*>origin)
     return result

@@ -26,10 +26,12 @@ cdef extern from "kind.h":
     object kind_get(object o, int field)
     PyObject* kind_table(KindObject* o, int field) except NULL
     void kind_track(PyObject* o)
+    void kind_store(KindObject* o, int i, PyObject* value)
+    void kind_count_none(Py_ssize_t n)
     int kind_ready() except -1
     object kind_meta_object()
     object kind_make(object name, object bases, object dict, object names, object defaults,
-                     object tables, object positions, int what, int gc, object owner)
+                     object tables, object positions, int what, int gc, int blank, object owner)
     void kind_set_desc(object cls, void* desc)
     void kind_set_alias(object cls, object name, int field)
     PyObject* (*kind_signature)(PyObject* cls) noexcept

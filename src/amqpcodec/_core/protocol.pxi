@@ -107,6 +107,7 @@ cdef class Protocol:
     cdef uint32_t slot_mask
     cdef Desc** contents                # property lists, by class
     cdef int n_contents
+    cdef object frame_plan              # of the columns, made on first use
     cdef bint hot
     cdef PyTypeObject* header_type
     cdef PyTypeObject* body_type
@@ -209,7 +210,7 @@ cdef class Protocol:
             "_DEFAULTS": defaults,
         })
         made = kind_make(qualname.rpartition(".")[2], (base,), members, names, defaults, tables,
-                         positions, what, any(tables), self.descs)
+                         positions, what, any(tables), properties, self.descs)
         self.descs.keep.append(made)
         for alias, name in PROPERTY_ALIASES.items() if properties else ():
             if name in names and alias not in names:
@@ -226,7 +227,7 @@ cdef class Protocol:
             "__hash__": None, "__match_args__": names, "FIELDS": names,
             "_DEFAULTS": tuple([value for _, value in fields])},
             names, tuple([value for _, value in fields]), (False,) * len(fields),
-            tuple(range(len(fields))), what, gc, self)
+            tuple(range(len(fields))), what, gc, 0, self)
 
     cdef int _make_frames(self) except -1:
         cdef object properties = None

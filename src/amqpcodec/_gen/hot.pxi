@@ -394,6 +394,8 @@ cdef PyObject* read_properties_SSToosSSstSSSS(Desc* d, const uint8_t* p, const u
     cdef KindObject* o
     cdef uint32_t n
     cdef uint16_t flags
+    cdef int taken = 0
+    cdef PyObject* value
     cdef Cursor c
     cdef Fault fault
     cdef object made
@@ -409,30 +411,25 @@ cdef PyObject* read_properties_SSToosSSstSSSS(Desc* d, const uint8_t* p, const u
     o.mode = <uint32_t>mode
     if flags & 0x8000:
         if p == end or <size_t>(end - p) - 1 < p[0]:
-            Py_DecRef(<PyObject*>o)
-            return NULL
-        o.field[0] = text_cached_(cache, p + 1, p[0])
+            return give_up(o, taken)
+        value = text_cached_(cache, p + 1, p[0])
+        if value == NULL:
+            return give_up(o, taken)
         p += 1 + p[0]
-        if o.field[0] == NULL:
-            Py_DecRef(<PyObject*>o)
-            return NULL
-    else:
-        o.field[0] = Py_NewRef(Py_None)
+        o.field[0] = value
+        taken += 1
     if flags & 0x4000:
         if p == end or <size_t>(end - p) - 1 < p[0]:
-            Py_DecRef(<PyObject*>o)
-            return NULL
-        o.field[1] = text_cached_(cache, p + 1, p[0])
+            return give_up(o, taken)
+        value = text_cached_(cache, p + 1, p[0])
+        if value == NULL:
+            return give_up(o, taken)
         p += 1 + p[0]
-        if o.field[1] == NULL:
-            Py_DecRef(<PyObject*>o)
-            return NULL
-    else:
-        o.field[1] = Py_NewRef(Py_None)
+        o.field[1] = value
+        taken += 1
     if flags & 0x2000:
         if <size_t>(end - p) < 4 or <size_t>(end - p) - 4 < load32(p):
-            Py_DecRef(<PyObject*>o)
-            return NULL
+            return give_up(o, taken)
         n = load32(p)
         p += 4
         fault.code = OK
@@ -441,131 +438,116 @@ cdef PyObject* read_properties_SSToosSSstSSSS(Desc* d, const uint8_t* p, const u
         c.base_at = 0
         c.fault = &fault
         if check_pairs(&c, SHAPES[mode & MODE_LETTER], 1) < 0:
-            Py_DecRef(<PyObject*>o)
-            return NULL
-        o.field[14] = PyBytes_FromOctets(<const char*>p, n)
-        if o.field[14] == NULL:
-            Py_DecRef(<PyObject*>o)
-            return NULL
+            return give_up(o, taken)
+        value = PyBytes_FromOctets(<const char*>p, n)
+        if value == NULL:
+            return give_up(o, taken)
+        o.field[14] = value
+        value = NULL             # made from the octets when it is read
         p += n
-    else:
-        o.field[2] = Py_NewRef(Py_None)
+        o.field[2] = value
+        taken += 1
     if flags & 0x1000:
         if <size_t>(end - p) < 1:
-            Py_DecRef(<PyObject*>o)
-            return NULL
-        o.field[3] = PyLong_FromU64(p[0])
+            return give_up(o, taken)
+        value = PyLong_FromU64(p[0])
+        if value == NULL:
+            return give_up(o, taken)
         p += 1
-    else:
-        o.field[3] = Py_NewRef(Py_None)
+        o.field[3] = value
+        taken += 1
     if flags & 0x0800:
         if <size_t>(end - p) < 1:
-            Py_DecRef(<PyObject*>o)
-            return NULL
-        o.field[4] = PyLong_FromU64(p[0])
+            return give_up(o, taken)
+        value = PyLong_FromU64(p[0])
+        if value == NULL:
+            return give_up(o, taken)
         p += 1
-    else:
-        o.field[4] = Py_NewRef(Py_None)
+        o.field[4] = value
+        taken += 1
     if flags & 0x0400:
         if p == end or <size_t>(end - p) - 1 < p[0]:
-            Py_DecRef(<PyObject*>o)
-            return NULL
-        o.field[5] = text_new_(p + 1, p[0])
+            return give_up(o, taken)
+        value = text_new_(p + 1, p[0])
+        if value == NULL:
+            return give_up(o, taken)
         p += 1 + p[0]
-        if o.field[5] == NULL:
-            Py_DecRef(<PyObject*>o)
-            return NULL
-    else:
-        o.field[5] = Py_NewRef(Py_None)
+        o.field[5] = value
+        taken += 1
     if flags & 0x0200:
         if p == end or <size_t>(end - p) - 1 < p[0]:
-            Py_DecRef(<PyObject*>o)
-            return NULL
-        o.field[6] = text_cached_(cache, p + 1, p[0])
+            return give_up(o, taken)
+        value = text_cached_(cache, p + 1, p[0])
+        if value == NULL:
+            return give_up(o, taken)
         p += 1 + p[0]
-        if o.field[6] == NULL:
-            Py_DecRef(<PyObject*>o)
-            return NULL
-    else:
-        o.field[6] = Py_NewRef(Py_None)
+        o.field[6] = value
+        taken += 1
     if flags & 0x0100:
         if p == end or <size_t>(end - p) - 1 < p[0]:
-            Py_DecRef(<PyObject*>o)
-            return NULL
-        o.field[7] = text_cached_(cache, p + 1, p[0])
+            return give_up(o, taken)
+        value = text_cached_(cache, p + 1, p[0])
+        if value == NULL:
+            return give_up(o, taken)
         p += 1 + p[0]
-        if o.field[7] == NULL:
-            Py_DecRef(<PyObject*>o)
-            return NULL
-    else:
-        o.field[7] = Py_NewRef(Py_None)
+        o.field[7] = value
+        taken += 1
     if flags & 0x0080:
         if p == end or <size_t>(end - p) - 1 < p[0]:
-            Py_DecRef(<PyObject*>o)
-            return NULL
-        o.field[8] = text_new_(p + 1, p[0])
+            return give_up(o, taken)
+        value = text_new_(p + 1, p[0])
+        if value == NULL:
+            return give_up(o, taken)
         p += 1 + p[0]
-        if o.field[8] == NULL:
-            Py_DecRef(<PyObject*>o)
-            return NULL
-    else:
-        o.field[8] = Py_NewRef(Py_None)
+        o.field[8] = value
+        taken += 1
     if flags & 0x0040:
         if <size_t>(end - p) < 8:
-            Py_DecRef(<PyObject*>o)
-            return NULL
+            return give_up(o, taken)
         made = make_timestamp(load64(p), cache)
-        o.field[9] = Py_NewRef(<PyObject*>made)
+        value = Py_NewRef(<PyObject*>made)
         p += 8
-    else:
-        o.field[9] = Py_NewRef(Py_None)
+        o.field[9] = value
+        taken += 1
     if flags & 0x0020:
         if p == end or <size_t>(end - p) - 1 < p[0]:
-            Py_DecRef(<PyObject*>o)
-            return NULL
-        o.field[10] = text_cached_(cache, p + 1, p[0])
+            return give_up(o, taken)
+        value = text_cached_(cache, p + 1, p[0])
+        if value == NULL:
+            return give_up(o, taken)
         p += 1 + p[0]
-        if o.field[10] == NULL:
-            Py_DecRef(<PyObject*>o)
-            return NULL
-    else:
-        o.field[10] = Py_NewRef(Py_None)
+        o.field[10] = value
+        taken += 1
     if flags & 0x0010:
         if p == end or <size_t>(end - p) - 1 < p[0]:
-            Py_DecRef(<PyObject*>o)
-            return NULL
-        o.field[11] = text_cached_(cache, p + 1, p[0])
+            return give_up(o, taken)
+        value = text_cached_(cache, p + 1, p[0])
+        if value == NULL:
+            return give_up(o, taken)
         p += 1 + p[0]
-        if o.field[11] == NULL:
-            Py_DecRef(<PyObject*>o)
-            return NULL
-    else:
-        o.field[11] = Py_NewRef(Py_None)
+        o.field[11] = value
+        taken += 1
     if flags & 0x0008:
         if p == end or <size_t>(end - p) - 1 < p[0]:
-            Py_DecRef(<PyObject*>o)
-            return NULL
-        o.field[12] = text_cached_(cache, p + 1, p[0])
+            return give_up(o, taken)
+        value = text_cached_(cache, p + 1, p[0])
+        if value == NULL:
+            return give_up(o, taken)
         p += 1 + p[0]
-        if o.field[12] == NULL:
-            Py_DecRef(<PyObject*>o)
-            return NULL
-    else:
-        o.field[12] = Py_NewRef(Py_None)
+        o.field[12] = value
+        taken += 1
     if flags & 0x0004:
         if p == end or <size_t>(end - p) - 1 < p[0]:
-            Py_DecRef(<PyObject*>o)
-            return NULL
-        o.field[13] = text_cached_(cache, p + 1, p[0])
+            return give_up(o, taken)
+        value = text_cached_(cache, p + 1, p[0])
+        if value == NULL:
+            return give_up(o, taken)
         p += 1 + p[0]
-        if o.field[13] == NULL:
-            Py_DecRef(<PyObject*>o)
-            return NULL
-    else:
-        o.field[13] = Py_NewRef(Py_None)
+        o.field[13] = value
+        taken += 1
     if p != end:
-        Py_DecRef(<PyObject*>o)
-        return NULL
+        return give_up(o, taken)
+    kind_count_none(-taken)
     return <PyObject*>o
 
 

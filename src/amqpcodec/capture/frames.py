@@ -17,14 +17,14 @@ _Part = tuple[int, int, str | None]
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One whole frame, or octets that are none and why."""
+    """One frame as captured, or octets that are none; ``error`` says what is wrong with either."""
 
     connection: str  # "client > server"
     connection_index: int
     direction: str  # "client" or "server": the sender
     timestamp: int | None  # µs since 1970 UTC, of the packet with the last octet
     packet: int  # number of that packet, from 1
-    octets: bytes  # as captured: envelope and end octet included
+    octets: bytes  # envelope and end octet included
     error: str | None = None
 
 

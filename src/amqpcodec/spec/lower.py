@@ -46,6 +46,35 @@ _RESPELT = {("confirm", "select", "nowait"): "no_wait"}
 #: The four octets behind "AMQP" that real peers send (0-8: not the text's 1 1 9 1).
 _HEADERS = {"0-8": (1, 1, 8, 0), "0-9": (1, 1, 0, 9), "0-9-1": (0, 0, 9, 1)}
 
+#: Columns at frame level with their formats in Arrow's C Data Interface.
+_FRAME_COLUMNS = (
+    ("row", "l"),
+    ("offset", "l"),
+    ("frame_type", "u"),
+    ("channel", "i"),
+    ("method", "u"),
+    ("arguments", "u"),
+    ("properties", "+s"),
+    ("body_size", "l"),
+    ("payload", "z"),
+    ("frame", "z"),
+    ("error", "u"),
+    ("error_offset", "l"),
+)
+
+#: Wire type -> Arrow format of a property's column. Spark has no unsigned types; tables are JSON.
+_PROPERTY_FORMATS = {
+    "bit": "b",
+    "octet": "i",
+    "short": "i",
+    "long": "l",
+    "longlong": "l",
+    "shortstr": "u",
+    "longstr": "z",
+    "timestamp": "tsu:UTC",
+    "table": "u",
+}
+
 
 def lower(protocol: Protocol, module: str) -> dict[str, Any]:
     """The table of a protocol, whose classes will say that they live in ``module``."""
@@ -60,7 +89,33 @@ def lower(protocol: Protocol, module: str) -> dict[str, Any]:
             (identifier(constant.name).upper(), constant.value) for constant in protocol.constants
         ),
         "classes": tuple(_lower_class(cls) for cls in protocol.classes),
+        "columns": {"frame": _frame_columns(protocol)},
     }
+
+
+def _frame_columns(protocol: Protocol) -> tuple[tuple[Any, ...], ...]:
+    """(name, Arrow format, children) of each column at frame level; children only of a struct."""
+    properties = _property_columns(protocol)
+    return tuple(
+        (name, form, properties if name == "properties" else ()) for name, form in _FRAME_COLUMNS
+    )
+
+
+def _property_columns(protocol: Protocol) -> tuple[tuple[Any, ...], ...]:
+    """(name, Arrow format, sources): the properties of all content classes, those of one name and
+    type in one column. A source is (class index, number of the property)."""
+    columns: dict[tuple[str, str], list[tuple[int, int]]] = {}
+    for cls in protocol.classes:
+        for number, field in enumerate(cls.fields):
+            column = (identifier(field.name), _PROPERTY_FORMATS[field.type])
+            columns.setdefault(column, []).append((cls.index, number))
+    named: dict[str, tuple[Any, ...]] = {}
+    for (name, form), sources in columns.items():
+        # The same name with another type gets its class in front.
+        owner = next(cls.name for cls in protocol.classes if cls.index == sources[0][0])
+        unique = identifier(f"{owner}_{name}") if name in named else name
+        named[unique] = (unique, form, tuple(sources))
+    return tuple(named.values())
 
 
 def _lower_class(cls: Class) -> dict[str, Any]:
