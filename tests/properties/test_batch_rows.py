@@ -351,6 +351,20 @@ def test_text_that_is_not_utf8_is_an_error_row() -> None:
     assert bad["offset"] == 8
 
 
+@pytest.mark.parametrize(
+    "data",
+    [w.header_frame((1 << 64) - 1), w.header_frame(timestamp=(1 << 64) - 1)],
+    ids=["body size", "timestamp"],
+)
+def test_numbers_that_no_column_holds(data: bytes) -> None:
+    """Fine as objects; here an error row that keeps the octets, and the rows behind go on."""
+    assert amqp.encode(1, amqp.decode(data)[2]) == data
+    bad, after = rows(data + w.HEARTBEAT)
+    assert bad["error"]
+    assert bad["frame"] == data
+    assert (after["frame_type"], after["offset"], after["error"]) == ("heartbeat", len(data), None)
+
+
 def test_failfast() -> None:
     data = w.HEARTBEAT + w.frame(1, 1, b"\0\x3c\0\x15\xc8tag")
     with pytest.raises(DecodeError):

@@ -156,9 +156,8 @@ cdef class MessageDecoder(Stream):
             if event is None:
                 self.pass_frame()
                 continue
-            item = (self.frame.channel, event)
             self.pass_frame()
-            return item
+            return event
 
     cdef object take_whole(self):
         """The usual message in one go: method, header and one body frame stand whole behind each other
@@ -223,7 +222,7 @@ cdef class MessageDecoder(Stream):
             o.field[2] = Py_NewRef(<PyObject*>octets)
         self.frame.total = method.total + header.total + body.total
         self.pass_frame()
-        return (method.channel, message)
+        return message
 
     cdef object body_view(self, const WireFrame* body):
         """A body's octets as a view of an immutable chunk."""

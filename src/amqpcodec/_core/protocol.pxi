@@ -649,7 +649,11 @@ cdef object encode_content(Protocol self, int channel, object method, object pro
                          f"{frame_max} octets do not hold a frame of {n}")
         if parts:
             return content_parts(b.start, head, body, view.len, piece, <uint16_t>channel)
-        total = head + <uint64_t>view.len + 8 * ((<uint64_t>view.len + piece - 1) // piece)
+        total = head + <uint64_t>view.len
+        if <uint64_t>view.len <= piece:         # nearly always, and a division takes its time
+            total += 8 if view.len else 0
+        else:
+            total += 8 * ((<uint64_t>view.len + piece - 1) // piece)
         out = PyBytes_FromStringAndSize(NULL, <Py_ssize_t>total)
         w = <uint8_t*>PyBytes_AS_STRING(out)
         memcpy(w, b.start, head)

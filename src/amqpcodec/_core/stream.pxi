@@ -8,21 +8,31 @@ cdef enum:
     INBOX_ROOM = 65536
 
 
+cdef extern from "pair.h":
+    object pair_make(PyObject** kept, long channel, PyObject* event)
+
+
 cdef class FrameIterator:
-    """What feed() returns: frames, as long as there are whole ones."""
+    """What feed() returns: (channel, frame or event) as long as there are whole ones."""
 
     cdef Stream stream
+    cdef PyObject* kept             # the last pair, to be filled again where nobody else holds it
+
+    def __dealloc__(self):
+        Py_XDecRef(self.kept)
 
     def __iter__(self):
         return self
 
     def __next__(self):
-        cdef object item = None
+        cdef object event = None
         if self.stream is not None:
-            item = self.stream.take()
-        if item is None:
+            event = self.stream.take()
+        if event is None:
+            Py_XDecRef(self.kept)
+            self.kept = NULL
             raise StopIteration
-        return item
+        return pair_make(&self.kept, self.stream.channel, <PyObject*>event)
 
 
 cdef class Stream:
@@ -44,6 +54,7 @@ cdef class Stream:
     cdef WireFrame frame
     cdef const uint8_t* frame_start
     cdef bint frame_in_head
+    cdef uint16_t channel           # of what take() gave last
 
     def __cinit__(self, *args, **kwargs):
         self.cache = text_cache_new()
@@ -216,6 +227,7 @@ cdef class Stream:
 
     cdef void pass_frame(self) noexcept:
         """Step behind the frame that scan found."""
+        self.channel = self.frame.channel
         self.at += self.frame.total
         if self.frame_in_head:
             self.head_lo += self.frame.total
@@ -242,9 +254,9 @@ cdef class Stream:
                             and owner is not None else NULL)
 
     cdef object bad_frame(self, object error):
-        """(channel, BadFrame) of the frame that scan found."""
+        """BadFrame of the frame that scan found."""
         raw = PyBytes_FromStringAndSize(<const char*>self.frame_start, <Py_ssize_t>self.frame.total)
-        return (self.frame.channel, self.protocol.BadFrame(error, raw))
+        return self.protocol.BadFrame(error, raw)
 
     cdef object fault_or_raise(self, Fault* fault):
         """What scan found wrong: raised, or given as a BadFrame where the framing is intact."""
@@ -261,7 +273,7 @@ cdef class Stream:
         return item
 
     cdef object take(self):
-        """The next (channel, frame or event), or None while nothing is whole."""
+        """The next frame or event, its channel in self.channel; None while nothing is whole."""
         raise NotImplementedError
 
 
@@ -299,6 +311,5 @@ cdef class Decoder(Stream):
             if item is None:
                 raise
             return item
-        item = (self.frame.channel, frame)
         self.pass_frame()
-        return item
+        return frame

@@ -1,0 +1,134 @@
+"""Who may import whom: the arrows of the architecture, and a reader of imports that knows them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+PACKAGE = "amqpcodec"
+
+#: Module (without the package's name) -> its layer. A new module must find its place here.
+LAYERS = {
+    "": "facade",
+    "_namespace": "facade",
+    "decoder": "facade",
+    "message": "facade",
+    "v0_8": "facade",
+    "v0_9": "facade",
+    "v0_9_1": "facade",
+    "v1_0": "facade",
+    "_codec": "core",
+    "_gen": "generated",
+    "errors": "errors",
+    "types": "types",
+    "spec": "spec",
+    "batch": "batch",
+    "capture": "capture",
+    "spark": "spark",
+    "compat": "compat",
+    "cli": "cli",
+    "__main__": "main",
+}
+
+#: Layer -> what it may import of the package beside itself. Nothing imports compat, spark and cli.
+ARROWS: dict[str, set[str]] = {
+    "errors": set(),
+    "types": set(),
+    "generated": set(),
+    "core": {"errors", "types"},
+    "spec": {"errors"},
+    "facade": {"core", "generated", "errors", "types"},
+    # The facade holds the protocols, which columns are made for.
+    "batch": {"core", "facade", "errors"},
+    "capture": {"batch", "errors"},
+    "spark": {"batch", "capture", "errors"},
+    "compat": {"facade", "errors", "types"},
+    "cli": {"batch", "capture", "errors"},
+    "main": {"cli"},
+}
+
+#: Arrows that only code inside of a function may use, so that importing costs nothing.
+LAZY_ARROWS = {("facade", "spec")}  # load_xml_spec
+
+#: Layer -> packages of others that it may import, and whether only inside of a function.
+OTHERS: dict[str, dict[str, bool]] = {
+    "spec": {"lxml": False},  # by its loader, which is imported late
+    "batch": {"pyarrow": True},
+    "capture": {"pyarrow": True},
+    "spark": {"pyspark": False, "pyarrow": False, "pandas": False, "numpy": False},
+    "compat": {"pamqp": False, "pika": False, "amqp": False, "azure": False},
+    "cli": {"rich": False, "pyarrow": False},
+}
+
+
+@dataclass(frozen=True)
+class Import:
+    """One imported module, by its full name. lazy: inside of a function."""
+
+    name: str
+    line: int
+    lazy: bool
+
+
+def imports(source: str, module: str, is_package: bool) -> Iterator[Import]:
+    """Every module that a source imports when it runs; what only type checkers see is left out."""
+    yield from _visit(ast.parse(source), module.split("."), is_package, lazy=False)
+
+
+def _visit(node: ast.AST, here: list[str], is_package: bool, lazy: bool) -> Iterator[Import]:
+    children = ast.iter_child_nodes(node)
+    if isinstance(node, ast.Import):
+        for alias in node.names:
+            yield Import(alias.name, node.lineno, lazy)
+    elif isinstance(node, ast.ImportFrom):
+        base = here[: len(here) - node.level + is_package] if node.level else []
+        base = [*base, *(node.module.split(".") if node.module else [])]
+        for alias in node.names:
+            # "from . import x": x may be a module, or a name of the package
+            yield Import(".".join([*base, alias.name]), node.lineno, lazy)
+    elif isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
+        children = iter(node.orelse)
+    elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+        lazy = True
+    for child in children:
+        yield from _visit(child, here, is_package, lazy)
+
+
+def layer_of(module: str) -> str | None:
+    """Layer of a module of the package, or of a name in one; None for other packages' modules."""
+    head, _, rest = module.partition(".")
+    if head != PACKAGE:
+        return None
+    first = rest.partition(".")[0]
+    # A name of the package itself, such as amqpcodec.DecodeError, is the facade's.
+    return LAYERS.get(first, "facade")
+
+
+def violations(source: str, module: str, is_package: bool, standard: frozenset[str]) -> list[str]:
+    """What a module imports and may not. standard: names of the standard library."""
+    layer = layer_of(module)
+    assert layer is not None
+    found = []
+    for item in imports(source, module, is_package):
+        top = item.name.partition(".")[0]
+        target = layer_of(item.name)
+        if target is None:
+            only_lazy = OTHERS.get(layer, {}).get(top)
+            allowed = top in standard or (only_lazy is not None and (item.lazy or not only_lazy))
+        else:
+            allowed = target == layer or target in ARROWS[layer]
+            allowed = allowed or (item.lazy and (layer, target) in LAZY_ARROWS)
+        if not allowed:
+            when = "" if item.lazy else " when it is imported"
+            found.append(f"{module}:{item.line}: {layer} imports {item.name}{when}")
+    return found
+
+
+def modules(folder: Path) -> Iterator[tuple[Path, str, bool]]:
+    """(file, module name, is a package) of every Python module below the package's folder."""
+    for path in sorted(folder.rglob("*.py")):
+        parts = [PACKAGE, *path.relative_to(folder).with_suffix("").parts]
+        is_package = parts[-1] == "__init__"
+        yield path, ".".join(parts[: -1 if is_package else None]), is_package

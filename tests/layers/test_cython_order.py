@@ -1,0 +1,174 @@
+"""Inside of the one extension module: each file uses only what stands above it, by the arrows
+wire <- value <- {frame, table} <- legacy <- {objects, columns}.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.layers.cython_symbols import Symbols, includes, symbols
+from tests.paths import REPO
+
+SOURCE = REPO / "src" / "amqpcodec"
+
+#: File -> group. A new file must find its place here.
+GROUPS = {
+    "_core/wire.pxi": "wire",
+    "_core/value.pxi": "value",
+    "_gen/constants.pxi": "value",
+    "_core/errors.pxi": "errors",
+    "_core/frame.pxi": "frame",
+    "_core/table_check.pxi": "table",
+    "_core/table_read.pxi": "table",
+    "_core/table_write.pxi": "table",
+    "_core/table_walk.pxi": "table",
+    "_core/objects_kind.pxi": "kind",
+    "_core/legacy.pxi": "legacy",
+    "_core/objects.pxi": "objects",
+    "_core/bases.pxi": "objects",
+    "_core/hot.pxi": "objects",
+    "_gen/hot.pxi": "objects",
+    "_core/protocol.pxi": "protocol",
+    "_core/stream.pxi": "decoders",
+    "_core/messages.pxi": "decoders",
+    "_core/json.pxi": "columns",
+    "_core/arrow.pxi": "columns",
+    "_core/columns.pxi": "columns",
+}
+
+#: Group -> groups whose names it may use, beside its own.
+ARROWS = {
+    "wire": set(),
+    "value": {"wire"},
+    "errors": {"wire", "value"},
+    "frame": {"wire", "value", "errors"},
+    "table": {"wire", "value", "errors"},
+    "kind": {"wire", "value"},
+    # kind: for the types of the hot functions that a descriptor may hold
+    "legacy": {"wire", "value", "errors", "table", "kind"},
+    "objects": {"wire", "value", "errors", "table", "kind", "legacy"},
+    "protocol": {"wire", "value", "errors", "frame", "table", "kind", "legacy", "objects"},
+    "decoders": {
+        *("wire", "value", "errors", "frame", "table", "kind", "legacy", "objects", "protocol"),
+    },
+    # The sinks are siblings: columns make no objects.
+    "columns": {"wire", "value", "errors", "frame", "table", "legacy", "protocol"},
+}
+
+#: Uses of what stands below: the generated functions need what is above them, and are bound there.
+BELOW = {("_core/hot.pxi", "bind_hot")}
+
+FILES = includes((SOURCE / "_codec.pyx").read_text(encoding="utf-8"))
+SYMBOLS = {name: symbols((SOURCE / name).read_text(encoding="utf-8")) for name in FILES}
+
+
+def wrong_uses(found: dict[str, Symbols], order: list[str]) -> list[str]:
+    """Names used before they are defined, or against the arrows."""
+    homes: dict[str, list[str]] = {}
+    for name in order:
+        for symbol in found[name].defined:
+            homes.setdefault(symbol, []).append(name)
+    wrong = []
+    for name in order:
+        for symbol, line in sorted(found[name].used.items()):
+            above = [
+                home for home in homes.get(symbol, []) if order.index(home) < order.index(name)
+            ]
+            if symbol in homes and not above and (name, symbol) not in BELOW:
+                wrong.append(f"{name}:{line}: {symbol} stands below, in {homes[symbol][0]}")
+            groups = {GROUPS[home] for home in above}
+            if groups and not groups & {GROUPS[name], *ARROWS[GROUPS[name]]}:
+                wrong.append(f"{name}:{line}: {symbol} is of {above[0]}, which is no layer below")
+    return wrong
+
+
+def test_files_use_what_stands_above_them() -> None:
+    assert wrong_uses(SYMBOLS, FILES) == []
+
+
+def test_every_file_is_included_once_and_has_its_place() -> None:
+    there = {path.relative_to(SOURCE).as_posix() for path in SOURCE.glob("_*/*.pxi")}
+    assert sorted(FILES) == sorted(there)
+    assert set(FILES) <= set(GROUPS)
+
+
+def test_root_has_no_logic() -> None:
+    root = (SOURCE / "_codec.pyx").read_text(encoding="utf-8")
+    for line in root.splitlines():
+        assert not line.startswith(("def ", "cdef class", "class ")), line
+        assert not line.startswith("cdef ") or "extern" in line, line
+
+
+def test_included_files_include_nothing() -> None:
+    for name in FILES:
+        assert includes((SOURCE / name).read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.parametrize("name", ["_core/legacy.pxi", "_core/objects.pxi", "_core/columns.pxi"])
+def test_symbols_are_found(name: str) -> None:
+    """The reader sees much of what there is, or the test above would be blind."""
+    if name not in SYMBOLS:
+        pytest.skip("not there yet")
+    assert len(SYMBOLS[name].defined) > 10
+    known = {symbol for found in SYMBOLS.values() for symbol in found.defined}
+    assert len(known & set(SYMBOLS[name].used)) > 30
+
+
+def test_a_moved_include_is_found_out() -> None:
+    for name in ("_core/wire.pxi", "_core/errors.pxi", "_core/legacy.pxi", "_core/protocol.pxi"):
+        order = [other for other in FILES if other != name] + [name]
+        assert any(f"stands below, in {name}" in line for line in wrong_uses(SYMBOLS, order)), name
+
+
+def test_a_forbidden_arrow_is_found_out() -> None:
+    odd = dict(SYMBOLS)
+    odd["_core/table_read.pxi"] = Symbols(used={"scan_frame": 7})
+    assert wrong_uses(odd, FILES)[0].startswith("_core/table_read.pxi:7: scan_frame is of")
+
+
+SAMPLE = '''
+"""cdef int in_a_docstring(x)."""
+from libc.stdint cimport (uint8_t,
+                          int8_t)
+import re as _re
+cdef extern from "x.h" nogil:
+    uint16_t load(const uint8_t* p)
+    ctypedef struct Thing:
+        int inside
+    PyObject* made "py_made"(char* p)
+cdef enum:
+    ONE = 1
+    TWO
+cdef struct Plain:
+    uint8_t u
+ctypedef int (*reader)(Plain* d) except -1
+cdef object A = B.attribute
+cdef const char** NAMES = [b"x"]
+cdef uint8_t table[4]
+cdef inline bint act(Plain* d, int n=DEFAULT) noexcept nogil:
+    # a comment with comment_word
+    cdef size_t i, j = 0
+    cdef Other* o
+    for k in range(n):
+        o.field = outside(d, keyword=n)
+    return f"{text}" == "a_string" and _re.compile(ONE)
+cdef class Shape(Base):
+    cdef int count
+    def area(self, double scale):
+        return self.count * scale * FACTOR
+PLAIN = made
+'''
+
+
+def test_symbols_of_a_sample() -> None:
+    found = symbols(SAMPLE)
+    assert set(found.defined) == {
+        *("uint8_t", "int8_t", "_re", "load", "Thing", "made", "ONE", "TWO", "Plain", "reader"),
+        *("A", "NAMES", "table", "act", "Shape", "PLAIN"),
+    }
+    wanted = {"B", "DEFAULT", "Other", "outside", "Base", "FACTOR"}
+    assert wanted <= set(found.used)
+    unwanted = (
+        "in_a_docstring comment_word a_string attribute inside keyword i j k o n d count scale"
+    )
+    assert not set(unwanted.split()) & set(found.used)

@@ -1,0 +1,94 @@
+"""The import arrows hold, in Python and in what Cython code imports of Python."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.layers import arrows
+from tests.paths import REPO
+
+SOURCE = REPO / "src" / "amqpcodec"
+MODULES = list(arrows.modules(SOURCE))
+STANDARD = frozenset(sys.stdlib_module_names)
+
+
+@pytest.mark.parametrize(
+    ("path", "module", "is_package"), MODULES, ids=[module for _, module, _ in MODULES]
+)
+def test_module_keeps_to_its_arrows(path: Path, module: str, is_package: bool) -> None:
+    source = path.read_text(encoding="utf-8")
+    assert arrows.violations(source, module, is_package, STANDARD) == []
+
+
+def test_every_module_has_a_layer() -> None:
+    tops = {module.split(".")[1] for _, module, _ in MODULES if "." in module}
+    assert tops - set(arrows.LAYERS) == set()
+    assert len(MODULES) > 15
+
+
+def test_core_imports_errors_and_types_only() -> None:
+    found = set()
+    for path in [SOURCE / "_codec.pyx", *SOURCE.glob("_core/*.px[id]"), *SOURCE.glob("_gen/*.pxi")]:
+        source = path.read_text(encoding="utf-8")
+        for line in re.findall(r"^\s*(?:from|import) .*", source, re.M):
+            if "cimport" in line or line.startswith("cimport"):
+                continue
+            for item in arrows.imports(line.strip(), "amqpcodec._codec", False):
+                layer = arrows.layer_of(item.name)
+                assert layer in ("errors", "types", None), f"{path.name}: {line}"
+                assert layer or item.name.partition(".")[0] in STANDARD, f"{path.name}: {line}"
+                found.add(layer)
+    assert found == {"errors", "types", None}
+
+
+@pytest.mark.parametrize("layer", arrows.ARROWS)
+def test_arrows_have_no_circle_and_end_below(layer: str) -> None:
+    """What a layer reaches is not itself, and never a drop-in, Spark or the command line."""
+    reached: set[str] = set()
+    new = arrows.ARROWS[layer]
+    while new - reached:
+        reached |= new
+        new = set().union(*(arrows.ARROWS[each] for each in reached))
+    assert layer not in reached
+    assert not reached & {"compat", "spark"}
+    assert "cli" not in reached or layer == "main"
+
+
+@pytest.mark.parametrize(
+    ("module", "source", "count"),
+    [
+        ("amqpcodec.errors", "from . import types", 1),
+        ("amqpcodec.errors", "import re, typing", 0),
+        ("amqpcodec.types", "from .errors import DecodeError", 1),
+        ("amqpcodec.spec.loader", "from ..errors import AMQPCodecError", 0),
+        ("amqpcodec.spec.loader", "from .. import types", 1),
+        ("amqpcodec.spec.loader", "from amqpcodec import decoder", 1),
+        ("amqpcodec.spec.loader", "from lxml import etree", 0),
+        ("amqpcodec.spec.loader", "def f():\n    import pyarrow", 1),
+        ("amqpcodec.decoder", "from . import _codec", 0),
+        ("amqpcodec.decoder", "from .batch import decode", 1),
+        ("amqpcodec.decoder", "def f():\n    from .spec.loader import load", 0),
+        ("amqpcodec.decoder", "from .spec.loader import load", 1),
+        ("amqpcodec.decoder", "import numpy", 1),
+        ("amqpcodec.decoder", "def f():\n    import numpy", 1),
+        ("amqpcodec.decoder", "if TYPE_CHECKING:\n    import numpy\nelse:\n    import pyarrow", 1),
+        ("amqpcodec.batch", "from . import _codec, protocol", 0),
+        ("amqpcodec.batch", "from .capture import read", 1),
+        ("amqpcodec.batch", "import pyarrow", 1),
+        ("amqpcodec.batch", "def f():\n    import pyarrow", 0),
+        ("amqpcodec.capture.tcp", "from .files import Packet", 0),
+        ("amqpcodec.capture.tcp", "from .. import batch", 0),
+        ("amqpcodec.capture.tcp", "from amqpcodec import v0_9_1", 1),
+        ("amqpcodec.capture.tcp", "try:\n    import amqpcodec.spark\nexcept ImportError: pass", 1),
+        ("amqpcodec.spark", "import pyspark.sql, pandas\nfrom . import batch, capture", 0),
+        ("amqpcodec.spark", "from amqpcodec.compat import pika", 1),
+        ("amqpcodec.compat.pika", "import pika\nfrom amqpcodec import v0_9_1", 0),
+        ("amqpcodec.cli", "from . import spark", 1),
+    ],
+)
+def test_checker_sees(module: str, source: str, count: int) -> None:
+    assert len(arrows.violations(source, module, False, STANDARD)) == count

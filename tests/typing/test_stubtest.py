@@ -1,0 +1,35 @@
+"""mypy's stubtest on the protocol module, which judges the stub by rules that are not ours."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.typing import checkers
+
+#: What stubtest cannot see or does not know, and what looks at it instead (test_stubs_match.py).
+ALLOWED = r"""
+# Constructors have their signature from the metatype, which stubtest does not ask.
+amqpcodec\.v0_9_1\..*\.__init__
+# type[Basic.GetOk] is an instance of the metatype, which stubtest takes for another type.
+amqpcodec\.v0_9_1\..*\.RESPONSES
+# Names for annotations.
+amqpcodec\.v0_9_1\.(AnyEvent|AnyFrame|ContentMethod)
+"""
+
+
+def stubtest(folder: Path, *arguments: str) -> str:
+    return checkers.run(
+        "mypy.stubtest", "amqpcodec.v0_9_1", *arguments, cwd=folder, env=checkers.search_path()
+    )
+
+
+def test_stubtest_finds_nothing_else(tmp_path: Path) -> None:
+    checkers.needs("mypy")
+    (tmp_path / "allowed.txt").write_text(ALLOWED)
+    said = stubtest(tmp_path, "--allowlist=allowed.txt", "--ignore-unused-allowlist")
+    assert "Success: no issues found in 1 module" in said, said
+
+
+def test_stubtest_would_say_so(tmp_path: Path) -> None:
+    checkers.needs("mypy")
+    assert "amqpcodec.v0_9_1.Basic.Publish.__init__" in stubtest(tmp_path, "--concise")
