@@ -55,33 +55,32 @@ def read_frames(path: Path) -> pa.Table:
 
 
 def show_table(decoded: DataFrame) -> None:
-    """The rows around the first message, with columns that fit a terminal."""
+    """The beginning of the busiest connection, with columns that fit a wide terminal."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    first = decoded.where(F.col("method") == "basic.publish").agg(F.min("n")).first()[0] or 0
-    (
-        decoded.where(F.col("n") >= first - 6)
-        .orderBy("n")
-        .select(
-            "n",
-            F.date_format("timestamp", "HH:mm:ss.SSSSSS").alias("time"),
-            "conn",
-            "from",
-            F.col("channel").alias("ch"),
-            F.coalesce("method", "frame_type").alias("frame"),
-            # Logins and tokens are nobody's business.
-            F.when(F.col("method").isin(*SECRETS), "(not shown: credentials)")
-            .otherwise(F.col("arguments"))
-            .alias("arguments"),
-            F.col("properties.content_type").alias("content_type"),
-            F.coalesce(
-                F.try_validate_utf8(F.col("payload").cast("string")),
-                F.concat(F.coalesce("body_size", F.octet_length("payload")), F.lit(" octets")),
-            ).alias("body"),
-            "error",
-        )
-        .show(SHOWN_ROWS, truncate=44)
+    by_connection = decoded.groupBy("conn").count().orderBy(F.desc("count"), "conn")
+    (busiest, rows) = by_connection.first() or (0, 0)
+    print(f"The table: the first {min(rows, SHOWN_ROWS)} rows of connection {busiest}")
+    # Logins and tokens are nobody's business.
+    arguments = F.when(F.col("method").isin(*SECRETS), "(not shown: credentials)")
+    # A body that is text as text; a header and any other body as a size.
+    octets = F.coalesce("body_size", F.octet_length("payload"))
+    body = F.coalesce(
+        F.try_validate_utf8(F.col("payload").cast("string")), F.concat(octets, F.lit(" octets"))
     )
+    shown = decoded.where(F.col("conn") == busiest).select(
+        "n",
+        F.date_format("timestamp", "HH:mm:ss.SSSSSS").alias("time"),
+        "from",
+        F.col("channel").alias("ch"),
+        F.coalesce("method", "frame_type").alias("frame"),
+        arguments.otherwise(F.col("arguments")).alias("arguments"),
+        "properties.content_type",
+        "properties.headers",
+        body.alias("body"),
+        "error",
+    )
+    shown.orderBy("n").limit(SHOWN_ROWS).na.fill("").show(SHOWN_ROWS, truncate=52)
 
 
 def show_summary(decoded: DataFrame) -> None:

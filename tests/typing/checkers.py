@@ -88,3 +88,20 @@ def pyright(program: str, folder: Path, mode: str) -> dict[int, str]:
         for fault in reversed(report["generalDiagnostics"])
         if fault["severity"] == "error"
     }
+
+
+def incomplete(folder: Path) -> list[str]:
+    """Public names whose types pyright has to guess; those of all modules."""
+    text = run(
+        *("pyright", "--verifytypes", "amqpcodec", "--ignoreexternal", "--outputjson"),
+        *("--pythonpath", sys.executable),
+        cwd=folder,
+        env={"PYTHONPATH": str(PACKAGE)},
+    )
+    found = json.loads(text[text.index("{") :])["typeCompleteness"]["symbols"]
+    assert len(found) > 500, text
+    return [
+        symbol["name"]
+        for symbol in found
+        if symbol["isExported"] and (symbol["isTypeAmbiguous"] or not symbol["isTypeKnown"])
+    ]

@@ -1,0 +1,158 @@
+/* The two structs of the Arrow C Data Interface, and the memory that columns are made of. */
+#ifndef AMQPCODEC_ARROW_H
+#define AMQPCODEC_ARROW_H
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(_MSC_VER)
+#include <intrin.h>
+#endif
+
+/* A stable ABI, which every Arrow library declares for itself, under this guard. */
+#ifndef ARROW_C_DATA_INTERFACE
+#define ARROW_C_DATA_INTERFACE
+
+#define ARROW_FLAG_DICTIONARY_ORDERED 1
+#define ARROW_FLAG_NULLABLE 2
+#define ARROW_FLAG_MAP_KEYS_SORTED 4
+
+struct ArrowSchema {
+    const char *format;
+    const char *name;
+    const char *metadata;
+    int64_t flags;
+    int64_t n_children;
+    struct ArrowSchema **children;
+    struct ArrowSchema *dictionary;
+    void (*release)(struct ArrowSchema *);
+    void *private_data;
+};
+
+struct ArrowArray {
+    int64_t length;
+    int64_t null_count;
+    int64_t offset;
+    int64_t n_buffers;
+    int64_t n_children;
+    const void **buffers;
+    struct ArrowArray **children;
+    struct ArrowArray *dictionary;
+    void (*release)(struct ArrowArray *);
+    void *private_data;
+};
+#endif
+
+/* Consumers release from any thread, with or without the GIL: two atomic operations are all we need. */
+typedef long Atomic;
+#if defined(_MSC_VER)
+static inline long atomic_add_(Atomic *a, long n) { return _InterlockedExchangeAdd(a, n) + n; }
+static inline int atomic_take_(Atomic *a) { return _InterlockedExchange(a, 1) == 0; }
+static inline void atomic_drop_(Atomic *a) { (void)_InterlockedExchange(a, 0); }
+#else
+static inline long atomic_add_(Atomic *a, long n) {
+    return __atomic_add_fetch(a, n, __ATOMIC_ACQ_REL);
+}
+static inline int atomic_take_(Atomic *a) { return __atomic_exchange_n(a, 1, __ATOMIC_ACQUIRE) == 0; }
+static inline void atomic_drop_(Atomic *a) { __atomic_store_n(a, 0, __ATOMIC_RELEASE); }
+#endif
+
+/* A growable piece of memory. */
+typedef struct {
+    uint8_t *p;
+    size_t room;
+} Block;
+
+/*
+ * Blocks that consumers have released, by size, for the next decode: writing into fresh pages costs
+ * several times what writing into used ones does. Rooms are 1 KiB times a power of two. The lock is
+ * only ever tried: who does not get it (another thread is at it, or was when this process was
+ * forked) asks malloc, so that nothing can wait for ever.
+ */
+#define POOL_FIRST 10
+#define POOL_CLASSES 18 /* to 128 MiB */
+#define POOL_DEPTH 64
+#define POOL_LIMIT ((size_t)256 << 20)
+#if defined(__SANITIZE_ADDRESS__)
+#define POOL_ON 0 /* let the sanitizer see every use after release */
+#else
+#define POOL_ON 1
+#endif
+
+static struct {
+    Atomic lock;
+    size_t octets;
+    int count[POOL_CLASSES];
+    uint8_t *block[POOL_CLASSES][POOL_DEPTH];
+} pool;
+
+/* The class of blocks with room for n octets, or POOL_CLASSES for those that are not kept. */
+static inline int pool_class(size_t n) {
+    int k = 0;
+    while (k < POOL_CLASSES && ((size_t)1 << (POOL_FIRST + k)) < n) k++;
+    return k;
+}
+
+static inline uint8_t *pool_take(int k) {
+    uint8_t *p = NULL;
+    if (POOL_ON && k < POOL_CLASSES && atomic_take_(&pool.lock)) {
+        if (pool.count[k]) {
+            p = pool.block[k][--pool.count[k]];
+            pool.octets -= (size_t)1 << (POOL_FIRST + k);
+        }
+        atomic_drop_(&pool.lock);
+    }
+    return p;
+}
+
+static inline void block_give(Block *b) {
+    int k, kept = 0;
+    if (b->p == NULL) return;
+    k = pool_class(b->room);
+    if (POOL_ON && k < POOL_CLASSES && atomic_take_(&pool.lock)) {
+        if (pool.count[k] < POOL_DEPTH && pool.octets + b->room <= POOL_LIMIT) {
+            pool.block[k][pool.count[k]++] = b->p;
+            pool.octets += b->room;
+            kept = 1;
+        }
+        atomic_drop_(&pool.lock);
+    }
+    if (!kept) free(b->p);
+    b->p = NULL;
+    b->room = 0;
+}
+
+/* Make room for n octets; the first `used` are kept. 0, or -1 where there is no memory. */
+static inline int block_room(Block *b, size_t used, size_t n) {
+    int k;
+    size_t room;
+    uint8_t *p;
+    if (n <= b->room) return 0;
+    k = pool_class(n);
+    room = k < POOL_CLASSES ? (size_t)1 << (POOL_FIRST + k) : n;
+    p = pool_take(k);
+    if (p != NULL) {
+        if (used) memcpy(p, b->p, used);
+        block_give(b);
+    } else {
+        p = (uint8_t *)realloc(b->p, room);
+        if (p == NULL) return -1;
+    }
+    b->p = p;
+    b->room = room;
+    return 0;
+}
+
+static size_t pool_octets(void) { return pool.octets; }
+
+static void pool_clear(void) {
+    int k;
+    if (!atomic_take_(&pool.lock)) return;
+    for (k = 0; k < POOL_CLASSES; k++)
+        while (pool.count[k]) free(pool.block[k][--pool.count[k]]);
+    pool.octets = 0;
+    atomic_drop_(&pool.lock);
+}
+
+#endif

@@ -1,0 +1,626 @@
+# Arrow columns: growable ones to append to, and their way out and in by the C Data Interface.
+
+from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_IsValid, PyCapsule_New
+
+cdef extern from "arrow.h" nogil:
+    ctypedef struct ArrowSchema "struct ArrowSchema":
+        const char* format
+        const char* name
+        const char* metadata
+        int64_t flags
+        int64_t n_children
+        ArrowSchema** children
+        ArrowSchema* dictionary
+        void (*release)(ArrowSchema*) noexcept nogil
+        void* private_data
+    ctypedef struct ArrowArray "struct ArrowArray":
+        int64_t length
+        int64_t null_count
+        int64_t offset
+        int64_t n_buffers
+        int64_t n_children
+        const void** buffers
+        ArrowArray** children
+        ArrowArray* dictionary
+        void (*release)(ArrowArray*) noexcept nogil
+        void* private_data
+    enum:
+        ARROW_FLAG_NULLABLE
+    ctypedef long Atomic
+    long atomic_add_(Atomic* a, long n)
+
+# How a column lies in memory.
+cdef enum:
+    AS_INT64                # 8 octets a row: integers and timestamps
+    AS_INT32
+    AS_BOOL                 # a bit a row
+    AS_TEXT                 # int32 offsets and octets: text and binary
+    AS_STRUCT               # its children only
+
+# What appending came to, apart from 0.
+cdef enum:
+    COLUMN_FULL = -2        # NO_MEMORY is -1
+    ROWS_FIRST = 64         # rows to make room for when a column is first written to
+
+# Rows are appended in order, with gaps: rows that nobody wrote are null. A gap is filled when the next
+# row is written or the column is finished, so that a column that is hardly used costs hardly anything.
+cdef struct Column:
+    uint8_t kind
+    bint nullable           # else every row is written and `valid` is not kept
+    bint asked              # it goes out
+    int parent              # a struct's index, or -1
+    int first, n_children   # of a struct: they follow one another
+    int64_t rows            # rows with place in valid and fixed
+    int64_t filled          # rows written, gaps included
+    int64_t present         # rows that are not null
+    size_t used             # octets in data
+    Block valid             # a bit a row: it has a value
+    Block fixed             # numbers or offsets
+    Block data
+
+# Columns of one result. Whoever exports or consumes them holds a reference.
+cdef struct Table:
+    Atomic refs
+    int n
+    int64_t rows
+    int64_t limit           # octets that the data of a column may have: int32 offsets reach no further
+    int full                # the column that reached it
+    Block zeros             # of columns without a value
+    Column* column
+
+
+cdef Table* table_new(int n, int64_t limit) noexcept nogil:
+    cdef Table* t = <Table*>calloc(1, sizeof(Table))
+    if t == NULL:
+        return NULL
+    t.column = <Column*>calloc(<size_t>max(n, 1), sizeof(Column))
+    if t.column == NULL:
+        free(t)
+        return NULL
+    t.refs = 1
+    t.n = n
+    t.limit = limit
+    return t
+
+
+cdef void table_drop(Table* t) noexcept nogil:
+    """Give up a reference; with the last one the memory goes back to the pool. Any thread may."""
+    cdef int i
+    if t == NULL or atomic_add_(&t.refs, -1) > 0:
+        return
+    for i in range(t.n):
+        block_give(&t.column[i].valid)
+        block_give(&t.column[i].fixed)
+        block_give(&t.column[i].data)
+    block_give(&t.zeros)
+    free(t.column)
+    free(t)
+
+
+# ---- appending ----
+
+cdef inline size_t fixed_room(const Column* c, int64_t rows) noexcept nogil:
+    """Octets that `fixed` takes for so many rows."""
+    if c.kind == AS_INT64:
+        return 8 * <size_t>rows
+    if c.kind == AS_BOOL:
+        return (<size_t>rows + 7) // 8
+    if c.kind == AS_STRUCT:
+        return 0
+    return 4 * (<size_t>rows + (c.kind == AS_TEXT))
+
+
+cdef int column_grow(Column* c, int64_t rows, int64_t hint) noexcept nogil:
+    """Make place for so many rows; hint: the rows that there may be in the end, or 0."""
+    cdef size_t used = (<size_t>c.rows + 7) // 8
+    cdef size_t need
+    cdef int64_t want = max(rows, 2 * c.rows, hint, <int64_t>ROWS_FIRST)
+    if block_room(&c.fixed, fixed_room(c, c.rows) if c.rows else 0, fixed_room(c, want)) < 0:
+        return NO_MEMORY
+    # Use what the block has, rather than what was asked for.
+    if c.kind == AS_INT64:
+        want = <int64_t>(c.fixed.room // 8)
+    elif c.kind == AS_BOOL:
+        want = <int64_t>(c.fixed.room * 8)
+    elif c.kind != AS_STRUCT:
+        want = <int64_t>(c.fixed.room // 4) - (c.kind == AS_TEXT)
+    if c.kind == AS_TEXT and c.rows == 0:
+        (<int32_t*>c.fixed.p)[0] = 0
+    if c.kind == AS_BOOL:
+        memset(c.fixed.p + used, 0, c.fixed.room - used)
+    if c.nullable:
+        need = (<size_t>want + 7) // 8
+        if block_room(&c.valid, used, need) < 0:
+            return NO_MEMORY
+        memset(c.valid.p + used, 0, need - used)
+    c.rows = want
+    return 0
+
+
+cdef void column_fill(Column* c, int64_t row) noexcept nogil:
+    """Nulls up to this row, for which there is place."""
+    cdef int64_t i
+    cdef int32_t* offsets
+    if c.kind == AS_TEXT:
+        offsets = <int32_t*>c.fixed.p
+        for i in range(c.filled, row):
+            offsets[i + 1] = <int32_t>c.used
+    elif c.kind == AS_INT64:
+        memset(c.fixed.p + 8 * c.filled, 0, <size_t>(8 * (row - c.filled)))
+    elif c.kind == AS_INT32:
+        memset(c.fixed.p + 4 * c.filled, 0, <size_t>(4 * (row - c.filled)))
+    c.filled = row
+
+
+cdef inline int column_at(Column* c, int64_t row, int64_t hint) noexcept nogil:
+    """Stand at a row that was not written yet, and call it present; the caller writes the value."""
+    if AMQP_UNLIKELY(row >= c.rows):
+        if column_grow(c, row + 1, hint) < 0:
+            return NO_MEMORY
+    if c.filled < row:
+        column_fill(c, row)
+    c.filled = row + 1
+    c.present += 1
+    if c.nullable:
+        c.valid.p[row >> 3] |= <uint8_t>(1 << (row & 7))
+    return 0
+
+
+cdef inline int append_i64(Column* c, int64_t row, int64_t v, int64_t hint) noexcept nogil:
+    if column_at(c, row, hint) < 0:
+        return NO_MEMORY
+    (<int64_t*>c.fixed.p)[row] = v
+    return 0
+
+
+cdef inline int append_i32(Column* c, int64_t row, int32_t v, int64_t hint) noexcept nogil:
+    if column_at(c, row, hint) < 0:
+        return NO_MEMORY
+    (<int32_t*>c.fixed.p)[row] = v
+    return 0
+
+
+cdef int append_bool(Column* c, int64_t row, bint v, int64_t hint) noexcept nogil:
+    if column_at(c, row, hint) < 0:
+        return NO_MEMORY
+    if v:
+        c.fixed.p[row >> 3] |= <uint8_t>(1 << (row & 7))
+    return 0
+
+
+cdef int data_grow(Table* t, Column* c, size_t n, size_t hint) noexcept nogil:
+    """Room for n more octets; hint: octets that there may be in the end, or 0."""
+    if n > <size_t>t.limit or c.used > <size_t>t.limit - n:
+        t.full = <int>(c - t.column)
+        return COLUMN_FULL
+    return block_room(&c.data, c.used, max(c.used + n + 16, 2 * c.data.room, hint))
+
+
+cdef inline int data_room(Table* t, Column* c, size_t n, size_t hint) noexcept nogil:
+    """As data_grow, and 16 octets more, so that whole words can be written."""
+    if AMQP_UNLIKELY(c.data.room < c.used + n + 16 or c.used + n > <size_t>t.limit):
+        return data_grow(t, c, n, hint)
+    return 0
+
+
+cdef inline int append_octets(Table* t, Column* c, int64_t row, const void* p, size_t n, int64_t hint,
+                              size_t data_hint) noexcept nogil:
+    cdef int status = data_room(t, c, n, data_hint)
+    if status < 0:
+        return status
+    if column_at(c, row, hint) < 0:
+        return NO_MEMORY
+    memcpy(c.data.p + c.used, p, n)
+    c.used += n
+    (<int32_t*>c.fixed.p)[row + 1] = <int32_t>c.used
+    return 0
+
+
+cdef inline int append_utf8(Table* t, Column* c, int64_t row, const uint8_t* p, size_t n,
+                            const uint8_t* input_end, int64_t hint, size_t data_hint) noexcept nogil:
+    """Text, checked while it is copied. NOT_UTF8: nothing is written."""
+    cdef uint8_t* w
+    cdef const uint8_t* from_ = p
+    cdef uint64_t x, seen = 0
+    cdef size_t left = n
+    cdef int status = data_room(t, c, n, data_hint)
+    if status < 0:
+        return status
+    w = c.data.p + c.used
+    while left >= 8:
+        x = load_word(p)
+        seen |= x
+        store_word(w, x)
+        w += 8
+        p += 8
+        left -= 8
+    if left:
+        if AMQP_LIKELY(<size_t>(input_end - p) >= 8):
+            x = load_word(p)
+        else:
+            x = 0
+            memcpy(&x, p, left)
+        seen |= first_octets(x, left)
+        store_word(w, x)
+    if AMQP_UNLIKELY((seen & <uint64_t>0x8080808080808080) != 0) and not is_utf8(from_, n):
+        return NOT_UTF8
+    if column_at(c, row, hint) < 0:
+        return NO_MEMORY
+    c.used += n
+    (<int32_t*>c.fixed.p)[row + 1] = <int32_t>c.used
+    return 0
+
+
+cdef int text_begin(Text* out, Column* c, const uint8_t* input_end, size_t data_hint) noexcept nogil:
+    """Write into the data of a column; text_commit makes a row of it."""
+    if AMQP_UNLIKELY(c.data.room < c.used + 64):
+        if block_room(&c.data, c.used, max(c.used + 64, data_hint)) < 0:
+            return NO_MEMORY
+    out.block = &c.data
+    out.w = c.data.p + c.used
+    out.end = c.data.p + c.data.room
+    out.input_end = input_end
+    return 0
+
+
+cdef int text_commit(Table* t, Text* out, Column* c, int64_t row, int64_t hint) noexcept nogil:
+    cdef size_t used = <size_t>(out.w - c.data.p)
+    if used > <size_t>t.limit:
+        t.full = <int>(c - t.column)
+        return COLUMN_FULL
+    if column_at(c, row, hint) < 0:
+        return NO_MEMORY
+    c.used = used
+    (<int32_t*>c.fixed.p)[row + 1] = <int32_t>used
+    return 0
+
+
+cdef void table_rewind(Table* t, int64_t row) noexcept nogil:
+    """Take back what was written of this row, the newest one."""
+    cdef int i
+    cdef Column* c
+    for i in range(t.n):
+        c = &t.column[i]
+        if c.filled <= row:
+            continue
+        c.filled = row
+        c.present -= 1
+        if c.nullable:
+            c.valid.p[row >> 3] &= <uint8_t>~(1 << (row & 7))
+        if c.kind == AS_BOOL:
+            c.fixed.p[row >> 3] &= <uint8_t>~(1 << (row & 7))
+        if c.kind == AS_TEXT:
+            c.used = <size_t>(<int32_t*>c.fixed.p)[row]
+
+
+cdef int table_finish(Table* t, int64_t rows) noexcept nogil:
+    """Fill every column to so many rows: then it can go out."""
+    cdef int i
+    cdef Column* c
+    cdef size_t zeros = 0
+    t.rows = rows
+    for i in range(t.n):
+        c = &t.column[i]
+        if not c.asked:
+            continue
+        if c.present == 0:
+            zeros = max(zeros, fixed_room(c, rows), (<size_t>rows + 7) // 8, <size_t>64)
+            continue
+        if rows > c.rows and column_grow(c, rows, 0) < 0:
+            return NO_MEMORY
+        if c.filled < rows:
+            column_fill(c, rows)
+    if zeros:
+        if block_room(&t.zeros, 0, zeros) < 0:
+            return NO_MEMORY
+        memset(t.zeros.p, 0, zeros)
+    return 0
+
+
+# ---- out ----
+
+# One array of the tree: the struct's own memory, and its hold on the table.
+cdef struct Node:
+    Table* table
+    const void* buffers[3]
+    ArrowArray** children
+    ArrowArray* child
+
+
+cdef void release_array(ArrowArray* a) noexcept nogil:
+    cdef Node* node = <Node*>a.private_data
+    cdef int64_t i
+    for i in range(a.n_children):
+        # A consumer may have moved a child out: then it is released elsewhere.
+        if node.child[i].release != NULL:
+            node.child[i].release(&node.child[i])
+    table_drop(node.table)
+    free(node.children)
+    free(node.child)
+    free(node)
+    a.release = NULL
+
+
+cdef int begin_array(Table* t, ArrowArray* a, int64_t n_children) noexcept nogil:
+    """An array without buffers. On failure there is nothing to release."""
+    cdef Node* node = <Node*>calloc(1, sizeof(Node))
+    cdef int64_t i
+    memset(a, 0, sizeof(ArrowArray))
+    if node == NULL:
+        return NO_MEMORY
+    if n_children:
+        node.child = <ArrowArray*>calloc(<size_t>n_children, sizeof(ArrowArray))
+        node.children = <ArrowArray**>calloc(<size_t>n_children, sizeof(ArrowArray*))
+        if node.child == NULL or node.children == NULL:
+            free(node.child)
+            free(node.children)
+            free(node)
+            return NO_MEMORY
+        for i in range(n_children):
+            node.children[i] = &node.child[i]
+    node.table = t
+    atomic_add_(&t.refs, 1)
+    a.length = t.rows
+    a.buffers = node.buffers
+    a.n_children = n_children
+    a.children = node.children
+    a.private_data = node
+    a.release = release_array
+    return 0
+
+
+cdef int export_column(Table* t, int index, ArrowArray* a) noexcept nogil:
+    cdef Column* c = &t.column[index]
+    cdef Node* node
+    cdef int i
+    cdef bint none = c.present == 0
+    if begin_array(t, a, c.n_children) < 0:
+        return NO_MEMORY
+    node = <Node*>a.private_data
+    a.null_count = t.rows - c.present
+    a.n_buffers = 1 if c.kind == AS_STRUCT else 3 if c.kind == AS_TEXT else 2
+    if a.null_count:
+        node.buffers[0] = t.zeros.p if none else c.valid.p
+    if c.kind != AS_STRUCT:
+        node.buffers[1] = t.zeros.p if none else c.fixed.p
+    if c.kind == AS_TEXT:
+        node.buffers[2] = t.zeros.p if c.data.p == NULL else c.data.p
+    for i in range(c.n_children):
+        if export_column(t, c.first + i, &node.child[i]) < 0:
+            a.release(a)
+            return NO_MEMORY
+    return 0
+
+
+cdef int export_table(Table* t, const int* order, int n, ArrowArray* a) noexcept nogil:
+    """A struct array of the columns in this order."""
+    cdef int i
+    cdef Node* node
+    if begin_array(t, a, n) < 0:
+        return NO_MEMORY
+    node = <Node*>a.private_data
+    a.n_buffers = 1
+    for i in range(n):
+        if export_column(t, order[i], &node.child[i]) < 0:
+            a.release(a)
+            return NO_MEMORY
+    return 0
+
+
+cdef void release_schema(ArrowSchema* s) noexcept nogil:
+    cdef int64_t i
+    for i in range(s.n_children):
+        if s.children[i] != NULL:
+            if s.children[i].release != NULL:
+                s.children[i].release(s.children[i])
+            free(s.children[i])
+    free(s.children)
+    free(s.private_data)        # name and format
+    s.release = NULL
+
+
+cdef int export_schema(ArrowSchema* s, str name, str format_, tuple children, bint nullable) except -1:
+    """The tree of a schema; strings are copied into it. Raises with nothing left to release."""
+    cdef bytes texts = name.encode() + b"\0" + format_.encode() + b"\0"
+    cdef char* own
+    cdef Py_ssize_t i, n = len(children)
+    memset(s, 0, sizeof(ArrowSchema))
+    own = <char*>malloc(<size_t>len(texts))
+    if own == NULL:
+        raise MemoryError
+    memcpy(own, PyBytes_AS_STRING(texts), <size_t>len(texts))
+    s.private_data = own
+    s.name = own
+    s.format = own + strlen(own) + 1
+    s.flags = ARROW_FLAG_NULLABLE if nullable else 0
+    s.release = release_schema
+    try:
+        if n:
+            s.children = <ArrowSchema**>calloc(<size_t>n, sizeof(ArrowSchema*))
+            if s.children == NULL:
+                raise MemoryError
+            s.n_children = n
+        for i in range(n):
+            s.children[i] = <ArrowSchema*>calloc(1, sizeof(ArrowSchema))
+            if s.children[i] == NULL:
+                raise MemoryError
+            export_schema(s.children[i], children[i][0], children[i][1], children[i][2], True)
+    except:
+        s.release(s)
+        raise
+    return 0
+
+
+cdef void free_schema_capsule(object capsule) noexcept:
+    cdef ArrowSchema* s = <ArrowSchema*>PyCapsule_GetPointer(capsule, "arrow_schema")
+    if s.release != NULL:
+        s.release(s)
+    free(s)
+
+
+cdef void free_array_capsule(object capsule) noexcept:
+    cdef ArrowArray* a = <ArrowArray*>PyCapsule_GetPointer(capsule, "arrow_array")
+    if a.release != NULL:
+        a.release(a)
+    free(a)
+
+
+cdef object schema_capsule(tuple columns):
+    cdef ArrowSchema* s = <ArrowSchema*>calloc(1, sizeof(ArrowSchema))
+    if s == NULL:
+        raise MemoryError
+    try:
+        export_schema(s, "", "+s", columns, False)
+        return PyCapsule_New(s, "arrow_schema", free_schema_capsule)
+    except:
+        if s.release != NULL:
+            s.release(s)
+        free(s)
+        raise
+
+
+@cython.final
+cdef class Schema:
+    """What columns there are, for pyarrow.schema() and the like."""
+
+    cdef tuple columns
+
+    def __init__(self):
+        raise TypeError("schemas are made by amqpcodec.batch.schema")
+
+    @property
+    def names(self):
+        """The names of the columns, in order."""
+        return [column[0] for column in self.columns]
+
+    def __repr__(self):
+        return f"<amqpcodec.batch.Schema: {', '.join(self.names)}>"
+
+    def __arrow_c_schema__(self):
+        """The Arrow schema, of a struct, in a PyCapsule."""
+        return schema_capsule(self.columns)
+
+
+@cython.final
+cdef class Columns:
+    """A struct array of columns, in Arrow's C Data Interface; nothing of the input is borrowed.
+
+    pyarrow.record_batch(columns), polars.from_arrow(columns) and the like take it without a copy.
+    Its memory is shared by all who took it, and goes back to the decoder's pool when the last
+    of them, this object included, lets go of it.
+    """
+
+    cdef Table* table
+    cdef int* order
+    cdef int n
+    cdef tuple columns
+
+    def __init__(self):
+        raise TypeError("columns are made by amqpcodec.batch.decode")
+
+    def __dealloc__(self):
+        table_drop(self.table)
+        free(self.order)
+
+    def __len__(self):
+        return self.table.rows
+
+    def __repr__(self):
+        return f"<amqpcodec.batch.Columns: {self.table.rows} rows of {', '.join(self.names)}>"
+
+    @property
+    def names(self):
+        """The names of the columns, in order."""
+        return [column[0] for column in self.columns]
+
+    def __arrow_c_schema__(self):
+        """The Arrow schema, of a struct, in a PyCapsule."""
+        return schema_capsule(self.columns)
+
+    def __arrow_c_array__(self, requested_schema=None):
+        """The Arrow schema and array, a struct, in two PyCapsules; as often as one likes.
+
+        requested_schema is not followed: there is one type for each column.
+        """
+        cdef object schema = schema_capsule(self.columns)
+        cdef ArrowArray* a = <ArrowArray*>calloc(1, sizeof(ArrowArray))
+        if a == NULL:
+            raise MemoryError
+        try:
+            if export_table(self.table, self.order, self.n, a) < 0:
+                raise MemoryError
+            return schema, PyCapsule_New(a, "arrow_array", free_array_capsule)
+        except:
+            if a.release != NULL:
+                a.release(a)
+            free(a)
+            raise
+
+
+# ---- in ----
+
+# A binary column of someone else, or one value.
+cdef struct Values:
+    int64_t n
+    int64_t at              # the first row's index in the buffers
+    const uint8_t* valid    # or NULL
+    const int32_t* short_   # offsets, one of the two
+    const int64_t* long_
+    const uint8_t* data
+    uint64_t last           # end of the last value in data
+
+
+cdef inline uint64_t value_end(const Values* v, int64_t i) noexcept nogil:
+    """Where value i - 1 ends and value i begins."""
+    if v.short_ != NULL:
+        return <uint64_t>v.short_[v.at + i]
+    return <uint64_t>v.long_[v.at + i]
+
+
+cdef inline bint value_present(const Values* v, int64_t i) noexcept nogil:
+    return v.valid == NULL or v.valid[(v.at + i) >> 3] >> ((v.at + i) & 7) & 1
+
+
+cdef int take_values(object schema_capsule_, object array_capsule_, Values* v) except -1:
+    """Look at a binary array in its capsules, which the caller keeps: it stays theirs to release."""
+    cdef ArrowSchema* s
+    cdef ArrowArray* a
+    cdef str name
+    if (not PyCapsule_IsValid(schema_capsule_, "arrow_schema")
+            or not PyCapsule_IsValid(array_capsule_, "arrow_array")):
+        raise TypeError("__arrow_c_array__ must return the capsules arrow_schema and arrow_array")
+    s = <ArrowSchema*>PyCapsule_GetPointer(schema_capsule_, "arrow_schema")
+    a = <ArrowArray*>PyCapsule_GetPointer(array_capsule_, "arrow_array")
+    if s.release == NULL or a.release == NULL:
+        raise ValueError("the Arrow array was released already")
+    name = "no format" if s.format == NULL else s.format.decode("utf-8", "replace")
+    if s.dictionary != NULL or name not in ("z", "Z"):
+        what = "a dictionary" if s.dictionary != NULL else ARROW_NAMES.get(name, f"format {name!r}")
+        raise TypeError(f"takes an Arrow array of binary or large_binary, not {what}")
+    if a.length < 0 or a.offset < 0 or a.n_buffers != 3 or a.n_children != 0 or a.buffers == NULL:
+        raise ValueError("the Arrow array does not have the shape of a binary array")
+    memset(v, 0, sizeof(Values))
+    v.n = a.length
+    v.at = a.offset
+    if v.n == 0:
+        return 0
+    if a.null_count != 0:
+        v.valid = <const uint8_t*>a.buffers[0]
+    if a.buffers[1] == NULL:
+        raise ValueError("the Arrow array has no offsets")
+    if name == "z":
+        v.short_ = <const int32_t*>a.buffers[1]
+    else:
+        v.long_ = <const int64_t*>a.buffers[1]
+    v.data = <const uint8_t*>a.buffers[2]
+    v.last = value_end(v, v.n)
+    if v.data == NULL and v.last != 0:
+        raise ValueError("the Arrow array has no octets")
+    if <int64_t>value_end(v, 0) < 0:
+        raise ValueError("the offsets of the Arrow array are negative")
+    return 0
+
+cdef dict ARROW_NAMES = {
+    "u": "string", "U": "large_string", "vz": "binary_view (cast it first)",
+    "vu": "string_view", "+s": "struct (name one of its columns)", "n": "null",
+}

@@ -1,0 +1,105 @@
+"""Octets to Arrow columns, many frames a call, without a Python object a row.
+
+What comes out speaks Arrow's C Data Interface by PyCapsules: ``pyarrow.record_batch(result)``,
+``polars.from_arrow(result)`` and others take it without a copy. This module imports none of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from types import ModuleType
+from typing import Any
+
+from . import _codec
+from . import protocol as _protocol_module
+from ._codec import Columns, Schema
+
+__all__ = ["Columns", "Schema", "decode", "schema"]
+
+
+def decode(
+    data: Any,
+    protocol: str | ModuleType = "0-9-1",
+    level: str = "frame",
+    fields: Iterable[str] | None = None,
+    mode: str = "PERMISSIVE",
+    layout: str = "plain",
+    *,
+    dialect: str = "rabbitmq",
+) -> Columns:
+    """Decode frames to columns; the GIL is released meanwhile.
+
+    Columns at frame level: row (int64; index of the input value), offset (int64; octets from the
+    start of that value), frame_type (utf8: "method", "header", "body", "heartbeat",
+    "protocol-header"), channel (int32), method (utf8, such as "basic.deliver"), arguments (utf8;
+    a JSON object), properties (struct; headers as JSON text, timestamp in µs UTC), body_size
+    (int64; octets, of content headers), payload (binary; of body frames), frame (binary; the raw
+    octets), error (utf8), error_offset (int64; octets from the start of the value). What does not
+    apply to a row is null.
+
+    A bad frame is a row: what was read before the fault stays, frame holds the octets. Where a
+    frame's end is lost, the rest of that value is one row, and the next value goes on. Text that
+    is not UTF-8 and numbers that their column cannot hold are null, with an error that says so.
+    Reserved arguments appear in the JSON only where they are not zero.
+
+    Args:
+        data: octets of consecutive frames (any C-contiguous buffer; one that can be written to
+            is copied first), or an Arrow array of binary or large_binary (any object with
+            ``__arrow_c_array__``), each value one or more whole frames. A null or empty value
+            gives no row.
+        protocol: a version, or a protocol module such as load_xml_spec returns.
+        level: "frame".
+        fields: names of columns, which chooses and orders them; None for all. Only what they
+            need is decoded; an error is looked for in all of a frame where ``error`` or
+            ``error_offset`` is asked for, or mode is not "PERMISSIVE".
+        mode: "PERMISSIVE" (bad frames are rows with an error), "DROPMALFORMED" (they are left
+            out) or "FAILFAST" (the first one raises).
+        layout: "plain": octets are copied, nothing of data is borrowed.
+        dialect: "rabbitmq" or "0-9-1", what the tags of field tables mean.
+
+    Returns:
+        A struct array with ``__arrow_c_array__`` and ``__arrow_c_schema__``.
+
+    Raises:
+        DecodeError: mode is "FAILFAST" and a frame is bad. ``offset`` counts from the start of
+            the input value, whose index is ``row``.
+        TypeError: data is neither a buffer nor an Arrow binary array.
+        ValueError: a name is not known; or a column would pass 2 GiB, where its offsets end:
+            decode fewer octets at a time.
+
+    Spec: 0-9-1 §4.2.3 to §4.2.6.
+    """
+    _check(level, layout)
+    return _codec.decode_columns(_protocol(protocol), data, fields, mode, dialect)
+
+
+def schema(
+    protocol: str | ModuleType = "0-9-1",
+    level: str = "frame",
+    fields: Iterable[str] | None = None,
+    layout: str = "plain",
+) -> Schema:
+    """The schema of what decode will return, as an object with ``__arrow_c_schema__``.
+
+    ``pyarrow.schema(batch.schema())`` takes it.
+
+    Raises:
+        ValueError: a name is not known.
+    """
+    _check(level, layout)
+    return _codec.columns_schema(_protocol(protocol), fields)
+
+
+def _check(level: str, layout: str) -> None:
+    if level != "frame":
+        raise ValueError(f'level is "frame", not {level!r}; message level is not there yet')
+    if layout != "plain":
+        raise ValueError(f'layout is "plain", not {layout!r}; views are not there yet')
+
+
+def _protocol(protocol: str | ModuleType) -> _codec.Protocol:
+    module = _protocol_module(protocol) if isinstance(protocol, str) else protocol
+    found = getattr(module, "PROTOCOL", module)
+    if not isinstance(found, _codec.Protocol):
+        raise TypeError(f"protocol is a version or a protocol module, not {protocol!r}")
+    return found
