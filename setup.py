@@ -23,7 +23,14 @@ if sys.platform == "win32":
     compile_args = ["/O2"]
 else:
     # No -march=native: the wheels that users get are what is measured.
-    compile_args = ["-O3", "-fno-plt", "-Wall", "-Wextra", "-Wno-unused-parameter", "-Wno-cast-function-type"]
+    compile_args = [
+        "-O3",
+        "-fno-plt",
+        "-Wall",
+        "-Wextra",
+        "-Wno-unused-parameter",
+        "-Wno-cast-function-type",
+    ]
     compile_args += ["-Wno-missing-field-initializers", "-Wno-unused-function"]
     if os.environ.get("AMQPCODEC_WERROR"):
         compile_args.append("-Werror")
@@ -36,4 +43,8 @@ codec = Extension(
     extra_compile_args=compile_args,
 )
 
-setup(ext_modules=cythonize([codec], show_all_warnings=False, annotate=bool(os.environ.get("AMQPCODEC_ANNOTATE"))))
+setup(
+    ext_modules=cythonize(
+        [codec], show_all_warnings=False, annotate=bool(os.environ.get("AMQPCODEC_ANNOTATE"))
+    )
+)

@@ -77,6 +77,7 @@ class Writer:
     depth: int = 0
 
     def __call__(self, text: str = "") -> None:
+        """Add a line at the depth that holds."""
         self.lines.append("    " * self.depth + text if text else "")
 
 
@@ -179,7 +180,8 @@ def _method_reader(w: Writer, sig: str) -> None:
     for i, letter in enumerate(sig):
         if letter == "B":
             first = max(k for k in runs if k <= i)
-            w(f"o.field[{i}] = Py_NewRef(Py_True if p{first}[0] & {1 << (i - first)} else Py_False)")
+            bit = f"p{first}[0] & {1 << (i - first)}"
+            w(f"o.field[{i}] = Py_NewRef(Py_True if {bit} else Py_False)")
         elif letter in "Ss":
             cached = f"text_cached_(cache, p{i} + 1, p{i}[0])"
             w(f"o.field[{i}] = " + (cached if letter == "S" else f"text_new_(p{i} + 1, p{i}[0])"))
@@ -338,7 +340,8 @@ def _properties_reader(w: Writer, sig: str) -> None:
 
 def _properties_writer(w: Writer, sig: str) -> None:
     table = {i: len(sig) + n for n, i in enumerate(i for i, c in enumerate(sig) if c == "T")}
-    w(f"cdef int write_properties_{sig}(Buffer* b, Desc* d, KindObject* o, uintptr_t mode) except -1:")
+    w(f"cdef int write_properties_{sig}(Buffer* b, Desc* d, KindObject* o,")
+    w("        uintptr_t mode) except -1:")
     w.depth += 1
     w('"""1, or 0 with nothing written where the table path must do it."""')
     w("cdef size_t start = <size_t>(b.p - b.start)")
@@ -350,7 +353,8 @@ def _properties_writer(w: Writer, sig: str) -> None:
     w("b.p += 2")
     for i, letter in enumerate(sig):
         if letter == "T":
-            w(f"if o.field[{i}] != Py_None and (o.field[{i}] != NULL or o.field[{table[i]}] != NULL):")
+            given = f"o.field[{i}] != NULL or o.field[{table[i]}] != NULL"
+            w(f"if o.field[{i}] != Py_None and ({given}):")
             w.depth += 1
             w(f"if not put_table_fast(b, d, o, {i}, {table[i]}, mode):")
             w("    return put_back(b, start)")
@@ -378,7 +382,11 @@ def _properties_writer(w: Writer, sig: str) -> None:
             w(f"if {test}:")
             w("    return put_back(b, start)")
             w(f"buffer_room(b, {_WIDTH[letter]})")
-            w(_STORE[letter].replace("w", "b.p", 1) if letter == "o" else _STORE[letter].replace("(w,", "(b.p,"))
+            w(
+                _STORE[letter].replace("w", "b.p", 1)
+                if letter == "o"
+                else _STORE[letter].replace("(w,", "(b.p,")
+            )
             w(f"b.p += {_WIDTH[letter]}")
         w(f"flags |= {0x8000 >> i:#06x}")
         w.depth -= 1

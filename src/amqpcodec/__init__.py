@@ -35,9 +35,7 @@ from .errors import (
 
 if TYPE_CHECKING:
     import os
-    from typing import BinaryIO, Literal, overload
-
-    from . import v0_9_1
+    from typing import BinaryIO
 
 __version__ = "0.1.0.dev0"
 

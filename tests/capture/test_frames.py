@@ -8,6 +8,8 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from amqpcodec import capture
 from amqpcodec.capture import Frame
@@ -153,3 +155,40 @@ def test_the_recording_of_the_demo():
     begin = datetime.datetime.fromtimestamp(found[0].timestamp / 1e6, datetime.UTC)
     assert begin.isoformat(timespec="seconds") == "2026-11-21T00:56:02+00:00"
     assert [f.packet for f in found] == sorted(f.packet for f in found)
+
+
+@st.composite
+def damaged(draw) -> bytes:
+    """A good file of one kind or the other, with some octets changed, cut out or put in."""
+    octets = HEADER + CHANNEL_OPEN + BODY
+    packets = [
+        *opening(),
+        client(1001, octets[:9]),
+        server(5001, OPEN_OK),
+        client(1010, octets[9:]),
+    ]
+    whole = made.pcap(packets)
+    if draw(st.booleans()):
+        whole = made.section() + made.interface("<", 1, 0, made.option("<", 9, b"\x06"))
+        whole += b"".join(made.enhanced("<", 0, n, packet) for n, packet in enumerate(packets))
+    for _ in range(draw(st.integers(1, 4))):
+        at = draw(st.integers(0, len(whole)))
+        new = draw(st.binary(max_size=4))
+        whole = whole[:at] + new + whole[at + draw(st.sampled_from([len(new), 0, 1, 9])) :]
+    return whole
+
+
+@given(octets=damaged())
+def test_damage_gives_frames_or_a_capture_error(tmp_path_factory, octets):
+    """Nothing else is raised, and what comes out are octets of the file."""
+    path = tmp_path_factory.getbasetemp() / "damaged"
+    path.write_bytes(octets)
+    try:
+        loaded = capture.load(path)
+    except capture.CaptureError:
+        return
+    found = list(loaded.frames())
+    assert sum(len(f.octets) for f in found) == sum(len(bytes(s)) for s in loaded.streams)
+    for one in found:
+        assert one.octets
+        assert one.error or one.octets[:4] == b"AMQP" or one.octets[-1] == 0xCE

@@ -24,10 +24,11 @@ SECONDS = 300
 
 def run(*arguments: str, cwd: Path, env: dict[str, str] | None = None) -> str:
     """What a Python module prints when it is run; its exit status says only what its text says."""
+    path = os.pathsep.join(filter(None, [str(PACKAGE), os.environ.get("PYTHONPATH", "")]))
     done = subprocess.run(
         [sys.executable, "-m", *arguments],
         cwd=cwd,
-        env={**os.environ, **(env or {})},
+        env={**os.environ, "PYTHONPATH": path, **(env or {})},
         capture_output=True,
         text=True,
         timeout=SECONDS,
@@ -96,7 +97,6 @@ def incomplete(folder: Path) -> list[str]:
         *("pyright", "--verifytypes", "amqpcodec", "--ignoreexternal", "--outputjson"),
         *("--pythonpath", sys.executable),
         cwd=folder,
-        env={"PYTHONPATH": str(PACKAGE)},
     )
     found = json.loads(text[text.index("{") :])["typeCompleteness"]["symbols"]
     assert len(found) > 500, text

@@ -24,7 +24,7 @@ def differences(stub: str, module: Any) -> Iterator[str]:
     names = dict(_public(tree.body))
     exported = set(module.__all__) - ALIASES
     yield from _apart("module", set(names) - ALIASES, exported)
-    yield from _apart("__all__", set(_value(names.pop("__all__", None))), exported)
+    yield from _apart("__all__", set(_value(names.pop("__all__", None))) - ALIASES, exported)
     for name, node in names.items():
         if name not in exported:
             continue

@@ -82,5 +82,3 @@ cdef int make_hot(Desc* d, bint properties) except -1:
     for i in range(d.n):
         signature.append(c'S' if d.op[i].cached else SIGNATURE_LETTERS[d.op[i].kind])
     return bind_hot(d, bytes(signature), properties)
-
-

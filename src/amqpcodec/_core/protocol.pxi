@@ -158,10 +158,12 @@ cdef class Protocol:
             if spec["properties"] is not None:
                 name = f"{spec['name']}.properties"
                 self.descs.fill(d, name, class_id, 0, spec["properties"])
-                made = self._make_class(d, f"{spec['python']}.Properties", ContentProperties,
-                                        KIND_PROPERTIES, spec["properties"], {
+                constants = {
                     "__doc__": f"Properties of {spec['name']} content; None is absent.",
-                    "NAME": name, "CLASS_ID": class_id})
+                    "NAME": name, "CLASS_ID": class_id,
+                }
+                made = self._make_class(d, f"{spec['python']}.Properties", ContentProperties,
+                                        KIND_PROPERTIES, spec["properties"], constants)
                 members["Properties"] = made
                 if self.hot:
                     make_hot(d, True)
@@ -174,13 +176,14 @@ cdef class Protocol:
                 self.descs.fill(d, name, class_id, method["index"], method["fields"])
                 d.has_content = method["content"]
                 d.properties = properties
-                made = self._make_class(d, f"{spec['python']}.{method['python']}", Method, KIND_METHOD,
-                                        method["fields"], {
+                constants = {
                     "__doc__": method["doc"], "NAME": name, "CLASS_ID": class_id,
                     "METHOD_ID": method["index"], "SYNCHRONOUS": method["synchronous"],
                     "DEPRECATED": method["deprecated"], "HAS_CONTENT": method["content"],
                     "SENT_BY": method["sent_by"], "EXTENSION": method["extension"],
-                    "RESPONSES": method["responses"]})
+                }
+                made = self._make_class(d, f"{spec['python']}.{method['python']}", Method,
+                                        KIND_METHOD, method["fields"], constants)
                 if self.hot:
                     make_hot(d, False)
                 members[method["python"]] = made
@@ -397,6 +400,19 @@ cdef class Protocol:
                              None if copy else view_of_copy)
         finally:
             PyBuffer_Release(&view)
+
+
+def hot_signatures(Protocol protocol not None):
+    """Names of the methods and property lists that hot functions are bound to, with their class."""
+    cdef int i
+    cdef Desc* d
+    found = {}
+    for i in range(protocol.descs.count):
+        d = &protocol.descs.desc[i]
+        if d.read_hot != NULL:
+            found[(<tuple>d.names)[0]] = <object>d.cls
+    return found
+
 
 cdef object RABBITMQ = "rabbitmq"
 cdef object PLAIN = "plain"

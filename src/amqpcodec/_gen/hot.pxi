@@ -551,7 +551,8 @@ cdef PyObject* read_properties_SSToosSSstSSSS(Desc* d, const uint8_t* p, const u
     return <PyObject*>o
 
 
-cdef int write_properties_SSToosSSstSSSS(Buffer* b, Desc* d, KindObject* o, uintptr_t mode) except -1:
+cdef int write_properties_SSToosSSstSSSS(Buffer* b, Desc* d, KindObject* o,
+        uintptr_t mode) except -1:
     """1, or 0 with nothing written where the table path must do it."""
     cdef size_t start = <size_t>(b.p - b.start)
     cdef uint16_t flags = 0

@@ -185,7 +185,9 @@ def _method_doc(cls: Class, method: Method, fields: tuple[tuple[Any, ...], ...])
             lines.append(f"    {name}: {names[kind]}" + (f"; {what}." if what else "."))
     notes = [f"Spec: class {cls.index}, method {method.index}"]
     if method.responses:
-        notes.append("answered by " + " or ".join(f"{cls.name}.{name}" for name in method.responses))
+        notes.append(
+            "answered by " + " or ".join(f"{cls.name}.{name}" for name in method.responses)
+        )
     if method.content:
         notes.append("carries content")
     if method.extension:
