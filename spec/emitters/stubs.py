@@ -107,7 +107,7 @@ _PUBLIC = [
     *("METHODS", "PROTOCOL", "PROTOCOL_HEADER", "VERSION"),
     *("Frame", "Method", "ContentProperties"),
     *("Header", "Body", "Heartbeat", "ProtocolHeader", "Message", "BadFrame"),
-    *("Decoder", "MessageDecoder"),
+    *("Decoder", "MessageDecoder", "AnyEvent", "AnyFrame", "ContentMethod"),
     *("decode", "encode", "encode_into", "encode_message", "encode_parts"),
 ]
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from types import ModuleType
+from functools import reduce
+from operator import or_
+from types import GenericAlias, ModuleType
 from typing import Any
 
 from . import _codec
@@ -40,10 +42,24 @@ def namespace(table: dict[str, Any]) -> dict[str, Any]:
     }
     names.update({name: getattr(protocol, name) for name in _FROM_PROTOCOL})
     names.update(decoder_classes(protocol))
+    names.update(_aliases(protocol))
     names.update(table["constants"])
     names.update(protocol.namespaces)
     names["__all__"] = sorted(names)
     return names
+
+
+def _aliases(protocol: _codec.Protocol) -> dict[str, Any]:
+    """Unions for annotations and isinstance; what is generic in the stub takes [...] here, too."""
+    for kind in (protocol.Body, protocol.Message):
+        kind.__class_getitem__ = classmethod(GenericAlias)
+    others = protocol.Heartbeat | protocol.ProtocolHeader
+    carriers = [method for method in protocol.METHODS.values() if method.HAS_CONTENT]
+    return {
+        "AnyFrame": _codec.Method | protocol.Header | protocol.Body | others,
+        "AnyEvent": _codec.Method | protocol.Message | others,
+        **({"ContentMethod": reduce(or_, carriers)} if carriers else {}),
+    }
 
 
 def protocol_module(name: str, table: dict[str, Any]) -> ModuleType:

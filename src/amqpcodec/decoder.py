@@ -5,11 +5,17 @@ The classes here are the compiled ones, bound to a protocol.
 
 from __future__ import annotations
 
-from typing import Any
+from types import GenericAlias
+from typing import Any, Literal, TypeAlias
 
 from . import _codec
 
 __all__ = ["decoder_classes"]
+
+Errors: TypeAlias = Literal["strict", "frame"]
+Dialect: TypeAlias = Literal["rabbitmq", "0-9-1"]
+Tables: TypeAlias = Literal["plain", "typed"]
+Trailing: TypeAlias = Literal["error", "keep"]
 
 _DECODER_DOC = """Octets of one stream in, frames out.
 
@@ -45,16 +51,58 @@ _MESSAGE_DECODER_DOC = """Octets of one stream in, methods and whole messages ou
 def decoder_classes(protocol: _codec.Protocol) -> dict[str, type]:
     """Decoder and MessageDecoder of a protocol."""
 
-    def decoder_init(self: Any, frame_max: int = 131072, **settings: Any) -> None:
-        _codec.Decoder.__init__(self, protocol, frame_max, **settings)
+    def decoder_init(
+        self: Any,
+        frame_max: int = 131072,
+        *,
+        errors: Errors = "strict",
+        dialect: Dialect = "rabbitmq",
+        tables: Tables = "plain",
+        copy: bool = True,
+        trailing: Trailing = "error",
+    ) -> None:
+        _codec.Decoder.__init__(
+            self,
+            protocol,
+            frame_max,
+            errors=errors,
+            dialect=dialect,
+            tables=tables,
+            copy=copy,
+            trailing=trailing,
+        )
 
     def message_decoder_init(
-        self: Any, frame_max: int = 131072, max_body_size: int | None = None, **settings: Any
+        self: Any,
+        frame_max: int = 131072,
+        max_body_size: int | None = None,
+        *,
+        errors: Errors = "strict",
+        dialect: Dialect = "rabbitmq",
+        tables: Tables = "plain",
+        copy: bool = True,
+        trailing: Trailing = "error",
     ) -> None:
-        _codec.MessageDecoder.__init__(self, protocol, frame_max, max_body_size, **settings)
+        _codec.MessageDecoder.__init__(
+            self,
+            protocol,
+            frame_max,
+            max_body_size,
+            errors=errors,
+            dialect=dialect,
+            tables=tables,
+            copy=copy,
+            trailing=trailing,
+        )
 
     def make(name: str, base: type, init: Any, doc: str) -> type:
-        members = {"__init__": init, "__doc__": doc, "__module__": protocol.module, "__slots__": ()}
+        members = {
+            "__init__": init,
+            "__doc__": doc,
+            "__module__": protocol.module,
+            "__slots__": (),
+            "__class_getitem__": classmethod(GenericAlias),
+        }
         return type(name, (base,), members)
 
     return {

@@ -55,9 +55,6 @@ ARROWS = {
     "columns": {"wire", "value", "errors", "frame", "table", "legacy", "protocol"},
 }
 
-#: Uses of what stands below: the generated functions need what is above them, and are bound there.
-BELOW = {("_core/hot.pxi", "bind_hot")}
-
 FILES = includes((SOURCE / "_codec.pyx").read_text(encoding="utf-8"))
 SYMBOLS = {name: symbols((SOURCE / name).read_text(encoding="utf-8")) for name in FILES}
 
@@ -74,7 +71,7 @@ def wrong_uses(found: dict[str, Symbols], order: list[str]) -> list[str]:
             above = [
                 home for home in homes.get(symbol, []) if order.index(home) < order.index(name)
             ]
-            if symbol in homes and not above and (name, symbol) not in BELOW:
+            if symbol in homes and not above:
                 wrong.append(f"{name}:{line}: {symbol} stands below, in {homes[symbol][0]}")
             groups = {GROUPS[home] for home in above}
             if groups and not groups & {GROUPS[name], *ARROWS[GROUPS[name]]}:

@@ -27,9 +27,17 @@ cdef bint is_default(Kind* k, int i, object v):
     return v is <object>fallback or (type(v) is type(<object>fallback) and v == <object>fallback)
 
 
+cdef Kind* frame_kind(object self) except NULL:
+    """The Kind of an instance. What stands on it can be called with whatever a user hands it."""
+    cdef Kind* k = kind_of(self)
+    if k == NULL:
+        raise TypeError(f"takes a frame, not {type(self).__name__}")
+    return k
+
+
 @cython.binding(True)
 def frame_repr(self):
-    cdef Kind* k = KIND_OF(Py_TYPE(<PyObject*>self))
+    cdef Kind* k = frame_kind(self)
     cdef Desc* d = <Desc*>k.desc
     cdef list parts = []
     cdef object v
@@ -50,7 +58,7 @@ def frame_repr(self):
 @cython.binding(True)
 def frame_reduce(self):
     cdef KindObject* o = <KindObject*><PyObject*>self
-    cdef Kind* k = KIND_OF(Py_TYPE(<PyObject*>self))
+    cdef Kind* k = frame_kind(self)
     cdef int i
     values = tuple([Ellipsis_ if o.field[i] == NULL else <object>o.field[i] for i in range(k.slots)])
     return restore_frame, (type(self), values, o.mode, None if o.origin == NULL else <object>o.origin)
@@ -117,7 +125,9 @@ def frame_validate(self):
         ValidationError: an assert is broken; names the method and the field.
         EncodeError: a value cannot be encoded at all.
     """
-    cdef Kind* k = KIND_OF(Py_TYPE(<PyObject*>self))
+    cdef Kind* k = frame_kind(self)
+    if k.desc == NULL:
+        raise TypeError(f"takes a method or properties, not {type(self).__name__}")
     canonical(<Desc*>k.desc, self, k.what == KIND_PROPERTIES, 0)
     for i, asserts in type(self)._ASSERTS:
         value = kind_get(self, i)
@@ -180,7 +190,7 @@ cdef object broken_assert(object value, str check, object wanted):
 
 
 cdef dict BASE_DICT = {
-    "__module__": "amqpcodec", "__slots__": (), "__hash__": None,
+    "__module__": "amqpcodec._codec", "__slots__": (), "__hash__": None,
     "__repr__": frame_repr, "__reduce__": frame_reduce,
 }
 

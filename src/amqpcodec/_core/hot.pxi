@@ -4,10 +4,6 @@ from cpython.datetime cimport datetime as DatetimeType
 from cpython.datetime cimport (datetime_day, datetime_hour, datetime_minute, datetime_month,
                                datetime_second, datetime_tzinfo, datetime_year)
 
-# Letters of a signature, by wire type; spec/emitters/hot.py spells the same.
-cdef const char* SIGNATURE_LETTERS = b"BohlqsLtT"
-
-
 cdef PyObject* give_up(KindObject* o, int taken) noexcept:
     """Drop a property list that is half read; NULL, for the table path to take over."""
     kind_count_none(-taken)
@@ -73,12 +69,3 @@ cdef bint put_table_fast(Buffer* b, Desc* d, KindObject* o, int i, int slot, uin
         return False    # the table path names the field
     store32(b.start + start - 4, <uint32_t>n)
     return True
-
-
-cdef int make_hot(Desc* d, bint properties) except -1:
-    """Bind the hot functions of the descriptor's signature, if there are any."""
-    cdef bytearray signature = bytearray()
-    cdef int i
-    for i in range(d.n):
-        signature.append(c'S' if d.op[i].cached else SIGNATURE_LETTERS[d.op[i].kind])
-    return bind_hot(d, bytes(signature), properties)

@@ -136,15 +136,15 @@ cdef class MessageDecoder(Stream):
         cdef object event, item
         cdef int found
         while True:
+            if self.n_open == 0 and self.head_hi == self.head_lo:
+                event = self.take_whole()
+                if event is not None:
+                    return event
             found = self.scan(&fault)
             if found == SCAN_MORE:
                 return None
             if found == SCAN_BAD:
                 return self.fault_or_raise(&fault)
-            if self.frame.type == FRAME_METHOD and self.n_open == 0:
-                item = self.take_whole()
-                if item is not None:
-                    return item
             try:
                 event = self.step()
             except DecodeError as error:
@@ -161,27 +161,27 @@ cdef class MessageDecoder(Stream):
 
     cdef object take_whole(self):
         """The usual message in one go: method, header and one body frame stand whole behind each other
-        and nothing is odd about them. None, and nothing done, where that is not so: then the frames are
-        taken one by one, with the same checks and the same outcome."""
-        cdef WireFrame method = self.frame
-        cdef WireFrame header, body
+        in the chunk and nothing is odd about them. None, and nothing done, where that is not so: then
+        the frames are taken one by one, with the same checks and the same outcome."""
+        cdef WireFrame method, header, body
         cdef Fault fault
         cdef Desc* d
         cdef uint64_t size
         cdef const uint8_t* end = self.end
-        cdef const uint8_t* p = self.frame_start + method.total
+        cdef const uint8_t* p = self.p
         cdef PyObject* made
         cdef KindObject* o
         cdef object message, octets
-        if method.size < 4 or method.channel == 0:
+        fault.code = OK
+        if scan_frame(p, end, self.limit, 0, &method, &fault) != SCAN_FRAME:
             return None
-        if self.frame_in_head:
-            end = self.head + self.head_hi
+        if method.type != FRAME_METHOD or method.channel == 0 or method.size < 4:
+            return None
+        p += method.total
         d = self.protocol.find(load32(method.payload))
         if d == NULL or not d.has_content or d.read_hot == NULL or d.properties == NULL \
                 or d.properties.read_hot == NULL:
             return None
-        fault.code = OK
         if scan_frame(p, end, self.limit, 0, &header, &fault) != SCAN_FRAME:
             return None
         if header.type != FRAME_HEADER or header.channel != method.channel or header.size < 14 \
@@ -218,10 +218,12 @@ cdef class MessageDecoder(Stream):
                 Py_DecRef(made)
                 o.field[2] = Py_NewRef(<PyObject*>octets)
         else:
+            self.frame_in_head = False
             octets = self.body_view(&body)
             o.field[2] = Py_NewRef(<PyObject*>octets)
-        self.frame.total = method.total + header.total + body.total
-        self.pass_frame()
+        self.channel = method.channel
+        self.at += method.total + header.total + body.total
+        self.p = p + body.total
         return message
 
     cdef object body_view(self, const WireFrame* body):

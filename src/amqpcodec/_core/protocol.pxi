@@ -88,6 +88,19 @@ cdef class DescTable:
         return 0
 
 
+# Letters of a signature, by wire type; spec/emitters/hot.py spells the same.
+cdef const char* SIGNATURE_LETTERS = b"BohlqsLtT"
+
+
+cdef int make_hot(Desc* d, bint properties) except -1:
+    """Bind the hot functions of the descriptor's signature, if there are any."""
+    cdef bytearray signature = bytearray()
+    cdef int i
+    for i in range(d.n):
+        signature.append(c'S' if d.op[i].cached else SIGNATURE_LETTERS[d.op[i].kind])
+    return bind_hot(d, bytes(signature), properties)
+
+
 cdef struct Slot:
     uint32_t key
     Desc* desc
