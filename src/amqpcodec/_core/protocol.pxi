@@ -9,6 +9,41 @@ cdef enum:
     FIELD_CACHED = 2
     FIELD_SECRET = 4
 
+# Octets of a payload or body while they are written.
+cdef struct Octets:
+    const uint8_t* p
+    uint64_t n
+    bint exported           # `view` is to be given back; bytes need no export, the caller holds them
+    Py_buffer view
+
+
+cdef int take_octets(object o, Octets* octets, str method, str field) except -1:
+    """Borrow the octets of any C-contiguous buffer, until drop_octets."""
+    octets.exported = False
+    if type(o) is bytes:
+        octets.p = <const uint8_t*>PyBytes_AS_STRING(o)
+        octets.n = <uint64_t>PyBytes_GET_SIZE(o)
+        return 0
+    if isinstance(o, str):
+        encode_error(method, field, "takes bytes, not str; encode the text first")
+    try:
+        PyObject_GetBuffer(o, &octets.view, PyBUF_SIMPLE)
+        octets.exported = True
+    except (TypeError, BufferError):
+        pass
+    if not octets.exported:
+        encode_error(method, field, f"takes bytes or another C-contiguous buffer, "
+                     f"not this {type(o).__name__}")
+    octets.p = <const uint8_t*>octets.view.buf
+    octets.n = <uint64_t>octets.view.len
+    return 0
+
+
+cdef inline void drop_octets(Octets* octets) noexcept:
+    if octets.exported:
+        PyBuffer_Release(&octets.view)
+
+
 cdef uintptr_t reading_mode(object dialect, object tables, object trailing) except? 0xFFFF:
     cdef uintptr_t mode = 0
     if dialect != "rabbitmq":
@@ -536,7 +571,7 @@ cdef int put_frame(Protocol self, Buffer* b, int channel, object frame, uintptr_
     cdef Kind* k = kind_of(frame)
     cdef size_t start = <size_t>(b.p - b.start)
     cdef uint8_t frame_type
-    cdef Py_buffer view
+    cdef Octets octets
     cdef uint64_t n
     if k == NULL:
         return encode_error(None, "frame", f"takes a method, Header, Body, Heartbeat or "
@@ -558,11 +593,11 @@ cdef int put_frame(Protocol self, Buffer* b, int channel, object frame, uintptr_
     elif k.what == KIND_BODY:
         frame_type = FRAME_BODY
         payload = kind_get(frame, 0)
-        take_buffer(payload, &view, "body", "payload")
+        take_octets(payload, &octets, "body", "payload")
         try:
-            put_octets(b, view.buf, <size_t>view.len)
+            put_octets(b, octets.p, <size_t>octets.n)
         finally:
-            PyBuffer_Release(&view)
+            drop_octets(&octets)
     elif k.what == KIND_HEARTBEAT:
         frame_type = FRAME_HEARTBEAT
     elif k.what == KIND_PROTOCOL_HEADER:
@@ -588,23 +623,23 @@ cdef int put_frame(Protocol self, Buffer* b, int channel, object frame, uintptr_
 
 cdef bytes encode_body(int channel, KindObject* o):
     """A body frame, its payload copied once."""
-    cdef Py_buffer view
+    cdef Octets octets
     cdef bytes out
     cdef uint8_t* w
     if o.field[0] == NULL:
         encode_error("body", "payload", "is not set")
-    take_buffer(<object>o.field[0], &view, "body", "payload")
+    take_octets(<object>o.field[0], &octets, "body", "payload")
     try:
-        if <uint64_t>view.len > MAX_U32:
-            encode_error("body", "payload", f"a frame takes at most 4294967295 octets, not {view.len}")
-        out = PyBytes_FromStringAndSize(NULL, view.len + 8)
+        if octets.n > MAX_U32:
+            encode_error("body", "payload", f"a frame takes at most 4294967295 octets, not {octets.n}")
+        out = PyBytes_FromStringAndSize(NULL, <Py_ssize_t>octets.n + 8)
         w = put_envelope(<uint8_t*>PyBytes_AS_STRING(out), FRAME_BODY, <uint16_t>channel,
-                         <uint32_t>view.len)
-        memcpy(w, view.buf, <size_t>view.len)
-        w[view.len] = FRAME_END
+                         <uint32_t>octets.n)
+        memcpy(w, octets.p, octets.n)
+        w[octets.n] = FRAME_END
         return out
     finally:
-        PyBuffer_Release(&view)
+        drop_octets(&octets)
 
 
 cdef int validate_frame(object frame, Kind* k) except -1:
@@ -615,30 +650,12 @@ cdef int validate_frame(object frame, Kind* k) except -1:
     return 0
 
 
-cdef int take_buffer(object o, Py_buffer* view, str method, str field) except -1:
-    if type(o) is bytes:
-        # No export to undo: PyBuffer_Release does nothing where obj is NULL; the caller holds o.
-        memset(view, 0, sizeof(Py_buffer))
-        view.buf = PyBytes_AS_STRING(o)
-        view.len = PyBytes_GET_SIZE(o)
-        return 0
-    if isinstance(o, str):
-        encode_error(method, field, "takes bytes, not str; encode the text first")
-    try:
-        PyObject_GetBuffer(o, view, PyBUF_SIMPLE)
-        return 0
-    except (TypeError, BufferError):
-        pass
-    return encode_error(method, field, f"takes bytes or another C-contiguous buffer, "
-                        f"not this {type(o).__name__}")
-
-
 cdef object encode_content(Protocol self, int channel, object method, object properties, object body,
                            int64_t frame_max, uintptr_t mode, bint validate, bint parts):
     """All frames of a message: as one bytes, or as parts that borrow the body."""
     cdef Buffer b
     cdef uint8_t memory[STACK_ROOM]
-    cdef Py_buffer view
+    cdef Octets octets
     cdef Kind* k = kind_of(method)
     cdef Desc* d
     cdef size_t method_octets, head
@@ -654,7 +671,7 @@ cdef object encode_content(Protocol self, int channel, object method, object pro
         method.validate()
         if properties is not None:
             properties.validate()
-    take_buffer(body, &view, "message", "body")
+    take_octets(body, &octets, "message", "body")
     buffer_init(&b, memory, sizeof(memory))
     try:
         b.p += 7
@@ -664,7 +681,7 @@ cdef object encode_content(Protocol self, int channel, object method, object pro
         put_envelope(b.start, FRAME_METHOD, <uint16_t>channel, <uint32_t>(method_octets - 8))
         b.p[0] = FRAME_END
         b.p += 8
-        put_header(self, &b, properties, d.class_id, 0, <uint64_t>view.len, mode)
+        put_header(self, &b, properties, d.class_id, 0, octets.n, mode)
         buffer_room(&b, 1)
         head = <size_t>(b.p - b.start) + 1
         put_envelope(b.start + method_octets, FRAME_HEADER, <uint16_t>channel,
@@ -672,32 +689,32 @@ cdef object encode_content(Protocol self, int channel, object method, object pro
         b.p[0] = FRAME_END
         piece = <uint64_t>(frame_max if frame_max else 4294967303) - 8
         if frame_max and (max(method_octets, head - method_octets) > <uint64_t>frame_max
-                          or (view.len and frame_max < 9)):
+                          or (octets.n and frame_max < 9)):
             n = max(method_octets, head - method_octets, <size_t>9)
             encode_error(<str>(<tuple>d.names)[0], "frame_max",
                          f"{frame_max} octets do not hold a frame of {n}")
         if parts:
-            return content_parts(b.start, head, body, view.len, piece, <uint16_t>channel)
-        total = head + <uint64_t>view.len
-        if <uint64_t>view.len <= piece:         # nearly always, and a division takes its time
-            total += 8 if view.len else 0
+            return content_parts(b.start, head, body, <Py_ssize_t>octets.n, piece, <uint16_t>channel)
+        total = head + octets.n
+        if octets.n <= piece:         # nearly always, and a division takes its time
+            total += 8 if octets.n else 0
         else:
-            total += 8 * ((<uint64_t>view.len + piece - 1) // piece)
+            total += 8 * ((octets.n + piece - 1) // piece)
         out = PyBytes_FromStringAndSize(NULL, <Py_ssize_t>total)
         w = <uint8_t*>PyBytes_AS_STRING(out)
         memcpy(w, b.start, head)
         w += head
         done = 0
-        while done < <uint64_t>view.len:
-            n = min(piece, <uint64_t>view.len - done)
+        while done < octets.n:
+            n = min(piece, octets.n - done)
             w = put_envelope(w, FRAME_BODY, <uint16_t>channel, <uint32_t>n)
-            memcpy(w, <uint8_t*>view.buf + done, n)
+            memcpy(w, octets.p + done, n)
             w[n] = FRAME_END
             w += n + 1
             done += n
         return out
     finally:
-        PyBuffer_Release(&view)
+        drop_octets(&octets)
         buffer_free(&b)
 
 
