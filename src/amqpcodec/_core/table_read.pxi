@@ -38,6 +38,7 @@ cdef extern from "text.h":
     ctypedef struct LastTime:
         uint64_t seconds
         PyObject* datetime
+        PyObject* before
         uint32_t day_number
         int year
         int month
@@ -53,6 +54,10 @@ cdef extern from "text.h":
     bint ascii_octets(PyObject* o, const uint8_t** p, Py_ssize_t* n)
     bint exact_u64(PyObject* o, uint64_t* out)
     bint exact_small(PyObject* o, int32_t* out)
+
+
+cdef extern from "moment.h":
+    bint moment_again(LastTime* last, int hour, int minute, int second)
 
 
 cdef object make_timestamp(uint64_t seconds, TextCache* cache):
@@ -74,10 +79,14 @@ cdef object make_timestamp(uint64_t seconds, TextCache* cache):
     if last.day_number != day or last.year == 0:
         civil_date(day, &last.year, &last.month, &last.day)
         last.day_number = day
+    if moment_again(last, rest // 3600, rest // 60 % 60, rest % 60):
+        last.seconds = seconds
+        return <object>last.datetime
     made = datetime_new(last.year, last.month, last.day, rest // 3600, rest // 60 % 60, rest % 60,
                         0, UTC)
     if cache != NULL:
-        Py_XDecRef(last.datetime)
+        Py_XDecRef(last.before)
+        last.before = last.datetime
         last.datetime = Py_NewRef(<PyObject*>made)
         last.seconds = seconds
     return made

@@ -25,7 +25,8 @@ static inline PyObject *text_new(const uint8_t *s, Py_ssize_t n) {
 #define TEXT_CACHE_LONGEST 40
 typedef struct {
     uint64_t seconds;
-    PyObject *datetime; /* of these seconds, or NULL */
+    PyObject *datetime;  /* of these seconds, or NULL */
+    PyObject *before;    /* the one made before it, or NULL */
     uint32_t day_number; /* days since 1970; its date is below, year 0 while there is none */
     int year, month, day;
 } LastTime;
@@ -98,6 +99,7 @@ static void text_cache_free(TextCache *cache) {
     if (!cache) return;
     for (int i = 0; i < TEXT_CACHE_SLOTS; i++) Py_XDECREF(cache->slot[i]);
     Py_XDECREF(cache->last_time.datetime);
+    Py_XDECREF(cache->last_time.before);
     PyMem_Free(cache);
 }
 
