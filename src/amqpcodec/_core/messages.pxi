@@ -117,6 +117,7 @@ cdef class MessageDecoder(Stream):
                 error.method = type(c.method).NAME
                 raise error
 
+    @cython.final
     cdef Content content(self, uint16_t channel):
         """What is open on a channel."""
         cdef Content c
@@ -159,6 +160,7 @@ cdef class MessageDecoder(Stream):
             self.pass_frame()
             return event
 
+    @cython.final
     cdef object take_whole(self):
         """The usual message in one go: method, header and one body frame stand whole behind each other
         in the chunk and nothing is odd about them. None, and nothing done, where that is not so: then
@@ -226,6 +228,7 @@ cdef class MessageDecoder(Stream):
         self.p = p + body.total
         return message
 
+    @cython.final
     cdef object body_view(self, const WireFrame* body):
         """A body's octets as a view of an immutable chunk."""
         cdef Py_ssize_t at
@@ -234,6 +237,7 @@ cdef class MessageDecoder(Stream):
         at = body.payload - <const uint8_t*>PyBytes_AS_STRING(self.chunk)
         return memoryview(self.chunk)[at:at + body.size]
 
+    @cython.final
     cdef object step(self):
         """The event that the frame at hand completes, or None."""
         cdef Content c
@@ -248,6 +252,7 @@ cdef class MessageDecoder(Stream):
             return self.step_header(c) if self.frame.type == FRAME_HEADER else self.step_body(c)
         return self.decode()
 
+    @cython.final
     cdef object step_method(self):
         cdef Content c
         cdef Desc* d
@@ -273,6 +278,7 @@ cdef class MessageDecoder(Stream):
         c.began = self.at
         return None
 
+    @cython.final
     cdef object step_header(self, Content c):
         cdef object method = c.method
         if AMQP_UNLIKELY(c.state != AWAIT_HEADER):
@@ -295,6 +301,7 @@ cdef class MessageDecoder(Stream):
         c.enter(AWAIT_BODY)
         return None
 
+    @cython.final
     cdef object step_body(self, Content c):
         cdef object body, method = c.method
         if AMQP_UNLIKELY(c.state != AWAIT_BODY):
@@ -315,6 +322,7 @@ cdef class MessageDecoder(Stream):
         body = <object>c.body
         return self.finish(c, body if self.copy else memoryview(body))
 
+    @cython.final
     cdef object finish(self, Content c, object body):
         """The message; the channel is free for the next."""
         cdef object message = kind_instance(self.protocol.message_type)
@@ -325,6 +333,7 @@ cdef class MessageDecoder(Stream):
         c.clear(AWAIT_METHOD)
         return message
 
+    @cython.final
     cdef object refused(self, int code, const char* what, object method):
         """The error for a frame that is well formed but not in its place."""
         cdef Fault fault

@@ -141,6 +141,7 @@ cdef struct Slot:
     Desc* desc
 
 
+@cython.final
 cdef class Protocol:
     """A protocol version, ready to encode and decode. Made from a lowered table."""
 

@@ -152,6 +152,7 @@ cdef class Stream:
         if self.pending:
             raise self.incomplete(b"a frame", self.pending)
 
+    @cython.final
     cdef object incomplete(self, const char* what, uint64_t have):
         cdef Fault fault
         memset(&fault, 0, sizeof(fault))
@@ -162,6 +163,7 @@ cdef class Stream:
         fault.offset = self.at
         return fault_error(&fault)
 
+    @cython.final
     cdef int save(self, const uint8_t* p, size_t n) except -1:
         """Append to head."""
         cdef size_t used = self.head_hi - self.head_lo
@@ -188,6 +190,7 @@ cdef class Stream:
         self.head_hi += n
         return 0
 
+    @cython.final
     cdef int scan(self, Fault* fault) except -2:
         """Find the next frame: SCAN_FRAME with self.frame set, SCAN_MORE or SCAN_BAD."""
         cdef int found
@@ -225,6 +228,7 @@ cdef class Stream:
                 self.p = self.end = NULL
                 self.chunk = None
 
+    @cython.final
     cdef void pass_frame(self) noexcept:
         """Step behind the frame that scan found."""
         self.channel = self.frame.channel
@@ -238,11 +242,13 @@ cdef class Stream:
         else:
             self.p += self.frame.total
 
+    @cython.final
     cdef void shrink(self) noexcept:
         free(self.head)
         self.head = NULL
         self.head_room = 0
 
+    @cython.final
     cdef object decode(self):
         """The object of the frame that scan found."""
         cdef object owner = None
@@ -253,11 +259,13 @@ cdef class Stream:
                             <const uint8_t*>PyBytes_AS_STRING(self.chunk) if owner is self.chunk
                             and owner is not None else NULL)
 
+    @cython.final
     cdef object bad_frame(self, object error):
         """BadFrame of the frame that scan found."""
         raw = PyBytes_FromStringAndSize(<const char*>self.frame_start, <Py_ssize_t>self.frame.total)
         return self.protocol.BadFrame(error, raw)
 
+    @cython.final
     cdef object fault_or_raise(self, Fault* fault):
         """What scan found wrong: raised, or given as a BadFrame where the framing is intact."""
         cdef object error, item = None
