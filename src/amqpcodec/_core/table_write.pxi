@@ -331,7 +331,7 @@ cdef int put_pairs(Buffer* b, object table, uintptr_t mode, int depth, Place* at
     while PyDict_Next(table, &i, &name, &value):
         n = 0
         p = NULL
-        if AMQP_LIKELY(ascii_octets(name, &p, &n) and n <= 255):
+        if AMQP_LIKELY(ascii_octets(name, &p, &n) and <size_t>n <= 255):
             buffer_room(b, <size_t>n + 16)      # a number behind it finds room, too
             b.p[0] = <uint8_t>n
             copy_octets(b.p + 1, p, <size_t>n)
