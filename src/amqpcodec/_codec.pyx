@@ -11,7 +11,7 @@ cimport cython
 from cpython.buffer cimport (PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer)
 from cpython.bytearray cimport PyByteArray_AS_STRING
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
-from cpython.dict cimport PyDict_Next, PyDict_SetItem, PyDict_Size
+from cpython.dict cimport PyDict_Next, PyDict_SetItem
 from cpython.ref cimport PyObject
 from cpython.unicode cimport PyUnicode_AsEncodedString
 
@@ -26,6 +26,7 @@ cdef extern from "Python.h":
     PyObject* PyBytes_FromOctets "PyBytes_FromStringAndSize"(const char* p, Py_ssize_t n)
     void PyErr_Clear()
     void PyErr_SetObject(PyObject* kind, PyObject* value)
+    Py_ssize_t PyDict_GET_SIZE(object o)
     object PyUnicode_FromStringAndSize(const char* s, Py_ssize_t n)
     double PyFloat_AS_DOUBLE(object o)
     long long PyLong_AsLongLongAndOverflow(object o, int* overflow) except? -1

@@ -327,8 +327,10 @@ cdef int put_pairs(Buffer* b, object table, uintptr_t mode, int depth, Place* at
     cdef const uint8_t* p
     cdef int32_t small
     cdef object keep
-    cdef Py_ssize_t size = PyDict_Size(table)
-    while PyDict_Next(table, &i, &name, &value):
+    cdef Py_ssize_t size = PyDict_GET_SIZE(table)
+    cdef Py_ssize_t left = size
+    while left > 0 and PyDict_Next(table, &i, &name, &value):
+        left -= 1
         n = 0
         p = NULL
         if AMQP_LIKELY(ascii_octets(name, &p, &n) and <size_t>n <= 255):
@@ -363,6 +365,6 @@ cdef int put_pairs(Buffer* b, object table, uintptr_t mode, int depth, Place* at
         keep = <object>value
         put_value(b, keep, mode, depth, at)
         # A subclass's methods may run above, and change what is being read.
-        if PyDict_Size(table) != size:
+        if PyDict_GET_SIZE(table) != size:
             raise RuntimeError("table changed size while it was encoded")
     return 0
