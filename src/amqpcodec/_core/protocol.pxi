@@ -358,11 +358,12 @@ cdef class Protocol:
         cdef Buffer b
         cdef uint8_t memory[STACK_ROOM]
         cdef Kind* k = kind_of(frame)
+        cdef uintptr_t mode = encoding_mode(dialect)
         if k != NULL and k.what == KIND_BODY and k.owner == <PyObject*>self:
             return encode_body(take_channel(channel), <KindObject*><PyObject*>frame)
         buffer_init(&b, memory, sizeof(memory))
         try:
-            put_frame(self, &b, take_channel(channel), frame, encoding_mode(dialect), validate)
+            put_frame(self, &b, take_channel(channel), frame, mode, validate)
             return PyBytes_FromStringAndSize(<const char*>b.start, b.p - b.start)
         finally:
             buffer_free(&b)
