@@ -33,6 +33,9 @@ GROUPS = {
     "_core/messages.pxi": "decoders",
     "_core/json.pxi": "columns",
     "_core/arrow.pxi": "columns",
+    "_core/columns_plan.pxi": "columns",
+    "_core/columns_rows.pxi": "columns",
+    "_core/columns_hot.pxi": "columns",
     "_core/columns.pxi": "columns",
 }
 

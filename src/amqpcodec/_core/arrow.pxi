@@ -45,18 +45,20 @@ cdef enum:
 # Rows are appended in order, with gaps: rows that nobody wrote are null. A gap is filled when the next
 # row is written or the column is finished, so that a column that is hardly used costs hardly anything.
 cdef struct Column:
-    uint8_t kind
-    bint nullable           # else every row is written and `valid` is not kept
-    bint asked              # it goes out
-    int parent              # a struct's index, or -1
-    int first, n_children   # of a struct: they follow one another
-    int64_t rows            # rows with place in valid and fixed
     int64_t filled          # rows written, gaps included
-    int64_t present         # rows that are not null
+    int64_t rows            # rows with place in valid and fixed
     size_t used             # octets in data
+    size_t full_at          # octets in data from which on it must grow
     Block valid             # a bit a row: it has a value
     Block fixed             # numbers or offsets
     Block data
+    int64_t row_hint        # rows and octets that there may be in the end, or 0
+    size_t data_hint
+    int64_t present         # rows that are not null, once it is finished
+    uint8_t kind
+    bint nullable           # else every row is written and `valid` is not kept
+    bint asked              # it goes out
+    int first, n_children   # of a struct: they follow one another
 
 # Columns of one result. Whoever exports or consumes them holds a reference.
 cdef struct Table:
@@ -97,7 +99,14 @@ cdef void table_drop(Table* t) noexcept nogil:
     free(t)
 
 
+cdef extern from "copy.h" nogil:
+    int count_bits(uint64_t x)
+
 # ---- appending ----
+
+cdef enum:
+    SLACK = 16              # octets of room behind what fixed and data need, for writes of whole words
+
 
 cdef inline size_t fixed_room(const Column* c, int64_t rows) noexcept nogil:
     """Octets that `fixed` takes for so many rows."""
@@ -110,24 +119,24 @@ cdef inline size_t fixed_room(const Column* c, int64_t rows) noexcept nogil:
     return 4 * (<size_t>rows + (c.kind == AS_TEXT))
 
 
-cdef int column_grow(Column* c, int64_t rows, int64_t hint) noexcept nogil:
-    """Make place for so many rows; hint: the rows that there may be in the end, or 0."""
+cdef int column_grow(Column* c, int64_t rows) noexcept nogil:
+    """Make place for so many rows."""
     cdef size_t used = (<size_t>c.rows + 7) // 8
     cdef size_t need
-    cdef int64_t want = max(rows, 2 * c.rows, hint, <int64_t>ROWS_FIRST)
-    if block_room(&c.fixed, fixed_room(c, c.rows) if c.rows else 0, fixed_room(c, want)) < 0:
-        return NO_MEMORY
+    cdef int64_t want = max(rows, 2 * c.rows, c.row_hint, <int64_t>ROWS_FIRST)
+    if c.kind != AS_STRUCT:
+        if block_room(&c.fixed, fixed_room(c, c.rows) if c.rows else 0,
+                      fixed_room(c, want) + SLACK) < 0:
+            return NO_MEMORY
     # Use what the block has, rather than what was asked for.
     if c.kind == AS_INT64:
-        want = <int64_t>(c.fixed.room // 8)
+        want = <int64_t>((c.fixed.room - SLACK) // 8)
+    elif c.kind == AS_INT32 or c.kind == AS_TEXT:
+        want = <int64_t>((c.fixed.room - SLACK) // 4) - (c.kind == AS_TEXT)
     elif c.kind == AS_BOOL:
-        want = <int64_t>(c.fixed.room * 8)
-    elif c.kind != AS_STRUCT:
-        want = <int64_t>(c.fixed.room // 4) - (c.kind == AS_TEXT)
+        memset(c.fixed.p + used, 0, c.fixed.room - used)
     if c.kind == AS_TEXT and c.rows == 0:
         (<int32_t*>c.fixed.p)[0] = 0
-    if c.kind == AS_BOOL:
-        memset(c.fixed.p + used, 0, c.fixed.room - used)
     if c.nullable:
         need = (<size_t>want + 7) // 8
         if block_room(&c.valid, used, need) < 0:
@@ -152,109 +161,141 @@ cdef void column_fill(Column* c, int64_t row) noexcept nogil:
     c.filled = row
 
 
-cdef inline int column_at(Column* c, int64_t row, int64_t hint) noexcept nogil:
+cdef inline void now_present(Column* c, int64_t row) noexcept nogil:
+    c.filled = row + 1
+    if c.nullable:
+        c.valid.p[row >> 3] |= <uint8_t>(1 << (row & 7))
+
+
+cdef inline int column_at(Column* c, int64_t row) noexcept nogil:
     """Stand at a row that was not written yet, and call it present; the caller writes the value."""
     if AMQP_UNLIKELY(row >= c.rows):
-        if column_grow(c, row + 1, hint) < 0:
+        if column_grow(c, row + 1) < 0:
             return NO_MEMORY
     if c.filled < row:
         column_fill(c, row)
-    c.filled = row + 1
-    c.present += 1
-    if c.nullable:
-        c.valid.p[row >> 3] |= <uint8_t>(1 << (row & 7))
+    now_present(c, row)
     return 0
 
 
-cdef inline int append_i64(Column* c, int64_t row, int64_t v, int64_t hint) noexcept nogil:
-    if column_at(c, row, hint) < 0:
-        return NO_MEMORY
+# The next three do the same, each for its kind: a gap of a few rows is one write, also over the row
+# itself and, within the slack, behind it.
+
+cdef inline int text_at(Column* c, int64_t row) noexcept nogil:
+    """The caller writes the octets and where they end."""
+    cdef int32_t[4] fill
+    if AMQP_UNLIKELY(row >= c.rows):
+        if column_grow(c, row + 1) < 0:
+            return NO_MEMORY
+    if AMQP_LIKELY(row - c.filled <= 4):
+        fill[0] = fill[1] = fill[2] = fill[3] = <int32_t>c.used
+        memcpy(<int32_t*>c.fixed.p + c.filled + 1, fill, 16)
+    else:
+        column_fill(c, row)
+    now_present(c, row)
+    return 0
+
+
+cdef inline int append_i64(Column* c, int64_t row, int64_t v) noexcept nogil:
+    if AMQP_UNLIKELY(row >= c.rows):
+        if column_grow(c, row + 1) < 0:
+            return NO_MEMORY
+    if AMQP_LIKELY(row - c.filled <= 2):
+        memset(<int64_t*>c.fixed.p + c.filled, 0, 16)
+    else:
+        column_fill(c, row)
+    now_present(c, row)
     (<int64_t*>c.fixed.p)[row] = v
     return 0
 
 
-cdef inline int append_i32(Column* c, int64_t row, int32_t v, int64_t hint) noexcept nogil:
-    if column_at(c, row, hint) < 0:
-        return NO_MEMORY
+cdef inline int append_i32(Column* c, int64_t row, int32_t v) noexcept nogil:
+    if AMQP_UNLIKELY(row >= c.rows):
+        if column_grow(c, row + 1) < 0:
+            return NO_MEMORY
+    if AMQP_LIKELY(row - c.filled <= 4):
+        memset(<int32_t*>c.fixed.p + c.filled, 0, 16)
+    else:
+        column_fill(c, row)
+    now_present(c, row)
     (<int32_t*>c.fixed.p)[row] = v
     return 0
 
 
-cdef int append_bool(Column* c, int64_t row, bint v, int64_t hint) noexcept nogil:
-    if column_at(c, row, hint) < 0:
+cdef int append_bool(Column* c, int64_t row, bint v) noexcept nogil:
+    if column_at(c, row) < 0:
         return NO_MEMORY
     if v:
         c.fixed.p[row >> 3] |= <uint8_t>(1 << (row & 7))
     return 0
 
 
-cdef int data_grow(Table* t, Column* c, size_t n, size_t hint) noexcept nogil:
-    """Room for n more octets; hint: octets that there may be in the end, or 0."""
+cdef void mark_rows(Column* c, int64_t row, int64_t n) noexcept nogil:
+    """Call n rows present that the caller writes; there is place for them, and no gap."""
+    cdef int64_t end = row + n
+    c.filled = end
+    while row < end and row & 7:
+        c.valid.p[row >> 3] |= <uint8_t>(1 << (row & 7))
+        row += 1
+    if end - row >= 8:
+        memset(c.valid.p + (row >> 3), 0xFF, <size_t>((end - row) >> 3))
+        row += (end - row) & ~<int64_t>7
+    if row < end:
+        c.valid.p[row >> 3] |= <uint8_t>((1 << (end - row)) - 1)
+
+
+cdef int data_grow(Table* t, Column* c, size_t n) noexcept nogil:
+    """Room for n more octets."""
     if n > <size_t>t.limit or c.used > <size_t>t.limit - n:
         t.full = <int>(c - t.column)
         return COLUMN_FULL
-    return block_room(&c.data, c.used, max(c.used + n + 16, 2 * c.data.room, hint))
-
-
-cdef inline int data_room(Table* t, Column* c, size_t n, size_t hint) noexcept nogil:
-    """As data_grow, and 16 octets more, so that whole words can be written."""
-    if AMQP_UNLIKELY(c.data.room < c.used + n + 16 or c.used + n > <size_t>t.limit):
-        return data_grow(t, c, n, hint)
+    if c.used + n + SLACK > c.data.room:
+        if block_room(&c.data, c.used, max(c.used + n + SLACK, 2 * c.data.room, c.data_hint)) < 0:
+            return NO_MEMORY
+    c.full_at = min(c.data.room - SLACK, <size_t>t.limit)
     return 0
 
 
-cdef inline int append_octets(Table* t, Column* c, int64_t row, const void* p, size_t n, int64_t hint,
-                              size_t data_hint) noexcept nogil:
-    cdef int status = data_room(t, c, n, data_hint)
-    if status < 0:
-        return status
-    if column_at(c, row, hint) < 0:
+cdef inline int append_octets(Table* t, Column* c, int64_t row, const void* p, size_t n) noexcept nogil:
+    cdef int status
+    if AMQP_UNLIKELY(c.used + n >= c.full_at):
+        status = data_grow(t, c, n)
+        if status < 0:
+            return status
+    if text_at(c, row) < 0:
         return NO_MEMORY
-    memcpy(c.data.p + c.used, p, n)
+    copy_octets(c.data.p + c.used, <const uint8_t*>p, n)
     c.used += n
     (<int32_t*>c.fixed.p)[row + 1] = <int32_t>c.used
     return 0
 
 
 cdef inline int append_utf8(Table* t, Column* c, int64_t row, const uint8_t* p, size_t n,
-                            const uint8_t* input_end, int64_t hint, size_t data_hint) noexcept nogil:
+                            const uint8_t* input_end) noexcept nogil:
     """Text, checked while it is copied. NOT_UTF8: nothing is written."""
-    cdef uint8_t* w
-    cdef const uint8_t* from_ = p
-    cdef uint64_t x, seen = 0
-    cdef size_t left = n
-    cdef int status = data_room(t, c, n, data_hint)
-    if status < 0:
-        return status
-    w = c.data.p + c.used
-    while left >= 8:
-        x = load_word(p)
-        seen |= x
-        store_word(w, x)
-        w += 8
-        p += 8
-        left -= 8
-    if left:
-        if AMQP_LIKELY(<size_t>(input_end - p) >= 8):
-            x = load_word(p)
-        else:
-            x = 0
-            memcpy(&x, p, left)
-        seen |= first_octets(x, left)
-        store_word(w, x)
-    if AMQP_UNLIKELY((seen & <uint64_t>0x8080808080808080) != 0) and not is_utf8(from_, n):
+    cdef int status
+    if AMQP_UNLIKELY(c.used + n >= c.full_at):
+        status = data_grow(t, c, n)
+        if status < 0:
+            return status
+    if AMQP_LIKELY(<size_t>(input_end - p) >= n + COPY_SLACK):
+        if AMQP_UNLIKELY(not copy_ascii(c.data.p + c.used, p, n)) and not is_utf8(p, n):
+            return NOT_UTF8
+    elif is_utf8(p, n):
+        memcpy(c.data.p + c.used, p, n)
+    else:
         return NOT_UTF8
-    if column_at(c, row, hint) < 0:
+    if text_at(c, row) < 0:
         return NO_MEMORY
     c.used += n
     (<int32_t*>c.fixed.p)[row + 1] = <int32_t>c.used
     return 0
 
 
-cdef int text_begin(Text* out, Column* c, const uint8_t* input_end, size_t data_hint) noexcept nogil:
+cdef int text_begin(Text* out, Column* c, const uint8_t* input_end) noexcept nogil:
     """Write into the data of a column; text_commit makes a row of it."""
     if AMQP_UNLIKELY(c.data.room < c.used + 64):
-        if block_room(&c.data, c.used, max(c.used + 64, data_hint)) < 0:
+        if block_room(&c.data, c.used, max(c.used + 64, c.data_hint)) < 0:
             return NO_MEMORY
     out.block = &c.data
     out.w = c.data.p + c.used
@@ -263,34 +304,46 @@ cdef int text_begin(Text* out, Column* c, const uint8_t* input_end, size_t data_
     return 0
 
 
-cdef int text_commit(Table* t, Text* out, Column* c, int64_t row, int64_t hint) noexcept nogil:
+cdef int text_commit(Table* t, Text* out, Column* c, int64_t row) noexcept nogil:
     cdef size_t used = <size_t>(out.w - c.data.p)
     if used > <size_t>t.limit:
         t.full = <int>(c - t.column)
         return COLUMN_FULL
-    if column_at(c, row, hint) < 0:
+    if text_at(c, row) < 0:
         return NO_MEMORY
     c.used = used
     (<int32_t*>c.fixed.p)[row + 1] = <int32_t>used
     return 0
 
 
-cdef void table_rewind(Table* t, int64_t row) noexcept nogil:
-    """Take back what was written of this row, the newest one."""
+cdef void table_rewind(Table* t, int first, int n, int64_t row) noexcept nogil:
+    """Take back what was written of this row, the newest one, in columns from `first` to n."""
     cdef int i
     cdef Column* c
-    for i in range(t.n):
+    for i in range(first, n):
         c = &t.column[i]
         if c.filled <= row:
             continue
         c.filled = row
-        c.present -= 1
         if c.nullable:
             c.valid.p[row >> 3] &= <uint8_t>~(1 << (row & 7))
         if c.kind == AS_BOOL:
             c.fixed.p[row >> 3] &= <uint8_t>~(1 << (row & 7))
         if c.kind == AS_TEXT:
             c.used = <size_t>(<int32_t*>c.fixed.p)[row]
+
+
+cdef int64_t count_present(const Column* c) noexcept nogil:
+    cdef int64_t n = 0
+    cdef size_t i
+    cdef size_t octets = (<size_t>c.filled + 7) // 8
+    if not c.nullable:
+        return c.filled
+    for i in range(octets // 8):
+        n += count_bits(load_word(c.valid.p + 8 * i))
+    for i in range(octets // 8 * 8, octets):
+        n += count_bits(c.valid.p[i])
+    return n
 
 
 cdef int table_finish(Table* t, int64_t rows) noexcept nogil:
@@ -303,10 +356,11 @@ cdef int table_finish(Table* t, int64_t rows) noexcept nogil:
         c = &t.column[i]
         if not c.asked:
             continue
+        c.present = count_present(c)
         if c.present == 0:
             zeros = max(zeros, fixed_room(c, rows), (<size_t>rows + 7) // 8, <size_t>64)
             continue
-        if rows > c.rows and column_grow(c, rows, 0) < 0:
+        if rows > c.rows and column_grow(c, rows) < 0:
             return NO_MEMORY
         if c.filled < rows:
             column_fill(c, rows)
@@ -445,7 +499,7 @@ cdef int export_schema(ArrowSchema* s, str name, str format_, tuple children, bi
             if s.children[i] == NULL:
                 raise MemoryError
             export_schema(s.children[i], children[i][0], children[i][1], children[i][2], True)
-    except:
+    except BaseException:
         s.release(s)
         raise
     return 0
@@ -472,7 +526,7 @@ cdef object schema_capsule(tuple columns):
     try:
         export_schema(s, "", "+s", columns, False)
         return PyCapsule_New(s, "arrow_schema", free_schema_capsule)
-    except:
+    except BaseException:
         if s.release != NULL:
             s.release(s)
         free(s)
@@ -550,7 +604,7 @@ cdef class Columns:
             if export_table(self.table, self.order, self.n, a) < 0:
                 raise MemoryError
             return schema, PyCapsule_New(a, "arrow_array", free_array_capsule)
-        except:
+        except BaseException:
             if a.release != NULL:
                 a.release(a)
             free(a)

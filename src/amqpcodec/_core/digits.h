@@ -10,12 +10,6 @@
 #include <intrin.h>
 #endif
 
-#if (defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__) || defined(_WIN32)
-#define LITTLE_ENDIAN_MACHINE 1
-#else
-#define LITTLE_ENDIAN_MACHINE 0
-#endif
-
 static const char DIGIT_PAIRS[201] =
     "00010203040506070809101112131415161718192021222324"
     "25262728293031323334353637383940414243444546474849"
@@ -43,13 +37,30 @@ static inline uint8_t *put_digits(uint8_t *w, uint64_t v, int n) {
     return w + n;
 }
 
+static uint8_t *put_long_u64(uint8_t *w, uint64_t v) { return put_digits(w, v, count_digits(v)); }
+
 /* At most 20 octets. */
 static inline uint8_t *put_u64(uint8_t *w, uint64_t v) {
     if (v < 10) {
         *w = (uint8_t)('0' + v);
         return w + 1;
     }
-    return put_digits(w, v, count_digits(v));
+    if (v < 10000) {
+        uint32_t high = (uint32_t)v / 100, low = (uint32_t)v % 100;
+        if (v < 1000) {
+            if (v < 100) {
+                memcpy(w, DIGIT_PAIRS + 2 * v, 2);
+                return w + 2;
+            }
+            *w = (uint8_t)('0' + high);
+            memcpy(w + 1, DIGIT_PAIRS + 2 * low, 2);
+            return w + 3;
+        }
+        memcpy(w, DIGIT_PAIRS + 2 * high, 2);
+        memcpy(w + 2, DIGIT_PAIRS + 2 * low, 2);
+        return w + 4;
+    }
+    return put_long_u64(w, v);
 }
 
 static inline uint8_t *put_i64(uint8_t *w, int64_t v) {
@@ -259,30 +270,6 @@ static inline uint8_t *put_double(uint8_t *w, double d) {
     *w++ = point < 0 ? '-' : '+';
     if (point < 0) point = -point;
     return put_digits(w, (uint64_t)point, point < 100 ? 2 : 3);
-}
-
-/* Octets of a word (bit 7 of each) that JSON text cannot hold as they are, or that are not ASCII. */
-static inline uint64_t json_odd(uint64_t x) {
-    const uint64_t ones = 0x0101010101010101ull, tops = 0x8080808080808080ull;
-    uint64_t quote = x ^ (ones * '"'), slash = x ^ (ones * '\\');
-    return (x | (x - ones * 0x20) | (quote - ones) | (slash - ones)) & tops;
-}
-
-static inline uint64_t load_word(const uint8_t *p) {
-    uint64_t x;
-    memcpy(&x, p, 8);
-    return x;
-}
-
-static inline void store_word(uint8_t *p, uint64_t x) { memcpy(p, &x, 8); }
-
-/* The first n (1 to 7) octets in memory of a word, the others blank. */
-static inline uint64_t first_octets(uint64_t x, size_t n) {
-    uint64_t mask = ~(uint64_t)0 >> (64 - 8 * n);
-#if !LITTLE_ENDIAN_MACHINE
-    mask = ~(~(uint64_t)0 >> (8 * n));
-#endif
-    return (x & mask) | (0x2020202020202020ull & ~mask);
 }
 
 #endif

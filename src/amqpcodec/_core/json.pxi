@@ -26,10 +26,15 @@ cdef extern from "digits.h" nogil:
     uint8_t* put_decimal(uint8_t* w, int32_t unscaled, uint8_t scale)
     uint8_t* put_base64(uint8_t* w, const uint8_t* p, size_t n)
     uint8_t* put_double(uint8_t* w, double d)
-    uint64_t json_odd(uint64_t x)
+
+cdef extern from "copy.h" nogil:
+    int COPY_SLACK
+    void AMQP_PREFETCH(const void* p)
     uint64_t load_word(const uint8_t* p)
-    void store_word(uint8_t* p, uint64_t x)
-    uint64_t first_octets(uint64_t x, size_t n)
+    void copy_16(uint8_t* w, const uint8_t* p)
+    int leading_zeros_16(uint32_t x)
+    bint copy_ascii(uint8_t* w, const uint8_t* p, size_t n)
+    bint copy_plain(uint8_t* w, const uint8_t* p, size_t n)
 
 
 cdef int powers_ready() except -1:
@@ -104,6 +109,10 @@ cdef inline uint8_t* escape_octet(uint8_t* w, uint8_t c) noexcept nogil:
         w[1] = c'r'
     elif c == c'\t':
         w[1] = c't'
+    elif c == c'\b':
+        w[1] = c'b'
+    elif c == c'\f':
+        w[1] = c'f'
     else:
         memcpy(w + 1, <const char*>b"u00", 3)
         w[4] = hexadecimal[c >> 4]
@@ -130,33 +139,18 @@ cdef int json_escaped(Text* t, const uint8_t* p, size_t n) noexcept nogil:
 
 cdef inline int json_inside(Text* t, const uint8_t* p, size_t n) noexcept nogil:
     """The inside of a JSON string; 0, NOT_UTF8 (some of it may be written) or NO_MEMORY."""
-    cdef uint64_t x
-    cdef uint8_t* w
-    cdef const uint8_t* from_ = p
-    cdef size_t left = n
-    if text_room(t, n + 16) < 0:
+    cdef size_t i
+    if text_room(t, n + COPY_SLACK) < 0:
         return NO_MEMORY
-    w = t.w
-    while left >= 8:
-        x = load_word(p)
-        if AMQP_UNLIKELY(json_odd(x) != 0):
-            return json_escaped(t, from_, n)
-        store_word(w, x)
-        w += 8
-        p += 8
-        left -= 8
-    if left:
-        if AMQP_LIKELY(<size_t>(t.input_end - p) >= 8):
-            x = load_word(p)
-        else:
-            x = 0
-            memcpy(&x, p, left)
-        x = first_octets(x, left)
-        if AMQP_UNLIKELY(json_odd(x) != 0):
-            return json_escaped(t, from_, n)
-        store_word(w, x)
-        w += left
-    t.w = w
+    if AMQP_LIKELY(<size_t>(t.input_end - p) >= n + COPY_SLACK):
+        if AMQP_UNLIKELY(not copy_plain(t.w, p, n)):
+            return json_escaped(t, p, n)
+    else:
+        for i in range(n):
+            if p[i] < 0x20 or p[i] >= 0x80 or p[i] == c'"' or p[i] == c'\\':
+                return json_escaped(t, p, n)
+            t.w[i] = p[i]
+    t.w += n
     return 0
 
 

@@ -1,0 +1,483 @@
+# Frames to columns, the fast way: one pass over frames in which nothing is odd.
+#
+# Each reader gives up (GIVE_UP, with nothing left written) at whatever is not as usual: a fault, text
+# that needs escapes or is not ASCII in JSON, a key that comes twice. Then columns_rows.pxi does the
+# frame the thorough way; a test holds both equal. Octets up to COPY_SLACK behind a frame can be read.
+
+cdef enum:
+    GIVE_UP = 1
+    HOT_KEYS = 24           # of a table
+    HOT_DEPTH = 8
+    HOT_ENTRY = 32          # octets that the JSON of an entry takes more than the entry, at most
+
+
+# ---- appending, with what the callers know already ----
+
+# The row that is written to, and its place in a bitmap.
+cdef struct RowPlace:
+    int64_t row
+    int64_t octet
+    uint8_t bit
+
+
+cdef inline RowPlace place_of(int64_t row) noexcept nogil:
+    cdef RowPlace at
+    at.row = row
+    at.octet = row >> 3
+    at.bit = <uint8_t>(1 << (row & 7))
+    return at
+
+
+cdef inline void hot_text_end(Column* c, RowPlace at, size_t used) noexcept nogil:
+    """The octets are written and there is place for the row: make it one. c is nullable."""
+    cdef int32_t[4] fill
+    cdef int32_t* ends = <int32_t*>c.fixed.p
+    if AMQP_LIKELY(at.row - c.filled <= 4):
+        fill[0] = fill[1] = fill[2] = fill[3] = <int32_t>c.used
+        memcpy(ends + c.filled + 1, fill, 16)
+    else:
+        column_fill(c, at.row)
+    c.filled = at.row + 1
+    c.used = used
+    c.valid.p[at.octet] |= at.bit
+    ends[at.row + 1] = <int32_t>used
+
+
+cdef inline int hot_octets(Table* t, Column* c, RowPlace at, const uint8_t* p, size_t n) noexcept nogil:
+    cdef int status
+    if AMQP_UNLIKELY(c.used + n >= c.full_at):
+        status = data_grow(t, c, n)
+        if status < 0:
+            return status
+    if AMQP_UNLIKELY(at.row >= c.rows) and column_grow(c, at.row + 1) < 0:
+        return NO_MEMORY
+    if n <= 16:
+        copy_16(c.data.p + c.used, p)
+    else:
+        memcpy(c.data.p + c.used, p, n)
+    hot_text_end(c, at, c.used + n)
+    return 0
+
+
+cdef inline int hot_ascii(Table* t, Column* c, RowPlace at, const uint8_t* p, size_t n) noexcept nogil:
+    cdef int status
+    if AMQP_UNLIKELY(c.used + n >= c.full_at):
+        status = data_grow(t, c, n)
+        if status < 0:
+            return status
+    if AMQP_UNLIKELY(not copy_ascii(c.data.p + c.used, p, n)):
+        if not is_utf8(p, n):
+            return GIVE_UP
+    if AMQP_UNLIKELY(at.row >= c.rows) and column_grow(c, at.row + 1) < 0:
+        return NO_MEMORY
+    hot_text_end(c, at, c.used + n)
+    return 0
+
+
+cdef inline int hot_i64(Column* c, RowPlace at, int64_t v) noexcept nogil:
+    cdef int64_t* out
+    if AMQP_UNLIKELY(at.row >= c.rows) and column_grow(c, at.row + 1) < 0:
+        return NO_MEMORY
+    out = <int64_t*>c.fixed.p
+    if AMQP_LIKELY(at.row - c.filled <= 2):
+        memset(out + c.filled, 0, 16)
+    else:
+        column_fill(c, at.row)
+    c.filled = at.row + 1
+    c.valid.p[at.octet] |= at.bit
+    out[at.row] = v
+    return 0
+
+
+cdef inline int hot_i32(Column* c, RowPlace at, int32_t v) noexcept nogil:
+    cdef int32_t* out
+    if AMQP_UNLIKELY(at.row >= c.rows) and column_grow(c, at.row + 1) < 0:
+        return NO_MEMORY
+    out = <int32_t*>c.fixed.p
+    if AMQP_LIKELY(at.row - c.filled <= 4):
+        memset(out + c.filled, 0, 16)
+    else:
+        column_fill(c, at.row)
+    c.filled = at.row + 1
+    c.valid.p[at.octet] |= at.bit
+    out[at.row] = v
+    return 0
+
+
+cdef inline int hot_commit(Table* t, Column* c, RowPlace at, const uint8_t* w) noexcept nogil:
+    """Text was written into the data of a column up to w."""
+    cdef size_t used = <size_t>(w - c.data.p)
+    if AMQP_UNLIKELY(used > <size_t>t.limit):
+        t.full = <int>(c - t.column)
+        return COLUMN_FULL
+    if AMQP_UNLIKELY(at.row >= c.rows) and column_grow(c, at.row + 1) < 0:
+        return NO_MEMORY
+    hot_text_end(c, at, used)
+    return 0
+
+
+# ---- tables ----
+
+cdef int hot_pairs(Text* t, const uint8_t* p, const uint8_t* end, const int8_t* shapes,
+                   int depth) noexcept nogil:
+    """A table, checked while it is written; 0, GIVE_UP or NO_MEMORY."""
+    cdef uint64_t marks[HOT_KEYS]
+    cdef const uint8_t* keys[HOT_KEYS]
+    cdef uint64_t seen = 0, mark, bit
+    cdef const uint8_t* after
+    cdef uint8_t* w
+    cdef size_t n
+    cdef uint8_t tag
+    cdef int count = 0, i, shape, status
+    # Text takes in JSON what it takes on the wire, a number little more.
+    if text_room(t, <size_t>(end - p) + HOT_KEYS * HOT_ENTRY) < 0:
+        return NO_MEMORY
+    w = t.w
+    w[0] = c'{'
+    w += 1
+    while p < end:
+        # the key
+        n = p[0]
+        if AMQP_UNLIKELY(<size_t>(end - p) < n + 2 or count == HOT_KEYS):
+            return GIVE_UP
+        mark = key_mark(p)
+        bit = <uint64_t>1 << ((mark * <uint64_t>0x9E3779B97F4A7C15) >> 58)
+        if AMQP_UNLIKELY(seen & bit):
+            for i in range(count):
+                if marks[i] == mark and same_key(keys[i], p):
+                    return GIVE_UP
+        seen |= bit
+        marks[count] = mark
+        keys[count] = p
+        count += 1
+        w[0] = c'"'
+        if AMQP_UNLIKELY(not copy_plain(w + 1, p + 1, n) or p[1] == c'$'):
+            return GIVE_UP
+        w += n + 1
+        w[0] = c'"'
+        w[1] = c':'
+        w += 2
+        p += n + 1
+        # the value
+        tag = p[0]
+        p += 1
+        if tag == c'S':
+            if AMQP_UNLIKELY(end - p < 4):
+                return GIVE_UP
+            n = load32(p)
+            p += 4
+            if AMQP_UNLIKELY(<size_t>(end - p) < n):
+                return GIVE_UP
+            w[0] = c'"'
+            if AMQP_UNLIKELY(not copy_plain(w + 1, p, n)):
+                return GIVE_UP
+            w[n + 1] = c'"'
+            w += n + 2
+            p += n
+        else:
+            shape = shapes[tag]
+            if shape >= 0:
+                if AMQP_UNLIKELY(end - p < shape):
+                    return GIVE_UP
+                after = p + shape
+            elif AMQP_UNLIKELY(shape == SHAPE_SHORT or shape == SHAPE_UNKNOWN or end - p < 4):
+                return GIVE_UP
+            else:
+                n = load32(p)
+                p += 4
+                if AMQP_UNLIKELY(<size_t>(end - p) < n):
+                    return GIVE_UP
+                after = p + n
+            if tag == c'I':
+                w = put_i64(w, <int32_t>load32(p))
+            elif tag == c't':
+                w = hot_bool(w, p[0] != 0)
+            else:
+                t.w = w
+                if tag == c'F':
+                    if depth == HOT_DEPTH:
+                        return GIVE_UP
+                    status = hot_pairs(t, p, after, shapes, depth + 1)
+                elif tag == c'A':
+                    status = hot_items(t, p, after, shapes)
+                else:
+                    p -= 1 if shape >= 0 else 5
+                    status = json_value(t, &p, shapes)
+                if status != 0:
+                    return status
+                if text_room(t, <size_t>(end - after) + HOT_KEYS * HOT_ENTRY) < 0:
+                    return NO_MEMORY
+                w = t.w
+            p = after
+        w[0] = c','
+        w += 1
+    if count:
+        w -= 1              # no comma behind the last
+    w[0] = c'}'
+    t.w = w + 1
+    return 0
+
+
+cdef inline uint8_t* hot_bool(uint8_t* w, bint v) noexcept nogil:
+    if v:
+        memcpy(w, <const char*>b"true", 4)
+        return w + 4
+    memcpy(w, <const char*>b"false", 5)
+    return w + 5
+
+
+cdef int hot_items(Text* t, const uint8_t* p, const uint8_t* end, const int8_t* shapes) noexcept nogil:
+    """An array: checked, then written."""
+    cdef Fault fault
+    cdef Cursor c
+    fault.code = OK
+    c.p = c.base = p
+    c.end = end
+    c.base_at = 0
+    c.fault = &fault
+    while c.p < c.end:
+        # from the depth that the fast way may have reached
+        if check_value(&c, shapes, HOT_DEPTH + 2) < 0:
+            return GIVE_UP
+    return json_items(t, p, <uint32_t>(end - p), shapes)
+
+
+cdef inline int hot_table(Text* t, const uint8_t* p, size_t n, uintptr_t mode) noexcept nogil:
+    return hot_pairs(t, p, p + n, SHAPES[mode & MODE_LETTER], 1)
+
+
+# ---- frames ----
+
+cdef inline uint8_t* hot_key(uint8_t* w, const FieldPlan* f) noexcept nogil:
+    """Keys are padded, and so is the room behind w."""
+    copy_16(w, <const uint8_t*>f.key)
+    if f.key_n > 16:
+        copy_16(w + 16, <const uint8_t*>f.key + 16)
+        if f.key_n > 32:
+            memcpy(w + 32, f.key + 32, f.key_n - 32)
+    return w + f.key_n
+
+
+cdef int hot_method(Sink* s, const Entry* e, int64_t row) noexcept nogil:
+    """A method frame into method and arguments."""
+    cdef const uint8_t* p = e.start + 11
+    cdef const uint8_t* end = e.start + e.total - 1
+    cdef const MethodPlan* m
+    cdef const FieldPlan* f
+    cdef const FieldPlan* last
+    cdef Column* c = s.arguments
+    cdef RowPlace at = place_of(row)
+    cdef Text text
+    cdef uint8_t* w
+    cdef uint8_t* start
+    cdef uint8_t bits = 0
+    cdef uint32_t key
+    cdef size_t n, room
+    cdef int status
+    if AMQP_UNLIKELY(e.total < 12):
+        return GIVE_UP
+    key = load32(e.start + 7)
+    if key != s.key or s.desc == NULL:
+        s.key = key
+        s.desc = find_method(s, key)
+        if AMQP_UNLIKELY(s.desc == NULL):
+            return GIVE_UP
+    m = &s.methods[s.desc - s.descs]
+    if s.arguments == NULL:
+        if s.check:
+            return GIVE_UP
+        if s.method == NULL:
+            return 0
+        return hot_octets(s.table, s.method, at, <const uint8_t*>m.name, m.name_n)
+    # What strings and numbers take at most; tables and long strings ask for their own room.
+    room = m.fixed + 24 * <size_t>m.n + 2 * COPY_SLACK
+    text.block = &c.data
+    text.w = c.data.p + c.used
+    text.end = c.data.p + c.data.room
+    text.input_end = s.input_end
+    if AMQP_UNLIKELY(c.data.room - c.used < room + <size_t>(end - p)):
+        if text_begin(&text, c, s.input_end) < 0 or text_room(&text, room + <size_t>(end - p)) < 0:
+            return NO_MEMORY
+    w = text.w
+    f = m.field
+    last = f + m.n
+    while f < last:
+        if f.kind == W_SHORTSTR:
+            if AMQP_UNLIKELY(p == end):
+                return GIVE_UP
+            n = p[0]
+            p += 1
+            if AMQP_UNLIKELY(<size_t>(end - p) < n):
+                return GIVE_UP
+            if not f.reserved:
+                w = hot_key(w, f)
+                w[0] = c'"'
+                if AMQP_UNLIKELY(not copy_plain(w + 1, p, n)):
+                    return GIVE_UP
+                w[n + 1] = c'"'
+                w += n + 2
+                p += n
+            elif n:
+                return GIVE_UP
+        elif f.kind == W_BIT:
+            if f.run:
+                if AMQP_UNLIKELY(p == end):
+                    return GIVE_UP
+                bits = p[0]
+                p += 1
+            if not f.reserved:
+                w = hot_bool(hot_key(w, f), bits >> f.bit & 1)
+            elif bits >> f.bit & 1:
+                return GIVE_UP
+        elif f.kind == W_LONGLONG:
+            if AMQP_UNLIKELY(end - p < 8 or f.reserved):
+                return GIVE_UP
+            w = put_u64(hot_key(w, f), load64(p))
+            p += 8
+        elif f.kind == W_SHORT:
+            if AMQP_UNLIKELY(end - p < 2):
+                return GIVE_UP
+            if not f.reserved:
+                w = put_u64(hot_key(w, f), load16(p))
+            elif load16(p):
+                return GIVE_UP
+            p += 2
+        elif f.kind == W_LONGSTR or f.kind == W_TABLE:
+            if AMQP_UNLIKELY(end - p < 4 or f.reserved):
+                return GIVE_UP
+            n = load32(p)
+            p += 4
+            if AMQP_UNLIKELY(<size_t>(end - p) < n):
+                return GIVE_UP
+            text.w = hot_key(w, f)
+            if f.kind == W_TABLE:
+                status = hot_table(&text, p, n, s.reading)
+            else:
+                status = json_octets(&text, p, n)
+            if status != 0:
+                return status
+            p += n
+            if text_room(&text, room + <size_t>(end - p)) < 0:
+                return NO_MEMORY
+            w = text.w
+        elif f.kind == W_LONG or f.kind == W_OCTET:
+            n = 4 if f.kind == W_LONG else 1
+            if AMQP_UNLIKELY(<size_t>(end - p) < n or f.reserved):
+                return GIVE_UP
+            w = put_u64(hot_key(w, f), load32(p) if n == 4 else p[0])
+            p += n
+        else:
+            return GIVE_UP
+        f += 1
+    if AMQP_UNLIKELY(p != end):
+        return GIVE_UP
+    start = c.data.p + c.used
+    if w == start:
+        w += 1
+    start[0] = c'{'         # for the first comma
+    w[0] = c'}'
+    status = hot_commit(s.table, c, at, w + 1)
+    if status == 0 and s.method != NULL:
+        status = hot_octets(s.table, s.method, at, <const uint8_t*>m.name, m.name_n)
+    return status
+
+
+cdef int hot_header(Sink* s, const Entry* e, int64_t row) noexcept nogil:
+    """A content header into properties and body_size."""
+    cdef const uint8_t* end = e.start + e.total - 1
+    cdef const Desc* d
+    cdef uint64_t body_size
+    cdef RowPlace at = place_of(row)
+    cdef Column* c
+    cdef int status
+    if AMQP_UNLIKELY(e.total < 22):
+        return GIVE_UP
+    d = find_properties(s, load16(e.start + 7))
+    body_size = load64(e.start + 11)
+    if AMQP_UNLIKELY(d == NULL or body_size > HIGHEST_INT64):
+        return GIVE_UP
+    if s.properties != NULL:
+        status = hot_properties(s, s.methods[d - s.descs].field, d.n, load16(e.start + 19),
+                                e.start + 21, end, at)
+        if AMQP_UNLIKELY(status != 0):
+            table_rewind(s.table, N_COLUMNS, s.table.n, row)
+            return status
+        c = s.properties
+        if AMQP_UNLIKELY(row >= c.rows) and column_grow(c, row + 1) < 0:
+            return NO_MEMORY
+        c.filled = row + 1
+        c.valid.p[at.octet] |= at.bit
+    elif s.check:
+        return GIVE_UP
+    if s.body_size != NULL:
+        return hot_i64(s.body_size, at, <int64_t>body_size)
+    return 0
+
+
+cdef inline int hot_properties(Sink* s, const FieldPlan* field, int count, uint32_t flags,
+                               const uint8_t* p, const uint8_t* end, RowPlace at) noexcept nogil:
+    """The values that the flags name, each into its column; 0, GIVE_UP or a status below 0."""
+    cdef Table* t = s.table
+    cdef const FieldPlan* f
+    cdef Column* c
+    cdef Text text
+    cdef size_t n
+    cdef uint64_t v
+    cdef int i, status
+    if AMQP_UNLIKELY(flags & 1):
+        return GIVE_UP
+    while flags:
+        i = leading_zeros_16(flags)
+        flags &= <uint32_t>0x7FFF >> i
+        if AMQP_UNLIKELY(i >= count):
+            return GIVE_UP
+        f = field + i
+        c = <Column*>(<uint8_t*>t.column + f.child_at)
+        if f.kind == W_SHORTSTR:
+            if AMQP_UNLIKELY(p == end):
+                return GIVE_UP
+            n = p[0]
+            p += 1
+            if AMQP_UNLIKELY(<size_t>(end - p) < n):
+                return GIVE_UP
+            status = hot_ascii(t, c, at, p, n)
+            if AMQP_UNLIKELY(status != 0):
+                return status
+            p += n
+        elif f.kind == W_OCTET:
+            if AMQP_UNLIKELY(p == end):
+                return GIVE_UP
+            if hot_i32(c, at, p[0]) < 0:
+                return NO_MEMORY
+            p += 1
+        elif f.kind == W_TIMESTAMP:
+            if AMQP_UNLIKELY(end - p < 8):
+                return GIVE_UP
+            v = load64(p)
+            if AMQP_UNLIKELY(v > <uint64_t>HIGHEST_SECOND):
+                return GIVE_UP
+            if hot_i64(c, at, <int64_t>(v * 1000000)) < 0:
+                return NO_MEMORY
+            p += 8
+        elif f.kind == W_TABLE:
+            if AMQP_UNLIKELY(end - p < 4):
+                return GIVE_UP
+            n = load32(p)
+            p += 4
+            if AMQP_UNLIKELY(<size_t>(end - p) < n):
+                return GIVE_UP
+            text.block = &c.data
+            text.w = c.data.p + c.used
+            text.end = c.data.p + c.data.room
+            text.input_end = s.input_end
+            if AMQP_UNLIKELY(c.data.p == NULL) and text_begin(&text, c, s.input_end) < 0:
+                return NO_MEMORY
+            status = hot_table(&text, p, n, s.reading)
+            if status == 0:
+                status = hot_commit(t, c, at, text.w)
+            if AMQP_UNLIKELY(status != 0):
+                return status
+            p += n
+        else:
+            return GIVE_UP
+    return 0 if p == end else GIVE_UP

@@ -1,0 +1,231 @@
+# Frames to columns, the thorough way: every fault is noted with its place.
+
+# ---- faults that only columns have ----
+
+cdef int note(Sink* s, const Desc* d, int i, int code, const char* what, const uint8_t* at,
+              uint64_t value) noexcept nogil:
+    """A field that no column can hold: the row's fault, unless it has one."""
+    cdef const uint8_t* p = s.c.p
+    if s.fault.code == OK:
+        s.c.p = at
+        fail(&s.c, code, what, value, 0)
+        if d != NULL:
+            place_fault(d, &s.c, i)
+        s.c.p = p
+    return 0
+
+
+cdef int note_text(Sink* s, const Desc* d, int i) noexcept nogil:
+    return note(s, d, i, BAD_TEXT, b"shortstr", s.v[i].p, 0)
+
+
+# ---- arguments ----
+
+cdef inline bint is_zero(const AmqpValue* v) noexcept nogil:
+    if v.kind >= W_SHORTSTR and v.kind != W_TIMESTAMP:
+        return v.n == 0
+    return v.u == 0
+
+
+cdef int write_arguments_json(Sink* s, const Desc* d, const FieldPlan* field, uint32_t fixed,
+                              Text* t) noexcept nogil:
+    """A JSON object of all arguments; reserved ones only where they are not zero."""
+    cdef int i, status
+    cdef bint first = True
+    cdef const AmqpValue* v
+    if text_room(t, fixed + 24 * <size_t>d.n + 2) < 0:
+        return NO_MEMORY
+    t.w[0] = c'{'
+    t.w += 1
+    for i in range(d.n):
+        v = &s.v[i]
+        if field[i].reserved and is_zero(v):
+            continue
+        if text_room(t, field[i].key_n + 24) < 0:
+            return NO_MEMORY
+        memcpy(t.w, field[i].key + first, field[i].key_n - first)
+        t.w += field[i].key_n - first
+        first = False
+        if v.kind == W_SHORTSTR:
+            status = json_string(t, v.p, v.n)
+            if AMQP_UNLIKELY(status == NOT_UTF8):
+                note_text(s, d, i)
+                status = json_literal(t, b"null", 4)
+        elif v.kind == W_BIT:
+            if v.u:
+                memcpy(t.w, <const char*>b"true", 4)
+                t.w += 4
+            else:
+                memcpy(t.w, <const char*>b"false", 5)
+                t.w += 5
+            status = 0
+        elif v.kind == W_TABLE:
+            status = json_table(t, v.p, v.n, s.reading)
+        elif v.kind == W_LONGSTR:
+            status = json_octets(t, v.p, v.n)
+        elif v.kind == W_TIMESTAMP:
+            status = json_timestamp(t, v.u)
+        else:
+            t.w = put_u64(t.w, v.u)
+            status = 0
+        if status < 0:
+            return status
+    return json_literal(t, b"}", 1)
+
+
+cdef int check_text(Sink* s, const Desc* d) noexcept nogil:
+    """Note the first shortstr that is not UTF-8."""
+    cdef int i
+    for i in range(d.n):
+        if s.v[i].kind == W_SHORTSTR and not is_utf8(s.v[i].p, s.v[i].n):
+            note_text(s, d, i)
+    return 0
+
+
+cdef inline const Desc* find_method(const Sink* s, uint32_t key) noexcept nogil:
+    cdef uint32_t i = slot_index(key) & s.slot_mask
+    while s.slot[i].desc != NULL:
+        if s.slot[i].key == key:
+            return s.slot[i].desc
+        i = (i + 1) & s.slot_mask
+    return NULL
+
+
+cdef int take_method(Sink* s, const Entry* e, int64_t row) noexcept nogil:
+    cdef const Desc* d
+    cdef const MethodPlan* m
+    cdef Text text
+    cdef int status
+    cdef bint odd
+    if AMQP_UNLIKELY(e.total < 12):
+        fail(&s.c, BAD_TRUNCATED, b"class id and method id", 4, 0)
+        return BAD_FRAME
+    d = find_method(s, load32(s.c.p))
+    if AMQP_UNLIKELY(d == NULL):
+        fail(&s.c, BAD_METHOD, NULL, 0, 0)
+        s.fault.class_id = load16(s.c.p)
+        s.fault.method_id = load16(s.c.p + 2)
+        return BAD_FRAME
+    m = &s.methods[d - s.descs]
+    if s.method != NULL:
+        status = append_octets(s.table, s.method, row, d.name, m.name_n)
+        if status < 0:
+            return status
+    if s.arguments == NULL and not s.check:
+        return 0
+    s.c.p += 4
+    if read_arguments(d, &s.c, s.v, s.reading, &odd) < 0:
+        return BAD_FRAME
+    if s.arguments == NULL:
+        check_text(s, d)
+    else:
+        status = text_begin(&text, s.arguments, s.input_end)
+        if status == 0:
+            status = write_arguments_json(s, d, m.field, m.fixed, &text)
+        if status == 0:
+            status = text_commit(s.table, &text, s.arguments, row)
+        if status < 0:
+            return status
+    return BAD_FRAME if s.fault.code != OK else 0
+
+
+# ---- content headers ----
+
+cdef inline const Desc* find_properties(const Sink* s, uint16_t class_id) noexcept nogil:
+    cdef int i
+    for i in range(s.n_contents):
+        if s.contents[i].class_id == class_id:
+            return s.contents[i]
+    return NULL
+
+
+cdef int note_range(Sink* s, const Desc* d, int i, const uint8_t* start) noexcept nogil:
+    """Note a property whose number is too large. start: of the property list."""
+    cdef Fault unused
+    cdef Cursor c = s.c
+    cdef AmqpValue v
+    cdef int k
+    c.p = start
+    c.fault = &unused
+    while load16(c.p) & 1:      # flag words
+        c.p += 2
+    c.p += 2
+    for k in range(i):
+        if s.v[k].present and s.v[k].kind != W_BIT:
+            read_one(&d.op[k], &c, &v, s.reading)
+    return note(s, d, i, BAD_RANGE, WIRE_NAMES[s.v[i].kind], c.p, s.v[i].u)
+
+
+cdef int put_property(Sink* s, const Desc* d, int i, const uint8_t* start, Column* c,
+                      int64_t row) noexcept nogil:
+    """A property that is there, into its column. c: NULL to check it only. start: of the list."""
+    cdef const AmqpValue* v = &s.v[i]
+    cdef Text text
+    cdef int status
+    if v.kind == W_SHORTSTR:
+        if c == NULL:
+            status = 0 if is_utf8(v.p, v.n) else NOT_UTF8
+        else:
+            status = append_utf8(s.table, c, row, v.p, v.n, s.input_end)
+        if AMQP_UNLIKELY(status == NOT_UTF8):
+            return note_text(s, d, i)
+        return status
+    if v.kind == W_TIMESTAMP:
+        if AMQP_UNLIKELY(v.u > <uint64_t>HIGHEST_SECOND):
+            return note_range(s, d, i, start)
+        return 0 if c == NULL else append_i64(c, row, <int64_t>(v.u * 1000000))
+    if v.kind == W_LONGLONG and v.u > HIGHEST_INT64:
+        return note_range(s, d, i, start)
+    if c == NULL:
+        return 0
+    if v.kind == W_TABLE:
+        status = text_begin(&text, c, s.input_end)
+        if status == 0:
+            status = json_table(&text, v.p, v.n, s.reading)
+        return text_commit(s.table, &text, c, row) if status == 0 else status
+    if v.kind == W_OCTET or v.kind == W_SHORT:
+        return append_i32(c, row, <int32_t>v.u)
+    if v.kind == W_LONG or v.kind == W_LONGLONG:
+        return append_i64(c, row, <int64_t>v.u)
+    if v.kind == W_BIT:
+        return append_bool(c, row, v.u != 0)
+    return append_octets(s.table, c, row, v.p, v.n)
+
+
+cdef int take_header(Sink* s, const Entry* e, int64_t row) noexcept nogil:
+    cdef const Desc* d
+    cdef const FieldPlan* field
+    cdef Column* c
+    cdef uint64_t body_size
+    cdef int i, status
+    cdef bint odd
+    if AMQP_UNLIKELY(e.total < 20):
+        fail(&s.c, BAD_TRUNCATED, b"content header", 12, 0)
+        return BAD_FRAME
+    d = find_properties(s, load16(s.c.p))
+    if AMQP_UNLIKELY(d == NULL):
+        fail(&s.c, BAD_HEADER_CLASS, NULL, 0, 0)
+        s.fault.class_id = load16(s.c.p)
+        return BAD_FRAME
+    body_size = load64(s.c.p + 4)
+    if s.body_size != NULL and body_size <= HIGHEST_INT64:
+        if append_i64(s.body_size, row, <int64_t>body_size) < 0:
+            return NO_MEMORY
+    if s.properties == NULL and not s.check:
+        return 0
+    s.c.p += 12
+    if read_properties(d, &s.c, s.v, s.reading, &odd) < 0:
+        return BAD_FRAME
+    if AMQP_UNLIKELY(body_size > HIGHEST_INT64):
+        note(s, NULL, 0, BAD_RANGE, b"body size", e.start + 11, body_size)
+    if s.properties != NULL and column_at(s.properties, row) < 0:
+        return NO_MEMORY
+    field = s.methods[d - s.descs].field
+    for i in range(d.n):
+        if not s.v[i].present:
+            continue
+        c = NULL if s.properties == NULL else s.table.column + field[i].child
+        status = put_property(s, d, i, e.start + 19, c, row)
+        if status < 0:
+            return status
+    return BAD_FRAME if s.fault.code != OK else 0

@@ -1,0 +1,132 @@
+/* Copies that look at what they copy: sixteen octets at a time where the machine can. */
+#ifndef AMQPCODEC_COPY_H
+#define AMQPCODEC_COPY_H
+
+#include <stdint.h>
+#include <string.h>
+#include "wire.h"
+
+#if defined(__SSE2__) || defined(_M_X64)
+#include <emmintrin.h>
+#define COPY_SSE2 1
+#endif
+
+#if (defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__) || defined(_WIN32)
+#define LITTLE_ENDIAN_MACHINE 1
+#else
+#define LITTLE_ENDIAN_MACHINE 0
+#endif
+
+/* Ask for octets that will be read soon; any address may be given. */
+#if defined(__GNUC__) || defined(__clang__)
+#define AMQP_PREFETCH(p) __builtin_prefetch(p, 0, 2)
+#else
+#define AMQP_PREFETCH(p) ((void)(p))
+#endif
+
+/* Octets that may be read behind the source and written behind the target. */
+#define COPY_SLACK 16
+
+static inline uint64_t load_word(const uint8_t *p) {
+    uint64_t x;
+    memcpy(&x, p, 8);
+    return x;
+}
+
+static inline void store_word(uint8_t *p, uint64_t x) { memcpy(p, &x, 8); }
+
+static inline int count_bits(uint64_t x) {
+    x -= x >> 1 & 0x5555555555555555ull;
+    x = (x & 0x3333333333333333ull) + (x >> 2 & 0x3333333333333333ull);
+    return (int)(((x + (x >> 4)) & 0x0F0F0F0F0F0F0F0Full) * 0x0101010101010101ull >> 56);
+}
+
+/* Zeros in front of the first one of 16 bits, x above 0. */
+static inline int leading_zeros_16(uint32_t x) {
+#if defined(__GNUC__) || defined(__clang__)
+    return __builtin_clz(x) - 16;
+#else
+    int n = 0;
+    while (!(x & 0x8000u)) {
+        x <<= 1;
+        n++;
+    }
+    return n;
+#endif
+}
+
+static inline void copy_16(uint8_t *w, const uint8_t *p) { memcpy(w, p, 16); }
+
+/* The first n (0 to 8) octets in memory of a word, the others blank. */
+static inline uint64_t first_octets(uint64_t x, size_t n) {
+    uint64_t mask = n >= 8 ? ~(uint64_t)0 : ((uint64_t)1 << (8 * n)) - 1;
+#if !LITTLE_ENDIAN_MACHINE
+    mask = n ? ~(uint64_t)0 << (64 - 8 * n) : 0;
+#endif
+    return (x & mask) | (0x2020202020202020ull & ~mask);
+}
+
+/* Which octets of a word (its top bits) JSON text cannot hold as they are, or are not ASCII; only the
+ * first in memory order of the machine is sure. */
+static inline uint64_t json_odd(uint64_t x) {
+    const uint64_t ones = 0x0101010101010101ull, tops = 0x8080808080808080ull;
+    uint64_t quote = x ^ (ones * '"'), slash = x ^ (ones * '\\');
+    return (x | (x - ones * 0x20) | (quote - ones) | (slash - ones)) & tops;
+}
+
+/* Copy n octets; whether all are ASCII. Reads and writes up to COPY_SLACK more. */
+static inline int copy_ascii(uint8_t *w, const uint8_t *p, size_t n) {
+#ifdef COPY_SSE2
+    __m128i x, seen = _mm_setzero_si128();
+    for (; n > 16; n -= 16, p += 16, w += 16) {
+        x = _mm_loadu_si128((const __m128i *)p);
+        _mm_storeu_si128((__m128i *)w, x);
+        seen = _mm_or_si128(seen, x);
+    }
+    x = _mm_loadu_si128((const __m128i *)p);
+    _mm_storeu_si128((__m128i *)w, x);
+    return ((_mm_movemask_epi8(x) & ((1 << n) - 1)) | _mm_movemask_epi8(seen)) == 0;
+#else
+    uint64_t x, seen = 0;
+    for (; n > 8; n -= 8, p += 8, w += 8) {
+        x = load_word(p);
+        store_word(w, x);
+        seen |= x;
+    }
+    x = load_word(p);
+    store_word(w, x);
+    return ((seen | first_octets(x, n)) & 0x8080808080808080ull) == 0;
+#endif
+}
+
+/* Copy n octets; whether all are ASCII that a JSON string holds as it is. Reads and writes up to
+ * COPY_SLACK more. */
+static inline int copy_plain(uint8_t *w, const uint8_t *p, size_t n) {
+#ifdef COPY_SSE2
+    const __m128i quote = _mm_set1_epi8('"'), slash = _mm_set1_epi8('\\');
+    const __m128i blank = _mm_set1_epi8(0x20);
+    __m128i x, odd, seen = _mm_setzero_si128();
+    for (;; n -= 16, p += 16, w += 16) {
+        x = _mm_loadu_si128((const __m128i *)p);
+        _mm_storeu_si128((__m128i *)w, x);
+        /* signed: what is not ASCII is below a blank, too */
+        odd = _mm_or_si128(_mm_cmplt_epi8(x, blank),
+                           _mm_or_si128(_mm_cmpeq_epi8(x, quote), _mm_cmpeq_epi8(x, slash)));
+        if (n <= 16) break;
+        seen = _mm_or_si128(seen, odd);
+    }
+    return ((_mm_movemask_epi8(odd) & ((1 << n) - 1)) | _mm_movemask_epi8(seen)) == 0;
+#else
+    uint64_t x, seen = 0;
+    for (; n > 8; n -= 8, p += 8, w += 8) {
+        x = load_word(p);
+        store_word(w, x);
+        seen |= json_odd(x);
+    }
+    x = load_word(p);
+    store_word(w, x);
+    return (seen | json_odd(first_octets(x, n))) == 0;
+#endif
+}
+
+#endif

@@ -1,0 +1,210 @@
+"""Rows of batch.decode as Python values, and what rows the independent reference expects."""
+
+from __future__ import annotations
+
+import base64
+import json
+import keyword
+import math
+import struct
+from decimal import Context, Decimal
+from typing import Any
+
+import pytest
+
+from amqpcodec import batch
+from tests.reference import FACTS, Body, Header, Heartbeat, Method, ProtocolHeader, decode_frame
+from tests.reference.tables import Table, Tagged
+
+pa = pytest.importorskip("pyarrow")
+
+COLUMNS = (
+    "row", "offset", "frame_type", "channel", "method", "arguments", "properties", "body_size",
+    "payload", "frame", "error", "error_offset",
+)  # fmt: skip
+FRAME_TYPES = {
+    Method: "method",
+    Header: "header",
+    Body: "body",
+    Heartbeat: "heartbeat",
+    ProtocolHeader: "protocol-header",
+}
+_EXACT = Context(prec=400)
+LAST_SECOND = ((1 << 63) - 1) // 1_000_000
+
+
+def decode(data: Any, **options: Any) -> Any:
+    """A record batch that pyarrow finds sound."""
+    found = pa.record_batch(batch.decode(data, **options))
+    found.validate(full=True)
+    return found
+
+
+def rows(data: Any, **options: Any) -> list[dict[str, Any]]:
+    """Rows as dicts, timestamps as µs since 1970."""
+    found = decode(data, **options)
+    names = found.schema.names
+    if "properties" in names:
+        column = found.column("properties")
+        fields = [
+            (child.cast(pa.int64()) if pa.types.is_timestamp(child.type) else child)
+            for child in (column.field(i) for i in range(column.type.num_fields))
+        ]
+        inner = [field.name for field in column.type]
+        plain = pa.StructArray.from_arrays(fields, inner, mask=column.is_null())
+        found = found.set_column(names.index("properties"), "properties", plain)
+    return list(found.to_pylist())
+
+
+def python_name(name: str) -> str:
+    if name == "nowait":  # confirm.select; one spelling is offered
+        return "no_wait"
+    name = name.replace("-", "_")
+    return name + "_" if keyword.iskeyword(name) else name
+
+
+# ---- the JSON text that is expected, by the rules of the contract ----
+
+
+def dumps(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def json_octets(octets: bytes) -> str:
+    try:
+        return dumps(octets.decode("utf-8"))
+    except UnicodeDecodeError:
+        return json_binary(octets)
+
+
+def json_binary(octets: bytes) -> str:
+    return dumps({"$binary": base64.b64encode(octets).decode()})
+
+
+def json_key(octets: bytes) -> str:
+    try:
+        text = octets.decode("utf-8")
+    except UnicodeDecodeError:
+        return dumps("$key:" + base64.b64encode(octets).decode())
+    return dumps("$" + text if text.startswith("$") else text)
+
+
+def json_float(value: float) -> str:
+    if math.isnan(value):
+        return dumps({"$double": "NaN"})
+    if math.isinf(value):
+        return dumps({"$double": "Infinity" if value > 0 else "-Infinity"})
+    return repr(value)
+
+
+def json_value(tagged: Tagged) -> str:
+    tag, value = tagged
+    if tag == "t":
+        return "true" if value else "false"
+    if tag in "fd":
+        return json_float(struct.unpack(">" + tag, value)[0])
+    if tag == "D":
+        scale, unscaled = value
+        return dumps({"$decimal": f"{Decimal(unscaled).scaleb(-scale, _EXACT):f}"})
+    if tag == "T":
+        return dumps({"$timestamp": value})
+    if tag == "V":
+        return "null"
+    if tag == "S" or (tag == "s" and isinstance(value, bytes)):
+        return json_octets(value)
+    if tag == "x":
+        return json_binary(value)
+    if tag == "A":
+        return "[" + ",".join(map(json_value, value)) + "]"
+    if tag == "F":
+        return json_table(value)
+    return str(value)
+
+
+def json_table(table: Table) -> str:
+    pairs = [(json_key(key), json_value(value)) for key, value in table]
+    if len({key for key, _ in table}) < len(table):
+        return '{"$table":[' + ",".join(f"[{key},{value}]" for key, value in pairs) + "]}"
+    return "{" + ",".join(f"{key}:{value}" for key, value in pairs) + "}"
+
+
+# ---- the row that is expected of a frame that the reference can read ----
+
+
+def is_text(octets: bytes) -> bool:
+    try:
+        octets.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def expected_row(raw: bytes, dialect: str = "rabbitmq") -> tuple[dict[str, Any], str | None]:
+    """Columns of one valid frame but row, offset, error and error_offset; the field that no
+    column can hold, or None."""
+    found = decode_frame(raw, 0, dialect)
+    assert found is not None
+    _, channel, frame = found
+    bad: str | None = None
+    row: dict[str, Any] = dict.fromkeys(COLUMNS[2:10])
+    row.update(frame_type=FRAME_TYPES[type(frame)], channel=channel, frame=raw)
+    if isinstance(frame, Method):
+        row["method"] = frame.name
+        row["arguments"], bad = expected_arguments(frame)
+    elif isinstance(frame, Header):
+        row["properties"], bad = expected_properties(frame)
+        if frame.body_size < 1 << 63:
+            row["body_size"] = frame.body_size
+        else:
+            bad = "body size"
+    elif isinstance(frame, Body):
+        row["payload"] = frame.payload
+    return row, bad
+
+
+def expected_arguments(method: Method) -> tuple[str, str | None]:
+    fact = FACTS.methods[method.name]
+    out: list[str] = []
+    bad: str | None = None
+    for name, wire_type in fact.fields:
+        value = method.args[name]
+        if name in fact.reserved and not value:
+            continue
+        if wire_type == "bit":
+            text = "true" if value else "false"
+        elif wire_type == "shortstr" and not is_text(value):
+            text, bad = "null", bad or f"{method.name}.{python_name(name)}"
+        elif wire_type in ("shortstr", "longstr"):
+            text = json_octets(value)
+        elif wire_type == "table":
+            text = json_table(value)
+        else:
+            assert wire_type != "timestamp"
+            text = str(value)
+        out.append(f"{dumps(python_name(name))}:{text}")
+    return "{" + ",".join(out) + "}", bad
+
+
+def expected_properties(header: Header) -> tuple[dict[str, Any], str | None]:
+    known = FACTS.properties[header.class_id]
+    out: dict[str, Any] = {}
+    bad: str | None = None
+    for name, wire_type in known:
+        python = python_name(name)
+        value = header.properties.get(name)
+        if value is None:
+            pass
+        elif wire_type == "shortstr":
+            if is_text(value):
+                value = value.decode()
+            else:
+                value, bad = None, bad or f"basic.properties.{python}"
+        elif wire_type == "table":
+            value = json_table(value)
+        elif wire_type == "timestamp":
+            if value > LAST_SECOND:
+                value, bad = None, bad or f"basic.properties.{python}"
+            else:
+                value *= 1_000_000
+        out[python] = value
+    return out, bad
