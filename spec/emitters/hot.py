@@ -206,7 +206,7 @@ def _fixed_pointers(
 
 
 def _put_text(w: Writer, i: int, fail: str) -> None:
-    w(f"if not ascii_octets(o.field[{i}], &s, &n) or <size_t>n > 255:")
+    w(f"if not utf8_octets(o.field[{i}], &s, &n) or <size_t>n > 255:")
     w(f"    {fail}")
 
 

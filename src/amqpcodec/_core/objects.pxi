@@ -103,7 +103,7 @@ cdef int load_text(Loader* l, object o, AmqpValue* v) except -1:
     cdef Py_ssize_t n = 0
     cdef const uint8_t* p = NULL
     cdef bytes octets
-    if not ascii_octets(<PyObject*>o, &p, &n):
+    if not utf8_octets(<PyObject*>o, &p, &n):
         if not isinstance(o, str):
             table_error(&l.at, f"a shortstr takes str, not {type(o).__name__}")
         octets = escaped_octets(o, &l.at)

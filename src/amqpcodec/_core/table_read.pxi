@@ -52,6 +52,7 @@ cdef extern from "text.h":
     TextCache* text_cache_new()
     void text_cache_free(TextCache* cache)
     bint ascii_octets(PyObject* o, const uint8_t** p, Py_ssize_t* n)
+    bint utf8_octets(PyObject* o, const uint8_t** p, Py_ssize_t* n)
     bint exact_u64(PyObject* o, uint64_t* out)
     bint exact_small(PyObject* o, int32_t* out)
 

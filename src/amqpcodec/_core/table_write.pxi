@@ -125,7 +125,7 @@ cdef int put_text(Buffer* b, uint8_t tag, object v, Place* at) except -1:
     cdef Py_ssize_t n = 0
     cdef const uint8_t* p = NULL
     cdef bytes octets
-    if not ascii_octets(<PyObject*>v, &p, &n):
+    if not utf8_octets(<PyObject*>v, &p, &n):
         octets = escaped_octets(v, at)
         p = <const uint8_t*>PyBytes_AS_STRING(octets)
         n = PyBytes_GET_SIZE(octets)
@@ -137,7 +137,7 @@ cdef int put_name(Buffer* b, object v, Place* at) except -1:
     cdef Py_ssize_t n = 0
     cdef const uint8_t* p = NULL
     cdef bytes octets
-    if not ascii_octets(<PyObject*>v, &p, &n):
+    if not utf8_octets(<PyObject*>v, &p, &n):
         octets = escaped_octets(v, at)
         p = <const uint8_t*>PyBytes_AS_STRING(octets)
         n = PyBytes_GET_SIZE(octets)
@@ -333,7 +333,7 @@ cdef int put_pairs(Buffer* b, object table, uintptr_t mode, int depth, Place* at
         left -= 1
         n = 0
         p = NULL
-        if AMQP_LIKELY(ascii_octets(name, &p, &n) and <size_t>n <= 255):
+        if AMQP_LIKELY(utf8_octets(name, &p, &n) and <size_t>n <= 255):
             buffer_room(b, <size_t>n + 16)      # a number behind it finds room, too
             b.p[0] = <uint8_t>n
             copy_octets(b.p + 1, p, <size_t>n)
@@ -345,7 +345,7 @@ cdef int put_pairs(Buffer* b, object table, uintptr_t mode, int depth, Place* at
             buffer_room(b, 16)
         # The usual values here, all others by put_value. A str or int has no code that could run.
         m = 0
-        if ascii_octets(value, &p, &m) and <uint64_t>m <= MAX_U32:
+        if utf8_octets(value, &p, &m) and <uint64_t>m <= MAX_U32:
             buffer_room(b, 5 + <size_t>m)
             b.p[0] = c'S'
             store32(b.p + 1, <uint32_t>m)

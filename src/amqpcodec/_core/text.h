@@ -111,6 +111,20 @@ static inline int ascii_octets(PyObject *o, const uint8_t **p, Py_ssize_t *n) {
     return 1;
 }
 
+/* The same for any exact str but one with lone surrogates, which has no UTF-8 of its own. The str
+ * keeps its UTF-8, so that text which is sent again is not translated again. */
+static int utf8_octets_slow(PyObject *o, const uint8_t **p, Py_ssize_t *n) {
+    if (!o || !PyUnicode_CheckExact(o)) return 0;
+    *p = (const uint8_t *)PyUnicode_AsUTF8AndSize(o, n);
+    if (*p) return 1;
+    PyErr_Clear();
+    return 0;
+}
+
+static inline int utf8_octets(PyObject *o, const uint8_t **p, Py_ssize_t *n) {
+    return AMQP_LIKELY(ascii_octets(o, p, n)) ? 1 : utf8_octets_slow(o, p, n);
+}
+
 /* Whether o is an exact int that fits uint64, and then its value. No error is set; o may be NULL. */
 static inline int exact_u64(PyObject *o, uint64_t *out) {
     if (!o || !PyLong_CheckExact(o)) return 0;

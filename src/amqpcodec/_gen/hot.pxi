@@ -52,12 +52,12 @@ cdef Py_ssize_t write_hSSBB(KindObject* o, uint8_t* w) noexcept:
         return -1
     store16(w, <uint16_t>u)
     w += 2
-    if not ascii_octets(o.field[1], &s, &n) or <size_t>n > 255:
+    if not utf8_octets(o.field[1], &s, &n) or <size_t>n > 255:
         return -1
     w[0] = <uint8_t>n
     copy_octets(w + 1, s, <size_t>n)
     w += 1 + n
-    if not ascii_octets(o.field[2], &s, &n) or <size_t>n > 255:
+    if not utf8_octets(o.field[2], &s, &n) or <size_t>n > 255:
         return -1
     w[0] = <uint8_t>n
     copy_octets(w + 1, s, <size_t>n)
@@ -129,17 +129,17 @@ cdef Py_ssize_t write_hSSS(KindObject* o, uint8_t* w) noexcept:
         return -1
     store16(w, <uint16_t>u)
     w += 2
-    if not ascii_octets(o.field[1], &s, &n) or <size_t>n > 255:
+    if not utf8_octets(o.field[1], &s, &n) or <size_t>n > 255:
         return -1
     w[0] = <uint8_t>n
     copy_octets(w + 1, s, <size_t>n)
     w += 1 + n
-    if not ascii_octets(o.field[2], &s, &n) or <size_t>n > 255:
+    if not utf8_octets(o.field[2], &s, &n) or <size_t>n > 255:
         return -1
     w[0] = <uint8_t>n
     copy_octets(w + 1, s, <size_t>n)
     w += 1 + n
-    if not ascii_octets(o.field[3], &s, &n) or <size_t>n > 255:
+    if not utf8_octets(o.field[3], &s, &n) or <size_t>n > 255:
         return -1
     w[0] = <uint8_t>n
     copy_octets(w + 1, s, <size_t>n)
@@ -202,7 +202,7 @@ cdef Py_ssize_t write_SqBSS(KindObject* o, uint8_t* w) noexcept:
     cdef const uint8_t* s = NULL
     cdef Py_ssize_t n = 0
     cdef uint64_t u = 0
-    if not ascii_octets(o.field[0], &s, &n) or <size_t>n > 255:
+    if not utf8_octets(o.field[0], &s, &n) or <size_t>n > 255:
         return -1
     w[0] = <uint8_t>n
     copy_octets(w + 1, s, <size_t>n)
@@ -217,12 +217,12 @@ cdef Py_ssize_t write_SqBSS(KindObject* o, uint8_t* w) noexcept:
     elif o.field[2] != Py_False:
         return -1
     w += 1
-    if not ascii_octets(o.field[3], &s, &n) or <size_t>n > 255:
+    if not utf8_octets(o.field[3], &s, &n) or <size_t>n > 255:
         return -1
     w[0] = <uint8_t>n
     copy_octets(w + 1, s, <size_t>n)
     w += 1 + n
-    if not ascii_octets(o.field[4], &s, &n) or <size_t>n > 255:
+    if not utf8_octets(o.field[4], &s, &n) or <size_t>n > 255:
         return -1
     w[0] = <uint8_t>n
     copy_octets(w + 1, s, <size_t>n)
@@ -289,12 +289,12 @@ cdef Py_ssize_t write_qBSSl(KindObject* o, uint8_t* w) noexcept:
     elif o.field[1] != Py_False:
         return -1
     w += 1
-    if not ascii_octets(o.field[2], &s, &n) or <size_t>n > 255:
+    if not utf8_octets(o.field[2], &s, &n) or <size_t>n > 255:
         return -1
     w[0] = <uint8_t>n
     copy_octets(w + 1, s, <size_t>n)
     w += 1 + n
-    if not ascii_octets(o.field[3], &s, &n) or <size_t>n > 255:
+    if not utf8_octets(o.field[3], &s, &n) or <size_t>n > 255:
         return -1
     w[0] = <uint8_t>n
     copy_octets(w + 1, s, <size_t>n)
@@ -562,7 +562,7 @@ cdef int write_properties_SSToosSSstSSSS(Buffer* b, Desc* d, KindObject* o,
     buffer_room(b, 2)
     b.p += 2
     if o.field[0] != Py_None:
-        if not ascii_octets(o.field[0], &s, &n) or <size_t>n > 255:
+        if not utf8_octets(o.field[0], &s, &n) or <size_t>n > 255:
             return put_back(b, start)
         buffer_room(b, 1 + <size_t>n)
         b.p[0] = <uint8_t>n
@@ -570,7 +570,7 @@ cdef int write_properties_SSToosSSstSSSS(Buffer* b, Desc* d, KindObject* o,
         b.p += 1 + n
         flags |= 0x8000
     if o.field[1] != Py_None:
-        if not ascii_octets(o.field[1], &s, &n) or <size_t>n > 255:
+        if not utf8_octets(o.field[1], &s, &n) or <size_t>n > 255:
             return put_back(b, start)
         buffer_room(b, 1 + <size_t>n)
         b.p[0] = <uint8_t>n
@@ -596,7 +596,7 @@ cdef int write_properties_SSToosSSstSSSS(Buffer* b, Desc* d, KindObject* o,
         b.p += 1
         flags |= 0x0800
     if o.field[5] != Py_None:
-        if not ascii_octets(o.field[5], &s, &n) or <size_t>n > 255:
+        if not utf8_octets(o.field[5], &s, &n) or <size_t>n > 255:
             return put_back(b, start)
         buffer_room(b, 1 + <size_t>n)
         b.p[0] = <uint8_t>n
@@ -604,7 +604,7 @@ cdef int write_properties_SSToosSSstSSSS(Buffer* b, Desc* d, KindObject* o,
         b.p += 1 + n
         flags |= 0x0400
     if o.field[6] != Py_None:
-        if not ascii_octets(o.field[6], &s, &n) or <size_t>n > 255:
+        if not utf8_octets(o.field[6], &s, &n) or <size_t>n > 255:
             return put_back(b, start)
         buffer_room(b, 1 + <size_t>n)
         b.p[0] = <uint8_t>n
@@ -612,7 +612,7 @@ cdef int write_properties_SSToosSSstSSSS(Buffer* b, Desc* d, KindObject* o,
         b.p += 1 + n
         flags |= 0x0200
     if o.field[7] != Py_None:
-        if not ascii_octets(o.field[7], &s, &n) or <size_t>n > 255:
+        if not utf8_octets(o.field[7], &s, &n) or <size_t>n > 255:
             return put_back(b, start)
         buffer_room(b, 1 + <size_t>n)
         b.p[0] = <uint8_t>n
@@ -620,7 +620,7 @@ cdef int write_properties_SSToosSSstSSSS(Buffer* b, Desc* d, KindObject* o,
         b.p += 1 + n
         flags |= 0x0100
     if o.field[8] != Py_None:
-        if not ascii_octets(o.field[8], &s, &n) or <size_t>n > 255:
+        if not utf8_octets(o.field[8], &s, &n) or <size_t>n > 255:
             return put_back(b, start)
         buffer_room(b, 1 + <size_t>n)
         b.p[0] = <uint8_t>n
@@ -635,7 +635,7 @@ cdef int write_properties_SSToosSSstSSSS(Buffer* b, Desc* d, KindObject* o,
         b.p += 8
         flags |= 0x0040
     if o.field[10] != Py_None:
-        if not ascii_octets(o.field[10], &s, &n) or <size_t>n > 255:
+        if not utf8_octets(o.field[10], &s, &n) or <size_t>n > 255:
             return put_back(b, start)
         buffer_room(b, 1 + <size_t>n)
         b.p[0] = <uint8_t>n
@@ -643,7 +643,7 @@ cdef int write_properties_SSToosSSstSSSS(Buffer* b, Desc* d, KindObject* o,
         b.p += 1 + n
         flags |= 0x0020
     if o.field[11] != Py_None:
-        if not ascii_octets(o.field[11], &s, &n) or <size_t>n > 255:
+        if not utf8_octets(o.field[11], &s, &n) or <size_t>n > 255:
             return put_back(b, start)
         buffer_room(b, 1 + <size_t>n)
         b.p[0] = <uint8_t>n
@@ -651,7 +651,7 @@ cdef int write_properties_SSToosSSstSSSS(Buffer* b, Desc* d, KindObject* o,
         b.p += 1 + n
         flags |= 0x0010
     if o.field[12] != Py_None:
-        if not ascii_octets(o.field[12], &s, &n) or <size_t>n > 255:
+        if not utf8_octets(o.field[12], &s, &n) or <size_t>n > 255:
             return put_back(b, start)
         buffer_room(b, 1 + <size_t>n)
         b.p[0] = <uint8_t>n
@@ -659,7 +659,7 @@ cdef int write_properties_SSToosSSstSSSS(Buffer* b, Desc* d, KindObject* o,
         b.p += 1 + n
         flags |= 0x0008
     if o.field[13] != Py_None:
-        if not ascii_octets(o.field[13], &s, &n) or <size_t>n > 255:
+        if not utf8_octets(o.field[13], &s, &n) or <size_t>n > 255:
             return put_back(b, start)
         buffer_room(b, 1 + <size_t>n)
         b.p[0] = <uint8_t>n
