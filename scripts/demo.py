@@ -35,22 +35,17 @@ def read_frames(path: Path) -> pa.Table:
 
     from amqpcodec import capture
 
-    loaded = capture.load(path)
-    frames = list(loaded.frames())
-    packets, left_out = loaded.packets, sum(loaded.skipped.values())
-    connections = {frame.connection_index for frame in frames}
+    reader = capture.read(path, fields=["timestamp", "connection_index", "direction", "frame"])
+    table = pa.Table.from_batches([pa.record_batch(batch) for batch in reader])
+    found = reader.stats()
     step(
-        f"{len(frames)} frames of {len(connections)} connections"
-        f" in {packets} packets, {left_out} left out" + (f"; {loaded.cut}" if loaded.cut else "")
+        f"{table.num_rows} frames of {found['connections']} connections"
+        f" in {found['packets']} packets, {sum(found['skipped'].values())} left out"
+        + (f"; {reader.damaged}" if reader.damaged else "")
     )
-    return pa.table(
-        {
-            "n": pa.array(range(len(frames)), pa.int64()),
-            "timestamp": pa.array([f.timestamp for f in frames], pa.timestamp("us", "UTC")),
-            "conn": pa.array([f.connection_index for f in frames], pa.int32()),
-            "from": pa.array([f.direction for f in frames], pa.string()),
-            "frame": pa.array([f.octets for f in frames], pa.binary()),
-        }
+    names = ["timestamp", "conn", "from", "frame"]
+    return table.rename_columns(names).add_column(
+        0, "n", pa.array(range(table.num_rows), pa.int64())
     )
 
 

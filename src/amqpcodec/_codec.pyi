@@ -266,3 +266,92 @@ def decode_columns(
 
 def column_pool(clear: bool = False) -> int:
     """Octets that the pool of released columns holds; clear=True gives them back first."""
+
+@final
+class CaptureBatch:
+    """A struct array of the rows of a capture, in Arrow's C Data Interface.
+
+    pyarrow.record_batch(batch), polars.from_arrow(batch) and the like take it without a copy.
+    """
+
+    def __len__(self) -> int: ...
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns, in order."""
+
+    @property
+    def errors(self) -> int:
+        """Rows with an error, as far as the column error was asked for."""
+
+    def __arrow_c_schema__(self) -> object:
+        """The Arrow schema, of a struct, in a PyCapsule."""
+
+    def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]:
+        """The Arrow schema and array, a struct, in two PyCapsules; as often as one likes.
+
+        requested_schema is not followed: there is one type for each column.
+        """
+
+def capture_schema(protocol: Protocol, fields: Iterable[str] | None) -> Schema:
+    """See amqpcodec.capture.schema."""
+
+@final
+class CaptureReader:
+    """See amqpcodec.capture. One thread at a time."""
+
+    def __init__(
+        self,
+        protocol: Protocol,
+        fields: Iterable[str] | None,
+        ports: Iterable[int],
+        redact: bool,
+        forced: bool,
+        batch_rows: int,
+        reorder_octets: int = ...,
+        reorder_total: int = ...,
+    ) -> None: ...
+    def begin(self, name: str, key: str) -> None:
+        """The octets that follow are those of a file, the next one of the chain.
+
+        key: what the first one's name adds to the names of connections.
+        """
+
+    def feed(self, data: bytes) -> None:
+        """The next octets of the file; advance() reads them."""
+
+    def advance(self, last: bool = False) -> bool:
+        """Read what was fed. True: a batch is full, take() it and go on. last: end all connections."""
+
+    def take(self) -> CaptureBatch | None:
+        """The rows that wait, at most batch_rows; None where there are none."""
+
+    def state(self) -> bytes:
+        """What resume() of another reader needs to go on at `at`. No rows may wait."""
+
+    def resume(self, state: bytes) -> None:
+        """Go on where another reader was, which had the same arguments. Before anything is fed."""
+
+    def stop_at(self, offset: int | None) -> None:
+        """Records that begin at this offset of the file or behind it are left; None: none are."""
+
+    def first(self, data: bytes, end: int, last: bool) -> int:
+        """Where in these octets of the file a record begins, before `end`; or -1."""
+
+    def counts(self) -> dict[str, Any]:
+        """What was seen so far."""
+
+    @property
+    def damaged(self) -> bool:
+        """What is at `at` is no record."""
+
+    @property
+    def at(self) -> int:
+        """Offset in the file of the next record."""
+
+    @property
+    def waiting(self) -> int:
+        """Octets that were fed and are part of no whole record yet."""
+
+    @property
+    def known(self) -> bool:
+        """Whether the file was found to be a capture."""

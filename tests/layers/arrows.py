@@ -42,7 +42,7 @@ ARROWS: dict[str, set[str]] = {
     "facade": {"core", "generated", "errors", "types"},
     # The facade holds the protocols, which columns are made for.
     "batch": {"core", "facade", "errors"},
-    "capture": {"batch", "errors"},
+    "capture": {"batch", "core", "errors"},
     "spark": {"batch", "capture", "errors"},
     "compat": {"facade", "errors", "types"},
     "cli": {"batch", "capture", "errors"},
@@ -56,7 +56,6 @@ LAZY_ARROWS = {("facade", "spec")}  # load_xml_spec
 OTHERS: dict[str, dict[str, bool]] = {
     "spec": {"lxml": False},  # by its loader, which is imported late
     "batch": {"pyarrow": True},
-    "capture": {"pyarrow": True},
     "spark": {"pyspark": False, "pyarrow": False, "pandas": False, "numpy": False},
     "compat": {"pamqp": False, "pika": False, "amqp": False, "azure": False},
     "cli": {"rich": False, "pyarrow": False},

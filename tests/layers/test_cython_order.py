@@ -37,6 +37,15 @@ GROUPS = {
     "_core/columns_rows.pxi": "columns",
     "_core/columns_hot.pxi": "columns",
     "_core/columns.pxi": "columns",
+    "_core/capture_file.pxi": "capture",
+    "_core/capture_packet.pxi": "capture",
+    "_core/capture_rows.pxi": "capture",
+    "_core/capture_stream.pxi": "capture",
+    "_core/capture_frames.pxi": "capture",
+    "_core/capture_tcp.pxi": "capture",
+    "_core/capture_state.pxi": "capture",
+    "_core/capture_batch.pxi": "capture",
+    "_core/capture_reader.pxi": "capture",
 }
 
 #: Group -> groups whose names it may use, beside its own.
@@ -56,6 +65,10 @@ ARROWS = {
     },
     # The sinks are siblings: columns make no objects.
     "columns": {"wire", "value", "errors", "frame", "table", "legacy", "protocol"},
+    # Captures end in columns.
+    "capture": {
+        *("wire", "value", "errors", "frame", "table", "legacy", "protocol", "columns"),
+    },
 }
 
 FILES = includes((SOURCE / "_codec.pyx").read_text(encoding="utf-8"))

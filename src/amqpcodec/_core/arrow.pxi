@@ -622,6 +622,7 @@ cdef struct Values:
     const int64_t* long_
     const uint8_t* data
     uint64_t last           # end of the last value in data
+    const uint64_t* lost    # of captures: what values are that are no frames, or NULL
 
 
 cdef inline uint64_t value_end(const Values* v, int64_t i) noexcept nogil:

@@ -3,6 +3,12 @@
 # A block of frames is found first; then each is decoded into the columns that only some rows have;
 # then the columns that every row has are written, one after the other.
 
+# Octets of captures that are no frame, by the upper octet of their number.
+cdef const char** LOST_TEXTS = [
+    b"", b"were not captured", b"of a frame whose rest was not captured",
+    b"in which no frame was found", b"of a frame larger than frame_max"]
+
+
 # ---- a frame ----
 
 cdef inline int take_frame(Sink* s, const Entry* e, int64_t row) noexcept nogil:
@@ -31,7 +37,14 @@ cdef int take_any_frame(Sink* s, const Entry* e, int64_t row) noexcept nogil:
     s.fault.method = NULL
     s.fault.field = NULL
     if AMQP_UNLIKELY(not e.whole):
-        if scan_frame(e.start, e.start + e.total, 0, at, &f, &s.fault) == SCAN_MORE:
+        if e.lost != 0:
+            s.fault.code = BAD_CAPTURE
+            s.fault.scope = SCOPE_CONNECTION
+            s.fault.what = LOST_TEXTS[e.lost >> 56]
+            s.fault.have = e.lost & ((<uint64_t>1 << 56) - 1)
+            s.fault.offset = at
+            s.fault.in_frame = False
+        elif scan_frame(e.start, e.start + e.total, 0, at, &f, &s.fault) == SCAN_MORE:
             s.fault.code = BAD_INCOMPLETE
             s.fault.scope = SCOPE_CONNECTION
             s.fault.what = b"a frame"
@@ -260,7 +273,7 @@ cdef void guess_sizes(Sink* s, int n, uint64_t seen) noexcept nogil:
     cdef int64_t rows = s.rows + n
     cdef double octets = 0
     cdef double most = min(2.0 * <double>s.total + 65536.0, <double>s.table.limit)
-    if seen < s.total:
+    if 0 < seen < s.total:
         rows = <int64_t>(<double>rows * (<double>s.total / <double>seen) * 1.07) + 64
         rows = min(rows, s.rows + n + <int64_t>(s.total - seen))
     if s.done:
@@ -295,6 +308,7 @@ cdef const uint8_t* find_odd_frame(Entry* e, const uint8_t* p, const uint8_t* en
     cdef Fault fault
     cdef int found = scan_frame(p, end, 0, 0, &f, &fault)
     e.way = 0
+    e.lost = 0
     if found == SCAN_FRAME:
         e.type = f.type
         e.channel = f.channel
@@ -339,6 +353,18 @@ cdef inline const uint8_t* find_frame(Sink* s, Entry* e, const uint8_t* p, const
     return p
 
 
+cdef void find_lost(Sink* s, Entry* e, uint64_t lost, const uint8_t* p, const uint8_t* end,
+                    int64_t row) noexcept nogil:
+    """A value of a capture that is no frame: one row, also where it is empty."""
+    memset(e, 0, sizeof(Entry))
+    e.start = p
+    e.base = p
+    e.row = row
+    e.total = <uint64_t>(end - p)
+    e.lost = lost
+    s.odd_block = True
+
+
 cdef int decode_values(Sink* s, const Values* values) noexcept nogil:
     """All frames of all values."""
     cdef int64_t i
@@ -363,6 +389,15 @@ cdef int decode_values(Sink* s, const Values* values) noexcept nogil:
             continue
         p = base = values.data + from_
         end = values.data + to
+        if values.lost != NULL and values.lost[values.at + i] != 0:
+            find_lost(s, &s.block[n], values.lost[values.at + i], p, end, i)
+            p = end
+            n += 1
+            if n == BLOCK:
+                status = flush_block(s, n, <uint64_t>(p - values.data) - first)
+                if status < 0:
+                    return status
+                n = 0
         while p < end:
             e = &s.block[n]
             e.base = base

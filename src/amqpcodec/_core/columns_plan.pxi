@@ -53,6 +53,7 @@ cdef struct Entry:
     const uint8_t* base     # of its input value
     uint64_t total          # octets, envelope included
     int64_t row             # of the input value
+    uint64_t lost           # of captures, where it is not whole: see LOST_TEXTS
     uint16_t channel
     uint8_t type            # 0 where it is not known
     uint8_t way             # the type where the fast way may be tried, else 0

@@ -10,7 +10,8 @@ cdef tuple FAULT_CLASSES = (
     _errors.FrameEndError, _errors.FrameTooLargeError, _errors.FrameTypeError,
     _errors.HeartbeatError, _errors.UnknownMethodError,
     _errors.HeaderError, _errors.DecodeError, _errors.DecodeError, _errors.UnexpectedFrameError,
-    _errors.ChannelError, _errors.ContentTooLargeError, _errors.IncompleteError)
+    _errors.ChannelError, _errors.ContentTooLargeError, _errors.IncompleteError,
+    _errors.DecodeError)
 cdef tuple SCOPES = ("frame", "channel", "connection")
 
 cdef enum:
@@ -82,6 +83,8 @@ cdef int fault_text(const Fault* f, char* out, size_t room) noexcept nogil:
     elif f.code == BAD_INCOMPLETE:
         n += snprintf(out, room, b"the stream ended inside %s, %llu octets into it (offset %llu)",
                       f.what, have, offset)
+    elif f.code == BAD_CAPTURE:
+        n += snprintf(out, room, b"%llu octets %s", have, f.what)
     return min(n, <int>(FAULT_TEXT_SIZE - 1))
 
 

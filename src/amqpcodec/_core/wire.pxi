@@ -4,7 +4,7 @@ from libc.stdint cimport (int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, 
                           uintptr_t)
 from libc.stdio cimport snprintf
 from libc.stdlib cimport calloc, free, malloc, realloc
-from libc.string cimport memcmp, memcpy, memset, strlen
+from libc.string cimport memcmp, memcpy, memmove, memset, strlen
 
 cdef extern from "wire.h" nogil:
     uint64_t MAX_U32 "((uint64_t)UINT32_MAX)"      # a literal of this size would be a Python int
@@ -43,6 +43,7 @@ cdef enum:
     BAD_CHANNEL
     BAD_BODY_SIZE
     BAD_INCOMPLETE
+    BAD_CAPTURE     # columns of captures only: octets that are no frame
 
 cdef enum:
     SCOPE_FRAME

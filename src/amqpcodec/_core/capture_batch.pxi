@@ -1,0 +1,303 @@
+# Rows of a capture to a batch of Arrow columns: those of the frames, and those that tell where they are from.
+
+cdef tuple CAPTURE_COLUMNS = (
+    ("file", "u", ()), ("connection", "u", ()), ("connection_index", "i", ()),
+    ("direction", "u", ()), ("timestamp", "tsu:UTC", ()), ("timestamp_last", "tsu:UTC", ()),
+    ("src", "u", ()), ("dst", "u", ()), ("packet_offset", "l", ()), ("position", "i", ()),
+    ("flags", "+l", (("item", "u", ()),)), ("timestamp_ns", "l", ()), ("packet", "l", ()),
+)
+cdef enum:
+    CAP_FILE
+    CAP_CONNECTION
+    CAP_INDEX
+    CAP_DIRECTION
+    CAP_TIME
+    CAP_TIME_LAST
+    CAP_SRC
+    CAP_DST
+    CAP_PACKET_OFFSET
+    CAP_POSITION
+    CAP_FLAGS
+    CAP_TIME_NS             # this and what follows only on request
+    CAP_PACKET
+    N_CAPTURE_COLUMNS
+
+cdef struct CapText:
+    const char* p
+    size_t n
+
+
+cdef inline int append_text(Table* t, int k, int64_t i, const CapText* text, int64_t n) noexcept nogil:
+    return append_octets(t, &t.column[k], i, text.p, text.n)
+
+
+cdef inline int64_t to_us(int64_t ns) noexcept nogil:
+    """Rounded down."""
+    cdef int64_t us = ns // 1000
+    return us - 1 if ns < us * 1000 else us
+
+
+cdef int put_flags(Table* t, Table* items, const CapRow* row, int64_t i, int64_t n) noexcept nogil:
+    """A list's offsets lie like those of a text with one octet an item."""
+    cdef Column* c = &t.column[CAP_FLAGS]
+    cdef int k
+    cdef size_t used = c.used
+    for k in range(N_CAPTURED_FLAGS):
+        if row.flags >> k & 1:
+            if append_octets(items, &items.column[0], <int64_t>used, CAPTURE_FLAG_NAMES[k],
+                             strlen(CAPTURE_FLAG_NAMES[k])) < 0:
+                return NO_MEMORY
+            used += 1
+    if column_at(c, i) < 0:
+        return NO_MEMORY
+    c.used = used
+    (<int32_t*>c.fixed.p)[i + 1] = <int32_t>used
+    return 0
+
+
+cdef int fill_capture_column(Table* t, Table* items, int k, const CapRow* row, int64_t n,
+                             const CapInfo* info, const CapText* text, const CapText* files,
+                             const CapText* sides) noexcept nogil:
+    """One column. text: three of each connection, its name and its two ends."""
+    cdef Column* c = &t.column[k]
+    cdef int64_t i, time
+    cdef int status = 0
+    for i in range(n):
+        if k == CAP_FILE:
+            status = append_text(t, k, i, &files[row[i].file], n)
+        elif k == CAP_CONNECTION:
+            status = append_text(t, k, i, &text[3 * row[i].info], n)
+        elif k == CAP_SRC:
+            status = append_text(t, k, i, &text[3 * row[i].info + 1 + row[i].server], n)
+        elif k == CAP_DST:
+            status = append_text(t, k, i, &text[3 * row[i].info + 2 - row[i].server], n)
+        elif k == CAP_DIRECTION:
+            status = append_text(t, k, i, &sides[row[i].server], n)
+        elif k == CAP_INDEX:
+            status = append_i32(c, i, info[row[i].info].index)
+        elif k == CAP_POSITION:
+            status = append_i32(c, i, row[i].position)
+        elif k == CAP_PACKET_OFFSET:
+            status = append_i64(c, i, <int64_t>row[i].packet_at)
+        elif k == CAP_PACKET:
+            status = append_i64(c, i, <int64_t>row[i].packet)
+        elif k == CAP_FLAGS:
+            status = put_flags(t, items, &row[i], i, n)
+        else:
+            time = row[i].last_time if k == CAP_TIME_LAST else row[i].first_time
+            if time != NO_TIME:
+                status = append_i64(c, i, time if k == CAP_TIME_NS else to_us(time))
+        if status < 0:
+            return status
+    return 0
+
+
+cdef bytes end_text(const Endpoint* end, uint8_t family):
+    import ipaddress
+    if family == 4:
+        address = ipaddress.IPv4Address(end.address[:4])
+        return f"{address}:{end.port}".encode()
+    return f"[{ipaddress.IPv6Address(end.address[:16])}]:{end.port}".encode()
+
+
+@cython.final
+cdef class CaptureBatch:
+    """A struct array of the rows of a capture, in Arrow's C Data Interface.
+
+    pyarrow.record_batch(batch), polars.from_arrow(batch) and the like take it without a copy.
+    """
+
+    cdef Columns frames
+    cdef Table* table
+    cdef Table* items           # of the lists of flags
+    cdef tuple columns
+    cdef list order             # number of a column of captures, or -1 for the next one of frames
+
+    def __init__(self):
+        raise TypeError("batches are made by amqpcodec.capture.read")
+
+    def __dealloc__(self):
+        table_drop(self.table)
+        table_drop(self.items)
+
+    def __len__(self):
+        return self.frames.table.rows
+
+    def __repr__(self):
+        return f"<amqpcodec.capture.Batch: {len(self)} rows of {', '.join(self.names)}>"
+
+    @property
+    def names(self):
+        """The names of the columns, in order."""
+        return [column[0] for column in self.columns]
+
+    @property
+    def errors(self):
+        """Rows with an error, as far as the column error was asked for."""
+        return self.frames.table.column[COL_ERROR].present
+
+    def __arrow_c_schema__(self):
+        """The Arrow schema, of a struct, in a PyCapsule."""
+        return schema_capsule(self.columns)
+
+    def __arrow_c_array__(self, requested_schema=None):
+        """The Arrow schema and array, a struct, in two PyCapsules; as often as one likes.
+
+        requested_schema is not followed: there is one type for each column.
+        """
+        cdef object schema = schema_capsule(self.columns)
+        cdef ArrowArray* a = <ArrowArray*>calloc(1, sizeof(ArrowArray))
+        cdef Node* node
+        cdef int i, k, status = 0, next_frame = 0
+        if a == NULL:
+            raise MemoryError
+        try:
+            if begin_array(self.frames.table, a, len(self.order)) < 0:
+                raise MemoryError
+            node = <Node*>a.private_data
+            a.n_buffers = 1
+            for i in range(<int>len(self.order)):
+                k = self.order[i]
+                if k < 0:
+                    status = export_column(self.frames.table, self.frames.order[next_frame],
+                                           &node.child[i])
+                    next_frame += 1
+                elif k == CAP_FLAGS:
+                    status = export_flags(self.table, self.items, &node.child[i])
+                else:
+                    status = export_column(self.table, k, &node.child[i])
+                if status < 0:
+                    raise MemoryError
+            return schema, PyCapsule_New(a, "arrow_array", free_array_capsule)
+        except BaseException:
+            if a.release != NULL:
+                a.release(a)
+            free(a)
+            raise
+
+
+cdef int export_flags(Table* t, Table* items, ArrowArray* a) noexcept nogil:
+    cdef Column* c = &t.column[CAP_FLAGS]
+    cdef Node* node
+    if begin_array(t, a, 1) < 0:
+        return NO_MEMORY
+    node = <Node*>a.private_data
+    a.null_count = 0
+    a.n_buffers = 2
+    node.buffers[1] = t.zeros.p if c.present == 0 else c.fixed.p
+    if export_column(items, 0, &node.child[0]) < 0:
+        a.release(a)
+        return NO_MEMORY
+    return 0
+
+
+cdef tuple choose_capture_columns(FramePlan plan, object fields):
+    """(names of columns of frames, the order of all as CaptureBatch has it)."""
+    own = {column[0]: i for i, column in enumerate(CAPTURE_COLUMNS)}
+    if fields is None:
+        frames = [column[0] for column in plan.columns if column[0] != "row"]
+        order = list(range(CAP_TIME_NS)) + [-1] * len(frames)
+        return frames, order
+    if isinstance(fields, (str, bytes)):
+        raise TypeError(f"fields takes names of columns in a list, not {type(fields).__name__}")
+    fields = list(fields)
+    seen = set()
+    for name in fields:
+        if name == "row":
+            raise ValueError("a capture has no column 'row'; packet_offset and position say where a frame is")
+        if name in own and name in seen:
+            raise ValueError(f"fields names {name!r} twice")
+        if name in own:
+            seen.add(name)
+    frames = [name for name in fields if not (isinstance(name, str) and name in own)]
+    return frames, [own.get(name, -1) if isinstance(name, str) else -1 for name in fields]
+
+
+cdef CaptureBatch make_batch(Protocol protocol, CapRows* o, int64_t n, object frame_names, list order,
+                             list file_names):
+    """The first n of the rows that wait."""
+    cdef FramePlan plan = frame_plan(protocol)
+    cdef CaptureBatch out = CaptureBatch.__new__(CaptureBatch)
+    cdef tuple chosen = choose_columns(plan, frame_names)
+    cdef Values values
+    cdef CapText* text
+    cdef CapText[2] sides
+    cdef CapInfo* info = <CapInfo*>o.info.p
+    cdef CapRow* row = <CapRow*>o.row.p + o.first
+    cdef int i, k, status = 0, n_files = <int>len(file_names), n_infos = o.n_infos
+    cdef list texts = []
+    out.frames = new_columns(plan, chosen, 0x7FFFFFFF)
+    out.table = table_new(N_CAPTURE_COLUMNS, 0x7FFFFFFF)
+    out.items = table_new(1, 0x7FFFFFFF)
+    if out.table == NULL or out.items == NULL:
+        raise MemoryError
+    memset(&values, 0, sizeof(values))
+    values.n = n
+    values.at = o.first
+    values.long_ = <int64_t*>o.end.p
+    values.data = o.data.p
+    values.last = <uint64_t>values.long_[o.first + n]
+    values.lost = <uint64_t*>o.lost.p
+    fill_columns(protocol, plan, out.frames, &values, PERMISSIVE, reading_mode(RABBITMQ, PLAIN, ERROR))
+    if out.frames.table.rows != n:
+        raise RuntimeError(f"{n} frames became {out.frames.table.rows} rows")
+    for i in range(n_infos):
+        texts.append(f"{info[i].id:016x}".encode())
+        texts.append(end_text(&info[i].client, info[i].family))
+        texts.append(end_text(&info[i].server, info[i].family))
+    texts.extend(file_names)
+    text = <CapText*>calloc(<size_t>len(texts) + 1, sizeof(CapText))
+    if text == NULL:
+        raise MemoryError
+    try:
+        for i in range(<int>len(texts)):
+            text[i].p = PyBytes_AS_STRING(<bytes>texts[i])
+            text[i].n = <size_t>PyBytes_GET_SIZE(<bytes>texts[i])
+        sides[0].p = b"client"
+        sides[0].n = 6
+        sides[1].p = b"server"
+        sides[1].n = 6
+        for k in range(N_CAPTURE_COLUMNS):
+            out.table.column[k].nullable = k in (CAP_TIME, CAP_TIME_LAST, CAP_TIME_NS)
+            out.table.column[k].asked = k in order
+            out.table.column[k].row_hint = n
+            format_ = CAPTURE_COLUMNS[k][1]
+            out.table.column[k].kind = AS_TEXT if format_ == "+l" else COLUMN_KINDS[format_]
+        out.items.column[0].kind = AS_TEXT
+        out.items.column[0].asked = True
+        with nogil:
+            for k in range(N_CAPTURE_COLUMNS):
+                if out.table.column[k].asked:
+                    status = fill_capture_column(out.table, out.items, k, row, n, info, text,
+                                                 text + 3 * n_infos, sides)
+                    if status < 0:
+                        break
+            if status == 0:
+                status = table_finish(out.table, n)
+            if status == 0:
+                status = table_finish(out.items, <int64_t>out.table.column[CAP_FLAGS].used)
+        if status < 0:
+            raise MemoryError
+    finally:
+        free(text)
+    out.order = order
+    out.columns = capture_columns(chosen, order)
+    return out
+
+
+cdef tuple capture_columns(tuple chosen, list order):
+    """(name, format, children) of all columns, in order."""
+    cdef list columns = []
+    frames = iter(schema_columns(chosen))
+    for k in order:
+        columns.append(next(frames) if k < 0 else CAPTURE_COLUMNS[k])
+    return tuple(columns)
+
+
+def capture_schema(Protocol protocol not None, fields):
+    """See amqpcodec.capture.schema."""
+    cdef Schema schema = Schema.__new__(Schema)
+    cdef FramePlan plan = frame_plan(protocol)
+    frames, order = choose_capture_columns(plan, fields)
+    schema.columns = capture_columns(choose_columns(plan, frames), order)
+    return schema

@@ -1,0 +1,306 @@
+# Octets of a direction to frames: versions, and finding the next frame where octets are missing.
+
+cdef enum:
+    CHAIN_NO
+    CHAIN_WAIT              # as far as there are octets
+    CHAIN_YES
+    CHAIN_FRAMES = 64       # that need no more proof
+
+
+cdef inline uint64_t search_limit(const Conn* c) noexcept nogil:
+    """Octets of a frame, envelope included, that are believed without knowing where it begins."""
+    if 0 < c.frame_max < 1 << 20:
+        return <uint64_t>c.frame_max + 8
+    return DEFAULT_FRAME_MAX + 8
+
+
+cdef inline uint64_t sync_limit(const Conn* c) noexcept nogil:
+    if 0 < c.frame_max < HIGHEST_FRAME_MAX:
+        return <uint64_t>c.frame_max + 8
+    return HIGHEST_FRAME_MAX
+
+
+cdef inline bint is_protocol_header(const uint8_t* p, size_t n) noexcept nogil:
+    return n >= 8 and memcmp(p, <const char*>b"AMQP", 4) == 0
+
+
+cdef bint is_plausible(Reading* r, const uint8_t* p, size_t n, uint64_t limit) noexcept nogil:
+    """Whether the n >= 7 octets at p can be the beginning of a frame."""
+    cdef uint64_t size = load32(p + 3)
+    if size + 8 > limit:
+        return False
+    if p[0] == FRAME_BODY:
+        return load16(p + 1) != 0
+    if p[0] == FRAME_METHOD:
+        return size >= 4 and (n < 11 or method_of(r, load32(p + 7)) != NULL)
+    if p[0] == FRAME_HEADER:
+        return (size >= 14 and load16(p + 1) != 0
+                and (n < 11 or load32(p + 7) & 0xFFFF == 0))      # weight
+    return p[0] == FRAME_HEARTBEAT and size == 0 and load16(p + 1) == 0
+
+
+cdef bint is_strict(Reading* r, const uint8_t* p, uint64_t total) noexcept nogil:
+    """Whether all of a whole frame reads as its type says."""
+    cdef Cursor cursor
+    cdef Fault fault
+    cdef const Desc* d = NULL
+    cdef int i
+    cdef bint odd
+    fault.code = OK
+    cursor.p = p + 11
+    cursor.end = p + total - 1
+    cursor.base = p
+    cursor.base_at = 0
+    cursor.fault = &fault
+    if p[0] == FRAME_METHOD:
+        d = method_of(r, load32(p + 7)) if total >= 12 else NULL
+        return d != NULL and read_arguments(d, &cursor, r.v, r.dialect, &odd) == 0
+    if p[0] == FRAME_HEADER:
+        if total < 22:
+            return False
+        for i in range(r.n_contents):
+            if r.contents[i].class_id == load16(p + 7):
+                d = r.contents[i]
+        cursor.p = p + 19
+        return d != NULL and read_properties(d, &cursor, r.v, r.dialect, &odd) == 0
+    return True
+
+
+cdef int follow_chain(Reading* r, const uint8_t* p, size_t n, uint64_t limit, bint final) noexcept nogil:
+    """Whether frames follow each other from p on: to the end of the octets where no more will come,
+    else further than one frame can reach, so that they cannot all be part of a body."""
+    cdef size_t at = 0
+    cdef uint64_t total
+    cdef int count = 0
+    while True:
+        if at == n:
+            break
+        if n - at < 7:
+            if not (is_known_type(p[at]) or p[at] == c'A'):
+                return CHAIN_NO
+            break
+        if not is_known_type(p[at]):
+            return CHAIN_NO
+        total = <uint64_t>load32(p + at + 3) + 8
+        if total > limit or count == 0 and not is_plausible(r, p + at, n - at, limit):
+            return CHAIN_NO
+        if total > n - at:
+            break
+        if p[at + total - 1] != FRAME_END:
+            return CHAIN_NO
+        if count == 0 and not is_strict(r, p, total):
+            return CHAIN_NO
+        count += 1
+        at += <size_t>total
+        if count >= CHAIN_FRAMES or count >= 3 and at >= limit:
+            return CHAIN_YES
+    if not final:
+        return CHAIN_WAIT
+    return CHAIN_YES if count > 0 else CHAIN_NO
+
+
+cdef int take_version(Reading* r, Conn* c, Half* h, const uint8_t* p) noexcept nogil:
+    """What a protocol header means for the rest of the connection."""
+    cdef uint32_t version = load32(p + 4)
+    if r.forced or c.left_out:
+        return 0
+    # Clients that send the header of 0-9 by the letter speak 0-9-1, and are answered so.
+    if version >> 8 == 0x000009 or version == 0x01010009:
+        return 0
+    if h == &c.half[0] or version & 0x00FFFFFF == 0x00010000:
+        c.left_out = LEFT_PROTOCOL
+        r.count.others += 1
+    return 0
+
+
+cdef int start_octets(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, bint final) noexcept nogil:
+    """The first octets of a direction; 0 where more are needed to tell."""
+    if p[0] == c'A' and n < 8 and not final:
+        return 0
+    if not is_protocol_header(p, n):
+        if p[0] == 0x16 and not h.flags & CAPTURED_MIDSTREAM:
+            if n < 3 and not final:
+                return 0
+            if n >= 2 and p[1] == 3 and not c.left_out:
+                c.left_out = LEFT_TLS
+                r.count.tls += 1
+        if h.flags & CAPTURED_MIDSTREAM:
+            h.state = SEARCHING
+            h.broken = LOST_CUT
+            h.scan = 0
+            return 1
+    h.state = IN_SYNC
+    return 1
+
+
+cdef int64_t sync_octets(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64_t at,
+                         bint final) noexcept nogil:
+    """Frames from p on: octets used. The state changes where no frame begins behind them."""
+    cdef uint64_t total
+    cdef size_t i = 0
+    cdef const uint8_t* q
+    while i < n:
+        q = p + i
+        if c.left_out and not is_protocol_header(q, n - i):
+            break
+        if n - i < 7:
+            h.need = 8 if q[0] == c'A' else 7
+            break
+        if q[0] == c'A' and memcmp(q, <const char*>b"AMQP", 4) == 0:
+            if n - i < 8:
+                h.need = 8
+                break
+            if emit_frame(r, c, h, q, 8, at + <int64_t>i) < 0:
+                return NO_MEMORY
+            take_version(r, c, h, q)
+            i += 8
+            continue
+        total = <uint64_t>load32(q + 3) + 8
+        if AMQP_UNLIKELY(not is_known_type(q[0])):
+            if total > search_limit(c) or (total <= n - i and q[total - 1] != FRAME_END):
+                h.state = SEARCHING
+                h.broken = 0
+                h.scan = 1
+                break
+        elif AMQP_UNLIKELY(total > sync_limit(c)):
+            h.state = SEARCHING
+            h.broken = LOST_LARGE
+            h.scan = 1
+            break
+        if total > n - i:
+            h.need = <size_t>total
+            break
+        if AMQP_UNLIKELY(q[total - 1] != FRAME_END):
+            h.state = SEARCHING
+            h.broken = 0
+            h.scan = 1
+            break
+        if emit_frame(r, c, h, q, <size_t>total, at + <int64_t>i) < 0:
+            return NO_MEMORY
+        i += <size_t>total
+    return <int64_t>i
+
+
+cdef int64_t search_octets(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64_t at,
+                           bint final) noexcept nogil:
+    """Look for a frame from p on: octets used."""
+    cdef size_t i
+    cdef uint64_t limit = search_limit(c)
+    cdef int found
+    i = h.scan
+    while i < n:
+        if is_known_type(p[i]):
+            if n - i < 7:
+                if not final:
+                    break
+            elif is_plausible(r, p + i, n - i, limit):
+                found = follow_chain(r, p + i, n - i, limit, final)
+                if found == CHAIN_WAIT:
+                    break
+                if found == CHAIN_YES:
+                    if put_rest(r, c, h, p, i, at, <uint64_t>h.broken) < 0:
+                        return NO_MEMORY
+                    if i or not h.flags & CAPTURED_MIDSTREAM:
+                        h.flags |= CAPTURED_RESYNC
+                    h.state = IN_SYNC
+                    h.scan = 0
+                    return <int64_t>i
+        i += 1
+    h.scan = i
+    if i > SEARCH_HELD:
+        if put_rest(r, c, h, p, i, at, <uint64_t>h.broken) < 0:
+            return NO_MEMORY
+        h.broken = LOST_NONE
+        h.scan = 0
+        h.flags &= CAPTURED_GAP | CAPTURED_RESYNC
+        return <int64_t>i
+    h.need = n + 64
+    return 0
+
+
+cdef int64_t expect_octets(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64_t at,
+                           bint final) noexcept nogil:
+    """The rest of a frame that a gap cut, up to where the next one begins: octets used."""
+    cdef size_t rest = <size_t>(h.expect - at)
+    cdef uint64_t total
+    cdef const uint8_t* q = p + rest
+    cdef bint good = True
+    if n < rest + 11 and not final:
+        h.need = rest + 11
+        return 0
+    if n < rest:
+        if put_rest(r, c, h, p, n, at, LOST_CUT) < 0:
+            return NO_MEMORY
+        return <int64_t>n
+    if n >= rest + 7:
+        good = is_known_type(q[0])
+        total = <uint64_t>load32(q + 3) + 8
+        if total > search_limit(c) or (total <= n - rest and q[total - 1] != FRAME_END):
+            good = False
+    elif n > rest:
+        good = is_known_type(q[0])
+    if rest != 0 and p[rest - 1] != FRAME_END:
+        good = False
+    if not good:
+        h.state = SEARCHING
+        h.broken = LOST_CUT
+        h.scan = 0
+        return 0
+    if put_rest(r, c, h, p, rest, at, LOST_CUT) < 0:
+        return NO_MEMORY
+    h.state = IN_SYNC
+    return <int64_t>rest
+
+
+cdef int end_octets(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64_t at) noexcept nogil:
+    """Octets that are left where the run of octets ends: they are no whole frame."""
+    cdef uint64_t kind = LOST_CUT
+    h.expect = 0
+    if n == 0:
+        return 0
+    if h.state == IN_SYNC and n >= 7:
+        if <uint64_t>load32(p + 3) + 8 <= search_limit(c):
+            h.expect = at + <int64_t>load32(p + 3) + 8
+            h.cut_type = p[0]
+            h.cut_method = load32(p + 7) if n >= 11 else 0
+    elif h.state == SEARCHING:
+        kind = h.broken
+    if put_rest(r, c, h, p, n, at, kind) < 0:
+        return NO_MEMORY
+    h.flags &= CAPTURED_RESYNC
+    h.scan = 0
+    return 0
+
+
+cdef int64_t scan_octets(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, bint final) noexcept nogil:
+    """Make rows of the octets at h.base: how many were used; all of them if no more will follow."""
+    cdef size_t i = 0
+    cdef int64_t used
+    cdef int state
+    while i < n:
+        if h.state == AT_START:
+            if start_octets(r, c, h, p + i, n - i, final) == 0:
+                h.need = 8
+                break
+        if c.left_out and not (h.state == IN_SYNC and is_protocol_header(p + i, n - i)):
+            r.count.left_out += n - i
+            h.need = 0
+            return <int64_t>n
+        state = h.state
+        h.need = 0
+        if state == IN_SYNC:
+            used = sync_octets(r, c, h, p + i, n - i, h.base + <int64_t>i, final)
+        elif state == SEARCHING:
+            used = search_octets(r, c, h, p + i, n - i, h.base + <int64_t>i, final)
+        else:
+            used = expect_octets(r, c, h, p + i, n - i, h.base + <int64_t>i, final)
+        if used < 0:
+            return used
+        i += <size_t>used
+        if used == 0 and h.state == state:
+            break
+    if final and i < n:
+        if end_octets(r, c, h, p + i, n - i, h.base + <int64_t>i) < 0:
+            return NO_MEMORY
+        return <int64_t>n
+    return <int64_t>i

@@ -1,0 +1,294 @@
+# The machine that reads a capture: octets of files go in piece by piece, batches of columns come out.
+
+cdef enum:
+    BATCH_OCTETS = 1 << 23          # of frames that wait for a batch, more or less
+
+
+cdef int read_packets(Reading* r, const uint8_t* p, size_t n, int64_t batch_rows, size_t* used) noexcept nogil:
+    """Take whole records from p on, until a batch is full (1) or octets are missing (0)."""
+    cdef CapPacket packet
+    cdef Segment segment
+    cdef size_t step
+    cdef int found, why
+    used[0] = 0
+    while True:
+        if r.rows.n >= batch_rows or r.rows.used >= BATCH_OCTETS:
+            return 1
+        if r.file.at >= r.stop:
+            return 0
+        found = next_packet(&r.file, p + used[0], n - used[0], &packet, &step)
+        used[0] += step
+        if found == FILE_MORE or found < 0:
+            return found
+        if found == FILE_SKIPPED:
+            continue
+        r.count.octets += packet.have
+        r.last.time = packet.time
+        r.last.number = packet.number
+        r.last.file_at = packet.at
+        r.last.file = r.file_index
+        why = read_segment(&packet, &segment)
+        if why != SKIP_NONE:
+            r.count.skipped[why] += 1
+        elif take_segment(r, &packet, &segment) < 0:
+            return NO_MEMORY
+
+
+cdef int end_connections(Reading* r, int64_t batch_rows) noexcept nogil:
+    """Nothing more will come: the last rows of all connections; 1 where a batch is full."""
+    while r.oldest != NULL:
+        if r.rows.n >= batch_rows or r.rows.used >= BATCH_OCTETS:
+            return 1
+        if finish_conn(r, r.oldest, &r.last) < 0:
+            return NO_MEMORY
+    return 0
+
+
+cdef bint files_known(const Reading* r) noexcept nogil:
+    """Whether all packets that a state tells of are in files that it names."""
+    cdef Conn* c = r.oldest
+    cdef Piece* piece
+    cdef Half* h
+    cdef int i, k
+    while c != NULL:
+        if c.info.family != 4 and c.info.family != 6:
+            return False
+        for i in range(2):
+            h = &c.half[i]
+            for k in range(h.n_marks):
+                if not 0 <= (<Mark*>h.marks.p)[k].file <= r.file_index:
+                    return False
+            piece = h.waiting
+            while piece != NULL:
+                if not 0 <= piece.mark.file <= r.file_index:
+                    return False
+                piece = piece.next
+        c = c.newer
+    return 0 <= r.last.file <= r.file_index
+
+
+cdef void reading_free(Reading* r) noexcept nogil:
+    if r == NULL:
+        return
+    if r.bucket != NULL:
+        while r.oldest != NULL:
+            remove_conn(r, r.oldest)
+    rows_free(&r.rows)
+    free(r.file.interface)
+    free(r.bucket)
+    free(r.methods)
+    free(r)
+
+
+@cython.final
+cdef class CaptureReader:
+    """See amqpcodec.capture. One thread at a time."""
+
+    cdef Reading* r
+    cdef Protocol protocol
+    cdef object frame_names
+    cdef list order
+    cdef list files             # names of the chain's files, in UTF-8
+    cdef int64_t batch_rows
+    cdef Block input
+    cdef size_t input_at
+    cdef size_t input_n
+    cdef readonly bint damaged  # what is at `at` is no record
+    cdef bint busy
+
+    def __cinit__(self, Protocol protocol not None, fields, ports, bint redact, bint forced,
+                  int64_t batch_rows, size_t reorder_octets=1 << 22, size_t reorder_total=3 << 24):
+        cdef Reading* r = <Reading*>calloc(1, sizeof(Reading))
+        cdef int port
+        if r == NULL:
+            raise MemoryError
+        self.r = r
+        r.bucket = <Conn**>calloc(N_BUCKETS, sizeof(Conn*))
+        r.methods = <uint64_t*>calloc(<size_t>max(protocol.descs.count, 1), sizeof(uint64_t))
+        if r.bucket == NULL or r.methods == NULL:
+            raise MemoryError
+        if batch_rows < 1:
+            raise ValueError(f"batch_rows is at least 1, not {batch_rows}")
+        self.protocol = protocol
+        self.frame_names, self.order = choose_capture_columns(frame_plan(protocol), fields)
+        choose_columns(frame_plan(protocol), self.frame_names)
+        self.batch_rows = batch_rows
+        self.files = []
+        for number in ports:
+            if isinstance(number, bool) or not isinstance(number, int) or not 0 < number < 65536:
+                raise ValueError(f"ports are numbers from 1 to 65535, not {number!r}")
+            port = number
+            r.ports[port >> 3] |= <uint8_t>(1 << (port & 7))
+        r.rows.batch = 1
+        r.redact = redact
+        r.forced = forced
+        r.descs = protocol.descs.desc
+        r.slot = protocol.slot
+        r.slot_mask = protocol.slot_mask
+        r.contents = protocol.contents
+        r.n_contents = protocol.n_contents
+        r.dialect = reading_mode(RABBITMQ, PLAIN, ERROR)
+        r.hold_limit = reorder_octets
+        r.hold_total = reorder_total
+        r.stop = <uint64_t>0xFFFFFFFFFFFFFFFF
+
+    def __dealloc__(self):
+        reading_free(self.r)
+        block_give(&self.input)
+
+    def begin(self, str name not None, str key not None):
+        """The octets that follow are those of a file, the next one of the chain.
+
+        key: what the first one's name adds to the names of connections.
+        """
+        cdef bytes octets = key.encode("utf-8", "surrogatepass")
+        cdef Reading* r = self.r
+        if not self.files:
+            r.seed = mix(<uint64_t>0xCBF29CE484222325, <const uint8_t*>PyBytes_AS_STRING(octets),
+                         <size_t>PyBytes_GET_SIZE(octets))
+        self.files.append(name.encode("utf-8", "replace"))
+        r.file_index = <int32_t>len(self.files) - 1
+        r.file.kind = FILE_UNKNOWN
+        r.file.at = 0
+        r.file.skip = 0
+        r.file.n_interfaces = 0
+        self.input_at = 0
+        self.input_n = 0
+        self.damaged = False
+
+    def feed(self, const uint8_t[::1] data):
+        """The next octets of the file; advance() reads them."""
+        cdef size_t left = self.input_n - self.input_at
+        cdef size_t n = <size_t>data.shape[0]
+        if self.input_at and left:
+            memmove(self.input.p, self.input.p + self.input_at, left)
+        self.input_at = 0
+        self.input_n = left
+        if self.input.room < left + n and block_room(&self.input, left, left + n) < 0:
+            raise MemoryError
+        if n:
+            memcpy(self.input.p + left, &data[0], n)
+        self.input_n = left + n
+
+    def advance(self, bint last=False):
+        """Read what was fed. True: a batch is full, take() it and go on. last: end all connections."""
+        cdef size_t used = 0
+        cdef int status = 0
+        if self.busy:
+            raise RuntimeError("another thread reads this capture")
+        self.busy = True
+        with nogil:
+            if last:
+                status = end_connections(self.r, self.batch_rows)
+            elif not self.damaged:
+                status = read_packets(self.r, self.input.p + self.input_at,
+                                      self.input_n - self.input_at, self.batch_rows, &used)
+                self.input_at += used
+        self.busy = False
+        if status == FILE_BAD or status == FILE_FOREIGN:
+            self.damaged = True
+            status = 0
+        if status < 0:
+            raise MemoryError
+        return status == 1
+
+    def take(self):
+        """The rows that wait, at most batch_rows; None where there are none."""
+        cdef CapRows* o = &self.r.rows
+        cdef int64_t n = min(o.n - o.first, self.batch_rows)
+        if n == 0:
+            return None
+        batch = make_batch(self.protocol, o, n, self.frame_names, self.order, self.files)
+        o.first += n
+        if o.first == o.n:
+            rows_clear(o)
+        return batch
+
+    def state(self):
+        """What resume() of another reader needs to go on at `at`. No rows may wait."""
+        cdef StateIO io
+        cdef int status
+        if self.r.rows.n:
+            raise ValueError("rows wait: take() them first")
+        memset(&io, 0, sizeof(StateIO))
+        io.writing = True
+        try:
+            status = io_reading(&io, self.r, self.protocol.descs.count)
+            if status < 0 or io.bad:
+                raise MemoryError
+            names = b"\0".join(self.files)
+            return (STATE_MAGIC + len(names).to_bytes(4, "big") + names
+                    + PyBytes_FromStringAndSize(<char*>io.out.p, <Py_ssize_t>io.n))
+        finally:
+            block_give(&io.out)
+
+    def resume(self, bytes state not None):
+        """Go on where another reader was, which had the same arguments. Before anything is fed."""
+        cdef StateIO io
+        cdef int status
+        cdef Py_ssize_t start = len(STATE_MAGIC) + 4
+        if self.files or self.r.file.at:
+            raise ValueError("this reader has begun already")
+        size = int.from_bytes(state[start - 4:start], "big")
+        if not state.startswith(STATE_MAGIC) or len(state) < start + size:
+            raise ValueError("not the state of a capture reader, or that of another version")
+        memset(&io, 0, sizeof(StateIO))
+        io.p = <const uint8_t*>PyBytes_AS_STRING(state) + start + <Py_ssize_t>size
+        io.end = <const uint8_t*>PyBytes_AS_STRING(state) + len(state)
+        status = io_reading(&io, self.r, self.protocol.descs.count)
+        if status < 0:
+            raise MemoryError
+        self.files = state[start:start + size].split(b"\0")
+        if (io.bad or io.p != io.end or not 0 <= self.r.file_index < len(self.files)
+                or not 0 <= self.r.file.kind <= FILE_PCAPNG or not files_known(self.r)):
+            self.damaged = True
+            raise ValueError("the state of the capture reader is damaged")
+
+    def stop_at(self, offset):
+        """Records that begin at this offset of the file or behind it are left; None: none are."""
+        self.r.stop = <uint64_t>0xFFFFFFFFFFFFFFFF if offset is None else <uint64_t>offset
+
+    def first(self, const uint8_t[::1] data, size_t end, bint last):
+        """Where in these octets of the file a record begins, before `end`; or -1."""
+        cdef int64_t found = -1
+        cdef size_t n = <size_t>data.shape[0]
+        if n:
+            with nogil:
+                found = find_record(&self.r.file, &data[0], n, end, last)
+        return found
+
+    @property
+    def at(self):
+        """Offset in the file of the next record."""
+        return self.r.file.at
+
+    @property
+    def waiting(self):
+        """Octets that were fed and are part of no whole record yet."""
+        return self.input_n - self.input_at
+
+    @property
+    def known(self):
+        """Whether the file was found to be a capture."""
+        return self.r.file.kind != FILE_UNKNOWN
+
+    def counts(self):
+        """What was seen so far."""
+        cdef Reading* r = self.r
+        cdef CaptureCounts* c = &r.count
+        cdef int i
+        types = {FRAME_TYPE_NAMES[i].decode(): c.types[i] for i in range(5)}
+        types["undefined"] = c.types[5]
+        methods = {}
+        for i in range(self.protocol.descs.count):
+            if r.methods[i]:
+                methods[r.descs[i].name.decode()] = r.methods[i]
+        skipped = {SKIP_NAMES[i]: c.skipped[i] for i in range(1, N_SKIPS) if c.skipped[i]}
+        return {
+            "packets": r.file.packets, "octets": c.octets, "connections": c.connections,
+            "frames": {name: n for name, n in types.items() if n}, "methods": methods,
+            "gaps": c.gaps, "lost_octets": c.lost, "resyncs": c.resyncs, "midstream": c.midstream,
+            "tls_connections": c.tls, "other_protocols": c.others, "left_out_octets": c.left_out,
+            "repeated_octets": c.repeated, "ip_fragments": c.fragments + c.skipped[SKIP_FRAGMENT],
+            "skipped": skipped,
+        }

@@ -1,0 +1,96 @@
+# Rows of a capture that wait for their batch: octets, and where and when they were sent.
+
+# What a row is that is no frame, in the upper octet of a number; the lower ones count octets.
+# The order is that of LOST_TEXTS; 0: decoding tells.
+cdef enum:
+    LOST_GAP = 1
+    LOST_CUT
+    LOST_NONE
+    LOST_LARGE
+
+# What happened to a row. The order is that of CAPTURE_FLAG_NAMES.
+cdef enum:
+    CAPTURED_GAP = 1        # octets before it, or all of it, were not captured
+    CAPTURED_RESYNC = 2     # the first frame that was found by looking for one
+    CAPTURED_TRUNCATED = 4  # a part of a frame, or octets that are none
+    CAPTURED_MIDSTREAM = 8  # the first of a direction whose beginning was not captured
+    N_CAPTURED_FLAGS = 4
+
+cdef const char** CAPTURE_FLAG_NAMES = ["gap", "resync", "truncated", "midstream"]
+
+# A connection as rows tell of it.
+cdef struct CapInfo:
+    uint64_t id
+    int32_t index
+    uint8_t family
+    Endpoint client
+    Endpoint server
+
+cdef struct CapRow:
+    int32_t info
+    uint8_t server          # the sender
+    uint8_t flags
+    int32_t position
+    int32_t file
+    int64_t first_time
+    int64_t last_time
+    uint64_t packet_at
+    uint64_t packet
+
+cdef struct CapRows:
+    int64_t first           # rows before it went out
+    int64_t n
+    size_t used
+    int32_t n_infos
+    uint64_t batch          # changes when infos start anew
+    Block data
+    Block end               # int64, one more than rows
+    Block lost              # uint64, see LOST_OCTETS
+    Block row
+    Block info
+
+
+cdef int rows_room(CapRows* o, size_t octets) noexcept nogil:
+    """Room for one more row with so many octets."""
+    cdef size_t n = <size_t>o.n
+    if o.data.room < o.used + octets + 16:
+        if block_room(&o.data, o.used, max(2 * o.used, o.used + octets + 16, <size_t>65536)) < 0:
+            return NO_MEMORY
+    # A block may have more room than was asked for: each is looked at by itself.
+    if o.end.room < 8 * (n + 2):
+        if block_room(&o.end, 8 * (n + 1) if n else 0, 16 * n + 8192) < 0:
+            return NO_MEMORY
+    if o.lost.room < 8 * (n + 1):
+        if block_room(&o.lost, 8 * n, 16 * n + 8192) < 0:
+            return NO_MEMORY
+    if o.row.room < (n + 1) * sizeof(CapRow):
+        if block_room(&o.row, n * sizeof(CapRow), (2 * n + 128) * sizeof(CapRow)) < 0:
+            return NO_MEMORY
+    return 0
+
+
+cdef int32_t rows_info(CapRows* o, const CapInfo* info) noexcept nogil:
+    """Note a connection for this batch; its index, or NO_MEMORY."""
+    cdef size_t n = <size_t>o.n_infos
+    if o.info.room < (n + 1) * sizeof(CapInfo):
+        if block_room(&o.info, n * sizeof(CapInfo), (2 * n + 64) * sizeof(CapInfo)) < 0:
+            return NO_MEMORY
+    memcpy(<CapInfo*>o.info.p + n, info, sizeof(CapInfo))
+    o.n_infos += 1
+    return <int32_t>n
+
+
+cdef void rows_clear(CapRows* o) noexcept nogil:
+    o.first = 0
+    o.n = 0
+    o.used = 0
+    o.n_infos = 0
+    o.batch += 1
+
+
+cdef void rows_free(CapRows* o) noexcept nogil:
+    block_give(&o.data)
+    block_give(&o.end)
+    block_give(&o.lost)
+    block_give(&o.row)
+    block_give(&o.info)

@@ -1,0 +1,296 @@
+# What one direction of a connection holds while it is read, and how its octets become rows.
+
+# Where the frame layer of a direction is.
+cdef enum:
+    AT_START                # nothing was seen
+    IN_SYNC                 # a frame begins where octets are looked at
+    SEARCHING               # it does not, or no one knows
+    EXPECTING               # inside of a frame whose end is known: at `expect`
+
+cdef enum:
+    LEFT_TLS = 1
+    LEFT_PROTOCOL = 2
+
+cdef enum:
+    DEFAULT_FRAME_MAX = 131072
+    HIGHEST_FRAME_MAX = 1 << 26     # octets of a frame that are held, whatever tune-ok said
+    SEARCH_HELD = 1 << 18           # octets without a frame that are held before they go out
+
+cdef int64_t FIRST_POSITION = <int64_t>1 << 40      # in a stream, so that earlier octets are above 0
+
+# A packet, and where its octets begin in the stream.
+cdef struct Mark:
+    int64_t at
+    int64_t time
+    uint64_t number
+    uint64_t file_at
+    int32_t rows            # that began in it
+    int32_t file            # of the chain
+
+cdef struct Piece:
+    Piece* next
+    int64_t at
+    uint32_t n              # octets, which stand behind the struct
+    Mark mark
+
+cdef struct Half:
+    bint seen
+    bint started            # `offset` is where the stream goes on
+    bint syn
+    bint fin
+    uint32_t first          # sequence number of the first octet
+    uint32_t next           # that of `offset`
+    int64_t offset          # position of the next octet in order
+    int64_t known_end       # highest position that headers tell of
+    int64_t acked           # highest position that the peer has
+    Piece* waiting
+    Piece* last
+    int32_t n_waiting
+    size_t held             # octets that wait
+    uint8_t state
+    uint8_t flags           # of the next row
+    uint8_t broken          # why the search began: see LOST_OCTETS
+    uint8_t cut_type        # first octet of the frame that a gap cut
+    uint32_t cut_method     # and its class and method id
+    int64_t base            # position of buf[0]
+    int64_t expect
+    size_t scan             # octets of buf in which no frame begins
+    size_t need             # octets of buf without which nothing can be done
+    size_t n
+    Block buf
+    int32_t n_marks
+    int32_t mark
+    Block marks
+
+cdef struct Conn:
+    CapInfo info
+    Conn* bucket            # the next one of the same hash
+    Conn* older             # in order of their first packets
+    Conn* newer
+    Conn* closing           # the next one that is closing
+    bint closes
+    uint8_t left_out
+    int64_t frame_max       # octets, 0 for no limit, -1 while it is not known
+    uint64_t batch
+    int32_t info_at
+    Half[2] half            # client, server
+
+cdef enum:
+    N_BUCKETS = 1 << 14
+
+cdef struct CaptureCounts:
+    uint64_t[N_SKIPS] skipped
+    uint64_t[6] types       # method, header, body, heartbeat, protocol header, undefined
+    uint64_t octets         # of packets, as captured
+    uint64_t connections
+    uint64_t gaps
+    uint64_t lost
+    uint64_t resyncs
+    uint64_t midstream
+    uint64_t tls
+    uint64_t others         # connections of other protocols
+    uint64_t left_out       # octets of connections left out
+    uint64_t repeated       # octets of retransmissions
+    uint64_t fragments      # first fragments of IP packets
+
+cdef struct Reading:
+    CapFile file
+    CapRows rows
+    CaptureCounts count
+    uint64_t* methods       # frames by descriptor
+    const Desc* descs
+    const Slot* slot
+    uint32_t slot_mask
+    Desc** contents
+    int n_contents
+    uintptr_t dialect
+    uint64_t seed           # of connections' ids
+    int32_t file_index      # of the chain
+    Mark last               # the newest packet
+    bint redact
+    bint forced             # the protocol, whatever headers say
+    uint8_t[8192] ports     # a bit each
+    Conn** bucket
+    Conn* oldest
+    Conn* newest
+    Conn* closing
+    Conn* closing_last
+    int n_closing
+    size_t held             # octets that wait in all directions
+    size_t hold_limit
+    size_t hold_total
+    uint64_t stop           # offset in the file: records from there on are not read
+    AmqpValue[MAX_FIELDS] v
+
+
+cdef inline Mark* half_mark(Half* h) noexcept nogil:
+    return <Mark*>h.marks.p + h.mark
+
+
+cdef int push_mark(Half* h, const Mark* mark) noexcept nogil:
+    cdef size_t n = <size_t>h.n_marks
+    if h.mark > 32 and 2 * h.mark > h.n_marks:
+        n = <size_t>(h.n_marks - h.mark)
+        memmove(h.marks.p, half_mark(h), n * sizeof(Mark))
+        h.mark = 0
+        h.n_marks = <int32_t>n
+    if h.marks.room < (n + 1) * sizeof(Mark):
+        if block_room(&h.marks, n * sizeof(Mark), (2 * n + 4) * sizeof(Mark)) < 0:
+            return NO_MEMORY
+    memcpy(<Mark*>h.marks.p + n, mark, sizeof(Mark))
+    h.n_marks += 1
+    return 0
+
+
+# ---- credentials ----
+
+cdef inline bint is_secret(uint32_t method) noexcept nogil:
+    """connection.start-ok, secure-ok and update-secret, the same numbers in all versions."""
+    return method == 0x000A000B or method == 0x000A0015 or method == 0x000A0046
+
+
+cdef void hide(uint8_t* p, size_t n) noexcept nogil:
+    if n:
+        memset(p, c'*', n)
+
+
+cdef void hide_secret(uint8_t* p, size_t n) noexcept nogil:
+    """Overwrite the credentials in a frame, or in as much of it as there is."""
+    cdef uint32_t method
+    cdef size_t at = 11, size
+    if n < 11 or p[0] != FRAME_METHOD:
+        return
+    if <uint64_t>load32(p + 3) + 8 == n:
+        n -= 1      # a whole frame keeps its end octet
+    method = load32(p + 7)
+    if not is_secret(method):
+        return
+    if method == 0x000A000B:
+        # client-properties, mechanism; then the response
+        if n - at < 4 or load32(p + at) > n - at - 4:
+            hide(p + at, n - at)
+            return
+        at += 4 + <size_t>load32(p + at)
+        if n - at < 1 or p[at] > n - at - 1:
+            hide(p + at, n - at)
+            return
+        at += 1 + <size_t>p[at]
+    if n - at < 4:
+        hide(p + at, n - at)
+        return
+    size = load32(p + at)
+    at += 4
+    hide(p + at, min(size, n - at))
+
+
+# ---- rows ----
+
+cdef int put_row(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64_t at, uint64_t lost,
+                 uint8_t flags) noexcept nogil:
+    """A row of the n octets at position `at`; lost: 0 for a frame."""
+    cdef CapRows* o = &r.rows
+    cdef CapRow* row
+    cdef Mark* mark
+    cdef Mark* last
+    cdef Mark* end = <Mark*>h.marks.p + h.n_marks
+    cdef uint8_t* out
+    if rows_room(o, n) < 0:
+        return NO_MEMORY
+    if c.batch != o.batch:
+        c.info_at = rows_info(o, &c.info)
+        if c.info_at < 0:
+            return NO_MEMORY
+        c.batch = o.batch
+    mark = half_mark(h)
+    while mark + 1 < end and mark[1].at <= at:
+        mark += 1
+    h.mark = <int32_t>(mark - <Mark*>h.marks.p)
+    last = mark
+    while n != 0 and last + 1 < end and last[1].at < at + <int64_t>n:
+        last += 1
+    row = <CapRow*>o.row.p + o.n
+    row.info = c.info_at
+    row.server = h == &c.half[1]
+    row.flags = flags
+    row.position = mark.rows
+    row.first_time = mark.time
+    row.last_time = last.time
+    row.packet_at = mark.file_at
+    row.packet = mark.number
+    row.file = mark.file
+    mark.rows += 1
+    out = o.data.p + o.used
+    if n:
+        memcpy(out, p, n)
+    if r.redact and n >= 11 and out[0] == FRAME_METHOD and is_secret(load32(out + 7)):
+        hide_secret(out, n)
+    (<uint64_t*>o.lost.p)[o.n] = lost
+    (<int64_t*>o.end.p)[0] = 0
+    o.used += n
+    o.n += 1
+    (<int64_t*>o.end.p)[o.n] = <int64_t>o.used
+    return 0
+
+
+cdef inline const Desc* method_of(const Reading* r, uint32_t key) noexcept nogil:
+    cdef uint32_t i = slot_index(key) & r.slot_mask
+    while r.slot[i].desc != NULL:
+        if r.slot[i].key == key:
+            return r.slot[i].desc
+        i = (i + 1) & r.slot_mask
+    return NULL
+
+
+cdef int emit_frame(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64_t at) noexcept nogil:
+    cdef const Desc* d
+    cdef uint8_t flags = h.flags
+    cdef int k = type_number(p[0])
+    r.count.types[5 if k < 0 else k] += 1
+    h.flags = 0
+    if k == 0 and n >= 12:
+        d = method_of(r, load32(p + 7))
+        if d != NULL:
+            r.methods[d - r.descs] += 1
+        if load32(p + 7) == 0x000A001F and n >= 20 and h == &c.half[0]:
+            c.frame_max = load32(p + 13)        # tune-ok
+    if flags & CAPTURED_RESYNC:
+        r.count.resyncs += 1
+    return put_row(r, c, h, p, n, at, 0, flags)
+
+
+cdef int put_rest(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64_t at,
+                  uint64_t kind) noexcept nogil:
+    """Octets that are no whole frame. kind: see LOST_OCTETS; 0 where decoding them says why."""
+    cdef CapRows* o = &r.rows
+    cdef uint8_t* out
+    cdef size_t shown
+    cdef size_t size = o.used
+    cdef uint64_t lost = kind << 56 | n if kind else 0
+    if n == 0:
+        return 0
+    if put_row(r, c, h, p, n, at, lost, h.flags & (CAPTURED_GAP | CAPTURED_MIDSTREAM)
+               | (CAPTURED_TRUNCATED if kind else 0)) < 0:
+        return NO_MEMORY
+    if r.redact and h == &c.half[0] and h.state != IN_SYNC:
+        # The end of a frame that no one saw the beginning of may be that of a secret; and behind a
+        # frame that is wrong, more of them may follow.
+        out = o.data.p + size
+        if h.state == EXPECTING:
+            if h.cut_type == FRAME_METHOD and (h.cut_method == 0 or is_secret(h.cut_method)):
+                hide(out, n)
+            return 0
+        shown = 0
+        if kind == 0 and n >= 7:
+            shown = <size_t>min(<uint64_t>load32(p + 3) + 8, <uint64_t>n)
+        elif kind == LOST_LARGE:
+            shown = min(n, <size_t>11)
+        hide(out + shown, n - shown)
+    return 0
+
+
+cdef int put_gap(Reading* r, Conn* c, Half* h, int64_t at, uint64_t n) noexcept nogil:
+    r.count.gaps += 1
+    r.count.lost += n
+    if n >= <uint64_t>1 << 56:
+        n = (<uint64_t>1 << 56) - 1
+    return put_row(r, c, h, NULL, 0, at, <uint64_t>LOST_GAP << 56 | n, CAPTURED_GAP)

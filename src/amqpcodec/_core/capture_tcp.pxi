@@ -1,0 +1,453 @@
+# TCP segments to octets in order: each direction by itself, with a bounded number of octets held back.
+
+cdef enum:
+    TLS_PORT = 5671
+    START_PIECES = 32               # to see before a direction without a SYN begins
+    START_OCTETS = 1 << 17
+    ACKED_HOLD = 1 << 19            # octets behind a hole that the peer says it has
+    PIECE_COST = 64
+    CLOSING_LIMIT = 256             # connections that are kept for late segments
+
+
+cdef inline int64_t position_of(const Half* h, uint32_t sequence) noexcept nogil:
+    return h.offset + <int64_t>(<int32_t>(sequence - h.next))
+
+
+cdef int keep_octets(Half* h, const uint8_t* p, size_t n) noexcept nogil:
+    """Behind those that are kept already."""
+    if h.buf.room < h.n + n:
+        if block_room(&h.buf, h.n, max(2 * h.n, h.n + n, <size_t>256)) < 0:
+            return NO_MEMORY
+    memcpy(h.buf.p + h.n, p, n)
+    h.n += n
+    return 0
+
+
+cdef int deliver(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, Mark* mark) noexcept nogil:
+    """The next n > 0 octets of a direction."""
+    cdef int64_t used
+    mark.at = h.offset
+    mark.rows = 0
+    if push_mark(h, mark) < 0:
+        return NO_MEMORY
+    h.next += <uint32_t>n
+    h.offset += <int64_t>n
+    if h.n == 0:
+        h.base = mark.at
+        used = scan_octets(r, c, h, p, n, False)
+        if used < 0:
+            return NO_MEMORY
+        h.base += used
+        if <size_t>used < n and keep_octets(h, p + used, n - <size_t>used) < 0:
+            return NO_MEMORY
+    else:
+        if keep_octets(h, p, n) < 0:
+            return NO_MEMORY
+        if h.n < h.need:
+            return 0
+        used = scan_octets(r, c, h, h.buf.p, h.n, False)
+        if used < 0:
+            return NO_MEMORY
+        h.base += used
+        h.n -= <size_t>used
+        if used and h.n:
+            memmove(h.buf.p, h.buf.p + used, h.n)
+    if h.n == 0:
+        h.mark = h.n_marks - 1
+        if h.buf.room > 1 << 16:
+            block_give(&h.buf)
+            memset(&h.buf, 0, sizeof(Block))
+    return 0
+
+
+cdef int flush_octets(Reading* r, Conn* c, Half* h) noexcept nogil:
+    """No octet follows those that are kept."""
+    cdef int64_t used = scan_octets(r, c, h, h.buf.p, h.n, True) if h.n else 0
+    if used < 0:
+        return NO_MEMORY
+    h.base += used
+    h.n = 0
+    h.need = 0
+    return 0
+
+
+cdef int skip_to(Reading* r, Conn* c, Half* h, int64_t to, const Mark* mark) noexcept nogil:
+    """Give up on the octets before `to`. mark: the packet that says so."""
+    cdef Mark own
+    cdef int64_t lost = to - h.offset
+    cdef int64_t expect = h.expect
+    if lost <= 0:
+        return 0
+    if h.state != EXPECTING:
+        expect = 0
+    if flush_octets(r, c, h) < 0:
+        return NO_MEMORY
+    if h.expect == 0:
+        h.expect = expect       # nothing of the rest of that frame was there
+    if h.n_marks == 0:
+        own = mark[0]
+        own.at = h.offset
+        own.rows = 0
+        if push_mark(h, &own) < 0:
+            return NO_MEMORY
+    h.mark = h.n_marks - 1
+    if c.left_out:
+        r.count.left_out += <uint64_t>lost
+    elif put_gap(r, c, h, h.offset, <uint64_t>lost) < 0:
+        return NO_MEMORY
+    if h.expect >= to:
+        h.state = EXPECTING
+    else:
+        h.state = SEARCHING
+        h.broken = LOST_CUT
+        h.scan = 0
+        h.expect = 0
+    h.flags |= CAPTURED_GAP
+    h.next += <uint32_t>lost
+    h.offset = to
+    h.base = to
+    return 0
+
+
+cdef void drop_piece(Reading* r, Half* h) noexcept nogil:
+    cdef Piece* piece = h.waiting
+    h.waiting = piece.next
+    if h.waiting == NULL:
+        h.last = NULL
+    h.n_waiting -= 1
+    h.held -= piece.n + PIECE_COST
+    r.held -= piece.n + PIECE_COST
+    free(piece)
+
+
+cdef int drain(Reading* r, Conn* c, Half* h) noexcept nogil:
+    """What follows without a hole."""
+    cdef Piece* piece
+    cdef int64_t old
+    while h.waiting != NULL and h.waiting.at <= h.offset:
+        piece = h.waiting
+        old = h.offset - piece.at
+        if old < <int64_t>piece.n:
+            if deliver(r, c, h, <uint8_t*>(piece + 1) + old, piece.n - <size_t>old, &piece.mark) < 0:
+                return NO_MEMORY
+        drop_piece(r, h)
+    return 0
+
+
+cdef int hold_back(Reading* r, Half* h, const uint8_t* p, uint32_t n, int64_t at,
+                   const Mark* mark) noexcept nogil:
+    cdef Piece* piece = <Piece*>malloc(sizeof(Piece) + n)
+    cdef Piece* before
+    if piece == NULL:
+        return NO_MEMORY
+    piece.at = at
+    piece.n = n
+    piece.mark = mark[0]
+    memcpy(piece + 1, p, n)
+    h.n_waiting += 1
+    h.held += n + PIECE_COST
+    r.held += n + PIECE_COST
+    if h.last == NULL or h.last.at <= at:
+        piece.next = NULL
+        if h.last == NULL:
+            h.waiting = piece
+        else:
+            h.last.next = piece
+        h.last = piece
+        return 0
+    if at < h.waiting.at:
+        piece.next = h.waiting
+        h.waiting = piece
+        return 0
+    before = h.waiting
+    while before.next.at <= at:
+        before = before.next
+    piece.next = before.next
+    before.next = piece
+    return 0
+
+
+cdef int start_midstream(Reading* r, Conn* c, Half* h) noexcept nogil:
+    """Begin at the first octet that was captured."""
+    h.started = True
+    if h.waiting != NULL:
+        h.next += <uint32_t>(h.waiting.at - h.offset)
+        h.offset = h.waiting.at
+    h.flags = CAPTURED_MIDSTREAM
+    r.count.midstream += 1
+    return drain(r, c, h)
+
+
+cdef int finish_half(Reading* r, Conn* c, Half* h, const Mark* mark) noexcept nogil:
+    """What is missing now stays missing."""
+    if not h.started:
+        if h.waiting == NULL:
+            return 0
+        if start_midstream(r, c, h) < 0:
+            return NO_MEMORY
+    while h.waiting != NULL:
+        if skip_to(r, c, h, h.waiting.at, &h.waiting.mark) < 0 or drain(r, c, h) < 0:
+            return NO_MEMORY
+    if not h.fin and h.acked > h.offset + 1:
+        # A FIN that was not captured takes one number too: one alone proves no lost octet.
+        h.known_end = max(h.known_end, h.acked)
+    if h.known_end > h.offset:
+        return skip_to(r, c, h, h.known_end, mark)
+    return flush_octets(r, c, h)
+
+
+cdef void free_half(Reading* r, Half* h) noexcept nogil:
+    while h.waiting != NULL:
+        drop_piece(r, h)
+    block_give(&h.buf)
+    block_give(&h.marks)
+
+
+# ---- connections ----
+
+cdef inline bint same_end(const Endpoint* a, const Endpoint* b) noexcept nogil:
+    return a.port == b.port and memcmp(a.address, b.address, 16) == 0
+
+
+cdef uint64_t mix(uint64_t h, const uint8_t* p, size_t n) noexcept nogil:
+    """FNV-1a, with a final stir."""
+    cdef size_t i
+    for i in range(n):
+        h = (h ^ p[i]) * <uint64_t>0x100000001B3
+    h ^= h >> 32
+    h *= <uint64_t>0x9E3779B97F4A7C15
+    return h ^ h >> 29
+
+
+cdef inline uint32_t bucket_of(const Endpoint* a, const Endpoint* b) noexcept nogil:
+    cdef uint64_t x = 0, y = 0
+    memcpy(&x, a.address, 8)
+    memcpy(&y, b.address, 8)
+    x = (x ^ load64(a.address + 8) ^ <uint64_t>a.port << 40) * <uint64_t>0x9E3779B97F4A7C15
+    y = (y ^ load64(b.address + 8) ^ <uint64_t>b.port << 40) * <uint64_t>0xC2B2AE3D27D4EB4F
+    x ^= y
+    return <uint32_t>(x >> 40) & (N_BUCKETS - 1)
+
+
+cdef Conn* find_conn(Reading* r, const Endpoint* client, const Endpoint* server) noexcept nogil:
+    cdef Conn* c = r.bucket[bucket_of(client, server)]
+    while c != NULL and not (same_end(&c.info.client, client) and same_end(&c.info.server, server)):
+        c = c.bucket
+    return c
+
+
+cdef void link_conn(Reading* r, Conn* c) noexcept nogil:
+    cdef uint32_t k = bucket_of(&c.info.client, &c.info.server)
+    c.bucket = r.bucket[k]
+    r.bucket[k] = c
+    c.older = r.newest
+    if r.newest != NULL:
+        r.newest.newer = c
+    else:
+        r.oldest = c
+    r.newest = c
+
+
+cdef Conn* new_conn(Reading* r, const Endpoint* client, const Endpoint* server, uint8_t family,
+                    const CapPacket* packet) noexcept nogil:
+    cdef uint8_t[60] id
+    cdef Conn* c = <Conn*>calloc(1, sizeof(Conn))
+    if c == NULL:
+        return NULL
+    c.info.client = client[0]
+    c.info.server = server[0]
+    c.info.family = family
+    c.info.index = <int32_t>r.count.connections
+    r.count.connections += 1
+    memcpy(id, client.address, 16)
+    memcpy(id + 16, server.address, 16)
+    store16(id + 32, client.port)
+    store16(id + 34, server.port)
+    store64(id + 36, packet.at)
+    store64(id + 44, <uint64_t>packet.time)
+    c.info.id = mix(r.seed, id, 52)
+    c.frame_max = -1
+    link_conn(r, c)
+    return c
+
+
+cdef void remove_conn(Reading* r, Conn* c) noexcept nogil:
+    """Out of all lists, and freed."""
+    cdef uint32_t k = bucket_of(&c.info.client, &c.info.server)
+    cdef Conn** at = &r.bucket[k]
+    cdef Conn* before
+    while at[0] != c:
+        at = &at[0].bucket
+    at[0] = c.bucket
+    if c.older != NULL:
+        c.older.newer = c.newer
+    else:
+        r.oldest = c.newer
+    if c.newer != NULL:
+        c.newer.older = c.older
+    else:
+        r.newest = c.older
+    if c.closes:
+        before = NULL
+        at = &r.closing
+        while at[0] != c:
+            before = at[0]
+            at = &at[0].closing
+        at[0] = c.closing
+        if r.closing_last == c:
+            r.closing_last = before
+        r.n_closing -= 1
+    free_half(r, &c.half[0])
+    free_half(r, &c.half[1])
+    free(c)
+
+
+cdef int finish_conn(Reading* r, Conn* c, const Mark* mark) noexcept nogil:
+    """The connection is over: its last rows."""
+    cdef int status = finish_half(r, c, &c.half[0], mark)
+    if status == 0:
+        status = finish_half(r, c, &c.half[1], mark)
+    remove_conn(r, c)
+    return status
+
+
+cdef int close_conn(Reading* r, Conn* c, const Mark* mark) noexcept nogil:
+    """Both ends are done; late segments may still come."""
+    if c.closes:
+        return 0
+    c.closes = True
+    if r.closing_last != NULL:
+        r.closing_last.closing = c
+    else:
+        r.closing = c
+    r.closing_last = c
+    r.n_closing += 1
+    if r.n_closing > CLOSING_LIMIT:
+        return finish_conn(r, r.closing, mark)
+    return 0
+
+
+# ---- segments ----
+
+cdef inline bint is_port(const Reading* r, uint16_t port) noexcept nogil:
+    return r.ports[port >> 3] >> (port & 7) & 1
+
+
+cdef int take_segment(Reading* r, const CapPacket* packet, const Segment* s) noexcept nogil:
+    cdef bint to_server = is_port(r, s.target.port)
+    cdef bint from_server = is_port(r, s.source.port)
+    cdef Conn* c
+    cdef Mark mark
+    cdef int side
+    if not (to_server or from_server):
+        if s.source.port == TLS_PORT or s.target.port == TLS_PORT:
+            r.count.skipped[SKIP_TLS] += 1
+            if s.flags & TCP_SYN and not s.flags & TCP_ACK:
+                r.count.tls += 1
+        else:
+            r.count.skipped[SKIP_PORTS] += 1
+        return 0
+    mark = r.last
+    r.count.fragments += s.first_fragment
+    if to_server and from_server:
+        # Only a connection's opening tells two wanted ports apart.
+        side = 1 if s.flags & TCP_SYN and s.flags & TCP_ACK else 0
+        if find_conn(r, &s.source, &s.target) != NULL:
+            side = 0
+        elif find_conn(r, &s.target, &s.source) != NULL:
+            side = 1
+    else:
+        side = 0 if to_server else 1
+    c = find_conn(r, &s.target, &s.source) if side else find_conn(r, &s.source, &s.target)
+    if c != NULL and s.flags & TCP_SYN and begins_anew(&c.half[side], s.sequence + 1):
+        if finish_conn(r, c, &mark) < 0:    # the same ports, used again
+            return NO_MEMORY
+        c = NULL
+    if c == NULL:
+        if s.flags & TCP_RST or (not s.flags & TCP_SYN and s.size == 0):
+            return 0        # the end of a connection that nothing is known of
+        if side:
+            c = new_conn(r, &s.target, &s.source, s.family, packet)
+        else:
+            c = new_conn(r, &s.source, &s.target, s.family, packet)
+        if c == NULL:
+            return NO_MEMORY
+    if not s.flags & TCP_RST:
+        if s.flags & TCP_ACK:
+            note_ack(&c.half[1 - side], s.ack)
+        if take_payload(r, c, &c.half[side], s, &mark) < 0:
+            return NO_MEMORY
+        if not (c.half[0].fin and c.half[1].fin):
+            return 0
+    # What a reset carries is text about the reset.
+    return close_conn(r, c, &mark)
+
+
+cdef bint begins_anew(const Half* h, uint32_t first) noexcept nogil:
+    """Whether a SYN opens another connection than the one this direction belongs to."""
+    cdef int64_t before
+    if not h.seen:
+        return False
+    if h.syn:
+        return h.first != first
+    if h.started or h.waiting == NULL:
+        return True
+    before = h.waiting.at - position_of(h, first)      # a SYN that comes late
+    return before < 0 or before > 1 << 20
+
+
+cdef void note_ack(Half* h, uint32_t ack) noexcept nogil:
+    """The peer has everything before, captured or not."""
+    if h.seen and h.started:
+        h.acked = max(h.acked, position_of(h, ack))
+
+
+cdef int take_payload(Reading* r, Conn* c, Half* h, const Segment* s, Mark* mark) noexcept nogil:
+    cdef uint32_t sequence = s.sequence + (s.flags & TCP_SYN != 0)
+    cdef int64_t at, old
+    if not h.seen:
+        if not s.flags & TCP_SYN and s.size == 0:
+            return 0
+        h.seen = True
+        h.first = sequence
+        h.next = sequence
+        h.offset = FIRST_POSITION
+        h.known_end = FIRST_POSITION
+    if s.flags & TCP_SYN and not h.syn:
+        h.syn = True
+        h.first = sequence
+        if not h.started:
+            at = position_of(h, sequence)
+            h.next = sequence
+            h.offset = at
+            h.started = True
+            if drain(r, c, h) < 0:
+                return NO_MEMORY
+    at = position_of(h, sequence)
+    h.known_end = max(h.known_end, at + <int64_t>s.size)
+    if s.flags & TCP_FIN:
+        h.fin = True
+    if s.have == 0:
+        return 0
+    old = h.offset - at
+    if h.started:
+        if old >= <int64_t>s.have:
+            r.count.repeated += s.have
+            return 0        # a retransmission or a keep-alive
+        if old >= 0 and h.waiting == NULL:
+            r.count.repeated += <uint64_t>old
+            return deliver(r, c, h, s.data + old, s.have - <size_t>old, mark)
+    if hold_back(r, h, s.data, s.have, at, mark) < 0:
+        return NO_MEMORY
+    if not h.started:
+        if h.n_waiting >= START_PIECES or h.held >= START_OCTETS:
+            return start_midstream(r, c, h)
+        return 0
+    if drain(r, c, h) < 0:
+        return NO_MEMORY
+    while h.waiting != NULL and (
+            h.held > r.hold_limit or r.held > r.hold_total
+            or (h.held > ACKED_HOLD and h.acked >= h.waiting.at)):
+        if skip_to(r, c, h, h.waiting.at, mark) < 0 or drain(r, c, h) < 0:
+            return NO_MEMORY
+    return 0

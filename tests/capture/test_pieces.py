@@ -1,0 +1,180 @@
+"""Reading in pieces, and captures that are damaged in any way."""
+
+from __future__ import annotations
+
+import io
+import random
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from amqpcodec import _codec, capture
+from amqpcodec import v0_9_1 as amqp
+from tests.capture import mangle
+from tests.capture import recording as make
+from tests.paths import REPO
+
+pa = pytest.importorskip("pyarrow")
+
+PARTS = mangle.parts(REPO / "demo" / "kombu_celery.pcap.gz")[:400]
+FIELDS = [
+    *("connection", "connection_index", "direction", "timestamp_ns", "packet", "packet_offset"),
+    *("position", "flags", "frame", "error"),
+]
+
+
+def _lossy(seed: int) -> list[mangle.Part]:
+    rng = random.Random(seed)
+    items = [p for p in mangle.split(PARTS, 90) if p.flags & make.SYN or rng.random() > 0.03]
+    return mangle.shuffled(items, seed)
+
+
+def _table(batches) -> list[dict]:
+    return [row for batch in batches for row in pa.record_batch(batch).to_pylist()]
+
+
+@pytest.mark.parametrize("kind", ["pcap", "pcapng"])
+@pytest.mark.parametrize("seed", range(3))
+def test_state_and_resume_are_as_one_reading(tmp_path: Path, kind: str, seed: int):
+    items = _lossy(seed)
+    if kind == "pcap":
+        octets = make.pcap(mangle.records(items))
+    else:
+        octets = mangle.mixed_pcapng(items, seed)
+    path = tmp_path / "x.pcap"
+    path.write_bytes(octets)
+    whole = _table(capture.read(path, fields=FIELDS))
+    rng = random.Random(seed)
+    stops = sorted(rng.randrange(len(octets)) for _ in range(12))
+    found, state, last = [], None, None
+    for stop in [*stops, None]:
+        last = capture.Reader(path, fields=FIELDS)
+        if state is not None:
+            last.resume(state)
+        found += _table(last.read(stop))
+        if stop is not None:
+            state = last.state()
+            again = capture.Reader(path, fields=FIELDS)
+            again.resume(state)
+            assert again.state() == state
+    assert found == whole
+    one = capture.Reader(path, fields=FIELDS)
+    assert sum(map(len, one)) == len(whole)
+    assert one.stats() == last.stats()
+
+
+def test_one_reader_in_pieces(tmp_path: Path):
+    path = tmp_path / "x.pcap"
+    path.write_bytes(make.pcap(mangle.records(PARTS)))
+    reader = capture.Reader(path, fields=FIELDS)
+    found = _table(reader.read(stop=20_000)) + _table(reader.read(stop=50_000)) + _table(reader)
+    assert found == _table(capture.read(path, fields=FIELDS))
+
+
+def test_states_that_are_none(tmp_path: Path):
+    path = tmp_path / "x.pcap"
+    path.write_bytes(make.pcap(mangle.records(_lossy(1))))
+    reader = capture.Reader(path)
+    for _ in reader.read(stop=60_000):
+        pass
+    state = reader.state()
+    assert state.startswith(b"AMQPCAP\x01")
+    for bad in (b"", b"AMQPCAP\x02" + state[8:], state[:-1], state + b"\0", state[:40]):
+        with pytest.raises(ValueError, match="state"):
+            capture.Reader(path).resume(bad)
+
+
+@pytest.mark.parametrize("kind", ["pcap", "pcapng"])
+def test_first_record_in_a_range(tmp_path: Path, kind: str):
+    items = list(mangle.split(PARTS, 500))
+    path = tmp_path / "x"
+    if kind == "pcap":
+        octets = make.pcap(mangle.records(items))
+        starts = [24]
+        for record in mangle.records(items):
+            starts.append(starts[-1] + 16 + len(record.data))
+    else:
+        blocks = [make.section(), make.interface("<", 1)]
+        blocks += [make.enhanced("<", 0, 1, make.ethernet(item.raw())) for item in items]
+        octets = b"".join(blocks)
+        starts = [28]
+        for block in blocks[1:]:
+            starts.append(starts[-1] + len(block))
+    path.write_bytes(octets)
+    starts.pop()  # the end of the file
+    reader = capture.Reader(path)
+    rng = random.Random(1)
+    for at in [0, 1, *(rng.randrange(len(octets)) for _ in range(60))]:
+        expected = next((start for start in starts if start >= at), None)
+        assert reader.first(at) == expected
+        if expected is not None and at:
+            assert reader.first(at, expected) is None
+            assert reader.first(at, expected + 1) == expected
+
+
+def _read_all(octets: bytes) -> None:
+    """Nothing but a CaptureError comes out, and what comes out can be read."""
+    reader = capture.read(io.BytesIO(octets), batch_rows=100)
+    try:
+        for batch in reader:
+            pa.record_batch(batch).validate(full=True)
+    except capture.CaptureError:
+        return
+    assert reader.stats()["packets"] >= 0
+
+
+FILES = [
+    make.pcap(mangle.records(PARTS[:120])),
+    mangle.mixed_pcapng(PARTS[:120], 1),
+    make.pcap(mangle.records(_lossy(2)[:200])),
+]
+
+
+@settings(max_examples=120, deadline=None)
+@given(
+    file=st.sampled_from(FILES),
+    damage=st.lists(
+        st.tuples(st.floats(0, 1, exclude_max=True), st.binary(max_size=6), st.integers(0, 40)),
+        max_size=12,
+    ),
+)
+def test_damage_of_any_kind(file: bytes, damage: list[tuple[float, bytes, int]]):
+    octets = bytearray(file)
+    for place, put, drop in damage:
+        at = int(place * len(octets))
+        octets[at : at + drop] = put
+    _read_all(bytes(octets))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 2**32 - 1), st.binary(max_size=40), st.integers(0, 31))))
+def test_segments_of_any_kind(segments: list[tuple[int, bytes, int]]):
+    _read_all(make.pcap([make.client(*segment) for segment in segments]))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_damaged_states(data: st.DataObject):
+    octets = FILES[2]
+    core = _codec.CaptureReader(amqp.PROTOCOL, None, (5672,), True, False, 1 << 20)
+    core.begin("x", "x")
+    core.feed(octets[: len(octets) // 2])
+    core.advance()
+    core.take()
+    state = bytearray(core.state())
+    for _ in range(data.draw(st.integers(1, 3))):
+        state[data.draw(st.integers(12, len(state) - 1))] ^= data.draw(st.integers(1, 255))
+    other = _codec.CaptureReader(amqp.PROTOCOL, None, (5672,), True, False, 1 << 20)
+    try:
+        other.resume(bytes(state))
+    except ValueError:
+        return
+    other.feed(octets[len(octets) // 2 :])
+    other.advance()
+    while other.advance(last=True):
+        pass
+    batch = other.take()
+    if batch is not None:
+        pa.record_batch(batch).validate()
