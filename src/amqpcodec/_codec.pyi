@@ -320,7 +320,7 @@ class CaptureReader:
         """The next octets of the file; advance() reads them."""
 
     def advance(self, last: bool = False) -> bool:
-        """Read what was fed. True: a batch is full, take() it and go on. last: end all connections."""
+        """Read what was fed. True: a batch is full, take() it. last: end all connections."""
 
     def take(self) -> CaptureBatch | None:
         """The rows that wait, at most batch_rows; None where there are none."""

@@ -171,7 +171,7 @@ cdef class CaptureReader:
         self.input_n = left + n
 
     def advance(self, bint last=False):
-        """Read what was fed. True: a batch is full, take() it and go on. last: end all connections."""
+        """Read what was fed. True: a batch is full, take() it. last: end all connections."""
         cdef size_t used = 0
         cdef int status = 0
         if self.busy:
