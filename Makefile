@@ -63,7 +63,8 @@ TEST_SETUP := $(DONE)/built $(addprefix $(DONE)/with-,test lint arrow spark spec
 
 # --- targets ----------------------------------------------------------------------------------
 
-.PHONY: build demo test broker-test lint types generate check-generated bench clean distclean
+.PHONY: build demo test broker-test lint types generate check-generated wheel-check bench clean \
+	distclean
 
 build: $(DONE)/built  ## build the extension in place
 
@@ -90,6 +91,10 @@ generate: $(DONE)/with-spec  ## write src/amqpcodec/_gen out of spec/
 
 check-generated: $(DONE)/with-spec  ## is src/amqpcodec/_gen what spec/ gives?
 	$(PY) spec/generate.py --check
+
+wheel-check: $(DONE)/venv  ## sdist, wheel out of it, installed and tried in a bare environment
+	@$(call check,$(PY))
+	@$(PY) scripts/wheel_check.py $(ARGS)
 
 bench: $(DONE)/built $(DONE)/with-bench  ## measure against the peers
 	$(PY) -m bench $(ARGS)

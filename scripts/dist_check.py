@@ -1,0 +1,104 @@
+"""Do the archives hold what they should, and nothing else?
+
+    python scripts/dist_check.py [--tag TAG] FILE...        sdists (.tar.gz) and wheels (.whl)
+
+A build passes also with a file left out that only users miss: a stub, py.typed, a header that
+happened to lie around. One line a fault; exit status 1 if there is any.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import subprocess
+import sys
+import tarfile
+import zipfile
+from collections.abc import Iterator
+from fnmatch import fnmatch
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+#: Tracked by git, and of no use to who has the archive only.
+NOT_IN_SDIST = (".ci/*", ".github/*", ".gitignore")
+#: What setuptools adds to an sdist.
+ADDED_TO_SDIST = ("PKG-INFO", "setup.cfg", "src/amqpcodec.egg-info/*")
+#: Of the package's files, those that a wheel is made from but does not hold.
+ONLY_SOURCE = ("*.pyx", "*.pxi", "*.h", "*.c")
+
+
+def repository() -> set[str]:
+    """The files of the repository that belong to its distribution."""
+    done = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        check=True,
+    )
+    names = {name for name in done.stdout.decode().split("\0") if (ROOT / name).is_file() and name}
+    return {name for name in names if not fits(name, NOT_IN_SDIST)}
+
+
+def fits(name: str, patterns: tuple[str, ...]) -> bool:
+    """Does a path fit one of the patterns? ``*`` stands for slashes too."""
+    return any(fnmatch(name, pattern) for pattern in patterns)
+
+
+def sdist_faults(names: set[str], wanted: set[str]) -> Iterator[str]:
+    """names: the files of an sdist, without its folder. wanted: those of the repository."""
+    yield from (f"{name} is missing" for name in sorted(wanted - names))
+    extra = {name for name in names - wanted if not fits(name, ADDED_TO_SDIST)}
+    yield from (f"{name} does not belong there" for name in sorted(extra))
+
+
+def wheel_faults(names: set[str], wanted: set[str]) -> Iterator[str]:
+    """names: the files of a wheel. wanted: those of the repository."""
+    package = {name[4:] for name in wanted if name.startswith("src/")}
+    package = {name for name in package if not fits(name, ONLY_SOURCE)}
+    # A .pxd of _core is for the compiler of this extension; _codec.pxd is for other packages.
+    package = {name for name in package if "/_core/" not in name}
+    found = {name for name in names if ".dist-info/" not in name}
+    core = {name for name in found if re.fullmatch(r"amqpcodec/_codec\.[^/]*(so|pyd)", name)}
+    if len(core) != 1:
+        yield f"one compiled amqpcodec/_codec is expected, not {sorted(core)}"
+    yield from (f"{name} is missing" for name in sorted(package - found))
+    yield from (f"{name} does not belong there" for name in sorted(found - package - core))
+    for name in ("LICENSE", "METADATA"):
+        if not any(re.search(rf"\.dist-info/(licenses/)?{name}$", each) for each in names):
+            yield f"{name} is missing"
+
+
+def members(path: Path) -> tuple[set[str], str]:
+    """The files of an archive (an sdist's without its folder), and its version."""
+    if path.suffix == ".whl":
+        with zipfile.ZipFile(path) as archive:
+            return set(archive.namelist()), path.name.split("-")[1]
+    with tarfile.open(path) as archive:
+        names = {member.name.partition("/")[2] for member in archive if member.isfile()}
+    return names, path.name.removesuffix(".tar.gz").rpartition("-")[2]
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Look into every archive named."""
+    parser = argparse.ArgumentParser(description="Look into sdists and wheels.")
+    parser.add_argument("--tag", help="the tag to be released: v and the version")
+    parser.add_argument("files", metavar="FILE", nargs="+", type=Path)
+    options = parser.parse_args(arguments)
+    wanted = repository()
+    count = 0
+    for path in options.files:
+        names, version = members(path)
+        faults = wheel_faults if path.suffix == ".whl" else sdist_faults
+        found = list(faults(names, wanted))
+        if options.tag is not None and options.tag != f"v{version}":
+            found.append(f"its version is {version}, and the tag {options.tag}")
+        for fault in found:
+            print(f"{path.name}: {fault}", file=sys.stderr)
+        print(f"{path.name}: {len(names)} files, {len(found) or 'no'} faults")
+        count += len(found)
+    return 1 if count else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

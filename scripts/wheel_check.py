@@ -1,0 +1,91 @@
+"""Build the sdist, a wheel out of it, and try the wheel where nothing else is installed.
+
+    python scripts/wheel_check.py [--python PYTHON] [--keep FOLDER]
+
+What users install is tried, not what lies in src: first alone with wheel_smoke.py, then with the
+extras and the README's tour. All of it happens in a temporary folder.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+#: What the tour needs beside the wheel.
+EXTRAS = "arrow,cli,spec,test"
+
+
+def run(*command: str | Path, cwd: Path, quiet: bool = False) -> None:
+    """Say what is run and run it; a failure ends all. quiet: show its output only then."""
+    words = [str(word) for word in command]
+    print("$", *(Path(words[0]).name, *words[1:]), flush=True)
+    output = subprocess.PIPE if quiet else None
+    done = subprocess.run(words, cwd=cwd, stdout=output, stderr=output and subprocess.STDOUT)
+    if done.returncode:
+        sys.stdout.buffer.write(done.stdout or b"")
+        sys.stdout.flush()
+        done.check_returncode()
+
+
+def environment(python: str, folder: Path) -> Path:
+    """A new virtual environment; its Python."""
+    run(python, "-m", "venv", folder, cwd=folder.parent)
+    return folder / ("Scripts" if sys.platform == "win32" else "bin") / "python"
+
+
+def only(folder: Path, pattern: str) -> Path:
+    """The one file that fits."""
+    (found,) = folder.glob(pattern)
+    return found
+
+
+def check(python: str, folder: Path) -> None:
+    """All steps, in an empty folder."""
+    pip = ("-m", "pip", "--disable-pip-version-check", "install", "--quiet")
+    builder = environment(python, folder / "builder")
+    run(builder, *pip, "build", cwd=folder)
+    build = (builder, "-m", "build", "--outdir", folder)
+    run(*build, "--sdist", ROOT, cwd=folder, quiet=True)
+    sdist = only(folder, "*.tar.gz")
+    with tarfile.open(sdist) as archive:
+        archive.extractall(folder / "source", filter="data")
+    # The tour is run here: what is not in the archive cannot help it.
+    source = only(folder / "source", "amqpcodec-*")
+    run(*build, "--wheel", source, cwd=folder, quiet=True)
+    wheel = only(folder, "*.whl")
+    run(sys.executable, ROOT / "scripts" / "dist_check.py", sdist, wheel, cwd=folder)
+    bare = environment(python, folder / "bare")
+    run(bare, *pip, wheel, cwd=folder)
+    run(bare, source / "scripts" / "wheel_smoke.py", cwd=folder)
+    run(bare, *pip, f"{wheel}[{EXTRAS}]", cwd=folder)
+    run(bare, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/readme", cwd=source)
+
+
+def main() -> int:
+    """Check, and say which step failed if one did."""
+    parser = argparse.ArgumentParser(description="Build a wheel as users get it, and try it.")
+    parser.add_argument("--python", default=sys.executable, help="the Python to build and try with")
+    parser.add_argument("--keep", type=Path, help="copy the sdist and the wheel into this folder")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="amqpcodec-wheel-") as name:
+        folder = Path(name)
+        try:
+            check(options.python, folder)
+        except subprocess.CalledProcessError as failed:
+            print(f"wheel_check: exit status {failed.returncode}", file=sys.stderr)
+            return 1
+        if options.keep:
+            options.keep.mkdir(parents=True, exist_ok=True)
+            for path in (only(folder, "*.tar.gz"), only(folder, "*.whl")):
+                print(shutil.copy(path, options.keep))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
