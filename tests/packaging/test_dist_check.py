@@ -27,7 +27,7 @@ WHEEL = {
     "amqpcodec/_codec.cpython-313-x86_64-linux-gnu.so",
     "amqpcodec/_codec.pyi",
     "amqpcodec/py.typed",
-    *(f"{INFO}/{name}" for name in ("METADATA", "RECORD", "licenses/LICENSE")),
+    *(f"{INFO}/{name}" for name in ("METADATA", "RECORD", "entry_points.txt", "licenses/LICENSE")),
 }
 
 
@@ -48,7 +48,7 @@ def test_file_missing_in_wheel(name: str) -> None:
     assert list(dist_check.wheel_faults(WHEEL - {name}, WANTED)) == [f"{name} is missing"]
 
 
-@pytest.mark.parametrize("name", ["METADATA", "licenses/LICENSE"])
+@pytest.mark.parametrize("name", ["METADATA", "entry_points.txt", "licenses/LICENSE"])
 def test_metadata_missing_in_wheel(name: str) -> None:
     found = list(dist_check.wheel_faults(WHEEL - {f"{INFO}/{name}"}, WANTED))
     assert found == [f"{name.rpartition('/')[2]} is missing"]

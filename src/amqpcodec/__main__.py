@@ -1,0 +1,8 @@
+"""``python -m amqpcodec`` is the command ``amqpcodec``."""
+
+import sys
+
+from .cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

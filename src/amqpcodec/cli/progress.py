@@ -1,0 +1,80 @@
+"""How far the reading is, on a terminal that shows nothing else."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, cast
+
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as Bars
+
+__all__ = ["Progress"]
+
+
+class Progress:
+    """Opens files, and shows a bar for the one that is read: on standard error, where it may."""
+
+    def __init__(self, output: str | None) -> None:
+        """output: where the rows go. On a terminal, or through a pipe to one, they would mix."""
+        to_file = output not in (None, "-") or stat.S_ISREG(os.fstat(1).st_mode)
+        self.bars: Bars | None = None
+        if sys.stderr.isatty() and to_file:
+            self.bars = Bars(
+                TextColumn("{task.description}"),
+                BarColumn(),
+                DownloadColumn(),
+                TimeRemainingColumn(),
+                console=Console(stderr=True),
+                transient=True,
+            )
+
+    def __enter__(self) -> Progress:
+        """Takes the last line of the terminal."""
+        if self.bars is not None:
+            self.bars.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Gives it back."""
+        if self.bars is not None:
+            self.bars.stop()
+
+    @contextmanager
+    def opened(self, path: Path) -> Iterator[IO[bytes]]:
+        """A file to read, whose reading is shown."""
+        with open(str(path), "rb") as file:  # str: the file's name is what rows call it
+            if self.bars is None:
+                yield file
+                return
+            task = self.bars.add_task(path.name, total=os.fstat(file.fileno()).st_size or None)
+            try:
+                yield cast(IO[bytes], _Watched(file, self.bars, task))
+            finally:
+                self.bars.remove_task(task)
+
+
+class _Watched:
+    """A file whose place moves a bar."""
+
+    def __init__(self, file: IO[bytes], bars: Bars, task: TaskID) -> None:
+        self.file, self.bars, self.task = file, bars, task
+
+    def read(self, size: int = -1) -> bytes:
+        octets = self.file.read(size)
+        self.bars.advance(self.task, len(octets))
+        return octets
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.file, name)

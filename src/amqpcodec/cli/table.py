@@ -1,0 +1,229 @@
+"""Arrow batches to a table that a person can read, a line a row, as they come.
+
+The widths are those that the first batch asks for, fitted to the terminal; in a pipe nothing is
+shortened. Text of the wire is shown with its control characters escaped: it cannot move the cursor.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TextIO
+
+import pyarrow as pa
+from rich.cells import cell_len, set_cell_size
+from rich.console import Console
+from rich.text import Text
+
+from .jsonl import moments
+
+__all__ = ["DEFAULT_FIELDS", "Table"]
+
+#: level -> the columns that the table is made of, where none are asked for.
+DEFAULT_FIELDS = {
+    "frame": [
+        *("timestamp", "connection_index", "direction", "channel", "frame_type", "method"),
+        *("arguments", "properties", "body_size", "payload", "error", "flags"),
+    ],
+    "message": [
+        *("timestamp", "connection_index", "direction", "channel", "method", "exchange"),
+        *("routing_key", "properties", "body", "error", "flags"),
+    ],
+}
+#: Never made narrower than this, and never wider to begin with (but for the last column).
+NARROWEST, LAST_NARROWEST, WIDEST = 6, 12, 36
+SEPARATOR = "  "
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+#: How octets and texts of one value are shortened before anything else is done with them.
+LONGEST = 4096
+STYLES = {
+    "time": "dim",
+    "conn": "dim",
+    "client": "green",
+    "server": "blue",
+    "frame": "bold",
+    "error": "bold red",
+}
+
+
+class Table:
+    """Writes batches; ``summary`` makes the usual columns out of DEFAULT_FIELDS."""
+
+    def __init__(self, out: TextIO, level: str, summary: bool, many_files: bool) -> None:
+        """many_files: say in each row which it comes from."""
+        self.console = Console(file=out, highlight=False, markup=False, emoji=False)
+        self.fits = self.console.is_terminal
+        self.level = level
+        self.summary = summary
+        self.many_files = many_files
+        self.widths: list[int] = []
+        self.right: list[bool] = []
+        self.day = ""
+
+    def write(self, batch: pa.RecordBatch, file: str) -> None:
+        """Show the rows of a batch."""
+        if not batch.num_rows:
+            return
+        if self.summary:
+            columns = _summary(batch, self.level, full=not self.fits)
+        else:
+            columns = {name: _texts(batch.column(name)) for name in batch.schema.names}
+        if self.many_files and "file" not in columns:
+            columns = {"file": [_clean(file)] * batch.num_rows, **columns}
+        if not self.widths:
+            self._begin(batch, columns)
+        names = list(columns)
+        days = _days(batch) if self.summary and self.fits else [""] * batch.num_rows
+        for day, row in zip(days, zip(*columns.values(), strict=True), strict=True):
+            if day != self.day:
+                self.day = day
+                self.console.print(f"-- {day} UTC --", style="dim")
+            self._line(names, row)
+
+    def _begin(self, batch: pa.RecordBatch, columns: dict[str, list[str]]) -> None:
+        """The widths and the head, from what comes first."""
+        wanted = [
+            max([cell_len(name), *(cell_len(text) for text in texts)])
+            for name, texts in columns.items()
+        ]
+        wanted[:-1] = [min(width, WIDEST) for width in wanted[:-1]]
+        self.right = [_is_number(batch, name) for name in columns]
+        if self.fits:
+            wanted = fitted(wanted, self.console.width)
+        self.widths = wanted
+        self._line(list(columns), list(columns), head=True)
+
+    def _line(self, names: Sequence[str], row: Sequence[str], head: bool = False) -> None:
+        cells = [
+            self._cell(text, width, right)
+            for text, width, right in zip(row, self.widths, self.right, strict=True)
+        ]
+        if not self.fits:
+            self.console.file.write(SEPARATOR.join(cells).rstrip() + "\n")
+            return
+        line = Text(no_wrap=True)
+        for name, text, cell in zip(names, row, cells, strict=True):
+            style = "bold underline" if head else STYLES.get(text, STYLES.get(name, ""))
+            if name == "details" and text.startswith("!"):
+                style = STYLES["error"]
+            line.append(cell, style)
+            line.append(SEPARATOR)
+        line.rstrip()
+        line.truncate(self.console.width)
+        self.console.print(line, soft_wrap=True)
+
+    def _cell(self, text: str, width: int, right: bool) -> str:
+        """A text as wide as its column; in a pipe, at least so wide."""
+        missing = width - cell_len(text)
+        if missing < 0:
+            return set_cell_size(text, width - 1) + "…" if self.fits else text
+        return " " * missing + text if right else text + " " * missing
+
+
+def fitted(wanted: list[int], width: int) -> list[int]:
+    """Widths that fit together: the last column gives way first, then the widest, to NARROWEST."""
+    *widths, last = wanted
+    room = width - len(SEPARATOR) * len(widths)
+    least = min(last, LAST_NARROWEST)
+    while sum(widths) + least > room:
+        widest = max(range(len(widths)), key=lambda at: widths[at], default=None)
+        if widest is None or widths[widest] <= NARROWEST:
+            break
+        widths[widest] -= 1
+    return [*widths, max(least, min(last, room - sum(widths)))]
+
+
+def _summary(batch: pa.RecordBatch, level: str, full: bool) -> dict[str, list[str]]:
+    """The columns of the usual table. full: the whole time and not the hour only."""
+    times = _texts(batch.column("timestamp"))
+    shown = {
+        "time": times if full else [text[11:].removesuffix("Z") for text in times],
+        "conn": _texts(batch.column("connection_index")),
+        "from": _texts(batch.column("direction")),
+        "ch": _texts(batch.column("channel")),
+    }
+    given = {name: _texts(batch.column(name)) for name in ("properties", "error", "flags")}
+    if level == "frame":
+        kinds, methods = _texts(batch.column("frame_type")), _texts(batch.column("method"))
+        shown["frame"] = [method or kind for kind, method in zip(kinds, methods, strict=True)]
+        sizes, payloads = batch.column("body_size").to_pylist(), batch.column("payload").to_pylist()
+        shown["size"] = [
+            str(size if size is not None else len(octets) if octets is not None else "")
+            for size, octets in zip(sizes, payloads, strict=True)
+        ]
+        parts = [_texts(batch.column("arguments")), given["properties"], _texts(batch["payload"])]
+    else:
+        for name in ("method", "exchange", "routing_key"):
+            shown[name] = _texts(batch.column(name))
+        bodies = batch.column("body").to_pylist()
+        shown["size"] = ["" if body is None else str(len(body)) for body in bodies]
+        parts = [given["properties"], _texts(batch.column("body"))]
+    shown["details"] = [
+        SEPARATOR.join(
+            part for part in (error and f"! {error}", flags and f"[{flags}]", *rest) if part
+        )
+        for error, flags, *rest in zip(given["error"], given["flags"], *parts, strict=True)
+    ]
+    return shown
+
+
+def _days(batch: pa.RecordBatch) -> list[str]:
+    """The dates of the rows, which the usual table says once."""
+    return [(text or "")[:10] for text in moments(batch.column("timestamp"))]
+
+
+def _is_number(batch: pa.RecordBatch, name: str) -> bool:
+    if name in ("conn", "ch", "size"):
+        return True
+    at = batch.schema.get_field_index(name)
+    kind = batch.schema.field(at).type if at >= 0 else pa.null()
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
+
+
+def _texts(column: pa.Array) -> list[str]:
+    """Every value as a person reads it; nothing for null."""
+    kind = column.type
+    if pa.types.is_timestamp(kind):
+        return [(text or "").replace("T", " ") for text in moments(column)]
+    if pa.types.is_struct(kind):
+        members = [field.name for field in kind]
+        parts = [_texts(column.field(at)) for at in range(len(members))]
+        absent = column.is_null().to_pylist()
+        return [
+            "" if missing else " ".join(f"{k}={v}" for k, v in zip(members, row, strict=True) if v)
+            for missing, row in zip(absent, zip(*parts, strict=True), strict=True)
+        ]
+    return ["" if value is None else _shown(value) for value in column.to_pylist()]
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, bytes):
+        return _octets(value)
+    if isinstance(value, list):
+        return ",".join(_shown(item) for item in value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return _clean(str(value))
+
+
+def _octets(value: bytes) -> str:
+    """Text where it is text, otherwise hex."""
+    start = value[:LONGEST]
+    # A character may have been cut in two.
+    for cut in range(4 if len(value) > LONGEST else 1):
+        try:
+            text = start[: len(start) - cut].decode()
+        except UnicodeDecodeError:
+            continue
+        if "\0" not in text:
+            return _clean(text)
+    return "0x" + start.hex()
+
+
+def _clean(text: str) -> str:
+    """One line of text that moves no cursor."""
+    return CONTROL.sub(_escaped, text[:LONGEST])
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return found[0].encode("unicode_escape").decode()

@@ -1,0 +1,377 @@
+"""amqpcodec dissect: what comes out, in each form, and what is said of bad input."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from amqpcodec import capture, cli
+from amqpcodec import v0_9_1 as amqp
+from tests.cli.conftest import BAD, TALK
+
+pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
+pytest.importorskip("rich")
+
+KINDS = [
+    *("protocol-header", "connection.tune", "connection.tune-ok", "channel.open"),
+    *("basic.publish", "header", "body", "basic.publish", "header", "body"),
+    *("basic.ack", "heartbeat"),
+]
+
+
+def objects(result) -> list[dict]:
+    return [json.loads(line) for line in result.lines]
+
+
+def kinds(rows: list[dict]) -> list[str]:
+    return [row["method"] or row["frame_type"] for row in rows]
+
+
+# --- JSON Lines -----------------------------------------------------------------------------------
+
+
+def test_json_holds_every_frame_and_column(run, good):
+    result = run("dissect", good, "--format", "json")
+    assert result.status == 0
+    assert result.err == ""
+    rows = objects(result)
+    assert kinds(rows) == KINDS
+    sent = {"client": b"", "server": b""}
+    for row in rows:
+        sent[row["direction"]] += base64.b64decode(row["frame"])
+    for who, octets in sent.items():
+        assert octets == b"".join(said for sender, said in TALK if sender == who)
+    publish = rows[4]
+    assert publish["arguments"]["exchange"] == "orders"
+    assert publish["src"] == "10.0.0.1:40000"
+    assert publish["timestamp"] == "2023-11-14T22:13:20.129456Z"
+    header = rows[5]["properties"]
+    assert header == {"content_type": "text/plain", "headers": {"n": 5, "who": "eve"}}
+    assert {"file", "connection", "packet_offset", "position", "flags"} <= publish.keys()
+
+
+def test_fields_are_columns_in_order(run, good):
+    result = run("dissect", good, "--format", "json", "--fields", "payload, channel,method")
+    assert [list(row) for row in objects(result)] == [["payload", "channel", "method"]] * 12
+    assert objects(result)[6] == {"payload": "Zmlyc3Q=", "channel": 1, "method": None}
+
+
+def test_where_chooses_rows(run, good):
+    fields = ("--format", "json", "--fields", "method,channel")
+    result = run("dissect", good, *fields, "--where", "method == basic.publish and channel > 1")
+    assert result.lines == ['{"method":"basic.publish","channel":2}']
+    result = run("dissect", good, *fields, "--where", "arguments.routing_key ~ ^eu")
+    assert result.lines == ['{"method":"basic.publish","channel":1}']
+    result = run("dissect", good, *fields, "--where", "headers.n == 5 or direction == server")
+    assert [row["channel"] for row in objects(result)] == [0, 1, 2, 1]
+
+
+def test_nothing_fits(run, good):
+    result = run("dissect", good, "--format", "json", "--where", "error")
+    assert result == (0, "", "")
+
+
+# --- the table ------------------------------------------------------------------------------------
+
+
+def test_table_in_a_pipe_is_plain_and_whole(run, good):
+    result = run("dissect", good)
+    assert result.status == 0
+    assert "\x1b" not in result.out
+    head, *rows = result.lines
+    assert head.split() == ["time", "conn", "from", "ch", "frame", "size", "details"]
+    assert [row.split()[5] for row in rows] == KINDS
+    assert '{"exchange":"orders","routing_key":"eu.de","mandatory":false' in rows[4]
+    assert 'content_type=text/plain headers={"n":5,"who":"eve"}' in rows[5]
+    assert rows[5].split()[6] == "5"
+    assert rows[6].endswith("first")
+    assert rows[9].endswith("0x00ff1b5b324a")
+    starts = {row.index(kind) for row, kind in zip(rows, KINDS, strict=True)}
+    assert len(starts) == 1
+
+
+def test_table_of_chosen_columns(run, good):
+    result = run("dissect", good, "--fields", "channel,arguments", "--where", "channel == 2")
+    assert result.lines[0].split() == ["channel", "arguments"]
+    assert result.lines[1].split(maxsplit=1)[1].startswith('{"exchange":"orders"')
+    assert len(result.lines) == 4
+
+
+def test_table_of_several_files_says_which(run, good, bad):
+    result = run("dissect", good, bad, "--where", "channel == 2")
+    assert [line.split()[0] for line in result.lines] == ["file", *[str(good)] * 3, *[str(bad)] * 3]
+
+
+def test_error_stands_in_its_row(run, bad):
+    result = run("dissect", bad)
+    assert result.status == 1
+    assert "! basic.deliver.consumer_tag" in result.lines[5]
+    assert result.err == f"amqpcodec: {bad}: 13 rows, 1 with an error, 13 shown\n"
+
+
+# --- Parquet --------------------------------------------------------------------------------------
+
+
+def test_parquet_holds_what_json_says(run, good, tmp_path):
+    out = tmp_path / "out.parquet"
+    assert run("dissect", good, "-o", out) == (0, "", "")
+    table = pq.read_table(out)
+    rows = objects(run("dissect", good, "--format", "json"))
+    assert table.column_names == list(rows[0])
+    assert table.num_rows == 12
+    assert [base64.b64encode(value.as_py()).decode() for value in table["frame"]] == [
+        row["frame"] for row in rows
+    ]
+    assert table.schema.field("timestamp").type == pa.timestamp("us", "UTC")
+
+
+def test_parquet_through_a_pipe(good, tmp_path):
+    from tests.cli.conftest import started
+
+    process = started("dissect", good, "--format", "parquet", "--fields", "method", stdout=-1)
+    out, _ = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert pq.read_table(io.BytesIO(out)).column("method").null_count == 6
+
+
+def test_parquet_without_a_row_has_its_columns(run, good, tmp_path):
+    out = tmp_path / "out.pq"
+    assert run("dissect", good, "-o", out, "--where", "error").status == 0
+    table = pq.read_table(out)
+    assert table.num_rows == 0
+    assert "frame" in table.column_names
+
+
+@pytest.mark.parametrize(("name", "start"), [("x.jsonl", b"{"), ("x.ndjson", b"{"), ("x", b"time")])
+def test_name_of_the_output_says_the_form(run, good, tmp_path, name, start):
+    out = tmp_path / name
+    assert run("dissect", good, "-o", out) == (0, "", "")
+    assert out.read_bytes().startswith(start)
+    assert out.read_bytes().endswith(b"\n")
+
+
+def test_form_asked_for_wins(run, good, tmp_path):
+    out = tmp_path / "x.parquet"
+    assert run("dissect", good, "-o", out, "--format", "json").status == 0
+    assert out.read_bytes().startswith(b"{")
+
+
+# --- bad input ------------------------------------------------------------------------------------
+
+
+def test_bad_frame_is_a_row_and_a_status(run, bad):
+    result = run("dissect", bad, "--format", "json")
+    assert result.status == 1
+    wrong = [row for row in objects(result) if row["error"]]
+    assert [base64.b64decode(row["frame"]) for row in wrong] == [BAD]
+    assert "1 with an error" in result.err
+
+
+def test_bad_frame_is_told_of_where_nobody_asks(run, bad):
+    """By the columns, or by the rows."""
+    result = run("dissect", bad, "--format", "json", "--fields", "channel")
+    assert (result.status, len(result.lines)) == (1, 13)
+    result = run("dissect", bad, "--format", "json", "--where", "channel == 2")
+    assert (result.status, len(result.lines)) == (1, 3)
+    assert result.err == f"amqpcodec: {bad}: 13 rows, 1 with an error, 3 shown\n"
+
+
+def test_lost_octets_are_a_row(run, good):
+    """The packet with both messages was not captured."""
+    from tests.capture import recording as made
+    from tests.cli.conftest import packets
+
+    path = good.with_name("gap.pcap")
+    sent = packets(TALK)
+    path.write_bytes(made.pcap([*sent[:6], *sent[7:]]))
+    result = run("dissect", path, "--format", "json", "--where", "flags == gap")
+    assert result.status == 1
+    (lost,) = (row for row in objects(result) if row["error"])
+    assert lost["direction"] == "client"
+    assert str(len(TALK[4][1])) in lost["error"]
+    found = kinds(objects(run("dissect", path, "--format", "json", "--where", "not error")))
+    assert sorted(found) == sorted([*KINDS[:4], "basic.ack", "heartbeat"])
+
+
+def test_cut_file_shows_what_came_before(run, cut):
+    result = run("dissect", cut, "--format", "json")
+    assert result.status == 1
+    assert kinds(objects(result)) == KINDS[:-1]
+    assert "cut.pcap" in result.err
+    assert result.err.count("\n") == 1
+
+
+def test_cut_gzip_shows_what_came_before(run, good):
+    path = good.with_name("cut.pcap.gz")
+    path.write_bytes(gzip.compress(good.read_bytes(), mtime=0)[:-12])
+    result = run("dissect", path, "--format", "json")
+    assert result.status == 1
+    assert kinds(objects(result)) == KINDS[: len(result.lines)]
+    assert "cut.pcap.gz" in result.err
+
+
+def test_parquet_of_a_cut_file_can_be_read(run, cut, tmp_path):
+    out = tmp_path / "out.parquet"
+    assert run("dissect", cut, "-o", out).status == 1
+    assert pq.read_table(out).num_rows == 11
+
+
+def test_unreadable_files_do_not_keep_others_from_being_read(run, good, tmp_path):
+    text = tmp_path / "notes.txt"
+    text.write_text("no recording at all, but long enough to be one of them")
+    missing = tmp_path / "missing.pcap"
+    result = run("dissect", text, missing, tmp_path, good, "--format", "json")
+    assert result.status == 2
+    assert kinds(objects(result)) == KINDS
+    said = result.err.splitlines()
+    assert len(said) == 3
+    assert str(text) in said[0]
+    assert said[1] == f"amqpcodec: {missing}: No such file or directory"
+    assert str(tmp_path) in said[2]
+
+
+def test_empty_file_is_unreadable(run, tmp_path):
+    path = tmp_path / "empty.pcap"
+    path.touch()
+    result = run("dissect", path)
+    assert result.status == 2
+    assert result.out == ""
+    assert "empty.pcap" in result.err
+
+
+# --- wrong use ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ((), "FILE"),
+        (("F", "--level", "packet"), "--level"),
+        (("F", "--format", "xml"), "--format"),
+        (("F", "--ports", "0"), "a port is a number from 1 to 65535"),
+        (("F", "--ports", "5672,x"), "a port is a number from 1 to 65535"),
+        (("F", "--fields", "channel,,method"), "a name is missing"),
+        (("F", "--fields", "channel,channel"), "twice"),
+        (("F", "--where", "channel =="), "a value is expected, not the end (character 11)"),
+        (("F", "--where", "chanel == 1"), "chanel"),
+        (("F", "--where", "channel == one"), "'one'"),
+        (("F", "--fields", "chanel"), "chanel"),
+        (("F", "-o", "F"), "is read, and cannot be written too"),
+        (("F", "-o", "nowhere/x.json"), "nowhere/x.json: No such file or directory"),
+    ],
+)
+def test_wrong_use(run, good, monkeypatch, arguments, text):
+    monkeypatch.chdir(good.parent)
+    before = good.read_bytes()
+    result = run("dissect", *(good.name if word == "F" else word for word in arguments))
+    assert result.status == 2
+    assert result.out == ""
+    assert text in result.err
+    assert "Traceback" not in result.err
+    assert good.read_bytes() == before
+    assert {path.name for path in good.parent.iterdir()} == {good.name}
+
+
+def test_no_command(run):
+    assert run().status == 2
+
+
+def test_help_and_version(run):
+    for arguments in (["--help"], ["dissect", "--help"], ["stats", "--help"]):
+        result = run(*arguments)
+        assert result.status == 0
+        assert "exit status" in result.out
+    assert "arguments.exchange == orders" in run("dissect", "--help").out
+    assert run("--version").out.startswith("amqpcodec ")
+
+
+def test_missing_extra_is_named(run, good, monkeypatch):
+    import builtins
+
+    real = builtins.__import__
+
+    def without(name, *rest, **more):
+        if name == "rich":
+            raise ImportError("No module named 'rich'", name="rich")
+        return real(name, *rest, **more)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    result = run("dissect", good)
+    assert (result.status, result.out) == (2, "")
+    assert result.err == 'amqpcodec: rich is needed: pip install "amqpcodec[cli]"\n'
+
+
+# --- credentials and ports ------------------------------------------------------------------------
+
+
+@pytest.fixture
+def login(tmp_path) -> Path:
+    from tests.capture import recording as made
+    from tests.cli.conftest import packets
+
+    start = amqp.Connection.StartOk(mechanism="PLAIN", response=b"\0guest\0s3cret", locale="en_US")
+    path = tmp_path / "login.pcap"
+    path.write_bytes(made.pcap(packets([TALK[0], ("client", amqp.encode(0, start))])))
+    return path
+
+
+def test_credentials_are_hidden_unless_asked_for(run, login):
+    hidden = run("dissect", login, "--format", "json")
+    shown = run("dissect", login, "--format", "json", "--show-secrets")
+    assert "s3cret" in shown.out
+    assert "s3cret" not in hidden.out
+    for row in objects(hidden):
+        assert b"s3cret" not in base64.b64decode(row["frame"])
+
+
+def test_other_ports(run, good):
+    assert run("dissect", good, "--ports", "5673", "--format", "json").out == ""
+    assert len(run("dissect", good, "--ports", "5673,5672", "--format", "json").lines) == 12
+
+
+# --- messages -------------------------------------------------------------------------------------
+
+
+def reads_messages() -> bool:
+    try:
+        capture.schema("message")
+    except ValueError:
+        return False
+    return True
+
+
+messages = pytest.mark.skipif(not reads_messages(), reason="captures have no message level yet")
+
+
+@messages
+def test_messages(run, good):
+    result = run("dissect", good, "--level", "message", "--format", "json")
+    assert result.status == 0
+    found = [row for row in objects(result) if row["method"] == "basic.publish"]
+    assert [(row["exchange"], row["routing_key"]) for row in found] == [
+        ("orders", "eu.de"),
+        ("orders", "us"),
+    ]
+    assert [base64.b64decode(row["body"]) for row in found] == [b"first", b"\x00\xff\x1b[2J"]
+
+
+@messages
+def test_message_table(run, good):
+    result = run("dissect", good, "--level", "message", "--where", "exchange == orders")
+    assert result.lines[0].split()[-5:] == ["method", "exchange", "routing_key", "size", "details"]
+    assert [line.split()[5:9] for line in result.lines[1:]] == [
+        ["basic.publish", "orders", "eu.de", "5"],
+        ["basic.publish", "orders", "us", "6"],
+    ]
+
+
+def test_main_is_the_module(monkeypatch):
+    import amqpcodec.__main__ as module
+
+    assert module.main is cli.main

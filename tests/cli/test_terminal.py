@@ -1,0 +1,121 @@
+"""What depends on where the output goes: a terminal, a pipe that closes, a file."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+pytest.importorskip("pyarrow")
+pytest.importorskip("rich")
+
+from tests.cli.conftest import TALK, message, packets, started
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
+
+ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+
+
+def on_terminal(*arguments: object, columns: int, **streams) -> tuple[int, str]:
+    """Exit status and all that a terminal of so many columns got."""
+    import fcntl
+    import pty
+    import struct
+    import termios
+
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    process = started(
+        *arguments, **{"stdout": theirs, "stderr": theirs, "stdin": theirs, **streams}
+    )
+    os.close(theirs)
+    got = b""
+    while True:
+        try:
+            more = os.read(ours, 65536)
+        except OSError:  # the other end is closed: Linux says so like this
+            break
+        if not more:
+            break
+        got += more
+    os.close(ours)
+    return process.wait(60), got.decode()
+
+
+def test_table_fits_the_terminal(good):
+    status, got = on_terminal("dissect", good, columns=70)
+    assert status == 0
+    assert "\x1b[" in got
+    lines = [ESCAPE.sub("", line) for line in got.splitlines()]
+    assert max(map(len, lines)) <= 70
+    assert lines[0].startswith("time")
+    assert lines[1] == "-- 2023-11-14 UTC --"
+    assert lines[2].startswith("22:13:20.125456")
+    assert len(lines) == 14
+    assert any(line.endswith("…") for line in lines)
+
+
+def test_traffic_cannot_move_the_cursor(good, tmp_path):
+    from tests.capture import recording as made
+
+    path = tmp_path / "evil.pcap"
+    path.write_bytes(
+        made.pcap(packets([*TALK[:4], ("client", message("\x1b[2J\u202e\r", b"\x9b2J"))]))
+    )
+    _, got = on_terminal("dissect", path, columns=400)
+    assert "\x1b[2J" not in got
+    assert "\u202e" not in got
+    assert "\x9b" not in got
+    assert r"\u202e" in got
+
+
+def test_progress_where_the_rows_go_to_a_file(good, tmp_path):
+    out = tmp_path / "x.jsonl"
+    status, got = on_terminal("dissect", good, "-o", out, columns=100)
+    assert status == 0
+    assert "good.pcap" in got
+    assert "bytes" in got
+    assert len(out.read_text().splitlines()) == 12
+
+
+def test_no_progress_among_rows(good):
+    _, got = on_terminal("dissect", good, columns=100)
+    assert "good.pcap" not in got
+
+
+def test_no_parquet_on_a_terminal(good):
+    status, got = on_terminal("dissect", good, "--format", "parquet", columns=100)
+    assert status == 2
+    assert "name a file with -o" in got
+
+
+@pytest.mark.parametrize("form", ["table", "json"])
+def test_closed_pipe_is_quiet(tmp_path, form):
+    from tests.capture import recording as made
+
+    path = tmp_path / "long.pcap"
+    path.write_bytes(made.pcap(packets([*TALK[:4], *[("client", message("k", b"x" * 900))] * 400])))
+    process = started(
+        "dissect", path, "--format", form, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    assert process.stdout.readline()
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    process.stderr.close()
+    assert process.wait(60) == 0
+
+
+def test_full_disk_is_said(good):
+    if not os.path.exists("/dev/full"):
+        pytest.skip("needs /dev/full")
+    process = started(
+        "dissect", good, "--format", "json", "-o", "/dev/full", stderr=subprocess.PIPE
+    )
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 2
+    assert said == b"amqpcodec: No space left on device\n"

@@ -1,0 +1,36 @@
+"""Columns of the table and the width of a terminal."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("pyarrow")
+pytest.importorskip("rich")
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from amqpcodec.cli import table
+
+
+@pytest.mark.parametrize(
+    ("wanted", "width", "expected"),
+    [
+        ([15, 4, 20], 100, [15, 4, 20]),  # room to spare
+        ([15, 4, 200], 60, [15, 4, 37]),  # the last one takes what is left
+        ([15, 4, 200], 35, [15, 4, 12]),
+        ([15, 4, 200], 30, [10, 4, 12]),  # then the widest
+        ([15, 4, 5], 20, [7, 4, 5]),
+        ([15, 4, 200], 10, [6, 4, 12]),  # no terminal is that narrow
+        ([200], 50, [50]),
+    ],
+)
+def test_who_gives_way(wanted: list[int], width: int, expected: list[int]) -> None:
+    assert table.fitted(wanted, width) == expected
+
+
+@given(st.lists(st.integers(1, 40), min_size=1, max_size=8), st.integers(90, 300))
+def test_all_fits(wanted: list[int], width: int) -> None:
+    found = table.fitted(wanted, width)
+    assert sum(found) + 2 * (len(found) - 1) <= width
+    assert all(0 < have <= want for have, want in zip(found, wanted, strict=True))
