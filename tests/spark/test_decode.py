@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from scripts.demo_spark import decode_frames
-from tests.paths import REPO
 
 pa = pytest.importorskip("pyarrow")
 
@@ -30,9 +29,9 @@ ODD = [
 
 @pytest.fixture(scope="module")
 def recorded() -> list[bytes]:
-    from amqpcodec import capture
+    from tests.spark import frames
 
-    return [f.octets for f in capture.frames(REPO / "demo" / "kombu_celery.pcap.gz")]
+    return list(frames.recorded())
 
 
 def direct(values: list[bytes | None], fields: list[str] | None = None):

@@ -1,0 +1,24 @@
+"""AMQP on Apache Spark: columns of frames, column functions.
+
+::
+
+    from amqpcodec import spark as amqp
+
+    amqp.decode(df, "frame", fields=["channel", "method"], keep=["id"])
+    df.select(amqp.from_amqp("frame", "channel int, method string").alias("f")).select("f.*")
+    amqp.register(spark)
+    spark.sql("SELECT from_amqp(frame).method FROM captured")
+
+Workers import amqpcodec: it must be installed where they run. On one machine set
+``PYSPARK_PYTHON`` to ``sys.executable`` before the session starts, or they run another Python.
+
+It needs PySpark 4.1 or later with pyarrow: ``pip install "amqpcodec[spark]"``.
+"""
+
+from __future__ import annotations
+
+from .frames import decode
+from .functions import from_amqp, schema_of_amqp
+from .registration import register
+
+__all__ = ["decode", "from_amqp", "register", "schema_of_amqp"]

@@ -1,0 +1,190 @@
+"""What a caller asks for, names or a schema, as a plan for the decoder and for Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql.pandas.types import from_arrow_type, to_arrow_schema
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    DataType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+)
+
+from .options import CORRUPT
+
+__all__ = ["Plan", "arrow_schema", "conform", "parse_schema", "plan", "spark_type"]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is decoded, and what comes out. It travels to the workers.
+
+    fields: what the decoder is asked for. schema: the columns that come out, in order.
+    sources: of each column the index among fields, or -1 for the column of corrupt records.
+    """
+
+    fields: tuple[str, ...]
+    schema: StructType
+    sources: tuple[int, ...]
+
+
+def spark_type(arrow: pa.DataType) -> DataType:
+    """The Spark type of a column; integers without a sign become the next wider type."""
+    if pa.types.is_struct(arrow):
+        return StructType(
+            [StructField(each.name, spark_type(each.type)) for each in _children(arrow)]
+        )
+    if pa.types.is_list(arrow):
+        return ArrayType(spark_type(arrow.value_type))
+    if pa.types.is_uint64(arrow):
+        return LongType()
+    widened = {pa.uint8(): pa.int16(), pa.uint16(): pa.int32(), pa.uint32(): pa.int64()}
+    return from_arrow_type(widened.get(arrow, arrow))
+
+
+def _children(arrow: pa.DataType) -> list[pa.Field]:
+    return [arrow.field(i) for i in range(arrow.num_fields)]
+
+
+def parse_schema(schema: str | DataType) -> DataType:
+    """A schema as it is, or out of its DDL text (``channel int, method string``)."""
+    if not isinstance(schema, str):
+        return schema
+    parsed = DataType.fromDDL(schema)
+    assert isinstance(parsed, DataType)
+    return parsed
+
+
+def plan(
+    told: Any, wanted: Iterable[str] | StructType | None, corrupt: str | None = CORRUPT
+) -> Plan:
+    """A plan for columns.
+
+    told: a function that gives the Arrow schema of a list of names, or of all for None.
+    wanted: names, or a schema whose columns are named as the decoder's fields are, or None for
+    all that the decoder has. corrupt: name of the column with the octets of bad rows, a string
+    (hexadecimal) or binary, which a schema may have.
+
+    Raises:
+        ValueError: a name is not known, or a column has another type than the schema says.
+    """
+    if isinstance(wanted, StructType):
+        return _plan_of_schema(told, wanted, corrupt)
+    if isinstance(wanted, str | bytes):
+        raise TypeError(f"fields takes names in a list, not {type(wanted).__name__}")
+    schema = pa.schema(told(None if wanted is None else list(wanted)))
+    if len(schema) == 0:
+        raise ValueError("fields names no column")
+    columns = [StructField(each.name, spark_type(each.type)) for each in schema]
+    fields = schema.names if wanted is None else list(wanted)
+    return Plan(tuple(fields), StructType(columns), tuple(range(len(fields))))
+
+
+def _plan_of_schema(told: Any, wanted: StructType, corrupt: str | None) -> Plan:
+    fields: list[str] = []
+    sources: list[int] = []
+    for column in wanted:
+        if column.name == corrupt:
+            if not isinstance(column.dataType, StringType | BinaryType):
+                raise ValueError(f"column {corrupt} of corrupt records is string or binary")
+            sources.append(-1)
+            continue
+        sources.append(len(fields))
+        fields.append(_field_name(column))
+    if not sources:
+        raise ValueError("the schema names no column")
+    found = pa.schema(told(fields)) if fields else pa.schema([])
+    for column, source in zip(wanted, sources, strict=True):
+        if source >= 0:
+            _check_type(column.name, column.dataType, spark_type(found.field(source).type))
+    if -1 in sources:
+        fields += [name for name in ("frame", "error") if name not in fields]
+    return Plan(tuple(fields), wanted, tuple(sources))
+
+
+def _field_name(column: StructField) -> str:
+    """How the decoder calls a column of a schema: one header needs its type beside its name."""
+    if not column.name.startswith("headers.") or isinstance(column.dataType, StringType):
+        return column.name
+    return f"{column.name}:{_HEADER_TYPES.get(column.dataType.simpleString(), '?')}"
+
+
+_HEADER_TYPES = {
+    "bigint": "long",
+    "int": "int",
+    "double": "double",
+    "boolean": "boolean",
+    "binary": "binary",
+    "timestamp": "timestamp",
+}
+
+
+def _check_type(name: str, wanted: DataType, found: DataType) -> None:
+    if isinstance(wanted, StructType) and isinstance(found, StructType):
+        known = {each.name: each.dataType for each in found}
+        for each in wanted:
+            if each.name not in known:
+                raise ValueError(f"no {each.name!r} in {name}; there is {', '.join(known)}")
+            _check_type(f"{name}.{each.name}", each.dataType, known[each.name])
+        return
+    told, is_ = wanted.simpleString(), found.simpleString()
+    if told != is_ and (is_, told) != ("int", "bigint"):
+        raise ValueError(f"column {name} is {is_}, which the schema calls {told}")
+
+
+def arrow_schema(schema: StructType, large: bool = False) -> pa.Schema:
+    """The Arrow schema that Spark takes for a schema, to the last bit."""
+    return to_arrow_schema(schema, timezone="UTC", prefers_large_types=large)
+
+
+def conform(rows: pa.RecordBatch, plan: Plan, target: pa.Schema) -> pa.RecordBatch:
+    """Decoded columns, which stand in order of plan.fields, as the columns that Spark expects.
+
+    Raises:
+        ValueError: a null where the schema says there is none.
+    """
+    columns = []
+    for field, source in zip(target, plan.sources, strict=True):
+        column = _corrupt(rows, plan, field.type) if source < 0 else rows.column(source)
+        column = _as_type(column, field.type)
+        if not field.nullable and column.null_count:
+            raise ValueError(f"column {field.name} has nulls, which the schema rules out")
+        columns.append(column)
+    return pa.RecordBatch.from_arrays(columns, schema=target)
+
+
+def _corrupt(rows: pa.RecordBatch, plan: Plan, target: pa.DataType) -> pa.Array:
+    """The octets of bad rows; null for good ones."""
+    frame = rows.column(plan.fields.index("frame"))
+    bad = rows.column(plan.fields.index("error")).is_valid()
+    kept = pc.if_else(bad, frame, pa.scalar(None, frame.type))
+    if pa.types.is_string(target) or pa.types.is_large_string(target):
+        return pa.array(
+            [None if octets is None else octets.hex() for octets in kept.to_pylist()], target
+        )
+    return kept
+
+
+def _as_type(column: pa.Array, target: pa.DataType) -> pa.Array:
+    if column.type.equals(target):
+        return column
+    if pa.types.is_struct(target):
+        names = [each.name for each in _children(column.type)]
+        children = [
+            _as_type(column.field(names.index(each.name)), each.type) for each in _children(target)
+        ]
+        mask = column.is_null() if column.null_count else None
+        return pa.StructArray.from_arrays(children, fields=_children(target), mask=mask)
+    if pa.types.is_uint64(column.type):
+        fits = pc.less_equal(column, pa.scalar(2**63 - 1, pa.uint64()))
+        column = pc.if_else(fits, column, pa.scalar(None, pa.uint64()))
+    return column.cast(target)

@@ -1,0 +1,162 @@
+"""A column of frames to columns, and what every other way to decode on Spark shares with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import functions as sf
+from pyspark.sql.types import StructField, StructType
+
+from .. import batch
+from .columns import Plan, arrow_schema, conform, parse_schema, plan
+from .options import mode_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+__all__ = ["decode", "decode_batches", "decode_column", "plan_of_batch"]
+
+#: Octets of input a call: columns end at 2 GiB, and JSON text is longer than its octets.
+PIECE = 128 << 20
+
+_COLUMN = "amqp octets"
+
+
+def plan_of_batch(
+    protocol: str,
+    level: str,
+    wanted: Iterable[str] | StructType | None,
+    corrupt: str | None = None,
+) -> Plan:
+    """A plan for batch.decode; ``row`` is left out, since it counts within an Arrow batch only."""
+
+    def told(names: list[str] | None) -> pa.Schema:
+        schema = pa.schema(batch.schema(protocol, level, names, "plain"))
+        if names is None:
+            return pa.schema([each for each in schema if each.name != "row"])
+        if "row" in names:
+            raise ValueError(
+                "row counts within an Arrow batch, which Spark cuts as it likes: "
+                "keep a column of your own instead"
+            )
+        return schema
+
+    return plan(told, wanted, corrupt)
+
+
+def decode(
+    df: DataFrame,
+    col: str | Column = "frame",
+    fields: Iterable[str] | StructType | str | None = None,
+    keep: Iterable[str] = (),
+    protocol: str = "0-9-1",
+    mode: str = "PERMISSIVE",
+    *,
+    level: str = "frame",
+) -> DataFrame:
+    """A row for each frame in a binary column: the columns of batch.decode, beside kept ones.
+
+    It runs as mapInArrow; only col and keep travel to the workers, and only fields are decoded.
+    A null or empty value gives no row.
+
+    Args:
+        df: what has the column.
+        col: a binary column, each value one or more whole frames.
+        fields: names as batch.decode takes them, all but ``row``; or a schema, as StructType or
+            DDL text, whose columns are named so. None: all.
+        keep: columns of df that stand in front of what is decoded.
+        protocol: a version, such as "0-9-1".
+        mode: "PERMISSIVE" (bad frames are rows with an error), "DROPMALFORMED" (they are left
+            out) or "FAILFAST" (the first one ends the job); in any case.
+        level: "frame", or "message" for a row each message.
+
+    Raises:
+        ValueError: a name, type, mode or level is not known; a column would be there twice.
+    """
+    wanted = _wanted(fields)
+    decoded = plan_of_batch(protocol, level, wanted)
+    mode = mode_of(mode)
+    kept = [keep] if isinstance(keep, str) else list(keep)
+    values = sf.col(col) if isinstance(col, str) else col
+    given = df.select(*[sf.col(name).alias(name) for name in kept], values.alias(_COLUMN))
+    beside = given.schema.fields[: len(kept)]
+    names = [*kept, *decoded.schema.names]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ValueError(f"these columns would be there twice: {', '.join(twice)}")
+    schema = StructType([*beside, *(StructField(f.name, f.dataType) for f in decoded.schema)])
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return decode_batches(batches, decoded, kept, protocol, level, mode)
+
+    return given.mapInArrow(run, schema)
+
+
+def _wanted(fields: Iterable[str] | StructType | str | None) -> Iterable[str] | StructType | None:
+    if isinstance(fields, str):
+        parsed = parse_schema(fields)
+        if not isinstance(parsed, StructType):
+            raise ValueError(f"fields is names or a struct, not {parsed.simpleString()}")
+        return parsed
+    return fields
+
+
+def decode_batches(
+    batches: Iterable[pa.RecordBatch],
+    decoded: Plan,
+    kept: list[str],
+    protocol: str,
+    level: str,
+    mode: str,
+) -> Iterator[pa.RecordBatch]:
+    """What runs in a worker: batches of kept columns and octets to kept and decoded columns."""
+    target = arrow_schema(decoded.schema)
+    fields = [*decoded.fields, "row"] if kept else list(decoded.fields)
+    for given in batches:
+        columns = [given.column(i) for i in range(len(kept))]
+        for start, rows in decode_column(
+            given.column(len(kept)), fields, protocol=protocol, level=level, mode=mode
+        ):
+            out = conform(rows, decoded, target)
+            if kept:
+                at = pa.array(rows.column("row").to_numpy() + start)
+                out = pa.RecordBatch.from_arrays(
+                    [*(column.take(at) for column in columns), *out.columns],
+                    schema=pa.schema([*[*given.schema][: len(kept)], *target]),
+                )
+            yield out
+
+
+def decode_column(
+    values: pa.Array,
+    fields: list[str],
+    *,
+    protocol: str,
+    level: str,
+    mode: str,
+    piece: int = PIECE,
+) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """(index of the first value, its and the next ones' rows), in pieces of bounded size."""
+    start = 0
+    for length in _pieces(values, piece):
+        part = values.slice(start, length)
+        yield start, pa.record_batch(batch.decode(part, protocol, level, fields, mode))
+        start += length
+
+
+def _pieces(values: pa.Array, piece: int) -> Iterator[int]:
+    """Lengths of slices of about so many octets, one value at least; one for no value at all."""
+    if len(values) < 2 or values.nbytes <= piece:
+        yield len(values)
+        return
+    width = np.int64 if pa.types.is_large_binary(values.type) else np.int32
+    ends = np.frombuffer(values.buffers()[1], width)[values.offset :][: len(values) + 1]
+    start = 0
+    while start < len(values):
+        end = int(np.searchsorted(ends, int(ends[start]) + piece, "right")) - 1
+        end = min(max(end, start + 1), len(values))
+        yield end - start
+        start = end

@@ -1,0 +1,231 @@
+"""Column functions: a binary column to a struct, in the manner of from_json."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import functions as sf
+from pyspark.sql.pandas.functions import arrow_udf
+from pyspark.sql.types import ArrayType, DataType, StringType, StructType
+
+from .columns import Plan, arrow_schema, conform, parse_schema
+from .frames import decode_column, plan_of_batch
+from .options import CORRUPT, Options, mode_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column
+
+__all__ = ["from_amqp", "from_amqp_udf", "schema_of_amqp", "schema_of_amqp_udf"]
+
+#: Column functions give a value for each row: they cannot drop one.
+_MODES = ("PERMISSIVE", "FAILFAST")
+
+
+def from_amqp(
+    col: str | Column,
+    schema: str | DataType | None = None,
+    options: Mapping[str, Any] | None = None,
+) -> Column:
+    """The frame in a binary column as a struct; null for a null or empty value.
+
+    It is evaluated once, however often the result is used (a function that is marked
+    nondeterministic for that); in an aggregate, select it first.
+
+    Args:
+        col: a binary column, each value one frame; or several, where schema is an array.
+        schema: a struct, or an array of one, as a type or DDL text such as ``"channel int,
+            method string"`` or ``"array<struct<method string>>"``, whose names are those of
+            batch.decode. Only what it names is decoded. None: a struct of all columns.
+        options: ``mode`` ("PERMISSIVE" or "FAILFAST"), ``columnNameOfCorruptRecord`` (a string or
+            binary of the schema that gets the octets of bad values; default ``_corrupt_record``),
+            ``protocol`` and ``level`` ("frame"; "message" takes whole messages). Names in any
+            case.
+
+    A struct holds one frame: where a value has more, ``error`` says so ("FAILFAST" ends the job).
+
+    Raises:
+        ValueError: a name, type or option is not known.
+    """
+    result: Column = from_amqp_udf(schema, options)(col)
+    return result
+
+
+def from_amqp_udf(
+    schema: str | DataType | None = None, options: Mapping[str, Any] | None = None
+) -> Any:
+    """The function behind from_amqp, to be called or registered."""
+    job = _Job.of(schema, Options(options))
+
+    def from_amqp(octets: pa.Array) -> pa.Array:
+        return job.run(octets)
+
+    return _udf(from_amqp, job.type)
+
+
+def _udf(function: Callable[[pa.Array], pa.Array], returns: DataType) -> Any:
+    # Marked so that Spark does not run it again for each use of its result.
+    make: Any = arrow_udf  # its stub knows no struct results
+    return make(function, returns).asNondeterministic()
+
+
+@dataclass(frozen=True)
+class _Job:
+    """What from_amqp does to a batch; it travels to the workers."""
+
+    plan: Plan
+    type: DataType
+    mode: str
+    protocol: str
+    level: str
+
+    @classmethod
+    def of(cls, schema: str | DataType | None, options: Options) -> _Job:
+        parsed = None if schema is None else parse_schema(schema)
+        row = parsed.elementType if isinstance(parsed, ArrayType) else parsed
+        if row is not None and not isinstance(row, StructType):
+            raise ValueError(f"schema is a struct or an array of one, not {parsed}")
+        protocol, level = options.text("protocol", "0-9-1"), options.text("level", "frame").lower()
+        mode = mode_of(options.text("mode", "PERMISSIVE"), _MODES)
+        corrupt = options.text("columnNameOfCorruptRecord", CORRUPT)
+        plan = plan_of_batch(protocol, level, row, corrupt)
+        type_ = ArrayType(plan.schema) if isinstance(parsed, ArrayType) else plan.schema
+        return cls(plan, type_, mode, protocol, level)
+
+    def run(self, octets: pa.Array) -> pa.Array:
+        fields = ["row", *self.plan.fields]
+        target = arrow_schema(self.plan.schema)
+        done = []
+        for start, rows in decode_column(
+            octets, fields, protocol=self.protocol, level=self.level, mode=self.mode
+        ):
+            origin = rows.column(0).to_numpy()
+            length = int(origin[-1]) + 1 if len(origin) else 0
+            # Where in the rows each value's begin; values at the end may have none.
+            ends = np.searchsorted(origin, np.arange(length + 1)).astype(np.int32)
+            done.append((start, length, ends, rows.select(range(1, rows.num_columns))))
+        merge = self._lists if isinstance(self.type, ArrayType) else self._structs
+        parts, at = [], 0
+        for (start, length, ends, rows), end in zip(
+            done, [*(each[0] for each in done[1:]), len(octets)], strict=True
+        ):
+            assert at == start
+            ends = np.append(ends, np.full(end - start - length, ends[-1], np.int32))
+            parts.append(merge(rows, ends, target, octets.slice(start, end - start)))
+            at = end
+        return parts[0] if len(parts) == 1 else pa.concat_arrays(parts)
+
+    def _lists(
+        self, rows: pa.RecordBatch, ends: Any, target: pa.Schema, octets: pa.Array
+    ) -> pa.Array:
+        structs = _struct_array(conform(rows, self.plan, target))
+        return pa.ListArray.from_arrays(
+            pa.array(ends), structs, mask=octets.is_null() if octets.null_count else None
+        )
+
+    def _structs(
+        self, rows: pa.RecordBatch, ends: Any, target: pa.Schema, octets: pa.Array
+    ) -> pa.Array:
+        counts = np.diff(ends)
+        if (counts > 1).any():
+            if self.mode == "FAILFAST":
+                raise ValueError(
+                    f"a value holds {int(counts.max())} {self.level}s; "
+                    "a schema of array<struct<...>> takes more than one"
+                )
+            rows = _first_rows(rows, ends, octets, self.plan.fields, self.level)
+        elif len(counts) == rows.num_rows:
+            return _struct_array(conform(rows, self.plan, target))
+        else:
+            rows = rows.take(pa.array(ends[:-1][counts > 0]))
+        structs = _struct_array(conform(rows, self.plan, target))
+        present = counts > 0
+        if present.all():
+            return structs
+        return structs.take(pa.array(np.cumsum(present) - 1, mask=~present))
+
+
+def _first_rows(
+    rows: pa.RecordBatch, ends: Any, octets: pa.Array, fields: tuple[str, ...], level: str
+) -> pa.RecordBatch:
+    """The first row of each value; that there are more becomes its error, its octets the value."""
+    counts = np.diff(ends)
+    present = counts > 0
+    rows = rows.take(pa.array(ends[:-1][present]))
+    more = pa.array(counts[present] > 1)
+    if "error" in fields:
+        at = fields.index("error")
+        texts = pa.array(
+            [
+                f"{n} {level}s in one value: only the first is here" if n > 1 else None
+                for n in counts[present].tolist()
+            ],
+            pa.string(),
+        )
+        rows = rows.set_column(at, "error", pc.coalesce(rows.column(at), texts))
+    if "frame" in fields:
+        at = fields.index("frame")
+        whole = octets.filter(pa.array(present)).cast(pa.binary())
+        rows = rows.set_column(at, "frame", pc.if_else(more, whole, rows.column(at)))
+    return rows
+
+
+def _struct_array(rows: pa.RecordBatch) -> pa.StructArray:
+    return pa.StructArray.from_arrays(rows.columns, fields=list(rows.schema))
+
+
+def schema_of_amqp(col: str | bytes | Column, options: Mapping[str, Any] | None = None) -> Column:
+    """The schema, as DDL text, with which from_amqp takes all that a value holds.
+
+    Args:
+        col: a binary column, or octets. A value with several frames gives an array of structs.
+        options: ``protocol`` and ``level``, as from_amqp takes them.
+    """
+    column = sf.lit(col) if isinstance(col, bytes) else col
+    result: Column = schema_of_amqp_udf(options)(column)
+    return result
+
+
+def schema_of_amqp_udf(options: Mapping[str, Any] | None = None) -> Any:
+    """The function behind schema_of_amqp, to be called or registered."""
+    given = Options(options)
+    job = _Job.of(None, given)
+
+    def schema_of_amqp(octets: pa.Array) -> pa.Array:
+        return pa.array([_schema_of(value, job) for value in octets.to_pylist()], pa.string())
+
+    return _udf(schema_of_amqp, StringType())
+
+
+def _schema_of(value: bytes | None, job: _Job) -> str | None:
+    if not value:
+        return None
+    [(_, rows)] = decode_column(
+        pa.array([value], pa.binary()),
+        list(job.plan.fields),
+        protocol=job.protocol,
+        level=job.level,
+        mode=job.mode,
+    )
+    columns = []
+    for column, found in zip(job.plan.schema, rows.columns, strict=True):
+        if found.null_count == len(found):
+            continue
+        type_ = column.dataType
+        if isinstance(type_, StructType):
+            type_ = StructType(
+                [
+                    each
+                    for each, child in zip(type_, found.flatten(), strict=True)
+                    if child.null_count < len(child)
+                ]
+            )
+            if not len(type_):
+                continue
+        columns.append(f"{column.name}: {type_.simpleString()}")
+    struct = f"struct<{', '.join(columns)}>"
+    return f"array<{struct}>" if rows.num_rows > 1 else struct

@@ -1,0 +1,89 @@
+"""Options as Spark's own readers take them: text, with names in any case."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+__all__ = ["CORRUPT", "MODES", "Options", "mode_of"]
+
+#: Spark's own name for the column with what could not be read.
+CORRUPT = "_corrupt_record"
+MODES = ("PERMISSIVE", "DROPMALFORMED", "FAILFAST")
+
+_BOOLEANS = {"true": True, "false": False}
+_UNITS = {"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
+
+
+def mode_of(text: str, allowed: Iterable[str] = MODES) -> str:
+    """A mode in the decoder's spelling; any case is taken.
+
+    Raises:
+        ValueError: it is not one of those allowed here.
+    """
+    allowed = tuple(allowed)
+    if text.upper() not in allowed:
+        raise ValueError(f"mode is {', '.join(map(repr, allowed))} here, not {text!r}")
+    return text.upper()
+
+
+class Options:
+    """Named texts. Names are compared without regard to case; unknown ones are left alone."""
+
+    def __init__(self, given: Mapping[str, Any] | None) -> None:
+        """given: texts; numbers and booleans too, as ``DataFrameReader.option`` takes them."""
+        self._texts = {
+            name.lower(): str(value).lower() if isinstance(value, bool) else value
+            for name, value in dict(given or {}).items()
+            if value is not None
+        }
+
+    def __contains__(self, name: str) -> bool:
+        return name.lower() in self._texts
+
+    def text(self, name: str, default: str) -> str:
+        """The option as it was written."""
+        return str(self._texts.get(name.lower(), default))
+
+    def optional(self, name: str) -> str | None:
+        """The option, or None where it was not given."""
+        value = self._texts.get(name.lower())
+        return None if value is None else str(value)
+
+    def flag(self, name: str, default: bool) -> bool:
+        """An option that is true or false."""
+        text = self.text(name, str(default)).strip().lower()
+        if text not in _BOOLEANS:
+            raise ValueError(f"option {name} is true or false, not {text!r}")
+        return _BOOLEANS[text]
+
+    def names(self, name: str) -> tuple[str, ...] | None:
+        """An option that is a list: a JSON list, or names with commas between them."""
+        value = self._texts.get(name.lower())
+        if value is None:
+            return None
+        if isinstance(value, str):
+            if value.lstrip().startswith("["):
+                value = json.loads(value)
+            else:
+                value = [part.strip() for part in value.split(",")]
+        return tuple(str(part) for part in value if str(part))
+
+    def numbers(self, name: str, default: tuple[int, ...]) -> tuple[int, ...]:
+        """An option that is a list of whole numbers."""
+        parts = self.names(name)
+        try:
+            return default if parts is None else tuple(int(part) for part in parts)
+        except ValueError:
+            raise ValueError(f"option {name} is numbers with commas, not {parts!r}") from None
+
+    def octets(self, name: str, default: int) -> int:
+        """An option that is a size, such as ``134217728`` or ``128m``."""
+        text = self.text(name, str(default)).strip().lower()
+        digits = text.rstrip("bkmgt")
+        unit = text[len(digits) :]
+        unit = unit[0] if len(unit) == 2 and unit[1] == "b" else unit
+        if not digits.isdecimal() or unit not in _UNITS:
+            raise ValueError(f"option {name} is a size such as 64m, not {text!r}")
+        return int(digits) * _UNITS[unit]

@@ -1,0 +1,160 @@
+"""from_amqp and schema_of_amqp, as column functions and in SQL."""
+
+from __future__ import annotations
+
+import pytest
+
+pa = pytest.importorskip("pyarrow")
+pytest.importorskip("pyspark")
+
+from pyspark.sql import functions as sf  # noqa: E402
+
+from amqpcodec import spark as amqp  # noqa: E402
+from amqpcodec.spark import functions  # noqa: E402
+from tests.spark.frames import BEAT, BODY, ODD, OPEN, UNKNOWN, direct, framed, recorded, rows_of  # noqa: E402
+
+
+def grouped(values, fields=None):
+    """id → rows of batch.decode, without id."""
+    rows = {i: [] for i, _ in enumerate(values)}
+    for row in direct(values, fields and ["row", *fields]):
+        rows[row.pop("id")].append(row)
+    return rows
+
+
+@pytest.mark.parametrize("partitions", [1, 4])
+def test_a_struct_a_frame(spark, partitions):
+    values = [*recorded(), None, b"", b"\x01\x00", UNKNOWN]
+    expected = grouped(values)
+    assert all(len(rows) < 2 for rows in expected.values())
+    found = framed(spark, values, partitions).select("id", amqp.from_amqp("frame").alias("f"))
+    for row in rows_of(found, "id"):
+        assert [row["f"]] == (expected[row["id"]] or [None])
+
+
+@pytest.mark.parametrize("large", ["false", "true"])
+def test_an_array_of_all_frames(spark, large):
+    values = [*ODD, *recorded()[:50], None, OPEN + BEAT]
+    expected = grouped(values, ["method", "error", "frame"])
+    schema = "array<struct<method string, error string, frame binary>>"
+    spark.conf.set("spark.sql.execution.arrow.useLargeVarTypes", large)
+    spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "9")
+    try:
+        found = framed(spark, values, 2).select("id", amqp.from_amqp("frame", schema).alias("f"))
+        found = rows_of(found, "id")
+    finally:
+        spark.conf.unset("spark.sql.execution.arrow.useLargeVarTypes")
+        spark.conf.unset("spark.sql.execution.arrow.maxRecordsPerBatch")
+    assert len(found) == len(values)
+    for row, value in zip(found, values, strict=True):
+        assert row["f"] == (None if value is None else expected[row["id"]])
+
+
+def test_more_frames_than_a_struct_holds(spark):
+    schema = "method string, error string, _corrupt_record binary"
+    frames = framed(spark, [OPEN, OPEN + BEAT, None, UNKNOWN + OPEN])
+    found = [r.f for r in frames.select(amqp.from_amqp("frame", schema).alias("f")).collect()]
+    assert found[0] == ("channel.open", None, None)
+    assert found[1].method == "channel.open"
+    assert found[1].error == "2 frames in one value: only the first is here"
+    assert found[1]._corrupt_record == OPEN + BEAT
+    assert found[2] is None
+    assert "99" in found[3].error
+    strict = amqp.from_amqp("frame", "method string", {"MODE": "failfast"})
+    with pytest.raises(Exception, match="a value holds 2 frames"):
+        frames.limit(2).select(strict).collect()
+
+
+def test_corrupt_record_under_another_name(spark):
+    options = {"columnnameofcorruptrecord": "bad"}
+    frames = framed(spark, [OPEN, UNKNOWN])
+    found = frames.select(amqp.from_amqp("frame", "bad string, channel int", options).alias("f"))
+    assert [tuple(row.f) for row in found.collect()] == [(None, 1), (UNKNOWN.hex(), 1)]
+
+
+def test_failfast(spark):
+    frames = framed(spark, [OPEN, UNKNOWN])
+    with pytest.raises(Exception, match="UnknownMethodError"):
+        frames.select(amqp.from_amqp("frame", "channel int", {"mode": "FAILFAST"})).collect()
+
+
+@pytest.mark.parametrize(
+    ("schema", "options", "problem"),
+    [
+        (None, {"mode": "DROPMALFORMED"}, "mode is 'PERMISSIVE', 'FAILFAST' here"),
+        ("int", None, "a struct or an array of one"),
+        ("nothing int", None, "no column 'nothing'"),
+        ("channel string", None, "channel is int"),
+        (None, {"level": "packet"}, "level"),
+    ],
+)
+def test_refused_before_anything_runs(spark, schema, options, problem):
+    with pytest.raises(ValueError, match=problem):
+        amqp.from_amqp("frame", schema, options)
+
+
+def evaluations(frames, function) -> int:
+    """How often a plan has a Python function run, where two parts of its result are used."""
+    found = frames.withColumn("f", function).filter("f.channel = 1").select("f.method")
+    plan = found._jdf.queryExecution().executedPlan().toString()
+    assert found.collect() == [("channel.open",)]
+    return plan.count("ArrowEvalPython [")
+
+
+def test_evaluated_once(spark):
+    frames = framed(spark, [OPEN, BEAT])
+    assert evaluations(frames, amqp.from_amqp("frame", "channel int, method string")) == 1
+    # What it would be otherwise, which is why it is marked.
+    job = functions._Job.of("channel int, method string", functions.Options({}))
+    unmarked = sf.arrow_udf(lambda octets: job.run(octets), job.type)
+    assert evaluations(frames, unmarked("frame")) == 2
+
+
+@pytest.mark.parametrize("value", [OPEN, BODY, UNKNOWN, OPEN + BEAT + BODY, recorded()[40]])
+def test_schema_takes_all_that_is_there(spark, value):
+    [row] = spark.range(1).select(amqp.schema_of_amqp(value).alias("s")).collect()
+    [found] = rows_of(framed(spark, [value]).select(amqp.from_amqp("frame", row.s).alias("f")))
+    rows = found["f"] if isinstance(found["f"], list) else [found["f"]]
+    expected = grouped([value])[0]
+    names = {name for each in expected for name, item in each.items() if item is not None}
+    assert set(rows[0]) == names
+    for row, each in zip(rows, expected, strict=True):
+        for name, item in row.items():
+            if name == "properties" and item is not None:
+                told = {key: part for key, part in each[name].items() if part is not None}
+                assert item == told
+            else:
+                assert item == each[name]
+
+
+def test_schema_of_nothing(spark):
+    found = framed(spark, [None, b""]).select(amqp.schema_of_amqp("frame").alias("s"))
+    assert [row.s for row in found.collect()] == [None, None]
+
+
+def test_sql(spark):
+    amqp.register(spark, functions={"amqp_heads": "channel int, method string"})
+    values = [*recorded()[:40], UNKNOWN]
+    framed(spark, values).createOrReplaceTempView("captured")
+    query = "SELECT id, f.* FROM (SELECT id, from_amqp(frame) AS f FROM captured) ORDER BY id"
+    found = spark.sql(query).toArrow()
+    assert found.to_pylist() == direct(values)
+    heads = spark.sql("SELECT amqp_heads(frame) AS h FROM captured")
+    assert heads.schema.simpleString() == "struct<h:struct<channel:int,method:string>>"
+    query = "SELECT amqp_heads(frame).method AS m, count(*) AS n FROM captured GROUP BY 1"
+    counts = {row.m: row.n for row in spark.sql(query).collect()}
+    methods = [row["method"] for row in direct(values)]
+    assert counts == {each: methods.count(each) for each in set(methods)}
+    [row] = spark.sql("SELECT schema_of_amqp(X'08000000000000CE') AS s").collect()
+    assert row.s == "struct<offset: bigint, frame_type: string, channel: int, frame: binary>"
+
+
+def test_sql_evaluates_once(spark):
+    amqp.register(spark)
+    framed(spark, [OPEN, BEAT]).createOrReplaceTempView("captured")
+    found = spark.sql(
+        "SELECT f.method FROM (SELECT from_amqp(frame) AS f FROM captured) WHERE f.channel = 1"
+    )
+    plan = found._jdf.queryExecution().executedPlan().toString()
+    assert plan.count("ArrowEvalPython [") == 1
+    assert found.collect() == [("channel.open",)]
