@@ -74,6 +74,20 @@ def test_a_word_is_not_a_list_of_letters():
 
 
 @pytest.mark.parametrize(
+    ("type_", "asked"),
+    [("string", "headers.n"), ("long", "headers.n:long"), ("double", "headers.n:double")],
+)
+def test_a_header_is_asked_for_by_its_type(type_, asked):
+    pa_names = {"long": "int64", "double": "float64", "string": "string"}
+    wanted = StructType().add("headers.n", type_)
+
+    def told(names):
+        return pa.schema([(name, pa.type_for_alias(pa_names[type_])) for name in names])
+
+    assert columns.plan(told, wanted).fields == (asked,)
+
+
+@pytest.mark.parametrize(
     ("arrow", "spark"),
     [
         (pa.uint8(), "smallint"),

@@ -1,4 +1,4 @@
-"""AMQP on Apache Spark: columns of frames, column functions.
+"""AMQP on Apache Spark: columns of frames, column functions, captures as tables.
 
 ::
 
@@ -8,6 +8,7 @@
     df.select(amqp.from_amqp("frame", "channel int, method string").alias("f")).select("f.*")
     amqp.register(spark)
     spark.sql("SELECT from_amqp(frame).method FROM captured")
+    spark.read.format("amqp_capture").option("ports", "5672,5673").load("captures/")
 
 Workers import amqpcodec: it must be installed where they run. On one machine set
 ``PYSPARK_PYTHON`` to ``sys.executable`` before the session starts, or they run another Python.
@@ -20,5 +21,6 @@ from __future__ import annotations
 from .frames import decode
 from .functions import from_amqp, schema_of_amqp
 from .registration import register
+from .stats import capture_stats
 
-__all__ = ["decode", "from_amqp", "register", "schema_of_amqp"]
+__all__ = ["capture_stats", "decode", "from_amqp", "register", "schema_of_amqp"]

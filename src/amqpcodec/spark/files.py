@@ -1,0 +1,158 @@
+"""Which files a path stands for, and which of them go into one task. Only names are looked at."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from fnmatch import fnmatchcase
+from typing import NamedTuple
+from urllib.parse import unquote, urlsplit
+from zoneinfo import ZoneInfo
+
+from .options import Options
+
+__all__ = ["CaptureFile", "Selection", "group", "list_files", "local_path"]
+
+#: What opening a file costs, told in octets, as Spark's own readers count it.
+OPEN_COST = 4 << 20
+
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
+_BRACES = re.compile(r"\{([^{}]*)\}")
+
+
+class CaptureFile(NamedTuple):
+    """A file to read. size: octets; modified: seconds since 1970 UTC."""
+
+    path: str
+    size: int
+    modified: float
+
+
+class Selection(NamedTuple):
+    """Which files of a folder are wanted. after, before: seconds since 1970 UTC, neither within."""
+
+    recursive: bool = False
+    name: str | None = None
+    after: float | None = None
+    before: float | None = None
+
+    @classmethod
+    def of(cls, options: Options) -> Selection:
+        """The selection that options under Spark's names ask for."""
+        zone = options.text("timeZone", "UTC")
+        return cls(
+            options.flag("recursiveFileLookup", False),
+            options.optional("pathGlobFilter"),
+            _moment("modifiedAfter", options.optional("modifiedAfter"), zone),
+            _moment("modifiedBefore", options.optional("modifiedBefore"), zone),
+        )
+
+    def takes(self, file: CaptureFile) -> bool:
+        """Whether a file is wanted."""
+        if self.name is not None and not any(
+            fnmatchcase(os.path.basename(file.path), each) for each in _alternatives(self.name)
+        ):
+            return False
+        if self.after is not None and file.modified <= self.after:
+            return False
+        return self.before is None or file.modified < self.before
+
+
+def _moment(name: str, text: str | None, zone: str) -> float | None:
+    if text is None:
+        return None
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise ValueError(f"option {name} is a time as 2026-05-01T13:00:00, not {text!r}") from None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=ZoneInfo(zone))
+    return moment.timestamp()
+
+
+def local_path(path: str) -> str:
+    """A path of this machine; ``file:`` may stand before it.
+
+    Raises:
+        ValueError: another scheme stands before it.
+    """
+    if path.startswith("file:"):
+        return unquote(urlsplit(path).path)
+    if _SCHEME.match(path) and not os.path.exists(path) and not re.match(r"[A-Za-z]:[\\/]", path):
+        raise ValueError(f"captures are read from mounted file systems (file:), not {path!r}")
+    return path
+
+
+def list_files(paths: Iterable[str], selection: Selection) -> list[CaptureFile]:
+    """The files that paths stand for: files, folders and globs; each once, in order of its path.
+
+    In folders names that begin with ``.`` or ``_`` are left out, as Spark leaves them out.
+
+    Raises:
+        FileNotFoundError: a path stands for nothing at all.
+    """
+    found: dict[str, CaptureFile] = {}
+    for path in paths:
+        for place in _places(os.path.abspath(local_path(path))):
+            for each in _below(place, selection.recursive):
+                try:
+                    status = os.stat(each)
+                except FileNotFoundError:
+                    continue  # it went away since its folder was listed
+                file = CaptureFile(each, status.st_size, status.st_mtime)
+                if selection.takes(file):
+                    found[each] = file
+    return [found[path] for path in sorted(found)]
+
+
+def _places(path: str) -> list[str]:
+    if os.path.exists(path):
+        return [path]
+    places = [place for each in _alternatives(path) for place in sorted(glob.glob(each))]
+    if not places:
+        raise FileNotFoundError(f"path does not exist: {path}")
+    return places
+
+
+def _alternatives(pattern: str) -> list[str]:
+    """``cap{1,2}`` as ``cap1`` and ``cap2``, which Hadoop's globs know and Python's do not."""
+    braces = _BRACES.search(pattern)
+    if braces is None:
+        return [pattern]
+    before, behind = pattern[: braces.start()], pattern[braces.end() :]
+    return [
+        whole
+        for middle in braces[1].split(",")
+        for whole in _alternatives(before + middle + behind)
+    ]
+
+
+def _below(place: str, recursive: bool) -> Iterator[str]:
+    if not os.path.isdir(place):
+        yield place
+        return
+    for folder, folders, names in os.walk(place):
+        folders[:] = [name for name in folders if name[0] not in "._"] if recursive else []
+        for name in names:
+            if name[0] not in "._":
+                yield os.path.join(folder, name)
+
+
+def group(files: Iterable[CaptureFile], octets: int) -> list[tuple[str, ...]]:
+    """Files to tasks: none is cut, small neighbours share a task of about so many octets."""
+    tasks: list[tuple[str, ...]] = []
+    task: list[str] = []
+    filled = 0
+    for file in files:
+        cost = file.size + OPEN_COST
+        if task and filled + cost > octets:
+            tasks.append(tuple(task))
+            task, filled = [], 0
+        task.append(file.path)
+        filled += cost
+    if task:
+        tasks.append(tuple(task))
+    return tasks

@@ -1,0 +1,200 @@
+"""The data source ``amqp_capture``: capture files to frames or messages."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.types import StructType
+
+from .. import capture
+from .columns import Plan, arrow_schema, conform, plan
+from .files import Selection, group, list_files
+from .options import CORRUPT, Options, mode_of
+
+__all__ = ["AmqpCapture", "CaptureFiles", "Files"]
+
+_log = logging.getLogger(__name__)
+
+#: Spark's own size of a task.
+TASK_OCTETS = 128 << 20
+#: Rows of a batch. Spark is as fast with more, and they would cost its JVM memory.
+BATCH_ROWS = 16384
+
+#: Options of the contract that this source does not have yet, and the value that asks for nothing.
+_LATER = {"chain": "false", "stateLocation": "", "maxFilesPerTrigger": "", "closeAfter": ""}
+
+
+@dataclass(frozen=True)
+class Files(InputPartition):
+    """Files that one task reads, one after the other."""
+
+    paths: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Read:
+    """What is read out of every file; it travels to the workers."""
+
+    plan: Plan
+    level: str
+    ports: tuple[int, ...]
+    protocol: str | None
+    redact: bool
+    mode: str
+    ignore_corrupt: bool
+    ignore_missing: bool
+
+    @classmethod
+    def of(cls, options: Options, schema: StructType | None) -> _Read:
+        for name, nothing in _LATER.items():
+            if options.text(name, nothing).lower() != nothing:
+                raise ValueError(f"option {name} is not there yet")
+        if options.text("tables", "json").lower() != "json":
+            raise ValueError(f"option tables is json, not {options.text('tables', '')!r}")
+        level = options.text("level", "frame").lower()
+        fields = options.names("fields")
+        wanted: Sequence[str] | StructType | None = fields
+        if schema is not None:
+            wanted = schema
+            if fields is not None and len(fields) != len(schema):
+                raise ValueError("give a schema or the option fields, not both")
+        mode = mode_of(options.text("mode", "PERMISSIVE"))
+        corrupt = options.text("columnNameOfCorruptRecord", CORRUPT)
+        protocol = options.optional("protocol")
+
+        def told(names: list[str] | None) -> pa.Schema:
+            return pa.schema(capture.schema(level, names, protocol))
+
+        return cls(
+            _with_error(plan(told, wanted, corrupt), mode),
+            level,
+            options.numbers("ports", (5672,)),
+            protocol,
+            options.flag("redact", True),
+            mode,
+            options.flag("ignoreCorruptFiles", False),
+            options.flag("ignoreMissingFiles", False),
+        )
+
+
+def _with_error(made: Plan, mode: str) -> Plan:
+    """The mode is ours to apply here: bad rows are those with an error."""
+    if mode == "PERMISSIVE" or "error" in made.fields:
+        return made
+    return Plan((*made.fields, "error"), made.schema, made.sources)
+
+
+class AmqpCapture(DataSource):
+    """``spark.read.format("amqp_capture").load(path)``: a row a frame, or a message.
+
+    Options, in any case: ``ports``, ``protocol``, ``level``, ``fields`` (names with commas, or a
+    JSON list), ``redact``, ``tables``, ``mode``, ``columnNameOfCorruptRecord``,
+    ``recursiveFileLookup``, ``pathGlobFilter``, ``modifiedBefore``, ``modifiedAfter``,
+    ``timeZone`` (of those two; UTC), ``ignoreCorruptFiles``, ``ignoreMissingFiles``,
+    ``maxPartitionBytes``. A schema of the user's prunes and orders as ``fields`` does.
+
+    A file is read by one task; small files share one. A capture that is cut or damaged gives what
+    is before the damage, which mode FAILFAST refuses; capture_stats tells of it. A file that is no
+    capture ends the job, unless ``ignoreCorruptFiles`` leaves it out.
+    """
+
+    @classmethod
+    def name(cls) -> str:
+        """What stands in ``format(...)`` and ``USING``."""
+        return "amqp_capture"
+
+    def schema(self) -> StructType:
+        """The columns that the options ask for; no file is opened."""
+        return _Read.of(Options(self.options), None).plan.schema
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        """schema: what schema() said, or what the user gave."""
+        return _Reader(Options(self.options), schema)
+
+
+class CaptureFiles(DataSourceReader):
+    """What all readers of captures share: files to tasks."""
+
+    # No pushFilters: where it is merely defined, every read fails unless a setting of Spark is on.
+
+    def __init__(self, options: Options) -> None:
+        """options: paths, which files of them, and how many go into a task."""
+        self.options = options
+
+    def partitions(self) -> Sequence[InputPartition]:
+        """Tasks by files' names and sizes; no file is opened."""
+        files = list_files(_paths(self.options), Selection.of(self.options))
+        octets = self.options.octets("maxPartitionBytes", TASK_OCTETS)
+        return [Files(paths) for paths in group(files, octets)] or [Files(())]
+
+
+class _Reader(CaptureFiles):
+    def __init__(self, options: Options, schema: StructType | None) -> None:
+        super().__init__(options)
+        self.what = _Read.of(options, schema)
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """What a task gives."""
+        assert isinstance(partition, Files)
+        target = arrow_schema(self.what.plan.schema)
+        for path in partition.paths:
+            yield from _read_file(path, self.what, target)
+
+
+def _paths(options: Options) -> list[str]:
+    """``load(path)`` comes as path, ``load([path, ...])`` as paths, a JSON list."""
+    paths: list[str] = json.loads(options.text("paths", "[]"))
+    path = options.optional("path")
+    if path is not None:
+        paths.append(path)
+    if not paths:
+        raise ValueError("a path is missing: load(path), or OPTIONS (path '...')")
+    return paths
+
+
+def _read_file(path: str, what: _Read, target: pa.Schema) -> Iterator[pa.RecordBatch]:
+    reader = capture.read(
+        path,
+        level=what.level,
+        fields=list(what.plan.fields),
+        ports=what.ports,
+        protocol=what.protocol,
+        batch_rows=BATCH_ROWS,
+        redact=what.redact,
+    )
+    try:
+        for rows in reader:
+            yield conform(_by_mode(pa.record_batch(rows), what, path), what.plan, target)
+        if reader.damaged and what.mode == "FAILFAST":
+            raise capture.CaptureError(reader.damaged)
+    except FileNotFoundError as problem:
+        # It was there when the job was planned.
+        if not what.ignore_missing:
+            raise
+        _log.warning("left out %s: %s", path, problem)
+    except (capture.CaptureError, OSError) as problem:
+        if not what.ignore_corrupt:
+            problem.add_note(f"while reading {path} (ignoreCorruptFiles keeps what came before)")
+            raise
+        _log.warning("left out the rest of %s: %s", path, problem)
+    else:
+        if reader.damaged:
+            _log.warning("%s: %s", path, reader.damaged)
+
+
+def _by_mode(rows: pa.RecordBatch, what: _Read, path: str) -> pa.RecordBatch:
+    if what.mode == "PERMISSIVE":
+        return rows
+    error = rows.column(what.plan.fields.index("error"))
+    if error.null_count == len(error):
+        return rows
+    if what.mode == "FAILFAST":
+        first = pc.drop_null(error)[0].as_py()
+        raise ValueError(f"{path}: {first}")
+    return rows.filter(error.is_null())

@@ -1,0 +1,105 @@
+"""Counts of capture files, a row a file: the data source ``amqp_capture_stats``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.types import LongType, MapType, StringType, StructType
+
+from .. import capture
+from .columns import arrow_schema
+from .options import Options
+from .source import CaptureFiles, Files
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["AmqpCaptureStats", "capture_stats"]
+
+#: Counts by name, and plain ones; what they mean is told by capture.stats.
+_BY_NAME = ("frames", "methods", "skipped")
+_COUNTS = (
+    *("packets", "octets", "connections", "errors", "gaps", "lost_octets", "resyncs"),
+    *("midstream", "tls_connections", "other_protocols", "left_out_octets", "repeated_octets"),
+    "ip_fragments",
+)
+
+
+def capture_stats(
+    spark: SparkSession,
+    path: str | Iterable[str],
+    options: Mapping[str, Any] | None = None,
+) -> DataFrame:
+    """What capture files hold and what was left out of them, a row a file.
+
+    Columns: file; damaged (text, where reading ended early or the file is no capture, else null);
+    packets, octets (captured), connections, errors, gaps, lost_octets, resyncs, midstream
+    (directions), tls_connections, other_protocols (connections), left_out_octets (of both),
+    repeated_octets, ip_fragments; and maps of counts: frames (by type), methods (frames by
+    method), skipped (packets by reason).
+
+    Args:
+        spark: a session.
+        path: a file, folder or glob, or some of them.
+        options: those of ``amqp_capture`` that choose files; ``ports`` and ``protocol``.
+
+    Raises:
+        An error of Spark when it runs: a path stands for nothing, an option is not known.
+    """
+    spark.dataSource.register(AmqpCaptureStats)
+    paths: Any = path if isinstance(path, str) else list(path)
+    return spark.read.format("amqp_capture_stats").options(**dict(options or {})).load(paths)
+
+
+class AmqpCaptureStats(DataSource):
+    """The data source behind capture_stats."""
+
+    @classmethod
+    def name(cls) -> str:
+        """What stands in ``format(...)`` and ``USING``."""
+        return "amqp_capture_stats"
+
+    def schema(self) -> StructType:
+        """Always the same."""
+        columns = StructType().add("file", StringType()).add("damaged", StringType())
+        for name in _COUNTS:
+            columns.add(name, LongType())
+        for name in _BY_NAME:
+            columns.add(name, MapType(StringType(), LongType()))
+        return columns
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        """schema: what schema() said, or columns of it."""
+        return _Reader(Options(self.options), schema)
+
+
+class _Reader(CaptureFiles):
+    def __init__(self, options: Options, schema: StructType) -> None:
+        super().__init__(options)
+        self.ports = options.numbers("ports", (5672,))
+        self.protocol = options.optional("protocol")
+        self.columns = schema
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """A batch of one row for each file."""
+        assert isinstance(partition, Files)
+        target = arrow_schema(self.columns)
+        for path in partition.paths:
+            counts = self._counts(path)
+            columns = [pa.array([_value(counts.get(each.name))], each.type) for each in target]
+            yield pa.RecordBatch.from_arrays(columns, schema=target)
+
+    def _counts(self, path: str) -> dict[str, Any]:
+        try:
+            [counts] = capture.stats(path, self.ports, self.protocol)["files"]
+        except (capture.CaptureError, OSError) as problem:
+            return {"file": path, "damaged": str(problem)}
+        found: dict[str, Any] = counts
+        return found
+
+
+def _value(found: Any) -> Any:
+    return list(found.items()) if isinstance(found, dict) else found

@@ -1,0 +1,353 @@
+"""The data source amqp_capture gives what capture.read gives of the same files."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("pyspark")
+pa = pytest.importorskip("pyarrow")
+
+from pyspark.sql.types import StructType  # noqa: E402
+
+from amqpcodec import capture  # noqa: E402
+from amqpcodec import spark as amqp  # noqa: E402
+from amqpcodec.spark import source  # noqa: E402
+from amqpcodec.spark.options import Options  # noqa: E402
+from tests.paths import shared_dir  # noqa: E402
+from tests.spark.frames import RECORDING, rows_of  # noqa: E402
+
+KEY = ("file", "packet_offset", "position", "direction")
+
+
+@pytest.fixture(scope="module")
+def captures(spark):
+    """A reader of the format, as spark.read.format(...) gives one, each time it is called."""
+    amqp.register(spark)
+    return lambda: spark.read.format("amqp_capture")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    """Three captures, one of them in a folder below; and elsewhere one beside a text."""
+    import gzip
+
+    folder = tmp_path_factory.mktemp("captures")
+    octets = gzip.decompress(RECORDING.read_bytes())
+    (folder / "good" / "below").mkdir(parents=True)
+    (folder / "good" / "one.pcap").write_bytes(octets)
+    shutil.copy(RECORDING, folder / "good" / "two.pcap.gz")
+    (folder / "good" / "below" / "three.pcap").write_bytes(octets)
+    (folder / "bad").mkdir()
+    (folder / "bad" / "a.pcap").write_bytes(octets)
+    (folder / "bad" / "b.pcap").write_bytes(b"this is a text and no capture at all")
+    return folder
+
+
+def direct(*paths: Path, **arguments):
+    """The rows that capture.read gives, file by file."""
+    rows = []
+    for path in paths:
+        for batch in capture.read(str(path), **arguments):
+            rows += pa.record_batch(batch).to_pylist()
+    return sorted(rows, key=lambda row: [row[name] for name in KEY])
+
+
+def test_a_file(captures):
+    found = rows_of(captures().load(str(RECORDING)), *KEY)
+    assert found == direct(RECORDING)
+    assert len(found) > 900
+
+
+def test_columns_and_types_are_those_of_the_reader(captures):
+    from amqpcodec.spark.columns import spark_type
+
+    batch = next(iter(capture.read(str(RECORDING))))
+    told = [
+        (each.name, spark_type(each.type).simpleString()) for each in pa.record_batch(batch).schema
+    ]
+    found = captures().load(str(RECORDING)).schema
+    assert [(each.name, each.dataType.simpleString()) for each in found] == told
+
+
+def test_folders_globs_and_lists(captures, folder):
+    good = folder / "good"
+    one, two, three = good / "one.pcap", good / "two.pcap.gz", good / "below" / "three.pcap"
+
+    def files(reader, *paths):
+        rows = reader.option("fields", "file").load(*paths).distinct().collect()
+        return sorted(row.file for row in rows)
+
+    both = sorted([str(one), str(two)])
+    assert files(captures(), str(good)) == both
+    assert files(captures(), [str(one), str(two)]) == both
+    assert files(captures(), str(good / "*.pcap")) == [str(one)]
+    assert files(captures().option("pathGlobFilter", "*.gz"), str(good)) == [str(two)]
+    assert files(captures().option("RECURSIVEFILELOOKUP", True), str(good)) == sorted(
+        map(str, [one, two, three])
+    )
+    os.utime(one, (1_000_000_000, 1_000_000_000))
+    assert files(captures().option("modifiedBefore", "2001-12-31"), str(good)) == [str(one)]
+    assert files(captures().option("modifiedAfter", "2001-12-31"), str(good)) == [str(two)]
+
+
+@pytest.mark.parametrize("octets", ["1", "1g"])
+def test_one_task_a_file_or_one_for_small_ones(captures, folder, octets):
+    good = folder / "good"
+    found = captures().option("MaxPartitionBytes", octets).load(str(good))
+    assert found.rdd.getNumPartitions() == (2 if octets == "1" else 1)
+    assert rows_of(found, *KEY) == direct(good / "one.pcap", good / "two.pcap.gz")
+
+
+def test_a_schema_prunes_and_orders(captures):
+    properties = StructType().add("message_id", "string").add("type", "string")
+    schema = StructType().add("method", "string").add("packet_offset", "long")
+    schema = schema.add("properties", properties).add("channel", "long")
+    found = captures().schema(schema).load(str(RECORDING))
+    assert found.schema == schema
+    expected = [
+        {
+            "method": row["method"],
+            "packet_offset": row["packet_offset"],
+            "properties": row["properties"]
+            and {name: row["properties"][name] for name in ("message_id", "type")},
+            "channel": row["channel"],
+        }
+        for row in direct(RECORDING)
+    ]
+    assert sorted(rows_of(found), key=str) == sorted(expected, key=str)
+    ddl = captures().schema("direction STRING, flags ARRAY<STRING>").load(str(RECORDING))
+    assert ddl.columns == ["direction", "flags"]
+    assert {row.direction for row in ddl.collect()} == {"client", "server"}
+
+
+def test_only_what_is_asked_for_reaches_the_reader(monkeypatch):
+    asked = []
+    read = capture.read
+
+    def spy(path, **arguments):
+        asked.append(arguments)
+        return read(path, **arguments)
+
+    monkeypatch.setattr(capture, "read", spy)
+    options = {"path": str(RECORDING), "Fields": "channel,file", "PORTS": "5672, 1", "redact": "no"}
+    with pytest.raises(ValueError, match="option redact is true or false"):
+        source.AmqpCapture(options).schema()
+    options["redact"] = "FALSE"
+    made = source.AmqpCapture(options)
+    reader = made.reader(made.schema())
+    [task] = reader.partitions()
+    assert sum(rows.num_rows for rows in reader.read(task)) > 900
+    [arguments] = asked
+    assert arguments["fields"] == ["channel", "file"]
+    assert arguments["ports"] == (5672, 1)
+    assert arguments["redact"] is False
+
+
+def test_credentials_stay_hidden_unless_asked_for(captures):
+    def start_ok(reader):
+        found = reader.option("fields", "method,arguments,frame").load(str(RECORDING))
+        return [row for row in found.collect() if row.method == "connection.start-ok"]
+
+    hidden, told = start_ok(captures()), start_ok(captures().option("redact", False))
+    assert hidden
+    assert not [row for row in hidden if b"\0guest\0guest" in bytes(row.frame)]
+    assert [row for row in told if b"\0guest\0guest" in bytes(row.frame)]
+    assert not {bytes(row.frame) for row in hidden} & {bytes(row.frame) for row in told}
+
+
+def test_ports(captures):
+    assert captures().option("ports", "1,2").load(str(RECORDING)).count() == 0
+
+
+def test_sql(spark, captures, folder):
+    captures()
+    spark.sql(
+        "CREATE OR REPLACE TEMPORARY VIEW cap USING amqp_capture "
+        f"OPTIONS (path '{folder}/good', Fields 'method,file', pathGlobFilter '*.pcap')"
+    )
+    [row] = spark.sql("SELECT count(*) AS n, count(DISTINCT file) AS f FROM cap").collect()
+    assert (row.n, row.f) == (len(direct(folder / "good" / "one.pcap")), 1)
+
+
+def test_no_capture_at_all(captures, folder):
+    bad = folder / "bad"
+    with pytest.raises(Exception, match=r"CaptureError(.|\n)*b\.pcap"):
+        captures().load(str(bad)).count()
+    kept = captures().option("ignorecorruptfiles", "true").load(str(bad))
+    assert rows_of(kept, *KEY) == direct(bad / "a.pcap")
+
+
+@pytest.fixture
+def cut(tmp_path) -> Path:
+    """A capture whose last record is cut, as that of a tcpdump that still runs."""
+    import gzip
+
+    path = tmp_path / "cut.pcap"
+    path.write_bytes(gzip.decompress(RECORDING.read_bytes())[:-40_000])
+    return path
+
+
+def test_a_cut_capture_keeps_what_came_before(captures, cut):
+    found = rows_of(captures().load(str(cut)), *KEY)
+    assert found == direct(cut)
+    assert len(found) > 500
+    strict = captures().option("mode", "FAILFAST").load(str(cut))
+    with pytest.raises(Exception, match=r"CaptureError: the last record is cut(.|\n)*cut\.pcap"):
+        strict.where("error IS NULL").count()
+    lenient = captures().option("mode", "FAILFAST").option("ignoreCorruptFiles", True)
+    assert lenient.load(str(cut)).count() == len(found)
+
+
+@pytest.mark.parametrize(
+    "name", ["raw_errors.pcap.gz", "raw_alltypes.pcap.gz", "aiopika.pcapng.gz"]
+)
+def test_shared_recordings(captures, name):
+    shared = shared_dir()
+    if shared is None:
+        pytest.skip("the shared recordings are not here")
+    path = shared / "captures" / f"{name}.gz"
+    found = rows_of(captures().load(str(path)), *KEY)
+    assert found == direct(path)
+    assert len(found) > 50
+
+
+def test_files_that_went_away(captures, folder, tmp_path):
+    shutil.copy(folder / "bad" / "a.pcap", tmp_path / "a.pcap")
+    shutil.copy(folder / "bad" / "a.pcap", tmp_path / "b.pcap")
+    reader = source._Reader(Options({"path": str(tmp_path), "fields": "file"}), None)
+    [task] = reader.partitions()
+    (tmp_path / "a.pcap").unlink()
+    with pytest.raises(FileNotFoundError):
+        list(reader.read(task))
+    options = {"path": str(tmp_path), "fields": "file", "ignoreMissingFiles": "true"}
+    rows = source._Reader(Options(options), None).read(task)
+    assert {name for batch in rows for name in batch.column(0).to_pylist()} == {
+        str(tmp_path / "b.pcap")
+    }
+
+
+def test_an_empty_folder(captures, tmp_path):
+    found = captures().load(str(tmp_path))
+    assert found.collect() == []
+    assert "method" in found.columns
+
+
+# ---- bad frames ----
+
+SCHEMA = "method string, error string, packet_offset bigint, _corrupt_record binary"
+
+
+@pytest.fixture(scope="module")
+def damaged(tmp_path_factory) -> Path:
+    """The recording with one frame's class id spoilt, whose length and end stay right."""
+    import gzip
+
+    octets = gzip.decompress(RECORDING.read_bytes())
+    publish = bytes.fromhex("003c0028")
+    at = octets.index(publish, len(octets) // 2)
+    path = tmp_path_factory.mktemp("damaged") / "bad.pcap"
+    path.write_bytes(octets[:at] + bytes.fromhex("00ee0028") + octets[at + 4 :])
+    return path
+
+
+def test_permissive_is_the_default(captures, damaged):
+    found = captures().schema(SCHEMA).load(str(damaged)).where("error IS NOT NULL").collect()
+    expected = [row for row in direct(damaged) if row["error"] is not None]
+    assert [(r.error, bytes(r._corrupt_record)) for r in found] == [
+        (row["error"], row["frame"]) for row in expected
+    ]
+    assert len(found) == 1
+    good = captures().schema(SCHEMA).load(str(damaged)).where("error IS NULL")
+    assert good.where("_corrupt_record IS NOT NULL").count() == 0
+
+
+def test_dropmalformed(captures, damaged):
+    found = captures().option("MODE", "dropmalformed").option("fields", "method,packet_offset")
+    rows = [row for row in direct(damaged) if row["error"] is None]
+    assert found.load(str(damaged)).count() == len(rows)
+    assert len(rows) == len(direct(damaged)) - 1
+
+
+def test_failfast(captures, damaged):
+    with pytest.raises(Exception, match=r"bad\.pcap: no method 238\.40|bad\.pcap: .*238"):
+        captures().option("mode", "FAILFAST").load(str(damaged)).count()
+
+
+def test_corrupt_record_under_another_name(captures, damaged):
+    reader = captures().option("columnNameOfCorruptRecord", "bad").schema("bad string, channel int")
+    [row] = reader.load(str(damaged)).where("bad IS NOT NULL").collect()
+    assert bytes.fromhex(row.bad)[7:9] == b"\x00\xee"
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"fields": "nothing"}, "no column 'nothing'"),
+        ({"fields": "row"}, "no column 'row'"),
+        ({"mode": "LENIENT"}, "mode is"),
+        ({"level": "packet"}, "level"),
+        ({"ports": "amqp"}, "option ports"),
+        ({"tables": "xml"}, "option tables is json"),
+        ({"chain": "true"}, "option chain is not there yet"),
+    ],
+)
+def test_refused_at_load(captures, options, problem):
+    with pytest.raises(Exception, match=problem):
+        captures().options(**options).load(str(RECORDING))
+
+
+@pytest.mark.parametrize(
+    ("options", "path", "problem"),
+    [
+        ({}, "/nothing/there", "path does not exist: /nothing/there"),
+        ({}, "s3a://bucket/x", "mounted file systems"),
+        ({"maxPartitionBytes": "some"}, str(RECORDING), "option maxPartitionBytes"),
+        ({"modifiedAfter": "now"}, str(RECORDING), "option modifiedAfter"),
+    ],
+)
+def test_refused_when_planned(captures, options, path, problem):
+    with pytest.raises(Exception, match=problem):
+        captures().options(**options).load(path).count()
+
+
+def test_a_schema_with_another_type(captures):
+    with pytest.raises(Exception, match="channel is int, which the schema calls string"):
+        captures().schema("channel string").load(str(RECORDING)).count()
+
+
+def test_a_schema_and_fields(captures):
+    reader = captures().schema("channel int").option("fields", "channel,method")
+    with pytest.raises(Exception, match="a schema or the option fields"):
+        reader.load(str(RECORDING)).count()
+
+
+# ---- capture_stats ----
+
+
+def test_stats(spark, captures, folder, cut):
+    good = folder / "good"
+    found = rows_of(amqp.capture_stats(spark, [str(folder / "bad"), str(good), str(cut)]), "file")
+    by_file = {row["file"]: row for row in found}
+    paths = [good / "one.pcap", good / "two.pcap.gz", folder / "bad" / "a.pcap", cut]
+    assert set(by_file) == {*map(str, paths), str(folder / "bad" / "b.pcap")}
+    for path in paths:
+        [expected] = capture.stats(str(path))["files"]
+        row = by_file[str(path)]
+        assert set(row) == set(expected)
+        assert {name: dict(v) if isinstance(v, list) else v for name, v in row.items()} == expected
+    assert by_file[str(cut)]["damaged"].startswith("the last record is cut")
+    assert by_file[str(good / "one.pcap")]["damaged"] is None
+    text = by_file[str(folder / "bad" / "b.pcap")]
+    assert "neither pcap nor pcapng" in text["damaged"]
+    assert text["packets"] is None
+
+
+def test_stats_take_options(spark, folder):
+    options = {"PATHGLOBFILTER": "three*", "recursiveFileLookup": True, "ports": "1"}
+    [row] = rows_of(amqp.capture_stats(spark, str(folder / "good"), options))
+    assert row["file"].endswith("three.pcap")
+    assert (row["connections"], row["frames"]) == (0, [])
