@@ -182,6 +182,9 @@ def _as_type(column: pa.Array, target: pa.DataType) -> pa.Array:
         children = [
             _as_type(column.field(names.index(each.name)), each.type) for each in _children(target)
         ]
+        if column.offset == 0:  # as all that the decoder gives: its validity can be shared
+            valid, nulls = column.buffers()[0], column.null_count
+            return pa.Array.from_buffers(target, len(column), [valid], nulls, 0, children)
         mask = column.is_null() if column.null_count else None
         return pa.StructArray.from_arrays(children, fields=_children(target), mask=mask)
     if pa.types.is_uint64(column.type):
