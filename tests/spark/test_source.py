@@ -209,7 +209,7 @@ def test_shared_recordings(captures, name):
     shared = shared_dir()
     if shared is None:
         pytest.skip("the shared recordings are not here")
-    path = shared / "captures" / f"{name}.gz"
+    path = shared / "captures" / name
     found = rows_of(captures().load(str(path)), *KEY)
     assert found == direct(path)
     assert len(found) > 50
