@@ -341,9 +341,7 @@ class CaptureReader:
         """What was seen so far."""
 
     @property
-    def damaged(self) -> bool:
-        """What is at `at` is no record."""
-
+    def damaged(self) -> bool: ...  # what is at `at` is no record
     @property
     def at(self) -> int:
         """Offset in the file of the next record."""

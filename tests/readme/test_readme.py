@@ -10,10 +10,15 @@ from tests.paths import REPO
 README = REPO / "README.md"
 
 
-def test_every_line_of_the_tour():
-    pytest.importorskip("pyarrow")
+def test_every_line_of_the_tour(spark, monkeypatch):
     pytest.importorskip("lxml")
-    result = doctest.testfile(str(README), module_relative=False, optionflags=doctest.ELLIPSIS)
+    monkeypatch.chdir(REPO)
+    result = doctest.testfile(
+        str(README),
+        module_relative=False,
+        optionflags=doctest.ELLIPSIS,
+        extraglobs={"spark": spark},
+    )
     assert result.attempted > 30
     assert result.failed == 0
 

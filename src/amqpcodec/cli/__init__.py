@@ -85,15 +85,13 @@ def parser() -> argparse.ArgumentParser:
 
     dissect = commands.add_parser(
         "dissect",
-        help="show frames or messages: as a table, JSON Lines or Parquet",
-        description="Show the frames or messages of captures (pcap, pcapng, also gzip).",
+        help="show frames: as a table, JSON Lines or Parquet",
+        description="Show the frames of captures (pcap, pcapng, also gzip).",
         epilog=WHERE_HELP + "\n" + EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_source(dissect)
-    dissect.add_argument(
-        "--level", choices=["frame", "message"], default="frame", help="default: frame"
-    )
+    dissect.add_argument("--level", choices=["frame"], default="frame", help="default: frame")
     dissect.add_argument(
         "--format",
         choices=["table", "json", "parquet"],

@@ -1,4 +1,4 @@
-"""One local Spark session for all tests of this folder."""
+"""One local Spark session for all tests that want it."""
 
 from __future__ import annotations
 
