@@ -82,7 +82,7 @@ static inline int kind_check_type(PyTypeObject *type) { return Py_TYPE(type) == 
 /* ---- life of an instance ---- */
 
 /* Add to (or take from) the count of None at once. Where None is immortal there is none to keep. */
-static inline void kind_count_none(Py_ssize_t n) {
+AMQP_INLINE void kind_count_none(Py_ssize_t n) {
 #if PY_VERSION_HEX < 0x030C0000
     Py_SET_REFCNT(Py_None, Py_REFCNT(Py_None) + n);
 #else
@@ -110,7 +110,7 @@ static void kind_free(Kind *k, PyObject *o) {
     else PyObject_Free(o);
 }
 
-static inline KindObject *kind_new(PyTypeObject *type) {
+AMQP_INLINE KindObject *kind_new(PyTypeObject *type) {
 #ifndef Py_GIL_DISABLED
     Kind *k = KIND_OF(type);
     if (AMQP_LIKELY(k->free_count)) { /* fields and head were cleared when it was put there */

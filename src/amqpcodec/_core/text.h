@@ -37,7 +37,7 @@ typedef struct {
 } TextCache;
 
 /* Two overlapping words stand for up to 16 octets whole; longer text adds its middle on comparison. */
-static inline void text_ends(const uint8_t *s, Py_ssize_t n, uint64_t *a, uint64_t *b) {
+AMQP_INLINE void text_ends(const uint8_t *s, Py_ssize_t n, uint64_t *a, uint64_t *b) {
     if (n >= 8) {
         memcpy(a, s, 8);
         memcpy(b, s + n - 8, 8);
@@ -53,14 +53,14 @@ static inline void text_ends(const uint8_t *s, Py_ssize_t n, uint64_t *a, uint64
     }
 }
 
-static inline uint32_t text_cache_index(uint64_t a, uint64_t b, Py_ssize_t n) {
+AMQP_INLINE uint32_t text_cache_index(uint64_t a, uint64_t b, Py_ssize_t n) {
     /* The last characters, where names differ most, are the top octets of b: turned down, so that
      * the product carries them into its top bits, which are used. */
     uint64_t h = ((a ^ (b << 23 | b >> 41)) + (uint64_t)n) * 0x9E3779B97F4A7C15ull;
     return (uint32_t)(h >> 54);
 }
 
-static inline int text_same(const uint8_t *s, const uint8_t *t, Py_ssize_t n, uint64_t a, uint64_t b) {
+AMQP_INLINE int text_same(const uint8_t *s, const uint8_t *t, Py_ssize_t n, uint64_t a, uint64_t b) {
     uint64_t c, d;
     text_ends(t, n, &c, &d);
     if (((a ^ c) | (b ^ d)) != 0) return 0;
@@ -104,7 +104,7 @@ static void text_cache_free(TextCache *cache) {
 }
 
 /* Whether o is a compact ASCII str, and then its octets, borrowed. No error is set; o may be NULL. */
-static inline int ascii_octets(PyObject *o, const uint8_t **p, Py_ssize_t *n) {
+AMQP_INLINE int ascii_octets(PyObject *o, const uint8_t **p, Py_ssize_t *n) {
     if (!o || !PyUnicode_CheckExact(o) || !PyUnicode_IS_COMPACT_ASCII(o)) return 0;
     *n = PyUnicode_GET_LENGTH(o);
     *p = (const uint8_t *)PyUnicode_1BYTE_DATA(o);
@@ -113,7 +113,7 @@ static inline int ascii_octets(PyObject *o, const uint8_t **p, Py_ssize_t *n) {
 
 /* The same for any exact str but one with lone surrogates, which has no UTF-8 of its own. The str
  * keeps its UTF-8, so that text which is sent again is not translated again. */
-static int utf8_octets_slow(PyObject *o, const uint8_t **p, Py_ssize_t *n) {
+AMQP_COLD static int utf8_octets_slow(PyObject *o, const uint8_t **p, Py_ssize_t *n) {
     if (!o || !PyUnicode_CheckExact(o)) return 0;
     *p = (const uint8_t *)PyUnicode_AsUTF8AndSize(o, n);
     if (*p) return 1;
@@ -121,12 +121,12 @@ static int utf8_octets_slow(PyObject *o, const uint8_t **p, Py_ssize_t *n) {
     return 0;
 }
 
-static inline int utf8_octets(PyObject *o, const uint8_t **p, Py_ssize_t *n) {
+AMQP_INLINE int utf8_octets(PyObject *o, const uint8_t **p, Py_ssize_t *n) {
     return AMQP_LIKELY(ascii_octets(o, p, n)) ? 1 : utf8_octets_slow(o, p, n);
 }
 
 /* Whether o is an exact int that fits uint64, and then its value. No error is set; o may be NULL. */
-static inline int exact_u64(PyObject *o, uint64_t *out) {
+AMQP_INLINE int exact_u64(PyObject *o, uint64_t *out) {
     if (!o || !PyLong_CheckExact(o)) return 0;
 #if PY_VERSION_HEX < 0x030C0000
     Py_ssize_t size = Py_SIZE(o);
@@ -157,7 +157,7 @@ static inline int exact_u64(PyObject *o, uint64_t *out) {
 }
 
 /* Whether o is an exact int of at most 30 bits (nearly all are), and then its value. */
-static inline int exact_small(PyObject *o, int32_t *out) {
+AMQP_INLINE int exact_small(PyObject *o, int32_t *out) {
     if (!PyLong_CheckExact(o)) return 0;
 #if PY_VERSION_HEX < 0x030C0000
     Py_ssize_t size = Py_SIZE(o);

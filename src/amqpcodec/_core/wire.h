@@ -8,32 +8,37 @@
 #if defined(__GNUC__) || defined(__clang__)
 #define AMQP_LIKELY(x) __builtin_expect(!!(x), 1)
 #define AMQP_UNLIKELY(x) __builtin_expect(!!(x), 0)
+/* In a unit of this size gcc stops inlining by itself at some point, and not at the cold places. */
+#define AMQP_INLINE static inline __attribute__((always_inline))
+#define AMQP_COLD __attribute__((noinline, cold))
 #else
 #define AMQP_LIKELY(x) (x)
 #define AMQP_UNLIKELY(x) (x)
+#define AMQP_INLINE static inline
+#define AMQP_COLD
 #endif
 
 /* Compilers turn these shifts into one load and one byte swap. */
-static inline uint16_t load16(const uint8_t *p) {
+AMQP_INLINE uint16_t load16(const uint8_t *p) {
     return (uint16_t)((uint16_t)p[0] << 8 | p[1]);
 }
-static inline uint32_t load32(const uint8_t *p) {
+AMQP_INLINE uint32_t load32(const uint8_t *p) {
     return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
-static inline uint64_t load64(const uint8_t *p) {
+AMQP_INLINE uint64_t load64(const uint8_t *p) {
     return (uint64_t)load32(p) << 32 | load32(p + 4);
 }
-static inline void store16(uint8_t *p, uint16_t v) {
+AMQP_INLINE void store16(uint8_t *p, uint16_t v) {
     p[0] = (uint8_t)(v >> 8);
     p[1] = (uint8_t)v;
 }
-static inline void store32(uint8_t *p, uint32_t v) {
+AMQP_INLINE void store32(uint8_t *p, uint32_t v) {
     p[0] = (uint8_t)(v >> 24);
     p[1] = (uint8_t)(v >> 16);
     p[2] = (uint8_t)(v >> 8);
     p[3] = (uint8_t)v;
 }
-static inline void store64(uint8_t *p, uint64_t v) {
+AMQP_INLINE void store64(uint8_t *p, uint64_t v) {
     store32(p, (uint32_t)(v >> 32));
     store32(p + 4, (uint32_t)v);
 }
@@ -61,7 +66,7 @@ static inline uint32_t float_to_bits(float f) {
 
 /* memcpy for the short runs that names and tags are: no call, the last move overlaps. (Where gcc
  * knows that n is below 256 it makes `rep movs` of memcpy, which takes longer to start than all this.) */
-static inline void copy_octets(uint8_t *to, const uint8_t *from, size_t n) {
+AMQP_INLINE void copy_octets(uint8_t *to, const uint8_t *from, size_t n) {
     if (n >= 256) {
         memcpy(to, from, n);
     } else if (n >= 16) {
