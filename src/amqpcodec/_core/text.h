@@ -122,7 +122,14 @@ AMQP_COLD static int utf8_octets_slow(PyObject *o, const uint8_t **p, Py_ssize_t
 }
 
 AMQP_INLINE int utf8_octets(PyObject *o, const uint8_t **p, Py_ssize_t *n) {
-    return AMQP_LIKELY(ascii_octets(o, p, n)) ? 1 : utf8_octets_slow(o, p, n);
+    if (AMQP_LIKELY(ascii_octets(o, p, n))) return 1;
+    /* Variables of its own: the caller's stay in registers. */
+    const uint8_t *octets = NULL;
+    Py_ssize_t size = 0;
+    int found = utf8_octets_slow(o, &octets, &size);
+    *p = octets;
+    *n = size;
+    return found;
 }
 
 /* Whether o is an exact int that fits uint64, and then its value. No error is set; o may be NULL. */
