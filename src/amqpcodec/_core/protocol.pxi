@@ -408,8 +408,15 @@ cdef class Protocol:
 
         Spec: 0-9-1 §4.2.6.
         """
-        return encode_content(self, take_channel(channel), method, properties, body,
-                              take_frame_max(frame_max), encoding_mode(dialect), validate, False)
+        # The usual arguments are taken here, all others by the functions that name what is wrong.
+        cdef int32_t number = 0, limit = 0
+        if not exact_small(<PyObject*>channel, &number) or number < 0 or number > 0xFFFF:
+            number = take_channel(channel)
+        if exact_small(<PyObject*>frame_max, &limit) and limit >= 0:
+            return encode_content(self, number, method, properties, body, limit,
+                                  0 if dialect is RABBITMQ else encoding_mode(dialect), validate, False)
+        return encode_content(self, number, method, properties, body, take_frame_max(frame_max),
+                              encoding_mode(dialect), validate, False)
 
     def encode_parts(self, channel, method, properties=None, body=b"", frame_max=131072, *,
                      dialect="rabbitmq", bint validate=False):
