@@ -230,11 +230,12 @@ class Schema:
 
 @final
 class Columns:
-    """A struct array of columns, in Arrow's C Data Interface; nothing of the input is borrowed.
+    """A struct array of columns, in Arrow's C Data Interface.
 
     pyarrow.record_batch(columns), polars.from_arrow(columns) and the like take it without a copy.
-    Its memory is shared by all who took it, and goes back to the decoder's pool when the last
-    of them, this object included, lets go of it.
+    The column `frame` may borrow the octets of bytes or an Arrow array, which it then keeps alive;
+    nothing else is borrowed. Its memory is shared by all who took it, and goes back to the
+    decoder's pool when the last of them, this object included, lets go of it.
     """
 
     def __len__(self) -> int: ...

@@ -43,10 +43,10 @@ def decode(
     Reserved arguments appear in the JSON only where they are not zero.
 
     Args:
-        data: octets of consecutive frames (any C-contiguous buffer; one that can be written to
-            is copied first), or an Arrow array of binary or large_binary (any object with
-            ``__arrow_c_array__``), each value one or more whole frames. A null or empty value
-            gives no row.
+        data: octets of consecutive frames (any C-contiguous buffer; all but bytes is copied
+            first, as others may write to it meanwhile), or an Arrow array of binary or
+            large_binary (any object with ``__arrow_c_array__``), each value one or more whole
+            frames. A null or empty value gives no row.
         protocol: a version, or a protocol module such as load_xml_spec returns.
         level: "frame".
         fields: names of columns, which chooses and orders them; None for all. Only what they
@@ -54,7 +54,8 @@ def decode(
             ``error_offset`` is asked for, or mode is not "PERMISSIVE".
         mode: "PERMISSIVE" (bad frames are rows with an error), "DROPMALFORMED" (they are left
             out) or "FAILFAST" (the first one raises).
-        layout: "plain": octets are copied, nothing of data is borrowed.
+        layout: "plain". The column frame may borrow the octets of data where it is bytes (or a
+            memoryview of bytes) or an Arrow array, and then keeps them alive; all else is copied.
         dialect: "rabbitmq" or "0-9-1", what the tags of field tables mean.
 
     Returns:

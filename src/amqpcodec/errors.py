@@ -51,10 +51,12 @@ class DecodeError(AMQPCodecError, ValueError):
         scope: how far the damage reaches. "frame": the framing is intact and the next
             frame can be read; "channel": the content of one channel is lost;
             "connection": where the next frame starts is not known.
+        row: index of the input value, where ``batch.decode`` raised it; else None.
     """
 
     reply_code: int = 502
     scope: Scope = "frame"
+    row: int | None = None
 
     def __init__(
         self,

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import array
 import ctypes
+import gc
 import mmap
+import sys
+import threading
 from typing import Any
 
 import pytest
 
-from amqpcodec import batch, load_xml_spec, protocol
+from amqpcodec import DecodeError, batch, load_xml_spec, protocol
 from amqpcodec import v0_9_1 as amqp
 from tests.batch.batch_rows import decode, pa, rows
 from tests.paths import REPO
@@ -133,15 +136,103 @@ def test_wrong_capsules() -> None:
             batch.decode(Given(*capsules))
 
 
-def test_capsules_can_be_read_again_and_are_released() -> None:
+@pytest.mark.parametrize("fields", [["arguments"], ["frame"], None])
+def test_arrays_are_released(fields: list[str] | None) -> None:
+    """When the capsules and all results are gone; frames borrow the octets."""
     before = pa.total_allocated_bytes()
-    values = pa.array([ACK] * 1000, pa.binary())
+    values = pa.array([ACK, None, BEAT] * 1000, pa.binary())
     given = Given(*values.__arrow_c_array__())
     del values
-    assert pa.total_allocated_bytes() > before
-    assert rows(given) == rows(given)
-    del given
+    result = batch.decode(given, fields=fields)
+    taken = pa.record_batch(result)
+    del given, result
+    gc.collect()
+    taken.validate(full=True)
+    assert (pa.total_allocated_bytes() > before) == (fields != ["arguments"])
+    if fields is None:
+        assert taken.column("frame").to_pylist() == [ACK, BEAT] * 1000
+    del taken
     assert pa.total_allocated_bytes() == before
+
+
+def test_capsules_are_taken_where_frames_are_borrowed() -> None:
+    """By the rules of the capsules: what was moved out cannot be read again."""
+    given = Given(*pa.array([ACK], pa.binary()).__arrow_c_array__())
+    assert places(given, fields=["row", "offset"]) == [(0, 0)]
+    assert places(given, fields=["row", "offset"]) == [(0, 0)]
+    assert places(given) == [(0, 0)]
+    with pytest.raises(ValueError, match="released"):
+        batch.decode(given)
+
+
+def address(data: bytes) -> int:
+    return pa.py_buffer(data).address
+
+
+@pytest.mark.parametrize("kind", [bytes, memoryview, lambda data: memoryview(data)[1:]])
+def test_frames_borrow_bytes(kind: Any) -> None:
+    data = (b"" if kind in (bytes, memoryview) else b"?") + (ACK + BEAT) * 50
+    references = sys.getrefcount(data)
+    result = batch.decode(kind(data), fields=["frame"])
+    taken = pa.record_batch(result)
+    assert taken.column(0).buffers()[2].address == address(data) + (data[0] == ord("?"))
+    assert sys.getrefcount(data) == references + 1
+    del result
+    assert taken.column(0).to_pylist() == [ACK, BEAT] * 50
+    assert sys.getrefcount(data) == references + 1
+    del taken
+    assert sys.getrefcount(data) == references
+
+
+def test_bytes_are_not_kept_without_need() -> None:
+    data = (ACK + BEAT) * 50
+    references = sys.getrefcount(data)
+    results = [batch.decode(data, fields=["arguments", "payload"]), batch.decode(b"")]
+    results.append(batch.decode(data + b"\1", mode="DROPMALFORMED"))
+    with pytest.raises(DecodeError):
+        batch.decode(data + b"\1", mode="FAILFAST")
+    assert sys.getrefcount(data) == references
+    assert len(results) == 3
+
+
+def test_what_may_change_is_copied() -> None:
+    data = bytearray((ACK + BEAT) * 50)
+    views = [data, memoryview(data), memoryview(data).toreadonly(), array.array("B", data)]
+    results = [batch.decode(view) for view in views]
+    del views
+    data[:] = b"\xff" * len(data)
+    for result in results:
+        assert pa.record_batch(result).column("frame").to_pylist() == [ACK, BEAT] * 50
+
+
+@pytest.mark.parametrize("before", [0, 1, 127, 128, 129, 1000])
+def test_frames_that_do_not_follow_one_another(before: int) -> None:
+    """Borrowed as far as they do, then copied."""
+    octets = [ACK] * before + [b"\xff" * 9] + [BEAT, ACK] * 200
+    offsets = [0]
+    for value in octets:
+        offsets.append(offsets[-1] + len(value))
+    valid = bytearray(b"\xff" * (len(octets) // 8 + 1))
+    valid[before // 8] &= ~(1 << before % 8)
+    buffers = [bytes(valid), array.array("i", offsets).tobytes(), b"".join(octets)]
+    values = pa.Array.from_buffers(pa.binary(), len(octets), [pa.py_buffer(b) for b in buffers])
+    found = decode(values)
+    assert found.column("frame").to_pylist() == octets[:before] + octets[before + 1 :]
+    bad = ACK * before + w.frame(1, 1, b"") + (BEAT + ACK) * 200
+    found = decode(bad, mode="DROPMALFORMED")
+    assert found.column("frame").to_pylist() == octets[:before] + octets[before + 1 :]
+
+
+def test_borrowed_octets_released_without_the_gil() -> None:
+    data = (ACK + BEAT) * 50
+    references = sys.getrefcount(data)
+    _, capsule = batch.decode(data).__arrow_c_array__()
+    assert sys.getrefcount(data) == references + 1
+    release = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(raw(capsule).release)
+    thread = threading.Thread(target=release, args=[ctypes.addressof(raw(capsule))])
+    thread.start()
+    thread.join()
+    assert sys.getrefcount(data) == references
 
 
 def test_a_moved_array_is_refused() -> None:

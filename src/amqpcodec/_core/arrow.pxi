@@ -1,5 +1,7 @@
 # Arrow columns: growable ones to append to, and their way out and in by the C Data Interface.
 
+from libc.string cimport memmove
+
 from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_IsValid, PyCapsule_New
 
 cdef extern from "arrow.h" nogil:
@@ -52,6 +54,7 @@ cdef struct Column:
     Block valid             # a bit a row: it has a value
     Block fixed             # numbers or offsets
     Block data
+    const uint8_t* borrowed # octets of the input that stand in for data, or NULL
     int64_t row_hint        # rows and octets that there may be in the end, or 0
     size_t data_hint
     int64_t present         # rows that are not null, once it is finished
@@ -68,6 +71,9 @@ cdef struct Table:
     int64_t limit           # octets that the data of a column may have: int32 offsets reach no further
     int full                # the column that reached it
     Block zeros             # of columns without a value
+    Block input             # what was copied of the input, where a column borrows it
+    PyObject* owner         # or the bytes that it borrows, or NULL
+    ArrowArray array        # or the array
     Column* column
 
 
@@ -95,12 +101,22 @@ cdef void table_drop(Table* t) noexcept nogil:
         block_give(&t.column[i].fixed)
         block_give(&t.column[i].data)
     block_give(&t.zeros)
+    block_give(&t.input)
+    if t.array.release != NULL:
+        t.array.release(&t.array)
+    if t.owner != NULL and Py_IsInitialized():
+        with gil:
+            Py_DecRef(t.owner)
     free(t.column)
     free(t)
 
 
 cdef extern from "copy.h" nogil:
     int count_bits(uint64_t x)
+
+cdef extern from "Python.h":
+    bint Py_IsInitialized() nogil
+    const char* PyUnicode_AsUTF8AndSize(object s, Py_ssize_t* n) except NULL
 
 # ---- appending ----
 
@@ -439,6 +455,8 @@ cdef int export_column(Table* t, int index, ArrowArray* a) noexcept nogil:
         node.buffers[1] = t.zeros.p if none else c.fixed.p
     if c.kind == AS_TEXT:
         node.buffers[2] = t.zeros.p if c.data.p == NULL else c.data.p
+        if c.borrowed != NULL:
+            node.buffers[2] = c.borrowed
     for i in range(c.n_children):
         if export_column(t, c.first + i, &node.child[i]) < 0:
             a.release(a)
@@ -475,17 +493,21 @@ cdef void release_schema(ArrowSchema* s) noexcept nogil:
 
 cdef int export_schema(ArrowSchema* s, str name, str format_, tuple children, bint nullable) except -1:
     """The tree of a schema; strings are copied into it. Raises with nothing left to release."""
-    cdef bytes texts = name.encode() + b"\0" + format_.encode() + b"\0"
+    cdef Py_ssize_t name_n = 0, format_n = 0, i, n = len(children)
+    cdef const char* name_text = PyUnicode_AsUTF8AndSize(name, &name_n)
+    cdef const char* format_text = PyUnicode_AsUTF8AndSize(format_, &format_n)
     cdef char* own
-    cdef Py_ssize_t i, n = len(children)
+    cdef tuple child
     memset(s, 0, sizeof(ArrowSchema))
-    own = <char*>malloc(<size_t>len(texts))
+    own = <char*>malloc(<size_t>(name_n + format_n + 2))
     if own == NULL:
         raise MemoryError
-    memcpy(own, PyBytes_AS_STRING(texts), <size_t>len(texts))
+    # with the NUL behind each
+    memcpy(own, name_text, <size_t>name_n + 1)
+    memcpy(own + name_n + 1, format_text, <size_t>format_n + 1)
     s.private_data = own
     s.name = own
-    s.format = own + strlen(own) + 1
+    s.format = own + name_n + 1
     s.flags = ARROW_FLAG_NULLABLE if nullable else 0
     s.release = release_schema
     try:
@@ -498,7 +520,8 @@ cdef int export_schema(ArrowSchema* s, str name, str format_, tuple children, bi
             s.children[i] = <ArrowSchema*>calloc(1, sizeof(ArrowSchema))
             if s.children[i] == NULL:
                 raise MemoryError
-            export_schema(s.children[i], children[i][0], children[i][1], children[i][2], True)
+            child = <tuple>children[i]
+            export_schema(s.children[i], <str>child[0], <str>child[1], <tuple>child[2], True)
     except BaseException:
         s.release(s)
         raise
@@ -557,11 +580,12 @@ cdef class Schema:
 
 @cython.final
 cdef class Columns:
-    """A struct array of columns, in Arrow's C Data Interface; nothing of the input is borrowed.
+    """A struct array of columns, in Arrow's C Data Interface.
 
     pyarrow.record_batch(columns), polars.from_arrow(columns) and the like take it without a copy.
-    Its memory is shared by all who took it, and goes back to the decoder's pool when the last
-    of them, this object included, lets go of it.
+    The column `frame` may borrow the octets of bytes or an Arrow array, which it then keeps alive;
+    nothing else is borrowed. Its memory is shared by all who took it, and goes back to the
+    decoder's pool when the last of them, this object included, lets go of it.
     """
 
     cdef Table* table
@@ -577,10 +601,10 @@ cdef class Columns:
         free(self.order)
 
     def __len__(self):
-        return self.table.rows
+        return 0 if self.table == NULL else self.table.rows
 
     def __repr__(self):
-        return f"<amqpcodec.batch.Columns: {self.table.rows} rows of {', '.join(self.names)}>"
+        return f"<amqpcodec.batch.Columns: {len(self)} rows of {', '.join(self.names)}>"
 
     @property
     def names(self):
@@ -636,8 +660,8 @@ cdef inline bint value_present(const Values* v, int64_t i) noexcept nogil:
     return v.valid == NULL or v.valid[(v.at + i) >> 3] >> ((v.at + i) & 7) & 1
 
 
-cdef int take_values(object schema_capsule_, object array_capsule_, Values* v) except -1:
-    """Look at a binary array in its capsules, which the caller keeps: it stays theirs to release."""
+cdef ArrowArray* take_values(object schema_capsule_, object array_capsule_, Values* v) except NULL:
+    """Look at a binary array in its capsules: it stays theirs to release."""
     cdef ArrowSchema* s
     cdef ArrowArray* a
     cdef str name
@@ -658,7 +682,7 @@ cdef int take_values(object schema_capsule_, object array_capsule_, Values* v) e
     v.n = a.length
     v.at = a.offset
     if v.n == 0:
-        return 0
+        return a
     if a.null_count != 0:
         v.valid = <const uint8_t*>a.buffers[0]
     if a.buffers[1] == NULL:
@@ -673,7 +697,7 @@ cdef int take_values(object schema_capsule_, object array_capsule_, Values* v) e
         raise ValueError("the Arrow array has no octets")
     if <int64_t>value_end(v, 0) < 0:
         raise ValueError("the offsets of the Arrow array are negative")
-    return 0
+    return a
 
 cdef dict ARROW_NAMES = {
     "u": "string", "U": "large_string", "vz": "binary_view (cast it first)",

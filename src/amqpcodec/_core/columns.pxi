@@ -36,7 +36,7 @@ cdef int take_any_frame(Sink* s, const Entry* e, int64_t row) noexcept nogil:
     s.fault.code = OK
     s.fault.method = NULL
     s.fault.field = NULL
-    if AMQP_UNLIKELY(not e.whole):
+    if AMQP_UNLIKELY(e.odd):
         if e.lost != 0:
             s.fault.code = BAD_CAPTURE
             s.fault.scope = SCOPE_CONNECTION
@@ -50,7 +50,7 @@ cdef int take_any_frame(Sink* s, const Entry* e, int64_t row) noexcept nogil:
             s.fault.what = b"a frame"
             s.fault.have = e.total
             s.fault.offset = at
-            s.fault.in_frame = e.has_channel
+            s.fault.in_frame = not e.no_channel
             s.fault.frame_type = e.type
             s.fault.channel = e.channel
         return BAD_FRAME
@@ -104,7 +104,7 @@ cdef int take_block(Sink* s, int n) noexcept nogil:
         if AMQP_UNLIKELY(status != 0):
             if status < 0:
                 return status
-            if e.whole:
+            if not e.odd:
                 s.fault.in_frame = True
                 s.fault.frame_type = e.type
                 s.fault.channel = e.channel
@@ -125,21 +125,28 @@ cdef int take_block(Sink* s, int n) noexcept nogil:
 
 # ---- columns that every row has ----
 
-cdef int type_number(uint8_t t) noexcept nogil:
-    """Which of FRAME_TYPE_NAMES, or -1."""
-    if 1 <= t <= 3:
-        return t - 1
-    if t == FRAME_HEARTBEAT:
-        return 3
-    if t == c'A':
-        return 4
-    return -1
-
 # Sixteen octets each, so that they can be copied as one word.
 cdef const char** FRAME_TYPE_NAMES = [
     "method\0\0\0\0\0\0\0\0\0\0", "header\0\0\0\0\0\0\0\0\0\0", "body\0\0\0\0\0\0\0\0\0\0\0\0",
     "heartbeat\0\0\0\0\0\0\0", "protocol-header\0"]
 cdef uint8_t* FRAME_TYPE_OCTETS = [6, 6, 4, 9, 15]
+cdef int8_t[256] TYPE_NUMBERS
+
+
+cdef void type_numbers_ready() noexcept:
+    memset(TYPE_NUMBERS, -1, 256)
+    TYPE_NUMBERS[FRAME_METHOD] = 0
+    TYPE_NUMBERS[FRAME_HEADER] = 1
+    TYPE_NUMBERS[FRAME_BODY] = 2
+    TYPE_NUMBERS[FRAME_HEARTBEAT] = 3
+    TYPE_NUMBERS[<uint8_t>c'A'] = 4
+
+type_numbers_ready()
+
+
+cdef inline int type_number(uint8_t t) noexcept nogil:
+    """Which of FRAME_TYPE_NAMES, or -1."""
+    return TYPE_NUMBERS[t]
 
 
 cdef int write_types(Sink* s, int n) noexcept nogil:
@@ -147,6 +154,7 @@ cdef int write_types(Sink* s, int n) noexcept nogil:
     cdef Entry* e = s.block
     cdef uint8_t* w
     cdef int32_t* ends
+    cdef size_t used
     cdef int i, k
     cdef int status
     if c.used + 16 * <size_t>n >= c.full_at:
@@ -167,12 +175,14 @@ cdef int write_types(Sink* s, int n) noexcept nogil:
     if c.filled < s.rows:
         column_fill(c, s.rows)
     w = c.data.p
+    used = c.used
     ends = <int32_t*>c.fixed.p + s.rows + 1
     for i in range(n):
         k = type_number(e[i].type)
-        copy_16(w + c.used, <const uint8_t*>FRAME_TYPE_NAMES[k])
-        c.used += FRAME_TYPE_OCTETS[k]
-        ends[i] = <int32_t>c.used
+        copy_16(w + used, <const uint8_t*>FRAME_TYPE_NAMES[k])
+        used += FRAME_TYPE_OCTETS[k]
+        ends[i] = <int32_t>used
+    c.used = used
     mark_rows(c, s.rows, n)
     return 0
 
@@ -186,7 +196,7 @@ cdef int write_channels(Sink* s, int n) noexcept nogil:
         return NO_MEMORY
     if AMQP_UNLIKELY(s.odd_block):
         for i in range(n):
-            if e[i].has_channel and append_i32(c, s.rows + i, e[i].channel) < 0:
+            if not e[i].no_channel and append_i32(c, s.rows + i, e[i].channel) < 0:
                 return NO_MEMORY
         return 0
     if c.filled < s.rows:
@@ -198,13 +208,61 @@ cdef int write_channels(Sink* s, int n) noexcept nogil:
     return 0
 
 
+cdef void copy_run(uint8_t* to, const uint8_t* from_, size_t n) noexcept nogil:
+    """Piece by piece: memcpy does large pieces, and compilers inlined ones, by `rep movs`, which
+    takes twice as long where the processor has no fast one."""
+    cdef size_t k
+    while n:
+        k = min(n, <size_t>4096)
+        memmove(to, from_, k)
+        to += k
+        from_ += k
+        n -= k
+
+
 cdef int write_frames(Sink* s, int n) noexcept nogil:
-    """Neighbours in the input are copied together."""
+    """Frames that follow one another in an input that lives on stay where they are; else
+    neighbours are copied together."""
     cdef Column* c = s.frame
     cdef Entry* e = s.block
+    cdef int32_t* ends
+    cdef const uint8_t* p
+    cdef int i = 0, status
+    if s.rows + n > c.rows and column_grow(c, s.rows + n) < 0:
+        return NO_MEMORY
+    ends = <int32_t*>c.fixed.p + s.rows + 1
+    c.filled += n
+    if not s.borrow:
+        return copy_frames(s, e, n, ends)
+    if s.rows == 0:
+        c.borrowed = s.next = e.start
+    p = s.next
+    while i < n and e[i].start == p:
+        p += e[i].total
+        ends[i] = <int32_t>(p - c.borrowed)
+        i += 1
+    s.next = p
+    if AMQP_UNLIKELY(p - c.borrowed > s.table.limit):
+        s.table.full = COL_FRAME
+        return COLUMN_FULL
+    c.used = <size_t>(p - c.borrowed)
+    if AMQP_LIKELY(i == n):
+        return 0
+    # Something lies between: from here on it has to be a copy.
+    s.borrow = False
+    c.data_hint = <size_t>s.total + SLACK
+    status = block_room(&c.data, 0, c.used + SLACK)
+    if status == 0:
+        copy_run(c.data.p, c.borrowed, c.used)
+        c.borrowed = NULL
+        status = copy_frames(s, e + i, n - i, ends + i)
+    return status
+
+
+cdef int copy_frames(Sink* s, Entry* e, int n, int32_t* ends) noexcept nogil:
+    cdef Column* c = s.frame
     cdef Entry* end = e + n
     cdef const uint8_t* start
-    cdef int32_t* offsets
     cdef uint64_t size = 0
     cdef int i, status
     for i in range(n):
@@ -214,48 +272,54 @@ cdef int write_frames(Sink* s, int n) noexcept nogil:
         status = data_grow(s.table, c, size)
         if status < 0:
             return status
-    if s.rows + n > c.rows and column_grow(c, s.rows + n) < 0:
-        return NO_MEMORY
-    offsets = <int32_t*>c.fixed.p + s.rows + 1
     while e < end:
         start = e.start
         size = 0
         while True:
             size += e.total
-            offsets[0] = <int32_t>(c.used + size)
-            offsets += 1
+            ends[0] = <int32_t>(c.used + size)
+            ends += 1
             e += 1
             if e == end or e.start != start + size:
                 break
-        memcpy(c.data.p + c.used, start, size)
+        copy_run(c.data.p + c.used, start, size)
         c.used += size
-    c.filled += n
     return 0
 
 
-cdef int write_int64s(Sink* s, Column* c, int n) noexcept nogil:
-    """Input row, or offset in the input value."""
-    cdef int64_t* out
+cdef int write_places(Sink* s, int n) noexcept nogil:
+    """Input row, and offset in the input value."""
+    cdef Entry* e = s.block
+    cdef int64_t* rows = NULL
+    cdef int64_t* offsets = NULL
+    cdef Column* c = s.row
     cdef int i
-    if s.rows + n > c.rows and column_grow(c, s.rows + n) < 0:
-        return NO_MEMORY
-    out = <int64_t*>c.fixed.p + s.rows
-    if c == s.row:
+    if c != NULL:
+        if s.rows + n > c.rows and column_grow(c, s.rows + n) < 0:
+            return NO_MEMORY
+        rows = <int64_t*>c.fixed.p + s.rows
+        c.filled += n
+    c = s.offset
+    if c != NULL:
+        if s.rows + n > c.rows and column_grow(c, s.rows + n) < 0:
+            return NO_MEMORY
+        offsets = <int64_t*>c.fixed.p + s.rows
+        c.filled += n
+    if rows != NULL and offsets != NULL:
         for i in range(n):
-            out[i] = s.block[i].row
-    else:
+            rows[i] = e[i].row
+            offsets[i] = e[i].start - e[i].base
+    elif rows != NULL:
         for i in range(n):
-            out[i] = s.block[i].start - s.block[i].base
-    c.filled += n
+            rows[i] = e[i].row
+    elif offsets != NULL:
+        for i in range(n):
+            offsets[i] = e[i].start - e[i].base
     return 0
 
 
 cdef int write_block(Sink* s, int n) noexcept nogil:
-    cdef int status = 0
-    if s.row != NULL:
-        status = write_int64s(s, s.row, n)
-    if status == 0 and s.offset != NULL:
-        status = write_int64s(s, s.offset, n)
+    cdef int status = write_places(s, n)
     if status == 0 and s.channel != NULL:
         status = write_channels(s, n)
     if status == 0 and s.type != NULL:
@@ -281,7 +345,8 @@ cdef void guess_sizes(Sink* s, int n, uint64_t seen) noexcept nogil:
     for i in range(s.table.n):
         c = &s.table.column[i]
         c.row_hint = rows
-        c.data_hint = <size_t>min(<double>c.used * octets, most)
+        # At first, a third of the input: memory that is not written to costs nothing.
+        c.data_hint = <size_t>min(<double>c.used * octets if s.done else <double>s.total / 3, most)
 
 
 cdef int flush_block(Sink* s, int n, uint64_t seen) noexcept nogil:
@@ -289,7 +354,9 @@ cdef int flush_block(Sink* s, int n, uint64_t seen) noexcept nogil:
     cdef int status
     if n == 0:
         return 0
-    guess_sizes(s, n, seen)
+    s.blocks += 1
+    if s.blocks & (s.blocks - 1) == 0:
+        guess_sizes(s, n, seen)     # after 1, 2, 4, 8, ... blocks
     status = take_block(s, n)
     if status > 0:
         n = status
@@ -309,46 +376,46 @@ cdef const uint8_t* find_odd_frame(Entry* e, const uint8_t* p, const uint8_t* en
     cdef int found = scan_frame(p, end, 0, 0, &f, &fault)
     e.way = 0
     e.lost = 0
+    e.odd = False
+    e.no_channel = False
     if found == SCAN_FRAME:
         e.type = f.type
         e.channel = f.channel
         e.total = f.total
-        e.whole = True
-        e.has_channel = True
         return p + f.total
-    e.whole = False
+    e.odd = True
     e.type = 0
     e.channel = 0
-    e.has_channel = False
     if found == SCAN_BAD and fault.scope == SCOPE_FRAME:
         e.channel = f.channel       # the type is undefined, the frame is not
-        e.has_channel = True
         e.total = f.total
         return p + f.total
     e.total = <uint64_t>(end - p)
-    if e.total >= 7 and is_known_type(p[0]):
+    e.no_channel = e.total < 7 or not is_known_type(p[0])
+    if not e.no_channel:
         e.type = p[0]
         e.channel = load16(p + 1)
-        e.has_channel = True
     return end
 
 
 cdef inline const uint8_t* find_frame(Sink* s, Entry* e, const uint8_t* p, const uint8_t* end) noexcept nogil:
     """The frame at p: where the next one starts. e.base and e.row are set by the caller."""
-    cdef uint64_t total
+    cdef uint64_t head, total
     e.start = p
-    if AMQP_LIKELY(end - p >= 8 and <uint8_t>(p[0] - 1) <= 2):
-        total = <uint64_t>load32(p + 3) + 8
-        if AMQP_LIKELY(total <= <uint64_t>(end - p) and p[total - 1] == FRAME_END):
+    if AMQP_LIKELY(end - p >= 8):
+        head = load64(p)            # type, channel, size and an octet of the payload
+        total = <uint64_t><uint32_t>(head >> 8) + 8
+        if AMQP_LIKELY(total <= <uint64_t>(end - p) and p[total - 1] == FRAME_END
+                       and (head >> 56) - 1 <= 2):
             e.total = total
-            e.channel = load16(p + 1)
-            e.type = p[0]
-            e.way = p[0] if p + total <= s.hot_end else 0
-            e.whole = True
-            e.has_channel = True
+            e.type = <uint8_t>(head >> 56)
+            e.way = <uint8_t>(head >> 56) if p + total <= s.hot_end else 0
+            e.channel = <uint16_t>(head >> 40)
+            e.odd = False
+            e.no_channel = False
             return p + total
     p = find_odd_frame(e, p, end)
-    if not e.whole:
+    if e.odd:
         s.odd_block = True
     return p
 
@@ -362,6 +429,8 @@ cdef void find_lost(Sink* s, Entry* e, uint64_t lost, const uint8_t* p, const ui
     e.row = row
     e.total = <uint64_t>(end - p)
     e.lost = lost
+    e.odd = True
+    e.no_channel = True
     s.odd_block = True
 
 
@@ -444,12 +513,6 @@ cdef tuple choose_columns(FramePlan plan, object fields):
     return tuple(chosen)
 
 
-cdef tuple schema_columns(tuple columns):
-    """(name, format, children) all the way down."""
-    return tuple([(name, format_, tuple([(child[0], child[1], ()) for child in children]))
-                  for name, format_, children in columns])
-
-
 def columns_schema(Protocol protocol not None, fields):
     """See amqpcodec.batch.schema."""
     cdef Schema schema = Schema.__new__(Schema)
@@ -467,11 +530,11 @@ cdef Columns new_columns(FramePlan plan, tuple chosen, int64_t limit):
     out.order = <int*>calloc(<size_t>max(out.n, 1), sizeof(int))
     if out.table == NULL or out.order == NULL:
         raise MemoryError
-    out.columns = schema_columns(chosen)
+    out.columns = plan.schema if chosen is plan.columns else schema_columns(chosen)
     for i in range(plan.n):
         c = &out.table.column[i]
         c.kind = plan.kind[i]
-        c.nullable = i not in (COL_ROW, COL_OFFSET, COL_FRAME)
+        c.nullable = i != COL_ROW and i != COL_OFFSET and i != COL_FRAME
     for i in range(out.n):
         k = COLUMN_NUMBERS[chosen[i][0]]
         out.order[i] = k
@@ -493,7 +556,7 @@ cdef inline Column* if_asked(Table* t, int k) noexcept nogil:
 
 
 cdef int fill_columns(Protocol protocol, FramePlan plan, Columns out, Values* values, int mode,
-                      uintptr_t reading) except -1:
+                      uintptr_t reading, bint borrow=False) except -1:
     cdef Table* t = out.table
     cdef Sink* s = <Sink*>calloc(1, sizeof(Sink))
     cdef int status
@@ -517,14 +580,17 @@ cdef int fill_columns(Protocol protocol, FramePlan plan, Columns out, Values* va
         s.error_offset = if_asked(t, COL_ERROR_OFFSET)
         s.check = mode != PERMISSIVE or s.error != NULL or s.error_offset != NULL
         s.hot = protocol.hot
+        s.borrow = borrow
         s.mode = mode
         s.reading = reading
+        s.shapes = SHAPES[reading & MODE_LETTER]
         s.methods = plan.method
         s.descs = protocol.descs.desc
         s.slot = protocol.slot
         s.slot_mask = protocol.slot_mask
         s.contents = protocol.contents
         s.n_contents = protocol.n_contents
+        s.n_steps = -1
         s.c.fault = &s.fault
         with nogil:
             status = decode_values(s, values)
@@ -562,25 +628,42 @@ def decode_columns(Protocol protocol not None, data, fields, str mode not None, 
     cdef uintptr_t reading = reading_mode(dialect, PLAIN, ERROR)
     cdef Values values
     cdef Columns out
-    cdef Py_buffer view
-    cdef Block copy
-    cdef int64_t[2] ends
     if mode not in BAD_ROW_MODES:
         raise ValueError(f"mode is {', '.join(map(repr, BAD_ROW_MODES))}, not {mode!r}")
     out = new_columns(plan, chosen, limit)
     if hasattr(data, "__arrow_c_array__"):
         schema, array = data.__arrow_c_array__()
-        take_values(schema, array, &values)
-        fill_columns(protocol, plan, out, &values, BAD_ROW_MODES[mode], reading)
-        return out
-    if isinstance(data, str):
+        fill_from_array(protocol, plan, out, schema, array, BAD_ROW_MODES[mode], reading)
+    elif isinstance(data, str):
         raise TypeError("takes octets or an Arrow binary array, not str")
-    if hasattr(data, "__arrow_c_stream__"):
-        raise TypeError(f"takes octets or one Arrow array, not a stream of arrays ({type(data).__name__}): "
-                        "pass its chunks one by one")
+    elif hasattr(data, "__arrow_c_stream__"):
+        raise TypeError("takes octets or one Arrow array, not a stream of arrays "
+                        f"({type(data).__name__}): pass its chunks one by one")
+    else:
+        fill_from_buffer(protocol, plan, out, data, BAD_ROW_MODES[mode], reading)
+    return out
+
+
+cdef int fill_from_array(Protocol protocol, FramePlan plan, Columns out, object schema, object array,
+                         int mode, uintptr_t reading) except -1:
+    cdef Values values
+    cdef ArrowArray* a = take_values(schema, array, &values)
+    fill_columns(protocol, plan, out, &values, mode, reading, True)
+    if out.table.column[COL_FRAME].borrowed != NULL:
+        # Moved, as consumers do: now it is ours to release.
+        out.table.array = a[0]
+        a.release = NULL
+    return 0
+
+
+cdef int fill_from_buffer(Protocol protocol, FramePlan plan, Columns out, object data, int mode,
+                          uintptr_t reading) except -1:
+    cdef Table* t = out.table
+    cdef Py_buffer view
+    cdef Values values
+    cdef int64_t[2] ends
+    cdef object owner = data.obj if type(data) is memoryview else data
     PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
-    copy.p = NULL
-    copy.room = 0
     try:
         memset(&values, 0, sizeof(values))
         values.n = 1
@@ -589,17 +672,20 @@ def decode_columns(Protocol protocol not None, data, fields, str mode not None, 
         values.long_ = ends
         ends[0] = 0
         ends[1] = view.len
-        if not view.readonly and view.len:
+        if type(owner) is not bytes and view.len:
             # Others may write to it while the GIL is away: what was checked must not change.
-            if block_room(&copy, 0, <size_t>view.len) < 0:
+            if block_room(&t.input, 0, <size_t>view.len) < 0:
                 raise MemoryError
-            memcpy(copy.p, view.buf, <size_t>view.len)
-            values.data = copy.p
-        fill_columns(protocol, plan, out, &values, BAD_ROW_MODES[mode], reading)
+            memcpy(t.input.p, view.buf, <size_t>view.len)
+            values.data = t.input.p
+        fill_columns(protocol, plan, out, &values, mode, reading, True)
+        if t.column[COL_FRAME].borrowed == NULL:
+            block_give(&t.input)
+        elif t.input.p == NULL:
+            t.owner = Py_NewRef(<PyObject*>owner)
     finally:
-        block_give(&copy)
         PyBuffer_Release(&view)
-    return out
+    return 0
 
 
 def column_pool(bint clear=False):

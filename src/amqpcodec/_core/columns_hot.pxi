@@ -1,7 +1,7 @@
 # Frames to columns, the fast way: one pass over frames in which nothing is odd.
 #
 # Each reader gives up (GIVE_UP, with nothing left written) at whatever is not as usual: a fault, text
-# that needs escapes or is not ASCII in JSON, a key that comes twice. Then columns_rows.pxi does the
+# that needs escapes, a key that comes twice. Then columns_rows.pxi does the
 # frame the thorough way; a test holds both equal. Octets up to COPY_SLACK behind a frame can be read.
 
 cdef enum:
@@ -28,78 +28,99 @@ cdef inline RowPlace place_of(int64_t row) noexcept nogil:
     return at
 
 
+cdef int hot_grow(Table* t, Column* c, int64_t row, size_t n) noexcept nogil:
+    """Room for the row, and for n octets and the slack."""
+    cdef int status
+    if c.kind == AS_TEXT and c.used + n >= c.full_at:
+        status = data_grow(t, c, n)
+        if status < 0:
+            return status
+    if row >= c.rows:
+        return column_grow(c, row + 1)
+    return 0
+
+
 cdef inline void hot_text_end(Column* c, RowPlace at, size_t used) noexcept nogil:
     """The octets are written and there is place for the row: make it one. c is nullable."""
     cdef int32_t[4] fill
     cdef int32_t* ends = <int32_t*>c.fixed.p
-    if AMQP_LIKELY(at.row - c.filled <= 4):
-        fill[0] = fill[1] = fill[2] = fill[3] = <int32_t>c.used
-        memcpy(ends + c.filled + 1, fill, 16)
+    cdef uint8_t* valid = c.valid.p + at.octet
+    cdef int64_t filled = c.filled
+    cdef int32_t before = <int32_t>c.used
+    if AMQP_LIKELY(at.row - filled <= 4):
+        fill[0] = fill[1] = fill[2] = fill[3] = before
+        memcpy(ends + filled + 1, fill, 16)
     else:
         column_fill(c, at.row)
     c.filled = at.row + 1
     c.used = used
-    c.valid.p[at.octet] |= at.bit
+    valid[0] |= at.bit
     ends[at.row + 1] = <int32_t>used
 
 
 cdef inline int hot_octets(Table* t, Column* c, RowPlace at, const uint8_t* p, size_t n) noexcept nogil:
+    cdef size_t used = c.used
     cdef int status
-    if AMQP_UNLIKELY(c.used + n >= c.full_at):
-        status = data_grow(t, c, n)
+    if AMQP_UNLIKELY(used + n >= c.full_at or at.row >= c.rows):
+        status = hot_grow(t, c, at.row, n)
         if status < 0:
             return status
-    if AMQP_UNLIKELY(at.row >= c.rows) and column_grow(c, at.row + 1) < 0:
-        return NO_MEMORY
     if n <= 16:
-        copy_16(c.data.p + c.used, p)
+        copy_16(c.data.p + used, p)
     else:
-        memcpy(c.data.p + c.used, p, n)
-    hot_text_end(c, at, c.used + n)
+        memcpy(c.data.p + used, p, n)
+    hot_text_end(c, at, used + n)
     return 0
 
 
 cdef inline int hot_ascii(Table* t, Column* c, RowPlace at, const uint8_t* p, size_t n) noexcept nogil:
+    cdef size_t used = c.used
     cdef int status
-    if AMQP_UNLIKELY(c.used + n >= c.full_at):
-        status = data_grow(t, c, n)
+    if AMQP_UNLIKELY(used + n >= c.full_at or at.row >= c.rows):
+        status = hot_grow(t, c, at.row, n)
         if status < 0:
             return status
-    if AMQP_UNLIKELY(not copy_ascii(c.data.p + c.used, p, n)):
+    if AMQP_UNLIKELY(not copy_ascii(c.data.p + used, p, n)):
         if not is_utf8(p, n):
             return GIVE_UP
-    if AMQP_UNLIKELY(at.row >= c.rows) and column_grow(c, at.row + 1) < 0:
-        return NO_MEMORY
-    hot_text_end(c, at, c.used + n)
+    hot_text_end(c, at, used + n)
     return 0
 
 
 cdef inline int hot_i64(Column* c, RowPlace at, int64_t v) noexcept nogil:
     cdef int64_t* out
+    cdef uint8_t* valid
+    cdef int64_t filled
     if AMQP_UNLIKELY(at.row >= c.rows) and column_grow(c, at.row + 1) < 0:
         return NO_MEMORY
     out = <int64_t*>c.fixed.p
-    if AMQP_LIKELY(at.row - c.filled <= 2):
-        memset(out + c.filled, 0, 16)
+    valid = c.valid.p + at.octet
+    filled = c.filled
+    if AMQP_LIKELY(at.row - filled <= 2):
+        memset(out + filled, 0, 16)
     else:
         column_fill(c, at.row)
     c.filled = at.row + 1
-    c.valid.p[at.octet] |= at.bit
+    valid[0] |= at.bit
     out[at.row] = v
     return 0
 
 
 cdef inline int hot_i32(Column* c, RowPlace at, int32_t v) noexcept nogil:
     cdef int32_t* out
+    cdef uint8_t* valid
+    cdef int64_t filled
     if AMQP_UNLIKELY(at.row >= c.rows) and column_grow(c, at.row + 1) < 0:
         return NO_MEMORY
     out = <int32_t*>c.fixed.p
-    if AMQP_LIKELY(at.row - c.filled <= 4):
-        memset(out + c.filled, 0, 16)
+    valid = c.valid.p + at.octet
+    filled = c.filled
+    if AMQP_LIKELY(at.row - filled <= 4):
+        memset(out + filled, 0, 16)
     else:
         column_fill(c, at.row)
     c.filled = at.row + 1
-    c.valid.p[at.octet] |= at.bit
+    valid[0] |= at.bit
     out[at.row] = v
     return 0
 
@@ -114,6 +135,15 @@ cdef inline int hot_commit(Table* t, Column* c, RowPlace at, const uint8_t* w) n
         return NO_MEMORY
     hot_text_end(c, at, used)
     return 0
+
+
+cdef bint is_plain_utf8(const uint8_t* p, size_t n) noexcept nogil:
+    """Whether octets that are not plain ASCII can stand in a JSON string as they are after all."""
+    cdef size_t i
+    for i in range(n):
+        if p[i] < 0x20 or p[i] == c'"' or p[i] == c'\\':
+            return False
+    return is_utf8(p, n)
 
 
 # ---- tables ----
@@ -151,7 +181,9 @@ cdef int hot_pairs(Text* t, const uint8_t* p, const uint8_t* end, const int8_t* 
         keys[count] = p
         count += 1
         w[0] = c'"'
-        if AMQP_UNLIKELY(not copy_plain(w + 1, p + 1, n) or p[1] == c'$'):
+        if AMQP_UNLIKELY(not copy_plain(w + 1, p + 1, n)) and not is_plain_utf8(p + 1, n):
+            return GIVE_UP
+        if AMQP_UNLIKELY(p[1] == c'$'):
             return GIVE_UP
         w += n + 1
         w[0] = c'"'
@@ -169,7 +201,7 @@ cdef int hot_pairs(Text* t, const uint8_t* p, const uint8_t* end, const int8_t* 
             if AMQP_UNLIKELY(<size_t>(end - p) < n):
                 return GIVE_UP
             w[0] = c'"'
-            if AMQP_UNLIKELY(not copy_plain(w + 1, p, n)):
+            if AMQP_UNLIKELY(not copy_plain(w + 1, p, n)) and not is_plain_utf8(p, n):
                 return GIVE_UP
             w[n + 1] = c'"'
             w += n + 2
@@ -242,10 +274,6 @@ cdef int hot_items(Text* t, const uint8_t* p, const uint8_t* end, const int8_t* 
     return json_items(t, p, <uint32_t>(end - p), shapes)
 
 
-cdef inline int hot_table(Text* t, const uint8_t* p, size_t n, uintptr_t mode) noexcept nogil:
-    return hot_pairs(t, p, p + n, SHAPES[mode & MODE_LETTER], 1)
-
-
 # ---- frames ----
 
 cdef inline uint8_t* hot_key(uint8_t* w, const FieldPlan* f) noexcept nogil:
@@ -262,6 +290,7 @@ cdef int hot_method(Sink* s, const Entry* e, int64_t row) noexcept nogil:
     """A method frame into method and arguments."""
     cdef const uint8_t* p = e.start + 11
     cdef const uint8_t* end = e.start + e.total - 1
+    cdef const Desc* d
     cdef const MethodPlan* m
     cdef const FieldPlan* f
     cdef const FieldPlan* last
@@ -277,12 +306,13 @@ cdef int hot_method(Sink* s, const Entry* e, int64_t row) noexcept nogil:
     if AMQP_UNLIKELY(e.total < 12):
         return GIVE_UP
     key = load32(e.start + 7)
-    if key != s.key or s.desc == NULL:
-        s.key = key
-        s.desc = find_method(s, key)
-        if AMQP_UNLIKELY(s.desc == NULL):
+    m = s.plan
+    if key != s.key or m == NULL:
+        d = find_method(s, key)
+        if AMQP_UNLIKELY(d == NULL):
             return GIVE_UP
-    m = &s.methods[s.desc - s.descs]
+        s.key = key
+        s.plan = m = &s.methods[d - s.descs]
     if s.arguments == NULL:
         if s.check:
             return GIVE_UP
@@ -290,7 +320,7 @@ cdef int hot_method(Sink* s, const Entry* e, int64_t row) noexcept nogil:
             return 0
         return hot_octets(s.table, s.method, at, <const uint8_t*>m.name, m.name_n)
     # What strings and numbers take at most; tables and long strings ask for their own room.
-    room = m.fixed + 24 * <size_t>m.n + 2 * COPY_SLACK
+    room = m.room
     text.block = &c.data
     text.w = c.data.p + c.used
     text.end = c.data.p + c.data.room
@@ -302,56 +332,62 @@ cdef int hot_method(Sink* s, const Entry* e, int64_t row) noexcept nogil:
     f = m.field
     last = f + m.n
     while f < last:
-        if f.kind == W_SHORTSTR:
+        if f.op == HOT_TEXT:
             if AMQP_UNLIKELY(p == end):
                 return GIVE_UP
             n = p[0]
             p += 1
             if AMQP_UNLIKELY(<size_t>(end - p) < n):
                 return GIVE_UP
-            if not f.reserved:
-                w = hot_key(w, f)
-                w[0] = c'"'
-                if AMQP_UNLIKELY(not copy_plain(w + 1, p, n)):
-                    return GIVE_UP
-                w[n + 1] = c'"'
-                w += n + 2
-                p += n
-            elif n:
+            w = hot_key(w, f)
+            w[0] = c'"'
+            if AMQP_UNLIKELY(not copy_plain(w + 1, p, n)) and not is_plain_utf8(p, n):
                 return GIVE_UP
-        elif f.kind == W_BIT:
-            if f.run:
+            w[n + 1] = c'"'
+            w += n + 2
+            p += n
+        elif f.op == HOT_FIRST_BIT or f.op == HOT_BIT:
+            if f.op == HOT_FIRST_BIT:
                 if AMQP_UNLIKELY(p == end):
                     return GIVE_UP
                 bits = p[0]
                 p += 1
-            if not f.reserved:
-                w = hot_bool(hot_key(w, f), bits >> f.bit & 1)
-            elif bits >> f.bit & 1:
-                return GIVE_UP
-        elif f.kind == W_LONGLONG:
-            if AMQP_UNLIKELY(end - p < 8 or f.reserved):
+            w = hot_bool(hot_key(w, f), bits >> f.bit & 1)
+        elif f.op == HOT_64:
+            if AMQP_UNLIKELY(end - p < 8):
                 return GIVE_UP
             w = put_u64(hot_key(w, f), load64(p))
             p += 8
-        elif f.kind == W_SHORT:
+        elif f.op == HOT_ZEROS:
+            n = f.zeros
+            if AMQP_UNLIKELY(<size_t>(end - p) < n or p[0] or p[n - 1]):
+                return GIVE_UP
+            p += n
+        elif f.op == HOT_16:
             if AMQP_UNLIKELY(end - p < 2):
                 return GIVE_UP
-            if not f.reserved:
-                w = put_u64(hot_key(w, f), load16(p))
-            elif load16(p):
-                return GIVE_UP
+            w = put_u64(hot_key(w, f), load16(p))
             p += 2
-        elif f.kind == W_LONGSTR or f.kind == W_TABLE:
-            if AMQP_UNLIKELY(end - p < 4 or f.reserved):
+        elif f.op == HOT_32:
+            if AMQP_UNLIKELY(end - p < 4):
+                return GIVE_UP
+            w = put_u64(hot_key(w, f), load32(p))
+            p += 4
+        elif f.op == HOT_8:
+            if AMQP_UNLIKELY(p == end):
+                return GIVE_UP
+            w = put_u64(hot_key(w, f), p[0])
+            p += 1
+        elif f.op == HOT_LONG_TEXT or f.op == HOT_TABLE:
+            if AMQP_UNLIKELY(end - p < 4):
                 return GIVE_UP
             n = load32(p)
             p += 4
             if AMQP_UNLIKELY(<size_t>(end - p) < n):
                 return GIVE_UP
             text.w = hot_key(w, f)
-            if f.kind == W_TABLE:
-                status = hot_table(&text, p, n, s.reading)
+            if f.op == HOT_TABLE:
+                status = hot_pairs(&text, p, p + n, s.shapes, 1)
             else:
                 status = json_octets(&text, p, n)
             if status != 0:
@@ -360,12 +396,6 @@ cdef int hot_method(Sink* s, const Entry* e, int64_t row) noexcept nogil:
             if text_room(&text, room + <size_t>(end - p)) < 0:
                 return NO_MEMORY
             w = text.w
-        elif f.kind == W_LONG or f.kind == W_OCTET:
-            n = 4 if f.kind == W_LONG else 1
-            if AMQP_UNLIKELY(<size_t>(end - p) < n or f.reserved):
-                return GIVE_UP
-            w = put_u64(hot_key(w, f), load32(p) if n == 4 else p[0])
-            p += n
         else:
             return GIVE_UP
         f += 1
@@ -385,20 +415,22 @@ cdef int hot_method(Sink* s, const Entry* e, int64_t row) noexcept nogil:
 cdef int hot_header(Sink* s, const Entry* e, int64_t row) noexcept nogil:
     """A content header into properties and body_size."""
     cdef const uint8_t* end = e.start + e.total - 1
-    cdef const Desc* d
     cdef uint64_t body_size
+    cdef uint32_t key
     cdef RowPlace at = place_of(row)
     cdef Column* c
     cdef int status
     if AMQP_UNLIKELY(e.total < 22):
         return GIVE_UP
-    d = find_properties(s, load16(e.start + 7))
+    key = <uint32_t>load16(e.start + 7) << 16 | load16(e.start + 19)
+    if AMQP_UNLIKELY(key != s.steps_key or s.n_steps < 0):
+        if plan_properties(s, key) != 0:
+            return GIVE_UP
     body_size = load64(e.start + 11)
-    if AMQP_UNLIKELY(d == NULL or body_size > HIGHEST_INT64):
+    if AMQP_UNLIKELY(body_size > HIGHEST_INT64):
         return GIVE_UP
     if s.properties != NULL:
-        status = hot_properties(s, s.methods[d - s.descs].field, d.n, load16(e.start + 19),
-                                e.start + 21, end, at)
+        status = hot_properties(s, e.start + 21, end, at)
         if AMQP_UNLIKELY(status != 0):
             table_rewind(s.table, N_COLUMNS, s.table.n, row)
             return status
@@ -414,26 +446,43 @@ cdef int hot_header(Sink* s, const Entry* e, int64_t row) noexcept nogil:
     return 0
 
 
-cdef inline int hot_properties(Sink* s, const FieldPlan* field, int count, uint32_t flags,
-                               const uint8_t* p, const uint8_t* end, RowPlace at) noexcept nogil:
-    """The values that the flags name, each into its column; 0, GIVE_UP or a status below 0."""
+cdef int plan_properties(Sink* s, uint32_t key) noexcept nogil:
+    """Which values a class and flags announce: messages after messages have the same ones.
+    key: class id, flag word."""
+    cdef const Desc* d = find_properties(s, <uint16_t>(key >> 16))
+    cdef const FieldPlan* field
+    cdef uint32_t flags = key & 0xFFFF
+    cdef int i, n = 0
+    s.n_steps = -1
+    if d == NULL or flags & 1:
+        return GIVE_UP
+    field = s.methods[d - s.descs].field
+    while flags:
+        i = leading_zeros_16(flags)
+        flags &= <uint32_t>0x7FFF >> i
+        if i >= d.n:
+            return GIVE_UP
+        s.steps[n].kind = field[i].kind
+        s.steps[n].c = s.table.column + field[i].child
+        n += 1
+    s.n_steps = n
+    s.steps_key = key
+    return 0
+
+
+cdef inline int hot_properties(Sink* s, const uint8_t* p, const uint8_t* end, RowPlace at) noexcept nogil:
+    """The planned values, each into its column; 0, GIVE_UP or a status below 0."""
     cdef Table* t = s.table
-    cdef const FieldPlan* f
+    cdef const Step* step = s.steps
+    cdef const Step* last = step + s.n_steps
     cdef Column* c
     cdef Text text
     cdef size_t n
     cdef uint64_t v
-    cdef int i, status
-    if AMQP_UNLIKELY(flags & 1):
-        return GIVE_UP
-    while flags:
-        i = leading_zeros_16(flags)
-        flags &= <uint32_t>0x7FFF >> i
-        if AMQP_UNLIKELY(i >= count):
-            return GIVE_UP
-        f = field + i
-        c = <Column*>(<uint8_t*>t.column + f.child_at)
-        if f.kind == W_SHORTSTR:
+    cdef int status
+    while step < last:
+        c = step.c
+        if step.kind == W_SHORTSTR:
             if AMQP_UNLIKELY(p == end):
                 return GIVE_UP
             n = p[0]
@@ -444,13 +493,13 @@ cdef inline int hot_properties(Sink* s, const FieldPlan* field, int count, uint3
             if AMQP_UNLIKELY(status != 0):
                 return status
             p += n
-        elif f.kind == W_OCTET:
+        elif step.kind == W_OCTET:
             if AMQP_UNLIKELY(p == end):
                 return GIVE_UP
             if hot_i32(c, at, p[0]) < 0:
                 return NO_MEMORY
             p += 1
-        elif f.kind == W_TIMESTAMP:
+        elif step.kind == W_TIMESTAMP:
             if AMQP_UNLIKELY(end - p < 8):
                 return GIVE_UP
             v = load64(p)
@@ -459,7 +508,7 @@ cdef inline int hot_properties(Sink* s, const FieldPlan* field, int count, uint3
             if hot_i64(c, at, <int64_t>(v * 1000000)) < 0:
                 return NO_MEMORY
             p += 8
-        elif f.kind == W_TABLE:
+        elif step.kind == W_TABLE:
             if AMQP_UNLIKELY(end - p < 4):
                 return GIVE_UP
             n = load32(p)
@@ -472,7 +521,7 @@ cdef inline int hot_properties(Sink* s, const FieldPlan* field, int count, uint3
             text.input_end = s.input_end
             if AMQP_UNLIKELY(c.data.p == NULL) and text_begin(&text, c, s.input_end) < 0:
                 return NO_MEMORY
-            status = hot_table(&text, p, n, s.reading)
+            status = hot_pairs(&text, p, p + n, s.shapes, 1)
             if status == 0:
                 status = hot_commit(t, c, at, text.w)
             if AMQP_UNLIKELY(status != 0):
@@ -480,4 +529,5 @@ cdef inline int hot_properties(Sink* s, const FieldPlan* field, int count, uint3
             p += n
         else:
             return GIVE_UP
+        step += 1
     return 0 if p == end else GIVE_UP

@@ -45,6 +45,20 @@ cdef enum:
     AHEAD = 16384           # octets to ask for in advance: about a block
     HIGHEST_SECOND = 9223372036854      # that int64 microseconds reach
 
+# What the fast way does with an argument.
+cdef enum:
+    HOT_NEVER               # leaves it to the thorough one
+    HOT_TEXT
+    HOT_BIT
+    HOT_FIRST_BIT           # of an octet
+    HOT_64
+    HOT_32
+    HOT_16
+    HOT_8
+    HOT_ZEROS
+    HOT_LONG_TEXT
+    HOT_TABLE
+
 cdef uint64_t HIGHEST_INT64 = 0x7FFFFFFFFFFFFFFF
 
 # A frame of the block, or octets that are none.
@@ -53,12 +67,12 @@ cdef struct Entry:
     const uint8_t* base     # of its input value
     uint64_t total          # octets, envelope included
     int64_t row             # of the input value
-    uint64_t lost           # of captures, where it is not whole: see LOST_TEXTS
-    uint16_t channel
     uint8_t type            # 0 where it is not known
     uint8_t way             # the type where the fast way may be tried, else 0
-    uint8_t whole           # else the framing is lost, or the type undefined
-    uint8_t has_channel
+    uint16_t channel
+    uint8_t odd             # not whole: the framing is lost, or the type undefined
+    uint8_t no_channel
+    uint64_t lost           # of captures, where it is odd: see LOST_TEXTS
 
 # What the JSON and the columns need to know of a field.
 cdef struct FieldPlan:
@@ -66,15 +80,16 @@ cdef struct FieldPlan:
     uint32_t key_n
     bint reserved
     uint8_t kind            # wire type
+    uint8_t op              # what the fast way does with it
     uint8_t bit             # as in Op
-    uint8_t run
+    uint8_t zeros           # octets of a reserved argument, which have to be zero
     uint16_t child          # of a property: its column
-    uint32_t child_at       # octets from the first column to that one
 
 cdef struct MethodPlan:
     const char* name        # padded
     uint32_t name_n
     uint32_t fixed          # octets that all keys take
+    uint32_t room           # octets that JSON takes without tables and the inside of strings
     int n
     FieldPlan* field
 
@@ -83,6 +98,7 @@ cdef class FramePlan:
     """What decoding a protocol's frames to columns needs, made once from its lowered table."""
 
     cdef tuple columns          # (name, format, children) of each, in order
+    cdef tuple schema           # the same without where children come from
     cdef MethodPlan* method     # as the protocol's descriptors
     cdef FieldPlan* field
     cdef uint8_t* kind          # of all columns, children behind
@@ -96,6 +112,12 @@ cdef class FramePlan:
         free(self.kind)
 
 
+cdef tuple schema_columns(tuple columns):
+    """(name, format, children) all the way down."""
+    return tuple([(name, format_, tuple([(child[0], child[1], ()) for child in children]))
+                  for name, format_, children in columns])
+
+
 cdef FramePlan make_frame_plan(Protocol protocol):
     cdef FramePlan plan = FramePlan.__new__(FramePlan)
     cdef DescTable descs = protocol.descs
@@ -104,6 +126,7 @@ cdef FramePlan make_frame_plan(Protocol protocol):
     cdef bytes key
     plan.keep = []
     plan.columns = protocol.table["columns"]["frame"]
+    plan.schema = schema_columns(plan.columns)
     children = ()
     for name, format_, below in plan.columns:
         if name == "properties":
@@ -147,15 +170,46 @@ cdef FramePlan make_frame_plan(Protocol protocol):
             plan.field[n].key_n = <uint32_t>len(key) - 2 * COPY_SLACK
             plan.field[n].kind = d.op[k].kind
             plan.field[n].bit = d.op[k].bit
-            plan.field[n].run = d.op[k].run
             plan.field[n].reserved = (d.class_id, d.method_id, k) in reserved
             if d.method_id == 0:
                 plan.field[n].child = child_of[d.class_id, k]
-                plan.field[n].child_at = <uint32_t>(plan.field[n].child * sizeof(Column))
+            plan_op(&plan.field[n], &d.op[k])
             plan.method[i].fixed += plan.field[n].key_n
             n += 1
+        plan.method[i].room = plan.method[i].fixed + 24 * <uint32_t>d.n + 3 * COPY_SLACK
     return plan
 
+
+cdef void plan_op(FieldPlan* f, const Op* op) noexcept:
+    cdef int kind = op.kind
+    f.op = HOT_NEVER
+    if f.reserved:
+        # Usual ones are empty, and say nothing.
+        f.zeros = 1 if kind == W_SHORTSTR or kind == W_OCTET else 2 if kind == W_SHORT else 0
+        if f.zeros:
+            f.op = HOT_ZEROS
+    elif kind == W_SHORTSTR:
+        f.op = HOT_TEXT
+    elif kind == W_BIT:
+        f.op = HOT_FIRST_BIT if op.run else HOT_BIT
+    elif kind == W_LONGLONG:
+        f.op = HOT_64
+    elif kind == W_LONG:
+        f.op = HOT_32
+    elif kind == W_SHORT:
+        f.op = HOT_16
+    elif kind == W_OCTET:
+        f.op = HOT_8
+    elif kind == W_LONGSTR:
+        f.op = HOT_LONG_TEXT
+    elif kind == W_TABLE:
+        f.op = HOT_TABLE
+
+
+# A property that is there, on the fast way.
+cdef struct Step:
+    Column* c
+    uint8_t kind
 
 # All that a decode works with. Columns that were not asked for are NULL.
 cdef struct Sink:
@@ -180,9 +234,15 @@ cdef struct Sink:
     int n_contents
     bint check              # every frame, whole, whatever columns are asked for
     bint hot                # try the fast readers
+    bint borrow             # the input lives as long as the table: frames need no copy
+    const uint8_t* next     # where the next frame would go on with the borrowed ones
     const uint8_t* hot_end  # frames that end before it may go the fast way
+    const int8_t* shapes    # of table values
     uint32_t key            # the newest method: class id, method id
-    const Desc* desc
+    const MethodPlan* plan
+    uint32_t steps_key      # the newest property list: class id, flags
+    int n_steps             # -1: there was none
+    Step[16] steps
     bint odd_block          # the block has frames without type or channel
     int mode
     uintptr_t reading       # dialect
@@ -190,6 +250,7 @@ cdef struct Sink:
     uint64_t total          # octets of input
     uint64_t done
     int64_t rows
+    uint64_t blocks
     Cursor c                # on the frame at hand
     Fault fault
     int64_t fault_row

@@ -19,7 +19,7 @@
 
 /* Ask for octets that will be read soon; any address may be given. */
 #if defined(__GNUC__) || defined(__clang__)
-#define AMQP_PREFETCH(p) __builtin_prefetch(p, 0, 2)
+#define AMQP_PREFETCH(p) __builtin_prefetch(p, 0, 3)
 #else
 #define AMQP_PREFETCH(p) ((void)(p))
 #endif
