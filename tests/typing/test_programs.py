@@ -16,9 +16,9 @@ GOOD, BAD = "good.py", "bad.py"
 
 
 @pytest.fixture
-def mypy_cache(request: pytest.FixtureRequest) -> Path:
-    assert request.config.cache is not None
-    return request.config.cache.mkdir("amqpcodec-mypy")
+def mypy_cache(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    cache: pytest.Cache | None = getattr(request.config, "cache", None)
+    return tmp_path if cache is None else cache.mkdir("amqpcodec-mypy")
 
 
 def marked(tool: str) -> set[int]:
