@@ -16,13 +16,17 @@ sys.path[:0] = [str(ROOT / "src"), str(HERE)]
 
 from emitters.constants import emit_constants  # noqa: E402
 from emitters.hot import emit_hot  # noqa: E402
+from emitters.oasis_table import emit_oasis_table  # noqa: E402
 from emitters.stubs import emit_stubs  # noqa: E402
 from emitters.table import emit_table  # noqa: E402
 
 from amqpcodec.spec.loader import load  # noqa: E402
+from amqpcodec.spec.oasis_loader import load_parts  # noqa: E402
 
 #: Python module -> its XML.
 PROTOCOLS = {"v0_9_1": "amqp0-9-1.xml"}
+#: The parts of AMQP 1.0, in their order.
+PARTS = ("types", "transport", "messaging", "transactions", "security")
 GEN = ROOT / "src" / "amqpcodec" / "_gen"
 
 
@@ -48,6 +52,8 @@ def outputs() -> dict[Path, str]:
     head = banner(sources)
     files[GEN / "constants.pxi"] = head + emit_constants(protocols["v0_9_1"])
     files[GEN / "hot.pxi"] = head + "\n" + emit_hot(list(protocols.values()))
+    parts = [HERE / "amqp1-0" / f"{part}.xml" for part in PARTS]
+    files[GEN / "v1_0.py"] = banner(parts) + emit_oasis_table(load_parts(parts), "v1_0")
     return files
 
 
