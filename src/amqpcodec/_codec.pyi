@@ -317,6 +317,18 @@ class CaptureReader:
         key: what the first one's name adds to the names of connections.
         """
 
+    def end(self) -> None:
+        """No more octets of this file will come: those of another one may."""
+
+    def peek(self) -> tuple[bool, int | None]:
+        """(found, time) of the file's first packet, ns since 1970 or None, in what was fed.
+
+        Not found yet: more octets are needed, unless `damaged` is set. Another reader reads it.
+        """
+
+    def release(self) -> None:
+        """Give back what reading needs, when all connections have ended and all rows went out."""
+
     def feed(self, data: bytes) -> None:
         """The next octets of the file; advance() reads them."""
 
@@ -340,6 +352,24 @@ class CaptureReader:
 
     def counts(self) -> dict[str, Any]:
         """What was seen so far."""
+
+    @property
+    def name(self) -> str:
+        """Name of the file that is read, or was last."""
+
+    @property
+    def first_index(self) -> int:
+        """The connection_index of the first connection."""
+
+    @first_index.setter
+    def first_index(self, index: int) -> None: ...
+    @property
+    def between(self) -> bool:
+        """Whether no file is open: the next one follows."""
+
+    @property
+    def last_time(self) -> int | None:
+        """Time of the last packet, ns since 1970, or None."""
 
     @property
     def damaged(self) -> bool: ...  # what is at `at` is no record

@@ -43,6 +43,7 @@ GROUPS = {
     "_core/capture_stream.pxi": "capture",
     "_core/capture_frames.pxi": "capture",
     "_core/capture_tcp.pxi": "capture",
+    "_core/capture_names.pxi": "capture",
     "_core/capture_state.pxi": "capture",
     "_core/capture_batch.pxi": "capture",
     "_core/capture_reader.pxi": "capture",

@@ -5,6 +5,7 @@ cdef tuple CAPTURE_COLUMNS = (
     ("direction", "u", ()), ("timestamp", "tsu:UTC", ()), ("timestamp_last", "tsu:UTC", ()),
     ("src", "u", ()), ("dst", "u", ()), ("packet_offset", "l", ()), ("position", "i", ()),
     ("flags", "+l", (("item", "u", ()),)), ("timestamp_ns", "l", ()), ("packet", "l", ()),
+    ("file_index", "l", ()),
 )
 cdef enum:
     CAP_FILE
@@ -20,6 +21,7 @@ cdef enum:
     CAP_FLAGS
     CAP_TIME_NS             # this and what follows only on request
     CAP_PACKET
+    CAP_FILE_INDEX
     N_CAPTURE_COLUMNS
 
 cdef struct CapText:
@@ -57,7 +59,7 @@ cdef int put_flags(Table* t, Table* items, const CapRow* row, int64_t i, int64_t
 
 cdef int fill_capture_column(Table* t, Table* items, int k, const CapRow* row, int64_t n,
                              const CapInfo* info, const CapText* text, const CapText* files,
-                             const CapText* sides) noexcept nogil:
+                             const int64_t* numbers, const CapText* sides) noexcept nogil:
     """One column. text: three of each connection, its name and its two ends."""
     cdef Column* c = &t.column[k]
     cdef int64_t i, time
@@ -81,6 +83,8 @@ cdef int fill_capture_column(Table* t, Table* items, int k, const CapRow* row, i
             status = append_i64(c, i, <int64_t>row[i].packet_at)
         elif k == CAP_PACKET:
             status = append_i64(c, i, <int64_t>row[i].packet)
+        elif k == CAP_FILE_INDEX:
+            status = append_i64(c, i, numbers[row[i].file])
         elif k == CAP_FLAGS:
             status = put_flags(t, items, &row[i], i, n)
         else:
@@ -214,7 +218,7 @@ cdef tuple choose_capture_columns(FramePlan plan, object fields):
 
 
 cdef CaptureBatch make_batch(Protocol protocol, CapRows* o, int64_t n, object frame_names, list order,
-                             list file_names):
+                             FileNames files):
     """The first n of the rows that wait."""
     cdef FramePlan plan = frame_plan(protocol)
     cdef CaptureBatch out = CaptureBatch.__new__(CaptureBatch)
@@ -224,7 +228,8 @@ cdef CaptureBatch make_batch(Protocol protocol, CapRows* o, int64_t n, object fr
     cdef CapText[2] sides
     cdef CapInfo* info = <CapInfo*>o.info.p
     cdef CapRow* row = <CapRow*>o.row.p + o.first
-    cdef int i, k, status = 0, n_files = <int>len(file_names), n_infos = o.n_infos
+    cdef int i, k, status = 0, n_files = <int>len(files.names), n_infos = o.n_infos
+    cdef int64_t* numbers
     cdef list texts = []
     out.frames = new_columns(plan, chosen, 0x7FFFFFFF)
     out.table = table_new(N_CAPTURE_COLUMNS, 0x7FFFFFFF)
@@ -245,11 +250,14 @@ cdef CaptureBatch make_batch(Protocol protocol, CapRows* o, int64_t n, object fr
         texts.append(f"{info[i].id:016x}".encode())
         texts.append(end_text(&info[i].client, info[i].family))
         texts.append(end_text(&info[i].server, info[i].family))
-    texts.extend(file_names)
+    texts.extend(files.names)
     text = <CapText*>calloc(<size_t>len(texts) + 1, sizeof(CapText))
-    if text == NULL:
-        raise MemoryError
+    numbers = <int64_t*>calloc(<size_t>n_files + 1, sizeof(int64_t))
     try:
+        if text == NULL or numbers == NULL:
+            raise MemoryError
+        for i in range(n_files):
+            numbers[i] = files.numbers[i]
         for i in range(<int>len(texts)):
             text[i].p = PyBytes_AS_STRING(<bytes>texts[i])
             text[i].n = <size_t>PyBytes_GET_SIZE(<bytes>texts[i])
@@ -269,7 +277,7 @@ cdef CaptureBatch make_batch(Protocol protocol, CapRows* o, int64_t n, object fr
             for k in range(N_CAPTURE_COLUMNS):
                 if out.table.column[k].asked:
                     status = fill_capture_column(out.table, out.items, k, row, n, info, text,
-                                                 text + 3 * n_infos, sides)
+                                                 text + 3 * n_infos, numbers, sides)
                     if status < 0:
                         break
             if status == 0:
@@ -280,6 +288,7 @@ cdef CaptureBatch make_batch(Protocol protocol, CapRows* o, int64_t n, object fr
             raise MemoryError
     finally:
         free(text)
+        free(numbers)
     out.order = order
     out.columns = capture_columns(chosen, order)
     return out

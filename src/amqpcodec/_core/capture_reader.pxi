@@ -22,11 +22,12 @@ cdef int read_packets(Reading* r, const uint8_t* p, size_t n, int64_t batch_rows
             return found
         if found == FILE_SKIPPED:
             continue
+        r.count.packets += 1
         r.count.octets += packet.have
         r.last.time = packet.time
         r.last.number = packet.number
         r.last.file_at = packet.at
-        r.last.file = r.file_index
+        r.last.file = r.slot_of_file
         why = read_segment(&packet, &segment)
         if why != SKIP_NONE:
             r.count.skipped[why] += 1
@@ -42,29 +43,6 @@ cdef int end_connections(Reading* r, int64_t batch_rows) noexcept nogil:
         if finish_conn(r, r.oldest, &r.last) < 0:
             return NO_MEMORY
     return 0
-
-
-cdef bint files_known(const Reading* r) noexcept nogil:
-    """Whether all packets that a state tells of are in files that it names."""
-    cdef Conn* c = r.oldest
-    cdef Piece* piece
-    cdef Half* h
-    cdef int i, k
-    while c != NULL:
-        if c.info.family != 4 and c.info.family != 6:
-            return False
-        for i in range(2):
-            h = &c.half[i]
-            for k in range(h.n_marks):
-                if not 0 <= (<Mark*>h.marks.p)[k].file <= r.file_index:
-                    return False
-            piece = h.waiting
-            while piece != NULL:
-                if not 0 <= piece.mark.file <= r.file_index:
-                    return False
-                piece = piece.next
-        c = c.newer
-    return 0 <= r.last.file <= r.file_index
 
 
 cdef void reading_free(Reading* r) noexcept nogil:
@@ -88,7 +66,7 @@ cdef class CaptureReader:
     cdef Protocol protocol
     cdef object frame_names
     cdef list order
-    cdef list files             # names of the chain's files, in UTF-8
+    cdef FileNames files
     cdef int64_t batch_rows
     cdef Block input
     cdef size_t input_at
@@ -103,9 +81,8 @@ cdef class CaptureReader:
         if r == NULL:
             raise MemoryError
         self.r = r
-        r.bucket = <Conn**>calloc(N_BUCKETS, sizeof(Conn*))
         r.methods = <uint64_t*>calloc(<size_t>max(protocol.descs.count, 1), sizeof(uint64_t))
-        if r.bucket == NULL or r.methods == NULL:
+        if r.methods == NULL:
             raise MemoryError
         if batch_rows < 1:
             raise ValueError(f"batch_rows is at least 1, not {batch_rows}")
@@ -113,7 +90,8 @@ cdef class CaptureReader:
         self.frame_names, self.order = choose_capture_columns(frame_plan(protocol), fields)
         choose_columns(frame_plan(protocol), self.frame_names)
         self.batch_rows = batch_rows
-        self.files = []
+        self.files = FileNames()
+        r.between = True
         for number in ports:
             if isinstance(number, bool) or not isinstance(number, int) or not 0 < number < 65536:
                 raise ValueError(f"ports are numbers from 1 to 65535, not {number!r}")
@@ -141,20 +119,73 @@ cdef class CaptureReader:
 
         key: what the first one's name adds to the names of connections.
         """
+        if not self.r.between:
+            raise ValueError("the file before has not ended")
+        self.make_buckets()
         cdef bytes octets = key.encode("utf-8", "surrogatepass")
         cdef Reading* r = self.r
-        if not self.files:
+        if not self.r.begun:
+            r.begun = True
             r.seed = mix(<uint64_t>0xCBF29CE484222325, <const uint8_t*>PyBytes_AS_STRING(octets),
                          <size_t>PyBytes_GET_SIZE(octets))
-        self.files.append(name.encode("utf-8", "replace"))
-        r.file_index = <int32_t>len(self.files) - 1
+        else:
+            r.file_number += 1
+        self.files.add(r, name.encode("utf-8", "replace").replace(b"\0", b"?"))
+        r.between = False
         r.file.kind = FILE_UNKNOWN
         r.file.at = 0
+        r.file.packets = 0
         r.file.skip = 0
         r.file.n_interfaces = 0
         self.input_at = 0
         self.input_n = 0
         self.damaged = False
+
+    cdef int make_buckets(self) except -1:
+        if self.r.bucket == NULL:
+            self.r.bucket = <Conn**>calloc(N_BUCKETS, sizeof(Conn*))
+            if self.r.bucket == NULL:
+                raise MemoryError
+        return 0
+
+    def release(self):
+        """Give back what reading needs, when all connections have ended and all rows went out."""
+        if self.r.oldest == NULL and self.r.rows.n == 0:
+            free(self.r.bucket)
+            self.r.bucket = NULL
+            block_give(&self.input)
+            memset(&self.input, 0, sizeof(Block))
+            rows_free(&self.r.rows)
+            memset(&self.r.rows, 0, sizeof(CapRows))
+            self.r.rows.batch = 1
+            self.input_at = 0
+            self.input_n = 0
+
+    def end(self):
+        """No more octets of this file will come: those of another one may."""
+        self.input_at = 0
+        self.input_n = 0
+        self.r.between = True
+
+    def peek(self):
+        """(found, time) of the file's first packet, ns since 1970 or None, in what was fed.
+
+        Not found yet: more octets are needed, unless `damaged` is set. Another reader reads it.
+        """
+        cdef CapPacket packet
+        cdef size_t used = 0
+        cdef int found = FILE_SKIPPED
+        with nogil:
+            while found == FILE_SKIPPED:
+                found = next_packet(&self.r.file, self.input.p + self.input_at,
+                                    self.input_n - self.input_at, &packet, &used)
+                self.input_at += used
+        if found == NO_MEMORY:
+            raise MemoryError
+        self.damaged = found < 0
+        if found != FILE_PACKET:
+            return False, None
+        return True, None if packet.time == NO_TIME else packet.time
 
     def feed(self, const uint8_t[::1] data):
         """The next octets of the file; advance() reads them."""
@@ -212,11 +243,12 @@ cdef class CaptureReader:
             raise ValueError("rows wait: take() them first")
         memset(&io, 0, sizeof(StateIO))
         io.writing = True
+        self.files.prune(self.r)
         try:
             status = io_reading(&io, self.r, self.protocol.descs.count)
             if status < 0 or io.bad:
                 raise MemoryError
-            names = b"\0".join(self.files)
+            names = self.files.octets()
             return (STATE_MAGIC + len(names).to_bytes(4, "big") + names
                     + PyBytes_FromStringAndSize(<char*>io.out.p, <Py_ssize_t>io.n))
         finally:
@@ -227,20 +259,22 @@ cdef class CaptureReader:
         cdef StateIO io
         cdef int status
         cdef Py_ssize_t start = len(STATE_MAGIC) + 4
-        if self.files or self.r.file.at:
+        if self.r.begun:
             raise ValueError("this reader has begun already")
         size = int.from_bytes(state[start - 4:start], "big")
         if not state.startswith(STATE_MAGIC) or len(state) < start + size:
             raise ValueError("not the state of a capture reader, or that of another version")
         memset(&io, 0, sizeof(StateIO))
+        self.make_buckets()
         io.p = <const uint8_t*>PyBytes_AS_STRING(state) + start + <Py_ssize_t>size
         io.end = <const uint8_t*>PyBytes_AS_STRING(state) + len(state)
         status = io_reading(&io, self.r, self.protocol.descs.count)
         if status < 0:
             raise MemoryError
-        self.files = state[start:start + size].split(b"\0")
-        if (io.bad or io.p != io.end or not 0 <= self.r.file_index < len(self.files)
-                or not 0 <= self.r.file.kind <= FILE_PCAPNG or not files_known(self.r)):
+        if (io.bad or io.p != io.end or not self.files.load(state[start:start + size])
+                or not 0 <= self.r.file.kind <= FILE_PCAPNG or self.r.file_number < 0
+                or self.r.begun != (len(self.files.names) != 0)
+                or self.r.begun and not visit_slots(self.r, CHECK_SLOT, NULL, <int32_t>len(self.files.names))):
             self.damaged = True
             raise ValueError("the state of the capture reader is damaged")
 
@@ -256,6 +290,30 @@ cdef class CaptureReader:
             with nogil:
                 found = find_record(&self.r.file, &data[0], n, end, last)
         return found
+
+    @property
+    def name(self):
+        """Name of the file that is read, or was last."""
+        return (<bytes>self.files.names[self.r.slot_of_file]).decode()
+
+    @property
+    def first_index(self):
+        """The connection_index of the first connection."""
+        return self.r.first_index
+
+    @first_index.setter
+    def first_index(self, int32_t index):
+        self.r.first_index = index
+
+    @property
+    def between(self):
+        """Whether no file is open: the next one follows."""
+        return self.r.between
+
+    @property
+    def last_time(self):
+        """Time of the last packet, ns since 1970, or None."""
+        return None if self.r.last.time == NO_TIME else self.r.last.time
 
     @property
     def at(self):
@@ -285,7 +343,7 @@ cdef class CaptureReader:
                 methods[r.descs[i].name.decode()] = r.methods[i]
         skipped = {SKIP_NAMES[i]: c.skipped[i] for i in range(1, N_SKIPS) if c.skipped[i]}
         return {
-            "packets": r.file.packets, "octets": c.octets, "connections": c.connections,
+            "packets": c.packets, "octets": c.octets, "connections": c.connections,
             "frames": {name: n for name, n in types.items() if n}, "methods": methods,
             "gaps": c.gaps, "lost_octets": c.lost, "resyncs": c.resyncs, "midstream": c.midstream,
             "tls_connections": c.tls, "other_protocols": c.others, "left_out_octets": c.left_out,

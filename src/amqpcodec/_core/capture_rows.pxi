@@ -31,7 +31,7 @@ cdef struct CapRow:
     uint8_t server          # the sender
     uint8_t flags
     int32_t position
-    int32_t file
+    int32_t file            # slot of its name
     int64_t first_time
     int64_t last_time
     uint64_t packet_at

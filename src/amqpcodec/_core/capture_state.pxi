@@ -3,7 +3,7 @@
 # Each struct is visited by one function, which writes or reads: so that both agree. Numbers are written
 # with 7 bits an octet, the lowest first, the sign in the lowest bit.
 
-cdef bytes STATE_MAGIC = b"AMQPCAP\x01"      # the last octet is the version
+cdef bytes STATE_MAGIC = b"AMQPCAP\x02"      # the last octet is the version
 
 cdef struct StateIO:
     bint writing
@@ -276,7 +276,10 @@ cdef int io_counts(StateIO* io, Reading* r, int n_methods) noexcept nogil:
 cdef int io_reading(StateIO* io, Reading* r, int n_methods) noexcept nogil:
     cdef int status = io_file(io, &r.file)
     r.seed = io_count(io, r.seed)
-    r.file_index = <int32_t>io_number(io, r.file_index)
+    r.slot_of_file = <int32_t>io_number(io, r.slot_of_file)
+    r.file_number = io_number(io, r.file_number)
+    r.begun = io_number(io, r.begun) != 0
+    r.between = io_number(io, r.between) != 0
     io_mark(io, &r.last)
     if status == 0:
         status = io_counts(io, r, n_methods)

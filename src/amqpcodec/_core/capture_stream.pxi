@@ -25,7 +25,7 @@ cdef struct Mark:
     uint64_t number
     uint64_t file_at
     int32_t rows            # that began in it
-    int32_t file            # of the chain
+    int32_t file            # slot of its name: see FileNames
 
 cdef struct Piece:
     Piece* next
@@ -80,6 +80,7 @@ cdef enum:
 
 cdef struct CaptureCounts:
     uint64_t[N_SKIPS] skipped
+    uint64_t packets
     uint64_t[6] types       # method, header, body, heartbeat, protocol header, undefined
     uint64_t octets         # of packets, as captured
     uint64_t connections
@@ -105,7 +106,11 @@ cdef struct Reading:
     int n_contents
     uintptr_t dialect
     uint64_t seed           # of connections' ids
-    int32_t file_index      # of the chain
+    int32_t first_index     # of connections
+    int32_t slot_of_file    # that is read: see FileNames
+    int64_t file_number     # of the chain, from 0
+    bint begun              # a file was
+    bint between            # no file is open: the next one follows
     Mark last               # the newest packet
     bint redact
     bint forced             # the protocol, whatever headers say

@@ -257,7 +257,7 @@ cdef Conn* new_conn(Reading* r, const Endpoint* client, const Endpoint* server, 
     c.info.client = client[0]
     c.info.server = server[0]
     c.info.family = family
-    c.info.index = <int32_t>r.count.connections
+    c.info.index = r.first_index + <int32_t>r.count.connections
     r.count.connections += 1
     memcpy(id, client.address, 16)
     memcpy(id + 16, server.address, 16)
@@ -265,7 +265,8 @@ cdef Conn* new_conn(Reading* r, const Endpoint* client, const Endpoint* server, 
     store16(id + 34, server.port)
     store64(id + 36, packet.at)
     store64(id + 44, <uint64_t>packet.time)
-    c.info.id = mix(r.seed, id, 52)
+    store64(id + 52, <uint64_t>r.file_number)
+    c.info.id = mix(r.seed, id, 60 if r.file_number else 52)
     c.frame_max = -1
     link_conn(r, c)
     return c

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import IO, Any
 
 PIECE = 1 << 20
@@ -12,6 +12,9 @@ PACKED_PIECE = 1 << 16
 
 #: What a capture is read from: the name of a file, or an open binary file.
 Source = str | os.PathLike[str] | IO[bytes]
+
+#: Gives what is read in place of an open file, for example one that tells of its progress.
+Watch = Callable[[IO[bytes]], IO[bytes]]
 
 
 def source_name(source: Source) -> str:
@@ -28,9 +31,10 @@ class Pieces:
     ``whole`` is False where the unpacking stopped before the end: what came before it was given.
     """
 
-    def __init__(self, source: Source, offset: int = 0) -> None:
-        """Offset: octets, unpacked, to pass over."""
+    def __init__(self, source: Source, offset: int = 0, watch: Watch | None = None) -> None:
+        """offset: octets, unpacked, to pass over. watch: what is to be read instead of the file."""
         self.source = source
+        self.watch = watch
         self.offset = offset
         self.whole = True
 
@@ -38,7 +42,7 @@ class Pieces:
         """Pieces of at most PIECE octets."""
         if isinstance(self.source, str | os.PathLike):
             with open(self.source, "rb") as file:
-                yield from self._read(file)
+                yield from self._read(self.watch(file) if self.watch else file)
         else:
             yield from self._read(self.source)
 

@@ -11,7 +11,9 @@ from .. import _codec
 from .._codec import CaptureBatch as Batch
 from .._codec import Schema
 from ..batch import _protocol as _protocol_of
-from ._files import Pieces, Source, source_name
+from ._chain import Chain
+from ._errors import CaptureError, no_capture
+from ._files import Source, Watch, source_name
 
 __all__ = ["BATCH_ROWS", "Batch", "CaptureError", "Reader", "read", "schema", "stats"]
 
@@ -22,12 +24,8 @@ SEARCH_OCTETS = 1 << 23
 BATCH_ROWS = 32768
 
 
-class CaptureError(ValueError):
-    """The file is no capture, neither pcap nor pcapng, or it is empty."""
-
-
 class Reader:
-    """Reads one capture, whole or in pieces, and iterates over its batches.
+    """Reads captures, whole or in pieces, and iterates over their batches.
 
     See the function read() for the arguments and the columns. In pieces::
 
@@ -38,66 +36,113 @@ class Reader:
         reader = capture.Reader(path)       # elsewhere, the same arguments
         reader.resume(state)
         for batch in reader: ...            # as if the first one had gone on
+
+    A rotation file by file, as its files are completed::
+
+        reader = capture.Reader(path)
+        if state is not None:
+            reader.resume(state)
+        for batch in reader.read(end=False): ...
+        state = reader.state()
     """
 
     def __init__(
         self,
-        path_or_file: Source,
+        path_or_file: Source | Iterable[Source],
         level: str = "frame",
         fields: Iterable[str] | None = None,
         ports: Collection[int] = (5672,),
         protocol: str | ModuleType | None = None,
         batch_rows: int = BATCH_ROWS,
         redact: bool = True,
+        chain: bool = True,
     ) -> None:
         """Nothing is opened before the first batch is asked for."""
         _check(level)
+        single = isinstance(path_or_file, str | os.PathLike) or hasattr(path_or_file, "read")
         self.source = path_or_file
-        self.name = source_name(path_or_file)
-        self._core = _codec.CaptureReader(
-            _protocol(protocol), fields, ports, redact, protocol is not None, batch_rows
-        )
-        self._pieces = Pieces(path_or_file)
-        self._octets: Iterator[bytes] | None = None
-        self._ended = False
+        self._single = single
+        sources: list[Any] = [path_or_file] if single else list(path_or_file)  # type: ignore[arg-type]
+        for each in sources:
+            if not isinstance(each, str | os.PathLike) and not hasattr(each, "read"):
+                raise TypeError(f"takes names of files or open files, not {type(each).__name__}")
+        told = _protocol(protocol)
+        fields = None if fields is None else fields if isinstance(fields, str) else list(fields)
+        groups = [sources] if chain else [[each] for each in sources]
+        self._chains = []
+        for group in groups:
+            core = _codec.CaptureReader(
+                told, fields, ports, redact, protocol is not None, batch_rows
+            )
+            self._chains.append(Chain(group, core, told))
+
+    @property
+    def name(self) -> str:
+        """What rows call the file; "" where there are several."""
+        return source_name(self.source) if self._single else ""  # type: ignore[arg-type]
+
+    @property
+    def files(self) -> list[str]:
+        """The names of the files, in the order in which they are read."""
+        return [each.name for chain in self._chains for each in chain.files]
+
+    @property
+    def overlaps(self) -> list[str]:
+        """Files of a chain that begin well before the end of the one before, as far as was read:
+        no rotation writes such."""
+        return [name for chain in self._chains for name in chain.overlaps]
 
     def __iter__(self) -> Iterator[Batch]:
         """The batches that were not read yet, to the end."""
         return self.read()
 
-    def read(self, stop: int | None = None) -> Iterator[Batch]:
+    def read(
+        self, stop: int | tuple[int, int] | None = None, *, end: bool = True
+    ) -> Iterator[Batch]:
         """Batches of the records that were not read yet and begin before `stop`.
 
-        stop: offset in the unpacked file. None: to the end; this ends all connections too.
-        Raises CaptureError: the file is no capture. Spec: the contract's capture.Reader.
+        stop: offset in the unpacked file; of a chain, (index in `files`, offset in that file).
+        None: to the end of the last file. end: this also ends all connections, with what is left of
+        them; False: they wait for the next file, which another reader reads that takes state().
+        Raises CaptureError: a file is no capture. Spec: the contract's capture.Reader.
         """
-        core = self._core
-        if self._octets is None:
-            core.begin(self.name, os.path.basename(self.name))
-            self._octets = iter(self._pieces)
-        core.stop_at(stop)
-        while True:
-            while core.advance():
-                yield from self._take()
-            if core.damaged or (stop is not None and core.at >= stop):
-                break
-            piece = next(self._octets, None)
-            if piece is None:
-                break
-            core.feed(piece)
-        if stop is None:
-            if not core.known:
-                raise CaptureError(f"neither pcap nor pcapng: {self.name or 'the file'}")
-            self._ended = True
-            while core.advance(last=True):
-                yield from self._take()
-        while (batch := core.take()) is not None:
-            yield batch
+        if stop is not None:
+            place = stop if isinstance(stop, tuple) else (0, stop)
+            yield from self._one().read(place, False)
+            return
+        connections = 0
+        for chain in self._chains:
+            chain.core.first_index = connections
+            yield from chain.read(None, end)
+            connections += chain.core.counts()["connections"]
 
-    def _take(self) -> Iterator[Batch]:
-        batch = self._core.take()
-        if batch is not None:
-            yield batch
+    def watch(self, opened: Watch) -> None:
+        """Read what this gives instead of each file that is opened, so that progress shows."""
+        for chain in self._chains:
+            chain.watch = opened
+
+    def count(self) -> list[dict[str, Any]]:
+        """Read all, keep nothing, and give what stats() has of each file: needs the field error."""
+        errors: list[int] = []
+        found = 0
+
+        def at_end_of_file() -> None:
+            nonlocal found
+            errors.append(found)
+            found = 0
+
+        for chain in self._chains:
+            chain.at_end_of_file = at_end_of_file
+        for batch in self:
+            found += batch.errors
+        files = self.file_stats()
+        return [{**each, "errors": n} for each, n in zip(files, errors, strict=True)]
+
+    def _one(self) -> Chain:
+        """The chain, where pieces are read."""
+        if len(self._chains) != 1:
+            raise ValueError("one file or chain is read in pieces, not several of them")
+        return self._chains[0]
 
     def state(self) -> bytes:
         """What another reader needs to go on behind the records that were read.
@@ -105,16 +150,18 @@ class Reader:
         Deterministic octets with a version; they hold what open connections have sent in part,
         credentials included. Raises ValueError where batches wait to be read.
         """
-        return self._core.state()
+        return self._one().core.state()
 
     def resume(self, state: bytes) -> None:
-        """Go on where the reader was that gave this state, of the same file and arguments.
+        """Go on where the reader was that gave this state, with the same arguments.
 
-        Raises ValueError: the state is of another version or damaged, or reading has begun.
+        Where it was inside of a file, that file is found by its name and read on. Where it had read
+        its files to their ends (``read(end=False)``), those of this reader follow.
+
+        Raises ValueError: the state is of another version or damaged, or of the middle of a file
+        that is not among these, or reading has begun.
         """
-        self._core.resume(state)
-        self._pieces = Pieces(self.source, self._core.at)
-        self._octets = iter(self._pieces)
+        self._one().resume(state)
 
     def first(self, start: int, stop: int | None = None) -> int | None:
         """Offset of the first record that begins in a range of an unpacked file, or None.
@@ -123,7 +170,7 @@ class Reader:
         recording inside of a recording may deceive it.
         """
         if not isinstance(self.source, str | os.PathLike):
-            raise ValueError("looking for records takes the name of a file")
+            raise ValueError("looking for records takes the name of one file")
         core = _codec.CaptureReader(_protocol(None), ["error"], (), True, False, 1)
         with open(self.source, "rb") as file:
             core.begin(self.name, "")
@@ -131,7 +178,7 @@ class Reader:
             core.feed(file.read(64))
             core.advance()
             if not core.known:
-                raise CaptureError(f"neither pcap nor pcapng: {self.name}")
+                raise no_capture(self.name)
             if start == 0:
                 return core.at if stop is None or core.at < stop else None
             size = os.fstat(file.fileno()).st_size
@@ -149,29 +196,40 @@ class Reader:
 
     @property
     def damaged(self) -> str | None:
-        """What ended the reading early, or None; all before it was read."""
-        core = self._core
-        if core.damaged:
-            return f"no record at octet {core.at}"
-        if core.waiting and self._ended:
-            return f"the last record is cut: {core.waiting} octets of it at octet {core.at}"
-        if not self._pieces.whole:
-            return f"the packed file is damaged or cut, behind octet {core.at}"
-        return None
+        """What ended the reading of a file early, or None; all before it was read."""
+        found = [each for chain in self._chains for each in chain.stats() if each["damaged"]]
+        if self._single:
+            return found[0]["damaged"] if found else None
+        return "; ".join(f"{each['file']}: {each['damaged']}" for each in found) or None
 
     def stats(self) -> dict[str, Any]:
-        """What was read so far; see the function stats()."""
-        return {"file": self.name, **self._core.counts(), "damaged": self.damaged}
+        """What was read so far; see the function stats(). Of one file, what "files" has of it.
+
+        Of a chain that was resumed, the sums count from its beginning, "files" since then.
+        """
+        if self._single:
+            return {
+                "file": self.name,
+                **self._chains[0].core.counts(),
+                "damaged": self.damaged,
+            }
+        totals = _sums([chain.core.counts() for chain in self._chains])
+        return {"files": self.file_stats(), **totals, "damaged": self.damaged}
+
+    def file_stats(self) -> list[dict[str, Any]]:
+        """What was counted of each file, in the order of reading."""
+        return [each for chain in self._chains for each in chain.stats()]
 
 
 def read(
-    path_or_file: Source,
+    path_or_file: Source | Iterable[Source],
     level: str = "frame",
     fields: Iterable[str] | None = None,
     ports: Collection[int] = (5672,),
     protocol: str | ModuleType | None = None,
     batch_rows: int = BATCH_ROWS,
     redact: bool = True,
+    chain: bool = True,
 ) -> Reader:
     """Iterates over the frames of a capture, as Arrow batches (``__arrow_c_array__``).
 
@@ -181,8 +239,10 @@ def read(
     packets with the frame's first and last octet, null where the file has none), src and dst (utf8:
     "addr:port"), packet_offset (int64; octets, in the unpacked file, of the packet with the frame's
     first octet), position (int32; of the row among those that begin in that packet; together with
-    packet_offset unique and the order of a direction) and flags (list of utf8). On request:
-    timestamp_ns (int64; ns since 1970) and packet (int64; its number, from 1).
+    packet_offset unique and the order of a direction, within a file) and flags (list of utf8). On
+    request: timestamp_ns (int64; ns since 1970), packet (int64; its number in the file, from 1) and
+    file_index (int64; number of the file in its chain, from 0: with packet_offset and position
+    unique, and the order, within a chain).
 
     Flags: "gap": octets before this row, or all of it, were not captured (the record of a gap has
     an empty frame, and an error that says how many); "resync": the first frame that was found by
@@ -193,7 +253,10 @@ def read(
     Connections of other protocols (AMQP 1.0, 0-8) and TLS are left out and counted: see stats().
 
     Args:
-        path_or_file: the name of a file, or an open binary file; pcap or pcapng, plain or gzip.
+        path_or_file: the name of a file, or an open binary file; pcap or pcapng, plain or gzip. Or
+            several of them, in any order, which one rotation wrote: they are one chain, ordered by
+            their first packets (open files must be seekable then). What connections wait for is
+            carried from file to file; a row belongs to the file with its first octet.
         level: "frame".
         fields: names of columns, which chooses and orders them; None for all but those on request.
         ports: the servers' ports, which tell the client of a connection from the server.
@@ -203,16 +266,18 @@ def read(
         redact: overwrite credentials (response of connection.start-ok and secure-ok, new_secret of
             connection.update-secret) with asterisks, in every column; octets of a client that may
             be part of one, too.
+        chain: False: several files are not one chain; each is read alone, in the order given.
 
     Raises:
-        CaptureError: the file is no capture.
+        CaptureError: a file is no capture. In a chain, one that is empty counts as its newest, of
+            which nothing was written yet.
         ValueError: a name or a number is not known.
         OSError: as open() does.
 
     A capture that is damaged or cut gives what is before the damage; ``damaged`` of what this
     returns says where it is.
     """
-    return Reader(path_or_file, level, fields, ports, protocol, batch_rows, redact)
+    return Reader(path_or_file, level, fields, ports, protocol, batch_rows, redact, chain)
 
 
 def schema(
@@ -229,8 +294,12 @@ def stats(
     path: Source | Iterable[Source],
     ports: Collection[int] = (5672,),
     protocol: str | ModuleType | None = None,
+    chain: bool = True,
 ) -> dict[str, Any]:
-    """What captures hold: sums, and under "files" the same of each file.
+    """What captures hold: sums, and under "files" the same of each file, in the order of reading.
+
+    Several files are one chain, unless chain is False, as read() has it: a connection counts in the
+    file that it begins in, a frame in the one that completes it.
 
     Keys: packets, octets (captured), connections, frames (by type), methods (frames by method),
     errors (rows with one, gaps and remains included), gaps, lost_octets, resyncs, midstream
@@ -241,13 +310,8 @@ def stats(
     Raises:
         CaptureError: a file is no capture.
     """
-    single = isinstance(path, str | os.PathLike) or hasattr(path, "read")
-    sources: Iterable[Any] = [path] if single else path  # type: ignore[assignment]
-    files = []
-    for source in sources:
-        reader = Reader(source, fields=["error"], ports=ports, protocol=protocol)
-        errors = sum(batch.errors for batch in reader)
-        files.append({**reader.stats(), "errors": errors})
+    reader = Reader(path, fields=["error"], ports=ports, protocol=protocol, chain=chain)
+    files = reader.count()
     return {"files": files, **_sums(files)}
 
 

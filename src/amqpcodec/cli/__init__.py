@@ -123,7 +123,15 @@ def parser() -> argparse.ArgumentParser:
 
 def add_source(command: argparse.ArgumentParser) -> None:
     """What to read, and how: the same for all commands."""
-    command.add_argument("files", metavar="FILE", nargs="+", type=Path)
+    command.add_argument(
+        "files", metavar="FILE", nargs="+", type=Path, help='captures; "-" is standard input'
+    )
+    command.add_argument(
+        "--chain",
+        action=argparse.BooleanOptionalAction,
+        help="all files are one rotation's and continue each other, or each stands alone;"
+        " default: those of a folder whose names differ in digits only are one rotation's",
+    )
     command.add_argument(
         "--ports",
         type=ports,

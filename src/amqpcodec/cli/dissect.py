@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 
 from .. import capture
 from . import BAD_DATA, OK, USAGE, Problem, complain, where
+from .groups import Group, grouped
 from .jsonl import lines
 from .progress import Progress
 from .table import DEFAULT_FIELDS, Table
@@ -46,16 +47,20 @@ class Selection:
         if shown is not None:
             looked_at = {_column(name) for name in self.where.names()} if self.where else set()
             # The error is always looked for: it decides the exit status.
-            needed = {*looked_at, "error"} - set(shown)
+            needed = {*looked_at, "error", "file"} - set(shown)
             self.read = [*shown, *sorted(needed)]
 
-    def apply(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """The rows that fit, and the columns asked for."""
+    def fitting(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """The rows that fit."""
         if self.where is not None:
             try:
                 batch = batch.filter(self.where.fits(batch))
             except where.WhereError as error:
                 raise Problem(str(error)) from None
+        return batch
+
+    def chosen(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """The columns asked for."""
         return batch if self.shown is None else batch.select(self.shown)
 
 
@@ -79,25 +84,26 @@ def dissect(options: argparse.Namespace) -> int:
         contextlib.closing(Output(options, chosen, summary)) as output,
         Progress(options.output) as bar,
     ):
-        for file in options.files:
+        for group in grouped(options.files, options.chain):
             counts = Counts()
             try:
-                for batch in read(options, file, bar, selection, counts):
-                    rows = selection.apply(batch)
+                for batch in read(options, group, bar, selection, counts):
+                    rows = selection.fitting(batch)
                     counts.shown += rows.num_rows
-                    output.write(rows, str(file))
+                    output.write(selection.chosen(rows), rows.column("file"))
             except Unreadable as fault:
-                place = "" if str(file) in str(fault) else f"{file}: "
-                complain(f"{place}{fault}" + (f" ({counts})" if counts.read else ""))
+                place = "" if str(group) in str(fault) else f"{group}: "
+                complain(f"{place}{fault}")
                 status = max(status, fault.status)
             else:
-                if counts.errors:
-                    complain(f"{file}: {counts}")
-            status = max(status, BAD_DATA if counts.errors else OK)
+                if counts.errors and group.status != BAD_DATA:
+                    complain(f"{group}: {counts}")
+            status = max(status, group.status, BAD_DATA if counts.errors else OK)
         if output.target is None and status != USAGE:
             # No rows at all: what is written has its columns, for those who read it.
             told = pa.schema(capture.schema(options.level, selection.read, options.protocol))
-            output.write(selection.apply(pa.RecordBatch.from_pylist([], told)), "")
+            rows = selection.fitting(pa.RecordBatch.from_pylist([], told))
+            output.write(selection.chosen(rows), rows.column("file"))
     return status
 
 
@@ -123,37 +129,41 @@ class Counts:
 
 
 def read(
-    options: argparse.Namespace, file: Path, bar: Progress, selection: Selection, counts: Counts
+    options: argparse.Namespace, group: Group, bar: Progress, selection: Selection, counts: Counts
 ) -> Iterator[pa.RecordBatch]:
-    """The batches of a file.
+    """The batches of a file, or of those that are one recording.
 
     Raises:
         Unreadable: with what is wrong; what came before it was yielded.
         Problem: a name is no column: the user's mistake.
     """
+
+    def make(sources: Any) -> capture.Reader:
+        return capture.read(
+            sources,
+            level=options.level,
+            fields=selection.read,
+            ports=options.ports,
+            protocol=options.protocol,
+            redact=not options.show_secrets,
+        )
+
     try:
-        with bar.opened(file) as source:
-            reader = capture.read(
-                source,
-                level=options.level,
-                fields=selection.read,
-                ports=options.ports,
-                protocol=options.protocol,
-                redact=not options.show_secrets,
-            )
-            for each in reader:
-                batch = pa.record_batch(each)
-                counts.read += batch.num_rows
-                counts.errors += batch.num_rows - batch.column("error").null_count
-                yield batch
+        reader = group.opened(make, bar.watch)
+        if reader is None:
+            return
+        for each in reader:
+            batch = pa.record_batch(each)
+            counts.read += batch.num_rows
+            counts.errors += batch.num_rows - batch.column("error").null_count
+            yield batch
     except capture.CaptureError as error:
         raise Unreadable(str(error), BAD_DATA if counts.read else USAGE) from None
     except OSError as error:
         raise Unreadable(error.strerror or str(error), USAGE) from None
     except ValueError as error:
         raise Problem(str(error)) from None
-    if reader.damaged:
-        raise Unreadable(reader.damaged, BAD_DATA)
+    group.warn(reader, str(counts) if counts.read else "")
 
 
 # --- where it goes --------------------------------------------------------------------------------
@@ -188,15 +198,15 @@ class Output:
         self.chosen = chosen
         self.summary = summary
         self.stack = contextlib.ExitStack()
-        self.target: Callable[[pa.RecordBatch, str], None] | None = None
+        self.target: Callable[[pa.RecordBatch, pa.Array], None] | None = None
 
-    def write(self, batch: pa.RecordBatch, file: str) -> None:
-        """Write the rows of a batch, of which there may be none."""
+    def write(self, batch: pa.RecordBatch, files: pa.Array) -> None:
+        """Write the rows of a batch, of which there may be none. files: where each is from."""
         if self.target is None:
             self.target = self._open()
-        self.target(batch, file)
+        self.target(batch, files)
 
-    def _open(self) -> Callable[[pa.RecordBatch, str], None]:
+    def _open(self) -> Callable[[pa.RecordBatch, pa.Array], None]:
         path = None if self.options.output == "-" else self.options.output
         if self.chosen == "parquet":
             binary = self._file(path, "wb") if path else sys.stdout.buffer
@@ -227,7 +237,7 @@ class ParquetFile:
         self.out = out
         self.file: pq.ParquetWriter | None = None
 
-    def __call__(self, batch: pa.RecordBatch, _: str) -> None:
+    def __call__(self, batch: pa.RecordBatch, _: pa.Array) -> None:
         """Write a batch as a row group."""
         if self.file is None:
             self.file = pq.ParquetWriter(self.out, batch.schema, compression="zstd")

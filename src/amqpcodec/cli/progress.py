@@ -5,9 +5,6 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, cast
 
@@ -25,6 +22,7 @@ class Progress:
         """output: where the rows go. On a terminal, or through a pipe to one, they would mix."""
         to_file = output not in (None, "-") or stat.S_ISREG(os.fstat(1).st_mode)
         self.bars: Bars | None = None
+        self.task: TaskID | None = None
         if sys.stderr.isatty() and to_file:
             self.bars = Bars(
                 TextColumn("{task.description}"),
@@ -51,18 +49,15 @@ class Progress:
         if self.bars is not None:
             self.bars.stop()
 
-    @contextmanager
-    def opened(self, path: Path) -> Iterator[IO[bytes]]:
-        """A file to read, whose reading is shown."""
-        with open(str(path), "rb") as file:  # str: the file's name is what rows call it
-            if self.bars is None:
-                yield file
-                return
-            task = self.bars.add_task(path.name, total=os.fstat(file.fileno()).st_size or None)
-            try:
-                yield cast(IO[bytes], _Watched(file, self.bars, task))
-            finally:
-                self.bars.remove_task(task)
+    def watch(self, file: IO[bytes]) -> IO[bytes]:
+        """Show how far the reading of this file is, and no longer that of the one before."""
+        if self.bars is None:
+            return file
+        if self.task is not None:
+            self.bars.remove_task(self.task)
+        name = os.path.basename(str(file.name))
+        self.task = self.bars.add_task(name, total=os.fstat(file.fileno()).st_size or None)
+        return cast(IO[bytes], _Watched(file, self.bars, self.task))
 
 
 class _Watched:

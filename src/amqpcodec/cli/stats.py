@@ -10,6 +10,7 @@ from typing import Any
 
 from .. import capture
 from . import BAD_DATA, OK, USAGE, Problem, complain
+from .groups import Group, grouped
 from .progress import Progress
 
 __all__ = ["stats"]
@@ -19,31 +20,45 @@ def stats(options: argparse.Namespace) -> int:
     """Count every file, and write what was counted."""
     status = OK
     with Progress(None) as bar:
-        for file in options.files:
+        for group in grouped(options.files, options.chain):
             try:
-                with bar.opened(file) as source:
-                    counted = capture.stats(source, options.ports, options.protocol)
+                counted = count(options, group, bar)
             except capture.CaptureError as error:
-                place = "" if str(file) in str(error) else f"{file}: "
+                place = "" if str(group) in str(error) else f"{group}: "
                 complain(f"{place}{error}")
                 status = USAGE
                 continue
             except OSError as error:
-                complain(f"{file}: {error.strerror or error}")
+                complain(f"{group}: {error.strerror or error}")
                 status = USAGE
                 continue
             except ValueError as error:
                 raise Problem(str(error)) from None
-            (of_file,) = counted["files"]
-            if options.format == "json":
-                print(json.dumps(of_file, ensure_ascii=False, separators=(",", ":")))
-            else:
-                sys.stdout.writelines(f"{line}\n" for line in shown(of_file))
-            if of_file["damaged"]:
-                complain(f"{file}: {of_file['damaged']}")
-            if of_file["damaged"] or of_file["errors"]:
-                status = max(status, BAD_DATA)
+            for of_file in counted:
+                if options.format == "json":
+                    print(json.dumps(of_file, ensure_ascii=False, separators=(",", ":")))
+                else:
+                    sys.stdout.writelines(f"{line}\n" for line in shown(of_file))
+                if of_file["errors"]:
+                    status = max(status, BAD_DATA)
+            status = max(status, group.status)
     return status
+
+
+def count(options: argparse.Namespace, group: Group, bar: Progress) -> list[dict[str, Any]]:
+    """What each file of a group holds."""
+
+    def make(sources: Any) -> capture.Reader:
+        return capture.Reader(
+            sources, fields=["error"], ports=options.ports, protocol=options.protocol
+        )
+
+    reader = group.opened(make, bar.watch)
+    if reader is None:
+        return []
+    counted = reader.count()
+    group.warn(reader)
+    return counted
 
 
 def shown(counted: Mapping[str, Any]) -> Iterator[str]:

@@ -60,8 +60,8 @@ class Table:
         self.right: list[bool] = []
         self.day = ""
 
-    def write(self, batch: pa.RecordBatch, file: str) -> None:
-        """Show the rows of a batch."""
+    def write(self, batch: pa.RecordBatch, files: pa.Array) -> None:
+        """Show the rows of a batch. files: where each is from."""
         if not batch.num_rows:
             return
         if self.summary:
@@ -69,7 +69,7 @@ class Table:
         else:
             columns = {name: _texts(batch.column(name)) for name in batch.schema.names}
         if self.many_files and "file" not in columns:
-            columns = {"file": [_clean(file)] * batch.num_rows, **columns}
+            columns = {"file": _texts(files), **columns}
         if not self.widths:
             self._begin(batch, columns)
         names = list(columns)

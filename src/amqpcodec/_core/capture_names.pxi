@@ -1,0 +1,108 @@
+# The names of a chain's files: packets tell of theirs by the slot of its name. A chain may be long, so that
+# slots no packet tells of any more are used again.
+
+cdef enum:
+    MANY_SLOTS = 64
+
+# What is done with the slot of each mark.
+cdef enum:
+    NOTE_SLOT
+    MOVE_SLOT
+    CHECK_SLOT
+
+
+cdef inline bint visit_slot(int32_t* slot, int what, int32_t* known, int32_t n) noexcept nogil:
+    if what == CHECK_SLOT:
+        return 0 <= slot[0] < n
+    if what == NOTE_SLOT:
+        known[slot[0]] = 1
+    else:
+        slot[0] = known[slot[0]]
+    return True
+
+
+cdef bint visit_slots(Reading* r, int what, int32_t* known, int32_t n) noexcept nogil:
+    """Note which slots packets tell of, give them other numbers, or check that all are known."""
+    cdef Conn* c = r.oldest
+    cdef CapRow* row = <CapRow*>r.rows.row.p
+    cdef Piece* piece
+    cdef Half* h
+    cdef int64_t k
+    cdef int i
+    cdef bint good = True
+    while c != NULL:
+        for i in range(2):
+            h = &c.half[i]
+            for k in range(h.mark, h.n_marks):
+                good &= visit_slot(&(<Mark*>h.marks.p)[k].file, what, known, n)
+            piece = h.waiting
+            while piece != NULL:
+                good &= visit_slot(&piece.mark.file, what, known, n)
+                piece = piece.next
+        c = c.newer
+    for k in range(r.rows.first, r.rows.n):
+        good &= visit_slot(&row[k].file, what, known, n)
+    good &= visit_slot(&r.last.file, what, known, n)
+    return good & visit_slot(&r.slot_of_file, what, known, n)
+
+
+cdef class FileNames:
+    """Names of files, in UTF-8, and their numbers in the chain, by slot."""
+
+    cdef list names
+    cdef list numbers
+
+    def __cinit__(self):
+        self.names = []
+        self.numbers = []
+
+    cdef int add(self, Reading* r, bytes name) except -1:
+        """The name of the next file, which is read from now on."""
+        if len(self.names) >= MANY_SLOTS:
+            self.prune(r)
+        self.names.append(name)
+        self.numbers.append(r.file_number)
+        r.slot_of_file = <int32_t>len(self.names) - 1
+        return 0
+
+    cdef int prune(self, Reading* r) except -1:
+        """Forget names that nothing tells of."""
+        cdef int32_t n = <int32_t>len(self.names)
+        cdef int32_t i, kept = 0
+        cdef int32_t* known
+        if n == 0:
+            return 0
+        known = <int32_t*>calloc(<size_t>n, sizeof(int32_t))
+        if known == NULL:
+            raise MemoryError
+        try:
+            visit_slots(r, NOTE_SLOT, known, n)
+            for i in range(n):
+                if known[i]:
+                    known[i] = kept
+                    self.names[kept] = self.names[i]
+                    self.numbers[kept] = self.numbers[i]
+                    kept += 1
+            visit_slots(r, MOVE_SLOT, known, n)
+        finally:
+            free(known)
+        del self.names[kept:]
+        del self.numbers[kept:]
+        return 0
+
+    cdef bytes octets(self):
+        """For a state."""
+        cdef list each = [b"%d %s" % pair for pair in zip(self.numbers, self.names)]
+        return b"\0".join(each)
+
+    cdef bint load(self, bytes octets) except -1:
+        """What octets() gave; whether it is well formed."""
+        for each in octets.split(b"\0") if octets else ():
+            number, space, name = each.partition(b" ")
+            if not space or not number.isdigit() or len(number) > 18:
+                return False
+            if name.decode(errors="replace").encode() != name:
+                return False
+            self.numbers.append(int(number))
+            self.names.append(name)
+        return True

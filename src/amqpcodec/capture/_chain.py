@@ -1,0 +1,181 @@
+"""One chain: a capture file, or those that one rotation wrote, read as if they were one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from .. import _codec
+from .._codec import CaptureBatch
+from ._errors import no_capture
+from ._files import Pieces, Source, Watch, source_name
+from ._order import Found, in_order, look
+
+#: A file that begins so much before the end of the one before it is of another recording: ns.
+OVERLAP = 5 * 10**9
+
+
+class Chain:
+    """Reads files one after the other; what connections wait for is carried on."""
+
+    def __init__(
+        self, sources: Sequence[Source], core: _codec.CaptureReader, protocol: _codec.Protocol
+    ) -> None:
+        """Nothing is opened yet."""
+        self.core = core
+        self.overlaps: list[str] = []
+        #: What is read instead of an open file, if anything.
+        self.watch: Watch | None = None
+        #: Called where a file ends and its rows went out.
+        self.at_end_of_file: Callable[[], None] | None = None
+        self._sources = sources
+        self._protocol = protocol
+        self._files: list[Found] | None = None
+        self._next = 0  # of the files
+        self._skip = 0
+        self._octets: Iterator[bytes] | None = None  # of the file before, while it is open
+        self._pieces: Pieces | None = None
+        self._file_ended = False
+        self._ended = False
+        self._damaged: str | None = None  # of the last file
+        self._stats: list[dict[str, Any]] = []  # of files that were closed
+        self._before: dict[str, Any] = {}
+
+    @property
+    def files(self) -> list[Found]:
+        """The files in order; where there are several, they are opened to see which comes first."""
+        if self._files is None:
+            if len(self._sources) == 1:
+                source = self._sources[0]
+                self._files = [Found(source, source_name(source), None, False)]
+            else:
+                self._files = in_order(look(each, self._protocol) for each in self._sources)
+        return self._files
+
+    def read(self, stop: tuple[int, int] | None, end: bool) -> Iterator[CaptureBatch]:
+        """Batches of the records before `stop`, (index of the file, offset); see Reader.read."""
+        core = self.core
+        while not self._ended:
+            if self._octets is None:
+                if self._next == len(self.files) or (stop is not None and (self._next, 0) >= stop):
+                    break
+                self._open(self.files[self._next])
+            here = self._next - 1
+            limit = None if stop is None or here < stop[0] else stop[1] if here == stop[0] else 0
+            yield from self._read_file(limit)
+            if limit is not None and not core.damaged:
+                break
+            self._file_ended = True
+            if not core.known and len(self.files) == 1:
+                raise no_capture(self.files[0].name)
+            if self.at_end_of_file is not None:
+                yield from self._take_all()
+            if self._next == len(self.files) and end:
+                self._ended = True
+                while core.advance(last=True):
+                    yield from self._take()
+                yield from self._take_all()
+                self._damaged = self._damage()
+                core.release()
+            if self.at_end_of_file is not None:
+                self.at_end_of_file()
+            if not self._ended:
+                self._close()
+        yield from self._take_all()
+
+    def _open(self, found: Found) -> None:
+        core = self.core
+        self._next += 1
+        self._file_ended = False
+        self._pieces = Pieces(found.source, self._skip, self.watch)
+        self._skip = 0
+        self._octets = iter(self._pieces)
+        if core.between:
+            last = core.last_time if self._stats else None
+            core.begin(found.name, os.path.basename(found.name))
+            if last is not None and found.time is not None and found.time < last - OVERLAP:
+                self.overlaps.append(found.name)
+
+    def _read_file(self, limit: int | None) -> Iterator[CaptureBatch]:
+        """To the end of the file, or to an offset in it."""
+        core = self.core
+        assert self._octets is not None
+        core.stop_at(limit)
+        while True:
+            while core.advance():
+                yield from self._take()
+            if core.damaged or (limit is not None and core.at >= limit):
+                return
+            piece = next(self._octets, None)
+            if piece is None:
+                return
+            core.feed(piece)
+
+    def _close(self) -> None:
+        """The file has ended, another one may follow."""
+        self._stats.append(self._of_file())
+        self._before = self.core.counts()
+        self._octets = None
+        self._pieces = None
+        self.core.end()
+
+    def _take(self) -> Iterator[CaptureBatch]:
+        batch = self.core.take()
+        if batch is not None:
+            yield batch
+
+    def _take_all(self) -> Iterator[CaptureBatch]:
+        while (batch := self.core.take()) is not None:
+            yield batch
+
+    def resume(self, state: bytes) -> None:
+        """See Reader.resume."""
+        core = self.core
+        core.resume(state)
+        if core.between:
+            self._before = core.counts()
+            return
+        names = [each.name for each in self.files]
+        if core.name in names:
+            self._next = names.index(core.name)
+        elif len(names) > 1:
+            raise ValueError(
+                f"the state is of the middle of {core.name}, which is not among the files"
+            )
+        self._skip = core.at
+
+    def stats(self) -> list[dict[str, Any]]:
+        """What was counted of each file that was read."""
+        return self._stats if self._octets is None else [*self._stats, self._of_file()]
+
+    def _of_file(self) -> dict[str, Any]:
+        counts = difference(self.core.counts(), self._before)
+        return {"file": self.files[self._next - 1].name, **counts, "damaged": self._damage()}
+
+    def _damage(self) -> str | None:
+        """What ended the reading of the newest file early."""
+        core = self.core
+        if self._damaged is not None:
+            return self._damaged
+        if core.damaged:
+            return f"no record at octet {core.at}"
+        if not core.known and self._file_ended:
+            return "it ends before its first record: nothing was written yet"
+        if core.waiting and self._file_ended:
+            return f"the last record is cut: {core.waiting} octets of it at octet {core.at}"
+        if self._pieces is not None and not self._pieces.whole:
+            return f"the packed file is damaged or cut, behind octet {core.at}"
+        return None
+
+
+def difference(counts: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
+    """How much larger each number is, also in the dicts inside: there, only what is larger."""
+    out: dict[str, Any] = {}
+    for key, value in counts.items():
+        if isinstance(value, dict):
+            inner = difference(value, before.get(key, {}))
+            out[key] = {name: n for name, n in inner.items() if n}
+        else:
+            out[key] = value - before.get(key, 0)
+    return out

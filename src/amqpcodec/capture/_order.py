@@ -1,0 +1,56 @@
+"""The files of a chain in the order in which they were written."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from .. import _codec
+from ._errors import no_capture
+from ._files import Pieces, Source, source_name
+
+
+class Found(NamedTuple):
+    """A file and its first packet. time: ns since 1970; None: it has no packet, or no clock."""
+
+    source: Source
+    name: str
+    time: int | None
+    empty: bool
+
+
+def look(source: Source, protocol: _codec.Protocol) -> Found:
+    """Read as far as the first packet.
+
+    Raises:
+        CaptureError: the file is no capture. One that ends before it could tell is none either, but
+            in a chain it is the newest file, of which nothing was written yet: it is empty.
+        OSError: as open() does.
+    """
+    core = _codec.CaptureReader(protocol, ["error"], (), True, False, 1)
+    name = source_name(source)
+    core.begin(name, "")
+    place = source.tell() if not isinstance(source, str | os.PathLike) else 0
+    found, time = False, None
+    for piece in Pieces(source):
+        core.feed(piece)
+        found, time = core.peek()
+        if found or core.damaged:
+            break
+    if not isinstance(source, str | os.PathLike):
+        source.seek(place)
+    if core.damaged and not core.known:
+        raise no_capture(name)
+    return Found(source, name, time, not core.known)
+
+
+def in_order(found: Iterable[Found]) -> list[Found]:
+    """By first packet. Names decide between equal times; files without one stand at the end."""
+    return sorted(found, key=lambda each: (each.time is None, each.time or 0, natural(each.name)))
+
+
+def natural(name: str) -> list[tuple[int, str]]:
+    """A key by which cap2 stands before cap10."""
+    return [(int(part) if part.isdigit() else -1, part) for part in re.split(r"([0-9]+)", name)]

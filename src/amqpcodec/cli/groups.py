@@ -1,0 +1,90 @@
+"""Which of the files that were named are one recording, and which of them cannot be read."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import IO, Any
+
+from .. import capture
+from . import BAD_DATA, OK, USAGE, complain
+
+__all__ = ["Group", "grouped"]
+
+#: What stands for standard input.
+STDIN = "-"
+DIGITS = re.compile(r"[0-9]+")
+
+
+class Group:
+    """Files that are read as one chain; one of them, mostly."""
+
+    def __init__(self, files: list[Path]) -> None:
+        """files: in the order in which they were named."""
+        self.files = files
+        self.status = OK
+
+    def __str__(self) -> str:
+        more = len(self.files) - 1
+        return f"{self.files[0]}" + (f" and {more} more" if more else "")
+
+    @property
+    def sources(self) -> Any:
+        """What the reader takes."""
+        if len(self.files) > 1:
+            return [str(file) for file in self.files]
+        return sys.stdin.buffer if str(self.files[0]) == STDIN else str(self.files[0])
+
+    def opened(
+        self, make: Callable[[Any], capture.Reader], watch: Callable[[IO[bytes]], IO[bytes]]
+    ) -> capture.Reader | None:
+        """A reader of those files that can be read, or None; of the others it is said why not."""
+        while self.files:
+            reader = make(self.sources)
+            reader.watch(watch)
+            if len(self.files) == 1:
+                return reader  # it is looked at when it is read
+            try:
+                _ = reader.files
+            except capture.CaptureError as error:
+                bad = error.file
+                complain(str(error))
+            except OSError as error:
+                bad = str(error.filename)
+                complain(f"{bad}: {error.strerror or error}")
+            else:
+                return reader
+            self.status = USAGE
+            self.files = [file for file in self.files if str(file) != bad]
+        return None
+
+    def warn(self, reader: capture.Reader, note: str = "") -> None:
+        """What is odd about the files that were read; note: what else is said of them together."""
+        damaged = [each for each in reader.file_stats() if each["damaged"]]
+        for number, each in enumerate(damaged, 1):
+            more = f" ({note})" if note and number == len(damaged) else ""
+            complain(f"{each['file'] or self}: {each['damaged']}{more}")
+            self.status = max(self.status, BAD_DATA)
+        for name in reader.overlaps:
+            complain(
+                f"{name}: begins before the file before it ends; if they are not of one rotation,"
+                " --no-chain reads each alone"
+            )
+
+
+def grouped(files: Iterable[Path], chain: bool | None) -> Iterator[Group]:
+    """Files to chains. chain: all are one, or each is one; None: as their names tell."""
+    files = list(dict.fromkeys(files))
+    if chain is None:
+        groups: dict[Any, list[Path]] = {}
+        for file in files:
+            # The first file of tcpdump's -C has no number: capture, capture1, capture2.
+            name = DIGITS.sub("", file.name.removesuffix(".gz"))
+            groups.setdefault((file.parent, name), []).append(file)
+        found = list(groups.values())
+    else:
+        found = [files] if chain else [[file] for file in files]
+    for each in found:
+        yield Group(each)

@@ -1,0 +1,256 @@
+"""Files that one rotation wrote: read as one, whatever they are called."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import random
+from collections import Counter
+from collections.abc import Iterable
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from amqpcodec import capture
+from tests.capture import mangle
+from tests.capture import recording as make
+from tests.paths import REPO
+
+pa = pytest.importorskip("pyarrow")
+
+PARTS = mangle.parts(REPO / "demo" / "kombu_celery.pcap.gz")
+# What does not depend on where the files are cut.
+SAME = ["connection_index", "direction", "timestamp_ns", "src", "flags", "frame", "error"]
+
+
+def table(batches: Iterable) -> list[dict]:
+    return [row for batch in batches for row in pa.record_batch(batch).to_pylist()]
+
+
+def cut(records: list[make.Record], pieces: int) -> list[list[make.Record]]:
+    """Neighbours stay together; every piece has a record."""
+    bounds = [len(records) * i // pieces for i in range(pieces + 1)]
+    return [records[start:stop] for start, stop in pairwise(bounds)]
+
+
+def records(items: list[mangle.Part]) -> list[make.Record]:
+    """With times that go forward, as a rotation's files are told apart by them."""
+    return [
+        make.Record(make.ethernet(item.raw()), make.START_NS + number * 1000)
+        for number, item in enumerate(items)
+    ]
+
+
+def lossy(seed: int) -> list[mangle.Part]:
+    rng = random.Random(seed)
+    items = [p for p in mangle.split(PARTS, 400) if p.flags & make.SYN or rng.random() > 0.02]
+    return mangle.shuffled(items, seed)
+
+
+def write(folder: Path, pieces: list[list[make.Record]], seed: int = 0) -> list[Path]:
+    """Files whose names tell nothing of their order; in that order."""
+    names = random.Random(seed).sample(range(10_000), len(pieces))
+    paths = [folder / f"cap{name}.pcap" for name in names]
+    for path, piece in zip(paths, pieces, strict=True):
+        path.write_bytes(make.pcap(piece, nano=True))
+    return paths
+
+
+@pytest.mark.parametrize("kind", ["whole", "lossy"])
+@pytest.mark.parametrize("count", [2, 10, 50, 250])
+def test_pieces_are_as_the_whole(tmp_path: Path, count: int, kind: str):
+    packets = records(list(mangle.split(PARTS, 120)) if kind == "whole" else lossy(count))
+    expected = table(capture.read(io.BytesIO(make.pcap(packets, nano=True)), fields=SAME))
+    paths = write(tmp_path, cut(packets, count), count)
+    reader = capture.read(sorted(paths), fields=[*SAME, "file", "connection", "packet_offset"])
+    found = table(reader)
+    assert reader.files == [str(path) for path in paths]
+    assert [{name: row[name] for name in SAME} for row in found] == expected
+    alone = table(capture.read(paths, fields=["error"], chain=False))
+    whole = sum(row["error"] is None for row in expected)
+    assert sum(row["error"] is None for row in alone) < whole or count == 2
+    # One connection has one name, in every run and in any order of the arguments.
+    names = {(row["connection_index"], row["connection"]) for row in found}
+    assert len(names) == len({index for index, _ in names}) == len({name for _, name in names})
+    random.Random(count).shuffle(paths)
+    again = capture.read(paths, fields=[*SAME, "file", "connection", "packet_offset"])
+    assert table(again) == found
+
+
+def test_rows_say_where_they_began(tmp_path: Path):
+    packets = records(PARTS)
+    pieces = cut(packets, 20)
+    paths = write(tmp_path, pieces)
+    where = ["file", "file_index", "packet", "packet_offset", "position", "timestamp_ns"]
+    found = table(capture.read(paths, fields=[*where, "connection_index", "direction"]))
+    for row in found:
+        piece = pieces[row["file_index"]]
+        assert row["file"] == str(paths[row["file_index"]])
+        assert piece[row["packet"] - 1].time_ns == row["timestamp_ns"]
+        before = piece[: row["packet"] - 1]
+        assert row["packet_offset"] == 24 + sum(16 + len(record.data) for record in before)
+    keys = [
+        (row["file_index"], row["packet_offset"], row["position"])
+        for row in found
+    ]  # fmt: skip
+    assert len(set(keys)) == len(keys)
+    by_stream: dict = {}
+    for row, key in zip(found, keys, strict=True):
+        by_stream.setdefault((row["connection_index"], row["direction"]), []).append(key)
+    assert all(each == sorted(each) for each in by_stream.values())
+
+
+def test_alone_is_each_file_by_itself(tmp_path: Path):
+    paths = write(tmp_path, cut(records(PARTS), 5))[::-1]
+    fields = ["file", "connection", "frame", "flags", "packet_offset"]
+    expected = [row for path in paths for row in table(capture.read(path, fields=fields))]
+    reader = capture.read(paths, fields=[*fields, "connection_index"], chain=False)
+    found = table(reader)
+    indexes = [row.pop("connection_index") for row in found]
+    assert found == expected
+    assert reader.files == [str(path) for path in paths]
+    by_index = {(index, row["connection"]) for index, row in zip(indexes, found, strict=True)}
+    assert len(by_index) == len(set(indexes)) == reader.stats()["connections"]
+    with pytest.raises(ValueError, match="one file or chain"):
+        reader.state()
+
+
+def test_files_of_all_kinds_in_one_chain(tmp_path: Path):
+    """pcap of both orders, pcapng, gzip, with other link types; and files without a packet."""
+    expected = table(capture.read(io.BytesIO(make.pcap(records(PARTS))), fields=SAME[3:]))
+    pieces = cut(records(PARTS), 6)
+    raw = [make.Record(r.data[14:], r.time_ns) for r in pieces[1]]
+    sll = [make.Record(bytes(14) + r.data[12:], r.time_ns) for r in pieces[3]]
+    blocks = [make.enhanced(">", 0, r.time_ns // 1000, r.data) for r in pieces[2]]
+    octets = [
+        make.pcap(pieces[0]),
+        make.pcap(raw, link=101, order=">", nano=True),
+        make.section(">") + make.interface(">", 1) + b"".join(blocks),
+        gzip.compress(make.pcap(sll, link=113)),
+        make.pcap(pieces[4]),
+        gzip.compress(make.pcap(pieces[5])),
+    ]
+    paths = []
+    for i, each in enumerate(octets):
+        paths.append(tmp_path / f"{9 - i}")
+        paths[-1].write_bytes(each)
+    empty = [tmp_path / "empty", tmp_path / "header", tmp_path / "cut"]
+    for path, each in zip(empty, (b"", make.pcap([]), make.pcap([])[:10]), strict=True):
+        path.write_bytes(each)
+    reader = capture.read([*empty, *paths], fields=SAME[3:])
+    assert table(reader) == expected
+    assert reader.files[:6] == [str(path) for path in paths]
+    assert set(reader.files[6:]) == {str(path) for path in empty}
+    damaged = {each["file"] for each in reader.stats()["files"] if each["damaged"]}
+    assert damaged == {str(empty[0]), str(empty[2])}
+
+
+def test_cut_last_record_in_the_middle_of_a_chain(tmp_path: Path):
+    paths = write(tmp_path, cut(records(PARTS), 3))
+    paths[1].write_bytes(paths[1].read_bytes()[:-1])
+    reader = capture.read(paths, fields=["flags", "error"])
+    found = table(reader)
+    assert reader.damaged.startswith(f"{paths[1]}: the last record is cut")
+    # The packet's octets are missed, and behind them all goes on.
+    assert 0 < sum(row["flags"] == ["gap"] for row in found) <= 2
+    assert len(found) > 900
+
+
+def test_no_capture_among_them(tmp_path: Path):
+    paths = write(tmp_path, cut(records(PARTS), 3))
+    text = tmp_path / "notes.txt"
+    text.write_text("no recording at all, but long enough to be one of them")
+    with pytest.raises(capture.CaptureError, match="notes") as caught:
+        table(capture.read([*paths, text]))
+    assert caught.value.file == str(text)
+    with pytest.raises(FileNotFoundError):
+        table(capture.read([*paths, tmp_path / "missing"]))
+    with pytest.raises(TypeError, match="names of files"):
+        capture.read([paths[0], 5])
+
+
+def test_open_files(tmp_path: Path):
+    pieces = [io.BytesIO(make.pcap(each)) for each in cut(records(PARTS), 4)]
+    whole = table(capture.read(io.BytesIO(make.pcap(records(PARTS))), fields=["frame"]))
+    assert table(capture.read(pieces[::-1], fields=["frame"])) == whole
+
+
+def test_counts_of_each_file(tmp_path: Path):
+    packets = records(lossy(3))
+    paths = write(tmp_path, cut(packets, 7))
+    one = capture.stats(io.BytesIO(make.pcap(packets)))
+    found = capture.stats(paths)
+    assert [each["file"] for each in found["files"]] == [str(path) for path in paths]
+    assert [each["packets"] for each in found["files"]] == [len(each) for each in cut(packets, 7)]
+    totals = {key: value for key, value in found.items() if key not in ("files", "octets")}
+    assert totals == {key: value for key, value in one.items() if key in totals}
+    methods: Counter = Counter()
+    for each in found["files"]:
+        methods.update(each["methods"])
+    assert dict(methods) == one["methods"]
+    alone = capture.stats(paths, chain=False)
+    assert alone["midstream"] > one["midstream"]
+    assert [each["file"] for each in alone["files"]] == [str(path) for path in paths]
+
+
+def test_state_within_a_chain(tmp_path: Path):
+    paths = write(tmp_path, cut(records(lossy(4)), 6))
+    fields = [*SAME, "connection", "file", "file_index", "packet_offset", "position"]
+    whole = table(capture.read(paths, fields=fields))
+    rng = random.Random(4)
+    stops = sorted(
+        (i, rng.randrange(path.stat().st_size)) for i, path in enumerate(paths) for _ in range(2)
+    )
+    found, state = [], None
+    for stop in [*stops, None]:
+        reader = capture.Reader(paths[::-1], fields=fields)
+        if state is not None:
+            reader.resume(state)
+        found += table(reader.read(stop))
+        state = reader.state() if stop is not None else None
+    assert found == whole
+
+
+@pytest.mark.parametrize("count", [3, 150])
+def test_state_from_file_to_file(tmp_path: Path, count: int):
+    """Each file is read when it is complete; the names of files long gone are not kept."""
+    items = lossy(5) if count == 3 else list(mangle.split(PARTS, 120))
+    paths = write(tmp_path, cut(records(items), count))
+    fields = [*SAME, "connection", "file", "file_index", "packet_offset", "position"]
+    whole = table(capture.read(paths, fields=fields))
+    found, state, sizes = [], None, []
+    for path in paths:
+        reader = capture.Reader(path, fields=fields)
+        if state is not None:
+            reader.resume(state)
+        found += table(reader.read(end=path == paths[-1]))
+        if path != paths[-1]:
+            state = reader.state()
+            again = capture.Reader(path)
+            again.resume(state)
+            assert again.state() == state
+            sizes.append(state.count(b".pcap"))
+    assert found == whole
+    assert max(sizes) < 20
+
+
+def test_state_of_another_file(tmp_path: Path):
+    paths = write(tmp_path, cut(records(PARTS), 4))
+    reader = capture.Reader(paths[0])
+    for _ in reader.read(stop=2000):
+        pass
+    with pytest.raises(ValueError, match="not among"):
+        capture.Reader(paths[1:]).resume(reader.state())
+
+
+def test_files_that_overlap_are_told(tmp_path: Path):
+    packets = [make.Record(r.data, r.time_ns + i * 10**9) for i, r in enumerate(records(PARTS))]
+    first, second = packets[:400], [
+        make.Record(r.data, packets[200].time_ns + i) for i, r in enumerate(packets[400:])
+    ]  # fmt: skip
+    paths = write(tmp_path, [first, second])
+    reader = capture.read(paths, fields=["error"])
+    assert not reader.overlaps
+    table(reader)
+    assert reader.overlaps == [str(paths[1])]

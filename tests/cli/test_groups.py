@@ -1,0 +1,107 @@
+"""Several files: those of one rotation are read as one recording."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from amqpcodec.cli.groups import grouped
+from tests.capture import recording as made
+from tests.cli.conftest import TALK, packets
+
+pytest.importorskip("pyarrow")
+pytest.importorskip("rich")
+
+MESSAGE = 4  # of TALK: two messages in one packet
+
+
+@pytest.fixture
+def rotation(tmp_path: Path) -> list[Path]:
+    """cap, cap1 and cap2.gz: the messages' packet is cut in two, by the rotation."""
+    import gzip
+
+    head = sum(len(octets) for who, octets in TALK[:MESSAGE] if who == "client")
+    sent = made.records(packets(TALK))
+    octets = TALK[MESSAGE][1]
+    halves = [
+        made.Record(made.client(1001 + head, octets[:30]), sent[6].time_ns),
+        made.Record(made.client(1001 + head + 30, octets[30:]), sent[6].time_ns),
+    ]
+    files = {
+        "cap": made.pcap([*sent[:6], halves[0]]),
+        "cap1": made.pcap([halves[1], sent[7]]),
+        "cap2.gz": gzip.compress(made.pcap(sent[8:])),
+    }
+    for name, each in files.items():
+        (tmp_path / name).write_bytes(each)
+    return [tmp_path / name for name in ("cap1", "cap2.gz", "cap")]
+
+
+def test_a_rotation_is_one_recording(run, rotation):
+    result = run("dissect", *rotation, "--format", "json")
+    assert (result.status, result.err) == (0, "")
+    rows = [json.loads(line) for line in result.lines]
+    assert [row["connection_index"] for row in rows] == [0] * 12
+    assert len({row["connection"] for row in rows}) == 1
+    assert {row["file"] for row in rows} == {str(path) for path in rotation}
+
+
+def test_each_alone(run, rotation):
+    result = run("dissect", *rotation, "--no-chain", "--format", "json")
+    assert result.status == 1
+    assert len(result.err.splitlines()) == 2
+    assert "with an error" in result.err
+    assert run("stats", *rotation).status == 0
+    assert run("stats", *rotation, "--no-chain").status == 1
+
+
+def test_table_says_which_file(run, rotation):
+    result = run("dissect", *rotation, "--where", "method ~ basic.ack or frame_type == heartbeat")
+    assert [line.split()[0] for line in result.lines[1:]] == [str(rotation[0]), str(rotation[1])]
+
+
+def test_names_tell_which_belong_together(tmp_path: Path):
+    names = ["a1.pcap", "b", "a2.pcap", "a10.pcap.gz", "b1", "x/a3.pcap", "a", "a1.pcap"]
+    files = [tmp_path / name for name in names]
+    found = [[str(file.relative_to(tmp_path)) for file in g.files] for g in grouped(files, None)]
+    assert found == [["a1.pcap", "a2.pcap", "a10.pcap.gz"], ["b", "b1"], ["x/a3.pcap"], ["a"]]
+    assert [len(group.files) for group in grouped(files, True)] == [7]
+    assert [len(group.files) for group in grouped(files, False)] == [1] * 7
+
+
+def test_unreadable_files_of_a_rotation_do_not_keep_others_from_being_read(run, rotation):
+    bad = rotation[0].with_name("cap3")
+    bad.write_text("no recording at all, but long enough to be one of them")
+    gone = rotation[0].with_name("cap4")
+    result = run("dissect", bad, *rotation, gone, "--format", "json")
+    assert (result.status, len(result.lines)) == (2, 12)
+    assert (
+        result.err.splitlines()
+        == [
+            f"amqpcodec: neither pcap nor pcapng: {bad}",
+            f"amqpcodec: {gone}: No such file or directory",
+        ]
+        or result.err.count("\n") == 2
+    )
+    assert run("dissect", bad, gone).status == 2
+
+
+def test_files_of_two_recordings_are_told(run, tmp_path):
+    sent = made.records(packets(TALK))
+    late = [made.Record(data, time + 10**10 * (i > 3)) for i, (data, time, _) in enumerate(sent)]
+    other = [made.Record(data, time + 10**9) for data, time, _ in sent]
+    for name, each in (("host1", late), ("host2", other)):
+        (tmp_path / name).write_bytes(made.pcap(each))
+    result = run("dissect", tmp_path / "host1", tmp_path / "host2", "--format", "json")
+    assert "--no-chain" in result.err
+    assert "host2" in result.err
+
+
+def test_standard_input(run, good, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(good.read_bytes())))
+    result = run("dissect", "-", "--format", "json")
+    assert (result.status, len(result.lines)) == (0, 12)
