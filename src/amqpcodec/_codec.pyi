@@ -252,6 +252,9 @@ class Columns:
         requested_schema is not followed: there is one type for each column.
         """
 
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """A stream of this one batch, in a PyCapsule, for those who take nothing else."""
+
 def columns_schema(protocol: Protocol, fields: Iterable[str] | None) -> Schema:
     """See amqpcodec.batch.schema."""
 
@@ -292,6 +295,9 @@ class CaptureBatch:
 
         requested_schema is not followed: there is one type for each column.
         """
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """A stream of this one batch, in a PyCapsule, for those who take nothing else."""
 
 def capture_schema(protocol: Protocol, fields: Iterable[str] | None) -> Schema:
     """See amqpcodec.capture.schema."""

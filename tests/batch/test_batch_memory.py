@@ -99,7 +99,7 @@ def test_held_results_are_given_back() -> None:
             _codec.column_pool(True)
         """
     )
-    first, *others = map(int, found.split())
+    _, first, *others = map(int, found.split())  # the first one finds holes to fill
     assert first > 50 << 20
     assert max(others) < first * 1.2
 

@@ -32,6 +32,7 @@ GROUPS = {
     "_core/stream.pxi": "decoders",
     "_core/messages.pxi": "decoders",
     "_core/json.pxi": "columns",
+    "_core/arrow_stream.pxi": "columns",
     "_core/arrow.pxi": "columns",
     "_core/columns_plan.pxi": "columns",
     "_core/columns_rows.pxi": "columns",

@@ -11,7 +11,8 @@ README = REPO / "README.md"
 
 
 def test_every_line_of_the_tour(spark, monkeypatch):
-    pytest.importorskip("lxml")
+    for name in ("lxml", "polars", "duckdb"):
+        pytest.importorskip(name)
     monkeypatch.chdir(REPO)
     result = doctest.testfile(
         str(README),

@@ -2,35 +2,6 @@
 
 from libc.string cimport memmove
 
-from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_IsValid, PyCapsule_New
-
-cdef extern from "arrow.h" nogil:
-    ctypedef struct ArrowSchema "struct ArrowSchema":
-        const char* format
-        const char* name
-        const char* metadata
-        int64_t flags
-        int64_t n_children
-        ArrowSchema** children
-        ArrowSchema* dictionary
-        void (*release)(ArrowSchema*) noexcept nogil
-        void* private_data
-    ctypedef struct ArrowArray "struct ArrowArray":
-        int64_t length
-        int64_t null_count
-        int64_t offset
-        int64_t n_buffers
-        int64_t n_children
-        const void** buffers
-        ArrowArray** children
-        ArrowArray* dictionary
-        void (*release)(ArrowArray*) noexcept nogil
-        void* private_data
-    enum:
-        ARROW_FLAG_NULLABLE
-    ctypedef long Atomic
-    long atomic_add_(Atomic* a, long n)
-
 # How a column lies in memory.
 cdef enum:
     AS_INT64                # 8 octets a row: integers and timestamps
@@ -633,6 +604,11 @@ cdef class Columns:
                 a.release(a)
             free(a)
             raise
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        """A stream of this one batch, in a PyCapsule, for those who take nothing else."""
+        schema, array = self.__arrow_c_array__()
+        return stream_capsule(schema, array)
 
 
 # ---- in ----

@@ -179,6 +179,11 @@ cdef class CaptureBatch:
             free(a)
             raise
 
+    def __arrow_c_stream__(self, requested_schema=None):
+        """A stream of this one batch, in a PyCapsule, for those who take nothing else."""
+        schema, array = self.__arrow_c_array__()
+        return stream_capsule(schema, array)
+
 
 cdef int export_flags(Table* t, Table* items, ArrowArray* a) noexcept nogil:
     cdef Column* c = &t.column[CAP_FLAGS]
