@@ -24,7 +24,7 @@ from amqpcodec.spec.loader import load  # noqa: E402
 from amqpcodec.spec.oasis_loader import load_parts  # noqa: E402
 
 #: Python module -> its XML.
-PROTOCOLS = {"v0_9_1": "amqp0-9-1.xml"}
+PROTOCOLS = {"v0_9_1": "amqp0-9-1.xml", "v0_9": "amqp0-9.xml", "v0_8": "amqp0-8.xml"}
 #: The parts of AMQP 1.0, in their order.
 PARTS = ("types", "transport", "messaging", "transactions", "security")
 GEN = ROOT / "src" / "amqpcodec" / "_gen"

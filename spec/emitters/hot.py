@@ -35,6 +35,7 @@ LETTERS = {
     "longstr": "L",
     "timestamp": "t",
     "table": "T",
+    "content": "C",
 }
 _LETTER_OF = {WIRE_NUMBERS[name]: letter for name, letter in LETTERS.items()}
 _WIDTH = {"o": 1, "h": 2, "l": 4, "q": 8, "t": 8}

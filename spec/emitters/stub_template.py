@@ -14,7 +14,7 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Any, ClassVar, Final, Generic, Literal, TypeAlias, final, overload
 
-from typing_extensions import Buffer, TypeVar, deprecated
+from typing_extensions import Buffer, TypeVar%DEPRECATED%
 
 from . import _codec
 from ._codec import ContentProperties as ContentProperties
@@ -29,7 +29,7 @@ FRAMES = '''\
 #: Octets of a body: bytes, or memoryview from a decoder with copy=False.
 _OctetsT = TypeVar("_OctetsT", bound=Buffer, default=bytes)
 
-@final
+%ANY_PROPERTIES%@final
 class Header(Frame):
     """A content header frame: body_size in octets, and the properties of the content."""
 
@@ -105,7 +105,7 @@ class Message(Frame, Generic[_OctetsT]):
 
     FIELDS: ClassVar[tuple[Literal["method"], Literal["properties"], Literal["body"]]]
     __match_args__ = ("method", "properties", "body")
-    method: ContentMethod
+%SHARED%    method: ContentMethod
     properties: %PROPERTIES%
     body: _OctetsT
     @overload
@@ -154,7 +154,7 @@ PROTOCOL: Final[_codec.Protocol]
 
 # ---- one-shot functions ----
 
-_Dialect: TypeAlias = Literal["rabbitmq", "0-9-1"]
+_Dialect: TypeAlias = Literal["rabbitmq", "0-9-1", "0-9", "0-8"]
 _Tables: TypeAlias = Literal["plain", "typed"]
 _Trailing: TypeAlias = Literal["error", "keep"]
 
@@ -162,12 +162,16 @@ def encode(
     channel: int,
     frame: Method | Header | Body[Any] | Heartbeat | ProtocolHeader,
     *,
-    dialect: _Dialect = "rabbitmq",
+    dialect: _Dialect | None = None,
     validate: bool = False,
 ) -> bytes:
     """Encode one frame: a method, Header, Body, Heartbeat or ProtocolHeader.
 
     A frame that was decoded and not changed gives the octets it came from.
+
+    Args:
+        dialect: types of field tables, "rabbitmq", "0-9-1" (the letter), "0-9" or "0-8";
+            None: the protocol's own, "rabbitmq" for 0-9-1.
 
     Returns:
         bytes, the envelope (8 octets) included.
@@ -185,7 +189,7 @@ def encode_into(
     channel: int,
     frame: Method | Header | Body[Any] | Heartbeat | ProtocolHeader,
     *,
-    dialect: _Dialect = "rabbitmq",
+    dialect: _Dialect | None = None,
     validate: bool = False,
 ) -> int:
     """Encode one frame into a writable buffer at offset; the number of octets written.
@@ -201,7 +205,7 @@ def encode_message(
     body: Buffer = b"",
     frame_max: int = 131072,
     *,
-    dialect: _Dialect = "rabbitmq",
+    dialect: _Dialect | None = None,
     validate: bool = False,
 ) -> bytes:
     """Encode a method with content: its method, header and body frames as one bytes.
@@ -225,7 +229,7 @@ def encode_parts(
     body: Buffer = b"",
     frame_max: int = 131072,
     *,
-    dialect: _Dialect = "rabbitmq",
+    dialect: _Dialect | None = None,
     validate: bool = False,
 ) -> list[bytes | memoryview]:
     """As encode_message, but a list of buffers for writelines or sendmsg.
@@ -246,7 +250,8 @@ def decode(
     """Decode the frame at offset of any C-contiguous buffer.
 
     Args:
-        dialect: "rabbitmq" or "0-9-1", what the tags of field tables mean.
+        dialect: "rabbitmq" or "0-9-1", what the tags of field tables mean; all types of
+            "rabbitmq" are read for "0-9" and "0-8" as well.
         tables: "plain" or "typed" values (amqpcodec.types).
         copy: False gives bodies as memoryviews that borrow data where it is bytes.
         trailing: "error", or "keep" octets after the last field (they encode again).

@@ -22,8 +22,10 @@ _TYPES = {
     "longlong": ("int", "int", "0"),
     "shortstr": ("str", "str", '""'),
     "longstr": ("bytes", "bytes | bytearray | memoryview | str", 'b""'),
-    "timestamp": ("datetime | int", "datetime | int", "0"),
+    "timestamp": ("datetime | int", "datetime | int", "..."),
     "table": ("dict[str, Any]", "dict[str, Any]", "{}"),
+    # A body, or amqpcodec.types.Reference (of bytes).
+    "content": ("bytes", "bytes | bytearray | memoryview | str", 'b""'),
 }
 _BY_NUMBER = {WIRE_NUMBERS[name]: types for name, types in _TYPES.items()}
 
@@ -48,11 +50,17 @@ def emit_stubs(protocol: Protocol, module: str) -> str:
         for method in cls["methods"]
         if method["content"]
     ]
+    properties = " | ".join(f"{cls['python']}.Properties" for cls in contents)
+    union = _union("_AnyProperties", properties.split(" | "))
+    any_properties = f"#: Of any class of content.\n_AnyProperties: TypeAlias = {union}\n\n"
     names = {
         "VERSION": table["name"],
-        "PROPERTIES": " | ".join(f"{cls['python']}.Properties" for cls in contents),
+        "PROPERTIES": "_AnyProperties" if len(contents) > 1 else properties,
+        "ANY_PROPERTIES": any_properties if len(contents) > 1 else "",
         "CLASS_ID": str(contents[0]["index"]),
-        "CONTENT_METHODS": _union(carriers),
+        "CONTENT_METHODS": _union("ContentMethod", carriers),
+        "SHARED": _shared(table),
+        "DEPRECATED": ", deprecated" if _has_deprecated(table) else "",
         "DECODER_INITS": _decoder_inits("Decoder", "Frame", ""),
         "MESSAGE_DECODER_INITS": _decoder_inits(
             "MessageDecoder", "Event", "        max_body_size: int | None = None,\n"
@@ -69,15 +77,31 @@ def emit_stubs(protocol: Protocol, module: str) -> str:
     return "\n".join(parts)
 
 
+def _has_deprecated(table: dict[str, Any]) -> bool:
+    return any(method["deprecated"] for cls in table["classes"] for method in cls["methods"])
+
+
+def _shared(table: dict[str, Any]) -> str:
+    """Attributes of Message, where the protocol has a class of that name."""
+    return "".join(
+        f"    {method['python']}: TypeAlias = {cls['python']}.{method['python']}\n"
+        for cls in table["classes"]
+        if cls["python"] == "Message_"
+        for method in cls["methods"]
+    )
+
+
 def _fill(text: str, names: dict[str, str]) -> str:
     return re.sub("%([A-Z_0-9]+)%", lambda found: names[found[1]], text)
 
 
-def _union(types: list[str]) -> str:
+def _union(name: str, types: list[str]) -> str:
     """The value of an alias, a type a line where it is long."""
     line = " | ".join(types)
-    if len("ContentMethod: TypeAlias = ") + len(line) <= WIDTH:
+    if len(f"{name}: TypeAlias = ") + len(line) <= WIDTH:
         return line
+    if 4 + len(line) <= WIDTH:
+        return f"(\n    {line}\n)"
     return "(\n    " + "\n    | ".join(types) + "\n)"
 
 
@@ -134,7 +158,8 @@ def _constants(table: dict[str, Any]) -> str:
 
 
 def _namespace(cls: dict[str, Any]) -> str:
-    head = f"class {cls['python']}:\n"
+    mark = "  # noqa: N801" if cls["python"].endswith("_") else ""
+    head = f"class {cls['python']}:{mark}\n"
     body = _docstring(cls["doc"]) + f'\nNAME: Final = "{cls["name"]}"\n'
     body += f"CLASS_ID: Final = {cls['index']}\n\n"
     classes = [_method(cls, method) for method in cls["methods"]]

@@ -64,7 +64,7 @@ __all__ = [
 ]
 
 #: Version -> protocol module.
-_PROTOCOLS = {"0-9-1": "v0_9_1"}
+_PROTOCOLS = {"0-9-1": "v0_9_1", "0-9": "v0_9", "0-8": "v0_8"}
 
 
 def protocol(name: str) -> ModuleType:

@@ -5,9 +5,11 @@ Left out: names that only the core itself needs (its owners of C memory, picklin
 
 from collections.abc import Iterable, Iterator
 from types import MappingProxyType
-from typing import Any, ClassVar, Generic, Literal, TypeVar, final
+from typing import Any, ClassVar, Generic, Literal, TypeAlias, TypeVar, final
 
 from typing_extensions import Buffer
+
+_Dialect: TypeAlias = Literal["rabbitmq", "0-9-1", "0-9", "0-8"]
 
 #: What a decoder yields beside the channel.
 _ItemT_co = TypeVar("_ItemT_co", covariant=True)
@@ -83,7 +85,7 @@ class Protocol:
         channel: int,
         frame: Frame,
         *,
-        dialect: Literal["rabbitmq", "0-9-1"] = "rabbitmq",
+        dialect: _Dialect | None = None,
         validate: bool = False,
     ) -> bytes: ...
     def encode_into(
@@ -93,7 +95,7 @@ class Protocol:
         channel: int,
         frame: Frame,
         *,
-        dialect: Literal["rabbitmq", "0-9-1"] = "rabbitmq",
+        dialect: _Dialect | None = None,
         validate: bool = False,
     ) -> int: ...
     def encode_message(
@@ -104,7 +106,7 @@ class Protocol:
         body: Buffer = b"",
         frame_max: int = 131072,
         *,
-        dialect: Literal["rabbitmq", "0-9-1"] = "rabbitmq",
+        dialect: _Dialect | None = None,
         validate: bool = False,
     ) -> bytes: ...
     def encode_parts(
@@ -115,7 +117,7 @@ class Protocol:
         body: Buffer = b"",
         frame_max: int = 131072,
         *,
-        dialect: Literal["rabbitmq", "0-9-1"] = "rabbitmq",
+        dialect: _Dialect | None = None,
         validate: bool = False,
     ) -> list[bytes | memoryview]: ...
     def decode(
@@ -123,7 +125,7 @@ class Protocol:
         data: Buffer,
         offset: int = 0,
         *,
-        dialect: Literal["rabbitmq", "0-9-1"] = "rabbitmq",
+        dialect: _Dialect = "rabbitmq",
         tables: Literal["plain", "typed"] = "plain",
         copy: bool = True,
         trailing: Literal["error", "keep"] = "error",
@@ -185,7 +187,7 @@ class Decoder(Stream[_ItemT_co]):
         frame_max: int = 131072,
         *,
         errors: Literal["strict", "frame"] = "strict",
-        dialect: Literal["rabbitmq", "0-9-1"] = "rabbitmq",
+        dialect: _Dialect = "rabbitmq",
         tables: Literal["plain", "typed"] = "plain",
         copy: bool = True,
         trailing: Literal["error", "keep"] = "error",
@@ -201,7 +203,7 @@ class MessageDecoder(Stream[_ItemT_co]):
         max_body_size: int | None = None,
         *,
         errors: Literal["strict", "frame"] = "strict",
-        dialect: Literal["rabbitmq", "0-9-1"] = "rabbitmq",
+        dialect: _Dialect = "rabbitmq",
         tables: Literal["plain", "typed"] = "plain",
         copy: bool = True,
         trailing: Literal["error", "keep"] = "error",

@@ -44,9 +44,23 @@ def namespace(table: dict[str, Any]) -> dict[str, Any]:
     names.update(decoder_classes(protocol))
     names.update(_aliases(protocol))
     names.update(table["constants"])
+    _share_names(protocol, table)
     names.update(protocol.namespaces)
     names["__all__"] = sorted(names)
     return names
+
+
+def _share_names(protocol: _codec.Protocol, table: dict[str, Any]) -> None:
+    """Methods of a class whose name a frame has (0-9's message) are reached from there as well:
+    ``Message.Transfer`` is ``Message_.Transfer``."""
+    for spec in table["classes"]:
+        frame = getattr(protocol, spec["python"].removesuffix("_"), None)
+        if not (spec["python"].endswith("_") and isinstance(frame, type)):
+            continue
+        for method in spec["methods"]:
+            if not hasattr(frame, method["python"]):
+                own = getattr(protocol.namespaces[spec["python"]], method["python"])
+                setattr(frame, method["python"], own)
 
 
 def _aliases(protocol: _codec.Protocol) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from . import _codec
 __all__ = ["decoder_classes"]
 
 Errors: TypeAlias = Literal["strict", "frame"]
-Dialect: TypeAlias = Literal["rabbitmq", "0-9-1"]
+Dialect: TypeAlias = Literal["rabbitmq", "0-9-1", "0-9", "0-8"]
 Tables: TypeAlias = Literal["plain", "typed"]
 Trailing: TypeAlias = Literal["error", "keep"]
 

@@ -21,6 +21,7 @@ __all__ = [
     "Int64L",
     "LongBytes",
     "LongString",
+    "Reference",
     "ShortString",
     "Timestamp",
     "UInt8",
@@ -177,6 +178,25 @@ class Void:
 
     def __repr__(self) -> str:
         return "Void()"
+
+
+class Reference(bytes):
+    """Name of a body that is sent in pieces: 0-9's type `content`, where it is not the body itself.
+
+    No value of tables: message.transfer alone has it. Equal to other references only.
+    """
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Reference) and bytes.__eq__(self, other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash((Reference, bytes(self)))
+
+    def __repr__(self) -> str:
+        return f"Reference({bytes.__repr__(self)})"
 
 
 #: type: (tag for RabbitMQ, tag by the letter of 0-9-1); None where the dialect has no such type.

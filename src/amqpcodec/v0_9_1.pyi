@@ -233,7 +233,7 @@ PROTOCOL: Final[_codec.Protocol]
 
 # ---- one-shot functions ----
 
-_Dialect: TypeAlias = Literal["rabbitmq", "0-9-1"]
+_Dialect: TypeAlias = Literal["rabbitmq", "0-9-1", "0-9", "0-8"]
 _Tables: TypeAlias = Literal["plain", "typed"]
 _Trailing: TypeAlias = Literal["error", "keep"]
 
@@ -241,12 +241,16 @@ def encode(
     channel: int,
     frame: Method | Header | Body[Any] | Heartbeat | ProtocolHeader,
     *,
-    dialect: _Dialect = "rabbitmq",
+    dialect: _Dialect | None = None,
     validate: bool = False,
 ) -> bytes:
     """Encode one frame: a method, Header, Body, Heartbeat or ProtocolHeader.
 
     A frame that was decoded and not changed gives the octets it came from.
+
+    Args:
+        dialect: types of field tables, "rabbitmq", "0-9-1" (the letter), "0-9" or "0-8";
+            None: the protocol's own, "rabbitmq" for 0-9-1.
 
     Returns:
         bytes, the envelope (8 octets) included.
@@ -264,7 +268,7 @@ def encode_into(
     channel: int,
     frame: Method | Header | Body[Any] | Heartbeat | ProtocolHeader,
     *,
-    dialect: _Dialect = "rabbitmq",
+    dialect: _Dialect | None = None,
     validate: bool = False,
 ) -> int:
     """Encode one frame into a writable buffer at offset; the number of octets written.
@@ -280,7 +284,7 @@ def encode_message(
     body: Buffer = b"",
     frame_max: int = 131072,
     *,
-    dialect: _Dialect = "rabbitmq",
+    dialect: _Dialect | None = None,
     validate: bool = False,
 ) -> bytes:
     """Encode a method with content: its method, header and body frames as one bytes.
@@ -304,7 +308,7 @@ def encode_parts(
     body: Buffer = b"",
     frame_max: int = 131072,
     *,
-    dialect: _Dialect = "rabbitmq",
+    dialect: _Dialect | None = None,
     validate: bool = False,
 ) -> list[bytes | memoryview]:
     """As encode_message, but a list of buffers for writelines or sendmsg.
@@ -325,7 +329,8 @@ def decode(
     """Decode the frame at offset of any C-contiguous buffer.
 
     Args:
-        dialect: "rabbitmq" or "0-9-1", what the tags of field tables mean.
+        dialect: "rabbitmq" or "0-9-1", what the tags of field tables mean; all types of
+            "rabbitmq" are read for "0-9" and "0-8" as well.
         tables: "plain" or "typed" values (amqpcodec.types).
         copy: False gives bodies as memoryviews that borrow data where it is bytes.
         trailing: "error", or "keep" octets after the last field (they encode again).

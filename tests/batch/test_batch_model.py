@@ -34,7 +34,8 @@ def test_every_wire_type_as_a_property() -> None:
     protocol = made(content("all", 60, *((f"a-{kind}", kind) for kind in kinds)))
     values = b"\xff" + b"\xff" * 2 + b"\xff" * 4 + b"\x7f" + b"\xff" * 7
     values += b"\1s" + b"\0\0\0\2\xff\0" + bytes(7) + b"\1" + w.table(("k", b"b\1"))
-    data = header(60, 0, b"") + header(60, 0xFF80, values)
+    values += b"\0\0\0\0\2\xfe\0"
+    data = header(60, 0, b"") + header(60, 0xFFC0, values)
     data += header(60, 0x0800, b"\x80" + bytes(7))  # longlong
     found = decode(data, protocol=protocol)
     types = {field.name: field.type for field in found.schema.field("properties").type}
@@ -48,11 +49,13 @@ def test_every_wire_type_as_a_property() -> None:
         "a_longstr": pa.binary(),
         "a_timestamp": pa.timestamp("us", "UTC"),
         "a_table": pa.string(),
+        "a_content": pa.binary(),
     }
     none, all_, beyond = rows(data, protocol=protocol)
     assert none["properties"] == dict.fromkeys(types)
     assert list(all_["properties"].values()) == [
         *(True, 255, 65535, 2**32 - 1, 2**63 - 1, "s", b"\xff\0", 1_000_000, '{"k":1}'),
+        b"\xfe\0",
     ]
     assert beyond["properties"] == dict.fromkeys(types)
     assert beyond["error"].startswith("all.properties.a_longlong: longlong 9223372036854775808")
@@ -91,7 +94,7 @@ def test_no_content_at_all() -> None:
 
 def test_arguments_of_every_type() -> None:
     kinds = ["bit", "octet", "bit", "bit", "short", "long", "longlong"]
-    kinds += ["shortstr", "longstr", "timestamp", "table"]
+    kinds += ["shortstr", "longstr", "timestamp", "table", "content", "content", "content"]
     fields = tuple(
         Field(f"a{number}", None, kind, reserved=kind == "long")
         for number, kind in enumerate(kinds)
@@ -99,9 +102,11 @@ def test_arguments_of_every_type() -> None:
     protocol = made(Class("all", 10, methods=(Method("go", 11, fields=fields),)))
     values = b"\1" + b"\5" + b"\2" + b"\0\6" + b"\0\0\0\7" + bytes(7) + b"\x08"
     values += b"\1s" + b"\0\0\0\1l" + bytes(7) + b"\x09" + w.table(("k", b"V"))
+    values += b"\0\0\0\0\1c" + b"\1\0\0\0\1r" + b"\1\0\0\0\2\xff\xfe"
     frame = w.frame(1, 1, b"\0\x0a\0\x0b" + values)
     (row,) = rows(frame, protocol=protocol)
     assert row["arguments"] == (
         '{"a0":true,"a1":5,"a2":false,"a3":true,"a4":6,"a5":7,"a6":8,"a7":"s","a8":"l",'
-        '"a9":{"$timestamp":9},"a10":{"k":null}}'
+        '"a9":{"$timestamp":9},"a10":{"k":null},"a11":"c","a12":{"$reference":"r"},'
+        '"a13":{"$reference":{"$binary":"//4="}}}'
     )

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import keyword
 import struct
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
 from amqpcodec import types as wrap
-from amqpcodec import v0_9_1 as amqp
+from amqpcodec import v0_8, v0_9, v0_9_1
 from tests.reference import (
-    FACTS,
+    VERSIONS,
     Body,
+    Facts,
     Frame,
     Header,
     Heartbeat,
@@ -53,21 +55,46 @@ TYPED: dict[str, dict[str, Any]] = {
         "L": wrap.Int64,
     },
 }
+# The older versions are read as RabbitMQ's.
+TYPED["0-9"] = TYPED["0-8"] = TYPED["rabbitmq"]
 # In the PDF's dialect two classes may stand for U and for L.
 _ALSO = {("0-9-1", "U"): wrap.Int16U, ("0-9-1", "L"): wrap.Int64L}
 
 
-def py_name(name: str) -> str:
+@dataclass(frozen=True)
+class Version:
+    """A protocol module, and the facts that it is held against."""
+
+    name: str
+    amqp: Any
+    facts: Facts
+    #: What its own dialect has for tags.
+    tags: str
+
+
+V0_9_1 = Version("0-9-1", v0_9_1, VERSIONS["0-9-1"], "tIlDSATFVxd")
+V0_9 = Version("0-9", v0_9, VERSIONS["0-9"], "SIDTFV")
+V0_8 = Version("0-8", v0_8, VERSIONS["0-8"], "SIDTF")
+
+
+def py_name(name: str, at: Version = V0_9_1) -> str:
     """A spec name as the package spells it."""
-    if name == "nowait":  # confirm.select writes no-wait in one word; one spelling is offered
+    # confirm.select of 0-9-1 writes no-wait in one word; one spelling is offered
+    if name == "nowait" and at is V0_9_1:
         return "no_wait"
     name = name.replace("-", "_")
     return name + "_" if keyword.iskeyword(name) else name
 
 
-def method_class(name: str) -> Any:
-    fact = FACTS.methods[name]
-    return amqp.METHODS[fact.class_id, fact.method_id]
+def method_class(name: str, at: Version = V0_9_1) -> Any:
+    fact = at.facts.methods[name]
+    return at.amqp.METHODS[fact.class_id, fact.method_id]
+
+
+def properties_class(class_id: int, at: Version = V0_9_1) -> Any:
+    """The class of the property list of a class."""
+    (name,) = (c["name"] for c in at.facts.raw["classes"] if c["id"] == class_id)
+    return getattr(at.amqp, name.title()).Properties
 
 
 # ---- neutral to objects ------------------------------------------------------------------------
@@ -99,24 +126,29 @@ def typed_table(table: Table, dialect: str) -> dict[str, Any]:
 def _argument(wire_type: str, value: Any, dialect: str, tables: str) -> Any:
     if wire_type == "table" and tables == "typed":
         return typed_table(value, dialect)
+    if wire_type == "content" and value[0]:
+        return wrap.Reference(value[1])
     return to_python(wire_type, value, dialect)
 
 
-def build(frame: Frame, dialect: str = "rabbitmq", tables: str = "typed") -> Any:
+def build(
+    frame: Frame, dialect: str = "rabbitmq", tables: str = "typed", at: Version = V0_9_1
+) -> Any:
     """The package's object for a neutral frame, made by its constructors."""
+    amqp = at.amqp
     if isinstance(frame, Method):
-        types = dict(FACTS.methods[frame.name].fields)
-        return method_class(frame.name)(
+        types = dict(at.facts.methods[frame.name].fields)
+        return method_class(frame.name, at)(
             **{
-                py_name(name): _argument(types[name], value, dialect, tables)
+                py_name(name, at): _argument(types[name], value, dialect, tables)
                 for name, value in frame.args.items()
             }
         )
     if isinstance(frame, Header):
-        types = dict(FACTS.properties[frame.class_id])
-        properties = amqp.Basic.Properties(
+        types = dict(at.facts.properties[frame.class_id])
+        properties = properties_class(frame.class_id, at)(
             **{
-                py_name(name): _argument(types[name], value, dialect, tables)
+                py_name(name, at): _argument(types[name], value, dialect, tables)
                 for name, value in frame.properties.items()
             }
         )
@@ -191,25 +223,37 @@ def same_typed_table(got: Any, table: Table, dialect: str, where: str = "table")
 
 
 def _check_fields(
-    got: Any, types: dict[str, str], values: dict[str, Any], dialect: str, tables: str
+    got: Any,
+    types: dict[str, str],
+    values: dict[str, Any],
+    dialect: str,
+    tables: str,
+    at: Version,
 ) -> None:
     for name, wire_type in types.items():
-        value = getattr(got, py_name(name))
+        value = getattr(got, py_name(name, at))
         if name not in values:
             assert value is None, (name, value)
         elif wire_type == "table" and tables == "typed":
             same_typed_table(value, values[name], dialect, name)
         else:
-            same(value, to_python(wire_type, values[name], dialect), name)
+            same(value, _argument(wire_type, values[name], dialect, "plain"), name)
 
 
-def check(got: Any, want: Frame, dialect: str = "rabbitmq", tables: str = "plain") -> None:
+def check(
+    got: Any,
+    want: Frame,
+    dialect: str = "rabbitmq",
+    tables: str = "plain",
+    at: Version = V0_9_1,
+) -> None:
     """A decoded object holds what the neutral frame says, and nothing else."""
+    amqp = at.amqp
     if isinstance(want, Method):
-        assert type(got) is method_class(want.name)
-        types = dict(FACTS.methods[want.name].fields)
-        assert tuple(got.FIELDS) == tuple(map(py_name, types))
-        _check_fields(got, types, want.args, dialect, tables)
+        assert type(got) is method_class(want.name, at)
+        types = dict(at.facts.methods[want.name].fields)
+        assert tuple(got.FIELDS) == tuple(py_name(name, at) for name in types)
+        _check_fields(got, types, want.args, dialect, tables, at)
     elif isinstance(want, Header):
         assert type(got) is amqp.Header
         assert (got.body_size, got.weight, got.class_id) == (
@@ -217,8 +261,9 @@ def check(got: Any, want: Frame, dialect: str = "rabbitmq", tables: str = "plain
             want.weight,
             want.class_id,
         )
-        types = dict(FACTS.properties[want.class_id])
-        _check_fields(got.properties, types, want.properties, dialect, tables)
+        assert type(got.properties) is properties_class(want.class_id, at)
+        types = dict(at.facts.properties[want.class_id])
+        _check_fields(got.properties, types, want.properties, dialect, tables, at)
     elif isinstance(want, Body):
         assert type(got) is amqp.Body
         same(got.payload, want.payload, "payload")

@@ -11,7 +11,7 @@ from decimal import Decimal
 from random import Random
 from typing import Any
 
-from tests.reference import FACTS, TAGS, Header, Method, Table, Tagged
+from tests.reference import FACTS, TAGS, Facts, Header, Method, Table, Tagged
 from tests.reference.plain import LAST_SECOND
 
 _BITS = {"octet": 8, "short": 16, "long": 32, "longlong": 64}
@@ -22,10 +22,19 @@ class Generate:
     """Values for one dialect. ``faithful``: only what a Python value can ask for (no odd boolean,
     no duplicate name, no NaN with a payload), so that building it gives the same octets."""
 
-    def __init__(self, random: Random, dialect: str = "rabbitmq", faithful: bool = False) -> None:
+    def __init__(
+        self,
+        random: Random,
+        dialect: str = "rabbitmq",
+        faithful: bool = False,
+        facts: Facts = FACTS,
+        tags: str = TAGS,
+    ) -> None:
         self.random = random
         self.dialect = dialect
         self.faithful = faithful
+        self.facts = facts
+        self.tags = tags
 
     # ---- scalars
 
@@ -62,7 +71,8 @@ class Generate:
 
     # ---- tables
 
-    def tagged(self, depth: int = 3, tags: str = TAGS) -> Tagged:
+    def tagged(self, depth: int = 3, tags: str = "") -> Tagged:
+        tags = tags or self.tags
         tag = self.random.choice(tags if depth else tags.translate({65: None, 70: None}))
         return tag, self._content(tag, depth)
 
@@ -128,22 +138,25 @@ class Generate:
             return self.seconds()
         if wire_type == "table":
             return self.table()
+        if wire_type == "content":
+            return self.random.randrange(2), self.octets(self.random.choice([10, 300, 3000]))
         return self.uint(_BITS[wire_type])
 
     def channel(self) -> int:
         return self.uint(16)
 
     def method(self, name: str) -> Method:
-        return Method(name, {n: self.field(t) for n, t in FACTS.methods[name].fields})
+        return Method(name, {n: self.field(t) for n, t in self.facts.methods[name].fields})
 
-    def header(self) -> Header:
+    def header(self, class_id: int = 60) -> Header:
         share = self.random.choice([0, 1, 2, 3, 4])
         properties = {
             name: self.field(wire_type)
-            for name, wire_type in FACTS.properties[60]
+            for name, wire_type in self.facts.properties[class_id]
             if self.random.randrange(4) < share
         }
-        return Header(self.uint(64), properties, weight=self.random.choice([0, 0, 0, 1, 65535]))
+        weight = self.random.choice([0, 0, 0, 1, 65535])
+        return Header(self.uint(64), properties, class_id, weight)
 
     # ---- plain Python values
 

@@ -1,4 +1,4 @@
-"""The facts of 0-9-1: names, ids, wire types. Facts only; the codec itself is in frames.py."""
+"""The facts of each version: names, ids, wire types. Facts only; the codec is in frames.py."""
 
 from __future__ import annotations
 
@@ -61,3 +61,9 @@ def load_facts(path: Path = FACTS_FILE) -> Facts:
 
 
 FACTS = load_facts()
+
+#: Version -> its facts.
+VERSIONS = {
+    "0-9-1": FACTS,
+    **{name: load_facts(FACTS_FILE.with_name(f"facts-{name}.json")) for name in ("0-9", "0-8")},
+}

@@ -1,4 +1,4 @@
-"""Frames of AMQP 0-9-1: method, content header, body, heartbeat, protocol header."""
+"""Frames of AMQP 0-9-1, 0-9 and 0-8: method, content header, body, heartbeat, protocol header."""
 
 from __future__ import annotations
 
@@ -62,14 +62,16 @@ Frame = Method | Header | Body | Heartbeat | ProtocolHeader
 # ---- encode ------------------------------------------------------------------------------------
 
 
-def encode_frame(channel: int, frame: Frame, dialect: str = "rabbitmq") -> bytes:
+def encode_frame(
+    channel: int, frame: Frame, dialect: str = "rabbitmq", facts: Facts = FACTS
+) -> bytes:
     """All octets of a frame."""
     if isinstance(frame, ProtocolHeader):
         return b"AMQP" + bytes((frame.protocol_id, frame.major, frame.minor, frame.revision))
     if isinstance(frame, Method):
-        kind, payload = 1, _encode_method(FACTS, frame, dialect)
+        kind, payload = 1, _encode_method(facts, frame, dialect)
     elif isinstance(frame, Header):
-        kind, payload = 2, _encode_header(FACTS, frame, dialect)
+        kind, payload = 2, _encode_header(facts, frame, dialect)
     elif isinstance(frame, Body):
         kind, payload = 3, frame.payload
     else:
@@ -84,6 +86,8 @@ def _encode_field(wire_type: str, value: Any, dialect: str) -> bytes:
         return shortstr(value)
     if wire_type == "longstr":
         return longstr(value)
+    if wire_type == "content":  # (0 for inline or 1 for a reference, octets)
+        return uint(value[0], 1) + longstr(value[1])
     assert wire_type == "table", wire_type
     return encode_table(value, dialect)
 
@@ -143,7 +147,7 @@ def _encode_header(facts: Facts, header: Header, dialect: str) -> bytes:
 
 
 def decode_frame(
-    data: bytes, offset: int = 0, dialect: str = "rabbitmq"
+    data: bytes, offset: int = 0, dialect: str = "rabbitmq", facts: Facts = FACTS
 ) -> tuple[int, int, Frame] | None:
     """(octets used, channel, frame), or None while the frame is incomplete.
 
@@ -168,7 +172,8 @@ def decode_frame(
     end = offset + 7 + size
     if data[end] != FRAME_END:
         raise Malformed("FrameEndError", end, f"0x{data[end]:02x} where 0xce belongs")
-    return size + 8, channel, _decode_payload(kind, channel, Reader(data, offset + 7, end), dialect)
+    reader = Reader(data, offset + 7, end)
+    return size + 8, channel, _decode_payload(kind, channel, reader, dialect, facts)
 
 
 def decode_stream(data: bytes, dialect: str = "rabbitmq") -> Iterator[tuple[int, Frame]]:
@@ -181,11 +186,11 @@ def decode_stream(data: bytes, dialect: str = "rabbitmq") -> Iterator[tuple[int,
         yield got[1], got[2]
 
 
-def _decode_payload(kind: int, channel: int, reader: Reader, dialect: str) -> Frame:
+def _decode_payload(kind: int, channel: int, reader: Reader, dialect: str, facts: Facts) -> Frame:
     if kind == 1:
-        return _decode_method(FACTS, reader, dialect)
+        return _decode_method(facts, reader, dialect)
     if kind == 2:
-        return _decode_header(FACTS, reader, dialect)
+        return _decode_header(facts, reader, dialect)
     if kind == 3:
         return Body(reader.take(reader.end - reader.pos, "body"))
     start = reader.pos - 7
@@ -203,6 +208,12 @@ def _decode_field(wire_type: str, reader: Reader, dialect: str) -> Any:
         return reader.shortstr()
     if wire_type == "longstr":
         return reader.longstr()
+    if wire_type == "content":
+        at = reader.pos
+        kind = reader.uint(1, "content")
+        if kind > 1:
+            raise Malformed("UnknownTagError", at, f"content of kind {kind}")
+        return kind, reader.longstr()
     assert wire_type == "table", wire_type
     return read_table(reader, dialect)
 

@@ -72,6 +72,8 @@ def to_python(wire_type: str, value: Any, dialect: str = "rabbitmq") -> Any:
         return timestamp(value)
     if wire_type == "table":
         return table_to_plain(value, dialect)
+    if wire_type == "content" and value[0] == 0:
+        return value[1]
     return value
 
 

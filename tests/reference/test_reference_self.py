@@ -17,6 +17,7 @@ from tests.reference import (
     FACTS,
     MAX_DEPTH,
     TAGS,
+    VERSIONS,
     Body,
     Header,
     Heartbeat,
@@ -45,18 +46,23 @@ def rows(name: str) -> list[Any]:
     return [pytest.param(row, id=row["name"]) for row in form.load_lines(VECTORS / name)]
 
 
-def test_facts_are_those_of_the_shared_folder() -> None:
+@pytest.mark.parametrize("version", VERSIONS)
+def test_facts_are_those_of_the_shared_folder(version: str) -> None:
     shared = shared_dir()
     if shared is None:
         pytest.skip("no shared folder beside the repository")
-    theirs = json.loads((shared / "facts" / "facts-amqp-0-9-1.json").read_text(encoding="utf-8"))
-    assert json.loads(FACTS_FILE.read_text(encoding="utf-8")) == theirs
+    path = shared / "facts" / f"facts-amqp-{version}.json"
+    theirs = json.loads(path.read_text(encoding="utf-8"))
+    ours = FACTS_FILE.with_name(f"facts-{version}.json")
+    assert json.loads(ours.read_text(encoding="utf-8")) == theirs
 
 
 def test_facts_count() -> None:
     assert len(FACTS.methods) == len(FACTS.by_id) == 64
     assert {class_id: len(p) for class_id, p in FACTS.properties.items()} == {60: 14}
     assert FACTS.by_id[40, 51].name == "exchange.unbind-ok"
+    counts = {name: (len(f.raw["classes"]), len(f.methods)) for name, f in VERSIONS.items()}
+    assert counts == {"0-9-1": (7, 64), "0-9": (12, 101), "0-8": (12, 91)}
 
 
 def test_the_reference_imports_nothing_of_the_package() -> None:

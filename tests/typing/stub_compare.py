@@ -10,6 +10,7 @@ import ast
 import inspect
 import types
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Any
 
 #: Names for annotations, which the stub may have alone.
@@ -139,7 +140,9 @@ def _parameters_apart(
         (keyword, default), real = said[name], there.parameters[name]
         only = real.kind is inspect.Parameter.KEYWORD_ONLY
         yield from _same(f"{where}, {name} is keyword-only", keyword, only)
-        if default is not inspect.Parameter.empty:
+        if default is ...:  # a stub cannot spell a datetime
+            yield from _same(f"{where}, default of {name}", datetime, type(real.default))
+        elif default is not inspect.Parameter.empty:
             yield from _same(f"{where}, default of {name}", default, real.default)
 
 
@@ -226,7 +229,7 @@ def _constructor(where: str, node: ast.FunctionDef, there: Any) -> Iterator[str]
     for name, (_, default) in said.items():
         real = getattr(bare, name)
         # None that stands for a new property list
-        if default is not None or type(real).__name__ != "Properties":
+        if default is not ... and (default is not None or type(real).__name__ != "Properties"):
             yield from _same(f"{where}, default of {name}", default, real)
     positional = [name for name, (keyword, _) in said.items() if not keyword]
     marks = [object() for _ in positional]

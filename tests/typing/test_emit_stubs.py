@@ -86,7 +86,8 @@ def test_content_of_several_classes() -> None:
     one = protocol()
     file = replace(one.classes[0], name="file", index=70)
     stub = emit_stubs(replace(one, classes=(*one.classes, file)), "v0_9")
-    assert "properties: Basic.Properties | File.Properties\n" in stub
+    assert "_AnyProperties: TypeAlias = Basic.Properties | File.Properties\n" in stub
+    assert "properties: _AnyProperties\n" in stub
     assert "ContentMethod: TypeAlias = Basic.Publish | File.Publish\n" in stub
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from amqpcodec import _codec
+from amqpcodec import _codec, v0_8, v0_9
 from amqpcodec import v0_9_1 as amqp
 from tests.typing.stub_compare import ALIASES, differences
 
@@ -21,8 +21,10 @@ METHODS = pytest.mark.parametrize(
 )
 
 
-def test_stub_matches_the_module() -> None:
-    assert list(differences(STUB, amqp)) == []
+@pytest.mark.parametrize("module", [amqp, v0_9, v0_8], ids=lambda module: module.__name__)
+def test_stub_matches_the_module(module: Any) -> None:
+    stub = Path(module.__file__).with_suffix(".pyi").read_text(encoding="utf-8")
+    assert list(differences(stub, module)) == []
 
 
 @pytest.mark.parametrize(

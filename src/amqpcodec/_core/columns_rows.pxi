@@ -23,8 +23,19 @@ cdef int note_text(Sink* s, const Desc* d, int i) noexcept nogil:
 
 cdef inline bint is_zero(const AmqpValue* v) noexcept nogil:
     if v.kind >= W_SHORTSTR and v.kind != W_TIMESTAMP:
-        return v.n == 0
+        return v.n == 0 and (v.kind != W_CONTENT or v.u == 0)
     return v.u == 0
+
+
+cdef int json_content(Text* t, const AmqpValue* v) noexcept nogil:
+    """As a longstr; a reference is {"$reference": the same}."""
+    cdef int status
+    if not v.u:
+        return json_octets(t, v.p, v.n)
+    if json_literal(t, b'{"$reference":', 14) < 0:
+        return NO_MEMORY
+    status = json_octets(t, v.p, v.n)
+    return json_literal(t, b"}", 1) if status == 0 else status
 
 
 cdef int write_arguments_json(Sink* s, const Desc* d, const FieldPlan* field, uint32_t fixed,
@@ -65,6 +76,8 @@ cdef int write_arguments_json(Sink* s, const Desc* d, const FieldPlan* field, ui
             status = json_octets(t, v.p, v.n)
         elif v.kind == W_TIMESTAMP:
             status = json_timestamp(t, v.u)
+        elif v.kind == W_CONTENT:
+            status = json_content(t, v)
         else:
             t.w = put_u64(t.w, v.u)
             status = 0

@@ -11,11 +11,15 @@ cdef tuple FAULT_CLASSES = (
     _errors.HeartbeatError, _errors.UnknownMethodError,
     _errors.HeaderError, _errors.DecodeError, _errors.DecodeError, _errors.UnexpectedFrameError,
     _errors.ChannelError, _errors.ContentTooLargeError, _errors.IncompleteError,
-    _errors.DecodeError)
+    _errors.DecodeError, _errors.UnknownTagError)
 cdef tuple SCOPES = ("frame", "channel", "connection")
 
 cdef enum:
     FAULT_TEXT_SIZE = 512
+
+
+# Frame types 4 to 7: 0-8 and 0-9 number them, and no peer sends them.
+cdef const char** OLD_FRAME_TYPES = ["oob-method", "oob-header", "oob-body", "trace"]
 
 
 cdef int place_text(const Fault* f, char* out, size_t room) noexcept nogil:
@@ -44,6 +48,9 @@ cdef int fault_text(const Fault* f, char* out, size_t room) noexcept nogil:
     elif f.code == BAD_TAG:
         n += snprintf(out, room, b"unknown field table tag 0x%02x (offset %llu)",
                       <unsigned int>f.octet, offset)
+    elif f.code == BAD_CONTENT:
+        n += snprintf(out, room, b"content is inline (0) or a reference (1), not %u (offset %llu)",
+                      <unsigned int>f.octet, offset)
     elif f.code == BAD_DEPTH:
         n += snprintf(out, room, b"tables nested deeper than %d levels (offset %llu)",
                       DEPTH_LIMIT, offset)
@@ -53,6 +60,9 @@ cdef int fault_text(const Fault* f, char* out, size_t room) noexcept nogil:
     elif f.code == BAD_FRAME_SIZE:
         n += snprintf(out, room, b"frame of %llu octets exceeds frame_max %llu (offset %llu)",
                       need, have, offset)
+    elif f.code == BAD_FRAME_TYPE and 4 <= f.octet <= 7:
+        n += snprintf(out, room, b"frame type %u (%s of 0-8 and 0-9) is not read (offset %llu)",
+                      <unsigned int>f.octet, OLD_FRAME_TYPES[f.octet - 4], offset)
     elif f.code == BAD_FRAME_TYPE:
         n += snprintf(out, room, b"frame type %u is not defined (offset %llu)",
                       <unsigned int>f.octet, offset)

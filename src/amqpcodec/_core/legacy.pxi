@@ -44,6 +44,17 @@ cdef enum:
 
 # ---- reading ----
 
+cdef int read_content_kind(Cursor* c, AmqpValue* v) noexcept nogil:
+    """The octet before a content (0-9 §4.2.5.6)."""
+    if short_of(c, 1, WIRE_NAMES[W_CONTENT]):
+        return -1
+    v.u = c.p[0]
+    if v.u > 1:
+        return fail(c, BAD_CONTENT, NULL, 0, c.p[0])
+    c.p += 1
+    return 0
+
+
 cdef inline int read_one(const Op* op, Cursor* c, AmqpValue* v, uintptr_t mode) noexcept nogil:
     """One value that is not a bit; 0 or -1."""
     cdef uint32_t n
@@ -80,6 +91,8 @@ cdef inline int read_one(const Op* op, Cursor* c, AmqpValue* v, uintptr_t mode) 
         v.u = c.p[0]
         c.p += 1
     else:
+        if kind == W_CONTENT and read_content_kind(c, v) < 0:
+            return -1
         if short_of(c, 4, WIRE_NAMES[kind]):
             return -1
         n = load32(c.p)
@@ -204,6 +217,9 @@ cdef uint8_t* write_one(const AmqpValue* v, uint8_t* w) noexcept nogil:
     if v.kind == W_OCTET:
         w[0] = <uint8_t>v.u
         return w + 1
+    if v.kind == W_CONTENT:
+        w[0] = <uint8_t>v.u
+        w += 1
     store32(w, v.n)
     memcpy(w + 4, v.p, v.n)
     return w + 4 + v.n

@@ -31,6 +31,9 @@ kind_read_table = read_table_octets
 
 # ---- store: values to objects ----
 
+cdef object Reference = _types.Reference
+
+
 cdef object store_value(const Op* op, const AmqpValue* v, TextCache* cache):
     """A value that is not a table."""
     if v.kind == W_SHORTSTR:
@@ -41,6 +44,9 @@ cdef object store_value(const Op* op, const AmqpValue* v, TextCache* cache):
         return PyBytes_FromStringAndSize(<const char*>v.p, v.n)
     if v.kind == W_TIMESTAMP:
         return make_timestamp(v.u, cache)
+    if v.kind == W_CONTENT:
+        octets = PyBytes_FromStringAndSize(<const char*>v.p, v.n)
+        return Reference(octets) if v.u else octets
     return v.u
 
 
@@ -177,6 +183,9 @@ cdef int load_field(Loader* l, const Op* op, object o, AmqpValue* v) except -1:
         return load_octets(l, o, v)
     if op.kind == W_TIMESTAMP:
         return take_seconds(o, &v.u, &l.at)
+    if op.kind == W_CONTENT:
+        v.u = isinstance(o, Reference)
+        return load_octets(l, o, v)
     return load_int(l, o, v)
 
 

@@ -44,12 +44,16 @@ cdef inline void drop_octets(Octets* octets) noexcept:
         PyBuffer_Release(&octets.view)
 
 
+cdef dict DIALECTS = {"rabbitmq": 0, "0-9-1": MODE_LETTER, "0-9": MODE_0_9, "0-8": MODE_0_8}
+
+
 cdef uintptr_t reading_mode(object dialect, object tables, object trailing) except? 0xFFFF:
+    """What is read does not depend on "0-9" and "0-8": all of RabbitMQ's types are, whoever sends."""
     cdef uintptr_t mode = 0
     if dialect != "rabbitmq":
-        if dialect != "0-9-1":
-            raise ValueError(f'dialect is "rabbitmq" or "0-9-1", not {dialect!r}')
-        mode |= MODE_LETTER
+        if dialect not in DIALECTS:
+            raise ValueError(f"dialect is {', '.join(map(repr, DIALECTS))}, not {dialect!r}")
+        mode |= <uintptr_t>DIALECTS[dialect] & MODE_LETTER
     if tables != "plain":
         if tables != "typed":
             raise ValueError(f'tables is "plain" or "typed", not {tables!r}')
@@ -124,7 +128,7 @@ cdef class DescTable:
 
 
 # Letters of a signature, by wire type; spec/emitters/hot.py spells the same.
-cdef const char* SIGNATURE_LETTERS = b"BohlqsLtT"
+cdef const char* SIGNATURE_LETTERS = b"BohlqsLtTC"
 
 
 cdef int make_hot(Desc* d, bint properties) except -1:
@@ -158,6 +162,7 @@ cdef class Protocol:
     cdef int n_contents
     cdef object frame_plan              # of the columns, made on first use
     cdef bint hot
+    cdef uintptr_t own_mode             # what its own dialect is for encoding
     cdef PyTypeObject* header_type
     cdef PyTypeObject* body_type
     cdef PyTypeObject* message_type
@@ -169,6 +174,7 @@ cdef class Protocol:
         self.table = table
         self.name = table["name"]
         self.module = table["module"]
+        self.own_mode = encoding_mode(table["dialect"])
         for cls in table["classes"]:
             count += <int>len(cls["methods"]) + (cls["properties"] is not None)
         self.descs = DescTable(count)
@@ -341,10 +347,14 @@ cdef class Protocol:
 
     # ---- one-shot functions ----
 
-    def encode(self, channel, frame, *, dialect="rabbitmq", bint validate=False):
+    def encode(self, channel, frame, *, dialect=None, bint validate=False):
         """Encode one frame: a method, Header, Body, Heartbeat or ProtocolHeader.
 
         A frame that was decoded and not changed gives the octets it came from.
+
+        Args:
+            dialect: types of field tables, "rabbitmq", "0-9-1" (the letter), "0-9" or "0-8";
+                None: the protocol's own, "rabbitmq" for 0-9-1.
 
         Returns:
             bytes, the envelope (8 octets) included.
@@ -358,7 +368,7 @@ cdef class Protocol:
         cdef Buffer b
         cdef uint8_t memory[STACK_ROOM]
         cdef Kind* k = kind_of(frame)
-        cdef uintptr_t mode = encoding_mode(dialect)
+        cdef uintptr_t mode = mode_of(self, dialect)
         if k != NULL and k.what == KIND_BODY and k.owner == <PyObject*>self:
             return encode_body(take_channel(channel), <KindObject*><PyObject*>frame)
         buffer_init(&b, memory, sizeof(memory))
@@ -368,7 +378,7 @@ cdef class Protocol:
         finally:
             buffer_free(&b)
 
-    def encode_into(self, buffer, Py_ssize_t offset, channel, frame, *, dialect="rabbitmq",
+    def encode_into(self, buffer, Py_ssize_t offset, channel, frame, *, dialect=None,
                     bint validate=False):
         """Encode one frame into a writable buffer at offset; the number of octets written.
 
@@ -382,7 +392,7 @@ cdef class Protocol:
         buffer_init(&b, memory, sizeof(memory))
         PyObject_GetBuffer(buffer, &view, PyBUF_WRITABLE | PyBUF_SIMPLE)
         try:
-            put_frame(self, &b, take_channel(channel), frame, encoding_mode(dialect), validate)
+            put_frame(self, &b, take_channel(channel), frame, mode_of(self, dialect), validate)
             n = b.p - b.start
             if offset < 0 or offset > view.len or n > view.len - offset:
                 raise EncodeError(f"the frame takes {n} octets, the buffer has "
@@ -394,7 +404,7 @@ cdef class Protocol:
             buffer_free(&b)
 
     def encode_message(self, channel, method, properties=None, body=b"", frame_max=131072, *,
-                       dialect="rabbitmq", bint validate=False):
+                       dialect=None, bint validate=False):
         """Encode a method with content: its method, header and body frames as one bytes.
 
         Args:
@@ -414,25 +424,26 @@ cdef class Protocol:
             number = take_channel(channel)
         if exact_small(<PyObject*>frame_max, &limit) and limit >= 0:
             return encode_content(self, number, method, properties, body, limit,
-                                  0 if dialect is RABBITMQ else encoding_mode(dialect), validate, False)
+                                  mode_of(self, dialect), validate, False)
         return encode_content(self, number, method, properties, body, take_frame_max(frame_max),
-                              encoding_mode(dialect), validate, False)
+                              mode_of(self, dialect), validate, False)
 
     def encode_parts(self, channel, method, properties=None, body=b"", frame_max=131072, *,
-                     dialect="rabbitmq", bint validate=False):
+                     dialect=None, bint validate=False):
         """As encode_message, but a list of buffers for writelines or sendmsg.
 
         The body is not copied: its pieces are memoryviews that borrow the given buffer.
         """
         return encode_content(self, take_channel(channel), method, properties, body,
-                              take_frame_max(frame_max), encoding_mode(dialect), validate, True)
+                              take_frame_max(frame_max), mode_of(self, dialect), validate, True)
 
     def decode(self, data, Py_ssize_t offset=0, *, dialect="rabbitmq", tables="plain",
                bint copy=True, trailing="error"):
         """Decode the frame at offset of any C-contiguous buffer.
 
         Args:
-            dialect: "rabbitmq" or "0-9-1", what the tags of field tables mean.
+            dialect: "rabbitmq" or "0-9-1", what the tags of field tables mean; all types of
+                "rabbitmq" are read for "0-9" and "0-8" as well.
             tables: "plain" or "typed" values (amqpcodec.types).
             copy: False gives bodies as memoryviews that borrow data where it is bytes.
             trailing: "error", or "keep" octets after the last field (they encode again).
@@ -476,7 +487,7 @@ cdef object PLAIN = "plain"
 cdef object ERROR = "error"
 cdef object view_of_copy = object()     # marks: bodies as views, but of a copy
 cdef dict PROPERTY_ALIASES = {"cluster_id": "reserved"}
-cdef tuple WIRE_DEFAULTS = (False, 0, 0, 0, 0, "", b"", 0, Ellipsis)
+cdef tuple WIRE_DEFAULTS = (False, 0, 0, 0, 0, "", b"", EPOCH, Ellipsis, b"")
 
 cdef enum:
     STACK_ROOM = 4096
@@ -487,7 +498,15 @@ cdef inline uint32_t slot_index(uint32_t key) noexcept nogil:
 
 
 cdef uintptr_t encoding_mode(object dialect) except? 0xFFFF:
-    return 0 if dialect is RABBITMQ else reading_mode(dialect, PLAIN, ERROR)
+    if dialect is RABBITMQ:
+        return 0
+    reading_mode(dialect, PLAIN, ERROR)     # names what is wrong
+    return DIALECTS[dialect]
+
+
+cdef inline uintptr_t mode_of(Protocol self, object dialect) except? 0xFFFF:
+    """None: the protocol's own."""
+    return self.own_mode if dialect is None else encoding_mode(dialect)
 
 
 cdef int take_channel(object channel) except -1:

@@ -103,6 +103,8 @@ cdef int put_plain_int(Buffer* b, object v, uintptr_t mode, Place* at) except -1
     if overflow == 0:
         if -2147483648 <= n <= 2147483647:
             return put_int(b, c'I', <uint64_t>n, 4)
+        if mode & MODE_OLD:
+            return not_in_old(mode, "int beyond 32 bits", at)
         return put_int(b, c'L' if mode & MODE_LETTER else c'l', <uint64_t>n, 8)
     if mode & MODE_LETTER and 0 < v < 2**64:
         return put_int(b, c'l', <uint64_t>v, 8)
@@ -207,9 +209,35 @@ cdef int take_seconds(object v, uint64_t* out, Place* at) except -1:
     return 0
 
 
+# Tags that tables of 0-8 have; 0-9 adds V.
+cdef bytes OLD_TAGS = b"SIDTF"
+
+
+cdef int not_in_old(uintptr_t mode, str what, Place* at) except -1:
+    version, types = ("0-8", "S I D T F") if mode & MODE_0_8 else ("0-9", "S I D T F V")
+    return table_error(at, f"tables of {version} hold no {what} ({types} only); "
+                       'dialect="rabbitmq" has more types')
+
+
+cdef int check_old(object v, type t, uintptr_t mode, Place* at) except -1:
+    """Refuse what the tables of 0-8 and 0-9 have no type for; put_plain_int looks at ints."""
+    tags = TYPED_TAGS.get(t)
+    if tags is not None:
+        if tags[0] is None or not (tags[0] in OLD_TAGS or tags[0] == b"V" and mode & MODE_0_9):
+            return not_in_old(mode, t.__name__, at)
+    elif v is None:
+        if mode & MODE_0_8:
+            return not_in_old(mode, "None", at)
+    elif isinstance(v, (bool, float, list, tuple)):
+        return not_in_old(mode, t.__name__, at)
+    return 0
+
+
 cdef int put_value(Buffer* b, object v, uintptr_t mode, int depth, Place* at) except -1:
     """The tag that fits the value's type, and the value."""
     cdef type t = type(v)
+    if AMQP_UNLIKELY(mode & MODE_OLD):
+        check_old(v, t, mode, at)
     if t is str:
         return put_text(b, c'S', v, at)
     if t is int:
@@ -225,7 +253,7 @@ cdef int put_value(Buffer* b, object v, uintptr_t mode, int depth, Place* at) ex
     if t is list:
         return put_nested(b, c'A', v, mode, depth, at)
     if t is bytes:
-        return put_long(b, c'S' if mode & MODE_LETTER else c'x', PyBytes_AS_STRING(v),
+        return put_long(b, c'S' if mode & MODE_NO_X else c'x', PyBytes_AS_STRING(v),
                         PyBytes_GET_SIZE(v), at)
     return put_rare(b, v, t, mode, depth, at)
 
@@ -264,7 +292,7 @@ cdef int put_rare(Buffer* b, object v, type t, uintptr_t mode, int depth, Place*
     if isinstance(v, (bytes, bytearray, memoryview)):
         PyObject_GetBuffer(v, &view, PyBUF_SIMPLE)
         try:
-            return put_long(b, c'S' if mode & MODE_LETTER else c'x', view.buf, view.len, at)
+            return put_long(b, c'S' if mode & MODE_NO_X else c'x', view.buf, view.len, at)
         finally:
             PyBuffer_Release(&view)
     return table_error(at, f"a table cannot hold {t.__name__}")
@@ -357,7 +385,7 @@ cdef int put_pairs(Buffer* b, object table, uintptr_t mode, int depth, Place* at
             store32(b.p + 1, <uint32_t>small)
             b.p += 5
             continue
-        if value == Py_True or value == Py_False:
+        if (value == Py_True or value == Py_False) and not mode & MODE_OLD:
             b.p[0] = c't'
             b.p[1] = value == Py_True
             b.p += 2

@@ -44,6 +44,7 @@ cdef enum:
     BAD_BODY_SIZE
     BAD_INCOMPLETE
     BAD_CAPTURE     # columns of captures only: octets that are no frame
+    BAD_CONTENT     # 0-9's type content: neither inline nor a reference
 
 cdef enum:
     SCOPE_FRAME

@@ -27,6 +27,7 @@ from .model import (
     class_identifier,
     identifier,
 )
+from .names import constant_name
 
 try:
     from lxml import etree
@@ -186,7 +187,7 @@ class _Loader:
         for child in self._children(root, {"constant", "domain", "class"}):
             if child.tag == "constant":
                 constant = self._constant(child)
-                key = identifier(constant.name)
+                key = constant_name(constant.name)
                 self._take(taken, key, child, f"constant {constant.name!r}")
                 constants.append(constant)
             elif child.tag == "domain":

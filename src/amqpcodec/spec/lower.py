@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .model import Class, Field, Method, Protocol, class_identifier, identifier
+from .model import Class, Field, Method, Protocol, identifier
+from .names import class_name, constant_name, field_names, method_name
 
 __all__ = ["FIELD_CACHED", "FIELD_RESERVED", "FIELD_SECRET", "WIRE_NUMBERS", "lower"]
 
@@ -24,6 +25,7 @@ WIRE_NUMBERS = {
     "longstr": 6,
     "timestamp": 7,
     "table": 8,
+    "content": 9,
 }
 
 FIELD_RESERVED = 1  # keyword-only, not shown while it has its default
@@ -38,7 +40,11 @@ _SECRETS = {
     ("connection", "start-ok", "response"),
     ("connection", "secure-ok", "response"),
     ("connection", "update-secret", "new-secret"),
+    ("message", "transfer", "security-token"),
 }
+
+#: What tables are encoded with where nobody says otherwise; all versions read the same types.
+_DIALECTS = {"0-8": "0-8", "0-9": "0-9"}
 
 #: One spelling where a specification has two for the same thing.
 _RESPELT = {("confirm", "select", "nowait"): "no_wait"}
@@ -73,6 +79,7 @@ _PROPERTY_FORMATS = {
     "longstr": "z",
     "timestamp": "tsu:UTC",
     "table": "u",
+    "content": "z",
 }
 
 
@@ -85,8 +92,9 @@ def lower(protocol: Protocol, module: str) -> dict[str, Any]:
         "module": module,
         "version": (protocol.major, protocol.minor, revision),
         "header": header,
+        "dialect": _DIALECTS.get(protocol.name, "rabbitmq"),
         "constants": tuple(
-            (identifier(constant.name).upper(), constant.value) for constant in protocol.constants
+            (constant_name(constant.name), constant.value) for constant in protocol.constants
         ),
         "classes": tuple(_lower_class(cls) for cls in protocol.classes),
         "columns": {"frame": _frame_columns(protocol)},
@@ -122,25 +130,25 @@ def _lower_class(cls: Class) -> dict[str, Any]:
     content = bool(cls.fields) or any(method.content for method in cls.methods)
     return {
         "name": cls.name,
-        "python": class_identifier(cls.name),
+        "python": class_name(cls.name),
         "index": cls.index,
         "doc": _sentence(cls.label),
-        "properties": tuple(_lower_field(cls, None, f) for f in cls.fields) if content else None,
+        "properties": _lower_fields(cls, None, cls.fields) if content else None,
         "methods": tuple(_lower_method(cls, method) for method in cls.methods),
     }
 
 
 def _lower_method(cls: Class, method: Method) -> dict[str, Any]:
-    fields = tuple(_lower_field(cls, method, field) for field in method.fields)
+    fields = _lower_fields(cls, method, method.fields)
     return {
         "name": method.name,
-        "python": class_identifier(method.name),
+        "python": method_name(method.name),
         "index": method.index,
         "doc": _method_doc(cls, method, fields),
         "synchronous": method.synchronous,
         "deprecated": method.deprecated,
         "content": method.content,
-        "responses": tuple(class_identifier(name) for name in method.responses),
+        "responses": tuple(method_name(name) for name in method.responses),
         "sent_by": tuple(
             sender
             for sender, receiver in (("client", "server"), ("server", "client"))
@@ -151,8 +159,22 @@ def _lower_method(cls: Class, method: Method) -> dict[str, Any]:
     }
 
 
+def _lower_fields(
+    cls: Class, method: Method | None, fields: tuple[Field, ...]
+) -> tuple[tuple[Any, ...], ...]:
+    """(Python name, wire type, flags, label, asserts) of each."""
+    respelt = [
+        _RESPELT.get((cls.name, method.name if method else "", field.name), identifier(field.name))
+        for field in fields
+    ]
+    names = field_names(respelt, [field.type == "table" for field in fields])
+    return tuple(
+        (name, *_lower_field(cls, method, field)) for name, field in zip(names, fields, strict=True)
+    )
+
+
 def _lower_field(cls: Class, method: Method | None, field: Field) -> tuple[Any, ...]:
-    """(Python name, wire type, flags, label, asserts)."""
+    """(wire type, flags, label, asserts)."""
     where = (cls.name, method.name if method else "", field.name)
     flags = 0
     if field.reserved:
@@ -166,8 +188,7 @@ def _lower_field(cls: Class, method: Method | None, field: Field) -> tuple[Any, 
         for rule in field.asserts
         if rule.method is None and rule.field is None
     )
-    name = _RESPELT.get(where, identifier(field.name))
-    return (name, WIRE_NUMBERS[field.type], flags, field.label, asserts)
+    return (WIRE_NUMBERS[field.type], flags, field.label, asserts)
 
 
 def _sentence(label: str) -> str:

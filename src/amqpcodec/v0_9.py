@@ -1,0 +1,9 @@
+"""AMQP 0-9: classes, one-shot functions and decoders.
+
+What is here is said in v0_9.pyi, which is generated with the table.
+"""
+
+from ._gen.v0_9 import TABLE
+from ._namespace import namespace
+
+globals().update(namespace(TABLE))
