@@ -1,0 +1,183 @@
+"""`python -m scripts.compat`: the clients' own suites, with and without the drop-ins.
+
+Fetches the clients (pinned) and their sdists from the package registry into .cache/compat, starts
+private brokers, runs every suite twice and compares what came of every single test. A test whose
+outcome differs is run again alone, up to three times each way; only a difference that stays counts.
+For each suite it prints both counts and how often the compiled codec was entered.
+
+Exit status: 0 the outcomes are the same and the codec was called; 1 they differ, or it was not
+called, or a run was not whole; 2 wrong usage; 4 something could not be set up.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from scripts.broker import BrokerError
+from scripts.compat import environment, run
+from scripts.compat.run import Run
+from scripts.compat.suites import SUITES, Suite
+
+RERUNS = 3
+MISSING = "not run"
+
+
+@dataclass
+class Verdict:
+    """Both runs of a suite, and where they differ."""
+
+    suite: Suite
+    without: Run
+    with_: Run | None = None
+    different: list[str] = field(default_factory=list)
+    flaky: list[str] = field(default_factory=list)
+
+    @property
+    def problems(self) -> list[str]:
+        """Why this suite does not hold; empty if it does."""
+        found = [f"without: {self.without.trouble}"] if self.without.trouble else []
+        if not self.without.outcomes:
+            found.append("no test was run")
+        if self.with_ is None:
+            return found
+        if self.with_.trouble:
+            found.append(f"with: {self.with_.trouble}")
+        if not self.with_.calls:
+            found.append("the compiled codec was never called")
+        return found + self.different
+
+
+def say(text: str) -> None:
+    """One line of progress."""
+    print(f"compat: {text}", file=sys.stderr, flush=True)
+
+
+def differing(without: Run, with_: Run) -> list[str]:
+    """The tests that did not do the same, in both runs' order."""
+    names = dict.fromkeys([*without.outcomes, *with_.outcomes])
+    return [name for name in names if without.outcomes.get(name) != with_.outcomes.get(name)]
+
+
+def settle(verdict: Verdict, variables: dict[str, str]) -> None:
+    """Run again, alone, what differed: a difference counts when it shows each time."""
+    suite, without, with_ = verdict.suite, verdict.without, verdict.with_
+    assert with_ is not None
+    for name in differing(without, with_):
+        before = without.outcomes.get(name, MISSING), with_.outcomes.get(name, MISSING)
+        same = False
+        if MISSING not in before:
+            for _ in range(RERUNS):
+                first = run.once(suite, (), variables, [name]).outcomes
+                second = run.once(suite, suite.dropins, variables, [name]).outcomes
+                if name in first and first.get(name) == second.get(name):
+                    same = True
+                    break
+        text = f"{name}: without {before[0]}, with {before[1]}"
+        (verdict.flaky if same else verdict.different).append(text)
+
+
+def both(suite: Suite, only_without: bool, logs: Path) -> Verdict:
+    """Run a suite without and with its drop-ins, against one broker each."""
+    with run.broker(suite.broker) as variables:
+        say(f"{suite.name}: without")
+        verdict = Verdict(suite, run.once(suite, (), variables))
+        write(logs, suite, "without", verdict.without)
+    if only_without:
+        return verdict
+    with run.broker(suite.broker) as variables:
+        say(f"{suite.name}: {verdict.without.counts}; with {', '.join(suite.dropins)}")
+        verdict.with_ = run.once(suite, suite.dropins, variables)
+        write(logs, suite, "with", verdict.with_)
+        settle(verdict, variables)
+    return verdict
+
+
+def write(logs: Path, suite: Suite, which: str, found: Run) -> None:
+    """Keep the output and the outcomes of a run, to look into."""
+    logs.mkdir(parents=True, exist_ok=True)
+    base = f"{suite.name.replace(', ', '-')}-{which}"
+    (logs / f"{base}.txt").write_text(found.output, encoding="utf-8")
+    outcomes = json.dumps(found.outcomes, indent=1)
+    (logs / f"{base}.json").write_text(outcomes, encoding="utf-8")
+
+
+def table(verdicts: Sequence[Verdict]) -> None:
+    """The counts, as text that any terminal and any pipe takes."""
+    head = ("suite", "without", "with", "calls", "seconds", "")
+    rows = [head]
+    for each in verdicts:
+        other = each.with_
+        seconds = f"{each.without.seconds:.0f}"
+        if other is not None:
+            seconds += f" / {other.seconds:.0f}"
+        rows.append(
+            (
+                each.suite.name,
+                each.without.counts,
+                other.counts if other else "",
+                f"{other.calls:,}" if other else "",
+                seconds,
+                "DIFFERENT" if each.problems else "same" if other else "",
+            )
+        )
+    widths = [max(len(row[column]) for row in rows) for column in range(len(head))]
+    for row in rows:
+        cells = (text.ljust(width) for text, width in zip(row, widths, strict=True))
+        print("  ".join(cells).rstrip())
+    for each in verdicts:
+        for text in each.problems:
+            print(f"{each.suite.name}: {text}")
+        for text in each.flaky:
+            print(f"{each.suite.name}: the same when run again: {text}")
+
+
+def arguments() -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(
+        prog="python -m scripts.compat",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    names = [suite.name for suite in SUITES]
+    parser.add_argument("suites", nargs="*", help=f"of: {'; '.join(names)} (default: all)")
+    parser.add_argument("--without", action="store_true", help="only the runs without a drop-in")
+    parser.add_argument("--setup", action="store_true", help="make the environment and stop")
+    parser.add_argument(
+        "--logs", type=Path, default=environment.HOME / "logs", help="where outputs are kept"
+    )
+    options = parser.parse_args()
+    unknown = set(options.suites) - set(names)
+    if unknown:
+        parser.error(f"no such suite: {', '.join(sorted(unknown))}")
+    return options
+
+
+def main() -> int:
+    """Run what was asked for; the exit status."""
+    options = arguments()
+    chosen = [suite for suite in SUITES if not options.suites or suite.name in options.suites]
+    begin = time.monotonic()
+    try:
+        say(f"the clients are in {environment.python().parent.parent}")
+        for name in environment.SDISTS:
+            environment.sdist(name)
+        if options.setup:
+            return 0
+        verdicts = [both(suite, options.without, options.logs) for suite in chosen]
+    except (environment.SetupError, BrokerError, subprocess.SubprocessError) as error:
+        say(str(error))
+        return 4
+    table(verdicts)
+    say(f"took {time.monotonic() - begin:.0f} s; outputs in {options.logs}")
+    return 1 if any(each.problems for each in verdicts) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

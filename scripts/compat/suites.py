@@ -1,0 +1,96 @@
+"""The clients' own suites: what is run, against which drop-ins, and how long it may take."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from scripts.compat import environment
+
+
+@dataclass(frozen=True)
+class Suite:
+    """One suite. `folder` gives its working directory; `broker` is "", "node" or "docker"."""
+
+    name: str
+    dropins: tuple[str, ...]
+    folder: Callable[[], Path]
+    tests: tuple[str, ...]
+    seconds: int
+    broker: str = ""
+    plugins: tuple[str, ...] = ()  # of pytest; no others are loaded, some change logging
+    known: str = ""  # what it gives without a drop-in, and why where that is not all passed
+
+
+def _sdist(name: str) -> Callable[[], Path]:
+    return lambda: environment.sdist(name)
+
+
+RERUN = ("pytest_rerunfailures",)
+
+SUITES: tuple[Suite, ...] = (
+    Suite("amqp", ("amqp",), _sdist("amqp"), ("t/unit",), 300, plugins=RERUN, known="354 passed"),
+    Suite(
+        "amqp, broker",
+        ("amqp",),
+        _sdist("amqp"),
+        ("t/integration", "-k", "not tls"),
+        300,
+        broker="node",
+        plugins=RERUN,
+        known="48 passed",
+    ),
+    Suite(
+        "kombu",
+        ("amqp",),
+        _sdist("kombu"),
+        (
+            "t/unit/transport/test_pyamqp.py",
+            "t/unit/test_message.py",
+            "t/unit/test_messaging.py",
+            "t/unit/test_entity.py",
+            "t/unit/test_connection.py",
+        ),
+        300,
+        plugins=(*RERUN, "pytest_freezer"),
+        known="352 passed, 6 skipped",
+    ),
+    Suite(
+        "kombu, broker",
+        ("amqp",),
+        _sdist("kombu"),
+        ("t/integration/test_py_amqp.py",),
+        300,
+        broker="node",
+        plugins=RERUN,
+    ),
+    Suite(
+        "amqpstorm",
+        ("pamqp",),
+        lambda: environment.installed("amqpstorm").parent,
+        ("amqpstorm/tests/unit",),
+        300,
+        known="429 passed",
+    ),
+    Suite(
+        "aiormq",
+        ("pamqp",),
+        _sdist("aiormq"),
+        ("tests",),
+        1200,
+        broker="docker",
+        plugins=("aiomisc_pytest", "amqpcodec_compat_aiormq"),
+        known="1042 passed, 1 skipped",
+    ),
+    Suite(
+        "aio-pika",
+        ("pamqp",),
+        _sdist("aio-pika"),
+        ("tests",),
+        2400,
+        broker="docker",
+        plugins=("aiomisc_pytest",),
+        known="1076 passed, 28 skipped; 3 need a broker that can be stopped",
+    ),
+)

@@ -1,0 +1,103 @@
+"""One question to a client, and the comparison of both copies' answers."""
+
+from __future__ import annotations
+
+import importlib
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+from tests.compat.canon import outcome, shown
+from tests.compat.stock import Side, dropin, installed
+
+USES = {"pamqp": "use_pamqp", "pika": "use_pika", "amqp": "use_py_amqp"}
+
+
+@dataclass(frozen=True)
+class Case:
+    """`run` asks one copy; `given` shows what was asked: octets, or the seed of the values."""
+
+    what: str
+    given: Any
+    run: Callable[[Side], Any]
+
+
+@dataclass
+class Difference:
+    """Two answers that are not the same."""
+
+    seed: int
+    case: Case
+    stock: tuple[Any, ...]
+    live: tuple[Any, ...]
+
+    @property
+    def group(self) -> str:
+        """Differences with one cause mostly look alike like this."""
+        sides = [
+            one[1] if one[0] == "raises" else f"value {str(one[1])[:24]}"
+            for one in (self.stock, self.live)
+        ]
+        return f"{self.case.what}: {sides[0]} | {sides[1]}"
+
+    def __str__(self) -> str:
+        given = self.case.given
+        text = given.hex() if isinstance(given, bytes | bytearray) else repr(given)
+        lines = [f"{self.case.what}, seed {self.seed}", f"  given   {text[:1000]}"]
+        lines += [f"  stock   {shown(self.stock)}", f"  drop-in {shown(self.live)}"]
+        return "\n".join(lines)
+
+
+@dataclass
+class Found:
+    """What a run of many cases gave."""
+
+    cases: int = 0
+    kinds: Counter[str] = field(default_factory=Counter)
+    raised: Counter[str] = field(default_factory=Counter)
+    differences: list[Difference] = field(default_factory=list)
+    calls: int = 0
+
+
+def make(package: str, seed: int) -> Case:
+    """The case of a seed."""
+    use = importlib.import_module(f"tests.compat.{USES[package]}")
+    random = Random(seed)
+    kinds, weights = zip(*use.KINDS, strict=True)
+    return random.choices(kinds, weights)[0](random)  # type: ignore[no-any-return]
+
+
+def compare(case: Case, seed: int, stock: Side, live: Side) -> tuple[tuple[Any, ...], Any]:
+    """(what the stock copy gives, the difference or None)."""
+    first, second = outcome(lambda: case.run(stock)), outcome(lambda: case.run(live))
+    if first == second:
+        return first, None
+    return first, Difference(seed, case, first, second)
+
+
+def run(
+    package: str, cases: int, seed: int, most: int = 50, tell: Callable[[Found], None] | None = None
+) -> Found:
+    """Compare many cases; stops when so many differed."""
+    found = Found()
+    module = dropin(package)
+    with installed(package) as (stock, live):
+        before = module.calls()
+        for number in range(seed, seed + cases):
+            case = make(package, number)
+            first, difference = compare(case, number, stock, live)
+            found.cases += 1
+            found.kinds[case.what.split()[0]] += 1
+            if first[0] == "raises":
+                found.raised[first[1]] += 1
+            if difference is not None:
+                found.differences.append(difference)
+                if len(found.differences) >= most:
+                    break
+            if tell is not None and found.cases % 10_000 == 0:
+                found.calls = module.calls() - before
+                tell(found)
+        found.calls = module.calls() - before
+    return found
