@@ -12,7 +12,8 @@ from hashlib import sha256
 from multiprocessing import get_context
 from pathlib import Path
 
-from bench.measure import Plan, measure, pin
+from bench import apart
+from bench.measure import QUICK, Plan, measure, pin
 from bench.prepare import prepare
 from bench.targets import Cell
 from bench.work import Absent
@@ -36,6 +37,8 @@ def collect(cells: list[Cell], plan: Plan, core: int | None) -> Gathered:
     """All processes of the plan put together."""
     samples: dict[Cell, list[float]] = {}
     parts: list[Gathered] = []
+    alone = [cell for cell in cells if apart.is_apart(cell)]
+    cells = [cell for cell in cells if not apart.is_apart(cell)]
     for number in range(plan.processes):
         title = f"process {number + 1} of {plan.processes}, "
         with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
@@ -44,8 +47,18 @@ def collect(cells: list[Cell], plan: Plan, core: int | None) -> Gathered:
             samples.setdefault(cell, []).extend(values)
         if parts[-1].build != parts[0].build:
             raise MixedBuildsError(f"{parts[0].build}, then {parts[-1].build}; run again")
+    absent = dict(parts[-1].absent)
+    for operation in dict.fromkeys(operation for _, operation, _ in alone):
+        progress(f"{operation}, in a program of its own")
+        mine = [cell for cell in alone if cell[1] == operation]
+        try:
+            found = apart.run(operation, plan is QUICK)
+        except Absent as reason:
+            absent.update(dict.fromkeys(mine, reason))
+        else:
+            samples.update({cell: found[cell[0]] for cell in mine})
     progress("")
-    return Gathered(samples, parts[-1].absent, parts[-1].core, parts[-1].build)
+    return Gathered(samples, absent, parts[-1].core, parts[-1].build)
 
 
 def _build() -> str:

@@ -10,6 +10,7 @@ within a round and the median over the rounds counts.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import statistics
 import sys
@@ -142,9 +143,10 @@ def check(frames: DataFrame) -> None:
 def main() -> int:
     """Exit status: 0, or 1 for a missed gate with --check."""
     parser = argparse.ArgumentParser(prog="python -m bench.spark", description=__doc__)
-    parser.add_argument("--rows", type=int, default=1_500_000, help="frames to decode a round")
-    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--rows", type=int, default=750_000, help="frames to decode a round")
+    parser.add_argument("--rounds", type=int, default=13)
     parser.add_argument("--check", action="store_true", help="exit status 1 if the gate is missed")
+    parser.add_argument("--json", action="store_true", help="print samples alone, ns a frame")
     options = parser.parse_args()
     from scripts import demo_spark
 
@@ -157,6 +159,10 @@ def main() -> int:
             found = measure(spark, path, options.rounds)
         finally:
             spark.stop()
+    if options.json:
+        sides = {name: [1e9 * each[name] / rows for each in found] for name in found[0]}
+        print(json.dumps(sides))
+        return 0
     ratio = statistics.median(each["decode"] / each["identity"] for each in found)
     for name in ("decode", "identity"):
         spent = statistics.median(each[name] for each in found)

@@ -1,0 +1,70 @@
+"""Rows that a program of its own measures: other processes take part, or the set-up is long.
+
+Such a program prints one JSON object: samples, one list for each side, ns a frame, a figure a
+round, rounds side by side. Its cells have the operation that names it.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+from bench.targets import Cell
+from bench.work import Absent
+
+REPO = Path(__file__).resolve().parent.parent
+
+
+@dataclass(frozen=True)
+class Program:
+    """A module to run. sides: peer -> how its output calls it. needs: modules, and how to get them."""
+
+    module: str
+    sides: dict[str, str]
+    needs: tuple[str, ...]
+    hint: str
+    quick: tuple[str, ...]
+
+
+PROGRAMS = {
+    "spark": Program(
+        "bench.spark",
+        {"amqpcodec": "decode", "identity": "identity"},
+        ("pyspark", "pyarrow"),
+        "no pyspark here (`make test` installs it); then: python -m bench.spark",
+        ("--rows", "300000", "--rounds", "5"),
+    ),
+}
+
+
+def is_apart(cell: Cell) -> bool:
+    """Whether a program of its own measures this cell."""
+    return cell[1] in PROGRAMS
+
+
+def run(operation: str, quick: bool) -> dict[str, list[float]]:
+    """Samples by peer.
+
+    Raises:
+        Absent: it cannot run here, or it failed; the text says why.
+    """
+    program = PROGRAMS[operation]
+    if any(find_spec(name) is None for name in program.needs):
+        raise Absent(program.hint)
+    command = [sys.executable, "-m", program.module, "--json"]
+    done = subprocess.run(
+        [*command, *(program.quick if quick else ())],
+        capture_output=True,
+        text=True,
+        cwd=REPO,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [str(REPO), *sys.path]))},
+        check=False,
+    )
+    if done.returncode != 0:
+        lines = done.stderr.strip().splitlines() or ["it said nothing"]
+        raise Absent(f"{' '.join(command[1:3])} failed: {lines[-1]}")
+    found = json.loads(done.stdout.splitlines()[-1])
+    return {peer: found[side] for peer, side in program.sides.items()}
