@@ -17,6 +17,7 @@ sys.path[:0] = [str(ROOT / "src"), str(HERE)]
 from emitters.constants import emit_constants  # noqa: E402
 from emitters.hot import emit_hot  # noqa: E402
 from emitters.oasis_table import emit_oasis_table  # noqa: E402
+from emitters.overlays import emit_overlays  # noqa: E402
 from emitters.stubs import emit_stubs  # noqa: E402
 from emitters.table import emit_table  # noqa: E402
 
@@ -52,6 +53,9 @@ def outputs() -> dict[Path, str]:
     head = banner(sources)
     files[GEN / "constants.pxi"] = head + emit_constants(protocols["v0_9_1"])
     files[GEN / "hot.pxi"] = head + "\n" + emit_hot(list(protocols.values()))
+    overlays = HERE / "overlays.xml"
+    versions = {protocol.name: HERE / PROTOCOLS[name] for name, protocol in protocols.items()}
+    files[GEN / "overlays.py"] = banner([overlays, *sources]) + emit_overlays(overlays, versions)
     parts = [HERE / "amqp1-0" / f"{part}.xml" for part in PARTS]
     files[GEN / "v1_0.py"] = banner(parts) + emit_oasis_table(load_parts(parts), "v1_0")
     return files

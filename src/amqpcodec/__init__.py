@@ -1,6 +1,7 @@
 """The AMQP wire codec: objects, columns and captures over one compiled core.
 
-Protocol modules are ``amqpcodec.v0_9_1`` (with RabbitMQ's extensions); columns are in
+Protocol modules are ``amqpcodec.v0_9_1`` (with RabbitMQ's extensions), ``v0_9`` and ``v0_8``;
+:func:`negotiate` says which one speaks what a protocol header asks for. Columns are in
 ``amqpcodec.batch``, typed table values in ``amqpcodec.types``.
 
 ``import amqpcodec`` loads no NumPy, pyarrow, PySpark or lxml.
@@ -32,9 +33,11 @@ from .errors import (
     UnknownTagError,
     ValidationError,
 )
+from .negotiation import Negotiation, negotiate
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Iterable
     from typing import BinaryIO
 
 __version__ = "0.1.0.dev0"
@@ -52,6 +55,7 @@ __all__ = [
     "HeaderError",
     "HeartbeatError",
     "IncompleteError",
+    "Negotiation",
     "TrailingError",
     "TruncatedError",
     "UnexpectedFrameError",
@@ -60,6 +64,7 @@ __all__ = [
     "ValidationError",
     "__version__",
     "load_xml_spec",
+    "negotiate",
     "protocol",
 ]
 
@@ -67,16 +72,31 @@ __all__ = [
 _PROTOCOLS = {"0-9-1": "v0_9_1", "0-9": "v0_9", "0-8": "v0_8"}
 
 
-def protocol(name: str) -> ModuleType:
+def protocol(name: str, overlays: Iterable[str] = ()) -> ModuleType:
     """The protocol module of a version: ``protocol("0-9-1")`` is ``amqpcodec.v0_9_1``.
 
+    Args:
+        name: such as "0-9"; "0-9+qpid" is short for the overlay with that name.
+        overlays: brokers whose own methods are laid over the published ones: "qpid" (of 0-9-1,
+            0-9 and 0-8), "rabbitmq" (of 0-9-1: class access; of 0-8). The same ones give the
+            same module.
+
     Raises:
-        ValueError: there is no such version.
+        ValueError: there is no such version or overlay.
     """
-    if name not in _PROTOCOLS:
+    version, *more = name.split("+")
+    if isinstance(overlays, str):
+        raise TypeError(f"overlays takes names in a tuple, not {overlays!r}")
+    if version not in _PROTOCOLS:
         known = ", ".join(map(repr, _PROTOCOLS))
         raise ValueError(f"no protocol {name!r}; there is {known}")
-    return importlib.import_module(f"{__name__}.{_PROTOCOLS[name]}")
+    module = importlib.import_module(f"{__name__}.{_PROTOCOLS[version]}")
+    names = [*more, *overlays]
+    if not names:
+        return module
+    from ._overlays import overlaid
+
+    return overlaid(module, version, names)
 
 
 def load_xml_spec(path: str | os.PathLike[str] | BinaryIO) -> ModuleType:

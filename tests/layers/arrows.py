@@ -13,8 +13,10 @@ PACKAGE = "amqpcodec"
 LAYERS = {
     "": "facade",
     "_namespace": "facade",
+    "_overlays": "facade",
     "decoder": "facade",
     "message": "facade",
+    "negotiation": "facade",
     "v0_8": "facade",
     "v0_9": "facade",
     "v0_9_1": "facade",

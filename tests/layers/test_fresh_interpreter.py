@@ -72,6 +72,7 @@ def test_package_alone_loads_no_core() -> None:
     assert {name for name in there if name.startswith("amqpcodec")} == {
         "amqpcodec",
         "amqpcodec.errors",
+        "amqpcodec.negotiation",
     }
 
 

@@ -108,6 +108,7 @@ def test_the_files_are_known() -> None:
         *(f"{module}.pyi" for module in SOURCES),
         "_gen/constants.pxi",
         "_gen/hot.pxi",
+        "_gen/overlays.py",
         *(f"_gen/{module}.py" for module in SOURCES),
         "_gen/v1_0.py",
     }

@@ -1,0 +1,68 @@
+"""What brokers lay over a published version, as the lowered methods that change."""
+
+from __future__ import annotations
+
+import copy
+import io
+import pprint
+from pathlib import Path
+from typing import Any
+
+from lxml import etree
+
+from amqpcodec.spec.loader import load
+from amqpcodec.spec.lower import lower
+from amqpcodec.spec.model import Protocol
+
+
+def emit_overlays(path: Path, versions: dict[str, Path]) -> str:
+    """Source of ``_gen/overlays.py``. versions: the XML of each version by its name."""
+    found: dict[tuple[str, str], tuple[dict[str, Any], ...]] = {}
+    for overlay in etree.parse(path).getroot().iterchildren("overlay"):
+        version, name = overlay.get("version"), overlay.get("name")
+        found[version, name] = _changes(
+            load(versions[version]), _merged(versions[version], overlay)
+        )
+    return "\n".join(
+        [
+            '"""What brokers lay over a version: (version, name) -> classes with what changes."""',
+            "",
+            "OVERLAYS = " + pprint.pformat(found, width=98, sort_dicts=False),
+            "",
+        ]
+    )
+
+
+def _merged(path: Path, overlay: Any) -> Protocol:
+    """The version with the overlay's methods, checked as any specification."""
+    root = etree.parse(path).getroot()
+    for cls in overlay.iterchildren("class"):
+        for method in cls.iterchildren("method"):
+            method.set("extension", overlay.get("name"))
+        there = root.find(f"class[@index='{cls.get('index')}']")
+        if there is None:
+            cls = copy.deepcopy(cls)
+            cls.set("extension", overlay.get("name"))
+            root.append(cls)
+            continue
+        if there.get("name") != cls.get("name"):
+            raise ValueError(f"{path.name} names class {cls.get('index')} {there.get('name')!r}")
+        for method in cls.iterchildren("method"):
+            old = there.find(f"method[@index='{method.get('index')}']")
+            if old is None:
+                there.append(copy.deepcopy(method))
+            else:
+                there.replace(old, copy.deepcopy(method))
+    return load(io.BytesIO(etree.tostring(root)))
+
+
+def _changes(base: Protocol, merged: Protocol) -> tuple[dict[str, Any], ...]:
+    """Classes of the merged version, with the methods alone that the base has not."""
+    known = {cls["index"]: cls["methods"] for cls in lower(base, "")["classes"]}
+    changes = []
+    for cls in lower(merged, "")["classes"]:
+        same = known.get(cls["index"], ())
+        methods = tuple(method for method in cls["methods"] if method not in same)
+        if methods:
+            changes.append({**cls, "methods": methods})
+    return tuple(changes)
