@@ -257,7 +257,12 @@ class Columns:
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """A stream of this one batch, in a PyCapsule, for those who take nothing else."""
 
-def columns_schema(protocol: Protocol, fields: Iterable[str] | None) -> Schema:
+def columns_schema(
+    protocol: Protocol,
+    fields: Iterable[str] | None,
+    level: str = "frame",
+    layout: str = "plain",
+) -> Schema:
     """See amqpcodec.batch.schema."""
 
 def decode_columns(
@@ -267,6 +272,8 @@ def decode_columns(
     mode: str,
     dialect: str,
     limit: int = 0x7FFFFFFF,
+    level: str = "frame",
+    layout: str = "plain",
 ) -> Columns:
     """See amqpcodec.batch.decode. limit: octets that a column may have (tests lower it)."""
 

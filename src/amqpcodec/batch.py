@@ -29,18 +29,41 @@ def decode(
 ) -> Columns:
     """Decode frames to columns; the GIL is released meanwhile.
 
-    Columns at frame level: row (int64; index of the input value), offset (int64; octets from the
-    start of that value), frame_type (utf8: "method", "header", "body", "heartbeat",
-    "protocol-header"), channel (int32), method (utf8, such as "basic.deliver"), arguments (utf8;
-    a JSON object), properties (struct; headers as JSON text, timestamp in µs UTC), body_size
-    (int64; octets, of content headers), payload (binary; of body frames), frame (binary; the raw
-    octets), error (utf8), error_offset (int64; octets from the start of the value). What does not
-    apply to a row is null.
+    Columns at frame level, a row each frame: row (int64; index of the input value), offset (int64;
+    octets from the start of that value), frame_type (utf8: "method", "header", "body",
+    "heartbeat", "protocol-header"), channel (int32), method (utf8, such as "basic.deliver"),
+    arguments (utf8; a JSON object), properties (struct; headers as JSON text, timestamp in µs
+    UTC), body_size (int64; octets, of content headers), payload (binary; of body frames), frame
+    (binary; the raw octets), error (utf8), error_offset (int64; octets from the start of the
+    value). What does not apply to a row is null.
 
     A bad frame is a row: what was read before the fault stays, frame holds the octets. Where a
     frame's end is lost, the rest of that value is one row, and the next value goes on. Text that
     is not UTF-8 and numbers that their column cannot hold are null, with an error that says so.
     Reserved arguments appear in the JSON only where they are not zero.
+
+    Columns at message level, a row each method, with its content where it carries one: row,
+    channel, method, exchange, routing_key, consumer_tag, delivery_tag, redelivered, mandatory,
+    reply_code, reply_text, properties, body (binary; null without content), error. A method
+    stands where its last frame came; its content may go on in later values. Heartbeats and
+    protocol headers give no row. row and offset are those of the method. Frames that make no
+    message (content that is cut off or comes without a method, bad frames) are rows with an
+    error, whose error_offset counts in the value that holds the fault; what is open ends so where
+    a frame's end is lost and at the end of the input. frame holds the octets of all frames of the
+    row, in order.
+
+    ``fields`` may name more than the columns above, at both levels; the column is called by the
+    text that asked for it:
+
+    - "queue": the argument of that name, of whatever method has one; "basic.consume.no_ack":
+      that of one method. bit: bool; octet and short: int32; long and longlong: int64; shortstr:
+      utf8; longstr: binary; timestamp: µs UTC; table: utf8, JSON text.
+    - "properties.message_id": one property; "properties_json": all of them, as a JSON object.
+    - "headers.x-death": one header as JSON text (utf8). "headers.n:long": as one type, null where
+      the value has another: json, string (utf8), long (int64; any integer), double (float64; also
+      integers), boolean, timestamp (µs UTC), binary (octets of strings, too). Only the name of a
+      type behind the last colon is a type, so names may contain colons and dots. Of headers
+      that come twice the last one counts.
 
     Args:
         data: octets of consecutive frames (any C-contiguous buffer; all but bytes is copied
@@ -48,9 +71,10 @@ def decode(
             large_binary (any object with ``__arrow_c_array__``), each value one or more whole
             frames. A null or empty value gives no row.
         protocol: a version, or a protocol module such as load_xml_spec returns.
-        level: "frame".
-        fields: names of columns, which chooses and orders them; None for all. Only what they
-            need is decoded; an error is looked for in all of a frame where ``error`` or
+        level: "frame" or "message".
+        fields: names of columns, which chooses and orders them; None for those above (frame level:
+            all; message level: offset, frame_type, arguments, body_size, frame and error_offset
+            can be asked for). Only what they need is decoded; an error is looked for in all of a frame where ``error`` or
             ``error_offset`` is asked for, or mode is not "PERMISSIVE".
         mode: "PERMISSIVE" (bad frames are rows with an error), "DROPMALFORMED" (they are left
             out) or "FAILFAST" (the first one raises).
@@ -65,13 +89,13 @@ def decode(
         DecodeError: mode is "FAILFAST" and a frame is bad. ``offset`` counts from the start of
             the input value, whose index is ``row``.
         TypeError: data is neither a buffer nor an Arrow binary array.
-        ValueError: a name is not known; or a column would pass 2 GiB, where its offsets end:
+        ValueError: a name is not known, or stands for arguments of several types; or a column would pass 2 GiB, where its offsets end:
             decode fewer octets at a time.
 
     Spec: 0-9-1 §4.2.3 to §4.2.6.
     """
-    _check(level, layout)
-    return _codec.decode_columns(_protocol(protocol), data, fields, mode, dialect)
+    found = _protocol(protocol)
+    return _codec.decode_columns(found, data, fields, mode, dialect, level=level, layout=layout)
 
 
 def schema(
@@ -87,15 +111,7 @@ def schema(
     Raises:
         ValueError: a name is not known.
     """
-    _check(level, layout)
-    return _codec.columns_schema(_protocol(protocol), fields)
-
-
-def _check(level: str, layout: str) -> None:
-    if level != "frame":
-        raise ValueError(f'level is "frame", not {level!r}; message level is not there yet')
-    if layout != "plain":
-        raise ValueError(f'layout is "plain", not {layout!r}; views are not there yet')
+    return _codec.columns_schema(_protocol(protocol), fields, level, layout)
 
 
 def _protocol(protocol: str | ModuleType) -> _codec.Protocol:

@@ -21,6 +21,23 @@ FIELDS: list[list[str] | None] = [
     None, ["arguments"], ["properties"], ["error"], ["method", "channel"], ["body_size", "payload"],
     ["error_offset", "arguments"], ["frame", "frame_type", "row", "offset"],
 ]  # fmt: skip
+NAMED = (
+    "channel", "method", "arguments", "properties", "body_size", "error", "error_offset", "frame",
+    "queue", "exchange", "delivery_tag", "basic.consume.arguments", "no_ack", "redelivered",
+    "reply_code", "client_properties", "response", "prefetch_size", "basic.deliver.routing_key",
+    "queue.declare.queue", "global_", "reason", "version_major", "basic.publish.reserved_1",
+    "properties.message_id", "properties.headers", "properties.timestamp", "properties.priority",
+    "properties_json", "headers.x-death", "headers.x-death:string", "headers.orders:long",
+    "headers.orders:double", "headers.a:boolean", "headers.a:timestamp", "headers.é:binary",
+    "headers.é", "headers.\0:json",
+)  # fmt: skip
+
+
+def some_fields(rng: Random, level: str) -> list[str] | None:
+    if rng.random() < 0.3:
+        return None
+    names = rng.sample(NAMED, rng.randrange(1, 9))
+    return [*names, rng.choice(("payload" if level == "frame" else "body", "row", "frame_type"))]
 
 
 def same(data: Any, **options: Any) -> None:
@@ -39,6 +56,18 @@ def test_spoilt_payloads(rng: Random) -> None:
     data = gen.spoil_inside(rng, gen.stream(rng, 3)) + w.HEARTBEAT * 3
     mode = rng.choice(("PERMISSIVE", "DROPMALFORMED"))
     same(data, fields=rng.choice(FIELDS), mode=mode)
+
+
+@given(some.seeds)
+@settings(max_examples=1500)
+def test_fields_and_levels(rng: Random) -> None:
+    data = gen.conversation(rng) if rng.random() < 0.5 else gen.stream(rng, 5)
+    if rng.random() < 0.5:
+        data = gen.spoil_inside(rng, data) if rng.random() < 0.8 else gen.spoil(rng, data)
+    mode = rng.choice(("PERMISSIVE", "PERMISSIVE", "DROPMALFORMED"))
+    level = rng.choice(("frame", "message"))
+    padded = pa.array([data, w.HEARTBEAT * 4], pa.binary())
+    same(padded, fields=some_fields(rng, level), mode=mode, level=level)
 
 
 @given(some.seeds)

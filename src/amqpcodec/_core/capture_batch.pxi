@@ -225,9 +225,8 @@ cdef tuple choose_capture_columns(FramePlan plan, object fields):
 cdef CaptureBatch make_batch(Protocol protocol, CapRows* o, int64_t n, object frame_names, list order,
                              FileNames files):
     """The first n of the rows that wait."""
-    cdef FramePlan plan = frame_plan(protocol)
+    cdef Request request = find_request(protocol, "frame", frame_names, "plain")
     cdef CaptureBatch out = CaptureBatch.__new__(CaptureBatch)
-    cdef tuple chosen = choose_columns(plan, frame_names)
     cdef Values values
     cdef CapText* text
     cdef CapText[2] sides
@@ -236,7 +235,7 @@ cdef CaptureBatch make_batch(Protocol protocol, CapRows* o, int64_t n, object fr
     cdef int i, k, status = 0, n_files = <int>len(files.names), n_infos = o.n_infos
     cdef int64_t* numbers
     cdef list texts = []
-    out.frames = new_columns(plan, chosen, 0x7FFFFFFF)
+    out.frames = new_columns(request, 0x7FFFFFFF)
     out.table = table_new(N_CAPTURE_COLUMNS, 0x7FFFFFFF)
     out.items = table_new(1, 0x7FFFFFFF)
     if out.table == NULL or out.items == NULL:
@@ -248,7 +247,7 @@ cdef CaptureBatch make_batch(Protocol protocol, CapRows* o, int64_t n, object fr
     values.data = o.data.p
     values.last = <uint64_t>values.long_[o.first + n]
     values.lost = <uint64_t*>o.lost.p
-    fill_columns(protocol, plan, out.frames, &values, PERMISSIVE, reading_mode(RABBITMQ, PLAIN, ERROR))
+    fill_columns(protocol, request, out.frames, &values, PERMISSIVE, reading_mode(RABBITMQ, PLAIN, ERROR))
     if out.frames.table.rows != n:
         raise RuntimeError(f"{n} frames became {out.frames.table.rows} rows")
     for i in range(n_infos):
@@ -295,14 +294,14 @@ cdef CaptureBatch make_batch(Protocol protocol, CapRows* o, int64_t n, object fr
         free(text)
         free(numbers)
     out.order = order
-    out.columns = capture_columns(chosen, order)
+    out.columns = capture_columns(request.schema, order)
     return out
 
 
 cdef tuple capture_columns(tuple chosen, list order):
     """(name, format, children) of all columns, in order."""
     cdef list columns = []
-    frames = iter(schema_columns(chosen))
+    frames = iter(chosen)
     for k in order:
         columns.append(next(frames) if k < 0 else CAPTURE_COLUMNS[k])
     return tuple(columns)
@@ -313,5 +312,5 @@ def capture_schema(Protocol protocol not None, fields):
     cdef Schema schema = Schema.__new__(Schema)
     cdef FramePlan plan = frame_plan(protocol)
     frames, order = choose_capture_columns(plan, fields)
-    schema.columns = capture_columns(choose_columns(plan, frames), order)
+    schema.columns = capture_columns(find_request(protocol, "frame", frames, "plain").schema, order)
     return schema

@@ -88,7 +88,7 @@ cdef class CaptureReader:
             raise ValueError(f"batch_rows is at least 1, not {batch_rows}")
         self.protocol = protocol
         self.frame_names, self.order = choose_capture_columns(frame_plan(protocol), fields)
-        choose_columns(frame_plan(protocol), self.frame_names)
+        find_request(protocol, "frame", self.frame_names, "plain")
         self.batch_rows = batch_rows
         self.files = FileNames()
         r.between = True

@@ -292,17 +292,10 @@ cdef int hot_method(Sink* s, const Entry* e, int64_t row) noexcept nogil:
     cdef const uint8_t* end = e.start + e.total - 1
     cdef const Desc* d
     cdef const MethodPlan* m
-    cdef const FieldPlan* f
-    cdef const FieldPlan* last
-    cdef Column* c = s.arguments
     cdef RowPlace at = place_of(row)
-    cdef Text text
-    cdef uint8_t* w
-    cdef uint8_t* start
-    cdef uint8_t bits = 0
     cdef uint32_t key
-    cdef size_t n, room
     cdef int status
+    cdef bint picked
     if AMQP_UNLIKELY(e.total < 12):
         return GIVE_UP
     key = load32(e.start + 7)
@@ -313,12 +306,35 @@ cdef int hot_method(Sink* s, const Entry* e, int64_t row) noexcept nogil:
             return GIVE_UP
         s.key = key
         s.plan = m = &s.methods[d - s.descs]
-    if s.arguments == NULL:
-        if s.check:
-            return GIVE_UP
-        if s.method == NULL:
-            return 0
-        return hot_octets(s.table, s.method, at, <const uint8_t*>m.name, m.name_n)
+    picked = s.picked[m - s.methods]
+    if picked or (s.check and s.arguments == NULL):
+        status = hot_picks(s, m, p, end, at)
+        if AMQP_UNLIKELY(status != 0):
+            table_rewind(s.table, s.picks, s.wants, row)
+            return status
+    if s.arguments != NULL:
+        status = hot_arguments(s, m, p, end, at)
+        if AMQP_UNLIKELY(status != 0):
+            if picked:
+                table_rewind(s.table, s.picks, s.wants, row)
+            return status
+    if s.method == NULL:
+        return 0
+    return hot_octets(s.table, s.method, at, <const uint8_t*>m.name, m.name_n)
+
+
+cdef int hot_arguments(Sink* s, const MethodPlan* m, const uint8_t* p, const uint8_t* end,
+                       RowPlace at) noexcept nogil:
+    """Arguments as JSON."""
+    cdef const FieldPlan* f
+    cdef const FieldPlan* last
+    cdef Column* c = s.arguments
+    cdef Text text
+    cdef uint8_t* w
+    cdef uint8_t* start
+    cdef uint8_t bits = 0
+    cdef size_t n, room
+    cdef int status
     # What strings and numbers take at most; tables and long strings ask for their own room.
     room = m.room
     text.block = &c.data
@@ -406,10 +422,126 @@ cdef int hot_method(Sink* s, const Entry* e, int64_t row) noexcept nogil:
         w += 1
     start[0] = c'{'         # for the first comma
     w[0] = c'}'
-    status = hot_commit(s.table, c, at, w + 1)
-    if status == 0 and s.method != NULL:
-        status = hot_octets(s.table, s.method, at, <const uint8_t*>m.name, m.name_n)
-    return status
+    return hot_commit(s.table, c, at, w + 1)
+
+
+cdef int hot_picks(Sink* s, const MethodPlan* m, const uint8_t* p, const uint8_t* end,
+                   RowPlace at) noexcept nogil:
+    """Arguments into columns of their own; what has none is checked."""
+    cdef const FieldPlan* f = m.field
+    cdef const FieldPlan* last = f + m.n
+    cdef const uint16_t* targets = s.targets + m.first
+    cdef uint8_t kind, bits = 0
+    cdef size_t n
+    cdef uint64_t v
+    cdef int k, status
+    while f < last:
+        k = targets[0]
+        targets += 1
+        kind = f.kind
+        if kind == W_SHORTSTR:
+            if AMQP_UNLIKELY(p == end):
+                return GIVE_UP
+            n = p[0]
+            p += 1
+            if AMQP_UNLIKELY(<size_t>(end - p) < n):
+                return GIVE_UP
+            if k == 0 and s.check and AMQP_UNLIKELY(not is_ascii(p, n)) and not is_utf8(p, n):
+                return GIVE_UP
+            while k:
+                status = hot_ascii(s.table, s.table.column + s.target[k].column, at, p, n)
+                if AMQP_UNLIKELY(status != 0):
+                    return status
+                k = s.target[k].next
+            p += n
+        elif kind == W_BIT:
+            if f.op == HOT_FIRST_BIT:
+                if AMQP_UNLIKELY(p == end):
+                    return GIVE_UP
+                bits = p[0]
+                p += 1
+            elif f.op != HOT_BIT:
+                return GIVE_UP
+            while k:
+                if append_bool(s.table.column + s.target[k].column, at.row, bits >> f.bit & 1) < 0:
+                    return NO_MEMORY
+                k = s.target[k].next
+        elif kind == W_LONGSTR or kind == W_TABLE:
+            if AMQP_UNLIKELY(end - p < 4):
+                return GIVE_UP
+            n = load32(p)
+            p += 4
+            if AMQP_UNLIKELY(<size_t>(end - p) < n):
+                return GIVE_UP
+            status = hot_long(s, kind, k, p, n, at)
+            if AMQP_UNLIKELY(status != 0):
+                return status
+            p += n
+        else:
+            n = 8 if kind == W_LONGLONG or kind == W_TIMESTAMP else 1 << (kind - W_OCTET)
+            if AMQP_UNLIKELY(<size_t>(end - p) < n):
+                return GIVE_UP
+            if kind == W_LONGLONG:
+                v = load64(p)
+                if AMQP_UNLIKELY(k != 0 and v > HIGHEST_INT64):
+                    return GIVE_UP
+            elif kind == W_SHORT:
+                v = load16(p)
+            elif kind == W_LONG:
+                v = load32(p)
+            elif kind == W_OCTET:
+                v = p[0]
+            else:
+                return GIVE_UP
+            p += n
+            while k:
+                status = hot_number(s.table.column + s.target[k].column, at, v)
+                if status < 0:
+                    return status
+                k = s.target[k].next
+        f += 1
+    return 0 if p == end else GIVE_UP
+
+
+cdef inline int hot_number(Column* c, RowPlace at, uint64_t v) noexcept nogil:
+    if c.kind == AS_INT32:
+        return hot_i32(c, at, <int32_t>v)
+    return hot_i64(c, at, <int64_t>v)
+
+
+cdef int hot_long(Sink* s, uint8_t kind, int k, const uint8_t* p, size_t n, RowPlace at) noexcept nogil:
+    """A table or long string into the columns from target k on."""
+    cdef Column* c
+    cdef Text text
+    cdef int status
+    if kind == W_TABLE and k == 0:
+        return 0 if hot_check(s, p, n) else GIVE_UP
+    while k:
+        c = s.table.column + s.target[k].column
+        if kind == W_LONGSTR:
+            status = hot_octets(s.table, c, at, p, n)
+        else:
+            status = text_begin(&text, c, s.input_end)
+            if status == 0:
+                status = hot_pairs(&text, p, p + n, s.shapes, 1)
+            if status == 0:
+                status = hot_commit(s.table, c, at, text.w)
+        if AMQP_UNLIKELY(status != 0):
+            return status
+        k = s.target[k].next
+    return 0
+
+
+cdef bint hot_check(Sink* s, const uint8_t* p, size_t n) noexcept nogil:
+    """Whether a table is in order."""
+    cdef Fault fault
+    cdef Cursor c
+    fault.code = OK
+    c.p = c.base = p
+    c.end = p + n
+    c.base_at = 0
+    c.fault = &fault
+    return check_pairs(&c, s.shapes, 1) == 0
 
 
 cdef int hot_header(Sink* s, const Entry* e, int64_t row) noexcept nogil:
@@ -429,18 +561,18 @@ cdef int hot_header(Sink* s, const Entry* e, int64_t row) noexcept nogil:
     body_size = load64(e.start + 11)
     if AMQP_UNLIKELY(body_size > HIGHEST_INT64):
         return GIVE_UP
-    if s.properties != NULL:
+    if s.any_property or s.check:
         status = hot_properties(s, e.start + 21, end, at)
         if AMQP_UNLIKELY(status != 0):
-            table_rewind(s.table, N_COLUMNS, s.table.n, row)
+            table_rewind(s.table, N_COLUMNS, s.picks, row)
+            table_rewind(s.table, s.wants, s.table.n, row)
             return status
         c = s.properties
-        if AMQP_UNLIKELY(row >= c.rows) and column_grow(c, row + 1) < 0:
-            return NO_MEMORY
-        c.filled = row + 1
-        c.valid.p[at.octet] |= at.bit
-    elif s.check:
-        return GIVE_UP
+        if c != NULL:
+            if AMQP_UNLIKELY(row >= c.rows) and column_grow(c, row + 1) < 0:
+                return NO_MEMORY
+            c.filled = row + 1
+            c.valid.p[at.octet] |= at.bit
     if s.body_size != NULL:
         return hot_i64(s.body_size, at, <int64_t>body_size)
     return 0
@@ -452,9 +584,10 @@ cdef int plan_properties(Sink* s, uint32_t key) noexcept nogil:
     cdef const Desc* d = find_properties(s, <uint16_t>(key >> 16))
     cdef const FieldPlan* field
     cdef uint32_t flags = key & 0xFFFF
+    cdef Column* c
     cdef int i, n = 0
     s.n_steps = -1
-    if d == NULL or flags & 1:
+    if d == NULL or flags & 1 or s.properties_json != NULL:
         return GIVE_UP
     field = s.methods[d - s.descs].field
     while flags:
@@ -462,8 +595,10 @@ cdef int plan_properties(Sink* s, uint32_t key) noexcept nogil:
         flags &= <uint32_t>0x7FFF >> i
         if i >= d.n:
             return GIVE_UP
+        c = s.table.column + field[i].child
         s.steps[n].kind = field[i].kind
-        s.steps[n].c = s.table.column + field[i].child
+        s.steps[n].headers = field[i].headers and s.n_wanted != 0
+        s.steps[n].c = c if c.asked else NULL
         n += 1
     s.n_steps = n
     s.steps_key = key
@@ -489,14 +624,18 @@ cdef inline int hot_properties(Sink* s, const uint8_t* p, const uint8_t* end, Ro
             p += 1
             if AMQP_UNLIKELY(<size_t>(end - p) < n):
                 return GIVE_UP
-            status = hot_ascii(t, c, at, p, n)
-            if AMQP_UNLIKELY(status != 0):
-                return status
+            if AMQP_UNLIKELY(c == NULL):
+                if s.check and not is_ascii(p, n) and not is_utf8(p, n):
+                    return GIVE_UP
+            else:
+                status = hot_ascii(t, c, at, p, n)
+                if AMQP_UNLIKELY(status != 0):
+                    return status
             p += n
         elif step.kind == W_OCTET:
             if AMQP_UNLIKELY(p == end):
                 return GIVE_UP
-            if hot_i32(c, at, p[0]) < 0:
+            if c != NULL and hot_number(c, at, p[0]) < 0:
                 return NO_MEMORY
             p += 1
         elif step.kind == W_TIMESTAMP:
@@ -505,7 +644,7 @@ cdef inline int hot_properties(Sink* s, const uint8_t* p, const uint8_t* end, Ro
             v = load64(p)
             if AMQP_UNLIKELY(v > <uint64_t>HIGHEST_SECOND):
                 return GIVE_UP
-            if hot_i64(c, at, <int64_t>(v * 1000000)) < 0:
+            if c != NULL and hot_i64(c, at, <int64_t>(v * 1000000)) < 0:
                 return NO_MEMORY
             p += 8
         elif step.kind == W_TABLE:
@@ -515,17 +654,24 @@ cdef inline int hot_properties(Sink* s, const uint8_t* p, const uint8_t* end, Ro
             p += 4
             if AMQP_UNLIKELY(<size_t>(end - p) < n):
                 return GIVE_UP
-            text.block = &c.data
-            text.w = c.data.p + c.used
-            text.end = c.data.p + c.data.room
-            text.input_end = s.input_end
-            if AMQP_UNLIKELY(c.data.p == NULL) and text_begin(&text, c, s.input_end) < 0:
-                return NO_MEMORY
-            status = hot_pairs(&text, p, p + n, s.shapes, 1)
-            if status == 0:
-                status = hot_commit(t, c, at, text.w)
-            if AMQP_UNLIKELY(status != 0):
-                return status
+            if c != NULL:
+                text.block = &c.data
+                text.w = c.data.p + c.used
+                text.end = c.data.p + c.data.room
+                text.input_end = s.input_end
+                if AMQP_UNLIKELY(c.data.p == NULL) and text_begin(&text, c, s.input_end) < 0:
+                    return NO_MEMORY
+                status = hot_pairs(&text, p, p + n, s.shapes, 1)
+                if status == 0:
+                    status = hot_commit(t, c, at, text.w)
+                if AMQP_UNLIKELY(status != 0):
+                    return status
+            elif AMQP_UNLIKELY(not hot_check(s, p, n)):
+                return GIVE_UP
+            if step.headers:
+                status = take_wanted(s, p, n, at.row)
+                if AMQP_UNLIKELY(status != 0):
+                    return status
             p += n
         else:
             return GIVE_UP

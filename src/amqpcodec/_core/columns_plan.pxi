@@ -1,5 +1,6 @@
-# Frame-level columns: which there are, what decoding to them needs to know, and its working memory.
+# Columns: which there are, what decoding to them needs to know, and its working memory.
 
+# Columns that have their number always; those that a request names come behind them.
 cdef enum:
     COL_ROW
     COL_OFFSET
@@ -13,16 +14,18 @@ cdef enum:
     COL_FRAME
     COL_ERROR
     COL_ERROR_OFFSET
+    COL_BODY
+    COL_PROPERTIES_JSON
     N_COLUMNS               # the children of properties come behind these
 
 cdef dict COLUMN_NUMBERS = {
     "row": COL_ROW, "offset": COL_OFFSET, "frame_type": COL_TYPE, "channel": COL_CHANNEL,
     "method": COL_METHOD, "arguments": COL_ARGUMENTS, "properties": COL_PROPERTIES,
     "body_size": COL_BODY_SIZE, "payload": COL_PAYLOAD, "frame": COL_FRAME, "error": COL_ERROR,
-    "error_offset": COL_ERROR_OFFSET,
+    "error_offset": COL_ERROR_OFFSET, "body": COL_BODY, "properties_json": COL_PROPERTIES_JSON,
 }
 cdef dict COLUMN_KINDS = {
-    "l": AS_INT64, "tsu:UTC": AS_INT64, "i": AS_INT32, "b": AS_BOOL, "u": AS_TEXT, "z": AS_TEXT,
+    "l": AS_INT64, "tsu:UTC": AS_INT64, "g": AS_INT64, "i": AS_INT32, "b": AS_BOOL, "u": AS_TEXT, "z": AS_TEXT,
     "+s": AS_STRUCT,
 }
 
@@ -70,15 +73,20 @@ cdef struct Entry:
     uint8_t type            # 0 where it is not known
     uint8_t way             # the type where the fast way may be tried, else 0
     uint16_t channel
-    uint8_t odd             # not whole: the framing is lost, or the type undefined
+    uint8_t odd             # not whole: see below
     uint8_t no_channel
     uint64_t lost           # of captures, where it is odd: see LOST_TEXTS
+
+cdef enum:
+    ODD_TYPE = 1            # undefined, in a frame that is whole
+    ODD_LOST = 2            # the framing is lost
 
 # What the JSON and the columns need to know of a field.
 cdef struct FieldPlan:
     const char* key         # `,"consumer_tag":`
     uint32_t key_n
     bint reserved
+    bint headers            # the table of a property list whose entries can be asked for
     uint8_t kind            # wire type
     uint8_t op              # what the fast way does with it
     uint8_t bit             # as in Op
@@ -91,60 +99,54 @@ cdef struct MethodPlan:
     uint32_t fixed          # octets that all keys take
     uint32_t room           # octets that JSON takes without tables and the inside of strings
     int n
+    int first               # number of the first field among all fields of the protocol
+    bint has_content
     FieldPlan* field
 
 
 cdef class FramePlan:
     """What decoding a protocol's frames to columns needs, made once from its lowered table."""
 
-    cdef tuple columns          # (name, format, children) of each, in order
-    cdef tuple schema           # the same without where children come from
+    cdef tuple columns          # (name, format, children) of each at frame level, in order
+    cdef tuple children         # (name, format, sources) of properties
     cdef MethodPlan* method     # as the protocol's descriptors
     cdef FieldPlan* field
-    cdef uint8_t* kind          # of all columns, children behind
-    cdef int n                  # of all columns
-    cdef int n_children
+    cdef int n_fields
+    cdef dict arguments         # name -> [(number of the field, wire type, qualified name), ...]
+    cdef dict qualified         # "basic.consume.no_ack" -> (number of the field, wire type)
+    cdef dict requests          # what was asked for lately
     cdef list keep
 
     def __dealloc__(self):
         free(self.method)
         free(self.field)
-        free(self.kind)
-
-
-cdef tuple schema_columns(tuple columns):
-    """(name, format, children) all the way down."""
-    return tuple([(name, format_, tuple([(child[0], child[1], ()) for child in children]))
-                  for name, format_, children in columns])
 
 
 cdef FramePlan make_frame_plan(Protocol protocol):
     cdef FramePlan plan = FramePlan.__new__(FramePlan)
     cdef DescTable descs = protocol.descs
     cdef Desc* d
+    cdef FieldPlan* f
     cdef int i, k, n = 0
     cdef bytes key
     plan.keep = []
     plan.columns = protocol.table["columns"]["frame"]
-    plan.schema = schema_columns(plan.columns)
-    children = ()
+    plan.arguments = {}
+    plan.qualified = {}
+    plan.requests = {}
+    plan.children = ()
     for name, format_, below in plan.columns:
         if name == "properties":
-            children = below
-    plan.n_children = <int>len(children)
-    plan.n = N_COLUMNS + plan.n_children
+            plan.children = below
     for i in range(descs.count):
         n += descs.desc[i].n
+    plan.n_fields = n
     plan.method = <MethodPlan*>calloc(<size_t>max(descs.count, 1), sizeof(MethodPlan))
     plan.field = <FieldPlan*>calloc(<size_t>max(n, 1), sizeof(FieldPlan))
-    plan.kind = <uint8_t*>calloc(<size_t>plan.n, 1)
-    if plan.method == NULL or plan.field == NULL or plan.kind == NULL:
+    if plan.method == NULL or plan.field == NULL:
         raise MemoryError
-    for name, format_, _ in plan.columns:
-        plan.kind[<int>COLUMN_NUMBERS[name]] = COLUMN_KINDS[format_]
     child_of = {}
-    for i, (_, format_, sources) in enumerate(children):
-        plan.kind[N_COLUMNS + i] = COLUMN_KINDS[format_]
+    for i, (_, format_, sources) in enumerate(plan.children):
         for source in sources:
             child_of[source] = N_COLUMNS + i
     reserved = {}
@@ -162,22 +164,38 @@ cdef FramePlan make_frame_plan(Protocol protocol):
         plan.method[i].name_n = <uint32_t>len(key) - COPY_SLACK
         plan.method[i].field = &plan.field[n]
         plan.method[i].n = d.n
+        plan.method[i].first = n
+        plan.method[i].has_content = d.has_content
         for k in range(d.n):
             # Padded, so that it can be copied by whole words.
             key = b',"' + (<bytes>d.field[k]) + b'":' + bytes(2 * COPY_SLACK)
             plan.keep.append(key)
-            plan.field[n].key = PyBytes_AS_STRING(key)
-            plan.field[n].key_n = <uint32_t>len(key) - 2 * COPY_SLACK
-            plan.field[n].kind = d.op[k].kind
-            plan.field[n].bit = d.op[k].bit
-            plan.field[n].reserved = (d.class_id, d.method_id, k) in reserved
+            f = &plan.field[n]
+            f.key = PyBytes_AS_STRING(key)
+            f.key_n = <uint32_t>len(key) - 2 * COPY_SLACK
+            f.kind = d.op[k].kind
+            f.bit = d.op[k].bit
+            f.reserved = (d.class_id, d.method_id, k) in reserved
             if d.method_id == 0:
-                plan.field[n].child = child_of[d.class_id, k]
-            plan_op(&plan.field[n], &d.op[k])
-            plan.method[i].fixed += plan.field[n].key_n
+                f.child = child_of[d.class_id, k]
+                f.headers = f.kind == W_TABLE and <bytes>d.field[k] == b"headers"
+            else:
+                name = (<bytes>d.field[k]).decode()
+                full = f"{(<bytes>d.name).decode()}.{name}"
+                plan.qualified[full] = (n, f.kind)
+                if not f.reserved:
+                    plan.arguments.setdefault(name, []).append((n, f.kind, full))
+            plan_op(f, &d.op[k])
+            plan.method[i].fixed += f.key_n
             n += 1
         plan.method[i].room = plan.method[i].fixed + 24 * <uint32_t>d.n + 3 * COPY_SLACK
     return plan
+
+
+cdef FramePlan frame_plan(Protocol protocol):
+    if protocol.frame_plan is None:
+        protocol.frame_plan = make_frame_plan(protocol)
+    return <FramePlan>protocol.frame_plan
 
 
 cdef void plan_op(FieldPlan* f, const Op* op) noexcept:
@@ -208,8 +226,56 @@ cdef void plan_op(FieldPlan* f, const Op* op) noexcept:
 
 # A property that is there, on the fast way.
 cdef struct Step:
-    Column* c
+    Column* c               # or NULL: it is only checked
     uint8_t kind
+    bint headers
+
+# A column that an argument goes to, and the next one for the same argument, or 0.
+cdef struct Target:
+    uint16_t column
+    uint16_t next
+
+# A header that was asked for.
+cdef struct Wanted:
+    const uint8_t* name
+    uint32_t name_n
+    uint8_t type            # see WANTED_TYPES
+    uint16_t column
+
+# A frame of a body that waits for the others.
+cdef struct BodyPart:
+    const uint8_t* start
+    uint64_t total
+    uint32_t next           # its number, or 0
+
+# A message, as far as it came, or frames that do not make one.
+cdef struct Parcel:
+    Entry method            # or what stands there instead of one
+    Entry header            # total 0: there was none
+    uint64_t size           # of the body, as the header says
+    uint64_t have
+    uint64_t octets         # of all frames
+    const uint8_t* body     # its only frame, or NULL
+    const uint8_t* raw      # all octets, where they are not those of the frames
+    uint64_t raw_n
+    uint32_t first, last    # frames of a body in pieces, or 0
+    uint32_t before, after  # of those open, in the order in which they began; after also in chains
+    uint8_t content         # method and header and body are whole, or there is none
+    uint8_t bad             # a fault that only assembly sees, or OK
+    uint8_t at_other        # the fault's place is the frame `other`
+    const char* what
+    Entry other
+
+# What is open on each channel, and the messages that are ready to become rows.
+cdef struct Assembly:
+    uint32_t* channel       # number of the parcel that is open, or 0; NULL until one is
+    Block parcel            # Parcels, number 0 stands before the first and behind the last of those open
+    Block piece             # BodyParts, number 0 is not used
+    uint32_t parcels, pieces
+    uint32_t free_parcel, free_piece    # chains
+    uint32_t n_open
+    int n                   # in the block
+    Parcel[BLOCK] block
 
 # All that a decode works with. Columns that were not asked for are NULL.
 cdef struct Sink:
@@ -221,12 +287,23 @@ cdef struct Sink:
     Column* method
     Column* arguments
     Column* properties
+    Column* properties_json
     Column* body_size
     Column* payload
+    Column* body
     Column* frame
     Column* error
     Column* error_offset
     const MethodPlan* methods
+    const uint16_t* targets # of each field of the protocol: number of its first Target, or 0
+    const Target* target
+    const uint8_t* picked   # of each method: whether one of its fields has a Target
+    int picks               # columns from here on are those of arguments
+    int wants               # and from here on those of headers
+    const Wanted* wanted
+    int n_wanted
+    const uint8_t** found   # where they are in the table at hand
+    bint any_property       # some column takes something of property lists
     const Desc* descs
     const Slot* slot
     uint32_t slot_mask
@@ -256,3 +333,7 @@ cdef struct Sink:
     int64_t fault_row
     AmqpValue[MAX_FIELDS] v
     Entry[BLOCK] block
+    Assembly* assembly      # at message level
+    const uint8_t* input    # where it begins
+    uint64_t seen           # octets of input that were looked at
+    int status

@@ -57,33 +57,34 @@ cdef int write_arguments_json(Sink* s, const Desc* d, const FieldPlan* field, ui
         memcpy(t.w, field[i].key + first, field[i].key_n - first)
         t.w += field[i].key_n - first
         first = False
-        if v.kind == W_SHORTSTR:
-            status = json_string(t, v.p, v.n)
-            if AMQP_UNLIKELY(status == NOT_UTF8):
-                note_text(s, d, i)
-                status = json_literal(t, b"null", 4)
-        elif v.kind == W_BIT:
-            if v.u:
-                memcpy(t.w, <const char*>b"true", 4)
-                t.w += 4
-            else:
-                memcpy(t.w, <const char*>b"false", 5)
-                t.w += 5
-            status = 0
-        elif v.kind == W_TABLE:
-            status = json_table(t, v.p, v.n, s.reading)
-        elif v.kind == W_LONGSTR:
-            status = json_octets(t, v.p, v.n)
-        elif v.kind == W_TIMESTAMP:
-            status = json_timestamp(t, v.u)
-        elif v.kind == W_CONTENT:
-            status = json_content(t, v)
-        else:
-            t.w = put_u64(t.w, v.u)
-            status = 0
+        status = write_value_json(s, d, i, t)
         if status < 0:
             return status
     return json_literal(t, b"}", 1)
+
+
+cdef int write_value_json(Sink* s, const Desc* d, int i, Text* t) noexcept nogil:
+    """One argument or property; there is room for a number."""
+    cdef const AmqpValue* v = &s.v[i]
+    cdef int status
+    if v.kind == W_SHORTSTR:
+        status = json_string(t, v.p, v.n)
+        if AMQP_UNLIKELY(status == NOT_UTF8):
+            note_text(s, d, i)
+            status = json_literal(t, b"null", 4)
+        return status
+    if v.kind == W_BIT:
+        return json_literal(t, b"true", 4) if v.u else json_literal(t, b"false", 5)
+    if v.kind == W_TABLE:
+        return json_table(t, v.p, v.n, s.reading)
+    if v.kind == W_LONGSTR:
+        return json_octets(t, v.p, v.n)
+    if v.kind == W_TIMESTAMP:
+        return json_timestamp(t, v.u)
+    if v.kind == W_CONTENT:
+        return json_content(t, v)
+    t.w = put_u64(t.w, v.u)
+    return 0
 
 
 cdef int check_text(Sink* s, const Desc* d) noexcept nogil:
@@ -109,7 +110,7 @@ cdef int take_method(Sink* s, const Entry* e, int64_t row) noexcept nogil:
     cdef const MethodPlan* m
     cdef Text text
     cdef int status
-    cdef bint odd
+    cdef bint odd, picked
     if AMQP_UNLIKELY(e.total < 12):
         fail(&s.c, BAD_TRUNCATED, b"class id and method id", 4, 0)
         return BAD_FRAME
@@ -120,18 +121,23 @@ cdef int take_method(Sink* s, const Entry* e, int64_t row) noexcept nogil:
         s.fault.method_id = load16(s.c.p + 2)
         return BAD_FRAME
     m = &s.methods[d - s.descs]
+    picked = s.picked[d - s.descs]
     if s.method != NULL:
         status = append_octets(s.table, s.method, row, d.name, m.name_n)
         if status < 0:
             return status
-    if s.arguments == NULL and not s.check:
+    if s.arguments == NULL and not picked and not s.check:
         return 0
     s.c.p += 4
     if read_arguments(d, &s.c, s.v, s.reading, &odd) < 0:
         return BAD_FRAME
-    if s.arguments == NULL:
+    if s.check:
         check_text(s, d)
-    else:
+    if picked:
+        status = take_picks(s, d, m, row)
+        if status < 0:
+            return status
+    if s.arguments != NULL:
         status = text_begin(&text, s.arguments, s.input_end)
         if status == 0:
             status = write_arguments_json(s, d, m.field, m.fixed, &text)
@@ -140,6 +146,21 @@ cdef int take_method(Sink* s, const Entry* e, int64_t row) noexcept nogil:
         if status < 0:
             return status
     return BAD_FRAME if s.fault.code != OK else 0
+
+
+cdef int take_picks(Sink* s, const Desc* d, const MethodPlan* m, int64_t row) noexcept nogil:
+    """Arguments that have columns of their own."""
+    cdef const Target* target
+    cdef int i, k, status
+    for i in range(d.n):
+        k = s.targets[m.first + i]
+        while k:
+            target = &s.target[k]
+            status = put_field(s, d, i, NULL, s.table.column + target.column, row)
+            if status < 0:
+                return status
+            k = target.next
+    return 0
 
 
 # ---- content headers ----
@@ -153,25 +174,50 @@ cdef inline const Desc* find_properties(const Sink* s, uint16_t class_id) noexce
 
 
 cdef int note_range(Sink* s, const Desc* d, int i, const uint8_t* start) noexcept nogil:
-    """Note a property whose number is too large. start: of the property list."""
+    """Note a value whose number is too large. start: of the property list, or NULL: an argument."""
     cdef Fault unused
     cdef Cursor c = s.c
     cdef AmqpValue v
     cdef int k
-    c.p = start
     c.fault = &unused
-    while load16(c.p) & 1:      # flag words
+    if start == NULL:
+        c.p = c.end - arguments_behind(s, d, i)
+    else:
+        c.p = start
+        while load16(c.p) & 1:      # flag words
+            c.p += 2
         c.p += 2
-    c.p += 2
-    for k in range(i):
-        if s.v[k].present and s.v[k].kind != W_BIT:
-            read_one(&d.op[k], &c, &v, s.reading)
+        for k in range(i):
+            if s.v[k].present and s.v[k].kind != W_BIT:
+                read_one(&d.op[k], &c, &v, s.reading)
     return note(s, d, i, BAD_RANGE, WIRE_NAMES[s.v[i].kind], c.p, s.v[i].u)
 
 
-cdef int put_property(Sink* s, const Desc* d, int i, const uint8_t* start, Column* c,
-                      int64_t row) noexcept nogil:
-    """A property that is there, into its column. c: NULL to check it only. start: of the list."""
+cdef size_t arguments_behind(const Sink* s, const Desc* d, int i) noexcept nogil:
+    """Octets of the arguments from number i on, in a frame that was read."""
+    cdef size_t n = 0
+    cdef const AmqpValue* v
+    for i in range(i, d.n):
+        v = &s.v[i]
+        if v.kind == W_BIT:
+            n += d.op[i].run != 0
+        elif v.kind == W_OCTET:
+            n += 1
+        elif v.kind == W_SHORT:
+            n += 2
+        elif v.kind == W_LONG:
+            n += 4
+        elif v.kind == W_LONGLONG or v.kind == W_TIMESTAMP:
+            n += 8
+        else:
+            n += v.n + (1 if v.kind == W_SHORTSTR else 5 if v.kind == W_CONTENT else 4)
+    return n
+
+
+cdef int put_field(Sink* s, const Desc* d, int i, const uint8_t* start, Column* c,
+                   int64_t row) noexcept nogil:
+    """A value that is there, into its column. c: NULL to check it only. start: of the property list,
+    or NULL: an argument."""
     cdef const AmqpValue* v = &s.v[i]
     cdef Text text
     cdef int status
@@ -191,18 +237,43 @@ cdef int put_property(Sink* s, const Desc* d, int i, const uint8_t* start, Colum
         return note_range(s, d, i, start)
     if c == NULL:
         return 0
-    if v.kind == W_TABLE:
+    if v.kind == W_TABLE or (v.kind == W_CONTENT and start == NULL):
         status = text_begin(&text, c, s.input_end)
-        if status == 0:
+        if status == 0 and v.kind == W_TABLE:
             status = json_table(&text, v.p, v.n, s.reading)
+        elif status == 0:
+            status = json_content(&text, v)
         return text_commit(s.table, &text, c, row) if status == 0 else status
-    if v.kind == W_OCTET or v.kind == W_SHORT:
-        return append_i32(c, row, <int32_t>v.u)
-    if v.kind == W_LONG or v.kind == W_LONGLONG:
-        return append_i64(c, row, <int64_t>v.u)
     if v.kind == W_BIT:
         return append_bool(c, row, v.u != 0)
-    return append_octets(s.table, c, row, v.p, v.n)
+    if v.kind == W_LONGSTR or v.kind == W_CONTENT:
+        return append_octets(s.table, c, row, v.p, v.n)
+    if c.kind == AS_INT32:
+        return append_i32(c, row, <int32_t>v.u)
+    return append_i64(c, row, <int64_t>v.u)
+
+
+cdef int write_properties_json(Sink* s, const Desc* d, const FieldPlan* field, int64_t row) noexcept nogil:
+    """A JSON object of the properties that are there."""
+    cdef Text text
+    cdef bint first = True
+    cdef int i, status = text_begin(&text, s.properties_json, s.input_end)
+    if status < 0 or json_literal(&text, b"{", 1) < 0:
+        return NO_MEMORY
+    for i in range(d.n):
+        if not s.v[i].present:
+            continue
+        if text_room(&text, field[i].key_n + 24) < 0:
+            return NO_MEMORY
+        memcpy(text.w, field[i].key + first, field[i].key_n - first)
+        text.w += field[i].key_n - first
+        first = False
+        status = write_value_json(s, d, i, &text)
+        if status < 0:
+            return status
+    if json_literal(&text, b"}", 1) < 0:
+        return NO_MEMORY
+    return text_commit(s.table, &text, s.properties_json, row)
 
 
 cdef int take_header(Sink* s, const Entry* e, int64_t row) noexcept nogil:
@@ -224,7 +295,7 @@ cdef int take_header(Sink* s, const Entry* e, int64_t row) noexcept nogil:
     if s.body_size != NULL and body_size <= HIGHEST_INT64:
         if append_i64(s.body_size, row, <int64_t>body_size) < 0:
             return NO_MEMORY
-    if s.properties == NULL and not s.check:
+    if not s.any_property and not s.check:
         return 0
     s.c.p += 12
     if read_properties(d, &s.c, s.v, s.reading, &odd) < 0:
@@ -237,8 +308,16 @@ cdef int take_header(Sink* s, const Entry* e, int64_t row) noexcept nogil:
     for i in range(d.n):
         if not s.v[i].present:
             continue
-        c = NULL if s.properties == NULL else s.table.column + field[i].child
-        status = put_property(s, d, i, e.start + 19, c, row)
+        c = s.table.column + field[i].child
+        status = put_field(s, d, i, e.start + 19, c if c.asked else NULL, row)
+        if status < 0:
+            return status
+        if s.n_wanted and field[i].headers:
+            status = take_wanted(s, s.v[i].p, s.v[i].n, row)
+            if status < 0:
+                return status
+    if s.properties_json != NULL:
+        status = write_properties_json(s, d, field, row)
         if status < 0:
             return status
     return BAD_FRAME if s.fault.code != OK else 0

@@ -1,0 +1,192 @@
+# What batch.py calls: input in, columns out.
+
+def columns_schema(Protocol protocol not None, fields, str level not None="frame",
+                   str layout not None="plain"):
+    """See amqpcodec.batch.schema."""
+    cdef Schema schema = Schema.__new__(Schema)
+    schema.columns = find_request(protocol, level, fields, layout).schema
+    return schema
+
+
+cdef Columns new_columns(Request request, int64_t limit):
+    """Columns without rows."""
+    cdef Columns out = Columns.__new__(Columns)
+    cdef Column* c
+    cdef int i
+    out.table = table_new(request.n, limit)
+    out.n = request.n_out
+    out.order = <int*>calloc(<size_t>max(out.n, 1), sizeof(int))
+    if out.table == NULL or out.order == NULL:
+        raise MemoryError
+    out.columns = request.schema
+    memcpy(out.order, request.order, <size_t>out.n * sizeof(int))
+    for i in range(request.n):
+        c = &out.table.column[i]
+        c.kind = request.kind[i]
+        c.nullable = i != COL_ROW and i != COL_OFFSET and i != COL_FRAME
+        c.asked = request.asked[i]
+    c = &out.table.column[COL_PROPERTIES]
+    c.first = N_COLUMNS
+    c.n_children = request.picks - N_COLUMNS
+    return out
+
+
+cdef uint8_t NO_OCTETS = 0
+
+
+cdef inline Column* if_asked(Table* t, int k) noexcept nogil:
+    return &t.column[k] if t.column[k].asked else NULL
+
+
+cdef int fill_columns(Protocol protocol, Request request, Columns out, Values* values, int mode,
+                      uintptr_t reading, bint borrow=False) except -1:
+    cdef Table* t = out.table
+    cdef FramePlan plan = request.plan
+    cdef Sink* s = <Sink*>calloc(1, sizeof(Sink))
+    cdef int status
+    if s == NULL:
+        raise MemoryError
+    if values.data == NULL:
+        values.data = &NO_OCTETS
+    try:
+        s.table = t
+        s.row = if_asked(t, COL_ROW)
+        s.offset = if_asked(t, COL_OFFSET)
+        s.type = if_asked(t, COL_TYPE)
+        s.channel = if_asked(t, COL_CHANNEL)
+        s.method = if_asked(t, COL_METHOD)
+        s.arguments = if_asked(t, COL_ARGUMENTS)
+        s.properties = if_asked(t, COL_PROPERTIES)
+        s.properties_json = if_asked(t, COL_PROPERTIES_JSON)
+        s.body_size = if_asked(t, COL_BODY_SIZE)
+        s.payload = if_asked(t, COL_PAYLOAD)
+        s.body = if_asked(t, COL_BODY)
+        s.frame = if_asked(t, COL_FRAME)
+        s.error = if_asked(t, COL_ERROR)
+        s.error_offset = if_asked(t, COL_ERROR_OFFSET)
+        s.check = mode != PERMISSIVE or s.error != NULL or s.error_offset != NULL
+        s.hot = protocol.hot
+        s.borrow = borrow
+        s.mode = mode
+        s.reading = reading
+        s.shapes = SHAPES[reading & MODE_LETTER]
+        s.methods = plan.method
+        s.targets = request.targets
+        s.target = request.target
+        s.picked = request.picked
+        s.picks = request.picks
+        s.wants = request.wants
+        s.wanted = request.wanted
+        s.n_wanted = request.n_wanted
+        s.any_property = request.any_property
+        s.descs = protocol.descs.desc
+        s.slot = protocol.slot
+        s.slot_mask = protocol.slot_mask
+        s.contents = protocol.contents
+        s.n_contents = protocol.n_contents
+        s.n_steps = -1
+        s.c.fault = &s.fault
+        s.total = values.last - (value_end(values, 0) if values.n else 0)
+        s.input_end = values.data + values.last
+        if s.hot and s.total > COPY_SLACK:
+            s.hot_end = s.input_end - COPY_SLACK
+        if s.n_wanted:
+            s.found = <const uint8_t**>calloc(<size_t>s.n_wanted, sizeof(uint8_t*))
+            if s.found == NULL:
+                raise MemoryError
+        if request.level == LEVEL_MESSAGE:
+            s.assembly = assembly_new()
+            if s.assembly == NULL:
+                raise MemoryError
+        with nogil:
+            status = decode_values(s, values) if s.assembly == NULL else decode_messages(s, values)
+        if status == FAILED:
+            error = fault_error(&s.fault)
+            error.row = s.fault_row
+            error.args = (f"row {s.fault_row}: {error.args[0]}",)
+            raise error
+        if status == COLUMN_FULL:
+            raise ValueError(f"a column would hold more than {t.limit} octets, which its int32 offsets "
+                             f"do not reach: {request.names[t.full]}; decode the input in pieces")
+        if status == BAD_OFFSETS:
+            raise ValueError("the offsets of the Arrow array go backward")
+        if status < 0:
+            raise MemoryError
+    finally:
+        assembly_drop(s.assembly)
+        free(s.found)
+        free(s)
+    return 0
+
+
+def decode_columns(Protocol protocol not None, data, fields, str mode not None, dialect,
+                   int64_t limit=0x7FFFFFFF, str level not None="frame", str layout not None="plain"):
+    """See amqpcodec.batch.decode. limit: octets that a column may have (tests lower it)."""
+    cdef Request request = find_request(protocol, level, fields, layout)
+    cdef uintptr_t reading = reading_mode(dialect, PLAIN, ERROR)
+    cdef Columns out
+    if mode not in BAD_ROW_MODES:
+        raise ValueError(f"mode is {', '.join(map(repr, BAD_ROW_MODES))}, not {mode!r}")
+    out = new_columns(request, limit)
+    if hasattr(data, "__arrow_c_array__"):
+        schema, array = data.__arrow_c_array__()
+        fill_from_array(protocol, request, out, schema, array, BAD_ROW_MODES[mode], reading)
+    elif isinstance(data, str):
+        raise TypeError("takes octets or an Arrow binary array, not str")
+    elif hasattr(data, "__arrow_c_stream__"):
+        raise TypeError("takes octets or one Arrow array, not a stream of arrays "
+                        f"({type(data).__name__}): pass its chunks one by one")
+    else:
+        fill_from_buffer(protocol, request, out, data, BAD_ROW_MODES[mode], reading)
+    return out
+
+
+cdef int fill_from_array(Protocol protocol, Request request, Columns out, object schema, object array,
+                         int mode, uintptr_t reading) except -1:
+    cdef Values values
+    cdef ArrowArray* a = take_values(schema, array, &values)
+    fill_columns(protocol, request, out, &values, mode, reading, True)
+    if out.table.column[COL_FRAME].borrowed != NULL:
+        # Moved, as consumers do: now it is ours to release.
+        out.table.array = a[0]
+        a.release = NULL
+    return 0
+
+
+cdef int fill_from_buffer(Protocol protocol, Request request, Columns out, object data, int mode,
+                          uintptr_t reading) except -1:
+    cdef Table* t = out.table
+    cdef Py_buffer view
+    cdef Values values
+    cdef int64_t[2] ends
+    cdef object owner = data.obj if type(data) is memoryview else data
+    PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
+    try:
+        memset(&values, 0, sizeof(values))
+        values.n = 1
+        values.data = <const uint8_t*>view.buf
+        values.last = <uint64_t>view.len
+        values.long_ = ends
+        ends[0] = 0
+        ends[1] = view.len
+        if type(owner) is not bytes and view.len:
+            # Others may write to it while the GIL is away: what was checked must not change.
+            if block_room(&t.input, 0, <size_t>view.len) < 0:
+                raise MemoryError
+            memcpy(t.input.p, view.buf, <size_t>view.len)
+            values.data = t.input.p
+        fill_columns(protocol, request, out, &values, mode, reading, True)
+        if t.column[COL_FRAME].borrowed == NULL:
+            block_give(&t.input)
+        elif t.input.p == NULL:
+            t.owner = Py_NewRef(<PyObject*>owner)
+    finally:
+        PyBuffer_Release(&view)
+    return 0
+
+
+def column_pool(bint clear=False):
+    """Octets that the pool of released columns holds; clear=True gives them back first."""
+    if clear:
+        pool_clear()
+    return pool_octets()

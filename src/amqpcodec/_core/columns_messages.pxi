@@ -1,0 +1,554 @@
+# Message level: frames put together by channel (0-9-1 §4.2.6), then made rows block by block.
+#
+# The input stays where it is until the end, so that what is open is a few pointers: memory grows with
+# the frames that are there, never with what they announce.
+
+cdef Assembly* assembly_new() noexcept nogil:
+    cdef Assembly* a = <Assembly*>calloc(1, sizeof(Assembly))
+    if a != NULL:
+        a.parcels = 1
+        a.pieces = 1
+        if block_room(&a.parcel, 0, 16 * sizeof(Parcel)) < 0:
+            free(a)
+            return NULL
+        memset(a.parcel.p, 0, sizeof(Parcel))
+    return a
+
+
+cdef void assembly_drop(Assembly* a) noexcept nogil:
+    if a != NULL:
+        free(a.channel)
+        block_give(&a.parcel)
+        block_give(&a.piece)
+        free(a)
+
+
+cdef inline Parcel* parcel_at(Assembly* a, uint32_t k) noexcept nogil:
+    return <Parcel*>a.parcel.p + k
+
+
+cdef inline BodyPart* piece_at(Assembly* a, uint32_t k) noexcept nogil:
+    return <BodyPart*>a.piece.p + k
+
+
+# ---- what is open ----
+
+cdef int open_parcel(Assembly* a, const Entry* e) noexcept nogil:
+    """A method whose content has yet to come."""
+    cdef uint32_t k = a.free_parcel
+    cdef Parcel* m
+    if a.channel == NULL:
+        a.channel = <uint32_t*>calloc(65536, sizeof(uint32_t))
+        if a.channel == NULL:
+            return NO_MEMORY
+    if k:
+        a.free_parcel = parcel_at(a, k).after
+    else:
+        k = a.parcels
+        if (k + 1) * sizeof(Parcel) > a.parcel.room:
+            if block_room(&a.parcel, k * sizeof(Parcel), 2 * k * sizeof(Parcel)) < 0:
+                return NO_MEMORY
+        a.parcels += 1
+    m = parcel_at(a, k)
+    memset(m, 0, sizeof(Parcel))
+    m.method = e[0]
+    m.octets = e.total
+    m.before = parcel_at(a, 0).before
+    parcel_at(a, m.before).after = k
+    parcel_at(a, 0).before = k
+    a.channel[e.channel] = k
+    a.n_open += 1
+    return 0
+
+
+cdef void close_parcel(Assembly* a, uint32_t k) noexcept nogil:
+    cdef Parcel* m = parcel_at(a, k)
+    a.channel[m.method.channel] = 0
+    parcel_at(a, m.before).after = m.after
+    parcel_at(a, m.after).before = m.before
+    m.after = a.free_parcel
+    a.free_parcel = k
+    a.n_open -= 1
+
+
+cdef int add_piece(Assembly* a, Parcel* m, const Entry* e) noexcept nogil:
+    cdef uint32_t k = a.free_piece
+    cdef BodyPart* piece
+    if k:
+        a.free_piece = piece_at(a, k).next
+    else:
+        k = a.pieces
+        if k == MAX_U32:
+            return NO_MEMORY
+        if (k + 1) * sizeof(BodyPart) > a.piece.room:
+            if block_room(&a.piece, k * sizeof(BodyPart) if k > 1 else 0,
+                          2 * (<size_t>k + 32) * sizeof(BodyPart)) < 0:
+                return NO_MEMORY
+        a.pieces += 1
+    piece = piece_at(a, k)
+    piece.start = e.start
+    piece.total = e.total
+    piece.next = 0
+    if m.first:
+        piece_at(a, m.last).next = k
+    else:
+        m.first = k
+    m.last = k
+    return 0
+
+
+# ---- frames ----
+
+cdef inline Parcel* next_parcel(Sink* s) noexcept nogil:
+    """Where the next row goes; NULL where the block could not be made rows. The status is in
+    s.status then."""
+    cdef Assembly* a = s.assembly
+    if AMQP_UNLIKELY(a.n == BLOCK):
+        s.status = flush_parcels(s)
+        if s.status < 0:
+            return NULL
+    a.n += 1
+    return &a.block[a.n - 1]
+
+
+cdef int put_alone(Sink* s, const Entry* e, int bad, const char* what) noexcept nogil:
+    """A row of one frame."""
+    cdef Parcel* m = next_parcel(s)
+    if m == NULL:
+        return s.status
+    memset(m, 0, sizeof(Parcel))
+    m.method = e[0]
+    m.octets = e.total
+    m.bad = <uint8_t>bad
+    m.what = what
+    m.content = bad == OK
+    return 0
+
+
+cdef int end_open(Sink* s, uint32_t k, int bad, const char* what, const Entry* other) noexcept nogil:
+    """Make a row of what is open, whole or not. other: the frame at which the fault is, or NULL."""
+    cdef Parcel* open_ = parcel_at(s.assembly, k)
+    cdef Parcel* m = next_parcel(s)
+    if m == NULL:
+        return s.status
+    m[0] = open_[0]
+    m.bad = <uint8_t>bad
+    m.what = what
+    m.content = bad == OK
+    if other != NULL:
+        m.at_other = True
+        m.other = other[0]
+    close_parcel(s.assembly, k)
+    return 0
+
+
+cdef int end_all(Sink* s) noexcept nogil:
+    """What is open will not be complete any more."""
+    cdef uint32_t k
+    while True:
+        k = parcel_at(s.assembly, 0).after
+        if k == 0:
+            return 0
+        if end_open(s, k, BAD_INCOMPLETE, b"a message", NULL) < 0:
+            return s.status
+
+
+cdef int step_frame(Sink* s, const Entry* e) noexcept nogil:
+    """One frame, whatever it is."""
+    cdef Assembly* a = s.assembly
+    cdef const Desc* d
+    cdef Parcel* m
+    cdef uint32_t k = 0
+    cdef uint64_t n
+    if e.odd:
+        if e.odd == ODD_LOST and end_all(s) < 0:
+            return s.status
+        return put_alone(s, e, OK, NULL)
+    if e.type == FRAME_HEARTBEAT:
+        if e.total == 8 and e.channel == 0:
+            return 0
+        return put_alone(s, e, OK, NULL)
+    if e.type != FRAME_METHOD and e.type != FRAME_HEADER and e.type != FRAME_BODY:
+        return 0                # a protocol header
+    if a.n_open:
+        k = a.channel[e.channel]
+    if e.type == FRAME_METHOD:
+        if k and end_open(s, k, BAD_ORDER, b"method frame inside of a content", e) < 0:
+            return s.status
+        d = find_method(s, load32(e.start + 7)) if e.total >= 12 else NULL
+        if d == NULL or not d.has_content:
+            return put_alone(s, e, OK, NULL)
+        if e.channel == 0:
+            return put_alone(s, e, BAD_CHANNEL, NULL)
+        return open_parcel(a, e)
+    if e.channel == 0:
+        return put_alone(s, e, BAD_CHANNEL, NULL)
+    m = parcel_at(a, k)
+    if e.type == FRAME_HEADER:
+        if k and m.header.total:
+            if end_open(s, k, BAD_ORDER, b"content header inside of a content", e) < 0:
+                return s.status
+            k = 0
+        if k == 0:
+            return put_alone(s, e, BAD_ORDER, b"content header without a method before it")
+        m.header = e[0]
+        m.octets += e.total
+        if e.total < 20:
+            return end_open(s, k, OK, NULL, NULL)       # reading it will say what is wrong
+        m.size = load64(e.start + 11)
+        return 0 if m.size else end_open(s, k, OK, NULL, NULL)
+    n = e.total - 8
+    if k and m.header.total == 0:
+        if end_open(s, k, BAD_ORDER, b"body frame without a content header before it", e) < 0:
+            return s.status
+        k = 0
+    elif k and n > m.size - m.have:
+        if end_open(s, k, BAD_ORDER, b"body frame beyond the size that the header announced", e) < 0:
+            return s.status
+        k = 0
+    if k == 0:
+        return put_alone(s, e, BAD_ORDER, b"body frame without a content header before it")
+    m.have += n
+    m.octets += e.total
+    if m.first == 0 and m.have == m.size:
+        m.body = e.start
+    elif add_piece(a, m, e) < 0:
+        return NO_MEMORY
+    return 0 if m.have < m.size else end_open(s, k, OK, NULL, NULL)
+
+
+cdef inline const uint8_t* step_whole(Sink* s, const Entry* e, const uint8_t* p,
+                                      const uint8_t* end) noexcept nogil:
+    """The usual message in one go: header and one body frame stand behind its method. p: behind the
+    method. Where the next frame is, or NULL: take them one by one."""
+    cdef Assembly* a = s.assembly
+    cdef const MethodPlan* plan = s.plan
+    cdef const Desc* d
+    cdef Parcel* m
+    cdef uint32_t key
+    if e.way != FRAME_METHOD or e.total < 12 or (a.n_open and a.channel[e.channel]):
+        return NULL
+    key = load32(e.start + 7)
+    if key != s.key or plan == NULL:
+        d = find_method(s, key)
+        if d == NULL:
+            return NULL
+        s.key = key
+        s.plan = plan = &s.methods[d - s.descs]
+    m = next_parcel(s)
+    if m == NULL:
+        return NULL
+    m.header.total = 0
+    m.size = 0
+    m.have = 0
+    m.body = NULL
+    m.raw = NULL
+    m.first = 0
+    m.content = True
+    m.bad = OK
+    if not plan.has_content:
+        m.method = e[0]
+        m.octets = e.total
+        return p
+    if e.channel != 0 and p < end:
+        m.header.base = e.base
+        m.header.row = e.row
+        p = find_frame(s, &m.header, p, end)
+        if m.header.way == FRAME_HEADER and m.header.channel == e.channel and m.header.total >= 20:
+            m.method = e[0]
+            m.octets = e.total + m.header.total
+            m.size = load64(m.header.start + 11)
+            if m.size == 0:
+                return p
+            if end - p >= 8 and p[0] == FRAME_BODY and load16(p + 1) == e.channel \
+                    and load32(p + 3) == m.size and <uint64_t>(end - p) - 8 >= m.size \
+                    and p[m.size + 7] == FRAME_END:
+                m.body = p
+                m.octets += m.size + 8
+                return p + m.size + 8
+    a.n -= 1
+    return NULL
+
+
+cdef int step_value(Sink* s, const uint8_t* p, const uint8_t* end, int64_t row) noexcept nogil:
+    """All frames of a value."""
+    cdef Entry e
+    cdef const uint8_t* base = p
+    cdef const uint8_t* q
+    while p < end:
+        e.base = base
+        e.row = row
+        p = find_frame(s, &e, p, end)
+        s.status = 0
+        q = step_whole(s, &e, p, end)
+        if AMQP_LIKELY(q != NULL):
+            p = q
+        elif s.status < 0 or step_frame(s, &e) < 0:
+            return s.status if s.status < 0 else NO_MEMORY
+        s.seen = <uint64_t>(p - s.input)
+    return 0
+
+
+cdef int step_single(Sink* s, const uint8_t* p, const uint8_t* end, int64_t row) noexcept nogil:
+    """A value that is one message, or else one row that says why not."""
+    cdef Assembly* a = s.assembly
+    cdef Parcel* m
+    cdef Entry e
+    cdef const uint8_t* base = p
+    cdef int before
+    if next_parcel(s) == NULL:
+        return s.status
+    a.n -= 1                    # there is place for the row: the block is not flushed meanwhile
+    before = a.n
+    while p < end and a.n == before:
+        e.base = base
+        e.row = row
+        p = find_frame(s, &e, p, end)
+        if step_frame(s, &e) < 0:
+            return s.status if s.status < 0 else NO_MEMORY
+    if a.n_open and end_all(s) < 0:
+        return s.status
+    if a.n == before:           # nothing that gives a row
+        memset(&e, 0, sizeof(Entry))
+        e.start = e.base = base
+        e.row = row
+        e.total = <uint64_t>(end - base)
+        e.no_channel = True
+        if put_alone(s, &e, BAD_ORDER, b"no message") < 0:
+            return s.status
+    m = &a.block[before]
+    if a.n > before + 1 or p < end:
+        # The rest belongs to the same row.
+        a.n = before + 1
+        m.raw = base
+        m.raw_n = <uint64_t>(end - base)
+        if m.bad == OK and m.content:
+            m.bad = BAD_ORDER
+            m.what = b"octets behind the message"
+    return 0
+
+
+# ---- rows ----
+
+cdef int put_body(Sink* s, Parcel* m, int64_t row) noexcept nogil:
+    cdef Column* c = s.body
+    cdef BodyPart* piece
+    cdef uint32_t k = m.first
+    cdef int status
+    if k == 0:
+        return hot_octets(s.table, c, place_of(row), m.body + 7, m.size) if m.size \
+            else append_octets(s.table, c, row, NULL, 0)
+    if c.used + m.size >= c.full_at:
+        status = data_grow(s.table, c, m.size)
+        if status < 0:
+            return status
+    if text_at(c, row) < 0:
+        return NO_MEMORY
+    while k:
+        piece = piece_at(s.assembly, k)
+        copy_run(c.data.p + c.used, piece.start + 7, piece.total - 8)
+        c.used += piece.total - 8
+        k = piece.next
+    (<int32_t*>c.fixed.p)[row + 1] = <int32_t>c.used
+    return 0
+
+
+cdef int put_raw(Sink* s, Parcel* m, int64_t row) noexcept nogil:
+    """The octets of all frames."""
+    cdef Column* c = s.frame
+    cdef BodyPart* piece
+    cdef uint64_t n = m.raw_n if m.raw != NULL else m.octets
+    cdef uint32_t k = m.first
+    cdef uint8_t* w
+    cdef int status
+    if c.used + n >= c.full_at:
+        status = data_grow(s.table, c, n)
+        if status < 0:
+            return status
+    if text_at(c, row) < 0:
+        return NO_MEMORY
+    w = c.data.p + c.used
+    c.used += n
+    (<int32_t*>c.fixed.p)[row + 1] = <int32_t>c.used
+    if m.raw != NULL:
+        copy_run(w, m.raw, n)
+        return 0
+    copy_run(w, m.method.start, m.method.total)
+    w += m.method.total
+    copy_run(w, m.header.start, m.header.total)
+    w += m.header.total
+    if m.body != NULL:
+        copy_run(w, m.body, m.size + 8)
+    while k:
+        piece = piece_at(s.assembly, k)
+        copy_run(w, piece.start, piece.total)
+        w += piece.total
+        k = piece.next
+    return 0
+
+
+cdef int assembly_fault(Sink* s, const Parcel* m) noexcept nogil:
+    """The fault that only assembly sees, as the row's, where it has none yet."""
+    cdef const Entry* e = &m.other if m.at_other else &m.method
+    cdef const Desc* d
+    cdef Fault* f = &s.fault
+    memset(f, 0, sizeof(Fault))
+    f.code = m.bad
+    f.scope = SCOPE_CONNECTION if m.bad == BAD_INCOMPLETE else SCOPE_CHANNEL
+    f.what = m.what
+    f.have = m.octets
+    if m.method.type == FRAME_METHOD:
+        d = find_method(s, load32(m.method.start + 7))
+        if d != NULL:
+            f.method = d.name
+    f.offset = <uint64_t>(e.start - e.base)
+    s.fault_row = e.row
+    return BAD_FRAME
+
+
+cdef int take_parcel(Sink* s, Parcel* m, int64_t row) noexcept nogil:
+    """Into the columns that not every row has; 0, BAD_FRAME or a status below 0."""
+    cdef int status, found = 0
+    cdef Fault fault
+    cdef const Entry* e = &m.method
+    s.fault_row = e.row
+    if e.type != FRAME_METHOD or e.odd:
+        if m.bad:
+            return assembly_fault(s, m)
+        return take_any_frame(s, e, row)
+    status = take_frame(s, e, row)
+    if status < 0:
+        return status
+    if AMQP_UNLIKELY(status != 0):
+        found = status
+        fault = s.fault
+    if m.header.total:
+        e = &m.header
+        if AMQP_UNLIKELY(e.total >= 20 and load16(e.start + 7) != load16(m.method.start + 7)):
+            s.fault.code = OK
+            s.c.base = e.base
+            s.c.p = e.start + 7
+            s.c.end = e.start + e.total - 1
+            fail(&s.c, BAD_HEADER_CLASS, b"method", 0, 0)
+            s.fault.scope = SCOPE_CHANNEL
+            s.fault.class_id = load16(s.c.p)
+            s.fault.method = find_method(s, load32(m.method.start + 7)).name
+            s.fault.field = NULL
+            status = BAD_FRAME
+        else:
+            status = take_frame(s, e, row)
+            if status < 0:
+                return status
+        if AMQP_UNLIKELY(status != 0 and found == 0):
+            found = status
+            fault = s.fault
+            s.fault_row = e.row
+        if m.content and e.total >= 20 and s.body != NULL:
+            status = put_body(s, m, row)
+            if status < 0:
+                return status
+    if AMQP_UNLIKELY(found != 0):
+        s.fault = fault
+        return found
+    return assembly_fault(s, m) if m.bad else 0
+
+
+cdef int put_places(Sink* s, Parcel* m, int64_t row) noexcept nogil:
+    """The columns that every row has."""
+    cdef const Entry* e = &m.method
+    cdef int k
+    if s.row != NULL and append_i64(s.row, row, e.row) < 0:
+        return NO_MEMORY
+    if s.offset != NULL and append_i64(s.offset, row, e.start - e.base) < 0:
+        return NO_MEMORY
+    if s.channel != NULL and not e.no_channel and append_i32(s.channel, row, e.channel) < 0:
+        return NO_MEMORY
+    if s.type != NULL:
+        k = type_number(e.type)
+        if k >= 0:
+            k = append_octets(s.table, s.type, row, FRAME_TYPE_NAMES[k], FRAME_TYPE_OCTETS[k])
+            if k < 0:
+                return k
+    return 0 if s.frame == NULL else put_raw(s, m, row)
+
+
+cdef int flush_parcels(Sink* s) noexcept nogil:
+    """Make rows of the messages of the block; a status below 0, or 0."""
+    cdef Assembly* a = s.assembly
+    cdef Parcel* m
+    cdef int i, status = 0, n = a.n
+    cdef int64_t row = s.rows
+    a.n = 0
+    if n == 0:
+        return 0
+    s.blocks += 1
+    if s.blocks & (s.blocks - 1) == 0:
+        guess_sizes(s, n, s.seen)
+    for i in range(n):
+        m = &a.block[i]
+        AMQP_PREFETCH(m.method.start + AHEAD)
+        AMQP_PREFETCH(m.method.start + AHEAD + 64)
+        status = take_parcel(s, m, row)
+        if status == 0:
+            status = put_places(s, m, row)
+        elif status > 0:
+            status = put_bad_parcel(s, m, row)
+        if status < 0:
+            return status
+        row += status == 0
+        if AMQP_UNLIKELY(m.first != 0):
+            piece_at(a, m.last).next = a.free_piece
+            a.free_piece = m.first
+    s.rows = row
+    s.done = s.seen
+    return 0
+
+
+cdef int put_bad_parcel(Sink* s, Parcel* m, int64_t row) noexcept nogil:
+    """0, 1 where the row is left out, or a status below 0."""
+    cdef int status
+    if not m.method.odd and not s.fault.in_frame:
+        s.fault.in_frame = True
+        s.fault.frame_type = m.other.type if m.at_other else m.method.type
+        s.fault.channel = m.method.channel
+    if s.mode == FAILFAST:
+        return FAILED
+    if s.mode == DROPMALFORMED:
+        table_rewind(s.table, 0, s.table.n, row)
+        return 1
+    status = put_error(s, row)
+    return status if status < 0 else put_places(s, m, row)
+
+
+cdef int decode_messages(Sink* s, const Values* values) noexcept nogil:
+    """All messages of all values."""
+    cdef Assembly* a = s.assembly
+    cdef int64_t i
+    cdef int status
+    cdef uint64_t from_, to
+    cdef uint64_t first = value_end(values, 0) if values.n else 0
+    cdef Entry e
+    s.input = values.data + first
+    to = first
+    for i in range(values.n):
+        from_ = to
+        to = value_end(values, i + 1)
+        if AMQP_UNLIKELY(to < from_ or to > values.last):
+            return BAD_OFFSETS
+        if AMQP_UNLIKELY(not value_present(values, i)):
+            continue
+        if values.lost != NULL:
+            if values.lost[values.at + i] != 0:
+                find_lost(s, &e, values.lost[values.at + i], values.data + from_, values.data + to, i)
+                status = put_alone(s, &e, OK, NULL)
+            else:
+                status = step_single(s, values.data + from_, values.data + to, i)
+        else:
+            status = step_value(s, values.data + from_, values.data + to, i)
+        if status < 0:
+            return status
+        s.seen = to - first
+    if end_all(s) < 0:
+        return s.status
+    status = flush_parcels(s)
+    return status if status < 0 else table_finish(s.table, s.rows)

@@ -1,0 +1,266 @@
+# What a caller asked for: names of columns to their numbers, formats and sources.
+
+cdef enum:
+    LEVEL_FRAME
+    LEVEL_MESSAGE
+    REQUESTS_KEPT = 64
+
+cdef dict LEVELS = {"frame": LEVEL_FRAME, "message": LEVEL_MESSAGE}
+
+# Columns with a number of their own: those that may be asked for at a level. "properties" has children.
+cdef dict FIXED_COLUMNS = {
+    "row": "l", "offset": "l", "frame_type": "u", "channel": "i", "method": "u", "arguments": "u",
+    "properties": "+s", "body_size": "l", "payload": "z", "body": "z", "frame": "z", "error": "u",
+    "error_offset": "l", "properties_json": "u",
+}
+cdef tuple NOT_AT_LEVEL = (("body",), ("payload",))
+
+# Without `fields`. What is not fixed holds the argument of that name, where it has that type.
+cdef tuple MESSAGE_COLUMNS = (
+    ("row", "l"), ("channel", "i"), ("method", "u"), ("exchange", "u"), ("routing_key", "u"),
+    ("consumer_tag", "u"), ("delivery_tag", "l"), ("redelivered", "b"), ("mandatory", "b"),
+    ("reply_code", "i"), ("reply_text", "u"), ("properties", "+s"), ("body", "z"), ("error", "u"),
+)
+
+# Arrow formats of arguments, as those of properties: Spark has no unsigned types; tables are JSON, and
+# so are contents, which may be references.
+cdef dict WIRE_FORMATS = {
+    W_BIT: "b", W_OCTET: "i", W_SHORT: "i", W_LONG: "l", W_LONGLONG: "l", W_SHORTSTR: "u",
+    W_LONGSTR: "z", W_TIMESTAMP: "tsu:UTC", W_TABLE: "u", W_CONTENT: "u",
+}
+
+# What one header can be asked for as: its number in `Wanted`, and its format.
+cdef enum:
+    AS_WANTED_JSON
+    AS_WANTED_STRING
+    AS_WANTED_LONG
+    AS_WANTED_DOUBLE
+    AS_WANTED_BOOLEAN
+    AS_WANTED_TIMESTAMP
+    AS_WANTED_BINARY
+
+cdef dict WANTED_TYPES = {
+    "json": (AS_WANTED_JSON, "u"), "string": (AS_WANTED_STRING, "u"),
+    "long": (AS_WANTED_LONG, "l"), "double": (AS_WANTED_DOUBLE, "g"),
+    "boolean": (AS_WANTED_BOOLEAN, "b"), "timestamp": (AS_WANTED_TIMESTAMP, "tsu:UTC"),
+    "binary": (AS_WANTED_BINARY, "z"),
+}
+
+
+@cython.final
+cdef class Request:
+    """Columns of a protocol that were asked for. Made once and kept; nothing in it changes."""
+
+    cdef FramePlan plan
+    cdef int level
+    cdef tuple schema           # (name, format, children) of each that goes out, in order
+    cdef int n                  # columns of the table, asked for or not
+    cdef uint8_t* kind
+    cdef uint8_t* asked
+    cdef int n_out
+    cdef int* order             # of those that go out: number of the column
+    cdef int picks, wants
+    cdef uint16_t* targets      # as in Sink
+    cdef Target* target
+    cdef uint8_t* picked
+    cdef Wanted* wanted
+    cdef int n_wanted
+    cdef bint any_property
+    cdef list names             # of all columns of the table that may be too large
+    cdef list keep
+
+    def __dealloc__(self):
+        free(self.kind)
+        free(self.asked)
+        free(self.order)
+        free(self.targets)
+        free(self.target)
+        free(self.picked)
+        free(self.wanted)
+
+
+cdef Request find_request(Protocol protocol, str level, object fields, str layout):
+    """The request, from those kept or made anew."""
+    cdef FramePlan plan = frame_plan(protocol)
+    cdef Request request
+    if level not in LEVELS:
+        raise ValueError(f'level is "frame" or "message", not {level!r}')
+    if layout != "plain":
+        raise ValueError(f'layout is "plain", not {layout!r}; views are not there yet')
+    if fields is not None:
+        if isinstance(fields, (str, bytes)):
+            raise TypeError(f"fields takes names of columns in a list, not {type(fields).__name__}")
+        fields = tuple(fields)
+        for name in fields:
+            if not isinstance(name, str):
+                raise TypeError(f"fields takes names of columns, not {type(name).__name__}")
+    key = level, fields, layout
+    found = plan.requests.get(key)
+    if found is None:
+        found = make_request(protocol, plan, LEVELS[level], fields)
+        if len(plan.requests) >= REQUESTS_KEPT:
+            plan.requests.clear()
+        plan.requests[key] = found
+    return <Request>found
+
+
+cdef Request make_request(Protocol protocol, FramePlan plan, int level, object fields):
+    cdef Request r = Request.__new__(Request)
+    cdef DescTable descs = protocol.descs
+    cdef list out = []          # (name, format, children, number of the column) that goes out
+    cdef list picks = []        # (format, numbers of fields)
+    cdef list wants = []        # (type, format, octets of the name)
+    cdef list formats
+    cdef bytes octets
+    cdef int i, k, n, at
+    children = tuple([(name, format_, ()) for name, format_, _ in plan.children])
+    numbers = {name: N_COLUMNS + i for i, (name, _, _) in enumerate(children)}
+    r.plan = plan
+    r.level = level
+    r.picks = N_COLUMNS + <int>len(children)
+    if fields is None and level == LEVEL_FRAME:
+        wishes = [(name, format_) for name, format_, _ in plan.columns]
+    elif fields is None:
+        wishes = MESSAGE_COLUMNS
+    else:
+        wishes = [(name, None) for name in fields]
+    seen = set()
+    for name, format_ in wishes:
+        if name in seen:
+            raise ValueError(f"fields names {name!r} twice")
+        seen.add(name)
+        if name in FIXED_COLUMNS and name not in NOT_AT_LEVEL[level]:
+            out.append((name, FIXED_COLUMNS[name], children if name == "properties" else (),
+                        COLUMN_NUMBERS[name]))
+        elif name.startswith("properties.") and name[11:] in numbers:
+            k = numbers[name[11:]]
+            out.append((name, children[k - N_COLUMNS][1], (), k))
+        elif name.startswith("headers.") and len(name) > 8:
+            source = wanted_header(name)
+            wants.append(source)
+            out.append((name, source[1], (), -<int>len(wants)))
+        else:
+            source = argument_sources(plan, level, name, format_)
+            out.append((name, source[0], (), r.picks + <int>len(picks)))
+            picks.append(source)
+    r.wants = r.picks + <int>len(picks)
+    r.n = r.wants + <int>len(wants)
+    r.n_wanted = <int>len(wants)
+    out = [(name, format_, below, k if k >= 0 else r.wants - 1 - k) for name, format_, below, k in out]
+    if r.n > 0x7FFF:
+        raise ValueError(f"{len(picks) + len(wants)} arguments and headers are too many")
+    r.n_out = <int>len(out)
+    r.schema = tuple([(name, format_, below) for name, format_, below, _ in out])
+    n = sum([len(sources) for _, sources in picks])
+    r.kind = <uint8_t*>calloc(<size_t>r.n, 1)
+    r.asked = <uint8_t*>calloc(<size_t>r.n, 1)
+    r.order = <int*>calloc(<size_t>max(r.n_out, 1), sizeof(int))
+    r.targets = <uint16_t*>calloc(<size_t>max(plan.n_fields, 1), sizeof(uint16_t))
+    r.target = <Target*>calloc(<size_t>n + 1, sizeof(Target))
+    r.picked = <uint8_t*>calloc(<size_t>max(descs.count, 1), 1)
+    r.wanted = <Wanted*>calloc(<size_t>max(r.n_wanted, 1), sizeof(Wanted))
+    if r.kind == NULL or r.asked == NULL or r.order == NULL or r.targets == NULL or r.target == NULL \
+            or r.picked == NULL or r.wanted == NULL:
+        raise MemoryError
+    formats = [None] * r.n
+    for name, k in COLUMN_NUMBERS.items():
+        formats[k] = FIXED_COLUMNS[name]
+    for i in range(<int>len(children)):
+        formats[N_COLUMNS + i] = children[i][1]
+    r.names = [None] * r.n
+    for i in range(<int>len(children)):
+        r.names[N_COLUMNS + i] = f"properties.{children[i][0]}"
+    for i in range(r.n_out):
+        name, format_, below, k = out[i]
+        formats[k] = format_
+        r.names[k] = name
+        r.order[i] = k
+        r.asked[k] = 1
+        if k == COL_PROPERTIES:
+            memset(r.asked + N_COLUMNS, 1, len(children))
+    for i in range(r.n):
+        r.kind[i] = COLUMN_KINDS[formats[i]]
+    for i in range(N_COLUMNS, r.picks):
+        if r.asked[i]:
+            r.any_property = True
+    if r.asked[COL_PROPERTIES_JSON] or r.n_wanted:
+        r.any_property = True
+    # from the last column on, so that a list of targets has them in order
+    at = 0
+    for i in range(<int>len(picks) - 1, -1, -1):
+        for k in picks[i][1]:
+            at += 1
+            r.target[at].column = <uint16_t>(r.picks + i)
+            r.target[at].next = r.targets[k]
+            r.targets[k] = <uint16_t>at
+    if at > 0xFFFF:
+        raise ValueError("too many arguments are asked for")
+    for i in range(descs.count):
+        for k in range(plan.method[i].n):
+            if r.targets[plan.method[i].first + k]:
+                r.picked[i] = 1
+    r.keep = []
+    for i in range(r.n_wanted):
+        k, _, octets = wants[i]
+        r.keep.append(octets)
+        r.wanted[i].name = <const uint8_t*>PyBytes_AS_STRING(octets)
+        r.wanted[i].name_n = <uint32_t>len(octets)
+        r.wanted[i].type = <uint8_t>k
+        r.wanted[i].column = <uint16_t>(r.wants + i)
+    return r
+
+
+cdef tuple wanted_header(str name):
+    """(type, format, octets) of `headers.NAME` or `headers.NAME:TYPE`. What stands behind the last
+    colon is a type only if it is the name of one."""
+    cdef str key = name[8:]
+    before, colon, behind = key.rpartition(":")
+    type_ = WANTED_TYPES["json"]
+    if colon and before and behind in WANTED_TYPES:
+        key, type_ = before, WANTED_TYPES[behind]
+    try:
+        octets = key.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(f"{name!r}: the name of a header is UTF-8") from error
+    if len(octets) > 255:
+        raise ValueError(f"{name!r}: the name of a header has at most 255 octets")
+    return type_[0], type_[1], octets
+
+
+cdef tuple argument_sources(FramePlan plan, int level, str name, object format_):
+    """(format, numbers of the fields) of an argument. format_: what it has to be, or None: then all
+    fields of that name have to agree."""
+    if name.count(".") == 2:
+        method, _, field = name.rpartition(".")
+        found = plan.qualified.get(name) or plan.qualified.get(f"{method.replace('_', '-')}.{field}")
+        if found is not None:
+            return WIRE_FORMATS[found[1]], (found[0],)
+    sources = None if name in FIXED_COLUMNS else plan.arguments.get(name)
+    if format_ is not None:
+        fits = {format_, "i"} if format_ == "l" else {format_}
+        return format_, tuple([k for k, kind, _ in sources or () if WIRE_FORMATS[kind] in fits])
+    if sources is None:
+        raise unknown_column(plan, level, name)
+    formats = {WIRE_FORMATS[kind] for _, kind, _ in sources}
+    if formats == {"i", "l"}:
+        formats = {"l"}
+    if len(formats) > 1 or ("u" in formats and len({kind for _, kind, _ in sources}) > 1):
+        choice = ", ".join([f"{full} ({WIRE_NAMES[kind].decode()})" for _, kind, full in sources])
+        raise ValueError(f"arguments named {name!r} have more than one type: ask for {choice}")
+    return formats.pop(), tuple([k for k, _, _ in sources])
+
+
+cdef object unknown_column(FramePlan plan, int level, str name):
+    """The ValueError for a name that nothing has."""
+    from difflib import get_close_matches
+    names = [known for known in FIXED_COLUMNS if known not in NOT_AT_LEVEL[level]]
+    known = names + [known for known in plan.arguments if known not in FIXED_COLUMNS]
+    known += list(plan.qualified)
+    known += [f"properties.{child[0]}" for child in plan.children]
+    level_name = "message" if level == LEVEL_MESSAGE else "frame"
+    close = get_close_matches(name, known, 1)
+    hint = f"did you mean {close[0]!r}? There is" if close else "there is"
+    return ValueError(
+        f"no column {name!r} at {level_name} level; {hint} {', '.join(names)}, and arguments ('queue', "
+        "'basic.consume.no_ack'), properties ('properties.message_id') and headers ('headers.n', "
+        "'headers.n:long')")

@@ -1,0 +1,204 @@
+# Frame level: columns that every row has, written a block at a time.
+
+# Sixteen octets each, so that they can be copied as one word.
+cdef const char** FRAME_TYPE_NAMES = [
+    "method\0\0\0\0\0\0\0\0\0\0", "header\0\0\0\0\0\0\0\0\0\0", "body\0\0\0\0\0\0\0\0\0\0\0\0",
+    "heartbeat\0\0\0\0\0\0\0", "protocol-header\0"]
+cdef uint8_t* FRAME_TYPE_OCTETS = [6, 6, 4, 9, 15]
+cdef int8_t[256] TYPE_NUMBERS
+
+
+cdef void type_numbers_ready() noexcept:
+    memset(TYPE_NUMBERS, -1, 256)
+    TYPE_NUMBERS[FRAME_METHOD] = 0
+    TYPE_NUMBERS[FRAME_HEADER] = 1
+    TYPE_NUMBERS[FRAME_BODY] = 2
+    TYPE_NUMBERS[FRAME_HEARTBEAT] = 3
+    TYPE_NUMBERS[<uint8_t>c'A'] = 4
+
+type_numbers_ready()
+
+
+cdef inline int type_number(uint8_t t) noexcept nogil:
+    """Which of FRAME_TYPE_NAMES, or -1."""
+    return TYPE_NUMBERS[t]
+
+
+cdef int write_types(Sink* s, int n) noexcept nogil:
+    cdef Column* c = s.type
+    cdef Entry* e = s.block
+    cdef uint8_t* w
+    cdef int32_t* ends
+    cdef size_t used
+    cdef int i, k
+    cdef int status
+    if c.used + 16 * <size_t>n >= c.full_at:
+        status = data_grow(s.table, c, 16 * <size_t>n)
+        if status < 0:
+            return status
+    if s.rows + n > c.rows and column_grow(c, s.rows + n) < 0:
+        return NO_MEMORY
+    if AMQP_UNLIKELY(s.odd_block):
+        for i in range(n):
+            k = type_number(e[i].type)
+            if k >= 0:
+                status = append_octets(s.table, c, s.rows + i, FRAME_TYPE_NAMES[k],
+                                       FRAME_TYPE_OCTETS[k])
+                if status < 0:
+                    return status
+        return 0
+    if c.filled < s.rows:
+        column_fill(c, s.rows)
+    w = c.data.p
+    used = c.used
+    ends = <int32_t*>c.fixed.p + s.rows + 1
+    for i in range(n):
+        k = type_number(e[i].type)
+        copy_16(w + used, <const uint8_t*>FRAME_TYPE_NAMES[k])
+        used += FRAME_TYPE_OCTETS[k]
+        ends[i] = <int32_t>used
+    c.used = used
+    mark_rows(c, s.rows, n)
+    return 0
+
+
+cdef int write_channels(Sink* s, int n) noexcept nogil:
+    cdef Column* c = s.channel
+    cdef Entry* e = s.block
+    cdef int32_t* out
+    cdef int i
+    if s.rows + n > c.rows and column_grow(c, s.rows + n) < 0:
+        return NO_MEMORY
+    if AMQP_UNLIKELY(s.odd_block):
+        for i in range(n):
+            if not e[i].no_channel and append_i32(c, s.rows + i, e[i].channel) < 0:
+                return NO_MEMORY
+        return 0
+    if c.filled < s.rows:
+        column_fill(c, s.rows)
+    out = <int32_t*>c.fixed.p + s.rows
+    for i in range(n):
+        out[i] = e[i].channel
+    mark_rows(c, s.rows, n)
+    return 0
+
+
+cdef void copy_run(uint8_t* to, const uint8_t* from_, size_t n) noexcept nogil:
+    """Piece by piece: memcpy does large pieces, and compilers inlined ones, by `rep movs`, which
+    takes twice as long where the processor has no fast one."""
+    cdef size_t k
+    while n:
+        k = min(n, <size_t>4096)
+        memmove(to, from_, k)
+        to += k
+        from_ += k
+        n -= k
+
+
+cdef int write_frames(Sink* s, int n) noexcept nogil:
+    """Frames that follow one another in an input that lives on stay where they are; else
+    neighbours are copied together."""
+    cdef Column* c = s.frame
+    cdef Entry* e = s.block
+    cdef int32_t* ends
+    cdef const uint8_t* p
+    cdef int i = 0, status
+    if s.rows + n > c.rows and column_grow(c, s.rows + n) < 0:
+        return NO_MEMORY
+    ends = <int32_t*>c.fixed.p + s.rows + 1
+    c.filled += n
+    if not s.borrow:
+        return copy_frames(s, e, n, ends)
+    if s.rows == 0:
+        c.borrowed = s.next = e.start
+    p = s.next
+    while i < n and e[i].start == p:
+        p += e[i].total
+        ends[i] = <int32_t>(p - c.borrowed)
+        i += 1
+    s.next = p
+    if AMQP_UNLIKELY(p - c.borrowed > s.table.limit):
+        s.table.full = COL_FRAME
+        return COLUMN_FULL
+    c.used = <size_t>(p - c.borrowed)
+    if AMQP_LIKELY(i == n):
+        return 0
+    # Something lies between: from here on it has to be a copy.
+    s.borrow = False
+    c.data_hint = <size_t>s.total + SLACK
+    status = block_room(&c.data, 0, c.used + SLACK)
+    if status == 0:
+        copy_run(c.data.p, c.borrowed, c.used)
+        c.borrowed = NULL
+        status = copy_frames(s, e + i, n - i, ends + i)
+    return status
+
+
+cdef int copy_frames(Sink* s, Entry* e, int n, int32_t* ends) noexcept nogil:
+    cdef Column* c = s.frame
+    cdef Entry* end = e + n
+    cdef const uint8_t* start
+    cdef uint64_t size = 0
+    cdef int i, status
+    for i in range(n):
+        size += e[i].total
+    if c.used + size >= c.full_at:
+        c.data_hint = <size_t>s.total + SLACK       # all of the input at most
+        status = data_grow(s.table, c, size)
+        if status < 0:
+            return status
+    while e < end:
+        start = e.start
+        size = 0
+        while True:
+            size += e.total
+            ends[0] = <int32_t>(c.used + size)
+            ends += 1
+            e += 1
+            if e == end or e.start != start + size:
+                break
+        copy_run(c.data.p + c.used, start, size)
+        c.used += size
+    return 0
+
+
+cdef int write_places(Sink* s, int n) noexcept nogil:
+    """Input row, and offset in the input value."""
+    cdef Entry* e = s.block
+    cdef int64_t* rows = NULL
+    cdef int64_t* offsets = NULL
+    cdef Column* c = s.row
+    cdef int i
+    if c != NULL:
+        if s.rows + n > c.rows and column_grow(c, s.rows + n) < 0:
+            return NO_MEMORY
+        rows = <int64_t*>c.fixed.p + s.rows
+        c.filled += n
+    c = s.offset
+    if c != NULL:
+        if s.rows + n > c.rows and column_grow(c, s.rows + n) < 0:
+            return NO_MEMORY
+        offsets = <int64_t*>c.fixed.p + s.rows
+        c.filled += n
+    if rows != NULL and offsets != NULL:
+        for i in range(n):
+            rows[i] = e[i].row
+            offsets[i] = e[i].start - e[i].base
+    elif rows != NULL:
+        for i in range(n):
+            rows[i] = e[i].row
+    elif offsets != NULL:
+        for i in range(n):
+            offsets[i] = e[i].start - e[i].base
+    return 0
+
+
+cdef int write_block(Sink* s, int n) noexcept nogil:
+    cdef int status = write_places(s, n)
+    if status == 0 and s.channel != NULL:
+        status = write_channels(s, n)
+    if status == 0 and s.type != NULL:
+        status = write_types(s, n)
+    if status == 0 and s.frame != NULL:
+        status = write_frames(s, n)
+    return status
