@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
+import amqpcodec
 from amqpcodec import _codec, batch
 from amqpcodec import v0_9_1 as amqp
 from amqpcodec.spec.lower import lower
@@ -263,3 +264,33 @@ def test_only_what_is_asked_for_is_looked_at() -> None:
     assert rows(bad_method, fields=["queue"], mode="DROPMALFORMED") == []
     (row,) = rows(bad_method, fields=["queue", "error"])
     assert row["error"]
+
+
+@pytest.mark.parametrize("version", ["0-9-1", "0-9", "0-8"])
+def test_every_argument_of_every_version(version: str) -> None:
+    module = amqpcodec.protocol(version)
+    for method in module.METHODS.values():
+        fields = [f"{method.NAME}.{name}" for name in method.FIELDS]
+        data = module.encode(1, method())
+        for level in ("frame", "message"):
+            names = [*fields, "method"]
+            (row,) = rows(data, protocol=version, level=level, fields=names)
+            if not method.HAS_CONTENT:
+                (row,) = rows(data, protocol=version, level=level, fields=[*names, "error"])
+                assert row["error"] is None
+            assert row["method"] == method.NAME
+            for name, field in zip(method.FIELDS, fields, strict=True):
+                value = getattr(method(), name)
+                assert row[field] == ("{}" if value == {} else value) or row[field] == '""'
+
+
+def test_contents_as_arguments() -> None:
+    """Which 0-9 has, inline or by reference."""
+    amqp9 = amqpcodec.protocol("0-9")
+    inline = amqp9.encode(1, amqp9.Message.Transfer(body=b"hi"))
+    other = amqp9.encode(1, amqp9.Message.Transfer(body=amqpcodec.types.Reference(b"r")))
+    field = "message.transfer.body"
+    found = rows(inline + other, protocol="0-9", fields=[field])
+    assert [row[field] for row in found] == ['"hi"', '{"$reference":"r"}']
+    with pytest.raises(ValueError, match="frame level"):
+        batch.schema("0-9", fields=["body"])
