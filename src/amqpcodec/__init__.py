@@ -102,7 +102,9 @@ def protocol(name: str, overlays: Iterable[str] = ()) -> ModuleType:
 def load_xml_spec(path: str | os.PathLike[str] | BinaryIO) -> ModuleType:
     """A protocol from an XML file of the 0-x grammar, with all that a built-in one has.
 
-    Nothing in the file is executed; entities, DTDs and the network are off.
+    Nothing in the file is executed; entities, DTDs and the network are off. A name that the module
+    has already gets an underscore behind it. Instances can be copied but not pickled: there is no
+    module to import their class from.
 
     Args:
         path: name of a file, or a binary file.

@@ -80,7 +80,7 @@ V0_8 = Version("0-8", v0_8, VERSIONS["0-8"], "SIDTF")
 def py_name(name: str, at: Version = V0_9_1) -> str:
     """A spec name as the package spells it."""
     # confirm.select of 0-9-1 writes no-wait in one word; one spelling is offered
-    if name == "nowait" and at is V0_9_1:
+    if name == "nowait" and at.name == "0-9-1":
         return "no_wait"
     name = name.replace("-", "_")
     return name + "_" if keyword.iskeyword(name) else name
