@@ -192,6 +192,10 @@ cdef int read_packet_block(CapFile* f, uint32_t kind, const uint8_t* p, size_t n
             out.have = min(out.have, interface.snap)
         out.time = NO_TIME
         start = 4
+        if out.have > n - start:
+            # It was cut, and nothing tells how many of the octets are padding.
+            out.have = <uint32_t>(n - start)
+            out.have -= min(out.have, <uint32_t>3)
     else:
         ticks = <uint64_t>file32(f, p + 4) << 32 | file32(f, p + 8)
         out.time = ticks_to_ns(ticks, interface.resolution, interface.offset)

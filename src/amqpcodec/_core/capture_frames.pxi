@@ -4,7 +4,9 @@ cdef enum:
     CHAIN_NO
     CHAIN_WAIT              # as far as there are octets
     CHAIN_YES
-    CHAIN_FRAMES = 64       # that need no more proof
+    OPENING_OCTETS = 1024   # in which a protocol header is looked for where a connection begins
+
+cdef uint64_t LARGEST_SEARCHED = 1 << 24    # octets of a frame whose content header vouches for it
 
 
 cdef inline uint64_t search_limit(const Conn* c) noexcept nogil:
@@ -68,9 +70,10 @@ cdef bint is_strict(Reading* r, const uint8_t* p, uint64_t total) noexcept nogil
 
 cdef int follow_chain(Reading* r, const uint8_t* p, size_t n, uint64_t limit, bint final) noexcept nogil:
     """Whether frames follow each other from p on: to the end of the octets where no more will come,
-    else further than one frame can reach, so that they cannot all be part of a body."""
+    else further than one frame can reach, so that they cannot all be part of a body, however many."""
     cdef size_t at = 0
     cdef uint64_t total
+    cdef uint64_t body = 0      # octets that a content header told of
     cdef int count = 0
     while True:
         if at == n:
@@ -82,7 +85,9 @@ cdef int follow_chain(Reading* r, const uint8_t* p, size_t n, uint64_t limit, bi
         if not is_known_type(p[at]):
             return CHAIN_NO
         total = <uint64_t>load32(p + at + 3) + 8
-        if total > limit or count == 0 and not is_plausible(r, p + at, n - at, limit):
+        if total > limit and not (p[at] == FRAME_BODY and total - 8 <= min(body, LARGEST_SEARCHED)):
+            return CHAIN_NO
+        if count == 0 and not is_plausible(r, p + at, n - at, limit):
             return CHAIN_NO
         if total > n - at:
             break
@@ -90,13 +95,31 @@ cdef int follow_chain(Reading* r, const uint8_t* p, size_t n, uint64_t limit, bi
             return CHAIN_NO
         if count == 0 and not is_strict(r, p, total):
             return CHAIN_NO
+        if p[at] == FRAME_HEADER:
+            body = load64(p + at + 11) if total >= 22 else 0
         count += 1
         at += <size_t>total
-        if count >= CHAIN_FRAMES or count >= 3 and at >= limit:
+        if count >= 3 and at >= limit:
             return CHAIN_YES
     if not final:
         return CHAIN_WAIT
     return CHAIN_YES if count > 0 else CHAIN_NO
+
+
+cdef int is_opening(const uint8_t* p, size_t n, bint final) noexcept nogil:
+    """Whether a protocol header stands at p, and behind it nothing or a method of channel 0."""
+    cdef uint32_t version
+    if not is_protocol_header(p, n):
+        return CHAIN_NO
+    version = load32(p + 4)
+    if not (version >> 8 == 0x000009 or version == 0x01010009 or version & 0x00FFFFFF == 0x00010000
+            or version >> 8 == 0x010108 or version == 0x01010901):
+        return CHAIN_NO
+    if n == 8:
+        return CHAIN_YES if final else CHAIN_WAIT
+    if n < 11:
+        return CHAIN_NO if final else CHAIN_WAIT
+    return CHAIN_YES if p[8] == FRAME_METHOD and load16(p + 9) == 0 else CHAIN_NO
 
 
 cdef int take_version(Reading* r, Conn* c, Half* h, const uint8_t* p) noexcept nogil:
@@ -189,22 +212,28 @@ cdef int64_t search_octets(Reading* r, Conn* c, Half* h, const uint8_t* p, size_
     cdef int found
     i = h.scan
     while i < n:
+        found = CHAIN_NO
         if is_known_type(p[i]):
             if n - i < 7:
                 if not final:
                     break
             elif is_plausible(r, p + i, n - i, limit):
                 found = follow_chain(r, p + i, n - i, limit, final)
-                if found == CHAIN_WAIT:
-                    break
-                if found == CHAIN_YES:
-                    if put_rest(r, c, h, p, i, at, <uint64_t>h.broken) < 0:
-                        return NO_MEMORY
-                    if i or not h.flags & CAPTURED_MIDSTREAM:
-                        h.flags |= CAPTURED_RESYNC
-                    h.state = IN_SYNC
-                    h.scan = 0
-                    return <int64_t>i
+        elif p[i] == c'A' and h.syn and at + <int64_t>i < FIRST_POSITION + OPENING_OCTETS:
+            # A proxy may have said whom it speaks for, in a line of its own.
+            if n - i < 8 and not final:
+                break
+            found = is_opening(p + i, n - i, final)
+        if found == CHAIN_WAIT:
+            break
+        if found == CHAIN_YES:
+            if put_rest(r, c, h, p, i, at, <uint64_t>h.broken) < 0:
+                return NO_MEMORY
+            if i or not h.flags & CAPTURED_MIDSTREAM:
+                h.flags |= CAPTURED_RESYNC
+            h.state = IN_SYNC
+            h.scan = 0
+            return <int64_t>i
         i += 1
     h.scan = i
     if i > SEARCH_HELD:
@@ -214,7 +243,7 @@ cdef int64_t search_octets(Reading* r, Conn* c, Half* h, const uint8_t* p, size_
         h.scan = 0
         h.flags &= CAPTURED_GAP | CAPTURED_RESYNC
         return <int64_t>i
-    h.need = n + 64
+    h.need = n + max(n >> 3, <size_t>64)     # not after each segment: chains are followed anew
     return 0
 
 

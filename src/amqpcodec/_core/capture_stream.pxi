@@ -65,7 +65,7 @@ cdef struct Half:
 cdef struct Conn:
     CapInfo info
     Conn* bucket            # the next one of the same hash
-    Conn* older             # in order of their first packets
+    Conn* older             # in order of their newest packets
     Conn* newer
     Conn* closing           # the next one that is closing
     bint closes
@@ -121,6 +121,7 @@ cdef struct Reading:
     Conn* closing
     Conn* closing_last
     int n_closing
+    int n_conns
     size_t held             # octets that wait in all directions
     size_t hold_limit
     size_t hold_total

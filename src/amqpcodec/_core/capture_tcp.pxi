@@ -7,6 +7,9 @@ cdef enum:
     ACKED_HOLD = 1 << 19            # octets behind a hole that the peer says it has
     PIECE_COST = 64
     CLOSING_LIMIT = 256             # connections that are kept for late segments
+    CONN_LIMIT = 1 << 16            # open ones; then those go that were idle for longest
+    FAR_BEHIND = 1 << 26            # octets: no one sends those again
+    FAR = 1 << 20                   # octets from the end of a connection that is closed
 
 
 cdef inline int64_t position_of(const Half* h, uint32_t sequence) noexcept nogil:
@@ -236,16 +239,33 @@ cdef Conn* find_conn(Reading* r, const Endpoint* client, const Endpoint* server)
     return c
 
 
-cdef void link_conn(Reading* r, Conn* c) noexcept nogil:
-    cdef uint32_t k = bucket_of(&c.info.client, &c.info.server)
-    c.bucket = r.bucket[k]
-    r.bucket[k] = c
+cdef void append_conn(Reading* r, Conn* c) noexcept nogil:
     c.older = r.newest
+    c.newer = NULL
     if r.newest != NULL:
         r.newest.newer = c
     else:
         r.oldest = c
     r.newest = c
+
+
+cdef void unchain_conn(Reading* r, Conn* c) noexcept nogil:
+    if c.older != NULL:
+        c.older.newer = c.newer
+    else:
+        r.oldest = c.newer
+    if c.newer != NULL:
+        c.newer.older = c.older
+    else:
+        r.newest = c.older
+
+
+cdef void link_conn(Reading* r, Conn* c) noexcept nogil:
+    cdef uint32_t k = bucket_of(&c.info.client, &c.info.server)
+    c.bucket = r.bucket[k]
+    r.bucket[k] = c
+    append_conn(r, c)
+    r.n_conns += 1
 
 
 cdef Conn* new_conn(Reading* r, const Endpoint* client, const Endpoint* server, uint8_t family,
@@ -280,14 +300,8 @@ cdef void remove_conn(Reading* r, Conn* c) noexcept nogil:
     while at[0] != c:
         at = &at[0].bucket
     at[0] = c.bucket
-    if c.older != NULL:
-        c.older.newer = c.newer
-    else:
-        r.oldest = c.newer
-    if c.newer != NULL:
-        c.newer.older = c.older
-    else:
-        r.newest = c.older
+    unchain_conn(r, c)
+    r.n_conns -= 1
     if c.closes:
         before = NULL
         at = &r.closing
@@ -360,7 +374,8 @@ cdef int take_segment(Reading* r, const CapPacket* packet, const Segment* s) noe
     else:
         side = 0 if to_server else 1
     c = find_conn(r, &s.target, &s.source) if side else find_conn(r, &s.source, &s.target)
-    if c != NULL and s.flags & TCP_SYN and begins_anew(&c.half[side], s.sequence + 1):
+    if c != NULL and (begins_anew(&c.half[side], s.sequence + 1) if s.flags & TCP_SYN
+                      else is_foreign(c, &c.half[side], s)):
         if finish_conn(r, c, &mark) < 0:    # the same ports, used again
             return NO_MEMORY
         c = NULL
@@ -373,6 +388,11 @@ cdef int take_segment(Reading* r, const CapPacket* packet, const Segment* s) noe
             c = new_conn(r, &s.source, &s.target, s.family, packet)
         if c == NULL:
             return NO_MEMORY
+        if r.n_conns > CONN_LIMIT and finish_conn(r, r.oldest, &mark) < 0:
+            return NO_MEMORY
+    elif c.newer != NULL:
+        unchain_conn(r, c)
+        append_conn(r, c)
     if not s.flags & TCP_RST:
         if s.flags & TCP_ACK:
             note_ack(&c.half[1 - side], s.ack)
@@ -395,6 +415,18 @@ cdef bint begins_anew(const Half* h, uint32_t first) noexcept nogil:
         return True
     before = h.waiting.at - position_of(h, first)      # a SYN that comes late
     return before < 0 or before > 1 << 20
+
+
+cdef bint is_foreign(const Conn* c, const Half* h, const Segment* s) noexcept nogil:
+    """Whether octets cannot be of this connection: then its ports are used again, and the opening was
+    not captured; or so much was not that the numbers went round."""
+    cdef int64_t at
+    if s.have == 0 or not h.started or s.flags & TCP_RST:
+        return False
+    at = position_of(h, s.sequence)
+    if at + <int64_t>s.have < h.offset - (FAR if c.closes else FAR_BEHIND):
+        return True
+    return c.closes and at > h.known_end + FAR
 
 
 cdef void note_ack(Half* h, uint32_t ack) noexcept nogil:
