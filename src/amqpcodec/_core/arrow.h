@@ -100,6 +100,8 @@ static struct {
     size_t octets;
     int count[POOL_CLASSES];
     uint8_t *block[POOL_CLASSES][POOL_DEPTH];
+    unsigned long asked[POOL_CLASSES]; /* when a block of this size was last wanted */
+    unsigned long clock;
 } pool;
 
 /* The class of blocks with room for n octets, and that room; POOL_CLASSES for those not kept. */
@@ -121,6 +123,7 @@ static inline int pool_class(size_t n, size_t *room) {
 static inline uint8_t *pool_take(int k, size_t room) {
     uint8_t *p = NULL;
     if (POOL_ON && k < POOL_CLASSES && atomic_take_(&pool.lock)) {
+        pool.asked[k] = ++pool.clock;
         if (pool.count[k]) {
             p = pool.block[k][--pool.count[k]];
             pool.octets -= room;
@@ -183,6 +186,24 @@ static inline int block_room(Block *b, size_t used, size_t n) {
 }
 
 static size_t pool_octets(void) { return pool.octets; }
+
+/* Keep no more than so many octets: sizes that nobody wanted for longest go first. */
+static void pool_trim(size_t limit) {
+    int k, oldest;
+    size_t room;
+    if (pool.octets <= limit || !atomic_take_(&pool.lock)) return;
+    while (pool.octets > limit) {
+        for (k = 0, oldest = -1; k < POOL_CLASSES; k++)
+            if (pool.count[k] && (oldest < 0 || pool.asked[k] < pool.asked[oldest])) oldest = k;
+        if (oldest < 0) break;
+        room = (POOL_FIRST << oldest / 4) + (POOL_FIRST << oldest / 4) / 4 * (size_t)(oldest % 4);
+        while (pool.count[oldest] && pool.octets > limit) {
+            free(pool.block[oldest][--pool.count[oldest]]);
+            pool.octets -= room;
+        }
+    }
+    atomic_drop_(&pool.lock);
+}
 
 static void pool_clear(void) {
     int k;

@@ -247,7 +247,11 @@ cdef CaptureBatch make_batch(Protocol protocol, CapRows* o, int64_t n, object fr
     values.data = o.data.p
     values.last = <uint64_t>values.long_[o.first + n]
     values.lost = <uint64_t*>o.lost.p
-    fill_columns(protocol, request, out.frames, &values, PERMISSIVE, reading_mode(RABBITMQ, PLAIN, ERROR))
+    fill_columns(protocol, request, out.frames, &values, PERMISSIVE, reading_mode(RABBITMQ, PLAIN, ERROR),
+                 o.first + n == o.n)
+    if out.frames.table.column[COL_FRAME].borrowed != NULL:
+        out.frames.table.input = o.data     # the frames lie there; the next rows get another block
+        memset(&o.data, 0, sizeof(Block))
     if out.frames.table.rows != n:
         raise RuntimeError(f"{n} frames became {out.frames.table.rows} rows")
     for i in range(n_infos):

@@ -4,6 +4,8 @@ cdef enum:
     CHAIN_NO
     CHAIN_WAIT              # as far as there are octets
     CHAIN_YES
+    CHAIN_FRAMES = 64       # and so many octets of them need no more proof
+    CHAIN_OCTETS = 1 << 15
     OPENING_OCTETS = 1024   # in which a protocol header is looked for where a connection begins
 
 cdef uint64_t LARGEST_SEARCHED = 1 << 24    # octets of a frame whose content header vouches for it
@@ -69,8 +71,8 @@ cdef bint is_strict(Reading* r, const uint8_t* p, uint64_t total) noexcept nogil
 
 
 cdef int follow_chain(Reading* r, const uint8_t* p, size_t n, uint64_t limit, bint final) noexcept nogil:
-    """Whether frames follow each other from p on: to the end of the octets where no more will come,
-    else further than one frame can reach, so that they cannot all be part of a body, however many."""
+    """Whether frames follow each other from p on: to the end of the octets where no more will come, else
+    further than one frame can reach, so that they cannot all be part of a body; or very many do."""
     cdef size_t at = 0
     cdef uint64_t total
     cdef uint64_t body = 0      # octets that a content header told of
@@ -99,7 +101,7 @@ cdef int follow_chain(Reading* r, const uint8_t* p, size_t n, uint64_t limit, bi
             body = load64(p + at + 11) if total >= 22 else 0
         count += 1
         at += <size_t>total
-        if count >= 3 and at >= limit:
+        if count >= 3 and (at >= limit or (count >= CHAIN_FRAMES and at >= CHAIN_OCTETS)):
             return CHAIN_YES
     if not final:
         return CHAIN_WAIT

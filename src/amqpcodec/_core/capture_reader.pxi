@@ -1,7 +1,12 @@
 # The machine that reads a capture: octets of files go in piece by piece, batches of columns come out.
 
 cdef enum:
-    BATCH_OCTETS = 1 << 23          # of frames that wait for a batch, more or less
+    BATCH_OCTETS = 1 << 22          # of frames that wait for a batch, more or less
+    POOL_OCTETS = 1 << 24           # that the columns of batches before may hold for those to come
+
+
+cdef extern from "arrow.h" nogil:
+    void pool_trim(size_t limit)
 
 
 cdef int read_packets(Reading* r, const uint8_t* p, size_t n, int64_t batch_rows, size_t* used) noexcept nogil:
@@ -75,7 +80,7 @@ cdef class CaptureReader:
     cdef bint busy
 
     def __cinit__(self, Protocol protocol not None, fields, ports, bint redact, bint forced,
-                  int64_t batch_rows, size_t reorder_octets=1 << 22, size_t reorder_total=3 << 24):
+                  int64_t batch_rows, size_t reorder_octets=1 << 22, size_t reorder_total=1 << 25):
         cdef Reading* r = <Reading*>calloc(1, sizeof(Reading))
         cdef int port
         if r == NULL:
@@ -98,6 +103,7 @@ cdef class CaptureReader:
             port = number
             r.ports[port >> 3] |= <uint8_t>(1 << (port & 7))
         r.rows.batch = 1
+        r.rows.hint = 65536
         r.redact = redact
         r.forced = forced
         r.descs = protocol.descs.desc
@@ -158,6 +164,7 @@ cdef class CaptureReader:
             rows_free(&self.r.rows)
             memset(&self.r.rows, 0, sizeof(CapRows))
             self.r.rows.batch = 1
+            self.r.rows.hint = 65536
             self.input_at = 0
             self.input_n = 0
 
@@ -197,6 +204,7 @@ cdef class CaptureReader:
         self.input_n = left
         if self.input.room < left + n and block_room(&self.input, left, left + n) < 0:
             raise MemoryError
+        pool_trim(POOL_OCTETS)
         if n:
             memcpy(self.input.p + left, &data[0], n)
         self.input_n = left + n
@@ -229,6 +237,7 @@ cdef class CaptureReader:
         cdef int64_t n = min(o.n - o.first, self.batch_rows)
         if n == 0:
             return None
+        pool_trim(POOL_OCTETS)
         batch = make_batch(self.protocol, o, n, self.frame_names, self.order, self.files)
         o.first += n
         if o.first == o.n:

@@ -41,6 +41,7 @@ cdef struct CapRows:
     int64_t first           # rows before it went out
     int64_t n
     size_t used
+    size_t hint             # octets that there may be
     int32_t n_infos
     uint64_t batch          # changes when infos start anew
     Block data
@@ -54,7 +55,7 @@ cdef int rows_room(CapRows* o, size_t octets) noexcept nogil:
     """Room for one more row with so many octets."""
     cdef size_t n = <size_t>o.n
     if o.data.room < o.used + octets + 16:
-        if block_room(&o.data, o.used, max(2 * o.used, o.used + octets + 16, <size_t>65536)) < 0:
+        if block_room(&o.data, o.used, max(o.used + o.used // 2, o.used + octets + 16, o.hint)) < 0:
             return NO_MEMORY
     # A block may have more room than was asked for: each is looked at by itself.
     if o.end.room < 8 * (n + 2):
@@ -83,6 +84,7 @@ cdef int32_t rows_info(CapRows* o, const CapInfo* info) noexcept nogil:
 cdef void rows_clear(CapRows* o) noexcept nogil:
     o.first = 0
     o.n = 0
+    o.hint = max(o.used + o.used // 16, <size_t>65536)
     o.used = 0
     o.n_infos = 0
     o.batch += 1

@@ -14,7 +14,7 @@ cdef enum:
 cdef enum:
     DEFAULT_FRAME_MAX = 131072
     HIGHEST_FRAME_MAX = 1 << 26     # octets of a frame that are held, whatever tune-ok said
-    SEARCH_HELD = 1 << 18           # octets without a frame that are held before they go out
+    SEARCH_HELD = 1 << 16           # octets without a frame that are held before they go out
 
 cdef int64_t FIRST_POSITION = <int64_t>1 << 40      # in a stream, so that earlier octets are above 0
 

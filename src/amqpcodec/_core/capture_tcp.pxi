@@ -4,7 +4,7 @@ cdef enum:
     TLS_PORT = 5671
     START_PIECES = 32               # to see before a direction without a SYN begins
     START_OCTETS = 1 << 17
-    ACKED_HOLD = 1 << 19            # octets behind a hole that the peer says it has
+    ACKED_HOLD = 1 << 17            # octets behind a hole that the peer says it has
     PIECE_COST = 64
     CLOSING_LIMIT = 256             # connections that are kept for late segments
     CONN_LIMIT = 1 << 16            # open ones; then those go that were idle for longest
@@ -19,7 +19,8 @@ cdef inline int64_t position_of(const Half* h, uint32_t sequence) noexcept nogil
 cdef int keep_octets(Half* h, const uint8_t* p, size_t n) noexcept nogil:
     """Behind those that are kept already."""
     if h.buf.room < h.n + n:
-        if block_room(&h.buf, h.n, max(2 * h.n, h.n + n, <size_t>256)) < 0:
+        # Many connections may wait at once: no more room than a quarter beyond what there is.
+        if block_room(&h.buf, h.n, max(h.n + n + (h.n >> 2), <size_t>256)) < 0:
             return NO_MEMORY
     memcpy(h.buf.p + h.n, p, n)
     h.n += n
@@ -57,7 +58,7 @@ cdef int deliver(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, Mark*
             memmove(h.buf.p, h.buf.p + used, h.n)
     if h.n == 0:
         h.mark = h.n_marks - 1
-        if h.buf.room > 1 << 16:
+        if h.buf.room > 1 << 14:
             block_give(&h.buf)
             memset(&h.buf, 0, sizeof(Block))
     return 0

@@ -1,0 +1,85 @@
+"""A long capture out of a short one: its connections again and again, from other addresses.
+
+    python -m scripts.looped RECORDING OUT --megabytes 500 --concurrent 50 --drop 0
+
+RECORDING: a pcap file of Ethernet and IPv4 in the machine's byte order (or gzip of one).
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import random
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+
+HEADER = 24
+ETHERNET, SOURCE, TARGET = 16 + 14, 12, 16
+
+
+def packets(octets: bytes) -> list[bytearray]:
+    """The records of a file, with their headers."""
+    if octets[:4] not in (b"\xd4\xc3\xb2\xa1", b"\x4d\x3c\xb2\xa1") or octets[20] != 1:
+        raise ValueError("takes a little-endian pcap file of Ethernet")
+    found = []
+    at = HEADER
+    while at < len(octets):
+        end = at + 16 + struct.unpack_from("<I", octets, at + 8)[0]
+        found.append(bytearray(octets[at:end]))
+        at = end
+    return found
+
+
+def rounds(records: list[bytearray], concurrent: int) -> Iterator[bytes]:
+    """The recording so many times at once, over and over: each time between other addresses."""
+    number = 0
+    while True:
+        addresses = [struct.pack(">BH", 64 + (n >> 16) % 64, n & 0xFFFF) for n in
+                     range(number, number + concurrent)]  # fmt: skip
+        number += concurrent
+        out = []
+        for record in records:
+            for address in addresses:
+                record[ETHERNET + SOURCE + 1 : ETHERNET + SOURCE + 4] = address
+                record[ETHERNET + TARGET + 1 : ETHERNET + TARGET + 4] = address
+                out.append(bytes(record))
+        yield b"".join(out)
+
+
+def write(recording: Path, out: Path, octets: int, concurrent: int = 1, drop: float = 0) -> int:
+    """Write about so many octets, at least one round; how many rounds. drop: a share of packets."""
+    whole = recording.read_bytes()
+    if whole[:2] == b"\x1f\x8b":
+        whole = gzip.decompress(whole)
+    records = packets(whole)
+    if drop:
+        rng = random.Random(1)
+        records = [record for record in records if rng.random() >= drop]
+    written = count = 0
+    with out.open("wb") as file:
+        file.write(whole[:HEADER])
+        for each in rounds(records, concurrent):
+            file.write(each)
+            written += len(each)
+            count += 1
+            if written >= octets:
+                break
+    return count
+
+
+def main() -> None:
+    """Write a file."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("recording", type=Path)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--megabytes", type=float, default=200)
+    parser.add_argument("--concurrent", type=int, default=1)
+    parser.add_argument("--drop", type=float, default=0, help="share of packets to leave out")
+    given = parser.parse_args()
+    octets = int(given.megabytes * 1e6)
+    print(f"{write(given.recording, given.out, octets, given.concurrent, given.drop)} rounds")
+
+
+if __name__ == "__main__":
+    main()

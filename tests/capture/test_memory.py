@@ -1,0 +1,59 @@
+"""Memory is bounded by the open connections, not by the length of a capture."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from scripts import looped
+from tests.paths import REPO
+
+LIMIT = 150 << 20
+
+# The peak of this process alone: getrusage's is that of what started it, if that was larger.
+PROGRAM = r"""
+import json, sys
+from amqpcodec import capture
+
+def peak():
+    with open("/proc/self/status") as status:
+        return 1024 * next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))
+
+before = peak()
+rows = 0
+reader = capture.read(sys.argv[1], level=sys.argv[2])
+for batch in reader:
+    array = batch.__arrow_c_array__()
+    rows += len(batch)
+    del array
+print(json.dumps([peak() - before, rows, reader.stats()["connections"], reader.stats()["gaps"]]))
+"""
+
+
+def read(path: Path, level: str) -> list[int]:
+    """(octets of memory above the import, rows, connections, gaps)."""
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, str(path), level],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    found: list[int] = json.loads(done.stdout)
+    return found
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc")
+@pytest.mark.parametrize("drop", [0, 0.02])
+def test_peak(tmp_path: Path, drop: float):
+    path = tmp_path / "long.pcap"
+    count = looped.write(REPO / "demo" / "kombu_celery.pcap.gz", path, 60 << 20, 50, drop)
+    memory, rows, connections, gaps = read(path, "frame")
+    assert connections == 7 * 50 * count
+    assert count > 5
+    assert (gaps > 0) == bool(drop)
+    assert rows > 40_000 * count
+    assert memory < LIMIT
