@@ -58,7 +58,8 @@ def decode(
     - "queue": the argument of that name, of whatever method has one; "basic.consume.no_ack":
       that of one method. bit: bool; octet and short: int32; long and longlong: int64; shortstr:
       utf8; longstr: binary; timestamp: µs UTC; table: utf8, JSON text.
-    - "properties.message_id": one property; "properties_json": all of them, as a JSON object.
+    - "properties.message_id": one property; "properties_json": all of them, as a JSON object;
+      "properties.raw_headers": the octets of headers, untouched (binary).
     - "headers.x-death": one header as JSON text (utf8). "headers.n:long": as one type, null where
       the value has another: json, string (utf8), long (int64; any integer), double (float64; also
       integers), boolean, timestamp (µs UTC), binary (octets of strings, too). Only the name of a
@@ -78,8 +79,10 @@ def decode(
             ``error_offset`` is asked for, or mode is not "PERMISSIVE".
         mode: "PERMISSIVE" (bad frames are rows with an error), "DROPMALFORMED" (they are left
             out) or "FAILFAST" (the first one raises).
-        layout: "plain". The column frame may borrow the octets of data where it is bytes (or a
-            memoryview of bytes) or an Arrow array, and then keeps them alive; all else is copied.
+        layout: "plain" or "view". Plain: utf8 and binary; the column frame may borrow the octets
+            of data where it is bytes (or a memoryview of bytes) or an Arrow array, and then keeps
+            them alive; all else is copied. View: string_view and binary_view, which point into
+            data as far as they can and keep it alive (what may change is copied once).
         dialect: "rabbitmq" or "0-9-1", what the tags of field tables mean.
 
     Returns:

@@ -65,7 +65,7 @@ def test_schema() -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"fields": ["x"]}, {"level": "x"}, {"layout": "view"}, {"protocol": "1-0"}]
+    "wrong", [{"fields": ["x"]}, {"level": "x"}, {"layout": "views"}, {"protocol": "1-0"}]
 )
 def test_schema_of_wrong_names(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError):

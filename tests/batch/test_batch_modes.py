@@ -284,7 +284,7 @@ def test_what_is_not_asked_for_is_not_decoded() -> None:
         ({"mode": "permissive"}, ValueError, "PERMISSIVE"),
         ({"mode": None}, TypeError, "mode"),
         ({"level": "messages"}, ValueError, "level"),
-        ({"layout": "view"}, ValueError, "layout"),
+        ({"layout": "views"}, ValueError, "layout"),
         ({"dialect": "pdf"}, ValueError, "dialect"),
     ],
 )

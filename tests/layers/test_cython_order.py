@@ -34,6 +34,7 @@ GROUPS = {
     "_core/json.pxi": "columns",
     "_core/arrow_stream.pxi": "columns",
     "_core/arrow.pxi": "columns",
+    "_core/arrow_out.pxi": "columns",
     "_core/columns_plan.pxi": "columns",
     "_core/columns_request.pxi": "columns",
     "_core/columns_wanted.pxi": "columns",

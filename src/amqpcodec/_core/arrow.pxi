@@ -9,6 +9,7 @@ cdef enum:
     AS_BOOL                 # a bit a row
     AS_TEXT                 # int32 offsets and octets: text and binary
     AS_STRUCT               # its children only
+    AS_VIEW                 # 16 octets a row, which may point into data or into the input
 
 # What appending came to, apart from 0.
 cdef enum:
@@ -42,6 +43,10 @@ cdef struct Table:
     int64_t limit           # octets that the data of a column may have: int32 offsets reach no further
     int full                # the column that reached it
     Block zeros             # of columns without a value
+    const uint8_t* base     # octets that views may point into, or NULL
+    uint64_t base_n
+    int shift               # they are buffers of views that begin every 1 << shift octets
+    bint referred           # some view does
     Block input             # what was copied of the input, where a column borrows it
     PyObject* owner         # or the bytes that it borrows, or NULL
     ArrowArray array        # or the array
@@ -59,6 +64,9 @@ cdef Table* table_new(int n, int64_t limit) noexcept nogil:
     t.refs = 1
     t.n = n
     t.limit = limit
+    t.shift = 30
+    while t.shift > 4 and (<int64_t>1 << t.shift) > limit:
+        t.shift -= 1        # tests lower the limit
     return t
 
 
@@ -85,6 +93,12 @@ cdef void table_drop(Table* t) noexcept nogil:
 cdef extern from "copy.h" nogil:
     int count_bits(uint64_t x)
 
+cdef extern from "view.h" nogil:
+    int VIEW_INLINE
+    void put_long_view(uint8_t* w, const uint8_t* p, uint32_t n, uint32_t buffer, uint32_t at)
+    void put_short_view(uint8_t* w, const uint8_t* p, uint32_t n)
+    bint put_view(uint8_t* w, const uint8_t* p, size_t n, uint32_t buffer, uint32_t at)
+
 cdef extern from "Python.h":
     bint Py_IsInitialized() nogil
     const char* PyUnicode_AsUTF8AndSize(object s, Py_ssize_t* n) except NULL
@@ -99,6 +113,8 @@ cdef inline size_t fixed_room(const Column* c, int64_t rows) noexcept nogil:
     """Octets that `fixed` takes for so many rows."""
     if c.kind == AS_INT64:
         return 8 * <size_t>rows
+    if c.kind == AS_VIEW:
+        return 16 * <size_t>rows
     if c.kind == AS_BOOL:
         return (<size_t>rows + 7) // 8
     if c.kind == AS_STRUCT:
@@ -118,6 +134,8 @@ cdef int column_grow(Column* c, int64_t rows) noexcept nogil:
     # Use what the block has, rather than what was asked for.
     if c.kind == AS_INT64:
         want = <int64_t>((c.fixed.room - SLACK) // 8)
+    elif c.kind == AS_VIEW:
+        want = <int64_t>((c.fixed.room - SLACK) // 16)
     elif c.kind == AS_INT32 or c.kind == AS_TEXT:
         want = <int64_t>((c.fixed.room - SLACK) // 4) - (c.kind == AS_TEXT)
     elif c.kind == AS_BOOL:
@@ -145,6 +163,8 @@ cdef void column_fill(Column* c, int64_t row) noexcept nogil:
         memset(c.fixed.p + 8 * c.filled, 0, <size_t>(8 * (row - c.filled)))
     elif c.kind == AS_INT32:
         memset(c.fixed.p + 4 * c.filled, 0, <size_t>(4 * (row - c.filled)))
+    elif c.kind == AS_VIEW:
+        memset(c.fixed.p + 16 * c.filled, 0, <size_t>(16 * (row - c.filled)))
     c.filled = row
 
 
@@ -243,8 +263,50 @@ cdef int data_grow(Table* t, Column* c, size_t n) noexcept nogil:
     return 0
 
 
+cdef int append_view(Table* t, Column* c, int64_t row, const uint8_t* p, size_t n) noexcept nogil:
+    """Octets as a view: in the view itself, of the input, or else of a copy."""
+    cdef uint64_t at
+    cdef int status
+    if n > <size_t>VIEW_INLINE and (t.base == NULL or p < t.base or p >= t.base + t.base_n):
+        if c.used + n >= c.full_at:
+            status = data_grow(t, c, n)
+            if status < 0:
+                return status
+        copy_octets(c.data.p + c.used, p, n)
+        c.used += n
+        return view_end(c, row, n)
+    if column_at(c, row) < 0:
+        return NO_MEMORY
+    if n <= <size_t>VIEW_INLINE:
+        put_short_view(c.fixed.p + 16 * row, p, <uint32_t>n)
+        return 0
+    if AMQP_UNLIKELY(n > <size_t>0x7FFFFFFF):
+        t.full = <int>(c - t.column)
+        return COLUMN_FULL
+    t.referred = True
+    at = <uint64_t>(p - t.base)
+    put_long_view(c.fixed.p + 16 * row, p, <uint32_t>n, 1 + <uint32_t>(at >> t.shift),
+                  <uint32_t>(at & ((<uint64_t>1 << t.shift) - 1)))
+    return 0
+
+
+cdef int view_end(Column* c, int64_t row, size_t n) noexcept nogil:
+    """The newest n octets of data are written, and counted in used: make a row of them."""
+    cdef size_t at = c.used - n
+    if column_at(c, row) < 0:
+        return NO_MEMORY
+    if n > <size_t>VIEW_INLINE:
+        put_long_view(c.fixed.p + 16 * row, c.data.p + at, <uint32_t>n, 0, <uint32_t>at)
+    else:
+        put_short_view(c.fixed.p + 16 * row, c.data.p + at, <uint32_t>n)
+        c.used = at
+    return 0
+
+
 cdef inline int append_octets(Table* t, Column* c, int64_t row, const void* p, size_t n) noexcept nogil:
     cdef int status
+    if c.kind == AS_VIEW:
+        return append_view(t, c, row, <const uint8_t*>p, n)
     if AMQP_UNLIKELY(c.used + n >= c.full_at):
         status = data_grow(t, c, n)
         if status < 0:
@@ -261,6 +323,8 @@ cdef inline int append_utf8(Table* t, Column* c, int64_t row, const uint8_t* p, 
                             const uint8_t* input_end) noexcept nogil:
     """Text, checked while it is copied. NOT_UTF8: nothing is written."""
     cdef int status
+    if c.kind == AS_VIEW:
+        return append_view(t, c, row, p, n) if is_utf8(p, n) else NOT_UTF8
     if AMQP_UNLIKELY(c.used + n >= c.full_at):
         status = data_grow(t, c, n)
         if status < 0:
@@ -296,6 +360,10 @@ cdef int text_commit(Table* t, Text* out, Column* c, int64_t row) noexcept nogil
     if used > <size_t>t.limit:
         t.full = <int>(c - t.column)
         return COLUMN_FULL
+    if c.kind == AS_VIEW:
+        used -= c.used
+        c.used += used
+        return view_end(c, row, used)
     if text_at(c, row) < 0:
         return NO_MEMORY
     c.used = used
@@ -356,259 +424,6 @@ cdef int table_finish(Table* t, int64_t rows) noexcept nogil:
             return NO_MEMORY
         memset(t.zeros.p, 0, zeros)
     return 0
-
-
-# ---- out ----
-
-# One array of the tree: the struct's own memory, and its hold on the table.
-cdef struct Node:
-    Table* table
-    const void* buffers[3]
-    ArrowArray** children
-    ArrowArray* child
-
-
-cdef void release_array(ArrowArray* a) noexcept nogil:
-    cdef Node* node = <Node*>a.private_data
-    cdef int64_t i
-    for i in range(a.n_children):
-        # A consumer may have moved a child out: then it is released elsewhere.
-        if node.child[i].release != NULL:
-            node.child[i].release(&node.child[i])
-    table_drop(node.table)
-    free(node.children)
-    free(node.child)
-    free(node)
-    a.release = NULL
-
-
-cdef int begin_array(Table* t, ArrowArray* a, int64_t n_children) noexcept nogil:
-    """An array without buffers. On failure there is nothing to release."""
-    cdef Node* node = <Node*>calloc(1, sizeof(Node))
-    cdef int64_t i
-    memset(a, 0, sizeof(ArrowArray))
-    if node == NULL:
-        return NO_MEMORY
-    if n_children:
-        node.child = <ArrowArray*>calloc(<size_t>n_children, sizeof(ArrowArray))
-        node.children = <ArrowArray**>calloc(<size_t>n_children, sizeof(ArrowArray*))
-        if node.child == NULL or node.children == NULL:
-            free(node.child)
-            free(node.children)
-            free(node)
-            return NO_MEMORY
-        for i in range(n_children):
-            node.children[i] = &node.child[i]
-    node.table = t
-    atomic_add_(&t.refs, 1)
-    a.length = t.rows
-    a.buffers = node.buffers
-    a.n_children = n_children
-    a.children = node.children
-    a.private_data = node
-    a.release = release_array
-    return 0
-
-
-cdef int export_column(Table* t, int index, ArrowArray* a) noexcept nogil:
-    cdef Column* c = &t.column[index]
-    cdef Node* node
-    cdef int i
-    cdef bint none = c.present == 0
-    if begin_array(t, a, c.n_children) < 0:
-        return NO_MEMORY
-    node = <Node*>a.private_data
-    a.null_count = t.rows - c.present
-    a.n_buffers = 1 if c.kind == AS_STRUCT else 3 if c.kind == AS_TEXT else 2
-    if a.null_count:
-        node.buffers[0] = t.zeros.p if none else c.valid.p
-    if c.kind != AS_STRUCT:
-        node.buffers[1] = t.zeros.p if none else c.fixed.p
-    if c.kind == AS_TEXT:
-        node.buffers[2] = t.zeros.p if c.data.p == NULL else c.data.p
-        if c.borrowed != NULL:
-            node.buffers[2] = c.borrowed
-    for i in range(c.n_children):
-        if export_column(t, c.first + i, &node.child[i]) < 0:
-            a.release(a)
-            return NO_MEMORY
-    return 0
-
-
-cdef int export_table(Table* t, const int* order, int n, ArrowArray* a) noexcept nogil:
-    """A struct array of the columns in this order."""
-    cdef int i
-    cdef Node* node
-    if begin_array(t, a, n) < 0:
-        return NO_MEMORY
-    node = <Node*>a.private_data
-    a.n_buffers = 1
-    for i in range(n):
-        if export_column(t, order[i], &node.child[i]) < 0:
-            a.release(a)
-            return NO_MEMORY
-    return 0
-
-
-cdef void release_schema(ArrowSchema* s) noexcept nogil:
-    cdef int64_t i
-    for i in range(s.n_children):
-        if s.children[i] != NULL:
-            if s.children[i].release != NULL:
-                s.children[i].release(s.children[i])
-            free(s.children[i])
-    free(s.children)
-    free(s.private_data)        # name and format
-    s.release = NULL
-
-
-cdef int export_schema(ArrowSchema* s, str name, str format_, tuple children, bint nullable) except -1:
-    """The tree of a schema; strings are copied into it. Raises with nothing left to release."""
-    cdef Py_ssize_t name_n = 0, format_n = 0, i, n = len(children)
-    cdef const char* name_text = PyUnicode_AsUTF8AndSize(name, &name_n)
-    cdef const char* format_text = PyUnicode_AsUTF8AndSize(format_, &format_n)
-    cdef char* own
-    cdef tuple child
-    memset(s, 0, sizeof(ArrowSchema))
-    own = <char*>malloc(<size_t>(name_n + format_n + 2))
-    if own == NULL:
-        raise MemoryError
-    # with the NUL behind each
-    memcpy(own, name_text, <size_t>name_n + 1)
-    memcpy(own + name_n + 1, format_text, <size_t>format_n + 1)
-    s.private_data = own
-    s.name = own
-    s.format = own + name_n + 1
-    s.flags = ARROW_FLAG_NULLABLE if nullable else 0
-    s.release = release_schema
-    try:
-        if n:
-            s.children = <ArrowSchema**>calloc(<size_t>n, sizeof(ArrowSchema*))
-            if s.children == NULL:
-                raise MemoryError
-            s.n_children = n
-        for i in range(n):
-            s.children[i] = <ArrowSchema*>calloc(1, sizeof(ArrowSchema))
-            if s.children[i] == NULL:
-                raise MemoryError
-            child = <tuple>children[i]
-            export_schema(s.children[i], <str>child[0], <str>child[1], <tuple>child[2], True)
-    except BaseException:
-        s.release(s)
-        raise
-    return 0
-
-
-cdef void free_schema_capsule(object capsule) noexcept:
-    cdef ArrowSchema* s = <ArrowSchema*>PyCapsule_GetPointer(capsule, "arrow_schema")
-    if s.release != NULL:
-        s.release(s)
-    free(s)
-
-
-cdef void free_array_capsule(object capsule) noexcept:
-    cdef ArrowArray* a = <ArrowArray*>PyCapsule_GetPointer(capsule, "arrow_array")
-    if a.release != NULL:
-        a.release(a)
-    free(a)
-
-
-cdef object schema_capsule(tuple columns):
-    cdef ArrowSchema* s = <ArrowSchema*>calloc(1, sizeof(ArrowSchema))
-    if s == NULL:
-        raise MemoryError
-    try:
-        export_schema(s, "", "+s", columns, False)
-        return PyCapsule_New(s, "arrow_schema", free_schema_capsule)
-    except BaseException:
-        if s.release != NULL:
-            s.release(s)
-        free(s)
-        raise
-
-
-@cython.final
-cdef class Schema:
-    """What columns there are, for pyarrow.schema() and the like."""
-
-    cdef tuple columns
-
-    def __init__(self):
-        raise TypeError("schemas are made by amqpcodec.batch.schema")
-
-    @property
-    def names(self):
-        """The names of the columns, in order."""
-        return [column[0] for column in self.columns]
-
-    def __repr__(self):
-        return f"<amqpcodec.batch.Schema: {', '.join(self.names)}>"
-
-    def __arrow_c_schema__(self):
-        """The Arrow schema, of a struct, in a PyCapsule."""
-        return schema_capsule(self.columns)
-
-
-@cython.final
-cdef class Columns:
-    """A struct array of columns, in Arrow's C Data Interface.
-
-    pyarrow.record_batch(columns), polars.from_arrow(columns) and the like take it without a copy.
-    The column `frame` may borrow the octets of bytes or an Arrow array, which it then keeps alive;
-    nothing else is borrowed. Its memory is shared by all who took it, and goes back to the
-    decoder's pool when the last of them, this object included, lets go of it.
-    """
-
-    cdef Table* table
-    cdef int* order
-    cdef int n
-    cdef tuple columns
-
-    def __init__(self):
-        raise TypeError("columns are made by amqpcodec.batch.decode")
-
-    def __dealloc__(self):
-        table_drop(self.table)
-        free(self.order)
-
-    def __len__(self):
-        return 0 if self.table == NULL else self.table.rows
-
-    def __repr__(self):
-        return f"<amqpcodec.batch.Columns: {len(self)} rows of {', '.join(self.names)}>"
-
-    @property
-    def names(self):
-        """The names of the columns, in order."""
-        return [column[0] for column in self.columns]
-
-    def __arrow_c_schema__(self):
-        """The Arrow schema, of a struct, in a PyCapsule."""
-        return schema_capsule(self.columns)
-
-    def __arrow_c_array__(self, requested_schema=None):
-        """The Arrow schema and array, a struct, in two PyCapsules; as often as one likes.
-
-        requested_schema is not followed: there is one type for each column.
-        """
-        cdef object schema = schema_capsule(self.columns)
-        cdef ArrowArray* a = <ArrowArray*>calloc(1, sizeof(ArrowArray))
-        if a == NULL:
-            raise MemoryError
-        try:
-            if export_table(self.table, self.order, self.n, a) < 0:
-                raise MemoryError
-            return schema, PyCapsule_New(a, "arrow_array", free_array_capsule)
-        except BaseException:
-            if a.release != NULL:
-                a.release(a)
-            free(a)
-            raise
-
-    def __arrow_c_stream__(self, requested_schema=None):
-        """A stream of this one batch, in a PyCapsule, for those who take nothing else."""
-        schema, array = self.__arrow_c_array__()
-        return stream_capsule(schema, array)
 
 
 # ---- in ----

@@ -58,6 +58,7 @@ cdef int fill_columns(Protocol protocol, Request request, Columns out, Values* v
         s.arguments = if_asked(t, COL_ARGUMENTS)
         s.properties = if_asked(t, COL_PROPERTIES)
         s.properties_json = if_asked(t, COL_PROPERTIES_JSON)
+        s.raw_headers = if_asked(t, COL_RAW_HEADERS)
         s.body_size = if_asked(t, COL_BODY_SIZE)
         s.payload = if_asked(t, COL_PAYLOAD)
         s.body = if_asked(t, COL_BODY)
@@ -90,6 +91,9 @@ cdef int fill_columns(Protocol protocol, Request request, Columns out, Values* v
         s.input_end = values.data + values.last
         if s.hot and s.total > COPY_SLACK:
             s.hot_end = s.input_end - COPY_SLACK
+        if borrow and request.views:
+            t.base = s.input_end - s.total
+            t.base_n = s.total
         if s.n_wanted:
             s.found = <const uint8_t**>calloc(<size_t>s.n_wanted, sizeof(uint8_t*))
             if s.found == NULL:
@@ -146,7 +150,7 @@ cdef int fill_from_array(Protocol protocol, Request request, Columns out, object
     cdef Values values
     cdef ArrowArray* a = take_values(schema, array, &values)
     fill_columns(protocol, request, out, &values, mode, reading, True)
-    if out.table.column[COL_FRAME].borrowed != NULL:
+    if out.table.column[COL_FRAME].borrowed != NULL or out.table.referred:
         # Moved, as consumers do: now it is ours to release.
         out.table.array = a[0]
         a.release = NULL
@@ -176,7 +180,7 @@ cdef int fill_from_buffer(Protocol protocol, Request request, Columns out, objec
             memcpy(t.input.p, view.buf, <size_t>view.len)
             values.data = t.input.p
         fill_columns(protocol, request, out, &values, mode, reading, True)
-        if t.column[COL_FRAME].borrowed == NULL:
+        if t.column[COL_FRAME].borrowed == NULL and not t.referred:
             block_give(&t.input)
         elif t.input.p == NULL:
             t.owner = Py_NewRef(<PyObject*>owner)

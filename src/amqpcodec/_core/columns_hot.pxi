@@ -61,6 +61,8 @@ cdef inline void hot_text_end(Column* c, RowPlace at, size_t used) noexcept nogi
 cdef inline int hot_octets(Table* t, Column* c, RowPlace at, const uint8_t* p, size_t n) noexcept nogil:
     cdef size_t used = c.used
     cdef int status
+    if c.kind == AS_VIEW:
+        return append_view(t, c, at.row, p, n)
     if AMQP_UNLIKELY(used + n >= c.full_at or at.row >= c.rows):
         status = hot_grow(t, c, at.row, n)
         if status < 0:
@@ -76,6 +78,10 @@ cdef inline int hot_octets(Table* t, Column* c, RowPlace at, const uint8_t* p, s
 cdef inline int hot_ascii(Table* t, Column* c, RowPlace at, const uint8_t* p, size_t n) noexcept nogil:
     cdef size_t used = c.used
     cdef int status
+    if c.kind == AS_VIEW:
+        if AMQP_UNLIKELY(not is_ascii(p, n)) and not is_utf8(p, n):
+            return GIVE_UP
+        return append_view(t, c, at.row, p, n)
     if AMQP_UNLIKELY(used + n >= c.full_at or at.row >= c.rows):
         status = hot_grow(t, c, at.row, n)
         if status < 0:
@@ -131,6 +137,10 @@ cdef inline int hot_commit(Table* t, Column* c, RowPlace at, const uint8_t* w) n
     if AMQP_UNLIKELY(used > <size_t>t.limit):
         t.full = <int>(c - t.column)
         return COLUMN_FULL
+    if c.kind == AS_VIEW:
+        used -= c.used
+        c.used += used
+        return view_end(c, at.row, used)
     if AMQP_UNLIKELY(at.row >= c.rows) and column_grow(c, at.row + 1) < 0:
         return NO_MEMORY
     hot_text_end(c, at, used)
@@ -512,7 +522,6 @@ cdef inline int hot_number(Column* c, RowPlace at, uint64_t v) noexcept nogil:
 cdef int hot_long(Sink* s, uint8_t kind, int k, const uint8_t* p, size_t n, RowPlace at) noexcept nogil:
     """A table or long string into the columns from target k on."""
     cdef Column* c
-    cdef Text text
     cdef int status
     if kind == W_TABLE and k == 0:
         return 0 if hot_check(s, p, n) else GIVE_UP
@@ -521,15 +530,27 @@ cdef int hot_long(Sink* s, uint8_t kind, int k, const uint8_t* p, size_t n, RowP
         if kind == W_LONGSTR:
             status = hot_octets(s.table, c, at, p, n)
         else:
-            status = text_begin(&text, c, s.input_end)
-            if status == 0:
-                status = hot_pairs(&text, p, p + n, s.shapes, 1)
-            if status == 0:
-                status = hot_commit(s.table, c, at, text.w)
+            status = hot_table(s, c, p, n, at)
         if AMQP_UNLIKELY(status != 0):
             return status
         k = s.target[k].next
     return 0
+
+
+cdef inline int hot_table(Sink* s, Column* c, const uint8_t* p, size_t n, RowPlace at) noexcept nogil:
+    """A table, not checked yet, into a column of tables."""
+    cdef Text text
+    cdef int status
+    text.block = &c.data
+    text.w = c.data.p + c.used
+    text.end = c.data.p + c.data.room
+    text.input_end = s.input_end
+    if AMQP_UNLIKELY(c.data.p == NULL) and text_begin(&text, c, s.input_end) < 0:
+        return NO_MEMORY
+    status = hot_pairs(&text, p, p + n, s.shapes, 1)
+    if AMQP_UNLIKELY(status != 0):
+        return status
+    return hot_commit(s.table, c, at, text.w)
 
 
 cdef bint hot_check(Sink* s, const uint8_t* p, size_t n) noexcept nogil:
@@ -564,7 +585,7 @@ cdef int hot_header(Sink* s, const Entry* e, int64_t row) noexcept nogil:
     if s.any_property or s.check:
         status = hot_properties(s, e.start + 21, end, at)
         if AMQP_UNLIKELY(status != 0):
-            table_rewind(s.table, N_COLUMNS, s.picks, row)
+            table_rewind(s.table, COL_RAW_HEADERS, s.picks, row)
             table_rewind(s.table, s.wants, s.table.n, row)
             return status
         c = s.properties
@@ -597,7 +618,7 @@ cdef int plan_properties(Sink* s, uint32_t key) noexcept nogil:
             return GIVE_UP
         c = s.table.column + field[i].child
         s.steps[n].kind = field[i].kind
-        s.steps[n].headers = field[i].headers and s.n_wanted != 0
+        s.steps[n].headers = field[i].headers and (s.n_wanted != 0 or s.raw_headers != NULL)
         s.steps[n].c = c if c.asked else NULL
         n += 1
     s.n_steps = n
@@ -611,7 +632,6 @@ cdef inline int hot_properties(Sink* s, const uint8_t* p, const uint8_t* end, Ro
     cdef const Step* step = s.steps
     cdef const Step* last = step + s.n_steps
     cdef Column* c
-    cdef Text text
     cdef size_t n
     cdef uint64_t v
     cdef int status
@@ -655,15 +675,7 @@ cdef inline int hot_properties(Sink* s, const uint8_t* p, const uint8_t* end, Ro
             if AMQP_UNLIKELY(<size_t>(end - p) < n):
                 return GIVE_UP
             if c != NULL:
-                text.block = &c.data
-                text.w = c.data.p + c.used
-                text.end = c.data.p + c.data.room
-                text.input_end = s.input_end
-                if AMQP_UNLIKELY(c.data.p == NULL) and text_begin(&text, c, s.input_end) < 0:
-                    return NO_MEMORY
-                status = hot_pairs(&text, p, p + n, s.shapes, 1)
-                if status == 0:
-                    status = hot_commit(t, c, at, text.w)
+                status = hot_table(s, c, p, n, at)
                 if AMQP_UNLIKELY(status != 0):
                     return status
             elif AMQP_UNLIKELY(not hot_check(s, p, n)):

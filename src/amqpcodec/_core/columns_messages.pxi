@@ -334,6 +334,7 @@ cdef int put_body(Sink* s, Parcel* m, int64_t row) noexcept nogil:
     cdef Column* c = s.body
     cdef BodyPart* piece
     cdef uint32_t k = m.first
+    cdef uint8_t* w
     cdef int status
     if k == 0:
         return hot_octets(s.table, c, place_of(row), m.body + 7, m.size) if m.size \
@@ -342,13 +343,23 @@ cdef int put_body(Sink* s, Parcel* m, int64_t row) noexcept nogil:
         status = data_grow(s.table, c, m.size)
         if status < 0:
             return status
-    if text_at(c, row) < 0:
-        return NO_MEMORY
+    w = c.data.p + c.used
     while k:
         piece = piece_at(s.assembly, k)
-        copy_run(c.data.p + c.used, piece.start + 7, piece.total - 8)
-        c.used += piece.total - 8
+        copy_run(w, piece.start + 7, piece.total - 8)
+        w += piece.total - 8
         k = piece.next
+    return commit_octets(c, row, m.size)
+
+
+cdef int commit_octets(Column* c, int64_t row, size_t n) noexcept nogil:
+    """n octets were written behind those used: make a row of them."""
+    if c.kind == AS_VIEW:
+        c.used += n
+        return view_end(c, row, n)
+    if text_at(c, row) < 0:
+        return NO_MEMORY
+    c.used += n
     (<int32_t*>c.fixed.p)[row + 1] = <int32_t>c.used
     return 0
 
@@ -359,20 +370,24 @@ cdef int put_raw(Sink* s, Parcel* m, int64_t row) noexcept nogil:
     cdef BodyPart* piece
     cdef uint64_t n = m.raw_n if m.raw != NULL else m.octets
     cdef uint32_t k = m.first
+    cdef const uint8_t* start
     cdef uint8_t* w
     cdef int status
+    if c.kind == AS_VIEW and k == 0:
+        if m.raw != NULL:
+            return append_view(s.table, c, row, m.raw, n)
+        start = m.method.start
+        if (m.header.total == 0 or m.header.start == start + m.method.total) \
+                and (m.body == NULL or m.body == start + m.method.total + m.header.total):
+            return append_view(s.table, c, row, start, n)
     if c.used + n >= c.full_at:
         status = data_grow(s.table, c, n)
         if status < 0:
             return status
-    if text_at(c, row) < 0:
-        return NO_MEMORY
     w = c.data.p + c.used
-    c.used += n
-    (<int32_t*>c.fixed.p)[row + 1] = <int32_t>c.used
     if m.raw != NULL:
         copy_run(w, m.raw, n)
-        return 0
+        return commit_octets(c, row, n)
     copy_run(w, m.method.start, m.method.total)
     w += m.method.total
     copy_run(w, m.header.start, m.header.total)
@@ -384,7 +399,7 @@ cdef int put_raw(Sink* s, Parcel* m, int64_t row) noexcept nogil:
         copy_run(w, piece.start, piece.total)
         w += piece.total
         k = piece.next
-    return 0
+    return commit_octets(c, row, n)
 
 
 cdef int assembly_fault(Sink* s, const Parcel* m) noexcept nogil:

@@ -16,6 +16,7 @@ cdef enum:
     COL_ERROR_OFFSET
     COL_BODY
     COL_PROPERTIES_JSON
+    COL_RAW_HEADERS         # the last one: what is taken back of a bad property list begins here
     N_COLUMNS               # the children of properties come behind these
 
 cdef dict COLUMN_NUMBERS = {
@@ -23,10 +24,11 @@ cdef dict COLUMN_NUMBERS = {
     "method": COL_METHOD, "arguments": COL_ARGUMENTS, "properties": COL_PROPERTIES,
     "body_size": COL_BODY_SIZE, "payload": COL_PAYLOAD, "frame": COL_FRAME, "error": COL_ERROR,
     "error_offset": COL_ERROR_OFFSET, "body": COL_BODY, "properties_json": COL_PROPERTIES_JSON,
+    "properties.raw_headers": COL_RAW_HEADERS,
 }
 cdef dict COLUMN_KINDS = {
-    "l": AS_INT64, "tsu:UTC": AS_INT64, "g": AS_INT64, "i": AS_INT32, "b": AS_BOOL, "u": AS_TEXT, "z": AS_TEXT,
-    "+s": AS_STRUCT,
+    "l": AS_INT64, "tsu:UTC": AS_INT64, "g": AS_INT64, "i": AS_INT32, "b": AS_BOOL, "u": AS_TEXT,
+    "z": AS_TEXT, "+s": AS_STRUCT, "vu": AS_VIEW, "vz": AS_VIEW,
 }
 
 cdef enum:
@@ -288,6 +290,7 @@ cdef struct Sink:
     Column* arguments
     Column* properties
     Column* properties_json
+    Column* raw_headers
     Column* body_size
     Column* payload
     Column* body

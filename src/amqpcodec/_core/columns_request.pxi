@@ -11,7 +11,7 @@ cdef dict LEVELS = {"frame": LEVEL_FRAME, "message": LEVEL_MESSAGE}
 cdef dict FIXED_COLUMNS = {
     "row": "l", "offset": "l", "frame_type": "u", "channel": "i", "method": "u", "arguments": "u",
     "properties": "+s", "body_size": "l", "payload": "z", "body": "z", "frame": "z", "error": "u",
-    "error_offset": "l", "properties_json": "u",
+    "error_offset": "l", "properties_json": "u", "properties.raw_headers": "z",
 }
 cdef tuple NOT_AT_LEVEL = (("body",), ("payload",))
 
@@ -66,6 +66,7 @@ cdef class Request:
     cdef Wanted* wanted
     cdef int n_wanted
     cdef bint any_property
+    cdef bint views             # text and octets are views
     cdef list names             # of all columns of the table that may be too large
     cdef list keep
 
@@ -85,8 +86,8 @@ cdef Request find_request(Protocol protocol, str level, object fields, str layou
     cdef Request request
     if level not in LEVELS:
         raise ValueError(f'level is "frame" or "message", not {level!r}')
-    if layout != "plain":
-        raise ValueError(f'layout is "plain", not {layout!r}; views are not there yet')
+    if layout not in ("plain", "view"):
+        raise ValueError(f'layout is "plain" or "view", not {layout!r}')
     if fields is not None:
         if isinstance(fields, (str, bytes)):
             raise TypeError(f"fields takes names of columns in a list, not {type(fields).__name__}")
@@ -97,14 +98,14 @@ cdef Request find_request(Protocol protocol, str level, object fields, str layou
     key = level, fields, layout
     found = plan.requests.get(key)
     if found is None:
-        found = make_request(protocol, plan, LEVELS[level], fields)
+        found = make_request(protocol, plan, LEVELS[level], fields, layout == "view")
         if len(plan.requests) >= REQUESTS_KEPT:
             plan.requests.clear()
         plan.requests[key] = found
     return <Request>found
 
 
-cdef Request make_request(Protocol protocol, FramePlan plan, int level, object fields):
+cdef Request make_request(Protocol protocol, FramePlan plan, int level, object fields, bint views):
     cdef Request r = Request.__new__(Request)
     cdef DescTable descs = protocol.descs
     cdef list out = []          # (name, format, children, number of the column) that goes out
@@ -117,6 +118,7 @@ cdef Request make_request(Protocol protocol, FramePlan plan, int level, object f
     numbers = {name: N_COLUMNS + i for i, (name, _, _) in enumerate(children)}
     r.plan = plan
     r.level = level
+    r.views = views
     r.picks = N_COLUMNS + <int>len(children)
     if fields is None and level == LEVEL_FRAME:
         wishes = [(name, format_) for name, format_, _ in plan.columns]
@@ -151,6 +153,8 @@ cdef Request make_request(Protocol protocol, FramePlan plan, int level, object f
         raise ValueError(f"{len(picks) + len(wants)} arguments and headers are too many")
     r.n_out = <int>len(out)
     r.schema = tuple([(name, format_, below) for name, format_, below, _ in out])
+    if views:
+        r.schema = as_views(r.schema)
     n = sum([len(sources) for _, sources in picks])
     r.kind = <uint8_t*>calloc(<size_t>r.n, 1)
     r.asked = <uint8_t*>calloc(<size_t>r.n, 1)
@@ -179,11 +183,11 @@ cdef Request make_request(Protocol protocol, FramePlan plan, int level, object f
         if k == COL_PROPERTIES:
             memset(r.asked + N_COLUMNS, 1, len(children))
     for i in range(r.n):
-        r.kind[i] = COLUMN_KINDS[formats[i]]
+        r.kind[i] = COLUMN_KINDS[VIEW_FORMATS.get(formats[i], formats[i]) if views else formats[i]]
     for i in range(N_COLUMNS, r.picks):
         if r.asked[i]:
             r.any_property = True
-    if r.asked[COL_PROPERTIES_JSON] or r.n_wanted:
+    if r.asked[COL_PROPERTIES_JSON] or r.asked[COL_RAW_HEADERS] or r.n_wanted:
         r.any_property = True
     # from the last column on, so that a list of targets has them in order
     at = 0
@@ -208,6 +212,15 @@ cdef Request make_request(Protocol protocol, FramePlan plan, int level, object f
         r.wanted[i].type = <uint8_t>k
         r.wanted[i].column = <uint16_t>(r.wants + i)
     return r
+
+
+cdef dict VIEW_FORMATS = {"u": "vu", "z": "vz"}
+
+
+cdef tuple as_views(tuple columns):
+    """Columns whose text and octets are views."""
+    return tuple([(name, VIEW_FORMATS.get(format_, format_), as_views(below))
+                  for name, format_, below in columns])
 
 
 cdef tuple wanted_header(str name):

@@ -214,6 +214,15 @@ cdef size_t arguments_behind(const Sink* s, const Desc* d, int i) noexcept nogil
     return n
 
 
+cdef int put_table(Sink* s, Column* c, const AmqpValue* v, int64_t row) noexcept nogil:
+    """A checked table into a column of tables."""
+    cdef Text text
+    cdef int status = text_begin(&text, c, s.input_end)
+    if status == 0:
+        status = json_table(&text, v.p, v.n, s.reading)
+    return text_commit(s.table, &text, c, row) if status == 0 else status
+
+
 cdef int put_field(Sink* s, const Desc* d, int i, const uint8_t* start, Column* c,
                    int64_t row) noexcept nogil:
     """A value that is there, into its column. c: NULL to check it only. start: of the property list,
@@ -237,11 +246,11 @@ cdef int put_field(Sink* s, const Desc* d, int i, const uint8_t* start, Column* 
         return note_range(s, d, i, start)
     if c == NULL:
         return 0
-    if v.kind == W_TABLE or (v.kind == W_CONTENT and start == NULL):
+    if v.kind == W_TABLE:
+        return put_table(s, c, v, row)
+    if v.kind == W_CONTENT and start == NULL:
         status = text_begin(&text, c, s.input_end)
-        if status == 0 and v.kind == W_TABLE:
-            status = json_table(&text, v.p, v.n, s.reading)
-        elif status == 0:
+        if status == 0:
             status = json_content(&text, v)
         return text_commit(s.table, &text, c, row) if status == 0 else status
     if v.kind == W_BIT:
@@ -312,7 +321,7 @@ cdef int take_header(Sink* s, const Entry* e, int64_t row) noexcept nogil:
         status = put_field(s, d, i, e.start + 19, c if c.asked else NULL, row)
         if status < 0:
             return status
-        if s.n_wanted and field[i].headers:
+        if field[i].headers and (s.n_wanted or s.raw_headers != NULL):
             status = take_wanted(s, s.v[i].p, s.v[i].n, row)
             if status < 0:
                 return status

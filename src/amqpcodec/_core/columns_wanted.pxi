@@ -1,10 +1,14 @@
 # Single headers as columns: found by name in a table that was checked.
 
 cdef int take_wanted(Sink* s, const uint8_t* p, size_t n, int64_t row) noexcept nogil:
-    """The wanted entries of a checked table; where a key comes twice the last one, as in a dict."""
+    """The wanted entries of checked headers; where a key comes twice the last one, as in a dict."""
     cdef const uint8_t* end = p + n
     cdef const Wanted* w
     cdef int k, status
+    if s.raw_headers != NULL:
+        status = append_octets(s.table, s.raw_headers, row, p, n)
+        if status < 0 or s.n_wanted == 0:
+            return status
     memset(s.found, 0, <size_t>s.n_wanted * sizeof(uint8_t*))
     while p < end:
         n = p[0]

@@ -38,7 +38,7 @@ cdef int write_types(Sink* s, int n) noexcept nogil:
             return status
     if s.rows + n > c.rows and column_grow(c, s.rows + n) < 0:
         return NO_MEMORY
-    if AMQP_UNLIKELY(s.odd_block):
+    if AMQP_UNLIKELY(s.odd_block or c.kind == AS_VIEW):
         for i in range(n):
             k = type_number(e[i].type)
             if k >= 0:
@@ -105,6 +105,12 @@ cdef int write_frames(Sink* s, int n) noexcept nogil:
     cdef int i = 0, status
     if s.rows + n > c.rows and column_grow(c, s.rows + n) < 0:
         return NO_MEMORY
+    if c.kind == AS_VIEW:
+        for i in range(n):
+            status = append_view(s.table, c, s.rows + i, e[i].start, e[i].total)
+            if status < 0:
+                return status
+        return 0
     ends = <int32_t*>c.fixed.p + s.rows + 1
     c.filled += n
     if not s.borrow:
