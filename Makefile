@@ -75,6 +75,7 @@ test: $(TEST_SETUP) java  ## run the tests; those against a broker only where AM
 	$(PY) -m pytest $(if $(AMQPCODEC_BROKER),,--ignore=tests/interop) $(ARGS)
 
 broker-test: $(TEST_SETUP)  ## run the tests against a private RabbitMQ (installed if missing: root)
+	$(PY) scripts/broker.py install
 	$(PY) scripts/broker.py run -- $(PY) -m pytest tests/interop $(ARGS)
 
 lint: $(DONE)/with-lint  ## style and likely mistakes

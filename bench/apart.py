@@ -20,7 +20,7 @@ REPO = Path(__file__).resolve().parent.parent
 
 @dataclass(frozen=True)
 class Program:
-    """A module to run. sides: peer -> how its output calls it. needs: modules, and how to get them."""
+    """A module to run. sides: peer -> its name in the output. needs: modules, and their source."""
 
     module: str
     sides: dict[str, str]

@@ -7,6 +7,7 @@
     broker.py ctl -- ARGS...  rabbitmqctl against the node of `start`, or of the `run` around it
     broker.py stop            stop it and remove its files
     broker.py install         only make sure that RabbitMQ is there (Debian's package; needs root)
+                              and, if that can be, Perl's Net::AMQP, which tests compare with
 
 Nothing of the machine is shared: own ports (broker, distribution, epmd; all on 127.0.0.1), own node
 name, database, logs, configuration, cookie and HOME. No systemd. Every wait has an end.
@@ -144,6 +145,21 @@ def install() -> Path:
     if sbin is None or find_epmd() is None:
         raise BrokerError("rabbitmq-server was installed but its scripts were not found")
     return sbin
+
+
+def install_perl() -> None:
+    """Install Debian's libnet-amqp-perl where that can be done; the tests do without it, too."""
+    if not shutil.which("perl") or not shutil.which("apt-get") or os.geteuid() != 0:
+        return
+    asked = subprocess.run(["perl", "-MNet::AMQP", "-e1"], capture_output=True, timeout=60)
+    if asked.returncode == 0:
+        return
+    say("installing libnet-amqp-perl (Debian)")
+    try:
+        apt("update")
+        apt("install", "-y", "--no-install-recommends", "libnet-amqp-perl")
+    except BrokerError as error:
+        say(f"without Net::AMQP: {error}")
 
 
 # --- processes ----------------------------------------------------------------------------------
@@ -395,6 +411,7 @@ def stop_on_signal(number: int, _frame: FrameType | None) -> NoReturn:
 def command_install(_options: argparse.Namespace) -> int:
     """Print where RabbitMQ's scripts are."""
     print(install())
+    install_perl()
     return 0
 
 
