@@ -21,6 +21,7 @@ __all__ = [
     "Int64L",
     "LongBytes",
     "LongString",
+    "RawValue",
     "Reference",
     "ShortString",
     "Timestamp",
@@ -221,3 +222,35 @@ TAGS: dict[type, tuple[bytes | None, bytes | None]] = {
     Timestamp: (b"T", b"T"),
     Void: (b"V", b"V"),
 }
+
+
+class RawValue:
+    """A value of a field table that a drop-in could not read (``install(..., strict=False)``).
+
+    Attributes:
+        tag: its type's letter; None where not even a tag could be found.
+        octets: what follows the tag. A tag that nobody knows says no length: then these are all
+            octets to the end of the table or array it stands in.
+    """
+
+    tag: str | None
+    octets: bytes
+    __slots__ = ("octets", "tag")
+
+    def __init__(self, tag: str | None, octets: bytes) -> None:
+        self.tag = tag
+        self.octets = octets
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, RawValue):
+            return NotImplemented
+        return self.tag == other.tag and self.octets == other.octets
+
+    def __hash__(self) -> int:
+        return hash((self.tag, self.octets))
+
+    def __repr__(self) -> str:
+        return f"RawValue({self.tag!r}, {self.octets!r})"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return RawValue, (self.tag, self.octets)

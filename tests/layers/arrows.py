@@ -46,13 +46,13 @@ ARROWS: dict[str, set[str]] = {
     "batch": {"core", "facade", "errors"},
     "capture": {"batch", "core", "errors"},
     "spark": {"batch", "capture", "errors"},
-    "compat": {"facade", "errors", "types"},
+    "compat": {"core", "facade", "errors", "types"},
     "cli": {"batch", "capture", "errors"},
     "main": {"cli"},
 }
 
 #: Arrows that only code inside of a function may use, so that importing costs nothing.
-LAZY_ARROWS = {("facade", "spec")}  # load_xml_spec
+LAZY_ARROWS = {("facade", "spec"), ("facade", "compat")}  # load_xml_spec, install
 
 #: Layer -> packages of others that it may import, and whether only inside of a function.
 OTHERS: dict[str, dict[str, bool]] = {

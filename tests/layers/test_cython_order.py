@@ -31,6 +31,14 @@ GROUPS = {
     "_core/protocol.pxi": "protocol",
     "_core/stream.pxi": "decoders",
     "_core/messages.pxi": "decoders",
+    "_core/bind_profile.pxi": "bind",
+    "_core/bind_read.pxi": "bind",
+    "_core/bind_write.pxi": "bind",
+    "_core/bind_class.pxi": "bind",
+    "_core/bind_method.pxi": "bind",
+    "_core/bind_codec.pxi": "bind",
+    "_core/bind_pika.pxi": "bind",
+    "_core/bind_pamqp.pxi": "bind",
     "_core/json.pxi": "columns",
     "_core/arrow_stream.pxi": "columns",
     "_core/arrow.pxi": "columns",
@@ -69,6 +77,10 @@ ARROWS = {
     "objects": {"wire", "value", "errors", "table", "kind", "legacy"},
     "protocol": {"wire", "value", "errors", "frame", "table", "kind", "legacy", "objects"},
     "decoders": {
+        *("wire", "value", "errors", "frame", "table", "kind", "legacy", "objects", "protocol"),
+    },
+    # Other people's classes: a sink and source of their own.
+    "bind": {
         *("wire", "value", "errors", "frame", "table", "kind", "legacy", "objects", "protocol"),
     },
     # The sinks are siblings: columns make no objects.

@@ -1,0 +1,146 @@
+# Drop-ins: what all of them share. The fast path first, the client's own function where it gives up.
+
+cdef enum:
+    KEY_SLOTS = 256         # more than twice the methods of any client
+
+
+cdef class DropIn:
+    """Calls, classes and stock functions of one client.
+
+    stock: name -> the client's own function. registry: the client's dict of method classes by
+    key, which its users may change; a class that is not in it any more is not made.
+    """
+
+    cdef readonly ClientProfile profile
+    cdef public bint lenient            # RawValue for what cannot be read in a table
+    cdef readonly unsigned long long calls
+    cdef public unsigned long long fallbacks
+    cdef dict stock
+    cdef dict registry
+    cdef dict by_type
+    cdef list methods
+    cdef PyObject* by_key[KEY_SLOTS]
+
+    def __init__(self, ClientProfile profile not None, dict stock not None, dict registry,
+                 list methods not None, bint lenient):
+        cdef BoundMethod m
+        cdef uint32_t i
+        self.profile = profile
+        self.lenient = lenient
+        self.stock = stock
+        self.registry = registry
+        self.methods = methods
+        self.by_type = {}
+        memset(self.by_key, 0, sizeof(self.by_key))
+        if len(methods) > KEY_SLOTS // 2:
+            raise ValueError(f"{len(methods)} methods, at most {KEY_SLOTS // 2} can be bound")
+        for m in methods:
+            self.by_type[m.cls.cls] = m
+            i = slot_index(m.key) & (KEY_SLOTS - 1)
+            while self.by_key[i] != NULL:
+                i = (i + 1) & (KEY_SLOTS - 1)
+            self.by_key[i] = <PyObject*>m
+
+    cdef inline BoundMethod find(self, uint32_t key):
+        """The method of this key; gives up where there is none."""
+        cdef uint32_t i = slot_index(key) & (KEY_SLOTS - 1)
+        cdef PyObject* found
+        while self.by_key[i] != NULL:
+            if (<BoundMethod>self.by_key[i]).key == key:
+                if self.registry is not None:
+                    found = PyDict_GetItem(self.registry, (<BoundMethod>self.by_key[i]).key_object)
+                    if AMQP_UNLIKELY(found != <PyObject*>(<BoundMethod>self.by_key[i]).cls.cls):
+                        leave_it()
+                return <BoundMethod>self.by_key[i]
+            i = (i + 1) & (KEY_SLOTS - 1)
+        leave_it()
+
+    cdef inline BoundMethod bound(self, PyObject* o):
+        """The method that an object is an instance of, exactly; gives up on any other."""
+        cdef PyObject* found = PyDict_GetItem(self.by_type, <object>Py_TYPE(o))
+        if AMQP_UNLIKELY(found == NULL):
+            leave_it()
+        return <BoundMethod>found
+
+    cdef object own(self, str name):
+        """The client's own function, because the fast path gave up."""
+        self.fallbacks += 1
+        return self.stock[name]
+
+cdef extern from "Python.h":
+    PyObject* PyDict_GetItem(object d, object key)
+
+
+# ---- pieces of frames ----
+
+cdef inline bint whole_frame(const uint8_t* p, size_t left, WireFrame* f) except -1:
+    """Whether a whole frame of a known type, with the right end, lies at p. False: more octets are
+    needed. Gives up on anything else."""
+    cdef uint64_t total
+    if left < 7:
+        if left >= 4 and memcmp(p, <const char*>b"AMQP", 4) == 0:
+            leave_it()
+        return False
+    total = <uint64_t>load32(p + 3) + 8
+    if AMQP_UNLIKELY(not is_known_type(p[0])):
+        leave_it()
+    if left < total:
+        return False
+    if AMQP_UNLIKELY(p[total - 1] != FRAME_END):
+        leave_it()
+    set_frame(f, p, total)
+    return True
+
+
+cdef inline uint16_t channel_number(PyObject* o) except? 0xFFFF:
+    cdef uint64_t u = 0
+    if not exact_u64(o, &u) or u > 0xFFFF:
+        leave_it()
+    return <uint16_t>u
+
+
+cdef inline int begin_frame(Buffer* b, uint8_t* memory, size_t n) noexcept:
+    buffer_init(b, memory, n)
+    b.p += 7
+    return 0
+
+
+cdef object end_frame(Buffer* b, uint8_t frame_type, uint16_t channel):
+    """The frame whose payload was put behind the seven octets."""
+    cdef uint64_t n
+    buffer_room(b, 1)
+    b.p[0] = FRAME_END
+    n = <uint64_t>(b.p - b.start) - 7
+    if n > MAX_U32:
+        leave_it()
+    put_envelope(b.start, frame_type, channel, <uint32_t>n)
+    return PyBytes_FromStringAndSize(<const char*>b.start, <Py_ssize_t>n + 8)
+
+
+cdef object body_frame(object octets, uint16_t channel):
+    """A body frame of exact bytes."""
+    cdef Py_ssize_t n = PyBytes_GET_SIZE(octets)
+    cdef object out
+    cdef uint8_t* w
+    if <uint64_t>n > MAX_U32:
+        leave_it()
+    out = PyBytes_FromStringAndSize(NULL, n + 8)
+    w = put_envelope(<uint8_t*>PyBytes_AS_STRING(out), FRAME_BODY, channel, <uint32_t>n)
+    memcpy(w, PyBytes_AS_STRING(octets), <size_t>n)
+    w[n] = FRAME_END
+    return out
+
+
+# ---- seams that are methods ----
+
+def as_method(function not None):
+    """A function for a class's attribute that hands its instance on to `function`.
+
+    With two arguments at most, which is what the clients' methods take.
+    """
+    @cython.binding(True)
+    def method(self, *arguments):
+        if arguments:
+            return function(self, *arguments)
+        return function(self)
+    return method

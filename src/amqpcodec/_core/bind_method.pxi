@@ -1,0 +1,294 @@
+# Drop-ins: arguments and properties between octets and the attributes of a client's class.
+
+@cython.final
+cdef class BoundMethod:
+    """A method, or the property list of a class, and the client's class for it.
+
+    cls: None where the client has no class, but a list or dict of values.
+    fields: (name, wire type, flags) in wire order, as a lowered table has them.
+    absent: what the properties that are not there are.
+    """
+
+    cdef readonly BoundClass cls
+    cdef readonly uint32_t key          # class id, method id
+    cdef object key_object
+    cdef DescTable descs
+    cdef Desc* desc                     # tables are longstr here: their check is the profile's
+    cdef uint64_t tables                # which fields are
+    cdef tuple absent
+
+    def __init__(self, BoundClass cls, int class_id, int method_id, tuple fields not None,
+                 tuple absent=()):
+        cdef int i
+        cdef list lowered = []
+        self.cls = cls
+        self.key = (<uint32_t>class_id << 16) | <uint32_t>method_id
+        self.key_object = self.key
+        for i, (name, kind, flags) in enumerate(fields):
+            if kind == W_TABLE:
+                self.tables |= <uint64_t>1 << i
+            lowered.append((name, W_LONGSTR if kind == W_TABLE else kind, flags))
+        self.descs = DescTable(1)
+        self.descs.fill(self.descs.desc, "", <uint16_t>class_id, <uint16_t>method_id,
+                        tuple(lowered))
+        self.desc = self.descs.desc
+        self.absent = absent
+        if cls is not None and cls.n != self.desc.n:
+            raise ValueError(f"{cls.cls} has {cls.n} attributes, the method has {self.desc.n}")
+
+
+# ---- read ----
+
+cdef object bound_text(ClientProfile t, const uint8_t* s, Py_ssize_t n, bint cached, TextCache* cache):
+    """A shortstr."""
+    if is_ascii(s, <size_t>n):
+        return text_cached(cache, s, n) if cached else text_new(s, n)
+    if is_utf8(s, <size_t>n):
+        return text_new(s, n)
+    if not t.bytes_for_bad_text:
+        leave_it()
+    return PyBytes_FromStringAndSize(<const char*>s, n)
+
+
+cdef object bound_longstr(ClientProfile t, const uint8_t* s, Py_ssize_t n):
+    if t.longstr != LONGSTR_BYTES:
+        if is_utf8(s, <size_t>n):
+            return text_new(s, n)
+        if t.longstr == LONGSTR_TEXT:
+            leave_it()
+    return PyBytes_FromStringAndSize(<const char*>s, n)
+
+
+cdef object bound_field(ClientProfile t, const Op* op, bint table, const AmqpValue* v, bint lenient,
+                        TextCache* cache):
+    """One argument as the client has it."""
+    if v.kind == W_SHORTSTR:
+        return bound_text(t, v.p, v.n, op.cached, cache)
+    elif v.kind == W_BIT:
+        return v.u != 0
+    elif table:
+        return read_profile_table(t, v.p, v.n, lenient, cache)
+    elif v.kind == W_LONGSTR:
+        return bound_longstr(t, v.p, v.n)
+    elif v.kind == W_TIMESTAMP and t.timestamp:
+        return profile_timestamp(t.timestamp, v.u, cache)
+    elif v.kind == W_LONGLONG and t.signed:
+        return <int64_t>v.u
+    return v.u
+
+
+cdef int bound_fields(ClientProfile t, BoundMethod m, const AmqpValue* v, bint properties, bint lenient,
+                      TextCache* cache, PyObject** out) except -1:
+    """All arguments, as new references."""
+    cdef const Desc* d = m.desc
+    cdef object value
+    cdef int i = 0
+    try:
+        while i < d.n:
+            if properties and not v[i].present:
+                out[i] = Py_NewRef(PyTuple_GET_ITEM(m.absent, i))
+            else:
+                value = bound_field(t, &d.op[i], (m.tables >> i) & 1, &v[i], lenient, cache)
+                out[i] = Py_NewRef(<PyObject*>value)
+            i += 1
+    except BaseException:
+        drop_values(out, i)
+        raise
+    return 0
+
+cdef extern from "Python.h":
+    PyObject* PyTuple_GET_ITEM(object o, Py_ssize_t i)
+
+
+cdef int bound_values(BoundMethod m, Cursor* c, bint properties, AmqpValue* v) except -1:
+    """Octets to values; what follows the last one is left alone, as clients do."""
+    cdef bint odd = False
+    cdef int bad
+    if properties:
+        bad = read_properties(m.desc, c, v, MODE_TRAILING, &odd)
+    else:
+        bad = read_arguments(m.desc, c, v, MODE_TRAILING, &odd)
+    if bad < 0:
+        leave_it()
+    return 0
+
+
+cdef object read_bound(ClientProfile t, BoundMethod m, const uint8_t* p, size_t n, bint properties,
+                       bint lenient, TextCache* cache):
+    """An instance of the client's class from the octets of its arguments or properties."""
+    cdef AmqpValue v[MAX_FIELDS]
+    cdef PyObject* out[MAX_FIELDS]
+    cdef Fault fault
+    cdef Cursor c
+    if AMQP_UNLIKELY(not m.cls.usable()):
+        leave_it()
+    fault.code = OK
+    c.p = c.base = p
+    c.end = p + n
+    c.base_at = 0
+    c.fault = &fault
+    bound_values(m, &c, properties, v)
+    bound_fields(t, m, v, properties, lenient, cache, out)
+    return m.cls.make(out)
+
+
+# ---- write ----
+
+cdef inline int put_short_text(Buffer* b, ClientProfile t, PyObject* o) except -1:
+    cdef Py_ssize_t n = 0
+    cdef const uint8_t* p = NULL
+    if not utf8_octets(o, &p, &n):
+        if t.bytes_text and type(<object>o) is bytes:
+            p = <const uint8_t*>PyBytes_AS_STRING(<object>o)
+            n = PyBytes_GET_SIZE(<object>o)
+        elif not (t.none_text and o == Py_None):
+            leave_it()
+    if n > 255:
+        leave_it()
+    buffer_room(b, 1 + <size_t>n)
+    b.p[0] = <uint8_t>n
+    copy_octets(b.p + 1, p, <size_t>n)
+    b.p += 1 + n
+    return 0
+
+
+cdef int put_long_text(Buffer* b, ClientProfile t, PyObject* o) except -1:
+    cdef Py_ssize_t n = 0
+    cdef const uint8_t* p = NULL
+    if not utf8_octets(o, &p, &n):
+        if t.bytes_text and type(<object>o) is bytes:
+            p = <const uint8_t*>PyBytes_AS_STRING(<object>o)
+            n = PyBytes_GET_SIZE(<object>o)
+        elif not (t.none_text and o == Py_None):
+            leave_it()
+    if <uint64_t>n > MAX_U32:
+        leave_it()
+    buffer_room(b, 4 + <size_t>n)
+    store32(b.p, <uint32_t>n)
+    memcpy(b.p + 4, p, <size_t>n)
+    b.p += 4 + n
+    return 0
+
+
+cdef int put_bound_table(Buffer* b, ClientProfile t, PyObject* o) except -1:
+    """Length and pairs; None is an empty table."""
+    cdef size_t start
+    cdef uint64_t n
+    buffer_room(b, 4)
+    b.p += 4
+    start = <size_t>(b.p - b.start)
+    if o != Py_None:
+        if type(<object>o) is not dict:
+            leave_it()
+        put_profile_pairs(b, t, <dict><object>o, 1)
+    n = <uint64_t>(b.p - b.start) - start
+    if n > MAX_U32:
+        leave_it()
+    store32(b.start + start - 4, <uint32_t>n)
+    return 0
+
+
+cdef int bit_of(ClientProfile t, PyObject* o) except -1:
+    cdef uint64_t u = 0
+    if o == Py_True:
+        return 1
+    if o == Py_False:
+        return 0
+    if exact_u64(o, &u) and (u <= 1 or t.any_bits):
+        return u != 0
+    if o != Py_None or not t.any_bits:
+        leave_it()
+    return 0
+
+
+cdef inline int put_bound_field(Buffer* b, ClientProfile t, uint8_t kind, bint table, PyObject* o) except -1:
+    """One argument that is not a bit."""
+    cdef uint64_t u = 0
+    cdef int64_t signed
+    cdef int overflow = 0
+    if kind == W_SHORTSTR:
+        return put_short_text(b, t, o)
+    if table:
+        return put_bound_table(b, t, o)
+    if kind == W_LONGSTR:
+        return put_long_text(b, t, o)
+    buffer_room(b, 8)
+    if kind == W_TIMESTAMP and t.timestamp:
+        if type(<object>o) is not Datetime:
+            leave_it()
+        profile_seconds(<object>o, &u)
+    elif not exact_u64(o, &u):
+        if kind != W_LONGLONG or not t.signed or type(<object>o) is not int:
+            leave_it()
+        signed = PyLong_AsLongLongAndOverflow(<object>o, &overflow)
+        if overflow:
+            leave_it()
+        u = <uint64_t>signed
+    elif kind <= W_LONGLONG and u > INT_LIMITS[kind] or kind == W_LONGLONG and t.signed and u >> 63:
+        leave_it()
+    if kind == W_OCTET:
+        b.p[0] = <uint8_t>u
+        b.p += 1
+    elif kind == W_SHORT:
+        store16(b.p, <uint16_t>u)
+        b.p += 2
+    elif kind == W_LONG:
+        store32(b.p, <uint32_t>u)
+        b.p += 4
+    else:
+        store64(b.p, u)
+        b.p += 8
+    return 0
+
+
+cdef int put_bound_arguments(Buffer* b, ClientProfile t, BoundMethod m, PyObject** values, int n) except -1:
+    """The first n arguments; neighbouring bits share an octet, the first is the lowest."""
+    cdef const Desc* d = m.desc
+    cdef size_t bits = 0
+    cdef int i
+    for i in range(n):
+        if d.op[i].kind == W_BIT:
+            if d.op[i].run:
+                buffer_room(b, 1)
+                bits = <size_t>(b.p - b.start)
+                b.p[0] = 0
+                b.p += 1
+            b.start[bits] |= <uint8_t>(bit_of(t, values[i]) << d.op[i].bit)
+        else:
+            put_bound_field(b, t, d.op[i].kind, (m.tables >> i) & 1, values[i])
+    return 0
+
+
+cdef int put_bound_properties(Buffer* b, ClientProfile t, BoundMethod m, PyObject** values) except -1:
+    """One flag word, then the properties that are there. values: NULL is absent, too."""
+    cdef const Desc* d = m.desc
+    cdef size_t start = <size_t>(b.p - b.start)
+    cdef uint16_t word = 0
+    cdef Py_ssize_t n = 0
+    cdef const uint8_t* p = NULL
+    cdef int i
+    buffer_room(b, 2)
+    b.p += 2
+    for i in range(d.n):
+        if values[i] == NULL or values[i] == Py_None:
+            continue
+        if t.empty_absent and utf8_octets(values[i], &p, &n) and n == 0:
+            continue
+        word |= 0x8000 >> i
+        put_bound_field(b, t, d.op[i].kind, (m.tables >> i) & 1, values[i])
+    store16(b.start + start, word)
+    return 0
+
+
+cdef int put_bound(Buffer* b, ClientProfile t, BoundMethod m, object o, bint properties) except -1:
+    """Arguments or properties of an instance of the client's class."""
+    cdef PyObject* values[MAX_FIELDS]
+    if AMQP_UNLIKELY(not m.cls.usable()):
+        leave_it()
+    m.cls.take(<PyObject*>o, values)
+    try:
+        if properties:
+            return put_bound_properties(b, t, m, values)
+        return put_bound_arguments(b, t, m, values, m.desc.n)
+    finally:
+        drop_values(values, m.desc.n)

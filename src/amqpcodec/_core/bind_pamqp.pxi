@@ -1,0 +1,441 @@
+# pamqp: methods stand for themselves, content headers and bodies have classes of their own.
+
+# What pamqp checks before it writes a method. Names in CHECKS; what does not pass is left to it.
+cdef enum:
+    CHECK_NOTHING = 0
+    CHECK_DEFAULT           # 0, False, "" or None, whichever a new instance has
+    CHECK_NAME              # at most 127 of the characters that names have
+    CHECK_LONG_NAME         # at most 255
+
+cdef dict CHECKS = {
+    "": CHECK_NOTHING, "default": CHECK_DEFAULT, "name": CHECK_NAME, "long name": CHECK_LONG_NAME,
+}
+cdef uint8_t[256] NAME_OCTETS
+
+
+cdef void name_octets_ready() noexcept:
+    cdef const char* others = b"-_.:@#,/+ "
+    cdef int c
+    for c in range(256):
+        NAME_OCTETS[c] = c'a' <= c <= c'z' or c'A' <= c <= c'Z' or c'0' <= c <= c'9'
+    for c in range(<int>strlen(others)):
+        NAME_OCTETS[<uint8_t>others[c]] = True
+
+name_octets_ready()
+
+
+@cython.final
+cdef class CheckedMethod:
+    """A method of pamqp and what its `validate` asks, field by field (names of CHECKS).
+
+    defaults: the values of a new instance.
+    """
+
+    cdef BoundMethod method
+    cdef tuple defaults
+    cdef uint8_t check[MAX_FIELDS]
+
+    def __init__(self, BoundMethod method not None, tuple checks not None, tuple defaults not None):
+        cdef int i
+        self.method = method
+        self.defaults = defaults
+        memset(self.check, CHECK_NOTHING, MAX_FIELDS)
+        for i in range(method.desc.n):
+            self.check[i] = CHECKS[checks[i]]
+
+    cdef int passes(self, PyObject** values) except -1:
+        """Gives up unless pamqp's own check is sure to find nothing."""
+        cdef int i
+        cdef Py_ssize_t n = 0, k
+        cdef const uint8_t* p = NULL
+        for i in range(self.method.desc.n):
+            if self.check[i] == CHECK_NOTHING or values[i] == Py_None:
+                continue
+            if self.check[i] == CHECK_DEFAULT:
+                value = <object>values[i]
+                default = self.defaults[i]
+                if type(value) is not type(default) or value != default:
+                    leave_it()
+                continue
+            if (not ascii_octets(values[i], &p, &n)
+                    or n > (127 if self.check[i] == CHECK_NAME else 255)):
+                leave_it()
+            for k in range(n):
+                if not NAME_OCTETS[p[k]]:
+                    leave_it()
+        return 0
+
+
+@cython.final
+cdef class PamqpCodec(DropIn):
+    """What `pamqp.frame`, `pamqp.encode` and `pamqp.decode` do.
+
+    deprecated: the profile while support_deprecated_rabbitmq() is on.
+    checks: of the methods, in their order. properties: of Basic.Properties.
+    classes: the bound classes of ContentHeader, ContentBody and Heartbeat; modules: where pamqp
+    finds them, and then its modules encode, exceptions and frame.
+    """
+
+    cdef ClientProfile deprecated
+    cdef dict checked                   # class -> CheckedMethod
+    cdef BoundMethod properties
+    cdef BoundClass header, body, heartbeat
+    cdef dict header_names, body_names, heartbeat_names, encode_names, exception_names
+    cdef object namespace               # commands.Basic
+
+    def __init__(self, ClientProfile profile not None, ClientProfile deprecated not None,
+                 dict stock not None, dict registry not None, list methods not None, bint lenient,
+                 list checks not None, BoundMethod properties not None, tuple classes not None,
+                 tuple modules not None, object namespace not None):
+        cdef CheckedMethod each
+        DropIn.__init__(self, profile, stock, registry, methods, lenient)
+        self.deprecated = deprecated
+        self.checked = {}
+        for each in checks:
+            self.checked[each.method.cls.cls] = each
+        self.properties = properties
+        self.header, self.body, self.heartbeat = classes
+        (self.header_names, self.body_names, self.heartbeat_names, self.encode_names,
+         self.exception_names) = [vars(module) for module in modules]
+        self.namespace = namespace
+
+    # ---- frames ----
+
+    def unmarshal(self, data_in):
+        """As pamqp.frame.unmarshal: (octets consumed, channel, frame)."""
+        cdef WireFrame f
+        cdef object missing = None
+        self.calls += 1
+        if type(data_in) is bytes:
+            try:
+                if whole_frame(<const uint8_t*>PyBytes_AS_STRING(data_in),
+                               <size_t>PyBytes_GET_SIZE(data_in), &f):
+                    frame = self.read(&f)
+                    return <Py_ssize_t>f.total, f.channel, frame
+                missing = self.missing(data_in)
+            except MemoryError:
+                raise
+            except Exception:
+                pass
+            if missing is not None:
+                raise missing
+        return self.own("unmarshal")(data_in)
+
+    cdef object missing(self, object data):
+        """What pamqp raises for the beginning of a frame, which is how its users learn to wait."""
+        cdef const uint8_t* p = <const uint8_t*>PyBytes_AS_STRING(data)
+        if PyBytes_GET_SIZE(data) < 7:
+            text = "No frame size"
+        elif load32(p + 3) == 0:
+            leave_it()
+        else:
+            text = "Not all data received"
+        return self.exception_names["UnmarshalingException"]("Unknown", text)
+
+    cdef object read(self, const WireFrame* f):
+        cdef PyObject* out[4]
+        cdef object inner
+        cdef BoundMethod m
+        if f.type == FRAME_HEARTBEAT:
+            if f.size:
+                leave_it()
+            return self.made(self.heartbeat, self.heartbeat_names, "Heartbeat", out)
+        if f.type == FRAME_METHOD:
+            if f.size < 4:
+                leave_it()
+            m = self.find(load32(f.payload))
+            return read_bound(self.profile, m, f.payload + 4, f.size - 4, False, self.lenient,
+                              ONE_SHOT_CACHE)
+        if f.type == FRAME_HEADER:
+            if f.size < 12 or self.namespace.Properties is not self.properties.cls.cls:
+                leave_it()
+            inner = read_bound(self.profile, self.properties, f.payload + 12, f.size - 12, True,
+                               self.lenient, ONE_SHOT_CACHE)
+            out[0] = PyLong_FromU64(load16(f.payload))
+            out[1] = PyLong_FromU64(load16(f.payload + 2))
+            out[2] = PyLong_FromU64(load64(f.payload + 4))
+            out[3] = Py_NewRef(<PyObject*>inner)
+            return self.made(self.header, self.header_names, "ContentHeader", out)
+        if f.size == 0:
+            leave_it()
+        out[0] = PyBytes_FromOctets(<const char*>f.payload, f.size)
+        return self.made(self.body, self.body_names, "ContentBody", out)
+
+    cdef inline object made(self, BoundClass cls, dict names, str name, PyObject** out):
+        """An instance from its attributes, which it takes over.
+        Gives up where pamqp has another class of this name by now."""
+        cdef int i
+        cdef bint missing = False
+        for i in range(cls.n):
+            missing = missing or out[i] == NULL
+        if AMQP_UNLIKELY(missing or not cls.usable()
+                         or PyDict_GetItem(names, name) != <PyObject*>cls.cls):
+            drop_values(out, cls.n)
+            leave_it()
+        return cls.make(out)
+
+    def marshal(self, frame_value, channel_id):
+        """As pamqp.frame.marshal: the frame's octets."""
+        cdef PyTypeObject* kind = Py_TYPE(<PyObject*>frame_value)
+        cdef uint16_t channel
+        self.calls += 1
+        try:
+            if kind == self.heartbeat.type:
+                if self.heartbeat.usable():
+                    return b"\x08\0\0\0\0\0\0\xce"
+                leave_it()
+            channel = channel_number(<PyObject*>channel_id)
+            if kind == self.body.type:
+                return self.write_body(frame_value, channel)
+            if kind == self.header.type:
+                return self.write_header(frame_value, channel)
+            return self.write_method(frame_value, channel)
+        except MemoryError:
+            raise
+        except Exception:
+            pass
+        return self.own("marshal")(frame_value, channel_id)
+
+    cdef ClientProfile now(self):
+        """The profile that pamqp's switch for old brokers asks for."""
+        cdef PyObject* flag = PyDict_GetItem(self.encode_names, "DEPRECATED_RABBITMQ_SUPPORT")
+        if flag == Py_False:
+            return self.profile
+        if flag != Py_True:
+            leave_it()
+        return self.deprecated
+
+    cdef object write_method(self, object frame, uint16_t channel):
+        cdef PyObject* values[MAX_FIELDS]
+        cdef PyObject* found = PyDict_GetItem(self.checked, <object>Py_TYPE(<PyObject*>frame))
+        cdef BoundMethod m
+        cdef Buffer b
+        cdef uint8_t memory[STACK_ROOM]
+        if found == NULL:
+            leave_it()
+        m = (<CheckedMethod>found).method
+        if not m.cls.usable():
+            leave_it()
+        begin_frame(&b, memory, sizeof(memory))
+        m.cls.take(<PyObject*>frame, values)
+        try:
+            (<CheckedMethod>found).passes(values)
+            store32(b.p, m.key)
+            b.p += 4
+            put_bound_arguments(&b, self.now(), m, values, m.desc.n)
+            return end_frame(&b, FRAME_METHOD, channel)
+        finally:
+            drop_values(values, m.desc.n)
+            buffer_free(&b)
+
+    cdef object write_header(self, object frame, uint16_t channel):
+        cdef PyObject* values[4]
+        cdef Buffer b
+        cdef uint8_t memory[STACK_ROOM]
+        cdef uint64_t size = 0
+        if not self.header.usable():
+            leave_it()
+        begin_frame(&b, memory, sizeof(memory))
+        self.header.take(<PyObject*>frame, values)
+        try:
+            if (not exact_u64(values[2], &size)
+                    or Py_TYPE(values[3]) != self.properties.cls.type):
+                leave_it()
+            store32(b.p, self.properties.key)       # class id, and the weight, which is 0
+            store64(b.p + 4, size)
+            b.p += 12
+            put_bound(&b, self.now(), self.properties, <object>values[3], True)
+            return end_frame(&b, FRAME_HEADER, channel)
+        finally:
+            drop_values(values, 4)
+            buffer_free(&b)
+
+    cdef object write_body(self, object frame, uint16_t channel):
+        cdef PyObject* values[1]
+        if not self.body.usable():
+            leave_it()
+        self.body.take(<PyObject*>frame, values)
+        try:
+            if type(<object>values[0]) is not bytes:
+                leave_it()
+            return body_frame(<object>values[0], channel)
+        finally:
+            drop_values(values, 1)
+
+    # ---- pamqp.decode and pamqp.encode ----
+
+    cdef object read_one(self, int kind, int shape, object value):
+        """(octets consumed, value) from the beginning of exact bytes; NotImplemented to give up."""
+        cdef const uint8_t* p
+        cdef size_t left
+        cdef uint32_t n
+        self.calls += 1
+        if type(value) is not bytes:
+            return NotImplemented
+        p = <const uint8_t*>PyBytes_AS_STRING(value)
+        left = <size_t>PyBytes_GET_SIZE(value)
+        try:
+            if shape == SHAPE_SHORT:
+                if left < 1 or left - 1 < p[0]:
+                    return NotImplemented
+                return 1 + p[0], bound_text(self.profile, p + 1, p[0], True, ONE_SHOT_CACHE)
+            if shape == SHAPE_UNKNOWN:      # a value with its tag
+                if left == 0:
+                    return NotImplemented
+                found, n = read_value_at(self.profile, value, 0)
+                return n, found
+            if shape >= 0:
+                if left < <size_t>shape:
+                    return NotImplemented
+                return shape, profile_scalar(self.profile, kind, p, ONE_SHOT_CACHE)
+            if left < 4 or left - 4 < load32(p):
+                return NotImplemented
+            n = load32(p)
+            p += 4
+            if shape == SHAPE_TABLE:
+                return 4 + <Py_ssize_t>n, read_profile_table(self.profile, p, n, self.lenient,
+                                                             ONE_SHOT_CACHE)
+            if shape == SHAPE_ARRAY:
+                if not profile_checked(self.profile, p, n, 1, False):
+                    return NotImplemented
+                return 4 + <Py_ssize_t>n, profile_array(self.profile, p, n, ONE_SHOT_CACHE)
+            if kind == READ_TEXT:
+                return 4 + <Py_ssize_t>n, profile_text(p, n, ONE_SHOT_CACHE)
+            return 4 + <Py_ssize_t>n, PyBytearray(PyBytes_FromStringAndSize(<const char*>p, n))
+        except MemoryError:
+            raise
+        except Exception:
+            return NotImplemented
+
+    cdef object write_one(self, int what, object value):
+        """Octets of a value in one form of WRITE_FORMS; NotImplemented to give up."""
+        cdef Buffer b
+        cdef uint8_t memory[STACK_ROOM]
+        cdef int skip = 1
+        self.calls += 1
+        buffer_init(&b, memory, sizeof(memory))
+        try:
+            if what == WRITE_TAGGED:
+                skip = 0
+                put_profile_value(&b, self.now(), value, 0)
+            elif what <= WRITE_I64:
+                put_ranged(&b, what, value)
+                skip = 0
+            elif what == WRITE_TABLE:
+                skip = 0
+                put_bound_table(&b, self.now(), <PyObject*>value)
+            elif what == WRITE_SHORT_TEXT:
+                skip = 0
+                put_short_text(&b, self.profile, <PyObject*>value)
+            elif what == WRITE_DOUBLE:
+                if type(value) is not float:
+                    return NotImplemented
+                put_int(&b, c'd', double_to_bits(PyFloat_AS_DOUBLE(value)), 8)
+            elif what == WRITE_INT_TAGGED:
+                if type(value) is not int:
+                    return NotImplemented
+                skip = 0
+                profile_int(&b, self.now(), value)
+            else:
+                if type(value) is not WRITE_CLASSES[what]:
+                    return NotImplemented
+                put_profile_value(&b, self.now(), value, 0)
+            return PyBytes_FromStringAndSize(<const char*>b.start + skip, b.p - b.start - skip)
+        except MemoryError:
+            raise
+        except Exception:
+            return NotImplemented
+        finally:
+            buffer_free(&b)
+
+
+# ---- forms of one value ----
+
+cdef enum:
+    WRITE_U8 = 0
+    WRITE_I16
+    WRITE_U16
+    WRITE_I32
+    WRITE_U32
+    WRITE_I64
+    WRITE_TAGGED            # any value, with its tag
+    WRITE_INT_TAGGED
+    WRITE_TABLE
+    WRITE_SHORT_TEXT
+    WRITE_DOUBLE
+    WRITE_BOOL              # and on: as in a table, without the tag
+    WRITE_TEXT
+    WRITE_BYTEARRAY
+    WRITE_FLOAT
+    WRITE_DECIMAL
+    WRITE_TIME
+    WRITE_ARRAY
+
+cdef dict WRITE_CLASSES = {
+    WRITE_BOOL: bool, WRITE_TEXT: str, WRITE_BYTEARRAY: bytearray, WRITE_FLOAT: float,
+    WRITE_DECIMAL: Decimal, WRITE_TIME: Datetime, WRITE_ARRAY: list,
+}
+cdef dict WRITE_FORMS = {
+    "octet": WRITE_U8, "short_int": WRITE_I16, "short_uint": WRITE_U16, "long_int": WRITE_I32,
+    "long_uint": WRITE_U32, "long_long_int": WRITE_I64, "encode_table_value": WRITE_TAGGED,
+    "table_integer": WRITE_INT_TAGGED, "field_table": WRITE_TABLE, "short_string": WRITE_SHORT_TEXT,
+    "double": WRITE_DOUBLE, "boolean": WRITE_BOOL, "long_string": WRITE_TEXT,
+    "byte_array": WRITE_BYTEARRAY, "floating_point": WRITE_FLOAT, "decimal": WRITE_DECIMAL,
+    "timestamp": WRITE_TIME, "field_array": WRITE_ARRAY,
+}
+cdef int* RANGED_WIDTH = [1, 2, 2, 4, 4, 8]
+# The last is all that a long long holds.
+cdef int64_t* RANGED_LOW = [0, -32768, 0, -2147483648, 0]
+cdef int64_t* RANGED_HIGH = [255, 32767, 65535, 2147483647, 4294967295]
+
+
+cdef int put_ranged(Buffer* b, int what, object value) except -1:
+    """An int in one of the widths, without a tag."""
+    cdef int overflow = 0
+    cdef long long n
+    if type(value) is not int:
+        leave_it()
+    n = PyLong_AsLongLongAndOverflow(value, &overflow)
+    if overflow or what < WRITE_I64 and (n < RANGED_LOW[what] or n > RANGED_HIGH[what]):
+        leave_it()
+    put_int(b, 0, <uint64_t>n, RANGED_WIDTH[what])
+    memmove(b.p - RANGED_WIDTH[what] - 1, b.p - RANGED_WIDTH[what], <size_t>RANGED_WIDTH[what])
+    b.p -= 1
+    return 0
+
+
+def pamqp_reader(PamqpCodec codec not None, str name not None, str kind, stock not None):
+    """A function of pamqp.decode: octets to (octets consumed, value).
+
+    kind: of the values that profiles know; None: a tag says it; "short text": a shortstr.
+    """
+    cdef int read = READ_NOTHING, shape = SHAPE_UNKNOWN
+    if kind == "short text":
+        shape = SHAPE_SHORT
+    elif kind is not None:
+        read, shape = READ_KINDS[kind]
+
+    @cython.binding(True)
+    def reader(value):
+        found = codec.read_one(read, shape, value)
+        if found is NotImplemented:
+            codec.fallbacks += 1
+            return stock(value)
+        return found
+    reader.__name__ = name
+    return reader
+
+
+def pamqp_writer(PamqpCodec codec not None, str name not None, stock not None):
+    """A function of pamqp.encode: a value to its octets."""
+    cdef int what = WRITE_FORMS[name]
+
+    @cython.binding(True)
+    def writer(value):
+        octets = codec.write_one(what, value)
+        if octets is NotImplemented:
+            codec.fallbacks += 1
+            return stock(value)
+        return octets
+    writer.__name__ = name
+    return writer

@@ -1,0 +1,415 @@
+# pika: its frames are wrappers around a method, a property list or a body.
+
+@cython.final
+@cython.internal
+cdef class Receiving:
+    """How far a connection has come in its buffer."""
+
+    cdef object buffer
+    cdef Py_ssize_t at
+
+
+@cython.final
+cdef class PikaCodec(DropIn):
+    """What `pika.frame` and `pika.data` do.
+
+    frames: the bound classes of pika.frame.Method, Header, Body and Heartbeat.
+    properties: that of pika.spec.BasicProperties; contents: pika's dict of them by class id.
+    module: pika.frame.
+    """
+
+    cdef BoundClass method_frame, header_frame, body_frame, heartbeat_frame
+    cdef BoundMethod properties
+    cdef dict contents
+    cdef object content_key
+    cdef object module
+    cdef dict namespace
+    cdef dict receiving             # id of a connection -> Receiving, while it is
+
+    def __init__(self, ClientProfile profile not None, dict stock not None, dict registry not None,
+                 list methods not None, bint lenient, tuple frames not None,
+                 BoundMethod properties not None, dict contents not None, object module not None):
+        DropIn.__init__(self, profile, stock, registry, methods, lenient)
+        self.method_frame, self.header_frame, self.body_frame, self.heartbeat_frame = frames
+        self.properties = properties
+        self.contents = contents
+        self.content_key = properties.key >> 16
+        self.module = module
+        self.namespace = module.__dict__
+        self.receiving = {}
+
+    # ---- frames ----
+
+    def decode_frame(self, data_in, Py_ssize_t offset=0):
+        """As pika.frame.decode_frame: (octets consumed, frame), or (0, None) while incomplete."""
+        cdef Py_ssize_t total = 0
+        self.calls += 1
+        if type(data_in) is bytes:
+            try:
+                frame = self.read(data_in, offset, &total)
+                return total, frame
+            except MemoryError:
+                raise
+            except Exception:
+                pass
+        stock = self.own("decode_frame")
+        return stock(data_in, offset) if offset else stock(data_in)
+
+    cdef object read(self, object data, Py_ssize_t offset, Py_ssize_t* total):
+        """The frame there, or None."""
+        cdef WireFrame f
+        cdef PyObject* out[4]
+        cdef object inner
+        cdef BoundMethod m
+        if offset < 0 or offset > PyBytes_GET_SIZE(data):
+            leave_it()
+        if not whole_frame(<const uint8_t*>PyBytes_AS_STRING(data) + offset,
+                           <size_t>(PyBytes_GET_SIZE(data) - offset), &f):
+            return None
+        total[0] = <Py_ssize_t>f.total
+        if f.type == FRAME_METHOD:
+            if f.size < 4:
+                leave_it()
+            m = self.find(load32(f.payload))
+            inner = read_bound(self.profile, m, f.payload + 4, f.size - 4, False, self.lenient,
+                               ONE_SHOT_CACHE)
+            out[1] = PyLong_FromU64(f.channel)
+            out[2] = Py_NewRef(<PyObject*>inner)
+            return self.wrapped("Method", self.method_frame, f.type, out)
+        if f.type == FRAME_HEADER:
+            if f.size < 12 or load16(f.payload) != self.properties.key >> 16:
+                leave_it()
+            if PyDict_GetItem(self.contents, self.content_key) != <PyObject*>self.properties.cls.cls:
+                leave_it()
+            inner = read_bound(self.profile, self.properties, f.payload + 12, f.size - 12, True,
+                               self.lenient, ONE_SHOT_CACHE)
+            out[1] = PyLong_FromU64(f.channel)
+            out[2] = PyLong_FromU64(load64(f.payload + 4))
+            out[3] = Py_NewRef(<PyObject*>inner)
+            return self.wrapped("Header", self.header_frame, f.type, out)
+        if f.type == FRAME_BODY:
+            out[1] = PyLong_FromU64(f.channel)
+            out[2] = PyBytes_FromOctets(<const char*>f.payload, f.size)
+            return self.wrapped("Body", self.body_frame, f.type, out)
+        out[1] = PyLong_FromU64(0)
+        return self.wrapped("Heartbeat", self.heartbeat_frame, f.type, out)
+
+    cdef inline object wrapped(self, str name, BoundClass cls, uint8_t frame_type, PyObject** out):
+        """A frame from its attributes, which it takes over; the first is its type.
+        Gives up where pika.frame has another class of this name by now."""
+        cdef int i
+        cdef bint missing = False
+        out[0] = PyLong_FromU64(frame_type)
+        for i in range(cls.n):
+            missing = missing or out[i] == NULL
+        if AMQP_UNLIKELY(missing or not cls.usable()
+                         or PyDict_GetItem(self.namespace, name) != <PyObject*>cls.cls):
+            drop_values(out, cls.n)
+            leave_it()
+        return cls.make(out)
+
+    def receive(self, connection, data_in):
+        """As pika's Connection._on_data_available, which copies its rest for every frame."""
+        cdef Receiving state
+        cdef object before, buffer, frame
+        cdef Py_ssize_t total
+        buffer = connection._frame_buffer
+        if type(buffer) is not bytes or type(data_in) is not bytes or not self.own_reader(connection):
+            return self.stock["receive"](connection, data_in)
+        before = self.receiving.get(id(connection))
+        if before is not None and (<Receiving>before).buffer is buffer:
+            buffer = buffer[(<Receiving>before).at:]        # called by what a frame of it did
+        state = Receiving()
+        state.buffer = buffer = buffer + data_in if buffer else data_in
+        self.receiving[id(connection)] = state
+        connection._frame_buffer = buffer
+        try:
+            while state.at < PyBytes_GET_SIZE(buffer):
+                total = 0
+                frame = self.next_frame(buffer, state.at, &total)
+                if frame is None:
+                    break
+                state.at += total
+                connection.bytes_received += total
+                connection._process_frame(frame)
+                if connection._frame_buffer is not buffer:  # the connection began anew
+                    buffer = connection._frame_buffer
+                    if type(buffer) is not bytes:
+                        return self.stock["receive"](connection, type(buffer)())
+                    state.buffer = buffer
+                    state.at = 0
+        finally:
+            if before is None:
+                del self.receiving[id(connection)]
+            else:
+                self.receiving[id(connection)] = before
+            if connection._frame_buffer is buffer:
+                connection._frame_buffer = buffer[state.at:]
+
+    cdef bint own_reader(self, object connection) except -1:
+        """Whether nobody put a reader of their own between the buffer and decode_frame."""
+        cdef object reader = connection._read_frame
+        cdef object trim = connection._trim_frame_buffer
+        return (getattr(reader, "__func__", None) is self.stock["read_frame"]
+                and getattr(trim, "__func__", None) is self.stock["trim"]
+                and self.module.decode_frame == self.decode_frame)
+
+    cdef object next_frame(self, object buffer, Py_ssize_t at, Py_ssize_t* total):
+        """The frame there, or None."""
+        self.calls += 1
+        try:
+            return self.read(buffer, at, total)
+        except MemoryError:
+            raise
+        except Exception:
+            pass
+        consumed, frame = self.own("decode_frame")(buffer[at:])
+        total[0] = consumed
+        return frame
+
+    def marshal_method(self, frame):
+        """As pika.frame.Method.marshal."""
+        self.calls += 1
+        try:
+            return self.write_method(frame)
+        except MemoryError:
+            raise
+        except Exception:
+            pass
+        return self.own("marshal_method")(frame)
+
+    cdef object write_method(self, object frame):
+        cdef PyObject* values[3]
+        cdef Buffer b
+        cdef uint8_t memory[STACK_ROOM]
+        cdef BoundMethod m
+        cdef uint16_t channel
+        begin_frame(&b, memory, sizeof(memory))
+        unwrapped(self.method_frame, frame, FRAME_METHOD, values)
+        try:
+            channel = channel_number(values[1])
+            m = self.bound(values[2])
+            store32(b.p, m.key)
+            b.p += 4
+            put_bound(&b, self.profile, m, <object>values[2], False)
+            return end_frame(&b, FRAME_METHOD, channel)
+        finally:
+            drop_values(values, 3)
+            buffer_free(&b)
+
+    def marshal_header(self, frame):
+        """As pika.frame.Header.marshal."""
+        self.calls += 1
+        try:
+            return self.write_header(frame)
+        except MemoryError:
+            raise
+        except Exception:
+            pass
+        return self.own("marshal_header")(frame)
+
+    cdef object write_header(self, object frame):
+        cdef PyObject* values[4]
+        cdef Buffer b
+        cdef uint8_t memory[STACK_ROOM]
+        cdef uint16_t channel
+        cdef uint64_t size = 0
+        begin_frame(&b, memory, sizeof(memory))
+        unwrapped(self.header_frame, frame, FRAME_HEADER, values)
+        try:
+            channel = channel_number(values[1])
+            if (not exact_u64(values[2], &size)
+                    or Py_TYPE(values[3]) != self.properties.cls.type):
+                leave_it()
+            store32(b.p, self.properties.key)       # class id, and the weight, which is 0
+            store64(b.p + 4, size)
+            b.p += 12
+            put_bound(&b, self.profile, self.properties, <object>values[3], True)
+            return end_frame(&b, FRAME_HEADER, channel)
+        finally:
+            drop_values(values, 4)
+            buffer_free(&b)
+
+    def marshal_body(self, frame):
+        """As pika.frame.Body.marshal."""
+        cdef PyObject* values[3]
+        self.calls += 1
+        try:
+            unwrapped(self.body_frame, frame, FRAME_BODY, values)
+            try:
+                if type(<object>values[2]) is bytes:
+                    return body_frame(<object>values[2], channel_number(values[1]))
+            finally:
+                drop_values(values, 3)
+        except MemoryError:
+            raise
+        except Exception:
+            pass
+        return self.own("marshal_body")(frame)
+
+    def marshal_heartbeat(self, frame):
+        """As pika.frame.Heartbeat.marshal."""
+        cdef PyObject* values[2]
+        cdef uint16_t channel
+        cdef uint8_t octets[8]
+        self.calls += 1
+        try:
+            unwrapped(self.heartbeat_frame, frame, FRAME_HEARTBEAT, values)
+            try:
+                channel = channel_number(values[1])
+            finally:
+                drop_values(values, 2)
+            put_envelope(octets, FRAME_HEARTBEAT, channel, 0)[0] = FRAME_END
+            return PyBytes_FromStringAndSize(<const char*>octets, 8)
+        except MemoryError:
+            raise
+        except Exception:
+            pass
+        return self.own("marshal_heartbeat")(frame)
+
+    # ---- pika.data ----
+
+    def encode_short_string(self, pieces, value):
+        """As pika.data.encode_short_string: appends two pieces, returns their length."""
+        cdef Buffer b
+        cdef uint8_t memory[256]
+        cdef Py_ssize_t n
+        self.calls += 1
+        buffer_init(&b, memory, sizeof(memory))
+        try:
+            put_short_text(&b, self.profile, <PyObject*>value)
+            n = b.p - b.start
+            pieces.append(PyBytes_FromStringAndSize(<const char*>b.start, 1))
+            pieces.append(PyBytes_FromStringAndSize(<const char*>b.start + 1, n - 1))
+            return n
+        except GiveUp:
+            pass
+        finally:
+            buffer_free(&b)
+        return self.own("encode_short_string")(pieces, value)
+
+    def encode_table(self, pieces, table):
+        """As pika.data.encode_table: appends the octets as one piece, returns their length."""
+        self.calls += 1
+        try:
+            octets = self.table_octets(table, True)
+        except MemoryError:
+            raise
+        except Exception:
+            octets = None
+        if octets is None:
+            return self.own("encode_table")(pieces, table)
+        pieces.append(octets)
+        return PyBytes_GET_SIZE(octets)
+
+    def encode_value(self, pieces, value):
+        """As pika.data.encode_value: appends the octets as one piece, returns their length."""
+        self.calls += 1
+        try:
+            octets = self.table_octets(value, False)
+        except MemoryError:
+            raise
+        except Exception:
+            octets = None
+        if octets is None:
+            return self.own("encode_value")(pieces, value)
+        pieces.append(octets)
+        return PyBytes_GET_SIZE(octets)
+
+    cdef bytes table_octets(self, object value, bint table):
+        cdef Buffer b
+        cdef uint8_t memory[STACK_ROOM]
+        buffer_init(&b, memory, sizeof(memory))
+        try:
+            if table:
+                put_bound_table(&b, self.profile, <PyObject*>value)
+            else:
+                put_profile_value(&b, self.profile, value, 0)
+            return PyBytes_FromStringAndSize(<const char*>b.start, b.p - b.start)
+        finally:
+            buffer_free(&b)
+
+    def decode_short_string(self, encoded, offset):
+        """As pika.data.decode_short_string: (text, offset behind it)."""
+        cdef const uint8_t* p
+        cdef Py_ssize_t at, n
+        self.calls += 1
+        if type(encoded) is bytes and type(offset) is int:
+            try:
+                at = offset
+                if 0 <= at < PyBytes_GET_SIZE(encoded):
+                    p = <const uint8_t*>PyBytes_AS_STRING(encoded) + at
+                    n = p[0]
+                    if PyBytes_GET_SIZE(encoded) - at - 1 >= n:
+                        return bound_text(self.profile, p + 1, n, True, ONE_SHOT_CACHE), at + 1 + n
+            except OverflowError:
+                pass
+        return self.own("decode_short_string")(encoded, offset)
+
+    def decode_table(self, encoded, offset):
+        """As pika.data.decode_table: (dict, offset behind it)."""
+        self.calls += 1
+        if type(encoded) is bytes and type(offset) is int:
+            try:
+                return read_table_at(self.profile, encoded, offset, self.lenient)
+            except MemoryError:
+                raise
+            except Exception:
+                pass
+        return self.own("decode_table")(encoded, offset)
+
+    def decode_value(self, encoded, offset):
+        """As pika.data.decode_value: (value, offset behind it)."""
+        self.calls += 1
+        if type(encoded) is bytes and type(offset) is int:
+            try:
+                return read_value_at(self.profile, encoded, offset)
+            except MemoryError:
+                raise
+            except Exception:
+                pass
+        return self.own("decode_value")(encoded, offset)
+
+
+cdef inline int unwrapped(BoundClass cls, object frame, uint64_t frame_type, PyObject** values) except -1:
+    """A frame's attributes, as new references. Gives up unless it is of that class and type."""
+    cdef uint64_t u = 0
+    if Py_TYPE(<PyObject*>frame) != cls.type or not cls.usable():
+        leave_it()
+    cls.take(<PyObject*>frame, values)
+    if not exact_u64(values[0], &u) or u != frame_type:
+        drop_values(values, cls.n)
+        leave_it()
+    return 0
+
+
+cdef object read_table_at(ClientProfile t, object octets, Py_ssize_t offset, bint lenient):
+    """(table, offset behind it) of a table with its length, in exact bytes."""
+    cdef const uint8_t* p = <const uint8_t*>PyBytes_AS_STRING(octets) + offset
+    cdef uint32_t n
+    if offset < 0 or offset > PyBytes_GET_SIZE(octets) or PyBytes_GET_SIZE(octets) - offset < 4:
+        leave_it()
+    n = load32(p)
+    if <uint64_t>(PyBytes_GET_SIZE(octets) - offset - 4) < n:
+        leave_it()
+    return read_profile_table(t, p + 4, n, lenient, ONE_SHOT_CACHE), offset + 4 + n
+
+
+cdef object read_value_at(ClientProfile t, object octets, Py_ssize_t offset):
+    """(value, offset behind it) of a value with its tag, in exact bytes."""
+    cdef const uint8_t* start = <const uint8_t*>PyBytes_AS_STRING(octets)
+    cdef const uint8_t* p = start + offset
+    cdef Fault fault
+    cdef Cursor c
+    cdef object value
+    if offset < 0 or offset >= PyBytes_GET_SIZE(octets):
+        leave_it()
+    fault.code = OK
+    c.p = c.base = p
+    c.end = start + PyBytes_GET_SIZE(octets)
+    c.base_at = 0
+    c.fault = &fault
+    if check_value(&c, t.shape, 1) < 0:
+        leave_it()
+    value = profile_value(t, &p, ONE_SHOT_CACHE)
+    return value, p - start

@@ -1,0 +1,246 @@
+# Drop-ins, field tables: octets to the values that a client would have made of them.
+
+cdef object _RawValue = _types.RawValue
+
+cdef object PyBytearray = bytearray
+cdef tuple POWERS_PRODUCT = tuple([Decimal(10) ** -scale for scale in range(256)])
+cdef tuple POWERS_QUOTIENT = tuple([Decimal(10 ** scale) for scale in range(256)])
+
+
+cdef object naive_timestamp(uint64_t seconds):
+    """A datetime in UTC without a zone."""
+    cdef int year = 0, month = 0, day = 0
+    cdef uint32_t rest
+    if seconds > LAST_SECOND:
+        leave_it()
+    civil_date(<uint32_t>(seconds // 86400), &year, &month, &day)
+    rest = <uint32_t>(seconds % 86400)
+    return datetime_new(year, month, day, rest // 3600, rest // 60 % 60, rest % 60, 0, None)
+
+
+cdef object profile_timestamp(int kind, uint64_t seconds, TextCache* cache):
+    if kind == READ_NAIVE:
+        return naive_timestamp(seconds)
+    if kind == READ_AWARE_MS and seconds > MAX_U32:
+        return Datetime.fromtimestamp(seconds / 1000.0, UTC)
+    if seconds > LAST_SECOND:
+        leave_it()
+    return make_timestamp(seconds, cache)
+
+
+cdef object cut_to_int(ClientProfile t, double d):
+    """What the client's int class makes of a float; NaN and infinity it refuses."""
+    if d != d or d - d != 0:
+        leave_it()
+    return (int if t.int_class is None else t.int_class)(d)
+
+
+cdef object profile_text(const uint8_t* s, Py_ssize_t n, TextCache* cache):
+    """Text where the octets are UTF-8, else the octets. RabbitMQ's clients agree on this."""
+    if is_ascii(s, <size_t>n):
+        return text_cached(cache, s, n) if n <= SHORT_VALUE else text_new(s, n)
+    if is_utf8(s, <size_t>n):
+        return text_new(s, n)
+    return PyBytes_FromStringAndSize(<const char*>s, n)
+
+
+cdef object profile_name(ClientProfile t, const uint8_t* s, Py_ssize_t n, TextCache* cache):
+    if is_ascii(s, <size_t>n):
+        return text_cached(cache, s, n)
+    if is_utf8(s, <size_t>n):
+        return text_new(s, n)
+    if not t.bytes_for_bad_names:
+        leave_it()
+    return PyBytes_FromStringAndSize(<const char*>s, n)
+
+
+cdef object profile_value(ClientProfile t, const uint8_t** at, TextCache* cache):
+    """One tag and its value, which were checked; moves *at behind it."""
+    cdef const uint8_t* p = at[0] + 1
+    cdef int kind = t.kind[at[0][0]]
+    cdef int shape = t.shape[at[0][0]]
+    cdef uint32_t n
+    if shape >= 0:
+        at[0] = p + shape
+        return profile_scalar(t, kind, p, cache)
+    n = load32(p)
+    p += 4
+    at[0] = p + n
+    if kind == READ_TEXT:
+        return profile_text(p, n, cache)
+    if kind == READ_TABLE:
+        return profile_table(t, p, n, cache)
+    if kind == READ_ARRAY:
+        return profile_array(t, p, n, cache)
+    if kind == READ_BYTES:
+        return PyBytes_FromStringAndSize(<const char*>p, n)
+    return PyBytearray(PyBytes_FromStringAndSize(<const char*>p, n))
+
+
+cdef object profile_scalar(ClientProfile t, int kind, const uint8_t* p, TextCache* cache):
+    """A value whose length its tag says."""
+    if kind == READ_I32:
+        return <int32_t>load32(p)
+    elif kind == READ_BOOL:
+        return p[0] != 0
+    elif kind == READ_I64:
+        return <int64_t>load64(p)
+    elif kind == READ_LONG:
+        return t.int_class(<int64_t>load64(p))
+    elif kind == READ_I16:
+        return <int16_t>load16(p)
+    elif kind == READ_I8:
+        return <int8_t>p[0]
+    elif kind == READ_U8:
+        return p[0]
+    elif kind == READ_U16:
+        return load16(p)
+    elif kind == READ_U32:
+        return load32(p)
+    elif kind == READ_DOUBLE:
+        return bits_to_double(load64(p))
+    elif kind == READ_FLOAT:
+        return <double>bits_to_float(load32(p))
+    elif kind == READ_DOUBLE_CUT:
+        return cut_to_int(t, bits_to_double(load64(p)))
+    elif kind == READ_FLOAT_CUT:
+        return cut_to_int(t, <double>bits_to_float(load32(p)))
+    elif kind == READ_DECIMAL_PRODUCT:
+        return Decimal(<int32_t>load32(p + 1)) * POWERS_PRODUCT[p[0]]
+    elif kind == READ_DECIMAL_QUOTIENT:
+        return Decimal(<int32_t>load32(p + 1)) / POWERS_QUOTIENT[p[0]]
+    elif kind == READ_VOID:
+        return None
+    return profile_timestamp(kind, load64(p), cache)
+
+
+cdef list profile_array(ClientProfile t, const uint8_t* p, uint32_t n, TextCache* cache):
+    cdef list items = []
+    cdef const uint8_t* end = p + n
+    while p < end:
+        items.append(profile_value(t, &p, cache))
+    return items
+
+
+cdef dict profile_table(ClientProfile t, const uint8_t* p, uint32_t n, TextCache* cache):
+    cdef dict table = {}
+    cdef const uint8_t* end = p + n
+    cdef object name, value
+    cdef uint32_t size
+    cdef int kind
+    while p < end:
+        name = profile_name(t, p + 1, p[0], cache)
+        p += 1 + p[0]
+        kind = t.kind[p[0]]
+        # The usual values here, all others by profile_value.
+        if kind == READ_TEXT:
+            size = load32(p + 1)
+            value = profile_text(p + 5, size, cache)
+            p += 5 + size
+        elif kind == READ_I32:
+            value = <int32_t>load32(p + 1)
+            p += 5
+        else:
+            value = profile_value(t, &p, cache)
+        PyDict_SetItem(table, name, value)
+    return table
+
+
+cdef bint profile_checked(ClientProfile t, const uint8_t* p, size_t n, int depth, bint pairs) noexcept nogil:
+    """Whether these octets are the pairs of a table, or the items of an array, down to the last."""
+    cdef Fault fault
+    cdef Cursor c
+    fault.code = OK
+    c.p = c.base = p
+    c.end = p + n
+    c.base_at = 0
+    c.fault = &fault
+    if pairs:
+        return check_pairs(&c, t.shape, depth) == 0
+    while c.p < c.end:
+        if check_value(&c, t.shape, depth) < 0:
+            return False
+    return True
+
+
+cdef object read_profile_table(ClientProfile t, const uint8_t* p, uint32_t n, bint lenient,
+                               TextCache* cache):
+    """A table from its octets, without their length. Gives up on one that is not sound;
+    lenient: what cannot be read in it is a RawValue instead."""
+    cdef dict table
+    if profile_checked(t, p, n, 1, True):
+        if not lenient:
+            return profile_table(t, p, n, cache)
+        try:
+            return profile_table(t, p, n, cache)
+        except MemoryError:
+            raise
+        except Exception:       # a value that the client's type cannot hold
+            pass
+    elif not lenient:
+        leave_it()
+    table = {}
+    lenient_items(t, p, p + n, 1, table, None)
+    return table
+
+
+# ---- lenient: nothing in a table ends the stream ----
+
+cdef object lenient_name(ClientProfile t, const uint8_t* s, Py_ssize_t n):
+    if is_utf8(s, <size_t>n) or not t.bytes_for_bad_names:
+        return text_new(s, n)       # with surrogate escapes
+    return PyBytes_FromStringAndSize(<const char*>s, n)
+
+
+cdef int lenient_items(ClientProfile t, const uint8_t* p, const uint8_t* end, int depth,
+                       dict table, list items) except -1:
+    """Fill a table, or an array where table is None. A value of unknown extent takes what is left."""
+    cdef object name = ""
+    cdef object value
+    cdef int shape
+    cdef size_t left, size
+    cdef const uint8_t* start
+    while p < end:
+        left = <size_t>(end - p)
+        if table is not None:
+            size = p[0]
+            if size + 1 >= left:        # no room for the name, or for a tag behind it
+                value = _RawValue(None, PyBytes_FromStringAndSize(<const char*>p, <Py_ssize_t>left))
+                table[""] = value
+                return 0
+            name = lenient_name(t, p + 1, <Py_ssize_t>size)
+            p += 1 + size
+            left -= 1 + size
+        start = p
+        shape = t.shape[p[0]]
+        size = left     # of the value and its tag
+        if shape >= 0:
+            size = <size_t>shape + 1
+        elif shape != SHAPE_UNKNOWN and left >= 5:
+            size = <size_t>load32(p + 1) + 5
+        if shape == SHAPE_UNKNOWN or size > left or (shape < 0 and left < 5):
+            size = left
+            value = lenient_raw(start, size)
+        elif (shape == SHAPE_TABLE or shape == SHAPE_ARRAY) and depth < DEPTH_LIMIT:
+            value = {} if shape == SHAPE_TABLE else []
+            lenient_items(t, p + 5, p + size, depth + 1, value if shape == SHAPE_TABLE else None,
+                          value if shape == SHAPE_ARRAY else None)
+        elif shape == SHAPE_TABLE or shape == SHAPE_ARRAY:
+            value = lenient_raw(start, size)
+        else:
+            try:
+                value = profile_value(t, &start, NULL)
+            except MemoryError:
+                raise
+            except Exception:
+                value = lenient_raw(p, size)
+        p += size
+        if table is not None:
+            PyDict_SetItem(table, name, value)
+        else:
+            items.append(value)
+    return 0
+
+
+cdef object lenient_raw(const uint8_t* p, size_t size):
+    return _RawValue(chr(p[0]), PyBytes_FromStringAndSize(<const char*>(p + 1), <Py_ssize_t>size - 1))

@@ -1,0 +1,305 @@
+# Drop-ins, field tables: values to the octets that a client would have written for them.
+# Exact built-in types only, whose methods nobody can have changed; all else gives up.
+
+from calendar import timegm as _timegm
+from cpython.datetime cimport datetime_microsecond
+from decimal import getcontext as _getcontext
+from sys import modules as _modules
+
+cdef object Timezone = _datetime.timezone
+
+cdef enum:
+    EXACT_DIGITS = 10       # a context with fewer may round what fits 32 bits
+
+
+cdef int profile_int(Buffer* b, ClientProfile t, object v) except -1:
+    cdef int overflow = 0
+    cdef long long n = PyLong_AsLongLongAndOverflow(v, &overflow)
+    if overflow:
+        leave_it()
+    if t.ints == INT_TWO:
+        if -2147483648 <= n <= 2147483647:
+            return put_int(b, c'I', <uint64_t>n, 4)
+        return put_int(b, c'l', <uint64_t>n, 8)
+    if t.ints == INT_TWO_SYMMETRIC:
+        if -2147483647 <= n <= 2147483647:
+            return put_int(b, c'I', <uint64_t>n, 4)
+        return put_int(b, c'L', <uint64_t>n, 8)
+    if -128 <= n <= 127:
+        return put_int(b, c'b', <uint64_t>n, 1)
+    if -32768 <= n <= 32767:
+        return put_int(b, c's', <uint64_t>n, 2)
+    if t.ints == INT_SMALLEST and 0 <= n <= 65535:
+        return put_int(b, c'u', <uint64_t>n, 2)
+    if -2147483648 <= n <= 2147483647:
+        return put_int(b, c'I', <uint64_t>n, 4)
+    if t.ints == INT_SMALLEST and 0 <= n and <uint64_t>n <= MAX_U32:
+        return put_int(b, c'i', <uint64_t>n, 4)
+    return put_int(b, c'l', <uint64_t>n, 8)
+
+
+cdef int profile_decimal(Buffer* b, ClientProfile t, object v) except -1:
+    """Scale and digits, where both fit."""
+    cdef str text
+    cdef Py_ssize_t i, n
+    cdef int64_t digits = 0, exponent = 0
+    cdef bint negative = False, point = False
+    cdef Py_UCS4 c
+    if _getcontext().prec < EXACT_DIGITS:
+        leave_it()
+    if t.decimals == DECIMAL_NORMAL:
+        v = v.normalize()
+    text = str(v)
+    n = len(text)
+    for i in range(n):
+        c = text[i]
+        if u'0' <= c <= u'9':
+            digits = digits * 10 + (<int64_t>c - 48)
+            if point:
+                exponent -= 1
+            if digits > 2147483648:
+                leave_it()
+        elif c == u'-':
+            negative = True
+        elif c == u'.':
+            point = True
+        elif c == u'E' or c == u'e':
+            exponent += int(text[i + 1:])
+            break
+        else:
+            leave_it()       # NaN, Infinity
+    if exponent > 0:
+        if t.decimals == DECIMAL_DIGITS:
+            leave_it()
+        while exponent > 0 and 0 < digits <= 2147483648:
+            digits *= 10
+            exponent -= 1
+        exponent = 0
+    if digits > 2147483647 + <int64_t>negative or exponent < -255:
+        leave_it()
+    buffer_room(b, 6)
+    b.p[0] = c'D'
+    b.p[1] = <uint8_t>-exponent
+    store32(b.p + 2, <uint32_t><int32_t>(-digits if negative else digits))
+    b.p += 6
+    return 0
+
+
+cdef int profile_seconds(object v, uint64_t* out) except -1:
+    """Seconds since 1970 of a datetime; one without a zone is in UTC."""
+    cdef object zone = datetime_tzinfo(v)
+    cdef object seconds
+    cdef int64_t y, era
+    cdef uint32_t m, doy, yoe
+    if zone is not None and zone is not UTC:
+        # Other zones have code of their own, which could do anything to the table it stands in.
+        zones = _modules.get("zoneinfo")
+        if type(zone) is not Timezone and (zones is None or type(zone) is not zones.ZoneInfo):
+            leave_it()
+        seconds = _timegm(v.utctimetuple())
+        if seconds < 0:
+            leave_it()
+        out[0] = seconds
+        return check_rounding(v, out[0])
+    if datetime_year(v) < 1970:
+        leave_it()
+    m = <uint32_t>datetime_month(v)
+    y = datetime_year(v) - (m <= 2)
+    era = y // 400
+    yoe = <uint32_t>(y - era * 400)
+    doy = (153 * (m - 3 if m > 2 else m + 9) + 2) // 5 + <uint32_t>datetime_day(v) - 1
+    out[0] = (<uint64_t>(era * 146097 + yoe * 365 + yoe // 4 - yoe // 100 + doy - 719468) * 86400
+              + <uint64_t>datetime_hour(v) * 3600 + <uint64_t>datetime_minute(v) * 60
+              + <uint64_t>datetime_second(v))
+    return check_rounding(v, out[0])
+
+
+cdef inline int check_rounding(object v, uint64_t seconds) except -1:
+    """From 2242 on a float of seconds, which pamqp takes, may round a fraction up."""
+    if datetime_microsecond(v) and seconds >> 33:
+        leave_it()
+    return 0
+
+
+cdef int profile_octets(Buffer* b, uint8_t tag, const void* p, Py_ssize_t n) except -1:
+    """tag, u32 length, octets."""
+    if tag == 0 or <uint64_t>n > MAX_U32:
+        leave_it()
+    buffer_room(b, 5 + <size_t>n)
+    b.p[0] = tag
+    store32(b.p + 1, <uint32_t>n)
+    memcpy(b.p + 5, p, <size_t>n)
+    b.p += 5 + n
+    return 0
+
+
+cdef int put_profile_value(Buffer* b, ClientProfile t, object v, int depth) except -1:
+    """The tag that the client chooses for the value's type, and the value."""
+    cdef type kind = type(v)
+    cdef Py_ssize_t n = 0
+    cdef const uint8_t* p = NULL
+    cdef uint64_t seconds = 0
+    cdef double d
+    if kind is str:
+        if not utf8_octets(<PyObject*>v, &p, &n):
+            leave_it()
+        return profile_octets(b, c'S', p, n)
+    if kind is int:
+        return profile_int(b, t, v)
+    if kind is bool:
+        return put_int(b, c't', v is True, 1)
+    if v is None:
+        return put_tag(b, c'V', 0)
+    if kind is float:
+        d = PyFloat_AS_DOUBLE(v)
+        if t.float_tag == c'd':
+            return put_int(b, c'd', double_to_bits(d), 8)
+        # struct refuses what becomes infinite by it
+        if t.float_tag == 0 or (d - d == 0 and <double><float>d - <double><float>d != 0):
+            leave_it()
+        return put_int(b, c'f', float_to_bits(<float>d), 4)
+    if kind is dict or kind is list or kind is tuple and t.tuples:
+        return put_profile_nested(b, t, v, kind is dict, depth)
+    if kind is bytes:
+        return profile_octets(b, t.bytes_tag, PyBytes_AS_STRING(v), PyBytes_GET_SIZE(v))
+    if kind is bytearray:
+        return profile_octets(b, t.bytearray_tag, PyByteArray_AS_STRING(v), len(<bytearray>v))
+    if kind is Datetime:
+        profile_seconds(v, &seconds)
+        return put_int(b, c'T', seconds, 8)
+    if kind is Decimal:
+        return profile_decimal(b, t, v)
+    if kind is _RawValue and v.tag is not None:
+        put_octets(b, PyBytes_AS_STRING(<bytes>v.tag.encode("latin-1")), 1)
+        return put_octets(b, PyBytes_AS_STRING(<bytes>v.octets), <size_t>PyBytes_GET_SIZE(v.octets))
+    if kind is t.int_class:
+        return put_int(b, c'l', <uint64_t><long long>v, 8)
+    leave_it()
+    return -1
+
+
+cdef int put_profile_nested(Buffer* b, ClientProfile t, object v, bint pairs, int depth) except -1:
+    """A table or an array, its length patched in when it is known."""
+    cdef size_t start
+    cdef uint64_t n
+    cdef Py_ssize_t i
+    if depth >= DEPTH_LIMIT:
+        leave_it()
+    put_tag(b, c'F' if pairs else c'A', 4)
+    b.p += 4
+    start = <size_t>(b.p - b.start)
+    if pairs:
+        put_profile_pairs(b, t, <dict>v, depth + 1)
+    elif type(v) is list:
+        i = 0
+        while i < len(<list>v):
+            put_profile_value(b, t, (<list>v)[i], depth + 1)
+            i += 1
+    else:
+        for item in <tuple>v:
+            put_profile_value(b, t, item, depth + 1)
+    n = <uint64_t>(b.p - b.start) - start
+    if n > MAX_U32:
+        leave_it()
+    store32(b.start + start - 4, <uint32_t>n)
+    return 0
+
+
+cdef inline int put_profile_pair(Buffer* b, ClientProfile t, PyObject* name, PyObject* value,
+                                 int depth) except -1:
+    cdef Py_ssize_t n = 0, m = 0
+    cdef const uint8_t* p = NULL
+    cdef int32_t small
+    if not utf8_octets(name, &p, &n):
+        if not t.bytes_names or type(<object>name) is not bytes:
+            leave_it()
+        p = <const uint8_t*>PyBytes_AS_STRING(<object>name)
+        n = PyBytes_GET_SIZE(<object>name)
+    if n > t.longest_name:
+        leave_it()
+    buffer_room(b, <size_t>n + 16)      # a number behind it finds room, too
+    b.p[0] = <uint8_t>n
+    copy_octets(b.p + 1, p, <size_t>n)
+    b.p += 1 + n
+    # The usual values here, all others by put_profile_value.
+    if utf8_octets(value, &p, &m) and <uint64_t>m <= MAX_U32:
+        buffer_room(b, 5 + <size_t>m)
+        b.p[0] = c'S'
+        store32(b.p + 1, <uint32_t>m)
+        copy_octets(b.p + 5, p, <size_t>m)
+        b.p += 5 + m
+        return 0
+    if t.ints <= INT_TWO_SYMMETRIC and exact_small(value, &small):
+        b.p[0] = c'I'
+        store32(b.p + 1, <uint32_t>small)
+        b.p += 5
+        return 0
+    return put_profile_value(b, t, <object>value, depth)
+
+
+cdef enum:
+    SORT_ROOM = 24          # tables up to this size are sorted here, larger ones by Python
+
+
+cdef int put_profile_pairs(Buffer* b, ClientProfile t, dict table, int depth) except -1:
+    """Names and values of a table, without its length."""
+    cdef PyObject* name
+    cdef PyObject* value
+    cdef Py_ssize_t i = 0
+    cdef Py_ssize_t size = PyDict_GET_SIZE(table)
+    if t.in_order and size > 1:
+        return put_sorted_pairs(b, t, table, size, depth)
+    # No code of others runs below, so the table stays as it is.
+    while PyDict_Next(table, &i, &name, &value):
+        put_profile_pair(b, t, name, value, depth)
+    return 0
+
+
+cdef inline int name_order(PyObject* a, PyObject* b) noexcept:
+    """Of two ASCII str, as their octets are ordered."""
+    cdef Py_ssize_t n = 0, m = 0
+    cdef const uint8_t* p = NULL
+    cdef const uint8_t* q = NULL
+    cdef int c
+    ascii_octets(a, &p, &n)
+    ascii_octets(b, &q, &m)
+    c = memcmp(p, q, <size_t>min(n, m))
+    return c if c else (n > m) - (n < m)
+
+
+cdef int put_sorted_pairs(Buffer* b, ClientProfile t, dict table, Py_ssize_t size, int depth) except -1:
+    """The same in the order of the names."""
+    cdef PyObject* names[SORT_ROOM]
+    cdef PyObject* values[SORT_ROOM]
+    cdef PyObject* name
+    cdef PyObject* value
+    cdef Py_ssize_t i = 0, n = 0, k, octets = 0
+    cdef const uint8_t* p = NULL
+    if size > SORT_ROOM:
+        return put_many_sorted(b, t, table, depth)
+    while PyDict_Next(table, &i, &name, &value):
+        if not ascii_octets(name, &p, &octets):
+            return put_many_sorted(b, t, table, depth)
+        k = n
+        while k > 0 and name_order(names[k - 1], name) > 0:
+            names[k] = names[k - 1]
+            values[k] = values[k - 1]
+            k -= 1
+        names[k] = name
+        values[k] = value
+        n += 1
+    for k in range(n):
+        put_profile_pair(b, t, names[k], values[k], depth)
+    return 0
+
+
+cdef int put_many_sorted(Buffer* b, ClientProfile t, dict table, int depth) except -1:
+    cdef list names = list(table)
+    for name in names:
+        if type(name) is not str:
+            leave_it()
+    names.sort()
+    for name in names:
+        value = table[name]
+        put_profile_pair(b, t, <PyObject*>name, <PyObject*>value, depth)
+    return 0

@@ -1,0 +1,47 @@
+"""Drop-ins: existing clients over the compiled codec, with their own classes and exceptions.
+
+```python
+from amqpcodec.compat import pika
+
+pika.install()
+```
+
+or ``amqpcodec.install("pika")``. There is one module a client, so far ``pika``, and ``pamqp``
+which is under aiormq, aio-pika and amqpstorm. Each has
+
+- ``install(strict=True)``: put the compiled codec into the client's seams. Imports the client, so
+  it may stand before or after the client's own import. Twice is once. ``strict=False``: a header
+  value that the client could not read is an `amqpcodec.types.RawValue` instead of an error.
+- ``uninstall()``: put the client's own objects back.
+- ``calls()``: how often the compiled codec was entered since it was installed.
+- ``fallbacks()``: how many of these calls were left to the client's own code: odd, broken or
+  unsupported input, and classes that were subclassed or patched. What comes of them is what comes
+  without the drop-in, exceptions included.
+
+A version of a client that is not known here gives a `CompatWarning`, and only what passes a
+comparison with the client's own functions is used; a client without the seams raises
+`CompatError` and stays as it is.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from ._dropin import CompatError, CompatWarning
+
+__all__ = ["CompatError", "CompatWarning", "drop_in"]
+
+#: Clients that have a drop-in, by the names of their packages.
+CLIENTS: tuple[str, ...] = ("pamqp", "pika")
+
+
+def drop_in(client: str) -> Any:
+    """The module of a client's drop-in.
+
+    Raises:
+        ValueError: there is none.
+    """
+    if client not in CLIENTS:
+        raise ValueError(f"no drop-in for {client!r}; there is {', '.join(map(repr, CLIENTS))}")
+    return import_module(f"{__name__}.{client}")

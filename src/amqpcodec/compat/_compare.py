@@ -1,0 +1,69 @@
+"""Frames to compare a drop-in with its client on, before it is used."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Sequence
+from typing import Any
+
+__all__ = ["header_frame", "method_frame", "outcome"]
+
+#: Wire types, numbered as in lowered tables.
+_BIT, _OCTET, _SHORT, _LONG, _LONGLONG, _SHORTSTR, _LONGSTR, _TIMESTAMP, _TABLE = range(9)
+
+_TABLE_PAIRS = b"\x01kS\0\0\0\x01v\x02b1t\x01\x01nI\xff\xff\xff\xfe\x01eV"
+_SAMPLES = {
+    _OCTET: b"\x07",
+    _SHORT: b"\x02\x01",
+    _LONG: b"\x00\x01\x11\x70",
+    _LONGLONG: b"\x00\x00\x01\x00\x00\x00\x00\x05",
+    _TIMESTAMP: struct.pack(">Q", 1_700_000_000),
+    _TABLE: struct.pack(">I", len(_TABLE_PAIRS)) + _TABLE_PAIRS,
+}
+
+
+def _sample(kind: int, number: int) -> bytes:
+    """Octets of a value; texts differ, so that none can stand in another's place."""
+    text = f"text-{number}".encode()
+    if kind == _SHORTSTR:
+        return bytes([len(text)]) + text
+    if kind == _LONGSTR:
+        return struct.pack(">I", len(text)) + text
+    return _SAMPLES[kind]
+
+
+def _frame(frame_type: int, payload: bytes) -> bytes:
+    return struct.pack(">BHI", frame_type, 3, len(payload)) + payload + b"\xce"
+
+
+def method_frame(class_id: int, method_id: int, kinds: Sequence[int], flip: int = 0) -> bytes:
+    """A method frame; every other bit is set, beginning with the first or (flip=1) the second."""
+    out = bytearray(struct.pack(">HH", class_id, method_id))
+    run = 0
+    for number, kind in enumerate(kinds):
+        if kind != _BIT:
+            out += _sample(kind, number)
+            run = 0
+            continue
+        if run % 8 == 0:
+            out.append(0)
+        out[-1] |= ((run + flip + 1) % 2) << run % 8
+        run += 1
+    return _frame(1, bytes(out))
+
+
+def header_frame(class_id: int, kinds: Sequence[int], present: Sequence[bool]) -> bytes:
+    """A content header frame with the properties that are marked."""
+    word = sum(0x8000 >> i for i, here in enumerate(present) if here)
+    values = [
+        _sample(kind, i) for i, (kind, here) in enumerate(zip(kinds, present, strict=True)) if here
+    ]
+    return _frame(2, struct.pack(">HHQH", class_id, 0, 77, word) + b"".join(values))
+
+
+def outcome(work: Callable[[], Any]) -> tuple[bool, Any]:
+    """(True, what comes of it), or (False, the exception's type)."""
+    try:
+        return True, work()
+    except Exception as error:
+        return False, type(error)

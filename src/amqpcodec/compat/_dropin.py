@@ -1,0 +1,183 @@
+"""What all drop-ins share: seams that are changed and put back, versions, counts."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Collection
+from types import FunctionType
+from typing import Any, NamedTuple
+
+__all__ = ["CompatError", "CompatWarning", "DropIn", "Seam"]
+
+
+class CompatError(RuntimeError):
+    """A drop-in cannot be installed; the client is as it was."""
+
+
+class CompatWarning(UserWarning):
+    """A drop-in meets a client, or a state of it, that it was not made for."""
+
+
+class Seam(NamedTuple):
+    """A place of a client that is changed: attribute of a module or class, or a dict's entry."""
+
+    holder: Any
+    name: Any
+    put: Any
+
+    def __repr__(self) -> str:
+        return f"{getattr(self.holder, '__name__', 'dict')}.{self.name}"
+
+    def current(self) -> Any:
+        """What stands there now, descriptors as they are."""
+        if isinstance(self.holder, dict):
+            return self.holder[self.name]
+        return vars(self.holder)[self.name]
+
+    def untouched(self, client: str) -> bool:
+        """Whether a function stands there that the client shipped; other things are not judged."""
+        function = self.current()
+        if not callable(function):
+            return True
+        module = sys.modules.get(getattr(function, "__module__", None) or "")
+        return (
+            type(function) is FunctionType
+            and module is not None
+            and function.__globals__ is vars(module)
+            and function.__module__.partition(".")[0] == client
+            and (function.__name__ == self.name or isinstance(self.holder, dict))
+        )
+
+    def set(self, value: Any) -> None:
+        """Put something there."""
+        if isinstance(self.holder, dict):
+            self.holder[self.name] = value
+        else:
+            setattr(self.holder, self.name, value)
+
+
+class Built(NamedTuple):
+    """A drop-in made for the client that is there."""
+
+    codec: Any
+    seams: list[Seam]
+
+
+class DropIn:
+    """One client's drop-in. `build` makes the codec and says where its functions go.
+
+    Args:
+        client: name of the package.
+        versions: those that were compared with the drop-in, case by case.
+        build: called with strict; raises AttributeError or KeyError where a seam is missing.
+        distribution: where the version is asked of what was installed, not of the package.
+    """
+
+    def __init__(
+        self,
+        client: str,
+        versions: Collection[str],
+        build: Callable[[bool], Built],
+        distribution: str | None = None,
+    ) -> None:
+        self.client = client
+        self.distribution = distribution
+        self.versions = versions
+        self.build = build
+        self._lock = threading.RLock()
+        self._built: Built | None = None
+        self._before: list[tuple[Seam, Any]] = []
+        self._counts = (0, 0)  # of codecs that were installed before
+
+    def install(self, strict: bool = True) -> None:
+        """Put the compiled codec into the client's seams; see `amqpcodec.compat`."""
+        with self._lock:
+            if self._built is not None:
+                self._built.codec.lenient = not strict
+                return
+            try:
+                importlib.import_module(self.client)
+            except ModuleNotFoundError as error:
+                if error.name != self.client:
+                    raise
+                raise CompatError(
+                    f"the drop-in for {self.client} needs {self.client}, which is not installed"
+                ) from error
+            version = self.version()
+            try:
+                built = self.build(strict)
+                theirs = [seam for seam in built.seams if not seam.untouched(self.client)]
+                before = [(seam, seam.current()) for seam in built.seams if seam not in theirs]
+            except (AttributeError, ImportError, KeyError, TypeError) as error:
+                raise CompatError(
+                    f"{self.client} {version} does not have what this drop-in replaces "
+                    f"({error}); known is {', '.join(self.versions)}. Nothing was changed."
+                ) from error
+            if version not in self.versions:
+                warnings.warn(
+                    f"this drop-in knows {self.client} {', '.join(self.versions)}, and this is "
+                    f"{version}: only what gives the client's own results in a first comparison "
+                    "is used",
+                    CompatWarning,
+                    stacklevel=4,
+                )
+            for seam in theirs:
+                warnings.warn(
+                    f"{seam} is not {self.client}'s own: it stays what somebody made it, and what "
+                    "goes through it is not faster",
+                    CompatWarning,
+                    stacklevel=4,
+                )
+            self._before = before
+            done: list[tuple[Seam, Any]] = []
+            try:
+                for seam, was in before:
+                    seam.set(seam.put)
+                    done.append((seam, was))
+            except BaseException:
+                for seam, was in done:
+                    seam.set(was)
+                raise
+            self._built = built
+
+    def version(self) -> str:
+        """That of the client."""
+        if self.distribution is not None:
+            from importlib import metadata
+
+            try:
+                return metadata.version(self.distribution)
+            except metadata.PackageNotFoundError:
+                pass
+        return str(getattr(importlib.import_module(self.client), "__version__", "unknown"))
+
+    def uninstall(self) -> None:
+        """Put back what stood in the client's seams; what somebody else changed since stays."""
+        with self._lock:
+            if self._built is None:
+                return
+            for seam, was in reversed(self._before):
+                if seam.current() is seam.put:
+                    seam.set(was)
+            codec = self._built.codec
+            self._counts = (self._counts[0] + codec.calls, self._counts[1] + codec.fallbacks)
+            self._before = []
+            self._built = None
+
+    @property
+    def installed(self) -> bool:
+        """Whether it is."""
+        return self._built is not None
+
+    def calls(self) -> int:
+        """How often the compiled codec was entered in the place of the client's."""
+        with self._lock:
+            return self._counts[0] + (self._built.codec.calls if self._built else 0)
+
+    def fallbacks(self) -> int:
+        """How many of these calls the client's own code did in the end."""
+        with self._lock:
+            return self._counts[1] + (self._built.codec.fallbacks if self._built else 0)

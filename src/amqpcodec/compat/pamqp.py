@@ -1,0 +1,266 @@
+"""The drop-in for pamqp, and so for aiormq, aio-pika and amqpstorm:
+``from amqpcodec.compat import pamqp; pamqp.install()``.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from importlib import import_module
+from typing import Any
+
+from amqpcodec import _codec, v0_9_1
+
+from ._classes import attributes_of, plain_check
+from ._compare import header_frame, method_frame, outcome
+from ._dropin import Built, DropIn, Seam
+
+__all__ = ["calls", "fallbacks", "install", "installed", "uninstall"]
+
+#: Those whose every method, property, tag and error was compared with the drop-in.
+VERSIONS: tuple[str, ...] = ("4.0.1",)
+
+_READ = {
+    "t": "bool", "b": "int8", "B": "uint8", "s": "int16", "u": "uint16", "I": "int32",
+    "i": "uint32", "l": "int64", "L": "int64", "f": "float", "d": "double",
+    "D": "decimal product", "S": "text", "x": "bytearray", "A": "array", "F": "table",
+    "T": "aware or ms", "V": "void", "\0": "void",
+}  # fmt: skip
+
+#: pamqp's name of a wire type, by number.
+_TYPES = ("bit", "octet", "short", "long", "longlong", "shortstr", "longstr", "timestamp", "table")
+
+#: What `validate` asks of a field that it looks at; of others: the value they have at first.
+_CHECKS = {
+    "exchange": "name", "source": "name", "destination": "name", "virtual_host": "name",
+    "queue": "long name",
+}  # fmt: skip
+
+#: What a class must have of its own kind for its frames to be made and written without it.
+_WATCHED = ("marshal", "unmarshal", "validate", "encode_property", "_get_flags")
+
+#: Functions of pamqp.decode, and what they read.
+_READERS: dict[str, str | None] = {
+    "boolean": "bool", "byte_array": "bytearray", "decimal": "decimal product",
+    "double": "double", "floating_point": "float", "long_int": "int32", "long_uint": "uint32",
+    "long_long_int": "int64", "long_str": "text", "octet": "uint8", "short_int": "int16",
+    "short_uint": "uint16", "short_short_int": "int8", "short_short_uint": "uint8",
+    "short_str": "short text", "timestamp": "aware or ms", "embedded_value": None,
+    "field_array": "array", "field_table": "table",
+}  # fmt: skip
+
+_WRITERS = (
+    "boolean", "byte_array", "decimal", "double", "floating_point", "long_int", "long_uint",
+    "long_long_int", "long_string", "octet", "short_int", "short_uint", "short_string",
+    "timestamp", "field_array", "field_table", "table_integer", "encode_table_value",
+)  # fmt: skip
+
+
+def _profile(ints: str) -> Any:
+    return _codec.ClientProfile(
+        dict(_READ),
+        bad_names="refused",
+        bad_text="refused",
+        longstr="text or bytes",
+        signed=True,
+        timestamp="aware or ms",
+        ints=ints,
+        decimals="scaled",
+        float_tag="f",
+        bytes_tag=None,
+        bytearray_tag="x",
+        tuples=False,
+        longest_name=128,
+        bytes_names=False,
+        in_order=True,
+        bytes_text=False,
+        none_text=False,
+        any_bits=False,
+        empty_absent=True,
+    )
+
+
+def _bound_method(cls: Any, class_id: int, method_id: int, fields: Any) -> Any:
+    """(the method, its new instance); None where the class is not what the specification says."""
+    kinds = tuple(field[:3] for field in fields)
+    names = tuple(cls.__slots__)
+    types = [getattr(cls, f"_{name}", None) for name in names]
+    init = getattr(vars(cls).get("__init__"), "__code__", None)
+    if init is not None and set(init.co_names) - {*names, "validate"}:
+        return None  # it does more than to set attributes: basic.recover-async warns
+    worked, made = outcome(cls)
+    if not worked or types != [_TYPES[kind] for _, kind, _ in kinds]:
+        return None
+    bound = _codec.BoundClass(cls, names, plain_check("pamqp", names, _WATCHED))
+    absent = tuple(getattr(made, name) for name in names)
+    return _codec.BoundMethod(bound, class_id, method_id, kinds, absent), made
+
+
+def _checks(made: Any) -> list[str]:
+    """Which of an instance's fields `validate` looks at, and what it may ask of them."""
+    names = tuple(type(made).__slots__)
+    looked_at = set(type(made).validate.__code__.co_names) & set(names)
+    return [_CHECKS.get(name, "default") if name in looked_at else "" for name in names]
+
+
+def _bound_class(cls: Any, *names: str) -> Any:
+    """A class with a dict; one that a user put there has its work done by pamqp's own code."""
+    worked, made = outcome(lambda: cls(b"") if names == ("value",) else cls())
+    known = worked and attributes_of(made) == names
+    check = plain_check("pamqp", names, _WATCHED) if known else lambda _: False
+    bound = _codec.BoundClass(cls, names, check)
+    if known:
+        bound.learn(made)
+    return bound
+
+
+class _Client:
+    """The parts of pamqp that matter, and the codec for them."""
+
+    def __init__(self) -> None:
+        names = (
+            "frame",
+            "encode",
+            "decode",
+            "commands",
+            "header",
+            "body",
+            "heartbeat",
+            "exceptions",
+        )
+        for name in names:
+            setattr(self, name, import_module(f"pamqp.{name}"))
+        self.frame: Any
+        self.encode: Any
+        self.decode: Any
+        self.commands: Any
+        self.header: Any
+        self.body: Any
+        self.heartbeat: Any
+        self.exceptions: Any
+        self.stock: dict[str, Any] = {
+            "marshal": self.frame.marshal,
+            "unmarshal": self.frame.unmarshal,
+        }
+
+    def codec(self, methods: list[Any], properties: Any, strict: bool) -> Any:
+        modules = (self.header, self.body, self.heartbeat, self.encode, self.exceptions)
+        classes = (
+            _bound_class(
+                self.header.ContentHeader, "class_id", "weight", "body_size", "properties"
+            ),
+            _bound_class(self.body.ContentBody, "value"),
+            _bound_class(self.heartbeat.Heartbeat),
+        )
+        checks = []
+        for bound, made in methods:
+            worked, asked = outcome(partial(_checks, made))
+            if worked:
+                defaults = tuple(getattr(made, name) for name in type(made).__slots__)
+                checks.append(_codec.CheckedMethod(bound, tuple(asked), defaults))
+        return _codec.PamqpCodec(
+            _profile("smallest"), _profile("smallest signed"), self.stock,
+            self.commands.INDEX_MAPPING, [bound for bound, _ in methods], not strict, checks,
+            properties, classes, modules, self.commands.Basic,
+        )  # fmt: skip
+
+    def candidates(self) -> tuple[list[tuple[Any, Any, bytes]], Any, list[bytes]]:
+        """(method, new instance, a frame) of each, the property list, frames of it."""
+        methods = []
+        found: Any = None
+        frames: list[bytes] = []
+        for group in v0_9_1.PROTOCOL.table["classes"]:
+            class_id = group["index"]
+            if group["properties"] is not None:
+                fields = group["properties"]
+                found = _bound_method(self.commands.Basic.Properties, class_id, 0, fields)
+                kinds = [field[1] for field in fields]
+                for one in range(-1, len(kinds)):
+                    present = [one in (-1, i) for i in range(len(kinds))]
+                    frames.append(header_frame(class_id, kinds, present))
+            for method in group["methods"]:
+                cls = self.commands.INDEX_MAPPING.get(class_id << 16 | method["index"])
+                one_method = cls and _bound_method(cls, class_id, method["index"], method["fields"])
+                if one_method:
+                    kinds = [field[1] for field in method["fields"]]
+                    octets = method_frame(class_id, method["index"], kinds)
+                    methods.append((*one_method, octets))
+        if found is None:
+            raise TypeError("pamqp.commands.Basic.Properties has other attributes")
+        return methods, found[0], frames
+
+    def same(self, codec: Any, octets: bytes) -> bool:
+        """Whether pamqp and the codec read the same from a frame, and write the same of that."""
+        before = codec.fallbacks
+        worked, theirs = outcome(lambda: self.stock["unmarshal"](octets))
+        ours: Any = codec.unmarshal(octets) if worked else None
+        if not worked or codec.fallbacks != before or _flat(ours) != _flat(theirs):
+            return False
+        written = outcome(lambda: self.stock["marshal"](theirs[2], 3))
+        return written == outcome(lambda: codec.marshal(ours[2], 3))
+
+
+def _flat(value: Any) -> Any:
+    """An object of pamqp as plain values."""
+    if isinstance(value, tuple):
+        return [_flat(item) for item in value]
+    slots = [(name, _flat(getattr(value, name))) for name in getattr(value, "__slots__", ())]
+    inside = [(name, _flat(item)) for name, item in getattr(value, "__dict__", {}).items()]
+    if type(value).__module__.startswith("pamqp."):
+        return type(value), slots, inside
+    return type(value), value
+
+
+def _build(strict: bool) -> Built:
+    client = _Client()
+    methods, properties, headers = client.candidates()
+    if _DROP_IN.version() not in VERSIONS:
+        trial = client.codec([each[:2] for each in methods], properties, True)
+        if not all(client.same(trial, octets) for octets in headers):
+            raise TypeError("pamqp.commands.Basic.Properties reads or writes otherwise")
+        methods = [each for each in methods if client.same(trial, each[2])]
+    codec = client.codec([each[:2] for each in methods], properties, strict)
+    frame, encode, decode = client.frame, client.encode, client.decode
+    seams = [
+        Seam(frame, "marshal", codec.marshal),
+        Seam(frame, "unmarshal", codec.unmarshal),
+    ]
+    for name, kind in _READERS.items():
+        reader = _codec.pamqp_reader(codec, name, kind, getattr(decode, name))
+        seams.append(Seam(decode, name, reader))
+    for name in _WRITERS:
+        writer = _codec.pamqp_writer(codec, name, getattr(encode, name))
+        seams.append(Seam(encode, name, writer))
+    return Built(codec, seams)
+
+
+# pamqp 4.0.1 says of itself that it is 4.0.0
+_DROP_IN = DropIn("pamqp", VERSIONS, _build, distribution="pamqp")
+
+
+def install(strict: bool = True) -> None:
+    """Put the compiled codec under pamqp, which is imported; see `amqpcodec.compat`.
+
+    Raises:
+        CompatError: pamqp is missing, or has not what the drop-in replaces.
+    """
+    _DROP_IN.install(strict)
+
+
+def uninstall() -> None:
+    """Put pamqp's own functions back."""
+    _DROP_IN.uninstall()
+
+
+def installed() -> bool:
+    """Whether the drop-in is installed now."""
+    return _DROP_IN.installed
+
+
+def calls() -> int:
+    """How often the compiled codec was entered in the place of pamqp's."""
+    return _DROP_IN.calls()
+
+
+def fallbacks() -> int:
+    """How many of these calls pamqp's own code did in the end."""
+    return _DROP_IN.fallbacks()

@@ -1,0 +1,246 @@
+"""The drop-in for pika: ``from amqpcodec.compat import pika; pika.install()``."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from amqpcodec import _codec, v0_9_1
+
+from ._classes import attributes_of, is_shipped, plain_check
+from ._compare import header_frame, method_frame, outcome
+from ._dropin import Built, DropIn, Seam
+
+__all__ = ["calls", "fallbacks", "install", "installed", "uninstall"]
+
+#: Those whose every method, property, tag and error was compared with the drop-in.
+VERSIONS: tuple[str, ...] = ("1.4.4",)
+
+#: Table values that pika's versions agree on; the others are asked of the one that is there.
+_READ = {
+    "t": "bool", "b": "int8", "B": "uint8", "s": "int16", "U": "int16", "u": "uint16",
+    "I": "int32", "i": "uint32", "D": "decimal product", "S": "text", "x": "bytes",
+    "A": "array", "F": "table", "T": "aware", "V": "void",
+}  # fmt: skip
+
+#: What a class must have of its own kind for its frames to be made and written without it.
+_WATCHED = ("encode", "decode", "_marshal")
+
+
+def _profile(data: Any) -> Any:
+    """pika's own way with values. Floats are cut and refused up to a version after 1.4.4."""
+    read = dict(_READ)
+    large = type(data.decode_value(b"l\0\0\0\1\0\0\0\0", 0)[0])
+    read["l"] = read["L"] = "int64" if large is int else "long"
+    half = data.decode_value(b"d\x3f\xf8\0\0\0\0\0\0", 0)[0]  # 1.5
+    read["f"], read["d"] = ("float", "double") if half == 1.5 else ("float cut", "double cut")
+    pieces: list[bytes] = []
+    written, _ = outcome(lambda: data.encode_value(pieces, 1.5))
+    return _codec.ClientProfile(
+        read,
+        int_class=None if large is int else large,
+        bad_names="bytes",
+        bad_text="bytes",
+        longstr="bytes",
+        signed=False,
+        timestamp="int",
+        ints="I l",
+        decimals="normal",
+        float_tag=b"".join(pieces)[:1].decode() if written else None,
+        bytes_tag="x",
+        bytearray_tag=None,
+        tuples=False,
+        longest_name=255,
+        bytes_names=True,
+        in_order=False,
+        bytes_text=True,
+        none_text=False,
+        any_bits=True,
+        empty_absent=False,
+    )
+
+
+def _bound_frame(cls: Any, *names: str) -> Any:
+    """A class of pika.frame; one that a user put there has its work done by pika's own code."""
+    attributes = ("frame_type", "channel_number", *names)
+    worked, made = outcome(lambda: cls(*attributes[1 if names else 2 :]))
+    known = worked and attributes_of(made) == attributes
+    check = plain_check("pika", attributes, _WATCHED) if known else lambda _: False
+    bound = _codec.BoundClass(cls, attributes, check)
+    if known:
+        bound.learn(made)
+    return bound
+
+
+def _bound_method(cls: Any, class_id: int, method_id: int, fields: Any) -> Any:
+    """None where the class has other attributes than the specification says, in this order."""
+    kinds = tuple(field[:3] for field in fields)
+    values = tuple(object() for _ in kinds)
+    worked, made = outcome(lambda: cls(*values))
+    if not worked or tuple(getattr(made, "__dict__", {}).values()) != values:
+        return None
+    if not outcome(cls)[0]:
+        return None  # pika itself cannot make the connection.update-secret that it reads
+    names = attributes_of(made)
+    bound = _codec.BoundClass(cls, names, plain_check("pika", names, _WATCHED))
+    bound.learn(made)
+    return _codec.BoundMethod(bound, class_id, method_id, kinds, (None,) * len(kinds))
+
+
+class _Client:
+    """The parts of pika that matter, and the codec for them."""
+
+    def __init__(self) -> None:
+        self.frame = import_module("pika.frame")
+        self.data = import_module("pika.data")
+        self.spec = import_module("pika.spec")
+        self.connection = import_module("pika.connection").Connection
+        frame, data, connection = self.frame, self.data, self.connection
+        self.stock: dict[str, Any] = {
+            "decode_frame": frame.decode_frame,
+            "marshal_method": frame.Method.marshal,
+            "marshal_header": frame.Header.marshal,
+            "marshal_body": frame.Body.marshal,
+            "marshal_heartbeat": frame.Heartbeat.marshal,
+            "encode_short_string": data.encode_short_string,
+            "decode_short_string": data.decode_short_string,
+            "encode_table": data.encode_table,
+            "decode_table": data.decode_table,
+            "encode_value": data.encode_value,
+            "decode_value": data.decode_value,
+            "receive": connection._on_data_available,
+            "read_frame": connection._read_frame,
+            "trim": getattr(connection, "_trim_frame_buffer", None),
+        }
+        self.profile = _profile(data)
+
+    def codec(self, methods: list[Any], properties: Any, strict: bool) -> Any:
+        frame = self.frame
+        frames = (
+            _bound_frame(frame.Method, "method"),
+            _bound_frame(frame.Header, "body_size", "properties"),
+            _bound_frame(frame.Body, "fragment"),
+            _bound_frame(frame.Heartbeat),
+        )
+        spec = self.spec
+        return _codec.PikaCodec(
+            self.profile, self.stock, spec.methods, methods, not strict, frames, properties,
+            spec.props, frame,
+        )  # fmt: skip
+
+    def candidates(self) -> tuple[list[tuple[Any, bytes]], tuple[Any, list[bytes]]]:
+        """Methods with a frame each, and the property list with frames."""
+        methods = []
+        properties = None
+        frames: list[bytes] = []
+        for group in v0_9_1.PROTOCOL.table["classes"]:
+            class_id = group["index"]
+            if group["properties"] is not None and class_id in self.spec.props:
+                fields = group["properties"]
+                properties = _bound_method(self.spec.props[class_id], class_id, 0, fields)
+                kinds = [field[1] for field in fields]
+                for one in range(-1, len(kinds)):
+                    present = [one in (-1, i) for i in range(len(kinds))]
+                    frames.append(header_frame(class_id, kinds, present))
+            for method in group["methods"]:
+                cls = self.spec.methods.get(class_id << 16 | method["index"])
+                bound = cls and _bound_method(cls, class_id, method["index"], method["fields"])
+                if bound:
+                    kinds = [field[1] for field in method["fields"]]
+                    methods.append((bound, method_frame(class_id, method["index"], kinds)))
+        if properties is None:
+            raise TypeError("pika.spec.BasicProperties has other attributes")
+        return methods, (properties, frames)
+
+    def same(self, codec: Any, octets: bytes) -> bool:
+        """Whether pika and the codec read the same from a frame, and write the same of that."""
+        before = codec.fallbacks
+        worked, theirs = outcome(lambda: self.stock["decode_frame"](octets)[1])
+        _, ours = codec.decode_frame(octets) if worked else (0, None)
+        if not worked or codec.fallbacks != before or _flat(ours) != _flat(theirs):
+            return False
+        name = f"marshal_{type(theirs).__name__.lower()}"
+        written = outcome(lambda: self.stock[name](theirs))
+        return written == outcome(lambda: getattr(codec, name)(ours))
+
+
+def _flat(frame: Any) -> Any:
+    """A frame as plain values, down to the order of attributes."""
+    if not hasattr(frame, "__dict__"):
+        return type(frame), frame
+    return type(frame), [(name, _flat(value)) for name, value in vars(frame).items()]
+
+
+def _build(strict: bool) -> Built:
+    client = _Client()
+    methods, (properties, headers) = client.candidates()
+    if _DROP_IN.version() not in VERSIONS:
+        trial = client.codec([bound for bound, _ in methods], properties, True)
+        if not all(client.same(trial, octets) for octets in headers):
+            raise TypeError("pika.spec.BasicProperties reads or writes otherwise")
+        methods = [(bound, octets) for bound, octets in methods if client.same(trial, octets)]
+    codec = client.codec([bound for bound, _ in methods], properties, strict)
+    frame, data, connection = client.frame, client.data, client.connection
+    seams = [Seam(frame, "decode_frame", codec.decode_frame)]
+    for name in ("Method", "Header", "Body", "Heartbeat"):
+        cls = getattr(frame, name)
+        if getattr(cls, "__module__", None) == frame.__name__:  # else a user put it there
+            marshal = getattr(codec, f"marshal_{name.lower()}")
+            seams.append(Seam(cls, "marshal", _codec.as_method(marshal)))
+    seams += [
+        Seam(data, name, getattr(codec, name))
+        for name in (
+            "encode_short_string",
+            "decode_short_string",
+            "encode_table",
+            "decode_table",
+            "encode_value",
+            "decode_value",
+        )
+    ]
+    if _copies_the_buffer(connection):
+        seams.append(Seam(connection, "_on_data_available", _codec.as_method(codec.receive)))
+    return Built(codec, seams)
+
+
+def _copies_the_buffer(connection: Any) -> bool:
+    """Whether the connection cuts its buffer, which is bytes, behind every frame, as 1.4.4 does."""
+    function = vars(connection)["_on_data_available"]
+    return (
+        is_shipped(function, connection, "_on_data_available")
+        and {"_frame_buffer", "_read_frame", "_trim_frame_buffer", "_process_frame"}
+        == set(function.__code__.co_names)
+        and function.__code__.co_argcount == 2
+    )
+
+
+_DROP_IN = DropIn("pika", VERSIONS, _build)
+
+
+def install(strict: bool = True) -> None:
+    """Put the compiled codec under pika, which is imported; see `amqpcodec.compat`.
+
+    Raises:
+        CompatError: pika is missing, or has not what the drop-in replaces.
+    """
+    _DROP_IN.install(strict)
+
+
+def uninstall() -> None:
+    """Put pika's own functions back."""
+    _DROP_IN.uninstall()
+
+
+def installed() -> bool:
+    """Whether the drop-in is installed now."""
+    return _DROP_IN.installed
+
+
+def calls() -> int:
+    """How often the compiled codec was entered in the place of pika's."""
+    return _DROP_IN.calls()
+
+
+def fallbacks() -> int:
+    """How many of these calls pika's own code did in the end."""
+    return _DROP_IN.fallbacks()
