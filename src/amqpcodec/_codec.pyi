@@ -308,7 +308,9 @@ class CaptureBatch:
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """A stream of this one batch, in a PyCapsule, for those who take nothing else."""
 
-def capture_schema(protocol: Protocol, fields: Iterable[str] | None) -> Schema:
+def capture_schema(
+    protocol: Protocol, fields: Iterable[str] | None, level: str = "frame"
+) -> Schema:
     """See amqpcodec.capture.schema."""
 
 @final
@@ -323,6 +325,7 @@ class CaptureReader:
         redact: bool,
         forced: bool,
         batch_rows: int,
+        level: str = "frame",
         reorder_octets: int = ...,
         reorder_total: int = ...,
     ) -> None: ...

@@ -78,11 +78,6 @@ def test_no_capture(octets):
         rows(octets)
 
 
-def test_level():
-    with pytest.raises(ValueError, match="level"):
-        capture.read("x", level="message")
-
-
 @pytest.mark.parametrize(
     ("resolution", "ticks", "expected"),
     [

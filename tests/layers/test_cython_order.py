@@ -56,6 +56,7 @@ GROUPS = {
     "_core/capture_packet.pxi": "capture",
     "_core/capture_rows.pxi": "capture",
     "_core/capture_stream.pxi": "capture",
+    "_core/capture_messages.pxi": "capture",
     "_core/capture_frames.pxi": "capture",
     "_core/capture_tcp.pxi": "capture",
     "_core/capture_names.pxi": "capture",

@@ -200,11 +200,12 @@ cdef int export_flags(Table* t, Table* items, ArrowArray* a) noexcept nogil:
     return 0
 
 
-cdef tuple choose_capture_columns(FramePlan plan, object fields):
+cdef tuple choose_capture_columns(FramePlan plan, str level, object fields):
     """(names of columns of frames, the order of all as CaptureBatch has it)."""
     own = {column[0]: i for i, column in enumerate(CAPTURE_COLUMNS)}
     if fields is None:
-        frames = [column[0] for column in plan.columns if column[0] != "row"]
+        columns = MESSAGE_COLUMNS if level == "message" else plan.columns
+        frames = [column[0] for column in columns if column[0] != "row"]
         order = list(range(CAP_TIME_NS)) + [-1] * len(frames)
         return frames, order
     if isinstance(fields, (str, bytes)):
@@ -222,10 +223,10 @@ cdef tuple choose_capture_columns(FramePlan plan, object fields):
     return frames, [own.get(name, -1) if isinstance(name, str) else -1 for name in fields]
 
 
-cdef CaptureBatch make_batch(Protocol protocol, CapRows* o, int64_t n, object frame_names, list order,
-                             FileNames files):
+cdef CaptureBatch make_batch(Protocol protocol, CapRows* o, int64_t n, str level, object frame_names,
+                             list order, FileNames files):
     """The first n of the rows that wait."""
-    cdef Request request = find_request(protocol, "frame", frame_names, "plain")
+    cdef Request request = find_request(protocol, level, frame_names, "plain")
     cdef CaptureBatch out = CaptureBatch.__new__(CaptureBatch)
     cdef Values values
     cdef CapText* text
@@ -311,10 +312,10 @@ cdef tuple capture_columns(tuple chosen, list order):
     return tuple(columns)
 
 
-def capture_schema(Protocol protocol not None, fields):
+def capture_schema(Protocol protocol not None, fields, str level not None="frame"):
     """See amqpcodec.capture.schema."""
     cdef Schema schema = Schema.__new__(Schema)
     cdef FramePlan plan = frame_plan(protocol)
-    frames, order = choose_capture_columns(plan, fields)
-    schema.columns = capture_columns(find_request(protocol, "frame", frames, "plain").schema, order)
+    frames, order = choose_capture_columns(plan, level, fields)
+    schema.columns = capture_columns(find_request(protocol, level, frames, "plain").schema, order)
     return schema

@@ -162,7 +162,7 @@ cdef int64_t sync_octets(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t 
                          bint final) noexcept nogil:
     """Frames from p on: octets used. The state changes where no frame begins behind them."""
     cdef uint64_t total
-    cdef size_t i = 0
+    cdef size_t i = 0, size
     cdef const uint8_t* q
     while i < n:
         q = p + i
@@ -200,6 +200,13 @@ cdef int64_t sync_octets(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t 
             h.broken = 0
             h.scan = 1
             break
+        if r.messages:
+            size = whole_message(r, h, q, n - i)
+            if size:
+                if emit_whole(r, c, h, q, size, at + <int64_t>i) < 0:
+                    return NO_MEMORY
+                i += size
+                continue
         if emit_frame(r, c, h, q, <size_t>total, at + <int64_t>i) < 0:
             return NO_MEMORY
         i += <size_t>total
@@ -233,6 +240,7 @@ cdef int64_t search_octets(Reading* r, Conn* c, Half* h, const uint8_t* p, size_
                 return NO_MEMORY
             if i or not h.flags & CAPTURED_MIDSTREAM:
                 h.flags |= CAPTURED_RESYNC
+                r.count.resyncs += 1
             h.state = IN_SYNC
             h.scan = 0
             return <int64_t>i

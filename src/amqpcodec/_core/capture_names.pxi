@@ -26,6 +26,7 @@ cdef bint visit_slots(Reading* r, int what, int32_t* known, int32_t n) noexcept 
     cdef Conn* c = r.oldest
     cdef CapRow* row = <CapRow*>r.rows.row.p
     cdef Piece* piece
+    cdef Open* o
     cdef Half* h
     cdef int64_t k
     cdef int i
@@ -39,6 +40,10 @@ cdef bint visit_slots(Reading* r, int what, int32_t* known, int32_t n) noexcept 
             while piece != NULL:
                 good &= visit_slot(&piece.mark.file, what, known, n)
                 piece = piece.next
+            o = h.open
+            while o != NULL:
+                good &= visit_slot(&o.row.file, what, known, n)
+                o = o.next
         c = c.newer
     for k in range(r.rows.first, r.rows.n):
         good &= visit_slot(&row[k].file, what, known, n)

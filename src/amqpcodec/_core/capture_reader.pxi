@@ -71,6 +71,7 @@ cdef class CaptureReader:
     cdef Protocol protocol
     cdef object frame_names
     cdef list order
+    cdef str level
     cdef FileNames files
     cdef int64_t batch_rows
     cdef Block input
@@ -80,7 +81,8 @@ cdef class CaptureReader:
     cdef bint busy
 
     def __cinit__(self, Protocol protocol not None, fields, ports, bint redact, bint forced,
-                  int64_t batch_rows, size_t reorder_octets=1 << 22, size_t reorder_total=1 << 25):
+                  int64_t batch_rows, str level="frame", size_t reorder_octets=1 << 22,
+                  size_t reorder_total=1 << 25):
         cdef Reading* r = <Reading*>calloc(1, sizeof(Reading))
         cdef int port
         if r == NULL:
@@ -92,8 +94,10 @@ cdef class CaptureReader:
         if batch_rows < 1:
             raise ValueError(f"batch_rows is at least 1, not {batch_rows}")
         self.protocol = protocol
-        self.frame_names, self.order = choose_capture_columns(frame_plan(protocol), fields)
-        find_request(protocol, "frame", self.frame_names, "plain")
+        self.level = level
+        r.messages = level == "message"
+        self.frame_names, self.order = choose_capture_columns(frame_plan(protocol), level, fields)
+        find_request(protocol, level, self.frame_names, "plain")
         self.batch_rows = batch_rows
         self.files = FileNames()
         r.between = True
@@ -238,7 +242,7 @@ cdef class CaptureReader:
         if n == 0:
             return None
         pool_trim(POOL_OCTETS)
-        batch = make_batch(self.protocol, o, n, self.frame_names, self.order, self.files)
+        batch = make_batch(self.protocol, o, n, self.level, self.frame_names, self.order, self.files)
         o.first += n
         if o.first == o.n:
             rows_clear(o)
@@ -285,7 +289,7 @@ cdef class CaptureReader:
                 or self.r.begun != (len(self.files.names) != 0)
                 or self.r.begun and not visit_slots(self.r, CHECK_SLOT, NULL, <int32_t>len(self.files.names))):
             self.damaged = True
-            raise ValueError("the state of the capture reader is damaged")
+            raise ValueError("the state of the capture reader is damaged, or of another level")
 
     def stop_at(self, offset):
         """Records that begin at this offset of the file or behind it are left; None: none are."""

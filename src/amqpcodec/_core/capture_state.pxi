@@ -117,6 +117,52 @@ cdef int io_pieces(StateIO* io, Reading* r, Half* h) noexcept nogil:
     return 0
 
 
+cdef int io_messages(StateIO* io, Reading* r, Half* h) noexcept nogil:
+    """Those that are open, the newest first."""
+    cdef Open* o = h.open
+    cdef Open** at = &h.open
+    cdef size_t i, n = 0
+    while o != NULL:
+        n += 1
+        o = o.next
+    n = io_size(io, n, 1 << 16)
+    for i in range(n):
+        if not io.writing:
+            if io.bad:
+                return 0
+            at[0] = <Open*>calloc(1, sizeof(Open))
+            if at[0] == NULL:
+                return NO_MEMORY
+        o = at[0]
+        at = &o.next
+        o.channel = <uint16_t>io_number(io, o.channel)
+        o.flags = <uint8_t>(io_number(io, o.flags) & 15)
+        o.header = io_number(io, o.header) != 0
+        o.size = io_count(io, o.size)
+        o.have = io_count(io, o.have)
+        o.row.position = <int32_t>io_number(io, o.row.position)
+        o.row.file = <int32_t>io_number(io, o.row.file)
+        o.row.first_time = io_number(io, o.row.first_time)
+        o.row.last_time = io_number(io, o.row.last_time)
+        o.row.packet_at = io_count(io, o.row.packet_at)
+        o.row.packet = io_count(io, o.row.packet)
+        if io.writing:
+            io_size(io, o.n, MESSAGE_LIMIT)
+            io_octets(io, o.octets.p, o.n)
+            continue
+        o.n = io_size(io, 0, MESSAGE_LIMIT)
+        if o.n == 0 or o.have > o.size:
+            io.bad = True
+            o.n = 0
+            return 0
+        if block_room(&o.octets, 0, o.n) < 0:
+            o.n = 0
+            return NO_MEMORY
+        r.open_octets += o.n
+        io_octets(io, o.octets.p, o.n)
+    return 0
+
+
 cdef int io_half(StateIO* io, Reading* r, Half* h) noexcept nogil:
     cdef size_t i, n
     cdef Mark mark
@@ -155,6 +201,8 @@ cdef int io_half(StateIO* io, Reading* r, Half* h) noexcept nogil:
         io_mark(io, &mark)
         if not io.writing and not io.bad and push_mark(h, &mark) < 0:
             return NO_MEMORY
+    if io_messages(io, r, h) < 0:
+        return NO_MEMORY
     # What the frame layer takes for granted.
     if not io.writing and (h.scan > h.n or h.broken > LOST_LARGE or h.flags > 15
                            or (h.n and h.n_marks == 0)
@@ -275,6 +323,9 @@ cdef int io_counts(StateIO* io, Reading* r, int n_methods) noexcept nogil:
 
 cdef int io_reading(StateIO* io, Reading* r, int n_methods) noexcept nogil:
     cdef int status = io_file(io, &r.file)
+    if (io_number(io, r.messages) != 0) != r.messages:
+        io.bad = True
+        return status
     r.seed = io_count(io, r.seed)
     r.slot_of_file = <int32_t>io_number(io, r.slot_of_file)
     r.file_number = io_number(io, r.file_number)

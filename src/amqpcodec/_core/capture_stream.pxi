@@ -33,6 +33,18 @@ cdef struct Piece:
     uint32_t n              # octets, which stand behind the struct
     Mark mark
 
+# A method whose content has not come yet, or not all of it.
+cdef struct Open:
+    Open* next
+    uint16_t channel
+    uint8_t flags
+    bint header
+    uint64_t size           # octets of the body: announced, and there
+    uint64_t have
+    CapRow row              # where it began, and when its newest octet was sent
+    size_t n
+    Block octets
+
 cdef struct Half:
     bint seen
     bint started            # `offset` is where the stream goes on
@@ -58,6 +70,7 @@ cdef struct Half:
     size_t need             # octets of buf without which nothing can be done
     size_t n
     Block buf
+    Open* open              # messages, the newest first
     int32_t n_marks
     int32_t mark
     Block marks
@@ -113,6 +126,8 @@ cdef struct Reading:
     bint between            # no file is open: the next one follows
     Mark last               # the newest packet
     bint redact
+    bint messages           # the level of rows
+    size_t open_octets      # of messages
     bint forced             # the protocol, whatever headers say
     uint8_t[8192] ports     # a bit each
     Conn** bucket
@@ -191,14 +206,31 @@ cdef void hide_secret(uint8_t* p, size_t n) noexcept nogil:
 
 # ---- rows ----
 
-cdef int put_row(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64_t at, uint64_t lost,
-                 uint8_t flags) noexcept nogil:
-    """A row of the n octets at position `at`; lost: 0 for a frame."""
+cdef void take_place(Half* h, size_t n, int64_t at, CapRow* row) noexcept nogil:
+    """Which packets sent the n octets at position `at`, which count as a row of the first one."""
+    cdef Mark* end = <Mark*>h.marks.p + h.n_marks
+    cdef Mark* mark = half_mark(h)
+    cdef Mark* last
+    while mark + 1 < end and mark[1].at <= at:
+        mark += 1
+    h.mark = <int32_t>(mark - <Mark*>h.marks.p)
+    last = mark
+    while n != 0 and last + 1 < end and last[1].at < at + <int64_t>n:
+        last += 1
+    row.position = mark.rows
+    row.first_time = mark.time
+    row.last_time = last.time
+    row.packet_at = mark.file_at
+    row.packet = mark.number
+    row.file = mark.file
+    mark.rows += 1
+
+
+cdef int store_row(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, uint64_t lost, uint8_t flags,
+                   const CapRow* place) noexcept nogil:
+    """A row of n octets; lost: 0 for a frame."""
     cdef CapRows* o = &r.rows
     cdef CapRow* row
-    cdef Mark* mark
-    cdef Mark* last
-    cdef Mark* end = <Mark*>h.marks.p + h.n_marks
     cdef uint8_t* out
     if rows_room(o, n) < 0:
         return NO_MEMORY
@@ -207,24 +239,11 @@ cdef int put_row(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64
         if c.info_at < 0:
             return NO_MEMORY
         c.batch = o.batch
-    mark = half_mark(h)
-    while mark + 1 < end and mark[1].at <= at:
-        mark += 1
-    h.mark = <int32_t>(mark - <Mark*>h.marks.p)
-    last = mark
-    while n != 0 and last + 1 < end and last[1].at < at + <int64_t>n:
-        last += 1
     row = <CapRow*>o.row.p + o.n
+    row[0] = place[0]
     row.info = c.info_at
     row.server = h == &c.half[1]
     row.flags = flags
-    row.position = mark.rows
-    row.first_time = mark.time
-    row.last_time = last.time
-    row.packet_at = mark.file_at
-    row.packet = mark.number
-    row.file = mark.file
-    mark.rows += 1
     out = o.data.p + o.used
     if n:
         memcpy(out, p, n)
@@ -238,6 +257,14 @@ cdef int put_row(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64
     return 0
 
 
+cdef inline int put_row(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64_t at, uint64_t lost,
+                        uint8_t flags) noexcept nogil:
+    """A row of the n octets at position `at`."""
+    cdef CapRow place
+    take_place(h, n, at, &place)
+    return store_row(r, c, h, p, n, lost, flags, &place)
+
+
 cdef inline const Desc* method_of(const Reading* r, uint32_t key) noexcept nogil:
     cdef uint32_t i = slot_index(key) & r.slot_mask
     while r.slot[i].desc != NULL:
@@ -247,56 +274,13 @@ cdef inline const Desc* method_of(const Reading* r, uint32_t key) noexcept nogil
     return NULL
 
 
-cdef int emit_frame(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64_t at) noexcept nogil:
+cdef inline void count_frame(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n) noexcept nogil:
     cdef const Desc* d
-    cdef uint8_t flags = h.flags
     cdef int k = type_number(p[0])
     r.count.types[5 if k < 0 else k] += 1
-    h.flags = 0
     if k == 0 and n >= 12:
         d = method_of(r, load32(p + 7))
         if d != NULL:
             r.methods[d - r.descs] += 1
         if load32(p + 7) == 0x000A001F and n >= 20 and h == &c.half[0]:
             c.frame_max = load32(p + 13)        # tune-ok
-    if flags & CAPTURED_RESYNC:
-        r.count.resyncs += 1
-    return put_row(r, c, h, p, n, at, 0, flags)
-
-
-cdef int put_rest(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64_t at,
-                  uint64_t kind) noexcept nogil:
-    """Octets that are no whole frame. kind: see LOST_OCTETS; 0 where decoding them says why."""
-    cdef CapRows* o = &r.rows
-    cdef uint8_t* out
-    cdef size_t shown
-    cdef size_t size = o.used
-    cdef uint64_t lost = kind << 56 | n if kind else 0
-    if n == 0:
-        return 0
-    if put_row(r, c, h, p, n, at, lost, h.flags & (CAPTURED_GAP | CAPTURED_MIDSTREAM)
-               | (CAPTURED_TRUNCATED if kind else 0)) < 0:
-        return NO_MEMORY
-    if r.redact and h == &c.half[0] and h.state != IN_SYNC:
-        # The end of a frame that no one saw the beginning of may be that of a secret; and behind a
-        # frame that is wrong, more of them may follow.
-        out = o.data.p + size
-        if h.state == EXPECTING:
-            if h.cut_type == FRAME_METHOD and (h.cut_method == 0 or is_secret(h.cut_method)):
-                hide(out, n)
-            return 0
-        shown = 0
-        if kind == 0 and n >= 7:
-            shown = <size_t>min(<uint64_t>load32(p + 3) + 8, <uint64_t>n)
-        elif kind == LOST_LARGE:
-            shown = min(n, <size_t>11)
-        hide(out + shown, n - shown)
-    return 0
-
-
-cdef int put_gap(Reading* r, Conn* c, Half* h, int64_t at, uint64_t n) noexcept nogil:
-    r.count.gaps += 1
-    r.count.lost += n
-    if n >= <uint64_t>1 << 56:
-        n = (<uint64_t>1 << 56) - 1
-    return put_row(r, c, h, NULL, 0, at, <uint64_t>LOST_GAP << 56 | n, CAPTURED_GAP)

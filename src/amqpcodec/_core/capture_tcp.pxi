@@ -203,6 +203,7 @@ cdef int finish_half(Reading* r, Conn* c, Half* h, const Mark* mark) noexcept no
 cdef void free_half(Reading* r, Half* h) noexcept nogil:
     while h.waiting != NULL:
         drop_piece(r, h)
+    free_messages(r, h)
     block_give(&h.buf)
     block_give(&h.marks)
 
@@ -322,7 +323,11 @@ cdef int finish_conn(Reading* r, Conn* c, const Mark* mark) noexcept nogil:
     """The connection is over: its last rows."""
     cdef int status = finish_half(r, c, &c.half[0], mark)
     if status == 0:
+        status = end_messages(r, c, &c.half[0])
+    if status == 0:
         status = finish_half(r, c, &c.half[1], mark)
+    if status == 0:
+        status = end_messages(r, c, &c.half[1])
     remove_conn(r, c)
     return status
 

@@ -58,7 +58,6 @@ class Reader:
         chain: bool = True,
     ) -> None:
         """Nothing is opened before the first batch is asked for."""
-        _check(level)
         single = isinstance(path_or_file, str | os.PathLike) or hasattr(path_or_file, "read")
         self.source = path_or_file
         self._single = single
@@ -72,7 +71,7 @@ class Reader:
         self._chains = []
         for group in groups:
             core = _codec.CaptureReader(
-                told, fields, ports, redact, protocol is not None, batch_rows
+                told, fields, ports, redact, protocol is not None, batch_rows, level
             )
             self._chains.append(Chain(group, core, told))
 
@@ -231,9 +230,9 @@ def read(
     redact: bool = True,
     chain: bool = True,
 ) -> Reader:
-    """Iterates over the frames of a capture, as Arrow batches (``__arrow_c_array__``).
+    """Iterates over the frames or messages of a capture, as Arrow batches (``__arrow_c_array__``).
 
-    Columns: those of batch.decode at frame level but ``row``, and before them file (utf8),
+    Columns: those of batch.decode at that level but ``row``, and before them file (utf8),
     connection (utf8: the same in every run), connection_index (int32, from 0 within this read),
     direction (utf8: "client" or "server", the sender), timestamp and timestamp_last (µs UTC; of the
     packets with the frame's first and last octet, null where the file has none), src and dst (utf8:
@@ -250,6 +249,14 @@ def read(
     "midstream": the first row of a direction whose beginning was not captured. Rows that are no
     whole frame have an error.
 
+    At message level a row is a method with its content, as batch.decode has it; timestamp,
+    packet_offset and position are those of its first octet, timestamp_last that of its last, flags
+    those of all its frames. A content that was cut off by a gap, by another method or by the end of
+    the connection is a row with an error and the flag "truncated"; heartbeats and protocol headers
+    are none, gaps are. Bodies are held until they are complete: a message of more than 64 MiB is
+    given up, and so is one that would make all that are open more than 128 MiB; what is there of it
+    is a row with an error, the frames that follow are rows of their own.
+
     Connections of other protocols (AMQP 1.0, 0-8) and TLS are left out and counted: see stats().
 
     Args:
@@ -257,8 +264,9 @@ def read(
             several of them, in any order, which one rotation wrote: they are one chain, ordered by
             their first packets (open files must be seekable then). What connections wait for is
             carried from file to file; a row belongs to the file with its first octet.
-        level: "frame".
-        fields: names of columns, which chooses and orders them; None for all but those on request.
+        level: "frame" or "message".
+        fields: names of columns, which chooses and orders them, as batch.decode takes them; None
+            for all but those on request.
         ports: the servers' ports, which tell the client of a connection from the server.
         protocol: a version or a protocol module; None: 0-9-1 where the protocol header says so
             or was not captured.
@@ -286,8 +294,7 @@ def schema(
     protocol: str | ModuleType | None = None,
 ) -> Schema:
     """The schema of the batches of read(), as an object with ``__arrow_c_schema__``."""
-    _check(level)
-    return _codec.capture_schema(_protocol(protocol), fields)
+    return _codec.capture_schema(_protocol(protocol), fields, level)
 
 
 def stats(
@@ -325,11 +332,6 @@ def _sums(dicts: list[dict[str, Any]]) -> dict[str, Any]:
             elif isinstance(value, int):
                 out[key] = out.get(key, 0) + value
     return out
-
-
-def _check(level: str) -> None:
-    if level != "frame":
-        raise ValueError(f'level is "frame", not {level!r}; captures have no message level yet')
 
 
 def _protocol(protocol: str | ModuleType | None) -> _codec.Protocol:

@@ -91,7 +91,12 @@ def parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_source(dissect)
-    dissect.add_argument("--level", choices=["frame"], default="frame", help="default: frame")
+    dissect.add_argument(
+        "--level",
+        choices=["frame", "message"],
+        default="frame",
+        help="a row each frame (the default), or each method with its content",
+    )
     dissect.add_argument(
         "--format",
         choices=["table", "json", "parquet"],

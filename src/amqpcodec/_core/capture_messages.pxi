@@ -1,0 +1,216 @@
+# Message level of captures: the frames of a method and its content are kept, by channel, until they are
+# one row. Frames that make no message are rows by themselves: decoding says why.
+
+cdef enum:
+    MESSAGE_LIMIT = 1 << 26         # octets of a message that is put together
+    OPEN_LIMIT = 1 << 27            # octets of all that are open
+
+
+cdef void drop_open(Reading* r, Half* h, Open* o) noexcept nogil:
+    cdef Open** at = &h.open
+    while at[0] != o:
+        at = &at[0].next
+    at[0] = o.next
+    r.open_octets -= o.n
+    block_give(&o.octets)
+    free(o)
+
+
+cdef inline Open* find_open(Half* h, uint16_t channel) noexcept nogil:
+    cdef Open* o = h.open
+    while o != NULL and o.channel != channel:
+        o = o.next
+    return o
+
+
+cdef int close_open(Reading* r, Conn* c, Half* h, Open* o, uint8_t flags) noexcept nogil:
+    """Make it a row, whole or not."""
+    cdef int status = store_row(r, c, h, o.octets.p, o.n, 0, o.flags | flags, &o.row)
+    drop_open(r, h, o)
+    return status
+
+
+cdef int end_messages(Reading* r, Conn* c, Half* h) noexcept nogil:
+    """No octet of what is open will come any more, or no one could tell. The oldest goes first."""
+    cdef Open* o
+    while h.open != NULL:
+        o = h.open
+        while o.next != NULL:
+            o = o.next
+        if close_open(r, c, h, o, CAPTURED_TRUNCATED) < 0:
+            return NO_MEMORY
+    return 0
+
+
+cdef void free_messages(Reading* r, Half* h) noexcept nogil:
+    while h.open != NULL:
+        drop_open(r, h, h.open)
+
+
+cdef int extend_open(Reading* r, Open* o, const uint8_t* p, size_t n, const CapRow* place,
+                     uint8_t flags) noexcept nogil:
+    if o.octets.room < o.n + n and block_room(&o.octets, o.n, o.n + n + (o.n >> 2)) < 0:
+        return NO_MEMORY
+    memcpy(o.octets.p + o.n, p, n)
+    o.n += n
+    o.flags |= flags
+    o.row.last_time = place.last_time
+    r.open_octets += n
+    return 0
+
+
+cdef int open_message(Reading* r, Half* h, const uint8_t* p, size_t n, const CapRow* place,
+                      uint8_t flags) noexcept nogil:
+    cdef Open* o = <Open*>calloc(1, sizeof(Open))
+    if o == NULL:
+        return NO_MEMORY
+    o.channel = load16(p + 1)
+    o.row = place[0]
+    o.next = h.open
+    h.open = o
+    return extend_open(r, o, p, n, place, flags)
+
+
+cdef int take_message_frame(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n,
+                            int64_t at) noexcept nogil:
+    """One frame, whatever it is."""
+    cdef CapRow place
+    cdef Open* o
+    cdef const Desc* d
+    cdef uint16_t channel = load16(p + 1)
+    cdef uint8_t flags
+    cdef uint64_t size
+    take_place(h, n, at, &place)
+    if p[0] == c'A' or (p[0] == FRAME_HEARTBEAT and n == 8 and channel == 0):
+        return 0            # no row; what happened before it, the next one tells
+    flags = h.flags
+    h.flags = 0
+    o = find_open(h, channel) if is_known_type(p[0]) else NULL
+    if p[0] == FRAME_METHOD:
+        if o != NULL and close_open(r, c, h, o, CAPTURED_TRUNCATED) < 0:
+            return NO_MEMORY
+        d = method_of(r, load32(p + 7)) if n >= 12 else NULL
+        if d != NULL and d.has_content and channel != 0:
+            return open_message(r, h, p, n, &place, flags)
+        return store_row(r, c, h, p, n, 0, flags, &place)
+    if o == NULL or not (p[0] == FRAME_HEADER or p[0] == FRAME_BODY):
+        return store_row(r, c, h, p, n, 0, flags, &place)
+    size = n - 8
+    if (p[0] == FRAME_HEADER) == o.header or (p[0] == FRAME_BODY and size > o.size - o.have) \
+            or o.n + n > MESSAGE_LIMIT or r.open_octets + n > OPEN_LIMIT:
+        # It does not belong there; or there is too much to keep.
+        if close_open(r, c, h, o, CAPTURED_TRUNCATED) < 0:
+            return NO_MEMORY
+        return store_row(r, c, h, p, n, 0, flags, &place)
+    if extend_open(r, o, p, n, &place, flags) < 0:
+        return NO_MEMORY
+    if p[0] == FRAME_HEADER:
+        o.header = True
+        o.size = load64(p + 11) if n >= 20 else 0
+    else:
+        o.have += size
+    return close_open(r, c, h, o, 0) if o.have == o.size else 0
+
+
+cdef size_t whole_message(Reading* r, Half* h, const uint8_t* p, size_t n) noexcept nogil:
+    """Octets of the message that stands at p as a whole: method, header, body frames; or 0."""
+    cdef uint16_t channel
+    cdef const Desc* d
+    cdef uint64_t total, size
+    cdef size_t at
+    if n < 19 or p[0] != FRAME_METHOD:
+        return 0
+    channel = load16(p + 1)
+    d = method_of(r, load32(p + 7))
+    total = <uint64_t>load32(p + 3) + 8
+    if d == NULL or not d.has_content or channel == 0 or total < 12 or total > n or p[total - 1] != FRAME_END:
+        return 0
+    at = <size_t>total
+    if n - at < 20 or p[at] != FRAME_HEADER or load16(p + at + 1) != channel:
+        return 0
+    total = <uint64_t>load32(p + at + 3) + 8
+    if total < 20 or total > n - at or p[at + total - 1] != FRAME_END:
+        return 0
+    size = load64(p + at + 11)
+    at += <size_t>total
+    while size:
+        if n - at < 8 or p[at] != FRAME_BODY or load16(p + at + 1) != channel:
+            return 0
+        total = <uint64_t>load32(p + at + 3) + 8
+        if total > n - at or p[at + total - 1] != FRAME_END or total - 8 > size or total == 8:
+            return 0
+        size -= total - 8
+        at += <size_t>total
+    return 0 if find_open(h, channel) != NULL else at
+
+
+cdef int emit_whole(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64_t at) noexcept nogil:
+    """A row of a message that stands at p as a whole."""
+    cdef CapRow row, place
+    cdef size_t i = 0, total
+    cdef uint8_t flags = h.flags
+    h.flags = 0
+    while i < n:
+        total = <size_t>load32(p + i + 3) + 8
+        count_frame(r, c, h, p + i, total)
+        take_place(h, total, at + <int64_t>i, &place)
+        if i == 0:
+            row = place
+        i += total
+    row.last_time = place.last_time
+    return store_row(r, c, h, p, n, 0, flags, &row)
+
+
+# ---- what a row is made of, at either level ----
+
+cdef int emit_frame(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64_t at) noexcept nogil:
+    cdef uint8_t flags
+    count_frame(r, c, h, p, n)
+    if r.messages:
+        return take_message_frame(r, c, h, p, n, at)
+    flags = h.flags
+    h.flags = 0
+    return put_row(r, c, h, p, n, at, 0, flags)
+
+
+cdef int put_rest(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64_t at,
+                  uint64_t kind) noexcept nogil:
+    """Octets that are no whole frame. kind: see LOST_OCTETS; 0 where decoding them says why."""
+    cdef CapRows* o = &r.rows
+    cdef uint8_t* out
+    cdef size_t shown
+    cdef size_t size
+    cdef uint64_t lost = kind << 56 | n if kind else 0
+    if n == 0:
+        return 0
+    if end_messages(r, c, h) < 0:
+        return NO_MEMORY
+    size = o.used
+    if put_row(r, c, h, p, n, at, lost, h.flags & (CAPTURED_GAP | CAPTURED_MIDSTREAM)
+               | (CAPTURED_TRUNCATED if kind else 0)) < 0:
+        return NO_MEMORY
+    if r.redact and h == &c.half[0] and h.state != IN_SYNC:
+        # The end of a frame that no one saw the beginning of may be that of a secret; and behind a
+        # frame that is wrong, more of them may follow.
+        out = o.data.p + size
+        if h.state == EXPECTING:
+            if h.cut_type == FRAME_METHOD and (h.cut_method == 0 or is_secret(h.cut_method)):
+                hide(out, n)
+            return 0
+        shown = 0
+        if kind == 0 and n >= 7:
+            shown = <size_t>min(<uint64_t>load32(p + 3) + 8, <uint64_t>n)
+        elif kind == LOST_LARGE:
+            shown = min(n, <size_t>11)
+        hide(out + shown, n - shown)
+    return 0
+
+
+cdef int put_gap(Reading* r, Conn* c, Half* h, int64_t at, uint64_t n) noexcept nogil:
+    r.count.gaps += 1
+    r.count.lost += n
+    if end_messages(r, c, h) < 0:
+        return NO_MEMORY
+    if n >= <uint64_t>1 << 56:
+        n = (<uint64_t>1 << 56) - 1
+    return put_row(r, c, h, NULL, 0, at, <uint64_t>LOST_GAP << 56 | n, CAPTURED_GAP)

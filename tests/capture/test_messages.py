@@ -1,0 +1,296 @@
+"""Message level: a row a method with its content, as MessageDecoder puts them together."""
+
+from __future__ import annotations
+
+import io
+import random
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from amqpcodec import capture
+from amqpcodec import v0_9_1 as amqp
+from tests.capture import mangle
+from tests.capture import recording as make
+from tests.capture.recording import client, opening
+from tests.capture.rows import rows, streams
+from tests.paths import REPO, shared_dir
+
+pa = pytest.importorskip("pyarrow")
+
+HELLO = amqp.PROTOCOL_HEADER
+HEARTBEAT = amqp.encode(0, amqp.Heartbeat())
+PUBLISH = amqp.Basic.Publish(exchange="orders", routing_key="eu", mandatory=True)
+PROPERTIES = amqp.Basic.Properties(content_type="text/plain", headers={"n": 5})
+SHARED = shared_dir()
+RECORDINGS = [REPO / "demo" / "kombu_celery.pcap.gz"]
+if SHARED:
+    RECORDINGS += sorted(
+        path for path in SHARED.glob("captures/*.gz")
+        if not path.name.startswith(("amqp10", "kombu", "bench"))
+    )  # fmt: skip
+FIELDS = ["src", "dst", "direction", "channel", "method", "body", "error", "frame", "flags"]
+
+
+def message(body: bytes, channel: int = 1, frame_max: int = 131072) -> bytes:
+    return amqp.encode_message(channel, PUBLISH, PROPERTIES, body, frame_max)
+
+
+def talk(*octets: bytes, first: int = 1001) -> list[bytes]:
+    out = []
+    for piece in octets:
+        out.append(client(first, piece))
+        first += len(piece)
+    return out
+
+
+def expected(octets: bytes) -> list[tuple]:
+    """(channel, method, body) of a stream of frames."""
+    decoder = amqp.MessageDecoder(errors="frame", frame_max=0)
+    found: list[tuple] = []
+    for channel, event in decoder.feed(octets):
+        if isinstance(event, amqp.Message):
+            found.append((channel, event.method.NAME, event.body))
+        elif isinstance(event, amqp.BadFrame):
+            found.append((channel, None, None))
+        elif hasattr(event, "NAME"):
+            found.append((channel, event.NAME, None))
+    return found
+
+
+def messages(octets: bytes, **options) -> list[dict]:
+    return rows(octets, level="message", fields=FIELDS, **options)
+
+
+@pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.name.split(".")[0])
+@pytest.mark.parametrize("cut", [None, 700])
+def test_messages_of_recordings(path: Path, cut: int | None):
+    octets = mangle.unpacked(path)
+    if cut and "pcapng" not in path.name and "nano" not in path.name:
+        octets = make.pcap(mangle.records(list(mangle.split(mangle.parts(path), cut))))
+    found = defaultdict(list)
+    for row in messages(octets):
+        client_end = row["src"] if row["direction"] == "client" else row["dst"]
+        event = row["channel"], row["method"], row["body"]
+        found[client_end, row["direction"]].append((event, row["error"]))
+    wanted = {
+        stream: [event for event in expected(b"".join(frames)) if event[1]]
+        for stream, frames in streams(octets).items()
+    }
+    assert sum(map(len, found.values())) > 20
+    for stream, each in found.items():
+        # Rows tell of faults where objects do not: text that is not UTF-8, content that ends.
+        events = wanted.pop(stream)
+        assert in_order([event for event, error in each if not error], events)
+        assert in_order(events, [event for event, _ in each])
+        assert any(error for _, error in each) or len(each) == len(events)
+    assert not any(wanted.values())
+
+
+def in_order(some: list, all_of_them: list) -> bool:
+    """Whether some are among all, in that order."""
+    rest = iter(all_of_them)
+    return all(each in rest for each in some)
+
+
+def test_all_octets_are_there_once():
+    """In the order of each direction, whatever is whole and whatever is not."""
+    octets = mangle.unpacked(RECORDINGS[0])
+    total = defaultdict(int)
+    for row in rows(octets, fields=["frame", "frame_type"]):
+        if row["frame_type"] in ("method", "header", "body"):
+            total["frames"] += len(row["frame"])
+    total["messages"] = sum(len(row["frame"]) for row in messages(octets))
+    assert total["frames"] == total["messages"] > 80_000
+
+
+def test_columns():
+    body = bytes(range(256)) * 20
+    octets = message(body, frame_max=4096)
+    packets = [*opening(), *talk(HELLO, octets[:50], octets[50:4200], octets[4200:] + HEARTBEAT)]
+    (row,) = rows(make.pcap(packets), level="message", fields=None)
+    assert row["method"] == "basic.publish"
+    assert (row["exchange"], row["routing_key"], row["mandatory"]) == ("orders", "eu", True)
+    assert (row["channel"], row["body"], row["error"]) == (1, body, None)
+    assert row["properties"]["headers"] == '{"n":5}'
+    assert row["timestamp_last"] - row["timestamp"] == pa.scalar(2000, pa.duration("us")).as_py()
+    assert row["position"] == 0
+    assert row["packet_offset"] == 24 + sum(16 + len(packet) for packet in packets[:3])
+    names = pa.schema(capture.schema("message")).names
+    assert list(row) == names
+    assert {"offset", "row", "frame"}.isdisjoint(names)
+    picked = ["packet", "headers.n:long", "frame", "queue", "offset"]
+    (row,) = rows(make.pcap(packets), level="message", fields=picked)
+    assert list(row.values()) == [4, 5, octets, None, 0]
+
+
+def test_position_is_that_of_the_first_frame():
+    ack = amqp.encode(1, amqp.Basic.Ack(delivery_tag=1))
+    first, second = message(b"one", 1), message(b"two", 2)
+    stream = ack + HEARTBEAT + first[:40] + b""
+    packets = [*opening(), *talk(HELLO, stream + first[40:] + second, ack)]
+    frames = rows(make.pcap(packets), fields=["packet", "position", "frame_type"])
+    starts = [(row["packet"], row["position"]) for row in frames if row["frame_type"] == "method"]
+    found = rows(make.pcap(packets), level="message", fields=["packet", "position"])
+    assert [(row["packet"], row["position"]) for row in found] == starts
+
+
+def test_channels_are_put_together_each_by_itself():
+    one, two = message(b"a" * 9000, 1, 4096), message(b"b" * 9000, 2, 4096)
+    frames = [
+        next(iter(streams(make.pcap([*opening(), *talk(each)])).values())) for each in (one, two)
+    ]
+    mixed = [frame for pair in zip(*frames, strict=True) for frame in pair]
+    found = messages(make.pcap([*opening(), *talk(HELLO, *mixed)]))
+    assert [(row["channel"], row["body"][:1], len(row["body"])) for row in found] == [
+        (1, b"a", 9000), (2, b"b", 9000),
+    ]  # fmt: skip
+    assert [row["frame"] for row in found] == [one, two]
+
+
+def test_what_makes_no_message_is_a_row():
+    whole = message(b"whole")
+    method, header, body = next(iter(streams(make.pcap([*opening(), *talk(whole)])).values()))
+    ack = amqp.encode(1, amqp.Basic.Ack(delivery_tag=1))
+    stream = [header, body, method, ack, method + header, whole, body, method]
+    found = messages(make.pcap([*opening(), *talk(HELLO, *stream)]))
+    assert [row["frame"] for row in found] == [
+        header, body, method, ack, method + header, whole, body, method,
+    ]  # fmt: skip
+    assert [bool(row["error"]) for row in found] == [
+        True,
+        True,
+        True,
+        False,
+        True,
+        False,
+        True,
+        True,
+    ]
+    assert [row["flags"] for row in found if row["frame"] in (method, method + header)] == [
+        ["truncated"], ["truncated"], ["truncated"],
+    ]  # fmt: skip
+
+
+def test_a_gap_ends_what_is_open():
+    """Two messages of one size, and the end of the first and the beginning of the second lost."""
+    one, two = message(b"1" * 5000, 1, 4096), message(b"2" * 5000, 1, 4096)
+    stream = one + two + HEARTBEAT * 3
+    packets = [*opening(), *talk(HELLO, stream[:4300])]
+    rest = len(one) + 4300
+    packets += talk(stream[rest:], first=1001 + 8 + rest)
+    found = messages(make.pcap(packets))
+    assert not any(row["error"] is None for row in found)
+    assert [row["flags"] for row in found][:2] == [["truncated"], ["truncated"]]
+    assert ["gap"] in [row["flags"] for row in found]
+    captured = len(stream) - (rest - 4300) - 3 * len(HEARTBEAT)
+    assert sum(len(row["frame"]) for row in found) == captured
+
+
+def test_flags_of_all_frames_are_joined():
+    whole = message(b"x" * 3000)
+    stream = whole + HEARTBEAT + whole
+    packets = [*opening(), *talk(HELLO), *talk(stream[100:], first=1009 + 100)]
+    found = messages(make.pcap(packets))
+    assert found[0]["flags"] == ["gap"]
+    assert found[-1]["error"] is None
+    assert set(found[-1]["flags"]) == {"gap", "resync"}  # of the heartbeat before it
+
+
+def test_counts_do_not_depend_on_the_level():
+    for path in RECORDINGS:
+        octets = mangle.unpacked(path)
+        reader = capture.Reader(io.BytesIO(octets), level="message", fields=["method"])
+        assert sum(map(len, reader)) > 0
+        frames = capture.Reader(io.BytesIO(octets), fields=["method"])
+        assert sum(map(len, frames)) > 0
+        assert reader.stats() == frames.stats()
+
+
+def test_too_large_a_message_is_given_up():
+    chunk = amqp.encode(1, amqp.Body(bytes(1 << 20)))
+    begin = amqp.encode(1, PUBLISH) + amqp.encode(1, amqp.Header(70 << 20))
+    stream = begin + chunk * 66
+    packets = [
+        *opening(),
+        *talk(HELLO, *(stream[i : i + 60000] for i in range(0, len(stream), 60000))),
+    ]
+    found = rows(make.pcap(packets), level="message", fields=["error", "flags", "offset"])
+    assert found[0]["flags"] == ["truncated"]
+    assert all(row["error"] for row in found)
+    assert len(found) == 1 + 66 - 63
+
+
+def test_secrets_are_hidden():
+    secret = amqp.encode(0, amqp.Connection.StartOk(mechanism="PLAIN", response=b"\0guest\0sesame"))
+    octets = make.pcap([*opening(), *talk(HELLO, secret)])
+    hidden = rows(octets, level="message", fields=["frame", "arguments"], redact=True)
+    assert b"sesame" not in repr(hidden).encode()
+    assert len(hidden) == 1
+
+
+PARTS = mangle.parts(RECORDINGS[0])[:400]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_state_holds_open_messages(tmp_path: Path, seed: int):
+    rng = random.Random(seed)
+    items = [p for p in mangle.split(PARTS, 60) if p.flags & make.SYN or rng.random() > 0.01 * seed]
+    path = tmp_path / "x.pcap"
+    path.write_bytes(make.pcap(mangle.records(items)))
+    fields = [*FIELDS, "packet_offset", "position", "timestamp", "timestamp_last", "connection"]
+
+    def table(batches) -> list[dict]:
+        return [row for batch in batches for row in pa.record_batch(batch).to_pylist()]
+
+    whole = table(capture.read(path, level="message", fields=fields))
+    stops = sorted(rng.randrange(path.stat().st_size) for _ in range(30))
+    found, state = [], None
+    for stop in [*stops, None]:
+        reader = capture.Reader(path, level="message", fields=fields)
+        if state is not None:
+            reader.resume(state)
+        found += table(reader.read(stop))
+        if stop is not None:
+            state = reader.state()
+            again = capture.Reader(path, level="message", fields=fields)
+            again.resume(state)
+            assert again.state() == state
+    assert found == whole
+    with pytest.raises(ValueError, match="level"):
+        capture.Reader(path).resume(state)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    file=st.sampled_from([make.pcap(mangle.records(list(mangle.split(PARTS[:150], 200))))]),
+    damage=st.lists(
+        st.tuples(st.floats(0, 1, exclude_max=True), st.binary(max_size=6), st.integers(0, 40)),
+        max_size=12,
+    ),
+)
+def test_damage_of_any_kind(file: bytes, damage: list[tuple[float, bytes, int]]):
+    octets = bytearray(file)
+    for place, put, drop in damage:
+        at = int(place * len(octets))
+        octets[at : at + drop] = put
+    try:
+        reader = capture.read(io.BytesIO(bytes(octets)), level="message", batch_rows=100)
+        for batch in reader:
+            pa.record_batch(batch).validate(full=True)
+    except capture.CaptureError:
+        return
+
+
+@pytest.mark.parametrize("protocol", ["0-9", "0-8"])
+def test_columns_of_other_versions(protocol: str):
+    names = pa.schema(capture.schema("message", protocol=protocol)).names
+    assert {"exchange", "delivery_tag", "body", "reply_text"} < set(names)
+
+
+def test_levels_that_are_none():
+    with pytest.raises(ValueError, match="level"):
+        capture.read("x", level="packet")
