@@ -1,7 +1,8 @@
 """Rows that a program of its own measures: other processes take part, or the set-up is long.
 
 Such a program prints one JSON object: samples, one list for each side, ns a frame, a figure a
-round, rounds side by side. Its cells have the operation that names it.
+round, rounds side by side; and under "absent" why there are none of a side. Its cells have the
+operation that names it.
 """
 
 import json
@@ -37,6 +38,13 @@ PROGRAMS = {
         "no pyspark here (`make test` installs it); then: python -m bench.spark",
         ("--rows", "300000", "--rounds", "5"),
     ),
+    "capture": Program(
+        "bench.capture",
+        {"amqpcodec": "amqpcodec", "tshark": "tshark", "tshark-stated": "stated"},
+        (),
+        "",
+        ("--megabytes", "12", "--rounds", "5"),
+    ),
 }
 
 
@@ -45,8 +53,8 @@ def is_apart(cell: Cell) -> bool:
     return cell[1] in PROGRAMS
 
 
-def run(operation: str, quick: bool) -> dict[str, list[float]]:
-    """Samples by peer.
+def run(operation: str, quick: bool) -> tuple[dict[str, list[float]], dict[str, Absent]]:
+    """Samples by peer, and the peers that could not be measured.
 
     Raises:
         Absent: it cannot run here, or it failed; the text says why.
@@ -67,4 +75,9 @@ def run(operation: str, quick: bool) -> dict[str, list[float]]:
         lines = done.stderr.strip().splitlines() or ["it said nothing"]
         raise Absent(f"{' '.join(command[1:3])} failed: {lines[-1]}")
     found = json.loads(done.stdout.splitlines()[-1])
-    return {peer: found[side] for peer, side in program.sides.items()}
+    reasons = found.get("absent", {})
+    here = {peer: side for peer, side in program.sides.items() if side not in reasons}
+    missing = {
+        peer: Absent(reasons[side]) for peer, side in program.sides.items() if side in reasons
+    }
+    return {peer: found[side] for peer, side in here.items()}, missing

@@ -52,11 +52,12 @@ def collect(cells: list[Cell], plan: Plan, core: int | None) -> Gathered:
         progress(f"{operation}, in a program of its own")
         mine = [cell for cell in alone if cell[1] == operation]
         try:
-            found = apart.run(operation, plan is QUICK)
+            found, missing = apart.run(operation, plan is QUICK)
         except Absent as reason:
             absent.update(dict.fromkeys(mine, reason))
         else:
-            samples.update({cell: found[cell[0]] for cell in mine})
+            samples.update({cell: found[cell[0]] for cell in mine if cell[0] in found})
+            absent.update({cell: missing[cell[0]] for cell in mine if cell[0] in missing})
     progress("")
     return Gathered(samples, absent, parts[-1].core, parts[-1].build)
 

@@ -4,6 +4,8 @@
 
 The capture is read by amqpcodec.capture, decoded on local Spark by amqpcodec.batch inside
 mapInArrow, and shown: the table of frames, frames by method, messages by exchange and routing key.
+Then a recording with publisher confirms is read as a Spark data source, and shown: how long the
+broker took to confirm what was published.
 """
 
 from __future__ import annotations
@@ -13,13 +15,15 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scripts import demo_spark, jre
+from scripts import demo_confirms, demo_spark, jre
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-CAPTURE = Path(__file__).resolve().parent.parent / "demo" / "kombu_celery.pcap.gz"
+DEMO = Path(__file__).resolve().parent.parent / "demo"
+CAPTURE = DEMO / "kombu_celery.pcap.gz"
+CONFIRMS = DEMO / "confirms" / "rabbitmq.pcap.gz"
 SECRETS = ("connection.start-ok", "connection.update-secret")
 SHOWN_ROWS = 24
 
@@ -104,6 +108,15 @@ def show_summary(decoded: DataFrame) -> None:
     step(f"{decoded.count()} rows, {errors} with an error")
 
 
+def show_confirms(spark: SparkSession, path: Path) -> None:
+    """Publish-to-confirm times, a row each channel in confirm mode."""
+    step(f'reading {path.name} with spark.read.format("amqp_capture")')
+    times = demo_confirms.confirm_times(demo_confirms.read_frames(spark, path)).cache()
+    print(f"From basic.publish to the basic.ack or basic.nack that confirms it, {path.name}")
+    demo_confirms.summary(times).show(40, truncate=False)
+    step(f"{times.where('confirmed is not null').count()} of {times.count()} publishes confirmed")
+
+
 def main(arguments: list[str]) -> int:
     """Runs the demo on the shipped capture or the one named."""
     path = Path(arguments[0]) if arguments else CAPTURE
@@ -120,6 +133,7 @@ def main(arguments: list[str]) -> int:
     decoded = demo_spark.decode_frames(spark.createDataFrame(table)).cache()
     show_table(decoded)
     show_summary(decoded)
+    show_confirms(spark, Path(arguments[0]) if arguments else CONFIRMS)
     spark.stop()
     return 0
 

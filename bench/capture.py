@@ -1,0 +1,117 @@
+"""`python -m bench.capture`: capture file to frames against tshark, CPU time on one core.
+
+amqpcodec reads the file to all its columns; tshark, with out-of-order reassembly on, prints five
+fields of each frame. The file is a recording of mixed traffic, repeated from other addresses: that
+of the shared material where it is there, else the one in demo/. Both find the same frames, which is
+checked first. Without tshark its rate is the one that the project states, measured elsewhere: then
+the peer is called tshark-stated.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from amqpcodec import capture
+from bench.measure import pin
+from scripts import looped
+
+REPO = Path(__file__).resolve().parent.parent
+RECORDINGS = (
+    REPO.parent / "shared" / "captures" / "bench_small.pcap.gz",
+    REPO / "demo" / "kombu_celery.pcap.gz",
+)
+#: Frames a second, tshark 4.0.17, fields, of 956,319 frames in 230,860 packets.
+STATED = 71_000
+GATE, GOAL = 30, 100
+FIELDS = ("frame.time_epoch", "tcp.stream", "amqp.channel", "amqp.type", "amqp.length")
+
+
+def run_tshark(path: Path) -> tuple[float, int]:
+    """(CPU seconds, frames)."""
+    command = ["tshark", "-r", str(path), "-o", "tcp.reassemble_out_of_order:TRUE", "-Y", "amqp"]
+    command += ["-T", "fields", *(word for field in FIELDS for word in ("-e", field))]
+    before = os.times()
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    after = os.times()
+    spent = after.children_user + after.children_system
+    spent -= before.children_user + before.children_system
+    types = (line.split("\t")[3] for line in done.stdout.splitlines())
+    return spent, sum(len(each.split(",")) for each in types if each)
+
+
+def run_ours(path: Path, fields: list[str] | None = None) -> tuple[float, int]:
+    """(CPU seconds, frames), to all columns or to some."""
+    start = time.process_time()
+    rows = sum(map(len, capture.read(path, fields=fields)))
+    return time.process_time() - start, rows
+
+
+def measure(path: Path, rounds: int, with_tshark: bool) -> Iterator[dict[str, float]]:
+    """ns a frame of each side, round by round."""
+    for _ in range(3):
+        _, frames = run_ours(path)
+    if with_tshark:
+        headers = capture.stats(path)["frames"].get("protocol-header", 0)
+        _, theirs = run_tshark(path)
+        if theirs != frames - headers:  # which it does not know
+            raise SystemExit(f"tshark finds {theirs} frames, not {frames - headers}")
+    for _ in range(rounds):
+        spent = [run_ours(path)[0] for _ in range(3)]
+        found = {"amqpcodec": 1e9 * statistics.median(spent) / frames}
+        spent = [
+            run_ours(path, ["connection", "timestamp", "method", "frame"])[0] for _ in range(3)
+        ]
+        found["four columns"] = 1e9 * statistics.median(spent) / frames
+        if with_tshark:
+            found["tshark"] = 1e9 * run_tshark(path)[0] / frames
+        else:
+            found["stated"] = 1e9 / STATED
+        yield found
+
+
+def main() -> int:
+    """Exit status: 0, or 1 for a missed gate with --check."""
+    parser = argparse.ArgumentParser(prog="python -m bench.capture", description=__doc__)
+    parser.add_argument("--megabytes", type=float, default=45, help="of the file")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--check", action="store_true", help="exit status 1 if the gate is missed")
+    parser.add_argument("--json", action="store_true", help="print samples alone, ns a frame")
+    options = parser.parse_args()
+    pin()
+    recording = next(path for path in RECORDINGS if path.exists())
+    with_tshark = shutil.which("tshark") is not None
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "long.pcap")
+        looped.write(recording, path, int(options.megabytes * 1e6))
+        found = list(measure(path, options.rounds, with_tshark))
+    if options.json:
+        sides: dict[str, object] = {name: [each[name] for each in found] for name in found[0]}
+        sides["absent"] = (
+            {"stated": "tshark was measured"}
+            if with_tshark
+            else {"tshark": "not installed here (Debian: tshark); its stated rate stands in"}
+        )
+        print(json.dumps(sides))
+        return 0
+    peer = "tshark" if with_tshark else "stated"
+    for name in found[0]:
+        rate = 1e3 / statistics.median(each[name] for each in found)
+        print(f"{name:12} {rate:7.3f} million frames/s of CPU time ({recording.name}, repeated)")
+    ratio = statistics.median(each[peer] / each["amqpcodec"] for each in found)
+    print(f"{ratio:.1f} times {'tshark' if with_tshark else 'the rate stated for tshark'}", end="")
+    print(f" (gate {GATE}, goal {GOAL})")
+    return 1 if options.check and ratio < GATE else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,138 @@
+"""The demo's publish-to-confirm times, on a capture made by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from amqpcodec import v0_9_1 as amqp
+from tests.capture import recording as make
+from tests.capture.recording import opening
+from tests.paths import REPO
+
+pytest.importorskip("pyspark")
+pytest.importorskip("pyarrow")
+
+from scripts import demo_confirms
+
+
+def publish(channel: int = 1) -> tuple[str, bytes]:
+    method = amqp.Basic.Publish(routing_key="k")
+    return "client", amqp.encode_message(channel, method, amqp.Basic.Properties(), b"x")
+
+
+def ack(tag: int, multiple: bool = False, channel: int = 1) -> tuple[str, bytes]:
+    return "server", amqp.encode(channel, amqp.Basic.Ack(delivery_tag=tag, multiple=multiple))
+
+
+def nack(tag: int, multiple: bool = False, channel: int = 1) -> tuple[str, bytes]:
+    return "server", amqp.encode(channel, amqp.Basic.Nack(delivery_tag=tag, multiple=multiple))
+
+
+def client(method: object, channel: int = 1) -> tuple[str, bytes]:
+    return "client", amqp.encode(channel, method)
+
+
+SELECT = client(amqp.Confirm.Select())
+
+
+OPENED = [client(amqp.Channel.Open()), ("server", amqp.encode(1, amqp.Channel.OpenOk()))]
+
+#: name -> (what is said, (channel, opened, number) -> (ms, nacked)); a packet a millisecond.
+CASES = {
+    "one by one, and several at once": (
+        [
+            *(publish(), SELECT, publish(), publish(), publish(), publish(), publish(), ack(2)),
+            *(ack(4, True), publish(), nack(6, True), publish(2), ack(4)),
+        ],
+        {
+            (1, 0, 1): (6.0, False),
+            (1, 0, 2): (4.0, False),
+            (1, 0, 3): (4.0, False),
+            (1, 0, 4): (3.0, False),
+            (1, 0, 5): (4.0, True),
+            (1, 0, 6): (1.0, True),
+        },
+    ),
+    "no confirms": ([publish(), publish(), client(amqp.Tx.Commit())], {}),
+    "a channel opened again": (
+        [
+            *(*OPENED, SELECT, publish(), publish(), ack(2, True), *OPENED, publish(), SELECT),
+            *(publish(), ack(1), publish()),
+        ],
+        {
+            (1, 1, 1): (2.0, False),
+            (1, 1, 2): (1.0, False),
+            (1, 2, 1): (1.0, False),
+            (1, 2, 2): (None, None),
+        },
+    ),
+    # The clock is set back by ten seconds in the middle.
+    "backward": (
+        [SELECT, *[publish()] * 4, ack(3, True), ack(4)],
+        {
+            (1, 0, 1): (4.0 - 10_000, False),
+            (1, 0, 2): (3.0 - 10_000, False),
+            (1, 0, 3): (2.0, False),
+            (1, 0, 4): (2.0, False),
+        },
+    ),
+    # The third publish was not captured.
+    "gap": (
+        [SELECT, *[publish()] * 5, ack(5, True)],
+        {(1, 0, 1): (5.0, False), (1, 0, 2): (4.0, False)},
+    ),
+    "told twice": (
+        [SELECT, publish(), publish(), ack(1), ack(2, True), ack(99, True), ack(1)],
+        {(1, 0, 1): (2.0, False), (1, 0, 2): (2.0, False)},
+    ),
+}
+
+
+def records(name: str, talk: list[tuple[str, bytes]]) -> list[make.Record]:
+    at = {"client": 1001, "server": 5001}
+    packets = opening()
+    for who, octets in talk:
+        packets.append((make.client if who == "client" else make.server)(at[who], octets))
+        at[who] += len(octets)
+    found = make.records(packets)
+    if name == "backward":
+        late = [n > 4 for n in range(len(found))]
+        found = [
+            record._replace(time_ns=record.time_ns - 10**10 * behind)
+            for record, behind in zip(found, late, strict=True)
+        ]
+    if name == "gap":
+        del found[5]
+    return found
+
+
+@pytest.fixture(scope="module")
+def times(spark, tmp_path_factory) -> dict[str, dict]:
+    """All cases at once: what costs time is Spark."""
+    folder = tmp_path_factory.mktemp("confirms")
+    for name, (talk, _) in CASES.items():
+        (folder / f"{name}.pcap").write_bytes(make.pcap(records(name, talk)))
+    found: dict[str, dict] = {name: {} for name in CASES}
+    frames = demo_confirms.read_frames(spark, folder)
+    for row in demo_confirms.confirm_times(frames).collect():
+        key = row.channel, row.opened, row.number
+        ms = None if row.ms is None else float(row.ms)
+        found[Path(row.file).stem][key] = ms, row.nacked
+    return found
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_times(times, name: str):
+    assert times[name] == CASES[name][1]
+
+
+def test_the_shipped_recording(spark):
+    frames = demo_confirms.read_frames(spark, REPO / "demo" / "confirms" / "rabbitmq.pcap.gz")
+    rows = demo_confirms.summary(demo_confirms.confirm_times(frames)).collect()
+    first = rows[0]
+    assert (first["published"], first["confirmed"], first["of them nacked"]) == (6, 6, 3)
+    assert len(rows) > 10
+    assert all(0 < row["median ms"] <= row["p95 ms"] <= row["max ms"] for row in rows)
+    assert sum(row["confirmed"] for row in rows) > 200
