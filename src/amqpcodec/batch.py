@@ -1,4 +1,4 @@
-"""Octets to Arrow columns, many frames a call, without a Python object a row.
+"""Octets to Arrow columns and back, many frames a call, without a Python object a row.
 
 What comes out speaks Arrow's C Data Interface by PyCapsules: ``pyarrow.record_batch(result)``,
 ``polars.from_arrow(result)`` and others take it without a copy. This module imports none of them.
@@ -12,9 +12,9 @@ from typing import Any
 
 from . import _codec
 from . import protocol as _protocol_module
-from ._codec import Columns, Schema
+from ._codec import ArrowColumn, Columns, Encoded, Schema
 
-__all__ = ["Columns", "Schema", "decode", "schema"]
+__all__ = ["ArrowColumn", "Columns", "Encoded", "Schema", "decode", "encode", "schema"]
 
 
 def decode(
@@ -99,6 +99,67 @@ def decode(
     """
     found = _protocol(protocol)
     return _codec.decode_columns(found, data, fields, mode, dialect, level=level, layout=layout)
+
+
+def encode(
+    columns: Any,
+    protocol: str | ModuleType = "0-9-1",
+    frame_max: int = 131072,
+    mode: str = "PERMISSIVE",
+    *,
+    dialect: str | None = None,
+) -> Encoded:
+    """Encode messages in columns, a value each with all its frames; the GIL is released meanwhile.
+
+    The octets are those of ``encode_message`` for the same values (``encode`` for a method without
+    content). Columns, in any order, none of them required; a null says what a missing column says:
+
+    - ``method``: text such as "basic.deliver". Without the column: "basic.publish"; a null is an
+      error, since nobody said what to send.
+    - ``channel``: integers; 1.
+    - Arguments by name (``exchange``, ``"basic.consume.no_ack"``), and ``arguments``: JSON text of
+      an object with them. A column goes before the text, a full name before a short one. What a
+      row's method does not have must be null, false, zero or empty there.
+    - ``properties``: a struct of any of them, or columns ``properties.message_id``, or
+      ``properties_json``. Null: the property is absent.
+    - Headers, as ``properties.headers`` or, one by one, ``headers.x-tenant``: JSON text of an
+      object as decode writes it (with ``$`` forms), a map, or a struct, whose nulls are left out.
+    - ``body``: binary or text.
+    - ``error``: a row with one is not encoded, but an error here, too. ``row``, ``offset``,
+      ``frame``, ``frame_type``, ``body_size`` and ``error_offset`` are ignored. Thus what decode
+      gives at message level can be encoded as it is.
+
+    Text is any Arrow text or binary, also as dictionary; a number any integer; a timestamp of any
+    unit, floored to seconds (one without a zone is taken for UTC), or integer seconds. In tables
+    the type says the tag: integers I or, beyond 32 bits, l; float64 d, smaller floats f; bool t;
+    text S; binary x; timestamp T; decimal D; list A; struct and map F; a null in a map or list V.
+
+    Args:
+        columns: messages as a struct array, record batch or table: any object with
+            ``__arrow_c_array__``, or ``__arrow_c_stream__`` with any number of batches. A null
+            struct gives a null.
+        protocol: a version, or a protocol module such as load_xml_spec returns.
+        frame_max: octets of a frame, the 8 of its envelope included; 0 for no limit. Bodies are
+            cut to fit.
+        mode: "PERMISSIVE" (a row that cannot be encoded is null, with its error in ``errors``) or
+            "FAILFAST" (the first one raises).
+        dialect: "rabbitmq", "0-9-1", "0-9" or "0-8", the types of field tables; None for the
+            protocol's own.
+
+    Returns:
+        A binary array with ``__arrow_c_array__``, one value a row; its ``errors`` is a utf8 array
+        with ``__arrow_c_array__``, null where the row is fine, ``error_count`` how many are not.
+
+    Raises:
+        EncodeError: mode is "FAILFAST" and a row cannot be encoded; ``row`` and ``column`` say
+            which, ``method`` and ``field`` what it was for.
+        TypeError: columns is no Arrow struct.
+        ValueError: a column is no part of a message or there twice; or the messages would take
+            more than 2 GiB, where offsets end: encode fewer rows at a time.
+
+    Spec: 0-9-1 §4.2.3 to §4.2.6.
+    """
+    return _codec.encode_columns(_protocol(protocol), columns, frame_max, mode, dialect)
 
 
 def schema(

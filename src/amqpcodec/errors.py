@@ -174,14 +174,24 @@ class EncodeError(AMQPCodecError, ValueError):
     Attributes:
         method: name of the method or property list, or None.
         field: name of the argument or property, or None.
+        row: index of the row, where columns were encoded (``batch.encode``), or None.
+        column: name of the column of that row, or None.
     """
 
     def __init__(
-        self, message: str = "", *, method: str | None = None, field: str | None = None
+        self,
+        message: str = "",
+        *,
+        method: str | None = None,
+        field: str | None = None,
+        row: int | None = None,
+        column: str | None = None,
     ) -> None:
         super().__init__(message)
         self.method = method
         self.field = field
+        self.row = row
+        self.column = column
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle with all attributes."""

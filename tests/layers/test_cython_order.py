@@ -52,6 +52,14 @@ GROUPS = {
     "_core/columns.pxi": "columns",
     "_core/columns_messages.pxi": "columns",
     "_core/columns_decode.pxi": "columns",
+    "_core/encode_input.pxi": "encode",
+    "_core/encode_text.pxi": "encode",
+    "_core/encode_json.pxi": "encode",
+    "_core/encode_table.pxi": "encode",
+    "_core/encode_plan.pxi": "encode",
+    "_core/encode_fields.pxi": "encode",
+    "_core/encode_rows.pxi": "encode",
+    "_core/encode.pxi": "encode",
     "_core/capture_file.pxi": "capture",
     "_core/capture_packet.pxi": "capture",
     "_core/capture_rows.pxi": "capture",
@@ -86,6 +94,10 @@ ARROWS = {
     },
     # The sinks are siblings: columns make no objects.
     "columns": {"wire", "value", "errors", "frame", "table", "legacy", "protocol"},
+    # And back: columns of Arrow's are read, octets are written.
+    "encode": {
+        *("wire", "value", "errors", "frame", "table", "legacy", "protocol", "columns"),
+    },
     # Captures end in columns.
     "capture": {
         *("wire", "value", "errors", "frame", "table", "legacy", "protocol", "columns"),

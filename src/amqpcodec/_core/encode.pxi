@@ -1,0 +1,266 @@
+# Columns to frames: a struct array of messages becomes a binary array, one value a message.
+
+cdef enum:
+    VALUES = 0              # columns of the table
+    ERRORS = 1
+
+
+cdef int begin_encoder(Encoder* e, EncodePlan plan, Table* t, object frame_max, uintptr_t mode,
+                       bint fail_fast) except -1:
+    cdef Protocol protocol = plan.protocol
+    cdef int i
+    memset(e, 0, sizeof(Encoder))
+    e.table = t
+    e.out = &t.column[VALUES]
+    e.errors = &t.column[ERRORS]
+    e.root = &plan.tree.root
+    e.channel = plan.channel
+    e.method = plan.method
+    e.arguments = plan.arguments
+    e.properties_json = plan.properties_json
+    e.body = plan.body
+    e.error = plan.error
+    e.argument = plan.argument
+    e.n_arguments = plan.n_arguments
+    e.properties = plan.property_
+    e.n_properties = plan.n_properties
+    e.header = plan.header
+    e.n_headers = plan.n_headers
+    e.methods = plan.methods
+    e.name_slot = plan.name_slot
+    e.name_mask = plan.name_mask
+    e.descs = protocol.descs.desc
+    e.contents = protocol.contents
+    e.n_contents = protocol.n_contents
+    e.publish = method_named(e.name_slot, e.name_mask, e.descs, <const uint8_t*>b"basic.publish", 13)
+    e.frame_max = <uint64_t>take_frame_max(frame_max)
+    e.mode = mode
+    e.fail_fast = fail_fast
+    if block_room(&e.scratch, 0, 1024) < 0:
+        raise MemoryError
+    e.text.block = &e.scratch
+    e.text.w = e.scratch.p
+    e.text.end = e.scratch.p + e.scratch.room
+    return 0
+
+
+cdef int raise_refusal(Encoder* e) except -1:
+    """FAILFAST: the first row that cannot be encoded."""
+    cdef char[FAULT_TEXT_SIZE] text
+    cdef int n = refusal_text(&e.refusal, text, FAULT_TEXT_SIZE)
+    cdef Refusal* r = &e.refusal
+    column = None if r.column == NULL else r.column.decode("utf-8", "replace")
+    place = f"row {e.rows}: " if column is None else f"row {e.rows}, column {column}: "
+    raise EncodeError(
+        place + text[:n].decode("utf-8", "replace"),
+        method=None if r.method == NULL else r.method.decode(),
+        field=None if r.field == NULL else r.field.decode(),
+        row=e.rows, column=column)
+
+
+cdef int encode_status(Encoder* e, int status) except -1:
+    if status == FAILED:
+        raise_refusal(e)
+    if status == COLUMN_FULL:
+        raise ValueError(f"the messages would take more than {e.table.limit} octets, which the int32 "
+                         "offsets of one array do not reach: encode fewer rows at a time")
+    if status == BAD_OFFSETS:
+        raise ValueError("offsets or indices of the Arrow array point outside of it")
+    if status < 0:
+        raise MemoryError
+    return 0
+
+
+cdef int encode_array(Encoder* e, EncodePlan plan, const ArrowArray* a) except -1:
+    """The rows of one array behind those that are done."""
+    cdef int status
+    if a.release == NULL:
+        raise ValueError("the Arrow array was released already")
+    bind_source(&plan.tree.root, a, 0, a.length)
+    e.total = e.rows + a.length
+    with nogil:
+        status = take_rows(e, 0, a.length)
+    encode_status(e, status)
+    e.rows += a.length
+    return 0
+
+
+cdef int encode_stream(Encoder* e, EncodePlan plan, ArrowArrayStream* stream) except -1:
+    """Every array of a stream; the stream stays its owner's."""
+    cdef ArrowArray a
+    cdef int failed
+    while True:
+        memset(&a, 0, sizeof(a))
+        failed = stream.get_next(stream, &a)
+        if failed:
+            raise_of_stream(stream, failed)
+        if a.release == NULL:
+            return 0
+        try:
+            encode_array(e, plan, &a)
+        finally:
+            a.release(&a)
+
+
+cdef int raise_of_stream(ArrowArrayStream* stream, int code) except -1:
+    cdef const char* text = stream.get_last_error(stream)
+    raise ValueError("the Arrow stream failed: "
+                     + (f"error {code}" if text == NULL else text.decode("utf-8", "replace")))
+
+
+cdef SourceTree tree_of(const ArrowSchema* schema, object given):
+    cdef SourceTree tree = SourceTree.__new__(SourceTree)
+    if schema.release == NULL:
+        raise ValueError("the Arrow schema was released already")
+    tree.describe(&tree.root, schema, 0)
+    if tree.root.kind != IN_STRUCT:
+        raise TypeError(f"takes a struct array or record batch of messages, not {tree.root.type.decode()} "
+                        f"({type(given).__name__})")
+    return tree
+
+
+def encode_columns(Protocol protocol not None, columns, frame_max, str mode not None, dialect,
+                   int64_t limit=0x7FFFFFFF):
+    """See amqpcodec.batch.encode. limit: octets that the array may have (tests lower it)."""
+    cdef Encoded out = Encoded.__new__(Encoded)
+    cdef Encoder* e
+    cdef EncodePlan plan
+    cdef ArrowSchema schema
+    cdef ArrowArrayStream* stream
+    cdef uintptr_t writing = mode_of(protocol, dialect)
+    if mode not in ("PERMISSIVE", "FAILFAST"):
+        raise ValueError(f"mode is 'PERMISSIVE' or 'FAILFAST' here, not {mode!r}: there is one value a row")
+    out.table = table_new(2, limit)
+    if out.table == NULL:
+        raise MemoryError
+    out.table.column[VALUES].kind = out.table.column[ERRORS].kind = AS_TEXT
+    out.table.column[VALUES].nullable = out.table.column[ERRORS].nullable = True
+    out.table.column[VALUES].asked = out.table.column[ERRORS].asked = True
+    out.format_ = "z"
+    e = <Encoder*>calloc(1, sizeof(Encoder))
+    if e == NULL:
+        raise MemoryError
+    try:
+        if hasattr(columns, "__arrow_c_array__"):
+            schema_capsule_, array_capsule = columns.__arrow_c_array__()
+            if (not PyCapsule_IsValid(schema_capsule_, "arrow_schema")
+                    or not PyCapsule_IsValid(array_capsule, "arrow_array")):
+                raise TypeError("__arrow_c_array__ must return the capsules arrow_schema and arrow_array")
+            plan = EncodePlan.__new__(
+                EncodePlan, tree_of(<ArrowSchema*>PyCapsule_GetPointer(schema_capsule_, "arrow_schema"),
+                                    columns), protocol)
+            begin_encoder(e, plan, out.table, frame_max, writing, mode == "FAILFAST")
+            encode_array(e, plan, <ArrowArray*>PyCapsule_GetPointer(array_capsule, "arrow_array"))
+        elif hasattr(columns, "__arrow_c_stream__"):
+            capsule = columns.__arrow_c_stream__()
+            if not PyCapsule_IsValid(capsule, "arrow_array_stream"):
+                raise TypeError("__arrow_c_stream__ must return a capsule arrow_array_stream")
+            stream = <ArrowArrayStream*>PyCapsule_GetPointer(capsule, "arrow_array_stream")
+            if stream.release == NULL:
+                raise ValueError("the Arrow stream was released already")
+            memset(&schema, 0, sizeof(schema))
+            failed = stream.get_schema(stream, &schema)
+            if failed:
+                raise_of_stream(stream, failed)
+            try:
+                plan = EncodePlan.__new__(EncodePlan, tree_of(&schema, columns), protocol)
+            finally:
+                schema.release(&schema)
+            begin_encoder(e, plan, out.table, frame_max, writing, mode == "FAILFAST")
+            encode_stream(e, plan, stream)
+        else:
+            raise TypeError("takes an Arrow struct array, record batch or table of messages (an object "
+                            f"with __arrow_c_array__ or __arrow_c_stream__), not {type(columns).__name__}")
+        if table_finish(out.table, e.rows) < 0:
+            raise MemoryError
+        out.error_count = e.refused
+    finally:
+        block_give(&e.scratch)
+        free(e)
+    return out
+
+
+# ---- the result ----
+
+cdef class ArrowColumn:
+    """One column in Arrow's C Data Interface; nothing of the input is borrowed.
+
+    pyarrow.array(column), polars.Series(column) and the like take it without a copy. Its memory is
+    shared by all who took it, and goes back to the pool when the last of them lets go of it.
+    """
+
+    cdef Table* table
+    cdef int at             # which column of the table
+    cdef str format_
+
+    def __init__(self):
+        raise TypeError("made by amqpcodec.batch.encode")
+
+    def __dealloc__(self):
+        table_drop(self.table)
+
+    def __len__(self):
+        return self.table.rows
+
+    def __repr__(self):
+        return f"<amqpcodec.batch.{type(self).__name__}: {self.table.rows} rows>"
+
+    def __arrow_c_schema__(self):
+        """The Arrow type in a PyCapsule."""
+        cdef ArrowSchema* s = <ArrowSchema*>calloc(1, sizeof(ArrowSchema))
+        if s == NULL:
+            raise MemoryError
+        try:
+            export_schema(s, "", self.format_, (), True)
+            return PyCapsule_New(s, "arrow_schema", free_schema_capsule)
+        except BaseException:
+            if s.release != NULL:
+                s.release(s)
+            free(s)
+            raise
+
+    def __arrow_c_array__(self, requested_schema=None):
+        """The Arrow type and array in two PyCapsules; as often as one likes.
+
+        requested_schema is not followed: there is one type.
+        """
+        cdef object schema = self.__arrow_c_schema__()
+        cdef ArrowArray* a = <ArrowArray*>calloc(1, sizeof(ArrowArray))
+        if a == NULL:
+            raise MemoryError
+        try:
+            if export_column(self.table, self.at, a) < 0:
+                raise MemoryError
+            return schema, PyCapsule_New(a, "arrow_array", free_array_capsule)
+        except BaseException:
+            if a.release != NULL:
+                a.release(a)
+            free(a)
+            raise
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        """A stream of this one array, in a PyCapsule, for those who take nothing else."""
+        schema, array = self.__arrow_c_array__()
+        return stream_capsule(schema, array)
+
+
+@cython.final
+cdef class Encoded(ArrowColumn):
+    """Messages as octets: a binary column in Arrow's C Data Interface, one value a row.
+
+    A row that could not be encoded is null here, and its error is in ``errors``. Nothing of the
+    input is borrowed; memory is shared by all who took it, and goes back to the pool at the end.
+    """
+
+    cdef readonly int64_t error_count
+    """How many rows could not be encoded."""
+
+    @property
+    def errors(self):
+        """Why a row could not be encoded: a utf8 column of as many rows, null where all is well."""
+        cdef ArrowColumn errors = ArrowColumn.__new__(ArrowColumn)
+        errors.table = self.table
+        atomic_add_(&self.table.refs, 1)
+        errors.at = ERRORS
+        errors.format_ = "u"
+        return errors

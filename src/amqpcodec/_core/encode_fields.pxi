@@ -1,0 +1,259 @@
+# One field of a row: a value of any column, as its wire type takes it, or text of JSON by names.
+
+# All that an encode works with.
+cdef struct Encoder:
+    Table* table
+    Column* out             # of messages
+    Column* errors
+    const Source* root
+    const Source* channel
+    const Source* method
+    const Source* arguments
+    const Source* properties_json
+    const Source* body
+    const Source* error
+    const Source** argument
+    int n_arguments
+    const PropertySource* properties
+    int n_properties
+    const HeaderSource* header
+    int n_headers
+    MethodSources* methods
+    const int16_t* name_slot
+    uint32_t name_mask
+    const Desc* descs
+    Desc** contents
+    int n_contents
+    const Desc* publish     # of rows where there is no column `method`, or NULL
+    const Desc* desc        # the newest method
+    int class_at            # its class among `contents`
+    uint16_t number         # of the row's channel
+    uint64_t frame_max      # 0: no limit
+    uintptr_t mode          # dialect
+    bint fail_fast
+    int64_t rows            # done so far
+    int64_t total           # rows that there are, as far as is known
+    int64_t refused
+    Refusal refusal
+    Block scratch           # of tables and texts of JSON
+    Text text
+    AmqpValue[MAX_FIELDS] v
+    AmqpValue[MAX_FIELDS] w
+    size_t[MAX_FIELDS] kept     # the value's octets lie in scratch, at this less 1; or 0
+
+
+cdef inline int place_refusal(Encoder* e, const Desc* d, int k, const char* column) noexcept nogil:
+    """Say where it was. k: of a field, or -1."""
+    e.refusal.method = d.name if d != NULL else NULL
+    e.refusal.field = d.field[k] if d != NULL and k >= 0 else NULL
+    e.refusal.column = column
+    return REFUSED
+
+
+# ---- one value ----
+
+cdef uint64_t highest_of(uint8_t kind) noexcept nogil:
+    if kind == W_OCTET:
+        return 0xFF
+    if kind == W_SHORT:
+        return 0xFFFF
+    if kind == W_LONG:
+        return MAX_U32
+    return ~<uint64_t>0
+
+
+cdef int check_shortstr(Refusal* r, const uint8_t* p, uint64_t n) noexcept nogil:
+    if n > 255:
+        return refuse(r, b"a shortstr takes at most 255 octets, not %llu", NULL, n)
+    if not is_utf8(p, <size_t>n):
+        return refuse(r, b"text that is not UTF-8", NULL, 0)
+    return 0
+
+
+cdef int load_source(Encoder* e, uint8_t kind, const Source* s, int64_t i, AmqpValue* v,
+                     size_t* kept) noexcept nogil:
+    """A value that is not null, as the wire type takes it. kept: see Encoder."""
+    cdef uint64_t n = 0
+    cdef int64_t number = 0
+    cdef size_t at
+    cdef int status
+    cdef Refusal* r = &e.refusal
+    v.kind = kind
+    v.present = True
+    v.u = 0
+    kept[0] = 0
+    if kind == W_SHORTSTR or kind == W_LONGSTR or kind == W_CONTENT:
+        if not is_octets(s):
+            if kind == W_SHORTSTR:
+                return refuse(r, b"a shortstr takes text, not %s", s.type, 0)
+            return refuse(r, b"a longstr takes binary or text, not %s", s.type, 0)
+        if octets_at(s, i, &v.p, &n) < 0:
+            return BAD_OFFSETS
+        v.n = <uint32_t>n
+        if kind == W_SHORTSTR:
+            return check_shortstr(r, v.p, n)
+        if n > MAX_U32:
+            return refuse(r, b"a longstr takes at most 4294967295 octets, not %llu", NULL, n)
+        if s.text and not is_utf8(v.p, <size_t>n):
+            return refuse(r, b"text that is not UTF-8", NULL, 0)
+        return 0
+    if kind == W_TABLE:
+        at = <size_t>(e.text.w - e.scratch.p)
+        status = put_source_table(&e.text, s, i, e.mode, r)
+        n = <uint64_t>(e.text.w - e.scratch.p) - at
+        if status == 0 and n > MAX_U32:
+            return refuse(r, b"a table takes at most 4294967295 octets", NULL, 0)
+        v.n = <uint32_t>n
+        kept[0] = at + 1
+        return status
+    if kind == W_TIMESTAMP and s.kind == IN_TIME:
+        seconds_at(s, i, &number)
+        if number < 0:
+            return refuse_seconds(r)
+        v.u = <uint64_t>number
+        return 0
+    if not is_integer(s):
+        if kind == W_BIT:
+            return refuse(r, b"a bit takes bool, not %s", s.type, 0)
+        if kind == W_TIMESTAMP:
+            return refuse(r, b"a timestamp takes timestamp or integers, not %s", s.type, 0)
+        return refuse(r, b"takes integers, not %s", s.type, 0)
+    number = signed_at(s.kind, s.data, s.at + i)
+    v.u = <uint64_t>number
+    if kind == W_BIT:
+        v.u = number != 0
+    elif (number < 0 and s.kind != IN_UINT64) or v.u > highest_of(kind):
+        if kind == W_TIMESTAMP:
+            return refuse_seconds(r)
+        return refuse(r, b"%s takes 0 to %llu", WIRE_NAMES[kind], highest_of(kind))
+    return 0
+
+
+cdef int says_nothing(const Source* s, int64_t i) noexcept nogil:
+    """Whether it says nothing: null, false, zero or empty. 1, 0 or BAD_OFFSETS."""
+    cdef const uint8_t* p = NULL
+    cdef uint64_t n = 0
+    cdef int status = find_value(&s, &i)
+    if status != HAS_VALUE:
+        return status if status < 0 else 1
+    if is_octets(s):
+        if octets_at(s, i, &p, &n) < 0:
+            return BAD_OFFSETS
+        return n == 0
+    return is_integer(s) and signed_at(s.kind, s.data, s.at + i) == 0
+
+
+# ---- JSON text of arguments or properties ----
+
+cdef int json_field(Encoder* e, Json* j, uint8_t kind, AmqpValue* v, size_t* kept) noexcept nogil:
+    """A value of this wire type; null leaves it alone."""
+    cdef Text* t = &e.text
+    cdef size_t at = <size_t>(t.w - e.scratch.p)
+    cdef const uint8_t* p
+    cdef bint form = False
+    cdef uint8_t tag
+    cdef int status
+    cdef uint64_t u
+    cdef bint reference
+    if kind == W_TABLE and not json_at(j, c'n'):
+        j.mode = e.mode
+        status = json_take_pairs(t, j, 1, 0, &form)
+        v.n = <uint32_t>(<size_t>(t.w - e.scratch.p) - at)
+        v.present = True
+        kept[0] = at + 1
+        return status
+    # By the letter `l` has 64 bits without a sign.
+    j.mode = MODE_LETTER
+    reference = kind == W_CONTENT and json_opens(j, b'"$reference"')
+    status = json_take_value(t, j, 1)
+    if status == 0 and reference:
+        status = json_take(j, c'}', b"the end of a reference")
+    if status != 0:
+        return status
+    p = e.scratch.p + at
+    tag = p[0]
+    p += 1
+    if tag == c'V':
+        return 0
+    v.present = True
+    if tag == c'S' and (kind == W_SHORTSTR or kind == W_LONGSTR or kind == W_CONTENT):
+        v.n = load32(p)
+        v.u = reference
+        kept[0] = at + 6
+        return check_shortstr(&e.refusal, p + 4, v.n) if kind == W_SHORTSTR else 0
+    if tag == c't' and kind == W_BIT:
+        v.u = p[0]
+        return 0
+    if tag == c'T' and kind == W_TIMESTAMP:
+        v.u = load64(p)
+        return 0
+    if (tag == c'I' or tag == c'L' or tag == c'l') and (kind < W_SHORTSTR or kind == W_TIMESTAMP):
+        u = <uint64_t><int64_t><int32_t>load32(p) if tag == c'I' else load64(p)
+        if kind == W_BIT:
+            v.u = u != 0
+            return 0
+        if (tag != c'l' and <int64_t>u < 0) or u > highest_of(kind):
+            if kind == W_TIMESTAMP:
+                return refuse_seconds(&e.refusal)
+            return refuse(&e.refusal, b"%s takes 0 to %llu", WIRE_NAMES[kind], highest_of(kind))
+        v.u = u
+        return 0
+    return refuse(&e.refusal, b"JSON: %s takes another type of value (before octet %llu)",
+                  WIRE_NAMES[kind], <uint64_t>(j.p - j.start))
+
+
+cdef int json_fields(Encoder* e, const Desc* d, const Source* s, int64_t i, AmqpValue* v) noexcept nogil:
+    """An object of fields by their names, as decode writes it."""
+    cdef bint seen[MAX_FIELDS]
+    cdef const uint8_t* p = NULL
+    cdef uint64_t n = 0
+    cdef Json j
+    cdef int k, status
+    place_refusal(e, d, -1, s.name)
+    if not (is_octets(s) and s.text):
+        return refuse(&e.refusal, b"takes JSON text, not %s", s.type, 0)
+    if octets_at(s, i, &p, &n) < 0:
+        return BAD_OFFSETS
+    memset(seen, 0, sizeof(seen))
+    status = json_begin(&j, p, n, e.mode, &e.refusal)
+    if status == 0:
+        status = json_take(&j, c'{', b"an object")
+    if status != 0:
+        return status
+    if json_at(&j, c'}'):
+        j.p += 1
+        return json_end(&j)
+    while True:
+        status = json_field_name(e, &j, d, &k)
+        if status != 0:
+            return status
+        if seen[k]:
+            return json_refuse(&j, b"JSON: an object has a key twice (before octet %llu)")
+        seen[k] = True
+        place_refusal(e, d, k, s.name)
+        status = json_field(e, &j, d.op[k].kind, &v[k], &e.kept[k])
+        if status != 0:
+            return status
+        place_refusal(e, d, -1, s.name)
+        json_skip(&j)
+        if json_at(&j, c'}'):
+            j.p += 1
+            return json_end(&j)
+        status = json_take(&j, c',', b"a comma or the end of an object")
+        if status != 0:
+            return status
+
+
+cdef int json_field_name(Encoder* e, Json* j, const Desc* d, int* k) noexcept nogil:
+    """A name and the colon behind it."""
+    cdef Text* t = &e.text
+    cdef size_t at = <size_t>(t.w - e.scratch.p), n
+    cdef int status = json_take_text(t, j)
+    if status != 0:
+        return status
+    n = <size_t>(t.w - e.scratch.p) - at
+    t.w = e.scratch.p + at
+    for k[0] in range(d.n):
+        if strlen(d.field[k[0]]) == n and memcmp(d.field[k[0]], t.w, n) == 0:
+            return json_take(j, c':', b"a colon")
+    return json_refuse(j, b"JSON: a name that is none of its fields (before octet %llu)")

@@ -1,0 +1,304 @@
+# Which column of the input is what: found once for a schema.
+
+# A property column: a member of `properties`, or a column `properties.message_id` of its own.
+cdef struct PropertySource:
+    const Source* source
+    const Source* parent    # the struct, whose null hides it, or NULL
+    const char* column      # full name
+    int16_t* field          # by content class: which property it is there, or -1
+
+# A column `headers.x-tenant`.
+cdef struct HeaderSource:
+    const Source* source
+    const char* column
+    const uint8_t* name
+    uint32_t name_n
+
+# Where the arguments of a method come from; looked up when the first row has it.
+cdef struct MethodSources:
+    bint ready
+    const Source** plain    # by field: the column of that name, or NULL
+    const Source** named    # the column `basic.consume.no_ack`, which goes first, or NULL
+    int n_foreign
+    const Source** foreign  # columns of arguments that this method does not have
+
+# Accepted beside what is encoded: what batch.decode says of where a message came from.
+cdef frozenset IGNORED_COLUMNS = frozenset((
+    "row", "offset", "frame_type", "body_size", "frame", "error_offset"))
+cdef dict HEADER_SUFFIXES = {
+    "string": None, "binary": None, "int": None, "long": None, "double": None, "boolean": None,
+    "timestamp": None, "json": None}
+
+
+@cython.final
+cdef class EncodePlan:
+    """The columns of one schema by what they are for one protocol."""
+
+    cdef SourceTree tree
+    cdef Protocol protocol
+    cdef const Source* channel
+    cdef const Source* method
+    cdef const Source* arguments        # JSON text
+    cdef const Source* properties_json
+    cdef const Source* body
+    cdef const Source* error
+    cdef const Source** argument
+    cdef int n_arguments
+    cdef PropertySource* property_
+    cdef int n_properties
+    cdef HeaderSource* header
+    cdef int n_headers
+    cdef int16_t* fields                # of property_
+    cdef MethodSources* methods         # as the protocol's descriptors
+    cdef int16_t* name_slot             # descriptors by their name
+    cdef uint32_t name_mask
+
+    def __cinit__(self, SourceTree tree not None, Protocol protocol not None):
+        cdef Source* root = &tree.root
+        cdef Source* s
+        cdef int i, k
+        cdef int most = root.n_children
+        self.tree = tree
+        self.protocol = protocol
+        for i in range(root.n_children):
+            most += root.child[i].n_children
+        self.argument = <const Source**>calloc(<size_t>most + 1, sizeof(Source*))
+        self.property_ = <PropertySource*>calloc(<size_t>most + 1, sizeof(PropertySource))
+        self.header = <HeaderSource*>calloc(<size_t>most + 1, sizeof(HeaderSource))
+        self.fields = <int16_t*>calloc(<size_t>(most + 1) * (protocol.n_contents + 1), sizeof(int16_t))
+        self.methods = <MethodSources*>calloc(<size_t>protocol.descs.count + 1, sizeof(MethodSources))
+        if (self.argument == NULL or self.property_ == NULL or self.header == NULL
+                or self.fields == NULL or self.methods == NULL):
+            raise MemoryError
+        self.take_names()
+        seen = set()
+        unknown = []
+        for i in range(root.n_children):
+            s = &root.child[i]
+            name = s.name.decode("utf-8", "replace")
+            if name in seen:
+                raise ValueError(f"column {name!r} is there twice")
+            seen.add(name)
+            if not self.take_column(s, name):
+                unknown.append(name)
+        if unknown:
+            raise ValueError(f"no part of a message: column{'s' * (len(unknown) > 1)} "
+                             f"{', '.join(map(repr, unknown))}{self.hint(unknown)}")
+        names = [self.property_[k].column for k in range(self.n_properties)]
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(f"{name.decode('utf-8', 'replace')} is there twice, as a column and "
+                                 "as a member of properties")
+        if self.n_headers and b"properties.headers" in names:
+            raise ValueError("headers come as properties.headers or as columns headers.x, not both")
+
+    def __dealloc__(self):
+        cdef int i
+        if self.methods != NULL:
+            for i in range(self.protocol.descs.count):
+                free(self.methods[i].plain)     # the others lie behind
+            free(self.methods)
+        free(self.argument)
+        free(self.property_)
+        free(self.header)
+        free(self.fields)
+        free(self.name_slot)
+
+    cdef bint take_column(self, Source* s, str name) except *:
+        """Find a column's place; whether there is one."""
+        cdef int k
+        if name == "channel":
+            self.channel = s
+        elif name == "method":
+            self.method = s
+        elif name == "arguments":
+            self.arguments = s
+        elif name == "properties_json":
+            self.properties_json = s
+        elif name == "body":
+            self.body = s
+        elif name == "error":
+            self.error = s
+        elif name == "properties":
+            if s.kind == IN_NULL:
+                return True
+            if s.kind != IN_STRUCT:
+                raise TypeError(f"column 'properties' is a struct, not {s.type.decode()}")
+            unknown = []
+            for k in range(s.n_children):
+                child = s.child[k].name.decode("utf-8", "replace")
+                if not self.take_property(&s.child[k], s, child):
+                    unknown.append(f"properties.{child}")
+            if unknown:
+                raise ValueError(f"no property: {', '.join(map(repr, unknown))}")
+        elif name.startswith("properties."):
+            return self.take_property(s, NULL, name[11:])
+        elif name.startswith("headers.") and len(name) > 8:
+            self.take_header(s, name)
+        elif self.is_argument(s.name):
+            self.argument[self.n_arguments] = s
+            self.n_arguments += 1
+        else:
+            return name in IGNORED_COLUMNS
+        return True
+
+    cdef bint take_property(self, const Source* s, const Source* parent, str name) except *:
+        cdef PropertySource* p = &self.property_[self.n_properties]
+        cdef const Desc* d
+        cdef int i, k
+        cdef bint found = False
+        cdef bytes field = PROPERTY_ALIASES.get(name, name).encode("utf-8", "replace")
+        p.source = s
+        p.parent = parent
+        p.field = self.fields + self.n_properties * (self.protocol.n_contents + 1)
+        for i in range(self.protocol.n_contents):
+            d = self.protocol.contents[i]
+            p.field[i] = -1
+            for k in range(d.n):
+                if strcmp(d.field[k], PyBytes_AS_STRING(field)) == 0:
+                    p.field[i] = <int16_t>k
+                    found = True
+        for class_id, k in self.column_sources(name):
+            for i in range(self.protocol.n_contents):
+                if self.protocol.contents[i].class_id == class_id:
+                    p.field[i] = <int16_t>k
+                    found = True
+        if found:
+            p.column = self.tree.text(f"properties.{name}")
+            self.n_properties += 1
+        return found
+
+    cdef tuple column_sources(self, str name):
+        """(class id, index) of the properties that decode puts into a member of `properties`."""
+        for column, _, children in self.protocol.table["columns"]["frame"]:
+            if column == "properties":
+                for child, _, sources in children:
+                    if child == name:
+                        return tuple(sources)
+        return ()
+
+    cdef int take_header(self, const Source* s, str name) except -1:
+        cdef HeaderSource* h = &self.header[self.n_headers]
+        cdef str key = name[8:]
+        head, colon, suffix = key.rpartition(":")
+        if colon and suffix in HEADER_SUFFIXES:
+            key = head
+        octets = key.encode("utf-8", "replace")
+        if len(octets) > 255:
+            raise ValueError(f"column {name[:40] + '...'!r}: a table name takes at most 255 octets, "
+                             f"not {len(octets)}")
+        h.source = s
+        h.column = s.name
+        h.name = <const uint8_t*>self.tree.text(key)
+        h.name_n = <uint32_t>len(octets)
+        self.n_headers += 1
+        return 0
+
+    cdef bint is_argument(self, const char* name) noexcept:
+        """Whether any method has an argument of this name, alone or behind the method's."""
+        cdef const Desc* d
+        cdef int i, k
+        for i in range(self.protocol.descs.count):
+            d = &self.protocol.descs.desc[i]
+            if d.method_id == 0:
+                continue
+            for k in range(d.n):
+                if names_argument(d, k, name):
+                    return True
+        return False
+
+    cdef str hint(self, list unknown):
+        """What was probably meant."""
+        cdef int i, k
+        for i in range(self.protocol.n_contents):
+            for k in range(self.protocol.contents[i].n):
+                name = self.protocol.contents[i].field[k].decode()
+                if name in unknown:
+                    return f" (a property is a member of properties, or a column properties.{name})"
+        return ""
+
+    cdef int take_names(self) except -1:
+        """A hash table of the methods' names."""
+        cdef const Desc* d
+        cdef int i
+        cdef uint32_t slot
+        self.name_mask = 64
+        while self.name_mask < 4 * <uint32_t>self.protocol.descs.count:
+            self.name_mask *= 2
+        self.name_slot = <int16_t*>malloc(self.name_mask * sizeof(int16_t))
+        if self.name_slot == NULL:
+            raise MemoryError
+        memset(self.name_slot, 0xFF, self.name_mask * sizeof(int16_t))
+        self.name_mask -= 1
+        for i in range(self.protocol.descs.count):
+            d = &self.protocol.descs.desc[i]
+            if d.method_id == 0:
+                continue
+            slot = name_hash(<const uint8_t*>d.name, strlen(d.name)) & self.name_mask
+            while self.name_slot[slot] >= 0:
+                slot = (slot + 1) & self.name_mask
+            self.name_slot[slot] = <int16_t>i
+        return 0
+
+cdef extern from "<string.h>" nogil:
+    int strcmp(const char* a, const char* b)
+
+
+cdef inline uint32_t name_hash(const uint8_t* p, size_t n) noexcept nogil:
+    cdef uint32_t h = 2166136261
+    cdef size_t i
+    for i in range(n):
+        h = (h ^ p[i]) * <uint32_t>16777619
+    return h
+
+
+cdef const Desc* method_named(const int16_t* slots, uint32_t mask, const Desc* descs, const uint8_t* p,
+                              uint64_t n) noexcept nogil:
+    """The method of this name, or NULL."""
+    cdef uint32_t slot
+    cdef const Desc* d
+    if n > 255:
+        return NULL
+    slot = name_hash(p, <size_t>n) & mask
+    while slots[slot] >= 0:
+        d = &descs[slots[slot]]
+        if strlen(d.name) == n and memcmp(d.name, p, <size_t>n) == 0:
+            return d
+        slot = (slot + 1) & mask
+    return NULL
+
+
+cdef bint names_argument(const Desc* d, int k, const char* name) noexcept nogil:
+    """`queue` or `basic.consume.queue`."""
+    return strcmp(d.field[k], name) == 0 or names_exactly(d, k, name)
+
+
+cdef bint names_exactly(const Desc* d, int k, const char* name) noexcept nogil:
+    cdef size_t n = strlen(d.name)
+    return strlen(name) > n and memcmp(d.name, name, n) == 0 and name[n] == c'.' \
+        and strcmp(d.field[k], name + n + 1) == 0
+
+
+cdef int find_sources(MethodSources* m, const Desc* d, const Source** argument, int n) noexcept nogil:
+    """Fill in where a method's arguments come from."""
+    cdef int i, k
+    cdef bint found
+    m.plain = <const Source**>calloc(<size_t>(2 * d.n + n + 1), sizeof(Source*))
+    if m.plain == NULL:
+        return NO_MEMORY
+    m.named = m.plain + d.n
+    m.foreign = m.named + d.n
+    for i in range(n):
+        found = False
+        for k in range(d.n):
+            if names_exactly(d, k, argument[i].name):
+                m.named[k] = argument[i]
+                found = True
+            elif strcmp(d.field[k], argument[i].name) == 0:
+                m.plain[k] = argument[i]
+                found = True
+        if not found:
+            m.foreign[m.n_foreign] = argument[i]
+            m.n_foreign += 1
+    m.ready = True
+    return 0

@@ -1,0 +1,456 @@
+# Rows of columns to frames, the thorough way: every row, every type, every fault with its place.
+
+cdef int take_method_name(Encoder* e, int64_t row) noexcept nogil:
+    """Which method: e.desc."""
+    cdef const Source* s = e.method
+    cdef const uint8_t* p = NULL
+    cdef uint64_t n = 0
+    cdef const Desc* d
+    cdef int status, i
+    cdef int64_t k = row
+    if s == NULL:
+        d = e.publish
+        if d == NULL:
+            return refuse(&e.refusal, b"the protocol has no basic.publish: name the method", NULL, 0)
+    else:
+        place_refusal(e, NULL, -1, s.name)
+        status = find_value(&s, &k)
+        if status < 0:
+            return status
+        if status == NO_VALUE:
+            return refuse(&e.refusal, b"no method", NULL, 0)
+        if not is_octets(s):
+            return refuse(&e.refusal, b"takes text, not %s", s.type, 0)
+        if octets_at(s, k, &p, &n) < 0:
+            return BAD_OFFSETS
+        if e.desc != NULL and n == strlen(e.desc.name) and memcmp(p, e.desc.name, <size_t>n) == 0:
+            return 0
+        d = method_named(e.name_slot, e.name_mask, e.descs, p, n)
+        if d == NULL:
+            return refuse(&e.refusal, b"the protocol has no such method", NULL, 0)
+    if d != e.desc:
+        e.desc = d
+        e.class_at = -1
+        for i in range(e.n_contents):
+            if d.properties == e.contents[i]:
+                e.class_at = i
+        if not e.methods[d - e.descs].ready:
+            if find_sources(&e.methods[d - e.descs], d, e.argument, e.n_arguments) < 0:
+                return NO_MEMORY
+    return 0
+
+
+cdef void clear_values(Encoder* e, const Desc* d, AmqpValue* v, bint present) noexcept nogil:
+    cdef int k
+    for k in range(d.n):
+        v[k].kind = d.op[k].kind
+        v[k].u = 0
+        v[k].n = 0
+        v[k].p = &NO_OCTETS
+        v[k].present = present
+        e.kept[k] = 0
+
+
+cdef void find_kept(Encoder* e, const Desc* d, AmqpValue* v) noexcept nogil:
+    """Now scratch stays where it is."""
+    cdef int k
+    for k in range(d.n):
+        if e.kept[k]:
+            v[k].p = e.scratch.p + e.kept[k] - 1
+
+
+cdef int take_arguments(Encoder* e, const Desc* d, int64_t row) noexcept nogil:
+    cdef MethodSources* m = &e.methods[d - e.descs]
+    cdef const Source* s
+    cdef int64_t i = row
+    cdef int k, status, which
+    clear_values(e, d, e.v, True)
+    if e.arguments != NULL:
+        s = e.arguments
+        status = find_value(&s, &i)
+        if status == HAS_VALUE:
+            status = json_fields(e, d, s, i, e.v)
+        if status != 0:
+            return status
+    for k in range(d.n):
+        for which in range(2):
+            s = m.plain[k] if which == 0 else m.named[k]
+            if s == NULL:
+                continue
+            place_refusal(e, d, k, s.name)
+            i = row
+            status = find_value(&s, &i)
+            if status == HAS_VALUE:
+                status = load_source(e, d.op[k].kind, s, i, &e.v[k], &e.kept[k])
+            if status != 0:
+                return status
+    for k in range(m.n_foreign):
+        status = says_nothing(m.foreign[k], row)
+        if status == 0:
+            place_refusal(e, d, -1, m.foreign[k].name)
+            return refuse(&e.refusal, b"has no argument %s", m.foreign[k].name, 0)
+        if status < 0:
+            return status
+    find_kept(e, d, e.v)
+    return 0
+
+
+cdef inline bint is_hidden(const PropertySource* p, int64_t row) noexcept nogil:
+    return p.parent != NULL and not is_valid(p.parent, row)
+
+
+cdef int take_properties(Encoder* e, const Desc* d, int64_t row) noexcept nogil:
+    """Properties of a content into e.w."""
+    cdef const PropertySource* p
+    cdef const Source* s
+    cdef int64_t i = row
+    cdef int k, field, status
+    clear_values(e, d, e.w, False)
+    if e.properties_json != NULL:
+        s = e.properties_json
+        status = find_value(&s, &i)
+        if status == HAS_VALUE:
+            status = json_fields(e, d, s, i, e.w)
+        if status != 0:
+            return status
+    for k in range(e.n_properties):
+        p = &e.properties[k]
+        if is_hidden(p, row):
+            continue
+        s = p.source
+        i = row
+        status = find_value(&s, &i)
+        if status == NO_VALUE:
+            continue
+        if status < 0:
+            return status
+        field = p.field[e.class_at]
+        place_refusal(e, d, field, p.column)
+        if field < 0:
+            return refuse(&e.refusal, b"has no %s", p.column, 0)
+        status = load_source(e, d.op[field].kind, s, i, &e.w[field], &e.kept[field])
+        if status != 0:
+            return status
+    if e.n_headers:
+        status = take_headers(e, d, row)
+        if status != 0:
+            return status
+    find_kept(e, d, e.w)
+    return 0
+
+
+cdef int take_headers(Encoder* e, const Desc* d, int64_t row) noexcept nogil:
+    """Columns of one header each: those that are not null, as one table."""
+    cdef const HeaderSource* h
+    cdef const Source* s
+    cdef Text* t = &e.text
+    cdef size_t at = <size_t>(t.w - e.scratch.p)
+    cdef int k, field = -1, status
+    cdef int64_t i
+    cdef bint any_ = False
+    for k in range(d.n):
+        if d.op[k].kind == W_TABLE:
+            field = k
+            break
+    for k in range(e.n_headers):
+        h = &e.header[k]
+        s = h.source
+        i = row
+        status = find_value(&s, &i)
+        if status == NO_VALUE:
+            continue
+        if status < 0:
+            return status
+        place_refusal(e, d, field, h.column)
+        if field < 0:
+            return refuse(&e.refusal, b"has no headers", NULL, 0)
+        any_ = True
+        status = put_table_name(t, h.name, h.name_n, &e.refusal)
+        if status == 0:
+            status = put_table_value(t, s, i, e.mode, 1, &e.refusal)
+        if status != 0:
+            return status
+    if any_:
+        if e.w[field].present:
+            place_refusal(e, d, field, e.header[0].column)
+            return refuse(&e.refusal, b"headers come in properties_json as well", NULL, 0)
+        e.w[field].present = True
+        e.w[field].n = <uint32_t>(<size_t>(t.w - e.scratch.p) - at)
+        e.kept[field] = at + 1
+    return 0
+
+
+cdef int refuse_content(Encoder* e, const Desc* d, int64_t row) noexcept nogil:
+    """A method without content: that there is none."""
+    cdef const PropertySource* p
+    cdef const Source* s
+    cdef const char* column = NULL
+    cdef int64_t i
+    cdef int k, status
+    for k in range(e.n_properties + e.n_headers + 2):
+        i = row
+        if k < e.n_properties:
+            p = &e.properties[k]
+            if is_hidden(p, row):
+                continue
+            s = p.source
+            column = p.column
+        elif k < e.n_properties + e.n_headers:
+            s = e.header[k - e.n_properties].source
+            column = s.name
+        elif k == e.n_properties + e.n_headers:
+            s = e.properties_json
+        else:
+            s = e.body
+        if s == NULL:
+            continue
+        if s == e.body or s == e.properties_json:
+            column = s.name
+        status = says_nothing(s, i) if s == e.body else find_value(&s, &i)
+        if status < 0:
+            return status
+        if (status == 0) == (s == e.body):
+            place_refusal(e, d, -1, column)
+            return refuse(&e.refusal, b"carries no content", NULL, 0)
+    return 0
+
+
+cdef int take_channel_number(Encoder* e, int64_t row, uint16_t* out) noexcept nogil:
+    cdef const Source* s = e.channel
+    cdef int64_t i = row, v
+    cdef int status
+    out[0] = 1
+    if s == NULL:
+        return 0
+    status = find_value(&s, &i)
+    if status != HAS_VALUE:
+        return status
+    place_refusal(e, NULL, -1, e.channel.name)
+    if not is_integer(s):
+        return refuse(&e.refusal, b"takes integers, not %s", s.type, 0)
+    v = signed_at(s.kind, s.data, s.at + i)
+    if v < 0 or v > 0xFFFF:
+        return refuse(&e.refusal, b"takes 0 to %llu", NULL, 0xFFFF)
+    out[0] = <uint16_t>v
+    return 0
+
+
+cdef int take_body(Encoder* e, const Desc* d, int64_t row, const uint8_t** p, uint64_t* n) noexcept nogil:
+    cdef const Source* s = e.body
+    cdef int64_t i = row
+    cdef int status
+    p[0] = &NO_OCTETS
+    n[0] = 0
+    if s == NULL:
+        return 0
+    status = find_value(&s, &i)
+    if status != HAS_VALUE:
+        return status
+    place_refusal(e, d, -1, e.body.name)
+    if not is_octets(s):
+        return refuse(&e.refusal, b"a body takes binary or text, not %s", s.type, 0)
+    if octets_at(s, i, p, n) < 0:
+        return BAD_OFFSETS
+    if s.text and not is_utf8(p[0], <size_t>n[0]):
+        return refuse(&e.refusal, b"text that is not UTF-8", NULL, 0)
+    return 0
+
+
+cdef int out_room(Encoder* e, uint64_t n) noexcept nogil:
+    """Room for n more octets of messages."""
+    if AMQP_UNLIKELY(e.out.used + n >= e.out.full_at):
+        if n > <uint64_t>e.table.limit:
+            e.table.full = 0
+            return COLUMN_FULL
+        return data_grow(e.table, e.out, <size_t>n)
+    return 0
+
+
+cdef int check_frame(Encoder* e, const Desc* d, uint64_t n) noexcept nogil:
+    """A method or header frame of n octets with its envelope."""
+    if (e.frame_max and n > e.frame_max) or n > MAX_U32 + 8:
+        place_refusal(e, d, -1, NULL)
+        e.refusal.field = b"frame_max"
+        return refuse(&e.refusal, b"the limit does not hold a frame of %llu octets", NULL, n)
+    return 0
+
+
+cdef int take_row(Encoder* e, int64_t row) noexcept nogil:
+    """All frames of a message behind what is there; 0, REFUSED (and nothing is written) or worse."""
+    cdef size_t used = e.out.used
+    cdef int status = begin_row(e, row)
+    if status == 0:
+        e.text.w = e.scratch.p
+        status = put_method(e, e.desc, row)
+    if status == 0:
+        e.text.w = e.scratch.p      # the arguments are written
+        if e.desc.has_content:
+            status = put_content(e, e.desc, row)
+        else:
+            status = refuse_content(e, e.desc, row)
+    if status != 0:
+        e.out.used = used
+    return status
+
+
+cdef int begin_row(Encoder* e, int64_t row) noexcept nogil:
+    """Method and channel; a row that says that it is broken is not encoded."""
+    cdef const Source* s = e.error
+    cdef int64_t i = row
+    cdef int status
+    place_refusal(e, NULL, -1, NULL)
+    if s != NULL:
+        status = find_value(&s, &i)
+        if status < 0:
+            return status
+        if status == HAS_VALUE:
+            place_refusal(e, NULL, -1, e.error.name)
+            return refuse(&e.refusal, b"the row came with an error", NULL, 0)
+    status = take_method_name(e, row)
+    return take_channel_number(e, row, &e.number) if status == 0 else status
+
+
+cdef int put_method(Encoder* e, const Desc* d, int64_t row) noexcept nogil:
+    """The method frame."""
+    cdef uint8_t* start
+    cdef uint8_t* w
+    cdef int status = take_arguments(e, d, row)
+    if status == 0:
+        status = out_room(e, values_room(d, e.v) + 12)
+    if status != 0:
+        return status
+    start = e.out.data.p + e.out.used
+    store16(start + 7, d.class_id)
+    store16(start + 9, d.method_id)
+    w = write_arguments(d, e.v, start + 11)
+    status = check_frame(e, d, <uint64_t>(w - start) + 1)
+    if status != 0:
+        return status
+    put_envelope(start, FRAME_METHOD, e.number, <uint32_t>(w - start - 7))
+    w[0] = FRAME_END
+    e.out.used += <size_t>(w - start) + 1
+    return 0
+
+
+cdef int put_content(Encoder* e, const Desc* d, int64_t row) noexcept nogil:
+    """The header frame and the body frames."""
+    cdef const uint8_t* body = NULL
+    cdef uint8_t* start
+    cdef uint8_t* w
+    cdef uint64_t n = 0, piece, k
+    cdef int status = take_properties(e, d.properties, row)
+    if status == 0:
+        status = take_body(e, d, row, &body, &n)
+    if status == 0:
+        status = out_room(e, values_room(d.properties, e.w) + 2 * MAX_FIELDS + 20)
+    if status != 0:
+        return status
+    start = e.out.data.p + e.out.used
+    store16(start + 7, d.class_id)
+    store16(start + 9, 0)
+    store64(start + 11, n)
+    w = write_properties(d.properties, e.w, start + 19)
+    status = check_frame(e, d, <uint64_t>(w - start) + 1)
+    if status != 0:
+        return status
+    put_envelope(start, FRAME_HEADER, e.number, <uint32_t>(w - start - 7))
+    w[0] = FRAME_END
+    e.out.used += <size_t>(w - start) + 1
+    if n == 0:
+        return 0
+    piece = e.frame_max if e.frame_max else MAX_U32 + 8
+    if piece < 9:
+        return check_frame(e, d, 9)
+    piece -= 8
+    if n > <uint64_t>e.table.limit:
+        e.table.full = 0
+        return COLUMN_FULL
+    status = out_room(e, n + 8 * ((n + piece - 1) // piece))
+    if status != 0:
+        return status
+    w = e.out.data.p + e.out.used
+    while n:
+        k = min(n, piece)
+        w = put_envelope(w, FRAME_BODY, e.number, <uint32_t>k)
+        memcpy(w, body, <size_t>k)
+        w[k] = FRAME_END
+        w += k + 1
+        body += k
+        n -= k
+    e.out.used = <size_t>(w - e.out.data.p)
+    return 0
+
+
+cdef int refuse_row(Encoder* e, int64_t row) noexcept nogil:
+    """A row of the output for one that cannot be encoded."""
+    cdef char[FAULT_TEXT_SIZE] text
+    cdef int n
+    e.refused += 1
+    n = refusal_text(&e.refusal, text, FAULT_TEXT_SIZE)
+    return append_octets(e.table, e.errors, e.rows + row, text, <size_t>n)
+
+
+cdef int refusal_text(const Refusal* r, char* out, size_t room) noexcept nogil:
+    """`basic.publish.exchange: a shortstr takes ...`; never what the row holds."""
+    cdef int n = 0, more
+    cdef const char* place = r.method
+    if place == NULL:
+        place = r.column
+    if place != NULL and r.field != NULL and r.method != NULL:
+        n = snprintf(out, room, b"%s.%s: ", place, r.field)
+    elif place != NULL:
+        n = snprintf(out, room, b"%s: ", place)
+    n = min(n, <int>room - 1)
+    if r.what != NULL:
+        more = snprintf(out + n, room - n, r.text, r.what, <unsigned long long>r.n)
+    else:
+        more = snprintf(out + n, room - n, r.text, <unsigned long long>r.n)
+    n = min(n + more, <int>room - 1)
+    # A long name may have been cut inside of a letter.
+    while not is_utf8(<const uint8_t*>out, <size_t>n):
+        n -= 1
+    return n
+
+
+cdef int commit_row(Encoder* e, int64_t row) noexcept nogil:
+    """Make a value of what was written since the last one."""
+    cdef Column* c = e.out
+    row += e.rows
+    if c.used > <size_t>e.table.limit:
+        e.table.full = 0
+        return COLUMN_FULL
+    if row >= c.rows and column_grow(c, row + 1) < 0:
+        return NO_MEMORY
+    if c.filled < row:
+        # nulls: they end where the last value does
+        memset_i32(<int32_t*>c.fixed.p + c.filled + 1, (<int32_t*>c.fixed.p)[c.filled],
+                   row - c.filled)
+    now_present(c, row)
+    (<int32_t*>c.fixed.p)[row + 1] = <int32_t>c.used
+    return 0
+
+
+cdef inline void memset_i32(int32_t* p, int32_t v, int64_t n) noexcept nogil:
+    cdef int64_t i
+    for i in range(n):
+        p[i] = v
+
+
+cdef int take_rows(Encoder* e, int64_t first, int64_t n) noexcept nogil:
+    """Rows of the array at hand, one by one."""
+    cdef int64_t row
+    cdef int status
+    for row in range(first, first + n):
+        if not is_valid(e.root, row):
+            continue
+        status = take_row(e, row)
+        if status == REFUSED:
+            if e.fail_fast:
+                e.rows += row
+                return FAILED
+            status = refuse_row(e, row)
+        elif status == 0:
+            status = commit_row(e, row)
+        if status < 0:
+            return status
+    return 0

@@ -1,0 +1,296 @@
+# JSON text that is read, strictly and without the GIL: its strings and numbers, and why it is refused.
+# The text was found to be UTF-8 before.
+
+cdef extern from "Python.h":
+    uint64_t TENTH_OF_U64 "(UINT64_MAX / 10)"
+    uint64_t EXACT_IN_DOUBLE "((uint64_t)1 << 53)"
+    uint64_t MAX_I32 "((uint64_t)INT32_MAX)"
+    double PyOS_string_to_double(const char* s, char** end, PyObject* overflow) except? -1.0
+
+# Why a row cannot be encoded. `text` is a format with `what` (if there is one) and then n.
+cdef struct Refusal:
+    const char* text
+    const char* what
+    uint64_t n
+    const char* method      # names of the protocol, or NULL
+    const char* field
+    const char* column      # name of the column of the input, or NULL
+
+cdef enum:
+    REFUSED = 3             # of one row: the refusal says why
+
+
+cdef int refuse(Refusal* r, const char* text, const char* what, uint64_t n) noexcept nogil:
+    r.text = text
+    r.what = what
+    r.n = n
+    return REFUSED
+
+
+# JSON text that is read.
+cdef struct Json:
+    const uint8_t* p
+    const uint8_t* end
+    const uint8_t* start
+    uintptr_t mode          # dialect to write
+    Refusal* refusal
+
+
+cdef inline void json_skip(Json* j) noexcept nogil:
+    """White space."""
+    while j.p < j.end and (j.p[0] == c' ' or j.p[0] == c'\n' or j.p[0] == c'\t' or j.p[0] == c'\r'):
+        j.p += 1
+
+
+cdef int json_refuse(Json* j, const char* text) noexcept nogil:
+    """text: a format for the offset."""
+    return refuse(j.refusal, text, NULL, <uint64_t>(j.p - j.start))
+
+
+cdef int json_expected(Json* j, const char* what) noexcept nogil:
+    return refuse(j.refusal, b"JSON: %s expected (octet %llu of the text)", what,
+                  <uint64_t>(j.p - j.start))
+
+
+cdef inline int json_take(Json* j, uint8_t c, const char* what) noexcept nogil:
+    """This character, with white space around it."""
+    json_skip(j)
+    if AMQP_UNLIKELY(j.p == j.end or j.p[0] != c):
+        return json_expected(j, what)
+    j.p += 1
+    json_skip(j)
+    return 0
+
+
+cdef bint json_opens(Json* j, const char* key) noexcept nogil:
+    """Step over the start of an object with this key, if it is one."""
+    cdef Json k = j[0]
+    if not json_at(&k, c'{'):
+        return False
+    k.p += 1
+    json_skip(&k)
+    if <size_t>(k.end - k.p) < strlen(key) or memcmp(k.p, key, strlen(key)) != 0:
+        return False
+    k.p += strlen(key)
+    json_skip(&k)
+    if not json_at(&k, c':'):
+        return False
+    j.p = k.p + 1
+    json_skip(j)
+    return True
+
+
+cdef inline bint json_at(const Json* j, uint8_t c) noexcept nogil:
+    return j.p < j.end and j.p[0] == c
+
+
+# ---- text ----
+
+cdef int json_hex4(Json* j, uint32_t* out) noexcept nogil:
+    """The four digits behind \\u."""
+    cdef int i
+    cdef uint8_t c
+    out[0] = 0
+    if j.end - j.p < 4:
+        return json_expected(j, b"four hexadecimal digits")
+    for i in range(4):
+        c = j.p[i]
+        if c'0' <= c <= c'9':
+            c -= c'0'
+        elif c'a' <= c <= c'f':
+            c -= c'a' - 10
+        elif c'A' <= c <= c'F':
+            c -= c'A' - 10
+        else:
+            return json_expected(j, b"four hexadecimal digits")
+        out[0] = out[0] << 4 | c
+    j.p += 4
+    return 0
+
+
+cdef int json_escape(Text* t, Json* j) noexcept nogil:
+    """What stands behind a backslash; there is room for four octets."""
+    cdef uint32_t x, low
+    cdef uint8_t c
+    cdef int status
+    if j.p == j.end:
+        return json_expected(j, b"an escape")
+    c = j.p[0]
+    j.p += 1
+    if c == c'u':
+        status = json_hex4(j, &x)
+        if status != 0:
+            return status
+        if 0xD800 <= x < 0xDC00 and j.end - j.p >= 6 and j.p[0] == c'\\' and j.p[1] == c'u':
+            j.p += 2
+            status = json_hex4(j, &low)
+            if status != 0:
+                return status
+            if not 0xDC00 <= low < 0xE000:
+                return json_refuse(j, b"JSON: a lone surrogate (octet %llu of the text)")
+            x = 0x10000 + ((x - 0xD800) << 10) + (low - 0xDC00)
+        elif 0xD800 <= x < 0xE000:
+            return json_refuse(j, b"JSON: a lone surrogate (octet %llu of the text)")
+        if x < 0x80:
+            t.w[0] = <uint8_t>x
+            t.w += 1
+        elif x < 0x800:
+            t.w[0] = <uint8_t>(0xC0 | x >> 6)
+            t.w[1] = <uint8_t>(0x80 | x & 63)
+            t.w += 2
+        elif x < 0x10000:
+            t.w[0] = <uint8_t>(0xE0 | x >> 12)
+            t.w[1] = <uint8_t>(0x80 | x >> 6 & 63)
+            t.w[2] = <uint8_t>(0x80 | x & 63)
+            t.w += 3
+        else:
+            t.w[0] = <uint8_t>(0xF0 | x >> 18)
+            t.w[1] = <uint8_t>(0x80 | x >> 12 & 63)
+            t.w[2] = <uint8_t>(0x80 | x >> 6 & 63)
+            t.w[3] = <uint8_t>(0x80 | x & 63)
+            t.w += 4
+        return 0
+    if c == c'n':
+        c = c'\n'
+    elif c == c'r':
+        c = c'\r'
+    elif c == c't':
+        c = c'\t'
+    elif c == c'b':
+        c = c'\b'
+    elif c == c'f':
+        c = c'\f'
+    elif c != c'"' and c != c'\\' and c != c'/':
+        j.p -= 1
+        return json_expected(j, b"an escape")
+    t.w[0] = c
+    t.w += 1
+    return 0
+
+
+cdef int json_take_text(Text* t, Json* j) noexcept nogil:
+    """A string, written without its escapes."""
+    cdef size_t n
+    cdef int status
+    if not json_at(j, c'"'):
+        return json_expected(j, b"a string")
+    j.p += 1
+    # It cannot be longer than what is left.
+    if text_room(t, <size_t>(j.end - j.p) + COPY_SLACK) < 0:
+        return NO_MEMORY
+    while True:
+        n = copy_json_run(t.w, j.p, <size_t>(j.end - j.p))
+        t.w += n
+        j.p += n
+        if AMQP_UNLIKELY(j.p == j.end):
+            return json_expected(j, b"the end of a string")
+        if AMQP_LIKELY(j.p[0] == c'"'):
+            j.p += 1
+            return 0
+        if j.p[0] != c'\\':
+            return json_refuse(j, b"JSON: a control character (octet %llu of the text)")
+        j.p += 1
+        status = json_escape(t, j)
+        if status != 0:
+            return status
+
+
+# ---- numbers ----
+
+# A number as it was written: an integer that fits 64 bits, or else a double.
+cdef struct JsonNumber:
+    bint whole              # no point, no exponent
+    bint negative
+    bint large              # whole, but more than 64 bits
+    uint64_t n              # the absolute value
+    double d
+
+
+cdef double* TENS = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14,
+                     1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22]
+
+
+cdef int json_slow_double(Json* j, const uint8_t* p, JsonNumber* out) noexcept nogil:
+    """The nearest double of what ends at j.p, by the interpreter, for many digits or far exponents."""
+    cdef size_t n = <size_t>(j.p - p)
+    cdef char* text = <char*>malloc(n + 1)
+    cdef bint failed = False
+    if text == NULL:
+        return NO_MEMORY
+    memcpy(text, p, n)
+    text[n] = 0
+    with gil:
+        try:
+            out.d = PyOS_string_to_double(text, NULL, NULL)
+        except (MemoryError, ValueError):
+            failed = True
+    free(text)
+    if failed:
+        return NO_MEMORY
+    if out.d - out.d != 0:
+        return json_refuse(j, b"JSON: a number beyond what a double holds (before octet %llu)")
+    return 0
+
+
+cdef int json_take_number(Json* j, JsonNumber* out) noexcept nogil:
+    cdef const uint8_t* p = j.p
+    cdef const uint8_t* first
+    cdef uint64_t n = 0, digit
+    cdef int64_t exponent = 0, far
+    cdef int kept = 0       # digits in n, zeros in front not counted
+    cdef bint minus
+    memset(out, 0, sizeof(JsonNumber))
+    out.whole = True
+    if json_at(j, c'-'):
+        out.negative = True
+        j.p += 1
+    first = j.p
+    while j.p < j.end and c'0' <= j.p[0] <= c'9':
+        digit = j.p[0] - c'0'
+        if n > TENTH_OF_U64 or (n == TENTH_OF_U64 and digit > 5):
+            out.large = True
+        n = n * 10 + digit
+        kept += n != 0
+        j.p += 1
+    if j.p == first:
+        return json_expected(j, b"a value")
+    if first[0] == c'0' and j.p - first > 1:
+        j.p = first + 1
+        return json_refuse(j, b"JSON: a number with a zero in front (octet %llu of the text)")
+    out.n = n
+    if not (json_at(j, c'.') or json_at(j, c'e') or json_at(j, c'E')):
+        return 0
+    out.whole = False
+    if json_at(j, c'.'):
+        j.p += 1
+        first = j.p
+        while j.p < j.end and c'0' <= j.p[0] <= c'9':
+            if kept < 20:
+                n = n * 10 + (j.p[0] - c'0')
+                kept += n != 0
+                exponent -= 1
+            else:
+                out.large = True
+            j.p += 1
+        if j.p == first:
+            return json_expected(j, b"a digit")
+    if json_at(j, c'e') or json_at(j, c'E'):
+        j.p += 1
+        minus = json_at(j, c'-')
+        if minus or json_at(j, c'+'):
+            j.p += 1
+        first = j.p
+        far = 0
+        while j.p < j.end and c'0' <= j.p[0] <= c'9':
+            far = min(far * 10 + (j.p[0] - c'0'), <int64_t>1000000)
+            j.p += 1
+        if j.p == first:
+            return json_expected(j, b"a digit")
+        exponent += -far if minus else far
+    # Both numbers are exact and one rounding gives the nearest double.
+    if not out.large and kept < 17 and n <= EXACT_IN_DOUBLE and -22 <= exponent <= 22:
+        out.d = <double>n / TENS[-exponent] if exponent < 0 else <double>n * TENS[exponent]
+        if out.negative:
+            out.d = -out.d
+        return 0
+    return json_slow_double(j, p, out)
