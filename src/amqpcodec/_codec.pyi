@@ -308,6 +308,7 @@ def columns_schema(
     fields: Iterable[str] | None,
     level: str = "frame",
     layout: str = "plain",
+    tables: str = "json",
 ) -> Schema:
     """See amqpcodec.batch.schema."""
 
@@ -320,6 +321,7 @@ def decode_columns(
     limit: int = 0x7FFFFFFF,
     level: str = "frame",
     layout: str = "plain",
+    tables: str = "json",
 ) -> Columns:
     """See amqpcodec.batch.decode. limit: octets that a column may have (tests lower it)."""
 

@@ -26,6 +26,7 @@ def decode(
     layout: str = "plain",
     *,
     dialect: str = "rabbitmq",
+    tables: str = "json",
 ) -> Columns:
     """Decode frames to columns; the GIL is released meanwhile.
 
@@ -75,8 +76,8 @@ def decode(
         level: "frame" or "message".
         fields: names of columns, which chooses and orders them; None for those above (frame level:
             all; message level: offset, frame_type, arguments, body_size, frame and error_offset
-            can be asked for). Only what they need is decoded; an error is looked for in all of a frame where ``error`` or
-            ``error_offset`` is asked for, or mode is not "PERMISSIVE".
+            can be asked for). Only what they need is decoded; an error is looked for in all of a
+            frame where ``error`` or ``error_offset`` is asked for, or mode is not "PERMISSIVE".
         mode: "PERMISSIVE" (bad frames are rows with an error), "DROPMALFORMED" (they are left
             out) or "FAILFAST" (the first one raises).
         layout: "plain" or "view". Plain: utf8 and binary; the column frame may borrow the octets
@@ -84,6 +85,12 @@ def decode(
             them alive; all else is copied. View: string_view and binary_view, which point into
             data as far as they can and keep it alive (what may change is copied once).
         dialect: "rabbitmq" or "0-9-1", what the tags of field tables mean.
+        tables: what a column of field tables is (the headers of properties; an argument that is
+            one): "json" (utf8), "variant" (a struct of the binaries value and metadata, Spark's and
+            Parquet's Variant encoding) or "map" (map of utf8 to utf8: strings as they are, other
+            values as JSON text, void as null). Text inside of other columns stays JSON. Keys are
+            written as in JSON text; a table that has a key twice is an object or map with the one
+            key ``$table`` and a list of all pairs.
 
     Returns:
         A struct array with ``__arrow_c_array__`` and ``__arrow_c_schema__``.
@@ -92,13 +99,15 @@ def decode(
         DecodeError: mode is "FAILFAST" and a frame is bad. ``offset`` counts from the start of
             the input value, whose index is ``row``.
         TypeError: data is neither a buffer nor an Arrow binary array.
-        ValueError: a name is not known, or stands for arguments of several types; or a column would pass 2 GiB, where its offsets end:
-            decode fewer octets at a time.
+        ValueError: a name is not known, or stands for arguments of several types; or a column
+            would pass 2 GiB, where its offsets end: decode fewer octets at a time.
 
     Spec: 0-9-1 §4.2.3 to §4.2.6.
     """
     found = _protocol(protocol)
-    return _codec.decode_columns(found, data, fields, mode, dialect, level=level, layout=layout)
+    return _codec.decode_columns(
+        found, data, fields, mode, dialect, level=level, layout=layout, tables=tables
+    )
 
 
 def encode(
@@ -167,6 +176,8 @@ def schema(
     level: str = "frame",
     fields: Iterable[str] | None = None,
     layout: str = "plain",
+    *,
+    tables: str = "json",
 ) -> Schema:
     """The schema of what decode will return, as an object with ``__arrow_c_schema__``.
 
@@ -175,7 +186,7 @@ def schema(
     Raises:
         ValueError: a name is not known.
     """
-    return _codec.columns_schema(_protocol(protocol), fields, level, layout)
+    return _codec.columns_schema(_protocol(protocol), fields, level, layout, tables)
 
 
 def _protocol(protocol: str | ModuleType) -> _codec.Protocol:

@@ -11,6 +11,12 @@ cdef enum:
     AS_STRUCT               # its children only
     AS_VIEW                 # 16 octets a row, which may point into data or into the input
 
+# What a table becomes.
+cdef enum:
+    FORM_JSON
+    FORM_VARIANT            # a struct of two columns that are never null by themselves
+    FORM_MAP
+
 # What appending came to, apart from 0.
 cdef enum:
     COLUMN_FULL = -2        # NO_MEMORY is -1
@@ -18,6 +24,7 @@ cdef enum:
 
 # Rows are appended in order, with gaps: rows that nobody wrote are null. A gap is filled when the next
 # row is written or the column is finished, so that a column that is hardly used costs hardly anything.
+cdef struct Table
 cdef struct Column:
     int64_t filled          # rows written, gaps included
     int64_t rows            # rows with place in valid and fixed
@@ -34,6 +41,8 @@ cdef struct Column:
     bint nullable           # else every row is written and `valid` is not kept
     bint asked              # it goes out
     int first, n_children   # of a struct: they follow one another
+    uint8_t form            # of a column of tables: what they become
+    Table* items            # of a map, whose offsets lie like those of a text: keys and values
 
 # Columns of one result. Whoever exports or consumes them holds a reference.
 cdef struct Table:
@@ -79,6 +88,7 @@ cdef void table_drop(Table* t) noexcept nogil:
         block_give(&t.column[i].valid)
         block_give(&t.column[i].fixed)
         block_give(&t.column[i].data)
+        table_drop(t.column[i].items)
     block_give(&t.zeros)
     block_give(&t.input)
     if t.array.release != NULL:
@@ -386,6 +396,9 @@ cdef void table_rewind(Table* t, int first, int n, int64_t row) noexcept nogil:
             c.fixed.p[row >> 3] &= <uint8_t>~(1 << (row & 7))
         if c.kind == AS_TEXT:
             c.used = <size_t>(<int32_t*>c.fixed.p)[row]
+        while c.items != NULL and c.items.rows > <int64_t>c.used:
+            c.items.rows -= 1
+            table_rewind(c.items, 0, c.items.n, c.items.rows)
 
 
 cdef int64_t count_present(const Column* c) noexcept nogil:
@@ -412,6 +425,8 @@ cdef int table_finish(Table* t, int64_t rows) noexcept nogil:
         if not c.asked:
             continue
         c.present = count_present(c)
+        if c.items != NULL and table_finish(c.items, c.items.rows) < 0:
+            return NO_MEMORY
         if c.present == 0:
             zeros = max(zeros, fixed_room(c, rows), (<size_t>rows + 7) // 8, <size_t>64)
             continue

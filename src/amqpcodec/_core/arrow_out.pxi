@@ -75,16 +75,32 @@ cdef int export_views(Table* t, Column* c, ArrowArray* a) noexcept nogil:
     return 0
 
 
+cdef int export_items(Table* items, ArrowArray* map_, ArrowArray* a) noexcept nogil:
+    """The entries of a map, which is released where they cannot be made."""
+    cdef Node* node
+    cdef int i
+    if begin_array(items, a, items.n) < 0:
+        map_.release(map_)
+        return NO_MEMORY
+    node = <Node*>a.private_data
+    a.n_buffers = 1
+    for i in range(items.n):
+        if export_column(items, i, &node.child[i]) < 0:
+            map_.release(map_)
+            return NO_MEMORY
+    return 0
+
+
 cdef int export_column(Table* t, int index, ArrowArray* a) noexcept nogil:
     cdef Column* c = &t.column[index]
     cdef Node* node
     cdef int i
     cdef bint none = c.present == 0
-    if begin_array(t, a, c.n_children) < 0:
+    if begin_array(t, a, c.n_children if c.items == NULL else 1) < 0:
         return NO_MEMORY
     node = <Node*>a.private_data
-    a.null_count = t.rows - c.present
-    a.n_buffers = 1 if c.kind == AS_STRUCT else 3 if c.kind == AS_TEXT else 2
+    a.null_count = t.rows - c.present if c.nullable else 0
+    a.n_buffers = 1 if c.kind == AS_STRUCT else 3 if c.kind == AS_TEXT and c.items == NULL else 2
     if c.kind == AS_VIEW and export_views(t, c, a) < 0:
         a.release(a)
         return NO_MEMORY
@@ -92,6 +108,8 @@ cdef int export_column(Table* t, int index, ArrowArray* a) noexcept nogil:
         a.buffers[0] = t.zeros.p if none else c.valid.p
     if c.kind != AS_STRUCT:
         a.buffers[1] = t.zeros.p if none else c.fixed.p
+    if c.items != NULL:
+        return export_items(c.items, a, &node.child[0])
     if c.kind == AS_TEXT:
         node.buffers[2] = t.zeros.p if c.data.p == NULL else c.data.p
         if c.borrowed != NULL:
@@ -130,6 +148,22 @@ cdef void release_schema(ArrowSchema* s) noexcept nogil:
     s.release = NULL
 
 
+# Formats of ours: "!" stands before one whose column is never null, "?" before one that is no view in
+# any layout, and there is one with metadata.
+cdef str VARIANT_NAMES = "!variant"
+cdef uint8_t[4 + 4 + 7 + 4 + 4] VARIANT_MARK       # {"variant": "true"}, as the interface has it
+
+
+cdef void variant_mark_ready() noexcept:
+    cdef int32_t[3] number = [1, 7, 4]
+    memcpy(VARIANT_MARK, number, 8)
+    memcpy(VARIANT_MARK + 8, <const char*>b"variant", 7)
+    memcpy(VARIANT_MARK + 15, &number[2], 4)
+    memcpy(VARIANT_MARK + 19, <const char*>b"true", 4)
+
+variant_mark_ready()
+
+
 cdef int export_schema(ArrowSchema* s, str name, str format_, tuple children, bint nullable) except -1:
     """The tree of a schema; strings are copied into it. Raises with nothing left to release."""
     cdef Py_ssize_t name_n = 0, format_n = 0, i, n = len(children)
@@ -160,7 +194,14 @@ cdef int export_schema(ArrowSchema* s, str name, str format_, tuple children, bi
             if s.children[i] == NULL:
                 raise MemoryError
             child = <tuple>children[i]
-            export_schema(s.children[i], <str>child[0], <str>child[1], <tuple>child[2], True)
+            format_ = <str>child[1]
+            required = format_[0] == "!"
+            marked = format_ == VARIANT_NAMES
+            if required or format_[0] == "?":
+                format_ = "z" if marked else format_[1:]
+            export_schema(s.children[i], <str>child[0], format_, <tuple>child[2], not required)
+            if marked:
+                s.children[i].metadata = <const char*>VARIANT_MARK
     except BaseException:
         s.release(s)
         raise

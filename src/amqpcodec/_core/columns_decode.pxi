@@ -1,10 +1,10 @@
 # What batch.py calls: input in, columns out.
 
 def columns_schema(Protocol protocol not None, fields, str level not None="frame",
-                   str layout not None="plain"):
+                   str layout not None="plain", str tables not None="json"):
     """See amqpcodec.batch.schema."""
     cdef Schema schema = Schema.__new__(Schema)
-    schema.columns = find_request(protocol, level, fields, layout).schema
+    schema.columns = find_request(protocol, level, fields, layout, tables).schema
     return schema
 
 
@@ -23,8 +23,16 @@ cdef Columns new_columns(Request request, int64_t limit):
     for i in range(request.n):
         c = &out.table.column[i]
         c.kind = request.kind[i]
-        c.nullable = i != COL_ROW and i != COL_OFFSET and i != COL_FRAME
+        c.nullable = i != COL_ROW and i != COL_OFFSET and i != COL_FRAME and i < request.made
         c.asked = request.asked[i]
+        c.form = request.form[i]
+        if c.form == FORM_VARIANT:
+            c.first = request.first[i]
+            c.n_children = 2
+        elif c.form == FORM_MAP:
+            c.items = items_new(limit)
+            if c.items == NULL:
+                raise MemoryError
     c = &out.table.column[COL_PROPERTIES]
     c.first = N_COLUMNS
     c.n_children = request.picks - N_COLUMNS
@@ -98,6 +106,10 @@ cdef int fill_columns(Protocol protocol, Request request, Columns out, Values* v
             s.found = <const uint8_t**>calloc(<size_t>s.n_wanted, sizeof(uint8_t*))
             if s.found == NULL:
                 raise MemoryError
+        if request.tables == FORM_VARIANT:
+            s.variants = <Variants*>calloc(1, sizeof(Variants))
+            if s.variants == NULL:
+                raise MemoryError
         if request.level == LEVEL_MESSAGE:
             s.assembly = assembly_new()
             if s.assembly == NULL:
@@ -118,15 +130,17 @@ cdef int fill_columns(Protocol protocol, Request request, Columns out, Values* v
             raise MemoryError
     finally:
         assembly_drop(s.assembly)
+        variants_drop(s.variants)
         free(s.found)
         free(s)
     return 0
 
 
 def decode_columns(Protocol protocol not None, data, fields, str mode not None, dialect,
-                   int64_t limit=0x7FFFFFFF, str level not None="frame", str layout not None="plain"):
+                   int64_t limit=0x7FFFFFFF, str level not None="frame", str layout not None="plain",
+                   str tables not None="json"):
     """See amqpcodec.batch.decode. limit: octets that a column may have (tests lower it)."""
-    cdef Request request = find_request(protocol, level, fields, layout)
+    cdef Request request = find_request(protocol, level, fields, layout, tables)
     cdef uintptr_t reading = reading_mode(dialect, PLAIN, ERROR)
     cdef Columns out
     if mode not in BAD_ROW_MODES:

@@ -527,6 +527,8 @@ cdef int hot_long(Sink* s, uint8_t kind, int k, const uint8_t* p, size_t n, RowP
         return 0 if hot_check(s, p, n) else GIVE_UP
     while k:
         c = s.table.column + s.target[k].column
+        if c.form != FORM_JSON:
+            return GIVE_UP
         if kind == W_LONGSTR:
             status = hot_octets(s.table, c, at, p, n)
         else:
@@ -541,6 +543,10 @@ cdef inline int hot_table(Sink* s, Column* c, const uint8_t* p, size_t n, RowPla
     """A table, not checked yet, into a column of tables."""
     cdef Text text
     cdef int status
+    if AMQP_UNLIKELY(c.form != FORM_JSON):
+        if not hot_check(s, p, n):
+            return GIVE_UP
+        return append_table(s.table, c, at.row, p, <uint32_t>n, s.variants, s.reading, s.input_end)
     text.block = &c.data
     text.w = c.data.p + c.used
     text.end = c.data.p + c.data.room

@@ -29,6 +29,7 @@ cdef dict COLUMN_NUMBERS = {
 cdef dict COLUMN_KINDS = {
     "l": AS_INT64, "tsu:UTC": AS_INT64, "g": AS_INT64, "i": AS_INT32, "b": AS_BOOL, "u": AS_TEXT,
     "z": AS_TEXT, "+s": AS_STRUCT, "vu": AS_VIEW, "vz": AS_VIEW,
+    "+m": AS_TEXT, "!z": AS_TEXT,
 }
 
 cdef enum:
@@ -326,6 +327,7 @@ cdef struct Sink:
     bint odd_block          # the block has frames without type or channel
     int mode
     uintptr_t reading       # dialect
+    Variants* variants      # working memory, or NULL
     const uint8_t* input_end
     uint64_t total          # octets of input
     uint64_t done

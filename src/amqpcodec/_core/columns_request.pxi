@@ -55,6 +55,10 @@ cdef class Request:
     cdef int level
     cdef tuple schema           # (name, format, children) of each that goes out, in order
     cdef int n                  # columns of the table, asked for or not
+    cdef int made               # from here on they are the two of each Variant
+    cdef int tables             # what tables become
+    cdef uint8_t* form          # of each column
+    cdef int* first             # of each that is a Variant: its own two
     cdef uint8_t* kind
     cdef uint8_t* asked
     cdef int n_out
@@ -72,6 +76,8 @@ cdef class Request:
 
     def __dealloc__(self):
         free(self.kind)
+        free(self.form)
+        free(self.first)
         free(self.asked)
         free(self.order)
         free(self.targets)
@@ -80,7 +86,8 @@ cdef class Request:
         free(self.wanted)
 
 
-cdef Request find_request(Protocol protocol, str level, object fields, str layout):
+cdef Request find_request(Protocol protocol, str level, object fields, str layout,
+                          str tables="json"):
     """The request, from those kept or made anew."""
     cdef FramePlan plan = frame_plan(protocol)
     cdef Request request
@@ -88,6 +95,8 @@ cdef Request find_request(Protocol protocol, str level, object fields, str layou
         raise ValueError(f'level is "frame" or "message", not {level!r}')
     if layout not in ("plain", "view"):
         raise ValueError(f'layout is "plain" or "view", not {layout!r}')
+    if tables not in TABLE_FORMS:
+        raise ValueError(f'tables is "json", "variant" or "map", not {tables!r}')
     if fields is not None:
         if isinstance(fields, (str, bytes)):
             raise TypeError(f"fields takes names of columns in a list, not {type(fields).__name__}")
@@ -95,17 +104,19 @@ cdef Request find_request(Protocol protocol, str level, object fields, str layou
         for name in fields:
             if not isinstance(name, str):
                 raise TypeError(f"fields takes names of columns, not {type(name).__name__}")
-    key = level, fields, layout
+    key = level, fields, layout, tables
     found = plan.requests.get(key)
     if found is None:
-        found = make_request(protocol, plan, LEVELS[level], fields, layout == "view")
+        found = make_request(protocol, plan, LEVELS[level], fields, layout == "view",
+                             TABLE_FORMS[tables])
         if len(plan.requests) >= REQUESTS_KEPT:
             plan.requests.clear()
         plan.requests[key] = found
     return <Request>found
 
 
-cdef Request make_request(Protocol protocol, FramePlan plan, int level, object fields, bint views):
+cdef Request make_request(Protocol protocol, FramePlan plan, int level, object fields, bint views,
+                          int form):
     cdef Request r = Request.__new__(Request)
     cdef DescTable descs = protocol.descs
     cdef list out = []          # (name, format, children, number of the column) that goes out
@@ -114,7 +125,9 @@ cdef Request make_request(Protocol protocol, FramePlan plan, int level, object f
     cdef list formats
     cdef bytes octets
     cdef int i, k, n, at
-    children = tuple([(name, format_, ()) for name, format_, _ in plan.children])
+    tables = table_children(plan, descs) if form else ()
+    children = tuple([(name, *FORM_SCHEMAS[form]) if i in tables else (name, format_, ())
+                      for i, (name, format_, _) in enumerate(plan.children)])
     numbers = {name: N_COLUMNS + i for i, (name, _, _) in enumerate(children)}
     r.plan = plan
     r.level = level
@@ -136,17 +149,25 @@ cdef Request make_request(Protocol protocol, FramePlan plan, int level, object f
                         COLUMN_NUMBERS[name]))
         elif name.startswith("properties.") and name[11:] in numbers:
             k = numbers[name[11:]]
-            out.append((name, children[k - N_COLUMNS][1], (), k))
+            out.append((name, *children[k - N_COLUMNS][1:], k))
         elif name.startswith("headers.") and len(name) > 8:
             source = wanted_header(name)
             wants.append(source)
             out.append((name, source[1], (), -<int>len(wants)))
         else:
             source = argument_sources(plan, level, name, format_)
-            out.append((name, source[0], (), r.picks + <int>len(picks)))
+            below = ()
+            if form and source[1] and all([plan.field[<int>k].kind == W_TABLE for k in source[1]]):
+                source = FORM_SCHEMAS[form][0], source[1]
+                below = FORM_SCHEMAS[form][1]
+            out.append((name, source[0], below, r.picks + <int>len(picks)))
             picks.append(source)
     r.wants = r.picks + <int>len(picks)
-    r.n = r.wants + <int>len(wants)
+    r.made = r.wants + <int>len(wants)
+    r.tables = form
+    r.n = r.made
+    if form == FORM_VARIANT:
+        r.n += 2 * (len(tables) + len(picks))
     r.n_wanted = <int>len(wants)
     out = [(name, format_, below, k if k >= 0 else r.wants - 1 - k) for name, format_, below, k in out]
     if r.n > 0x7FFF:
@@ -158,13 +179,15 @@ cdef Request make_request(Protocol protocol, FramePlan plan, int level, object f
     n = sum([len(sources) for _, sources in picks])
     r.kind = <uint8_t*>calloc(<size_t>r.n, 1)
     r.asked = <uint8_t*>calloc(<size_t>r.n, 1)
+    r.form = <uint8_t*>calloc(<size_t>r.n, 1)
+    r.first = <int*>calloc(<size_t>r.n, sizeof(int))
     r.order = <int*>calloc(<size_t>max(r.n_out, 1), sizeof(int))
     r.targets = <uint16_t*>calloc(<size_t>max(plan.n_fields, 1), sizeof(uint16_t))
     r.target = <Target*>calloc(<size_t>n + 1, sizeof(Target))
     r.picked = <uint8_t*>calloc(<size_t>max(descs.count, 1), 1)
     r.wanted = <Wanted*>calloc(<size_t>max(r.n_wanted, 1), sizeof(Wanted))
     if r.kind == NULL or r.asked == NULL or r.order == NULL or r.targets == NULL or r.target == NULL \
-            or r.picked == NULL or r.wanted == NULL:
+            or r.picked == NULL or r.wanted == NULL or r.form == NULL or r.first == NULL:
         raise MemoryError
     formats = [None] * r.n
     for name, k in COLUMN_NUMBERS.items():
@@ -182,6 +205,20 @@ cdef Request make_request(Protocol protocol, FramePlan plan, int level, object f
         r.asked[k] = 1
         if k == COL_PROPERTIES:
             memset(r.asked + N_COLUMNS, 1, len(children))
+    at = r.made
+    for i in range(N_COLUMNS, r.made):
+        if formats[i] not in ("+s", "+m"):
+            continue
+        r.form[i] = <uint8_t>form
+        if form == FORM_VARIANT:
+            r.first[i] = at
+            for k in range(at, at + 2):
+                formats[k] = "!z"
+                r.asked[k] = r.asked[i]
+                r.names[k] = r.names[i]
+            at += 2
+    if form == FORM_VARIANT:
+        r.n = at
     for i in range(r.n):
         r.kind[i] = COLUMN_KINDS[VIEW_FORMATS.get(formats[i], formats[i]) if views else formats[i]]
     for i in range(N_COLUMNS, r.picks):
@@ -221,6 +258,19 @@ cdef tuple as_views(tuple columns):
     """Columns whose text and octets are views."""
     return tuple([(name, VIEW_FORMATS.get(format_, format_), as_views(below))
                   for name, format_, below in columns])
+
+
+cdef set table_children(FramePlan plan, DescTable descs):
+    """Which of the properties are tables, in every class."""
+    cdef FieldPlan* f
+    cdef int i, k
+    tables = set()
+    others = set()
+    for i in range(descs.count):
+        for k in range(descs.desc[i].n if descs.desc[i].method_id == 0 else 0):
+            f = &plan.method[i].field[k]
+            (tables if f.kind == W_TABLE else others).add(<int>f.child - N_COLUMNS)
+    return tables - others
 
 
 cdef tuple wanted_header(str name):

@@ -217,7 +217,10 @@ cdef size_t arguments_behind(const Sink* s, const Desc* d, int i) noexcept nogil
 cdef int put_table(Sink* s, Column* c, const AmqpValue* v, int64_t row) noexcept nogil:
     """A checked table into a column of tables."""
     cdef Text text
-    cdef int status = text_begin(&text, c, s.input_end)
+    cdef int status
+    if c.form != FORM_JSON:
+        return append_table(s.table, c, row, v.p, v.n, s.variants, s.reading, s.input_end)
+    status = text_begin(&text, c, s.input_end)
     if status == 0:
         status = json_table(&text, v.p, v.n, s.reading)
     return text_commit(s.table, &text, c, row) if status == 0 else status

@@ -340,36 +340,41 @@ cdef int json_items(Text* t, const uint8_t* p, uint32_t n, const int8_t* shapes)
     return json_literal(t, b"]", 1)
 
 
+cdef int json_pair_list(Text* t, const uint8_t* p, const uint8_t* end,
+                        const int8_t* shapes) noexcept nogil:
+    """The pairs of a field table as a list of lists."""
+    cdef size_t key
+    if json_literal(t, b"[", 1) < 0:
+        return NO_MEMORY
+    while p < end:
+        key = p[0]
+        if json_literal(t, b"[", 1) < 0 or json_key(t, p + 1, key) < 0 or json_literal(t, b",", 1) < 0:
+            return NO_MEMORY
+        p += 1 + key
+        if json_value(t, &p, shapes) < 0 or json_literal(t, b"],", 1 + (p < end)) < 0:
+            return NO_MEMORY
+    return json_literal(t, b"]", 1)
+
+
 cdef int json_pairs(Text* t, const uint8_t* p, uint32_t n, const int8_t* shapes) noexcept nogil:
     """A field table: an object, or {"$table": [...]} where a key comes twice."""
     cdef const uint8_t* end = p + n
     cdef size_t key
     cdef int status = has_twice(p, end, shapes)
-    cdef bint as_list = status > 0
-    if status < 0:
-        return status
-    if as_list:
-        status = json_literal(t, b'{"$table":[', 11)
-    else:
-        status = json_literal(t, b"{", 1)
-    if status < 0:
-        return status
-    while p < end:
-        if as_list and json_literal(t, b"[", 1) < 0:
+    if AMQP_UNLIKELY(status != 0):
+        if status < 0 or json_literal(t, b'{"$table":', 10) < 0 or json_pair_list(t, p, end, shapes) < 0:
             return NO_MEMORY
+        return json_literal(t, b"}", 1)
+    if json_literal(t, b"{", 1) < 0:
+        return NO_MEMORY
+    while p < end:
         key = p[0]
-        if json_key(t, p + 1, key) < 0:
+        if json_key(t, p + 1, key) < 0 or json_literal(t, b":", 1) < 0:
             return NO_MEMORY
         p += 1 + key
-        if json_literal(t, b"," if as_list else b":", 1) < 0:
+        if json_value(t, &p, shapes) < 0 or (p < end and json_literal(t, b",", 1) < 0):
             return NO_MEMORY
-        if json_value(t, &p, shapes) < 0:
-            return NO_MEMORY
-        if as_list and json_literal(t, b"]", 1) < 0:
-            return NO_MEMORY
-        if p < end and json_literal(t, b",", 1) < 0:
-            return NO_MEMORY
-    return json_literal(t, b"]}", 2) if as_list else json_literal(t, b"}", 1)
+    return json_literal(t, b"}", 1)
 
 
 cdef inline int json_table(Text* t, const uint8_t* p, uint32_t n, uintptr_t mode) noexcept nogil:

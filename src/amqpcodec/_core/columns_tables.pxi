@@ -1,0 +1,139 @@
+# Field tables in columns that are not JSON text: Variants, and maps from text to text.
+
+# ---- Variants: a struct of two binaries ----
+
+cdef int append_variant(Table* t, Column* c, int64_t row, const uint8_t* p, uint32_t n,
+                        Variants* v, uintptr_t mode) noexcept nogil:
+    cdef Column* value = &t.column[c.first]
+    cdef Column* names = &t.column[c.first + 1]
+    cdef Text to_value, to_names
+    cdef int status = text_begin(&to_value, value, NULL)
+    if status == 0:
+        status = text_begin(&to_names, names, NULL)
+    if status == 0:
+        status = variant_table(v, &to_value, &to_names, p, n, mode)
+        if status == COLUMN_FULL:
+            t.full = <int>(c - t.column)
+    if status == 0:
+        status = text_commit(t, &to_value, value, row)
+    if status == 0:
+        status = text_commit(t, &to_names, names, row)
+    return column_at(c, row) if status == 0 else status
+
+
+# ---- maps: text is itself, what is no text is JSON text, void is null ----
+#
+# Keys are written as in JSON text. A table that has a key twice is a map with the one key `$table`
+# and, as JSON text, a list of all pairs.
+
+cdef int map_key(Table* items, const uint8_t* key) noexcept nogil:
+    cdef uint8_t[KEY_ROOM] buffer
+    if AMQP_UNLIKELY(key_is_odd(key)):
+        return append_octets(items, &items.column[0], items.rows, buffer, put_odd_key(buffer, key))
+    return append_octets(items, &items.column[0], items.rows, key + 1, key[0])
+
+
+cdef int map_text(Table* items, const uint8_t* p, size_t n, const uint8_t* input_end) noexcept nogil:
+    cdef Column* c = &items.column[1]
+    cdef Text text
+    cdef int status = append_utf8(items, c, items.rows, p, n, input_end)
+    if AMQP_LIKELY(status != NOT_UTF8):
+        return status
+    status = text_begin(&text, c, input_end)
+    if status == 0:
+        status = json_binary(&text, p, n)
+    return text_commit(items, &text, c, items.rows) if status == 0 else status
+
+
+cdef int map_value(Table* items, const uint8_t** at, const int8_t* shapes,
+                   const uint8_t* input_end) noexcept nogil:
+    """One tag and its value; `at` moves behind it."""
+    cdef const uint8_t* p = at[0] + 1
+    cdef uint8_t tag = at[0][0]
+    cdef Column* c = &items.column[1]
+    cdef Text text
+    cdef int status
+    if tag == c'S' or tag == c's' and shapes[tag] == SHAPE_SHORT:
+        at[0] += value_octets(at[0], shapes)
+        if tag == c'S':
+            return map_text(items, p + 4, load32(p), input_end)
+        return map_text(items, p + 1, p[0], input_end)
+    if tag == c'V':
+        at[0] += 1
+        return 0
+    status = text_begin(&text, c, input_end)
+    if status == 0:
+        status = json_value(&text, at, shapes)
+    return text_commit(items, &text, c, items.rows) if status == 0 else status
+
+
+cdef int map_all_pairs(Table* items, const uint8_t* p, const uint8_t* end, const int8_t* shapes,
+                       const uint8_t* input_end) noexcept nogil:
+    """One entry of a table that has a key twice."""
+    cdef Column* c = &items.column[1]
+    cdef Text text
+    cdef int status = append_octets(items, &items.column[0], items.rows, b"$table", 6)
+    if status == 0:
+        status = text_begin(&text, c, input_end)
+    if status == 0:
+        status = json_pair_list(&text, p, end, shapes)
+    return text_commit(items, &text, c, items.rows) if status == 0 else status
+
+
+cdef int append_map(Table* t, Column* c, int64_t row, const uint8_t* p, uint32_t n,
+                    uintptr_t mode, const uint8_t* input_end) noexcept nogil:
+    cdef Table* items = c.items
+    cdef const int8_t* shapes = SHAPES[mode & MODE_LETTER]
+    cdef const uint8_t* end = p + n
+    cdef int status = has_twice(p, end, shapes)
+    if AMQP_UNLIKELY(status > 0):
+        status = map_all_pairs(items, p, end, shapes, input_end)
+        items.rows += 1
+        p = end
+    while p < end and status == 0:
+        status = map_key(items, p)
+        p += 1 + <size_t>p[0]
+        if status == 0:
+            status = map_value(items, &p, shapes, input_end)
+        items.rows += 1
+    if AMQP_UNLIKELY(items.rows > t.limit):
+        status = COLUMN_FULL
+    if status == 0:
+        if text_at(c, row) < 0:
+            return NO_MEMORY
+        c.used = <size_t>items.rows
+        (<int32_t*>c.fixed.p)[row + 1] = <int32_t>c.used
+    elif status == COLUMN_FULL:
+        t.full = <int>(c - t.column)
+    return status
+
+
+# ---- both ----
+
+cdef int append_table(Table* t, Column* c, int64_t row, const uint8_t* p, uint32_t n, Variants* v,
+                      uintptr_t mode, const uint8_t* input_end) noexcept nogil:
+    """A checked table into a column whose form is not JSON."""
+    if c.form == FORM_MAP:
+        return append_map(t, c, row, p, n, mode, input_end)
+    return append_variant(t, c, row, p, n, v, mode)
+
+
+cdef Table* items_new(int64_t limit) noexcept nogil:
+    """Keys and values of maps."""
+    cdef Table* items = table_new(2, limit)
+    cdef int i
+    if items != NULL:
+        for i in range(2):
+            items.column[i].kind = AS_TEXT
+            items.column[i].asked = True
+            items.column[i].nullable = i == 1
+    return items
+
+
+cdef dict TABLE_FORMS = {"json": FORM_JSON, "variant": FORM_VARIANT, "map": FORM_MAP}
+
+# Format and children of a column of tables. See VARIANT_NAMES.
+cdef dict FORM_SCHEMAS = {
+    FORM_VARIANT: ("+s", (("value", "!z", ()), ("metadata", VARIANT_NAMES, ()))),
+    FORM_MAP: ("+m", (("entries", "!+s", (("key", "!u", ()), ("value", "?u", ()))),)),
+}

@@ -1,0 +1,289 @@
+# Field tables in the Variant encoding of Parquet and Spark: one binary with the names, one with the
+# values. Three steps without the GIL: write the scalars and note what holds them, in order of the
+# octets; order the names; then put all in its place, since every size is known by then.
+#
+# What a Variant cannot say is written as JSON text says it: {"$table": [[key, value], ...]} for a
+# table that has a key twice, {"$decimal": "0.000...1"} beyond 38 places, {"$timestamp": seconds} beyond
+# microseconds in 64 bits, `$key:` and base64 for a key that is not UTF-8, one more `$` before a `$`.
+# Only tables that check_table has passed come here.
+#
+# Fields stand in order of their names' octets, so the encoding has it; but Spark wants UTF-16's order
+# and calls a Variant malformed that has another one. The two differ where one name has a letter
+# beyond U+FFFF and another one of U+E000 to U+FFFF: such a table is a $table, which all can read.
+#
+# Spec: apache/parquet-format, VariantEncoding.md.
+
+# The first octet of a scalar: its type above the two bits of the basic type.
+cdef enum:
+    VARIANT_NULL = 0 << 2
+    VARIANT_TRUE = 1 << 2
+    VARIANT_FALSE = 2 << 2
+    VARIANT_INT8 = 3 << 2
+    VARIANT_INT16 = 4 << 2
+    VARIANT_INT32 = 5 << 2
+    VARIANT_INT64 = 6 << 2
+    VARIANT_DOUBLE = 7 << 2
+    VARIANT_DECIMAL4 = 8 << 2
+    VARIANT_DECIMAL8 = 9 << 2
+    VARIANT_DECIMAL16 = 10 << 2
+    VARIANT_TIMESTAMP = 12 << 2
+    VARIANT_FLOAT = 14 << 2
+    VARIANT_BINARY = 15 << 2
+    VARIANT_STRING = 16 << 2
+
+cdef enum:
+    SHORT_STRING = 64       # octets, from which on a string needs a length of its own
+    DECIMAL_PLACES = 38
+    MAX_TABLE = 0x7FFFFFFF  # octets, to which the offsets of columns reach
+    PLACE = 0x3FFFFFFF      # of VariantKey.place; the rest says what key it is
+    KEY_ODD = 0x40000000    # not written as it is
+    KEY_OURS = -0x80000000  # one of OUR_KEYS
+    KEY_ROOM = 352          # octets that any key takes: 5 and base64 of 255
+    SORTED_SLOWLY = 24      # as many are put in order by insertion
+
+cdef const char** OUR_KEYS = [b"\x06$table", b"\x08$decimal", b"\x0a$timestamp"]
+cdef enum:
+    OUR_TABLE
+    OUR_DECIMAL
+    OUR_TIMESTAMP
+
+# A key in a table. head: its first octets as a number, by which most are told apart.
+cdef struct VariantKey:
+    uint64_t head
+    uint32_t at             # octets from the root to the octet with its length, or which of OUR_KEYS
+    uint32_t place          # how many keys there are before it
+
+# A table or an array.
+cdef struct VariantNode:
+    uint64_t octets         # of the values in it
+    uint32_t n
+    uint32_t parent
+    bint is_object
+
+# Working memory, kept from row to row.
+cdef struct Variants:
+    const int8_t* shapes
+    const uint8_t* root
+    Text leaf               # scalars, one after the other
+    Block leaves
+    Block keys              # VariantKey
+    Block ids               # of each key, by place: its number in the dictionary (uint32)
+    Block sizes             # of each value: octets of a scalar, or 0 (uint32)
+    Block nodes             # VariantNode, outer ones first
+    Block fields            # of objects that are being written: id and offset (uint64)
+    uint32_t n_keys
+    uint32_t n_sizes
+    uint32_t n_nodes
+    uint32_t n_names        # keys that differ
+    uint64_t names          # octets of them
+    int id_width
+    int heights             # see heights()
+    bint careful            # look at each table's own
+    # Where writing is:
+    uint32_t key
+    uint32_t size
+    uint32_t node
+    uint32_t field
+    const uint8_t* copied
+
+
+cdef void variants_drop(Variants* v) noexcept nogil:
+    if v == NULL:
+        return
+    block_give(&v.leaves)
+    block_give(&v.keys)
+    block_give(&v.ids)
+    block_give(&v.sizes)
+    block_give(&v.nodes)
+    block_give(&v.fields)
+    free(v)
+
+
+cdef inline int block_for(Block* b, size_t n, size_t width) noexcept nogil:
+    """Room for one more behind n of so many octets."""
+    if AMQP_UNLIKELY((n + 1) * width > b.room):
+        return block_room(b, n * width, max((n + 1) * width, 2 * b.room))
+    return 0
+
+
+cdef inline void put_little(uint8_t* w, uint64_t x, int width) noexcept nogil:
+    cdef int i
+    for i in range(width):
+        w[i] = <uint8_t>(x >> 8 * i)
+
+
+cdef inline int width_of(uint64_t x) noexcept nogil:
+    """Octets that a number takes, 1 to 4."""
+    return 1 + (x > 0xFF) + (x > 0xFFFF) + (x > 0xFFFFFF)
+
+
+# ---- keys ----
+
+cdef inline bint key_is_odd(const uint8_t* key) noexcept nogil:
+    """Whether a key is not written as it is."""
+    return key[0] != 0 and (key[1] == c'$' or not is_utf8(key + 1, key[0]))
+
+
+cdef int heights(const uint8_t* key) noexcept nogil:
+    """What letters there are in a key: 1, some of U+E000 to U+FFFF; 2, some beyond; 3, both."""
+    cdef size_t i
+    cdef int found = 0
+    if not key_is_odd(key):
+        for i in range(1, <size_t>key[0] + 1):
+            if key[i] >= 0xEE:
+                found |= 2 if key[i] >= 0xF0 else 1
+    return found
+
+
+cdef int heights_within(const uint8_t* p, const uint8_t* end, const int8_t* shapes) noexcept nogil:
+    """The same of all keys of a table."""
+    cdef int found = 0
+    while p < end:
+        found |= heights(p)
+        p += 1 + <size_t>p[0]
+        p += value_octets(p, shapes)
+    return found
+
+
+cdef size_t put_odd_key(uint8_t* w, const uint8_t* key) noexcept nogil:
+    """A key that is not written as it is; at most KEY_ROOM octets."""
+    if is_utf8(key + 1, key[0]):
+        w[0] = c'$'
+        memcpy(w + 1, key + 1, key[0])
+        return 1 + <size_t>key[0]
+    memcpy(w, <const char*>b"$key:", 5)
+    return <size_t>(put_base64(w + 5, key + 1, key[0]) - w)
+
+
+cdef inline const uint8_t* key_text(const Variants* v, const VariantKey* key, uint8_t* buffer,
+                                    size_t* n) noexcept nogil:
+    """How a key is written. buffer: KEY_ROOM octets that may be needed for it."""
+    cdef const uint8_t* p
+    if AMQP_UNLIKELY(key.place & (KEY_ODD | <uint32_t>KEY_OURS)):
+        if key.place & KEY_ODD:
+            n[0] = put_odd_key(buffer, v.root + key.at)
+            return buffer
+        p = <const uint8_t*>OUR_KEYS[key.at]
+    else:
+        p = v.root + key.at
+    n[0] = p[0]
+    return p + 1
+
+
+cdef inline uint64_t head_of(const uint8_t* p, size_t n) noexcept nogil:
+    """The first eight octets, such that numbers compare as the octets do."""
+    cdef uint64_t head = 0
+    cdef size_t i
+    if n >= 8:
+        return load64(p)
+    for i in range(n):
+        head |= <uint64_t>p[i] << (56 - 8 * i)
+    return head
+
+
+cdef int compare_keys(const Variants* v, const VariantKey* a, const VariantKey* b) noexcept nogil:
+    """Below, at or above 0, for two keys with the same head."""
+    cdef uint8_t[KEY_ROOM] one, other
+    cdef size_t n, m
+    cdef const uint8_t* p = key_text(v, a, one, &n)
+    cdef const uint8_t* q = key_text(v, b, other, &m)
+    cdef int order = memcmp(p, q, min(n, m))
+    if order == 0:
+        order = (n > m) - (n < m)
+    return order
+
+
+cdef inline bint key_before(const Variants* v, const VariantKey* a, const VariantKey* b) noexcept nogil:
+    if a.head != b.head:
+        return a.head < b.head
+    return compare_keys(v, a, b) < 0
+
+
+cdef int note_key(Variants* v, const uint8_t* key, int ours) noexcept nogil:
+    """A key, or one of OUR_KEYS where key is NULL."""
+    cdef uint8_t[KEY_ROOM] buffer
+    cdef const uint8_t* p
+    cdef size_t n
+    cdef VariantKey* k
+    if block_for(&v.keys, v.n_keys, sizeof(VariantKey)) < 0:
+        return NO_MEMORY
+    k = <VariantKey*>v.keys.p + v.n_keys
+    k.place = v.n_keys
+    if key == NULL:
+        k.place |= <uint32_t>KEY_OURS
+        k.at = <uint32_t>ours
+    else:
+        k.at = <uint32_t>(key - v.root)
+        if AMQP_UNLIKELY(not is_ascii(key + 1, key[0]) or key[0] and key[1] == c'$'):
+            if key_is_odd(key):
+                k.place |= KEY_ODD
+            v.heights |= heights(key)
+    p = key_text(v, k, buffer, &n)
+    k.head = head_of(p, n)
+    v.n_keys += 1
+    return 0
+
+
+cdef void sift_keys(const Variants* v, VariantKey* key, size_t root, size_t n) noexcept nogil:
+    cdef size_t child
+    cdef VariantKey moved = key[root]
+    while 2 * root + 1 < n:
+        child = 2 * root + 1
+        if child + 1 < n and key_before(v, &key[child], &key[child + 1]):
+            child += 1
+        if not key_before(v, &moved, &key[child]):
+            break
+        key[root] = key[child]
+        root = child
+    key[root] = moved
+
+
+cdef void sort_keys(const Variants* v, VariantKey* key, size_t n) noexcept nogil:
+    """In order of their octets; many by heapsort, which no choice of keys can make slow."""
+    cdef size_t i, k
+    cdef VariantKey moved
+    if n <= SORTED_SLOWLY:
+        for i in range(1, n):
+            moved = key[i]
+            k = i
+            while k and key_before(v, &moved, &key[k - 1]):
+                key[k] = key[k - 1]
+                k -= 1
+            key[k] = moved
+        return
+    i = n // 2
+    while i:
+        i -= 1
+        sift_keys(v, key, i, n)
+    i = n
+    while i > 1:
+        i -= 1
+        moved = key[i]
+        key[i] = key[0]
+        key[0] = moved
+        sift_keys(v, key, 0, i)
+
+
+cdef int number_keys(Variants* v) noexcept nogil:
+    """Order the keys; equal ones are one name. Its number goes to each of their places."""
+    cdef VariantKey* key = <VariantKey*>v.keys.p
+    cdef uint32_t* id_
+    cdef uint8_t[KEY_ROOM] buffer
+    cdef uint32_t i, last = 0
+    cdef size_t n
+    v.n_names = 0
+    v.names = 0
+    if v.n_keys and block_room(&v.ids, 0, v.n_keys * sizeof(uint32_t)) < 0:
+        return NO_MEMORY
+    id_ = <uint32_t*>v.ids.p
+    sort_keys(v, key, v.n_keys)
+    for i in range(v.n_keys):
+        if i == 0 or key[i].head != key[last].head or compare_keys(v, &key[last], &key[i]) != 0:
+            last = v.n_names
+            key[last] = key[i]      # the names come to stand in front
+            key_text(v, &key[last], buffer, &n)
+            v.names += n
+            v.n_names += 1
+        id_[key[i].place & PLACE] = last
+    v.id_width = width_of(v.n_names - 1 if v.n_names else 0)
+    return 0
