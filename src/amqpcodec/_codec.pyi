@@ -376,6 +376,7 @@ class CaptureReader:
         level: str = "frame",
         reorder_octets: int = ...,
         reorder_total: int = ...,
+        others: tuple[Protocol, ...] = (),
     ) -> None: ...
     def begin(self, name: str, key: str) -> None:
         """The octets that follow are those of a file, the next one of the chain.

@@ -173,7 +173,7 @@ def test_late_segments_of_a_closed_connection(end):
     assert [row["frame"] for row in rows(make.pcap(packets))] == [HELLO, HEARTBEAT]
 
 
-@pytest.mark.parametrize("version", ["AMQP\0\1\0\0", "AMQP\3\1\0\0", "AMQP\1\1\x08\0"])
+@pytest.mark.parametrize("version", ["AMQP\0\1\0\0", "AMQP\3\1\0\0", "AMQP\1\1\x08\1"])
 def test_other_protocols_are_counted(version):
     header = version.encode()
     packets = [*opening(), *talk(header, b"\0\0\0\x10" * 9), server(5001, header + bytes(10))]

@@ -67,6 +67,7 @@ GROUPS = {
     "_core/capture_packet.pxi": "capture",
     "_core/capture_rows.pxi": "capture",
     "_core/capture_stream.pxi": "capture",
+    "_core/capture_versions.pxi": "capture",
     "_core/capture_messages.pxi": "capture",
     "_core/capture_frames.pxi": "capture",
     "_core/capture_tcp.pxi": "capture",

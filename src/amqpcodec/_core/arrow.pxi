@@ -453,6 +453,7 @@ cdef struct Values:
     const uint8_t* data
     uint64_t last           # end of the last value in data
     const uint64_t* lost    # of captures: what values are that are no frames, or NULL
+    const uint8_t* version  # of captures: number of the protocol of each of the n, or NULL
 
 
 cdef inline uint64_t value_end(const Values* v, int64_t i) noexcept nogil:

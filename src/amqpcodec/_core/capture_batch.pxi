@@ -223,8 +223,24 @@ cdef tuple choose_capture_columns(FramePlan plan, str level, object fields):
     return frames, [own.get(name, -1) if isinstance(name, str) else -1 for name in fields]
 
 
-cdef CaptureBatch make_batch(Protocol protocol, CapRows* o, int64_t n, str level, object frame_names,
-                             list order, FileNames files):
+cdef uint8_t* row_versions(const CapRow* row, int64_t n) except? NULL:
+    """Numbers of the rows' protocols, or NULL where all are 0."""
+    cdef uint8_t* version
+    cdef int64_t i = 0
+    while i < n and row[i].version == 0:
+        i += 1
+    if i == n:
+        return NULL
+    version = <uint8_t*>malloc(<size_t>n)
+    if version == NULL:
+        raise MemoryError
+    for i in range(n):
+        version[i] = row[i].version
+    return version
+
+
+cdef CaptureBatch make_batch(Protocol protocol, tuple others, CapRows* o, int64_t n, str level,
+                             object frame_names, list order, FileNames files):
     """The first n of the rows that wait."""
     cdef Request request = find_request(protocol, level, frame_names, "plain")
     cdef CaptureBatch out = CaptureBatch.__new__(CaptureBatch)
@@ -235,6 +251,7 @@ cdef CaptureBatch make_batch(Protocol protocol, CapRows* o, int64_t n, str level
     cdef CapRow* row = <CapRow*>o.row.p + o.first
     cdef int i, k, status = 0, n_files = <int>len(files.names), n_infos = o.n_infos
     cdef int64_t* numbers
+    cdef uint8_t* versions
     cdef list texts = []
     out.frames = new_columns(request, 0x7FFFFFFF)
     out.table = table_new(N_CAPTURE_COLUMNS, 0x7FFFFFFF)
@@ -248,8 +265,13 @@ cdef CaptureBatch make_batch(Protocol protocol, CapRows* o, int64_t n, str level
     values.data = o.data.p
     values.last = <uint64_t>values.long_[o.first + n]
     values.lost = <uint64_t*>o.lost.p
-    fill_columns(protocol, request, out.frames, &values, PERMISSIVE, reading_mode(RABBITMQ, PLAIN, ERROR),
-                 o.first + n == o.n)
+    versions = row_versions(row, n)
+    values.version = versions
+    try:
+        fill_columns(protocol, request, out.frames, &values, PERMISSIVE,
+                     reading_mode(RABBITMQ, PLAIN, ERROR), o.first + n == o.n, others)
+    finally:
+        free(versions)
     if out.frames.table.column[COL_FRAME].borrowed != NULL:
         out.frames.table.input = o.data     # the frames lie there; the next rows get another block
         memset(&o.data, 0, sizeof(Block))

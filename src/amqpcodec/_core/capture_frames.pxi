@@ -28,7 +28,7 @@ cdef inline bint is_protocol_header(const uint8_t* p, size_t n) noexcept nogil:
     return n >= 8 and memcmp(p, <const char*>b"AMQP", 4) == 0
 
 
-cdef bint is_plausible(Reading* r, const uint8_t* p, size_t n, uint64_t limit) noexcept nogil:
+cdef bint is_plausible(Reading* r, uint8_t may, const uint8_t* p, size_t n, uint64_t limit) noexcept nogil:
     """Whether the n >= 7 octets at p can be the beginning of a frame."""
     cdef uint64_t size = load32(p + 3)
     if size + 8 > limit:
@@ -36,41 +36,14 @@ cdef bint is_plausible(Reading* r, const uint8_t* p, size_t n, uint64_t limit) n
     if p[0] == FRAME_BODY:
         return load16(p + 1) != 0
     if p[0] == FRAME_METHOD:
-        return size >= 4 and (n < 11 or method_of(r, load32(p + 7)) != NULL)
+        return size >= 4 and (n < 11 or any_method(r, may, load32(p + 7)))
     if p[0] == FRAME_HEADER:
         return (size >= 14 and load16(p + 1) != 0
                 and (n < 11 or load32(p + 7) & 0xFFFF == 0))      # weight
     return p[0] == FRAME_HEARTBEAT and size == 0 and load16(p + 1) == 0
 
 
-cdef bint is_strict(Reading* r, const uint8_t* p, uint64_t total) noexcept nogil:
-    """Whether all of a whole frame reads as its type says."""
-    cdef Cursor cursor
-    cdef Fault fault
-    cdef const Desc* d = NULL
-    cdef int i
-    cdef bint odd
-    fault.code = OK
-    cursor.p = p + 11
-    cursor.end = p + total - 1
-    cursor.base = p
-    cursor.base_at = 0
-    cursor.fault = &fault
-    if p[0] == FRAME_METHOD:
-        d = method_of(r, load32(p + 7)) if total >= 12 else NULL
-        return d != NULL and read_arguments(d, &cursor, r.v, r.dialect, &odd) == 0
-    if p[0] == FRAME_HEADER:
-        if total < 22:
-            return False
-        for i in range(r.n_contents):
-            if r.contents[i].class_id == load16(p + 7):
-                d = r.contents[i]
-        cursor.p = p + 19
-        return d != NULL and read_properties(d, &cursor, r.v, r.dialect, &odd) == 0
-    return True
-
-
-cdef int follow_chain(Reading* r, const uint8_t* p, size_t n, uint64_t limit, bint final) noexcept nogil:
+cdef int follow_chain(Reading* r, uint8_t may, const uint8_t* p, size_t n, uint64_t limit, bint final) noexcept nogil:
     """Whether frames follow each other from p on: to the end of the octets where no more will come, else
     further than one frame can reach, so that they cannot all be part of a body; or very many do."""
     cdef size_t at = 0
@@ -89,13 +62,13 @@ cdef int follow_chain(Reading* r, const uint8_t* p, size_t n, uint64_t limit, bi
         total = <uint64_t>load32(p + at + 3) + 8
         if total > limit and not (p[at] == FRAME_BODY and total - 8 <= min(body, LARGEST_SEARCHED)):
             return CHAIN_NO
-        if count == 0 and not is_plausible(r, p + at, n - at, limit):
+        if count == 0 and not is_plausible(r, may, p + at, n - at, limit):
             return CHAIN_NO
         if total > n - at:
             break
         if p[at + total - 1] != FRAME_END:
             return CHAIN_NO
-        if count == 0 and not is_strict(r, p, total):
+        if count == 0 and not any_strict(r, may, p, total):
             return CHAIN_NO
         if p[at] == FRAME_HEADER:
             body = load64(p + at + 11) if total >= 22 else 0
@@ -122,20 +95,6 @@ cdef int is_opening(const uint8_t* p, size_t n, bint final) noexcept nogil:
     if n < 11:
         return CHAIN_NO if final else CHAIN_WAIT
     return CHAIN_YES if p[8] == FRAME_METHOD and load16(p + 9) == 0 else CHAIN_NO
-
-
-cdef int take_version(Reading* r, Conn* c, Half* h, const uint8_t* p) noexcept nogil:
-    """What a protocol header means for the rest of the connection."""
-    cdef uint32_t version = load32(p + 4)
-    if r.forced or c.left_out:
-        return 0
-    # Clients that send the header of 0-9 by the letter speak 0-9-1, and are answered so.
-    if version >> 8 == 0x000009 or version == 0x01010009:
-        return 0
-    if h == &c.half[0] or version & 0x00FFFFFF == 0x00010000:
-        c.left_out = LEFT_PROTOCOL
-        r.count.others += 1
-    return 0
 
 
 cdef int start_octets(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, bint final) noexcept nogil:
@@ -201,7 +160,7 @@ cdef int64_t sync_octets(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t 
             h.scan = 1
             break
         if r.messages:
-            size = whole_message(r, h, q, n - i)
+            size = whole_message(r, c, h, q, n - i)
             if size:
                 if emit_whole(r, c, h, q, size, at + <int64_t>i) < 0:
                     return NO_MEMORY
@@ -226,8 +185,8 @@ cdef int64_t search_octets(Reading* r, Conn* c, Half* h, const uint8_t* p, size_
             if n - i < 7:
                 if not final:
                     break
-            elif is_plausible(r, p + i, n - i, limit):
-                found = follow_chain(r, p + i, n - i, limit, final)
+            elif is_plausible(r, c.may, p + i, n - i, limit):
+                found = follow_chain(r, c.may, p + i, n - i, limit, final)
         elif p[i] == c'A' and h.syn and at + <int64_t>i < FIRST_POSITION + OPENING_OCTETS:
             # A proxy may have said whom it speaks for, in a line of its own.
             if n - i < 8 and not final:

@@ -81,6 +81,7 @@ cdef int take_message_frame(Reading* r, Conn* c, Half* h, const uint8_t* p, size
     cdef uint8_t flags
     cdef uint64_t size
     take_place(h, n, at, &place)
+    place.version = c.now
     if p[0] == c'A' or (p[0] == FRAME_HEARTBEAT and n == 8 and channel == 0):
         return 0            # no row; what happened before it, the next one tells
     flags = h.flags
@@ -89,7 +90,7 @@ cdef int take_message_frame(Reading* r, Conn* c, Half* h, const uint8_t* p, size
     if p[0] == FRAME_METHOD:
         if o != NULL and close_open(r, c, h, o, CAPTURED_TRUNCATED) < 0:
             return NO_MEMORY
-        d = method_of(r, load32(p + 7)) if n >= 12 else NULL
+        d = method_of(&r.spoken[c.now], load32(p + 7)) if n >= 12 else NULL
         if d != NULL and d.has_content and channel != 0:
             return open_message(r, h, p, n, &place, flags)
         return store_row(r, c, h, p, n, 0, flags, &place)
@@ -112,7 +113,7 @@ cdef int take_message_frame(Reading* r, Conn* c, Half* h, const uint8_t* p, size
     return close_open(r, c, h, o, 0) if o.have == o.size else 0
 
 
-cdef size_t whole_message(Reading* r, Half* h, const uint8_t* p, size_t n) noexcept nogil:
+cdef size_t whole_message(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n) noexcept nogil:
     """Octets of the message that stands at p as a whole: method, header, body frames; or 0."""
     cdef uint16_t channel
     cdef const Desc* d
@@ -121,7 +122,7 @@ cdef size_t whole_message(Reading* r, Half* h, const uint8_t* p, size_t n) noexc
     if n < 19 or p[0] != FRAME_METHOD:
         return 0
     channel = load16(p + 1)
-    d = method_of(r, load32(p + 7))
+    d = method_of(&r.spoken[c.version], load32(p + 7))
     total = <uint64_t>load32(p + 3) + 8
     if d == NULL or not d.has_content or channel == 0 or total < 12 or total > n or p[total - 1] != FRAME_END:
         return 0
@@ -156,6 +157,7 @@ cdef int emit_whole(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, in
         take_place(h, total, at + <int64_t>i, &place)
         if i == 0:
             row = place
+            row.version = c.now
         i += total
     row.last_time = place.last_time
     return store_row(r, c, h, p, n, 0, flags, &row)

@@ -50,7 +50,55 @@ cdef int end_connections(Reading* r, int64_t batch_rows) noexcept nogil:
     return 0
 
 
+cdef int add_spoken(Reading* r, Protocol protocol) except -1:
+    """A further protocol that connections may speak."""
+    cdef Spoken* s = &r.spoken[r.n_spoken]
+    if r.n_spoken == MAX_SPEECHES:
+        raise ValueError("too many protocols")
+    s.methods = <uint64_t*>calloc(<size_t>max(protocol.descs.count, 1), sizeof(uint64_t))
+    if s.methods == NULL:
+        raise MemoryError
+    s.descs = protocol.descs.desc
+    s.n_descs = protocol.descs.count
+    s.slot = protocol.slot
+    s.slot_mask = protocol.slot_mask
+    s.contents = protocol.contents
+    s.n_contents = protocol.n_contents
+    r.n_spoken += 1
+    return 0
+
+
+cdef bint same_layout(const Desc* a, const Desc* b) noexcept:
+    cdef int i
+    if a.n != b.n or a.has_content != b.has_content:
+        return False
+    for i in range(a.n):
+        if a.op[i].kind != b.op[i].kind:
+            return False
+    return True
+
+
+cdef int find_alike(Reading* r) except -1:
+    """Which methods and property lists of the first protocol others have with the same octets."""
+    cdef Spoken* first = &r.spoken[0]
+    cdef const Desc* d
+    cdef int i, j, k
+    r.alike = <uint8_t*>calloc(<size_t>max(first.n_descs, 1), 1)
+    if r.alike == NULL:
+        raise MemoryError
+    for i in range(first.n_descs):
+        d = &first.descs[i]
+        for k in range(r.n_spoken):
+            for j in range(r.spoken[k].n_descs):
+                if (r.spoken[k].descs[j].class_id == d.class_id
+                        and r.spoken[k].descs[j].method_id == d.method_id
+                        and same_layout(d, &r.spoken[k].descs[j])):
+                    r.alike[i] |= <uint8_t>(1 << k)
+    return 0
+
+
 cdef void reading_free(Reading* r) noexcept nogil:
+    cdef int k
     if r == NULL:
         return
     if r.bucket != NULL:
@@ -59,7 +107,9 @@ cdef void reading_free(Reading* r) noexcept nogil:
     rows_free(&r.rows)
     free(r.file.interface)
     free(r.bucket)
-    free(r.methods)
+    for k in range(MAX_SPEECHES):
+        free(r.spoken[k].methods)
+    free(r.alike)
     free(r)
 
 
@@ -69,6 +119,7 @@ cdef class CaptureReader:
 
     cdef Reading* r
     cdef Protocol protocol
+    cdef tuple others
     cdef object frame_names
     cdef list order
     cdef str level
@@ -82,15 +133,18 @@ cdef class CaptureReader:
 
     def __cinit__(self, Protocol protocol not None, fields, ports, bint redact, bint forced,
                   int64_t batch_rows, str level="frame", size_t reorder_octets=1 << 22,
-                  size_t reorder_total=1 << 25):
+                  size_t reorder_total=1 << 25, tuple others=()):
+        """others: 0-9 and 0-8, in that order, which connections may speak where it is not forced."""
         cdef Reading* r = <Reading*>calloc(1, sizeof(Reading))
         cdef int port
         if r == NULL:
             raise MemoryError
         self.r = r
-        r.methods = <uint64_t*>calloc(<size_t>max(protocol.descs.count, 1), sizeof(uint64_t))
-        if r.methods == NULL:
-            raise MemoryError
+        add_spoken(r, protocol)
+        for other in others:
+            add_spoken(r, other)
+        find_alike(r)
+        self.others = others
         if batch_rows < 1:
             raise ValueError(f"batch_rows is at least 1, not {batch_rows}")
         self.protocol = protocol
@@ -110,11 +164,6 @@ cdef class CaptureReader:
         r.rows.hint = 65536
         r.redact = redact
         r.forced = forced
-        r.descs = protocol.descs.desc
-        r.slot = protocol.slot
-        r.slot_mask = protocol.slot_mask
-        r.contents = protocol.contents
-        r.n_contents = protocol.n_contents
         r.dialect = reading_mode(RABBITMQ, PLAIN, ERROR)
         r.hold_limit = reorder_octets
         r.hold_total = reorder_total
@@ -242,7 +291,7 @@ cdef class CaptureReader:
         if n == 0:
             return None
         pool_trim(POOL_OCTETS)
-        batch = make_batch(self.protocol, o, n, self.level, self.frame_names, self.order, self.files)
+        batch = make_batch(self.protocol, self.others, o, n, self.level, self.frame_names, self.order, self.files)
         o.first += n
         if o.first == o.n:
             rows_clear(o)
@@ -258,7 +307,7 @@ cdef class CaptureReader:
         io.writing = True
         self.files.prune(self.r)
         try:
-            status = io_reading(&io, self.r, self.protocol.descs.count)
+            status = io_reading(&io, self.r)
             if status < 0 or io.bad:
                 raise MemoryError
             names = self.files.octets()
@@ -281,7 +330,7 @@ cdef class CaptureReader:
         self.make_buckets()
         io.p = <const uint8_t*>PyBytes_AS_STRING(state) + start + <Py_ssize_t>size
         io.end = <const uint8_t*>PyBytes_AS_STRING(state) + len(state)
-        status = io_reading(&io, self.r, self.protocol.descs.count)
+        status = io_reading(&io, self.r)
         if status < 0:
             raise MemoryError
         if (io.bad or io.p != io.end or not self.files.load(state[start:start + size])
@@ -347,13 +396,15 @@ cdef class CaptureReader:
         """What was seen so far."""
         cdef Reading* r = self.r
         cdef CaptureCounts* c = &r.count
-        cdef int i
+        cdef int i, k
         types = {FRAME_TYPE_NAMES[i].decode(): c.types[i] for i in range(5)}
         types["undefined"] = c.types[5]
         methods = {}
-        for i in range(self.protocol.descs.count):
-            if r.methods[i]:
-                methods[r.descs[i].name.decode()] = r.methods[i]
+        for k in range(r.n_spoken):
+            for i in range(r.spoken[k].n_descs):
+                if r.spoken[k].methods[i]:
+                    name = r.spoken[k].descs[i].name.decode()
+                    methods[name] = methods.get(name, 0) + r.spoken[k].methods[i]
         skipped = {SKIP_NAMES[i]: c.skipped[i] for i in range(1, N_SKIPS) if c.skipped[i]}
         return {
             "packets": c.packets, "octets": c.octets, "connections": c.connections,

@@ -30,6 +30,7 @@ cdef struct CapRow:
     int32_t info
     uint8_t server          # the sender
     uint8_t flags
+    uint8_t version         # number of the protocol
     int32_t position
     int32_t file            # slot of its name
     int64_t first_time

@@ -3,7 +3,7 @@
 # Each struct is visited by one function, which writes or reads: so that both agree. Numbers are written
 # with 7 bits an octet, the lowest first, the sign in the lowest bit.
 
-cdef bytes STATE_MAGIC = b"AMQPCAP\x02"      # the last octet is the version
+cdef bytes STATE_MAGIC = b"AMQPCAP\x03"      # the last octet is the version
 
 cdef struct StateIO:
     bint writing
@@ -146,6 +146,10 @@ cdef int io_messages(StateIO* io, Reading* r, Half* h) noexcept nogil:
         o.row.last_time = io_number(io, o.row.last_time)
         o.row.packet_at = io_count(io, o.row.packet_at)
         o.row.packet = io_count(io, o.row.packet)
+        o.row.version = <uint8_t>io_number(io, o.row.version)
+        if o.row.version >= r.n_spoken:
+            io.bad = True
+            o.row.version = 0
         if io.writing:
             io_size(io, o.n, MESSAGE_LIMIT)
             io_octets(io, o.octets.p, o.n)
@@ -226,6 +230,13 @@ cdef int io_conn(StateIO* io, Reading* r, Conn* c) noexcept nogil:
     io_end(io, &c.info.client)
     io_end(io, &c.info.server)
     c.left_out = <uint8_t>io_number(io, c.left_out)
+    c.version = <uint8_t>io_number(io, c.version)
+    c.may = <uint8_t>io_number(io, c.may)
+    c.now = <uint8_t>io_number(io, c.now)
+    io_octets(io, c.fails, MAX_SPEECHES)
+    if c.version >= r.n_spoken or c.now >= r.n_spoken or c.may >> r.n_spoken:
+        io.bad = True
+        c.version = c.now = 0
     c.frame_max = io_number(io, c.frame_max)
     if io_half(io, r, &c.half[0]) < 0:
         return NO_MEMORY
@@ -310,19 +321,24 @@ cdef int io_file(StateIO* io, CapFile* f) noexcept nogil:
     return 0
 
 
-cdef int io_counts(StateIO* io, Reading* r, int n_methods) noexcept nogil:
+cdef int io_counts(StateIO* io, Reading* r) noexcept nogil:
     """All counts are numbers of 8 octets."""
     cdef uint64_t* count = <uint64_t*>&r.count
     cdef size_t i
+    cdef int k
     for i in range(sizeof(CaptureCounts) // 8):
         count[i] = io_count(io, count[i])
-    for i in range(<size_t>n_methods):
-        r.methods[i] = io_count(io, r.methods[i])
+    for k in range(r.n_spoken):
+        for i in range(<size_t>r.spoken[k].n_descs):
+            r.spoken[k].methods[i] = io_count(io, r.spoken[k].methods[i])
     return 0
 
 
-cdef int io_reading(StateIO* io, Reading* r, int n_methods) noexcept nogil:
+cdef int io_reading(StateIO* io, Reading* r) noexcept nogil:
     cdef int status = io_file(io, &r.file)
+    if io_number(io, r.n_spoken) != r.n_spoken:
+        io.bad = True
+        return status
     if (io_number(io, r.messages) != 0) != r.messages:
         io.bad = True
         return status
@@ -333,7 +349,7 @@ cdef int io_reading(StateIO* io, Reading* r, int n_methods) noexcept nogil:
     r.between = io_number(io, r.between) != 0
     io_mark(io, &r.last)
     if status == 0:
-        status = io_counts(io, r, n_methods)
+        status = io_counts(io, r)
     if status == 0:
         status = io_conns(io, r)
     if status == 0:

@@ -83,6 +83,10 @@ cdef struct Conn:
     Conn* closing           # the next one that is closing
     bint closes
     uint8_t left_out
+    uint8_t version         # number of the protocol
+    uint8_t may             # bits of those that it can be
+    uint8_t now             # that of the newest frame
+    uint8_t[MAX_SPEECHES] fails     # frames that another one explains, and this one does not
     int64_t frame_max       # octets, 0 for no limit, -1 while it is not known
     uint64_t batch
     int32_t info_at
@@ -107,16 +111,23 @@ cdef struct CaptureCounts:
     uint64_t repeated       # octets of retransmissions
     uint64_t fragments      # first fragments of IP packets
 
-cdef struct Reading:
-    CapFile file
-    CapRows rows
-    CaptureCounts count
+# A protocol that connections may speak.
+cdef struct Spoken:
     uint64_t* methods       # frames by descriptor
     const Desc* descs
+    int n_descs
     const Slot* slot
     uint32_t slot_mask
     Desc** contents
     int n_contents
+
+cdef struct Reading:
+    CapFile file
+    CapRows rows
+    CaptureCounts count
+    Spoken[MAX_SPEECHES] spoken
+    int n_spoken
+    uint8_t* alike          # of each descriptor of the first: bits of those with the same layout
     uintptr_t dialect
     uint64_t seed           # of connections' ids
     int32_t first_index     # of connections
@@ -262,25 +273,5 @@ cdef inline int put_row(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n
     """A row of the n octets at position `at`."""
     cdef CapRow place
     take_place(h, n, at, &place)
+    place.version = c.now
     return store_row(r, c, h, p, n, lost, flags, &place)
-
-
-cdef inline const Desc* method_of(const Reading* r, uint32_t key) noexcept nogil:
-    cdef uint32_t i = slot_index(key) & r.slot_mask
-    while r.slot[i].desc != NULL:
-        if r.slot[i].key == key:
-            return r.slot[i].desc
-        i = (i + 1) & r.slot_mask
-    return NULL
-
-
-cdef inline void count_frame(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n) noexcept nogil:
-    cdef const Desc* d
-    cdef int k = type_number(p[0])
-    r.count.types[5 if k < 0 else k] += 1
-    if k == 0 and n >= 12:
-        d = method_of(r, load32(p + 7))
-        if d != NULL:
-            r.methods[d - r.descs] += 1
-        if load32(p + 7) == 0x000A001F and n >= 20 and h == &c.half[0]:
-            c.frame_max = load32(p + 13)        # tune-ok

@@ -290,6 +290,7 @@ cdef Conn* new_conn(Reading* r, const Endpoint* client, const Endpoint* server, 
     store64(id + 52, <uint64_t>r.file_number)
     c.info.id = mix(r.seed, id, 60 if r.file_number else 52)
     c.frame_max = -1
+    c.may = <uint8_t>((1 << r.n_spoken) - 1)
     link_conn(r, c)
     return c
 

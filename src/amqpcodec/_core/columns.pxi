@@ -247,6 +247,12 @@ cdef int decode_values(Sink* s, const Values* values) noexcept nogil:
             return BAD_OFFSETS
         if AMQP_UNLIKELY(not value_present(values, i)):
             continue
+        if AMQP_UNLIKELY(values.version != NULL and values.version[i] != s.speaks):
+            status = flush_block(s, n, from_ - first)
+            if status < 0:
+                return status
+            n = 0
+            speak(s, values.version[i])
         p = base = values.data + from_
         end = values.data + to
         if values.lost != NULL and values.lost[values.at + i] != 0:

@@ -46,10 +46,25 @@ cdef inline Column* if_asked(Table* t, int k) noexcept nogil:
     return &t.column[k] if t.column[k].asked else NULL
 
 
+cdef int add_speech(Speech* to, Protocol protocol, Request request) except -1:
+    to.name = PyBytes_AS_STRING(request.plan.keep[0])
+    to.methods = request.plan.method
+    to.targets = request.targets
+    to.target = request.target
+    to.picked = request.picked
+    to.descs = protocol.descs.desc
+    to.slot = protocol.slot
+    to.slot_mask = protocol.slot_mask
+    to.contents = protocol.contents
+    to.n_contents = protocol.n_contents
+    return 0
+
+
 cdef int fill_columns(Protocol protocol, Request request, Columns out, Values* values, int mode,
-                      uintptr_t reading, bint borrow=False) except -1:
+                      uintptr_t reading, bint borrow=False, tuple others=()) except -1:
+    """others: the protocols that values.version tells of, from 1 on."""
     cdef Table* t = out.table
-    cdef FramePlan plan = request.plan
+    cdef int i
     cdef Sink* s = <Sink*>calloc(1, sizeof(Sink))
     cdef int status
     if s == NULL:
@@ -79,21 +94,15 @@ cdef int fill_columns(Protocol protocol, Request request, Columns out, Values* v
         s.mode = mode
         s.reading = reading
         s.shapes = SHAPES[reading & MODE_LETTER]
-        s.methods = plan.method
-        s.targets = request.targets
-        s.target = request.target
-        s.picked = request.picked
+        add_speech(&s.speech[0], protocol, request)
+        for i in range(<int>len(others)):
+            add_speech(&s.speech[i + 1], <Protocol>others[i], kin_request(request, <Protocol>others[i]))
+        speak(s, 0)
         s.picks = request.picks
         s.wants = request.wants
         s.wanted = request.wanted
         s.n_wanted = request.n_wanted
         s.any_property = request.any_property
-        s.descs = protocol.descs.desc
-        s.slot = protocol.slot
-        s.slot_mask = protocol.slot_mask
-        s.contents = protocol.contents
-        s.n_contents = protocol.n_contents
-        s.n_steps = -1
         s.c.fault = &s.fault
         s.total = values.last - (value_end(values, 0) if values.n else 0)
         s.input_end = values.data + values.last

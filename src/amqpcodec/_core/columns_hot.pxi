@@ -622,6 +622,8 @@ cdef int plan_properties(Sink* s, uint32_t key) noexcept nogil:
         flags &= <uint32_t>0x7FFF >> i
         if i >= d.n:
             return GIVE_UP
+        if AMQP_UNLIKELY(field[i].child == NO_CHILD) and s.properties != NULL:
+            return GIVE_UP
         c = s.table.column + field[i].child
         s.steps[n].kind = field[i].kind
         s.steps[n].headers = field[i].headers and (s.n_wanted != 0 or s.raw_headers != NULL)

@@ -552,6 +552,11 @@ cdef int decode_messages(Sink* s, const Values* values) noexcept nogil:
             return BAD_OFFSETS
         if AMQP_UNLIKELY(not value_present(values, i)):
             continue
+        if AMQP_UNLIKELY(values.version != NULL and values.version[i] != s.speaks):
+            status = flush_parcels(s)
+            if status < 0:
+                return status
+            speak(s, values.version[i])
         if values.lost != NULL:
             if values.lost[values.at + i] != 0:
                 find_lost(s, &e, values.lost[values.at + i], values.data + from_, values.data + to, i)

@@ -118,6 +118,7 @@ cdef class FramePlan:
     cdef dict arguments         # name -> [(number of the field, wire type, qualified name), ...]
     cdef dict qualified         # "basic.consume.no_ack" -> (number of the field, wire type)
     cdef dict requests          # what was asked for lately
+    cdef dict kin               # other protocols' plans for these columns
     cdef list keep
 
     def __dealloc__(self):
@@ -125,18 +126,20 @@ cdef class FramePlan:
         free(self.field)
 
 
-cdef FramePlan make_frame_plan(Protocol protocol):
+cdef FramePlan make_frame_plan(Protocol protocol, FramePlan schema=None):
+    """schema: whose columns they are, if not the protocol's own."""
     cdef FramePlan plan = FramePlan.__new__(FramePlan)
     cdef DescTable descs = protocol.descs
     cdef Desc* d
     cdef FieldPlan* f
     cdef int i, k, n = 0
     cdef bytes key
-    plan.keep = []
+    plan.keep = [protocol.name.encode()]
     plan.columns = protocol.table["columns"]["frame"]
     plan.arguments = {}
     plan.qualified = {}
     plan.requests = {}
+    plan.kin = {}
     plan.children = ()
     for name, format_, below in plan.columns:
         if name == "properties":
@@ -149,9 +152,15 @@ cdef FramePlan make_frame_plan(Protocol protocol):
     if plan.method == NULL or plan.field == NULL:
         raise MemoryError
     child_of = {}
-    for i, (_, format_, sources) in enumerate(plan.children):
+    for i, (name, format_, sources) in enumerate(plan.children):
+        k = N_COLUMNS + i
+        if schema is not None:
+            k = child_in(schema, name, format_)
         for source in sources:
-            child_of[source] = N_COLUMNS + i
+            child_of[source] = k
+    if schema is not None:
+        plan.columns = schema.columns
+        plan.children = schema.children
     reserved = {}
     for cls in protocol.table["classes"]:
         for method in cls["methods"]:
@@ -193,6 +202,26 @@ cdef FramePlan make_frame_plan(Protocol protocol):
             n += 1
         plan.method[i].room = plan.method[i].fixed + 24 * <uint32_t>d.n + 3 * COPY_SLACK
     return plan
+
+
+cdef enum:
+    NO_CHILD = COL_ROW      # a property of another version; captures do not have that column
+
+
+cdef int child_in(FramePlan schema, str name, str format_):
+    """The column of a property of another version: of that name or its alias, and of that format."""
+    cdef int i
+    for i, (known, kind, _) in enumerate(schema.children):
+        if kind == format_ and (known == name or PROPERTY_ALIASES.get(name) == known):
+            return N_COLUMNS + i
+    return NO_CHILD
+
+
+cdef FramePlan kin_plan(FramePlan schema, Protocol protocol):
+    """How a protocol's frames go to the columns of another one."""
+    if protocol not in schema.kin:
+        schema.kin[protocol] = make_frame_plan(protocol, schema)
+    return <FramePlan>schema.kin[protocol]
 
 
 cdef FramePlan frame_plan(Protocol protocol):
@@ -280,6 +309,23 @@ cdef struct Assembly:
     int n                   # in the block
     Parcel[BLOCK] block
 
+# A protocol whose frames come.
+cdef struct Speech:
+    const char* name
+    const MethodPlan* methods
+    const uint16_t* targets
+    const Target* target
+    const uint8_t* picked
+    const Desc* descs
+    const Slot* slot
+    uint32_t slot_mask
+    Desc** contents
+    int n_contents
+
+cdef enum:
+    MAX_SPEECHES = 4
+
+
 # All that a decode works with. Columns that were not asked for are NULL.
 cdef struct Sink:
     Table* table
@@ -313,6 +359,9 @@ cdef struct Sink:
     uint32_t slot_mask
     Desc** contents
     int n_contents
+    const char* version     # of the protocol that these are of
+    uint8_t speaks          # and its number
+    Speech[MAX_SPEECHES] speech
     bint check              # every frame, whole, whatever columns are asked for
     bint hot                # try the fast readers
     bint borrow             # the input lives as long as the table: frames need no copy

@@ -73,6 +73,7 @@ cdef class Request:
     cdef bint views             # text and octets are views
     cdef list names             # of all columns of the table that may be too large
     cdef list keep
+    cdef dict kin               # other protocols' requests of the same columns
 
     def __dealloc__(self):
         free(self.kind)
@@ -115,8 +116,32 @@ cdef Request find_request(Protocol protocol, str level, object fields, str layou
     return <Request>found
 
 
+cdef Request kin_request(Request base, Protocol protocol):
+    """The same columns, filled with the frames of another protocol."""
+    if protocol not in base.kin:
+        plan = kin_plan(base.plan, protocol)
+        names = tuple([column[0] for column in base.schema])
+        base.kin[protocol] = make_request(protocol, plan, base.level, names, base.views,
+                                          base.tables, base)
+    return <Request>base.kin[protocol]
+
+
+cdef tuple kin_sources(FramePlan plan, str name, str format_):
+    """(format, numbers of the fields) of an argument of another protocol. There may be none."""
+    cdef set fits = {format_, "i"} if format_ == "l" else {format_}
+    found = plan.qualified.get(name)
+    if name.count(".") == 2 and found is None:
+        method, _, field = name.rpartition(".")
+        found = plan.qualified.get(f"{method.replace('_', '-')}.{field}")
+    sources = plan.arguments.get(name, ()) if found is None else (found,)
+    # A Variant or a map takes tables and nothing else.
+    return format_, tuple([
+        source[0] for source in sources
+        if (source[1] == W_TABLE if format_ in ("+s", "+m") else WIRE_FORMATS[source[1]] in fits)])
+
+
 cdef Request make_request(Protocol protocol, FramePlan plan, int level, object fields, bint views,
-                          int form):
+                          int form, Request base=None):
     cdef Request r = Request.__new__(Request)
     cdef DescTable descs = protocol.descs
     cdef list out = []          # (name, format, children, number of the column) that goes out
@@ -125,11 +150,15 @@ cdef Request make_request(Protocol protocol, FramePlan plan, int level, object f
     cdef list formats
     cdef bytes octets
     cdef int i, k, n, at
-    tables = table_children(plan, descs) if form else ()
+    if base is not None:
+        tables = set([i for i in range(base.picks - N_COLUMNS) if base.form[N_COLUMNS + i]])
+    else:
+        tables = table_children(plan, descs) if form else ()
     children = tuple([(name, *FORM_SCHEMAS[form]) if i in tables else (name, format_, ())
                       for i, (name, format_, _) in enumerate(plan.children)])
     numbers = {name: N_COLUMNS + i for i, (name, _, _) in enumerate(children)}
     r.plan = plan
+    r.kin = {}
     r.level = level
     r.views = views
     r.picks = N_COLUMNS + <int>len(children)
@@ -139,6 +168,9 @@ cdef Request make_request(Protocol protocol, FramePlan plan, int level, object f
         wishes = MESSAGE_COLUMNS
     else:
         wishes = [(name, None) for name in fields]
+    if base is not None:
+        plain = {view: format_ for format_, view in VIEW_FORMATS.items()}
+        wishes = [(name, plain.get(format_, format_)) for name, format_, _ in base.schema]
     seen = set()
     for name, format_ in wishes:
         if name in seen:
@@ -155,11 +187,15 @@ cdef Request make_request(Protocol protocol, FramePlan plan, int level, object f
             wants.append(source)
             out.append((name, source[1], (), -<int>len(wants)))
         else:
-            source = argument_sources(plan, level, name, format_)
             below = ()
-            if form and source[1] and all([plan.field[<int>k].kind == W_TABLE for k in source[1]]):
-                source = FORM_SCHEMAS[form][0], source[1]
-                below = FORM_SCHEMAS[form][1]
+            if base is not None:
+                source = kin_sources(plan, name, format_)
+                below = FORM_SCHEMAS[form][1] if format_ in ("+s", "+m") else ()
+            else:
+                source = argument_sources(plan, level, name, format_)
+                if form and source[1] and all([plan.field[<int>k].kind == W_TABLE for k in source[1]]):
+                    source = FORM_SCHEMAS[form][0], source[1]
+                    below = FORM_SCHEMAS[form][1]
             out.append((name, source[0], below, r.picks + <int>len(picks)))
             picks.append(source)
     r.wants = r.picks + <int>len(picks)

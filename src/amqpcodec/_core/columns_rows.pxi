@@ -96,6 +96,24 @@ cdef int check_text(Sink* s, const Desc* d) noexcept nogil:
     return 0
 
 
+cdef void speak(Sink* s, int k) noexcept nogil:
+    """From here on, frames are of the protocol with this number."""
+    cdef const Speech* to = &s.speech[k]
+    s.speaks = <uint8_t>k
+    s.version = to.name
+    s.methods = to.methods
+    s.targets = to.targets
+    s.target = to.target
+    s.picked = to.picked
+    s.descs = to.descs
+    s.slot = to.slot
+    s.slot_mask = to.slot_mask
+    s.contents = to.contents
+    s.n_contents = to.n_contents
+    s.plan = NULL
+    s.n_steps = -1
+
+
 cdef inline const Desc* find_method(const Sink* s, uint32_t key) noexcept nogil:
     cdef uint32_t i = slot_index(key) & s.slot_mask
     while s.slot[i].desc != NULL:
@@ -320,6 +338,8 @@ cdef int take_header(Sink* s, const Entry* e, int64_t row) noexcept nogil:
     for i in range(d.n):
         if not s.v[i].present:
             continue
+        if AMQP_UNLIKELY(field[i].child == NO_CHILD) and s.properties != NULL:
+            note(s, d, i, BAD_COLUMN, s.version, e.start + 19, 0)
         c = s.table.column + field[i].child
         status = put_field(s, d, i, e.start + 19, c if c.asked else NULL, row)
         if status < 0:

@@ -11,7 +11,7 @@ cdef tuple FAULT_CLASSES = (
     _errors.HeartbeatError, _errors.UnknownMethodError,
     _errors.HeaderError, _errors.DecodeError, _errors.DecodeError, _errors.UnexpectedFrameError,
     _errors.ChannelError, _errors.ContentTooLargeError, _errors.IncompleteError,
-    _errors.DecodeError, _errors.UnknownTagError)
+    _errors.DecodeError, _errors.UnknownTagError, _errors.DecodeError)
 cdef tuple SCOPES = ("frame", "channel", "connection")
 
 cdef enum:
@@ -51,6 +51,8 @@ cdef int fault_text(const Fault* f, char* out, size_t room) noexcept nogil:
     elif f.code == BAD_CONTENT:
         n += snprintf(out, room, b"content is inline (0) or a reference (1), not %u (offset %llu)",
                       <unsigned int>f.octet, offset)
+    elif f.code == BAD_COLUMN:
+        n += snprintf(out, room, b"no column for this property of %s (offset %llu)", f.what, offset)
     elif f.code == BAD_DEPTH:
         n += snprintf(out, room, b"tables nested deeper than %d levels (offset %llu)",
                       DEPTH_LIMIT, offset)

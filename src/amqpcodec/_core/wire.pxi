@@ -45,6 +45,7 @@ cdef enum:
     BAD_INCOMPLETE
     BAD_CAPTURE     # columns of captures only: octets that are no frame
     BAD_CONTENT     # 0-9's type content: neither inline nor a reference
+    BAD_COLUMN      # columns of captures only: a property of another version that has no column
 
 cdef enum:
     SCOPE_FRAME

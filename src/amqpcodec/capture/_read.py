@@ -20,6 +20,9 @@ __all__ = ["BATCH_ROWS", "Batch", "CaptureError", "Reader", "read", "schema", "s
 #: Octets to look for a record in at once: twice what 16 of the largest plausible records take.
 SEARCH_OCTETS = 1 << 23
 
+#: What connections may speak beside 0-9-1, in the order that the core knows them by.
+OTHERS = ("0-9", "0-8")
+
 #: Rows of a batch, at most; one of large frames has fewer.
 BATCH_ROWS = 32768
 
@@ -66,12 +69,13 @@ class Reader:
             if not isinstance(each, str | os.PathLike) and not hasattr(each, "read"):
                 raise TypeError(f"takes names of files or open files, not {type(each).__name__}")
         told = _protocol(protocol)
+        others = () if protocol is not None else tuple(map(_protocol_of, OTHERS))
         fields = None if fields is None else fields if isinstance(fields, str) else list(fields)
         groups = [sources] if chain else [[each] for each in sources]
         self._chains = []
         for group in groups:
             core = _codec.CaptureReader(
-                told, fields, ports, redact, protocol is not None, batch_rows, level
+                told, fields, ports, redact, protocol is not None, batch_rows, level, others=others
             )
             self._chains.append(Chain(group, core, told))
 
@@ -257,7 +261,11 @@ def read(
     given up, and so is one that would make all that are open more than 128 MiB; what is there of it
     is a row with an error, the frames that follow are rows of their own.
 
-    Connections of other protocols (AMQP 1.0, 0-8) and TLS are left out and counted: see stats().
+    Connections of AMQP 0-8 and 0-9 are read as such, by their protocol header; ``1 1 0 9``, and a
+    connection whose beginning was not captured, is read as 0-9-1 as long as its frames can be.
+    The columns are the same for all; a property that 0-9-1 does not have gives its row an error,
+    and a column with protocol="0-9" or "0-8". Connections of AMQP 1.0 and TLS are left out and
+    counted: see stats().
 
     Args:
         path_or_file: the name of a file, or an open binary file; pcap or pcapng, plain or gzip. Or
@@ -268,8 +276,8 @@ def read(
         fields: names of columns, which chooses and orders them, as batch.decode takes them; None
             for all but those on request.
         ports: the servers' ports, which tell the client of a connection from the server.
-        protocol: a version or a protocol module; None: 0-9-1 where the protocol header says so
-            or was not captured.
+        protocol: a version or a protocol module, which all connections are read as, with its own
+            columns of properties; None: what each connection speaks, with the columns of 0-9-1.
         batch_rows: rows of a batch, at most.
         redact: overwrite credentials (response of connection.start-ok and secure-ok, new_secret of
             connection.update-secret) with asterisks, in every column; octets of a client that may

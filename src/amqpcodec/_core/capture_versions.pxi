@@ -1,0 +1,121 @@
+# Which protocol a connection speaks: by its header, or else by what its frames can be read as.
+
+cdef inline const Desc* method_of(const Spoken* r, uint32_t key) noexcept nogil:
+    cdef uint32_t i = slot_index(key) & r.slot_mask
+    while r.slot[i].desc != NULL:
+        if r.slot[i].key == key:
+            return r.slot[i].desc
+        i = (i + 1) & r.slot_mask
+    return NULL
+
+
+cdef bint any_method(Reading* r, uint8_t may, uint32_t key) noexcept nogil:
+    """Whether one of these protocols has the method."""
+    cdef int k
+    for k in range(r.n_spoken):
+        if may >> k & 1 and method_of(&r.spoken[k], key) != NULL:
+            return True
+    return False
+
+
+cdef bint is_strict(Reading* r, int k, const uint8_t* p, uint64_t total) noexcept nogil:
+    """Whether all of a whole frame reads as its type says, in protocol k."""
+    cdef const Spoken* spoken = &r.spoken[k]
+    cdef Cursor cursor
+    cdef Fault fault
+    cdef const Desc* d = NULL
+    cdef int i
+    cdef bint odd
+    fault.code = OK
+    cursor.p = p + 11
+    cursor.end = p + total - 1
+    cursor.base = p
+    cursor.base_at = 0
+    cursor.fault = &fault
+    if p[0] == FRAME_METHOD:
+        d = method_of(spoken, load32(p + 7)) if total >= 12 else NULL
+        return d != NULL and read_arguments(d, &cursor, r.v, r.dialect, &odd) == 0
+    if p[0] == FRAME_HEADER:
+        if total < 22:
+            return False
+        for i in range(spoken.n_contents):
+            if spoken.contents[i].class_id == load16(p + 7):
+                d = spoken.contents[i]
+        cursor.p = p + 19
+        return d != NULL and read_properties(d, &cursor, r.v, r.dialect, &odd) == 0
+    return True
+
+
+cdef bint any_strict(Reading* r, uint8_t may, const uint8_t* p, uint64_t total) noexcept nogil:
+    cdef int k
+    for k in range(r.n_spoken):
+        if may >> k & 1 and is_strict(r, k, p, total):
+            return True
+    return False
+
+
+cdef void judge_frame(Reading* r, Conn* c, const uint8_t* p, size_t n) noexcept nogil:
+    """Which protocol a method or content header is of, where the connection may speak several: the
+    connection's, unless only others can read it. After two such frames it is taken to speak one of those."""
+    cdef const Desc* d = NULL
+    cdef uint8_t good = 0
+    cdef int i, k, best = -1
+    if n < 12:
+        return
+    if p[0] == FRAME_METHOD:
+        d = method_of(&r.spoken[0], load32(p + 7))
+    else:
+        for i in range(r.spoken[0].n_contents):
+            if r.spoken[0].contents[i].class_id == load16(p + 7):
+                d = r.spoken[0].contents[i]
+    if d != NULL and c.may & ~r.alike[d - r.spoken[0].descs] == 0:
+        return
+    for k in range(r.n_spoken):
+        if c.may >> k & 1 and is_strict(r, k, p, n):
+            good |= <uint8_t>(1 << k)
+    if good == 0 or good == c.may:
+        return
+    for k in range(r.n_spoken):
+        if good >> k & 1 and (best < 0 or c.fails[k] < c.fails[best]):
+            best = k
+        if c.may & ~good & (1 << k) and c.fails[k] < 255:
+            c.fails[k] += 1
+    if not good >> c.version & 1:
+        c.now = <uint8_t>best
+        if c.fails[c.version] >= c.fails[best] + 2:
+            c.version = <uint8_t>best
+
+
+cdef int take_version(Reading* r, Conn* c, Half* h, const uint8_t* p) noexcept nogil:
+    """What a protocol header means for the rest of the connection."""
+    cdef uint32_t version = load32(p + 4)
+    if r.forced or c.left_out:
+        return 0
+    if version >> 8 == 0x000009 or version == 0x01010009:
+        # Most clients that send the header of 0-9 by the letter speak 0-9-1, and are answered so.
+        if h == &c.half[0]:
+            c.may &= 1 if version >> 8 == 0x000009 else 3
+        return 0
+    if h == &c.half[0] and c.may & 4 and (version == 0x01010800 or version == 0x01010901):
+        c.may = 4
+        c.version = 2
+        return 0
+    if h == &c.half[0] or version & 0x00FFFFFF == 0x00010000:
+        c.left_out = LEFT_PROTOCOL
+        r.count.others += 1
+    return 0
+
+
+cdef inline void count_frame(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n) noexcept nogil:
+    cdef const Desc* d
+    cdef int k = type_number(p[0])
+    r.count.types[5 if k < 0 else k] += 1
+    c.now = c.version
+    if AMQP_UNLIKELY(c.may & (c.may - 1)) and k <= 1:
+        judge_frame(r, c, p, n)
+    if k == 0 and n >= 12:
+        d = method_of(&r.spoken[c.now], load32(p + 7))
+        if d != NULL:
+            r.spoken[c.now].methods[d - r.spoken[c.now].descs] += 1
+        if load32(p + 7) == 0x000A001F and n >= 20 and h == &c.half[0]:
+            c.frame_max = load32(p + 13)        # tune-ok
