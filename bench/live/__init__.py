@@ -1,0 +1,1 @@
+"""Whole clients against a live broker, with and without their drop-ins."""

@@ -1,0 +1,181 @@
+"""`python -m bench.live`: each client against a live broker, with and without its drop-in.
+
+CPU time of the client's process a message, the two in turn, a fresh process each time; medians of
+ratios within a round. `share` is the gain as a part of what an infinitely fast codec would gain.
+Needs AMQPCODEC_BROKER=HOST:PORT: `make bench-compat`, or scripts/broker.py run -- CMD.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bench.live.clients import ALL, DIRECTIONS, WARM_UP, prepare
+from bench.measure import Spread
+
+#: What an infinitely fast codec would gain: measured on the stock clients (the issue's table).
+CEILINGS = {
+    ("pika Blocking", "publish"): 1.18,
+    ("pika Blocking", "consume"): 2.16,
+    ("pika Select", "publish"): 1.98,
+    ("pika Select", "consume"): 2.43,
+    ("py-amqp", "publish"): 1.29,
+    ("py-amqp", "consume"): 1.36,
+    ("amqpstorm", "publish"): 2.64,
+    ("amqpstorm", "consume"): 2.03,
+    ("aiormq", "publish"): 1.32,
+    ("aiormq", "consume"): 1.50,
+    ("aio-pika", "publish"): 1.24,
+    ("aio-pika", "consume"): 1.31,
+}
+GATE = 0.8
+Cell = tuple[str, str]
+
+
+@dataclass
+class Pair:
+    """What was measured of one client and direction: CPU seconds a message, a round an entry."""
+
+    stock: list[float] = field(default_factory=list)
+    dropin: list[float] = field(default_factory=list)
+    calls: int = 0
+
+    @property
+    def gain(self) -> Spread:
+        """How many times less CPU with the drop-in."""
+        both = zip(self.stock, self.dropin, strict=True)
+        return Spread.of([without / with_ for without, with_ in both])
+
+
+def share(gain: float, ceiling: float) -> float:
+    """The gain as a part of the largest possible one."""
+    return (gain - 1) / (ceiling - 1)
+
+
+def once(where: tuple[str, int], cell: Cell, options: argparse.Namespace, dropin: bool) -> Any:
+    """One measurement in a process of its own."""
+    command = [sys.executable, "-m", "bench.live.worker", where[0], str(where[1]), *cell]
+    command += [str(options.count), *(["--dropin"] if dropin else [])]
+    if options.core is not None:
+        command += ["--core", str(options.core)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=options.seconds)
+    if done.returncode:
+        raise SystemExit(f"{' '.join(cell)}: {done.stderr[-2000:]}")
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def measure(where: tuple[str, int], cells: list[Cell], options: argparse.Namespace) -> Any:
+    """All cells, round by round; who goes first changes."""
+    found = {cell: Pair() for cell in cells}
+    for number in range(options.rounds):
+        for cell in cells:
+            for dropin in (False, True) if number % 2 else (True, False):
+                told = once(where, cell, options, dropin)
+                pair = found[cell]
+                (pair.dropin if dropin else pair.stock).append(told["cost"])
+                pair.calls += told["calls"]
+            text = f"round {number + 1} of {options.rounds}: {' '.join(cell)}"
+            print(f"bench: {text}", file=sys.stderr, flush=True)
+    return found
+
+
+HEAD = ("client", "direction", "stock µs", "drop-in µs", "gain", "ceiling", "share", "verdict")
+
+
+def rows(found: dict[Cell, Pair]) -> list[tuple[str, ...]]:
+    """The table as text."""
+    made = []
+    for cell, pair in found.items():
+        gain, ceiling = pair.gain, CEILINGS[cell]
+        part = share(gain.median, ceiling)
+        made.append(
+            (
+                *cell,
+                f"{1e6 * Spread.of(pair.stock).median:.1f}",
+                f"{1e6 * Spread.of(pair.dropin).median:.1f}",
+                f"{gain.median:.2f}× ±{gain.percent:.0f}%",
+                f"{ceiling:.2f}×",
+                f"{100 * part:.0f} %",
+                "pass" if part >= GATE else "FAIL",
+            )
+        )
+    return made
+
+
+def show(found: dict[Cell, Pair], options: argparse.Namespace, seconds: float) -> None:
+    """For a terminal with rich, otherwise Markdown."""
+    caption = (
+        f"CPU time of the client's process a message (256 octets, 5 headers, 5 properties), "
+        f"{options.count:,} messages in each of {options.rounds} rounds, with and without in "
+        f"turn; took {seconds:.0f} s, load average {os.getloadavg()[0]:.1f}"
+    )
+    if options.markdown or not sys.stdout.isatty():
+        print("| " + " | ".join(HEAD) + " |\n|" + "---|" * len(HEAD))
+        for row in rows(found):
+            print("| " + " | ".join(row) + " |")
+        print(f"\n{caption}")
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title="End to end, against a live broker", title_justify="left")
+    for number, name in enumerate(HEAD):
+        table.add_column(name, justify="left" if number in (0, 1, 7) else "right")
+    for row in rows(found):
+        table.add_row(*row, style="red" if row[-1] == "FAIL" else None)
+    console = Console()
+    console.print(table)
+    console.print(caption, style="dim", highlight=False)
+
+
+def arguments() -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(prog="python -m bench.live", description=__doc__)
+    parser.add_argument("--clients", nargs="+", default=[each.name for each in ALL])
+    parser.add_argument("--ways", nargs="+", choices=DIRECTIONS, default=list(DIRECTIONS))
+    parser.add_argument("--count", type=int, default=10_000, help="messages a measurement")
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--seconds", type=float, default=120, help="limit of one measurement")
+    parser.add_argument("--core", type=int, help="the core for the client (default: any)")
+    parser.add_argument("--markdown", action="store_true", help="Markdown, on a terminal too")
+    parser.add_argument("--json", metavar="FILE", type=Path, help="write everything measured")
+    parser.add_argument("--check", action="store_true", help="exit status 1 if a gate is missed")
+    options = parser.parse_args()
+    if options.rounds < 2:
+        parser.error("a median needs two rounds at least")
+    return options
+
+
+def main() -> int:
+    """Exit status: 0, 1 for a missed gate with --check, 2 without a broker."""
+    options = arguments()
+    given = os.environ.get("AMQPCODEC_BROKER")
+    if not given:
+        print("AMQPCODEC_BROKER is not set: make bench-compat", file=sys.stderr)
+        return 2
+    host, _, port = given.rpartition(":")
+    begin = time.monotonic()
+    prepare(host, int(port), options.count + WARM_UP + 2000)
+    cells = [(name, way) for name in options.clients for way in options.ways]
+    found = measure((host, int(port)), cells, options)
+    show(found, options, time.monotonic() - begin)
+    if options.json:
+        told = {" ".join(cell): vars(pair) for cell, pair in found.items()}
+        options.json.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+    idle = [" ".join(cell) for cell, pair in found.items() if not pair.calls]
+    if idle:
+        print(f"the compiled codec was never called: {', '.join(idle)}", file=sys.stderr)
+        return 1
+    missed = any(share(pair.gain.median, CEILINGS[cell]) < GATE for cell, pair in found.items())
+    return 1 if options.check and missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
