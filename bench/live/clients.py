@@ -15,7 +15,7 @@ from typing import Any
 
 EXCHANGE = "amqpcodec.bench.void"
 QUEUE = "amqpcodec.bench.ready"
-WARM_UP = 500
+WARM_UP = 200
 BODY = bytes(range(256))
 HEADERS: dict[str, Any] = {
     "x-request-id": "8f14e45f-ceea-467f-a0d9-2b8d3c1c5a6e",

@@ -55,7 +55,6 @@ class Found:
     """What a run of many cases gave."""
 
     cases: int = 0
-    kinds: Counter[str] = field(default_factory=Counter)
     raised: Counter[str] = field(default_factory=Counter)
     differences: list[Difference] = field(default_factory=list)
     calls: int = 0
@@ -77,27 +76,38 @@ def compare(case: Case, seed: int, stock: Side, live: Side) -> tuple[tuple[Any, 
     return first, Difference(seed, case, first, second)
 
 
-def run(
-    package: str, cases: int, seed: int, most: int = 50, tell: Callable[[Found], None] | None = None
+def compare_many(
+    sides: tuple[Side, Side],
+    cases: int,
+    seed: int,
+    most: int,
+    tell: Callable[[Found], None] | None = None,
 ) -> Found:
     """Compare many cases; stops when so many differed."""
     found = Found()
+    stock, live = sides
+    for number in range(seed, seed + cases):
+        case = make(stock.package, number)
+        first, difference = compare(case, number, stock, live)
+        found.cases += 1
+        if first[0] == "raises":
+            found.raised[first[1]] += 1
+        if difference is not None:
+            found.differences.append(difference)
+            if len(found.differences) >= most:
+                break
+        if tell is not None and found.cases % 10_000 == 0:
+            tell(found)
+    return found
+
+
+def run(
+    package: str, cases: int, seed: int, most: int = 50, tell: Callable[[Found], None] | None = None
+) -> Found:
+    """Compare many cases with the drop-in installed, and count the calls into it."""
     module = dropin(package)
-    with installed(package) as (stock, live):
+    with installed(package) as sides:
         before = module.calls()
-        for number in range(seed, seed + cases):
-            case = make(package, number)
-            first, difference = compare(case, number, stock, live)
-            found.cases += 1
-            found.kinds[case.what.split()[0]] += 1
-            if first[0] == "raises":
-                found.raised[first[1]] += 1
-            if difference is not None:
-                found.differences.append(difference)
-                if len(found.differences) >= most:
-                    break
-            if tell is not None and found.cases % 10_000 == 0:
-                found.calls = module.calls() - before
-                tell(found)
+        found = compare_many(sides, cases, seed, most, tell)
         found.calls = module.calls() - before
     return found

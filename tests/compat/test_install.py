@@ -7,6 +7,7 @@ import sys
 import textwrap
 import threading
 import types
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -17,8 +18,8 @@ from tests.compat import octets
 from tests.compat.canon import outcome
 from tests.compat.conftest import need
 from tests.compat.stock import MODULES, Side, dropin, live, stock
-from tests.paths import REPO
 
+SOURCE = Path(amqpcodec.__file__).resolve().parents[1]
 SEAMS = {
     "pamqp": ("frame.marshal", "frame.unmarshal"),
     "pika": ("frame.decode_frame", "frame.Method.marshal", "data.encode_table"),
@@ -190,8 +191,7 @@ def python(code: str) -> str:
         capture_output=True,
         text=True,
         timeout=60,
-        cwd=REPO,
-        env={"PYTHONPATH": str(REPO / "src"), "PATH": "/usr/bin:/bin"},
+        env={"PYTHONPATH": str(SOURCE), "PATH": "/usr/bin:/bin"},
     )
     assert done.returncode == 0, done.stderr
     return done.stdout + done.stderr

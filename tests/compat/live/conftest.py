@@ -41,8 +41,10 @@ def same(package: str, session: Session) -> list[Any]:
     finally:
         module.uninstall()
     assert len(told) == len(plain)
-    for one, other in zip(plain, told, strict=True):
-        assert canon(other) == canon(one)
+    for number, (one, other) in enumerate(zip(plain, told, strict=True)):
+        if canon(other) != canon(one):
+            texts = [repr(canon(each))[:2000] for each in (one, other)]
+            pytest.fail(f"answer {number}\nstock   {texts[0]}\ndrop-in {texts[1]}", pytrace=False)
     return told
 
 

@@ -71,7 +71,9 @@ def test_blocking(broker: tuple[str, int]) -> None:
             tell(returned)
             for body in BODIES:
                 channel.basic_publish(EXCHANGE, "key.a", body, properties())
-            tell(channel.queue_declare(QUEUE, passive=True))
+            while (declared := channel.queue_declare(QUEUE, passive=True)).method.message_count < 5:
+                time.sleep(0.01)  # not confirmed: the broker may still be at it
+            tell(declared)
             for _ in BODIES:
                 found = channel.basic_get(QUEUE)
                 tell(found)
