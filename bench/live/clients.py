@@ -104,14 +104,16 @@ class PikaBlocking(Client):
         """With a callback."""
         meter = Meter(count)
 
-        def on_message(channel: Any, _method: Any, _properties: Any, _body: bytes) -> None:
+        done: list[bool] = []
+
+        def on_message(_channel: Any, _method: Any, _properties: Any, _body: bytes) -> None:
             if meter.step():
-                channel.stop_consuming()
+                done.append(True)
 
         with self.connect() as connection:
-            channel = connection.channel()
-            channel.basic_consume(QUEUE, on_message)
-            channel.start_consuming()
+            connection.channel().basic_consume(QUEUE, on_message)
+            while not done:
+                connection.process_data_events(time_limit=None)
         return meter.cost
 
 

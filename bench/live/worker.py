@@ -1,8 +1,8 @@
 """Some measurements in one process: `python -m bench.live.worker HOST PORT CLIENT WAY`.
 
-Without and with the drop-in in turn, each time over a new connection, so that what is compared
-lies a fraction of a second apart. Prints JSON: CPU seconds a message, and the calls into the
-compiled codec.
+Without and with the drop-in in turn, and with a codec that costs nothing, each time over a new
+connection, so that what is compared lies a fraction of a second apart. Prints JSON: CPU seconds a
+message, and the calls into the compiled codec.
 """
 
 from __future__ import annotations
@@ -13,8 +13,12 @@ import importlib
 import json
 import os
 import sys
+from contextlib import nullcontext
 
 from bench.live.clients import ALL, DIRECTIONS
+from bench.live.free import free
+
+WAYS = ("stock", "dropin", "free")
 
 
 def main() -> int:
@@ -33,14 +37,15 @@ def main() -> int:
     [kind] = [each for each in ALL if each.name == options.client]
     module = importlib.import_module(f"amqpcodec.compat.{kind.dropin}")
     run = getattr(kind(options.host, options.port), options.way)
-    costs: dict[bool, list[float]] = {False: [], True: []}
+    costs: dict[str, list[float]] = {way: [] for way in WAYS}
     run(200)  # what is imported late is imported now
     for number in range(options.pairs):
-        for dropin in (False, True) if number % 2 else (True, False):
-            (module.install if dropin else module.uninstall)()
+        for way in WAYS if number % 2 else reversed(WAYS):
+            (module.install if way == "dropin" else module.uninstall)()
             gc.collect()  # what one run left is not charged to the next
-            costs[dropin].append(run(options.count))
-    print(json.dumps({"stock": costs[False], "dropin": costs[True], "calls": module.calls()}))
+            with free(kind.dropin) if way == "free" else nullcontext():
+                costs[way].append(run(options.count))
+    print(json.dumps({**costs, "calls": module.calls()}))
     return 0
 
 
