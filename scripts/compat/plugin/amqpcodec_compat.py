@@ -62,11 +62,13 @@ class Recorder:
 
     def pytest_sessionfinish(self, exitstatus):
         """The counts."""
-        calls = {}
+        calls = left = 0
         for name in NAMES:
-            calls[name] = importlib.import_module(f"amqpcodec.compat.{name}").calls()
+            module = importlib.import_module(f"amqpcodec.compat.{name}")
+            calls += module.calls()
+            left += module.fallbacks()
         seconds = time.monotonic() - self.begin
-        self.write({"calls": calls, "status": int(exitstatus), "seconds": seconds})
+        self.write({"calls": calls, "left": left, "status": int(exitstatus), "seconds": seconds})
         self.file.close()
 
 
