@@ -16,6 +16,7 @@ sys.path[:0] = [str(ROOT / "src"), str(HERE)]
 
 from emitters.constants import emit_constants  # noqa: E402
 from emitters.hot import emit_hot  # noqa: E402
+from emitters.oasis_stubs import emit_oasis_stubs  # noqa: E402
 from emitters.oasis_table import emit_oasis_table  # noqa: E402
 from emitters.overlays import emit_overlays  # noqa: E402
 from emitters.stubs import emit_stubs  # noqa: E402
@@ -57,7 +58,9 @@ def outputs() -> dict[Path, str]:
     versions = {protocol.name: HERE / PROTOCOLS[name] for name, protocol in protocols.items()}
     files[GEN / "overlays.py"] = banner([overlays, *sources]) + emit_overlays(overlays, versions)
     parts = [HERE / "amqp1-0" / f"{part}.xml" for part in PARTS]
-    files[GEN / "v1_0.py"] = banner(parts) + emit_oasis_table(load_parts(parts), "v1_0")
+    oasis = load_parts(parts)
+    files[GEN / "v1_0.py"] = banner(parts) + emit_oasis_table(oasis, "v1_0")
+    files[GEN.parent / "v1_0.pyi"] = banner(parts) + emit_oasis_stubs(oasis, "v1_0")
     return files
 
 

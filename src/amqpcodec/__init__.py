@@ -1,8 +1,8 @@
 """The AMQP wire codec: objects, columns and captures over one compiled core.
 
-Protocol modules are ``amqpcodec.v0_9_1`` (with RabbitMQ's extensions), ``v0_9`` and ``v0_8``;
-:func:`negotiate` says which one speaks what a protocol header asks for. Columns are in
-``amqpcodec.batch``, typed table values in ``amqpcodec.types``.
+Protocol modules are ``amqpcodec.v0_9_1`` (with RabbitMQ's extensions), ``v0_9``, ``v0_8`` and
+``v1_0``; :func:`negotiate` says which of the first three speaks what a protocol header asks for.
+Columns are in ``amqpcodec.batch``, typed table values in ``amqpcodec.types``.
 
 ``import amqpcodec`` loads no NumPy, pyarrow, PySpark or lxml.
 """
@@ -20,12 +20,17 @@ from .errors import (
     DecodeError,
     DepthError,
     EncodeError,
+    FieldError,
     FrameEndError,
     FrameTooLargeError,
     FrameTypeError,
+    FramingError,
     HeaderError,
     HeartbeatError,
     IncompleteError,
+    SectionError,
+    SizeError,
+    TextError,
     TrailingError,
     TruncatedError,
     UnexpectedFrameError,
@@ -49,13 +54,18 @@ __all__ = [
     "DecodeError",
     "DepthError",
     "EncodeError",
+    "FieldError",
     "FrameEndError",
     "FrameTooLargeError",
     "FrameTypeError",
+    "FramingError",
     "HeaderError",
     "HeartbeatError",
     "IncompleteError",
     "Negotiation",
+    "SectionError",
+    "SizeError",
+    "TextError",
     "TrailingError",
     "TruncatedError",
     "UnexpectedFrameError",
@@ -70,7 +80,7 @@ __all__ = [
 ]
 
 #: Version -> protocol module.
-_PROTOCOLS = {"0-9-1": "v0_9_1", "0-9": "v0_9", "0-8": "v0_8"}
+_PROTOCOLS = {"0-9-1": "v0_9_1", "0-9": "v0_9", "0-8": "v0_8", "1.0": "v1_0"}
 
 
 def protocol(name: str, overlays: Iterable[str] = ()) -> ModuleType:

@@ -15,12 +15,17 @@ __all__ = [
     "DecodeError",
     "DepthError",
     "EncodeError",
+    "FieldError",
     "FrameEndError",
     "FrameTooLargeError",
     "FrameTypeError",
+    "FramingError",
     "HeaderError",
     "HeartbeatError",
     "IncompleteError",
+    "SectionError",
+    "SizeError",
+    "TextError",
     "TrailingError",
     "TruncatedError",
     "UnexpectedFrameError",
@@ -69,6 +74,7 @@ class DecodeError(AMQPCodecError, ValueError):
         field: str | None = None,
         reply_code: int | None = None,
         scope: Scope | None = None,
+        condition: str | None = None,
     ) -> None:
         super().__init__(message)
         self.offset = offset
@@ -80,6 +86,8 @@ class DecodeError(AMQPCodecError, ValueError):
             self.reply_code = reply_code
         if scope is not None:
             self.scope = scope
+        if condition is not None:
+            self.condition = condition
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle with all attributes, as errors cross process borders on Spark."""
@@ -100,6 +108,29 @@ class UnknownTagError(DecodeError):
 
 class DepthError(DecodeError):
     """Tables and arrays are nested deeper than the limit (502)."""
+
+
+class SizeError(DecodeError):
+    """AMQP 1.0: size and count of a list, map or array do not fit what it holds."""
+
+
+class TextError(DecodeError):
+    """AMQP 1.0: a string that is not UTF-8, a symbol that is not ASCII, a char that is none."""
+
+
+class FieldError(DecodeError):
+    """AMQP 1.0: a field whose value has the wrong type or is no choice, or a field too many."""
+
+
+class SectionError(DecodeError):
+    """AMQP 1.0: sections of a message that are unknown, out of order or there twice."""
+
+
+class FramingError(DecodeError):
+    """AMQP 1.0: a frame or protocol header whose first octets cannot be right."""
+
+    reply_code = 501
+    scope: Scope = "connection"
 
 
 class FrameEndError(DecodeError):

@@ -39,6 +39,23 @@ GROUPS = {
     "_core/bind_codec.pxi": "bind",
     "_core/bind_pika.pxi": "bind",
     "_core/bind_pamqp.pxi": "bind",
+    "_core/v1_value.pxi": "v1",
+    "_core/v1_errors.pxi": "v1",
+    "_core/v1_check.pxi": "v1",
+    "_core/v1_desc.pxi": "v1",
+    "_core/v1_scalar.pxi": "v1",
+    "_core/v1_read.pxi": "v1",
+    "_core/v1_write_scalar.pxi": "v1",
+    "_core/v1_write.pxi": "v1",
+    "_core/v1_validate.pxi": "v1",
+    "_core/v1_classes.pxi": "v1",
+    "_core/v1_core.pxi": "v1",
+    "_core/v1_frame.pxi": "v1",
+    "_core/v1_stream.pxi": "v1",
+    "_core/v1_message.pxi": "v1",
+    "_core/v1_rules.pxi": "v1",
+    "_core/v1_assemble.pxi": "v1",
+    "_core/v1_api.pxi": "v1",
     "_core/json.pxi": "columns",
     "_core/variant_keys.pxi": "columns",
     "_core/variant.pxi": "columns",
@@ -95,6 +112,11 @@ ARROWS = {
     # Other people's classes: a sink and source of their own.
     "bind": {
         *("wire", "value", "errors", "frame", "table", "kind", "legacy", "objects", "protocol"),
+    },
+    # The second family takes what the first has below its own reader and writer: buffers, text,
+    # the one kind of class, and the stream that decoders share.
+    "v1": {
+        *("wire", "value", "errors", "frame", "table", "kind", "objects", "protocol", "decoders"),
     },
     # The sinks are siblings: columns make no objects.
     "columns": {"wire", "value", "errors", "frame", "table", "legacy", "protocol"},

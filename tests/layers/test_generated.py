@@ -111,6 +111,7 @@ def test_the_files_are_known() -> None:
         "_gen/overlays.py",
         *(f"_gen/{module}.py" for module in SOURCES),
         "_gen/v1_0.py",
+        "v1_0.pyi",
     }
     rest = {path.name for path in (REPO / "src/amqpcodec/_gen").iterdir() if path.is_file()}
     assert rest - {path.name for path in GENERATED} == {"__init__.py"}

@@ -413,7 +413,11 @@ static PyTypeObject KindMeta = {
     PyVarObject_HEAD_INIT(NULL, 0)
     .tp_name = "amqpcodec._codec.KindMeta",
     .tp_basicsize = sizeof(KindType),
-    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_TYPE_SUBCLASS,
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_TYPE_SUBCLASS |
+                Py_TPFLAGS_HAVE_VECTORCALL,
+    /* type's own tp_call would pass the constructor by, for callers that know no vectorcall. */
+    .tp_call = PyVectorcall_Call,
+    .tp_vectorcall_offset = offsetof(PyTypeObject, tp_vectorcall),
     .tp_doc = "Type of the generated classes.",
     .tp_new = kind_meta_new,
     .tp_dealloc = kind_meta_dealloc,

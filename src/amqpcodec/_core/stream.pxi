@@ -55,6 +55,7 @@ cdef class Stream:
     cdef const uint8_t* frame_start
     cdef bint frame_in_head
     cdef uint16_t channel           # of what take() gave last
+    cdef bint ready                 # the constructor ran
 
     def __cinit__(self, *args, **kwargs):
         self.cache = text_cache_new()
@@ -74,6 +75,7 @@ cdef class Stream:
             raise ValueError(f'errors is "strict" or "frame", not {errors!r}')
         self.yield_errors = errors == "frame"
         self.frame_max = frame_max
+        self.ready = True
         return 0
 
     def __reduce__(self):
@@ -111,7 +113,7 @@ cdef class Stream:
                 with scope "connection" the stream is lost, and it is raised again.
         """
         cdef FrameIterator frames
-        if self.protocol is None:
+        if not self.ready:
             raise TypeError("the decoder was made without its constructor")
         cdef bytes octets = data if type(data) is bytes else octets_of(data)
         if self.p != self.end:

@@ -1,0 +1,276 @@
+# AMQP 1.0 deliveries: transfers of a link put together (Part 2 §2.6.14), and split on the way out.
+
+cdef class V1Partial:
+    """A delivery that more transfers are to come for."""
+
+    cdef object transfer            # the first
+    cdef list pieces
+    cdef uint64_t have
+    cdef bint passing               # given up: the rest of it is passed over
+    cdef bint settled
+    cdef object state               # the newest
+
+
+cdef class V1MessageDecoder(V1Decoder):
+    """Deliveries and all other performatives of one stream of AMQP 1.0."""
+
+    cdef dict partials              # (channel, handle) -> V1Partial
+    cdef uint64_t message_limit
+    cdef bint limited
+    cdef bint eager
+
+    def __init__(self, V1Core protocol not None, frame_max=131072, max_message_size=None, *,
+                 errors="strict", types="plain", bint copy=True, bint opened=False, bint eager=False):
+        V1Decoder.__init__(self, protocol, frame_max, errors=errors, types=types, copy=copy, opened=opened)
+        self.limited = max_message_size is not None
+        if self.limited:
+            if not isinstance(max_message_size, int) or max_message_size < 0:
+                raise ValueError(f"max_message_size is None or octets, not {max_message_size!r}")
+            self.message_limit = min(max_message_size, 2**63)
+        self.eager = eager
+        self.partials = {}
+
+    @property
+    def max_message_size(self):
+        """Octets a delivery may have, or None for no limit."""
+        return self.message_limit if self.limited else None
+
+    def reset(self):
+        """Forget everything, for a new stream; settings stay."""
+        V1Decoder.reset(self)
+        self.partials = {}
+
+    def discard(self, int channel, handle):
+        """Give up the delivery that is open on a link; the rest of it is passed over in silence.
+
+        Returns:
+            True if something was open.
+        """
+        cdef V1Partial open_ = self.partials.get((channel, handle))
+        if open_ is None or open_.passing:
+            return False
+        self.pass_over(open_)
+        return True
+
+    def eof(self):
+        """Say that no more octets come.
+
+        Raises:
+            IncompleteError: the stream ended inside a frame or a delivery.
+        """
+        V1Decoder.eof(self)
+        for channel, handle in self.partials:
+            open_ = <V1Partial>self.partials[channel, handle]
+            if not open_.passing:
+                error = self.v1_incomplete(b"a delivery", open_.have)
+                error.channel = channel
+                error.method = "transfer"
+                raise error
+
+    @cython.final
+    cdef void pass_over(self, V1Partial open_):
+        open_.passing = True
+        open_.pieces = []
+        open_.transfer = None
+        open_.state = None
+
+    cdef object take(self):
+        cdef Fault fault
+        cdef object frame, event, item
+        cdef int found
+        while True:
+            found = self.v1_next(&fault)
+            if found == SCAN_MORE:
+                return None
+            if found == SCAN_BAD:
+                return self.v1_fault(&fault)
+            try:
+                frame = self.v1_frame()
+                event = self.step(frame)
+            except DecodeError as error:
+                item = self.v1_bad(error) if self.yield_errors else None
+                self.pass_frame()
+                if item is None:
+                    raise
+                return item
+            self.pass_frame()
+            if event is not None:
+                return event
+
+    @cython.final
+    cdef object step(self, object frame):
+        """The event that a frame completes, or None."""
+        cdef Kind* k = kind_of(frame)
+        cdef int code
+        if k.what != KIND_V1:
+            return frame
+        code = (<V1Desc*>k.desc).code
+        if code == V1_TRANSFER:
+            return self.transfer(frame)
+        if self.partials:
+            if code == V1_DETACH:
+                self.partials.pop((self.frame.channel, frame.handle), None)
+            elif code == V1_END:
+                self.partials = {key: value for key, value in self.partials.items()
+                                 if key[0] != self.frame.channel}
+            elif code == V1_CLOSE:
+                self.partials = {}
+        return frame
+
+    @cython.final
+    cdef object transfer(self, object frame):
+        cdef tuple key = (self.frame.channel, frame.handle)
+        cdef V1Partial open_ = self.partials.get(key)
+        cdef object payload = frame.payload
+        cdef uint64_t n = <uint64_t>len(payload)
+        if open_ is None:
+            if frame.aborted:
+                return None         # of what was aborted nothing had come
+            if not frame.more:
+                self.check_size(n, None)
+                return self.delivery(frame, payload, frame.settled is True, frame.state)
+            open_ = V1Partial.__new__(V1Partial)
+            open_.transfer = frame
+            open_.pieces = []
+            self.partials[key] = open_
+        else:
+            if not open_.passing:
+                self.check_same(open_, frame)
+            if frame.aborted:
+                del self.partials[key]
+                return None
+        if not frame.more:
+            del self.partials[key]
+        if open_.passing:
+            return None
+        open_.have += n
+        self.check_size(open_.have, open_)
+        if n:
+            open_.pieces.append(payload)
+        open_.settled = open_.settled or frame.settled is True
+        if frame.state is not None:
+            open_.state = frame.state
+        if frame.more:
+            return None
+        octets = b"".join(open_.pieces)
+        return self.delivery(open_.transfer, octets if self.copy else memoryview(octets), open_.settled,
+                             open_.state)
+
+    @cython.final
+    cdef int check_size(self, uint64_t n, V1Partial open_) except -1:
+        if not self.limited or n <= self.message_limit:
+            return 0
+        if open_ is not None:
+            self.pass_over(open_)
+        raise self.refused(BAD_BODY_SIZE, NULL, n)
+
+    @cython.final
+    cdef int check_same(self, V1Partial open_, object frame) except -1:
+        """What a later transfer says of its delivery must be what the first said."""
+        for name in ("delivery_id", "delivery_tag", "message_format"):
+            value = getattr(frame, name)
+            if value is not None and value != getattr(open_.transfer, name):
+                self.pass_over(open_)
+                if not frame.more:
+                    self.partials.pop((self.frame.channel, frame.handle), None)
+                raise self.refused(V1_BAD_ORDER, b"another delivery begins inside of one", 0)
+        return 0
+
+    @cython.final
+    cdef object refused(self, int code, const char* what, uint64_t need):
+        """The error for a transfer that is well formed but not in its place."""
+        cdef Fault fault
+        memset(&fault, 0, sizeof(fault))
+        fault.code = code
+        fault.scope = SCOPE_CHANNEL
+        fault.what = what
+        fault.need = need
+        fault.have = self.message_limit
+        fault.offset = self.at
+        fault.in_frame = True
+        fault.frame_type = self.frame.type
+        fault.channel = self.frame.channel
+        fault.method = b"transfer"
+        return v1_fault_error(&fault)
+
+    @cython.final
+    cdef object delivery(self, object transfer, object payload, bint settled, object state):
+        """The event of a whole delivery. Where it resumes inside of a section, or where only its
+        state comes, there is no message to read."""
+        cdef object message = None, position = None, form = transfer.message_format
+        cdef Kind* k = kind_of(state)
+        if transfer.resume and k != NULL and k.what == KIND_V1:
+            if (<V1Desc*>k.desc).code == V1_RECEIVED:
+                position = state
+        if position is None and (form is None or form == 0) and (
+                len(payload) or not (transfer.resume and state is not None)):
+            message = v1_message(payload if type(payload) is bytes else bytes(payload), 0, self.eager,
+                                 not self.copy, self.mode)
+        return self.v1.Delivery(transfer, message, payload, settled, state, position)
+
+cdef enum:
+    V1_DETACH = 0x16
+    V1_END = 0x17
+    V1_CLOSE = 0x18
+    V1_RECEIVED = 0x23
+
+
+cdef object v1_split(V1Core self, int channel, object transfer, object message, int64_t frame_max,
+                     bint validate):
+    """All frames of a delivery as one bytes."""
+    cdef Buffer b
+    cdef Place at
+    cdef Octets octets
+    cdef uint8_t memory[STACK_ROOM]
+    cdef Kind* k = kind_of(transfer)
+    cdef size_t start
+    cdef uint64_t room, done = 0, n
+    cdef bint more
+    if k == NULL or k.what != KIND_V1 or (<V1Desc*>k.desc).code != V1_TRANSFER:
+        encode_error(None, "transfer", f"takes a Transfer, not {type(transfer).__name__}")
+    if frame_max and frame_max < V1_MIN_MAX_FRAME:
+        encode_error("transfer", "frame_max", f"takes 0 (no limit) or at least 512 octets, not {frame_max}")
+    cls = type(transfer)
+    values = {name: getattr(transfer, name) for name in cls.FIELDS if transfer.is_set(name)}
+    if isinstance(message, Message):
+        payload = message.encode(validate=validate)
+        values.setdefault("message_format", 0)
+    elif message is None:
+        payload = transfer.payload
+    else:
+        payload = message
+    if validate:
+        transfer.validate()
+    values.pop("more", None)
+    at.method = at.field = NULL
+    take_octets(payload, &octets, "transfer", "payload")
+    buffer_init(&b, memory, STACK_ROOM)
+    try:
+        while True:
+            start = <size_t>(b.p - b.start)
+            more = True
+            while True:             # with `more` first; without it where all the rest fits
+                b.p = b.start + start
+                buffer_room(&b, 64)
+                b.p += 8
+                v1_put_kind(&b, cls(**values, **({"more": True} if more else {})), 0, 0, &at)
+                n = <uint64_t>(b.p - b.start) - start
+                room = <uint64_t>(frame_max if frame_max else <int64_t>MAX_U32)
+                room = room - n if room > n else 0
+                if not more or octets.n - done > room:
+                    break
+                more = False
+            n = min(room, octets.n - done)
+            if n == 0 and done < octets.n:
+                encode_error("transfer", "frame_max", f"{frame_max} octets do not hold the performative")
+            if n:
+                put_octets(&b, octets.p + done, <size_t>n)
+            v1_put_head(b.start + start, <uint32_t>(<size_t>(b.p - b.start) - start), V1_FRAME_AMQP, channel)
+            done += n
+            if done >= octets.n:
+                return PyBytes_FromStringAndSize(<const char*>b.start, b.p - b.start)
+            # What the first transfer said holds for the others, too.
+            values = {name: values[name] for name in ("handle", "delivery_id") if name in values}
+    finally:
+        drop_octets(&octets)
+        buffer_free(&b)

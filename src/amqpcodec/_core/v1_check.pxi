@@ -1,0 +1,138 @@
+# The check pass of the v1 family: structure, text, depth and counts of a value, without making any.
+
+cdef struct V1Check:
+    uint64_t zero_width     # elements without octets so far
+    bint odd                # something is not what encode writes for the plain value
+
+
+cdef bint v1_is_scalar_value(uint32_t u) noexcept nogil:
+    """Whether a number is that of a Unicode character."""
+    return u < 0xD800 or 0xDFFF < u <= 0x10FFFF
+
+
+cdef int v1_check_scalar(Cursor* c, const V1Value* v) noexcept nogil:
+    """The content of a value that is no compound; the cursor is behind it."""
+    if v.kind == V1_STRING:
+        if not is_utf8(v.p, v.n):
+            c.p = v.p
+            return fail(c, V1_BAD_TEXT, b"string is not UTF-8", 0, 0)
+    elif v.kind == V1_SYMBOL:
+        if not is_ascii(v.p, v.n):
+            c.p = v.p
+            return fail(c, V1_BAD_TEXT, b"symbol is not ASCII", 0, 0)
+    elif v.kind == V1_CHAR:
+        if not v1_is_scalar_value(<uint32_t>v.u):
+            c.p -= 4
+            return fail(c, V1_BAD_TEXT, b"char is not a Unicode character", 0, 0)
+    return 0
+
+
+cdef inline bint v1_is_plain(const V1Value* v) noexcept nogil:
+    """Whether a plain Python value of this type is encoded as this type."""
+    return (v.kind == V1_LONG or v.kind == V1_NULL or v.kind == V1_BOOLEAN or v.kind == V1_DOUBLE
+            or v.kind >= V1_TIMESTAMP) and v.kind != V1_ARRAY
+
+
+cdef int v1_check(Cursor* c, V1Check* k, int depth) noexcept nogil:
+    """Step over one value; 0, or -1 with the fault noted. depth: levels that are open around it."""
+    cdef V1Value v
+    if v1_read(c, &v) < 0:
+        return -1
+    if v.kind == V1_DESCRIBED:
+        if AMQP_UNLIKELY(depth >= DEPTH_LIMIT):
+            return fail(c, BAD_DEPTH, NULL, 0, 0)
+        if AMQP_LIKELY(c.p < c.end) and c.p[0] != 0x53 and c.p[0] != 0xA3:
+            k.odd = True
+        if v1_check_descriptor(c, k, depth + 1) < 0:
+            return -1
+        return v1_check(c, k, depth + 1)
+    return v1_check_content(c, &v, k, depth)
+
+
+cdef int v1_check_descriptor(Cursor* c, V1Check* k, int depth) noexcept nogil:
+    """A descriptor: an int in it is a ulong on the way out, so only those forms are usual."""
+    cdef bint odd = k.odd
+    cdef const uint8_t* start = c.p
+    if v1_check(c, k, depth) < 0:
+        return -1
+    if start[0] == 0x53 or start[0] == 0xA3:
+        k.odd = odd
+    return 0
+
+
+cdef int v1_check_content(Cursor* c, const V1Value* v, V1Check* k, int depth) noexcept nogil:
+    """What stands inside of a value that was read."""
+    cdef Cursor inner
+    cdef uint32_t i
+    if not v1_minimal(v) or not v1_is_plain(v):
+        k.odd = True
+    if v.kind < V1_LIST:
+        return v1_check_scalar(c, v)
+    if AMQP_UNLIKELY(depth >= DEPTH_LIMIT):
+        return fail(c, BAD_DEPTH, NULL, 0, 0)
+    v1_inside(c, v, &inner)
+    if v.kind == V1_ARRAY:
+        return v1_check_array(&inner, v, k, depth + 1)
+    if v.kind == V1_MAP and v.count & 1:
+        return fail(&inner, V1_BAD_SIZE, b"map", 0, 0)
+    if AMQP_UNLIKELY(v.count > v.n):
+        return fail(&inner, V1_BAD_SIZE, V1_NAMES[v.kind], 0, 0)
+    for i in range(v.count):
+        if v1_check(&inner, k, depth + 1) < 0:
+            return -1
+    if AMQP_UNLIKELY(inner.p != inner.end):
+        return fail(&inner, V1_BAD_SIZE, V1_NAMES[v.kind], 0, 0)
+    return 0
+
+
+cdef int v1_check_array(Cursor* c, const V1Value* v, V1Check* k, int depth) noexcept nogil:
+    """The constructor that all elements share, and the elements."""
+    cdef V1Value x
+    cdef uint8_t code
+    cdef uint32_t i
+    if v1_array_constructor(c, k, &code, depth) < 0:
+        return -1
+    if v1_count_fits(c, v.count, code, k) < 0:
+        return -1
+    x.kind = V1_KIND[code]
+    if code >> 4 == 4:
+        i = v.count
+    else:
+        for i in range(v.count):
+            if v1_content(c, &x, code) < 0 or v1_check_content(c, &x, k, depth) < 0:
+                return -1
+    if AMQP_UNLIKELY(c.p != c.end):
+        return fail(c, V1_BAD_SIZE, b"array", 0, 0)
+    return 0
+
+
+cdef int v1_array_constructor(Cursor* c, V1Check* k, uint8_t* code, int depth) noexcept nogil:
+    """Step over the descriptors of an array's constructor to the octet behind it."""
+    while True:
+        if c.p >= c.end:
+            return fail(c, BAD_TRUNCATED, b"constructor", 1, 0)
+        code[0] = c.p[0]
+        if code[0] != 0:
+            break
+        c.p += 1
+        if AMQP_UNLIKELY(depth >= DEPTH_LIMIT):
+            return fail(c, BAD_DEPTH, NULL, 0, 0)
+        depth += 1
+        if v1_check(c, k, depth) < 0:
+            return -1
+    if V1_KIND[code[0]] == V1_UNKNOWN:
+        return fail(c, V1_BAD_CONSTRUCTOR, NULL, 0, code[0])
+    c.p += 1
+    return 0
+
+
+cdef int v1_count_fits(Cursor* c, uint32_t count, uint8_t code, V1Check* k) noexcept nogil:
+    """Elements must have octets to be made of; those that have none are counted for the whole value."""
+    if code >> 4 == 4:
+        k.zero_width += count
+        if k.zero_width > V1_ZERO_WIDTH_LIMIT:
+            return fail(c, V1_BAD_COUNT, NULL, k.zero_width, 0)
+        return 0
+    if <size_t>(c.end - c.p) < count:
+        return fail(c, V1_BAD_SIZE, b"array", 0, 0)
+    return 0

@@ -1,0 +1,174 @@
+# The classes of AMQP 1.0's described types, of the one kind that all generated classes have.
+
+import enum as _enum
+
+
+@cython.final
+cdef class V1Default:
+    """A field that has a default: what is unset reads as that."""
+
+    cdef readonly str name
+    cdef readonly object default
+    cdef object owner
+    cdef int slot
+
+    def __get__(self, obj, cls):
+        cdef PyObject* v
+        if obj is None:
+            return self
+        self.check(obj)
+        v = (<KindObject*><PyObject*>obj).field[self.slot]
+        return self.default if v == Py_None or v == NULL else <object>v
+
+    def __set__(self, obj, value):
+        self.check(obj)
+        kind_store(<KindObject*><PyObject*>obj, self.slot, Py_NewRef(<PyObject*>value))
+
+    cdef int check(self, object obj) except -1:
+        if type(obj) is not self.owner:
+            raise TypeError(f"{self.name} is a field of {self.owner.__name__}")
+        return 0
+
+
+@cython.binding(True)
+def v1_repr(self):
+    cdef Kind* k = v1_kind(self)
+    cdef V1Desc* d = <V1Desc*>k.desc
+    cdef list parts = []
+    cdef PyObject* v
+    cdef int i
+    for i in range(k.fields):
+        v = (<KindObject*><PyObject*>self).field[i]
+        if v == Py_None or v == NULL:
+            continue
+        shown = f"<{len(<object>v)} octets, not shown>" if i < d.n and d.op[i].secret and hasattr(
+            <object>v, "__len__") else short_repr(<object>v)
+        parts.append(f"{<str>k.name[i]}={shown}")
+    return f"{type(self).__qualname__}({', '.join(parts)})"
+
+
+@cython.binding(True)
+def v1_is_set(self, name):
+    """Whether a field has a value of its own, and not just its default.
+
+    Raises:
+        AttributeError: there is no such field.
+    """
+    cdef Kind* k = v1_kind(self)
+    cdef int i
+    for i in range(k.fields):
+        if <str>k.name[i] == name:
+            return (<KindObject*><PyObject*>self).field[i] != Py_None
+    raise AttributeError(f"{type(self).__name__} has no field {name!r}")
+
+
+@cython.binding(True)
+def v1_reduce(self):
+    cdef KindObject* o = <KindObject*><PyObject*>self
+    cdef Kind* k = v1_kind(self)
+    values = tuple([<object>o.field[i] for i in range(k.fields)])
+    return restore_v1, (type(self), values, o.mode, None if o.origin == NULL else <object>o.origin)
+
+
+def restore_v1(cls, tuple values not None, uintptr_t mode, bytes origin):
+    """Undo v1_reduce. Octets that a pickle brings are read as a peer's are."""
+    cdef Kind* k
+    cdef KindObject* o
+    cdef int i
+    if not kind_check_type(<PyTypeObject*><PyObject*>cls):
+        raise TypeError("not a class of AMQP 1.0")
+    k = KIND_OF(<PyTypeObject*><PyObject*>cls)
+    if k.what != KIND_V1 or len(values) != k.fields:
+        raise ValueError(f"{cls.__qualname__}: the pickle was made with other fields")
+    result = kind_instance(<PyTypeObject*><PyObject*>cls)
+    o = <KindObject*><PyObject*>result
+    o.mode = <uint32_t>(mode & MODE_TYPED)
+    for i in range(k.fields):
+        value = values[i]
+        kind_store(o, i, Py_NewRef(<PyObject*>value))
+    if origin is not None:
+        if type(v1_read_origin(&(<V1DescTable>k.owner).types, origin, o.mode)) is not cls:
+            raise ValueError(f"{cls.__qualname__}: the pickle holds octets of another type")
+        o.origin = Py_NewRef(<PyObject*>origin)
+    kind_track(<PyObject*>result)
+    return result
+
+
+cdef dict V1_BASE_DICT = {
+    "__module__": "amqpcodec._codec", "__slots__": (), "__hash__": None, "__repr__": v1_repr,
+    "__reduce__": v1_reduce, "is_set": v1_is_set,
+}
+
+Composite = kind_make("Composite", (), {
+    **V1_BASE_DICT, "__doc__": "Base of the classes of described types.", "validate": v1_validate,
+}, (), (), (), (), KIND_ABSTRACT, 0, 0, None)
+
+
+cdef object v1_make_enum(dict spec, str module):
+    """The choices of a restricted type: numbers and booleans as IntEnum, symbols as Symbol."""
+    cdef bint symbols = spec["primitive"] == "symbol"
+    choices = [(name, value) for name, value, _ in spec["choices"]]
+    if symbols:
+        made = _enum.Enum(spec["python"], choices, module=module, qualname=spec["python"], type=V1Symbol)
+    else:
+        choices = [(name, int(value)) for name, value in choices]
+        made = _enum.IntEnum(spec["python"], choices, module=module, qualname=spec["python"])
+    made.__doc__ = spec["doc"]
+    return made
+
+
+cdef int v1_bind_choices(V1DescTable table, V1Op* op, object members) except -1:
+    """Let a field's values be members of an enum."""
+    if issubclass(members, V1Symbol):
+        named = {str(member.value): member for member in members}
+        table.keep.append(named)
+        op.named = <PyObject*>named
+        return 0
+    op.choices = 0
+    for member in members:
+        if member.value >= V1_MAX_CHOICES:
+            raise ValueError(f"{members.__name__}: choice {member.value} is too large")
+        op.choice[<int>member.value] = <PyObject*>member
+        op.choices = max(op.choices, <int>member.value + 1)
+    table.keep.append(members)
+    return 0
+
+
+cdef object v1_make_class(V1DescTable table, V1Desc* d, dict spec, dict enums, str module):
+    """The class of a described type."""
+    cdef tuple fields = spec["fields"]
+    cdef list names = [field[0] for field in fields]
+    cdef list defaults = [None] * len(names)
+    cdef V1Default default
+    cdef int i, wire = <int>len(names)
+    gc = any([field[1] >= V1_LIST for field in fields])
+    if d.payload >= 0:
+        names.append("payload")
+        defaults.append(b"")
+    members = {
+        "__module__": module, "__qualname__": spec["python"], "__doc__": spec["doc"],
+        "__slots__": (), "__hash__": None, "__match_args__": tuple(names[:wire]),
+        "FIELDS": tuple(names[:wire]), "NAME": spec["name"], "DESCRIPTOR": spec["code"],
+        "SYMBOL": v1_str_subclass(V1Symbol, spec["symbol"]), "PROVIDES": spec["provides"],
+        "MANDATORY": tuple([field[0] for field in fields if field[2] & V1_FIELD_MANDATORY]),
+    }
+    made = kind_make(spec["python"], (Composite,), members, tuple(names), tuple(defaults),
+                     (False,) * len(names), tuple(range(wire)), KIND_V1, gc, 1, table)
+    kind_set_desc(made, d)
+    table.keep.append(made)
+    d.cls = <PyObject*>made
+    for i in range(<int>len(names)):
+        fallback = b"" if i == wire else fields[i][3]
+        if i < wire and fields[i][4] in enums:
+            v1_bind_choices(table, &d.op[i], enums[fields[i][4]])
+            if fallback is not None:
+                fallback = enums[fields[i][4]](fallback)
+        if fallback is None:
+            continue
+        default = V1Default.__new__(V1Default)
+        default.name = names[i]
+        default.default = fallback
+        default.owner = made
+        default.slot = i
+        setattr(made, names[i], default)
+    return made

@@ -1,0 +1,171 @@
+# Descriptors of AMQP 1.0's described types, made from the lowered table, and how they are found.
+
+# Flags of a lowered field, as amqpcodec.spec.oasis_lower writes them.
+cdef enum:
+    V1_FIELD_MANDATORY = 1
+    V1_FIELD_MULTIPLE = 2
+    V1_FIELD_CACHED = 4
+    V1_FIELD_SECRET = 8
+    V1_FIELD_ULONG = 16
+
+cdef enum:
+    V1_MAX_FIELDS = 32      # a composite with more is refused when the table is loaded
+    V1_MAX_CHOICES = 8
+
+# Kind.what of this family's classes.
+cdef enum:
+    KIND_V1 = 40            # a described type
+    KIND_V1_HEADER
+    KIND_V1_HEARTBEAT
+    KIND_V1_BAD_FRAME
+    KIND_V1_DELIVERY
+
+# What carries a composite.
+cdef enum:
+    V1_NO_FRAME = 0
+    V1_AMQP_FRAME = 1
+    V1_SASL_FRAME = 2
+
+cdef struct V1Desc
+
+cdef struct V1Op:
+    uint8_t kind
+    bint multiple
+    bint mandatory
+    bint cached
+    bint secret
+    bint ulong              # of any type; an int is meant as a ulong
+    int choices             # numbered choices, 0 for none
+    PyObject* choice[V1_MAX_CHOICES]
+    PyObject* named         # dict: Symbol -> choice, or NULL
+    const V1Desc* desc      # of a field of one composite type
+    PyObject* requires      # tuple of archetypes
+
+cdef struct V1Desc:
+    uint8_t code
+    int n                   # fields on the wire
+    V1Op* op
+    bint composite          # else a restricted type with one value
+    int frame
+    bint section
+    uint8_t symbol_n
+    const char* symbol
+    const char* name
+    const char** field
+    PyObject* cls
+    PyObject* names         # (name, field, ...) as str, for errors
+    int payload             # slot of a frame's payload, or -1
+
+# All of them: by code, and by symbol in order.
+cdef struct V1Types:
+    V1Desc* desc
+    int count
+    V1Desc* by_code[256]
+
+
+cdef V1Desc* v1_by_symbol(const V1Types* types, const uint8_t* p, uint32_t n) noexcept nogil:
+    cdef int i
+    for i in range(types.count):
+        if types.desc[i].symbol_n == n and memcmp(types.desc[i].symbol, p, n) == 0:
+            return &types.desc[i]
+    return NULL
+
+
+cdef V1Desc* v1_known_slow(const V1Types* types, Cursor* c) noexcept nogil:
+    """A descriptor in another form than the usual one: known and stepped over, or NULL and untouched."""
+    cdef Cursor at = c[0]
+    cdef Fault none
+    cdef V1Value v
+    cdef V1Desc* d = NULL
+    none.code = OK
+    at.fault = &none
+    memset(&v, 0, sizeof(v))
+    if v1_read(&at, &v) < 0:
+        return NULL
+    if v.kind == V1_ULONG and v.u < 256:
+        d = types.by_code[v.u]
+    elif v.kind == V1_SYMBOL:
+        d = v1_by_symbol(types, v.p, v.n)
+    if d != NULL:
+        c.p = at.p
+    return d
+
+
+cdef inline V1Desc* v1_known(const V1Types* types, Cursor* c) noexcept nogil:
+    """The type whose descriptor stands at the cursor, which steps over it; NULL and untouched
+    where it is none of the protocol's."""
+    cdef V1Desc* d
+    if AMQP_LIKELY(c.end - c.p >= 2 and c.p[0] == 0x53):
+        d = types.by_code[c.p[1]]
+        if AMQP_LIKELY(d != NULL):
+            c.p += 2
+        return d
+    return v1_known_slow(types, c)
+
+
+@cython.final
+cdef class V1DescTable:
+    """Owns the descriptors; classes keep it alive."""
+
+    cdef V1Types types
+    cdef list keep
+
+    def __cinit__(self, tuple specs not None):
+        cdef int i
+        self.keep = []
+        self.types.count = <int>len(specs)
+        self.types.desc = <V1Desc*>calloc(<size_t>self.types.count, sizeof(V1Desc))
+        if self.types.desc == NULL:
+            raise MemoryError
+        for i in range(self.types.count):
+            self.fill(&self.types.desc[i], specs[i])
+
+    def __dealloc__(self):
+        cdef int i
+        if self.types.desc != NULL:
+            for i in range(self.types.count):
+                free(self.types.desc[i].op)
+                free(self.types.desc[i].field)
+            free(self.types.desc)
+
+    cdef const char* text(self, str s) except NULL:
+        cdef bytes b = s.encode()
+        self.keep.append(b)
+        return PyBytes_AS_STRING(b)
+
+    cdef int fill(self, V1Desc* d, dict spec) except -1:
+        cdef tuple fields = spec["fields"]
+        cdef int i
+        d.code = spec["code"]
+        d.n = <int>len(fields)
+        if d.n > V1_MAX_FIELDS:
+            raise ValueError(f"{spec['name']}: {d.n} fields, at most {V1_MAX_FIELDS} can be handled")
+        d.composite = spec["composite"]
+        d.section = "section" in spec["provides"]
+        d.frame = (V1_AMQP_FRAME if "frame" in spec["provides"]
+                   else V1_SASL_FRAME if "sasl-frame" in spec["provides"] else V1_NO_FRAME)
+        d.payload = d.n if d.frame == V1_AMQP_FRAME else -1
+        d.symbol = self.text(spec["symbol"])
+        d.symbol_n = <uint8_t>len(spec["symbol"])
+        d.name = self.text(spec["name"])
+        d.op = <V1Op*>calloc(<size_t>max(d.n, 1), sizeof(V1Op))
+        d.field = <const char**>calloc(<size_t>max(d.n, 1), sizeof(char*))
+        if d.op == NULL or d.field == NULL:
+            raise MemoryError
+        for i in range(d.n):
+            name, kind, flags = fields[i][:3]
+            d.field[i] = self.text(name)
+            d.op[i].kind = kind
+            d.op[i].mandatory = (flags & V1_FIELD_MANDATORY) != 0
+            d.op[i].multiple = (flags & V1_FIELD_MULTIPLE) != 0
+            d.op[i].cached = (flags & V1_FIELD_CACHED) != 0
+            d.op[i].secret = (flags & V1_FIELD_SECRET) != 0
+            d.op[i].ulong = (flags & V1_FIELD_ULONG) != 0
+            requires = fields[i][5]
+            self.keep.append(requires)
+            d.op[i].requires = <PyObject*>requires
+        names = (spec["name"], *[field[0] for field in fields])
+        self.keep.append(names)
+        d.names = <PyObject*>names
+        self.types.by_code[d.code] = d
+        return 0

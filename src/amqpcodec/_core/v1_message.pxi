@@ -1,0 +1,577 @@
+# AMQP 1.0 messages (Part 3 §3.2): a table of sections at once, their values on first use.
+
+cdef object ABSENT = _v1.ABSENT
+cdef object V1_SET = object()           # marks: no argument given
+
+# Sections by number, as their descriptors follow each other from 0x70 on.
+cdef enum:
+    SEC_HEADER = 0
+    SEC_DELIVERY = 1
+    SEC_MESSAGE = 2
+    SEC_PROPERTIES = 3
+    SEC_APPLICATION = 4
+    SEC_DATA = 5
+    SEC_SEQUENCE = 6
+    SEC_VALUE = 7
+    SEC_FOOTER = 8
+    SEC_COUNT = 9
+    SEC_FIRST_CODE = 0x70
+
+cdef tuple V1_SECTION_NAMES = (
+    "header", "delivery_annotations", "message_annotations", "properties", "application_properties",
+    "data", "sequences", "value", "footer")
+cdef tuple V1_BODY_KINDS = ("data", "sequence", "value")
+
+# The family that messages belong to; set when the built-in protocol is made.
+cdef V1Core V1_FAMILY = None
+
+
+cdef int v1_scan_sections(Cursor* c, const V1Types* types, uint32_t* offset, uint32_t* length) except -1:
+    """Offset and length of each section, those of one kind together; what is there as a bit mask."""
+    cdef int have = 0, last = -1, i
+    cdef const uint8_t* start
+    cdef const uint8_t* base = c.p
+    cdef V1Value v
+    cdef V1Desc* d
+    while c.p < c.end:
+        start = c.p
+        if AMQP_UNLIKELY(start[0] != 0):
+            v1_fail(c, V1_BAD_SECTION, b"a section is a described value", 0, 0)
+        c.p += 1
+        d = v1_known(types, c)
+        if AMQP_UNLIKELY(d == NULL or not d.section):
+            if v1_read(c, &v) < 0:      # a constructor cut off says more than that it is unknown
+                v1_raise(c)
+            c.p = start
+            v1_fail(c, V1_BAD_SECTION, b"not a section of a message", 0, 0)
+        i = d.code - SEC_FIRST_CODE
+        if AMQP_UNLIKELY(i <= last):
+            c.p = start
+            c.fault.method = d.name
+            if i < last:
+                v1_fail(c, V1_BAD_SECTION, b"section out of order", 0, 0)
+            if i != SEC_DATA and i != SEC_SEQUENCE:
+                v1_fail(c, V1_BAD_SECTION, b"section is there twice", 0, 0)
+            c.p = start + 1
+            v1_known(types, c)
+        if AMQP_UNLIKELY(SEC_DATA <= last < i <= SEC_VALUE):
+            c.p = start
+            c.fault.method = d.name
+            v1_fail(c, V1_BAD_SECTION, b"body sections of several kinds", 0, 0)
+        c.fault.method = d.name
+        if AMQP_UNLIKELY(v1_read(c, &v) < 0):
+            v1_raise(c)
+        if AMQP_UNLIKELY(v.kind == V1_DESCRIBED):
+            v1_skip_described(c)
+        if i != last:
+            offset[i] = <uint32_t>(start - base)
+        length[i] = <uint32_t>(c.p - base) - offset[i]
+        have |= 1 << i
+        last = i
+    c.fault.method = NULL
+    return have
+
+
+cdef int v1_skip_described(Cursor* c) except -1:
+    """Step over a described value whose zero octet was read."""
+    cdef V1Check k
+    k.zero_width = 0
+    k.odd = False
+    if v1_check(c, &k, 2) < 0 or v1_check(c, &k, 2) < 0:
+        v1_raise(c)
+    return 0
+
+
+@cython.final
+@cython.freelist(64)
+cdef class Message:
+    """A message of AMQP 1.0: its sections, read when they are asked for.
+
+    Args:
+        body: bytes (or another buffer) for a data section, an instance of Data, AmqpSequence or
+            AmqpValue, anything else for an amqp-value section; None for no body.
+        header, properties: whole sections; or their fields by name, such as durable and to.
+        delivery_annotations, message_annotations, application_properties, footer: dict or Map.
+        data, sequences: several body sections of a kind; value: an amqp-value, None included.
+
+    Spec: 1.0 Part 3 §3.2.
+    """
+
+    cdef bytes raw                  # as it came, or None
+    cdef uint32_t offset[SEC_COUNT]
+    cdef uint32_t length[SEC_COUNT]
+    cdef int have                   # sections in raw
+    cdef int loaded                 # those whose value was made
+    cdef int assigned               # those that are the attributes' alone
+    cdef uint32_t mode
+    cdef bint views
+    cdef object s_header, s_delivery, s_message, s_properties, s_application
+    cdef object s_data, s_sequences, s_value, s_footer
+
+    def __cinit__(self, *args, **kwargs):
+        self.s_data = ()
+        self.s_sequences = ()
+        self.s_value = ABSENT
+
+    def __init__(self, body=None, *, header=None, delivery_annotations=None, message_annotations=None,
+                 properties=None, application_properties=None, data=(), sequences=(), value=ABSENT,
+                 footer=None, **fields):
+        self.assigned = (1 << SEC_COUNT) - 1
+        self.s_header = header
+        self.s_properties = properties
+        if fields:
+            self.take_fields(fields)
+        self.s_delivery = delivery_annotations
+        self.s_message = message_annotations
+        self.s_application = application_properties
+        self.s_footer = footer
+        self.s_data = v1_data_sections(data)
+        self.s_sequences = tuple(sequences)
+        self.s_value = value
+        if body is not None:
+            if data or sequences or value is not ABSENT:
+                raise TypeError("Message() takes body, or data, sequences or value")
+            self.body = body
+
+    @cython.final
+    cdef int take_fields(self, dict fields) except -1:
+        """Fields of header and properties by their names."""
+        head = {name: fields.pop(name) for name in V1_FAMILY.classes["Header"].FIELDS if name in fields}
+        rest = {name: fields.pop(name) for name in V1_FAMILY.classes["Properties"].FIELDS if name in fields}
+        for name in fields:
+            raise TypeError(f"Message() got an unexpected keyword argument '{name}'")
+        if head:
+            if self.s_header is not None:
+                raise TypeError("Message() takes header or its fields")
+            self.s_header = V1_FAMILY.classes["Header"](**head)
+        if rest:
+            if self.s_properties is not None:
+                raise TypeError("Message() takes properties or their fields")
+            self.s_properties = V1_FAMILY.classes["Properties"](**rest)
+        return 0
+
+    @staticmethod
+    def decode(data, *, bint eager=False, bint copy=True, types="plain"):
+        """A message from the octets of its sections, as a delivery carries them.
+
+        Args:
+            eager: read all sections now; else each on first use, which may raise then.
+            copy: False gives data sections as memoryviews of the octets.
+            types: "plain" or "typed" values.
+
+        Raises:
+            DecodeError: sections are unknown, out of order, there twice or cut off; with
+                eager=True, whatever is wrong in any of them.
+        """
+        cdef bytes octets = data if type(data) is bytes else octets_of(data)
+        cdef uintptr_t mode = 0 if types is PLAIN else v1_reading_mode(types)
+        return v1_message(octets, 0, eager, not copy, mode)
+
+    # ---- sections as attributes ----
+
+    @property
+    def header(self):
+        """The Header, None where there is none."""
+        return self.section(SEC_HEADER)
+
+    @header.setter
+    def header(self, value):
+        self.assign(SEC_HEADER, value)
+
+    @property
+    def delivery_annotations(self):
+        """dict (or Map), None where there are none."""
+        return self.section(SEC_DELIVERY)
+
+    @delivery_annotations.setter
+    def delivery_annotations(self, value):
+        self.assign(SEC_DELIVERY, value)
+
+    @property
+    def message_annotations(self):
+        """dict (or Map), None where there are none."""
+        return self.section(SEC_MESSAGE)
+
+    @message_annotations.setter
+    def message_annotations(self, value):
+        self.assign(SEC_MESSAGE, value)
+
+    @property
+    def properties(self):
+        """The Properties, None where there are none."""
+        return self.section(SEC_PROPERTIES)
+
+    @properties.setter
+    def properties(self, value):
+        self.assign(SEC_PROPERTIES, value)
+
+    @property
+    def application_properties(self):
+        """dict (or Map), None where there are none."""
+        return self.section(SEC_APPLICATION)
+
+    @application_properties.setter
+    def application_properties(self, value):
+        self.assign(SEC_APPLICATION, value)
+
+    @property
+    def data(self):
+        """The data sections: a tuple of bytes, empty where there is none."""
+        return self.section(SEC_DATA)
+
+    @data.setter
+    def data(self, value):
+        self.assign(SEC_DATA, v1_data_sections(value))
+
+    @property
+    def sequences(self):
+        """The amqp-sequence sections: a tuple of lists, empty where there is none."""
+        return self.section(SEC_SEQUENCE)
+
+    @sequences.setter
+    def sequences(self, value):
+        self.assign(SEC_SEQUENCE, tuple(value))
+
+    @property
+    def value(self):
+        """The value of the amqp-value section, ABSENT where there is none."""
+        return self.section(SEC_VALUE)
+
+    @value.setter
+    def value(self, value):
+        self.assign(SEC_VALUE, value)
+
+    @property
+    def footer(self):
+        """dict (or Map), None where there is none."""
+        return self.section(SEC_FOOTER)
+
+    @footer.setter
+    def footer(self, value):
+        self.assign(SEC_FOOTER, value)
+
+    @property
+    def body_kind(self):
+        """"data", "sequence", "value", or None without a body."""
+        cdef int i
+        for i in range(SEC_DATA, SEC_VALUE + 1):
+            if self.is_there(i):
+                return V1_BODY_KINDS[i - SEC_DATA]
+        return None
+
+    @property
+    def body(self):
+        """The octets of all data sections, the items of all sequences, or the value; else None."""
+        kind = self.body_kind
+        if kind == "data":
+            return self.data[0] if len(self.data) == 1 else b"".join(self.data)
+        if kind == "sequence":
+            return [item for part in self.sequences for item in part]
+        return self.value if kind == "value" else None
+
+    @body.setter
+    def body(self, value):
+        data, sequences, alone = (), (), ABSENT
+        if isinstance(value, (bytes, bytearray, memoryview)):
+            data = (value,)
+        elif kind_of(value) != NULL and kind_of(value).what == KIND_V1 and "section" in value.PROVIDES:
+            name = type(value).__name__
+            if name == "Data":
+                data = (b"" if value.value is None else value.value,)
+            elif name == "AmqpSequence":
+                sequences = ([] if value.value is None else value.value,)
+            elif name == "AmqpValue":
+                alone = value.value
+            else:
+                raise TypeError(f"a body is no {name}")
+        elif value is not None:
+            alone = value
+        self.data = data
+        self.sequences = sequences
+        self.value = alone
+
+    @cython.final
+    cdef object stored(self, int i):
+        if i == SEC_HEADER:
+            return self.s_header
+        if i == SEC_DELIVERY:
+            return self.s_delivery
+        if i == SEC_MESSAGE:
+            return self.s_message
+        if i == SEC_PROPERTIES:
+            return self.s_properties
+        if i == SEC_APPLICATION:
+            return self.s_application
+        if i == SEC_DATA:
+            return self.s_data
+        if i == SEC_SEQUENCE:
+            return self.s_sequences
+        return self.s_value if i == SEC_VALUE else self.s_footer
+
+    @cython.final
+    cdef int store(self, int i, object value) except -1:
+        if i == SEC_HEADER:
+            self.s_header = value
+        elif i == SEC_DELIVERY:
+            self.s_delivery = value
+        elif i == SEC_MESSAGE:
+            self.s_message = value
+        elif i == SEC_PROPERTIES:
+            self.s_properties = value
+        elif i == SEC_APPLICATION:
+            self.s_application = value
+        elif i == SEC_DATA:
+            self.s_data = value
+        elif i == SEC_SEQUENCE:
+            self.s_sequences = value
+        elif i == SEC_VALUE:
+            self.s_value = value
+        else:
+            self.s_footer = value
+        return 0
+
+    @cython.final
+    cdef object section(self, int i):
+        """A section's value, made now where it is still octets."""
+        if self.have & ~self.loaded & ~self.assigned & 1 << i:
+            self.store(i, v1_read_section(self, i))
+            self.loaded |= 1 << i
+        return self.stored(i)
+
+    @cython.final
+    cdef int assign(self, int i, object value) except -1:
+        self.store(i, value)
+        self.assigned |= 1 << i
+        return 0
+
+    @cython.final
+    cdef bint is_there(self, int i) except -1:
+        if not self.assigned & 1 << i:
+            return self.have >> i & 1
+        value = self.stored(i)
+        if i == SEC_DATA or i == SEC_SEQUENCE:
+            return len(value) > 0
+        return value is not ABSENT if i == SEC_VALUE else value is not None
+
+    # ---- octets ----
+
+    def encode(self, *, bint validate=False):
+        """The octets of all sections. Those that were decoded and not changed are as they came.
+
+        Raises:
+            EncodeError: names the section and field that cannot be encoded.
+        """
+        if validate:
+            self.validate()
+        return v1_encode_message(self, 0, SEC_FOOTER)
+
+    @property
+    def bare(self):
+        """The octets of the bare message: properties, application properties and body.
+
+        Header, annotations and footer can change without any change to these.
+        """
+        return v1_encode_message(self, SEC_PROPERTIES, SEC_VALUE)
+
+    def sections(self):
+        """The sections as encode() writes them: a list of (number, descriptor, offset, length).
+
+        number: from 0 on in order, as Received counts them. offset: octets from the start of the
+        message to the section's own, descriptor included; length: in octets.
+        """
+        return v1_section_list(self.encode())
+
+    def validate(self):
+        """Check what the specification demands beyond what decode does.
+
+        Raises:
+            ValidationError: names the section and what is wrong in it.
+            EncodeError: a value cannot be encoded at all.
+        """
+        cdef int i
+        self.encode()
+        v1_check_message(self)
+
+    def __eq__(self, other):
+        cdef int i
+        if not isinstance(other, Message):
+            return NotImplemented
+        for i in range(SEC_COUNT):
+            if self.section(i) != (<Message>other).section(i):
+                return False
+        return True
+
+    __hash__ = None
+
+    def __repr__(self):
+        cdef int i
+        parts = []
+        for i in range(SEC_COUNT):
+            if self.is_there(i):
+                parts.append(f"{V1_SECTION_NAMES[i]}={short_repr(self.section(i))}")
+        return f"Message({', '.join(parts)})"
+
+    def __reduce__(self):
+        return restore_message, (self.encode(), self.mode, self.views)
+
+    def __copy__(self):
+        return restore_message(self.encode(), self.mode, self.views)
+
+    def __deepcopy__(self, memo):
+        return restore_message(self.encode(), self.mode, self.views)
+
+
+def restore_message(bytes octets not None, uintptr_t mode, bint views):
+    """Undo Message.__reduce__."""
+    return v1_message(octets, 0, False, views, mode & MODE_TYPED)
+
+
+cdef tuple v1_data_sections(object value):
+    """Data sections as a tuple of octets; a single one may stand for itself."""
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return (value,)
+    return tuple(value)
+
+
+cdef Message v1_message(bytes octets, uint64_t at, bint eager, bint views, uintptr_t mode):
+    """A message over octets. at: offset of them in a stream, for errors."""
+    cdef Message m = Message.__new__(Message)
+    cdef Cursor c
+    cdef Fault fault
+    cdef int i
+    cdef const uint8_t* p = <const uint8_t*>PyBytes_AS_STRING(octets)
+    if <uint64_t>PyBytes_GET_SIZE(octets) > MAX_U32:
+        raise ValueError("a message takes at most 4294967295 octets")
+    v1_begin(&c, &fault, p, p + PyBytes_GET_SIZE(octets), p, at)
+    m.have = v1_scan_sections(&c, &V1_FAMILY.descs.types, m.offset, m.length)
+    m.raw = octets
+    m.mode = <uint32_t>mode
+    m.views = views
+    if eager:
+        for i in range(SEC_COUNT):
+            m.section(i)
+    return m
+
+
+cdef object v1_read_section(Message m, int i):
+    """The value of a section that came, from its octets."""
+    cdef Cursor c
+    cdef Fault fault
+    cdef V1Reader r
+    cdef V1Desc* d
+    cdef const uint8_t* p = <const uint8_t*>PyBytes_AS_STRING(m.raw)
+    cdef const uint8_t* start
+    cdef list parts = []
+    v1_begin(&c, &fault, p + m.offset[i], p + m.offset[i] + m.length[i], p, 0)
+    v1_reader(&r, &V1_FAMILY.descs.types, V1_ONE_SHOT_CACHE, m.mode)
+    while c.p < c.end:
+        start = c.p
+        c.p += 1
+        d = v1_known(r.types, &c)
+        if d.composite:
+            return v1_known_type(&r, d, &c, start, 1)
+        fault.method = d.name
+        if d.op[0].kind != V1_ANY and V1_KIND[c.p[0]] != d.op[0].kind:
+            v1_fail(&c, V1_BAD_FIELD, V1_NAMES[d.op[0].kind], 0, c.p[0])
+        parts.append(v1_data_view(m, &c) if i == SEC_DATA and m.views else v1_value(&r, &c, 1))
+    return tuple(parts) if i == SEC_DATA or i == SEC_SEQUENCE else parts[0]
+
+
+cdef object v1_data_view(Message m, Cursor* c):
+    cdef V1Value v
+    cdef Py_ssize_t at
+    if v1_read(c, &v) < 0:
+        v1_raise(c)
+    at = v.p - <const uint8_t*>PyBytes_AS_STRING(m.raw)
+    return memoryview(m.raw)[at:at + v.n]
+
+
+cdef bytes v1_encode_message(Message m, int first, int last):
+    """The octets of the sections from first to last."""
+    cdef Buffer b
+    cdef uint8_t memory[STACK_ROOM]
+    cdef int i
+    if m.raw is not None and not m.loaded and not m.assigned and first == 0 and last == SEC_FOOTER:
+        return m.raw
+    buffer_init(&b, memory, STACK_ROOM)
+    try:
+        for i in range(first, last + 1):
+            if m.is_there(i):
+                v1_put_section(&b, m, i)
+        return PyBytes_FromStringAndSize(<const char*>b.start, b.p - b.start)
+    finally:
+        buffer_free(&b)
+
+
+cdef int v1_put_section(Buffer* b, Message m, int i) except -1:
+    """One section (all of a kind): its octets as they came if they still say what it is."""
+    cdef bint came = not m.assigned & 1 << i
+    if came and (not m.loaded & 1 << i or i == SEC_DATA
+                 or v1_section_octets(m, i, m.stored(i)) == v1_section_octets(m, i, v1_read_section(m, i))):
+        return put_octets(b, PyBytes_AS_STRING(m.raw) + m.offset[i], m.length[i])
+    return v1_put_section_value(b, i, m.stored(i), 0)
+
+
+cdef bytes v1_section_octets(Message m, int i, object value):
+    """What a section's value says, whatever octets it came from."""
+    cdef Buffer b
+    cdef uint8_t memory[1024]
+    buffer_init(&b, memory, 1024)
+    try:
+        v1_put_section_value(&b, i, value, V1_CANONICAL)
+        return PyBytes_FromStringAndSize(<const char*>b.start, b.p - b.start)
+    finally:
+        buffer_free(&b)
+
+
+cdef int v1_put_section_value(Buffer* b, int i, object value, int mode) except -1:
+    cdef Place at
+    cdef V1Desc* d = V1_FAMILY.descs.types.by_code[SEC_FIRST_CODE + i]
+    cdef Kind* k
+    at.method = <PyObject*>(<tuple>d.names)[0]
+    at.field = NULL
+    if d.composite:
+        k = kind_of(value)
+        if k == NULL or k.desc != d:
+            table_error(&at, f"takes {(<object>d.cls).__name__}, not {type(value).__name__}")
+        return v1_put_kind(b, value, mode, 0, &at)
+    if i != SEC_DATA and i != SEC_SEQUENCE:
+        value = (value,)
+    for part in value:
+        v1_put_code(b, 0)
+        b.p[0] = 0x53
+        b.p[1] = <uint8_t>(SEC_FIRST_CODE + i)
+        b.p += 2
+        if i == SEC_DATA:
+            v1_put_binary(b, part, &at)
+        elif i == SEC_SEQUENCE:
+            if not isinstance(part, (list, tuple)):
+                table_error(&at, f"takes list, not {type(part).__name__}")
+            v1_put_list(b, part, mode, 1, &at)
+        elif i == SEC_VALUE:
+            v1_put(b, part, mode, 1, &at)
+        else:
+            v1_put_map_field(b, part, mode, 1, &at)
+    return 0
+
+
+cdef list v1_section_list(bytes octets):
+    """(number, descriptor, offset, length) of each section."""
+    cdef Cursor c
+    cdef Fault fault
+    cdef V1Value v
+    cdef V1Desc* d
+    cdef const uint8_t* start
+    cdef const uint8_t* p = <const uint8_t*>PyBytes_AS_STRING(octets)
+    cdef list found = []
+    v1_begin(&c, &fault, p, p + PyBytes_GET_SIZE(octets), p, 0)
+    while c.p < c.end:
+        start = c.p
+        c.p += 1
+        d = v1_known(&V1_FAMILY.descs.types, &c)
+        if v1_read(&c, &v) < 0:
+            v1_raise(&c)
+        if v.kind == V1_DESCRIBED:
+            v1_skip_described(&c)
+        found.append((len(found), d.code, start - p, c.p - start))
+    return found

@@ -1,0 +1,357 @@
+# AMQP 1.0, octets to objects: compounds, described types and the composites of the protocol.
+
+# ---- compounds ----
+
+cdef object v1_value(V1Reader* r, Cursor* c, int depth):
+    """One value of any type. depth: levels that are open around it."""
+    cdef V1Value v
+    if AMQP_UNLIKELY(v1_read(c, &v) < 0):
+        v1_raise(c)
+    if AMQP_LIKELY(v.kind < V1_LIST):
+        return v1_scalar(r, c, &v)
+    if AMQP_UNLIKELY(depth >= DEPTH_LIMIT):
+        v1_fail(c, BAD_DEPTH, NULL, 0, 0)
+    if v.kind == V1_DESCRIBED:
+        return v1_described(r, c, depth + 1)
+    return v1_compound(r, c, &v, depth + 1)
+
+
+cdef object v1_compound(V1Reader* r, Cursor* c, const V1Value* v, int depth):
+    cdef Cursor inner
+    v1_inside(c, v, &inner)
+    if v.kind == V1_LIST:
+        return v1_list(r, &inner, v.count, depth)
+    if v.kind == V1_MAP:
+        return v1_map(r, &inner, v.count, depth)
+    return v1_array(r, &inner, v.count, depth)
+
+
+cdef object v1_list(V1Reader* r, Cursor* c, uint32_t count, int depth):
+    cdef object made, item
+    cdef uint32_t i
+    if AMQP_UNLIKELY(<size_t>(c.end - c.p) < count):
+        v1_fail(c, V1_BAD_SIZE, b"list", 0, 0)
+    made = []       # grows with what is read: an error must not leave holes
+    for i in range(count):
+        item = v1_value(r, c, depth)
+        (<list>made).append(item)
+    if AMQP_UNLIKELY(c.p != c.end):
+        v1_fail(c, V1_BAD_SIZE, b"list", 0, 0)
+    return made
+
+
+cdef inline bint v1_hashable(uint8_t kind) noexcept:
+    """Types whose values may be keys of a dict: text, octets, integers and booleans. Floats, decimals
+    and UUIDs hash to what a peer can choose, and others not at all."""
+    return (V1_BOOLEAN <= kind <= V1_LONG) or V1_BINARY <= kind <= V1_SYMBOL
+
+
+cdef object v1_map(V1Reader* r, Cursor* c, uint32_t count, int depth):
+    """A dict; a Map from the first key on that a dict cannot hold."""
+    cdef dict made = {}
+    cdef list pairs = None
+    cdef object key, value
+    cdef V1Value v
+    cdef uint32_t i
+    cdef bint hashable
+    if AMQP_UNLIKELY(count & 1 or <size_t>(c.end - c.p) < count):
+        v1_fail(c, V1_BAD_SIZE, b"map", 0, 0)
+    for i in range(count >> 1):
+        hashable = c.p < c.end and v1_hashable(V1_KIND[c.p[0]])
+        if AMQP_LIKELY(hashable):
+            if AMQP_UNLIKELY(v1_read(c, &v) < 0):
+                v1_raise(c)
+            if v.kind == V1_STRING:
+                key = v1_text(r, c, &v, True)
+            else:
+                key = v1_scalar(r, c, &v)
+        else:
+            key = v1_value(r, c, depth)
+        value = v1_value(r, c, depth)
+        if AMQP_LIKELY(pairs is None and hashable):
+            PyDict_SetDefault(made, key, value)
+            if AMQP_LIKELY(<uint32_t>PyDict_GET_SIZE(made) == i + 1):
+                continue
+        if pairs is None:
+            pairs = list(made.items())
+        pairs.append((key, value))
+    if AMQP_UNLIKELY(c.p != c.end):
+        v1_fail(c, V1_BAD_SIZE, b"map", 0, 0)
+    return made if pairs is None else V1Map(pairs)
+
+
+cdef object v1_array(V1Reader* r, Cursor* c, uint32_t count, int depth):
+    """An Array: descriptors and constructor stand once, in front of the elements."""
+    cdef list descriptors = []
+    cdef object made = V1Array("null")
+    cdef V1Value v
+    cdef uint8_t code
+    while c.p < c.end and c.p[0] == 0:
+        c.p += 1
+        if AMQP_UNLIKELY(depth >= DEPTH_LIMIT):
+            v1_fail(c, BAD_DEPTH, NULL, 0, 0)
+        depth += 1
+        descriptors.append(v1_descriptor(r, c, depth))
+    if AMQP_UNLIKELY(c.p >= c.end):
+        v1_fail(c, BAD_TRUNCATED, b"constructor", 1, 0)
+    code = c.p[0]
+    v.kind = V1_KIND[code]
+    if AMQP_UNLIKELY(v.kind == V1_UNKNOWN):
+        v1_fail(c, V1_BAD_CONSTRUCTOR, NULL, 0, code)
+    c.p += 1
+    made.type = V1_NAMES[v.kind].decode()
+    made.descriptors = tuple(descriptors)
+    v1_elements(r, c, code, count, depth, made.items)
+    return made
+
+
+cdef int v1_elements(V1Reader* r, Cursor* c, uint8_t code, uint32_t count, int depth, list items) except -1:
+    """The elements of an array, whose constructor is known; the cursor ends where they do."""
+    cdef V1Check k
+    cdef V1Value v
+    cdef object item
+    cdef uint32_t i
+    k.zero_width = r.zero_width
+    if v1_count_fits(c, count, code, &k) < 0:
+        v1_raise(c)
+    r.zero_width = k.zero_width
+    v.kind = V1_KIND[code]
+    for i in range(count):
+        if AMQP_UNLIKELY(v1_content(c, &v, code) < 0):
+            v1_raise(c)
+        if v.kind < V1_LIST:
+            item = v1_scalar(r, c, &v)
+        else:
+            if AMQP_UNLIKELY(depth >= DEPTH_LIMIT):
+                v1_fail(c, BAD_DEPTH, NULL, 0, 0)
+            item = v1_compound(r, c, &v, depth + 1)
+        items.append(item)
+    if AMQP_UNLIKELY(c.p != c.end):
+        v1_fail(c, V1_BAD_SIZE, b"array", 0, 0)
+    return 0
+
+
+# ---- described values ----
+
+cdef object v1_descriptor(V1Reader* r, Cursor* c, int depth):
+    """An int stands for a ulong here; of other types the class says which."""
+    cdef uintptr_t mode = r.mode
+    if AMQP_LIKELY(c.p < c.end) and V1_KIND[c.p[0]] != V1_ULONG:
+        r.mode |= MODE_TYPED
+    try:
+        return v1_value(r, c, depth)
+    finally:
+        r.mode = mode
+
+
+cdef object v1_described(V1Reader* r, Cursor* c, int depth):
+    """A descriptor and its value: a class of the protocol, or Described."""
+    cdef const uint8_t* start = c.p - 1
+    cdef V1Desc* d = v1_known(r.types, c)
+    cdef object descriptor, value
+    if d != NULL:
+        return v1_known_type(r, d, c, start, depth)
+    descriptor = v1_descriptor(r, c, depth)
+    value = v1_value(r, c, depth)
+    return V1Described(descriptor, value)
+
+
+cdef object v1_known_type(V1Reader* r, const V1Desc* d, Cursor* c, const uint8_t* start, int depth):
+    """An instance of a described type's class; the cursor is behind the descriptor. start: where
+    the described value begins, of which the octets are kept where they are not the usual ones."""
+    cdef object made = kind_instance(<PyTypeObject*>d.cls)
+    cdef KindObject* o = <KindObject*><PyObject*>made
+    cdef const char* method = c.fault.method
+    cdef const char* field = c.fault.field
+    cdef bint odd = start[1] != 0x53
+    o.mode = <uint32_t>r.mode
+    c.fault.method = d.name
+    c.fault.field = NULL
+    if d.composite:
+        v1_fields(r, d, c, o, depth, &odd)
+    else:
+        v1_restricted(r, d, c, o, depth, &odd)
+    c.fault.method = method
+    c.fault.field = field
+    if AMQP_UNLIKELY(odd):
+        octets = PyBytes_FromStringAndSize(<const char*>start, c.p - start)
+        o.origin = Py_NewRef(<PyObject*>octets)
+    kind_track(<PyObject*>made)
+    return made
+
+
+cdef int v1_restricted(V1Reader* r, const V1Desc* d, Cursor* c, KindObject* o, int depth,
+                       bint* odd) except -1:
+    """The one value of a restricted type, such as data."""
+    cdef object value
+    if d.op[0].kind != V1_ANY and (c.p >= c.end or V1_KIND[c.p[0]] != d.op[0].kind):
+        if c.p >= c.end:
+            v1_fail(c, BAD_TRUNCATED, b"constructor", 1, 0)
+        v1_fail(c, V1_BAD_FIELD, V1_NAMES[d.op[0].kind], 0, c.p[0])
+    v1_oddness(r, c, odd, depth)
+    value = v1_value(r, c, depth)
+    kind_store(o, 0, Py_NewRef(<PyObject*>value))
+    return 0
+
+
+cdef int v1_oddness(V1Reader* r, const Cursor* c, bint* odd, int depth) except -1:
+    """Check the value at the cursor, and note whether it is what encode would write."""
+    cdef Cursor at = c[0]
+    cdef V1Check k
+    k.zero_width = r.zero_width
+    k.odd = False
+    if v1_check(&at, &k, depth) < 0:
+        v1_raise(&at)
+    if k.odd:
+        odd[0] = True
+    return 0
+
+
+cdef int v1_fields(V1Reader* r, const V1Desc* d, Cursor* c, KindObject* o, int depth,
+                   bint* odd) except -1:
+    """The list of a composite's fields: those that are missing or null stay unset."""
+    cdef V1Value v, x
+    cdef Cursor f
+    cdef const uint8_t* start = c.p
+    cdef uint32_t i
+    cdef object value
+    if AMQP_UNLIKELY(v1_read(c, &v) < 0):
+        v1_raise(c)
+    if AMQP_UNLIKELY(v.kind != V1_LIST):
+        c.p = start
+        v1_fail(c, V1_BAD_FIELD, b"list", 0, v.code)
+    v1_inside(c, &v, &f)
+    if AMQP_UNLIKELY(v.count > <uint32_t>d.n):
+        fail(&f, V1_BAD_FIELDS, NULL, v.count, 0)
+        f.fault.have = <uint64_t>d.n
+        v1_raise(&f)
+    if not v1_minimal(&v):
+        odd[0] = True
+    x.kind = V1_UNKNOWN
+    if depth >= DEPTH_LIMIT:
+        v1_fail(c, BAD_DEPTH, NULL, 0, 0)
+    for i in range(v.count):
+        f.fault.method = d.name
+        f.fault.field = d.field[i]
+        start = f.p
+        if AMQP_UNLIKELY(v1_read(&f, &x) < 0):
+            v1_raise(&f)
+        if x.kind == V1_NULL:
+            continue
+        value = v1_field(r, &d.op[i], &f, &x, start, depth + 1, odd)
+        kind_store(o, <int>i, Py_NewRef(<PyObject*>value))
+    if x.kind == V1_NULL:
+        odd[0] = True           # nulls at the end are not written
+    f.fault.field = NULL
+    if AMQP_UNLIKELY(f.p != f.end):
+        v1_fail(&f, V1_BAD_SIZE, b"list", 0, 0)
+    return 0
+
+
+cdef object v1_field(V1Reader* r, const V1Op* op, Cursor* c, const V1Value* v, const uint8_t* start,
+                     int depth, bint* odd):
+    """One field that is not null. v: what was read of it; start: where it begins."""
+    cdef object made
+    if AMQP_LIKELY(v.kind == op.kind):
+        if AMQP_UNLIKELY(not v1_minimal(v)):
+            odd[0] = True
+        made = v1_declared(r, op, c, v, start, depth, odd)
+        return (made,) if op.multiple else made
+    if op.kind == V1_ANY:
+        return v1_any(r, op, c, v, start, depth, odd)
+    if op.multiple and v.kind == V1_ARRAY:
+        return v1_multiple(r, op, c, v, start, depth, odd)
+    if op.kind == V1_COMPOSITE and v.kind == V1_DESCRIBED and v1_known(r.types, c) == op.desc:
+        return v1_known_type(r, op.desc, c, start, depth + 1)
+    c.p = start
+    v1_fail(c, V1_BAD_FIELD, V1_NAMES[op.kind] if op.desc == NULL else op.desc.name, 0, v.code)
+
+
+cdef object v1_declared(V1Reader* r, const V1Op* op, Cursor* c, const V1Value* v,
+                        const uint8_t* start, int depth, bint* odd):
+    """A field's value that has the field's own type: plain in typed mode, too."""
+    cdef PyObject* member = NULL
+    cdef object made
+    if op.kind <= V1_ULONG:
+        if op.choices:
+            if v.u < <uint64_t>op.choices:
+                member = op.choice[v.u]
+            if AMQP_UNLIKELY(member == NULL):
+                c.p = start
+                v1_fail(c, V1_BAD_VALUE, V1_NAMES[op.kind], 0, 0)
+            return <object>member
+        if op.kind == V1_BOOLEAN:
+            return v.u != 0
+        return PyLong_FromUnsignedLongLong(v.u)
+    if op.kind == V1_STRING:
+        return v1_text(r, c, v, op.cached)
+    if op.kind == V1_SYMBOL:
+        made = v1_symbol_value(r, c, v)
+        if op.named != NULL:
+            made = (<dict>op.named).get(made)
+            if made is None:
+                c.p = start
+                v1_fail(c, V1_BAD_VALUE, b"symbol", 0, 0)
+        return made
+    if op.kind == V1_TIMESTAMP:
+        return v1_moment(<int64_t>v.u)
+    if op.kind == V1_BINARY:
+        return PyBytes_FromStringAndSize(<const char*>v.p, v.n)
+    v1_field_oddness(r, c, v, odd, depth)
+    return v1_compound(r, c, v, depth + 1) if v.kind >= V1_LIST else v1_scalar(r, c, v)
+
+
+cdef object v1_any(V1Reader* r, const V1Op* op, Cursor* c, const V1Value* v, const uint8_t* start,
+                   int depth, bint* odd):
+    """A field of any type, such as a state, an address or a message id."""
+    cdef Cursor at
+    cdef V1Check k
+    if v.kind == V1_DESCRIBED:
+        at = c[0]
+        if v1_known(r.types, &at) == NULL:
+            k.zero_width = r.zero_width
+            k.odd = False
+            if v1_check_descriptor(&at, &k, depth + 1) < 0 or v1_check(&at, &k, depth + 1) < 0:
+                v1_raise(&at)
+            odd[0] = odd[0] or k.odd
+        return v1_described(r, c, depth + 1)
+    if v.kind == V1_STRING:
+        odd[0] = odd[0] or not v1_minimal(v)
+        return v1_text(r, c, v, op.cached)
+    if op.ulong and v.kind == V1_ULONG:
+        odd[0] = odd[0] or not v1_minimal(v)
+        return v1_scalar(r, c, v)
+    v1_field_oddness(r, c, v, odd, depth)
+    return v1_compound(r, c, v, depth + 1) if v.kind >= V1_LIST else v1_scalar(r, c, v)
+
+
+cdef int v1_field_oddness(V1Reader* r, const Cursor* c, const V1Value* v, bint* odd, int depth) except -1:
+    """v1_oddness for a value whose constructor was read."""
+    cdef Cursor at = c[0]
+    cdef V1Check k
+    k.zero_width = r.zero_width
+    k.odd = False
+    if v1_check_content(&at, v, &k, depth) < 0:
+        v1_raise(&at)
+    odd[0] = odd[0] or k.odd
+    return 0
+
+
+cdef object v1_multiple(V1Reader* r, const V1Op* op, Cursor* c, const V1Value* v,
+                        const uint8_t* start, int depth, bint* odd):
+    """An array where one value could stand, as a tuple."""
+    cdef Cursor inner
+    cdef list items = []
+    cdef uint8_t code
+    v1_inside(c, v, &inner)
+    if AMQP_UNLIKELY(inner.p >= inner.end):
+        v1_fail(&inner, BAD_TRUNCATED, b"constructor", 1, 0)
+    if V1_KIND[inner.p[0]] != op.kind:
+        v1_fail(&inner, V1_BAD_FIELD, V1_NAMES[op.kind], 0, inner.p[0])
+    # One value is written as itself and none as null; the large constructor is hardly ever needed.
+    if v.count < 2 or not v1_minimal(v) or inner.p[0] != 0xA3:
+        odd[0] = True
+    code = inner.p[0]
+    inner.p += 1
+    v1_elements(r, &inner, code, v.count, depth + 1, items)
+    return tuple(items)

@@ -1,0 +1,164 @@
+# AMQP 1.0: frames one by one, and the decoder of a stream of them.
+
+cdef object v1_decode_at(V1Core self, const uint8_t* p, Py_ssize_t size, Py_ssize_t offset,
+                         uintptr_t mode, object owner):
+    cdef WireFrame f
+    cdef Fault fault
+    cdef V1Reader r
+    cdef int found
+    if AMQP_UNLIKELY(offset < 0 or offset > size):
+        raise ValueError(f"offset {offset} is outside of {size} octets")
+    found = v1_scan(p + offset, p + size, 0, <uint64_t>offset, &f, &fault)
+    if found == SCAN_MORE:
+        return None
+    if AMQP_UNLIKELY(found == SCAN_BAD):
+        raise v1_fault_error(&fault)
+    v1_reader(&r, &self.descs.types, V1_ONE_SHOT_CACHE, mode)
+    frame = v1_decode_frame(self, &f, p + offset, <uint64_t>offset, &r, owner, p)
+    return (f.total, f.channel, frame)
+
+
+cdef class V1Decoder(Stream):
+    """Frames of one stream of AMQP 1.0."""
+
+    cdef V1Core v1
+    cdef V1Cache* symbols
+    cdef V1Reader reader
+    cdef public bint opened
+    cdef bint opened_first
+
+    def __init__(self, V1Core protocol not None, frame_max=131072, *, errors="strict",
+                 types="plain", bint copy=True, bint opened=False):
+        if errors not in ("strict", "frame"):
+            raise ValueError(f'errors is "strict" or "frame", not {errors!r}')
+        if self.symbols == NULL:
+            self.symbols = v1_cache_new()
+            if self.symbols == NULL:
+                raise MemoryError
+        self.mode = v1_reading_mode(types)
+        self.copy = copy
+        self.yield_errors = errors == "frame"
+        self.frame_max = frame_max
+        self.opened = self.opened_first = opened
+        self.v1 = protocol
+        self.ready = True
+
+    def __dealloc__(self):
+        v1_cache_free(self.symbols)
+
+    def reset(self):
+        """Forget everything, for a new stream; settings stay."""
+        Stream.reset(self)
+        self.opened = self.opened_first
+
+    def eof(self):
+        """Say that no more octets come.
+
+        Raises:
+            IncompleteError: the stream ended inside a frame.
+        """
+        if self.pending:
+            raise self.v1_incomplete(b"a frame", self.pending)
+
+    @cython.final
+    cdef object v1_incomplete(self, const char* what, uint64_t have):
+        cdef Fault fault
+        memset(&fault, 0, sizeof(fault))
+        fault.code = BAD_INCOMPLETE
+        fault.scope = SCOPE_CONNECTION
+        fault.what = what
+        fault.have = have
+        fault.offset = self.at
+        return v1_fault_error(&fault)
+
+    @cython.final
+    cdef int v1_next(self, Fault* fault) except -2:
+        """Find the next frame: SCAN_FRAME with self.frame set, SCAN_MORE or SCAN_BAD."""
+        cdef uint64_t limit = self.limit
+        cdef size_t have, want
+        cdef int found
+        fault.code = OK
+        if AMQP_UNLIKELY(not self.opened) and (limit == 0 or limit > V1_MIN_MAX_FRAME):
+            limit = V1_MIN_MAX_FRAME
+        if AMQP_LIKELY(self.head_hi == self.head_lo):
+            self.frame_in_head = False
+            self.frame_start = self.p
+            found = v1_scan(self.p, self.end, limit, self.at, &self.frame, fault)
+            if AMQP_UNLIKELY(found == SCAN_MORE):
+                if self.p != self.end:
+                    self.save(self.p, <size_t>(self.end - self.p))
+                self.drop_chunk()
+            return found
+        self.frame_in_head = True
+        while True:
+            self.frame_start = self.head + self.head_lo
+            have = self.head_hi - self.head_lo
+            found = v1_scan(self.frame_start, self.head + self.head_hi, limit, self.at,
+                            &self.frame, fault)
+            if found != SCAN_MORE or self.p == self.end:
+                return found
+            # Take from the chunk what the size says is missing, first of all the size itself.
+            want = 8 - have if have < 8 else <size_t>load32(self.frame_start) - have
+            want = min(want, <size_t>(self.end - self.p))
+            self.save(self.p, want)
+            self.p += want
+            if self.p == self.end:
+                self.drop_chunk()
+
+    @cython.final
+    cdef void drop_chunk(self) noexcept:
+        self.p = self.end = NULL
+        self.chunk = None
+
+    @cython.final
+    cdef object v1_frame(self):
+        """The object of the frame that v1_next found."""
+        cdef object owner = None
+        v1_reader(&self.reader, &self.v1.descs.types, self.symbols, self.mode)
+        if not self.copy:
+            owner = view_of_copy if self.frame_in_head else self.chunk
+        made = v1_decode_frame(self.v1, &self.frame, self.frame_start, self.at, &self.reader, owner,
+                               <const uint8_t*>PyBytes_AS_STRING(self.chunk) if owner is self.chunk
+                               and owner is not None else NULL)
+        if AMQP_UNLIKELY(not self.opened) and self.frame.type == V1_FRAME_AMQP:
+            self.opened = True      # open is the first of this layer, whatever it was
+        return made
+
+    @cython.final
+    cdef object v1_bad(self, object error):
+        """BadFrame of the frame that v1_next found."""
+        raw = PyBytes_FromStringAndSize(<const char*>self.frame_start, <Py_ssize_t>self.frame.total)
+        return self.v1.BadFrame(error, raw)
+
+    @cython.final
+    cdef object v1_fault(self, Fault* fault):
+        """What v1_next found wrong: raised, or given as a BadFrame where the framing is intact."""
+        cdef object item = None
+        error = v1_fault_error(fault)
+        if fault.scope == SCOPE_CONNECTION:
+            raise error
+        if self.yield_errors:
+            item = self.v1_bad(error)
+        self.pass_frame()
+        if item is None:
+            raise error
+        return item
+
+    cdef object take(self):
+        cdef Fault fault
+        cdef object frame, item
+        cdef int found = self.v1_next(&fault)
+        if found == SCAN_MORE:
+            return None
+        if found == SCAN_BAD:
+            return self.v1_fault(&fault)
+        try:
+            frame = self.v1_frame()
+        except DecodeError as error:
+            item = self.v1_bad(error) if self.yield_errors else None
+            self.pass_frame()
+            if item is None:
+                raise
+            return item
+        self.pass_frame()
+        return frame

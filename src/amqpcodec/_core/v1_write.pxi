@@ -1,0 +1,567 @@
+# AMQP 1.0, objects to octets: any value, arrays, and the composites of the protocol.
+
+# ---- any value ----
+
+cdef int v1_put(Buffer* b, object v, int mode, int depth, Place* at) except -1:
+    """A value as the type that its Python type stands for. depth: levels that are open around it."""
+    cdef type t = type(v)
+    cdef int32_t small = 0
+    if t is str:
+        return v1_put_text(b, V1_STRING, v, at)
+    if t is int:
+        if exact_small(<PyObject*>v, &small):
+            return v1_put_number(b, V1_LONG, <uint64_t><int64_t>small)
+        return v1_put_long(b, v, mode, at)
+    if v is None:
+        return v1_put_code(b, 0x40)
+    if t is bool:
+        return v1_put_code(b, 0x41 if v is True else 0x42)
+    if t is V1Symbol:
+        return v1_put_text(b, V1_SYMBOL, v, at)
+    if t is bytes:
+        return v1_put_binary(b, v, at)
+    if t is float:
+        return v1_put_number(b, V1_DOUBLE, double_to_bits(PyFloat_AS_DOUBLE(v)))
+    if t is dict:
+        return v1_put_map(b, v, mode, depth, at)
+    if t is list:
+        return v1_put_list(b, v, mode, depth, at)
+    if kind_check_type(<PyTypeObject*><PyObject*>t):
+        return v1_put_kind(b, v, mode, depth, at)
+    return v1_put_rare(b, v, t, mode, depth, at)
+
+
+cdef int v1_put_long(Buffer* b, object v, int mode, Place* at) except -1:
+    """A plain int is a long always: its type must not hang on its value."""
+    cdef uint64_t u = 0
+    if mode & V1_CANONICAL and v > 0x7FFFFFFFFFFFFFFF:
+        v1_take_int(v, V1_ULONG, &u, at)
+        return v1_put_number(b, V1_ULONG, u)
+    v1_take_int(v, V1_LONG, &u, at)
+    return v1_put_number(b, V1_LONG, u)
+
+
+cdef int v1_put_rare(Buffer* b, object v, type t, int mode, int depth, Place* at) except -1:
+    cdef uint64_t u = 0
+    cdef object number = V1_NUMBERS.get(t)
+    cdef int kind
+    if number is None and isinstance(v, (V1Integer, V1Float, V1Double, V1Decimal)):
+        # An enum's member, or a user's own subclass.
+        number = next(V1_NUMBERS[base] for base in t.__mro__ if base in V1_NUMBERS)
+    if number is not None:
+        kind = number
+        if kind >= V1_DECIMAL32 and kind <= V1_DECIMAL128:
+            v1_put_code(b, V1_WIDE[kind])
+            return v1_put_decimal(b, v, <uint8_t>kind, at)
+        if kind == V1_FLOAT:
+            return v1_put_number(b, V1_FLOAT, float_to_bits(<float><double>v))
+        if kind == V1_DOUBLE:
+            return v1_put_number(b, V1_DOUBLE, double_to_bits(<double>v))
+        v1_take_int(v, <uint8_t>kind, &u, at)
+        return v1_put_number(b, <uint8_t>kind, u)
+    if isinstance(v, Datetime):
+        v1_take_moment(v, &u, at)
+        return v1_put_number(b, V1_TIMESTAMP, u)
+    if isinstance(v, UUID):
+        v1_put_code(b, 0x98)
+        v1_uuid_octets(v, b.p)
+        b.p += 16
+        return 0
+    if isinstance(v, V1Symbol):
+        return v1_put_text(b, V1_SYMBOL, v, at)
+    if isinstance(v, V1Char):
+        return v1_put_number(b, V1_CHAR, <uint64_t>ord(v))
+    if isinstance(v, V1Map):
+        return v1_put_map(b, v, mode, depth, at)
+    if isinstance(v, V1Array):
+        return v1_put_array(b, v, mode, depth, at)
+    if isinstance(v, V1Described):
+        return v1_put_described(b, v, mode, depth, at)
+    if isinstance(v, Decimal):
+        v1_put_code(b, 0x94)
+        return v1_put_decimal(b, v, V1_DECIMAL128, at)
+    if isinstance(v, str):
+        return v1_put_text(b, V1_STRING, v, at)
+    if isinstance(v, int):
+        return v1_put_code(b, 0x41 if v else 0x42) if isinstance(v, bool) else v1_put_long(b, int(v), mode, at)
+    if isinstance(v, float):
+        return v1_put_number(b, V1_DOUBLE, double_to_bits(<double>v))
+    if isinstance(v, dict):
+        return v1_put_map(b, v, mode, depth, at)
+    if isinstance(v, (list, tuple)):
+        return v1_put_list(b, v, mode, depth, at)
+    if isinstance(v, (bytes, bytearray, memoryview)):
+        return v1_put_binary(b, v, at)
+    return table_error(at, f"no type of AMQP 1.0 stands for {t.__name__}")
+
+cdef object V1Integer = _v1._Integer
+
+
+# ---- compounds ----
+
+cdef int v1_enter(int depth, Place* at) except -1:
+    if AMQP_UNLIKELY(depth >= DEPTH_LIMIT):
+        table_error(at, f"values nested deeper than {DEPTH_LIMIT} levels")
+    return 0
+
+
+cdef inline int v1_open(Buffer* b, size_t* start) except -1:
+    """Leave room for the longest head of a compound."""
+    buffer_room(b, 16)
+    start[0] = <size_t>(b.p - b.start)
+    b.p += 9
+    return 0
+
+
+cdef inline int v1_close(Buffer* b, size_t start, uint8_t kind, uint64_t count, Place* at) except -1:
+    """Write the head: small where size and count fit an octet each."""
+    cdef uint8_t* head = b.start + start
+    cdef uint64_t n = <uint64_t>(b.p - head) - 9
+    if AMQP_LIKELY(n <= 254 and count <= 255):
+        head[0] = V1_NARROW[kind]
+        head[1] = <uint8_t>(n + 1)
+        head[2] = <uint8_t>count
+        memmove(head + 3, head + 9, <size_t>n)
+        b.p -= 6
+        return 0
+    if n + 4 > MAX_U32 or count > MAX_U32:
+        table_error(at, f"a {V1_NAMES[kind].decode()} takes at most 4294967295 octets")
+    head[0] = V1_WIDE[kind]
+    store32(head + 1, <uint32_t>(n + 4))
+    store32(head + 5, <uint32_t>count)
+    return 0
+
+
+cdef int v1_put_list(Buffer* b, object v, int mode, int depth, Place* at) except -1:
+    cdef size_t start
+    cdef uint64_t count = 0
+    v1_enter(depth, at)
+    if not v:
+        return v1_put_code(b, 0x45)
+    v1_open(b, &start)
+    for item in v:
+        v1_put(b, item, mode, depth + 1, at)
+        count += 1
+    return v1_close(b, start, V1_LIST, count, at)
+
+
+cdef int v1_put_map(Buffer* b, object v, int mode, int depth, Place* at) except -1:
+    cdef size_t start
+    cdef uint64_t count = 0
+    cdef PyObject* key
+    cdef PyObject* value
+    cdef Py_ssize_t i = 0
+    cdef Py_ssize_t size
+    v1_enter(depth, at)
+    v1_open(b, &start)
+    if type(v) is dict:
+        size = PyDict_GET_SIZE(v)
+        while PyDict_Next(v, &i, &key, &value):
+            key_kept, value_kept = <object>key, <object>value
+            v1_put(b, key_kept, mode, depth + 1, at)
+            v1_put(b, value_kept, mode, depth + 1, at)
+            count += 2
+            if PyDict_GET_SIZE(v) != size:
+                raise RuntimeError("map changed size while it was encoded")
+    else:
+        for pair in v.items():
+            try:
+                key_kept, value_kept = pair
+            except (TypeError, ValueError):
+                key_kept = value_kept = pair = None
+            if pair is None:
+                table_error(at, "a Map takes pairs of key and value")
+            v1_put(b, key_kept, mode, depth + 1, at)
+            v1_put(b, value_kept, mode, depth + 1, at)
+            count += 2
+    return v1_close(b, start, V1_MAP, count, at)
+
+
+cdef int v1_put_descriptor(Buffer* b, object v, int mode, int depth, Place* at) except -1:
+    """An int is a ulong here, unless its class says otherwise."""
+    cdef uint64_t u = 0
+    if type(v) is int:
+        v1_take_int(v, V1_ULONG, &u, at)
+        return v1_put_number(b, V1_ULONG, u)
+    return v1_put(b, v, mode, depth, at)
+
+
+cdef int v1_put_described(Buffer* b, object v, int mode, int depth, Place* at) except -1:
+    v1_enter(depth, at)
+    v1_put_code(b, 0)
+    v1_put_descriptor(b, v.descriptor, mode, depth + 1, at)
+    return v1_put(b, v.value, mode, depth + 1, at)
+
+
+# ---- arrays: one constructor for all elements, the smallest that holds them ----
+
+cdef int v1_put_array(Buffer* b, object v, int mode, int depth, Place* at) except -1:
+    cdef object kind = V1_BY_NAME.get(v.type)
+    if kind is None:
+        table_error(at, f"an array of {short_repr(v.type)}: there is no such type")
+    return v1_put_items(b, kind, v.items, v.descriptors, mode, depth, at)
+
+
+cdef int v1_put_items(Buffer* b, int kind, list items, tuple descriptors, int mode, int depth,
+                      Place* at) except -1:
+    """Head, descriptors, constructor, and the content of each item."""
+    cdef size_t start, first
+    cdef uint64_t count = <uint64_t>len(items)
+    v1_enter(depth, at)
+    v1_open(b, &start)
+    for descriptor in descriptors:
+        depth += 1
+        v1_enter(depth, at)
+        v1_put_code(b, 0)
+        v1_put_descriptor(b, descriptor, mode, depth + 1, at)
+    v1_put_code(b, V1_WIDE[kind])
+    first = <size_t>(b.p - b.start)
+    if kind == V1_NULL:
+        v1_put_nulls(items, at)
+    elif kind < V1_BINARY:
+        v1_put_numbers(b, <uint8_t>kind, items, first, at)
+    elif kind < V1_LIST:
+        v1_put_runs(b, <uint8_t>kind, items, first, at)
+    else:
+        v1_put_compounds(b, <uint8_t>kind, items, first, mode, depth, at)
+    return v1_close(b, start, V1_ARRAY, count, at)
+
+
+cdef int v1_put_nulls(list items, Place* at) except -1:
+    if len(items) > V1_ZERO_WIDTH_LIMIT:
+        table_error(at, f"an array takes at most {V1_ZERO_WIDTH_LIMIT} nulls")
+    for item in items:
+        if item is not None:
+            table_error(at, f"an array of null takes None, not {type(item).__name__}")
+    return 0
+
+
+cdef int v1_take_number(object v, uint8_t kind, uint64_t* out, Place* at) except -1:
+    """A number, boolean or char of a given type, as its bits."""
+    if kind == V1_BOOLEAN:
+        if not isinstance(v, bool):
+            table_error(at, f"boolean takes bool, not {type(v).__name__}")
+        out[0] = v is True
+    elif kind == V1_FLOAT or kind == V1_DOUBLE:
+        if not isinstance(v, (float, int)):
+            table_error(at, f"{V1_NAMES[kind].decode()} takes float, not {type(v).__name__}")
+        out[0] = float_to_bits(<float><double>v) if kind == V1_FLOAT else double_to_bits(<double>v)
+    elif kind == V1_CHAR:
+        if not isinstance(v, str) or len(v) != 1 or not v1_is_scalar_value(<uint32_t>ord(v)):
+            table_error(at, "a char takes one character, and no surrogate")
+        out[0] = <uint64_t>ord(v)
+    elif kind == V1_TIMESTAMP:
+        v1_take_moment(v, out, at)
+    else:
+        v1_take_int(v, kind, out, at)
+    return 0
+
+
+cdef int v1_put_numbers(Buffer* b, uint8_t kind, list items, size_t first, Place* at) except -1:
+    """Contents of fixed width, narrow ones where all items fit."""
+    cdef bint narrow = V1_NARROW[kind] != 0
+    cdef uint64_t u = 0
+    cdef size_t i, n
+    for item in items:
+        buffer_room(b, 16)
+        if kind == V1_UUID:
+            if not isinstance(item, UUID):
+                table_error(at, f"uuid takes UUID, not {type(item).__name__}")
+            v1_uuid_octets(item, b.p)
+            b.p += 16
+        elif V1_DECIMAL32 <= kind <= V1_DECIMAL128:
+            v1_put_decimal(b, item, kind, at)
+        else:
+            v1_take_number(item, kind, &u, at)
+            narrow = narrow and v1_narrow(kind, u)
+            v1_put_fixed(b, kind, u)
+    if narrow:
+        n = 4 if kind == V1_UINT or kind == V1_INT else 8
+        for i in range(<size_t>len(items)):
+            b.start[first + i] = b.start[first + i * n + n - 1]
+        b.start[first - 1] = V1_NARROW[kind]
+        b.p = b.start + first + len(items)
+    return 0
+
+
+cdef int v1_put_runs(Buffer* b, uint8_t kind, list items, size_t first, Place* at) except -1:
+    """Octets of binaries, strings or symbols, each with its length."""
+    cdef const uint8_t* p = NULL
+    cdef Py_ssize_t n = 0
+    cdef Octets octets
+    cdef bint narrow = True
+    for item in items:
+        octets.exported = False
+        if kind == V1_BINARY:
+            v1_take_binary(item, &octets, at)
+            p = octets.p
+            n = <Py_ssize_t>octets.n
+        else:
+            v1_take_text(item, kind, &p, &n, at)
+        try:
+            narrow = narrow and n <= 255
+            if <uint64_t>n > MAX_U32:
+                table_error(at, f"takes at most 4294967295 octets, not {n}")
+            buffer_room(b, 4 + <size_t>n)
+            store32(b.p, <uint32_t>n)
+            memcpy(b.p + 4, p, <size_t>n)
+            b.p += 4 + n
+        finally:
+            drop_octets(&octets)
+    if narrow:
+        v1_shorten(b, kind, first, len(items), 3, 0)
+    return 0
+
+
+cdef int v1_put_compounds(Buffer* b, uint8_t kind, list items, size_t first, int mode, int depth,
+                          Place* at) except -1:
+    """Lists, maps or arrays, each with size and count of four octets, then shortened if all can be."""
+    cdef bint narrow = True
+    cdef size_t start
+    cdef uint8_t* head
+    for item in items:
+        start = <size_t>(b.p - b.start)
+        if kind == V1_ARRAY:
+            if not isinstance(item, V1Array):
+                table_error(at, f"an array of arrays takes Array, not {type(item).__name__}")
+            v1_put_array(b, item, mode, depth + 1, at)
+        elif kind == V1_MAP:
+            v1_put_map_field(b, item, mode, depth + 1, at)
+        else:
+            if not isinstance(item, (list, tuple)):
+                table_error(at, f"an array of lists takes list, not {type(item).__name__}")
+            v1_put_list(b, item, mode, depth + 1, at)
+        narrow = v1_widen(b, start) and narrow
+    if narrow:
+        v1_shorten(b, kind, first, len(items), 6, 1)
+    return 0
+
+
+cdef bint v1_widen(Buffer* b, size_t start) except -1:
+    """Make a compound that was just written its content alone with a head of eight octets; whether
+    it was a small one."""
+    cdef size_t n
+    cdef uint8_t size, count
+    cdef uint8_t* p = b.start + start
+    if p[0] >> 4 == 0xD or p[0] >> 4 == 0xF:
+        n = <size_t>(b.p - p) - 1
+        memmove(p, p + 1, n)
+        b.p -= 1
+        return False
+    size = count = 0
+    if p[0] != 0x45:
+        size = p[1] - 1
+        count = p[2]
+    buffer_room(b, 16)
+    p = b.start + start
+    memmove(p + 8, p + 3, size)
+    store32(p, <uint32_t>size + 4)
+    store32(p + 4, count)
+    b.p = p + 8 + size
+    return True
+
+
+cdef int v1_shorten(Buffer* b, uint8_t kind, size_t first, Py_ssize_t items, size_t less,
+                    bint counted) noexcept:
+    """Rewrite heads of four or eight octets as heads of one or two."""
+    cdef uint8_t* p = b.start + first
+    cdef uint8_t* w = p
+    cdef size_t n
+    cdef uint8_t count
+    cdef Py_ssize_t i
+    for i in range(items):
+        n = load32(p)
+        if counted:
+            n -= 4
+            count = <uint8_t>load32(p + 4)
+            p += 8
+            w[0] = <uint8_t>(n + 1)
+            w[1] = count
+            w += 2
+        else:
+            p += 4
+            w[0] = <uint8_t>n
+            w += 1
+        memmove(w, p, n)
+        w += n
+        p += n
+    b.start[first - 1] = V1_NARROW[kind]
+    b.p = w
+    return 0
+
+
+# ---- composites ----
+
+cdef int v1_put_kind(Buffer* b, object obj, int mode, int depth, Place* at) except -1:
+    """An instance of a described type's class: its very octets where nothing changed."""
+    cdef KindObject* o = <KindObject*><PyObject*>obj
+    cdef Kind* k = KIND_OF(Py_TYPE(<PyObject*>obj))
+    cdef Place place
+    cdef V1Desc* d
+    if k.what != KIND_V1:
+        table_error(at, f"no type of AMQP 1.0 stands for {type(obj).__name__}")
+    d = <V1Desc*>k.desc
+    v1_enter(depth, at)
+    if AMQP_UNLIKELY(o.origin != NULL and not mode & V1_CANONICAL) and v1_is_original(obj, k):
+        return put_octets(b, PyBytes_AS_STRING(<object>o.origin),
+                          <size_t>PyBytes_GET_SIZE(<object>o.origin))
+    place.method = <PyObject*>(<tuple>d.names)[0]
+    place.field = NULL
+    buffer_room(b, 16)
+    b.p[0] = 0
+    b.p[1] = 0x53
+    b.p[2] = d.code
+    b.p += 3
+    if d.composite:
+        return v1_put_fields(b, d, o, mode, depth + 1, &place)
+    return v1_put_restricted(b, d, o, mode, depth + 1, &place)
+
+
+cdef int v1_put_restricted(Buffer* b, const V1Desc* d, KindObject* o, int mode, int depth,
+                           Place* at) except -1:
+    cdef object v = <object>o.field[0]
+    cdef uint8_t kind = d.op[0].kind
+    at.field = <PyObject*>(<tuple>d.names)[1]
+    if kind == V1_BINARY:
+        return v1_put_binary(b, b"" if v is None else v, at)
+    if kind == V1_MAP:
+        return v1_put_map_field(b, {} if v is None else v, mode, depth, at)
+    if kind == V1_LIST:
+        if v is not None and not isinstance(v, (list, tuple)):
+            table_error(at, f"takes list, not {type(v).__name__}")
+        return v1_put_list(b, v, mode, depth, at)
+    return v1_put(b, v, mode, depth, at)
+
+
+cdef int v1_put_map_field(Buffer* b, object v, int mode, int depth, Place* at) except -1:
+    if not isinstance(v, (dict, V1Map)):
+        table_error(at, f"takes dict or Map, not {type(v).__name__}")
+    return v1_put_map(b, v, mode, depth, at)
+
+
+cdef inline bint v1_is_unset(const V1Op* op, PyObject* v) noexcept:
+    """None, or no value where one or many may stand."""
+    if v == Py_None or v == NULL:
+        return True
+    return op.multiple and isinstance(<object>v, (tuple, list)) and not <object>v
+
+
+cdef int v1_put_fields(Buffer* b, const V1Desc* d, KindObject* o, int mode, int depth,
+                       Place* at) except -1:
+    """The list of a composite; nulls at its end are left out."""
+    cdef size_t start
+    cdef int i, n = d.n
+    cdef object v
+    while n and v1_is_unset(&d.op[n - 1], o.field[n - 1]):
+        n -= 1
+    if n == 0:
+        b.p[0] = 0x45
+        b.p += 1
+        return 0
+    v1_open(b, &start)
+    for i in range(n):
+        if v1_is_unset(&d.op[i], o.field[i]):
+            v1_put_code(b, 0x40)
+            continue
+        v = <object>o.field[i]
+        at.field = <PyObject*>(<tuple>d.names)[i + 1]
+        v1_put_field(b, &d.op[i], v, mode, depth, at)
+    return v1_close(b, start, V1_LIST, <uint64_t>n, at)
+
+
+cdef int v1_put_field(Buffer* b, const V1Op* op, object v, int mode, int depth, Place* at) except -1:
+    """A field by its declared type."""
+    cdef uint8_t kind = op.kind
+    cdef uint64_t u = 0
+    cdef bint choice
+    if op.multiple and not isinstance(v, str):
+        return v1_put_multiple(b, op, v, mode, depth, at)
+    if kind == V1_STRING:
+        return v1_put_text(b, V1_STRING, v, at)
+    if kind == V1_SYMBOL:
+        if op.named != NULL and v not in <dict>op.named:
+            table_error(at, f"has no choice {short_repr(v)}")
+        return v1_put_text(b, V1_SYMBOL, v, at)
+    if kind == V1_BOOLEAN and (v is True or v is False):
+        return v1_put_code(b, 0x41 if v is True else 0x42)
+    if kind <= V1_ULONG:
+        if kind == V1_BOOLEAN:
+            if not isinstance(v, int):
+                table_error(at, f"boolean takes bool, not {type(v).__name__}")
+            u = 1 if v else 0
+        elif not exact_u64(<PyObject*>v, &u) or u > INT_LIMITS[kind - 1]:
+            v1_take_int(v, kind, &u, at)
+        if op.choices and (u >= <uint64_t>op.choices or op.choice[u] == NULL):
+            table_error(at, f"has no choice {u}")
+        return v1_put_number(b, kind, u)
+    if kind == V1_ANY:
+        if op.ulong and type(v) is int:
+            v1_take_int(v, V1_ULONG, &u, at)
+            return v1_put_number(b, V1_ULONG, u)
+        return v1_put(b, v, mode, depth, at)
+    if kind == V1_BINARY:
+        return v1_put_binary(b, v, at)
+    if kind == V1_TIMESTAMP:
+        v1_take_moment(v, &u, at)
+        return v1_put_number(b, V1_TIMESTAMP, u)
+    if kind == V1_MAP:
+        return v1_put_map_field(b, v, mode, depth, at)
+    if kind_of(v) == NULL or kind_of(v).desc != op.desc:
+        table_error(at, f"takes {(<object>op.desc.cls).__name__}, not {type(v).__name__}")
+    return v1_put_kind(b, v, mode, depth, at)
+
+
+cdef int v1_put_multiple(Buffer* b, const V1Op* op, object v, int mode, int depth, Place* at) except -1:
+    """Several values are an array, one is itself. (No value at all does not come here.)"""
+    if isinstance(v, V1Array):
+        if v.type != V1_NAMES[op.kind].decode() or v.descriptors:
+            table_error(at, f"takes an array of {V1_NAMES[op.kind].decode()}")
+        v = v.items
+    elif not isinstance(v, (list, tuple, set, frozenset)):
+        table_error(at, f"takes one {V1_NAMES[op.kind].decode()} or several, not {type(v).__name__}")
+    v = list(v)
+    if not v:
+        return v1_put_code(b, 0x40)
+    if len(v) == 1:
+        return v1_put_text(b, op.kind, v[0], at)
+    return v1_put_items(b, op.kind, v, (), mode, depth, at)
+
+
+cdef bint v1_is_original(object obj, Kind* k) except -1:
+    """Whether an object is what its octets say: both must encode to the same."""
+    cdef V1DescTable table = <V1DescTable>k.owner
+    cdef KindObject* o = <KindObject*><PyObject*>obj
+    cdef object again = v1_read_origin(&table.types, <bytes>o.origin, o.mode)
+    return v1_canonical(obj) == v1_canonical(again)
+
+
+cdef object v1_read_origin(const V1Types* types, bytes octets, uintptr_t mode):
+    """An instance from the octets of a described value; raises DecodeError."""
+    cdef Fault fault
+    cdef Cursor c
+    cdef V1Reader r
+    memset(&fault, 0, sizeof(fault))
+    c.p = <const uint8_t*>PyBytes_AS_STRING(octets)
+    c.base = c.p
+    c.base_at = 0
+    c.end = c.p + PyBytes_GET_SIZE(octets)
+    c.fault = &fault
+    v1_reader(&r, types, V1_ONE_SHOT_CACHE, mode)
+    made = v1_value(&r, &c, 0)
+    if c.p != c.end:
+        v1_fail(&c, BAD_TRAILING, NULL, 0, 0)
+    return made
+
+
+cdef bytes v1_canonical(object obj):
+    """What an object says, whatever octets it came from."""
+    cdef Buffer b
+    cdef uint8_t memory[1024]
+    cdef Place at
+    at.method = at.field = NULL
+    buffer_init(&b, memory, 1024)
+    try:
+        v1_put(&b, obj, V1_CANONICAL, 0, &at)
+        return PyBytes_FromStringAndSize(<const char*>b.start, b.p - b.start)
+    finally:
+        buffer_free(&b)

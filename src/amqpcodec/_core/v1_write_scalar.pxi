@@ -1,0 +1,214 @@
+# AMQP 1.0, objects to octets: scalars, always in the smallest encoding of their type.
+
+cdef enum:
+    # Write what the values say, and nothing else: for comparing an object with its octets.
+    V1_CANONICAL = 1
+
+cdef dict V1_NUMBERS = {kind: number for number, kind in enumerate(V1_TYPED) if kind is not None}
+cdef dict V1_BY_NAME = {V1_NAMES[number].decode(): number for number in range(V1_ARRAY + 1)}
+
+# Least and greatest value of each integer type, as Python ints.
+cdef dict V1_RANGES = {
+    V1_UBYTE: (0, 2**8 - 1), V1_USHORT: (0, 2**16 - 1), V1_UINT: (0, 2**32 - 1),
+    V1_ULONG: (0, 2**64 - 1), V1_BYTE: (-2**7, 2**7 - 1), V1_SHORT: (-2**15, 2**15 - 1),
+    V1_INT: (-2**31, 2**31 - 1), V1_LONG: (-2**63, 2**63 - 1), V1_TIMESTAMP: (-2**63, 2**63 - 1)}
+
+
+# ---- scalars ----
+
+cdef inline int v1_put_code(Buffer* b, uint8_t code) except -1:
+    buffer_room(b, 17)      # and any fixed content behind it
+    b.p[0] = code
+    b.p += 1
+    return 0
+
+
+cdef int v1_put_fixed(Buffer* b, uint8_t kind, uint64_t u) noexcept:
+    """The content of a number in its plain, widest encoding; there is room for it."""
+    if kind == V1_UBYTE or kind == V1_BYTE or kind == V1_BOOLEAN:
+        b.p[0] = <uint8_t>u
+        b.p += 1
+    elif kind == V1_USHORT or kind == V1_SHORT:
+        store16(b.p, <uint16_t>u)
+        b.p += 2
+    elif kind == V1_UINT or kind == V1_INT or kind == V1_FLOAT or kind == V1_CHAR:
+        store32(b.p, <uint32_t>u)
+        b.p += 4
+    else:
+        store64(b.p, u)
+        b.p += 8
+    return 0
+
+# Constructor of each type in its plain, widest encoding, and of the narrow one where there is one.
+cdef uint8_t* V1_WIDE = [
+    0x40, 0x56, 0x50, 0x60, 0x70, 0x80, 0x51, 0x61, 0x71, 0x81, 0x72, 0x82, 0x74, 0x84, 0x94, 0x73,
+    0x83, 0x98, 0xB0, 0xB1, 0xB3, 0xD0, 0xD1, 0xF0]
+cdef uint8_t* V1_NARROW = [
+    0, 0, 0, 0, 0x52, 0x53, 0, 0, 0x54, 0x55, 0, 0, 0, 0, 0, 0,
+    0, 0, 0xA0, 0xA1, 0xA3, 0xC0, 0xC1, 0xE0]
+
+
+cdef inline bint v1_narrow(uint8_t kind, uint64_t u) noexcept:
+    """Whether a number fits the narrow encoding of its type."""
+    if kind == V1_UINT or kind == V1_ULONG:
+        return u <= 255
+    return (kind == V1_INT or kind == V1_LONG) and -128 <= <int64_t>u <= 127
+
+
+cdef inline int v1_put_number(Buffer* b, uint8_t kind, uint64_t u) except -1:
+    """A number, boolean or char in the smallest encoding of its type."""
+    buffer_room(b, 9)
+    if u == 0 and (kind == V1_UINT or kind == V1_ULONG):
+        b.p[0] = 0x43 if kind == V1_UINT else 0x44
+        b.p += 1
+        return 0
+    if kind == V1_BOOLEAN:
+        b.p[0] = 0x41 if u else 0x42
+        b.p += 1
+        return 0
+    if v1_narrow(kind, u):
+        b.p[0] = V1_NARROW[kind]
+        b.p[1] = <uint8_t>u
+        b.p += 2
+        return 0
+    b.p[0] = V1_WIDE[kind]
+    b.p += 1
+    v1_put_fixed(b, kind, u)
+    return 0
+
+
+cdef inline int v1_put_run(Buffer* b, uint8_t kind, const uint8_t* p, uint64_t n, Place* at) except -1:
+    """Octets of a binary, string or symbol."""
+    if AMQP_LIKELY(n <= 255):
+        buffer_room(b, 2 + <size_t>n)
+        b.p[0] = V1_NARROW[kind]
+        b.p[1] = <uint8_t>n
+        copy_octets(b.p + 2, p, <size_t>n)
+        b.p += 2 + n
+        return 0
+    if n > MAX_U32:
+        table_error(at, f"takes at most 4294967295 octets, not {n}")
+    buffer_room(b, 5 + <size_t>n)
+    b.p[0] = V1_WIDE[kind]
+    store32(b.p + 1, <uint32_t>n)
+    memcpy(b.p + 5, p, <size_t>n)
+    b.p += 5 + n
+    return 0
+
+
+cdef extern from "Python.h":
+    const char* PyUnicode_AsUTF8AndSize_ "PyUnicode_AsUTF8AndSize"(object o, Py_ssize_t* n)
+
+
+cdef int v1_take_text(object v, uint8_t kind, const uint8_t** p, Py_ssize_t* n, Place* at) except -1:
+    """The octets of a str as string or symbol; they live as long as it does."""
+    if not utf8_octets(<PyObject*>v, p, n):
+        if not isinstance(v, str):
+            table_error(at, f"takes str, not {type(v).__name__}")
+        p[0] = <const uint8_t*>PyUnicode_AsUTF8AndSize_(v, n)
+        if p[0] == NULL:
+            PyErr_Clear()
+            table_error(at, "str holds a lone surrogate, which no UTF-8 has")
+    if kind == V1_SYMBOL and not is_ascii(p[0], <size_t>n[0]):
+        table_error(at, "a symbol takes ASCII characters only")
+    return 0
+
+
+cdef int v1_put_text(Buffer* b, uint8_t kind, object v, Place* at) except -1:
+    cdef const uint8_t* p = NULL
+    cdef Py_ssize_t n = 0
+    v1_take_text(v, kind, &p, &n, at)
+    return v1_put_run(b, kind, p, <uint64_t>n, at)
+
+
+cdef int v1_put_binary(Buffer* b, object v, Place* at) except -1:
+    cdef Octets octets
+    if type(v) is bytes:
+        return v1_put_run(b, V1_BINARY, <const uint8_t*>PyBytes_AS_STRING(v),
+                          <uint64_t>PyBytes_GET_SIZE(v), at)
+    v1_take_binary(v, &octets, at)
+    try:
+        return v1_put_run(b, V1_BINARY, octets.p, octets.n, at)
+    finally:
+        drop_octets(&octets)
+
+
+cdef int v1_take_binary(object v, Octets* octets, Place* at) except -1:
+    """Borrow the octets of bytes or any contiguous buffer, until drop_octets."""
+    return take_octets(v, octets, None if at.method == NULL else <str>at.method,
+                       None if at.field == NULL else <str>at.field)
+
+
+cdef int v1_take_int(object v, uint8_t kind, uint64_t* out, Place* at) except -1:
+    """An int in the range of its type, signed ones as two's complement."""
+    cdef object low, high, number
+    if not hasattr(v, "__index__"):
+        table_error(at, f"{V1_NAMES[kind].decode()} takes int, not {type(v).__name__}")
+    number = _index(v)
+    low, high = V1_RANGES[kind]
+    if not low <= number <= high:
+        more = "; ULong holds up to 2**64-1" if kind == V1_LONG else ""
+        table_error(at, f"{V1_NAMES[kind].decode()} takes {low} to {high}{more}")
+    out[0] = number & 0xFFFFFFFFFFFFFFFF
+    return 0
+
+
+cdef extern from "datetime.h":
+    int PyDateTime_GET_YEAR(object o)
+    int PyDateTime_GET_MONTH(object o)
+    int PyDateTime_GET_DAY(object o)
+    int PyDateTime_DATE_GET_HOUR(object o)
+    int PyDateTime_DATE_GET_MINUTE(object o)
+    int PyDateTime_DATE_GET_SECOND(object o)
+    int PyDateTime_DATE_GET_MICROSECOND(object o)
+    PyObject* PyDateTime_DATE_GET_TZINFO(object o)
+
+
+cdef int v1_take_moment(object v, uint64_t* out, Place* at) except -1:
+    """Milliseconds since 1970 UTC of an aware datetime (floored) or an int."""
+    cdef int64_t year, era, yoe, doy, days
+    cdef int month
+    if type(v) is Datetime and PyDateTime_DATE_GET_TZINFO(v) == <PyObject*>UTC:
+        month = PyDateTime_GET_MONTH(v)
+        year = PyDateTime_GET_YEAR(v) - (month <= 2)
+        era = year // 400
+        yoe = year - era * 400
+        doy = (153 * (month - 3 if month > 2 else month + 9) + 2) // 5 + PyDateTime_GET_DAY(v) - 1
+        days = era * 146097 + yoe * 365 + yoe // 4 - yoe // 100 + doy - 719468
+        out[0] = <uint64_t>((((days * 24 + PyDateTime_DATE_GET_HOUR(v)) * 60
+                              + PyDateTime_DATE_GET_MINUTE(v)) * 60
+                             + PyDateTime_DATE_GET_SECOND(v)) * 1000
+                            + PyDateTime_DATE_GET_MICROSECOND(v) // 1000)
+        return 0
+    if isinstance(v, Datetime):
+        if v.utcoffset() is None:
+            table_error(at, "a timestamp needs an aware datetime (or an int), not a naive one")
+        delta = v - EPOCH
+        v = delta.days * 86400000 + delta.seconds * 1000 + delta.microseconds // 1000
+    elif not isinstance(v, int):
+        table_error(at, f"a timestamp takes datetime or int, not {type(v).__name__}")
+    return v1_take_int(v, V1_TIMESTAMP, out, at)
+
+
+cdef int v1_put_decimal(Buffer* b, object v, uint8_t kind, Place* at) except -1:
+    """The octets of a Decimal, without their constructor."""
+    cdef int width = 32 << (kind - V1_DECIMAL32)
+    cdef bytes octets = None
+    cdef str wrong = None
+    if not isinstance(v, Decimal):
+        table_error(at, f"{V1_NAMES[kind].decode()} takes Decimal, not {type(v).__name__}")
+    if isinstance(v, V1Decimal) and v.WIDTH == width:
+        octets = v.bits
+    else:
+        try:
+            octets = v1_decimal_encode(v, width)
+        except ValueError as error:
+            wrong = str(error)
+        if wrong is not None:
+            table_error(at, wrong)
+    buffer_room(b, 16)
+    memcpy(b.p, PyBytes_AS_STRING(octets), <size_t>(width // 8))
+    b.p += width // 8
+    return 0
+
+cdef object v1_decimal_encode = _v1_decimal.encode

@@ -1,0 +1,137 @@
+"""The public names of AMQP 1.0, from its lowered table."""
+
+from __future__ import annotations
+
+from types import GenericAlias
+from typing import Any, Literal, TypeAlias
+
+from . import _codec, v1_types
+
+__all__ = ["namespace"]
+
+Errors: TypeAlias = Literal["strict", "frame"]
+Types: TypeAlias = Literal["plain", "typed"]
+
+#: What the core's V1Protocol offers as it is.
+_FROM_PROTOCOL = (
+    "BadFrame",
+    "Delivery",
+    "Heartbeat",
+    "ProtocolHeader",
+    "TYPES",
+    "decode",
+    "decode_value",
+    "encode",
+    "encode_into",
+    "encode_message",
+    "encode_value",
+)
+
+_DECODER_DOC = """Octets of one stream in, frames out.
+
+    Args:
+        frame_max: octets a frame may take, its head of 8 included, 0 for no limit: the
+            max-frame-size that was sent to the peer. Before the first frame of type AMQP the
+            limit is 512, as for everybody.
+        errors: "strict" raises DecodeError at its place; "frame" yields
+            BadFrame(error, raw) instead and goes on while the framing is intact.
+        types: "plain" or "typed" values, as for decode_value.
+        copy: False gives payloads as memoryviews of an immutable chunk.
+        opened: True where the stream is joined behind its open.
+
+    ``for channel, frame in decoder.feed(chunk)``: frame is a performative with its payload, a
+    SASL performative, Heartbeat or ProtocolHeader. Spec: 1.0 Part 2 §2.3.
+    """
+
+_MESSAGE_DECODER_DOC = """Octets of one stream in, whole deliveries and all other performatives out.
+
+    Args:
+        max_message_size: octets a delivery may have, None for no limit. Memory grows with the
+            octets that came.
+        eager: read all sections of a message at once; else each on first use.
+        frame_max, errors, types, copy, opened: as for Decoder.
+
+    ``for channel, event in decoder.feed(chunk)``: event is a Delivery (its transfers joined by
+    link), or any performative that is no transfer, Heartbeat or ProtocolHeader. What was aborted,
+    or cut off by detach, end or close, gives no event. Spec: 1.0 Part 2 §2.6.14.
+    """
+
+
+def namespace(table: dict[str, Any]) -> dict[str, Any]:
+    """Every public name of ``amqpcodec.v1_0``."""
+    protocol = _codec.V1Protocol(table)
+    headers = {name: b"AMQP" + bytes(octets) for name, octets in table["headers"].items()}
+    names: dict[str, Any] = {
+        "VERSION": table["version"],
+        "PROTOCOL": protocol,
+        "PROTOCOL_HEADER": headers["AMQP"],
+        "SASL_HEADER": headers["SASL"],
+        "TLS_HEADER": headers["TLS"],
+        "Composite": _codec.Composite,
+        "Message": _codec.Message,
+        "required_annotations": _codec.required_annotations,
+    }
+    names.update({name: getattr(protocol, name) for name in _FROM_PROTOCOL})
+    names.update({name: getattr(v1_types, name) for name in v1_types.__all__})
+    names.update(_decoder_classes(protocol))
+    names.update(table["constants"])
+    names.update(protocol.classes)
+    names["__all__"] = sorted(names)
+    return names
+
+
+def _decoder_classes(protocol: _codec.V1Protocol) -> dict[str, type]:
+    """Decoder and MessageDecoder, bound to the protocol."""
+
+    def decoder_init(
+        self: Any,
+        frame_max: int = 131072,
+        *,
+        errors: Errors = "strict",
+        types: Types = "plain",
+        copy: bool = True,
+        opened: bool = False,
+    ) -> None:
+        _codec.V1Decoder.__init__(
+            self, protocol, frame_max, errors=errors, types=types, copy=copy, opened=opened
+        )
+
+    def message_decoder_init(
+        self: Any,
+        frame_max: int = 131072,
+        max_message_size: int | None = None,
+        *,
+        errors: Errors = "strict",
+        types: Types = "plain",
+        copy: bool = True,
+        opened: bool = False,
+        eager: bool = False,
+    ) -> None:
+        _codec.V1MessageDecoder.__init__(
+            self,
+            protocol,
+            frame_max,
+            max_message_size,
+            errors=errors,
+            types=types,
+            copy=copy,
+            opened=opened,
+            eager=eager,
+        )
+
+    def make(name: str, base: type, init: Any, doc: str) -> type:
+        members = {
+            "__init__": init,
+            "__doc__": doc,
+            "__module__": protocol.module,
+            "__slots__": (),
+            "__class_getitem__": classmethod(GenericAlias),
+        }
+        return type(name, (base,), members)
+
+    return {
+        "Decoder": make("Decoder", _codec.V1Decoder, decoder_init, _DECODER_DOC),
+        "MessageDecoder": make(
+            "MessageDecoder", _codec.V1MessageDecoder, message_decoder_init, _MESSAGE_DECODER_DOC
+        ),
+    }

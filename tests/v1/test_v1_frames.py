@@ -1,0 +1,221 @@
+"""Frames and the decoder: heads, layers, limits, chunking, errors; recordings of real peers."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from typing import Any
+
+import pytest
+
+from amqpcodec import DecodeError, EncodeError, IncompleteError
+from amqpcodec import v1_0 as amqp
+from tests.paths import shared_dir
+
+OPEN = amqp.encode(0, amqp.Open(container_id="me"))
+TRANSFER = amqp.encode(7, amqp.Transfer(handle=0, delivery_id=0, delivery_tag=b"t"), b"payload")
+HEARTBEAT = bytes.fromhex("0000000802000000")
+STREAM = (
+    amqp.SASL_HEADER
+    + amqp.encode(0, amqp.SaslMechanisms(["PLAIN", "ANONYMOUS"]))
+    + amqp.encode(0, amqp.SaslInit("ANONYMOUS"))
+    + amqp.encode(0, amqp.SaslOutcome(amqp.SaslCode.OK))
+    + amqp.PROTOCOL_HEADER
+    + OPEN
+    + amqp.encode(7, amqp.Begin(next_outgoing_id=0, incoming_window=10, outgoing_window=10))
+    + HEARTBEAT
+    + TRANSFER * 3
+    + amqp.encode(0, amqp.Close())
+)
+
+
+def frame(
+    body: str, frame_type: int = 0, doff: int = 2, extra: str = "", channel: int = 1
+) -> bytes:
+    rest = bytes([doff, frame_type]) + channel.to_bytes(2, "big") + bytes.fromhex(extra + body)
+    return (4 + len(rest)).to_bytes(4, "big") + rest
+
+
+def test_heads_and_constants() -> None:
+    assert amqp.PROTOCOL_HEADER == b"AMQP\0\1\0\0"
+    assert amqp.SASL_HEADER == b"AMQP\3\1\0\0"
+    assert amqp.TLS_HEADER == b"AMQP\2\1\0\0"
+    assert (amqp.VERSION, amqp.MIN_MAX_FRAME_SIZE, amqp.PORT) == ((1, 0, 0), 512, 5672)
+    for octets, protocol_id in (
+        (amqp.PROTOCOL_HEADER, 0),
+        (amqp.TLS_HEADER, 2),
+        (amqp.SASL_HEADER, 3),
+    ):
+        assert amqp.decode(octets) == (8, 0, amqp.ProtocolHeader(protocol_id))
+        assert amqp.encode(0, amqp.ProtocolHeader(protocol_id)) == octets
+    assert amqp.decode(HEARTBEAT) == (8, 0, amqp.Heartbeat())
+    assert amqp.encode(0, amqp.Heartbeat()) == HEARTBEAT
+
+
+def test_a_performative_and_its_payload() -> None:
+    consumed, channel, transfer = amqp.decode(b"xx" + TRANSFER + b"xx", 2)
+    assert (consumed, channel) == (len(TRANSFER), 7)
+    assert transfer == amqp.Transfer(0, 0, b"t", payload=b"payload")
+    assert transfer.payload == b"payload"
+    assert amqp.encode(7, transfer) == TRANSFER
+    assert amqp.encode(7, transfer, b"other").endswith(b"other")
+    view = amqp.decode(TRANSFER, copy=False)[2].payload
+    assert type(view) is memoryview
+    assert view == b"payload"
+    buffer = bytearray(100)
+    assert amqp.encode_into(buffer, 3, 7, transfer) == len(TRANSFER)
+    assert buffer[3 : 3 + len(TRANSFER)] == TRANSFER
+    with pytest.raises(EncodeError, match="the buffer has 5"):
+        amqp.encode_into(buffer, 95, 7, transfer)
+    assert amqp.decode(TRANSFER[:-1]) is None
+    assert amqp.decode(b"") is None
+
+
+def test_extended_header_is_passed_over() -> None:
+    body = "00531045"
+    for doff, extra in ((2, ""), (3, "ffffffff"), (5, "00" * 12)):
+        octets = frame(body, doff=doff, extra=extra)
+        assert amqp.decode(octets) == (len(octets), 1, amqp.Open())
+    assert amqp.decode(frame("", doff=3, extra="00000000"))[2] == amqp.Heartbeat()
+
+
+def test_sasl_frames_are_of_their_own_type() -> None:
+    init = amqp.encode(0, amqp.SaslInit("PLAIN", b"\0a\0b", "host"))
+    assert init[5] == 1
+    assert amqp.decode(init)[2] == amqp.SaslInit("PLAIN", b"\0a\0b", "host")
+    # the channel means nothing there, but it is told
+    assert amqp.decode(init[:6] + b"\1\2" + init[8:])[1] == 0x0102
+
+
+@pytest.mark.parametrize(
+    ("octets", "name", "condition", "scope", "offset"),
+    [
+        (b"\0\0\0\7\2\0\0\0", "FramingError", "amqp:connection:framing-error", "connection", 0),
+        (b"\0\0\0\0\2\0\0\0", "FramingError", "amqp:connection:framing-error", "connection", 0),
+        (b"\0\0\0\x08\1\0\0\0", "FramingError", "amqp:connection:framing-error", "connection", 4),
+        (b"\0\0\0\x08\3\0\0\0", "FramingError", "amqp:connection:framing-error", "connection", 4),
+        (frame("00531045", 2), "FrameTypeError", "amqp:connection:framing-error", "frame", 5),
+        (frame("", 1), "TruncatedError", "amqp:decode-error", "frame", 8),
+        (frame("40"), "FieldError", "amqp:decode-error", "frame", 8),
+        (frame("00"), "TruncatedError", "amqp:decode-error", "frame", 9),
+        (frame("0053"), "TruncatedError", "amqp:decode-error", "frame", 10),
+        (frame("0053ff45"), "UnknownMethodError", "amqp:decode-error", "frame", 8),
+        (frame("00537045"), "UnknownMethodError", "amqp:decode-error", "frame", 8),
+        (frame("00534145"), "UnknownMethodError", "amqp:decode-error", "frame", 8),
+        (frame("00531045", 1), "UnknownMethodError", "amqp:decode-error", "frame", 8),
+        (frame("0053104500"), "TrailingError", "amqp:decode-error", "frame", 12),
+        (frame("0053414500", 1), "TrailingError", "amqp:decode-error", "frame", 12),
+        (frame("005310c003015005"), "FieldError", "amqp:decode-error", "frame", 14),
+    ],
+)  # fmt: skip
+def test_bad_frames(octets: bytes, name: str, condition: str, scope: str, offset: int) -> None:
+    with pytest.raises(DecodeError) as caught:
+        amqp.decode(b"junk" + octets, 4)
+    error = caught.value
+    found = (type(error).__name__, error.condition, error.scope, error.offset)
+    assert found == (name, condition, scope, offset + 4), error
+    assert error.frame_type == octets[5]
+    decoder = amqp.Decoder(errors="frame")
+    events = decoder.feed(octets + HEARTBEAT)
+    if scope == "connection":
+        for _ in range(2):
+            with pytest.raises(DecodeError, match=type(error).__name__ and "frame"):
+                next(decoder.feed())
+        return
+    (channel, bad), (_, after) = events
+    assert (type(bad), bad.raw, channel) == (amqp.BadFrame, octets, 1)
+    assert after == amqp.Heartbeat()
+    strict = amqp.Decoder()
+    with pytest.raises(DecodeError):
+        list(strict.feed(octets + HEARTBEAT))
+    assert list(strict.feed()) == [(0, amqp.Heartbeat())]
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 8, 9, 50, 1000])
+@pytest.mark.parametrize("copy", [True, False])
+def test_any_chunking(size: int, copy: bool) -> None:
+    whole = [(c, f) for c, f in amqp.Decoder().feed(STREAM)]
+    assert len(whole) == 12
+    decoder = amqp.Decoder(copy=copy)
+    found: list[Any] = []
+    for start in range(0, len(STREAM), size):
+        found += decoder.feed(STREAM[start : start + size])
+    assert [(c, type(f)) for c, f in found] == [(c, type(f)) for c, f in whole]
+    assert b"".join(amqp.encode(c, f) for c, f in found) == STREAM
+    assert (decoder.pending, decoder.offset) == (0, len(STREAM))
+    decoder.eof()
+
+
+def test_eof_inside_a_frame() -> None:
+    decoder = amqp.Decoder()
+    assert list(decoder.feed(OPEN[:-1])) == []
+    with pytest.raises(IncompleteError, match="inside a frame") as caught:
+        decoder.eof()
+    assert caught.value.condition == "amqp:connection:framing-error"
+    decoder.reset()
+    decoder.eof()
+
+
+def test_frame_size_before_and_after_open() -> None:
+    big = amqp.encode(0, amqp.Open(container_id="x" * 600))
+    with pytest.raises(DecodeError, match="exceeds max-frame-size 512") as caught:
+        list(amqp.Decoder().feed(big))
+    assert (caught.value.scope, caught.value.condition) == (
+        "connection",
+        "amqp:connection:framing-error",
+    )
+    assert len(list(amqp.Decoder(opened=True).feed(big))) == 1
+    transfer = amqp.encode(0, amqp.Transfer(handle=0), b"x" * 900)
+    decoder = amqp.Decoder(frame_max=1000)
+    assert len(list(decoder.feed(OPEN + transfer))) == 2
+    decoder.frame_max = len(transfer) - 1
+    with pytest.raises(DecodeError, match="max-frame-size"):
+        list(decoder.feed(transfer))
+    decoder.reset()
+    assert not decoder.opened
+    with pytest.raises(DecodeError, match="512"):
+        list(decoder.feed(transfer))
+    # refused by its size alone, before its octets came
+    with pytest.raises(DecodeError, match="4294967295"):
+        list(amqp.Decoder().feed(b"\xff\xff\xff\xff\2\0\0\0"))
+
+
+@pytest.mark.parametrize(
+    ("channel", "value", "payload", "what"),
+    [
+        (0, amqp.Open(), b"x", "open.payload: only a transfer"),
+        (0, amqp.Heartbeat(), b"x", "heartbeat.payload: only a transfer"),
+        (0, amqp.Accepted(), b"", "takes a performative"),
+        (0, 5, b"", "takes a performative"),
+        (0, amqp.Transfer(), "x", "takes bytes, not str"),
+        (65536, amqp.Close(), b"", "channel"),
+        (0, amqp.ProtocolHeader(256), b"", "ubyte takes 0 to 255"),
+    ],
+)
+def test_what_is_no_frame(channel: int, value: Any, payload: Any, what: str) -> None:
+    with pytest.raises(EncodeError, match=what):
+        amqp.encode(channel, value, payload)
+
+
+@pytest.mark.parametrize("name", ["amqp10_rabbit", "amqp10_tx"])
+@pytest.mark.parametrize("types", ["plain", "typed"])
+def test_recordings_byte_for_byte(name: str, types: Any) -> None:
+    shared = shared_dir()
+    path = shared / "captures" / "oracle" / f"{name}.frames.json.gz" if shared else None
+    if path is None or not path.is_file():
+        pytest.skip("the recordings are not beside the repository")
+    rows = json.loads(gzip.decompress(path.read_bytes()))
+    for sender in {row["from"] for row in rows}:
+        mine = [row for row in rows if row["from"] == sender]
+        stream = b"".join(bytes.fromhex(row["hex"]) for row in mine)
+        frames = list(amqp.Decoder(types=types).feed(stream))
+        assert len(frames) == len(mine)
+        for (channel, found), row in zip(frames, mine, strict=True):
+            assert amqp.encode(channel, found) == bytes.fromhex(row["hex"])
+            if row["kind"] == "protocol-header":
+                assert type(found) is amqp.ProtocolHeader
+                continue
+            assert channel == row["channel"]
+            if row.get("performative"):
+                assert row["performative"] == type(found).NAME
+            assert len(getattr(found, "payload", b"")) == row["payload_bytes"]
