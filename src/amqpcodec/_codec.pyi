@@ -781,7 +781,7 @@ class Message:
             AmqpValue, anything else for an amqp-value section; None for no body.
         header, properties: whole sections; or their fields by name, such as durable and to.
         delivery_annotations, message_annotations, application_properties, footer: dict or Map.
-        data, sequences: several body sections of a kind; value: an amqp-value section, None included.
+        data, sequences: several body sections of a kind; value: an amqp-value, None included.
 
     Spec: 1.0 Part 3 §3.2.
     """
@@ -878,7 +878,7 @@ class Message:
     def footer(self, value: dict[Any, Any] | Map | None) -> None: ...
     @property
     def body(self) -> Any:
-        """The body: octets of all data sections, items of all sequences, or the value; None without."""
+        """The octets of all data sections, the items of all sequences, or the value; else None."""
 
     @body.setter
     def body(self, value: Any) -> None: ...

@@ -1565,7 +1565,10 @@ class SaslOutcome(Composite):
 
 @final
 class ProtocolHeader(_codec.Frame):
-    """The eight octets that open a layer: "AMQP" and these four; protocol_id is 0 for AMQP, 2 for TLS, 3 for SASL."""
+    """The eight octets that open a layer: "AMQP" and these four.
+
+    protocol_id: 0 for AMQP, 2 for TLS, 3 for SASL.
+    """
 
     FIELDS: ClassVar[
         tuple[
@@ -1608,7 +1611,17 @@ class BadFrame(_codec.Frame):
 
 @final
 class Delivery(_codec.Frame):
-    """A delivery, whole: its first transfer, its payload and, for message format 0, the message. settled and state: as its last transfers say. position: for one that resumes inside of a section, the Received that says where; then there is no message."""
+    """A delivery, whole.
+
+    Args:
+        transfer: the first of its transfers.
+        message: for message format 0; read on first use.
+        payload: the octets of all its transfers.
+        settled: whether any of them said so.
+        state: the last that any of them gave.
+        position: where it resumes inside of a section, the Received that says where; then
+            there is no message.
+    """
 
     FIELDS: ClassVar[
         tuple[
