@@ -55,7 +55,7 @@ cdef int v1_check_descriptor(Cursor* c, V1Check* k, int depth) noexcept nogil:
     cdef const uint8_t* start = c.p
     if v1_check(c, k, depth) < 0:
         return -1
-    if start[0] == 0x53 or start[0] == 0xA3:
+    if (start[0] == 0x53 and start[1]) or start[0] == 0xA3:
         k.odd = odd
     return 0
 

@@ -42,18 +42,20 @@ static PyObject *v1_symbol_new(PyObject *cls, const uint8_t *s, Py_ssize_t n) {
     return o;
 }
 
-/* A new reference. The octets are ASCII. cache may be NULL. */
+/* A new reference; NULL without an exception where the octets are not ASCII. cache may be NULL. */
 static PyObject *v1_symbol(V1Cache *cache, PyObject *cls, const uint8_t *s, Py_ssize_t n) {
     uint64_t a, b;
-    if (n < 1 || n > TEXT_CACHE_LONGEST || !cache) return v1_symbol_new(cls, s, n);
+    if (n < 1 || n > TEXT_CACHE_LONGEST || !cache)
+        return is_ascii(s, (size_t)n) ? v1_symbol_new(cls, s, n) : NULL;
     text_ends(s, n, &a, &b);
     PyObject **entry = &cache->slot[text_cache_index(a, b, n) & (SYMBOL_CACHE_SLOTS - 1)];
     PyObject *o = *entry;
     if (AMQP_LIKELY(o != NULL) && PyUnicode_GET_LENGTH(o) == n &&
-        memcmp(PyUnicode_DATA(o), s, (size_t)n) == 0) {
+        text_same(s, (const uint8_t *)PyUnicode_DATA(o), n, a, b)) {
         Py_INCREF(o);
         return o;
     }
+    if (!is_ascii(s, (size_t)n)) return NULL;
     o = v1_symbol_new(cls, s, n);
     if (o) {
         (void)PyObject_Hash(o);

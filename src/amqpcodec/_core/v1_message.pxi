@@ -461,20 +461,34 @@ cdef object v1_read_section(Message m, int i):
     cdef V1Desc* d
     cdef const uint8_t* p = <const uint8_t*>PyBytes_AS_STRING(m.raw)
     cdef const uint8_t* start
-    cdef list parts = []
+    cdef list parts
+    cdef object value
     v1_begin(&c, &fault, p + m.offset[i], p + m.offset[i] + m.length[i], p, 0)
     v1_reader(&r, &V1_FAMILY.descs.types, V1_ONE_SHOT_CACHE, m.mode)
+    start = c.p
+    c.p += 1
+    d = v1_known(r.types, &c)
+    if d.composite:
+        return v1_known_type(&r, d, &c, start, 1)
+    value = v1_section_part(m, &r, d, &c, i)
+    if i != SEC_DATA and i != SEC_SEQUENCE:
+        return value
+    if c.p == c.end:
+        return (value,)
+    parts = [value]
     while c.p < c.end:
-        start = c.p
         c.p += 1
         d = v1_known(r.types, &c)
-        if d.composite:
-            return v1_known_type(&r, d, &c, start, 1)
-        fault.method = d.name
-        if d.op[0].kind != V1_ANY and V1_KIND[c.p[0]] != d.op[0].kind:
-            v1_fail(&c, V1_BAD_FIELD, V1_NAMES[d.op[0].kind], 0, c.p[0])
-        parts.append(v1_data_view(m, &c) if i == SEC_DATA and m.views else v1_value(&r, &c, 1))
-    return tuple(parts) if i == SEC_DATA or i == SEC_SEQUENCE else parts[0]
+        parts.append(v1_section_part(m, &r, d, &c, i))
+    return tuple(parts)
+
+
+cdef object v1_section_part(Message m, V1Reader* r, const V1Desc* d, Cursor* c, int i):
+    """The value of a section that is no composite; the cursor is behind its descriptor."""
+    c.fault.method = d.name
+    if d.op[0].kind != V1_ANY and V1_KIND[c.p[0]] != d.op[0].kind:
+        v1_fail(c, V1_BAD_FIELD, V1_NAMES[d.op[0].kind], 0, c.p[0])
+    return v1_data_view(m, c) if i == SEC_DATA and m.views else v1_value(r, c, 1)
 
 
 cdef object v1_data_view(Message m, Cursor* c):

@@ -26,7 +26,7 @@ cdef extern from "v1_make.h":
         TextCache* text
     V1Cache* v1_cache_new()
     void v1_cache_free(V1Cache* cache)
-    object v1_symbol(V1Cache* cache, object cls, const uint8_t* s, Py_ssize_t n)
+    PyObject* v1_symbol(V1Cache* cache, PyObject* cls, const uint8_t* s, Py_ssize_t n) except? NULL
     object v1_str_subclass(object cls, object value)
     object v1_int_subclass(object cls, object value)
     object v1_float_subclass(object cls, object value)
@@ -44,6 +44,7 @@ cdef extern from "Python.h":
     PyObject* PyDict_SetDefault(object d, object key, object value) except NULL
     object PyUnicode_DecodeUTF8(const char* s, Py_ssize_t n, const char* errors)
     void Py_INCREF(object o)
+    bint v1_is_ascii_text "PyUnicode_IS_ASCII"(object o)
 
 cdef extern from *:
     """
@@ -79,8 +80,8 @@ cdef object v1_text(V1Reader* r, Cursor* c, const V1Value* v, bint cached):
     cdef object made
     if cached and r.cache != NULL and v.n <= 40:
         made = text_cached(r.cache.text, v.p, v.n)
-        if AMQP_LIKELY(is_ascii(v.p, v.n)):
-            return made
+        if AMQP_LIKELY(v1_is_ascii_text(made)):
+            return made     # so its octets are; others may have become surrogate escapes
     elif AMQP_LIKELY(is_ascii(v.p, v.n)):
         return text_new(v.p, v.n)
     if not is_utf8(v.p, v.n):
@@ -90,10 +91,14 @@ cdef object v1_text(V1Reader* r, Cursor* c, const V1Value* v, bint cached):
 
 
 cdef object v1_symbol_value(V1Reader* r, Cursor* c, const V1Value* v):
-    if AMQP_UNLIKELY(not is_ascii(v.p, v.n)):
+    cdef PyObject* made = v1_symbol(r.cache, <PyObject*>V1Symbol, v.p, v.n)
+    cdef object result
+    if AMQP_UNLIKELY(made == NULL):
         c.p = v.p
         v1_fail(c, V1_BAD_TEXT, b"symbol is not ASCII", 0, 0)
-    return v1_symbol(r.cache, V1Symbol, v.p, v.n)
+    result = <object>made
+    Py_DecRef(made)
+    return result
 
 
 cdef int64_t V1_FIRST_MS = -62135596800000      # 0001-01-01
