@@ -201,7 +201,7 @@ def get(data: Any) -> Tree:
             return kind, list(zip(items[::2], items[1::2], strict=True))
         return kind, items if kind == "list" else (items[0], items[1])
     if kind == "array":
-        count, described, of = data.get_array()
+        _, described, of = data.get_array()
         data.enter()
         items = []
         while data.next():
