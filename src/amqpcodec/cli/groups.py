@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
 
@@ -62,7 +62,10 @@ class Group:
 
     def warn(self, reader: capture.Reader, note: str = "") -> None:
         """What is odd about the files that were read; note: what else is said of them together."""
-        damaged = [each for each in reader.file_stats() if each["damaged"]]
+        files = reader.file_stats()
+        damaged = [each for each in files if each["damaged"]]
+        if files and not any(each["frames"] for each in files):
+            complain(f"{self}: no frame of AMQP 0-x{_instead(reader.stats())}")
         for number, each in enumerate(damaged, 1):
             more = f" ({note})" if note and number == len(damaged) else ""
             complain(f"{each['file'] or self}: {each['damaged']}{more}")
@@ -72,6 +75,19 @@ class Group:
                 f"{name}: begins before the file before it ends; if they are not of one rotation,"
                 " --no-chain reads each alone"
             )
+
+
+def _instead(counted: Mapping[str, Any]) -> str:
+    """What was found where nothing was looked for."""
+    there = [f"{n:,} packets: {why}" for why, n in counted["skipped"].items()]
+    for key, text in (
+        ("tls_connections", "connections with TLS"),
+        ("other_protocols", "connections of another protocol"),
+    ):
+        if counted[key]:
+            there.append(f"{counted[key]:,} {text}")
+    hint = "; --ports names others" if "other ports" in counted["skipped"] else ""
+    return f" ({', '.join(there)}{hint})" if there else ""
 
 
 def grouped(files: Iterable[Path], chain: bool | None) -> Iterator[Group]:

@@ -27,7 +27,7 @@ DEFAULT_FIELDS = {
     ],
     "message": [
         *("timestamp", "connection_index", "direction", "channel", "method", "exchange"),
-        *("routing_key", "properties", "body", "error", "flags"),
+        *("routing_key", "arguments", "properties", "body", "error", "flags"),
     ],
 }
 #: Never made narrower than this, and never wider to begin with (but for the last column).
@@ -36,6 +36,7 @@ SEPARATOR = "  "
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 #: How octets and texts of one value are shortened before anything else is done with them.
 LONGEST = 4096
+MOST_HEX = 64  # octets: nobody reads more of them in a table
 STYLES = {
     "time": "dim",
     "conn": "dim",
@@ -157,7 +158,12 @@ def _summary(batch: pa.RecordBatch, level: str, full: bool) -> dict[str, list[st
             shown[name] = _texts(batch.column(name))
         bodies = batch.column("body").to_pylist()
         shown["size"] = ["" if body is None else str(len(body)) for body in bodies]
-        parts = [given["properties"], _texts(batch.column("body"))]
+        # Of a method with content its own columns say what matters.
+        arguments = [
+            "" if body is not None else text
+            for body, text in zip(bodies, _texts(batch.column("arguments")), strict=True)
+        ]
+        parts = [arguments, given["properties"], _texts(batch.column("body"))]
     shown["details"] = [
         SEPARATOR.join(
             part for part in (error and f"! {error}", flags and f"[{flags}]", *rest) if part
@@ -217,7 +223,7 @@ def _octets(value: bytes) -> str:
             continue
         if "\0" not in text:
             return _clean(text)
-    return "0x" + start.hex()
+    return "0x" + value[:MOST_HEX].hex() + ("…" if len(value) > MOST_HEX else "")
 
 
 def _clean(text: str) -> str:
