@@ -53,7 +53,7 @@ def test_table_fits_the_terminal(good):
     assert max(map(len, lines)) <= 70
     assert lines[0].startswith("time")
     assert lines[1] == "-- 2023-11-14 UTC --"
-    assert lines[2].startswith("22:13:20.125456")
+    assert lines[2].startswith("22:13:20.125  ")
     assert len(lines) == 14
     assert any(line.endswith("…") for line in lines)
 
@@ -119,3 +119,14 @@ def test_full_disk_is_said(good):
     _, said = process.communicate(timeout=60)
     assert process.returncode == 2
     assert said == b"amqpcodec: No space left on device\n"
+
+
+def test_messages_fit_a_narrow_terminal(good):
+    status, got = on_terminal("dissect", good, "--level", "message", columns=80)
+    assert status == 0
+    lines = [ESCAPE.sub("", line) for line in got.splitlines()]
+    assert max(map(len, lines)) <= 80
+    assert lines[0].split() == ["time", "conn", "from", "ch", "method", "size", "details"]
+    (publish,) = (line for line in lines if "eu.de" in line)
+    assert publish.split()[:6] == ["22:13:20.129", "0", "client", "1", "basic.publish", "5"]
+    assert "'orders' eu.de" in publish

@@ -29,6 +29,11 @@ def test_who_gives_way(wanted: list[int], width: int, expected: list[int]) -> No
     assert table.fitted(wanted, width) == expected
 
 
+def test_firm_columns_give_way_last() -> None:
+    assert table.fitted([15, 20, 20, 40], 66, firm=[0]) == [15, 11, 12, 22]
+    assert table.fitted([15, 20, 20, 40], 40, firm=[0]) == [10, 6, 6, 12]
+
+
 @given(st.lists(st.integers(1, 40), min_size=1, max_size=8), st.integers(90, 300))
 def test_all_fits(wanted: list[int], width: int) -> None:
     found = table.fitted(wanted, width)

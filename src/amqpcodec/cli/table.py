@@ -7,7 +7,7 @@ shortened. Text of the wire is shown with its control characters escaped: it can
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TextIO
 
 import pyarrow as pa
@@ -33,9 +33,12 @@ DEFAULT_FIELDS = {
 #: Never made narrower than this, and never wider to begin with (but for the last column).
 NARROWEST, LAST_NARROWEST, WIDEST = 6, 12, 36
 SEPARATOR = "  "
+FIRM = ("time", "method", "frame")
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 #: How octets and texts of one value are shortened before anything else is done with them.
 LONGEST = 4096
+#: A terminal of fewer columns has times in milliseconds, and routing beside the other details.
+NARROW = 110
 MOST_HEX = 64  # octets: nobody reads more of them in a table
 STYLES = {
     "time": "dim",
@@ -66,7 +69,8 @@ class Table:
         if not batch.num_rows:
             return
         if self.summary:
-            columns = _summary(batch, self.level, full=not self.fits)
+            narrow = self.fits and self.console.width < NARROW
+            columns = _summary(batch, self.level, full=not self.fits, narrow=narrow)
         else:
             columns = {name: _texts(batch.column(name)) for name in batch.schema.names}
         if self.many_files and "file" not in columns:
@@ -90,7 +94,8 @@ class Table:
         wanted[:-1] = [min(width, WIDEST) for width in wanted[:-1]]
         self.right = [_is_number(batch, name) for name in columns]
         if self.fits:
-            wanted = fitted(wanted, self.console.width)
+            firm = [at for at, name in enumerate(columns) if name in FIRM]
+            wanted = fitted(wanted, self.console.width, firm)
         self.widths = wanted
         self._line(list(columns), list(columns), head=True)
 
@@ -121,24 +126,32 @@ class Table:
         return " " * missing + text if right else text + " " * missing
 
 
-def fitted(wanted: list[int], width: int) -> list[int]:
-    """Widths that fit together: the last column gives way first, then the widest, to NARROWEST."""
+def fitted(wanted: list[int], width: int, firm: Collection[int] = ()) -> list[int]:
+    """Widths that fit together: the last column gives way first, then the widest, to NARROWEST.
+
+    firm: columns that give way when no other can.
+    """
     *widths, last = wanted
     room = width - len(SEPARATOR) * len(widths)
-    least = min(last, LAST_NARROWEST)
-    while sum(widths) + least > room:
-        widest = max(range(len(widths)), key=lambda at: widths[at], default=None)
-        if widest is None or widths[widest] <= NARROWEST:
-            break
-        widths[widest] -= 1
+    soft = [at for at in range(len(widths)) if at not in firm]
+    least = 0
+    for group, enough in ((soft, width // 3), (soft, LAST_NARROWEST), (list(firm), LAST_NARROWEST)):
+        least = min(last, max(enough, LAST_NARROWEST))
+        while sum(widths) + least > room:
+            widest = max(group, key=lambda at: widths[at], default=None)
+            if widest is None or widths[widest] <= NARROWEST:
+                break
+            widths[widest] -= 1
     return [*widths, max(least, min(last, room - sum(widths)))]
 
 
-def _summary(batch: pa.RecordBatch, level: str, full: bool) -> dict[str, list[str]]:
+def _summary(batch: pa.RecordBatch, level: str, full: bool, narrow: bool) -> dict[str, list[str]]:
     """The columns of the usual table. full: the whole time and not the hour only."""
     times = _texts(batch.column("timestamp"))
+    if not full:
+        times = [text[11:23] if narrow else text[11:].removesuffix("Z") for text in times]
     shown = {
-        "time": times if full else [text[11:].removesuffix("Z") for text in times],
+        "time": times,
         "conn": _texts(batch.column("connection_index")),
         "from": _texts(batch.column("direction")),
         "ch": _texts(batch.column("channel")),
@@ -152,18 +165,25 @@ def _summary(batch: pa.RecordBatch, level: str, full: bool) -> dict[str, list[st
             str(size if size is not None else len(octets) if octets is not None else "")
             for size, octets in zip(sizes, payloads, strict=True)
         ]
-        parts = [_texts(batch.column("arguments")), given["properties"], _texts(batch["payload"])]
+        parts = [_arguments(batch), given["properties"], _texts(batch["payload"])]
     else:
-        for name in ("method", "exchange", "routing_key"):
-            shown[name] = _texts(batch.column(name))
+        shown["method"] = _texts(batch.column("method"))
+        routing = {name: _texts(batch.column(name)) for name in ("exchange", "routing_key")}
+        if not narrow:
+            shown.update(routing)
         bodies = batch.column("body").to_pylist()
         shown["size"] = ["" if body is None else str(len(body)) for body in bodies]
         # Of a method with content its own columns say what matters.
         arguments = [
             "" if body is not None else text
-            for body, text in zip(bodies, _texts(batch.column("arguments")), strict=True)
+            for body, text in zip(bodies, _arguments(batch), strict=True)
         ]
         parts = [arguments, given["properties"], _texts(batch.column("body"))]
+        if narrow:
+            parts.insert(0, [
+                "" if body is None else f"{exchange!r} {key}"
+                for body, exchange, key in zip(bodies, *routing.values(), strict=True)
+            ])  # fmt: skip
     shown["details"] = [
         SEPARATOR.join(
             part for part in (error and f"! {error}", flags and f"[{flags}]", *rest) if part
@@ -171,6 +191,11 @@ def _summary(batch: pa.RecordBatch, level: str, full: bool) -> dict[str, list[st
         for error, flags, *rest in zip(given["error"], given["flags"], *parts, strict=True)
     ]
     return shown
+
+
+def _arguments(batch: pa.RecordBatch) -> list[str]:
+    """The arguments of methods that have some."""
+    return ["" if text == "{}" else text for text in _texts(batch.column("arguments"))]
 
 
 def _days(batch: pa.RecordBatch) -> list[str]:
