@@ -398,7 +398,7 @@ class CaptureReader:
     def release(self) -> None:
         """Give back what reading needs, when all connections have ended and all rows went out."""
 
-    def feed(self, data: bytes) -> None:
+    def feed(self, data: bytes | memoryview) -> None:
         """The next octets of the file; advance() reads them."""
 
     def advance(self, last: bool = False) -> bool:

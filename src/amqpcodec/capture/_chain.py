@@ -34,7 +34,7 @@ class Chain:
         self._files: list[Found] | None = None
         self._next = 0  # of the files
         self._skip = 0
-        self._octets: Iterator[bytes] | None = None  # of the file before, while it is open
+        self._octets: Iterator[bytes | memoryview] | None = None  # of the file before, while it is open
         self._pieces: Pieces | None = None
         self._file_ended = False
         self._ended = False
@@ -162,10 +162,10 @@ class Chain:
             return f"no record at octet {core.at}"
         if not core.known and self._file_ended:
             return "it ends before its first record: nothing was written yet"
-        if core.waiting and self._file_ended:
-            return f"the last record is cut: {core.waiting} octets of it at octet {core.at}"
         if self._pieces is not None and not self._pieces.whole:
             return f"the packed file is damaged or cut, behind octet {core.at}"
+        if core.waiting and self._file_ended:
+            return f"the last record is cut: {core.waiting} octets of it at octet {core.at}"
         return None
 
 

@@ -7,7 +7,8 @@ import zlib
 from collections.abc import Callable, Iterator
 from typing import IO, Any
 
-PIECE = 1 << 20
+#: Octets read at once: so many stay in the processor's cache until they are used.
+PIECE = 1 << 18
 PACKED_PIECE = 1 << 16
 
 #: What a capture is read from: the name of a file, or an open binary file.
@@ -38,15 +39,15 @@ class Pieces:
         self.offset = offset
         self.whole = True
 
-    def __iter__(self) -> Iterator[bytes]:
-        """Pieces of at most PIECE octets."""
+    def __iter__(self) -> Iterator[bytes | memoryview]:
+        """Pieces of at most PIECE octets; each is good until the next one is asked for."""
         if isinstance(self.source, str | os.PathLike):
             with open(self.source, "rb") as file:
                 yield from self._read(self.watch(file) if self.watch else file)
         else:
             yield from self._read(self.source)
 
-    def _read(self, file: IO[bytes]) -> Iterator[bytes]:
+    def _read(self, file: IO[bytes]) -> Iterator[bytes | memoryview]:
         first = file.read(PACKED_PIECE)
         if first[:2] == b"\x1f\x8b":
             skip = self.offset
@@ -62,8 +63,15 @@ class Pieces:
                 file.seek(self.offset - len(first), os.SEEK_CUR)
         else:
             yield first
-        while piece := file.read(PIECE):
-            yield piece
+        into: Callable[[memoryview], int | None] | None = getattr(file, "readinto", None)
+        if into is None:
+            while piece := file.read(PIECE):
+                yield piece
+            return
+        # The same memory again and again: fresh pages for every piece would cost as much as reading.
+        with memoryview(bytearray(PIECE)) as room:
+            while count := into(room):
+                yield room[:count]
 
     def _unpack(self, raw: bytes, file: IO[bytes]) -> Iterator[bytes]:
         member = zlib.decompressobj(wbits=31)

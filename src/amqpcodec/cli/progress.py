@@ -71,5 +71,10 @@ class _Watched:
         self.bars.advance(self.task, len(octets))
         return octets
 
+    def readinto(self, room: memoryview) -> int:
+        count: int = self.file.readinto(room)  # type: ignore[attr-defined]
+        self.bars.advance(self.task, count)
+        return count
+
     def __getattr__(self, name: str) -> Any:
         return getattr(self.file, name)
