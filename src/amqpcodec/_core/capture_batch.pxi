@@ -24,13 +24,12 @@ cdef enum:
     CAP_FILE_INDEX
     N_CAPTURE_COLUMNS
 
+cdef enum:
+    TEXT_PAD = 32           # octets behind each text that may be copied with it
+
 cdef struct CapText:
     const char* p
     size_t n
-
-
-cdef inline int append_text(Table* t, int k, int64_t i, const CapText* text, int64_t n) noexcept nogil:
-    return append_octets(t, &t.column[k], i, text.p, text.n)
 
 
 cdef inline int64_t to_us(int64_t ns) noexcept nogil:
@@ -39,61 +38,123 @@ cdef inline int64_t to_us(int64_t ns) noexcept nogil:
     return us - 1 if ns < us * 1000 else us
 
 
-cdef int put_flags(Table* t, Table* items, const CapRow* row, int64_t i, int64_t n) noexcept nogil:
+cdef int fill_flags(Table* t, Table* items, const CapRow* row, int64_t n) noexcept nogil:
     """A list's offsets lie like those of a text with one octet an item."""
     cdef Column* c = &t.column[CAP_FLAGS]
+    cdef int32_t* ends = <int32_t*>c.fixed.p + 1
+    cdef int64_t i
     cdef int k
-    cdef size_t used = c.used
-    for k in range(N_CAPTURED_FLAGS):
-        if row.flags >> k & 1:
-            if append_octets(items, &items.column[0], <int64_t>used, CAPTURE_FLAG_NAMES[k],
-                             strlen(CAPTURE_FLAG_NAMES[k])) < 0:
+    for i in range(n):
+        if AMQP_UNLIKELY(row[i].flags != 0):
+            for k in range(N_CAPTURED_FLAGS):
+                if row[i].flags >> k & 1:
+                    if append_octets(items, &items.column[0], <int64_t>c.used, CAPTURE_FLAG_NAMES[k],
+                                     strlen(CAPTURE_FLAG_NAMES[k])) < 0:
+                        return NO_MEMORY
+                    c.used += 1
+        ends[i] = <int32_t>c.used
+    return 0
+
+
+cdef inline const CapText* text_of(int k, const CapRow* row, const CapText* text, const CapText* files,
+                                   const CapText* sides) noexcept nogil:
+    """text: three of each connection, its name and its two ends."""
+    if k == CAP_CONNECTION:
+        return &text[3 * row.info]
+    if k == CAP_SRC:
+        return &text[3 * row.info + 1 + row.server]
+    if k == CAP_DST:
+        return &text[3 * row.info + 2 - row.server]
+    if k == CAP_DIRECTION:
+        return &sides[row.server]
+    return &files[row.file]
+
+
+cdef int fill_texts(Table* t, int k, const CapRow* row, int64_t n, const CapText* text, const CapText* files,
+                    const CapText* sides) noexcept nogil:
+    """A few texts, again and again: short ones are copied as they lie, with what pads them."""
+    cdef Column* c = &t.column[k]
+    cdef int32_t* ends = <int32_t*>c.fixed.p + 1
+    cdef const CapText* one
+    cdef uint8_t* w
+    cdef int64_t i
+    for i in range(n):
+        one = text_of(k, &row[i], text, files, sides)
+        if AMQP_UNLIKELY(c.used + one.n + TEXT_PAD >= c.full_at):
+            c.data_hint = (c.used + one.n + TEXT_PAD) * <size_t>(n if i == 0 else 2)
+            if data_grow(t, c, one.n + TEXT_PAD) < 0:
                 return NO_MEMORY
-            used += 1
-    if column_at(c, i) < 0:
-        return NO_MEMORY
-    c.used = used
-    (<int32_t*>c.fixed.p)[i + 1] = <int32_t>used
+        w = c.data.p + c.used
+        if AMQP_LIKELY(one.n <= TEXT_PAD):
+            copy_16(w, <const uint8_t*>one.p)
+            copy_16(w + 16, <const uint8_t*>one.p + 16)
+        else:
+            memcpy(w, one.p, one.n)
+        c.used += one.n
+        ends[i] = <int32_t>c.used
+    return 0
+
+
+cdef int fill_times(Column* c, int k, const CapRow* row, int64_t n) noexcept nogil:
+    """Null where the file has none."""
+    cdef int64_t* out = <int64_t*>c.fixed.p
+    cdef int64_t i, time
+    cdef bint all_ = True
+    for i in range(n):
+        time = row[i].last_time if k == CAP_TIME_LAST else row[i].first_time
+        all_ &= time != NO_TIME
+        out[i] = time if k == CAP_TIME_NS else to_us(time)
+    if all_:
+        mark_rows(c, 0, n)
+        return 0
+    for i in range(n):
+        time = row[i].last_time if k == CAP_TIME_LAST else row[i].first_time
+        if time != NO_TIME and append_i64(c, i, time if k == CAP_TIME_NS else to_us(time)) < 0:
+            return NO_MEMORY
     return 0
 
 
 cdef int fill_capture_column(Table* t, Table* items, int k, const CapRow* row, int64_t n,
                              const CapInfo* info, const CapText* text, const CapText* files,
                              const int64_t* numbers, const CapText* sides) noexcept nogil:
-    """One column. text: three of each connection, its name and its two ends."""
+    """One column of n > 0 rows."""
     cdef Column* c = &t.column[k]
-    cdef int64_t i, time
+    cdef int32_t* narrow
+    cdef int64_t* wide
+    cdef int64_t i
     cdef int status = 0
-    for i in range(n):
-        if k == CAP_FILE:
-            status = append_text(t, k, i, &files[row[i].file], n)
-        elif k == CAP_CONNECTION:
-            status = append_text(t, k, i, &text[3 * row[i].info], n)
-        elif k == CAP_SRC:
-            status = append_text(t, k, i, &text[3 * row[i].info + 1 + row[i].server], n)
-        elif k == CAP_DST:
-            status = append_text(t, k, i, &text[3 * row[i].info + 2 - row[i].server], n)
-        elif k == CAP_DIRECTION:
-            status = append_text(t, k, i, &sides[row[i].server], n)
-        elif k == CAP_INDEX:
-            status = append_i32(c, i, info[row[i].info].index)
-        elif k == CAP_POSITION:
-            status = append_i32(c, i, row[i].position)
-        elif k == CAP_PACKET_OFFSET:
-            status = append_i64(c, i, <int64_t>row[i].packet_at)
-        elif k == CAP_PACKET:
-            status = append_i64(c, i, <int64_t>row[i].packet)
-        elif k == CAP_FILE_INDEX:
-            status = append_i64(c, i, numbers[row[i].file])
-        elif k == CAP_FLAGS:
-            status = put_flags(t, items, &row[i], i, n)
-        else:
-            time = row[i].last_time if k == CAP_TIME_LAST else row[i].first_time
-            if time != NO_TIME:
-                status = append_i64(c, i, time if k == CAP_TIME_NS else to_us(time))
-        if status < 0:
-            return status
-    return 0
+    if column_grow(c, n) < 0:
+        return NO_MEMORY
+    if k == CAP_TIME or k == CAP_TIME_LAST or k == CAP_TIME_NS:
+        return fill_times(c, k, row, n)
+    narrow = <int32_t*>c.fixed.p
+    wide = <int64_t*>c.fixed.p
+    if k == CAP_INDEX:
+        for i in range(n):
+            narrow[i] = info[row[i].info].index
+    elif k == CAP_POSITION:
+        for i in range(n):
+            narrow[i] = row[i].position
+    elif k == CAP_PACKET_OFFSET:
+        for i in range(n):
+            wide[i] = <int64_t>row[i].packet_at
+    elif k == CAP_PACKET:
+        for i in range(n):
+            wide[i] = <int64_t>row[i].packet
+    elif k == CAP_FILE_INDEX:
+        for i in range(n):
+            wide[i] = numbers[row[i].file]
+    elif k == CAP_FLAGS:
+        status = fill_flags(t, items, row, n)
+    else:
+        status = fill_texts(t, k, row, n, text, files, sides)
+    c.filled = n
+    return status
+
+
+# Padded, as all texts are.
+cdef const char* CLIENT_SIDE = b"client\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"
+cdef const char* SERVER_SIDE = b"server\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"
 
 
 cdef bytes end_text(const Endpoint* end, uint8_t family):
@@ -290,11 +351,12 @@ cdef CaptureBatch make_batch(Protocol protocol, tuple others, CapRows* o, int64_
         for i in range(n_files):
             numbers[i] = files.numbers[i]
         for i in range(<int>len(texts)):
+            texts[i] += bytes(TEXT_PAD)
             text[i].p = PyBytes_AS_STRING(<bytes>texts[i])
-            text[i].n = <size_t>PyBytes_GET_SIZE(<bytes>texts[i])
-        sides[0].p = b"client"
+            text[i].n = <size_t>PyBytes_GET_SIZE(<bytes>texts[i]) - TEXT_PAD
+        sides[0].p = CLIENT_SIDE
         sides[0].n = 6
-        sides[1].p = b"server"
+        sides[1].p = SERVER_SIDE
         sides[1].n = 6
         for k in range(N_CAPTURE_COLUMNS):
             out.table.column[k].nullable = k in (CAP_TIME, CAP_TIME_LAST, CAP_TIME_NS)

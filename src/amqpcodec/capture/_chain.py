@@ -34,7 +34,9 @@ class Chain:
         self._files: list[Found] | None = None
         self._next = 0  # of the files
         self._skip = 0
-        self._octets: Iterator[bytes | memoryview] | None = None  # of the file before, while it is open
+        self._octets: Iterator[bytes | memoryview] | None = (
+            None  # of the file before, while it is open
+        )
         self._pieces: Pieces | None = None
         self._file_ended = False
         self._ended = False
