@@ -68,7 +68,7 @@ class Pieces:
             while piece := file.read(PIECE):
                 yield piece
             return
-        # The same memory again and again: fresh pages for every piece would cost as much as reading.
+        # The same memory again and again: fresh pages for each piece would cost as much as reading.
         with memoryview(bytearray(PIECE)) as room:
             while count := into(room):
                 yield room[:count]
