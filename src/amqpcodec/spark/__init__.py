@@ -6,6 +6,8 @@
 
     amqp.decode(df, "frame", fields=["channel", "method"], keep=["id"])
     df.select(amqp.from_amqp("frame", "channel int, method string").alias("f")).select("f.*")
+    amqp.encode(messages, keep=["id"])
+    messages.select(amqp.to_amqp("exchange", "routing_key", "body").alias("frame"))
     amqp.register(spark)
     spark.sql("SELECT from_amqp(frame).method FROM captured")
     spark.read.format("amqp_capture").option("ports", "5672,5673").load("captures/")
@@ -18,9 +20,18 @@ It needs PySpark 4.1 or later with pyarrow: ``pip install "amqpcodec[spark]"``.
 
 from __future__ import annotations
 
+from .encoding import encode, to_amqp
 from .frames import decode
 from .functions import from_amqp, schema_of_amqp
 from .registration import register
 from .stats import capture_stats
 
-__all__ = ["capture_stats", "decode", "from_amqp", "register", "schema_of_amqp"]
+__all__ = [
+    "capture_stats",
+    "decode",
+    "encode",
+    "from_amqp",
+    "register",
+    "schema_of_amqp",
+    "to_amqp",
+]

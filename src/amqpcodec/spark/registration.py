@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql.types import DataType
 
+from .encoding import to_amqp_udf
 from .functions import from_amqp_udf, schema_of_amqp_udf
 from .source import AmqpCapture
 
@@ -19,8 +20,9 @@ __all__ = ["register"]
 def register(spark: SparkSession, functions: Mapping[str, str | DataType] | None = None) -> None:
     """Make ``amqp_capture`` a format of a session, and the column functions callable in SQL.
 
-    In SQL a function has one type: ``from_amqp(col)`` gives all columns of a frame. Give names
-    and schemas of your own for functions that decode less.
+    In SQL a function has one type: ``from_amqp(col)`` gives all columns of a frame, and
+    ``to_amqp(struct)`` takes a message, as ``to_amqp(struct(exchange, body))``. Give names and
+    schemas of your own for functions that decode less.
 
     Args:
         spark: a session.
@@ -30,5 +32,6 @@ def register(spark: SparkSession, functions: Mapping[str, str | DataType] | None
     spark.dataSource.register(AmqpCapture)
     spark.udf.register("from_amqp", from_amqp_udf())
     spark.udf.register("schema_of_amqp", schema_of_amqp_udf())
+    spark.udf.register("to_amqp", to_amqp_udf())
     for name, schema in dict(functions or {}).items():
         spark.udf.register(name, from_amqp_udf(schema))
