@@ -359,7 +359,10 @@ class CaptureBatch:
         """A stream of this one batch, in a PyCapsule, for those who take nothing else."""
 
 def capture_schema(
-    protocol: Protocol, fields: Iterable[str] | None, level: str = "frame"
+    protocol: Protocol,
+    fields: Iterable[str] | None,
+    level: str = "frame",
+    tables: str = "json",
 ) -> Schema:
     """See amqpcodec.capture.schema."""
 
@@ -379,6 +382,7 @@ class CaptureReader:
         reorder_octets: int = ...,
         reorder_total: int = ...,
         others: tuple[Protocol, ...] = (),
+        tables: str = "json",
     ) -> None: ...
     def begin(self, name: str, key: str) -> None:
         """The octets that follow are those of a file, the next one of the chain.

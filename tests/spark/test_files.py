@@ -91,7 +91,7 @@ def test_a_name_that_looks_like_a_glob(folder):
 
 @pytest.mark.parametrize("path", ["none", "none*", "in/{x,y}"])
 def test_nothing_there(folder, path):
-    with pytest.raises(FileNotFoundError, match="path does not exist"):
+    with pytest.raises(FileNotFoundError, match="Path does not exist"):
         found(folder, path)
 
 

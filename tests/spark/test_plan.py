@@ -81,7 +81,8 @@ def test_a_header_is_asked_for_by_its_type(type_, asked):
     pa_names = {"long": "int64", "double": "float64", "string": "string"}
     wanted = StructType().add("headers.n", type_)
 
-    def told(names):
+    def told(names, tables):
+        assert tables == "json"
         return pa.schema([(name, pa.type_for_alias(pa_names[type_])) for name in names])
 
     assert columns.plan(told, wanted).fields == (asked,)
@@ -144,9 +145,9 @@ def test_only_what_is_asked_for_reaches_the_decoder(monkeypatch):
     asked = []
     decode = batch.decode
 
-    def spy(values, protocol, level, fields, mode):
+    def spy(values, protocol, level, fields, mode, *, tables):
         asked.append(fields)
-        return decode(values, protocol, level, fields, mode)
+        return decode(values, protocol, level, fields, mode, tables=tables)
 
     monkeypatch.setattr(batch, "decode", spy)
     given = pa.record_batch([pa.array([OPEN, BODY], pa.binary())], ["frame"])

@@ -300,10 +300,9 @@ cdef uint8_t* row_versions(const CapRow* row, int64_t n) except? NULL:
     return version
 
 
-cdef CaptureBatch make_batch(Protocol protocol, tuple others, CapRows* o, int64_t n, str level,
-                             object frame_names, list order, FileNames files):
+cdef CaptureBatch make_batch(Protocol protocol, tuple others, CapRows* o, int64_t n, Request request,
+                             list order, FileNames files):
     """The first n of the rows that wait."""
-    cdef Request request = find_request(protocol, level, frame_names, "plain")
     cdef CaptureBatch out = CaptureBatch.__new__(CaptureBatch)
     cdef Values values
     cdef CapText* text
@@ -396,10 +395,12 @@ cdef tuple capture_columns(tuple chosen, list order):
     return tuple(columns)
 
 
-def capture_schema(Protocol protocol not None, fields, str level not None="frame"):
+def capture_schema(Protocol protocol not None, fields, str level not None="frame",
+                   str tables not None="json"):
     """See amqpcodec.capture.schema."""
     cdef Schema schema = Schema.__new__(Schema)
     cdef FramePlan plan = frame_plan(protocol)
     frames, order = choose_capture_columns(plan, level, fields)
-    schema.columns = capture_columns(find_request(protocol, level, frames, "plain").schema, order)
+    schema.columns = capture_columns(find_request(protocol, level, frames, "plain", tables).schema,
+                                     order)
     return schema

@@ -123,6 +123,7 @@ cdef class CaptureReader:
     cdef object frame_names
     cdef list order
     cdef str level
+    cdef str tables
     cdef FileNames files
     cdef int64_t batch_rows
     cdef Block input
@@ -133,7 +134,7 @@ cdef class CaptureReader:
 
     def __cinit__(self, Protocol protocol not None, fields, ports, bint redact, bint forced,
                   int64_t batch_rows, str level="frame", size_t reorder_octets=1 << 22,
-                  size_t reorder_total=1 << 25, tuple others=()):
+                  size_t reorder_total=1 << 25, tuple others=(), str tables="json"):
         """others: 0-9 and 0-8, in that order, which connections may speak where it is not forced."""
         cdef Reading* r = <Reading*>calloc(1, sizeof(Reading))
         cdef int port
@@ -149,9 +150,10 @@ cdef class CaptureReader:
             raise ValueError(f"batch_rows is at least 1, not {batch_rows}")
         self.protocol = protocol
         self.level = level
+        self.tables = tables
         r.messages = level == "message"
         self.frame_names, self.order = choose_capture_columns(frame_plan(protocol), level, fields)
-        find_request(protocol, level, self.frame_names, "plain")
+        find_request(protocol, level, self.frame_names, "plain", tables)
         self.batch_rows = batch_rows
         self.files = FileNames()
         r.between = True
@@ -291,7 +293,10 @@ cdef class CaptureReader:
         if n == 0:
             return None
         pool_trim(POOL_OCTETS)
-        batch = make_batch(self.protocol, self.others, o, n, self.level, self.frame_names, self.order, self.files)
+        batch = make_batch(self.protocol, self.others, o, n,
+                           find_request(self.protocol, self.level, self.frame_names, "plain",
+                                        self.tables),
+                           self.order, self.files)
         o.first += n
         if o.first == o.n:
             rows_clear(o)

@@ -59,6 +59,7 @@ class Reader:
         batch_rows: int = BATCH_ROWS,
         redact: bool = True,
         chain: bool = True,
+        tables: str = "json",
     ) -> None:
         """Nothing is opened before the first batch is asked for."""
         single = isinstance(path_or_file, str | os.PathLike) or hasattr(path_or_file, "read")
@@ -75,7 +76,15 @@ class Reader:
         self._chains = []
         for group in groups:
             core = _codec.CaptureReader(
-                told, fields, ports, redact, protocol is not None, batch_rows, level, others=others
+                told,
+                fields,
+                ports,
+                redact,
+                protocol is not None,
+                batch_rows,
+                level,
+                others=others,
+                tables=tables,
             )
             self._chains.append(Chain(group, core, told))
 
@@ -233,6 +242,7 @@ def read(
     batch_rows: int = BATCH_ROWS,
     redact: bool = True,
     chain: bool = True,
+    tables: str = "json",
 ) -> Reader:
     """Iterates over the frames or messages of a capture, as Arrow batches (``__arrow_c_array__``).
 
@@ -283,6 +293,7 @@ def read(
             connection.update-secret) with asterisks, in every column; octets of a client that may
             be part of one, too.
         chain: False: several files are not one chain; each is read alone, in the order given.
+        tables: what field tables become, "json", "variant" or "map", as batch.decode has it.
 
     Raises:
         CaptureError: a file is no capture. In a chain, one that is empty counts as its newest, of
@@ -293,16 +304,17 @@ def read(
     A capture that is damaged or cut gives what is before the damage; ``damaged`` of what this
     returns says where it is.
     """
-    return Reader(path_or_file, level, fields, ports, protocol, batch_rows, redact, chain)
+    return Reader(path_or_file, level, fields, ports, protocol, batch_rows, redact, chain, tables)
 
 
 def schema(
     level: str = "frame",
     fields: Iterable[str] | None = None,
     protocol: str | ModuleType | None = None,
+    tables: str = "json",
 ) -> Schema:
     """The schema of the batches of read(), as an object with ``__arrow_c_schema__``."""
-    return _codec.capture_schema(_protocol(protocol), fields, level)
+    return _codec.capture_schema(_protocol(protocol), fields, level, tables)
 
 
 def stats(

@@ -8,18 +8,20 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql.pandas.types import from_arrow_type, to_arrow_schema
+from pyspark.sql.pandas.types import from_arrow_type, is_variant, to_arrow_schema
 from pyspark.sql.types import (
     ArrayType,
     BinaryType,
     DataType,
     LongType,
+    MapType,
     StringType,
     StructField,
     StructType,
+    VariantType,
 )
 
-from .options import CORRUPT
+from .options import CORRUPT, TABLES
 
 __all__ = ["Plan", "arrow_schema", "conform", "parse_schema", "plan", "spark_type"]
 
@@ -30,16 +32,18 @@ class Plan:
 
     fields: what the decoder is asked for. schema: the columns that come out, in order.
     sources: of each column the index among fields, or -1 for the column of corrupt records.
+    tables: what field tables become, as batch.decode takes it.
     """
 
     fields: tuple[str, ...]
     schema: StructType
     sources: tuple[int, ...]
+    tables: str = "json"
 
 
 def spark_type(arrow: pa.DataType) -> DataType:
     """The Spark type of a column; integers without a sign become the next wider type."""
-    if pa.types.is_struct(arrow):
+    if pa.types.is_struct(arrow) and not is_variant(arrow):
         return StructType(
             [StructField(each.name, spark_type(each.type)) for each in _children(arrow)]
         )
@@ -64,32 +68,53 @@ def parse_schema(schema: str | DataType) -> DataType:
     return parsed
 
 
+def tables_of(wanted: DataType, tables: str | None) -> str:
+    """What field tables become: as it was told, or else by the types of a schema."""
+    if tables is not None:
+        if tables.lower() not in TABLES:
+            raise ValueError(f"tables is {', '.join(map(repr, TABLES))}, not {tables!r}")
+        return tables.lower()
+    if isinstance(wanted, VariantType | MapType):
+        return "variant" if isinstance(wanted, VariantType) else "map"
+    if isinstance(wanted, StructType):
+        found = {tables_of(each.dataType, None) for each in wanted} - {"json"}
+        if len(found) > 1:
+            raise ValueError("field tables are variants or maps in a schema, not both")
+        return found.pop() if found else "json"
+    return "json"
+
+
 def plan(
-    told: Any, wanted: Iterable[str] | StructType | None, corrupt: str | None = CORRUPT
+    told: Any,
+    wanted: Iterable[str] | StructType | None,
+    corrupt: str | None = CORRUPT,
+    tables: str | None = None,
 ) -> Plan:
     """A plan for columns.
 
-    told: a function that gives the Arrow schema of a list of names, or of all for None.
-    wanted: names, or a schema whose columns are named as the decoder's fields are, or None for
-    all that the decoder has. corrupt: name of the column with the octets of bad rows, a string
-    (hexadecimal) or binary, which a schema may have.
+    told: a function that gives the Arrow schema of a list of names, or of all for None, and of
+    what field tables become. wanted: names, or a schema whose columns are named as the decoder's
+    fields are, or None for all that the decoder has. corrupt: name of the column with the octets of
+    bad rows, a string (hexadecimal) or binary, which a schema may have. tables: None: what the
+    schema's types say, or else "json".
 
     Raises:
         ValueError: a name is not known, or a column has another type than the schema says.
     """
     if isinstance(wanted, StructType):
-        return _plan_of_schema(told, wanted, corrupt)
+        return _plan_of_schema(told, wanted, corrupt, tables_of(wanted, tables))
+    tables = tables_of(StructType(), tables)
     if isinstance(wanted, str | bytes):
         raise TypeError(f"fields takes names in a list, not {type(wanted).__name__}")
-    schema = pa.schema(told(None if wanted is None else list(wanted)))
+    schema = pa.schema(told(None if wanted is None else list(wanted), tables))
     if len(schema) == 0:
         raise ValueError("fields names no column")
     columns = [StructField(each.name, spark_type(each.type)) for each in schema]
     fields = schema.names if wanted is None else list(wanted)
-    return Plan(tuple(fields), StructType(columns), tuple(range(len(fields))))
+    return Plan(tuple(fields), StructType(columns), tuple(range(len(fields))), tables)
 
 
-def _plan_of_schema(told: Any, wanted: StructType, corrupt: str | None) -> Plan:
+def _plan_of_schema(told: Any, wanted: StructType, corrupt: str | None, tables: str) -> Plan:
     fields: list[str] = []
     sources: list[int] = []
     for column in wanted:
@@ -98,29 +123,32 @@ def _plan_of_schema(told: Any, wanted: StructType, corrupt: str | None) -> Plan:
                 raise ValueError(f"column {corrupt} of corrupt records is string or binary")
             sources.append(-1)
             continue
-        sources.append(len(fields))
-        fields.append(_field_name(column))
+        name = _field_name(column)
+        if name not in fields:  # one header may be there under two names
+            fields.append(name)
+        sources.append(fields.index(name))
     if not sources:
         raise ValueError("the schema names no column")
-    found = pa.schema(told(fields)) if fields else pa.schema([])
+    found = pa.schema(told(fields, tables)) if fields else pa.schema([])
     for column, source in zip(wanted, sources, strict=True):
         if source >= 0:
             _check_type(column.name, column.dataType, spark_type(found.field(source).type))
     if -1 in sources:
         fields += [name for name in ("frame", "error") if name not in fields]
-    return Plan(tuple(fields), wanted, tuple(sources))
+    return Plan(tuple(fields), wanted, tuple(sources), tables)
 
 
 def _field_name(column: StructField) -> str:
     """How the decoder calls a column of a schema: one header needs its type beside its name."""
-    if not column.name.startswith("headers.") or isinstance(column.dataType, StringType):
+    type_ = _HEADER_TYPES.get(column.dataType.simpleString())
+    named = column.name.rpartition(":")[2] in _HEADER_TYPES.values()
+    if type_ is None or named or not column.name.startswith("headers."):
         return column.name
-    return f"{column.name}:{_HEADER_TYPES.get(column.dataType.simpleString(), '?')}"
+    return f"{column.name}:{type_}"
 
 
 _HEADER_TYPES = {
     "bigint": "long",
-    "int": "int",
     "double": "double",
     "boolean": "boolean",
     "binary": "binary",

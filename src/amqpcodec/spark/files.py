@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 
 from .options import Options
 
-__all__ = ["CaptureFile", "Selection", "group", "list_files", "local_path"]
+__all__ = ["CaptureFile", "Selection", "check_paths", "group", "list_files", "local_path"]
 
 #: What opening a file costs, told in octets, as Spark's own readers count it.
 OPEN_COST = 4 << 20
@@ -108,12 +108,18 @@ def list_files(paths: Iterable[str], selection: Selection) -> list[CaptureFile]:
     return [found[path] for path in sorted(found)]
 
 
+def check_paths(paths: Iterable[str]) -> None:
+    """FileNotFoundError where one stands for nothing at all; no folder is listed."""
+    for path in paths:
+        _places(os.path.abspath(local_path(path)))
+
+
 def _places(path: str) -> list[str]:
     if os.path.exists(path):
         return [path]
     places = [place for each in _alternatives(path) for place in sorted(glob.glob(each))]
     if not places:
-        raise FileNotFoundError(f"path does not exist: {path}")
+        raise FileNotFoundError(f"[PATH_NOT_FOUND] Path does not exist: {path}")
     return places
 
 

@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 
 __all__ = ["decode", "decode_batches", "decode_column", "plan_of_batch"]
 
-#: Octets of input a call: columns end at 2 GiB, and JSON text is longer than its octets.
-PIECE = 128 << 20
+#: Octets of input a call: columns end at 2 GiB, and JSON text is longer than its octets. Messages
+#: are put together within a call only, so that it takes more of them.
+PIECE = {"frame": 128 << 20, "message": 1 << 30}
 
 _COLUMN = "amqp octets"
 
@@ -30,11 +31,12 @@ def plan_of_batch(
     level: str,
     wanted: Iterable[str] | StructType | None,
     corrupt: str | None = None,
+    tables: str | None = None,
 ) -> Plan:
     """A plan for batch.decode; ``row`` is left out, since it counts within an Arrow batch only."""
 
-    def told(names: list[str] | None) -> pa.Schema:
-        schema = pa.schema(batch.schema(protocol, level, names, "plain"))
+    def told(names: list[str] | None, tables: str) -> pa.Schema:
+        schema = pa.schema(batch.schema(protocol, level, names, "plain", tables=tables))
         if names is None:
             return pa.schema([each for each in schema if each.name != "row"])
         if "row" in names:
@@ -44,7 +46,7 @@ def plan_of_batch(
             )
         return schema
 
-    return plan(told, wanted, corrupt)
+    return plan(told, wanted, corrupt, tables)
 
 
 def decode(
@@ -56,6 +58,7 @@ def decode(
     mode: str = "PERMISSIVE",
     *,
     level: str = "frame",
+    tables: str | None = None,
 ) -> DataFrame:
     """A row for each frame in a binary column: the columns of batch.decode, beside kept ones.
 
@@ -71,13 +74,18 @@ def decode(
         protocol: a version, such as "0-9-1".
         mode: "PERMISSIVE" (bad frames are rows with an error), "DROPMALFORMED" (they are left
             out) or "FAILFAST" (the first one ends the job); in any case.
-        level: "frame", or "message" for a row each message.
+        level: "frame", or "message" for a row each message. A message is put together of the
+            frames of one value, or of values that follow one another in one Arrow batch
+            (``spark.sql.execution.arrow.maxRecordsPerBatch``): what is cut there is an error.
+        tables: what field tables become: "json", "variant" or "map". None: what the types of a
+            schema say (``properties struct<headers: variant>``), or else "json".
 
     Raises:
         ValueError: a name, type, mode or level is not known; a column would be there twice.
     """
     wanted = _wanted(fields)
-    decoded = plan_of_batch(protocol, level, wanted)
+    level = level.lower()
+    decoded = plan_of_batch(protocol, level, wanted, None, tables)
     mode = mode_of(mode)
     kept = [keep] if isinstance(keep, str) else list(keep)
     values = sf.col(col) if isinstance(col, str) else col
@@ -118,7 +126,12 @@ def decode_batches(
     for given in batches:
         columns = [given.column(i) for i in range(len(kept))]
         for start, rows in decode_column(
-            given.column(len(kept)), fields, protocol=protocol, level=level, mode=mode
+            given.column(len(kept)),
+            fields,
+            protocol=protocol,
+            level=level,
+            mode=mode,
+            tables=decoded.tables,
         ):
             out = conform(rows, decoded, target)
             if kept:
@@ -137,13 +150,15 @@ def decode_column(
     protocol: str,
     level: str,
     mode: str,
-    piece: int = PIECE,
+    tables: str = "json",
+    piece: int | None = None,
 ) -> Iterator[tuple[int, pa.RecordBatch]]:
     """(index of the first value, its and the next ones' rows), in pieces of bounded size."""
     start = 0
-    for length in _pieces(values, piece):
+    for length in _pieces(values, PIECE[level] if piece is None else piece):
         part = values.slice(start, length)
-        yield start, pa.record_batch(batch.decode(part, protocol, level, fields, mode))
+        rows = batch.decode(part, protocol, level, fields, mode, tables=tables)
+        yield start, pa.record_batch(rows)
         start += length
 
 

@@ -6,11 +6,13 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-__all__ = ["CORRUPT", "MODES", "Options", "mode_of"]
+__all__ = ["CORRUPT", "MODES", "TABLES", "Options", "mode_of"]
 
 #: Spark's own name for the column with what could not be read.
 CORRUPT = "_corrupt_record"
 MODES = ("PERMISSIVE", "DROPMALFORMED", "FAILFAST")
+#: What field tables become.
+TABLES = ("json", "variant", "map")
 
 _BOOLEANS = {"true": True, "false": False}
 _UNITS = {"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -14,7 +14,7 @@ from pyspark.sql.types import StructType
 
 from .. import capture
 from .columns import Plan, arrow_schema, conform, plan
-from .files import Selection, group, list_files
+from .files import Selection, check_paths, group, list_files
 from .options import CORRUPT, Options, mode_of
 
 __all__ = ["AmqpCapture", "CaptureFiles", "Files"]
@@ -55,8 +55,6 @@ class _Read:
         for name, nothing in _LATER.items():
             if options.text(name, nothing).lower() != nothing:
                 raise ValueError(f"option {name} is not there yet")
-        if options.text("tables", "json").lower() != "json":
-            raise ValueError(f"option tables is json, not {options.text('tables', '')!r}")
         level = options.text("level", "frame").lower()
         fields = options.names("fields")
         wanted: Sequence[str] | StructType | None = fields
@@ -68,13 +66,13 @@ class _Read:
         corrupt = options.text("columnNameOfCorruptRecord", CORRUPT)
         protocol = options.optional("protocol")
 
-        def told(names: list[str] | None) -> pa.Schema:
-            return pa.schema(capture.schema(level, names, protocol))
+        def told(names: list[str] | None, tables: str) -> pa.Schema:
+            return pa.schema(capture.schema(level, names, protocol, tables))
 
         return cls(
-            _with_error(plan(told, wanted, corrupt), mode),
+            _with_error(plan(told, wanted, corrupt, options.optional("tables")), mode),
             level,
-            options.numbers("ports", (5672,)),
+            _ports(options),
             protocol,
             options.flag("redact", True),
             mode,
@@ -87,14 +85,22 @@ def _with_error(made: Plan, mode: str) -> Plan:
     """The mode is ours to apply here: bad rows are those with an error."""
     if mode == "PERMISSIVE" or "error" in made.fields:
         return made
-    return Plan((*made.fields, "error"), made.schema, made.sources)
+    return replace(made, fields=(*made.fields, "error"))
+
+
+def _ports(options: Options) -> tuple[int, ...]:
+    ports = options.numbers("ports", (5672,))
+    if not all(0 < port < 65536 for port in ports):
+        raise ValueError(f"option ports is numbers from 1 to 65535, not {ports!r}")
+    return ports
 
 
 class AmqpCapture(DataSource):
     """``spark.read.format("amqp_capture").load(path)``: a row a frame, or a message.
 
     Options, in any case: ``ports``, ``protocol``, ``level``, ``fields`` (names with commas, or a
-    JSON list), ``redact``, ``tables``, ``mode``, ``columnNameOfCorruptRecord``,
+    JSON list), ``redact``, ``tables`` ("json", "variant" or "map"; by default what the types of a
+    schema say), ``mode``, ``columnNameOfCorruptRecord``,
     ``recursiveFileLookup``, ``pathGlobFilter``, ``modifiedBefore``, ``modifiedAfter``,
     ``timeZone`` (of those two; UTC), ``ignoreCorruptFiles``, ``ignoreMissingFiles``,
     ``maxPartitionBytes``. A schema of the user's prunes and orders as ``fields`` does.
@@ -110,8 +116,13 @@ class AmqpCapture(DataSource):
         return "amqp_capture"
 
     def schema(self) -> StructType:
-        """The columns that the options ask for; no file is opened."""
-        return _Read.of(Options(self.options), None).plan.schema
+        """The columns that the options ask for; no file is opened, but all options are checked."""
+        options = Options(self.options)
+        schema = _Read.of(options, None).plan.schema
+        Selection.of(options)
+        options.octets("maxPartitionBytes", TASK_OCTETS)
+        check_paths(_paths(options))
+        return schema
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """schema: what schema() said, or what the user gave."""
@@ -167,6 +178,7 @@ def _read_file(path: str, what: _Read, target: pa.Schema) -> Iterator[pa.RecordB
         protocol=what.protocol,
         batch_rows=BATCH_ROWS,
         redact=what.redact,
+        tables=what.plan.tables,
     )
     try:
         for rows in reader:
