@@ -13,7 +13,16 @@ from typing import Any
 import pytest
 
 from amqpcodec import batch
-from tests.reference import FACTS, Body, Header, Heartbeat, Method, ProtocolHeader, decode_frame
+from tests.reference import (
+    FACTS,
+    Body,
+    Facts,
+    Header,
+    Heartbeat,
+    Method,
+    ProtocolHeader,
+    decode_frame,
+)
 from tests.reference.tables import Table, Tagged
 
 pa = pytest.importorskip("pyarrow")
@@ -56,8 +65,8 @@ def rows(data: Any, **options: Any) -> list[dict[str, Any]]:
     return list(found.to_pylist())
 
 
-def python_name(name: str) -> str:
-    if name == "nowait":  # confirm.select; one spelling is offered
+def python_name(name: str, facts: Facts = FACTS) -> str:
+    if name == "nowait" and facts is FACTS:  # confirm.select; one spelling is offered
         return "no_wait"
     name = name.replace("-", "_")
     return name + "_" if keyword.iskeyword(name) else name
@@ -139,10 +148,12 @@ def is_text(octets: bytes) -> bool:
     return True
 
 
-def expected_row(raw: bytes, dialect: str = "rabbitmq") -> tuple[dict[str, Any], str | None]:
+def expected_row(
+    raw: bytes, dialect: str = "rabbitmq", facts: Facts = FACTS
+) -> tuple[dict[str, Any], str | None]:
     """Columns of one valid frame but row, offset, error and error_offset; the field that no
     column can hold, or None."""
-    found = decode_frame(raw, 0, dialect)
+    found = decode_frame(raw, 0, dialect, facts)
     assert found is not None
     _, channel, frame = found
     bad: str | None = None
@@ -150,9 +161,9 @@ def expected_row(raw: bytes, dialect: str = "rabbitmq") -> tuple[dict[str, Any],
     row.update(frame_type=FRAME_TYPES[type(frame)], channel=channel, frame=raw)
     if isinstance(frame, Method):
         row["method"] = frame.name
-        row["arguments"], bad = expected_arguments(frame)
+        row["arguments"], bad = expected_arguments(frame, facts)
     elif isinstance(frame, Header):
-        row["properties"], bad = expected_properties(frame)
+        row["properties"], bad = expected_properties(frame, facts)
         if frame.body_size < 1 << 63:
             row["body_size"] = frame.body_size
         else:
@@ -162,8 +173,8 @@ def expected_row(raw: bytes, dialect: str = "rabbitmq") -> tuple[dict[str, Any],
     return row, bad
 
 
-def expected_arguments(method: Method) -> tuple[str, str | None]:
-    fact = FACTS.methods[method.name]
+def expected_arguments(method: Method, facts: Facts = FACTS) -> tuple[str, str | None]:
+    fact = facts.methods[method.name]
     out: list[str] = []
     bad: str | None = None
     for name, wire_type in fact.fields:
@@ -173,24 +184,32 @@ def expected_arguments(method: Method) -> tuple[str, str | None]:
         if wire_type == "bit":
             text = "true" if value else "false"
         elif wire_type == "shortstr" and not is_text(value):
-            text, bad = "null", bad or f"{method.name}.{python_name(name)}"
+            text, bad = "null", bad or f"{method.name}.{python_name(name, facts)}"
         elif wire_type in ("shortstr", "longstr"):
             text = json_octets(value)
         elif wire_type == "table":
             text = json_table(value)
+        elif wire_type == "timestamp":
+            text = json_value(("T", value))
+        elif wire_type == "content":
+            text = json_octets(value[1])
+            text = f'{{"$reference":{text}}}' if value[0] else text
         else:
-            assert wire_type != "timestamp"
             text = str(value)
-        out.append(f"{dumps(python_name(name))}:{text}")
+        out.append(f"{dumps(python_name(name, facts))}:{text}")
     return "{" + ",".join(out) + "}", bad
 
 
-def expected_properties(header: Header) -> tuple[dict[str, Any], str | None]:
-    known = FACTS.properties[header.class_id]
-    out: dict[str, Any] = {}
+def expected_properties(header: Header, facts: Facts = FACTS) -> tuple[dict[str, Any], str | None]:
+    """All properties of all classes; those of other classes are null."""
+    known = facts.properties[header.class_id]
+    out: dict[str, Any] = {
+        python_name(name, facts): None for each in facts.properties.values() for name, _ in each
+    }
+    (owner,) = (c["name"] for c in facts.raw["classes"] if c["id"] == header.class_id)
     bad: str | None = None
     for name, wire_type in known:
-        python = python_name(name)
+        python = python_name(name, facts)
         value = header.properties.get(name)
         if value is None:
             pass
@@ -198,12 +217,12 @@ def expected_properties(header: Header) -> tuple[dict[str, Any], str | None]:
             if is_text(value):
                 value = value.decode()
             else:
-                value, bad = None, bad or f"basic.properties.{python}"
+                value, bad = None, bad or f"{owner}.properties.{python}"
         elif wire_type == "table":
             value = json_table(value)
         elif wire_type == "timestamp":
             if value > LAST_SECOND:
-                value, bad = None, bad or f"basic.properties.{python}"
+                value, bad = None, bad or f"{owner}.properties.{python}"
             else:
                 value *= 1_000_000
         out[python] = value
