@@ -66,8 +66,8 @@ LIVE := tests/interop tests/compat/live
 
 # --- targets ----------------------------------------------------------------------------------
 
-.PHONY: build demo test broker-test compat lint types generate check-generated wheel-check bench \
-	bench-compat clean distclean
+.PHONY: build demo test broker-test compat lint types generate check-generated wheel-check \
+	build-size bench bench-compat clean distclean
 
 build: $(DONE)/built  ## build the extension in place
 
@@ -102,6 +102,9 @@ check-generated: $(DONE)/with-spec  ## is src/amqpcodec/_gen what spec/ gives?
 wheel-check: $(DONE)/venv  ## sdist, wheel out of it, installed and tried in a bare environment
 	@$(call check,$(PY))
 	@$(PY) scripts/wheel_check.py $(ARGS)
+
+build-size: $(DONE)/venv  ## how long the extension takes to build, and how large it is
+	$(PY) scripts/build_size.py $(ARGS)
 
 bench: $(DONE)/built $(DONE)/with-bench  ## measure against the peers
 	$(PY) -m bench $(ARGS)

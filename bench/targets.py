@@ -85,6 +85,19 @@ def _batch(what: str, operation: str, issue: int, *against: Against) -> Row:
 
 COPY = ("memcpy", "copy", "W1")
 
+#: What has to be as fast as 0-9-1, on the same octets.
+VERSIONS = (
+    ("AMQP 0-9", "amqpcodec-0-9"),
+    ("AMQP 0-8", "amqpcodec-0-8"),
+    ("a specification loaded at run time", "amqpcodec-xml"),
+)
+VERSION_WORK = (
+    ("one frame a call, W1 decode", "decode"),
+    ("message stream, eager, W1", "stream"),
+    ("one frame a call, W1 encode", "encode"),
+    ("message stream encode, W1", "encode_message"),
+)
+
 ROWS: tuple[Row, ...] = (
     _row(
         "one frame a call, W1 decode",
@@ -182,6 +195,16 @@ ROWS: tuple[Row, ...] = (
             Against(("tshark-stated", "capture", "recording"), 30, 100),
         ),
         3,
+    ),
+    *(
+        Row(
+            f"{name}, {what}: time against 0-9-1",
+            (peer, operation, "W1"),
+            (Against((OURS, operation, "W1"), 1.05, 1.0, True),),
+            5,
+        )
+        for name, peer in VERSIONS
+        for what, operation in VERSION_WORK
     ),
     # what the gates do not cover, so that nothing is tuned to the gates alone
     _info("W1 decode, each frame found by what the last consumed", "walk", "W1", theirs="decode"),
