@@ -103,7 +103,7 @@ wheel-check: $(DONE)/venv  ## sdist, wheel out of it, installed and tried in a b
 	@$(call check,$(PY))
 	@$(PY) scripts/wheel_check.py $(ARGS)
 
-build-size: $(DONE)/venv  ## how long the extension takes to build, and how large it is
+build-size: $(DONE)/with-build  ## how long the extension takes to build, and how large it is
 	$(PY) scripts/build_size.py $(ARGS)
 
 bench: $(DONE)/built $(DONE)/with-bench  ## measure against the peers
