@@ -469,6 +469,7 @@ class ClientProfile:
             "bytes" or "refused".
         longstr: of LONGSTR_POLICIES. signed: longlong is signed.
         timestamp: of the property; "int" or one of READ_KINDS.
+        surrogates: text that is not UTF-8 only for its lone surrogates is text.
         int_class: that of "long" values; it is also written with tag l.
     Options for writing:
         ints, decimals: names of their policies.
@@ -505,6 +506,7 @@ class ClientProfile:
         any_bits: bool,
         empty_absent: bool,
         int_class: type | None = ...,
+        surrogates: bool = ...,
     ) -> None: ...
 
 @final
@@ -522,7 +524,10 @@ class BoundClass:
         self, cls: type, names: tuple[str, ...], guard: Callable[[type], bool]
     ) -> None: ...
     def learn(self, instance: object) -> None:
-        """Find out where instances keep their attributes, from one that was made by the client."""
+        """Find out where instances keep their attributes, from a new one that the client made.
+
+        Nobody may have asked for its `__dict__`. What is found is used if it stands a trial.
+        """
 
 @final
 class BoundMethod:
@@ -533,11 +538,11 @@ class BoundMethod:
     absent: what the properties that are not there are.
     """
 
-    cls: BoundClass
+    cls: BoundClass | None
     key: int
     def __init__(
         self,
-        cls: BoundClass,
+        cls: BoundClass | None,
         class_id: int,
         method_id: int,
         fields: tuple[tuple[str, int, int], ...],
@@ -643,6 +648,64 @@ class PamqpCodec(DropIn):
         """As pamqp.frame.unmarshal: (octets consumed, channel, frame)."""
     def marshal(self, frame_value: Any, channel_id: int) -> bytes:
         """As pamqp.frame.marshal: the frame's octets."""
+
+@final
+class AmqpCodec(DropIn):
+    """What `amqp.serialization` and `amqp.method_framing` do.
+
+    properties: the property list, without a class. names: py-amqp's names of the properties.
+    message: the bound class of amqp.basic_message.Message, slots in the order of MESSAGE_METHOD
+    and on. framing, transport: the modules amqp.method_framing and amqp.transport.
+    property_list: Message.PROPERTIES as it was shipped.
+    """
+
+    serializer: object
+    def __init__(
+        self,
+        profile: ClientProfile,
+        stock: dict[str, Any],
+        lenient: bool,
+        properties: BoundMethod,
+        names: tuple[str, ...],
+        message: BoundClass,
+        property_list: list[tuple[str, str]],
+        framing: ModuleType,
+        transport: ModuleType,
+    ) -> None: ...
+    def loads(self, format: str | bytes, buf: bytes, offset: int) -> tuple[list[Any], int]:
+        """As amqp.serialization.loads: (list of arguments, offset behind them)."""
+    def dumps(self, format: str | bytes, values: Any) -> bytes:
+        """As amqp.serialization.dumps: the octets of arguments."""
+    def read_item(self, buf: bytes, offset: int) -> tuple[Any, int]:
+        """As amqp.serialization._read_item: (value, offset behind it)."""
+    def write_table(self, d: Any, write: Callable[[bytes], object], bits: Any) -> None:
+        """As amqp.serialization._write_table: the octets, their length before them, are written."""
+    def write_item(self, v: Any, write: Callable[[bytes], object], bits: Any) -> None:
+        """As amqp.serialization._write_item."""
+    def write_array(self, list_: Any, write: Callable[[bytes], object], bits: Any) -> None:
+        """As amqp.serialization._write_array."""
+    def decode_properties_basic(self, buf: bytes, offset: int) -> tuple[dict[str, Any], int]:
+        """As amqp.serialization.decode_properties_basic: (dict, offset behind them)."""
+    def serialize_properties(self, content: Any) -> bytes:
+        """As amqp.serialization.GenericContent._serialize_properties."""
+    def frame_handler(
+        self, connection: Any, callback: Callable[..., Any], *arguments: Any, **named: Any
+    ) -> Callable[[Any], bool]:
+        """As amqp.method_framing.frame_handler: a function that takes frames."""
+    def frame_writer(
+        self, connection: Any, transport: Any, *arguments: Any, **named: Any
+    ) -> Callable[..., None]:
+        """As amqp.method_framing.frame_writer: a function that writes frames."""
+    def frame_reader(self) -> Callable[..., Any]:
+        """For amqp.transport._AbstractTransport.read_frame."""
+
+@final
+class FrameHandler:
+    """What frame_handler of py-amqp makes: it joins frames to messages."""
+
+    def __init__(self, codec: AmqpCodec, connection: Any, callback: Callable[..., Any]) -> None: ...
+    def on_frame(self, frame: Any) -> bool:
+        """Take a frame, which is (type, channel, payload). True: something was handed over."""
 
 def pamqp_reader(
     codec: PamqpCodec, name: str, kind: str | None, stock: Callable[..., Any]

@@ -18,7 +18,8 @@ def read(side: Side, data: bytes) -> Any:
         return side.decode.field_table(data)
     if side.package == "pika":
         return side.data.decode_table(data, 0)
-    return side.serialization.loads("F", data, 0)
+    values, end = side.serialization.loads("F", data, 0)
+    return values[0], end
 
 
 def write(side: Side, value: Any) -> bytes:

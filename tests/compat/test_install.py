@@ -28,7 +28,7 @@ SEAMS = {
 READ_ONE = {
     "pamqp": "import pamqp.frame; pamqp.frame.unmarshal(data)",
     "pika": "import pika.frame; pika.frame.decode_frame(data)",
-    "amqp": "import amqp.serialization; amqp.serialization.loads('S', data[11:], 0)",
+    "amqp": "import amqp.serialization; amqp.serialization.loads('l', data[11:], 0)",
 }
 QUEUE_DELETE_OK = bytes.fromhex("01 0001 00000008 00320029 00000005 ce")
 
@@ -240,13 +240,13 @@ def test_several_at_once() -> None:
     text = python(
         f"""
         import amqpcodec
-        from amqpcodec.compat import amqp, pamqp, pika
+        from amqpcodec import compat
         amqpcodec.install("pika", "pamqp", "amqp")
         data = bytes.fromhex("{QUEUE_DELETE_OK.hex()}")
         {READ_ONE["pika"]}
         {READ_ONE["pamqp"]}
         {READ_ONE["amqp"]}
-        print(pika.calls(), pamqp.calls(), amqp.calls())
+        print(compat.pika.calls(), compat.pamqp.calls(), compat.amqp.calls())
         """
     )
     assert all(int(word) > 0 for word in text.split())

@@ -39,6 +39,7 @@ GROUPS = {
     "_core/bind_codec.pxi": "bind",
     "_core/bind_pika.pxi": "bind",
     "_core/bind_pamqp.pxi": "bind",
+    "_core/bind_pyamqp.pxi": "bind",
     "_core/v1_value.pxi": "v1",
     "_core/v1_errors.pxi": "v1",
     "_core/v1_check.pxi": "v1",

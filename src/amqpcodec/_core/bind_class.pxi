@@ -72,9 +72,23 @@ cdef class BoundClass:
         return self.look_again()
 
     def learn(self, object instance):
-        """Find out where instances keep their attributes, from one that was made by the client."""
-        if self.shape == SHAPE_ATTRIBUTES:
-            bound_layout_probe(&self.layout, <PyObject*>instance, <PyObject*>self.names)
+        """Find out where instances keep their attributes, from a new one that the client made.
+
+        Nobody may have asked for its `__dict__`. What is found is used if it stands a trial.
+        """
+        cdef PyObject* values[MAX_FIELDS]
+        cdef int i
+        if self.shape != SHAPE_ATTRIBUTES or self.n == 0:
+            return
+        bound_layout_probe(&self.layout, <PyObject*>instance, <PyObject*>self.names)
+        if self.layout.count == 0:
+            return
+        for i in range(self.n):
+            values[i] = Py_NewRef(self.name[i])
+        made = self.make(values)
+        found = [getattr(made, name, None) for name in self.names]
+        if found != list(self.names) or list(made.__dict__.items()) != list(zip(found, found)):
+            self.layout.count = 0
 
     cdef object make(self, PyObject** values):
         """A new instance; takes over the values, also where it fails."""

@@ -300,7 +300,7 @@ cdef class PamqpCodec(DropIn):
                     return NotImplemented
                 return 4 + <Py_ssize_t>n, profile_array(self.profile, p, n, ONE_SHOT_CACHE)
             if kind == READ_TEXT:
-                return 4 + <Py_ssize_t>n, profile_text(p, n, ONE_SHOT_CACHE)
+                return 4 + <Py_ssize_t>n, profile_text(self.profile, p, n, ONE_SHOT_CACHE)
             return 4 + <Py_ssize_t>n, PyBytearray(PyBytes_FromStringAndSize(<const char*>p, n))
         except MemoryError:
             raise

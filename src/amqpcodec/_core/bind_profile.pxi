@@ -89,6 +89,7 @@ cdef class ClientProfile:
             "bytes" or "refused".
         longstr: of LONGSTR_POLICIES. signed: longlong is signed.
         timestamp: of the property; "int" or one of READ_KINDS.
+        surrogates: text that is not UTF-8 only for its lone surrogates is text.
         int_class: that of "long" values; it is also written with tag l.
     Options for writing:
         ints, decimals: names of their policies.
@@ -107,7 +108,7 @@ cdef class ClientProfile:
     cdef object int_class
     cdef bint bytes_for_bad_names, bytes_for_bad_text
     cdef int longstr
-    cdef bint signed
+    cdef bint signed, surrogates
     cdef int timestamp              # 0: an int
     cdef int ints
     cdef int decimals
@@ -119,7 +120,8 @@ cdef class ClientProfile:
                  bint signed, str timestamp, str ints, str decimals, str float_tag, str bytes_tag,
                  str bytearray_tag,
                  bint tuples, Py_ssize_t longest_name, bint bytes_names, bint in_order,
-                 bint bytes_text, bint none_text, bint any_bits, bint empty_absent, int_class=None):
+                 bint bytes_text, bint none_text, bint any_bits, bint empty_absent, int_class=None,
+                 bint surrogates=False):
         memset(self.shape, SHAPE_UNKNOWN, 256)
         memset(self.kind, READ_NOTHING, 256)
         for tag, name in read.items():
@@ -129,6 +131,7 @@ cdef class ClientProfile:
         self.bytes_for_bad_text = bad_text == "bytes"
         self.longstr = LONGSTR_POLICIES[longstr]
         self.signed = signed
+        self.surrogates = surrogates
         self.timestamp = 0 if timestamp == "int" else READ_KINDS[timestamp][0]
         self.ints = INT_POLICIES[ints]
         self.decimals = DECIMAL_POLICIES[decimals]

@@ -35,13 +35,26 @@ cdef object cut_to_int(ClientProfile t, double d):
     return (int if t.int_class is None else t.int_class)(d)
 
 
-cdef object profile_text(const uint8_t* s, Py_ssize_t n, TextCache* cache):
+cdef object text_or_octets(ClientProfile t, const uint8_t* s, Py_ssize_t n):
+    """What octets that are not UTF-8 become."""
+    if t.surrogates:
+        try:
+            return PyUnicode_DecodeUTF8(<const char*>s, n, b"surrogatepass")
+        except UnicodeDecodeError:
+            pass
+    return PyBytes_FromStringAndSize(<const char*>s, n)
+
+cdef extern from "Python.h":
+    object PyUnicode_DecodeUTF8(const char* s, Py_ssize_t n, const char* errors)
+
+
+cdef object profile_text(ClientProfile t, const uint8_t* s, Py_ssize_t n, TextCache* cache):
     """Text where the octets are UTF-8, else the octets. RabbitMQ's clients agree on this."""
     if is_ascii(s, <size_t>n):
         return text_cached(cache, s, n) if n <= SHORT_VALUE else text_new(s, n)
     if is_utf8(s, <size_t>n):
         return text_new(s, n)
-    return PyBytes_FromStringAndSize(<const char*>s, n)
+    return text_or_octets(t, s, n)
 
 
 cdef object profile_name(ClientProfile t, const uint8_t* s, Py_ssize_t n, TextCache* cache):
@@ -51,7 +64,7 @@ cdef object profile_name(ClientProfile t, const uint8_t* s, Py_ssize_t n, TextCa
         return text_new(s, n)
     if not t.bytes_for_bad_names:
         leave_it()
-    return PyBytes_FromStringAndSize(<const char*>s, n)
+    return text_or_octets(t, s, n)
 
 
 cdef object profile_value(ClientProfile t, const uint8_t** at, TextCache* cache):
@@ -67,7 +80,7 @@ cdef object profile_value(ClientProfile t, const uint8_t** at, TextCache* cache)
     p += 4
     at[0] = p + n
     if kind == READ_TEXT:
-        return profile_text(p, n, cache)
+        return profile_text(t, p, n, cache)
     if kind == READ_TABLE:
         return profile_table(t, p, n, cache)
     if kind == READ_ARRAY:
@@ -135,7 +148,7 @@ cdef dict profile_table(ClientProfile t, const uint8_t* p, uint32_t n, TextCache
         # The usual values here, all others by profile_value.
         if kind == READ_TEXT:
             size = load32(p + 1)
-            value = profile_text(p + 5, size, cache)
+            value = profile_text(t, p + 5, size, cache)
             p += 5 + size
         elif kind == READ_I32:
             value = <int32_t>load32(p + 1)
@@ -189,7 +202,7 @@ cdef object read_profile_table(ClientProfile t, const uint8_t* p, uint32_t n, bi
 cdef object lenient_name(ClientProfile t, const uint8_t* s, Py_ssize_t n):
     if is_utf8(s, <size_t>n) or not t.bytes_for_bad_names:
         return text_new(s, n)       # with surrogate escapes
-    return PyBytes_FromStringAndSize(<const char*>s, n)
+    return text_or_octets(t, s, n)
 
 
 cdef int lenient_items(ClientProfile t, const uint8_t* p, const uint8_t* end, int depth,

@@ -42,11 +42,80 @@ static inline int bound_set(PyObject *o, PyObject *name, PyObject *value) {
 
 static inline PyObject *bound_get(PyObject *o, PyObject *name) { return PyObject_GetAttr(o, name); }
 
-/* Where the attributes of an instance with a shared-key dict lie. count 0: not known, use bound_set. */
+/* Where the attributes of an instance lie that has no dict yet. count 0: not known, bound_set and
+ * bound_get are used. CPython 3.11 keeps them in an array, a pointer to which stands before the
+ * object; octets before the array say in which order they were set. Other versions have other
+ * ways, and get along without this. What is found is tried out before it is used (BoundClass.learn). */
 typedef struct {
     int count;
-    int place[64];
+    uint8_t place[32];
 } Layout;
+
+#if PY_VERSION_HEX >= 0x030B0000 && PY_VERSION_HEX < 0x030C0000 && !defined(PYPY_VERSION)
+
+static inline PyObject **bound_values(PyObject *o) { return ((PyObject ***)o)[-4]; }
+
+/* names: in the order in which they were set. */
+static void bound_layout_probe(Layout *l, PyObject *o, PyObject *names) {
+    Py_ssize_t n = PyTuple_GET_SIZE(names);
+    l->count = 0;
+    if (n == 0 || n > (Py_ssize_t)sizeof(l->place)) return;
+    if (!PyType_HasFeature(Py_TYPE(o), Py_TPFLAGS_MANAGED_DICT)) return;
+    PyObject **values = bound_values(o);
+    if (values == NULL) return;
+    const uint8_t *before = (const uint8_t *)values;
+    if (before[-2] != n || before[-1] < n + 2) return;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *value = PyObject_GetAttr(o, PyTuple_GET_ITEM(names, i));
+        if (value == NULL) {
+            PyErr_Clear();
+            return;
+        }
+        l->place[i] = before[-3 - i];
+        int same = values[l->place[i]] == value;
+        Py_DECREF(value);
+        if (!same) return;
+    }
+    l->count = (int)n;
+}
+
+/* A new instance that takes over the values; NULL, and nothing taken, where it has no such array. */
+static PyObject *bound_layout_new(Layout *l, PyTypeObject *t, PyObject **values) {
+    PyObject *o = bound_new(t);
+    if (o == NULL) {
+        PyErr_Clear();
+        return NULL;
+    }
+    PyObject **to = bound_values(o);
+    if (to == NULL) {
+        Py_DECREF(o);
+        return NULL;
+    }
+    uint8_t *before = (uint8_t *)to;
+    for (int i = 0; i < l->count; i++) {
+        to[l->place[i]] = values[i];
+        before[-3 - i] = l->place[i];
+    }
+    before[-2] = (uint8_t)l->count;
+    return o;
+}
+
+/* New references to all of them; 0 and none where one is missing or the instance has a dict. */
+static inline int bound_layout_get(Layout *l, PyObject *o, PyObject **values) {
+    PyObject **from = bound_values(o);
+    if (from == NULL) return 0;
+    for (int i = 0; i < l->count; i++) {
+        values[i] = from[l->place[i]];
+        if (values[i] == NULL) {
+            while (i-- > 0) Py_DECREF(values[i]);
+            return 0;
+        }
+        Py_INCREF(values[i]);
+    }
+    return 1;
+}
+
+#else
 
 static void bound_layout_probe(Layout *l, PyObject *o, PyObject *names) {
     (void)o;
@@ -67,5 +136,7 @@ static int bound_layout_get(Layout *l, PyObject *o, PyObject **values) {
     (void)values;
     return 0;
 }
+
+#endif
 
 #endif

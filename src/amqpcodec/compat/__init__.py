@@ -6,8 +6,8 @@ from amqpcodec.compat import pika
 pika.install()
 ```
 
-or ``amqpcodec.install("pika")``. There is one module a client, so far ``pika``, and ``pamqp``
-which is under aiormq, aio-pika and amqpstorm. Each has
+or ``amqpcodec.install("pika")``. There is one module a client, ``pika``, ``pamqp`` (under
+aiormq, aio-pika and amqpstorm) and ``amqp`` (py-amqp, under kombu and Celery). Each has
 
 - ``install(strict=True)``: put the compiled codec into the client's seams. Imports the client, so
   it may stand before or after the client's own import. Twice is once. ``strict=False``: a header
@@ -33,7 +33,7 @@ from ._dropin import CompatError, CompatWarning
 __all__ = ["CompatError", "CompatWarning", "drop_in"]
 
 #: Clients that have a drop-in, by the names of their packages.
-CLIENTS: tuple[str, ...] = ("pamqp", "pika")
+CLIENTS: tuple[str, ...] = ("amqp", "pamqp", "pika")
 
 
 def drop_in(client: str) -> Any:

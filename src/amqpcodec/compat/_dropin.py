@@ -35,6 +35,8 @@ class Seam(NamedTuple):
         """What stands there now, descriptors as they are."""
         if isinstance(self.holder, dict):
             return self.holder[self.name]
+        if isinstance(self.holder, FunctionType):
+            return getattr(self.holder, self.name)
         return vars(self.holder)[self.name]
 
     def untouched(self, client: str) -> bool:

@@ -109,7 +109,7 @@ def _bound_class(cls: Any, *names: str) -> Any:
     check = plain_check("pamqp", names, _WATCHED) if known else lambda _: False
     bound = _codec.BoundClass(cls, names, check)
     if known:
-        bound.learn(made)
+        bound.learn(cls(b"") if names == ("value",) else cls())
     return bound
 
 

@@ -68,7 +68,7 @@ def _bound_frame(cls: Any, *names: str) -> Any:
     check = plain_check("pika", attributes, _WATCHED) if known else lambda _: False
     bound = _codec.BoundClass(cls, attributes, check)
     if known:
-        bound.learn(made)
+        bound.learn(cls(*attributes[1 if names else 2 :]))
     return bound
 
 
@@ -83,7 +83,7 @@ def _bound_method(cls: Any, class_id: int, method_id: int, fields: Any) -> Any:
         return None  # pika itself cannot make the connection.update-secret that it reads
     names = attributes_of(made)
     bound = _codec.BoundClass(cls, names, plain_check("pika", names, _WATCHED))
-    bound.learn(made)
+    bound.learn(cls(*values))
     return _codec.BoundMethod(bound, class_id, method_id, kinds, (None,) * len(kinds))
 
 

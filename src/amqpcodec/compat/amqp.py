@@ -1,0 +1,218 @@
+"""The drop-in for py-amqp, and so for kombu and Celery:
+``from amqpcodec.compat import amqp; amqp.install()``.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from inspect import getattr_static
+from typing import Any
+
+from amqpcodec import _codec, v0_9_1
+
+from ._classes import plain_check
+from ._compare import header_frame, outcome
+from ._dropin import Built, DropIn, Seam
+
+__all__ = ["calls", "fallbacks", "install", "installed", "uninstall"]
+
+#: Those whose every format, property, tag and error was compared with the drop-in.
+VERSIONS: tuple[str, ...] = ("5.4.2",)
+
+_READ = {
+    "t": "bool", "b": "int8", "B": "uint8", "s": "int16", "U": "int16", "u": "uint16",
+    "I": "int32", "i": "uint32", "l": "int64", "L": "int64", "f": "float", "d": "double",
+    "D": "decimal quotient", "S": "text", "x": "bytes", "A": "array",
+    "F": "table", "T": "naive", "V": "void",
+}  # fmt: skip
+
+#: py-amqp's names of properties that have another one in the specification.
+_RENAMED = {"headers": "application_headers", "reserved": "cluster_id"}
+
+#: A new message's attributes, in the order that the core has for them.
+_PARTS = (
+    "frame_method", "frame_args", "properties", "_pending_chunks", "body_received", "body_size",
+    "ready", "delivery_info", "body", "channel",
+)  # fmt: skip
+
+#: What a class must have of its own kind for its messages to be made and written without it.
+_WATCHED = ("inbound_header", "inbound_body", "_load_properties", "__getattr__")
+
+
+def _profile() -> Any:
+    return _codec.ClientProfile(
+        dict(_READ),
+        bad_names="bytes",
+        bad_text="refused",
+        longstr="text",
+        signed=False,
+        timestamp="int",
+        ints="I L symmetric",
+        decimals="digits",
+        float_tag="d",
+        bytes_tag="S",
+        bytearray_tag=None,
+        tuples=True,
+        longest_name=255,
+        bytes_names=True,
+        in_order=False,
+        bytes_text=True,
+        none_text=True,
+        any_bits=True,
+        empty_absent=False,
+        surrogates=True,
+    )
+
+
+class _Client:
+    """The parts of py-amqp that matter, and the codec for them."""
+
+    def __init__(self) -> None:
+        self.serialization: Any = import_module("amqp.serialization")
+        self.framing: Any = import_module("amqp.method_framing")
+        self.transport: Any = import_module("amqp.transport")
+        self.message: Any = import_module("amqp.basic_message").Message
+        self.generic: Any = self.serialization.GenericContent
+        stock: dict[str, Any] = {
+            name: getattr(self.serialization, name)
+            for name in (
+                "loads", "dumps", "_read_item", "_write_table", "_write_item", "_write_array",
+                "decode_properties_basic", "PROPERTY_CLASSES",
+            )
+        }  # fmt: skip
+        stock["serialize_properties"] = self.generic._serialize_properties
+        stock["frame_handler"] = self.framing.frame_handler
+        stock["frame_writer"] = self.framing.frame_writer
+        stock["read_frame"] = self.transport._AbstractTransport.read_frame
+        self.stock = stock
+
+    def codec(self, strict: bool) -> Any:
+        group = next(one for one in v0_9_1.PROTOCOL.table["classes"] if one["name"] == "basic")
+        fields = tuple(field[:3] for field in group["properties"])
+        names = tuple(_RENAMED.get(name, name) for name, _, _ in fields)
+        shipped = list(zip(names, ("s", "s", "F", "o", "o", *"sssssssss"), strict=True))
+        shipped[9] = ("timestamp", "L")
+        if shipped != self.message.PROPERTIES:
+            raise TypeError("amqp.Message.PROPERTIES are others")
+        properties = _codec.BoundMethod(None, group["index"], 0, fields, (None,) * len(fields))
+        slots = all(
+            type(getattr_static(self.message, name, None)).__name__ == "member_descriptor"
+            for name in _PARTS
+        )
+        known = slots and self._is_made_as_known()
+        check = plain_check("amqp", _PARTS, _WATCHED) if known else lambda _: False
+        message = _codec.BoundClass(self.message, _PARTS, check)
+        return _codec.AmqpCodec(
+            _profile(), self.stock, not strict, properties, names, message,
+            self.message.PROPERTIES, self.framing, self.transport,
+        )  # fmt: skip
+
+    def _is_made_as_known(self) -> bool:
+        """Whether a new message has what the core gives it."""
+        worked, made = outcome(lambda: self.message(frame_method=(1, 2), frame_args=b"args"))
+        if not worked or vars(made):
+            return False
+        parts = [getattr(made, name) for name in _PARTS]
+        return parts == [(1, 2), b"args", {}, [], 0, 0, False, None, "", None]
+
+    def same(self, codec: Any) -> bool:
+        """Whether py-amqp and the codec read and write the same arguments and properties."""
+        serialization = self.stock
+        group = next(one for one in v0_9_1.PROTOCOL.table["classes"] if one["name"] == "basic")
+        kinds = [field[1] for field in group["properties"]]
+        before = codec.fallbacks
+        for one in range(-1, len(kinds)):
+            octets = header_frame(60, kinds, [one in (-1, i) for i in range(len(kinds))])[19:-1]
+            theirs = serialization["decode_properties_basic"](octets, 0)
+            if codec.decode_properties_basic(octets, 0) != theirs:
+                return False
+            message = self.message(**theirs[0])
+            written = serialization["serialize_properties"](message)
+            if codec.serialize_properties(message) != written:
+                return False
+        values = [5, 6, 7, 8, True, False, "text", "long", {"k": ["v", 1, 2**40, None, b"b"]}]
+        octets = serialization["dumps"]("oBlLbbsSF", values)
+        return bool(
+            codec.dumps("oBlLbbsSF", values) == octets
+            and codec.loads("oBlLbbsSF", octets, 0)
+            == serialization["loads"]("oBlLbbsSF", octets, 0)
+            and codec.fallbacks == before
+        )
+
+
+def _build(strict: bool) -> Built:
+    client = _Client()
+    codec = client.codec(strict)
+    if _DROP_IN.version() not in VERSIONS and not client.same(codec):
+        raise TypeError("amqp.serialization reads or writes otherwise")
+    serialization, framing = client.serialization, client.framing
+    channel = import_module("amqp.abstract_channel")
+    sasl = import_module("amqp.sasl")
+    connection = import_module("amqp.connection")
+    base = client.transport._AbstractTransport
+    init = connection.Connection.__init__
+    # One object for all the places that hold the same function.
+    loads, dumps, write_table = codec.loads, codec.dumps, codec.write_table
+    handler, writer, basic = codec.frame_handler, codec.frame_writer, codec.decode_properties_basic
+    serialize = _codec.as_method(codec.serialize_properties)
+    codec.serializer = serialize
+    ours = {framing.frame_handler: handler, framing.frame_writer: writer}
+    defaults = tuple(
+        ours.get(value, value) if callable(value) else value for value in init.__defaults__
+    )
+    seams = [
+        Seam(serialization, "loads", loads),
+        Seam(serialization, "dumps", dumps),
+        Seam(serialization, "_read_item", codec.read_item),
+        Seam(serialization, "_write_item", codec.write_item),
+        Seam(serialization, "_write_table", write_table),
+        Seam(serialization, "_write_array", codec.write_array),
+        Seam(serialization, "decode_properties_basic", basic),
+        Seam(serialization.PROPERTY_CLASSES, 60, basic),
+        Seam(client.generic, "_serialize_properties", serialize),
+        Seam(framing, "frame_handler", handler),
+        Seam(framing, "frame_writer", writer),
+        # by-value imports
+        Seam(channel, "loads", loads),
+        Seam(channel, "dumps", dumps),
+        Seam(sasl, "_write_table", write_table),
+        Seam(connection, "frame_handler", handler),
+        Seam(connection, "frame_writer", writer),
+        Seam(init, "__defaults__", defaults),
+        Seam(base, "read_frame", codec.frame_reader()),
+    ]
+    return Built(codec, seams)
+
+
+_DROP_IN = DropIn("amqp", VERSIONS, _build)
+
+
+def install(strict: bool = True) -> None:
+    """Put the compiled codec under py-amqp, which is imported; see `amqpcodec.compat`.
+
+    Connections that are there already keep the frame reader and writer that they have.
+
+    Raises:
+        CompatError: py-amqp is missing, or has not what the drop-in replaces.
+    """
+    _DROP_IN.install(strict)
+
+
+def uninstall() -> None:
+    """Put py-amqp's own functions back. Connections that are there keep what they have."""
+    _DROP_IN.uninstall()
+
+
+def installed() -> bool:
+    """Whether the drop-in is installed now."""
+    return _DROP_IN.installed
+
+
+def calls() -> int:
+    """How often the compiled codec was entered in the place of py-amqp's."""
+    return _DROP_IN.calls()
+
+
+def fallbacks() -> int:
+    """How many of these calls py-amqp's own code did in the end."""
+    return _DROP_IN.fallbacks()
