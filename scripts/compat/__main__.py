@@ -103,7 +103,7 @@ def both(suite: Suite, only_without: bool, logs: Path) -> Verdict:
 def write(logs: Path, suite: Suite, which: str, found: Run) -> None:
     """Keep the output and the outcomes of a run, to look into."""
     logs.mkdir(parents=True, exist_ok=True)
-    base = f"{suite.name.replace(', ', '-')}-{which}"
+    base = f"{suite.name}-{which}"
     (logs / f"{base}.txt").write_text(found.output, encoding="utf-8")
     outcomes = json.dumps(found.outcomes, indent=1)
     (logs / f"{base}.json").write_text(outcomes, encoding="utf-8")
@@ -147,7 +147,7 @@ def arguments() -> argparse.Namespace:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     names = [suite.name for suite in SUITES]
-    parser.add_argument("suites", nargs="*", help=f"of: {'; '.join(names)} (default: all)")
+    parser.add_argument("suites", nargs="*", help=f"of: {', '.join(names)} (default: all)")
     parser.add_argument("--without", action="store_true", help="only the runs without a drop-in")
     parser.add_argument("--setup", action="store_true", help="make the environment and stop")
     parser.add_argument(

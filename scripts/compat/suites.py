@@ -32,7 +32,7 @@ RERUN = ("pytest_rerunfailures",)
 SUITES: tuple[Suite, ...] = (
     Suite("amqp", ("amqp",), _sdist("amqp"), ("t/unit",), 300, plugins=RERUN, known="354 passed"),
     Suite(
-        "amqp, broker",
+        "amqp-broker",
         ("amqp",),
         _sdist("amqp"),
         ("t/integration", "-k", "not tls"),
@@ -57,7 +57,7 @@ SUITES: tuple[Suite, ...] = (
         known="352 passed, 6 skipped",
     ),
     Suite(
-        "kombu, broker",
+        "kombu-broker",
         ("amqp",),
         _sdist("kombu"),
         ("t/integration/test_py_amqp.py",),
