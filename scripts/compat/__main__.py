@@ -133,6 +133,11 @@ def table(verdicts: Sequence[Verdict]) -> None:
         cells = (text.ljust(width) for text, width in zip(row, widths, strict=True))
         print("  ".join(cells).rstrip())
     for each in verdicts:
+        without = each.without.outcomes
+        for test in (name for name, found in without.items() if found in ("failed", "error")):
+            print(f"{each.suite.name}: the client's own code fails here: {test}")
+        if each.suite.known and each.suite.known != each.without.counts:
+            print(f"{each.suite.name}: usual without a drop-in: {each.suite.known}")
         for text in each.problems:
             print(f"{each.suite.name}: {text}")
         for text in each.flaky:
