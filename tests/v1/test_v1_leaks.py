@@ -1,0 +1,111 @@
+"""What is made and dropped gives its memory and its references back, on good paths and on bad ones."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import pickle
+import random
+import sys
+from typing import Any
+
+import pytest
+
+from amqpcodec import AMQPCodecError
+from amqpcodec import v1_0 as amqp
+from tests.v1.test_v1_properties import mutated, seeds
+
+SEEDS = seeds()
+STREAM = b"".join(SEEDS)
+
+
+def damaged(count: int) -> list[bytes]:
+    source = random.Random(count)
+    return [mutated(source.choice(SEEDS), source) for _ in range(count)]
+
+
+DAMAGED = damaged(300)
+
+
+def frames() -> None:
+    for types in ("plain", "typed"):
+        for octets in [*SEEDS, *DAMAGED]:
+            try:
+                found = amqp.decode(octets, types=types)
+            except AMQPCodecError:
+                continue
+            assert found is not None
+            _, channel, frame = found
+            amqp.encode(channel, frame)
+            repr(frame)
+            assert frame == copy.copy(frame)
+            pickle.loads(pickle.dumps(frame))
+
+
+def messages() -> None:
+    for octets in SEEDS[-3:]:
+        found = amqp.decode(octets)
+        assert found is not None
+        message = amqp.Message.decode(found[2].payload)
+        assert message == amqp.Message.decode(message.encode(), eager=True)
+        message.header = amqp.Header(ttl=1)
+        message.footer = {amqp.Symbol("f"): [1]}
+        message.encode()
+        message.sections()
+        message.body = "other"
+        copy.deepcopy(message)
+
+
+def streams() -> None:
+    for copied in (True, False):
+        decoder = amqp.MessageDecoder(opened=True, errors="frame", copy=copied)
+        for n in range(0, len(STREAM), 100):
+            list(decoder.feed(STREAM[n : n + 100]))
+        decoder.feed(STREAM[:333])
+    strict = amqp.Decoder(opened=True)
+    for octets in DAMAGED[:50]:
+        try:
+            list(strict.feed(octets))
+        except AMQPCodecError:
+            strict.reset()
+            strict.opened = True
+
+
+def refused() -> None:
+    cycle: list[Any] = []
+    cycle.append(cycle)
+    wrong: list[Any] = [
+        object(),
+        {"k": {1, 2}},
+        cycle,
+        amqp.Header(ttl="x"),
+        amqp.Array("int", [1, "x"]),
+        amqp.Array("list", [[1], [object()]]),
+        amqp.Described(1, object()),
+    ]
+    for value in wrong:
+        for act in (amqp.encode_value, lambda value: amqp.Message(value).encode()):
+            with pytest.raises((AMQPCodecError, TypeError)):
+                act(value)
+    error = amqp.Error("e")
+    error.info = {amqp.Symbol("self"): error}
+    with pytest.raises(AMQPCodecError):
+        amqp.encode_value(error)
+
+
+@pytest.mark.parametrize("act", [frames, messages, streams, refused])
+def test_nothing_is_kept(act: Any) -> None:
+    def count() -> tuple[int, int, int]:
+        gc.collect()
+        none = sys.getrefcount(None)
+        return sys.getallocatedblocks(), none, sys.getrefcount(amqp.Role.SENDER)
+
+    for _ in range(3 if act is frames else 60):  # until freelists and caches are full
+        act()
+    before = count()
+    for _ in range(10):
+        act()
+    after = count()
+    assert abs(after[0] - before[0]) < 200
+    assert abs(after[1] - before[1]) < 50
+    assert abs(after[2] - before[2]) < 10
