@@ -108,7 +108,7 @@ cdef class Message:
     cdef object s_header, s_delivery, s_message, s_properties, s_application
     cdef object s_data, s_sequences, s_value, s_footer
 
-    def __cinit__(self, *args, **kwargs):
+    def __cinit__(self):
         self.s_data = ()
         self.s_sequences = ()
         self.s_value = ABSENT
@@ -449,7 +449,9 @@ cdef Message v1_message(bytes octets, uint64_t at, bint eager, bint views, uintp
     m.views = views
     if eager:
         for i in range(SEC_COUNT):
-            m.section(i)
+            if m.have >> i & 1:
+                m.store(i, v1_read_section(m, i))
+        m.loaded = m.have
     return m
 
 

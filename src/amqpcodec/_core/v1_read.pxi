@@ -176,7 +176,6 @@ cdef object v1_known_type(V1Reader* r, const V1Desc* d, Cursor* c, const uint8_t
     if AMQP_UNLIKELY(odd):
         octets = PyBytes_FromStringAndSize(<const char*>start, c.p - start)
         o.origin = Py_NewRef(<PyObject*>octets)
-    kind_track(<PyObject*>made)
     return made
 
 
@@ -191,6 +190,8 @@ cdef int v1_restricted(V1Reader* r, const V1Desc* d, Cursor* c, KindObject* o, i
     v1_oddness(r, c, odd, depth)
     value = v1_value(r, c, depth)
     kind_store(o, 0, Py_NewRef(<PyObject*>value))
+    if d.op[0].kind >= V1_LIST:
+        kind_track(<PyObject*>o)
     return 0
 
 
@@ -240,6 +241,8 @@ cdef int v1_fields(V1Reader* r, const V1Desc* d, Cursor* c, KindObject* o, int d
             continue
         value = v1_field(r, &d.op[i], &f, &x, start, depth + 1, odd)
         kind_store(o, <int>i, Py_NewRef(<PyObject*>value))
+        if x.kind >= V1_LIST:
+            kind_track(<PyObject*>o)        # only now can it be part of a cycle
     if x.kind == V1_NULL:
         odd[0] = True           # nulls at the end are not written
     f.fault.field = NULL

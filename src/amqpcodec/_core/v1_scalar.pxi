@@ -39,11 +39,8 @@ v1_uuid_ready(UUID, _uuid.SafeUUID.unknown)
 cdef extern from "Python.h":
     object PyLong_FromLongLong(long long v)
     object PyLong_FromUnsignedLongLong(unsigned long long v)
-    object PyList_New(Py_ssize_t n)
-    void PyList_SET_ITEM(object o, Py_ssize_t i, object item)
     PyObject* PyDict_SetDefault(object d, object key, object value) except NULL
     object PyUnicode_DecodeUTF8(const char* s, Py_ssize_t n, const char* errors)
-    void Py_INCREF(object o)
     bint v1_is_ascii_text "PyUnicode_IS_ASCII"(object o)
 
 cdef extern from *:

@@ -1,0 +1,219 @@
+"""AMQP 1.0 against its peers: python-qpid-proton and azure-eventhub's pyamqp, where they are installed.
+
+    python -m bench.v1 [--quick]
+
+CPU time, interleaved, medians; the rows and gates are those of the project's targets. Peers do what
+their own users do: proton.Message for messages, proton.Data for performatives.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+from amqpcodec import v1_0 as amqp
+
+UTC = datetime.UTC
+MOMENT = datetime.datetime(2026, 1, 1, 12, 30, tzinfo=UTC)
+MILLISECONDS = int(MOMENT.timestamp() * 1000)
+S = amqp.Symbol
+
+#: Row -> (gate against proton, gate against azure); None: not asked for.
+GATES: dict[str, tuple[float | None, float | None]] = {
+    "M1 decode, eager": (20, 18),
+    "M1 decode, lazy": (80, 70),
+    "M1 encode": (33, 75),
+    "M2 decode, eager": (None, None),
+    "M2 encode": (None, None),
+    "M3 decode": (20, 8),
+    "M3 encode": (60, 110),
+    "transfer decode": (50, 14),
+    "transfer encode": (35, None),
+    "disposition decode": (50, 14),
+    "disposition encode": (35, None),
+    "flow decode": (50, 14),
+    "flow encode": (35, None),
+}
+
+PROPERTIES = {
+    "message_id": "0f1e2d3c-id",
+    "to": "orders/eu",
+    "subject": "order",
+    "content_type": "application/json",
+    "creation_time": MOMENT,
+}
+SMALL = amqp.Message(
+    b"x" * 100, durable=True, application_properties={"a": 1, "b": "two", "c": True}, **PROPERTIES
+)
+LARGE = amqp.Message(b"x" * 65536, durable=True, **PROPERTIES)
+VALUE: dict[str, Any] = {
+    **{f"int{n}": n * 1000 for n in range(5)},
+    **{f"text{n}": f"value {n}" for n in range(5)},
+    **{f"double{n}": n * 1.5 for n in range(4)},
+    "yes": True,
+    "none": None,
+    "octets": b"abc",
+    "list": [1, 2, "x"],
+    "map": {"n": 1, "k": "v"},
+    "time": MOMENT,
+}
+NESTED = amqp.Message(VALUE)
+FRAMES = {
+    "transfer": amqp.Transfer(0, 1, b"\0\0\0\1", 0, settled=False),
+    "disposition": amqp.Disposition(amqp.Role.RECEIVER, 1, 5, True, amqp.Accepted()),
+    "flow": amqp.Flow(1, 2048, 5, 2048, 0, 7, 100),
+}
+OCTETS = {"M1": SMALL.encode(), "M2": LARGE.encode(), "M3": NESTED.encode()}
+WIRE = {name: amqp.encode(1, frame) for name, frame in FRAMES.items()}
+
+Work = dict[str, Callable[[], Any]]
+
+
+def ours() -> Work:
+    decode = amqp.Message.decode
+    work: Work = {
+        "M1 decode, eager": lambda: decode(OCTETS["M1"], eager=True),
+        "M1 decode, lazy": lambda: decode(OCTETS["M1"]),
+        "M1 encode": SMALL.encode,
+        "M2 decode, eager": lambda: decode(OCTETS["M2"], eager=True),
+        "M2 encode": LARGE.encode,
+        "M3 decode": lambda: decode(OCTETS["M3"], eager=True),
+        "M3 encode": NESTED.encode,
+    }
+    for name, frame in FRAMES.items():
+        work[f"{name} decode"] = lambda octets=WIRE[name]: amqp.decode(octets)
+        work[f"{name} encode"] = lambda frame=frame: amqp.encode(1, frame)
+    return work
+
+
+def proton_work() -> Work:
+    import proton
+
+    def message(body: Any, properties: Any) -> Any:
+        made = proton.Message(body=body)
+        if properties:
+            made.durable = True
+            made.id, made.address, made.subject = "0f1e2d3c-id", "orders/eu", "order"
+            made.content_type = "application/json"
+            made.creation_time = MILLISECONDS / 1000
+            made.properties = {"a": 1, "b": "two", "c": True}
+        return made
+
+    value = {**VALUE, "time": proton.timestamp(MILLISECONDS)}
+    work: Work = {}
+    for name, made in (
+        ("M1", message(b"x" * 100, True)),
+        ("M2", message(b"x" * 65536, True)),
+        ("M3", message(value, False)),
+    ):
+        made.inferred = name != "M3"
+
+        def read(octets: bytes = OCTETS[name]) -> Any:
+            found = proton.Message()
+            found.decode(octets)
+            return found
+
+        work[f"{name} encode"] = made.encode
+        for row in (f"{name} decode", f"{name} decode, eager", f"{name} decode, lazy"):
+            work[row] = read
+    for name, octets in WIRE.items():
+        body = octets[8:]
+
+        def read_frame(body: bytes = body) -> Any:
+            data = proton.Data()
+            data.decode(body)
+            data.rewind()
+            data.next()
+            return data.get_object()
+
+        tree = read_frame()
+
+        def write_frame(tree: Any = tree) -> Any:
+            data = proton.Data()
+            data.put_object(tree)
+            return data.encode()
+
+        work[f"{name} decode"] = read_frame
+        work[f"{name} encode"] = write_frame
+    return work
+
+
+def azure_work() -> Work:
+    from azure.eventhub._pyamqp import _decode, _encode
+    from azure.eventhub._pyamqp import message as messages
+
+    header = messages.Header(durable=True)
+    properties = messages.Properties(
+        message_id="0f1e2d3c-id",
+        to="orders/eu",
+        subject="order",
+        content_type="application/json",
+        creation_time=MILLISECONDS,
+    )
+    made = {
+        "M1": messages.Message(
+            header=header,
+            properties=properties,
+            application_properties={"a": 1, "b": "two", "c": True},
+            data=[b"x" * 100],
+        ),
+        "M2": messages.Message(header=header, properties=properties, data=[b"x" * 65536]),
+        "M3": messages.Message(value=VALUE),
+    }
+    work: Work = {}
+    for name, message in made.items():
+        octets = memoryview(OCTETS[name])
+        work[f"{name} encode"] = lambda message=message: _encode.encode_payload(bytearray(), message)
+        for row in (f"{name} decode", f"{name} decode, eager", f"{name} decode, lazy"):
+            work[row] = lambda octets=octets: _decode.decode_payload(octets)
+    for name, octets in WIRE.items():
+        work[f"{name} decode"] = lambda body=memoryview(octets[8:]): _decode.decode_frame(body)
+    return work
+
+
+def measure(act: Callable[[], Any], seconds: float) -> float:
+    """CPU ns a call, of as many calls as fit the time."""
+    calls = 1
+    while True:
+        start = time.process_time_ns()
+        for _ in range(calls):
+            act()
+        spent = time.process_time_ns() - start
+        if spent > seconds * 1e9:
+            return spent / calls
+        calls = max(calls * 2, int(calls * seconds * 1.1e9 / max(spent, 1)))
+
+
+def main() -> None:
+    """Measure what is there, and print a table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true")
+    quick = parser.parse_args().quick
+    peers: dict[str, Work] = {"amqpcodec": ours()}
+    for name, make in (("proton", proton_work), ("azure", azure_work)):
+        try:
+            peers[name] = make()
+        except ImportError:
+            print(f"no {name} here")
+    print(f"{'row':22}{'ns':>8}  ratios (gate)")
+    for row, gates in GATES.items():
+        samples: dict[str, list[float]] = {}
+        for _ in range(3 if quick else 9):
+            for name, work in peers.items():
+                if row in work:
+                    samples.setdefault(name, []).append(measure(work[row], 0.01 if quick else 0.05))
+        middle = {name: statistics.median(values) for name, values in samples.items()}
+        text = f"{row:22}{middle['amqpcodec']:8.0f}"
+        for name, gate in zip(("proton", "azure"), gates, strict=True):
+            if name in middle:
+                ratio = middle[name] / middle["amqpcodec"]
+                text += f"  {name} {ratio:5.1f}x" + (f" ({gate:g})" if gate else "")
+        print(text, flush=True)
+
+
+if __name__ == "__main__":
+    main()
