@@ -1,4 +1,4 @@
-"""AMQP 1.0 against its peers: python-qpid-proton and azure-eventhub's pyamqp, where they are installed.
+"""AMQP 1.0 against python-qpid-proton and azure-eventhub's pyamqp, where they are installed.
 
     python -m bench.v1 [--quick]
 
@@ -167,11 +167,14 @@ def azure_work() -> Work:
     work: Work = {}
     for name, message in made.items():
         octets = memoryview(OCTETS[name])
-        work[f"{name} encode"] = lambda message=message: _encode.encode_payload(bytearray(), message)
+        work[f"{name} encode"] = lambda message=message: _encode.encode_payload(
+            bytearray(), message
+        )
         for row in (f"{name} decode", f"{name} decode, eager", f"{name} decode, lazy"):
             work[row] = lambda octets=octets: _decode.decode_payload(octets)
     for name, octets in WIRE.items():
-        work[f"{name} decode"] = lambda body=memoryview(octets[8:]): _decode.decode_frame(body)
+        view = memoryview(octets)[8:]
+        work[f"{name} decode"] = lambda body=view: _decode.decode_frame(body)
     return work
 
 

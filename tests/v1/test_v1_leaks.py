@@ -1,4 +1,4 @@
-"""What is made and dropped gives its memory and its references back, on good paths and on bad ones."""
+"""What is made and dropped gives memory and references back, on good paths and on bad ones."""
 
 from __future__ import annotations
 
