@@ -13,6 +13,7 @@ import datetime
 import statistics
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from amqpcodec import v1_0 as amqp
@@ -76,17 +77,17 @@ Work = dict[str, Callable[[], Any]]
 def ours() -> Work:
     decode = amqp.Message.decode
     work: Work = {
-        "M1 decode, eager": lambda: decode(OCTETS["M1"], eager=True),
-        "M1 decode, lazy": lambda: decode(OCTETS["M1"]),
+        "M1 decode, eager": partial(decode, OCTETS["M1"], eager=True),
+        "M1 decode, lazy": partial(decode, OCTETS["M1"]),
         "M1 encode": SMALL.encode,
-        "M2 decode, eager": lambda: decode(OCTETS["M2"], eager=True),
+        "M2 decode, eager": partial(decode, OCTETS["M2"], eager=True),
         "M2 encode": LARGE.encode,
-        "M3 decode": lambda: decode(OCTETS["M3"], eager=True),
+        "M3 decode": partial(decode, OCTETS["M3"], eager=True),
         "M3 encode": NESTED.encode,
     }
     for name, frame in FRAMES.items():
-        work[f"{name} decode"] = lambda octets=WIRE[name]: amqp.decode(octets)
-        work[f"{name} encode"] = lambda frame=frame: amqp.encode(1, frame)
+        work[f"{name} decode"] = partial(amqp.decode, WIRE[name])
+        work[f"{name} encode"] = partial(amqp.encode, 1, frame)
     return work
 
 
@@ -171,10 +172,10 @@ def azure_work() -> Work:
             bytearray(), message
         )
         for row in (f"{name} decode", f"{name} decode, eager", f"{name} decode, lazy"):
-            work[row] = lambda octets=octets: _decode.decode_payload(octets)
+            work[row] = partial(_decode.decode_payload, octets)
     for name, octets in WIRE.items():
         view = memoryview(octets)[8:]
-        work[f"{name} decode"] = lambda body=view: _decode.decode_frame(body)
+        work[f"{name} decode"] = partial(_decode.decode_frame, view)
     return work
 
 

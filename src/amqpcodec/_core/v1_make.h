@@ -12,6 +12,8 @@
 #define SYMBOL_CACHE_SLOTS 256
 typedef struct {
     TextCache *text;
+    int64_t day; /* since 1970, of the date below; year 0 while there is none */
+    int year, month, day_of_month;
     PyObject *slot[SYMBOL_CACHE_SLOTS];
 } V1Cache;
 

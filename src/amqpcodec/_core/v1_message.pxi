@@ -450,7 +450,9 @@ cdef Message v1_message(bytes octets, uint64_t at, bint eager, bint views, uintp
     if eager:
         for i in range(SEC_COUNT):
             if m.have >> i & 1:
-                m.store(i, v1_read_section(m, i))
+                c.p = p + m.offset[i]
+                c.end = c.p + m.length[i]
+                m.store(i, v1_section_at(m, i, &c))
         m.loaded = m.have
     return m
 
@@ -459,20 +461,24 @@ cdef object v1_read_section(Message m, int i):
     """The value of a section that came, from its octets."""
     cdef Cursor c
     cdef Fault fault
-    cdef V1Reader r
-    cdef V1Desc* d
     cdef const uint8_t* p = <const uint8_t*>PyBytes_AS_STRING(m.raw)
-    cdef const uint8_t* start
+    v1_begin(&c, &fault, p + m.offset[i], p + m.offset[i] + m.length[i], p, 0)
+    return v1_section_at(m, i, &c)
+
+
+cdef object v1_section_at(Message m, int i, Cursor* c):
+    """The value of the section (all of a kind) that the cursor is over."""
+    cdef V1Reader r
+    cdef const uint8_t* start = c.p
+    cdef V1Desc* d
     cdef list parts
     cdef object value
-    v1_begin(&c, &fault, p + m.offset[i], p + m.offset[i] + m.length[i], p, 0)
     v1_reader(&r, &V1_FAMILY.descs.types, V1_ONE_SHOT_CACHE, m.mode)
-    start = c.p
     c.p += 1
-    d = v1_known(r.types, &c)
+    d = v1_known(r.types, c)
     if d.composite:
-        return v1_known_type(&r, d, &c, start, 1)
-    value = v1_section_part(m, &r, d, &c, i)
+        return v1_known_type(&r, d, c, start, 1)
+    value = v1_section_part(m, &r, d, c, i)
     if i != SEC_DATA and i != SEC_SEQUENCE:
         return value
     if c.p == c.end:
@@ -480,8 +486,8 @@ cdef object v1_read_section(Message m, int i):
     parts = [value]
     while c.p < c.end:
         c.p += 1
-        d = v1_known(r.types, &c)
-        parts.append(v1_section_part(m, &r, d, &c, i))
+        d = v1_known(r.types, c)
+        parts.append(v1_section_part(m, &r, d, c, i))
     return tuple(parts)
 
 

@@ -297,7 +297,7 @@ cdef object v1_declared(V1Reader* r, const V1Op* op, Cursor* c, const V1Value* v
                 v1_fail(c, V1_BAD_VALUE, b"symbol", 0, 0)
         return made
     if op.kind == V1_TIMESTAMP:
-        return v1_moment(<int64_t>v.u)
+        return v1_moment(r.cache, <int64_t>v.u)
     if op.kind == V1_BINARY:
         return PyBytes_FromStringAndSize(<const char*>v.p, v.n)
     v1_field_oddness(r, c, v, odd, depth)

@@ -24,6 +24,10 @@ cdef tuple V1_TYPED = (
 cdef extern from "v1_make.h":
     ctypedef struct V1Cache:
         TextCache* text
+        int64_t day
+        int year
+        int month
+        int day_of_month
     V1Cache* v1_cache_new()
     void v1_cache_free(V1Cache* cache)
     PyObject* v1_symbol(V1Cache* cache, PyObject* cls, const uint8_t* s, Py_ssize_t n) except? NULL
@@ -102,26 +106,38 @@ cdef int64_t V1_FIRST_MS = -62135596800000      # 0001-01-01
 cdef int64_t V1_LAST_MS = 253402300799999       # 9999-12-31T23:59:59.999
 
 
-cdef object v1_moment(int64_t ms):
-    """An aware UTC datetime; Timestamp where Python's calendar does not reach."""
-    cdef int64_t days, era, doe, yoe, doy, mp, left
-    cdef int year, month, day, second
-    if ms < V1_FIRST_MS or ms > V1_LAST_MS:
-        return v1_int_subclass(V1Timestamp, ms)
-    left = ms - V1_FIRST_MS                     # not negative: no question how division rounds
-    days = left // 86400000 + 306               # since 0000-03-01
-    left = left % 86400000
-    era = days // 146097
-    doe = days - era * 146097
+cdef void v1_date(int64_t day, int* year, int* month, int* day_of_month) noexcept nogil:
+    """The date of a day since 0001-01-01, counted from 0000-03-01 so that leap days come last."""
+    cdef int64_t era, doe, yoe, doy, mp
+    day += 306
+    era = day // 146097
+    doe = day - era * 146097
     yoe = (doe - doe // 1460 + doe // 36524 - doe // 146096) // 365
     doy = doe - (365 * yoe + yoe // 4 - yoe // 100)
     mp = (5 * doy + 2) // 153
-    month = <int>(mp + 3 if mp < 10 else mp - 9)
-    year = <int>(yoe + era * 400) + (month <= 2)
-    day = <int>(doy - (153 * mp + 2) // 5 + 1)
-    second = <int>(left // 1000)
-    return datetime_new(year, month, day, second // 3600, second // 60 % 60, second % 60,
-                        <int>(left % 1000) * 1000, UTC)
+    month[0] = <int>(mp + 3 if mp < 10 else mp - 9)
+    year[0] = <int>(yoe + era * 400) + (month[0] <= 2)
+    day_of_month[0] = <int>(doy - (153 * mp + 2) // 5 + 1)
+
+
+cdef object v1_moment(V1Cache* cache, int64_t ms):
+    """An aware UTC datetime; Timestamp where Python's calendar does not reach."""
+    cdef V1Cache none
+    cdef int64_t day
+    cdef int left, second
+    if AMQP_UNLIKELY(ms < V1_FIRST_MS or ms > V1_LAST_MS):
+        return v1_int_subclass(V1Timestamp, ms)
+    day = (ms - V1_FIRST_MS) // 86400000        # not negative: no question how division rounds
+    left = <int>((ms - V1_FIRST_MS) - day * 86400000)
+    if cache == NULL:
+        cache = &none
+        cache.year = 0
+    if cache.year == 0 or cache.day != day:     # times of one day share its date
+        v1_date(day, &cache.year, &cache.month, &cache.day_of_month)
+        cache.day = day
+    second = left // 1000
+    return datetime_new(cache.year, cache.month, cache.day_of_month, second // 3600,
+                        second // 60 % 60, second % 60, (left - second * 1000) * 1000, UTC)
 
 
 cdef object v1_decimal(V1Reader* r, const V1Value* v):
@@ -169,7 +185,7 @@ cdef object v1_scalar(V1Reader* r, Cursor* c, const V1Value* v):
     if kind == V1_TIMESTAMP:
         if r.mode & MODE_TYPED:
             return v1_int_subclass(V1Timestamp, <int64_t>v.u)
-        return v1_moment(<int64_t>v.u)
+        return v1_moment(r.cache, <int64_t>v.u)
     if kind == V1_UUID:
         return v1_uuid_new(UUID, v.p)
     if kind == V1_FLOAT:
