@@ -1,0 +1,65 @@
+"""Recordings of real peers: transfers joined into deliveries, and their messages."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from typing import Any
+
+import pytest
+
+from amqpcodec import ValidationError
+from amqpcodec import v1_0 as amqp
+from tests.paths import shared_dir
+
+
+def recording(name: str) -> list[dict[str, Any]]:
+    shared = shared_dir()
+    path = shared / "captures" / "oracle" / f"{name}.frames.json.gz" if shared else None
+    if path is None or not path.is_file():
+        pytest.skip("the recordings are not beside the repository")
+    rows: list[dict[str, Any]] = json.loads(gzip.decompress(path.read_bytes()))
+    return rows
+
+
+@pytest.mark.parametrize("name", ["amqp10_rabbit", "amqp10_tx"])
+@pytest.mark.parametrize("size", [7, 1000, 1 << 20])
+def test_deliveries(name: str, size: int) -> None:
+    rows = recording(name)
+    joined = several = 0
+    for sender in {row["from"] for row in rows}:
+        mine = [row for row in rows if row["from"] == sender]
+        stream = b"".join(bytes.fromhex(row["hex"]) for row in mine)
+        decoder = amqp.MessageDecoder(eager=True)
+        events = []
+        for start in range(0, len(stream), size):
+            events += [event for _, event in decoder.feed(stream[start : start + size])]
+        decoder.eof()
+        deliveries = [event for event in events if type(event) is amqp.Delivery]
+        payloads = sum(row.get("payload_bytes", 0) for row in mine)
+        assert sum(len(delivery.payload) for delivery in deliveries) == payloads
+        transfers = [row for row in mine if row.get("performative") == "transfer"]
+        assert len(events) - len(deliveries) == len(mine) - len(transfers)
+        several += len(transfers) - len(deliveries)
+        for delivery in deliveries:
+            assert delivery.message.encode() == delivery.payload
+            assert delivery.message.bare in delivery.payload
+            assert delivery.message.body_kind is not None
+            joined += 1
+    assert joined > 5
+    assert several > 0  # at least one took more than one transfer
+
+
+@pytest.mark.parametrize("name", ["amqp10_rabbit", "amqp10_tx"])
+def test_all_that_was_sent_is_valid_or_said_to_be_not(name: str) -> None:
+    """Performatives of proton and RabbitMQ keep the rules that validate() knows."""
+    broken = []
+    for row in recording(name):
+        found = amqp.decode(bytes.fromhex(row["hex"]))
+        assert found is not None
+        if isinstance(found[2], amqp.Composite):
+            try:
+                found[2].validate()
+            except ValidationError as error:
+                broken.append(str(error))
+    assert broken == []
