@@ -19,6 +19,9 @@ UTC = datetime.UTC
 text = st.text(st.characters(codec="utf-8"), max_size=20)
 symbols = st.text(st.characters(max_codepoint=127), max_size=20).map(amqp.Symbol)
 
+#: Hypothesis finds the protocol's own in the sources, and those do not hold any value.
+unknown_symbols = symbols.filter(lambda symbol: not symbol.startswith("amqp:"))
+
 
 def ints(cls: Any) -> st.SearchStrategy[Any]:
     return st.integers(cls.LOW, cls.HIGH).map(cls)
@@ -74,7 +77,7 @@ values = st.recursive(
         st.lists(inner, max_size=5),
         st.lists(st.tuples(inner, inner), max_size=4).map(amqp.Map),
         st.dictionaries(text, inner, max_size=4),
-        st.builds(amqp.Described, st.one_of(symbols, ints(amqp.UInt)), inner),
+        st.builds(amqp.Described, st.one_of(unknown_symbols, ints(amqp.UInt)), inner),
     ),
     max_leaves=20,
 )

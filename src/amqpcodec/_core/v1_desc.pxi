@@ -35,6 +35,7 @@ cdef struct V1Op:
     bint cached
     bint secret
     bint ulong              # of any type; an int is meant as a ulong
+    bint simple             # one number, boolean, binary or string without choices
     int choices             # numbered choices, 0 for none
     PyObject* choice[V1_MAX_CHOICES]
     PyObject* named         # dict: Symbol -> choice, or NULL
@@ -161,6 +162,8 @@ cdef class V1DescTable:
             d.op[i].cached = (flags & V1_FIELD_CACHED) != 0
             d.op[i].secret = (flags & V1_FIELD_SECRET) != 0
             d.op[i].ulong = (flags & V1_FIELD_ULONG) != 0
+            d.op[i].simple = (not flags & V1_FIELD_MULTIPLE and fields[i][4] is None and (
+                V1_BOOLEAN <= kind <= V1_ULONG or kind == V1_BINARY or kind == V1_STRING))
             requires = fields[i][5]
             self.keep.append(requires)
             d.op[i].requires = <PyObject*>requires

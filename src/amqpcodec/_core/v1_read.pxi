@@ -214,6 +214,8 @@ cdef int v1_fields(V1Reader* r, const V1Desc* d, Cursor* c, KindObject* o, int d
     cdef V1Value v, x
     cdef Cursor f
     cdef const uint8_t* start = c.p
+    cdef const V1Op* op
+    cdef PyObject* made
     cdef uint32_t i
     cdef object value
     if AMQP_UNLIKELY(v1_read(c, &v) < 0):
@@ -239,7 +241,25 @@ cdef int v1_fields(V1Reader* r, const V1Desc* d, Cursor* c, KindObject* o, int d
             v1_raise(&f)
         if x.kind == V1_NULL:
             continue
-        value = v1_field(r, &d.op[i], &f, &x, start, depth + 1, odd)
+        op = &d.op[i]
+        if AMQP_LIKELY(op.simple and x.kind == op.kind):
+            # As v1_declared, without the steps between.
+            if AMQP_UNLIKELY(not v1_minimal(&x)):
+                odd[0] = True
+            if x.kind == V1_BOOLEAN:
+                made = Py_NewRef(Py_True if x.u else Py_False)
+            elif x.kind <= V1_ULONG:
+                made = PyLong_FromU64(x.u)
+            elif x.kind == V1_BINARY:
+                made = PyBytes_FromOctets(<const char*>x.p, x.n)
+            else:
+                value = v1_text(r, &f, &x, op.cached)
+                made = Py_NewRef(<PyObject*>value)
+            if AMQP_UNLIKELY(made == NULL):
+                raise MemoryError
+            kind_store(o, <int>i, made)
+            continue
+        value = v1_field(r, op, &f, &x, start, depth + 1, odd)
         kind_store(o, <int>i, Py_NewRef(<PyObject*>value))
         if x.kind >= V1_LIST:
             kind_track(<PyObject*>o)        # only now can it be part of a cycle
