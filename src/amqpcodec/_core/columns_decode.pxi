@@ -65,10 +65,12 @@ cdef int fill_columns(Protocol protocol, Request request, Columns out, Values* v
     """others: the protocols that values.version tells of, from 1 on."""
     cdef Table* t = out.table
     cdef int i
-    cdef Sink* s = <Sink*>calloc(1, sizeof(Sink))
+    cdef Sink* s = <Sink*>malloc(sizeof(Sink))
     cdef int status
     if s == NULL:
         raise MemoryError
+    memset(s, 0, sizeof(Sink) - sizeof(s.run) - sizeof(s.block))    # which stand last
+    s.run.on = False
     if values.data == NULL:
         values.data = &NO_OCTETS
     try:
@@ -123,6 +125,12 @@ cdef int fill_columns(Protocol protocol, Request request, Columns out, Values* v
             s.assembly = assembly_new()
             if s.assembly == NULL:
                 raise MemoryError
+            # Runs write no text of their own: JSON and columns of several frames are not for them.
+            s.runs = s.hot and t.base != NULL and not request.texts
+            if s.runs and s.method != NULL:
+                s.names = <uint8_t*>calloc(<size_t>max(protocol.descs.count, 1), 16)
+                if s.names == NULL:
+                    raise MemoryError
         with nogil:
             status = decode_values(s, values) if s.assembly == NULL else decode_messages(s, values)
         if status == FAILED:
@@ -141,6 +149,7 @@ cdef int fill_columns(Protocol protocol, Request request, Columns out, Values* v
         assembly_drop(s.assembly)
         variants_drop(s.variants)
         free(s.found)
+        free(s.names)
         free(s)
     return 0
 

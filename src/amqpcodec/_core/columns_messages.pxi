@@ -4,8 +4,9 @@
 # the frames that are there, never with what they announce.
 
 cdef Assembly* assembly_new() noexcept nogil:
-    cdef Assembly* a = <Assembly*>calloc(1, sizeof(Assembly))
+    cdef Assembly* a = <Assembly*>malloc(sizeof(Assembly))
     if a != NULL:
+        memset(a, 0, sizeof(Assembly) - sizeof(a.block))    # which stands last
         a.parcels = 1
         a.pieces = 1
         if block_room(&a.parcel, 0, 16 * sizeof(Parcel)) < 0:
@@ -246,6 +247,7 @@ cdef inline const uint8_t* step_whole(Sink* s, const Entry* e, const uint8_t* p,
     m.first = 0
     m.content = True
     m.bad = OK
+    m.at_other = False
     if not plan.has_content:
         m.method = e[0]
         m.octets = e.total
@@ -276,6 +278,12 @@ cdef int step_value(Sink* s, const uint8_t* p, const uint8_t* end, int64_t row) 
     cdef const uint8_t* base = p
     cdef const uint8_t* q
     while p < end:
+        if s.run.on and s.assembly.n == 0:
+            p = run_messages(s, p, end, base, row)
+            s.seen = <uint64_t>(p - s.input)
+            if p == end:
+                break
+            run_end(s)
         e.base = base
         e.row = row
         p = find_frame(s, &e, p, end)
@@ -283,6 +291,11 @@ cdef int step_value(Sink* s, const uint8_t* p, const uint8_t* end, int64_t row) 
         q = step_whole(s, &e, p, end)
         if AMQP_LIKELY(q != NULL):
             p = q
+            if s.runs and seen_alike(s):
+                s.seen = <uint64_t>(p - s.input)
+                if flush_parcels(s) < 0:
+                    return s.status
+                run_begin(s, &s.assembly.block[s.assembly.was - 1])
         elif s.status < 0 or step_frame(s, &e) < 0:
             return s.status if s.status < 0 else NO_MEMORY
         s.seen = <uint64_t>(p - s.input)
@@ -326,6 +339,26 @@ cdef int step_single(Sink* s, const uint8_t* p, const uint8_t* end, int64_t row)
             m.bad = BAD_ORDER
             m.what = b"octets behind the message"
     return 0
+
+
+cdef inline bint seen_alike(Sink* s) noexcept nogil:
+    """Whether the newest message is the last of some that make a run likely."""
+    cdef const Parcel* m = &s.assembly.block[s.assembly.n - 1]
+    cdef uint32_t flags
+    if not s.plan.has_content or m.header.total < 22 or s.assembly.n_open:
+        s.alike = 0
+        return False
+    flags = load16(m.header.start + 19)
+    if s.plan != s.alike_plan or flags != s.alike_flags:
+        s.alike_plan = s.plan
+        s.alike_flags = flags
+        s.alike = 0
+        return False
+    s.alike += 1
+    if s.alike < RUN_AFTER:
+        return False
+    s.alike = 0
+    return True
 
 
 # ---- rows ----
@@ -492,10 +525,15 @@ cdef int flush_parcels(Sink* s) noexcept nogil:
     cdef Assembly* a = s.assembly
     cdef Parcel* m
     cdef int i, status = 0, n = a.n
-    cdef int64_t row = s.rows
+    cdef int64_t row
+    a.was = n
     a.n = 0
+    s.status = 0
     if n == 0:
         return 0
+    if s.run.on:
+        run_end(s)
+    row = s.rows
     s.blocks += 1
     if s.blocks & (s.blocks - 1) == 0:
         guess_sizes(s, n, s.seen)
@@ -509,6 +547,7 @@ cdef int flush_parcels(Sink* s) noexcept nogil:
         elif status > 0:
             status = put_bad_parcel(s, m, row)
         if status < 0:
+            s.status = status
             return status
         row += status == 0
         if AMQP_UNLIKELY(m.first != 0):
@@ -571,4 +610,6 @@ cdef int decode_messages(Sink* s, const Values* values) noexcept nogil:
     if end_all(s) < 0:
         return s.status
     status = flush_parcels(s)
+    if s.run.on:
+        run_end(s)
     return status if status < 0 else table_finish(s.table, s.rows)

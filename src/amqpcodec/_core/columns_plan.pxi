@@ -49,6 +49,9 @@ cdef enum:
 cdef enum:
     BLOCK = 128             # frames
     AHEAD = 16384           # octets to ask for in advance: about a block
+    RUN_AHEAD = 4096        # the same in a run
+    RUN_AFTER = 4           # messages alike that make one
+    RUN_LONGEST = 1 << 29   # octets of a message in one
     HIGHEST_SECOND = 9223372036854      # that int64 microseconds reach
 
 # What the fast way does with an argument.
@@ -307,6 +310,7 @@ cdef struct Assembly:
     uint32_t free_parcel, free_piece    # chains
     uint32_t n_open
     int n                   # in the block
+    int was                 # in it before it was emptied
     Parcel[BLOCK] block
 
 # A protocol whose frames come.
@@ -325,6 +329,35 @@ cdef struct Speech:
 cdef enum:
     MAX_SPEECHES = 4
 
+# A field of the messages of a run, see columns_run.pxi.
+cdef struct RunOp:
+    uint8_t code
+    uint8_t bit
+    int8_t number           # of a property of basic, or -1
+    uint8_t* out            # the column's memory
+    Column* column          # or NULL
+
+# Many messages of one kind.
+cdef struct Run:
+    bint on
+    uint32_t key            # class id, method id
+    uint32_t flags          # of the properties
+    bint basic              # the properties are those of class basic, and `out` has their columns
+    uint8_t* out[14]
+    int n                   # of op
+    const RunOp* last       # where a message that is as planned ends
+    const uint8_t* end      # messages of a run end before it
+    int64_t first           # row
+    int64_t room            # rows with place
+    int32_t* channel        # the memory of columns that every message has, or NULL
+    uint8_t* body
+    int64_t* row
+    int64_t* offset
+    int64_t* body_size
+    uint8_t[16] name        # view of the method's name
+    int n_columns
+    RunOp op[2 * MAX_FIELDS + 16]
+    Column* columns[2 * MAX_FIELDS + 24]
 
 # All that a decode works with. Columns that were not asked for are NULL.
 cdef struct Sink:
@@ -386,8 +419,14 @@ cdef struct Sink:
     Fault fault
     int64_t fault_row
     AmqpValue[MAX_FIELDS] v
-    Entry[BLOCK] block
     Assembly* assembly      # at message level
     const uint8_t* input    # where it begins
     uint64_t seen           # octets of input that were looked at
     int status
+    uint8_t* names          # views of the names of methods, or zeros
+    bint runs               # the columns asked for may be written by runs
+    int alike               # messages behind each other with one method and flags
+    uint32_t alike_flags
+    const MethodPlan* alike_plan
+    Run run
+    Entry[BLOCK] block

@@ -71,6 +71,7 @@ cdef class Request:
     cdef int n_wanted
     cdef bint any_property
     cdef bint views             # text and octets are views
+    cdef bint texts             # some column's text is made while decoding, such as JSON
     cdef list names             # of all columns of the table that may be too large
     cdef list keep
     cdef dict kin               # other protocols' requests of the same columns
@@ -262,6 +263,11 @@ cdef Request make_request(Protocol protocol, FramePlan plan, int level, object f
             r.any_property = True
     if r.asked[COL_PROPERTIES_JSON] or r.asked[COL_RAW_HEADERS] or r.n_wanted:
         r.any_property = True
+    r.texts = (form or r.n_wanted or r.asked[COL_ARGUMENTS] or r.asked[COL_PROPERTIES_JSON]
+               or r.asked[COL_FRAME] or r.asked[COL_TYPE])
+    for i in range(<int>len(children)):
+        if r.asked[N_COLUMNS + i] and children[i][0] == "headers":
+            r.texts = True
     # from the last column on, so that a list of targets has them in order
     at = 0
     for i in range(<int>len(picks) - 1, -1, -1):

@@ -8,6 +8,13 @@
 
 /* A value of more octets: its length, its first four octets, the buffer and the place in it. */
 static inline void put_long_view(uint8_t *w, const uint8_t *p, uint32_t n, uint32_t buffer, uint32_t at) {
+#if LITTLE_ENDIAN_MACHINE
+    uint32_t first;
+    memcpy(&first, p, 4);
+    store_word(w, n | (uint64_t)first << 32);
+    store_word(w + 8, buffer | (uint64_t)at << 32);
+    return;
+#endif
     memcpy(w, &n, 4);
     memcpy(w + 4, p, 4);
     memcpy(w + 8, &buffer, 4);

@@ -1,0 +1,189 @@
+"""Many messages of one kind, which views write by a plan: the same values as ever."""
+
+from __future__ import annotations
+
+import itertools
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+
+import amqpcodec
+from amqpcodec import _codec
+from amqpcodec import v0_9_1 as amqp
+from tests.batch.batch_rows import decode, pa
+from tests.batch.test_batch_hot import THOROUGH
+from tests.properties import amqp091_gen as gen
+from tests.properties import amqp091_strategies as some
+from tests.properties import amqp091_wire as w
+
+#: What runs can write: arguments, properties, octets of headers, places.
+NAMES = [
+    "row", "offset", "channel", "method", "body_size", "body", "error",
+    *("exchange", "routing_key", "consumer_tag", "delivery_tag", "redelivered", "mandatory"),
+    *("immediate", "reply_code", "reply_text", "message_count", "basic.publish.reserved_1"),
+    *("properties.raw_headers", "properties.content_type", "properties.content_encoding"),
+    *("properties.delivery_mode", "properties.priority", "properties.correlation_id"),
+    *("properties.reply_to", "properties.expiration", "properties.message_id"),
+    *("properties.timestamp", "properties.type", "properties.user_id", "properties.app_id"),
+]  # fmt: skip
+CONTENT = ("basic.publish", "basic.deliver", "basic.return", "basic.get-ok")
+WIRES = dict(w.PROPERTIES)
+
+
+def listed(found: Any) -> dict[str, list[Any]]:
+    """Columns as lists, timestamps as numbers: some are beyond what a datetime holds."""
+    out = {}
+    for name, column in zip(found.schema.names, found.columns, strict=True):
+        kind = pa.int64() if pa.types.is_timestamp(column.type) else column.type
+        out[name] = column.cast(kind).to_pylist()
+    return out
+
+
+def entry(rng: Random) -> tuple[bytes, bytes]:
+    usual = (b"S" + w.longstr(b"text" * rng.randrange(9)), b"I" + rng.randbytes(4), b"t\1", b"V")
+    return b"k%d" % rng.randrange(9), rng.choice((*usual, gen.value(rng)))
+
+
+def a_value(rng: Random, wire: str) -> Any:
+    if wire == "s":
+        size = rng.choice((0, 1, 11, 12, 13, 16, 17, 36, 255))
+        return "é" if rng.random() < 0.02 else "x" * size
+    if wire == "F":
+        return w.table(*(entry(rng) for _ in range(rng.randrange(4))))
+    return rng.getrandbits({"o": 8, "T": 40}[wire])
+
+
+def run(rng: Random, count: int) -> bytes:
+    """Messages with one method, on some channels, and the same properties."""
+    name = rng.choice(CONTENT)
+    given_ = [field for field in WIRES if rng.random() < 0.4]
+    out = []
+    for _ in range(count):
+        channel = rng.randrange(1, 4)
+        body = rng.randbytes(rng.choice((0, 1, 12, 13, 100)))
+        arguments: dict[str, Any] = {}
+        for field, wire in w.SPECS[name].fields:
+            if wire == "s":
+                arguments[field] = a_value(rng, "s")
+            elif wire == "q":
+                arguments[field] = rng.getrandbits(rng.choice((8, 40, 63, 63, 64)))
+            elif wire in "bohl":
+                arguments[field] = rng.randrange(2)
+        out.append(w.method_frame(name, channel, **arguments))
+        properties = {field: a_value(rng, WIRES[field]) for field in given_}
+        out.append(w.header_frame(len(body), channel=channel, **properties))
+        if body:
+            cut = rng.randrange(len(body)) if rng.random() < 0.05 else 0
+            out += [w.body_frame(channel, piece) for piece in (body[:cut], body[cut:]) if piece]
+    return b"".join(out)
+
+
+def spoilt(rng: Random, data: bytes) -> bytes:
+    raws = gen.frames(data)
+    for _ in range(rng.randrange(1, 4)):
+        place = rng.randrange(len(raws))
+        how = rng.randrange(3)
+        if how == 0:
+            raws[place] = gen.spoil_inside(rng, raws[place])
+        elif how == 1:
+            raws[place] = w.HEARTBEAT
+        else:
+            raws.insert(place, rng.choice((w.HEARTBEAT, gen.any_frame(rng))))
+    data = b"".join(raws)
+    return gen.spoil(rng, data, 1) if rng.random() < 0.3 else data
+
+
+@given(some.seeds)
+@settings(max_examples=600)
+def test_equal_to_the_thorough_way(rng: Random) -> None:
+    pieces = [run(rng, rng.choice((6, 20, 60))) for _ in range(rng.randrange(1, 4))]
+    data = b"".join(pieces)
+    if rng.random() < 0.6:
+        data = spoilt(rng, data)
+    data += run(rng, 30)  # what is near the end of the input is not written by a plan
+    options: dict[str, Any] = {
+        "fields": rng.sample(NAMES, rng.randrange(1, len(NAMES))),
+        "level": "message",
+        "mode": rng.choice(("PERMISSIVE", "PERMISSIVE", "DROPMALFORMED")),
+    }
+    if rng.random() < 0.3:
+        options["fields"] = NAMES
+    expected = listed(decode(data, protocol=THOROUGH, **options))
+    found = decode(data, layout="view", **options)
+    assert listed(found) == expected
+    small = _codec.decode_columns(
+        amqp.PROTOCOL, data, options["fields"], options["mode"], "rabbitmq", 2000,
+        level="message", layout="view",
+    )  # fmt: skip
+    assert listed(pa.record_batch(small)) == expected
+
+
+@given(some.seeds)
+@settings(max_examples=200)
+def test_values(rng: Random) -> None:
+    """Runs go on over values, also where one ends inside a message."""
+    data = run(rng, 80)
+    cuts = [0, len(data)]
+    if rng.random() < 0.5:
+        raws = gen.frames(data)
+        values = [b"".join(raws[at : at + 3]) for at in range(0, len(raws), 3)]
+    else:
+        cuts += [rng.randrange(len(data)) for _ in range(3)]
+        cuts.sort()
+        values = [data[a:b] for a, b in itertools.pairwise(cuts)]
+    array = pa.array([None, *values, b"", run(rng, 40)], pa.binary())
+    expected = listed(decode(array, protocol=THOROUGH, level="message", fields=NAMES))
+    assert listed(decode(array, level="message", fields=NAMES, layout="view")) == expected
+
+
+@pytest.mark.parametrize("version", ["0-9-1", "0-9", "0-8"])
+def test_other_versions(version: str) -> None:
+    """Whose content classes have other properties."""
+    module = amqpcodec.protocol(version)
+    slow = _codec.Protocol(module.PROTOCOL.table, hot=False)
+    for method in module.METHODS.values():
+        if not method.HAS_CONTENT:
+            continue
+        fields = [f"{method.NAME}.{name}" for name in method.FIELDS]
+        fields += ["method", "body", "properties.raw_headers", "properties.content_type", "error"]
+        kinds = pa.schema(amqpcodec.batch.schema(version, fields=["properties"])).field(0).type
+        fields += [f"properties.{kind.name}" for kind in kinds if kind.name != "content_type"]
+        fields.remove("properties.headers")
+        rng = Random(method.NAME)
+        data = b""
+        for number in range(60):
+            values = {
+                name: value
+                for name, value in (("priority", number), ("message_id", "m" * number))
+                if name in properties_of(module, method).FIELDS
+            }
+            message = properties_of(module, method)(**values)
+            data += module.encode(1, method())
+            data += module.encode(1, module.Header(5, message, class_id=method.CLASS_ID))
+            data += module.encode(1, module.Body(rng.randbytes(5)))
+        found = decode(data, protocol=version, level="message", fields=fields, layout="view")
+        plain = decode(data, protocol=slow, level="message", fields=fields)
+        assert found.to_pylist() == plain.to_pylist()
+        assert found.num_rows == 60
+
+
+def properties_of(module: Any, method: Any) -> Any:
+    owner = type(method()).__qualname__.partition(".")[0]
+    return getattr(module, owner).Properties
+
+
+@pytest.mark.parametrize("size", range(20))
+def test_no_octet_behind_is_taken(size: int) -> None:
+    """A message that ends short of what it says, in the middle of a run of good ones."""
+    good = run(Random(4), 20)
+    for name in CONTENT:
+        whole = w.method_frame(name)[7:-1]
+        if size > len(whole) - 4:
+            continue
+        bad = w.frame(1, 1, whole[: len(whole) - size])
+        bad += w.header_frame(1, message_id="m") + w.body_frame(1, b"1")
+        data = run(Random(size), 10) + (bad + w.method_frame(name)) * 3 + good * 3
+        expected = listed(decode(data, protocol=THOROUGH, level="message", fields=NAMES))
+        assert listed(decode(data, level="message", fields=NAMES, layout="view")) == expected
