@@ -411,7 +411,7 @@ cdef class AmqpCodec(DropIn):
             return None
 
     cdef list frames_written(self, object connection, object type_, object channel, object signature,
-                           object args, object content):
+                             object args, object content):
         cdef Buffer b
         cdef uint8_t memory[STACK_ROOM]
         cdef uint16_t number = channel_number(<PyObject*>channel)

@@ -122,7 +122,11 @@ class _Job:
         return parts[0] if len(parts) == 1 else pa.concat_arrays(parts)
 
     def _decode(self, octets: pa.Array, fields: list[str]) -> Iterator[tuple[int, pa.RecordBatch]]:
-        job: dict[str, Any] = {"protocol": self.protocol, "level": self.level, "tables": self.plan.tables}
+        job: dict[str, Any] = {
+            "protocol": self.protocol,
+            "level": self.level,
+            "tables": self.plan.tables,
+        }
         if self.level == "frame":
             yield from decode_column(octets, fields, mode=self.mode, **job)
             return
