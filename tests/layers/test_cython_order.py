@@ -81,7 +81,6 @@ GROUPS = {
     "_core/encode_plan.pxi": "encode",
     "_core/encode_fields.pxi": "encode",
     "_core/encode_rows.pxi": "encode",
-    "_core/encode_hot.pxi": "encode",
     "_core/encode.pxi": "encode",
     "_core/capture_file.pxi": "capture",
     "_core/capture_packet.pxi": "capture",
