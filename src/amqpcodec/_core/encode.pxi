@@ -36,6 +36,7 @@ cdef int begin_encoder(Encoder* e, EncodePlan plan, Table* t, object frame_max, 
     e.frame_max = <uint64_t>take_frame_max(frame_max)
     e.mode = mode
     e.fail_fast = fail_fast
+    e.fast = protocol.hot
     if block_room(&e.scratch, 0, 1024) < 0:
         raise MemoryError
     e.text.block = &e.scratch
@@ -79,7 +80,7 @@ cdef int encode_array(Encoder* e, EncodePlan plan, const ArrowArray* a) except -
     bind_source(&plan.tree.root, a, 0, a.length)
     e.total = e.rows + a.length
     with nogil:
-        status = take_rows(e, 0, a.length)
+        status = take_all_rows(e, a.length)
     encode_status(e, status)
     e.rows += a.length
     return 0
@@ -174,8 +175,10 @@ def encode_columns(Protocol protocol not None, columns, frame_max, str mode not 
         if table_finish(out.table, e.rows) < 0:
             raise MemoryError
         out.error_count = e.refused
+        out._hot_rows = e.hot_rows
     finally:
         block_give(&e.scratch)
+        free(e.hot)
         free(e)
     return out
 
@@ -254,6 +257,7 @@ cdef class Encoded(ArrowColumn):
 
     cdef readonly int64_t error_count
     """How many rows could not be encoded."""
+    cdef readonly int64_t _hot_rows     # for tests: that went the fast way
 
     @property
     def errors(self):

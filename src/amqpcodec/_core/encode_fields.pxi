@@ -1,5 +1,7 @@
 # One field of a row: a value of any column, as its wire type takes it, or text of JSON by names.
 
+cdef struct Hot
+
 # All that an encode works with.
 cdef struct Encoder:
     Table* table
@@ -35,6 +37,9 @@ cdef struct Encoder:
     int64_t total           # rows that there are, as far as is known
     int64_t refused
     Refusal refusal
+    bint fast               # try the fast way
+    Hot* hot                # or NULL
+    int64_t hot_rows        # that went it
     Block scratch           # of tables and texts of JSON
     Text text
     AmqpValue[MAX_FIELDS] v
