@@ -127,7 +127,7 @@ cdef inline bint add_constant(Hot* h, const void* p, size_t n) noexcept nogil:
     return True
 
 
-cdef int width_of(uint8_t wire) noexcept nogil:
+cdef int hot_width(uint8_t wire) noexcept nogil:
     """Octets of a number, or of the default of anything else."""
     if wire == W_OCTET or wire == W_SHORTSTR:
         return 1
@@ -152,7 +152,7 @@ cdef bint plan_hot_field(Hot* h, const Source* s, uint8_t wire, uint8_t part, si
     if t == NULL:
         return False
     t.wire = wire
-    t.width = <uint8_t>width_of(wire)
+    t.width = <uint8_t>hot_width(wire)
     t.is_table = wire == W_TABLE
     return True
 
@@ -183,7 +183,7 @@ cdef bint plan_hot_arguments(Encoder* e, Hot* h, const Desc* d) noexcept nogil:
                 s = m.plain[i] if m.plain[i] != NULL else m.named[i]
         if s == NULL:
             memset(head, 0, 16)
-            if not add_constant(h, head, 1 if d.op[k].kind == W_BIT else <size_t>width_of(d.op[k].kind)):
+            if not add_constant(h, head, 1 if d.op[k].kind == W_BIT else <size_t>hot_width(d.op[k].kind)):
                 return False
             k += run
             continue
