@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -159,6 +160,43 @@ def test_credentials_stay_hidden_unless_asked_for(captures):
     assert not {bytes(row.frame) for row in hidden} & {bytes(row.frame) for row in told}
 
 
+def test_a_rotation_is_one_chain(captures, tmp_path):
+    """Cut between packets of open connections; by name the files come backward."""
+    import gzip
+
+    octets = gzip.decompress(RECORDING.read_bytes())
+    at, cuts = 24, [24]
+    while at < len(octets):
+        if at > len(octets) // 6 * len(cuts):
+            cuts.append(at)
+        at += 16 + int.from_bytes(octets[at + 8 : at + 12], "little")
+    cuts.append(len(octets))
+    for number, (start, end) in enumerate(pairwise(cuts)):
+        path = tmp_path / f"cap{9 - number}.pcap"
+        path.write_bytes(octets[:24] + octets[start:end])
+    fields = ["connection_index", "direction", "method", "frame", "error"]
+    reader = captures().option("fields", ",".join(fields))
+    found = reader.option("chain", True).load(str(tmp_path))
+    assert found.rdd.getNumPartitions() == 1
+    assert rows_of(found) == direct_rows(sorted(map(str, tmp_path.iterdir())), fields)
+    whole = direct_rows(str(RECORDING), fields)
+    assert sorted(rows_of(found), key=repr) == sorted(whole, key=repr)
+    # Read alone, connections that go on in another file are new ones there.
+    names = captures().option("fields", "connection")
+    chained, alone = (
+        names.option("chain", chain).load(str(tmp_path)).distinct().count()
+        for chain in (True, False)
+    )
+    assert chained == 7 < alone
+
+
+def direct_rows(source, fields):
+    rows = []
+    for batch in capture.read(source, fields=fields):
+        rows += pa.record_batch(batch).to_pylist()
+    return rows
+
+
 def test_ports(captures):
     assert captures().option("ports", "1,2").load(str(RECORDING)).count() == 0
 
@@ -299,7 +337,9 @@ def test_corrupt_record_under_another_name(captures, damaged):
         ({"MAXPARTITIONBYTES": "some"}, "option maxPartitionBytes is a size"),
         ({"modifiedAfter": "now"}, "option modifiedAfter is a time"),
         ({"recursiveFileLookup": "deep"}, "option recursiveFileLookup is true or false"),
-        ({"chain": "true"}, "option chain is not there yet"),
+        ({"chain": "always"}, "option chain is true or false"),
+        ({"chain": "true", "ignoreCorruptFiles": "true"}, "chain does not go with"),
+        ({"closeAfter": "1h"}, "option closeAfter is not there yet"),
     ],
 )
 def test_refused_at_load(captures, options, problem):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -27,7 +28,7 @@ TASK_OCTETS = 128 << 20
 BATCH_ROWS = 16384
 
 #: Options of the contract that this source does not have yet, and the value that asks for nothing.
-_LATER = {"chain": "false", "stateLocation": "", "maxFilesPerTrigger": "", "closeAfter": ""}
+_LATER = {"stateLocation": "", "maxFilesPerTrigger": "", "closeAfter": ""}
 
 
 @dataclass(frozen=True)
@@ -49,12 +50,17 @@ class _Read:
     mode: str
     ignore_corrupt: bool
     ignore_missing: bool
+    chain: bool
 
     @classmethod
     def of(cls, options: Options, schema: StructType | None) -> _Read:
         for name, nothing in _LATER.items():
             if options.text(name, nothing).lower() != nothing:
                 raise ValueError(f"option {name} is not there yet")
+        chain = options.flag("chain", False)
+        ignore_corrupt = options.flag("ignoreCorruptFiles", False)
+        if chain and ignore_corrupt:
+            raise ValueError("option chain does not go with ignoreCorruptFiles: it needs each file")
         level = options.text("level", "frame").lower()
         fields = options.names("fields")
         wanted: Sequence[str] | StructType | None = fields
@@ -76,8 +82,9 @@ class _Read:
             protocol,
             options.flag("redact", True),
             mode,
-            options.flag("ignoreCorruptFiles", False),
+            ignore_corrupt,
             options.flag("ignoreMissingFiles", False),
+            chain,
         )
 
 
@@ -103,9 +110,11 @@ class AmqpCapture(DataSource):
     schema say), ``mode``, ``columnNameOfCorruptRecord``,
     ``recursiveFileLookup``, ``pathGlobFilter``, ``modifiedBefore``, ``modifiedAfter``,
     ``timeZone`` (of those two; UTC), ``ignoreCorruptFiles``, ``ignoreMissingFiles``,
-    ``maxPartitionBytes``. A schema of the user's prunes and orders as ``fields`` does.
+    ``maxPartitionBytes``, ``chain``. A schema of the user's prunes and orders as ``fields`` does.
 
-    A file is read by one task; small files share one. A capture that is cut or damaged gives what
+    A file is read by one task; small files share one. With ``chain`` all files are those of one
+    rotation: one task reads them in order of their first packets, and frames go on from file to
+    file. A capture that is cut or damaged gives what
     is before the damage, which mode FAILFAST refuses; capture_stats tells of it. A file that is no
     capture ends the job, unless ``ignoreCorruptFiles`` leaves it out.
     """
@@ -141,6 +150,8 @@ class CaptureFiles(DataSourceReader):
     def partitions(self) -> Sequence[InputPartition]:
         """Tasks by files' names and sizes; no file is opened."""
         files = list_files(_paths(self.options), Selection.of(self.options))
+        if self.options.flag("chain", False):
+            return [Files(tuple(file.path for file in files))]
         octets = self.options.octets("maxPartitionBytes", TASK_OCTETS)
         return [Files(paths) for paths in group(files, octets)] or [Files(())]
 
@@ -154,6 +165,9 @@ class _Reader(CaptureFiles):
         """What a task gives."""
         assert isinstance(partition, Files)
         target = arrow_schema(self.what.plan.schema)
+        if self.what.chain:
+            yield from _read_chain(partition.paths, self.what, target)
+            return
         for path in partition.paths:
             yield from _read_file(path, self.what, target)
 
@@ -169,7 +183,20 @@ def _paths(options: Options) -> list[str]:
     return paths
 
 
-def _read_file(path: str, what: _Read, target: pa.Schema) -> Iterator[pa.RecordBatch]:
+def _read_chain(paths: Sequence[str], what: _Read, target: pa.Schema) -> Iterator[pa.RecordBatch]:
+    if what.ignore_missing:
+        there = [path for path in paths if os.path.exists(path)]
+        for path in sorted(set(paths) - set(there)):
+            _log.warning("left out %s: it went away", path)
+        paths = there
+    if paths:
+        yield from _read_file(paths, what, target)
+
+
+def _read_file(
+    path: str | Sequence[str], what: _Read, target: pa.Schema
+) -> Iterator[pa.RecordBatch]:
+    """A file, or several as one chain."""
     reader = capture.read(
         path,
         level=what.level,
@@ -200,7 +227,7 @@ def _read_file(path: str, what: _Read, target: pa.Schema) -> Iterator[pa.RecordB
             _log.warning("%s: %s", path, reader.damaged)
 
 
-def _by_mode(rows: pa.RecordBatch, what: _Read, path: str) -> pa.RecordBatch:
+def _by_mode(rows: pa.RecordBatch, what: _Read, path: object) -> pa.RecordBatch:
     if what.mode == "PERMISSIVE":
         return rows
     error = rows.column(what.plan.fields.index("error"))
