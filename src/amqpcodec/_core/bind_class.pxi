@@ -6,6 +6,8 @@ cdef extern from "bound.h":
     unsigned int bound_version(PyTypeObject* t)
     PyObject* bound_alloc(PyTypeObject* t)
     PyObject* bound_new(PyTypeObject* t)
+    bint like_u64(PyObject* o, uint64_t* out)
+    bint like_text(PyObject* o, const uint8_t** p, Py_ssize_t* n)
     Py_ssize_t bound_slot_offset(object member) except -1
     PyObject** bound_slot(PyObject* o, Py_ssize_t offset)
     int bound_set(PyObject* o, PyObject* name, PyObject* value) except -1

@@ -137,7 +137,7 @@ cdef object read_bound(ClientProfile t, BoundMethod m, const uint8_t* p, size_t 
 cdef inline int put_short_text(Buffer* b, ClientProfile t, PyObject* o) except -1:
     cdef Py_ssize_t n = 0
     cdef const uint8_t* p = NULL
-    if not utf8_octets(o, &p, &n):
+    if not utf8_octets(o, &p, &n) and not like_text(o, &p, &n):
         if t.bytes_text and type(<object>o) is bytes:
             p = <const uint8_t*>PyBytes_AS_STRING(<object>o)
             n = PyBytes_GET_SIZE(<object>o)
@@ -155,7 +155,7 @@ cdef inline int put_short_text(Buffer* b, ClientProfile t, PyObject* o) except -
 cdef int put_long_text(Buffer* b, ClientProfile t, PyObject* o) except -1:
     cdef Py_ssize_t n = 0
     cdef const uint8_t* p = NULL
-    if not utf8_octets(o, &p, &n):
+    if not utf8_octets(o, &p, &n) and not like_text(o, &p, &n):
         if t.bytes_text and type(<object>o) is bytes:
             p = <const uint8_t*>PyBytes_AS_STRING(<object>o)
             n = PyBytes_GET_SIZE(<object>o)
@@ -217,7 +217,7 @@ cdef inline int put_bound_field(Buffer* b, ClientProfile t, uint8_t kind, bint t
         if type(<object>o) is not Datetime:
             leave_it()
         profile_seconds(<object>o, &u)
-    elif not exact_u64(o, &u):
+    elif not like_u64(o, &u):
         if kind != W_LONGLONG or not t.signed or type(<object>o) is not int:
             leave_it()
         signed = PyLong_AsLongLongAndOverflow(<object>o, &overflow)
@@ -272,7 +272,8 @@ cdef int put_bound_properties(Buffer* b, ClientProfile t, BoundMethod m, PyObjec
     for i in range(d.n):
         if values[i] == NULL or values[i] == Py_None:
             continue
-        if t.empty_absent and utf8_octets(values[i], &p, &n) and n == 0:
+        if (t.empty_absent and (utf8_octets(values[i], &p, &n) or like_text(values[i], &p, &n))
+                and n == 0):
             continue
         word |= 0x8000 >> i
         put_bound_field(b, t, d.op[i].kind, (m.tables >> i) & 1, values[i])

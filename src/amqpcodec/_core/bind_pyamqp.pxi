@@ -555,37 +555,44 @@ cdef class AmqpCodec(DropIn):
 
 
 @cython.final
+@cython.internal
+cdef class Waiting:
+    """What a channel waits for: the type of its next frame, and the message that it is part of."""
+
+    cdef uint64_t wanted
+    cdef object message
+
+
+@cython.final
 cdef class FrameHandler:
     """What frame_handler of py-amqp makes: it joins frames to messages."""
 
     cdef AmqpCodec codec
     cdef object connection, callback
     cdef tuple signatures       # of the methods with content
-    cdef dict expected          # channel -> frame type, where it is not a method
-    cdef dict partial           # channel -> message
+    cdef dict channels          # channel -> Waiting
 
     def __init__(self, AmqpCodec codec not None, connection, callback):
         self.codec = codec
         self.connection = connection
         self.callback = callback
         self.signatures = tuple(codec.framing._CONTENT_METHODS)
-        self.expected = {}
-        self.partial = {}
+        self.channels = {}
 
     def on_frame(self, frame):
         """Take a frame, which is (type, channel, payload). True: something was handed over."""
-        cdef object channel, buf, signature
-        cdef PyObject* found
-        cdef uint64_t kind = 0, wanted = 1
+        cdef object channel, buf, signature, message
+        cdef Waiting state
+        cdef uint64_t kind = 0, wanted = FRAME_METHOD
         if type(frame) is not tuple or len(<tuple>frame) != 3:
             frame = tuple(frame)
             _kind, channel, buf = frame
         channel = (<tuple>frame)[1]
         buf = (<tuple>frame)[2]
         self.connection.bytes_recv += 1
-        found = PyDict_GetItem(self.expected, channel)
-        if found != NULL:
-            wanted = <uint64_t>(<object>found)
+        state = self.channels.get(channel)
+        if state is not None:
+            wanted = state.wanted
         if not exact_u64(PyTuple_GET_ITEM(frame, 0), &kind) or kind != wanted and kind != 8:
             frame_type = (<tuple>frame)[0]
             if frame_type != wanted and frame_type != 8:
@@ -594,25 +601,30 @@ cdef class FrameHandler:
             kind = <uint64_t>int(frame_type)
         if kind == FRAME_METHOD:
             signature = self.content_signature(buf)
-            if signature is not None:
-                self.partial[channel] = self.codec.new_message(signature, buf)
-                self.expected[channel] = 2
-                return False
-            signature = self.codec.framing.unpack_from(">HH", buf, 0)
-            self.callback(channel, signature, buf, None)
-        elif kind == FRAME_HEADER:
-            message = self.partial[channel]
-            if not self.codec.inbound_header(message, buf):
-                self.expected[channel] = 3
-                return False
-            self.hand_over(channel, message)
-        elif kind == FRAME_BODY:
-            message = self.partial[channel]
-            if not self.codec.inbound_body(message, buf):
-                return False
-            self.hand_over(channel, message)
-        elif kind == FRAME_HEARTBEAT:
+            if signature is None:
+                signature = self.codec.framing.unpack_from(">HH", buf, 0)
+                self.callback(channel, signature, buf, None)
+                return True
+            message = self.codec.new_message(signature, buf)
+            if state is None:
+                state = Waiting()
+                self.channels[channel] = state
+            state.message = message
+            state.wanted = FRAME_HEADER
             return False
+        if kind == FRAME_HEADER:
+            if not self.codec.inbound_header(state.message, buf):
+                state.wanted = FRAME_BODY
+                return False
+        elif kind == FRAME_BODY:
+            if not self.codec.inbound_body(state.message, buf):
+                return False
+        else:
+            return kind != FRAME_HEARTBEAT
+        message = state.message
+        state.message = None
+        state.wanted = FRAME_METHOD
+        self.hand_over(channel, message)
         return True
 
     cdef tuple content_signature(self, object buf):
@@ -628,9 +640,15 @@ cdef class FrameHandler:
         return signature if signature in self.signatures else None
 
     cdef int hand_over(self, object channel, object message) except -1:
-        del self.expected[channel]
-        self.partial.pop(channel, None)
-        self.callback(channel, message.frame_method, message.frame_args, message)
+        cdef PyObject* signature = NULL
+        cdef PyObject* octets = NULL
+        if self.codec.is_message(message):
+            signature = slot_of(self.codec.message, message, MESSAGE_METHOD)
+            octets = slot_of(self.codec.message, message, MESSAGE_ARGUMENTS)
+        if signature == NULL or octets == NULL:
+            self.callback(channel, message.frame_method, message.frame_args, message)
+        else:
+            self.callback(channel, <object>signature, <object>octets, message)
         return 0
 
 

@@ -174,6 +174,11 @@ cdef int put_profile_value(Buffer* b, ClientProfile t, object v, int depth) exce
         return put_octets(b, PyBytes_AS_STRING(<bytes>v.octets), <size_t>PyBytes_GET_SIZE(v.octets))
     if kind is t.int_class:
         return put_int(b, c'l', <uint64_t><long long>v, 8)
+    if (like_u64(<PyObject*>v, &seconds)
+            and (t.int_class is None or not isinstance(v, t.int_class))):
+        return profile_int(b, t, int(v))
+    if like_text(<PyObject*>v, &p, &n):
+        return profile_octets(b, c'S', p, n)
     leave_it()
     return -1
 

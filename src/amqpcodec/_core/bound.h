@@ -5,6 +5,7 @@
 #include <Python.h>
 #include <structmember.h>
 #include <string.h>
+#include "text.h"
 #include "wire.h"
 
 /* Changes whenever the class, or one above it, does; 0 while nobody asked for an attribute. */
@@ -41,6 +42,47 @@ static inline int bound_set(PyObject *o, PyObject *name, PyObject *value) {
 }
 
 static inline PyObject *bound_get(PyObject *o, PyObject *name) { return PyObject_GetAttr(o, name); }
+
+/* Whether o is an int, or of a subclass that reads, compares and counts as int does (an IntEnum, a
+ * bool), and fits; and its value. No error is set. */
+static int like_u64_slow(PyObject *o, uint64_t *out) {
+    if (!o || !PyLong_Check(o)) return 0;
+    const PyTypeObject *t = Py_TYPE(o);
+    const PyNumberMethods *its = t->tp_as_number, *ints = PyLong_Type.tp_as_number;
+    if (t->tp_richcompare != PyLong_Type.tp_richcompare || its->nb_int != ints->nb_int ||
+        its->nb_index != ints->nb_index)
+        return 0;
+    unsigned long long v = PyLong_AsUnsignedLongLong(o);
+    if (v == (unsigned long long)-1 && PyErr_Occurred()) {
+        PyErr_Clear();
+        return 0;
+    }
+    *out = v;
+    return 1;
+}
+
+static inline int like_u64(PyObject *o, uint64_t *out) {
+    return exact_u64(o, out) || like_u64_slow(o, out);
+}
+
+/* The same for a subclass of str (a StrEnum) that encodes, compares and counts as str does. */
+static int like_text(PyObject *o, const uint8_t **p, Py_ssize_t *n) {
+    if (!o || !PyUnicode_Check(o)) return 0;
+    PyTypeObject *t = Py_TYPE(o);
+    if (t->tp_richcompare != PyUnicode_Type.tp_richcompare ||
+        (t->tp_as_number && t->tp_as_number->nb_bool) ||
+        t->tp_as_sequence->sq_length != PyUnicode_Type.tp_as_sequence->sq_length)
+        return 0;
+    PyObject *its = PyObject_GetAttrString((PyObject *)t, "encode");
+    PyObject *strs = PyObject_GetAttrString((PyObject *)&PyUnicode_Type, "encode");
+    int same = its != NULL && its == strs;
+    Py_XDECREF(its);
+    Py_XDECREF(strs);
+    if (same) *p = (const uint8_t *)PyUnicode_AsUTF8AndSize(o, n);
+    if (same && *p) return 1;
+    PyErr_Clear();
+    return 0;
+}
 
 /* Where the attributes of an instance lie that has no dict yet. count 0: not known, bound_set and
  * bound_get are used. CPython 3.11 keeps them in an array, a pointer to which stands before the
