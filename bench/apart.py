@@ -28,6 +28,19 @@ class Program:
     needs: tuple[str, ...]
     hint: str
     quick: tuple[str, ...]
+    arguments: tuple[str, ...] = ()
+
+
+def _drop_in(client: str, operation: str, peer: str) -> Program:
+    """A client with its drop-in against the client without."""
+    return Program(
+        "bench.dropins",
+        {"amqpcodec": "drop-in", peer: "stock"},
+        (client,),
+        f"no {client} here (`make test` installs it)",
+        ("--rounds", "3"),
+        (client, "--operation", operation),
+    )
 
 
 PROGRAMS = {
@@ -45,6 +58,11 @@ PROGRAMS = {
         "",
         ("--megabytes", "12", "--rounds", "5"),
     ),
+    **{
+        f"drop-in {peer} {operation}": _drop_in(client, operation, peer)
+        for client, peer in (("pamqp", "pamqp"), ("pika", "pika"), ("amqp", "py-amqp"))
+        for operation in ("decode", "encode")
+    },
 }
 
 
@@ -62,7 +80,7 @@ def run(operation: str, quick: bool) -> tuple[dict[str, list[float]], dict[str, 
     program = PROGRAMS[operation]
     if any(find_spec(name) is None for name in program.needs):
         raise Absent(program.hint)
-    command = [sys.executable, "-m", program.module, "--json"]
+    command = [sys.executable, "-m", program.module, "--json", *program.arguments]
     done = subprocess.run(
         [*command, *(program.quick if quick else ())],
         capture_output=True,
