@@ -284,13 +284,11 @@ cdef tuple choose_capture_columns(FramePlan plan, str level, object fields):
     return frames, [own.get(name, -1) if isinstance(name, str) else -1 for name in fields]
 
 
-cdef uint8_t* row_versions(const CapRow* row, int64_t n) except? NULL:
+cdef uint8_t* row_versions(const CapRows* o, const CapRow* row, int64_t n) except? NULL:
     """Numbers of the rows' protocols, or NULL where all are 0."""
     cdef uint8_t* version
-    cdef int64_t i = 0
-    while i < n and row[i].version == 0:
-        i += 1
-    if i == n:
+    cdef int64_t i
+    if o.versions == 0:
         return NULL
     version = <uint8_t*>malloc(<size_t>n)
     if version == NULL:
@@ -325,7 +323,7 @@ cdef CaptureBatch make_batch(Protocol protocol, tuple others, CapRows* o, int64_
     values.data = o.data.p
     values.last = <uint64_t>values.long_[o.first + n]
     values.lost = <uint64_t*>o.lost.p
-    versions = row_versions(row, n)
+    versions = row_versions(o, row, n)
     values.version = versions
     try:
         fill_columns(protocol, request, out.frames, &values, PERMISSIVE,

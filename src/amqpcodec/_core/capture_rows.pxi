@@ -45,6 +45,7 @@ cdef struct CapRows:
     size_t hint             # octets that there may be
     int32_t n_infos
     uint64_t batch          # changes when infos start anew
+    uint8_t versions        # of all rows, or'ed
     Block data
     Block end               # int64, one more than rows
     Block lost              # uint64, see LOST_OCTETS
@@ -88,6 +89,7 @@ cdef void rows_clear(CapRows* o) noexcept nogil:
     o.hint = max(o.used + o.used // 16, <size_t>65536)
     o.used = 0
     o.n_infos = 0
+    o.versions = 0
     o.batch += 1
 
 

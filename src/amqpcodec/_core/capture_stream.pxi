@@ -255,6 +255,7 @@ cdef int store_row(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, uin
     row.info = c.info_at
     row.server = h == &c.half[1]
     row.flags = flags
+    o.versions |= row.version
     out = o.data.p + o.used
     if n:
         memcpy(out, p, n)

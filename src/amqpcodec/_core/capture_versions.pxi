@@ -107,6 +107,7 @@ cdef int take_version(Reading* r, Conn* c, Half* h, const uint8_t* p) noexcept n
 
 
 cdef inline void count_frame(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n) noexcept nogil:
+    cdef const Spoken* spoken
     cdef const Desc* d
     cdef int k = type_number(p[0])
     r.count.types[5 if k < 0 else k] += 1
@@ -114,8 +115,9 @@ cdef inline void count_frame(Reading* r, Conn* c, Half* h, const uint8_t* p, siz
     if AMQP_UNLIKELY(c.may & (c.may - 1)) and k <= 1:
         judge_frame(r, c, p, n)
     if k == 0 and n >= 12:
-        d = method_of(&r.spoken[c.now], load32(p + 7))
+        spoken = &r.spoken[c.now]
+        d = method_of(spoken, load32(p + 7))
         if d != NULL:
-            r.spoken[c.now].methods[d - r.spoken[c.now].descs] += 1
+            spoken.methods[d - spoken.descs] += 1
         if load32(p + 7) == 0x000A001F and n >= 20 and h == &c.half[0]:
             c.frame_max = load32(p + 13)        # tune-ok
