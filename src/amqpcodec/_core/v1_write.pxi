@@ -196,10 +196,11 @@ cdef int v1_put_described(Buffer* b, object v, int mode, int depth, Place* at) e
 # ---- arrays: one constructor for all elements, the smallest that holds them ----
 
 cdef int v1_put_array(Buffer* b, object v, int mode, int depth, Place* at) except -1:
-    cdef object kind = V1_BY_NAME.get(v.type)
+    cdef object kind = V1_BY_NAME.get(v.type) if isinstance(v.type, str) else None
     if kind is None:
         table_error(at, f"an array of {short_repr(v.type)}: there is no such type")
-    return v1_put_items(b, kind, v.items, v.descriptors, mode, depth, at)
+    # Copies: items may have code that runs, and changes them.
+    return v1_put_items(b, kind, list(v.items), tuple(v.descriptors), mode, depth, at)
 
 
 cdef int v1_put_items(Buffer* b, int kind, list items, tuple descriptors, int mode, int depth,
@@ -236,6 +237,26 @@ cdef int v1_put_nulls(list items, Place* at) except -1:
     return 0
 
 
+cdef int v1_take_double(object v, uint8_t kind, uint64_t* out, Place* at) except -1:
+    cdef double d = 0
+    cdef bint large = False
+    try:
+        d = <double>v
+    except OverflowError:
+        large = True
+    if kind == V1_FLOAT:
+        large = large or (V1_FLOAT_LIMIT <= d <= V1_DOUBLE_MAX) or -V1_DOUBLE_MAX <= d <= -V1_FLOAT_LIMIT
+        out[0] = float_to_bits(<float>d)
+    else:
+        out[0] = double_to_bits(d)
+    if large:
+        table_error(at, f"{V1_NAMES[kind].decode()} does not hold so large a number")
+    return 0
+
+cdef double V1_FLOAT_LIMIT = 3.4028235677973366e+38     # from here on a float is infinite
+cdef double V1_DOUBLE_MAX = 1.7976931348623157e+308
+
+
 cdef int v1_take_number(object v, uint8_t kind, uint64_t* out, Place* at) except -1:
     """A number, boolean or char of a given type, as its bits."""
     if kind == V1_BOOLEAN:
@@ -245,7 +266,7 @@ cdef int v1_take_number(object v, uint8_t kind, uint64_t* out, Place* at) except
     elif kind == V1_FLOAT or kind == V1_DOUBLE:
         if not isinstance(v, (float, int)):
             table_error(at, f"{V1_NAMES[kind].decode()} takes float, not {type(v).__name__}")
-        out[0] = float_to_bits(<float><double>v) if kind == V1_FLOAT else double_to_bits(<double>v)
+        v1_take_double(v, kind, out, at)
     elif kind == V1_CHAR:
         if not isinstance(v, str) or len(v) != 1 or not v1_is_scalar_value(<uint32_t>ord(v)):
             table_error(at, "a char takes one character, and no surrogate")
