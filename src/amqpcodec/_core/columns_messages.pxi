@@ -309,9 +309,10 @@ cdef int step_single(Sink* s, const uint8_t* p, const uint8_t* end, int64_t row)
     cdef Entry e
     cdef const uint8_t* base = p
     cdef int before
-    if next_parcel(s) == NULL:
+    cdef bint more
+    # A frame gives two rows at most: the block must not be emptied meanwhile.
+    if a.n > BLOCK - 4 and flush_parcels(s) < 0:
         return s.status
-    a.n -= 1                    # there is place for the row: the block is not flushed meanwhile
     before = a.n
     while p < end and a.n == before:
         e.base = base
@@ -319,8 +320,12 @@ cdef int step_single(Sink* s, const uint8_t* p, const uint8_t* end, int64_t row)
         p = find_frame(s, &e, p, end)
         if step_frame(s, &e) < 0:
             return s.status if s.status < 0 else NO_MEMORY
-    if a.n_open and end_all(s) < 0:
-        return s.status
+    if a.n_open and a.n == before:
+        if end_open(s, parcel_at(a, 0).after, BAD_INCOMPLETE, b"a message", NULL) < 0:
+            return s.status
+    more = a.n_open != 0 or a.n > before + 1 or p < end
+    while a.n_open:
+        close_parcel(a, parcel_at(a, 0).after)
     if a.n == before:           # nothing that gives a row
         memset(&e, 0, sizeof(Entry))
         e.start = e.base = base
@@ -330,7 +335,7 @@ cdef int step_single(Sink* s, const uint8_t* p, const uint8_t* end, int64_t row)
         if put_alone(s, &e, BAD_ORDER, b"no message") < 0:
             return s.status
     m = &a.block[before]
-    if a.n > before + 1 or p < end:
+    if more:
         # The rest belongs to the same row.
         a.n = before + 1
         m.raw = base
