@@ -410,8 +410,8 @@ cdef class AmqpCodec(DropIn):
             self.fallbacks += 1
             return None
 
-    cdef list frames_written(self, object connection, object type_, object channel, object signature,
-                             object args, object content):
+    cdef list frames_written(self, object connection, object type_, object channel,
+                             object signature, object args, object content):
         cdef Buffer b
         cdef uint8_t memory[STACK_ROOM]
         cdef uint16_t number = channel_number(<PyObject*>channel)
