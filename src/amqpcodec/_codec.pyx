@@ -1,6 +1,6 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 # cython: initializedcheck=False, binding=False, embedsignature=True, embedsignature.format=clinic
-# cython: freethreading_compatible=True
+# cython: freethreading_compatible=True, auto_pickle=False
 """The compiled core. Root of the one extension module: directives and includes, in order, no logic.
 
 Each file includes nothing and uses only what stands above it: wire, value, frame, tables, legacy,

@@ -249,20 +249,26 @@ cdef class CaptureReader:
             return False, None
         return True, None if packet.time == NO_TIME else packet.time
 
-    def feed(self, const uint8_t[::1] data):
-        """The next octets of the file; advance() reads them."""
+    def feed(self, data):
+        """The next octets of the file, a C-contiguous buffer; advance() reads them."""
         cdef size_t left = self.input_n - self.input_at
-        cdef size_t n = <size_t>data.shape[0]
-        if self.input_at and left:
-            memmove(self.input.p, self.input.p + self.input_at, left)
-        self.input_at = 0
-        self.input_n = left
-        if self.input.room < left + n and block_room(&self.input, left, left + n) < 0:
-            raise MemoryError
-        pool_trim(POOL_OCTETS)
-        if n:
-            memcpy(self.input.p + left, &data[0], n)
-        self.input_n = left + n
+        cdef Py_buffer view
+        cdef size_t n
+        PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
+        try:
+            n = <size_t>view.len
+            if self.input_at and left:
+                memmove(self.input.p, self.input.p + self.input_at, left)
+            self.input_at = 0
+            self.input_n = left
+            if self.input.room < left + n and block_room(&self.input, left, left + n) < 0:
+                raise MemoryError
+            pool_trim(POOL_OCTETS)
+            if n:
+                memcpy(self.input.p + left, view.buf, n)
+            self.input_n = left + n
+        finally:
+            PyBuffer_Release(&view)
 
     def advance(self, bint last=False):
         """Read what was fed. True: a batch is full, take() it. last: end all connections."""
@@ -349,13 +355,18 @@ cdef class CaptureReader:
         """Records that begin at this offset of the file or behind it are left; None: none are."""
         self.r.stop = <uint64_t>0xFFFFFFFFFFFFFFFF if offset is None else <uint64_t>offset
 
-    def first(self, const uint8_t[::1] data, size_t end, bint last):
+    def first(self, data, size_t end, bint last):
         """Where in these octets of the file a record begins, before `end`; or -1."""
         cdef int64_t found = -1
-        cdef size_t n = <size_t>data.shape[0]
-        if n:
-            with nogil:
-                found = find_record(&self.r.file, &data[0], n, end, last)
+        cdef Py_buffer view
+        PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
+        try:
+            if view.len:
+                with nogil:
+                    found = find_record(&self.r.file, <const uint8_t*>view.buf, <size_t>view.len,
+                                        end, last)
+        finally:
+            PyBuffer_Release(&view)
         return found
 
     @property
