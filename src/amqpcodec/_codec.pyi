@@ -403,7 +403,7 @@ class CaptureReader:
         """Give back what reading needs, when all connections have ended and all rows went out."""
 
     def feed(self, data: bytes | memoryview) -> None:
-        """The next octets of the file; advance() reads them."""
+        """The next octets of the file, a C-contiguous buffer; advance() reads them."""
 
     def advance(self, last: bool = False) -> bool:
         """Read what was fed. True: a batch is full, take() it. last: end all connections."""
