@@ -40,16 +40,16 @@ $(DONE)/with-%: $(DONE)/venv pyproject.toml
 	@$(PIP) -r $(DONE)/$*.txt
 	@touch $@
 
-# Once, for the path and the metadata; later builds are made in place.
+# For the path and the metadata alone: what is compiled is built in place, below.
 $(DONE)/installed: $(DONE)/with-build pyproject.toml
 	@$(call check,$(PY))
-	@echo "building the extension"
-	@$(PIP) --no-build-isolation --no-deps --editable .
+	@AMQPCODEC_METADATA_ONLY=1 $(PIP) --no-build-isolation --no-deps --editable .
 	@touch $@
 
 # Built anew also where the module was removed: a prerequisite that is never there.
 $(DONE)/built: $(SOURCES) $(if $(wildcard src/amqpcodec/_codec*.so),,no-module) | $(DONE)/installed
 	@$(call check,$(PY))
+	@echo "building the extension"
 	@$(PY) setup.py --quiet build_ext --inplace
 	@touch $@
 

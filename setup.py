@@ -51,8 +51,13 @@ codec = Extension(
     extra_link_args=link_args,
 )
 
+# Set by `make`, which installs the metadata once and then builds in place: not twice, that is.
+BARE = bool(os.environ.get("AMQPCODEC_METADATA_ONLY"))
+
 setup(
-    ext_modules=cythonize(
+    ext_modules=[]
+    if BARE
+    else cythonize(
         [codec], show_all_warnings=False, annotate=bool(os.environ.get("AMQPCODEC_ANNOTATE"))
     )
 )
