@@ -10,8 +10,8 @@ from typing import Any
 def key_of(value: Any) -> Any:
     """A value that compares equal only for the same types, bits, digits and order."""
     kind = type(value)
-    if kind is float:
-        return ("float", struct.pack(">d", value))
+    if isinstance(value, float):  # typed ones, too: NaN equals itself here
+        return (kind.__name__, struct.pack(">d", value))
     if kind is Decimal:
         return ("decimal", value.as_tuple())
     if kind is dict:

@@ -91,11 +91,8 @@ WORK: dict[str, Callable[[], Any]] = {
 }
 
 
-@pytest.mark.parametrize("work", WORK.values(), ids=WORK.keys())
-def test_memory_does_not_grow(work: Callable[[], Any]) -> None:
-    for _ in range(300):  # freelists, caches and the like fill here
-        work()
-    gc.collect()
+def growth(work: Callable[[], Any]) -> int:
+    """Octets that are traced more after 300 rounds than before."""
     tracemalloc.start()
     try:
         for _ in range(20):
@@ -108,8 +105,17 @@ def test_memory_does_not_grow(work: Callable[[], Any]) -> None:
         after, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    # One small object a round would be 300 times 50 octets.
-    assert after - before < 6000
+    return after - before
+
+
+@pytest.mark.parametrize("work", WORK.values(), ids=WORK.keys())
+def test_memory_does_not_grow(work: Callable[[], Any]) -> None:
+    for _ in range(300):  # freelists, caches and the like fill here
+        work()
+    gc.collect()
+    # One small object a round would be 300 times 50 octets, every time. Others in the process may
+    # add something once.
+    assert any(growth(work) < 6000 for _ in range(3))
 
 
 @pytest.mark.parametrize("work", WORK.values(), ids=WORK.keys())

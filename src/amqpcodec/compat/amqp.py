@@ -27,7 +27,7 @@ _READ = {
 }  # fmt: skip
 
 #: py-amqp's names of properties that have another one in the specification.
-_RENAMED = {"headers": "application_headers", "reserved": "cluster_id"}
+_RENAMED: dict[str, str] = {"headers": "application_headers", "reserved": "cluster_id"}
 
 #: A new message's attributes, in the order that the core has for them.
 _PARTS = (
@@ -88,7 +88,7 @@ class _Client:
 
     def codec(self, strict: bool) -> Any:
         group = next(one for one in v0_9_1.PROTOCOL.table["classes"] if one["name"] == "basic")
-        fields = tuple(field[:3] for field in group["properties"])
+        fields: tuple[tuple[str, int, int], ...] = tuple(field[:3] for field in group["properties"])
         names = tuple(_RENAMED.get(name, name) for name, _, _ in fields)
         shipped = list(zip(names, ("s", "s", "F", "o", "o", *"sssssssss"), strict=True))
         shipped[9] = ("timestamp", "L")
