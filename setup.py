@@ -28,21 +28,24 @@ link_args: list[str] = []
 STRICT = bool(os.environ.get("AMQPCODEC_WERROR"))
 Options.warning_errors = STRICT
 
-# No lines of the compiled core in tracebacks, as of any other C extension: to note them at 10,000 tests
-# for an error takes a twelfth of the size, and registers where there is none. Except clauses do need them.
+# No lines of the compiled core in tracebacks, as of any other C extension: to note them at 10,000
+# tests for an error takes a twelfth of the size, and registers where there is none. Except clauses
+# do need a traceback to catch.
 note_traceback = CCodeWriter.put_add_traceback
-handle = ExceptClauseNode.generate_handling_code
-catching = []
+handle_clause = ExceptClauseNode.generate_handling_code
+catching: list[ExceptClauseNode] = []
 
 
-def note_where_caught(code, qualified_name, include_cline=True):
+def note_where_caught(code: CCodeWriter, name: str, include_cline: bool = True) -> None:
+    """Instead of put_add_traceback: in except clauses only."""
     if catching:
-        note_traceback(code, qualified_name, include_cline)
+        note_traceback(code, name, include_cline)
 
 
-def handle_and_note(self, code, end_label):
-    catching.append(self)
-    handle(self, code, end_label)
+def handle_and_note(clause: ExceptClauseNode, code: CCodeWriter, end_label: str) -> None:
+    """Instead of generate_handling_code: say that this is an except clause."""
+    catching.append(clause)
+    handle_clause(clause, code, end_label)
     catching.pop()
 
 
