@@ -11,7 +11,7 @@ from amqp import spec
 from amqp.basic_message import Message
 from amqp.method_framing import frame_handler, frame_writer
 from amqp.serialization import dumps, loads
-from amqp.transport import _AbstractTransport
+from amqp.transport import TCPTransport
 
 from bench import wire
 from bench.work import Absent, Peer, Work, WrongResultError, check_events, check_octets
@@ -29,14 +29,13 @@ RENAMED = {"headers": "application_headers", "reserved": "cluster_id"}
 USUAL = {theirs: ours for ours, theirs in RENAMED.items()}
 
 
-class _Memory(_AbstractTransport):  # type: ignore[misc]  # py-amqp is untyped
-    """py-amqp's `read_frame` over octets in memory: cheaper than its own socket buffer."""
+class _Memory(TCPTransport):  # type: ignore[misc]  # py-amqp is untyped
+    """py-amqp's transport as it is, over octets in memory in the place of a socket."""
 
     def __init__(self, data: bytes) -> None:
-        self.read = BytesIO(data).read
-
-    def _read(self, size: int, initial: bool = False) -> bytes:
-        return self.read(size)
+        self._quick_recv = BytesIO(data).read
+        self._read_buffer = b""
+        self.raise_on_initial_eintr = True
 
     def __del__(self) -> None:
         """There is no socket to close."""

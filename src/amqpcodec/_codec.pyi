@@ -656,7 +656,8 @@ class AmqpCodec(DropIn):
     properties: the property list, without a class. names: py-amqp's names of the properties.
     message: the bound class of amqp.basic_message.Message, slots in the order of MESSAGE_METHOD
     and on. framing, transport: the modules amqp.method_framing and amqp.transport.
-    property_list: Message.PROPERTIES as it was shipped.
+    property_list: Message.PROPERTIES as it was shipped. readers: the `_read` of transports whose
+    work is known, each with the errors that it goes on after.
     """
 
     serializer: object
@@ -671,6 +672,7 @@ class AmqpCodec(DropIn):
         property_list: list[tuple[str, str]],
         framing: ModuleType,
         transport: ModuleType,
+        readers: dict[Any, tuple[int, ...]],
     ) -> None: ...
     def loads(self, format: str | bytes, buf: bytes, offset: int) -> tuple[list[Any], int]:
         """As amqp.serialization.loads: (list of arguments, offset behind them)."""

@@ -5,6 +5,8 @@ from types import MethodType as _MethodType
 cdef extern from "Python.h":
     bint PyCFunction_Check(object o)
     PyObject* PyCFunction_GET_SELF(object o)
+    PyObject* PyMethod_GET_FUNCTION(object o)
+    PyObject* PyMethod_GET_SELF(object o)
 
 cdef dict ARGUMENT_LETTERS = {
     "b": W_BIT, "o": W_OCTET, "B": W_SHORT, "l": W_LONG, "L": W_LONGLONG, "s": W_SHORTSTR,
@@ -33,7 +35,8 @@ cdef class AmqpCodec(DropIn):
     properties: the property list, without a class. names: py-amqp's names of the properties.
     message: the bound class of amqp.basic_message.Message, slots in the order of MESSAGE_METHOD
     and on. framing, transport: the modules amqp.method_framing and amqp.transport.
-    property_list: Message.PROPERTIES as it was shipped.
+    property_list: Message.PROPERTIES as it was shipped. readers: the `_read` of transports whose
+    work is known, each with the errors that it goes on after.
     """
 
     cdef BoundMethod properties
@@ -43,12 +46,15 @@ cdef class AmqpCodec(DropIn):
     cdef dict framing_names, transport_names
     cdef object content_key
     cdef public object serializer   # what stands for _serialize_properties
+    cdef dict readers, property_readers
+    cdef object usual_read      # the one of `readers` that was asked last
+    cdef tuple usual_errnos
     cdef dict formats           # format -> BoundMethod, or None where it has other letters
 
     def __init__(self, ClientProfile profile not None, dict stock not None, bint lenient,
                  BoundMethod properties not None, tuple names not None,
                  BoundClass message not None, object property_list, object framing not None,
-                 object transport not None):
+                 object transport not None, dict readers not None):
         DropIn.__init__(self, profile, stock, None, [], lenient)
         self.properties = properties
         self.names = tuple([_intern(name) for name in names])
@@ -58,6 +64,10 @@ cdef class AmqpCodec(DropIn):
         self.framing_names = vars(framing)
         self.transport = transport
         self.transport_names = vars(transport)
+        self.readers = readers
+        self.usual_read = None
+        self.usual_errnos = ()
+        self.property_readers = stock["PROPERTY_CLASSES"]
         self.formats = {}
         self.content_key = properties.key >> 16
 
@@ -338,7 +348,7 @@ cdef class AmqpCodec(DropIn):
 
     cdef bint own_reader(self) except -1:
         """Whether nobody put a reader of their own in the place of this one."""
-        cdef PyObject* reader = PyDict_GetItem(self.stock["PROPERTY_CLASSES"], self.content_key)
+        cdef PyObject* reader = PyDict_GetItem(self.property_readers, self.content_key)
         if reader == NULL or not PyCFunction_Check(<object>reader):
             return False
         return PyCFunction_GET_SELF(<object>reader) == <PyObject*>self
@@ -393,14 +403,17 @@ cdef class AmqpCodec(DropIn):
                     if theirs is None:
                         theirs = stock(connection, transport)
                     return theirs(type_, channel, method_sig, args, content)
-                for piece in pieces:
-                    write(piece)
+                if type(pieces) is list:
+                    for piece in pieces:
+                        write(piece)
+                else:
+                    write(pieces)
                 connection.bytes_sent += 1
         return write_frame
 
-    cdef list frames_of(self, object connection, object type_, object channel, object signature,
-                        object args, object content):
-        """What is written one after the other; None where it is left to py-amqp."""
+    cdef object frames_of(self, object connection, object type_, object channel, object signature,
+                          object args, object content):
+        """What is written, or a list of it; None where it is left to py-amqp."""
         self.calls += 1
         try:
             return self.frames_written(connection, type_, channel, signature, args, content)
@@ -410,8 +423,8 @@ cdef class AmqpCodec(DropIn):
             self.fallbacks += 1
             return None
 
-    cdef list frames_written(self, object connection, object type_, object channel,
-                             object signature, object args, object content):
+    cdef object frames_written(self, object connection, object type_, object channel,
+                               object signature, object args, object content):
         cdef Buffer b
         cdef uint8_t memory[STACK_ROOM]
         cdef uint16_t number = channel_number(<PyObject*>channel)
@@ -426,7 +439,7 @@ cdef class AmqpCodec(DropIn):
             leave_it()
         if kind == FRAME_HEARTBEAT and not content:
             put_envelope(octets, FRAME_HEARTBEAT, number, 0)[0] = FRAME_END
-            return [memoryview(PyBytes_FromStringAndSize(<const char*>octets, 8))]
+            return memoryview(PyBytes_FromStringAndSize(<const char*>octets, 8))
         size_of_room = connection.frame_max - 8
         if not exact_u64(<PyObject*>size_of_room, &room) or room == 0 or kind != FRAME_METHOD:
             leave_it()
@@ -448,8 +461,8 @@ cdef class AmqpCodec(DropIn):
             if not content:
                 if head + 40 > room + 12:
                     leave_it()      # py-amqp's buffer of frame_max may be too small for it
-                return [memoryview(PyBytes_FromStringAndSize(<const char*>b.start,
-                                                             <Py_ssize_t>head))]
+                return memoryview(PyBytes_FromStringAndSize(<const char*>b.start,
+                                                            <Py_ssize_t>head))
             if (not self.is_message(content)
                     or type(content)._serialize_properties is not self.serializer):
                 leave_it()
@@ -482,7 +495,7 @@ cdef class AmqpCodec(DropIn):
                     w = put_envelope(w + tail, FRAME_BODY, number, <uint32_t>size)
                     memcpy(w, PyBytes_AS_STRING(body), size)
                     w[size] = FRAME_END
-                return [memoryview(out)]
+                return memoryview(out)
             pieces = [PyBytes_FromStringAndSize(<const char*>b.start, <Py_ssize_t>head),
                       PyBytes_FromStringAndSize(<const char*>b.start + head,
                                                 <Py_ssize_t>(tail - head))]
@@ -501,22 +514,43 @@ cdef class AmqpCodec(DropIn):
 
     # ---- the transport ----
 
+    cdef bint is_known(self, object read, object transport) except -1:
+        """Whether a transport's `_read` is one whose work is known; then `usual_errnos` are its own."""
+        cdef PyObject* function = PyMethod_GET_FUNCTION(read)
+        cdef PyObject* errnos
+        if PyMethod_GET_SELF(read) != <PyObject*>transport:
+            return False
+        if function != <PyObject*>self.usual_read:
+            errnos = PyDict_GetItem(self.readers, <object>function)
+            if errnos == NULL:
+                return False
+            self.usual_errnos = <tuple>errnos
+            self.usual_read = <object>function
+        return True
+
     cdef object read_frame(self, object transport):
         """(frame type, channel, payload); the frame's end is read with the payload."""
         cdef object header = b"", rest = b"", size, read, frame_type, channel
+        cdef object recv = None
+        cdef tuple errnos = ()
         cdef const uint8_t* p
-        cdef Py_ssize_t n
+        cdef Py_ssize_t n = -1
         self.calls += 1
         read = transport._read
         if type(read) is not _MethodType:       # a mock, or another function of the instance's own
             return self.own("read_frame")(transport)
+        if self.is_known(read, transport):
+            errnos = self.usual_errnos
+            recv = transport._quick_recv
         try:
-            header = read(7, True)
+            header = (read(7, True) if recv is None
+                      else self.receive(transport, recv, errnos, 7, True))
             if type(header) is bytes and PyBytes_GET_SIZE(header) == 7:
                 p = <const uint8_t*>PyBytes_AS_STRING(header)
                 n = load32(p + 3)
                 if n < 0x7FFFFFFF:
-                    rest = read(n + 1)
+                    rest = (read(n + 1) if recv is None
+                            else self.receive(transport, recv, errnos, n + 1, False))
                     if (type(rest) is bytes and PyBytes_GET_SIZE(rest) == n + 1
                             and <uint8_t>PyBytes_AS_STRING(rest)[n] == FRAME_END):
                         return (p[0], load16(p + 1),
@@ -529,14 +563,40 @@ cdef class AmqpCodec(DropIn):
             elif not rest:
                 rest = read(size + 1)
         except OSError as error:
-            return self.read_failed(transport, header + rest, error)
+            return self.read_failed(transport, header + rest, n if not rest else -1, error)
         end = ord(rest[size:])
         if end != FRAME_END:
             raise self.transport.UnexpectedFrame(
                 f"Received frame_end {end:#04x} while expecting 0xce")
         return frame_type, channel, rest[:size]
 
-    cdef object read_failed(self, object transport, object octets, object error):
+    cdef object receive(self, object transport, object recv, tuple errnos, Py_ssize_t n, bint initial):
+        """What `transport._read` does: n octets, of which not one more is taken from the socket."""
+        cdef object got = transport._read_buffer, more
+        cdef bint kept = type(got) is not bytes or PyBytes_GET_SIZE(got) != 0
+        try:
+            while len(got) < n:
+                try:
+                    more = recv(n - len(got))
+                except OSError as error:
+                    if error.errno not in errnos:
+                        raise
+                    if initial and transport.raise_on_initial_eintr:
+                        raise self.transport.socket.timeout()
+                    continue
+                if type(more) is bytes and PyBytes_GET_SIZE(more) == n and not kept:
+                    return more
+                if not more:
+                    raise OSError("Server unexpectedly closed connection")
+                got = got + more
+                kept = True
+        except BaseException:
+            transport._read_buffer = got
+            raise
+        transport._read_buffer = got[n:]
+        return got[:n]
+
+    cdef object read_failed(self, object transport, object octets, Py_ssize_t payload, object error):
         """Nothing that was read may be lost by a timeout, which comes in several forms."""
         cdef object module = self.transport
         timeout = module.socket.timeout
@@ -549,8 +609,12 @@ cdef class AmqpCodec(DropIn):
             error = timeout()
         if late:
             transport._read_buffer = octets + transport._read_buffer
-        elif error.errno not in module._UNAVAIL:
-            transport.connected = False
+        else:
+            # py-amqp reads the frame's end by itself, and then has forgotten a payload that was whole.
+            if 0 <= payload <= len(transport._read_buffer):
+                transport._read_buffer = transport._read_buffer[payload:]
+            if error.errno not in module._UNAVAIL:
+                transport.connected = False
         raise error
 
 

@@ -104,8 +104,15 @@ class _Client:
         message = _codec.BoundClass(self.message, _PARTS, check)
         return _codec.AmqpCodec(
             _profile(), self.stock, not strict, properties, names, message,
-            self.message.PROPERTIES, self.framing, self.transport,
+            self.message.PROPERTIES, self.framing, self.transport, self._readers(),
         )  # fmt: skip
+
+    def _readers(self) -> dict[Any, tuple[int, ...]]:
+        """The transports' own `_read`, and the errors of a socket after which each tries again."""
+        if _DROP_IN.version() not in VERSIONS:
+            return {}
+        own = (self.transport.TCPTransport._read, self.transport.SSLTransport._read)
+        return {read: read.__defaults__[1] for read in own if not hasattr(read, "__wrapped__")}
 
     def _is_made_as_known(self) -> bool:
         """Whether a new message has what the core gives it."""

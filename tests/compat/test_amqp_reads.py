@@ -1,0 +1,87 @@
+"""py-amqp's transports: what a socket may say between the pieces of a frame, with and without."""
+
+from __future__ import annotations
+
+import errno
+import itertools
+from typing import Any
+
+import pytest
+
+pytest.importorskip("amqp")
+
+from amqp.transport import SSLTransport, TCPTransport
+
+from amqpcodec.compat import amqp as drop_in
+
+FRAME = b"\x01\0\x01\0\0\0\x05hello\xce"
+EVENTS: dict[str, Exception | None] = {
+    "no more for now": None,
+    "again": OSError(errno.EAGAIN, "again"),
+    "interrupted": OSError(errno.EINTR, "interrupted"),
+    "no entry": OSError(errno.ENOENT, "no entry"),
+    "late": TimeoutError("timed out"),
+    "reset": ConnectionResetError(errno.ECONNRESET, "reset"),
+    "closed": EOFError(),
+}
+
+
+def run(kind: type[Any], events: dict[int, str], initial: bool, kept: bytes) -> list[Any]:
+    """What two frames give, where a socket has something to say before some of their octets."""
+    data = FRAME + FRAME
+    left = dict(events)
+
+    class Memory(kind):  # type: ignore[misc, valid-type]
+        def __init__(self) -> None:
+            self._read_buffer = kept
+            self._quick_recv = self.receive
+            self.raise_on_initial_eintr = initial
+            self.connected = True
+            self.sock = None
+            self.at = len(kept)
+
+        def receive(self, size: int) -> bytes:
+            event = EVENTS[left.pop(self.at)] if self.at in left else None
+            if isinstance(event, EOFError):
+                return b""
+            if event is not None:
+                raise event
+            end = min([self.at + size, *(at for at in left if at > self.at)])
+            piece = data[self.at : end]
+            self.at += len(piece)
+            return piece
+
+        def __del__(self) -> None:
+            """There is no socket."""
+
+    one, told = Memory(), []
+    for _ in range(len(events) + 2):
+        try:
+            told.append(one.read_frame())
+        except Exception as error:
+            told.append((type(error), str(error)))
+        told.append((one._read_buffer, one.connected, one.at))
+        if one.at == len(data):
+            break
+    return told
+
+
+@pytest.mark.parametrize("kind", [TCPTransport, SSLTransport])
+@pytest.mark.parametrize("initial", [True, False])
+@pytest.mark.parametrize("kept", [b"", FRAME[:4], FRAME[:9]])
+def test_as_without(kind: type[Any], initial: bool, kept: bytes) -> None:
+    places = range(len(kept), len(FRAME) + 8)
+    pairs = [(one, other) for one in places for other in places if one < other]
+    names = itertools.cycle(itertools.product(EVENTS, repeat=2))
+    single = [{at: event} for at in places for event in EVENTS]
+    double = [dict(zip(pair, next(names), strict=True)) for pair in pairs for _ in range(3)]
+    for events in single + double:
+        drop_in.uninstall()
+        want = run(kind, events, initial, kept)
+        drop_in.install()
+        try:
+            before = drop_in.calls()
+            assert run(kind, events, initial, kept) == want, events
+            assert drop_in.calls() > before
+        finally:
+            drop_in.uninstall()
