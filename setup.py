@@ -2,11 +2,12 @@
 
 import os
 import sys
+from typing import Any
 
 from Cython.Build import cythonize
 from Cython.Compiler import Options
 from Cython.Compiler.Code import CCodeWriter
-from Cython.Compiler.Nodes import ExceptClauseNode
+from Cython.Compiler.Nodes import CFuncDefNode, ExceptClauseNode
 from setuptools import Extension, setup
 
 HERE = "src/amqpcodec"
@@ -52,6 +53,26 @@ def handle_and_note(clause: ExceptClauseNode, code: CCodeWriter, end_label: str)
 CCodeWriter.put_add_traceback = note_where_caught
 ExceptClauseNode.generate_handling_code = handle_and_note
 
+# Files of what runs once a class, a schema or an error: compiled to be small, not fast.
+COLD = {
+    "arrow_stream", "capture_names", "capture_state", "columns_plan", "columns_request",
+    "encode_plan", "errors", "v1_classes", "v1_desc", "v1_errors", "v1_rules",
+}  # fmt: skip
+declare = CFuncDefNode.analyse_declarations
+
+
+def declare_cold(function: CFuncDefNode, env: Any) -> None:
+    """Instead of analyse_declarations: AMQP_COLD of wire.h before the type of such functions."""
+    source = os.path.basename(function.pos[0].get_filenametable_entry())
+    name = function.declared_name()
+    cold = source.removesuffix(".pxi") in COLD or name.startswith("_make")
+    if cold and "inline" not in function.modifiers:
+        function.modifiers = [*function.modifiers, "AMQP_COLD"]
+    declare(function, env)
+
+
+CFuncDefNode.analyse_declarations = declare_cold
+
 # For work on the core: 0 compiles in half the time, and nothing of that is worth measuring.
 LEVEL = os.environ.get("AMQPCODEC_OPTIMIZE", "3")
 
@@ -66,7 +87,7 @@ else:
     if STRICT:
         compile_args.append("-Werror")
 if sys.platform == "linux":
-    compile_args.append("-fno-plt")  # calls into libpython are what is left of most fields
+    compile_args += ["-g0", "-fno-plt"]  # calls into libpython are what is left of most fields
     # A twentieth of the size; no exception passes through here.
     compile_args += ["-fno-asynchronous-unwind-tables", "-fno-unwind-tables"]
     link_args.append("-Wl,-z,noseparate-code")  # no padding to whole pages
