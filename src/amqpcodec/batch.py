@@ -189,9 +189,9 @@ def schema(
     return _codec.columns_schema(_protocol(protocol), fields, level, layout, tables)
 
 
-def _protocol(protocol: str | ModuleType) -> _codec.Protocol:
+def _protocol(protocol: str | ModuleType) -> _codec.Protocol | _codec.V1Core:
     module = _protocol_module(protocol) if isinstance(protocol, str) else protocol
     found = getattr(module, "PROTOCOL", module)
-    if not isinstance(found, _codec.Protocol):
+    if not isinstance(found, (_codec.Protocol, _codec.V1Core)):
         raise TypeError(f"protocol is a version or a protocol module, not {protocol!r}")
     return found

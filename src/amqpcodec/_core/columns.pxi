@@ -22,6 +22,8 @@ cdef inline int take_frame(Sink* s, const Entry* e, int64_t row) noexcept nogil:
         if s.payload != NULL:
             return hot_octets(s.table, s.payload, place_of(row), e.start + 7, e.total - 8)
         return 0
+    elif e.way == FRAME_V1:
+        return take_v1_frame(s, e, row)
     else:
         return take_any_frame(s, e, row)
     if AMQP_UNLIKELY(status > 0):
@@ -44,7 +46,8 @@ cdef int take_any_frame(Sink* s, const Entry* e, int64_t row) noexcept nogil:
             s.fault.have = e.lost & ((<uint64_t>1 << 56) - 1)
             s.fault.offset = at
             s.fault.in_frame = False
-        elif scan_frame(e.start, e.start + e.total, 0, at, &f, &s.fault) == SCAN_MORE:
+        elif (scan_frame(e.start, e.start + e.total, 0, at, &f, &s.fault) if s.v1 == NULL else
+              v1_scan(e.start, e.start + e.total, 0, at, &f, &s.fault)) == SCAN_MORE:
             s.fault.code = BAD_INCOMPLETE
             s.fault.scope = SCOPE_CONNECTION
             s.fault.what = b"a frame"
@@ -54,6 +57,8 @@ cdef int take_any_frame(Sink* s, const Entry* e, int64_t row) noexcept nogil:
             s.fault.frame_type = e.type
             s.fault.channel = e.channel
         return BAD_FRAME
+    if s.v1 != NULL:
+        return take_v1_frame(s, e, row)
     s.c.p = e.start + 7
     s.c.end = e.start + e.total - 1
     s.c.base = e.base
@@ -80,7 +85,7 @@ cdef int put_error(Sink* s, int64_t row) noexcept nogil:
     cdef int n
     cdef int status = 0
     if s.error != NULL:
-        n = fault_text(&s.fault, text, FAULT_TEXT_SIZE)
+        n = fault_text(&s.fault, text, FAULT_TEXT_SIZE) if s.v1 == NULL else v1_error_text(s, text)
         # A long name from an XML file may have been cut inside of a letter.
         while not is_utf8(<const uint8_t*>text, <size_t>n):
             n -= 1
@@ -268,7 +273,10 @@ cdef int decode_values(Sink* s, const Values* values) noexcept nogil:
             e = &s.block[n]
             e.base = base
             e.row = i
-            p = find_frame(s, e, p, end)
+            if AMQP_UNLIKELY(s.v1 != NULL):
+                p = find_v1_frame(s, e, p, end)
+            else:
+                p = find_frame(s, e, p, end)
             n += 1
             if n == BLOCK:
                 status = flush_block(s, n, <uint64_t>(p - values.data) - first)

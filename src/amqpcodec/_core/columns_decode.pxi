@@ -1,6 +1,6 @@
 # What batch.py calls: input in, columns out.
 
-def columns_schema(Protocol protocol not None, fields, str level not None="frame",
+def columns_schema(protocol, fields, str level not None="frame",
                    str layout not None="plain", str tables not None="json"):
     """See amqpcodec.batch.schema."""
     cdef Schema schema = Schema.__new__(Schema)
@@ -33,9 +33,10 @@ cdef Columns new_columns(Request request, int64_t limit):
             c.items = items_new(limit)
             if c.items == NULL:
                 raise MemoryError
-    c = &out.table.column[COL_PROPERTIES]
-    c.first = N_COLUMNS
-    c.n_children = request.picks - N_COLUMNS
+    for _, at, first, children in request.structs:
+        c = &out.table.column[<int>at]
+        c.first = first
+        c.n_children = <int>len(children)
     return out
 
 
@@ -46,12 +47,19 @@ cdef inline Column* if_asked(Table* t, int k) noexcept nogil:
     return &t.column[k] if t.column[k].asked else NULL
 
 
-cdef int add_speech(Speech* to, Protocol protocol, Request request) except -1:
+cdef int add_speech(Speech* to, object spoken, Request request) except -1:
+    """spoken: a Protocol or V1Core."""
+    cdef Protocol protocol
     to.name = PyBytes_AS_STRING(request.plan.keep[0])
     to.methods = request.plan.method
     to.targets = request.targets
     to.target = request.target
     to.picked = request.picked
+    to.masks = request.masks
+    to.v1 = request.plan.v1
+    if to.v1 != NULL:
+        return 0
+    protocol = <Protocol?>spoken
     to.descs = protocol.descs.desc
     to.slot = protocol.slot
     to.slot_mask = protocol.slot_mask
@@ -60,7 +68,7 @@ cdef int add_speech(Speech* to, Protocol protocol, Request request) except -1:
     return 0
 
 
-cdef int fill_columns(Protocol protocol, Request request, Columns out, Values* values, int mode,
+cdef int fill_columns(object protocol, Request request, Columns out, Values* values, int mode,
                       uintptr_t reading, bint borrow=False, tuple others=()) except -1:
     """others: the protocols that values.version tells of, from 1 on."""
     cdef Table* t = out.table
@@ -91,14 +99,14 @@ cdef int fill_columns(Protocol protocol, Request request, Columns out, Values* v
         s.error = if_asked(t, COL_ERROR)
         s.error_offset = if_asked(t, COL_ERROR_OFFSET)
         s.check = mode != PERMISSIVE or s.error != NULL or s.error_offset != NULL
-        s.hot = protocol.hot
+        s.hot = request.plan.v1 == NULL and (<Protocol?>protocol).hot
         s.borrow = borrow
         s.mode = mode
         s.reading = reading
         s.shapes = SHAPES[reading & MODE_LETTER]
         add_speech(&s.speech[0], protocol, request)
         for i in range(<int>len(others)):
-            add_speech(&s.speech[i + 1], <Protocol>others[i], kin_request(request, <Protocol>others[i]))
+            add_speech(&s.speech[i + 1], others[i], kin_request(request, others[i]))
         speak(s, 0)
         s.picks = request.picks
         s.wants = request.wants
@@ -128,13 +136,13 @@ cdef int fill_columns(Protocol protocol, Request request, Columns out, Values* v
             # Runs write no text of their own: JSON and columns of several frames are not for them.
             s.runs = s.hot and t.base != NULL and not request.texts
             if s.runs and s.method != NULL:
-                s.names = <uint8_t*>calloc(<size_t>max(protocol.descs.count, 1), 16)
+                s.names = <uint8_t*>calloc(<size_t>max(request.plan.count, 1), 16)
                 if s.names == NULL:
                     raise MemoryError
         with nogil:
             status = decode_values(s, values) if s.assembly == NULL else decode_messages(s, values)
         if status == FAILED:
-            error = fault_error(&s.fault)
+            error = fault_error(&s.fault) if s.v1 == NULL else v1_fault_error(&s.fault)
             error.row = s.fault_row
             error.args = (f"row {s.fault_row}: {error.args[0]}",)
             raise error
@@ -154,7 +162,7 @@ cdef int fill_columns(Protocol protocol, Request request, Columns out, Values* v
     return 0
 
 
-def decode_columns(Protocol protocol not None, data, fields, str mode not None, dialect,
+def decode_columns(protocol, data, fields, str mode not None, dialect,
                    int64_t limit=0x7FFFFFFF, str level not None="frame", str layout not None="plain",
                    str tables not None="json"):
     """See amqpcodec.batch.decode. limit: octets that a column may have (tests lower it)."""
@@ -177,7 +185,7 @@ def decode_columns(Protocol protocol not None, data, fields, str mode not None, 
     return out
 
 
-cdef int fill_from_array(Protocol protocol, Request request, Columns out, object schema, object array,
+cdef int fill_from_array(object protocol, Request request, Columns out, object schema, object array,
                          int mode, uintptr_t reading) except -1:
     cdef Values values
     cdef ArrowArray* a = take_values(schema, array, &values)
@@ -189,7 +197,7 @@ cdef int fill_from_array(Protocol protocol, Request request, Columns out, object
     return 0
 
 
-cdef int fill_from_buffer(Protocol protocol, Request request, Columns out, object data, int mode,
+cdef int fill_from_buffer(object protocol, Request request, Columns out, object data, int mode,
                           uintptr_t reading) except -1:
     cdef Table* t = out.table
     cdef Py_buffer view

@@ -517,7 +517,7 @@ cdef int put_places(Sink* s, Parcel* m, int64_t row) noexcept nogil:
     if s.channel != NULL and not e.no_channel and append_i32(s.channel, row, e.channel) < 0:
         return NO_MEMORY
     if s.type != NULL:
-        k = type_number(e.type)
+        k = s.type_numbers[e.type]
         if k >= 0:
             k = append_octets(s.table, s.type, row, FRAME_TYPE_NAMES[k], FRAME_TYPE_OCTETS[k])
             if k < 0:

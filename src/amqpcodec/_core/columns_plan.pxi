@@ -77,11 +77,14 @@ cdef struct Entry:
     uint64_t total          # octets, envelope included
     int64_t row             # of the input value
     uint8_t type            # 0 where it is not known
-    uint8_t way             # the type where the fast way may be tried, else 0
+    uint8_t way             # the type where the fast way may be tried, FRAME_V1, or 0
     uint16_t channel
     uint8_t odd             # not whole: see below
     uint8_t no_channel
     uint64_t lost           # of captures, where it is odd: see LOST_TEXTS
+
+cdef enum:
+    FRAME_V1 = 0xF1         # a way: a whole frame of AMQP 1.0
 
 cdef enum:
     ODD_TYPE = 1            # undefined, in a frame that is whole
@@ -114,8 +117,19 @@ cdef class FramePlan:
     """What decoding a protocol's frames to columns needs, made once from its lowered table."""
 
     cdef tuple columns          # (name, format, children) of each at frame level, in order
+    cdef tuple message_columns  # (name, format) of each at message level
     cdef tuple children         # (name, format, sources) of properties
+    cdef tuple structs          # (name, column, first of its children, (name, format, ...) of these)
+    cdef dict fixed             # name -> format of columns with a number of their own
+    cdef dict numbers           # and the number
+    cdef tuple not_at_level     # those of each level that are only at the other
+    cdef str wanted             # what stands before the name of an entry
+    cdef dict formats           # of arguments, by wire type
+    cdef const char** kinds     # names of wire types
+    cdef int picks              # number of the first column for an argument
+    cdef const V1Types* v1      # of AMQP 1.0, else NULL
     cdef MethodPlan* method     # as the protocol's descriptors
+    cdef int count              # of methods
     cdef FieldPlan* field
     cdef int n_fields
     cdef dict arguments         # name -> [(number of the field, wire type, qualified name), ...]
@@ -139,6 +153,14 @@ cdef FramePlan make_frame_plan(Protocol protocol, FramePlan schema=None):
     cdef bytes key
     plan.keep = [protocol.name.encode()]
     plan.columns = protocol.table["columns"]["frame"]
+    plan.message_columns = MESSAGE_COLUMNS
+    plan.fixed = FIXED_COLUMNS
+    plan.numbers = COLUMN_NUMBERS
+    plan.not_at_level = NOT_AT_LEVEL
+    plan.wanted = "headers."
+    plan.formats = WIRE_FORMATS
+    plan.kinds = WIRE_NAMES
+    plan.count = descs.count
     plan.arguments = {}
     plan.qualified = {}
     plan.requests = {}
@@ -154,6 +176,7 @@ cdef FramePlan make_frame_plan(Protocol protocol, FramePlan schema=None):
     plan.field = <FieldPlan*>calloc(<size_t>max(n, 1), sizeof(FieldPlan))
     if plan.method == NULL or plan.field == NULL:
         raise MemoryError
+    plan.picks = N_COLUMNS + <int>len(plan.children if schema is None else schema.children)
     child_of = {}
     for i, (name, format_, sources) in enumerate(plan.children):
         k = N_COLUMNS + i
@@ -164,6 +187,7 @@ cdef FramePlan make_frame_plan(Protocol protocol, FramePlan schema=None):
     if schema is not None:
         plan.columns = schema.columns
         plan.children = schema.children
+    plan.structs = (("properties", COL_PROPERTIES, N_COLUMNS, plan.children),)
     reserved = {}
     for cls in protocol.table["classes"]:
         for method in cls["methods"]:
@@ -225,12 +249,6 @@ cdef FramePlan kin_plan(FramePlan schema, Protocol protocol):
     if protocol not in schema.kin:
         schema.kin[protocol] = make_frame_plan(protocol, schema)
     return <FramePlan>schema.kin[protocol]
-
-
-cdef FramePlan frame_plan(Protocol protocol):
-    if protocol.frame_plan is None:
-        protocol.frame_plan = make_frame_plan(protocol)
-    return <FramePlan>protocol.frame_plan
 
 
 cdef void plan_op(FieldPlan* f, const Op* op) noexcept:
@@ -325,6 +343,8 @@ cdef struct Speech:
     uint32_t slot_mask
     Desc** contents
     int n_contents
+    const V1Types* v1       # of AMQP 1.0, else NULL
+    const uint32_t* masks   # its own: fields of each method that are asked for
 
 cdef enum:
     MAX_SPEECHES = 4
@@ -395,6 +415,10 @@ cdef struct Sink:
     const char* version     # of the protocol that these are of
     uint8_t speaks          # and its number
     Speech[MAX_SPEECHES] speech
+    const V1Types* v1       # of AMQP 1.0, else NULL
+    const uint32_t* masks   # its own
+    const int8_t* type_numbers
+    V1Value[V1_MAX_FIELDS] fields
     bint check              # every frame, whole, whatever columns are asked for
     bint hot                # try the fast readers
     bint borrow             # the input lives as long as the table: frames need no copy

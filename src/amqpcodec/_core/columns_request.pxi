@@ -52,6 +52,7 @@ cdef class Request:
     """Columns of a protocol that were asked for. Made once and kept; nothing in it changes."""
 
     cdef FramePlan plan
+    cdef tuple structs          # as the plan's
     cdef int level
     cdef tuple schema           # (name, format, children) of each that goes out, in order
     cdef int n                  # columns of the table, asked for or not
@@ -67,6 +68,7 @@ cdef class Request:
     cdef uint16_t* targets      # as in Sink
     cdef Target* target
     cdef uint8_t* picked
+    cdef uint32_t* masks        # of AMQP 1.0, as in Sink
     cdef Wanted* wanted
     cdef int n_wanted
     cdef bint any_property
@@ -85,10 +87,22 @@ cdef class Request:
         free(self.targets)
         free(self.target)
         free(self.picked)
+        free(self.masks)
         free(self.wanted)
 
 
-cdef Request find_request(Protocol protocol, str level, object fields, str layout,
+cdef FramePlan frame_plan(object protocol):
+    """protocol: a Protocol or V1Core."""
+    if isinstance(protocol, V1Core):
+        if (<V1Core>protocol).frame_plan is None:
+            (<V1Core>protocol).frame_plan = make_v1_plan(<V1Core>protocol)
+        return <FramePlan>(<V1Core>protocol).frame_plan
+    if (<Protocol?>protocol).frame_plan is None:
+        (<Protocol>protocol).frame_plan = make_frame_plan(<Protocol>protocol)
+    return <FramePlan>(<Protocol>protocol).frame_plan
+
+
+cdef Request find_request(object protocol, str level, object fields, str layout,
                           str tables="json"):
     """The request, from those kept or made anew."""
     cdef FramePlan plan = frame_plan(protocol)
@@ -109,21 +123,23 @@ cdef Request find_request(Protocol protocol, str level, object fields, str layou
     key = level, fields, layout, tables
     found = plan.requests.get(key)
     if found is None:
-        found = make_request(protocol, plan, LEVELS[level], fields, layout == "view",
-                             TABLE_FORMS[tables])
+        found = make_request(plan, LEVELS[level], fields, layout == "view", TABLE_FORMS[tables])
         if len(plan.requests) >= REQUESTS_KEPT:
             plan.requests.clear()
         plan.requests[key] = found
     return <Request>found
 
 
-cdef Request kin_request(Request base, Protocol protocol):
-    """The same columns, filled with the frames of another protocol."""
+cdef Request kin_request(Request base, object protocol):
+    """The same columns, filled with the frames of another protocol. Of AMQP 1.0 in columns of 0-x
+    only those that have a number of their own, such as method and arguments."""
     if protocol not in base.kin:
-        plan = kin_plan(base.plan, protocol)
         names = tuple([column[0] for column in base.schema])
-        base.kin[protocol] = make_request(protocol, plan, base.level, names, base.views,
-                                          base.tables, base)
+        if isinstance(protocol, V1Core):
+            base.kin[protocol] = make_request(frame_plan(protocol), base.level, (), base.views, FORM_JSON)
+        else:
+            plan = kin_plan(base.plan, <Protocol?>protocol)
+            base.kin[protocol] = make_request(plan, base.level, names, base.views, base.tables, base)
     return <Request>base.kin[protocol]
 
 
@@ -141,10 +157,9 @@ cdef tuple kin_sources(FramePlan plan, str name, str format_):
         if (source[1] == W_TABLE if format_ in ("+s", "+m") else WIRE_FORMATS[source[1]] in fits)])
 
 
-cdef Request make_request(Protocol protocol, FramePlan plan, int level, object fields, bint views,
-                          int form, Request base=None):
+cdef Request make_request(FramePlan plan, int level, object fields, bint views, int form,
+                          Request base=None):
     cdef Request r = Request.__new__(Request)
-    cdef DescTable descs = protocol.descs
     cdef list out = []          # (name, format, children, number of the column) that goes out
     cdef list picks = []        # (format, numbers of fields)
     cdef list wants = []        # (type, format, octets of the name)
@@ -152,21 +167,27 @@ cdef Request make_request(Protocol protocol, FramePlan plan, int level, object f
     cdef bytes octets
     cdef int i, k, n, at
     if base is not None:
-        tables = set([i for i in range(base.picks - N_COLUMNS) if base.form[N_COLUMNS + i]])
+        tables = set([i for i in range(N_COLUMNS, base.picks) if base.form[i]])
     else:
-        tables = table_children(plan, descs) if form else ()
-    children = tuple([(name, *FORM_SCHEMAS[form]) if i in tables else (name, format_, ())
-                      for i, (name, format_, _) in enumerate(plan.children)])
-    numbers = {name: N_COLUMNS + i for i, (name, _, _) in enumerate(children)}
+        tables = table_columns(plan) if form else ()
+    below = {}                  # of each struct: its children as they go out
+    nested = {}                 # "properties.message_id" -> (format, children, column)
+    r.structs = plan.structs
+    for name, at, k, children in plan.structs:
+        below[name] = tuple([(child[0], *FORM_SCHEMAS[form]) if k + i in tables else (child[0], child[1], ())
+                             for i, child in enumerate(children)])
+        if name not in plan.not_at_level[level]:
+            for i, child in enumerate(below[name]):
+                nested[f"{name}.{child[0]}"] = (child[1], child[2], k + i)
     r.plan = plan
     r.kin = {}
     r.level = level
     r.views = views
-    r.picks = N_COLUMNS + <int>len(children)
+    r.picks = plan.picks
     if fields is None and level == LEVEL_FRAME:
         wishes = [(name, format_) for name, format_, _ in plan.columns]
     elif fields is None:
-        wishes = MESSAGE_COLUMNS
+        wishes = plan.message_columns
     else:
         wishes = [(name, None) for name in fields]
     if base is not None:
@@ -177,27 +198,31 @@ cdef Request make_request(Protocol protocol, FramePlan plan, int level, object f
         if name in seen:
             raise ValueError(f"fields names {name!r} twice")
         seen.add(name)
-        if name in FIXED_COLUMNS and name not in NOT_AT_LEVEL[level]:
-            out.append((name, FIXED_COLUMNS[name], children if name == "properties" else (),
-                        COLUMN_NUMBERS[name]))
-        elif name.startswith("properties.") and name[11:] in numbers:
-            k = numbers[name[11:]]
-            out.append((name, *children[k - N_COLUMNS][1:], k))
-        elif name.startswith("headers.") and len(name) > 8:
-            source = wanted_header(name)
+        if name in plan.fixed and name not in plan.not_at_level[level]:
+            k = plan.numbers[name]
+            if k in tables:
+                out.append((name, *FORM_SCHEMAS[form], k))
+            else:
+                out.append((name, plan.fixed[name], below.get(name, ()), k))
+        elif name in nested:
+            out.append((name, *nested[name]))
+        elif name.startswith(plan.wanted) and len(name) > len(plan.wanted) and (
+                plan.v1 == NULL or level == LEVEL_MESSAGE):
+            source = wanted_header(plan, name)
             wants.append(source)
             out.append((name, source[1], (), -<int>len(wants)))
         else:
-            below = ()
+            children = ()
             if base is not None:
                 source = kin_sources(plan, name, format_)
-                below = FORM_SCHEMAS[form][1] if format_ in ("+s", "+m") else ()
+                children = FORM_SCHEMAS[form][1] if format_ in ("+s", "+m") else ()
             else:
                 source = argument_sources(plan, level, name, format_)
-                if form and source[1] and all([plan.field[<int>k].kind == W_TABLE for k in source[1]]):
+                if form and source[1] and plan.v1 == NULL and all(
+                        [plan.field[<int>k].kind == W_TABLE for k in source[1]]):
                     source = FORM_SCHEMAS[form][0], source[1]
-                    below = FORM_SCHEMAS[form][1]
-            out.append((name, source[0], below, r.picks + <int>len(picks)))
+                    children = FORM_SCHEMAS[form][1]
+            out.append((name, source[0], children, r.picks + <int>len(picks)))
             picks.append(source)
     r.wants = r.picks + <int>len(picks)
     r.made = r.wants + <int>len(wants)
@@ -206,11 +231,11 @@ cdef Request make_request(Protocol protocol, FramePlan plan, int level, object f
     if form == FORM_VARIANT:
         r.n += 2 * (len(tables) + len(picks))
     r.n_wanted = <int>len(wants)
-    out = [(name, format_, below, k if k >= 0 else r.wants - 1 - k) for name, format_, below, k in out]
+    out = [(name, format_, children, k if k >= 0 else r.wants - 1 - k) for name, format_, children, k in out]
     if r.n > 0x7FFF:
         raise ValueError(f"{len(picks) + len(wants)} arguments and headers are too many")
     r.n_out = <int>len(out)
-    r.schema = tuple([(name, format_, below) for name, format_, below, _ in out])
+    r.schema = tuple([(name, format_, children) for name, format_, children, _ in out])
     if views:
         r.schema = as_views(r.schema)
     n = sum([len(sources) for _, sources in picks])
@@ -221,30 +246,35 @@ cdef Request make_request(Protocol protocol, FramePlan plan, int level, object f
     r.order = <int*>calloc(<size_t>max(r.n_out, 1), sizeof(int))
     r.targets = <uint16_t*>calloc(<size_t>max(plan.n_fields, 1), sizeof(uint16_t))
     r.target = <Target*>calloc(<size_t>n + 1, sizeof(Target))
-    r.picked = <uint8_t*>calloc(<size_t>max(descs.count, 1), 1)
+    r.picked = <uint8_t*>calloc(<size_t>max(plan.count, 1), 1)
+    r.masks = <uint32_t*>calloc(<size_t>max(plan.count, 1), sizeof(uint32_t))
     r.wanted = <Wanted*>calloc(<size_t>max(r.n_wanted, 1), sizeof(Wanted))
     if r.kind == NULL or r.asked == NULL or r.order == NULL or r.targets == NULL or r.target == NULL \
-            or r.picked == NULL or r.wanted == NULL or r.form == NULL or r.first == NULL:
+            or r.picked == NULL or r.wanted == NULL or r.form == NULL or r.first == NULL or r.masks == NULL:
         raise MemoryError
     formats = [None] * r.n
     for name, k in COLUMN_NUMBERS.items():
         formats[k] = FIXED_COLUMNS[name]
-    for i in range(<int>len(children)):
-        formats[N_COLUMNS + i] = children[i][1]
+    for name, k in plan.numbers.items():
+        formats[k] = plan.fixed[name]
     r.names = [None] * r.n
-    for i in range(<int>len(children)):
-        r.names[N_COLUMNS + i] = f"properties.{children[i][0]}"
+    for name, _, k, _ in plan.structs:
+        for i, child in enumerate(below[name]):
+            formats[k + i] = child[1]
+            r.names[k + i] = f"{name}.{child[0]}"
     for i in range(r.n_out):
-        name, format_, below, k = out[i]
+        name, format_, _, k = out[i]
         formats[k] = format_
         r.names[k] = name
         r.order[i] = k
         r.asked[k] = 1
-        if k == COL_PROPERTIES:
-            memset(r.asked + N_COLUMNS, 1, len(children))
+        if name in below:
+            for struct, _, k, children in plan.structs:
+                if struct == name:
+                    memset(r.asked + k, 1, len(children))
     at = r.made
     for i in range(N_COLUMNS, r.made):
-        if formats[i] not in ("+s", "+m"):
+        if formats[i] not in ("+s", "+m") or i in [at for _, at, _, _ in plan.structs]:
             continue
         r.form[i] = <uint8_t>form
         if form == FORM_VARIANT:
@@ -265,8 +295,8 @@ cdef Request make_request(Protocol protocol, FramePlan plan, int level, object f
         r.any_property = True
     r.texts = (form or r.n_wanted or r.asked[COL_ARGUMENTS] or r.asked[COL_PROPERTIES_JSON]
                or r.asked[COL_FRAME] or r.asked[COL_TYPE])
-    for i in range(<int>len(children)):
-        if r.asked[N_COLUMNS + i] and children[i][0] == "headers":
+    for i in range(N_COLUMNS, r.picks):
+        if r.asked[i] and r.names[i] == "properties.headers":
             r.texts = True
     # from the last column on, so that a list of targets has them in order
     at = 0
@@ -278,10 +308,11 @@ cdef Request make_request(Protocol protocol, FramePlan plan, int level, object f
             r.targets[k] = <uint16_t>at
     if at > 0xFFFF:
         raise ValueError("too many arguments are asked for")
-    for i in range(descs.count):
+    for i in range(plan.count):
         for k in range(plan.method[i].n):
             if r.targets[plan.method[i].first + k]:
                 r.picked[i] = 1
+                r.masks[i] |= <uint32_t>1 << (k & 31)
     r.keep = []
     for i in range(r.n_wanted):
         k, _, octets = wants[i]
@@ -302,23 +333,26 @@ cdef tuple as_views(tuple columns):
                   for name, format_, below in columns])
 
 
-cdef set table_children(FramePlan plan, DescTable descs):
-    """Which of the properties are tables, in every class."""
+cdef set table_columns(FramePlan plan):
+    """Columns that hold tables: of the properties those that are tables in every class."""
     cdef FieldPlan* f
     cdef int i, k
     tables = set()
     others = set()
-    for i in range(descs.count):
-        for k in range(descs.desc[i].n if descs.desc[i].method_id == 0 else 0):
+    if plan.v1 != NULL:
+        return {plan.numbers["application_properties"]}
+    for i in range(plan.count):
+        for k in range(plan.method[i].n):
             f = &plan.method[i].field[k]
-            (tables if f.kind == W_TABLE else others).add(<int>f.child - N_COLUMNS)
+            if f.child >= N_COLUMNS:
+                (tables if f.kind == W_TABLE else others).add(<int>f.child)
     return tables - others
 
 
-cdef tuple wanted_header(str name):
+cdef tuple wanted_header(FramePlan plan, str name):
     """(type, format, octets) of `headers.NAME` or `headers.NAME:TYPE`. What stands behind the last
     colon is a type only if it is the name of one."""
-    cdef str key = name[8:]
+    cdef str key = name[len(plan.wanted):]
     before, colon, behind = key.rpartition(":")
     type_ = WANTED_TYPES["json"]
     if colon and before and behind in WANTED_TYPES:
@@ -327,7 +361,7 @@ cdef tuple wanted_header(str name):
         octets = key.encode()
     except UnicodeEncodeError as error:
         raise ValueError(f"{name!r}: the name of a header is UTF-8") from error
-    if len(octets) > 255:
+    if len(octets) > 255 and plan.v1 == NULL:
         raise ValueError(f"{name!r}: the name of a header has at most 255 octets")
     return type_[0], type_[1], octets
 
@@ -335,22 +369,22 @@ cdef tuple wanted_header(str name):
 cdef tuple argument_sources(FramePlan plan, int level, str name, object format_):
     """(format, numbers of the fields) of an argument. format_: what it has to be, or None: then all
     fields of that name have to agree."""
-    if name.count(".") == 2:
+    if name.count(".") == (2 if plan.v1 == NULL else 1):
         method, _, field = name.rpartition(".")
         found = plan.qualified.get(name) or plan.qualified.get(f"{method.replace('_', '-')}.{field}")
         if found is not None:
-            return WIRE_FORMATS[found[1]], (found[0],)
-    sources = None if name in FIXED_COLUMNS else plan.arguments.get(name)
+            return plan.formats[found[1]], (found[0],)
+    sources = None if name in plan.fixed else plan.arguments.get(name)
     if format_ is not None:
         fits = {format_, "i"} if format_ == "l" else {format_}
-        return format_, tuple([k for k, kind, _ in sources or () if WIRE_FORMATS[kind] in fits])
+        return format_, tuple([k for k, kind, _ in sources or () if plan.formats[kind] in fits])
     if sources is None:
         raise unknown_column(plan, level, name)
-    formats = {WIRE_FORMATS[kind] for _, kind, _ in sources}
+    formats = {plan.formats[kind] for _, kind, _ in sources}
     if formats == {"i", "l"}:
         formats = {"l"}
     if len(formats) > 1 or ("u" in formats and len({kind for _, kind, _ in sources}) > 1):
-        choice = ", ".join([f"{full} ({WIRE_NAMES[kind].decode()})" for _, kind, full in sources])
+        choice = ", ".join([f"{full} ({plan.kinds[<int>kind].decode()})" for _, kind, full in sources])
         raise ValueError(f"arguments named {name!r} have more than one type: ask for {choice}")
     return formats.pop(), tuple([k for k, _, _ in sources])
 
@@ -358,14 +392,21 @@ cdef tuple argument_sources(FramePlan plan, int level, str name, object format_)
 cdef object unknown_column(FramePlan plan, int level, str name):
     """The ValueError for a name that nothing has."""
     from difflib import get_close_matches
-    names = [known for known in FIXED_COLUMNS if known not in NOT_AT_LEVEL[level]]
-    known = names + [known for known in plan.arguments if known not in FIXED_COLUMNS]
+    names = [known for known in plan.fixed if known not in plan.not_at_level[level]]
+    known = names + [known for known in plan.arguments if known not in plan.fixed]
     known += list(plan.qualified)
-    known += [f"properties.{child[0]}" for child in plan.children]
+    for struct, _, _, children in plan.structs:
+        if struct in names:
+            known += [f"{struct}.{child[0]}" for child in children]
     level_name = "message" if level == LEVEL_MESSAGE else "frame"
     close = get_close_matches(name, known, 1)
     hint = f"did you mean {close[0]!r}? There is" if close else "there is"
-    return ValueError(
-        f"no column {name!r} at {level_name} level; {hint} {', '.join(names)}, and arguments ('queue', "
-        "'basic.consume.no_ack'), properties ('properties.message_id') and headers ('headers.n', "
-        "'headers.n:long')")
+    if plan.v1 == NULL:
+        more = ("and arguments ('queue', 'basic.consume.no_ack'), properties ('properties.message_id') and "
+                "headers ('headers.n', 'headers.n:long')")
+    elif level == LEVEL_FRAME:
+        more = "and fields of performatives ('handle', 'attach.source')"
+    else:
+        more = ("and fields of performatives ('handle', 'attach.source'), of header and properties "
+                "('properties.message_id') and application properties ('application_properties.n:long')")
+    return ValueError(f"no column {name!r} at {level_name} level; {hint} {', '.join(names)}, {more}")

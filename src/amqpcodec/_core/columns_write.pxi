@@ -1,29 +1,5 @@
 # Frame level: columns that every row has, written a block at a time.
 
-# Sixteen octets each, so that they can be copied as one word.
-cdef const char** FRAME_TYPE_NAMES = [
-    "method\0\0\0\0\0\0\0\0\0\0", "header\0\0\0\0\0\0\0\0\0\0", "body\0\0\0\0\0\0\0\0\0\0\0\0",
-    "heartbeat\0\0\0\0\0\0\0", "protocol-header\0"]
-cdef uint8_t* FRAME_TYPE_OCTETS = [6, 6, 4, 9, 15]
-cdef int8_t[256] TYPE_NUMBERS
-
-
-cdef void type_numbers_ready() noexcept:
-    memset(TYPE_NUMBERS, -1, 256)
-    TYPE_NUMBERS[FRAME_METHOD] = 0
-    TYPE_NUMBERS[FRAME_HEADER] = 1
-    TYPE_NUMBERS[FRAME_BODY] = 2
-    TYPE_NUMBERS[FRAME_HEARTBEAT] = 3
-    TYPE_NUMBERS[<uint8_t>c'A'] = 4
-
-type_numbers_ready()
-
-
-cdef inline int type_number(uint8_t t) noexcept nogil:
-    """Which of FRAME_TYPE_NAMES, or -1."""
-    return TYPE_NUMBERS[t]
-
-
 cdef int write_types(Sink* s, int n) noexcept nogil:
     cdef Column* c = s.type
     cdef Entry* e = s.block
@@ -40,7 +16,7 @@ cdef int write_types(Sink* s, int n) noexcept nogil:
         return NO_MEMORY
     if AMQP_UNLIKELY(s.odd_block or c.kind == AS_VIEW):
         for i in range(n):
-            k = type_number(e[i].type)
+            k = s.type_numbers[e[i].type]
             if k >= 0:
                 status = append_octets(s.table, c, s.rows + i, FRAME_TYPE_NAMES[k],
                                        FRAME_TYPE_OCTETS[k])
@@ -53,7 +29,7 @@ cdef int write_types(Sink* s, int n) noexcept nogil:
     used = c.used
     ends = <int32_t*>c.fixed.p + s.rows + 1
     for i in range(n):
-        k = type_number(e[i].type)
+        k = s.type_numbers[e[i].type]
         copy_16(w + used, <const uint8_t*>FRAME_TYPE_NAMES[k])
         used += FRAME_TYPE_OCTETS[k]
         ends[i] = <int32_t>used

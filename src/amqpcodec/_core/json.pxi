@@ -438,27 +438,50 @@ cdef inline int key_order(const uint8_t* a, const uint8_t* b) noexcept nogil:
     return memcmp(a + 1, b + 1, a[0])
 
 
-cdef void sift(const uint8_t** keys, size_t root, size_t n) noexcept nogil:
+# How two keys of one kind follow each other: below 0, 0 where they are the same, or above.
+ctypedef int (*KeyOrder)(const uint8_t* a, const uint8_t* b) noexcept nogil
+
+
+cdef void sift(const uint8_t** keys, size_t root, size_t n, KeyOrder order) noexcept nogil:
     cdef size_t child
     cdef const uint8_t* key = keys[root]
     while 2 * root + 1 < n:
         child = 2 * root + 1
-        if child + 1 < n and key_order(keys[child], keys[child + 1]) < 0:
+        if child + 1 < n and order(keys[child], keys[child + 1]) < 0:
             child += 1
-        if key_order(key, keys[child]) >= 0:
+        if order(key, keys[child]) >= 0:
             break
         keys[root] = keys[child]
         root = child
     keys[root] = key
 
 
-cdef int has_twice_sorted(const uint8_t* p, const uint8_t* end, const int8_t* shapes) noexcept nogil:
-    """The same for many keys: by heapsort, which no choice of keys can make slow."""
-    cdef const uint8_t** keys
+cdef bint any_twice(const uint8_t** keys, size_t n, KeyOrder order) noexcept nogil:
+    """Whether two keys are the same: by heapsort, which no choice of keys can make slow."""
     cdef const uint8_t* key
+    cdef size_t i = n // 2
+    while i:
+        i -= 1
+        sift(keys, i, n, order)
+    i = n
+    while i > 1:
+        i -= 1
+        key = keys[i]
+        keys[i] = keys[0]
+        keys[0] = key
+        sift(keys, 0, i, order)
+        # largest first: the one taken before this stands behind it
+        if i + 1 < n and order(keys[i], keys[i + 1]) == 0:
+            return True
+    return n > 1 and order(keys[0], keys[1]) == 0
+
+
+cdef int has_twice_sorted(const uint8_t* p, const uint8_t* end, const int8_t* shapes) noexcept nogil:
+    """The same for many keys."""
+    cdef const uint8_t** keys
     cdef const uint8_t* q = p
     cdef size_t n = 0, i
-    cdef int found = 0
+    cdef int found
     while q < end:
         n += 1
         q += 1 + <size_t>q[0]
@@ -470,20 +493,6 @@ cdef int has_twice_sorted(const uint8_t* p, const uint8_t* end, const int8_t* sh
         keys[i] = p
         p += 1 + <size_t>p[0]
         p += value_octets(p, shapes)
-    i = n // 2
-    while i:
-        i -= 1
-        sift(keys, i, n)
-    i = n
-    while i > 1 and not found:
-        i -= 1
-        key = keys[i]
-        keys[i] = keys[0]
-        keys[0] = key
-        sift(keys, 0, i)
-        # largest first: the one taken before this stands behind it
-        found = i + 1 < n and key_order(keys[i], keys[i + 1]) == 0
-    if n > 1 and key_order(keys[0], keys[1]) == 0:
-        found = 1
+    found = any_twice(keys, n, key_order)
     free(keys)
     return found

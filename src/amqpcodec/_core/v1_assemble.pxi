@@ -208,13 +208,6 @@ cdef class V1MessageDecoder(V1Decoder):
                                  not self.copy, self.mode)
         return self.v1.Delivery(transfer, message, payload, settled, state, position)
 
-cdef enum:
-    V1_DETACH = 0x16
-    V1_END = 0x17
-    V1_CLOSE = 0x18
-    V1_RECEIVED = 0x23
-
-
 cdef object v1_split(V1Core self, int channel, object transfer, object message, int64_t frame_max,
                      bint validate):
     """All frames of a delivery as one bytes."""

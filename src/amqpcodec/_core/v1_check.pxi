@@ -1,8 +1,24 @@
 # The check pass of the v1 family: structure, text, depth and counts of a value, without making any.
 
+cdef struct V1Check
+
+# Steps over a described value of a type that it knows and returns 1; 0: it does not; -1: the fault
+# is noted. The cursor is at the descriptor.
+ctypedef int (*v1_checker)(Cursor* c, V1Check* k, int depth) noexcept nogil
+
 cdef struct V1Check:
     uint64_t zero_width     # elements without octets so far
     bint odd                # something is not what encode writes for the plain value
+    bint described          # there is a described value
+    v1_checker known        # or NULL: structure is all that counts
+    const void* types       # its own
+
+
+cdef void v1_check_begin(V1Check* k, uint64_t zero_width) noexcept nogil:
+    """For structure."""
+    k.zero_width = zero_width
+    k.odd = k.described = False
+    k.known = NULL
 
 
 cdef bint v1_is_scalar_value(uint32_t u) noexcept nogil:
@@ -36,11 +52,17 @@ cdef inline bint v1_is_plain(const V1Value* v) noexcept nogil:
 cdef int v1_check(Cursor* c, V1Check* k, int depth) noexcept nogil:
     """Step over one value; 0, or -1 with the fault noted. depth: levels that are open around it."""
     cdef V1Value v
+    cdef int status
     if v1_read(c, &v) < 0:
         return -1
     if v.kind == V1_DESCRIBED:
         if AMQP_UNLIKELY(depth >= DEPTH_LIMIT):
             return fail(c, BAD_DEPTH, NULL, 0, 0)
+        k.described = True
+        if k.known != NULL:
+            status = k.known(c, k, depth + 1)
+            if status != 0:
+                return min(status, 0)
         if AMQP_LIKELY(c.p < c.end) and c.p[0] != 0x53 and c.p[0] != 0xA3:
             k.odd = True
         if v1_check_descriptor(c, k, depth + 1) < 0:
@@ -90,13 +112,14 @@ cdef int v1_check_array(Cursor* c, const V1Value* v, V1Check* k, int depth) noex
     cdef V1Value x
     cdef uint8_t code
     cdef uint32_t i
-    if v1_array_constructor(c, k, &code, depth) < 0:
+    if v1_array_constructor(c, k, &code, &depth) < 0:
         return -1
     if v1_count_fits(c, v.count, code, k) < 0:
         return -1
     x.kind = V1_KIND[code]
     if code >> 4 == 4:
-        i = v.count
+        if AMQP_UNLIKELY(x.kind == V1_LIST and v.count and depth >= DEPTH_LIMIT):
+            return fail(c, BAD_DEPTH, NULL, 0, 0)
     else:
         for i in range(v.count):
             if v1_content(c, &x, code) < 0 or v1_check_content(c, &x, k, depth) < 0:
@@ -106,8 +129,8 @@ cdef int v1_check_array(Cursor* c, const V1Value* v, V1Check* k, int depth) noex
     return 0
 
 
-cdef int v1_array_constructor(Cursor* c, V1Check* k, uint8_t* code, int depth) noexcept nogil:
-    """Step over the descriptors of an array's constructor to the octet behind it."""
+cdef int v1_array_constructor(Cursor* c, V1Check* k, uint8_t* code, int* depth) noexcept nogil:
+    """Step over the descriptors of an array's constructor, each a level, to the octet behind it."""
     while True:
         if c.p >= c.end:
             return fail(c, BAD_TRUNCATED, b"constructor", 1, 0)
@@ -115,10 +138,11 @@ cdef int v1_array_constructor(Cursor* c, V1Check* k, uint8_t* code, int depth) n
         if code[0] != 0:
             break
         c.p += 1
-        if AMQP_UNLIKELY(depth >= DEPTH_LIMIT):
+        if AMQP_UNLIKELY(depth[0] >= DEPTH_LIMIT):
             return fail(c, BAD_DEPTH, NULL, 0, 0)
-        depth += 1
-        if v1_check(c, k, depth) < 0:
+        depth[0] += 1
+        k.described = True
+        if v1_check(c, k, depth[0]) < 0:
             return -1
     if V1_KIND[code[0]] == V1_UNKNOWN:
         return fail(c, V1_BAD_CONSTRUCTOR, NULL, 0, code[0])

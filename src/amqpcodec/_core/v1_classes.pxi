@@ -123,6 +123,7 @@ cdef int v1_bind_choices(V1DescTable table, V1Op* op, object members) except -1:
         named = {str(member.value): member for member in members}
         table.keep.append(named)
         op.named = <PyObject*>named
+        op.symbols = table.text("\0".join(named) + "\0")
         return 0
     op.choices = 0
     for member in members:

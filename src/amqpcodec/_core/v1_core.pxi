@@ -32,6 +32,7 @@ cdef class V1Core:
     cdef readonly object TYPES          # descriptor code -> class
     cdef readonly object ProtocolHeader, Heartbeat, BadFrame, Delivery
     cdef V1DescTable descs
+    cdef object frame_plan              # of columns, made on first use
 
     def __cinit__(self, dict table not None):
         cdef V1Desc* d

@@ -39,6 +39,7 @@ cdef struct V1Op:
     int choices             # numbered choices, 0 for none
     PyObject* choice[V1_MAX_CHOICES]
     PyObject* named         # dict: Symbol -> choice, or NULL
+    const char* symbols     # those, each with a NUL behind it and one more at the end
     const V1Desc* desc      # of a field of one composite type
     PyObject* requires      # tuple of archetypes
 

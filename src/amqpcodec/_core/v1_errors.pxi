@@ -2,84 +2,119 @@
 
 
 cdef dict V1_FAULTS = {
-    # code: (class, condition)
-    BAD_TRUNCATED: (_errors.TruncatedError, "amqp:decode-error"),
-    BAD_TRAILING: (_errors.TrailingError, "amqp:decode-error"),
-    BAD_DEPTH: (_errors.DepthError, "amqp:resource-limit-exceeded"),
-    BAD_FRAME_SIZE: (_errors.FrameTooLargeError, "amqp:connection:framing-error"),
-    BAD_BODY_SIZE: (_errors.ContentTooLargeError, "amqp:link:message-size-exceeded"),
-    BAD_INCOMPLETE: (_errors.IncompleteError, "amqp:connection:framing-error"),
-    V1_BAD_CONSTRUCTOR: (_errors.UnknownTagError, "amqp:decode-error"),
-    V1_BAD_SIZE: (_errors.SizeError, "amqp:decode-error"),
-    V1_BAD_TEXT: (_errors.TextError, "amqp:decode-error"),
-    V1_BAD_FIELD: (_errors.FieldError, "amqp:decode-error"),
-    V1_BAD_VALUE: (_errors.FieldError, "amqp:invalid-field"),
-    V1_BAD_FIELDS: (_errors.FieldError, "amqp:decode-error"),
-    V1_BAD_MANDATORY: (_errors.FieldError, "amqp:invalid-field"),
-    V1_BAD_COUNT: (_errors.SizeError, "amqp:resource-limit-exceeded"),
-    V1_BAD_SECTION: (_errors.SectionError, "amqp:decode-error"),
-    V1_BAD_DESCRIPTOR: (_errors.UnknownMethodError, "amqp:decode-error"),
-    V1_BAD_ENVELOPE: (_errors.FramingError, "amqp:connection:framing-error"),
-    V1_BAD_TYPE: (_errors.FrameTypeError, "amqp:connection:framing-error"),
-    V1_BAD_ORDER: (_errors.UnexpectedFrameError, "amqp:illegal-state"),
+    BAD_TRUNCATED: _errors.TruncatedError,
+    BAD_TRAILING: _errors.TrailingError,
+    BAD_DEPTH: _errors.DepthError,
+    BAD_FRAME_SIZE: _errors.FrameTooLargeError,
+    BAD_BODY_SIZE: _errors.ContentTooLargeError,
+    BAD_INCOMPLETE: _errors.IncompleteError,
+    BAD_RANGE: _errors.DecodeError,
+    V1_BAD_CONSTRUCTOR: _errors.UnknownTagError,
+    V1_BAD_SIZE: _errors.SizeError,
+    V1_BAD_TEXT: _errors.TextError,
+    V1_BAD_FIELD: _errors.FieldError,
+    V1_BAD_VALUE: _errors.FieldError,
+    V1_BAD_FIELDS: _errors.FieldError,
+    V1_BAD_MANDATORY: _errors.FieldError,
+    V1_BAD_COUNT: _errors.SizeError,
+    V1_BAD_SECTION: _errors.SectionError,
+    V1_BAD_DESCRIPTOR: _errors.UnknownMethodError,
+    V1_BAD_ENVELOPE: _errors.FramingError,
+    V1_BAD_TYPE: _errors.FrameTypeError,
+    V1_BAD_ORDER: _errors.UnexpectedFrameError,
 }
 
 
-cdef str v1_fault_text(const Fault* f):
-    """What is wrong, without its place. Quotes no octets of the payload but a constructor or descriptor."""
-    cdef str what = "" if f.what == NULL else f.what.decode("utf-8")
+cdef const char* v1_condition(int code) noexcept nogil:
+    """The specification's error condition, or NULL where only a column is too small."""
+    if code == BAD_DEPTH or code == V1_BAD_COUNT:
+        return b"amqp:resource-limit-exceeded"
+    if code == BAD_FRAME_SIZE or code == BAD_INCOMPLETE or code == V1_BAD_ENVELOPE or code == V1_BAD_TYPE:
+        return b"amqp:connection:framing-error"
+    if code == BAD_BODY_SIZE:
+        return b"amqp:link:message-size-exceeded"
+    if code == V1_BAD_VALUE or code == V1_BAD_MANDATORY:
+        return b"amqp:invalid-field"
+    if code == V1_BAD_ORDER:
+        return b"amqp:illegal-state"
+    if code == BAD_RANGE or code == BAD_CAPTURE:
+        return NULL
+    return b"amqp:decode-error"
+
+
+cdef int v1_fault_text(const Fault* f, char* out, size_t room) noexcept nogil:
+    """As fault_text. Quotes no octets of the payload but a constructor or descriptor."""
+    cdef int n = place_text(f, out, room)
+    cdef unsigned long long need = f.need, have = f.have
+    cdef const char* what = f.what
+    cdef char* start = out
+    cdef int last = <int>room - 1
+    if f.code == BAD_RANGE or f.code == BAD_CAPTURE:
+        return fault_text(f, out, room)
+    if what == NULL:
+        what = b""
+    if n < 0 or <size_t>n >= room:
+        return <int>strlen(out)
+    out += n
+    room -= n
     if f.code == BAD_TRUNCATED:
-        return f"{what} needs {f.need} octets, {f.have} remain"
-    if f.code == BAD_TRAILING:
-        return f"{f.have} octets after the value"
-    if f.code == BAD_DEPTH:
-        return f"values nested deeper than {DEPTH_LIMIT} levels"
-    if f.code == BAD_FRAME_SIZE:
-        return f"frame of {f.need} octets exceeds max-frame-size {f.have}"
-    if f.code == BAD_BODY_SIZE:
-        return f"message of {f.need} octets exceeds max_message_size {f.have}"
-    if f.code == BAD_INCOMPLETE:
-        return f"the stream ended inside {what}, {f.have} octets into it"
-    if f.code == V1_BAD_CONSTRUCTOR:
-        return f"no type has the constructor 0x{f.octet:02x}"
-    if f.code == V1_BAD_SIZE:
-        return f"{what}: size and count do not fit what it holds"
-    if f.code == V1_BAD_FIELD:
-        if f.octet == 0:
-            return f"takes {what}, not a described value"
-        return f"takes {what}, not {V1_NAMES[V1_KIND[f.octet]].decode()} (0x{f.octet:02x})"
-    if f.code == V1_BAD_VALUE:
-        return f"{what} has no such choice"
-    if f.code == V1_BAD_FIELDS:
-        return f"{f.need} fields, at most {f.have} are defined"
-    if f.code == V1_BAD_MANDATORY:
-        return "is mandatory and not there"
-    if f.code == V1_BAD_COUNT:
-        return f"{f.need} elements without octets exceed the limit of {V1_ZERO_WIDTH_LIMIT}"
-    if f.code == V1_BAD_DESCRIPTOR:
-        return f"no {what} has the descriptor {f.need:#x}"
-    if f.code == V1_BAD_ENVELOPE:
-        return f"{what}, not {f.need}"
-    if f.code == V1_BAD_TYPE:
-        return f"frame type {f.octet} is not defined"
-    return what
+        n += snprintf(out, room, b"%s needs %llu octets, %llu remain", what, need, have)
+    elif f.code == BAD_TRAILING:
+        n += snprintf(out, room, b"%llu octets after the value", have)
+    elif f.code == BAD_DEPTH:
+        n += snprintf(out, room, b"values nested deeper than %d levels", DEPTH_LIMIT)
+    elif f.code == BAD_FRAME_SIZE:
+        n += snprintf(out, room, b"frame of %llu octets exceeds max-frame-size %llu", need, have)
+    elif f.code == BAD_BODY_SIZE:
+        n += snprintf(out, room, b"message of %llu octets exceeds max_message_size %llu", need, have)
+    elif f.code == BAD_INCOMPLETE:
+        n += snprintf(out, room, b"the stream ended inside %s, %llu octets into it", what, have)
+    elif f.code == V1_BAD_CONSTRUCTOR:
+        n += snprintf(out, room, b"no type has the constructor 0x%02x", <unsigned int>f.octet)
+    elif f.code == V1_BAD_SIZE:
+        n += snprintf(out, room, b"%s: size and count do not fit what it holds", what)
+    elif f.code == V1_BAD_FIELD and f.octet == 0:
+        n += snprintf(out, room, b"takes %s, not a described value", what)
+    elif f.code == V1_BAD_FIELD:
+        n += snprintf(out, room, b"takes %s, not %s (0x%02x)", what, V1_NAMES[V1_KIND[f.octet]],
+                      <unsigned int>f.octet)
+    elif f.code == V1_BAD_VALUE:
+        n += snprintf(out, room, b"%s has no such choice", what)
+    elif f.code == V1_BAD_FIELDS:
+        n += snprintf(out, room, b"%llu fields, at most %llu are defined", need, have)
+    elif f.code == V1_BAD_MANDATORY:
+        n += snprintf(out, room, b"is mandatory and not there")
+    elif f.code == V1_BAD_COUNT:
+        n += snprintf(out, room, b"%llu elements without octets exceed the limit of %d", need,
+                      <int>V1_ZERO_WIDTH_LIMIT)
+    elif f.code == V1_BAD_DESCRIPTOR:
+        n += snprintf(out, room, b"no %s has the descriptor 0x%llx", what, need)
+    elif f.code == V1_BAD_ENVELOPE:
+        n += snprintf(out, room, b"%s, not %llu", what, need)
+    elif f.code == V1_BAD_TYPE:
+        n += snprintf(out, room, b"frame type %u is not defined", <unsigned int>f.octet)
+    else:
+        n += snprintf(out, room, b"%s", what)
+    n = min(n, last)
+    need = f.offset
+    n += snprintf(start + n, <size_t>(last + 1 - n), b" (offset %llu)", need)
+    return min(n, last)
 
 
 cdef object v1_fault_error(const Fault* f):
     """The exception that stands for a fault."""
-    cls, condition = V1_FAULTS[f.code]
-    method = None if f.method == NULL else f.method.decode("utf-8")
-    field = None if f.field == NULL else f.field.decode("utf-8")
-    place = f"{method}.{field}: " if method and field else f"{method}: " if method else ""
-    return cls(
-        f"{place}{v1_fault_text(f)} (offset {f.offset})",
+    cdef char text[FAULT_TEXT_SIZE]
+    cdef const char* condition = v1_condition(f.code)
+    v1_fault_text(f, text, FAULT_TEXT_SIZE)
+    return V1_FAULTS[f.code](
+        text.decode("utf-8", "replace"),
         offset=f.offset,
         frame_type=f.frame_type if f.in_frame else None,
         channel=f.channel if f.in_frame else None,
-        method=method,
-        field=field,
+        method=None if f.method == NULL else f.method.decode("utf-8"),
+        field=None if f.field == NULL else f.field.decode("utf-8"),
         scope=SCOPES[f.scope],
-        condition=condition,
+        condition=None if condition == NULL else condition.decode(),
     )
 
 

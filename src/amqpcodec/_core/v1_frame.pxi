@@ -1,70 +1,4 @@
-# AMQP 1.0 frames: size, data offset, type and channel, then a performative and its payload (Part 2 §2.3).
-
-cdef enum:
-    V1_FRAME_AMQP = 0
-    V1_FRAME_SASL = 1
-    V1_FRAME_HEADER = 0x41  # not a type: the eight octets that open a layer
-    V1_MIN_MAX_FRAME = 512  # what everybody takes, and the limit before open
-
-
-cdef int v1_scan_bad(Fault* f, int code, int scope, uint64_t offset, const char* what, uint64_t need,
-                     uint64_t have, const uint8_t* p) noexcept nogil:
-    memset(f, 0, sizeof(Fault))
-    f.code = code
-    f.scope = scope
-    f.offset = offset
-    f.what = what
-    f.need = need
-    f.have = have
-    f.octet = p[5]
-    f.in_frame = True
-    f.frame_type = p[5]
-    f.channel = load16(p + 6)
-    return SCAN_BAD
-
-
-cdef int v1_scan(const uint8_t* p, const uint8_t* end, uint64_t limit, uint64_t offset,
-                 WireFrame* out, Fault* f) noexcept nogil:
-    """Find the frame at p. limit: octets a frame may take, 0 for any. offset: that of p.
-
-    After SCAN_BAD with scope "frame" the frame is whole and `out.total` is set.
-    """
-    cdef size_t left = <size_t>(end - p)
-    cdef uint64_t size
-    cdef uint32_t skip
-    if left < 8:
-        return SCAN_MORE
-    if AMQP_UNLIKELY(p[0] == c'A') and memcmp(p, <const char*>b"AMQP", 4) == 0:
-        out.type = V1_FRAME_HEADER
-        out.channel = 0
-        out.payload = p + 4
-        out.size = 4
-        out.total = 8
-        return SCAN_FRAME
-    size = load32(p)
-    skip = 4 * <uint32_t>p[4]
-    if AMQP_UNLIKELY(size < 8):
-        return v1_scan_bad(f, V1_BAD_ENVELOPE, SCOPE_CONNECTION, offset,
-                           b"the size of a frame is at least 8", size, 0, p)
-    if AMQP_UNLIKELY(skip < 8):
-        return v1_scan_bad(f, V1_BAD_ENVELOPE, SCOPE_CONNECTION, offset + 4,
-                           b"the data offset of a frame is at least 2", p[4], 0, p)
-    if AMQP_UNLIKELY(skip > size):
-        return v1_scan_bad(f, V1_BAD_ENVELOPE, SCOPE_CONNECTION, offset + 4,
-                           b"the data offset of a frame lies inside of it", p[4], 0, p)
-    if AMQP_UNLIKELY(limit != 0 and size > limit):
-        return v1_scan_bad(f, BAD_FRAME_SIZE, SCOPE_CONNECTION, offset, NULL, size, limit, p)
-    if left < size:
-        return SCAN_MORE
-    out.type = p[5]
-    out.channel = load16(p + 6)
-    out.payload = p + skip
-    out.size = <uint32_t>(size - skip)
-    out.total = size
-    if AMQP_UNLIKELY(p[5] > V1_FRAME_SASL):
-        return v1_scan_bad(f, V1_BAD_TYPE, SCOPE_FRAME, offset + 5, NULL, 0, 0, p)
-    return SCAN_FRAME
-
+# AMQP 1.0 frames to objects and back (Part 2 §2.3).
 
 cdef inline void v1_frame_cursor(const WireFrame* f, const uint8_t* start, uint64_t at, Cursor* c,
                                  Fault* fault) noexcept nogil:
@@ -101,7 +35,8 @@ cdef object v1_decode_frame(V1Core self, const WireFrame* f, const uint8_t* star
     c.p += 1
     d = v1_known(r.types, &c)
     if AMQP_UNLIKELY(d == NULL or d.frame != (V1_AMQP_FRAME if f.type == V1_FRAME_AMQP else V1_SASL_FRAME)):
-        v1_bad_descriptor(&c, d, f)
+        v1_bad_descriptor(&c, body, d, f.type == V1_FRAME_AMQP)
+        v1_raise(&c)
     made = v1_known_type(r, d, &c, body, 1)
     if c.p == c.end:
         return made
@@ -118,34 +53,6 @@ cdef object v1_decode_frame(V1Core self, const WireFrame* f, const uint8_t* star
     o = <KindObject*><PyObject*>made
     kind_store(o, d.payload, Py_NewRef(<PyObject*>value))
     return made
-
-cdef enum:
-    V1_OPEN = 0x10
-    V1_TRANSFER = 0x14
-
-
-cdef int v1_bad_descriptor(Cursor* c, V1Desc* d, const WireFrame* f) except -1:
-    """A frame whose body is no performative of its layer."""
-    cdef V1Value v
-    cdef Fault none
-    cdef Cursor at
-    cdef uint64_t code = 0
-    if d != NULL:
-        code = d.code
-    else:
-        none.code = OK
-        at = c[0]
-        at.fault = &none
-        if v1_read(&at, &v) == 0 and v.kind == V1_ULONG:
-            code = v.u
-        elif none.code != OK:
-            c.fault.in_frame = True
-            v1_read(c, &v)
-            v1_raise(c)
-    c.p = f.payload
-    return v1_fail(c, V1_BAD_DESCRIPTOR,
-                   b"performative" if f.type == V1_FRAME_AMQP else b"SASL performative", code, 0)
-
 
 # ---- encode ----
 

@@ -75,8 +75,7 @@ cdef int v1_scan_sections(Cursor* c, const V1Types* types, uint32_t* offset, uin
 cdef int v1_skip_described(Cursor* c) except -1:
     """Step over a described value whose zero octet was read."""
     cdef V1Check k
-    k.zero_width = 0
-    k.odd = False
+    v1_check_begin(&k, 0)
     if v1_check(c, &k, 2) < 0 or v1_check(c, &k, 2) < 0:
         v1_raise(c)
     return 0

@@ -111,7 +111,7 @@ cdef int v1_elements(V1Reader* r, Cursor* c, uint8_t code, uint32_t count, int d
     cdef V1Value v
     cdef object item
     cdef uint32_t i
-    k.zero_width = r.zero_width
+    v1_check_begin(&k, r.zero_width)
     if v1_count_fits(c, count, code, &k) < 0:
         v1_raise(c)
     r.zero_width = k.zero_width
@@ -199,8 +199,7 @@ cdef int v1_oddness(V1Reader* r, const Cursor* c, bint* odd, int depth) except -
     """Check the value at the cursor, and note whether it is what encode would write."""
     cdef Cursor at = c[0]
     cdef V1Check k
-    k.zero_width = r.zero_width
-    k.odd = False
+    v1_check_begin(&k, r.zero_width)
     if v1_check(&at, &k, depth) < 0:
         v1_raise(&at)
     if k.odd:
@@ -332,8 +331,7 @@ cdef object v1_any(V1Reader* r, const V1Op* op, Cursor* c, const V1Value* v, con
     if v.kind == V1_DESCRIBED:
         at = c[0]
         if v1_known(r.types, &at) == NULL:
-            k.zero_width = r.zero_width
-            k.odd = False
+            v1_check_begin(&k, r.zero_width)
             if v1_check_descriptor(&at, &k, depth + 1) < 0 or v1_check(&at, &k, depth + 1) < 0:
                 v1_raise(&at)
             odd[0] = odd[0] or k.odd
@@ -352,8 +350,7 @@ cdef int v1_field_oddness(V1Reader* r, const Cursor* c, const V1Value* v, bint* 
     """v1_oddness for a value whose constructor was read."""
     cdef Cursor at = c[0]
     cdef V1Check k
-    k.zero_width = r.zero_width
-    k.odd = False
+    v1_check_begin(&k, r.zero_width)
     if v1_check_content(&at, v, &k, depth) < 0:
         v1_raise(&at)
     odd[0] = odd[0] or k.odd

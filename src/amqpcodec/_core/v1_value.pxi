@@ -204,7 +204,7 @@ cdef inline int v1_read(Cursor* c, V1Value* v) noexcept nogil:
     return v1_content(c, v, code)
 
 
-cdef inline void v1_inside(Cursor* c, const V1Value* v, Cursor* out) noexcept nogil:
+cdef inline void v1_inside(const Cursor* c, const V1Value* v, Cursor* out) noexcept nogil:
     """A cursor over the content of a compound."""
     out[0] = c[0]
     out.p = v.p

@@ -1,0 +1,134 @@
+# Columns of AMQP 1.0: which there are, by their names, numbers and types.
+
+# They stand behind the columns that all protocols have; the children of structs together.
+cdef enum:
+    V1_COL_PROPERTIES = N_COLUMNS           # children
+    V1_COL_HEADER = N_COLUMNS + 13          # children
+    V1_COL_HEADER_STRUCT = N_COLUMNS + 18
+    V1_COL_DELIVERY_ANNOTATIONS
+    V1_COL_MESSAGE_ANNOTATIONS
+    V1_COL_APPLICATION
+    V1_COL_BODY_KIND
+    V1_COL_VALUE
+    V1_COL_FOOTER
+    V1_COL_MESSAGE
+    V1_PICKS
+
+cdef dict V1_FIXED_COLUMNS = {
+    "row": "l", "offset": "l", "frame_type": "u", "channel": "i", "performative": "u", "method": "u",
+    "arguments": "u", "payload": "z", "header": "+s", "delivery_annotations": "u",
+    "message_annotations": "u", "properties": "+s", "application_properties": "u", "body_kind": "u",
+    "body": "z", "value": "u", "footer": "u", "message": "z", "frame": "z", "error": "u",
+    "error_offset": "l",
+}
+cdef dict V1_COLUMN_NUMBERS = {
+    "row": COL_ROW, "offset": COL_OFFSET, "frame_type": COL_TYPE, "channel": COL_CHANNEL,
+    "performative": COL_METHOD, "method": COL_METHOD, "arguments": COL_ARGUMENTS,
+    "payload": COL_PAYLOAD, "header": V1_COL_HEADER_STRUCT,
+    "delivery_annotations": V1_COL_DELIVERY_ANNOTATIONS,
+    "message_annotations": V1_COL_MESSAGE_ANNOTATIONS, "properties": COL_PROPERTIES,
+    "application_properties": V1_COL_APPLICATION, "body_kind": V1_COL_BODY_KIND, "body": COL_BODY,
+    "value": V1_COL_VALUE, "footer": V1_COL_FOOTER, "message": V1_COL_MESSAGE, "frame": COL_FRAME,
+    "error": COL_ERROR, "error_offset": COL_ERROR_OFFSET,
+}
+cdef tuple V1_FRAME_COLUMNS = (
+    "row", "offset", "frame_type", "channel", "performative", "arguments", "payload", "frame", "error",
+    "error_offset",
+)
+# Of both levels, and what only the other one has.
+cdef tuple V1_NOT_AT_LEVEL = (
+    ("header", "delivery_annotations", "message_annotations", "properties", "application_properties",
+     "body_kind", "body", "value", "footer", "message"),
+    ("payload",),
+)
+cdef tuple V1_MESSAGE_COLUMNS = (
+    ("row", "l"), ("channel", "i"), ("performative", "u"), ("handle", "l"), ("delivery_id", "l"),
+    ("delivery_tag", "z"), ("message_format", "l"), ("settled", "b"), ("header", "+s"),
+    ("delivery_annotations", "u"), ("message_annotations", "u"), ("properties", "+s"),
+    ("application_properties", "u"), ("body_kind", "u"), ("body", "z"), ("value", "u"),
+    ("footer", "u"), ("frame", "z"), ("error", "u"),
+)
+
+# What is no scalar is JSON text; of properties an id or address of any type is a text of its own.
+cdef dict V1_FORMATS = {
+    V1_BOOLEAN: "b", V1_UBYTE: "i", V1_USHORT: "i", V1_UINT: "l", V1_ULONG: "l", V1_BYTE: "i",
+    V1_SHORT: "i", V1_INT: "i", V1_LONG: "l", V1_FLOAT: "g", V1_DOUBLE: "g", V1_DECIMAL32: "u",
+    V1_DECIMAL64: "u", V1_DECIMAL128: "u", V1_CHAR: "u", V1_TIMESTAMP: "tsu:UTC", V1_UUID: "u",
+    V1_BINARY: "z", V1_STRING: "u", V1_SYMBOL: "u", V1_LIST: "u", V1_MAP: "u", V1_ARRAY: "u",
+    V1_ANY: "u", V1_COMPOSITE: "u",
+}
+
+
+cdef int v1_column_kind(const V1Op* op) noexcept nogil:
+    """The type that says what a field's column is: one value of many is JSON text, too."""
+    return V1_ARRAY if op.multiple else op.kind
+
+
+cdef tuple v1_struct_columns(const V1Desc* d):
+    """(name, format) of each field of a section."""
+    return tuple([(d.field[i].decode(), V1_FORMATS[v1_column_kind(&d.op[i])]) for i in range(d.n)])
+
+
+cdef FramePlan make_v1_plan(V1Core protocol):
+    cdef FramePlan plan = FramePlan.__new__(FramePlan)
+    cdef V1Types* types = &protocol.descs.types
+    cdef V1Desc* d
+    cdef MethodPlan* m
+    cdef FieldPlan* f
+    cdef int i, k, n = 0
+    cdef bytes key
+    plan.keep = [protocol.name.encode(), protocol.descs]
+    plan.columns = tuple([(name, V1_FIXED_COLUMNS[name], ()) for name in V1_FRAME_COLUMNS])
+    plan.message_columns = V1_MESSAGE_COLUMNS
+    plan.fixed = V1_FIXED_COLUMNS
+    plan.numbers = V1_COLUMN_NUMBERS
+    plan.not_at_level = V1_NOT_AT_LEVEL
+    plan.wanted = "application_properties."
+    plan.formats = V1_FORMATS
+    plan.kinds = V1_NAMES
+    plan.picks = V1_PICKS
+    plan.v1 = types
+    plan.count = types.count
+    plan.arguments = {}
+    plan.qualified = {}
+    plan.requests = {}
+    plan.kin = {}
+    plan.children = ()
+    plan.structs = (
+        ("properties", COL_PROPERTIES, V1_COL_PROPERTIES, v1_struct_columns(types.by_code[0x73])),
+        ("header", V1_COL_HEADER_STRUCT, V1_COL_HEADER, v1_struct_columns(types.by_code[0x70])),
+    )
+    for i in range(types.count):
+        n += types.desc[i].n
+    plan.n_fields = n
+    plan.method = <MethodPlan*>calloc(<size_t>max(types.count, 1), sizeof(MethodPlan))
+    plan.field = <FieldPlan*>calloc(<size_t>max(n, 1), sizeof(FieldPlan))
+    if plan.method == NULL or plan.field == NULL:
+        raise MemoryError
+    n = 0
+    for i in range(types.count):
+        d = &types.desc[i]
+        m = &plan.method[i]
+        # Padded, so that it can be copied by whole words.
+        key = (<bytes>d.name) + bytes(COPY_SLACK)
+        plan.keep.append(key)
+        m.name = PyBytes_AS_STRING(key)
+        m.name_n = <uint32_t>len(key) - COPY_SLACK
+        m.field = &plan.field[n]
+        m.n = d.n
+        m.first = n
+        for k in range(d.n):
+            key = b',"' + (<bytes>d.field[k]) + b'":' + bytes(2 * COPY_SLACK)
+            plan.keep.append(key)
+            f = &plan.field[n]
+            f.key = PyBytes_AS_STRING(key)
+            f.key_n = <uint32_t>len(key) - 2 * COPY_SLACK
+            f.kind = <uint8_t>v1_column_kind(&d.op[k])
+            m.fixed += f.key_n
+            if d.frame != V1_NO_FRAME:
+                name = (<bytes>d.field[k]).decode()
+                full = f"{(<bytes>d.name).decode()}.{name}"
+                plan.qualified[full] = (n, f.kind)
+                plan.arguments.setdefault(name, []).append((n, f.kind, full))
+            n += 1
+    return plan

@@ -1,0 +1,268 @@
+# Frames of AMQP 1.0 to columns: found, read with every check of the object path, and written.
+
+cdef int v1_error_text(Sink* s, char* text) noexcept nogil:
+    """The specification's error condition, where there is one, and what is wrong."""
+    cdef const char* condition = v1_condition(s.fault.code)
+    cdef int n = 0
+    if condition != NULL:
+        n = snprintf(text, FAULT_TEXT_SIZE, b"%s: ", condition)
+    return n + v1_fault_text(&s.fault, text + n, <size_t>(FAULT_TEXT_SIZE - n))
+
+
+# ---- finding ----
+
+cdef const uint8_t* find_odd_v1_frame(Sink* s, Entry* e, const uint8_t* p, const uint8_t* end) noexcept nogil:
+    """The frame at p, whatever it is: where the next one starts."""
+    cdef WireFrame f
+    cdef Fault fault
+    cdef int found = v1_scan(p, end, 0, 0, &f, &fault)
+    e.way = 0
+    if found == SCAN_FRAME:
+        e.way = FRAME_V1
+        e.type = f.type
+        e.channel = f.channel
+        e.total = f.total
+        if f.size == 0 and f.type == V1_FRAME_AMQP:
+            e.type = FRAME_HEARTBEAT
+        return p + f.total
+    s.odd_block = True
+    e.odd = ODD_TYPE
+    e.type = 0xFF
+    if found == SCAN_BAD and fault.scope == SCOPE_FRAME:
+        e.channel = f.channel       # the type is undefined, the frame is not
+        e.total = f.total
+        return p + f.total
+    e.odd = ODD_LOST
+    e.total = <uint64_t>(end - p)
+    e.no_channel = e.total < 8 or p[5] > V1_FRAME_SASL
+    if not e.no_channel:
+        e.type = p[5]
+        e.channel = load16(p + 6)
+    return end
+
+
+cdef inline const uint8_t* find_v1_frame(Sink* s, Entry* e, const uint8_t* p, const uint8_t* end) noexcept nogil:
+    """As find_frame."""
+    cdef uint64_t head, total
+    e.start = p
+    e.lost = 0
+    e.odd = False
+    e.no_channel = False
+    if AMQP_LIKELY(end - p >= 8):
+        head = load64(p)            # size, data offset, type, channel
+        total = head >> 32
+        # The letters of a protocol header would be a size, too.
+        if AMQP_LIKELY(8 < total <= <uint64_t>(end - p) and (head >> 16 & 0xFFFE) == 0x0200
+                       and total != 0x414D5150):
+            e.total = total
+            e.type = <uint8_t>(head >> 16) & 1
+            e.way = FRAME_V1
+            e.channel = <uint16_t>head
+            return p + total
+    return find_odd_v1_frame(s, e, p, end)
+
+
+# ---- fields ----
+
+cdef int note_v1_range(Sink* s, const V1Desc* d, int i, const uint8_t* list_) noexcept nogil:
+    """A field that its column cannot hold: the row's fault, unless it has one. list_: where the list of
+    fields begins."""
+    cdef Cursor c = s.c
+    cdef V1Check k
+    cdef V1Value v
+    if s.fault.code != OK:
+        return 0
+    c.p = list_
+    v1_read(&c, &v)
+    v1_inside(&c, &v, &c)
+    v1_check_begin(&k, 0)
+    while i:
+        v1_check(&c, &k, 0)
+        i -= 1
+    fail(&c, BAD_RANGE, V1_NAMES[d.op[i].kind], 0, 0)
+    return 0
+
+
+cdef int put_v1_json(Sink* s, const V1Op* op, const V1Value* v, Column* c, int64_t row) noexcept nogil:
+    cdef Text text
+    cdef int status = text_begin(&text, c, s.input_end)
+    if status == 0:
+        status = write_v1_json(s, op, v, &text)
+    return text_commit(s.table, &text, c, row) if status == 0 else status
+
+
+cdef int write_v1_json(Sink* s, const V1Op* op, const V1Value* v, Text* t) noexcept nogil:
+    """A field that was read. op: NULL for a value by itself."""
+    cdef Cursor c
+    cdef bint alone = op != NULL and op.multiple and v.kind != V1_ARRAY
+    cdef int status
+    if alone and json_literal(t, b"[", 1) < 0:
+        return NO_MEMORY
+    if v.kind < V1_LIST:
+        status = json_v1_scalar(t, v)
+    else:
+        c.p = v.p
+        c.end = v.p + v.n
+        c.base = v.p
+        c.base_at = 0
+        c.fault = &s.fault          # nothing can be wrong any more
+        if v.kind == V1_DESCRIBED:
+            status = json_v1_described(t, s.v1, &c)
+        else:
+            status = json_v1_compound(t, s.v1, &c, v)
+    if alone and status == 0:
+        status = json_literal(t, b"]", 1)
+    return status
+
+
+cdef int put_v1_field(Sink* s, const V1Op* op, const V1Value* v, Column* c, int64_t row) noexcept nogil:
+    """A value that is there, into its column; BAD_FRAME where it is too large for it."""
+    cdef int64_t ms
+    cdef uint8_t[64] memory
+    cdef int kind = v1_column_kind(op)
+    if kind == V1_BINARY or kind == V1_STRING or kind == V1_SYMBOL:
+        return append_octets(s.table, c, row, v.p, v.n)
+    if kind == V1_BOOLEAN:
+        return append_bool(c, row, v.u != 0)
+    if kind == V1_TIMESTAMP:
+        ms = <int64_t>v.u
+        if AMQP_UNLIKELY(not -<int64_t>HIGHEST_SECOND * 1000 <= ms <= <int64_t>HIGHEST_SECOND * 1000):
+            return BAD_FRAME
+        return append_i64(c, row, ms * 1000)
+    if kind == V1_DOUBLE:
+        return append_i64(c, row, <int64_t>v.u)
+    if kind == V1_FLOAT:
+        return append_i64(c, row, <int64_t>double_to_bits(bits_to_float(<uint32_t>v.u)))
+    if kind <= V1_LONG:
+        if AMQP_UNLIKELY(kind == V1_ULONG and v.u > HIGHEST_INT64):
+            return BAD_FRAME
+        return append_i32(c, row, <int32_t>v.u) if c.kind == AS_INT32 else append_i64(c, row, <int64_t>v.u)
+    if kind == V1_UUID:
+        return append_octets(s.table, c, row, memory, <size_t>(v1_put_uuid(memory, v.p) - memory))
+    if kind == V1_CHAR:
+        return append_octets(s.table, c, row, memory, v1_put_utf8(memory, <uint32_t>v.u))
+    if kind <= V1_DECIMAL128:
+        return append_octets(s.table, c, row, memory, <size_t>(put_v1_decimal(memory, v) - memory))
+    return put_v1_json(s, op, v, c, row)
+
+
+cdef int put_v1_picks(Sink* s, const V1Desc* d, const MethodPlan* m, const uint8_t* list_,
+                      int64_t row) noexcept nogil:
+    """Fields that have columns of their own."""
+    cdef const Target* target
+    cdef uint32_t mask = s.masks[d - s.v1.desc]
+    cdef int i = 0, k, status
+    while mask:
+        if mask & 1 and s.fields[i].kind != V1_NULL:
+            k = s.targets[m.first + i]
+            while k:
+                target = &s.target[k]
+                status = put_v1_field(s, &d.op[i], &s.fields[i], s.table.column + target.column, row)
+                if AMQP_UNLIKELY(status != 0):
+                    if status < 0:
+                        return status
+                    note_v1_range(s, d, i, list_)
+                k = target.next
+        mask >>= 1
+        i += 1
+    return 0
+
+
+cdef int put_v1_arguments(Sink* s, const V1Desc* d, const MethodPlan* m, int64_t row) noexcept nogil:
+    """A JSON object of the fields that are there."""
+    cdef Text text
+    cdef bint first = True
+    cdef int i
+    cdef int status = text_begin(&text, s.arguments, s.input_end)
+    if status < 0 or text_room(&text, m.fixed + 24 * <size_t>d.n + 2) < 0:
+        return NO_MEMORY
+    text.w[0] = c'{'
+    text.w += 1
+    for i in range(d.n):
+        if s.fields[i].kind == V1_NULL:
+            continue
+        if text_room(&text, m.field[i].key_n + 24) < 0:
+            return NO_MEMORY
+        memcpy(text.w, m.field[i].key + first, m.field[i].key_n - first)
+        text.w += m.field[i].key_n - first
+        first = False
+        status = write_v1_json(s, &d.op[i], &s.fields[i], &text)
+        if status != 0:
+            return status
+    if json_literal(&text, b"}", 1) < 0:
+        return NO_MEMORY
+    return text_commit(s.table, &text, s.arguments, row)
+
+
+# ---- frames ----
+
+cdef const V1Desc* read_v1_head(Sink* s, const Entry* e) noexcept nogil:
+    """The performative of a whole frame that is no heartbeat, or NULL and the fault is noted. s.c is then
+    over what follows the descriptor."""
+    cdef const uint8_t* body = e.start + 4 * <size_t>e.start[4]
+    cdef const V1Desc* d
+    s.fault.code = OK
+    s.fault.method = NULL
+    s.fault.field = NULL
+    s.c.p = body
+    s.c.end = e.start + e.total
+    s.c.base = e.base
+    if AMQP_UNLIKELY(s.c.p == s.c.end):
+        fail(&s.c, BAD_TRUNCATED, b"SASL frame body", 1, 0)
+        return NULL
+    if AMQP_UNLIKELY(body[0] != 0):
+        fail(&s.c, V1_BAD_FIELD, b"performative", 0, body[0])
+        return NULL
+    s.c.p += 1
+    d = v1_known(s.v1, &s.c)
+    if AMQP_UNLIKELY(d == NULL or d.frame != (V1_SASL_FRAME if e.type else V1_AMQP_FRAME)):
+        v1_bad_descriptor(&s.c, body, d, e.type == V1_FRAME_AMQP)
+        return NULL
+    s.fault.method = d.name
+    return d
+
+
+cdef int take_v1_frame(Sink* s, const Entry* e, int64_t row) noexcept nogil:
+    """A whole frame of AMQP 1.0 into the columns that not every row has; 0, BAD_FRAME or a status below 0.
+
+    For captures: speak() first, with the number of a speech whose protocol is AMQP 1.0 (of
+    values.version; `others` of fill_columns takes a V1Core beside Protocols, the protocol itself may be
+    one). With columns of 0-x that were asked for, a row has performative, its fields and a transfer's
+    payload in method, arguments and payload, and frame_type, channel, frame and errors of its own.
+    """
+    cdef const V1Desc* d
+    cdef const MethodPlan* m
+    cdef const uint8_t* list_
+    cdef V1Check k
+    cdef uint32_t mask
+    cdef int status
+    if AMQP_UNLIKELY(e.type == FRAME_HEARTBEAT or e.type == V1_FRAME_HEADER):
+        return 0
+    d = read_v1_head(s, e)
+    if AMQP_UNLIKELY(d == NULL):
+        return BAD_FRAME
+    m = &s.methods[d - s.v1.desc]
+    if s.method != NULL:
+        status = append_octets(s.table, s.method, row, d.name, m.name_n)
+        if status < 0:
+            return status
+    mask = ~<uint32_t>0 if s.check or s.arguments != NULL else s.masks[d - s.v1.desc]
+    if mask == 0 and s.payload == NULL:
+        return 0
+    list_ = s.c.p
+    v1_verify_begin(&k, s.v1)
+    if AMQP_UNLIKELY(v1_verify_fields(d, &s.c, &k, 1, s.fields, mask) < 0):
+        return BAD_FRAME
+    s.fault.method = NULL
+    if AMQP_UNLIKELY(s.c.p != s.c.end and d.code != V1_TRANSFER):
+        s.fault.method = d.name
+        fail(&s.c, BAD_TRAILING, NULL, 0, 0)
+        return BAD_FRAME
+    status = put_v1_picks(s, d, m, list_, row)
+    if status == 0 and s.arguments != NULL:
+        status = put_v1_arguments(s, d, m, row)
+    if status == 0 and s.payload != NULL and d.code == V1_TRANSFER:
+        status = append_octets(s.table, s.payload, row, s.c.p, <size_t>(s.c.end - s.c.p))
+    if status < 0:
+        return status
+    return BAD_FRAME if s.fault.code != OK else 0
