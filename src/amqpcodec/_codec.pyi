@@ -296,7 +296,7 @@ class Encoded(ArrowColumn):
         """Why a row could not be encoded: a utf8 column of as many rows, null where all is well."""
 
 def encode_columns(
-    protocol: Protocol,
+    protocol: Protocol | V1Core,
     columns: object,
     frame_max: int,
     mode: str,
@@ -306,7 +306,7 @@ def encode_columns(
     """See amqpcodec.batch.encode. limit: octets that the array may have (tests lower it)."""
 
 def columns_schema(
-    protocol: Protocol,
+    protocol: Protocol | V1Core,
     fields: Iterable[str] | None,
     level: str = "frame",
     layout: str = "plain",
@@ -315,7 +315,7 @@ def columns_schema(
     """See amqpcodec.batch.schema."""
 
 def decode_columns(
-    protocol: Protocol,
+    protocol: Protocol | V1Core,
     data: object,
     fields: Iterable[str] | None,
     mode: str,

@@ -109,6 +109,8 @@ cdef Request find_request(object protocol, str level, object fields, str layout,
     cdef Request request
     if level not in LEVELS:
         raise ValueError(f'level is "frame" or "message", not {level!r}')
+    if plan.v1 != NULL and level == "message":
+        raise ValueError("columns of AMQP 1.0 are there at frame level")
     if layout not in ("plain", "view"):
         raise ValueError(f'layout is "plain" or "view", not {layout!r}')
     if tables not in TABLE_FORMS:

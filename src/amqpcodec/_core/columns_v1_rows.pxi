@@ -70,16 +70,18 @@ cdef int note_v1_range(Sink* s, const V1Desc* d, int i, const uint8_t* list_) no
     cdef Cursor c = s.c
     cdef V1Check k
     cdef V1Value v
+    cdef int n
     if s.fault.code != OK:
         return 0
     c.p = list_
     v1_read(&c, &v)
     v1_inside(&c, &v, &c)
     v1_check_begin(&k, 0)
-    while i:
+    for n in range(i):
         v1_check(&c, &k, 0)
-        i -= 1
-    fail(&c, BAD_RANGE, V1_NAMES[d.op[i].kind], 0, 0)
+    s.fault.method = d.name
+    s.fault.field = d.field[i]
+    fail(&c, BAD_RANGE, V1_NAMES[d.op[i].kind], s.fields[i].u, 0)
     return 0
 
 

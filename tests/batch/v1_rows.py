@@ -1,0 +1,170 @@
+"""Rows that batch.decode is expected to give of AMQP 1.0, worked out of amqpcodec.v1_0's objects."""
+
+from __future__ import annotations
+
+import base64
+import datetime
+import json
+import math
+import random
+import uuid
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from amqpcodec import DecodeError, batch
+from amqpcodec import v1_0 as amqp
+
+pa = pytest.importorskip("pyarrow")
+
+EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+S = amqp.Symbol
+
+
+def decode(data: Any, **options: Any) -> Any:
+    """A record batch that pyarrow finds sound."""
+    found = pa.record_batch(batch.decode(data, protocol="1.0", **options))
+    found.validate(full=True)
+    return found
+
+
+def rows(data: Any, **options: Any) -> list[dict[str, Any]]:
+    return list(decode(data, **options).to_pylist())
+
+
+# ---- JSON text ----
+
+
+def dumps(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def milliseconds(value: Any) -> int:
+    if isinstance(value, datetime.datetime):
+        return (value - EPOCH) // datetime.timedelta(milliseconds=1)
+    return int(value)
+
+
+def json_text(value: Any) -> str:
+    """A value that types="typed" gave. In the order in which subclasses hide what they are."""
+    if value is None:
+        return "null"
+    if isinstance(value, (bool, amqp.Role)):
+        return "true" if value else "false"
+    if isinstance(value, (amqp.Timestamp, datetime.datetime)):
+        return f'{{"$timestamp_ms":{milliseconds(value)}}}'
+    if isinstance(value, int):
+        return str(int(value))
+    if isinstance(value, float):
+        if math.isnan(value):
+            return '{"$double":"NaN"}'
+        if math.isinf(value):
+            return f'{{"$double":"{"-" if value < 0 else ""}Infinity"}}'
+        return repr(float(value))
+    if isinstance(value, Decimal):
+        return f'{{"$decimal":"{Decimal(value)}"}}'
+    if isinstance(value, uuid.UUID):
+        return f'{{"$uuid":"{value}"}}'
+    if isinstance(value, (bytes, memoryview)):
+        return dumps({"$binary": base64.b64encode(value).decode()})
+    if isinstance(value, amqp.Char):
+        return f'{{"$char":{dumps(str(value))}}}'
+    if isinstance(value, str):
+        return dumps(str(value))
+    if isinstance(value, (dict, amqp.Map)):
+        return json_pairs(list(value.items() if isinstance(value, dict) else value))
+    if isinstance(value, (list, tuple)):
+        return "[" + ",".join(map(json_text, value)) + "]"
+    if isinstance(value, amqp.Array):
+        text = json_text(list(value.items))
+        for descriptor in reversed(value.descriptors):
+            text = f'{{"$described_array":[{json_text(descriptor)},{text}]}}'
+        return text
+    if isinstance(value, amqp.Described):
+        return f'{{"$described":[{json_text(value.descriptor)},{json_text(value.value)}]}}'
+    return json_object(value, f'"$type":"{value.NAME}"')
+
+
+def json_key(key: str) -> str:
+    return dumps("$" + key if key.startswith("$") else str(key))
+
+
+def json_pairs(pairs: list[tuple[Any, Any]]) -> str:
+    keys = [key for key, _ in pairs]
+    if not all(isinstance(key, str) and not isinstance(key, amqp.Char) for key in keys):
+        return f'{{"$map":{json_text([[key, value] for key, value in pairs])}}}'
+    found = [(json_key(str(key)), json_text(value)) for key, value in pairs]
+    if len(set(map(str, keys))) < len(keys):
+        return '{"$table":[' + ",".join(f"[{key},{value}]" for key, value in found) + "]}"
+    return "{" + ",".join(f"{key}:{value}" for key, value in found) + "}"
+
+
+def json_object(composite: Any, first: str = "") -> str:
+    parts = [first] if first else []
+    for name in composite.FIELDS:
+        if composite.is_set(name) or composite.FIELDS == ("value",):
+            value = getattr(composite, name)
+            if hasattr(value, "name") and isinstance(value, str):
+                value = value.value  # a choice
+            parts.append(f'"{name}":{json_text(value)}')
+    return "{" + ",".join(parts) + "}"
+
+
+# ---- rows ----
+
+
+def expected(raw: bytes) -> dict[str, Any]:
+    """Columns of one whole frame but row, offset and error_offset."""
+    row: dict[str, Any] = {
+        "frame_type": {0: "amqp", 1: "sasl"}.get(raw[5]),
+        "channel": int.from_bytes(raw[6:8], "big"),
+        "performative": None,
+        "arguments": None,
+        "payload": None,
+        "frame": raw,
+        "error": None,
+    }
+    try:
+        found = amqp.decode(raw, types="typed")
+    except DecodeError as error:
+        row["error"] = f"{error.condition}: {error}"
+        return row
+    assert found is not None
+    _, row["channel"], frame = found
+    if type(frame) is amqp.ProtocolHeader:
+        row["frame_type"] = "protocol-header"
+    elif type(frame) is amqp.Heartbeat:
+        row["frame_type"] = "heartbeat"
+    else:
+        row["performative"] = frame.NAME
+        row["arguments"] = json_object(frame)
+        if type(frame) is amqp.Transfer:
+            row["payload"] = bytes(frame.payload)
+    return row
+
+
+def frame(body: bytes, kind: int = 0, channel: int = 1) -> bytes:
+    head = (8 + len(body)).to_bytes(4, "big") + bytes([2, kind])
+    return head + channel.to_bytes(2, "big") + body
+
+
+TELLING = (0, 1, 0x40, 0x41, 0x45, 0x53, 0x56, 0xA1, 0xA3, 0xC0, 0xC1, 0xD0, 0xE0, 0xF0, 0xFF)
+
+
+def mutated(data: bytes, source: random.Random) -> bytes:
+    """Octets behind the head of a frame changed, its size made to fit."""
+    octets = bytearray(data)
+    for _ in range(source.randint(1, 3)):
+        kind = source.randrange(4)
+        place = source.randrange(8, len(octets) + 1)
+        if kind == 0 and place < len(octets):
+            octets[place] = source.choice((*TELLING, source.randrange(256)))
+        elif kind == 1:
+            octets[place:place] = bytes(source.randrange(256) for _ in range(source.randint(1, 4)))
+        elif kind == 2:
+            del octets[place : place + source.randint(1, 4)]
+        elif place < len(octets):
+            octets[place] ^= 1 << source.randrange(8)
+    octets[:4] = len(octets).to_bytes(4, "big")
+    return bytes(octets)
