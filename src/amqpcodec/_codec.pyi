@@ -359,7 +359,7 @@ class CaptureBatch:
         """A stream of this one batch, in a PyCapsule, for those who take nothing else."""
 
 def capture_schema(
-    protocol: Protocol,
+    protocol: Protocol | V1Core,
     fields: Iterable[str] | None,
     level: str = "frame",
     tables: str = "json",
@@ -372,7 +372,7 @@ class CaptureReader:
 
     def __init__(
         self,
-        protocol: Protocol,
+        protocol: Protocol | V1Core,
         fields: Iterable[str] | None,
         ports: Iterable[int],
         redact: bool,
@@ -381,7 +381,7 @@ class CaptureReader:
         level: str = "frame",
         reorder_octets: int = ...,
         reorder_total: int = ...,
-        others: tuple[Protocol, ...] = (),
+        others: tuple[Protocol | V1Core, ...] = (),
         tables: str = "json",
     ) -> None: ...
     def begin(self, name: str, key: str) -> None:

@@ -21,9 +21,17 @@ from tests.paths import shared_dir
 from tests.v1.test_v1_properties import values
 
 COLUMNS = (
-    "row", "offset", "frame_type", "channel", "performative", "arguments", "payload", "frame", "error",
+    "row",
+    "offset",
+    "frame_type",
+    "channel",
+    "performative",
+    "arguments",
+    "payload",
+    "frame",
+    "error",
     "error_offset",
-)  # fmt: skip
+)
 
 
 def seeds() -> list[bytes]:
@@ -34,38 +42,69 @@ def seeds() -> list[bytes]:
         S("signed"): [amqp.Byte(-1), amqp.Short(-2), amqp.Int(-3), -4, amqp.Float(0.1), 1e300],
         S("odd"): [float("nan"), float("inf"), amqp.Char("ä"), amqp.Char('"'), amqp.Char("\x01")],
         S("decimals"): [
-            Decimal("1.50"), Decimal("-0E+3"), Decimal("NaN"), Decimal("-Infinity"), Decimal("1E-7"),
-            amqp.Decimal32("1.25"), amqp.Decimal64("-9876543210E+10"), Decimal("9" * 34),
+            Decimal("1.50"),
+            Decimal("-0E+3"),
+            Decimal("NaN"),
+            Decimal("-Infinity"),
+            Decimal("1E-7"),
+            amqp.Decimal32("1.25"),
+            amqp.Decimal64("-9876543210E+10"),
+            Decimal("9" * 34),
             Decimal("sNaN12"),
         ],
         S("$times"): [datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC), amqp.Timestamp(-(2**62))],
-        S("text"): ["ä\"\\\n\x01", S("s"), b"\xff", uuid.UUID(int=5)],
+        S("text"): ['ä"\\\n\x01', S("s"), b"\xff", uuid.UUID(int=5)],
         S("maps"): [{"a": 1}, {1: 2}, amqp.Map([("a", 1), ("a", 2)]), amqp.Map([(1.5, {})]), {}],
         S("arrays"): [
-            amqp.Array("int", [1, 300]), amqp.Array("list", [[1], []]), amqp.Array("null", [None] * 3),
-            amqp.Array("string", ["x"], [S("d"), 1 << 40]), amqp.Array("boolean", []),
+            amqp.Array("int", [1, 300]),
+            amqp.Array("list", [[1], []]),
+            amqp.Array("null", [None] * 3),
+            amqp.Array("string", ["x"], [S("d"), 1 << 40]),
+            amqp.Array("boolean", []),
         ],
         S("described"): [
-            amqp.Described(S("d"), "v"), amqp.Described(5, [1]), amqp.Described([1], None),
-            amqp.Accepted(), amqp.Rejected(amqp.Error("e:x")), amqp.Data(b"x"), amqp.AmqpValue(None),
+            amqp.Described(S("d"), "v"),
+            amqp.Described(5, [1]),
+            amqp.Described([1], None),
+            amqp.Accepted(),
+            amqp.Rejected(amqp.Error("e:x")),
+            amqp.Data(b"x"),
+            amqp.AmqpValue(None),
             amqp.Source("q", outcomes=["a"], default_outcome=amqp.Modified(True)),
         ],
-    }  # fmt: skip
+    }
     performatives = [
         amqp.Open("c", "h", 5, 6, 7, ["a", "b"], "c", [], ["d"], every),
         amqp.Open("c"),
         amqp.Begin(1, 2, 3, 4, 5, ["x"], ["y", "z"], {S("k"): 1}),
         amqp.Attach(
-            name="l", handle=2**32 - 1, role=amqp.Role.SENDER, snd_settle_mode=1, rcv_settle_mode=0,
+            name="l",
+            handle=2**32 - 1,
+            role=amqp.Role.SENDER,
+            snd_settle_mode=1,
+            rcv_settle_mode=0,
             source=amqp.Source(
-                "q", 2, "never", 7, True, {S("lifetime-policy"): amqp.DeleteOnClose()}, "move",
-                {S("f"): amqp.Described(S("d"), "v")}, amqp.Released(), ["a", "b"], ["c"],
+                "q",
+                2,
+                "never",
+                7,
+                True,
+                {S("lifetime-policy"): amqp.DeleteOnClose()},
+                "move",
+                {S("f"): amqp.Described(S("d"), "v")},
+                amqp.Released(),
+                ["a", "b"],
+                ["c"],
             ),
             target=amqp.Coordinator(["amqp:local-transactions"]),
-            unsettled={b"t": amqp.Received(1, 2)}, initial_delivery_count=9, max_message_size=2**63 - 1,
+            unsettled={b"t": amqp.Received(1, 2)},
+            initial_delivery_count=9,
+            max_message_size=2**63 - 1,
         ),
         amqp.Flow(1, 2, 3, 4, 5, 6, 7, 8, True, False),
-        amqp.Transfer(0, 1, b"t\x00", 0, state=amqp.TransactionalState(b"x", amqp.Accepted()), payload=b"p"),
+        amqp.Transfer(
+            0, 1, b"t\x00", 0, state=amqp.TransactionalState(b"x", amqp.Accepted()), payload=b"p"
+        ),
         amqp.Transfer(0, payload=b""),
         amqp.Transfer(0, 1, b"", 0, True, True, 1, amqp.Described(77, 1), True, False, True),
         amqp.Disposition(True, 1, 2, state=amqp.Rejected(amqp.Error("e", "d", {S("i"): 1}))),
@@ -79,7 +118,7 @@ def seeds() -> list[bytes]:
         amqp.SaslChallenge(b"c"),
         amqp.SaslResponse(b"r"),
         amqp.SaslOutcome(0, b"x"),
-    ]  # fmt: skip
+    ]
     return [amqp.encode(3, performative) for performative in performatives]
 
 
@@ -111,6 +150,13 @@ def compare(frames: list[bytes], **options: Any) -> int:
     return good
 
 
+def disposition(state: bytes) -> bytes:
+    """A frame with these octets in a field of any type."""
+    fields = b"\x41\x43\x40\x40" + state
+    size = (4 + len(fields)).to_bytes(4, "big")
+    return frame(b"\0\x53\x15\xd0" + size + b"\0\0\0\x05" + fields)
+
+
 def test_the_schema() -> None:
     found = pa.schema(batch.schema("1.0"))
     assert tuple(found.names) == COLUMNS
@@ -123,9 +169,8 @@ def test_the_schema() -> None:
 
 
 def test_every_performative() -> None:
-    frames = [
-        amqp.SASL_HEADER, amqp.TLS_HEADER, *seeds(), amqp.PROTOCOL_HEADER, amqp.encode(0, amqp.Heartbeat()),
-    ]  # fmt: skip
+    headers = [amqp.SASL_HEADER, amqp.TLS_HEADER, amqp.PROTOCOL_HEADER]
+    frames = [*headers, *seeds(), amqp.encode(0, amqp.Heartbeat())]
     assert compare(frames) == len(frames)
     assert compare(frames, layout="view") == len(frames)
     types = {row["frame_type"] for row in rows(b"".join(frames))}
@@ -155,7 +200,6 @@ def test_values_of_every_type(found: list[Any]) -> None:
 
 
 def test_depth_and_counts_are_bounded() -> None:
-    deep = b"\0\x53\x15\xc0" + bytes([7 + 6, 5]) + b"\x41\x43\x40\x40"
     frames = []
     for n in (100, 125, 126, 127, 128, 129, 130):
         value = b"\x45"
@@ -173,9 +217,7 @@ def test_depth_and_counts_are_bounded() -> None:
             frame(b"\0\x53\x15\xd0" + (4 + len(fields)).to_bytes(4, "big") + b"\0\0\0\x05" + fields)
         )
     for count in (65536, 65537, 2**32 - 1):
-        fields = b"\x41\x43\x40\x40" + b"\xf0\0\0\0\x05" + count.to_bytes(4, "big") + b"\x40"
-        frames.append(frame(b"\0\x53\x15\xc0" + bytes([len(fields) + 1, 5]) + fields))
-    frames.append(frame(deep))
+        frames.append(disposition(b"\xf0\0\0\0\x05" + count.to_bytes(4, "big") + b"\x40"))
     good = compare(frames)
     assert 0 < good < len(frames)
 
@@ -256,14 +298,25 @@ def test_modes() -> None:
 
 
 FIELDS = {
-    "container_id": pa.string(), "open.channel_max": pa.int32(), "handle": pa.int64(),
-    "delivery_tag": pa.binary(), "transfer.settled": pa.bool_(), "snd_settle_mode": pa.int32(),
-    "attach.max_message_size": pa.int64(), "attach.source": pa.string(), "close.error": pa.string(),
-    "open.properties": pa.string(), "sasl-init.mechanism": pa.string(),
-    "sasl_init.initial_response": pa.binary(), "code": pa.int32(), "role": pa.bool_(),
-    "offered_capabilities": pa.string(), "mechanism": pa.string(), "state": pa.string(),
+    "container_id": pa.string(),
+    "open.channel_max": pa.int32(),
+    "handle": pa.int64(),
+    "delivery_tag": pa.binary(),
+    "transfer.settled": pa.bool_(),
+    "snd_settle_mode": pa.int32(),
+    "attach.max_message_size": pa.int64(),
+    "attach.source": pa.string(),
+    "close.error": pa.string(),
+    "open.properties": pa.string(),
+    "sasl-init.mechanism": pa.string(),
+    "sasl_init.initial_response": pa.binary(),
+    "code": pa.int32(),
+    "role": pa.bool_(),
+    "offered_capabilities": pa.string(),
+    "mechanism": pa.string(),
+    "state": pa.string(),
     "idle_time_out": pa.int64(),
-}  # fmt: skip
+}
 
 
 def value_of(raw: bytes, name: str) -> Any:
@@ -350,8 +403,11 @@ def test_input_as_arrow_with_slices_and_nulls() -> None:
     array = pa.array([frames[0], None, b"", frames[1] + frames[2], frames[3]], pa.large_binary())
     found = rows(array, fields=["row", "offset", "performative"])
     assert [tuple(row.values()) for row in found] == [
-        (0, 0, "open"), (3, 0, "open"), (3, len(frames[1]), "begin"), (4, 0, "attach"),
-    ]  # fmt: skip
+        (0, 0, "open"),
+        (3, 0, "open"),
+        (3, len(frames[1]), "begin"),
+        (4, 0, "attach"),
+    ]
     found = rows(array[3:4])
     assert [row["performative"] for row in found] == ["open", "begin"]
     assert compare(frames * 40) == 40 * len(frames)
@@ -380,11 +436,8 @@ def test_vectors() -> None:
     assert len(found) > 40
     frames = []
     for text in sorted(found):
-        octets = bytes.fromhex(text)
-        fields = b"\x41\x43\x40\x40" + octets
-        body = b"\0\x53\x15\xd0" + (4 + len(fields)).to_bytes(4, "big") + b"\0\0\0\x05" + fields
-        frames.append(frame(body))
-        frames.append(frame(b"\0\x53\x14\xc0\x03\x01\x43" + octets))
+        frames.append(disposition(bytes.fromhex(text)))
+        frames.append(frame(b"\0\x53\x14\xc0\x03\x01\x43" + bytes.fromhex(text)))
     assert compare(frames) > 30
 
 

@@ -1,4 +1,4 @@
-"""Rows that batch.decode is expected to give of AMQP 1.0, worked out of amqpcodec.v1_0's objects."""
+"""Rows that batch.decode is to give of AMQP 1.0, worked out of amqpcodec.v1_0's objects."""
 
 from __future__ import annotations
 

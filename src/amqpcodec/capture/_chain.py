@@ -20,7 +20,10 @@ class Chain:
     """Reads files one after the other; what connections wait for is carried on."""
 
     def __init__(
-        self, sources: Sequence[Source], core: _codec.CaptureReader, protocol: _codec.Protocol
+        self,
+        sources: Sequence[Source],
+        core: _codec.CaptureReader,
+        protocol: _codec.Protocol | _codec.V1Core,
     ) -> None:
         """Nothing is opened yet."""
         self.core = core

@@ -21,7 +21,7 @@ class Found(NamedTuple):
     empty: bool
 
 
-def look(source: Source, protocol: _codec.Protocol) -> Found:
+def look(source: Source, protocol: _codec.Protocol | _codec.V1Core) -> Found:
     """Read as far as the first packet.
 
     Raises:

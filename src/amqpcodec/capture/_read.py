@@ -354,5 +354,5 @@ def _sums(dicts: list[dict[str, Any]]) -> dict[str, Any]:
     return out
 
 
-def _protocol(protocol: str | ModuleType | None) -> _codec.Protocol:
+def _protocol(protocol: str | ModuleType | None) -> _codec.Protocol | _codec.V1Core:
     return _protocol_of("0-9-1" if protocol is None else protocol)
