@@ -128,16 +128,47 @@ ARROWS = {
     # the one kind of class, and the stream that decoders share.
     "v1": {
         *("wire", "value", "errors", "frame", "table", "kind", "objects", "protocol", "decoders"),
+        *("v1wire", "v1protocol"),
+    },
+    # What it reads octets with, and its table and classes.
+    "v1wire": {"wire", "value", "errors", "frame"},
+    "v1protocol": {
+        *(
+            "wire",
+            "value",
+            "errors",
+            "frame",
+            "table",
+            "kind",
+            "objects",
+            "protocol",
+            "v1wire",
+            "v1",
+        ),
     },
     # The sinks are siblings: columns make no objects.
-    "columns": {"wire", "value", "errors", "frame", "table", "legacy", "protocol"},
+    "columns": {
+        *(
+            "wire",
+            "value",
+            "errors",
+            "frame",
+            "table",
+            "legacy",
+            "protocol",
+            "v1wire",
+            "v1protocol",
+        ),
+    },
     # And back: columns of Arrow's are read, octets are written.
     "encode": {
         *("wire", "value", "errors", "frame", "table", "legacy", "protocol", "columns"),
+        *("v1wire", "v1protocol"),
     },
     # Captures end in columns.
     "capture": {
         *("wire", "value", "errors", "frame", "table", "legacy", "protocol", "columns"),
+        *("v1wire", "v1protocol"),
     },
 }
 

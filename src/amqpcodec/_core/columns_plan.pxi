@@ -26,6 +26,28 @@ cdef dict COLUMN_NUMBERS = {
     "error_offset": COL_ERROR_OFFSET, "body": COL_BODY, "properties_json": COL_PROPERTIES_JSON,
     "properties.raw_headers": COL_RAW_HEADERS,
 }
+# Columns with a number of their own: those that may be asked for at a level. "properties" has children.
+cdef dict FIXED_COLUMNS = {
+    "row": "l", "offset": "l", "frame_type": "u", "channel": "i", "method": "u", "arguments": "u",
+    "properties": "+s", "body_size": "l", "payload": "z", "body": "z", "frame": "z", "error": "u",
+    "error_offset": "l", "properties_json": "u", "properties.raw_headers": "z",
+}
+cdef tuple NOT_AT_LEVEL = (("body",), ("payload",))
+
+# Without `fields`. What is not fixed holds the argument of that name, where it has that type.
+cdef tuple MESSAGE_COLUMNS = (
+    ("row", "l"), ("channel", "i"), ("method", "u"), ("exchange", "u"), ("routing_key", "u"),
+    ("consumer_tag", "u"), ("delivery_tag", "l"), ("redelivered", "b"), ("mandatory", "b"),
+    ("reply_code", "i"), ("reply_text", "u"), ("properties", "+s"), ("body", "z"), ("error", "u"),
+)
+
+# Arrow formats of arguments, as those of properties: Spark has no unsigned types; tables are JSON, and
+# so are contents, which may be references.
+cdef dict WIRE_FORMATS = {
+    W_BIT: "b", W_OCTET: "i", W_SHORT: "i", W_LONG: "l", W_LONGLONG: "l", W_SHORTSTR: "u",
+    W_LONGSTR: "z", W_TIMESTAMP: "tsu:UTC", W_TABLE: "u", W_CONTENT: "u",
+}
+
 cdef dict COLUMN_KINDS = {
     "l": AS_INT64, "tsu:UTC": AS_INT64, "g": AS_INT64, "i": AS_INT32, "b": AS_BOOL, "u": AS_TEXT,
     "z": AS_TEXT, "+s": AS_STRUCT, "vu": AS_VIEW, "vz": AS_VIEW,
