@@ -3,20 +3,6 @@
 cdef object ABSENT = _v1.ABSENT
 cdef object V1_SET = object()           # marks: no argument given
 
-# Sections by number, as their descriptors follow each other from 0x70 on.
-cdef enum:
-    SEC_HEADER = 0
-    SEC_DELIVERY = 1
-    SEC_MESSAGE = 2
-    SEC_PROPERTIES = 3
-    SEC_APPLICATION = 4
-    SEC_DATA = 5
-    SEC_SEQUENCE = 6
-    SEC_VALUE = 7
-    SEC_FOOTER = 8
-    SEC_COUNT = 9
-    SEC_FIRST_CODE = 0x70
-
 cdef tuple V1_SECTION_NAMES = (
     "header", "delivery_annotations", "message_annotations", "properties", "application_properties",
     "data", "sequences", "value", "footer")
@@ -24,61 +10,6 @@ cdef tuple V1_BODY_KINDS = ("data", "sequence", "value")
 
 # The family that messages belong to; set when the built-in protocol is made.
 cdef V1Core V1_FAMILY = None
-
-
-cdef int v1_scan_sections(Cursor* c, const V1Types* types, uint32_t* offset, uint32_t* length) except -1:
-    """Offset and length of each section, those of one kind together; what is there as a bit mask."""
-    cdef int have = 0, last = -1, i
-    cdef const uint8_t* start
-    cdef const uint8_t* base = c.p
-    cdef V1Value v
-    cdef V1Desc* d
-    while c.p < c.end:
-        start = c.p
-        if AMQP_UNLIKELY(start[0] != 0):
-            v1_fail(c, V1_BAD_SECTION, b"a section is a described value", 0, 0)
-        c.p += 1
-        d = v1_known(types, c)
-        if AMQP_UNLIKELY(d == NULL or not d.section):
-            if v1_read(c, &v) < 0:      # a constructor cut off says more than that it is unknown
-                v1_raise(c)
-            c.p = start
-            v1_fail(c, V1_BAD_SECTION, b"not a section of a message", 0, 0)
-        i = d.code - SEC_FIRST_CODE
-        if AMQP_UNLIKELY(i <= last):
-            c.p = start
-            c.fault.method = d.name
-            if i < last:
-                v1_fail(c, V1_BAD_SECTION, b"section out of order", 0, 0)
-            if i != SEC_DATA and i != SEC_SEQUENCE:
-                v1_fail(c, V1_BAD_SECTION, b"section is there twice", 0, 0)
-            c.p = start + 1
-            v1_known(types, c)
-        if AMQP_UNLIKELY(SEC_DATA <= last < i <= SEC_VALUE):
-            c.p = start
-            c.fault.method = d.name
-            v1_fail(c, V1_BAD_SECTION, b"body sections of several kinds", 0, 0)
-        c.fault.method = d.name
-        if AMQP_UNLIKELY(v1_read(c, &v) < 0):
-            v1_raise(c)
-        if AMQP_UNLIKELY(v.kind == V1_DESCRIBED):
-            v1_skip_described(c)
-        if i != last:
-            offset[i] = <uint32_t>(start - base)
-        length[i] = <uint32_t>(c.p - base) - offset[i]
-        have |= 1 << i
-        last = i
-    c.fault.method = NULL
-    return have
-
-
-cdef int v1_skip_described(Cursor* c) except -1:
-    """Step over a described value whose zero octet was read."""
-    cdef V1Check k
-    v1_check_begin(&k, 0)
-    if v1_check(c, &k, 2) < 0 or v1_check(c, &k, 2) < 0:
-        v1_raise(c)
-    return 0
 
 
 @cython.final
@@ -443,6 +374,8 @@ cdef Message v1_message(bytes octets, uint64_t at, bint eager, bint views, uintp
         raise ValueError("a message takes at most 4294967295 octets")
     v1_begin(&c, &fault, p, p + PyBytes_GET_SIZE(octets), p, at)
     m.have = v1_scan_sections(&c, &V1_FAMILY.descs.types, m.offset, m.length)
+    if m.have < 0:
+        v1_raise(&c)
     m.raw = octets
     m.mode = <uint32_t>mode
     m.views = views
@@ -592,7 +525,7 @@ cdef list v1_section_list(bytes octets):
         d = v1_known(&V1_FAMILY.descs.types, &c)
         if v1_read(&c, &v) < 0:
             v1_raise(&c)
-        if v.kind == V1_DESCRIBED:
-            v1_skip_described(&c)
+        if v.kind == V1_DESCRIBED and v1_skip_described(&c) < 0:
+            v1_raise(&c)
         found.append((len(found), d.code, start - p, c.p - start))
     return found
