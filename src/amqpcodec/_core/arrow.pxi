@@ -353,6 +353,18 @@ cdef inline int append_utf8(Table* t, Column* c, int64_t row, const uint8_t* p, 
     return 0
 
 
+cdef int commit_octets(Column* c, int64_t row, size_t n) noexcept nogil:
+    """n octets were written behind those used: make a row of them."""
+    if c.kind == AS_VIEW:
+        c.used += n
+        return view_end(c, row, n)
+    if text_at(c, row) < 0:
+        return NO_MEMORY
+    c.used += n
+    (<int32_t*>c.fixed.p)[row + 1] = <int32_t>c.used
+    return 0
+
+
 cdef int text_begin(Text* out, Column* c, const uint8_t* input_end) noexcept nogil:
     """Write into the data of a column; text_commit makes a row of it."""
     if AMQP_UNLIKELY(c.data.room < c.used + 64):

@@ -131,8 +131,12 @@ cdef int fill_columns(object protocol, Request request, Columns out, Values* val
                 raise MemoryError
         if request.level == LEVEL_MESSAGE:
             s.assembly = assembly_new()
-            if s.assembly == NULL:
+            s.links = v1_links_new()
+            if s.assembly == NULL or s.links == NULL:
                 raise MemoryError
+            s.sectioned = request.plan.v1 != NULL
+            if s.sectioned:
+                s.sections = v1_wanted_sections(s)
             # Runs write no text of their own: JSON and columns of several frames are not for them.
             s.runs = s.hot and t.base != NULL and not request.texts
             if s.runs and s.method != NULL:
@@ -155,6 +159,7 @@ cdef int fill_columns(object protocol, Request request, Columns out, Values* val
             raise MemoryError
     finally:
         assembly_drop(s.assembly)
+        v1_links_drop(s.links)
         variants_drop(s.variants)
         free(s.found)
         free(s.names)

@@ -390,18 +390,6 @@ cdef int put_body(Sink* s, Parcel* m, int64_t row) noexcept nogil:
     return commit_octets(c, row, m.size)
 
 
-cdef int commit_octets(Column* c, int64_t row, size_t n) noexcept nogil:
-    """n octets were written behind those used: make a row of them."""
-    if c.kind == AS_VIEW:
-        c.used += n
-        return view_end(c, row, n)
-    if text_at(c, row) < 0:
-        return NO_MEMORY
-    c.used += n
-    (<int32_t*>c.fixed.p)[row + 1] = <int32_t>c.used
-    return 0
-
-
 cdef int put_raw(Sink* s, Parcel* m, int64_t row) noexcept nogil:
     """The octets of all frames."""
     cdef Column* c = s.frame
@@ -601,7 +589,15 @@ cdef int decode_messages(Sink* s, const Values* values) noexcept nogil:
             if status < 0:
                 return status
             speak(s, values.version[i])
-        if values.lost != NULL:
+        if AMQP_UNLIKELY(s.v1 != NULL):
+            if values.lost == NULL:
+                status = step_v1_value(s, values.data + from_, values.data + to, i)
+            elif values.lost[values.at + i] != 0:
+                find_lost(s, &e, values.lost[values.at + i], values.data + from_, values.data + to, i)
+                status = put_v1_alone(s, &e)
+            else:
+                status = step_v1_single(s, values.data + from_, values.data + to, i)
+        elif values.lost != NULL:
             if values.lost[values.at + i] != 0:
                 find_lost(s, &e, values.lost[values.at + i], values.data + from_, values.data + to, i)
                 status = put_alone(s, &e, OK, NULL)
@@ -617,4 +613,6 @@ cdef int decode_messages(Sink* s, const Values* values) noexcept nogil:
     status = flush_parcels(s)
     if s.run.on:
         run_end(s)
+    if status == 0 and s.v1 != NULL:
+        status = end_v1_all(s)
     return status if status < 0 else table_finish(s.table, s.rows)

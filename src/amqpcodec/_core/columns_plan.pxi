@@ -401,6 +401,48 @@ cdef struct Run:
     RunOp op[2 * MAX_FIELDS + 16]
     Column* columns[2 * MAX_FIELDS + 24]
 
+# A transfer of a delivery that is not whole.
+cdef struct V1Piece:
+    Entry frame
+    const uint8_t* payload
+    uint64_t n
+    uint32_t next           # its number, or 0
+
+# Where the channel stands in a link's key: the handle has a bit more, for there being none.
+cdef enum:
+    V1_KEY_CHANNEL = 33
+
+# A delivery that more transfers are to come for.
+cdef struct V1Open:
+    uint64_t key            # channel and handle
+    uint32_t first, last    # pieces
+    uint32_t before, after  # of those open, in the order in which they began; after also in chains
+    uint32_t above, below   # of those open on the channel, the newest first
+    uint32_t state          # the piece with the newest state, or 0
+    bint settled            # some transfer said so
+    bint passing            # given up: its transfers are rows of their own
+    uint64_t have           # octets of payload
+    uint64_t octets         # of frames
+
+cdef struct V1Slot:
+    uint64_t key
+    uint32_t number         # of the delivery that is open there, or 0
+    bint used
+
+cdef struct V1Links:
+    V1Slot* slot
+    uint32_t mask, used
+    uint32_t* channel       # the newest that is open on each, or 0; NULL until one is
+    uint64_t odd            # a factor that nobody can guess: keys are a peer's choice
+    Block open              # V1Opens, number 0 stands before the first and behind the last of those open
+    Block piece             # V1Pieces, number 0 is not used
+    Block joined            # payloads of a delivery
+    uint32_t opens, pieces
+    uint32_t free_open, free_piece
+    uint32_t n_open
+    const uint8_t* single   # of captures: the value that is one delivery, or NULL
+    const uint8_t* single_end
+
 # All that a decode works with. Columns that were not asked for are NULL.
 cdef struct Sink:
     Table* table
@@ -441,6 +483,9 @@ cdef struct Sink:
     const uint32_t* masks   # its own
     const int8_t* type_numbers
     V1Value[V1_MAX_FIELDS] fields
+    int sections            # of messages: those that are read, as a bit mask; 0 with other columns
+    bint sectioned          # the columns are 1.0's own
+    V1Links* links          # its deliveries that more transfers are to come for
     bint check              # every frame, whole, whatever columns are asked for
     bint hot                # try the fast readers
     bint borrow             # the input lives as long as the table: frames need no copy

@@ -87,8 +87,6 @@ cdef Request find_request(object protocol, str level, object fields, str layout,
     cdef Request request
     if level not in LEVELS:
         raise ValueError(f'level is "frame" or "message", not {level!r}')
-    if plan.v1 != NULL and level == "message":
-        raise ValueError("columns of AMQP 1.0 are there at frame level")
     if layout not in ("plain", "view"):
         raise ValueError(f'layout is "plain" or "view", not {layout!r}')
     if tables not in TABLE_FORMS:
@@ -181,6 +179,8 @@ cdef Request make_request(FramePlan plan, int level, object fields, bint views, 
         if name in plan.fixed and name not in plan.not_at_level[level]:
             k = plan.numbers[name]
             if k in tables:
+                if plan.v1 != NULL and form == FORM_VARIANT:
+                    raise ValueError(f"{name} of AMQP 1.0 can be \"json\" or \"map\", not a Variant")
                 out.append((name, *FORM_SCHEMAS[form], k))
             else:
                 out.append((name, plan.fixed[name], below.get(name, ()), k))

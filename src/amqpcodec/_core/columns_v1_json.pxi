@@ -7,8 +7,14 @@
 
 cdef extern from "v1_text.h" nogil:
     uint8_t* v1_put_bid(uint8_t* w, const uint8_t* p, int octets)
-    uint8_t* v1_put_hex(uint8_t* w, const uint8_t* p, size_t n)
+    uint8_t* v1_put_hex(uint8_t* w, const uint8_t* p, size_t n, bint upper)
     uint8_t* v1_put_uuid(uint8_t* w, const uint8_t* p)
+
+
+cdef void v1_again(Cursor* c, V1Value* v) noexcept nogil:
+    """Read what was verified."""
+    memset(v, 0, sizeof(V1Value))
+    v1_read(c, v)
 
 
 # ---- scalars ----
@@ -100,7 +106,7 @@ cdef int json_v1_scalar(Text* t, const V1Value* v) noexcept nogil:
 cdef int json_v1(Text* t, const V1Types* types, Cursor* c) noexcept nogil:
     """The value at the cursor, which steps over it."""
     cdef V1Value v
-    v1_read(c, &v)
+    v1_again(c, &v)
     if v.kind < V1_LIST:
         return json_v1_scalar(t, &v)
     if v.kind == V1_DESCRIBED:
@@ -126,6 +132,7 @@ cdef int json_v1_items(Text* t, const V1Types* types, Cursor* c, uint32_t count,
     cdef int status
     if json_literal(t, b"[", 1) < 0:
         return NO_MEMORY
+    memset(&v, 0, sizeof(v))
     v.kind = V1_KIND[code]
     for i in range(count):
         if i and json_literal(t, b",", 1) < 0:
@@ -187,7 +194,7 @@ cdef int json_v1_known(Text* t, const V1Types* types, const V1Desc* d, Cursor* c
     t.w[10 + name_n] = c'"'
     t.w += 11 + name_n
     if d.composite:
-        v1_read(c, &v)
+        v1_again(c, &v)
         v1_inside(c, &v, &inner)
         n = v.count
     for i in range(n):
@@ -268,11 +275,11 @@ cdef int v1_keys(const Cursor* map_, uint32_t count) noexcept nogil:
     v1_check_begin(&k, 0)
     for i in range(count):
         keys[i] = c.p
-        v1_read(&c, &v)
+        v1_again(&c, &v)
         if v.kind != V1_STRING and v.kind != V1_SYMBOL:
             found = V1_KEYS_OTHER
             break
-        v1_read(&c, &v)
+        v1_again(&c, &v)
         if v.kind == V1_DESCRIBED:
             v1_check(&c, &k, 0)
             v1_check(&c, &k, 0)
@@ -285,19 +292,24 @@ cdef int v1_keys(const Cursor* map_, uint32_t count) noexcept nogil:
 
 cdef int json_v1_map(Text* t, const V1Types* types, Cursor* c, uint32_t count) noexcept nogil:
     """An object; or a list of pairs, where a key is no text or comes twice."""
-    cdef V1Value v
-    cdef uint32_t i
-    cdef int status = 0
     cdef int keys = v1_keys(c, count)
-    cdef bint pairs = keys != V1_KEYS_TEXT
+    cdef int status
     if keys < 0:
         return keys
     if keys == V1_KEYS_TEXT:
-        status = json_literal(t, b"{", 1)
-    elif keys == V1_KEYS_TWICE:
-        status = json_literal(t, b'{"$table":[', 11)
-    else:
-        status = json_literal(t, b'{"$map":[', 9)
+        return json_v1_pairs(t, types, c, count, keys)
+    status = json_literal(t, b'{"$table":' if keys == V1_KEYS_TWICE else b'{"$map":', 10 if keys == V1_KEYS_TWICE else 8)
+    if status == 0:
+        status = json_v1_pairs(t, types, c, count, keys)
+    return json_literal(t, b"}", 1) if status == 0 else status
+
+
+cdef int json_v1_pairs(Text* t, const V1Types* types, Cursor* c, uint32_t count, int keys) noexcept nogil:
+    """The pairs of a map: an object, or a list of lists."""
+    cdef V1Value v
+    cdef uint32_t i
+    cdef bint pairs = keys != V1_KEYS_TEXT
+    cdef int status = json_literal(t, b"[" if pairs else b"{", 1)
     for i in range(count):
         if status == 0 and i:
             status = json_literal(t, b",", 1)
@@ -308,7 +320,7 @@ cdef int json_v1_map(Text* t, const V1Types* types, Cursor* c, uint32_t count) n
         if keys == V1_KEYS_OTHER:
             status = json_v1(t, types, c)
         else:
-            v1_read(c, &v)
+            v1_again(c, &v)
             status = json_key(t, v.p, v.n)
         if status == 0:
             status = json_literal(t, b"," if pairs else b":", 1)
@@ -318,4 +330,4 @@ cdef int json_v1_map(Text* t, const V1Types* types, Cursor* c, uint32_t count) n
             status = json_literal(t, b"]", 1)
     if status != 0:
         return status
-    return json_literal(t, b"]}" if pairs else b"}", 1 + pairs)
+    return json_literal(t, b"]" if pairs else b"}", 1)

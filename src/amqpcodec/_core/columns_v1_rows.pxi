@@ -64,24 +64,25 @@ cdef inline const uint8_t* find_v1_frame(Sink* s, Entry* e, const uint8_t* p, co
 
 # ---- fields ----
 
-cdef int note_v1_range(Sink* s, const V1Desc* d, int i, const uint8_t* list_) noexcept nogil:
-    """A field that its column cannot hold: the row's fault, unless it has one. list_: where the list of
-    fields begins."""
-    cdef Cursor c = s.c
+cdef int note_v1_range(Sink* s, const V1Desc* d, int i, const V1Value* value, const Cursor* at,
+                       const uint8_t* list_) noexcept nogil:
+    """A field that its column cannot hold: the row's fault, unless it has one. at: in the same octets; list_:
+    where the list of fields begins."""
+    cdef Cursor c = at[0]
     cdef V1Check k
     cdef V1Value v
     cdef int n
     if s.fault.code != OK:
         return 0
     c.p = list_
-    v1_read(&c, &v)
+    v1_again(&c, &v)
     v1_inside(&c, &v, &c)
     v1_check_begin(&k, 0)
     for n in range(i):
         v1_check(&c, &k, 0)
     s.fault.method = d.name
     s.fault.field = d.field[i]
-    fail(&c, BAD_RANGE, V1_NAMES[d.op[i].kind], s.fields[i].u, 0)
+    fail(&c, BAD_RANGE, V1_NAMES[d.op[i].kind], value.u, 0)
     return 0
 
 
@@ -117,10 +118,14 @@ cdef int write_v1_json(Sink* s, const V1Op* op, const V1Value* v, Text* t) noexc
     return status
 
 
+cdef inline bint v1_in_us(int64_t ms) noexcept nogil:
+    """Whether int64 holds the microseconds."""
+    return -<int64_t>HIGHEST_SECOND * 1000 <= ms <= <int64_t>HIGHEST_SECOND * 1000
+
+
 cdef int put_v1_field(Sink* s, const V1Op* op, const V1Value* v, Column* c, int64_t row) noexcept nogil:
     """A value that is there, into its column; BAD_FRAME where it is too large for it."""
     cdef int64_t ms
-    cdef uint8_t[64] memory
     cdef int kind = v1_column_kind(op)
     if kind == V1_BINARY or kind == V1_STRING or kind == V1_SYMBOL:
         return append_octets(s.table, c, row, v.p, v.n)
@@ -128,7 +133,7 @@ cdef int put_v1_field(Sink* s, const V1Op* op, const V1Value* v, Column* c, int6
         return append_bool(c, row, v.u != 0)
     if kind == V1_TIMESTAMP:
         ms = <int64_t>v.u
-        if AMQP_UNLIKELY(not -<int64_t>HIGHEST_SECOND * 1000 <= ms <= <int64_t>HIGHEST_SECOND * 1000):
+        if AMQP_UNLIKELY(not v1_in_us(ms)):
             return BAD_FRAME
         return append_i64(c, row, ms * 1000)
     if kind == V1_DOUBLE:
@@ -139,13 +144,23 @@ cdef int put_v1_field(Sink* s, const V1Op* op, const V1Value* v, Column* c, int6
         if AMQP_UNLIKELY(kind == V1_ULONG and v.u > HIGHEST_INT64):
             return BAD_FRAME
         return append_i32(c, row, <int32_t>v.u) if c.kind == AS_INT32 else append_i64(c, row, <int64_t>v.u)
-    if kind == V1_UUID:
-        return append_octets(s.table, c, row, memory, <size_t>(v1_put_uuid(memory, v.p) - memory))
-    if kind == V1_CHAR:
-        return append_octets(s.table, c, row, memory, v1_put_utf8(memory, <uint32_t>v.u))
-    if kind <= V1_DECIMAL128:
-        return append_octets(s.table, c, row, memory, <size_t>(put_v1_decimal(memory, v) - memory))
+    if kind <= V1_CHAR or kind == V1_UUID:
+        return put_v1_short(s, v, c, row)
     return put_v1_json(s, op, v, c, row)
+
+
+cdef int put_v1_short(Sink* s, const V1Value* v, Column* c, int64_t row) noexcept nogil:
+    """A decimal, char or uuid as text."""
+    cdef Text text
+    if text_begin(&text, c, s.input_end) < 0 or text_room(&text, 72) < 0:
+        return NO_MEMORY
+    if v.kind == V1_UUID:
+        text.w = v1_put_uuid(text.w, v.p)
+    elif v.kind == V1_CHAR:
+        text.w += v1_put_utf8(text.w, <uint32_t>v.u)
+    else:
+        text.w = put_v1_decimal(text.w, v)
+    return text_commit(s.table, &text, c, row)
 
 
 cdef int put_v1_picks(Sink* s, const V1Desc* d, const MethodPlan* m, const uint8_t* list_,
@@ -163,7 +178,7 @@ cdef int put_v1_picks(Sink* s, const V1Desc* d, const MethodPlan* m, const uint8
                 if AMQP_UNLIKELY(status != 0):
                     if status < 0:
                         return status
-                    note_v1_range(s, d, i, list_)
+                    note_v1_range(s, d, i, &s.fields[i], &s.c, list_)
                 k = target.next
         mask >>= 1
         i += 1

@@ -104,8 +104,8 @@ static uint8_t *v1_put_bid(uint8_t *w, const uint8_t *p, int octets) {
 }
 
 /* Two digits for each octet. */
-static inline uint8_t *v1_put_hex(uint8_t *w, const uint8_t *p, size_t n) {
-    static const char letters[17] = "0123456789abcdef";
+static uint8_t *v1_put_hex(uint8_t *w, const uint8_t *p, size_t n, int upper) {
+    const char *letters = upper ? "0123456789ABCDEF" : "0123456789abcdef";
     for (size_t i = 0; i < n; i++) {
         *w++ = (uint8_t)letters[p[i] >> 4];
         *w++ = (uint8_t)letters[p[i] & 15];
@@ -117,7 +117,7 @@ static inline uint8_t *v1_put_hex(uint8_t *w, const uint8_t *p, size_t n) {
 static inline uint8_t *v1_put_uuid(uint8_t *w, const uint8_t *p) {
     for (int i = 0; i < 16; i++) {
         if (i == 4 || i == 6 || i == 8 || i == 10) *w++ = '-';
-        w = v1_put_hex(w, p + i, 1);
+        w = v1_put_hex(w, p + i, 1, 0);
     }
     return w;
 }

@@ -1,0 +1,423 @@
+# Sections of messages of AMQP 1.0 to columns. Each is read as a whole, or not at all.
+
+cdef enum:
+    V1_ALL_SECTIONS = (1 << SEC_COUNT) - 1
+
+
+cdef inline Column* v1_asked(Sink* s, int k) noexcept nogil:
+    return &s.table.column[k] if s.table.column[k].asked else NULL
+
+
+cdef int v1_wanted_sections(Sink* s) noexcept nogil:
+    """Those that some column takes something of, as a bit mask."""
+    cdef Table* t = s.table
+    cdef int i, mask = 0
+    if s.check:
+        return V1_ALL_SECTIONS
+    for i in range(V1_COL_HEADER, V1_COL_HEADER_STRUCT + 1):
+        mask |= t.column[i].asked << SEC_HEADER
+    for i in range(V1_COL_PROPERTIES, V1_COL_HEADER):
+        mask |= t.column[i].asked << SEC_PROPERTIES
+    mask |= t.column[COL_PROPERTIES].asked << SEC_PROPERTIES
+    mask |= t.column[V1_COL_DELIVERY_ANNOTATIONS].asked << SEC_DELIVERY
+    mask |= t.column[V1_COL_MESSAGE_ANNOTATIONS].asked << SEC_MESSAGE
+    mask |= (t.column[V1_COL_APPLICATION].asked or s.n_wanted != 0) << SEC_APPLICATION
+    mask |= t.column[COL_BODY].asked << SEC_DATA
+    mask |= t.column[V1_COL_VALUE].asked << SEC_SEQUENCE | t.column[V1_COL_VALUE].asked << SEC_VALUE
+    mask |= t.column[V1_COL_FOOTER].asked << SEC_FOOTER
+    return mask
+
+
+# ---- message ids and addresses ----
+
+cdef const char** V1_ID_PREFIXES = [
+    "AMQP_STRING:", "AMQP_ULONG:", "AMQP_UUID:", "AMQP_BINARY:", "AMQP_VALUE:"]
+
+
+cdef int put_v1_id(Sink* s, const V1Value* v, Column* c, int64_t row) noexcept nogil:
+    """A message id or address as text, which says the type where that is no string; a value of a type that
+    may not stand there as JSON text."""
+    cdef Text text
+    cdef int i, k, status
+    cdef size_t n
+    if v.kind == V1_STRING:
+        k = 0
+        if AMQP_UNLIKELY(v.n > 9 and memcmp(v.p, <const char*>b"AMQP_", 5) == 0):
+            for i in range(5):
+                n = strlen(V1_ID_PREFIXES[i])
+                if v.n >= n and memcmp(v.p, V1_ID_PREFIXES[i], n) == 0:
+                    k = 1
+        if AMQP_LIKELY(k == 0):
+            return append_octets(s.table, c, row, v.p, v.n)
+        k = 0
+    else:
+        k = 1 if v.kind == V1_ULONG else 2 if v.kind == V1_UUID else 3 if v.kind == V1_BINARY else 4
+    status = text_begin(&text, c, s.input_end)
+    if status == 0:
+        status = json_literal(&text, V1_ID_PREFIXES[k], strlen(V1_ID_PREFIXES[k]))
+    if status < 0 or text_room(&text, 2 * <size_t>v.n + 40) < 0:
+        return NO_MEMORY
+    if k == 0:
+        status = json_literal(&text, <const char*>v.p, v.n)
+    elif k == 1:
+        text.w = put_u64(text.w, v.u)
+    elif k == 2:
+        text.w = v1_put_uuid(text.w, v.p)
+    elif k == 3:
+        text.w = v1_put_hex(text.w, v.p, v.n, True)
+    else:
+        status = write_v1_json(s, NULL, v, &text)
+    return text_commit(s.table, &text, c, row) if status == 0 else status
+
+
+# ---- composites: header and properties ----
+
+cdef int put_v1_composite(Sink* s, const V1Desc* d, Cursor* c, Column* whole, int first,
+                          int64_t row) noexcept nogil:
+    """The fields of a section into the columns from `first` on; the cursor is behind the descriptor."""
+    cdef V1Value v[V1_MAX_FIELDS]
+    cdef V1Check k
+    cdef Column* to
+    cdef const uint8_t* list_ = c.p
+    cdef uint32_t mask = 0
+    cdef int i, status
+    for i in range(d.n):
+        mask |= <uint32_t>s.table.column[first + i].asked << i
+    if s.check:
+        mask = ~<uint32_t>0
+    v1_verify_begin(&k, s.v1)
+    if AMQP_UNLIKELY(v1_verify_fields(d, c, &k, 1, v, mask) < 0):
+        return BAD_FRAME
+    if whole != NULL and column_at(whole, row) < 0:
+        return NO_MEMORY
+    for i in range(d.n):
+        to = s.table.column + first + i
+        if v[i].kind == V1_NULL or not to.asked:
+            continue
+        if d.op[i].kind == V1_ANY:
+            status = put_v1_id(s, &v[i], to, row)
+        else:
+            status = put_v1_field(s, &d.op[i], &v[i], to, row)
+        if AMQP_UNLIKELY(status != 0):
+            if status < 0:
+                return status
+            note_v1_range(s, d, i, &v[i], c, list_)
+    return 0
+
+
+# ---- maps ----
+
+cdef int put_v1_text(Sink* s, Cursor* c, Column* to, int64_t row) noexcept nogil:
+    """The verified value at the cursor as JSON text."""
+    cdef Text text
+    cdef int status = text_begin(&text, to, s.input_end)
+    if status == 0:
+        status = json_v1(&text, s.v1, c)
+    return text_commit(s.table, &text, to, row) if status == 0 else status
+
+
+cdef bint v1_as_long(const V1Value* v, int64_t* out) noexcept nogil:
+    """An integer of any type that int64 holds."""
+    out[0] = <int64_t>v.u
+    return V1_BYTE <= v.kind <= V1_LONG or (V1_UBYTE <= v.kind <= V1_ULONG and v.u <= HIGHEST_INT64)
+
+
+cdef int put_v1_wanted(Sink* s, Cursor* c, uint8_t type_, Column* to, int64_t row) noexcept nogil:
+    """The value at the cursor as the type that was asked for; one of another type is null."""
+    cdef V1Value v
+    cdef int64_t number
+    if type_ == AS_WANTED_JSON:
+        return put_v1_text(s, c, to, row)
+    v1_again(c, &v)
+    if type_ == AS_WANTED_STRING or type_ == AS_WANTED_BINARY:
+        if v.kind == V1_STRING or v.kind == V1_SYMBOL or (v.kind == V1_BINARY and type_ == AS_WANTED_BINARY):
+            return append_octets(s.table, to, row, v.p, v.n)
+        return 0
+    if type_ == AS_WANTED_BOOLEAN:
+        return append_bool(to, row, v.u != 0) if v.kind == V1_BOOLEAN else 0
+    if type_ == AS_WANTED_TIMESTAMP:
+        number = <int64_t>v.u
+        if v.kind != V1_TIMESTAMP or not v1_in_us(number):
+            return 0
+        return append_i64(to, row, number * 1000)
+    if type_ == AS_WANTED_DOUBLE:
+        if v.kind == V1_DOUBLE:
+            return append_i64(to, row, <int64_t>v.u)
+        if v.kind == V1_FLOAT:
+            return append_i64(to, row, <int64_t>double_to_bits(bits_to_float(<uint32_t>v.u)))
+    if not v1_as_long(&v, &number):
+        return 0
+    if type_ == AS_WANTED_DOUBLE:
+        number = <int64_t>double_to_bits(<double>number)
+    return append_i64(to, row, number)
+
+
+cdef void v1_pass(Cursor* c) noexcept nogil:
+    """Step over a verified value."""
+    cdef V1Check k
+    cdef V1Value v
+    v1_again(c, &v)
+    if v.kind == V1_DESCRIBED:
+        v1_check_begin(&k, 0)
+        v1_check(c, &k, 0)
+        v1_check(c, &k, 0)
+
+
+cdef int take_v1_wanted(Sink* s, Cursor c, uint32_t count, int64_t row) noexcept nogil:
+    """The wanted entries of a verified map, of keys that are text; where one comes twice the last."""
+    cdef V1Value v
+    cdef const Wanted* w
+    cdef uint32_t i
+    cdef int k, status
+    memset(s.found, 0, <size_t>s.n_wanted * sizeof(uint8_t*))
+    for i in range(count):
+        if V1_KIND[c.p[0]] == V1_STRING or V1_KIND[c.p[0]] == V1_SYMBOL:
+            v1_again(&c, &v)
+            for k in range(s.n_wanted):
+                w = &s.wanted[k]
+                if w.name_n == v.n and memcmp(w.name, v.p, v.n) == 0:
+                    s.found[k] = c.p
+        else:
+            v1_pass(&c)
+        v1_pass(&c)
+    for k in range(s.n_wanted):
+        if s.found[k] != NULL:
+            c.p = s.found[k]
+            w = &s.wanted[k]
+            status = put_v1_wanted(s, &c, w.type, s.table.column + w.column, row)
+            if status < 0:
+                return status
+    return 0
+
+
+cdef int append_v1_map(Sink* s, Column* c, int64_t row, Cursor* map_, uint32_t count) noexcept nogil:
+    """A verified map as one from text to text, by the rules of append_map."""
+    cdef Table* t = s.table
+    cdef Table* items = c.items
+    cdef Cursor at
+    cdef V1Value v
+    cdef uint32_t i
+    cdef int keys = v1_keys(map_, count), status = 0
+    if keys < 0:
+        return keys
+    if keys != V1_KEYS_TEXT:
+        # One entry: what JSON text has for such a map, under the same name.
+        at = map_[0]
+        status = append_octets(items, &items.column[0], items.rows,
+                               b"$table" if keys == V1_KEYS_TWICE else b"$map", 6 if keys == V1_KEYS_TWICE else 4)
+        if status == 0:
+            status = append_v1_pairs(s, items, &at, count, keys)
+        items.rows += 1
+        count = 0
+    for i in range(count):
+        v1_again(map_, &v)
+        status = append_v1_key(items, &v)
+        if status == 0 and map_.p[0] == 0x40:
+            map_.p += 1
+        elif status == 0 and (V1_KIND[map_.p[0]] == V1_STRING or V1_KIND[map_.p[0]] == V1_SYMBOL):
+            v1_again(map_, &v)
+            status = append_octets(items, &items.column[1], items.rows, v.p, v.n)
+        elif status == 0:
+            status = append_v1_item(s, items, map_)
+        items.rows += 1
+        if status != 0:
+            break
+    if AMQP_UNLIKELY(items.rows > t.limit):
+        status = COLUMN_FULL
+    if status == 0:
+        if text_at(c, row) < 0:
+            return NO_MEMORY
+        c.used = <size_t>items.rows
+        (<int32_t*>c.fixed.p)[row + 1] = <int32_t>c.used
+    elif status == COLUMN_FULL:
+        t.full = <int>(c - t.column)
+    return status
+
+
+cdef int append_v1_key(Table* items, const V1Value* v) noexcept nogil:
+    """As JSON text has it: one more $ in front of one."""
+    cdef Column* c = &items.column[0]
+    cdef int status
+    if AMQP_UNLIKELY(v.n != 0 and v.p[0] == c'$'):
+        status = data_grow(items, c, <size_t>v.n + 1)
+        if status < 0:
+            return status
+        c.data.p[c.used] = c'$'
+        memcpy(c.data.p + c.used + 1, v.p, v.n)
+        return commit_octets(c, items.rows, <size_t>v.n + 1)
+    return append_octets(items, c, items.rows, v.p, v.n)
+
+
+cdef int append_v1_item(Sink* s, Table* items, Cursor* c) noexcept nogil:
+    """A value that is no text as JSON text."""
+    cdef Text text
+    cdef Column* to = &items.column[1]
+    cdef int status = text_begin(&text, to, s.input_end)
+    if status == 0:
+        status = json_v1(&text, s.v1, c)
+    return text_commit(items, &text, to, items.rows) if status == 0 else status
+
+
+cdef int append_v1_pairs(Sink* s, Table* items, Cursor* c, uint32_t count, int keys) noexcept nogil:
+    cdef Text text
+    cdef Column* to = &items.column[1]
+    cdef int status = text_begin(&text, to, s.input_end)
+    if status == 0:
+        status = json_v1_pairs(&text, s.v1, c, count, keys)
+    return text_commit(items, &text, to, items.rows) if status == 0 else status
+
+
+cdef int put_v1_application(Sink* s, Cursor* c, int64_t row) noexcept nogil:
+    """A verified map with application properties."""
+    cdef Column* to = v1_asked(s, V1_COL_APPLICATION)
+    cdef Cursor inner
+    cdef V1Value v
+    cdef int status = 0
+    if s.n_wanted or (to != NULL and to.form == FORM_MAP):
+        inner = c[0]
+        v1_again(&inner, &v)
+        v1_inside(&inner, &v, &inner)
+        if s.n_wanted:
+            status = take_v1_wanted(s, inner, v.count >> 1, row)
+        if status == 0 and to != NULL and to.form == FORM_MAP:
+            return append_v1_map(s, to, row, &inner, v.count >> 1)
+    if status == 0 and to != NULL:
+        status = put_v1_text(s, c, to, row)
+    return status
+
+
+# ---- the body ----
+
+cdef int put_v1_data(Sink* s, Cursor* c, uint64_t most, int64_t row) noexcept nogil:
+    """The octets of verified data sections, joined. most: octets that they cannot pass."""
+    cdef Column* to = s.body
+    cdef V1Value v
+    cdef size_t used
+    cdef int status
+    c.p += 1
+    v1_known(s.v1, c)
+    v1_again(c, &v)
+    if AMQP_LIKELY(c.p == c.end):
+        return append_octets(s.table, to, row, v.p, v.n)
+    if to.used + most >= to.full_at:
+        status = data_grow(s.table, to, most)
+        if status < 0:
+            return status
+    used = to.used
+    while True:
+        copy_run(to.data.p + used, v.p, v.n)
+        used += v.n
+        if c.p == c.end:
+            break
+        c.p += 1
+        v1_known(s.v1, c)
+        v1_again(c, &v)
+    return commit_octets(to, row, used - to.used)
+
+
+cdef int put_v1_sequences(Sink* s, Cursor* c, int64_t row) noexcept nogil:
+    """Verified amqp-sequence sections as a list of lists."""
+    cdef Text text
+    cdef Column* to = v1_asked(s, V1_COL_VALUE)
+    cdef int status = text_begin(&text, to, s.input_end)
+    cdef bint first = True
+    while status == 0 and c.p < c.end:
+        status = json_literal(&text, b"[" if first else b",", 1)
+        first = False
+        c.p += 1
+        v1_known(s.v1, c)
+        if status == 0:
+            status = json_v1(&text, s.v1, c)
+    if status == 0:
+        status = json_literal(&text, b"]", 1)
+    return text_commit(s.table, &text, to, row) if status == 0 else status
+
+
+# ---- all of them ----
+
+cdef const char** V1_KIND_NAMES = ["data", "sequence", "value"]
+
+
+cdef int check_v1_section(Sink* s, const V1Desc* d, Cursor* c) noexcept nogil:
+    """Every part of the section (all of a kind) that the cursor is over, and no composite."""
+    cdef V1Check k
+    v1_verify_begin(&k, s.v1)
+    s.fault.method = d.name
+    while c.p < c.end:
+        c.p += 1
+        v1_known(s.v1, c)
+        if d.op[0].kind != V1_ANY and V1_KIND[c.p[0]] != d.op[0].kind:
+            fail(c, V1_BAD_FIELD, V1_NAMES[d.op[0].kind], 0, c.p[0])
+            return BAD_FRAME
+        if v1_check(c, &k, 1) < 0:
+            return BAD_FRAME
+    s.fault.method = NULL
+    return 0
+
+
+cdef int put_v1_message(Sink* s, const uint8_t* p, size_t n, const uint8_t* base, int64_t row) noexcept nogil:
+    """A message into its columns; 0, BAD_FRAME or a status below 0. base: what offsets count from."""
+    cdef uint32_t[SEC_COUNT] offset
+    cdef uint32_t[SEC_COUNT] length
+    cdef const V1Desc* d
+    cdef Column* to
+    cdef Cursor c = s.c
+    cdef int i, have, status = 0
+    if n > MAX_U32:
+        return NO_MEMORY
+    s.fault.method = NULL
+    s.fault.field = NULL
+    c.p = p
+    c.end = p + n
+    c.base = base
+    have = v1_scan_sections(&c, s.v1, offset, length)
+    if AMQP_UNLIKELY(have < 0):
+        return BAD_FRAME
+    for i in range(SEC_COUNT):
+        if not have >> i & 1:
+            continue
+        if SEC_DATA <= i <= SEC_VALUE:
+            to = v1_asked(s, V1_COL_BODY_KIND)
+            if to != NULL:
+                status = append_octets(s.table, to, row, V1_KIND_NAMES[i - SEC_DATA],
+                                       strlen(V1_KIND_NAMES[i - SEC_DATA]))
+                if status < 0:
+                    return status
+        if not s.sections >> i & 1:
+            continue
+        c.p = p + offset[i]
+        c.end = c.p + length[i]
+        d = s.v1.by_code[SEC_FIRST_CODE + i]
+        if d.composite:
+            c.p += 1
+            v1_known(s.v1, &c)
+            s.fault.method = d.name
+            if i == SEC_HEADER:
+                status = put_v1_composite(s, d, &c, v1_asked(s, V1_COL_HEADER_STRUCT), V1_COL_HEADER, row)
+            else:
+                status = put_v1_composite(s, d, &c, s.properties, V1_COL_PROPERTIES, row)
+        else:
+            status = check_v1_section(s, d, &c)
+            if status == 0:
+                c.p = p + offset[i]
+                status = put_v1_section(s, i, &c, length[i], row)
+        if status != 0:
+            return status
+    return BAD_FRAME if s.fault.code != OK else 0
+
+
+cdef int put_v1_section(Sink* s, int i, Cursor* c, uint64_t n, int64_t row) noexcept nogil:
+    """A verified section (all of a kind) that is no composite. n: its octets."""
+    cdef Column* to
+    if i == SEC_DATA:
+        return 0 if s.body == NULL else put_v1_data(s, c, n, row)
+    if i == SEC_SEQUENCE:
+        return 0 if v1_asked(s, V1_COL_VALUE) == NULL else put_v1_sequences(s, c, row)
+    c.p += 1
+    v1_known(s.v1, c)
+    if i == SEC_APPLICATION:
+        return put_v1_application(s, c, row)
+    to = v1_asked(s, V1_COL_DELIVERY_ANNOTATIONS if i == SEC_DELIVERY else
+                  V1_COL_MESSAGE_ANNOTATIONS if i == SEC_MESSAGE else
+                  V1_COL_VALUE if i == SEC_VALUE else V1_COL_FOOTER)
+    return 0 if to == NULL else put_v1_text(s, c, to, row)
