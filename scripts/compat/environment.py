@@ -26,9 +26,12 @@ CLIENTS = {
     "aiormq": "7.2.4",
     "aio-pika": "10.2.1",
     "amqpstorm": "3.1.4",
+    "azure-eventhub": "5.15.1",
+    "azure-servicebus": "7.15.0",
+    "rstream": "1.1.1",
 }
 # Those whose suites are in their sdists only; amqpstorm's are inside of the package.
-SDISTS = ("amqp", "kombu", "aiormq", "aio-pika")
+SDISTS = ("amqp", "kombu", "aiormq", "aio-pika", "azure-eventhub", "azure-servicebus")
 # What the suites themselves import, and the limits of `run`. Not pinned: both halves of a
 # comparison run with the same ones.
 TOOLS = (
@@ -37,6 +40,9 @@ TOOLS = (
     "pytest-rerunfailures",
     "pytest-freezer",
     "aiomisc-pytest>=2",
+    "pytest-asyncio",
+    "aiohttp",
+    "websocket-client",
     "hypothesis",
     "msgpack",
     "pyyaml",
@@ -106,7 +112,7 @@ def sdist(name: str) -> Path:
         shutil.rmtree(fetched)
     # The suite tests the installed package, which is the same; a copy in the current directory
     # would be a second one.
-    for package in (name.replace("-", "_"),):
+    for package in {name.replace("-", "_"), name.partition("-")[0]}:
         inside = target / package
         if inside.is_dir():
             inside.rename(target / f"{package}.not-imported")

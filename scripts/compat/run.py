@@ -43,7 +43,7 @@ def command(suite: Suite, tests: Sequence[str]) -> list[str]:
     plugins = ["amqpcodec_compat", "pytest_timeout", "no:cacheprovider", *suite.plugins]
     loads = [word for plugin in plugins for word in ("-p", plugin)]
     words = ["-q", "--no-header", "--tb=short", "-o", "log_cli=false", f"--timeout={TEST_SECONDS}"]
-    return [str(environment.python()), "-m", "pytest", *loads, *words, *tests]
+    return [str(environment.python()), "-m", "pytest", *loads, *words, *suite.options, *tests]
 
 
 def read(record: Path, run: Run) -> None:

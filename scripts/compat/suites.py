@@ -19,6 +19,7 @@ class Suite:
     tests: tuple[str, ...]
     seconds: int
     broker: str = ""
+    options: tuple[str, ...] = ()  # of pytest, for a run of single tests as well
     plugins: tuple[str, ...] = ()  # of pytest; no others are loaded, some change logging
     known: str = ""  # what it usually gives without a drop-in, with this RabbitMQ
 
@@ -27,6 +28,9 @@ def _sdist(name: str) -> Callable[[], Path]:
     return lambda: environment.sdist(name)
 
 
+# Their conftest needs test tools that are not published, and they have no settings of their own.
+AZURE = ("-c", "/dev/null", "--rootdir", ".", "--noconftest", "-W", "ignore")
+AZURE_PLUGINS = ("pytest_asyncio.plugin", "amqpcodec_compat_azure")
 RERUN = ("pytest_rerunfailures",)
 
 SUITES: tuple[Suite, ...] = (
@@ -92,5 +96,29 @@ SUITES: tuple[Suite, ...] = (
         broker="docker",
         plugins=("aiomisc_pytest",),
         known="1076 passed, 3 failed, 28 skipped",
+    ),
+    Suite(
+        "azure-eventhub",
+        ("azure",),
+        _sdist("azure-eventhub"),
+        ("tests/pyamqp_tests/unittest", "tests/unittest"),
+        600,
+        options=AZURE,
+        plugins=AZURE_PLUGINS,
+        known="131 passed",
+    ),
+    Suite(
+        "azure-servicebus",
+        ("azure",),
+        _sdist("azure-servicebus"),
+        (
+            "tests/unittests",
+            "tests/test_message.py",
+            "tests/test_dictmixin_amqp.py",
+            "tests/test_batch_sizing.py",
+        ),
+        600,
+        options=AZURE,
+        plugins=AZURE_PLUGINS,
     ),
 )

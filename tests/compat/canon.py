@@ -52,10 +52,11 @@ def canon(value: Any, depth: int = 0) -> Any:
         return kind.__name__, [canon(item, depth + 1) for item in value]
     if kind in (bytearray, memoryview):
         return kind.__name__, bytes(value)
-    if isinstance(value, int | str | bytes):  # the clients' own subclasses: pika's long
-        for base in (int, str, bytes):
-            if isinstance(value, base):
-                return name_of(kind), base(value)
+    # the clients' own subclasses: pika's long, azure-servicebus's described values and tuples
+    for base in (int, str, bytes, list, dict, tuple, float):
+        if isinstance(value, base):
+            own = canon(getattr(value, "__dict__", {}), depth + 1)
+            return name_of(kind), canon(base(value), depth + 1), own
     if isinstance(value, type):
         return "class", name_of(value)
     if callable(value) and not hasattr(value, "__dict__"):

@@ -7,13 +7,12 @@ from typing import Any
 
 import pytest
 
-from tests.compat.stock import MODULES, Side, dropin, installed, stock
+from tests.compat.stock import MODULES, MODULES_OF, V1_MODULES, Side, dropin, installed, stock
 
 
 def need(package: str) -> Any:
     """The drop-in's module; skips where the client is not installed."""
     pytest.importorskip(package)
-    pytest.importorskip(f"amqpcodec.compat.{package}")
     return dropin(package)
 
 
@@ -28,6 +27,14 @@ def package(request: pytest.FixtureRequest) -> str:
 def pair(package: str) -> Iterator[tuple[Side, Side]]:
     """(stock, with the drop-in) of each client in turn."""
     with installed(package) as both:
+        yield both
+
+
+@pytest.fixture(params=list(V1_MODULES))
+def v1_pair(request: pytest.FixtureRequest) -> Iterator[tuple[Side, Side]]:
+    """(stock, with the drop-in) of each client of AMQP 1.0 in turn."""
+    need(request.param)
+    with installed(request.param) as both:
         yield both
 
 
@@ -49,7 +56,7 @@ py_amqp_pair = _pair("amqp")
 @pytest.fixture(autouse=True, scope="session")
 def second_copies() -> None:
     """Make them before any drop-in is installed."""
-    for name in MODULES:
+    for name in MODULES_OF:
         try:
             stock(name)
         except ImportError:

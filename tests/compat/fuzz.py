@@ -1,4 +1,4 @@
-"""`python -m tests.compat.fuzz [pamqp pika amqp] --cases 1000000`: stock client against drop-in.
+"""`python -m tests.compat.fuzz [PACKAGE ...] --cases 1000000`: stock client against drop-in.
 
 Asks a stock copy of each client and one with the drop-in the same things: generated and damaged
 octets to read, good and wrong values to write. Each must give the same value, exact in types, or
@@ -11,7 +11,7 @@ import argparse
 import sys
 import time
 
-from tests.compat.case import USES, Found, compare, make, run
+from tests.compat.case import USES, V1_USES, Found, compare, make, run
 from tests.compat.stock import installed
 
 
@@ -35,7 +35,7 @@ def report(package: str, found: Found, seconds: float) -> None:
 def main() -> int:
     """Exit status: 0, 1 for differences or no call into the codec."""
     parser = argparse.ArgumentParser(prog="python -m tests.compat.fuzz", description=__doc__)
-    parser.add_argument("packages", nargs="*", default=list(USES), metavar="PACKAGE")
+    parser.add_argument("packages", nargs="*", default=[*USES, *V1_USES], metavar="PACKAGE")
     parser.add_argument("--cases", type=int, default=100_000, help="for each client")
     parser.add_argument("--seed", type=int, default=0, help="of the first case")
     parser.add_argument("--most", type=int, default=200, help="differences to stop at")

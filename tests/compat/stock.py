@@ -46,6 +46,18 @@ MODULES = {
     ),
 }
 
+_PYAMQP = ("_encode", "_decode", "message", "performatives")
+#: Those of AMQP 1.0, which have one drop-in in common: azure-eventhub, azure-servicebus, rstream.
+V1_MODULES = {
+    "azure.eventhub._pyamqp": (*_PYAMQP, "outcomes", "endpoints", "error", "sasl"),
+    "azure.servicebus._pyamqp": (*_PYAMQP, "outcomes", "endpoints", "error", "sasl"),
+    "rstream._pyamqp": _PYAMQP,
+}
+MODULES_OF = {
+    **MODULES,
+    **{name: tuple(f"{name}.{each}" for each in parts) for name, parts in V1_MODULES.items()},
+}
+
 
 class Side:
     """One copy of a client: its modules by their last name (``side.frame`` is pika.frame)."""
@@ -69,7 +81,7 @@ def _own(package: str) -> dict[str, ModuleType]:
 
 def live(package: str) -> Side:
     """The copy in ``sys.modules``, all of the modules that matter imported."""
-    for name in MODULES[package]:
+    for name in MODULES_OF[package]:
         importlib.import_module(name)
     return Side(package, _own(package))
 
@@ -85,19 +97,23 @@ def stock(package: str) -> Side:
         for name in kept:
             del sys.modules[name]
         try:
-            for name in MODULES[package]:
+            for name in MODULES_OF[package]:
                 importlib.import_module(name)
             _STOCK[package] = Side(package, _own(package))
         finally:
             for name in _own(package):
                 del sys.modules[name]
             sys.modules.update(kept)
+            parent, _, name = package.rpartition(".")
+            if parent:
+                setattr(sys.modules[parent], name, kept[package])
     return _STOCK[package]
 
 
 def dropin(package: str) -> Any:
     """The drop-in's module."""
-    return importlib.import_module(f"amqpcodec.compat.{package}")
+    name = "azure" if package in V1_MODULES else package
+    return importlib.import_module(f"amqpcodec.compat.{name}")
 
 
 @contextmanager

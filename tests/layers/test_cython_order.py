@@ -60,6 +60,10 @@ GROUPS = {
     "_core/v1_rules.pxi": "v1",
     "_core/v1_assemble.pxi": "v1",
     "_core/v1_api.pxi": "v1",
+    "_core/bind_azure_read.pxi": "bind-v1",
+    "_core/bind_azure_scalar.pxi": "bind-v1",
+    "_core/bind_azure_write.pxi": "bind-v1",
+    "_core/bind_azure.pxi": "bind-v1",
     "_core/json.pxi": "columns",
     "_core/variant_keys.pxi": "columns",
     "_core/variant.pxi": "columns",
@@ -149,6 +153,11 @@ ARROWS = {
             "v1wire",
             "v1",
         ),
+    },
+    # Their classes of the second family: its numbers, and what "bind" has for giving up.
+    "bind-v1": {
+        *("wire", "value", "errors", "table", "kind", "objects", "protocol", "bind", "v1"),
+        "v1wire",
     },
     # The sinks are siblings: columns make no objects.
     "columns": {

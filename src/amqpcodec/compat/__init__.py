@@ -7,7 +7,8 @@ pika.install()
 ```
 
 or ``amqpcodec.install("pika")``. There is one module a client, ``pika``, ``pamqp`` (under
-aiormq, aio-pika and amqpstorm) and ``amqp`` (py-amqp, under kombu and Celery). Each has
+aiormq, aio-pika and amqpstorm), ``amqp`` (py-amqp, under kombu and Celery) and, of AMQP 1.0,
+``azure`` (azure-eventhub, azure-servicebus and rstream: those of them that are there). Each has
 
 - ``install(strict=True)``: put the compiled codec into the client's seams. Imports the client, so
   it may stand before or after the client's own import. Twice is once. ``strict=False``: a header
@@ -32,8 +33,8 @@ from ._dropin import CompatError, CompatWarning
 
 __all__ = ["CompatError", "CompatWarning", "drop_in"]
 
-#: Clients that have a drop-in, by the names of their packages.
-CLIENTS: tuple[str, ...] = ("amqp", "pamqp", "pika")
+#: Drop-ins, by the names of their clients' packages.
+CLIENTS: tuple[str, ...] = ("amqp", "azure", "pamqp", "pika")
 
 
 def drop_in(client: str) -> Any:

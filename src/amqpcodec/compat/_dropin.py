@@ -49,7 +49,7 @@ class Seam(NamedTuple):
             type(function) is FunctionType
             and module is not None
             and function.__globals__ is vars(module)
-            and function.__module__.partition(".")[0] == client
+            and f"{function.__module__}.".startswith(f"{client}.")
             and (function.__name__ == self.name or isinstance(self.holder, dict))
         )
 
@@ -103,7 +103,7 @@ class DropIn:
             try:
                 importlib.import_module(self.client)
             except ModuleNotFoundError as error:
-                if error.name != self.client:
+                if not f"{self.client}.".startswith(f"{error.name}."):
                     raise
                 raise CompatError(
                     f"the drop-in for {self.client} needs {self.client}, which is not installed"
@@ -164,10 +164,20 @@ class DropIn:
             for seam, was in reversed(self._before):
                 if seam.current() is seam.put:
                     seam.set(was)
+            self._forget()
             codec = self._built.codec
             self._counts = (self._counts[0] + codec.calls, self._counts[1] + codec.fallbacks)
             self._before = []
             self._built = None
+
+    def _forget(self) -> None:
+        """Put the client's functions back where its modules, imported since, took ours by value."""
+        ours = {id(seam.put): was for seam, was in self._before if callable(seam.put)}
+        for name, module in list(sys.modules.items()):
+            if f"{name}.".startswith(f"{self.client}."):
+                for attribute, value in list(vars(module).items()):
+                    if id(value) in ours:
+                        setattr(module, attribute, ours[id(value)])
 
     @property
     def installed(self) -> bool:

@@ -1,0 +1,245 @@
+# Drop-ins for AMQP 1.0: what azure-eventhub, azure-servicebus and rstream write. Types are exact, or
+# the value is left to the client's own code, which knows what to do with it or what to raise.
+
+cdef extern from "Python.h":
+    int PyFloat_Pack4(double x, char* p, int le) except -1
+    bint PyTuple_Check(object o)
+
+cdef extern from *:
+    """
+    /* A NamedTuple that is read as any tuple is. */
+    static int azure_plain_tuple(PyObject *o) {
+        const PyTypeObject *t = Py_TYPE(o);
+        return PyTuple_Check(o) && t->tp_iter == PyTuple_Type.tp_iter &&
+               t->tp_as_sequence->sq_length == PyTuple_Type.tp_as_sequence->sq_length &&
+               t->tp_as_mapping->mp_subscript == PyTuple_Type.tp_as_mapping->mp_subscript;
+    }
+    /* Subclasses of bytes, such as an enum of conditions, that count as bytes do. */
+    static int azure_plain_bytes(PyObject *o) {
+        return PyBytes_Check(o) && Py_TYPE(o)->tp_as_sequence->sq_length ==
+                                       PyBytes_Type.tp_as_sequence->sq_length;
+    }
+    """
+    bint azure_plain_tuple(object o)
+    bint azure_plain_bytes(object o)
+    Py_ssize_t azure_tuple_size "PyTuple_GET_SIZE"(object o)
+
+cdef enum:
+    AZURE_BARE = 0
+    AZURE_CONSTRUCTOR = 1
+    AZURE_SMALLEST = 2
+    AZURE_USUAL = 3
+
+# How a field is written, beside the types of AMQP; numbers shared with compat/azure.py.
+cdef enum:
+    AZURE_FIELDS = 40
+    AZURE_ANNOTATIONS
+    AZURE_APPLICATION
+    AZURE_FILTERS
+    AZURE_NODE
+    AZURE_MESSAGE_ID
+    AZURE_OBJECT
+    AZURE_UNKNOWN
+    AZURE_ABSENT
+    AZURE_LEFT
+    AZURE_MULTIPLE = 64
+
+cdef object AZURE_TYPE = _intern("TYPE")
+cdef object AZURE_VALUE = _intern("VALUE")
+
+
+@cython.final
+cdef class AzureDefinition:
+    """How a class's instances are written: its descriptor, and a way for each field."""
+
+    cdef object cls_code, definition
+    cdef int64_t code
+    cdef bytes ways
+
+    def __init__(self, code, definition, bytes ways not None):
+        self.cls_code = code
+        self.definition = definition
+        self.code = code
+        self.ways = ways
+
+
+cdef class AzureWriting:
+    """A client's own way to write values, as its modules say it.
+
+    types: numbers of its type names. define: makes an AzureDefinition of a class. decimal128: its
+    own function, or None. wide_ints: an int beyond 32 bits is a long.
+    """
+
+    cdef dict types
+    cdef dict definitions
+    cdef object define
+    cdef object decimal128
+    cdef bint wide_ints
+    cdef bint joins_data
+
+    def __init__(self, *, dict types not None, define not None, decimal128, bint wide_ints,
+                 bint joins_data):
+        self.types = types
+        self.definitions = {}
+        self.define = define
+        self.decimal128 = decimal128
+        self.wide_ints = wide_ints
+        self.joins_data = joins_data
+
+    cdef AzureDefinition definition(self, object o):
+        """Of the class of a NamedTuple; gives up on other objects."""
+        cdef AzureDefinition found = self.definitions.get(type(o))
+        if found is None:
+            if not azure_plain_tuple(o) or len(self.definitions) > 1000:
+                leave_it()
+            found = self.define(type(o))
+            self.definitions[type(o)] = found
+        if o._definition is not found.definition or o._code is not found.cls_code:
+            leave_it()
+        return found
+
+
+# ---- scalars ----
+
+cdef int azure_put_int(Buffer* b, object v, uint8_t kind, int flags) except -1:
+    """An int of a given type."""
+    cdef uint64_t u = 0
+    cdef int64_t n = 0
+    cdef int32_t small = 0
+    cdef int overflow = 0
+    if exact_small(<PyObject*>v, &small):
+        n = small
+    elif type(v) is int or v is True or v is False:
+        n = PyLong_AsLongLongAndOverflow(v, &overflow)
+        if overflow and not (kind == V1_ULONG and exact_u64(<PyObject*>v, &u)):
+            leave_it()
+    elif kind != V1_LONG and like_u64(<PyObject*>v, &u) and u <= <uint64_t>0x7FFFFFFFFFFFFFFF:
+        n = <int64_t>u
+    else:
+        leave_it()
+    if not overflow:
+        u = <uint64_t>n
+        if kind <= V1_ULONG:
+            if n < 0 or u > INT_LIMITS[kind - 1]:
+                leave_it()
+        elif kind != V1_LONG and not -(<int64_t>1 << AZURE_BITS[kind - V1_BYTE]) <= n < (
+                <int64_t>1 << AZURE_BITS[kind - V1_BYTE]):
+            leave_it()
+    buffer_room(b, 9)
+    if u == 0 and (kind == V1_UINT or kind == V1_ULONG):
+        b.p[0] = 0x43 if kind == V1_UINT else 0x44
+        b.p += 1
+    elif flags & AZURE_SMALLEST and v1_narrow(kind, u):
+        azure_constructor(b, V1_NARROW[kind], flags)
+        b.p[0] = <uint8_t>u
+        b.p += 1
+    else:
+        azure_constructor(b, V1_WIDE[kind], flags)
+        v1_put_fixed(b, kind, u)
+    return 0
+
+cdef int* AZURE_BITS = [7, 15, 31]
+
+
+cdef inline int azure_constructor(Buffer* b, uint8_t code, int flags) noexcept:
+    """There is room for it."""
+    if flags & AZURE_CONSTRUCTOR:
+        b.p[0] = code
+        b.p += 1
+    return 0
+
+
+cdef int azure_put_moment(Buffer* b, object v, int flags, uint8_t kind) except -1:
+    """Milliseconds since 1970: of a datetime in UTC or without a zone by way of a double, as the
+    clients do."""
+    cdef double ms
+    cdef int64_t n
+    cdef uint64_t whole = 0
+    cdef Place at
+    if type(v) is not Datetime:
+        if kind == V1_LONG:
+            return azure_put_int(b, v, kind, flags)
+        if type(v) is not int:
+            leave_it()
+        at.method = at.field = NULL
+        v1_take_int(v, V1_TIMESTAMP, &whole, &at)
+    else:
+        if v.tzinfo is None:
+            v = v.replace(tzinfo=UTC)
+        if v.tzinfo is not UTC:
+            leave_it()
+        at.method = at.field = NULL
+        v1_take_moment(v.replace(microsecond=0), &whole, &at)
+        ms = <double><int64_t>whole + <double>PyDateTime_DATE_GET_MICROSECOND(v) / 1000.0
+        n = <int64_t>ms
+        if kind == V1_LONG:
+            return azure_put_int(b, n, kind, flags)
+        whole = <uint64_t>n
+    buffer_room(b, 9)
+    azure_constructor(b, 0x83, flags)
+    return v1_put_fixed(b, V1_TIMESTAMP, whole)
+
+
+cdef int azure_put_run(Buffer* b, uint8_t kind, const uint8_t* p, uint64_t n, int flags) except -1:
+    if n > MAX_U32:
+        leave_it()
+    buffer_room(b, 5 + <size_t>n)
+    if n <= 255 and flags & AZURE_SMALLEST:
+        azure_constructor(b, V1_NARROW[kind], flags)
+        b.p[0] = <uint8_t>n
+        b.p += 1
+    else:
+        azure_constructor(b, V1_WIDE[kind], flags)
+        store32(b.p, <uint32_t>n)
+        b.p += 4
+    copy_octets(b.p, p, <size_t>n)
+    b.p += n
+    return 0
+
+
+cdef int azure_octets(object v, Py_buffer* view) except -1:
+    """Borrow the octets of bytes, a bytearray or a view of octets; gives up on anything else."""
+    if type(v) is bytes or type(v) is bytearray:
+        PyObject_GetBuffer(v, view, PyBUF_SIMPLE)
+    elif not azure_view(v, view):
+        leave_it()
+    return 0
+
+
+cdef int azure_put_text(Buffer* b, object v, uint8_t kind, int flags) except -1:
+    """Octets, or text where a string or symbol is due."""
+    cdef const uint8_t* p = NULL
+    cdef Py_ssize_t n = 0
+    cdef Py_buffer view
+    if kind != V1_BINARY and utf8_octets(<PyObject*>v, &p, &n):
+        return azure_put_run(b, kind, p, <uint64_t>n, flags)
+    if azure_plain_bytes(v):
+        return azure_put_run(b, kind, <const uint8_t*>PyBytes_AS_STRING(v),
+                             <uint64_t>PyBytes_GET_SIZE(v), flags)
+    azure_octets(v, &view)
+    try:
+        return azure_put_run(b, kind, <const uint8_t*>view.buf, <uint64_t>view.len, flags)
+    finally:
+        PyBuffer_Release(&view)
+
+
+cdef int azure_put_decimal(AzureWriting w, Buffer* b, object v, int flags) except -1:
+    """By the client's own function: its exponents are its own."""
+    cdef bytearray out = bytearray()
+    if w.decimal128 is None:
+        leave_it()
+    w.decimal128(out, v, with_constructor=bool(flags & AZURE_CONSTRUCTOR))
+    return put_octets(b, PyByteArray_AS_STRING(out), <size_t>len(out))
+
+
+cdef int azure_put_uuid(Buffer* b, object v, int flags) except -1:
+    buffer_room(b, 17)
+    azure_constructor(b, 0x98, flags)
+    if type(v) is UUID:
+        v1_uuid_octets(v, b.p)
+    elif type(v) is bytes and PyBytes_GET_SIZE(v) == 16:
+        memcpy(b.p, PyBytes_AS_STRING(v), 16)
+    else:
+        leave_it()
+    b.p += 16
+    return 0

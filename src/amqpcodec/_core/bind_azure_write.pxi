@@ -1,0 +1,342 @@
+# Drop-ins for AMQP 1.0: any value, compounds, performatives and messages to octets.
+
+# ---- any value ----
+
+cdef int azure_put(AzureWriting w, Buffer* b, object v, int flags) except -1:
+    """A value with its type's name, or one whose Python type says what it is."""
+    cdef PyObject* name
+    cdef PyObject* value
+    if type(v) is dict:
+        name = PyDict_GetItem(v, AZURE_TYPE)
+        if name != NULL:
+            value = PyDict_GetItem(v, AZURE_VALUE)
+            if value == NULL:
+                leave_it()
+            if name != Py_None:
+                return azure_put_typed(w, b, <object>value, azure_type(w, <object>name), flags)
+            v = <object>value
+    return azure_put_unknown(w, b, v, flags)
+
+
+cdef uint8_t azure_type(AzureWriting w, object name) except? 0xFF:
+    cdef object found = w.types.get(name) if type(name) is str else None
+    if found is None:
+        leave_it()
+    return found
+
+
+cdef int azure_put_unknown(AzureWriting w, Buffer* b, object v, int flags) except -1:
+    cdef type t = type(v)
+    cdef uint8_t kind = V1_NULL
+    cdef int32_t small = 0
+    if t is str:
+        kind = V1_STRING
+    elif t is bytes or t is bytearray:
+        kind = V1_BINARY
+    elif t is bool:
+        kind = V1_BOOLEAN
+    elif t is int:
+        kind = V1_INT
+        if w.wide_ints and not exact_small(<PyObject*>v, &small) and not -(2**31) <= v < 2**31:
+            kind = V1_LONG
+    elif t is float:
+        kind = V1_DOUBLE
+    elif t is dict:
+        kind = V1_MAP
+    elif t is list:
+        kind = V1_LIST
+    elif t is tuple:
+        kind = V1_DESCRIBED
+    elif t is UUID:
+        kind = V1_UUID
+    elif t is Datetime:
+        kind = V1_TIMESTAMP
+    elif t is Decimal:
+        kind = V1_DECIMAL128
+    elif v is not None:
+        leave_it()
+    return azure_put_typed(w, b, v, kind, flags)
+
+
+cdef int azure_put_typed(AzureWriting w, Buffer* b, object v, uint8_t kind, int flags) except -1:
+    cdef uint64_t u = 0
+    if V1_BINARY <= kind <= V1_SYMBOL:
+        return azure_put_text(b, v, kind, flags)
+    if kind >= V1_LIST:
+        azure_deeper()
+        try:
+            return azure_put_compound(w, b, v, kind, flags)
+        finally:
+            Py_LeaveRecursiveCall()
+    buffer_room(b, 9)
+    if kind == V1_NULL:
+        b.p[0] = 0x40
+        b.p += 1
+        return 0
+    if kind == V1_BOOLEAN:
+        if v is not True and v is not False and v is not None and not like_u64(<PyObject*>v, &u):
+            leave_it()
+        if flags & AZURE_CONSTRUCTOR:
+            b.p[0] = 0x56
+            b.p[1] = 1 if v else 0
+            b.p += 2
+        else:
+            b.p[0] = 0x41 if v else 0x42
+            b.p += 1
+        return 0
+    if kind == V1_FLOAT or kind == V1_DOUBLE:
+        if type(v) is not float and type(v) is not int:
+            leave_it()
+        azure_constructor(b, V1_WIDE[kind], flags)
+        if kind == V1_FLOAT:
+            PyFloat_Pack4(v, <char*>b.p, 0)
+            b.p += 4
+        else:
+            v1_put_fixed(b, kind, double_to_bits(v))
+        return 0
+    if kind == V1_DECIMAL128:
+        return azure_put_decimal(w, b, v, flags)
+    if kind == V1_TIMESTAMP or kind == V1_LONG:
+        return azure_put_moment(b, v, flags, kind)
+    if kind == V1_UUID:
+        return azure_put_uuid(b, v, flags)
+    return azure_put_int(b, v, kind, flags)
+
+
+# ---- compounds ----
+
+cdef int azure_close(Buffer* b, size_t start, uint8_t kind, uint64_t count, int flags) except -1:
+    """The head of a compound, whose content stands 9 octets behind its start."""
+    cdef uint8_t* head = b.start + start
+    cdef uint64_t n = <uint64_t>(b.p - head) - 9
+    cdef uint8_t* content = head + 9
+    cdef bint small = n < 255 and count <= 255 and flags & AZURE_SMALLEST
+    if n + 4 > MAX_U32 or count > MAX_U32:
+        leave_it()
+    if flags & AZURE_CONSTRUCTOR:
+        head[0] = V1_NARROW[kind] if small else V1_WIDE[kind]
+        head += 1
+    if small:
+        head[0] = <uint8_t>(n + 1)
+        head[1] = <uint8_t>count
+        head += 2
+    else:
+        store32(head, <uint32_t>(n + 4))
+        store32(head + 4, <uint32_t>count)
+        head += 8
+    if head != content:
+        memmove(head, content, <size_t>n)
+        b.p = head + n
+    return 0
+
+
+cdef int azure_put_compound(AzureWriting w, Buffer* b, object v, uint8_t kind, int flags) except -1:
+    cdef size_t start
+    cdef bint pairs = type(v) is dict
+    if type(v) is not list and type(v) is not tuple and not (pairs and kind == V1_MAP):
+        leave_it()
+    if kind == V1_DESCRIBED:
+        if len(v) < 2:
+            leave_it()
+        v1_put_code(b, 0)
+        azure_put(w, b, v[0], flags)
+        return azure_put(w, b, v[1], flags)
+    if kind == V1_LIST and not v and flags & AZURE_SMALLEST:
+        return v1_put_code(b, 0x45)
+    v1_open(b, &start)
+    if kind == V1_ARRAY:
+        azure_put_items(w, b, v)
+    elif kind == V1_LIST:
+        for item in v:
+            azure_put(w, b, item, AZURE_USUAL)
+    elif pairs:
+        for key, item in (<dict>v).items():
+            azure_put(w, b, key, AZURE_USUAL)
+            azure_put(w, b, item, AZURE_USUAL)
+    else:
+        for pair in v:
+            if (type(pair) is not tuple and type(pair) is not list) or len(pair) != 2:
+                leave_it()
+            azure_put(w, b, pair[0], AZURE_USUAL)
+            azure_put(w, b, pair[1], AZURE_USUAL)
+    return azure_close(b, start, kind, <uint64_t>len(v) * (2 if kind == V1_MAP else 1), flags)
+
+
+cdef int azure_put_items(AzureWriting w, Buffer* b, object items) except -1:
+    """The items of an array: of one type name, or of one Python type; the first has a constructor."""
+    cdef object of = None, its
+    cdef int flags = AZURE_CONSTRUCTOR
+    for item in items:
+        its = type(item)
+        if its is dict:
+            its = (<dict>item).get(AZURE_TYPE)
+            if type(its) is not str or not its:
+                leave_it()
+        elif item is None:
+            leave_it()
+        if of is None:
+            of = its
+        elif of is not its and of != its:
+            leave_it()
+        azure_put(w, b, item, flags)
+        flags = AZURE_BARE
+    return 0
+
+
+cdef int azure_put_fields(AzureWriting w, Buffer* b, object v, uint8_t way) except -1:
+    """A map whose keys are symbols (of annotations ulongs, too) or, of application properties,
+    strings. Nothing for an empty one but null."""
+    cdef size_t start
+    cdef uint8_t keys = V1_STRING if way == AZURE_APPLICATION else V1_SYMBOL
+    if type(v) is not dict:
+        leave_it()
+    if not v:
+        return v1_put_code(b, 0x40)
+    v1_open(b, &start)
+    if way != AZURE_NODE:
+        for key, value in (<dict>v).items():
+            if way == AZURE_ANNOTATIONS and isinstance(key, int):
+                azure_put_int(b, key, V1_ULONG, AZURE_USUAL)
+            else:
+                azure_put_text(b, key, keys, AZURE_USUAL)
+            if way == AZURE_FILTERS:
+                azure_put_filter(w, b, value)
+            else:
+                azure_put(w, b, value, AZURE_USUAL)
+        return azure_close(b, start, V1_MAP, <uint64_t>len(v) * 2, AZURE_USUAL)
+    return azure_close(b, start, V1_MAP, 0, AZURE_USUAL)
+
+
+cdef int azure_put_filter(AzureWriting w, Buffer* b, object v) except -1:
+    if v is None or type(v) is str or type(v) is bytes:
+        return azure_put_unknown(w, b, v, AZURE_USUAL)
+    if (type(v) is not tuple and type(v) is not list) or len(v) != 2:
+        leave_it()
+    v1_put_code(b, 0)
+    azure_put_text(b, v[0], V1_SYMBOL, AZURE_USUAL)
+    return azure_put(w, b, v[1], AZURE_USUAL)
+
+
+# ---- performatives and messages ----
+
+cdef int azure_put_described(AzureWriting w, Buffer* b, object o) except -1:
+    """A NamedTuple with a definition: a performative, a state, a terminus, a section."""
+    cdef AzureDefinition d = w.definition(o)
+    cdef const uint8_t* ways = <const uint8_t*>PyBytes_AS_STRING(d.ways)
+    cdef Py_ssize_t i, n = azure_tuple_size(o)
+    cdef uint64_t count = 0
+    cdef size_t start
+    cdef uint8_t way
+    cdef object v
+    if n > PyBytes_GET_SIZE(d.ways):
+        leave_it()
+    v1_put_code(b, 0)
+    v1_put_number(b, V1_ULONG, <uint64_t>d.code)
+    v1_open(b, &start)
+    for i in range(n):
+        v = <object>PyTuple_GET_ITEM(o, i)
+        way = ways[i]
+        if v is None:
+            v1_put_code(b, 0x40)
+        elif way == AZURE_ABSENT:
+            continue
+        else:
+            azure_put_field(w, b, v, way)
+        count += 1
+    if not count:
+        b.p = b.start + start
+        return v1_put_code(b, 0x45)
+    return azure_close(b, start, V1_LIST, count, AZURE_USUAL)
+
+
+cdef int azure_put_field(AzureWriting w, Buffer* b, object v, uint8_t way) except -1:
+    cdef size_t start
+    cdef int flags = AZURE_CONSTRUCTOR
+    if way < AZURE_FIELDS:
+        return azure_put_typed(w, b, v, way, AZURE_USUAL)
+    if way >= AZURE_MULTIPLE:
+        if type(v) is not list and type(v) is not tuple:
+            leave_it()
+        v1_open(b, &start)
+        for item in v:
+            azure_put_typed(w, b, item, way - AZURE_MULTIPLE, flags)
+            flags = AZURE_BARE
+        return azure_close(b, start, V1_ARRAY, <uint64_t>len(v), AZURE_USUAL)
+    if way <= AZURE_NODE:
+        return azure_put_fields(w, b, v, way)
+    if way == AZURE_OBJECT:
+        azure_deeper()
+        try:
+            return azure_put_described(w, b, v)
+        finally:
+            Py_LeaveRecursiveCall()
+    if way == AZURE_UNKNOWN:
+        return azure_put_unknown(w, b, v, AZURE_USUAL)
+    if way == AZURE_LEFT:
+        leave_it()
+    return azure_put_typed(w, b, v, azure_message_id(v), AZURE_USUAL)
+
+
+cdef uint8_t azure_message_id(object v) except? 0xFF:
+    cdef type t = type(v)
+    if t is str:
+        return V1_STRING
+    if t is bytes:
+        return V1_BINARY
+    if t is UUID:
+        return V1_UUID
+    if t is not int and t is not bool:
+        leave_it()
+    return V1_ULONG
+
+
+cdef int azure_put_section(AzureWriting w, Buffer* b, uint8_t code, object v, uint8_t way) except -1:
+    buffer_room(b, 3)
+    b.p[0] = 0
+    b.p[1] = 0x53
+    b.p[2] = code
+    b.p += 3
+    return azure_put_field(w, b, v, way)
+
+
+cdef int azure_put_message(AzureWriting w, Buffer* b, object message) except -1:
+    """The sections that hold something, the delivery annotations last."""
+    cdef object v
+    cdef int i
+    if not azure_plain_tuple(message) or azure_tuple_size(message) < 9:
+        leave_it()
+    for i in (0, 2, 3, 4, 5, 6, 7, 8, 1):
+        v = <object>PyTuple_GET_ITEM(message, i)
+        if v is None:
+            continue
+        if i == 0 or i == 3:
+            if not azure_plain_tuple(v):
+                leave_it()
+            if azure_tuple_size(v):
+                azure_put_described(w, b, v)
+        elif i == 7:
+            # Nothing is run to learn whether there is a value.
+            if type(v) not in AZURE_JUDGED:
+                leave_it()
+            if v:
+                azure_put_section(w, b, 0x77, v, AZURE_UNKNOWN)
+        elif i == 6 or (i == 5 and w.joins_data):
+            if type(v) is not list and type(v) is not tuple:
+                leave_it()
+            for item in v:
+                azure_put_section(w, b, 0x70 + i, item, V1_BINARY if i == 5 else AZURE_UNKNOWN)
+        elif i == 5:
+            if type(v) is not bytes and type(v) is not bytearray:
+                leave_it()
+            if v:
+                azure_put_section(w, b, 0x75, v, V1_BINARY)
+        else:
+            if type(v) is not dict:
+                leave_it()
+            if v:
+                azure_put_section(w, b, 0x70 + i, v,
+                                  AZURE_APPLICATION if i == 4 else AZURE_ANNOTATIONS)
+    return 0
+
+cdef frozenset AZURE_JUDGED = frozenset((
+    bool, int, str, bytes, bytearray, float, list, tuple, dict, UUID, Datetime, Decimal))

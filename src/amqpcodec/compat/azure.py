@@ -1,0 +1,275 @@
+"""The drop-in for AMQP 1.0 as azure-eventhub and azure-servicebus (``_pyamqp``) and rstream (its
+copy of that) speak it: ``from amqpcodec.compat import azure; azure.install()``.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Collection
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+from uuid import UUID
+
+from amqpcodec import _codec
+
+from ._compare import outcome
+from ._dropin import Built, CompatError, CompatWarning, DropIn, Seam
+
+__all__ = ["calls", "fallbacks", "install", "installed", "uninstall"]
+
+#: Distribution -> its package, and the versions that were compared with the drop-in.
+CLIENTS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "azure-eventhub": ("azure.eventhub", ("5.15.1",)),
+    "azure-servicebus": ("azure.servicebus", ("7.15.0",)),
+    "rstream": ("rstream", ("1.1.1",)),
+}
+
+_DECODERS = ("decode_payload", "decode_frame", "decode_empty_frame")
+_ENCODERS = ("encode_payload", "encode_frame")
+
+#: What the clients call the types of AMQP, by the core's numbers.
+_TYPES = {
+    "null": 0, "boolean": 1, "ubyte": 2, "ushort": 3, "uint": 4, "ulong": 5, "byte": 6, "short": 7,
+    "int": 8, "long": 9, "float": 10, "double": 11, "decimal128": 14, "timestamp": 16, "uuid": 17,
+    "binary": 18, "string": 19, "symbol": 20, "list": 21, "map": 22, "array": 23, "described": 26,
+}  # fmt: skip
+
+#: How fields are written that have no type of AMQP's own, by the core's numbers.
+_WAYS = {
+    "fields": 40, "annotations": 41, "app_properties": 42, "filter_set": 43, "node_properties": 44,
+    "message_id": 45,
+}  # fmt: skip
+_OBJECT, _UNKNOWN, _ABSENT, _LEFT, _MULTIPLE = 46, 47, 48, 49, 64
+
+#: A value for each type name, to compare with.
+_SAMPLES: dict[int, Any] = {
+    1: True, 2: 7, 3: 300, 4: 70000, 5: 2**40, 6: -7, 7: -300, 8: -70000, 9: -(2**40), 10: 1.5,
+    11: 1.1, 16: 1_700_000_000_000, 17: UUID(int=7), 18: b"\xff\0", 19: "text", 20: "symbol",
+    21: [1, "a", [True]], 22: {"k": 2**20, b"b": None}, 26: ("descriptor", 5),
+}  # fmt: skip
+
+
+class _Client:
+    """The parts of one client that matter, and the codec for them."""
+
+    def __init__(self, package: str) -> None:
+        self.package = package
+        self.encode = self._part("_encode")
+        self.decode = self._part("_decode")
+        self.message = self._part("message")
+        self.types = self._part("types")
+        self.performatives = self._part("performatives")
+        self.stock: dict[str, Any] = {
+            **{name: getattr(self.decode, name) for name in _DECODERS},
+            **{name: getattr(self.encode, name) for name in _ENCODERS},
+        }
+        self.names: dict[str, int] = {}
+        for name, number in _TYPES.items():
+            text = getattr(self.types.AMQPTypes, name, None)
+            writer = getattr(self.encode, f"encode_{name}", None)
+            if text is not None and self.encode._ENCODE_MAP[text] is writer:
+                self.names[text] = number
+        self.fields: dict[Any, int] = {
+            getattr(self.types.FieldDefinition, name): way for name, way in _WAYS.items()
+        }
+
+    def _part(self, name: str) -> Any:
+        return import_module(f"{self.package}._pyamqp.{name}")
+
+    def way(self, field: Any) -> int:
+        """How the core writes a field of a class's definition."""
+        if field is None:
+            return _ABSENT
+        kind = field.type
+        if field.multiple:
+            return _MULTIPLE + self.names[kind] if kind in self.names else _LEFT
+        if isinstance(kind, self.types.FieldDefinition):
+            return self.fields.get(kind, _LEFT)
+        if isinstance(kind, self.types.ObjDefinition):
+            return _OBJECT
+        return _UNKNOWN if kind is None else self.names.get(kind, _LEFT)
+
+    def define(self, cls: Any) -> Any:
+        """What the core needs to write instances of a class."""
+        ways = bytes(map(self.way, cls._definition))
+        return _codec.AzureDefinition(cls._code, cls._definition, ways)
+
+    def codec(self) -> Any:
+        """The compiled codec with this client's own ways."""
+        encode, decode = self.encode, self.decode
+        names = vars(decode)
+        message = _codec.AzureTuple(names, "Message")
+        small, large = bytearray(), bytearray()
+        encode.encode_value(small, 5)
+        wide, _ = outcome(lambda: encode.encode_value(large, 2**40))
+        reading = _codec.AzureReading(
+            deepest=names.get("_MAX_NESTING_DEPTH", 0),
+            most=names.get("_MAX_COMPOUND_COUNT", 0),
+            wrappers=names.get("_DESCR_BY_CONSTRUCTOR"),
+            states=decode._COMPOSITES,
+            absent=names.get("_PERFORMATIVE_FIELD_DEFAULTS"),
+            decimal128=names.get("_decode_decimal128"),
+            message=message,
+            header=_codec.AzureTuple(names, "Header"),
+            properties=_codec.AzureTuple(names, "Properties"),
+        )
+        writing = _codec.AzureWriting(
+            types=self.names,
+            define=self.define,
+            decimal128=getattr(encode, "encode_decimal128", None),
+            wide_ints=wide,
+            joins_data="data" in message.cls._fields,
+        )
+        return _codec.AzureCodec(reading, writing, self.stock, self.performatives.TransferFrame)
+
+    def seams(self, codec: Any) -> list[Seam]:
+        """Each place in the client's modules where one of its functions stands."""
+        ours = {id(function): getattr(codec, name) for name, function in self.stock.items()}
+        return [
+            Seam(module, attribute, ours[id(value)])
+            for name, module in sorted(sys.modules.items())
+            if f"{name}.".startswith(f"{self.package}.")
+            for attribute, value in list(vars(module).items())
+            if id(value) in ours
+        ]
+
+    # ---- a client that is not known ----
+
+    def sample(self, field: Any, number: int) -> Any:
+        """A value for a field, a different one for each number."""
+        if field is None:
+            return b"payload"
+        way = self.way(field)
+        if way >= _MULTIPLE:
+            return [_SAMPLES[way - _MULTIPLE]] * 2
+        if way == _WAYS["message_id"]:
+            return ("id", 77, b"id", UUID(int=8))[number % 4]
+        if way == _WAYS["filter_set"]:
+            return {"name": ("descriptor", "filter"), "other": None}
+        if way in _SAMPLES:
+            return _SAMPLES[way]
+        if way in _WAYS.values():
+            return {"a": 1, "b": [1.5, b"c"], "d": {"TYPE": "LONG", "VALUE": 5}}
+        return "any" if way == _UNKNOWN else None
+
+    def same(self, codec: Any) -> bool:
+        """Whether client and codec write the same of samples and read the same from that."""
+        classes = [
+            value
+            for value in vars(self.performatives).values()
+            if isinstance(value, type) and hasattr(value, "_definition")
+        ]
+        if any(_LEFT in map(self.way, cls._definition) for cls in classes):
+            return False
+        for cls in classes:
+            samples = [self.sample(field, number) for number, field in enumerate(cls._definition)]
+            for one in (cls(*samples), cls(*samples[:1], *[None] * (len(samples) - 1))):
+                if getattr(one, "payload", b"") is None:
+                    one = one._replace(payload=b"")
+                written = self.stock["encode_frame"](one)
+                if codec.encode_frame(one) != written:
+                    return False
+                octets = memoryview(bytes(written[1]))
+                if codec.decode_frame(octets) != self.stock["decode_frame"](octets):
+                    return False
+        return codec.fallbacks == 0 and all(map(self.same_message, [codec] * 3, range(3)))
+
+    def same_message(self, codec: Any, number: int) -> bool:
+        """The same of a message, with one of the three kinds of body."""
+        message = self.message
+        header = [self.sample(field, 0) for field in message.Header._definition]
+        properties = [
+            self.sample(field, i) for i, field in enumerate(message.Properties._definition)
+        ]
+        data: Any = [b"1", b"2"] if "data" in message.Message._fields else b"12"
+        annotations = {b"x-opt": "a", 5: 7}
+        body = ((data, None, None), (None, [[1, "a"]], None), (None, None, {"k": 1.5}))[number]
+        made = message.Message(
+            message.Header(*header), annotations, annotations, message.Properties(*properties),
+            {"k": "v", b"n": 5}, *body, annotations,
+        )  # fmt: skip
+        written = bytes(self.stock["encode_payload"](bytearray(), made))
+        again = codec.decode_payload(memoryview(written))
+        return bool(
+            bytes(codec.encode_payload(bytearray(), made)) == written
+            and again == self.stock["decode_payload"](memoryview(written))
+            and type(again) is type(made)
+            and codec.fallbacks == 0
+        )
+
+
+def _drop_in(distribution: str) -> DropIn:
+    package, versions = CLIENTS[distribution]
+
+    def build(_strict: bool) -> Built:
+        client = _Client(package)
+        codec = client.codec()
+        if found.version() not in versions and not client.same(codec):
+            raise TypeError(f"{package}._pyamqp reads or writes otherwise")
+        return Built(codec, client.seams(codec))
+
+    found = DropIn(package, versions, build, distribution=distribution)
+    return found
+
+
+_DROP_INS: dict[str, DropIn] = {name: _drop_in(name) for name in CLIENTS}
+
+
+def _is_there(distribution: str) -> bool:
+    try:
+        return find_spec(CLIENTS[distribution][0]) is not None
+    except ModuleNotFoundError:  # not even the package around it
+        return False
+
+
+def install(strict: bool = True, clients: Collection[str] | None = None) -> None:
+    """Put the compiled codec under azure-eventhub, azure-servicebus and rstream, which are
+    imported; see `amqpcodec.compat`.
+
+    Args:
+        strict: as the other drop-ins have it; there is nothing here that it could change.
+        clients: names of distributions, which must be there; else all of the three that are.
+
+    Raises:
+        CompatError: none of them is there, or one that was named is missing, or what is there has
+            not what the drop-in replaces.
+        ValueError: no drop-in here is for a client of that name.
+    """
+    wanted = list(clients) if clients is not None else [name for name in CLIENTS if _is_there(name)]
+    if unknown := set(wanted) - set(CLIENTS):
+        raise ValueError(f"no drop-in for {', '.join(sorted(unknown))} here")
+    if not wanted:
+        raise CompatError(f"this drop-in needs one of {', '.join(CLIENTS)}; none is installed")
+    refused: list[CompatError] = []
+    for name in wanted:
+        try:
+            _DROP_INS[name].install(strict)
+        except CompatError as error:
+            if clients is not None or len(refused) + 1 == len(wanted):
+                raise
+            refused.append(error)
+    for each in refused:
+        warnings.warn(str(each), CompatWarning, stacklevel=2)
+
+
+def uninstall() -> None:
+    """Put the clients' own functions back."""
+    for each in _DROP_INS.values():
+        each.uninstall()
+
+
+def installed() -> bool:
+    """Whether the drop-in is installed now, for one of the clients at least."""
+    return any(each.installed for each in _DROP_INS.values())
+
+
+def calls() -> int:
+    """How often the compiled codec was entered in the place of the clients'."""
+    return sum(each.calls() for each in _DROP_INS.values())
+
+
+def fallbacks() -> int:
+    """How many of these calls the clients' own code did in the end."""
+    return sum(each.fallbacks() for each in _DROP_INS.values())
