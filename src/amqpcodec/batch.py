@@ -67,6 +67,31 @@ def decode(
       type behind the last colon is a type, so names may contain colons and dots. Of headers
       that come twice the last one counts.
 
+    AMQP 1.0 (protocol="1.0") has its own columns. At frame level: row, offset, frame_type ("amqp",
+    "sasl", "heartbeat", "protocol-header"), channel, performative (utf8, such as "transfer"),
+    arguments (the fields that are there), payload (of transfers), frame, error, error_offset. At
+    message level, a row each delivery, its transfers joined by link as MessageDecoder does, and
+    each other performative: row, channel, performative, handle, delivery_id, delivery_tag,
+    message_format, settled, header (struct), delivery_annotations, message_annotations (JSON
+    text), properties (struct), application_properties (JSON text), body_kind ("data", "sequence",
+    "value"), body (binary; data sections joined), value (JSON text; of sequences a list of lists),
+    footer, frame, error; on request message (its octets), arguments, offset, frame_type and
+    error_offset. Aborted deliveries give no row. An error begins with the specification's error
+    condition where it has one. fields may also name:
+
+    - "delivery_id", "attach.source": a field of a performative. boolean: bool; up to short and
+      int: int32; uint, long, ulong: int64; float and double: float64; string, symbol, char, uuid,
+      decimals: utf8; binary; timestamp: µs UTC; all else, fields of many among it: JSON text.
+    - at message level "header.priority", "properties.to" and "application_properties.n:long", as
+      for headers. Ids and addresses are utf8: a string is itself, other types have a prefix
+      ("AMQP_ULONG:5", "AMQP_UUID:...", "AMQP_BINARY:" and hexadecimal digits, "AMQP_VALUE:" and JSON
+      text), and so has a string that begins like one ("AMQP_STRING:").
+
+    Its JSON text has symbols as strings, arrays as lists, {"$timestamp_ms": n}, {"$uuid": text},
+    {"$char": text}, {"$map": pairs} where a key is no text, {"$described": [descriptor, value]} and
+    {"$described_array": [descriptor, list]}. A type of the protocol's own is an object with its
+    name and the fields that are there: {"$type": "rejected", "error": {"$type": "error", ...}}.
+
     Args:
         data: octets of consecutive frames (any C-contiguous buffer; all but bytes is copied
             first, as others may write to it meanwhile), or an Arrow array of binary or
@@ -86,7 +111,7 @@ def decode(
             data as far as they can and keep it alive (what may change is copied once).
         dialect: "rabbitmq" or "0-9-1", what the tags of field tables mean.
         tables: what a column of field tables is (the headers of properties; an argument that is
-            one): "json" (utf8), "variant" (a struct of the binaries value and metadata, Spark's and
+            one; of 1.0 application_properties, which cannot be "variant"): "json" (utf8), "variant" (a struct of the binaries value and metadata, Spark's and
             Parquet's Variant encoding) or "map" (map of utf8 to utf8: strings as they are, other
             values as JSON text, void as null). Text inside of other columns stays JSON. Keys are
             written as in JSON text; a table that has a key twice is an object or map with the one
@@ -102,7 +127,7 @@ def decode(
         ValueError: a name is not known, or stands for arguments of several types; or a column
             would pass 2 GiB, where its offsets end: decode fewer octets at a time.
 
-    Spec: 0-9-1 §4.2.3 to §4.2.6.
+    Spec: 0-9-1 §4.2.3 to §4.2.6; 1.0 Part 2 §2.3, Part 3 §3.2.
     """
     found = _protocol(protocol)
     return _codec.decode_columns(

@@ -168,3 +168,91 @@ def mutated(data: bytes, source: random.Random) -> bytes:
             octets[place] ^= 1 << source.randrange(8)
     octets[:4] = len(octets).to_bytes(4, "big")
     return bytes(octets)
+
+
+# ---- message level ----
+
+MESSAGE_COLUMNS = (
+    *("row", "channel", "performative", "handle", "delivery_id", "delivery_tag"),
+    *("message_format", "settled", "header", "delivery_annotations", "message_annotations"),
+    *("properties", "application_properties", "body_kind", "body", "value", "footer", "frame"),
+    "error",
+)
+ASKED = (*MESSAGE_COLUMNS, "arguments", "message", "offset", "error_offset")
+PREFIXES = tuple(f"AMQP_{name}:" for name in ("STRING", "ULONG", "UUID", "BINARY", "VALUE"))
+
+
+def id_text(value: Any) -> str:
+    if isinstance(value, str) and not isinstance(value, (amqp.Symbol, amqp.Char)):
+        return "AMQP_STRING:" + value if value.startswith(PREFIXES) else value
+    if isinstance(value, bytes):
+        return "AMQP_BINARY:" + value.hex().upper()
+    if isinstance(value, uuid.UUID):
+        return f"AMQP_UUID:{value}"
+    if isinstance(value, amqp.ULong):
+        return f"AMQP_ULONG:{int(value)}"
+    return "AMQP_VALUE:" + json_text(value)
+
+
+def struct_of(section: Any) -> dict[str, Any] | None:
+    if section is None:
+        return None
+    found: dict[str, Any] = {}
+    for name in section.FIELDS:
+        value = getattr(section, name) if section.is_set(name) else None
+        if value is not None:
+            if name in ("message_id", "correlation_id", "to", "reply_to"):
+                value = id_text(value)
+            elif name.endswith("_time"):
+                value = milliseconds(value) * 1000
+        found[name] = value
+    return found
+
+
+def message_rows(data: Any, **options: Any) -> list[dict[str, Any]]:
+    """Rows with times as µs, which Python's calendar may not reach."""
+    found = decode(data, level="message", **options)
+    whole = found.schema.names
+    if "properties" in whole:
+        column = found.column("properties")
+        children = [column.field(i) for i in range(column.type.num_fields)]
+        children = [
+            child.cast(pa.int64()) if pa.types.is_timestamp(child.type) else child
+            for child in children
+        ]
+        names = [field.name for field in column.type]
+        plain = pa.StructArray.from_arrays(children, names, mask=column.is_null())
+        found = found.set_column(whole.index("properties"), "properties", plain)
+    return list(found.to_pylist())
+
+
+def expected_event(channel: int, event: Any) -> dict[str, Any]:
+    """Columns of a delivery or other performative, as far as its object tells them."""
+    row: dict[str, Any] = dict.fromkeys(MESSAGE_COLUMNS[1:-2])
+    first = event.transfer if type(event) is amqp.Delivery else event
+    row["channel"] = channel
+    row["performative"] = first.NAME
+    for name in ("handle", "delivery_id", "delivery_tag", "message_format", "settled"):
+        if name in first.FIELDS and first.is_set(name):
+            row[name] = getattr(first, name)
+    if type(event) is not amqp.Delivery:
+        return row
+    row["message"] = bytes(event.payload)
+    if event.settled:
+        row["settled"] = True
+    message = event.message
+    if message is None:
+        return row
+    row["header"] = struct_of(message.header)
+    row["properties"] = struct_of(message.properties)
+    for name in ("delivery_annotations", "message_annotations", "footer", "application_properties"):
+        value = getattr(message, name)
+        row[name] = None if value is None else json_text(value)
+    kind = row["body_kind"] = message.body_kind
+    if kind == "data":
+        row["body"] = b"".join(message.data)
+    elif kind == "sequence":
+        row["value"] = json_text(list(message.sequences))
+    elif kind == "value":
+        row["value"] = json_text(message.value)
+    return row

@@ -25,6 +25,7 @@ cdef int v1_wanted_sections(Sink* s) noexcept nogil:
     mask |= t.column[COL_BODY].asked << SEC_DATA
     mask |= t.column[V1_COL_VALUE].asked << SEC_SEQUENCE | t.column[V1_COL_VALUE].asked << SEC_VALUE
     mask |= t.column[V1_COL_FOOTER].asked << SEC_FOOTER
+    mask |= t.column[V1_COL_BODY_KIND].asked << SEC_COUNT       # is told without reading any
     return mask
 
 
