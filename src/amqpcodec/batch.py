@@ -84,8 +84,8 @@ def decode(
       decimals: utf8; binary; timestamp: µs UTC; all else, fields of many among it: JSON text.
     - at message level "header.priority", "properties.to" and "application_properties.n:long", as
       for headers. Ids and addresses are utf8: a string is itself, other types have a prefix
-      ("AMQP_ULONG:5", "AMQP_UUID:...", "AMQP_BINARY:" and hexadecimal digits, "AMQP_VALUE:" and JSON
-      text), and so has a string that begins like one ("AMQP_STRING:").
+      ("AMQP_ULONG:5", "AMQP_UUID:...", "AMQP_BINARY:" and hexadecimal digits, "AMQP_VALUE:" and
+      JSON text), and so has a string that begins like one ("AMQP_STRING:").
 
     Its JSON text has symbols as strings, arrays as lists, {"$timestamp_ms": n}, {"$uuid": text},
     {"$char": text}, {"$map": pairs} where a key is no text, {"$described": [descriptor, value]} and
@@ -111,11 +111,12 @@ def decode(
             data as far as they can and keep it alive (what may change is copied once).
         dialect: "rabbitmq" or "0-9-1", what the tags of field tables mean.
         tables: what a column of field tables is (the headers of properties; an argument that is
-            one; of 1.0 application_properties, which cannot be "variant"): "json" (utf8), "variant" (a struct of the binaries value and metadata, Spark's and
-            Parquet's Variant encoding) or "map" (map of utf8 to utf8: strings as they are, other
-            values as JSON text, void as null). Text inside of other columns stays JSON. Keys are
-            written as in JSON text; a table that has a key twice is an object or map with the one
-            key ``$table`` and a list of all pairs.
+            one; of 1.0 application_properties, which cannot be "variant"): "json" (utf8),
+            "variant" (a struct of the binaries value and metadata, Spark's and Parquet's Variant
+            encoding) or "map" (map of utf8 to utf8: strings as they are, other values as JSON
+            text, void as null). Text inside of other columns stays JSON. Keys are written as in
+            JSON text; a table that has a key twice is an object or map with the one key
+            ``$table`` and a list of all pairs.
 
     Returns:
         A struct array with ``__arrow_c_array__`` and ``__arrow_c_schema__``.
