@@ -8,9 +8,9 @@ cdef enum:
 cdef int begin_encoder(Encoder* e, EncodePlan plan, Table* t, object frame_max, uintptr_t mode,
                        bint fail_fast) except -1:
     cdef Protocol protocol = plan.protocol
-    cdef int i
-    memset(e, 0, sizeof(Encoder))
     e.table = t
+    e.hot = plan.hot
+    plan.hot = NULL
     e.out = &t.column[VALUES]
     e.errors = &t.column[ERRORS]
     e.root = &plan.tree.root
@@ -37,8 +37,6 @@ cdef int begin_encoder(Encoder* e, EncodePlan plan, Table* t, object frame_max, 
     e.mode = mode
     e.fail_fast = fail_fast
     e.fast = protocol.hot
-    if block_room(&e.scratch, 0, 1024) < 0:
-        raise MemoryError
     e.text.block = &e.scratch
     e.text.w = e.scratch.p
     e.text.end = e.scratch.p + e.scratch.room
@@ -109,17 +107,6 @@ cdef int raise_of_stream(ArrowArrayStream* stream, int code) except -1:
                      + (f"error {code}" if text == NULL else text.decode("utf-8", "replace")))
 
 
-cdef SourceTree tree_of(const ArrowSchema* schema, object given):
-    cdef SourceTree tree = SourceTree.__new__(SourceTree)
-    if schema.release == NULL:
-        raise ValueError("the Arrow schema was released already")
-    tree.describe(&tree.root, schema, 0)
-    if tree.root.kind != IN_STRUCT:
-        raise TypeError(f"takes a struct array or record batch of messages, not {tree.root.type.decode()} "
-                        f"({type(given).__name__})")
-    return tree
-
-
 def encode_columns(Protocol protocol not None, columns, frame_max, str mode not None, dialect,
                    int64_t limit=0x7FFFFFFF):
     """See amqpcodec.batch.encode. limit: octets that the array may have (tests lower it)."""
@@ -142,14 +129,15 @@ def encode_columns(Protocol protocol not None, columns, frame_max, str mode not 
     if e == NULL:
         raise MemoryError
     try:
+        if block_room(&e.scratch, 0, 1024) < 0:
+            raise MemoryError
         if hasattr(columns, "__arrow_c_array__"):
             schema_capsule_, array_capsule = columns.__arrow_c_array__()
             if (not PyCapsule_IsValid(schema_capsule_, "arrow_schema")
                     or not PyCapsule_IsValid(array_capsule, "arrow_array")):
                 raise TypeError("__arrow_c_array__ must return the capsules arrow_schema and arrow_array")
-            plan = EncodePlan.__new__(
-                EncodePlan, tree_of(<ArrowSchema*>PyCapsule_GetPointer(schema_capsule_, "arrow_schema"),
-                                    columns), protocol)
+            plan = take_plan(protocol, &e.scratch,
+                             <ArrowSchema*>PyCapsule_GetPointer(schema_capsule_, "arrow_schema"), columns)
             begin_encoder(e, plan, out.table, frame_max, writing, mode == "FAILFAST")
             encode_array(e, plan, <ArrowArray*>PyCapsule_GetPointer(array_capsule, "arrow_array"))
         elif hasattr(columns, "__arrow_c_stream__"):
@@ -164,7 +152,7 @@ def encode_columns(Protocol protocol not None, columns, frame_max, str mode not 
             if failed:
                 raise_of_stream(stream, failed)
             try:
-                plan = EncodePlan.__new__(EncodePlan, tree_of(&schema, columns), protocol)
+                plan = take_plan(protocol, &e.scratch, &schema, columns)
             finally:
                 schema.release(&schema)
             begin_encoder(e, plan, out.table, frame_max, writing, mode == "FAILFAST")
@@ -176,6 +164,9 @@ def encode_columns(Protocol protocol not None, columns, frame_max, str mode not 
             raise MemoryError
         out.error_count = e.refused
         out._hot_rows = e.hot_rows
+        plan.hot = e.hot
+        e.hot = NULL
+        give_plan(plan)
     finally:
         block_give(&e.scratch)
         free(e.hot)

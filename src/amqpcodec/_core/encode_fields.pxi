@@ -1,7 +1,5 @@
 # One field of a row: a value of any column, as its wire type takes it, or text of JSON by names.
 
-cdef struct Hot
-
 # All that an encode works with.
 cdef struct Encoder:
     Table* table

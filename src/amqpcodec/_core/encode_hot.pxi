@@ -10,63 +10,19 @@ cdef int hot_block(Encoder* e, int64_t row, int n) noexcept nogil:
     cdef const Desc* d = e.desc
     cdef Column* c = e.out
     cdef int32_t* ends
-    cdef uint64_t total = 0, most = 0
-    cdef uint32_t body_least = 0, after, size
+    cdef uint8_t* first
+    cdef uint8_t end = FRAME_END
+    cdef uint64_t total
     cdef size_t used
     cdef int i, k, status
-    if e.channel == NULL:
-        for i in range(n):
-            h.channel[i] = 1
-    elif look_channels(e, h, row, n) != 0:
-        return GIVE_UP
-    for k in range(h.n_foreign):
-        if valid_rows(h.foreign[k], row, n):
-            for i in range(n):
-                if says_nothing(h.foreign[k], row + i) != 1:
-                    return GIVE_UP
-    memset(h.size, 0, sizeof(h.size))
-    memset(h.flags, 0, sizeof(h.flags))
-    e.text.w = e.scratch.p
-    for k in range(h.n_steps):
-        status = look_step(e, h, k, row, n)
-        if status != 0:
-            return status
-    if d.has_content:
-        status = look_body(e, h, row, n, &body_least)
-        if status != 0:
-            return status
-    elif refuse_some(e, row, n):
-        return GIVE_UP
-    for k in range(h.n_steps):
-        if h.step[k].is_table or h.step[k].what == STEP_RAW:
-            found_made(e, &h.step[k], n, h.value[k])
-        if h.step[k].what == STEP_LENGTH and h.step[k].s == NULL:
-            # columns of one header each: there is a table where one of them is
-            for i in range(n):
-                if h.size[PART_TABLE][i] == 0:
-                    return GIVE_UP
-    # What follows a step at least decides whether more than it has may be written.
-    after = 1 + body_least
-    k = h.n_steps
-    while k:
-        k -= 1
-        if k == h.n_arguments - 1:
-            after = 22 if d.has_content else 1
-        h.step[k].loose = after >= <uint32_t>COPY_SLACK and (h.step[k].loose or h.step[k].ends == NULL)
-        after += h.step[k].least
+    status = look_block(e, h, row, n)
+    if status != 0:
+        return status
     # Room, then where each row begins.
     if row + n + e.rows > c.rows and column_grow(c, e.rows + row + n) < 0:
         return NO_MEMORY
-    for i in range(n):
-        size = h.size[PART_ARGUMENTS][i] + h.head_n + h.tail_n + 1
-        most = max(most, <uint64_t>size)
-        if d.has_content:
-            after = h.size[PART_PROPERTIES][i] + h.size[PART_TABLE][i] + 22
-            most = max(most, <uint64_t>after)
-            size += after + (h.body_n[i] + 8 if h.body_n[i] else 0)
-        h.total[i] = size
-        total += size
-    if e.frame_max and most > e.frame_max:
+    total = add_up(h, d, n, e.frame_max)
+    if total == 0:
         return GIVE_UP
     status = out_room(e, total + 32)
     if status == COLUMN_FULL:
@@ -77,26 +33,118 @@ cdef int hot_block(Encoder* e, int64_t row, int n) noexcept nogil:
         column_fill(c, e.rows + row)
     ends = <int32_t*>c.fixed.p + e.rows + row + 1
     used = c.used
+    first = c.data.p + used
     for i in range(n):
         h.w[i] = c.data.p + used
         used += h.total[i]
         ends[i] = <int32_t>used
-    write_methods(h, n)
+    h.front_n = 0
+    add_method(h, n)
     for k in range(h.n_arguments):
         write_step(e, h, k, n)
     if d.has_content:
-        write_headers(h, d, n)
+        add_header(h, d, n)
         for k in range(h.n_arguments, h.n_steps):
             write_step(e, h, k, n)
-        write_ends(h, n)
+        write_bodies(h, n)
     else:
-        for i in range(n):
-            if h.tail_n:
-                copy_octets(h.w[i], h.tail, h.tail_n)
-            h.w[i][h.tail_n] = FRAME_END
+        add_front(h, h.tail, h.tail_n, n)
+        add_front(h, &end, 1, n)
+        drop_front(h, n)
+    patch_frames(h, d, first, n)
     c.used = used
     mark_rows(c, e.rows + row, n)
     return 0
+
+
+cdef int look_block(Encoder* e, Hot* h, int64_t row, int n) noexcept nogil:
+    """Look at every column: 0, GIVE_UP or worse."""
+    cdef const Desc* d = e.desc
+    cdef uint64_t* lengths
+    cdef uint32_t after
+    cdef HotStep* t
+    cdef int i, k, status
+    h.same[0] = h.same[1] = h.same[2] = 0
+    h.varies[0] = h.varies[1] = h.varies[2] = False
+    h.flags_same = 0
+    h.flags_vary = False
+    h.bodies_vary = False
+    h.body_n[0] = 0
+    e.text.w = e.scratch.p
+    if look_channels(e, h, row, n) != 0:
+        return GIVE_UP
+    for k in range(h.n_foreign):
+        if valid_rows(h.foreign[k], row, n):
+            for i in range(n):
+                if says_nothing(h.foreign[k], row + i) != 1:
+                    return GIVE_UP
+    for k in range(h.n_steps):
+        status = look_step(e, h, k, row, n)
+        if status != 0:
+            return status
+    if not d.has_content:
+        if refuse_some(e, row, n):
+            return GIVE_UP
+        after = 1
+    elif look_body(e, h, row, n) != 0:
+        return GIVE_UP
+    else:
+        after = 1 if h.bodies_vary or h.body_n[0] == 0 else h.body_n[0] + 9
+    # What follows a step at least decides whether more than it has may be written.
+    for k in range(h.n_steps - 1, -1, -1):
+        t = &h.step[k]
+        if k == h.n_arguments - 1:
+            after += h.tail_n + (22 if d.has_content else 0)
+        t.after = after
+        after += t.least
+        if t.way == WAY_EACH and (t.is_table or t.what == STEP_RAW):
+            found_made(e, t, n, h.value[k])
+        elif t.what == STEP_LENGTH and t.way != WAY_NONE:
+            lengths = h.value[k]
+            if not h.varies[PART_TABLE]:
+                if t.s == NULL and h.same[PART_TABLE] == 0:
+                    return GIVE_UP
+                store32(t.constant, h.same[PART_TABLE])
+                t.data = t.constant
+                t.way = WAY_SAME
+                continue
+            for i in range(n):
+                lengths[i] = h.same[PART_TABLE] + h.size[PART_TABLE][i]
+                if lengths[i] == 0 and t.s == NULL:
+                    # columns of one header each: there is a table where one of them is
+                    return GIVE_UP
+    return 0
+
+
+cdef uint64_t add_up(Hot* h, const Desc* d, int n, uint64_t frame_max) noexcept nogil:
+    """Octets of each row into h.total; of all, or 0 where a frame may be larger than frame_max."""
+    cdef uint32_t method = h.head_n + h.tail_n + 1 + h.same[PART_ARGUMENTS]
+    cdef uint32_t header = 22 + h.same[PART_PROPERTIES] + h.same[PART_TABLE] if d.has_content else 0
+    cdef uint32_t most, same
+    cdef uint64_t total = 0
+    cdef int i, k
+    same = method + header
+    if d.has_content and not h.bodies_vary and h.body_n[0]:
+        same += h.body_n[0] + 8
+    for i in range(n):
+        h.total[i] = same
+    for k in range(3):
+        if not h.varies[k]:
+            continue
+        most = 0
+        for i in range(n):
+            h.total[i] += h.size[k][i]
+            most = max(most, h.size[k][i])
+        if k == PART_ARGUMENTS:
+            method += most
+        else:
+            header += most
+    if d.has_content and h.bodies_vary:
+        for i in range(n):
+            h.total[i] += h.body_n[i] + 8 if h.body_n[i] else 0
+    for i in range(n):
+        total += h.total[i]
+    return 0 if frame_max and max(method, header) > frame_max else total
 
 
 cdef bint refuse_some(Encoder* e, int64_t row, int n) noexcept nogil:
@@ -118,14 +166,24 @@ cdef int same_method(Encoder* e, int64_t row, int n) noexcept nogil:
     """How many of n rows from this one on have its method, which becomes e.desc; 0 where that
     cannot be said."""
     cdef const Source* s = e.method
+    cdef const int32_t* ends
     cdef const uint8_t* p = NULL
     cdef uint64_t size = 0, length
+    cdef bint differ = False
     cdef int i
     if s == NULL:
         return n if take_method_name(e, row) == 0 else 0
-    if not is_octets(s) or valid_rows(s, row, n) != first_rows(n) or take_method_name(e, row) != 0:
+    if valid_rows(s, row, n) != first_rows(n) or take_method_name(e, row) != 0:
         return 0
+    if s.kind == IN_DICTIONARY:
+        return same_indices(s, row, n)
     length = strlen(e.desc.name)
+    if s.kind == IN_OCTETS:
+        # offsets of one distance, from one that was found to be right
+        ends = <const int32_t*>s.ends + s.at + row
+        look_sizes(ends, n, &differ)
+        if not differ and <uint64_t>ends[n] <= s.last and same_values(s.data + ends[0], <size_t>length, n):
+            return n
     for i in range(1, n):
         if octets_at(s, row + i, &p, &size) < 0 or size != length \
                 or memcmp(p, e.desc.name, <size_t>size) != 0:
@@ -142,7 +200,7 @@ cdef int take_hot_rows(Encoder* e, int64_t row, int n) noexcept nogil:
     same = same_method(e, row, n)
     if same < HOT_LEAST_ROWS:
         return 0
-    if e.hot == NULL or e.hot.desc != e.desc:
+    if e.hot == NULL or e.hot.desc != e.desc or e.hot.mode != e.mode:
         if plan_hot(e, e.desc) < 0:
             return NO_MEMORY
     if not e.hot.possible:

@@ -1,48 +1,108 @@
 # The fast way, before: a column is looked at for all rows of a block. Offsets, UTF-8, lengths and ranges
-# are checked, and sizes added up.
+# are checked, sizes added up, and what is the same in all rows is found.
 
 cdef inline bint all_rows(const HotStep* t, int n) noexcept nogil:
     return t.mask == first_rows(n)
 
 
-cdef int look_octets(HotStep* t, int64_t row, int n, uint64_t* at, uint32_t* sizes,
-                     uint32_t* total) noexcept nogil:
-    """Octets of a column; 0 or GIVE_UP. total: of the part, by row."""
-    cdef const Source* s = t.s
-    cdef const int32_t* ends
-    cdef uint32_t seen = 0, size, more = 4 if t.what == STEP_LONG else 1
-    cdef uint64_t length = 0
-    cdef const uint8_t* p = NULL
-    cdef const Source* found
-    cdef int64_t k
-    cdef bint text = s.text or t.what == STEP_SHORT
+cdef uint32_t* varying(Hot* h, uint8_t part) noexcept nogil:
+    """What rows have of a part beside what all have."""
+    if not h.varies[part]:
+        h.varies[part] = True
+        memset(h.size[part], 0, sizeof(h.size[part]))
+    return h.size[part]
+
+
+cdef inline uint32_t length_octets(const HotStep* t) noexcept nogil:
+    return 4 if t.what == STEP_LONG else 1 if t.what == STEP_SHORT else 0
+
+
+cdef void look_some(Hot* h, HotStep* t, int n, const uint32_t* sizes) noexcept nogil:
+    """Rows one by one, their values of these sizes."""
+    cdef uint32_t more = t.prefix_n + length_octets(t)
+    cdef uint32_t* total = varying(h, t.part)
     cdef int i
-    t.ends = NULL
-    t.least = 0
-    if s.kind == IN_OCTETS and all_rows(t, n):
-        ends = <const int32_t*>s.ends + s.at + row
-        for i in range(n):
-            size = <uint32_t>ends[i + 1] - <uint32_t>ends[i]
-            seen |= size
-            total[i] += size + more
-        if ends[0] < 0 or seen > (255 if t.what == STEP_SHORT else <uint32_t>0x7FFFFFFF >> 7) \
-                or <uint64_t>ends[n] > s.last:
+    t.way = WAY_EACH
+    for i in range(n):
+        if t.mask >> i & 1:
+            total[i] += sizes[i] + more
+        elif t.part == PART_ARGUMENTS:
+            total[i] += more        # the default, an empty one
+
+
+cdef void look_same(Hot* h, HotStep* t, const uint8_t* data, uint32_t size) noexcept nogil:
+    """A value that all rows have."""
+    t.way = WAY_SAME
+    t.data = data
+    t.size = size
+    t.least = t.prefix_n + length_octets(t) + size
+    h.same[t.part] += t.least
+
+
+cdef void look_values(Hot* h, HotStep* t, const void* data, uint32_t width) noexcept nogil:
+    """Numbers of all rows."""
+    t.way = WAY_VALUES
+    t.data = <const uint8_t*>data
+    t.size = width
+    t.least = t.prefix_n + width
+    h.same[t.part] += t.least
+
+
+# ---- octets ----
+
+cdef int look_texts(Hot* h, HotStep* t, int64_t row, int n) noexcept nogil:
+    """Octets of all rows behind one another, as in a column with offsets; 0 or GIVE_UP."""
+    cdef const Source* s = t.s
+    cdef const int32_t* ends = <const int32_t*>s.ends + s.at + row
+    cdef const uint8_t* data
+    cdef uint32_t size, more = length_octets(t)
+    cdef bint differ = False
+    cdef bint text = s.text or t.what == STEP_SHORT
+    if ends[0] < 0 or look_sizes(ends, n, &differ) > (<uint32_t>255 if t.what == STEP_SHORT
+                                                      else <uint32_t>0x7FFFFFFF >> 7) \
+            or <uint64_t>ends[n] > s.last:
+        return GIVE_UP
+    data = s.data + ends[0]
+    size = <uint32_t>(ends[1] - ends[0])
+    if not differ and size <= 255 and (size == 0 or same_values(data, size, n)):
+        if text and not is_utf8(data, size):
             return GIVE_UP
-        size = <uint32_t>(ends[n] - ends[0])
-        if text and not is_ascii(s.data + ends[0], size):
-            for i in range(n):
-                if not is_utf8(s.data + ends[i], <size_t>(ends[i + 1] - ends[i])):
-                    return GIVE_UP
-        t.ends = ends
-        t.loose = s.last - <uint64_t>ends[n] >= <uint64_t>COPY_SLACK
-        t.least = more
+        look_same(h, t, data, size)
         return 0
-    t.loose = False
+    if text and not are_utf8(s.data, ends, n):
+        return GIVE_UP
+    t.slack = s.last - <uint64_t>ends[n] >= <uint64_t>COPY_SLACK
+    t.least = t.prefix_n + more
+    if differ:
+        t.way = WAY_TEXTS
+        t.data = s.data
+        t.ends = ends
+        add_sizes(varying(h, t.part), ends, n, t.least)
+        return 0
+    t.way = WAY_FIXED
+    t.data = data
+    t.size = size
+    t.least += size
+    h.same[t.part] += t.least
+    return 0
+
+
+cdef int look_octets(Hot* h, HotStep* t, int64_t row, int n, uint64_t* at, uint32_t* sizes) noexcept nogil:
+    """Octets of any column; 0 or GIVE_UP."""
+    cdef const Source* s = t.s
+    cdef const Source* found
+    cdef const uint8_t* p = NULL
+    cdef uint64_t length = 0
+    cdef int64_t k
+    cdef bint alike = False
+    cdef int i
+    if all_rows(t, n):
+        if s.kind == IN_OCTETS:
+            return look_texts(h, t, row, n)
+        alike = s.kind == IN_DICTIONARY and same_indices(s, row, n) == n
     for i in range(n):
         if not t.mask >> i & 1:
             sizes[i] = 0
-            if t.part == PART_ARGUMENTS:
-                total[i] += more        # the default, an empty one
             continue
         found = s
         k = row + i
@@ -50,29 +110,37 @@ cdef int look_octets(HotStep* t, int64_t row, int n, uint64_t* at, uint32_t* siz
             return GIVE_UP
         if length > (255 if t.what == STEP_SHORT else 0xFFFFFF):
             return GIVE_UP
-        if (text or found.text) and not is_utf8(p, <size_t>length):
+        if (s.text or t.what == STEP_SHORT or found.text) and not is_utf8(p, <size_t>length):
             return GIVE_UP
+        if alike:
+            look_same(h, t, p, <uint32_t>length)
+            return 0
         at[i] = <uint64_t><uintptr_t>p
         sizes[i] = <uint32_t>length
-        total[i] += <uint32_t>length + more
+    look_some(h, t, n, sizes)
     return 0
 
 
-cdef int look_made(Encoder* e, HotStep* t, int64_t row, int n, uint64_t* at, uint32_t* sizes,
-                   uint32_t* total) noexcept nogil:
+cdef int same_indices(const Source* s, int64_t row, int n) noexcept nogil:
+    """How many rows have the dictionary's value of this one; all of them are valid."""
+    cdef int64_t first = signed_at(s.index, s.data, s.at + row)
+    cdef int i
+    for i in range(1, n):
+        if signed_at(s.index, s.data, s.at + row + i) != first:
+            return i
+    return n
+
+
+cdef int look_made(Encoder* e, Hot* h, HotStep* t, int64_t row, int n, uint64_t* at,
+                   uint32_t* sizes) noexcept nogil:
     """Tables and values that are put together in scratch; `at` is where, from its start."""
     cdef const Source* s
     cdef int64_t k
     cdef size_t start
     cdef int i, status
-    t.ends = NULL
-    t.least = 0
-    t.loose = False
     for i in range(n):
         sizes[i] = 0
         if not t.mask >> i & 1:
-            if t.part == PART_ARGUMENTS:
-                total[i] += 4
             continue
         s = t.s
         k = row + i
@@ -89,7 +157,7 @@ cdef int look_made(Encoder* e, HotStep* t, int64_t row, int n, uint64_t* at, uin
         if <size_t>(e.text.w - e.scratch.p) - start > 0xFFFFFF:
             return GIVE_UP
         sizes[i] = <uint32_t>(<size_t>(e.text.w - e.scratch.p) - start)
-        total[i] += sizes[i] + (4 if t.is_table else 0)
+    look_some(h, t, n, sizes)
     return 0
 
 
@@ -100,6 +168,8 @@ cdef void found_made(Encoder* e, const HotStep* t, int n, uint64_t* at) noexcept
         if t.mask >> i & 1:
             at[i] += <uint64_t><uintptr_t>e.scratch.p
 
+
+# ---- numbers ----
 
 cdef int look_integers(const Source* s, int64_t row, int n, uint64_t* out) noexcept nogil:
     """Integers as 64 bits, whatever they are where there is none."""
@@ -119,69 +189,138 @@ cdef int look_integers(const Source* s, int64_t row, int n, uint64_t* out) noexc
     return 0
 
 
-cdef int look_numbers(HotStep* t, int64_t row, int n, uint64_t* out) noexcept nogil:
-    """Numbers in the range of their type; 0 or GIVE_UP."""
-    cdef const Source* s = t.s
-    cdef const int64_t* times
-    cdef uint64_t limit = highest_of(t.wire) if t.wire != 0xFF else ~<uint64_t>0
+cdef int look_times(const Source* s, int64_t row, int n, uint64_t* out) noexcept nogil:
+    """Timestamps as seconds; 0 or GIVE_UP."""
+    cdef const int64_t* times = <const int64_t*>s.data + s.at + row
     cdef uint64_t seen = 0
     cdef int i
+    if s.unit == 1000000:
+        for i in range(n):
+            seen |= <uint64_t>times[i]
+            out[i] = <uint64_t>times[i] // <uint64_t>1000000
+    else:
+        for i in range(n):
+            seen |= <uint64_t>times[i]
+            out[i] = <uint64_t>times[i] // <uint64_t>s.unit
+    # before 1970, if only under a null
+    return GIVE_UP if seen >> 63 else 0
+
+
+cdef int look_numbers(Hot* h, HotStep* t, int64_t row, int n, uint64_t* out, uint32_t* sizes) noexcept nogil:
+    """Numbers in the range of their type; 0 or GIVE_UP."""
+    cdef const Source* s = t.s
+    cdef uint64_t seen = 0, differ = 0
+    cdef uint8_t* octets = <uint8_t*>sizes
+    cdef int i
     if s.kind == IN_TIME and (t.wire == W_TIMESTAMP or t.wire == 0xFF):
-        times = <const int64_t*>s.data + s.at + row
-        if s.unit == 1000000:
+        if look_times(s, row, n, out) != 0:
+            return GIVE_UP
+    elif s.kind == IN_DOUBLE and t.wire != 0xFF or look_integers(s, row, n, out) != 0:
+        return GIVE_UP
+    elif t.wire != 0xFF:
+        for i in range(n):
+            seen |= out[i] & (0 - (t.mask >> i & 1))
+        if t.wire == W_LONGLONG or t.wire == W_TIMESTAMP:
+            if seen >> 63 and s.kind != IN_UINT64:
+                return GIVE_UP
+        elif seen > highest_of(t.wire):     # it is all ones
+            return GIVE_UP
+    if not all_rows(t, n):
+        if t.part == PART_ARGUMENTS:
             for i in range(n):
-                seen |= <uint64_t>times[i]
-                out[i] = <uint64_t>times[i] // <uint64_t>1000000
+                if not t.mask >> i & 1:
+                    out[i] = 0
         else:
             for i in range(n):
-                seen |= <uint64_t>times[i]
-                out[i] = <uint64_t>times[i] // <uint64_t>s.unit
-        # before 1970, if only under a null
-        return GIVE_UP if seen >> 63 else 0
-    if look_integers(s, row, n, out) != 0:
-        return GIVE_UP
-    if t.wire == 0xFF:
+                sizes[i] = t.width
+            look_some(h, t, n, sizes)
+            return 0
+    for i in range(n):
+        differ |= out[i] ^ out[0]
+    if differ == 0:
+        same_number(h, t, out[0], t.width)
         return 0
-    if s.kind == IN_DOUBLE:
-        return GIVE_UP
-    for i in range(n):
-        if not t.mask >> i & 1:
-            out[i] = 0
-    for i in range(n):
-        seen |= out[i]
-    if t.wire == W_LONGLONG or t.wire == W_TIMESTAMP:
-        return GIVE_UP if seen >> 63 and s.kind != IN_UINT64 else 0
-    return GIVE_UP if seen > limit else 0      # limits are all ones
+    look_values(h, t, out, t.width)
+    if t.width == 1:
+        for i in range(n):
+            octets[i] = <uint8_t>out[i]
+        t.data = octets
+    return 0
 
 
-cdef int look_bits(HotStep* t, int64_t row, int n, uint64_t* out) noexcept nogil:
+cdef void same_number(Hot* h, HotStep* t, uint64_t v, uint8_t width) noexcept nogil:
+    """A number that all rows have."""
+    cdef uint8_t[8] octets
+    store64(octets, v)
+    memcpy(t.constant, octets + 8 - width, width)
+    look_same(h, t, t.constant, width)
+
+
+cdef int look_bits(Hot* h, HotStep* t, int64_t row, int n, uint64_t* out, uint32_t* sizes) noexcept nogil:
     """Up to eight columns as one octet."""
-    cdef uint64_t bit[HOT_ROWS]
-    cdef uint64_t mask
+    cdef uint8_t* octets = <uint8_t*>sizes
+    cdef uint64_t mask, bits, all_ = first_rows(n)
     cdef const Source* s
+    cdef uint8_t constant = 0
+    cdef bint differ = False
     cdef int i, k
-    memset(out, 0, 8 * <size_t>n)
     for k in range(8):
         s = t.bits[k]
         if s == NULL:
             continue
         mask = valid_rows(s, row, n)
-        if mask == 0:
-            continue
-        if s.kind == IN_DICTIONARY or look_integers(s, row, n, bit) != 0:
-            return GIVE_UP
+        if mask and s.kind == IN_BOOL:
+            mask &= bits_at(s.data, s.at + row, n)
+        elif mask:
+            if s.kind == IN_DICTIONARY or look_integers(s, row, n, out) != 0:
+                return GIVE_UP
+            bits = 0
+            for i in range(n):
+                bits |= <uint64_t>(out[i] != 0) << i
+            mask &= bits
+        if mask == all_:
+            constant |= <uint8_t>(1 << k)
+        elif mask:
+            if not differ:
+                differ = True
+                memset(octets, 0, HOT_ROWS)
+            for i in range(0, n, 8):
+                put_bits_apart(octets + i, <uint8_t>(mask >> i), k)
+    if not differ:
+        same_number(h, t, constant, 1)
+        return 0
+    if constant:
         for i in range(n):
-            out[i] |= <uint64_t>((bit[i] != 0) & (mask >> i & 1)) << k
+            octets[i] |= constant
+    look_values(h, t, octets, 1)
     return 0
 
 
-cdef int look_ints(HotStep* t, int64_t row, int n, uint64_t* out, uint32_t* sizes,
-                   uint32_t* total) noexcept nogil:
+cdef int look_ints(Hot* h, HotStep* t, int64_t row, int n, uint64_t* out, uint32_t* sizes) noexcept nogil:
     """Integers of a table: with their tag, 5 or 9 octets."""
     cdef int i
     cdef int64_t v
+    cdef uint64_t far = 0, differ = 0, seen = 0
     if look_integers(t.s, row, n, out) != 0:
         return GIVE_UP
+    if all_rows(t, n):
+        for i in range(n):
+            # above 31 bits, that and the sign are not all the same
+            far |= (out[i] + <uint64_t>0x80000000) >> 32
+            differ |= out[i] ^ out[0]
+            seen |= out[i]
+        if seen >> 63 and t.s.kind == IN_UINT64:
+            return GIVE_UP
+        if far == 0 and differ == 0:
+            t.constant[0] = c'I'
+            store32(t.constant + 1, <uint32_t>out[0])
+            look_same(h, t, t.constant, 5)
+            return 0
+        if far == 0:
+            look_values(h, t, out, 4)
+            t.least += 1        # the tag
+            h.same[t.part] += 1
+            return 0
     for i in range(n):
         if not t.mask >> i & 1:
             continue
@@ -189,117 +328,108 @@ cdef int look_ints(HotStep* t, int64_t row, int n, uint64_t* out, uint32_t* size
         if t.s.kind == IN_UINT64 and v < 0:
             return GIVE_UP
         sizes[i] = 5 if v == <int32_t>v else 9
-        total[i] += sizes[i]
-    t.least = 5 if all_rows(t, n) else 0
+    look_some(h, t, n, sizes)
     return 0
 
 
-cdef int look_step(Encoder* e, Hot* h, int k, int64_t row, int n) noexcept nogil:
-    """A column: what there is in this block, and what it takes."""
-    cdef HotStep* t = &h.step[k]
-    cdef uint32_t* total = h.size[t.part]
-    cdef uint64_t* value = h.value[k]
+# ---- a step ----
+
+cdef uint64_t step_rows(const HotStep* t, int64_t row, int n) noexcept nogil:
+    """Which rows have a value of this step."""
     cdef uint64_t mask
-    cdef int i, status
-    if t.what == STEP_LENGTH:
-        t.mask = first_rows(n) if t.s == NULL else valid_rows(t.s, row, n)
-    elif t.what == STEP_BITS:
-        t.mask = first_rows(n)
+    cdef int i
+    if t.what == STEP_BITS or t.s == NULL:
+        mask = first_rows(n)
     else:
-        t.mask = valid_rows(t.s, row, n)
-        if t.s.kind == IN_DICTIONARY:
+        mask = valid_rows(t.s, row, n)
+        if t.s.kind == IN_DICTIONARY and (t.s.child.valid != NULL or not is_octets(t.s.child)):
             for i in range(n):
-                if t.mask >> i & 1 and not dictionary_has(t.s, row + i):
-                    t.mask &= ~(<uint64_t>1 << i)
+                if mask >> i & 1 and not dictionary_has(t.s, row + i):
+                    mask &= ~(<uint64_t>1 << i)
     if t.parent != NULL:
-        mask = valid_rows(t.parent, row, n)
-        t.mask &= mask
-    t.least = 0
-    t.ends = NULL
-    if t.what == STEP_LENGTH:
-        # the table is there, or not, in all rows
-        if t.s != NULL and t.mask != 0 and not all_rows(t, n):
-            return GIVE_UP
-        if t.mask:
-            for i in range(n):
-                total[i] += 4
-                h.flags[i] |= t.flag
-            t.least = 4
-        return 0
-    if t.mask == 0 and t.part != PART_ARGUMENTS:
-        return 0
-    if t.flag:
-        if all_rows(t, n):
-            for i in range(n):
-                h.flags[i] |= t.flag
-        else:
-            for i in range(n):
-                if t.mask >> i & 1:
-                    h.flags[i] |= t.flag
-    if t.is_table or t.what == STEP_RAW:
-        status = look_made(e, t, row, n, value, h.octets[k], total)
-    elif t.what == STEP_SHORT or t.what == STEP_LONG:
-        if t.mask and not is_octets(t.s) and t.s.kind != IN_DICTIONARY:
-            return GIVE_UP
-        status = look_octets(t, row, n, value, h.octets[k], total)
-    elif t.mask == 0:
-        memset(value, 0, 8 * <size_t>n)
-        for i in range(n):
-            total[i] += t.width
-        status = 0
-        t.least = t.width
-    elif t.what == STEP_INT:
-        status = look_ints(t, row, n, value, h.octets[k], total)
-    else:
-        status = look_bits(t, row, n, value) if t.what == STEP_BITS else look_numbers(t, row, n, value)
-        if all_rows(t, n) or t.part == PART_ARGUMENTS:
-            for i in range(n):
-                total[i] += t.width
-            t.least = t.width
-        else:
-            for i in range(n):
-                if t.mask >> i & 1:
-                    total[i] += t.width
-    if status != 0:
-        return status
-    if t.prefix_n:
-        if all_rows(t, n) or t.part == PART_ARGUMENTS:
-            for i in range(n):
-                total[i] += t.prefix_n
-            t.least += t.prefix_n
-        else:
-            for i in range(n):
-                if t.mask >> i & 1:
-                    total[i] += t.prefix_n
-    return 0
+        mask &= valid_rows(t.parent, row, n)
+    return mask
 
 
 cdef bint dictionary_has(const Source* s, int64_t i) noexcept nogil:
     return find_value(&s, &i) != NO_VALUE
 
 
-cdef int look_body(Encoder* e, Hot* h, int64_t row, int n, uint32_t* least) noexcept nogil:
+cdef void note_flag(Hot* h, const HotStep* t, int n) noexcept nogil:
+    cdef int i
+    if all_rows(t, n):
+        h.flags_same |= t.flag
+        return
+    if not h.flags_vary:
+        h.flags_vary = True
+        memset(h.flags, 0, sizeof(h.flags))
+    for i in range(n):
+        if t.mask >> i & 1:
+            h.flags[i] |= t.flag
+
+
+cdef int look_step(Encoder* e, Hot* h, int k, int64_t row, int n) noexcept nogil:
+    """A column: what there is in this block, and what it takes."""
+    cdef HotStep* t = &h.step[k]
+    t.way = WAY_NONE
+    t.least = 0
+    t.mask = step_rows(t, row, n)
+    if t.what == STEP_LENGTH:
+        h.table_rows = t.mask
+    elif t.part == PART_TABLE:
+        t.mask &= h.table_rows
+    if t.mask == 0:
+        if t.part == PART_ARGUMENTS:
+            memset(t.constant, 0, 8)
+            look_same(h, t, t.constant, 0 if length_octets(t) else t.width)
+        return 0
+    if t.flag:
+        note_flag(h, t, n)
+    if t.what == STEP_LENGTH:
+        # the table is there, or not, in all rows
+        if not all_rows(t, n):
+            return GIVE_UP
+        look_values(h, t, h.value[k], 4)
+        return 0
+    if t.is_table or t.what == STEP_RAW:
+        return look_made(e, h, t, row, n, h.value[k], h.octets[k])
+    if t.what == STEP_SHORT or t.what == STEP_LONG:
+        if not is_octets(t.s) and t.s.kind != IN_DICTIONARY:
+            return GIVE_UP
+        return look_octets(h, t, row, n, h.value[k], h.octets[k])
+    if t.what == STEP_INT:
+        return look_ints(h, t, row, n, h.value[k], h.octets[k])
+    if t.what == STEP_BITS:
+        return look_bits(h, t, row, n, h.value[k], h.octets[k])
+    return look_numbers(h, t, row, n, h.value[k], h.octets[k])
+
+
+# ---- what is not a step ----
+
+cdef int look_body(Encoder* e, Hot* h, int64_t row, int n) noexcept nogil:
+    """Bodies: h.bodies_vary says in which form; 0 or GIVE_UP."""
     cdef const Source* s = e.body
     cdef const Source* found
     cdef const int32_t* ends
     cdef uint64_t mask = 0 if s == NULL else valid_rows(s, row, n)
     cdef uint64_t size = 0
-    cdef uint32_t seen = 0, low = 0xFFFFFF
+    cdef uint32_t seen = 0
     cdef int64_t k
     cdef int i
+    if mask == 0:
+        return 0
     if mask == first_rows(n) and s.kind == IN_OCTETS and not s.text:
         ends = <const int32_t*>s.ends + s.at + row
-        for i in range(n):
-            h.body_n[i] = <uint32_t>ends[i + 1] - <uint32_t>ends[i]
-            h.body[i] = s.data + ends[i]
-            seen |= h.body_n[i]
-            low = min(low, h.body_n[i])
+        seen = look_sizes(ends, n, &h.bodies_vary)
         if seen > 0xFFFFFF or ends[0] < 0 or <uint64_t>ends[n] > s.last:
             return GIVE_UP
+        for i in range(n if h.bodies_vary else 1):
+            h.body_n[i] = <uint32_t>(ends[i + 1] - ends[i])
+            h.body[i] = s.data + ends[i]
     else:
+        h.bodies_vary = True
         for i in range(n):
             h.body_n[i] = 0
-            low = 0
             if not mask >> i & 1:
                 continue
             found = s
@@ -312,23 +442,23 @@ cdef int look_body(Encoder* e, Hot* h, int64_t row, int n, uint32_t* least) noex
                 return GIVE_UP
             h.body_n[i] = <uint32_t>size
             seen |= h.body_n[i]
-    least[0] = low + 8 if low else 0
     if e.frame_max and seen + 8 > e.frame_max:
-        for i in range(n):
+        for i in range(n if h.bodies_vary else 1):
             if h.body_n[i] + 8 > e.frame_max:
                 return GIVE_UP
     return 0
 
 
 cdef int look_channels(Encoder* e, Hot* h, int64_t row, int n) noexcept nogil:
-    cdef uint64_t seen = 0, mask
+    """Channels: the first one, or all where they vary; 0 or GIVE_UP."""
+    cdef uint64_t seen = 0, differ = 0, mask
     cdef const Source* s = e.channel
     cdef int i
     cdef uint64_t[HOT_ROWS] number
-    mask = valid_rows(s, row, n)
+    h.channels_vary = False
+    h.channel[0] = 1
+    mask = 0 if s == NULL else valid_rows(s, row, n)
     if mask == 0:
-        for i in range(n):
-            h.channel[i] = 1
         return 0
     if s.kind == IN_DICTIONARY or look_integers(s, row, n, number) != 0:
         return GIVE_UP
@@ -336,5 +466,7 @@ cdef int look_channels(Encoder* e, Hot* h, int64_t row, int n) noexcept nogil:
         if not mask >> i & 1:
             number[i] = 1
         seen |= number[i]
+        differ |= number[i] ^ number[0]
         h.channel[i] = <uint16_t>number[i]
+    h.channels_vary = differ != 0
     return GIVE_UP if seen > 0xFFFF else 0

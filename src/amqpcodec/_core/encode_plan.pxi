@@ -25,6 +25,11 @@ cdef struct MethodSources:
 # Accepted beside what is encoded: what batch.decode says of where a message came from.
 cdef frozenset IGNORED_COLUMNS = frozenset((
     "row", "offset", "frame_type", "body_size", "frame", "error_offset"))
+cdef enum:
+    KEPT_PLANS = 4          # of schemas that were encoded lately, for each protocol
+
+cdef struct Hot
+
 cdef dict HEADER_SUFFIXES = {
     "string": None, "binary": None, "int": None, "long": None, "double": None, "boolean": None,
     "timestamp": None, "json": None}
@@ -34,6 +39,7 @@ cdef dict HEADER_SUFFIXES = {
 cdef class EncodePlan:
     """The columns of one schema by what they are for one protocol."""
 
+    cdef bytes key                      # see schema_key
     cdef SourceTree tree
     cdef Protocol protocol
     cdef const Source* channel
@@ -52,6 +58,8 @@ cdef class EncodePlan:
     cdef MethodSources* methods         # as the protocol's descriptors
     cdef int16_t* name_slot             # descriptors by their name
     cdef uint32_t name_mask
+    cdef int n_methods
+    cdef Hot* hot                       # of the newest method, or NULL
 
     def __cinit__(self, SourceTree tree not None, Protocol protocol not None):
         cdef Source* root = &tree.root
@@ -60,6 +68,7 @@ cdef class EncodePlan:
         cdef int most = root.n_children
         self.tree = tree
         self.protocol = protocol
+        self.n_methods = protocol.descs.count
         for i in range(root.n_children):
             most += root.child[i].n_children
         self.argument = <const Source**>calloc(<size_t>most + 1, sizeof(Source*))
@@ -95,7 +104,7 @@ cdef class EncodePlan:
     def __dealloc__(self):
         cdef int i
         if self.methods != NULL:
-            for i in range(self.protocol.descs.count):
+            for i in range(self.n_methods):
                 free(self.methods[i].plain)     # the others lie behind
             free(self.methods)
         free(self.argument)
@@ -103,6 +112,7 @@ cdef class EncodePlan:
         free(self.header)
         free(self.fields)
         free(self.name_slot)
+        free(self.hot)
 
     cdef bint take_column(self, Source* s, str name) except *:
         """Find a column's place; whether there is one."""
@@ -239,6 +249,83 @@ cdef class EncodePlan:
                 slot = (slot + 1) & self.name_mask
             self.name_slot[slot] = <int16_t>i
         return 0
+
+
+cdef int add_schema_key(Text* t, const ArrowSchema* schema, int depth) except -1:
+    """What a plan takes from a schema; 0, or 1 where it is none that can be kept."""
+    cdef const char* octets
+    cdef size_t size
+    cdef int64_t k
+    cdef uint8_t[16] shape      # zeros behind
+    if depth > SOURCE_DEPTH or schema.format == NULL or schema.n_children < 0 \
+            or schema.n_children and schema.children == NULL:
+        return 1
+    memset(shape, 0, 16)
+    store64(shape, <uint64_t>schema.n_children)
+    shape[8] = schema.dictionary != NULL
+    for k in range(3):
+        octets = <const char*>shape
+        size = 16
+        if k < 2:
+            octets = schema.name if k else schema.format
+            if octets == NULL:
+                octets = <const char*>shape + 12
+            size = strlen(octets) + 1
+        if text_room(t, size) < 0:
+            raise MemoryError
+        memcpy(t.w, octets, size)
+        t.w += size
+    for k in range(schema.n_children):
+        if add_schema_key(t, schema.children[k], depth + 1):
+            return 1
+    return 0 if schema.dictionary == NULL else add_schema_key(t, schema.dictionary, depth + 1)
+
+
+cdef bytes schema_key(Block* scratch, const ArrowSchema* schema):
+    """Octets that are the same for schemas with the same plan; None where that is hard to say."""
+    cdef Text t
+    memset(&t, 0, sizeof(t))
+    t.block = scratch
+    t.w = scratch.p
+    t.end = scratch.p + scratch.room
+    if add_schema_key(&t, schema, 0):
+        return None
+    return PyBytes_FromStringAndSize(<const char*>scratch.p, t.w - scratch.p)
+
+
+cdef SourceTree tree_of(const ArrowSchema* schema, object given):
+    cdef SourceTree tree = SourceTree.__new__(SourceTree)
+    tree.describe(&tree.root, schema, 0)
+    if tree.root.kind != IN_STRUCT:
+        raise TypeError(f"takes a struct array or record batch of messages, not {tree.root.type.decode()} "
+                        f"({type(given).__name__})")
+    return tree
+
+
+cdef EncodePlan take_plan(Protocol protocol, Block* scratch, const ArrowSchema* schema, object given):
+    """A plan for a schema, for one at a time: a kept one, or one made now."""
+    cdef EncodePlan plan
+    cdef bytes key
+    if schema.release == NULL:
+        raise ValueError("the Arrow schema was released already")
+    key = schema_key(scratch, schema)
+    found = None if key is None else protocol.encode_plans.pop(key, None)
+    if found is not None:
+        return <EncodePlan>found
+    plan = EncodePlan.__new__(EncodePlan, tree_of(schema, given), protocol)
+    plan.key = key
+    return plan
+
+
+cdef int give_plan(EncodePlan plan) except -1:
+    """It is not needed any more."""
+    cdef dict kept = plan.protocol.encode_plans
+    if plan.key is not None:
+        if len(kept) >= KEPT_PLANS:
+            kept.clear()
+        kept[plan.key] = plan
+    return 0
+
 
 cdef extern from "<string.h>" nogil:
     int strcmp(const char* a, const char* b)

@@ -1,10 +1,24 @@
 # The fast way, its plan: the steps in which a block of rows of one method is written, column by column.
 
+cdef extern from "block.h" nogil:
+    bint are_utf8(const uint8_t* data, const int32_t* ends, int n)
+    uint32_t look_sizes(const int32_t* ends, int n, bint* differ)
+    void add_sizes(uint32_t* total, const int32_t* ends, int n, uint32_t more)
+    bint same_values(const uint8_t* p, size_t size, int n)
+    void put_bits_apart(uint8_t* w, uint8_t bits, int shift)
+    void put_fixed(uint8_t** at, int n, const uint8_t* front, size_t front_n, const uint8_t* p, size_t size)
+    void put_texts(uint8_t** at, int n, const uint8_t* front, size_t front_n, const uint8_t* data,
+                   const int32_t* ends, bint wide)
+    void put_values(uint8_t** at, int n, const uint8_t* front, size_t front_n, const uint8_t* value, int width)
+    void put_tight(uint8_t** at, int n, const uint8_t* front, size_t front_n)
+
 cdef enum:
     HOT_ROWS = 64
     HOT_STEPS = 80
     HOT_LEAST_ROWS = 4      # below, it is not worth it
     HOT_CONSTANTS = 8192    # octets of names and defaults
+    FRONT_ROOM = 1024
+    FRONT_SLACK_ = 64       # as block.h has it
 
 # What a step writes, behind its prefix.
 cdef enum:
@@ -21,6 +35,15 @@ cdef enum:
     PART_PROPERTIES
     PART_TABLE              # entries of it
 
+# How a step gets into the rows of the block at hand.
+cdef enum:
+    WAY_NONE                # no row has it
+    WAY_SAME                # the same octets in all rows
+    WAY_FIXED               # values of one size that lie behind one another
+    WAY_TEXTS               # values that lie behind one another
+    WAY_VALUES              # numbers, the same width in all rows
+    WAY_EACH                # row by row: some may not have it
+
 # A piece of every row. Steps are in the order of the wire.
 cdef struct HotStep:
     uint8_t what
@@ -36,14 +59,19 @@ cdef struct HotStep:
     uint32_t prefix_n
     # of the block at hand
     uint64_t mask           # rows that have it
-    const int32_t* ends     # octets straight from the column, or NULL: from `at` and `n`
-    bint loose              # 16 octets at a time may be read and written
+    uint8_t way
+    bint slack              # 16 octets behind its values may be read
+    uint8_t constant[8]     # a number that all rows have
+    const uint8_t* data     # the value, the first of them, or numbers
+    const int32_t* ends     # of WAY_TEXTS, with the data they count from
+    uint32_t size           # of a value
     uint32_t least          # octets that each row has of it
+    uint32_t after          # octets that each row has behind it
 
 cdef struct Hot:
-    bint ready              # for `desc`
     bint possible
     const Desc* desc
+    uintptr_t mode          # dialect of the plan
     int n_steps
     int n_arguments         # the first steps
     int n_foreign           # columns that must say nothing
@@ -56,12 +84,21 @@ cdef struct Hot:
     size_t constants_n
     # of the block at hand
     uint8_t* w[HOT_ROWS]
-    uint32_t size[3][HOT_ROWS]      # by part
+    uint32_t same[3]        # by part: octets that all rows have
+    bint varies[3]          # and those that they have besides
+    uint32_t size[3][HOT_ROWS]
+    uint16_t flags_same
+    bint flags_vary
     uint16_t flags[HOT_ROWS]
+    uint64_t table_rows     # that have a table of entries
+    bint channels_vary
     uint16_t channel[HOT_ROWS]
+    bint bodies_vary        # in size; else they lie behind one another
     const uint8_t* body[HOT_ROWS]
     uint32_t body_n[HOT_ROWS]
     uint32_t total[HOT_ROWS]
+    size_t front_n
+    uint8_t front[FRONT_ROOM + FRONT_SLACK_]    # what all rows have next
     HotStep step[HOT_STEPS]
     uint64_t value[HOT_STEPS][HOT_ROWS]     # numbers, or where octets begin
     uint32_t octets[HOT_STEPS][HOT_ROWS]
@@ -71,18 +108,11 @@ cdef inline uint64_t first_rows(int n) noexcept nogil:
     return ~<uint64_t>0 >> (64 - n)
 
 
-cdef uint64_t valid_rows(const Source* s, int64_t row, int n) noexcept nogil:
-    """Which of n (1 to 64) rows have a value: a bit each."""
+cdef uint64_t bits_at(const uint8_t* p, int64_t bit, int n) noexcept nogil:
+    """n (1 to 64) bits from one on."""
     cdef uint64_t mask = 0
-    cdef int64_t bit
-    cdef const uint8_t* p
     cdef int i, shift, count
-    if s.kind == IN_NULL:
-        return 0
-    if s.valid == NULL:
-        return first_rows(n)
-    bit = s.at + row
-    p = s.valid + (bit >> 3)
+    p += bit >> 3
     shift = <int>(bit & 7)
     count = (shift + n + 7) >> 3
     for i in range(min(count, 8)):
@@ -91,6 +121,15 @@ cdef uint64_t valid_rows(const Source* s, int64_t row, int n) noexcept nogil:
     if count == 9:
         mask |= <uint64_t>p[8] << (64 - shift)
     return mask & first_rows(n)
+
+
+cdef inline uint64_t valid_rows(const Source* s, int64_t row, int n) noexcept nogil:
+    """Which of n (1 to 64) rows have a value: a bit each."""
+    if s.kind == IN_NULL:
+        return 0
+    if s.valid == NULL:
+        return first_rows(n)
+    return bits_at(s.valid, s.at + row, n)
 
 
 # ---- steps, once for a method ----
@@ -313,6 +352,7 @@ cdef int plan_hot(Encoder* e, const Desc* d) noexcept nogil:
         h.constants = <uint8_t*>h + sizeof(Hot)
         memset(h.constants, 0, HOT_CONSTANTS)
     h.desc = d
+    h.mode = e.mode
     h.n_steps = 0
     h.constants_n = 0
     h.possible = (not e.mode & MODE_OLD and plan_hot_arguments(e, h, d)

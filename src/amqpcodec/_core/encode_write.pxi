@@ -1,75 +1,111 @@
 # The fast way, after: a column is written for all rows of a block. There is room, and all was checked.
+#
+# What all rows have next gathers in h.front, until something follows that they do not share: one goes over
+# the rows then, and writes both.
 
-cdef inline uint8_t* put_prefix(uint8_t* w, const uint8_t* p, size_t n, bint loose) noexcept nogil:
-    cdef size_t i
-    if n == 0:
-        return w
-    if loose:
-        copy_16(w, p)
-        i = 16
-        while i < n:
-            copy_16(w + i, p + i)
-            i += 16
-    else:
-        copy_octets(w, p, n)
-    return w + n
+cdef inline void drop_front(Hot* h, int n) noexcept nogil:
+    """Write it, and nothing behind it."""
+    if h.front_n:
+        put_tight(h.w, n, h.front, h.front_n)
+        h.front_n = 0
 
 
-cdef inline void put_run(uint8_t* w, const uint8_t* p, size_t n) noexcept nogil:
-    """Sixteen octets at a time, at least."""
-    cdef size_t i = 16
-    copy_16(w, p)
-    while AMQP_UNLIKELY(i < n):
-        copy_16(w + i, p + i)
-        i += 16
+cdef inline void add_front(Hot* h, const uint8_t* p, size_t size, int n) noexcept nogil:
+    if AMQP_UNLIKELY(h.front_n + size > FRONT_ROOM):
+        drop_front(h, n)
+        if size > FRONT_ROOM:
+            put_tight(h.w, n, p, size)
+            return
+    copy_octets(h.front + h.front_n, p, size)
+    h.front_n += size
 
 
-cdef void write_direct(Hot* h, const HotStep* t, int n) noexcept nogil:
-    """Octets of every row, straight from the column."""
-    cdef const int32_t* ends = t.ends
-    cdef const uint8_t* data = t.s.data
-    cdef uint8_t* w
+cdef inline void add_length(Hot* h, const HotStep* t, int n) noexcept nogil:
+    """The length of values of one size."""
+    cdef uint8_t[4] octets
+    store32(octets, t.size)
+    add_front(h, octets + 4 - length_octets(t), length_octets(t), n)
+
+
+cdef void write_fixed(Hot* h, const uint8_t* p, uint32_t size, bint slack, uint32_t after, int n) noexcept nogil:
+    """Values of one size that lie behind one another."""
+    cdef int i
+    if size >= 16 or (slack and size + after >= 16):
+        put_fixed(h.w, n, h.front, h.front_n, p, size)
+        h.front_n = 0
+        return
+    drop_front(h, n)
+    for i in range(n):
+        copy_octets(h.w[i], p, size)
+        h.w[i] += size
+        p += size
+
+
+cdef void write_texts(Hot* h, const HotStep* t, int n) noexcept nogil:
     cdef uint32_t size
-    cdef int i
-    cdef const uint8_t* prefix = t.prefix
-    cdef size_t prefix_n = t.prefix_n
-    if t.loose and t.what == STEP_SHORT:
-        for i in range(n):
-            w = put_prefix(h.w[i], prefix, prefix_n, True)
-            size = <uint32_t>(ends[i + 1] - ends[i])
-            w[0] = <uint8_t>size
-            put_run(w + 1, data + ends[i], size)
-            h.w[i] = w + 1 + size
-    elif t.loose:
-        for i in range(n):
-            w = put_prefix(h.w[i], prefix, prefix_n, True)
-            size = <uint32_t>(ends[i + 1] - ends[i])
-            store32(w, size)
-            put_run(w + 4, data + ends[i], size)
-            h.w[i] = w + 4 + size
-    else:
-        for i in range(n):
-            w = put_prefix(h.w[i], prefix, prefix_n, False)
-            size = <uint32_t>(ends[i + 1] - ends[i])
-            if t.what == STEP_SHORT:
-                w[0] = <uint8_t>size
-                w += 1
-            else:
-                store32(w, size)
-                w += 4
-            copy_octets(w, data + ends[i], size)
-            h.w[i] = w + size
-
-
-cdef void write_gathered(Hot* h, const HotStep* t, const uint64_t* at, const uint32_t* sizes,
-                         int n) noexcept nogil:
-    """Octets of the rows that have them."""
     cdef uint8_t* w
     cdef int i
+    if t.slack and t.after >= 16:
+        put_texts(h.w, n, h.front, h.front_n, t.data, t.ends, t.what == STEP_LONG)
+        h.front_n = 0
+        return
+    drop_front(h, n)
+    for i in range(n):
+        w = h.w[i]
+        size = <uint32_t>(t.ends[i + 1] - t.ends[i])
+        if t.what == STEP_SHORT:
+            w[0] = <uint8_t>size
+            w += 1
+        elif t.what == STEP_LONG:
+            store32(w, size)
+            w += 4
+        copy_octets(w, t.data + t.ends[i], size)
+        h.w[i] = w + size
+
+
+cdef void write_values(Hot* h, const HotStep* t, int n) noexcept nogil:
+    cdef const uint64_t* value = <const uint64_t*>t.data
+    cdef int i
+    if t.size + t.after >= 16:
+        put_values(h.w, n, h.front, h.front_n, t.data, <int>t.size)
+        h.front_n = 0
+        return
+    drop_front(h, n)
+    for i in range(n):
+        h.w[i] = write_number(h.w[i], t.data[i] if t.size == 1 else value[i], t.size)
+
+
+cdef inline uint8_t* write_number(uint8_t* w, uint64_t v, uint32_t width) noexcept nogil:
+    if width == 1:
+        w[0] = <uint8_t>v
+    elif width == 8:
+        store64(w, v)
+    elif width == 4:
+        store32(w, <uint32_t>v)
+    else:
+        store16(w, <uint16_t>v)
+    return w + width
+
+
+cdef void write_each(Hot* h, const HotStep* t, const uint64_t* value, const uint32_t* sizes, int n,
+                     uint8_t wide) noexcept nogil:
+    """The rows that have it."""
+    cdef uint8_t* w
+    cdef int i
+    drop_front(h, n)
     for i in range(n):
         if not t.mask >> i & 1 and t.part != PART_ARGUMENTS:
             continue
-        w = put_prefix(h.w[i], t.prefix, t.prefix_n, False)
+        w = h.w[i]
+        copy_octets(w, t.prefix, t.prefix_n)
+        w += t.prefix_n
+        if t.what == STEP_NUMBER:
+            h.w[i] = write_number(w, value[i], sizes[i])
+            continue
+        if t.what == STEP_INT:
+            w[0] = c'I' if sizes[i] == 5 else wide
+            h.w[i] = write_number(w + 1, value[i], sizes[i] - 1)
+            continue
         if t.what == STEP_SHORT:
             w[0] = <uint8_t>sizes[i]
             w += 1
@@ -77,117 +113,123 @@ cdef void write_gathered(Hot* h, const HotStep* t, const uint64_t* at, const uin
             store32(w, sizes[i])
             w += 4
         if sizes[i]:
-            copy_octets(w, <const uint8_t*><uintptr_t>at[i], sizes[i])
-        h.w[i] = w + sizes[i]
-
-
-cdef void write_numbers(Hot* h, const HotStep* t, const uint64_t* value, int n) noexcept nogil:
-    cdef uint8_t* w
-    cdef int i
-    cdef int width = t.width
-    cdef bint each = t.part == PART_ARGUMENTS or all_rows(t, n)
-    for i in range(n):
-        if not each and not t.mask >> i & 1:
-            continue
-        w = put_prefix(h.w[i], t.prefix, t.prefix_n, t.loose)
-        if width == 1:
-            w[0] = <uint8_t>value[i]
-        elif width == 8:
-            store64(w, value[i])
-        elif width == 4:
-            store32(w, <uint32_t>value[i])
-        else:
-            store16(w, <uint16_t>value[i])
-        h.w[i] = w + width
-
-
-cdef void write_ints(Hot* h, const HotStep* t, const uint64_t* value, const uint32_t* sizes, int n,
-                     uint8_t wide) noexcept nogil:
-    cdef uint8_t* w
-    cdef int i
-    for i in range(n):
-        if not t.mask >> i & 1:
-            continue
-        w = put_prefix(h.w[i], t.prefix, t.prefix_n, t.loose)
-        if AMQP_LIKELY(sizes[i] == 5):
-            w[0] = c'I'
-            store32(w + 1, <uint32_t>value[i])
-        else:
-            w[0] = wide
-            store64(w + 1, value[i])
+            copy_octets(w, <const uint8_t*><uintptr_t>value[i], sizes[i])
         h.w[i] = w + sizes[i]
 
 
 cdef void write_step(Encoder* e, Hot* h, int k, int n) noexcept nogil:
     cdef HotStep* t = &h.step[k]
-    cdef int i
-    if t.mask == 0 and t.part != PART_ARGUMENTS:
+    if t.way == WAY_NONE:
         return
-    if t.what == STEP_LENGTH:
-        for i in range(n):
-            store32(h.w[i], h.size[PART_TABLE][i])
-            h.w[i] += 4
-    elif t.ends != NULL:
-        write_direct(h, t, n)
-    elif t.what == STEP_NUMBER or t.what == STEP_BITS:
-        write_numbers(h, t, h.value[k], n)
-    elif t.what == STEP_INT:
-        write_ints(h, t, h.value[k], h.octets[k], n, c'L' if e.mode & MODE_LETTER else c'l')
+    if t.way == WAY_EACH:
+        write_each(h, t, h.value[k], h.octets[k], n, c'L' if e.mode & MODE_LETTER else c'l')
+        return
+    add_front(h, t.prefix, t.prefix_n, n)
+    if t.way == WAY_SAME:
+        add_length(h, t, n)
+        add_front(h, t.data, t.size, n)
+    elif t.way == WAY_FIXED:
+        add_length(h, t, n)
+        write_fixed(h, t.data, t.size, t.slack, t.after, n)
+    elif t.way == WAY_TEXTS:
+        write_texts(h, t, n)
     else:
-        write_gathered(h, t, h.value[k], h.octets[k], n)
+        if t.what == STEP_INT:
+            add_front(h, <const uint8_t*>b"I", 1, n)
+        write_values(h, t, n)
 
 
-cdef void write_methods(Hot* h, int n) noexcept nogil:
-    """Where each row begins: the envelope and what is the same in all."""
-    cdef uint8_t* w
-    cdef uint32_t same = h.head_n - 7
-    cdef int i
-    cdef size_t k
-    for i in range(n):
-        w = h.w[i]
-        k = 0
-        while k < h.head_n:
-            copy_16(w + k, h.head + k)
-            k += 16
-        store16(w + 1, h.channel[i])
-        store32(w + 3, h.size[PART_ARGUMENTS][i] + same + h.tail_n)
-        h.w[i] = w + h.head_n
+# ---- frames ----
+
+cdef void add_method(Hot* h, int n) noexcept nogil:
+    """The envelope and what is the same in all; what is not comes in patch_frames."""
+    add_front(h, h.head, h.head_n, n)
+    store16(h.front + 1, h.channel[0])
+    store32(h.front + 3, h.head_n - 7 + h.same[PART_ARGUMENTS] + h.tail_n)
 
 
-cdef void write_headers(Hot* h, const Desc* d, int n) noexcept nogil:
+cdef void add_header(Hot* h, const Desc* d, int n) noexcept nogil:
     """The method frame's end, the header frame up to its flags."""
-    cdef uint8_t[32] head
-    cdef uint8_t* w
-    cdef int i
-    memset(head, 0, 32)
+    cdef uint8_t[22] head
+    memset(head, 0, 22)
     head[0] = FRAME_END
     head[1] = FRAME_HEADER
+    store16(head + 2, h.channel[0])
+    store32(head + 4, 14 + h.same[PART_PROPERTIES] + h.same[PART_TABLE])
     store16(head + 8, d.class_id)
-    for i in range(n):
-        w = h.w[i]
-        if h.tail_n:
-            copy_octets(w, h.tail, h.tail_n)
-            w += h.tail_n
-        copy_16(w, head)
-        store16(w + 2, h.channel[i])
-        store32(w + 4, h.size[PART_PROPERTIES][i] + h.size[PART_TABLE][i] + 14)
-        store64(w + 12, h.body_n[i])
-        store16(w + 20, h.flags[i])
-        h.w[i] = w + 22
+    store32(head + 16, h.body_n[0])
+    store16(head + 20, h.flags_same)
+    add_front(h, h.tail, h.tail_n, n)
+    add_front(h, head, 22, n)
 
 
-cdef void write_ends(Hot* h, int n) noexcept nogil:
+cdef void write_bodies(Hot* h, int n) noexcept nogil:
     """The header frame's end and the body frame, if there is one."""
+    cdef uint8_t[9] head
     cdef uint8_t* w
     cdef uint32_t size
     cdef int i
+    head[0] = FRAME_END
+    head[1] = FRAME_BODY
+    store16(head + 2, h.channel[0])
+    store32(head + 4, h.body_n[0])
+    if not h.bodies_vary:
+        if h.body_n[0] == 0:
+            add_front(h, head, 1, n)
+            drop_front(h, n)
+            return
+        add_front(h, head, 8, n)
+        write_fixed(h, h.body[0], h.body_n[0], False, 1, n)
+        for i in range(n):
+            h.w[i][0] = FRAME_END
+        return
+    drop_front(h, n)
     for i in range(n):
         w = h.w[i]
-        w[0] = FRAME_END
         size = h.body_n[i]
         if size:
-            w[1] = FRAME_BODY
-            store16(w + 2, h.channel[i])
+            copy_octets(w, head, 4)
             store32(w + 4, size)
             copy_octets(w + 8, h.body[i], size)
-            w[8 + size] = FRAME_END
+            w += 8 + size
+        w[0] = FRAME_END
+
+
+cdef void patch_frames(Hot* h, const Desc* d, uint8_t* w, int n) noexcept nogil:
+    """What varies in the envelopes and in the header. w: the first row."""
+    cdef bint sizes = h.varies[PART_PROPERTIES] or h.varies[PART_TABLE]
+    cdef uint32_t more = h.same[PART_PROPERTIES] + h.same[PART_TABLE] + 14
+    cdef uint32_t size, arguments = h.head_n + h.same[PART_ARGUMENTS] + h.tail_n
+    cdef uint8_t* header
+    cdef uint8_t* end = w
+    cdef int i
+    if not (h.varies[PART_ARGUMENTS] or sizes or h.channels_vary or h.flags_vary or h.bodies_vary):
+        return
+    for i in range(n):
+        w = end
+        end += h.total[i]
+        size = arguments
+        if h.varies[PART_ARGUMENTS]:
+            size += h.size[PART_ARGUMENTS][i]
+            store32(w + 3, size - 7)
+        header = w + size       # behind the end of the method frame
+        if h.channels_vary:
+            store16(w + 1, h.channel[i])
+        if not d.has_content:
+            continue
+        if h.channels_vary:
+            store16(header + 2, h.channel[i])
+            size = h.body_n[i if h.bodies_vary else 0]
+            if size:
+                store16(end - size - 7, h.channel[i])
+        if sizes:
+            size = more
+            if h.varies[PART_PROPERTIES]:
+                size += h.size[PART_PROPERTIES][i]
+            if h.varies[PART_TABLE]:
+                size += h.size[PART_TABLE][i]
+            store32(header + 4, size)
+        if h.bodies_vary:
+            store32(header + 16, h.body_n[i])
+        if h.flags_vary:
+            store16(header + 20, h.flags[i] | h.flags_same)

@@ -161,6 +161,7 @@ cdef class Protocol:
     cdef Desc** contents                # property lists, by class
     cdef int n_contents
     cdef object frame_plan              # of the columns, made on first use
+    cdef dict encode_plans              # of columns to encode, that nobody uses
     cdef bint hot
     cdef uintptr_t own_mode             # what its own dialect is for encoding
     cdef PyTypeObject* header_type
@@ -172,6 +173,7 @@ cdef class Protocol:
         cdef int count = 0
         self.hot = hot
         self.table = table
+        self.encode_plans = {}
         self.name = table["name"]
         self.module = table["module"]
         self.own_mode = encoding_mode(table["dialect"])

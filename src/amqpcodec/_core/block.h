@@ -1,0 +1,218 @@
+/* Columns of a block of rows: what their values have in common, and how they get into all rows. */
+#ifndef AMQPCODEC_BLOCK_H
+#define AMQPCODEC_BLOCK_H
+
+#include "copy.h"
+
+/* Sixteen octets in a register, where the machine has such. */
+#ifdef COPY_SSE2
+typedef __m128i Piece;
+static inline Piece load_piece(const uint8_t *p) { return _mm_loadu_si128((const __m128i *)p); }
+static inline void store_piece(uint8_t *w, Piece x) { _mm_storeu_si128((__m128i *)w, x); }
+#else
+typedef struct {
+    uint64_t a, b;
+} Piece;
+static inline Piece load_piece(const uint8_t *p) {
+    Piece x = {load_word(p), load_word(p + 8)};
+    return x;
+}
+static inline void store_piece(uint8_t *w, Piece x) {
+    store_word(w, x.a);
+    store_word(w + 8, x.b);
+}
+#endif
+
+/* is_ascii for long runs. */
+static inline int is_ascii_run(const uint8_t *p, size_t n) {
+#ifdef COPY_SSE2
+    if (n >= 16) {
+        const uint8_t *last = p + n - 16;
+        Piece seen = load_piece(last), more = seen;
+        for (; last - p >= 64; p += 64) {
+            seen = _mm_or_si128(seen, _mm_or_si128(load_piece(p), load_piece(p + 16)));
+            more = _mm_or_si128(more, _mm_or_si128(load_piece(p + 32), load_piece(p + 48)));
+        }
+        for (; p < last; p += 16) seen = _mm_or_si128(seen, load_piece(p));
+        return _mm_movemask_epi8(_mm_or_si128(seen, more)) == 0;
+    }
+#endif
+    return is_ascii(p, n);
+}
+
+/* Values that lie behind one another, n + 1 offsets: whether each is well-formed UTF-8. As a whole
+ * they are, and none begins inside of a letter. */
+static inline int are_utf8(const uint8_t *data, const int32_t *ends, int n) {
+    const uint8_t *p = data + ends[0];
+    size_t octets = (size_t)(ends[n] - ends[0]);
+    if (AMQP_LIKELY(is_ascii_run(p, octets))) return 1;
+    if (!is_utf8(p, octets)) return 0;
+    for (int i = 1; i < n && ends[i] < ends[n]; i++)
+        if ((data[ends[i]] & 0xC0) == 0x80) return 0;
+    return 1;
+}
+
+/* All bits of the sizes of n values, one at least; differ: whether they are not all the same. */
+static inline uint32_t look_sizes(const int32_t *ends, int n, int *differ) {
+    uint32_t seen = 0, odd = 0, first = (uint32_t)ends[1] - (uint32_t)ends[0];
+    for (int i = 0; i < n; i++) {
+        uint32_t size = (uint32_t)ends[i + 1] - (uint32_t)ends[i];
+        seen |= size;
+        odd |= size ^ first;
+    }
+    *differ = odd != 0;
+    return seen;
+}
+
+static inline void add_sizes(uint32_t *total, const int32_t *ends, int n, uint32_t more) {
+    for (int i = 0; i < n; i++) total[i] += (uint32_t)ends[i + 1] - (uint32_t)ends[i] + more;
+}
+
+/* Whether n values of so many octets, 1 at least, are all the same. */
+static inline int same_values(const uint8_t *p, size_t size, int n) {
+    return memcmp(p, p + size, size * (size_t)(n - 1)) == 0;
+}
+
+/* Eight bits to eight octets of 0 or 1. */
+static inline void put_bits_apart(uint8_t *w, uint8_t bits, int shift) {
+#if LITTLE_ENDIAN_MACHINE
+    uint64_t x = bits * 0x0101010101010101ull & 0x8040201008040201ull;
+    x = (x + 0x7F7F7F7F7F7F7F7Full) >> 7 & 0x0101010101010101ull;
+    store_word(w, load_word(w) | x << shift);
+#else
+    for (int i = 0; i < 8; i++) w[i] |= (uint8_t)((bits >> i & 1) << shift);
+#endif
+}
+
+/*
+ * The same octets, then a value, into n rows, which stand at `at` and go on behind it. `front` has
+ * FRONT_SLACK octets more to read; up to 15 more are written behind the front, and behind values as
+ * each says.
+ */
+#define FRONT_SLACK 64
+
+typedef struct {
+    const uint8_t *p;
+    size_t n;
+    Piece piece[4];
+} Front;
+
+static inline void open_front(Front *f, const uint8_t *p, size_t n) {
+    f->p = p;
+    f->n = n;
+    for (int k = 0; k < 4; k++) f->piece[k] = load_piece(p + 16 * k);
+}
+
+AMQP_INLINE uint8_t *put_front(uint8_t *w, const Front *f) {
+    store_piece(w, f->piece[0]);
+    if (f->n > 16) {
+        store_piece(w + 16, f->piece[1]);
+        if (f->n > 32) {
+            store_piece(w + 32, f->piece[2]);
+            if (f->n > 48) {
+                store_piece(w + 48, f->piece[3]);
+                for (size_t k = 64; k < f->n; k += 16) copy_16(w + k, f->p + k);
+            }
+        }
+    }
+    return w + f->n;
+}
+
+/* Octets of one size from p on. Below 16 octets, 16 are read and written. */
+static void put_fixed(uint8_t **at, int n, const uint8_t *front, size_t front_n, const uint8_t *p,
+                      size_t size) {
+    Front f;
+    const size_t last = size - 16;
+    open_front(&f, front, front_n);
+    if (size <= 16) {
+        for (int i = 0; i < n; i++, p += size) {
+            uint8_t *w = put_front(at[i], &f);
+            copy_16(w, p);
+            at[i] = w + size;
+        }
+        return;
+    }
+    for (int i = 0; i < n; i++, p += size) {
+        uint8_t *w = put_front(at[i], &f);
+        copy_16(w, p);
+        if (size > 32) {
+            copy_16(w + 16, p + 16);
+            for (size_t k = 32; k < last; k += 32) {
+                copy_16(w + k, p + k);
+                if (k + 16 < last) copy_16(w + k + 16, p + k + 16);
+            }
+        }
+        copy_16(w + last, p + last);
+        at[i] = w + size;
+    }
+}
+
+/* Text of several sizes, behind its length in one or four octets. 15 more are read and written. */
+static void put_texts(uint8_t **at, int n, const uint8_t *front, size_t front_n, const uint8_t *data,
+                      const int32_t *ends, int wide) {
+    Front f;
+    int32_t from = ends[0];
+    open_front(&f, front, front_n);
+    for (int i = 0; i < n; i++) {
+        uint8_t *w = put_front(at[i], &f), *end;
+        const uint8_t *p = data + from;
+        uint32_t size = (uint32_t)(ends[i + 1] - from);
+        from = ends[i + 1];
+        if (wide) {
+            store32(w, size);
+            w += 4;
+        } else
+            *w++ = (uint8_t)size;
+        end = w + size;
+        copy_16(w, p);
+        while (AMQP_UNLIKELY(end - w > 16)) {
+            w += 16;
+            p += 16;
+            copy_16(w, p);
+        }
+        at[i] = end;
+    }
+}
+
+/* Numbers in network order: `width` octets of 64 bits each, or octets as they are. */
+static void put_values(uint8_t **at, int n, const uint8_t *front, size_t front_n, const uint8_t *value,
+                       int width) {
+    Front f;
+    int i;
+    open_front(&f, front, front_n);
+    if (width == 1)
+        for (i = 0; i < n; i++) {
+            uint8_t *w = put_front(at[i], &f);
+            *w = value[i];
+            at[i] = w + 1;
+        }
+    else if (width == 8)
+        for (i = 0; i < n; i++) {
+            uint8_t *w = put_front(at[i], &f);
+            uint64_t v;
+            memcpy(&v, value + 8 * i, 8);
+            store64(w, v);
+            at[i] = w + 8;
+        }
+    else
+        for (i = 0; i < n; i++) {
+            uint8_t *w = put_front(at[i], &f);
+            uint64_t v;
+            memcpy(&v, value + 8 * i, 8);
+            if (width == 4)
+                store32(w, (uint32_t)v);
+            else
+                store16(w, (uint16_t)v);
+            at[i] = w + width;
+        }
+}
+
+/* Where nothing more may be written. */
+static void put_tight(uint8_t **at, int n, const uint8_t *front, size_t front_n) {
+    for (int i = 0; i < n; i++) {
+        copy_octets(at[i], front, front_n);
+        at[i] += front_n;
+    }
+}
+
+#endif
