@@ -58,6 +58,13 @@ PROGRAMS = {
         "",
         ("--megabytes", "12", "--rounds", "5"),
     ),
+    "threads": Program(
+        "bench.threads",
+        {"amqpcodec": "two", "one thread": "one"},
+        (),
+        "",
+        ("--rounds", "5"),
+    ),
     **{
         f"drop-in {peer} {operation}": _drop_in(client, operation, peer)
         for client, peer in (("pamqp", "pamqp"), ("pika", "pika"), ("amqp", "py-amqp"))

@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 from bench import workloads
-from bench.work import Absent, Peer, Work, WrongResultError
+from bench.work import Absent, Peer, Work, WrongResultError, compare
 from bench.workloads import Workload
 
 SOURCE = Path(__file__).with_name("rabbitmqc_loop.inc")
@@ -45,9 +45,19 @@ class RabbitmqC(Peer):
     distribution = ""
 
     def __init__(self) -> None:
-        self._decode = _library().bench_decode
+        library = _library()
+        self._decode = library.bench_decode
         self._decode.restype = ctypes.c_size_t
         self._decode.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.POINTER(Figures)]
+        self._prepare = library.bench_prepare
+        self._prepare.restype = ctypes.c_void_p
+        self._prepare.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_size_t]
+        self._encode = library.bench_encode
+        self._encode.restype = ctypes.c_size_t
+        self._encode.argtypes = [
+            *(ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t),
+            *(ctypes.c_void_p, ctypes.c_size_t),
+        ]
 
     def decode_memory(self, workload: Workload) -> Work:
         """The blocks of memory, a call a block."""
@@ -78,6 +88,30 @@ class RabbitmqC(Peer):
             got = [getattr(found, name) for name in NAMES]
             if failed or got != [each * figure for figure in expected]:
                 raise WrongResultError(f"rabbitmq-c: {got} is not {each} times {expected}")
+
+        return Work(run, workload.frames * workloads.REPEATS, check)
+
+    def encode_memory(self, workload: Workload) -> Work:
+        """Messages from its own structs into a block of memory, a call a block.
+
+        They are the workload's, over and over, and stay in the cache; columns come from memory.
+        """
+        data, events = workload.data, len(workload.events)
+        prepared = self._prepare(data, len(data), events)
+        if not prepared:
+            raise WrongResultError("rabbitmq-c cannot read the workload")
+        room = len(data) * workloads.BLOCK_REPEATS
+        # the encoder wants to see that an empty string more would fit
+        block = ctypes.create_string_buffer(room + 64)
+        encode = self._encode
+
+        def run() -> None:
+            for _ in range(workloads.BLOCKS):
+                encode(prepared, events, workloads.BLOCK_REPEATS, block, len(block))
+
+        def check() -> None:
+            found = encode(prepared, events, workloads.BLOCK_REPEATS, block, len(block))
+            compare(self.name, [found, block.raw[:found]], [room, data * workloads.BLOCK_REPEATS])
 
         return Work(run, workload.frames * workloads.REPEATS, check)
 

@@ -103,58 +103,69 @@ static inline void open_front(Front *f, const uint8_t *p, size_t n) {
     for (int k = 0; k < 4; k++) f->piece[k] = load_piece(p + 16 * k);
 }
 
-AMQP_INLINE uint8_t *put_front(uint8_t *w, const Front *f) {
+/* small: a constant; whether 16 octets are enough. */
+AMQP_INLINE uint8_t *put_front(uint8_t *w, const Front *f, int small) {
     store_piece(w, f->piece[0]);
-    if (f->n > 16) {
+    if (!small) {
         store_piece(w + 16, f->piece[1]);
-        if (f->n > 32) {
-            store_piece(w + 32, f->piece[2]);
-            if (f->n > 48) {
-                store_piece(w + 48, f->piece[3]);
-                for (size_t k = 64; k < f->n; k += 16) copy_16(w + k, f->p + k);
-            }
+        if (f->n > 32) store_piece(w + 32, f->piece[2]);
+        if (f->n > 48) {
+            store_piece(w + 48, f->piece[3]);
+            for (size_t k = 64; k < f->n; k += 16) copy_16(w + k, f->p + k);
         }
     }
     return w + f->n;
+}
+
+/* size: a constant where it is up to 48 and rounded up to 16. */
+AMQP_INLINE void put_fixed_of(uint8_t **at, int n, const Front *f, const uint8_t *p, size_t size,
+                              int small, int chunks) {
+    const size_t last = size - 16;
+    for (int i = 0; i < n; i++, p += size) {
+        uint8_t *w = put_front(at[i], f, small);
+        copy_16(w, p);
+        if (chunks > 2) copy_16(w + 16, p + 16);
+        if (chunks > 3) {
+            size_t k = 32;
+            for (; k + 32 <= size; k += 32) {
+                copy_16(w + k, p + k);
+                copy_16(w + k + 16, p + k + 16);
+            }
+            if (k < last) copy_16(w + k, p + k);
+        }
+        if (chunks > 1) copy_16(w + last, p + last);
+        at[i] = w + size;
+    }
+}
+
+AMQP_INLINE void put_fixed_with(uint8_t **at, int n, const Front *f, const uint8_t *p, size_t size,
+                                int small) {
+    if (size <= 16)
+        put_fixed_of(at, n, f, p, size, small, 1);
+    else if (size <= 32)
+        put_fixed_of(at, n, f, p, size, small, 2);
+    else if (size <= 48)
+        put_fixed_of(at, n, f, p, size, small, 3);
+    else
+        put_fixed_of(at, n, f, p, size, small, 4);
 }
 
 /* Octets of one size from p on. Below 16 octets, 16 are read and written. */
 static void put_fixed(uint8_t **at, int n, const uint8_t *front, size_t front_n, const uint8_t *p,
                       size_t size) {
     Front f;
-    const size_t last = size - 16;
     open_front(&f, front, front_n);
-    if (size <= 16) {
-        for (int i = 0; i < n; i++, p += size) {
-            uint8_t *w = put_front(at[i], &f);
-            copy_16(w, p);
-            at[i] = w + size;
-        }
-        return;
-    }
-    for (int i = 0; i < n; i++, p += size) {
-        uint8_t *w = put_front(at[i], &f);
-        copy_16(w, p);
-        if (size > 32) {
-            copy_16(w + 16, p + 16);
-            for (size_t k = 32; k < last; k += 32) {
-                copy_16(w + k, p + k);
-                if (k + 16 < last) copy_16(w + k + 16, p + k + 16);
-            }
-        }
-        copy_16(w + last, p + last);
-        at[i] = w + size;
-    }
+    if (front_n <= 16)
+        put_fixed_with(at, n, &f, p, size, 1);
+    else
+        put_fixed_with(at, n, &f, p, size, 0);
 }
 
-/* Text of several sizes, behind its length in one or four octets. 15 more are read and written. */
-static void put_texts(uint8_t **at, int n, const uint8_t *front, size_t front_n, const uint8_t *data,
-                      const int32_t *ends, int wide) {
-    Front f;
+AMQP_INLINE void put_texts_with(uint8_t **at, int n, const Front *f, const uint8_t *data,
+                                const int32_t *ends, int wide, int small) {
     int32_t from = ends[0];
-    open_front(&f, front, front_n);
     for (int i = 0; i < n; i++) {
-        uint8_t *w = put_front(at[i], &f), *end;
+        uint8_t *w = put_front(at[i], f, small), *end;
         const uint8_t *p = data + from;
         uint32_t size = (uint32_t)(ends[i + 1] - from);
         from = ends[i + 1];
@@ -165,7 +176,7 @@ static void put_texts(uint8_t **at, int n, const uint8_t *front, size_t front_n,
             *w++ = (uint8_t)size;
         end = w + size;
         copy_16(w, p);
-        while (AMQP_UNLIKELY(end - w > 16)) {
+        while (end - w > 16) {
             w += 16;
             p += 16;
             copy_16(w, p);
@@ -174,43 +185,66 @@ static void put_texts(uint8_t **at, int n, const uint8_t *front, size_t front_n,
     }
 }
 
+/* Text of several sizes, behind its length in one or four octets. 15 more are read and written. */
+static void put_texts(uint8_t **at, int n, const uint8_t *front, size_t front_n, const uint8_t *data,
+                      const int32_t *ends, int wide) {
+    Front f;
+    open_front(&f, front, front_n);
+    if (front_n <= 16)
+        put_texts_with(at, n, &f, data, ends, wide, 1);
+    else
+        put_texts_with(at, n, &f, data, ends, wide, 0);
+}
+
+AMQP_INLINE void put_values_with(uint8_t **at, int n, const Front *f, const uint8_t *value, int width,
+                                 int small) {
+    for (int i = 0; i < n; i++) {
+        uint8_t *w = put_front(at[i], f, small);
+        uint64_t v;
+        if (width == 1)
+            *w = value[i];
+        else {
+            memcpy(&v, value + 8 * i, 8);
+            if (width == 8)
+                store64(w, v);
+            else if (width == 4)
+                store32(w, (uint32_t)v);
+            else
+                store16(w, (uint16_t)v);
+        }
+        at[i] = w + width;
+    }
+}
+
 /* Numbers in network order: `width` octets of 64 bits each, or octets as they are. */
 static void put_values(uint8_t **at, int n, const uint8_t *front, size_t front_n, const uint8_t *value,
                        int width) {
     Front f;
-    int i;
     open_front(&f, front, front_n);
-    if (width == 1)
-        for (i = 0; i < n; i++) {
-            uint8_t *w = put_front(at[i], &f);
-            *w = value[i];
-            at[i] = w + 1;
-        }
+    if (front_n > 16)
+        put_values_with(at, n, &f, value, width, 0);
+    else if (width == 1)
+        put_values_with(at, n, &f, value, 1, 1);
     else if (width == 8)
-        for (i = 0; i < n; i++) {
-            uint8_t *w = put_front(at[i], &f);
-            uint64_t v;
-            memcpy(&v, value + 8 * i, 8);
-            store64(w, v);
-            at[i] = w + 8;
-        }
+        put_values_with(at, n, &f, value, 8, 1);
     else
-        for (i = 0; i < n; i++) {
-            uint8_t *w = put_front(at[i], &f);
-            uint64_t v;
-            memcpy(&v, value + 8 * i, 8);
-            if (width == 4)
-                store32(w, (uint32_t)v);
-            else
-                store16(w, (uint16_t)v);
-            at[i] = w + width;
-        }
+        put_values_with(at, n, &f, value, width, 1);
+}
+
+/* Ask for octets that will be read soon, if not at once. */
+static inline void prefetch_octets(const uint8_t *p, size_t n) {
+#if defined(__GNUC__) || defined(__clang__)
+    for (size_t i = 0; i < n; i += 64) __builtin_prefetch(p + i, 0, 2);
+#else
+    (void)p;
+    (void)n;
+#endif
 }
 
 /* Where nothing more may be written. */
 static void put_tight(uint8_t **at, int n, const uint8_t *front, size_t front_n) {
     for (int i = 0; i < n; i++) {
-        copy_octets(at[i], front, front_n);
+        memcpy(at[i], front, front_n);
         at[i] += front_n;
     }
 }

@@ -11,6 +11,7 @@ cdef int hot_block(Encoder* e, int64_t row, int n) noexcept nogil:
     cdef Column* c = e.out
     cdef int32_t* ends
     cdef uint8_t* first
+    cdef uint8_t* w
     cdef uint8_t end = FRAME_END
     cdef uint64_t total
     cdef size_t used
@@ -24,6 +25,8 @@ cdef int hot_block(Encoder* e, int64_t row, int n) noexcept nogil:
     total = add_up(h, d, n, e.frame_max)
     if total == 0:
         return GIVE_UP
+    if c.data_hint == 0:
+        guess_octets(e, c.used + total, e.rows + row + n)
     status = out_room(e, total + 32)
     if status == COLUMN_FULL:
         return GIVE_UP
@@ -33,11 +36,13 @@ cdef int hot_block(Encoder* e, int64_t row, int n) noexcept nogil:
         column_fill(c, e.rows + row)
     ends = <int32_t*>c.fixed.p + e.rows + row + 1
     used = c.used
-    first = c.data.p + used
+    first = w = c.data.p + used
     for i in range(n):
-        h.w[i] = c.data.p + used
+        h.w[i] = w
+        w += h.total[i]
         used += h.total[i]
         ends[i] = <int32_t>used
+    prefetch_block(e, h, row + n)
     h.front_n = 0
     add_method(h, n)
     for k in range(h.n_arguments):
@@ -55,6 +60,18 @@ cdef int hot_block(Encoder* e, int64_t row, int n) noexcept nogil:
     c.used = used
     mark_rows(c, e.rows + row, n)
     return 0
+
+
+cdef void prefetch_block(Encoder* e, const Hot* h, int64_t row) noexcept nogil:
+    """A block from this row on is likely to come next."""
+    cdef int n = <int>min(<int64_t>HOT_ROWS, e.root.n - row)
+    cdef int k
+    if n <= 0:
+        return
+    prefetch_rows(e.method, row, n)
+    prefetch_rows(e.body, row, n)
+    for k in range(h.n_steps):
+        prefetch_rows(h.step[k].s, row, n)
 
 
 cdef int look_block(Encoder* e, Hot* h, int64_t row, int n) noexcept nogil:
@@ -226,15 +243,14 @@ cdef int take_all_rows(Encoder* e, int64_t rows) noexcept nogil:
                 return status
             done = n
         row += done
-        guess_octets(e, row)
+        guess_octets(e, e.out.used, e.rows + row)
     return 0
 
 
-cdef inline void guess_octets(Encoder* e, int64_t row) noexcept nogil:
-    """How large the messages will be in the end, from what they are so far."""
+cdef inline void guess_octets(Encoder* e, size_t used, int64_t rows) noexcept nogil:
+    """How large the messages will be in the end, from what so many are."""
     cdef Column* c = e.out
-    cdef int64_t done = e.rows + row
-    if c.data_hint == 0 or done & (done - 1) == 0:
+    if c.data_hint == 0 or rows & (rows - 1) == 0:
         c.row_hint = e.total
-        c.data_hint = <size_t>min(<double>c.used / <double>done * 1.07 * <double>e.total + 65536.0,
+        c.data_hint = <size_t>min(<double>used / <double>rows * 1.07 * <double>e.total + 65536.0,
                                   <double>e.table.limit)

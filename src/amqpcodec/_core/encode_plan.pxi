@@ -275,10 +275,10 @@ cdef int add_schema_key(Text* t, const ArrowSchema* schema, int depth) except -1
             raise MemoryError
         memcpy(t.w, octets, size)
         t.w += size
-    for k in range(schema.n_children):
-        if add_schema_key(t, schema.children[k], depth + 1):
+    for k in range(schema.n_children + (schema.dictionary != NULL)):
+        if add_schema_key(t, schema.children[k] if k < schema.n_children else schema.dictionary, depth + 1):
             return 1
-    return 0 if schema.dictionary == NULL else add_schema_key(t, schema.dictionary, depth + 1)
+    return 0
 
 
 cdef bytes schema_key(Block* scratch, const ArrowSchema* schema):

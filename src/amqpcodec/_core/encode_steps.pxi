@@ -11,6 +11,7 @@ cdef extern from "block.h" nogil:
                    const int32_t* ends, bint wide)
     void put_values(uint8_t** at, int n, const uint8_t* front, size_t front_n, const uint8_t* value, int width)
     void put_tight(uint8_t** at, int n, const uint8_t* front, size_t front_n)
+    void prefetch_octets(const uint8_t* p, size_t n)
 
 cdef enum:
     HOT_ROWS = 64
