@@ -96,6 +96,7 @@ GROUPS = {
     "_core/encode_rows.pxi": "encode",
     "_core/encode_steps.pxi": "encode",
     "_core/encode_look.pxi": "encode",
+    "_core/encode_numbers.pxi": "encode",
     "_core/encode_write.pxi": "encode",
     "_core/encode_hot.pxi": "encode",
     "_core/encode.pxi": "encode",

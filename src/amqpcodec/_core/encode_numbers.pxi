@@ -1,0 +1,165 @@
+# The fast way, before: columns of numbers. Ranges are checked, and what all rows have is found.
+
+cdef int look_integers(const Source* s, int64_t row, int n, uint64_t* out) noexcept nogil:
+    """Integers as 64 bits, whatever they are where there is none."""
+    cdef const uint8_t* data = s.data
+    cdef int64_t at = s.at + row
+    cdef int i
+    if s.kind == IN_INT32:
+        for i in range(n):
+            out[i] = <uint64_t><int64_t>(<const int32_t*>data)[at + i]
+    elif s.kind == IN_INT64 or s.kind == IN_UINT64 or s.kind == IN_DOUBLE:
+        memcpy(out, <const int64_t*>data + at, 8 * <size_t>n)
+    elif is_integer(s):
+        for i in range(n):
+            out[i] = <uint64_t>signed_at(s.kind, data, at + i)
+    else:
+        return GIVE_UP
+    return 0
+
+
+cdef int look_times(const Source* s, int64_t row, int n, uint64_t* out) noexcept nogil:
+    """Timestamps as seconds; 0 or GIVE_UP."""
+    cdef const int64_t* times = <const int64_t*>s.data + s.at + row
+    cdef uint64_t seen = 0
+    cdef int i
+    if s.unit == 1000000:
+        for i in range(n):
+            seen |= <uint64_t>times[i]
+            out[i] = <uint64_t>times[i] // <uint64_t>1000000
+    else:
+        for i in range(n):
+            seen |= <uint64_t>times[i]
+            out[i] = <uint64_t>times[i] // <uint64_t>s.unit
+    # before 1970, if only under a null
+    return GIVE_UP if seen >> 63 else 0
+
+
+cdef int look_numbers(Hot* h, HotStep* t, int64_t row, int n, uint64_t* out, uint32_t* sizes) noexcept nogil:
+    """Numbers in the range of their type; 0 or GIVE_UP."""
+    cdef const Source* s = t.s
+    cdef uint64_t seen = 0, differ = 0
+    cdef uint8_t* octets = <uint8_t*>sizes
+    cdef int i
+    if s.kind == IN_TIME and (t.wire == W_TIMESTAMP or t.wire == 0xFF):
+        if look_times(s, row, n, out) != 0:
+            return GIVE_UP
+    elif s.kind == IN_DOUBLE and t.wire != 0xFF or look_integers(s, row, n, out) != 0:
+        return GIVE_UP
+    elif t.wire != 0xFF:
+        if all_rows(t, n):
+            for i in range(n):
+                seen |= out[i]
+        else:
+            for i in range(n):
+                seen |= out[i] if t.mask >> i & 1 else 0
+        if t.wire == W_LONGLONG or t.wire == W_TIMESTAMP:
+            if seen >> 63 and s.kind != IN_UINT64:
+                return GIVE_UP
+        elif seen > highest_of(t.wire):     # it is all ones
+            return GIVE_UP
+    if not all_rows(t, n):
+        if t.part == PART_ARGUMENTS:
+            for i in range(n):
+                if not t.mask >> i & 1:
+                    out[i] = 0
+        else:
+            for i in range(n):
+                sizes[i] = t.width
+            look_some(h, t, n, sizes)
+            return 0
+    for i in range(n):
+        differ |= out[i] ^ out[0]
+    if differ == 0:
+        same_number(h, t, out[0], t.width)
+        return 0
+    look_values(h, t, out, t.width)
+    if t.width == 1:
+        for i in range(n):
+            octets[i] = <uint8_t>out[i]
+        t.data = octets
+    return 0
+
+
+cdef void same_number(Hot* h, HotStep* t, uint64_t v, uint8_t width) noexcept nogil:
+    """A number that all rows have."""
+    cdef uint8_t[8] octets
+    store64(octets, v)
+    memcpy(t.constant, octets + 8 - width, width)
+    look_same(h, t, t.constant, width)
+
+
+cdef int look_bits(Hot* h, HotStep* t, int64_t row, int n, uint64_t* out, uint32_t* sizes) noexcept nogil:
+    """Up to eight columns as one octet."""
+    cdef uint8_t* octets = <uint8_t*>sizes
+    cdef uint64_t mask, bits, all_ = first_rows(n)
+    cdef const Source* s
+    cdef uint8_t constant = 0
+    cdef bint differ = False
+    cdef int i, k
+    for k in range(8):
+        s = t.bits[k]
+        if s == NULL:
+            continue
+        mask = valid_rows(s, row, n)
+        if mask and s.kind == IN_BOOL:
+            mask &= bits_at(s.data, s.at + row, n)
+        elif mask:
+            if s.kind == IN_DICTIONARY or look_integers(s, row, n, out) != 0:
+                return GIVE_UP
+            bits = 0
+            for i in range(n):
+                bits |= <uint64_t>(out[i] != 0) << i
+            mask &= bits
+        if mask == all_:
+            constant |= <uint8_t>(1 << k)
+        elif mask:
+            if not differ:
+                differ = True
+                memset(octets, 0, HOT_ROWS)
+            for i in range(0, n, 8):
+                put_bits_apart(octets + i, <uint8_t>(mask >> i), k)
+    if not differ:
+        same_number(h, t, constant, 1)
+        return 0
+    if constant:
+        for i in range(n):
+            octets[i] |= constant
+    look_values(h, t, octets, 1)
+    return 0
+
+
+cdef int look_ints(Hot* h, HotStep* t, int64_t row, int n, uint64_t* out, uint32_t* sizes) noexcept nogil:
+    """Integers of a table: with their tag, 5 or 9 octets."""
+    cdef int i
+    cdef int64_t v
+    cdef uint64_t far = 0, differ = 0, seen = 0
+    if look_integers(t.s, row, n, out) != 0:
+        return GIVE_UP
+    if all_rows(t, n):
+        for i in range(n):
+            # above 31 bits, that and the sign are not all the same
+            far |= (out[i] + <uint64_t>0x80000000) >> 32
+            differ |= out[i] ^ out[0]
+            seen |= out[i]
+        if seen >> 63 and t.s.kind == IN_UINT64:
+            return GIVE_UP
+        if far == 0 and differ == 0:
+            t.constant[0] = c'I'
+            store32(t.constant + 1, <uint32_t>out[0])
+            look_same(h, t, t.constant, 5)
+            return 0
+        if far == 0:
+            look_values(h, t, out, 4)
+            t.least += 1        # the tag
+            h.same[t.part] += 1
+            return 0
+    for i in range(n):
+        if not t.mask >> i & 1:
+            continue
+        v = <int64_t>out[i]
+        if t.s.kind == IN_UINT64 and v < 0:
+            return GIVE_UP
+        sizes[i] = 5 if v == <int32_t>v else 9
+    look_some(h, t, n, sizes)
+    return 0
