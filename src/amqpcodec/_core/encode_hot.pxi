@@ -4,6 +4,167 @@
 # odd (GIVE_UP, with nothing written) leaves the block to encode_rows.pxi, which finds out why; a test holds
 # both ways equal.
 
+# ---- a step ----
+
+cdef uint64_t step_rows(const HotStep* t, int64_t row, int n) noexcept nogil:
+    """Which rows have a value of this step."""
+    cdef uint64_t mask
+    cdef int i
+    if t.what == STEP_BITS or t.s == NULL:
+        mask = first_rows(n)
+    else:
+        mask = valid_rows(t.s, row, n)
+        if t.s.kind == IN_DICTIONARY and (t.s.child.valid != NULL or not is_octets(t.s.child)):
+            for i in range(n):
+                if mask >> i & 1 and not dictionary_has(t.s, row + i):
+                    mask &= ~(<uint64_t>1 << i)
+    if t.parent != NULL:
+        mask &= valid_rows(t.parent, row, n)
+    return mask
+
+
+cdef bint dictionary_has(const Source* s, int64_t i) noexcept nogil:
+    return find_value(&s, &i) != NO_VALUE
+
+
+cdef void note_flag(Hot* h, const HotStep* t, int n) noexcept nogil:
+    cdef int i
+    if all_rows(t, n):
+        h.flags_same |= t.flag
+        return
+    if not h.flags_vary:
+        h.flags_vary = True
+        memset(h.flags, 0, sizeof(h.flags))
+    for i in range(n):
+        if t.mask >> i & 1:
+            h.flags[i] |= t.flag
+
+
+cdef int look_step(Encoder* e, Hot* h, int k, int64_t row, int n) noexcept nogil:
+    """A column: what there is in this block, and what it takes."""
+    cdef HotStep* t = &h.step[k]
+    t.way = WAY_NONE
+    t.least = 0
+    t.mask = step_rows(t, row, n)
+    if t.what == STEP_LENGTH:
+        h.table_rows = t.mask
+    elif t.part == PART_TABLE:
+        t.mask &= h.table_rows
+    if t.mask == 0:
+        if t.part == PART_ARGUMENTS:
+            memset(t.constant, 0, 8)
+            look_same(h, t, t.constant, 0 if length_octets(t) else t.width)
+        return 0
+    if t.flag:
+        note_flag(h, t, n)
+    if t.what == STEP_LENGTH:
+        # the table is there, or not, in all rows
+        if not all_rows(t, n):
+            return GIVE_UP
+        look_values(h, t, h.value[k], 4)
+        return 0
+    if t.is_table or t.what == STEP_RAW:
+        return look_made(e, h, t, row, n, h.value[k], h.octets[k])
+    if t.what == STEP_SHORT or t.what == STEP_LONG:
+        if not is_octets(t.s) and t.s.kind != IN_DICTIONARY:
+            return GIVE_UP
+        return look_octets(h, t, row, n, h.value[k], h.octets[k])
+    if t.what == STEP_INT:
+        return look_ints(h, t, row, n, h.value[k], h.octets[k])
+    if t.what == STEP_BITS:
+        return look_bits(h, t, row, n, h.value[k], h.octets[k])
+    return look_numbers(h, t, row, n, h.value[k], h.octets[k])
+
+
+# ---- what is not a step ----
+
+cdef int look_body(Encoder* e, Hot* h, int64_t row, int n) noexcept nogil:
+    """Bodies: h.bodies_vary says in which form; 0 or GIVE_UP."""
+    cdef const Source* s = e.body
+    cdef const Source* found
+    cdef const int32_t* ends
+    cdef uint64_t mask = 0 if s == NULL else valid_rows(s, row, n)
+    cdef uint64_t size = 0
+    cdef uint32_t seen = 0
+    cdef int64_t k
+    cdef int i
+    if mask == 0:
+        return 0
+    if mask == first_rows(n) and s.kind == IN_OCTETS and not s.text:
+        ends = <const int32_t*>s.ends + s.at + row
+        seen = look_sizes(ends, n, &h.bodies_vary)
+        if seen > 0xFFFFFF or ends[0] < 0 or <uint64_t>ends[n] > s.last:
+            return GIVE_UP
+        for i in range(n if h.bodies_vary else 1):
+            h.body_n[i] = <uint32_t>(ends[i + 1] - ends[i])
+            h.body[i] = s.data + ends[i]
+    else:
+        h.bodies_vary = True
+        for i in range(n):
+            h.body_n[i] = 0
+            if not mask >> i & 1:
+                continue
+            found = s
+            k = row + i
+            if find_value(&found, &k) == NO_VALUE:
+                continue
+            if not is_octets(found) or octets_at(found, k, &h.body[i], &size) < 0 or size > 0xFFFFFF:
+                return GIVE_UP
+            if found.text and not is_utf8(h.body[i], <size_t>size):
+                return GIVE_UP
+            h.body_n[i] = <uint32_t>size
+            seen |= h.body_n[i]
+    if e.frame_max and seen + 8 > e.frame_max:
+        for i in range(n if h.bodies_vary else 1):
+            if h.body_n[i] + 8 > e.frame_max:
+                return GIVE_UP
+    return 0
+
+
+cdef int look_channels(Encoder* e, Hot* h, int64_t row, int n) noexcept nogil:
+    """Channels: the first one, or all where they vary; 0 or GIVE_UP."""
+    cdef uint64_t seen = 0, differ = 0, mask
+    cdef const Source* s = e.channel
+    cdef int i
+    cdef uint64_t[HOT_ROWS] number
+    h.channels_vary = False
+    h.channel[0] = 1
+    mask = 0 if s == NULL else valid_rows(s, row, n)
+    if mask == 0:
+        return 0
+    if s.kind == IN_DICTIONARY or look_integers(s, row, n, number) != 0:
+        return GIVE_UP
+    for i in range(n):
+        if not mask >> i & 1:
+            number[i] = 1
+        seen |= number[i]
+        differ |= number[i] ^ number[0]
+        h.channel[i] = <uint16_t>number[i]
+    h.channels_vary = differ != 0
+    return GIVE_UP if seen > 0xFFFF else 0
+
+
+cdef void prefetch_rows(const Source* s, int64_t row, int n) noexcept nogil:
+    """The next block is about to be looked at: so many columns lie in so many places that it pays."""
+    cdef const int32_t* ends
+    cdef int64_t size
+    if s == NULL:
+        return
+    row += s.at
+    if s.kind == IN_OCTETS:
+        ends = <const int32_t*>s.ends + row
+        size = <int64_t>ends[n] - ends[0]
+        prefetch_octets(s.ends + 4 * row, 4 * <size_t>n)
+        if ends[0] >= 0 and 0 < size < 32768:
+            prefetch_octets(s.data + ends[0], <size_t>size)
+    elif s.kind == IN_INT64 or s.kind == IN_UINT64 or s.kind == IN_DOUBLE or s.kind == IN_TIME:
+        prefetch_octets(s.data + 8 * row, 8 * <size_t>n)
+    elif s.kind == IN_INT32:
+        prefetch_octets(s.data + 4 * row, 4 * <size_t>n)
+
+
+# ---- a block ----
+
 cdef int hot_block(Encoder* e, int64_t row, int n) noexcept nogil:
     """Rows of the method e.desc, all of them valid: 0, GIVE_UP and nothing written, or worse."""
     cdef Hot* h = e.hot
