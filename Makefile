@@ -62,7 +62,7 @@ java: $(DONE)/venv
 TEST_SETUP := $(DONE)/built $(addprefix $(DONE)/with-,test clients lint arrow spark spec cli)
 
 # Tests that need a broker.
-LIVE := tests/interop tests/compat/live
+LIVE := tests/interop tests/compat/live tests/v1/live
 
 # --- targets ----------------------------------------------------------------------------------
 

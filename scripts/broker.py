@@ -7,7 +7,8 @@
     broker.py ctl -- ARGS...  rabbitmqctl against the node of `start`, or of the `run` around it
     broker.py stop            stop it and remove its files
     broker.py install         only make sure that RabbitMQ is there (Debian's package; needs root)
-                              and, if that can be, Perl's Net::AMQP, which tests compare with
+                              and, if that can be, Perl's Net::AMQP, which tests compare with, and
+                              python-qpid-proton in this Python, a peer of AMQP 1.0
 
 Nothing of the machine is shared: own ports (broker, distribution, epmd; all on 127.0.0.1), own node
 name, database, logs, configuration, cookie and HOME. No systemd. Every wait has an end.
@@ -22,6 +23,7 @@ import argparse
 import contextlib
 import ctypes
 import glob
+import importlib.util
 import json
 import os
 import secrets
@@ -42,6 +44,7 @@ HOST = "127.0.0.1"
 ENV_ADDRESS = "AMQPCODEC_BROKER"
 ENV_DIR = "AMQPCODEC_BROKER_DIR"  # lets a test find the node it talks to, for `ctl`
 APT_SECONDS = 420
+PROTON = "python-qpid-proton==0.40.0"
 BOOT_SECONDS = 90
 STOP_SECONDS = 20
 CTL_SECONDS = 60
@@ -160,6 +163,24 @@ def install_perl() -> None:
         apt("install", "-y", "--no-install-recommends", "libnet-amqp-perl")
     except BrokerError as error:
         say(f"without Net::AMQP: {error}")
+
+
+def install_proton() -> None:
+    """Install python-qpid-proton where that can be done; the tests do without it, too."""
+    if importlib.util.find_spec("proton"):
+        return
+    say(f"installing {PROTON}")
+    try:
+        if shutil.which("apt-get") and os.geteuid() == 0:  # where it has to be compiled
+            apt("update")
+            apt("install", "-y", "--no-install-recommends", "libsasl2-dev", "libssl-dev")
+    except BrokerError as error:
+        say(str(error))
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "--quiet", PROTON]
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        if subprocess.run(pip, stdin=subprocess.DEVNULL, timeout=APT_SECONDS).returncode == 0:
+            return
+    say(f"without {PROTON}")
 
 
 # --- processes ----------------------------------------------------------------------------------
@@ -285,7 +306,7 @@ class Node:
         (self.folder / "rabbitmq.conf").write_text(config)
         (self.folder / "rabbitmq-env.conf").write_text("")
         (self.folder / "advanced.config").write_text("[].\n")
-        (self.folder / "enabled_plugins").write_text("[].\n")
+        (self.folder / "enabled_plugins").write_text("[rabbitmq_amqp1_0].\n")
         cookie = self.folder / ".erlang.cookie"
         cookie.unlink(missing_ok=True)
         cookie.write_text(secrets.token_hex(20))
@@ -412,6 +433,7 @@ def command_install(_options: argparse.Namespace) -> int:
     """Print where RabbitMQ's scripts are."""
     print(install())
     install_perl()
+    install_proton()
     return 0
 
 

@@ -1,0 +1,39 @@
+"""Live tests of AMQP 1.0; those against RabbitMQ where AMQPCODEC_BROKER names one."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from amqpcodec import v1_0 as amqp
+from tests.v1.live.client import Client
+
+
+@pytest.fixture(scope="session")
+def rabbitmq() -> tuple[str, int]:
+    """The broker's address."""
+    given = os.environ.get("AMQPCODEC_BROKER")
+    if not given:
+        pytest.skip("AMQPCODEC_BROKER is not set: use scripts/broker.py run -- CMD")
+    host, _, port = given.rpartition(":")
+    return host, int(port)
+
+
+@pytest.fixture
+def unique() -> Callable[[str], str]:
+    """Names that no other test and no other run uses."""
+    return lambda what: f"amqpcodec.{what}.{uuid.uuid4().hex[:12]}"
+
+
+@pytest.fixture
+def client(rabbitmq: tuple[str, int]) -> Iterator[Client]:
+    """A connection with session 0 begun."""
+    made = Client(rabbitmq)
+    assert made.sasl("PLAIN", b"\0guest\0guest") == amqp.SaslCode.OK
+    made.open()
+    made.begin(0)
+    yield made
+    made.close()
