@@ -1,15 +1,18 @@
-"""AMQP 1.0 against python-qpid-proton and azure-eventhub's pyamqp, where they are installed.
+"""AMQP 1.0 against python-qpid-proton, azure-eventhub's pyamqp and proton's C library.
 
     python -m bench.v1 [--quick]
 
 CPU time, interleaved, medians; the rows and gates are those of the project's targets. Peers do what
-their own users do: proton.Message for messages, proton.Data for performatives.
+their own users do: proton.Message for messages, proton.Data for performatives. proton's C library
+makes no Python objects. The rows of the drop-in are its functions against the client's own, on the
+client's own objects; nothing is asked of them.
 """
 
 from __future__ import annotations
 
 import argparse
 import datetime
+import importlib.util
 import statistics
 import time
 from collections.abc import Callable
@@ -17,27 +20,37 @@ from functools import partial
 from typing import Any
 
 from amqpcodec import v1_0 as amqp
+from bench.peers.use_proton_c import TIMES, loops
+from bench.work import Absent
 
 UTC = datetime.UTC
 MOMENT = datetime.datetime(2026, 1, 1, 12, 30, tzinfo=UTC)
 MILLISECONDS = int(MOMENT.timestamp() * 1000)
 S = amqp.Symbol
 
-#: Row -> (gate against proton, gate against azure); None: not asked for.
-GATES: dict[str, tuple[float | None, float | None]] = {
-    "M1 decode, eager": (20, 18),
-    "M1 decode, lazy": (80, 70),
-    "M1 encode": (33, 75),
-    "M2 decode, eager": (None, None),
-    "M2 encode": (None, None),
-    "M3 decode": (20, 8),
-    "M3 encode": (60, 110),
-    "transfer decode": (50, 14),
-    "transfer encode": (35, None),
-    "disposition decode": (50, 14),
-    "disposition encode": (35, None),
-    "flow decode": (50, 14),
-    "flow encode": (35, None),
+#: Peers, in the order of the gates.
+PEERS = ("proton", "azure", "proton C")
+#: Row -> gates against the peers; None: not asked for.
+GATES: dict[str, tuple[float | None, float | None, float | None]] = {
+    "M1 decode, eager": (20, 18, 0.5),
+    "M1 decode, lazy": (80, 70, 0.5),
+    "M1 encode": (33, 75, 0.5),
+    "M2 decode, eager": (None, None, None),
+    "M2 encode": (None, None, None),
+    "M3 decode": (20, 8, 0.5),
+    "M3 encode": (60, 110, 0.5),
+    "transfer decode": (50, 14, None),
+    "transfer encode": (35, None, None),
+    "disposition decode": (50, 14, None),
+    "disposition encode": (35, None, None),
+    "flow decode": (50, 14, None),
+    "flow encode": (35, None, None),
+    "drop-in, M1 decode": (None, None, None),
+    "drop-in, M1 encode": (None, None, None),
+    "drop-in, M3 decode": (None, None, None),
+    "drop-in, M3 encode": (None, None, None),
+    "drop-in, transfer decode": (None, None, None),
+    "drop-in, transfer encode": (None, None, None),
 }
 
 PROPERTIES = {
@@ -88,6 +101,11 @@ def ours() -> Work:
     for name, frame in FRAMES.items():
         work[f"{name} decode"] = partial(amqp.decode, WIRE[name])
         work[f"{name} encode"] = partial(amqp.encode, 1, frame)
+    if importlib.util.find_spec("azure") and importlib.util.find_spec("azure.eventhub"):
+        from amqpcodec.compat.azure import _Client
+
+        codec = _Client("azure.eventhub").codec()  # without a change to the client's modules
+        work |= drop_in_work(codec, codec, azure_messages())
     return work
 
 
@@ -143,8 +161,7 @@ def proton_work() -> Work:
     return work
 
 
-def azure_work() -> Work:
-    from azure.eventhub._pyamqp import _decode, _encode
+def azure_messages() -> dict[str, Any]:
     from azure.eventhub._pyamqp import message as messages
 
     header = messages.Header(durable=True)
@@ -155,7 +172,7 @@ def azure_work() -> Work:
         content_type="application/json",
         creation_time=MILLISECONDS,
     )
-    made = {
+    return {
         "M1": messages.Message(
             header=header,
             properties=properties,
@@ -165,6 +182,12 @@ def azure_work() -> Work:
         "M2": messages.Message(header=header, properties=properties, data=[b"x" * 65536]),
         "M3": messages.Message(value=VALUE),
     }
+
+
+def azure_work() -> Work:
+    from azure.eventhub._pyamqp import _decode, _encode
+
+    made = azure_messages()
     work: Work = {}
     for name, message in made.items():
         octets = memoryview(OCTETS[name])
@@ -176,6 +199,37 @@ def azure_work() -> Work:
     for name, octets in WIRE.items():
         view = memoryview(octets)[8:]
         work[f"{name} decode"] = partial(_decode.decode_frame, view)
+    work |= drop_in_work(_decode, _encode, made)
+    return work
+
+
+def drop_in_work(decode: Any, encode: Any, messages: dict[str, Any]) -> Work:
+    """The rows of the drop-in, with the functions of two modules, or of one codec."""
+    from azure.eventhub._pyamqp.performatives import TransferFrame
+
+    frame = TransferFrame(0, 1, b"\0\0\0\1", 0, False, *[None] * 6, payload=b"")
+    work: Work = {
+        "drop-in, transfer decode": partial(decode.decode_frame, memoryview(WIRE["transfer"])[8:]),
+        "drop-in, transfer encode": partial(encode.encode_frame, frame),
+    }
+    for name in ("M1", "M3"):
+        work[f"drop-in, {name} decode"] = partial(decode.decode_payload, memoryview(OCTETS[name]))
+        work[f"drop-in, {name} encode"] = lambda message=messages[name]: encode.encode_payload(
+            bytearray(), message
+        )
+    return work
+
+
+def proton_c_work() -> Work:
+    run = loops()
+    work: Work = {}
+    for name, octets in OCTETS.items():
+        for row in (f"{name} decode", f"{name} decode, eager", f"{name} decode, lazy"):
+            work[row] = run["message_decode"](octets)
+        work[f"{name} encode"] = run["message_encode"](octets)
+    for name, octets in WIRE.items():
+        work[f"{name} decode"] = run["data_decode"](octets[8:])
+        work[f"{name} encode"] = run["data_encode"](octets[8:])
     return work
 
 
@@ -198,24 +252,29 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true")
     quick = parser.parse_args().quick
     peers: dict[str, Work] = {"amqpcodec": ours()}
-    for name, make in (("proton", proton_work), ("azure", azure_work)):
+    for name, make in zip(PEERS, (proton_work, azure_work, proton_c_work), strict=True):
         try:
             peers[name] = make()
-        except ImportError:
-            print(f"no {name} here")
-    print(f"{'row':22}{'ns':>8}  ratios (gate)")
+        except (ImportError, Absent) as error:
+            print(f"no {name} here: {error}")
+    print(f"{'row':26}{'ns':>8}  ratios (gate)")
     for row, gates in GATES.items():
+        if row not in peers["amqpcodec"]:
+            continue
         samples: dict[str, list[float]] = {}
         for _ in range(3 if quick else 9):
             for name, work in peers.items():
                 if row in work:
                     samples.setdefault(name, []).append(measure(work[row], 0.01 if quick else 0.05))
         middle = {name: statistics.median(values) for name, values in samples.items()}
-        text = f"{row:22}{middle['amqpcodec']:8.0f}"
-        for name, gate in zip(("proton", "azure"), gates, strict=True):
+        if "proton C" in middle:
+            middle["proton C"] /= TIMES
+        text = f"{row:26}{middle['amqpcodec']:8.0f}"
+        for name, gate in zip(PEERS, gates, strict=True):
             if name in middle:
                 ratio = middle[name] / middle["amqpcodec"]
-                text += f"  {name} {ratio:5.1f}x" + (f" ({gate:g})" if gate else "")
+                text += f"  {name} {ratio:5.{2 if name == 'proton C' else 1}f}x"
+                text += f" ({gate:g})" if gate else ""
         print(text, flush=True)
 
 
