@@ -484,6 +484,9 @@ cdef struct Sink:
     const int8_t* type_numbers
     V1Value[V1_MAX_FIELDS] fields
     int sections            # of messages: those that are read, as a bit mask; 0 with other columns
+    uint32_t header_fields  # that are asked for, as bit masks
+    uint32_t properties_fields
+    const uint8_t* readable # of the message at hand: octets may be read up to here
     bint sectioned          # the columns are 1.0's own
     V1Links* links          # its deliveries that more transfers are to come for
     bint check              # every frame, whole, whatever columns are asked for

@@ -259,6 +259,13 @@ cdef enum:
     V1_KEYS_OTHER
 
 
+cdef inline uint32_t v1_key_mark(const V1Value* v) noexcept nogil:
+    """Equal keys have equal marks, of 6 bits; most others do not."""
+    if v.n == 0:
+        return 0
+    return <uint32_t>(v.n + (<uint32_t>v.p[0] << 8) + (<uint32_t>v.p[v.n - 1] << 16)) * <uint32_t>2654435769 >> 26
+
+
 cdef int v1_keys(const Cursor* map_, uint32_t count) noexcept nogil:
     """What the keys of a map are; or NO_MEMORY."""
     cdef const uint8_t* few[KEYS_ON_STACK]
@@ -268,6 +275,9 @@ cdef int v1_keys(const Cursor* map_, uint32_t count) noexcept nogil:
     cdef V1Value v
     cdef uint32_t i
     cdef int found = V1_KEYS_TEXT
+    cdef uint64_t seen = 0
+    cdef uint32_t mark
+    cdef bint alike = False
     if count > KEYS_ON_STACK:
         keys = <const uint8_t**>malloc(<size_t>count * sizeof(uint8_t*))
         if keys == NULL:
@@ -279,11 +289,14 @@ cdef int v1_keys(const Cursor* map_, uint32_t count) noexcept nogil:
         if v.kind != V1_STRING and v.kind != V1_SYMBOL:
             found = V1_KEYS_OTHER
             break
+        mark = v1_key_mark(&v)
+        alike = alike or seen >> mark & 1
+        seen |= <uint64_t>1 << mark
         v1_again(&c, &v)
         if v.kind == V1_DESCRIBED:
             v1_check(&c, &k, 0)
             v1_check(&c, &k, 0)
-    if found == V1_KEYS_TEXT and any_twice(keys, count, v1_key_order):
+    if found == V1_KEYS_TEXT and alike and any_twice(keys, count, v1_key_order):
         found = V1_KEYS_TWICE
     if keys != few:
         free(keys)

@@ -185,8 +185,10 @@ cdef int put_v1_delivery(Sink* s, const Entry* e, const uint8_t* payload, uint64
             position = d != NULL and d.code == V1_RECEIVED
         if position or n == 0:
             return BAD_FRAME if s.fault.code != OK else 0
+    s.readable = s.input_end
     if o == NULL:
         return put_v1_message(s, payload, n, e.base, s.rows)
+    s.readable = payload + n + COPY_SLACK
     position = s.fault.code == OK
     status = put_v1_message(s, payload, n, payload, s.rows)
     if status == BAD_FRAME and position:
@@ -199,7 +201,7 @@ cdef int read_v1_transfer(Sink* s, const Entry* e, const uint8_t** list_) noexce
     cdef V1Check k
     cdef const V1Desc* d = read_v1_head(s, e)
     list_[0] = s.c.p
-    v1_verify_begin(&k, s.v1)
+    v1_verify_begin(&k, s.v1, s.input_end)
     return v1_verify_fields(d, &s.c, &k, 1, s.fields, ~<uint32_t>0)
 
 
@@ -370,7 +372,7 @@ cdef int step_v1_frame(Sink* s, const Entry* e) noexcept nogil:
     elif d.code == V1_DETACH:
         mask |= 1
     list_ = s.c.p
-    v1_verify_begin(&k, s.v1)
+    v1_verify_begin(&k, s.v1, s.input_end)
     if AMQP_UNLIKELY(v1_verify_fields(d, &s.c, &k, 1, s.fields, mask) < 0):
         if d.code == V1_TRANSFER and s.method != NULL:
             status = append_octets(s.table, s.method, s.rows, d.name, m.name_n)

@@ -127,6 +127,8 @@ cdef int put_v1_field(Sink* s, const V1Op* op, const V1Value* v, Column* c, int6
     """A value that is there, into its column; BAD_FRAME where it is too large for it."""
     cdef int64_t ms
     cdef int kind = v1_column_kind(op)
+    if kind == V1_UINT:
+        return append_i64(c, row, <int64_t>v.u)
     if kind == V1_BINARY or kind == V1_STRING or kind == V1_SYMBOL:
         return append_octets(s.table, c, row, v.p, v.n)
     if kind == V1_BOOLEAN:
@@ -267,7 +269,7 @@ cdef int take_v1_frame(Sink* s, const Entry* e, int64_t row) noexcept nogil:
     if mask == 0 and s.payload == NULL:
         return 0
     list_ = s.c.p
-    v1_verify_begin(&k, s.v1)
+    v1_verify_begin(&k, s.v1, s.input_end)
     if AMQP_UNLIKELY(v1_verify_fields(d, &s.c, &k, 1, s.fields, mask) < 0):
         return BAD_FRAME
     s.fault.method = NULL

@@ -12,13 +12,13 @@ cdef int v1_wanted_sections(Sink* s) noexcept nogil:
     """Those that some column takes something of, as a bit mask."""
     cdef Table* t = s.table
     cdef int i, mask = 0
+    for i in range(V1_COL_HEADER, V1_COL_HEADER_STRUCT):
+        s.header_fields |= <uint32_t>t.column[i].asked << (i - V1_COL_HEADER)
+    for i in range(V1_COL_PROPERTIES, V1_COL_HEADER):
+        s.properties_fields |= <uint32_t>t.column[i].asked << (i - V1_COL_PROPERTIES)
     if s.check:
         return V1_ALL_SECTIONS
-    for i in range(V1_COL_HEADER, V1_COL_HEADER_STRUCT + 1):
-        mask |= t.column[i].asked << SEC_HEADER
-    for i in range(V1_COL_PROPERTIES, V1_COL_HEADER):
-        mask |= t.column[i].asked << SEC_PROPERTIES
-    mask |= t.column[COL_PROPERTIES].asked << SEC_PROPERTIES
+    mask |= (s.header_fields != 0) << SEC_HEADER | (s.properties_fields != 0) << SEC_PROPERTIES
     mask |= t.column[V1_COL_DELIVERY_ANNOTATIONS].asked << SEC_DELIVERY
     mask |= t.column[V1_COL_MESSAGE_ANNOTATIONS].asked << SEC_MESSAGE
     mask |= (t.column[V1_COL_APPLICATION].asked or s.n_wanted != 0) << SEC_APPLICATION
@@ -80,20 +80,20 @@ cdef int put_v1_composite(Sink* s, const V1Desc* d, Cursor* c, Column* whole, in
     cdef V1Check k
     cdef Column* to
     cdef const uint8_t* list_ = c.p
-    cdef uint32_t mask = 0
+    cdef uint32_t mask = s.header_fields if first == V1_COL_HEADER else s.properties_fields
     cdef int i, status
-    for i in range(d.n):
-        mask |= <uint32_t>s.table.column[first + i].asked << i
     if s.check:
         mask = ~<uint32_t>0
-    v1_verify_begin(&k, s.v1)
+    v1_verify_begin(&k, s.v1, s.readable)
     if AMQP_UNLIKELY(v1_verify_fields(d, c, &k, 1, v, mask) < 0):
         return BAD_FRAME
     if whole != NULL and column_at(whole, row) < 0:
         return NO_MEMORY
     for i in range(d.n):
+        if v[i].kind == V1_NULL:
+            continue
         to = s.table.column + first + i
-        if v[i].kind == V1_NULL or not to.asked:
+        if not to.asked:
             continue
         if d.op[i].kind == V1_ANY:
             status = put_v1_id(s, &v[i], to, row)
@@ -342,7 +342,7 @@ cdef const char** V1_KIND_NAMES = ["data", "sequence", "value"]
 cdef int check_v1_section(Sink* s, const V1Desc* d, Cursor* c) noexcept nogil:
     """Every part of the section (all of a kind) that the cursor is over, and no composite."""
     cdef V1Check k
-    v1_verify_begin(&k, s.v1)
+    v1_verify_begin(&k, s.v1, s.readable)
     s.fault.method = d.name
     while c.p < c.end:
         c.p += 1

@@ -8,10 +8,11 @@ cdef int v1_verify_described(Cursor* c, V1Check* k, int depth) noexcept nogil:
     return 1 if v1_verify_known(d, c, k, depth) == 0 else -1
 
 
-cdef void v1_verify_begin(V1Check* k, const V1Types* types) noexcept nogil:
+cdef void v1_verify_begin(V1Check* k, const V1Types* types, const uint8_t* readable) noexcept nogil:
     v1_check_begin(k, 0)
     k.known = v1_verify_described
     k.types = types
+    k.readable = readable
 
 
 cdef int v1_verify_known(const V1Desc* d, Cursor* c, V1Check* k, int depth) noexcept nogil:
@@ -142,6 +143,58 @@ cdef int v1_verify_multiple(const V1Op* op, Cursor* c, const V1Value* v, V1Check
     return 0
 
 
+# How the usual constructors lay out their content.
+cdef enum:
+    V1_SHAPE_WIDEST = 8     # up to here: an unsigned number, boolean, time or null of so many octets
+    V1_SHAPE_RUN = 16       # an octet with the length, and octets
+    V1_SHAPE_OTHER = 255
+
+cdef uint8_t V1_SHAPE[256]
+
+
+cdef int v1_shapes_ready() except -1:
+    memset(V1_SHAPE, V1_SHAPE_OTHER, 256)
+    for octets, codes in (
+            (0, (0x40, 0x41, 0x42, 0x43, 0x44)), (1, (0x50, 0x52, 0x53, 0x56)), (2, (0x60,)),
+            (4, (0x70,)), (8, (0x80, 0x83)), (V1_SHAPE_RUN, (0xA0, 0xA1, 0xA3))):
+        for code in codes:
+            V1_SHAPE[code] = octets
+    return 0
+
+v1_shapes_ready()
+
+
+cdef inline const uint8_t* v1_usual_field(const V1Op* op, const uint8_t* p, V1Value* x,
+                                          const V1Types* types) noexcept nogil:
+    """A field as most are, at least 9 octets of which may be read: behind it (the caller looks whether that is
+    inside of the list), or NULL: look closer."""
+    cdef uint8_t code = p[0]
+    cdef uint8_t shape = V1_SHAPE[code]
+    cdef const V1Desc* d
+    x.kind = V1_KIND[code]
+    x.code = code
+    if shape <= V1_SHAPE_WIDEST:
+        x.u = load64(p + 1) >> (64 - 8 * shape) if shape else code == 0x41
+        if x.kind == op.kind:
+            if op.choices and (x.u >= <uint64_t>op.choices or op.choice[x.u] == NULL):
+                return NULL
+            return p + 1 + shape
+        return p + 1 + shape if x.kind == V1_NULL or op.kind == V1_ANY else NULL
+    if shape == V1_SHAPE_RUN:
+        x.n = p[1]
+        x.p = p + 2
+        if (x.kind == op.kind and op.named == NULL) or op.kind == V1_ANY:
+            return x.p + x.n
+        return NULL
+    if code == 0 and p[1] == 0x53 and p[3] == 0x45 and op.kind == V1_ANY:
+        # An outcome without fields, for instance.
+        d = types.by_code[p[2]]
+        x.p = p + 1
+        x.n = 3
+        return p + 4 if d != NULL and d.composite else NULL
+    return NULL
+
+
 cdef int v1_verify_fields(const V1Desc* d, Cursor* c, V1Check* k, int depth, V1Value* out,
                           uint32_t mask) noexcept nogil:
     """The list of a composite's fields. out: those that are missing or null have the kind V1_NULL there,
@@ -174,17 +227,20 @@ cdef int v1_verify_fields(const V1Desc* d, Cursor* c, V1Check* k, int depth, V1V
         if out != NULL:
             x = &out[i]
         start = f.p
+        op = &d.op[i]
+        if AMQP_LIKELY(k.readable - start >= 9):
+            inside = v1_usual_field(op, start, x, <const V1Types*>k.types)
+            if AMQP_LIKELY(inside != NULL and inside <= f.end):
+                f.p = inside
+                if x.kind < V1_STRING or x.kind > V1_SYMBOL or is_ascii(x.p, x.n):
+                    continue
+                if x.kind == V1_STRING and is_utf8(x.p, x.n):
+                    continue
+                f.p = start
         if AMQP_UNLIKELY(v1_read(&f, x) < 0):
             f.fault.field = d.field[i]
             return -1
         if x.kind == V1_NULL:
-            continue
-        op = &d.op[i]
-        if AMQP_LIKELY(x.kind == op.kind and op.simple):
-            if x.kind == V1_STRING and AMQP_UNLIKELY(not is_utf8(x.p, x.n)):
-                f.p = x.p
-                f.fault.field = d.field[i]
-                return fail(&f, V1_BAD_TEXT, b"string is not UTF-8", 0, 0)
             continue
         f.fault.field = d.field[i]
         inside = f.p
