@@ -194,7 +194,11 @@ def encode(
 
     Spec: 0-9-1 §4.2.3 to §4.2.6.
     """
-    return _codec.encode_columns(_protocol(protocol), columns, frame_max, mode, dialect)
+    module = _protocol_module(protocol) if isinstance(protocol, str) else protocol
+    found = getattr(module, "PROTOCOL", module)
+    if not isinstance(found, _codec.V1Protocol):
+        found = _protocol(module)
+    return _codec.encode_columns(found, columns, frame_max, mode, dialect)
 
 
 def schema(

@@ -5,16 +5,32 @@ cdef enum:
     ERRORS = 1
 
 
-cdef int begin_encoder(Encoder* e, EncodePlan plan, Table* t, object frame_max, uintptr_t mode,
+cdef int begin_encoder(Encoder* e, object plan, Table* t, object frame_max, uintptr_t mode,
                        bint fail_fast) except -1:
-    cdef Protocol protocol = plan.protocol
     e.table = t
-    e.hot = plan.hot
-    plan.hot = NULL
     e.out = &t.column[VALUES]
     e.errors = &t.column[ERRORS]
+    e.frame_max = <uint64_t>take_frame_max(frame_max)
+    e.mode = mode
+    e.fail_fast = fail_fast
+    e.text.block = &e.scratch
+    e.text.w = e.scratch.p
+    e.text.end = e.scratch.p + e.scratch.room
+    if isinstance(plan, EncodePlan):
+        begin_legacy(e, <EncodePlan>plan)
+    else:
+        v1e_begin(e, <V1EncodePlan>plan)
+    return 0
+
+
+cdef void begin_legacy(Encoder* e, EncodePlan plan) noexcept:
+    """What the 0-x family adds."""
+    cdef Protocol protocol = plan.protocol
+    e.hot = plan.hot
+    plan.hot = NULL
     e.root = &plan.tree.root
     e.channel = plan.channel
+    e.usual = 1
     e.method = plan.method
     e.arguments = plan.arguments
     e.properties_json = plan.properties_json
@@ -33,14 +49,23 @@ cdef int begin_encoder(Encoder* e, EncodePlan plan, Table* t, object frame_max, 
     e.contents = protocol.contents
     e.n_contents = protocol.n_contents
     e.publish = method_named(e.name_slot, e.name_mask, e.descs, <const uint8_t*>b"basic.publish", 13)
-    e.frame_max = <uint64_t>take_frame_max(frame_max)
-    e.mode = mode
-    e.fail_fast = fail_fast
     e.fast = protocol.hot
-    e.text.block = &e.scratch
-    e.text.w = e.scratch.p
-    e.text.end = e.scratch.p + e.scratch.room
-    return 0
+
+
+cdef int end_legacy(Encoder* e, EncodePlan plan) except -1:
+    """All rows are done: the plan goes back."""
+    plan.hot = e.hot
+    e.hot = NULL
+    return give_plan(plan)
+
+
+cdef object encode_plan(object protocol, Block* scratch, const ArrowSchema* schema, object given):
+    """Which column is what."""
+    if isinstance(protocol, Protocol):
+        return take_plan(<Protocol>protocol, scratch, schema, given)
+    if schema.release == NULL:
+        raise ValueError("the Arrow schema was released already")
+    return V1EncodePlan.__new__(V1EncodePlan, tree_of(schema, given), protocol)
 
 
 cdef int raise_refusal(Encoder* e) except -1:
@@ -70,21 +95,21 @@ cdef int encode_status(Encoder* e, int status) except -1:
     return 0
 
 
-cdef int encode_array(Encoder* e, EncodePlan plan, const ArrowArray* a) except -1:
+cdef int encode_array(Encoder* e, const ArrowArray* a) except -1:
     """The rows of one array behind those that are done."""
     cdef int status
     if a.release == NULL:
         raise ValueError("the Arrow array was released already")
-    bind_source(&plan.tree.root, a, 0, a.length)
+    bind_source(<Source*>e.root, a, 0, a.length)
     e.total = e.rows + a.length
     with nogil:
-        status = take_all_rows(e, a.length)
+        status = take_all_rows(e, a.length) if e.v1 == NULL else v1e_rows(e, a.length)
     encode_status(e, status)
     e.rows += a.length
     return 0
 
 
-cdef int encode_stream(Encoder* e, EncodePlan plan, ArrowArrayStream* stream) except -1:
+cdef int encode_stream(Encoder* e, ArrowArrayStream* stream) except -1:
     """Every array of a stream; the stream stays its owner's."""
     cdef ArrowArray a
     cdef int failed
@@ -96,7 +121,7 @@ cdef int encode_stream(Encoder* e, EncodePlan plan, ArrowArrayStream* stream) ex
         if a.release == NULL:
             return 0
         try:
-            encode_array(e, plan, &a)
+            encode_array(e, &a)
         finally:
             a.release(&a)
 
@@ -107,15 +132,21 @@ cdef int raise_of_stream(ArrowArrayStream* stream, int code) except -1:
                      + (f"error {code}" if text == NULL else text.decode("utf-8", "replace")))
 
 
-def encode_columns(Protocol protocol not None, columns, frame_max, str mode not None, dialect,
+def encode_columns(protocol not None, columns, frame_max, str mode not None, dialect,
                    int64_t limit=0x7FFFFFFF):
     """See amqpcodec.batch.encode. limit: octets that the array may have (tests lower it)."""
     cdef Encoded out = Encoded.__new__(Encoded)
     cdef Encoder* e
-    cdef EncodePlan plan
+    cdef object plan                # outlives what e borrows of it
     cdef ArrowSchema schema
     cdef ArrowArrayStream* stream
-    cdef uintptr_t writing = mode_of(protocol, dialect)
+    cdef uintptr_t writing = 0
+    if isinstance(protocol, Protocol):
+        writing = mode_of(<Protocol>protocol, dialect)
+    elif not isinstance(protocol, V1Core):
+        raise TypeError(f"takes a Protocol or V1Protocol, not {type(protocol).__name__}")
+    elif dialect is not None:
+        raise ValueError("AMQP 1.0 has no dialects")
     if mode not in ("PERMISSIVE", "FAILFAST"):
         raise ValueError(f"mode is 'PERMISSIVE' or 'FAILFAST' here, not {mode!r}: there is one value a row")
     out.table = table_new(2, limit)
@@ -136,10 +167,10 @@ def encode_columns(Protocol protocol not None, columns, frame_max, str mode not 
             if (not PyCapsule_IsValid(schema_capsule_, "arrow_schema")
                     or not PyCapsule_IsValid(array_capsule, "arrow_array")):
                 raise TypeError("__arrow_c_array__ must return the capsules arrow_schema and arrow_array")
-            plan = take_plan(protocol, &e.scratch,
-                             <ArrowSchema*>PyCapsule_GetPointer(schema_capsule_, "arrow_schema"), columns)
+            plan = encode_plan(protocol, &e.scratch,
+                               <ArrowSchema*>PyCapsule_GetPointer(schema_capsule_, "arrow_schema"), columns)
             begin_encoder(e, plan, out.table, frame_max, writing, mode == "FAILFAST")
-            encode_array(e, plan, <ArrowArray*>PyCapsule_GetPointer(array_capsule, "arrow_array"))
+            encode_array(e, <ArrowArray*>PyCapsule_GetPointer(array_capsule, "arrow_array"))
         elif hasattr(columns, "__arrow_c_stream__"):
             capsule = columns.__arrow_c_stream__()
             if not PyCapsule_IsValid(capsule, "arrow_array_stream"):
@@ -152,11 +183,11 @@ def encode_columns(Protocol protocol not None, columns, frame_max, str mode not 
             if failed:
                 raise_of_stream(stream, failed)
             try:
-                plan = take_plan(protocol, &e.scratch, &schema, columns)
+                plan = encode_plan(protocol, &e.scratch, &schema, columns)
             finally:
                 schema.release(&schema)
             begin_encoder(e, plan, out.table, frame_max, writing, mode == "FAILFAST")
-            encode_stream(e, plan, stream)
+            encode_stream(e, stream)
         else:
             raise TypeError("takes an Arrow struct array, record batch or table of messages (an object "
                             f"with __arrow_c_array__ or __arrow_c_stream__), not {type(columns).__name__}")
@@ -164,9 +195,8 @@ def encode_columns(Protocol protocol not None, columns, frame_max, str mode not 
             raise MemoryError
         out.error_count = e.refused
         out._hot_rows = e.hot_rows
-        plan.hot = e.hot
-        e.hot = NULL
-        give_plan(plan)
+        if isinstance(plan, EncodePlan):
+            end_legacy(e, <EncodePlan>plan)
     finally:
         block_give(&e.scratch)
         free(e.hot)

@@ -1,5 +1,7 @@
 # One field of a row: a value of any column, as its wire type takes it, or text of JSON by names.
 
+cdef struct V1Encode
+
 # All that an encode works with.
 cdef struct Encoder:
     Table* table
@@ -28,7 +30,9 @@ cdef struct Encoder:
     const Desc* desc        # the newest method
     int class_at            # its class among `contents`
     uint16_t number         # of the row's channel
+    uint16_t usual          # where the row says none
     uint64_t frame_max      # 0: no limit
+    V1Encode* v1            # of AMQP 1.0, or NULL
     uintptr_t mode          # dialect
     bint fail_fast
     int64_t rows            # done so far

@@ -219,7 +219,7 @@ cdef int take_channel_number(Encoder* e, int64_t row, uint16_t* out) noexcept no
     cdef const Source* s = e.channel
     cdef int64_t i = row, v
     cdef int status
-    out[0] = 1
+    out[0] = e.usual
     if s == NULL:
         return 0
     status = find_value(&s, &i)
@@ -293,8 +293,8 @@ cdef int take_row(Encoder* e, int64_t row) noexcept nogil:
     return status
 
 
-cdef int begin_row(Encoder* e, int64_t row) noexcept nogil:
-    """Method and channel; a row that says that it is broken is not encoded."""
+cdef int refuse_broken(Encoder* e, int64_t row) noexcept nogil:
+    """A row that says that it is broken is not encoded."""
     cdef const Source* s = e.error
     cdef int64_t i = row
     cdef int status
@@ -306,7 +306,14 @@ cdef int begin_row(Encoder* e, int64_t row) noexcept nogil:
         if status == HAS_VALUE:
             place_refusal(e, NULL, -1, e.error.name)
             return refuse(&e.refusal, b"the row came with an error", NULL, 0)
-    status = take_method_name(e, row)
+    return 0
+
+
+cdef int begin_row(Encoder* e, int64_t row) noexcept nogil:
+    """Method and channel."""
+    cdef int status = refuse_broken(e, row)
+    if status == 0:
+        status = take_method_name(e, row)
     return take_channel_number(e, row, &e.number) if status == 0 else status
 
 

@@ -35,6 +35,7 @@ cdef struct V1Op:
     bint cached
     bint secret
     bint ulong              # of any type; an int is meant as a ulong
+    bint symbol_keys        # of a map: fields, annotations and the like have symbols as keys
     bint simple             # one number, boolean, binary or string without choices
     int choices             # numbered choices, 0 for none
     PyObject* choice[V1_MAX_CHOICES]
@@ -163,6 +164,7 @@ cdef class V1DescTable:
             d.op[i].cached = (flags & V1_FIELD_CACHED) != 0
             d.op[i].secret = (flags & V1_FIELD_SECRET) != 0
             d.op[i].ulong = (flags & V1_FIELD_ULONG) != 0
+            d.op[i].symbol_keys = kind == V1_MAP and fields[i][6] != "map"
             d.op[i].simple = (not flags & V1_FIELD_MULTIPLE and fields[i][4] is None and (
                 V1_BOOLEAN <= kind <= V1_ULONG or kind == V1_BINARY or kind == V1_STRING))
             requires = fields[i][5]

@@ -48,7 +48,7 @@ cdef uint8_t* V1_NARROW = [
     0, 0, 0xA0, 0xA1, 0xA3, 0xC0, 0xC1, 0xE0]
 
 
-cdef inline bint v1_narrow(uint8_t kind, uint64_t u) noexcept:
+cdef inline bint v1_narrow(uint8_t kind, uint64_t u) noexcept nogil:
     """Whether a number fits the narrow encoding of its type."""
     if kind == V1_UINT or kind == V1_ULONG:
         return u <= 255

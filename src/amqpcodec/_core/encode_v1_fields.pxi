@@ -1,0 +1,269 @@
+# Fields of AMQP 1.0 by their declared type, from columns of any; and composites made of them.
+
+cdef int v1e_refuse_type(Encoder* e, const V1Op* op, const Source* s) noexcept nogil:
+    cdef uint8_t kind = op.kind
+    e.refusal.n = 0
+    e.refusal.what = s.type
+    e.refusal.text = (
+        b"a boolean takes bool, not %s" if kind == V1_BOOLEAN
+        else b"takes text, not %s" if kind == V1_STRING or kind == V1_SYMBOL
+        else b"takes binary or text, not %s" if kind == V1_BINARY
+        else b"a timestamp takes timestamp or integers, not %s" if kind == V1_TIMESTAMP
+        else b"takes text, binary or integers, not %s" if kind == V1_ANY
+        else b"takes JSON text, not %s" if kind == V1_COMPOSITE
+        else b"takes integers, not %s")
+    return REFUSED
+
+
+# ---- message ids and addresses ----
+
+cdef inline bint v1e_begins(const uint8_t* p, uint64_t n, const char* prefix, size_t length) noexcept nogil:
+    return n >= length and memcmp(p, prefix, length) == 0
+
+
+cdef int v1e_ulong_text(Text* t, const uint8_t* p, uint64_t n, Refusal* r) noexcept nogil:
+    """Digits as ulong."""
+    cdef uint64_t u = 0, digit
+    cdef uint64_t i
+    for i in range(n):
+        digit = <uint64_t>p[i] - c'0'
+        if digit > 9 or u > TENTH_OF_U64 or (u == TENTH_OF_U64 and digit > 5):
+            n = 0
+            break
+        u = u * 10 + digit
+    if n == 0:
+        return refuse(r, b"AMQP_ULONG: takes digits of a number of 64 bits", NULL, 0)
+    return v1e_number(t, V1_ULONG, u)
+
+
+cdef int v1e_id_text(Encoder* e, const uint8_t* p, uint64_t n) noexcept nogil:
+    """A string; or what the prefix of the JMS mapping says."""
+    cdef Text* t = &e.text
+    cdef uint8_t[16] octets
+    cdef size_t at
+    if AMQP_LIKELY(not v1e_begins(p, n, b"AMQP_", 5)):
+        return v1e_run(t, V1_STRING, p, n, &e.refusal)
+    if v1e_begins(p, n, b"AMQP_STRING:", 12):
+        return v1e_run(t, V1_STRING, p + 12, n - 12, &e.refusal)
+    if v1e_begins(p, n, b"AMQP_ULONG:", 11):
+        return v1e_ulong_text(t, p + 11, n - 11, &e.refusal)
+    if v1e_begins(p, n, b"AMQP_UUID:", 10):
+        if not v1e_take_uuid(octets, p + 10, <size_t>n - 10):
+            return refuse(&e.refusal, b"AMQP_UUID: takes a UUID", NULL, 0)
+        return v1e_sixteen(t, 0x98, octets)
+    if not v1e_begins(p, n, b"AMQP_BINARY:", 12):
+        return v1e_run(t, V1_STRING, p, n, &e.refusal)
+    n -= 12
+    if text_room(t, 2 + <size_t>n) < 0:
+        return NO_MEMORY
+    at = <size_t>(t.w - t.block.p)
+    if not v1e_take_hex(t.w + 2, p + 12, <size_t>n):
+        return refuse(&e.refusal, b"AMQP_BINARY: takes hexadecimal digits", NULL, 0)
+    t.w += 2 + n // 2
+    return v1e_end_run(t, at, V1_BINARY, &e.refusal)
+
+
+cdef int v1e_id(Encoder* e, const V1Op* op, const Source* s, int64_t i) noexcept nogil:
+    cdef const uint8_t* p = NULL
+    cdef uint64_t n = 0
+    cdef int64_t v
+    if is_octets(s):
+        if not s.text:
+            return v1e_arrow_octets(&e.text, V1_BINARY, s, i, &e.refusal)
+        if octets_at(s, i, &p, &n) < 0:
+            return BAD_OFFSETS
+        return v1e_id_text(e, p, n)
+    if not is_integer(s) or s.kind == IN_BOOL:
+        return v1e_refuse_type(e, op, s)
+    v = signed_at(s.kind, s.data, s.at + i)
+    return v1e_unsigned(&e.text, op, <uint64_t>v, v < 0 and s.kind != IN_UINT64, &e.refusal)
+
+
+# ---- one field ----
+
+cdef int v1e_symbol(Encoder* e, const V1Op* op, const Source* s, int64_t i) noexcept nogil:
+    cdef const uint8_t* p = NULL
+    cdef uint64_t n = 0
+    cdef int status
+    if not is_octets(s):
+        return v1e_refuse_type(e, op, s)
+    if octets_at(s, i, &p, &n) < 0:
+        return BAD_OFFSETS
+    status = v1e_choice(op, p, <size_t>n, &e.refusal)
+    return v1e_run(&e.text, V1_SYMBOL, p, n, &e.refusal) if status == 0 else status
+
+
+cdef int v1e_many(Encoder* e, const V1Op* op, const Source* s, int64_t i) noexcept nogil:
+    """Symbols: a list of text, JSON text of one, or text that is the only one."""
+    cdef Text* t = &e.text
+    cdef const uint8_t* p = NULL
+    cdef const Source* item
+    cdef uint64_t n = 0
+    cdef int64_t first = 0, count = 0, k, row
+    cdef size_t at = 0
+    cdef Json j
+    cdef int status
+    if is_octets(s):
+        if octets_at(s, i, &p, &n) < 0:
+            return BAD_OFFSETS
+        if n == 0 or p[0] != c'[':
+            return v1e_symbol(e, op, s, i)
+        status = v1e_json_column(e, s, i, &j)
+        if status == 0:
+            status = v1e_json_symbols(t, op, &j)
+        return json_end(&j) if status == 0 else status
+    if not IN_LIST <= s.kind <= IN_FIXED_LIST:
+        return v1e_refuse_type(e, op, s)
+    status = items_at(s, i, &first, &count)
+    if status == 0:
+        status = v1e_open(t, &at)
+    for k in range(first, first + count):
+        if status != 0:
+            return status
+        item = s.child
+        row = k
+        status = find_value(&item, &row)
+        if status == NO_VALUE:
+            return refuse(&e.refusal, b"a symbol in a list is null", NULL, 0)
+        if status == HAS_VALUE:
+            status = v1e_symbol(e, op, item, row)
+    return v1e_symbols(t, at, at + 9, <uint64_t>count, &e.refusal) if status == 0 else status
+
+
+cdef int v1e_typed(Encoder* e, const V1Op* op, const Source* s, int64_t i) noexcept nogil:
+    """A field of one composite type: JSON text."""
+    cdef Json j
+    cdef int status
+    if not (is_octets(s) and s.text):
+        return v1e_refuse_type(e, op, s)
+    status = v1e_json_column(e, s, i, &j)
+    if status == 0:
+        status = v1e_json_field(e, op, &j, 1)
+    return json_end(&j) if status == 0 else status
+
+
+cdef int v1e_field(Encoder* e, const V1Op* op, const Source* s, int64_t i) noexcept nogil:
+    """A value that is not null, as a field takes it."""
+    cdef Text* t = &e.text
+    cdef uint8_t kind = op.kind
+    cdef uint64_t u = 0
+    cdef int64_t v
+    cdef int status
+    if op.multiple:
+        return v1e_many(e, op, s, i)
+    if kind == V1_STRING or kind == V1_BINARY:
+        if not is_octets(s):
+            return v1e_refuse_type(e, op, s)
+        return v1e_arrow_octets(t, kind, s, i, &e.refusal)
+    if kind == V1_SYMBOL:
+        return v1e_symbol(e, op, s, i)
+    if kind == V1_ANY:
+        return v1e_id(e, op, s, i) if op.ulong or op.cached else v1e_any_column(e, s, i, 1)
+    if kind == V1_MAP:
+        return v1e_map_column(e, s, i, 1, op.symbol_keys)
+    if kind == V1_COMPOSITE:
+        return v1e_typed(e, op, s, i)
+    if kind == V1_TIMESTAMP and s.kind == IN_TIME:
+        status = v1e_moment(s, i, &u, &e.refusal)
+        return v1e_number(t, kind, u) if status == 0 else status
+    if not is_integer(s):
+        return v1e_refuse_type(e, op, s)
+    v = signed_at(s.kind, s.data, s.at + i)
+    if kind == V1_BOOLEAN:
+        return v1e_number(t, kind, v != 0)
+    if kind == V1_TIMESTAMP:
+        if s.kind == IN_UINT64 and v < 0:
+            return refuse(&e.refusal, b"a timestamp must fit 64 bits of milliseconds, signed", NULL, 0)
+        return v1e_number(t, kind, <uint64_t>v)
+    return v1e_unsigned(t, op, <uint64_t>v, v < 0 and s.kind != IN_UINT64, &e.refusal)
+
+
+# ---- composites ----
+
+cdef enum:
+    MORE_GIVEN = 0          # the field `more` as the row says
+    MORE_NOT
+    MORE_YES
+
+cdef enum:
+    TRANSFER_HANDLE = 0     # fields of a transfer by their place
+    TRANSFER_DELIVERY_ID = 1
+    TRANSFER_MESSAGE_FORMAT = 3
+    TRANSFER_MORE = 5
+
+
+cdef inline int v1e_find(const V1Fields* f, int k, int64_t row, const Source** s, int64_t* i,
+                         const char** column) noexcept nogil:
+    """The value of a field in a column: HAS_VALUE, NO_VALUE or BAD_OFFSETS."""
+    cdef const V1Column* c = &f.named[k]
+    cdef int status
+    for _ in range(2):
+        if c.source != NULL and (c.parent == NULL or is_valid(c.parent, row)):
+            s[0] = c.source
+            i[0] = row
+            status = find_value(s, i)
+            if status != NO_VALUE:
+                column[0] = c.column
+                return status
+        c = &f.plain[k]
+    return NO_VALUE
+
+
+cdef int v1e_field_of(Encoder* e, const V1Fields* f, int k, int64_t row, const V1Parts* parts,
+                      int more) noexcept nogil:
+    """Field k: HAS_VALUE where it was written, NO_VALUE where it is null; or worse."""
+    cdef const V1Desc* d = f.desc
+    cdef const Source* s = NULL
+    cdef const char* column = NULL
+    cdef int64_t i = 0
+    cdef int status
+    if d.code == V1_TRANSFER and k == TRANSFER_MORE and more != MORE_GIVEN:
+        if more == MORE_NOT:
+            return NO_VALUE
+        status = v1e_code(&e.text, 0x41)
+        return HAS_VALUE if status == 0 else status
+    status = v1e_find(f, k, row, &s, &i, &column) if k < f.n else NO_VALUE
+    if status < 0:
+        return status
+    if status == HAS_VALUE:
+        v1e_place(e, d, k, column)
+        status = v1e_field(e, &d.op[k], s, i)
+    elif parts != NULL and parts.n[k]:
+        status = v1e_part(&e.text, parts, k)
+    elif d.code == V1_TRANSFER and (k == TRANSFER_HANDLE
+                                    or k == TRANSFER_MESSAGE_FORMAT and not e.v1.whole):
+        status = v1e_code(&e.text, 0x43)
+    elif d.op[k].mandatory:
+        v1e_place(e, d, k, NULL)
+        return refuse(&e.refusal, b"is mandatory", NULL, 0)
+    else:
+        return NO_VALUE
+    return HAS_VALUE if status == 0 else status
+
+
+cdef int v1e_composite(Encoder* e, const V1Fields* f, int64_t row, const V1Parts* parts, int more,
+                       bint* any_) noexcept nogil:
+    """A described list of fields; nulls at its end are left out. any_: some field is not null."""
+    cdef Text* t = &e.text
+    cdef size_t at = 0, end
+    cdef int k, count = 0
+    cdef int status = v1e_described(t, f.desc.code)
+    if status == 0:
+        status = v1e_open(t, &at)
+    if status != 0:
+        return status
+    end = at + 9
+    for k in range(f.desc.n):
+        status = v1e_field_of(e, f, k, row, parts, more)
+        if status == HAS_VALUE:
+            count = k + 1
+            end = <size_t>(t.w - t.block.p)
+        elif status == NO_VALUE:
+            status = v1e_code(t, 0x40)
+            if status < 0:
+                return status
+        else:
+            return status
+    t.w = t.block.p + end
+    any_[0] = count != 0
+    return v1e_close(t, at, V1_LIST, <uint64_t>count, &e.refusal)

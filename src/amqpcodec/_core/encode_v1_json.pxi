@@ -1,0 +1,356 @@
+# JSON text, as decode writes it for AMQP 1.0, to values, without the GIL.
+#
+# A string is a string, a whole number a long (a ulong beyond 63 bits), others a double; [...] is a list,
+# {...} a map with strings as keys (symbols in annotations and fields) or one of the forms that start with
+# `$`. A key that comes twice, a number that no type holds and a `$...` that means nothing are refused.
+
+# ---- any value ----
+
+cdef int v1e_json(Encoder* e, Json* j, int depth) noexcept nogil:
+    """Any value. depth: levels that are open around it."""
+    cdef Text* t = &e.text
+    cdef uint8_t c
+    if j.p == j.end:
+        return json_expected(j, b"a value")
+    c = j.p[0]
+    if c == c'"':
+        return v1e_json_text(t, j, V1_STRING)
+    if c == c'{':
+        return v1e_json_object(e, j, depth, False)
+    if c == c'[':
+        return v1e_json_list(e, j, depth)
+    if c == c't' and v1e_word(j, b"true", 4):
+        return v1e_code(t, 0x41)
+    if c == c'f' and v1e_word(j, b"false", 5):
+        return v1e_code(t, 0x42)
+    if c == c'n' and v1e_word(j, b"null", 4):
+        return v1e_code(t, 0x40)
+    return v1e_json_number(t, j)
+
+
+cdef int v1e_json_list(Encoder* e, Json* j, int depth) noexcept nogil:
+    """[...] as a list."""
+    cdef Text* t = &e.text
+    cdef uint64_t count = 0
+    cdef size_t at = 0
+    cdef bint more = False
+    cdef int status = v1e_enter(depth, j.refusal)
+    if status == 0:
+        status = v1e_first(j, c'[', c']', &more)
+    if status == 0:
+        status = v1e_open(t, &at)
+    while status == 0 and more:
+        status = v1e_json(e, j, depth + 1)
+        count += 1
+        if status == 0:
+            status = v1e_next(j, c']', &more)
+    return v1e_close(t, at, V1_LIST, count, j.refusal) if status == 0 else status
+
+
+cdef int v1e_json_object(Encoder* e, Json* j, int depth, bint symbols) noexcept nogil:
+    """{...} as a map, or whatever its form says. symbols: strings as keys are symbols."""
+    cdef Text* t = &e.text
+    cdef size_t keys[KEYS_ON_STACK]
+    cdef uint64_t count = 0
+    cdef size_t at = 0
+    cdef int form = MARK_NONE
+    cdef bint more = False
+    cdef int status = v1e_first(j, c'{', c'}', &more)
+    if status == 0:
+        status = v1e_open(t, &at)
+    if status == 0 and not more:
+        status = v1e_enter(depth, j.refusal)
+    while status == 0 and more:
+        if count < KEYS_ON_STACK:
+            keys[count] = <size_t>(t.w - t.block.p)
+        status = v1e_json_key(t, j, symbols, &form)
+        if status != 0:
+            return status
+        if AMQP_UNLIKELY(form != MARK_NONE):
+            if count:
+                return json_refuse(j, b"JSON: a key with one $ beside others (before octet %llu)")
+            t.w = t.block.p + at
+            if form == MARK_TYPE:
+                return v1e_json_typed(e, j, depth)
+            status = v1e_json_form(e, j, form, depth, symbols)
+            return json_take(j, c'}', b"the end of an object whose key starts with $") \
+                if status == 0 else status
+        if count == 0:
+            status = v1e_enter(depth, j.refusal)
+        if status == 0:
+            status = v1e_json(e, j, depth + 1)
+        count += 1
+        if status == 0:
+            status = v1e_next(j, c'}', &more)
+    if status == 0 and count > 1:
+        status = v1e_twice(t, keys, at + 9, <size_t>count, j.refusal)
+        if status > 0:
+            return json_refuse(j, b'JSON: an object has a key twice (before octet %llu); '
+                               b'{"$map": [[key, value], ...]} may')
+    return v1e_close(t, at, V1_MAP, 2 * count, j.refusal) if status == 0 else status
+
+
+cdef int v1e_json_map(Encoder* e, Json* j, int depth, bint symbols) noexcept nogil:
+    """[[key, value], ...] as a map: any keys, in any order, also twice."""
+    cdef Text* t = &e.text
+    cdef uint64_t count = 0
+    cdef size_t at = 0
+    cdef bint more = False
+    cdef int status = v1e_enter(depth, j.refusal)
+    if status == 0:
+        status = v1e_first(j, c'[', c']', &more)
+    if status == 0:
+        status = v1e_open(t, &at)
+    while status == 0 and more:
+        status = json_take(j, c'[', b"a key and a value in an array")
+        if status == 0:
+            status = v1e_json_any_key(e, j, depth + 1, symbols)
+        if status == 0:
+            status = json_take(j, c',', b"a comma")
+        if status == 0:
+            status = v1e_json(e, j, depth + 1)
+        if status == 0:
+            status = json_take(j, c']', b"the end of a key and a value")
+        count += 2
+        if status == 0:
+            status = v1e_next(j, c']', &more)
+    return v1e_close(t, at, V1_MAP, count, j.refusal) if status == 0 else status
+
+
+cdef int v1e_json_any_key(Encoder* e, Json* j, int depth, bint symbols) noexcept nogil:
+    """A key or a descriptor: where these are symbols or ulongs, they can be nothing else."""
+    cdef Text* t = &e.text
+    cdef size_t at = <size_t>(t.w - t.block.p)
+    cdef uint64_t u = 0
+    cdef bint negative = False
+    cdef int status
+    if not symbols:
+        return v1e_json(e, j, depth)
+    if json_at(j, c'"'):
+        return v1e_json_text(t, j, V1_SYMBOL)
+    if json_at(j, c'{'):
+        status = v1e_json(e, j, depth)
+        if status == 0 and V1_KIND[t.block.p[at]] != V1_SYMBOL:
+            return json_refuse(j, b"JSON: a key or descriptor here is a symbol or ulong (before octet %llu)")
+        return status
+    status = v1e_whole(j, &u, &negative)
+    if status == 0 and negative:
+        return json_refuse(j, b"JSON: a key or descriptor here is a symbol or ulong (before octet %llu)")
+    return v1e_number(t, V1_ULONG, u) if status == 0 else status
+
+
+# ---- forms ----
+
+cdef int v1e_json_form(Encoder* e, Json* j, int form, int depth, bint symbols) noexcept nogil:
+    """The value of a key that starts with `$`."""
+    cdef Text* t = &e.text
+    cdef uint64_t u = 0
+    cdef bint negative = False
+    cdef int status
+    if form == MARK_SYMBOL:
+        return v1e_json_text(t, j, V1_SYMBOL)
+    if form == MARK_MAP or form == MARK_TABLE:
+        return v1e_json_map(e, j, depth, symbols)
+    if form == MARK_DESCRIBED:
+        return v1e_json_described(e, j, depth)
+    if form == MARK_TIMESTAMP:
+        status = v1e_whole(j, &u, &negative)
+        if status == 0 and not negative and u > HIGHEST_INT64:
+            return json_refuse(j, b"JSON: a timestamp has 64 bits, signed (before octet %llu)")
+        return v1e_number(t, V1_TIMESTAMP, u) if status == 0 else status
+    return v1e_json_coded(t, j, form)
+
+
+cdef int v1e_json_described(Encoder* e, Json* j, int depth) noexcept nogil:
+    """[descriptor, value] of a type that is not the protocol's own."""
+    cdef Text* t = &e.text
+    cdef size_t at = <size_t>(t.w - t.block.p)
+    cdef Cursor c
+    cdef Fault fault
+    cdef int status = v1e_enter(depth, j.refusal)
+    if status == 0:
+        status = v1e_code(t, 0)
+    if status == 0:
+        status = json_take(j, c'[', b"an array of descriptor and value")
+    if status == 0:
+        status = v1e_json_any_key(e, j, depth + 1, True)
+    if status == 0:
+        status = json_take(j, c',', b"a comma")
+    if status != 0:
+        return status
+    v1_begin(&c, &fault, t.block.p + at + 1, t.w, t.block.p, 0)
+    if v1_known(e.v1.types, &c) != NULL:
+        return json_refuse(j, b'JSON: one of AMQP\'s own types is {"$type": name, ...} (before octet %llu)')
+    status = v1e_json(e, j, depth + 1)
+    return json_take(j, c']', b"the end of an array of descriptor and value") if status == 0 else status
+
+
+# ---- types of the protocol's own ----
+
+cdef int v1e_json_typed(Encoder* e, Json* j, int depth) noexcept nogil:
+    """The name of a type, and its fields up to the end of the object."""
+    cdef Text* t = &e.text
+    cdef size_t start = <size_t>(t.w - t.block.p), n
+    cdef const V1Desc* d = NULL
+    cdef V1Parts parts
+    cdef int i
+    cdef int status = v1e_enter(depth, j.refusal)
+    if status == 0:
+        status = json_take_text(t, j)
+    if status != 0:
+        return status
+    n = <size_t>(t.w - t.block.p) - start
+    t.w = t.block.p + start
+    for i in range(e.v1.types.count):
+        if strlen(e.v1.types.desc[i].name) == n and memcmp(e.v1.types.desc[i].name, t.w, n) == 0:
+            d = &e.v1.types.desc[i]
+    if d == NULL:
+        return json_refuse(j, b"JSON: there is no type of this name (before octet %llu)")
+    json_skip(j)
+    memset(&parts, 0, sizeof(parts))
+    if json_at(j, c','):
+        json_take(j, c',', b"")
+        status = v1e_json_fields(e, d, j, &parts, depth + 1, NULL)
+    else:
+        status = json_take(j, c'}', b"a comma or the end of an object")
+    return v1e_assemble(e, d, start, &parts) if status == 0 else status
+
+
+cdef int v1e_json_fields(Encoder* e, const V1Desc* d, Json* j, V1Parts* parts, int depth,
+                         const char* column) noexcept nogil:
+    """Names and values up to the end of the object; those that are null are not there.
+    column: of `arguments`, so that errors name the field, or NULL."""
+    cdef Text* t = &e.text
+    cdef bint more = True
+    cdef int k = 0
+    cdef int status = 0
+    while status == 0 and more:
+        status = v1e_json_name(t, j, d, &k)
+        if status != 0:
+            return status
+        if parts.n[k]:
+            return json_refuse(j, b"JSON: an object has a key twice (before octet %llu)")
+        if column != NULL:
+            v1e_place(e, d, k, column)
+        if not v1e_null(j):
+            parts.at[k] = <size_t>(t.w - t.block.p)
+            status = v1e_json_field(e, &d.op[k], j, depth)
+            parts.n[k] = <size_t>(t.w - t.block.p) - parts.at[k]
+            parts.last = max(parts.last, k + 1)
+        if status == 0:
+            status = v1e_next(j, c'}', &more)
+    return status
+
+
+cdef int v1e_json_name(Text* t, Json* j, const V1Desc* d, int* k) noexcept nogil:
+    """The name of a field, and the colon behind it."""
+    cdef size_t at = <size_t>(t.w - t.block.p), n
+    cdef int status = json_take_text(t, j)
+    if status != 0:
+        return status
+    n = <size_t>(t.w - t.block.p) - at
+    t.w = t.block.p + at
+    for k[0] in range(d.n):
+        if strlen(d.field[k[0]]) == n and memcmp(d.field[k[0]], t.w, n) == 0:
+            return json_take(j, c':', b"a colon")
+    return json_refuse(j, b"JSON: a name that is none of its fields (before octet %llu)")
+
+
+cdef int v1e_assemble(Encoder* e, const V1Desc* d, size_t start, const V1Parts* parts) noexcept nogil:
+    """A described value of fields that were written in any order from `start` on, in their place."""
+    cdef Text* t = &e.text
+    cdef size_t from_ = <size_t>(t.w - t.block.p), at = 0, n
+    cdef int k, last = parts.last if d.composite else 1
+    cdef int status = 0
+    for k in range(d.n):
+        if parts.n[k] == 0 and d.op[k].mandatory and (d.composite or d.op[k].kind != V1_ANY):
+            v1e_place(e, d, k, e.refusal.column)
+            return refuse(&e.refusal, b"is mandatory", NULL, 0)
+    status = v1e_described(t, d.code)
+    if status == 0 and d.composite:
+        status = v1e_open(t, &at)
+    for k in range(last):
+        if status == 0:
+            status = v1e_part(t, parts, k) if parts.n[k] else v1e_code(t, 0x40)
+    if status == 0 and d.composite:
+        status = v1e_close(t, at, V1_LIST, <uint64_t>last, &e.refusal)
+    if status != 0:
+        return status
+    n = <size_t>(t.w - t.block.p) - from_
+    memmove(t.block.p + start, t.block.p + from_, n)
+    t.w = t.block.p + start + n
+    return 0
+
+
+# ---- fields by their declared type ----
+
+cdef int v1e_json_field(Encoder* e, const V1Op* op, Json* j, int depth) noexcept nogil:
+    """A field that is not null."""
+    cdef Text* t = &e.text
+    cdef size_t at = <size_t>(t.w - t.block.p)
+    cdef uint64_t u = 0
+    cdef bint negative = False
+    cdef uint8_t kind = op.kind
+    cdef int status
+    if op.multiple and json_at(j, c'['):
+        return v1e_json_symbols(t, op, j)
+    if kind == V1_SYMBOL and json_at(j, c'"'):
+        return v1e_json_symbol(t, op, j)
+    if (kind == V1_STRING or kind == V1_BINARY) and json_at(j, c'"'):
+        return v1e_json_text(t, j, kind)
+    if V1_UBYTE <= kind <= V1_ULONG or kind == V1_ANY and op.ulong and not json_at(j, c'"') \
+            and not json_at(j, c'{'):
+        status = v1e_whole(j, &u, &negative)
+        return v1e_unsigned(t, op, u, negative, &e.refusal) if status == 0 else status
+    if kind == V1_MAP and json_at(j, c'{'):
+        status = v1e_json_object(e, j, depth, op.symbol_keys)
+    else:
+        status = v1e_json(e, j, depth)
+    if status != 0 or kind == V1_ANY:
+        return status
+    if kind == V1_COMPOSITE:
+        if t.block.p[at] == 0 and t.block.p[at + 2] == op.desc.code:
+            return 0
+    elif V1_KIND[t.block.p[at]] == kind:
+        return 0
+    return refuse(j.refusal, b"JSON: takes %s (before octet %llu)",
+                  op.desc.name if kind == V1_COMPOSITE else V1_NAMES[kind], <uint64_t>(j.p - j.start))
+
+
+cdef int v1e_unsigned(Text* t, const V1Op* op, uint64_t u, bint negative, Refusal* r) noexcept nogil:
+    """A number of a field's type and choices."""
+    cdef uint8_t kind = V1_ULONG if op.kind == V1_ANY else op.kind
+    cdef uint64_t most = highest_of(kind - V1_UBYTE + W_OCTET)
+    if negative or u > most:
+        return refuse(r, b"%s takes 0 to %llu", V1_NAMES[kind], most)
+    if op.choices and (u >= <uint64_t>op.choices or op.choice[u] == NULL):
+        return refuse(r, b"has no choice %llu", NULL, u)
+    return v1e_number(t, kind, u)
+
+
+cdef int v1e_json_symbol(Text* t, const V1Op* op, Json* j) noexcept nogil:
+    """A string as the symbol of a field."""
+    cdef size_t at = <size_t>(t.w - t.block.p)
+    cdef const uint8_t* p
+    cdef size_t n
+    cdef int status = v1e_json_text(t, j, V1_SYMBOL)
+    if status == 0:
+        n = v1e_key(t.block.p + at, &p)
+        status = v1e_choice(op, p, n, j.refusal)
+    return status
+
+
+cdef int v1e_json_symbols(Text* t, const V1Op* op, Json* j) noexcept nogil:
+    """[...] for a field of many."""
+    cdef size_t at = 0
+    cdef uint64_t count = 0
+    cdef bint more = False
+    cdef int status = v1e_first(j, c'[', c']', &more)
+    if status == 0:
+        status = v1e_open(t, &at)
+    while status == 0 and more:
+        status = v1e_json_symbol(t, op, j)
+        count += 1
+        if status == 0:
+            status = v1e_next(j, c']', &more)
+    return v1e_symbols(t, at, at + 9, count, j.refusal) if status == 0 else status

@@ -1,0 +1,231 @@
+# Sections of a message from columns (Part 3 §3.2): pieces of scratch memory, and the body where it lies.
+
+cdef int v1e_list_section(Encoder* e, int i, const Source* whole, int64_t row) noexcept nogil:
+    """Header or properties: there if their struct is, or a column of one of their fields."""
+    cdef const V1Fields* f = e.v1.fields[SEC_FIRST_CODE + i]
+    cdef size_t at = <size_t>(e.text.w - e.scratch.p)
+    cdef bint any_ = False
+    cdef int status
+    if f == NULL:
+        return 0
+    if whole != NULL and not f.singles and not is_valid(whole, row):
+        return 0
+    status = v1e_composite(e, f, row, NULL, MORE_GIVEN, &any_)
+    if status == 0 and not any_ and (whole == NULL or not is_valid(whole, row)):
+        e.text.w = e.scratch.p + at
+    return status
+
+
+cdef int v1e_map_section(Encoder* e, int i, int64_t row) noexcept nogil:
+    """Annotations, application properties or footer."""
+    cdef const Source* s = e.v1.section[i]
+    cdef const V1Desc* d = e.v1.types.by_code[SEC_FIRST_CODE + i]
+    cdef int status
+    if s == NULL:
+        return 0
+    v1e_place(e, d, -1, s.name)
+    status = find_value(&s, &row)
+    if status != HAS_VALUE:
+        return status
+    status = v1e_described(&e.text, d.code)
+    return v1e_map_column(e, s, row, 1, d.op[0].symbol_keys) if status == 0 else status
+
+
+cdef int v1e_single_properties(Encoder* e, int64_t row) noexcept nogil:
+    """Columns of one application property each: those that are not null."""
+    cdef Text* t = &e.text
+    cdef const HeaderSource* h
+    cdef const Source* s
+    cdef uint64_t count = 0
+    cdef size_t at = 0
+    cdef int64_t i
+    cdef int k
+    cdef int status = v1e_described(t, SEC_FIRST_CODE + SEC_APPLICATION)
+    if status == 0:
+        status = v1e_open(t, &at)
+    for k in range(e.v1.n_properties):
+        if status != 0:
+            return status
+        h = &e.v1.property_[k]
+        s = h.source
+        i = row
+        status = find_value(&s, &i)
+        if status != HAS_VALUE:
+            continue
+        v1e_place(e, e.v1.types.by_code[SEC_FIRST_CODE + SEC_APPLICATION], -1, h.column)
+        status = v1e_run(t, V1_STRING, h.name, h.name_n, &e.refusal)
+        if status == 0:
+            status = v1e_arrow(e, s, i, 2)
+        count += 2
+    if status == 0 and count == 0:
+        t.w = t.block.p + at - 3
+        return 0
+    return v1e_close(t, at, V1_MAP, count, &e.refusal) if status == 0 else status
+
+
+# ---- the body ----
+
+cdef int v1e_body_kind(Encoder* e, int64_t row, int* kind) noexcept nogil:
+    """SEC_DATA, SEC_SEQUENCE or SEC_VALUE, or -1 where the row does not say."""
+    cdef const Source* s = e.v1.body_kind
+    cdef const uint8_t* p = NULL
+    cdef uint64_t n = 0
+    cdef int status
+    kind[0] = -1
+    if s == NULL:
+        return 0
+    v1e_place(e, NULL, -1, s.name)
+    status = find_value(&s, &row)
+    if status != HAS_VALUE:
+        return status
+    if not is_octets(s):
+        return refuse(&e.refusal, b"takes text, not %s", s.type, 0)
+    if octets_at(s, row, &p, &n) < 0:
+        return BAD_OFFSETS
+    if n == 4 and memcmp(p, <const char*>b"data", 4) == 0:
+        kind[0] = SEC_DATA
+    elif n == 8 and memcmp(p, <const char*>b"sequence", 8) == 0:
+        kind[0] = SEC_SEQUENCE
+    elif n == 5 and memcmp(p, <const char*>b"value", 5) == 0:
+        kind[0] = SEC_VALUE
+    else:
+        return refuse(&e.refusal, b"is data, sequence or value", NULL, 0)
+    return 0
+
+
+cdef int v1e_body(Encoder* e, int64_t row) noexcept nogil:
+    cdef V1Encode* m = e.v1
+    cdef const Source* body = e.body
+    cdef const Source* value = m.value
+    cdef int64_t at = row, i = row
+    cdef int kind = -1, has_body = NO_VALUE, has_value = NO_VALUE
+    cdef int status = v1e_body_kind(e, row, &kind)
+    if status != 0:
+        return status
+    if body != NULL:
+        has_body = find_value(&body, &at)
+    if value != NULL:
+        has_value = find_value(&value, &i)
+    if has_body < 0 or has_value < 0:
+        return BAD_OFFSETS
+    if kind < 0:
+        if has_body == NO_VALUE and has_value == NO_VALUE:
+            return 0
+        kind = SEC_DATA if has_body == HAS_VALUE else SEC_VALUE
+    v1e_place(e, m.types.by_code[SEC_FIRST_CODE + kind], -1, NULL)
+    if kind == SEC_DATA:
+        if has_body == NO_VALUE:
+            return refuse(&e.refusal, b"there is no body", NULL, 0)
+        if has_value == HAS_VALUE:
+            e.refusal.column = m.value.name
+            return refuse(&e.refusal, b"a message has a body or a value", NULL, 0)
+        e.refusal.column = e.body.name
+        return v1e_data(e, body, at)
+    if has_body == HAS_VALUE:
+        e.refusal.column = e.body.name
+        return refuse(&e.refusal, b"a message has a body or a value", NULL, 0)
+    if value != NULL:
+        e.refusal.column = m.value.name
+    status = v1e_described(&e.text, SEC_FIRST_CODE + kind)
+    if status != 0:
+        return status
+    if kind == SEC_VALUE:
+        return v1e_any_column(e, value, i, 1) if has_value == HAS_VALUE else v1e_code(&e.text, 0x40)
+    if has_value == NO_VALUE:
+        return refuse(&e.refusal, b"there is no value", NULL, 0)
+    at = e.text.w - e.scratch.p
+    status = v1e_any_column(e, value, i, 1)
+    if status == 0 and V1_KIND[e.scratch.p[at]] != V1_LIST:
+        return refuse(&e.refusal, b"a sequence takes a list", NULL, 0)
+    return status
+
+
+cdef int v1e_data(Encoder* e, const Source* s, int64_t i) noexcept nogil:
+    """A data section: its head in scratch, its octets where they are."""
+    cdef Text* t = &e.text
+    cdef V1Encode* m = e.v1
+    cdef int status
+    if not is_octets(s):
+        return refuse(&e.refusal, b"a body takes binary or text, not %s", s.type, 0)
+    if octets_at(s, i, &m.piece[1], &m.piece_n[1]) < 0:
+        return BAD_OFFSETS
+    status = v1e_check(V1_STRING if s.text else V1_BINARY, m.piece[1], m.piece_n[1], &e.refusal)
+    if status == 0:
+        status = v1e_described(t, SEC_FIRST_CODE + SEC_DATA)
+    if status != 0:
+        return status
+    if text_room(t, 5) < 0:
+        return NO_MEMORY
+    if m.piece_n[1] <= 255:
+        t.w[0] = 0xA0
+        t.w[1] = <uint8_t>m.piece_n[1]
+        t.w += 2
+    else:
+        t.w[0] = 0xB0
+        store32(t.w + 1, <uint32_t>m.piece_n[1])
+        t.w += 5
+    return 0
+
+
+# ---- the whole ----
+
+cdef int v1e_raw(Encoder* e, const Source* s, int64_t row) noexcept nogil:
+    """Octets that are a message, or the part of one that a frame carries: HAS_VALUE where there are any."""
+    cdef const Source* column = s
+    cdef int status
+    if s == NULL:
+        return NO_VALUE
+    status = find_value(&s, &row)
+    if status != HAS_VALUE:
+        return status
+    v1e_place(e, e.v1.frame.desc, -1, column.name)
+    if not is_octets(s):
+        return refuse(&e.refusal, b"takes binary, not %s", s.type, 0)
+    return HAS_VALUE if octets_at(s, row, &e.v1.piece[0], &e.v1.piece_n[0]) == 0 else BAD_OFFSETS
+
+
+cdef int v1e_message(Encoder* e, int64_t row) noexcept nogil:
+    """The row's message as pieces; find them with v1e_pieces once scratch does not grow any more."""
+    cdef Text* t = &e.text
+    cdef V1Encode* m = e.v1
+    cdef size_t at = <size_t>(t.w - t.block.p), middle
+    cdef int status, i
+    memset(m.piece_n, 0, sizeof(m.piece_n))
+    memset(m.kept, 0, sizeof(m.kept))
+    m.piece[1] = &NO_OCTETS
+    status = v1e_raw(e, m.payload, row)
+    m.whole = status == HAS_VALUE
+    if status == NO_VALUE:
+        status = v1e_raw(e, m.message, row)
+    if status != NO_VALUE:
+        return 0 if status == HAS_VALUE else status
+    status = v1e_list_section(e, SEC_HEADER, m.header, row)
+    if status == 0:
+        status = v1e_map_section(e, SEC_DELIVERY, row)
+    if status == 0:
+        status = v1e_map_section(e, SEC_MESSAGE, row)
+    if status == 0:
+        status = v1e_list_section(e, SEC_PROPERTIES, m.properties, row)
+    if status == 0:
+        status = v1e_single_properties(e, row) if m.n_properties else v1e_map_section(e, SEC_APPLICATION, row)
+    if status == 0:
+        status = v1e_body(e, row)
+    if status != 0:
+        return status
+    middle = <size_t>(t.w - t.block.p)
+    status = v1e_map_section(e, SEC_FOOTER, row)
+    m.kept[0] = at + 1
+    m.piece_n[0] = middle - at
+    m.kept[2] = middle + 1
+    m.piece_n[2] = <size_t>(t.w - t.block.p) - middle
+    return status
+
+
+cdef uint64_t v1e_pieces(Encoder* e) noexcept nogil:
+    """Now scratch stays where it is. How long the message is."""
+    cdef V1Encode* m = e.v1
+    cdef int i
+    for i in range(3):
+        if m.kept[i]:
+            m.piece[i] = e.scratch.p + m.kept[i] - 1
+    return m.piece_n[0] + m.piece_n[1] + m.piece_n[2]
