@@ -169,17 +169,51 @@ def encode(
     the type says the tag: integers I or, beyond 32 bits, l; float64 d, smaller floats f; bool t;
     text S; binary x; timestamp T; decimal D; list A; struct and map F; a null in a map or list V.
 
+    AMQP 1.0 (``protocol="1.0"``): a value holds a performative's frame, or all transfers of a
+    message, whose octets are those of ``v1_0.encode_message`` for the same values. Columns:
+
+    - ``performative``: text such as "attach" or "sasl-init". Without the column: "transfer"; a null
+      is an error.
+    - ``channel``: integers; 0.
+    - Fields by name (``handle``, ``delivery_tag``, ``"attach.name"``), and ``arguments``: JSON text
+      of an object with them, as above. Of a transfer handle and message_format are 0 where nobody
+      says, and ``more`` is set as needed; a delivery_id that nobody gave is absent (they are not
+      counted). Fields of many symbols take a list of text too; maps, sources, states and errors
+      JSON text. Mandatory fields must be there.
+    - ``header`` and ``properties``: structs, or columns ``header.ttl``, ``properties.to``. A struct
+      that is not null is a section, if an empty one.
+    - message_id, correlation_id, to and reply_to: text is a string; with the prefixes of the JMS
+      mapping another type ("AMQP_ULONG:5", "AMQP_UUID:...", "AMQP_BINARY:" and hexadecimal
+      digits), and "AMQP_STRING:" stands in front of a string that begins with one of these.
+      Integers are a ulong, binary is a binary.
+    - ``delivery_annotations``, ``message_annotations``, ``footer`` and ``application_properties``:
+      JSON text, a map or a struct (nulls left out); the latter also one by one,
+      ``application_properties.x``. Keys are symbols (or ulongs), those of the latter strings.
+    - ``body`` (binary or text: a data section), or ``value``: JSON text, or any other type.
+      ``body_kind``: "data", "value" or "sequence"; a null takes the one that is there.
+    - ``message``: the octets of a whole message, taken as they are. ``payload``: what one transfer
+      carries, as level="frame" gives it; that frame is never split, and nothing is set in it.
+    - Performatives that are no transfer must have nulls in all columns of messages.
+
+    JSON text is what decode writes: strings, longs (ulongs beyond 63 bits), doubles, lists, maps,
+    ``{"$binary": base64}``, ``$decimal``, ``$timestamp_ms``, ``$double``, ``$uuid``, ``$char``,
+    ``{"$described": [descriptor, value]}``, ``{"$map": [[key, value], ...]}`` and
+    ``{"$type": "accepted", ...}``; also ``{"$symbol": text}``, as decode writes symbols as strings.
+    Elsewhere the Arrow type says the type: integers keep width and sign, float64 double, smaller
+    floats float, text string, timestamp timestamp (floored to ms), decimal decimal128, list list,
+    struct and map map.
+
     Args:
         columns: messages as a struct array, record batch or table: any object with
             ``__arrow_c_array__``, or ``__arrow_c_stream__`` with any number of batches. A null
             struct gives a null.
         protocol: a version, or a protocol module such as load_xml_spec returns.
         frame_max: octets of a frame, the 8 of its envelope included; 0 for no limit. Bodies are
-            cut to fit.
+            cut to fit (1.0: messages; 512 at least).
         mode: "PERMISSIVE" (a row that cannot be encoded is null, with its error in ``errors``) or
             "FAILFAST" (the first one raises).
         dialect: "rabbitmq", "0-9-1", "0-9" or "0-8", the types of field tables; None for the
-            protocol's own.
+            protocol's own. 1.0 has none.
 
     Returns:
         A binary array with ``__arrow_c_array__``, one value a row; its ``errors`` is a utf8 array
@@ -187,17 +221,16 @@ def encode(
 
     Raises:
         EncodeError: mode is "FAILFAST" and a row cannot be encoded; ``row`` and ``column`` say
-            which, ``method`` and ``field`` what it was for.
+            which, ``method`` and ``field`` what it was for. Or frame_max is too small.
         TypeError: columns is no Arrow struct.
         ValueError: a column is no part of a message or there twice; or the messages would take
             more than 2 GiB, where offsets end: encode fewer rows at a time.
 
-    Spec: 0-9-1 §4.2.3 to §4.2.6.
+    Spec: 0-9-1 §4.2.3 to §4.2.6; 1.0 Part 2 §2.6.14, Part 3 §3.2.
     """
     module = _protocol_module(protocol) if isinstance(protocol, str) else protocol
-    found = getattr(module, "PROTOCOL", module)
-    if not isinstance(found, _codec.V1Protocol):
-        found = _protocol(module)
+    family = getattr(module, "PROTOCOL", None)
+    found = family if isinstance(family, _codec.V1Core) else _protocol(module)
     return _codec.encode_columns(found, columns, frame_max, mode, dialect)
 
 

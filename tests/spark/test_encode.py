@@ -12,7 +12,7 @@ pytest.importorskip("pyspark")
 
 from pyspark.sql import functions as sf  # noqa: E402
 
-from amqpcodec import batch  # noqa: E402
+from amqpcodec import batch, v1_0  # noqa: E402
 from amqpcodec import spark as amqp  # noqa: E402
 from amqpcodec.spark import encoding  # noqa: E402
 from tests.spark.frames import recorded, rows_of  # noqa: E402
@@ -178,3 +178,54 @@ def test_pieces(monkeypatch):
     monkeypatch.setattr(encoding, "PIECE", 100)
     assert len(list(encoding._pieces(rows))) == 4
     assert job.run(rows) == whole
+
+
+def test_messages_of_1_0(spark):
+    """Sections as structs, JSON text and maps; nulls of every kind; a bad row."""
+    rows = pa.table(
+        {
+            "id": pa.array(range(3), pa.int64()),
+            "delivery_id": pa.array([1, 2, -1], pa.int64()),
+            "header": pa.array(
+                [{"durable": True}, None, None], pa.struct([("durable", pa.bool_())])
+            ),
+            "properties": pa.array(
+                [{"message_id": "AMQP_ULONG:5", "creation_time": datetime(2024, 1, 1, tzinfo=UTC)}]
+                * 3,
+                pa.struct(
+                    [("message_id", pa.string()), ("creation_time", pa.timestamp("us", "UTC"))]
+                ),
+            ),
+            "message_annotations": pa.array(['{"x-opt-a": 1}', None, None]),
+            "application_properties": pa.array(
+                [[("n", 1)], None, []], pa.map_(pa.string(), pa.int64())
+            ),
+            "body": pa.array([b"x" * 2000, b"", None], pa.binary()),
+        }
+    )
+    values, errors = direct(rows.drop_columns("id"), protocol="1.0", frame_max=512)
+    assert errors == [None, None, "transfer.delivery_id: uint takes 0 to 4294967295"]
+    message = v1_0.Message(
+        b"x" * 2000,
+        durable=True,
+        message_id=v1_0.ULong(5),
+        creation_time=datetime(2024, 1, 1, tzinfo=UTC),
+        message_annotations={v1_0.Symbol("x-opt-a"): 1},
+        application_properties={"n": 1},
+    )
+    transfer = v1_0.Transfer(handle=0, delivery_id=1, message_format=0)
+    assert values[0] == v1_0.encode_message(0, transfer, message, 512)
+    frame = spark.createDataFrame(rows)
+    found = rows_of(amqp.encode(frame, ["id"], "1.0", frame_max=512), "id")
+    assert found == [
+        {"id": i, "frame": value, "error": error}
+        for i, (value, error) in enumerate(zip(values, errors, strict=True))
+    ]
+    made = amqp.to_amqp(
+        *(name for name in rows.column_names if name != "id"),
+        options={"protocol": "1.0", "frameMax": 512},
+    )
+    found = rows_of(frame.select("id", made.alias("frame")), "id")
+    assert [row["frame"] for row in found] == values
+    with pytest.raises(ValueError, match="no part of a message: column 'exchange'"):
+        amqp.encode(frame.withColumn("exchange", sf.lit("")), ["id"], "1.0")

@@ -245,7 +245,7 @@ cdef int v1e_composite(Encoder* e, const V1Fields* f, int64_t row, const V1Parts
                        bint* any_) noexcept nogil:
     """A described list of fields; nulls at its end are left out. any_: some field is not null."""
     cdef Text* t = &e.text
-    cdef size_t at = 0, end
+    cdef size_t at = 0, end, before
     cdef int k, count = 0
     cdef int status = v1e_described(t, f.desc.code)
     if status == 0:
@@ -254,10 +254,12 @@ cdef int v1e_composite(Encoder* e, const V1Fields* f, int64_t row, const V1Parts
         return status
     end = at + 9
     for k in range(f.desc.n):
+        before = <size_t>(t.w - t.block.p)
         status = v1e_field_of(e, f, k, row, parts, more)
         if status == HAS_VALUE:
-            count = k + 1
-            end = <size_t>(t.w - t.block.p)
+            if not v1e_is_null(t, before):
+                count = k + 1
+                end = <size_t>(t.w - t.block.p)
         elif status == NO_VALUE:
             status = v1e_code(t, 0x40)
             if status < 0:

@@ -236,7 +236,8 @@ cdef int v1e_json_fields(Encoder* e, const V1Desc* d, Json* j, V1Parts* parts, i
             parts.at[k] = <size_t>(t.w - t.block.p)
             status = v1e_json_field(e, &d.op[k], j, depth)
             parts.n[k] = <size_t>(t.w - t.block.p) - parts.at[k]
-            parts.last = max(parts.last, k + 1)
+            if status == 0 and not v1e_is_null(t, parts.at[k]):
+                parts.last = max(parts.last, k + 1)
         if status == 0:
             status = v1e_next(j, c'}', &more)
     return status

@@ -90,8 +90,10 @@ cdef class V1EncodePlan:
         """Find a column's place; whether there is one."""
         cdef V1Encode* m = &self.state
         cdef int k
-        if name == "performative":
+        if name == "performative" or name == "method" and m.performative == NULL:
             m.performative = s
+        elif name == "method":
+            pass                    # decode's other name of the same
         elif name == "channel":
             self.channel = s
         elif name == "arguments":
@@ -232,16 +234,10 @@ cdef class V1EncodePlan:
 
     cdef str hint(self, list unknown):
         """What was probably meant."""
-        cdef V1Fields* f
-        cdef int i, k
-        if "method" in unknown:
-            return " (AMQP 1.0 has performatives: column performative)"
-        for i in (SEC_PROPERTIES, SEC_HEADER):
-            f = self.state.fields[SEC_FIRST_CODE + i]
-            section = f.desc.name.decode()
-            for k in range(f.desc.n):
-                name = f.desc.field[k].decode()
+        for section in ("Properties", "Header"):
+            for name in self.protocol.classes[section].FIELDS:
                 if name in unknown:
+                    section = section.lower()
                     return f" (a field of {section} is a member of {section}, or a column {section}.{name})"
         return ""
 

@@ -172,7 +172,7 @@ cdef int v1e_transfers(Encoder* e, int64_t row) noexcept nogil:
     n = <size_t>(e.text.w - e.scratch.p) - at
     total = v1e_pieces(e)
     if total > <uint64_t>e.table.limit:
-        e.table.full = VALUES
+        e.table.full = 0
         return COLUMN_FULL
     if m.whole:
         status = v1e_limit(e, 8 + n + total)

@@ -63,6 +63,11 @@ cdef inline void v1e_place(Encoder* e, const V1Desc* d, int k, const char* colum
     e.refusal.column = column
 
 
+cdef inline bint v1e_is_null(const Text* t, size_t at) noexcept nogil:
+    """Whether what was written from `at` on is null alone: none of many values, for one."""
+    return t.w == t.block.p + at + 1 and t.block.p[at] == 0x40
+
+
 cdef inline int v1e_part(Text* t, const V1Parts* parts, int k) noexcept nogil:
     """A field that was written before, once more."""
     if text_room(t, parts.n[k]) < 0:

@@ -80,9 +80,10 @@ def encode(
     Args:
         df: its columns are those of batch.encode: ``method``, ``channel``, arguments by name,
             ``properties`` (a struct; ``headers`` in it as JSON text, map or struct), ``body``...
+            (AMQP 1.0: ``performative``, ``header``, ``application_properties``, ``value``...).
         keep: columns of df that stand in front of what is encoded. A kept column that is part of
             a message is encoded, too; every other column of df must be part of one.
-        protocol: a version, such as "0-9-1".
+        protocol: a version, such as "0-9-1" or "1.0".
         mode: "PERMISSIVE" (a row that cannot be encoded is null, with its error),
             "DROPMALFORMED" (it is left out) or "FAILFAST" (it ends the job); in any case.
         frame_max: octets of a frame, the 8 of its envelope included; 0 for no limit.
