@@ -56,7 +56,7 @@ ExceptClauseNode.generate_handling_code = handle_and_note
 # Files of what runs once a class, a schema or an error: compiled to be small, not fast.
 COLD = {
     "arrow_stream", "capture_names", "capture_state", "columns_plan", "columns_request",
-    "encode_plan", "errors", "v1_classes", "v1_desc", "v1_errors", "v1_rules",
+    "encode_plan", "encode_v1_plan", "errors", "v1_classes", "v1_desc", "v1_errors", "v1_rules",
 }  # fmt: skip
 declare = CFuncDefNode.analyse_declarations
 

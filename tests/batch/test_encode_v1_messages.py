@@ -305,8 +305,8 @@ def test_ids_by_type() -> None:
 
 
 def everywhere(array: Any) -> bytes:
-    """One application property by its Arrow type: in a struct, in a map and as a column; and the
-    same as a body. All write the same."""
+    """One application property by its Arrow type: in a struct, in a map and as a column. All write
+    the same."""
     struct = pa.StructArray.from_arrays([array], names=["h"])
     keyed = pa.MapArray.from_arrays(pa.array([0, 1], pa.int32()), pa.array(["h"]), array)
     found = set()
@@ -321,11 +321,6 @@ def everywhere(array: Any) -> bytes:
         found.add(value)
     (value,) = found
     assert value is not None
-    if not (pa.types.is_string(array.type) or array.type == pa.string_view()):
-        start = amqp.Message(application_properties={"h": None}).encode()[:-2]
-        body = only("value", array)[0] or b""
-        assert body[-2:] == value[-2:]
-        assert start
     return value
 
 
@@ -375,6 +370,8 @@ def test_types(value: Any, type_: Any, want: Any) -> None:
     else:
         found = everywhere(array)
     assert found == octets(amqp.Message(application_properties={"h": want}))
+    if value is not None and not isinstance(value, str):  # (text would be JSON)
+        assert only("value", array) == (octets(amqp.Message(value=want)), None)
 
 
 def test_halves() -> None:
