@@ -184,13 +184,14 @@ def encode(
       that is not null is a section, if an empty one.
     - message_id, correlation_id, to and reply_to: text is a string; with the prefixes of the JMS
       mapping another type ("AMQP_ULONG:5", "AMQP_UUID:...", "AMQP_BINARY:" and hexadecimal
-      digits), and "AMQP_STRING:" stands in front of a string that begins with one of these.
-      Integers are a ulong, binary is a binary.
+      digits, "AMQP_VALUE:" and JSON text), and "AMQP_STRING:" stands in front of a string that
+      begins with one of these. Integers are a ulong, binary is a binary.
     - ``delivery_annotations``, ``message_annotations``, ``footer`` and ``application_properties``:
       JSON text, a map or a struct (nulls left out); the latter also one by one,
       ``application_properties.x``. Keys are symbols (or ulongs), those of the latter strings.
     - ``body`` (binary or text: a data section), or ``value``: JSON text, or any other type.
-      ``body_kind``: "data", "value" or "sequence"; a null takes the one that is there.
+      ``body_kind``: "data", "value" or "sequence" (a list of lists, one for each section); a null
+      takes the one that is there.
     - ``message``: the octets of a whole message, taken as they are. ``payload``: what one transfer
       carries, as level="frame" gives it; that frame is never split, and nothing is set in it.
     - Performatives that are no transfer must have nulls in all columns of messages.

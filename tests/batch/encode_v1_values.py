@@ -196,8 +196,10 @@ def id_text(value: Any) -> str:
     """The text of a message id or address."""
     if type(value) in PREFIXED:
         return PREFIXED[type(value)](value)
-    prefixes = ("AMQP_STRING:", "AMQP_ULONG:", "AMQP_UUID:", "AMQP_BINARY:")
-    return "AMQP_STRING:" + value if value.startswith(prefixes) else str(value)
+    if not isinstance(value, str) or isinstance(value, amqp.Symbol):
+        return "AMQP_VALUE:" + told(value)
+    prefixes = ("AMQP_STRING:", "AMQP_ULONG:", "AMQP_UUID:", "AMQP_BINARY:", "AMQP_VALUE:")
+    return "AMQP_STRING:" + value if value.startswith(prefixes) else value
 
 
 ids = st.one_of(
@@ -207,6 +209,7 @@ ids = st.one_of(
     st.uuids(),
     st.binary(max_size=140),
     st.sampled_from(["AMQP_STRING:x", "AMQP_ULONG:5", "AMQP_", "AMQP_NO:", "ID:AMQP_UUID:"]),
+    st.sampled_from(["AMQP_VALUE:", True, 1.5, amqp.Symbol("s"), [1], amqp.Timestamp(5)]),
 )
 moments = st.integers(-62135596800000, 253402300799999)
 
@@ -232,7 +235,8 @@ class Said:
                 for name, value in properties.items()
             }
         return amqp.Message(
-            self.body,
+            None if isinstance(self.body, list) else self.body,
+            sequences=self.body if isinstance(self.body, list) else (),
             header=None if self.header is None else amqp.Header(**self.header),
             properties=None if properties is None else amqp.Properties(**properties),
             delivery_annotations=self.delivery_annotations,
@@ -262,8 +266,8 @@ class Said:
             row["application_properties"] = told(self.application_properties)
         if isinstance(self.body, bytes):
             row["body"] = self.body
-        elif isinstance(self.body, amqp.AmqpSequence):
-            row["body_kind"], row["value"] = "sequence", told(self.body.value)
+        elif isinstance(self.body, list):
+            row["body_kind"], row["value"] = "sequence", told(self.body)
         elif isinstance(self.body, amqp.AmqpValue):
             row["body_kind"], row["value"] = "value", told(self.body.value)
         return row
@@ -373,6 +377,6 @@ said = st.builds(
         st.none(),
         st.binary(max_size=600),
         values.map(amqp.AmqpValue),
-        st.lists(values, max_size=3).map(amqp.AmqpSequence),
+        st.lists(st.lists(values, max_size=3), max_size=3),
     ),
 )

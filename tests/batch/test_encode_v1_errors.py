@@ -112,6 +112,8 @@ BAD: dict[str, tuple[str, Any, str | None, str | None, str]] = {
         "message_id",
         "digits",
     ),
+    "no JSON in an id": ("properties.to", "AMQP_VALUE:x", "properties", "to", "a value expected"),
+    "format": ("message_format", 1, "transfer", "message_format", "only 0 has sections"),
     "uuid": ("properties.message_id", "AMQP_UUID:0", "properties", "message_id", "takes a UUID"),
     "hexadecimal": (
         "properties.message_id",
@@ -430,13 +432,22 @@ def test_depth_of_arrow_types() -> None:
 
 
 def test_bodies_that_do_not_fit_together() -> None:
+    lists = "a sequence takes a list of lists, one for each section"
     for row, error in (
         ({"body": b"x", "value": "1"}, "data: a message has a body or a value"),
         ({"body": b"x", "body_kind": "value"}, "amqp-value: a message has a body or a value"),
         ({"value": "1", "body_kind": "data"}, "data: there is no body"),
         ({"body_kind": "data"}, "data: there is no body"),
         ({"body_kind": "sequence"}, "amqp-sequence: there is no value"),
-        ({"value": "1", "body_kind": "sequence"}, "amqp-sequence: a sequence takes a list"),
+        (
+            {"value": "1", "body_kind": "sequence"},
+            "amqp-sequence: JSON: an array expected (octet 0 of the text)",
+        ),
+        ({"value": "[1]", "body_kind": "sequence"}, f"amqp-sequence: {lists}"),
+        ({"value": "[[1], 2]", "body_kind": "sequence"}, f"amqp-sequence: {lists}"),
+        ({"value": [1], "body_kind": "sequence"}, f"amqp-sequence: {lists}"),
+        ({"value": [[1], None], "body_kind": "sequence"}, f"amqp-sequence: {lists}"),
+        ({"value": 5, "body_kind": "sequence"}, f"amqp-sequence: {lists}"),
         ({"body": b"x", "performative": "close"}, "close: carries no message"),
         ({"value": "1", "performative": "close"}, "close: carries no message"),
         ({"properties.to": "x", "performative": "close"}, "close: carries no message"),

@@ -275,7 +275,16 @@ def test_absent_and_empty() -> None:
     assert only("body", b"")[0] == octets(amqp.Message(b""))
     assert only("value", "null")[0] == octets(amqp.Message(value=None))
     assert only("body_kind", "value")[0] == octets(amqp.Message(value=None))
-    assert only("value", "[]", body_kind="sequence")[0] == octets(amqp.Message(sequences=[[]]))
+    assert only("value", "[[]]", body_kind="sequence")[0] == octets(amqp.Message(sequences=[[]]))
+    assert only("value", "[]", body_kind="sequence")[0] == octets()
+
+
+def test_sequences() -> None:
+    want = octets(amqp.Message(sequences=[[1, 2], [], [None]]))
+    assert only("value", "[[1, 2], [] , [null]]", body_kind="sequence") == (want, None)
+    for type_ in (pa.list_(pa.list_(pa.int64())), pa.large_list(pa.list_view(pa.int64()))):
+        found = only("value", [[1, 2], [], [None]], type_, body_kind="sequence")
+        assert found == (want, None)
 
 
 # ---- ids ----

@@ -36,6 +36,15 @@ cdef int v1e_ulong_text(Text* t, const uint8_t* p, uint64_t n, Refusal* r) noexc
     return v1e_number(t, V1_ULONG, u)
 
 
+cdef int v1e_id_json(Encoder* e, const uint8_t* p, uint64_t n) noexcept nogil:
+    """JSON text of a value of another type, which decode writes where one stands."""
+    cdef Json j
+    cdef int status = json_begin(&j, p, n, 0, &e.refusal)
+    if status == 0:
+        status = v1e_json(e, &j, 1)
+    return json_end(&j) if status == 0 else status
+
+
 cdef int v1e_id_text(Encoder* e, const uint8_t* p, uint64_t n) noexcept nogil:
     """A string; or what the prefix of the JMS mapping says."""
     cdef Text* t = &e.text
@@ -51,6 +60,8 @@ cdef int v1e_id_text(Encoder* e, const uint8_t* p, uint64_t n) noexcept nogil:
         if not v1e_take_uuid(octets, p + 10, <size_t>n - 10):
             return refuse(&e.refusal, b"AMQP_UUID: takes a UUID", NULL, 0)
         return v1e_sixteen(t, 0x98, octets)
+    if v1e_begins(p, n, b"AMQP_VALUE:", 11):
+        return v1e_id_json(e, p + 11, n - 11)
     if not v1e_begins(p, n, b"AMQP_BINARY:", 12):
         return v1e_run(t, V1_STRING, p, n, &e.refusal)
     n -= 12
@@ -257,6 +268,8 @@ cdef int v1e_composite(Encoder* e, const V1Fields* f, int64_t row, const V1Parts
         before = <size_t>(t.w - t.block.p)
         status = v1e_field_of(e, f, k, row, parts, more)
         if status == HAS_VALUE:
+            if k == TRANSFER_MESSAGE_FORMAT and f.desc.code == V1_TRANSFER and t.block.p[before] != 0x43:
+                e.v1.other_format = True
             if not v1e_is_null(t, before):
                 count = k + 1
                 end = <size_t>(t.w - t.block.p)

@@ -126,17 +126,56 @@ cdef int v1e_body(Encoder* e, int64_t row) noexcept nogil:
         return refuse(&e.refusal, b"a message has a body or a value", NULL, 0)
     if value != NULL:
         e.refusal.column = m.value.name
+    if kind == SEC_SEQUENCE:
+        if has_value == NO_VALUE:
+            return refuse(&e.refusal, b"there is no value", NULL, 0)
+        return v1e_sequences(e, value, i)
     status = v1e_described(&e.text, SEC_FIRST_CODE + kind)
     if status != 0:
         return status
-    if kind == SEC_VALUE:
-        return v1e_any_column(e, value, i, 1) if has_value == HAS_VALUE else v1e_code(&e.text, 0x40)
-    if has_value == NO_VALUE:
-        return refuse(&e.refusal, b"there is no value", NULL, 0)
-    at = e.text.w - e.scratch.p
-    status = v1e_any_column(e, value, i, 1)
-    if status == 0 and V1_KIND[e.scratch.p[at]] != V1_LIST:
-        return refuse(&e.refusal, b"a sequence takes a list", NULL, 0)
+    return v1e_any_column(e, value, i, 1) if has_value == HAS_VALUE else v1e_code(&e.text, 0x40)
+
+
+cdef int v1e_refuse_sequence(Encoder* e) noexcept nogil:
+    return refuse(&e.refusal, b"a sequence takes a list of lists, one for each section", NULL, 0)
+
+
+cdef int v1e_sequences(Encoder* e, const Source* s, int64_t i) noexcept nogil:
+    """A section for each list of a list."""
+    cdef const Source* item
+    cdef int64_t first = 0, n = 0, k, row
+    cdef Json j
+    cdef bint more = False
+    cdef int status
+    if is_octets(s) and s.text:
+        status = v1e_json_column(e, s, i, &j)
+        if status == 0:
+            status = v1e_first(&j, c'[', c']', &more)
+        while status == 0 and more:
+            if not json_at(&j, c'['):
+                return v1e_refuse_sequence(e)
+            status = v1e_described(&e.text, SEC_FIRST_CODE + SEC_SEQUENCE)
+            if status == 0:
+                status = v1e_json_list(e, &j, 1)
+            if status == 0:
+                status = v1e_next(&j, c']', &more)
+        return json_end(&j) if status == 0 else status
+    if not IN_LIST <= s.kind <= IN_FIXED_LIST:
+        return v1e_refuse_sequence(e)
+    status = items_at(s, i, &first, &n)
+    for k in range(first, first + n):
+        if status != 0:
+            return status
+        item = s.child
+        row = k
+        status = find_value(&item, &row)
+        if status < 0:
+            return status
+        if status == NO_VALUE or not IN_LIST <= item.kind <= IN_FIXED_LIST:
+            return v1e_refuse_sequence(e)
+        status = v1e_described(&e.text, SEC_FIRST_CODE + SEC_SEQUENCE)
+        if status == 0:
+            status = v1e_arrow_list(e, item, row, 1)
     return status
 
 
@@ -192,6 +231,7 @@ cdef int v1e_message(Encoder* e, int64_t row) noexcept nogil:
     cdef int status, i
     memset(m.piece_n, 0, sizeof(m.piece_n))
     memset(m.kept, 0, sizeof(m.kept))
+    m.other_format = False
     m.piece[1] = &NO_OCTETS
     status = v1e_raw(e, m.payload, row)
     m.whole = status == HAS_VALUE

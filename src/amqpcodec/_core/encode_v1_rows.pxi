@@ -170,6 +170,9 @@ cdef int v1e_transfers(Encoder* e, int64_t row) noexcept nogil:
     if status != 0:
         return status
     n = <size_t>(e.text.w - e.scratch.p) - at
+    if AMQP_UNLIKELY(m.other_format and m.kept[0] != 0):
+        v1e_place(e, m.frame.desc, TRANSFER_MESSAGE_FORMAT, NULL)
+        return refuse(&e.refusal, b"only 0 has sections: message takes the octets of others", NULL, 0)
     total = v1e_pieces(e)
     if total > <uint64_t>e.table.limit:
         e.table.full = 0

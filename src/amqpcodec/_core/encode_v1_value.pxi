@@ -50,6 +50,7 @@ cdef struct V1Encode:
     const Source** content      # all columns of messages
     int n_content
     V1Parts parts               # arguments in JSON
+    bint other_format           # of the row's message: not that of sections
     bint whole                  # no message of its own: the payload of a single frame
     const uint8_t* piece[3]     # of the row's message
     uint64_t piece_n[3]
