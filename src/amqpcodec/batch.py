@@ -179,7 +179,7 @@ def encode(
       of an object with them, as above. Of a transfer handle and message_format are 0 where nobody
       says, and ``more`` is set as needed; a delivery_id that nobody gave is absent (they are not
       counted). Fields of many symbols take a list of text too; maps, sources, states and errors
-      JSON text. Mandatory fields must be there.
+      JSON text.
     - ``header`` and ``properties``: structs, or columns ``header.ttl``, ``properties.to``. A struct
       that is not null is a section, if an empty one.
     - message_id, correlation_id, to and reply_to: text is a string; with the prefixes of the JMS
@@ -229,10 +229,7 @@ def encode(
 
     Spec: 0-9-1 §4.2.3 to §4.2.6; 1.0 Part 2 §2.6.14, Part 3 §3.2.
     """
-    module = _protocol_module(protocol) if isinstance(protocol, str) else protocol
-    family = getattr(module, "PROTOCOL", None)
-    found = family if isinstance(family, _codec.V1Core) else _protocol(module)
-    return _codec.encode_columns(found, columns, frame_max, mode, dialect)
+    return _codec.encode_columns(_protocol(protocol), columns, frame_max, mode, dialect)
 
 
 def schema(

@@ -244,9 +244,6 @@ cdef int v1e_field_of(Encoder* e, const V1Fields* f, int k, int64_t row, const V
     elif d.code == V1_TRANSFER and (k == TRANSFER_HANDLE
                                     or k == TRANSFER_MESSAGE_FORMAT and not e.v1.whole):
         status = v1e_code(&e.text, 0x43)
-    elif d.op[k].mandatory:
-        v1e_place(e, d, k, NULL)
-        return refuse(&e.refusal, b"is mandatory", NULL, 0)
     else:
         return NO_VALUE
     return HAS_VALUE if status == 0 else status

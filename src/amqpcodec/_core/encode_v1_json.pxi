@@ -263,10 +263,8 @@ cdef int v1e_assemble(Encoder* e, const V1Desc* d, size_t start, const V1Parts* 
     cdef size_t from_ = <size_t>(t.w - t.block.p), at = 0, n
     cdef int k, last = parts.last if d.composite else 1
     cdef int status = 0
-    for k in range(d.n):
-        if parts.n[k] == 0 and d.op[k].mandatory and (d.composite or d.op[k].kind != V1_ANY):
-            v1e_place(e, d, k, e.refusal.column)
-            return refuse(&e.refusal, b"is mandatory", NULL, 0)
+    if not d.composite and parts.n[0] == 0 and d.op[0].kind != V1_ANY:
+        return refuse(&e.refusal, b"JSON: a %s has a value", d.name, 0)
     status = v1e_described(t, d.code)
     if status == 0 and d.composite:
         status = v1e_open(t, &at)
@@ -336,7 +334,7 @@ cdef int v1e_json_symbol(Text* t, const V1Op* op, Json* j) noexcept nogil:
     cdef size_t n
     cdef int status = v1e_json_text(t, j, V1_SYMBOL)
     if status == 0:
-        n = v1e_key(t.block.p + at, &p)
+        v1_key(t.block.p + at, &p, &n)
         status = v1e_choice(op, p, n, j.refusal)
     return status
 

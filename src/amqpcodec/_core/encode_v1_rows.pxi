@@ -158,6 +158,7 @@ cdef int v1e_frame(Encoder* e, const uint8_t* p, size_t n, uint64_t from_, uint6
 cdef int v1e_transfers(Encoder* e, int64_t row) noexcept nogil:
     """The transfers of a delivery, or of one frame whose payload is given."""
     cdef V1Encode* m = e.v1
+    cdef const V1Column* c
     cdef uint64_t limit = e.frame_max if e.frame_max else MAX_U32
     cdef uint64_t total
     cdef size_t at, n
@@ -171,7 +172,10 @@ cdef int v1e_transfers(Encoder* e, int64_t row) noexcept nogil:
         return status
     n = <size_t>(e.text.w - e.scratch.p) - at
     if AMQP_UNLIKELY(m.other_format and m.kept[0] != 0):
-        v1e_place(e, m.frame.desc, TRANSFER_MESSAGE_FORMAT, NULL)
+        c = &m.frame.named[TRANSFER_MESSAGE_FORMAT]
+        if c.source == NULL:
+            c = &m.frame.plain[TRANSFER_MESSAGE_FORMAT]
+        v1e_place(e, m.frame.desc, TRANSFER_MESSAGE_FORMAT, c.column)
         return refuse(&e.refusal, b"only 0 has sections: message takes the octets of others", NULL, 0)
     total = v1e_pieces(e)
     if total > <uint64_t>e.table.limit:

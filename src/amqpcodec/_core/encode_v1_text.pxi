@@ -191,22 +191,6 @@ cdef int v1e_json_char(Text* t, Json* j, const uint8_t* p, size_t n) noexcept no
 
 # ---- keys that come twice ----
 
-cdef inline size_t v1e_key(const uint8_t* p, const uint8_t** octets) noexcept nogil:
-    """The octets of a key that is a string or symbol."""
-    octets[0] = p + 2 if p[0] >> 4 == 0xA else p + 5
-    return p[1] if p[0] >> 4 == 0xA else load32(p + 1)
-
-
-cdef int v1e_key_order(const uint8_t* a, const uint8_t* b) noexcept nogil:
-    cdef const uint8_t* p
-    cdef const uint8_t* q
-    cdef size_t n = v1e_key(a, &p)
-    cdef size_t m = v1e_key(b, &q)
-    if n != m:
-        return -1 if n < m else 1
-    return memcmp(p, q, n)
-
-
 cdef int v1e_twice(Text* t, const size_t* at, size_t start, size_t count, Refusal* r) noexcept nogil:
     """Whether a key comes twice in the pairs from `start` to the end (1), or not (0); or NO_MEMORY.
     at: where the first keys are."""
@@ -221,7 +205,7 @@ cdef int v1e_twice(Text* t, const size_t* at, size_t start, size_t count, Refusa
             for k in range(i):
                 # constructor and length first: most differ in them
                 if AMQP_UNLIKELY(load16(base + at[i]) == load16(base + at[k])) \
-                        and v1e_key_order(base + at[i], base + at[k]) == 0:
+                        and v1_key_order(base + at[i], base + at[k]) == 0:
                     return 1
         return 0
     keys = <const uint8_t**>malloc(count * sizeof(uint8_t*))
@@ -234,6 +218,6 @@ cdef int v1e_twice(Text* t, const size_t* at, size_t start, size_t count, Refusa
         check.zero_width = 0
         v1_check(&c, &check, 0)
         v1_check(&c, &check, 0)
-    i = any_twice(keys, count, v1e_key_order)
+    i = any_twice(keys, count, v1_key_order)
     free(keys)
     return <int>i

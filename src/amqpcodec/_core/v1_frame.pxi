@@ -98,13 +98,6 @@ cdef int v1_put_frame(V1Core self, Buffer* b, int channel, object frame, object 
     return 0
 
 
-cdef inline void v1_put_head(uint8_t* w, uint32_t size, uint8_t frame_type, int channel) noexcept nogil:
-    store32(w, size)
-    w[4] = 2
-    w[5] = frame_type
-    store16(w + 6, <uint16_t>channel)
-
-
 cdef int v1_put_header(Buffer* b, KindObject* o) except -1:
     cdef uint64_t u = 0
     cdef Place at

@@ -92,3 +92,12 @@ cdef int v1_bad_descriptor(Cursor* c, const uint8_t* start, const V1Desc* d, bin
             code = v.u
     c.p = start
     return fail(c, V1_BAD_DESCRIPTOR, b"performative" if amqp else b"SASL performative", code, 0)
+
+
+# ---- encode ----
+
+cdef inline void v1_put_head(uint8_t* w, uint32_t size, uint8_t frame_type, int channel) noexcept nogil:
+    store32(w, size)
+    w[4] = 2
+    w[5] = frame_type
+    store16(w + 6, <uint16_t>channel)

@@ -59,6 +59,22 @@ cdef int v1_fill_kinds() except -1:
 
 v1_fill_kinds()
 
+# Constructor of each type in its plain, widest encoding, and of the narrow one where there is one.
+cdef uint8_t* V1_WIDE = [
+    0x40, 0x56, 0x50, 0x60, 0x70, 0x80, 0x51, 0x61, 0x71, 0x81, 0x72, 0x82, 0x74, 0x84, 0x94, 0x73,
+    0x83, 0x98, 0xB0, 0xB1, 0xB3, 0xD0, 0xD1, 0xF0]
+cdef uint8_t* V1_NARROW = [
+    0, 0, 0, 0, 0x52, 0x53, 0, 0, 0x54, 0x55, 0, 0, 0, 0, 0, 0,
+    0, 0, 0xA0, 0xA1, 0xA3, 0xC0, 0xC1, 0xE0]
+
+
+cdef inline bint v1_narrow(uint8_t kind, uint64_t u) noexcept nogil:
+    """Whether a number fits the narrow encoding of its type."""
+    if kind == V1_UINT or kind == V1_ULONG:
+        return u <= 255
+    return (kind == V1_INT or kind == V1_LONG) and -128 <= <int64_t>u <= 127
+
+
 # One value. Octets are borrowed: from the input on decode.
 cdef struct V1Value:
     uint64_t u              # numbers (signed ones extended), boolean, char, timestamp
