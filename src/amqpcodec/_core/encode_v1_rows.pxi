@@ -281,5 +281,5 @@ cdef int v1e_rows(Encoder* e, int64_t rows) noexcept nogil:
             if status < 0:
                 return status
         if row & 255 == 255:
-            guess_octets(e, row + 1)
+            guess_octets(e, e.out.used, e.rows + row + 1)
     return 0
