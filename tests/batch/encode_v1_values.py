@@ -198,7 +198,7 @@ def id_text(value: Any) -> str:
     if type(value) in PREFIXED:
         return PREFIXED[type(value)](value)
     if not isinstance(value, str) or isinstance(value, amqp.Symbol):
-        return "AMQP_VALUE:" + told(value)
+        return "AMQP_VALUE:" + told(value, separators=(",", ":"))
     prefixes = ("AMQP_STRING:", "AMQP_ULONG:", "AMQP_UUID:", "AMQP_BINARY:", "AMQP_VALUE:")
     return "AMQP_STRING:" + value if value.startswith(prefixes) else value
 
