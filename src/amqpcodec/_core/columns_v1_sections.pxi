@@ -56,7 +56,7 @@ cdef int put_v1_id(Sink* s, const V1Value* v, Column* c, int64_t row) noexcept n
     status = text_begin(&text, c, s.input_end)
     if status == 0:
         status = json_literal(&text, V1_ID_PREFIXES[k], strlen(V1_ID_PREFIXES[k]))
-    if status < 0 or text_room(&text, 2 * <size_t>v.n + 40) < 0:
+    if status < 0 or text_room(&text, 2 * <size_t>v.n if k == 3 else 40) < 0:
         return NO_MEMORY
     if k == 0:
         status = json_literal(&text, <const char*>v.p, v.n)
