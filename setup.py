@@ -53,11 +53,14 @@ def handle_and_note(clause: ExceptClauseNode, code: CCodeWriter, end_label: str)
 CCodeWriter.put_add_traceback = note_where_caught
 ExceptClauseNode.generate_handling_code = handle_and_note
 
-# Files of what runs once a class, a schema or an error: compiled to be small, not fast.
+# Files of what runs once a class, a schema or an error: compiled to be small, not fast. gcc takes
+# for cold, too, what cannot do without a cold function, and all that only such calls: what every
+# call of a user comes through is not among them.
 COLD = {
-    "arrow_stream", "capture_names", "capture_state", "columns_plan", "columns_request",
-    "encode_plan", "encode_v1_plan", "errors", "v1_classes", "v1_desc", "v1_errors", "v1_rules",
+    "arrow_stream", "capture_state", "columns_plan", "columns_request", "errors", "v1_classes",
+    "v1_desc", "v1_errors", "v1_rules",
 }  # fmt: skip
+WARM = {"find_request", "frame_plan", "kin_request", "v1_by_symbol", "v1_known_slow"}
 declare = CFuncDefNode.analyse_declarations
 
 
@@ -66,7 +69,7 @@ def declare_cold(function: CFuncDefNode, env: Any) -> None:
     source = os.path.basename(function.pos[0].get_filenametable_entry())
     name = function.declared_name()
     cold = source.removesuffix(".pxi") in COLD or name.startswith("_make")
-    if cold and "inline" not in function.modifiers:
+    if cold and name not in WARM and "inline" not in function.modifiers:
         function.modifiers = [*function.modifiers, "AMQP_COLD"]
     declare(function, env)
 
