@@ -80,8 +80,8 @@ def test_states_that_are_none(tmp_path: Path):
     for _ in reader.read(stop=60_000):
         pass
     state = reader.state()
-    assert state.startswith(b"AMQPCAP\x03")
-    for bad in (b"", b"AMQPCAP\x02" + state[8:], state[:-1], state + b"\0", state[:40]):
+    assert state.startswith(b"AMQPCAP\x04")
+    for bad in (b"", b"AMQPCAP\x03" + state[8:], state[:-1], state + b"\0", state[:40]):
         with pytest.raises(ValueError, match="state"):
             capture.Reader(path).resume(bad)
 

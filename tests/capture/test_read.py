@@ -157,6 +157,12 @@ def test_missing_at_the_end_by_the_peer():
     ]
 
 
+def test_the_last_acknowledgement_proves_no_lost_octet():
+    packets = [*opening(), *talk(HELLO), client(1009, b"", FIN | ACK, 5001)]
+    packets += [server(5001, b"", FIN | ACK, 1010), client(1010, b"", ACK, 5002)]
+    assert [row["frame"] for row in rows(make.pcap(packets))] == [HELLO]
+
+
 def test_ports_used_again():
     first = [*opening(), *talk(HELLO, HEARTBEAT)]
     second = [*opening(90000, 95000), *talk(HELLO, BODY, first=90001)]
@@ -173,7 +179,7 @@ def test_late_segments_of_a_closed_connection(end):
     assert [row["frame"] for row in rows(make.pcap(packets))] == [HELLO, HEARTBEAT]
 
 
-@pytest.mark.parametrize("version", ["AMQP\0\1\0\0", "AMQP\3\1\0\0", "AMQP\1\1\x08\1"])
+@pytest.mark.parametrize("version", ["AMQP\4\1\0\0", "AMQP\0\2\0\0", "AMQP\1\1\x08\1"])
 def test_other_protocols_are_counted(version):
     header = version.encode()
     packets = [*opening(), *talk(header, b"\0\0\0\x10" * 9), server(5001, header + bytes(10))]

@@ -265,7 +265,7 @@ cdef tuple choose_capture_columns(FramePlan plan, str level, object fields):
     """(names of columns of frames, the order of all as CaptureBatch has it)."""
     own = {column[0]: i for i, column in enumerate(CAPTURE_COLUMNS)}
     if fields is None:
-        columns = MESSAGE_COLUMNS if level == "message" else plan.columns
+        columns = plan.message_columns if level == "message" else plan.columns
         frames = [column[0] for column in columns if column[0] != "row"]
         order = list(range(CAP_TIME_NS)) + [-1] * len(frames)
         return frames, order
@@ -298,7 +298,7 @@ cdef uint8_t* row_versions(const CapRows* o, const CapRow* row, int64_t n) excep
     return version
 
 
-cdef CaptureBatch make_batch(Protocol protocol, tuple others, CapRows* o, int64_t n, Request request,
+cdef CaptureBatch make_batch(object protocol, tuple others, CapRows* o, int64_t n, Request request,
                              list order, FileNames files):
     """The first n of the rows that wait."""
     cdef CaptureBatch out = CaptureBatch.__new__(CaptureBatch)
@@ -393,7 +393,7 @@ cdef tuple capture_columns(tuple chosen, list order):
     return tuple(columns)
 
 
-def capture_schema(Protocol protocol not None, fields, str level not None="frame",
+def capture_schema(protocol, fields, str level not None="frame",
                    str tables not None="json"):
     """See amqpcodec.capture.schema."""
     cdef Schema schema = Schema.__new__(Schema)

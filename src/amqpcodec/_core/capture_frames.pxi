@@ -1,11 +1,6 @@
 # Octets of a direction to frames: versions, and finding the next frame where octets are missing.
 
 cdef enum:
-    CHAIN_NO
-    CHAIN_WAIT              # as far as there are octets
-    CHAIN_YES
-    CHAIN_FRAMES = 64       # and so many octets of them need no more proof
-    CHAIN_OCTETS = 1 << 15
     OPENING_OCTETS = 1024   # in which a protocol header is looked for where a connection begins
 
 cdef uint64_t LARGEST_SEARCHED = 1 << 24    # octets of a frame whose content header vouches for it
@@ -22,10 +17,6 @@ cdef inline uint64_t sync_limit(const Conn* c) noexcept nogil:
     if 0 < c.frame_max < HIGHEST_FRAME_MAX:
         return <uint64_t>c.frame_max + 8
     return HIGHEST_FRAME_MAX
-
-
-cdef inline bint is_protocol_header(const uint8_t* p, size_t n) noexcept nogil:
-    return n >= 8 and memcmp(p, <const char*>b"AMQP", 4) == 0
 
 
 cdef bint is_plausible(Reading* r, uint8_t may, const uint8_t* p, size_t n, uint64_t limit) noexcept nogil:
@@ -81,8 +72,8 @@ cdef int follow_chain(Reading* r, uint8_t may, const uint8_t* p, size_t n, uint6
     return CHAIN_YES if count > 0 else CHAIN_NO
 
 
-cdef int is_opening(const uint8_t* p, size_t n, bint final) noexcept nogil:
-    """Whether a protocol header stands at p, and behind it nothing or a method of channel 0."""
+cdef int is_opening(Reading* r, const uint8_t* p, size_t n, bint final) noexcept nogil:
+    """Whether a protocol header stands at p, and behind it nothing or a method of channel 0 (in 1.0: a frame)."""
     cdef uint32_t version
     if not is_protocol_header(p, n):
         return CHAIN_NO
@@ -92,8 +83,10 @@ cdef int is_opening(const uint8_t* p, size_t n, bint final) noexcept nogil:
         return CHAIN_NO
     if n == 8:
         return CHAIN_YES if final else CHAIN_WAIT
-    if n < 11:
+    if n < 12:
         return CHAIN_NO if final else CHAIN_WAIT
+    if r.v1 != NULL and v1_is_header(p, n):
+        return CHAIN_YES if p[4] == 2 or v1_plausible(r.v1, p + 8, n - 8, DEFAULT_FRAME_MAX) else CHAIN_NO
     return CHAIN_YES if p[8] == FRAME_METHOD and load16(p + 9) == 0 else CHAIN_NO
 
 
@@ -123,6 +116,10 @@ cdef int64_t sync_octets(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t 
     cdef uint64_t total
     cdef size_t i = 0, size
     cdef const uint8_t* q
+    if not c.sure and n >= 8 and not is_known_type(p[0]) and v1_plausible(r.v1, p, n, v1_search_limit(h)):
+        speak_v1(r, c, True, True)
+    if AMQP_UNLIKELY(c.v1):
+        return v1_sync(r, c, h, p, n, at)
     while i < n:
         q = p + i
         if c.left_out and not is_protocol_header(q, n - i):
@@ -138,6 +135,8 @@ cdef int64_t sync_octets(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t 
                 return NO_MEMORY
             take_version(r, c, h, q)
             i += 8
+            if c.v1:
+                break
             continue
         total = <uint64_t>load32(q + 3) + 8
         if AMQP_UNLIKELY(not is_known_type(q[0])):
@@ -169,6 +168,8 @@ cdef int64_t sync_octets(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t 
         if emit_frame(r, c, h, q, <size_t>total, at + <int64_t>i) < 0:
             return NO_MEMORY
         i += <size_t>total
+    c.spoke |= i != 0
+    c.sure |= i != 0
     return <int64_t>i
 
 
@@ -178,20 +179,35 @@ cdef int64_t search_octets(Reading* r, Conn* c, Half* h, const uint8_t* p, size_
     cdef size_t i
     cdef uint64_t limit = search_limit(c)
     cdef int found
+    cdef bint v1 = False
+    cdef bint both = not c.sure
+    cdef size_t second, stop
+    cdef size_t known = 0, failed = 0       # where frames begin that no chain goes on from, and its end
     i = h.scan
     while i < n:
         found = CHAIN_NO
-        if is_known_type(p[i]):
+        if c.v1 or both:
+            if i == known and i < failed:
+                known += 8 if p[i] == c'A' else load32(p + i)
+            elif p[i] == c'A' or v1_plausible(r.v1, p + i, n - i, v1_search_limit(h)):
+                found = v1_chain(r.v1, p + i, n - i, v1_search_limit(h), final, &second, &stop)
+                v1 = found == CHAIN_YES
+                if found == CHAIN_NO:
+                    known = i + second
+                    failed = i + stop
+        if found != CHAIN_NO or (c.v1 and not both):
+            pass
+        elif is_known_type(p[i]):
             if n - i < 7:
                 if not final:
                     break
             elif is_plausible(r, c.may, p + i, n - i, limit):
                 found = follow_chain(r, c.may, p + i, n - i, limit, final)
-        elif p[i] == c'A' and h.syn and at + <int64_t>i < FIRST_POSITION + OPENING_OCTETS:
+        if found == CHAIN_NO and p[i] == c'A' and h.syn and at + <int64_t>i < FIRST_POSITION + OPENING_OCTETS:
             # A proxy may have said whom it speaks for, in a line of its own.
             if n - i < 8 and not final:
                 break
-            found = is_opening(p + i, n - i, final)
+            found = is_opening(r, p + i, n - i, final)
         if found == CHAIN_WAIT:
             break
         if found == CHAIN_YES:
@@ -202,6 +218,8 @@ cdef int64_t search_octets(Reading* r, Conn* c, Half* h, const uint8_t* p, size_
                 r.count.resyncs += 1
             h.state = IN_SYNC
             h.scan = 0
+            if both:
+                speak_v1(r, c, v1, not final)       # a few frames at an end are a guess
             return <int64_t>i
         i += 1
     h.scan = i
@@ -223,21 +241,23 @@ cdef int64_t expect_octets(Reading* r, Conn* c, Half* h, const uint8_t* p, size_
     cdef uint64_t total
     cdef const uint8_t* q = p + rest
     cdef bint good = True
-    if n < rest + 11 and not final:
-        h.need = rest + 11
+    if n < rest + 12 and not final:
+        h.need = rest + 12
         return 0
     if n < rest:
         if put_rest(r, c, h, p, n, at, LOST_CUT) < 0:
             return NO_MEMORY
         return <int64_t>n
-    if n >= rest + 7:
+    if c.v1:
+        good = v1_expected(r, h, q, n - rest)
+    elif n >= rest + 7:
         good = is_known_type(q[0])
         total = <uint64_t>load32(q + 3) + 8
         if total > search_limit(c) or (total <= n - rest and q[total - 1] != FRAME_END):
             good = False
     elif n > rest:
         good = is_known_type(q[0])
-    if rest != 0 and p[rest - 1] != FRAME_END:
+    if rest != 0 and p[rest - 1] != FRAME_END and not c.v1:
         good = False
     if not good:
         h.state = SEARCHING
@@ -256,7 +276,11 @@ cdef int end_octets(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, in
     h.expect = 0
     if n == 0:
         return 0
-    if h.state == IN_SYNC and n >= 7:
+    if h.state == IN_SYNC and c.v1:
+        if n >= 8 and p[0] != c'A' and 8 <= load32(p) <= v1_search_limit(h):
+            h.expect = at + <int64_t>load32(p)
+        h.cut_type = p[5] if n >= 6 else V1_FRAME_SASL
+    elif h.state == IN_SYNC and n >= 7:
         if <uint64_t>load32(p + 3) + 8 <= search_limit(c):
             h.expect = at + <int64_t>load32(p + 3) + 8
             h.cut_type = p[0]

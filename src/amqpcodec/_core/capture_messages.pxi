@@ -11,6 +11,7 @@ cdef void drop_open(Reading* r, Half* h, Open* o) noexcept nogil:
     while at[0] != o:
         at = &at[0].next
     at[0] = o.next
+    h.n_open -= 1
     r.open_octets -= o.n
     block_give(&o.octets)
     free(o)
@@ -68,6 +69,7 @@ cdef int open_message(Reading* r, Half* h, const uint8_t* p, size_t n, const Cap
     o.row = place[0]
     o.next = h.open
     h.open = o
+    h.n_open += 1
     return extend_open(r, o, p, n, place, flags)
 
 
@@ -191,10 +193,14 @@ cdef int put_rest(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int6
     if put_row(r, c, h, p, n, at, lost, h.flags & (CAPTURED_GAP | CAPTURED_MIDSTREAM)
                | (CAPTURED_TRUNCATED if kind else 0)) < 0:
         return NO_MEMORY
-    if r.redact and h == &c.half[0] and h.state != IN_SYNC:
+    if r.redact and h == &c.half[0] and h.state != IN_SYNC and not (c.v1 and h.past_sasl):
         # The end of a frame that no one saw the beginning of may be that of a secret; and behind a
         # frame that is wrong, more of them may follow.
         out = o.data.p + size
+        if c.v1:
+            if h.state != EXPECTING or h.cut_type != V1_FRAME_AMQP:
+                hide(out, n)
+            return 0
         if h.state == EXPECTING:
             if h.cut_type == FRAME_METHOD and (h.cut_method == 0 or is_secret(h.cut_method)):
                 hide(out, n)

@@ -50,11 +50,17 @@ cdef int end_connections(Reading* r, int64_t batch_rows) noexcept nogil:
     return 0
 
 
-cdef int add_spoken(Reading* r, Protocol protocol) except -1:
-    """A further protocol that connections may speak."""
+cdef int add_spoken(Reading* r, object spoken) except -1:
+    """A further protocol that connections may speak; 1.0 is the last."""
     cdef Spoken* s = &r.spoken[r.n_spoken]
-    if r.n_spoken == MAX_SPEECHES:
+    cdef Protocol protocol
+    if r.n_spoken == MAX_SPEECHES or r.v1 != NULL:
         raise ValueError("too many protocols")
+    if isinstance(spoken, V1Core):
+        r.v1 = &(<V1Core>spoken).descs.types
+        r.v1_number = <uint8_t>r.n_spoken
+        return 0
+    protocol = spoken
     s.methods = <uint64_t*>calloc(<size_t>max(protocol.descs.count, 1), sizeof(uint64_t))
     if s.methods == NULL:
         raise MemoryError
@@ -66,7 +72,6 @@ cdef int add_spoken(Reading* r, Protocol protocol) except -1:
     s.n_contents = protocol.n_contents
     r.n_spoken += 1
     return 0
-
 
 cdef bint same_layout(const Desc* a, const Desc* b) noexcept:
     cdef int i
@@ -118,8 +123,9 @@ cdef class CaptureReader:
     """See amqpcodec.capture. One thread at a time."""
 
     cdef Reading* r
-    cdef Protocol protocol
+    cdef object protocol
     cdef tuple others
+    cdef tuple protocols        # by number
     cdef object frame_names
     cdef list order
     cdef str level
@@ -132,10 +138,10 @@ cdef class CaptureReader:
     cdef readonly bint damaged  # what is at `at` is no record
     cdef bint busy
 
-    def __cinit__(self, Protocol protocol not None, fields, ports, bint redact, bint forced,
+    def __cinit__(self, protocol, fields, ports, bint redact, bint forced,
                   int64_t batch_rows, str level="frame", size_t reorder_octets=1 << 22,
                   size_t reorder_total=1 << 25, tuple others=(), str tables="json"):
-        """others: 0-9 and 0-8, in that order, which connections may speak where it is not forced."""
+        """others: 0-9, 0-8 and 1.0, in that order, which connections may speak where it is not forced."""
         cdef Reading* r = <Reading*>calloc(1, sizeof(Reading))
         cdef int port
         if r == NULL:
@@ -146,6 +152,7 @@ cdef class CaptureReader:
             add_spoken(r, other)
         find_alike(r)
         self.others = others
+        self.protocols = (protocol, *others)
         if batch_rows < 1:
             raise ValueError(f"batch_rows is at least 1, not {batch_rows}")
         self.protocol = protocol
@@ -414,8 +421,12 @@ cdef class CaptureReader:
         cdef CaptureCounts* c = &r.count
         cdef int i, k
         types = {FRAME_TYPE_NAMES[i].decode(): c.types[i] for i in range(5)}
-        types["undefined"] = c.types[5]
+        types.update({"undefined": c.types[5], "amqp": c.types[6], "sasl": c.types[7]})
+        versions = {self.protocols[i].name: c.versions[i] for i in range(<int>len(self.protocols))}
         methods = {}
+        for i in range(256):
+            if r.v1_counts[i]:
+                methods[r.v1.by_code[i].name.decode()] = r.v1_counts[i]
         for k in range(r.n_spoken):
             for i in range(r.spoken[k].n_descs):
                 if r.spoken[k].methods[i]:
@@ -424,6 +435,7 @@ cdef class CaptureReader:
         skipped = {SKIP_NAMES[i]: c.skipped[i] for i in range(1, N_SKIPS) if c.skipped[i]}
         return {
             "packets": c.packets, "octets": c.octets, "connections": c.connections,
+            "versions": {name: n for name, n in versions.items() if n},
             "frames": {name: n for name, n in types.items() if n}, "methods": methods,
             "gaps": c.gaps, "lost_octets": c.lost, "resyncs": c.resyncs, "midstream": c.midstream,
             "tls_connections": c.tls, "other_protocols": c.others, "left_out_octets": c.left_out,

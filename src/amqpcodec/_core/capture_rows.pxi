@@ -14,9 +14,10 @@ cdef enum:
     CAPTURED_RESYNC = 2     # the first frame that was found by looking for one
     CAPTURED_TRUNCATED = 4  # a part of a frame, or octets that are none
     CAPTURED_MIDSTREAM = 8  # the first of a direction whose beginning was not captured
-    N_CAPTURED_FLAGS = 4
+    CAPTURED_OVERSIZE = 16  # larger than its receiver takes: 1.0's max-frame-size
+    N_CAPTURED_FLAGS = 5
 
-cdef const char** CAPTURE_FLAG_NAMES = ["gap", "resync", "truncated", "midstream"]
+cdef const char** CAPTURE_FLAG_NAMES = ["gap", "resync", "truncated", "midstream", "oversize"]
 
 # A connection as rows tell of it.
 cdef struct CapInfo:

@@ -3,7 +3,7 @@
 # Each struct is visited by one function, which writes or reads: so that both agree. Numbers are written
 # with 7 bits an octet, the lowest first, the sign in the lowest bit.
 
-cdef bytes STATE_MAGIC = b"AMQPCAP\x03"      # the last octet is the version
+cdef bytes STATE_MAGIC = b"AMQPCAP\x04"      # the last octet is the version
 
 cdef struct StateIO:
     bint writing
@@ -135,8 +135,10 @@ cdef int io_messages(StateIO* io, Reading* r, Half* h) noexcept nogil:
                 return NO_MEMORY
         o = at[0]
         at = &o.next
+        h.n_open += not io.writing
         o.channel = <uint16_t>io_number(io, o.channel)
-        o.flags = <uint8_t>(io_number(io, o.flags) & 15)
+        o.handle = <uint32_t>io_number(io, o.handle)
+        o.flags = <uint8_t>(io_number(io, o.flags) & 31)
         o.header = io_number(io, o.header) != 0
         o.size = io_count(io, o.size)
         o.have = io_count(io, o.have)
@@ -147,7 +149,7 @@ cdef int io_messages(StateIO* io, Reading* r, Half* h) noexcept nogil:
         o.row.packet_at = io_count(io, o.row.packet_at)
         o.row.packet = io_count(io, o.row.packet)
         o.row.version = <uint8_t>io_number(io, o.row.version)
-        if o.row.version >= r.n_spoken:
+        if o.row.version >= r.n_spoken and (r.v1 == NULL or o.row.version != r.v1_number):
             io.bad = True
             o.row.version = 0
         if io.writing:
@@ -186,6 +188,9 @@ cdef int io_half(StateIO* io, Reading* r, Half* h) noexcept nogil:
     h.broken = <uint8_t>io_number(io, h.broken)
     h.cut_type = <uint8_t>io_number(io, h.cut_type)
     h.cut_method = <uint32_t>io_number(io, h.cut_method)
+    h.takes = io_count(io, h.takes)
+    h.tls = io_number(io, h.tls) != 0
+    h.past_sasl = io_number(io, h.past_sasl) != 0
     h.base = io_number(io, h.base)
     h.expect = io_number(io, h.expect)
     h.scan = <size_t>io_count(io, h.scan)
@@ -208,7 +213,7 @@ cdef int io_half(StateIO* io, Reading* r, Half* h) noexcept nogil:
     if io_messages(io, r, h) < 0:
         return NO_MEMORY
     # What the frame layer takes for granted.
-    if not io.writing and (h.scan > h.n or h.broken > LOST_LARGE or h.flags > 15
+    if not io.writing and (h.scan > h.n or h.broken > LOST_LARGE or h.flags > 31
                            or (h.n and h.n_marks == 0)
                            or (h.state == EXPECTING and h.expect < h.base)
                            or h.base < 0 or h.offset < 0 or h.offset > <int64_t>1 << 60
@@ -234,9 +239,17 @@ cdef int io_conn(StateIO* io, Reading* r, Conn* c) noexcept nogil:
     c.may = <uint8_t>io_number(io, c.may)
     c.now = <uint8_t>io_number(io, c.now)
     io_octets(io, c.fails, MAX_SPEECHES)
-    if c.version >= r.n_spoken or c.now >= r.n_spoken or c.may >> r.n_spoken:
+    c.v1 = io_number(io, c.v1) != 0
+    c.sure = io_number(io, c.sure) != 0
+    c.told = io_number(io, c.told) != 0
+    c.spoke = io_number(io, c.spoke) != 0
+    if c.version >= max(r.n_spoken, 1) or c.may >> r.n_spoken \
+            or (c.now >= r.n_spoken and (r.v1 == NULL or c.now != r.v1_number)) \
+            or (c.v1 and r.v1 == NULL) or (not c.v1 and r.n_spoken == 0) \
+            or (not c.sure and (r.v1 == NULL or r.forced)):
         io.bad = True
         c.version = c.now = 0
+        c.v1 = False
     c.frame_max = io_number(io, c.frame_max)
     if io_half(io, r, &c.half[0]) < 0:
         return NO_MEMORY
@@ -328,6 +341,9 @@ cdef int io_counts(StateIO* io, Reading* r) noexcept nogil:
     cdef int k
     for i in range(sizeof(CaptureCounts) // 8):
         count[i] = io_count(io, count[i])
+    if r.v1 != NULL:
+        for k in range(256):
+            r.v1_counts[k] = io_count(io, r.v1_counts[k])
     for k in range(r.n_spoken):
         for i in range(<size_t>r.spoken[k].n_descs):
             r.spoken[k].methods[i] = io_count(io, r.spoken[k].methods[i])
@@ -336,7 +352,7 @@ cdef int io_counts(StateIO* io, Reading* r) noexcept nogil:
 
 cdef int io_reading(StateIO* io, Reading* r) noexcept nogil:
     cdef int status = io_file(io, &r.file)
-    if io_number(io, r.n_spoken) != r.n_spoken:
+    if io_number(io, r.n_spoken) != r.n_spoken or (io_number(io, r.v1 != NULL) != 0) != (r.v1 != NULL):
         io.bad = True
         return status
     if (io_number(io, r.messages) != 0) != r.messages:

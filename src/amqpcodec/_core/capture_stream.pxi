@@ -33,10 +33,11 @@ cdef struct Piece:
     uint32_t n              # octets, which stand behind the struct
     Mark mark
 
-# A method whose content has not come yet, or not all of it.
+# A method whose content has not come yet, or not all of it; in 1.0 a delivery that more is to come of.
 cdef struct Open:
     Open* next
     uint16_t channel
+    uint32_t handle         # of a link of 1.0
     uint8_t flags
     bint header
     uint64_t size           # octets of the body: announced, and there
@@ -71,6 +72,10 @@ cdef struct Half:
     size_t n
     Block buf
     Open* open              # messages, the newest first
+    int32_t n_open          # deliveries of 1.0
+    uint64_t takes          # octets of a frame of 1.0 that the receiver takes, 0 while it is not known
+    bint tls                # TLS follows, if the peer agrees
+    bint past_sasl          # in 1.0: no credentials follow
     int32_t n_marks
     int32_t mark
     Block marks
@@ -86,6 +91,10 @@ cdef struct Conn:
     uint8_t version         # number of the protocol
     uint8_t may             # bits of those that it can be
     uint8_t now             # that of the newest frame
+    bint v1                 # it speaks 1.0
+    bint sure               # of that
+    bint told               # by the client's protocol header
+    bint spoke              # there was a frame
     uint8_t[MAX_SPEECHES] fails     # frames that another one explains, and this one does not
     int64_t frame_max       # octets, 0 for no limit, -1 while it is not known
     uint64_t batch
@@ -98,7 +107,8 @@ cdef enum:
 cdef struct CaptureCounts:
     uint64_t[N_SKIPS] skipped
     uint64_t packets
-    uint64_t[6] types       # method, header, body, heartbeat, protocol header, undefined
+    uint64_t[8] types       # method, header, body, heartbeat, protocol header, undefined, 1.0's AMQP and SASL
+    uint64_t[MAX_SPEECHES] versions     # connections that are over, by number of their protocol
     uint64_t octets         # of packets, as captured
     uint64_t connections
     uint64_t gaps
@@ -106,7 +116,7 @@ cdef struct CaptureCounts:
     uint64_t resyncs
     uint64_t midstream
     uint64_t tls
-    uint64_t others         # connections of other protocols
+    uint64_t others         # connections of protocols that are not known
     uint64_t left_out       # octets of connections left out
     uint64_t repeated       # octets of retransmissions
     uint64_t fragments      # first fragments of IP packets
@@ -127,6 +137,9 @@ cdef struct Reading:
     CaptureCounts count
     Spoken[MAX_SPEECHES] spoken
     int n_spoken
+    const V1Types* v1       # where connections may speak 1.0, else NULL
+    uint8_t v1_number       # of that protocol
+    uint64_t[256] v1_counts     # its frames by descriptor
     uint8_t* alike          # of each descriptor of the first: bits of those with the same layout
     uintptr_t dialect
     uint64_t seed           # of connections' ids
@@ -174,47 +187,6 @@ cdef int push_mark(Half* h, const Mark* mark) noexcept nogil:
     return 0
 
 
-# ---- credentials ----
-
-cdef inline bint is_secret(uint32_t method) noexcept nogil:
-    """connection.start-ok, secure-ok and update-secret, the same numbers in all versions."""
-    return method == 0x000A000B or method == 0x000A0015 or method == 0x000A0046
-
-
-cdef void hide(uint8_t* p, size_t n) noexcept nogil:
-    if n:
-        memset(p, c'*', n)
-
-
-cdef void hide_secret(uint8_t* p, size_t n) noexcept nogil:
-    """Overwrite the credentials in a frame, or in as much of it as there is."""
-    cdef uint32_t method
-    cdef size_t at = 11, size
-    if n < 11 or p[0] != FRAME_METHOD:
-        return
-    if <uint64_t>load32(p + 3) + 8 == n:
-        n -= 1      # a whole frame keeps its end octet
-    method = load32(p + 7)
-    if not is_secret(method):
-        return
-    if method == 0x000A000B:
-        # client-properties, mechanism; then the response
-        if n - at < 4 or load32(p + at) > n - at - 4:
-            hide(p + at, n - at)
-            return
-        at += 4 + <size_t>load32(p + at)
-        if n - at < 1 or p[at] > n - at - 1:
-            hide(p + at, n - at)
-            return
-        at += 1 + <size_t>p[at]
-    if n - at < 4:
-        hide(p + at, n - at)
-        return
-    size = load32(p + at)
-    at += 4
-    hide(p + at, min(size, n - at))
-
-
 # ---- rows ----
 
 cdef void take_place(Half* h, size_t n, int64_t at, CapRow* row) noexcept nogil:
@@ -259,8 +231,11 @@ cdef int store_row(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, uin
     out = o.data.p + o.used
     if n:
         memcpy(out, p, n)
-    if r.redact and n >= 11 and out[0] == FRAME_METHOD and is_secret(load32(out + 7)):
-        hide_secret(out, n)
+    if r.redact:
+        if AMQP_UNLIKELY(c.v1):
+            v1_hide(r.v1, out, n)
+        elif n >= 11 and out[0] == FRAME_METHOD and is_secret(load32(out + 7)):
+            hide_secret(out, n)
     (<uint64_t*>o.lost.p)[o.n] = lost
     (<int64_t*>o.end.p)[0] = 0
     o.used += n

@@ -290,6 +290,9 @@ cdef Conn* new_conn(Reading* r, const Endpoint* client, const Endpoint* server, 
     store64(id + 52, <uint64_t>r.file_number)
     c.info.id = mix(r.seed, id, 60 if r.file_number else 52)
     c.frame_max = -1
+    c.v1 = r.v1 != NULL and r.forced
+    c.sure = r.v1 == NULL or r.forced
+    c.now = r.v1_number if c.v1 else 0
     c.may = <uint8_t>((1 << r.n_spoken) - 1)
     link_conn(r, c)
     return c
@@ -329,6 +332,8 @@ cdef int finish_conn(Reading* r, Conn* c, const Mark* mark) noexcept nogil:
         status = finish_half(r, c, &c.half[1], mark)
     if status == 0:
         status = end_messages(r, c, &c.half[1])
+    if c.spoke and not c.left_out:
+        r.count.versions[c.now if c.v1 else c.version] += 1
     remove_conn(r, c)
     return status
 
@@ -464,7 +469,10 @@ cdef int take_payload(Reading* r, Conn* c, Half* h, const Segment* s, Mark* mark
             if drain(r, c, h) < 0:
                 return NO_MEMORY
     at = position_of(h, sequence)
-    h.known_end = max(h.known_end, at + <int64_t>s.size)
+    if s.size or s.flags & TCP_FIN:
+        h.known_end = max(h.known_end, at + <int64_t>s.size)
+    elif h.started:
+        h.acked = max(h.acked, at)      # as what the peer says: a FIN may have taken a number before it
     if s.flags & TCP_FIN:
         h.fin = True
     if s.have == 0:

@@ -86,21 +86,46 @@ cdef void judge_frame(Reading* r, Conn* c, const uint8_t* p, size_t n) noexcept 
             c.version = <uint8_t>best
 
 
+cdef void speak_v1(Reading* r, Conn* c, bint v1, bint sure) noexcept nogil:
+    """The connection was found to speak 1.0, or one of the others."""
+    cdef int i
+    for i in range(2):
+        # Only the protocol by which octets are wrong can say why.
+        if c.v1 != v1 and c.half[i].state == SEARCHING and c.half[i].broken == 0:
+            c.half[i].broken = LOST_NONE
+    c.v1 = v1
+    c.sure = sure
+    c.now = r.v1_number if v1 else c.version
+
+
 cdef int take_version(Reading* r, Conn* c, Half* h, const uint8_t* p) noexcept nogil:
     """What a protocol header means for the rest of the connection."""
     cdef uint32_t version = load32(p + 4)
-    if r.forced or c.left_out:
+    cdef bint client = h == &c.half[0]
+    if c.left_out:
         return 0
+    if r.v1 != NULL and v1_is_header(p, 8):
+        h.tls = p[4] == 2
+        h.past_sasl = p[4] == 0
+        if not r.forced and (client or not c.told):
+            speak_v1(r, c, True, True)
+        c.told |= client
+        return 0
+    if r.forced:
+        return 0
+    if client:
+        c.told = True
+        speak_v1(r, c, False, True)
     if version >> 8 == 0x000009 or version == 0x01010009:
         # Most clients that send the header of 0-9 by the letter speak 0-9-1, and are answered so.
-        if h == &c.half[0]:
+        if client:
             c.may &= 1 if version >> 8 == 0x000009 else 3
         return 0
-    if h == &c.half[0] and c.may & 4 and (version == 0x01010800 or version == 0x01010901):
+    if client and c.may & 4 and (version == 0x01010800 or version == 0x01010901):
         c.may = 4
         c.version = 2
         return 0
-    if h == &c.half[0] or version & 0x00FFFFFF == 0x00010000:
+    if client:
         c.left_out = LEFT_PROTOCOL
         r.count.others += 1
     return 0

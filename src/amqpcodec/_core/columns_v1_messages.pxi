@@ -171,6 +171,8 @@ cdef int put_v1_delivery(Sink* s, const Entry* e, const uint8_t* payload, uint64
         status = append_octets(s.table, s.payload, s.rows, payload, n)
     if status == 0 and message != NULL:
         status = append_octets(s.table, message, s.rows, payload, n)
+    if status == 0 and s.body != NULL and not s.sectioned:
+        status = append_octets(s.table, s.body, s.rows, payload, n)     # columns of 0-9-1: all of the message
     if status < 0:
         return status
     if s.sections == 0 or (v[V1_MESSAGE_FORMAT].kind != V1_NULL and v[V1_MESSAGE_FORMAT].u != 0):
@@ -230,9 +232,9 @@ cdef int end_v1_open(Sink* s, V1Open* o) noexcept nogil:
     return status
 
 
-cdef int give_up_v1(Sink* s, V1Open* o) noexcept nogil:
-    """A row of a delivery that will not be whole; s.fault says why."""
-    cdef const Entry* e = &v1_piece_at(s.links, o.first).frame
+cdef int give_up_v1(Sink* s, const Entry* e, V1Open* o) noexcept nogil:
+    """A row of a delivery that will not be whole; s.fault says why. e: its first frame; o: NULL where there
+    is no other."""
     cdef const V1Desc* d = s.v1.by_code[V1_TRANSFER]
     if s.method != NULL:
         if append_octets(s.table, s.method, s.rows, d.name, s.methods[d - s.v1.desc].name_n) < 0:
@@ -259,7 +261,7 @@ cdef int end_v1_all(Sink* s) noexcept nogil:
             s.fault.method = b"transfer"
             s.fault.offset = <uint64_t>(last.frame.start - last.frame.base) + last.frame.total
             s.fault_row = last.frame.row
-            status = give_up_v1(s, o)
+            status = give_up_v1(s, &v1_piece_at(a, o.first).frame, o)
         v1_close_open(a, o)
         if status < 0:
             return status
@@ -306,6 +308,9 @@ cdef int step_v1_transfer(Sink* s, const Entry* e, const uint8_t* list_) noexcep
     if AMQP_LIKELY(k == 0):
         if aborted:
             return 0
+        if a.single != NULL and s.fields[V1_DELIVERY_ID].kind == s.fields[V1_DELIVERY_TAG].kind == V1_NULL:
+            v1_out_of_place(s, e, b"the beginning of the delivery is missing")
+            return give_up_v1(s, e, NULL)
         if AMQP_LIKELY(not more):
             status = put_v1_delivery(s, e, payload, <uint64_t>(s.c.end - payload), NULL, list_)
             return end_v1_row(s, e, NULL, status)
@@ -323,7 +328,7 @@ cdef int step_v1_transfer(Sink* s, const Entry* e, const uint8_t* list_) noexcep
             if v1_add_piece(a, o, e, payload) < 0:
                 return NO_MEMORY
             v1_out_of_place(s, e, b"another delivery begins inside of one")
-            status = give_up_v1(s, o)
+            status = give_up_v1(s, &v1_piece_at(a, o.first).frame, o)
             if more and not aborted:
                 o.passing = True
                 v1_drop_pieces(a, o)

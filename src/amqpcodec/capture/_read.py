@@ -21,7 +21,7 @@ __all__ = ["BATCH_ROWS", "Batch", "CaptureError", "Reader", "read", "schema", "s
 SEARCH_OCTETS = 1 << 23
 
 #: What connections may speak beside 0-9-1, in the order that the core knows them by.
-OTHERS = ("0-9", "0-8")
+OTHERS = ("0-9", "0-8", "1.0")
 
 #: Rows of a batch, at most; one of large frames has fewer.
 BATCH_ROWS = 32768
@@ -260,8 +260,8 @@ def read(
     Flags: "gap": octets before this row, or all of it, were not captured (the record of a gap has
     an empty frame, and an error that says how many); "resync": the first frame that was found by
     looking for one; "truncated": a part of a frame, or octets in which none was found;
-    "midstream": the first row of a direction whose beginning was not captured. Rows that are no
-    whole frame have an error.
+    "midstream": the first row of a direction whose beginning was not captured; "oversize": see
+    AMQP 1.0 below. Rows that are no whole frame have an error.
 
     At message level a row is a method with its content, as batch.decode has it; timestamp,
     packet_offset and position are those of its first octet, timestamp_last that of its last, flags
@@ -271,11 +271,20 @@ def read(
     given up, and so is one that would make all that are open more than 128 MiB; what is there of it
     is a row with an error, the frames that follow are rows of their own.
 
-    Connections of AMQP 0-8 and 0-9 are read as such, by their protocol header; ``1 1 0 9``, and a
-    connection whose beginning was not captured, is read as 0-9-1 as long as its frames can be.
-    The columns are the same for all; a property that 0-9-1 does not have gives its row an error,
-    and a column with protocol="0-9" or "0-8". Connections of AMQP 1.0 and TLS are left out and
-    counted: see stats().
+    Connections of AMQP 0-8, 0-9 and 1.0 are read as such, by their protocol header; ``1 1 0 9``,
+    and a connection whose beginning was not captured, is read as 0-9-1 or 1.0 as its frames can
+    be. The columns are the same for all; a property that 0-9-1 does not have gives its row an
+    error, and a column with protocol="0-9" or "0-8". TLS is left out and counted: see stats().
+
+    Of AMQP 1.0, frame_type is "amqp", "sasl", "heartbeat" or "protocol-header", method is the
+    performative ("transfer"), arguments are its fields, payload is what a transfer carries; with
+    protocol="1.0" the columns are those of batch.decode for it. The flag "oversize": a frame that
+    is larger than its receiver takes (512 octets before open, then its max-frame-size), which is
+    read all the same. At message level transfers are joined by channel and link, as MessageDecoder
+    does: a row is a delivery (body: its whole message), or another performative. What was aborted
+    is no row; what was cut off by detach, end, close, another delivery, a gap or the end is a row
+    with an error, and so are later transfers of a delivery whose first was not captured
+    ("truncated").
 
     Args:
         path_or_file: the name of a file, or an open binary file; pcap or pcapng, plain or gzip. Or
@@ -290,8 +299,8 @@ def read(
             columns of properties; None: what each connection speaks, with the columns of 0-9-1.
         batch_rows: rows of a batch, at most.
         redact: overwrite credentials (response of connection.start-ok and secure-ok, new_secret of
-            connection.update-secret) with asterisks, in every column; octets of a client that may
-            be part of one, too.
+            connection.update-secret; of 1.0, the responses of sasl-init and sasl-response) with
+            asterisks, in every column; octets of a client that may be part of one, too.
         chain: False: several files are not one chain; each is read alone, in the order given.
         tables: what field tables become, "json", "variant" or "map", as batch.decode has it.
 
@@ -328,11 +337,12 @@ def stats(
     Several files are one chain, unless chain is False, as read() has it: a connection counts in the
     file that it begins in, a frame in the one that completes it.
 
-    Keys: packets, octets (captured), connections, frames (by type), methods (frames by method),
-    errors (rows with one, gaps and remains included), gaps, lost_octets, resyncs, midstream
-    (directions), tls_connections, other_protocols (connections), left_out_octets (of both),
-    repeated_octets (retransmitted), ip_fragments, skipped (packets by reason); of each file also
-    file (its name) and damaged (text, or None).
+    Keys: packets, octets (captured), connections, versions (connections that have ended, by
+    protocol), frames (by type), methods (frames by method or performative), errors (rows with one,
+    gaps and remains included), gaps, lost_octets, resyncs, midstream (directions),
+    tls_connections, other_protocols (connections), left_out_octets (of both), repeated_octets
+    (retransmitted), ip_fragments, skipped (packets by reason); of each file also file (its name)
+    and damaged (text, or None).
 
     Raises:
         CaptureError: a file is no capture.

@@ -26,8 +26,9 @@ expressions of --where:
   method in (basic.ack, basic.nack, basic.reject)
   payload == 0x00ff                       binary columns: text, or octets in hex
   timestamp >= 2026-02-28T12:00           UTC, unless it says otherwise
-Columns: method, channel, frame_type, arguments, properties, direction, connection_index, timestamp,
-error, flags and the others that --format json shows.
+Columns: method (also called performative, as in AMQP 1.0), channel, frame_type, arguments,
+properties, direction, connection_index, timestamp, error, flags and the others that --format json
+shows.
 A row without the value fits no comparison except != and !~. A list (flags) fits if an item does.
 Names and values with spaces or signs are quoted: 'so' or "so".
 """

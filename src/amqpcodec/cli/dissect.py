@@ -18,7 +18,7 @@ from . import BAD_DATA, OK, USAGE, Problem, complain, where
 from .groups import Group, grouped
 from .jsonl import lines
 from .progress import Progress
-from .table import DEFAULT_FIELDS, Table
+from .table import DEFAULT_FIELDS, V1_FIELDS, Table
 
 __all__ = ["dissect"]
 
@@ -30,18 +30,25 @@ BY_SUFFIX = {
     ".ndjson": "json",
 }
 #: Columns that have parts: what stands behind the first dot is looked for here.
-COMPOUND = ("arguments", "properties", "properties_json")
+COMPOUND = (
+    *("arguments", "properties", "properties_json", "header", "application_properties"),
+    *("message_annotations", "delivery_annotations", "footer", "value"),
+)
 
 
 class Selection:
     """The columns to read, the rows to keep, and the columns to show."""
 
-    def __init__(self, shown: list[str] | None, expression: str | None) -> None:
-        """shown: None for all."""
+    def __init__(self, shown: list[str] | None, expression: str | None, is_v1: bool) -> None:
+        """shown: None for all. is_v1: the columns are those of 1.0."""
         try:
             self.where = where.parse(expression) if expression is not None else None
         except where.WhereError as error:
             raise Problem(str(error)) from None
+        if self.where is not None:
+            # Two words for one column: each protocol has its own.
+            names = {"method": "performative"} if is_v1 else {"performative": "method"}
+            self.where = self.where.renamed(names)
         self.shown = shown
         self.read: list[str] | None = None
         if shown is not None:
@@ -76,8 +83,10 @@ def dissect(options: argparse.Namespace) -> int:
     """Read every file, write what was asked for, and say on stderr what was wrong."""
     chosen = output_format(options)
     summary = chosen == "table" and options.fields is None
-    shown = DEFAULT_FIELDS[options.level] if summary else options.fields
-    selection = Selection(shown, options.where)
+    is_v1 = options.protocol == "1.0"
+    usual = V1_FIELDS if is_v1 else DEFAULT_FIELDS
+    shown = usual[options.level] if summary else options.fields
+    selection = Selection(shown, options.where, is_v1)
     check_output(options, chosen)
     status = OK
     with (

@@ -19,7 +19,10 @@ import pyarrow as pa
 __all__ = ["lines", "moments"]
 
 #: Columns that hold JSON text, also inside of a struct.
-JSON_TEXT = {"arguments", "headers", "properties_json", "properties.headers"}
+JSON_TEXT = {
+    *("arguments", "headers", "properties_json", "properties.headers", "application_properties"),
+    *("message_annotations", "delivery_annotations", "footer", "value"),
+}
 UNITS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 START = datetime(1970, 1, 1, tzinfo=UTC)
 

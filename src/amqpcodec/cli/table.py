@@ -16,8 +16,9 @@ from rich.console import Console
 from rich.text import Text
 
 from .jsonl import moments
+from .performatives import carried, told
 
-__all__ = ["DEFAULT_FIELDS", "Table"]
+__all__ = ["DEFAULT_FIELDS", "V1_FIELDS", "Table"]
 
 #: level -> the columns that the table is made of, where none are asked for.
 DEFAULT_FIELDS = {
@@ -28,6 +29,17 @@ DEFAULT_FIELDS = {
     "message": [
         *("timestamp", "connection_index", "direction", "channel", "method", "exchange"),
         *("routing_key", "arguments", "properties", "body", "error", "flags"),
+    ],
+}
+#: The same for protocol 1.0.
+V1_FIELDS = {
+    "frame": [
+        *("timestamp", "connection_index", "direction", "channel", "frame_type", "performative"),
+        *("arguments", "payload", "error", "flags"),
+    ],
+    "message": [
+        *("timestamp", "connection_index", "direction", "channel", "performative", "arguments"),
+        *("properties", "application_properties", "body", "value", "error", "flags"),
     ],
 }
 #: Never made narrower than this, and never wider to begin with (but for the last column).
@@ -156,16 +168,25 @@ def _summary(batch: pa.RecordBatch, level: str, full: bool, narrow: bool) -> dic
         "from": _texts(batch.column("direction")),
         "ch": _texts(batch.column("channel")),
     }
-    given = {name: _texts(batch.column(name)) for name in ("properties", "error", "flags")}
+    given = {name: _texts(_column(batch, name)) for name in ("properties", "error", "flags")}
     if level == "frame":
-        kinds, methods = _texts(batch.column("frame_type")), _texts(batch.column("method"))
+        kinds, methods = _texts(batch.column("frame_type")), _texts(_methods(batch))
         shown["frame"] = [method or kind for kind, method in zip(kinds, methods, strict=True)]
-        sizes, payloads = batch.column("body_size").to_pylist(), batch.column("payload").to_pylist()
+        sizes = _column(batch, "body_size").to_pylist()
+        payloads = batch.column("payload").to_pylist()
         shown["size"] = [
             str(size if size is not None else len(octets) if octets is not None else "")
             for size, octets in zip(sizes, payloads, strict=True)
         ]
-        parts = [_arguments(batch), given["properties"], _texts(batch["payload"])]
+        parts = [_arguments(batch), given["properties"], _payloads(batch)]
+    elif "performative" in batch.schema.names:
+        shown["frame"] = _texts(_methods(batch))
+        bodies = batch.column("body").to_pylist()
+        shown["size"] = ["" if body is None else str(len(body)) for body in bodies]
+        parts = [_arguments(batch), given["properties"]]
+        parts += [
+            _texts(batch.column(name)) for name in ("application_properties", "body", "value")
+        ]
     else:
         shown["method"] = _texts(batch.column("method"))
         routing = {name: _texts(batch.column(name)) for name in ("exchange", "routing_key")}
@@ -193,9 +214,38 @@ def _summary(batch: pa.RecordBatch, level: str, full: bool, narrow: bool) -> dic
     return shown
 
 
+def _column(batch: pa.RecordBatch, name: str) -> pa.Array:
+    """A column, of nulls where there is none of that name."""
+    if name in batch.schema.names:
+        return batch.column(name)
+    return pa.nulls(batch.num_rows)
+
+
+def _methods(batch: pa.RecordBatch) -> pa.Array:
+    """The methods' or performatives' names."""
+    return batch.column("performative" if "performative" in batch.schema.names else "method")
+
+
 def _arguments(batch: pa.RecordBatch) -> list[str]:
-    """The arguments of methods that have some."""
-    return ["" if text == "{}" else text for text in _texts(batch.column("arguments"))]
+    """The arguments of methods that have some; of performatives, what a person looks for."""
+    names, texts = _methods(batch).to_pylist(), batch.column("arguments").to_pylist()
+    written = [told(*each) for each in zip(names, texts, strict=True)]
+    return [
+        _clean(short) if short is not None else "" if text == "{}" else text
+        for short, text in zip(written, _texts(batch.column("arguments")), strict=True)
+    ]
+
+
+def _payloads(batch: pa.RecordBatch) -> list[str]:
+    """Bodies; of transfers the message."""
+    columns = _methods(batch).to_pylist(), batch.column("payload").to_pylist()
+    read = carried(
+        body if name == "transfer" else None for name, body in zip(*columns, strict=True)
+    )
+    return [
+        text if said is None else _clean(said)
+        for said, text in zip(read, _texts(batch.column("payload")), strict=True)
+    ]
 
 
 def _days(batch: pa.RecordBatch) -> list[str]:

@@ -16,8 +16,8 @@ from __future__ import annotations
 import json
 import operator
 import re
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -51,7 +51,10 @@ ARROW = {
     ">=": "greater_equal",
 }
 #: Columns whose text is JSON, and may be looked into.
-JSON_COLUMNS = {"arguments", "headers", "properties_json"}
+JSON_COLUMNS = {
+    *("arguments", "headers", "properties_json"),
+    *("application_properties", "message_annotations", "delivery_annotations", "footer", "value"),
+}
 #: Nested deeper, an expression would end Python's stack.
 MAX_DEPTH = 100
 
@@ -72,6 +75,10 @@ class Comparison:
         """The columns looked at, with what stands behind their first dot."""
         return {self.name}
 
+    def renamed(self, names: Mapping[str, str]) -> Comparison:
+        """With other names of columns."""
+        return replace(self, name=names.get(self.name, self.name))
+
     def fits(self, batch: pa.RecordBatch) -> pa.BooleanArray:
         """Which rows fit; never null."""
         return _compare(self, *_find(batch, self.name))
@@ -87,6 +94,10 @@ class Group:
     def names(self) -> set[str]:
         """The columns looked at."""
         return set().union(*(item.names() for item in self.items))
+
+    def renamed(self, names: Mapping[str, str]) -> Group:
+        """With other names of columns."""
+        return replace(self, items=tuple(item.renamed(names) for item in self.items))
 
     def fits(self, batch: pa.RecordBatch) -> pa.BooleanArray:
         """Which rows fit; never null."""

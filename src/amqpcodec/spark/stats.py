@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["AmqpCaptureStats", "capture_stats"]
 
 #: Counts by name, and plain ones; what they mean is told by capture.stats.
-_BY_NAME = ("frames", "methods", "skipped")
+_BY_NAME = ("versions", "frames", "methods", "skipped")
 _COUNTS = (
     *("packets", "octets", "connections", "errors", "gaps", "lost_octets", "resyncs"),
     *("midstream", "tls_connections", "other_protocols", "left_out_octets", "repeated_octets"),
@@ -38,8 +38,8 @@ def capture_stats(
     Columns: file; damaged (text, where reading ended early or the file is no capture, else null);
     packets, octets (captured), connections, errors, gaps, lost_octets, resyncs, midstream
     (directions), tls_connections, other_protocols (connections), left_out_octets (of both),
-    repeated_octets, ip_fragments; and maps of counts: frames (by type), methods (frames by
-    method), skipped (packets by reason).
+    repeated_octets, ip_fragments; and maps of counts: versions (connections by protocol), frames
+    (by type), methods (frames by method or performative), skipped (packets by reason).
 
     Args:
         spark: a session.

@@ -1,0 +1,89 @@
+# Credentials in the frames of captures: overwritten where they lie, so that no column shows them.
+
+cdef enum:
+    V1_SASL_INIT = 0x41
+    V1_SASL_RESPONSE = 0x43
+
+
+cdef inline bint is_secret(uint32_t method) noexcept nogil:
+    """connection.start-ok, secure-ok and update-secret, the same numbers in all versions."""
+    return method == 0x000A000B or method == 0x000A0015 or method == 0x000A0046
+
+
+cdef void hide(uint8_t* p, size_t n) noexcept nogil:
+    if n:
+        memset(p, c'*', n)
+
+
+cdef void hide_secret(uint8_t* p, size_t n) noexcept nogil:
+    """Overwrite the credentials in a frame, or in as much of it as there is."""
+    cdef uint32_t method
+    cdef size_t at = 11, size
+    if n < 11 or p[0] != FRAME_METHOD:
+        return
+    if <uint64_t>load32(p + 3) + 8 == n:
+        n -= 1      # a whole frame keeps its end octet
+    method = load32(p + 7)
+    if not is_secret(method):
+        return
+    if method == 0x000A000B:
+        # client-properties, mechanism; then the response
+        if n - at < 4 or load32(p + at) > n - at - 4:
+            hide(p + at, n - at)
+            return
+        at += 4 + <size_t>load32(p + at)
+        if n - at < 1 or p[at] > n - at - 1:
+            hide(p + at, n - at)
+            return
+        at += 1 + <size_t>p[at]
+    if n - at < 4:
+        hide(p + at, n - at)
+        return
+    size = load32(p + at)
+    at += 4
+    hide(p + at, min(size, n - at))
+
+
+cdef void v1_hide(const V1Types* types, uint8_t* p, size_t n) noexcept nogil:
+    """Overwrite the credentials in a frame, or in as much of it as there is: what the client says in
+    sasl-init and sasl-response. Where it cannot be told, all that might be part of them."""
+    cdef Fault fault
+    cdef Cursor c
+    cdef V1Value v
+    cdef const V1Desc* d
+    cdef const uint8_t* from_
+    cdef size_t skip, known
+    cdef uint32_t i
+    if n < 8 or p[0] == c'A':
+        return
+    skip = 4 * <size_t>p[4]
+    if p[5] != V1_FRAME_SASL and not (p[5] == V1_FRAME_AMQP and n > skip + 2 and p[skip] == 0 and p[skip + 1] == 0x53
+                                      and (p[skip + 2] == V1_SASL_INIT or p[skip + 2] == V1_SASL_RESPONSE)):
+        return
+    if skip < 8 or skip >= n:
+        hide(p + 8, n - 8)
+        return
+    v1_begin(&c, &fault, p + skip, p + n, p, 0)
+    d = v1_look_descriptor(types, &c, V1_FRAME_SASL)
+    if d == NULL:
+        hide(p + skip + 1, n - skip - 1)
+        return
+    if d.code != V1_SASL_INIT and d.code != V1_SASL_RESPONSE:
+        return
+    # The list, of which there may be a part only: so it is not read as a whole.
+    known = 1 if c.p < c.end and c.p[0] == 0x45 else 3 if c.p < c.end and c.p[0] == 0xC0 else 9
+    if <size_t>(c.end - c.p) < known or (known == 9 and c.p[0] != 0xD0):
+        hide(<uint8_t*>c.p, <size_t>(c.end - c.p))
+        return
+    c.p += known
+    for i in range(<uint32_t>d.n):
+        if c.p == c.end:
+            return
+        from_ = c.p
+        if v1_read(&c, &v) < 0 or v.kind >= V1_LIST:
+            hide(<uint8_t*>from_, <size_t>(p + n - from_))
+            return
+        if d.op[i].secret:
+            hide(<uint8_t*>v.p if V1_BINARY <= v.kind <= V1_SYMBOL else <uint8_t*>from_ + 1,
+                 v.n if V1_BINARY <= v.kind <= V1_SYMBOL else <size_t>(c.p - from_) - 1)
+    hide(<uint8_t*>c.p, <size_t>(c.end - c.p))      # what is more than there may be

@@ -1,0 +1,221 @@
+# AMQP 1.0 in captures: octets of a direction to frames, and transfers to deliveries.
+
+cdef enum:
+    DELIVERIES_OPEN = 1024          # of a direction: then the oldest is given up
+
+cdef inline uint64_t v1_search_limit(const Half* h) noexcept nogil:
+    """Octets of a frame that are believed without knowing where it begins."""
+    if 0 < h.takes < 1 << 20:
+        return h.takes
+    return DEFAULT_FRAME_MAX
+
+
+cdef inline Half* peer_of(Conn* c, Half* h) noexcept nogil:
+    return &c.half[0] if h == &c.half[1] else &c.half[1]
+
+
+cdef void v1_note_frame(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n) noexcept nogil:
+    """Count a whole frame or protocol header, and learn from it."""
+    cdef Fault fault
+    cdef Cursor at
+    cdef V1Look look
+    cdef const V1Desc* d
+    cdef uint64_t limit
+    cdef size_t skip = 4 * <size_t>p[4]
+    if p[0] == c'A':
+        r.count.types[4] += 1
+        return
+    if p[5] > V1_FRAME_SASL:
+        r.count.types[5] += 1
+        return
+    v1_begin(&at, &fault, p + skip, p + n, p, 0)
+    d = v1_look_descriptor(r.v1, &at, p[5])
+    limit = h.takes
+    if p[5] == V1_FRAME_SASL:
+        r.count.types[7] += 1
+        limit = V1_MIN_MAX_FRAME
+    elif skip == n:
+        r.count.types[3] += 1
+    else:
+        r.count.types[6] += 1
+    if d != NULL:
+        r.v1_counts[d.code] += 1
+        if d.frame == V1_AMQP_FRAME:
+            h.past_sasl = True
+        if d.code == V1_OPEN:
+            limit = V1_MIN_MAX_FRAME
+            if v1_look(r.v1, p, n, &look, 1 << 2):
+                peer_of(c, h).takes = MAX_U32 if look.v[2].kind == V1_NULL \
+                    else max(<uint64_t>V1_MIN_MAX_FRAME, look.v[2].u)
+    if limit and n > limit:
+        h.flags |= CAPTURED_OVERSIZE
+
+
+cdef int64_t v1_sync(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64_t at) noexcept nogil:
+    """As sync_octets."""
+    cdef size_t i = 0
+    cdef uint64_t size
+    cdef const uint8_t* q
+    while i < n:
+        q = p + i
+        if c.left_out and not is_protocol_header(q, n - i):
+            break
+        if AMQP_UNLIKELY(h.tls and n - i >= 4 and not memcmp(q, <const char*>b"AMQP", 4) == 0):
+            c.left_out = LEFT_TLS
+            r.count.tls += 1
+            break
+        if n - i < 8:
+            h.need = 8
+            break
+        if q[0] == c'A' and is_protocol_header(q, n - i):
+            if v1_emit(r, c, h, q, 8, at + <int64_t>i) < 0:
+                return NO_MEMORY
+            take_version(r, c, h, q)
+            i += 8
+            if not c.v1:
+                break
+            continue
+        size = load32(q)
+        if size < 8 or q[4] < 2 or 4 * <uint64_t>q[4] > size:
+            h.broken = 0
+        elif size > v1_search_limit(h) and (size > HIGHEST_FRAME_MAX or not v1_plausible(r.v1, q, n - i, size)):
+            h.broken = LOST_LARGE
+        else:
+            if size > n - i:
+                h.need = <size_t>size
+                break
+            if v1_emit(r, c, h, q, <size_t>size, at + <int64_t>i) < 0:
+                return NO_MEMORY
+            i += <size_t>size
+            continue
+        h.state = SEARCHING
+        h.scan = 1
+        break
+    return <int64_t>i
+
+
+cdef int v1_expected(Reading* r, Half* h, const uint8_t* p, size_t n) noexcept nogil:
+    """Whether a frame may begin behind one that a gap cut: as many of its octets as there are."""
+    if n and p[0] == c'A':
+        return v1_is_header(p, n)
+    return n == 0 or v1_plausible(r.v1, p, n, v1_search_limit(h))
+
+
+# ---- rows ----
+
+cdef int v1_emit(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64_t at) noexcept nogil:
+    """A row of a whole frame, or at message level what it makes of deliveries."""
+    cdef uint8_t flags
+    c.spoke = True
+    v1_note_frame(r, c, h, p, n)
+    if r.messages:
+        return v1_take(r, c, h, p, n, at)
+    flags = h.flags
+    h.flags = 0
+    return put_row(r, c, h, p, n, at, 0, flags)
+
+
+cdef Open* find_delivery(Half* h, uint16_t channel, uint64_t handle) noexcept nogil:
+    cdef Open* o = h.open
+    while o != NULL and (o.channel != channel or o.handle != handle):
+        o = o.next
+    return o
+
+
+cdef int v1_close_some(Reading* r, Conn* c, Half* h, uint8_t code, uint16_t channel,
+                       const V1Look* look) noexcept nogil:
+    """detach, end and close cut off what is open of their link, session or connection."""
+    cdef Open* o
+    if code == V1_CLOSE:
+        return end_messages(r, c, h)
+    while True:
+        o = h.open
+        while o != NULL and (o.channel != channel or (
+                code == V1_DETACH and look.v[V1_HANDLE].u != o.handle)):
+            o = o.next
+        if o == NULL:
+            return 0
+        if close_open(r, c, h, o, CAPTURED_TRUNCATED) < 0:
+            return NO_MEMORY
+
+
+cdef bint v1_same(Reading* r, const Open* o, const V1Look* look) noexcept nogil:
+    """Whether what a later transfer says of its delivery is what the first said."""
+    cdef V1Look first
+    cdef const V1Value* a
+    cdef const V1Value* b
+    cdef int i
+    if look.v[V1_DELIVERY_ID].kind == look.v[V1_DELIVERY_TAG].kind == look.v[V1_MESSAGE_FORMAT].kind == V1_NULL:
+        return True
+    if o.n < 8 or load32(o.octets.p) > o.n \
+            or not v1_look(r.v1, o.octets.p, load32(o.octets.p), &first, DELIVERY_FIELDS):
+        return False
+    for i in range(V1_DELIVERY_ID, V1_SETTLED):
+        a = &look.v[i]
+        b = &first.v[i]
+        if a.kind == V1_NULL:
+            continue
+        if a.kind != b.kind:
+            return False
+        if i == V1_DELIVERY_TAG:
+            if a.n != b.n or memcmp(a.p, b.p, a.n) != 0:
+                return False
+        elif a.u != b.u:
+            return False
+    return True
+
+
+cdef int v1_take(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64_t at) noexcept nogil:
+    """One frame of the message level (Part 2 §2.6.14)."""
+    cdef CapRow place
+    cdef V1Look look
+    cdef Open* o
+    cdef uint8_t flags
+    cdef uint16_t channel = load16(p + 6)
+    cdef bint read, lost
+    take_place(h, n, at, &place)
+    place.version = c.now
+    if p[0] == c'A' or n == 4 * <size_t>p[4]:
+        return 0            # no row; what happened before it, the next one tells
+    read = p[5] == V1_FRAME_AMQP and v1_look(r.v1, p, n, &look, DELIVERY_FIELDS)
+    if read and V1_DETACH <= look.desc.code <= V1_CLOSE:
+        if v1_close_some(r, c, h, look.desc.code, channel, &look) < 0:
+            return NO_MEMORY
+    if not read or look.desc.code != V1_TRANSFER or look.v[V1_HANDLE].kind == V1_NULL:
+        flags = h.flags
+        h.flags = 0
+        return store_row(r, c, h, p, n, 0, flags, &place)
+    o = find_delivery(h, channel, look.v[V1_HANDLE].u)
+    if o != NULL and not v1_same(r, o, &look):
+        if close_open(r, c, h, o, CAPTURED_TRUNCATED) < 0:
+            return NO_MEMORY
+        o = NULL
+    if v1_true(&look.v[V1_ABORTED]):        # aborted: what came of it is no message
+        if o != NULL:
+            h.flags |= o.flags & (CAPTURED_GAP | CAPTURED_RESYNC | CAPTURED_MIDSTREAM)
+            drop_open(r, h, o)
+        return 0
+    flags = h.flags
+    h.flags = 0
+    if o == NULL:
+        lost = look.v[V1_DELIVERY_ID].kind == look.v[V1_DELIVERY_TAG].kind == V1_NULL      # a later one, whose first was not captured
+        if lost or not v1_true(&look.v[V1_MORE]):
+            return store_row(r, c, h, p, n, 0, flags | (CAPTURED_TRUNCATED if lost else 0), &place)
+        if h.n_open >= DELIVERIES_OPEN:
+            o = h.open
+            while o.next != NULL:
+                o = o.next
+            if close_open(r, c, h, o, CAPTURED_TRUNCATED) < 0:
+                return NO_MEMORY
+        if open_message(r, h, p, n, &place, flags) < 0:
+            return NO_MEMORY
+        h.open.channel = channel
+        h.open.handle = <uint32_t>look.v[V1_HANDLE].u
+        return 0
+    if o.n + n > MESSAGE_LIMIT or r.open_octets + n > OPEN_LIMIT:
+        if close_open(r, c, h, o, CAPTURED_TRUNCATED) < 0:
+            return NO_MEMORY
+        return store_row(r, c, h, p, n, 0, flags, &place)
+    if extend_open(r, o, p, n, &place, flags) < 0:
+        return NO_MEMORY
+    return 0 if v1_true(&look.v[V1_MORE]) else close_open(r, c, h, o, 0)

@@ -1,0 +1,267 @@
+"""Deliveries of AMQP 1.0 in captures: transfers put together over packets, gaps and files."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter, defaultdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from amqpcodec import capture
+from amqpcodec import v1_0 as v1
+from tests.capture import mangle
+from tests.capture import recording as make
+from tests.capture.rows import rows, streams
+from tests.capture.test_v1 import old_message
+from tests.capture.v1_talk import (
+    AMQP,
+    RECORDINGS,
+    attach,
+    client_says,
+    frames_of,
+    message,
+    opening,
+    parts_of,
+    server_says,
+    talk,
+    transfer,
+)
+
+pa = pytest.importorskip("pyarrow")
+
+FIELDS = [
+    *("direction", "channel", "performative", "handle", "delivery_id", "message", "frame"),
+    *("error", "flags", "timestamp", "timestamp_last"),
+]
+
+
+@pytest.fixture(scope="module", params=RECORDINGS)
+def parts(request: Any) -> list[mangle.Part]:
+    return parts_of(request.param)
+
+
+def events(frames: list[bytes]) -> list[tuple[Any, ...]]:
+    """What MessageDecoder makes of a side: (channel, name, delivery_id, message's octets)."""
+    found = []
+    decoder = v1.MessageDecoder(opened=True)
+    for channel, event in decoder.feed(b"".join(frames)):
+        if isinstance(event, v1.Delivery):
+            found.append((channel, "transfer", event.transfer.delivery_id, event.payload))
+        elif isinstance(event, v1.Composite):
+            found.append((channel, event.NAME, None, None))
+    decoder.eof()
+    return found
+
+
+def told(found: list[dict[str, Any]], side: str) -> list[tuple[Any, ...]]:
+    return [
+        (row["channel"], row["performative"],
+         row["delivery_id"] if row["performative"] == "transfer" else None, row["message"])
+        for row in found if row["direction"] == side
+    ]  # fmt: skip
+
+
+def read(octets: bytes, **options: Any) -> list[dict[str, Any]]:
+    return rows(octets, level="message", protocol="1.0", fields=FIELDS, **options)
+
+
+@pytest.mark.parametrize("kind", ["as it was", "7 octets", "reordered"])
+def test_deliveries_are_those_of_the_decoder(parts, kind) -> None:
+    items = {
+        "as it was": lambda: parts,
+        "7 octets": lambda: list(mangle.split(parts, 7)),
+        "reordered": lambda: mangle.shuffled(
+            mangle.repeated(list(mangle.split(mangle.wrapped(parts), 300)), 1), 1
+        ),
+    }[kind]()
+    octets = make.pcap(mangle.records(items))
+    found = read(octets)
+    assert [row["error"] for row in found] == [None] * len(found)
+    for (_, side), frames in streams(octets).items():
+        assert told(found, side) == events(frames)
+        mine = [row["frame"] for row in found if row["direction"] == side]
+        assert b"".join(sorted(mine)) != b""
+        assert Counter(f for octets in mine for f in frames_of(octets)) == Counter(
+            frame for frame in frames if frame[:4] != b"AMQP" and len(frame) > 8
+        )
+    assert any(row["performative"] == "transfer" and row["timestamp"] < row["timestamp_last"]
+               for row in found) or kind == "as it was"  # fmt: skip
+
+
+def test_the_columns_of_0_9_1(parts) -> None:
+    """Each delivery is a row there, too; its body is the whole message."""
+    octets = make.pcap(mangle.records(parts))
+    named = [*FIELDS[:2], "method", *FIELDS[6:], "arguments", "body", "exchange"]
+    mixed = rows(octets, level="message", fields=named)
+    own = read(octets)
+    assert [row["frame"] for row in mixed] == [row["frame"] for row in own]
+    assert [row["method"] for row in mixed] == [row["performative"] for row in own]
+    assert [row["body"] for row in mixed] == [row["message"] for row in own]
+    assert [row["error"] for row in mixed] == [None] * len(mixed)
+    whole = rows(octets, level="message")
+    assert [row["body"] for row in whole] == [row["body"] for row in mixed]
+
+
+def test_both_families_in_one_capture() -> None:
+    old = b"AMQP\0\0\x09\x01" + 20 * old_message()
+    ends = [(("10.0.0.1", 40000 + k), make.SERVER) for k in range(4)]
+    said = [client_says(), old, client_says(), old]
+    packets = [make.segment(*each, 1000, b"", make.SYN) for each in ends]
+    for at in range(0, max(map(len, said)), 50):
+        for each, octets in zip(ends, said, strict=True):
+            if octets[at : at + 50]:
+                packets.append(make.segment(*each, 1001 + at, octets[at : at + 50]))
+    for batch_rows in (3, 1000):
+        found = rows(make.pcap(packets), level="message", batch_rows=batch_rows)
+        assert [row["error"] for row in found] == [None] * len(found)
+        for index in range(4):
+            mine = [row for row in found if row["connection_index"] == index]
+            if index % 2:
+                assert [row["body"] for row in mine] == 20 * [b"body"]
+            else:
+                bodies = [row["body"] for row in mine if row["method"] == "transfer"]
+                assert bodies == [message(f"text {number}") for number in range(20)]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_gaps(parts, seed) -> None:
+    """Every frame that survives is in one row; a delivery that was cut is a row with an error."""
+    whole = streams(make.pcap(mangle.records(parts)))
+    rng = random.Random(seed)
+    items = list(mangle.split(parts, rng.choice([50, 300, 1400])))
+    loss = rng.choice([0.02, 0.2])
+    kept = [part for part in items if part.flags & make.SYN or rng.random() >= loss]
+    expected = mangle.survivors(whole, kept)
+    found = read(make.pcap(mangle.records(kept)))
+    good = {row["message"] for row in found if row["error"] is None and row["message"]}
+    sent = {event[3] for frames in whole.values() for event in events(frames)}
+    for row in found:
+        if row["error"] is None and row["performative"] == "transfer" and not row["flags"]:
+            assert row["message"] in sent
+    for (_, side), frames in expected.items():
+        mine = [row["frame"] for row in found if row["direction"] == side
+                and row["performative"] is not None]  # fmt: skip
+        assert Counter(f for octets in mine for f in frames_of(octets)) == Counter(
+            frame for frame in frames if frame[:4] != b"AMQP" and len(frame) > 8
+        )
+    assert good or loss > 0.1
+
+
+def test_reading_in_pieces_and_a_chain(tmp_path: Path, parts) -> None:
+    packets = mangle.records(list(mangle.split(parts, 100)))
+    octets = make.pcap(packets)
+    path = tmp_path / "x.pcap"
+    path.write_bytes(octets)
+
+    def table(reader: Any, stop: int | None = None) -> list[Any]:
+        return [row for b in reader.read(stop) for row in pa.record_batch(b).to_pylist()]
+
+    options = {"level": "message", "protocol": "1.0"}
+    whole = table(capture.Reader(path, **options))
+    for stop in range(200, len(octets), 2999):
+        first = capture.Reader(path, **options)
+        before = table(first, stop)
+        second = capture.Reader(path, **options)
+        second.resume(first.state())
+        assert before + table(second) == whole
+    paths = []
+    for at in range(0, len(packets), 9):
+        paths.append(tmp_path / f"cap{at}.pcap")
+        paths[-1].write_bytes(make.pcap(packets[at : at + 9]))
+    chained = table(capture.Reader(paths, **options))
+    assert [row["frame"] for row in chained] == [row["frame"] for row in whole]
+
+
+def client(said: bytes, **options: Any) -> list[dict[str, Any]]:
+    """Rows of what a client says behind its open."""
+    start = AMQP + opening()
+    return read(make.pcap(talk(start + said, size=40)), **options)[1:]
+
+
+def test_sessions_and_links_in_turns() -> None:
+    """A delivery is that of its channel and handle."""
+    links = [(channel, handle) for channel in (0, 3) for handle in (0, 7)]
+    said = b""
+    for step in range(4):
+        for number, (channel, handle) in enumerate(links):
+            piece = message(f"{channel} {handle}" * 9)
+            size = -(-len(piece) // 4)
+            said += transfer(piece[step * size : step * size + size], number if step == 0 else None,
+                             channel, handle, more=step < 3)  # fmt: skip
+    found = client(said)
+    assert [(row["channel"], row["handle"]) for row in found] == links
+    for row in found:
+        assert row["error"] is None
+        assert row["message"] == message(f"{row['channel']} {row['handle']}" * 9)
+        assert row["timestamp"] < row["timestamp_last"]
+
+
+def test_aborted_deliveries_are_none() -> None:
+    said = transfer(b"\0\x53", 0, more=True) + transfer(b"", None, aborted=True)
+    said += transfer(b"", 1, aborted=True) + transfer(message("x"), 2)
+    (found,) = client(said)
+    assert (found["delivery_id"], found["error"]) == (2, None)
+
+
+@pytest.mark.parametrize(
+    ("end", "names"),
+    [
+        (v1.encode(0, v1.Detach(0, True)), ["transfer", "detach"]),
+        (v1.encode(0, v1.End()), ["transfer", "end"]),
+        (v1.encode(5, v1.Close()), ["transfer", "close"]),
+        (b"", ["transfer"]),
+        (transfer(message("x"), 1), ["transfer", "transfer"]),
+    ],
+)
+def test_deliveries_that_are_cut_off(end: bytes, names: list[str]) -> None:
+    begun = transfer(message("begun")[:20], 0, more=True)
+    found = client(begun + end)
+    assert [row["performative"] for row in found] == names
+    assert found[0]["frame"] == begun
+    assert found[0]["flags"] == ["truncated"]
+    assert "inside a delivery" in found[0]["error"]
+    assert [row["error"] for row in found[1:]] == [None] * (len(names) - 1)
+
+
+def test_other_links_are_not_cut_off() -> None:
+    said = transfer(message("a")[:20], 0, 1, 4, more=True)
+    said += (
+        v1.encode(1, v1.Detach(3))
+        + v1.encode(2, v1.End())
+        + transfer(message("a")[20:], None, 1, 4)
+    )
+    found = client(said)
+    assert [row["error"] for row in found] == [None] * 3
+    assert found[-1]["message"] == message("a")
+
+
+def test_later_transfers_without_the_first() -> None:
+    later = transfer(b"abc", None, more=True) + transfer(b"def", None)
+    found = client(later + transfer(message("x"), 9))
+    assert [row["flags"] for row in found] == [["truncated"], ["truncated"], []]
+    assert [row["frame"] for row in found] == [*frames_of(later), transfer(message("x"), 9)]
+    assert ["beginning of the delivery is missing" in (row["error"] or "") for row in found] == [
+        *(True, True, False)
+    ]
+    assert found[0]["performative"] == "transfer"
+
+
+def test_many_deliveries_that_never_end() -> None:
+    """The oldest are given up; none is lost."""
+    said = b"".join(transfer(b"", k, k % 3, k, more=True) for k in range(3000))
+    found = client(said)
+    assert sorted(row["handle"] is None for row in found) == [True] * 3000
+    assert [row["frame"] for row in found] == frames_of(said)
+
+
+def test_what_gives_no_row() -> None:
+    """Headers and heartbeats; the flags of what was passed over stand in the next row."""
+    found = read(make.pcap(talk(client_says(), server_says())))
+    names = defaultdict(int)
+    for row in found:
+        names[row["performative"]] += 1
+    assert None not in names
+    assert (names["transfer"], names["disposition"], names["sasl-init"]) == (20, 20, 1)
+    assert attach() in [row["frame"] for row in found]

@@ -1,0 +1,100 @@
+"""What peers of AMQP 1.0 say, and the two recordings with it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from amqpcodec import v1_0 as v1
+from tests.capture import mangle
+from tests.capture import recording as make
+
+RECORDINGS = {"rabbit": 5680, "tx": 5681}
+SASL, AMQP, TLS = v1.SASL_HEADER, v1.PROTOCOL_HEADER, v1.TLS_HEADER
+
+
+def path_of(name: str) -> Path:
+    return Path(__file__).parent / "recordings" / f"amqp10_{name}.pcap.gz"
+
+
+@cache
+def parts_of(name: str) -> list[mangle.Part]:
+    """The segments of a recording, its server on the usual port."""
+
+    def usual(end: tuple[str, int]) -> tuple[str, int]:
+        return (end[0], 5672) if end[1] == RECORDINGS[name] else end
+
+    return [
+        replace(part, source=usual(part.source), target=usual(part.target))
+        for part in mangle.parts(path_of(name))
+    ]
+
+
+def opening(size: int = 4096) -> bytes:
+    return v1.encode(0, v1.Open(container_id="c", max_frame_size=size))
+
+
+def init(secret: bytes = b"\0guest\0hunter2") -> bytes:
+    return v1.encode(0, v1.SaslInit(mechanism="PLAIN", initial_response=secret))
+
+
+def attach(handle: int = 0, role: bool = False, channel: int = 0) -> bytes:
+    link = v1.Attach(name=f"link-{handle}", handle=handle, role=role, source=v1.Source(address="q"))
+    return v1.encode(channel, link)
+
+
+def transfer(
+    payload: bytes, number: int | None = 0, channel: int = 0, handle: int = 0, **more: Any
+):
+    """One transfer; number: of its delivery, None where it is not the first."""
+    if number is not None:
+        more = {"delivery_id": number, "delivery_tag": b"%d" % number, "message_format": 0, **more}
+    return v1.encode(channel, v1.Transfer(handle=handle, **more), payload)
+
+
+def message(text: str) -> bytes:
+    return v1.Message(text, to="queue", message_id=text).encode()
+
+
+def client_says() -> bytes:
+    """A whole connection, its headers pipelined."""
+    said = SASL + init() + AMQP + opening() + v1.encode(0, v1.Begin(0, 0, 10, 10)) + attach()
+    for number in range(20):
+        said += transfer(message(f"text {number}"), number)
+    return (
+        said + v1.encode(0, v1.Detach(0, True)) + v1.encode(0, v1.End()) + v1.encode(0, v1.Close())
+    )
+
+
+def server_says() -> bytes:
+    said = SASL + v1.encode(0, v1.SaslMechanisms(["PLAIN"])) + v1.encode(0, v1.SaslOutcome(0))
+    said += AMQP + opening(8192) + v1.encode(0, v1.Begin(0, 0, 10, 10)) + attach(role=True)
+    said += 3 * v1.encode(0, v1.Heartbeat())
+    for number in range(20):
+        said += v1.encode(0, v1.Disposition(True, number, number, True, v1.Accepted()))
+    return (
+        said + v1.encode(0, v1.Detach(0, True)) + v1.encode(0, v1.End()) + v1.encode(0, v1.Close())
+    )
+
+
+def frames_of(said: bytes) -> list[bytes]:
+    """The headers and frames of a side, split without the codec's help."""
+    found = []
+    while said:
+        size = 8 if said[:4] == b"AMQP" else int.from_bytes(said[:4], "big")
+        found.append(said[:size])
+        said = said[size:]
+    return found
+
+
+def talk(client: bytes, server: bytes = b"", size: int = 1400) -> list[bytes]:
+    """Packets of one connection, its sides in turns, behind the opening ones."""
+    packets = make.opening()
+    for at in range(0, max(len(client), len(server)), size):
+        if client[at : at + size]:
+            packets.append(make.client(1001 + at, client[at : at + size]))
+        if server[at : at + size]:
+            packets.append(make.server(5001 + at, server[at : at + size]))
+    return packets

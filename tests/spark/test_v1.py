@@ -1,0 +1,59 @@
+"""Spark reads AMQP 1.0: frames, captures, and what a value holds."""
+
+from __future__ import annotations
+
+import pytest
+
+pa = pytest.importorskip("pyarrow")
+pytest.importorskip("pyspark")
+
+from amqpcodec import batch, capture  # noqa: E402
+from amqpcodec import spark as amqp  # noqa: E402
+from amqpcodec import v1_0 as v1  # noqa: E402
+from tests.capture.v1_talk import attach, init, message, opening, path_of, transfer  # noqa: E402
+from tests.spark.frames import framed, rows_of  # noqa: E402
+
+FRAMES = [opening(), attach(), init(), transfer(message("text")), v1.encode(0, v1.Heartbeat())]
+
+
+def test_decode(spark):
+    array = pa.array(FRAMES, pa.binary())
+    expected = pa.record_batch(batch.decode(array, "1.0")).to_pylist()
+    assert [row["error"] for row in expected] == [None] * len(FRAMES)
+    found = rows_of(amqp.decode(framed(spark, FRAMES), keep=["id"], protocol="1.0"), "id")
+    assert [{"row": row.pop("id"), **row} for row in found] == expected
+
+
+def test_from_amqp_and_schema_of_amqp(spark):
+    options = {"protocol": "1.0"}
+    frames = framed(spark, FRAMES)
+    schema = "performative string, handle long, payload binary"
+    found = frames.select(amqp.from_amqp("frame", schema, options).alias("a")).select("a.*")
+    rows = {(row.performative, row.handle, row.payload) for row in found.collect()}
+    assert rows == {("open", None, None), ("attach", 0, None), ("sasl-init", None, None),
+                    ("transfer", 0, message("text")), (None, None, None)}  # fmt: skip
+    told = frames.select(amqp.schema_of_amqp("frame", options).alias("a")).collect()
+    assert all("performative: string" in row.a for row in told if row.a and "amqp" in row.a)
+    assert "performative" in told[0].a
+
+
+@pytest.mark.parametrize("protocol", [None, "1.0"])
+def test_captures(spark, protocol):
+    """Without the option, the connection's header says the version."""
+    amqp.register(spark)
+    reader = spark.read.format("amqp_capture").option("ports", "5680")
+    if protocol:
+        reader = reader.option("protocol", protocol)
+    found = rows_of(reader.load(str(path_of("rabbit"))), "packet_offset", "position")
+    expected = [
+        row
+        for each in capture.read(path_of("rabbit"), ports=(5680,), protocol=protocol)
+        for row in pa.record_batch(each).to_pylist()
+    ]
+    expected.sort(key=lambda row: (row["packet_offset"], row["position"]))
+    assert found == expected
+    name = "performative" if protocol else "method"
+    assert [row[name] for row in found].count("transfer") == 17
+    counts = amqp.capture_stats(spark, str(path_of("rabbit")), {"ports": "5680"}).collect()
+    assert counts[0].versions == {"1.0": 1}
+    assert counts[0].methods["transfer"] == 17
