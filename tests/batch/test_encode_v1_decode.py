@@ -73,12 +73,17 @@ def test_values_of_every_type(value: Any) -> None:
     first = decoded(octets)
     assert first["error"].null_count == 1
     (found,), (error,) = encode(first)
-    if "$described_array" in str(first["value"][0]):
+    text = first["value"][0].as_py()
+    if "$described_array" in text:
         assert error is not None
         return
-    assert error is None
+    if error is not None:
+        # A number of another type than ulong, which as a ulong would be one of AMQP's own types.
+        assert "$described" in text
+        assert "one of AMQP's own types" in error
+        return
     again = decoded(found or b"")
-    assert json.loads(again["value"][0].as_py()) == json.loads(first["value"][0].as_py())
+    assert json.loads(again["value"][0].as_py()) == json.loads(text)
 
 
 @pytest.mark.parametrize("name", [spec["name"] for spec in PERFORMATIVES])
