@@ -93,6 +93,9 @@ if sys.platform == "linux":
     compile_args += ["-g0", "-fno-plt"]  # calls into libpython are what is left of most fields
     # A twentieth of the size; no exception passes through here.
     compile_args += ["-fno-asynchronous-unwind-tables", "-fno-unwind-tables"]
+    # Copies of functions and loops for some of their values: larger, and no faster here.
+    compile_args += ["-fno-ipa-cp-clone", "-fno-peel-loops", "-fno-unswitch-loops"]
+    compile_args.append("-fno-split-loops")
     link_args.append("-Wl,-z,noseparate-code")  # no padding to whole pages
 
 codec = Extension(
