@@ -6,35 +6,13 @@ Not one of the peers of the other tables: `bench.v1` asks for it by `loops`.
 from __future__ import annotations
 
 import ctypes
-import os
-import subprocess
-import tempfile
 from collections.abc import Callable
-from pathlib import Path
 
-from bench.work import Absent, WrongResultError
+from bench.peers.c_loop import compiled
+from bench.work import WrongResultError
 
-SOURCE = Path(__file__).with_name("protonc_loop.inc")
 NAMES = ("message_decode", "message_encode", "data_decode", "data_encode")
 TIMES = 100  # operations a call, so that the call itself is not seen
-
-
-def _library() -> ctypes.CDLL:
-    with tempfile.TemporaryDirectory() as folder:
-        target = Path(folder, "loop.so")
-        command = [os.environ.get("CC", "cc"), "-O2", "-fPIC", "-shared", "-x", "c", str(SOURCE)]
-        command += ["-o", str(target), "-lqpid-proton"]
-        try:
-            subprocess.run(command, check=True, capture_output=True, text=True)
-            return ctypes.CDLL(str(target))
-        except FileNotFoundError:
-            raise Absent("proton C: no C compiler") from None
-        except subprocess.CalledProcessError as error:
-            reasons = [line for line in (error.stderr or "").splitlines() if "error:" in line]
-            reason = reasons[0].split("error:")[-1].strip() if reasons else "cannot link"
-            raise Absent(f"proton C does not build here: {reason}") from None
-        except OSError as error:
-            raise Absent(f"proton C does not load here: {error}") from None
 
 
 def loops() -> dict[str, Callable[[bytes], Callable[[], object]]]:
@@ -43,7 +21,7 @@ def loops() -> dict[str, Callable[[bytes], Callable[[], object]]]:
     Raises:
         Absent: it cannot be built here.
     """
-    library = _library()
+    library = compiled("proton C", "protonc_loop.inc", "qpid-proton")
 
     def maker(name: str) -> Callable[[bytes], Callable[[], object]]:
         function = getattr(library, f"bench_{name}")

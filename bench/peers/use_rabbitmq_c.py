@@ -1,17 +1,11 @@
 """rabbitmq-c, where its headers, library and a C compiler are there (Debian: librabbitmq-dev)."""
 
 import ctypes
-import os
-import subprocess
-import tempfile
-from pathlib import Path
 
 from bench import workloads
-from bench.work import Absent, Peer, Work, WrongResultError, compare
+from bench.peers.c_loop import compiled
+from bench.work import Peer, Work, WrongResultError, compare
 from bench.workloads import Workload
-
-SOURCE = Path(__file__).with_name("rabbitmqc_loop.inc")
-
 
 NAMES = ("frames", "delivery_tags", "header_entries", "message_id_octets", "body_octets")
 
@@ -22,30 +16,12 @@ class Figures(ctypes.Structure):
     _fields_ = [(name, ctypes.c_uint64) for name in NAMES]
 
 
-def _library() -> ctypes.CDLL:
-    with tempfile.TemporaryDirectory() as folder:
-        target = Path(folder, "loop.so")
-        command = [os.environ.get("CC", "cc"), "-O2", "-fPIC", "-shared", "-x", "c", str(SOURCE)]
-        command += ["-o", str(target), "-lrabbitmq"]
-        try:
-            subprocess.run(command, check=True, capture_output=True, text=True)
-            return ctypes.CDLL(str(target))
-        except FileNotFoundError:
-            raise Absent("rabbitmq-c: no C compiler") from None
-        except subprocess.CalledProcessError as error:
-            reasons = [line for line in (error.stderr or "").splitlines() if "error:" in line]
-            reason = reasons[0].split("error:")[-1].strip() if reasons else "cannot link"
-            raise Absent(f"rabbitmq-c does not build here: {reason}") from None
-        except OSError as error:
-            raise Absent(f"rabbitmq-c does not load here: {error}") from None
-
-
 class RabbitmqC(Peer):
     name = "rabbitmq-c"
     distribution = ""
 
     def __init__(self) -> None:
-        library = _library()
+        library = compiled("rabbitmq-c", "rabbitmqc_loop.inc", "rabbitmq")
         self._decode = library.bench_decode
         self._decode.restype = ctypes.c_size_t
         self._decode.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.POINTER(Figures)]
