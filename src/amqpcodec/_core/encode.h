@@ -89,11 +89,9 @@ static inline float half_to_float(uint16_t half) {
     return bits_to_float(sign | (exponent + 112) << 23 | fraction << 13);
 }
 
-/* An Arrow decimal of so many octets as 32 bits, signed, and a scale of 0 to 255: 1, or 0 where it
- * does not fit. Zeros behind the point go where they are in the way. */
-static inline int fit_decimal(const uint8_t *p, int octets, int scale, int32_t *unscaled, uint8_t *fits) {
-    uint32_t limb[8] = {0}; /* the least first */
-    int n = octets / 4, i, negative, large;
+/* The magnitude of an Arrow decimal of so many octets, its least 32 bits first: 1 where negative. */
+static inline int decimal_limbs(const uint8_t *p, int octets, uint32_t *limb) {
+    int n = octets / 4, i, negative;
     for (i = 0; i < n; i++) memcpy(&limb[LITTLE_ENDIAN_MACHINE ? i : n - 1 - i], p + 4 * i, 4);
     negative = (int)(limb[n - 1] >> 31);
     if (negative) {
@@ -104,6 +102,14 @@ static inline int fit_decimal(const uint8_t *p, int octets, int scale, int32_t *
             carry >>= 32;
         }
     }
+    return negative;
+}
+
+/* An Arrow decimal of so many octets as 32 bits, signed, and a scale of 0 to 255: 1, or 0 where it
+ * does not fit. Zeros behind the point go where they are in the way. */
+static inline int fit_decimal(const uint8_t *p, int octets, int scale, int32_t *unscaled, uint8_t *fits) {
+    uint32_t limb[8] = {0};
+    int n = octets / 4, i, large, negative = decimal_limbs(p, octets, limb);
     for (;;) {
         for (large = 0, i = 1; i < n; i++) large |= limb[i] != 0;
         large |= limb[0] > 0x7FFFFFFFu + (uint32_t)negative;

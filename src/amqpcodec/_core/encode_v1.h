@@ -4,6 +4,7 @@
 
 #include <stdint.h>
 #include <string.h>
+#include "encode.h"
 #include "wire.h"
 
 enum { V1_DECIMAL_FITS = 0, V1_DECIMAL_NO_TEXT = 1, V1_DECIMAL_TOO_LARGE = 2 };
@@ -78,17 +79,7 @@ static inline int v1e_bid(uint32_t *limb, int negative, int64_t power, uint8_t *
 /* An Arrow decimal of so many octets. */
 static inline int v1e_bid_of(const uint8_t *p, int octets, int scale, uint8_t *w) {
     uint32_t limb[V1_LIMBS] = {0};
-    int n = octets / 4, i, negative;
-    for (i = 0; i < n; i++) memcpy(&limb[LITTLE_ENDIAN_MACHINE ? i : n - 1 - i], p + 4 * i, 4);
-    negative = (int)(limb[n - 1] >> 31);
-    if (negative) {
-        uint64_t carry = 1;
-        for (i = 0; i < n; i++) {
-            carry += (uint32_t)~limb[i];
-            limb[i] = (uint32_t)carry;
-            carry >>= 32;
-        }
-    }
+    int negative = decimal_limbs(p, octets, limb);
     return v1e_bid(limb, negative, -(int64_t)scale, w);
 }
 
