@@ -19,19 +19,10 @@ from tests.batch import encode_values
 from tests.batch.batch_rows import pa
 
 encode = partial(encode_values.encode, protocol="1.0")
+only = partial(encode_values.only, protocol="1.0")
 EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 TABLE: dict[str, dict[str, Any]] = {spec["name"]: spec for spec in amqp.PROTOCOL.table["types"]}
 PERFORMATIVES = [spec for spec in TABLE.values() if {"frame", "sasl-frame"} & set(spec["provides"])]
-
-
-def only(
-    column: str, value: Any, type_: Any = None, **others: Any
-) -> tuple[bytes | None, str | None]:
-    """One row with one value of some Arrow type."""
-    columns = {name: pa.array([other]) for name, other in others.items()}
-    columns[column] = value if isinstance(value, pa.Array) else pa.array([value], type_)
-    values, errors = encode(pa.RecordBatch.from_pydict(columns))
-    return values[0], errors[0]
 
 
 def octets(message: amqp.Message | None = None, frame_max: int = 131072, **transfer: Any) -> bytes:

@@ -39,12 +39,12 @@ def encode(columns: Any, **options: Any) -> tuple[list[bytes | None], list[str |
 
 
 def only(
-    column: str, value: Any, type_: Any = None, **others: Any
+    column: str, value: Any, type_: Any = None, *, protocol: Any = "0-9-1", **others: Any
 ) -> tuple[bytes | None, str | None]:
-    """One row with one value of some Arrow type."""
+    """One row with one value of some Arrow type; the other columns by their names."""
     columns = {name: pa.array([other]) for name, other in others.items()}
     columns[column] = value if isinstance(value, pa.Array) else pa.array([value], type_)
-    values, errors = encode(pa.RecordBatch.from_pydict(columns))
+    values, errors = encode(pa.RecordBatch.from_pydict(columns), protocol=protocol)
     return values[0], errors[0]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import gzip
 import json
 import random
 import uuid
@@ -16,8 +15,10 @@ from hypothesis import strategies as st
 
 from amqpcodec import DecodeError, batch
 from amqpcodec import v1_0 as amqp
-from tests.batch.v1_rows import S, decode, expected, frame, mutated, pa, rows
+from tests.batch.v1_rows import S, decode, expected, frame, pa, rows
 from tests.paths import shared_dir
+from tests.v1.mutation import mutated
+from tests.v1.recordings import NAMES, recording
 from tests.v1.test_v1_properties import values
 
 COLUMNS = (
@@ -441,13 +442,9 @@ def test_vectors() -> None:
     assert compare(frames) > 30
 
 
-@pytest.mark.parametrize("name", ["amqp10_rabbit", "amqp10_tx"])
+@pytest.mark.parametrize("name", NAMES)
 def test_recordings(name: str) -> None:
-    shared = shared_dir()
-    path = shared / "captures" / "oracle" / f"{name}.frames.json.gz" if shared else None
-    if path is None or not path.is_file():
-        pytest.skip("the recordings are not beside the repository")
-    oracle = json.loads(gzip.decompress(path.read_bytes()))
+    oracle = recording(name)
     frames = [bytes.fromhex(row["hex"]) for row in oracle]
     assert compare(frames) == len(frames)
     found = rows(pa.array(frames, pa.binary()))

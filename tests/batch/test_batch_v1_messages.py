@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import gzip
-import json
 import random
 import uuid
 from typing import Any
@@ -24,10 +22,10 @@ from tests.batch.v1_rows import (
     frame,
     json_text,
     message_rows,
-    mutated,
     pa,
 )
-from tests.paths import shared_dir
+from tests.v1.mutation import mutated
+from tests.v1.recordings import NAMES, recording
 from tests.v1.test_v1_properties import values
 
 MOMENT = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
@@ -400,13 +398,9 @@ def test_many_open_deliveries_take_no_time() -> None:
     assert found.column("error").null_count == 40000
 
 
-@pytest.mark.parametrize("name", ["amqp10_rabbit", "amqp10_tx"])
+@pytest.mark.parametrize("name", NAMES)
 def test_recordings(name: str) -> None:
-    shared = shared_dir()
-    path = shared / "captures" / "oracle" / f"{name}.frames.json.gz" if shared else None
-    if path is None or not path.is_file():
-        pytest.skip("the recordings are not beside the repository")
-    oracle = json.loads(gzip.decompress(path.read_bytes()))
+    oracle = recording(name)
     for sender in {row["from"] for row in oracle}:
         mine = [bytes.fromhex(row["hex"]) for row in oracle if row["from"] == sender]
         good, bad = compare(b"".join(mine))

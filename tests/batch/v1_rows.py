@@ -6,7 +6,6 @@ import base64
 import datetime
 import json
 import math
-import random
 import uuid
 from decimal import Decimal
 from typing import Any
@@ -147,27 +146,6 @@ def expected(raw: bytes) -> dict[str, Any]:
 def frame(body: bytes, kind: int = 0, channel: int = 1) -> bytes:
     head = (8 + len(body)).to_bytes(4, "big") + bytes([2, kind])
     return head + channel.to_bytes(2, "big") + body
-
-
-TELLING = (0, 1, 0x40, 0x41, 0x45, 0x53, 0x56, 0xA1, 0xA3, 0xC0, 0xC1, 0xD0, 0xE0, 0xF0, 0xFF)
-
-
-def mutated(data: bytes, source: random.Random) -> bytes:
-    """Octets behind the head of a frame changed, its size made to fit."""
-    octets = bytearray(data)
-    for _ in range(source.randint(1, 3)):
-        kind = source.randrange(4)
-        place = source.randrange(8, len(octets) + 1)
-        if kind == 0 and place < len(octets):
-            octets[place] = source.choice((*TELLING, source.randrange(256)))
-        elif kind == 1:
-            octets[place:place] = bytes(source.randrange(256) for _ in range(source.randint(1, 4)))
-        elif kind == 2:
-            del octets[place : place + source.randint(1, 4)]
-        elif place < len(octets):
-            octets[place] ^= 1 << source.randrange(8)
-    octets[:4] = len(octets).to_bytes(4, "big")
-    return bytes(octets)
 
 
 # ---- message level ----

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from amqpcodec import capture, v0_9_1
+from amqpcodec import capture
 from amqpcodec import v1_0 as v1
 from tests.capture import mangle
 from tests.capture import recording as make
@@ -24,9 +24,11 @@ from tests.capture.v1_talk import (
     RECORDINGS,
     SASL,
     TLS,
+    both_families,
     client_says,
     frames_of,
     init,
+    old_message,
     opening,
     parts_of,
     path_of,
@@ -190,21 +192,8 @@ def test_pipelined_headers() -> None:
     assert [r["frame_type"] for r in found if r["direction"] == "server"].count("heartbeat") == 3
 
 
-def old_message(body: bytes = b"body") -> bytes:
-    publish = v0_9_1.Basic.Publish(exchange="e", routing_key="k")
-    return bytes(v0_9_1.encode_message(1, publish, v0_9_1.Basic.Properties(), body))
-
-
 def test_both_families_in_one_capture() -> None:
-    old = b"AMQP\0\0\x09\x01" + 20 * old_message()
-    ends = [(("10.0.0.1", 40000 + k), make.SERVER) for k in range(4)]
-    said = [client_says(), old, client_says(), old]
-    packets = [make.segment(*each, 1000, b"", make.SYN) for each in ends]
-    for at in range(0, max(map(len, said)), 50):
-        for each, octets in zip(ends, said, strict=True):
-            if octets[at : at + 50]:
-                packets.append(make.segment(*each, 1001 + at, octets[at : at + 50]))
-    octets = make.pcap(packets)
+    octets = both_families()
     found = rows(octets)
     for index in range(4):
         mine = [row for row in found if row["connection_index"] == index]

@@ -14,11 +14,11 @@ from amqpcodec import v1_0 as v1
 from tests.capture import mangle
 from tests.capture import recording as make
 from tests.capture.rows import rows, streams
-from tests.capture.test_v1 import old_message
 from tests.capture.v1_talk import (
     AMQP,
     RECORDINGS,
     attach,
+    both_families,
     client_says,
     frames_of,
     message,
@@ -105,16 +105,8 @@ def test_the_columns_of_0_9_1(parts) -> None:
 
 
 def test_both_families_in_one_capture() -> None:
-    old = b"AMQP\0\0\x09\x01" + 20 * old_message()
-    ends = [(("10.0.0.1", 40000 + k), make.SERVER) for k in range(4)]
-    said = [client_says(), old, client_says(), old]
-    packets = [make.segment(*each, 1000, b"", make.SYN) for each in ends]
-    for at in range(0, max(map(len, said)), 50):
-        for each, octets in zip(ends, said, strict=True):
-            if octets[at : at + 50]:
-                packets.append(make.segment(*each, 1001 + at, octets[at : at + 50]))
     for batch_rows in (3, 1000):
-        found = rows(make.pcap(packets), level="message", batch_rows=batch_rows)
+        found = rows(both_families(), level="message", batch_rows=batch_rows)
         assert [row["error"] for row in found] == [None] * len(found)
         for index in range(4):
             mine = [row for row in found if row["connection_index"] == index]

@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from amqpcodec import v0_9_1
 from amqpcodec import v1_0 as v1
 from tests.capture import mangle
 from tests.capture import recording as make
@@ -98,3 +99,22 @@ def talk(client: bytes, server: bytes = b"", size: int = 1400) -> list[bytes]:
         if server[at : at + size]:
             packets.append(make.server(5001 + at, server[at : at + size]))
     return packets
+
+
+def old_message(body: bytes = b"body") -> bytes:
+    """A message of 0-9-1, method, header and body."""
+    publish = v0_9_1.Basic.Publish(exchange="e", routing_key="k")
+    return bytes(v0_9_1.encode_message(1, publish, v0_9_1.Basic.Properties(), body))
+
+
+def both_families() -> bytes:
+    """A capture of four connections that take turns: the first and third speak 1.0."""
+    old = b"AMQP\0\0\x09\x01" + 20 * old_message()
+    ends = [(("10.0.0.1", 40000 + k), make.SERVER) for k in range(4)]
+    said = [client_says(), old, client_says(), old]
+    packets = [make.segment(*each, 1000, b"", make.SYN) for each in ends]
+    for at in range(0, max(map(len, said)), 50):
+        for each, octets in zip(ends, said, strict=True):
+            if octets[at : at + 50]:
+                packets.append(make.segment(*each, 1001 + at, octets[at : at + 50]))
+    return make.pcap(packets)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import struct
 import sys
-import threading
 import types
 import warnings
 from random import Random
@@ -21,7 +20,7 @@ from tests.compat.canon import outcome
 from tests.compat.case import V1_USES, run
 from tests.compat.conftest import need
 from tests.compat.stock import Side, dropin, installed, live, stock
-from tests.compat.test_install import differing, everything, python
+from tests.compat.test_install import differing, everything, hold_while_switched, python
 
 CASES = 4000
 PACKAGES = list(V1_USES)
@@ -367,45 +366,18 @@ def test_threads(package: str) -> None:
     """Installing and uninstalling while others work: every answer is right all the time."""
     from tests.compat.canon import canon
 
-    module, plain, side = dropin(package), stock(package), live(package)
+    plain, side = stock(package), live(package)
     random = Random(5)
     data = [
         bytes(plain._encode.encode_payload(bytearray(), good_message(plain, n))) for n in (3, 4)
     ]
     data += [b"\0\x53\x77" + octets_v1.nested(random.randrange(1, 9), 0xD0) for _ in range(4)]
     want = [canon(plain._decode.decode_payload(memoryview(each))) for each in data]
-    wrong: list[Any] = []
-    stop = threading.Event()
 
-    def reader() -> None:
-        while not stop.is_set():
-            for each, expected in zip(data, want, strict=True):
-                got = canon(side._decode.decode_payload(memoryview(each)))
-                if got != expected:
-                    wrong.append((each, got))
-                    return
+    def answer(each: bytes) -> Any:
+        return canon(side._decode.decode_payload(memoryview(each)))
 
-    def switcher() -> None:
-        try:
-            for _ in range(15):
-                module.install()
-                module.uninstall()
-        except Exception as error:
-            wrong.append(error)
-
-    before = everything(package)
-    readers = [threading.Thread(target=reader) for _ in range(3)]
-    switchers = [threading.Thread(target=switcher) for _ in range(3)]
-    for thread in [*readers, *switchers]:
-        thread.start()
-    for thread in switchers:
-        thread.join(60)
-    stop.set()
-    for thread in readers:
-        thread.join(60)
-    module.uninstall()
-    assert not wrong, wrong[0]
-    assert differing(before, everything(package)) == []
+    hold_while_switched(package, data, want, answer, times=15)
 
 
 def test_the_package_says_which_there_are() -> None:

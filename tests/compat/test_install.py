@@ -7,6 +7,7 @@ import sys
 import textwrap
 import threading
 import types
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -289,38 +290,29 @@ def test_a_known_version_is_not_warned_of(package: str) -> None:
     assert text.strip() == "quiet"
 
 
-def test_threads(package: str) -> None:
-    """Installing and uninstalling while others work: every answer is right all the time."""
-    module, plain, side = dropin(package), stock(package), live(package)
-    frames = [octets.frame(Random(seed)) for seed in range(60)]
-
-    def ask(one: Side, data: bytes) -> Any:
-        if package == "pamqp":
-            return one.frame.unmarshal(data)
-        if package == "pika":
-            return one.frame.decode_frame(data)
-        return one.serialization.loads("BssbS", data, 7)
-
-    want = [outcome(lambda data=data: ask(plain, data))[:2] for data in frames]
+def hold_while_switched(
+    package: str,
+    inputs: Sequence[Any],
+    want: Sequence[Any],
+    answer: Callable[[Any], Any],
+    times: int,
+) -> None:
+    """Three threads ask for answers while three install and uninstall: all are as wanted."""
+    module = dropin(package)
     wrong: list[Any] = []
     stop = threading.Event()
 
     def reader() -> None:
-        from tests.compat.canon import canon, name_of
-
         while not stop.is_set():
-            for data, expected in zip(frames, want, strict=True):
-                try:
-                    got: Any = ("value", canon(ask(side, data)))
-                except Exception as error:
-                    got = ("raises", name_of(type(error)))
+            for each, expected in zip(inputs, want, strict=True):
+                got = answer(each)
                 if got != expected:
-                    wrong.append((data, expected, got))
+                    wrong.append((each, expected, got))
                     return
 
     def switcher() -> None:
         try:
-            for _ in range(40):
+            for _ in range(times):
                 module.install()
                 module.uninstall()
         except Exception as error:
@@ -339,3 +331,27 @@ def test_threads(package: str) -> None:
     module.uninstall()
     assert not wrong, wrong[0]
     assert differing(before, everything(package)) == []
+
+
+def test_threads(package: str) -> None:
+    """Installing and uninstalling while others work: every answer is right all the time."""
+    from tests.compat.canon import canon, name_of
+
+    plain, side = stock(package), live(package)
+    frames = [octets.frame(Random(seed)) for seed in range(60)]
+
+    def ask(one: Side, data: bytes) -> Any:
+        if package == "pamqp":
+            return one.frame.unmarshal(data)
+        if package == "pika":
+            return one.frame.decode_frame(data)
+        return one.serialization.loads("BssbS", data, 7)
+
+    def answer(data: bytes) -> Any:
+        try:
+            return "value", canon(ask(side, data))
+        except Exception as error:
+            return "raises", name_of(type(error))
+
+    want = [outcome(lambda data=data: ask(plain, data))[:2] for data in frames]
+    hold_while_switched(package, frames, want, answer, times=40)

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests import live_broker
 from tests.interop.client import Client
 
 BROKER = Path(__file__).resolve().parents[2] / "scripts" / "broker.py"
@@ -20,11 +21,7 @@ BROKER = Path(__file__).resolve().parents[2] / "scripts" / "broker.py"
 @pytest.fixture(scope="session", autouse=True)
 def broker() -> tuple[str, int]:
     """The broker's address."""
-    given = os.environ.get("AMQPCODEC_BROKER")
-    if not given:
-        pytest.skip("AMQPCODEC_BROKER is not set: use scripts/broker.py run -- CMD")
-    host, _, port = given.rpartition(":")
-    return host, int(port)
+    return live_broker.address()
 
 
 @pytest.fixture

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 from typing import Any
 
 import pytest
 
 from amqpcodec import DecodeError, EncodeError, IncompleteError
 from amqpcodec import v1_0 as amqp
-from tests.paths import shared_dir
+from tests.v1.recordings import NAMES, recording
 
 OPEN = amqp.encode(0, amqp.Open(container_id="me"))
 TRANSFER = amqp.encode(7, amqp.Transfer(handle=0, delivery_id=0, delivery_tag=b"t"), b"payload")
@@ -197,14 +195,10 @@ def test_what_is_no_frame(channel: int, value: Any, payload: Any, what: str) -> 
         amqp.encode(channel, value, payload)
 
 
-@pytest.mark.parametrize("name", ["amqp10_rabbit", "amqp10_tx"])
+@pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("types", ["plain", "typed"])
 def test_recordings_byte_for_byte(name: str, types: Any) -> None:
-    shared = shared_dir()
-    path = shared / "captures" / "oracle" / f"{name}.frames.json.gz" if shared else None
-    if path is None or not path.is_file():
-        pytest.skip("the recordings are not beside the repository")
-    rows = json.loads(gzip.decompress(path.read_bytes()))
+    rows = recording(name)
     for sender in {row["from"] for row in rows}:
         mine = [row for row in rows if row["from"] == sender]
         stream = b"".join(bytes.fromhex(row["hex"]) for row in mine)

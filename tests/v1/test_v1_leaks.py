@@ -13,7 +13,8 @@ import pytest
 
 from amqpcodec import AMQPCodecError
 from amqpcodec import v1_0 as amqp
-from tests.v1.test_v1_properties import mutated, seeds
+from tests.v1.mutation import mutated
+from tests.v1.test_v1_properties import seeds
 
 SEEDS = seeds()
 STREAM = b"".join(SEEDS)

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from amqpcodec import DecodeError
 from amqpcodec import v1_0 as amqp
+from tests.v1.mutation import mutated
 
 UTC = datetime.UTC
 text = st.text(st.characters(codec="utf-8"), max_size=20)
@@ -173,28 +174,6 @@ def seeds() -> list[bytes]:
         amqp.encode(3, frames[2], amqp.Message(data=[b"x", b"y"], subject="s").encode()),
         amqp.encode(3, frames[2], amqp.Message(sequences=[[1], [2]]).encode()),
     ]
-
-
-TELLING = (0, 1, 0x40, 0x45, 0x53, 0xC0, 0xD0, 0xE0, 0xFF)
-
-
-def mutated(data: bytes, source: random.Random) -> bytes:
-    octets = bytearray(data)
-    for _ in range(source.randint(1, 4)):
-        kind = source.randrange(4)
-        place = source.randrange(8, len(octets) + 1)
-        if kind == 0 and place < len(octets):
-            octets[place] = source.choice(
-                (0, 1, 0x40, 0x45, 0x53, 0xC0, 0xD0, 0xE0, 0xFF, source.randrange(256))
-            )
-        elif kind == 1:
-            octets[place:place] = bytes(source.randrange(256) for _ in range(source.randint(1, 4)))
-        elif kind == 2:
-            del octets[place : place + source.randint(1, 4)]
-        elif place < len(octets):
-            octets[place] ^= 1 << source.randrange(8)
-    octets[:4] = len(octets).to_bytes(4, "big")
-    return bytes(octets)
 
 
 @pytest.mark.parametrize("number", range(10))

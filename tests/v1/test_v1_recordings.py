@@ -2,27 +2,14 @@
 
 from __future__ import annotations
 
-import gzip
-import json
-from typing import Any
-
 import pytest
 
 from amqpcodec import ValidationError
 from amqpcodec import v1_0 as amqp
-from tests.paths import shared_dir
+from tests.v1.recordings import NAMES, recording
 
 
-def recording(name: str) -> list[dict[str, Any]]:
-    shared = shared_dir()
-    path = shared / "captures" / "oracle" / f"{name}.frames.json.gz" if shared else None
-    if path is None or not path.is_file():
-        pytest.skip("the recordings are not beside the repository")
-    rows: list[dict[str, Any]] = json.loads(gzip.decompress(path.read_bytes()))
-    return rows
-
-
-@pytest.mark.parametrize("name", ["amqp10_rabbit", "amqp10_tx"])
+@pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("size", [7, 1000, 1 << 20])
 def test_deliveries(name: str, size: int) -> None:
     rows = recording(name)
@@ -50,7 +37,7 @@ def test_deliveries(name: str, size: int) -> None:
     assert several > 0  # at least one took more than one transfer
 
 
-@pytest.mark.parametrize("name", ["amqp10_rabbit", "amqp10_tx"])
+@pytest.mark.parametrize("name", NAMES)
 def test_all_that_was_sent_is_valid_or_said_to_be_not(name: str) -> None:
     """Performatives of proton and RabbitMQ keep the rules that validate() knows."""
     broken = []

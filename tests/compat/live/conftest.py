@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -10,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests import live_broker
 from tests.compat.canon import canon
 from tests.compat.conftest import need
 from tests.compat.stock import live
@@ -20,11 +20,7 @@ Session = Callable[[], list[Any]]
 @pytest.fixture(scope="session")
 def broker() -> tuple[str, int]:
     """Where the broker listens."""
-    given = os.environ.get("AMQPCODEC_BROKER")
-    if not given:
-        pytest.skip("AMQPCODEC_BROKER is not set: use scripts/broker.py run -- CMD")
-    host, _, port = given.rpartition(":")
-    return host, int(port)
+    return live_broker.address()
 
 
 def same(package: str, session: Session) -> list[Any]:

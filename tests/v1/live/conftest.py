@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import uuid
 from collections.abc import Callable, Iterator
 
 import pytest
 
 from amqpcodec import v1_0 as amqp
+from tests import live_broker
 from tests.v1.live.client import Client
 
 
 @pytest.fixture(scope="session")
 def rabbitmq() -> tuple[str, int]:
     """The broker's address."""
-    given = os.environ.get("AMQPCODEC_BROKER")
-    if not given:
-        pytest.skip("AMQPCODEC_BROKER is not set: use scripts/broker.py run -- CMD")
-    host, _, port = given.rpartition(":")
-    return host, int(port)
+    return live_broker.address()
 
 
 @pytest.fixture

@@ -1,0 +1,16 @@
+"""The broker that live tests talk to."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+
+def address() -> tuple[str, int]:
+    """Host and port of the RabbitMQ that AMQPCODEC_BROKER names, or a skip where it names none."""
+    given = os.environ.get("AMQPCODEC_BROKER")
+    if not given:
+        pytest.skip("AMQPCODEC_BROKER is not set: use scripts/broker.py run -- CMD")
+    host, _, port = given.rpartition(":")
+    return host, int(port)
