@@ -65,8 +65,8 @@ class ContentProperties(Frame):
             EncodeError: a value cannot be encoded at all.
         """
 
-class Protocol:
-    """A protocol version, ready to encode and decode. Made from a lowered table."""
+class ProtocolCore:
+    """The classes of a protocol version. Made from a lowered table."""
 
     # Read-only, all of them.
     name: str
@@ -82,6 +82,10 @@ class Protocol:
     Message: Any
     BadFrame: Any
     def __init__(self, table: dict[str, Any], hot: bool = True) -> None: ...
+
+class Protocol(ProtocolCore):
+    """A protocol version, ready to encode and decode. Made from a lowered table."""
+
     def encode(
         self,
         channel: int,

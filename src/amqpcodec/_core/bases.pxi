@@ -1,4 +1,4 @@
-# What all generated classes share: repr, pickling, validation. Specific classes are made in protocol.pxi.
+# What all generated classes share: repr, pickling, validation. Specific classes are made in protocol_core.pxi.
 
 import re as _re
 

@@ -1,0 +1,165 @@
+# Frames to objects.
+
+cdef object decode_at(ProtocolCore self, const uint8_t* p, Py_ssize_t size, Py_ssize_t offset,
+                      uintptr_t mode, object owner):
+    cdef WireFrame f
+    cdef Fault fault
+    cdef int found
+    cdef object frame
+    if AMQP_UNLIKELY(offset < 0 or offset > size):
+        raise ValueError(f"offset {offset} is outside of {size} octets")
+    fault.code = OK
+    found = scan_frame(p + offset, p + size, 0, <uint64_t>offset, &f, &fault)
+    if found == SCAN_FRAME:
+        frame = decode_frame(self, &f, p + offset, <uint64_t>offset, mode, ONE_SHOT_CACHE, owner, p)
+        return (f.total, f.channel, frame)
+    if found == SCAN_MORE:
+        return None
+    fault.method = fault.field = NULL
+    raise fault_error(&fault)
+
+
+cdef object decode_frame(ProtocolCore self, const WireFrame* f, const uint8_t* start, uint64_t at,
+                         uintptr_t mode, TextCache* cache, object owner, const uint8_t* owner_start):
+    """The object of a whole frame. at: offset of its first octet, for errors. owner: bytes that
+    bodies may borrow, which begin at owner_start; None to copy."""
+    cdef Desc* d
+    cdef PyObject* made
+    cdef KindObject* o
+    cdef object result
+    if f.type == FRAME_METHOD:
+        if AMQP_LIKELY(f.size >= 4):
+            d = self.find(load32(f.payload))
+            if AMQP_LIKELY(d != NULL):
+                if d.read_hot != NULL:
+                    made = d.read_hot(d, f.payload + 4, f.payload + f.size, mode, cache)
+                    if AMQP_LIKELY(made != NULL):
+                        result = <object>made
+                        Py_DecRef(made)
+                        return result
+                return decode_payload(d, f, start, at, 4, False, mode, cache)
+        raise bad_method(f, start, at)
+    if f.type == FRAME_HEADER:
+        return decode_header(self, f, start, at, mode, cache)
+    if f.type == FRAME_BODY:
+        if owner is None:
+            result = PyBytes_FromStringAndSize(<const char*>f.payload, f.size)
+        elif owner is view_of_copy:
+            result = memoryview(PyBytes_FromStringAndSize(<const char*>f.payload, f.size))
+        else:
+            result = memoryview(owner)[f.payload - owner_start:f.payload - owner_start + f.size]
+        made = <PyObject*>kind_new(self.body_type)
+        if made == NULL:
+            raise MemoryError
+        (<KindObject*>made).field[0] = Py_NewRef(<PyObject*>result)
+        result = <object>made
+        Py_DecRef(made)
+        return result
+    if f.type == FRAME_HEARTBEAT:
+        if f.size != 0 or f.channel != 0:
+            raise frame_error(f, at, BAD_HEARTBEAT, 0)
+        return self.Heartbeat()
+    result = kind_instance(<PyTypeObject*><PyObject*>self.ProtocolHeader)
+    o = <KindObject*><PyObject*>result
+    for i in range(4):
+        value = <object>f.payload[i]
+        o.field[i] = Py_NewRef(<PyObject*>value)
+    return result
+
+
+cdef int begin_fault(const WireFrame* f, const uint8_t* start, uint64_t at, Cursor* c, Fault* fault) noexcept:
+    """A cursor over a frame's payload, and a fault that knows the frame."""
+    memset(fault, 0, sizeof(Fault))
+    fault.in_frame = True
+    fault.frame_type = f.type
+    fault.channel = f.channel
+    c.p = f.payload
+    c.end = f.payload + f.size
+    c.base = start
+    c.base_at = at
+    c.fault = fault
+    return 0
+
+
+cdef object frame_error(const WireFrame* f, uint64_t at, int code, uint16_t class_id):
+    cdef Fault fault
+    memset(&fault, 0, sizeof(fault))
+    fault.code = code
+    fault.in_frame = True
+    fault.frame_type = f.type
+    fault.channel = f.channel
+    fault.class_id = class_id
+    fault.have = f.size
+    fault.offset = at
+    if code == BAD_HEADER_CLASS:
+        fault.offset = at + 7       # where the class id is
+    return fault_error(&fault)
+
+
+cdef object bad_method(const WireFrame* f, const uint8_t* start, uint64_t at):
+    """A method frame without room for its ids, or with ids that no one defined."""
+    cdef Fault fault
+    cdef Cursor c
+    begin_fault(f, start, at, &c, &fault)
+    if f.size < 4:
+        fail(&c, BAD_TRUNCATED, b"class id and method id", 4, 0)
+    else:
+        fail(&c, BAD_METHOD, NULL, 0, 0)
+        fault.class_id = load16(f.payload)
+        fault.method_id = load16(f.payload + 2)
+    return fault_error(&fault)
+
+
+cdef object decode_payload(const Desc* d, const WireFrame* f, const uint8_t* start, uint64_t at,
+                           int skip, bint properties, uintptr_t mode, TextCache* cache):
+    """Arguments or properties by the table path."""
+    cdef Fault fault
+    cdef Cursor c
+    begin_fault(f, start, at, &c, &fault)
+    c.p += skip
+    return read_object(d, &c, properties, mode, cache)
+
+
+cdef object decode_properties(ProtocolCore self, const WireFrame* f, const uint8_t* start, uint64_t at,
+                              uintptr_t mode, TextCache* cache):
+    """The property list of a content header frame; its payload holds 12 octets at least."""
+    cdef Desc* d = self.find_content(load16(f.payload))
+    cdef PyObject* made
+    cdef object result
+    if AMQP_UNLIKELY(d == NULL):
+        raise frame_error(f, at, BAD_HEADER_CLASS, load16(f.payload))
+    if d.read_hot != NULL:
+        made = d.read_hot(d, f.payload + 12, f.payload + f.size, mode, cache)
+        if AMQP_LIKELY(made != NULL):
+            result = <object>made
+            Py_DecRef(made)
+            return result
+    return decode_payload(d, f, start, at, 12, True, mode, cache)
+
+
+cdef int check_header(const WireFrame* f, const uint8_t* start, uint64_t at) except -1:
+    cdef Fault fault
+    cdef Cursor c
+    if AMQP_UNLIKELY(f.size < 12):
+        begin_fault(f, start, at, &c, &fault)
+        fail(&c, BAD_TRUNCATED, b"content header", 12, 0)
+        raise fault_error(&fault)
+    return 0
+
+
+cdef object decode_header(ProtocolCore self, const WireFrame* f, const uint8_t* start, uint64_t at,
+                          uintptr_t mode, TextCache* cache):
+    cdef object properties, header, value
+    cdef KindObject* o
+    check_header(f, start, at)
+    properties = decode_properties(self, f, start, at, mode, cache)
+    header = kind_instance(self.header_type)
+    o = <KindObject*><PyObject*>header
+    value = load64(f.payload + 4)
+    o.field[0] = Py_NewRef(<PyObject*>value)
+    o.field[1] = Py_NewRef(<PyObject*>properties)
+    value = load16(f.payload)
+    o.field[2] = Py_NewRef(<PyObject*>value)
+    value = load16(f.payload + 2)
+    o.field[3] = Py_NewRef(<PyObject*>value)
+    return header

@@ -1,0 +1,245 @@
+# Frames of objects to octets, and contents to frames.
+
+cdef int put_arguments(Buffer* b, object method, Kind* k, uintptr_t mode) except -1:
+    """Class id, method id and arguments."""
+    cdef Desc* d = <Desc*>k.desc
+    cdef Py_ssize_t n
+    buffer_room(b, 4 + HOT_ROOM)
+    store16(b.p, d.class_id)
+    store16(b.p + 2, d.method_id)
+    b.p += 4
+    if d.write_hot != NULL and (<KindObject*><PyObject*>method).origin == NULL:
+        n = d.write_hot(<KindObject*><PyObject*>method, b.p)
+        if n >= 0:
+            b.p += n
+            return 0
+    return put_object(b, d, method, False, mode)
+
+
+cdef int put_properties(Buffer* b, Desc* d, object properties, uintptr_t mode) except -1:
+    cdef Kind* k
+    if properties is None:
+        buffer_room(b, 2)
+        store16(b.p, 0)
+        b.p += 2
+        return 0
+    k = kind_of(properties)
+    if k == NULL or k.what != KIND_PROPERTIES or <Desc*>k.desc != d:
+        return encode_error("header", "properties", f"takes {(<object>d.cls).__qualname__} or None, "
+                            f"not {type(properties).__name__}")
+    if (d.write_hot_properties != NULL and (<KindObject*><PyObject*>properties).origin == NULL
+            and d.write_hot_properties(b, d, <KindObject*><PyObject*>properties, mode)):
+        return 0
+    return put_object(b, d, properties, True, mode)
+
+
+cdef int put_header(ProtocolCore self, Buffer* b, object properties, uint16_t class_id, uint16_t weight,
+                    uint64_t body_size, uintptr_t mode) except -1:
+    cdef Desc* d = self.find_content(class_id)
+    if d == NULL:
+        return encode_error("header", "class_id", f"class {class_id} carries no content")
+    buffer_room(b, 14)
+    store16(b.p, class_id)
+    store16(b.p + 2, weight)
+    store64(b.p + 4, body_size)
+    b.p += 12
+    return put_properties(b, d, properties, mode)
+
+
+cdef uint64_t header_int(object frame, int i, uint8_t kind) except? 0xFFFF:
+    """A number of a content header or protocol header."""
+    cdef Loader l
+    cdef AmqpValue v
+    cdef object value, name
+    if exact_u64((<KindObject*><PyObject*>frame).field[i], &v.u) and v.u <= INT_LIMITS[kind]:
+        return v.u
+    value = kind_get(frame, i)
+    name = type(frame).FIELDS[i]
+    l.at.method = <PyObject*>HEADER_NAME
+    l.at.field = <PyObject*>name
+    v.kind = kind
+    load_int(&l, value, &v)
+    return v.u
+
+cdef object HEADER_NAME = "header"
+
+
+cdef int put_frame(ProtocolCore self, Buffer* b, int channel, object frame, uintptr_t mode,
+                   bint validate) except -1:
+    """One frame with its envelope."""
+    cdef Kind* k = kind_of(frame)
+    cdef size_t start = <size_t>(b.p - b.start)
+    cdef uint8_t frame_type
+    cdef Octets octets
+    cdef uint64_t n
+    if k == NULL:
+        return encode_error(None, "frame", f"takes a method, Header, Body, Heartbeat or "
+                            f"ProtocolHeader, not {type(frame).__name__}")
+    if k.owner != (<PyObject*>self.descs) and k.owner != <PyObject*>self:
+        return encode_error(None, "frame", f"{type(frame).__qualname__} is of another protocol, "
+                            f"{type(frame).__module__}")
+    if validate:
+        validate_frame(frame, k)
+    buffer_room(b, 7)
+    b.p += 7
+    if k.what == KIND_METHOD:
+        frame_type = FRAME_METHOD
+        put_arguments(b, frame, k, mode)
+    elif k.what == KIND_HEADER:
+        frame_type = FRAME_HEADER
+        put_header(self, b, kind_get(frame, 1), <uint16_t>header_int(frame, 2, W_SHORT),
+                   <uint16_t>header_int(frame, 3, W_SHORT), header_int(frame, 0, W_LONGLONG), mode)
+    elif k.what == KIND_BODY:
+        frame_type = FRAME_BODY
+        payload = kind_get(frame, 0)
+        take_octets(payload, &octets, "body", "payload")
+        try:
+            put_octets(b, octets.p, <size_t>octets.n)
+        finally:
+            drop_octets(&octets)
+    elif k.what == KIND_HEARTBEAT:
+        frame_type = FRAME_HEARTBEAT
+    elif k.what == KIND_PROTOCOL_HEADER:
+        b.p -= 7
+        put_octets(b, <const char*>b"AMQP", 4)
+        for i in range(4):
+            buffer_room(b, 1)
+            b.p[0] = <uint8_t>header_int(frame, i, W_OCTET)
+            b.p += 1
+        return 0
+    else:
+        return encode_error(None, "frame", f"{type(frame).__qualname__} is not a frame; "
+                            "encode_message takes its parts")
+    n = <uint64_t>(b.p - b.start) - start - 7
+    if n > MAX_U32:
+        return encode_error(None, "frame", f"a frame takes at most 4294967295 octets, not {n}")
+    buffer_room(b, 1)
+    put_envelope(b.start + start, frame_type, <uint16_t>channel, <uint32_t>n)
+    b.p[0] = FRAME_END
+    b.p += 1
+    return 0
+
+
+cdef bytes encode_body(int channel, KindObject* o):
+    """A body frame, its payload copied once."""
+    cdef Octets octets
+    cdef bytes out
+    cdef uint8_t* w
+    if o.field[0] == NULL:
+        encode_error("body", "payload", "is not set")
+    take_octets(<object>o.field[0], &octets, "body", "payload")
+    try:
+        if octets.n > MAX_U32:
+            encode_error("body", "payload", f"a frame takes at most 4294967295 octets, not {octets.n}")
+        out = PyBytes_FromStringAndSize(NULL, <Py_ssize_t>octets.n + 8)
+        w = put_envelope(<uint8_t*>PyBytes_AS_STRING(out), FRAME_BODY, <uint16_t>channel,
+                         <uint32_t>octets.n)
+        memcpy(w, octets.p, octets.n)
+        w[octets.n] = FRAME_END
+        return out
+    finally:
+        drop_octets(&octets)
+
+
+cdef int validate_frame(object frame, Kind* k) except -1:
+    if k.what == KIND_METHOD or k.what == KIND_PROPERTIES:
+        frame.validate()
+    elif k.what == KIND_HEADER and frame.properties is not None:
+        frame.properties.validate()
+    return 0
+
+
+cdef object encode_content(ProtocolCore self, int channel, object method, object properties, object body,
+                           int64_t frame_max, uintptr_t mode, bint validate, bint parts):
+    """All frames of a message: as one bytes, or as parts that borrow the body."""
+    cdef Buffer b
+    cdef uint8_t memory[STACK_ROOM]
+    cdef Octets octets
+    cdef Kind* k = kind_of(method)
+    cdef Desc* d
+    cdef size_t method_octets, head
+    cdef uint64_t piece, total, done, n
+    cdef bytes out
+    cdef uint8_t* w
+    if k == NULL or k.what != KIND_METHOD or k.owner != <PyObject*>self.descs:
+        encode_error(None, "method", f"takes a method of {self.module}, not {type(method).__name__}")
+    d = <Desc*>k.desc
+    if not d.has_content:
+        encode_error(<str>(<tuple>d.names)[0], None, "carries no content")
+    if validate:
+        method.validate()
+        if properties is not None:
+            properties.validate()
+    take_octets(body, &octets, "message", "body")
+    buffer_init(&b, memory, sizeof(memory))
+    try:
+        b.p += 7
+        put_arguments(&b, method, k, mode)
+        buffer_room(&b, 8)
+        method_octets = <size_t>(b.p - b.start) + 1
+        put_envelope(b.start, FRAME_METHOD, <uint16_t>channel, <uint32_t>(method_octets - 8))
+        b.p[0] = FRAME_END
+        b.p += 8
+        put_header(self, &b, properties, d.class_id, 0, octets.n, mode)
+        buffer_room(&b, 1)
+        head = <size_t>(b.p - b.start) + 1
+        put_envelope(b.start + method_octets, FRAME_HEADER, <uint16_t>channel,
+                     <uint32_t>(head - method_octets - 8))
+        b.p[0] = FRAME_END
+        piece = <uint64_t>(frame_max if frame_max else 4294967303) - 8
+        if frame_max and (max(method_octets, head - method_octets) > <uint64_t>frame_max
+                          or (octets.n and frame_max < 9)):
+            n = max(method_octets, head - method_octets, <size_t>9)
+            encode_error(<str>(<tuple>d.names)[0], "frame_max",
+                         f"{frame_max} octets do not hold a frame of {n}")
+        if parts:
+            return content_parts(b.start, head, body, <Py_ssize_t>octets.n, piece, <uint16_t>channel)
+        total = head + octets.n
+        if octets.n <= piece:         # nearly always, and a division takes its time
+            total += 8 if octets.n else 0
+        else:
+            total += 8 * ((octets.n + piece - 1) // piece)
+        out = PyBytes_FromStringAndSize(NULL, <Py_ssize_t>total)
+        w = <uint8_t*>PyBytes_AS_STRING(out)
+        memcpy(w, b.start, head)
+        w += head
+        done = 0
+        while done < octets.n:
+            n = min(piece, octets.n - done)
+            w = put_envelope(w, FRAME_BODY, <uint16_t>channel, <uint32_t>n)
+            memcpy(w, octets.p + done, n)
+            w[n] = FRAME_END
+            w += n + 1
+            done += n
+        return out
+    finally:
+        drop_octets(&octets)
+        buffer_free(&b)
+
+
+cdef list content_parts(const uint8_t* head, size_t head_octets, object body, Py_ssize_t size,
+                        uint64_t piece, uint16_t channel):
+    """[method and header frames with the first body envelope, body view, end and next envelope, ...]"""
+    cdef list parts = []
+    cdef uint8_t between[8]
+    cdef bytes first
+    cdef uint64_t done = 0, n
+    cdef object octets
+    if size == 0:
+        return [PyBytes_FromStringAndSize(<const char*>head, <Py_ssize_t>head_octets)]
+    octets = memoryview(body).cast("B")
+    first = PyBytes_FromStringAndSize(NULL, <Py_ssize_t>head_octets + 7)
+    memcpy(PyBytes_AS_STRING(first), head, head_octets)
+    n = min(piece, <uint64_t>size)
+    put_envelope(<uint8_t*>PyBytes_AS_STRING(first) + head_octets, FRAME_BODY, channel, <uint32_t>n)
+    parts.append(first)
+    between[0] = FRAME_END
+    while True:
+        parts.append(octets[done:done + n])
+        done += n
+        if done == <uint64_t>size:
+            parts.append(PyBytes_FromStringAndSize(<const char*>between, 1))
+            return parts
+        n = min(piece, <uint64_t>size - done)
+        put_envelope(between + 1, FRAME_BODY, channel, <uint32_t>n)
+        parts.append(PyBytes_FromStringAndSize(<const char*>between, 8))

@@ -1,0 +1,229 @@
+# One protocol version: its classes, and how they are found by what is on the wire.
+# Built-in versions and those loaded from XML at run time come the same way.
+
+from types import MappingProxyType as _MappingProxyType
+
+cdef dict PROPERTY_ALIASES = {"cluster_id": "reserved"}
+cdef tuple WIRE_DEFAULTS = (False, 0, 0, 0, 0, "", b"", EPOCH, Ellipsis, b"")
+
+cdef struct Slot:
+    uint32_t key
+    Desc* desc
+
+
+cdef inline uint32_t slot_index(uint32_t key) noexcept nogil:
+    return (key * <uint32_t>0x9E3779B1) >> 16
+
+
+cdef class ProtocolCore:
+    """The classes of a protocol version. Made from a lowered table."""
+
+    cdef readonly str name
+    cdef readonly str module
+    cdef readonly dict table
+    cdef readonly dict namespaces       # "Basic" -> namespace class
+    cdef readonly object METHODS        # (class id, method id) -> class
+    cdef readonly object Header, Body, Heartbeat, ProtocolHeader, Message, BadFrame
+    cdef DescTable descs
+    cdef Slot* slot
+    cdef uint32_t slot_mask
+    cdef Desc** contents                # property lists, by class
+    cdef int n_contents
+    cdef object frame_plan              # of the columns, made on first use
+    cdef dict encode_plans              # of columns to encode, that nobody uses
+    cdef bint hot
+    cdef uintptr_t own_mode             # what its own dialect is for encoding
+    cdef PyTypeObject* header_type
+    cdef PyTypeObject* body_type
+    cdef PyTypeObject* message_type
+
+    def __cinit__(self, dict table not None, bint hot=True):
+        """hot=False leaves every frame to the table path, which tests hold against the other."""
+        cdef int count = 0
+        self.hot = hot
+        self.table = table
+        self.encode_plans = {}
+        self.name = table["name"]
+        self.module = table["module"]
+        self.own_mode = encoding_mode(table["dialect"])
+        for cls in table["classes"]:
+            count += <int>len(cls["methods"]) + (cls["properties"] is not None)
+        self.descs = DescTable(count)
+        self.slot_mask = 8
+        while self.slot_mask < <uint32_t>count * 4:
+            self.slot_mask *= 2
+        self.slot = <Slot*>calloc(self.slot_mask, sizeof(Slot))
+        self.slot_mask -= 1
+        self.contents = <Desc**>calloc(len(table["classes"]) + 1, sizeof(Desc*))
+        if self.slot == NULL or self.contents == NULL:
+            raise MemoryError
+        self._make_classes()
+        self._make_frames()
+
+    def __dealloc__(self):
+        free(self.slot)
+        free(self.contents)
+
+    def __reduce__(self):
+        raise TypeError("a protocol is not pickled; import it")
+
+    # ---- classes ----
+
+    @cython.final
+    cdef int _make_classes(self) except -1:
+        cdef Desc* d = self.descs.desc
+        cdef Desc* properties
+        cdef dict methods = {}
+        self.namespaces = {}
+        for spec in self.table["classes"]:
+            class_id = spec["index"]
+            members = {
+                "__module__": self.module, "__doc__": spec["doc"], "__slots__": (),
+                "NAME": spec["name"], "CLASS_ID": class_id,
+            }
+            properties = NULL
+            if spec["properties"] is not None:
+                name = f"{spec['name']}.properties"
+                self.descs.fill(d, name, class_id, 0, spec["properties"])
+                constants = {
+                    "__doc__": f"Properties of {spec['name']} content; None is absent.",
+                    "NAME": name, "CLASS_ID": class_id,
+                }
+                made = self._make_class(d, f"{spec['python']}.Properties", ContentProperties,
+                                        KIND_PROPERTIES, spec["properties"], constants)
+                members["Properties"] = made
+                if self.hot:
+                    make_hot(d, True)
+                self.contents[self.n_contents] = d
+                self.n_contents += 1
+                properties = d
+                d += 1
+            for method in spec["methods"]:
+                name = f"{spec['name']}.{method['name']}"
+                self.descs.fill(d, name, class_id, method["index"], method["fields"])
+                d.has_content = method["content"]
+                d.properties = properties
+                constants = {
+                    "__doc__": method["doc"], "NAME": name, "CLASS_ID": class_id,
+                    "METHOD_ID": method["index"], "SYNCHRONOUS": method["synchronous"],
+                    "DEPRECATED": method["deprecated"], "HAS_CONTENT": method["content"],
+                    "SENT_BY": method["sent_by"], "EXTENSION": method["extension"],
+                }
+                made = self._make_class(d, f"{spec['python']}.{method['python']}", Method,
+                                        KIND_METHOD, method["fields"], constants)
+                if self.hot:
+                    make_hot(d, False)
+                members[method["python"]] = made
+                methods[(class_id, method["index"])] = made
+                self._enter(d)
+                d += 1
+            for method in spec["methods"]:
+                made = members[method["python"]]
+                made.RESPONSES = tuple([members[name] for name in method["responses"]])
+            self.namespaces[spec["python"]] = type(spec["python"], (), members)
+        self.METHODS = _MappingProxyType(methods)
+        return 0
+
+    @cython.final
+    cdef object _make_class(self, Desc* d, str qualname, object base, int what, tuple fields, dict members):
+        names = tuple([field[0] for field in fields])
+        tables = tuple([field[1] == W_TABLE for field in fields])
+        properties = what == KIND_PROPERTIES
+        positions = tuple([i for i, field in enumerate(fields) if not field[2] & FIELD_RESERVED])
+        if properties:
+            defaults = (None,) * len(fields)
+        else:
+            defaults = tuple([WIRE_DEFAULTS[field[1]] for field in fields])
+        members.update({
+            "__module__": self.module, "__qualname__": qualname, "__slots__": (), "__hash__": None,
+            "__match_args__": tuple([names[i] for i in positions]), "FIELDS": names,
+            "_ASSERTS": tuple([(i, field[4]) for i, field in enumerate(fields) if field[4]]),
+            "_DEFAULTS": defaults,
+        })
+        made = kind_make(qualname.rpartition(".")[2], (base,), members, names, defaults, tables,
+                         positions, what, any(tables), properties, self.descs)
+        self.descs.keep.append(made)
+        for alias, name in PROPERTY_ALIASES.items() if properties else ():
+            if name in names and alias not in names:
+                setattr(made, alias, made.__dict__[name])
+                kind_set_alias(made, alias, names.index(name))
+        kind_set_desc(made, d)
+        d.cls = <PyObject*>made
+        return made
+
+    @cython.final
+    cdef object _make_frame(self, str name, int what, str doc, tuple fields, int gc):
+        names = tuple([field for field, _ in fields])
+        return kind_make(name, (Frame,), {
+            "__module__": self.module, "__qualname__": name, "__doc__": doc, "__slots__": (),
+            "__hash__": None, "__match_args__": names, "FIELDS": names,
+            "_DEFAULTS": tuple([value for _, value in fields])},
+            names, tuple([value for _, value in fields]), (False,) * len(fields),
+            tuple(range(len(fields))), what, gc, 0, self)
+
+    @cython.final
+    cdef int _make_frames(self) except -1:
+        cdef object properties = None
+        cdef int class_id = 0
+        if self.n_contents:
+            properties = <object>self.contents[0].cls
+            class_id = self.contents[0].class_id
+        self.Header = self._make_frame(
+            "Header", KIND_HEADER,
+            "A content header frame: body_size in octets, and the properties of the content.",
+            (("body_size", 0), ("properties", properties), ("class_id", class_id), ("weight", 0)), 1)
+        self.Body = self._make_frame(
+            "Body", KIND_BODY, "A body frame: a piece of content.", (("payload", b""),), 0)
+        self.Heartbeat = self._make_frame(
+            "Heartbeat", KIND_HEARTBEAT, "A heartbeat frame: nothing but a sign of life.", (), 0)
+        header = self.table["header"]
+        self.ProtocolHeader = self._make_frame(
+            "ProtocolHeader", KIND_PROTOCOL_HEADER,
+            'The eight octets that open a connection: "AMQP" and these four.',
+            tuple(zip(("protocol_id", "major", "minor", "revision"), header)), 0)
+        self.Message = self._make_frame(
+            "Message", KIND_MESSAGE, "A method with its content, whole.",
+            (("method", None), ("properties", properties), ("body", b"")), 1)
+        self.BadFrame = self._make_frame(
+            "BadFrame", KIND_BAD_FRAME, "A frame that could not be read: the error, and its octets.",
+            (("error", None), ("raw", b"")), 1)
+        self.header_type = <PyTypeObject*><PyObject*>self.Header
+        self.body_type = <PyTypeObject*><PyObject*>self.Body
+        self.message_type = <PyTypeObject*><PyObject*>self.Message
+        return 0
+
+    # ---- look-up ----
+
+    @cython.final
+    cdef int _enter(self, Desc* d) except -1:
+        cdef uint32_t key = (<uint32_t>d.class_id << 16) | d.method_id
+        cdef uint32_t i = slot_index(key) & self.slot_mask
+        while self.slot[i].desc != NULL:
+            i = (i + 1) & self.slot_mask
+        self.slot[i].key = key
+        self.slot[i].desc = d
+        return 0
+
+    @cython.final
+    cdef inline Desc* find(self, uint32_t key) noexcept nogil:
+        """The method with this class id (high half) and method id, or NULL."""
+        cdef uint32_t i = slot_index(key) & self.slot_mask
+        while self.slot[i].desc != NULL:
+            if self.slot[i].key == key:
+                return self.slot[i].desc
+            i = (i + 1) & self.slot_mask
+        return NULL
+
+    @cython.final
+    cdef inline Desc* find_content(self, uint16_t class_id) noexcept nogil:
+        """The property list of a class that carries content, or NULL."""
+        cdef int i
+        for i in range(self.n_contents):
+            if self.contents[i].class_id == class_id:
+                return self.contents[i]
+        return NULL
+
+
+cdef inline uintptr_t mode_of(ProtocolCore self, object dialect) except? 0xFFFF:
+    """None: the protocol's own."""
+    return self.own_mode if dialect is None else encoding_mode(dialect)
