@@ -53,6 +53,7 @@ GROUPS = {
     "_core/v1_verify.pxi": "v1wire",
     "_core/v1_sections.pxi": "v1wire",
     "_core/v1_scalar.pxi": "v1",
+    "_core/v1_usual.pxi": "v1",
     "_core/v1_read.pxi": "v1",
     "_core/v1_write_scalar.pxi": "v1",
     "_core/v1_write.pxi": "v1",

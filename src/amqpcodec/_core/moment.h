@@ -8,9 +8,9 @@
 #include "text.h"
 
 /* Whether `before` could be filled with this time of the day in `last`; it is the newest then. */
-static int moment_again(LastTime *last, int hour, int minute, int second) {
+static int moment_again(LastTime *last, int hour, int minute, int second, int microsecond) {
 #ifdef Py_GIL_DISABLED
-    (void)last, (void)hour, (void)minute, (void)second;
+    (void)last, (void)hour, (void)minute, (void)second, (void)microsecond;
     return 0;
 #else
     PyObject *o = last->before;
@@ -24,6 +24,9 @@ static int moment_again(LastTime *last, int hour, int minute, int second) {
     d->data[4] = (unsigned char)hour;
     d->data[5] = (unsigned char)minute;
     d->data[6] = (unsigned char)second;
+    d->data[7] = (unsigned char)(microsecond >> 16);
+    d->data[8] = (unsigned char)(microsecond >> 8);
+    d->data[9] = (unsigned char)microsecond;
     last->before = last->datetime;
     last->datetime = o;
     return 1;

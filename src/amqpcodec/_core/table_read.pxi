@@ -58,15 +58,14 @@ cdef extern from "text.h":
 
 
 cdef extern from "moment.h":
-    bint moment_again(LastTime* last, int hour, int minute, int second)
+    bint moment_again(LastTime* last, int hour, int minute, int second, int microsecond)
 
 
 cdef object make_timestamp(uint64_t seconds, TextCache* cache):
     """An aware UTC datetime, or the int where Python's calendar does not reach."""
     cdef LastTime none
     cdef LastTime* last = &none
-    cdef uint32_t day, rest
-    cdef object made
+    cdef uint32_t day
     if seconds > LAST_SECOND:
         return seconds
     if cache != NULL:
@@ -76,20 +75,27 @@ cdef object make_timestamp(uint64_t seconds, TextCache* cache):
     else:
         memset(last, 0, sizeof(LastTime))
     day = <uint32_t>(seconds // 86400)
-    rest = <uint32_t>(seconds % 86400)
     if last.day_number != day or last.year == 0:
         civil_date(day, &last.year, &last.month, &last.day)
         last.day_number = day
-    if moment_again(last, rest // 3600, rest // 60 % 60, rest % 60):
-        last.seconds = seconds
+    return moment_of_day(last, seconds, <uint32_t>(seconds % 86400), 0, cache != NULL)
+
+
+cdef object moment_of_day(LastTime* last, uint64_t number, uint32_t second, int microsecond, bint keep):
+    """A datetime of the date in `last`; kept there under its number, for those that are the same."""
+    cdef object made
+    cdef int hour = <int>(second // 3600)
+    cdef int minute = <int>(second // 60 % 60)
+    if moment_again(last, hour, minute, <int>(second % 60), microsecond):
+        last.seconds = number
         return <object>last.datetime
-    made = datetime_new(last.year, last.month, last.day, rest // 3600, rest // 60 % 60, rest % 60,
-                        0, UTC)
-    if cache != NULL:
+    made = datetime_new(last.year, last.month, last.day, hour, minute, <int>(second % 60), microsecond,
+                        UTC)
+    if keep:
         Py_XDecRef(last.before)
         last.before = last.datetime
         last.datetime = Py_NewRef(<PyObject*>made)
-        last.seconds = seconds
+        last.seconds = number
     return made
 
 

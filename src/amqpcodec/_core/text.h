@@ -20,14 +20,16 @@ static inline PyObject *text_new(const uint8_t *s, Py_ssize_t n) {
 }
 
 /* Direct-mapped: one probe, one compare. Its owner is a decoder or the module state. The last
- * timestamp lives here too: messages of one second share it, and those of one day its date. */
+ * timestamp lives here too: messages of one second share it (of AMQP 1.0: of one millisecond), and
+ * those of one day its date. */
 #define TEXT_CACHE_SLOTS 1024 /* ten bits of the hash */
 #define TEXT_CACHE_LONGEST 40
 typedef struct {
-    uint64_t seconds;
+    uint64_t seconds;    /* of AMQP 1.0: milliseconds */
     PyObject *datetime;  /* of these seconds, or NULL */
     PyObject *before;    /* the one made before it, or NULL */
-    uint32_t day_number; /* days since 1970; its date is below, year 0 while there is none */
+    uint32_t day_number; /* days since 1970 (of AMQP 1.0: since 0001); its date is below, year 0
+                            while there is none */
     int year, month, day;
 } LastTime;
 

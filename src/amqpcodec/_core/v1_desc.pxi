@@ -36,7 +36,7 @@ cdef struct V1Op:
     bint secret
     bint ulong              # of any type; an int is meant as a ulong
     bint symbol_keys        # of a map: fields, annotations and the like have symbols as keys
-    bint simple             # one number, boolean, binary or string without choices
+    uint8_t usual           # the type of what v1_usual() may read, V1_UNKNOWN for none
     int choices             # numbered choices, 0 for none
     PyObject* choice[V1_MAX_CHOICES]
     PyObject* named         # dict: Symbol -> choice, or NULL
@@ -165,8 +165,12 @@ cdef class V1DescTable:
             d.op[i].secret = (flags & V1_FIELD_SECRET) != 0
             d.op[i].ulong = (flags & V1_FIELD_ULONG) != 0
             d.op[i].symbol_keys = kind == V1_MAP and fields[i][6] != "map"
-            d.op[i].simple = (not flags & V1_FIELD_MULTIPLE and fields[i][4] is None and (
-                V1_BOOLEAN <= kind <= V1_ULONG or kind == V1_BINARY or kind == V1_STRING))
+            d.op[i].usual = V1_UNKNOWN
+            if kind == V1_ANY:
+                d.op[i].usual = V1_STRING
+            elif not flags & V1_FIELD_MULTIPLE and fields[i][4] is None and (
+                    V1_BOOLEAN <= kind <= V1_ULONG or V1_TIMESTAMP <= kind <= V1_SYMBOL and kind != V1_UUID):
+                d.op[i].usual = kind
             requires = fields[i][5]
             self.keep.append(requires)
             d.op[i].requires = <PyObject*>requires

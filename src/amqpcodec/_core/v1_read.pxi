@@ -5,6 +5,13 @@
 cdef object v1_value(V1Reader* r, Cursor* c, int depth):
     """One value of any type. depth: levels that are open around it."""
     cdef V1Value v
+    cdef PyObject* made
+    cdef const uint8_t* behind
+    if AMQP_LIKELY(c.p < c.end and not r.mode & MODE_TYPED):
+        behind = v1_usual(r, c.p, c.end, SHORT_VALUE, &made)
+        if AMQP_LIKELY(behind != NULL):
+            c.p = behind
+            return v1_owned(made)
     if AMQP_UNLIKELY(v1_read(c, &v) < 0):
         v1_raise(c)
     if AMQP_LIKELY(v.kind < V1_LIST):
@@ -52,17 +59,25 @@ cdef object v1_map(V1Reader* r, Cursor* c, uint32_t count, int depth):
     cdef list pairs = None
     cdef object key, value
     cdef V1Value v
+    cdef PyObject* text
+    cdef const uint8_t* behind
     cdef uint32_t i
     cdef bint hashable
     if AMQP_UNLIKELY(count & 1 or <size_t>(c.end - c.p) < count):
         v1_fail(c, V1_BAD_SIZE, b"map", 0, 0)
     for i in range(count >> 1):
         hashable = c.p < c.end and v1_hashable(V1_KIND[c.p[0]])
-        if AMQP_LIKELY(hashable):
+        behind = NULL
+        if AMQP_LIKELY(hashable and V1_KIND[c.p[0]] >= V1_STRING):
+            behind = v1_usual(r, c.p, c.end, V1_SHARED, &text)
+        if AMQP_LIKELY(behind != NULL):
+            c.p = behind
+            key = v1_owned(text)
+        elif AMQP_LIKELY(hashable):
             if AMQP_UNLIKELY(v1_read(c, &v) < 0):
                 v1_raise(c)
             if v.kind == V1_STRING:
-                key = v1_text(r, c, &v, True)
+                key = v1_text(r, c, &v, V1_SHARED)
             else:
                 key = v1_scalar(r, c, &v)
         else:
@@ -210,64 +225,111 @@ cdef int v1_oddness(V1Reader* r, const Cursor* c, bint* odd, int depth) except -
 cdef int v1_fields(V1Reader* r, const V1Desc* d, Cursor* c, KindObject* o, int depth,
                    bint* odd) except -1:
     """The list of a composite's fields: those that are missing or null stay unset."""
-    cdef V1Value v, x
+    cdef V1Value x
     cdef Cursor f
-    cdef const uint8_t* start = c.p
+    cdef const uint8_t* p
+    cdef const uint8_t* behind
     cdef const V1Op* op
     cdef PyObject* made
-    cdef uint32_t i
+    cdef uint32_t i, count
+    cdef uint32_t last = 0      # fields up to the last one that is there
+    cdef int fresh = 0          # fields that were stored where None was, and that not yet counted
     cdef object value
+    count = v1_open_fields(d, c, &f, depth, odd)
+    p = f.p
+    for i in range(count):
+        op = &d.op[i]
+        if AMQP_LIKELY(p < f.end):
+            if p[0] == 0x40:
+                p += 1
+                continue
+            last = i + 1
+            behind = NULL
+            if AMQP_LIKELY(V1_KIND[p[0]] == op.usual):
+                behind = v1_usual(r, p, f.end, V1_SHARED if op.cached else 0, &made)
+            elif op.kind == V1_ANY or op.choices:
+                behind = v1_usual_choice(r, op, p, f.end, depth, &made)
+            if AMQP_LIKELY(behind != NULL):
+                p = behind
+                o.field[i] = made
+                fresh += 1
+                continue
+        kind_count_none(-fresh)
+        fresh = 0
+        f.p = p
+        f.fault.method = d.name
+        f.fault.field = d.field[i]
+        if AMQP_UNLIKELY(v1_read(&f, &x) < 0):
+            v1_raise(&f)
+        value = v1_field(r, op, &f, &x, p, depth + 1, odd)
+        kind_store(o, <int>i, Py_NewRef(<PyObject*>value))
+        if x.kind >= V1_LIST:
+            kind_track(<PyObject*>o)        # only now can it be part of a cycle
+        p = f.p
+    kind_count_none(-fresh)
+    if last != count:
+        odd[0] = True           # nulls at the end are not written
+    if AMQP_UNLIKELY(p != f.end):
+        f.p = p
+        f.fault.method = d.name
+        f.fault.field = NULL
+        v1_fail(&f, V1_BAD_SIZE, b"list", 0, 0)
+    return 0
+
+
+cdef inline uint32_t v1_open_fields(const V1Desc* d, Cursor* c, Cursor* f, int depth,
+                                    bint* odd) except? 0xFFFFFFFF:
+    """How many fields a composite's list has, and a cursor over them."""
+    cdef V1Value v
+    cdef const uint8_t* start = c.p
     if AMQP_UNLIKELY(v1_read(c, &v) < 0):
         v1_raise(c)
     if AMQP_UNLIKELY(v.kind != V1_LIST):
         c.p = start
         v1_fail(c, V1_BAD_FIELD, b"list", 0, v.code)
-    v1_inside(c, &v, &f)
+    v1_inside(c, &v, f)
     if AMQP_UNLIKELY(v.count > <uint32_t>d.n):
-        fail(&f, V1_BAD_FIELDS, NULL, v.count, 0)
+        fail(f, V1_BAD_FIELDS, NULL, v.count, 0)
         f.fault.have = <uint64_t>d.n
-        v1_raise(&f)
+        v1_raise(f)
     if not v1_minimal(&v):
         odd[0] = True
-    x.kind = V1_UNKNOWN
-    if depth >= DEPTH_LIMIT:
+    if AMQP_UNLIKELY(depth >= DEPTH_LIMIT):
         v1_fail(c, BAD_DEPTH, NULL, 0, 0)
-    for i in range(v.count):
-        f.fault.method = d.name
-        f.fault.field = d.field[i]
-        start = f.p
-        if AMQP_UNLIKELY(v1_read(&f, &x) < 0):
-            v1_raise(&f)
-        if x.kind == V1_NULL:
-            continue
-        op = &d.op[i]
-        if AMQP_LIKELY(op.simple and x.kind == op.kind):
-            # As v1_declared, without the steps between.
-            if AMQP_UNLIKELY(not v1_minimal(&x)):
-                odd[0] = True
-            if x.kind == V1_BOOLEAN:
-                made = Py_NewRef(Py_True if x.u else Py_False)
-            elif x.kind <= V1_ULONG:
-                made = PyLong_FromU64(x.u)
-            elif x.kind == V1_BINARY:
-                made = PyBytes_FromOctets(<const char*>x.p, x.n)
-            else:
-                value = v1_text(r, &f, &x, op.cached)
-                made = Py_NewRef(<PyObject*>value)
-            if AMQP_UNLIKELY(made == NULL):
-                raise MemoryError
-            kind_store(o, <int>i, made)
-            continue
-        value = v1_field(r, op, &f, &x, start, depth + 1, odd)
-        kind_store(o, <int>i, Py_NewRef(<PyObject*>value))
-        if x.kind >= V1_LIST:
-            kind_track(<PyObject*>o)        # only now can it be part of a cycle
-    if x.kind == V1_NULL:
-        odd[0] = True           # nulls at the end are not written
-    f.fault.field = NULL
-    if AMQP_UNLIKELY(f.p != f.end):
-        v1_fail(&f, V1_BAD_SIZE, b"list", 0, 0)
-    return 0
+    return v.count
+
+
+cdef inline const uint8_t* v1_usual_choice(V1Reader* r, const V1Op* op, const uint8_t* p,
+                                           const uint8_t* end, int depth, PyObject** made) noexcept:
+    """As v1_usual: a role or a mode, and a state without fields."""
+    cdef uint8_t code = p[0]
+    cdef int i = code == 0x41
+    cdef V1Desc* d
+    if op.choices:
+        if V1_KIND[code] != op.kind:
+            return NULL
+        if code == 0x50:
+            if AMQP_UNLIKELY(end - p < 2):
+                return NULL
+            p += 1
+            i = p[0]
+        elif code != 0x41 and code != 0x42:
+            return NULL
+        if AMQP_UNLIKELY(i >= op.choices or op.choice[i] == NULL):
+            return NULL
+        made[0] = Py_NewRef(op.choice[i])
+        return p + 1
+    if code != 0 or end - p < 4 or p[1] != 0x53 or p[3] != 0x45 or depth + 3 >= DEPTH_LIMIT:
+        return NULL
+    d = r.types.by_code[p[2]]
+    if AMQP_UNLIKELY(d == NULL or not d.composite):
+        return NULL
+    made[0] = <PyObject*>kind_new(<PyTypeObject*>d.cls)
+    if AMQP_UNLIKELY(made[0] == NULL):
+        PyErr_Clear()
+        return NULL
+    (<KindObject*>made[0]).mode = <uint32_t>r.mode
+    return p + 4
 
 
 cdef object v1_field(V1Reader* r, const V1Op* op, Cursor* c, const V1Value* v, const uint8_t* start,
@@ -306,7 +368,7 @@ cdef object v1_declared(V1Reader* r, const V1Op* op, Cursor* c, const V1Value* v
             return v.u != 0
         return PyLong_FromUnsignedLongLong(v.u)
     if op.kind == V1_STRING:
-        return v1_text(r, c, v, op.cached)
+        return v1_text(r, c, v, V1_SHARED if op.cached else 0)
     if op.kind == V1_SYMBOL:
         made = v1_symbol_value(r, c, v)
         if op.named != NULL:
@@ -338,7 +400,7 @@ cdef object v1_any(V1Reader* r, const V1Op* op, Cursor* c, const V1Value* v, con
         return v1_described(r, c, depth + 1)
     if v.kind == V1_STRING:
         odd[0] = odd[0] or not v1_minimal(v)
-        return v1_text(r, c, v, op.cached)
+        return v1_text(r, c, v, V1_SHARED if op.cached else 0)
     if op.ulong and v.kind == V1_ULONG:
         odd[0] = odd[0] or not v1_minimal(v)
         return v1_scalar(r, c, v)

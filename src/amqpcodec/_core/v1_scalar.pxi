@@ -24,13 +24,17 @@ cdef tuple V1_TYPED = (
 cdef extern from "v1_make.h":
     ctypedef struct V1Cache:
         TextCache* text
-        int64_t day
-        int year
-        int month
-        int day_of_month
     V1Cache* v1_cache_new()
     void v1_cache_free(V1Cache* cache)
     PyObject* v1_symbol(V1Cache* cache, PyObject* cls, const uint8_t* s, Py_ssize_t n) except? NULL
+    PyObject* v1_number(uint64_t u)
+    PyObject* v1_integer(int64_t i)
+    PyObject* v1_double(double d)
+    PyObject* v1_usual_symbol(V1Cache* cache, PyObject* cls, const uint8_t* s, Py_ssize_t n)
+    PyObject* v1_same_moment(V1Cache* cache, uint64_t ms)
+    PyObject* v1_octets(const uint8_t* s, Py_ssize_t n)
+    PyObject* v1_ascii(TextCache* cache, const uint8_t* s, Py_ssize_t n, Py_ssize_t longest)
+    int v1_small_ready() except -1
     object v1_str_subclass(object cls, object value)
     object v1_int_subclass(object cls, object value)
     object v1_float_subclass(object cls, object value)
@@ -39,13 +43,14 @@ cdef extern from "v1_make.h":
     int v1_uuid_octets(object o, uint8_t* w) except -1
 
 v1_uuid_ready(UUID, _uuid.SafeUUID.unknown)
+v1_small_ready()
 
 cdef extern from "Python.h":
     object PyLong_FromLongLong(long long v)
     object PyLong_FromUnsignedLongLong(unsigned long long v)
     PyObject* PyDict_SetDefault(object d, object key, object value) except NULL
     object PyUnicode_DecodeUTF8(const char* s, Py_ssize_t n, const char* errors)
-    bint v1_is_ascii_text "PyUnicode_IS_ASCII"(object o)
+    object v1_owned "(PyObject *)"(PyObject* o)     # takes the reference over; NULL: an exception is set
 
 cdef extern from *:
     """
@@ -77,14 +82,11 @@ cdef inline void v1_reader(V1Reader* r, const V1Types* types, V1Cache* cache, ui
 
 # ---- scalars ----
 
-cdef object v1_text(V1Reader* r, Cursor* c, const V1Value* v, bint cached):
-    cdef object made
-    if cached and r.cache != NULL and v.n <= 40:
-        made = text_cached(r.cache.text, v.p, v.n)
-        if AMQP_LIKELY(v1_is_ascii_text(made)):
-            return made     # so its octets are; others may have become surrogate escapes
-    elif AMQP_LIKELY(is_ascii(v.p, v.n)):
-        return text_new(v.p, v.n)
+cdef object v1_text(V1Reader* r, Cursor* c, const V1Value* v, Py_ssize_t longest):
+    """A str, shared with others before it if it is no longer than `longest`."""
+    cdef PyObject* made = v1_ascii(NULL if r.cache == NULL else r.cache.text, v.p, v.n, longest)
+    if AMQP_LIKELY(made != NULL):
+        return v1_owned(made)
     if not is_utf8(v.p, v.n):
         c.p = v.p
         v1_fail(c, V1_BAD_TEXT, b"string is not UTF-8", 0, 0)
@@ -93,13 +95,10 @@ cdef object v1_text(V1Reader* r, Cursor* c, const V1Value* v, bint cached):
 
 cdef object v1_symbol_value(V1Reader* r, Cursor* c, const V1Value* v):
     cdef PyObject* made = v1_symbol(r.cache, <PyObject*>V1Symbol, v.p, v.n)
-    cdef object result
     if AMQP_UNLIKELY(made == NULL):
         c.p = v.p
         v1_fail(c, V1_BAD_TEXT, b"symbol is not ASCII", 0, 0)
-    result = <object>made
-    Py_DecRef(made)
-    return result
+    return v1_owned(made)
 
 
 cdef int64_t V1_FIRST_MS = -62135596800000      # 0001-01-01
@@ -122,22 +121,23 @@ cdef void v1_date(int64_t day, int* year, int* month, int* day_of_month) noexcep
 
 cdef object v1_moment(V1Cache* cache, int64_t ms):
     """An aware UTC datetime; Timestamp where Python's calendar does not reach."""
-    cdef V1Cache none
-    cdef int64_t day
-    cdef int left, second
+    cdef LastTime none
+    cdef LastTime* last = &none
+    cdef uint32_t day, left
     if AMQP_UNLIKELY(ms < V1_FIRST_MS or ms > V1_LAST_MS):
         return v1_int_subclass(V1Timestamp, ms)
-    day = (ms - V1_FIRST_MS) // 86400000        # not negative: no question how division rounds
-    left = <int>((ms - V1_FIRST_MS) - day * 86400000)
-    if cache == NULL:
-        cache = &none
-        cache.year = 0
-    if cache.year == 0 or cache.day != day:     # times of one day share its date
-        v1_date(day, &cache.year, &cache.month, &cache.day_of_month)
-        cache.day = day
-    second = left // 1000
-    return datetime_new(cache.year, cache.month, cache.day_of_month, second // 3600,
-                        second // 60 % 60, second % 60, (left - second * 1000) * 1000, UTC)
+    if cache != NULL:
+        last = &cache.text.last_time
+        if last.datetime != NULL and last.seconds == <uint64_t>ms:
+            return <object>last.datetime
+    else:
+        memset(last, 0, sizeof(LastTime))
+    day = <uint32_t>((ms - V1_FIRST_MS) // 86400000)     # not negative: no question how division rounds
+    left = <uint32_t>((ms - V1_FIRST_MS) - <int64_t>day * 86400000)
+    if last.day_number != day or last.year == 0:
+        v1_date(day, &last.year, &last.month, &last.day)
+        last.day_number = day
+    return moment_of_day(last, <uint64_t>ms, left // 1000, <int>(left % 1000) * 1000, cache != NULL)
 
 
 cdef object v1_decimal(V1Reader* r, const V1Value* v):
@@ -164,7 +164,7 @@ cdef object v1_scalar(V1Reader* r, Cursor* c, const V1Value* v):
     cdef uint8_t kind = v.kind
     cdef object made
     if kind == V1_STRING:
-        return v1_text(r, c, v, v.n <= SHORT_VALUE)
+        return v1_text(r, c, v, SHORT_VALUE)
     if kind == V1_NULL:
         return None
     if kind == V1_BOOLEAN:
