@@ -164,10 +164,11 @@ static void kind_dealloc(PyObject *self) {
     if (AMQP_UNLIKELY(o->origin != NULL)) Py_CLEAR(o->origin);
     if (k->blank) {
         int none = 0;
-        for (; i < k->fields; i++) {
-            PyObject *v = o->field[i];
+        i = k->fields;
+        for (PyObject **at = o->field, **end = at + i; at != end; at++) {
+            PyObject *v = *at;
             if (v == Py_None) continue;
-            o->field[i] = Py_None;
+            *at = Py_None;
             none++;
             Py_XDECREF(v);
         }

@@ -10,13 +10,16 @@ static PyObject *text_slow(const uint8_t *s, Py_ssize_t n) {
     return PyUnicode_DecodeUTF8((const char *)s, n, "surrogateescape");
 }
 
+/* Of octets that are ASCII. */
+static inline PyObject *text_ascii(const uint8_t *s, Py_ssize_t n) {
+    if (AMQP_UNLIKELY(n < 2)) return text_slow(s, n); /* one that all share */
+    PyObject *o = PyUnicode_New(n, 127);
+    if (AMQP_LIKELY(o != NULL)) copy_octets(PyUnicode_1BYTE_DATA(o), s, (size_t)n);
+    return o;
+}
+
 static inline PyObject *text_new(const uint8_t *s, Py_ssize_t n) {
-    if (AMQP_LIKELY(n > 1 && is_ascii(s, (size_t)n))) {
-        PyObject *o = PyUnicode_New(n, 127);
-        if (AMQP_LIKELY(o != NULL)) copy_octets(PyUnicode_1BYTE_DATA(o), s, (size_t)n);
-        return o;
-    }
-    return text_slow(s, n);
+    return AMQP_LIKELY(is_ascii(s, (size_t)n)) ? text_ascii(s, n) : text_slow(s, n);
 }
 
 /* Direct-mapped: one probe, one compare. Its owner is a decoder or the module state. The last

@@ -81,69 +81,6 @@ static void v1_cache_free(V1Cache *cache) {
     PyMem_Free(cache);
 }
 
-/* ---- what most fields hold ---- */
-
-/* New references; NULL, and no exception, where it takes more than this to make one or to fail. */
-
-static PyObject *v1_small[256];
-
-static int v1_small_ready(void) {
-    for (int i = 0; i < 256; i++)
-        if (!(v1_small[i] = PyLong_FromLong(i))) return -1;
-    return 0;
-}
-
-AMQP_INLINE PyObject *v1_made(PyObject *o) {
-    if (AMQP_UNLIKELY(!o)) PyErr_Clear();
-    return o;
-}
-
-AMQP_INLINE PyObject *v1_number(uint64_t u) {
-    return u < 256 ? Py_NewRef(v1_small[u]) : v1_made(PyLong_FromUnsignedLongLong(u));
-}
-
-AMQP_INLINE PyObject *v1_integer(int64_t i) {
-    return 0 <= i && i < 256 ? Py_NewRef(v1_small[i]) : v1_made(PyLong_FromLongLong(i));
-}
-
-AMQP_INLINE PyObject *v1_double(double d) { return v1_made(PyFloat_FromDouble(d)); }
-
-AMQP_INLINE PyObject *v1_usual_symbol(V1Cache *cache, PyObject *cls, const uint8_t *s, Py_ssize_t n) {
-    return v1_made(v1_symbol(cache, cls, s, n));
-}
-
-/* The datetime that was made last, if it is of the same milliseconds. */
-AMQP_INLINE PyObject *v1_same_moment(V1Cache *cache, uint64_t ms) {
-    if (!cache || cache->text->last_time.seconds != ms) return NULL;
-    return Py_XNewRef(cache->text->last_time.datetime);
-}
-
-AMQP_INLINE PyObject *v1_octets(const uint8_t *s, Py_ssize_t n) {
-    return v1_made(PyBytes_FromStringAndSize((const char *)s, n));
-}
-
-/* Text of ASCII, from the cache if it is no longer than `longest`. */
-static PyObject *v1_ascii(TextCache *cache, const uint8_t *s, Py_ssize_t n, Py_ssize_t longest) {
-    PyObject **entry = NULL;
-    PyObject *o;
-    if (AMQP_LIKELY(n <= longest && n && cache)) {
-        uint64_t a, b;
-        text_ends(s, n, &a, &b);
-        entry = &cache->slot[text_cache_index(a, b, n)];
-        o = *entry;
-        if (AMQP_LIKELY(o != NULL) && PyUnicode_GET_LENGTH(o) == n &&
-            text_same(s, (const uint8_t *)PyUnicode_1BYTE_DATA(o), n, a, b))
-            return Py_NewRef(o);
-    }
-    if (AMQP_UNLIKELY(!is_ascii(s, (size_t)n))) return NULL;
-    o = v1_made(text_new(s, n));
-    if (entry && o) {
-        (void)PyObject_Hash(o); /* keys are looked up at once: have the hash ready */
-        Py_XSETREF(*entry, Py_NewRef(o));
-    }
-    return o;
-}
-
 /* ---- UUID: its slots are filled directly ---- */
 
 static Py_ssize_t v1_uuid_int = 0, v1_uuid_safe = 0; /* offsets in the object, 0 where not known */

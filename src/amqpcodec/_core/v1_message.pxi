@@ -368,6 +368,7 @@ cdef Message v1_message(bytes octets, uint64_t at, bint eager, bint views, uintp
     cdef Message m = Message.__new__(Message)
     cdef Cursor c
     cdef Fault fault
+    cdef V1Reader r
     cdef int i
     cdef const uint8_t* p = <const uint8_t*>PyBytes_AS_STRING(octets)
     if <uint64_t>PyBytes_GET_SIZE(octets) > MAX_U32:
@@ -380,11 +381,13 @@ cdef Message v1_message(bytes octets, uint64_t at, bint eager, bint views, uintp
     m.mode = <uint32_t>mode
     m.views = views
     if eager:
+        v1_reader(&r, &V1_FAMILY.descs.types, V1_ONE_SHOT_CACHE, mode)
         for i in range(SEC_COUNT):
             if m.have >> i & 1:
                 c.p = p + m.offset[i]
                 c.end = c.p + m.length[i]
-                m.store(i, v1_section_at(m, i, &c))
+                r.zero_width = 0
+                m.store(i, v1_section_at(m, &r, i, &c))
         m.loaded = m.have
     return m
 
@@ -393,24 +396,24 @@ cdef object v1_read_section(Message m, int i):
     """The value of a section that came, from its octets."""
     cdef Cursor c
     cdef Fault fault
+    cdef V1Reader r
     cdef const uint8_t* p = <const uint8_t*>PyBytes_AS_STRING(m.raw)
     v1_begin(&c, &fault, p + m.offset[i], p + m.offset[i] + m.length[i], p, 0)
-    return v1_section_at(m, i, &c)
+    v1_reader(&r, &V1_FAMILY.descs.types, V1_ONE_SHOT_CACHE, m.mode)
+    return v1_section_at(m, &r, i, &c)
 
 
-cdef object v1_section_at(Message m, int i, Cursor* c):
+cdef object v1_section_at(Message m, V1Reader* r, int i, Cursor* c):
     """The value of the section (all of a kind) that the cursor is over."""
-    cdef V1Reader r
     cdef const uint8_t* start = c.p
     cdef V1Desc* d
     cdef list parts
     cdef object value
-    v1_reader(&r, &V1_FAMILY.descs.types, V1_ONE_SHOT_CACHE, m.mode)
     c.p += 1
     d = v1_known(r.types, c)
     if d.composite:
-        return v1_known_type(&r, d, c, start, 1)
-    value = v1_section_part(m, &r, d, c, i)
+        return v1_known_type(r, d, c, start, 1)
+    value = v1_section_part(m, r, d, c, i)
     if i != SEC_DATA and i != SEC_SEQUENCE:
         return value
     if c.p == c.end:
@@ -419,7 +422,7 @@ cdef object v1_section_at(Message m, int i, Cursor* c):
     while c.p < c.end:
         c.p += 1
         d = v1_known(r.types, c)
-        parts.append(v1_section_part(m, &r, d, c, i))
+        parts.append(v1_section_part(m, r, d, c, i))
     return tuple(parts)
 
 

@@ -8,7 +8,7 @@ cdef object v1_value(V1Reader* r, Cursor* c, int depth):
     cdef PyObject* made
     cdef const uint8_t* behind
     if AMQP_LIKELY(c.p < c.end and not r.mode & MODE_TYPED):
-        behind = v1_usual(r, c.p, c.end, SHORT_VALUE, &made)
+        behind = v1_usual_value(r.cache, <PyObject*>V1Symbol, c.p, c.end, SHORT_VALUE, &made)
         if AMQP_LIKELY(behind != NULL):
             c.p = behind
             return v1_owned(made)
@@ -69,11 +69,11 @@ cdef object v1_map(V1Reader* r, Cursor* c, uint32_t count, int depth):
         hashable = c.p < c.end and v1_hashable(V1_KIND[c.p[0]])
         behind = NULL
         if AMQP_LIKELY(hashable and V1_KIND[c.p[0]] >= V1_STRING):
-            behind = v1_usual(r, c.p, c.end, V1_SHARED, &text)
+            behind = v1_usual_value(r.cache, <PyObject*>V1Symbol, c.p, c.end, V1_SHARED, &text)
         if AMQP_LIKELY(behind != NULL):
             c.p = behind
             key = v1_owned(text)
-        elif AMQP_LIKELY(hashable):
+        elif hashable:
             if AMQP_UNLIKELY(v1_read(c, &v) < 0):
                 v1_raise(c)
             if v.kind == V1_STRING:
@@ -228,49 +228,28 @@ cdef int v1_fields(V1Reader* r, const V1Desc* d, Cursor* c, KindObject* o, int d
     cdef V1Value x
     cdef Cursor f
     cdef const uint8_t* p
-    cdef const uint8_t* behind
-    cdef const V1Op* op
-    cdef PyObject* made
-    cdef uint32_t i, count
+    cdef uint32_t count = v1_open_fields(d, c, &f, depth, odd)
+    cdef uint32_t i = 0
     cdef uint32_t last = 0      # fields up to the last one that is there
-    cdef int fresh = 0          # fields that were stored where None was, and that not yet counted
     cdef object value
-    count = v1_open_fields(d, c, &f, depth, odd)
-    p = f.p
-    for i in range(count):
-        op = &d.op[i]
-        if AMQP_LIKELY(p < f.end):
-            if p[0] == 0x40:
-                p += 1
-                continue
-            last = i + 1
-            behind = NULL
-            if AMQP_LIKELY(V1_KIND[p[0]] == op.usual):
-                behind = v1_usual(r, p, f.end, V1_SHARED if op.cached else 0, &made)
-            elif op.kind == V1_ANY or op.choices:
-                behind = v1_usual_choice(r, op, p, f.end, depth, &made)
-            if AMQP_LIKELY(behind != NULL):
-                p = behind
-                o.field[i] = made
-                fresh += 1
-                continue
-        kind_count_none(-fresh)
-        fresh = 0
+    while True:
+        p = v1_usual_fields(r, d, f.p, f.end, &i, count, o, depth, &last)
         f.p = p
+        if i == count:
+            break
         f.fault.method = d.name
         f.fault.field = d.field[i]
         if AMQP_UNLIKELY(v1_read(&f, &x) < 0):
             v1_raise(&f)
-        value = v1_field(r, op, &f, &x, p, depth + 1, odd)
+        value = v1_field(r, &d.op[i], &f, &x, p, depth + 1, odd)
         kind_store(o, <int>i, Py_NewRef(<PyObject*>value))
         if x.kind >= V1_LIST:
             kind_track(<PyObject*>o)        # only now can it be part of a cycle
-        p = f.p
-    kind_count_none(-fresh)
+        i += 1
+        last = i
     if last != count:
         odd[0] = True           # nulls at the end are not written
-    if AMQP_UNLIKELY(p != f.end):
-        f.p = p
+    if AMQP_UNLIKELY(f.p != f.end):
         f.fault.method = d.name
         f.fault.field = NULL
         v1_fail(&f, V1_BAD_SIZE, b"list", 0, 0)
@@ -282,6 +261,13 @@ cdef inline uint32_t v1_open_fields(const V1Desc* d, Cursor* c, Cursor* f, int d
     """How many fields a composite's list has, and a cursor over them."""
     cdef V1Value v
     cdef const uint8_t* start = c.p
+    cdef size_t left = <size_t>(c.end - start)
+    if AMQP_LIKELY(left > 2 and start[0] == 0xC0 and left - 2 >= start[1] and start[1] and start[2]
+                   and start[2] <= d.n and depth < DEPTH_LIMIT):
+        f[0] = c[0]
+        f.p = start + 3
+        f.end = c.p = start + 2 + start[1]
+        return start[2]
     if AMQP_UNLIKELY(v1_read(c, &v) < 0):
         v1_raise(c)
     if AMQP_UNLIKELY(v.kind != V1_LIST):
@@ -297,39 +283,6 @@ cdef inline uint32_t v1_open_fields(const V1Desc* d, Cursor* c, Cursor* f, int d
     if AMQP_UNLIKELY(depth >= DEPTH_LIMIT):
         v1_fail(c, BAD_DEPTH, NULL, 0, 0)
     return v.count
-
-
-cdef inline const uint8_t* v1_usual_choice(V1Reader* r, const V1Op* op, const uint8_t* p,
-                                           const uint8_t* end, int depth, PyObject** made) noexcept:
-    """As v1_usual: a role or a mode, and a state without fields."""
-    cdef uint8_t code = p[0]
-    cdef int i = code == 0x41
-    cdef V1Desc* d
-    if op.choices:
-        if V1_KIND[code] != op.kind:
-            return NULL
-        if code == 0x50:
-            if AMQP_UNLIKELY(end - p < 2):
-                return NULL
-            p += 1
-            i = p[0]
-        elif code != 0x41 and code != 0x42:
-            return NULL
-        if AMQP_UNLIKELY(i >= op.choices or op.choice[i] == NULL):
-            return NULL
-        made[0] = Py_NewRef(op.choice[i])
-        return p + 1
-    if code != 0 or end - p < 4 or p[1] != 0x53 or p[3] != 0x45 or depth + 3 >= DEPTH_LIMIT:
-        return NULL
-    d = r.types.by_code[p[2]]
-    if AMQP_UNLIKELY(d == NULL or not d.composite):
-        return NULL
-    made[0] = <PyObject*>kind_new(<PyTypeObject*>d.cls)
-    if AMQP_UNLIKELY(made[0] == NULL):
-        PyErr_Clear()
-        return NULL
-    (<KindObject*>made[0]).mode = <uint32_t>r.mode
-    return p + 4
 
 
 cdef object v1_field(V1Reader* r, const V1Op* op, Cursor* c, const V1Value* v, const uint8_t* start,

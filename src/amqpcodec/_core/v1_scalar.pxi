@@ -27,20 +27,21 @@ cdef extern from "v1_make.h":
     V1Cache* v1_cache_new()
     void v1_cache_free(V1Cache* cache)
     PyObject* v1_symbol(V1Cache* cache, PyObject* cls, const uint8_t* s, Py_ssize_t n) except? NULL
-    PyObject* v1_number(uint64_t u)
-    PyObject* v1_integer(int64_t i)
-    PyObject* v1_double(double d)
-    PyObject* v1_usual_symbol(V1Cache* cache, PyObject* cls, const uint8_t* s, Py_ssize_t n)
-    PyObject* v1_same_moment(V1Cache* cache, uint64_t ms)
-    PyObject* v1_octets(const uint8_t* s, Py_ssize_t n)
-    PyObject* v1_ascii(TextCache* cache, const uint8_t* s, Py_ssize_t n, Py_ssize_t longest)
-    int v1_small_ready() except -1
     object v1_str_subclass(object cls, object value)
     object v1_int_subclass(object cls, object value)
     object v1_float_subclass(object cls, object value)
     int v1_uuid_ready(object cls, object unknown) except -1
     object v1_uuid_new(object cls, const uint8_t* p)
     int v1_uuid_octets(object o, uint8_t* w) except -1
+
+cdef extern from "v1_usual.h":
+    int v1_small_ready() except -1
+    PyObject* v1_number(uint64_t u)
+    PyObject* v1_ascii(TextCache* cache, const uint8_t* s, Py_ssize_t n, Py_ssize_t longest)
+    const uint8_t* v1_usual(V1Cache* cache, PyObject* symbol, const uint8_t* p, const uint8_t* end,
+                            Py_ssize_t longest, PyObject** made)
+    const uint8_t* v1_usual_value(V1Cache* cache, PyObject* symbol, const uint8_t* p,
+                                  const uint8_t* end, Py_ssize_t longest, PyObject** made)
 
 v1_uuid_ready(UUID, _uuid.SafeUUID.unknown)
 v1_small_ready()

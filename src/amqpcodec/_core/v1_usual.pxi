@@ -1,77 +1,70 @@
-# AMQP 1.0, octets to objects: values in the encoding that nearly all have, past the general way.
+# AMQP 1.0, octets to objects: fields in the encoding that nearly all have, past the general way.
 
 cdef enum:
     V1_SHARED = 40          # as long as text is that the cache takes
 
 
-cdef inline const uint8_t* v1_usual(V1Reader* r, const uint8_t* p, const uint8_t* end, Py_ssize_t longest,
-                                    PyObject** made) noexcept:
-    """A value before `end` that is the same object in plain mode as in a field of its type, a new
-    reference, and behind its octets. In a field it is what encode writes: V1Op.usual says of which
-    types. NULL: nothing was made; the general way reads it, or says what is wrong with it.
-    longest: as for v1_text."""
+cdef const uint8_t* v1_usual_fields(V1Reader* r, const V1Desc* d, const uint8_t* p, const uint8_t* end,
+                                    uint32_t* at, uint32_t count, KindObject* o, int depth,
+                                    uint32_t* last) noexcept:
+    """Fields of a composite from the one at p on; up to the first that is not as usual: where that is,
+    and its number in `at`. They hold None still. last: one more than the last that is not null."""
+    cdef uint32_t i = at[0]
+    cdef uint32_t there = last[0]
+    cdef const V1Op* op = d.op + i
+    cdef const uint8_t* behind
+    cdef PyObject* made
+    cdef int stored = 0
+    while i < count and p < end:
+        if p[0] == 0x40:
+            p += 1
+        else:
+            if AMQP_LIKELY(V1_KIND[p[0]] == op.usual):
+                behind = v1_usual(r.cache, <PyObject*>V1Symbol, p, end, V1_SHARED if op.cached else 0, &made)
+            else:
+                behind = v1_usual_choice(r, op, p, end, depth, &made)
+            if AMQP_UNLIKELY(behind == NULL):
+                break
+            p = behind
+            o.field[i] = made
+            stored += 1
+            there = i + 1
+        i += 1
+        op += 1
+    kind_count_none(-stored)
+    at[0] = i
+    last[0] = there
+    return p
+
+
+cdef inline const uint8_t* v1_usual_choice(V1Reader* r, const V1Op* op, const uint8_t* p,
+                                           const uint8_t* end, int depth, PyObject** made) noexcept:
+    """As v1_usual: a role or a mode, and a state without fields."""
     cdef uint8_t code = p[0]
-    cdef size_t left = <size_t>(end - p) - 1
-    cdef uint64_t u
-    cdef PyObject* o = NULL
-    p += 1
-    if code == 0xA0 or code == 0xA1 or code == 0xA3:
-        if AMQP_UNLIKELY(left < 1 or left - 1 < p[0]):
+    cdef int i = code == 0x41
+    cdef V1Desc* d
+    if op.choices:
+        if V1_KIND[code] != op.kind:
             return NULL
-        left = p[0]
-        p += 1
-        if code == 0xA1:
-            o = v1_ascii(NULL if r.cache == NULL else r.cache.text, p, <Py_ssize_t>left, longest)
-        elif code == 0xA0:
-            o = v1_octets(p, <Py_ssize_t>left)
-        else:
-            o = v1_usual_symbol(r.cache, <PyObject*>V1Symbol, p, <Py_ssize_t>left)
-        p += left
-    elif code == 0x40:
-        o = Py_NewRef(Py_None)
-    elif code == 0x41:
-        o = Py_NewRef(Py_True)
-    elif code == 0x42:
-        o = Py_NewRef(Py_False)
-    elif code == 0x43 or code == 0x44:
-        o = v1_number(0)
-    elif code == 0x50 or code == 0x52 or code == 0x53:
-        if AMQP_UNLIKELY(left < 1 or (code != 0x50 and p[0] == 0)):
-            return NULL
-        o = v1_number(p[0])
-        p += 1
-    elif code == 0x54 or code == 0x55:
-        if AMQP_UNLIKELY(left < 1):
-            return NULL
-        o = v1_integer(<int8_t>p[0])
-        p += 1
-    elif code == 0x60:
-        if AMQP_UNLIKELY(left < 2):
-            return NULL
-        o = v1_number(load16(p))
-        p += 2
-    elif code == 0x70:
-        if AMQP_UNLIKELY(left < 4):
-            return NULL
-        u = load32(p)
-        if AMQP_UNLIKELY(u <= 255):
-            return NULL
-        o = v1_number(u)
-        p += 4
-    elif code >= 0x80 and code <= 0x83:
-        if AMQP_UNLIKELY(left < 8):
-            return NULL
-        u = load64(p)
-        p += 8
-        if code == 0x80:
-            if AMQP_UNLIKELY(u <= 255):
+        if code == 0x50:
+            if AMQP_UNLIKELY(end - p < 2):
                 return NULL
-            o = v1_number(u)
-        elif code == 0x81:
-            o = v1_integer(<int64_t>u)
-        elif code == 0x82:
-            o = v1_double(bits_to_double(u))
-        else:
-            o = v1_same_moment(r.cache, u)
-    made[0] = o
-    return p if o != NULL else NULL
+            p += 1
+            i = p[0]
+        elif code != 0x41 and code != 0x42:
+            return NULL
+        if AMQP_UNLIKELY(i >= op.choices or op.choice[i] == NULL):
+            return NULL
+        made[0] = Py_NewRef(op.choice[i])
+        return p + 1
+    if op.kind != V1_ANY or code != 0 or end - p < 4 or p[1] != 0x53 or p[3] != 0x45 or depth + 3 >= DEPTH_LIMIT:
+        return NULL
+    d = r.types.by_code[p[2]]
+    if AMQP_UNLIKELY(d == NULL or not d.composite):
+        return NULL
+    made[0] = <PyObject*>kind_new(<PyTypeObject*>d.cls)
+    if AMQP_UNLIKELY(made[0] == NULL):
+        PyErr_Clear()
+        return NULL
+    (<KindObject*>made[0]).mode = <uint32_t>r.mode
+    return p + 4

@@ -98,16 +98,22 @@ AMQP_INLINE void copy_octets(uint8_t *to, const uint8_t *from, size_t n) {
 
 /* True if no octet has its top bit set. */
 static inline int is_ascii(const uint8_t *s, size_t n) {
-    uint64_t seen = 0, word;
-    while (n >= 8) {
-        memcpy(&word, s, 8);
-        seen |= word;
-        s += 8;
-        n -= 8;
+    if (n >= 8) {
+        uint64_t seen, word;
+        memcpy(&seen, s + n - 8, 8); /* overlaps what is seen of whole words */
+        for (size_t i = 0; i < n - 8; i += 8) {
+            memcpy(&word, s + i, 8);
+            seen |= word;
+        }
+        return (seen & 0x8080808080808080ull) == 0;
     }
-    word = 0;
-    for (size_t i = 0; i < n; i++) word |= s[i];
-    return ((seen | word) & 0x8080808080808080ull) == 0;
+    if (n >= 4) {
+        uint32_t a, b;
+        memcpy(&a, s, 4);
+        memcpy(&b, s + n - 4, 4);
+        return ((a | b) & 0x80808080u) == 0;
+    }
+    return n == 0 || ((s[0] | s[n / 2] | s[n - 1]) & 0x80) == 0;
 }
 
 /* True if the octets are well-formed UTF-8 (RFC 3629: no surrogates, no overlong forms). */
