@@ -85,6 +85,8 @@ GROUPS = {
     "_core/columns_v1_json.pxi": "columns",
     "_core/columns_v1_rows.pxi": "columns",
     "_core/columns_v1_sections.pxi": "columns",
+    "_core/columns_v1_hot.pxi": "columns",
+    "_core/columns_v1_frames.pxi": "columns",
     "_core/columns_v1_links.pxi": "columns",
     "_core/columns_v1_messages.pxi": "columns",
     "_core/columns_hot.pxi": "columns",

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include "wire.h"
 
 #if defined(_MSC_VER)
 #include <intrin.h>
@@ -133,7 +134,7 @@ static inline uint8_t *pool_take(int k, size_t room) {
     return p;
 }
 
-static inline void block_give(Block *b) {
+AMQP_APART static void block_give(Block *b) {
     int k, kept = 0;
     size_t room;
     if (b->p == NULL) return;
@@ -163,7 +164,7 @@ static inline void block_advise(Block *b) {
 }
 
 /* Make room for n octets; the first `used` are kept. 0, or -1 where there is no memory. */
-static inline int block_room(Block *b, size_t used, size_t n) {
+AMQP_APART static int block_room(Block *b, size_t used, size_t n) {
     int k;
     size_t room;
     uint8_t *p;

@@ -313,7 +313,7 @@ cdef int view_end(Column* c, int64_t row, size_t n) noexcept nogil:
     return 0
 
 
-cdef inline int append_octets(Table* t, Column* c, int64_t row, const void* p, size_t n) noexcept nogil:
+cdef int append_octets(Table* t, Column* c, int64_t row, const void* p, size_t n) noexcept nogil:
     cdef int status
     if c.kind == AS_VIEW:
         return append_view(t, c, row, <const uint8_t*>p, n)

@@ -56,6 +56,7 @@ cdef int add_speech(Speech* to, object spoken, Request request) except -1:
     to.target = request.target
     to.picked = request.picked
     to.masks = request.masks
+    to.v1_steps = request.v1_steps
     to.v1 = request.plan.v1
     if to.v1 != NULL:
         return 0
@@ -118,6 +119,8 @@ cdef int fill_columns(object protocol, Request request, Columns out, Values* val
         s.input_end = values.data + values.last
         if s.hot and s.total > COPY_SLACK:
             s.hot_end = s.input_end - COPY_SLACK
+        if s.total > COPY_SLACK:
+            s.v1_end = s.input_end - COPY_SLACK
         if borrow and request.views:
             t.base = s.input_end - s.total
             t.base_n = s.total

@@ -310,6 +310,24 @@ cdef struct Target:
     uint16_t column
     uint16_t next
 
+# What the fast way does with a field of AMQP 1.0 that is there and of its type.
+cdef enum:
+    V1_TO_NOTHING
+    V1_TO_64
+    V1_TO_TIME
+    V1_TO_32
+    V1_TO_BOOL
+    V1_TO_TEXT
+    V1_TO_OCTETS
+    V1_TO_ID                # a message id or address: text, where it is a string
+    V1_TO_OTHER             # leaves it to put_v1_field
+    V1_TO_SEVERAL           # columns
+
+cdef struct V1Step:
+    uint8_t kind            # of values whose octets say all, V1_ANY: any such; or V1_UNKNOWN
+    uint8_t write
+    uint16_t column         # or the first Target of several
+
 # A header that was asked for.
 cdef struct Wanted:
     const uint8_t* name
@@ -367,6 +385,7 @@ cdef struct Speech:
     int n_contents
     const V1Types* v1       # of AMQP 1.0, else NULL
     const uint32_t* masks   # its own: fields of each method that are asked for
+    const V1Step* v1_steps  # and what is done with each field
 
 cdef enum:
     MAX_SPEECHES = 4
@@ -481,6 +500,8 @@ cdef struct Sink:
     Speech[MAX_SPEECHES] speech
     const V1Types* v1       # of AMQP 1.0, else NULL
     const uint32_t* masks   # its own
+    const V1Step* v1_steps
+    const uint8_t* v1_end   # its frames that end before it may go the fast way
     const int8_t* type_numbers
     V1Value[V1_MAX_FIELDS] fields
     int sections            # of messages: those that are read, as a bit mask; 0 with other columns

@@ -47,6 +47,7 @@ cdef class Request:
     cdef Target* target
     cdef uint8_t* picked
     cdef uint32_t* masks        # of AMQP 1.0, as in Sink
+    cdef V1Step* v1_steps       # likewise, or NULL
     cdef Wanted* wanted
     cdef int n_wanted
     cdef bint any_property
@@ -66,6 +67,7 @@ cdef class Request:
         free(self.target)
         free(self.picked)
         free(self.masks)
+        free(self.v1_steps)
         free(self.wanted)
 
 
@@ -293,6 +295,11 @@ cdef Request make_request(FramePlan plan, int level, object fields, bint views, 
             if r.targets[plan.method[i].first + k]:
                 r.picked[i] = 1
                 r.masks[i] |= <uint32_t>1 << (k & 31)
+    if plan.v1 != NULL:
+        r.v1_steps = <V1Step*>calloc(<size_t>plan.n_fields, sizeof(V1Step))
+        if r.v1_steps == NULL:
+            raise MemoryError
+        plan_v1_steps(plan, r.targets, r.target, r.kind, r.asked, r.v1_steps)
     r.keep = []
     for i in range(r.n_wanted):
         k, _, octets = wants[i]

@@ -145,6 +145,7 @@ cdef void speak(Sink* s, int k) noexcept nogil:
     s.n_contents = to.n_contents
     s.v1 = to.v1
     s.masks = to.masks
+    s.v1_steps = to.v1_steps
     s.type_numbers = &TYPE_NUMBERS[0] if to.v1 == NULL else &V1_TYPE_NUMBERS[0]
     s.plan = NULL
     s.n_steps = -1

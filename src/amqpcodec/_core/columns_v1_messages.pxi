@@ -348,6 +348,37 @@ cdef int step_v1_transfer(Sink* s, const Entry* e, const uint8_t* list_) noexcep
 
 # ---- frames ----
 
+cdef int hot_v1_row(Sink* s, const Entry* e, const V1Desc* d, uint32_t mask) noexcept nogil:
+    """A frame that is a row of its own, and its message; s.c is over its fields. As the readers of
+    columns_v1_hot.pxi it gives up what is anything else."""
+    cdef V1Links* a = s.links
+    cdef const V1Value* v = s.fields
+    cdef Column* whole = v1_asked(s, V1_COL_MESSAGE) if s.sectioned else s.body
+    cdef RowPlace at = place_of(s.rows)
+    cdef size_t n
+    cdef int status
+    if a.n_open and (d.code == V1_DETACH or d.code == V1_END or d.code == V1_CLOSE):
+        return GIVE_UP
+    status = hot_v1_performative(s, d, mask, at)
+    if status != 0 or d.code != V1_TRANSFER:
+        return status
+    if AMQP_UNLIKELY(v1_true(&v[V1_MORE]) or v1_true(&v[V1_ABORTED]) or v1_true(&v[V1_RESUME])):
+        return GIVE_UP
+    if AMQP_UNLIKELY(a.n_open != 0) and v1_find_open(a, v1_link_key(e, &v[V1_HANDLE])):
+        return GIVE_UP
+    if a.single != NULL and v[V1_DELIVERY_ID].kind == v[V1_DELIVERY_TAG].kind == V1_NULL:
+        return GIVE_UP
+    n = <size_t>(s.c.end - s.c.p)
+    if whole != NULL:
+        status = hot_octets(s.table, whole, at, s.c.p, n)
+        if status < 0:
+            return status
+    if s.sections == 0 or (v[V1_MESSAGE_FORMAT].kind != V1_NULL and v[V1_MESSAGE_FORMAT].u != 0):
+        return 0
+    s.readable = s.input_end
+    return hot_v1_message(s, &s.c, at)
+
+
 cdef int step_v1_frame(Sink* s, const Entry* e) noexcept nogil:
     """One frame, whatever it is."""
     cdef V1Links* a = s.links
@@ -367,15 +398,21 @@ cdef int step_v1_frame(Sink* s, const Entry* e) noexcept nogil:
     if AMQP_UNLIKELY(d == NULL):
         return end_v1_row(s, e, NULL, BAD_FRAME)
     m = &s.methods[d - s.v1.desc]
-    if d.code != V1_TRANSFER and s.method != NULL:
-        status = append_octets(s.table, s.method, s.rows, d.name, m.name_n)
-        if status < 0:
-            return status
     mask = ~<uint32_t>0 if s.check or s.arguments != NULL else s.masks[d - s.v1.desc]
     if d.code == V1_TRANSFER:
         mask |= V1_ASSEMBLY
     elif d.code == V1_DETACH:
         mask |= 1
+    if AMQP_LIKELY(s.c.end <= s.v1_end):
+        status = hot_v1_row(s, e, d, mask)
+        if AMQP_LIKELY(status <= 0):
+            return end_v1_row(s, e, NULL, status)
+        table_rewind(s.table, 0, s.table.n, s.rows)
+        read_v1_head(s, e)
+    if d.code != V1_TRANSFER and s.method != NULL:
+        status = append_octets(s.table, s.method, s.rows, d.name, m.name_n)
+        if status < 0:
+            return status
     list_ = s.c.p
     v1_verify_begin(&k, s.v1, s.input_end)
     if AMQP_UNLIKELY(v1_verify_fields(d, &s.c, &k, 1, s.fields, mask) < 0):

@@ -69,6 +69,61 @@ cdef tuple v1_struct_columns(const V1Desc* d):
     return tuple([(d.field[i].decode(), V1_FORMATS[v1_column_kind(&d.op[i])]) for i in range(d.n)])
 
 
+cdef V1Step v1_step(const V1Op* op, uint8_t kind, int column) noexcept:
+    """A field's way into a column of this kind."""
+    cdef V1Step step
+    step.kind = op.kind if op.kind <= V1_ULONG or V1_TIMESTAMP <= op.kind <= V1_SYMBOL or op.kind == V1_ANY else V1_UNKNOWN
+    # Choices: of a boolean both, of others only the thorough way knows.
+    if op.named != NULL or (op.choices and not (op.kind == V1_BOOLEAN and op.choices == 2 and op.choice[0] != NULL)):
+        step.kind = V1_UNKNOWN
+    step.column = <uint16_t>column
+    step.write = V1_TO_OTHER
+    if op.multiple:
+        return step
+    if kind == AS_BOOL:
+        step.write = V1_TO_BOOL
+    elif kind == AS_INT32:
+        step.write = V1_TO_32
+    elif op.kind == V1_TIMESTAMP:
+        step.write = V1_TO_TIME
+    elif op.kind <= V1_ULONG:
+        step.write = V1_TO_64
+    elif op.kind == V1_BINARY:
+        step.write = V1_TO_OCTETS
+    elif op.kind == V1_STRING or op.kind == V1_SYMBOL:
+        step.write = V1_TO_TEXT
+    return step
+
+
+cdef int plan_v1_steps(FramePlan plan, const uint16_t* targets, const Target* target, const uint8_t* kind,
+                       const uint8_t* asked, V1Step* out) except -1:
+    """The step of each field. target and targets: of performatives; kind and asked: of the columns."""
+    cdef const V1Desc* d
+    cdef const Target* to
+    cdef V1Step* step
+    cdef int i, k, first
+    for i in range(plan.count):
+        d = &plan.v1.desc[i]
+        first = V1_COL_HEADER if d.code == 0x70 else V1_COL_PROPERTIES if d.code == 0x73 else 0
+        for k in range(d.n):
+            step = &out[plan.method[i].first + k]
+            to = &target[targets[plan.method[i].first + k]]
+            if first:
+                step[0] = v1_step(&d.op[k], kind[first + k], first + k)
+                if d.op[k].kind == V1_ANY:
+                    step.write = V1_TO_ID
+                if not asked[first + k]:
+                    step.write = V1_TO_NOTHING
+            else:
+                step[0] = v1_step(&d.op[k], kind[to.column], to.column)
+                if to == target:
+                    step.write = V1_TO_NOTHING
+                elif to.next:
+                    step.write = V1_TO_SEVERAL
+                    step.column = targets[plan.method[i].first + k]
+    return 0
+
+
 cdef FramePlan make_v1_plan(V1Core protocol):
     cdef FramePlan plan = FramePlan.__new__(FramePlan)
     cdef V1Types* types = &protocol.descs.types

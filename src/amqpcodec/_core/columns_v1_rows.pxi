@@ -1,4 +1,4 @@
-# Frames of AMQP 1.0 to columns: found, read with every check of the object path, and written.
+# Frames of AMQP 1.0 to columns: how they are found, and how their fields are written, each as it may be.
 
 cdef int v1_error_text(Sink* s, char* text) noexcept nogil:
     """The specification's error condition, where there is one, and what is wrong."""
@@ -211,77 +211,3 @@ cdef int put_v1_arguments(Sink* s, const V1Desc* d, const MethodPlan* m, int64_t
     if json_literal(&text, b"}", 1) < 0:
         return NO_MEMORY
     return text_commit(s.table, &text, s.arguments, row)
-
-
-# ---- frames ----
-
-cdef const V1Desc* read_v1_head(Sink* s, const Entry* e) noexcept nogil:
-    """The performative of a whole frame that is no heartbeat, or NULL and the fault is noted. s.c is then
-    over what follows the descriptor."""
-    cdef const uint8_t* body = e.start + 4 * <size_t>e.start[4]
-    cdef const V1Desc* d
-    s.fault.code = OK
-    s.fault.method = NULL
-    s.fault.field = NULL
-    s.c.p = body
-    s.c.end = e.start + e.total
-    s.c.base = e.base
-    if AMQP_UNLIKELY(s.c.p == s.c.end):
-        fail(&s.c, BAD_TRUNCATED, b"SASL frame body", 1, 0)
-        return NULL
-    if AMQP_UNLIKELY(body[0] != 0):
-        fail(&s.c, V1_BAD_FIELD, b"performative", 0, body[0])
-        return NULL
-    s.c.p += 1
-    d = v1_known(s.v1, &s.c)
-    if AMQP_UNLIKELY(d == NULL or d.frame != (V1_SASL_FRAME if e.type else V1_AMQP_FRAME)):
-        v1_bad_descriptor(&s.c, body, d, e.type == V1_FRAME_AMQP)
-        return NULL
-    s.fault.method = d.name
-    return d
-
-
-cdef int take_v1_frame(Sink* s, const Entry* e, int64_t row) noexcept nogil:
-    """A whole frame of AMQP 1.0 into the columns that not every row has; 0, BAD_FRAME or a status below 0.
-
-    For captures: speak() first, with the number of a speech whose protocol is AMQP 1.0 (of
-    values.version; `others` of fill_columns takes a V1Core beside Protocols, the protocol itself may be
-    one). With columns of 0-x that were asked for, a row has performative, its fields and a transfer's
-    payload in method, arguments and payload, and frame_type, channel, frame and errors of its own.
-    """
-    cdef const V1Desc* d
-    cdef const MethodPlan* m
-    cdef const uint8_t* list_
-    cdef V1Check k
-    cdef uint32_t mask
-    cdef int status
-    if AMQP_UNLIKELY(e.type == FRAME_HEARTBEAT or e.type == V1_FRAME_HEADER):
-        return 0
-    d = read_v1_head(s, e)
-    if AMQP_UNLIKELY(d == NULL):
-        return BAD_FRAME
-    m = &s.methods[d - s.v1.desc]
-    if s.method != NULL:
-        status = append_octets(s.table, s.method, row, d.name, m.name_n)
-        if status < 0:
-            return status
-    mask = ~<uint32_t>0 if s.check or s.arguments != NULL else s.masks[d - s.v1.desc]
-    if mask == 0 and s.payload == NULL:
-        return 0
-    list_ = s.c.p
-    v1_verify_begin(&k, s.v1, s.input_end)
-    if AMQP_UNLIKELY(v1_verify_fields(d, &s.c, &k, 1, s.fields, mask) < 0):
-        return BAD_FRAME
-    s.fault.method = NULL
-    if AMQP_UNLIKELY(s.c.p != s.c.end and d.code != V1_TRANSFER):
-        s.fault.method = d.name
-        fail(&s.c, BAD_TRAILING, NULL, 0, 0)
-        return BAD_FRAME
-    status = put_v1_picks(s, d, m, list_, row)
-    if status == 0 and s.arguments != NULL:
-        status = put_v1_arguments(s, d, m, row)
-    if status == 0 and s.payload != NULL and d.code == V1_TRANSFER:
-        status = append_octets(s.table, s.payload, row, s.c.p, <size_t>(s.c.end - s.c.p))
-    if status < 0:
-        return status
-    return BAD_FRAME if s.fault.code != OK else 0

@@ -145,7 +145,7 @@ cdef int v1_verify_multiple(const V1Op* op, Cursor* c, const V1Value* v, V1Check
 
 # How the usual constructors lay out their content.
 cdef enum:
-    V1_SHAPE_WIDEST = 8     # up to here: an unsigned number, boolean, time or null of so many octets
+    V1_SHAPE_WIDEST = 8     # up to here: an unsigned number, a time, boolean or null of so many octets
     V1_SHAPE_RUN = 16       # an octet with the length, and octets
     V1_SHAPE_OTHER = 255
 
@@ -155,7 +155,7 @@ cdef uint8_t V1_SHAPE[256]
 cdef int v1_shapes_ready() except -1:
     memset(V1_SHAPE, V1_SHAPE_OTHER, 256)
     for octets, codes in (
-            (0, (0x40, 0x41, 0x42, 0x43, 0x44)), (1, (0x50, 0x52, 0x53, 0x56)), (2, (0x60,)),
+            (0, (0x40, 0x41, 0x42, 0x43, 0x44)), (1, (0x50, 0x52, 0x53)), (2, (0x60,)),
             (4, (0x70,)), (8, (0x80, 0x83)), (V1_SHAPE_RUN, (0xA0, 0xA1, 0xA3))):
         for code in codes:
             V1_SHAPE[code] = octets

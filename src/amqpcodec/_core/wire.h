@@ -11,11 +11,14 @@
 /* In a unit of this size gcc stops inlining by itself at some point, and not at the cold places. */
 #define AMQP_INLINE static inline __attribute__((always_inline))
 #define AMQP_COLD __attribute__((noinline, cold))
+/* What is called now and then, from many places. */
+#define AMQP_APART __attribute__((noinline))
 #else
 #define AMQP_LIKELY(x) (x)
 #define AMQP_UNLIKELY(x) (x)
 #define AMQP_INLINE static inline
 #define AMQP_COLD
+#define AMQP_APART
 #endif
 
 /* Compilers turn these shifts into one load and one byte swap. */
