@@ -571,9 +571,10 @@ class PikaCodec(DropIn):
 
     frames: the bound classes of pika.frame.Method, Header, Body and Heartbeat.
     properties: that of pika.spec.BasicProperties; contents: pika's dict of them by class id.
-    module: pika.frame.
+    module: pika.frame. marshals: what stands for `marshal` of frames' Method, Header and Body.
     """
 
+    marshals: tuple[Callable[..., Any], ...]
     def __init__(
         self,
         profile: ClientProfile,
@@ -600,6 +601,14 @@ class PikaCodec(DropIn):
         """As pika.frame.Body.marshal."""
     def marshal_heartbeat(self, frame: Any) -> bytes:
         """As pika.frame.Heartbeat.marshal."""
+    def send_message(
+        self,
+        connection: Any,
+        channel_number: int,
+        method_frame: Any,
+        content: tuple[Any, bytes],
+    ) -> None:
+        """As pika's Connection._send_message, which makes an object of each frame."""
     def encode_short_string(self, pieces: list[bytes], value: str | bytes) -> int:
         """As pika.data.encode_short_string: appends two pieces, returns their length."""
     def encode_table(self, pieces: list[bytes], table: dict[Any, Any] | None) -> int:
@@ -659,9 +668,10 @@ class AmqpCodec(DropIn):
 
     properties: the property list, without a class. names: py-amqp's names of the properties.
     message: the bound class of amqp.basic_message.Message, slots in the order of MESSAGE_METHOD
-    and on. framing, transport: the modules amqp.method_framing and amqp.transport.
-    property_list: Message.PROPERTIES as it was shipped. readers: the `_read` of transports whose
-    work is known, each with the errors that it goes on after.
+    and on. property_list: Message.PROPERTIES as it was shipped. framing: amqp.method_framing.
+    contents: its methods with content, by class and method id in one number. readers: the `_read`
+    of transports whose work is known. again: reads a frame by py-amqp's own code, from octets that
+    were taken of a socket already, and what it said then (octets or an exception).
     """
 
     serializer: object
@@ -675,8 +685,9 @@ class AmqpCodec(DropIn):
         message: BoundClass,
         property_list: list[tuple[str, str]],
         framing: ModuleType,
-        transport: ModuleType,
-        readers: dict[Any, tuple[int, ...]],
+        contents: dict[int, tuple[int, int]],
+        readers: frozenset[Any],
+        again: Callable[[Any, bytes, Any], Any],
     ) -> None: ...
     def loads(self, format: str | bytes, buf: bytes, offset: int) -> tuple[list[Any], int]:
         """As amqp.serialization.loads: (list of arguments, offset behind them)."""
@@ -694,16 +705,6 @@ class AmqpCodec(DropIn):
         """As amqp.serialization.decode_properties_basic: (dict, offset behind them)."""
     def serialize_properties(self, content: Any) -> bytes:
         """As amqp.serialization.GenericContent._serialize_properties."""
-    def frame_handler(
-        self, connection: Any, callback: Callable[..., Any], *arguments: Any, **named: Any
-    ) -> Callable[[Any], bool]:
-        """As amqp.method_framing.frame_handler: a function that takes frames."""
-    def frame_writer(
-        self, connection: Any, transport: Any, *arguments: Any, **named: Any
-    ) -> Callable[..., None]:
-        """As amqp.method_framing.frame_writer: a function that writes frames."""
-    def frame_reader(self) -> Callable[..., Any]:
-        """For amqp.transport._AbstractTransport.read_frame."""
 
 @final
 class AzureTuple:
@@ -797,6 +798,24 @@ class FrameHandler:
     def on_frame(self, frame: Any) -> bool:
         """Take a frame, which is (type, channel, payload). True: something was handed over."""
 
+@final
+class FrameWriter:
+    """What frame_writer of py-amqp makes: it cuts messages to frames, one at a time."""
+
+    def __init__(self, codec: AmqpCodec, connection: Any, transport: Any) -> None: ...
+    def write_frame(
+        self,
+        type_: int,
+        channel: int,
+        method_sig: tuple[int, int],
+        args: bytes | str,
+        content: Any,
+    ) -> None:
+        """Write the frames of a method and its content to the transport."""
+
+def pyamqp_reader(codec: AmqpCodec) -> Callable[..., Any]:
+    """A function for amqp.transport._AbstractTransport.read_frame."""
+
 def pamqp_reader(
     codec: PamqpCodec, name: str, kind: str | None, stock: Callable[..., Any]
 ) -> Callable[[bytes], tuple[int, Any]]:
@@ -811,7 +830,7 @@ def pamqp_writer(codec: PamqpCodec, name: str, stock: Callable[..., Any]) -> Cal
 def as_method(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function for a class's attribute that hands its instance on to `function`.
 
-    With two arguments at most, which is what the clients' methods take.
+    With no keyword arguments: these methods are for the client's own code.
     """
 
 # ---- AMQP 1.0 ----

@@ -5,9 +5,12 @@ from __future__ import annotations
 import gc
 import io
 import sys
+import threading
+import time
 from collections.abc import Iterator
 from types import FunctionType, SimpleNamespace
 from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
 
@@ -129,6 +132,61 @@ def test_a_message_there_and_back(size: int, kind: Any) -> None:
     assert handled(cut(b"".join(ours))) == found
     assert [one[1] for one in found] == [DELIVER, (60, 80)]
     assert found[0][3][1] == b"b" * size or (size == 0 and not found[0][3][1])
+
+
+@pytest.mark.parametrize("kind", [bytes, bytearray])
+def test_bodies_of_several_pieces_and_channels(kind: Any) -> None:
+    ours = b"".join(
+        written(500, *((1, n, DELIVER, ARGUMENTS, message(b"b" * 1200)) for n in (1, 2)))
+    )
+    frames = [(one[0], one[1], kind(one[2]) if one[0] == 3 else one[2]) for one in cut(ours)]
+    half = len(frames) // 2
+    mixed = [one for pair in zip(frames[:half], frames[half:], strict=True) for one in pair]
+    found = handled(mixed)
+    drop_in.uninstall()
+    assert handled(mixed) == found
+    assert [one[3][1] for one in found] == [b"b" * 1200] * 2
+
+
+def test_one_thread_writes_at_a_time() -> None:
+    order: list[bytes] = []
+
+    def slowly(octets: Any) -> None:
+        order.append(bytes(octets))
+        time.sleep(0.001)
+
+    own = SimpleNamespace(frame_max=500, bytes_sent=0)
+    write = method_framing.frame_writer(own, SimpleNamespace(write=slowly))
+
+    def publish(channel: int) -> None:
+        for _ in range(5):
+            write(1, channel, (60, 40), b"args", message(b"b" * 1200))
+
+    threads = [threading.Thread(target=publish, args=(n,)) for n in range(1, 5)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    channels = [octets[2] for octets in order]
+    messages = [channels[at : at + 5] for at in range(0, len(channels), 5)]
+    assert [len(set(one)) for one in messages] == [1] * 20
+    assert own.bytes_sent == 20
+
+
+def test_a_lock_of_anothers_is_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    lock = MagicMock()
+    monkeypatch.setattr(method_framing.threading, "Lock", lambda: lock)
+    written(4096, (8, 0, None, None, None))
+    assert (lock.acquire.call_count, lock.release.call_count) == (1, 1)
+
+
+def test_a_write_that_fails_frees_the_writer() -> None:
+    own = SimpleNamespace(frame_max=500, bytes_sent=0)
+    write = method_framing.frame_writer(own, SimpleNamespace(write=lambda _: 1 / 0))
+    for _ in range(2):
+        with pytest.raises(ZeroDivisionError):
+            write(8, 0, None, None, None)
+    assert own.bytes_sent == 0
 
 
 def test_a_frame_out_of_turn() -> None:

@@ -38,6 +38,7 @@ SEAMS = [
     (data, "encode_value"),
     (data, "decode_value"),
     (Connection, "_on_data_available"),
+    (Connection, "_send_message"),
 ]
 POISON = b"\x01pz"  # a name, and a tag that nobody knows
 

@@ -6,6 +6,7 @@ answer has to be. The change is made after the installation, and in a second run
 
 from __future__ import annotations
 
+import io
 import struct
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -230,6 +231,35 @@ def pika_subclass(side: Side, _patch: Any) -> Any:
     return [frame.marshal() for frame in frames]
 
 
+def pika_send(side: Side, found: Any) -> Any:
+    """A message of two pieces, sent by a connection without a socket."""
+    kind = side.connection.Connection
+    own = type("Own", (kind,), dict.fromkeys(kind.__abstractmethods__, lambda *_: None))
+    connection = own.__new__(own)
+    connection.frames_sent = connection.bytes_sent = 0
+    connection._body_max_length = 4
+    written: list[Any] = []
+    connection._adapter_emit_data = written.append
+    count = getattr(found, "call_count", 0)
+    publish = side.spec.Basic.Publish(exchange="e", routing_key="k")
+    content = side.spec.BasicProperties(content_type="x"), b"hello"
+    connection._send_method(1, publish, content)
+    count = getattr(found, "call_count", 0) - count
+    return written, connection.frames_sent, connection.bytes_sent, count
+
+
+@contextmanager
+def pika_frames(side: Side) -> Iterator[Any]:
+    """A class of the user's for the frames of bodies."""
+
+    class Body(side.frame.Body):  # type: ignore[name-defined, misc]
+        def marshal(self) -> bytes:
+            return bytes(super().marshal().upper())
+
+    with mock.patch.object(side.frame, "Body", Body):
+        yield None
+
+
 # --- py-amqp
 
 
@@ -284,6 +314,125 @@ def py_amqp_subclass(side: Side, _patch: Any) -> Any:
         writer(1, 1, (60, 40), b"args", kind("body", content_type="x", **more))
     loading = Loading()
     return b"".join(written), loading.inbound_header(HEADER_PAYLOAD), loading.properties
+
+
+class Counts:
+    """A connection whose count is the user's own affair."""
+
+    frame_max = 131072
+    bytes_sent = 0
+    seen = 0
+
+    @property
+    def bytes_recv(self) -> int:
+        return self.seen
+
+    @bytes_recv.setter
+    def bytes_recv(self, value: int) -> None:
+        self.seen = value * 2
+
+
+class Watches(Connection):
+    """A connection that watches its attributes."""
+
+    def __init__(self) -> None:
+        self.bytes_recv = 3
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value + 100)
+
+    def __getattribute__(self, name: str) -> Any:
+        found = super().__getattribute__(name)
+        return found + 1 if name == "bytes_recv" else found
+
+
+def py_amqp_connections(side: Side, _found: Any) -> Any:
+    told = []
+    for connection in (Counts(), Watches(), Connection(), mock.Mock(bytes_recv=1.5)):
+        handler = side.method_framing.frame_handler(connection, lambda *_: None)
+        for frame in (
+            (1, 1, METHOD_PAYLOAD),
+            (2, 1, HEADER_PAYLOAD),
+            (8, 0, b""),
+            (3, 1, b"hello"),
+        ):
+            handler(frame)
+        told.append(connection.bytes_recv)
+    return told
+
+
+def py_amqp_transports(side: Side, found: Any) -> Any:
+    """Frames of transports that a user changed in one way or another."""
+    tcp = side.transport.TCPTransport
+    told: list[Any] = []
+
+    def plain(self: Any, host: str = "") -> None:
+        self._read_buffer = b""
+        self._quick_recv = io.BytesIO(DELIVER + HEADER).read
+        self.raise_on_initial_eintr = self.connected = True
+        self.sock = None
+
+    def read(self: Any, n: int, initial: bool = False) -> bytes:
+        told.append((n, initial))
+        return bytes(tcp._read(self, n, initial))
+
+    class Own(tcp):  # type: ignore[misc, valid-type]
+        __init__ = plain
+        _read = read
+
+    class Buffered(tcp):  # type: ignore[misc, valid-type]
+        __init__ = plain
+        _read_buffer = property(
+            lambda self: self.kept, lambda self, value: setattr(self, "kept", value)
+        )
+
+    class Watched(tcp):  # type: ignore[misc, valid-type]
+        __init__ = plain
+
+        def __getattribute__(self, name: str) -> Any:
+            told.append(name)
+            return super().__getattribute__(name)
+
+    class Plain(tcp):  # type: ignore[misc, valid-type]
+        __init__ = plain
+
+    class Received(Plain):
+        def _quick_recv(self, n: int) -> bytes:
+            return bytearray(DELIVER)[:n]  # type: ignore[return-value]
+
+    changed = Plain()
+    changed._read = lambda n, initial=False: told.append(n) or b"\1\0\1\0\0\0\xce"[-n:]
+    without = Plain()
+    del without._quick_recv
+    odd = Plain()
+    odd._read_buffer = bytearray()
+    for one in (Own(), Buffered(), Watched(), Received(), changed, without, odd, Plain()):
+        told.append(type(one).__name__)
+        for _ in range(2):
+            try:
+                told.append(one.read_frame())
+            except Exception as error:
+                told.append(type(error).__name__)
+        told.append(one._read_buffer)
+    return told, getattr(found, "call_count", 0)
+
+
+def py_amqp_names(side: Side, found: Any) -> Any:
+    """Properties under names that are equal to those of the list, but not the same, and others."""
+    message = side.basic_message.Message("body", **{"".join(["content", "_type"]): "x", "mine": 5})
+    message.properties["".join(["pri", "ority"])] = 5
+    message.properties["message_id"] = None
+    message.properties[type("Name", (str,), {})("app_id")] = "mine"
+    return message._serialize_properties(), py_amqp_send(side, found)
+
+
+def py_amqp_properties(side: Side, found: Any) -> Any:
+    """Another list of properties for all messages, later on."""
+    mine = [("priority", "o"), ("content_type", "s")]
+    told = [py_amqp_names(side, found)]
+    with mock.patch.object(side.basic_message.Message, "PROPERTIES", mine):
+        told.append(py_amqp_names(side, found))
+    return [*told, py_amqp_names(side, found)]
 
 
 @contextmanager
@@ -387,6 +536,47 @@ SCENARIOS: dict[str, tuple[str, Change, Ask]] = {
         "pika",
         patch("frame", "Method", return_value="mine"),
         pika_deliver,
+    ),
+    "pika sends": ("pika", unchanged, pika_send),
+    "pika sends with a class of the user's": ("pika", pika_frames, pika_send),
+    "pika sends with patched Method": (
+        "pika",
+        patch("frame", "Method", **{"return_value.marshal.return_value": b"mine"}),
+        pika_send,
+    ),
+    "pika sends with patched Header.marshal": (
+        "pika",
+        patch("frame.Header", "marshal", return_value=b"mine"),
+        pika_send,
+    ),
+    "pika sends with patched Body.__init__": (
+        "pika",
+        patch("frame.Body", "__init__", side_effect=ValueError("mine")),
+        pika_send,
+    ),
+    "pika sends with patched Frame._marshal": (
+        "pika",
+        patch("frame.Frame", "_marshal", return_value=b"mine"),
+        pika_send,
+    ),
+    "pika sends with patched _output_marshaled_frames": (
+        "pika",
+        patch("connection.Connection", "_output_marshaled_frames"),
+        pika_send,
+    ),
+    "py-amqp connections of the user's": ("amqp", unchanged, py_amqp_connections),
+    "py-amqp transports of the user's": ("amqp", unchanged, py_amqp_transports),
+    "py-amqp patched _read": (
+        "amqp",
+        patch("transport.TCPTransport", "_read", return_value=b"\1\0\1\0\0\0\0"),
+        py_amqp_transports,
+    ),
+    "py-amqp names of properties": ("amqp", unchanged, py_amqp_names),
+    "py-amqp properties of the user's": ("amqp", unchanged, py_amqp_properties),
+    "py-amqp patched inbound_body": (
+        "amqp",
+        patch("serialization.GenericContent", "inbound_body", return_value=5),
+        py_amqp_receive,
     ),
     "py-amqp subclasses": ("amqp", unchanged, py_amqp_subclass),
     "py-amqp a reader of the user's": ("amqp", py_amqp_replaced, py_amqp_receive),

@@ -198,6 +198,37 @@ def marshal_other(random: Random) -> Case:
     return Case("marshal another", seed, run)
 
 
+def send(random: Random) -> Case:
+    """What a connection makes of a message, frame by frame, and counts."""
+    seed = random.getrandbits(64)
+
+    def run(side: Side) -> Any:
+        own = Random(seed)
+        written: list[bytes] = []
+        connection = _connection(side, written.append)
+        connection._body_max_length = own.choice([131064, 4088, 4088, 100, 1, 0, None, 2.5])
+        connection.bytes_sent = connection.frames_sent = 0
+        body: Any = own.randbytes(own.choice([0, 1, 99, 100, 101, 4088, 5000]))
+        if own.randrange(10) == 0:
+            body = own.choice([bytearray(b"array"), memoryview(b"view"), "text", None, 5])
+        method = side.spec.Basic.Publish(0, "e", "k", own.choice([True, False, 1, None]))
+        if own.randrange(10) == 0:
+            method = own.choice(
+                [None, side.spec.Basic.Ack(5), side.spec.Basic.Publish(routing_key=1)]
+            )
+        properties = (
+            _filled(own, side.spec.BasicProperties, PROPERTIES) if own.randrange(3) else None
+        )
+        content = properties or side.spec.BasicProperties(), body
+        try:
+            connection._send_method(_channel(own), method, content)
+        except Exception as error:
+            return type(error).__name__, written, connection.frames_sent
+        return written, connection.frames_sent, connection.bytes_sent
+
+    return Case("send", seed, run)
+
+
 def write(random: Random) -> Case:
     """The functions of pika.data, which append pieces and return a length."""
     seed = random.getrandbits(64)
@@ -218,6 +249,26 @@ def write(random: Random) -> Case:
     return Case(f"data.{name}", seed, run)
 
 
+def _connection(side: Side, emit: Any) -> Any:
+    """A connection that has only what receives and sends; `emit` takes what it sends."""
+
+    class Connection(side.connection.Connection):  # type: ignore[misc, name-defined]
+        def __init__(self) -> None: ...
+        def _adapter_connect_stream(self) -> None: ...
+        def _adapter_disconnect_stream(self) -> None: ...
+        def _adapter_add_callback_threadsafe(self, callback: Any) -> None: ...
+        def _adapter_call_later(self, delay: float, callback: Any) -> None: ...
+        def _adapter_remove_timeout(self, timeout_id: Any) -> None: ...
+
+        def _adapter_emit_data(self, data: bytes) -> None:
+            emit(data)
+
+        @classmethod
+        def create_connection(cls, *arguments: Any, **options: Any) -> None: ...
+
+    return Connection()
+
+
 def receive(random: Random) -> Case:
     """A connection's buffer: a stream in chunks, one that may end in damage."""
     stream = b"".join(octets.frame(random) for _ in range(random.randrange(1, 3)))
@@ -232,29 +283,14 @@ def receive(random: Random) -> Case:
     def run(side: Side) -> Any:
         made: list[Any] = []
 
-        class Connection(side.connection.Connection):  # type: ignore[misc, name-defined]
-            """Only what receives."""
+        def process(frame_value: Any) -> None:
+            connection.frames_received += 1
+            made.append(frame_value)
 
-            def __init__(self) -> None:
-                self._frame_buffer = b""
-                self.bytes_received = 0
-                self.frames_received = 0
-
-            def _process_frame(self, frame_value: Any) -> None:
-                self.frames_received += 1
-                made.append(frame_value)
-
-            def _adapter_connect_stream(self) -> None: ...
-            def _adapter_disconnect_stream(self) -> None: ...
-            def _adapter_emit_data(self, data: bytes) -> None: ...
-            def _adapter_add_callback_threadsafe(self, callback: Any) -> None: ...
-            def _adapter_call_later(self, delay: float, callback: Any) -> None: ...
-            def _adapter_remove_timeout(self, timeout_id: Any) -> None: ...
-
-            @classmethod
-            def create_connection(cls, *arguments: Any, **options: Any) -> None: ...
-
-        connection, ended = Connection(), None
+        connection, ended = _connection(side, process), None
+        connection._process_frame = process
+        connection._frame_buffer = b""
+        connection.bytes_received = connection.frames_received = 0
         for chunk in chunks:
             try:
                 connection._on_data_available(chunk)
@@ -277,4 +313,5 @@ KINDS = (
     (marshal_other, 3),
     (write, 12),
     (receive, 4),
+    (send, 8),
 )

@@ -12,6 +12,10 @@ cdef extern from "bound.h":
     PyObject** bound_slot(PyObject* o, Py_ssize_t offset)
     int bound_set(PyObject* o, PyObject* name, PyObject* value) except -1
     PyObject* bound_get(PyObject* o, PyObject* name) except NULL
+    PyObject* bound_item(object d, object key)
+    PyObject* bound_member(PyTypeObject* t, object name)
+    PyObject* bound_dict(object o)
+    bint bound_in_dict(PyTypeObject* t, object names)
     void bound_layout_probe(Layout* l, PyObject* o, PyObject* names)
     PyObject* bound_layout_new(Layout* l, PyTypeObject* t, PyObject** values)
     bint bound_layout_get(Layout* l, PyObject* o, PyObject** values)

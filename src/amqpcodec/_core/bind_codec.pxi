@@ -48,7 +48,7 @@ cdef class DropIn:
         while self.by_key[i] != NULL:
             if (<BoundMethod>self.by_key[i]).key == key:
                 if self.registry is not None:
-                    found = PyDict_GetItem(self.registry, (<BoundMethod>self.by_key[i]).key_object)
+                    found = bound_item(self.registry, (<BoundMethod>self.by_key[i]).key_object)
                     if AMQP_UNLIKELY(found != <PyObject*>(<BoundMethod>self.by_key[i]).cls.cls):
                         leave_it()
                 return <BoundMethod>self.by_key[i]
@@ -57,7 +57,7 @@ cdef class DropIn:
 
     cdef inline BoundMethod bound(self, PyObject* o):
         """The method that an object is an instance of, exactly; gives up on any other."""
-        cdef PyObject* found = PyDict_GetItem(self.by_type, <object>Py_TYPE(o))
+        cdef PyObject* found = bound_item(self.by_type, <object>Py_TYPE(o))
         if AMQP_UNLIKELY(found == NULL):
             leave_it()
         return <BoundMethod>found
@@ -117,16 +117,15 @@ cdef object end_frame(Buffer* b, uint8_t frame_type, uint16_t channel):
     return PyBytes_FromStringAndSize(<const char*>b.start, <Py_ssize_t>n + 8)
 
 
-cdef object body_frame(object octets, uint16_t channel):
-    """A body frame of exact bytes."""
-    cdef Py_ssize_t n = PyBytes_GET_SIZE(octets)
+cdef object body_frame(const char* p, Py_ssize_t n, uint16_t channel):
+    """A body frame of these octets."""
     cdef object out
     cdef uint8_t* w
     if <uint64_t>n > MAX_U32:
         leave_it()
     out = PyBytes_FromStringAndSize(NULL, n + 8)
     w = put_envelope(<uint8_t*>PyBytes_AS_STRING(out), FRAME_BODY, channel, <uint32_t>n)
-    memcpy(w, PyBytes_AS_STRING(octets), <size_t>n)
+    memcpy(w, p, <size_t>n)
     w[n] = FRAME_END
     return out
 
@@ -136,7 +135,7 @@ cdef object body_frame(object octets, uint16_t channel):
 def as_method(function not None):
     """A function for a class's attribute that hands its instance on to `function`.
 
-    With two arguments at most, which is what the clients' methods take.
+    With no keyword arguments: these methods are for the client's own code.
     """
     @cython.binding(True)
     def method(self, *arguments):

@@ -169,7 +169,7 @@ cdef class PamqpCodec(DropIn):
         for i in range(cls.n):
             missing = missing or out[i] == NULL
         if AMQP_UNLIKELY(missing or not cls.usable()
-                         or PyDict_GetItem(names, name) != <PyObject*>cls.cls):
+                         or bound_item(names, name) != <PyObject*>cls.cls):
             drop_values(out, cls.n)
             leave_it()
         return cls.make(out)
@@ -198,7 +198,7 @@ cdef class PamqpCodec(DropIn):
 
     cdef ClientProfile now(self):
         """The profile that pamqp's switch for old brokers asks for."""
-        cdef PyObject* flag = PyDict_GetItem(self.encode_names, "DEPRECATED_RABBITMQ_SUPPORT")
+        cdef PyObject* flag = bound_item(self.encode_names, "DEPRECATED_RABBITMQ_SUPPORT")
         if flag == Py_False:
             return self.profile
         if flag != Py_True:
@@ -207,7 +207,7 @@ cdef class PamqpCodec(DropIn):
 
     cdef object write_method(self, object frame, uint16_t channel):
         cdef PyObject* values[MAX_FIELDS]
-        cdef PyObject* found = PyDict_GetItem(self.checked, <object>Py_TYPE(<PyObject*>frame))
+        cdef PyObject* found = bound_item(self.checked, <object>Py_TYPE(<PyObject*>frame))
         cdef BoundMethod m
         cdef Buffer b
         cdef uint8_t memory[STACK_ROOM]
@@ -258,7 +258,8 @@ cdef class PamqpCodec(DropIn):
         try:
             if type(<object>values[0]) is not bytes:
                 leave_it()
-            return body_frame(<object>values[0], channel)
+            return body_frame(PyBytes_AS_STRING(<object>values[0]),
+                              PyBytes_GET_SIZE(<object>values[0]), channel)
         finally:
             drop_values(values, 1)
 

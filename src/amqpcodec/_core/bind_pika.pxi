@@ -15,7 +15,7 @@ cdef class PikaCodec(DropIn):
 
     frames: the bound classes of pika.frame.Method, Header, Body and Heartbeat.
     properties: that of pika.spec.BasicProperties; contents: pika's dict of them by class id.
-    module: pika.frame.
+    module: pika.frame. marshals: what stands for `marshal` of frames' Method, Header and Body.
     """
 
     cdef BoundClass method_frame, header_frame, body_frame, heartbeat_frame
@@ -25,6 +25,8 @@ cdef class PikaCodec(DropIn):
     cdef object module
     cdef dict namespace
     cdef dict receiving             # id of a connection -> Receiving, while it is
+    cdef public tuple marshals
+    cdef unsigned int marshalled[3] # versions of those classes, for which they have these
 
     def __init__(self, ClientProfile profile not None, dict stock not None, dict registry not None,
                  list methods not None, bint lenient, tuple frames not None,
@@ -37,6 +39,8 @@ cdef class PikaCodec(DropIn):
         self.module = module
         self.namespace = module.__dict__
         self.receiving = {}
+        self.marshals = ()
+        memset(self.marshalled, 0, sizeof(self.marshalled))
 
     # ---- frames ----
 
@@ -79,7 +83,7 @@ cdef class PikaCodec(DropIn):
         if f.type == FRAME_HEADER:
             if f.size < 12 or load16(f.payload) != self.properties.key >> 16:
                 leave_it()
-            if PyDict_GetItem(self.contents, self.content_key) != <PyObject*>self.properties.cls.cls:
+            if bound_item(self.contents, self.content_key) != <PyObject*>self.properties.cls.cls:
                 leave_it()
             inner = read_bound(self.profile, self.properties, f.payload + 12, f.size - 12, True,
                                self.lenient, ONE_SHOT_CACHE)
@@ -103,7 +107,7 @@ cdef class PikaCodec(DropIn):
         for i in range(cls.n):
             missing = missing or out[i] == NULL
         if AMQP_UNLIKELY(missing or not cls.usable()
-                         or PyDict_GetItem(self.namespace, name) != <PyObject*>cls.cls):
+                         or bound_item(self.namespace, name) != <PyObject*>cls.cls):
             drop_values(out, cls.n)
             leave_it()
         return cls.make(out)
@@ -180,21 +184,24 @@ cdef class PikaCodec(DropIn):
 
     cdef object write_method(self, object frame):
         cdef PyObject* values[3]
-        cdef Buffer b
-        cdef uint8_t memory[STACK_ROOM]
-        cdef BoundMethod m
-        cdef uint16_t channel
-        begin_frame(&b, memory, sizeof(memory))
         unwrapped(self.method_frame, frame, FRAME_METHOD, values)
         try:
-            channel = channel_number(values[1])
-            m = self.bound(values[2])
-            store32(b.p, m.key)
-            b.p += 4
-            put_bound(&b, self.profile, m, <object>values[2], False)
-            return end_frame(&b, FRAME_METHOD, channel)
+            return self.method_octets(<object>values[2], channel_number(values[1]))
         finally:
             drop_values(values, 3)
+
+    cdef object method_octets(self, object method, uint16_t channel):
+        """The frame of a method."""
+        cdef Buffer b
+        cdef uint8_t memory[STACK_ROOM]
+        cdef BoundMethod m = self.bound(<PyObject*>method)
+        begin_frame(&b, memory, sizeof(memory))
+        try:
+            store32(b.p, m.key)
+            b.p += 4
+            put_bound(&b, self.profile, m, method, False)
+            return end_frame(&b, FRAME_METHOD, channel)
+        finally:
             buffer_free(&b)
 
     def marshal_header(self, frame):
@@ -210,24 +217,29 @@ cdef class PikaCodec(DropIn):
 
     cdef object write_header(self, object frame):
         cdef PyObject* values[4]
-        cdef Buffer b
-        cdef uint8_t memory[STACK_ROOM]
-        cdef uint16_t channel
         cdef uint64_t size = 0
-        begin_frame(&b, memory, sizeof(memory))
         unwrapped(self.header_frame, frame, FRAME_HEADER, values)
         try:
-            channel = channel_number(values[1])
-            if (not exact_u64(values[2], &size)
-                    or Py_TYPE(values[3]) != self.properties.cls.type):
+            if not exact_u64(values[2], &size):
                 leave_it()
+            return self.header_octets(size, <object>values[3], channel_number(values[1]))
+        finally:
+            drop_values(values, 4)
+
+    cdef object header_octets(self, uint64_t size, object properties, uint16_t channel):
+        """The frame of a content header."""
+        cdef Buffer b
+        cdef uint8_t memory[STACK_ROOM]
+        if Py_TYPE(<PyObject*>properties) != self.properties.cls.type:
+            leave_it()
+        begin_frame(&b, memory, sizeof(memory))
+        try:
             store32(b.p, self.properties.key)       # class id, and the weight, which is 0
             store64(b.p + 4, size)
             b.p += 12
-            put_bound(&b, self.profile, self.properties, <object>values[3], True)
+            put_bound(&b, self.profile, self.properties, properties, True)
             return end_frame(&b, FRAME_HEADER, channel)
         finally:
-            drop_values(values, 4)
             buffer_free(&b)
 
     def marshal_body(self, frame):
@@ -238,7 +250,9 @@ cdef class PikaCodec(DropIn):
             unwrapped(self.body_frame, frame, FRAME_BODY, values)
             try:
                 if type(<object>values[2]) is bytes:
-                    return body_frame(<object>values[2], channel_number(values[1]))
+                    return body_frame(PyBytes_AS_STRING(<object>values[2]),
+                                      PyBytes_GET_SIZE(<object>values[2]),
+                                      channel_number(values[1]))
             finally:
                 drop_values(values, 3)
         except MemoryError:
@@ -266,6 +280,61 @@ cdef class PikaCodec(DropIn):
         except Exception:
             pass
         return self.own("marshal_heartbeat")(frame)
+
+    # ---- whole messages ----
+
+    def send_message(self, connection, channel_number, method_frame, content):
+        """As pika's Connection._send_message, which makes an object of each frame."""
+        cdef list octets = None
+        self.calls += 1
+        try:
+            octets = self.message_octets(connection, channel_number, method_frame, content)
+        except MemoryError:
+            raise
+        except Exception:
+            pass
+        if octets is None:
+            return self.own("send_message")(connection, channel_number, method_frame, content)
+        connection._output_marshaled_frames(octets)
+
+    cdef list message_octets(self, object connection, object channel, object method, object content):
+        """The frames of a method with content."""
+        cdef uint16_t number = channel_number(<PyObject*>channel)
+        cdef uint64_t most = 0
+        cdef Py_ssize_t at = 0, n, size
+        cdef object body
+        cdef list octets
+        if type(content) is not tuple or len(<tuple>content) != 2 or not self.makes_frames():
+            leave_it()
+        body = (<tuple>content)[1]
+        if type(body) is not bytes:
+            leave_it()
+        size = PyBytes_GET_SIZE(body)
+        octets = [self.method_octets(method, number),
+                  self.header_octets(<uint64_t>size, (<tuple>content)[0], number)]
+        if size:
+            room = connection._body_max_length
+            if not exact_u64(<PyObject*>room, &most) or most == 0:
+                leave_it()
+            while at < size:
+                n = <Py_ssize_t>min(most, <uint64_t>(size - at))
+                octets.append(body_frame(PyBytes_AS_STRING(body) + at, n, number))
+                at += n
+        return octets
+
+    cdef bint makes_frames(self) except -1:
+        """Whether pika.frame's classes are those that it shipped, marshalled as they are here."""
+        cdef BoundClass cls
+        cdef int i
+        for i in range(3):
+            cls = self.method_frame if i == 0 else self.header_frame if i == 1 else self.body_frame
+            if bound_item(self.namespace, FRAME_CLASSES[i]) != <PyObject*>cls.cls or not cls.usable():
+                return False
+            if AMQP_UNLIKELY(cls.version != self.marshalled[i] or cls.version == 0):
+                if not self.marshals or cls.cls.marshal is not self.marshals[i]:
+                    return False
+                self.marshalled[i] = cls.version
+        return True
 
     # ---- pika.data ----
 
@@ -369,6 +438,9 @@ cdef class PikaCodec(DropIn):
             except Exception:
                 pass
         return self.own("decode_value")(encoded, offset)
+
+
+cdef tuple FRAME_CLASSES = (_intern("Method"), _intern("Header"), _intern("Body"))
 
 
 cdef inline int unwrapped(BoundClass cls, object frame, uint64_t frame_type, PyObject** values) except -1:

@@ -37,6 +37,63 @@ static inline PyObject **bound_slot(PyObject *o, Py_ssize_t offset) {
     return (PyObject **)((char *)o + offset);
 }
 
+/* The value of a key, borrowed; NULL, and no error, where there is none. PyDict_GetItem would put an
+ * exception aside that nobody has. */
+static PyObject *bound_item(PyObject *d, PyObject *key) {
+    PyObject *found = PyDict_GetItemWithError(d, key);
+    if (!found && PyErr_Occurred()) PyErr_Clear();
+    return found;
+}
+
+/* What a class, or one above it, has under a name: as it stands there, borrowed; NULL: nothing. */
+static inline PyObject *bound_member(PyTypeObject *t, PyObject *name) {
+    return _PyType_Lookup(t, name);
+}
+
+/* Whether attributes of these names are those in an instance's own dict, as object reads and sets
+ * them: no hook and no property of the class, or of one above it, comes before. */
+static int bound_in_dict(PyTypeObject *t, PyObject *names) {
+    if (t->tp_getattro != PyObject_GenericGetAttr || t->tp_setattro != PyObject_GenericSetAttr)
+        return 0;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); i++) {
+        PyObject *member = bound_member(t, PyTuple_GET_ITEM(names, i));
+        if (member && Py_TYPE(member)->tp_descr_set) return 0;
+    }
+    return 1;
+}
+
+/* An instance's own dict, borrowed; NULL, and no error, where it has none. */
+static inline PyObject *bound_dict(PyObject *o) {
+    PyObject *d = PyObject_GenericGetDict(o, NULL);
+    if (d)
+        Py_DECREF(d);
+    else
+        PyErr_Clear();
+    return d;
+}
+
+/* What a function gives for a number; NULL with its exception set, which is then to be raised. */
+static PyObject *bound_call(PyObject *function, Py_ssize_t n) {
+    PyObject *number = PyLong_FromSsize_t(n);
+    PyObject *found = number ? PyObject_CallOneArg(function, number) : NULL;
+    Py_XDECREF(number);
+    return found;
+}
+
+static inline int bound_raise(void) { return -1; }
+
+/* All but the last octet of these, which are taken over. */
+static PyObject *bound_shorter(PyObject *octets) {
+    Py_ssize_t n = PyBytes_GET_SIZE(octets) - 1;
+    if (Py_REFCNT(octets) == 1) {
+        _PyBytes_Resize(&octets, n);
+        return octets;
+    }
+    PyObject *found = PyBytes_FromStringAndSize(PyBytes_AS_STRING(octets), n);
+    Py_DECREF(octets);
+    return found;
+}
+
 static inline int bound_set(PyObject *o, PyObject *name, PyObject *value) {
     return PyObject_GenericSetAttr(o, name, value);
 }

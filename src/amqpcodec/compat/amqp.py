@@ -4,13 +4,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
 from inspect import getattr_static
 from typing import Any
 
 from amqpcodec import _codec, v0_9_1
 
-from ._classes import plain_check
+from ._classes import is_shipped, plain_check
 from ._compare import header_frame, outcome
 from ._dropin import Built, DropIn, Seam
 
@@ -64,6 +65,56 @@ def _profile() -> Any:
     )
 
 
+def _handler(codec: Any, stock: Any) -> Callable[..., Any]:
+    """In the place of amqp.method_framing.frame_handler."""
+
+    def frame_handler(connection: Any, callback: Any, *arguments: Any, **named: Any) -> Any:
+        if arguments or named:
+            codec.fallbacks += 1
+            return stock(connection, callback, *arguments, **named)
+        return _codec.FrameHandler(codec, connection, callback).on_frame
+
+    return frame_handler
+
+
+def _writer(codec: Any, stock: Any) -> Callable[..., Any]:
+    """In the place of amqp.method_framing.frame_writer."""
+
+    def frame_writer(connection: Any, transport: Any, *arguments: Any, **named: Any) -> Any:
+        if arguments or named:
+            codec.fallbacks += 1
+            return stock(connection, transport, *arguments, **named)
+        return _codec.FrameWriter(codec, connection, transport).write_frame
+
+    return frame_writer
+
+
+def _again(read_frame: Callable[[Any], Any]) -> Callable[[Any, bytes, Any], Any]:
+    """A function that reads a frame by py-amqp's own code, after the first word of a socket."""
+
+    def again(transport: Any, octets: bytes, told: Any) -> Any:
+        """octets: taken of the socket. told: what it said then, more octets or an exception."""
+        if type(told) is bytes and told:
+            octets += told
+        else:
+            receive = transport._quick_recv
+            said = [told]
+
+            def once(size: int) -> Any:
+                if not said:
+                    return receive(size)
+                transport._quick_recv = receive
+                if isinstance(said[0], BaseException):
+                    raise said.pop()
+                return said.pop()
+
+            transport._quick_recv = once
+        transport._read_buffer = octets
+        return read_frame(transport)
+
+    return again
+
+
 class _Client:
     """The parts of py-amqp that matter, and the codec for them."""
 
@@ -104,15 +155,20 @@ class _Client:
         message = _codec.BoundClass(self.message, _PARTS, check)
         return _codec.AmqpCodec(
             _profile(), self.stock, not strict, properties, names, message,
-            self.message.PROPERTIES, self.framing, self.transport, self._readers(),
+            self.message.PROPERTIES, self.framing,
+            {key[0] << 16 | key[1]: key for key in self.framing._CONTENT_METHODS},
+            self._readers(), _again(self.stock["read_frame"]),
         )  # fmt: skip
 
-    def _readers(self) -> dict[Any, tuple[int, ...]]:
-        """The transports' own `_read`, and the errors of a socket after which each tries again."""
+    def _readers(self) -> frozenset[Any]:
+        """The transports' own `_read`, whose work is known."""
         if _DROP_IN.version() not in VERSIONS:
-            return {}
-        own = (self.transport.TCPTransport._read, self.transport.SSLTransport._read)
-        return {read: read.__defaults__[1] for read in own if not hasattr(read, "__wrapped__")}
+            return frozenset()
+        kinds = (self.transport.TCPTransport, self.transport.SSLTransport)
+        own = (vars(kind).get("_read") for kind in kinds)
+        return frozenset(
+            read for kind, read in zip(kinds, own, strict=True) if is_shipped(read, kind, "_read")
+        )
 
     def _is_made_as_known(self) -> bool:
         """Whether a new message has what the core gives it."""
@@ -160,7 +216,8 @@ def _build(strict: bool) -> Built:
     init = connection.Connection.__init__
     # One object for all the places that hold the same function.
     loads, dumps, write_table = codec.loads, codec.dumps, codec.write_table
-    handler, writer, basic = codec.frame_handler, codec.frame_writer, codec.decode_properties_basic
+    handler, writer = _handler(codec, framing.frame_handler), _writer(codec, framing.frame_writer)
+    basic = codec.decode_properties_basic
     serialize = _codec.as_method(codec.serialize_properties)
     codec.serializer = serialize
     ours = {framing.frame_handler: handler, framing.frame_writer: writer}
@@ -186,7 +243,7 @@ def _build(strict: bool) -> Built:
         Seam(connection, "frame_handler", handler),
         Seam(connection, "frame_writer", writer),
         Seam(init, "__defaults__", defaults),
-        Seam(base, "read_frame", codec.frame_reader()),
+        Seam(base, "read_frame", _codec.pyamqp_reader(codec)),
     ]
     return Built(codec, seams)
 

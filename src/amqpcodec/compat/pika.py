@@ -109,6 +109,7 @@ class _Client:
             "encode_value": data.encode_value,
             "decode_value": data.decode_value,
             "receive": connection._on_data_available,
+            "send_message": getattr(connection, "_send_message", None),
             "read_frame": connection._read_frame,
             "trim": getattr(connection, "_trim_frame_buffer", None),
         }
@@ -182,11 +183,12 @@ def _build(strict: bool) -> Built:
     codec = client.codec([bound for bound, _ in methods], properties, strict)
     frame, data, connection = client.frame, client.data, client.connection
     seams = [Seam(frame, "decode_frame", codec.decode_frame)]
+    marshals = []
     for name in ("Method", "Header", "Body", "Heartbeat"):
         cls = getattr(frame, name)
         if getattr(cls, "__module__", None) == frame.__name__:  # else a user put it there
-            marshal = getattr(codec, f"marshal_{name.lower()}")
-            seams.append(Seam(cls, "marshal", _codec.as_method(marshal)))
+            marshals.append(_codec.as_method(getattr(codec, f"marshal_{name.lower()}")))
+            seams.append(Seam(cls, "marshal", marshals[-1]))
     seams += [
         Seam(data, name, getattr(codec, name))
         for name in (
@@ -200,17 +202,43 @@ def _build(strict: bool) -> Built:
     ]
     if _copies_the_buffer(connection):
         seams.append(Seam(connection, "_on_data_available", _codec.as_method(codec.receive)))
+    if len(marshals) == 4 and _makes_frames(connection):
+        codec.marshals = tuple(marshals[:3])
+        seams.append(Seam(connection, "_send_message", _codec.as_method(codec.send_message)))
     return Built(codec, seams)
 
 
 def _copies_the_buffer(connection: Any) -> bool:
     """Whether the connection cuts its buffer, which is bytes, behind every frame, as 1.4.4 does."""
-    function = vars(connection)["_on_data_available"]
+    names = {"_frame_buffer", "_read_frame", "_trim_frame_buffer", "_process_frame"}
+    return _works_with(connection, "_on_data_available", 2, names)
+
+
+def _makes_frames(connection: Any) -> bool:
+    """Whether the connection makes each frame of a message and marshals it, as 1.4.4 does."""
+    names = {
+        "Method",
+        "Header",
+        "Body",
+        "append",
+        "ceil",
+        "float",
+        "frame",
+        "int",
+        "len",
+        "marshal",
+    }
+    names |= {"_body_max_length", "_output_marshaled_frames", "math", "range"}
+    return _works_with(connection, "_send_message", 4, names)
+
+
+def _works_with(connection: Any, name: str, arguments: int, names: set[str]) -> bool:
+    """Whether a method of the connection is pika's own, and uses just these names."""
+    function = vars(connection).get(name)
     return (
-        is_shipped(function, connection, "_on_data_available")
-        and {"_frame_buffer", "_read_frame", "_trim_frame_buffer", "_process_frame"}
-        == set(function.__code__.co_names)
-        and function.__code__.co_argcount == 2
+        is_shipped(function, connection, name)
+        and names == set(function.__code__.co_names)
+        and function.__code__.co_argcount == arguments
     )
 
 
