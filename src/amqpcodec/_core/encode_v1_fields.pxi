@@ -169,7 +169,7 @@ cdef int v1e_field(Encoder* e, const V1Op* op, const Source* s, int64_t i) noexc
     if kind == V1_SYMBOL:
         return v1e_symbol(e, op, s, i)
     if kind == V1_ANY:
-        return v1e_id(e, op, s, i) if op.ulong or op.cached else v1e_any_column(e, s, i, 1)
+        return v1e_id(e, op, s, i) if op.ulong or op.longest else v1e_any_column(e, s, i, 1)
     if kind == V1_MAP:
         return v1e_map_column(e, s, i, 1, op.symbol_keys)
     if kind == V1_COMPOSITE:

@@ -10,11 +10,14 @@ static PyObject *text_slow(const uint8_t *s, Py_ssize_t n) {
     return PyUnicode_DecodeUTF8((const char *)s, n, "surrogateescape");
 }
 
+/* The octets of a compact ASCII str, without a look at what kind of str it is. */
+#define TEXT_OCTETS(o) ((uint8_t *)((PyASCIIObject *)(o) + 1))
+
 /* Of octets that are ASCII. */
 static inline PyObject *text_ascii(const uint8_t *s, Py_ssize_t n) {
     if (AMQP_UNLIKELY(n < 2)) return text_slow(s, n); /* one that all share */
     PyObject *o = PyUnicode_New(n, 127);
-    if (AMQP_LIKELY(o != NULL)) copy_octets(PyUnicode_1BYTE_DATA(o), s, (size_t)n);
+    if (AMQP_LIKELY(o != NULL)) copy_octets(TEXT_OCTETS(o), s, (size_t)n);
     return o;
 }
 
@@ -85,7 +88,7 @@ static inline PyObject *text_cached(TextCache *cache, const uint8_t *s, Py_ssize
     PyObject **entry = &cache->slot[text_cache_index(a, b, n)];
     PyObject *o = *entry;
     if (AMQP_LIKELY(o != NULL) && PyUnicode_GET_LENGTH(o) == n &&
-        text_same(s, (const uint8_t *)PyUnicode_1BYTE_DATA(o), n, a, b)) {
+        text_same(s, TEXT_OCTETS(o), n, a, b)) {
         Py_INCREF(o);
         return o;
     }
@@ -112,7 +115,7 @@ static void text_cache_free(TextCache *cache) {
 AMQP_INLINE int ascii_octets(PyObject *o, const uint8_t **p, Py_ssize_t *n) {
     if (!o || !PyUnicode_CheckExact(o) || !PyUnicode_IS_COMPACT_ASCII(o)) return 0;
     *n = PyUnicode_GET_LENGTH(o);
-    *p = (const uint8_t *)PyUnicode_1BYTE_DATA(o);
+    *p = TEXT_OCTETS(o);
     return 1;
 }
 

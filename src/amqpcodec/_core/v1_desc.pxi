@@ -9,6 +9,7 @@ cdef enum:
     V1_FIELD_ULONG = 16
 
 cdef enum:
+    V1_SHARED = 40          # as long as text is that the cache takes
     V1_MAX_FIELDS = 32      # a composite with more is refused when the table is loaded
     V1_MAX_CHOICES = 8
 
@@ -32,7 +33,7 @@ cdef struct V1Op:
     uint8_t kind
     bint multiple
     bint mandatory
-    bint cached
+    int longest             # text up to here is shared; 0: none
     bint secret
     bint ulong              # of any type; an int is meant as a ulong
     bint symbol_keys        # of a map: fields, annotations and the like have symbols as keys
@@ -161,7 +162,7 @@ cdef class V1DescTable:
             d.op[i].kind = kind
             d.op[i].mandatory = (flags & V1_FIELD_MANDATORY) != 0
             d.op[i].multiple = (flags & V1_FIELD_MULTIPLE) != 0
-            d.op[i].cached = (flags & V1_FIELD_CACHED) != 0
+            d.op[i].longest = V1_SHARED if flags & V1_FIELD_CACHED else 0
             d.op[i].secret = (flags & V1_FIELD_SECRET) != 0
             d.op[i].ulong = (flags & V1_FIELD_ULONG) != 0
             d.op[i].symbol_keys = kind == V1_MAP and fields[i][6] != "map"

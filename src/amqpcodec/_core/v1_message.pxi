@@ -239,7 +239,7 @@ cdef class Message:
         return self.s_value if i == SEC_VALUE else self.s_footer
 
     @cython.final
-    cdef int store(self, int i, object value) except -1:
+    cdef inline int store(self, int i, object value) noexcept:
         if i == SEC_HEADER:
             self.s_header = value
         elif i == SEC_DELIVERY:

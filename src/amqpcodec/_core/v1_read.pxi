@@ -7,8 +7,8 @@ cdef object v1_value(V1Reader* r, Cursor* c, int depth):
     cdef V1Value v
     cdef PyObject* made
     cdef const uint8_t* behind
-    if AMQP_LIKELY(c.p < c.end and not r.mode & MODE_TYPED):
-        behind = v1_usual_value(r.cache, <PyObject*>V1Symbol, c.p, c.end, SHORT_VALUE, &made)
+    if AMQP_LIKELY(c.p < c.end and 0x40 <= c.p[0] < 0xB0 and not r.mode & MODE_TYPED):
+        behind = v1_usual_value(r.cache, c.p, c.end, SHORT_VALUE, &made)
         if AMQP_LIKELY(behind != NULL):
             c.p = behind
             return v1_owned(made)
@@ -69,7 +69,7 @@ cdef object v1_map(V1Reader* r, Cursor* c, uint32_t count, int depth):
         hashable = c.p < c.end and v1_hashable(V1_KIND[c.p[0]])
         behind = NULL
         if AMQP_LIKELY(hashable and V1_KIND[c.p[0]] >= V1_STRING):
-            behind = v1_usual_value(r.cache, <PyObject*>V1Symbol, c.p, c.end, V1_SHARED, &text)
+            behind = v1_usual_value(r.cache, c.p, c.end, V1_SHARED, &text)
         if AMQP_LIKELY(behind != NULL):
             c.p = behind
             key = v1_owned(text)
@@ -321,7 +321,7 @@ cdef object v1_declared(V1Reader* r, const V1Op* op, Cursor* c, const V1Value* v
             return v.u != 0
         return PyLong_FromUnsignedLongLong(v.u)
     if op.kind == V1_STRING:
-        return v1_text(r, c, v, V1_SHARED if op.cached else 0)
+        return v1_text(r, c, v, op.longest)
     if op.kind == V1_SYMBOL:
         made = v1_symbol_value(r, c, v)
         if op.named != NULL:
@@ -353,7 +353,7 @@ cdef object v1_any(V1Reader* r, const V1Op* op, Cursor* c, const V1Value* v, con
         return v1_described(r, c, depth + 1)
     if v.kind == V1_STRING:
         odd[0] = odd[0] or not v1_minimal(v)
-        return v1_text(r, c, v, V1_SHARED if op.cached else 0)
+        return v1_text(r, c, v, op.longest)
     if op.ulong and v.kind == V1_ULONG:
         odd[0] = odd[0] or not v1_minimal(v)
         return v1_scalar(r, c, v)

@@ -35,16 +35,16 @@ cdef extern from "v1_make.h":
     int v1_uuid_octets(object o, uint8_t* w) except -1
 
 cdef extern from "v1_usual.h":
-    int v1_small_ready() except -1
+    int v1_usual_ready(object symbol) except -1
     PyObject* v1_number(uint64_t u)
     PyObject* v1_ascii(TextCache* cache, const uint8_t* s, Py_ssize_t n, Py_ssize_t longest)
-    const uint8_t* v1_usual(V1Cache* cache, PyObject* symbol, const uint8_t* p, const uint8_t* end,
-                            Py_ssize_t longest, PyObject** made)
-    const uint8_t* v1_usual_value(V1Cache* cache, PyObject* symbol, const uint8_t* p,
-                                  const uint8_t* end, Py_ssize_t longest, PyObject** made)
+    const uint8_t* v1_usual(V1Cache* cache, const uint8_t* p, const uint8_t* end, Py_ssize_t longest,
+                            PyObject** made)
+    const uint8_t* v1_usual_value(V1Cache* cache, const uint8_t* p, const uint8_t* end,
+                                  Py_ssize_t longest, PyObject** made)
 
 v1_uuid_ready(UUID, _uuid.SafeUUID.unknown)
-v1_small_ready()
+v1_usual_ready(V1Symbol)
 
 cdef extern from "Python.h":
     object PyLong_FromLongLong(long long v)

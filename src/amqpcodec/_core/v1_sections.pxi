@@ -58,10 +58,13 @@ cdef int v1_scan_sections(Cursor* c, const V1Types* types, uint32_t* offset, uin
             c.fault.method = d.name
             return fail(c, V1_BAD_SECTION, b"body sections of several kinds", 0, 0)
         c.fault.method = d.name
-        if AMQP_UNLIKELY(v1_read(c, &v) < 0):
-            return -1
-        if AMQP_UNLIKELY(v.kind == V1_DESCRIBED) and v1_skip_described(c) < 0:
-            return -1
+        if AMQP_LIKELY(v1_is_short(c.p, c.end)):
+            c.p += 2 + c.p[1]
+        else:
+            if AMQP_UNLIKELY(v1_read(c, &v) < 0):
+                return -1
+            if AMQP_UNLIKELY(v.kind == V1_DESCRIBED) and v1_skip_described(c) < 0:
+                return -1
         if i != last:
             offset[i] = <uint32_t>(start - base)
         length[i] = <uint32_t>(c.p - base) - offset[i]

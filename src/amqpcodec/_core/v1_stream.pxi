@@ -15,7 +15,7 @@ cdef object v1_decode_at(V1Core self, const uint8_t* p, Py_ssize_t size, Py_ssiz
         raise v1_fault_error(&fault)
     v1_reader(&r, &self.descs.types, V1_ONE_SHOT_CACHE, mode)
     frame = v1_decode_frame(self, &f, p + offset, <uint64_t>offset, &r, owner, p)
-    return (f.total, f.channel, frame)
+    return (v1_owned(v1_number(f.total)), v1_owned(v1_number(f.channel)), frame)
 
 
 cdef class V1Decoder(Stream):

@@ -7,20 +7,23 @@
 #include "v1_make.h"
 
 static PyObject *v1_small[256];
+static PyObject *v1_symbol_class;
 
-static int v1_small_ready(void) {
+static int v1_usual_ready(PyObject *symbol) {
+    v1_symbol_class = Py_NewRef(symbol);
     for (int i = 0; i < 256; i++)
         if (!(v1_small[i] = PyLong_FromLong(i))) return -1;
     return 0;
 }
 
+/* An int; where there is no memory, with its exception. */
+AMQP_INLINE PyObject *v1_number(uint64_t u) {
+    return u < 256 ? Py_NewRef(v1_small[u]) : PyLong_FromUnsignedLongLong(u);
+}
+
 AMQP_INLINE PyObject *v1_made(PyObject *o) {
     if (AMQP_UNLIKELY(!o)) PyErr_Clear();
     return o;
-}
-
-AMQP_INLINE PyObject *v1_number(uint64_t u) {
-    return u < 256 ? Py_NewRef(v1_small[u]) : v1_made(PyLong_FromUnsignedLongLong(u));
 }
 
 /* Text of ASCII, from the cache if it is no longer than `longest`. */
@@ -33,7 +36,7 @@ static PyObject *v1_ascii(TextCache *cache, const uint8_t *s, Py_ssize_t n, Py_s
         entry = &cache->slot[text_cache_index(a, b, n)];
         o = *entry;
         if (AMQP_LIKELY(o != NULL) && PyUnicode_GET_LENGTH(o) == n &&
-            text_same(s, (const uint8_t *)PyUnicode_1BYTE_DATA(o), n, a, b))
+            text_same(s, TEXT_OCTETS(o), n, a, b))
             return Py_NewRef(o);
     }
     if (AMQP_UNLIKELY(!is_ascii(s, (size_t)n))) return NULL;
@@ -53,10 +56,10 @@ AMQP_INLINE PyObject *v1_same_moment(V1Cache *cache, uint64_t ms) {
 
 /* A value before `end` that is the same object in plain mode as in a field of its type, and behind
  * its octets. A field's is what encode writes: V1Op.usual says of which types. longest: as above. */
-AMQP_INLINE const uint8_t *v1_usual(V1Cache *cache, PyObject *symbol, const uint8_t *p,
-                                    const uint8_t *end, Py_ssize_t longest, PyObject **made) {
-    size_t left = (size_t)(end - p) - 1;
+AMQP_INLINE const uint8_t *v1_usual(V1Cache *cache, const uint8_t *p, const uint8_t *end,
+                                    Py_ssize_t longest, PyObject **made) {
     uint8_t code = *p++;
+    size_t left = (size_t)(end - p);
     uint64_t u;
     PyObject *o;
     switch (code) {
@@ -79,7 +82,7 @@ AMQP_INLINE const uint8_t *v1_usual(V1Cache *cache, PyObject *symbol, const uint
         break;
     case 0x60:
         if (AMQP_UNLIKELY(left < 2)) return NULL;
-        o = v1_number(load16(p));
+        o = v1_made(v1_number(load16(p)));
         p += 2;
         break;
     case 0x70:
@@ -108,14 +111,19 @@ AMQP_INLINE const uint8_t *v1_usual(V1Cache *cache, PyObject *symbol, const uint
         p += 8;
         break;
     case 0xA0:
+        if (AMQP_UNLIKELY(left < 1 || left - 1 < *p)) return NULL;
+        o = v1_made(PyBytes_FromStringAndSize((const char *)p + 1, *p));
+        p += 1 + *p;
+        break;
     case 0xA1:
+        if (AMQP_UNLIKELY(left < 1 || left - 1 < *p)) return NULL;
+        o = v1_ascii(cache ? cache->text : NULL, p + 1, *p, longest);
+        p += 1 + *p;
+        break;
     case 0xA3:
         if (AMQP_UNLIKELY(left < 1 || left - 1 < *p)) return NULL;
-        left = *p++;
-        if (code == 0xA1) o = v1_ascii(cache ? cache->text : NULL, p, (Py_ssize_t)left, longest);
-        else if (code == 0xA0) o = v1_made(PyBytes_FromStringAndSize((const char *)p, (Py_ssize_t)left));
-        else o = v1_made(v1_symbol(cache, symbol, p, (Py_ssize_t)left));
-        p += left;
+        o = v1_made(v1_symbol(cache, v1_symbol_class, p + 1, *p));
+        p += 1 + *p;
         break;
     default: return NULL;
     }
@@ -124,9 +132,9 @@ AMQP_INLINE const uint8_t *v1_usual(V1Cache *cache, PyObject *symbol, const uint
 }
 
 /* The same, not in place. */
-static const uint8_t *v1_usual_value(V1Cache *cache, PyObject *symbol, const uint8_t *p,
-                                     const uint8_t *end, Py_ssize_t longest, PyObject **made) {
-    return v1_usual(cache, symbol, p, end, longest, made);
+static const uint8_t *v1_usual_value(V1Cache *cache, const uint8_t *p, const uint8_t *end,
+                                     Py_ssize_t longest, PyObject **made) {
+    return v1_usual(cache, p, end, longest, made);
 }
 
 #endif

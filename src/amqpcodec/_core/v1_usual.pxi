@@ -1,9 +1,5 @@
 # AMQP 1.0, octets to objects: fields in the encoding that nearly all have, past the general way.
 
-cdef enum:
-    V1_SHARED = 40          # as long as text is that the cache takes
-
-
 cdef const uint8_t* v1_usual_fields(V1Reader* r, const V1Desc* d, const uint8_t* p, const uint8_t* end,
                                     uint32_t* at, uint32_t count, KindObject* o, int depth,
                                     uint32_t* last) noexcept:
@@ -20,7 +16,7 @@ cdef const uint8_t* v1_usual_fields(V1Reader* r, const V1Desc* d, const uint8_t*
             p += 1
         else:
             if AMQP_LIKELY(V1_KIND[p[0]] == op.usual):
-                behind = v1_usual(r.cache, <PyObject*>V1Symbol, p, end, V1_SHARED if op.cached else 0, &made)
+                behind = v1_usual(r.cache, p, end, op.longest, &made)
             else:
                 behind = v1_usual_choice(r, op, p, end, depth, &made)
             if AMQP_UNLIKELY(behind == NULL):

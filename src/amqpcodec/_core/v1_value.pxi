@@ -220,6 +220,15 @@ cdef inline int v1_read(Cursor* c, V1Value* v) noexcept nogil:
     return v1_content(c, v, code)
 
 
+cdef inline bint v1_is_short(const uint8_t* p, const uint8_t* end) noexcept nogil:
+    """Whether there is a list, a map or a binary with one octet for its size, whole."""
+    if AMQP_UNLIKELY(end - p < 2):
+        return False
+    if p[0] == 0xC0 or p[0] == 0xC1:
+        return p[1] >= 1 and end - p - 2 >= p[1]
+    return p[0] == 0xA0 and end - p - 2 >= p[1]
+
+
 cdef inline void v1_inside(const Cursor* c, const V1Value* v, Cursor* out) noexcept nogil:
     """A cursor over the content of a compound."""
     out[0] = c[0]
