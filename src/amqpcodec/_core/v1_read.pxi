@@ -59,21 +59,15 @@ cdef object v1_map(V1Reader* r, Cursor* c, uint32_t count, int depth):
     cdef list pairs = None
     cdef object key, value
     cdef V1Value v
-    cdef PyObject* text
-    cdef const uint8_t* behind
-    cdef uint32_t i
+    cdef uint32_t i = 0
     cdef bint hashable
     if AMQP_UNLIKELY(count & 1 or <size_t>(c.end - c.p) < count):
         v1_fail(c, V1_BAD_SIZE, b"map", 0, 0)
-    for i in range(count >> 1):
+    if AMQP_LIKELY(not r.mode & MODE_TYPED):
+        i = v1_usual_pairs(r.cache, &c.p, c.end, count >> 1, SHORT_VALUE, made)
+    for i in range(i, count >> 1):
         hashable = c.p < c.end and v1_hashable(V1_KIND[c.p[0]])
-        behind = NULL
-        if AMQP_LIKELY(hashable and V1_KIND[c.p[0]] >= V1_STRING):
-            behind = v1_usual_value(r.cache, c.p, c.end, V1_SHARED, &text)
-        if AMQP_LIKELY(behind != NULL):
-            c.p = behind
-            key = v1_owned(text)
-        elif hashable:
+        if AMQP_LIKELY(hashable):
             if AMQP_UNLIKELY(v1_read(c, &v) < 0):
                 v1_raise(c)
             if v.kind == V1_STRING:

@@ -37,11 +37,13 @@ cdef extern from "v1_make.h":
 cdef extern from "v1_usual.h":
     int v1_usual_ready(object symbol) except -1
     PyObject* v1_number(uint64_t u)
-    PyObject* v1_ascii(TextCache* cache, const uint8_t* s, Py_ssize_t n, Py_ssize_t longest)
+    PyObject* v1_ascii(V1Cache* cache, const uint8_t* s, Py_ssize_t n, Py_ssize_t longest)
     const uint8_t* v1_usual(V1Cache* cache, const uint8_t* p, const uint8_t* end, Py_ssize_t longest,
                             PyObject** made)
     const uint8_t* v1_usual_value(V1Cache* cache, const uint8_t* p, const uint8_t* end,
                                   Py_ssize_t longest, PyObject** made)
+    uint32_t v1_usual_pairs(V1Cache* cache, const uint8_t** at, const uint8_t* end, uint32_t count,
+                            Py_ssize_t longest, object dict_)
 
 v1_uuid_ready(UUID, _uuid.SafeUUID.unknown)
 v1_usual_ready(V1Symbol)
@@ -85,7 +87,7 @@ cdef inline void v1_reader(V1Reader* r, const V1Types* types, V1Cache* cache, ui
 
 cdef object v1_text(V1Reader* r, Cursor* c, const V1Value* v, Py_ssize_t longest):
     """A str, shared with others before it if it is no longer than `longest`."""
-    cdef PyObject* made = v1_ascii(NULL if r.cache == NULL else r.cache.text, v.p, v.n, longest)
+    cdef PyObject* made = v1_ascii(r.cache, v.p, v.n, longest)
     if AMQP_LIKELY(made != NULL):
         return v1_owned(made)
     if not is_utf8(v.p, v.n):

@@ -27,13 +27,13 @@ AMQP_INLINE PyObject *v1_made(PyObject *o) {
 }
 
 /* Text of ASCII, from the cache if it is no longer than `longest`. */
-static PyObject *v1_ascii(TextCache *cache, const uint8_t *s, Py_ssize_t n, Py_ssize_t longest) {
+static PyObject *v1_ascii(V1Cache *cache, const uint8_t *s, Py_ssize_t n, Py_ssize_t longest) {
     PyObject **entry = NULL;
     PyObject *o;
     if (AMQP_LIKELY(n <= longest && n && cache)) {
         uint64_t a, b;
         text_ends(s, n, &a, &b);
-        entry = &cache->slot[text_cache_index(a, b, n)];
+        entry = &cache->text->slot[text_cache_index(a, b, n)];
         o = *entry;
         if (AMQP_LIKELY(o != NULL) && PyUnicode_GET_LENGTH(o) == n &&
             text_same(s, TEXT_OCTETS(o), n, a, b))
@@ -58,75 +58,87 @@ AMQP_INLINE PyObject *v1_same_moment(V1Cache *cache, uint64_t ms) {
  * its octets. A field's is what encode writes: V1Op.usual says of which types. longest: as above. */
 AMQP_INLINE const uint8_t *v1_usual(V1Cache *cache, const uint8_t *p, const uint8_t *end,
                                     Py_ssize_t longest, PyObject **made) {
-    uint8_t code = *p++;
-    size_t left = (size_t)(end - p);
+#define V1_NEED(n) \
+    if (AMQP_UNLIKELY(end - p < (n))) return NULL
     uint64_t u;
     PyObject *o;
-    switch (code) {
-    case 0x40: o = Py_NewRef(Py_None); break;
-    case 0x41: o = Py_NewRef(Py_True); break;
-    case 0x42: o = Py_NewRef(Py_False); break;
+    switch (*p) {
+    case 0x40: o = Py_NewRef(Py_None); p++; break;
+    case 0x41: o = Py_NewRef(Py_True); p++; break;
+    case 0x42: o = Py_NewRef(Py_False); p++; break;
     case 0x43:
-    case 0x44: o = Py_NewRef(v1_small[0]); break;
+    case 0x44: o = Py_NewRef(v1_small[0]); p++; break;
     case 0x50:
+        V1_NEED(2);
+        o = Py_NewRef(v1_small[p[1]]);
+        p += 2;
+        break;
     case 0x52:
     case 0x53:
-        if (AMQP_UNLIKELY(left < 1 || (!*p && code != 0x50))) return NULL;
-        o = Py_NewRef(v1_small[*p++]);
+        V1_NEED(2);
+        if (AMQP_UNLIKELY(!p[1])) return NULL;
+        o = Py_NewRef(v1_small[p[1]]);
+        p += 2;
         break;
     case 0x54:
     case 0x55:
-        if (AMQP_UNLIKELY(left < 1)) return NULL;
-        o = *p < 128 ? Py_NewRef(v1_small[*p]) : v1_made(PyLong_FromLong((int8_t)*p));
-        p++;
-        break;
-    case 0x60:
-        if (AMQP_UNLIKELY(left < 2)) return NULL;
-        o = v1_made(v1_number(load16(p)));
+        V1_NEED(2);
+        o = p[1] < 128 ? Py_NewRef(v1_small[p[1]]) : v1_made(PyLong_FromLong((int8_t)p[1]));
         p += 2;
         break;
+    case 0x60:
+        V1_NEED(3);
+        o = v1_made(v1_number(load16(p + 1)));
+        p += 3;
+        break;
     case 0x70:
-        if (AMQP_UNLIKELY(left < 4 || (u = load32(p)) < 256)) return NULL;
+        V1_NEED(5);
+        if (AMQP_UNLIKELY((u = load32(p + 1)) < 256)) return NULL;
         o = v1_made(PyLong_FromUnsignedLongLong(u));
-        p += 4;
+        p += 5;
         break;
     case 0x80:
-        if (AMQP_UNLIKELY(left < 8 || (u = load64(p)) < 256)) return NULL;
+        V1_NEED(9);
+        if (AMQP_UNLIKELY((u = load64(p + 1)) < 256)) return NULL;
         o = v1_made(PyLong_FromUnsignedLongLong(u));
-        p += 8;
+        p += 9;
         break;
     case 0x81:
-        if (AMQP_UNLIKELY(left < 8)) return NULL;
-        o = v1_made(PyLong_FromLongLong((int64_t)load64(p)));
-        p += 8;
+        V1_NEED(9);
+        o = v1_made(PyLong_FromLongLong((int64_t)load64(p + 1)));
+        p += 9;
         break;
     case 0x82:
-        if (AMQP_UNLIKELY(left < 8)) return NULL;
-        o = v1_made(PyFloat_FromDouble(bits_to_double(load64(p))));
-        p += 8;
+        V1_NEED(9);
+        o = v1_made(PyFloat_FromDouble(bits_to_double(load64(p + 1))));
+        p += 9;
         break;
     case 0x83:
-        if (AMQP_UNLIKELY(left < 8)) return NULL;
-        o = v1_same_moment(cache, load64(p));
-        p += 8;
+        V1_NEED(9);
+        o = v1_same_moment(cache, load64(p + 1));
+        p += 9;
         break;
     case 0xA0:
-        if (AMQP_UNLIKELY(left < 1 || left - 1 < *p)) return NULL;
-        o = v1_made(PyBytes_FromStringAndSize((const char *)p + 1, *p));
-        p += 1 + *p;
+        V1_NEED(2);
+        V1_NEED(2 + p[1]);
+        o = v1_made(PyBytes_FromStringAndSize((const char *)p + 2, p[1]));
+        p += 2 + p[1];
         break;
     case 0xA1:
-        if (AMQP_UNLIKELY(left < 1 || left - 1 < *p)) return NULL;
-        o = v1_ascii(cache ? cache->text : NULL, p + 1, *p, longest);
-        p += 1 + *p;
+        V1_NEED(2);
+        V1_NEED(2 + p[1]);
+        o = v1_ascii(cache, p + 2, p[1], longest);
+        p += 2 + p[1];
         break;
     case 0xA3:
-        if (AMQP_UNLIKELY(left < 1 || left - 1 < *p)) return NULL;
-        o = v1_made(v1_symbol(cache, v1_symbol_class, p + 1, *p));
-        p += 1 + *p;
+        V1_NEED(2);
+        V1_NEED(2 + p[1]);
+        o = v1_made(v1_symbol(cache, v1_symbol_class, p + 2, p[1]));
+        p += 2 + p[1];
         break;
     default: return NULL;
     }
+#undef V1_NEED
     *made = o;
     return AMQP_LIKELY(o != NULL) ? p : NULL;
 }
@@ -135,6 +147,29 @@ AMQP_INLINE const uint8_t *v1_usual(V1Cache *cache, const uint8_t *p, const uint
 static const uint8_t *v1_usual_value(V1Cache *cache, const uint8_t *p, const uint8_t *end,
                                      Py_ssize_t longest, PyObject **made) {
     return v1_usual(cache, p, end, longest, made);
+}
+
+/* Pairs of a map into an empty dict, as long as keys are text, each its own, and values as above:
+ * how many of them, and where the next one is. longest: of text that is a value. */
+static uint32_t v1_usual_pairs(V1Cache *cache, const uint8_t **at, const uint8_t *end, uint32_t count,
+                               Py_ssize_t longest, PyObject *dict) {
+    uint32_t i;
+    for (i = 0; i < count; i++) {
+        const uint8_t *p = *at;
+        PyObject *key, *value, *kept;
+        if (AMQP_UNLIKELY(p >= end || (*p != 0xA1 && *p != 0xA3))) break;
+        if (!(p = v1_usual_value(cache, p, end, TEXT_CACHE_LONGEST, &key))) break;
+        if (p >= end || !(p = v1_usual_value(cache, p, end, longest, &value))) {
+            Py_DECREF(key);
+            break;
+        }
+        kept = v1_made(PyDict_SetDefault(dict, key, value));
+        Py_DECREF(key);
+        Py_DECREF(value);
+        if (AMQP_UNLIKELY(!kept || PyDict_GET_SIZE(dict) == (Py_ssize_t)i)) break;
+        *at = p;
+    }
+    return i;
 }
 
 #endif
