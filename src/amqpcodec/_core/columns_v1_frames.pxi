@@ -26,6 +26,11 @@ cdef const V1Desc* read_v1_head(Sink* s, const Entry* e) noexcept nogil:
     return d
 
 
+cdef inline uint32_t v1_mask(const Sink* s, const V1Desc* d) noexcept nogil:
+    """The fields of a performative that matter."""
+    return ~<uint32_t>0 if s.check or s.arguments != NULL else s.masks[d - s.v1.desc]
+
+
 cdef int take_v1_frame(Sink* s, const Entry* e, int64_t row) noexcept nogil:
     """A whole frame of AMQP 1.0 into the columns that not every row has; 0, BAD_FRAME or a status below 0.
 
@@ -42,17 +47,19 @@ cdef int take_v1_frame(Sink* s, const Entry* e, int64_t row) noexcept nogil:
     cdef int status
     if AMQP_UNLIKELY(e.type == FRAME_HEARTBEAT or e.type == V1_FRAME_HEADER):
         return 0
+    d = hot_v1_head(s, e)
+    if AMQP_LIKELY(d != NULL):
+        mask = v1_mask(s, d)
+        if mask or s.payload != NULL:
+            status = hot_v1_performative(s, d, mask, place_of(row))
+            if AMQP_LIKELY(status <= 0):
+                return status
+            table_rewind(s.table, 0, s.table.n, row)
     d = read_v1_head(s, e)
     if AMQP_UNLIKELY(d == NULL):
         return BAD_FRAME
     m = &s.methods[d - s.v1.desc]
-    mask = ~<uint32_t>0 if s.check or s.arguments != NULL else s.masks[d - s.v1.desc]
-    if AMQP_LIKELY((mask or s.payload != NULL) and s.c.end <= s.v1_end):
-        status = hot_v1_performative(s, d, mask, place_of(row))
-        if AMQP_LIKELY(status <= 0):
-            return status
-        table_rewind(s.table, 0, s.table.n, row)
-        read_v1_head(s, e)
+    mask = v1_mask(s, d)
     if s.method != NULL:
         status = append_octets(s.table, s.method, row, d.name, m.name_n)
         if status < 0:

@@ -71,6 +71,8 @@ cdef int cool_v1_field(Sink* s, const MethodPlan* m, const V1Desc* d, int i, Cur
 
 cdef int hot_v1_member(Sink* s, const FieldPlan* f, const V1Op* op, const V1Value* v, Text* t) noexcept nogil:
     """A field as a member of a JSON object, a comma before it."""
+    cdef const V1Desc* outcome
+    cdef const MethodPlan* m
     cdef uint8_t* w
     if text_room(t, f.key_n + 5 * <size_t>COPY_SLACK) < 0:
         return NO_MEMORY
@@ -82,6 +84,19 @@ cdef int hot_v1_member(Sink* s, const FieldPlan* f, const V1Op* op, const V1Valu
         t.w = hot_bool(w, v.u != 0)
         return 0
     t.w = w
+    if v.kind == V1_BINARY:
+        return json_binary(t, v.p, v.n)
+    if v.kind == V1_DESCRIBED and v.n == 3 and v.p[0] == 0x53 and v.p[2] == 0x45:
+        outcome = s.v1.by_code[v.p[1]]
+        if outcome != NULL and outcome.composite:
+            m = &s.methods[outcome - s.v1.desc]
+            memcpy(w, <const char*>b'{"$type":"', 10)
+            memcpy(w + 10, m.name, m.name_n)
+            w += 10 + m.name_n
+            w[0] = c'"'
+            w[1] = c'}'
+            t.w = w + 2
+            return 0
     return write_v1_json(s, op, v, t)
 
 
@@ -210,6 +225,20 @@ cdef int hot_v1_fields(Sink* s, const V1Desc* d, Cursor* c, V1Value* x, uint32_t
             x[i].kind = V1_NULL
     c.p = end
     return 0
+
+
+cdef inline const V1Desc* hot_v1_head(Sink* s, const Entry* e) noexcept nogil:
+    """As read_v1_head, for a descriptor as most are; else NULL, and nothing is noted."""
+    cdef const uint8_t* body = e.start + 4 * <size_t>e.start[4]
+    cdef const V1Desc* d
+    if AMQP_UNLIKELY(e.start + e.total > s.v1_end or load16(body) != 0x53):
+        return NULL
+    d = s.v1.by_code[body[2]]
+    if AMQP_UNLIKELY(d == NULL or d.frame != (V1_SASL_FRAME if e.type else V1_AMQP_FRAME)):
+        return NULL
+    s.c.p = body + 3
+    s.c.end = e.start + e.total
+    return d
 
 
 cdef int hot_v1_performative(Sink* s, const V1Desc* d, uint32_t mask, RowPlace at) noexcept nogil:

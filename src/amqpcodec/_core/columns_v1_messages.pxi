@@ -348,18 +348,27 @@ cdef int step_v1_transfer(Sink* s, const Entry* e, const uint8_t* list_) noexcep
 
 # ---- frames ----
 
-cdef int hot_v1_row(Sink* s, const Entry* e, const V1Desc* d, uint32_t mask) noexcept nogil:
-    """A frame that is a row of its own, and its message; s.c is over its fields. As the readers of
-    columns_v1_hot.pxi it gives up what is anything else."""
+cdef inline uint32_t v1_row_mask(const Sink* s, const V1Desc* d) noexcept nogil:
+    """As v1_mask, with what putting deliveries together takes."""
+    cdef uint32_t mask = v1_mask(s, d)
+    if d.code == V1_TRANSFER:
+        return mask | V1_ASSEMBLY
+    return mask | 1 if d.code == V1_DETACH else mask
+
+
+cdef int hot_v1_row(Sink* s, const Entry* e) noexcept nogil:
+    """A frame that is a row of its own, and its message. As the readers of columns_v1_hot.pxi it gives up what
+    is anything else."""
     cdef V1Links* a = s.links
+    cdef const V1Desc* d = hot_v1_head(s, e)
     cdef const V1Value* v = s.fields
     cdef Column* whole = v1_asked(s, V1_COL_MESSAGE) if s.sectioned else s.body
     cdef RowPlace at = place_of(s.rows)
     cdef size_t n
     cdef int status
-    if a.n_open and (d.code == V1_DETACH or d.code == V1_END or d.code == V1_CLOSE):
+    if AMQP_UNLIKELY(d == NULL) or a.n_open and (d.code == V1_DETACH or d.code == V1_END or d.code == V1_CLOSE):
         return GIVE_UP
-    status = hot_v1_performative(s, d, mask, at)
+    status = hot_v1_performative(s, d, v1_row_mask(s, d), at)
     if status != 0 or d.code != V1_TRANSFER:
         return status
     if AMQP_UNLIKELY(v1_true(&v[V1_MORE]) or v1_true(&v[V1_ABORTED]) or v1_true(&v[V1_RESUME])):
@@ -394,21 +403,15 @@ cdef int step_v1_frame(Sink* s, const Entry* e) noexcept nogil:
     if AMQP_UNLIKELY(e.type == FRAME_HEARTBEAT or e.type == V1_FRAME_HEADER):
         return 0
     s.fault_row = e.row
+    status = hot_v1_row(s, e)
+    if AMQP_LIKELY(status <= 0):
+        return end_v1_row(s, e, NULL, status)
+    table_rewind(s.table, 0, s.table.n, s.rows)
     d = read_v1_head(s, e)
     if AMQP_UNLIKELY(d == NULL):
         return end_v1_row(s, e, NULL, BAD_FRAME)
     m = &s.methods[d - s.v1.desc]
-    mask = ~<uint32_t>0 if s.check or s.arguments != NULL else s.masks[d - s.v1.desc]
-    if d.code == V1_TRANSFER:
-        mask |= V1_ASSEMBLY
-    elif d.code == V1_DETACH:
-        mask |= 1
-    if AMQP_LIKELY(s.c.end <= s.v1_end):
-        status = hot_v1_row(s, e, d, mask)
-        if AMQP_LIKELY(status <= 0):
-            return end_v1_row(s, e, NULL, status)
-        table_rewind(s.table, 0, s.table.n, s.rows)
-        read_v1_head(s, e)
+    mask = v1_row_mask(s, d)
     if d.code != V1_TRANSFER and s.method != NULL:
         status = append_octets(s.table, s.method, s.rows, d.name, m.name_n)
         if status < 0:
