@@ -118,8 +118,8 @@ cdef int hot_v1_fields(Sink* s, const V1Desc* d, Cursor* c, V1Value* x, uint32_t
     cdef V1Value* v = x
     cdef uint64_t u
     cdef int64_t size
-    cdef uint32_t count, n, i = 0
-    cdef uint8_t kind, shape, write
+    cdef uint32_t count, n, shape, i = 0
+    cdef uint8_t kind, write
     cdef int status
     if AMQP_LIKELY(p[0] == 0xC0):
         size = <int64_t>p[1] - 1
@@ -173,7 +173,7 @@ cdef int hot_v1_fields(Sink* s, const V1Desc* d, Cursor* c, V1Value* x, uint32_t
                         if AMQP_UNLIKELY(not v1_in_us(<int64_t>u)):
                             return GIVE_UP
                         u *= 1000
-                    elif AMQP_UNLIKELY(u > HIGHEST_INT64):
+                    elif AMQP_UNLIKELY(<int64_t>u < 0):
                         return GIVE_UP
                     status = hot_i64(to, at, <int64_t>u)
                 elif write == V1_TO_BOOL:
