@@ -4,6 +4,13 @@
 
 #include "copy.h"
 
+/* Ask for octets of the next block of rows, which will be read when this one is done. */
+#if defined(__GNUC__) || defined(__clang__)
+#define BLOCK_PREFETCH(p) __builtin_prefetch(p, 0, 2)
+#else
+#define BLOCK_PREFETCH(p) ((void)(p))
+#endif
+
 /* Sixteen octets in a register, where the machine has such. */
 #ifdef COPY_SSE2
 typedef __m128i Piece;
@@ -85,9 +92,9 @@ static inline void put_bits_apart(uint8_t *w, uint8_t bits, int shift) {
 }
 
 /*
- * The same octets, then a value, into n rows, which stand at `at` and go on behind it. `front` has
- * FRONT_SLACK octets more to read; up to 15 more are written behind the front, and behind values as
- * each says.
+ * The same octets, then a value, into n rows, which stand `on` octets behind `at` and go on behind
+ * them: what is of one size in all rows does not move `at`. `front` has FRONT_SLACK octets more to
+ * read; up to 15 more are written behind the front, and behind values as each says.
  */
 #define FRONT_SLACK 64
 
@@ -117,57 +124,64 @@ AMQP_INLINE uint8_t *put_front(uint8_t *w, const Front *f, int small) {
     return w + f->n;
 }
 
-/* size: a constant where it is up to 48 and rounded up to 16. */
-AMQP_INLINE void put_fixed_of(uint8_t **at, int n, const Front *f, const uint8_t *p, size_t size,
-                              int small, int chunks) {
-    const size_t last = size - 16;
+/* size: a constant where it is up to 48 and rounded up to 16. What so many rows have next is asked for
+ * on the way, a line or two a row: asked for all at once it would hold up what is done meanwhile. */
+AMQP_INLINE void put_fixed_of(uint8_t *const *at, size_t on, int n, const Front *f, const uint8_t *p,
+                              size_t size, int small, int chunks) {
+    const size_t last = size - 16, ahead = size * (size_t)n;
     for (int i = 0; i < n; i++, p += size) {
-        uint8_t *w = put_front(at[i], f, small);
+        uint8_t *w = put_front(at[i] + on, f, small);
+        BLOCK_PREFETCH(p + ahead);
         copy_16(w, p);
         if (chunks > 2) copy_16(w + 16, p + 16);
         if (chunks > 3) {
             size_t k = 32;
-            for (; k + 32 <= size; k += 32) {
+            BLOCK_PREFETCH(p + ahead + 64);
+            for (; k + 64 <= size; k += 64) {
                 copy_16(w + k, p + k);
                 copy_16(w + k + 16, p + k + 16);
+                copy_16(w + k + 32, p + k + 32);
+                copy_16(w + k + 48, p + k + 48);
+                BLOCK_PREFETCH(p + ahead + k + 96);
             }
-            if (k < last) copy_16(w + k, p + k);
+            for (; k < last; k += 16) copy_16(w + k, p + k);
         }
         if (chunks > 1) copy_16(w + last, p + last);
-        at[i] = w + size;
     }
 }
 
-AMQP_INLINE void put_fixed_with(uint8_t **at, int n, const Front *f, const uint8_t *p, size_t size,
-                                int small) {
+AMQP_INLINE void put_fixed_with(uint8_t *const *at, size_t on, int n, const Front *f, const uint8_t *p,
+                                size_t size, int small) {
     if (size <= 16)
-        put_fixed_of(at, n, f, p, size, small, 1);
+        put_fixed_of(at, on, n, f, p, size, small, 1);
     else if (size <= 32)
-        put_fixed_of(at, n, f, p, size, small, 2);
+        put_fixed_of(at, on, n, f, p, size, small, 2);
     else if (size <= 48)
-        put_fixed_of(at, n, f, p, size, small, 3);
+        put_fixed_of(at, on, n, f, p, size, small, 3);
     else
-        put_fixed_of(at, n, f, p, size, small, 4);
+        put_fixed_of(at, on, n, f, p, size, small, 4);
 }
 
 /* Octets of one size from p on. Below 16 octets, 16 are read and written. */
-static void put_fixed(uint8_t **at, int n, const uint8_t *front, size_t front_n, const uint8_t *p,
-                      size_t size) {
+static void put_fixed(uint8_t *const *at, size_t on, int n, const uint8_t *front, size_t front_n,
+                      const uint8_t *p, size_t size) {
     Front f;
     open_front(&f, front, front_n);
     if (front_n <= 16)
-        put_fixed_with(at, n, &f, p, size, 1);
+        put_fixed_with(at, on, n, &f, p, size, 1);
     else
-        put_fixed_with(at, n, &f, p, size, 0);
+        put_fixed_with(at, on, n, &f, p, size, 0);
 }
 
-AMQP_INLINE void put_texts_with(uint8_t **at, int n, const Front *f, const uint8_t *data,
+AMQP_INLINE void put_texts_with(uint8_t **at, size_t on, int n, const Front *f, const uint8_t *data,
                                 const int32_t *ends, int wide, int small) {
     int32_t from = ends[0];
+    const size_t ahead = (size_t)(ends[n] - from);
     for (int i = 0; i < n; i++) {
-        uint8_t *w = put_front(at[i], f, small), *end;
+        uint8_t *w = put_front(at[i] + on, f, small), *end;
         const uint8_t *p = data + from;
         uint32_t size = (uint32_t)(ends[i + 1] - from);
+        BLOCK_PREFETCH(p + ahead);
         from = ends[i + 1];
         if (wide) {
             store32(w, size);
@@ -185,21 +199,22 @@ AMQP_INLINE void put_texts_with(uint8_t **at, int n, const Front *f, const uint8
     }
 }
 
-/* Text of several sizes, behind its length in one or four octets. 15 more are read and written. */
-static void put_texts(uint8_t **at, int n, const uint8_t *front, size_t front_n, const uint8_t *data,
-                      const int32_t *ends, int wide) {
+/* Text of several sizes, behind its length in one or four octets. 15 more are read and written; `at`
+ * moves on behind it. */
+static void put_texts(uint8_t **at, size_t on, int n, const uint8_t *front, size_t front_n,
+                      const uint8_t *data, const int32_t *ends, int wide) {
     Front f;
     open_front(&f, front, front_n);
     if (front_n <= 16)
-        put_texts_with(at, n, &f, data, ends, wide, 1);
+        put_texts_with(at, on, n, &f, data, ends, wide, 1);
     else
-        put_texts_with(at, n, &f, data, ends, wide, 0);
+        put_texts_with(at, on, n, &f, data, ends, wide, 0);
 }
 
-AMQP_INLINE void put_values_with(uint8_t **at, int n, const Front *f, const uint8_t *value, int width,
-                                 int small) {
+AMQP_INLINE void put_values_with(uint8_t *const *at, size_t on, int n, const Front *f,
+                                 const uint8_t *value, int width, int small) {
     for (int i = 0; i < n; i++) {
-        uint8_t *w = put_front(at[i], f, small);
+        uint8_t *w = put_front(at[i] + on, f, small);
         uint64_t v;
         if (width == 1)
             *w = value[i];
@@ -212,40 +227,37 @@ AMQP_INLINE void put_values_with(uint8_t **at, int n, const Front *f, const uint
             else
                 store16(w, (uint16_t)v);
         }
-        at[i] = w + width;
     }
 }
 
 /* Numbers in network order: `width` octets of 64 bits each, or octets as they are. */
-static void put_values(uint8_t **at, int n, const uint8_t *front, size_t front_n, const uint8_t *value,
-                       int width) {
+static void put_values(uint8_t *const *at, size_t on, int n, const uint8_t *front, size_t front_n,
+                       const uint8_t *value, int width) {
     Front f;
     open_front(&f, front, front_n);
     if (front_n > 16)
-        put_values_with(at, n, &f, value, width, 0);
+        put_values_with(at, on, n, &f, value, width, 0);
     else if (width == 1)
-        put_values_with(at, n, &f, value, 1, 1);
+        put_values_with(at, on, n, &f, value, 1, 1);
     else if (width == 8)
-        put_values_with(at, n, &f, value, 8, 1);
+        put_values_with(at, on, n, &f, value, 8, 1);
     else
-        put_values_with(at, n, &f, value, width, 1);
+        put_values_with(at, on, n, &f, value, width, 1);
 }
 
-/* Ask for octets that will be read soon, if not at once. */
 static inline void prefetch_octets(const uint8_t *p, size_t n) {
 #if defined(__GNUC__) || defined(__clang__)
-    for (size_t i = 0; i < n; i += 64) __builtin_prefetch(p + i, 0, 2);
-#else
-    (void)p;
-    (void)n;
+    /* To gcc a function that only prefetches does nothing, and it leaves out calls of it. */
+    __asm__ volatile("");
 #endif
+    for (size_t i = 0; i < n; i += 64) BLOCK_PREFETCH(p + i);
 }
 
-/* Where nothing more may be written. */
-static void put_tight(uint8_t **at, int n, const uint8_t *front, size_t front_n) {
+/* Where nothing more may be written. `at` moves on behind it. */
+static void put_tight(uint8_t **at, size_t on, int n, const uint8_t *front, size_t front_n) {
     for (int i = 0; i < n; i++) {
-        memcpy(at[i], front, front_n);
-        at[i] += front_n;
+        memcpy(at[i] + on, front, front_n);
+        at[i] += on + front_n;
     }
 }
 

@@ -114,6 +114,7 @@ cdef int look_body(Encoder* e, Hot* h, int64_t row, int n) noexcept nogil:
                 return GIVE_UP
             h.body_n[i] = <uint32_t>size
             seen |= h.body_n[i]
+    prefetch_next(s, row, n, h.bodies_vary)
     if e.frame_max and seen + 8 > e.frame_max:
         for i in range(n if h.bodies_vary else 1):
             if h.body_n[i] + 8 > e.frame_max:
@@ -141,26 +142,8 @@ cdef int look_channels(Encoder* e, Hot* h, int64_t row, int n) noexcept nogil:
         differ |= number[i] ^ number[0]
         h.channel[i] = <uint16_t>number[i]
     h.channels_vary = differ != 0
+    prefetch_next(s, row, n, False)
     return GIVE_UP if seen > 0xFFFF else 0
-
-
-cdef void prefetch_rows(const Source* s, int64_t row, int n) noexcept nogil:
-    """The next block is about to be looked at: so many columns lie in so many places that it pays."""
-    cdef const int32_t* ends
-    cdef int64_t size
-    if s == NULL:
-        return
-    row += s.at
-    if s.kind == IN_OCTETS:
-        ends = <const int32_t*>s.ends + row
-        size = <int64_t>ends[n] - ends[0]
-        prefetch_octets(s.ends + 4 * row, 4 * <size_t>n)
-        if ends[0] >= 0 and 0 < size < 32768:
-            prefetch_octets(s.data + ends[0], <size_t>size)
-    elif s.kind == IN_INT64 or s.kind == IN_UINT64 or s.kind == IN_DOUBLE or s.kind == IN_TIME:
-        prefetch_octets(s.data + 8 * row, 8 * <size_t>n)
-    elif s.kind == IN_INT32:
-        prefetch_octets(s.data + 4 * row, 4 * <size_t>n)
 
 
 # ---- a block ----
@@ -203,8 +186,8 @@ cdef int hot_block(Encoder* e, int64_t row, int n) noexcept nogil:
         w += h.total[i]
         used += h.total[i]
         ends[i] = <int32_t>used
-    prefetch_block(e, h, row + n)
     h.front_n = 0
+    h.on = 0
     add_method(h, n)
     for k in range(h.n_arguments):
         write_step(e, h, k, n)
@@ -221,18 +204,6 @@ cdef int hot_block(Encoder* e, int64_t row, int n) noexcept nogil:
     c.used = used
     mark_rows(c, e.rows + row, n)
     return 0
-
-
-cdef void prefetch_block(Encoder* e, const Hot* h, int64_t row) noexcept nogil:
-    """A block from this row on is likely to come next."""
-    cdef int n = <int>min(<int64_t>HOT_ROWS, e.root.n - row)
-    cdef int k
-    if n <= 0:
-        return
-    prefetch_rows(e.method, row, n)
-    prefetch_rows(e.body, row, n)
-    for k in range(h.n_steps):
-        prefetch_rows(h.step[k].s, row, n)
 
 
 cdef int look_block(Encoder* e, Hot* h, int64_t row, int n) noexcept nogil:
@@ -260,6 +231,9 @@ cdef int look_block(Encoder* e, Hot* h, int64_t row, int n) noexcept nogil:
         status = look_step(e, h, k, row, n)
         if status != 0:
             return status
+        t = &h.step[k]
+        if t.mask:      # values of the other ways are asked for where these are written
+            prefetch_next(t.s, row, n, t.way == WAY_SAME or t.way == WAY_EACH)
     if not d.has_content:
         if refuse_some(e, row, n):
             return GIVE_UP
@@ -361,6 +335,7 @@ cdef int same_method(Encoder* e, int64_t row, int n) noexcept nogil:
         ends = <const int32_t*>s.ends + s.at + row
         look_sizes(ends, n, &differ)
         if not differ and <uint64_t>ends[n] <= s.last and same_values(s.data + ends[0], <size_t>length, n):
+            prefetch_next(s, row, n, True)
             return n
     for i in range(1, n):
         if octets_at(s, row + i, &p, &size) < 0 or size != length \

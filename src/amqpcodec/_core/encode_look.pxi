@@ -13,6 +13,26 @@ cdef uint32_t* varying(Hot* h, uint8_t part) noexcept nogil:
     return h.size[part]
 
 
+cdef void prefetch_next(const Source* s, int64_t row, int n, bint octets) noexcept nogil:
+    """The n rows behind those from `row` on are likely to be looked at soon. octets: of their values,
+    too, as many as these rows have. (To look up how many they have would wait for memory itself.)"""
+    cdef const int32_t* ends
+    cdef int64_t size
+    if s == NULL:
+        return
+    row += s.at + n
+    if s.kind == IN_OCTETS:
+        ends = <const int32_t*>s.ends + row
+        prefetch_octets(<const uint8_t*>ends, 4 * <size_t>n)
+        size = <int64_t>ends[0] - ends[-n]
+        if octets and ends[0] >= 0 and 0 < size < 32768:
+            prefetch_octets(s.data + ends[0], <size_t>size)
+    elif s.kind == IN_INT64 or s.kind == IN_UINT64 or s.kind == IN_DOUBLE or s.kind == IN_TIME:
+        prefetch_octets(s.data + 8 * row, 8 * <size_t>n)
+    elif s.kind == IN_INT32:
+        prefetch_octets(s.data + 4 * row, 4 * <size_t>n)
+
+
 cdef inline uint32_t length_octets(const HotStep* t) noexcept nogil:
     return 4 if t.what == STEP_LONG else 1 if t.what == STEP_SHORT else 0
 

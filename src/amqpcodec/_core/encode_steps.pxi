@@ -6,11 +6,13 @@ cdef extern from "block.h" nogil:
     void add_sizes(uint32_t* total, const int32_t* ends, int n, uint32_t more)
     bint same_values(const uint8_t* p, size_t size, int n)
     void put_bits_apart(uint8_t* w, uint8_t bits, int shift)
-    void put_fixed(uint8_t** at, int n, const uint8_t* front, size_t front_n, const uint8_t* p, size_t size)
-    void put_texts(uint8_t** at, int n, const uint8_t* front, size_t front_n, const uint8_t* data,
-                   const int32_t* ends, bint wide)
-    void put_values(uint8_t** at, int n, const uint8_t* front, size_t front_n, const uint8_t* value, int width)
-    void put_tight(uint8_t** at, int n, const uint8_t* front, size_t front_n)
+    void put_fixed(uint8_t** at, size_t on, int n, const uint8_t* front, size_t front_n, const uint8_t* p,
+                   size_t size)
+    void put_texts(uint8_t** at, size_t on, int n, const uint8_t* front, size_t front_n,
+                   const uint8_t* data, const int32_t* ends, bint wide)
+    void put_values(uint8_t** at, size_t on, int n, const uint8_t* front, size_t front_n,
+                    const uint8_t* value, int width)
+    void put_tight(uint8_t** at, size_t on, int n, const uint8_t* front, size_t front_n)
     void prefetch_octets(const uint8_t* p, size_t n)
 
 cdef enum:
@@ -84,7 +86,8 @@ cdef struct Hot:
     uint8_t* constants
     size_t constants_n
     # of the block at hand
-    uint8_t* w[HOT_ROWS]
+    uint8_t* w[HOT_ROWS]    # where each row goes on, but for
+    size_t on               # octets that all have behind it
     uint32_t same[3]        # by part: octets that all rows have
     bint varies[3]          # and those that they have besides
     uint32_t size[3][HOT_ROWS]

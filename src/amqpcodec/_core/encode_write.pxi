@@ -4,17 +4,24 @@
 # the rows then, and writes both.
 
 cdef inline void drop_front(Hot* h, int n) noexcept nogil:
-    """Write it, and nothing behind it."""
-    if h.front_n:
-        put_tight(h.w, n, h.front, h.front_n)
+    """Write it, and nothing behind it: h.w is where each row goes on."""
+    if h.front_n or h.on:
+        put_tight(h.w, h.on, n, h.front, h.front_n)
         h.front_n = 0
+        h.on = 0
+
+
+cdef inline void wrote(Hot* h, size_t size) noexcept nogil:
+    """The front, and a value of this size in each row."""
+    h.on += h.front_n + size
+    h.front_n = 0
 
 
 cdef inline void add_front(Hot* h, const uint8_t* p, size_t size, int n) noexcept nogil:
     if AMQP_UNLIKELY(h.front_n + size > FRONT_ROOM):
         drop_front(h, n)
         if size > FRONT_ROOM:
-            put_tight(h.w, n, p, size)
+            put_tight(h.w, 0, n, p, size)
             return
     copy_octets(h.front + h.front_n, p, size)
     h.front_n += size
@@ -31,8 +38,8 @@ cdef void write_fixed(Hot* h, const uint8_t* p, uint32_t size, bint slack, uint3
     """Values of one size that lie behind one another."""
     cdef int i
     if size >= 16 or (slack and size + after >= 16):
-        put_fixed(h.w, n, h.front, h.front_n, p, size)
-        h.front_n = 0
+        put_fixed(h.w, h.on, n, h.front, h.front_n, p, size)
+        wrote(h, size)
         return
     drop_front(h, n)
     for i in range(n):
@@ -46,8 +53,9 @@ cdef void write_texts(Hot* h, const HotStep* t, int n) noexcept nogil:
     cdef uint8_t* w
     cdef int i
     if t.slack and t.after >= 16:
-        put_texts(h.w, n, h.front, h.front_n, t.data, t.ends, t.what == STEP_LONG)
+        put_texts(h.w, h.on, n, h.front, h.front_n, t.data, t.ends, t.what == STEP_LONG)
         h.front_n = 0
+        h.on = 0
         return
     drop_front(h, n)
     for i in range(n):
@@ -67,8 +75,8 @@ cdef void write_values(Hot* h, const HotStep* t, int n) noexcept nogil:
     cdef const uint64_t* value = <const uint64_t*>t.data
     cdef int i
     if t.size + t.after >= 16:
-        put_values(h.w, n, h.front, h.front_n, t.data, <int>t.size)
-        h.front_n = 0
+        put_values(h.w, h.on, n, h.front, h.front_n, t.data, <int>t.size)
+        wrote(h, t.size)
         return
     drop_front(h, n)
     for i in range(n):
@@ -181,7 +189,7 @@ cdef void write_bodies(Hot* h, int n) noexcept nogil:
         add_front(h, head, 8, n)
         write_fixed(h, h.body[0], h.body_n[0], False, 1, n)
         for i in range(n):
-            h.w[i][0] = FRAME_END
+            h.w[i][h.on] = FRAME_END
         return
     drop_front(h, n)
     for i in range(n):
