@@ -28,7 +28,12 @@ def main() -> int:
     """Exit status: 0, 1 for a missed gate with --check, 2 for a pattern that no row matches."""
     options = _arguments()
     pattern = re.compile(options.rows, re.IGNORECASE)
-    rows = [row for row in ROWS if pattern.search(row.what)]
+    rows = []
+    for above, row in zip((None, *ROWS), ROWS, strict=False):
+        # a row that begins with an ellipsis goes on with the one above
+        goes_on = row.what.startswith("…") and above in rows
+        if goes_on or pattern.search(row.what):
+            rows.append(row)
     if not rows:
         print(f"no row matches {options.rows!r}", file=sys.stderr)
         return 2

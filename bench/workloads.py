@@ -283,6 +283,7 @@ def get(name: str) -> Workload:
 BLOCK_REPEATS = 5  # W1's 512 messages five times are 0.9 MiB: a block as a reader would hand it on
 BLOCKS = 72  # 65 MiB in all, so that the input comes from memory and not from a cache
 REPEATS = BLOCK_REPEATS * BLOCKS
+BATCH_REPEATS = 20  # 10,240 messages: a batch of columns as Spark hands it on (10,000)
 
 
 @cache

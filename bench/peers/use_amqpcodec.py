@@ -275,7 +275,7 @@ class Amqpcodec(Peer):
         return Work(one_by_one(block, blocks), workload.frames * workloads.REPEATS, check)
 
     def encode_columns(self, workload: Workload) -> Work:
-        """`batch.encode` of columns in memory, headers as a struct: 72 times 2,560 messages."""
+        """`batch.encode` of columns in memory, headers as a struct: 18 times 10,240 messages."""
         return self._columns(workload, _headers_struct, workload.data)
 
     def encode_json(self, workload: Workload) -> Work:
@@ -294,10 +294,10 @@ class Amqpcodec(Peer):
         except ImportError as error:
             raise Absent(f"batch.encode: {error}") from error
         rows = _message_columns(pyarrow, workload, headers)
-        each = [rows] * workloads.BLOCK_REPEATS
+        each = [rows] * workloads.BATCH_REPEATS
         blocks = [  # each in memory of its own
             pyarrow.Table.from_batches(each).combine_chunks().to_batches()[0]
-            for _ in range(workloads.BLOCKS)
+            for _ in range(workloads.REPEATS // workloads.BATCH_REPEATS)
         ]
         encode = batch.encode
 

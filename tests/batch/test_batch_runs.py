@@ -114,7 +114,7 @@ def test_equal_to_the_thorough_way(rng: Random) -> None:
     found = decode(data, layout="view", **options)
     assert listed(found) == expected
     small = _codec.decode_columns(
-        amqp.PROTOCOL, data, options["fields"], options["mode"], "rabbitmq", 2000,
+        amqp.PROTOCOL, data, options["fields"], options["mode"], "rabbitmq", 8000,
         level="message", layout="view",
     )  # fmt: skip
     assert listed(pa.record_batch(small)) == expected
@@ -187,3 +187,73 @@ def test_no_octet_behind_is_taken(size: int) -> None:
         data = run(Random(size), 10) + (bad + w.method_frame(name)) * 3 + good * 3
         expected = listed(decode(data, protocol=THOROUGH, level="message", fields=NAMES))
         assert listed(decode(data, level="message", fields=NAMES, layout="view")) == expected
+
+
+def alike(count: int, **properties: Any) -> bytes:
+    """Messages of one kind, and more than enough of them behind those for a plan."""
+    raws = [
+        w.method_frame("basic.deliver", 1, consumer_tag="c" * 20, delivery_tag=7),
+        w.header_frame(3, channel=1, **properties),
+        w.body_frame(1, b"abc"),
+    ]
+    return b"".join(raws) * count
+
+
+FILL = 200  # messages that a plan does not write are the last ones: so many octets lie behind them
+
+
+@pytest.mark.parametrize("size", [*range(1, 36), 47, 48, 49, 63, 64, 65, 255])
+def test_letters_and_others_anywhere_in_a_text(size: int) -> None:
+    """Text is looked at in pieces, the last of which may overlap."""
+    data = b""
+    for at in range(size):
+        text = b"x" * size
+        for wrong in (b"\xc3\xa9", b"\x80"):
+            data += alike(1, message_id=text[:at] + wrong[: size - at] + text[at + len(wrong) :])
+    data = alike(20, message_id=b"y" * size) + data + alike(FILL, message_id=b"z" * size)
+    fields = ["consumer_tag", "properties.message_id", "body", "error"]
+    expected = listed(decode(data, protocol=THOROUGH, level="message", fields=fields))
+    assert listed(decode(data, level="message", fields=fields, layout="view")) == expected
+    wrong_rows = sum(error is not None for error in expected["error"])
+    assert wrong_rows == size + 1  # a lone 0x80, and a letter whose second half does not fit
+
+
+@pytest.mark.parametrize("asked", [0, 1, 2])
+def test_every_property(asked: int) -> None:
+    """All that class basic has, in runs, with a fault in each of them."""
+    full: dict[str, Any] = {
+        name: {"s": b"t" * (number + 8), "o": 200 + number, "T": 1_700_000_000}.get(wire)
+        for number, (name, wire) in enumerate(WIRES.items())
+    }
+    full["headers"] = w.table((b"k", b"S" + w.longstr(b"v" * 9)), (b"n", b"I" + bytes(4)))
+    fields = [name for name in NAMES if name.startswith("properties.")] + ["error", "body"]
+    fields = [*fields[asked % 2 :: 2], "delivery_tag"] if asked else fields
+    data = alike(20, **full)
+    for name, wire in WIRES.items():
+        bad = {"s": b"\xff" * 20, "T": 2**63, "o": 255, "F": w.table((b"k", b"?"))}[wire]
+        data += alike(3, **{**full, name: bad}) + alike(9, **full)
+    data += alike(FILL, **full)
+    for mode in ("PERMISSIVE", "DROPMALFORMED"):
+        options: dict[str, Any] = {"level": "message", "fields": fields, "mode": mode}
+        expected = listed(decode(data, protocol=THOROUGH, **options))
+        assert listed(decode(data, layout="view", **options)) == expected
+        bad_rows = 3 * 12  # an octet may be any
+        dropped = bad_rows if mode == "DROPMALFORMED" else 0
+        assert len(expected[fields[0]]) == 20 + len(WIRES) * (3 + 9) + FILL - dropped
+
+
+def test_columns_without_a_value_however_long() -> None:
+    """They are all of one memory; what needs more than there is of that has memory of its own."""
+    data = alike(1, message_id=b"m" * 20)
+    for count in (16_000, 17_000):
+        found = decode(
+            data * count,
+            level="message",
+            fields=["properties.app_id", "properties.timestamp", "properties.message_id"],
+            layout="view",
+        )
+        found.validate(full=True)
+        assert found.num_rows == count
+        assert [column.null_count for column in found.columns] == [count, count, 0]
+        for column in found.columns[:2]:
+            assert not any(bytes(column.buffers()[1])), "views without an octet, moments at zero"

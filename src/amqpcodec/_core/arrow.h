@@ -74,6 +74,11 @@ static inline int atomic_take_(Atomic *a) { return __atomic_exchange_n(a, 1, __A
 static inline void atomic_drop_(Atomic *a) { __atomic_store_n(a, 0, __ATOMIC_RELEASE); }
 #endif
 
+/* What columns without a value consist of, up to a size: all decodes share it, and nobody writes to it. */
+#define NO_VALUES_ROOM ((size_t)1 << 18)
+static uint64_t no_values[NO_VALUES_ROOM / 8];
+#define NO_VALUES ((uint8_t *)no_values)
+
 /* A growable piece of memory. */
 typedef struct {
     uint8_t *p;
@@ -82,9 +87,9 @@ typedef struct {
 
 /*
  * Blocks that consumers have released, by size, for the next decode: writing into fresh pages costs
- * several times what writing into used ones does. Sizes go up by a quarter or less. The lock is only
- * ever tried: who does not get it (another thread is at it, or was when this process was forked)
- * asks malloc, so that nothing can wait for ever.
+ * several times what writing into used ones does. Sizes go up by a quarter or less. The lock is held
+ * for a few stores, and only so many times tried: who does not get it (a thread may have held it when
+ * this process was forked) asks malloc, so that nothing can wait for ever.
  */
 #define POOL_FIRST ((size_t)1024)
 #define POOL_CLASSES 68 /* to 112 MiB */
@@ -105,6 +110,14 @@ static struct {
     unsigned long clock;
 } pool;
 
+#define POOL_TRIES 200
+
+static inline int pool_lock(void) {
+    for (int i = 0; i < POOL_TRIES; i++)
+        if (atomic_take_(&pool.lock)) return 1;
+    return 0;
+}
+
 /* The class of blocks with room for n octets, and that room; POOL_CLASSES for those not kept. */
 static inline int pool_class(size_t n, size_t *room) {
     size_t base = POOL_FIRST;
@@ -123,7 +136,7 @@ static inline int pool_class(size_t n, size_t *room) {
 
 static inline uint8_t *pool_take(int k, size_t room) {
     uint8_t *p = NULL;
-    if (POOL_ON && k < POOL_CLASSES && atomic_take_(&pool.lock)) {
+    if (POOL_ON && k < POOL_CLASSES && pool_lock()) {
         pool.asked[k] = ++pool.clock;
         if (pool.count[k]) {
             p = pool.block[k][--pool.count[k]];
@@ -139,7 +152,7 @@ AMQP_APART static void block_give(Block *b) {
     size_t room;
     if (b->p == NULL) return;
     k = pool_class(b->room, &room);
-    if (POOL_ON && k < POOL_CLASSES && atomic_take_(&pool.lock)) {
+    if (POOL_ON && k < POOL_CLASSES && pool_lock()) {
         if (pool.count[k] < POOL_DEPTH && pool.octets + room <= POOL_LIMIT) {
             pool.block[k][pool.count[k]++] = b->p;
             pool.octets += room;
@@ -192,7 +205,7 @@ static size_t pool_octets(void) { return pool.octets; }
 static void pool_trim(size_t limit) {
     int k, oldest;
     size_t room;
-    if (pool.octets <= limit || !atomic_take_(&pool.lock)) return;
+    if (pool.octets <= limit || !pool_lock()) return;
     while (pool.octets > limit) {
         for (k = 0, oldest = -1; k < POOL_CLASSES; k++)
             if (pool.count[k] && (oldest < 0 || pool.asked[k] < pool.asked[oldest])) oldest = k;
@@ -208,7 +221,7 @@ static void pool_trim(size_t limit) {
 
 static void pool_clear(void) {
     int k;
-    if (!atomic_take_(&pool.lock)) return;
+    if (!pool_lock()) return;
     for (k = 0; k < POOL_CLASSES; k++)
         while (pool.count[k]) free(pool.block[k][--pool.count[k]]);
     pool.octets = 0;

@@ -2,6 +2,10 @@
 
 from libc.string cimport memmove
 
+cdef extern from "arrow.h" nogil:
+    uint8_t* NO_VALUES
+    size_t NO_VALUES_ROOM
+
 # How a column lies in memory.
 cdef enum:
     AS_INT64                # 8 octets a row: integers and timestamps
@@ -51,7 +55,8 @@ cdef struct Table:
     int64_t rows
     int64_t limit           # octets that the data of a column may have: int32 offsets reach no further
     int full                # the column that reached it
-    Block zeros             # of columns without a value
+    uint8_t* zeros          # of columns without a value: NO_VALUES, or more of them
+    Block more_zeros
     const uint8_t* base     # octets that views may point into, or NULL
     uint64_t base_n
     int shift               # they are buffers of views that begin every 1 << shift octets
@@ -89,7 +94,7 @@ cdef void table_drop(Table* t) noexcept nogil:
         block_give(&t.column[i].fixed)
         block_give(&t.column[i].data)
         table_drop(t.column[i].items)
-    block_give(&t.zeros)
+    block_give(&t.more_zeros)
     block_give(&t.input)
     if t.array.release != NULL:
         t.array.release(&t.array)
@@ -446,10 +451,12 @@ cdef int table_finish(Table* t, int64_t rows) noexcept nogil:
             return NO_MEMORY
         if c.filled < rows:
             column_fill(c, rows)
-    if zeros:
-        if block_room(&t.zeros, 0, zeros) < 0:
+    t.zeros = NO_VALUES
+    if zeros > NO_VALUES_ROOM:
+        if block_room(&t.more_zeros, 0, zeros) < 0:
             return NO_MEMORY
-        memset(t.zeros.p, 0, zeros)
+        t.zeros = t.more_zeros.p
+        memset(t.zeros, 0, zeros)
     return 0
 
 

@@ -4,9 +4,9 @@
 cdef struct Node:
     Table* table
     const void* buffers[3]
-    const void** many       # of views: theirs, and behind them the sizes of those
-    ArrowArray** children
-    ArrowArray* child
+    const void* few[12]     # of views: theirs, and behind them the sizes of those
+    const void** many       # of more of them than that
+    ArrowArray* child       # and behind them where each is
 
 
 cdef void release_array(ArrowArray* a) noexcept nogil:
@@ -18,7 +18,6 @@ cdef void release_array(ArrowArray* a) noexcept nogil:
             node.child[i].release(&node.child[i])
     table_drop(node.table)
     free(node.many)
-    free(node.children)
     free(node.child)
     free(node)
     a.release = NULL
@@ -27,26 +26,25 @@ cdef void release_array(ArrowArray* a) noexcept nogil:
 cdef int begin_array(Table* t, ArrowArray* a, int64_t n_children) noexcept nogil:
     """An array without buffers. On failure there is nothing to release."""
     cdef Node* node = <Node*>calloc(1, sizeof(Node))
+    cdef ArrowArray** children = NULL
     cdef int64_t i
     memset(a, 0, sizeof(ArrowArray))
     if node == NULL:
         return NO_MEMORY
     if n_children:
-        node.child = <ArrowArray*>calloc(<size_t>n_children, sizeof(ArrowArray))
-        node.children = <ArrowArray**>calloc(<size_t>n_children, sizeof(ArrowArray*))
-        if node.child == NULL or node.children == NULL:
-            free(node.child)
-            free(node.children)
+        node.child = <ArrowArray*>calloc(<size_t>n_children, sizeof(ArrowArray) + sizeof(ArrowArray*))
+        if node.child == NULL:
             free(node)
             return NO_MEMORY
+        children = <ArrowArray**>(node.child + n_children)
         for i in range(n_children):
-            node.children[i] = &node.child[i]
+            children[i] = &node.child[i]
     node.table = t
     atomic_add_(&t.refs, 1)
     a.length = t.rows
     a.buffers = node.buffers
     a.n_children = n_children
-    a.children = node.children
+    a.children = children
     a.private_data = node
     a.release = release_array
     return 0
@@ -59,19 +57,21 @@ cdef int export_views(Table* t, Column* c, ArrowArray* a) noexcept nogil:
     cdef uint64_t pieces = (t.base_n + step - 1) >> t.shift if t.referred and c.present else 0
     cdef int64_t* sizes
     cdef uint64_t i
-    node.many = <const void**>calloc(<size_t>(2 * pieces + 6), sizeof(void*))
-    if node.many == NULL:
-        return NO_MEMORY
-    sizes = <int64_t*>(node.many + pieces + 4)
-    node.many[2] = t.zeros.p if c.data.p == NULL else c.data.p
+    cdef const void** buffers = node.few
+    if 2 * pieces + 6 > sizeof(node.few) // sizeof(void*):
+        buffers = node.many = <const void**>calloc(<size_t>(2 * pieces + 6), sizeof(void*))
+        if buffers == NULL:
+            return NO_MEMORY
+    sizes = <int64_t*>(buffers + pieces + 4)
+    buffers[2] = t.zeros if c.data.p == NULL else c.data.p
     sizes[0] = 0 if c.data.p == NULL else <int64_t>c.used
     for i in range(pieces):
-        node.many[3 + i] = t.base + i * step
+        buffers[3 + i] = t.base + i * step
         # A value may begin at a piece's end and be of any length that a view can say.
         sizes[1 + i] = <int64_t>min(t.base_n - i * step, step + <uint64_t>0x7FFFFFFF)
-    node.many[3 + pieces] = sizes
+    buffers[3 + pieces] = sizes
     a.n_buffers = <int64_t>pieces + 4
-    a.buffers = node.many
+    a.buffers = buffers
     return 0
 
 
@@ -105,13 +105,13 @@ cdef int export_column(Table* t, int index, ArrowArray* a) noexcept nogil:
         a.release(a)
         return NO_MEMORY
     if a.null_count:
-        a.buffers[0] = t.zeros.p if none else c.valid.p
+        a.buffers[0] = t.zeros if none else c.valid.p
     if c.kind != AS_STRUCT:
-        a.buffers[1] = t.zeros.p if none else c.fixed.p
+        a.buffers[1] = t.zeros if none else c.fixed.p
     if c.items != NULL:
         return export_items(c.items, a, &node.child[0])
     if c.kind == AS_TEXT:
-        node.buffers[2] = t.zeros.p if c.data.p == NULL else c.data.p
+        node.buffers[2] = t.zeros if c.data.p == NULL else c.data.p
         if c.borrowed != NULL:
             node.buffers[2] = c.borrowed
     for i in range(c.n_children):
@@ -142,8 +142,7 @@ cdef void release_schema(ArrowSchema* s) noexcept nogil:
         if s.children[i] != NULL:
             if s.children[i].release != NULL:
                 s.children[i].release(s.children[i])
-            free(s.children[i])
-    free(s.children)
+    free(s.children)            # and they themselves
     free(s.private_data)        # name and format
     s.release = NULL
 
@@ -185,14 +184,12 @@ cdef int export_schema(ArrowSchema* s, str name, str format_, tuple children, bi
     s.release = release_schema
     try:
         if n:
-            s.children = <ArrowSchema**>calloc(<size_t>n, sizeof(ArrowSchema*))
+            s.children = <ArrowSchema**>calloc(<size_t>n, sizeof(ArrowSchema*) + sizeof(ArrowSchema))
             if s.children == NULL:
                 raise MemoryError
             s.n_children = n
         for i in range(n):
-            s.children[i] = <ArrowSchema*>calloc(1, sizeof(ArrowSchema))
-            if s.children[i] == NULL:
-                raise MemoryError
+            s.children[i] = <ArrowSchema*>(s.children + n) + i
             child = <tuple>children[i]
             format_ = <str>child[1]
             required = format_[0] == "!"

@@ -254,7 +254,7 @@ cdef int export_flags(Table* t, Table* items, ArrowArray* a) noexcept nogil:
     node = <Node*>a.private_data
     a.null_count = 0
     a.n_buffers = 2
-    node.buffers[1] = t.zeros.p if c.present == 0 else c.fixed.p
+    node.buffers[1] = t.zeros if c.present == 0 else c.fixed.p
     if export_column(items, 0, &node.child[0]) < 0:
         a.release(a)
         return NO_MEMORY

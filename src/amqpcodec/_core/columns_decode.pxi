@@ -74,10 +74,13 @@ cdef int fill_columns(object protocol, Request request, Columns out, Values* val
     """others: the protocols that values.version tells of, from 1 on."""
     cdef Table* t = out.table
     cdef int i
-    cdef Sink* s = <Sink*>malloc(sizeof(Sink))
+    cdef Block memory
+    cdef Sink* s
     cdef int status
-    if s == NULL:
+    memset(&memory, 0, sizeof(memory))
+    if block_room(&memory, 0, sizeof(Sink)) < 0:    # of the pool: it is as large as a malloc is slow
         raise MemoryError
+    s = <Sink*>memory.p
     memset(s, 0, sizeof(Sink) - sizeof(s.run) - sizeof(s.block))    # which stand last
     s.run.on = False
     if values.data == NULL:
@@ -134,9 +137,12 @@ cdef int fill_columns(object protocol, Request request, Columns out, Values* val
                 raise MemoryError
         if request.level == LEVEL_MESSAGE:
             s.assembly = assembly_new()
-            s.links = v1_links_new()
-            if s.assembly == NULL or s.links == NULL:
+            if s.assembly == NULL:
                 raise MemoryError
+            if request.plan.v1 != NULL or others:
+                s.links = v1_links_new()
+                if s.links == NULL:
+                    raise MemoryError
             s.sectioned = request.plan.v1 != NULL
             if s.sectioned:
                 s.sections = v1_wanted_sections(s)
@@ -166,7 +172,7 @@ cdef int fill_columns(object protocol, Request request, Columns out, Values* val
         variants_drop(s.variants)
         free(s.found)
         free(s.names)
-        free(s)
+        block_give(&memory)
     return 0
 
 

@@ -4,24 +4,31 @@
 # the frames that are there, never with what they announce.
 
 cdef Assembly* assembly_new() noexcept nogil:
-    cdef Assembly* a = <Assembly*>malloc(sizeof(Assembly))
-    if a != NULL:
-        memset(a, 0, sizeof(Assembly) - sizeof(a.block))    # which stands last
-        a.parcels = 1
-        a.pieces = 1
-        if block_room(&a.parcel, 0, 16 * sizeof(Parcel)) < 0:
-            free(a)
-            return NULL
-        memset(a.parcel.p, 0, sizeof(Parcel))
+    cdef Assembly* a
+    cdef Block memory
+    memset(&memory, 0, sizeof(memory))
+    if block_room(&memory, 0, sizeof(Assembly)) < 0:
+        return NULL
+    a = <Assembly*>memory.p
+    memset(a, 0, sizeof(Assembly) - sizeof(a.block))    # which stands last
+    a.memory = memory
+    a.parcels = 1
+    a.pieces = 1
+    if block_room(&a.parcel, 0, 16 * sizeof(Parcel)) < 0:
+        assembly_drop(a)
+        return NULL
+    memset(a.parcel.p, 0, sizeof(Parcel))
     return a
 
 
 cdef void assembly_drop(Assembly* a) noexcept nogil:
+    cdef Block memory
     if a != NULL:
         free(a.channel)
         block_give(&a.parcel)
         block_give(&a.piece)
-        free(a)
+        memory = a.memory
+        block_give(&memory)
 
 
 cdef inline Parcel* parcel_at(Assembly* a, uint32_t k) noexcept nogil:

@@ -361,6 +361,7 @@ cdef struct Parcel:
 
 # What is open on each channel, and the messages that are ready to become rows.
 cdef struct Assembly:
+    Block memory            # that it lies in itself
     uint32_t* channel       # number of the parcel that is open, or 0; NULL until one is
     Block parcel            # Parcels, number 0 stands before the first and behind the last of those open
     Block piece             # BodyParts, number 0 is not used

@@ -59,7 +59,7 @@ cdef inline bint run_table(Sink* s, const uint8_t* p, const uint8_t* end) noexce
 
 # The properties of class basic, which most contents have, without operations: a field each, by number.
 
-cdef const char* RUN_BASIC = b"ssFoossssTssss"
+cdef const char* RUN_BASIC = b"ssToosssstssss"        # SIGNATURE_LETTERS
 
 cdef enum:
     RUN_BASIC_N = 14
@@ -178,8 +178,8 @@ cdef const uint8_t* run_messages(Sink* s, const uint8_t* p, const uint8_t* end, 
         other = load64(q)
         total = <uint64_t><uint32_t>(other >> 8) + 8
         if AMQP_UNLIKELY(other >> 40 != head + 0x10000 or total > <uint64_t>(end - q) or total < 22
-                         or q[total - 1] != FRAME_END or load16(q + 7) != key >> 16
-                         or load16(q + 19) != flags):
+                         or q[total - 1] != FRAME_END or (load32(q + 7) ^ key) >> 16
+                         or <uint16_t>load32(q + 17) != flags):
             break
         size = load64(q + 11)
         b = q + total
@@ -439,6 +439,8 @@ cdef bint run_begin(Sink* s, const Parcel* m) noexcept nogil:
             run.op[k].column = raw
         if run.basic:
             run.op[k].number = <int8_t>i
+            if run.op[k].code == RUN_8_TO_64:
+                run.basic = False
     run_close(run)
     run.last = &run.op[run.n - 1]
     # What the fields of a message may read too far: each at most a short string, or a table's entry.

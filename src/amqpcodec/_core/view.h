@@ -39,20 +39,20 @@ static const uint8_t VIEW_MASKS[32] = {
  * buffer and at: of a value that does not stand in the view. */
 static inline int put_view(uint8_t *w, const uint8_t *p, size_t n, uint32_t buffer, uint32_t at) {
 #ifdef COPY_SSE2
-    __m128i x = _mm_loadu_si128((const __m128i *)p), seen;
+    __m128i x = _mm_loadu_si128((const __m128i *)p), last;
     if (n <= VIEW_INLINE) {
         x = _mm_and_si128(x, _mm_loadu_si128((const __m128i *)(VIEW_MASKS + 16 - n)));
         _mm_storeu_si128((__m128i *)w, _mm_or_si128(_mm_slli_si128(x, 4), _mm_cvtsi32_si128((int)n)));
         return _mm_movemask_epi8(x) == 0;
     }
     put_long_view(w, p, (uint32_t)n, buffer, at);
-    seen = _mm_setzero_si128();
-    for (; n > 16; n -= 16) {
-        seen = _mm_or_si128(seen, x);
+    if (n < 16) return (_mm_movemask_epi8(x) & ((1 << n) - 1)) == 0;
+    last = _mm_loadu_si128((const __m128i *)(p + n - 16));
+    for (; n > 32; n -= 16) {
         p += 16;
-        x = _mm_loadu_si128((const __m128i *)p);
+        x = _mm_or_si128(x, _mm_loadu_si128((const __m128i *)p));
     }
-    return ((_mm_movemask_epi8(x) & ((1 << n) - 1)) | _mm_movemask_epi8(seen)) == 0;
+    return _mm_movemask_epi8(_mm_or_si128(x, last)) == 0;
 #else
     uint64_t seen = 0;
     if (n <= VIEW_INLINE)
