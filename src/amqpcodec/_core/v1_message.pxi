@@ -263,15 +263,17 @@ cdef class Message:
     @cython.final
     cdef object section(self, int i):
         """A section's value, made now where it is still octets."""
-        if self.have & ~self.loaded & ~self.assigned & 1 << i:
-            self.store(i, v1_read_section(self, i))
-            self.loaded |= 1 << i
-        return self.stored(i)
+        with cython.critical_section(self):     # where there is no GIL, two may ask at once
+            if self.have & ~self.loaded & ~self.assigned & 1 << i:
+                self.store(i, v1_read_section(self, i))
+                self.loaded |= 1 << i
+            return self.stored(i)
 
     @cython.final
     cdef int assign(self, int i, object value) except -1:
-        self.store(i, value)
-        self.assigned |= 1 << i
+        with cython.critical_section(self):
+            self.store(i, value)
+            self.assigned |= 1 << i
         return 0
 
     @cython.final
