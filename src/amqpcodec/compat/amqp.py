@@ -65,28 +65,17 @@ def _profile() -> Any:
     )
 
 
-def _handler(codec: Any, stock: Any) -> Callable[..., Any]:
-    """In the place of amqp.method_framing.frame_handler."""
+def _instead(codec: Any, stock: Any, ours: Callable[..., Any]) -> Callable[..., Any]:
+    """In the place of frame_handler or frame_writer; ours: for a connection and one thing more."""
 
-    def frame_handler(connection: Any, callback: Any, *arguments: Any, **named: Any) -> Any:
-        if arguments or named:
+    def made(*arguments: Any, **named: Any) -> Any:
+        if len(arguments) != 2 or named:
             codec.fallbacks += 1
-            return stock(connection, callback, *arguments, **named)
-        return _codec.FrameHandler(codec, connection, callback).on_frame
+            return stock(*arguments, **named)
+        return ours(codec, *arguments)
 
-    return frame_handler
-
-
-def _writer(codec: Any, stock: Any) -> Callable[..., Any]:
-    """In the place of amqp.method_framing.frame_writer."""
-
-    def frame_writer(connection: Any, transport: Any, *arguments: Any, **named: Any) -> Any:
-        if arguments or named:
-            codec.fallbacks += 1
-            return stock(connection, transport, *arguments, **named)
-        return _codec.FrameWriter(codec, connection, transport).write_frame
-
-    return frame_writer
+    made.__name__ = stock.__name__
+    return made
 
 
 def _again(read_frame: Callable[[Any], Any]) -> Callable[[Any, bytes, Any], Any]:
@@ -216,7 +205,12 @@ def _build(strict: bool) -> Built:
     init = connection.Connection.__init__
     # One object for all the places that hold the same function.
     loads, dumps, write_table = codec.loads, codec.dumps, codec.write_table
-    handler, writer = _handler(codec, framing.frame_handler), _writer(codec, framing.frame_writer)
+    handler = _instead(
+        codec, framing.frame_handler, lambda *given: _codec.FrameHandler(*given).on_frame
+    )
+    writer = _instead(
+        codec, framing.frame_writer, lambda *given: _codec.FrameWriter(*given).write_frame
+    )
     basic = codec.decode_properties_basic
     serialize = _codec.as_method(codec.serialize_properties)
     codec.serializer = serialize
