@@ -91,7 +91,7 @@ def test_held_results_are_given_back() -> None:
         import gc
         batch.decode(MESSAGE)
         before = resident()
-        for _ in range(8):
+        for _ in range(24):
             held = [pa.record_batch(batch.decode(MESSAGE * 5000)) for _ in range(20)]
             print(resident() - before)
             del held
@@ -99,9 +99,12 @@ def test_held_results_are_given_back() -> None:
             _codec.column_pool(True)
         """
     )
-    _, first, *others = map(int, found.split())  # the first one finds holes to fill
-    assert first > 50 << 20
-    assert max(others) < first * 1.2
+    sizes = list(map(int, found.split()))
+    # The first ones leave holes that malloc has to find; what is kept adds up from then on.
+    early, late = sizes[:12], sizes[12:]
+    assert min(sizes) > 50 << 20
+    assert max(late) < max(early) * 1.1
+    assert max(sizes) < sizes[0] * 1.5
 
 
 def test_pool_is_bounded_and_used() -> None:

@@ -87,7 +87,7 @@ def _again(read_frame: Callable[[Any], Any]) -> Callable[[Any, bytes, Any], Any]
             octets += told
         else:
             receive = transport._quick_recv
-            said = [told]
+            said: list[Any] = [told]
 
             def once(size: int) -> Any:
                 if not said:
