@@ -114,7 +114,7 @@ def test_equal_to_the_thorough_way(rng: Random) -> None:
     found = decode(data, layout="view", **options)
     assert listed(found) == expected
     small = _codec.decode_columns(
-        amqp.PROTOCOL, data, options["fields"], options["mode"], "rabbitmq", 8000,
+        amqp.PROTOCOL, data, options["fields"], options["mode"], "rabbitmq", 2000,
         level="message", layout="view",
     )  # fmt: skip
     assert listed(pa.record_batch(small)) == expected
