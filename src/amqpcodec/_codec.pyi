@@ -332,7 +332,7 @@ def decode_columns(
     """See amqpcodec.batch.decode. limit: octets that a column may have (tests lower it)."""
 
 def column_pool(clear: bool = False) -> int:
-    """Octets that the pool of released columns holds; clear=True gives them back first."""
+    """Octets that the pool of released columns holds; clear=True gives them to the system first."""
 
 @final
 class CaptureBatch:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import subprocess
 import sys
 import textwrap
@@ -91,20 +92,21 @@ def test_held_results_are_given_back() -> None:
         import gc
         batch.decode(MESSAGE)
         before = resident()
-        for _ in range(24):
+        for _ in range(8):
             held = [pa.record_batch(batch.decode(MESSAGE * 5000)) for _ in range(20)]
             print(resident() - before)
             del held
             gc.collect()
             _codec.column_pool(True)
+            print(resident() - before)
         """
     )
     sizes = list(map(int, found.split()))
-    # The first ones leave holes that malloc has to find; what is kept adds up from then on.
-    early, late = sizes[:12], sizes[12:]
-    assert min(sizes) > 50 << 20
-    assert max(late) < max(early) * 1.1
-    assert max(sizes) < sizes[0] * 1.5
+    _, first, *others = sizes[::2]
+    assert first > 50 << 20
+    assert max(others) < first * 1.2
+    if platform.libc_ver()[0] == "glibc":  # other mallocs are not told to let go
+        assert max(sizes[1::2]) < 8 << 20
 
 
 def test_pool_is_bounded_and_used() -> None:

@@ -13,6 +13,9 @@
 #if defined(__linux__)
 #include <sys/mman.h>
 #endif
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
 
 /* A stable ABI, which every Arrow library declares for itself, under this guard. */
 #ifndef ARROW_C_DATA_INTERFACE
@@ -219,6 +222,7 @@ static void pool_trim(size_t limit) {
     atomic_drop_(&pool.lock);
 }
 
+/* All of it, to the system: who asks for this wants the memory, not malloc's promise to use it again. */
 static void pool_clear(void) {
     int k;
     if (!pool_lock()) return;
@@ -226,6 +230,9 @@ static void pool_clear(void) {
         while (pool.count[k]) free(pool.block[k][--pool.count[k]]);
     pool.octets = 0;
     atomic_drop_(&pool.lock);
+#if defined(__GLIBC__)
+    malloc_trim(0);
+#endif
 }
 
 #endif

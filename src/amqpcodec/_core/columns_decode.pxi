@@ -244,7 +244,7 @@ cdef int fill_from_buffer(object protocol, Request request, Columns out, object 
 
 
 def column_pool(bint clear=False):
-    """Octets that the pool of released columns holds; clear=True gives them back first."""
+    """Octets that the pool of released columns holds; clear=True gives them to the system first."""
     if clear:
         pool_clear()
     return pool_octets()
