@@ -252,7 +252,8 @@ def decode(
     Returns:
         (consumed, channel, frame), consumed counted from offset; or None while the frame is
         incomplete. frame: a performative with its payload, a SASL performative, Heartbeat or
-        ProtocolHeader. An extended header is passed over.
+        ProtocolHeader. An extended header goes with it, and back by encode while nothing else
+        changes.
 
     Raises:
         DecodeError: with its place, counted from the start of data.

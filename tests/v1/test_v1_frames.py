@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from typing import Any
 
 import pytest
@@ -69,12 +71,56 @@ def test_a_performative_and_its_payload() -> None:
     assert amqp.decode(b"") is None
 
 
-def test_extended_header_is_passed_over() -> None:
-    body = "00531045"
-    for doff, extra in ((2, ""), (3, "ffffffff"), (5, "00" * 12)):
-        octets = frame(body, doff=doff, extra=extra)
-        assert amqp.decode(octets) == (len(octets), 1, amqp.Open())
-    assert amqp.decode(frame("", doff=3, extra="00000000"))[2] == amqp.Heartbeat()
+EXTENDED = [(3, "ffffffff"), (5, "00" * 12), (255, "5a" * 1012)]
+BODIES = [
+    ("00531045", amqp.Open()),
+    ("00800000000000000010450000"[:-4], amqp.Open()),  # a descriptor in a longer form
+    ("005314c008054340a0017440410102", amqp.Transfer(0, None, b"t", None, True, payload=b"\1\2")),
+    ("", amqp.Heartbeat()),
+]
+
+
+@pytest.mark.parametrize(("doff", "extra"), EXTENDED)
+@pytest.mark.parametrize(("body", "made"), BODIES)
+def test_extended_header_is_kept(doff: int, extra: str, body: str, made: Any) -> None:
+    octets = frame(body, doff=doff, extra=extra)
+    plain = frame(body)
+    consumed, channel, decoded = amqp.decode(octets)
+    assert (consumed, channel, decoded) == (len(octets), 1, made)
+    for same in (decoded, copy.copy(decoded), pickle.loads(pickle.dumps(decoded))):
+        assert amqp.encode(1, same) == octets
+    fed = amqp.Decoder(opened=True).feed(octets)
+    assert [amqp.encode(*each) for each in fed] == [octets]
+    # It belongs to the frame: the value alone is without it, and so is what was changed.
+    if body:
+        assert amqp.encode_value(decoded) == amqp.encode_value(amqp.decode(plain)[2])
+    if isinstance(decoded, amqp.Open):
+        decoded.container_id = "other"
+        assert amqp.encode(1, decoded) == amqp.encode(1, amqp.Open("other"))
+        decoded.container_id = ""
+        decoded.container_id = amqp.decode(plain)[2].container_id
+        assert amqp.encode(1, decoded) == octets
+
+
+def test_extended_header_of_sasl_and_of_a_new_payload() -> None:
+    octets = frame("005344c003015000", 1, doff=3, extra="01020304")
+    assert amqp.encode(1, amqp.decode(octets)[2], validate=True) == octets
+    transfer = amqp.decode(frame(BODIES[2][0], doff=3, extra="01020304"))[2]
+    assert amqp.encode(1, transfer, b"new") == frame(
+        BODIES[2][0][:-4] + b"new".hex(), doff=3, extra="01020304"
+    )
+
+
+def test_extended_header_that_a_pickle_makes_up() -> None:
+    decoded = amqp.decode(frame("00531045", doff=3, extra="ffffffff"))[2]
+    restore, (cls, values, mode, origin) = decoded.__reduce__()
+    for wrong in (mode & 0xFFFF | 1016 << 16, mode & 0xFFFF | 12 << 16, mode & 0xFFFF):
+        with pytest.raises((ValueError, DecodeError)):
+            restore(cls, values, wrong, origin)
+    with pytest.raises(ValueError, match="extended header"):
+        restore(amqp.Heartbeat, (), 8 << 16, b"1234")
+    with pytest.raises(ValueError, match="octets of another type"):
+        restore(amqp.Heartbeat, (), 4 << 16, b"12345678")
 
 
 def test_sasl_frames_are_of_their_own_type() -> None:

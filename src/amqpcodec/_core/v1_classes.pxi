@@ -65,7 +65,9 @@ def v1_is_set(self, name):
 @cython.binding(True)
 def v1_reduce(self):
     cdef KindObject* o = <KindObject*><PyObject*>self
-    cdef Kind* k = v1_kind(self)
+    cdef Kind* k = kind_of(self)
+    if k == NULL or k.what not in (KIND_V1, KIND_V1_HEARTBEAT):
+        raise TypeError(f"takes an instance of AMQP 1.0's classes, not {type(self).__name__}")
     values = tuple([<object>o.field[i] for i in range(k.fields)])
     return restore_v1, (type(self), values, o.mode, None if o.origin == NULL else <object>o.origin)
 
@@ -74,20 +76,31 @@ def restore_v1(cls, tuple values not None, uintptr_t mode, bytes origin):
     """Undo v1_reduce. Octets that a pickle brings are read as a peer's are."""
     cdef Kind* k
     cdef KindObject* o
+    cdef V1Desc* d
+    cdef uint32_t extended
     cdef int i
     if not kind_check_type(<PyTypeObject*><PyObject*>cls):
         raise TypeError("not a class of AMQP 1.0")
     k = KIND_OF(<PyTypeObject*><PyObject*>cls)
-    if k.what != KIND_V1 or len(values) != k.fields:
+    if k.what not in (KIND_V1, KIND_V1_HEARTBEAT) or len(values) != k.fields:
         raise ValueError(f"{cls.__qualname__}: the pickle was made with other fields")
     result = kind_instance(<PyTypeObject*><PyObject*>cls)
     o = <KindObject*><PyObject*>result
-    o.mode = <uint32_t>(mode & MODE_TYPED)
+    o.mode = <uint32_t>mode & MODE_TYPED
     for i in range(k.fields):
         value = values[i]
         kind_store(o, i, Py_NewRef(<PyObject*>value))
     if origin is not None:
-        if type(v1_read_origin(&(<V1DescTable>k.owner).types, origin, o.mode)) is not cls:
+        extended = (<uint32_t>mode >> V1_EXTENDED) & 0x3FC
+        d = <V1Desc*>k.desc
+        if (extended > V1_EXTENDED_ROOM or extended > <size_t>PyBytes_GET_SIZE(origin)
+                or extended and d != NULL and d.frame == V1_NO_FRAME):
+            raise ValueError(f"{cls.__qualname__}: the pickle holds another extended header")
+        o.mode |= extended << V1_EXTENDED
+        if d == NULL:
+            if extended != <size_t>PyBytes_GET_SIZE(origin):
+                raise ValueError(f"{cls.__qualname__}: the pickle holds octets of another type")
+        elif type(v1_read_origin(&(<V1DescTable>k.owner).types, origin, o.mode)) is not cls:
             raise ValueError(f"{cls.__qualname__}: the pickle holds octets of another type")
         o.origin = Py_NewRef(<PyObject*>origin)
     kind_track(<PyObject*>result)

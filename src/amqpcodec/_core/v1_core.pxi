@@ -76,6 +76,7 @@ cdef class V1Core:
             ("protocol_id", "major", "minor", "revision"), self.table["headers"]["AMQP"], 0)
         self.Heartbeat = made("Heartbeat", KIND_V1_HEARTBEAT,
                               "A frame without a body: nothing but a sign of life.", (), (), 0)
+        self.Heartbeat.__reduce__ = v1_reduce       # with its extended header
         self.BadFrame = made("BadFrame", KIND_V1_BAD_FRAME,
                              "A frame that could not be read: the error, and its octets.",
                              ("error", "raw"), (None, b""), 1)

@@ -27,6 +27,12 @@ cdef enum:
     V1_AMQP_FRAME = 1
     V1_SASL_FRAME = 2
 
+# An object whose frame had an extended header keeps it: `origin` begins with it, and the bits of `mode`
+# from this one on say how many octets it has, by fours.
+cdef enum:
+    V1_EXTENDED = 16
+    V1_EXTENDED_ROOM = 1012         # 255 words, without the two that each frame's head has
+
 cdef struct V1Desc
 
 cdef struct V1Op:

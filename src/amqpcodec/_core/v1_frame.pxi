@@ -1,5 +1,8 @@
 # AMQP 1.0 frames to objects and back (Part 2 §2.3).
 
+cdef extern from "Python.h":
+    void Py_XSETREF(PyObject* place, PyObject* value)
+
 cdef inline void v1_frame_cursor(const WireFrame* f, const uint8_t* start, uint64_t at, Cursor* c,
                                  Fault* fault) noexcept nogil:
     """A cursor over the body of a frame that begins at start, which has the offset `at`."""
@@ -7,6 +10,14 @@ cdef inline void v1_frame_cursor(const WireFrame* f, const uint8_t* start, uint6
     fault.in_frame = True
     fault.frame_type = f.type
     fault.channel = f.channel
+
+
+cdef int v1_keep_extended(KindObject* o, const uint8_t* p, Py_ssize_t n, Py_ssize_t extended) except -1:
+    """Keep the n octets from an extended header on, of which so many are the header's own."""
+    octets = PyBytes_FromStringAndSize(<const char*>p, n)
+    Py_XSETREF(o.origin, Py_NewRef(<PyObject*>octets))
+    o.mode = o.mode & MODE_TYPED | <uint32_t>extended << V1_EXTENDED
+    return 0
 
 
 cdef object v1_decode_frame(V1Core self, const WireFrame* f, const uint8_t* start, uint64_t at,
@@ -18,7 +29,7 @@ cdef object v1_decode_frame(V1Core self, const WireFrame* f, const uint8_t* star
     cdef object made, value
     cdef KindObject* o
     cdef const uint8_t* body = f.payload
-    cdef Py_ssize_t n
+    cdef Py_ssize_t n, extended
     if AMQP_UNLIKELY(f.type == V1_FRAME_HEADER):
         made = kind_instance(<PyTypeObject*><PyObject*>self.ProtocolHeader)
         for i in range(4):
@@ -26,8 +37,12 @@ cdef object v1_decode_frame(V1Core self, const WireFrame* f, const uint8_t* star
             kind_store(<KindObject*><PyObject*>made, i, Py_NewRef(<PyObject*>value))
         return made
     v1_frame_cursor(f, start, at, &c, &fault)
+    extended = body - start - 8
     if f.size == 0 and f.type == V1_FRAME_AMQP:
-        return kind_instance(<PyTypeObject*><PyObject*>self.Heartbeat)
+        made = kind_instance(<PyTypeObject*><PyObject*>self.Heartbeat)
+        if AMQP_UNLIKELY(extended != 0):
+            v1_keep_extended(<KindObject*><PyObject*>made, start + 8, extended, extended)
+        return made
     if AMQP_UNLIKELY(f.size == 0):
         v1_fail(&c, BAD_TRUNCATED, b"SASL frame body", 1, 0)
     if AMQP_UNLIKELY(c.p[0] != 0):
@@ -38,6 +53,8 @@ cdef object v1_decode_frame(V1Core self, const WireFrame* f, const uint8_t* star
         v1_bad_descriptor(&c, body, d, f.type == V1_FRAME_AMQP)
         v1_raise(&c)
     made = v1_known_type(r, d, &c, body, 1)
+    if AMQP_UNLIKELY(extended != 0):
+        v1_keep_extended(<KindObject*><PyObject*>made, start + 8, c.p - start - 8, extended)
     if c.p == c.end:
         return made
     if AMQP_UNLIKELY(d.code != V1_TRANSFER):
@@ -65,6 +82,7 @@ cdef int v1_put_frame(V1Core self, Buffer* b, int channel, object frame, object 
     cdef Place at
     cdef Octets octets
     cdef uint64_t size
+    cdef uint32_t extended = 0
     buffer_room(b, 64)
     if k != NULL and k.what == KIND_V1_HEADER:
         return v1_put_header(b, <KindObject*><PyObject*>frame)
@@ -74,9 +92,11 @@ cdef int v1_put_frame(V1Core self, Buffer* b, int channel, object frame, object 
         encode_error(None, "frame", f"takes a performative, Heartbeat or ProtocolHeader, "
                      f"not {type(frame).__name__}")
     b.p += 8
+    if d != NULL and validate:
+        frame.validate()
+    if AMQP_UNLIKELY((<KindObject*><PyObject*>frame).origin != NULL):
+        extended = v1_put_extended(b, frame, k)
     if d != NULL:
-        if validate:
-            frame.validate()
         at.method = at.field = NULL
         v1_put_kind(b, frame, 0, 0, &at)
         if d.payload >= 0 and (payload is None or not len(payload)):
@@ -95,7 +115,18 @@ cdef int v1_put_frame(V1Core self, Buffer* b, int channel, object frame, object 
         encode_error(None, "frame", f"takes at most 4294967295 octets, not {size}")
     v1_put_head(b.start + start, <uint32_t>size,
                 V1_FRAME_SASL if d != NULL and d.frame == V1_SASL_FRAME else V1_FRAME_AMQP, channel)
+    b.start[start + 4] += <uint8_t>(extended >> 2)
     return 0
+
+
+cdef uint32_t v1_put_extended(Buffer* b, object frame, Kind* k) except? 0xFFFFFFFF:
+    """The extended header that an unchanged frame came with; its octets."""
+    cdef KindObject* o = <KindObject*><PyObject*>frame
+    cdef uint32_t n = o.mode >> V1_EXTENDED
+    if n == 0 or k.what == KIND_V1 and not v1_is_original(frame, k):
+        return 0
+    put_octets(b, PyBytes_AS_STRING(<object>o.origin), n)
+    return n
 
 
 cdef int v1_put_header(Buffer* b, KindObject* o) except -1:

@@ -419,13 +419,15 @@ cdef int v1_put_kind(Buffer* b, object obj, int mode, int depth, Place* at) exce
     cdef Kind* k = KIND_OF(Py_TYPE(<PyObject*>obj))
     cdef Place place
     cdef V1Desc* d
+    cdef uint32_t extended
     if k.what != KIND_V1:
         table_error(at, f"no type of AMQP 1.0 stands for {type(obj).__name__}")
     d = <V1Desc*>k.desc
     v1_enter(depth, at)
     if AMQP_UNLIKELY(o.origin != NULL and not mode & V1_CANONICAL) and v1_is_original(obj, k):
-        return put_octets(b, PyBytes_AS_STRING(<object>o.origin),
-                          <size_t>PyBytes_GET_SIZE(<object>o.origin))
+        extended = o.mode >> V1_EXTENDED
+        return put_octets(b, PyBytes_AS_STRING(<object>o.origin) + extended,
+                          <size_t>PyBytes_GET_SIZE(<object>o.origin) - extended)
     place.method = <PyObject*>(<tuple>d.names)[0]
     place.field = NULL
     buffer_room(b, 16)
@@ -557,17 +559,18 @@ cdef bint v1_is_original(object obj, Kind* k) except -1:
 
 
 cdef object v1_read_origin(const V1Types* types, bytes octets, uintptr_t mode):
-    """An instance from the octets of a described value; raises DecodeError."""
+    """An instance from the octets of a described value, behind what an extended header takes by the
+    mode; raises DecodeError."""
     cdef Fault fault
     cdef Cursor c
     cdef V1Reader r
     memset(&fault, 0, sizeof(fault))
-    c.p = <const uint8_t*>PyBytes_AS_STRING(octets)
-    c.base = c.p
+    c.base = <const uint8_t*>PyBytes_AS_STRING(octets)
+    c.p = c.base + (mode >> V1_EXTENDED)
     c.base_at = 0
-    c.end = c.p + PyBytes_GET_SIZE(octets)
+    c.end = c.base + PyBytes_GET_SIZE(octets)
     c.fault = &fault
-    v1_reader(&r, types, V1_ONE_SHOT_CACHE, mode)
+    v1_reader(&r, types, V1_ONE_SHOT_CACHE, mode & MODE_TYPED)
     made = v1_value(&r, &c, 0)
     if c.p != c.end:
         v1_fail(&c, BAD_TRAILING, NULL, 0, 0)
