@@ -46,6 +46,7 @@ GROUPS = {
     "_core/bind_pamqp.pxi": "bind",
     "_core/bind_pyamqp.pxi": "bind",
     "_core/bind_pyamqp_frames.pxi": "bind",
+    "_core/bind_pyamqp_writer.pxi": "bind",
     "_core/bind_pyamqp_transport.pxi": "bind",
     "_core/v1_value.pxi": "v1wire",
     "_core/v1_errors.pxi": "v1wire",

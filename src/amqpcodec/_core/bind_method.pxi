@@ -113,6 +113,47 @@ cdef int bound_values(BoundMethod m, Cursor* c, bint properties, AmqpValue* v) e
     return 0
 
 
+cdef object bound_next(ClientProfile t, const Op* op, bint table, const uint8_t** at,
+                       const uint8_t* end, bint lenient, TextCache* cache):
+    """The argument at *at, which is not a bit, as `bound_field` has it; moves *at behind it.
+    Gives up where it does not end before `end`."""
+    cdef const uint8_t* p = at[0]
+    cdef size_t left = <size_t>(end - p)
+    cdef size_t n
+    cdef uint8_t kind = op.kind
+    if kind == W_SHORTSTR:
+        if left == 0 or left - 1 < p[0]:
+            leave_it()
+        at[0] = p + 1 + p[0]
+        return bound_text(t, p + 1, p[0], op.cached, cache)
+    if kind >= W_LONGSTR and kind != W_TIMESTAMP:
+        if left < 4 or left - 4 < load32(p):
+            leave_it()
+        n = load32(p)
+        at[0] = p + 4 + n
+        if table:
+            return read_profile_table(t, p + 4, <uint32_t>n, lenient, cache)
+        return bound_longstr(t, p + 4, <Py_ssize_t>n)
+    n = WIRE_SIZES[kind]
+    if left < n:
+        leave_it()
+    at[0] = p + n
+    if kind == W_OCTET:
+        return p[0]
+    if kind == W_SHORT:
+        return load16(p)
+    if kind == W_LONG:
+        return load32(p)
+    if kind == W_TIMESTAMP and t.timestamp:
+        return profile_timestamp(t.timestamp, load64(p), cache)
+    if kind == W_LONGLONG and t.signed:
+        return <int64_t>load64(p)
+    return load64(p)
+
+# Octets of arguments of one size; a bit has no octet of its own.
+cdef const uint8_t* WIRE_SIZES = [0, 1, 2, 4, 8, 0, 0, 8, 0, 0]
+
+
 cdef object read_bound(ClientProfile t, BoundMethod m, const uint8_t* p, size_t n, bint properties,
                        bint lenient, TextCache* cache):
     """An instance of the client's class from the octets of its arguments or properties."""

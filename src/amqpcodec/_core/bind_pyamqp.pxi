@@ -6,6 +6,12 @@ cdef extern from "Python.h":
     object PyList_New(Py_ssize_t n)
     void PyList_SET_ITEM(object items, Py_ssize_t i, PyObject* value)
 
+cdef extern from "seen.h":
+    ctypedef struct Seen:
+        pass
+    PyObject* seen_item(Seen* s, object d, object key)
+    int seen_count(Seen* s, object d, object key) except -1
+
 cdef dict ARGUMENT_LETTERS = {
     "b": W_BIT, "o": W_OCTET, "B": W_SHORT, "l": W_LONG, "L": W_LONGLONG, "s": W_SHORTSTR,
     "S": W_LONGSTR, "F": W_TABLE,
@@ -24,6 +30,9 @@ cdef enum:
     MESSAGE_BODY
     MESSAGE_CHANNEL
     MESSAGE_PARTS
+
+cdef enum:
+    MAX_CONTENTS = 8        # methods with content that come from a server; there are three
 
 
 @cython.final
@@ -51,11 +60,19 @@ cdef class AmqpCodec(DropIn):
     cdef unsigned int shipped       # message's version for which `writes_message` is true
     cdef unsigned int counted       # version of a connection's class, see own_dict
     cdef dict property_readers
-    # The class of transports that was seen last:
+    cdef Seen message_seen, reader_seen     # in framing_names and property_readers
+    # The class of transports that was seen last, and what its instances' own dicts have:
     cdef unsigned int transport_version
     cdef bint transport_known
     cdef Py_ssize_t buffer_at
+    cdef Seen read_seen, recv_seen
     cdef dict formats           # format -> BoundMethod, or None where it has other letters
+    cdef object format          # that was asked for last
+    cdef BoundMethod format_layout
+    # Methods with content: class and method id in one number, and as a tuple of `contents`.
+    cdef int content_count
+    cdef uint32_t content_number[MAX_CONTENTS]
+    cdef PyObject* content_signature[MAX_CONTENTS]
 
     def __init__(self, ClientProfile profile not None, dict stock not None, bint lenient,
                  BoundMethod properties not None, tuple names not None,
@@ -69,7 +86,14 @@ cdef class AmqpCodec(DropIn):
         self.property_list = property_list
         self.framing = framing
         self.framing_names = vars(framing)
-        self.contents = contents
+        if len(contents) > MAX_CONTENTS:
+            raise TypeError(f"{len(contents)} methods with content, known are at most {MAX_CONTENTS}")
+        self.contents = dict(contents)
+        self.content_count = 0
+        for number, signature in self.contents.items():
+            self.content_number[self.content_count] = number
+            self.content_signature[self.content_count] = <PyObject*>signature
+            self.content_count += 1
         self.readers = readers
         self.again = again
         self.property_readers = stock["PROPERTY_CLASSES"]
@@ -80,7 +104,10 @@ cdef class AmqpCodec(DropIn):
 
     cdef BoundMethod layout(self, object format):
         """The arguments that a format stands for; gives up on letters that no method has."""
-        cdef object found = self.formats.get(format, self)
+        cdef object found
+        if AMQP_LIKELY(format is self.format and self.format_layout is not None):
+            return self.format_layout
+        found = self.formats.get(format, self)
         if found is self:
             text = format.decode("ascii") if type(format) is bytes else format
             if type(text) is not str or len(self.formats) > 1000:
@@ -92,6 +119,9 @@ cdef class AmqpCodec(DropIn):
             self.formats[format] = found
         if found is None:
             leave_it()
+        if type(format) is str:
+            self.format = format
+            self.format_layout = found
         return found
 
     def loads(self, format, buf, offset):
@@ -106,27 +136,31 @@ cdef class AmqpCodec(DropIn):
                 pass
         return self.own("loads")(format, buf, offset)
 
-    cdef object read_arguments(self, BoundMethod m, object buf, Py_ssize_t offset):
-        cdef AmqpValue v[MAX_FIELDS]
-        cdef Fault fault
-        cdef Cursor c
+    cdef tuple read_arguments(self, BoundMethod m, object buf, Py_ssize_t offset):
         cdef const uint8_t* start = <const uint8_t*>PyBytes_AS_STRING(buf)
-        cdef PyObject* out[MAX_FIELDS]
+        cdef const uint8_t* p = start + offset
+        cdef const uint8_t* end = start + PyBytes_GET_SIZE(buf)
+        cdef const Op* op = m.desc.op
         cdef list values
+        cdef object value
+        cdef uint8_t bits = 0
         cdef int i
         if offset < 0 or offset > PyBytes_GET_SIZE(buf):
             leave_it()
-        fault.code = OK
-        c.p = c.base = start + offset
-        c.end = start + PyBytes_GET_SIZE(buf)
-        c.base_at = 0
-        c.fault = &fault
-        bound_values(m, &c, False, v)
-        bound_fields(self.profile, m, v, False, self.lenient, ONE_SHOT_CACHE, out)
         values = PyList_New(m.desc.n)
         for i in range(m.desc.n):
-            PyList_SET_ITEM(values, i, out[i])
-        return values, c.p - start
+            if op[i].kind == W_BIT:
+                if op[i].run:
+                    if p == end:
+                        leave_it()
+                    bits = p[0]
+                    p += 1
+                value = (bits >> op[i].bit) & 1 != 0
+            else:
+                value = bound_next(self.profile, &op[i], (m.tables >> i) & 1, &p, end, self.lenient,
+                                   ONE_SHOT_CACHE)
+            PyList_SET_ITEM(values, i, Py_NewRef(<PyObject*>value))
+        return values, p - start
 
     def dumps(self, format, values):
         """As amqp.serialization.dumps: the octets of arguments."""
@@ -234,29 +268,26 @@ cdef class AmqpCodec(DropIn):
         return self.own("decode_properties_basic")(buf, offset)
 
     cdef dict read_properties(self, object buf, Py_ssize_t offset, Py_ssize_t* end):
-        cdef AmqpValue v[MAX_FIELDS]
-        cdef Fault fault
-        cdef Cursor c
         cdef const uint8_t* start = <const uint8_t*>PyBytes_AS_STRING(buf)
+        cdef const uint8_t* p = start + offset
+        cdef const uint8_t* behind = start + PyBytes_GET_SIZE(buf)
         cdef BoundMethod m = self.properties
-        cdef dict found = {}
+        cdef dict found
         cdef object value
+        cdef uint16_t word
         cdef int i
         # py-amqp reads one flag word
-        if (offset < 0 or PyBytes_GET_SIZE(buf) - offset < 2 or start[offset + 1] & 1):
+        if offset < 0 or PyBytes_GET_SIZE(buf) - offset < 2 or p[1] & 1:
             leave_it()
-        fault.code = OK
-        c.p = c.base = start + offset
-        c.end = start + PyBytes_GET_SIZE(buf)
-        c.base_at = 0
-        c.fault = &fault
-        bound_values(m, &c, True, v)
+        word = load16(p)
+        p += 2
+        found = {}
         for i in range(m.desc.n):
-            if v[i].present:
-                value = bound_field(self.profile, &m.desc.op[i], (m.tables >> i) & 1, &v[i],
-                                    self.lenient, ONE_SHOT_CACHE)
+            if word & (0x8000 >> i):
+                value = bound_next(self.profile, &m.desc.op[i], (m.tables >> i) & 1, &p, behind,
+                                   self.lenient, ONE_SHOT_CACHE)
                 PyDict_SetItem(found, <object>PyTuple_GET_ITEM(self.names, i), value)
-        end[0] = c.p - start
+        end[0] = p - start
         return found
 
     def serialize_properties(self, content):
@@ -335,22 +366,16 @@ cdef class AmqpCodec(DropIn):
             self.counted = bound_version(kind)
         return bound_dict(connection)
 
-    cdef int count(self, object connection, object name) except -1:
+    cdef inline int count(self, object connection, object name, Seen* seen) except -1:
         """connection.name += 1"""
         cdef PyObject* own = self.own_dict(connection)
-        cdef PyObject* before = NULL
-        cdef uint64_t n = 0
-        if own != NULL:
-            before = bound_item(<object>own, name)
-        if before != NULL and exact_u64(before, &n) and n + 1:
-            PyDict_SetItem(<object>own, name, n + 1)
-        else:
+        if AMQP_UNLIKELY(own == NULL or not seen_count(seen, <object>own, name)):
             setattr(connection, name, getattr(connection, name) + 1)
         return 0
 
     cdef bint own_reader(self) except -1:
         """Whether nobody put a reader of their own in the place of this one."""
-        cdef PyObject* reader = bound_item(self.property_readers, self.content_key)
+        cdef PyObject* reader = seen_item(&self.reader_seen, self.property_readers, self.content_key)
         if reader == NULL or not PyCFunction_Check(<object>reader):
             return False
         return PyCFunction_GET_SELF(<object>reader) == <PyObject*>self

@@ -1,18 +1,6 @@
-# py-amqp: frames joined to messages, and messages cut to frames.
+# py-amqp: frames joined to messages.
 
-from cpython.pythread cimport (NOWAIT_LOCK, PY_LOCK_ACQUIRED, PyLockStatus, PyThread_acquire_lock,
-                               PyThread_allocate_lock, PyThread_free_lock, PyThread_release_lock,
-                               PyThread_type_lock)
-
-cdef extern from "pythread.h":
-    PyLockStatus PyThread_acquire_lock_timed(PyThread_type_lock lock, long long microseconds,
-                                             int interrupted) nogil
-
-cdef extern from "Python.h":
-    int PyErr_CheckSignals() except -1
-    object PyMemoryView_FromObject(object o)
-
-from _thread import LockType as _LockType
+cdef object MESSAGE_NAME = _intern("Message")
 
 
 @cython.final
@@ -35,6 +23,9 @@ cdef class FrameHandler:
     cdef AmqpCodec codec
     cdef object connection, callback
     cdef dict channels          # channel -> Waiting
+    cdef object channel         # of the frame before, and what it waits for
+    cdef Waiting waiting
+    cdef Seen received          # its connection's bytes_recv
 
     def __init__(self, AmqpCodec codec not None, connection, callback):
         codec.calls += 1
@@ -55,8 +46,13 @@ cdef class FrameHandler:
             _kind, channel, buf = frame
         channel = (<tuple>frame)[1]
         buf = (<tuple>frame)[2]
-        self.codec.count(self.connection, BYTES_RECV)
-        state = self.channels.get(channel)
+        self.codec.count(self.connection, BYTES_RECV, &self.received)
+        if AMQP_LIKELY(channel is self.channel):
+            state = self.waiting
+        else:
+            state = self.channels.get(channel)
+            self.channel = channel
+            self.waiting = state
         if state is not None:
             wanted = state.wanted
         if not exact_u64(PyTuple_GET_ITEM(frame, 0), &kind) or kind != wanted and kind != 8:
@@ -73,6 +69,7 @@ cdef class FrameHandler:
             if state is None:
                 state = Waiting()
                 self.channels[channel] = state
+                self.waiting = state
             state.message = None
             state.signature = signature
             state.octets = buf
@@ -106,22 +103,23 @@ cdef class FrameHandler:
     cdef tuple signature(self, object buf, bint* content):
         """(class id, method id) of a method, and whether frames with a content follow it."""
         cdef uint32_t key
-        cdef PyObject* found
+        cdef int i
         if type(buf) is bytes and PyBytes_GET_SIZE(buf) >= 4:
             key = load32(<const uint8_t*>PyBytes_AS_STRING(buf))
         else:
             class_id, method_id = self.codec.framing.unpack_from(">HH", buf, 0)
             key = <uint32_t>class_id << 16 | <uint32_t>method_id
-        found = bound_item(self.codec.contents, key)
-        if found == NULL:
-            return key >> 16, key & 0xFFFF
-        content[0] = True
-        return <tuple>found
+        for i in range(self.codec.content_count):
+            if self.codec.content_number[i] == key:
+                content[0] = True
+                return <tuple>self.codec.content_signature[i]
+        return key >> 16, key & 0xFFFF
 
     cdef bint makes_messages(self) except -1:
         """Whether messages are those that py-amqp shipped."""
-        return (bound_item(self.codec.framing_names, "Message")
-                == <PyObject*>self.codec.message.cls and self.codec.message.usable())
+        cdef AmqpCodec codec = self.codec
+        return (seen_item(&codec.message_seen, codec.framing_names, MESSAGE_NAME)
+                == <PyObject*>codec.message.cls and codec.message.usable())
 
     cdef object made(self, Waiting state, object body, bint ready):
         """A message with all that came of it."""
@@ -192,189 +190,3 @@ cdef class FrameHandler:
             message = self.leave(state, self.made(state, "", False))
         message.inbound_body(buf)
         return bool(message.ready)
-
-
-@cython.final
-cdef class FrameWriter:
-    """What frame_writer of py-amqp makes: it cuts messages to frames, one at a time."""
-
-    cdef AmqpCodec codec
-    cdef object connection, transport, write
-    cdef object other           # a lock of gevent's or another's own, or None
-    cdef PyThread_type_lock lock
-    cdef object theirs          # py-amqp's own writer, once it was needed
-
-    def __cinit__(self):
-        self.lock = PyThread_allocate_lock()
-        if self.lock == NULL:
-            raise MemoryError
-
-    def __init__(self, AmqpCodec codec not None, connection, transport):
-        codec.calls += 1
-        self.codec = codec
-        self.connection = connection
-        self.transport = transport
-        self.write = transport.write
-        # Asked for when a connection is made: gevent and eventlet may have changed it since.
-        lock = codec.framing.threading.Lock()
-        self.other = None if type(lock) is _LockType else lock
-
-    def __dealloc__(self):
-        if self.lock != NULL:
-            PyThread_free_lock(self.lock)
-
-    def write_frame(self, type_, channel, method_sig, args, content):
-        """Write the frames of a method and its content to the transport."""
-        if self.other is not None:
-            self.other.acquire()
-        elif not PyThread_acquire_lock(self.lock, NOWAIT_LOCK):
-            self.wait()
-        try:
-            self.put(type_, channel, method_sig, args, content)
-        finally:
-            if self.other is not None:
-                self.other.release()
-            else:
-                PyThread_release_lock(self.lock)
-
-    cdef int wait(self) except -1:
-        """Until the thread is done that writes now; signals are seen to meanwhile."""
-        cdef PyLockStatus found
-        while True:
-            with nogil:
-                found = PyThread_acquire_lock_timed(self.lock, -1, 1)
-            if found == PY_LOCK_ACQUIRED:
-                return 0
-            PyErr_CheckSignals()
-
-    cdef int put(self, object type_, object channel, object signature, object args,
-                 object content) except -1:
-        cdef object pieces
-        self.codec.calls += 1
-        try:
-            pieces = self.frames(type_, channel, signature, args, content)
-        except MemoryError:
-            raise
-        except Exception:
-            self.codec.fallbacks += 1
-            if self.theirs is None:
-                self.theirs = self.codec.stock["frame_writer"](self.connection, self.transport)
-            pieces = None
-        if pieces is None:      # out of the handler, so that an error of theirs has no context
-            self.theirs(type_, channel, signature, args, content)
-            return 0
-        if type(pieces) is list:
-            for piece in <list>pieces:
-                self.write(piece)
-        else:
-            self.write(pieces)
-        self.codec.count(self.connection, BYTES_SENT)
-        return 0
-
-    cdef uint64_t room(self) except? 0:
-        """Octets that a frame may carry."""
-        cdef PyObject* own = self.codec.own_dict(self.connection)
-        cdef PyObject* found = NULL
-        cdef uint64_t n = 0
-        cdef object most
-        if own != NULL:
-            found = bound_item(<object>own, FRAME_MAX)
-        if found == NULL:
-            most = self.connection.frame_max
-            found = <PyObject*>most
-        if not exact_u64(found, &n) or n <= 8:
-            leave_it()
-        return n - 8
-
-    cdef object frames(self, object type_, object channel, object signature, object args,
-                       object content):
-        """What is written, or a list of it."""
-        cdef AmqpCodec codec = self.codec
-        cdef Buffer b
-        cdef uint8_t memory[STACK_ROOM]
-        cdef uint16_t number = channel_number(<PyObject*>channel)
-        cdef uint64_t room, n = 0, size, done, kind = 0
-        cdef size_t head, tail
-        cdef PyObject* text
-        cdef object body, out
-        cdef list pieces
-        cdef uint8_t octets[8]
-        cdef uint8_t* w
-        if not exact_u64(<PyObject*>type_, &kind):
-            leave_it()
-        if kind == FRAME_HEARTBEAT and not content:
-            put_envelope(octets, FRAME_HEARTBEAT, number, 0)[0] = FRAME_END
-            return PyMemoryView_FromObject(PyBytes_FromStringAndSize(<const char*>octets, 8))
-        room = self.room()
-        if kind != FRAME_METHOD:
-            leave_it()
-        if type(args) is str:
-            args = args.encode("utf-8", "surrogatepass")
-        if type(args) is not bytes or type(signature) is not tuple or len(<tuple>signature) != 2:
-            leave_it()
-        buffer_init(&b, memory, sizeof(memory))
-        try:
-            b.p += 7
-            put_ranged(&b, WRITE_U16, (<tuple>signature)[0])
-            put_ranged(&b, WRITE_U16, (<tuple>signature)[1])
-            put_octets(&b, PyBytes_AS_STRING(args), <size_t>PyBytes_GET_SIZE(args))
-            buffer_room(&b, 8)
-            head = <size_t>(b.p - b.start) + 1
-            put_envelope(b.start, FRAME_METHOD, number, <uint32_t>(head - 8))
-            b.p[0] = FRAME_END
-            b.p += 1
-            if not content:
-                if head + 40 > room + 12:
-                    leave_it()      # py-amqp's buffer of frame_max may be too small for it
-                return PyMemoryView_FromObject(
-                    PyBytes_FromStringAndSize(<const char*>b.start, <Py_ssize_t>head))
-            if not codec.is_message(content) or not codec.writes_message():
-                leave_it()
-            text = slot_of(codec.message, content, MESSAGE_BODY)
-            if text == NULL:
-                leave_it()
-            body = <object>text
-            if type(body) is str:
-                body = body.encode(content.properties.setdefault("content_encoding", "utf-8"))
-            if type(body) is not bytes:
-                leave_it()
-            size = <uint64_t>PyBytes_GET_SIZE(body)
-            b.p += 7
-            store16(b.p, load16(b.start + 7))
-            store16(b.p + 2, 0)
-            b.p += 4
-            buffer_room(&b, 16)
-            store64(b.p, size)
-            b.p += 8
-            tail = <size_t>(b.p - b.start)
-            codec.put_properties(&b, content)
-            n = <uint64_t>(b.p - b.start) - tail
-            buffer_room(&b, 8)
-            tail = <size_t>(b.p - b.start) + 1
-            put_envelope(b.start + head, FRAME_HEADER, number, <uint32_t>(tail - head - 8))
-            b.p[0] = FRAME_END
-            if <uint64_t>PyBytes_GET_SIZE(args) + n + size + 40 <= room:
-                out = PyBytes_FromStringAndSize(
-                    NULL, <Py_ssize_t>(tail + size + (8 if size else 0)))
-                w = <uint8_t*>PyBytes_AS_STRING(out)
-                memcpy(w, b.start, tail)
-                if size:
-                    w = put_envelope(w + tail, FRAME_BODY, number, <uint32_t>size)
-                    memcpy(w, PyBytes_AS_STRING(body), size)
-                    w[size] = FRAME_END
-                return PyMemoryView_FromObject(out)
-            pieces = [PyBytes_FromStringAndSize(<const char*>b.start, <Py_ssize_t>head),
-                      PyBytes_FromStringAndSize(<const char*>b.start + head,
-                                                <Py_ssize_t>(tail - head))]
-            done = 0
-            while done < size:
-                n = min(room, size - done)
-                out = PyBytes_FromStringAndSize(NULL, <Py_ssize_t>n + 8)
-                w = put_envelope(<uint8_t*>PyBytes_AS_STRING(out), FRAME_BODY, number, <uint32_t>n)
-                memcpy(w, PyBytes_AS_STRING(body) + done, n)
-                w[n] = FRAME_END
-                pieces.append(out)
-                done += n
-            return pieces
-        finally:
-            buffer_free(&b)

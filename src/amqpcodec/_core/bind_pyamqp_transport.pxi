@@ -46,9 +46,9 @@ cdef object read_pyamqp_frame(AmqpCodec codec, object transport):
     codec.calls += 1
     if known_transport(codec, Py_TYPE(<PyObject*>transport)):
         own = bound_dict(transport)
-    if own == NULL or bound_item(<object>own, READ_NAME) != NULL:
+    if own == NULL or seen_item(&codec.read_seen, <object>own, READ_NAME) != NULL:
         return codec.own("read_frame")(transport)
-    recv = bound_item(<object>own, QUICK_RECV)
+    recv = seen_item(&codec.recv_seen, <object>own, QUICK_RECV)
     kept = bound_slot(<PyObject*>transport, codec.buffer_at)[0]
     if recv == NULL or kept == NULL or not bytes_of(kept, 0):
         return codec.own("read_frame")(transport)

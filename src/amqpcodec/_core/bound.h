@@ -64,6 +64,16 @@ static int bound_in_dict(PyTypeObject *t, PyObject *names) {
 
 /* An instance's own dict, borrowed; NULL, and no error, where it has none. */
 static inline PyObject *bound_dict(PyObject *o) {
+#if PY_VERSION_HEX >= 0x030B0000 && PY_VERSION_HEX < 0x030C0000 && !defined(PYPY_VERSION)
+    /* It has one since it was asked for the first time, in a place that its class tells. */
+    PyTypeObject *t = Py_TYPE(o);
+    PyObject *there = NULL;
+    if (PyType_HasFeature(t, Py_TPFLAGS_MANAGED_DICT))
+        there = ((PyObject **)o)[-3];
+    else if (t->tp_dictoffset > 0)
+        there = *(PyObject **)((char *)o + t->tp_dictoffset);
+    if (AMQP_LIKELY(there != NULL)) return there;
+#endif
     PyObject *d = PyObject_GenericGetDict(o, NULL);
     if (d)
         Py_DECREF(d);
