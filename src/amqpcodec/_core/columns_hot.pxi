@@ -670,7 +670,7 @@ cdef inline int hot_properties(Sink* s, const uint8_t* p, const uint8_t* end, Ro
             if AMQP_UNLIKELY(end - p < 8):
                 return GIVE_UP
             v = load64(p)
-            if AMQP_UNLIKELY(v > <uint64_t>HIGHEST_SECOND):
+            if AMQP_UNLIKELY(v > HIGHEST_SECOND):
                 return GIVE_UP
             if c != NULL and hot_i64(c, at, <int64_t>(v * 1000000)) < 0:
                 return NO_MEMORY

@@ -74,7 +74,6 @@ cdef enum:
     RUN_AHEAD = 4096        # the same in a run
     RUN_AFTER = 4           # messages alike that make one
     RUN_LONGEST = 1 << 29   # octets of a message in one
-    HIGHEST_SECOND = 9223372036854      # that int64 microseconds reach
 
 # What the fast way does with an argument.
 cdef enum:
@@ -89,8 +88,6 @@ cdef enum:
     HOT_ZEROS
     HOT_LONG_TEXT
     HOT_TABLE
-
-cdef uint64_t HIGHEST_INT64 = 0x7FFFFFFFFFFFFFFF
 
 # A frame of the block, or octets that are none.
 cdef struct Entry:

@@ -297,7 +297,7 @@ cdef int put_field(Sink* s, const Desc* d, int i, const uint8_t* start, Column* 
             return note_text(s, d, i)
         return status
     if v.kind == W_TIMESTAMP:
-        if AMQP_UNLIKELY(v.u > <uint64_t>HIGHEST_SECOND):
+        if AMQP_UNLIKELY(v.u > HIGHEST_SECOND):
             return note_range(s, d, i, start)
         return 0 if c == NULL else append_i64(c, row, <int64_t>(v.u * 1000000))
     if v.kind == W_LONGLONG and v.u > HIGHEST_INT64:

@@ -122,7 +122,7 @@ cdef inline const uint8_t* run_basic(Sink* s, const Run* run, uint32_t flags, in
         if AMQP_UNLIKELY(at == NULL):
             return NULL
         v = load64(at)
-        if AMQP_UNLIKELY(v > <uint64_t>HIGHEST_SECOND):
+        if AMQP_UNLIKELY(v > HIGHEST_SECOND):
             return NULL
         if AMQP_LIKELY(run.out[9] != NULL):
             (<int64_t*>run.out[9])[row] = <int64_t>(v * 1000000)
@@ -246,7 +246,7 @@ cdef const uint8_t* run_messages(Sink* s, const uint8_t* p, const uint8_t* end, 
                 op.out[row >> 3] |= <uint8_t>((bits >> op.bit & 1) << (row & 7))
             elif op.code == RUN_TIME_TO:
                 v = load64(at)
-                if AMQP_UNLIKELY(v > <uint64_t>HIGHEST_SECOND):
+                if AMQP_UNLIKELY(v > HIGHEST_SECOND):
                     break
                 (<int64_t*>op.out)[row] = <int64_t>(v * 1000000)
                 at += 8
@@ -300,7 +300,7 @@ cdef const uint8_t* run_messages(Sink* s, const uint8_t* p, const uint8_t* end, 
             elif op.code == RUN_64:
                 at += 8
             elif op.code == RUN_TIME:
-                if AMQP_UNLIKELY(load64(at) > <uint64_t>HIGHEST_SECOND):
+                if AMQP_UNLIKELY(load64(at) > HIGHEST_SECOND):
                     break
                 at += 8
             elif op.code == RUN_END:

@@ -82,7 +82,7 @@ cdef int put_wanted(Sink* s, const uint8_t* p, uint8_t type_, Column* c, int64_t
     if type_ == AS_WANTED_BOOLEAN:
         return append_bool(c, row, p[0] != 0) if tag == c't' else 0
     if type_ == AS_WANTED_TIMESTAMP:
-        if tag != c'T' or load64(p) > <uint64_t>HIGHEST_SECOND:
+        if tag != c'T' or load64(p) > HIGHEST_SECOND:
             return 0
         return append_i64(c, row, <int64_t>(load64(p) * 1000000))
     if type_ == AS_WANTED_DOUBLE and tag == c'd':

@@ -8,6 +8,9 @@ from libc.string cimport memcmp, memcpy, memmove, memset, strlen
 
 cdef extern from "wire.h" nogil:
     uint64_t MAX_U32 "((uint64_t)UINT32_MAX)"      # a literal of this size would be a Python int
+    uint64_t HIGHEST_INT64 "((uint64_t)INT64_MAX)"
+    # That int64 microseconds reach. No C enum: its constants are ints for some compilers.
+    uint64_t HIGHEST_SECOND "UINT64_C(9223372036854)"
     uint16_t load16(const uint8_t* p)
     uint32_t load32(const uint8_t* p)
     uint64_t load64(const uint8_t* p)
