@@ -8,6 +8,8 @@ section 3, and 0-9-1 §4.2.1).
 
 from __future__ import annotations
 
+from ._scalars import RangedInt, ShownFloat
+
 __all__ = [
     "TAGS",
     "ByteArray",
@@ -33,24 +35,8 @@ __all__ = [
 ]
 
 
-class _Integer(int):
-    """An int that must fit LOW to HIGH."""
-
-    LOW = 0
-    HIGH = 0
-
-    def __new__(cls, value: int = 0) -> _Integer:
-        self = super().__new__(cls, value)
-        if not cls.LOW <= self <= cls.HIGH:
-            raise ValueError(f"{cls.__name__} takes {cls.LOW} to {cls.HIGH}, not {int(self)}")
-        return self
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({int(self)})"
-
-    # int.__str__ is object's, which would call the repr above.
-    def __str__(self) -> str:
-        return int.__repr__(self)
+class _Integer(RangedInt):
+    """A number of field tables."""
 
 
 class Int8(_Integer):
@@ -115,24 +101,12 @@ class Timestamp(_Integer):
     LOW, HIGH = 0, 2**64 - 1
 
 
-class Float(float):
+class Float(ShownFloat):
     """IEEE 754, 32 bits; a value is rounded to it when it is encoded."""
 
-    def __repr__(self) -> str:
-        return f"Float({float.__repr__(self)})"
 
-    def __str__(self) -> str:
-        return float.__repr__(self)
-
-
-class Double(float):
+class Double(ShownFloat):
     """IEEE 754, 64 bits."""
-
-    def __repr__(self) -> str:
-        return f"Double({float.__repr__(self)})"
-
-    def __str__(self) -> str:
-        return float.__repr__(self)
 
 
 class LongString(str):

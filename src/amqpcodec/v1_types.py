@@ -14,6 +14,7 @@ from decimal import Decimal
 from typing import Any, ClassVar, SupportsIndex, overload
 
 from . import v1_decimal
+from ._scalars import RangedInt, ShownFloat
 
 __all__ = [
     "ABSENT",
@@ -97,25 +98,10 @@ class Char(str):
         return f"Char({str.__repr__(self)})"
 
 
-class _Integer(int):
-    """An int that must fit LOW to HIGH."""
+class _Integer(RangedInt):
+    """A number of AMQP 1.0."""
 
     __slots__ = ()
-    LOW: ClassVar[int] = 0
-    HIGH: ClassVar[int] = 0
-
-    def __new__(cls, value: SupportsIndex | str = 0) -> _Integer:
-        self = super().__new__(cls, value)
-        if not cls.LOW <= self <= cls.HIGH:
-            raise ValueError(f"{cls.__name__} takes {cls.LOW} to {cls.HIGH}, not {int(self)}")
-        return self
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({int(self)})"
-
-    # int.__str__ is object's, which would call the repr above.
-    def __str__(self) -> str:
-        return int.__repr__(self)
 
 
 class UByte(_Integer):
@@ -190,7 +176,7 @@ class Timestamp(_Integer):
     HIGH: ClassVar[int] = 2**63 - 1
 
 
-class Float(float):
+class Float(ShownFloat):
     """IEEE 754, 32 bits; a value is rounded to it when it is made."""
 
     __slots__ = ()
@@ -202,23 +188,11 @@ class Float(float):
         except OverflowError:
             raise ValueError(f"Float takes up to 3.4028235e+38, not {value!r}") from None
 
-    def __repr__(self) -> str:
-        return f"Float({float.__repr__(self)})"
 
-    def __str__(self) -> str:
-        return float.__repr__(self)
-
-
-class Double(float):
+class Double(ShownFloat):
     """IEEE 754, 64 bits: what a plain float is on the wire."""
 
     __slots__ = ()
-
-    def __repr__(self) -> str:
-        return f"Double({float.__repr__(self)})"
-
-    def __str__(self) -> str:
-        return float.__repr__(self)
 
 
 class _Decimal(Decimal):

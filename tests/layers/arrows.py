@@ -25,6 +25,7 @@ LAYERS = {
     "_codec": "core",
     "_gen": "generated",
     "errors": "errors",
+    "_scalars": "types",
     "types": "types",
     "v1_types": "types",
     "v1_decimal": "types",
