@@ -211,6 +211,19 @@ def maps(draw: Any) -> bytes:
     return bytes([octets[0] + 1]) + octets[1:]
 
 
+def test_elements_without_octets_are_counted_for_all_fields() -> None:
+    """Two maps, each with as many as all of a performative may have together, or half as many."""
+    for n in (32768, 32769):
+        array = b"\xf0\0\0\0\5" + n.to_bytes(4, "big") + b"\x40"
+        map_ = list_of([b"\xa3\1k", array])
+        map_ = b"\xc1" + map_[1:]
+        usual = [b"\xa1\1l", b"\x43", b"\x42", *[b"\x40"] * 4, map_, *[b"\x40"] * 5, map_]
+        raw = frame(b"\0\x53\x12" + list_of(usual))
+        same(raw)
+        (error,) = first_row(raw + 3 * HEARTBEAT, {"level": "frame", "fields": ["error"]})
+        assert error[0].is_valid == (n > 32768), error
+
+
 @given(st.data())
 @settings(deadline=None, max_examples=150)
 def test_messages(data: Any) -> None:

@@ -89,6 +89,7 @@ GROUPS = {
     "_core/columns_v1_rows.pxi": "columns",
     "_core/columns_v1_sections.pxi": "columns",
     "_core/columns_v1_hot.pxi": "columns",
+    "_core/columns_v1_performative.pxi": "columns",
     "_core/columns_v1_frames.pxi": "columns",
     "_core/columns_v1_links.pxi": "columns",
     "_core/columns_v1_messages.pxi": "columns",

@@ -593,6 +593,8 @@ cdef int decode_messages(Sink* s, const Values* values) noexcept nogil:
             continue
         if AMQP_UNLIKELY(values.version != NULL and values.version[i] != s.speaks):
             status = flush_parcels(s)
+            if status == 0:
+                status = flush_v1_places(s)
             if status < 0:
                 return status
             speak(s, values.version[i])
@@ -622,4 +624,6 @@ cdef int decode_messages(Sink* s, const Values* values) noexcept nogil:
         run_end(s)
     if status == 0 and s.v1 != NULL:
         status = end_v1_all(s)
+    if status == 0:
+        status = flush_v1_places(s)
     return status if status < 0 else table_finish(s.table, s.rows)

@@ -314,8 +314,7 @@ cdef enum:
     V1_TO_TIME
     V1_TO_32
     V1_TO_BOOL
-    V1_TO_TEXT
-    V1_TO_OCTETS
+    V1_TO_TEXT              # or octets
     V1_TO_ID                # a message id or address: text, where it is a string
     V1_TO_OTHER             # leaves it to put_v1_field
     V1_TO_SEVERAL           # columns
@@ -324,6 +323,7 @@ cdef struct V1Step:
     uint8_t kind            # of values whose octets say all, V1_ANY: any such; or V1_UNKNOWN
     uint8_t write
     uint16_t column         # or the first Target of several
+    uint32_t offset         # of the column from the first one, octets
 
 # A header that was asked for.
 cdef struct Wanted:
@@ -520,6 +520,7 @@ cdef struct Sink:
     int n_steps             # -1: there was none
     Step[16] steps
     bint odd_block          # the block has frames without type or channel
+    int waiting             # at 1.0's message level: rows in the block
     int mode
     uintptr_t reading       # dialect
     Variants* variants      # working memory, or NULL

@@ -7,28 +7,33 @@
 
 # ---- a field ----
 
-cdef int hot_v1_text(Table* t, Column* c, RowPlace at, const uint8_t* p, size_t n, uint8_t kind) noexcept nogil:
-    """A string or symbol. GIVE_UP: it is none."""
+cdef inline int hot_v1_text(Table* t, Column* c, RowPlace at, const uint8_t* p, size_t n,
+                            uint8_t kind) noexcept nogil:
+    """A string, symbol or binary into a column that is no view. GIVE_UP: it is none."""
     cdef size_t used = c.used
     cdef int status
-    if c.kind == AS_VIEW:
-        if not is_ascii(p, n) and (kind == V1_SYMBOL or not is_utf8(p, n)):
-            return GIVE_UP
-        return append_view(t, c, at.row, p, n)
     if AMQP_UNLIKELY(used + n >= c.full_at or at.row >= c.rows):
         status = hot_grow(t, c, at.row, n)
         if status < 0:
             return status
-    if AMQP_UNLIKELY(not copy_ascii(c.data.p + used, p, n)) and (kind == V1_SYMBOL or not is_utf8(p, n)):
+    if AMQP_UNLIKELY(not copy_ascii(c.data.p + used, p, n)) and kind != V1_BINARY and (
+            kind == V1_SYMBOL or not is_utf8(p, n)):
         return GIVE_UP
     hot_text_end(c, at, used + n)
     return 0
 
 
+cdef int hot_v1_view(Table* t, Column* c, RowPlace at, const uint8_t* p, size_t n, uint8_t kind) noexcept nogil:
+    """The same into one that is."""
+    if kind != V1_BINARY and not is_ascii(p, n) and (kind == V1_SYMBOL or not is_utf8(p, n)):
+        return GIVE_UP
+    return append_view(t, c, at.row, p, n)
+
+
 cdef int cool_v1_field(Sink* s, const MethodPlan* m, const V1Desc* d, int i, Cursor* c, V1Check* k, V1Value* v,
                        bint matters, int64_t row) noexcept nogil:
     """The field at the cursor, whatever it is, verified as v1_verify_fields does it and written. matters: it is
-    asked for, or everything is to be checked."""
+    asked for, or everything is to be checked. k: of the whole list; its `types` are NULL before the first."""
     cdef const V1Step* step = s.v1_steps + m.first + i
     cdef const V1Op* op = &d.op[i]
     cdef const uint8_t* start = c.p
@@ -38,6 +43,8 @@ cdef int cool_v1_field(Sink* s, const MethodPlan* m, const V1Desc* d, int i, Cur
     cdef uint32_t target
     cdef int status = 0
     # An outcome without fields.
+    if k.types == NULL:
+        v1_verify_begin(k, s.v1, s.input_end)
     outcome = s.v1.by_code[start[2]] if op.kind == V1_ANY and c.end - start >= 4 and load16(start) == 0x53 else NULL
     if outcome != NULL and outcome.composite and start[3] == 0x45:
         v.kind = V1_DESCRIBED
@@ -105,13 +112,13 @@ cdef int hot_v1_member(Sink* s, const FieldPlan* f, const V1Op* op, const V1Valu
 cdef int hot_v1_fields(Sink* s, const V1Desc* d, Cursor* c, V1Value* x, uint32_t mask, Text* text,
                        RowPlace at) noexcept nogil:
     """The list of a composite's fields at the cursor, each checked and written to its columns and, if there is
-    one, to the JSON text. x: of a performative, as `out` of v1_verify_fields; mask: likewise."""
+    one, to the JSON text. x: of a performative at message level, as `out` of v1_verify_fields; mask: likewise."""
     cdef const MethodPlan* m = &s.methods[d - s.v1.desc]
     cdef const V1Step* step = s.v1_steps + m.first
     cdef const uint8_t* p = c.p
     cdef const uint8_t* q
     cdef const uint8_t* end
-    cdef Column* columns = s.table.column
+    cdef char* columns = <char*>s.table.column
     cdef Column* to
     cdef Cursor f
     cdef V1Check k
@@ -138,37 +145,33 @@ cdef int hot_v1_fields(Sink* s, const V1Desc* d, Cursor* c, V1Value* x, uint32_t
     if AMQP_UNLIKELY(size < 0 or c.end - p < size or count > <uint32_t>d.n):
         return GIVE_UP
     end = p + size
-    v1_verify_begin(&k, s.v1, s.input_end)
+    k.types = NULL
     n = count
     if mask != ~<uint32_t>0:
         while n and not mask >> (n - 1):
             n -= 1
     while i < n:
+        if AMQP_UNLIKELY(p >= end):
+            return GIVE_UP
         kind = V1_KIND[p[0]]
         shape = V1_SHAPE[p[0]]
-        write = step.write
         if kind == V1_NULL:
             v.kind = V1_NULL
             p += 1
-            if AMQP_UNLIKELY(p > end):
-                return GIVE_UP
             v += 1
             step += 1
             i += 1
             continue
         status = GIVE_UP
         q = p
-        to = columns + step.column
+        write = step.write
+        to = <Column*>(columns + step.offset)
         if shape <= V1_SHAPE_WIDEST:
             if AMQP_LIKELY(kind == step.kind):
-                u = load64(p + 1) >> (64 - 8 * shape) if shape else p[0] == 0x41
+                u = v1_usual_number(p, shape) | (p[0] == 0x41)
                 q = p + 1 + shape
-                if AMQP_UNLIKELY(q > end):
-                    return GIVE_UP
                 v.u = u
-                if write == V1_TO_NOTHING:
-                    status = 0
-                elif write == V1_TO_64 or write == V1_TO_TIME:
+                if write == V1_TO_64 or write == V1_TO_TIME:
                     if write == V1_TO_TIME:
                         if AMQP_UNLIKELY(not v1_in_us(<int64_t>u)):
                             return GIVE_UP
@@ -185,17 +188,20 @@ cdef int hot_v1_fields(Sink* s, const V1Desc* d, Cursor* c, V1Value* x, uint32_t
                     status = 0
                 elif write == V1_TO_32:
                     status = hot_i32(to, at, <int32_t>u)
+                elif write == V1_TO_NOTHING:
+                    status = 0
         elif shape == V1_SHAPE_RUN and (kind == step.kind or step.kind == V1_ANY):
             q = p + 2
             v.p = q
             v.n = p[1]
             if AMQP_UNLIKELY(end - q < v.n):
                 return GIVE_UP
-            if write == V1_TO_OCTETS:
-                status = hot_octets(s.table, to, at, q, v.n)
-            elif write == V1_TO_TEXT or (write == V1_TO_ID and kind == V1_STRING and not (
+            if write == V1_TO_TEXT or (write == V1_TO_ID and kind == V1_STRING and not (
                     v.n > 9 and memcmp(q, <const char*>b"AMQP_", 5) == 0)):
-                status = hot_v1_text(s.table, to, at, q, v.n, kind)
+                if AMQP_UNLIKELY(to.kind == AS_VIEW):
+                    status = hot_v1_view(s.table, to, at, q, v.n, kind)
+                else:
+                    status = hot_v1_text(s.table, to, at, q, v.n, kind)
             elif write == V1_TO_NOTHING and (kind == V1_BINARY or is_ascii(q, v.n)):
                 status = 0
             q += v.n
@@ -218,54 +224,13 @@ cdef int hot_v1_fields(Sink* s, const V1Desc* d, Cursor* c, V1Value* x, uint32_t
         v += 1
         step += 1
         i += 1
-    if AMQP_UNLIKELY(p != end) and n == count:
+    if AMQP_UNLIKELY(p != end) and (p > end or n == count):
         return GIVE_UP
-    if d.frame != V1_NO_FRAME:
+    if d.frame != V1_NO_FRAME and s.links != NULL:
         for i in range(n, <uint32_t>d.n):
             x[i].kind = V1_NULL
     c.p = end
     return 0
-
-
-cdef inline const V1Desc* hot_v1_head(Sink* s, const Entry* e) noexcept nogil:
-    """As read_v1_head, for a descriptor as most are; else NULL, and nothing is noted."""
-    cdef const uint8_t* body = e.start + 4 * <size_t>e.start[4]
-    cdef const V1Desc* d
-    if AMQP_UNLIKELY(e.start + e.total > s.v1_end or load16(body) != 0x53):
-        return NULL
-    d = s.v1.by_code[body[2]]
-    if AMQP_UNLIKELY(d == NULL or d.frame != (V1_SASL_FRAME if e.type else V1_AMQP_FRAME)):
-        return NULL
-    s.c.p = body + 3
-    s.c.end = e.start + e.total
-    return d
-
-
-cdef int hot_v1_performative(Sink* s, const V1Desc* d, uint32_t mask, RowPlace at) noexcept nogil:
-    """A performative whose fields s.c is over, into the columns for it; then s.fields has them, and s.c is over
-    what follows."""
-    cdef const MethodPlan* m = &s.methods[d - s.v1.desc]
-    cdef Column* to = s.arguments
-    cdef Text text
-    cdef int status
-    if to != NULL and text_begin(&text, to, s.input_end) < 0:
-        return NO_MEMORY
-    status = hot_v1_fields(s, d, &s.c, s.fields, mask, &text if to != NULL else NULL, at)
-    if status == 0 and AMQP_UNLIKELY(s.c.p != s.c.end) and d.code != V1_TRANSFER:
-        return GIVE_UP
-    if status == 0 and to != NULL:
-        if text_room(&text, 2) < 0:
-            return NO_MEMORY
-        if text.w == to.data.p + to.used:
-            text.w += 1
-        to.data.p[to.used] = c'{'       # for the first comma
-        text.w[0] = c'}'
-        status = hot_commit(s.table, to, at, text.w + 1)
-    if status == 0 and s.method != NULL:
-        status = hot_octets(s.table, s.method, at, <const uint8_t*>m.name, m.name_n)
-    if status == 0 and s.payload != NULL and d.code == V1_TRANSFER:
-        status = hot_octets(s.table, s.payload, at, s.c.p, <size_t>(s.c.end - s.c.p))
-    return status
 
 
 # ---- sections of a message ----
@@ -302,7 +267,7 @@ cdef int hot_v1_map(Sink* s, Cursor* c, Column* to, RowPlace at) noexcept nogil:
     # As in hot_pairs: text takes in JSON what it takes on the wire, a number little more.
     if text_begin(&text, to, s.input_end) < 0 or text_room(&text, <size_t>size + HOT_KEYS * HOT_ENTRY) < 0:
         return NO_MEMORY
-    v1_verify_begin(&k, s.v1, s.input_end)
+    k.types = NULL
     w = text.w
     w[0] = c'{'
     w += 1
@@ -361,6 +326,8 @@ cdef int hot_v1_map(Sink* s, Cursor* c, Column* to, RowPlace at) noexcept nogil:
             f = c[0]
             f.p = p
             f.end = end
+            if k.types == NULL:
+                v1_verify_begin(&k, s.v1, s.input_end)
             if v1_check(&f, &k, 2) < 0:
                 return GIVE_UP
             f.p = p

@@ -28,15 +28,56 @@ cdef inline uint64_t v1_link_key(const Entry* e, const V1Value* handle) noexcept
 
 # ---- rows ----
 
+cdef bint v1_together(V1Links* a, V1Open* o) noexcept nogil:
+    """Whether the frames of a delivery lie behind one another."""
+    cdef V1Piece* piece
+    cdef uint32_t k = o.first
+    cdef const uint8_t* p = v1_piece_at(a, k).frame.start
+    while k:
+        piece = v1_piece_at(a, k)
+        if piece.frame.start != p:
+            return False
+        p += piece.frame.total
+        k = piece.next
+    return True
+
+
+cdef int flush_v1_places(Sink* s) noexcept nogil:
+    """The columns that every row has, of the newest rows, which wait for them."""
+    cdef int n = s.waiting
+    cdef int status
+    if n == 0:
+        return 0
+    s.waiting = 0
+    s.rows -= n
+    status = write_block(s, n)
+    s.rows += n
+    s.odd_block = False
+    return status
+
+
 cdef int put_v1_places(Sink* s, const Entry* e, V1Open* o) noexcept nogil:
-    """The columns that every row has. o: the delivery whose frames these are, or NULL: of one frame."""
+    """The columns that every row has, later where they can be written a block at a time. o: the delivery whose
+    frames these are, or NULL: of one frame."""
     cdef V1Links* a = s.links
     cdef V1Piece* piece
     cdef Column* c = s.frame
     cdef int64_t row = s.rows
+    cdef Entry* to = &s.block[s.waiting]
     cdef uint8_t* w
     cdef uint32_t k
-    cdef int status = 0
+    cdef int status
+    if AMQP_LIKELY(a.single == NULL) and (AMQP_LIKELY(o == NULL) or v1_together(a, o)):
+        to[0] = e[0]
+        if o != NULL:
+            to.total = o.octets
+        if AMQP_UNLIKELY(e.odd or e.no_channel):
+            s.odd_block = True
+        s.waiting += 1
+        return 0
+    status = flush_v1_places(s)
+    if status < 0:
+        return status
     if s.row != NULL and append_i64(s.row, row, e.row) < 0:
         return NO_MEMORY
     if s.offset != NULL and append_i64(s.offset, row, e.start - e.base) < 0:
@@ -48,10 +89,10 @@ cdef int put_v1_places(Sink* s, const Entry* e, V1Open* o) noexcept nogil:
         status = append_octets(s.table, s.type, row, FRAME_TYPE_NAMES[k], FRAME_TYPE_OCTETS[k])
     if status < 0 or c == NULL:
         return status
+    if s.borrow and own_frames(s) < 0:
+        return NO_MEMORY
     if a.single != NULL:
         return append_octets(s.table, c, row, a.single, <size_t>(a.single_end - a.single))
-    if o == NULL:
-        return append_octets(s.table, c, row, e.start, e.total)
     status = data_grow(s.table, c, o.octets)
     if status < 0:
         return status
@@ -88,12 +129,13 @@ cdef int end_v1_row(Sink* s, const Entry* e, V1Open* o, int status) noexcept nog
     if status < 0:
         return status
     s.rows += 1
-    if s.rows & 127 == 0:
+    if s.rows & (BLOCK - 1) == 0:
+        status = flush_v1_places(s)
         s.blocks += 1
         if s.blocks & (s.blocks - 1) == 0:
             guess_sizes(s, 0, <uint64_t>(e.start - s.input))
         s.done = <uint64_t>(e.start - s.input)
-    return 0
+    return status
 
 
 cdef int v1_out_of_place(Sink* s, const Entry* e, const char* what) noexcept nogil:

@@ -77,6 +77,7 @@ cdef V1Step v1_step(const V1Op* op, uint8_t kind, int column) noexcept:
     if op.named != NULL or (op.choices and not (op.kind == V1_BOOLEAN and op.choices == 2 and op.choice[0] != NULL)):
         step.kind = V1_UNKNOWN
     step.column = <uint16_t>column
+    step.offset = <uint32_t>(<size_t>column * sizeof(Column))
     step.write = V1_TO_OTHER
     if op.multiple:
         return step
@@ -88,9 +89,7 @@ cdef V1Step v1_step(const V1Op* op, uint8_t kind, int column) noexcept:
         step.write = V1_TO_TIME
     elif op.kind <= V1_ULONG:
         step.write = V1_TO_64
-    elif op.kind == V1_BINARY:
-        step.write = V1_TO_OCTETS
-    elif op.kind == V1_STRING or op.kind == V1_SYMBOL:
+    elif V1_BINARY <= op.kind <= V1_SYMBOL:
         step.write = V1_TO_TEXT
     return step
 
@@ -186,4 +185,6 @@ cdef FramePlan make_v1_plan(V1Core protocol):
                 plan.qualified[full] = (n, f.kind)
                 plan.arguments.setdefault(name, []).append((n, f.kind, full))
             n += 1
+        # Of a list of up to 255 octets, as hot_v1_arguments writes it.
+        m.room = m.fixed + 64 * <uint32_t>d.n + 2 * 256 + 4 * COPY_SLACK
     return plan

@@ -1,4 +1,4 @@
-# Frame level: columns that every row has, written a block at a time.
+# Columns that every row has, written a block at a time.
 
 cdef int write_types(Sink* s, int n) noexcept nogil:
     cdef Column* c = s.type
@@ -105,15 +105,23 @@ cdef int write_frames(Sink* s, int n) noexcept nogil:
     c.used = <size_t>(p - c.borrowed)
     if AMQP_LIKELY(i == n):
         return 0
-    # Something lies between: from here on it has to be a copy.
+    # Something lies between.
+    if own_frames(s) < 0:
+        return NO_MEMORY
+    return copy_frames(s, e + i, n - i, ends + i)
+
+
+cdef int own_frames(Sink* s) noexcept nogil:
+    """From here on the column has to be a copy."""
+    cdef Column* c = s.frame
     s.borrow = False
     c.data_hint = <size_t>s.total + SLACK
-    status = block_room(&c.data, 0, c.used + SLACK)
-    if status == 0:
+    if c.borrowed != NULL:
+        if block_room(&c.data, 0, c.used + SLACK) < 0:
+            return NO_MEMORY
         copy_run(c.data.p, c.borrowed, c.used)
         c.borrowed = NULL
-        status = copy_frames(s, e + i, n - i, ends + i)
-    return status
+    return 0
 
 
 cdef int copy_frames(Sink* s, Entry* e, int n, int32_t* ends) noexcept nogil:

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 #include <string.h>
-#include "wire.h"
+#include "copy.h"
 
 #if defined(_MSC_VER)
 #include <intrin.h>
@@ -37,30 +37,75 @@ static inline uint8_t *put_digits(uint8_t *w, uint64_t v, int n) {
     return w + n;
 }
 
-static uint8_t *put_long_u64(uint8_t *w, uint64_t v) { return put_digits(w, v, count_digits(v)); }
+/* The eight digits of v below 10**8, zeros in front among them, the first one in the lowest octet. */
+AMQP_INLINE uint64_t eight_digits(uint32_t v) {
+    uint64_t x = v / 10000 | (uint64_t)(v % 10000) << 32; /* four and four */
+    uint64_t high = (x * 10486 >> 20) & 0x0000007F0000007Full;
+    x = high | (x - 100 * high) << 16; /* four times two */
+    high = (x * 103 >> 10) & 0x000F000F000F000Full;
+    return high | (x - 10 * high) << 8 | 0x3030303030303030ull;
+}
 
-/* At most 20 octets. */
+/* The same in memory. */
+AMQP_INLINE void store_digits(uint8_t *w, uint64_t digits) {
+#if LITTLE_ENDIAN_MACHINE
+    store_word(w, digits);
+#else
+    for (int i = 0; i < 8; i++) w[i] = (uint8_t)(digits >> 8 * i);
+#endif
+}
+
+/* count_digits for v below 10**8, without a branch where the machine counts zeros: of each number of
+ * bits, how many digits v has, or the lower of two, so that a carry makes it the higher one. */
+AMQP_INLINE int count_few_digits(uint32_t v) {
+#if defined(__GNUC__) || defined(__clang__)
+#define ONE_OF(n) (uint64_t)(n) << 32
+#define UP_FROM(power, n) ((uint64_t)((n) + 1) << 32) - (power)
+    static const uint64_t digits[27] = {
+        ONE_OF(1), ONE_OF(1), ONE_OF(1), UP_FROM(10, 1),
+        ONE_OF(2), ONE_OF(2), UP_FROM(100, 2),
+        ONE_OF(3), ONE_OF(3), UP_FROM(1000, 3),
+        ONE_OF(4), ONE_OF(4), ONE_OF(4), UP_FROM(10000, 4),
+        ONE_OF(5), ONE_OF(5), UP_FROM(100000, 5),
+        ONE_OF(6), ONE_OF(6), UP_FROM(1000000, 6),
+        ONE_OF(7), ONE_OF(7), ONE_OF(7), UP_FROM(10000000, 7),
+        ONE_OF(8), ONE_OF(8), ONE_OF(8),
+    };
+#undef ONE_OF
+#undef UP_FROM
+    return (int)((v + digits[31 - __builtin_clz(v | 1)]) >> 32);
+#else
+    return count_digits(v);
+#endif
+}
+
+/* v below 10**8; 8 octets are written, whatever it takes of them. */
+AMQP_INLINE uint8_t *put_few_digits(uint8_t *w, uint32_t v) {
+    int n = count_few_digits(v);
+    if (v < 10000) { /* the same with half of it */
+        uint32_t high = v * 5243 >> 19, x = high | (v - 100 * high) << 16;
+        high = (x * 103 >> 10) & 0x000F000F;
+        x = high | (x - 10 * high) << 8 | 0x30303030;
+        store_digits(w, x >> (32 - 8 * n));
+    } else {
+        store_digits(w, eight_digits(v) >> (64 - 8 * n));
+    }
+    return w + n;
+}
+
+AMQP_APART static uint8_t *put_long_u64(uint8_t *w, uint64_t v) {
+    if (v >= 100000000) {
+        w = put_long_u64(w, v / 100000000);
+        store_digits(w, eight_digits((uint32_t)(v % 100000000)));
+        return w + 8;
+    }
+    return put_few_digits(w, (uint32_t)v);
+}
+
+/* At most 20 octets; up to 7 more are written. */
 static inline uint8_t *put_u64(uint8_t *w, uint64_t v) {
-    if (v < 10) {
-        *w = (uint8_t)('0' + v);
-        return w + 1;
-    }
-    if (v < 10000) {
-        uint32_t high = (uint32_t)v / 100, low = (uint32_t)v % 100;
-        if (v < 1000) {
-            if (v < 100) {
-                memcpy(w, DIGIT_PAIRS + 2 * v, 2);
-                return w + 2;
-            }
-            *w = (uint8_t)('0' + high);
-            memcpy(w + 1, DIGIT_PAIRS + 2 * low, 2);
-            return w + 3;
-        }
-        memcpy(w, DIGIT_PAIRS + 2 * high, 2);
-        memcpy(w + 2, DIGIT_PAIRS + 2 * low, 2);
-        return w + 4;
-    }
-    return put_long_u64(w, v);
+    *w = (uint8_t)('0' + v);
+    return v < 10 ? w + 1 : put_long_u64(w, v);
 }
 
 static inline uint8_t *put_i64(uint8_t *w, int64_t v) {
@@ -72,7 +117,7 @@ static inline uint8_t *put_i64(uint8_t *w, int64_t v) {
 /* unscaled / 10**scale with every digit of the scale; at most 258 octets. */
 static inline uint8_t *put_decimal(uint8_t *w, int32_t unscaled, uint8_t scale) {
     uint32_t v = unscaled < 0 ? 0 - (uint32_t)unscaled : (uint32_t)unscaled;
-    uint8_t digits[10];
+    uint8_t digits[24];
     int n = (int)(put_u64(digits, v) - digits), whole = n - scale;
     if (unscaled < 0) *w++ = '-';
     if (whole > 0) {
