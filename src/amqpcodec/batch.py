@@ -111,12 +111,11 @@ def decode(
             data as far as they can and keep it alive (what may change is copied once).
         dialect: "rabbitmq" or "0-9-1", what the tags of field tables mean.
         tables: what a column of field tables is (the headers of properties; an argument that is
-            one; of 1.0 application_properties, which cannot be "variant"): "json" (utf8),
-            "variant" (a struct of the binaries value and metadata, Spark's and Parquet's Variant
-            encoding) or "map" (map of utf8 to utf8: strings as they are, other values as JSON
-            text, void as null). Text inside of other columns stays JSON. Keys are written as in
-            JSON text; a table that has a key twice is an object or map with the one key
-            ``$table`` and a list of all pairs.
+            one; of 1.0 application_properties): "json" (utf8), "variant" (a struct of the binaries
+            value and metadata, Spark's and Parquet's Variant encoding) or "map" (map of utf8 to
+            utf8: strings as they are, other values as JSON text, void as null). Text inside of
+            other columns stays JSON. Keys are written as in JSON text; a table that has a key
+            twice is an object or map with the one key ``$table`` and a list of all pairs.
 
     Returns:
         A struct array with ``__arrow_c_array__`` and ``__arrow_c_schema__``.

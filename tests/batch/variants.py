@@ -124,7 +124,8 @@ def _decimal(width: int, digits: int) -> Any:
         assert smaller is None or scale > smaller or abs(unscaled) >= 10**smaller
         if unscaled >= 1 << 63 and scale == 0:
             return unscaled  # a number that int64 does not reach
-        return {"$decimal": f"{Decimal(unscaled).scaleb(-scale):f}"}
+        places = tuple(map(int, str(abs(unscaled))))
+        return {"$decimal": f"{Decimal((unscaled < 0, places, -scale)):f}"}
 
     return read
 
@@ -142,9 +143,8 @@ def _float(form: str) -> Any:
 
 
 def _timestamp(octets: Octets) -> Any:
-    seconds, rest = divmod(octets.number(8, signed=True), 1_000_000)
-    assert rest == 0
-    return {"$timestamp": seconds}
+    found = octets.number(8, signed=True)
+    return {"$timestamp_us": found} if found % 1_000_000 else {"$timestamp": found // 1_000_000}
 
 
 def _binary(octets: Octets) -> Any:

@@ -87,6 +87,7 @@ GROUPS = {
     "_core/columns_v1_plan.pxi": "columns",
     "_core/columns_v1_json.pxi": "columns",
     "_core/columns_v1_rows.pxi": "columns",
+    "_core/variant_v1.pxi": "columns",
     "_core/columns_v1_sections.pxi": "columns",
     "_core/columns_v1_hot.pxi": "columns",
     "_core/columns_v1_performative.pxi": "columns",

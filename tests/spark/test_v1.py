@@ -57,3 +57,21 @@ def test_captures(spark, protocol):
     counts = amqp.capture_stats(spark, str(path_of("rabbit")), {"ports": "5680"}).collect()
     assert counts[0].versions == {"1.0": 1}
     assert counts[0].methods["transfer"] == 17
+
+
+def test_application_properties_as_variants(spark):
+    """Their numbers, moments and text as Spark's own, by the option and by the schema."""
+    pairs = {"n": 5, "text": "x", "at": v1.Timestamp(1_700_000_000_123), "big": v1.ULong(2**64 - 1)}
+    frame = transfer(v1.Message(b"x", application_properties=pairs).encode())
+    ddl = "application_properties variant, body binary"
+    for options in ({"tables": "variant"}, {"fields": ddl}):
+        found = amqp.decode(framed(spark, [frame]), protocol="1.0", level="message", **options)
+        [row] = found.selectExpr(
+            "variant_get(application_properties, '$.n', 'int') AS n",
+            "variant_get(application_properties, '$.text', 'string') AS text",
+            "unix_millis(variant_get(application_properties, '$.at', 'timestamp')) AS at",
+            "variant_get(application_properties, '$.big', 'decimal(20, 0)') AS big",
+            "schema_of_variant(application_properties) AS type",
+        ).collect()
+        assert (row.n, row.text, row.at, row.big) == (5, "x", 1_700_000_000_123, 2**64 - 1)
+        assert row.type.startswith("OBJECT<at: TIMESTAMP, big: DECIMAL(20,0), n: BIGINT")

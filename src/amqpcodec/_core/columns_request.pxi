@@ -181,8 +181,6 @@ cdef Request make_request(FramePlan plan, int level, object fields, bint views, 
         if name in plan.fixed and name not in plan.not_at_level[level]:
             k = plan.numbers[name]
             if k in tables:
-                if plan.v1 != NULL and form == FORM_VARIANT:
-                    raise ValueError(f"{name} of AMQP 1.0 can be \"json\" or \"map\", not a Variant")
                 out.append((name, *FORM_SCHEMAS[form], k))
             else:
                 out.append((name, plan.fixed[name], below.get(name, ()), k))

@@ -268,13 +268,21 @@ cdef int append_v1_pairs(Sink* s, Table* items, Cursor* c, uint32_t count, int k
     return text_commit(items, &text, to, items.rows) if status == 0 else status
 
 
+cdef int append_v1_variant(Sink* s, Column* c, int64_t row, const Cursor* map_, uint32_t count) noexcept nogil:
+    cdef Text value, names
+    cdef int status = variant_begin(s.table, c, &value, &names)
+    if status == 0:
+        status = variant_v1(s.variants, &value, &names, map_, count)
+    return variant_commit(s.table, c, row, &value, &names, status)
+
+
 cdef int put_v1_application(Sink* s, Cursor* c, int64_t row) noexcept nogil:
     """A verified map with application properties."""
     cdef Column* to = v1_asked(s, V1_COL_APPLICATION)
     cdef Cursor inner
     cdef V1Value v
     cdef int status = 0
-    if s.n_wanted or (to != NULL and to.form == FORM_MAP):
+    if s.n_wanted or (to != NULL and to.form != FORM_JSON):
         inner = c[0]
         v1_again(&inner, &v)
         v1_inside(&inner, &v, &inner)
@@ -282,6 +290,8 @@ cdef int put_v1_application(Sink* s, Cursor* c, int64_t row) noexcept nogil:
             status = take_v1_wanted(s, inner, v.count >> 1, row)
         if status == 0 and to != NULL and to.form == FORM_MAP:
             return append_v1_map(s, to, row, &inner, v.count >> 1)
+        if status == 0 and to != NULL and to.form == FORM_VARIANT:
+            return append_v1_variant(s, to, row, &inner, v.count >> 1)
     if status == 0 and to != NULL:
         status = put_v1_text(s, c, to, row)
     return status

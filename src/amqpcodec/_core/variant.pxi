@@ -226,12 +226,16 @@ cdef int survey_pairs(Variants* v, const uint8_t* p, uint32_t n, uint32_t parent
     return 0
 
 
-cdef int survey(Variants* v, uint32_t n) noexcept nogil:
+cdef void survey_begin(Variants* v) noexcept nogil:
     v.leaf.block = &v.leaves
     v.leaf.w = v.leaves.p
     v.leaf.end = v.leaves.p + v.leaves.room
     v.n_keys = v.n_sizes = v.n_nodes = 0
     v.heights = 0
+
+
+cdef int survey(Variants* v, uint32_t n) noexcept nogil:
+    survey_begin(v)
     return survey_pairs(v, v.root, n, 0)
 
 
@@ -375,21 +379,9 @@ cdef int write_names(Variants* v, Text* t) noexcept nogil:
     return 0
 
 
-cdef int variant_table(Variants* v, Text* value, Text* names, const uint8_t* p, uint32_t n,
-                       uintptr_t mode) noexcept nogil:
-    """A table as a Variant: 0, NO_MEMORY, or COLUMN_FULL where no column could hold it."""
+cdef int variant_write(Variants* v, Text* value, Text* names) noexcept nogil:
+    """What was surveyed: 0, NO_MEMORY, or COLUMN_FULL where no column could hold it."""
     cdef uint64_t size
-    if n > MAX_TABLE:
-        return COLUMN_FULL
-    v.shapes = SHAPES[mode & MODE_LETTER]
-    v.root = p
-    v.careful = False
-    if survey(v, n) < 0:
-        return NO_MEMORY
-    if AMQP_UNLIKELY(v.heights == 3):
-        v.careful = True
-        if survey(v, n) < 0:
-            return NO_MEMORY
     if number_keys(v) < 0:
         return NO_MEMORY
     size = size_nodes(v)
@@ -402,3 +394,20 @@ cdef int variant_table(Variants* v, Text* value, Text* names, const uint8_t* p, 
     v.copied = v.leaves.p
     value.w = write_node(v, value.w)
     return 0
+
+
+cdef int variant_table(Variants* v, Text* value, Text* names, const uint8_t* p, uint32_t n,
+                       uintptr_t mode) noexcept nogil:
+    """A table as a Variant: as variant_write."""
+    if n > MAX_TABLE:
+        return COLUMN_FULL
+    v.shapes = SHAPES[mode & MODE_LETTER]
+    v.root = p
+    v.careful = False
+    if survey(v, n) < 0:
+        return NO_MEMORY
+    if AMQP_UNLIKELY(v.heights == 3):
+        v.careful = True
+        if survey(v, n) < 0:
+            return NO_MEMORY
+    return variant_write(v, value, names)

@@ -41,11 +41,19 @@ cdef enum:
     KEY_ROOM = 352          # octets that any key takes: 5 and base64 of 255
     SORTED_SLOWLY = 24      # as many are put in order by insertion
 
-cdef const char** OUR_KEYS = [b"\x06$table", b"\x08$decimal", b"\x0a$timestamp"]
+cdef const char** OUR_KEYS = [
+    b"\x06$table", b"\x08$decimal", b"\x0a$timestamp", b"\x04$map", b"\x05$uuid", b"\x05$char",
+    b"\x0d$timestamp_ms", b"\x0a$described", b"\x10$described_array"]
 cdef enum:
     OUR_TABLE
     OUR_DECIMAL
     OUR_TIMESTAMP
+    OUR_MAP
+    OUR_UUID
+    OUR_CHAR
+    OUR_TIMESTAMP_MS
+    OUR_DESCRIBED
+    OUR_DESCRIBED_ARRAY
 
 # A key in a table. head: its first octets as a number, by which most are told apart.
 cdef struct VariantKey:
