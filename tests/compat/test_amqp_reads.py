@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import itertools
+import select
+import socket
 from typing import Any
 
 import pytest
@@ -27,7 +29,10 @@ EVENTS: dict[str, Exception | None] = {
 
 
 def run(kind: type[Any], events: dict[int, str], initial: bool, kept: bytes) -> list[Any]:
-    """What two frames give, where a socket has something to say before some of their octets."""
+    """What two frames give, where a socket has something to say before some of their octets.
+
+    Where in the stream a transport is after each, is where its own octets begin.
+    """
     data = FRAME + FRAME
     left = dict(events)
 
@@ -60,10 +65,38 @@ def run(kind: type[Any], events: dict[int, str], initial: bool, kept: bytes) -> 
             told.append(one.read_frame())
         except Exception as error:
             told.append((type(error), str(error)))
-        told.append((one._read_buffer, one.connected, one.at))
-        if one.at == len(data):
+        kept = one._read_buffer
+        # What is kept are the octets in front of those that the socket has still.
+        assert data[one.at - len(kept) : one.at] == kept
+        told.append((one.at - len(kept), one.connected))
+        if one.at - len(one._read_buffer) == len(data):
             break
     return told
+
+
+SHORTEST = b"\x08\0\0\0\0\0\0\xce"
+
+
+@pytest.mark.parametrize("kind", [TCPTransport, SSLTransport])
+def test_a_socket_still_tells_of_each_frame(kind: type[Any]) -> None:
+    """Whoever waits for a socket to become readable would not see a frame that was taken of it."""
+    drop_in.install()
+    try:
+        for frames in itertools.product([FRAME, SHORTEST], repeat=3):
+            end, other = socket.socketpair()
+            with end, other:
+                other.sendall(b"".join(frames))
+                one = object.__new__(kind)
+                one.sock, one.connected, one.raise_on_initial_eintr = end, True, True
+                one._read_buffer = b""
+                one._quick_recv = end.recv
+                for at, frame in enumerate(frames):
+                    assert one.read_frame()[2] == frame[7:-1]
+                    readable, _, _ = select.select([end], [], [], 0)
+                    assert bool(readable) is (at < 2)
+                one.sock = None
+    finally:
+        drop_in.uninstall()
 
 
 @pytest.mark.parametrize("kind", [TCPTransport, SSLTransport])

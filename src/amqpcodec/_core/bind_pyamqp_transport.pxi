@@ -1,14 +1,20 @@
-# py-amqp: frames off its own transports, never an octet of the socket more than py-amqp would take.
+# py-amqp: frames off its own transports, and never a whole frame of the socket more than was asked for.
 
 cdef extern from "bound.h":
     PyObject* bound_call(object function, Py_ssize_t n)
     int bound_raise() except -1
-    object bound_shorter(PyObject* octets)
+    int bound_keep_rest(PyObject** kept, PyObject* octets, Py_ssize_t n) except -1
+    object bound_shorter(PyObject* octets, Py_ssize_t n)
+
+cdef enum:
+    FRAME_HEAD = 7                      # type, channel and size: the octets before a payload
+    RECV_MOST = 0x7FFFFFFF - 8          # as long a payload as a socket is asked for at once
 
 cdef object QUICK_RECV = _intern("_quick_recv")
 cdef object READ_NAME = _intern("_read")
 cdef object READ_BUFFER = _intern("_read_buffer")
 cdef tuple TRANSPORT_NAMES = (QUICK_RECV,)
+cdef object NOTHING_KEPT = b""
 
 
 cdef bint known_transport(AmqpCodec codec, PyTypeObject* kind) except -1:
@@ -33,14 +39,16 @@ cdef bint known_transport(AmqpCodec codec, PyTypeObject* kind) except -1:
 cdef object read_pyamqp_frame(AmqpCodec codec, object transport):
     """What read_frame of amqp.transport._AbstractTransport does: (frame type, channel, payload).
 
-    The frame's end is read with the payload. What a socket gives in another way than all at once
-    is handed to py-amqp's own code, as if it had asked for it.
+    The frame's end is read with the payload, and so is the head of the frame behind it where it is
+    there: it is never a whole frame, so that a socket still tells of each that comes. py-amqp's own
+    code finds it where it keeps the octets of a frame that came in part, and is handed what a socket
+    gives in another way than all at once, as if it had asked for it.
     """
     cdef PyObject* own = NULL
     cdef PyObject* recv
     cdef PyObject* got
-    cdef PyObject* kept
-    cdef object receive, octets = b"", told
+    cdef PyObject** kept
+    cdef object receive, octets = NOTHING_KEPT, told
     cdef const uint8_t* p
     cdef Py_ssize_t n
     codec.calls += 1
@@ -49,22 +57,32 @@ cdef object read_pyamqp_frame(AmqpCodec codec, object transport):
     if own == NULL or seen_item(&codec.read_seen, <object>own, READ_NAME) != NULL:
         return codec.own("read_frame")(transport)
     recv = seen_item(&codec.recv_seen, <object>own, QUICK_RECV)
-    kept = bound_slot(<PyObject*>transport, codec.buffer_at)[0]
-    if recv == NULL or kept == NULL or not bytes_of(kept, 0):
+    kept = bound_slot(<PyObject*>transport, codec.buffer_at)
+    if recv == NULL or kept[0] == NULL:
         return codec.own("read_frame")(transport)
     receive = <object>recv
-    got = bound_call(receive, 7)
-    if AMQP_LIKELY(bytes_of(got, 7)):
-        octets = <object>got
-        Py_DecRef(got)
+    if AMQP_LIKELY(bytes_of(kept[0], FRAME_HEAD, FRAME_HEAD)):
+        octets = <object>kept[0]
+        Py_DecRef(kept[0])
+        kept[0] = Py_NewRef(<PyObject*>NOTHING_KEPT)
+        got = NULL
+    elif bytes_of(kept[0], 0, 0):
+        got = bound_call(receive, FRAME_HEAD)
+        if bytes_of(got, FRAME_HEAD, FRAME_HEAD):
+            octets = <object>got
+            Py_DecRef(got)
+    else:
+        return codec.own("read_frame")(transport)
+    if PyBytes_GET_SIZE(octets):
         p = <const uint8_t*>PyBytes_AS_STRING(octets)
         n = load32(p + 3)
-        if n >= 0x7FFFFFFF:     # more than a socket is asked for at once
+        if n > RECV_MOST:       # more than a socket is asked for at once
             return codec.again(transport, b"", octets)
-        got = bound_call(receive, n + 1)
-        if AMQP_LIKELY(bytes_of(got, n + 1)
+        got = bound_call(receive, n + 1 + FRAME_HEAD)
+        if AMQP_LIKELY(bytes_of(got, n + 1, n + 1 + FRAME_HEAD)
                        and <uint8_t>PyBytes_AS_STRING(<object>got)[n] == FRAME_END):
-            return p[0], load16(p + 1), bound_shorter(got)
+            bound_keep_rest(kept, got, n + 1)
+            return p[0], load16(p + 1), bound_shorter(got, n)
     if got == NULL:
         try:
             bound_raise()
@@ -87,6 +105,7 @@ def pyamqp_reader(AmqpCodec codec not None):
     return read_frame
 
 
-cdef inline bint bytes_of(PyObject* o, Py_ssize_t n) noexcept:
-    """Whether these are bytes, that many of them."""
-    return o != NULL and type(<object>o) is bytes and PyBytes_GET_SIZE(<object>o) == n
+cdef inline bint bytes_of(PyObject* o, Py_ssize_t n, Py_ssize_t most) noexcept:
+    """Whether these are bytes, at least n and not more than `most`."""
+    return (o != NULL and type(<object>o) is bytes and PyBytes_GET_SIZE(<object>o) >= n
+            and PyBytes_GET_SIZE(<object>o) <= most)

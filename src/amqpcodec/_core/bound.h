@@ -92,9 +92,22 @@ static PyObject *bound_call(PyObject *function, Py_ssize_t n) {
 
 static inline int bound_raise(void) { return -1; }
 
-/* All but the last octet of these, which are taken over. */
-static PyObject *bound_shorter(PyObject *octets) {
-    Py_ssize_t n = PyBytes_GET_SIZE(octets) - 1;
+/* What stands behind the first n octets, if anything does, takes the place of what is kept. Where that
+ * fails, the octets are let go. */
+static int bound_keep_rest(PyObject **kept, PyObject *octets, Py_ssize_t n) {
+    Py_ssize_t more = PyBytes_GET_SIZE(octets) - n;
+    if (more == 0) return 0;
+    PyObject *rest = PyBytes_FromStringAndSize(PyBytes_AS_STRING(octets) + n, more);
+    if (!rest) {
+        Py_DECREF(octets);
+        return -1;
+    }
+    Py_XSETREF(*kept, rest);
+    return 0;
+}
+
+/* The first n of these octets, which are taken over. */
+static PyObject *bound_shorter(PyObject *octets, Py_ssize_t n) {
     if (Py_REFCNT(octets) == 1) {
         _PyBytes_Resize(&octets, n);
         return octets;
