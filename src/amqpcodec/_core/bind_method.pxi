@@ -59,64 +59,10 @@ cdef object bound_longstr(ClientProfile t, const uint8_t* s, Py_ssize_t n):
     return PyBytes_FromStringAndSize(<const char*>s, n)
 
 
-cdef object bound_field(ClientProfile t, const Op* op, bint table, const AmqpValue* v, bint lenient,
-                        TextCache* cache):
-    """One argument as the client has it."""
-    if v.kind == W_SHORTSTR:
-        return bound_text(t, v.p, v.n, op.cached, cache)
-    elif v.kind == W_BIT:
-        return v.u != 0
-    elif table:
-        return read_profile_table(t, v.p, v.n, lenient, cache)
-    elif v.kind == W_LONGSTR:
-        return bound_longstr(t, v.p, v.n)
-    elif v.kind == W_TIMESTAMP and t.timestamp:
-        return profile_timestamp(t.timestamp, v.u, cache)
-    elif v.kind == W_LONGLONG and t.signed:
-        return <int64_t>v.u
-    return v.u
-
-
-cdef int bound_fields(ClientProfile t, BoundMethod m, const AmqpValue* v, bint properties, bint lenient,
-                      TextCache* cache, PyObject** out) except -1:
-    """All arguments, as new references."""
-    cdef const Desc* d = m.desc
-    cdef object value
-    cdef int i = 0
-    try:
-        while i < d.n:
-            if properties and not v[i].present:
-                out[i] = Py_NewRef(PyTuple_GET_ITEM(m.absent, i))
-            else:
-                value = bound_field(t, &d.op[i], (m.tables >> i) & 1, &v[i], lenient, cache)
-                out[i] = Py_NewRef(<PyObject*>value)
-            i += 1
-    except BaseException:
-        drop_values(out, i)
-        raise
-    return 0
-
-cdef extern from "Python.h":
-    PyObject* PyTuple_GET_ITEM(object o, Py_ssize_t i)
-
-
-cdef int bound_values(BoundMethod m, Cursor* c, bint properties, AmqpValue* v) except -1:
-    """Octets to values; what follows the last one is left alone, as clients do."""
-    cdef bint odd = False
-    cdef int bad
-    if properties:
-        bad = read_properties(m.desc, c, v, MODE_TRAILING, &odd)
-    else:
-        bad = read_arguments(m.desc, c, v, MODE_TRAILING, &odd)
-    if bad < 0:
-        leave_it()
-    return 0
-
-
 cdef object bound_next(ClientProfile t, const Op* op, bint table, const uint8_t** at,
                        const uint8_t* end, bint lenient, TextCache* cache):
-    """The argument at *at, which is not a bit, as `bound_field` has it; moves *at behind it.
-    Gives up where it does not end before `end`."""
+    """The argument at *at, which is not a bit, as the client has it; moves *at behind it.
+    Gives up where `end` comes first."""
     cdef const uint8_t* p = at[0]
     cdef size_t left = <size_t>(end - p)
     cdef size_t n
@@ -154,22 +100,68 @@ cdef object bound_next(ClientProfile t, const Op* op, bint table, const uint8_t*
 cdef const uint8_t* WIRE_SIZES = [0, 1, 2, 4, 8, 0, 0, 8, 0, 0]
 
 
+cdef uint64_t bound_flags(const uint8_t** at, const uint8_t* end, int n) except? 0:
+    """Which of n properties are there, the first one lowest; what other flags say is left alone."""
+    cdef uint64_t found = 0
+    cdef uint16_t word
+    cdef int count = 0, k
+    while True:
+        if end - at[0] < 2:
+            leave_it()
+        word = load16(at[0])
+        at[0] += 2
+        for k in range(15):
+            if word & (0x8000 >> k) and count + k < n:
+                found |= <uint64_t>1 << (count + k)
+        count += 15
+        if not word & 1:
+            return found
+
+
+cdef int bound_run(ClientProfile t, BoundMethod m, const uint8_t** at, const uint8_t* end,
+                   bint properties, bint lenient, TextCache* cache, PyObject** out) except -1:
+    """All arguments or properties, as new references; moves *at behind them. What follows the last
+    one is left alone, as clients do."""
+    cdef const Op* op = m.desc.op
+    cdef object value
+    cdef uint64_t flags = 0
+    cdef uint8_t bits = 0
+    cdef int i = 0, n = m.desc.n
+    if properties:
+        flags = bound_flags(at, end, n)
+    try:
+        while i < n:
+            if properties and not flags >> i & 1:
+                value = <object>PyTuple_GET_ITEM(m.absent, i)
+            elif op[i].kind != W_BIT:
+                value = bound_next(t, &op[i], (m.tables >> i) & 1, at, end, lenient, cache)
+            elif properties:
+                value = True        # the flag is the value
+            else:
+                if op[i].run:
+                    if at[0] == end:
+                        leave_it()
+                    bits = at[0][0]
+                    at[0] += 1
+                value = (bits >> op[i].bit) & 1 != 0
+            out[i] = Py_NewRef(<PyObject*>value)
+            i += 1
+    except BaseException:
+        drop_values(out, i)
+        raise
+    return 0
+
+cdef extern from "Python.h":
+    PyObject* PyTuple_GET_ITEM(object o, Py_ssize_t i)
+
+
 cdef object read_bound(ClientProfile t, BoundMethod m, const uint8_t* p, size_t n, bint properties,
                        bint lenient, TextCache* cache):
     """An instance of the client's class from the octets of its arguments or properties."""
-    cdef AmqpValue v[MAX_FIELDS]
     cdef PyObject* out[MAX_FIELDS]
-    cdef Fault fault
-    cdef Cursor c
     if AMQP_UNLIKELY(not m.cls.usable()):
         leave_it()
-    fault.code = OK
-    c.p = c.base = p
-    c.end = p + n
-    c.base_at = 0
-    c.fault = &fault
-    bound_values(m, &c, properties, v)
-    bound_fields(t, m, v, properties, lenient, cache, out)
+    bound_run(t, m, &p, p + n, properties, lenient, cache, out)
     return m.cls.make(out)
 
 

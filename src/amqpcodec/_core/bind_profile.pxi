@@ -80,6 +80,24 @@ cdef dict LONGSTR_POLICIES = {
 }
 
 
+cdef extern from "like.h":
+    int LIKE_TRIES
+    ctypedef struct Like:
+        PyObject* names
+        uint32_t key
+        uint8_t misses
+    void like_learn(Like* like, uint32_t key, object d)
+    object like_new(Like* like)
+    bint like_named(object d, Py_ssize_t i, const uint8_t* s, Py_ssize_t n)
+    bint like_put(object d, Py_ssize_t i, object value)
+    void like_finish(Like* like, object d, bint holds)
+    object like_first(object d, Py_ssize_t n)
+    void like_forget(Like* likes, int n)
+
+cdef enum:
+    TABLE_LIKES = 32        # tables whose names are remembered
+
+
 @cython.final
 cdef class ClientProfile:
     """How one client reads and writes values: field tables, arguments, properties.
@@ -115,6 +133,10 @@ cdef class ClientProfile:
     cdef uint8_t float_tag, bytes_tag, bytearray_tag
     cdef bint tuples, bytes_names, in_order, bytes_text, none_text, any_bits, empty_absent
     cdef Py_ssize_t longest_name
+    cdef Like likes[TABLE_LIKES]
+
+    def __dealloc__(self):
+        like_forget(self.likes, TABLE_LIKES)
 
     def __init__(self, dict read not None, *, str bad_names, str bad_text, str longstr,
                  bint signed, str timestamp, str ints, str decimals, str float_tag, str bytes_tag,

@@ -33,6 +33,7 @@ cdef enum:
 
 cdef enum:
     MAX_CONTENTS = 8        # methods with content that come from a server; there are three
+    PROPERTY_LIKES = 64     # sets of properties that are remembered
 
 
 @cython.final
@@ -60,6 +61,7 @@ cdef class AmqpCodec(DropIn):
     cdef unsigned int shipped       # message's version for which `writes_message` is true
     cdef unsigned int counted       # version of a connection's class, see own_dict
     cdef dict property_readers
+    cdef Like likes[PROPERTY_LIKES]         # by the flag word
     cdef Seen message_seen, reader_seen     # in framing_names and property_readers
     # The class of transports that was seen last, and what its instances' own dicts have:
     cdef unsigned int transport_version
@@ -100,6 +102,9 @@ cdef class AmqpCodec(DropIn):
         self.formats = {}
         self.content_key = properties.key >> 16
 
+    def __dealloc__(self):
+        like_forget(self.likes, PROPERTY_LIKES)
+
     # ---- arguments ----
 
     cdef BoundMethod layout(self, object format):
@@ -139,27 +144,16 @@ cdef class AmqpCodec(DropIn):
     cdef tuple read_arguments(self, BoundMethod m, object buf, Py_ssize_t offset):
         cdef const uint8_t* start = <const uint8_t*>PyBytes_AS_STRING(buf)
         cdef const uint8_t* p = start + offset
-        cdef const uint8_t* end = start + PyBytes_GET_SIZE(buf)
-        cdef const Op* op = m.desc.op
+        cdef PyObject* out[MAX_FIELDS]
         cdef list values
-        cdef object value
-        cdef uint8_t bits = 0
         cdef int i
         if offset < 0 or offset > PyBytes_GET_SIZE(buf):
             leave_it()
+        bound_run(self.profile, m, &p, start + PyBytes_GET_SIZE(buf), False, self.lenient,
+                  ONE_SHOT_CACHE, out)
         values = PyList_New(m.desc.n)
         for i in range(m.desc.n):
-            if op[i].kind == W_BIT:
-                if op[i].run:
-                    if p == end:
-                        leave_it()
-                    bits = p[0]
-                    p += 1
-                value = (bits >> op[i].bit) & 1 != 0
-            else:
-                value = bound_next(self.profile, &op[i], (m.tables >> i) & 1, &p, end, self.lenient,
-                                   ONE_SHOT_CACHE)
-            PyList_SET_ITEM(values, i, Py_NewRef(<PyObject*>value))
+            PyList_SET_ITEM(values, i, out[i])
         return values, p - start
 
     def dumps(self, format, values):
@@ -275,18 +269,31 @@ cdef class AmqpCodec(DropIn):
         cdef dict found
         cdef object value
         cdef uint16_t word
+        cdef Like* like
+        cdef Py_ssize_t count = 0
+        cdef bint known, holds = False
         cdef int i
         # py-amqp reads one flag word
         if offset < 0 or PyBytes_GET_SIZE(buf) - offset < 2 or p[1] & 1:
             leave_it()
         word = load16(p)
         p += 2
-        found = {}
+        like = &self.likes[(word * <uint32_t>0x9E3779B1) >> 26 & (PROPERTY_LIKES - 1)]
+        known = like.names != NULL and like.key == word
+        found = like_new(like) if known else {}
         for i in range(m.desc.n):
             if word & (0x8000 >> i):
                 value = bound_next(self.profile, &m.desc.op[i], (m.tables >> i) & 1, &p, behind,
                                    self.lenient, ONE_SHOT_CACHE)
-                PyDict_SetItem(found, <object>PyTuple_GET_ITEM(self.names, i), value)
+                if known:
+                    holds |= like_put(found, count, value)
+                    count += 1
+                else:
+                    PyDict_SetItem(found, <object>PyTuple_GET_ITEM(self.names, i), value)
+        if known:
+            like_finish(like, found, holds)
+        else:
+            like_learn(like, word, found)
         end[0] = p - start
         return found
 

@@ -135,27 +135,52 @@ cdef list profile_array(ClientProfile t, const uint8_t* p, uint32_t n, TextCache
     return items
 
 
+cdef inline object profile_item(ClientProfile t, const uint8_t** at, TextCache* cache):
+    """The usual values of a table here, all others by profile_value."""
+    cdef const uint8_t* p = at[0]
+    cdef int kind = t.kind[p[0]]
+    cdef uint32_t size
+    if kind == READ_TEXT:
+        size = load32(p + 1)
+        at[0] = p + 5 + size
+        return profile_text(t, p + 5, size, cache)
+    if kind == READ_I32:
+        at[0] = p + 5
+        return <int32_t>load32(p + 1)
+    return profile_value(t, at, cache)
+
+
 cdef dict profile_table(ClientProfile t, const uint8_t* p, uint32_t n, TextCache* cache):
-    cdef dict table = {}
+    cdef dict table
     cdef const uint8_t* end = p + n
     cdef object name, value
-    cdef uint32_t size
-    cdef int kind
+    cdef Like* like
+    cdef Py_ssize_t i = 0, count
+    cdef bint holds = False
+    if n == 0:
+        return {}
+    # Tables with the same first name have the same names, as a rule.
+    like = &t.likes[(p[0] + 5 * p[p[0]] + 11 * p[(p[0] + 1) >> 1]) & (TABLE_LIKES - 1)]
+    if like.names != NULL and like.misses < LIKE_TRIES:
+        table = like_new(like)
+        count = PyDict_GET_SIZE(table)
+        while p < end and i < count and like_named(table, i, p + 1, p[0]):
+            p += 1 + p[0]
+            value = profile_item(t, &p, cache)
+            holds |= like_put(table, i, value)
+            i += 1
+        if AMQP_LIKELY(p == end and i == count):
+            like_finish(like, table, holds)
+            return table
+        table = like_first(table, i)
+    else:
+        table = {}
     while p < end:
         name = profile_name(t, p + 1, p[0], cache)
         p += 1 + p[0]
-        kind = t.kind[p[0]]
-        # The usual values here, all others by profile_value.
-        if kind == READ_TEXT:
-            size = load32(p + 1)
-            value = profile_text(t, p + 5, size, cache)
-            p += 5 + size
-        elif kind == READ_I32:
-            value = <int32_t>load32(p + 1)
-            p += 5
-        else:
-            value = profile_value(t, &p, cache)
+        value = profile_item(t, &p, cache)
         PyDict_SetItem(table, name, value)
+    like_learn(like, 0, table)
     return table
 
 
