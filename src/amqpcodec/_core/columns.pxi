@@ -32,7 +32,7 @@ cdef inline int take_frame(Sink* s, const Entry* e, int64_t row) noexcept nogil:
 
 
 cdef int take_any_frame(Sink* s, const Entry* e, int64_t row) noexcept nogil:
-    """The same, the thorough way."""
+    """The same, the thorough way; of AMQP 1.0 only what is no frame."""
     cdef WireFrame f
     cdef uint64_t at = <uint64_t>(e.start - e.base)
     s.fault.code = OK
@@ -57,8 +57,6 @@ cdef int take_any_frame(Sink* s, const Entry* e, int64_t row) noexcept nogil:
             s.fault.frame_type = e.type
             s.fault.channel = e.channel
         return BAD_FRAME
-    if s.v1 != NULL:
-        return take_v1_frame(s, e, row)
     s.c.p = e.start + 7
     s.c.end = e.start + e.total - 1
     s.c.base = e.base
@@ -97,10 +95,23 @@ cdef int put_error(Sink* s, int64_t row) noexcept nogil:
 
 cdef int take_block(Sink* s, int n) noexcept nogil:
     """Decode the block's frames; how many became rows, or a status below 0."""
-    cdef int i, kept = 0, status
+    cdef int i = 0, kept = 0, done, status
     cdef Entry* e
-    for i in range(n):
+    cdef int tries = 8 if v1_may_run(s) else 0
+    while i < n:
         e = &s.block[i]
+        if tries:
+            done = run_v1_arguments(s, e, n - i, s.rows + kept)
+            if done == 0:
+                tries -= 1      # a few odd frames, or all of them
+            if kept != i and done:
+                memmove(&s.block[kept], e, <size_t>done * sizeof(Entry))
+            kept += done
+            i += done
+            if i == n:
+                break
+            e = &s.block[i]
+        i += 1
         # Ask for octets of the next block meanwhile: to find frames is to wait for memory.
         AMQP_PREFETCH(e.start + AHEAD)
         AMQP_PREFETCH(e.start + AHEAD + 64)
@@ -122,7 +133,7 @@ cdef int take_block(Sink* s, int n) noexcept nogil:
             status = put_error(s, s.rows + kept)
             if status < 0:
                 return status
-        if kept != i:
+        if e != &s.block[kept]:
             s.block[kept] = e[0]
         kept += 1
     return kept

@@ -192,19 +192,20 @@ cdef int hot_v1_fields(Sink* s, const V1Desc* d, Cursor* c, V1Value* x, uint32_t
                     status = 0
         elif shape == V1_SHAPE_RUN and (kind == step.kind or step.kind == V1_ANY):
             q = p + 2
+            size = p[1]
             v.p = q
-            v.n = p[1]
-            if AMQP_UNLIKELY(end - q < v.n):
+            v.n = <uint32_t>size
+            if AMQP_UNLIKELY(end - q < size):
                 return GIVE_UP
             if write == V1_TO_TEXT or (write == V1_TO_ID and kind == V1_STRING and not (
-                    v.n > 9 and memcmp(q, <const char*>b"AMQP_", 5) == 0)):
+                    size > 9 and memcmp(q, <const char*>b"AMQP_", 5) == 0)):
                 if AMQP_UNLIKELY(to.kind == AS_VIEW):
-                    status = hot_v1_view(s.table, to, at, q, v.n, kind)
+                    status = hot_v1_view(s.table, to, at, q, <size_t>size, kind)
                 else:
-                    status = hot_v1_text(s.table, to, at, q, v.n, kind)
-            elif write == V1_TO_NOTHING and (kind == V1_BINARY or is_ascii(q, v.n)):
+                    status = hot_v1_text(s.table, to, at, q, <size_t>size, kind)
+            elif write == V1_TO_NOTHING and (kind == V1_BINARY or is_ascii(q, <size_t>size)):
                 status = 0
-            q += v.n
+            q += size
         v.kind = kind
         if AMQP_UNLIKELY(status != 0):
             if status < 0:

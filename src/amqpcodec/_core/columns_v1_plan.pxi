@@ -14,6 +14,9 @@ cdef enum:
     V1_COL_MESSAGE
     V1_PICKS
 
+cdef enum:
+    V1_NAME_ROOM = 32       # octets that a performative's name is copied as; none is longer
+
 cdef dict V1_FIXED_COLUMNS = {
     "row": "l", "offset": "l", "frame_type": "u", "channel": "i", "performative": "u", "method": "u",
     "arguments": "u", "payload": "z", "header": "+s", "delivery_annotations": "u",
@@ -80,6 +83,7 @@ cdef V1Step v1_step(const V1Op* op, uint8_t kind, int column) noexcept:
     step.offset = <uint32_t>(<size_t>column * sizeof(Column))
     step.write = V1_TO_OTHER
     if op.multiple:
+        step.kind = V1_UNKNOWN
         return step
     if kind == AS_BOOL:
         step.write = V1_TO_BOOL
@@ -164,10 +168,10 @@ cdef FramePlan make_v1_plan(V1Core protocol):
         d = &types.desc[i]
         m = &plan.method[i]
         # Padded, so that it can be copied by whole words.
-        key = (<bytes>d.name) + bytes(COPY_SLACK)
+        key = (<bytes>d.name) + bytes(V1_NAME_ROOM)
         plan.keep.append(key)
         m.name = PyBytes_AS_STRING(key)
-        m.name_n = <uint32_t>len(key) - COPY_SLACK
+        m.name_n = <uint32_t>len(key) - V1_NAME_ROOM
         m.field = &plan.field[n]
         m.n = d.n
         m.first = n
@@ -185,6 +189,6 @@ cdef FramePlan make_v1_plan(V1Core protocol):
                 plan.qualified[full] = (n, f.kind)
                 plan.arguments.setdefault(name, []).append((n, f.kind, full))
             n += 1
-        # Of a list of up to 255 octets, as hot_v1_arguments writes it.
+        # Of a list of up to 255 octets, as v1_json_fields writes it.
         m.room = m.fixed + 64 * <uint32_t>d.n + 2 * 256 + 4 * COPY_SLACK
     return plan

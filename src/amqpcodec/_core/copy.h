@@ -77,7 +77,13 @@ static inline uint64_t json_odd(uint64_t x) {
 /* Copy n octets; whether all are ASCII. Reads and writes up to COPY_SLACK more. */
 static inline int copy_ascii(uint8_t *w, const uint8_t *p, size_t n) {
 #ifdef COPY_SSE2
-    __m128i x, seen = _mm_setzero_si128();
+    __m128i x, seen;
+    if (AMQP_LIKELY(n <= 16)) {
+        x = _mm_loadu_si128((const __m128i *)p);
+        _mm_storeu_si128((__m128i *)w, x);
+        return (_mm_movemask_epi8(x) & ((1 << n) - 1)) == 0;
+    }
+    seen = _mm_setzero_si128();
     for (; n > 16; n -= 16, p += 16, w += 16) {
         x = _mm_loadu_si128((const __m128i *)p);
         _mm_storeu_si128((__m128i *)w, x);

@@ -37,16 +37,19 @@ static inline uint8_t *put_digits(uint8_t *w, uint64_t v, int n) {
     return w + n;
 }
 
-/* The eight digits of v below 10**8, zeros in front among them, the first one in the lowest octet. */
-AMQP_INLINE uint64_t eight_digits(uint32_t v) {
-    uint64_t x = v / 10000 | (uint64_t)(v % 10000) << 32; /* four and four */
-    uint64_t high = (x * 10486 >> 20) & 0x0000007F0000007Full;
-    x = high | (x - 100 * high) << 16; /* four times two */
-    high = (x * 103 >> 10) & 0x000F000F000F000Full;
-    return high | (x - 10 * high) << 8 | 0x3030303030303030ull;
+/* The four digits of v below 10**4, zeros in front among them, the first one in the lowest octet. */
+AMQP_INLINE uint32_t four_digits(uint32_t v) {
+    uint32_t high = v / 100, low = v - 100 * high;
+    const uint8_t *a = (const uint8_t *)DIGIT_PAIRS + 2 * high;
+    const uint8_t *b = (const uint8_t *)DIGIT_PAIRS + 2 * low;
+    return (uint32_t)(a[0] | a[1] << 8) | (uint32_t)(b[0] | b[1] << 8) << 16;
 }
 
-/* The same in memory. */
+/* Eight of v below 10**8. */
+AMQP_INLINE uint64_t eight_digits(uint32_t v) {
+    return four_digits(v / 10000) | (uint64_t)four_digits(v % 10000) << 32;
+}
+
 AMQP_INLINE void store_digits(uint8_t *w, uint64_t digits) {
 #if LITTLE_ENDIAN_MACHINE
     store_word(w, digits);
@@ -55,39 +58,15 @@ AMQP_INLINE void store_digits(uint8_t *w, uint64_t digits) {
 #endif
 }
 
-/* count_digits for v below 10**8, without a branch where the machine counts zeros: of each number of
- * bits, how many digits v has, or the lower of two, so that a carry makes it the higher one. */
-AMQP_INLINE int count_few_digits(uint32_t v) {
-#if defined(__GNUC__) || defined(__clang__)
-#define ONE_OF(n) (uint64_t)(n) << 32
-#define UP_FROM(power, n) ((uint64_t)((n) + 1) << 32) - (power)
-    static const uint64_t digits[27] = {
-        ONE_OF(1), ONE_OF(1), ONE_OF(1), UP_FROM(10, 1),
-        ONE_OF(2), ONE_OF(2), UP_FROM(100, 2),
-        ONE_OF(3), ONE_OF(3), UP_FROM(1000, 3),
-        ONE_OF(4), ONE_OF(4), ONE_OF(4), UP_FROM(10000, 4),
-        ONE_OF(5), ONE_OF(5), UP_FROM(100000, 5),
-        ONE_OF(6), ONE_OF(6), UP_FROM(1000000, 6),
-        ONE_OF(7), ONE_OF(7), ONE_OF(7), UP_FROM(10000000, 7),
-        ONE_OF(8), ONE_OF(8), ONE_OF(8),
-    };
-#undef ONE_OF
-#undef UP_FROM
-    return (int)((v + digits[31 - __builtin_clz(v | 1)]) >> 32);
-#else
-    return count_digits(v);
-#endif
-}
-
-/* v below 10**8; 8 octets are written, whatever it takes of them. */
+/* v below 10**8; 8 octets are written, whatever it takes of them. To count digits is to add, for to
+ * branch on them is to guess. */
 AMQP_INLINE uint8_t *put_few_digits(uint8_t *w, uint32_t v) {
-    int n = count_few_digits(v);
-    if (v < 10000) { /* the same with half of it */
-        uint32_t high = v * 5243 >> 19, x = high | (v - 100 * high) << 16;
-        high = (x * 103 >> 10) & 0x000F000F;
-        x = high | (x - 10 * high) << 8 | 0x30303030;
-        store_digits(w, x >> (32 - 8 * n));
+    int n;
+    if (v < 10000) {
+        n = 1 + (v >= 10) + (v >= 100) + (v >= 1000);
+        store_digits(w, four_digits(v) >> (32 - 8 * n));
     } else {
+        n = 5 + (v >= 100000) + (v >= 1000000) + (v >= 10000000);
         store_digits(w, eight_digits(v) >> (64 - 8 * n));
     }
     return w + n;
