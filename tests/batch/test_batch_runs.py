@@ -257,3 +257,87 @@ def test_columns_without_a_value_however_long() -> None:
         assert [column.null_count for column in found.columns] == [count, count, 0]
         for column in found.columns[:2]:
             assert not any(bytes(column.buffers()[1])), "views without an octet, moments at zero"
+
+
+def shaped(rng: Random, count: int) -> list[bytes]:
+    """Messages of one shape: every value has its length, and is another in each."""
+    name = rng.choice(CONTENT)
+    sizes = {field: rng.choice((0, 1, 11, 12, 13, 16, 17, 36, 255)) for field in "abcdefghijklmnop"}
+    kept = [field for field in WIRES if rng.random() < 0.4]
+    kinds = rng.choices(("S", "I", "t", "V", "l", "F", "A"), k=rng.randrange(4))
+    size, channel = rng.choice((0, 1, 12, 13, 100)), rng.randrange(1, 4)
+    nested = w.table((b"n", b"I" + rng.randbytes(4)))
+    out = []
+    for _ in range(count):
+
+        def value(field: str, wire: str) -> Any:
+            if wire == "s":
+                return "".join(rng.choices("abcxyz", k=sizes["abcdefghijklmnop"[len(field)]]))
+            if wire == "F":
+                entries = {
+                    "S": b"S" + w.longstr(rng.randbytes(sizes["a"])),
+                    "I": b"I" + rng.randbytes(4),
+                    "t": b"t" + rng.randbytes(1),
+                    "V": b"V",
+                    "l": b"l" + rng.randbytes(8),
+                    "F": b"F" + nested,
+                    "A": b"A" + w.longstr(b"V" * 3),
+                }
+                return w.table(*((b"%d" % number, entries[k]) for number, k in enumerate(kinds)))
+            return rng.getrandbits({"o": 8, "h": 16, "l": 32, "q": 63, "T": 42, "b": 1}[wire])
+
+        arguments = {
+            field: value(field[:15], wire) for field, wire in w.SPECS[name].fields if wire != "F"
+        }
+        properties = {field: value(field[:15], WIRES[field]) for field in kept}
+        body = [w.body_frame(channel, rng.randbytes(size))] if size else []
+        raws = [
+            w.method_frame(name, channel, **arguments),
+            w.header_frame(size, channel=channel, **properties),
+        ]
+        out.append(b"".join(raws + body))
+    return out
+
+
+@given(some.seeds)
+@settings(max_examples=600)
+def test_messages_of_one_shape(rng: Random) -> None:
+    """Whatever octet of one is another, and wherever views begin to count anew."""
+    messages = [
+        message
+        for _ in range(rng.randrange(1, 3))
+        for message in shaped(rng, rng.choice((12, 40, 75)))
+    ]
+    for _ in range(rng.randrange(4)):
+        at = rng.randrange(len(messages))
+        octets = bytearray(messages[at])
+        place = rng.randrange(len(octets) - 120 if len(octets) > 200 else len(octets))
+        octets[place] = rng.choice((octets[place] ^ 1 << rng.randrange(8), rng.randrange(256)))
+        messages[at] = bytes(octets)
+    data = b"".join(messages) + run(rng, 30)
+    fields = NAMES if rng.random() < 0.5 else rng.sample(NAMES, rng.randrange(1, len(NAMES)))
+    for mode in ("PERMISSIVE", "DROPMALFORMED"):
+        options: dict[str, Any] = {"fields": fields, "level": "message", "mode": mode}
+        expected = listed(decode(data, protocol=THOROUGH, **options))
+        assert listed(decode(data, layout="view", **options)) == expected
+        small = _codec.decode_columns(
+            amqp.PROTOCOL, data, fields, mode, "rabbitmq", 2000, level="message", layout="view"
+        )
+        assert listed(pa.record_batch(small)) == expected
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_every_octet_of_a_shape(seed: int) -> None:
+    """Each in turn is another: what has to be the same, and what may be any."""
+    rng = Random(seed)
+    messages = shaped(rng, 12)
+    while not 150 < len(messages[0]) < 400:
+        messages = shaped(rng, 12)
+    fill = b"".join(messages) * 4
+    for place in range(len(messages[0])):
+        octets = bytearray(messages[0])
+        octets[place] ^= rng.choice((0x80, 1, 255))
+        data = b"".join(messages) + bytes(octets) + b"".join(messages) + fill
+        for fields in (NAMES, ["delivery_tag", "properties.message_id", "error"]):
+            expected = listed(decode(data, protocol=THOROUGH, level="message", fields=fields))
+            assert listed(decode(data, level="message", fields=fields, layout="view")) == expected

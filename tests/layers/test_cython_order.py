@@ -97,6 +97,7 @@ GROUPS = {
     "_core/columns_hot.pxi": "columns",
     "_core/columns_write.pxi": "columns",
     "_core/columns.pxi": "columns",
+    "_core/columns_shape.pxi": "columns",
     "_core/columns_run.pxi": "columns",
     "_core/columns_messages.pxi": "columns",
     "_core/columns_decode.pxi": "columns",

@@ -74,6 +74,12 @@ cdef enum:
     RUN_AHEAD = 4096        # the same in a run
     RUN_AFTER = 4           # messages alike that make one
     RUN_LONGEST = 1 << 29   # octets of a message in one
+    SHAPE_ROOM = 1024       # octets of a message before its body, a multiple of 64
+    SHAPE_ROWS = 32         # messages of a shape at a time
+    SHAPE_LEAST = 8         # below, it is not worth it
+    SHAPE_WORTH = 32        # of one shape, for the next to be looked for soon
+    SHAPE_AFTER = 3         # messages of one size that make a shape likely
+    SHAPE_LONGEST_WAIT = 2048
 
 # What the fast way does with an argument.
 cdef enum:
@@ -388,6 +394,31 @@ cdef struct Speech:
 cdef enum:
     MAX_SPEECHES = 4
 
+# What a run reads of a field, and where it goes: `_TO` has a column.
+cdef enum:
+    RUN_END                 # of the arguments, or of the properties
+    RUN_TEXT
+    RUN_TEXT_TO
+    RUN_BITS                # the octet of bits that follow
+    RUN_BIT_TO
+    RUN_BOOL_TO             # an octet with one bit
+    RUN_8
+    RUN_16
+    RUN_32
+    RUN_64
+    RUN_8_TO_32
+    RUN_8_TO_64
+    RUN_16_TO_32
+    RUN_16_TO_64
+    RUN_32_TO_64
+    RUN_64_TO
+    RUN_TIME
+    RUN_TIME_TO
+    RUN_LONG
+    RUN_LONG_TO
+    RUN_TABLE
+    RUN_TABLE_TO            # its octets
+
 # A field of the messages of a run, see columns_run.pxi.
 cdef struct RunOp:
     uint8_t code
@@ -395,6 +426,28 @@ cdef struct RunOp:
     int8_t number           # of a property of basic, or -1
     uint8_t* out            # the column's memory
     Column* column          # or NULL
+
+# A value of all messages of a shape, see columns_shape.pxi.
+cdef struct ShapeValue:
+    uint8_t code            # of RunOp
+    uint8_t bit
+    uint32_t at             # in the message
+    uint32_t octets
+    uint8_t* out            # the column's memory
+
+cdef struct Shape:
+    uint64_t step           # octets of a message
+    uint32_t alike          # messages of so many octets until now
+    uint32_t wait           # and how many of them it takes
+    const uint8_t* first    # the message that it was taken of
+    uint32_t body           # where the body is
+    uint64_t body_octets
+    size_t span             # octets to compare
+    uint8_t* same
+    uint8_t* mask
+    int n
+    ShapeValue value[2 * MAX_FIELDS + 16]
+    uint8_t room[2 * SHAPE_ROOM + 16]
 
 # Many messages of one kind.
 cdef struct Run:
@@ -417,6 +470,7 @@ cdef struct Run:
     int n_columns
     RunOp op[2 * MAX_FIELDS + 16]
     Column* columns[2 * MAX_FIELDS + 24]
+    Shape shape
 
 # A transfer of a delivery that is not whole.
 cdef struct V1Piece:

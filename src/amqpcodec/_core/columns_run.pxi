@@ -3,33 +3,7 @@
 # What a method and its flags announce is planned once, as operations with the place that they write
 # to. While messages of that plan follow one another whole, nothing is asked but what the octets must
 # answer; columns learn of their new rows when the run ends. Whatever is odd ends it with nothing
-# written, and goes the usual way.
-
-# What is read, and where it goes: `_TO` has a column.
-cdef enum:
-    RUN_END                 # of the arguments, or of the properties
-    RUN_TEXT
-    RUN_TEXT_TO
-    RUN_BITS                # the octet of bits that follow
-    RUN_BIT_TO
-    RUN_BOOL_TO             # an octet with one bit
-    RUN_8
-    RUN_16
-    RUN_32
-    RUN_64
-    RUN_8_TO_32
-    RUN_8_TO_64
-    RUN_16_TO_32
-    RUN_16_TO_64
-    RUN_32_TO_64
-    RUN_64_TO
-    RUN_TIME
-    RUN_TIME_TO
-    RUN_LONG
-    RUN_LONG_TO
-    RUN_TABLE
-    RUN_TABLE_TO            # its octets
-
+# written, and goes the usual way. Those that are of one shape as well are for columns_shape.pxi.
 
 cdef inline bint run_table(Sink* s, const uint8_t* p, const uint8_t* end) noexcept nogil:
     """Whether a table is in order. Up to a name, a tag and a length may be read behind the end."""
@@ -323,6 +297,16 @@ cdef const uint8_t* run_messages(Sink* s, const uint8_t* p, const uint8_t* end, 
         if run.body_size != NULL:
             run.body_size[row] = <int64_t>size
         row += 1
+        if AMQP_LIKELY(<uint64_t>(next_ - p) == run.shape.step):
+            run.shape.alike += 1
+            if AMQP_UNLIKELY(run.shape.alike >= run.shape.wait):
+                s.rows = row
+                p = shape_messages(s, p, q, b, next_, end, base, value)
+                row = s.rows
+                continue
+        else:
+            run.shape.step = <uint64_t>(next_ - p)
+            run.shape.alike = 0
         p = next_
     s.rows = row
     return p
@@ -472,6 +456,9 @@ cdef bint run_begin(Sink* s, const Parcel* m) noexcept nogil:
     run.row = <int64_t*>s.row.fixed.p if s.row != NULL else NULL
     run.offset = <int64_t*>s.offset.fixed.p if s.offset != NULL else NULL
     run.body_size = <int64_t*>s.body_size.fixed.p if s.body_size != NULL else NULL
+    run.shape.step = 0
+    run.shape.alike = 0
+    run.shape.wait = SHAPE_AFTER
     run.first = s.rows
     run.room = rows
     run.on = True
