@@ -32,7 +32,6 @@ cdef enum:
     MESSAGE_PARTS
 
 cdef enum:
-    MAX_CONTENTS = 8        # methods with content that come from a server; there are three
     PROPERTY_LIKES = 64     # sets of properties that are remembered
 
 
@@ -71,10 +70,6 @@ cdef class AmqpCodec(DropIn):
     cdef dict formats           # format -> BoundMethod, or None where it has other letters
     cdef object format          # that was asked for last
     cdef BoundMethod format_layout
-    # Methods with content: class and method id in one number, and as a tuple of `contents`.
-    cdef int content_count
-    cdef uint32_t content_number[MAX_CONTENTS]
-    cdef PyObject* content_signature[MAX_CONTENTS]
 
     def __init__(self, ClientProfile profile not None, dict stock not None, bint lenient,
                  BoundMethod properties not None, tuple names not None,
@@ -88,14 +83,7 @@ cdef class AmqpCodec(DropIn):
         self.property_list = property_list
         self.framing = framing
         self.framing_names = vars(framing)
-        if len(contents) > MAX_CONTENTS:
-            raise TypeError(f"{len(contents)} methods with content, known are at most {MAX_CONTENTS}")
-        self.contents = dict(contents)
-        self.content_count = 0
-        for number, signature in self.contents.items():
-            self.content_number[self.content_count] = number
-            self.content_signature[self.content_count] = <PyObject*>signature
-            self.content_count += 1
+        self.contents = contents
         self.readers = readers
         self.again = again
         self.property_readers = stock["PROPERTY_CLASSES"]

@@ -26,6 +26,9 @@ cdef class FrameHandler:
     cdef object channel         # of the frame before, and what it waits for
     cdef Waiting waiting
     cdef Seen received          # its connection's bytes_recv
+    cdef uint32_t method        # that came last: class and method id in one number,
+    cdef tuple method_ids       # and as py-amqp has them,
+    cdef bint method_content    # and whether frames with a content follow it
 
     def __init__(self, AmqpCodec codec not None, connection, callback):
         codec.calls += 1
@@ -103,17 +106,19 @@ cdef class FrameHandler:
     cdef tuple signature(self, object buf, bint* content):
         """(class id, method id) of a method, and whether frames with a content follow it."""
         cdef uint32_t key
-        cdef int i
+        cdef PyObject* found
         if type(buf) is bytes and PyBytes_GET_SIZE(buf) >= 4:
             key = load32(<const uint8_t*>PyBytes_AS_STRING(buf))
         else:
             class_id, method_id = self.codec.framing.unpack_from(">HH", buf, 0)
             key = <uint32_t>class_id << 16 | <uint32_t>method_id
-        for i in range(self.codec.content_count):
-            if self.codec.content_number[i] == key:
-                content[0] = True
-                return <tuple>self.codec.content_signature[i]
-        return key >> 16, key & 0xFFFF
+        if AMQP_UNLIKELY(key != self.method or self.method_ids is None):
+            found = bound_item(self.codec.contents, key)
+            self.method_ids = <tuple>found if found != NULL else (key >> 16, key & 0xFFFF)
+            self.method_content = found != NULL
+            self.method = key
+        content[0] = self.method_content
+        return self.method_ids
 
     cdef bint makes_messages(self) except -1:
         """Whether messages are those that py-amqp shipped."""
