@@ -249,3 +249,105 @@ def test_one_schema_in_many_threads() -> None:
     with ThreadPoolExecutor(8) as pool:
         for i, found in enumerate(pool.map(work, range(8))):
             assert found == [expected[i]] * 20
+
+
+EVEN = 64 * 7
+
+
+def even(rng: Random) -> dict[str, tuple[Any, list[Any]]]:
+    """Columns with values of one size, of which some are the same in all rows: type and values."""
+
+    def some_of(make: Any) -> list[Any]:
+        one, kept = make(), rng.choice((0, 0.3, 1))
+        return [one if rng.random() < kept else make() for _ in range(EVEN)]
+
+    out: dict[str, tuple[Any, list[Any]]] = {}
+    wide = rng.choice((16, 17, 48, 100))
+    out["body"] = (pa.binary(), [rng.randbytes(wide) for _ in range(EVEN)])
+    for name in ("exchange", "routing_key", "properties.app_id", "properties.type", "headers.s"):
+        size = rng.choice((1, 6, 15, 16, 40, 255))
+        type_ = rng.choice((pa.string(), pa.binary()))
+        out[name] = (type_, some_of(lambda size=size: letters(rng, size)))
+    for name, top in (
+        *(("properties.priority", 255), ("properties.delivery_mode", 2), ("headers.n", 2**31 - 1)),
+        *(("properties.timestamp", 2**40), ("headers.w", 2**33)),
+    ):
+        type_ = rng.choice((pa.int32(), pa.int64(), pa.uint64()))
+        if top > 2**31:
+            type_ = pa.timestamp(rng.choice(("s", "us")), "UTC")
+        out[name] = (type_, some_of(lambda top=top: rng.randrange(top + 1)))
+    out["mandatory"] = (pa.bool_(), [rng.random() < 0.5 for _ in range(EVEN)])
+    out["immediate"] = (pa.bool_(), [rng.random() < 0.5] * EVEN)
+    out["headers.d"] = (pa.float64(), some_of(rng.random))
+    if rng.random() < 0.5:
+        out["channel"] = (pa.int32(), [7] * EVEN)
+    if rng.random() < 0.5:
+        out["method"] = (pa.string(), ["basic.publish"] * EVEN)
+    for name in list(out):
+        if name != "body" and rng.random() < 0.3:
+            del out[name]
+    return out
+
+
+def other(rng: Random, type_: Any, value: Any) -> Any:
+    """A value that is not as the others are, if only a little."""
+    if rng.random() < 0.3:
+        return None
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int):
+        choices = [value ^ 1, 0, 255, 256, 2**31 - 1]
+        if type_ != pa.int32():
+            choices += [2**31, 2**40]
+        if type_ == pa.uint64():
+            choices += [2**63, 2**64 - 1, 2**64 - 2**31]
+        elif type_ == pa.int64():
+            choices += [-1, -(2**31), -(2**31) - 1, -(2**63)]
+        elif pa.types.is_timestamp(type_):
+            choices += [-1]
+        return rng.choice(choices)
+    if isinstance(value, float):
+        return -value
+    if isinstance(value, str):
+        value = value.encode()
+    choices = [value[:-1], value + b"x", value[:-1] + b"y", b"", value[:-1] + b"z" * 256]
+    if type_ == pa.string():
+        return rng.choice(choices).decode()
+    return rng.choice([*choices, value[:-1] + b"\xff", value[:-2] + b"\xc3\xa9"])
+
+
+@pytest.mark.parametrize("seed", range(120))
+def test_even_blocks_and_a_row_that_is_not(seed: int) -> None:
+    """The pattern of a block holds for the next one, or does not."""
+    rng = Random(seed)
+    columns = even(rng)
+    rows = told(**{name: pa.array(values, type_) for name, (type_, values) in columns.items()})
+    assert same(rows)._hot_rows == EVEN
+    for each in (rows.slice(1), rows.slice(65, 200), rows.slice(3, 130)):
+        assert same(each)._hot_rows >= each.num_rows - 3
+    for name, (type_, values) in columns.items():
+        for _ in range(3):
+            spoilt = list(values)
+            for _ in range(rng.randrange(1, 3)):
+                at = rng.choice((64, 127, 128, 191, 192, rng.randrange(EVEN)))
+                spoilt[at] = other(rng, type_, values[at])
+            place = rows.schema.get_field_index(name)
+            same(rows.set_column(place, rows.schema.field(name), pa.array(spoilt, type_)))
+
+
+def test_a_pattern_is_of_one_array() -> None:
+    """What comes next in a stream, or with the same schema, may be otherwise in all."""
+    rng = Random(3)
+    pieces = [
+        told(
+            routing_key=[letters(rng, size) for _ in range(size_)],
+            exchange=["e" * size] * size_,
+            body=[rng.randbytes(20 + size) for _ in range(size_)],
+        )
+        for size, size_ in ((9, 128), (9, 64), (30, 200), (9, 1), (9, 130))
+    ]
+    table = pa.Table.from_batches(pieces)
+    found = pa.array(batch.encode(table)).to_pylist()
+    assert found == [row for piece in pieces for row in pa.array(same(piece)).to_pylist()]
+    for frame_max in (131072, 40, 20, 131072):
+        same(pieces[0], frame_max=frame_max)

@@ -112,6 +112,7 @@ GROUPS = {
     "_core/encode_look.pxi": "encode",
     "_core/encode_numbers.pxi": "encode",
     "_core/encode_write.pxi": "encode",
+    "_core/encode_even.pxi": "encode",
     "_core/encode_hot.pxi": "encode",
     "_core/encode_v1_value.pxi": "encode",
     "_core/encode_v1_text.pxi": "encode",

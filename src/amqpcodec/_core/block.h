@@ -11,6 +11,8 @@
 #define BLOCK_PREFETCH(p) ((void)(p))
 #endif
 
+#define BLOCK_ROWS 64
+
 /* Sixteen octets in a register, where the machine has such. */
 #ifdef COPY_SSE2
 typedef __m128i Piece;
@@ -49,7 +51,7 @@ static inline int is_ascii_run(const uint8_t *p, size_t n) {
 
 /* Values that lie behind one another, n + 1 offsets: whether each is well-formed UTF-8. As a whole
  * they are, and none begins inside of a letter. */
-static inline int are_utf8(const uint8_t *data, const int32_t *ends, int n) {
+AMQP_APART static int are_utf8(const uint8_t *data, const int32_t *ends, int n) {
     const uint8_t *p = data + ends[0];
     size_t octets = (size_t)(ends[n] - ends[0]);
     if (AMQP_LIKELY(is_ascii_run(p, octets))) return 1;
@@ -78,6 +80,25 @@ static inline void add_sizes(uint32_t *total, const int32_t *ends, int n, uint32
 /* Whether n values of so many octets, 1 at least, are all the same. */
 static inline int same_values(const uint8_t *p, size_t size, int n) {
     return memcmp(p, p + size, size * (size_t)(n - 1)) == 0;
+}
+
+/* n (1 to 64) bits from one on. */
+AMQP_APART static uint64_t bits_at(const uint8_t *p, int64_t bit, int n) {
+    uint64_t mask = 0;
+    int shift = (int)(bit & 7), octets = (shift + n + 7) >> 3;
+    p += bit >> 3;
+    if (octets >= 8)
+        for (int i = 0; i < 8; i++) mask |= (uint64_t)p[i] << (8 * i);
+    else
+        for (int i = octets; i-- > 0;) mask = mask << 8 | p[i];
+    mask >>= shift;
+    if (octets == 9) mask |= (uint64_t)p[8] << (64 - shift);
+    return mask & ~(uint64_t)0 >> (64 - n);
+}
+
+/* The low octets of n numbers. */
+AMQP_APART static void put_low_octets(uint8_t *w, const uint64_t *value, int n) {
+    for (int i = 0; i < n; i++) w[i] = (uint8_t)value[i];
 }
 
 /* Eight bits to eight octets of 0 or 1. */
@@ -124,11 +145,11 @@ AMQP_INLINE uint8_t *put_front(uint8_t *w, const Front *f, int small) {
     return w + f->n;
 }
 
-/* size: a constant where it is up to 48 and rounded up to 16. What so many rows have next is asked for
- * on the way, a line or two a row: asked for all at once it would hold up what is done meanwhile. */
+/* size: a constant where it is up to 48 and rounded up to 16. What the next block has is asked for on
+ * the way, a line or two a row: asked for all at once it would hold up what is done meanwhile. */
 AMQP_INLINE void put_fixed_of(uint8_t *const *at, size_t on, int n, const Front *f, const uint8_t *p,
                               size_t size, int small, int chunks) {
-    const size_t last = size - 16, ahead = size * (size_t)n;
+    const size_t last = size - 16, ahead = size * BLOCK_ROWS;
     for (int i = 0; i < n; i++, p += size) {
         uint8_t *w = put_front(at[i] + on, f, small);
         BLOCK_PREFETCH(p + ahead);
@@ -163,7 +184,7 @@ AMQP_INLINE void put_fixed_with(uint8_t *const *at, size_t on, int n, const Fron
 }
 
 /* Octets of one size from p on. Below 16 octets, 16 are read and written. */
-static void put_fixed(uint8_t *const *at, size_t on, int n, const uint8_t *front, size_t front_n,
+AMQP_APART static void put_fixed(uint8_t *const *at, size_t on, int n, const uint8_t *front, size_t front_n,
                       const uint8_t *p, size_t size) {
     Front f;
     open_front(&f, front, front_n);
@@ -201,7 +222,7 @@ AMQP_INLINE void put_texts_with(uint8_t **at, size_t on, int n, const Front *f, 
 
 /* Text of several sizes, behind its length in one or four octets. 15 more are read and written; `at`
  * moves on behind it. */
-static void put_texts(uint8_t **at, size_t on, int n, const uint8_t *front, size_t front_n,
+AMQP_APART static void put_texts(uint8_t **at, size_t on, int n, const uint8_t *front, size_t front_n,
                       const uint8_t *data, const int32_t *ends, int wide) {
     Front f;
     open_front(&f, front, front_n);
@@ -231,7 +252,7 @@ AMQP_INLINE void put_values_with(uint8_t *const *at, size_t on, int n, const Fro
 }
 
 /* Numbers in network order: `width` octets of 64 bits each, or octets as they are. */
-static void put_values(uint8_t *const *at, size_t on, int n, const uint8_t *front, size_t front_n,
+AMQP_APART static void put_values(uint8_t *const *at, size_t on, int n, const uint8_t *front, size_t front_n,
                        const uint8_t *value, int width) {
     Front f;
     open_front(&f, front, front_n);
@@ -251,6 +272,17 @@ static inline void prefetch_octets(const uint8_t *p, size_t n) {
     __asm__ volatile("");
 #endif
     for (size_t i = 0; i < n; i += 64) BLOCK_PREFETCH(p + i);
+}
+
+/* Up to three lines of memory that n octets will be written to: only what is near is worth it, behind
+ * that the processor sees where this goes. */
+static inline void prefetch_lines(const uint8_t *p, size_t n) {
+#if defined(__GNUC__) || defined(__clang__)
+    __asm__ volatile(""); /* as above */
+#endif
+    BLOCK_PREFETCH(p);
+    if (n > 64) BLOCK_PREFETCH(p + 64);
+    if (n > 128) BLOCK_PREFETCH(p + 128);
 }
 
 /* Where nothing more may be written. `at` moves on behind it. */

@@ -14,6 +14,7 @@ cdef extern from "shape.h" nogil:
                          uint32_t at)
     void put_shape_numbers(uint8_t* out, bint wide, const uint8_t* p, size_t step, int rows, int octets,
                            int64_t by)
+    void put_shape_places(uint8_t* out, bint wide, int rows, int64_t first, int64_t on)
     void put_shape_bits(uint8_t* out, int64_t row, const uint8_t* p, size_t step, int rows, int bit)
 
 
@@ -141,7 +142,7 @@ cdef void shape_rows(Run* run, const uint8_t* p, int64_t row, int n, const uint8
     cdef Shape* h = &run.shape
     cdef const ShapeValue* v
     cdef const uint8_t* at
-    cdef int k, i
+    cdef int k
     for k in range(h.n):
         v = &h.value[k]
         at = p + v.at
@@ -155,20 +156,16 @@ cdef void shape_rows(Run* run, const uint8_t* p, int64_t row, int n, const uint8
             put_shape_numbers(v.out + 8 * row, True, at, h.step, n, <int>v.octets,
                               1000000 if v.code == RUN_TIME_TO else 1)
     if run.channel != NULL:
-        for i in range(n):
-            run.channel[row + i] = load16(p + 1)
+        put_shape_places(<uint8_t*>(run.channel + row), False, n, load16(p + 1), 0)
     if run.body != NULL:
         put_shape_views(run.body + 16 * row, p + h.body, h.step, n, <uint32_t>h.body_octets, buffer,
                         place + h.body)
     if run.row != NULL:
-        for i in range(n):
-            run.row[row + i] = value
+        put_shape_places(<uint8_t*>(run.row + row), True, n, value, 0)
     if run.offset != NULL:
-        for i in range(n):
-            run.offset[row + i] = p - base + i * <int64_t>h.step
+        put_shape_places(<uint8_t*>(run.offset + row), True, n, p - base, <int64_t>h.step)
     if run.body_size != NULL:
-        for i in range(n):
-            run.body_size[row + i] = <int64_t>h.body_octets
+        put_shape_places(<uint8_t*>(run.body_size + row), True, n, <int64_t>h.body_octets, 0)
 
 
 cdef const uint8_t* shape_messages(Sink* s, const uint8_t* p, const uint8_t* q, const uint8_t* b,

@@ -6,27 +6,6 @@
 
 # ---- a step ----
 
-cdef uint64_t step_rows(const HotStep* t, int64_t row, int n) noexcept nogil:
-    """Which rows have a value of this step."""
-    cdef uint64_t mask
-    cdef int i
-    if t.what == STEP_BITS or t.s == NULL:
-        mask = first_rows(n)
-    else:
-        mask = valid_rows(t.s, row, n)
-        if t.s.kind == IN_DICTIONARY and (t.s.child.valid != NULL or not is_octets(t.s.child)):
-            for i in range(n):
-                if mask >> i & 1 and not dictionary_has(t.s, row + i):
-                    mask &= ~(<uint64_t>1 << i)
-    if t.parent != NULL:
-        mask &= valid_rows(t.parent, row, n)
-    return mask
-
-
-cdef bint dictionary_has(const Source* s, int64_t i) noexcept nogil:
-    return find_value(&s, &i) != NO_VALUE
-
-
 cdef void note_flag(Hot* h, const HotStep* t, int n) noexcept nogil:
     cdef int i
     if all_rows(t, n):
@@ -122,70 +101,27 @@ cdef int look_body(Encoder* e, Hot* h, int64_t row, int n) noexcept nogil:
     return 0
 
 
-cdef int look_channels(Encoder* e, Hot* h, int64_t row, int n) noexcept nogil:
-    """Channels: the first one, or all where they vary; 0 or GIVE_UP."""
-    cdef uint64_t seen = 0, differ = 0, mask
-    cdef const Source* s = e.channel
-    cdef int i
-    cdef uint64_t[HOT_ROWS] number
-    h.channels_vary = False
-    h.channel[0] = 1
-    mask = 0 if s == NULL else valid_rows(s, row, n)
-    if mask == 0:
-        return 0
-    if s.kind == IN_DICTIONARY or look_integers(s, row, n, number) != 0:
-        return GIVE_UP
-    for i in range(n):
-        if not mask >> i & 1:
-            number[i] = 1
-        seen |= number[i]
-        differ |= number[i] ^ number[0]
-        h.channel[i] = <uint16_t>number[i]
-    h.channels_vary = differ != 0
-    prefetch_next(s, row, n, False)
-    return GIVE_UP if seen > 0xFFFF else 0
-
-
 # ---- a block ----
 
 cdef int hot_block(Encoder* e, int64_t row, int n) noexcept nogil:
     """Rows of the method e.desc, all of them valid: 0, GIVE_UP and nothing written, or worse."""
     cdef Hot* h = e.hot
     cdef const Desc* d = e.desc
-    cdef Column* c = e.out
-    cdef int32_t* ends
     cdef uint8_t* first
-    cdef uint8_t* w
     cdef uint8_t end = FRAME_END
     cdef uint64_t total
-    cdef size_t used
-    cdef int i, k, status
+    cdef int k, status
+    h.even.on = False           # its steps are for this block now
     status = look_block(e, h, row, n)
     if status != 0:
         return status
-    # Room, then where each row begins.
-    if row + n + e.rows > c.rows and column_grow(c, e.rows + row + n) < 0:
-        return NO_MEMORY
     total = add_up(h, d, n, e.frame_max)
     if total == 0:
         return GIVE_UP
-    if c.data_hint == 0:
-        guess_octets(e, c.used + total, e.rows + row + n)
-    status = out_room(e, total + 32)
-    if status == COLUMN_FULL:
-        return GIVE_UP
+    status = begin_rows(e, h, row, n, total)
     if status != 0:
         return status
-    if c.filled < e.rows + row:
-        column_fill(c, e.rows + row)
-    ends = <int32_t*>c.fixed.p + e.rows + row + 1
-    used = c.used
-    first = w = c.data.p + used
-    for i in range(n):
-        h.w[i] = w
-        w += h.total[i]
-        used += h.total[i]
-        ends[i] = <int32_t>used
+    first = h.w[0]
     h.front_n = 0
     h.on = 0
     add_method(h, n)
@@ -201,8 +137,8 @@ cdef int hot_block(Encoder* e, int64_t row, int n) noexcept nogil:
         add_front(h, &end, 1, n)
         drop_front(h, n)
     patch_frames(h, d, first, n)
-    c.used = used
-    mark_rows(c, e.rows + row, n)
+    end_rows(e, row, n, total)
+    even_begin(e, h, d, first, n)
     return 0
 
 
@@ -358,7 +294,11 @@ cdef int take_hot_rows(Encoder* e, int64_t row, int n) noexcept nogil:
             return NO_MEMORY
     if not e.hot.possible:
         return 0
-    status = hot_block(e, row, same)
+    status = GIVE_UP
+    if e.hot.even.on and same == HOT_ROWS:
+        status = even_block(e, e.hot, row)
+    if status > 0:
+        status = hot_block(e, row, same)
     if status == 0:
         e.hot_rows += same
     return same if status == 0 else 0 if status > 0 else status
@@ -368,6 +308,8 @@ cdef int take_all_rows(Encoder* e, int64_t rows) noexcept nogil:
     """Every row of the array at hand."""
     cdef int64_t row = 0
     cdef int n, done, status
+    if e.hot != NULL:
+        even_end(e.hot)
     while row < rows:
         n = <int>min(rows - row, <int64_t>HOT_ROWS)
         done = take_hot_rows(e, row, n) if e.fast else 0
@@ -381,12 +323,3 @@ cdef int take_all_rows(Encoder* e, int64_t rows) noexcept nogil:
         row += done
         guess_octets(e, e.out.used, e.rows + row)
     return 0
-
-
-cdef inline void guess_octets(Encoder* e, size_t used, int64_t rows) noexcept nogil:
-    """How large the messages will be in the end, from what so many are."""
-    cdef Column* c = e.out
-    if c.data_hint == 0 or rows & (rows - 1) == 0:
-        c.row_hint = e.total
-        c.data_hint = <size_t>min(<double>used / <double>rows * 1.07 * <double>e.total + 65536.0,
-                                  <double>e.table.limit)

@@ -68,6 +68,27 @@ cdef void look_values(Hot* h, HotStep* t, const void* data, uint32_t width) noex
     h.same[t.part] += t.least
 
 
+cdef uint64_t step_rows(const HotStep* t, int64_t row, int n) noexcept nogil:
+    """Which rows have a value of this step."""
+    cdef uint64_t mask
+    cdef int i
+    if t.what == STEP_BITS or t.s == NULL:
+        mask = first_rows(n)
+    else:
+        mask = valid_rows(t.s, row, n)
+        if t.s.kind == IN_DICTIONARY and (t.s.child.valid != NULL or not is_octets(t.s.child)):
+            for i in range(n):
+                if mask >> i & 1 and not dictionary_has(t.s, row + i):
+                    mask &= ~(<uint64_t>1 << i)
+    if t.parent != NULL:
+        mask &= valid_rows(t.parent, row, n)
+    return mask
+
+
+cdef bint dictionary_has(const Source* s, int64_t i) noexcept nogil:
+    return find_value(&s, &i) != NO_VALUE
+
+
 # ---- octets ----
 
 cdef int look_texts(Hot* h, HotStep* t, int64_t row, int n) noexcept nogil:

@@ -75,8 +75,7 @@ cdef int look_numbers(Hot* h, HotStep* t, int64_t row, int n, uint64_t* out, uin
         return 0
     look_values(h, t, out, t.width)
     if t.width == 1:
-        for i in range(n):
-            octets[i] = <uint8_t>out[i]
+        put_low_octets(octets, out, n)
         t.data = octets
     return 0
 
@@ -163,3 +162,29 @@ cdef int look_ints(Hot* h, HotStep* t, int64_t row, int n, uint64_t* out, uint32
         sizes[i] = 5 if v == <int32_t>v else 9
     look_some(h, t, n, sizes)
     return 0
+
+
+# ---- channels ----
+
+cdef int look_channels(Encoder* e, Hot* h, int64_t row, int n) noexcept nogil:
+    """Channels: the first one, or all where they vary; 0 or GIVE_UP."""
+    cdef uint64_t seen = 0, differ = 0, mask
+    cdef const Source* s = e.channel
+    cdef int i
+    cdef uint64_t[HOT_ROWS] number
+    h.channels_vary = False
+    h.channel[0] = 1
+    mask = 0 if s == NULL else valid_rows(s, row, n)
+    if mask == 0:
+        return 0
+    if s.kind == IN_DICTIONARY or look_integers(s, row, n, number) != 0:
+        return GIVE_UP
+    for i in range(n):
+        if not mask >> i & 1:
+            number[i] = 1
+        seen |= number[i]
+        differ |= number[i] ^ number[0]
+        h.channel[i] = <uint16_t>number[i]
+    h.channels_vary = differ != 0
+    prefetch_next(s, row, n, False)
+    return GIVE_UP if seen > 0xFFFF else 0

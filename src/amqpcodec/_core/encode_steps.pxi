@@ -5,6 +5,8 @@ cdef extern from "block.h" nogil:
     uint32_t look_sizes(const int32_t* ends, int n, bint* differ)
     void add_sizes(uint32_t* total, const int32_t* ends, int n, uint32_t more)
     bint same_values(const uint8_t* p, size_t size, int n)
+    uint64_t bits_at(const uint8_t* p, int64_t bit, int n)
+    void put_low_octets(uint8_t* w, const uint64_t* value, int n)
     void put_bits_apart(uint8_t* w, uint8_t bits, int shift)
     void put_fixed(uint8_t** at, size_t on, int n, const uint8_t* front, size_t front_n, const uint8_t* p,
                    size_t size)
@@ -13,15 +15,19 @@ cdef extern from "block.h" nogil:
     void put_values(uint8_t** at, size_t on, int n, const uint8_t* front, size_t front_n,
                     const uint8_t* value, int width)
     void put_tight(uint8_t** at, size_t on, int n, const uint8_t* front, size_t front_n)
+    void prefetch_lines(const uint8_t* p, size_t n)
     void prefetch_octets(const uint8_t* p, size_t n)
 
 cdef enum:
-    HOT_ROWS = 64
+    HOT_ROWS = 64           # as block.h has it
     HOT_STEPS = 80
     HOT_LEAST_ROWS = 4      # below, it is not worth it
     HOT_CONSTANTS = 8192    # octets of names and defaults
     FRONT_ROOM = 1024
     FRONT_SLACK_ = 64       # as block.h has it
+    EVEN_ROOM = 2048        # octets of a row before its body
+    EVEN_ROWS = 32          # of a block, to write column by column: what stays in the nearest cache
+    LINES = 192             # octets that prefetch_lines asks for
 
 # What a step writes, behind its prefix.
 cdef enum:
@@ -71,6 +77,25 @@ cdef struct HotStep:
     uint32_t least          # octets that each row has of it
     uint32_t after          # octets that each row has behind it
 
+# A value in the pattern of even blocks, see encode_even.pxi.
+cdef struct EvenValue:
+    bint varies
+    uint32_t at             # in the row
+    uint32_t front          # what stands before it, from the value on that varies before it
+    uint64_t first          # a number that all rows have
+
+cdef struct Even:
+    bint on                 # there is a pattern
+    int skip                # blocks that need not make one, after some that were not as it said
+    int wait
+    uint16_t channel
+    uint32_t total          # octets of a row
+    uint32_t body_at
+    uint32_t body_front
+    uint32_t body_n
+    EvenValue value[HOT_STEPS]
+    uint8_t row[EVEN_ROOM + FRONT_SLACK_]
+
 cdef struct Hot:
     bint possible
     const Desc* desc
@@ -103,6 +128,7 @@ cdef struct Hot:
     uint32_t total[HOT_ROWS]
     size_t front_n
     uint8_t front[FRONT_ROOM + FRONT_SLACK_]    # what all rows have next
+    Even even
     HotStep step[HOT_STEPS]
     uint64_t value[HOT_STEPS][HOT_ROWS]     # numbers, or where octets begin
     uint32_t octets[HOT_STEPS][HOT_ROWS]
@@ -110,21 +136,6 @@ cdef struct Hot:
 
 cdef inline uint64_t first_rows(int n) noexcept nogil:
     return ~<uint64_t>0 >> (64 - n)
-
-
-cdef uint64_t bits_at(const uint8_t* p, int64_t bit, int n) noexcept nogil:
-    """n (1 to 64) bits from one on."""
-    cdef uint64_t mask = 0
-    cdef int i, shift, count
-    p += bit >> 3
-    shift = <int>(bit & 7)
-    count = (shift + n + 7) >> 3
-    for i in range(min(count, 8)):
-        mask |= <uint64_t>p[i] << (8 * i)
-    mask >>= shift
-    if count == 9:
-        mask |= <uint64_t>p[8] << (64 - shift)
-    return mask & first_rows(n)
 
 
 cdef inline uint64_t valid_rows(const Source* s, int64_t row, int n) noexcept nogil:
@@ -346,6 +357,13 @@ cdef bint plan_hot_properties(Encoder* e, Hot* h, const Desc* d) noexcept nogil:
     return True
 
 
+cdef inline void even_end(Hot* h) noexcept nogil:
+    """Another method, or another array."""
+    h.even.on = False
+    h.even.skip = 0
+    h.even.wait = 0
+
+
 cdef int plan_hot(Encoder* e, const Desc* d) noexcept nogil:
     """Steps for a method; h.possible says whether there are any."""
     cdef Hot* h = e.hot
@@ -355,6 +373,7 @@ cdef int plan_hot(Encoder* e, const Desc* d) noexcept nogil:
             return NO_MEMORY
         h.constants = <uint8_t*>h + sizeof(Hot)
         memset(h.constants, 0, HOT_CONSTANTS)
+    even_end(h)
     h.desc = d
     h.mode = e.mode
     h.n_steps = 0

@@ -3,6 +3,55 @@
 # What all rows have next gathers in h.front, until something follows that they do not share: one goes over
 # the rows then, and writes both.
 
+# ---- rows ----
+
+cdef inline void guess_octets(Encoder* e, size_t used, int64_t rows) noexcept nogil:
+    """How large the messages will be in the end, from what so many are."""
+    cdef Column* c = e.out
+    if c.data_hint == 0 or rows & (rows - 1) == 0:
+        c.row_hint = e.total
+        c.data_hint = <size_t>min(<double>used / <double>rows * 1.07 * <double>e.total + 65536.0,
+                                  <double>e.table.limit)
+
+
+cdef int begin_rows(Encoder* e, Hot* h, int64_t row, int n, uint64_t total) noexcept nogil:
+    """Room for n rows of so many octets, then where each begins."""
+    cdef Column* c = e.out
+    cdef int32_t* ends
+    cdef uint8_t* w
+    cdef size_t used
+    cdef int i, status
+    if row + n + e.rows > c.rows and column_grow(c, e.rows + row + n) < 0:
+        return NO_MEMORY
+    if c.data_hint == 0:
+        guess_octets(e, c.used + total, e.rows + row + n)
+    status = out_room(e, total + 32)
+    if status == COLUMN_FULL:
+        return GIVE_UP
+    if status != 0:
+        return status
+    if c.filled < e.rows + row:
+        column_fill(c, e.rows + row)
+    ends = <int32_t*>c.fixed.p + e.rows + row + 1
+    used = c.used
+    w = c.data.p + used
+    for i in range(n):
+        h.w[i] = w
+        # where the next block goes
+        prefetch_lines(w + total, h.total[i])
+        w += h.total[i]
+        used += h.total[i]
+        ends[i] = <int32_t>used
+    return 0
+
+
+cdef inline void end_rows(Encoder* e, int64_t row, int n, uint64_t total) noexcept nogil:
+    e.out.used += <size_t>total
+    mark_rows(e.out, e.rows + row, n)
+
+
+# ---- steps ----
+
 cdef inline void drop_front(Hot* h, int n) noexcept nogil:
     """Write it, and nothing behind it: h.w is where each row goes on."""
     if h.front_n or h.on:

@@ -40,7 +40,7 @@ static int count_alike(const uint8_t *p, size_t step, int rows, const uint8_t *s
 }
 
 /* Views of values of n octets. 16 octets may be read; buffer and at: of the first, see put_view. */
-static void put_shape_views(uint8_t *w, const uint8_t *p, size_t step, int rows, uint32_t n,
+AMQP_APART static void put_shape_views(uint8_t *w, const uint8_t *p, size_t step, int rows, uint32_t n,
                             uint32_t buffer, uint32_t at) {
     int i;
 #ifdef COPY_SSE2
@@ -80,7 +80,7 @@ AMQP_INLINE void put_shape_numbers_of(uint8_t *out, int wide, const uint8_t *p, 
 
 /* Numbers of 1, 2, 4 or 8 octets to int32 or int64, `by` times as large; the usual ones by loops of
  * their own. */
-static void put_shape_numbers(uint8_t *out, int wide, const uint8_t *p, size_t step, int rows,
+AMQP_APART static void put_shape_numbers(uint8_t *out, int wide, const uint8_t *p, size_t step, int rows,
                               int octets, int64_t by) {
     if (octets == 8)
         put_shape_numbers_of(out, 1, p, step, rows, 8, by);
@@ -88,6 +88,15 @@ static void put_shape_numbers(uint8_t *out, int wide, const uint8_t *p, size_t s
         put_shape_numbers_of(out, 0, p, step, rows, 1, 1);
     else
         put_shape_numbers_of(out, wide, p, step, rows, octets, by);
+}
+
+/* Numbers that are not in the messages, `on` apart. */
+AMQP_APART static void put_shape_places(uint8_t *out, int wide, int rows, int64_t first, int64_t on) {
+    for (int i = 0; i < rows; i++, first += on)
+        if (wide)
+            ((int64_t *)out)[i] = first;
+        else
+            ((int32_t *)out)[i] = (int32_t)first;
 }
 
 /* A bit of an octet each, into a bitmap from a row on. */
