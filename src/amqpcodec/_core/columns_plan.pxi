@@ -328,6 +328,7 @@ cdef enum:
 cdef struct V1Step:
     uint8_t kind            # of values whose octets say all, V1_ANY: any such; or V1_UNKNOWN
     uint8_t write
+    uint8_t usual           # constructor of what goes into a column of text or octets, or that of null
     uint16_t column         # or the first Target of several
     uint32_t offset         # of the column from the first one, octets
 

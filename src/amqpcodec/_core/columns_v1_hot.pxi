@@ -8,23 +8,23 @@
 # ---- a field ----
 
 cdef inline int hot_v1_text(Table* t, Column* c, RowPlace at, const uint8_t* p, size_t n,
-                            uint8_t kind) noexcept nogil:
-    """A string, symbol or binary into a column that is no view. GIVE_UP: it is none."""
+                            uint8_t code) noexcept nogil:
+    """A string, symbol or binary, as its constructor says, into a column that is no view. GIVE_UP: it is none."""
     cdef size_t used = c.used
     cdef int status
     if AMQP_UNLIKELY(used + n >= c.full_at or at.row >= c.rows):
         status = hot_grow(t, c, at.row, n)
         if status < 0:
             return status
-    if AMQP_UNLIKELY(not copy_ascii(c.data.p + used, p, n)) and kind != V1_BINARY and (
-            kind == V1_SYMBOL or not is_utf8(p, n)):
+    if AMQP_UNLIKELY(not copy_ascii(c.data.p + used, p, n)) and code != 0xA0 and (
+            code == 0xA3 or not is_utf8(p, n)):
         return GIVE_UP
     hot_text_end(c, at, used + n)
     return 0
 
 
 cdef int hot_v1_view(Table* t, Column* c, RowPlace at, const uint8_t* p, size_t n, uint8_t kind) noexcept nogil:
-    """The same into one that is."""
+    """The same of a type into one that is."""
     if kind != V1_BINARY and not is_ascii(p, n) and (kind == V1_SYMBOL or not is_utf8(p, n)):
         return GIVE_UP
     return append_view(t, c, at.row, p, n)
@@ -126,7 +126,7 @@ cdef int hot_v1_fields(Sink* s, const V1Desc* d, Cursor* c, V1Value* x, uint32_t
     cdef uint64_t u
     cdef int64_t size
     cdef uint32_t count, n, shape, i = 0
-    cdef uint8_t kind, write
+    cdef uint8_t code, kind, write
     cdef int status
     if AMQP_LIKELY(p[0] == 0xC0):
         size = <int64_t>p[1] - 1
@@ -153,9 +153,8 @@ cdef int hot_v1_fields(Sink* s, const V1Desc* d, Cursor* c, V1Value* x, uint32_t
     while i < n:
         if AMQP_UNLIKELY(p >= end):
             return GIVE_UP
-        kind = V1_KIND[p[0]]
-        shape = V1_SHAPE[p[0]]
-        if kind == V1_NULL:
+        code = p[0]
+        if code == 0x40:
             v.kind = V1_NULL
             p += 1
             v += 1
@@ -164,11 +163,13 @@ cdef int hot_v1_fields(Sink* s, const V1Desc* d, Cursor* c, V1Value* x, uint32_t
             continue
         status = GIVE_UP
         q = p
+        kind = V1_KIND[code]
+        shape = V1_SHAPE[code]
         write = step.write
         to = <Column*>(columns + step.offset)
         if shape <= V1_SHAPE_WIDEST:
             if AMQP_LIKELY(kind == step.kind):
-                u = v1_usual_number(p, shape) | (p[0] == 0x41)
+                u = v1_usual_number(p, shape) | (code == 0x41)
                 q = p + 1 + shape
                 v.u = u
                 if write == V1_TO_64 or write == V1_TO_TIME:
@@ -190,6 +191,16 @@ cdef int hot_v1_fields(Sink* s, const V1Desc* d, Cursor* c, V1Value* x, uint32_t
                     status = hot_i32(to, at, <int32_t>u)
                 elif write == V1_TO_NOTHING:
                     status = 0
+        elif code == step.usual:
+            q = p + 2
+            size = p[1]
+            v.p = q
+            v.n = <uint32_t>size
+            if AMQP_UNLIKELY(end - q < size):
+                return GIVE_UP
+            if AMQP_LIKELY(write != V1_TO_ID or size <= 9 or memcmp(q, <const char*>b"AMQP_", 5) != 0):
+                status = hot_v1_text(s.table, to, at, q, <size_t>size, code)
+            q += size
         elif shape == V1_SHAPE_RUN and (kind == step.kind or step.kind == V1_ANY):
             q = p + 2
             size = p[1]
@@ -197,12 +208,9 @@ cdef int hot_v1_fields(Sink* s, const V1Desc* d, Cursor* c, V1Value* x, uint32_t
             v.n = <uint32_t>size
             if AMQP_UNLIKELY(end - q < size):
                 return GIVE_UP
-            if write == V1_TO_TEXT or (write == V1_TO_ID and kind == V1_STRING and not (
-                    size > 9 and memcmp(q, <const char*>b"AMQP_", 5) == 0)):
-                if AMQP_UNLIKELY(to.kind == AS_VIEW):
-                    status = hot_v1_view(s.table, to, at, q, <size_t>size, kind)
-                else:
-                    status = hot_v1_text(s.table, to, at, q, <size_t>size, kind)
+            if to.kind == AS_VIEW and (write == V1_TO_TEXT or (write == V1_TO_ID and kind == V1_STRING and not (
+                    size > 9 and memcmp(q, <const char*>b"AMQP_", 5) == 0))):
+                status = hot_v1_view(s.table, to, at, q, <size_t>size, kind)
             elif write == V1_TO_NOTHING and (kind == V1_BINARY or is_ascii(q, <size_t>size)):
                 status = 0
             q += size

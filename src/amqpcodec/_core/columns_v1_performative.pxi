@@ -55,11 +55,10 @@ cdef inline uint8_t* v1_json_fields(Sink* s, const MethodPlan* m, const uint8_t*
                 u = v1_usual_number(p, shape)
                 p += 1 + shape
                 w = v1_json_name(w, &f[i])
-                w[0] = <uint8_t>(c'0' + u)
-                if u < 10:
-                    w += 1
+                if AMQP_LIKELY(u < 10000):
+                    w = put_four_digits(w, <uint32_t>u)
                 elif AMQP_LIKELY(u < 100000000):
-                    w = put_few_digits(w, <uint32_t>u)
+                    w = put_eight_digits(w, <uint32_t>u)
                 else:
                     w = put_u64(w, u)
                 continue

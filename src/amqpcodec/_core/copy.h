@@ -105,19 +105,31 @@ static inline int copy_ascii(uint8_t *w, const uint8_t *p, size_t n) {
 #endif
 }
 
+#ifdef COPY_SSE2
+/* The same of sixteen octets, all of them. */
+static inline __m128i json_odd_16(__m128i x) {
+    __m128i odd = _mm_or_si128(_mm_cmpeq_epi8(x, _mm_set1_epi8('"')),
+                               _mm_cmpeq_epi8(x, _mm_set1_epi8('\\')));
+    /* signed: what is not ASCII is below a blank, too */
+    return _mm_or_si128(_mm_cmplt_epi8(x, _mm_set1_epi8(0x20)), odd);
+}
+#endif
+
 /* Copy n octets; whether all are ASCII that a JSON string holds as it is. Reads and writes up to
  * COPY_SLACK more. */
 static inline int copy_plain(uint8_t *w, const uint8_t *p, size_t n) {
 #ifdef COPY_SSE2
-    const __m128i quote = _mm_set1_epi8('"'), slash = _mm_set1_epi8('\\');
-    const __m128i blank = _mm_set1_epi8(0x20);
-    __m128i x, odd, seen = _mm_setzero_si128();
+    __m128i x, odd, seen;
+    if (AMQP_LIKELY(n <= 16)) {
+        x = _mm_loadu_si128((const __m128i *)p);
+        _mm_storeu_si128((__m128i *)w, x);
+        return (_mm_movemask_epi8(json_odd_16(x)) & ((1 << n) - 1)) == 0;
+    }
+    seen = _mm_setzero_si128();
     for (;; n -= 16, p += 16, w += 16) {
         x = _mm_loadu_si128((const __m128i *)p);
         _mm_storeu_si128((__m128i *)w, x);
-        /* signed: what is not ASCII is below a blank, too */
-        odd = _mm_or_si128(_mm_cmplt_epi8(x, blank),
-                           _mm_or_si128(_mm_cmpeq_epi8(x, quote), _mm_cmpeq_epi8(x, slash)));
+        odd = json_odd_16(x);
         if (n <= 16) break;
         seen = _mm_or_si128(seen, odd);
     }

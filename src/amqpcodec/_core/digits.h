@@ -58,33 +58,47 @@ AMQP_INLINE void store_digits(uint8_t *w, uint64_t digits) {
 #endif
 }
 
-/* v below 10**8; 8 octets are written, whatever it takes of them. To count digits is to add, for to
- * branch on them is to guess. */
-AMQP_INLINE uint8_t *put_few_digits(uint8_t *w, uint32_t v) {
-    int n;
-    if (v < 10000) {
-        n = 1 + (v >= 10) + (v >= 100) + (v >= 1000);
-        store_digits(w, four_digits(v) >> (32 - 8 * n));
-    } else {
-        n = 5 + (v >= 100000) + (v >= 1000000) + (v >= 10000000);
-        store_digits(w, eight_digits(v) >> (64 - 8 * n));
+/* v below 10**4. */
+AMQP_INLINE uint8_t *put_four_digits(uint8_t *w, uint32_t v) {
+    uint32_t high = v / 100, low = v % 100;
+    if (v < 100) {
+        *w = (uint8_t)('0' + v);
+        if (v < 10) return w + 1;
+        memcpy(w, DIGIT_PAIRS + 2 * v, 2);
+        return w + 2;
     }
+    if (v < 1000) {
+        *w = (uint8_t)('0' + high);
+        memcpy(w + 1, DIGIT_PAIRS + 2 * low, 2);
+        return w + 3;
+    }
+    memcpy(w, DIGIT_PAIRS + 2 * high, 2);
+    memcpy(w + 2, DIGIT_PAIRS + 2 * low, 2);
+    return w + 4;
+}
+
+/* v below 10**8 and not below 10**4; 8 octets are written, whatever it takes of them. To count
+ * digits is to add here, for ids that grow would have to be guessed. */
+AMQP_INLINE uint8_t *put_eight_digits(uint8_t *w, uint32_t v) {
+    int n = 5 + (v >= 100000) + (v >= 1000000) + (v >= 10000000);
+    store_digits(w, eight_digits(v) >> (64 - 8 * n));
     return w + n;
 }
 
+/* v not below 10**4. */
 AMQP_APART static uint8_t *put_long_u64(uint8_t *w, uint64_t v) {
     if (v >= 100000000) {
-        w = put_long_u64(w, v / 100000000);
+        uint64_t high = v / 100000000;
+        w = high < 10000 ? put_four_digits(w, (uint32_t)high) : put_long_u64(w, high);
         store_digits(w, eight_digits((uint32_t)(v % 100000000)));
         return w + 8;
     }
-    return put_few_digits(w, (uint32_t)v);
+    return put_eight_digits(w, (uint32_t)v);
 }
 
-/* At most 20 octets; up to 7 more are written. */
+/* At most 20 octets; up to 3 more are written. */
 static inline uint8_t *put_u64(uint8_t *w, uint64_t v) {
-    *w = (uint8_t)('0' + v);
-    return v < 10 ? w + 1 : put_long_u64(w, v);
+    return v < 10000 ? put_four_digits(w, (uint32_t)v) : put_long_u64(w, v);
 }
 
 static inline uint8_t *put_i64(uint8_t *w, int64_t v) {

@@ -22,7 +22,8 @@ cdef extern from "digits.h" nogil:
     int POWER_FIRST
     int POWER_LAST
     uint8_t* put_u64(uint8_t* w, uint64_t v)
-    uint8_t* put_few_digits(uint8_t* w, uint32_t v)
+    uint8_t* put_four_digits(uint8_t* w, uint32_t v)
+    uint8_t* put_eight_digits(uint8_t* w, uint32_t v)
     uint8_t* put_i64(uint8_t* w, int64_t v)
     uint8_t* put_decimal(uint8_t* w, int32_t unscaled, uint8_t scale)
     uint8_t* put_base64(uint8_t* w, const uint8_t* p, size_t n)
