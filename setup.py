@@ -57,12 +57,13 @@ ExceptClauseNode.generate_handling_code = handle_and_note
 # for cold, too, what cannot do without a cold function, and all that only such calls: what every
 # call of a user comes through is not among them.
 COLD = {
-    "arrow_stream", "capture_state", "columns_plan", "columns_request", "columns_v1_plan", "errors",
-    "v1_classes", "v1_desc", "v1_errors", "v1_rules",
+    "arrow_stream", "capture_state", "columns_plan", "columns_request", "columns_v1_plan",
+    "encode_steps", "errors", "v1_classes", "v1_desc", "v1_errors", "v1_rules",
 }  # fmt: skip
 WARM = {
     "find_request", "frame_plan", "kin_request", "v1_by_symbol", "v1_column_kind", "v1_known_slow",
 }  # fmt: skip
+COLD_FUNCTIONS = {"even_begin", "even_source", "run_begin", "run_undo"}  # of other files
 declare = CFuncDefNode.analyse_declarations
 
 
@@ -70,7 +71,7 @@ def declare_cold(function: CFuncDefNode, env: Any) -> None:
     """Instead of analyse_declarations: AMQP_COLD of wire.h before the type of such functions."""
     source = os.path.basename(function.pos[0].get_filenametable_entry())
     name = function.declared_name()
-    cold = source.removesuffix(".pxi") in COLD or name.startswith("_make")
+    cold = source.removesuffix(".pxi") in COLD or name in COLD_FUNCTIONS or name.startswith("_make")
     if cold and name not in WARM and "inline" not in function.modifiers:
         function.modifiers = [*function.modifiers, "AMQP_COLD"]
     declare(function, env)

@@ -24,8 +24,8 @@ cdef bint even_source(const HotStep* t) noexcept nogil:
             or t.s.kind == IN_TIME)
 
 
-cdef void even_begin(Encoder* e, Hot* h, const Desc* d, const uint8_t* first, int n) noexcept nogil:
-    """A block was written from `first` on: make its row the pattern, if it may be one."""
+cdef void even_begin(Encoder* e, Hot* h, const uint8_t* first) noexcept nogil:
+    """A whole block of messages was written from `first` on: make its row the pattern, if it may be one."""
     cdef Even* v = &h.even
     cdef HotStep* t
     cdef EvenValue* value
@@ -34,9 +34,8 @@ cdef void even_begin(Encoder* e, Hot* h, const Desc* d, const uint8_t* first, in
     if v.skip:
         v.skip -= 1
         return
-    if (n < HOT_ROWS or not d.has_content or h.varies[0] or h.varies[1] or h.varies[2] or h.flags_vary
-            or h.channels_vary or h.bodies_vary or h.body_n[0] < 16 or e.body.kind != IN_OCTETS
-            or (e.method != NULL and e.method.kind != IN_OCTETS)):
+    if (h.varies[0] or h.varies[1] or h.varies[2] or h.flags_vary or h.channels_vary or h.bodies_vary
+            or h.body_n[0] < 16 or e.body.kind != IN_OCTETS or (e.method != NULL and e.method.kind != IN_OCTETS)):
         return
     for k in range(h.n_steps):
         t = &h.step[k]

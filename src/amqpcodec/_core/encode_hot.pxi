@@ -138,7 +138,8 @@ cdef int hot_block(Encoder* e, int64_t row, int n) noexcept nogil:
         drop_front(h, n)
     patch_frames(h, d, first, n)
     end_rows(e, row, n, total)
-    even_begin(e, h, d, first, n)
+    if n == HOT_ROWS and d.has_content:
+        even_begin(e, h, first)
     return 0
 
 
