@@ -160,14 +160,15 @@ cdef inline uint64_t v1_usual_number(const uint8_t* p, uint8_t shape) noexcept n
 
 
 cdef int v1_shapes_ready() except -1:
+    cdef int i
     memset(V1_SHAPE, V1_SHAPE_OTHER, 256)
     for octets, codes in (
             (0, (0x40, 0x41, 0x42, 0x43, 0x44)), (1, (0x50, 0x52, 0x53)), (2, (0x60,)),
             (4, (0x70,)), (8, (0x80, 0x83)), (V1_SHAPE_RUN, (0xA0, 0xA1, 0xA3))):
         for code in codes:
             V1_SHAPE[code] = octets
-    for octets in range(V1_SHAPE_WIDEST + 1):
-        V1_NUMBER_MASK[octets] = (1 << 8 * octets) - 1
+    for i in range(1, V1_SHAPE_WIDEST + 1):
+        V1_NUMBER_MASK[i] = V1_NUMBER_MASK[i - 1] << 8 | 0xFF
     return 0
 
 v1_shapes_ready()
