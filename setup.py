@@ -57,8 +57,8 @@ ExceptClauseNode.generate_handling_code = handle_and_note
 # for cold, too, what cannot do without a cold function, and all that only such calls: what every
 # call of a user comes through is not among them.
 COLD = {
-    "arrow_stream", "capture_state", "columns_plan", "columns_request", "columns_v1_plan",
-    "encode_steps", "errors", "v1_classes", "v1_desc", "v1_errors", "v1_rules",
+    "arrow_stream", "bind_pyamqp_odd", "capture_state", "columns_plan", "columns_request",
+    "columns_v1_plan", "encode_steps", "errors", "v1_classes", "v1_desc", "v1_errors", "v1_rules",
 }  # fmt: skip
 WARM = {
     "find_request", "frame_plan", "kin_request", "v1_by_symbol", "v1_column_kind", "v1_known_slow",

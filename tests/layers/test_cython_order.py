@@ -45,6 +45,7 @@ GROUPS = {
     "_core/bind_pika.pxi": "bind",
     "_core/bind_pamqp.pxi": "bind",
     "_core/bind_pyamqp.pxi": "bind",
+    "_core/bind_pyamqp_odd.pxi": "bind",
     "_core/bind_pyamqp_frames.pxi": "bind",
     "_core/bind_pyamqp_writer.pxi": "bind",
     "_core/bind_pyamqp_transport.pxi": "bind",

@@ -17,6 +17,18 @@ cdef dict ARGUMENT_LETTERS = {
     "S": W_LONGSTR, "F": W_TABLE,
 }
 
+
+cdef object _make_layout(object format):
+    """The arguments that a format stands for; None where it has letters that no method has."""
+    text = format.decode("ascii") if type(format) is bytes else format
+    if type(text) is not str:
+        leave_it()
+    if len(text) > MAX_FIELDS or not set(text) <= ARGUMENT_LETTERS.keys():
+        return None
+    return BoundMethod(None, 0, 0, tuple([
+        (letter, ARGUMENT_LETTERS[letter], FIELD_CACHED) for letter in text]))
+
+
 # Where a new message's attributes are in BoundClass.names, as compat/amqp.py gives them.
 cdef enum:
     MESSAGE_METHOD = 0
@@ -102,14 +114,9 @@ cdef class AmqpCodec(DropIn):
             return self.format_layout
         found = self.formats.get(format, self)
         if found is self:
-            text = format.decode("ascii") if type(format) is bytes else format
-            if type(text) is not str or len(self.formats) > 1000:
+            if len(self.formats) > 1000:
                 leave_it()
-            found = None
-            if len(text) <= MAX_FIELDS and set(text) <= ARGUMENT_LETTERS.keys():
-                found = BoundMethod(None, 0, 0, tuple([
-                    (letter, ARGUMENT_LETTERS[letter], FIELD_CACHED) for letter in text]))
-            self.formats[format] = found
+            found = self.formats[format] = _make_layout(format)
         if found is None:
             leave_it()
         if type(format) is str:

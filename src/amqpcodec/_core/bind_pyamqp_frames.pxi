@@ -61,8 +61,7 @@ cdef class FrameHandler:
         if not exact_u64(PyTuple_GET_ITEM(frame, 0), &kind) or kind != wanted and kind != 8:
             frame_type = (<tuple>frame)[0]
             if frame_type != wanted and frame_type != 8:
-                raise self.codec.framing.UnexpectedFrame(
-                    f"Received frame {frame_type} while expecting type: {wanted}")
+                pyamqp_unexpected(self.codec, frame_type, wanted)
             kind = <uint64_t>int(frame_type)
         if kind == FRAME_METHOD:
             signature = self.signature(buf, &content)

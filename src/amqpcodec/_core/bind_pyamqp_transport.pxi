@@ -2,7 +2,6 @@
 
 cdef extern from "bound.h":
     PyObject* bound_call(object function, Py_ssize_t n)
-    int bound_raise() except -1
     int bound_keep_rest(PyObject** kept, PyObject* octets, Py_ssize_t n) except -1
     object bound_shorter(PyObject* octets, Py_ssize_t n)
 
@@ -48,7 +47,7 @@ cdef object read_pyamqp_frame(AmqpCodec codec, object transport):
     cdef PyObject* recv
     cdef PyObject* got
     cdef PyObject** kept
-    cdef object receive, octets = NOTHING_KEPT, told
+    cdef object receive, octets = NOTHING_KEPT
     cdef const uint8_t* p
     cdef Py_ssize_t n
     codec.calls += 1
@@ -83,16 +82,7 @@ cdef object read_pyamqp_frame(AmqpCodec codec, object transport):
                        and <uint8_t>PyBytes_AS_STRING(<object>got)[n] == FRAME_END):
             bound_keep_rest(kept, got, n + 1)
             return p[0], load16(p + 1), bound_shorter(got, n)
-    if got == NULL:
-        try:
-            bound_raise()
-        except BaseException as error:
-            told = error
-    else:
-        told = <object>got
-        Py_DecRef(got)
-    codec.fallbacks += 1
-    return codec.again(transport, octets, told)
+    return pyamqp_read_again(codec, transport, octets, got)
 
 
 def pyamqp_reader(AmqpCodec codec not None):
