@@ -341,3 +341,24 @@ def test_every_octet_of_a_shape(seed: int) -> None:
         for fields in (NAMES, ["delivery_tag", "properties.message_id", "error"]):
             expected = listed(decode(data, protocol=THOROUGH, level="message", fields=fields))
             assert listed(decode(data, level="message", fields=fields, layout="view")) == expected
+
+
+HIGHEST = 9223372036854  # seconds that int64 microseconds reach
+
+
+@pytest.mark.parametrize(
+    ("usual", "odd"),
+    [
+        ({"timestamp": HIGHEST}, {"timestamp": HIGHEST + 1}),
+        ({"timestamp": 2**43 - 1}, {"timestamp": 2**43}),
+        ({"timestamp": 1}, {"timestamp": 2**42}),
+        ({"message_id": "é" * 9}, {"message_id": b"\xff\xa9" + "é".encode() * 8}),
+        ({"message_id": "é" * 9}, {"message_id": "x" * 18}),
+        ({"message_id": "x" * 18}, {"message_id": "é" * 9}),
+    ],
+)
+def test_what_no_shape_can_tell(usual: dict[str, Any], odd: dict[str, Any]) -> None:
+    data = alike(40, **usual) + alike(1, **odd) + alike(FILL, **usual)
+    fields = ["delivery_tag", "properties.timestamp", "properties.message_id", "error"]
+    expected = listed(decode(data, protocol=THOROUGH, level="message", fields=fields))
+    assert listed(decode(data, level="message", fields=fields, layout="view")) == expected

@@ -351,3 +351,58 @@ def test_a_pattern_is_of_one_array() -> None:
     assert found == [row for piece in pieces for row in pa.array(same(piece)).to_pylist()]
     for frame_max in (131072, 40, 20, 131072):
         same(pieces[0], frame_max=frame_max)
+
+
+def plain(**columns: Any) -> Any:
+    """Rows that make a pattern, but for what is given."""
+    rng = Random(1)
+    return told(
+        **{
+            "method": ["basic.deliver"] * EVEN,
+            "routing_key": [letters(rng, 12) for _ in range(EVEN)],
+            "body": [rng.randbytes(32) for _ in range(EVEN)],
+            **columns,
+        }
+    )
+
+
+def test_what_is_even_within_each_block_only() -> None:
+    """Another channel, method, number or text, for 64 rows each."""
+    each = [block for block in range(EVEN // 64) for _ in range(64)]
+    for columns in (
+        {"channel": [3 + block // 2 for block in each]},
+        {"exchange": [f"e{block // 2}" for block in each]},
+        {"delivery_tag": [block // 2 for block in each]},
+        {"redelivered": [block // 2 % 2 == 0 for block in each]},
+    ):
+        assert same(plain(**columns))._hot_rows == EVEN
+    methods = [("basic.deliver", "basic.publish")[block // 2 % 2] for block in each]
+    assert same(plain(method=methods))._hot_rows == EVEN
+
+
+def test_nulls_of_a_pattern() -> None:
+    """Rows that have the default, in each block the same ones, whatever stands below their null."""
+    holes = [row % 64 == 5 for row in range(EVEN)]
+    tags = pa.array(range(EVEN), pa.int64())
+    mask = pa.array(holes)
+    hidden = pa.Array.from_buffers(
+        pa.int64(), EVEN, [pa.compute.invert(mask).buffers()[1], tags.buffers()[1]]
+    )
+    assert same(plain(delivery_tag=hidden)).error_count == 0
+    body = pa.array([b"%032d" % row for row in range(EVEN)], pa.binary())
+    late = pa.array([row != 200 for row in range(EVEN)])
+    hidden = pa.Array.from_buffers(pa.binary(), EVEN, [late.buffers()[1], *body.buffers()[1:]])
+    found = pa.array(same(plain(body=hidden))).to_pylist()
+    assert len(found[200]) < len(found[199])
+
+
+def test_a_pattern_refuses_what_rows_do() -> None:
+    """Numbers below zero, and columns of other methods, from some row on."""
+    for at in (128, 190, 300):
+        tags = [1 + row for row in range(EVEN)]
+        tags[at] = -1
+        found = same(plain(delivery_tag=pa.array(tags, pa.int64())))
+        assert found.error_count == 1
+        foreign = [None] * at + [7] + [None] * (EVEN - at - 1)
+        found = same(plain(**{"basic.return.reply_code": pa.array(foreign, pa.int32())}))
+        assert found.error_count == 1
