@@ -252,6 +252,24 @@ ROWS: tuple[Row, ...] = (
     _info("W3 encode", "encode", "W3", peers=("pamqp", "msgspec")),
     _info("W4 encode, one frame a call", "encode", "W4"),
     _info("construct + encode, W4, the others", "construct", "W4", peers=("py-amqp", "msgspec")),
+    *(
+        Row(
+            f"batch, every text of its own length: {what}",
+            (OURS, operation, "W1 uneven"),
+            (
+                Against(("pamqp", theirs, "W1 uneven")),
+                Against(("msgspec", theirs, "W1 uneven")),
+                Against(("rabbitmq-c", f"{theirs}_memory", "W1 uneven")),
+            ),
+            3,
+            target=False,
+        )
+        for what, operation, theirs in (
+            ("decode to views", "views", "decode"),
+            ("decode to a full Arrow table", "table", "decode"),
+            ("encode, headers as a struct", "encode_columns", "encode"),
+        )
+    ),
     _info("cache-hostile decode, one frame a call", "decode", "hostile"),
     _info("cache-hostile message stream, eager", "stream", "hostile", theirs="decode"),
     _info("cache-hostile encode, one frame a call", "encode", "hostile"),

@@ -33,7 +33,7 @@ def sides(found: list[int]) -> dict[str, Callable[[], None]]:
     """What either side runs, blocks cut beforehand."""
     from amqpcodec import batch
 
-    blocks = workloads.memory_blocks()
+    blocks = workloads.memory_blocks("W1")
     decode = batch.decode
 
     def work(core: int, mine: list[memoryview]) -> None:

@@ -134,6 +134,21 @@ def _properties(rng: random.Random, number: int) -> dict[str, Any]:
     }
 
 
+def _uneven(rng: random.Random, number: int) -> Event:
+    """W1's message with every text and body of a length of its own, some of them not ASCII."""
+    arguments = _deliver(rng, number)
+    arguments["consumer_tag"] = f"ctag{number % 3}.{'5f3a9c0d7e2b'[: 4 * (number % 3)]}"
+    arguments["exchange"] = rng.choice(("orders", "amq.topic", "billing.events", "audit"))
+    arguments["routing_key"] = ".".join(_name(rng) for _ in range(rng.randrange(1, 4)))
+    properties = _properties(rng, number)
+    properties["content_type"] = rng.choice(("application/json", "text/plain", "image/png"))
+    properties["headers"]["x-trace-id"] = _uuid(rng).hex[: rng.randrange(8, 33)]
+    properties["headers"]["x-tenant"] = rng.choice((_name(rng), _name(rng), rng.choice(_WORDS)))
+    properties["message_id"] = f"{rng.getrandbits(rng.randrange(8, 128)):x}"
+    body = rng.randbytes(rng.randrange(1, 240))
+    return Event(1, "basic.deliver", arguments, properties, body)
+
+
 def _mixed_headers(rng: random.Random, number: int) -> dict[str, Any]:
     """W3's 20 entries: 6 ints, 5 strings, 3 bools, 2 doubles, a table, an array, and the rest."""
     return {
@@ -233,6 +248,11 @@ def _w1() -> Workload:
     return workload
 
 
+def _w1_uneven() -> Workload:
+    rng = random.Random(SEED)
+    return Workload("W1 uneven", [_uneven(rng, number) for number in range(512)])
+
+
 def _w3() -> Workload:
     """Content headers alone: it is the table that is measured."""
     rng = random.Random(SEED)
@@ -265,6 +285,7 @@ def _cache_hostile() -> Workload:
 
 _MAKERS: dict[str, Callable[[], Workload]] = {
     "W1": _w1,
+    "W1 uneven": _w1_uneven,
     "W2a": lambda: Workload("W2a", _messages(8, 65536, _properties), 131072),
     "W2b": lambda: Workload("W2b", _messages(8, 65536, _properties), 4096),
     "W3": _w3,
@@ -287,8 +308,8 @@ BATCH_REPEATS = 20  # 10,240 messages: a batch of columns as Spark hands it on (
 
 
 @cache
-def memory_blocks() -> list[memoryview]:
-    """W1 over and over in 65 MiB of memory, as views of 0.9 MiB of whole frames each."""
-    step = len(get("W1").data) * BLOCK_REPEATS
-    view = memoryview(get("W1").data * REPEATS)
+def memory_blocks(name: str) -> list[memoryview]:
+    """W1, even or not, over and over in 65 MiB of memory, as views of 0.9 MiB of whole frames."""
+    step = len(get(name).data) * BLOCK_REPEATS
+    view = memoryview(get(name).data * REPEATS)
     return [view[at : at + step] for at in range(0, len(view), step)]

@@ -260,7 +260,7 @@ class Amqpcodec(Peer):
             if not options or isinstance(error, DecodeError):
                 raise
             raise Absent(f"batch.decode with {options}: {error}", later=True) from error
-        blocks = workloads.memory_blocks()
+        blocks = workloads.memory_blocks(workload.name)
 
         def block(octets: memoryview) -> None:
             # exported, as a consumer takes it, and released at once: the buffers may be used again

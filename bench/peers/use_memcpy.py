@@ -14,7 +14,7 @@ class Memcpy(Peer):
 
         Assigning a view to a view copies at once; a bytearray would make a copy of its own first.
         """
-        sources = workloads.memory_blocks()
+        sources = workloads.memory_blocks(workload.name)
         whole = memoryview(bytearray(sum(map(len, sources))))
         targets = [
             whole[index * len(source) : (index + 1) * len(source)]

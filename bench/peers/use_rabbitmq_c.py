@@ -42,7 +42,7 @@ class RabbitmqC(Peer):
         figures, decode = Figures(), self._decode
         blocks = [
             (numpy.frombuffer(block, dtype="u1").ctypes.data, len(block))
-            for block in workloads.memory_blocks()
+            for block in workloads.memory_blocks(workload.name)
         ]
 
         def run() -> None:
