@@ -8,6 +8,8 @@ section 3, and 0-9-1 §4.2.1).
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from ._scalars import RangedInt, ShownFloat
 
 __all__ = [
@@ -42,19 +44,22 @@ class _Integer(RangedInt):
 class Int8(_Integer):
     """Signed, 8 bits."""
 
-    LOW, HIGH = -(2**7), 2**7 - 1
+    LOW: ClassVar[int] = -(2**7)
+    HIGH: ClassVar[int] = 2**7 - 1
 
 
 class UInt8(_Integer):
     """Unsigned, 8 bits."""
 
-    LOW, HIGH = 0, 2**8 - 1
+    LOW: ClassVar[int] = 0
+    HIGH: ClassVar[int] = 2**8 - 1
 
 
 class Int16(_Integer):
     """Signed, 16 bits: `s` for RabbitMQ, `U` by the letter of 0-9-1."""
 
-    LOW, HIGH = -(2**15), 2**15 - 1
+    LOW: ClassVar[int] = -(2**15)
+    HIGH: ClassVar[int] = 2**15 - 1
 
 
 class Int16U(Int16):
@@ -64,25 +69,29 @@ class Int16U(Int16):
 class UInt16(_Integer):
     """Unsigned, 16 bits."""
 
-    LOW, HIGH = 0, 2**16 - 1
+    LOW: ClassVar[int] = 0
+    HIGH: ClassVar[int] = 2**16 - 1
 
 
 class Int32(_Integer):
     """Signed, 32 bits."""
 
-    LOW, HIGH = -(2**31), 2**31 - 1
+    LOW: ClassVar[int] = -(2**31)
+    HIGH: ClassVar[int] = 2**31 - 1
 
 
 class UInt32(_Integer):
     """Unsigned, 32 bits."""
 
-    LOW, HIGH = 0, 2**32 - 1
+    LOW: ClassVar[int] = 0
+    HIGH: ClassVar[int] = 2**32 - 1
 
 
 class Int64(_Integer):
     """Signed, 64 bits: `l` for RabbitMQ, `L` by the letter of 0-9-1."""
 
-    LOW, HIGH = -(2**63), 2**63 - 1
+    LOW: ClassVar[int] = -(2**63)
+    HIGH: ClassVar[int] = 2**63 - 1
 
 
 class Int64L(Int64):
@@ -92,13 +101,15 @@ class Int64L(Int64):
 class UInt64(_Integer):
     """Unsigned, 64 bits: `l` by the letter of 0-9-1; RabbitMQ's dialect has none."""
 
-    LOW, HIGH = 0, 2**64 - 1
+    LOW: ClassVar[int] = 0
+    HIGH: ClassVar[int] = 2**64 - 1
 
 
 class Timestamp(_Integer):
     """Seconds since 1970 UTC, unsigned, 64 bits."""
 
-    LOW, HIGH = 0, 2**64 - 1
+    LOW: ClassVar[int] = 0
+    HIGH: ClassVar[int] = 2**64 - 1
 
 
 class Float(ShownFloat):
