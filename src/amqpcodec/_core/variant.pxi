@@ -2,8 +2,8 @@
 
 # ---- the first step: scalars, and what holds them ----
 
-cdef inline int leaf_string(Text* t, const uint8_t* p, size_t n, bint is_text) noexcept nogil:
-    """Text or octets."""
+cdef inline int leaf_string_head(Text* t, size_t n, bint is_text) noexcept nogil:
+    """What stands before n octets of text, or others, for which there is room then."""
     if text_room(t, n + 5) < 0:
         return NO_MEMORY
     if is_text and n < SHORT_STRING:
@@ -13,6 +13,13 @@ cdef inline int leaf_string(Text* t, const uint8_t* p, size_t n, bint is_text) n
         t.w[0] = VARIANT_STRING if is_text else VARIANT_BINARY
         put_little(t.w + 1, n, 4)
         t.w += 5
+    return 0
+
+
+cdef inline int leaf_string(Text* t, const uint8_t* p, size_t n, bint is_text) noexcept nogil:
+    """Text or octets."""
+    if leaf_string_head(t, n, is_text) < 0:
+        return NO_MEMORY
     memcpy(t.w, p, n)
     t.w += n
     return 0

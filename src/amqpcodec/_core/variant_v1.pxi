@@ -236,15 +236,8 @@ cdef int survey_v1_name(Variants* v, uint32_t parent, Cursor* c) noexcept nogil:
     if x.n == 0 or x.p[0] != c'$':
         return survey_v1_scalar(v, parent, &x)
     n = <size_t>x.n + 1
-    if text_room(t, n + 5) < 0:
+    if leaf_string_head(t, n, True) < 0:
         return NO_MEMORY
-    if n < SHORT_STRING:
-        t.w[0] = <uint8_t>(n << 2 | 1)
-        t.w += 1
-    else:
-        t.w[0] = VARIANT_STRING
-        put_little(t.w + 1, n, 4)
-        t.w += 5
     t.w[0] = c'$'
     memcpy(t.w + 1, x.p, x.n)
     t.w += n
