@@ -11,9 +11,9 @@ import pytest
 pytest.importorskip("amqp")
 
 from amqp import Message, method_framing, serialization
-from amqp.transport import TCPTransport
 
 from amqpcodec.compat import amqp as drop_in
+from tests.compat.amqp_pipe import OctetPipe
 
 ACK = (1, 7, b"\0\x3c\0\x50" + b"\0" * 9)
 DELIVER = (1, 7, b"\0\x3c\0\x3c\x01t\0\0\0\0\0\0\0\x05\0\x01e\x01k")
@@ -215,26 +215,19 @@ def test_readers_and_messages_that_are_changed_between_messages(
     ]
 
 
-class Pipe(TCPTransport):
+class Pipe(OctetPipe):
     """A transport over octets in memory."""
 
     def __init__(self, name: str, octets: bytes) -> None:
         self.name = name
         self.left = octets
         self.told: list[Any] = []
-        self._read_buffer = b""
-        self.connected = True
-        self.raise_on_initial_eintr = True
-        self.sock = None
-        self._quick_recv = self.receive
+        super().__init__()
 
     def receive(self, size: int) -> bytes:
         self.told.append(self.name)
         piece, self.left = self.left[:size], self.left[size:]
         return piece
-
-    def __del__(self) -> None:
-        """There is no socket."""
 
 
 def test_transports_in_turn_and_their_changes() -> None:

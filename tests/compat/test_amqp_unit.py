@@ -23,6 +23,7 @@ from amqp.exceptions import FrameSyntaxError, UnexpectedFrame
 from amqp.transport import TCPTransport
 
 from amqpcodec.compat import amqp as drop_in
+from tests.compat.amqp_pipe import OctetPipe
 
 
 @pytest.fixture(autouse=True)
@@ -206,16 +207,12 @@ def test_a_message_of_ones_own_is_asked() -> None:
     assert cut(stream)[1][2][12:] == b"\x10\x00\x01"
 
 
-class Pipe(TCPTransport):
+class Pipe(OctetPipe):
     """A transport over octets in memory that come in pieces, or not at all."""
 
     def __init__(self, pieces: list[bytes]) -> None:
         self.pieces = pieces
-        self._read_buffer = b""
-        self.connected = True
-        self.raise_on_initial_eintr = True
-        self.sock = None
-        self._quick_recv = self.receive
+        super().__init__()
 
     def receive(self, size: int) -> bytes:
         if not self.pieces:
@@ -224,9 +221,6 @@ class Pipe(TCPTransport):
         if len(piece) > size:
             self.pieces.insert(0, piece[size:])
         return piece[:size]
-
-    def __del__(self) -> None:
-        """There is no socket."""
 
 
 def read_all(pipe: Pipe) -> list[Any]:
