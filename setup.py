@@ -7,6 +7,7 @@ from typing import Any
 from Cython.Build import cythonize
 from Cython.Compiler import Options
 from Cython.Compiler.Code import CCodeWriter
+from Cython.Compiler.ModuleNode import ModuleNode
 from Cython.Compiler.Nodes import CFuncDefNode, ExceptClauseNode
 from setuptools import Extension, setup
 
@@ -53,6 +54,28 @@ def handle_and_note(clause: ExceptClauseNode, code: CCodeWriter, end_label: str)
 CCodeWriter.put_add_traceback = note_where_caught
 ExceptClauseNode.generate_handling_code = handle_and_note
 
+# What the module itself executes runs once, and where that fails the import does: to put its
+# temporaries in order behind each of its thousand calls would take another 65 KB.
+end_module = ModuleNode.generate_wrapped_entries_code
+give_up = CCodeWriter.put_xdecref
+ended: list[CCodeWriter] = []
+
+
+def end_as_it_is(node: ModuleNode, env: Any, code: CCodeWriter) -> None:
+    """Instead of generate_wrapped_entries_code: what comes before the temporaries are given up."""
+    end_module(node, env, code)
+    ended.append(code)
+
+
+def give_up_before(code: CCodeWriter, *what: Any, **how: Any) -> None:
+    """Instead of put_xdecref: unless the module's execution has ended."""
+    if code not in ended:
+        give_up(code, *what, **how)
+
+
+ModuleNode.generate_wrapped_entries_code = end_as_it_is
+CCodeWriter.put_xdecref = give_up_before
+
 # Files of what runs once a class, a schema or an error: compiled to be small, not fast. gcc takes
 # for cold, too, what cannot do without a cold function, and all that only such calls: what every
 # call of a user comes through is not among them.
@@ -92,6 +115,9 @@ else:
     compile_args += ["-Wno-missing-field-initializers", "-Wno-unused-function"]
     if STRICT:
         compile_args.append("-Werror")
+# Names are looked up in the module where a class is made or a schema read: no copy is kept at each
+# such place, which only Pythons before 3.12 could have.
+macros = [("CYTHON_USE_DICT_VERSIONS", "0")]
 if sys.platform == "linux":
     compile_args += ["-g0", "-fno-plt"]  # calls into libpython are what is left of most fields
     # A twentieth of the size; no exception passes through here.
@@ -105,6 +131,7 @@ codec = Extension(
     "amqpcodec._codec",
     [f"{HERE}/_codec.pyx"],
     include_dirs=[f"{HERE}/_core"],
+    define_macros=macros,
     depends=sources_below(f"{HERE}/_core", f"{HERE}/_gen"),
     extra_compile_args=compile_args,
     extra_link_args=link_args,
