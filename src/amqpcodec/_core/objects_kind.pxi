@@ -1,4 +1,4 @@
-# The one kind of class (kind.h), as Cython sees it.
+# The one kind of class (kind.h, kind_class.h), as Cython sees it.
 
 cdef extern from "kind.h":
     ctypedef struct KindObject:
@@ -28,6 +28,9 @@ cdef extern from "kind.h":
     void kind_track(PyObject* o)
     void kind_store(KindObject* o, int i, PyObject* value)
     void kind_count_none(Py_ssize_t n)
+    PyObject* (*kind_read_table)(PyObject* octets, uint32_t mode) noexcept
+
+cdef extern from "kind_class.h":
     int kind_ready() except -1
     object kind_meta_object()
     object kind_make(object name, object bases, object dict, object names, object defaults,
@@ -35,7 +38,6 @@ cdef extern from "kind.h":
     void kind_set_desc(object cls, void* desc)
     void kind_set_alias(object cls, object name, int field)
     PyObject* (*kind_signature)(PyObject* cls) noexcept
-    PyObject* (*kind_read_table)(PyObject* octets, uint32_t mode) noexcept
 
 # Kind.what
 cdef enum:
