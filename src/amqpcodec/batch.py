@@ -197,8 +197,9 @@ def encode(
 
     JSON text is what decode writes: strings, longs (ulongs beyond 63 bits), doubles, lists, maps,
     ``{"$binary": base64}``, ``$decimal``, ``$timestamp_ms``, ``$double``, ``$uuid``, ``$char``,
-    ``{"$described": [descriptor, value]}``, ``{"$map": [[key, value], ...]}`` and
-    ``{"$type": "accepted", ...}``; also ``{"$symbol": text}``, as decode writes symbols as strings.
+    ``{"$described": [descriptor, value]}``, ``{"$described_array": [descriptor, list]}`` (elements
+    of one type), ``{"$map": [[key, value], ...]}`` and ``{"$type": "accepted", ...}``; also
+    ``{"$symbol": text}``, as decode writes symbols as strings.
     Elsewhere the Arrow type says the type: integers keep width and sign, float64 double, smaller
     floats float, text string, timestamp timestamp (floored to ms), decimal decimal128, list list,
     struct and map map.

@@ -118,6 +118,7 @@ GROUPS = {
     "_core/encode_even.pxi": "encode",
     "_core/encode_hot.pxi": "encode",
     "_core/encode_v1_value.pxi": "encode",
+    "_core/encode_v1_array.pxi": "encode",
     "_core/encode_v1_text.pxi": "encode",
     "_core/encode_v1_json.pxi": "encode",
     "_core/encode_v1_arrow.pxi": "encode",

@@ -138,7 +138,7 @@ cdef int v1e_many(Encoder* e, const V1Op* op, const Source* s, int64_t i) noexce
             return refuse(&e.refusal, b"a symbol in a list is null", NULL, 0)
         if status == HAS_VALUE:
             status = v1e_symbol(e, op, item, row)
-    return v1e_symbols(t, at, at + 9, <uint64_t>count, &e.refusal) if status == 0 else status
+    return v1e_symbols(t, at, <uint64_t>count, &e.refusal) if status == 0 else status
 
 
 cdef int v1e_typed(Encoder* e, const V1Op* op, const Source* s, int64_t i) noexcept nogil:

@@ -153,6 +153,8 @@ cdef int v1e_json_form(Encoder* e, Json* j, int form, int depth, bint symbols) n
         return v1e_json_map(e, j, depth, symbols)
     if form == MARK_DESCRIBED:
         return v1e_json_described(e, j, depth)
+    if form == MARK_DESCRIBED_ARRAY:
+        return v1e_json_described_array(e, j, depth)
     if form == MARK_TIMESTAMP:
         status = v1e_whole(j, &u, &negative)
         if status == 0 and not negative and u > HIGHEST_INT64:
@@ -183,6 +185,54 @@ cdef int v1e_json_described(Encoder* e, Json* j, int depth) noexcept nogil:
         return json_refuse(j, b'JSON: one of AMQP\'s own types is {"$type": name, ...} (before octet %llu)')
     status = v1e_json(e, j, depth + 1)
     return json_take(j, c']', b"the end of an array of descriptor and value") if status == 0 else status
+
+
+cdef int v1e_json_described_array(Encoder* e, Json* j, int depth) noexcept nogil:
+    """[descriptor, list]; instead of the list again such an object, where elements have several."""
+    cdef Text* t = &e.text
+    cdef uint64_t count = 0
+    cdef size_t at = 0, first
+    cdef int form = MARK_NONE, levels = 0
+    cdef bint more = True
+    cdef int status = v1e_open(t, &at)
+    while status == 0 and more:
+        status = v1e_enter(depth + levels, j.refusal)
+        levels += 1
+        if status == 0:
+            status = v1e_code(t, 0)
+        if status == 0:
+            status = json_take(j, c'[', b"an array of descriptor and list")
+        if status == 0:
+            status = v1e_json_any_key(e, j, depth + levels, True)
+        if status == 0:
+            status = json_take(j, c',', b"a comma")
+        if status != 0:
+            return status
+        json_skip(j)
+        more = json_at(j, c'{')
+        if more:
+            json_take(j, c'{', b"")
+            first = <size_t>(t.w - t.block.p)
+            status = v1e_json_key(t, j, False, &form)
+            t.w = t.block.p + first
+            if status == 0 and form != MARK_DESCRIBED_ARRAY:
+                status = json_expected(j, b"a list or $described_array before it")
+    if status == 0:
+        status = v1e_first(j, c'[', c']', &more)
+    first = <size_t>(t.w - t.block.p)
+    while status == 0 and more:
+        status = v1e_json(e, j, depth + levels)
+        count += 1
+        if status == 0:
+            status = v1e_next(j, c']', &more)
+    if status == 0:
+        status = v1e_elements(t, first, count, j.refusal)
+    while status == 0 and levels:
+        levels -= 1
+        status = json_take(j, c']', b"the end of an array of descriptor and list")
+        if status == 0 and levels:
+            status = json_take(j, c'}', b"the end of an object whose key starts with $")
+    return v1e_close(t, at, V1_ARRAY, count, j.refusal) if status == 0 else status
 
 
 # ---- types of the protocol's own ----
@@ -352,4 +402,4 @@ cdef int v1e_json_symbols(Text* t, const V1Op* op, Json* j) noexcept nogil:
         count += 1
         if status == 0:
             status = v1e_next(j, c']', &more)
-    return v1e_symbols(t, at, at + 9, count, j.refusal) if status == 0 else status
+    return v1e_symbols(t, at, count, j.refusal) if status == 0 else status

@@ -13,11 +13,12 @@ cdef enum:
     MARK_MAP
     MARK_TABLE              # the same, of maps that have a key twice
     MARK_TYPE
+    MARK_DESCRIBED_ARRAY
     MARK_COUNT
 
 cdef const char** MARK_NAMES = [
     "", "$binary", "$decimal", "$timestamp_ms", "$double", "$uuid", "$char", "$symbol", "$described",
-    "$map", "$table", "$type"]
+    "$map", "$table", "$type", "$described_array"]
 
 
 cdef bint v1e_word(Json* j, const char* word, size_t n) noexcept nogil:

@@ -100,10 +100,25 @@ cdef inline int v1e_code(Text* t, uint8_t code) noexcept nogil:
     return 0
 
 
+cdef uint8_t* v1e_fixed(uint8_t* w, uint8_t code, uint64_t u) noexcept nogil:
+    """What follows a constructor of fixed width: how wide, its category says."""
+    cdef uint8_t category = code >> 4
+    if category == 5:
+        w[0] = <uint8_t>u
+        return w + 1
+    if category == 6:
+        store16(w, <uint16_t>u)
+        return w + 2
+    if category == 7:
+        store32(w, <uint32_t>u)
+        return w + 4
+    store64(w, u)
+    return w + 8
+
+
 cdef int v1e_number(Text* t, uint8_t kind, uint64_t u) noexcept nogil:
     """A number, boolean or char, signed ones extended, in the smallest encoding of its type."""
     cdef uint8_t* w
-    cdef uint8_t category
     if text_room(t, 9) < 0:
         return NO_MEMORY
     w = t.w
@@ -121,19 +136,7 @@ cdef int v1e_number(Text* t, uint8_t kind, uint64_t u) noexcept nogil:
         t.w += 2
         return 0
     w[0] = V1_WIDE[kind]
-    category = w[0] >> 4        # says how wide the content is
-    if category == 5:
-        w[1] = <uint8_t>u
-        t.w += 2
-    elif category == 6:
-        store16(w + 1, <uint16_t>u)
-        t.w += 3
-    elif category == 7:
-        store32(w + 1, <uint32_t>u)
-        t.w += 5
-    else:
-        store64(w + 1, u)
-        t.w += 9
+    t.w = v1e_fixed(w + 1, w[0], u)
     return 0
 
 
@@ -252,63 +255,3 @@ cdef int v1e_described(Text* t, uint8_t code) noexcept nogil:
     t.w[2] = code
     t.w += 3
     return 0
-
-
-cdef int v1e_symbols(Text* t, size_t at, size_t first, uint64_t count, Refusal* r) noexcept nogil:
-    """Make what was written as symbols from `first` on, each with its constructor, what a field of
-    many takes: null, the one, or an array. `at`: where the array's head has its room."""
-    cdef uint8_t* p = t.block.p + first
-    cdef uint8_t* w
-    cdef uint64_t i
-    cdef size_t n
-    cdef bint wide = False
-    if count == 0:
-        t.w = t.block.p + at
-        return v1e_code(t, 0x40)
-    if count == 1:
-        n = <size_t>(t.w - p)
-        memmove(t.block.p + at, p, n)
-        t.w = t.block.p + at + n
-        return 0
-    for i in range(count):
-        wide = wide or p[0] == 0xB3
-        p += 2 + <size_t>p[1] if p[0] == 0xA3 else 5 + <size_t>load32(p + 1)
-    if not wide:
-        # One constructor in front, and lengths: each loses its own.
-        p = w = t.block.p + first
-        w[0] = 0xA3
-        w += 1
-        for i in range(count):
-            n = 1 + <size_t>p[1]
-            memmove(w, p + 1, n)
-            w += n
-            p += 1 + n
-        t.w = w
-        return v1e_close(t, at, V1_ARRAY, count, r)
-    return v1e_wide_symbols(t, at, first, count, r)
-
-
-cdef int v1e_wide_symbols(Text* t, size_t at, size_t first, uint64_t count, Refusal* r) noexcept nogil:
-    """The same where one of them has more than 255 octets."""
-    cdef size_t size = <size_t>(t.w - t.block.p) - first
-    cdef const uint8_t* p
-    cdef uint8_t* w
-    cdef uint64_t i
-    cdef size_t n
-    if text_room(t, 1 + 4 * size) < 0:
-        return NO_MEMORY
-    p = t.block.p + first
-    w = t.w
-    w[0] = 0xB3
-    w += 1
-    for i in range(count):
-        n = p[1] if p[0] == 0xA3 else load32(p + 1)
-        p += 2 if p[0] == 0xA3 else 5
-        store32(w, <uint32_t>n)
-        memcpy(w + 4, p, n)
-        w += 4 + n
-        p += n
-    n = <size_t>(w - t.w)
-    memmove(t.block.p + first, t.w, n)
-    t.w = t.block.p + first + n
-    return v1e_close(t, at, V1_ARRAY, count, r)

@@ -1,0 +1,123 @@
+# AMQP 1.0: values that were written one by one, each with its constructor, as the elements of an array,
+# with the smallest that holds them all.
+
+# What the elements of an array have in common.
+cdef struct V1Common:
+    uint8_t kind
+    uint8_t code            # their constructor
+    size_t n                # octets of all contents
+
+
+cdef int v1e_common(const uint8_t* p, const uint8_t* end, uint64_t count, V1Common* out,
+                    Refusal* r) noexcept nogil:
+    """Look at the values from p to end: 0, or REFUSED where they are of more than one type."""
+    cdef Cursor c
+    cdef Fault fault
+    cdef V1Value v
+    cdef uint64_t i
+    cdef size_t narrow_n = 0, wide_n = 0
+    cdef bint narrow = True, negative = False
+    out.kind = V1_NULL
+    v1_begin(&c, &fault, p, end, p, 0)
+    for i in range(count):
+        v1_read(&c, &v)
+        if v.kind == V1_DESCRIBED:
+            return refuse(r, b'JSON: described elements are {"$described_array": [descriptor, array]}', NULL, 0)
+        if v.kind == V1_LONG and <int64_t>v.u < 0:
+            negative = True
+        if i == 0:
+            out.kind = v.kind
+        elif (out.kind == V1_ULONG and v.kind == V1_LONG) or (out.kind == V1_LONG and v.kind == V1_ULONG):
+            out.kind = V1_ULONG     # of whole numbers, some beyond 63 bits
+        elif v.kind != out.kind:
+            return refuse(r, b"JSON: the elements of an array are of one type, not %s and others",
+                          V1_NAMES[out.kind], 0)
+        if v.kind >= V1_LIST:
+            narrow = narrow and v.n <= 254 and v.count <= 255
+            narrow_n += 2 + v.n
+            wide_n += 8 + v.n
+        elif v.kind >= V1_BINARY:
+            narrow = narrow and v.n <= 255
+            narrow_n += 1 + v.n
+            wide_n += 4 + v.n
+        else:
+            narrow = narrow and v1_narrow(v.kind, v.u)
+    if out.kind == V1_ULONG and negative:
+        return refuse(r, b"JSON: no type holds all whole numbers of this array", NULL, 0)
+    if out.kind == V1_NULL and count > <uint64_t>V1_ZERO_WIDTH_LIMIT:
+        return refuse(r, b"an array takes at most %llu nulls", NULL, V1_ZERO_WIDTH_LIMIT)
+    narrow = narrow and V1_NARROW[out.kind] != 0
+    out.code = V1_NARROW[out.kind] if narrow else V1_WIDE[out.kind]
+    if out.kind >= V1_BINARY:
+        out.n = narrow_n if narrow else wide_n
+    else:
+        out.n = <size_t>count * v1e_width(out.code)
+    return 0
+
+
+cdef inline size_t v1e_width(uint8_t code) noexcept nogil:
+    """Octets behind a constructor of fixed width."""
+    return <size_t>0 if code == 0x40 else <size_t>1 << ((code >> 4) - 5)
+
+
+cdef int v1e_elements(Text* t, size_t first, uint64_t count, Refusal* r) noexcept nogil:
+    """Make the values that were written from `first` on a constructor and contents."""
+    cdef V1Common common
+    cdef Cursor c
+    cdef Fault fault
+    cdef V1Value v
+    cdef uint64_t i
+    cdef uint8_t* w
+    cdef uint8_t category
+    cdef int status = v1e_common(t.block.p + first, t.w, count, &common, r)
+    if status != 0:
+        return status
+    if text_room(t, 1 + common.n) < 0:
+        return NO_MEMORY
+    category = common.code >> 4
+    v1_begin(&c, &fault, t.block.p + first, t.w, t.block.p, 0)
+    w = t.w
+    w[0] = common.code
+    w += 1
+    for i in range(count):
+        v1_read(&c, &v)
+        if common.kind < V1_BINARY and category != 9:
+            if common.kind != V1_NULL:
+                w = v1e_fixed(w, common.code, v.u)
+            continue
+        if category == 0xA:
+            w[0] = <uint8_t>v.n
+            w += 1
+        elif category == 0xB:
+            store32(w, v.n)
+            w += 4
+        elif category == 0xC or category == 0xE:
+            w[0] = <uint8_t>(v.n + 1)
+            w[1] = <uint8_t>v.count
+            w += 2
+        elif category != 9:
+            store32(w, v.n + 4)
+            store32(w + 4, v.count)
+            w += 8
+        memcpy(w, v.p, v.n)
+        w += v.n
+    memmove(t.block.p + first, t.w, 1 + common.n)
+    t.w = t.block.p + first + 1 + common.n
+    return 0
+
+
+cdef int v1e_symbols(Text* t, size_t at, uint64_t count, Refusal* r) noexcept nogil:
+    """Make what was written as symbols what a field of many takes: null, the one, or an array. `at`: where
+    the array's head has its room."""
+    cdef size_t first = at + 9, n
+    cdef int status
+    if count == 0:
+        t.w = t.block.p + at
+        return v1e_code(t, 0x40)
+    if count == 1:
+        n = <size_t>(t.w - t.block.p) - first
+        memmove(t.block.p + at, t.block.p + first, n)
+        t.w = t.block.p + at + n
+        return 0
+    status = v1e_elements(t, first, count, r)
+    return v1e_close(t, at, V1_ARRAY, count, r) if status == 0 else status
