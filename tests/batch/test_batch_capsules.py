@@ -154,6 +154,43 @@ def test_a_child_moved_out_lives_by_itself(parent_first: bool) -> None:
     assert array.to_pylist() == expected
 
 
+class RawSchema(ctypes.Structure):
+    _fields_ = [
+        ("format", ctypes.c_char_p),
+        ("name", ctypes.c_char_p),
+        ("metadata", ctypes.c_char_p),
+        ("flags", ctypes.c_int64),
+        ("n_children", ctypes.c_int64),
+        ("children", ctypes.POINTER(ctypes.c_void_p)),
+        ("dictionary", ctypes.c_void_p),
+        ("release", ctypes.c_void_p),
+        ("private_data", ctypes.c_void_p),
+    ]
+
+
+@pytest.mark.parametrize("parent_first", [False, True])
+def test_a_schema_moved_out_lives_by_itself(parent_first: bool) -> None:
+    capsule = batch.schema(tables="variant").__arrow_c_schema__()
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype = ctypes.c_void_p
+    pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
+    parent = RawSchema.from_address(pointer(capsule, b"arrow_schema"))
+    child = RawSchema.from_address(parent.children[COLUMNS.index("properties")])
+    moved = RawSchema()
+    ctypes.memmove(ctypes.byref(moved), ctypes.byref(child), ctypes.sizeof(RawSchema))
+    child.release = None
+    if parent_first:
+        Release(parent.release)(ctypes.addressof(parent))
+        assert not parent.release
+        batch.schema().__arrow_c_schema__()  # other memory may be of the same size
+    field = pa.Field._import_from_c(ctypes.addressof(moved))
+    expected = pa.schema(batch.schema(tables="variant")).field("properties")
+    assert field.equals(expected, check_metadata=True)
+    headers = field.type.field("headers").type
+    assert headers.field("metadata").metadata == {b"variant": b"true"}
+    assert not headers.field("value").nullable
+
+
 @pytest.mark.parametrize("limit", [100, 500, 2000, 5000])
 @pytest.mark.parametrize(
     "data",

@@ -1,12 +1,28 @@
 # Arrow columns on their way out, by the C Data Interface.
 
+# What all children of an array or a schema lie in: one block, which goes with the last of them, as a
+# consumer may have moved a child out of it.
+cdef struct Family:
+    Atomic refs             # the parent's, and one for each child that was made
+
+
+cdef void family_drop(Family* f) noexcept nogil:
+    if atomic_add_(&f.refs, -1) == 0:
+        free(f)
+
+
 # One array of the tree: the struct's own memory, and its hold on the table.
 cdef struct Node:
     Table* table
+    Family* home            # in which it lies
+    Family* kids            # or NULL
     const void* buffers[3]
     const void* few[12]     # of views: theirs, and behind them the sizes of those
     const void** many       # of more of them than that
-    ArrowArray* child       # and behind them where each is
+
+cdef struct Kid:
+    ArrowArray array
+    Node node
 
 
 cdef void release_array(ArrowArray* a) noexcept nogil:
@@ -14,37 +30,49 @@ cdef void release_array(ArrowArray* a) noexcept nogil:
     cdef int64_t i
     for i in range(a.n_children):
         # A consumer may have moved a child out: then it is released elsewhere.
-        if node.child[i].release != NULL:
-            node.child[i].release(&node.child[i])
+        if a.children[i].release != NULL:
+            a.children[i].release(a.children[i])
+    if node.kids != NULL:
+        family_drop(node.kids)
     table_drop(node.table)
     free(node.many)
-    free(node.child)
-    free(node)
     a.release = NULL
+    family_drop(node.home)
 
 
 cdef int begin_array(Table* t, ArrowArray* a, int64_t n_children) noexcept nogil:
-    """An array without buffers. On failure there is nothing to release."""
-    cdef Node* node = <Node*>calloc(1, sizeof(Node))
-    cdef ArrowArray** children = NULL
+    """An array without buffers; a: zeros, or a child of one. On failure there is nothing to release."""
+    cdef Node* node = <Node*>a.private_data
+    cdef Family* home = NULL
+    cdef Family* kids = NULL
+    cdef Kid* kid
     cdef int64_t i
-    memset(a, 0, sizeof(ArrowArray))
     if node == NULL:
-        return NO_MEMORY
-    if n_children:
-        node.child = <ArrowArray*>calloc(<size_t>n_children, sizeof(ArrowArray) + sizeof(ArrowArray*))
-        if node.child == NULL:
-            free(node)
+        home = <Family*>calloc(1, sizeof(Family) + sizeof(Node))
+        if home == NULL:
             return NO_MEMORY
-        children = <ArrowArray**>(node.child + n_children)
+        node = <Node*>(home + 1)
+        node.home = home
+    if n_children:
+        kids = <Family*>calloc(1, sizeof(Family) + <size_t>n_children * (sizeof(Kid) + sizeof(ArrowArray*)))
+        if kids == NULL:
+            free(home)
+            return NO_MEMORY
+        kids.refs = 1
+        kid = <Kid*>(kids + 1)
+        a.children = <ArrowArray**>(kid + n_children)
         for i in range(n_children):
-            children[i] = &node.child[i]
+            kid.node.home = kids
+            kid.array.private_data = &kid.node
+            a.children[i] = &kid.array
+            kid += 1
+    node.kids = kids
     node.table = t
+    atomic_add_(&node.home.refs, 1)
     atomic_add_(&t.refs, 1)
     a.length = t.rows
     a.buffers = node.buffers
     a.n_children = n_children
-    a.children = children
     a.private_data = node
     a.release = release_array
     return 0
@@ -77,15 +105,13 @@ cdef int export_views(Table* t, Column* c, ArrowArray* a) noexcept nogil:
 
 cdef int export_items(Table* items, ArrowArray* map_, ArrowArray* a) noexcept nogil:
     """The entries of a map, which is released where they cannot be made."""
-    cdef Node* node
     cdef int i
     if begin_array(items, a, items.n) < 0:
         map_.release(map_)
         return NO_MEMORY
-    node = <Node*>a.private_data
     a.n_buffers = 1
     for i in range(items.n):
-        if export_column(items, i, &node.child[i]) < 0:
+        if export_column(items, i, a.children[i]) < 0:
             map_.release(map_)
             return NO_MEMORY
     return 0
@@ -109,13 +135,13 @@ cdef int export_column(Table* t, int index, ArrowArray* a) noexcept nogil:
     if c.kind != AS_STRUCT:
         a.buffers[1] = t.zeros if none else c.fixed.p
     if c.items != NULL:
-        return export_items(c.items, a, &node.child[0])
+        return export_items(c.items, a, a.children[0])
     if c.kind == AS_TEXT:
         node.buffers[2] = t.zeros if c.data.p == NULL else c.data.p
         if c.borrowed != NULL:
             node.buffers[2] = c.borrowed
     for i in range(c.n_children):
-        if export_column(t, c.first + i, &node.child[i]) < 0:
+        if export_column(t, c.first + i, a.children[i]) < 0:
             a.release(a)
             return NO_MEMORY
     return 0
@@ -124,13 +150,11 @@ cdef int export_column(Table* t, int index, ArrowArray* a) noexcept nogil:
 cdef int export_table(Table* t, const int* order, int n, ArrowArray* a) noexcept nogil:
     """A struct array of the columns in this order."""
     cdef int i
-    cdef Node* node
     if begin_array(t, a, n) < 0:
         return NO_MEMORY
-    node = <Node*>a.private_data
     a.n_buffers = 1
     for i in range(n):
-        if export_column(t, order[i], &node.child[i]) < 0:
+        if export_column(t, order[i], a.children[i]) < 0:
             a.release(a)
             return NO_MEMORY
     return 0
@@ -139,12 +163,12 @@ cdef int export_table(Table* t, const int* order, int n, ArrowArray* a) noexcept
 cdef void release_schema(ArrowSchema* s) noexcept nogil:
     cdef int64_t i
     for i in range(s.n_children):
-        if s.children[i] != NULL:
-            if s.children[i].release != NULL:
-                s.children[i].release(s.children[i])
-    free(s.children)            # and they themselves
-    free(s.private_data)        # name and format
+        if s.children[i].release != NULL:
+            s.children[i].release(s.children[i])
+    if s.n_children:
+        family_drop(<Family*>s.children - 1)
     s.release = NULL
+    family_drop(<Family*>s.private_data)        # name and format
 
 
 # Formats of ours: "!" stands before one whose column is never null, "?" before one that is no view in
@@ -163,42 +187,80 @@ cdef void variant_mark_ready() noexcept:
 variant_mark_ready()
 
 
-cdef int export_schema(ArrowSchema* s, str name, str format_, tuple children, bint nullable) except -1:
-    """The tree of a schema; strings are copied into it. Raises with nothing left to release."""
-    cdef Py_ssize_t name_n = 0, format_n = 0, i, n = len(children)
-    cdef const char* name_text = PyUnicode_AsUTF8AndSize(name, &name_n)
-    cdef const char* format_text = PyUnicode_AsUTF8AndSize(format_, &format_n)
-    cdef char* own
-    cdef tuple child
-    memset(s, 0, sizeof(ArrowSchema))
-    own = <char*>malloc(<size_t>(name_n + format_n + 2))
-    if own == NULL:
-        raise MemoryError
-    # with the NUL behind each
-    memcpy(own, name_text, <size_t>name_n + 1)
-    memcpy(own + name_n + 1, format_text, <size_t>format_n + 1)
-    s.private_data = own
-    s.name = own
-    s.format = own + name_n + 1
-    s.flags = ARROW_FLAG_NULLABLE if nullable else 0
+cdef Py_ssize_t schema_text(ArrowSchema* s, str name, str format_) except -1:
+    """Take their octets for now; how many they are, with the NUL behind each."""
+    cdef Py_ssize_t name_n = 0, format_n = 0
+    s.name = PyUnicode_AsUTF8AndSize(name, &name_n)
+    s.format = PyUnicode_AsUTF8AndSize(format_, &format_n)
+    return name_n + format_n + 2
+
+
+cdef char* schema_begin(ArrowSchema* s, Family* home, char* text) noexcept:
+    """A schema whose text lies in the block from here on: where there is place for more."""
+    cdef const char* format_ = s.format
+    cdef size_t n = strlen(s.name) + 1
+    memcpy(text, s.name, n)
+    s.name = text
+    text += n
+    s.flags = ARROW_FLAG_NULLABLE
+    if format_[0] == c"!":
+        s.flags = 0
+    if format_[0] == c"!" or format_[0] == c"?":
+        format_ += 1
+        if format_[0] == c"v" and format_[1] == c"a":       # VARIANT_NAMES
+            s.metadata = <const char*>VARIANT_MARK
+            format_ = b"z"
+    n = strlen(format_) + 1
+    memcpy(text, format_, n)
+    s.format = text
+    s.private_data = home
     s.release = release_schema
+    home.refs += 1
+    return text + n
+
+
+cdef int schema_children(ArrowSchema* s, tuple children) except -1:
+    """The tree below a schema. Raises with nothing more to release."""
+    cdef Py_ssize_t i, n = len(children), octets = 0
+    cdef ArrowSchema one
+    cdef ArrowSchema* child
+    cdef Family* kids
+    cdef char* text
+    cdef tuple each
+    if n == 0:
+        return 0
+    for each in children:
+        octets += schema_text(&one, <str>each[0], <str>each[1])
+    kids = <Family*>calloc(1, sizeof(Family) + <size_t>octets
+                           + <size_t>n * (sizeof(ArrowSchema*) + sizeof(ArrowSchema)))
+    if kids == NULL:
+        raise MemoryError
+    kids.refs = 1
+    s.children = <ArrowSchema**>(kids + 1)
+    s.n_children = n
+    child = <ArrowSchema*>(s.children + n)
+    text = <char*>(child + n)
+    for i in range(n):
+        s.children[i] = &child[i]
+    for i in range(n):
+        each = <tuple>children[i]
+        schema_text(&child[i], <str>each[0], <str>each[1])
+        text = schema_begin(&child[i], kids, text)
+        schema_children(&child[i], <tuple>each[2])
+    return 0
+
+
+cdef int export_schema(ArrowSchema* s, str format_, tuple children) except -1:
+    """The tree of a schema without a name; strings are copied into it. Raises with nothing left to
+    release."""
+    cdef Family* home
+    memset(s, 0, sizeof(ArrowSchema))
+    home = <Family*>calloc(1, sizeof(Family) + <size_t>schema_text(s, "", format_))
+    if home == NULL:
+        raise MemoryError
+    schema_begin(s, home, <char*>(home + 1))
     try:
-        if n:
-            s.children = <ArrowSchema**>calloc(<size_t>n, sizeof(ArrowSchema*) + sizeof(ArrowSchema))
-            if s.children == NULL:
-                raise MemoryError
-            s.n_children = n
-        for i in range(n):
-            s.children[i] = <ArrowSchema*>(s.children + n) + i
-            child = <tuple>children[i]
-            format_ = <str>child[1]
-            required = format_[0] == "!"
-            marked = format_ == VARIANT_NAMES
-            if required or format_[0] == "?":
-                format_ = "z" if marked else format_[1:]
-            export_schema(s.children[i], <str>child[0], format_, <tuple>child[2], not required)
-            if marked:
-                s.children[i].metadata = <const char*>VARIANT_MARK
+        schema_children(s, children)
     except BaseException:
         s.release(s)
         raise
@@ -224,7 +286,7 @@ cdef object schema_capsule(tuple columns):
     if s == NULL:
         raise MemoryError
     try:
-        export_schema(s, "", "+s", columns, False)
+        export_schema(s, "!+s", columns)
         return PyCapsule_New(s, "arrow_schema", free_schema_capsule)
     except BaseException:
         if s.release != NULL:

@@ -212,25 +212,23 @@ cdef class CaptureBatch:
         """
         cdef object schema = schema_capsule(self.columns)
         cdef ArrowArray* a = <ArrowArray*>calloc(1, sizeof(ArrowArray))
-        cdef Node* node
         cdef int i, k, status = 0, next_frame = 0
         if a == NULL:
             raise MemoryError
         try:
             if begin_array(self.frames.table, a, len(self.order)) < 0:
                 raise MemoryError
-            node = <Node*>a.private_data
             a.n_buffers = 1
             for i in range(<int>len(self.order)):
                 k = self.order[i]
                 if k < 0:
                     status = export_column(self.frames.table, self.frames.order[next_frame],
-                                           &node.child[i])
+                                           a.children[i])
                     next_frame += 1
                 elif k == CAP_FLAGS:
-                    status = export_flags(self.table, self.items, &node.child[i])
+                    status = export_flags(self.table, self.items, a.children[i])
                 else:
-                    status = export_column(self.table, k, &node.child[i])
+                    status = export_column(self.table, k, a.children[i])
                 if status < 0:
                     raise MemoryError
             return schema, PyCapsule_New(a, "arrow_array", free_array_capsule)
@@ -255,7 +253,7 @@ cdef int export_flags(Table* t, Table* items, ArrowArray* a) noexcept nogil:
     a.null_count = 0
     a.n_buffers = 2
     node.buffers[1] = t.zeros if c.present == 0 else c.fixed.p
-    if export_column(items, 0, &node.child[0]) < 0:
+    if export_column(items, 0, a.children[0]) < 0:
         a.release(a)
         return NO_MEMORY
     return 0

@@ -235,7 +235,7 @@ cdef class ArrowColumn:
         if s == NULL:
             raise MemoryError
         try:
-            export_schema(s, "", self.format_, (), True)
+            export_schema(s, self.format_, ())
             return PyCapsule_New(s, "arrow_schema", free_schema_capsule)
         except BaseException:
             if s.release != NULL:
