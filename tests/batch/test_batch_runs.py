@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
 import itertools
+import mmap
+import os
+import struct
+import subprocess
+import sys
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -330,14 +337,15 @@ def test_messages_of_one_shape(rng: Random) -> None:
 def test_every_octet_of_a_shape(seed: int) -> None:
     """Each in turn is another: what has to be the same, and what may be any."""
     rng = Random(seed)
-    messages = shaped(rng, 12)
+    messages = shaped(rng, 40)
     while not 150 < len(messages[0]) < 400:
-        messages = shaped(rng, 12)
-    fill = b"".join(messages) * 4
+        messages = shaped(rng, 40)
+    fill = b"".join(messages)
     for place in range(len(messages[0])):
         octets = bytearray(messages[0])
         octets[place] ^= rng.choice((0x80, 1, 255))
-        data = b"".join(messages) + bytes(octets) + b"".join(messages) + fill
+        before = messages[: rng.randrange(9, 40)]  # so it is any of those looked at together
+        data = b"".join([*before, bytes(octets), *messages]) + fill
         for fields in (NAMES, ["delivery_tag", "properties.message_id", "error"]):
             expected = listed(decode(data, protocol=THOROUGH, level="message", fields=fields))
             assert listed(decode(data, level="message", fields=fields, layout="view")) == expected
@@ -362,3 +370,39 @@ def test_what_no_shape_can_tell(usual: dict[str, Any], odd: dict[str, Any]) -> N
     fields = ["delivery_tag", "properties.timestamp", "properties.message_id", "error"]
     expected = listed(decode(data, protocol=THOROUGH, level="message", fields=fields))
     assert listed(decode(data, level="message", fields=fields, layout="view")) == expected
+
+
+@pytest.mark.skipif(not hasattr(os, "posix_spawn"), reason="mprotect")
+@pytest.mark.parametrize("size", [0, 1, 12, 13, 70])
+def test_nothing_behind_the_input_is_read(size: int) -> None:
+    """Messages of a shape up to the last octet of a page, behind which there is none."""
+    page, libc = mmap.PAGESIZE, ctypes.CDLL(None, use_errno=True)
+    raws = [w.method_frame("basic.deliver", 1, delivery_tag=7, routing_key="k" * 9)]
+    raws += [w.header_frame(size, channel=1, message_id="m" * 30, app_id="a")]
+    data = b"".join(raws + [w.body_frame(1, b"b" * size)] * bool(size)) * 300
+    room = -(-len(data) // page) * page
+    memory = mmap.mmap(-1, room + page)
+    start = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+    memory[room - len(data) : room] = data
+    assert libc.mprotect(ctypes.c_void_p(start + room), ctypes.c_size_t(page), 0) == 0
+    try:
+        octets = pa.foreign_buffer(start + room - len(data), len(data), memory)
+        ends = pa.py_buffer(struct.pack("2i", 0, len(data)))
+        values = pa.Array.from_buffers(pa.binary(), 1, [None, ends, octets])
+        found = decode(values, level="message", fields=NAMES, layout="view")
+        assert listed(found) == listed(decode(data, level="message", fields=NAMES, layout="view"))
+        assert found.num_rows == 300
+    finally:
+        libc.mprotect(ctypes.c_void_p(start + room), ctypes.c_size_t(page), 3)
+
+
+def test_shapes_without_avx2() -> None:
+    """What wheels do on machines that have only what all have."""
+    chosen = ["-k", "shape and not avx2", "--hypothesis-seed=1"]
+    subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *chosen, __file__],
+        env=os.environ | {"AMQPCODEC_NO_AVX2": "1"},
+        check=True,
+        capture_output=True,
+        cwd=Path(__file__).parents[2],
+    )

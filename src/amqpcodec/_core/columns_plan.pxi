@@ -75,7 +75,9 @@ cdef enum:
     RUN_AFTER = 4           # messages alike that make one
     RUN_LONGEST = 1 << 29   # octets of a message in one
     SHAPE_ROOM = 1024       # octets of a message before its body, a multiple of 64
-    SHAPE_ROWS = 32         # messages of a shape at a time
+    SHAPE_SLACK = 80        # octets that are read behind a message: a piece, and a view
+    SHAPE_ROWS = 16         # messages of a shape at a time
+    SHAPE_FAR = 1024        # octets of a message that is asked for whole
     SHAPE_LEAST = 8         # below, it is not worth it
     SHAPE_WORTH = 32        # of one shape, for the next to be looked for soon
     SHAPE_AFTER = 3         # messages of one size that make a shape likely
@@ -448,7 +450,7 @@ cdef struct Shape:
     uint8_t* mask
     int n
     ShapeValue value[2 * MAX_FIELDS + 16]
-    uint8_t room[2 * SHAPE_ROOM + 16]
+    uint8_t room[2 * SHAPE_ROOM + 32]
 
 # Many messages of one kind.
 cdef struct Run:

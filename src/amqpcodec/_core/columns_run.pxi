@@ -131,7 +131,7 @@ cdef const uint8_t* run_messages(Sink* s, const uint8_t* p, const uint8_t* end, 
     cdef uint8_t bits = 0
     cdef int64_t row = s.rows
     cdef int64_t room = run.room
-    cdef bint ok
+    cdef const uint8_t* all_ = end
     if end > run.end:
         end = run.end
     while row < room and end - p >= 42:
@@ -301,7 +301,7 @@ cdef const uint8_t* run_messages(Sink* s, const uint8_t* p, const uint8_t* end, 
             run.shape.alike += 1
             if AMQP_UNLIKELY(run.shape.alike >= run.shape.wait):
                 s.rows = row
-                p = shape_messages(s, p, q, b, next_, end, base, value)
+                p = shape_messages(s, p, q, b, next_, all_, base, value)
                 row = s.rows
                 continue
         else:
@@ -431,8 +431,12 @@ cdef bint run_begin(Sink* s, const Parcel* m) noexcept nogil:
     if s.total < 320 * <uint64_t>(run.n + 2):
         return False
     run.end = s.input_end - 320 * (run.n + 2)
-    rows = <int64_t>((s.total - s.seen) // m.octets)
-    rows = s.rows + rows + (rows >> 5) + 16
+    if run.end - (s.input + s.seen) < 4 * <int64_t>m.octets:
+        return False        # which would cost more than it gives
+    # Room for as many as there will be, if the others are like those until here: where they are not
+    # of one size, for more. What is not written to costs nothing, to copy columns does.
+    rows = <int64_t>((s.total - s.seen) // min(m.octets, s.seen // <uint64_t>max(s.rows, 1) + 1))
+    rows = s.rows + rows + (rows >> (5 if m.octets * <uint64_t>s.rows == s.seen else 2)) + 16
     for i in range(run.n):
         if run.op[i].column != NULL:
             if not run_column(run, run.op[i].column, s.rows, rows):
@@ -469,8 +473,10 @@ cdef bint run_column(Run* run, Column* c, int64_t row, int64_t rows) noexcept no
     """A column that every message of the run has, with place for so many rows."""
     if c == NULL:
         return True
-    if rows > c.rows and column_grow(c, rows) < 0:
-        return False
+    if rows > c.rows:
+        c.rows = c.filled       # which is all that has to be copied
+        if column_grow(c, rows) < 0:
+            return False
     if c.filled < row:
         column_fill(c, row)
     run.columns[run.n_columns] = c

@@ -8,6 +8,9 @@
 
 cdef extern from "shape.h" nogil:
     int SHAPE_PIECE
+    int SHAPE_GROUP
+    void shape_look(bint allowed)
+    void shape_ask "prefetch_octets"(const uint8_t* p, size_t n)
     int count_alike(const uint8_t* p, size_t step, int rows, const uint8_t* same, const uint8_t* mask,
                     size_t n, uint8_t end)
     void put_shape_views(uint8_t* w, const uint8_t* p, size_t step, int rows, uint32_t n, uint32_t buffer,
@@ -16,6 +19,9 @@ cdef extern from "shape.h" nogil:
                            int64_t by)
     void put_shape_places(uint8_t* out, bint wide, int rows, int64_t first, int64_t on)
     void put_shape_bits(uint8_t* out, int64_t row, const uint8_t* p, size_t step, int rows, int bit)
+
+# For whoever wants to see what machines without AVX2 do.
+shape_look(getenv(b"AMQPCODEC_NO_AVX2") == NULL)
 
 
 cdef inline void shape_same(Shape* h, const uint8_t* p, size_t n) noexcept nogil:
@@ -80,7 +86,7 @@ cdef bint shape_begin(Sink* s, const uint8_t* p, const uint8_t* q, const uint8_t
     h.n = 0
     h.step = <uint64_t>(next_ - p)
     h.span = (span + SHAPE_PIECE - 1) & ~<size_t>(SHAPE_PIECE - 1)
-    h.same = h.room + (-<size_t><uintptr_t>h.room & 15)
+    h.same = h.room + (-<size_t><uintptr_t>h.room & 31)
     h.mask = h.same + SHAPE_ROOM
     memset(h.mask, 0, h.span)
     memcpy(h.same, p, span)
@@ -142,10 +148,21 @@ cdef void shape_rows(Run* run, const uint8_t* p, int64_t row, int n, const uint8
     cdef Shape* h = &run.shape
     cdef const ShapeValue* v
     cdef const uint8_t* at
+    # Those that are next are asked for line by line meanwhile, so that memory is never idle: all at
+    # once, the comparison would wait for them.
+    cdef const uint8_t* ask = p + n * h.step
+    cdef size_t some = 0
     cdef int k
+    if h.step <= SHAPE_FAR:
+        some = (<size_t>n * h.step // <size_t>(h.n + 1) + 64) & ~<size_t>63
+    else:
+        for k in range(n):
+            shape_ask(ask + k * h.step, h.span)
     for k in range(h.n):
         v = &h.value[k]
         at = p + v.at
+        shape_ask(ask, some)
+        ask += some
         if v.code == RUN_TEXT_TO or v.code == RUN_TABLE_TO or v.code == RUN_LONG_TO:
             put_shape_views(v.out + 16 * row, at, h.step, n, v.octets, buffer, place + v.at)
         elif v.code == RUN_BIT_TO or v.code == RUN_BOOL_TO:
@@ -155,6 +172,7 @@ cdef void shape_rows(Run* run, const uint8_t* p, int64_t row, int n, const uint8
         else:
             put_shape_numbers(v.out + 8 * row, True, at, h.step, n, <int>v.octets,
                               1000000 if v.code == RUN_TIME_TO else 1)
+    shape_ask(ask, some)
     if run.channel != NULL:
         put_shape_places(<uint8_t*>(run.channel + row), False, n, load16(p + 1), 0)
     if run.body != NULL:
@@ -180,6 +198,8 @@ cdef const uint8_t* shape_messages(Sink* s, const uint8_t* p, const uint8_t* q, 
     cdef int64_t first = s.rows
     cdef int n, most
     h.alike = 0
+    # As far as may be read: a comparison goes on behind the message.
+    end = min(end, s.input_end - SHAPE_SLACK)
     left = <uint64_t>min((end - next_) // (next_ - p), run.room - first)
     if left >= SHAPE_LEAST and shape_begin(s, p, q, b, next_):
         h.body = <uint32_t>(b + 7 - p)
@@ -192,6 +212,7 @@ cdef const uint8_t* shape_messages(Sink* s, const uint8_t* p, const uint8_t* q, 
                 # each view tells the place in the piece of the input in which its message begins
                 most = <int>min(<uint64_t>most, (piece - (place & (piece - 1)) + h.step - 1) // h.step)
             n = count_alike(p, h.step, most, h.same, h.mask, h.span, FRAME_END)
+            n &= -SHAPE_GROUP
             if n:
                 shape_rows(run, p, s.rows, n, base, value, 1 + <uint32_t>(place >> s.table.shift),
                            <uint32_t>(place & (piece - 1)))

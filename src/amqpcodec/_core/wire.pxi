@@ -3,7 +3,7 @@
 from libc.stdint cimport (int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t,
                           uintptr_t)
 from libc.stdio cimport snprintf
-from libc.stdlib cimport calloc, free, malloc, realloc
+from libc.stdlib cimport calloc, free, getenv, malloc, realloc
 from libc.string cimport memcmp, memcpy, memmove, memset, strlen
 
 cdef extern from "wire.h" nogil:
