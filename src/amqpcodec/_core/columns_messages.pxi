@@ -382,8 +382,9 @@ cdef int put_body(Sink* s, Parcel* m, int64_t row) noexcept nogil:
     cdef uint8_t* w
     cdef int status
     if k == 0:
-        return hot_octets(s.table, c, place_of(row), m.body + 7, m.size) if m.size \
-            else append_octets(s.table, c, row, NULL, 0)
+        if AMQP_LIKELY(m.size != 0 and m.body + 7 + m.size <= s.hot_end):
+            return hot_octets(s.table, c, place_of(row), m.body + 7, m.size)
+        return append_octets(s.table, c, row, m.body + 7 if m.size else NULL, m.size)
     if c.used + m.size >= c.full_at:
         status = data_grow(s.table, c, m.size)
         if status < 0:
