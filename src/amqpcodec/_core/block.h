@@ -49,16 +49,61 @@ static inline int is_ascii_run(const uint8_t *p, size_t n) {
     return is_ascii(p, n);
 }
 
+#ifdef COPY_SSE2
+/* What is not well-formed UTF-8 (see is_utf8) in sixteen octets, from those before each. */
+AMQP_INLINE Piece odd_utf8(Piece x, Piece before, Piece second, Piece third) {
+#define ALL(octet) _mm_set1_epi8((char)(octet))
+    /* what must continue a letter has its top bit in `must` */
+    Piece must = _mm_or_si128(_mm_subs_epu8(before, ALL(0xC0 - 0x80)),
+                              _mm_or_si128(_mm_subs_epu8(second, ALL(0xE0 - 0x80)),
+                                           _mm_subs_epu8(third, ALL(0xF0 - 0x80))));
+    Piece odd = _mm_and_si128(_mm_xor_si128(must, _mm_cmplt_epi8(x, ALL(0xC0))), ALL(0x80));
+    Piece low = _mm_cmplt_epi8(x, ALL(0xA0)), lower = _mm_cmplt_epi8(x, ALL(0x90));
+    odd = _mm_or_si128(odd, _mm_cmpeq_epi8(_mm_and_si128(x, ALL(0xFE)), ALL(0xC0)));
+    odd = _mm_or_si128(odd, _mm_subs_epu8(x, ALL(0xF4)));
+    odd = _mm_or_si128(odd, _mm_and_si128(low, _mm_cmpeq_epi8(before, ALL(0xE0))));
+    odd = _mm_or_si128(odd, _mm_andnot_si128(low, _mm_cmpeq_epi8(before, ALL(0xED))));
+    odd = _mm_or_si128(odd, _mm_and_si128(lower, _mm_cmpeq_epi8(before, ALL(0xF0))));
+    return _mm_or_si128(odd, _mm_andnot_si128(lower, _mm_cmpeq_epi8(before, ALL(0xF4))));
+#undef ALL
+}
+#endif
+
+/* is_utf8 for long runs, in a time that does not depend on what they hold. */
+static inline int is_utf8_run(const uint8_t *p, size_t n) {
+#ifdef COPY_SSE2
+    Piece odd = _mm_setzero_si128(), last = odd;
+    uint8_t rest[16] = {0};
+    for (;; p += 16, n -= 16) {
+        Piece x;
+        if (n < 16) {
+            memcpy(rest, p, n); /* the zeros end a letter, too */
+            p = rest;
+        }
+        x = load_piece(p);
+        odd = _mm_or_si128(odd, odd_utf8(x, _mm_or_si128(_mm_slli_si128(x, 1), _mm_srli_si128(last, 15)),
+                                         _mm_or_si128(_mm_slli_si128(x, 2), _mm_srli_si128(last, 14)),
+                                         _mm_or_si128(_mm_slli_si128(x, 3), _mm_srli_si128(last, 13))));
+        if (n < 16) break;
+        last = x;
+    }
+    return _mm_movemask_epi8(_mm_cmpeq_epi8(odd, _mm_setzero_si128())) == 0xFFFF;
+#else
+    return is_utf8(p, n);
+#endif
+}
+
 /* Values that lie behind one another, n + 1 offsets: whether each is well-formed UTF-8. As a whole
  * they are, and none begins inside of a letter. */
 AMQP_APART static int are_utf8(const uint8_t *data, const int32_t *ends, int n) {
     const uint8_t *p = data + ends[0];
     size_t octets = (size_t)(ends[n] - ends[0]);
+    int inside = 0;
     if (AMQP_LIKELY(is_ascii_run(p, octets))) return 1;
-    if (!is_utf8(p, octets)) return 0;
-    for (int i = 1; i < n && ends[i] < ends[n]; i++)
-        if ((data[ends[i]] & 0xC0) == 0x80) return 0;
-    return 1;
+    if (!is_utf8_run(p, octets)) return 0;
+    while (ends[n - 1] == ends[n]) n--; /* there are octets, and none behind the last */
+    for (int i = 1; i < n; i++) inside |= (data[ends[i]] & 0xC0) == 0x80;
+    return !inside;
 }
 
 /* All bits of the sizes of n values, one at least; differ: whether they are not all the same. */
@@ -71,10 +116,6 @@ static inline uint32_t look_sizes(const int32_t *ends, int n, int *differ) {
     }
     *differ = odd != 0;
     return seen;
-}
-
-static inline void add_sizes(uint32_t *total, const int32_t *ends, int n, uint32_t more) {
-    for (int i = 0; i < n; i++) total[i] += (uint32_t)ends[i + 1] - (uint32_t)ends[i] + more;
 }
 
 /* Whether n values of so many octets, 1 at least, are all the same. */
@@ -194,44 +235,6 @@ AMQP_APART static void put_fixed(uint8_t *const *at, size_t on, int n, const uin
         put_fixed_with(at, on, n, &f, p, size, 0);
 }
 
-AMQP_INLINE void put_texts_with(uint8_t **at, size_t on, int n, const Front *f, const uint8_t *data,
-                                const int32_t *ends, int wide, int small) {
-    int32_t from = ends[0];
-    const size_t ahead = (size_t)(ends[n] - from);
-    for (int i = 0; i < n; i++) {
-        uint8_t *w = put_front(at[i] + on, f, small), *end;
-        const uint8_t *p = data + from;
-        uint32_t size = (uint32_t)(ends[i + 1] - from);
-        BLOCK_PREFETCH(p + ahead);
-        from = ends[i + 1];
-        if (wide) {
-            store32(w, size);
-            w += 4;
-        } else
-            *w++ = (uint8_t)size;
-        end = w + size;
-        copy_16(w, p);
-        while (end - w > 16) {
-            w += 16;
-            p += 16;
-            copy_16(w, p);
-        }
-        at[i] = end;
-    }
-}
-
-/* Text of several sizes, behind its length in one or four octets. 15 more are read and written; `at`
- * moves on behind it. */
-AMQP_APART static void put_texts(uint8_t **at, size_t on, int n, const uint8_t *front, size_t front_n,
-                      const uint8_t *data, const int32_t *ends, int wide) {
-    Front f;
-    open_front(&f, front, front_n);
-    if (front_n <= 16)
-        put_texts_with(at, on, n, &f, data, ends, wide, 1);
-    else
-        put_texts_with(at, on, n, &f, data, ends, wide, 0);
-}
-
 AMQP_INLINE void put_values_with(uint8_t *const *at, size_t on, int n, const Front *f,
                                  const uint8_t *value, int width, int small) {
     for (int i = 0; i < n; i++) {
@@ -283,14 +286,6 @@ static inline void prefetch_lines(const uint8_t *p, size_t n) {
     BLOCK_PREFETCH(p);
     if (n > 64) BLOCK_PREFETCH(p + 64);
     if (n > 128) BLOCK_PREFETCH(p + 128);
-}
-
-/* Where nothing more may be written. `at` moves on behind it. */
-static void put_tight(uint8_t **at, size_t on, int n, const uint8_t *front, size_t front_n) {
-    for (int i = 0; i < n; i++) {
-        memcpy(at[i] + on, front, front_n);
-        at[i] += on + front_n;
-    }
 }
 
 #endif

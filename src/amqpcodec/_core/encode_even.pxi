@@ -24,8 +24,9 @@ cdef bint even_source(const HotStep* t) noexcept nogil:
             or t.s.kind == IN_TIME)
 
 
-cdef void even_begin(Encoder* e, Hot* h, const uint8_t* first) noexcept nogil:
-    """A whole block of messages was written from `first` on: make its row the pattern, if it may be one."""
+cdef void even_begin(Encoder* e, Hot* h, const uint8_t* first, uint32_t total) noexcept nogil:
+    """A whole block of messages was written, the first one of `total` octets: make it the pattern, if it
+    may be one."""
     cdef Even* v = &h.even
     cdef HotStep* t
     cdef EvenValue* value
@@ -34,8 +35,8 @@ cdef void even_begin(Encoder* e, Hot* h, const uint8_t* first) noexcept nogil:
     if v.skip:
         v.skip -= 1
         return
-    if (h.varies[0] or h.varies[1] or h.varies[2] or h.flags_vary or h.channels_vary or h.bodies_vary
-            or h.body_n[0] < 16 or e.body.kind != IN_OCTETS or (e.method != NULL and e.method.kind != IN_OCTETS)):
+    if (h.uneven or h.flags_vary or h.channels_vary or h.bodies_vary or h.body_n[0] < 16
+            or (e.method != NULL and e.method.kind != IN_OCTETS)):
         return
     for k in range(h.n_steps):
         t = &h.step[k]
@@ -56,15 +57,15 @@ cdef void even_begin(Encoder* e, Hot* h, const uint8_t* first) noexcept nogil:
         value.front = front
         value.first = h.value[k][0]
         at += t.size
-        if t.way != WAY_SAME:
+        if t.way == WAY_FIXED or t.way == WAY_VALUES:
             value.varies = True
             front = at
     if h.n_steps == h.n_arguments:
         at += h.tail_n + 22
     at += 8
-    if at > EVEN_ROOM or at + h.body_n[0] + 1 != h.total[0]:
+    if at > EVEN_ROOM or at + h.body_n[0] + 1 != total:
         return
-    v.total = h.total[0]
+    v.total = total
     v.channel = h.channel[0]
     v.body_at = at
     v.body_front = front
@@ -179,8 +180,10 @@ cdef bint even_looks(Encoder* e, Hot* h, int64_t row) noexcept nogil:
         prefetch_next(t.s, row, HOT_ROWS, t.way == WAY_SAME)
     if valid_rows(s, row, HOT_ROWS) != first_rows(HOT_ROWS) or not even_octets(s, row, v.body_n):
         return False
+    if s.text and not are_utf8(s.data, <const int32_t*>s.ends + s.at + row, HOT_ROWS):
+        return False
     prefetch_next(s, row, HOT_ROWS, False)
-    h.body[0] = s.data + (<const int32_t*>s.ends)[s.at + row]
+    h.body[0] = <uint64_t><uintptr_t>(s.data + (<const int32_t*>s.ends)[s.at + row])
     return True
 
 
@@ -206,31 +209,41 @@ cdef void even_rows(Hot* h, int first) noexcept nogil:
             put_values(rows, value.front, EVEN_ROWS, v.row + value.front, value.at - value.front,
                        t.data + first * (1 if t.size == 1 else 8), <int>t.size)
     put_fixed(rows, v.body_front, EVEN_ROWS, v.row + v.body_front, v.body_at - v.body_front,
-              h.body[0] + first * v.body_n, v.body_n)
+              <const uint8_t*><uintptr_t>h.body[0] + first * v.body_n, v.body_n)
     for k in range(EVEN_ROWS):
         w += v.total
         (w - 1)[0] = FRAME_END
         if v.total > LINES:
-            # begin_rows asked for what is before
+            # even_block asked for what is before
             prefetch_lines(w + (HOT_ROWS - 1) * v.total + LINES, v.total - LINES)
 
 
 cdef int even_block(Encoder* e, Hot* h, int64_t row) noexcept nogil:
     """HOT_ROWS rows of the method e.desc, all of them valid: 0, GIVE_UP and nothing written, or worse."""
     cdef Even* v = &h.even
+    cdef int32_t* ends
+    cdef uint8_t* w
+    cdef size_t used, all_ = <size_t>v.total * HOT_ROWS
     cdef int k, status
     if not even_looks(e, h, row):
         v.on = False
         v.skip = v.wait
         v.wait = min(2 * v.wait + 1, 31)
         return GIVE_UP
-    for k in range(HOT_ROWS):
-        h.total[k] = v.total
-    status = begin_rows(e, h, row, HOT_ROWS, <uint64_t>v.total * HOT_ROWS)
+    status = begin_rows(e, row, HOT_ROWS, all_)
     if status != 0:
         return status
     v.wait = 0
+    ends = ends_of_rows(e, row)
+    used = e.out.used
+    w = e.out.data.p + used
+    for k in range(HOT_ROWS):
+        h.w[k] = w
+        prefetch_lines(w + all_, v.total)       # where the next block goes
+        w += v.total
+        used += v.total
+        ends[k + 1] = <int32_t>used
     for k in range(HOT_ROWS // EVEN_ROWS):
         even_rows(h, k * EVEN_ROWS)
-    end_rows(e, row, HOT_ROWS, <uint64_t>v.total * HOT_ROWS)
+    end_rows(e, row, HOT_ROWS, used)
     return 0

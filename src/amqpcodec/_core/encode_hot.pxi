@@ -1,7 +1,7 @@
-# Rows of columns to frames, the fast way: a block of rows of one method, column by column.
+# Rows of columns to frames, the fast way: a block of rows of one method.
 #
-# First every column is looked at for all rows of the block, then each is written for all rows. Whatever is
-# odd (GIVE_UP, with nothing written) leaves the block to encode_rows.pxi, which finds out why; a test holds
+# First every column is looked at for all rows of the block, then the rows are written. Whatever is odd
+# (GIVE_UP, with nothing written) leaves the block to encode_rows.pxi, which finds out why; a test holds
 # both ways equal.
 
 # ---- a step ----
@@ -23,7 +23,6 @@ cdef int look_step(Encoder* e, Hot* h, int k, int64_t row, int n) noexcept nogil
     """A column: what there is in this block, and what it takes."""
     cdef HotStep* t = &h.step[k]
     t.way = WAY_NONE
-    t.least = 0
     t.mask = step_rows(t, row, n)
     if t.what == STEP_LENGTH:
         h.table_rows = t.mask
@@ -32,7 +31,7 @@ cdef int look_step(Encoder* e, Hot* h, int k, int64_t row, int n) noexcept nogil
     if t.mask == 0:
         if t.part == PART_ARGUMENTS:
             memset(t.constant, 0, 8)
-            look_same(h, t, t.constant, 0 if length_octets(t) else t.width)
+            look_same(t, t.constant, 0 if length_octets(t) else t.width)
         return 0
     if t.flag:
         note_flag(h, t, n)
@@ -40,7 +39,8 @@ cdef int look_step(Encoder* e, Hot* h, int k, int64_t row, int n) noexcept nogil
         # the table is there, or not, in all rows
         if not all_rows(t, n):
             return GIVE_UP
-        look_values(h, t, h.value[k], 4)
+        t.way = WAY_TABLE
+        t.size = 4
         return 0
     if t.is_table or t.what == STEP_RAW:
         return look_made(e, h, t, row, n, h.value[k], h.octets[k])
@@ -51,33 +51,34 @@ cdef int look_step(Encoder* e, Hot* h, int k, int64_t row, int n) noexcept nogil
     if t.what == STEP_INT:
         return look_ints(h, t, row, n, h.value[k], h.octets[k])
     if t.what == STEP_BITS:
-        return look_bits(h, t, row, n, h.value[k], h.octets[k])
+        return look_bits(t, row, n, h.value[k], h.octets[k])
     return look_numbers(h, t, row, n, h.value[k], h.octets[k])
 
 
 # ---- what is not a step ----
 
 cdef int look_body(Encoder* e, Hot* h, int64_t row, int n) noexcept nogil:
-    """Bodies: h.bodies_vary says in which form; 0 or GIVE_UP."""
+    """Bodies: h.body_kind says in which form; 0 or GIVE_UP."""
     cdef const Source* s = e.body
     cdef const Source* found
     cdef const int32_t* ends
+    cdef const uint8_t* p = NULL
     cdef uint64_t mask = 0 if s == NULL else valid_rows(s, row, n)
-    cdef uint64_t size = 0
-    cdef uint32_t seen = 0
+    cdef uint64_t size = 0, seen = 0
     cdef int64_t k
     cdef int i
+    h.body_kind = PUT_END
+    h.body_n[0] = 0
+    h.bodies_vary = False
     if mask == 0:
         return 0
-    if mask == first_rows(n) and s.kind == IN_OCTETS and not s.text:
-        ends = <const int32_t*>s.ends + s.at + row
-        seen = look_sizes(ends, n, &h.bodies_vary)
-        if seen > 0xFFFFFF or ends[0] < 0 or <uint64_t>ends[n] > s.last:
-            return GIVE_UP
-        for i in range(n if h.bodies_vary else 1):
-            h.body_n[i] = <uint32_t>(ends[i + 1] - ends[i])
-            h.body[i] = s.data + ends[i]
+    if mask == first_rows(n) and s.kind == IN_OCTETS:
+        h.body_kind = PUT_BODY
+        h.body_ends = ends = <const int32_t*>s.ends + s.at + row
+        seen = look_column(h, s, ends, n, s.text, &h.bodies_vary)
+        h.body_n[0] = <uint32_t>(ends[1] - ends[0])
     else:
+        h.body_kind = PUT_BODIES
         h.bodies_vary = True
         for i in range(n):
             h.body_n[i] = 0
@@ -87,16 +88,21 @@ cdef int look_body(Encoder* e, Hot* h, int64_t row, int n) noexcept nogil:
             k = row + i
             if find_value(&found, &k) == NO_VALUE:
                 continue
-            if not is_octets(found) or octets_at(found, k, &h.body[i], &size) < 0 or size > 0xFFFFFF:
+            if not is_octets(found) or octets_at(found, k, &p, &size) < 0 or size > 0xFFFFFF:
                 return GIVE_UP
-            if found.text and not is_utf8(h.body[i], <size_t>size):
+            if found.text and not is_utf8(p, <size_t>size):
                 return GIVE_UP
+            h.body[i] = <uint64_t><uintptr_t>p
             h.body_n[i] = <uint32_t>size
-            seen |= h.body_n[i]
-    prefetch_next(s, row, n, h.bodies_vary)
+            h.room += size
+            seen |= size
+    prefetch_next(s, row, n, h.body_kind == PUT_BODIES)
+    if seen > 0xFFFFFF:
+        return GIVE_UP
     if e.frame_max and seen + 8 > e.frame_max:
-        for i in range(n if h.bodies_vary else 1):
-            if h.body_n[i] + 8 > e.frame_max:
+        for i in range(n):
+            size = <uint64_t>(ends[i + 1] - ends[i]) if h.body_kind == PUT_BODY else h.body_n[i]
+            if size + 8 > e.frame_max:
                 return GIVE_UP
     return 0
 
@@ -107,55 +113,48 @@ cdef int hot_block(Encoder* e, int64_t row, int n) noexcept nogil:
     """Rows of the method e.desc, all of them valid: 0, GIVE_UP and nothing written, or worse."""
     cdef Hot* h = e.hot
     cdef const Desc* d = e.desc
+    cdef uint8_t* w
     cdef uint8_t* first
-    cdef uint8_t end = FRAME_END
-    cdef uint64_t total
-    cdef int k, status
+    cdef int32_t* ends
+    cdef uint64_t total, most
+    cdef int status
     h.even.on = False           # its steps are for this block now
     status = look_block(e, h, row, n)
     if status != 0:
         return status
-    total = add_up(h, d, n, e.frame_max)
-    if total == 0:
-        return GIVE_UP
-    status = begin_rows(e, h, row, n, total)
+    add_puts(e, h, d, n)
+    total = h.room + <uint64_t>(h.front_n + 1) * <uint64_t>n
+    status = begin_rows(e, row, n, total)
     if status != 0:
         return status
-    first = h.w[0]
-    h.front_n = 0
-    h.on = 0
-    add_method(h, n)
-    for k in range(h.n_arguments):
-        write_step(e, h, k, n)
-    if d.has_content:
-        add_header(h, d, n)
-        for k in range(h.n_arguments, h.n_steps):
-            write_step(e, h, k, n)
-        write_bodies(h, n)
-    else:
-        add_front(h, h.tail, h.tail_n, n)
-        add_front(h, &end, 1, n)
-        drop_front(h, n)
-    patch_frames(h, d, first, n)
-    end_rows(e, row, n, total)
+    ends = ends_of_rows(e, row)
+    w = first = e.out.data.p + e.out.used
+    w = put_rows(w, h.put, ends, 0, h.safe, False, <size_t>total)
+    if h.safe < <size_t>n:
+        w = put_rows(w, h.put, ends, h.safe, n, True, <size_t>total)
+    fill_numbers(h, n)
+    most = fill_frames(h, d, e.out.data.p, ends, n)
+    if e.frame_max and most > e.frame_max:
+        return GIVE_UP
+    if d.has_content and e.n_headers and h.opened.at != NULL and some_open_nothing(h, n):
+        # columns of one header each: there is a table where one of them is
+        return GIVE_UP
+    end_rows(e, row, n, <size_t>(w - e.out.data.p))
     if n == HOT_ROWS and d.has_content:
-        even_begin(e, h, first)
+        even_begin(e, h, first, <uint32_t>(ends[1] - ends[0]))
     return 0
 
 
 cdef int look_block(Encoder* e, Hot* h, int64_t row, int n) noexcept nogil:
     """Look at every column: 0, GIVE_UP or worse."""
     cdef const Desc* d = e.desc
-    cdef uint64_t* lengths
-    cdef uint32_t after
     cdef HotStep* t
     cdef int i, k, status
-    h.same[0] = h.same[1] = h.same[2] = 0
-    h.varies[0] = h.varies[1] = h.varies[2] = False
+    h.uneven = False
+    h.room = 0
+    h.safe = <size_t>n
     h.flags_same = 0
     h.flags_vary = False
-    h.bodies_vary = False
-    h.body_n[0] = 0
     e.text.w = e.scratch.p
     if look_channels(e, h, row, n) != 0:
         return GIVE_UP
@@ -171,69 +170,13 @@ cdef int look_block(Encoder* e, Hot* h, int64_t row, int n) noexcept nogil:
         t = &h.step[k]
         if t.mask:      # values of the other ways are asked for where these are written
             prefetch_next(t.s, row, n, t.way == WAY_SAME or t.way == WAY_EACH)
-    if not d.has_content:
-        if refuse_some(e, row, n):
-            return GIVE_UP
-        after = 1
-    elif look_body(e, h, row, n) != 0:
-        return GIVE_UP
-    else:
-        after = 1 if h.bodies_vary or h.body_n[0] == 0 else h.body_n[0] + 9
-    # What follows a step at least decides whether more than it has may be written.
-    for k in range(h.n_steps - 1, -1, -1):
+    for k in range(h.n_steps):
         t = &h.step[k]
-        if k == h.n_arguments - 1:
-            after += h.tail_n + (22 if d.has_content else 0)
-        t.after = after
-        after += t.least
         if t.way == WAY_EACH and (t.is_table or t.what == STEP_RAW):
             found_made(e, t, n, h.value[k])
-        elif t.what == STEP_LENGTH and t.way != WAY_NONE:
-            lengths = h.value[k]
-            if not h.varies[PART_TABLE]:
-                if t.s == NULL and h.same[PART_TABLE] == 0:
-                    return GIVE_UP
-                store32(t.constant, h.same[PART_TABLE])
-                t.data = t.constant
-                t.way = WAY_SAME
-                continue
-            for i in range(n):
-                lengths[i] = h.same[PART_TABLE] + h.size[PART_TABLE][i]
-                if lengths[i] == 0 and t.s == NULL:
-                    # columns of one header each: there is a table where one of them is
-                    return GIVE_UP
-    return 0
-
-
-cdef uint64_t add_up(Hot* h, const Desc* d, int n, uint64_t frame_max) noexcept nogil:
-    """Octets of each row into h.total; of all, or 0 where a frame may be larger than frame_max."""
-    cdef uint32_t method = h.head_n + h.tail_n + 1 + h.same[PART_ARGUMENTS]
-    cdef uint32_t header = 22 + h.same[PART_PROPERTIES] + h.same[PART_TABLE] if d.has_content else 0
-    cdef uint32_t most, same
-    cdef uint64_t total = 0
-    cdef int i, k
-    same = method + header
-    if d.has_content and not h.bodies_vary and h.body_n[0]:
-        same += h.body_n[0] + 8
-    for i in range(n):
-        h.total[i] = same
-    for k in range(3):
-        if not h.varies[k]:
-            continue
-        most = 0
-        for i in range(n):
-            h.total[i] += h.size[k][i]
-            most = max(most, h.size[k][i])
-        if k == PART_ARGUMENTS:
-            method += most
-        else:
-            header += most
-    if d.has_content and h.bodies_vary:
-        for i in range(n):
-            h.total[i] += h.body_n[i] + 8 if h.body_n[i] else 0
-    for i in range(n):
-        total += h.total[i]
-    return 0 if frame_max and max(method, header) > frame_max else total
+    if d.has_content:
+        return look_body(e, h, row, n)
+    return GIVE_UP if refuse_some(e, row, n) else 0
 
 
 cdef bint refuse_some(Encoder* e, int64_t row, int n) noexcept nogil:

@@ -5,14 +5,6 @@ cdef inline bint all_rows(const HotStep* t, int n) noexcept nogil:
     return t.mask == first_rows(n)
 
 
-cdef uint32_t* varying(Hot* h, uint8_t part) noexcept nogil:
-    """What rows have of a part beside what all have."""
-    if not h.varies[part]:
-        h.varies[part] = True
-        memset(h.size[part], 0, sizeof(h.size[part]))
-    return h.size[part]
-
-
 cdef void prefetch_next(const Source* s, int64_t row, int n, bint octets) noexcept nogil:
     """The n rows behind those from `row` on are likely to be looked at soon. octets: of their values,
     too, as many as these rows have. (To look up how many they have would wait for memory itself.)"""
@@ -39,33 +31,42 @@ cdef inline uint32_t length_octets(const HotStep* t) noexcept nogil:
 
 cdef void look_some(Hot* h, HotStep* t, int n, const uint32_t* sizes) noexcept nogil:
     """Rows one by one, their values of these sizes."""
-    cdef uint32_t more = t.prefix_n + length_octets(t)
-    cdef uint32_t* total = varying(h, t.part)
     cdef int i
     t.way = WAY_EACH
+    h.uneven = True
+    h.room += <uint64_t>(t.prefix_n + length_octets(t)) * <uint64_t>n
     for i in range(n):
-        if t.mask >> i & 1:
-            total[i] += sizes[i] + more
-        elif t.part == PART_ARGUMENTS:
-            total[i] += more        # the default, an empty one
+        h.room += sizes[i] if t.mask >> i & 1 else 0
 
 
-cdef void look_same(Hot* h, HotStep* t, const uint8_t* data, uint32_t size) noexcept nogil:
-    """A value that all rows have."""
+cdef void look_same(HotStep* t, const uint8_t* data, uint32_t size) noexcept nogil:
+    """A value that all rows have, of HOT_SAME octets at most."""
     t.way = WAY_SAME
     t.data = data
     t.size = size
-    t.least = t.prefix_n + length_octets(t) + size
-    h.same[t.part] += t.least
 
 
-cdef void look_values(Hot* h, HotStep* t, const void* data, uint32_t width) noexcept nogil:
+cdef void look_values(HotStep* t, const void* data, uint32_t width) noexcept nogil:
     """Numbers of all rows."""
     t.way = WAY_VALUES
     t.data = <const uint8_t*>data
     t.size = width
-    t.least = t.prefix_n + width
-    h.same[t.part] += t.least
+
+
+cdef uint64_t look_column(Hot* h, const Source* s, const int32_t* ends, int n, bint text, bint* differ) noexcept nogil:
+    """Octets of all rows behind one another, as in a column with offsets: all bits of their sizes, or
+    more than any has where they are not as they should be."""
+    cdef uint64_t seen = look_sizes(ends, n, differ)
+    cdef size_t safe = h.safe
+    if seen > 0xFFFFFF or ends[0] < 0 or <uint64_t>ends[n] > s.last:
+        return MAX_U32
+    if text and not are_utf8(s.data, ends, n):
+        return MAX_U32
+    while safe and <uint64_t>ends[safe] + PUT_SLACK > s.last:
+        safe -= 1
+    h.safe = safe
+    h.room += <uint64_t>(ends[n] - ends[0])
+    return seen
 
 
 cdef uint64_t step_rows(const HotStep* t, int64_t row, int n) noexcept nogil:
@@ -92,39 +93,25 @@ cdef bint dictionary_has(const Source* s, int64_t i) noexcept nogil:
 # ---- octets ----
 
 cdef int look_texts(Hot* h, HotStep* t, int64_t row, int n) noexcept nogil:
-    """Octets of all rows behind one another, as in a column with offsets; 0 or GIVE_UP."""
+    """A column of octets that all rows have; 0 or GIVE_UP."""
     cdef const Source* s = t.s
     cdef const int32_t* ends = <const int32_t*>s.ends + s.at + row
-    cdef const uint8_t* data
-    cdef uint32_t size, more = length_octets(t)
+    cdef uint64_t seen
     cdef bint differ = False
-    cdef bint text = s.text or t.what == STEP_SHORT
-    if ends[0] < 0 or look_sizes(ends, n, &differ) > (<uint32_t>255 if t.what == STEP_SHORT
-                                                      else <uint32_t>0x7FFFFFFF >> 7) \
-            or <uint64_t>ends[n] > s.last:
+    seen = look_column(h, s, ends, n, s.text or t.what == STEP_SHORT, &differ)
+    if seen > (<uint64_t>255 if t.what == STEP_SHORT else <uint64_t>0xFFFFFF):
         return GIVE_UP
-    data = s.data + ends[0]
-    size = <uint32_t>(ends[1] - ends[0])
-    if not differ and size <= 255 and (size == 0 or same_values(data, size, n)):
-        if text and not is_utf8(data, size):
-            return GIVE_UP
-        look_same(h, t, data, size)
-        return 0
-    if text and not are_utf8(s.data, ends, n):
-        return GIVE_UP
-    t.slack = s.last - <uint64_t>ends[n] >= <uint64_t>COPY_SLACK
-    t.least = t.prefix_n + more
+    t.data = s.data
+    t.ends = ends
+    t.size = <uint32_t>(ends[1] - ends[0])
+    t.far = seen > 255
     if differ:
         t.way = WAY_TEXTS
-        t.data = s.data
-        t.ends = ends
-        add_sizes(varying(h, t.part), ends, n, t.least)
-        return 0
-    t.way = WAY_FIXED
-    t.data = data
-    t.size = size
-    t.least += size
-    h.same[t.part] += t.least
+        h.uneven = True
+    elif seen <= HOT_SAME and (seen == 0 or same_values(s.data + ends[0], <size_t>seen, n)):
+        look_same(t, s.data + ends[0], t.size)
+    else:
+        t.way = WAY_FIXED
     return 0
 
 
@@ -153,8 +140,8 @@ cdef int look_octets(Hot* h, HotStep* t, int64_t row, int n, uint64_t* at, uint3
             return GIVE_UP
         if (s.text or t.what == STEP_SHORT or found.text) and not is_utf8(p, <size_t>length):
             return GIVE_UP
-        if alike:
-            look_same(h, t, p, <uint32_t>length)
+        if alike and length <= HOT_SAME:
+            look_same(t, p, <uint32_t>length)
             return 0
         at[i] = <uint64_t><uintptr_t>p
         sizes[i] = <uint32_t>length

@@ -71,24 +71,24 @@ cdef int look_numbers(Hot* h, HotStep* t, int64_t row, int n, uint64_t* out, uin
     for i in range(n):
         differ |= out[i] ^ out[0]
     if differ == 0:
-        same_number(h, t, out[0], t.width)
+        same_number(t, out[0], t.width)
         return 0
-    look_values(h, t, out, t.width)
+    look_values(t, out, t.width)
     if t.width == 1:
         put_low_octets(octets, out, n)
         t.data = octets
     return 0
 
 
-cdef void same_number(Hot* h, HotStep* t, uint64_t v, uint8_t width) noexcept nogil:
+cdef void same_number(HotStep* t, uint64_t v, uint8_t width) noexcept nogil:
     """A number that all rows have."""
     cdef uint8_t[8] octets
     store64(octets, v)
     memcpy(t.constant, octets + 8 - width, width)
-    look_same(h, t, t.constant, width)
+    look_same(t, t.constant, width)
 
 
-cdef int look_bits(Hot* h, HotStep* t, int64_t row, int n, uint64_t* out, uint32_t* sizes) noexcept nogil:
+cdef int look_bits(HotStep* t, int64_t row, int n, uint64_t* out, uint32_t* sizes) noexcept nogil:
     """Up to eight columns as one octet."""
     cdef uint8_t* octets = <uint8_t*>sizes
     cdef uint64_t mask, bits, all_ = first_rows(n)
@@ -119,12 +119,12 @@ cdef int look_bits(Hot* h, HotStep* t, int64_t row, int n, uint64_t* out, uint32
             for i in range(0, n, 8):
                 put_bits_apart(octets + i, <uint8_t>(mask >> i), k)
     if not differ:
-        same_number(h, t, constant, 1)
+        same_number(t, constant, 1)
         return 0
     if constant:
         for i in range(n):
             octets[i] |= constant
-    look_values(h, t, octets, 1)
+    look_values(t, octets, 1)
     return 0
 
 
@@ -146,12 +146,10 @@ cdef int look_ints(Hot* h, HotStep* t, int64_t row, int n, uint64_t* out, uint32
         if far == 0 and differ == 0:
             t.constant[0] = c'I'
             store32(t.constant + 1, <uint32_t>out[0])
-            look_same(h, t, t.constant, 5)
+            look_same(t, t.constant, 5)
             return 0
         if far == 0:
-            look_values(h, t, out, 4)
-            t.least += 1        # the tag
-            h.same[t.part] += 1
+            look_values(t, out, 4)
             return 0
     for i in range(n):
         if not t.mask >> i & 1:

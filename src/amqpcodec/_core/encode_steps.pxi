@@ -3,27 +3,46 @@
 cdef extern from "block.h" nogil:
     bint are_utf8(const uint8_t* data, const int32_t* ends, int n)
     uint32_t look_sizes(const int32_t* ends, int n, bint* differ)
-    void add_sizes(uint32_t* total, const int32_t* ends, int n, uint32_t more)
     bint same_values(const uint8_t* p, size_t size, int n)
     uint64_t bits_at(const uint8_t* p, int64_t bit, int n)
     void put_low_octets(uint8_t* w, const uint64_t* value, int n)
     void put_bits_apart(uint8_t* w, uint8_t bits, int shift)
     void put_fixed(uint8_t** at, size_t on, int n, const uint8_t* front, size_t front_n, const uint8_t* p,
                    size_t size)
-    void put_texts(uint8_t** at, size_t on, int n, const uint8_t* front, size_t front_n,
-                   const uint8_t* data, const int32_t* ends, bint wide)
     void put_values(uint8_t** at, size_t on, int n, const uint8_t* front, size_t front_n,
                     const uint8_t* value, int width)
-    void put_tight(uint8_t** at, size_t on, int n, const uint8_t* front, size_t front_n)
     void prefetch_lines(const uint8_t* p, size_t n)
     void prefetch_octets(const uint8_t* p, size_t n)
+
+cdef extern from "rows.h" nogil:
+    enum:
+        PUT_SLACK, PUT_TEXT, PUT_LONG, PUT_EACH, PUT_FRONT, PUT_BODY, PUT_BODIES, PUT_END
+    ctypedef struct Put:
+        const uint8_t* front
+        size_t front_n
+        const int32_t* ends
+        const uint8_t* data
+        size_t ahead
+        uint8_t** at
+        uint8_t kind
+        uint8_t wide
+        uint8_t number
+        uint8_t always
+        uint32_t prefix_n
+        const uint8_t* prefix
+        const uint64_t* value
+        const uint32_t* sizes
+        uint64_t mask
+    uint8_t* put_rows(uint8_t* w, const Put* puts, int32_t* ends, size_t i, size_t n, bint tight, size_t ahead)
+    void put_numbers(uint8_t** at, size_t on, int n, const uint8_t* value, int width)
 
 cdef enum:
     HOT_ROWS = 64           # as block.h has it
     HOT_STEPS = 80
     HOT_LEAST_ROWS = 4      # below, it is not worth it
     HOT_CONSTANTS = 8192    # octets of names and defaults
-    FRONT_ROOM = 1024
+    HOT_SAME = 255          # of a value that all rows have
+    FRONT_ROOM = 32768      # of all that, at most, and lengths and numbers
     FRONT_SLACK_ = 64       # as block.h has it
     EVEN_ROOM = 2048        # octets of a row before its body
     EVEN_ROWS = 32          # of a block, to write column by column: what stays in the nearest cache
@@ -52,6 +71,12 @@ cdef enum:
     WAY_TEXTS               # values that lie behind one another
     WAY_VALUES              # numbers, the same width in all rows
     WAY_EACH                # row by row: some may not have it
+    WAY_TABLE               # the length of what follows
+
+# A place in the rows of the block at hand: so far behind an address in each.
+cdef struct PutPlace:
+    uint8_t** at
+    size_t on
 
 # A piece of every row. Steps are in the order of the wire.
 cdef struct HotStep:
@@ -69,13 +94,12 @@ cdef struct HotStep:
     # of the block at hand
     uint64_t mask           # rows that have it
     uint8_t way
-    bint slack              # 16 octets behind its values may be read
+    bint far                # some are of more than 255 octets
     uint8_t constant[8]     # a number that all rows have
-    const uint8_t* data     # the value, the first of them, or numbers
-    const int32_t* ends     # of WAY_TEXTS, with the data they count from
+    const uint8_t* data     # the value, numbers, or what `ends` counts from
+    const int32_t* ends     # of WAY_FIXED and WAY_TEXTS
     uint32_t size           # of a value
-    uint32_t least          # octets that each row has of it
-    uint32_t after          # octets that each row has behind it
+    PutPlace place          # of numbers
 
 # A value in the pattern of even blocks, see encode_even.pxi.
 cdef struct EvenValue:
@@ -111,27 +135,38 @@ cdef struct Hot:
     uint8_t* constants
     size_t constants_n
     # of the block at hand
-    uint8_t* w[HOT_ROWS]    # where each row goes on, but for
-    size_t on               # octets that all have behind it
-    uint32_t same[3]        # by part: octets that all rows have
-    bint varies[3]          # and those that they have besides
-    uint32_t size[3][HOT_ROWS]
+    uint8_t* w[HOT_ROWS]    # where each row begins
+    bint uneven             # in size
+    uint64_t room           # octets of values that are not the same in all rows
+    size_t safe             # rows behind whose values there are PUT_SLACK octets more
     uint16_t flags_same
     bint flags_vary
     uint16_t flags[HOT_ROWS]
     uint64_t table_rows     # that have a table of entries
     bint channels_vary
     uint16_t channel[HOT_ROWS]
-    bint bodies_vary        # in size; else they lie behind one another
-    const uint8_t* body[HOT_ROWS]
-    uint32_t body_n[HOT_ROWS]
-    uint32_t total[HOT_ROWS]
+    uint8_t body_kind       # how bodies are put
+    bint bodies_vary        # in size
+    uint64_t body[HOT_ROWS]     # where each is; only the first, and the
+    uint32_t body_n[HOT_ROWS]   # sizes, where they lie behind one another
+    const int32_t* body_ends
+    PutPlace start          # of a row
+    PutPlace method_end     # the octet that says so
+    PutPlace header_end
+    PutPlace opened         # a table of entries, and where it
+    PutPlace closed
+    size_t front_from       # what all rows have next begins here, up to front_n
     size_t front_n
-    uint8_t front[FRONT_ROOM + FRONT_SLACK_]    # what all rows have next
+    uint8_t** front_at      # where it stands in each row, if that is asked for
+    int n_at
+    int n_put
     Even even
     HotStep step[HOT_STEPS]
+    Put put[2 * HOT_STEPS + 2]
     uint64_t value[HOT_STEPS][HOT_ROWS]     # numbers, or where octets begin
     uint32_t octets[HOT_STEPS][HOT_ROWS]
+    uint8_t* at[HOT_STEPS + 1][HOT_ROWS]    # places
+    uint8_t front[FRONT_ROOM + FRONT_SLACK_]    # what all rows have
 
 
 cdef inline uint64_t first_rows(int n) noexcept nogil:

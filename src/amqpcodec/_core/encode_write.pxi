@@ -1,9 +1,7 @@
-# The fast way, after: a column is written for all rows of a block. There is room, and all was checked.
-#
-# What all rows have next gathers in h.front, until something follows that they do not share: one goes over
-# the rows then, and writes both.
+# The fast way, after: all was looked at. What goes into every row is laid out in order, as puts of rows.h;
+# then row after row is written, and what the fronts have left open is filled in, column by column.
 
-# ---- rows ----
+# ---- room ----
 
 cdef inline void guess_octets(Encoder* e, size_t used, int64_t rows) noexcept nogil:
     """How large the messages will be in the end, from what so many are."""
@@ -14,279 +12,233 @@ cdef inline void guess_octets(Encoder* e, size_t used, int64_t rows) noexcept no
                                   <double>e.table.limit)
 
 
-cdef int begin_rows(Encoder* e, Hot* h, int64_t row, int n, uint64_t total) noexcept nogil:
-    """Room for n rows of so many octets, then where each begins."""
+cdef int begin_rows(Encoder* e, int64_t row, int n, uint64_t total) noexcept nogil:
+    """Room for n rows of so many octets at most, and what a row may be written over."""
     cdef Column* c = e.out
-    cdef int32_t* ends
-    cdef uint8_t* w
-    cdef size_t used
-    cdef int i, status
+    cdef int status
     if row + n + e.rows > c.rows and column_grow(c, e.rows + row + n) < 0:
         return NO_MEMORY
     if c.data_hint == 0:
         guess_octets(e, c.used + total, e.rows + row + n)
-    status = out_room(e, total + 32)
+    status = out_room(e, total + 2 * PUT_SLACK)
     if status == COLUMN_FULL:
         return GIVE_UP
-    if status != 0:
-        return status
-    if c.filled < e.rows + row:
+    if status == 0 and c.filled < e.rows + row:
         column_fill(c, e.rows + row)
-    ends = <int32_t*>c.fixed.p + e.rows + row + 1
-    used = c.used
-    w = c.data.p + used
-    for i in range(n):
-        h.w[i] = w
-        # where the next block goes
-        prefetch_lines(w + total, h.total[i])
-        w += h.total[i]
-        used += h.total[i]
-        ends[i] = <int32_t>used
-    return 0
+    return status
 
 
-cdef inline void end_rows(Encoder* e, int64_t row, int n, uint64_t total) noexcept nogil:
-    e.out.used += <size_t>total
+cdef inline int32_t* ends_of_rows(Encoder* e, int64_t row) noexcept nogil:
+    """Where the one before ends, then each."""
+    return <int32_t*>e.out.fixed.p + e.rows + row
+
+
+cdef inline void end_rows(Encoder* e, int64_t row, int n, size_t used) noexcept nogil:
+    e.out.used = used
     mark_rows(e.out, e.rows + row, n)
 
 
-# ---- steps ----
+# ---- layout ----
 
-cdef inline void drop_front(Hot* h, int n) noexcept nogil:
-    """Write it, and nothing behind it: h.w is where each row goes on."""
-    if h.front_n or h.on:
-        put_tight(h.w, h.on, n, h.front, h.front_n)
-        h.front_n = 0
-        h.on = 0
-
-
-cdef inline void wrote(Hot* h, size_t size) noexcept nogil:
-    """The front, and a value of this size in each row."""
-    h.on += h.front_n + size
+cdef void begin_puts(Hot* h) noexcept nogil:
+    h.n_put = 0
+    h.n_at = 0
+    h.front_from = 0
     h.front_n = 0
+    h.front_at = NULL
 
 
-cdef inline void add_front(Hot* h, const uint8_t* p, size_t size, int n) noexcept nogil:
-    if AMQP_UNLIKELY(h.front_n + size > FRONT_ROOM):
-        drop_front(h, n)
-        if size > FRONT_ROOM:
-            put_tight(h.w, 0, n, p, size)
-            return
+cdef void mark_place(Hot* h, PutPlace* place) noexcept nogil:
+    """Of what comes next."""
+    if h.front_at == NULL:
+        h.front_at = h.at[h.n_at]
+        h.n_at += 1
+    place.at = h.front_at
+    place.on = h.front_n - h.front_from
+
+
+cdef void add_front(Hot* h, const uint8_t* p, size_t size) noexcept nogil:
     copy_octets(h.front + h.front_n, p, size)
     h.front_n += size
 
 
-cdef inline void add_length(Hot* h, const HotStep* t, int n) noexcept nogil:
-    """The length of values of one size."""
-    cdef uint8_t[4] octets
-    store32(octets, t.size)
-    add_front(h, octets + 4 - length_octets(t), length_octets(t), n)
+cdef void leave_open(Hot* h, size_t size) noexcept nogil:
+    """Up to 8 octets."""
+    memset(h.front + h.front_n, 0, 8)
+    h.front_n += size
 
 
-cdef void write_fixed(Hot* h, const uint8_t* p, uint32_t size, bint slack, uint32_t after, int n) noexcept nogil:
-    """Values of one size that lie behind one another."""
-    cdef int i
-    if size >= 16 or (slack and size + after >= 16):
-        put_fixed(h.w, h.on, n, h.front, h.front_n, p, size)
-        wrote(h, size)
-        return
-    drop_front(h, n)
-    for i in range(n):
-        copy_octets(h.w[i], p, size)
-        h.w[i] += size
-        p += size
+cdef Put* add_put(Hot* h, uint8_t kind) noexcept nogil:
+    """What rows do not share, behind the front so far."""
+    cdef Put* p = &h.put[h.n_put]
+    h.n_put += 1
+    p.kind = kind
+    p.front = h.front + h.front_from
+    p.front_n = h.front_n - h.front_from
+    p.at = h.front_at
+    h.front_from = h.front_n
+    h.front_at = NULL
+    return p
 
 
-cdef void write_texts(Hot* h, const HotStep* t, int n) noexcept nogil:
-    cdef uint32_t size
-    cdef uint8_t* w
-    cdef int i
-    if t.slack and t.after >= 16:
-        put_texts(h.w, h.on, n, h.front, h.front_n, t.data, t.ends, t.what == STEP_LONG)
-        h.front_n = 0
-        h.on = 0
-        return
-    drop_front(h, n)
-    for i in range(n):
-        w = h.w[i]
-        size = <uint32_t>(t.ends[i + 1] - t.ends[i])
-        if t.what == STEP_SHORT:
-            w[0] = <uint8_t>size
-            w += 1
-        elif t.what == STEP_LONG:
-            store32(w, size)
-            w += 4
-        copy_octets(w, t.data + t.ends[i], size)
-        h.w[i] = w + size
+cdef void put_column(Put* p, const uint8_t* data, const int32_t* ends, int n) noexcept nogil:
+    p.data = data
+    p.ends = ends
+    p.ahead = <size_t>(ends[n] - ends[0])
 
 
-cdef void write_values(Hot* h, const HotStep* t, int n) noexcept nogil:
-    cdef const uint64_t* value = <const uint64_t*>t.data
-    cdef int i
-    if t.size + t.after >= 16:
-        put_values(h.w, h.on, n, h.front, h.front_n, t.data, <int>t.size)
-        wrote(h, t.size)
-        return
-    drop_front(h, n)
-    for i in range(n):
-        h.w[i] = write_number(h.w[i], t.data[i] if t.size == 1 else value[i], t.size)
+cdef void put_values_of(Put* p, const uint64_t* value, const uint32_t* sizes) noexcept nogil:
+    p.value = value
+    p.sizes = sizes
 
 
-cdef inline uint8_t* write_number(uint8_t* w, uint64_t v, uint32_t width) noexcept nogil:
-    if width == 1:
-        w[0] = <uint8_t>v
-    elif width == 8:
-        store64(w, v)
-    elif width == 4:
-        store32(w, <uint32_t>v)
-    else:
-        store16(w, <uint16_t>v)
-    return w + width
-
-
-cdef void write_each(Hot* h, const HotStep* t, const uint64_t* value, const uint32_t* sizes, int n,
-                     uint8_t wide) noexcept nogil:
-    """The rows that have it."""
-    cdef uint8_t* w
-    cdef int i
-    drop_front(h, n)
-    for i in range(n):
-        if not t.mask >> i & 1 and t.part != PART_ARGUMENTS:
-            continue
-        w = h.w[i]
-        copy_octets(w, t.prefix, t.prefix_n)
-        w += t.prefix_n
-        if t.what == STEP_NUMBER:
-            h.w[i] = write_number(w, value[i], sizes[i])
-            continue
-        if t.what == STEP_INT:
-            w[0] = c'I' if sizes[i] == 5 else wide
-            h.w[i] = write_number(w + 1, value[i], sizes[i] - 1)
-            continue
-        if t.what == STEP_SHORT:
-            w[0] = <uint8_t>sizes[i]
-            w += 1
-        elif t.what == STEP_LONG:
-            store32(w, sizes[i])
-            w += 4
-        if sizes[i]:
-            copy_octets(w, <const uint8_t*><uintptr_t>value[i], sizes[i])
-        h.w[i] = w + sizes[i]
-
-
-cdef void write_step(Encoder* e, Hot* h, int k, int n) noexcept nogil:
+cdef void add_step(Encoder* e, Hot* h, int k, int n) noexcept nogil:
     cdef HotStep* t = &h.step[k]
+    cdef uint32_t wide = length_octets(t)
+    cdef Put* p
+    cdef uint8_t[4] length
     if t.way == WAY_NONE:
         return
     if t.way == WAY_EACH:
-        write_each(h, t, h.value[k], h.octets[k], n, c'L' if e.mode & MODE_LETTER else c'l')
-        return
-    add_front(h, t.prefix, t.prefix_n, n)
-    if t.way == WAY_SAME:
-        add_length(h, t, n)
-        add_front(h, t.data, t.size, n)
-    elif t.way == WAY_FIXED:
-        add_length(h, t, n)
-        write_fixed(h, t.data, t.size, t.slack, t.after, n)
-    elif t.way == WAY_TEXTS:
-        write_texts(h, t, n)
-    else:
+        p = add_put(h, PUT_EACH)
+        p.wide = <uint8_t>wide
+        p.number = 1 if t.what == STEP_NUMBER else 0
         if t.what == STEP_INT:
-            add_front(h, <const uint8_t*>b"I", 1, n)
-        write_values(h, t, n)
+            p.number = c'L' if e.mode & MODE_LETTER else c'l'
+        p.always = t.part == PART_ARGUMENTS
+        p.prefix = t.prefix
+        p.prefix_n = t.prefix_n
+        p.mask = t.mask
+        put_values_of(p, h.value[k], h.octets[k])
+        return
+    add_front(h, t.prefix, t.prefix_n)
+    if t.way == WAY_SAME:
+        store32(length, t.size)
+        add_front(h, length + 4 - wide, wide)
+        add_front(h, t.data, t.size)
+    elif t.way == WAY_VALUES:
+        if t.what == STEP_INT:
+            add_front(h, <const uint8_t*>b"I", 1)
+        mark_place(h, &t.place)
+        leave_open(h, t.size)
+    elif t.way == WAY_TABLE:
+        leave_open(h, 4)
+        mark_place(h, &h.opened)
+    else:
+        if h.front_n + wide - h.front_from > 32:
+            add_put(h, PUT_FRONT)
+        leave_open(h, wide)
+        p = add_put(h, PUT_LONG if t.far else PUT_TEXT)
+        p.wide = <uint8_t>wide
+        put_column(p, t.data, t.ends, n)
 
 
-# ---- frames ----
-
-cdef void add_method(Hot* h, int n) noexcept nogil:
-    """The envelope and what is the same in all; what is not comes in patch_frames."""
-    add_front(h, h.head, h.head_n, n)
-    store16(h.front + 1, h.channel[0])
-    store32(h.front + 3, h.head_n - 7 + h.same[PART_ARGUMENTS] + h.tail_n)
-
-
-cdef void add_header(Hot* h, const Desc* d, int n) noexcept nogil:
-    """The method frame's end, the header frame up to its flags."""
-    cdef uint8_t[22] head
-    memset(head, 0, 22)
-    head[0] = FRAME_END
-    head[1] = FRAME_HEADER
-    store16(head + 2, h.channel[0])
-    store32(head + 4, 14 + h.same[PART_PROPERTIES] + h.same[PART_TABLE])
-    store16(head + 8, d.class_id)
-    store32(head + 16, h.body_n[0])
-    store16(head + 20, h.flags_same)
-    add_front(h, h.tail, h.tail_n, n)
-    add_front(h, head, 22, n)
-
-
-cdef void write_bodies(Hot* h, int n) noexcept nogil:
-    """The header frame's end and the body frame, if there is one."""
-    cdef uint8_t[9] head
-    cdef uint8_t* w
-    cdef uint32_t size
-    cdef int i
+cdef void add_bodies(Hot* h, const uint8_t* data, int n) noexcept nogil:
+    """The header frame's end, and a body frame."""
+    cdef uint8_t[2] head
+    cdef Put* p
     head[0] = FRAME_END
     head[1] = FRAME_BODY
+    mark_place(h, &h.header_end)
+    if h.body_kind == PUT_END:
+        add_front(h, head, 1)
+        add_put(h, PUT_END)
+        return
+    add_front(h, head, 2)
+    leave_open(h, 6)
+    store16(h.front + h.front_n - 6, h.channel[0])
+    p = add_put(h, h.body_kind)
+    if h.body_kind == PUT_BODY:
+        put_column(p, data, h.body_ends, n)
+    else:
+        put_values_of(p, h.body, h.body_n)
+
+
+cdef void add_puts(Encoder* e, Hot* h, const Desc* d, int n) noexcept nogil:
+    """All that goes into a row."""
+    cdef uint8_t[22] head
+    cdef int k
+    begin_puts(h)
+    mark_place(h, &h.start)
+    add_front(h, h.head, h.head_n)
+    store16(h.front + 1, h.channel[0])
+    for k in range(h.n_arguments):
+        add_step(e, h, k, n)
+    add_front(h, h.tail, h.tail_n)
+    mark_place(h, &h.method_end)
+    memset(head, 0, 22)
+    head[0] = FRAME_END
+    if not d.has_content:
+        add_front(h, head, 1)
+        add_put(h, PUT_END)
+        return
+    head[1] = FRAME_HEADER
     store16(head + 2, h.channel[0])
-    store32(head + 4, h.body_n[0])
-    if not h.bodies_vary:
-        if h.body_n[0] == 0:
-            add_front(h, head, 1, n)
-            drop_front(h, n)
-            return
-        add_front(h, head, 8, n)
-        write_fixed(h, h.body[0], h.body_n[0], False, 1, n)
-        for i in range(n):
-            h.w[i][h.on] = FRAME_END
-        return
-    drop_front(h, n)
-    for i in range(n):
-        w = h.w[i]
-        size = h.body_n[i]
-        if size:
-            copy_octets(w, head, 4)
-            store32(w + 4, size)
-            copy_octets(w + 8, h.body[i], size)
-            w += 8 + size
-        w[0] = FRAME_END
+    store16(head + 8, d.class_id)
+    store16(head + 20, h.flags_same)
+    add_front(h, head, 22)
+    h.opened.at = NULL
+    h.closed.at = NULL
+    for k in range(h.n_arguments, h.n_steps):
+        if h.opened.at != NULL and h.closed.at == NULL and h.step[k].part != PART_TABLE:
+            mark_place(h, &h.closed)
+        add_step(e, h, k, n)
+    if h.opened.at != NULL and h.closed.at == NULL:
+        mark_place(h, &h.closed)
+    add_bodies(h, e.body.data if e.body != NULL else NULL, n)
 
 
-cdef void patch_frames(Hot* h, const Desc* d, uint8_t* w, int n) noexcept nogil:
-    """What varies in the envelopes and in the header. w: the first row."""
-    cdef bint sizes = h.varies[PART_PROPERTIES] or h.varies[PART_TABLE]
-    cdef uint32_t more = h.same[PART_PROPERTIES] + h.same[PART_TABLE] + 14
-    cdef uint32_t size, arguments = h.head_n + h.same[PART_ARGUMENTS] + h.tail_n
+# ---- what is left open ----
+
+cdef void fill_numbers(const Hot* h, int n) noexcept nogil:
+    cdef const HotStep* t
+    cdef int k
+    for k in range(h.n_steps):
+        t = &h.step[k]
+        if t.way == WAY_VALUES:
+            put_numbers(t.place.at, t.place.on, n, t.data, <int>t.size)
+
+
+cdef uint64_t fill_frames(Hot* h, const Desc* d, const uint8_t* data, const int32_t* ends, int n) noexcept nogil:
+    """Sizes, and what varies besides: octets of the largest method or header frame."""
+    cdef uint8_t* start
     cdef uint8_t* header
-    cdef uint8_t* end = w
+    cdef uint8_t* table
+    cdef uint8_t* end
+    cdef uint32_t size, most = 0
     cdef int i
-    if not (h.varies[PART_ARGUMENTS] or sizes or h.channels_vary or h.flags_vary or h.bodies_vary):
-        return
     for i in range(n):
-        w = end
-        end += h.total[i]
-        size = arguments
-        if h.varies[PART_ARGUMENTS]:
-            size += h.size[PART_ARGUMENTS][i]
-            store32(w + 3, size - 7)
-        header = w + size       # behind the end of the method frame
+        start = h.start.at[i]
+        header = h.method_end.at[i] + h.method_end.on
+        size = <uint32_t>(header - start) + 1
+        most = max(most, size)
+        store32(start + 3, size - 8)
         if h.channels_vary:
-            store16(w + 1, h.channel[i])
+            store16(start + 1, h.channel[i])
         if not d.has_content:
             continue
+        end = h.header_end.at[i] + h.header_end.on
+        size = <uint32_t>(end - header)
+        most = max(most, size)
+        store32(header + 4, size - 8)
+        size = <uint32_t>(data + ends[i + 1] - end) - 1     # the body frame
         if h.channels_vary:
             store16(header + 2, h.channel[i])
-            size = h.body_n[i if h.bodies_vary else 0]
             if size:
-                store16(end - size - 7, h.channel[i])
-        if sizes:
-            size = more
-            if h.varies[PART_PROPERTIES]:
-                size += h.size[PART_PROPERTIES][i]
-            if h.varies[PART_TABLE]:
-                size += h.size[PART_TABLE][i]
-            store32(header + 4, size)
-        if h.bodies_vary:
-            store32(header + 16, h.body_n[i])
+                store16(end + 2, h.channel[i])
+        store32(header + 16, size - 8 if size else 0)
         if h.flags_vary:
             store16(header + 20, h.flags[i] | h.flags_same)
+        if h.opened.at != NULL:
+            table = h.opened.at[i] + h.opened.on
+            store32(table - 4, <uint32_t>(h.closed.at[i] + h.closed.on - table))
+    return most
+
+
+cdef bint some_open_nothing(const Hot* h, int n) noexcept nogil:
+    """Whether a table has no entries in some row."""
+    cdef int i
+    for i in range(n):
+        if h.closed.at[i] + h.closed.on == h.opened.at[i] + h.opened.on:
+            return True
+    return False
