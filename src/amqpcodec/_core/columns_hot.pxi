@@ -4,13 +4,6 @@
 # that needs escapes, a key that comes twice. Then columns_rows.pxi does the
 # frame the thorough way; a test holds both equal. Octets up to COPY_SLACK behind a frame can be read.
 
-cdef enum:
-    GIVE_UP = 1
-    HOT_KEYS = 24           # of a table
-    HOT_DEPTH = 8
-    HOT_ENTRY = 32          # octets that the JSON of an entry takes more than the entry, at most
-
-
 # ---- appending, with what the callers know already ----
 
 # The row that is written to, and its place in a bitmap.
@@ -147,154 +140,7 @@ cdef inline int hot_commit(Table* t, Column* c, RowPlace at, const uint8_t* w) n
     return 0
 
 
-cdef bint is_plain_utf8(const uint8_t* p, size_t n) noexcept nogil:
-    """Whether octets that are not plain ASCII can stand in a JSON string as they are after all."""
-    cdef size_t i
-    for i in range(n):
-        if p[i] < 0x20 or p[i] == c'"' or p[i] == c'\\':
-            return False
-    return is_utf8(p, n)
-
-
-# ---- tables ----
-
-cdef int hot_pairs(Text* t, const uint8_t* p, const uint8_t* end, const int8_t* shapes,
-                   int depth) noexcept nogil:
-    """A table, checked while it is written; 0, GIVE_UP or NO_MEMORY."""
-    cdef uint64_t marks[HOT_KEYS]
-    cdef const uint8_t* keys[HOT_KEYS]
-    cdef uint64_t seen = 0, mark, bit
-    cdef const uint8_t* after
-    cdef uint8_t* w
-    cdef size_t n
-    cdef uint8_t tag
-    cdef int count = 0, i, shape, status
-    # Text takes in JSON what it takes on the wire, a number little more.
-    if text_room(t, <size_t>(end - p) + HOT_KEYS * HOT_ENTRY) < 0:
-        return NO_MEMORY
-    w = t.w
-    w[0] = c'{'
-    w += 1
-    while p < end:
-        # the key
-        n = p[0]
-        if AMQP_UNLIKELY(<size_t>(end - p) < n + 2 or count == HOT_KEYS):
-            return GIVE_UP
-        mark = key_mark(p)
-        bit = <uint64_t>1 << ((mark * <uint64_t>0x9E3779B97F4A7C15) >> 58)
-        if AMQP_UNLIKELY(seen & bit):
-            for i in range(count):
-                if marks[i] == mark and same_key(keys[i], p):
-                    return GIVE_UP
-        seen |= bit
-        marks[count] = mark
-        keys[count] = p
-        count += 1
-        w[0] = c'"'
-        if AMQP_UNLIKELY(not copy_plain(w + 1, p + 1, n)) and not is_plain_utf8(p + 1, n):
-            return GIVE_UP
-        if AMQP_UNLIKELY(p[1] == c'$'):
-            return GIVE_UP
-        w += n + 1
-        w[0] = c'"'
-        w[1] = c':'
-        w += 2
-        p += n + 1
-        # the value
-        tag = p[0]
-        p += 1
-        if tag == c'S':
-            if AMQP_UNLIKELY(end - p < 4):
-                return GIVE_UP
-            n = load32(p)
-            p += 4
-            if AMQP_UNLIKELY(<size_t>(end - p) < n):
-                return GIVE_UP
-            w[0] = c'"'
-            if AMQP_UNLIKELY(not copy_plain(w + 1, p, n)) and not is_plain_utf8(p, n):
-                return GIVE_UP
-            w[n + 1] = c'"'
-            w += n + 2
-            p += n
-        else:
-            shape = shapes[tag]
-            if shape >= 0:
-                if AMQP_UNLIKELY(end - p < shape):
-                    return GIVE_UP
-                after = p + shape
-            elif AMQP_UNLIKELY(shape == SHAPE_SHORT or shape == SHAPE_UNKNOWN or end - p < 4):
-                return GIVE_UP
-            else:
-                n = load32(p)
-                p += 4
-                if AMQP_UNLIKELY(<size_t>(end - p) < n):
-                    return GIVE_UP
-                after = p + n
-            if tag == c'I':
-                w = put_i64(w, <int32_t>load32(p))
-            elif tag == c't':
-                w = hot_bool(w, p[0] != 0)
-            else:
-                t.w = w
-                if tag == c'F':
-                    if depth == HOT_DEPTH:
-                        return GIVE_UP
-                    status = hot_pairs(t, p, after, shapes, depth + 1)
-                elif tag == c'A':
-                    status = hot_items(t, p, after, shapes)
-                else:
-                    p -= 1 if shape >= 0 else 5
-                    status = json_value(t, &p, shapes)
-                if status != 0:
-                    return status
-                if text_room(t, <size_t>(end - after) + HOT_KEYS * HOT_ENTRY) < 0:
-                    return NO_MEMORY
-                w = t.w
-            p = after
-        w[0] = c','
-        w += 1
-    if count:
-        w -= 1              # no comma behind the last
-    w[0] = c'}'
-    t.w = w + 1
-    return 0
-
-
-cdef inline uint8_t* hot_bool(uint8_t* w, bint v) noexcept nogil:
-    if v:
-        memcpy(w, <const char*>b"true", 4)
-        return w + 4
-    memcpy(w, <const char*>b"false", 5)
-    return w + 5
-
-
-cdef int hot_items(Text* t, const uint8_t* p, const uint8_t* end, const int8_t* shapes) noexcept nogil:
-    """An array: checked, then written."""
-    cdef Fault fault
-    cdef Cursor c
-    fault.code = OK
-    c.p = c.base = p
-    c.end = end
-    c.base_at = 0
-    c.fault = &fault
-    while c.p < c.end:
-        # from the depth that the fast way may have reached
-        if check_value(&c, shapes, HOT_DEPTH + 2) < 0:
-            return GIVE_UP
-    return json_items(t, p, <uint32_t>(end - p), shapes)
-
-
 # ---- frames ----
-
-cdef inline uint8_t* hot_key(uint8_t* w, const FieldPlan* f) noexcept nogil:
-    """Keys are padded, and so is the room behind w."""
-    copy_16(w, <const uint8_t*>f.key)
-    if f.key_n > 16:
-        copy_16(w + 16, <const uint8_t*>f.key + 16)
-        if f.key_n > 32:
-            memcpy(w + 32, f.key + 32, f.key_n - 32)
-    return w + f.key_n
-
 
 cdef int hot_method(Sink* s, const Entry* e, int64_t row) noexcept nogil:
     """A method frame into method and arguments."""
@@ -303,6 +149,8 @@ cdef int hot_method(Sink* s, const Entry* e, int64_t row) noexcept nogil:
     cdef const Desc* d
     cdef const MethodPlan* m
     cdef RowPlace at = place_of(row)
+    cdef Text text
+    cdef Spot spot
     cdef uint32_t key
     cdef int status
     cdef bint picked
@@ -323,7 +171,16 @@ cdef int hot_method(Sink* s, const Entry* e, int64_t row) noexcept nogil:
             table_rewind(s.table, s.picks, s.wants, row)
             return status
     if s.arguments != NULL:
-        status = hot_arguments(s, m, p, end, at)
+        status = text_begin(&text, s.arguments, s.input_end)
+        if AMQP_LIKELY(status == 0):
+            spot.p = p
+            spot.end = end
+            spot.row = 0
+            status = hot_arguments(s, &m, &spot, 1, &text, NULL)
+            if status >= 0:
+                status = 1 - status     # GIVE_UP where it is none
+        if AMQP_LIKELY(status == 0):
+            status = hot_commit(s.table, s.arguments, at, text.w)
         if AMQP_UNLIKELY(status != 0):
             if picked:
                 table_rewind(s.table, s.picks, s.wants, row)
@@ -333,106 +190,99 @@ cdef int hot_method(Sink* s, const Entry* e, int64_t row) noexcept nogil:
     return hot_octets(s.table, s.method, at, <const uint8_t*>m.name, m.name_n)
 
 
-cdef int hot_arguments(Sink* s, const MethodPlan* m, const uint8_t* p, const uint8_t* end,
-                       RowPlace at) noexcept nogil:
-    """Arguments as JSON."""
+cdef int hot_arguments(Sink* s, const MethodPlan** plan, const Spot* at, int n, Text* text,
+                       int32_t* ends) noexcept nogil:
+    """Arguments of n methods as JSON, behind one another: how many are in order, or NO_MEMORY.
+    ends: of the column, as for put_end; or NULL."""
+    cdef const MethodPlan* m
     cdef const FieldPlan* f
     cdef const FieldPlan* last
-    cdef Column* c = s.arguments
-    cdef Text text
+    cdef const uint8_t* p
+    cdef const uint8_t* end
     cdef uint8_t* w
-    cdef uint8_t* start
     cdef uint8_t bits = 0
-    cdef size_t n, room
-    cdef int status
-    # What strings and numbers take at most; tables and long strings ask for their own room.
-    room = m.room
-    text.block = &c.data
-    text.w = c.data.p + c.used
-    text.end = c.data.p + c.data.room
-    text.input_end = s.input_end
-    if AMQP_UNLIKELY(c.data.room - c.used < room + <size_t>(end - p)):
-        if text_begin(&text, c, s.input_end) < 0 or text_room(&text, room + <size_t>(end - p)) < 0:
+    cdef size_t size, start
+    cdef int i, status, before = at.row
+    for i in range(n):
+        m = plan[i]
+        p = at.p
+        end = at.end
+        AMQP_PREFETCH(p + AHEAD)
+        AMQP_PREFETCH(p + AHEAD + 64)
+        # What strings and numbers take at most; tables and long strings ask for their own room.
+        if text_room(text, m.room + <size_t>(end - p)) < 0:
             return NO_MEMORY
-    w = text.w
-    f = m.field
-    last = f + m.n
-    while f < last:
-        if f.op == HOT_TEXT:
-            if AMQP_UNLIKELY(p == end):
-                return GIVE_UP
-            n = p[0]
-            p += 1
-            if AMQP_UNLIKELY(<size_t>(end - p) < n):
-                return GIVE_UP
-            w = hot_key(w, f)
-            w[0] = c'"'
-            if AMQP_UNLIKELY(not copy_plain(w + 1, p, n)) and not is_plain_utf8(p, n):
-                return GIVE_UP
-            w[n + 1] = c'"'
-            w += n + 2
-            p += n
-        elif f.op == HOT_FIRST_BIT or f.op == HOT_BIT:
-            if f.op == HOT_FIRST_BIT:
-                if AMQP_UNLIKELY(p == end):
-                    return GIVE_UP
-                bits = p[0]
+        w = text.w
+        start = <size_t>(w - text.block.p)
+        f = m.field
+        last = f + m.n
+        while f < last:
+            # The usual ones by branches that can be foretold.
+            if AMQP_LIKELY(f.op == HOT_TEXT):
+                size = p[0]
                 p += 1
-            w = hot_bool(hot_key(w, f), bits >> f.bit & 1)
-        elif f.op == HOT_64:
-            if AMQP_UNLIKELY(end - p < 8):
-                return GIVE_UP
-            w = put_u64(hot_key(w, f), load64(p))
-            p += 8
-        elif f.op == HOT_ZEROS:
-            n = f.zeros
-            if AMQP_UNLIKELY(<size_t>(end - p) < n or p[0] or p[n - 1]):
-                return GIVE_UP
-            p += n
-        elif f.op == HOT_16:
-            if AMQP_UNLIKELY(end - p < 2):
-                return GIVE_UP
-            w = put_u64(hot_key(w, f), load16(p))
-            p += 2
-        elif f.op == HOT_32:
-            if AMQP_UNLIKELY(end - p < 4):
-                return GIVE_UP
-            w = put_u64(hot_key(w, f), load32(p))
-            p += 4
-        elif f.op == HOT_8:
-            if AMQP_UNLIKELY(p == end):
-                return GIVE_UP
-            w = put_u64(hot_key(w, f), p[0])
-            p += 1
-        elif f.op == HOT_LONG_TEXT or f.op == HOT_TABLE:
-            if AMQP_UNLIKELY(end - p < 4):
-                return GIVE_UP
-            n = load32(p)
-            p += 4
-            if AMQP_UNLIKELY(<size_t>(end - p) < n):
-                return GIVE_UP
-            text.w = hot_key(w, f)
-            if f.op == HOT_TABLE:
-                status = hot_pairs(&text, p, p + n, s.shapes, 1)
+                if AMQP_UNLIKELY(end - p < <int64_t>size):
+                    return i
+                w = copy_piece(w, f.piece, f.piece_n)
+                if AMQP_UNLIKELY(not copy_plain(w, p, size)) and not is_plain_utf8(p, size):
+                    return i
+                w += size
+                p += size
+            elif AMQP_LIKELY(f.op <= HOT_8):
+                size = <size_t>8 >> (f.op - HOT_64)
+                if AMQP_UNLIKELY(end - p < <int64_t>size):
+                    return i
+                w = put_u64(copy_piece(w, f.piece, f.piece_n), load64(p) >> (64 - 8 * size))
+                p += size
+            elif AMQP_LIKELY(f.op <= HOT_BIT):
+                if f.op == HOT_FIRST_BIT:
+                    if AMQP_UNLIKELY(p == end):
+                        return i
+                    bits = p[0]
+                    p += 1
+                w = hot_bool(copy_piece(w, f.piece, f.piece_n), bits >> f.bit & 1)
+            elif f.op == HOT_ZEROS:
+                size = f.zeros
+                if AMQP_UNLIKELY(<size_t>(end - p) < size or p[0] or p[size - 1]):
+                    return i
+                p += size
+            elif f.op == HOT_LONG_TEXT or f.op == HOT_TABLE:
+                if AMQP_UNLIKELY(end - p < 4):
+                    return i
+                size = load32(p)
+                p += 4
+                if AMQP_UNLIKELY(<size_t>(end - p) < size):
+                    return i
+                text.w = copy_piece(w, f.piece, f.piece_n)
+                if f.op == HOT_TABLE:
+                    status = hot_pairs(text, p, p + size, s.shapes, 1)
+                else:
+                    status = json_octets(text, p, size)
+                if status != 0:
+                    return i if status > 0 else status
+                p += size
+                if text_room(text, m.room + <size_t>(end - p)) < 0:
+                    return NO_MEMORY
+                w = text.w
             else:
-                status = json_octets(&text, p, n)
-            if status != 0:
-                return status
-            p += n
-            if text_room(&text, room + <size_t>(end - p)) < 0:
-                return NO_MEMORY
-            w = text.w
-        else:
-            return GIVE_UP
-        f += 1
-    if AMQP_UNLIKELY(p != end):
-        return GIVE_UP
-    start = c.data.p + c.used
-    if w == start:
+                return i
+            f += 1
+        w[0] = c'"'
+        w += m.quoted
+        if w == text.block.p + start:
+            w += 1
+        text.block.p[start] = c'{'      # for the first comma
+        w[0] = c'}'
         w += 1
-    start[0] = c'{'         # for the first comma
-    w[0] = c'}'
-    return hot_commit(s.table, c, at, w + 1)
+        size = <size_t>(w - text.block.p)
+        if AMQP_UNLIKELY(p != end or size > <size_t>s.table.limit):
+            return i
+        text.w = w
+        if AMQP_LIKELY(ends != NULL):
+            put_end(ends, before, at.row, start, size)
+        before = at.row
+        at += 1
+    return n
 
 
 cdef int hot_picks(Sink* s, const MethodPlan* m, const uint8_t* p, const uint8_t* end,
@@ -605,6 +455,15 @@ cdef int hot_header(Sink* s, const Entry* e, int64_t row) noexcept nogil:
     return 0
 
 
+cdef inline bint fits_by_kind(const Column* c, uint8_t kind) noexcept nogil:
+    """Whether columns_kinds.pxi writes values of this wire type into the column."""
+    if kind == W_OCTET:
+        return c.kind == AS_INT32
+    if kind == W_TIMESTAMP:
+        return c.kind == AS_INT64
+    return (kind == W_SHORTSTR or kind == W_TABLE) and c.kind == AS_TEXT and c.form == FORM_JSON
+
+
 cdef int plan_properties(Sink* s, uint32_t key) noexcept nogil:
     """Which values a class and flags announce: messages after messages have the same ones.
     key: class id, flag word."""
@@ -614,6 +473,7 @@ cdef int plan_properties(Sink* s, uint32_t key) noexcept nogil:
     cdef Column* c
     cdef int i, n = 0
     s.n_steps = -1
+    s.steps_by_kind = True
     if d == NULL or flags & 1 or s.properties_json != NULL:
         return GIVE_UP
     field = s.methods[d - s.descs].field
@@ -628,6 +488,8 @@ cdef int plan_properties(Sink* s, uint32_t key) noexcept nogil:
         s.steps[n].kind = field[i].kind
         s.steps[n].headers = field[i].headers and (s.n_wanted != 0 or s.raw_headers != NULL)
         s.steps[n].c = c if c.asked else NULL
+        if not c.asked or s.steps[n].headers or not fits_by_kind(c, field[i].kind):
+            s.steps_by_kind = not s.any_property and not s.check
         n += 1
     s.n_steps = n
     s.steps_key = key

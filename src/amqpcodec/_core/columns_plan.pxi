@@ -70,6 +70,7 @@ cdef enum:
 
 cdef enum:
     BLOCK = 128             # frames
+    KINDS_LEAST = 16        # below, to take them kind by kind is not worth it
     AHEAD = 16384           # octets to ask for in advance: about a block
     RUN_AHEAD = 4096        # the same in a run
     RUN_AFTER = 4           # messages alike that make one
@@ -85,17 +86,17 @@ cdef enum:
 
 # What the fast way does with an argument.
 cdef enum:
-    HOT_NEVER               # leaves it to the thorough one
     HOT_TEXT
-    HOT_BIT
-    HOT_FIRST_BIT           # of an octet
-    HOT_64
+    HOT_64                  # numbers, each half as large as the one before it
     HOT_32
     HOT_16
     HOT_8
+    HOT_FIRST_BIT           # of an octet
+    HOT_BIT
     HOT_ZEROS
     HOT_LONG_TEXT
     HOT_TABLE
+    HOT_NEVER               # leaves it to the thorough one
 
 # A frame of the block, or octets that are none.
 cdef struct Entry:
@@ -120,7 +121,9 @@ cdef enum:
 # What the JSON and the columns need to know of a field.
 cdef struct FieldPlan:
     const char* key         # `,"consumer_tag":`
+    const char* piece       # of the fast way: the same, and quotes of text before and behind it
     uint32_t key_n
+    uint32_t piece_n
     bint reserved
     bint headers            # the table of a property list whose entries can be asked for
     uint8_t kind            # wire type
@@ -132,6 +135,7 @@ cdef struct FieldPlan:
 cdef struct MethodPlan:
     const char* name        # padded
     uint32_t name_n
+    int quoted              # whether the last value on the fast way is text
     uint32_t fixed          # octets that all keys take
     uint32_t room           # octets that JSON takes without tables and the inside of strings
     int n
@@ -176,7 +180,7 @@ cdef FramePlan make_frame_plan(Protocol protocol, FramePlan schema=None):
     cdef DescTable descs = protocol.descs
     cdef Desc* d
     cdef FieldPlan* f
-    cdef int i, k, n = 0
+    cdef int i, k, quoted, n = 0
     cdef bytes key
     plan.keep = [protocol.name.encode()]
     plan.columns = protocol.table["columns"]["frame"]
@@ -224,21 +228,22 @@ cdef FramePlan make_frame_plan(Protocol protocol, FramePlan schema=None):
     n = 0
     for i in range(descs.count):
         d = &descs.desc[i]
-        key = (<bytes>d.name) + bytes(COPY_SLACK)
+        key = (<bytes>d.name) + bytes(2 * COPY_SLACK)
         plan.keep.append(key)
         plan.method[i].name = PyBytes_AS_STRING(key)
-        plan.method[i].name_n = <uint32_t>len(key) - COPY_SLACK
+        plan.method[i].name_n = <uint32_t>len(key) - 2 * COPY_SLACK
         plan.method[i].field = &plan.field[n]
         plan.method[i].n = d.n
         plan.method[i].first = n
         plan.method[i].has_content = d.has_content
+        quoted = 0
         for k in range(d.n):
-            # Padded, so that it can be copied by whole words.
-            key = b',"' + (<bytes>d.field[k]) + b'":' + bytes(2 * COPY_SLACK)
+            # Quotes of text around it, and padded, so that it can be copied by whole words.
+            key = b'","' + (<bytes>d.field[k]) + b'":"' + bytes(2 * COPY_SLACK)
             plan.keep.append(key)
             f = &plan.field[n]
-            f.key = PyBytes_AS_STRING(key)
-            f.key_n = <uint32_t>len(key) - 2 * COPY_SLACK
+            f.key = PyBytes_AS_STRING(key) + 1
+            f.key_n = <uint32_t>len(key) - 2 * COPY_SLACK - 2
             f.kind = d.op[k].kind
             f.bit = d.op[k].bit
             f.reserved = (d.class_id, d.method_id, k) in reserved
@@ -252,8 +257,13 @@ cdef FramePlan make_frame_plan(Protocol protocol, FramePlan schema=None):
                 if not f.reserved:
                     plan.arguments.setdefault(name, []).append((n, f.kind, full))
             plan_op(f, &d.op[k])
+            f.piece = f.key - quoted
+            f.piece_n = f.key_n + <uint32_t>quoted + (f.op == HOT_TEXT)
+            if f.op != HOT_ZEROS:
+                quoted = f.op == HOT_TEXT
             plan.method[i].fixed += f.key_n
             n += 1
+        plan.method[i].quoted = quoted
         plan.method[i].room = plan.method[i].fixed + 24 * <uint32_t>d.n + 3 * COPY_SLACK
     return plan
 
@@ -517,6 +527,32 @@ cdef struct V1Links:
     const uint8_t* single   # of captures: the value that is one delivery, or NULL
     const uint8_t* single_end
 
+cdef extern from "kinds.h" nogil:
+    ctypedef struct Spot:
+        const uint8_t* p
+        const uint8_t* end
+        int row
+
+    ctypedef struct Pattern:
+        int n
+        uint32_t misses
+
+# Frames of one kind in a block.
+cdef struct Alike:
+    int n
+    Spot[BLOCK] at
+
+# A block taken kind by kind, see columns_kinds.pxi.
+cdef struct Kinds:
+    int64_t base            # row from which Spots count, a multiple of 8
+    size_t octets           # of all frames, and of names of methods
+    Pattern pattern         # of the headers of the newest message
+    const MethodPlan* plan[BLOCK]
+    int n                   # columns that are written, and for which frames
+    Column* column[32]
+    Alike* of[32]
+    Alike[3] kind            # methods, content headers, bodies
+
 # All that a decode works with. Columns that were not asked for are NULL.
 cdef struct Sink:
     Table* table
@@ -576,6 +612,8 @@ cdef struct Sink:
     uint32_t steps_key      # the newest property list: class id, flags
     int n_steps             # -1: there was none
     Step[16] steps
+    bint by_kind            # blocks may be taken kind by kind,
+    bint steps_by_kind      # and so may this property list
     bint odd_block          # the block has frames without type or channel
     int waiting             # at 1.0's message level: rows in the block
     int mode
@@ -600,4 +638,5 @@ cdef struct Sink:
     uint32_t alike_flags
     const MethodPlan* alike_plan
     Run run
+    Kinds kinds
     Entry[BLOCK] block

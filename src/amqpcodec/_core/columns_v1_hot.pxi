@@ -83,7 +83,7 @@ cdef int hot_v1_member(Sink* s, const FieldPlan* f, const V1Op* op, const V1Valu
     cdef uint8_t* w
     if text_room(t, f.key_n + 5 * <size_t>COPY_SLACK) < 0:
         return NO_MEMORY
-    w = hot_key(t.w, f)
+    w = copy_piece(t.w, f.key, f.key_n)
     if V1_UBYTE <= v.kind <= V1_ULONG:
         t.w = put_u64(w, v.u)
         return 0

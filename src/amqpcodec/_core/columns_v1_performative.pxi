@@ -4,7 +4,7 @@
 # ---- fields as JSON text ----
 
 cdef inline uint8_t* v1_json_name(uint8_t* w, const FieldPlan* f) noexcept nogil:
-    """As hot_key, with as few questions as a key of this protocol needs."""
+    """As copy_piece, with as few questions as a key of this protocol needs."""
     cdef const uint8_t* key = <const uint8_t*>f.key
     cdef uint32_t n = f.key_n
     copy_16(w, key)

@@ -57,6 +57,15 @@ static inline int leading_zeros_16(uint32_t x) {
 
 static inline void copy_16(uint8_t *w, const uint8_t *p) { memcpy(w, p, 16); }
 
+/* n octets, most often up to 32; that many are read and written at least, or COPY_SLACK more. Behind them. */
+AMQP_INLINE uint8_t *copy_piece(uint8_t *w, const char *piece, size_t n) {
+    const uint8_t *p = (const uint8_t *)piece;
+    copy_16(w, p);
+    copy_16(w + 16, p + 16);
+    for (size_t k = 32; AMQP_UNLIKELY(k < n); k += 16) copy_16(w + k, p + k);
+    return w + n;
+}
+
 /* The first n (0 to 8) octets in memory of a word, the others blank. */
 static inline uint64_t first_octets(uint64_t x, size_t n) {
     uint64_t mask = n >= 8 ? ~(uint64_t)0 : ((uint64_t)1 << (8 * n)) - 1;
@@ -106,12 +115,12 @@ static inline int copy_ascii(uint8_t *w, const uint8_t *p, size_t n) {
 }
 
 #ifdef COPY_SSE2
-/* The same of sixteen octets, all of them. */
+/* The same of sixteen octets, all of them: the top bits. */
 static inline __m128i json_odd_16(__m128i x) {
     __m128i odd = _mm_or_si128(_mm_cmpeq_epi8(x, _mm_set1_epi8('"')),
                                _mm_cmpeq_epi8(x, _mm_set1_epi8('\\')));
-    /* signed: what is not ASCII is below a blank, too */
-    return _mm_or_si128(_mm_cmplt_epi8(x, _mm_set1_epi8(0x20)), odd);
+    /* signed and without overflow: what is not ASCII is below a blank, too */
+    return _mm_or_si128(_mm_subs_epi8(x, _mm_set1_epi8(0x20)), odd);
 }
 #endif
 
@@ -145,6 +154,24 @@ static inline int copy_plain(uint8_t *w, const uint8_t *p, size_t n) {
     store_word(w, x);
     return (seen | json_odd(first_octets(x, n))) == 0;
 #endif
+}
+
+/* Whether octets that are not plain ASCII can stand in a JSON string as they are after all. Reads up to
+ * COPY_SLACK more. */
+AMQP_APART static int is_plain_utf8(const uint8_t *p, size_t n) {
+#ifdef COPY_SSE2
+    for (size_t k = 0; k < n; k += 16) {
+        __m128i x = _mm_loadu_si128((const __m128i *)(p + k));
+        __m128i odd = _mm_or_si128(_mm_cmpeq_epi8(x, _mm_set1_epi8('"')),
+                                   _mm_cmpeq_epi8(x, _mm_set1_epi8('\\')));
+        odd = _mm_or_si128(odd, _mm_cmpeq_epi8(x, _mm_min_epu8(x, _mm_set1_epi8(0x1F))));
+        if (_mm_movemask_epi8(odd) & (n - k < 16 ? (1 << (n - k)) - 1 : 0xFFFF)) return 0;
+    }
+#else
+    for (size_t k = 0; k < n; k++)
+        if (p[k] < 0x20 || p[k] == '"' || p[k] == '\\') return 0;
+#endif
+    return is_utf8(p, n);
 }
 
 #endif

@@ -120,7 +120,7 @@ static inline int is_ascii(const uint8_t *s, size_t n) {
 }
 
 /* True if the octets are well-formed UTF-8 (RFC 3629: no surrogates, no overlong forms). */
-static inline int is_utf8(const uint8_t *s, size_t n) {
+AMQP_APART static int is_utf8(const uint8_t *s, size_t n) {
     size_t i = 0;
     while (i < n) {
         if (s[i] < 0x80) {
