@@ -18,6 +18,7 @@ cdef int v1e_common(const uint8_t* p, const uint8_t* end, uint64_t count, V1Comm
     cdef size_t narrow_n = 0, wide_n = 0
     cdef bint narrow = True, negative = False
     out.kind = V1_NULL
+    memset(&v, 0, sizeof(V1Value))      # compilers do not see that it is always read
     v1_begin(&c, &fault, p, end, p, 0)
     for i in range(count):
         v1_read(&c, &v)
