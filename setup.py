@@ -87,6 +87,7 @@ WARM = {
     "find_request", "frame_plan", "kin_request", "v1_by_symbol", "v1_column_kind", "v1_known_slow",
 }  # fmt: skip
 COLD_FUNCTIONS = {"even_begin", "even_source", "run_begin", "run_undo"}  # of other files
+APART_FUNCTIONS = {"run_messages"}  # loops that need all registers for themselves
 declare = CFuncDefNode.analyse_declarations
 
 
@@ -97,6 +98,8 @@ def declare_cold(function: CFuncDefNode, env: Any) -> None:
     cold = source.removesuffix(".pxi") in COLD or name in COLD_FUNCTIONS or name.startswith("_make")
     if cold and name not in WARM and "inline" not in function.modifiers:
         function.modifiers = [*function.modifiers, "AMQP_COLD"]
+    if name in APART_FUNCTIONS:
+        function.modifiers = [*function.modifiers, "AMQP_APART"]
     declare(function, env)
 
 

@@ -113,6 +113,7 @@ cdef extern from "view.h" nogil:
     void put_long_view(uint8_t* w, const uint8_t* p, uint32_t n, uint32_t buffer, uint32_t at)
     void put_short_view(uint8_t* w, const uint8_t* p, uint32_t n)
     bint put_view(uint8_t* w, const uint8_t* p, size_t n, uint32_t buffer, uint32_t at)
+    bint put_text_view(uint8_t* w, const uint8_t* p, size_t n, uint32_t buffer, uint32_t at)
 
 cdef extern from "Python.h":
     bint Py_IsInitialized() nogil

@@ -51,7 +51,7 @@ cdef inline const uint8_t* basic_text(const Run* run, uint32_t flags, int i, int
     n = at[0]
     at += 1
     if AMQP_LIKELY(out != NULL):
-        plain = put_view(out + 16 * row, at, n, buffer, <uint32_t>(at - piece))
+        plain = put_text_view(out + 16 * row, at, n, buffer, <uint32_t>(at - piece))
     else:
         plain = is_ascii(at, n)
     if AMQP_UNLIKELY(not plain) and not is_utf8(at, n):
@@ -181,7 +181,8 @@ cdef const uint8_t* run_messages(Sink* s, const uint8_t* p, const uint8_t* end, 
             if AMQP_LIKELY(op.code == RUN_TEXT_TO):
                 n = at[0]
                 at += 1
-                if AMQP_UNLIKELY(not put_view(op.out + 16 * row, at, n, buffer, <uint32_t>(at - piece))):
+                if AMQP_UNLIKELY(not put_text_view(op.out + 16 * row, at, n, buffer,
+                                                   <uint32_t>(at - piece))):
                     if not is_utf8(at, n):
                         break
                 at += n
