@@ -33,6 +33,7 @@ cdef extern from "rows.h" nogil:
         const uint64_t* value
         const uint32_t* sizes
         uint64_t mask
+    void copy_32(uint8_t* w, const uint8_t* p)
     uint8_t* put_rows(uint8_t* w, const Put* puts, int32_t* ends, size_t i, size_t n, bint tight, size_t ahead)
     void put_numbers(uint8_t** at, size_t on, int n, const uint8_t* value, int width)
 

@@ -62,6 +62,14 @@ cdef void add_front(Hot* h, const uint8_t* p, size_t size) noexcept nogil:
     h.front_n += size
 
 
+cdef void add_constants(Hot* h, const uint8_t* p, size_t size) noexcept nogil:
+    """Of the plan, of which 32 octets more may be read."""
+    cdef size_t k
+    for k in range(0, size, 32):
+        copy_32(h.front + h.front_n + k, p + k)
+    h.front_n += size
+
+
 cdef void leave_open(Hot* h, size_t size) noexcept nogil:
     """Up to 8 octets."""
     memset(h.front + h.front_n, 0, 8)
@@ -111,7 +119,7 @@ cdef void add_step(Encoder* e, Hot* h, int k, int n) noexcept nogil:
         p.mask = t.mask
         put_values_of(p, h.value[k], h.octets[k])
         return
-    add_front(h, t.prefix, t.prefix_n)
+    add_constants(h, t.prefix, t.prefix_n)
     if t.way == WAY_SAME:
         store32(length, t.size)
         add_front(h, length + 4 - wide, wide)
@@ -160,11 +168,11 @@ cdef void add_puts(Encoder* e, Hot* h, const Desc* d, int n) noexcept nogil:
     cdef int k
     begin_puts(h)
     mark_place(h, &h.start)
-    add_front(h, h.head, h.head_n)
+    add_constants(h, h.head, h.head_n)
     store16(h.front + 1, h.channel[0])
     for k in range(h.n_arguments):
         add_step(e, h, k, n)
-    add_front(h, h.tail, h.tail_n)
+    add_constants(h, h.tail, h.tail_n)
     mark_place(h, &h.method_end)
     memset(head, 0, 22)
     head[0] = FRAME_END
@@ -201,6 +209,9 @@ cdef void fill_numbers(const Hot* h, int n) noexcept nogil:
 
 cdef uint64_t fill_frames(Hot* h, const Desc* d, const uint8_t* data, const int32_t* ends, int n) noexcept nogil:
     """Sizes, and what varies besides: octets of the largest method or header frame."""
+    cdef PutPlace method = h.method_end, content = h.header_end, opened = h.opened, closed = h.closed
+    cdef uint8_t** starts = h.start.at
+    cdef bint channels = h.channels_vary, flags = h.flags_vary
     cdef uint8_t* start
     cdef uint8_t* header
     cdef uint8_t* table
@@ -208,30 +219,30 @@ cdef uint64_t fill_frames(Hot* h, const Desc* d, const uint8_t* data, const int3
     cdef uint32_t size, most = 0
     cdef int i
     for i in range(n):
-        start = h.start.at[i]
-        header = h.method_end.at[i] + h.method_end.on
+        start = starts[i]
+        header = method.at[i] + method.on
         size = <uint32_t>(header - start) + 1
         most = max(most, size)
         store32(start + 3, size - 8)
-        if h.channels_vary:
+        if channels:
             store16(start + 1, h.channel[i])
         if not d.has_content:
             continue
-        end = h.header_end.at[i] + h.header_end.on
+        end = content.at[i] + content.on
         size = <uint32_t>(end - header)
         most = max(most, size)
         store32(header + 4, size - 8)
         size = <uint32_t>(data + ends[i + 1] - end) - 1     # the body frame
-        if h.channels_vary:
+        if channels:
             store16(header + 2, h.channel[i])
             if size:
                 store16(end + 2, h.channel[i])
         store32(header + 16, size - 8 if size else 0)
-        if h.flags_vary:
+        if flags:
             store16(header + 20, h.flags[i] | h.flags_same)
-        if h.opened.at != NULL:
-            table = h.opened.at[i] + h.opened.on
-            store32(table - 4, <uint32_t>(h.closed.at[i] + h.closed.on - table))
+        if opened.at != NULL:
+            table = opened.at[i] + opened.on
+            store32(table - 4, <uint32_t>(closed.at[i] + closed.on - table))
     return most
 
 

@@ -132,6 +132,12 @@ AMQP_APART static uint8_t *put_rows(uint8_t *w, const Put *puts, int32_t *ends, 
             for (;;) {
                 PUT_NEXT PUT_NEXT PUT_NEXT PUT_NEXT PUT_NEXT PUT_NEXT PUT_NEXT PUT_NEXT
             }
+            if (AMQP_LIKELY(t->kind == PUT_BODY && t->front_n <= 32)) {
+                copy_32(w, t->front);
+                t->at[i] = w;
+                w += t->front_n;
+                break;
+            }
             w = put_slowly(w, t, i);
             if (t->kind >= PUT_BODY) break;
         }
@@ -171,21 +177,18 @@ AMQP_APART static uint8_t *put_rows(uint8_t *w, const Put *puts, int32_t *ends, 
 
 /* Numbers in network order: `width` octets of 64 bits each, or octets as they are. */
 AMQP_APART static void put_numbers(uint8_t *const *at, size_t on, int n, const uint8_t *value, int width) {
-    for (int i = 0; i < n; i++) {
-        uint8_t *w = at[i] + on;
-        uint64_t v;
-        if (width == 1) {
-            *w = value[i];
-            continue;
+    if (width == 8)
+        for (int i = 0; i < n; i++) store64(at[i] + on, load_word(value + 8 * i));
+    else if (width == 1)
+        for (int i = 0; i < n; i++) at[i][on] = value[i];
+    else
+        for (int i = 0; i < n; i++) {
+            uint64_t v = load_word(value + 8 * i);
+            if (width == 4)
+                store32(at[i] + on, (uint32_t)v);
+            else
+                store16(at[i] + on, (uint16_t)v);
         }
-        memcpy(&v, value + 8 * i, 8);
-        if (width == 8)
-            store64(w, v);
-        else if (width == 4)
-            store32(w, (uint32_t)v);
-        else
-            store16(w, (uint16_t)v);
-    }
 }
 
 #endif
