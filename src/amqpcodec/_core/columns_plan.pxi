@@ -469,6 +469,7 @@ cdef struct Run:
     uint32_t flags          # of the properties
     bint basic              # the properties are those of class basic, and `out` has their columns
     uint8_t* out[14]
+    uint8_t spare[32]       # for views of text that is only checked
     int n                   # of op
     const RunOp* last       # where a message that is as planned ends
     const uint8_t* end      # messages of a run end before it

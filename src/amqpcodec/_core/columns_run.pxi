@@ -39,22 +39,19 @@ cdef enum:
     RUN_BASIC_N = 14
 
 
-cdef inline const uint8_t* basic_text(const Run* run, uint32_t flags, int i, int64_t row, const uint8_t* at,
+cdef inline const uint8_t* basic_text(Run* run, uint32_t flags, int i, int64_t row, const uint8_t* at,
                                       uint32_t buffer, const uint8_t* piece) noexcept nogil:
     """Behind a text, if it is there; NULL where it is not UTF-8, or something before was NULL."""
     cdef uint8_t* out
     cdef size_t n
-    cdef bint plain
     if not flags & (<uint32_t>0x8000 >> i) or AMQP_UNLIKELY(at == NULL):
         return at
     out = run.out[i]
     n = at[0]
     at += 1
-    if AMQP_LIKELY(out != NULL):
-        plain = put_text_view(out + 16 * row, at, n, buffer, <uint32_t>(at - piece))
-    else:
-        plain = is_ascii(at, n)
-    if AMQP_UNLIKELY(not plain) and not is_utf8(at, n):
+    out = &run.spare[0] if out == NULL else out + 16 * row
+    if AMQP_UNLIKELY(not put_text_view(out, at, n, buffer, <uint32_t>(at - piece))) \
+            and not is_utf8(at, n):
         return NULL
     return at + n
 
@@ -68,7 +65,7 @@ cdef inline const uint8_t* basic_octet(const Run* run, uint32_t flags, int i, in
     return at + 1
 
 
-cdef inline const uint8_t* run_basic(Sink* s, const Run* run, uint32_t flags, int64_t row, const uint8_t* at,
+cdef inline const uint8_t* run_basic(Sink* s, Run* run, uint32_t flags, int64_t row, const uint8_t* at,
                                      const uint8_t* stop, uint32_t buffer,
                                      const uint8_t* piece) noexcept nogil:
     """Behind the properties, or NULL where something is odd."""
@@ -211,7 +208,7 @@ cdef const uint8_t* run_messages(Sink* s, const uint8_t* p, const uint8_t* end, 
             if op.code == RUN_TEXT:
                 n = at[0]
                 at += 1
-                if AMQP_UNLIKELY(not is_ascii(at, n)) and not is_utf8(at, n):
+                if AMQP_UNLIKELY(not put_text_view(run.spare, at, n, buffer, 0)) and not is_utf8(at, n):
                     break
                 at += n
             elif op.code == RUN_BITS:

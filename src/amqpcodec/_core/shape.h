@@ -29,11 +29,13 @@ __attribute__((target("avx2"))) static int count_alike_wide(const uint8_t *p, si
                                                             const uint8_t *mask, size_t n,
                                                             uint8_t end) {
     for (int i = 0; i < rows; i++, p += step) {
-        __m256i odd = _mm256_setzero_si256();
-        for (size_t k = 0; k < n; k += 32) {
-            __m256i x = _mm256_loadu_si256((const __m256i *)(p + k));
-            x = _mm256_xor_si256(x, *(const __m256i *)(same + k));
-            odd = _mm256_or_si256(odd, _mm256_and_si256(x, *(const __m256i *)(mask + k)));
+        __m256i odd = _mm256_setzero_si256(), x, y;
+        for (size_t k = 0; k < n; k += SHAPE_PIECE) {
+            const __m256i *a = (const __m256i *)(same + k), *m = (const __m256i *)(mask + k);
+            x = _mm256_xor_si256(_mm256_loadu_si256((const __m256i *)(p + k)), a[0]);
+            y = _mm256_xor_si256(_mm256_loadu_si256((const __m256i *)(p + k + 32)), a[1]);
+            x = _mm256_or_si256(_mm256_and_si256(x, m[0]), _mm256_and_si256(y, m[1]));
+            odd = _mm256_or_si256(odd, x);
         }
         if (!_mm256_testz_si256(odd, odd) || p[step - 1] != end) return i;
     }
