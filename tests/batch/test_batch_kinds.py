@@ -130,6 +130,19 @@ def test_every_octet_of_a_payload(which: int) -> None:
             same(before + b"".join(odd) + behind)
 
 
+@pytest.mark.parametrize("which", [0, 1])
+def test_more_and_less_than_a_frame_needs(which: int) -> None:
+    """Octets behind the last field are no less a fault than fields that are cut off."""
+    before = joined(usual(number) for number in range(7))
+    behind = joined(usual(number) for number in range(8, 14))
+    payload = usual(7)[which][7:-1]
+    for size in range(1, len(payload) + 20):
+        other = (payload + b"\0" * 20)[:size]
+        data = before + w.frame(1 + which, 1, other) + behind
+        same(data)
+        assert (decode(data).column("error").null_count == 40) == (size == len(payload))
+
+
 @given(some.seeds)
 @settings(max_examples=100)
 def test_the_same_error(rng: Random) -> None:
