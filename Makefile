@@ -86,7 +86,7 @@ compat: $(DONE)/built  ## the clients' own suites without and with the drop-ins 
 
 lint: $(DONE)/with-lint  ## style and likely mistakes
 	$(VENV)/bin/ruff check .
-	$(VENV)/bin/ruff format --check --extend-exclude '*.md' .
+	$(VENV)/bin/ruff format --check .
 	PATH="$(abspath $(VENV)/bin):$$PATH" cython-lint src/amqpcodec/_codec.pyx src/amqpcodec/_core
 
 types: $(DONE)/built $(addprefix $(DONE)/with-,lint test arrow cli)  ## mypy on the facade, pyright on the stubs
