@@ -186,3 +186,22 @@ def test_headers_of_other_kinds_by_turns() -> None:
             headers = w.table(*rng.choice(tables))
             out += w.header_frame(0, headers=headers) * rng.randrange(1, lone + 1)
         same(out)
+
+
+@given(some.seeds)
+@settings(max_examples=200)
+def test_frames_of_a_kind_far_apart(rng: Random) -> None:
+    """Rows between them, however many, have nothing of theirs, whatever was learnt meanwhile."""
+    names = rng.sample(NAMES, 3)
+    kinds = [[(name, rng.choice("SIt")) for name in rng.sample(names, k)] for k in (1, 2, 3)]
+    declare = w.method_frame("queue.declare", queue="q", arguments=w.table(("x", b"V")))
+    others = (w.HEARTBEAT, w.method_frame("basic.ack"), w.body_frame(1, b"body"), declare)
+    out = []
+    for _ in range(rng.randrange(20, 150)):
+        if rng.random() < 0.9:
+            entries = rng.choice(kinds)
+            headers = w.table(*((name, value(rng, tag)) for name, tag in entries))
+            out.append(w.header_frame(4, content_type=text(rng), headers=headers))
+        out += rng.choices(others, k=rng.choice((0, 1, 1, 3, 4, 5, 6, 20)))
+    same(b"".join(out))
+    same(pa.array(out, pa.binary()))

@@ -14,7 +14,8 @@ cdef extern from "kinds.h" nogil:
     int spot_ended(const Spot* at, int n)
     void spot_bits(const Spot* at, int n, uint8_t* bits)
     void spot_mark(uint8_t* valid, const uint8_t* bits, int n)
-    int spot_tables(Spot* at, int n, const Pattern* like, uint8_t* data, size_t used, int32_t* ends)
+    int spot_tables(Spot* at, int n, int before, const Pattern* like, uint8_t* data, size_t used,
+                    int32_t* ends)
     void pattern_learn(Pattern* like, const uint8_t* p, const uint8_t* end)
 
 
@@ -58,8 +59,9 @@ cdef int kind_tables(Sink* s, Alike* kind, Column* c) noexcept nogil:
     cdef Text text
     cdef Spot* at
     cdef size_t n
-    cdef int i = 0, status
+    cdef int i = 0, before, status
     while True:
+        before = kind.at[max(i - 1, 0)].row
         n = s.kinds.octets + <size_t>(kind.n - i) * PATTERN_ROOM
         if c.used + n >= c.full_at:
             status = data_grow(s.table, c, n)
@@ -67,7 +69,7 @@ cdef int kind_tables(Sink* s, Alike* kind, Column* c) noexcept nogil:
                 return status
         if like.n:
             n = <size_t>i
-            i += spot_tables(&kind.at[i], kind.n - i, like, c.data.p, c.used, kind_ends(s, c))
+            i += spot_tables(&kind.at[i], kind.n - i, before, like, c.data.p, c.used, kind_ends(s, c))
             if <size_t>i > n:
                 like.misses = 0
                 c.used = <size_t>kind_ends(s, c)[kind.at[i - 1].row + 1]

@@ -172,11 +172,11 @@ AMQP_INLINE int pattern_here(const PatternEntry *e, const uint8_t *p) {
 }
 
 /* Tables like the pattern, as JSON, for which there is PATTERN_ROOM octets more for each; how many
- * frames have one. */
-AMQP_APART static int spot_tables(Spot *at, int n, const Pattern *like, uint8_t *data, size_t used,
-                                  int32_t *ends) {
+ * frames have one. before: the row written before the first, or its own. */
+AMQP_APART static int spot_tables(Spot *at, int n, int before, const Pattern *like, uint8_t *data,
+                                  size_t used, int32_t *ends) {
     const PatternEntry *last = like->entry + like->n;
-    for (int i = 0, before = at->row; i < n; i++) {
+    for (int i = 0; i < n; i++) {
         const uint8_t *p = at[i].p + 4, *stop;
         const PatternEntry *e = like->entry;
         uint8_t *w = data + used;
