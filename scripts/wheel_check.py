@@ -54,7 +54,9 @@ def check(python: str, folder: Path) -> None:
     run(*build, "--sdist", ROOT, cwd=folder, quiet=True)
     sdist = only(folder, "*.tar.gz")
     with tarfile.open(sdist) as archive:
-        archive.extractall(folder / "source", filter="data")
+        if hasattr(tarfile, "data_filter"):  # 3.11.4 and later
+            archive.extraction_filter = tarfile.data_filter
+        archive.extractall(folder / "source")
     # The tour is run here: what is not in the archive cannot help it.
     source = only(folder / "source", "amqpcodec-*")
     run(*build, "--wheel", source, cwd=folder, quiet=True)
