@@ -12,8 +12,8 @@ import pytest
 
 from amqpcodec import _codec, batch
 from amqpcodec import v0_9_1 as amqp
+from tests.batch.arrow_structs import RawArray, RawSchema, raw, raw_schema
 from tests.batch.batch_rows import COLUMNS, decode, pa, rows
-from tests.batch.test_batch_input import RawArray, raw
 from tests.properties import amqp091_gen as gen
 from tests.properties import amqp091_wire as w
 
@@ -154,27 +154,10 @@ def test_a_child_moved_out_lives_by_itself(parent_first: bool) -> None:
     assert array.to_pylist() == expected
 
 
-class RawSchema(ctypes.Structure):
-    _fields_ = [
-        ("format", ctypes.c_char_p),
-        ("name", ctypes.c_char_p),
-        ("metadata", ctypes.c_char_p),
-        ("flags", ctypes.c_int64),
-        ("n_children", ctypes.c_int64),
-        ("children", ctypes.POINTER(ctypes.c_void_p)),
-        ("dictionary", ctypes.c_void_p),
-        ("release", ctypes.c_void_p),
-        ("private_data", ctypes.c_void_p),
-    ]
-
-
 @pytest.mark.parametrize("parent_first", [False, True])
 def test_a_schema_moved_out_lives_by_itself(parent_first: bool) -> None:
     capsule = batch.schema(tables="variant").__arrow_c_schema__()
-    pointer = ctypes.pythonapi.PyCapsule_GetPointer
-    pointer.restype = ctypes.c_void_p
-    pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
-    parent = RawSchema.from_address(pointer(capsule, b"arrow_schema"))
+    parent = raw_schema(capsule)
     child = RawSchema.from_address(parent.children[COLUMNS.index("properties")])
     moved = RawSchema()
     ctypes.memmove(ctypes.byref(moved), ctypes.byref(child), ctypes.sizeof(RawSchema))

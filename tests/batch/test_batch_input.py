@@ -14,6 +14,7 @@ import pytest
 
 from amqpcodec import DecodeError, batch, load_xml_spec, protocol
 from amqpcodec import v0_9_1 as amqp
+from tests.batch.arrow_structs import raw
 from tests.batch.batch_rows import decode, pa, rows
 from tests.paths import REPO
 from tests.properties import amqp091_wire as w
@@ -240,28 +241,6 @@ def test_a_moved_array_is_refused() -> None:
     pa.Array._import_from_c_capsule(*capsules)
     with pytest.raises(ValueError, match="released"):
         batch.decode(Given(*capsules))
-
-
-class RawArray(ctypes.Structure):
-    _fields_ = [
-        ("length", ctypes.c_int64),
-        ("null_count", ctypes.c_int64),
-        ("offset", ctypes.c_int64),
-        ("n_buffers", ctypes.c_int64),
-        ("n_children", ctypes.c_int64),
-        ("buffers", ctypes.POINTER(ctypes.c_void_p)),
-        ("children", ctypes.c_void_p),
-        ("dictionary", ctypes.c_void_p),
-        ("release", ctypes.c_void_p),
-        ("private_data", ctypes.c_void_p),
-    ]
-
-
-def raw(capsule: Any) -> RawArray:
-    pointer = ctypes.pythonapi.PyCapsule_GetPointer
-    pointer.restype = ctypes.c_void_p
-    pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
-    return RawArray.from_address(pointer(capsule, b"arrow_array"))
 
 
 @pytest.mark.parametrize(

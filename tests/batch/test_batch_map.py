@@ -12,9 +12,9 @@ import pytest
 
 from amqpcodec import _codec, batch
 from amqpcodec import v0_9_1 as amqp
+from tests.batch.arrow_structs import RawArray, raw
 from tests.batch.batch_rows import decode, is_text, json_key, json_value, pa
 from tests.batch.test_batch_capsules import Release
-from tests.batch.test_batch_input import RawArray, raw
 from tests.properties import amqp091_gen as gen
 from tests.properties import amqp091_wire as w
 from tests.reference import Header, decode_frame, encode_table

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import ctypes
 import itertools
-import mmap
 import os
-import struct
 import subprocess
 import sys
 from pathlib import Path
@@ -20,6 +17,7 @@ import amqpcodec
 from amqpcodec import _codec
 from amqpcodec import v0_9_1 as amqp
 from tests.batch.batch_rows import decode, pa
+from tests.batch.guarded import POSIX_ONLY, guarded_value
 from tests.batch.test_batch_hot import THOROUGH
 from tests.properties import amqp091_gen as gen
 from tests.properties import amqp091_strategies as some
@@ -372,28 +370,16 @@ def test_what_no_shape_can_tell(usual: dict[str, Any], odd: dict[str, Any]) -> N
     assert listed(decode(data, level="message", fields=fields, layout="view")) == expected
 
 
-@pytest.mark.skipif(not hasattr(os, "posix_spawn"), reason="mprotect")
+@POSIX_ONLY
 @pytest.mark.parametrize("size", [0, 1, 12, 13, 70])
 def test_nothing_behind_the_input_is_read(size: int) -> None:
     """Messages of a shape up to the last octet of a page, behind which there is none."""
-    page, libc = mmap.PAGESIZE, ctypes.CDLL(None, use_errno=True)
     raws = [w.method_frame("basic.deliver", 1, delivery_tag=7, routing_key="k" * 9)]
     raws += [w.header_frame(size, channel=1, message_id="m" * 30, app_id="a")]
     data = b"".join(raws + [w.body_frame(1, b"b" * size)] * bool(size)) * 300
-    room = -(-len(data) // page) * page
-    memory = mmap.mmap(-1, room + page)
-    start = ctypes.addressof(ctypes.c_char.from_buffer(memory))
-    memory[room - len(data) : room] = data
-    assert libc.mprotect(ctypes.c_void_p(start + room), ctypes.c_size_t(page), 0) == 0
-    try:
-        octets = pa.foreign_buffer(start + room - len(data), len(data), memory)
-        ends = pa.py_buffer(struct.pack("2i", 0, len(data)))
-        values = pa.Array.from_buffers(pa.binary(), 1, [None, ends, octets])
-        found = decode(values, level="message", fields=NAMES, layout="view")
-        assert listed(found) == listed(decode(data, level="message", fields=NAMES, layout="view"))
-        assert found.num_rows == 300
-    finally:
-        libc.mprotect(ctypes.c_void_p(start + room), ctypes.c_size_t(page), 3)
+    found = decode(guarded_value(data), level="message", fields=NAMES, layout="view")
+    assert listed(found) == listed(decode(data, level="message", fields=NAMES, layout="view"))
+    assert found.num_rows == 300
 
 
 def test_shapes_without_avx2() -> None:
