@@ -10,7 +10,7 @@ cdef extern from "shape.h" nogil:
     int SHAPE_PIECE
     int SHAPE_GROUP
     void shape_look(bint allowed)
-    void shape_ask "prefetch_octets"(const uint8_t* p, size_t n)
+    void prefetch_octets(const uint8_t* p, size_t n)
     int count_alike(const uint8_t* p, size_t step, int rows, const uint8_t* same, const uint8_t* mask,
                     size_t n, uint8_t end)
     void put_shape_views(uint8_t* w, const uint8_t* p, size_t step, int rows, uint32_t n, uint32_t buffer,
@@ -157,11 +157,11 @@ cdef void shape_rows(Run* run, const uint8_t* p, int64_t row, int n, const uint8
         some = (<size_t>n * h.step // <size_t>(h.n + 1) + 64) & ~<size_t>63
     else:
         for k in range(n):
-            shape_ask(ask + k * h.step, h.span)
+            prefetch_octets(ask + k * h.step, h.span)
     for k in range(h.n):
         v = &h.value[k]
         at = p + v.at
-        shape_ask(ask, some)
+        prefetch_octets(ask, some)
         ask += some
         if v.code == RUN_TEXT_TO or v.code == RUN_TABLE_TO or v.code == RUN_LONG_TO:
             put_shape_views(v.out + 16 * row, at, h.step, n, v.octets, buffer, place + v.at)
@@ -172,7 +172,7 @@ cdef void shape_rows(Run* run, const uint8_t* p, int64_t row, int n, const uint8
         else:
             put_shape_numbers(v.out + 8 * row, True, at, h.step, n, <int>v.octets,
                               1000000 if v.code == RUN_TIME_TO else 1)
-    shape_ask(ask, some)
+    prefetch_octets(ask, some)
     if run.channel != NULL:
         put_shape_places(<uint8_t*>(run.channel + row), False, n, load16(p + 1), 0)
     if run.body != NULL:

@@ -12,7 +12,6 @@ cdef extern from "block.h" nogil:
     void put_values(uint8_t** at, size_t on, int n, const uint8_t* front, size_t front_n,
                     const uint8_t* value, int width)
     void prefetch_lines(const uint8_t* p, size_t n)
-    void prefetch_octets(const uint8_t* p, size_t n)
 
 cdef extern from "rows.h" nogil:
     enum:
