@@ -10,8 +10,8 @@ PY := $(VENV)/bin/python
 PIP := $(PY) -m pip --disable-pip-version-check install --quiet
 DONE := $(VENV)/done
 
-SOURCES := setup.py $(wildcard $(addprefix src/amqpcodec/,*.pyx *.pxd _core/*.h _core/*.pxi \
-	_core/*.pxd _core/*.pyx _gen/*.h _gen/*.pxi _gen/*.pxd))
+SOURCES := setup.py $(wildcard $(addprefix src/amqpcodec/,*.pyx *.pxd _core/*/*.h _core/*/*.pxi \
+	_core/*/*.pxd _gen/*.h _gen/*.pxi _gen/*.pxd))
 
 # Empty where a Python can build the extension, otherwise one line that says what it lacks.
 problem = $(shell $(1) scripts/setup_check.py 2>/dev/null || echo "$(1) does not run:" \

@@ -24,7 +24,7 @@ METHODS = (
 )
 PROPERTIES = ("basic",)
 
-#: Letters of a signature; `_core/hot.pxi` spells the same.
+#: Letters of a signature; `_core/objects/hot.pxi` spells the same.
 LETTERS = {
     "bit": "B",
     "octet": "o",

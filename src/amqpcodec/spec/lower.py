@@ -14,7 +14,7 @@ from .names import class_name, constant_name, field_names, method_name
 
 __all__ = ["FIELD_CACHED", "FIELD_RESERVED", "FIELD_SECRET", "WIRE_NUMBERS", "lower"]
 
-#: Numbers of the wire types, as ``_core/value.pxi`` has them.
+#: Numbers of the wire types, as ``_core/wire/value.pxi`` has them.
 WIRE_NUMBERS = {
     "bit": 0,
     "octet": 1,

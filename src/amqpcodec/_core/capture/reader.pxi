@@ -1,0 +1,444 @@
+# The machine that reads a capture: octets of files go in piece by piece, batches of columns come out.
+
+cdef enum:
+    BATCH_OCTETS = 1 << 22          # of frames that wait for a batch, more or less
+    POOL_OCTETS = 1 << 24           # that the columns of batches before may hold for those to come
+
+
+cdef extern from "columns/arrow.h" nogil:
+    void pool_trim(size_t limit)
+
+
+cdef int read_packets(Reading* r, const uint8_t* p, size_t n, int64_t batch_rows, size_t* used) noexcept nogil:
+    """Take whole records from p on, until a batch is full (1) or octets are missing (0)."""
+    cdef CapPacket packet
+    cdef Segment segment
+    cdef size_t step
+    cdef int found, why
+    used[0] = 0
+    while True:
+        if r.rows.n >= batch_rows or r.rows.used >= BATCH_OCTETS:
+            return 1
+        if r.file.at >= r.stop:
+            return 0
+        found = next_packet(&r.file, p + used[0], n - used[0], &packet, &step)
+        used[0] += step
+        if found == FILE_MORE or found < 0:
+            return found
+        if found == FILE_SKIPPED:
+            continue
+        r.count.packets += 1
+        r.count.octets += packet.have
+        r.last.time = packet.time
+        r.last.number = packet.number
+        r.last.file_at = packet.at
+        r.last.file = r.slot_of_file
+        why = read_segment(&packet, &segment)
+        if why != SKIP_NONE:
+            r.count.skipped[why] += 1
+        elif take_segment(r, &packet, &segment) < 0:
+            return NO_MEMORY
+
+
+cdef int end_connections(Reading* r, int64_t batch_rows) noexcept nogil:
+    """Nothing more will come: the last rows of all connections; 1 where a batch is full."""
+    while r.oldest != NULL:
+        if r.rows.n >= batch_rows or r.rows.used >= BATCH_OCTETS:
+            return 1
+        if finish_conn(r, r.oldest, &r.last) < 0:
+            return NO_MEMORY
+    return 0
+
+
+cdef int add_spoken(Reading* r, object spoken) except -1:
+    """A further protocol that connections may speak; 1.0 is the last."""
+    cdef Spoken* s = &r.spoken[r.n_spoken]
+    cdef Protocol protocol
+    if r.n_spoken == MAX_SPEECHES or r.v1 != NULL:
+        raise ValueError("too many protocols")
+    if isinstance(spoken, V1Core):
+        r.v1 = &(<V1Core>spoken).descs.types
+        r.v1_number = <uint8_t>r.n_spoken
+        return 0
+    protocol = spoken
+    s.methods = <uint64_t*>calloc(<size_t>max(protocol.descs.count, 1), sizeof(uint64_t))
+    if s.methods == NULL:
+        raise MemoryError
+    s.descs = protocol.descs.desc
+    s.n_descs = protocol.descs.count
+    s.slot = protocol.slot
+    s.slot_mask = protocol.slot_mask
+    s.contents = protocol.contents
+    s.n_contents = protocol.n_contents
+    r.n_spoken += 1
+    return 0
+
+cdef bint same_layout(const Desc* a, const Desc* b) noexcept:
+    cdef int i
+    if a.n != b.n or a.has_content != b.has_content:
+        return False
+    for i in range(a.n):
+        if a.op[i].kind != b.op[i].kind:
+            return False
+    return True
+
+
+cdef int find_alike(Reading* r) except -1:
+    """Which methods and property lists of the first protocol others have with the same octets."""
+    cdef Spoken* first = &r.spoken[0]
+    cdef const Desc* d
+    cdef int i, j, k
+    r.alike = <uint8_t*>calloc(<size_t>max(first.n_descs, 1), 1)
+    if r.alike == NULL:
+        raise MemoryError
+    for i in range(first.n_descs):
+        d = &first.descs[i]
+        for k in range(r.n_spoken):
+            for j in range(r.spoken[k].n_descs):
+                if (r.spoken[k].descs[j].class_id == d.class_id
+                        and r.spoken[k].descs[j].method_id == d.method_id
+                        and same_layout(d, &r.spoken[k].descs[j])):
+                    r.alike[i] |= <uint8_t>(1 << k)
+    return 0
+
+
+cdef void reading_free(Reading* r) noexcept nogil:
+    cdef int k
+    if r == NULL:
+        return
+    if r.bucket != NULL:
+        while r.oldest != NULL:
+            remove_conn(r, r.oldest)
+    rows_free(&r.rows)
+    free(r.file.interface)
+    free(r.bucket)
+    for k in range(MAX_SPEECHES):
+        free(r.spoken[k].methods)
+    free(r.alike)
+    free(r)
+
+
+@cython.final
+cdef class CaptureReader:
+    """See amqpcodec.capture. One thread at a time."""
+
+    cdef Reading* r
+    cdef object protocol
+    cdef tuple others
+    cdef tuple protocols        # by number
+    cdef object frame_names
+    cdef list order
+    cdef str level
+    cdef str tables
+    cdef FileNames files
+    cdef int64_t batch_rows
+    cdef Block input
+    cdef size_t input_at
+    cdef size_t input_n
+    cdef readonly bint damaged  # what is at `at` is no record
+    cdef bint busy
+
+    def __cinit__(self, protocol, fields, ports, bint redact, bint forced,
+                  int64_t batch_rows, str level="frame", size_t reorder_octets=1 << 22,
+                  size_t reorder_total=1 << 25, tuple others=(), str tables="json"):
+        """others: 0-9, 0-8 and 1.0, in that order, which connections may speak where it is not forced."""
+        cdef Reading* r = <Reading*>calloc(1, sizeof(Reading))
+        cdef int port
+        if r == NULL:
+            raise MemoryError
+        self.r = r
+        add_spoken(r, protocol)
+        for other in others:
+            add_spoken(r, other)
+        find_alike(r)
+        self.others = others
+        self.protocols = (protocol, *others)
+        if batch_rows < 1:
+            raise ValueError(f"batch_rows is at least 1, not {batch_rows}")
+        self.protocol = protocol
+        self.level = level
+        self.tables = tables
+        r.messages = level == "message"
+        self.frame_names, self.order = choose_capture_columns(frame_plan(protocol), level, fields)
+        find_request(protocol, level, self.frame_names, "plain", tables)
+        self.batch_rows = batch_rows
+        self.files = FileNames()
+        r.between = True
+        for number in ports:
+            if isinstance(number, bool) or not isinstance(number, int) or not 0 < number < 65536:
+                raise ValueError(f"ports are numbers from 1 to 65535, not {number!r}")
+            port = number
+            r.ports[port >> 3] |= <uint8_t>(1 << (port & 7))
+        r.rows.batch = 1
+        r.rows.hint = 65536
+        r.redact = redact
+        r.forced = forced
+        r.dialect = reading_mode(RABBITMQ, PLAIN, ERROR)
+        r.hold_limit = reorder_octets
+        r.hold_total = reorder_total
+        r.stop = <uint64_t>0xFFFFFFFFFFFFFFFF
+
+    def __dealloc__(self):
+        reading_free(self.r)
+        block_give(&self.input)
+
+    def begin(self, str name not None, str key not None):
+        """The octets that follow are those of a file, the next one of the chain.
+
+        key: what the first one's name adds to the names of connections.
+        """
+        if not self.r.between:
+            raise ValueError("the file before has not ended")
+        self.make_buckets()
+        cdef bytes octets = key.encode("utf-8", "surrogatepass")
+        cdef Reading* r = self.r
+        if not self.r.begun:
+            r.begun = True
+            r.seed = mix(<uint64_t>0xCBF29CE484222325, <const uint8_t*>PyBytes_AS_STRING(octets),
+                         <size_t>PyBytes_GET_SIZE(octets))
+        else:
+            r.file_number += 1
+        self.files.add(r, name.encode("utf-8", "replace").replace(b"\0", b"?"))
+        r.between = False
+        r.file.kind = FILE_UNKNOWN
+        r.file.at = 0
+        r.file.packets = 0
+        r.file.skip = 0
+        r.file.n_interfaces = 0
+        self.input_at = 0
+        self.input_n = 0
+        self.damaged = False
+
+    cdef int make_buckets(self) except -1:
+        if self.r.bucket == NULL:
+            self.r.bucket = <Conn**>calloc(N_BUCKETS, sizeof(Conn*))
+            if self.r.bucket == NULL:
+                raise MemoryError
+        return 0
+
+    def release(self):
+        """Give back what reading needs, when all connections have ended and all rows went out."""
+        if self.r.oldest == NULL and self.r.rows.n == 0:
+            free(self.r.bucket)
+            self.r.bucket = NULL
+            block_give(&self.input)
+            memset(&self.input, 0, sizeof(Block))
+            rows_free(&self.r.rows)
+            memset(&self.r.rows, 0, sizeof(CapRows))
+            self.r.rows.batch = 1
+            self.r.rows.hint = 65536
+            self.input_at = 0
+            self.input_n = 0
+
+    def end(self):
+        """No more octets of this file will come: those of another one may."""
+        self.input_at = 0
+        self.input_n = 0
+        self.r.between = True
+
+    def peek(self):
+        """(found, time) of the file's first packet, ns since 1970 or None, in what was fed.
+
+        Not found yet: more octets are needed, unless `damaged` is set. Another reader reads it.
+        """
+        cdef CapPacket packet
+        cdef size_t used = 0
+        cdef int found = FILE_SKIPPED
+        with nogil:
+            while found == FILE_SKIPPED:
+                found = next_packet(&self.r.file, self.input.p + self.input_at,
+                                    self.input_n - self.input_at, &packet, &used)
+                self.input_at += used
+        if found == NO_MEMORY:
+            raise MemoryError
+        self.damaged = found < 0
+        if found != FILE_PACKET:
+            return False, None
+        return True, None if packet.time == NO_TIME else packet.time
+
+    def feed(self, data):
+        """The next octets of the file, a C-contiguous buffer; advance() reads them."""
+        cdef size_t left = self.input_n - self.input_at
+        cdef Py_buffer view
+        cdef size_t n
+        PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
+        try:
+            n = <size_t>view.len
+            if self.input_at and left:
+                memmove(self.input.p, self.input.p + self.input_at, left)
+            self.input_at = 0
+            self.input_n = left
+            if self.input.room < left + n and block_room(&self.input, left, left + n) < 0:
+                raise MemoryError
+            pool_trim(POOL_OCTETS)
+            if n:
+                memcpy(self.input.p + left, view.buf, n)
+            self.input_n = left + n
+        finally:
+            PyBuffer_Release(&view)
+
+    def advance(self, bint last=False):
+        """Read what was fed. True: a batch is full, take() it. last: end all connections."""
+        cdef size_t used = 0
+        cdef int status = 0
+        if self.busy:
+            raise RuntimeError("another thread reads this capture")
+        self.busy = True
+        with nogil:
+            if last:
+                status = end_connections(self.r, self.batch_rows)
+            elif not self.damaged:
+                status = read_packets(self.r, self.input.p + self.input_at,
+                                      self.input_n - self.input_at, self.batch_rows, &used)
+                self.input_at += used
+        self.busy = False
+        if status == FILE_BAD or status == FILE_FOREIGN:
+            self.damaged = True
+            status = 0
+        if status < 0:
+            raise MemoryError
+        return status == 1
+
+    def take(self):
+        """The rows that wait, at most batch_rows; None where there are none."""
+        cdef CapRows* o = &self.r.rows
+        cdef int64_t n = min(o.n - o.first, self.batch_rows)
+        if n == 0:
+            return None
+        pool_trim(POOL_OCTETS)
+        batch = make_batch(self.protocol, self.others, o, n,
+                           find_request(self.protocol, self.level, self.frame_names, "plain",
+                                        self.tables),
+                           self.order, self.files)
+        o.first += n
+        if o.first == o.n:
+            rows_clear(o)
+        return batch
+
+    def state(self):
+        """What resume() of another reader needs to go on at `at`. No rows may wait."""
+        cdef StateIO io
+        cdef int status
+        if self.r.rows.n:
+            raise ValueError("rows wait: take() them first")
+        memset(&io, 0, sizeof(StateIO))
+        io.writing = True
+        self.files.prune(self.r)
+        try:
+            status = io_reading(&io, self.r)
+            if status < 0 or io.bad:
+                raise MemoryError
+            names = self.files.octets()
+            return (STATE_MAGIC + len(names).to_bytes(4, "big") + names
+                    + PyBytes_FromStringAndSize(<char*>io.out.p, <Py_ssize_t>io.n))
+        finally:
+            block_give(&io.out)
+
+    def resume(self, bytes state not None):
+        """Go on where another reader was, which had the same arguments. Before anything is fed."""
+        cdef StateIO io
+        cdef int status
+        cdef Py_ssize_t start = len(STATE_MAGIC) + 4
+        if self.r.begun:
+            raise ValueError("this reader has begun already")
+        size = int.from_bytes(state[start - 4:start], "big")
+        if not state.startswith(STATE_MAGIC) or len(state) < start + size:
+            raise ValueError("not the state of a capture reader, or that of another version")
+        memset(&io, 0, sizeof(StateIO))
+        self.make_buckets()
+        io.p = <const uint8_t*>PyBytes_AS_STRING(state) + start + <Py_ssize_t>size
+        io.end = <const uint8_t*>PyBytes_AS_STRING(state) + len(state)
+        status = io_reading(&io, self.r)
+        if status < 0:
+            raise MemoryError
+        if (io.bad or io.p != io.end or not self.files.load(state[start:start + size])
+                or not 0 <= self.r.file.kind <= FILE_PCAPNG or self.r.file_number < 0
+                or self.r.begun != (len(self.files.names) != 0)
+                or self.r.begun and not visit_slots(self.r, CHECK_SLOT, NULL, <int32_t>len(self.files.names))):
+            self.damaged = True
+            raise ValueError("the state of the capture reader is damaged, or of another level")
+
+    def stop_at(self, offset):
+        """Records that begin at this offset of the file or behind it are left; None: none are."""
+        self.r.stop = <uint64_t>0xFFFFFFFFFFFFFFFF if offset is None else <uint64_t>offset
+
+    def first(self, data, size_t end, bint last):
+        """Where in these octets of the file a record begins, before `end`; or -1."""
+        cdef int64_t found = -1
+        cdef Py_buffer view
+        PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
+        try:
+            if view.len:
+                with nogil:
+                    found = find_record(&self.r.file, <const uint8_t*>view.buf, <size_t>view.len,
+                                        end, last)
+        finally:
+            PyBuffer_Release(&view)
+        return found
+
+    @property
+    def name(self):
+        """Name of the file that is read, or was last."""
+        return (<bytes>self.files.names[self.r.slot_of_file]).decode()
+
+    @property
+    def first_index(self):
+        """The connection_index of the first connection."""
+        return self.r.first_index
+
+    @first_index.setter
+    def first_index(self, int32_t index):
+        self.r.first_index = index
+
+    @property
+    def between(self):
+        """Whether no file is open: the next one follows."""
+        return self.r.between
+
+    @property
+    def last_time(self):
+        """Time of the last packet, ns since 1970, or None."""
+        return None if self.r.last.time == NO_TIME else self.r.last.time
+
+    @property
+    def at(self):
+        """Offset in the file of the next record."""
+        return self.r.file.at
+
+    @property
+    def waiting(self):
+        """Octets that were fed and are part of no whole record yet."""
+        return self.input_n - self.input_at
+
+    @property
+    def known(self):
+        """Whether the file was found to be a capture."""
+        return self.r.file.kind != FILE_UNKNOWN
+
+    def counts(self):
+        """What was seen so far."""
+        cdef Reading* r = self.r
+        cdef CaptureCounts* c = &r.count
+        cdef int i, k
+        types = {FRAME_TYPE_NAMES[i].decode(): c.types[i] for i in range(5)}
+        types.update({"undefined": c.types[5], "amqp": c.types[6], "sasl": c.types[7]})
+        versions = {self.protocols[i].name: c.versions[i] for i in range(<int>len(self.protocols))}
+        methods = {}
+        for i in range(256):
+            if r.v1_counts[i]:
+                methods[r.v1.by_code[i].name.decode()] = r.v1_counts[i]
+        for k in range(r.n_spoken):
+            for i in range(r.spoken[k].n_descs):
+                if r.spoken[k].methods[i]:
+                    name = r.spoken[k].descs[i].name.decode()
+                    methods[name] = methods.get(name, 0) + r.spoken[k].methods[i]
+        skipped = {SKIP_NAMES[i]: c.skipped[i] for i in range(1, N_SKIPS) if c.skipped[i]}
+        return {
+            "packets": c.packets, "octets": c.octets, "connections": c.connections,
+            "versions": {name: n for name, n in versions.items() if n},
+            "frames": {name: n for name, n in types.items() if n}, "methods": methods,
+            "gaps": c.gaps, "lost_octets": c.lost, "resyncs": c.resyncs, "midstream": c.midstream,
+            "tls_connections": c.tls, "other_protocols": c.others, "left_out_octets": c.left_out,
+            "repeated_octets": c.repeated, "ip_fragments": c.fragments + c.skipped[SKIP_FRAGMENT],
+            "skipped": skipped,
+        }

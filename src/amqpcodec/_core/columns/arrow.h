@@ -1,0 +1,238 @@
+/* The two structs of the Arrow C Data Interface, and the memory that columns are made of. */
+#ifndef AMQPCODEC_ARROW_H
+#define AMQPCODEC_ARROW_H
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include "wire/wire.h"
+
+#if defined(_MSC_VER)
+#include <intrin.h>
+#endif
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
+
+/* A stable ABI, which every Arrow library declares for itself, under this guard. */
+#ifndef ARROW_C_DATA_INTERFACE
+#define ARROW_C_DATA_INTERFACE
+
+#define ARROW_FLAG_DICTIONARY_ORDERED 1
+#define ARROW_FLAG_NULLABLE 2
+#define ARROW_FLAG_MAP_KEYS_SORTED 4
+
+struct ArrowSchema {
+    const char *format;
+    const char *name;
+    const char *metadata;
+    int64_t flags;
+    int64_t n_children;
+    struct ArrowSchema **children;
+    struct ArrowSchema *dictionary;
+    void (*release)(struct ArrowSchema *);
+    void *private_data;
+};
+
+struct ArrowArray {
+    int64_t length;
+    int64_t null_count;
+    int64_t offset;
+    int64_t n_buffers;
+    int64_t n_children;
+    const void **buffers;
+    struct ArrowArray **children;
+    struct ArrowArray *dictionary;
+    void (*release)(struct ArrowArray *);
+    void *private_data;
+};
+#endif
+
+#ifndef ARROW_C_STREAM_INTERFACE
+#define ARROW_C_STREAM_INTERFACE
+
+struct ArrowArrayStream {
+    int (*get_schema)(struct ArrowArrayStream *, struct ArrowSchema *out);
+    int (*get_next)(struct ArrowArrayStream *, struct ArrowArray *out);
+    const char *(*get_last_error)(struct ArrowArrayStream *);
+    void (*release)(struct ArrowArrayStream *);
+    void *private_data;
+};
+#endif
+
+/* Consumers release from any thread, with or without the GIL: two atomic operations are all we need. */
+typedef long Atomic;
+#if defined(_MSC_VER)
+static inline long atomic_add_(Atomic *a, long n) { return _InterlockedExchangeAdd(a, n) + n; }
+static inline int atomic_take_(Atomic *a) { return _InterlockedExchange(a, 1) == 0; }
+static inline void atomic_drop_(Atomic *a) { (void)_InterlockedExchange(a, 0); }
+#else
+static inline long atomic_add_(Atomic *a, long n) {
+    return __atomic_add_fetch(a, n, __ATOMIC_ACQ_REL);
+}
+static inline int atomic_take_(Atomic *a) { return __atomic_exchange_n(a, 1, __ATOMIC_ACQUIRE) == 0; }
+static inline void atomic_drop_(Atomic *a) { __atomic_store_n(a, 0, __ATOMIC_RELEASE); }
+#endif
+
+/* What columns without a value consist of, up to a size: all decodes share it, and nobody writes to it. */
+#define NO_VALUES_ROOM ((size_t)1 << 18)
+static uint64_t no_values[NO_VALUES_ROOM / 8];
+#define NO_VALUES ((uint8_t *)no_values)
+
+/* A growable piece of memory. */
+typedef struct {
+    uint8_t *p;
+    size_t room;
+} Block;
+
+/*
+ * Blocks that consumers have released, by size, for the next decode: writing into fresh pages costs
+ * several times what writing into used ones does. Sizes go up by a quarter or less. The lock is held
+ * for a few stores, and only so many times tried: who does not get it (a thread may have held it when
+ * this process was forked) asks malloc, so that nothing can wait for ever.
+ */
+#define POOL_FIRST ((size_t)1024)
+#define POOL_CLASSES 68 /* to 112 MiB */
+#define POOL_DEPTH 32
+#define POOL_LIMIT ((size_t)256 << 20)
+#if defined(__SANITIZE_ADDRESS__)
+#define POOL_ON 0 /* let the sanitizer see every use after release */
+#else
+#define POOL_ON 1
+#endif
+
+static struct {
+    Atomic lock;
+    size_t octets;
+    int count[POOL_CLASSES];
+    uint8_t *block[POOL_CLASSES][POOL_DEPTH];
+    unsigned long asked[POOL_CLASSES]; /* when a block of this size was last wanted */
+    unsigned long clock;
+} pool;
+
+#define POOL_TRIES 200
+
+static inline int pool_lock(void) {
+    for (int i = 0; i < POOL_TRIES; i++)
+        if (atomic_take_(&pool.lock)) return 1;
+    return 0;
+}
+
+/* The class of blocks with room for n octets, and that room; POOL_CLASSES for those not kept. */
+static inline int pool_class(size_t n, size_t *room) {
+    size_t base = POOL_FIRST;
+    int k = 0;
+    while (k < POOL_CLASSES && base * 2 <= n) {
+        base *= 2;
+        k += 4;
+    }
+    *room = base;
+    while (*room < n) {
+        *room += base / 4;
+        k++;
+    }
+    return k < POOL_CLASSES ? k : POOL_CLASSES;
+}
+
+static inline uint8_t *pool_take(int k, size_t room) {
+    uint8_t *p = NULL;
+    if (POOL_ON && k < POOL_CLASSES && pool_lock()) {
+        pool.asked[k] = ++pool.clock;
+        if (pool.count[k]) {
+            p = pool.block[k][--pool.count[k]];
+            pool.octets -= room;
+        }
+        atomic_drop_(&pool.lock);
+    }
+    return p;
+}
+
+AMQP_APART static void block_give(Block *b) {
+    int k, kept = 0;
+    size_t room;
+    if (b->p == NULL) return;
+    k = pool_class(b->room, &room);
+    if (POOL_ON && k < POOL_CLASSES && pool_lock()) {
+        if (pool.count[k] < POOL_DEPTH && pool.octets + room <= POOL_LIMIT) {
+            pool.block[k][pool.count[k]++] = b->p;
+            pool.octets += room;
+            kept = 1;
+        }
+        atomic_drop_(&pool.lock);
+    }
+    if (!kept) free(b->p);
+    b->p = NULL;
+    b->room = 0;
+}
+
+/* Large blocks in large pages: the kernel hands them out 512 times as fast as small ones. */
+static inline void block_advise(Block *b) {
+#if defined(__linux__) && defined(MADV_HUGEPAGE)
+    const size_t page = (size_t)2 << 20;
+    uintptr_t from = ((uintptr_t)b->p + page - 1) & ~(uintptr_t)(page - 1);
+    uintptr_t to = ((uintptr_t)b->p + b->room) & ~(uintptr_t)(page - 1);
+    if (b->room >= 4 * page && from < to) (void)madvise((void *)from, to - from, MADV_HUGEPAGE);
+#endif
+    (void)b;
+}
+
+/* Make room for n octets; the first `used` are kept. 0, or -1 where there is no memory. */
+AMQP_APART static int block_room(Block *b, size_t used, size_t n) {
+    int k;
+    size_t room;
+    uint8_t *p;
+    if (n <= b->room) return 0;
+    k = pool_class(n, &room);
+    p = pool_take(k, room);
+    if (p != NULL) {
+        if (used) memcpy(p, b->p, used);
+        block_give(b);
+        b->p = p;
+        b->room = room;
+        return 0;
+    }
+    p = (uint8_t *)realloc(b->p, room);
+    if (p == NULL) return -1;
+    b->p = p;
+    b->room = room;
+    block_advise(b);
+    return 0;
+}
+
+static size_t pool_octets(void) { return pool.octets; }
+
+/* Keep no more than so many octets: sizes that nobody wanted for longest go first. */
+static void pool_trim(size_t limit) {
+    int k, oldest;
+    size_t room;
+    if (pool.octets <= limit || !pool_lock()) return;
+    while (pool.octets > limit) {
+        for (k = 0, oldest = -1; k < POOL_CLASSES; k++)
+            if (pool.count[k] && (oldest < 0 || pool.asked[k] < pool.asked[oldest])) oldest = k;
+        if (oldest < 0) break;
+        room = (POOL_FIRST << oldest / 4) + (POOL_FIRST << oldest / 4) / 4 * (size_t)(oldest % 4);
+        while (pool.count[oldest] && pool.octets > limit) {
+            free(pool.block[oldest][--pool.count[oldest]]);
+            pool.octets -= room;
+        }
+    }
+    atomic_drop_(&pool.lock);
+}
+
+/* All of it, to the system: who asks for this wants the memory, not malloc's promise to use it again. */
+static void pool_clear(void) {
+    int k;
+    if (!pool_lock()) return;
+    for (k = 0; k < POOL_CLASSES; k++)
+        while (pool.count[k]) free(pool.block[k][--pool.count[k]]);
+    pool.octets = 0;
+    atomic_drop_(&pool.lock);
+#if defined(__GLIBC__)
+    malloc_trim(0);
+#endif
+}
+
+#endif

@@ -1,0 +1,461 @@
+# Arrow columns: growable ones to append to, and their way out and in by the C Data Interface.
+
+from libc.string cimport memmove
+
+cdef extern from "columns/arrow.h" nogil:
+    uint8_t* NO_VALUES
+    size_t NO_VALUES_ROOM
+
+# How a column lies in memory.
+cdef enum:
+    AS_INT64                # 8 octets a row: integers and timestamps
+    AS_INT32
+    AS_BOOL                 # a bit a row
+    AS_TEXT                 # int32 offsets and octets: text and binary
+    AS_STRUCT               # its children only
+    AS_VIEW                 # 16 octets a row, which may point into data or into the input
+
+# What a table becomes.
+cdef enum:
+    FORM_JSON
+    FORM_VARIANT            # a struct of two columns that are never null by themselves
+    FORM_MAP
+
+# What appending came to, apart from 0.
+cdef enum:
+    COLUMN_FULL = -2        # NO_MEMORY is -1
+    ROWS_FIRST = 64         # rows to make room for when a column is first written to
+
+# Rows are appended in order, with gaps: rows that nobody wrote are null. A gap is filled when the next
+# row is written or the column is finished, so that a column that is hardly used costs hardly anything.
+cdef struct Table
+cdef struct Column:
+    int64_t filled          # rows written, gaps included
+    int64_t rows            # rows with place in valid and fixed
+    size_t used             # octets in data
+    size_t full_at          # octets in data from which on it must grow
+    Block valid             # a bit a row: it has a value
+    Block fixed             # numbers or offsets
+    Block data
+    const uint8_t* borrowed # octets of the input that stand in for data, or NULL
+    int64_t row_hint        # rows and octets that there may be in the end, or 0
+    size_t data_hint
+    int64_t present         # rows that are not null, once it is finished
+    uint8_t kind
+    bint nullable           # else every row is written and `valid` is not kept
+    bint asked              # it goes out
+    int first, n_children   # of a struct: they follow one another
+    uint8_t form            # of a column of tables: what they become
+    Table* items            # of a map, whose offsets lie like those of a text: keys and values
+
+# Columns of one result. Whoever exports or consumes them holds a reference.
+cdef struct Table:
+    Atomic refs
+    int n
+    int64_t rows
+    int64_t limit           # octets that the data of a column may have: int32 offsets reach no further
+    int full                # the column that reached it
+    uint8_t* zeros          # of columns without a value: NO_VALUES, or more of them
+    Block more_zeros
+    const uint8_t* base     # octets that views may point into, or NULL
+    uint64_t base_n
+    int shift               # they are buffers of views that begin every 1 << shift octets
+    bint referred           # some view does
+    Block input             # what was copied of the input, where a column borrows it
+    PyObject* owner         # or the bytes that it borrows, or NULL
+    ArrowArray array        # or the array
+    Column* column
+
+
+cdef Table* table_new(int n, int64_t limit) noexcept nogil:
+    cdef Table* t = <Table*>calloc(1, sizeof(Table))
+    if t == NULL:
+        return NULL
+    t.column = <Column*>calloc(<size_t>max(n, 1), sizeof(Column))
+    if t.column == NULL:
+        free(t)
+        return NULL
+    t.refs = 1
+    t.n = n
+    t.limit = limit
+    t.shift = 30
+    while t.shift > 4 and (<int64_t>1 << t.shift) > limit:
+        t.shift -= 1        # tests lower the limit
+    return t
+
+
+cdef void table_drop(Table* t) noexcept nogil:
+    """Give up a reference; with the last one the memory goes back to the pool. Any thread may."""
+    cdef int i
+    if t == NULL or atomic_add_(&t.refs, -1) > 0:
+        return
+    for i in range(t.n):
+        block_give(&t.column[i].valid)
+        block_give(&t.column[i].fixed)
+        block_give(&t.column[i].data)
+        table_drop(t.column[i].items)
+    block_give(&t.more_zeros)
+    block_give(&t.input)
+    if t.array.release != NULL:
+        t.array.release(&t.array)
+    if t.owner != NULL and Py_IsInitialized():
+        with gil:
+            Py_DecRef(t.owner)
+    free(t.column)
+    free(t)
+
+
+cdef extern from "columns/copy.h" nogil:
+    int count_bits(uint64_t x)
+
+cdef extern from "columns/view.h" nogil:
+    int VIEW_INLINE
+    void put_long_view(uint8_t* w, const uint8_t* p, uint32_t n, uint32_t buffer, uint32_t at)
+    void put_short_view(uint8_t* w, const uint8_t* p, uint32_t n)
+    bint put_view(uint8_t* w, const uint8_t* p, size_t n, uint32_t buffer, uint32_t at)
+    bint put_text_view(uint8_t* w, const uint8_t* p, size_t n, uint32_t buffer, uint32_t at)
+
+cdef extern from "Python.h":
+    bint Py_IsInitialized() nogil
+    const char* PyUnicode_AsUTF8AndSize(object s, Py_ssize_t* n) except NULL
+
+# ---- appending ----
+
+cdef enum:
+    SLACK = 16              # octets of room behind what fixed and data need, for writes of whole words
+
+
+cdef inline size_t fixed_room(const Column* c, int64_t rows) noexcept nogil:
+    """Octets that `fixed` takes for so many rows."""
+    if c.kind == AS_INT64:
+        return 8 * <size_t>rows
+    if c.kind == AS_VIEW:
+        return 16 * <size_t>rows
+    if c.kind == AS_BOOL:
+        return (<size_t>rows + 7) // 8
+    if c.kind == AS_STRUCT:
+        return 0
+    return 4 * (<size_t>rows + (c.kind == AS_TEXT))
+
+
+cdef int column_grow(Column* c, int64_t rows) noexcept nogil:
+    """Make place for so many rows."""
+    cdef size_t used = (<size_t>c.rows + 7) // 8
+    cdef size_t need
+    cdef int64_t want = max(rows, 2 * c.rows, c.row_hint, <int64_t>ROWS_FIRST)
+    if c.kind != AS_STRUCT:
+        if block_room(&c.fixed, fixed_room(c, c.rows) if c.rows else 0,
+                      fixed_room(c, want) + SLACK) < 0:
+            return NO_MEMORY
+    # Use what the block has, rather than what was asked for.
+    if c.kind == AS_INT64:
+        want = <int64_t>((c.fixed.room - SLACK) // 8)
+    elif c.kind == AS_VIEW:
+        want = <int64_t>((c.fixed.room - SLACK) // 16)
+    elif c.kind == AS_INT32 or c.kind == AS_TEXT:
+        want = <int64_t>((c.fixed.room - SLACK) // 4) - (c.kind == AS_TEXT)
+    elif c.kind == AS_BOOL:
+        memset(c.fixed.p + used, 0, c.fixed.room - used)
+    if c.kind == AS_TEXT and c.rows == 0:
+        (<int32_t*>c.fixed.p)[0] = 0
+    if c.nullable:
+        need = (<size_t>want + 7) // 8
+        if block_room(&c.valid, used, need) < 0:
+            return NO_MEMORY
+        memset(c.valid.p + used, 0, need - used)
+    c.rows = want
+    return 0
+
+
+cdef void column_fill(Column* c, int64_t row) noexcept nogil:
+    """Nulls up to this row, for which there is place."""
+    cdef int64_t i
+    cdef int32_t* offsets
+    if c.kind == AS_TEXT:
+        offsets = <int32_t*>c.fixed.p
+        for i in range(c.filled, row):
+            offsets[i + 1] = <int32_t>c.used
+    elif c.kind == AS_INT64:
+        memset(c.fixed.p + 8 * c.filled, 0, <size_t>(8 * (row - c.filled)))
+    elif c.kind == AS_INT32:
+        memset(c.fixed.p + 4 * c.filled, 0, <size_t>(4 * (row - c.filled)))
+    elif c.kind == AS_VIEW:
+        memset(c.fixed.p + 16 * c.filled, 0, <size_t>(16 * (row - c.filled)))
+    c.filled = row
+
+
+cdef inline void now_present(Column* c, int64_t row) noexcept nogil:
+    c.filled = row + 1
+    if c.nullable:
+        c.valid.p[row >> 3] |= <uint8_t>(1 << (row & 7))
+
+
+cdef inline int column_at(Column* c, int64_t row) noexcept nogil:
+    """Stand at a row that was not written yet, and call it present; the caller writes the value."""
+    if AMQP_UNLIKELY(row >= c.rows):
+        if column_grow(c, row + 1) < 0:
+            return NO_MEMORY
+    if c.filled < row:
+        column_fill(c, row)
+    now_present(c, row)
+    return 0
+
+
+# The next three do the same, each for its kind: a gap of a few rows is one write, also over the row
+# itself and, within the slack, behind it.
+
+cdef inline int text_at(Column* c, int64_t row) noexcept nogil:
+    """The caller writes the octets and where they end."""
+    cdef int32_t[4] fill
+    if AMQP_UNLIKELY(row >= c.rows):
+        if column_grow(c, row + 1) < 0:
+            return NO_MEMORY
+    if AMQP_LIKELY(row - c.filled <= 4):
+        fill[0] = fill[1] = fill[2] = fill[3] = <int32_t>c.used
+        memcpy(<int32_t*>c.fixed.p + c.filled + 1, fill, 16)
+    else:
+        column_fill(c, row)
+    now_present(c, row)
+    return 0
+
+
+cdef inline int append_i64(Column* c, int64_t row, int64_t v) noexcept nogil:
+    if AMQP_UNLIKELY(row >= c.rows):
+        if column_grow(c, row + 1) < 0:
+            return NO_MEMORY
+    if AMQP_LIKELY(row - c.filled <= 2):
+        memset(<int64_t*>c.fixed.p + c.filled, 0, 16)
+    else:
+        column_fill(c, row)
+    now_present(c, row)
+    (<int64_t*>c.fixed.p)[row] = v
+    return 0
+
+
+cdef inline int append_i32(Column* c, int64_t row, int32_t v) noexcept nogil:
+    if AMQP_UNLIKELY(row >= c.rows):
+        if column_grow(c, row + 1) < 0:
+            return NO_MEMORY
+    if AMQP_LIKELY(row - c.filled <= 4):
+        memset(<int32_t*>c.fixed.p + c.filled, 0, 16)
+    else:
+        column_fill(c, row)
+    now_present(c, row)
+    (<int32_t*>c.fixed.p)[row] = v
+    return 0
+
+
+cdef int append_bool(Column* c, int64_t row, bint v) noexcept nogil:
+    if column_at(c, row) < 0:
+        return NO_MEMORY
+    if v:
+        c.fixed.p[row >> 3] |= <uint8_t>(1 << (row & 7))
+    return 0
+
+
+cdef void mark_rows(Column* c, int64_t row, int64_t n) noexcept nogil:
+    """Call n rows present that the caller writes; there is place for them, and no gap."""
+    cdef int64_t end = row + n
+    c.filled = end
+    while row < end and row & 7:
+        c.valid.p[row >> 3] |= <uint8_t>(1 << (row & 7))
+        row += 1
+    if end - row >= 8:
+        memset(c.valid.p + (row >> 3), 0xFF, <size_t>((end - row) >> 3))
+        row += (end - row) & ~<int64_t>7
+    if row < end:
+        c.valid.p[row >> 3] |= <uint8_t>((1 << (end - row)) - 1)
+
+
+cdef int data_grow(Table* t, Column* c, size_t n) noexcept nogil:
+    """Room for n more octets."""
+    if n > <size_t>t.limit or c.used > <size_t>t.limit - n:
+        t.full = <int>(c - t.column)
+        return COLUMN_FULL
+    if c.used + n + SLACK > c.data.room:
+        if block_room(&c.data, c.used, max(c.used + n + SLACK, 2 * c.data.room, c.data_hint)) < 0:
+            return NO_MEMORY
+    c.full_at = min(c.data.room - SLACK, <size_t>t.limit)
+    return 0
+
+
+cdef int append_view(Table* t, Column* c, int64_t row, const uint8_t* p, size_t n) noexcept nogil:
+    """Octets as a view: in the view itself, of the input, or else of a copy."""
+    cdef uint64_t at
+    cdef int status
+    if n > <size_t>VIEW_INLINE and (t.base == NULL or p < t.base or p >= t.base + t.base_n):
+        if c.used + n >= c.full_at:
+            status = data_grow(t, c, n)
+            if status < 0:
+                return status
+        copy_octets(c.data.p + c.used, p, n)
+        c.used += n
+        return view_end(c, row, n)
+    if column_at(c, row) < 0:
+        return NO_MEMORY
+    if n <= <size_t>VIEW_INLINE:
+        put_short_view(c.fixed.p + 16 * row, p, <uint32_t>n)
+        return 0
+    if AMQP_UNLIKELY(n > <size_t>0x7FFFFFFF):
+        t.full = <int>(c - t.column)
+        return COLUMN_FULL
+    t.referred = True
+    at = <uint64_t>(p - t.base)
+    put_long_view(c.fixed.p + 16 * row, p, <uint32_t>n, 1 + <uint32_t>(at >> t.shift),
+                  <uint32_t>(at & ((<uint64_t>1 << t.shift) - 1)))
+    return 0
+
+
+cdef int view_end(Column* c, int64_t row, size_t n) noexcept nogil:
+    """The newest n octets of data are written, and counted in used: make a row of them."""
+    cdef size_t at = c.used - n
+    if column_at(c, row) < 0:
+        return NO_MEMORY
+    if n > <size_t>VIEW_INLINE:
+        put_long_view(c.fixed.p + 16 * row, c.data.p + at, <uint32_t>n, 0, <uint32_t>at)
+    else:
+        put_short_view(c.fixed.p + 16 * row, c.data.p + at, <uint32_t>n)
+        c.used = at
+    return 0
+
+
+cdef int append_octets(Table* t, Column* c, int64_t row, const void* p, size_t n) noexcept nogil:
+    cdef int status
+    if c.kind == AS_VIEW:
+        return append_view(t, c, row, <const uint8_t*>p, n)
+    if AMQP_UNLIKELY(c.used + n >= c.full_at):
+        status = data_grow(t, c, n)
+        if status < 0:
+            return status
+    if text_at(c, row) < 0:
+        return NO_MEMORY
+    copy_octets(c.data.p + c.used, <const uint8_t*>p, n)
+    c.used += n
+    (<int32_t*>c.fixed.p)[row + 1] = <int32_t>c.used
+    return 0
+
+
+cdef inline int append_utf8(Table* t, Column* c, int64_t row, const uint8_t* p, size_t n,
+                            const uint8_t* input_end) noexcept nogil:
+    """Text, checked while it is copied. NOT_UTF8: nothing is written."""
+    cdef int status
+    if c.kind == AS_VIEW:
+        return append_view(t, c, row, p, n) if is_utf8(p, n) else NOT_UTF8
+    if AMQP_UNLIKELY(c.used + n >= c.full_at):
+        status = data_grow(t, c, n)
+        if status < 0:
+            return status
+    if AMQP_LIKELY(<size_t>(input_end - p) >= n + COPY_SLACK):
+        if AMQP_UNLIKELY(not copy_ascii(c.data.p + c.used, p, n)) and not is_utf8(p, n):
+            return NOT_UTF8
+    elif is_utf8(p, n):
+        memcpy(c.data.p + c.used, p, n)
+    else:
+        return NOT_UTF8
+    if text_at(c, row) < 0:
+        return NO_MEMORY
+    c.used += n
+    (<int32_t*>c.fixed.p)[row + 1] = <int32_t>c.used
+    return 0
+
+
+cdef int commit_octets(Column* c, int64_t row, size_t n) noexcept nogil:
+    """n octets were written behind those used: make a row of them."""
+    if c.kind == AS_VIEW:
+        c.used += n
+        return view_end(c, row, n)
+    if text_at(c, row) < 0:
+        return NO_MEMORY
+    c.used += n
+    (<int32_t*>c.fixed.p)[row + 1] = <int32_t>c.used
+    return 0
+
+
+cdef int text_begin(Text* out, Column* c, const uint8_t* input_end) noexcept nogil:
+    """Write into the data of a column; text_commit makes a row of it."""
+    if AMQP_UNLIKELY(c.data.room < c.used + 64):
+        if block_room(&c.data, c.used, max(c.used + 64, c.data_hint)) < 0:
+            return NO_MEMORY
+    out.block = &c.data
+    out.w = c.data.p + c.used
+    out.end = c.data.p + c.data.room
+    out.input_end = input_end
+    return 0
+
+
+cdef int text_commit(Table* t, Text* out, Column* c, int64_t row) noexcept nogil:
+    cdef size_t used = <size_t>(out.w - c.data.p)
+    if used > <size_t>t.limit:
+        t.full = <int>(c - t.column)
+        return COLUMN_FULL
+    if c.kind == AS_VIEW:
+        used -= c.used
+        c.used += used
+        return view_end(c, row, used)
+    if text_at(c, row) < 0:
+        return NO_MEMORY
+    c.used = used
+    (<int32_t*>c.fixed.p)[row + 1] = <int32_t>used
+    return 0
+
+
+cdef void table_rewind(Table* t, int first, int n, int64_t row) noexcept nogil:
+    """Take back what was written of this row, the newest one, in columns from `first` to n."""
+    cdef int i
+    cdef Column* c
+    for i in range(first, n):
+        c = &t.column[i]
+        if c.filled <= row:
+            continue
+        c.filled = row
+        if c.nullable:
+            c.valid.p[row >> 3] &= <uint8_t>~(1 << (row & 7))
+        if c.kind == AS_BOOL:
+            c.fixed.p[row >> 3] &= <uint8_t>~(1 << (row & 7))
+        if c.kind == AS_TEXT:
+            c.used = <size_t>(<int32_t*>c.fixed.p)[row]
+        while c.items != NULL and c.items.rows > <int64_t>c.used:
+            c.items.rows -= 1
+            table_rewind(c.items, 0, c.items.n, c.items.rows)
+
+
+cdef int64_t count_present(const Column* c) noexcept nogil:
+    cdef int64_t n = 0
+    cdef size_t i
+    cdef size_t octets = (<size_t>c.filled + 7) // 8
+    if not c.nullable:
+        return c.filled
+    for i in range(octets // 8):
+        n += count_bits(load_word(c.valid.p + 8 * i))
+    for i in range(octets // 8 * 8, octets):
+        n += count_bits(c.valid.p[i])
+    return n
+
+
+cdef int table_finish(Table* t, int64_t rows) noexcept nogil:
+    """Fill every column to so many rows: then it can go out."""
+    cdef int i
+    cdef Column* c
+    cdef size_t zeros = 0
+    t.rows = rows
+    for i in range(t.n):
+        c = &t.column[i]
+        if not c.asked:
+            continue
+        c.present = count_present(c)
+        if c.items != NULL and table_finish(c.items, c.items.rows) < 0:
+            return NO_MEMORY
+        if c.present == 0:
+            zeros = max(zeros, fixed_room(c, rows), (<size_t>rows + 7) // 8, <size_t>64)
+            continue
+        if rows > c.rows and column_grow(c, rows) < 0:
+            return NO_MEMORY
+        if c.filled < rows:
+            column_fill(c, rows)
+    t.zeros = NO_VALUES
+    if zeros > NO_VALUES_ROOM:
+        if block_room(&t.more_zeros, 0, zeros) < 0:
+            return NO_MEMORY
+        t.zeros = t.more_zeros.p
+        memset(t.zeros, 0, zeros)
+    return 0

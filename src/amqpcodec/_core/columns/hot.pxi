@@ -1,0 +1,561 @@
+# Frames to columns, the fast way: one pass over frames in which nothing is odd.
+#
+# Each reader gives up (GIVE_UP, with nothing left written) at whatever is not as usual: a fault, text
+# that needs escapes, a key that comes twice. Then columns/rows.pxi does the
+# frame the thorough way; a test holds both equal. Octets up to COPY_SLACK behind a frame can be read.
+
+# ---- appending, with what the callers know already ----
+
+# The row that is written to, and its place in a bitmap.
+cdef struct RowPlace:
+    int64_t row
+    int64_t octet
+    uint8_t bit
+
+
+cdef inline RowPlace place_of(int64_t row) noexcept nogil:
+    cdef RowPlace at
+    at.row = row
+    at.octet = row >> 3
+    at.bit = <uint8_t>(1 << (row & 7))
+    return at
+
+
+cdef int hot_grow(Table* t, Column* c, int64_t row, size_t n) noexcept nogil:
+    """Room for the row, and for n octets and the slack."""
+    cdef int status
+    if c.kind == AS_TEXT and c.used + n >= c.full_at:
+        status = data_grow(t, c, n)
+        if status < 0:
+            return status
+    if row >= c.rows:
+        return column_grow(c, row + 1)
+    return 0
+
+
+cdef inline void hot_text_end(Column* c, RowPlace at, size_t used) noexcept nogil:
+    """The octets are written and there is place for the row: make it one. c is nullable."""
+    cdef int32_t[4] fill
+    cdef int32_t* ends = <int32_t*>c.fixed.p
+    cdef uint8_t* valid = c.valid.p + at.octet
+    cdef int64_t filled = c.filled
+    cdef int32_t before = <int32_t>c.used
+    if AMQP_LIKELY(at.row - filled <= 4):
+        fill[0] = fill[1] = fill[2] = fill[3] = before
+        memcpy(ends + filled + 1, fill, 16)
+    else:
+        column_fill(c, at.row)
+    c.filled = at.row + 1
+    c.used = used
+    valid[0] |= at.bit
+    ends[at.row + 1] = <int32_t>used
+
+
+cdef inline int hot_octets(Table* t, Column* c, RowPlace at, const uint8_t* p, size_t n) noexcept nogil:
+    cdef size_t used = c.used
+    cdef int status
+    if c.kind == AS_VIEW:
+        return append_view(t, c, at.row, p, n)
+    if AMQP_UNLIKELY(used + n >= c.full_at or at.row >= c.rows):
+        status = hot_grow(t, c, at.row, n)
+        if status < 0:
+            return status
+    if n <= 16:
+        copy_16(c.data.p + used, p)
+    else:
+        memcpy(c.data.p + used, p, n)
+    hot_text_end(c, at, used + n)
+    return 0
+
+
+cdef inline int hot_ascii(Table* t, Column* c, RowPlace at, const uint8_t* p, size_t n) noexcept nogil:
+    cdef size_t used = c.used
+    cdef int status
+    if c.kind == AS_VIEW:
+        if AMQP_UNLIKELY(not is_ascii(p, n)) and not is_utf8(p, n):
+            return GIVE_UP
+        return append_view(t, c, at.row, p, n)
+    if AMQP_UNLIKELY(used + n >= c.full_at or at.row >= c.rows):
+        status = hot_grow(t, c, at.row, n)
+        if status < 0:
+            return status
+    if AMQP_UNLIKELY(not copy_ascii(c.data.p + used, p, n)):
+        if not is_utf8(p, n):
+            return GIVE_UP
+    hot_text_end(c, at, used + n)
+    return 0
+
+
+cdef inline int hot_i64(Column* c, RowPlace at, int64_t v) noexcept nogil:
+    cdef int64_t* out
+    cdef uint8_t* valid
+    cdef int64_t filled
+    if AMQP_UNLIKELY(at.row >= c.rows) and column_grow(c, at.row + 1) < 0:
+        return NO_MEMORY
+    out = <int64_t*>c.fixed.p
+    valid = c.valid.p + at.octet
+    filled = c.filled
+    if AMQP_LIKELY(at.row - filled <= 2):
+        memset(out + filled, 0, 16)
+    else:
+        column_fill(c, at.row)
+    c.filled = at.row + 1
+    valid[0] |= at.bit
+    out[at.row] = v
+    return 0
+
+
+cdef inline int hot_i32(Column* c, RowPlace at, int32_t v) noexcept nogil:
+    cdef int32_t* out
+    cdef uint8_t* valid
+    cdef int64_t filled
+    if AMQP_UNLIKELY(at.row >= c.rows) and column_grow(c, at.row + 1) < 0:
+        return NO_MEMORY
+    out = <int32_t*>c.fixed.p
+    valid = c.valid.p + at.octet
+    filled = c.filled
+    if AMQP_LIKELY(at.row - filled <= 4):
+        memset(out + filled, 0, 16)
+    else:
+        column_fill(c, at.row)
+    c.filled = at.row + 1
+    valid[0] |= at.bit
+    out[at.row] = v
+    return 0
+
+
+cdef inline int hot_commit(Table* t, Column* c, RowPlace at, const uint8_t* w) noexcept nogil:
+    """Text was written into the data of a column up to w."""
+    cdef size_t used = <size_t>(w - c.data.p)
+    if AMQP_UNLIKELY(used > <size_t>t.limit):
+        t.full = <int>(c - t.column)
+        return COLUMN_FULL
+    if c.kind == AS_VIEW:
+        used -= c.used
+        c.used += used
+        return view_end(c, at.row, used)
+    if AMQP_UNLIKELY(at.row >= c.rows) and column_grow(c, at.row + 1) < 0:
+        return NO_MEMORY
+    hot_text_end(c, at, used)
+    return 0
+
+
+# ---- frames ----
+
+cdef int hot_method(Sink* s, const Entry* e, int64_t row) noexcept nogil:
+    """A method frame into method and arguments."""
+    cdef const uint8_t* p = e.start + 11
+    cdef const uint8_t* end = e.start + e.total - 1
+    cdef const Desc* d
+    cdef const MethodPlan* m
+    cdef RowPlace at = place_of(row)
+    cdef Text text
+    cdef Spot spot
+    cdef uint32_t key
+    cdef int status
+    cdef bint picked
+    if AMQP_UNLIKELY(e.total < 12):
+        return GIVE_UP
+    key = load32(e.start + 7)
+    m = s.plan
+    if key != s.key or m == NULL:
+        d = find_method(s, key)
+        if AMQP_UNLIKELY(d == NULL):
+            return GIVE_UP
+        s.key = key
+        s.plan = m = &s.methods[d - s.descs]
+    picked = s.picked[m - s.methods]
+    if picked or (s.check and s.arguments == NULL):
+        status = hot_picks(s, m, p, end, at)
+        if AMQP_UNLIKELY(status != 0):
+            table_rewind(s.table, s.picks, s.wants, row)
+            return status
+    if s.arguments != NULL:
+        status = text_begin(&text, s.arguments, s.input_end)
+        if AMQP_LIKELY(status == 0):
+            spot.p = p
+            spot.end = end
+            spot.row = 0
+            status = hot_arguments(s, &m, &spot, 1, &text, NULL)
+            if status >= 0:
+                status = 1 - status     # GIVE_UP where it is none
+        if AMQP_LIKELY(status == 0):
+            status = hot_commit(s.table, s.arguments, at, text.w)
+        if AMQP_UNLIKELY(status != 0):
+            if picked:
+                table_rewind(s.table, s.picks, s.wants, row)
+            return status
+    if s.method == NULL:
+        return 0
+    return hot_octets(s.table, s.method, at, <const uint8_t*>m.name, m.name_n)
+
+
+cdef int hot_arguments(Sink* s, const MethodPlan** plan, const Spot* at, int n, Text* text,
+                       int32_t* ends) noexcept nogil:
+    """Arguments of n methods as JSON, behind one another: how many are in order, or NO_MEMORY.
+    ends: of the column, as for put_end; or NULL."""
+    cdef const MethodPlan* m
+    cdef const FieldPlan* f
+    cdef const FieldPlan* last
+    cdef const uint8_t* p
+    cdef const uint8_t* end
+    cdef uint8_t* w
+    cdef uint8_t bits = 0
+    cdef size_t size, start
+    cdef int i, status, before = at.row
+    for i in range(n):
+        m = plan[i]
+        p = at.p
+        end = at.end
+        AMQP_PREFETCH(p + AHEAD)
+        AMQP_PREFETCH(p + AHEAD + 64)
+        # What strings and numbers take at most; tables and long strings ask for their own room.
+        if text_room(text, m.room + <size_t>(end - p)) < 0:
+            return NO_MEMORY
+        w = text.w
+        start = <size_t>(w - text.block.p)
+        f = m.field
+        last = f + m.n
+        while f < last:
+            # The usual ones by branches that can be foretold.
+            if AMQP_LIKELY(f.op == HOT_TEXT):
+                size = p[0]
+                p += 1
+                if AMQP_UNLIKELY(end - p < <int64_t>size):
+                    return i
+                w = copy_piece(w, f.piece, f.piece_n)
+                if AMQP_UNLIKELY(not copy_plain(w, p, size)) and not is_plain_utf8(p, size):
+                    return i
+                w += size
+                p += size
+            elif AMQP_LIKELY(f.op <= HOT_8):
+                size = <size_t>8 >> (f.op - HOT_64)
+                if AMQP_UNLIKELY(end - p < <int64_t>size):
+                    return i
+                w = put_u64(copy_piece(w, f.piece, f.piece_n), load64(p) >> (64 - 8 * size))
+                p += size
+            elif AMQP_LIKELY(f.op <= HOT_BIT):
+                if f.op == HOT_FIRST_BIT:
+                    if AMQP_UNLIKELY(p == end):
+                        return i
+                    bits = p[0]
+                    p += 1
+                w = hot_bool(copy_piece(w, f.piece, f.piece_n), bits >> f.bit & 1)
+            elif f.op == HOT_ZEROS:
+                size = f.zeros
+                if AMQP_UNLIKELY(<size_t>(end - p) < size or p[0] or p[size - 1]):
+                    return i
+                p += size
+            elif f.op == HOT_LONG_TEXT or f.op == HOT_TABLE:
+                if AMQP_UNLIKELY(end - p < 4):
+                    return i
+                size = load32(p)
+                p += 4
+                if AMQP_UNLIKELY(<size_t>(end - p) < size):
+                    return i
+                text.w = copy_piece(w, f.piece, f.piece_n)
+                if f.op == HOT_TABLE:
+                    status = hot_pairs(text, p, p + size, s.shapes, 1)
+                else:
+                    status = json_octets(text, p, size)
+                if status != 0:
+                    return i if status > 0 else status
+                p += size
+                if text_room(text, m.room + <size_t>(end - p)) < 0:
+                    return NO_MEMORY
+                w = text.w
+            else:
+                return i
+            f += 1
+        w[0] = c'"'
+        w += m.quoted
+        if w == text.block.p + start:
+            w += 1
+        text.block.p[start] = c'{'      # for the first comma
+        w[0] = c'}'
+        w += 1
+        size = <size_t>(w - text.block.p)
+        if AMQP_UNLIKELY(p != end or size > <size_t>s.table.limit):
+            return i
+        text.w = w
+        if AMQP_LIKELY(ends != NULL):
+            put_end(ends, before, at.row, start, size)
+        before = at.row
+        at += 1
+    return n
+
+
+cdef int hot_picks(Sink* s, const MethodPlan* m, const uint8_t* p, const uint8_t* end,
+                   RowPlace at) noexcept nogil:
+    """Arguments into columns of their own; what has none is checked."""
+    cdef const FieldPlan* f = m.field
+    cdef const FieldPlan* last = f + m.n
+    cdef const uint16_t* targets = s.targets + m.first
+    cdef uint8_t kind, bits = 0
+    cdef size_t n
+    cdef uint64_t v
+    cdef int k, status
+    while f < last:
+        k = targets[0]
+        targets += 1
+        kind = f.kind
+        if kind == W_SHORTSTR:
+            if AMQP_UNLIKELY(p == end):
+                return GIVE_UP
+            n = p[0]
+            p += 1
+            if AMQP_UNLIKELY(<size_t>(end - p) < n):
+                return GIVE_UP
+            if k == 0 and s.check and AMQP_UNLIKELY(not is_ascii(p, n)) and not is_utf8(p, n):
+                return GIVE_UP
+            while k:
+                status = hot_ascii(s.table, s.table.column + s.target[k].column, at, p, n)
+                if AMQP_UNLIKELY(status != 0):
+                    return status
+                k = s.target[k].next
+            p += n
+        elif kind == W_BIT:
+            if f.op == HOT_FIRST_BIT:
+                if AMQP_UNLIKELY(p == end):
+                    return GIVE_UP
+                bits = p[0]
+                p += 1
+            elif f.op != HOT_BIT:
+                return GIVE_UP
+            while k:
+                if append_bool(s.table.column + s.target[k].column, at.row, bits >> f.bit & 1) < 0:
+                    return NO_MEMORY
+                k = s.target[k].next
+        elif kind == W_LONGSTR or kind == W_TABLE:
+            if AMQP_UNLIKELY(end - p < 4):
+                return GIVE_UP
+            n = load32(p)
+            p += 4
+            if AMQP_UNLIKELY(<size_t>(end - p) < n):
+                return GIVE_UP
+            status = hot_long(s, kind, k, p, n, at)
+            if AMQP_UNLIKELY(status != 0):
+                return status
+            p += n
+        else:
+            n = 8 if kind == W_LONGLONG or kind == W_TIMESTAMP else 1 << (kind - W_OCTET)
+            if AMQP_UNLIKELY(<size_t>(end - p) < n):
+                return GIVE_UP
+            if kind == W_LONGLONG:
+                v = load64(p)
+                if AMQP_UNLIKELY(k != 0 and v > HIGHEST_INT64):
+                    return GIVE_UP
+            elif kind == W_SHORT:
+                v = load16(p)
+            elif kind == W_LONG:
+                v = load32(p)
+            elif kind == W_OCTET:
+                v = p[0]
+            else:
+                return GIVE_UP
+            p += n
+            while k:
+                status = hot_number(s.table.column + s.target[k].column, at, v)
+                if status < 0:
+                    return status
+                k = s.target[k].next
+        f += 1
+    return 0 if p == end else GIVE_UP
+
+
+cdef inline int hot_number(Column* c, RowPlace at, uint64_t v) noexcept nogil:
+    if c.kind == AS_INT32:
+        return hot_i32(c, at, <int32_t>v)
+    return hot_i64(c, at, <int64_t>v)
+
+
+cdef int hot_long(Sink* s, uint8_t kind, int k, const uint8_t* p, size_t n, RowPlace at) noexcept nogil:
+    """A table or long string into the columns from target k on."""
+    cdef Column* c
+    cdef int status
+    if kind == W_TABLE and k == 0:
+        return 0 if hot_check(s, p, n) else GIVE_UP
+    while k:
+        c = s.table.column + s.target[k].column
+        if c.form != FORM_JSON:
+            return GIVE_UP
+        if kind == W_LONGSTR:
+            status = hot_octets(s.table, c, at, p, n)
+        else:
+            status = hot_table(s, c, p, n, at)
+        if AMQP_UNLIKELY(status != 0):
+            return status
+        k = s.target[k].next
+    return 0
+
+
+cdef inline int hot_table(Sink* s, Column* c, const uint8_t* p, size_t n, RowPlace at) noexcept nogil:
+    """A table, not checked yet, into a column of tables."""
+    cdef Text text
+    cdef int status
+    if AMQP_UNLIKELY(c.form != FORM_JSON):
+        if not hot_check(s, p, n):
+            return GIVE_UP
+        return append_table(s.table, c, at.row, p, <uint32_t>n, s.variants, s.reading, s.input_end)
+    text.block = &c.data
+    text.w = c.data.p + c.used
+    text.end = c.data.p + c.data.room
+    text.input_end = s.input_end
+    if AMQP_UNLIKELY(c.data.p == NULL) and text_begin(&text, c, s.input_end) < 0:
+        return NO_MEMORY
+    status = hot_pairs(&text, p, p + n, s.shapes, 1)
+    if AMQP_UNLIKELY(status != 0):
+        return status
+    return hot_commit(s.table, c, at, text.w)
+
+
+cdef bint hot_check(Sink* s, const uint8_t* p, size_t n) noexcept nogil:
+    """Whether a table is in order."""
+    cdef Fault fault
+    cdef Cursor c
+    fault.code = OK
+    c.p = c.base = p
+    c.end = p + n
+    c.base_at = 0
+    c.fault = &fault
+    return check_pairs(&c, s.shapes, 1) == 0
+
+
+cdef int hot_header(Sink* s, const Entry* e, int64_t row) noexcept nogil:
+    """A content header into properties and body_size."""
+    cdef const uint8_t* end = e.start + e.total - 1
+    cdef uint64_t body_size
+    cdef uint32_t key
+    cdef RowPlace at = place_of(row)
+    cdef Column* c
+    cdef int status
+    if AMQP_UNLIKELY(e.total < 22):
+        return GIVE_UP
+    key = <uint32_t>load16(e.start + 7) << 16 | load16(e.start + 19)
+    if AMQP_UNLIKELY(key != s.steps_key or s.n_steps < 0):
+        if plan_properties(s, key) != 0:
+            return GIVE_UP
+    body_size = load64(e.start + 11)
+    if AMQP_UNLIKELY(body_size > HIGHEST_INT64):
+        return GIVE_UP
+    if s.any_property or s.check:
+        status = hot_properties(s, e.start + 21, end, at)
+        if AMQP_UNLIKELY(status != 0):
+            table_rewind(s.table, COL_RAW_HEADERS, s.picks, row)
+            table_rewind(s.table, s.wants, s.table.n, row)
+            return status
+        c = s.properties
+        if c != NULL:
+            if AMQP_UNLIKELY(row >= c.rows) and column_grow(c, row + 1) < 0:
+                return NO_MEMORY
+            c.filled = row + 1
+            c.valid.p[at.octet] |= at.bit
+    if s.body_size != NULL:
+        return hot_i64(s.body_size, at, <int64_t>body_size)
+    return 0
+
+
+cdef inline bint fits_by_kind(const Column* c, uint8_t kind) noexcept nogil:
+    """Whether columns/kinds.pxi writes values of this wire type into the column."""
+    if kind == W_OCTET:
+        return c.kind == AS_INT32
+    if kind == W_TIMESTAMP:
+        return c.kind == AS_INT64
+    return (kind == W_SHORTSTR or kind == W_TABLE) and c.kind == AS_TEXT and c.form == FORM_JSON
+
+
+cdef int plan_properties(Sink* s, uint32_t key) noexcept nogil:
+    """Which values a class and flags announce: messages after messages have the same ones.
+    key: class id, flag word."""
+    cdef const Desc* d = find_properties(s, <uint16_t>(key >> 16))
+    cdef const FieldPlan* field
+    cdef uint32_t flags = key & 0xFFFF
+    cdef Column* c
+    cdef int i, n = 0
+    s.n_steps = -1
+    s.steps_by_kind = True
+    if d == NULL or flags & 1 or s.properties_json != NULL:
+        return GIVE_UP
+    field = s.methods[d - s.descs].field
+    while flags:
+        i = leading_zeros_16(flags)
+        flags &= <uint32_t>0x7FFF >> i
+        if i >= d.n:
+            return GIVE_UP
+        if AMQP_UNLIKELY(field[i].child == NO_CHILD) and s.properties != NULL:
+            return GIVE_UP
+        c = s.table.column + field[i].child
+        s.steps[n].kind = field[i].kind
+        s.steps[n].headers = field[i].headers and (s.n_wanted != 0 or s.raw_headers != NULL)
+        s.steps[n].c = c if c.asked else NULL
+        if not c.asked or s.steps[n].headers or not fits_by_kind(c, field[i].kind):
+            s.steps_by_kind = not s.any_property and not s.check
+        n += 1
+    s.n_steps = n
+    s.steps_key = key
+    return 0
+
+
+cdef inline int hot_properties(Sink* s, const uint8_t* p, const uint8_t* end, RowPlace at) noexcept nogil:
+    """The planned values, each into its column; 0, GIVE_UP or a status below 0."""
+    cdef Table* t = s.table
+    cdef const Step* step = s.steps
+    cdef const Step* last = step + s.n_steps
+    cdef Column* c
+    cdef size_t n
+    cdef uint64_t v
+    cdef int status
+    while step < last:
+        c = step.c
+        if step.kind == W_SHORTSTR:
+            if AMQP_UNLIKELY(p == end):
+                return GIVE_UP
+            n = p[0]
+            p += 1
+            if AMQP_UNLIKELY(<size_t>(end - p) < n):
+                return GIVE_UP
+            if AMQP_UNLIKELY(c == NULL):
+                if s.check and not is_ascii(p, n) and not is_utf8(p, n):
+                    return GIVE_UP
+            else:
+                status = hot_ascii(t, c, at, p, n)
+                if AMQP_UNLIKELY(status != 0):
+                    return status
+            p += n
+        elif step.kind == W_OCTET:
+            if AMQP_UNLIKELY(p == end):
+                return GIVE_UP
+            if c != NULL and hot_number(c, at, p[0]) < 0:
+                return NO_MEMORY
+            p += 1
+        elif step.kind == W_TIMESTAMP:
+            if AMQP_UNLIKELY(end - p < 8):
+                return GIVE_UP
+            v = load64(p)
+            if AMQP_UNLIKELY(v > HIGHEST_SECOND):
+                return GIVE_UP
+            if c != NULL and hot_i64(c, at, <int64_t>(v * 1000000)) < 0:
+                return NO_MEMORY
+            p += 8
+        elif step.kind == W_TABLE:
+            if AMQP_UNLIKELY(end - p < 4):
+                return GIVE_UP
+            n = load32(p)
+            p += 4
+            if AMQP_UNLIKELY(<size_t>(end - p) < n):
+                return GIVE_UP
+            if c != NULL:
+                status = hot_table(s, c, p, n, at)
+                if AMQP_UNLIKELY(status != 0):
+                    return status
+            elif AMQP_UNLIKELY(not hot_check(s, p, n)):
+                return GIVE_UP
+            if step.headers:
+                status = take_wanted(s, p, n, at.row)
+                if AMQP_UNLIKELY(status != 0):
+                    return status
+            p += n
+        else:
+            return GIVE_UP
+        step += 1
+    return 0 if p == end else GIVE_UP

@@ -1,0 +1,643 @@
+# Columns: which there are, what decoding to them needs to know, and its working memory.
+
+# Columns that have their number always; those that a request names come behind them.
+cdef enum:
+    COL_ROW
+    COL_OFFSET
+    COL_TYPE
+    COL_CHANNEL
+    COL_METHOD
+    COL_ARGUMENTS
+    COL_PROPERTIES
+    COL_BODY_SIZE
+    COL_PAYLOAD
+    COL_FRAME
+    COL_ERROR
+    COL_ERROR_OFFSET
+    COL_BODY
+    COL_PROPERTIES_JSON
+    COL_RAW_HEADERS         # the last one: what is taken back of a bad property list begins here
+    N_COLUMNS               # the children of properties come behind these
+
+cdef dict COLUMN_NUMBERS = {
+    "row": COL_ROW, "offset": COL_OFFSET, "frame_type": COL_TYPE, "channel": COL_CHANNEL,
+    "method": COL_METHOD, "arguments": COL_ARGUMENTS, "properties": COL_PROPERTIES,
+    "body_size": COL_BODY_SIZE, "payload": COL_PAYLOAD, "frame": COL_FRAME, "error": COL_ERROR,
+    "error_offset": COL_ERROR_OFFSET, "body": COL_BODY, "properties_json": COL_PROPERTIES_JSON,
+    "properties.raw_headers": COL_RAW_HEADERS,
+}
+# Columns with a number of their own: those that may be asked for at a level. "properties" has children.
+cdef dict FIXED_COLUMNS = {
+    "row": "l", "offset": "l", "frame_type": "u", "channel": "i", "method": "u", "arguments": "u",
+    "properties": "+s", "body_size": "l", "payload": "z", "body": "z", "frame": "z", "error": "u",
+    "error_offset": "l", "properties_json": "u", "properties.raw_headers": "z",
+}
+cdef tuple NOT_AT_LEVEL = (("body",), ("payload",))
+
+# Without `fields`. What is not fixed holds the argument of that name, where it has that type.
+cdef tuple MESSAGE_COLUMNS = (
+    ("row", "l"), ("channel", "i"), ("method", "u"), ("exchange", "u"), ("routing_key", "u"),
+    ("consumer_tag", "u"), ("delivery_tag", "l"), ("redelivered", "b"), ("mandatory", "b"),
+    ("reply_code", "i"), ("reply_text", "u"), ("properties", "+s"), ("body", "z"), ("error", "u"),
+)
+
+# Arrow formats of arguments, as those of properties: Spark has no unsigned types; tables are JSON, and
+# so are contents, which may be references.
+cdef dict WIRE_FORMATS = {
+    W_BIT: "b", W_OCTET: "i", W_SHORT: "i", W_LONG: "l", W_LONGLONG: "l", W_SHORTSTR: "u",
+    W_LONGSTR: "z", W_TIMESTAMP: "tsu:UTC", W_TABLE: "u", W_CONTENT: "u",
+}
+
+cdef dict COLUMN_KINDS = {
+    "l": AS_INT64, "tsu:UTC": AS_INT64, "g": AS_INT64, "i": AS_INT32, "b": AS_BOOL, "u": AS_TEXT,
+    "z": AS_TEXT, "+s": AS_STRUCT, "vu": AS_VIEW, "vz": AS_VIEW,
+    "+m": AS_TEXT, "!z": AS_TEXT,
+}
+
+cdef enum:
+    PERMISSIVE
+    DROPMALFORMED
+    FAILFAST
+
+cdef dict BAD_ROW_MODES = {
+    "PERMISSIVE": PERMISSIVE, "DROPMALFORMED": DROPMALFORMED, "FAILFAST": FAILFAST}
+
+# What a decode came to, apart from 0, NO_MEMORY and COLUMN_FULL.
+cdef enum:
+    BAD_FRAME = 2           # of one frame: the fault says why
+    BAD_OFFSETS = -3        # of the Arrow array
+    FAILED = -4             # FAILFAST: the fault says why
+
+cdef enum:
+    BLOCK = 128             # frames
+    KINDS_LEAST = 16        # below, to take them kind by kind is not worth it
+    AHEAD = 16384           # octets to ask for in advance: about a block
+    RUN_AHEAD = 4096        # the same in a run
+    RUN_AFTER = 4           # messages alike that make one
+    RUN_LONGEST = 1 << 29   # octets of a message in one
+    SHAPE_ROOM = 1024       # octets of a message before its body, a multiple of 64
+    SHAPE_SLACK = 80        # octets that are read behind a message: a piece, and a view
+    SHAPE_ROWS = 16         # messages of a shape at a time
+    SHAPE_FAR = 1024        # octets of a message that is asked for whole
+    SHAPE_LEAST = 8         # below, it is not worth it
+    SHAPE_WORTH = 32        # of one shape, for the next to be looked for soon
+    SHAPE_AFTER = 3         # messages of one size that make a shape likely
+    SHAPE_LONGEST_WAIT = 2048
+
+# What the fast way does with an argument.
+cdef enum:
+    HOT_TEXT
+    HOT_64                  # numbers, each half as large as the one before it
+    HOT_32
+    HOT_16
+    HOT_8
+    HOT_FIRST_BIT           # of an octet
+    HOT_BIT
+    HOT_ZEROS
+    HOT_LONG_TEXT
+    HOT_TABLE
+    HOT_NEVER               # leaves it to the thorough one
+
+# A frame of the block, or octets that are none.
+cdef struct Entry:
+    const uint8_t* start
+    const uint8_t* base     # of its input value
+    uint64_t total          # octets, envelope included
+    int64_t row             # of the input value
+    uint8_t type            # 0 where it is not known
+    uint8_t way             # the type where the fast way may be tried, FRAME_V1, or 0
+    uint16_t channel
+    uint8_t odd             # not whole: see below
+    uint8_t no_channel
+    uint64_t lost           # of captures, where it is odd: see LOST_TEXTS
+
+cdef enum:
+    FRAME_V1 = 0xF1         # a way: a whole frame of AMQP 1.0
+
+cdef enum:
+    ODD_TYPE = 1            # undefined, in a frame that is whole
+    ODD_LOST = 2            # the framing is lost
+
+# What the JSON and the columns need to know of a field.
+cdef struct FieldPlan:
+    const char* key         # `,"consumer_tag":`
+    const char* piece       # of the fast way: the same, and quotes of text before and behind it
+    uint32_t key_n
+    uint32_t piece_n
+    bint reserved
+    bint headers            # the table of a property list whose entries can be asked for
+    uint8_t kind            # wire type
+    uint8_t op              # what the fast way does with it
+    uint8_t bit             # as in Op
+    uint8_t zeros           # octets of a reserved argument, which have to be zero
+    uint16_t child          # of a property: its column
+
+cdef struct MethodPlan:
+    const char* name        # padded
+    uint32_t name_n
+    int quoted              # whether the last value on the fast way is text
+    uint32_t fixed          # octets that all keys take
+    uint32_t room           # octets that JSON takes without tables and the inside of strings
+    int n
+    int first               # number of the first field among all fields of the protocol
+    bint has_content
+    FieldPlan* field
+
+
+cdef class FramePlan:
+    """What decoding a protocol's frames to columns needs, made once from its lowered table."""
+
+    cdef tuple columns          # (name, format, children) of each at frame level, in order
+    cdef tuple message_columns  # (name, format) of each at message level
+    cdef tuple children         # (name, format, sources) of properties
+    cdef tuple structs          # (name, column, first of its children, (name, format, ...) of these)
+    cdef dict fixed             # name -> format of columns with a number of their own
+    cdef dict numbers           # and the number
+    cdef tuple not_at_level     # those of each level that are only at the other
+    cdef str wanted             # what stands before the name of an entry
+    cdef dict formats           # of arguments, by wire type
+    cdef const char** kinds     # names of wire types
+    cdef int picks              # number of the first column for an argument
+    cdef const V1Types* v1      # of AMQP 1.0, else NULL
+    cdef MethodPlan* method     # as the protocol's descriptors
+    cdef int count              # of methods
+    cdef FieldPlan* field
+    cdef int n_fields
+    cdef dict arguments         # name -> [(number of the field, wire type, qualified name), ...]
+    cdef dict qualified         # "basic.consume.no_ack" -> (number of the field, wire type)
+    cdef dict requests          # what was asked for lately
+    cdef dict kin               # other protocols' plans for these columns
+    cdef list keep
+
+    def __dealloc__(self):
+        free(self.method)
+        free(self.field)
+
+
+cdef FramePlan make_frame_plan(Protocol protocol, FramePlan schema=None):
+    """schema: whose columns they are, if not the protocol's own."""
+    cdef FramePlan plan = FramePlan.__new__(FramePlan)
+    cdef DescTable descs = protocol.descs
+    cdef Desc* d
+    cdef FieldPlan* f
+    cdef int i, k, quoted, n = 0
+    cdef bytes key
+    plan.keep = [protocol.name.encode()]
+    plan.columns = protocol.table["columns"]["frame"]
+    plan.message_columns = MESSAGE_COLUMNS
+    plan.fixed = FIXED_COLUMNS
+    plan.numbers = COLUMN_NUMBERS
+    plan.not_at_level = NOT_AT_LEVEL
+    plan.wanted = "headers."
+    plan.formats = WIRE_FORMATS
+    plan.kinds = WIRE_NAMES
+    plan.count = descs.count
+    plan.arguments = {}
+    plan.qualified = {}
+    plan.requests = {}
+    plan.kin = {}
+    plan.children = ()
+    for name, format_, below in plan.columns:
+        if name == "properties":
+            plan.children = below
+    for i in range(descs.count):
+        n += descs.desc[i].n
+    plan.n_fields = n
+    plan.method = <MethodPlan*>calloc(<size_t>max(descs.count, 1), sizeof(MethodPlan))
+    plan.field = <FieldPlan*>calloc(<size_t>max(n, 1), sizeof(FieldPlan))
+    if plan.method == NULL or plan.field == NULL:
+        raise MemoryError
+    plan.picks = N_COLUMNS + <int>len(plan.children if schema is None else schema.children)
+    child_of = {}
+    for i, (name, format_, sources) in enumerate(plan.children):
+        k = N_COLUMNS + i
+        if schema is not None:
+            k = child_in(schema, name, format_)
+        for source in sources:
+            child_of[source] = k
+    if schema is not None:
+        plan.columns = schema.columns
+        plan.children = schema.children
+    plan.structs = (("properties", COL_PROPERTIES, N_COLUMNS, plan.children),)
+    reserved = {}
+    for cls in protocol.table["classes"]:
+        for method in cls["methods"]:
+            for i, field in enumerate(method["fields"]):
+                if field[2] & FIELD_RESERVED:
+                    reserved[cls["index"], method["index"], i] = True
+    n = 0
+    for i in range(descs.count):
+        d = &descs.desc[i]
+        key = (<bytes>d.name) + bytes(2 * COPY_SLACK)
+        plan.keep.append(key)
+        plan.method[i].name = PyBytes_AS_STRING(key)
+        plan.method[i].name_n = <uint32_t>len(key) - 2 * COPY_SLACK
+        plan.method[i].field = &plan.field[n]
+        plan.method[i].n = d.n
+        plan.method[i].first = n
+        plan.method[i].has_content = d.has_content
+        quoted = 0
+        for k in range(d.n):
+            # Quotes of text around it, and padded, so that it can be copied by whole words.
+            key = b'","' + (<bytes>d.field[k]) + b'":"' + bytes(2 * COPY_SLACK)
+            plan.keep.append(key)
+            f = &plan.field[n]
+            f.key = PyBytes_AS_STRING(key) + 1
+            f.key_n = <uint32_t>len(key) - 2 * COPY_SLACK - 2
+            f.kind = d.op[k].kind
+            f.bit = d.op[k].bit
+            f.reserved = (d.class_id, d.method_id, k) in reserved
+            if d.method_id == 0:
+                f.child = child_of[d.class_id, k]
+                f.headers = f.kind == W_TABLE and <bytes>d.field[k] == b"headers"
+            else:
+                name = (<bytes>d.field[k]).decode()
+                full = f"{(<bytes>d.name).decode()}.{name}"
+                plan.qualified[full] = (n, f.kind)
+                if not f.reserved:
+                    plan.arguments.setdefault(name, []).append((n, f.kind, full))
+            plan_op(f, &d.op[k])
+            f.piece = f.key - quoted
+            f.piece_n = f.key_n + <uint32_t>quoted + (f.op == HOT_TEXT)
+            if f.op != HOT_ZEROS:
+                quoted = f.op == HOT_TEXT
+            plan.method[i].fixed += f.key_n
+            n += 1
+        plan.method[i].quoted = quoted
+        plan.method[i].room = plan.method[i].fixed + 24 * <uint32_t>d.n + 3 * COPY_SLACK
+    return plan
+
+
+cdef enum:
+    NO_CHILD = COL_ROW      # a property of another version; captures do not have that column
+
+
+cdef int child_in(FramePlan schema, str name, str format_):
+    """The column of a property of another version: of that name or its alias, and of that format."""
+    cdef int i
+    for i, (known, kind, _) in enumerate(schema.children):
+        if kind == format_ and (known == name or PROPERTY_ALIASES.get(name) == known):
+            return N_COLUMNS + i
+    return NO_CHILD
+
+
+cdef FramePlan kin_plan(FramePlan schema, Protocol protocol):
+    """How a protocol's frames go to the columns of another one."""
+    if protocol not in schema.kin:
+        schema.kin[protocol] = make_frame_plan(protocol, schema)
+    return <FramePlan>schema.kin[protocol]
+
+
+cdef void plan_op(FieldPlan* f, const Op* op) noexcept:
+    cdef int kind = op.kind
+    f.op = HOT_NEVER
+    if f.reserved:
+        # Usual ones are empty, and say nothing.
+        f.zeros = 1 if kind == W_SHORTSTR or kind == W_OCTET else 2 if kind == W_SHORT else 0
+        if f.zeros:
+            f.op = HOT_ZEROS
+    elif kind == W_SHORTSTR:
+        f.op = HOT_TEXT
+    elif kind == W_BIT:
+        f.op = HOT_FIRST_BIT if op.run else HOT_BIT
+    elif kind == W_LONGLONG:
+        f.op = HOT_64
+    elif kind == W_LONG:
+        f.op = HOT_32
+    elif kind == W_SHORT:
+        f.op = HOT_16
+    elif kind == W_OCTET:
+        f.op = HOT_8
+    elif kind == W_LONGSTR:
+        f.op = HOT_LONG_TEXT
+    elif kind == W_TABLE:
+        f.op = HOT_TABLE
+
+
+# A property that is there, on the fast way.
+cdef struct Step:
+    Column* c               # or NULL: it is only checked
+    uint8_t kind
+    bint headers
+
+# A column that an argument goes to, and the next one for the same argument, or 0.
+cdef struct Target:
+    uint16_t column
+    uint16_t next
+
+# What the fast way does with a field of AMQP 1.0 that is there and of its type.
+cdef enum:
+    V1_TO_NOTHING
+    V1_TO_64
+    V1_TO_TIME
+    V1_TO_32
+    V1_TO_BOOL
+    V1_TO_TEXT              # or octets
+    V1_TO_ID                # a message id or address: text, where it is a string
+    V1_TO_OTHER             # leaves it to put_v1_field
+    V1_TO_SEVERAL           # columns
+
+cdef struct V1Step:
+    uint8_t kind            # of values whose octets say all, V1_ANY: any such; or V1_UNKNOWN
+    uint8_t write
+    uint8_t usual           # constructor of what goes into a column of text or octets, or that of null
+    uint16_t column         # or the first Target of several
+    uint32_t offset         # of the column from the first one, octets
+
+# A header that was asked for.
+cdef struct Wanted:
+    const uint8_t* name
+    uint32_t name_n
+    uint8_t type            # see WANTED_TYPES
+    uint16_t column
+
+# A frame of a body that waits for the others.
+cdef struct BodyPart:
+    const uint8_t* start
+    uint64_t total
+    uint32_t next           # its number, or 0
+
+# A message, as far as it came, or frames that do not make one.
+cdef struct Parcel:
+    Entry method            # or what stands there instead of one
+    Entry header            # total 0: there was none
+    uint64_t size           # of the body, as the header says
+    uint64_t have
+    uint64_t octets         # of all frames
+    const uint8_t* body     # its only frame, or NULL
+    const uint8_t* raw      # all octets, where they are not those of the frames
+    uint64_t raw_n
+    uint32_t first, last    # frames of a body in pieces, or 0
+    uint32_t before, after  # of those open, in the order in which they began; after also in chains
+    uint8_t content         # method and header and body are whole, or there is none
+    uint8_t bad             # a fault that only assembly sees, or OK
+    uint8_t at_other        # the fault's place is the frame `other`
+    const char* what
+    Entry other
+
+# What is open on each channel, and the messages that are ready to become rows.
+cdef struct Assembly:
+    Block memory            # that it lies in itself
+    uint32_t* channel       # number of the parcel that is open, or 0; NULL until one is
+    Block parcel            # Parcels, number 0 stands before the first and behind the last of those open
+    Block piece             # BodyParts, number 0 is not used
+    uint32_t parcels, pieces
+    uint32_t free_parcel, free_piece    # chains
+    uint32_t n_open
+    int n                   # in the block
+    int was                 # in it before it was emptied
+    Parcel[BLOCK] block
+
+# A protocol whose frames come.
+cdef struct Speech:
+    const char* name
+    const MethodPlan* methods
+    const uint16_t* targets
+    const Target* target
+    const uint8_t* picked
+    const Desc* descs
+    const Slot* slot
+    uint32_t slot_mask
+    Desc** contents
+    int n_contents
+    const V1Types* v1       # of AMQP 1.0, else NULL
+    const uint32_t* masks   # its own: fields of each method that are asked for
+    const V1Step* v1_steps  # and what is done with each field
+
+cdef enum:
+    MAX_SPEECHES = 4
+
+# What a run reads of a field, and where it goes: `_TO` has a column.
+cdef enum:
+    RUN_END                 # of the arguments, or of the properties
+    RUN_TEXT
+    RUN_TEXT_TO
+    RUN_BITS                # the octet of bits that follow
+    RUN_BIT_TO
+    RUN_BOOL_TO             # an octet with one bit
+    RUN_8
+    RUN_16
+    RUN_32
+    RUN_64
+    RUN_8_TO_32
+    RUN_8_TO_64
+    RUN_16_TO_32
+    RUN_16_TO_64
+    RUN_32_TO_64
+    RUN_64_TO
+    RUN_TIME
+    RUN_TIME_TO
+    RUN_LONG
+    RUN_LONG_TO
+    RUN_TABLE
+    RUN_TABLE_TO            # its octets
+
+# A field of the messages of a run, see columns/run.pxi.
+cdef struct RunOp:
+    uint8_t code
+    uint8_t bit
+    int8_t number           # of a property of basic, or -1
+    uint8_t* out            # the column's memory
+    Column* column          # or NULL
+
+# A value of all messages of a shape, see columns/shape.pxi.
+cdef struct ShapeValue:
+    uint8_t code            # of RunOp
+    uint8_t bit
+    uint32_t at             # in the message
+    uint32_t octets
+    uint8_t* out            # the column's memory
+
+cdef struct Shape:
+    uint64_t step           # octets of a message
+    uint32_t alike          # messages of so many octets until now
+    uint32_t wait           # and how many of them it takes
+    const uint8_t* first    # the message that it was taken of
+    uint32_t body           # where the body is
+    uint64_t body_octets
+    size_t span             # octets to compare
+    uint8_t* same
+    uint8_t* mask
+    int n
+    ShapeValue value[2 * MAX_FIELDS + 16]
+    uint8_t room[2 * SHAPE_ROOM + 32]
+
+# Many messages of one kind.
+cdef struct Run:
+    bint on
+    uint32_t key            # class id, method id
+    uint32_t flags          # of the properties
+    bint basic              # the properties are those of class basic, and `out` has their columns
+    uint8_t* out[14]
+    uint8_t spare[32]       # for views of text that is only checked
+    int n                   # of op
+    const RunOp* last       # where a message that is as planned ends
+    const uint8_t* end      # messages of a run end before it
+    int64_t first           # row
+    int64_t room            # rows with place
+    int32_t* channel        # the memory of columns that every message has, or NULL
+    uint8_t* body
+    int64_t* row
+    int64_t* offset
+    int64_t* body_size
+    uint8_t[16] name        # view of the method's name
+    int n_columns
+    RunOp op[2 * MAX_FIELDS + 16]
+    Column* columns[2 * MAX_FIELDS + 24]
+    Shape shape
+
+# A transfer of a delivery that is not whole.
+cdef struct V1Piece:
+    Entry frame
+    const uint8_t* payload
+    uint64_t n
+    uint32_t next           # its number, or 0
+
+# Where the channel stands in a link's key: the handle has a bit more, for there being none.
+cdef enum:
+    V1_KEY_CHANNEL = 33
+
+# A delivery that more transfers are to come for.
+cdef struct V1Open:
+    uint64_t key            # channel and handle
+    uint32_t first, last    # pieces
+    uint32_t before, after  # of those open, in the order in which they began; after also in chains
+    uint32_t above, below   # of those open on the channel, the newest first
+    uint32_t state          # the piece with the newest state, or 0
+    bint settled            # some transfer said so
+    bint passing            # given up: its transfers are rows of their own
+    uint64_t have           # octets of payload
+    uint64_t octets         # of frames
+
+cdef struct V1Slot:
+    uint64_t key
+    uint32_t number         # of the delivery that is open there, or 0
+    bint used
+
+cdef struct V1Links:
+    V1Slot* slot
+    uint32_t mask, used
+    uint32_t* channel       # the newest that is open on each, or 0; NULL until one is
+    uint64_t odd            # a factor that nobody can guess: keys are a peer's choice
+    Block open              # V1Opens, number 0 stands before the first and behind the last of those open
+    Block piece             # V1Pieces, number 0 is not used
+    Block joined            # payloads of a delivery
+    uint32_t opens, pieces
+    uint32_t free_open, free_piece
+    uint32_t n_open
+    const uint8_t* single   # of captures: the value that is one delivery, or NULL
+    const uint8_t* single_end
+
+cdef extern from "columns/kinds.h" nogil:
+    ctypedef struct Spot:
+        const uint8_t* p
+        const uint8_t* end
+        int row
+
+    ctypedef struct Pattern:
+        int n
+        uint32_t misses
+
+# Frames of one kind in a block.
+cdef struct Alike:
+    int n
+    Spot[BLOCK] at
+
+# A block taken kind by kind, see columns/kinds.pxi.
+cdef struct Kinds:
+    int64_t base            # row from which Spots count, a multiple of 8
+    size_t octets           # of all frames, and of names of methods
+    Pattern pattern         # of the headers of the newest message
+    const MethodPlan* plan[BLOCK]
+    int n                   # columns that are written, and for which frames
+    Column* column[32]
+    Alike* of[32]
+    Alike[3] kind            # methods, content headers, bodies
+
+# All that a decode works with. Columns that were not asked for are NULL.
+cdef struct Sink:
+    Table* table
+    Column* row
+    Column* offset
+    Column* type
+    Column* channel
+    Column* method
+    Column* arguments
+    Column* properties
+    Column* properties_json
+    Column* raw_headers
+    Column* body_size
+    Column* payload
+    Column* body
+    Column* frame
+    Column* error
+    Column* error_offset
+    const MethodPlan* methods
+    const uint16_t* targets # of each field of the protocol: number of its first Target, or 0
+    const Target* target
+    const uint8_t* picked   # of each method: whether one of its fields has a Target
+    int picks               # columns from here on are those of arguments
+    int wants               # and from here on those of headers
+    const Wanted* wanted
+    int n_wanted
+    const uint8_t** found   # where they are in the table at hand
+    bint any_property       # some column takes something of property lists
+    const Desc* descs
+    const Slot* slot
+    uint32_t slot_mask
+    Desc** contents
+    int n_contents
+    const char* version     # of the protocol that these are of
+    uint8_t speaks          # and its number
+    Speech[MAX_SPEECHES] speech
+    const V1Types* v1       # of AMQP 1.0, else NULL
+    const uint32_t* masks   # its own
+    const V1Step* v1_steps
+    const uint8_t* v1_end   # its frames that end before it may go the fast way
+    const int8_t* type_numbers
+    V1Value[V1_MAX_FIELDS] fields
+    int sections            # of messages: those that are read, as a bit mask; 0 with other columns
+    uint32_t header_fields  # that are asked for, as bit masks
+    uint32_t properties_fields
+    const uint8_t* readable # of the message at hand: octets may be read up to here
+    bint sectioned          # the columns are 1.0's own
+    V1Links* links          # its deliveries that more transfers are to come for
+    bint check              # every frame, whole, whatever columns are asked for
+    bint hot                # try the fast readers
+    bint borrow             # the input lives as long as the table: frames need no copy
+    const uint8_t* next     # where the next frame would go on with the borrowed ones
+    const uint8_t* hot_end  # frames that end before it may go the fast way
+    const int8_t* shapes    # of table values
+    uint32_t key            # the newest method: class id, method id
+    const MethodPlan* plan
+    uint32_t steps_key      # the newest property list: class id, flags
+    int n_steps             # -1: there was none
+    Step[16] steps
+    bint by_kind            # blocks may be taken kind by kind,
+    bint steps_by_kind      # and so may this property list
+    bint odd_block          # the block has frames without type or channel
+    int waiting             # at 1.0's message level: rows in the block
+    int mode
+    uintptr_t reading       # dialect
+    Variants* variants      # working memory, or NULL
+    const uint8_t* input_end
+    uint64_t total          # octets of input
+    uint64_t done
+    int64_t rows
+    uint64_t blocks
+    Cursor c                # on the frame at hand
+    Fault fault
+    int64_t fault_row
+    AmqpValue[MAX_FIELDS] v
+    Assembly* assembly      # at message level
+    const uint8_t* input    # where it begins
+    uint64_t seen           # octets of input that were looked at
+    int status
+    uint8_t* names          # views of the names of methods, or zeros
+    bint runs               # the columns asked for may be written by runs
+    int alike               # messages behind each other with one method and flags
+    uint32_t alike_flags
+    const MethodPlan* alike_plan
+    Run run
+    Kinds kinds
+    Entry[BLOCK] block

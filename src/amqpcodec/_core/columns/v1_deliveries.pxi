@@ -1,0 +1,388 @@
+# Deliveries of AMQP 1.0 as rows: their transfers put together, and where and when these came.
+#
+# Transfers are put together as MessageDecoder does (v1/assemble.pxi). What it passes over in silence, the
+# rest of a delivery in which another one began, is a row with an error here: octets are not lost.
+
+# Fields of a transfer.
+cdef enum:
+    V1_HANDLE = 0
+    V1_DELIVERY_ID = 1
+    V1_DELIVERY_TAG = 2
+    V1_MESSAGE_FORMAT = 3
+    V1_SETTLED = 4
+    V1_MORE = 5
+    V1_STATE = 7
+    V1_RESUME = 8
+    V1_ABORTED = 9
+    V1_ASSEMBLY = 0x3BF     # those, as a bit mask
+
+cdef inline bint v1_true(const V1Value* v) noexcept nogil:
+    return v.kind == V1_BOOLEAN and v.u != 0
+
+
+cdef inline uint64_t v1_link_key(const Entry* e, const V1Value* handle) noexcept nogil:
+    """One bit more than a handle has says that there is none."""
+    return <uint64_t>e.channel << V1_KEY_CHANNEL | (
+        <uint64_t>1 << 32 if handle.kind == V1_NULL else handle.u)
+
+
+# ---- rows ----
+
+cdef bint v1_together(V1Links* a, V1Open* o) noexcept nogil:
+    """Whether the frames of a delivery lie behind one another."""
+    cdef V1Piece* piece
+    cdef uint32_t k = o.first
+    cdef const uint8_t* p = v1_piece_at(a, k).frame.start
+    while k:
+        piece = v1_piece_at(a, k)
+        if piece.frame.start != p:
+            return False
+        p += piece.frame.total
+        k = piece.next
+    return True
+
+
+cdef int flush_v1_places(Sink* s) noexcept nogil:
+    """The columns that every row has, of the newest rows, which wait for them."""
+    cdef int n = s.waiting
+    cdef int status
+    if n == 0:
+        return 0
+    s.waiting = 0
+    s.rows -= n
+    status = write_block(s, n)
+    s.rows += n
+    s.odd_block = False
+    return status
+
+
+cdef int put_v1_places(Sink* s, const Entry* e, V1Open* o) noexcept nogil:
+    """The columns that every row has, later where they can be written a block at a time. o: the delivery whose
+    frames these are, or NULL: of one frame."""
+    cdef V1Links* a = s.links
+    cdef V1Piece* piece
+    cdef Column* c = s.frame
+    cdef int64_t row = s.rows
+    cdef Entry* to = &s.block[s.waiting]
+    cdef uint8_t* w
+    cdef uint32_t k
+    cdef int status
+    if AMQP_LIKELY(a.single == NULL) and (AMQP_LIKELY(o == NULL) or v1_together(a, o)):
+        to[0] = e[0]
+        if o != NULL:
+            to.total = o.octets
+        if AMQP_UNLIKELY(e.odd or e.no_channel):
+            s.odd_block = True
+        s.waiting += 1
+        return 0
+    status = flush_v1_places(s)
+    if status < 0:
+        return status
+    if s.row != NULL and append_i64(s.row, row, e.row) < 0:
+        return NO_MEMORY
+    if s.offset != NULL and append_i64(s.offset, row, e.start - e.base) < 0:
+        return NO_MEMORY
+    if s.channel != NULL and not e.no_channel and append_i32(s.channel, row, e.channel) < 0:
+        return NO_MEMORY
+    if s.type != NULL and s.type_numbers[e.type] >= 0:
+        k = <uint32_t>s.type_numbers[e.type]
+        status = append_octets(s.table, s.type, row, FRAME_TYPE_NAMES[k], FRAME_TYPE_OCTETS[k])
+    if status < 0 or c == NULL:
+        return status
+    if s.borrow and own_frames(s) < 0:
+        return NO_MEMORY
+    if a.single != NULL:
+        return append_octets(s.table, c, row, a.single, <size_t>(a.single_end - a.single))
+    status = data_grow(s.table, c, o.octets)
+    if status < 0:
+        return status
+    w = c.data.p + c.used
+    k = o.first
+    while k:
+        piece = v1_piece_at(a, k)
+        copy_run(w, piece.frame.start, piece.frame.total)
+        w += piece.frame.total
+        k = piece.next
+    return commit_octets(c, row, o.octets)
+
+
+cdef int end_v1_row(Sink* s, const Entry* e, V1Open* o, int status) noexcept nogil:
+    """Finish the row whose columns came to `status`: 0, BAD_FRAME or below 0. e: the frame that it is of."""
+    if s.links.single != NULL and status == 0 and e.start + e.total != s.links.single_end and o == NULL:
+        status = v1_out_of_place(s, e, b"octets behind the message")
+    if AMQP_UNLIKELY(status != 0):
+        if status < 0:
+            return status
+        if not e.odd:
+            s.fault.in_frame = True
+            s.fault.frame_type = e.type
+            s.fault.channel = e.channel
+        if s.mode == FAILFAST:
+            return FAILED
+        if s.mode == DROPMALFORMED:
+            table_rewind(s.table, 0, s.table.n, s.rows)
+            return 0
+        status = put_error(s, s.rows)
+        if status < 0:
+            return status
+    status = put_v1_places(s, e, o)
+    if status < 0:
+        return status
+    s.rows += 1
+    if s.rows & (BLOCK - 1) == 0:
+        status = flush_v1_places(s)
+        s.blocks += 1
+        if s.blocks & (s.blocks - 1) == 0:
+            guess_sizes(s, 0, <uint64_t>(e.start - s.input))
+        s.done = <uint64_t>(e.start - s.input)
+    return status
+
+
+cdef int v1_out_of_place(Sink* s, const Entry* e, const char* what) noexcept nogil:
+    """Note that a well formed frame is not in its place."""
+    s.fault.code = OK
+    s.c.base = e.base
+    s.c.p = s.c.end = e.start
+    s.fault.method = b"transfer"
+    s.fault.field = NULL
+    fail(&s.c, V1_BAD_ORDER, what, 0, 0)
+    s.fault.scope = SCOPE_CHANNEL
+    return BAD_FRAME
+
+
+cdef int put_v1_alone(Sink* s, const Entry* e) noexcept nogil:
+    """A row of octets that are no frame, or of a bad one."""
+    s.fault_row = e.row
+    return end_v1_row(s, e, NULL, take_any_frame(s, e, s.rows))
+
+
+# ---- deliveries ----
+
+cdef void place_v1_fault(Sink* s, V1Open* o) noexcept nogil:
+    """An offset in the joined payload as one in the value of the transfer that holds it."""
+    cdef V1Piece* piece
+    cdef uint32_t k = o.first
+    cdef uint64_t at = s.fault.offset
+    while True:
+        piece = v1_piece_at(s.links, k)
+        k = piece.next
+        if at < piece.n or k == 0:
+            break
+        at -= piece.n
+    s.fault.offset = <uint64_t>(piece.payload - piece.frame.base) + at
+    s.fault_row = piece.frame.row
+
+
+cdef const uint8_t* join_v1(Sink* s, V1Open* o) noexcept nogil:
+    """The payload of all transfers, with some room to read behind it; or NULL."""
+    cdef V1Links* a = s.links
+    cdef V1Piece* piece
+    cdef uint8_t* w
+    cdef uint32_t k = o.first
+    if block_room(&a.joined, 0, o.have + 2 * <size_t>COPY_SLACK) < 0:
+        return NULL
+    w = a.joined.p
+    while k:
+        piece = v1_piece_at(a, k)
+        copy_run(w, piece.payload, piece.n)
+        w += piece.n
+        k = piece.next
+    memset(w, 0, 2 * <size_t>COPY_SLACK)
+    return a.joined.p
+
+
+cdef int put_v1_delivery(Sink* s, const Entry* e, const uint8_t* payload, uint64_t n, V1Open* o,
+                         const uint8_t* list_) noexcept nogil:
+    """A whole delivery, whose fields are in s.fields; 0, BAD_FRAME or a status below 0. e: its first
+    transfer; o: where there are several."""
+    cdef const V1Desc* d = s.v1.by_code[V1_TRANSFER]
+    cdef const MethodPlan* m = &s.methods[d - s.v1.desc]
+    cdef const V1Value* v = s.fields
+    cdef V1Value x
+    cdef Cursor c
+    cdef bint position = False
+    cdef int status = 0
+    cdef Column* message = v1_asked(s, V1_COL_MESSAGE) if s.sectioned else NULL
+    if s.method != NULL:
+        status = append_octets(s.table, s.method, s.rows, d.name, m.name_n)
+    if status == 0:
+        status = put_v1_picks(s, d, m, list_, s.rows)
+    if status == 0 and s.arguments != NULL:
+        status = put_v1_arguments(s, d, m, s.rows)
+    if status == 0 and s.payload != NULL:
+        status = append_octets(s.table, s.payload, s.rows, payload, n)
+    if status == 0 and message != NULL:
+        status = append_octets(s.table, message, s.rows, payload, n)
+    if status == 0 and s.body != NULL and not s.sectioned:
+        status = append_octets(s.table, s.body, s.rows, payload, n)     # columns of 0-9-1: all of the message
+    if status < 0:
+        return status
+    if s.sections == 0 or (v[V1_MESSAGE_FORMAT].kind != V1_NULL and v[V1_MESSAGE_FORMAT].u != 0):
+        return BAD_FRAME if s.fault.code != OK else 0
+    if AMQP_UNLIKELY(v1_true(&v[V1_RESUME]) and v[V1_STATE].kind != V1_NULL):
+        # It resumes inside of a section, or only its state comes: there is no message to read.
+        if v[V1_STATE].kind == V1_DESCRIBED:
+            c = s.c
+            c.p = v[V1_STATE].p
+            c.end = c.p + v[V1_STATE].n
+            d = v1_known(s.v1, &c)
+            position = d != NULL and d.code == V1_RECEIVED
+        if position or n == 0:
+            return BAD_FRAME if s.fault.code != OK else 0
+    s.readable = s.input_end
+    if o == NULL:
+        return put_v1_message(s, payload, n, e.base, s.rows)
+    s.readable = payload + n + COPY_SLACK
+    position = s.fault.code == OK
+    status = put_v1_message(s, payload, n, payload, s.rows)
+    if status == BAD_FRAME and position:
+        place_v1_fault(s, o)
+    return status
+
+
+cdef int read_v1_transfer(Sink* s, const Entry* e, const uint8_t** list_) noexcept nogil:
+    """The fields of a transfer that was read before, into s.fields."""
+    cdef V1Check k
+    cdef const V1Desc* d = read_v1_head(s, e)
+    list_[0] = s.c.p
+    v1_verify_begin(&k, s.v1, s.input_end)
+    return v1_verify_fields(d, &s.c, &k, 1, s.fields, ~<uint32_t>0)
+
+
+cdef int end_v1_open(Sink* s, V1Open* o) noexcept nogil:
+    """A row of a delivery whose last transfer came."""
+    cdef const Entry* e = &v1_piece_at(s.links, o.first).frame
+    cdef const uint8_t* payload = join_v1(s, o)
+    cdef const uint8_t* list_
+    cdef V1Value state
+    cdef int status
+    if payload == NULL:
+        return NO_MEMORY
+    state.kind = V1_NULL
+    if o.state and o.state != o.first:
+        read_v1_transfer(s, &v1_piece_at(s.links, o.state).frame, &list_)
+        state = s.fields[V1_STATE]
+    read_v1_transfer(s, e, &list_)
+    if state.kind != V1_NULL:
+        s.fields[V1_STATE] = state
+    if o.settled:
+        s.fields[V1_SETTLED].kind = V1_BOOLEAN
+        s.fields[V1_SETTLED].u = 1
+    s.fault_row = e.row
+    status = end_v1_row(s, e, o, put_v1_delivery(s, e, payload, o.have, o, list_))
+    v1_close_open(s.links, o)
+    return status
+
+
+cdef int give_up_v1(Sink* s, const Entry* e, V1Open* o) noexcept nogil:
+    """A row of a delivery that will not be whole; s.fault says why. e: its first frame; o: NULL where there
+    is no other."""
+    cdef const V1Desc* d = s.v1.by_code[V1_TRANSFER]
+    if s.method != NULL:
+        if append_octets(s.table, s.method, s.rows, d.name, s.methods[d - s.v1.desc].name_n) < 0:
+            return NO_MEMORY
+    return end_v1_row(s, e, o, BAD_FRAME)
+
+
+cdef int end_v1_all(Sink* s) noexcept nogil:
+    """What is open will not be complete any more."""
+    cdef V1Links* a = s.links
+    cdef V1Open* o
+    cdef V1Piece* last
+    cdef int status
+    while a.n_open:
+        o = v1_open_at(a, v1_open_at(a, 0).after)
+        status = 0
+        if not o.passing:
+            last = v1_piece_at(a, o.last)
+            memset(&s.fault, 0, sizeof(Fault))
+            s.fault.code = BAD_INCOMPLETE
+            s.fault.scope = SCOPE_CONNECTION
+            s.fault.what = b"a delivery"
+            s.fault.have = o.have
+            s.fault.method = b"transfer"
+            s.fault.offset = <uint64_t>(last.frame.start - last.frame.base) + last.frame.total
+            s.fault_row = last.frame.row
+            status = give_up_v1(s, &v1_piece_at(a, o.first).frame, o)
+        v1_close_open(a, o)
+        if status < 0:
+            return status
+    return 0
+
+
+cdef bint v1_same_delivery(Sink* s, V1Open* o) noexcept nogil:
+    """Whether what s.fields says of the delivery is what its first transfer said."""
+    cdef V1Value[4] now
+    cdef const uint8_t* list_
+    cdef Cursor c = s.c
+    cdef V1Value* first = s.fields
+    cdef bint same = True
+    cdef int i
+    if s.fields[1].kind == V1_NULL and s.fields[2].kind == V1_NULL and s.fields[3].kind == V1_NULL:
+        return True
+    memcpy(now, s.fields, sizeof(now))
+    read_v1_transfer(s, &v1_piece_at(s.links, o.first).frame, &list_)
+    s.c = c
+    for i in range(V1_DELIVERY_ID, V1_SETTLED):
+        if now[i].kind == V1_NULL:
+            continue
+        if first[i].kind == V1_NULL:
+            same = False
+        elif i == V1_DELIVERY_TAG:
+            same = same and now[i].n == first[i].n and memcmp(now[i].p, first[i].p, now[i].n) == 0
+        else:
+            same = same and now[i].u == first[i].u
+    return same
+
+
+cdef int step_v1_transfer(Sink* s, const Entry* e, const uint8_t* list_) noexcept nogil:
+    """A transfer whose fields are in s.fields; s.c is over its payload."""
+    cdef V1Links* a = s.links
+    cdef uint64_t key = v1_link_key(e, &s.fields[V1_HANDLE])
+    cdef uint32_t k = v1_find_open(a, key)
+    cdef bint more = v1_true(&s.fields[V1_MORE])
+    cdef bint aborted = v1_true(&s.fields[V1_ABORTED])
+    cdef bint settled = v1_true(&s.fields[V1_SETTLED])
+    cdef bint state = s.fields[V1_STATE].kind != V1_NULL
+    cdef const uint8_t* payload = s.c.p
+    cdef V1Open* o
+    cdef int status
+    if AMQP_LIKELY(k == 0):
+        if aborted:
+            return 0
+        if a.single != NULL and s.fields[V1_DELIVERY_ID].kind == s.fields[V1_DELIVERY_TAG].kind == V1_NULL:
+            v1_out_of_place(s, e, b"the beginning of the delivery is missing")
+            return give_up_v1(s, e, NULL)
+        if AMQP_LIKELY(not more):
+            status = put_v1_delivery(s, e, payload, <uint64_t>(s.c.end - payload), NULL, list_)
+            return end_v1_row(s, e, NULL, status)
+        o = v1_begin_open(a, key)
+        if o == NULL:
+            return NO_MEMORY
+    else:
+        o = v1_open_at(a, k)
+        if o.passing:
+            if not more or aborted:
+                v1_close_open(a, o)
+            return 0 if aborted else end_v1_row(s, e, NULL, v1_out_of_place(
+                s, e, b"the rest of a delivery that was given up"))
+        if not v1_same_delivery(s, o):
+            if v1_add_piece(a, o, e, payload) < 0:
+                return NO_MEMORY
+            v1_out_of_place(s, e, b"another delivery begins inside of one")
+            status = give_up_v1(s, &v1_piece_at(a, o.first).frame, o)
+            if more and not aborted:
+                o.passing = True
+                v1_drop_pieces(a, o)
+            else:
+                v1_close_open(a, o)
+            return status
+        if aborted:
+            v1_close_open(a, o)
+            return 0
+    if v1_add_piece(a, o, e, payload) < 0:
+        return NO_MEMORY
+    o.settled = o.settled or settled
+    if state:
+        o.state = o.last
+    return 0 if more else end_v1_open(s, o)

@@ -1,0 +1,446 @@
+# AMQP 1.0 to columns, the fast way: one pass over performatives and messages in which nothing is odd.
+#
+# As columns/hot.pxi: each reader gives up (GIVE_UP; the caller takes the row back) at whatever is not plainly
+# right, and then the row is read once more, the thorough way, which alone notes faults. A single field or
+# section of an unusual form is read by the thorough functions for these, in its place. Octets up to COPY_SLACK
+# behind a frame can be read, so that a constructor and a number need one test of where they end.
+
+# ---- a field ----
+
+cdef inline int hot_v1_text(Table* t, Column* c, RowPlace at, const uint8_t* p, size_t n,
+                            uint8_t code) noexcept nogil:
+    """A string, symbol or binary, as its constructor says, into a column that is no view. GIVE_UP: it is none."""
+    cdef size_t used = c.used
+    cdef int status
+    if AMQP_UNLIKELY(used + n >= c.full_at or at.row >= c.rows):
+        status = hot_grow(t, c, at.row, n)
+        if status < 0:
+            return status
+    if AMQP_UNLIKELY(not copy_ascii(c.data.p + used, p, n)) and code != 0xA0 and (
+            code == 0xA3 or not is_utf8(p, n)):
+        return GIVE_UP
+    hot_text_end(c, at, used + n)
+    return 0
+
+
+cdef int hot_v1_view(Table* t, Column* c, RowPlace at, const uint8_t* p, size_t n, uint8_t kind) noexcept nogil:
+    """The same of a type into one that is."""
+    if kind != V1_BINARY and not is_ascii(p, n) and (kind == V1_SYMBOL or not is_utf8(p, n)):
+        return GIVE_UP
+    return append_view(t, c, at.row, p, n)
+
+
+cdef int cool_v1_field(Sink* s, const MethodPlan* m, const V1Desc* d, int i, Cursor* c, V1Check* k, V1Value* v,
+                       bint matters, int64_t row) noexcept nogil:
+    """The field at the cursor, whatever it is, verified as v1_verify_fields does it and written. matters: it is
+    asked for, or everything is to be checked. k: of the whole list; its `types` are NULL before the first."""
+    cdef const V1Step* step = s.v1_steps + m.first + i
+    cdef const V1Op* op = &d.op[i]
+    cdef const uint8_t* start = c.p
+    cdef const uint8_t* inside
+    cdef const V1Desc* outcome
+    cdef Table* t = s.table
+    cdef uint32_t target
+    cdef int status = 0
+    # An outcome without fields.
+    if k.types == NULL:
+        v1_verify_begin(k, s.v1, s.input_end)
+    outcome = s.v1.by_code[start[2]] if op.kind == V1_ANY and c.end - start >= 4 and load16(start) == 0x53 else NULL
+    if outcome != NULL and outcome.composite and start[3] == 0x45:
+        v.kind = V1_DESCRIBED
+        c.p = start + 4
+        inside = start + 1
+    else:
+        if v1_read(c, v) < 0:
+            return GIVE_UP
+        inside = c.p
+        if matters:
+            if v1_verify_field(op, c, v, start, k, 2) < 0:
+                return GIVE_UP
+        elif v.kind == V1_DESCRIBED and v1_verify_unknown(c, 2, 0) < 0:
+            return GIVE_UP
+    if v.kind == V1_DESCRIBED:
+        v.p = inside
+        v.n = <uint32_t>(c.p - inside)
+    if step.write == V1_TO_NOTHING:
+        return 0
+    if step.write == V1_TO_SEVERAL:
+        target = step.column
+        while target and status == 0:
+            status = put_v1_field(s, op, v, t.column + s.target[target].column, row)
+            target = s.target[target].next
+    elif step.write == V1_TO_ID:
+        status = put_v1_id(s, v, t.column + step.column, row)
+    else:
+        status = put_v1_field(s, op, v, t.column + step.column, row)
+    return min(status, <int>GIVE_UP)
+
+
+cdef int hot_v1_member(Sink* s, const FieldPlan* f, const V1Op* op, const V1Value* v, Text* t) noexcept nogil:
+    """A field as a member of a JSON object, a comma before it."""
+    cdef const V1Desc* outcome
+    cdef const MethodPlan* m
+    cdef uint8_t* w
+    if text_room(t, f.key_n + 5 * <size_t>COPY_SLACK) < 0:
+        return NO_MEMORY
+    w = copy_piece(t.w, f.key, f.key_n)
+    if V1_UBYTE <= v.kind <= V1_ULONG:
+        t.w = put_u64(w, v.u)
+        return 0
+    if v.kind == V1_BOOLEAN:
+        t.w = hot_bool(w, v.u != 0)
+        return 0
+    t.w = w
+    if v.kind == V1_BINARY:
+        return json_binary(t, v.p, v.n)
+    if v.kind == V1_DESCRIBED and v.n == 3 and v.p[0] == 0x53 and v.p[2] == 0x45:
+        outcome = s.v1.by_code[v.p[1]]
+        if outcome != NULL and outcome.composite:
+            m = &s.methods[outcome - s.v1.desc]
+            memcpy(w, <const char*>b'{"$type":"', 10)
+            memcpy(w + 10, m.name, m.name_n)
+            w += 10 + m.name_n
+            w[0] = c'"'
+            w[1] = c'}'
+            t.w = w + 2
+            return 0
+    return write_v1_json(s, op, v, t)
+
+
+# ---- a composite ----
+
+cdef int hot_v1_fields(Sink* s, const V1Desc* d, Cursor* c, V1Value* x, uint32_t mask, Text* text,
+                       RowPlace at) noexcept nogil:
+    """The list of a composite's fields at the cursor, each checked and written to its columns and, if there is
+    one, to the JSON text. x: of a performative at message level, as `out` of v1_verify_fields; mask: likewise."""
+    cdef const MethodPlan* m = &s.methods[d - s.v1.desc]
+    cdef const V1Step* step = s.v1_steps + m.first
+    cdef const uint8_t* p = c.p
+    cdef const uint8_t* q
+    cdef const uint8_t* end
+    cdef char* columns = <char*>s.table.column
+    cdef Column* to
+    cdef Cursor f
+    cdef V1Check k
+    cdef V1Value* v = x
+    cdef uint64_t u
+    cdef int64_t size
+    cdef uint32_t count, n, shape, i = 0
+    cdef uint8_t code, kind, write
+    cdef int status
+    if AMQP_LIKELY(p[0] == 0xC0):
+        size = <int64_t>p[1] - 1
+        count = p[2]
+        p += 3
+    elif p[0] == 0xD0:
+        size = <int64_t>load32(p + 1) - 4
+        count = load32(p + 5)
+        p += 9
+    elif p[0] == 0x45:
+        size = 0
+        count = 0
+        p += 1
+    else:
+        return GIVE_UP
+    if AMQP_UNLIKELY(size < 0 or c.end - p < size or count > <uint32_t>d.n):
+        return GIVE_UP
+    end = p + size
+    k.types = NULL
+    n = count
+    if mask != ~<uint32_t>0:
+        while n and not mask >> (n - 1):
+            n -= 1
+    while i < n:
+        if AMQP_UNLIKELY(p >= end):
+            return GIVE_UP
+        code = p[0]
+        if code == 0x40:
+            v.kind = V1_NULL
+            p += 1
+            v += 1
+            step += 1
+            i += 1
+            continue
+        status = GIVE_UP
+        q = p
+        kind = V1_KIND[code]
+        shape = V1_SHAPE[code]
+        write = step.write
+        to = <Column*>(columns + step.offset)
+        if shape <= V1_SHAPE_WIDEST:
+            if AMQP_LIKELY(kind == step.kind):
+                u = v1_usual_number(p, shape) | (code == 0x41)
+                q = p + 1 + shape
+                v.u = u
+                if write == V1_TO_64 or write == V1_TO_TIME:
+                    if write == V1_TO_TIME:
+                        if AMQP_UNLIKELY(not v1_in_us(<int64_t>u)):
+                            return GIVE_UP
+                        u *= 1000
+                    elif AMQP_UNLIKELY(<int64_t>u < 0):
+                        return GIVE_UP
+                    status = hot_i64(to, at, <int64_t>u)
+                elif write == V1_TO_BOOL:
+                    if AMQP_UNLIKELY(at.row >= to.rows) and column_grow(to, at.row + 1) < 0:
+                        return NO_MEMORY
+                    to.filled = at.row + 1
+                    to.valid.p[at.octet] |= at.bit
+                    to.fixed.p[at.octet] |= <uint8_t>(at.bit * u)
+                    status = 0
+                elif write == V1_TO_32:
+                    status = hot_i32(to, at, <int32_t>u)
+                elif write == V1_TO_NOTHING:
+                    status = 0
+        elif code == step.usual:
+            q = p + 2
+            size = p[1]
+            v.p = q
+            v.n = <uint32_t>size
+            if AMQP_UNLIKELY(end - q < size):
+                return GIVE_UP
+            if AMQP_LIKELY(write != V1_TO_ID or size <= 9 or memcmp(q, <const char*>b"AMQP_", 5) != 0):
+                status = hot_v1_text(s.table, to, at, q, <size_t>size, code)
+            q += size
+        elif shape == V1_SHAPE_RUN and (kind == step.kind or step.kind == V1_ANY):
+            q = p + 2
+            size = p[1]
+            v.p = q
+            v.n = <uint32_t>size
+            if AMQP_UNLIKELY(end - q < size):
+                return GIVE_UP
+            if to.kind == AS_VIEW and (write == V1_TO_TEXT or (write == V1_TO_ID and kind == V1_STRING and not (
+                    size > 9 and memcmp(q, <const char*>b"AMQP_", 5) == 0))):
+                status = hot_v1_view(s.table, to, at, q, <size_t>size, kind)
+            elif write == V1_TO_NOTHING and (kind == V1_BINARY or is_ascii(q, <size_t>size)):
+                status = 0
+            q += size
+        v.kind = kind
+        if AMQP_UNLIKELY(status != 0):
+            if status < 0:
+                return status
+            f = c[0]
+            f.p = p
+            f.end = end
+            status = cool_v1_field(s, m, d, <int>i, &f, &k, v, mask >> i & 1, at.row)
+            if status != 0:
+                return status
+            q = f.p
+        p = q
+        if text != NULL:
+            status = hot_v1_member(s, &m.field[i], &d.op[i], v, text)
+            if AMQP_UNLIKELY(status != 0):
+                return min(status, <int>GIVE_UP)
+        v += 1
+        step += 1
+        i += 1
+    if AMQP_UNLIKELY(p != end) and (p > end or n == count):
+        return GIVE_UP
+    if d.frame != V1_NO_FRAME and s.links != NULL:
+        for i in range(n, <uint32_t>d.n):
+            x[i].kind = V1_NULL
+    c.p = end
+    return 0
+
+
+# ---- sections of a message ----
+
+cdef int hot_v1_map(Sink* s, Cursor* c, Column* to, RowPlace at) noexcept nogil:
+    """The map at the cursor, checked while it is written as a JSON object."""
+    cdef uint64_t marks[HOT_KEYS]
+    cdef const uint8_t* keys[HOT_KEYS]
+    cdef uint64_t seen = 0, mark, bit
+    cdef const uint8_t* p = c.p
+    cdef const uint8_t* end
+    cdef Text text
+    cdef V1Check k
+    cdef Cursor f
+    cdef uint8_t* w
+    cdef int64_t size
+    cdef size_t n
+    cdef uint32_t count, i, j
+    cdef uint8_t code, kind
+    cdef int status
+    if AMQP_LIKELY(p[0] == 0xC1):
+        size = <int64_t>p[1] - 1
+        count = p[2]
+        p += 3
+    elif p[0] == 0xD1:
+        size = <int64_t>load32(p + 1) - 4
+        count = load32(p + 5)
+        p += 9
+    else:
+        return GIVE_UP
+    if AMQP_UNLIKELY(size < 0 or c.end - p < size or count & 1 or count > 2 * HOT_KEYS):
+        return GIVE_UP
+    end = p + size
+    # As in hot_pairs: text takes in JSON what it takes on the wire, a number little more.
+    if text_begin(&text, to, s.input_end) < 0 or text_room(&text, <size_t>size + HOT_KEYS * HOT_ENTRY) < 0:
+        return NO_MEMORY
+    k.types = NULL
+    w = text.w
+    w[0] = c'{'
+    w += 1
+    for i in range(count >> 1):
+        # the key
+        code = p[0]
+        n = p[1]
+        p += 1
+        if AMQP_UNLIKELY((code != 0xA1 and code != 0xA3) or end - p < <int64_t>n + 2 or p[1] == c'$'):
+            return GIVE_UP
+        mark = key_mark(p)
+        bit = <uint64_t>1 << ((mark * <uint64_t>0x9E3779B97F4A7C15) >> 58)
+        if AMQP_UNLIKELY(seen & bit):
+            for j in range(i):
+                if marks[j] == mark and same_key(keys[j], p):
+                    return GIVE_UP
+        seen |= bit
+        marks[i] = mark
+        keys[i] = p
+        w[0] = c'"'
+        if AMQP_UNLIKELY(not copy_plain(w + 1, p + 1, n)) and (code == 0xA3 or not is_plain_utf8(p + 1, n)):
+            return GIVE_UP
+        w += n + 1
+        w[0] = c'"'
+        w[1] = c':'
+        w += 2
+        p += n + 1
+        # the value
+        code = p[0]
+        kind = V1_KIND[code]
+        if code == 0xA1 or code == 0xA3:
+            n = p[1]
+            p += 2
+            if AMQP_UNLIKELY(end - p < <int64_t>n):
+                return GIVE_UP
+            w[0] = c'"'
+            if AMQP_UNLIKELY(not copy_plain(w + 1, p, n)) and (code == 0xA3 or not is_plain_utf8(p, n)):
+                return GIVE_UP
+            w[n + 1] = c'"'
+            w += n + 2
+            p += n
+        elif V1_UBYTE <= kind <= V1_LONG:
+            n = 0 if code < 0x50 else <size_t>1 << ((code >> 4) - 5)
+            p += 1
+            if AMQP_UNLIKELY(end - p < <int64_t>n):
+                return GIVE_UP
+            if kind >= V1_BYTE:
+                w = put_i64(w, <int64_t>load64(p) >> (64 - 8 * n))
+            else:
+                w = put_u64(w, load64(p) >> (64 - 8 * n) if n else 0)
+            p += n
+        elif code == 0x41 or code == 0x42:
+            w = hot_bool(w, code == 0x41)
+            p += 1
+        else:
+            f = c[0]
+            f.p = p
+            f.end = end
+            if k.types == NULL:
+                v1_verify_begin(&k, s.v1, s.input_end)
+            if v1_check(&f, &k, 2) < 0:
+                return GIVE_UP
+            f.p = p
+            text.w = w
+            status = json_v1(&text, s.v1, &f)
+            if status == 0:
+                status = text_room(&text, <size_t>(end - f.p) + HOT_KEYS * HOT_ENTRY)
+            if status != 0:
+                return min(status, <int>GIVE_UP)
+            w = text.w
+            p = f.p
+        w[0] = c','
+        w += 1
+    if AMQP_UNLIKELY(p != end):
+        return GIVE_UP
+    if count:
+        w -= 1              # no comma behind the last
+    w[0] = c'}'
+    c.p = end
+    return hot_commit(s.table, to, at, w + 1)
+
+
+cdef int cool_v1_section(Sink* s, int i, Cursor* c, int64_t row) noexcept nogil:
+    """The section at the cursor, whose descriptor is as usual, whatever else it is; it must be the only one of
+    its kind and no composite, unless nothing of it is asked for."""
+    cdef const uint8_t* start = c.p
+    cdef const uint8_t* end = c.end
+    cdef const uint8_t* behind
+    cdef V1Value v
+    cdef int status = 0
+    c.p += 3
+    if v1_read(c, &v) < 0 or (v.kind == V1_DESCRIBED and v1_skip_described(c) < 0):
+        return GIVE_UP
+    behind = c.p
+    if s.sections >> i & 1:
+        c.p = start
+        c.end = behind
+        status = check_v1_section(s, s.v1.by_code[SEC_FIRST_CODE + i], c)
+        if status == 0:
+            c.p = start
+            status = put_v1_section(s, i, c, <uint64_t>(behind - start), row)
+    c.p = behind
+    c.end = end
+    return min(status, <int>GIVE_UP)
+
+
+cdef int hot_v1_message(Sink* s, Cursor* c, RowPlace at) noexcept nogil:
+    """The message that the cursor is over into its columns."""
+    cdef V1Value x[V1_MAX_FIELDS]
+    cdef Table* t = s.table
+    cdef Column* to
+    cdef const uint8_t* p
+    cdef int64_t n
+    cdef uint32_t mask
+    cdef int i, last = -1, status
+    while c.p < c.end:
+        p = c.p
+        i = <int>p[2] - SEC_FIRST_CODE
+        # Sections of one kind are put together elsewhere.
+        if AMQP_UNLIKELY(load16(p) != 0x53 or i <= last or i >= SEC_COUNT or SEC_DATA <= last < i <= SEC_VALUE):
+            return GIVE_UP
+        last = i
+        p += 3
+        if SEC_DATA <= i <= SEC_VALUE and t.column[V1_COL_BODY_KIND].asked:
+            status = hot_octets(t, &t.column[V1_COL_BODY_KIND], at, <const uint8_t*>V1_KIND_NAMES[i - SEC_DATA],
+                                V1_KIND_OCTETS[i - SEC_DATA])
+            if AMQP_UNLIKELY(status < 0):
+                return status
+        status = GIVE_UP
+        if i == SEC_DATA and (p[0] == 0xA0 or p[0] == 0xB0):
+            n = p[1] if p[0] == 0xA0 else load32(p + 1)
+            p += 2 if p[0] == 0xA0 else 5
+            if AMQP_UNLIKELY(c.end - p < n):
+                return GIVE_UP
+            c.p = p + n
+            status = hot_octets(t, s.body, at, p, <size_t>n) if s.body != NULL else 0
+        elif not s.sections >> i & 1:
+            # Of a list or map of at most 255 octets only where it ends.
+            if p[0] & 0xFE == 0xC0 and p[1] and c.end - p - 2 >= p[1]:
+                c.p = p + 2 + p[1]
+                continue
+        elif i == SEC_HEADER or i == SEC_PROPERTIES:
+            to = s.properties
+            mask = s.properties_fields
+            if i == SEC_HEADER:
+                to = v1_asked(s, V1_COL_HEADER_STRUCT)
+                mask = s.header_fields
+            c.p = p
+            status = hot_v1_fields(s, s.v1.by_code[SEC_FIRST_CODE + i], c, x,
+                                   ~<uint32_t>0 if s.check else mask, NULL, at)
+            if status == 0 and to != NULL:
+                status = column_at(to, at.row)
+            if AMQP_UNLIKELY(status != 0):
+                return status
+        elif i == SEC_APPLICATION and s.n_wanted == 0:
+            to = &t.column[V1_COL_APPLICATION]
+            if to.asked and to.form == FORM_JSON:
+                c.p = p
+                status = hot_v1_map(s, c, to, at)
+        if AMQP_UNLIKELY(status != 0):
+            if status < 0:
+                return status
+            c.p = p - 3
+            status = cool_v1_section(s, i, c, at.row)
+            if status != 0:
+                return status
+    return 0

@@ -1,0 +1,346 @@
+# Values of AMQP 1.0 as JSON text, without the GIL. Only values that v1/verify.pxi has passed come here.
+#
+# As columns/json.pxi, with {"$timestamp_ms": n}, {"$uuid": text}, {"$char": text}, symbols as plain strings,
+# {"$described": [descriptor, value]} and {"$described_array": [descriptor, list]}. A type of the
+# protocol's own is an object of the fields that are there, with its name first: {"$type": "accepted"}.
+# A map with a key that is no string or symbol is {"$map": [[key, value], ...]}.
+
+cdef extern from "columns/v1_text.h" nogil:
+    uint8_t* v1_put_bid(uint8_t* w, const uint8_t* p, int octets)
+    uint8_t* v1_put_hex(uint8_t* w, const uint8_t* p, size_t n, bint upper)
+    uint8_t* v1_put_uuid(uint8_t* w, const uint8_t* p)
+
+
+cdef void v1_again(Cursor* c, V1Value* v) noexcept nogil:
+    """Read what was verified."""
+    memset(v, 0, sizeof(V1Value))
+    v1_read(c, v)
+
+
+# ---- scalars ----
+
+cdef uint8_t* put_v1_decimal(uint8_t* w, const V1Value* v) noexcept nogil:
+    """At most 64 octets."""
+    cdef uint8_t[8] memory
+    if v.kind == V1_DECIMAL128:
+        return v1_put_bid(w, v.p, 16)
+    if v.kind == V1_DECIMAL64:
+        store64(memory, v.u)
+        return v1_put_bid(w, memory, 8)
+    store32(memory, <uint32_t>v.u)
+    return v1_put_bid(w, memory, 4)
+
+
+cdef int json_v1_marked(Text* t, const V1Value* v) noexcept nogil:
+    """Scalars that JSON has no form for."""
+    cdef const char* name = (
+        b'{"$decimal":"' if v.kind <= V1_DECIMAL128 else b'{"$char":"' if v.kind == V1_CHAR
+        else b'{"$timestamp_ms":' if v.kind == V1_TIMESTAMP else b'{"$uuid":"')
+    cdef uint8_t[4] octets
+    cdef size_t n = strlen(name)
+    cdef uint32_t u = <uint32_t>v.u
+    if text_room(t, n + 72) < 0:
+        return NO_MEMORY
+    memcpy(t.w, name, n)
+    t.w += n
+    if v.kind == V1_TIMESTAMP:
+        t.w = put_i64(t.w, <int64_t>v.u)
+        return json_literal(t, b"}", 1)
+    if v.kind == V1_UUID:
+        t.w = v1_put_uuid(t.w, v.p)
+    elif v.kind == V1_CHAR:
+        n = v1_put_utf8(octets, u)
+        if n == 1:
+            t.w = escape_octet(t.w, octets[0])
+        else:
+            memcpy(t.w, octets, n)
+            t.w += n
+    else:
+        t.w = put_v1_decimal(t.w, v)
+    return json_literal(t, b'"}', 2)
+
+
+cdef size_t v1_put_utf8(uint8_t* w, uint32_t u) noexcept nogil:
+    """A Unicode character; how many octets."""
+    if u < 0x80:
+        w[0] = <uint8_t>u
+        return 1
+    if u < 0x800:
+        w[0] = <uint8_t>(0xC0 | u >> 6)
+        w[1] = <uint8_t>(0x80 | u & 63)
+        return 2
+    if u < 0x10000:
+        w[0] = <uint8_t>(0xE0 | u >> 12)
+        w[1] = <uint8_t>(0x80 | u >> 6 & 63)
+        w[2] = <uint8_t>(0x80 | u & 63)
+        return 3
+    w[0] = <uint8_t>(0xF0 | u >> 18)
+    w[1] = <uint8_t>(0x80 | u >> 12 & 63)
+    w[2] = <uint8_t>(0x80 | u >> 6 & 63)
+    w[3] = <uint8_t>(0x80 | u & 63)
+    return 4
+
+
+cdef int json_v1_scalar(Text* t, const V1Value* v) noexcept nogil:
+    if v.kind == V1_STRING or v.kind == V1_SYMBOL:
+        return json_string(t, v.p, v.n)
+    if V1_UBYTE <= v.kind <= V1_ULONG:
+        return json_u64(t, v.u)
+    if V1_BYTE <= v.kind <= V1_LONG:
+        return json_i64(t, <int64_t>v.u)
+    if v.kind == V1_BOOLEAN:
+        return json_literal(t, b"true", 4) if v.u else json_literal(t, b"false", 5)
+    if v.kind == V1_NULL:
+        return json_literal(t, b"null", 4)
+    if v.kind == V1_BINARY:
+        return json_binary(t, v.p, v.n)
+    if v.kind == V1_DOUBLE:
+        return json_double(t, bits_to_double(v.u))
+    if v.kind == V1_FLOAT:
+        return json_double(t, bits_to_float(<uint32_t>v.u))
+    return json_v1_marked(t, v)
+
+
+# ---- compounds ----
+
+cdef int json_v1(Text* t, const V1Types* types, Cursor* c) noexcept nogil:
+    """The value at the cursor, which steps over it."""
+    cdef V1Value v
+    v1_again(c, &v)
+    if v.kind < V1_LIST:
+        return json_v1_scalar(t, &v)
+    if v.kind == V1_DESCRIBED:
+        return json_v1_described(t, types, c)
+    return json_v1_compound(t, types, c, &v)
+
+
+cdef int json_v1_compound(Text* t, const V1Types* types, const Cursor* c, const V1Value* v) noexcept nogil:
+    """A list, map or array whose head was read."""
+    cdef Cursor inner = c[0]
+    v1_inside(c, v, &inner)
+    if v.kind == V1_LIST:
+        return json_v1_items(t, types, &inner, v.count, 0)
+    if v.kind == V1_MAP:
+        return json_v1_map(t, types, &inner, v.count >> 1)
+    return json_v1_array(t, types, &inner, v.count)
+
+
+cdef int json_v1_items(Text* t, const V1Types* types, Cursor* c, uint32_t count, uint8_t code) noexcept nogil:
+    """Values as a list. code: the constructor of them all, or 0: each has its own."""
+    cdef V1Value v
+    cdef uint32_t i
+    cdef int status
+    if json_literal(t, b"[", 1) < 0:
+        return NO_MEMORY
+    memset(&v, 0, sizeof(v))
+    v.kind = V1_KIND[code]
+    for i in range(count):
+        if i and json_literal(t, b",", 1) < 0:
+            return NO_MEMORY
+        if code == 0:
+            status = json_v1(t, types, c)
+        else:
+            v1_content(c, &v, code)
+            status = json_v1_scalar(t, &v) if v.kind < V1_LIST else json_v1_compound(t, types, c, &v)
+        if status != 0:
+            return status
+    return json_literal(t, b"]", 1)
+
+
+cdef int json_v1_array(Text* t, const V1Types* types, Cursor* c, uint32_t count) noexcept nogil:
+    """A list of the elements; where these are described, their descriptor once."""
+    cdef uint8_t code = c.p[0]
+    cdef int status
+    c.p += 1
+    if AMQP_LIKELY(code != 0):
+        return json_v1_items(t, types, c, count, code)
+    status = json_literal(t, b'{"$described_array":[', 21)
+    if status == 0:
+        status = json_v1(t, types, c)
+    if status == 0:
+        status = json_literal(t, b",", 1)
+    if status == 0:
+        status = json_v1_array(t, types, c, count)
+    return json_literal(t, b"]}", 2) if status == 0 else status
+
+
+cdef int json_v1_described(Text* t, const V1Types* types, Cursor* c) noexcept nogil:
+    """A descriptor and its value; the cursor is at the former."""
+    cdef const V1Desc* d = v1_known(types, c)
+    cdef int status
+    if d != NULL:
+        return json_v1_known(t, types, d, c)
+    status = json_literal(t, b'{"$described":[', 15)
+    if status == 0:
+        status = json_v1(t, types, c)
+    if status == 0:
+        status = json_literal(t, b",", 1)
+    if status == 0:
+        status = json_v1(t, types, c)
+    return json_literal(t, b"]}", 2) if status == 0 else status
+
+
+cdef int json_v1_known(Text* t, const V1Types* types, const V1Desc* d, Cursor* c) noexcept nogil:
+    """A type of the protocol's own; the cursor is behind the descriptor."""
+    cdef V1Value v
+    cdef Cursor inner = c[0]
+    cdef uint32_t i, n = 1
+    cdef size_t name_n = strlen(d.name)
+    cdef int status
+    if text_room(t, name_n + 11) < 0:
+        return NO_MEMORY
+    memcpy(t.w, <const char*>b'{"$type":"', 10)
+    memcpy(t.w + 10, d.name, name_n)
+    t.w[10 + name_n] = c'"'
+    t.w += 11 + name_n
+    if d.composite:
+        v1_again(c, &v)
+        v1_inside(c, &v, &inner)
+        n = v.count
+    for i in range(n):
+        if d.composite and inner.p[0] == 0x40:
+            inner.p += 1
+            continue
+        name_n = strlen(d.field[i])
+        if text_room(t, name_n + 4) < 0:
+            return NO_MEMORY
+        t.w[0] = c','
+        t.w[1] = c'"'
+        memcpy(t.w + 2, d.field[i], name_n)
+        t.w[2 + name_n] = c'"'
+        t.w[3 + name_n] = c':'
+        t.w += 4 + name_n
+        status = json_v1_field(t, types, &d.op[i], &inner)
+        if status != 0:
+            return status
+    if not d.composite:
+        c.p = inner.p
+    return json_literal(t, b"}", 1)
+
+
+cdef int json_v1_field(Text* t, const V1Types* types, const V1Op* op, Cursor* c) noexcept nogil:
+    """A field of a composite: one value of a field of many is a list as well."""
+    cdef bint alone = op.multiple and V1_KIND[c.p[0]] != V1_ARRAY
+    cdef int status
+    if alone and json_literal(t, b"[", 1) < 0:
+        return NO_MEMORY
+    status = json_v1(t, types, c)
+    if alone and status == 0:
+        status = json_literal(t, b"]", 1)
+    return status
+
+
+# ---- maps ----
+
+cdef inline void v1_key(const uint8_t* p, const uint8_t** text, size_t* n) noexcept nogil:
+    """The octets of a string or symbol whose constructor is at p."""
+    if p[0] < 0xB0:
+        n[0] = p[1]
+        text[0] = p + 2
+    else:
+        n[0] = load32(p + 1)
+        text[0] = p + 5
+
+
+cdef int v1_key_order(const uint8_t* a, const uint8_t* b) noexcept nogil:
+    cdef const uint8_t* at
+    cdef const uint8_t* bt
+    cdef size_t an, bn
+    v1_key(a, &at, &an)
+    v1_key(b, &bt, &bn)
+    if an != bn:
+        return -1 if an < bn else 1
+    return memcmp(at, bt, an)
+
+
+cdef enum:
+    V1_KEYS_TEXT            # all are strings or symbols, and none comes twice
+    V1_KEYS_TWICE
+    V1_KEYS_OTHER
+
+
+cdef inline uint32_t v1_key_mark(const V1Value* v) noexcept nogil:
+    """Equal keys have equal marks, of 6 bits; most others do not."""
+    if v.n == 0:
+        return 0
+    return <uint32_t>(v.n + (<uint32_t>v.p[0] << 8) + (<uint32_t>v.p[v.n - 1] << 16)) * <uint32_t>2654435769 >> 26
+
+
+cdef int v1_keys(const Cursor* map_, uint32_t count) noexcept nogil:
+    """What the keys of a map are; or NO_MEMORY."""
+    cdef const uint8_t* few[KEYS_ON_STACK]
+    cdef const uint8_t** keys = few
+    cdef Cursor c = map_[0]
+    cdef V1Check k
+    cdef V1Value v
+    cdef uint32_t i
+    cdef int found = V1_KEYS_TEXT
+    cdef uint64_t seen = 0
+    cdef uint32_t mark
+    cdef bint alike = False
+    if count > KEYS_ON_STACK:
+        keys = <const uint8_t**>malloc(<size_t>count * sizeof(uint8_t*))
+        if keys == NULL:
+            return NO_MEMORY
+    v1_check_begin(&k, 0)
+    for i in range(count):
+        keys[i] = c.p
+        v1_again(&c, &v)
+        if v.kind != V1_STRING and v.kind != V1_SYMBOL:
+            found = V1_KEYS_OTHER
+            break
+        mark = v1_key_mark(&v)
+        alike = alike or seen >> mark & 1
+        seen |= <uint64_t>1 << mark
+        v1_again(&c, &v)
+        if v.kind == V1_DESCRIBED:
+            v1_check(&c, &k, 0)
+            v1_check(&c, &k, 0)
+    if found == V1_KEYS_TEXT and alike and any_twice(keys, count, v1_key_order):
+        found = V1_KEYS_TWICE
+    if keys != few:
+        free(keys)
+    return found
+
+
+cdef int json_v1_map(Text* t, const V1Types* types, Cursor* c, uint32_t count) noexcept nogil:
+    """An object; or a list of pairs, where a key is no text or comes twice."""
+    cdef int keys = v1_keys(c, count)
+    cdef int status
+    if keys < 0:
+        return keys
+    if keys == V1_KEYS_TEXT:
+        return json_v1_pairs(t, types, c, count, keys)
+    status = json_literal(t, b'{"$table":' if keys == V1_KEYS_TWICE else b'{"$map":', 10 if keys == V1_KEYS_TWICE else 8)
+    if status == 0:
+        status = json_v1_pairs(t, types, c, count, keys)
+    return json_literal(t, b"}", 1) if status == 0 else status
+
+
+cdef int json_v1_pairs(Text* t, const V1Types* types, Cursor* c, uint32_t count, int keys) noexcept nogil:
+    """The pairs of a map: an object, or a list of lists."""
+    cdef V1Value v
+    cdef uint32_t i
+    cdef bint pairs = keys != V1_KEYS_TEXT
+    cdef int status = json_literal(t, b"[" if pairs else b"{", 1)
+    for i in range(count):
+        if status == 0 and i:
+            status = json_literal(t, b",", 1)
+        if status == 0 and pairs:
+            status = json_literal(t, b"[", 1)
+        if status != 0:
+            return status
+        if keys == V1_KEYS_OTHER:
+            status = json_v1(t, types, c)
+        else:
+            v1_again(c, &v)
+            status = json_key(t, v.p, v.n)
+        if status == 0:
+            status = json_literal(t, b"," if pairs else b":", 1)
+        if status == 0:
+            status = json_v1(t, types, c)
+        if status == 0 and pairs:
+            status = json_literal(t, b"]", 1)
+    if status != 0:
+        return status
+    return json_literal(t, b"]" if pairs else b"}", 1)

@@ -1,0 +1,146 @@
+# AMQP 1.0 at message level: a row for each delivery, whole, and for each other performative.
+
+cdef inline uint32_t v1_row_mask(const Sink* s, const V1Desc* d) noexcept nogil:
+    """As v1_mask, with what putting deliveries together takes."""
+    cdef uint32_t mask = v1_mask(s, d)
+    if d.code == V1_TRANSFER:
+        return mask | V1_ASSEMBLY
+    return mask | 1 if d.code == V1_DETACH else mask
+
+
+cdef int hot_v1_row(Sink* s, const Entry* e) noexcept nogil:
+    """A frame that is a row of its own, and its message. As the readers of columns/v1_hot.pxi it gives up what
+    is anything else."""
+    cdef V1Links* a = s.links
+    cdef const V1Desc* d = hot_v1_head(s, e)
+    cdef const V1Value* v = s.fields
+    cdef Column* whole = v1_asked(s, V1_COL_MESSAGE) if s.sectioned else s.body
+    cdef RowPlace at = place_of(s.rows)
+    cdef size_t n
+    cdef int status
+    if AMQP_UNLIKELY(d == NULL) or a.n_open and (d.code == V1_DETACH or d.code == V1_END or d.code == V1_CLOSE):
+        return GIVE_UP
+    status = hot_v1_performative(s, d, v1_row_mask(s, d), at)
+    if status != 0 or d.code != V1_TRANSFER:
+        return status
+    if AMQP_UNLIKELY(v1_true(&v[V1_MORE]) or v1_true(&v[V1_ABORTED]) or v1_true(&v[V1_RESUME])):
+        return GIVE_UP
+    if AMQP_UNLIKELY(a.n_open != 0) and v1_find_open(a, v1_link_key(e, &v[V1_HANDLE])):
+        return GIVE_UP
+    if a.single != NULL and v[V1_DELIVERY_ID].kind == v[V1_DELIVERY_TAG].kind == V1_NULL:
+        return GIVE_UP
+    n = <size_t>(s.c.end - s.c.p)
+    if whole != NULL:
+        status = hot_octets(s.table, whole, at, s.c.p, n)
+        if status < 0:
+            return status
+    if s.sections == 0 or (v[V1_MESSAGE_FORMAT].kind != V1_NULL and v[V1_MESSAGE_FORMAT].u != 0):
+        return 0
+    s.readable = s.input_end
+    return hot_v1_message(s, &s.c, at)
+
+
+cdef int step_v1_frame(Sink* s, const Entry* e) noexcept nogil:
+    """One frame, whatever it is."""
+    cdef V1Links* a = s.links
+    cdef const V1Desc* d
+    cdef const MethodPlan* m
+    cdef const uint8_t* list_
+    cdef V1Check k
+    cdef uint32_t mask, number
+    cdef int status
+    if AMQP_UNLIKELY(e.odd):
+        status = end_v1_all(s) if e.odd == ODD_LOST else 0
+        return put_v1_alone(s, e) if status == 0 else status
+    if AMQP_UNLIKELY(e.type == FRAME_HEARTBEAT or e.type == V1_FRAME_HEADER):
+        return 0
+    s.fault_row = e.row
+    status = hot_v1_row(s, e)
+    if AMQP_LIKELY(status <= 0):
+        return end_v1_row(s, e, NULL, status)
+    table_rewind(s.table, 0, s.table.n, s.rows)
+    d = read_v1_head(s, e)
+    if AMQP_UNLIKELY(d == NULL):
+        return end_v1_row(s, e, NULL, BAD_FRAME)
+    m = &s.methods[d - s.v1.desc]
+    mask = v1_row_mask(s, d)
+    if d.code != V1_TRANSFER and s.method != NULL:
+        status = append_octets(s.table, s.method, s.rows, d.name, m.name_n)
+        if status < 0:
+            return status
+    list_ = s.c.p
+    v1_verify_begin(&k, s.v1, s.input_end)
+    if AMQP_UNLIKELY(v1_verify_fields(d, &s.c, &k, 1, s.fields, mask) < 0):
+        if d.code == V1_TRANSFER and s.method != NULL:
+            status = append_octets(s.table, s.method, s.rows, d.name, m.name_n)
+            if status < 0:
+                return status
+        return end_v1_row(s, e, NULL, BAD_FRAME)
+    s.fault.method = NULL
+    if AMQP_LIKELY(d.code == V1_TRANSFER):
+        return step_v1_transfer(s, e, list_)
+    if AMQP_UNLIKELY(s.c.p != s.c.end):
+        s.fault.method = d.name
+        fail(&s.c, BAD_TRAILING, NULL, 0, 0)
+        return end_v1_row(s, e, NULL, BAD_FRAME)
+    if AMQP_UNLIKELY(a.n_open != 0):
+        if d.code == V1_DETACH:
+            number = v1_find_open(a, v1_link_key(e, &s.fields[V1_HANDLE]))
+            if number:
+                v1_close_open(a, v1_open_at(a, number))
+        elif d.code == V1_END:
+            v1_close_channel(a, e.channel)
+        elif d.code == V1_CLOSE:
+            v1_close_all(a)
+    status = put_v1_picks(s, d, m, list_, s.rows)
+    if status == 0 and s.arguments != NULL:
+        status = put_v1_arguments(s, d, m, s.rows)
+    if status == 0 and s.fault.code != OK:
+        status = BAD_FRAME
+    return end_v1_row(s, e, NULL, status)
+
+
+cdef int step_v1_value(Sink* s, const uint8_t* p, const uint8_t* end, int64_t row) noexcept nogil:
+    """All frames of a value."""
+    cdef Entry e
+    cdef const uint8_t* base = p
+    cdef int status
+    while p < end:
+        AMQP_PREFETCH(p + RUN_AHEAD)
+        e.base = base
+        e.row = row
+        p = find_v1_frame(s, &e, p, end)
+        status = step_v1_frame(s, &e)
+        if AMQP_UNLIKELY(status < 0):
+            return status
+    return 0
+
+
+cdef int step_v1_single(Sink* s, const uint8_t* p, const uint8_t* end, int64_t row) noexcept nogil:
+    """A value that is one delivery or other performative, or else one row that says why not."""
+    cdef V1Links* a = s.links
+    cdef Entry e
+    cdef const uint8_t* base = p
+    cdef int64_t before = s.rows
+    cdef int status = 0
+    a.single = p
+    a.single_end = end
+    while p < end and s.rows == before and status == 0:
+        e.base = base
+        e.row = row
+        p = find_v1_frame(s, &e, p, end)
+        status = step_v1_frame(s, &e)
+    if status == 0 and s.rows == before and a.n_open:
+        status = end_v1_all(s)
+    v1_close_all(a)
+    if status == 0 and s.rows == before:        # nothing that gives a row
+        memset(&e, 0, sizeof(Entry))
+        e.start = e.base = base
+        e.row = row
+        e.total = <uint64_t>(end - base)
+        e.type = 0xFF
+        e.no_channel = True
+        s.fault_row = row
+        status = end_v1_row(s, &e, NULL, v1_out_of_place(s, &e, b"no message"))
+    a.single = NULL
+    return status

@@ -1,0 +1,259 @@
+# Performatives of AMQP 1.0 to columns, the fast way: as columns/v1_hot.pxi, and of fields as JSON text alone many
+# behind one another, without all that columns of their own ask for.
+
+# ---- fields as JSON text ----
+
+cdef inline uint8_t* v1_json_name(uint8_t* w, const FieldPlan* f) noexcept nogil:
+    """As copy_piece, with as few questions as a key of this protocol needs."""
+    cdef const uint8_t* key = <const uint8_t*>f.key
+    cdef uint32_t n = f.key_n
+    copy_16(w, key)
+    copy_16(w + 16, key + 16)
+    if AMQP_UNLIKELY(n > 32):
+        memcpy(w + 32, key + 32, n - 32)
+    return w + n
+
+
+cdef inline uint8_t* v1_json_outcome(Sink* s, uint8_t* w, const uint8_t* p) noexcept nogil:
+    """A described type without fields, whose descriptor is at p + 1; NULL: it is none that is known."""
+    cdef const V1Desc* d = s.v1.by_code[p[2]]
+    cdef const MethodPlan* m
+    if AMQP_UNLIKELY(d == NULL or not d.composite):
+        return NULL
+    m = &s.methods[d - s.v1.desc]
+    memcpy(w, <const char*>b'{"$type":"', 10)
+    w += 10
+    copy_16(w, <const uint8_t*>m.name)
+    if m.name_n > 16:
+        memcpy(w + 16, m.name + 16, m.name_n - 16)
+    w += m.name_n
+    w[0] = c'"'
+    w[1] = c'}'
+    return w + 2
+
+
+cdef inline uint8_t* v1_json_fields(Sink* s, const MethodPlan* m, const uint8_t* p, const uint8_t* end,
+                                    uint32_t count, uint8_t* w) noexcept nogil:
+    """Fields of a list of up to 255 octets, each checked and written with a comma in front, where there is
+    m.room: behind them; or NULL, where one is not as most are."""
+    cdef const V1Step* step = s.v1_steps + m.first
+    cdef const FieldPlan* f = m.field
+    cdef uint64_t u
+    cdef uint32_t i, n
+    cdef uint8_t code, kind, shape
+    for i in range(count):
+        if AMQP_UNLIKELY(p >= end):
+            return NULL
+        code = p[0]
+        if code == 0x40:
+            p += 1
+            continue
+        kind = V1_KIND[code]
+        if AMQP_LIKELY(kind == step[i].kind):
+            if AMQP_LIKELY(V1_UBYTE <= kind <= V1_ULONG):
+                shape = V1_SHAPE[code]
+                u = v1_usual_number(p, shape)
+                p += 1 + shape
+                w = v1_json_name(w, &f[i])
+                if AMQP_LIKELY(u < 10000):
+                    w = put_four_digits(w, <uint32_t>u)
+                elif AMQP_LIKELY(u < 100000000):
+                    w = put_eight_digits(w, <uint32_t>u)
+                else:
+                    w = put_u64(w, u)
+                continue
+            if code == 0x41 or code == 0x42:
+                p += 1
+                w = hot_bool(v1_json_name(w, &f[i]), code == 0x41)
+                continue
+            n = p[1]
+            if AMQP_UNLIKELY(V1_SHAPE[code] != V1_SHAPE_RUN or end - p < <int64_t>n + 2):
+                return NULL
+            w = v1_json_name(w, &f[i])
+            if kind == V1_BINARY:
+                memcpy(w, <const char*>b'{"$binary":"', 12)
+                w = put_base64(w + 12, p + 2, n)
+                w[0] = c'"'
+                w[1] = c'}'
+                w += 2
+            else:
+                w[0] = c'"'
+                if AMQP_UNLIKELY(not copy_plain(w + 1, p + 2, n)) and (
+                        kind == V1_SYMBOL or not is_plain_utf8(p + 2, n)):
+                    return NULL
+                w[n + 1] = c'"'
+                w += n + 2
+            p += 2 + n
+        elif step[i].kind == V1_ANY and code == 0 and end - p >= 4 and p[1] == 0x53 and p[3] == 0x45:
+            w = v1_json_outcome(s, v1_json_name(w, &f[i]), p)
+            if AMQP_UNLIKELY(w == NULL):
+                return NULL
+            p += 4
+        else:
+            return NULL
+    return w if AMQP_LIKELY(p == end) else NULL
+
+
+cdef bint v1_may_run(const Sink* s) noexcept nogil:
+    """Whether fields are asked for as JSON text, and none by itself."""
+    cdef int i
+    if s.v1 == NULL or s.arguments == NULL:
+        return False
+    for i in range(s.v1.count):
+        if s.masks[i]:
+            return False
+    return True
+
+
+cdef bint v1_run_begins(Table* t, Column* c, int64_t row, int n, size_t octets) noexcept nogil:
+    """Make place for n rows from `row` on, and for octets; False where there is none, or c is a view."""
+    if c.kind != AS_TEXT or (row + n > c.rows and column_grow(c, row + n) < 0):
+        return False
+    if c.filled < row:
+        column_fill(c, row)
+    return c.used + octets < c.full_at or data_grow(t, c, octets) == 0
+
+
+cdef int run_v1_arguments(Sink* s, const Entry* e, int n, int64_t row) noexcept nogil:
+    """Frames of a block, from this one on, as rows from `row` on, where v1_may_run: how many became such.
+
+    Nothing but what the octets must answer is asked for each; columns learn of their new rows in the end.
+    Whatever is odd ends it with nothing written, and goes the usual way."""
+    cdef Column* to = s.arguments
+    cdef Column* method = s.method
+    cdef Column* payload = s.payload
+    cdef const V1Desc* d
+    cdef const MethodPlan* m
+    cdef const uint8_t* p
+    cdef const uint8_t* end
+    cdef const uint8_t* stop
+    cdef uint8_t* w
+    cdef uint8_t* start
+    cdef size_t used, more, names = 0, octets = 0
+    cdef int i = 0
+    if not v1_run_begins(s.table, to, row, n, 0):
+        return 0
+    if method != NULL:
+        if not v1_run_begins(s.table, method, row, n, <size_t>n * V1_NAME_ROOM):
+            return 0
+        names = method.used
+    if payload != NULL:
+        if not v1_run_begins(s.table, payload, row, n, 0):
+            return 0
+        octets = payload.used
+    used = to.used
+    while i < n:
+        AMQP_PREFETCH(e.start + AHEAD)
+        AMQP_PREFETCH(e.start + AHEAD + 64)
+        AMQP_PREFETCH(e.start + AHEAD + 128)
+        stop = e.start + e.total
+        if AMQP_UNLIKELY(e.way != FRAME_V1 or e.type > V1_FRAME_SASL or stop > s.v1_end):
+            break
+        p = e.start + 4 * <size_t>e.start[4]
+        if AMQP_UNLIKELY(load16(p) != 0x53):
+            break
+        d = s.v1.by_code[p[2]]
+        if AMQP_UNLIKELY(d == NULL or d.frame != (V1_SASL_FRAME if e.type else V1_AMQP_FRAME)):
+            break
+        m = &s.methods[d - s.v1.desc]
+        p += 3
+        end = p + 2 + p[1]
+        more = <size_t>(stop - end)
+        if AMQP_UNLIKELY(p[0] != 0xC0 or end > stop or p[1] == 0 or p[2] > d.n
+                         or to.data.room - used < m.room or (more and d.code != V1_TRANSFER)):
+            break
+        start = to.data.p + used
+        w = v1_json_fields(s, m, p + 3, end, p[2], start)
+        if AMQP_UNLIKELY(w == NULL):
+            break
+        if w == start:
+            w += 1
+        start[0] = c'{'         # for the first comma
+        w[0] = c'}'
+        w += 1
+        if AMQP_UNLIKELY(<size_t>(w - to.data.p) > <size_t>s.table.limit):
+            break
+        if payload != NULL:
+            if d.code == V1_TRANSFER:
+                if AMQP_UNLIKELY(octets + more >= payload.full_at):
+                    break
+                if more <= 16:
+                    copy_16(payload.data.p + octets, end)
+                else:
+                    memcpy(payload.data.p + octets, end, more)
+                octets += more
+                payload.valid.p[(row + i) >> 3] |= <uint8_t>(1 << ((row + i) & 7))
+            (<int32_t*>payload.fixed.p)[row + i + 1] = <int32_t>octets
+        if method != NULL:
+            copy_16(method.data.p + names, <const uint8_t*>m.name)
+            copy_16(method.data.p + names + 16, <const uint8_t*>m.name + 16)
+            names += m.name_n
+            (<int32_t*>method.fixed.p)[row + i + 1] = <int32_t>names
+        used = <size_t>(w - to.data.p)
+        (<int32_t*>to.fixed.p)[row + i + 1] = <int32_t>used
+        i += 1
+        e += 1
+    if i:
+        to.used = used
+        mark_rows(to, row, i)
+        if method != NULL:
+            method.used = names
+            mark_rows(method, row, i)
+        if payload != NULL:
+            payload.used = octets
+            payload.filled = row + i
+    return i
+
+
+cdef int hot_v1_both(Sink* s, const V1Desc* d, uint32_t mask, RowPlace at) noexcept nogil:
+    """The fields at s.c into their columns and as JSON text."""
+    cdef Column* to = s.arguments
+    cdef Text text
+    cdef int status
+    if text_begin(&text, to, s.input_end) < 0:
+        return NO_MEMORY
+    status = hot_v1_fields(s, d, &s.c, s.fields, mask, &text, at)
+    if status != 0:
+        return status
+    if text_room(&text, 2) < 0:
+        return NO_MEMORY
+    if text.w == to.data.p + to.used:
+        text.w += 1
+    to.data.p[to.used] = c'{'           # for the first comma
+    text.w[0] = c'}'
+    return hot_commit(s.table, to, at, text.w + 1)
+
+
+# ---- all of it ----
+
+cdef inline const V1Desc* hot_v1_head(Sink* s, const Entry* e) noexcept nogil:
+    """As read_v1_head, for a descriptor as most are; else NULL, and nothing is noted."""
+    cdef const uint8_t* body = e.start + 4 * <size_t>e.start[4]
+    cdef const V1Desc* d
+    if AMQP_UNLIKELY(e.start + e.total > s.v1_end or load16(body) != 0x53):
+        return NULL
+    d = s.v1.by_code[body[2]]
+    if AMQP_UNLIKELY(d == NULL or d.frame != (V1_SASL_FRAME if e.type else V1_AMQP_FRAME)):
+        return NULL
+    s.c.p = body + 3
+    s.c.end = e.start + e.total
+    return d
+
+
+cdef int hot_v1_performative(Sink* s, const V1Desc* d, uint32_t mask, RowPlace at) noexcept nogil:
+    """A performative whose fields s.c is over, into the columns for it; then s.fields has them, at message level,
+    and s.c is over what follows."""
+    cdef const MethodPlan* m = &s.methods[d - s.v1.desc]
+    cdef Column* to = s.arguments
+    cdef int status
+    if to == NULL:
+        status = hot_v1_fields(s, d, &s.c, s.fields, mask, NULL, at)
+    else:
+        status = hot_v1_both(s, d, mask, at)
+    if status == 0 and AMQP_UNLIKELY(s.c.p != s.c.end) and d.code != V1_TRANSFER:
+        return GIVE_UP
+    if status == 0 and s.method != NULL:
+        status = hot_octets(s.table, s.method, at, <const uint8_t*>m.name, m.name_n)
+    if status == 0 and s.payload != NULL and d.code == V1_TRANSFER:
+        status = hot_octets(s.table, s.payload, at, s.c.p, <size_t>(s.c.end - s.c.p))
+    return status

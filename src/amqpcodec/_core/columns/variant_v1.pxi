@@ -1,0 +1,264 @@
+# Maps of AMQP 1.0 as Variants. Only maps that v1/verify.pxi has passed come here.
+#
+# As columns/variant.pxi, with the forms that JSON text of 1.0 has for what a Variant cannot say: {"$uuid": text},
+# {"$char": text}, {"$described": [descriptor, value]}, {"$described_array": [descriptor, list]},
+# {"$map": [[key, value], ...]} where a key is no text, {"$timestamp_ms": n} beyond microseconds in 64
+# bits, {"$decimal": text} for those that are no number of 38 places. A map with a key of more than
+# 255 octets is a $table.
+
+cdef enum:
+    V1_VARIANT_KEY = 255        # octets of a name
+
+# ---- scalars ----
+
+cdef bint v1_plain_decimal(const uint8_t* p, const uint8_t* end, uint64_t* low, uint64_t* high,
+                           int* scale) noexcept nogil:
+    """A decimal's text as a number of 128 bits and its places, if it is one without loss."""
+    cdef bint negative = p[0] == c'-'
+    cdef uint64_t a, b
+    cdef int digits = 0, exponent = 0
+    low[0] = high[0] = 0
+    scale[0] = -1
+    p += negative
+    while p < end and (c'0' <= p[0] <= c'9' or p[0] == c'.'):
+        if p[0] == c'.':
+            scale[0] = 0
+        else:
+            a = (low[0] & MAX_U32) * 10 + (p[0] - <uint8_t>c'0')
+            b = (low[0] >> 32) * 10 + (a >> 32)
+            low[0] = b << 32 | (a & MAX_U32)
+            high[0] = high[0] * 10 + (b >> 32)
+            digits += 1
+            if scale[0] >= 0:
+                scale[0] += 1
+        p += 1
+    scale[0] = max(scale[0], 0)
+    if end - p > 2 and p[0] == c'E' and p[1] == c'-':
+        p += 2
+        while p < end and exponent < 10000:
+            exponent = exponent * 10 + (p[0] - <int>c'0')
+            p += 1
+        scale[0] += exponent
+    if p < end or digits == 0 or digits > DECIMAL_PLACES or scale[0] > DECIMAL_PLACES:
+        return False
+    if negative:
+        low[0] = ~low[0] + 1
+        high[0] = ~high[0] + (low[0] == 0)
+        return low[0] != 0 or high[0] != 0          # there is no -0
+    return True
+
+
+cdef int survey_v1_marked(Variants* v, uint32_t parent, const V1Value* x) noexcept nogil:
+    """A scalar that is an object with one of OUR_KEYS, or a number where a Variant has it."""
+    cdef Text* t = &v.leaf
+    cdef size_t before = <size_t>(t.w - v.leaves.p)
+    cdef uint8_t[72] text
+    cdef uint64_t low, high
+    cdef size_t n
+    cdef int scale, ours = OUR_DECIMAL
+    if text_room(t, 24) < 0:
+        return NO_MEMORY
+    if x.kind == V1_TIMESTAMP:
+        if v1_in_us(<int64_t>x.u):
+            t.w[0] = VARIANT_TIMESTAMP
+            put_little(t.w + 1, x.u * 1000, 8)
+            t.w += 9
+            return note_size(v, parent, 9)
+        if survey_ours(v, parent, OUR_TIMESTAMP_MS) < 0:
+            return NO_MEMORY
+        leaf_integer(t, <int64_t>x.u)
+        return note_size(v, v.n_nodes - 1, <size_t>(t.w - v.leaves.p) - before)
+    if x.kind == V1_UUID:
+        ours = OUR_UUID
+        n = <size_t>(v1_put_uuid(text, x.p) - text)
+    elif x.kind == V1_CHAR:
+        ours = OUR_CHAR
+        n = v1_put_utf8(text, <uint32_t>x.u)
+    else:
+        n = <size_t>(put_v1_decimal(text, x) - text)
+        if v1_plain_decimal(text, text + n, &low, &high, &scale):
+            leaf_decimal(t, <int64_t>low, high, <uint8_t>scale)
+            return note_size(v, parent, <size_t>(t.w - v.leaves.p) - before)
+    if survey_ours(v, parent, ours) < 0 or leaf_string(t, text, n, True) < 0:
+        return NO_MEMORY
+    return note_size(v, v.n_nodes - 1, <size_t>(t.w - v.leaves.p) - before)
+
+
+cdef int survey_v1_scalar(Variants* v, uint32_t parent, const V1Value* x) noexcept nogil:
+    cdef Text* t = &v.leaf
+    cdef size_t before = <size_t>(t.w - v.leaves.p)
+    if V1_STRING <= x.kind <= V1_SYMBOL or x.kind == V1_BINARY:
+        if leaf_string(t, x.p, x.n, x.kind != V1_BINARY) < 0:
+            return NO_MEMORY
+        return note_size(v, parent, <size_t>(t.w - v.leaves.p) - before)
+    if text_room(t, 24) < 0:
+        return NO_MEMORY
+    if V1_UBYTE <= x.kind <= V1_ULONG:
+        leaf_u64(t, x.u)
+    elif V1_BYTE <= x.kind <= V1_LONG:
+        leaf_integer(t, <int64_t>x.u)
+    elif x.kind == V1_DOUBLE:
+        t.w[0] = VARIANT_DOUBLE
+        put_little(t.w + 1, x.u, 8)
+        t.w += 9
+    elif x.kind == V1_FLOAT:
+        t.w[0] = VARIANT_FLOAT
+        put_little(t.w + 1, x.u, 4)
+        t.w += 5
+    elif x.kind == V1_BOOLEAN or x.kind == V1_NULL:
+        t.w[0] = VARIANT_NULL if x.kind == V1_NULL else VARIANT_TRUE if x.u else VARIANT_FALSE
+        t.w += 1
+    else:
+        return survey_v1_marked(v, parent, x)
+    return note_size(v, parent, <size_t>(t.w - v.leaves.p) - before)
+
+
+# ---- what holds others ----
+
+cdef int survey_v1(Variants* v, uint32_t parent, Cursor* c) noexcept nogil:
+    """The value at the cursor, which steps over it."""
+    cdef V1Value x
+    v1_again(c, &x)
+    if x.kind < V1_LIST:
+        return survey_v1_scalar(v, parent, &x)
+    if x.kind != V1_DESCRIBED:
+        return survey_v1_compound(v, parent, c, &x)
+    if survey_ours(v, parent, OUR_DESCRIBED) < 0 or note_within(v, v.n_nodes - 1, False) < 0:
+        return NO_MEMORY
+    parent = v.n_nodes - 1
+    if survey_v1(v, parent, c) < 0:
+        return NO_MEMORY
+    return survey_v1(v, parent, c)
+
+
+cdef int survey_v1_compound(Variants* v, uint32_t parent, const Cursor* c, const V1Value* x) noexcept nogil:
+    """A list, map or array whose head was read."""
+    cdef Cursor inner
+    cdef uint32_t i
+    v1_inside(c, x, &inner)
+    if x.kind == V1_ARRAY:
+        return survey_v1_array(v, parent, &inner, x.count)
+    if x.kind == V1_MAP:
+        return NO_MEMORY if note_size(v, parent, 0) < 0 else survey_v1_map(v, &inner, x.count >> 1, parent)
+    if note_within(v, parent, False) < 0:
+        return NO_MEMORY
+    parent = v.n_nodes - 1
+    for i in range(x.count):
+        if survey_v1(v, parent, &inner) < 0:
+            return NO_MEMORY
+    return 0
+
+
+cdef int survey_v1_array(Variants* v, uint32_t parent, Cursor* c, uint32_t count) noexcept nogil:
+    """The elements; where these are described, their descriptor once."""
+    cdef V1Value x
+    cdef uint8_t code = c.p[0]
+    cdef uint32_t i
+    cdef int status = 0
+    c.p += 1
+    if code == 0:
+        if survey_ours(v, parent, OUR_DESCRIBED_ARRAY) < 0 or note_within(v, v.n_nodes - 1, False) < 0:
+            return NO_MEMORY
+        parent = v.n_nodes - 1
+        return NO_MEMORY if survey_v1(v, parent, c) < 0 else survey_v1_array(v, parent, c, count)
+    if note_within(v, parent, False) < 0:
+        return NO_MEMORY
+    parent = v.n_nodes - 1
+    memset(&x, 0, sizeof(x))
+    x.kind = V1_KIND[code]
+    for i in range(count):
+        v1_content(c, &x, code)
+        status = survey_v1_scalar(v, parent, &x) if x.kind < V1_LIST else survey_v1_compound(v, parent, c, &x)
+        if status < 0:
+            break
+    return status
+
+
+cdef int v1_keys_for_names(const Variants* v, const Cursor* map_, uint32_t count) noexcept nogil:
+    """As v1_keys; V1_KEYS_TWICE also where the keys cannot be names of one object."""
+    cdef Cursor c = map_[0]
+    cdef V1Check k
+    cdef V1Value x
+    cdef uint32_t i
+    cdef int found = v1_keys(map_, count), height = 0
+    v1_check_begin(&k, 0)
+    for i in range(count):
+        if found != V1_KEYS_TEXT:
+            break
+        v1_again(&c, &x)
+        if x.n > V1_VARIANT_KEY:
+            return V1_KEYS_TWICE
+        if v.careful:
+            height |= heights(x.p - 1)
+        v1_again(&c, &x)
+        if x.kind == V1_DESCRIBED:
+            v1_check(&c, &k, 0)
+            v1_check(&c, &k, 0)
+    return V1_KEYS_TWICE if found == V1_KEYS_TEXT and height == 3 else found
+
+
+cdef int survey_v1_map(Variants* v, Cursor* c, uint32_t count, uint32_t parent) noexcept nogil:
+    """A map of so many pairs: an object, {"$table": [...]} or {"$map": [...]}."""
+    cdef V1Value x
+    cdef uint32_t i, node
+    cdef int keys = v1_keys_for_names(v, c, count)
+    if keys < 0 or note_node(v, parent, True) < 0:
+        return NO_MEMORY
+    node = v.n_nodes - 1
+    if keys != V1_KEYS_TEXT:
+        if (note_key(v, NULL, OUR_TABLE if keys == V1_KEYS_TWICE else OUR_MAP) < 0
+                or note_within(v, node, False) < 0):
+            return NO_MEMORY
+        parent = v.n_nodes - 1
+    for i in range(count):
+        if keys == V1_KEYS_TEXT:
+            v1_again(c, &x)
+            # The octet before a text of no more than 255 is its length, or the last of that.
+            if note_key(v, x.p - 1, 0) < 0:
+                return NO_MEMORY
+        else:
+            if note_within(v, parent, False) < 0:
+                return NO_MEMORY
+            node = v.n_nodes - 1
+            if (survey_v1_name(v, node, c) if keys == V1_KEYS_TWICE else survey_v1(v, node, c)) < 0:
+                return NO_MEMORY
+        if survey_v1(v, node, c) < 0:
+            return NO_MEMORY
+    return 0
+
+
+cdef int survey_v1_name(Variants* v, uint32_t parent, Cursor* c) noexcept nogil:
+    """A key of a $table: one more $ in front of one."""
+    cdef Text* t = &v.leaf
+    cdef size_t before = <size_t>(t.w - v.leaves.p), n
+    cdef V1Value x
+    v1_again(c, &x)
+    if x.n == 0 or x.p[0] != c'$':
+        return survey_v1_scalar(v, parent, &x)
+    n = <size_t>x.n + 1
+    if leaf_string_head(t, n, True) < 0:
+        return NO_MEMORY
+    t.w[0] = c'$'
+    memcpy(t.w + 1, x.p, x.n)
+    t.w += n
+    return note_size(v, parent, <size_t>(t.w - v.leaves.p) - before)
+
+
+cdef int survey_v1_root(Variants* v, Cursor c, uint32_t count) noexcept nogil:
+    survey_begin(v)
+    return survey_v1_map(v, &c, count, 0)
+
+
+cdef int variant_v1(Variants* v, Text* value, Text* names, const Cursor* c, uint32_t count) noexcept nogil:
+    """A map of so many pairs as a Variant: 0, NO_MEMORY, or COLUMN_FULL where no column could hold it."""
+    if c.end - c.p > MAX_TABLE:
+        return COLUMN_FULL
+    v.root = c.p
+    v.careful = False
+    if survey_v1_root(v, c[0], count) < 0:
+        return NO_MEMORY
+    if AMQP_UNLIKELY(v.heights == 3):
+        v.careful = True
+        if survey_v1_root(v, c[0], count) < 0:
+            return NO_MEMORY
+    return variant_write(v, value, names)

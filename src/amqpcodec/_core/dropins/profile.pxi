@@ -1,0 +1,170 @@
+# Drop-ins: what a client makes of the values of field tables, as data (compat/ holds it).
+# The fast paths of a drop-in do what they are sure of and give up on the rest, which is then left
+# to the client's own function: odd input ends as it does without the drop-in.
+
+class GiveUp(Exception):
+    """This input is left to the client's own code; never seen outside of this module."""
+
+
+cdef object leave_it():
+    raise GiveUp
+
+# What a value of a tag becomes. Names in READ_KINDS.
+cdef enum:
+    READ_NOTHING = 0        # the client does not know the tag
+    READ_BOOL
+    READ_I8
+    READ_U8
+    READ_I16
+    READ_U16
+    READ_I32
+    READ_U32
+    READ_I64
+    READ_LONG               # a 64-bit integer as the client's own subclass of int
+    READ_FLOAT
+    READ_DOUBLE
+    READ_FLOAT_CUT          # cut to an integer
+    READ_DOUBLE_CUT
+    READ_DECIMAL_PRODUCT    # Decimal(n) * Decimal(10) ** -scale: the scale is kept
+    READ_DECIMAL_QUOTIENT   # Decimal(n) / Decimal(10 ** scale): it is not
+    READ_TEXT
+    READ_BYTES
+    READ_BYTEARRAY
+    READ_TABLE
+    READ_ARRAY
+    READ_AWARE              # datetime in UTC
+    READ_AWARE_MS           # the same, milliseconds where seconds would be past 2106
+    READ_NAIVE              # datetime in UTC that does not say so
+    READ_VOID
+
+cdef dict READ_KINDS = {
+    "bool": (READ_BOOL, 1), "int8": (READ_I8, 1), "uint8": (READ_U8, 1), "int16": (READ_I16, 2),
+    "uint16": (READ_U16, 2), "int32": (READ_I32, 4), "uint32": (READ_U32, 4),
+    "int64": (READ_I64, 8), "long": (READ_LONG, 8), "float": (READ_FLOAT, 4),
+    "double": (READ_DOUBLE, 8), "float cut": (READ_FLOAT_CUT, 4),
+    "double cut": (READ_DOUBLE_CUT, 8), "decimal product": (READ_DECIMAL_PRODUCT, 5),
+    "decimal quotient": (READ_DECIMAL_QUOTIENT, 5), "text": (READ_TEXT, SHAPE_LONG),
+    "bytes": (READ_BYTES, SHAPE_LONG), "bytearray": (READ_BYTEARRAY, SHAPE_LONG),
+    "table": (READ_TABLE, SHAPE_TABLE), "array": (READ_ARRAY, SHAPE_ARRAY),
+    "aware": (READ_AWARE, 8), "aware or ms": (READ_AWARE_MS, 8), "naive": (READ_NAIVE, 8),
+    "void": (READ_VOID, 0),
+}
+
+# How ints and decimals are written. Names in INT_POLICIES and DECIMAL_POLICIES.
+cdef enum:
+    INT_TWO = 0             # I where it fits 32 bits, else l
+    INT_TWO_SYMMETRIC       # I from -(2**31-1) on, else L
+    INT_SMALLEST            # the first that holds it of b s u I i l
+    INT_SMALLEST_SIGNED     # of b s I l
+    DECIMAL_NORMAL          # trailing zeros dropped first
+    DECIMAL_DIGITS          # its digits; no exponent above 0
+    DECIMAL_SCALED          # its digits, an exponent above 0 multiplied out
+
+cdef dict INT_POLICIES = {
+    "I l": INT_TWO, "I L symmetric": INT_TWO_SYMMETRIC, "smallest": INT_SMALLEST,
+    "smallest signed": INT_SMALLEST_SIGNED,
+}
+cdef dict DECIMAL_POLICIES = {
+    "normal": DECIMAL_NORMAL, "digits": DECIMAL_DIGITS, "scaled": DECIMAL_SCALED,
+}
+
+
+# What arguments and properties become beside their tables.
+cdef enum:
+    LONGSTR_BYTES = 0
+    LONGSTR_TEXT            # UTF-8 only
+    LONGSTR_TEXT_OR_BYTES
+
+cdef dict LONGSTR_POLICIES = {
+    "bytes": LONGSTR_BYTES, "text": LONGSTR_TEXT, "text or bytes": LONGSTR_TEXT_OR_BYTES,
+}
+
+
+cdef extern from "dropins/like.h":
+    int LIKE_TRIES
+    ctypedef struct Like:
+        PyObject* names
+        uint32_t key
+        uint8_t misses
+    void like_learn(Like* like, uint32_t key, object d)
+    object like_new(Like* like)
+    bint like_named(object d, Py_ssize_t i, const uint8_t* s, Py_ssize_t n)
+    bint like_put(object d, Py_ssize_t i, object value)
+    void like_finish(Like* like, object d, bint holds)
+    object like_first(object d, Py_ssize_t n)
+    void like_forget(Like* likes, int n)
+
+cdef enum:
+    TABLE_LIKES = 32        # tables whose names are remembered
+
+
+@cython.final
+cdef class ClientProfile:
+    """How one client reads and writes values: field tables, arguments, properties.
+
+    read: tag -> name of READ_KINDS. Options for reading:
+        bad_names, bad_text: what a table's name, or a shortstr, that is not UTF-8 becomes:
+            "bytes" or "refused".
+        longstr: of LONGSTR_POLICIES. signed: longlong is signed.
+        timestamp: of the property; "int" or one of READ_KINDS.
+        surrogates: text that is not UTF-8 only for its lone surrogates is text.
+        int_class: that of "long" values; it is also written with tag l.
+    Options for writing:
+        ints, decimals: names of their policies.
+        float_tag, bytes_tag, bytearray_tag: what that type is in a table, or None where the client
+            refuses it.
+        tuples: whether a tuple is an array.
+        longest_name: octets; a longer name is left to the client.
+        bytes_names: whether names may be bytes. in_order: names sorted, not as the table has them.
+        bytes_text: text may be bytes. none_text: or None, which is empty.
+        any_bits: a bit may be None or any int, else bool, 0 or 1. empty_absent: properties that
+            are empty text are left out.
+    """
+
+    cdef int8_t shape[256]
+    cdef uint8_t kind[256]
+    cdef object int_class
+    cdef bint bytes_for_bad_names, bytes_for_bad_text
+    cdef int longstr
+    cdef bint signed, surrogates
+    cdef int timestamp              # 0: an int
+    cdef int ints
+    cdef int decimals
+    cdef uint8_t float_tag, bytes_tag, bytearray_tag
+    cdef bint tuples, bytes_names, in_order, bytes_text, none_text, any_bits, empty_absent
+    cdef Py_ssize_t longest_name
+    cdef Like likes[TABLE_LIKES]
+
+    def __dealloc__(self):
+        like_forget(self.likes, TABLE_LIKES)
+
+    def __init__(self, dict read not None, *, str bad_names, str bad_text, str longstr,
+                 bint signed, str timestamp, str ints, str decimals, str float_tag, str bytes_tag,
+                 str bytearray_tag,
+                 bint tuples, Py_ssize_t longest_name, bint bytes_names, bint in_order,
+                 bint bytes_text, bint none_text, bint any_bits, bint empty_absent, int_class=None,
+                 bint surrogates=False):
+        memset(self.shape, SHAPE_UNKNOWN, 256)
+        memset(self.kind, READ_NOTHING, 256)
+        for tag, name in read.items():
+            self.kind[<uint8_t>ord(tag)], self.shape[<uint8_t>ord(tag)] = READ_KINDS[name]
+        self.int_class = int_class
+        self.bytes_for_bad_names = bad_names == "bytes"
+        self.bytes_for_bad_text = bad_text == "bytes"
+        self.longstr = LONGSTR_POLICIES[longstr]
+        self.signed = signed
+        self.surrogates = surrogates
+        self.timestamp = 0 if timestamp == "int" else READ_KINDS[timestamp][0]
+        self.ints = INT_POLICIES[ints]
+        self.decimals = DECIMAL_POLICIES[decimals]
+        self.float_tag = ord(float_tag) if float_tag else 0
+        self.bytes_tag = ord(bytes_tag) if bytes_tag else 0
+        self.bytearray_tag = ord(bytearray_tag) if bytearray_tag else 0
+        self.tuples = tuples
+        self.longest_name = longest_name
+        self.bytes_names = bytes_names
+        self.in_order = in_order
+        self.bytes_text = bytes_text
+        self.none_text = none_text
+        self.any_bits = any_bits
+        self.empty_absent = empty_absent

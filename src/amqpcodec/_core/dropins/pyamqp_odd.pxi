@@ -1,0 +1,25 @@
+# py-amqp: what does not go as it should, which is compiled for size.
+
+cdef extern from "dropins/bound.h":
+    int bound_raise() except -1
+
+
+cdef object pyamqp_read_again(AmqpCodec codec, object transport, object octets, PyObject* got):
+    """A frame by py-amqp's own code, after a socket gave these octets and then something that is not
+    the rest of a frame: `got`, which is taken over, or an exception that is set, where it is NULL."""
+    cdef object told
+    if got == NULL:
+        try:
+            bound_raise()
+        except BaseException as error:
+            told = error
+    else:
+        told = <object>got
+        Py_DecRef(got)
+    codec.fallbacks += 1
+    return codec.again(transport, octets, told)
+
+
+cdef int pyamqp_unexpected(AmqpCodec codec, object frame_type, uint64_t wanted) except -1:
+    raise codec.framing.UnexpectedFrame(
+        f"Received frame {frame_type} while expecting type: {wanted}")

@@ -1,0 +1,291 @@
+/* Columns of a block of rows: what their values have in common, and how they get into all rows. */
+#ifndef AMQPCODEC_BLOCK_H
+#define AMQPCODEC_BLOCK_H
+
+#include "columns/copy.h"
+
+/* Ask for octets of the next block of rows, which will be read when this one is done. */
+#if defined(__GNUC__) || defined(__clang__)
+#define BLOCK_PREFETCH(p) __builtin_prefetch(p, 0, 2)
+#else
+#define BLOCK_PREFETCH(p) ((void)(p))
+#endif
+
+#define BLOCK_ROWS 64
+
+/* Sixteen octets in a register, where the machine has such. */
+#ifdef COPY_SSE2
+typedef __m128i Piece;
+static inline Piece load_piece(const uint8_t *p) { return _mm_loadu_si128((const __m128i *)p); }
+static inline void store_piece(uint8_t *w, Piece x) { _mm_storeu_si128((__m128i *)w, x); }
+#else
+typedef struct {
+    uint64_t a, b;
+} Piece;
+static inline Piece load_piece(const uint8_t *p) {
+    Piece x = {load_word(p), load_word(p + 8)};
+    return x;
+}
+static inline void store_piece(uint8_t *w, Piece x) {
+    store_word(w, x.a);
+    store_word(w + 8, x.b);
+}
+#endif
+
+/* is_ascii for long runs. */
+static inline int is_ascii_run(const uint8_t *p, size_t n) {
+#ifdef COPY_SSE2
+    if (n >= 16) {
+        const uint8_t *last = p + n - 16;
+        Piece seen = load_piece(last), more = seen;
+        for (; last - p >= 64; p += 64) {
+            seen = _mm_or_si128(seen, _mm_or_si128(load_piece(p), load_piece(p + 16)));
+            more = _mm_or_si128(more, _mm_or_si128(load_piece(p + 32), load_piece(p + 48)));
+        }
+        for (; p < last; p += 16) seen = _mm_or_si128(seen, load_piece(p));
+        return _mm_movemask_epi8(_mm_or_si128(seen, more)) == 0;
+    }
+#endif
+    return is_ascii(p, n);
+}
+
+#ifdef COPY_SSE2
+/* What is not well-formed UTF-8 (see is_utf8) in sixteen octets, from those before each. */
+AMQP_INLINE Piece odd_utf8(Piece x, Piece before, Piece second, Piece third) {
+#define ALL(octet) _mm_set1_epi8((char)(octet))
+    /* what must continue a letter has its top bit in `must` */
+    Piece must = _mm_or_si128(_mm_subs_epu8(before, ALL(0xC0 - 0x80)),
+                              _mm_or_si128(_mm_subs_epu8(second, ALL(0xE0 - 0x80)),
+                                           _mm_subs_epu8(third, ALL(0xF0 - 0x80))));
+    Piece odd = _mm_and_si128(_mm_xor_si128(must, _mm_cmplt_epi8(x, ALL(0xC0))), ALL(0x80));
+    Piece low = _mm_cmplt_epi8(x, ALL(0xA0)), lower = _mm_cmplt_epi8(x, ALL(0x90));
+    odd = _mm_or_si128(odd, _mm_cmpeq_epi8(_mm_and_si128(x, ALL(0xFE)), ALL(0xC0)));
+    odd = _mm_or_si128(odd, _mm_subs_epu8(x, ALL(0xF4)));
+    odd = _mm_or_si128(odd, _mm_and_si128(low, _mm_cmpeq_epi8(before, ALL(0xE0))));
+    odd = _mm_or_si128(odd, _mm_andnot_si128(low, _mm_cmpeq_epi8(before, ALL(0xED))));
+    odd = _mm_or_si128(odd, _mm_and_si128(lower, _mm_cmpeq_epi8(before, ALL(0xF0))));
+    return _mm_or_si128(odd, _mm_andnot_si128(lower, _mm_cmpeq_epi8(before, ALL(0xF4))));
+#undef ALL
+}
+#endif
+
+/* is_utf8 for long runs, in a time that does not depend on what they hold. */
+static inline int is_utf8_run(const uint8_t *p, size_t n) {
+#ifdef COPY_SSE2
+    Piece odd = _mm_setzero_si128(), last = odd;
+    uint8_t rest[16] = {0};
+    for (;; p += 16, n -= 16) {
+        Piece x;
+        if (n < 16) {
+            memcpy(rest, p, n); /* the zeros end a letter, too */
+            p = rest;
+        }
+        x = load_piece(p);
+        odd = _mm_or_si128(odd, odd_utf8(x, _mm_or_si128(_mm_slli_si128(x, 1), _mm_srli_si128(last, 15)),
+                                         _mm_or_si128(_mm_slli_si128(x, 2), _mm_srli_si128(last, 14)),
+                                         _mm_or_si128(_mm_slli_si128(x, 3), _mm_srli_si128(last, 13))));
+        if (n < 16) break;
+        last = x;
+    }
+    return _mm_movemask_epi8(_mm_cmpeq_epi8(odd, _mm_setzero_si128())) == 0xFFFF;
+#else
+    return is_utf8(p, n);
+#endif
+}
+
+/* Values that lie behind one another, n + 1 offsets: whether each is well-formed UTF-8. As a whole
+ * they are, and none begins inside of a letter. */
+AMQP_APART static int are_utf8(const uint8_t *data, const int32_t *ends, int n) {
+    const uint8_t *p = data + ends[0];
+    size_t octets = (size_t)(ends[n] - ends[0]);
+    int inside = 0;
+    if (AMQP_LIKELY(is_ascii_run(p, octets))) return 1;
+    if (!is_utf8_run(p, octets)) return 0;
+    while (ends[n - 1] == ends[n]) n--; /* there are octets, and none behind the last */
+    for (int i = 1; i < n; i++) inside |= (data[ends[i]] & 0xC0) == 0x80;
+    return !inside;
+}
+
+/* All bits of the sizes of n values, one at least; differ: whether they are not all the same. */
+static inline uint32_t look_sizes(const int32_t *ends, int n, int *differ) {
+    uint32_t seen = 0, odd = 0, first = (uint32_t)ends[1] - (uint32_t)ends[0];
+    for (int i = 0; i < n; i++) {
+        uint32_t size = (uint32_t)ends[i + 1] - (uint32_t)ends[i];
+        seen |= size;
+        odd |= size ^ first;
+    }
+    *differ = odd != 0;
+    return seen;
+}
+
+/* Whether n values of so many octets, 1 at least, are all the same. */
+static inline int same_values(const uint8_t *p, size_t size, int n) {
+    return memcmp(p, p + size, size * (size_t)(n - 1)) == 0;
+}
+
+/* n (1 to 64) bits from one on. */
+AMQP_APART static uint64_t bits_at(const uint8_t *p, int64_t bit, int n) {
+    uint64_t mask = 0;
+    int shift = (int)(bit & 7), octets = (shift + n + 7) >> 3;
+    p += bit >> 3;
+    if (octets >= 8)
+        for (int i = 0; i < 8; i++) mask |= (uint64_t)p[i] << (8 * i);
+    else
+        for (int i = octets; i-- > 0;) mask = mask << 8 | p[i];
+    mask >>= shift;
+    if (octets == 9) mask |= (uint64_t)p[8] << (64 - shift);
+    return mask & ~(uint64_t)0 >> (64 - n);
+}
+
+/* The low octets of n numbers. */
+AMQP_APART static void put_low_octets(uint8_t *w, const uint64_t *value, int n) {
+    for (int i = 0; i < n; i++) w[i] = (uint8_t)value[i];
+}
+
+/* Eight bits to eight octets of 0 or 1. */
+static inline void put_bits_apart(uint8_t *w, uint8_t bits, int shift) {
+#if LITTLE_ENDIAN_MACHINE
+    uint64_t x = bits * 0x0101010101010101ull & 0x8040201008040201ull;
+    x = (x + 0x7F7F7F7F7F7F7F7Full) >> 7 & 0x0101010101010101ull;
+    store_word(w, load_word(w) | x << shift);
+#else
+    for (int i = 0; i < 8; i++) w[i] |= (uint8_t)((bits >> i & 1) << shift);
+#endif
+}
+
+/*
+ * The same octets, then a value, into n rows, which stand `on` octets behind `at` and go on behind
+ * them: what is of one size in all rows does not move `at`. `front` has FRONT_SLACK octets more to
+ * read; up to 15 more are written behind the front, and behind values as each says.
+ */
+#define FRONT_SLACK 64
+
+typedef struct {
+    const uint8_t *p;
+    size_t n;
+    Piece piece[4];
+} Front;
+
+static inline void open_front(Front *f, const uint8_t *p, size_t n) {
+    f->p = p;
+    f->n = n;
+    for (int k = 0; k < 4; k++) f->piece[k] = load_piece(p + 16 * k);
+}
+
+/* small: a constant; whether 16 octets are enough. */
+AMQP_INLINE uint8_t *put_front(uint8_t *w, const Front *f, int small) {
+    store_piece(w, f->piece[0]);
+    if (!small) {
+        store_piece(w + 16, f->piece[1]);
+        if (f->n > 32) store_piece(w + 32, f->piece[2]);
+        if (f->n > 48) {
+            store_piece(w + 48, f->piece[3]);
+            for (size_t k = 64; k < f->n; k += 16) copy_16(w + k, f->p + k);
+        }
+    }
+    return w + f->n;
+}
+
+/* size: a constant where it is up to 48 and rounded up to 16. What the next block has is asked for on
+ * the way, a line or two a row: asked for all at once it would hold up what is done meanwhile. */
+AMQP_INLINE void put_fixed_of(uint8_t *const *at, size_t on, int n, const Front *f, const uint8_t *p,
+                              size_t size, int small, int chunks) {
+    const size_t last = size - 16, ahead = size * BLOCK_ROWS;
+    for (int i = 0; i < n; i++, p += size) {
+        uint8_t *w = put_front(at[i] + on, f, small);
+        BLOCK_PREFETCH(p + ahead);
+        copy_16(w, p);
+        if (chunks > 2) copy_16(w + 16, p + 16);
+        if (chunks > 3) {
+            size_t k = 32;
+            BLOCK_PREFETCH(p + ahead + 64);
+            for (; k + 64 <= size; k += 64) {
+                copy_16(w + k, p + k);
+                copy_16(w + k + 16, p + k + 16);
+                copy_16(w + k + 32, p + k + 32);
+                copy_16(w + k + 48, p + k + 48);
+                BLOCK_PREFETCH(p + ahead + k + 96);
+            }
+            for (; k < last; k += 16) copy_16(w + k, p + k);
+        }
+        if (chunks > 1) copy_16(w + last, p + last);
+    }
+}
+
+AMQP_INLINE void put_fixed_with(uint8_t *const *at, size_t on, int n, const Front *f, const uint8_t *p,
+                                size_t size, int small) {
+    if (size <= 16)
+        put_fixed_of(at, on, n, f, p, size, small, 1);
+    else if (size <= 32)
+        put_fixed_of(at, on, n, f, p, size, small, 2);
+    else if (size <= 48)
+        put_fixed_of(at, on, n, f, p, size, small, 3);
+    else
+        put_fixed_of(at, on, n, f, p, size, small, 4);
+}
+
+/* Octets of one size from p on. Below 16 octets, 16 are read and written. */
+AMQP_APART static void put_fixed(uint8_t *const *at, size_t on, int n, const uint8_t *front, size_t front_n,
+                      const uint8_t *p, size_t size) {
+    Front f;
+    open_front(&f, front, front_n);
+    if (front_n <= 16)
+        put_fixed_with(at, on, n, &f, p, size, 1);
+    else
+        put_fixed_with(at, on, n, &f, p, size, 0);
+}
+
+AMQP_INLINE void put_values_with(uint8_t *const *at, size_t on, int n, const Front *f,
+                                 const uint8_t *value, int width, int small) {
+    for (int i = 0; i < n; i++) {
+        uint8_t *w = put_front(at[i] + on, f, small);
+        uint64_t v;
+        if (width == 1)
+            *w = value[i];
+        else {
+            memcpy(&v, value + 8 * i, 8);
+            if (width == 8)
+                store64(w, v);
+            else if (width == 4)
+                store32(w, (uint32_t)v);
+            else
+                store16(w, (uint16_t)v);
+        }
+    }
+}
+
+/* Numbers in network order: `width` octets of 64 bits each, or octets as they are. */
+AMQP_APART static void put_values(uint8_t *const *at, size_t on, int n, const uint8_t *front, size_t front_n,
+                       const uint8_t *value, int width) {
+    Front f;
+    open_front(&f, front, front_n);
+    if (front_n > 16)
+        put_values_with(at, on, n, &f, value, width, 0);
+    else if (width == 1)
+        put_values_with(at, on, n, &f, value, 1, 1);
+    else if (width == 8)
+        put_values_with(at, on, n, &f, value, 8, 1);
+    else
+        put_values_with(at, on, n, &f, value, width, 1);
+}
+
+static inline void prefetch_octets(const uint8_t *p, size_t n) {
+#if defined(__GNUC__) || defined(__clang__)
+    /* To gcc a function that only prefetches does nothing, and it leaves out calls of it. */
+    __asm__ volatile("");
+#endif
+    for (size_t i = 0; i < n; i += 64) BLOCK_PREFETCH(p + i);
+}
+
+/* Up to three lines of memory that n octets will be written to: only what is near is worth it, behind
+ * that the processor sees where this goes. */
+static inline void prefetch_lines(const uint8_t *p, size_t n) {
+#if defined(__GNUC__) || defined(__clang__)
+    __asm__ volatile(""); /* as above */
+#endif
+    BLOCK_PREFETCH(p);
+    if (n > 64) BLOCK_PREFETCH(p + 64);
+    if (n > 128) BLOCK_PREFETCH(p + 128);
+}
+
+#endif

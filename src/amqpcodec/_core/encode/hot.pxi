@@ -1,0 +1,269 @@
+# Rows of columns to frames, the fast way: a block of rows of one method.
+#
+# First every column is looked at for all rows of the block, then the rows are written. Whatever is odd
+# (GIVE_UP, with nothing written) leaves the block to encode/rows.pxi, which finds out why; a test holds
+# both ways equal.
+
+# ---- a step ----
+
+cdef void note_flag(Hot* h, const HotStep* t, int n) noexcept nogil:
+    cdef int i
+    if all_rows(t, n):
+        h.flags_same |= t.flag
+        return
+    if not h.flags_vary:
+        h.flags_vary = True
+        memset(h.flags, 0, sizeof(h.flags))
+    for i in range(n):
+        if t.mask >> i & 1:
+            h.flags[i] |= t.flag
+
+
+cdef int look_step(Encoder* e, Hot* h, int k, int64_t row, int n) noexcept nogil:
+    """A column: what there is in this block, and what it takes."""
+    cdef HotStep* t = &h.step[k]
+    t.way = WAY_NONE
+    t.mask = step_rows(t, row, n)
+    if t.what == STEP_LENGTH:
+        h.table_rows = t.mask
+    elif t.part == PART_TABLE:
+        t.mask &= h.table_rows
+    if t.mask == 0:
+        if t.part == PART_ARGUMENTS:
+            memset(t.constant, 0, 8)
+            look_same(t, t.constant, 0 if length_octets(t) else t.width)
+        return 0
+    if t.flag:
+        note_flag(h, t, n)
+    if t.what == STEP_LENGTH:
+        # the table is there, or not, in all rows
+        if not all_rows(t, n):
+            return GIVE_UP
+        t.way = WAY_TABLE
+        t.size = 4
+        return 0
+    if t.is_table or t.what == STEP_RAW:
+        return look_made(e, h, t, row, n, h.value[k], h.octets[k])
+    if t.what == STEP_SHORT or t.what == STEP_LONG:
+        if not is_octets(t.s) and t.s.kind != IN_DICTIONARY:
+            return GIVE_UP
+        return look_octets(h, t, row, n, h.value[k], h.octets[k])
+    if t.what == STEP_INT:
+        return look_ints(h, t, row, n, h.value[k], h.octets[k])
+    if t.what == STEP_BITS:
+        return look_bits(t, row, n, h.value[k], h.octets[k])
+    return look_numbers(h, t, row, n, h.value[k], h.octets[k])
+
+
+# ---- what is not a step ----
+
+cdef int look_body(Encoder* e, Hot* h, int64_t row, int n) noexcept nogil:
+    """Bodies: h.body_kind says in which form; 0 or GIVE_UP."""
+    cdef const Source* s = e.body
+    cdef const Source* found
+    cdef const int32_t* ends
+    cdef const uint8_t* p = NULL
+    cdef uint64_t mask = 0 if s == NULL else valid_rows(s, row, n)
+    cdef uint64_t size = 0, seen = 0
+    cdef int64_t k
+    cdef int i
+    h.body_kind = PUT_END
+    h.body_n[0] = 0
+    h.bodies_vary = False
+    if mask == 0:
+        return 0
+    if mask == first_rows(n) and s.kind == IN_OCTETS:
+        h.body_kind = PUT_BODY
+        h.body_ends = ends = <const int32_t*>s.ends + s.at + row
+        seen = look_column(h, s, ends, n, s.text, &h.bodies_vary)
+        h.body_n[0] = <uint32_t>(ends[1] - ends[0])
+    else:
+        h.body_kind = PUT_BODIES
+        h.bodies_vary = True
+        for i in range(n):
+            h.body_n[i] = 0
+            if not mask >> i & 1:
+                continue
+            found = s
+            k = row + i
+            if find_value(&found, &k) == NO_VALUE:
+                continue
+            if not is_octets(found) or octets_at(found, k, &p, &size) < 0 or size > 0xFFFFFF:
+                return GIVE_UP
+            if found.text and not is_utf8(p, <size_t>size):
+                return GIVE_UP
+            h.body[i] = <uint64_t><uintptr_t>p
+            h.body_n[i] = <uint32_t>size
+            h.room += size
+            seen |= size
+    prefetch_next(s, row, n, h.body_kind == PUT_BODIES)
+    if seen > 0xFFFFFF:
+        return GIVE_UP
+    if e.frame_max and seen + 8 > e.frame_max:
+        for i in range(n):
+            size = <uint64_t>(ends[i + 1] - ends[i]) if h.body_kind == PUT_BODY else h.body_n[i]
+            if size + 8 > e.frame_max:
+                return GIVE_UP
+    return 0
+
+
+# ---- a block ----
+
+cdef int hot_block(Encoder* e, int64_t row, int n) noexcept nogil:
+    """Rows of the method e.desc, all of them valid: 0, GIVE_UP and nothing written, or worse."""
+    cdef Hot* h = e.hot
+    cdef const Desc* d = e.desc
+    cdef uint8_t* w
+    cdef uint8_t* first
+    cdef int32_t* ends
+    cdef uint64_t total, most
+    cdef int status
+    h.even.on = False           # its steps are for this block now
+    status = look_block(e, h, row, n)
+    if status != 0:
+        return status
+    add_puts(e, h, d, n)
+    total = h.room + <uint64_t>(h.front_n + 1) * <uint64_t>n
+    status = begin_rows(e, row, n, total)
+    if status != 0:
+        return status
+    ends = ends_of_rows(e, row)
+    w = first = e.out.data.p + e.out.used
+    w = put_rows(w, h.put, ends, 0, h.safe, False, <size_t>total)
+    if h.safe < <size_t>n:
+        w = put_rows(w, h.put, ends, h.safe, n, True, <size_t>total)
+    fill_numbers(h, n)
+    most = fill_frames(h, d, e.out.data.p, ends, n)
+    if e.frame_max and most > e.frame_max:
+        return GIVE_UP
+    if d.has_content and e.n_headers and h.opened.at != NULL and some_open_nothing(h, n):
+        # columns of one header each: there is a table where one of them is
+        return GIVE_UP
+    end_rows(e, row, n, <size_t>(w - e.out.data.p))
+    if n == HOT_ROWS and d.has_content:
+        even_begin(e, h, first, <uint32_t>(ends[1] - ends[0]))
+    return 0
+
+
+cdef int look_block(Encoder* e, Hot* h, int64_t row, int n) noexcept nogil:
+    """Look at every column: 0, GIVE_UP or worse."""
+    cdef const Desc* d = e.desc
+    cdef HotStep* t
+    cdef int i, k, status
+    h.uneven = False
+    h.room = 0
+    h.safe = <size_t>n
+    h.flags_same = 0
+    h.flags_vary = False
+    e.text.w = e.scratch.p
+    if look_channels(e, h, row, n) != 0:
+        return GIVE_UP
+    for k in range(h.n_foreign):
+        if valid_rows(h.foreign[k], row, n):
+            for i in range(n):
+                if says_nothing(h.foreign[k], row + i) != 1:
+                    return GIVE_UP
+    for k in range(h.n_steps):
+        status = look_step(e, h, k, row, n)
+        if status != 0:
+            return status
+        t = &h.step[k]
+        if t.mask:      # values of the other ways are asked for where these are written
+            prefetch_next(t.s, row, n, t.way == WAY_SAME or t.way == WAY_EACH)
+    for k in range(h.n_steps):
+        t = &h.step[k]
+        if t.way == WAY_EACH and (t.is_table or t.what == STEP_RAW):
+            found_made(e, t, n, h.value[k])
+    if d.has_content:
+        return look_body(e, h, row, n)
+    return GIVE_UP if refuse_some(e, row, n) else 0
+
+
+cdef bint refuse_some(Encoder* e, int64_t row, int n) noexcept nogil:
+    """A method without content: whether some row has any."""
+    cdef int i
+    for i in range(n):
+        if refuse_content(e, e.desc, row + i) != 0:
+            return True
+    return False
+
+
+# ---- the loop ----
+
+cdef inline bint has_none(const Source* s, int64_t row, int n) noexcept nogil:
+    return s == NULL or (s.kind != IN_OTHER and valid_rows(s, row, n) == 0)
+
+
+cdef int same_method(Encoder* e, int64_t row, int n) noexcept nogil:
+    """How many of n rows from this one on have its method, which becomes e.desc; 0 where that
+    cannot be said."""
+    cdef const Source* s = e.method
+    cdef const int32_t* ends
+    cdef const uint8_t* p = NULL
+    cdef uint64_t size = 0, length
+    cdef bint differ = False
+    cdef int i
+    if s == NULL:
+        return n if take_method_name(e, row) == 0 else 0
+    if valid_rows(s, row, n) != first_rows(n) or take_method_name(e, row) != 0:
+        return 0
+    if s.kind == IN_DICTIONARY:
+        return same_indices(s, row, n)
+    length = strlen(e.desc.name)
+    if s.kind == IN_OCTETS:
+        # offsets of one distance, from one that was found to be right
+        ends = <const int32_t*>s.ends + s.at + row
+        look_sizes(ends, n, &differ)
+        if not differ and <uint64_t>ends[n] <= s.last and same_values(s.data + ends[0], <size_t>length, n):
+            prefetch_next(s, row, n, True)
+            return n
+    for i in range(1, n):
+        if octets_at(s, row + i, &p, &size) < 0 or size != length \
+                or memcmp(p, e.desc.name, <size_t>size) != 0:
+            return i
+    return n
+
+
+cdef int take_hot_rows(Encoder* e, int64_t row, int n) noexcept nogil:
+    """Up to n rows, the fast way if that is possible: how many were done, or a status below 0."""
+    cdef int status, same
+    if (valid_rows(e.root, row, n) != first_rows(n) or not has_none(e.error, row, n)
+            or not has_none(e.arguments, row, n) or not has_none(e.properties_json, row, n)):
+        return 0
+    same = same_method(e, row, n)
+    if same < HOT_LEAST_ROWS:
+        return 0
+    if e.hot == NULL or e.hot.desc != e.desc or e.hot.mode != e.mode:
+        if plan_hot(e, e.desc) < 0:
+            return NO_MEMORY
+    if not e.hot.possible:
+        return 0
+    status = GIVE_UP
+    if e.hot.even.on and same == HOT_ROWS:
+        status = even_block(e, e.hot, row)
+    if status > 0:
+        status = hot_block(e, row, same)
+    if status == 0:
+        e.hot_rows += same
+    return same if status == 0 else 0 if status > 0 else status
+
+
+cdef int take_all_rows(Encoder* e, int64_t rows) noexcept nogil:
+    """Every row of the array at hand."""
+    cdef int64_t row = 0
+    cdef int n, done, status
+    if e.hot != NULL:
+        even_end(e.hot)
+    while row < rows:
+        n = <int>min(rows - row, <int64_t>HOT_ROWS)
+        done = take_hot_rows(e, row, n) if e.fast else 0
+        if done < 0:
+            return done
+        if done == 0:
+            status = take_rows(e, row, n)
+            if status < 0:
+                return status
+            done = n
+        row += done
+        guess_octets(e, e.out.used, e.rows + row)
+    return 0

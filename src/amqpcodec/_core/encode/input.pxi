@@ -1,0 +1,415 @@
+# Arrow arrays of any type on their way in: described once, bound to each array, read without the GIL.
+#
+# Offsets and indices are checked where they are used: whatever an array says, nothing beyond what its
+# lengths allow is read. (How large its buffers are it does not say; that much has to be believed.)
+
+cdef extern from "encode/encode.h" nogil:
+    size_t copy_json_run(uint8_t* w, const uint8_t* p, size_t n)
+    int64_t take_base64(uint8_t* w, const uint8_t* p, size_t n)
+    float half_to_float(uint16_t half)
+    bint fit_decimal(const uint8_t* p, int octets, int scale, int32_t* unscaled, uint8_t* fits)
+
+# How the values of a column lie in memory.
+cdef enum:
+    IN_NULL
+    IN_BOOL
+    IN_INT8
+    IN_UINT8
+    IN_INT16
+    IN_UINT16
+    IN_INT32
+    IN_UINT32
+    IN_INT64
+    IN_UINT64
+    IN_HALF
+    IN_FLOAT
+    IN_DOUBLE
+    IN_OCTETS               # int32 offsets
+    IN_LARGE_OCTETS
+    IN_VIEW
+    IN_FIXED_OCTETS
+    IN_TIME
+    IN_DECIMAL
+    IN_LIST
+    IN_LARGE_LIST
+    IN_LIST_VIEW
+    IN_LARGE_LIST_VIEW
+    IN_FIXED_LIST
+    IN_STRUCT
+    IN_MAP
+    IN_DICTIONARY
+    IN_OTHER                # nothing of AMQP is like it; width says whether nulls can be told
+
+cdef enum:
+    SOURCE_DEPTH = 400      # of Arrow types within each other: more is not looked at
+
+cdef struct Source:
+    uint8_t kind
+    bint text               # octets that say to be UTF-8
+    uint8_t index           # of a dictionary: the kind of its indices
+    int width               # octets of a fixed value, or values of a fixed list
+    int scale               # of a decimal
+    int64_t unit            # of a timestamp: how many make a second
+    const char* name        # of the column
+    uint32_t name_n
+    const char* type        # what errors call it
+    int n_children
+    Source* child
+    # of the array at hand
+    int64_t n
+    int64_t at              # of its first row in the buffers
+    const uint8_t* valid    # or NULL
+    const uint8_t* data     # numbers, bits, octets or views
+    const uint8_t* ends     # offsets
+    const uint8_t* sizes    # of list views
+    const uint8_t** pieces  # of views
+    const int64_t* piece_sizes
+    int64_t n_pieces
+    uint64_t last           # end of the last value in data
+
+cdef dict SIMPLE_SOURCES = {
+    "n": (IN_NULL, 0, "null"), "b": (IN_BOOL, 0, "bool"),
+    "c": (IN_INT8, 1, "int8"), "C": (IN_UINT8, 1, "uint8"),
+    "s": (IN_INT16, 2, "int16"), "S": (IN_UINT16, 2, "uint16"),
+    "i": (IN_INT32, 4, "int32"), "I": (IN_UINT32, 4, "uint32"),
+    "l": (IN_INT64, 8, "int64"), "L": (IN_UINT64, 8, "uint64"),
+    "e": (IN_HALF, 2, "float16"), "f": (IN_FLOAT, 4, "float32"), "g": (IN_DOUBLE, 8, "float64"),
+    "z": (IN_OCTETS, 0, "binary"), "Z": (IN_LARGE_OCTETS, 0, "large_binary"),
+    "vz": (IN_VIEW, 0, "binary_view"), "u": (IN_OCTETS, 0, "string"),
+    "U": (IN_LARGE_OCTETS, 0, "large_string"), "vu": (IN_VIEW, 0, "string_view"),
+    "+l": (IN_LIST, 0, "list"), "+L": (IN_LARGE_LIST, 0, "large_list"),
+    "+vl": (IN_LIST_VIEW, 0, "list_view"), "+vL": (IN_LARGE_LIST_VIEW, 0, "large_list_view"),
+    "+s": (IN_STRUCT, 0, "struct"), "+m": (IN_MAP, 0, "map"),
+    "tdD": (IN_OTHER, 1, "date32"), "tdm": (IN_OTHER, 1, "date64"), "+r": (IN_OTHER, 0, "run_end_encoded"),
+    "tts": (IN_OTHER, 1, "time32"), "ttm": (IN_OTHER, 1, "time32"), "ttu": (IN_OTHER, 1, "time64"),
+    "ttn": (IN_OTHER, 1, "time64"), "tDs": (IN_OTHER, 1, "duration"), "tDm": (IN_OTHER, 1, "duration"),
+    "tDu": (IN_OTHER, 1, "duration"), "tDn": (IN_OTHER, 1, "duration"),
+    "tiM": (IN_OTHER, 1, "interval"), "tiD": (IN_OTHER, 1, "interval"), "tin": (IN_OTHER, 1, "interval"),
+}
+cdef dict TIME_UNITS = {"tss": 1, "tsm": 1000, "tsu": 1000000, "tsn": 1000000000}
+
+
+@cython.final
+cdef class SourceTree:
+    """The columns of a schema. Arrays are bound to it one after another."""
+
+    cdef Source root
+    cdef list keep
+
+    def __cinit__(self):
+        self.keep = []
+
+    def __dealloc__(self):
+        free_sources(&self.root)
+
+    cdef const char* text(self, str s) except NULL:
+        cdef bytes octets = s.encode("utf-8", "replace") + bytes(2 * COPY_SLACK)
+        self.keep.append(octets)
+        return PyBytes_AS_STRING(octets)
+
+    cdef int describe(self, Source* s, const ArrowSchema* schema, int depth) except -1:
+        cdef str format_ = "" if schema.format == NULL else schema.format.decode("utf-8", "replace")
+        cdef bytes name = b"" if schema.name == NULL else <bytes>schema.name
+        cdef int64_t i
+        if depth > SOURCE_DEPTH:
+            raise ValueError("the Arrow schema is nested too deep")
+        name += bytes(2 * COPY_SLACK)
+        self.keep.append(name)
+        s.name = PyBytes_AS_STRING(name)
+        s.name_n = <uint32_t>strlen(s.name)
+        s.unit = 1
+        if format_ in SIMPLE_SOURCES:
+            s.kind, s.width, type_ = SIMPLE_SOURCES[format_]
+            s.text = format_ in ("u", "U", "vu")
+        else:
+            type_ = self.describe_other(s, format_)
+        s.type = self.text(type_)
+        if schema.n_children < 0 or schema.n_children and schema.children == NULL:
+            raise ValueError("the Arrow schema does not have its children")
+        if s.kind == IN_OTHER:
+            return 0
+        if schema.n_children:
+            s.child = <Source*>calloc(<size_t>schema.n_children, sizeof(Source))
+            if s.child == NULL:
+                raise MemoryError
+            s.n_children = <int>schema.n_children
+        for i in range(schema.n_children):
+            self.describe(&s.child[i], schema.children[i], depth + 1)
+        if s.n_children != 1 and IN_LIST <= s.kind <= IN_FIXED_LIST:
+            raise ValueError("an Arrow list has one child")
+        if s.kind == IN_MAP and (s.n_children != 1 or s.child.kind != IN_STRUCT
+                                 or s.child.n_children != 2):
+            raise ValueError("an Arrow map has a struct of keys and items")
+        if schema.dictionary != NULL:
+            if not IN_INT8 <= s.kind <= IN_UINT64:
+                raise ValueError("the indices of an Arrow dictionary are integers")
+            s.child = <Source*>calloc(1, sizeof(Source))
+            if s.child == NULL:
+                raise MemoryError
+            s.n_children = 1
+            s.index = s.kind
+            s.kind = IN_DICTIONARY
+            self.describe(s.child, schema.dictionary, depth + 1)
+            s.child.name = s.name
+            s.child.name_n = s.name_n
+            s.type = s.child.type
+        return 0
+
+    cdef str describe_other(self, Source* s, str format_):
+        """Types whose format has parameters."""
+        if format_[:3] in TIME_UNITS and format_[3:4] == ":":
+            s.kind = IN_TIME
+            s.unit = TIME_UNITS[format_[:3]]
+            s.width = 8
+            return "timestamp"
+        try:
+            if format_.startswith("d:"):
+                _, scale, *bits = format_[2:].split(",")
+                s.kind = IN_DECIMAL
+                s.scale = int(scale)
+                s.width = int(bits[0]) // 8 if bits else 16
+                if s.width not in (4, 8, 16, 32):
+                    raise ValueError
+                return f"decimal{8 * s.width}"
+            if format_.startswith("w:"):
+                s.kind = IN_FIXED_OCTETS
+                s.width = int(format_[2:])
+                if s.width < 0:
+                    raise ValueError
+                return "fixed_size_binary"
+            if format_.startswith("+w:"):
+                s.kind = IN_FIXED_LIST
+                s.width = int(format_[3:])
+                if s.width < 0:
+                    raise ValueError
+                return "fixed_size_list"
+        except ValueError:
+            raise ValueError(f"the Arrow schema has format {format_!r}") from None
+        s.kind = IN_OTHER
+        return "union" if format_.startswith("+u") else f"Arrow format {format_}"
+
+
+cdef void free_sources(Source* s) noexcept:
+    cdef int i
+    if s.child != NULL:
+        for i in range(s.n_children):
+            free_sources(&s.child[i])
+        free(s.child)
+        s.child = NULL
+
+
+# ---- binding ----
+
+cdef int wrong_shape(const Source* s) except -1:
+    raise ValueError(f"the Arrow array {s.name.decode('utf-8', 'replace')!r} does not have the shape "
+                     f"of {s.type.decode('utf-8', 'replace')}")
+
+
+cdef int n_buffers_of(const Source* s) noexcept:
+    cdef uint8_t kind = s.index if s.kind == IN_DICTIONARY else s.kind
+    if kind == IN_NULL:
+        return 0
+    if kind == IN_STRUCT or kind == IN_FIXED_LIST:
+        return 1
+    if kind in (IN_OCTETS, IN_LARGE_OCTETS, IN_LIST_VIEW, IN_LARGE_LIST_VIEW):
+        return 3
+    return 2
+
+
+cdef int bind_source(Source* s, const ArrowArray* a, int64_t base, int64_t n) except -1:
+    """Look at an array, which the caller keeps. Rows 0 to n of s are those from base on."""
+    cdef int i
+    s.n = n
+    s.valid = NULL
+    if s.kind == IN_OTHER and not s.width:
+        return 0
+    if (a.length < 0 or a.offset < 0 or base > a.length or n > a.length - base
+            or <uint64_t>a.length > HIGHEST_INT64 - <uint64_t>a.offset
+            or a.n_children != (0 if s.kind == IN_DICTIONARY else s.n_children)):
+        wrong_shape(s)
+    if s.kind == IN_VIEW:
+        if a.n_buffers < 3:
+            wrong_shape(s)
+    elif a.n_buffers != n_buffers_of(s):
+        wrong_shape(s)
+    s.at = a.offset + base
+    if n == 0:
+        return 0
+    if s.kind != IN_NULL:
+        if a.buffers == NULL:
+            wrong_shape(s)
+        if a.null_count != 0:
+            s.valid = <const uint8_t*>a.buffers[0]
+        for i in range(1, min(n_buffers_of(s), 2)):
+            if a.buffers[i] == NULL and not (s.kind == IN_FIXED_OCTETS and s.width == 0):
+                wrong_shape(s)
+    if s.kind == IN_OCTETS or s.kind == IN_LARGE_OCTETS:
+        s.ends = <const uint8_t*>a.buffers[1]
+        s.data = <const uint8_t*>a.buffers[2]
+        if s.data == NULL:
+            s.data = &NO_OCTETS
+        if s.kind == IN_OCTETS:
+            s.last = <uint64_t><int64_t>(<const int32_t*>s.ends)[s.at + n]
+        else:
+            s.last = (<const uint64_t*>s.ends)[s.at + n]
+        if <int64_t>s.last < 0 or (a.buffers[2] == NULL and s.last != 0):
+            wrong_shape(s)
+    elif s.kind == IN_VIEW:
+        s.data = <const uint8_t*>a.buffers[1]
+        s.n_pieces = a.n_buffers - 3
+        s.pieces = <const uint8_t**>a.buffers + 2
+        s.piece_sizes = <const int64_t*>a.buffers[a.n_buffers - 1]
+        if s.n_pieces and s.piece_sizes == NULL:
+            wrong_shape(s)
+    elif IN_LIST <= s.kind <= IN_FIXED_LIST or s.kind == IN_MAP:
+        if s.kind != IN_FIXED_LIST:
+            s.ends = <const uint8_t*>a.buffers[1]
+        if s.kind == IN_LIST_VIEW or s.kind == IN_LARGE_LIST_VIEW:
+            s.sizes = <const uint8_t*>a.buffers[2]
+            if s.sizes == NULL:
+                wrong_shape(s)
+        bind_source(s.child, a.children[0], 0, a.children[0].length)
+    elif s.kind == IN_STRUCT:
+        for i in range(s.n_children):
+            bind_source(&s.child[i], a.children[i], s.at, n)
+    elif s.kind == IN_DICTIONARY:
+        s.data = <const uint8_t*>a.buffers[1]
+        if a.dictionary == NULL:
+            wrong_shape(s)
+        bind_source(s.child, a.dictionary, 0, a.dictionary.length)
+    elif s.kind != IN_NULL:
+        s.data = <const uint8_t*>a.buffers[1]
+    return 0
+
+
+# ---- reading ----
+
+cdef enum:
+    NO_VALUE = 0
+    HAS_VALUE = 1
+
+
+cdef inline bint is_valid(const Source* s, int64_t i) noexcept nogil:
+    return s.valid == NULL or s.valid[(s.at + i) >> 3] >> ((s.at + i) & 7) & 1
+
+
+cdef inline int64_t signed_at(uint8_t kind, const uint8_t* data, int64_t i) noexcept nogil:
+    """An integer of up to 64 bits; of uint64 its bits."""
+    if kind == IN_INT32:
+        return (<const int32_t*>data)[i]
+    if kind == IN_INT64 or kind == IN_UINT64:
+        return (<const int64_t*>data)[i]
+    if kind == IN_UINT8:
+        return data[i]
+    if kind == IN_INT8:
+        return (<const int8_t*>data)[i]
+    if kind == IN_INT16:
+        return (<const int16_t*>data)[i]
+    if kind == IN_UINT16:
+        return (<const uint16_t*>data)[i]
+    if kind == IN_UINT32:
+        return (<const uint32_t*>data)[i]
+    return data[i >> 3] >> (i & 7) & 1      # IN_BOOL
+
+
+cdef inline int find_value(const Source** at, int64_t* row) noexcept nogil:
+    """Go through dictionaries to where the value is: HAS_VALUE, NO_VALUE or BAD_OFFSETS."""
+    cdef const Source* s = at[0]
+    cdef int64_t i = row[0], k
+    while True:
+        if s.kind == IN_NULL:
+            return NO_VALUE
+        if not is_valid(s, i):
+            return NO_VALUE
+        if AMQP_LIKELY(s.kind != IN_DICTIONARY):
+            at[0] = s
+            row[0] = i
+            return HAS_VALUE
+        k = signed_at(s.index, s.data, s.at + i)
+        s = s.child
+        if k < 0 or k >= s.n:
+            return BAD_OFFSETS
+        i = k
+
+
+cdef inline bint is_octets(const Source* s) noexcept nogil:
+    return IN_OCTETS <= s.kind <= IN_FIXED_OCTETS
+
+
+cdef inline bint is_integer(const Source* s) noexcept nogil:
+    return IN_BOOL <= s.kind <= IN_UINT64
+
+
+cdef inline int octets_at(const Source* s, int64_t i, const uint8_t** p, uint64_t* n) noexcept nogil:
+    """The octets of a value of is_octets; 0 or BAD_OFFSETS."""
+    cdef uint64_t from_, to
+    cdef const uint8_t* view
+    cdef int32_t piece, offset
+    i += s.at
+    if s.kind == IN_OCTETS or s.kind == IN_LARGE_OCTETS:
+        if s.kind == IN_OCTETS:
+            from_ = <uint64_t><int64_t>(<const int32_t*>s.ends)[i]
+            to = <uint64_t><int64_t>(<const int32_t*>s.ends)[i + 1]
+        else:
+            from_ = (<const uint64_t*>s.ends)[i]
+            to = (<const uint64_t*>s.ends)[i + 1]
+        if AMQP_UNLIKELY(from_ > to or to > s.last):
+            return BAD_OFFSETS
+        p[0] = s.data + from_
+        n[0] = to - from_
+        return 0
+    if s.kind == IN_FIXED_OCTETS:
+        p[0] = s.data + i * s.width if s.width else &NO_OCTETS
+        n[0] = <uint64_t>s.width
+        return 0
+    view = s.data + 16 * i
+    memcpy(&piece, view, 4)
+    if piece < 0:
+        return BAD_OFFSETS
+    n[0] = <uint64_t>piece
+    if piece <= 12:
+        p[0] = view + 4
+        return 0
+    memcpy(&piece, view + 8, 4)
+    memcpy(&offset, view + 12, 4)
+    if (piece < 0 or piece >= s.n_pieces or offset < 0 or s.pieces[piece] == NULL
+            or s.piece_sizes[piece] < offset
+            or <uint64_t>(s.piece_sizes[piece] - offset) < n[0]):
+        return BAD_OFFSETS
+    p[0] = s.pieces[piece] + offset
+    return 0
+
+
+cdef int items_at(const Source* s, int64_t i, int64_t* first, int64_t* n) noexcept nogil:
+    """Which rows of the child a list or map has; 0 or BAD_OFFSETS."""
+    i += s.at
+    if s.kind == IN_LIST or s.kind == IN_MAP:
+        first[0] = (<const int32_t*>s.ends)[i]
+        n[0] = (<const int32_t*>s.ends)[i + 1] - first[0]
+    elif s.kind == IN_LARGE_LIST:
+        first[0] = (<const int64_t*>s.ends)[i]
+        if first[0] < 0 or (<const int64_t*>s.ends)[i + 1] < first[0]:
+            return BAD_OFFSETS
+        n[0] = (<const int64_t*>s.ends)[i + 1] - first[0]
+    elif s.kind == IN_LIST_VIEW:
+        first[0] = (<const int32_t*>s.ends)[i]
+        n[0] = (<const int32_t*>s.sizes)[i]
+    elif s.kind == IN_LARGE_LIST_VIEW:
+        first[0] = (<const int64_t*>s.ends)[i]
+        n[0] = (<const int64_t*>s.sizes)[i]
+    else:
+        if s.width and i > <int64_t>HIGHEST_INT64 // s.width:
+            return BAD_OFFSETS
+        first[0] = i * s.width
+        n[0] = s.width
+    if first[0] < 0 or n[0] < 0 or first[0] > s.child.n or n[0] > s.child.n - first[0]:
+        return BAD_OFFSETS
+    return 0
+
+
+cdef inline int seconds_at(const Source* s, int64_t i, int64_t* seconds) noexcept nogil:
+    """Whole seconds of a timestamp, floored."""
+    cdef int64_t v = (<const int64_t*>s.data)[s.at + i]
+    cdef int64_t q = v // s.unit        # C's division, towards zero
+    seconds[0] = q - 1 if v < 0 and q * s.unit != v else q
+    return 0

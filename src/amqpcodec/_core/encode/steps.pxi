@@ -1,0 +1,418 @@
+# The fast way, its plan: the steps in which a block of rows of one method is written, column by column.
+
+cdef extern from "encode/block.h" nogil:
+    bint are_utf8(const uint8_t* data, const int32_t* ends, int n)
+    uint32_t look_sizes(const int32_t* ends, int n, bint* differ)
+    bint same_values(const uint8_t* p, size_t size, int n)
+    uint64_t bits_at(const uint8_t* p, int64_t bit, int n)
+    void put_low_octets(uint8_t* w, const uint64_t* value, int n)
+    void put_bits_apart(uint8_t* w, uint8_t bits, int shift)
+    void put_fixed(uint8_t** at, size_t on, int n, const uint8_t* front, size_t front_n, const uint8_t* p,
+                   size_t size)
+    void put_values(uint8_t** at, size_t on, int n, const uint8_t* front, size_t front_n,
+                    const uint8_t* value, int width)
+    void prefetch_lines(const uint8_t* p, size_t n)
+
+cdef extern from "encode/rows.h" nogil:
+    enum:
+        PUT_SLACK, PUT_TEXT, PUT_LONG, PUT_EACH, PUT_FRONT, PUT_BODY, PUT_BODIES, PUT_END
+    ctypedef struct Put:
+        const uint8_t* front
+        size_t front_n
+        const int32_t* ends
+        const uint8_t* data
+        size_t ahead
+        uint8_t** at
+        uint8_t kind
+        uint8_t wide
+        uint8_t number
+        uint8_t always
+        uint32_t prefix_n
+        const uint8_t* prefix
+        const uint64_t* value
+        const uint32_t* sizes
+        uint64_t mask
+    void copy_32(uint8_t* w, const uint8_t* p)
+    uint8_t* put_rows(uint8_t* w, const Put* puts, int32_t* ends, size_t i, size_t n, bint tight, size_t ahead)
+    void put_numbers(uint8_t** at, size_t on, int n, const uint8_t* value, int width)
+
+cdef enum:
+    HOT_ROWS = 64           # as encode/block.h has it
+    HOT_STEPS = 80
+    HOT_LEAST_ROWS = 4      # below, it is not worth it
+    HOT_CONSTANTS = 8192    # octets of names and defaults
+    HOT_SAME = 255          # of a value that all rows have
+    FRONT_ROOM = 32768      # of all that, at most, and lengths and numbers
+    FRONT_SLACK_ = 64       # as encode/block.h has it
+    EVEN_ROOM = 2048        # octets of a row before its body
+    EVEN_ROWS = 32          # of a block, to write column by column: what stays in the nearest cache
+    LINES = 192             # octets that prefetch_lines asks for
+
+# What a step writes, behind its prefix.
+cdef enum:
+    STEP_SHORT              # u8 length, octets
+    STEP_LONG               # u32 length, octets
+    STEP_RAW                # octets
+    STEP_NUMBER             # `width` octets
+    STEP_INT                # of a table: tag and 4 or 8 octets
+    STEP_BITS               # one octet, of up to eight columns
+    STEP_LENGTH             # u32: of the table whose entries follow
+
+cdef enum:
+    PART_ARGUMENTS
+    PART_PROPERTIES
+    PART_TABLE              # entries of it
+
+# How a step gets into the rows of the block at hand.
+cdef enum:
+    WAY_NONE                # no row has it
+    WAY_SAME                # the same octets in all rows
+    WAY_FIXED               # values of one size that lie behind one another
+    WAY_TEXTS               # values that lie behind one another
+    WAY_VALUES              # numbers, the same width in all rows
+    WAY_EACH                # row by row: some may not have it
+    WAY_TABLE               # the length of what follows
+
+# A place in the rows of the block at hand: so far behind an address in each.
+cdef struct PutPlace:
+    uint8_t** at
+    size_t on
+
+# A piece of every row. Steps are in the order of the wire.
+cdef struct HotStep:
+    uint8_t what
+    uint8_t part
+    uint8_t wire            # type of a field; 0xFF for entries of tables
+    uint8_t width
+    bint is_table           # JSON text, a map or a struct as a whole
+    uint16_t flag           # of a property
+    const Source* s
+    const Source* parent    # whose null hides it, or NULL
+    const Source* bits[8]
+    const uint8_t* prefix
+    uint32_t prefix_n
+    # of the block at hand
+    uint64_t mask           # rows that have it
+    uint8_t way
+    bint far                # some are of more than 255 octets
+    uint8_t constant[8]     # a number that all rows have
+    const uint8_t* data     # the value, numbers, or what `ends` counts from
+    const int32_t* ends     # of WAY_FIXED and WAY_TEXTS
+    uint32_t size           # of a value
+    PutPlace place          # of numbers
+
+# A value in the pattern of even blocks, see encode/even.pxi.
+cdef struct EvenValue:
+    bint varies
+    uint32_t at             # in the row
+    uint32_t front          # what stands before it, from the value on that varies before it
+    uint64_t first          # a number that all rows have
+
+cdef struct Even:
+    bint on                 # there is a pattern
+    int skip                # blocks that need not make one, after some that were not as it said
+    int wait
+    uint16_t channel
+    uint32_t total          # octets of a row
+    uint32_t body_at
+    uint32_t body_front
+    uint32_t body_n
+    EvenValue value[HOT_STEPS]
+    uint8_t row[EVEN_ROOM + FRONT_SLACK_]
+
+cdef struct Hot:
+    bint possible
+    const Desc* desc
+    uintptr_t mode          # dialect of the plan
+    int n_steps
+    int n_arguments         # the first steps
+    int n_foreign           # columns that must say nothing
+    const Source** foreign
+    const uint8_t* head     # of the method frame, with constants
+    uint32_t head_n
+    const uint8_t* tail     # constants behind the last step of the method
+    uint32_t tail_n
+    uint8_t* constants
+    size_t constants_n
+    # of the block at hand
+    uint8_t* w[HOT_ROWS]    # where each row begins
+    bint uneven             # in size
+    uint64_t room           # octets of values that are not the same in all rows
+    size_t safe             # rows behind whose values there are PUT_SLACK octets more
+    uint16_t flags_same
+    bint flags_vary
+    uint16_t flags[HOT_ROWS]
+    uint64_t table_rows     # that have a table of entries
+    bint channels_vary
+    uint16_t channel[HOT_ROWS]
+    uint8_t body_kind       # how bodies are put
+    bint bodies_vary        # in size
+    uint64_t body[HOT_ROWS]     # where each is; only the first, and the
+    uint32_t body_n[HOT_ROWS]   # sizes, where they lie behind one another
+    const int32_t* body_ends
+    PutPlace start          # of a row
+    PutPlace method_end     # the octet that says so
+    PutPlace header_end
+    PutPlace opened         # a table of entries, and where it
+    PutPlace closed
+    size_t front_from       # what all rows have next begins here, up to front_n
+    size_t front_n
+    uint8_t** front_at      # where it stands in each row, if that is asked for
+    int n_at
+    int n_put
+    Even even
+    HotStep step[HOT_STEPS]
+    Put put[2 * HOT_STEPS + 2]
+    uint64_t value[HOT_STEPS][HOT_ROWS]     # numbers, or where octets begin
+    uint32_t octets[HOT_STEPS][HOT_ROWS]
+    uint8_t* at[HOT_STEPS + 1][HOT_ROWS]    # places
+    uint8_t front[FRONT_ROOM + FRONT_SLACK_]    # what all rows have
+
+
+cdef inline uint64_t first_rows(int n) noexcept nogil:
+    return ~<uint64_t>0 >> (64 - n)
+
+
+cdef inline uint64_t valid_rows(const Source* s, int64_t row, int n) noexcept nogil:
+    """Which of n (1 to 64) rows have a value: a bit each."""
+    if s.kind == IN_NULL:
+        return 0
+    if s.valid == NULL:
+        return first_rows(n)
+    return bits_at(s.valid, s.at + row, n)
+
+
+# ---- steps, once for a method ----
+
+cdef HotStep* add_hot_step(Hot* h, uint8_t what, uint8_t part, const Source* s, size_t* pending) noexcept nogil:
+    """The next one, with the constants since the last as its prefix; or NULL."""
+    cdef HotStep* t
+    if h.n_steps == HOT_STEPS:
+        return NULL
+    t = &h.step[h.n_steps]
+    h.n_steps += 1
+    memset(t, 0, sizeof(HotStep))
+    t.what = what
+    t.part = part
+    t.s = s
+    t.wire = 0xFF
+    t.prefix = h.constants + pending[0]
+    t.prefix_n = <uint32_t>(h.constants_n - pending[0])
+    close_constants(h, pending)
+    return t
+
+
+cdef void close_constants(Hot* h, size_t* pending) noexcept nogil:
+    """What follows is another prefix, behind octets that may be read with this one."""
+    h.constants_n += 32
+    pending[0] = h.constants_n
+
+
+cdef inline bint add_constant(Hot* h, const void* p, size_t n) noexcept nogil:
+    if h.constants_n + n + 64 > HOT_CONSTANTS:
+        return False
+    memcpy(h.constants + h.constants_n, p, n)
+    h.constants_n += n
+    return True
+
+
+cdef int hot_width(uint8_t wire) noexcept nogil:
+    """Octets of a number, or of the default of anything else."""
+    if wire == W_OCTET or wire == W_SHORTSTR:
+        return 1
+    if wire == W_SHORT:
+        return 2
+    if wire == W_LONGLONG or wire == W_TIMESTAMP:
+        return 8
+    return 5 if wire == W_CONTENT else 4
+
+
+cdef bint plan_hot_field(Hot* h, const Source* s, uint8_t wire, uint8_t part, size_t* pending) noexcept nogil:
+    """A step for an argument or property."""
+    cdef HotStep* t
+    if wire == W_SHORTSTR:
+        t = add_hot_step(h, STEP_SHORT, part, s, pending)
+    elif wire == W_LONGSTR or wire == W_TABLE:
+        t = add_hot_step(h, STEP_LONG, part, s, pending)
+    elif wire == W_CONTENT or wire == W_BIT:
+        return False
+    else:
+        t = add_hot_step(h, STEP_NUMBER, part, s, pending)
+    if t == NULL:
+        return False
+    t.wire = wire
+    t.width = <uint8_t>hot_width(wire)
+    t.is_table = wire == W_TABLE
+    return True
+
+
+cdef bint plan_hot_arguments(Encoder* e, Hot* h, const Desc* d) noexcept nogil:
+    cdef MethodSources* m = &e.methods[d - e.descs]
+    cdef uint8_t[16] head
+    cdef const Source* s
+    cdef HotStep* t
+    cdef size_t pending = 0
+    cdef bint headed = False
+    cdef int k, i, run
+    memset(head, 0, 16)
+    head[0] = FRAME_METHOD
+    store16(head + 7, d.class_id)
+    store16(head + 9, d.method_id)
+    add_constant(h, head, 11)
+    k = 0
+    while k < d.n:
+        if m.plain[k] != NULL and m.named[k] != NULL:
+            return False
+        s = m.plain[k] if m.plain[k] != NULL else m.named[k]
+        run = d.op[k].run if d.op[k].kind == W_BIT else 1
+        for i in range(k + 1, k + run):
+            if m.plain[i] != NULL and m.named[i] != NULL:
+                return False
+            if m.plain[i] != NULL or m.named[i] != NULL:
+                s = m.plain[i] if m.plain[i] != NULL else m.named[i]
+        if s == NULL:
+            memset(head, 0, 16)
+            if not add_constant(h, head, 1 if d.op[k].kind == W_BIT else <size_t>hot_width(d.op[k].kind)):
+                return False
+            k += run
+            continue
+        if not headed:
+            headed = True
+            h.head = h.constants
+            h.head_n = <uint32_t>h.constants_n
+            close_constants(h, &pending)
+        if d.op[k].kind == W_BIT:
+            t = add_hot_step(h, STEP_BITS, PART_ARGUMENTS, s, &pending)
+            if t == NULL:
+                return False
+            for i in range(run):
+                t.bits[i] = m.plain[k + i] if m.plain[k + i] != NULL else m.named[k + i]
+            t.width = 1
+        elif not plan_hot_field(h, s, d.op[k].kind, PART_ARGUMENTS, &pending):
+            return False
+        k += run
+    if not headed:
+        h.head = h.constants
+        h.head_n = <uint32_t>h.constants_n
+        close_constants(h, &pending)
+    h.tail = h.constants + pending
+    h.tail_n = <uint32_t>(h.constants_n - pending)
+    close_constants(h, &pending)
+    h.n_arguments = h.n_steps
+    h.n_foreign = m.n_foreign
+    h.foreign = m.foreign
+    return True
+
+
+cdef bint plan_hot_entry(Hot* h, const Source* s, const Source* parent, const uint8_t* name, size_t name_n,
+                         uintptr_t mode) noexcept nogil:
+    """A step for an entry of a table: its name and tag are the prefix."""
+    cdef size_t pending = h.constants_n
+    cdef uint8_t octet = <uint8_t>name_n
+    cdef uint8_t tag = 0
+    cdef uint8_t what = STEP_RAW, width = 0
+    cdef HotStep* t
+    if name_n > 255 or not add_constant(h, &octet, 1) or not add_constant(h, name, name_n):
+        return False
+    if is_octets(s):
+        what = STEP_LONG
+        tag = c'S' if s.text or mode & MODE_LETTER else c'x'
+    elif s.kind == IN_BOOL:
+        what = STEP_NUMBER
+        tag = c't'
+        width = 1
+    elif is_integer(s):
+        what = STEP_INT
+    elif s.kind == IN_DOUBLE:
+        what = STEP_NUMBER
+        tag = c'd'
+        width = 8
+    elif s.kind == IN_TIME:
+        what = STEP_NUMBER
+        tag = c'T'
+        width = 8
+    if tag and not add_constant(h, &tag, 1):
+        return False
+    t = add_hot_step(h, what, PART_TABLE, s, &pending)
+    if t == NULL:
+        return False
+    t.width = width
+    t.parent = parent
+    return True
+
+
+cdef bint plan_hot_properties(Encoder* e, Hot* h, const Desc* d) noexcept nogil:
+    cdef const PropertySource* found
+    cdef const PropertySource* p
+    cdef const Source* whole
+    cdef size_t pending
+    cdef HotStep* t
+    cdef int k, i
+    if d.n > 15:
+        return False
+    for k in range(d.n):
+        found = NULL
+        for i in range(e.n_properties):
+            p = &e.properties[i]
+            if p.field[e.class_at] == k:
+                if found != NULL:
+                    return False
+                found = p
+            elif p.field[e.class_at] < 0:
+                return False
+        pending = h.constants_n
+        if d.op[k].kind == W_TABLE and (e.n_headers or (found != NULL and found.source.kind == IN_STRUCT)):
+            whole = NULL
+            if not e.n_headers:
+                whole = found.source
+            t = add_hot_step(h, STEP_LENGTH, PART_PROPERTIES, whole, &pending)
+            if t == NULL:
+                return False
+            t.flag = <uint16_t>(0x8000 >> k)
+            if e.n_headers:
+                for i in range(e.n_headers):
+                    if not plan_hot_entry(h, e.header[i].source, NULL, e.header[i].name,
+                                          e.header[i].name_n, e.mode):
+                        return False
+                continue
+            t.parent = found.parent
+            for i in range(found.source.n_children):
+                if not plan_hot_entry(h, &found.source.child[i], found.source,
+                                      <const uint8_t*>found.source.child[i].name,
+                                      found.source.child[i].name_n, e.mode):
+                    return False
+            continue
+        if found == NULL:
+            continue
+        if not plan_hot_field(h, found.source, d.op[k].kind, PART_PROPERTIES, &pending):
+            return False
+        t = &h.step[h.n_steps - 1]
+        t.flag = <uint16_t>(0x8000 >> k)
+        t.parent = found.parent
+    return True
+
+
+cdef inline void even_end(Hot* h) noexcept nogil:
+    """Another method, or another array."""
+    h.even.on = False
+    h.even.skip = 0
+    h.even.wait = 0
+
+
+cdef int plan_hot(Encoder* e, const Desc* d) noexcept nogil:
+    """Steps for a method; h.possible says whether there are any."""
+    cdef Hot* h = e.hot
+    if h == NULL:
+        h = e.hot = <Hot*>malloc(sizeof(Hot) + HOT_CONSTANTS)
+        if h == NULL:
+            return NO_MEMORY
+        h.constants = <uint8_t*>h + sizeof(Hot)
+        memset(h.constants, 0, HOT_CONSTANTS)
+    even_end(h)
+    h.desc = d
+    h.mode = e.mode
+    h.n_steps = 0
+    h.constants_n = 0
+    h.possible = (not e.mode & MODE_OLD and plan_hot_arguments(e, h, d)
+                  and (not d.has_content or plan_hot_properties(e, h, d.properties)))
+    return 0

@@ -1,0 +1,255 @@
+# The fast way, after: all was looked at. What goes into every row is laid out in order, as puts of encode/rows.h;
+# then row after row is written, and what the fronts have left open is filled in, column by column.
+
+# ---- room ----
+
+cdef inline void guess_octets(Encoder* e, size_t used, int64_t rows) noexcept nogil:
+    """How large the messages will be in the end, from what so many are."""
+    cdef Column* c = e.out
+    if c.data_hint == 0 or rows & (rows - 1) == 0:
+        c.row_hint = e.total
+        c.data_hint = <size_t>min(<double>used / <double>rows * 1.07 * <double>e.total + 65536.0,
+                                  <double>e.table.limit)
+
+
+cdef int begin_rows(Encoder* e, int64_t row, int n, uint64_t total) noexcept nogil:
+    """Room for n rows of so many octets at most, and what a row may be written over."""
+    cdef Column* c = e.out
+    cdef int status
+    if row + n + e.rows > c.rows and column_grow(c, e.rows + row + n) < 0:
+        return NO_MEMORY
+    if c.data_hint == 0:
+        guess_octets(e, c.used + total, e.rows + row + n)
+    status = out_room(e, total + 2 * PUT_SLACK)
+    if status == COLUMN_FULL:
+        return GIVE_UP
+    if status == 0 and c.filled < e.rows + row:
+        column_fill(c, e.rows + row)
+    return status
+
+
+cdef inline int32_t* ends_of_rows(Encoder* e, int64_t row) noexcept nogil:
+    """Where the one before ends, then each."""
+    return <int32_t*>e.out.fixed.p + e.rows + row
+
+
+cdef inline void end_rows(Encoder* e, int64_t row, int n, size_t used) noexcept nogil:
+    e.out.used = used
+    mark_rows(e.out, e.rows + row, n)
+
+
+# ---- layout ----
+
+cdef void begin_puts(Hot* h) noexcept nogil:
+    h.n_put = 0
+    h.n_at = 0
+    h.front_from = 0
+    h.front_n = 0
+    h.front_at = NULL
+
+
+cdef void mark_place(Hot* h, PutPlace* place) noexcept nogil:
+    """Of what comes next."""
+    if h.front_at == NULL:
+        h.front_at = h.at[h.n_at]
+        h.n_at += 1
+    place.at = h.front_at
+    place.on = h.front_n - h.front_from
+
+
+cdef void add_front(Hot* h, const uint8_t* p, size_t size) noexcept nogil:
+    copy_octets(h.front + h.front_n, p, size)
+    h.front_n += size
+
+
+cdef void add_constants(Hot* h, const uint8_t* p, size_t size) noexcept nogil:
+    """Of the plan, of which 32 octets more may be read."""
+    cdef size_t k
+    for k in range(0, size, 32):
+        copy_32(h.front + h.front_n + k, p + k)
+    h.front_n += size
+
+
+cdef void leave_open(Hot* h, size_t size) noexcept nogil:
+    """Up to 8 octets."""
+    memset(h.front + h.front_n, 0, 8)
+    h.front_n += size
+
+
+cdef Put* add_put(Hot* h, uint8_t kind) noexcept nogil:
+    """What rows do not share, behind the front so far."""
+    cdef Put* p = &h.put[h.n_put]
+    h.n_put += 1
+    p.kind = kind
+    p.front = h.front + h.front_from
+    p.front_n = h.front_n - h.front_from
+    p.at = h.front_at
+    h.front_from = h.front_n
+    h.front_at = NULL
+    return p
+
+
+cdef void put_column(Put* p, const uint8_t* data, const int32_t* ends, int n) noexcept nogil:
+    p.data = data
+    p.ends = ends
+    p.ahead = <size_t>(ends[n] - ends[0])
+
+
+cdef void put_values_of(Put* p, const uint64_t* value, const uint32_t* sizes) noexcept nogil:
+    p.value = value
+    p.sizes = sizes
+
+
+cdef void add_step(Encoder* e, Hot* h, int k, int n) noexcept nogil:
+    cdef HotStep* t = &h.step[k]
+    cdef uint32_t wide = length_octets(t)
+    cdef Put* p
+    cdef uint8_t[4] length
+    if t.way == WAY_NONE:
+        return
+    if t.way == WAY_EACH:
+        p = add_put(h, PUT_EACH)
+        p.wide = <uint8_t>wide
+        p.number = 1 if t.what == STEP_NUMBER else 0
+        if t.what == STEP_INT:
+            p.number = c'L' if e.mode & MODE_LETTER else c'l'
+        p.always = t.part == PART_ARGUMENTS
+        p.prefix = t.prefix
+        p.prefix_n = t.prefix_n
+        p.mask = t.mask
+        put_values_of(p, h.value[k], h.octets[k])
+        return
+    add_constants(h, t.prefix, t.prefix_n)
+    if t.way == WAY_SAME:
+        store32(length, t.size)
+        add_front(h, length + 4 - wide, wide)
+        add_front(h, t.data, t.size)
+    elif t.way == WAY_VALUES:
+        if t.what == STEP_INT:
+            add_front(h, <const uint8_t*>b"I", 1)
+        mark_place(h, &t.place)
+        leave_open(h, t.size)
+    elif t.way == WAY_TABLE:
+        leave_open(h, 4)
+        mark_place(h, &h.opened)
+    else:
+        if h.front_n + wide - h.front_from > 32:
+            add_put(h, PUT_FRONT)
+        leave_open(h, wide)
+        p = add_put(h, PUT_LONG if t.far else PUT_TEXT)
+        p.wide = <uint8_t>wide
+        put_column(p, t.data, t.ends, n)
+
+
+cdef void add_bodies(Hot* h, const uint8_t* data, int n) noexcept nogil:
+    """The header frame's end, and a body frame."""
+    cdef uint8_t[2] head
+    cdef Put* p
+    head[0] = FRAME_END
+    head[1] = FRAME_BODY
+    mark_place(h, &h.header_end)
+    if h.body_kind == PUT_END:
+        add_front(h, head, 1)
+        add_put(h, PUT_END)
+        return
+    add_front(h, head, 2)
+    leave_open(h, 6)
+    store16(h.front + h.front_n - 6, h.channel[0])
+    p = add_put(h, h.body_kind)
+    if h.body_kind == PUT_BODY:
+        put_column(p, data, h.body_ends, n)
+    else:
+        put_values_of(p, h.body, h.body_n)
+
+
+cdef void add_puts(Encoder* e, Hot* h, const Desc* d, int n) noexcept nogil:
+    """All that goes into a row."""
+    cdef uint8_t[22] head
+    cdef int k
+    begin_puts(h)
+    mark_place(h, &h.start)
+    add_constants(h, h.head, h.head_n)
+    store16(h.front + 1, h.channel[0])
+    for k in range(h.n_arguments):
+        add_step(e, h, k, n)
+    add_constants(h, h.tail, h.tail_n)
+    mark_place(h, &h.method_end)
+    memset(head, 0, 22)
+    head[0] = FRAME_END
+    if not d.has_content:
+        add_front(h, head, 1)
+        add_put(h, PUT_END)
+        return
+    head[1] = FRAME_HEADER
+    store16(head + 2, h.channel[0])
+    store16(head + 8, d.class_id)
+    store16(head + 20, h.flags_same)
+    add_front(h, head, 22)
+    h.opened.at = NULL
+    h.closed.at = NULL
+    for k in range(h.n_arguments, h.n_steps):
+        if h.opened.at != NULL and h.closed.at == NULL and h.step[k].part != PART_TABLE:
+            mark_place(h, &h.closed)
+        add_step(e, h, k, n)
+    if h.opened.at != NULL and h.closed.at == NULL:
+        mark_place(h, &h.closed)
+    add_bodies(h, e.body.data if e.body != NULL else NULL, n)
+
+
+# ---- what is left open ----
+
+cdef void fill_numbers(const Hot* h, int n) noexcept nogil:
+    cdef const HotStep* t
+    cdef int k
+    for k in range(h.n_steps):
+        t = &h.step[k]
+        if t.way == WAY_VALUES:
+            put_numbers(t.place.at, t.place.on, n, t.data, <int>t.size)
+
+
+cdef uint64_t fill_frames(Hot* h, const Desc* d, const uint8_t* data, const int32_t* ends, int n) noexcept nogil:
+    """Sizes, and what varies besides: octets of the largest method or header frame."""
+    cdef PutPlace method = h.method_end, content = h.header_end, opened = h.opened, closed = h.closed
+    cdef uint8_t** starts = h.start.at
+    cdef bint channels = h.channels_vary, flags = h.flags_vary
+    cdef uint8_t* start
+    cdef uint8_t* header
+    cdef uint8_t* table
+    cdef uint8_t* end
+    cdef uint32_t size, most = 0
+    cdef int i
+    for i in range(n):
+        start = starts[i]
+        header = method.at[i] + method.on
+        size = <uint32_t>(header - start) + 1
+        most = max(most, size)
+        store32(start + 3, size - 8)
+        if channels:
+            store16(start + 1, h.channel[i])
+        if not d.has_content:
+            continue
+        end = content.at[i] + content.on
+        size = <uint32_t>(end - header)
+        most = max(most, size)
+        store32(header + 4, size - 8)
+        size = <uint32_t>(data + ends[i + 1] - end) - 1     # the body frame
+        if channels:
+            store16(header + 2, h.channel[i])
+            if size:
+                store16(end + 2, h.channel[i])
+        store32(header + 16, size - 8 if size else 0)
+        if flags:
+            store16(header + 20, h.flags[i] | h.flags_same)
+        if opened.at != NULL:
+            table = opened.at[i] + opened.on
+            store32(table - 4, <uint32_t>(closed.at[i] + closed.on - table))
+    return most
+
+
+cdef bint some_open_nothing(const Hot* h, int n) noexcept nogil:
+    """Whether a table has no entries in some row."""
+    cdef int i
+    for i in range(n):
+        if h.closed.at[i] + h.closed.on == h.opened.at[i] + h.opened.on:
+            return True
+    return False

@@ -1,0 +1,207 @@
+# What all generated classes share: repr, pickling, validation. Specific classes are made in protocol/core.pxi.
+
+import re as _re
+
+cdef object ValidationError = _errors.ValidationError
+cdef object Ellipsis_ = ...
+
+cdef enum:
+    REPR_OCTETS = 64
+
+
+cdef str short_repr(object v):
+    """A repr that stays on the screen: long octets and text are cut, with their length."""
+    if isinstance(v, (bytes, bytearray, memoryview)):
+        if len(v) > REPR_OCTETS:
+            return f"<{len(v)} octets: {bytes(v[:16])!r}...>"
+        return repr(bytes(v) if isinstance(v, memoryview) else v)
+    if isinstance(v, str) and len(v) > 4 * REPR_OCTETS:
+        return f"{v[:REPR_OCTETS]!r}... ({len(v)} characters)"
+    return repr(v)
+
+
+cdef bint is_default(Kind* k, int i, object v):
+    cdef PyObject* fallback = k.fallback[i]
+    if fallback == NULL:
+        return v is None or v == {}
+    return v is <object>fallback or (type(v) is type(<object>fallback) and v == <object>fallback)
+
+
+cdef Kind* frame_kind(object self) except NULL:
+    """The Kind of an instance. What stands on it can be called with whatever a user hands it."""
+    cdef Kind* k = kind_of(self)
+    if k == NULL:
+        raise TypeError(f"takes a frame, not {type(self).__name__}")
+    return k
+
+
+@cython.binding(True)
+def frame_repr(self):
+    cdef Kind* k = frame_kind(self)
+    cdef Desc* d = <Desc*>k.desc
+    cdef list parts = []
+    cdef object v
+    cdef int i
+    for i in range(k.fields):
+        if (<KindObject*><PyObject*>self).field[i] == NULL and not k.octets_slot[i]:
+            continue
+        v = kind_get(self, i)
+        if is_default(k, i, v):
+            continue
+        if d != NULL and d.op[i].secret:
+            parts.append(f"{<str>k.name[i]}=<{len(v)} octets, not shown>")
+        else:
+            parts.append(f"{<str>k.name[i]}={short_repr(v)}")
+    return f"{type(self).__qualname__}({', '.join(parts)})"
+
+
+@cython.binding(True)
+def frame_reduce(self):
+    cdef KindObject* o = <KindObject*><PyObject*>self
+    cdef Kind* k = frame_kind(self)
+    cdef int i
+    values = tuple([Ellipsis_ if o.field[i] == NULL else <object>o.field[i] for i in range(k.slots)])
+    return restore_frame, (type(self), values, o.mode, None if o.origin == NULL else <object>o.origin)
+
+
+def restore_frame(cls, tuple values not None, uintptr_t mode, bytes origin):
+    """Undo frame_reduce. What a pickle says is checked as what a peer says is."""
+    cdef Kind* k
+    cdef KindObject* o
+    cdef Desc* d
+    cdef Cursor c
+    cdef Fault fault
+    cdef int i
+    if not kind_check_type(<PyTypeObject*><PyObject*>cls):
+        raise TypeError("not a class of frames")
+    k = KIND_OF(<PyTypeObject*><PyObject*>cls)
+    if k.what < 0 or len(values) != k.slots:
+        raise ValueError(f"{cls.__qualname__}: the pickle was made with other fields")
+    mode &= MODE_LETTER | MODE_TYPED | MODE_TRAILING
+    result = <object>kind_instance(<PyTypeObject*><PyObject*>cls)
+    o = <KindObject*><PyObject*>result
+    o.mode = <uint32_t>mode
+    memset(&fault, 0, sizeof(fault))
+    c.base_at = 0
+    c.fault = &fault
+    for i in range(k.slots):
+        v = values[i]
+        if v is Ellipsis_:
+            kind_store(o, i, NULL)
+            continue
+        if i >= k.fields:
+            if type(v) is not bytes:
+                raise TypeError("octets of a table must be bytes")
+            c.base = c.p = c.end = <const uint8_t*>PyBytes_AS_STRING(v)
+            if check_table(c.p, <uint32_t>len(v), &c, mode) < 0:
+                raise fault_error(&fault)
+        kind_store(o, i, Py_NewRef(<PyObject*>v))
+    d = <Desc*>k.desc
+    if origin is not None and d != NULL:
+        read_payload(d, origin, k.what == KIND_PROPERTIES, mode)
+        o.origin = Py_NewRef(<PyObject*>origin)
+    kind_track(<PyObject*>result)
+    return result
+
+
+cdef inline object kind_instance(PyTypeObject* cls):
+    """A new instance with every field unset."""
+    cdef PyObject* made = <PyObject*>kind_new(cls)
+    cdef object result
+    if made == NULL:
+        raise MemoryError
+    result = <object>made
+    Py_DecRef(made)
+    return result
+
+
+@cython.binding(True)
+def frame_validate(self):
+    """Check the asserts of the specification (pattern, length, not null) on every field.
+
+    Encoding by itself refuses only what cannot be encoded.
+
+    Raises:
+        ValidationError: an assert is broken; names the method and the field.
+        EncodeError: a value cannot be encoded at all.
+    """
+    cdef Kind* k = frame_kind(self)
+    if k.desc == NULL:
+        raise TypeError(f"takes a method or properties, not {type(self).__name__}")
+    canonical(<Desc*>k.desc, self, k.what == KIND_PROPERTIES, 0)
+    for i, asserts in type(self)._ASSERTS:
+        value = kind_get(self, i)
+        if value is None:
+            continue
+        for check, wanted in asserts:
+            broken = broken_assert(value, check, wanted)
+            if broken:
+                place = (type(self).NAME, type(self).FIELDS[i])
+                raise ValidationError(f"{place[0]}.{place[1]}: {broken}", method=place[0], field=place[1])
+
+
+cdef PyObject* signature_of(PyObject* cls) noexcept:
+    """For the metatype's __signature__. inspect is loaded only when somebody asks."""
+    cdef object signature, kind
+    try:
+        signature = make_signature(<object>cls)
+    except BaseException as error:
+        kind = type(error)
+        PyErr_SetObject(<PyObject*>kind, <PyObject*>error)
+        return NULL
+    return Py_NewRef(<PyObject*>signature)
+
+kind_signature = signature_of
+
+
+cdef object make_signature(object cls):
+    from inspect import Parameter, Signature
+    cdef Kind* k = KIND_OF(<PyTypeObject*><PyObject*>cls)
+    cdef int i
+    if k.what < 0:
+        raise AttributeError("__signature__")
+    positional = [k.position[i] for i in range(k.positional)]
+    order = positional + [i for i in range(k.fields) if i not in positional]
+    parameters = []
+    for i in order:
+        how = Parameter.POSITIONAL_OR_KEYWORD if i in positional else Parameter.KEYWORD_ONLY
+        default = {} if k.fallback[i] == NULL else <object>k.fallback[i]
+        if isinstance(default, type):
+            default = None
+        parameters.append(Parameter(<str>k.name[i], how, default=default))
+    return Signature(parameters)
+
+
+cdef object broken_assert(object value, str check, object wanted):
+    """What an assert finds wrong, or None."""
+    if not isinstance(value, (str, bytes)):
+        return None         # numbers are never null on the wire; other types encode refuses
+    if check == "notnull":
+        if not value:
+            return "must not be empty"
+    elif check == "length":
+        size = len(value.encode("utf-8", "surrogatepass") if isinstance(value, str) else value)
+        if size > int(wanted):
+            return f"at most {wanted} octets, not {size}"
+    elif check == "regexp" and isinstance(value, str):
+        if not _re.fullmatch(wanted, value):
+            return f"does not match {wanted}"
+    return None
+
+
+cdef dict BASE_DICT = {
+    "__module__": "amqpcodec._codec", "__slots__": (), "__hash__": None,
+    "__repr__": frame_repr, "__reduce__": frame_reduce,
+}
+
+kind_ready()
+KindMeta = kind_meta_object()
+Frame = kind_make("Frame", (), {
+    **BASE_DICT, "__doc__": "Base of everything that a frame can be.",
+}, (), (), (), (), KIND_ABSTRACT, 0, 0, None)
+Method = kind_make("Method", (Frame,), {
+    **BASE_DICT, "__doc__": "Base of all methods.", "validate": frame_validate,
+}, (), (), (), (), KIND_ABSTRACT, 0, 0, None)
+ContentProperties = kind_make("ContentProperties", (Frame,), {
+    **BASE_DICT, "__doc__": "Base of all property lists.", "validate": frame_validate,
+}, (), (), (), (), KIND_ABSTRACT, 0, 0, None)

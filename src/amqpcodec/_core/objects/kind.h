@@ -1,0 +1,356 @@
+/* The one kind of class: heap types of one metatype, filled by offset.
+ *
+ * Every method, property list and frame class is an instance of KindMeta. A Kind describes its
+ * fields; instances keep them in one array behind a fixed head, so that the sinks store by index
+ * and no class needs C code of its own. Classes made at run time are the same as built-in ones.
+ *
+ * A field is "plain" (a member descriptor) or a "table": read lazily from its octets, which stay in
+ * a second slot, so that what was not changed can be written back as it came.
+ */
+#ifndef AMQPCODEC_KIND_H
+#define AMQPCODEC_KIND_H
+
+#include <Python.h>
+#include <structmember.h>
+#include <string.h>
+#include "wire/wire.h"
+
+#if PY_VERSION_HEX >= 0x030D0000
+#define KIND_LOCK(o) Py_BEGIN_CRITICAL_SECTION(o)
+#define KIND_UNLOCK() Py_END_CRITICAL_SECTION()
+#else
+#define KIND_LOCK(o) {
+#define KIND_UNLOCK() }
+#endif
+
+typedef struct {
+    PyObject_HEAD
+    PyObject *origin;  /* octets of the payload where they are not the canonical form, or NULL */
+    uint32_t mode;     /* how the octets of tables are to be read: dialect and table kind */
+    uint32_t tracked;  /* the collector knows of it */
+    PyObject *field[1];
+} KindObject;
+
+#define KIND_HEAD offsetof(KindObject, field)
+#define KIND_FREELIST 64
+
+typedef struct {
+    int what;             /* KIND_METHOD, ... as the core numbers them */
+    int fields;           /* fields, in wire order */
+    int slots;            /* fields and the octets of tables */
+    int positional;       /* how many fields the constructor takes by position */
+    int gc;               /* instances may be part of a cycle */
+    int blank;            /* unset fields hold None from the start, not NULL: property lists, where
+                             most fields are absent and None's count would be moved for each */
+    int *position;        /* positional argument -> field */
+    int *octets_slot;     /* field -> slot of its octets, 0 for a plain field */
+    PyObject **name;      /* interned */
+    PyObject **fallback;  /* default of each field; NULL: a fresh table; a class of this kind: a
+                             fresh instance, for None as well */
+    PyObject *alias;      /* another keyword for one field, or NULL */
+    int alias_field;
+    PyMemberDef *members;
+    PyGetSetDef *getsets;
+    void *desc;           /* the core's descriptor of this class */
+    PyObject *owner;      /* keeps desc alive */
+#ifndef Py_GIL_DISABLED
+    int free_count;
+    PyObject *free_list[KIND_FREELIST];
+#endif
+} Kind;
+
+typedef struct {
+    PyHeapTypeObject heap;
+    Kind kind;
+} KindType;
+
+static PyTypeObject KindMeta;
+
+/* A field's new value, which is taken over. */
+static inline void kind_store(KindObject *o, int i, PyObject *value) {
+    PyObject *old = o->field[i];
+    o->field[i] = value;
+    Py_XDECREF(old);
+}
+
+/* Set by the core: octets of a table (bytes) and mode -> dict. */
+static PyObject *(*kind_read_table)(PyObject *octets, uint32_t mode) = NULL;
+
+#define KIND_OF(type) (&((KindType *)(type))->kind)
+static inline int kind_check_type(PyTypeObject *type) { return Py_TYPE(type) == &KindMeta; }
+
+/* ---- life of an instance ---- */
+
+/* Add to (or take from) the count of None at once. Where None is immortal there is none to keep. */
+AMQP_INLINE void kind_count_none(Py_ssize_t n) {
+#if PY_VERSION_HEX < 0x030C0000
+    Py_SET_REFCNT(Py_None, Py_REFCNT(Py_None) + n);
+#else
+    (void)n;
+#endif
+}
+
+static PyObject *kind_alloc_new(PyTypeObject *type) {
+    Kind *k = KIND_OF(type);
+    PyObject *o = k->gc ? (PyObject *)PyObject_GC_New(KindObject, type)
+              : (PyObject *)PyObject_New(KindObject, type);
+    if (!o) return NULL;
+    memset((char *)o + sizeof(PyObject), 0, (size_t)type->tp_basicsize - sizeof(PyObject));
+    if (k->blank) {
+        for (int i = 0; i < k->fields; i++) ((KindObject *)o)->field[i] = Py_None;
+        kind_count_none(k->fields);
+    }
+    return o;
+}
+
+/* Memory of an instance whose fields were cleared. */
+static void kind_free(Kind *k, PyObject *o) {
+    if (k->blank) kind_count_none(-k->fields);
+    if (k->gc) PyObject_GC_Del(o);
+    else PyObject_Free(o);
+}
+
+AMQP_INLINE KindObject *kind_new(PyTypeObject *type) {
+#ifndef Py_GIL_DISABLED
+    Kind *k = KIND_OF(type);
+    if (AMQP_LIKELY(k->free_count)) { /* fields and head were cleared when it was put there */
+        PyObject *o = k->free_list[--k->free_count];
+        Py_SET_REFCNT(o, 1);
+        Py_INCREF(type);
+        return (KindObject *)o;
+    }
+#endif
+    return (KindObject *)kind_alloc_new(type);
+}
+
+static PyObject *kind_alloc(PyTypeObject *type, Py_ssize_t ignored) {
+    (void)ignored;
+    return (PyObject *)kind_new(type);
+}
+
+/* Told to the collector only once something that can be part of a cycle is stored. */
+static inline void kind_track(PyObject *o) {
+    if (KIND_OF(Py_TYPE(o))->gc && !((KindObject *)o)->tracked) {
+        ((KindObject *)o)->tracked = 1;
+        PyObject_GC_Track(o);
+    }
+}
+
+static int kind_clear(PyObject *self) {
+    KindObject *o = (KindObject *)self;
+    int n = KIND_OF(Py_TYPE(self))->slots;
+    Py_CLEAR(o->origin);
+    for (int i = 0; i < n; i++) Py_CLEAR(o->field[i]);
+    return 0;
+}
+
+static int kind_traverse(PyObject *self, visitproc visit, void *arg) {
+    KindObject *o = (KindObject *)self;
+    int n = KIND_OF(Py_TYPE(self))->slots;
+    for (int i = 0; i < n; i++) Py_VISIT(o->field[i]);
+    Py_VISIT(Py_TYPE(self));
+    return 0;
+}
+
+static void kind_dealloc(PyObject *self) {
+    PyTypeObject *type = Py_TYPE(self);
+    Kind *k = KIND_OF(type);
+    KindObject *o = (KindObject *)self;
+    int i = 0;
+    if (o->tracked) {
+        o->tracked = 0;
+        PyObject_GC_UnTrack(self);
+    }
+    if (AMQP_UNLIKELY(o->origin != NULL)) Py_CLEAR(o->origin);
+    if (k->blank) {
+        int none = 0;
+        i = k->fields;
+        for (PyObject **at = o->field, **end = at + i; at != end; at++) {
+            PyObject *v = *at;
+            if (v == Py_None) continue;
+            *at = Py_None;
+            none++;
+            Py_XDECREF(v);
+        }
+        kind_count_none(none);
+    }
+    for (; i < k->slots; i++) {
+        PyObject *v = o->field[i];
+        if (v) {
+            o->field[i] = NULL;
+            Py_DECREF(v);
+        }
+    }
+#ifndef Py_GIL_DISABLED
+    if (k->free_count < KIND_FREELIST) {
+        k->free_list[k->free_count++] = self;
+        Py_DECREF(type);
+        return;
+    }
+#endif
+    kind_free(k, self);
+    Py_DECREF(type);
+}
+
+/* ---- table fields ---- */
+
+/* Borrowed: the dict of a table field, made now if it is still octets. */
+static PyObject *kind_table(KindObject *o, int field) {
+    PyObject *v;
+    KIND_LOCK(o);
+    v = o->field[field];
+    if (!v) {
+        PyObject *octets = o->field[KIND_OF(Py_TYPE(o))->octets_slot[field]];
+        v = octets ? kind_read_table(octets, o->mode) : PyDict_New();
+        if (v) {
+            o->field[field] = v;
+            kind_track((PyObject *)o);
+        }
+    }
+    KIND_UNLOCK();
+    return v;
+}
+
+static PyObject *kind_table_get(PyObject *self, void *closure) {
+    return Py_XNewRef(kind_table((KindObject *)self, (int)(intptr_t)closure));
+}
+
+static int kind_table_set(PyObject *self, PyObject *value, void *closure) {
+    KindObject *o = (KindObject *)self;
+    int field = (int)(intptr_t)closure;
+    if (!value) {
+        PyErr_SetString(PyExc_AttributeError, "fields cannot be deleted; assign None or {}");
+        return -1;
+    }
+    KIND_LOCK(o);
+    Py_INCREF(value);
+    Py_XSETREF(o->field[field], value);
+    /* A table that was assigned is encoded by value, whatever came before. */
+    Py_CLEAR(o->field[KIND_OF(Py_TYPE(self))->octets_slot[field]]);
+    kind_track(self);
+    KIND_UNLOCK();
+    return 0;
+}
+
+/* The octets of a table as they came, without its length; None if it did not come from the wire. */
+static PyObject *kind_octets_get(PyObject *self, void *closure) {
+    KindObject *o = (KindObject *)self;
+    PyObject *octets = o->field[KIND_OF(Py_TYPE(self))->octets_slot[(int)(intptr_t)closure]];
+    return Py_NewRef(octets ? octets : Py_None);
+}
+
+/* New reference to any field; NULL with AttributeError where it is unset. */
+static PyObject *kind_get(PyObject *self, int field) {
+    Kind *k = KIND_OF(Py_TYPE(self));
+    if (k->octets_slot[field]) return kind_table_get(self, (void *)(intptr_t)field);
+    PyObject *v = ((KindObject *)self)->field[field];
+    if (!v) PyErr_SetObject(PyExc_AttributeError, k->name[field]);
+    return Py_XNewRef(v);
+}
+
+/* ---- constructor ---- */
+
+static int kind_field_index(Kind *k, PyObject *name, int hint) {
+    for (int i = 0; i < k->fields; i++) {
+        int j = hint + i;
+        if (j >= k->fields) j -= k->fields;
+        if (k->name[j] == name) return j;
+    }
+    for (int i = 0; i < k->fields; i++) {
+        int same = PyUnicode_Compare(k->name[i], name);
+        if (same == 0) return i;
+        if (same == -1 && PyErr_Occurred()) return -1;
+    }
+    if (k->alias && PyUnicode_Compare(k->alias, name) == 0) return k->alias_field;
+    return -1;
+}
+
+static PyObject *kind_vectorcall(PyObject *cls, PyObject *const *args, size_t nargsf, PyObject *kwnames) {
+    PyTypeObject *type = (PyTypeObject *)cls;
+    Kind *k = KIND_OF(type);
+    Py_ssize_t n = PyVectorcall_NARGS(nargsf);
+    Py_ssize_t keywords = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
+    if (k->what < 0) {
+        PyErr_Format(PyExc_TypeError, "%s is abstract", type->tp_name);
+        return NULL;
+    }
+    if (n > k->positional) {
+        PyErr_Format(PyExc_TypeError, "%s() takes at most %d positional arguments (%zd given)",
+                     type->tp_name, k->positional, n);
+        return NULL;
+    }
+    KindObject *o = kind_new(type);
+    if (!o) return NULL;
+    for (Py_ssize_t i = 0; i < n; i++) kind_store(o, k->position[i], Py_NewRef(args[i]));
+    int hint = (int)n;
+    for (Py_ssize_t i = 0; i < keywords; i++) {
+        PyObject *name = PyTuple_GET_ITEM(kwnames, i);
+        int j = kind_field_index(k, name, hint < k->fields ? hint : 0);
+        if (j < 0) {
+            if (!PyErr_Occurred())
+                PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument '%U'",
+                             type->tp_name, name);
+            Py_DECREF(o);
+            return NULL;
+        }
+        int again = !k->blank && o->field[j];
+        for (Py_ssize_t p = 0; k->blank && p < n; p++) again |= k->position[p] == j;
+        if (again) {
+            PyErr_Format(PyExc_TypeError, "%s() got multiple values for argument '%U'",
+                         type->tp_name, name);
+            Py_DECREF(o);
+            return NULL;
+        }
+        kind_store(o, j, Py_NewRef(args[n + i]));
+        hint = j + 1;
+    }
+    for (int i = 0; i < k->fields; i++) {
+        PyObject *value = k->fallback[i];
+        if (!value) continue;
+        if (Py_TYPE(value) == &KindMeta) {
+            if (o->field[i] && o->field[i] != Py_None) continue;
+            value = kind_vectorcall(value, NULL, 0, NULL);
+            if (!value) {
+                Py_DECREF(o);
+                return NULL;
+            }
+            Py_XSETREF(o->field[i], value);
+        } else if (!o->field[i]) {
+            o->field[i] = Py_NewRef(value);
+        }
+    }
+    kind_track((PyObject *)o);
+    return (PyObject *)o;
+}
+
+/* ---- comparison: by value, and only with the same class ---- */
+
+static PyObject *kind_richcompare(PyObject *x, PyObject *y, int op) {
+    if ((op != Py_EQ && op != Py_NE) || Py_TYPE(x) != Py_TYPE(y)) Py_RETURN_NOTIMPLEMENTED;
+    Kind *k = KIND_OF(Py_TYPE(x));
+    int equal = 1;
+    for (int i = 0; equal == 1 && i < k->fields; i++) {
+        KindObject *a = (KindObject *)x, *b = (KindObject *)y;
+        if (k->octets_slot[i]) {
+            PyObject *p = a->field[k->octets_slot[i]], *q = b->field[k->octets_slot[i]];
+            if (!a->field[i] && !b->field[i] && p && q && a->mode == b->mode) {
+                equal = PyObject_RichCompareBool(p, q, Py_EQ);
+                if (equal) continue; /* the same octets; else compare what they say */
+            }
+        }
+        PyObject *v = kind_get(x, i), *w = v ? kind_get(y, i) : NULL;
+        if (!w && PyErr_ExceptionMatches(PyExc_AttributeError)) {
+            /* an unset field equals an unset field */
+            PyErr_Clear();
+            equal = !a->field[i] && !b->field[i];
+        } else {
+            equal = w ? PyObject_RichCompareBool(v, w, Py_EQ) : -1;
+        }
+        Py_XDECREF(v);
+        Py_XDECREF(w);
+    }
+    if (equal < 0) return NULL;
+    return PyBool_FromLong(op == Py_EQ ? equal : !equal);
+}
+
+#endif

@@ -1,0 +1,325 @@
+# Octets in, any chunking: what Decoder and MessageDecoder share.
+#
+# Two places hold what was not read yet: `head`, our own memory, with what earlier chunks left (nearly
+# always the beginning of one frame), and `chunk`, the newest bytes. A frame that lies whole in the
+# chunk is read there; only the frame across the border is put together in head.
+
+cdef enum:
+    INBOX_ROOM = 65536
+
+
+cdef extern from "protocol/pair.h":
+    object pair_make(PyObject** kept, long channel, PyObject* event)
+
+
+cdef class FrameIterator:
+    """What feed() returns: (channel, frame or event) as long as there are whole ones."""
+
+    cdef Stream stream
+    cdef PyObject* kept             # the last pair, to be filled again where nobody else holds it
+
+    def __dealloc__(self):
+        Py_XDecRef(self.kept)
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        cdef object event = None
+        if self.stream is not None:
+            event = self.stream.take()
+        if event is None:
+            Py_XDecRef(self.kept)
+            self.kept = NULL
+            raise StopIteration
+        return pair_make(&self.kept, self.stream.channel, <PyObject*>event)
+
+
+cdef class Stream:
+    """Base of the decoders. Not for use by itself."""
+
+    cdef Protocol protocol
+    cdef uint64_t limit             # frame_max
+    cdef uintptr_t mode
+    cdef bint copy
+    cdef bint yield_errors
+    cdef TextCache* cache
+    cdef uint8_t* head              # own memory, with unread octets from head_lo to head_hi
+    cdef size_t head_lo, head_hi, head_room
+    cdef bytes chunk                # the newest octets, or None
+    cdef const uint8_t* p           # unread octets of the chunk
+    cdef const uint8_t* end
+    cdef uint64_t at                # offset in the stream of the next unread octet
+    cdef bytearray inbox
+    cdef WireFrame frame
+    cdef const uint8_t* frame_start
+    cdef bint frame_in_head
+    cdef uint16_t channel           # of what take() gave last
+    cdef bint ready                 # the constructor ran
+
+    def __cinit__(self, *args, **kwargs):
+        self.cache = text_cache_new()
+        if self.cache == NULL:
+            raise MemoryError
+
+    def __dealloc__(self):
+        text_cache_free(self.cache)
+        free(self.head)
+
+    cdef int configure(self, Protocol protocol, frame_max, errors, dialect, tables, copy,
+                       trailing) except -1:
+        self.protocol = protocol
+        self.mode = reading_mode(dialect, tables, trailing)
+        self.copy = copy
+        if errors not in ("strict", "frame"):
+            raise ValueError(f'errors is "strict" or "frame", not {errors!r}')
+        self.yield_errors = errors == "frame"
+        self.frame_max = frame_max
+        self.ready = True
+        return 0
+
+    def __reduce__(self):
+        raise TypeError("a decoder holds the state of one stream and is not pickled")
+
+    @property
+    def frame_max(self):
+        """Octets a frame may take, its envelope of 8 included; 0 for no limit. Set it after tune."""
+        return self.limit
+
+    @frame_max.setter
+    def frame_max(self, value):
+        if not isinstance(value, int) or value < 0 or 0 < value < 8:
+            raise ValueError(f"frame_max is 0 (no limit) or at least 8 octets, not {value!r}")
+        self.limit = min(value, 2**63)
+
+    @property
+    def pending(self):
+        """Octets that were fed and not read yet."""
+        return (self.head_hi - self.head_lo) + <size_t>(self.end - self.p)
+
+    @property
+    def offset(self):
+        """Octets read since the stream began (or reset): where the next frame starts."""
+        return self.at
+
+    def feed(self, data=b""):
+        """Take octets, in any chunking; an iterator over what is whole by now.
+
+        Keeps no reference to data once it is read, and none at all unless it is bytes.
+        What the iterator was not asked for stays for the next call.
+
+        Raises (from the iterator, at the place in the stream, after the frames before it):
+            DecodeError: with scope "frame" or "channel" the next call goes on behind it;
+                with scope "connection" the stream is lost, and it is raised again.
+        """
+        cdef FrameIterator frames
+        if not self.ready:
+            raise TypeError("the decoder was made without its constructor")
+        cdef bytes octets = data if type(data) is bytes else octets_of(data)
+        if self.p != self.end:
+            self.save(self.p, <size_t>(self.end - self.p))
+        self.chunk = octets
+        self.p = <const uint8_t*>PyBytes_AS_STRING(octets)
+        self.end = self.p + PyBytes_GET_SIZE(octets)
+        frames = FrameIterator.__new__(FrameIterator)
+        frames.stream = self
+        return frames
+
+    def get_buffer(self, Py_ssize_t sizehint=-1):
+        """A writable buffer to receive into, as asyncio.BufferedProtocol asks for."""
+        cdef Py_ssize_t room = max(sizehint, <Py_ssize_t>INBOX_ROOM)
+        if self.inbox is None or len(self.inbox) < room:
+            self.inbox = bytearray(room)
+        return memoryview(self.inbox)
+
+    def buffer_updated(self, Py_ssize_t nbytes):
+        """Feed what was received into get_buffer(); an iterator, as feed()."""
+        if self.inbox is None or not 0 <= nbytes <= len(self.inbox):
+            raise ValueError("buffer_updated() without the buffer of get_buffer()")
+        return self.feed(PyBytes_FromStringAndSize(PyByteArray_AS_STRING(self.inbox), nbytes))
+
+    def reset(self):
+        """Forget everything, for a new stream; settings stay."""
+        self.head_lo = self.head_hi = 0
+        self.p = self.end = NULL
+        self.chunk = None
+        self.at = 0
+
+    def eof(self):
+        """Say that no more octets come.
+
+        Raises:
+            IncompleteError: the stream ended inside a frame or a message.
+        """
+        if self.pending:
+            raise self.incomplete(b"a frame", self.pending)
+
+    @cython.final
+    cdef object incomplete(self, const char* what, uint64_t have):
+        cdef Fault fault
+        memset(&fault, 0, sizeof(fault))
+        fault.code = BAD_INCOMPLETE
+        fault.scope = SCOPE_CONNECTION
+        fault.what = what
+        fault.have = have
+        fault.offset = self.at
+        return fault_error(&fault)
+
+    @cython.final
+    cdef int save(self, const uint8_t* p, size_t n) except -1:
+        """Append to head."""
+        cdef size_t used = self.head_hi - self.head_lo
+        cdef size_t room
+        cdef uint8_t* memory
+        if n > self.head_room - self.head_hi:
+            if self.head_lo and n <= self.head_room - used and self.head_lo >= used:
+                memcpy(self.head, self.head + self.head_lo, used)
+            else:
+                room = max(2 * self.head_room, <size_t>1024)
+                while room - used < n:
+                    room *= 2
+                memory = <uint8_t*>malloc(room)
+                if memory == NULL:
+                    raise MemoryError
+                if used:
+                    memcpy(memory, self.head + self.head_lo, used)
+                free(self.head)
+                self.head = memory
+                self.head_room = room
+            self.head_lo = 0
+            self.head_hi = used
+        memcpy(self.head + self.head_hi, p, n)
+        self.head_hi += n
+        return 0
+
+    @cython.final
+    cdef int scan(self, Fault* fault) except -2:
+        """Find the next frame: SCAN_FRAME with self.frame set, SCAN_MORE or SCAN_BAD."""
+        cdef int found
+        cdef size_t have, want
+        fault.code = OK
+        if AMQP_LIKELY(self.head_hi == self.head_lo):
+            self.frame_in_head = False
+            self.frame_start = self.p
+            found = scan_frame(self.p, self.end, self.limit, self.at, &self.frame, fault)
+            if AMQP_UNLIKELY(found == SCAN_MORE):
+                if self.p != self.end:
+                    self.save(self.p, <size_t>(self.end - self.p))
+                self.p = self.end = NULL
+                self.chunk = None
+            return found
+        self.frame_in_head = True
+        while True:
+            self.frame_start = self.head + self.head_lo
+            have = self.head_hi - self.head_lo
+            found = scan_frame(self.frame_start, self.head + self.head_hi, self.limit, self.at,
+                               &self.frame, fault)
+            if found != SCAN_MORE or self.p == self.end:
+                return found
+            # Take from the chunk what the size says is missing, first of all the size itself.
+            if have < 7:
+                want = 7 - have
+            elif have == 7 and self.frame_start[0] == c'A':
+                want = 1        # the rest of a protocol header; a frame has 8 octets, too
+            else:
+                want = <size_t>load32(self.frame_start + 3) + 8 - have
+            want = min(want, <size_t>(self.end - self.p))
+            self.save(self.p, want)
+            self.p += want
+            if self.p == self.end:
+                self.p = self.end = NULL
+                self.chunk = None
+
+    @cython.final
+    cdef void pass_frame(self) noexcept:
+        """Step behind the frame that scan found."""
+        self.channel = self.frame.channel
+        self.at += self.frame.total
+        if self.frame_in_head:
+            self.head_lo += self.frame.total
+            if self.head_lo == self.head_hi:
+                self.head_lo = self.head_hi = 0
+                if self.head_room > 1 << 20:    # do not sit on the memory of one huge frame
+                    self.shrink()
+        else:
+            self.p += self.frame.total
+
+    @cython.final
+    cdef void shrink(self) noexcept:
+        free(self.head)
+        self.head = NULL
+        self.head_room = 0
+
+    @cython.final
+    cdef object decode(self):
+        """The object of the frame that scan found."""
+        cdef object owner = None
+        if not self.copy:
+            owner = view_of_copy if self.frame_in_head else self.chunk
+        return decode_frame(self.protocol, &self.frame, self.frame_start, self.at, self.mode,
+                            self.cache, owner,
+                            <const uint8_t*>PyBytes_AS_STRING(self.chunk) if owner is self.chunk
+                            and owner is not None else NULL)
+
+    @cython.final
+    cdef object bad_frame(self, object error):
+        """BadFrame of the frame that scan found."""
+        raw = PyBytes_FromStringAndSize(<const char*>self.frame_start, <Py_ssize_t>self.frame.total)
+        return self.protocol.BadFrame(error, raw)
+
+    @cython.final
+    cdef object fault_or_raise(self, Fault* fault):
+        """What scan found wrong: raised, or given as a BadFrame where the framing is intact."""
+        cdef object error, item = None
+        fault.method = fault.field = NULL
+        error = fault_error(fault)
+        if fault.scope == SCOPE_CONNECTION:
+            raise error
+        if self.yield_errors:
+            item = self.bad_frame(error)
+        self.pass_frame()
+        if item is None:
+            raise error
+        return item
+
+    cdef object take(self):
+        """The next frame or event, its channel in self.channel; None while nothing is whole."""
+        raise NotImplementedError
+
+
+cdef bytes octets_of(object data):
+    """A copy of any C-contiguous buffer."""
+    cdef Py_buffer view
+    PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
+    try:
+        return PyBytes_FromStringAndSize(<const char*>view.buf, view.len)
+    finally:
+        PyBuffer_Release(&view)
+
+
+cdef class Decoder(Stream):
+    """Frames of one stream. See amqpcodec.decoder."""
+
+    def __init__(self, Protocol protocol not None, frame_max=131072, *, errors="strict",
+                 dialect="rabbitmq", tables="plain", bint copy=True, trailing="error"):
+        self.configure(protocol, frame_max, errors, dialect, tables, copy, trailing)
+
+    cdef object take(self):
+        cdef Fault fault
+        cdef object frame
+        cdef object item
+        cdef int found = self.scan(&fault)
+        if found == SCAN_MORE:
+            return None
+        if found == SCAN_BAD:
+            return self.fault_or_raise(&fault)
+        try:
+            frame = self.decode()
+        except DecodeError as error:
+            item = self.bad_frame(error) if self.yield_errors else None
+            self.pass_frame()
+            if item is None:
+                raise
+            return item
+        self.pass_frame()
+        return frame

@@ -1,0 +1,300 @@
+# Field tables, octets to Python values. Only octets that check_table has passed come here.
+
+from cpython.datetime cimport datetime_new, import_datetime
+
+import datetime as _datetime
+import decimal as _decimal
+
+from amqpcodec import types as _types
+
+import_datetime()
+
+cdef object Decimal = _decimal.Decimal
+cdef object Datetime = _datetime.datetime
+cdef object UTC = _datetime.timezone.utc
+cdef object EPOCH = _datetime.datetime(1970, 1, 1, tzinfo=_datetime.timezone.utc)
+cdef uint64_t LAST_SECOND = 253402300799    # 9999-12-31 23:59:59, where Python's datetime ends
+
+cdef object Int8 = _types.Int8
+cdef object UInt8 = _types.UInt8
+cdef object Int16 = _types.Int16
+cdef object Int16U = _types.Int16U
+cdef object UInt16 = _types.UInt16
+cdef object Int32 = _types.Int32
+cdef object UInt32 = _types.UInt32
+cdef object Int64 = _types.Int64
+cdef object Int64L = _types.Int64L
+cdef object UInt64 = _types.UInt64
+cdef object TypedFloat = _types.Float
+cdef object TypedDouble = _types.Double
+cdef object TypedTimestamp = _types.Timestamp
+cdef object LongString = _types.LongString
+cdef object LongBytes = _types.LongBytes
+cdef object ShortString = _types.ShortString
+cdef object ByteArray = _types.ByteArray
+cdef object VOID = _types.Void()
+
+cdef extern from "wire/text.h":
+    ctypedef struct LastTime:
+        uint64_t seconds
+        PyObject* datetime
+        PyObject* before
+        uint32_t day_number
+        int year
+        int month
+        int day
+    ctypedef struct TextCache:
+        LastTime last_time
+    object text_new(const uint8_t* s, Py_ssize_t n)
+    PyObject* text_new_ "text_new"(const uint8_t* s, Py_ssize_t n)
+    object text_cached(TextCache* cache, const uint8_t* s, Py_ssize_t n)
+    PyObject* text_cached_ "text_cached"(TextCache* cache, const uint8_t* s, Py_ssize_t n)
+    TextCache* text_cache_new()
+    void text_cache_free(TextCache* cache)
+    bint ascii_octets(PyObject* o, const uint8_t** p, Py_ssize_t* n)
+    bint utf8_octets(PyObject* o, const uint8_t** p, Py_ssize_t* n)
+    bint exact_u64(PyObject* o, uint64_t* out)
+    bint exact_small(PyObject* o, int32_t* out)
+
+
+cdef extern from "tables/moment.h":
+    bint moment_again(LastTime* last, int hour, int minute, int second, int microsecond)
+
+
+cdef object make_timestamp(uint64_t seconds, TextCache* cache):
+    """An aware UTC datetime, or the int where Python's calendar does not reach."""
+    cdef LastTime none
+    cdef LastTime* last = &none
+    cdef uint32_t day
+    if seconds > LAST_SECOND:
+        return seconds
+    if cache != NULL:
+        last = &cache.last_time
+        if last.datetime != NULL and last.seconds == seconds:
+            return <object>last.datetime
+    else:
+        memset(last, 0, sizeof(LastTime))
+    day = <uint32_t>(seconds // 86400)
+    if last.day_number != day or last.year == 0:
+        civil_date(day, &last.year, &last.month, &last.day)
+        last.day_number = day
+    return moment_of_day(last, seconds, <uint32_t>(seconds % 86400), 0, cache != NULL)
+
+
+cdef object moment_of_day(LastTime* last, uint64_t number, uint32_t second, int microsecond, bint keep):
+    """A datetime of the date in `last`; kept there under its number, for those that are the same."""
+    cdef object made
+    cdef int hour = <int>(second // 3600)
+    cdef int minute = <int>(second // 60 % 60)
+    if moment_again(last, hour, minute, <int>(second % 60), microsecond):
+        last.seconds = number
+        return <object>last.datetime
+    made = datetime_new(last.year, last.month, last.day, hour, minute, <int>(second % 60), microsecond,
+                        UTC)
+    if keep:
+        Py_XDecRef(last.before)
+        last.before = last.datetime
+        last.datetime = Py_NewRef(<PyObject*>made)
+        last.seconds = number
+    return made
+
+
+cdef void civil_date(uint32_t day, int* year, int* month, int* day_of_month) noexcept nogil:
+    """The date of a day since 1970, counted from 0000-03-01 so that leap days come last in their year."""
+    cdef uint32_t era, doe, yoe, doy, mp
+    day += 719468
+    era = day // 146097
+    doe = day - era * 146097
+    yoe = (doe - doe // 1460 + doe // 36524 - doe // 146096) // 365
+    doy = doe - (365 * yoe + yoe // 4 - yoe // 100)
+    mp = (5 * doy + 2) // 153
+    month[0] = <int>mp + 3 if mp < 10 else <int>mp - 9
+    year[0] = <int>(yoe + era * 400) + (month[0] <= 2)
+    day_of_month[0] = <int>(doy - (153 * mp + 2) // 5 + 1)
+
+
+cdef object make_decimal(uint8_t scale, int32_t unscaled):
+    """unscaled * 10**-scale, exactly, with its scale kept."""
+    cdef char text[24]
+    cdef char* w = text + 24
+    cdef char* end = w
+    cdef uint32_t v = <uint32_t>unscaled if unscaled >= 0 else -<uint32_t>unscaled
+    cdef uint32_t s = scale
+    if s:
+        while s:
+            w -= 1
+            w[0] = <char>(c'0' + s % 10)
+            s //= 10
+        w -= 2
+        memcpy(w, <const char*>b"E-", 2)
+    while True:
+        w -= 1
+        w[0] = <char>(c'0' + v % 10)
+        v //= 10
+        if v == 0:
+            break
+    if unscaled < 0:
+        w -= 1
+        w[0] = c'-'
+    return Decimal(PyUnicode_FromStringAndSize(w, end - w))
+
+
+cdef enum:
+    SHORT_VALUE = 16        # text values up to this length tend to come again; ids are longer
+
+
+cdef object read_text(const uint8_t* s, Py_ssize_t n, TextCache* cache):
+    """Text where the octets are UTF-8, else the octets."""
+    if is_ascii(s, <size_t>n):
+        return text_cached(cache, s, n) if n <= SHORT_VALUE else text_new(s, n)
+    if is_utf8(s, <size_t>n):
+        return text_new(s, n)
+    return PyBytes_FromStringAndSize(<const char*>s, n)
+
+
+cdef object read_value(const uint8_t** at, uintptr_t mode, TextCache* cache):
+    """One tag and its value; moves *at behind it."""
+    cdef const uint8_t* p = at[0] + 1
+    cdef uint8_t tag = at[0][0]
+    cdef uint32_t n
+    if mode & MODE_TYPED:
+        return read_typed(at, mode, cache)
+    if tag == c'S':
+        n = load32(p)
+        at[0] = p + 4 + n
+        return read_text(p + 4, n, cache)
+    if tag == c'I':
+        at[0] = p + 4
+        return <int32_t>load32(p)
+    if tag == c't':
+        at[0] = p + 1
+        return p[0] != 0
+    if tag == c'l':
+        at[0] = p + 8
+        if mode & MODE_LETTER:
+            return load64(p)
+        return <int64_t>load64(p)
+    if tag == c'F' or tag == c'A':
+        n = load32(p)
+        at[0] = p + 4 + n
+        return read_table(p + 4, n, mode, cache) if tag == c'F' else read_array(p + 4, n, mode, cache)
+    if tag == c'd':
+        at[0] = p + 8
+        return bits_to_double(load64(p))
+    if tag == c'T':
+        at[0] = p + 8
+        return make_timestamp(load64(p), cache)
+    if tag == c'V':
+        at[0] = p
+        return None
+    if tag == c'D':
+        at[0] = p + 5
+        return make_decimal(p[0], <int32_t>load32(p + 1))
+    if tag == c'x':
+        n = load32(p)
+        at[0] = p + 4 + n
+        return PyBytes_FromStringAndSize(<const char*>(p + 4), n)
+    if tag == c'f':
+        at[0] = p + 4
+        return <double>bits_to_float(load32(p))
+    if tag == c'L':
+        at[0] = p + 8
+        return <int64_t>load64(p)
+    if tag == c'b':
+        at[0] = p + 1
+        return <int8_t>p[0]
+    if tag == c'B':
+        at[0] = p + 1
+        return p[0]
+    if tag == c's' and mode & MODE_LETTER:
+        at[0] = p + 1 + p[0]
+        return text_new(p + 1, p[0])
+    if tag == c's' or tag == c'U':
+        at[0] = p + 2
+        return <int16_t>load16(p)
+    if tag == c'u':
+        at[0] = p + 2
+        return load16(p)
+    # The last tag that check_table lets through: i.
+    at[0] = p + 4
+    return load32(p)
+
+
+cdef object read_typed(const uint8_t** at, uintptr_t mode, TextCache* cache):
+    """As read_value with plain values, but each value keeps its tag."""
+    cdef uint8_t tag = at[0][0]
+    cdef object v = read_value(at, mode & ~<uintptr_t>MODE_TYPED, cache) \
+        if tag != c'F' and tag != c'A' and tag != c'T' else None
+    cdef const uint8_t* p
+    cdef uint32_t n
+    if v is None and tag != c'V':
+        p = at[0] + 1
+        if tag == c'T':
+            at[0] = p + 8
+            return TypedTimestamp(load64(p))
+        n = load32(p)
+        at[0] = p + 4 + n
+        return read_table(p + 4, n, mode, cache) if tag == c'F' else read_array(p + 4, n, mode, cache)
+    if tag == c'S':
+        return LongString(v) if isinstance(v, str) else LongBytes(v)
+    if tag == c'I':
+        return Int32(v)
+    if tag == c'l':
+        return UInt64(v) if mode & MODE_LETTER else Int64(v)
+    if tag == c'd':
+        return TypedDouble(v)
+    if tag == c'V':
+        return VOID
+    if tag == c'x':
+        return ByteArray(v)
+    if tag == c'f':
+        return TypedFloat(v)
+    if tag == c'L':
+        return Int64(v) if mode & MODE_LETTER else Int64L(v)
+    if tag == c'b':
+        return Int8(v)
+    if tag == c'B':
+        return UInt8(v)
+    if tag == c's':
+        return ShortString(v) if mode & MODE_LETTER else Int16(v)
+    if tag == c'U':
+        return Int16(v) if mode & MODE_LETTER else Int16U(v)
+    if tag == c'u':
+        return UInt16(v)
+    if tag == c'i':
+        return UInt32(v)
+    return v    # t and D are what they are
+
+
+cdef list read_array(const uint8_t* p, uint32_t n, uintptr_t mode, TextCache* cache):
+    cdef list items = []
+    cdef const uint8_t* end = p + n
+    while p < end:
+        items.append(read_value(&p, mode, cache))
+    return items
+
+
+cdef dict read_table(const uint8_t* p, uint32_t n, uintptr_t mode, TextCache* cache):
+    """Names in the order of their first appearance; of duplicates the last value counts."""
+    cdef dict table = {}
+    cdef const uint8_t* end = p + n
+    cdef uint8_t length, tag
+    cdef object name, value
+    cdef uint32_t size
+    while p < end:
+        length = p[0]
+        name = text_cached(cache, p + 1, length)
+        p += 1 + length
+        tag = p[0]
+        # The usual plain values here, all others by read_value.
+        if tag == c'S' and not mode & MODE_TYPED:
+            size = load32(p + 1)
+            value = read_text(p + 5, size, cache)
+            p += 5 + size
+        elif tag == c'I' and not mode & MODE_TYPED:
+            value = <int32_t>load32(p + 1)
+            p += 5
+        else:
+            value = read_value(&p, mode, cache)
+        PyDict_SetItem(table, name, value)
+    return table

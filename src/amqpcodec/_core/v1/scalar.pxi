@@ -1,0 +1,202 @@
+# AMQP 1.0, octets to objects: what reading needs, and the values that are no compounds.
+
+import uuid as _uuid
+
+from amqpcodec import v1_decimal as _v1_decimal
+from amqpcodec import v1_types as _v1
+
+cdef object V1Symbol = _v1.Symbol
+cdef object V1Char = _v1.Char
+cdef object V1Timestamp = _v1.Timestamp
+cdef object V1Array = _v1.Array
+cdef object V1Described = _v1.Described
+cdef object V1Map = _v1.Map
+cdef object V1Float = _v1.Float
+cdef object V1Double = _v1.Double
+cdef object V1Decimal = _v1._Decimal
+cdef object UUID = _uuid.UUID
+cdef object v1_decimal_decode = _v1_decimal.decode
+# Class of each typed number, by type; None for the others.
+cdef tuple V1_TYPED = (
+    None, None, _v1.UByte, _v1.UShort, _v1.UInt, _v1.ULong, _v1.Byte, _v1.Short, _v1.Int, _v1.Long,
+    _v1.Float, _v1.Double, _v1.Decimal32, _v1.Decimal64, _v1.Decimal128, None, _v1.Timestamp)
+
+cdef extern from "v1/make.h":
+    ctypedef struct V1Cache:
+        TextCache* text
+    V1Cache* v1_cache_new()
+    void v1_cache_free(V1Cache* cache)
+    PyObject* v1_symbol(V1Cache* cache, PyObject* cls, const uint8_t* s, Py_ssize_t n) except? NULL
+    object v1_str_subclass(object cls, object value)
+    object v1_int_subclass(object cls, object value)
+    object v1_float_subclass(object cls, object value)
+    int v1_uuid_ready(object cls, object unknown) except -1
+    object v1_uuid_new(object cls, const uint8_t* p)
+    int v1_uuid_octets(object o, uint8_t* w) except -1
+
+cdef extern from "v1/usual.h":
+    int v1_usual_ready(object symbol) except -1
+    PyObject* v1_number(uint64_t u)
+    PyObject* v1_ascii(V1Cache* cache, const uint8_t* s, Py_ssize_t n, Py_ssize_t longest)
+    const uint8_t* v1_usual(V1Cache* cache, const uint8_t* p, const uint8_t* end, Py_ssize_t longest,
+                            PyObject** made)
+    const uint8_t* v1_usual_value(V1Cache* cache, const uint8_t* p, const uint8_t* end,
+                                  Py_ssize_t longest, PyObject** made)
+    uint32_t v1_usual_pairs(V1Cache* cache, const uint8_t** at, const uint8_t* end, uint32_t count,
+                            Py_ssize_t longest, object dict_)
+
+v1_uuid_ready(UUID, _uuid.SafeUUID.unknown)
+v1_usual_ready(V1Symbol)
+
+cdef extern from "Python.h":
+    object PyLong_FromLongLong(long long v)
+    object PyLong_FromUnsignedLongLong(unsigned long long v)
+    PyObject* PyDict_SetDefault(object d, object key, object value) except NULL
+    object PyUnicode_DecodeUTF8(const char* s, Py_ssize_t n, const char* errors)
+    object v1_owned "(PyObject *)"(PyObject* o)     # takes the reference over; NULL: an exception is set
+
+cdef extern from *:
+    """
+    #ifdef Py_GIL_DISABLED
+    #define AMQP_V1_ONE_SHOT_CACHE() NULL
+    #else
+    #define AMQP_V1_ONE_SHOT_CACHE() v1_cache_new()
+    #endif
+    """
+    V1Cache* AMQP_V1_ONE_SHOT_CACHE()
+
+# Module state, as ONE_SHOT_CACHE.
+cdef V1Cache* V1_ONE_SHOT_CACHE = AMQP_V1_ONE_SHOT_CACHE()
+
+# What reading one value needs beside its octets.
+cdef struct V1Reader:
+    const V1Types* types
+    V1Cache* cache
+    uintptr_t mode          # MODE_TYPED
+    uint64_t zero_width     # elements without octets so far
+
+
+cdef inline void v1_reader(V1Reader* r, const V1Types* types, V1Cache* cache, uintptr_t mode) noexcept:
+    r.types = types
+    r.cache = cache
+    r.mode = mode
+    r.zero_width = 0
+
+
+# ---- scalars ----
+
+cdef object v1_text(V1Reader* r, Cursor* c, const V1Value* v, Py_ssize_t longest):
+    """A str, shared with others before it if it is no longer than `longest`."""
+    cdef PyObject* made = v1_ascii(r.cache, v.p, v.n, longest)
+    if AMQP_LIKELY(made != NULL):
+        return v1_owned(made)
+    if not is_utf8(v.p, v.n):
+        c.p = v.p
+        v1_fail(c, V1_BAD_TEXT, b"string is not UTF-8", 0, 0)
+    return PyUnicode_DecodeUTF8(<const char*>v.p, v.n, NULL)
+
+
+cdef object v1_symbol_value(V1Reader* r, Cursor* c, const V1Value* v):
+    cdef PyObject* made = v1_symbol(r.cache, <PyObject*>V1Symbol, v.p, v.n)
+    if AMQP_UNLIKELY(made == NULL):
+        c.p = v.p
+        v1_fail(c, V1_BAD_TEXT, b"symbol is not ASCII", 0, 0)
+    return v1_owned(made)
+
+
+cdef int64_t V1_FIRST_MS = -62135596800000      # 0001-01-01
+cdef int64_t V1_LAST_MS = 253402300799999       # 9999-12-31T23:59:59.999
+
+
+cdef void v1_date(int64_t day, int* year, int* month, int* day_of_month) noexcept nogil:
+    """The date of a day since 0001-01-01, counted from 0000-03-01 so that leap days come last."""
+    cdef int64_t era, doe, yoe, doy, mp
+    day += 306
+    era = day // 146097
+    doe = day - era * 146097
+    yoe = (doe - doe // 1460 + doe // 36524 - doe // 146096) // 365
+    doy = doe - (365 * yoe + yoe // 4 - yoe // 100)
+    mp = (5 * doy + 2) // 153
+    month[0] = <int>(mp + 3 if mp < 10 else mp - 9)
+    year[0] = <int>(yoe + era * 400) + (month[0] <= 2)
+    day_of_month[0] = <int>(doy - (153 * mp + 2) // 5 + 1)
+
+
+cdef object v1_moment(V1Cache* cache, int64_t ms):
+    """An aware UTC datetime; Timestamp where Python's calendar does not reach."""
+    cdef LastTime none
+    cdef LastTime* last = &none
+    cdef uint32_t day, left
+    if AMQP_UNLIKELY(ms < V1_FIRST_MS or ms > V1_LAST_MS):
+        return v1_int_subclass(V1Timestamp, ms)
+    if cache != NULL:
+        last = &cache.text.last_time
+        if last.datetime != NULL and last.seconds == <uint64_t>ms:
+            return <object>last.datetime
+    else:
+        memset(last, 0, sizeof(LastTime))
+    day = <uint32_t>((ms - V1_FIRST_MS) // 86400000)     # not negative: no question how division rounds
+    left = <uint32_t>((ms - V1_FIRST_MS) - <int64_t>day * 86400000)
+    if last.day_number != day or last.year == 0:
+        v1_date(day, &last.year, &last.month, &last.day)
+        last.day_number = day
+    return moment_of_day(last, <uint64_t>ms, left // 1000, <int>(left % 1000) * 1000, cache != NULL)
+
+
+cdef object v1_decimal(V1Reader* r, const V1Value* v):
+    """A Decimal; of its typed class where that is asked for, or where it would not keep its bits."""
+    cdef uint8_t memory[8]
+    cdef bytes octets
+    if v.kind == V1_DECIMAL32:
+        store32(memory, <uint32_t>v.u)
+        octets = PyBytes_FromStringAndSize(<const char*>memory, 4)
+    elif v.kind == V1_DECIMAL64:
+        store64(memory, v.u)
+        octets = PyBytes_FromStringAndSize(<const char*>memory, 8)
+    else:
+        octets = PyBytes_FromStringAndSize(<const char*>v.p, 16)
+    if not r.mode & MODE_TYPED:
+        value, usual = v1_decimal_decode(octets)
+        if usual:
+            return value
+    return V1_TYPED[v.kind].from_bits(octets)
+
+
+cdef object v1_scalar(V1Reader* r, Cursor* c, const V1Value* v):
+    """A value that is no compound and not described, by its own type."""
+    cdef uint8_t kind = v.kind
+    cdef object made
+    if kind == V1_STRING:
+        return v1_text(r, c, v, SHORT_VALUE)
+    if kind == V1_NULL:
+        return None
+    if kind == V1_BOOLEAN:
+        return v.u != 0
+    if kind == V1_SYMBOL:
+        return v1_symbol_value(r, c, v)
+    if kind == V1_BINARY:
+        return PyBytes_FromStringAndSize(<const char*>v.p, v.n)
+    if kind <= V1_LONG:
+        if kind >= V1_BYTE:
+            made = PyLong_FromLongLong(<long long>v.u)
+        else:
+            made = PyLong_FromUnsignedLongLong(v.u)
+        return v1_int_subclass(V1_TYPED[kind], made) if r.mode & MODE_TYPED else made
+    if kind == V1_DOUBLE:
+        made = bits_to_double(v.u)
+        return v1_float_subclass(V1Double, made) if r.mode & MODE_TYPED else made
+    if kind == V1_TIMESTAMP:
+        if r.mode & MODE_TYPED:
+            return v1_int_subclass(V1Timestamp, <int64_t>v.u)
+        return v1_moment(r.cache, <int64_t>v.u)
+    if kind == V1_UUID:
+        return v1_uuid_new(UUID, v.p)
+    if kind == V1_FLOAT:
+        made = <double>bits_to_float(<uint32_t>v.u)
+        return v1_float_subclass(V1Float, made) if r.mode & MODE_TYPED else made
+    if kind == V1_CHAR:
+        if not v1_is_scalar_value(<uint32_t>v.u):
+            c.p -= 4
+            v1_fail(c, V1_BAD_TEXT, b"char is not a Unicode character", 0, 0)
+        return v1_str_subclass(V1Char, chr(v.u))
+    return v1_decimal(r, v)

@@ -1,0 +1,271 @@
+# Composites of AMQP 1.0 read without making any: every check that v1/read.pxi makes, in its order.
+
+cdef int v1_verify_described(Cursor* c, V1Check* k, int depth) noexcept nogil:
+    """A v1_checker for the protocol's own types."""
+    cdef const V1Desc* d = v1_known(<const V1Types*>k.types, c)
+    if d == NULL:
+        return 0
+    return 1 if v1_verify_known(d, c, k, depth) == 0 else -1
+
+
+cdef void v1_verify_begin(V1Check* k, const V1Types* types, const uint8_t* readable) noexcept nogil:
+    v1_check_begin(k, 0)
+    k.known = v1_verify_described
+    k.types = types
+    k.readable = readable
+
+
+cdef int v1_verify_known(const V1Desc* d, Cursor* c, V1Check* k, int depth) noexcept nogil:
+    """The value of a described type; the cursor is behind the descriptor."""
+    cdef const char* method = c.fault.method
+    cdef const char* field = c.fault.field
+    c.fault.method = d.name
+    c.fault.field = NULL
+    if d.composite:
+        if v1_verify_fields(d, c, k, depth, NULL, ~<uint32_t>0) < 0:
+            return -1
+    else:
+        if d.op[0].kind != V1_ANY and (c.p >= c.end or V1_KIND[c.p[0]] != d.op[0].kind):
+            if c.p >= c.end:
+                return fail(c, BAD_TRUNCATED, b"constructor", 1, 0)
+            return fail(c, V1_BAD_FIELD, V1_NAMES[d.op[0].kind], 0, c.p[0])
+        if v1_verify_value(c, k, depth) < 0:
+            return -1
+    c.fault.method = method
+    c.fault.field = field
+    return 0
+
+
+cdef int v1_verify_value(Cursor* c, V1Check* k, int depth) noexcept nogil:
+    """A value of any type: its structure, then the types in it that are known."""
+    cdef Cursor at = c[0]
+    cdef V1Check plain
+    v1_check_begin(&plain, k.zero_width)
+    if v1_check(&at, &plain, depth) < 0:
+        return -1
+    if AMQP_UNLIKELY(plain.described):
+        return v1_check(c, k, depth)
+    k.zero_width = plain.zero_width
+    c.p = at.p
+    return 0
+
+
+cdef int v1_verify_content(Cursor* c, const V1Value* v, V1Check* k, int depth) noexcept nogil:
+    """The same for a value whose constructor was read, and is not that of a described one."""
+    cdef V1Check plain
+    if v.kind < V1_LIST:
+        return v1_check_scalar(c, v)
+    v1_check_begin(&plain, k.zero_width)
+    if v1_check_content(c, v, &plain, depth) < 0:
+        return -1
+    if AMQP_UNLIKELY(plain.described):
+        return v1_check_content(c, v, k, depth)
+    k.zero_width = plain.zero_width
+    return 0
+
+
+cdef bint v1_has_choice(const V1Op* op, const V1Value* v) noexcept nogil:
+    cdef const char* s = op.symbols
+    cdef size_t n
+    while s[0]:
+        n = strlen(s)
+        if n == v.n and memcmp(s, v.p, n) == 0:
+            return True
+        s += n + 1
+    return False
+
+
+cdef int v1_verify_field(const V1Op* op, Cursor* c, const V1Value* v, const uint8_t* start, V1Check* k,
+                         int depth) noexcept nogil:
+    """One field that is not null. v: what was read of it; start: where it begins."""
+    cdef Cursor at
+    if v.kind == op.kind:
+        if op.choices or op.named != NULL:
+            if op.named != NULL:
+                if v1_check_scalar(c, v) < 0:
+                    return -1
+                if v1_has_choice(op, v):
+                    return 0
+            elif v.u < <uint64_t>op.choices and op.choice[v.u] != NULL:
+                return 0
+            c.p = start
+            return fail(c, V1_BAD_VALUE, V1_NAMES[op.kind], 0, 0)
+        return v1_verify_content(c, v, k, depth)
+    if op.kind == V1_ANY:
+        if v.kind != V1_DESCRIBED:
+            return v1_verify_content(c, v, k, depth)
+        at = c[0]
+        if v1_known(<const V1Types*>k.types, &at) != NULL:
+            return min(v1_verify_described(c, k, depth + 1), 0)
+        if v1_verify_unknown(&at, depth + 1, k.zero_width) < 0:
+            return -1
+        if v1_check(c, k, depth + 1) < 0:
+            return -1
+        return v1_check(c, k, depth + 1)
+    if op.multiple and v.kind == V1_ARRAY:
+        return v1_verify_multiple(op, c, v, k)
+    if op.kind == V1_COMPOSITE and v.kind == V1_DESCRIBED and v1_known(<const V1Types*>k.types, c) == op.desc:
+        return v1_verify_known(op.desc, c, k, depth + 1)
+    c.p = start
+    return fail(c, V1_BAD_FIELD, V1_NAMES[op.kind] if op.desc == NULL else op.desc.name, 0, v.code)
+
+
+cdef int v1_verify_unknown(Cursor* c, int depth, uint64_t zero_width) noexcept nogil:
+    """The structure of a descriptor and of what it describes."""
+    cdef V1Check plain
+    v1_check_begin(&plain, zero_width)
+    if v1_check(c, &plain, depth) < 0:
+        return -1
+    return v1_check(c, &plain, depth)
+
+
+cdef int v1_verify_multiple(const V1Op* op, Cursor* c, const V1Value* v, V1Check* k) noexcept nogil:
+    """An array where one value could stand, of scalars."""
+    cdef Cursor inner
+    cdef V1Value x
+    cdef uint8_t code
+    cdef uint32_t i
+    v1_inside(c, v, &inner)
+    if AMQP_UNLIKELY(inner.p >= inner.end):
+        return fail(&inner, BAD_TRUNCATED, b"constructor", 1, 0)
+    code = inner.p[0]
+    x.kind = V1_KIND[code]
+    if x.kind != op.kind:
+        return fail(&inner, V1_BAD_FIELD, V1_NAMES[op.kind], 0, code)
+    inner.p += 1
+    if v1_count_fits(&inner, v.count, code, k) < 0:
+        return -1
+    for i in range(v.count):
+        if v1_content(&inner, &x, code) < 0 or v1_check_scalar(&inner, &x) < 0:
+            return -1
+    if AMQP_UNLIKELY(inner.p != inner.end):
+        return fail(&inner, V1_BAD_SIZE, b"array", 0, 0)
+    return 0
+
+
+# How the usual constructors lay out their content.
+cdef enum:
+    V1_SHAPE_WIDEST = 8     # up to here: an unsigned number, a time, boolean or null of so many octets
+    V1_SHAPE_RUN = 16       # an octet with the length, and octets
+    V1_SHAPE_OTHER = 255
+
+cdef uint8_t V1_SHAPE[256]
+
+cdef uint64_t V1_NUMBER_MASK[V1_SHAPE_WIDEST + 1]
+
+
+cdef inline uint64_t v1_usual_number(const uint8_t* p, uint8_t shape) noexcept nogil:
+    """What stands in so many octets behind a constructor, 7 octets before which can be read."""
+    return load64(p + shape - 7) & V1_NUMBER_MASK[shape]
+
+
+cdef int v1_shapes_ready() except -1:
+    cdef int i
+    memset(V1_SHAPE, V1_SHAPE_OTHER, 256)
+    for octets, codes in (
+            (0, (0x40, 0x41, 0x42, 0x43, 0x44)), (1, (0x50, 0x52, 0x53)), (2, (0x60,)),
+            (4, (0x70,)), (8, (0x80, 0x83)), (V1_SHAPE_RUN, (0xA0, 0xA1, 0xA3))):
+        for code in codes:
+            V1_SHAPE[code] = octets
+    for i in range(1, V1_SHAPE_WIDEST + 1):
+        V1_NUMBER_MASK[i] = V1_NUMBER_MASK[i - 1] << 8 | 0xFF
+    return 0
+
+v1_shapes_ready()
+
+
+cdef inline const uint8_t* v1_usual_field(const V1Op* op, const uint8_t* p, V1Value* x,
+                                          const V1Types* types) noexcept nogil:
+    """A field as most are, at least 9 octets of which may be read: behind it (the caller looks whether that is
+    inside of the list), or NULL: look closer."""
+    cdef uint8_t code = p[0]
+    cdef uint8_t shape = V1_SHAPE[code]
+    cdef const V1Desc* d
+    x.kind = V1_KIND[code]
+    x.code = code
+    if shape <= V1_SHAPE_WIDEST:
+        x.u = load64(p + 1) >> (64 - 8 * shape) if shape else code == 0x41
+        if x.kind == op.kind:
+            if op.choices and (x.u >= <uint64_t>op.choices or op.choice[x.u] == NULL):
+                return NULL
+            return p + 1 + shape
+        return p + 1 + shape if x.kind == V1_NULL or op.kind == V1_ANY else NULL
+    if shape == V1_SHAPE_RUN:
+        x.n = p[1]
+        x.p = p + 2
+        if (x.kind == op.kind and op.named == NULL) or op.kind == V1_ANY:
+            return x.p + x.n
+        return NULL
+    if code == 0 and p[1] == 0x53 and p[3] == 0x45 and op.kind == V1_ANY:
+        # An outcome without fields, for instance.
+        d = types.by_code[p[2]]
+        x.p = p + 1
+        x.n = 3
+        return p + 4 if d != NULL and d.composite else NULL
+    return NULL
+
+
+cdef int v1_verify_fields(const V1Desc* d, Cursor* c, V1Check* k, int depth, V1Value* out,
+                          uint32_t mask) noexcept nogil:
+    """The list of a composite's fields. out: those that are missing or null have the kind V1_NULL there,
+    and of a described one p and n are the octets behind its zero octet; or NULL.
+    mask: the fields that matter. If it has not all bits, nothing is looked for behind the last of them."""
+    cdef V1Value v, one
+    cdef V1Value* x = &one
+    cdef Cursor f
+    cdef const uint8_t* start = c.p
+    cdef const uint8_t* inside
+    cdef const V1Op* op
+    cdef uint32_t i, n
+    if AMQP_UNLIKELY(v1_read(c, &v) < 0):
+        return -1
+    if AMQP_UNLIKELY(v.kind != V1_LIST):
+        c.p = start
+        return fail(c, V1_BAD_FIELD, b"list", 0, v.code)
+    v1_inside(c, &v, &f)
+    if AMQP_UNLIKELY(v.count > <uint32_t>d.n):
+        fail(&f, V1_BAD_FIELDS, NULL, v.count, 0)
+        f.fault.have = <uint64_t>d.n
+        return -1
+    if AMQP_UNLIKELY(depth >= DEPTH_LIMIT):
+        return fail(c, BAD_DEPTH, NULL, 0, 0)
+    n = v.count
+    for i in range(n):
+        if mask >> i == 0:
+            n = i
+            break
+        if out != NULL:
+            x = &out[i]
+        start = f.p
+        op = &d.op[i]
+        if AMQP_LIKELY(k.readable - start >= 9):
+            inside = v1_usual_field(op, start, x, <const V1Types*>k.types)
+            if AMQP_LIKELY(inside != NULL and inside <= f.end):
+                f.p = inside
+                if x.kind < V1_STRING or x.kind > V1_SYMBOL or is_ascii(x.p, x.n):
+                    continue
+                if x.kind == V1_STRING and is_utf8(x.p, x.n):
+                    continue
+                f.p = start
+        if AMQP_UNLIKELY(v1_read(&f, x) < 0):
+            f.fault.field = d.field[i]
+            return -1
+        if x.kind == V1_NULL:
+            continue
+        f.fault.field = d.field[i]
+        inside = f.p
+        if AMQP_LIKELY(mask >> i & 1):
+            if AMQP_UNLIKELY(v1_verify_field(op, &f, x, start, k, depth + 1) < 0):
+                return -1
+        elif x.kind == V1_DESCRIBED and v1_verify_unknown(&f, depth + 1, 0) < 0:
+            return -1
+        if x.kind == V1_DESCRIBED:
+            x.p = inside
+            x.n = <uint32_t>(f.p - inside)
+    if out != NULL:
+        for i in range(n, <uint32_t>d.n):
+            out[i].kind = V1_NULL
+    f.fault.field = NULL
+    if AMQP_UNLIKELY(f.p != f.end) and n == v.count:
+        return fail(&f, V1_BAD_SIZE, b"list", 0, 0)
+    return 0

@@ -1,0 +1,191 @@
+/* Octets to str, with a small cache for the short strings that come again and again. */
+#ifndef AMQPCODEC_TEXT_H
+#define AMQPCODEC_TEXT_H
+
+#include <Python.h>
+#include "wire/wire.h"
+
+/* Octets that are not UTF-8 become surrogate escapes: nothing is lost, nothing raises. */
+static PyObject *text_slow(const uint8_t *s, Py_ssize_t n) {
+    return PyUnicode_DecodeUTF8((const char *)s, n, "surrogateescape");
+}
+
+/* The octets of a compact ASCII str, without a look at what kind of str it is. */
+#define TEXT_OCTETS(o) ((uint8_t *)((PyASCIIObject *)(o) + 1))
+
+/* Of octets that are ASCII. */
+static inline PyObject *text_ascii(const uint8_t *s, Py_ssize_t n) {
+    if (AMQP_UNLIKELY(n < 2)) return text_slow(s, n); /* one that all share */
+    PyObject *o = PyUnicode_New(n, 127);
+    if (AMQP_LIKELY(o != NULL)) copy_octets(TEXT_OCTETS(o), s, (size_t)n);
+    return o;
+}
+
+static inline PyObject *text_new(const uint8_t *s, Py_ssize_t n) {
+    return AMQP_LIKELY(is_ascii(s, (size_t)n)) ? text_ascii(s, n) : text_slow(s, n);
+}
+
+/* Direct-mapped: one probe, one compare. Its owner is a decoder or the module state. The last
+ * timestamp lives here too: messages of one second share it (of AMQP 1.0: of one millisecond), and
+ * those of one day its date. */
+#define TEXT_CACHE_SLOTS 1024 /* ten bits of the hash */
+#define TEXT_CACHE_LONGEST 40
+typedef struct {
+    uint64_t seconds;    /* of AMQP 1.0: milliseconds */
+    PyObject *datetime;  /* of these seconds, or NULL */
+    PyObject *before;    /* the one made before it, or NULL */
+    uint32_t day_number; /* days since 1970 (of AMQP 1.0: since 0001); its date is below, year 0
+                            while there is none */
+    int year, month, day;
+} LastTime;
+
+typedef struct {
+    LastTime last_time;
+    PyObject *slot[TEXT_CACHE_SLOTS];
+} TextCache;
+
+/* Two overlapping words stand for up to 16 octets whole; longer text adds its middle on comparison. */
+AMQP_INLINE void text_ends(const uint8_t *s, Py_ssize_t n, uint64_t *a, uint64_t *b) {
+    if (n >= 8) {
+        memcpy(a, s, 8);
+        memcpy(b, s + n - 8, 8);
+    } else if (n >= 4) {
+        uint32_t x, y;
+        memcpy(&x, s, 4);
+        memcpy(&y, s + n - 4, 4);
+        *a = x;
+        *b = y;
+    } else {
+        *a = s[0] | (uint64_t)s[n / 2] << 8 | (uint64_t)s[n - 1] << 16;
+        *b = 0;
+    }
+}
+
+AMQP_INLINE uint32_t text_cache_index(uint64_t a, uint64_t b, Py_ssize_t n) {
+    /* The last characters, where names differ most, are the top octets of b: turned down, so that
+     * the product carries them into its top bits, which are used. */
+    uint64_t h = ((a ^ (b << 23 | b >> 41)) + (uint64_t)n) * 0x9E3779B97F4A7C15ull;
+    return (uint32_t)(h >> 54);
+}
+
+AMQP_INLINE int text_same(const uint8_t *s, const uint8_t *t, Py_ssize_t n, uint64_t a, uint64_t b) {
+    uint64_t c, d;
+    text_ends(t, n, &c, &d);
+    if (((a ^ c) | (b ^ d)) != 0) return 0;
+    for (Py_ssize_t i = 8; i < n - 8; i += 8) { /* the last word may overlap: it was compared */
+        memcpy(&c, s + i, 8);
+        memcpy(&d, t + i, 8);
+        if (c != d) return 0;
+    }
+    return 1;
+}
+
+/* A new reference. cache may be NULL (free-threaded one-shot calls). */
+static inline PyObject *text_cached(TextCache *cache, const uint8_t *s, Py_ssize_t n) {
+    uint64_t a, b;
+    if (n < 2 || n > TEXT_CACHE_LONGEST || cache == NULL) return text_new(s, n);
+    text_ends(s, n, &a, &b);
+    PyObject **entry = &cache->slot[text_cache_index(a, b, n)];
+    PyObject *o = *entry;
+    if (AMQP_LIKELY(o != NULL) && PyUnicode_GET_LENGTH(o) == n &&
+        text_same(s, TEXT_OCTETS(o), n, a, b)) {
+        Py_INCREF(o);
+        return o;
+    }
+    o = text_new(s, n);
+    if (o && PyUnicode_IS_COMPACT_ASCII(o)) {
+        (void)PyObject_Hash(o); /* keys are looked up at once: have the hash ready */
+        Py_INCREF(o);
+        Py_XSETREF(*entry, o);
+    }
+    return o;
+}
+
+static TextCache *text_cache_new(void) { return (TextCache *)PyMem_Calloc(1, sizeof(TextCache)); }
+
+static void text_cache_free(TextCache *cache) {
+    if (!cache) return;
+    for (int i = 0; i < TEXT_CACHE_SLOTS; i++) Py_XDECREF(cache->slot[i]);
+    Py_XDECREF(cache->last_time.datetime);
+    Py_XDECREF(cache->last_time.before);
+    PyMem_Free(cache);
+}
+
+/* Whether o is a compact ASCII str, and then its octets, borrowed. No error is set; o may be NULL. */
+AMQP_INLINE int ascii_octets(PyObject *o, const uint8_t **p, Py_ssize_t *n) {
+    if (!o || !PyUnicode_CheckExact(o) || !PyUnicode_IS_COMPACT_ASCII(o)) return 0;
+    *n = PyUnicode_GET_LENGTH(o);
+    *p = TEXT_OCTETS(o);
+    return 1;
+}
+
+/* The same for any exact str but one with lone surrogates, which has no UTF-8 of its own. The str
+ * keeps its UTF-8, so that text which is sent again is not translated again. */
+AMQP_COLD static int utf8_octets_slow(PyObject *o, const uint8_t **p, Py_ssize_t *n) {
+    if (!o || !PyUnicode_CheckExact(o)) return 0;
+    *p = (const uint8_t *)PyUnicode_AsUTF8AndSize(o, n);
+    if (*p) return 1;
+    PyErr_Clear();
+    return 0;
+}
+
+AMQP_INLINE int utf8_octets(PyObject *o, const uint8_t **p, Py_ssize_t *n) {
+    if (AMQP_LIKELY(ascii_octets(o, p, n))) return 1;
+    /* Variables of its own: the caller's stay in registers. */
+    const uint8_t *octets = NULL;
+    Py_ssize_t size = 0;
+    int found = utf8_octets_slow(o, &octets, &size);
+    *p = octets;
+    *n = size;
+    return found;
+}
+
+/* Whether o is an exact int that fits uint64, and then its value. No error is set; o may be NULL. */
+AMQP_INLINE int exact_u64(PyObject *o, uint64_t *out) {
+    if (!o || !PyLong_CheckExact(o)) return 0;
+#if PY_VERSION_HEX < 0x030C0000
+    Py_ssize_t size = Py_SIZE(o);
+    if (size == 1) {
+        *out = ((PyLongObject *)o)->ob_digit[0];
+        return 1;
+    }
+    if (size == 0) {
+        *out = 0;
+        return 1;
+    }
+    if (size < 0) return 0;
+#else
+    if (PyUnstable_Long_IsCompact((PyLongObject *)o)) {
+        Py_ssize_t v = PyUnstable_Long_CompactValue((PyLongObject *)o);
+        if (v < 0) return 0;
+        *out = (uint64_t)v;
+        return 1;
+    }
+#endif
+    unsigned long long v = PyLong_AsUnsignedLongLong(o);
+    if (v == (unsigned long long)-1 && PyErr_Occurred()) {
+        PyErr_Clear();
+        return 0;
+    }
+    *out = v;
+    return 1;
+}
+
+/* Whether o is an exact int of at most 30 bits (nearly all are), and then its value. */
+AMQP_INLINE int exact_small(PyObject *o, int32_t *out) {
+    if (!PyLong_CheckExact(o)) return 0;
+#if PY_VERSION_HEX < 0x030C0000
+    Py_ssize_t size = Py_SIZE(o);
+    if (size < -1 || size > 1) return 0;
+    *out = size ? (int32_t)((PyLongObject *)o)->ob_digit[0] * (int32_t)size : 0;
+    return 1;
+#else
+    if (!PyUnstable_Long_IsCompact((PyLongObject *)o)) return 0;
+    Py_ssize_t v = PyUnstable_Long_CompactValue((PyLongObject *)o);
+    if (v < INT32_MIN || v > INT32_MAX) return 0;
+    *out = (int32_t)v;
+    return 1;
+#endif
+}
+
+#endif
