@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
-import subprocess
-import sys
-from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -264,8 +260,8 @@ def test_columns_without_a_value_however_long() -> None:
             assert not any(bytes(column.buffers()[1])), "views without an octet, moments at zero"
 
 
-def shaped(rng: Random, count: int) -> list[bytes]:
-    """Messages of one shape: every value has its length, and is another in each."""
+def one_size(rng: Random, count: int) -> list[bytes]:
+    """Messages of one size: every value has its length, and is another in each."""
     name = rng.choice(CONTENT)
     sizes = {field: rng.choice((0, 1, 11, 12, 13, 16, 17, 36, 255)) for field in "abcdefghijklmnop"}
     kept = [field for field in WIRES if rng.random() < 0.4]
@@ -306,12 +302,12 @@ def shaped(rng: Random, count: int) -> list[bytes]:
 
 @given(some.seeds)
 @settings(max_examples=600)
-def test_messages_of_one_shape(rng: Random) -> None:
+def test_messages_of_one_size(rng: Random) -> None:
     """Whatever octet of one is another, and wherever views begin to count anew."""
     messages = [
         message
         for _ in range(rng.randrange(1, 3))
-        for message in shaped(rng, rng.choice((12, 40, 75)))
+        for message in one_size(rng, rng.choice((12, 40, 75)))
     ]
     for _ in range(rng.randrange(4)):
         at = rng.randrange(len(messages))
@@ -332,12 +328,12 @@ def test_messages_of_one_shape(rng: Random) -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_every_octet_of_a_shape(seed: int) -> None:
+def test_every_octet_of_a_message(seed: int) -> None:
     """Each in turn is another: what has to be the same, and what may be any."""
     rng = Random(seed)
-    messages = shaped(rng, 40)
+    messages = one_size(rng, 40)
     while not 150 < len(messages[0]) < 400:
-        messages = shaped(rng, 40)
+        messages = one_size(rng, 40)
     fill = b"".join(messages)
     for place in range(len(messages[0])):
         octets = bytearray(messages[0])
@@ -363,7 +359,7 @@ HIGHEST = 9223372036854  # seconds that int64 microseconds reach
         ({"message_id": "x" * 18}, {"message_id": "é" * 9}),
     ],
 )
-def test_what_no_shape_can_tell(usual: dict[str, Any], odd: dict[str, Any]) -> None:
+def test_values_at_the_borders(usual: dict[str, Any], odd: dict[str, Any]) -> None:
     data = alike(40, **usual) + alike(1, **odd) + alike(FILL, **usual)
     fields = ["delivery_tag", "properties.timestamp", "properties.message_id", "error"]
     expected = listed(decode(data, protocol=THOROUGH, level="message", fields=fields))
@@ -373,22 +369,10 @@ def test_what_no_shape_can_tell(usual: dict[str, Any], odd: dict[str, Any]) -> N
 @POSIX_ONLY
 @pytest.mark.parametrize("size", [0, 1, 12, 13, 70])
 def test_nothing_behind_the_input_is_read(size: int) -> None:
-    """Messages of a shape up to the last octet of a page, behind which there is none."""
+    """Messages up to the last byte of a page, after which there is none."""
     raws = [w.method_frame("basic.deliver", 1, delivery_tag=7, routing_key="k" * 9)]
     raws += [w.header_frame(size, channel=1, message_id="m" * 30, app_id="a")]
     data = b"".join(raws + [w.body_frame(1, b"b" * size)] * bool(size)) * 300
     found = decode(guarded_value(data), level="message", fields=NAMES, layout="view")
     assert listed(found) == listed(decode(data, level="message", fields=NAMES, layout="view"))
     assert found.num_rows == 300
-
-
-def test_shapes_without_avx2() -> None:
-    """What wheels do on machines that have only what all have."""
-    chosen = ["-k", "shape and not avx2", "--hypothesis-seed=1"]
-    subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *chosen, __file__],
-        env=os.environ | {"AMQPCODEC_NO_AVX2": "1"},
-        check=True,
-        capture_output=True,
-        cwd=Path(__file__).parents[2],
-    )

@@ -102,7 +102,6 @@ GROUPS = {
     "_core/columns/kinds.pxi": "columns",
     "_core/columns/write.pxi": "columns",
     "_core/columns/columns.pxi": "columns",
-    "_core/columns/shape.pxi": "columns",
     "_core/columns/run.pxi": "columns",
     "_core/columns/messages.pxi": "columns",
     "_core/columns/decode.pxi": "columns",

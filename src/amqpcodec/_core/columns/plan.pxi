@@ -75,14 +75,6 @@ cdef enum:
     RUN_AHEAD = 4096        # the same in a run
     RUN_AFTER = 4           # messages alike that make one
     RUN_LONGEST = 1 << 29   # octets of a message in one
-    SHAPE_ROOM = 1024       # octets of a message before its body, a multiple of 64
-    SHAPE_SLACK = 80        # octets that are read behind a message: a piece, and a view
-    SHAPE_ROWS = 16         # messages of a shape at a time
-    SHAPE_FAR = 1024        # octets of a message that is asked for whole
-    SHAPE_LEAST = 8         # below, it is not worth it
-    SHAPE_WORTH = 32        # of one shape, for the next to be looked for soon
-    SHAPE_AFTER = 3         # messages of one size that make a shape likely
-    SHAPE_LONGEST_WAIT = 2048
 
 # What the fast way does with an argument.
 cdef enum:
@@ -440,28 +432,6 @@ cdef struct RunOp:
     uint8_t* out            # the column's memory
     Column* column          # or NULL
 
-# A value of all messages of a shape, see columns/shape.pxi.
-cdef struct ShapeValue:
-    uint8_t code            # of RunOp
-    uint8_t bit
-    uint32_t at             # in the message
-    uint32_t octets
-    uint8_t* out            # the column's memory
-
-cdef struct Shape:
-    uint64_t step           # octets of a message
-    uint32_t alike          # messages of so many octets until now
-    uint32_t wait           # and how many of them it takes
-    const uint8_t* first    # the message that it was taken of
-    uint32_t body           # where the body is
-    uint64_t body_octets
-    size_t span             # octets to compare
-    uint8_t* same
-    uint8_t* mask
-    int n
-    ShapeValue value[2 * MAX_FIELDS + 16]
-    uint8_t room[2 * SHAPE_ROOM + 32]
-
 # Many messages of one kind.
 cdef struct Run:
     bint on
@@ -484,7 +454,6 @@ cdef struct Run:
     int n_columns
     RunOp op[2 * MAX_FIELDS + 16]
     Column* columns[2 * MAX_FIELDS + 24]
-    Shape shape
 
 # A transfer of a delivery that is not whole.
 cdef struct V1Piece:

@@ -3,7 +3,7 @@
 # What a method and its flags announce is planned once, as operations with the place that they write
 # to. While messages of that plan follow one another whole, nothing is asked but what the octets must
 # answer; columns learn of their new rows when the run ends. Whatever is odd ends it with nothing
-# written, and goes the usual way. Those that are of one shape as well are for columns/shape.pxi.
+# written, and goes the usual way.
 
 cdef inline bint run_table(Sink* s, const uint8_t* p, const uint8_t* end) noexcept nogil:
     """Whether a table is in order. Up to a name, a tag and a length may be read behind the end."""
@@ -128,7 +128,6 @@ cdef const uint8_t* run_messages(Sink* s, const uint8_t* p, const uint8_t* end, 
     cdef uint8_t bits = 0
     cdef int64_t row = s.rows
     cdef int64_t room = run.room
-    cdef const uint8_t* all_ = end
     if end > run.end:
         end = run.end
     while row < room and end - p >= 42:
@@ -295,16 +294,6 @@ cdef const uint8_t* run_messages(Sink* s, const uint8_t* p, const uint8_t* end, 
         if run.body_size != NULL:
             run.body_size[row] = <int64_t>size
         row += 1
-        if AMQP_LIKELY(<uint64_t>(next_ - p) == run.shape.step):
-            run.shape.alike += 1
-            if AMQP_UNLIKELY(run.shape.alike >= run.shape.wait):
-                s.rows = row
-                p = shape_messages(s, p, q, b, next_, all_, base, value)
-                row = s.rows
-                continue
-        else:
-            run.shape.step = <uint64_t>(next_ - p)
-            run.shape.alike = 0
         p = next_
     s.rows = row
     return p
@@ -431,10 +420,10 @@ cdef bint run_begin(Sink* s, const Parcel* m) noexcept nogil:
     run.end = s.input_end - 320 * (run.n + 2)
     if run.end - (s.input + s.seen) < 4 * <int64_t>m.octets:
         return False        # which would cost more than it gives
-    # Room for as many as there will be, if the others are like those until here: where they are not
-    # of one size, for more. What is not written to costs nothing, to copy columns does.
+    # Room for as many as there will be, if the others are about as large as those until here, and a
+    # quarter more. What is not written to costs nothing, to copy columns does.
     rows = <int64_t>((s.total - s.seen) // min(m.octets, s.seen // <uint64_t>max(s.rows, 1) + 1))
-    rows = s.rows + rows + (rows >> (5 if m.octets * <uint64_t>s.rows == s.seen else 2)) + 16
+    rows = s.rows + rows + (rows >> 2) + 16
     for i in range(run.n):
         if run.op[i].column != NULL:
             if not run_column(run, run.op[i].column, s.rows, rows):
@@ -458,9 +447,6 @@ cdef bint run_begin(Sink* s, const Parcel* m) noexcept nogil:
     run.row = <int64_t*>s.row.fixed.p if s.row != NULL else NULL
     run.offset = <int64_t*>s.offset.fixed.p if s.offset != NULL else NULL
     run.body_size = <int64_t*>s.body_size.fixed.p if s.body_size != NULL else NULL
-    run.shape.step = 0
-    run.shape.alike = 0
-    run.shape.wait = SHAPE_AFTER
     run.first = s.rows
     run.room = rows
     run.on = True

@@ -1,6 +1,7 @@
 # The fast way, its plan: the steps in which a block of rows of one method is written, column by column.
 
 cdef extern from "encode/block.h" nogil:
+    void prefetch_octets(const uint8_t* p, size_t n)
     bint are_utf8(const uint8_t* data, const int32_t* ends, int n)
     uint32_t look_sizes(const int32_t* ends, int n, bint* differ)
     bint same_values(const uint8_t* p, size_t size, int n)
