@@ -3,7 +3,7 @@
 
 PYTHON ?= python3
 VENV ?= .venv
-# More arguments for the tool behind a target: make test ARGS="tests/unit -k tables"
+# More arguments for the tool behind a target: make test ARGS="tests/tables -k headers"
 ARGS ?=
 
 PY := $(VENV)/bin/python
@@ -62,7 +62,7 @@ java: $(DONE)/venv
 TEST_SETUP := $(DONE)/built $(addprefix $(DONE)/with-,test clients lint arrow spark spec cli)
 
 # Tests that need a broker.
-LIVE := tests/interop tests/compat/live tests/v1/live
+LIVE := tests/interop tests/dropins/live tests/v1/live
 
 # --- targets ----------------------------------------------------------------------------------
 

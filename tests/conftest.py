@@ -1,8 +1,28 @@
-"""One local Spark session for all tests that want it."""
+"""What all tests share: hypothesis's settings, and one local Spark session."""
 
 from __future__ import annotations
 
+import os
+
 import pytest
+
+try:
+    from hypothesis import HealthCheck, settings
+except ImportError:  # the README's tests need pytest alone
+    pass
+else:
+    # Repeatable, and modest in time.
+    _QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
+    settings.register_profile(
+        "amqpcodec", max_examples=60, deadline=None, derandomize=True, suppress_health_check=_QUIET
+    )
+    settings.register_profile(
+        "amqpcodec-long",
+        parent=settings.get_profile("amqpcodec"),
+        max_examples=3000,
+        derandomize=False,
+    )
+    settings.load_profile(os.environ.get("AMQPCODEC_HYPOTHESIS", "amqpcodec"))
 
 
 @pytest.fixture(scope="session")

@@ -1,3 +1,0 @@
-"""Settings of hypothesis as for the other property tests."""
-
-import tests.properties.conftest  # noqa: F401

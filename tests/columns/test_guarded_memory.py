@@ -1,0 +1,137 @@
+"""No octet behind the input is read: neither of octets to decode nor of columns to encode."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+
+from amqpcodec import batch
+from amqpcodec import v0_9_1 as amqp
+from amqpcodec import v1_0 as v1
+from tests.columns.batch_rows import decode, pa
+from tests.columns.guarded import POSIX_ONLY, guard, guarded_value
+from tests.columns.test_runs_differential import NAMES, a_value, run, spoilt
+from tests.support import amqp091_gen as gen
+from tests.support import amqp091_strategies as some
+
+pytestmark = POSIX_ONLY
+
+
+def both(octets: bytes, **options: Any) -> None:
+    """The same rows as of octets that have something behind them."""
+    assert decode(guarded_value(octets), **options).equals(decode(octets, **options))
+
+
+@pytest.mark.parametrize("layout", ["plain", "view"])
+@pytest.mark.parametrize("level", ["frame", "message"])
+@pytest.mark.parametrize("count", [1, 3, 40])
+def test_bodies_of_every_size_at_the_end(count: int, level: str, layout: str) -> None:
+    for size in range(40):
+        message = amqp.encode_message(1, amqp.Basic.Publish("", "q"), None, b"b" * size)
+        both(message * count, level=level, layout=layout)
+        both(message * count, level=level, layout=layout, fields=["error", *END_FIELDS[level]])
+
+
+END_FIELDS = {"frame": ["payload", "properties"], "message": ["body", "properties.headers"]}
+
+
+@pytest.mark.parametrize("layout", ["plain", "view"])
+@pytest.mark.parametrize("level", ["frame", "message"])
+def test_cut_at_every_octet(level: str, layout: str) -> None:
+    octets = run(Random(1), 3)
+    for size in range(1, len(octets)):
+        both(octets[:size], level=level, layout=layout)
+
+
+@given(some.seeds)
+@settings(max_examples=150)
+def test_runs_of_messages(rng: Random) -> None:
+    octets = b"".join(run(rng, rng.choice((1, 6, 60))) for _ in range(rng.randrange(1, 4)))
+    if rng.random() < 0.5:
+        octets = spoilt(rng, octets)
+    level, layout = rng.choice(("frame", "message")), rng.choice(("plain", "view"))
+    fields = rng.sample(NAMES, rng.randrange(1, len(NAMES))) if level == "message" else None
+    tables = rng.choice(("json", "variant", "map")) if layout == "plain" else "json"
+    both(octets, level=level, layout=layout, fields=fields, tables=tables)
+
+
+@given(some.seeds)
+@settings(max_examples=100)
+def test_frames_of_any_kind(rng: Random) -> None:
+    octets = gen.any_frame(rng) + gen.any_frame(rng)
+    for level in ("frame", "message"):
+        both(octets, level=level, layout=rng.choice(("plain", "view")))
+
+
+@pytest.mark.parametrize("layout", ["plain", "view"])
+@pytest.mark.parametrize("level", ["frame", "message"])
+def test_amqp_1_0(level: str, layout: str) -> None:
+    for size in range(40):
+        named = {"k" * (size % 5): size, "s": "t" * size}
+        if size % 3:
+            message = v1.Message(b"b" * size, application_properties=named)
+        else:
+            message = v1.Message(value="v" * size, application_properties=named)
+        octets = v1.encode_message(0, v1.Transfer(0, 1, b"t", message_format=0), message)
+        octets += v1.encode(0, v1.Detach(0, True, v1.Error("amqp:not-found", "d" * size)))
+        both(octets * 3, protocol="1.0", level=level, layout=layout)
+        both(octets[: -1 - size], protocol="1.0", level=level, layout=layout)
+
+
+# ---- columns ----
+
+
+def same(columns: Any, **options: Any) -> None:
+    found = batch.encode(guard(columns), **options)
+    expected = batch.encode(columns, **options)
+    assert pa.array(found).equals(pa.array(expected))
+    assert pa.array(found.errors).equals(pa.array(expected.errors))
+
+
+@pytest.mark.parametrize("count", [1, 63, 64, 65, 200])
+def test_columns_that_end_where_memory_does(count: int) -> None:
+    for size in range(0, 40, 3):
+        bodies = [b"b" * size] * count
+        rows = [
+            {
+                "method": "basic.publish", "channel": 1, "exchange": "e" * (size // 2),
+                "routing_key": "k" * size, "body": body, "properties": {"message_id": "m" * size},
+            }
+            for body in bodies
+        ]  # fmt: skip
+        same(pa.array(rows))
+
+
+@given(some.seeds)
+@settings(max_examples=100)
+def test_columns_of_any_size(rng: Random) -> None:
+    count = rng.choice((1, 5, 64, 130))
+    rows = []
+    for number in range(count):
+        rows.append(
+            {
+                "channel": 1, "method": "basic.deliver", "delivery_tag": number,
+                "consumer_tag": a_value(rng, "s")[:20], "routing_key": a_value(rng, "s"),
+                "redelivered": rng.random() < 0.5, "body": rng.randbytes(rng.randrange(40)),
+                "properties": {
+                    "content_type": rng.choice((None, "text/plain")),
+                    "timestamp": number, "priority": rng.choice((None, 3)),
+                    "headers": rng.choice((None, '{"a":1}', '{"x-match":"all","b":[true]}')),
+                },
+            }
+        )  # fmt: skip
+    same(pa.array(rows), mode="PERMISSIVE")
+
+
+@pytest.mark.parametrize("count", [1, 64, 100])
+def test_columns_of_amqp_1_0(count: int) -> None:
+    for size in range(0, 40, 3):
+        row = {
+            "channel": 0, "performative": "transfer", "handle": 0, "delivery_tag": b"t" * size,
+            "properties": {"message_id": "m" * size, "to": "q"}, "body": b"b" * size,
+            "application_properties": '{"k":"' + "v" * size + '"}',
+        }  # fmt: skip
+        same(pa.array([row] * count), protocol="1.0")

@@ -1,0 +1,188 @@
+"""Memory: given back, bounded in the pool, and never taken because of a length that lies."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+from amqpcodec import DecodeError, _codec, batch
+from tests.columns.batch_rows import pa
+from tests.support import amqp091_wire as w
+
+MESSAGE = (
+    w.method_frame("basic.deliver", consumer_tag="ctag1", exchange="orders", routing_key="key")
+    + w.header_frame(100, headers={"n": 1, "text": "some text"}, message_id="an-id")
+    + w.body_frame(1, bytes(100))
+)
+BAD = w.header_frame(5, headers=w.table(("k", b"S\0\0\0\1a"), ("z", b"Z")))
+
+
+def run(code: str) -> str:
+    """Measured in a process of its own, where nothing else allocates."""
+    prelude = """
+        import resource, sys
+        import pyarrow as pa
+        import amqpcodec
+        from amqpcodec import _codec, batch
+        from tests.columns.test_pool_memory import BAD, MESSAGE
+
+        def resident():
+            with open("/proc/self/statm") as file:
+                return int(file.read().split()[1]) * resource.getpagesize()
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(prelude) + textwrap.dedent(code)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+linux = pytest.mark.skipif(
+    sys.platform != "linux" or "asan" in os.environ.get("LD_PRELOAD", ""),
+    reason="reads /proc, and no memory is as it is under a sanitizer",
+)
+
+
+@linux
+def test_many_cycles() -> None:
+    """Decoded and released over and over: good and bad frames, errors, schemas, both inputs."""
+    found = run(
+        """
+        octets = MESSAGE * 500 + BAD * 20
+        values = pa.array([MESSAGE, None, BAD, MESSAGE * 3] * 200, pa.binary())
+
+        def cycle():
+            for data in (octets, values):
+                taken = [pa.record_batch(batch.decode(data)) for _ in range(2)]
+                batch.decode(data, mode="DROPMALFORMED").__arrow_c_array__()
+                batch.decode(data, fields=["arguments", "error"])
+                batch.schema().__arrow_c_schema__()
+                try:
+                    batch.decode(data, mode="FAILFAST")
+                except amqpcodec.DecodeError:
+                    pass
+                for wrong in (["x"], 5):
+                    try:
+                        batch.decode(data, fields=wrong)
+                    except (TypeError, ValueError):
+                        pass
+        for _ in range(30):
+            cycle()
+        before = resident()
+        for _ in range(300):
+            cycle()
+        print(resident() - before)
+        """
+    )
+    assert int(found) < 4 << 20
+
+
+@linux
+def test_held_results_are_given_back() -> None:
+    found = run(
+        """
+        import gc
+        batch.decode(MESSAGE)
+        before = resident()
+        for _ in range(8):
+            held = [pa.record_batch(batch.decode(MESSAGE * 5000)) for _ in range(20)]
+            print(resident() - before)
+            del held
+            gc.collect()
+            _codec.column_pool(True)
+            print(resident() - before)
+        """
+    )
+    sizes = list(map(int, found.split()))
+    _, first, *others = sizes[::2]
+    assert first > 50 << 20
+    assert max(others) < first * 1.2
+    if platform.libc_ver()[0] == "glibc":  # other mallocs are not told to let go
+        assert max(sizes[1::2]) < 8 << 20
+
+
+def test_pool_is_bounded_and_used() -> None:
+    assert _codec.column_pool(True) == 0
+    for _ in range(10):
+        pa.record_batch(batch.decode(MESSAGE * 1000))
+    kept = _codec.column_pool()
+    if not kept:
+        pytest.skip("built with a sanitizer, without a pool")
+    address = pa.record_batch(batch.decode(MESSAGE * 1000)).column("frame").buffers()[2].address
+    for _ in range(20):
+        again = pa.record_batch(batch.decode(MESSAGE * 1000)).column("frame").buffers()[2].address
+        assert again == address
+    assert _codec.column_pool() == kept
+    many = [batch.decode(MESSAGE * 20000) for _ in range(20)]
+    del many
+    assert kept < _codec.column_pool() <= 256 << 20
+    assert _codec.column_pool(True) == 0
+
+
+@linux
+def test_lengths_that_lie_take_no_memory() -> None:
+    found = run(
+        """
+        import resource
+        lies = [
+            b"\\1\\0\\1\\xff\\xff\\xff\\xff" + b"x" * 50,
+            MESSAGE[:20] + b"\\xff" * 8 + MESSAGE[28:],
+            b"\\2\\0\\1\\0\\0\\0\\x1a\\0\\x3c\\0\\0" + b"\\xff" * 8 + b"\\x20\\0"
+            + b"\\xff" * 4 + b"\\0" * 6 + b"\\xce",
+        ]
+        batch.decode(MESSAGE)
+        resource.setrlimit(resource.RLIMIT_AS, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+                           * 1024 + (4 << 30), -1))
+        before = resident()
+        held = []
+        for data in lies * 50:
+            held.append(batch.decode(data))
+        print(resident() - before)
+        """
+    )
+    assert int(found) < 8 << 20
+
+
+@linux
+def test_no_memory_left() -> None:
+    """MemoryError, and the process goes on."""
+    found = run(
+        """
+        data = MESSAGE * 300_000
+        batch.decode(MESSAGE)
+        limit = resource.getrlimit(resource.RLIMIT_AS)
+        with open("/proc/self/statm") as file:
+            now = int(file.read().split()[0]) * resource.getpagesize()
+        for more in range(0, 200, 10):
+            resource.setrlimit(resource.RLIMIT_AS, (now + (more << 20), limit[1]))
+            try:
+                batch.decode(data)
+            except MemoryError:
+                print("none")
+            _codec.column_pool(True)
+        resource.setrlimit(resource.RLIMIT_AS, limit)
+        print(len(batch.decode(data)))
+        """
+    ).split()
+    assert found[-1] == "900000"
+    assert found.count("none") > 5
+
+
+def test_errors_keep_nothing() -> None:
+    _codec.column_pool(True)
+    for _ in range(50):
+        with pytest.raises(DecodeError):
+            batch.decode(MESSAGE * 100 + BAD, mode="FAILFAST")
+    first = _codec.column_pool()
+    for _ in range(50):
+        with pytest.raises(DecodeError):
+            batch.decode(MESSAGE * 100 + BAD, mode="FAILFAST")
+    assert _codec.column_pool() == first

@@ -1,0 +1,453 @@
+"""AMQP 1.0 at frame level: every row against what amqpcodec.v1_0 makes of the same octets."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import random
+import uuid
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from amqpcodec import DecodeError, batch
+from amqpcodec import v1_0 as amqp
+from tests.columns.v1_rows import S, decode, expected, frame, pa, rows
+from tests.paths import shared_dir
+from tests.v1.mutation import mutated
+from tests.v1.recordings import NAMES, recording
+from tests.v1.test_v1_properties import values
+
+COLUMNS = (
+    "row",
+    "offset",
+    "frame_type",
+    "channel",
+    "performative",
+    "arguments",
+    "payload",
+    "frame",
+    "error",
+    "error_offset",
+)
+
+
+def seeds() -> list[bytes]:
+    """Every performative, fields of every type, and usual and odd values in them."""
+    every: dict[Any, Any] = {
+        S("null"): None,
+        S("numbers"): [amqp.UByte(1), amqp.UShort(2), amqp.UInt(3), amqp.ULong(2**64 - 1)],
+        S("signed"): [amqp.Byte(-1), amqp.Short(-2), amqp.Int(-3), -4, amqp.Float(0.1), 1e300],
+        S("odd"): [float("nan"), float("inf"), amqp.Char("ä"), amqp.Char('"'), amqp.Char("\x01")],
+        S("decimals"): [
+            Decimal("1.50"),
+            Decimal("-0E+3"),
+            Decimal("NaN"),
+            Decimal("-Infinity"),
+            Decimal("1E-7"),
+            amqp.Decimal32("1.25"),
+            amqp.Decimal64("-9876543210E+10"),
+            Decimal("9" * 34),
+            Decimal("sNaN12"),
+        ],
+        S("$times"): [datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC), amqp.Timestamp(-(2**62))],
+        S("text"): ['ä"\\\n\x01', S("s"), b"\xff", uuid.UUID(int=5)],
+        S("maps"): [{"a": 1}, {1: 2}, amqp.Map([("a", 1), ("a", 2)]), amqp.Map([(1.5, {})]), {}],
+        S("arrays"): [
+            amqp.Array("int", [1, 300]),
+            amqp.Array("list", [[1], []]),
+            amqp.Array("null", [None] * 3),
+            amqp.Array("string", ["x"], [S("d"), 1 << 40]),
+            amqp.Array("boolean", []),
+        ],
+        S("described"): [
+            amqp.Described(S("d"), "v"),
+            amqp.Described(5, [1]),
+            amqp.Described([1], None),
+            amqp.Accepted(),
+            amqp.Rejected(amqp.Error("e:x")),
+            amqp.Data(b"x"),
+            amqp.AmqpValue(None),
+            amqp.Source("q", outcomes=["a"], default_outcome=amqp.Modified(True)),
+        ],
+    }
+    performatives = [
+        amqp.Open("c", "h", 5, 6, 7, ["a", "b"], "c", [], ["d"], every),
+        amqp.Open("c"),
+        amqp.Begin(1, 2, 3, 4, 5, ["x"], ["y", "z"], {S("k"): 1}),
+        amqp.Attach(
+            name="l",
+            handle=2**32 - 1,
+            role=amqp.Role.SENDER,
+            snd_settle_mode=1,
+            rcv_settle_mode=0,
+            source=amqp.Source(
+                "q",
+                2,
+                "never",
+                7,
+                True,
+                {S("lifetime-policy"): amqp.DeleteOnClose()},
+                "move",
+                {S("f"): amqp.Described(S("d"), "v")},
+                amqp.Released(),
+                ["a", "b"],
+                ["c"],
+            ),
+            target=amqp.Coordinator(["amqp:local-transactions"]),
+            unsettled={b"t": amqp.Received(1, 2)},
+            initial_delivery_count=9,
+            max_message_size=2**63 - 1,
+        ),
+        amqp.Flow(1, 2, 3, 4, 5, 6, 7, 8, True, False),
+        amqp.Transfer(
+            0, 1, b"t\x00", 0, state=amqp.TransactionalState(b"x", amqp.Accepted()), payload=b"p"
+        ),
+        amqp.Transfer(0, payload=b""),
+        amqp.Transfer(0, 1, b"", 0, True, True, 1, amqp.Described(77, 1), True, False, True),
+        amqp.Disposition(True, 1, 2, state=amqp.Rejected(amqp.Error("e", "d", {S("i"): 1}))),
+        amqp.Disposition(False, 1, settled=False, state=amqp.Declared(b"i")),
+        amqp.Detach(1, True, amqp.Error("amqp:not-found", "ä")),
+        amqp.End(),
+        amqp.Close(amqp.Error("amqp:not-found")),
+        amqp.SaslMechanisms(["A", "B"]),
+        amqp.SaslMechanisms("A"),
+        amqp.SaslInit("PLAIN", b"\0u\0p", "h"),
+        amqp.SaslChallenge(b"c"),
+        amqp.SaslResponse(b"r"),
+        amqp.SaslOutcome(0, b"x"),
+    ]
+    return [amqp.encode(3, performative) for performative in performatives]
+
+
+def compare(frames: list[bytes], **options: Any) -> int:
+    """Rows of frames in one go against those expected of each; how many are good."""
+    data = b"".join(frames)
+    found = rows(data, **options)
+    assert len(found) == len(frames)
+    good = offset = 0
+    for row, raw in zip(found, frames, strict=True):
+        wanted = expected(raw)
+        if wanted["error"] is None:
+            good += 1
+        else:
+            # An offset in the error counts from the start of the value.
+            with pytest.raises(DecodeError) as caught:
+                amqp.decode(data, offset)
+            assert row["error"] == f"{caught.value.condition}: {caught.value}", raw.hex()
+            assert row["error_offset"] == caught.value.offset
+            assert row["channel"] == wanted["channel"]
+            assert (row["arguments"], row["payload"], row["frame"]) == (None, None, raw)
+            offset += len(raw)
+            continue
+        assert (row.pop("row"), row.pop("offset"), row.pop("error_offset")) == (0, offset, None)
+        assert row == wanted, raw.hex()
+        if row["arguments"] is not None:
+            json.loads(row["arguments"])
+        offset += len(raw)
+    return good
+
+
+def disposition(state: bytes) -> bytes:
+    """A frame with these octets in a field of any type."""
+    fields = b"\x41\x43\x40\x40" + state
+    size = (4 + len(fields)).to_bytes(4, "big")
+    return frame(b"\0\x53\x15\xd0" + size + b"\0\0\0\x05" + fields)
+
+
+def test_the_schema() -> None:
+    found = pa.schema(batch.schema("1.0"))
+    assert tuple(found.names) == COLUMNS
+    assert found == decode(b"").schema
+    old = pa.schema(batch.schema("0-9-1"))
+    for name in found.names:
+        assert (
+            found.field(name).type == old.field("method" if name == "performative" else name).type
+        )
+
+
+def test_every_performative() -> None:
+    headers = [amqp.SASL_HEADER, amqp.TLS_HEADER, amqp.PROTOCOL_HEADER]
+    frames = [*headers, *seeds(), amqp.encode(0, amqp.Heartbeat())]
+    assert compare(frames) == len(frames)
+    assert compare(frames, layout="view") == len(frames)
+    types = {row["frame_type"] for row in rows(b"".join(frames))}
+    assert types == {"amqp", "sasl", "heartbeat", "protocol-header"}
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_mutated_frames(seed: int) -> None:
+    source = random.Random(seed)
+    originals = seeds()
+    frames = [mutated(source.choice(originals), source) for _ in range(1500)]
+    assert 50 < compare(frames) < 1500
+
+
+@given(st.lists(values, min_size=1, max_size=4))
+@settings(deadline=None, max_examples=200)
+def test_values_of_every_type(found: list[Any]) -> None:
+    """In a field of any type, where the protocol's own types are known at every depth."""
+    frames = []
+    for value in found:
+        octets = amqp.encode_value(value)
+        body = (
+            b"\0\x53\x15\xd0" + (9 + len(octets)).to_bytes(4, "big") + b"\0\0\0\x05\x41\x43\x40\x40"
+        )
+        frames.append(frame(body + octets))
+    compare(frames)
+
+
+def test_depth_and_counts_are_bounded() -> None:
+    frames = []
+    for n in (100, 125, 126, 127, 128, 129, 130):
+        value = b"\x45"
+        for _ in range(n):
+            value = b"\xd0" + (4 + len(value)).to_bytes(4, "big") + b"\0\0\0\x01" + value
+        fields = b"\x41\x43\x40\x40" + value
+        frames.append(
+            frame(b"\0\x53\x15\xd0" + (4 + len(fields)).to_bytes(4, "big") + b"\0\0\0\x05" + fields)
+        )
+        described = b"\0\x53\x24\x45"
+        for _ in range(n):
+            described = b"\0\xa3\x01d" + described
+        fields = b"\x41\x43\x40\x40" + described
+        frames.append(
+            frame(b"\0\x53\x15\xd0" + (4 + len(fields)).to_bytes(4, "big") + b"\0\0\0\x05" + fields)
+        )
+    for count in (65536, 65537, 2**32 - 1):
+        frames.append(disposition(b"\xf0\0\0\0\x05" + count.to_bytes(4, "big") + b"\x40"))
+    good = compare(frames)
+    assert 0 < good < len(frames)
+
+
+BAD = [
+    b"\x40",  # no performative
+    b"\0\x53\x99\x45",
+    b"\0\x53\x40\x45",  # one of SASL
+    b"\0\x53\x24\x45",  # a composite, but no performative
+    b"\0\xa3\x03abc\x45",
+    b"\0\xa3\x0eamqp:open:list\x45",
+    b"\0\x80\0\0\0\0\0\0\0\x10\x45",
+    b"\0\x53\x10\xa1\x01x",
+    b"\0\x53\x10\x45\x45",  # octets behind
+    b"\0\x53\x14\x45\x45",  # a payload
+    b"\0\x53\x10\xc0\x03\x01\xa1\x05",
+    b"\0\x53\x10\xc0\x04\x01\xa1\x01\xff",
+    b"\0\x53\x10\xc0\x02\x02\x40",
+    b"\0\x53\x10\xc0\x0c\x0b" + b"\x40" * 11,
+    b"\0",
+    b"\0\x53",
+    b"\0\xff",
+    b"\0\0",
+]
+
+
+@pytest.mark.parametrize("kind", [0, 1])
+def test_bad_bodies(kind: int) -> None:
+    compare([frame(body, kind) for body in BAD])
+
+
+def test_framing() -> None:
+    good = amqp.encode(0, amqp.Close())
+    extended = (len(good) + 8).to_bytes(4, "big") + b"\4" + good[5:8] + b"extended" + good[8:]
+    assert compare([good, extended, good]) == 3
+    # A type that is not defined: the frame is whole, and the next one stands behind it.
+    odd = frame(b"xyz", 7, 5)
+    found = rows(good + odd + good)
+    assert [row["performative"] for row in found] == ["close", None, "close"]
+    assert found[1]["frame"] == odd
+    assert (found[1]["frame_type"], found[1]["channel"]) == (None, 5)
+    assert found[1]["error"].startswith("amqp:connection:framing-error: frame type 7")
+    # The end of a frame is lost: the rest is one row, and the next value goes on.
+    for rest in (
+        b"\0\0\0\7\2\0\0\1",
+        b"\0\0\0\x10\1\0\0\1" + bytes(8),
+        b"\0\0\0\x08\3\0\0\1",
+        good[:-1],
+        b"A",
+    ):
+        array = pa.array([good + rest, good], pa.binary())
+        found = rows(array)
+        assert [row["row"] for row in found] == [0, 0, 1]
+        assert found[1]["frame"] == rest
+        decoder = amqp.Decoder(opened=True)
+        try:
+            list(decoder.feed(rest))
+            decoder.eof()
+        except DecodeError as error:
+            text = f"{error.condition}: {error}"
+        if error_offset := found[1]["error_offset"]:
+            assert error_offset >= len(good)
+        assert found[1]["error"].split(" (offset")[0] == text.split(" (offset")[0]
+        assert found[2]["error"] is None
+
+
+def test_modes() -> None:
+    good = amqp.encode(0, amqp.Close())
+    data = good + frame(BAD[0]) + good
+    assert len(rows(data)) == 3
+    assert len(rows(data, mode="DROPMALFORMED")) == 2
+    with pytest.raises(DecodeError, match="row 0: takes performative") as caught:
+        rows(data, mode="FAILFAST")
+    error = caught.value
+    assert (error.condition, error.offset, error.row) == ("amqp:decode-error", len(good) + 8, 0)
+    # Without the column and in PERMISSIVE mode nobody asks.
+    assert rows(data, fields=["performative"])[1] == {"performative": None}
+
+
+FIELDS = {
+    "container_id": pa.string(),
+    "open.channel_max": pa.int32(),
+    "handle": pa.int64(),
+    "delivery_tag": pa.binary(),
+    "transfer.settled": pa.bool_(),
+    "snd_settle_mode": pa.int32(),
+    "attach.max_message_size": pa.int64(),
+    "attach.source": pa.string(),
+    "close.error": pa.string(),
+    "open.properties": pa.string(),
+    "sasl-init.mechanism": pa.string(),
+    "sasl_init.initial_response": pa.binary(),
+    "code": pa.int32(),
+    "role": pa.bool_(),
+    "offered_capabilities": pa.string(),
+    "mechanism": pa.string(),
+    "state": pa.string(),
+    "idle_time_out": pa.int64(),
+}
+
+
+def value_of(raw: bytes, name: str) -> Any:
+    """What a column of one field holds of a frame."""
+    found = amqp.decode(raw)
+    assert found is not None
+    performative = found[2]
+    method, _, field = name.rpartition(".")
+    own = getattr(performative, "NAME", None)
+    if own is None or (method and method.replace("_", "-") != own):
+        return None
+    if field not in performative.FIELDS or not performative.is_set(field):
+        return None
+    text = json.loads(expected(raw)["arguments"])[field]
+    if isinstance(text, dict) and "$binary" in text:
+        return getattr(performative, field)
+    if FIELDS[name] == pa.string() and not isinstance(text, str):
+        return text
+    return text
+
+
+@pytest.mark.parametrize("with_error", [False, True])
+def test_fields(with_error: bool) -> None:
+    frames = seeds()
+    names = [*FIELDS, "error"] if with_error else list(FIELDS)
+    found = decode(b"".join(frames), fields=names)
+    assert found.schema == pa.schema(batch.schema("1.0", fields=names))
+    for name, type_ in FIELDS.items():
+        assert found.schema.field(name).type == type_, name
+        there = 0
+        for raw, value in zip(frames, found.column(name).to_pylist(), strict=True):
+            wanted = value_of(raw, name)
+            if isinstance(wanted, (dict, list)):
+                value = json.loads(value)
+            assert value == wanted, name
+            there += wanted is not None
+        assert there, name
+
+
+@given(st.lists(st.sampled_from(sorted({*FIELDS, *COLUMNS})), unique=True, max_size=8), st.data())
+@settings(deadline=None, max_examples=60)
+def test_any_fields_in_any_order(names: list[str], data: Any) -> None:
+    """Each column is what it is when it is asked for alone, whatever else is."""
+    frames = seeds() + [frame(body) for body in BAD]
+    chosen = data.draw(st.lists(st.sampled_from(frames), max_size=20))
+    octets = b"".join(chosen)
+    layout = data.draw(st.sampled_from(["plain", "view"]))
+    found = decode(octets, fields=names, layout=layout)
+    checked = bool({"error", "error_offset"} & set(names))
+    for name in names:
+        ask = [name, "error"] if checked and name != "error" else [name]
+        assert found.column(name).to_pylist() == decode(octets, fields=ask).column(name).to_pylist()
+
+
+def test_what_a_column_cannot_hold() -> None:
+    raw = amqp.encode(0, amqp.Attach("n", 1, True, max_message_size=2**63))
+    (row,) = rows(raw, fields=["name", "max_message_size", "error", "error_offset"])
+    assert (row["name"], row["max_message_size"]) == ("n", None)
+    assert row["error"].startswith(
+        "attach.max_message_size: ulong 9223372036854775808 does not fit"
+    )
+    assert raw[row["error_offset"]] == 0x80
+    assert rows(raw)[0]["error"] is None  # as text it fits
+    assert rows(raw, fields=["max_message_size"], mode="DROPMALFORMED") == []
+    with pytest.raises(DecodeError, match="does not fit") as caught:
+        rows(raw, fields=["max_message_size"], mode="FAILFAST")
+    assert caught.value.field == "max_message_size"
+
+
+def test_names_that_are_not_known() -> None:
+    with pytest.raises(ValueError, match="did you mean 'delivery_id'"):
+        decode(b"", fields=["delivery_ids"])
+    with pytest.raises(ValueError, match="at frame level"):
+        decode(b"", fields=["properties"])
+    with pytest.raises(ValueError, match="at frame level"):
+        decode(b"", fields=["application_properties.k"])
+    with pytest.raises(ValueError, match="no column 'exchange'"):
+        decode(b"", fields=["exchange"])
+    assert decode(b"", fields=["method", "performative"]).schema.names == ["method", "performative"]
+
+
+def test_input_as_arrow_with_slices_and_nulls() -> None:
+    frames = seeds()
+    array = pa.array([frames[0], None, b"", frames[1] + frames[2], frames[3]], pa.large_binary())
+    found = rows(array, fields=["row", "offset", "performative"])
+    assert [tuple(row.values()) for row in found] == [
+        (0, 0, "open"),
+        (3, 0, "open"),
+        (3, len(frames[1]), "begin"),
+        (4, 0, "attach"),
+    ]
+    found = rows(array[3:4])
+    assert [row["performative"] for row in found] == ["open", "begin"]
+    assert compare(frames * 40) == 40 * len(frames)
+    assert rows(bytearray(frames[0])) == rows(frames[0]) == rows(memoryview(frames[0]))
+
+
+def test_vectors() -> None:
+    """Values of other implementations' tests, as the properties of an open."""
+    shared = shared_dir()
+    path = shared / "vectors" / "amqp-1.0" / "index.json" if shared else None
+    if path is None or not path.is_file():
+        pytest.skip("the vectors are not beside the repository")
+    found = set()
+
+    def walk(node: Any) -> None:
+        if isinstance(node, dict):
+            if isinstance(node.get("hex"), str):
+                found.add(node["hex"])
+            for child in node.values():
+                walk(child)
+        elif isinstance(node, list):
+            for child in node:
+                walk(child)
+
+    walk(json.loads(path.read_text()))
+    assert len(found) > 40
+    frames = []
+    for text in sorted(found):
+        frames.append(disposition(bytes.fromhex(text)))
+        frames.append(frame(b"\0\x53\x14\xc0\x03\x01\x43" + bytes.fromhex(text)))
+    assert compare(frames) > 30
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_recordings(name: str) -> None:
+    oracle = recording(name)
+    frames = [bytes.fromhex(row["hex"]) for row in oracle]
+    assert compare(frames) == len(frames)
+    found = rows(pa.array(frames, pa.binary()))
+    assert [row["row"] for row in found] == list(range(len(frames)))
+    for row, told in zip(found, oracle, strict=True):
+        assert row["performative"] == told.get("performative")

@@ -1,0 +1,125 @@
+"""One question to a client, and the comparison of both copies' answers."""
+
+from __future__ import annotations
+
+import importlib
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+from tests.dropins.canon import name_of, outcome, shown
+from tests.dropins.stock import V1_MODULES, Side, dropin, installed
+
+#: Client -> the module with its cases.
+USES = {
+    "pamqp": "tests.dropins.use_pamqp",
+    "pika": "tests.dropins.use_pika",
+    "amqp": "tests.dropins.use_py_amqp",
+}
+V1_USES = dict.fromkeys(V1_MODULES, "tests.dropins_v1.use_azure")
+
+
+class UnboundedError(Exception):
+    """A stock copy was about to do what has no bound; then any error of the drop-in will do."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """`run` asks one copy; `given` shows what was asked: octets, or the seed of the values."""
+
+    what: str
+    given: Any
+    run: Callable[[Side], Any]
+
+
+@dataclass
+class Difference:
+    """Two answers that are not the same."""
+
+    seed: int
+    case: Case
+    stock: tuple[Any, ...]
+    live: tuple[Any, ...]
+
+    @property
+    def group(self) -> str:
+        """Differences with one cause mostly look alike like this."""
+        sides = [
+            one[1] if one[0] == "raises" else f"value {str(one[1])[:24]}"
+            for one in (self.stock, self.live)
+        ]
+        return f"{self.case.what}: {sides[0]} | {sides[1]}"
+
+    def __str__(self) -> str:
+        given = self.case.given
+        text = given.hex() if isinstance(given, bytes | bytearray) else repr(given)
+        lines = [f"{self.case.what}, seed {self.seed}", f"  given   {text[:1000]}"]
+        lines += [f"  stock   {shown(self.stock)}", f"  drop-in {shown(self.live)}"]
+        return "\n".join(lines)
+
+
+@dataclass
+class Found:
+    """What a run of many cases gave."""
+
+    cases: int = 0
+    raised: Counter[str] = field(default_factory=Counter)
+    differences: list[Difference] = field(default_factory=list)
+    calls: int = 0
+
+
+def make(package: str, seed: int) -> Case:
+    """The case of a seed."""
+    use = importlib.import_module((USES | V1_USES)[package])
+    random = Random(seed)
+    kinds, weights = zip(*use.KINDS, strict=True)
+    return random.choices(kinds, weights)[0](random)  # type: ignore[no-any-return]
+
+
+def compare(case: Case, seed: int, stock: Side, live: Side) -> tuple[tuple[Any, ...], Any]:
+    """(what the stock copy gives, the difference or None)."""
+    first, second = outcome(lambda: case.run(stock)), outcome(lambda: case.run(live))
+    if first == second:
+        return first, None
+    if first[0] == second[0] == "raises" and first[1] == name_of(UnboundedError):
+        return first, None
+    return first, Difference(seed, case, first, second)
+
+
+def compare_many(
+    sides: tuple[Side, Side],
+    cases: int,
+    seed: int,
+    most: int,
+    tell: Callable[[Found], None] | None = None,
+) -> Found:
+    """Compare many cases; stops when so many differed."""
+    found = Found()
+    stock, live = sides
+    for number in range(seed, seed + cases):
+        case = make(stock.package, number)
+        first, difference = compare(case, number, stock, live)
+        found.cases += 1
+        if first[0] == "raises":
+            found.raised[first[1]] += 1
+        if difference is not None:
+            found.differences.append(difference)
+            if len(found.differences) >= most:
+                break
+        if tell is not None and found.cases % 10_000 == 0:
+            tell(found)
+    return found
+
+
+def run(
+    package: str, cases: int, seed: int, most: int = 50, tell: Callable[[Found], None] | None = None
+) -> Found:
+    """Compare many cases with the drop-in installed, and count the calls into it."""
+    module = dropin(package)
+    with installed(package) as sides:
+        before = module.calls()
+        found = compare_many(sides, cases, seed, most, tell)
+        found.calls = module.calls() - before
+    return found

@@ -1,0 +1,133 @@
+"""``install(strict=False)``: a header value that cannot be read does not stop the consumer."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from amqpcodec import types
+from tests.dropins.canon import canon, name_of
+from tests.dropins.conftest import need
+from tests.dropins.stock import Side, dropin, installed
+
+GOOD = b"\x01aI\x00\x00\x00\x05"
+AFTER = b"\x01zt\x01"
+#: An entry that cannot be read, and the tag of what is left of it.
+BROKEN = {
+    "unknown tag": (b"\x01bZ\x00\x00", "Z"),
+    "time out of range": (b"\x01bT" + b"\xff" * 8, "T"),
+    "longer than the table": (b"\x01bS\x00\x00\x10\x00ab", "S"),
+}
+BEHIND = struct.pack(">BHIB", 8, 0, 0, 0xCE)
+
+
+def frame(entries: bytes) -> bytes:
+    """A content header with a content type, such headers, and an application id."""
+    table = struct.pack(">I", len(entries)) + entries
+    payload = struct.pack(">HHQH", 60, 0, 5, 0xA008) + b"\x01x" + table + b"\x03app"
+    return struct.pack(">BHI", 2, 1, len(payload)) + payload + b"\xce"
+
+
+def read(side: Side, data: bytes) -> tuple[Any, Any, Any]:
+    """(content type, headers, application id) as the client gives them."""
+    if side.package == "pamqp":
+        consumed, _, header = side.frame.unmarshal(data + BEHIND)
+        found = header.properties
+        headers = found.headers
+    elif side.package == "pika":
+        consumed, header = side.frame.decode_frame(data + BEHIND)
+        found = header.properties
+        headers = found.headers
+    else:
+        message = side.basic_message.Message()
+        message.inbound_header(data[7:-1])  # says 12, however much it reads
+        consumed = len(data)
+        found = message
+        headers = message.properties["application_headers"]
+    assert consumed == len(data)
+    return found.content_type, headers, found.app_id
+
+
+@pytest.fixture
+def loose(package: str) -> Iterator[tuple[Side, Side]]:
+    with installed(package, strict=False) as both:
+        yield both
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_the_value_is_raw_and_the_rest_is_there(loose: tuple[Side, Side], name: str) -> None:
+    stock, live = loose
+    entry, tag = BROKEN[name]
+    if stock.package == "pamqp" and tag == "S":
+        pytest.skip("pamqp reads what there is")
+    data = frame(GOOD + entry)
+    content_type, headers, app_id = read(live, data)
+    assert (content_type, app_id) == ("x", "app")
+    assert list(headers) == ["a", "b"]
+    assert headers["a"] == 5
+    assert type(headers["b"]) is types.RawValue
+    assert headers["b"].tag == tag
+    assert headers["b"].octets == entry[3:]
+
+
+def test_what_follows_a_value_of_known_length(loose: tuple[Side, Side]) -> None:
+    _, headers, _ = read(loose[1], frame(GOOD + BROKEN["time out of range"][0] + AFTER))
+    assert headers["a"] == 5
+    assert type(headers["b"]) is types.RawValue
+    assert headers["z"] is True
+
+
+def test_inside_of_tables_and_arrays(loose: tuple[Side, Side]) -> None:
+    inner = BROKEN["unknown tag"][0]
+    table = b"\x01tF" + struct.pack(">I", len(GOOD + inner)) + GOOD + inner
+    array = b"\x01rA" + struct.pack(">I", 3) + b"VZ\x00"
+    _, headers, app_id = read(loose[1], frame(table + array + AFTER))
+    assert headers["t"]["a"] == 5
+    assert type(headers["t"]["b"]) is types.RawValue
+    assert headers["r"][0] is None
+    assert type(headers["r"][1]) is types.RawValue
+    assert headers["z"] is True
+    assert app_id == "app"
+
+
+def test_what_is_good_stays_the_same(loose: tuple[Side, Side]) -> None:
+    stock, live = loose
+    data = frame(GOOD + AFTER)
+    assert canon(read(live, data)) == canon(read(stock, data))
+
+
+def test_the_default_is_the_clients_error(package: str) -> None:
+    entries = GOOD + BROKEN["unknown tag"][0]
+    with installed(package) as (stock, live):
+        told = []
+        for side in (stock, live):
+            with pytest.raises(Exception) as info:
+                read(side, frame(entries))
+            told.append(name_of(info.type))
+        assert told[0] == told[1]
+
+
+def test_strict_again_after_loose(package: str) -> None:
+    module = dropin(package)
+    data = frame(GOOD + BROKEN["unknown tag"][0])
+    with installed(package, strict=False) as (_, live):
+        read(live, data)
+        module.install(strict=True)
+        with pytest.raises(Exception):  # noqa: B017 - test above names it
+            read(live, data)
+
+
+def test_a_stream_goes_on() -> None:
+    """pika's consumer: a poisoned message between two good ones."""
+    need("pika")
+    data = frame(GOOD) + frame(GOOD + BROKEN["unknown tag"][0]) + frame(AFTER)
+    with installed("pika", strict=False) as (_, live):
+        found = []
+        while data:
+            consumed, header = live.frame.decode_frame(data)
+            found.append(header.properties.headers)
+            data = data[consumed:]
+        assert [list(headers) for headers in found] == [["a"], ["a", "b"], ["z"]]

@@ -1,0 +1,252 @@
+"""The fast way of batch.encode writes what the thorough one writes, and refuses what it refuses."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from amqpcodec import _codec, batch
+from amqpcodec import v0_9_1 as amqp
+from tests.columns.batch_rows import pa
+from tests.encode.encode_values import EPOCH, Sent
+
+THOROUGH = _codec.Protocol(amqp.PROTOCOL.table, hot=False)
+TEXTS = ["", "a", "orders", "eu.customer.0017", "seventeen octets.", "k" * 40, "é" * 9, "k" * 255]
+BAD_TEXTS = ["k" * 256, "é" * 200]
+
+
+def same(columns: Any, frame_max: int = 131072, dialect: str | None = None) -> Any:
+    """Both ways; the fast one's result."""
+    fast = batch.encode(columns, amqp, frame_max, dialect=dialect)
+    slow = batch.encode(columns, THOROUGH, frame_max, dialect=dialect)  # type: ignore[arg-type]
+    assert slow._hot_rows == 0  # type: ignore[attr-defined]
+    pa.array(fast).validate(full=True)
+    assert pa.array(fast).equals(pa.array(slow))
+    assert pa.array(fast.errors).equals(pa.array(slow.errors))
+    return fast
+
+
+def some(rng: Random, count: int, values: Any, nulls: float, bad: Any = ()) -> list[Any]:
+    """Values, nulls and here and there a bad one; nulls often come in runs, as in real columns."""
+    out: list[Any] = []
+    while len(out) < count:
+        run = rng.choice((1, 1, 5, 70))
+        null = rng.random() < nulls
+        for _ in range(run):
+            if bad and rng.random() < 0.003:
+                out.append(rng.choice(bad))
+            else:
+                out.append(None if null else rng.choice(values))
+    return out[:count]
+
+
+def text(rng: Random, count: int, nulls: float, bad: bool = True) -> Any:
+    type_ = rng.choice(
+        [pa.string()] * 6 + [pa.large_string(), pa.string_view(), pa.binary(), pa.large_binary(),
+                             pa.dictionary(pa.int16(), pa.string())]
+    )  # fmt: skip
+    values = some(rng, count, rng.choice([TEXTS[:6], TEXTS[1:3], TEXTS]), nulls, BAD_TEXTS * bad)
+    if pa.types.is_dictionary(type_):
+        return pa.array(values).dictionary_encode().cast(type_)
+    if type_ in (pa.binary(), pa.large_binary()):
+        values = [value and value.encode() for value in values]
+    return pa.array(values, type_)
+
+
+def number(rng: Random, count: int, nulls: float, top: int) -> Any:
+    type_ = rng.choice([pa.uint8(), pa.int32(), pa.int32(), pa.int64(), pa.uint64(), pa.int16()])
+    top = min(top, 127 if type_ == pa.uint8() else 30000)
+    bad = [-1, 256] if type_ in (pa.int32(), pa.int64()) and rng.random() < 0.3 else []
+    return pa.array(some(rng, count, range(top + 1), nulls, bad), type_)
+
+
+def bits(rng: Random, count: int, nulls: float) -> Any:
+    type_ = rng.choice([pa.bool_(), pa.bool_(), pa.int8()])
+    return pa.array(some(rng, count, [0, 1], nulls), pa.int8()).cast(type_)
+
+
+def moments(rng: Random, count: int, nulls: float) -> Any:
+    unit = rng.choice(["s", "ms", "us", "us", "ns"])
+    values = some(rng, count, range(1_700_000_000, 1_700_000_300), nulls, [-5])
+    times = [None if v is None else EPOCH + timedelta(seconds=v) for v in values]
+    return pa.array(times, pa.timestamp(unit, "UTC"))
+
+
+def headers(rng: Random, count: int, nulls: float) -> Any:
+    kind = rng.randrange(4)
+    if kind == 0:
+        texts = ['{"a":1,"b":"x"}', "{}", '{"n":{"d":1.5}}']
+        return pa.array(some(rng, count, texts, nulls, ["{", '{"a":1,"a":2}']), pa.string())
+    if kind == 1:
+        maps = [[("a", 1)], [], [("b", None), ("c", 2**40)]]
+        return pa.array(some(rng, count, maps, nulls), pa.map_(pa.string(), pa.int64()))
+    return header_struct(rng, count, nulls if kind == 2 else 0)
+
+
+def header_struct(rng: Random, count: int, nulls: float) -> Any:
+    inner = rng.choice([0.0, 0.0, 0.4])
+    members = {
+        "x-trace": text(rng, count, inner, False),
+        "x-count": pa.array(some(rng, count, [1, -5, 2**31, 2**62], inner), pa.int64()),
+        "x-small": pa.array(some(rng, count, [1, 2, 255], inner), pa.uint8()),
+        "x-flag": bits(rng, count, inner),
+        "x-double": pa.array(some(rng, count, [0.5, -1e300], inner), pa.float64()),
+        "x-float": pa.array(some(rng, count, [0.5], inner), pa.float32()),
+        "x-when": moments(rng, count, inner),
+        "x-list": pa.array(some(rng, count, [[1], []], inner), pa.list_(pa.int8())),
+        "x-big": pa.array(some(rng, count, [5, 2**63 - 1], inner, [2**63]), pa.uint64()),
+        "x-none": pa.nulls(count, pa.string()),
+        "k" * rng.choice([1, 200]): pa.array([3] * count, pa.int16()),
+    }
+    names = rng.sample(list(members), rng.randrange(len(members) + 1))
+    mask = pa.array([value is None for value in some(rng, count, [1], nulls)], pa.bool_())
+    if not names:
+        return pa.array([{}] * count, pa.struct([]))
+    return pa.StructArray.from_arrays([members[n] for n in names], names=names, mask=mask)
+
+
+def columns(rng: Random, count: int) -> Any:
+    """Columns of messages: mostly usual, here and there odd."""
+
+    def nulls() -> float:
+        return rng.choice([0.0, 0.0, 0.0, 0.3, 1.0])
+
+    properties = {
+        "content_type": text(rng, count, nulls()),
+        "headers": headers(rng, count, nulls()),
+        "delivery_mode": number(rng, count, nulls(), 2),
+        "priority": number(rng, count, nulls(), 255),
+        "message_id": text(rng, count, nulls()),
+        "timestamp": moments(rng, count, nulls()),
+        "app_id": pa.nulls(count),
+        "reserved": text(rng, count, nulls()),
+    }
+    chosen = rng.sample(list(properties), rng.randrange(1, len(properties) + 1))
+    mask = pa.array([v is None for v in some(rng, count, [1], rng.choice([0, 0, 0.3]))], pa.bool_())
+    made: dict[str, Any] = {
+        "exchange": text(rng, count, nulls()),
+        "routing_key": text(rng, count, nulls()),
+        "mandatory": bits(rng, count, nulls()),
+        "immediate": bits(rng, count, nulls()),
+        "channel": number(rng, count, nulls(), 30000),
+        "body": pa.array(
+            some(rng, count, [b"", b"x", b"y" * 15, b"z" * 100, b"w" * 300, b"v" * 5000], nulls()),
+            rng.choice([pa.binary(), pa.binary(), pa.large_binary(), pa.binary_view()]),
+        ),
+        "properties": pa.StructArray.from_arrays(
+            [properties[name] for name in chosen], names=chosen, mask=mask
+        ),
+        "delivery_tag": pa.array(some(rng, count, [0], 0.9, [5]), pa.int64()),
+        "error": pa.array(some(rng, count, [None], 0, ["bad"]), pa.string()),
+        "headers.one": text(rng, count, nulls(), False),
+        "headers.two": pa.array(some(rng, count, [1, 2**40], nulls()), pa.int64()),
+        "method": pa.array(
+            some(rng, count, ["basic.publish"], 0, ["basic.deliver", "basic.return", "x"])
+        ),
+    }
+    names = rng.sample(list(made), rng.randrange(1, len(made) + 1))
+    if "properties" in names and "headers" in chosen:
+        names = [name for name in names if not name.startswith("headers.")]
+    mask = pa.array(
+        [v is None for v in some(rng, count, [1], rng.choice([0, 0, 0, 0.1]))], pa.bool_()
+    )
+    return pa.StructArray.from_arrays([made[name] for name in names], names=names, mask=mask)
+
+
+@given(st.integers(0, (1 << 32) - 1))
+@settings(max_examples=250)
+def test_both_ways(seed: int) -> None:
+    rng = Random(seed)
+    count = rng.choice([3, 4, 63, 64, 65, 200])
+    rows = columns(rng, count)
+    frame_max = rng.choice([131072, 131072, 0, 4096, 120])
+    same(rows, frame_max, rng.choice([None, None, "0-9-1", "0-8"]))
+    start = rng.randrange(count)
+    same(rows.slice(start, rng.randrange(count - start + 1)), frame_max)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_every_row_of_usual_columns_goes_the_fast_way(seed: int) -> None:
+    rng = Random(seed)
+    count = 130
+    body = [bytes(rng.randrange(40)) for _ in range(count)]
+    keys = [rng.choice(TEXTS) for _ in range(count)]
+    ids = [rng.choice([None, *TEXTS]) for _ in range(count)]
+    table = [{"s": rng.choice(TEXTS), "n": rng.choice([1, 2**40]), "t": True, "d": 0.5}] * count
+    rows = pa.RecordBatch.from_pydict(
+        {
+            "exchange": ["orders"] * count,
+            "routing_key": keys,
+            "mandatory": [True, None] * (count // 2),
+            "properties": [
+                {"message_id": i, "headers": t, "delivery_mode": 2}
+                for i, t in zip(ids, table, strict=True)
+            ],
+            "body": body,
+        }
+    )
+    found = same(rows)
+    # the last two are too few for a block
+    assert found._hot_rows == 128
+    assert pa.array(found).to_pylist() == [
+        Sent(
+            "basic.publish",
+            1,
+            {"exchange": "orders", "routing_key": keys[i], "mandatory": i % 2 == 0},
+            {"message_id": ids[i], "headers": table[i], "delivery_mode": 2},
+            body[i],
+        ).octets()
+        for i in range(count)
+    ]
+
+
+def test_methods_without_content_and_runs_of_methods() -> None:
+    methods = ["basic.ack"] * 70 + ["basic.publish"] * 30 + ["channel.open", "basic.ack"] * 10
+    rows = pa.RecordBatch.from_pydict(
+        {
+            "method": methods,
+            "delivery_tag": pa.array(
+                [None if m != "basic.ack" else 7 for m in methods], pa.int64()
+            ),
+            "multiple": [m == "basic.ack" for m in methods],
+            "body": pa.array(
+                [b"x" if m == "basic.publish" else None for m in methods], pa.binary()
+            ),
+        }
+    )
+    found = same(rows)
+    assert found._hot_rows == 100
+    assert found.error_count == 0
+
+
+def test_many_columns() -> None:
+    """More headers than the fast way has steps."""
+    rows = {f"headers.h{i}": [i] * 20 for i in range(100)}
+    assert same(pa.RecordBatch.from_pydict(rows))._hot_rows == 0
+    rows = {f"headers.h{i}": [i] * 20 for i in range(60)}
+    assert same(pa.RecordBatch.from_pydict(rows))._hot_rows == 20
+    rows = {"headers." + "k" * 250 + str(i): [i] * 20 for i in range(60)}
+    same(pa.RecordBatch.from_pydict(rows))
+
+
+def test_wrong_offsets_are_found_here_too() -> None:
+    from tests.encode.test_capsules_unit import Lie, numbers
+
+    for ends in (
+        [0, 1, 2, 3, 2, 5, 6],
+        [0, 1, 2, 90, 4, 5, 6],
+        [-4, 1, 2, 3, 4, 5, 6],
+        [0, 1, 2, 3, 4, 9, 6],
+    ):
+        for column in ("routing_key", "body", "headers.h"):
+            lie = Lie(pa.string(), 6, numbers(*ends), b"abcdef")
+            with pytest.raises(ValueError, match=r"point outside of it|does not have the shape"):
+                batch.encode(lie.told(column))
+            lie = Lie(pa.binary(), 6, numbers(*ends), b"abcdef")
+            with pytest.raises(ValueError, match=r"point outside of it|does not have the shape"):
+                batch.encode(lie.told(column))

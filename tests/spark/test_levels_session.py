@@ -1,0 +1,326 @@
+"""Messages, single arguments, properties and headers, and tables as variants and maps: on Spark as
+batch.decode and capture.read have them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+pa = pytest.importorskip("pyarrow")
+pytest.importorskip("pyspark")
+
+from pyspark.sql import functions as sf  # noqa: E402
+from pyspark.sql.types import VariantVal  # noqa: E402
+
+from amqpcodec import batch, capture  # noqa: E402
+from amqpcodec import spark as amqp  # noqa: E402
+from amqpcodec import v0_9_1 as wire  # noqa: E402
+from tests.columns import variants  # noqa: E402
+from tests.spark.frames import OPEN, RECORDING, UNKNOWN, framed, recorded, rows_of  # noqa: E402
+
+HEADERS = {"n": 1, "text": "x", "none": None, "list": [1, {"a": 2.5}], "big": 2**40}
+PROPERTIES = wire.Basic.Properties(message_id="m1", type="t", headers=HEADERS)
+
+
+def message(body: bytes = b"hello", headers: dict | None = None) -> bytes:
+    properties = PROPERTIES if headers is None else wire.Basic.Properties(headers=headers)
+    publish = wire.Basic.Publish(exchange="orders", routing_key="eu", mandatory=True)
+    return wire.encode_message(1, publish, properties, body, frame_max=500)
+
+
+DECLARE = wire.encode(1, wire.Queue.Declare(queue="q1", durable=True, arguments={"x": "y", "n": 1}))
+WHOLE = [message(), None, DECLARE, b"", message(b"") + DECLARE, message(b"x" * 1200, {}), UNKNOWN]
+CUT = [message()[:-30], message(), message()[:60]]
+FIELDS = [
+    *("queue", "queue.declare.arguments", "basic.publish.mandatory", "properties.message_id"),
+    *(
+        "properties_json",
+        "headers.n:long",
+        "headers.text",
+        "headers.text:string",
+        "method",
+        "error",
+    ),
+]
+
+
+def direct(values, fields=None, level="message", mode="PERMISSIVE", tables="json"):
+    array = pa.array(values, pa.binary())
+    rows = batch.decode(array, "0-9-1", level, fields, mode, tables=tables)
+    rows = pa.record_batch(rows).to_pylist(maps_as_pydicts="strict")
+    return [{"id": row.pop("row"), **row} for row in rows] if fields is None else rows
+
+
+def in_order(rows):
+    return sorted(rows, key=repr)
+
+
+def collected(frame):
+    """Rows as dicts. Spark's own toArrow() cannot take variants that are null."""
+
+    def plain(value):
+        if isinstance(value, VariantVal):
+            return {"value": bytes(value.value), "metadata": bytes(value.metadata)}
+        if isinstance(value, dict):
+            return {key: plain(each) for key, each in value.items()}
+        if isinstance(value, datetime):
+            return value.astimezone(UTC)
+        return bytes(value) if isinstance(value, bytearray) else value
+
+    return [plain(row.asDict(recursive=True)) for row in frame.collect()]
+
+
+def as_collected(rows):
+    """What pyarrow gave, with times in one zone."""
+
+    def plain(value):
+        if isinstance(value, dict):
+            return {key: plain(each) for key, each in value.items()}
+        return value.astimezone(UTC) if isinstance(value, datetime) else value
+
+    return [plain(row) for row in rows]
+
+
+@pytest.mark.parametrize("mode", ["PERMISSIVE", "DROPMALFORMED"])
+def test_messages(spark, mode):
+    values = [*recorded(), *WHOLE]
+    found = amqp.decode(framed(spark, values, 1), keep=["id"], level="Message", mode=mode)
+    expected = direct(values, mode=mode)
+    assert len(expected) > 300
+    assert in_order(rows_of(found)) == in_order(expected)
+    assert {"exchange", "body", "reply_code"} < set(found.columns)
+
+
+@pytest.mark.parametrize("level", ["frame", "message"])
+@pytest.mark.parametrize("tables", ["json", "variant", "map"])
+def test_every_kind_of_field(spark, level, tables):
+    values = [*recorded(), *WHOLE]
+    found = amqp.decode(framed(spark, values, 1), fields=FIELDS, level=level, tables=tables)
+    assert found.columns == FIELDS
+    expected = as_collected(direct(values, FIELDS, level, tables=tables))
+    assert in_order(collected(found)) == in_order(expected)
+    for name in FIELDS:
+        assert [row for row in expected if row[name] is not None], name
+
+
+def test_schema_strings_name_them_too(spark):
+    ddl = (
+        "queue string, `properties.message_id` string, `headers.n` bigint, `headers.n:long` long, "
+        "`headers.text:string` string, `headers.missing` timestamp, "
+        "`basic.publish.mandatory` boolean"
+    )
+    found = amqp.decode(framed(spark, WHOLE), fields=ddl, level="message").collect()
+    assert tuple(found[0]) == (None, "m1", 1, 1, "x", None, True)
+    assert tuple(found[1])[:2] == ("q1", None)
+
+
+VARIANT_DDL = "method string, properties struct<message_id: string, headers: variant>"
+
+
+def test_variants(spark):
+    table = amqp.decode(framed(spark, WHOLE), fields=VARIANT_DDL, level="message")
+    assert table.schema.simpleString() == (
+        "struct<method:string,properties:struct<message_id:string,headers:variant>>"
+    )
+    first = (
+        table.where("properties.message_id = 'm1'")
+        .limit(1)
+        .selectExpr(
+            "variant_get(properties.headers, '$.n', 'int') AS n",
+            "variant_get(properties.headers, '$.list[1].a', 'double') AS a",
+            "variant_get(properties.headers, '$.big', 'bigint') AS big",
+            "to_json(properties.headers) AS json",
+            "schema_of_variant(properties.headers) AS type",
+            "is_variant_null(variant_get(properties.headers, '$.none')) AS none",
+        )
+    )
+    [row] = first.collect()
+    assert (row.n, row.a, row.big, row.none) == (1, 2.5, 2**40, True)
+    assert row.json == '{"big":1099511627776,"list":[1,{"a":2.5}],"n":1,"none":null,"text":"x"}'
+    assert row.type.startswith("OBJECT<big: BIGINT, list: ARRAY<VARIANT>, n: BIGINT, none: VOID")
+    assert table.where("properties.headers IS NULL").count() == 3
+
+
+def test_variants_by_way_of_parquet_and_pandas(spark, tmp_path):
+    table = amqp.decode(
+        framed(spark, WHOLE), fields=["properties.headers", "method"], tables="VARIANT"
+    ).withColumnRenamed("properties.headers", "headers")
+    table.write.parquet(str(tmp_path / "x"))
+    back = spark.read.parquet(str(tmp_path / "x"))
+    assert back.schema["headers"].dataType.simpleString() == "variant"
+    texts = [
+        sorted(str(row.j) for row in each.selectExpr("to_json(headers) AS j").collect())
+        for each in (table, back)
+    ]
+    assert texts[0] == texts[1]
+    assert "None" in texts[0]
+    frame = table.where("headers IS NOT NULL").toPandas()
+    assert frame["headers"][0].toPython() == HEADERS
+    found = [variants.read(v.value, v.metadata) for v in frame["headers"]]
+    assert {} in found
+
+
+def test_odd_tables_as_variants_do_not_end_the_job(spark):
+    """Keys twice, keys that are no text, keys that Spark orders in another way than octets."""
+    twice = wire.encode(1, wire.Header(0, wire.Basic.Properties(headers={"aa": 1, "bb": 2})))
+    values = [twice.replace(b"bb", b"aa"), twice.replace(b"bb", b"\xff\xff")]
+    values.append(message(b"", {"\uffee": 1, "\U00010000": 2, **{f"k{i}": i for i in range(40)}}))
+    values.append(message(b"", {"x": float("nan"), "y": b"\xff", "$z": 2**62}))
+    table = amqp.decode(framed(spark, values), fields=["properties.headers"], tables="variant")
+    table = table.toDF("h").where("h IS NOT NULL")
+    texts = [row.j for row in table.selectExpr("to_json(h) AS j").collect()]
+    assert texts[0] == '{"$table":[["aa",1],["aa",2]]}'
+    assert texts[1] == '{"$key://8=":2,"aa":1}'
+    assert texts[2].startswith('{"$table":[[')
+    assert texts[3] == '{"$$z":4611686018427387904,"x":"NaN","y":"/w=="}'
+    assert table.selectExpr("schema_of_variant(h) AS t").where("t IS NULL").count() == 0
+    assert table.selectExpr("schema_of_variant_agg(h) AS t").collect()[0].t.startswith("OBJECT<")
+
+
+def test_maps(spark):
+    ddl = "properties struct<headers: map<string, string>>"
+    table = amqp.decode(framed(spark, WHOLE), fields=ddl, level="message")
+    [row] = table.where("properties.headers['n'] = '1'").limit(1).collect()
+    assert row.properties.headers == {
+        **{"n": "1", "text": "x", "none": None, "list": '[1,{"a":2.5}]', "big": "1099511627776"}
+    }
+    assert table.where("map_contains_key(properties.headers, 'none')").count() == 2
+
+
+# ---- from_amqp ----
+
+
+@pytest.mark.parametrize("mode", ["PERMISSIVE", "FAILFAST"])
+def test_whole_messages_in_a_column(spark, mode):
+    values = [value for value in WHOLE if value != UNKNOWN and value != WHOLE[4]]
+    schema = "struct<method string, body binary, exchange string, error string, `headers.n` bigint>"
+    options = {"LEVEL": "message", "mode": mode}
+    found = framed(spark, values).select("id", amqp.from_amqp("frame", schema, options).alias("m"))
+    rows = {row.id: row.m for row in found.collect()}
+    fields = ["method", "body", "exchange", "error", "headers.n:long"]
+    for number, value in enumerate(values):
+        expected = direct([value], fields)
+        assert (rows[number] is None) == (not expected)
+        if expected:
+            assert tuple(rows[number]) == tuple(expected[0].values())
+
+
+def test_a_message_does_not_go_on_in_the_next_value(spark):
+    cut = message()
+    at = len(wire.encode(1, wire.Basic.Publish(exchange="orders", routing_key="eu")))
+    values = [cut[:at], cut[at:], message(), cut[:at], None, cut[at:] + message()]
+    schema = "array<struct<method string, body binary, error string, _corrupt_record binary>>"
+    options = {"level": "message"}
+    found = framed(spark, values).select("id", amqp.from_amqp("frame", schema, options).alias("m"))
+    rows = {row.id: row.m for row in found.collect()}
+    fields = ["method", "body", "error", "frame"]
+    for number, value in enumerate(values):
+        expected = direct([value], fields)
+        expected = [
+            (e["method"], e["body"], e["error"], e["frame"] if e["error"] else None)
+            for e in expected
+        ]
+        assert (rows[number] or []) == expected
+    assert rows[0][0].error
+    strict = amqp.from_amqp("frame", schema, {**options, "mode": "FAILFAST"})
+    with pytest.raises(Exception, match="ValueError"):
+        framed(spark, values).select(strict).collect()
+
+
+def test_more_than_one_message(spark):
+    options = {"level": "message"}
+    schema = "method string, error string"
+    found = framed(spark, [message() + DECLARE]).select(amqp.from_amqp("frame", schema, options))
+    assert tuple(found.collect()[0][0]) == (
+        "basic.publish",
+        "2 messages in one value: only the first is here",
+    )
+
+
+@pytest.mark.parametrize("tables", ["variant", "map"])
+def test_tables_in_a_column(spark, tables):
+    options = {"level": "message", "Tables": tables}
+    schema = {"variant": "variant", "map": "map<string, string>"}[tables]
+    given = amqp.from_amqp("frame", None, options).alias("m")
+    told = amqp.from_amqp("frame", f"properties struct<headers: {schema}>", {"level": "message"})
+    table = framed(spark, [message()]).select(given, told.alias("t"))
+    whole = table.selectExpr("m.properties.headers AS h", "t.properties.headers AS i")
+    one, other = whole.toArrow().to_pylist(maps_as_pydicts="strict")[0].values()
+    assert one == other
+    expected = direct([message()], ["properties.headers"], tables=tables)
+    assert one == expected[0]["properties.headers"]
+
+
+def test_schema_of_messages(spark):
+    options = {"level": "message", "tables": "variant"}
+    [row] = (
+        framed(spark, [DECLARE + message()])
+        .select(amqp.schema_of_amqp("frame", options).alias("s"))
+        .collect()
+    )
+    assert row.s.startswith("array<struct<channel: int, method: string, exchange: string")
+    assert "headers:variant" in row.s
+    table = framed(spark, [DECLARE + message()])
+    found = table.select(sf.explode(amqp.from_amqp("frame", row.s, {"level": "message"})))
+    assert [each[0].method for each in found.collect()] == ["queue.declare", "basic.publish"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "tables", "problem"),
+    [
+        (None, "xml", "tables is 'json', 'variant', 'map', not 'xml'"),
+        ("properties struct<headers: variant>", "map", "headers is map<string,string>, which"),
+        ("properties struct<headers: variant>, queue map<string,string>", None, "not both"),
+        ("`headers.n` int", None, "headers.n is string, which the schema calls int"),
+        ("frame variant", None, "frame is binary, which the schema calls variant"),
+    ],
+)
+def test_refused(spark, fields, tables, problem):
+    with pytest.raises(ValueError, match=problem):
+        amqp.decode(framed(spark, [OPEN]), fields=fields, tables=tables)
+
+
+# ---- amqp_capture ----
+
+
+@pytest.fixture(scope="module")
+def captures(spark):
+    amqp.register(spark)
+    return lambda: spark.read.format("amqp_capture")
+
+
+@pytest.mark.parametrize("tables", ["json", "variant", "map"])
+def test_messages_of_captures(captures, tables):
+    found = captures().option("LEVEL", "Message").option("tables", tables.upper())
+    rows = found.load(str(RECORDING))
+    expected = []
+    for each in capture.read(str(RECORDING), level="message", tables=tables):
+        expected += pa.record_batch(each).to_pylist(maps_as_pydicts="strict")
+    assert in_order(collected(rows)) == in_order(as_collected(expected))
+    assert len(expected) > 300
+    told = pa.schema(capture.schema("message", tables=tables))
+    assert rows.columns == told.names
+
+
+def test_fields_of_captures(captures):
+    names = ["direction", *FIELDS]
+    for level in ("frame", "message"):
+        reader = captures().option("level", level).option("fields", ",".join(names))
+        expected = []
+        for each in capture.read(str(RECORDING), level, names):
+            expected += pa.record_batch(each).to_pylist()
+        assert in_order(rows_of(reader.load(str(RECORDING)))) == in_order(expected)
+
+
+def test_schemas_of_captures(captures):
+    ddl = "timestamp timestamp, queue string, properties struct<headers: variant>, "
+    ddl += "`headers.task:string` string, _corrupt_record string, error string"
+    table = captures().option("level", "message").schema(ddl).load(str(RECORDING))
+    assert table.where("queue IS NOT NULL").count() > 10
+    tasks = table.where("`headers.task:string` IS NOT NULL")
+    same = tasks.where(
+        "variant_get(properties.headers, '$.task', 'string') = `headers.task:string`"
+    )
+    assert tasks.count() == same.count() > 10
+    assert table.where("(_corrupt_record IS NULL) <> (error IS NULL)").count() == 0
