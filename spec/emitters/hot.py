@@ -3,7 +3,7 @@
 A signature is the string of wire types of a method's arguments, or of a property list. Code is
 written for a signature, not for a method: whatever method of whatever protocol has it is bound to
 it when its table is loaded. Each function makes the checks of the table path; where anything is
-out of the ordinary it gives up (NULL, -1 or 0) and the table path does the work or names the fault.
+unusual it falls back (NULL, -1 or 0): the table path does the work or names the fault.
 """
 
 from __future__ import annotations
@@ -257,8 +257,7 @@ def _method_writer(w: Writer, sig: str) -> None:
 def _properties_reader(w: Writer, sig: str) -> None:
     """One pass: a property's octets are looked at only where its flag is set.
 
-    The object comes with None in every field; `taken` counts those that are replaced, so that
-    None's reference count is put right once.
+    The object comes with None in every field; kind_fill replaces it.
     """
     used = sum(0x8000 >> i for i in range(len(sig)))
     table = {i: len(sig) + n for n, i in enumerate(i for i, c in enumerate(sig) if c == "T")}
@@ -268,7 +267,6 @@ def _properties_reader(w: Writer, sig: str) -> None:
     w("cdef KindObject* o")
     w("cdef uint32_t n")
     w("cdef uint16_t flags")
-    w("cdef int taken = 0")
     w("cdef PyObject* value")
     if table:
         w("cdef Cursor c")
@@ -290,15 +288,15 @@ def _properties_reader(w: Writer, sig: str) -> None:
         w.depth += 1
         if letter in "Ss":
             w("if p == end or <size_t>(end - p) - 1 < p[0]:")
-            w("    return give_up(o, taken)")
+            w("    return fall_back(o)")
             call = "text_cached_(cache, p + 1, p[0])" if letter == "S" else "text_new_(p + 1, p[0])"
             w(f"value = {call}")
             w("if value == NULL:")
-            w("    return give_up(o, taken)")
+            w("    return fall_back(o)")
             w("p += 1 + p[0]")
         elif letter == "T":
             w("if <size_t>(end - p) < 4 or <size_t>(end - p) - 4 < load32(p):")
-            w("    return give_up(o, taken)")
+            w("    return fall_back(o)")
             w("n = load32(p)")
             w("p += 4")
             w("fault.code = OK")
@@ -307,32 +305,30 @@ def _properties_reader(w: Writer, sig: str) -> None:
             w("c.base_at = 0")
             w("c.fault = &fault")
             w("if check_pairs(&c, SHAPES[mode & MODE_LETTER], 1) < 0:")
-            w("    return give_up(o, taken)")
+            w("    return fall_back(o)")
             w("value = PyBytes_FromOctets(<const char*>p, n)")
             w("if value == NULL:")
-            w("    return give_up(o, taken)")
+            w("    return fall_back(o)")
             w(f"o.field[{table[i]}] = value")
             w("value = NULL             # made from the octets when it is read")
             w("p += n")
         elif letter == "t":
             w("if <size_t>(end - p) < 8:")
-            w("    return give_up(o, taken)")
+            w("    return fall_back(o)")
             w("made = make_timestamp(load64(p), cache)")
             w("value = Py_NewRef(<PyObject*>made)")
             w("p += 8")
         else:
             w(f"if <size_t>(end - p) < {_WIDTH[letter]}:")
-            w("    return give_up(o, taken)")
+            w("    return fall_back(o)")
             w(f"value = PyLong_FromU64({_LOAD[letter].format(p='p')})")
             w("if value == NULL:")
-            w("    return give_up(o, taken)")
+            w("    return fall_back(o)")
             w(f"p += {_WIDTH[letter]}")
-        w(f"o.field[{i}] = value")
-        w("taken += 1")
+        w(f"kind_fill(o, {i}, value)")
         w.depth -= 1
     w("if p != end:")
-    w("    return give_up(o, taken)")
-    w("kind_count_none(-taken)")
+    w("    return fall_back(o)")
     w("return <PyObject*>o")
     w.depth -= 1
     w()

@@ -396,7 +396,6 @@ cdef PyObject* read_properties_SSToosSSstSSSS(Desc* d, const uint8_t* p, const u
     cdef KindObject* o
     cdef uint32_t n
     cdef uint16_t flags
-    cdef int taken = 0
     cdef PyObject* value
     cdef Cursor c
     cdef Fault fault
@@ -413,25 +412,23 @@ cdef PyObject* read_properties_SSToosSSstSSSS(Desc* d, const uint8_t* p, const u
     o.mode = <uint32_t>mode
     if flags & 0x8000:
         if p == end or <size_t>(end - p) - 1 < p[0]:
-            return give_up(o, taken)
+            return fall_back(o)
         value = text_cached_(cache, p + 1, p[0])
         if value == NULL:
-            return give_up(o, taken)
+            return fall_back(o)
         p += 1 + p[0]
-        o.field[0] = value
-        taken += 1
+        kind_fill(o, 0, value)
     if flags & 0x4000:
         if p == end or <size_t>(end - p) - 1 < p[0]:
-            return give_up(o, taken)
+            return fall_back(o)
         value = text_cached_(cache, p + 1, p[0])
         if value == NULL:
-            return give_up(o, taken)
+            return fall_back(o)
         p += 1 + p[0]
-        o.field[1] = value
-        taken += 1
+        kind_fill(o, 1, value)
     if flags & 0x2000:
         if <size_t>(end - p) < 4 or <size_t>(end - p) - 4 < load32(p):
-            return give_up(o, taken)
+            return fall_back(o)
         n = load32(p)
         p += 4
         fault.code = OK
@@ -440,116 +437,103 @@ cdef PyObject* read_properties_SSToosSSstSSSS(Desc* d, const uint8_t* p, const u
         c.base_at = 0
         c.fault = &fault
         if check_pairs(&c, SHAPES[mode & MODE_LETTER], 1) < 0:
-            return give_up(o, taken)
+            return fall_back(o)
         value = PyBytes_FromOctets(<const char*>p, n)
         if value == NULL:
-            return give_up(o, taken)
+            return fall_back(o)
         o.field[14] = value
         value = NULL             # made from the octets when it is read
         p += n
-        o.field[2] = value
-        taken += 1
+        kind_fill(o, 2, value)
     if flags & 0x1000:
         if <size_t>(end - p) < 1:
-            return give_up(o, taken)
+            return fall_back(o)
         value = PyLong_FromU64(p[0])
         if value == NULL:
-            return give_up(o, taken)
+            return fall_back(o)
         p += 1
-        o.field[3] = value
-        taken += 1
+        kind_fill(o, 3, value)
     if flags & 0x0800:
         if <size_t>(end - p) < 1:
-            return give_up(o, taken)
+            return fall_back(o)
         value = PyLong_FromU64(p[0])
         if value == NULL:
-            return give_up(o, taken)
+            return fall_back(o)
         p += 1
-        o.field[4] = value
-        taken += 1
+        kind_fill(o, 4, value)
     if flags & 0x0400:
         if p == end or <size_t>(end - p) - 1 < p[0]:
-            return give_up(o, taken)
+            return fall_back(o)
         value = text_new_(p + 1, p[0])
         if value == NULL:
-            return give_up(o, taken)
+            return fall_back(o)
         p += 1 + p[0]
-        o.field[5] = value
-        taken += 1
+        kind_fill(o, 5, value)
     if flags & 0x0200:
         if p == end or <size_t>(end - p) - 1 < p[0]:
-            return give_up(o, taken)
+            return fall_back(o)
         value = text_cached_(cache, p + 1, p[0])
         if value == NULL:
-            return give_up(o, taken)
+            return fall_back(o)
         p += 1 + p[0]
-        o.field[6] = value
-        taken += 1
+        kind_fill(o, 6, value)
     if flags & 0x0100:
         if p == end or <size_t>(end - p) - 1 < p[0]:
-            return give_up(o, taken)
+            return fall_back(o)
         value = text_cached_(cache, p + 1, p[0])
         if value == NULL:
-            return give_up(o, taken)
+            return fall_back(o)
         p += 1 + p[0]
-        o.field[7] = value
-        taken += 1
+        kind_fill(o, 7, value)
     if flags & 0x0080:
         if p == end or <size_t>(end - p) - 1 < p[0]:
-            return give_up(o, taken)
+            return fall_back(o)
         value = text_new_(p + 1, p[0])
         if value == NULL:
-            return give_up(o, taken)
+            return fall_back(o)
         p += 1 + p[0]
-        o.field[8] = value
-        taken += 1
+        kind_fill(o, 8, value)
     if flags & 0x0040:
         if <size_t>(end - p) < 8:
-            return give_up(o, taken)
+            return fall_back(o)
         made = make_timestamp(load64(p), cache)
         value = Py_NewRef(<PyObject*>made)
         p += 8
-        o.field[9] = value
-        taken += 1
+        kind_fill(o, 9, value)
     if flags & 0x0020:
         if p == end or <size_t>(end - p) - 1 < p[0]:
-            return give_up(o, taken)
+            return fall_back(o)
         value = text_cached_(cache, p + 1, p[0])
         if value == NULL:
-            return give_up(o, taken)
+            return fall_back(o)
         p += 1 + p[0]
-        o.field[10] = value
-        taken += 1
+        kind_fill(o, 10, value)
     if flags & 0x0010:
         if p == end or <size_t>(end - p) - 1 < p[0]:
-            return give_up(o, taken)
+            return fall_back(o)
         value = text_cached_(cache, p + 1, p[0])
         if value == NULL:
-            return give_up(o, taken)
+            return fall_back(o)
         p += 1 + p[0]
-        o.field[11] = value
-        taken += 1
+        kind_fill(o, 11, value)
     if flags & 0x0008:
         if p == end or <size_t>(end - p) - 1 < p[0]:
-            return give_up(o, taken)
+            return fall_back(o)
         value = text_cached_(cache, p + 1, p[0])
         if value == NULL:
-            return give_up(o, taken)
+            return fall_back(o)
         p += 1 + p[0]
-        o.field[12] = value
-        taken += 1
+        kind_fill(o, 12, value)
     if flags & 0x0004:
         if p == end or <size_t>(end - p) - 1 < p[0]:
-            return give_up(o, taken)
+            return fall_back(o)
         value = text_cached_(cache, p + 1, p[0])
         if value == NULL:
-            return give_up(o, taken)
+            return fall_back(o)
         p += 1 + p[0]
-        o.field[13] = value
-        taken += 1
+        kind_fill(o, 13, value)
     if p != end:
-        return give_up(o, taken)
-    kind_count_none(-taken)
+        return fall_back(o)
     return <PyObject*>o
 
 

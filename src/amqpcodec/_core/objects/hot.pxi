@@ -4,9 +4,8 @@ from cpython.datetime cimport datetime as DatetimeType
 from cpython.datetime cimport (datetime_day, datetime_hour, datetime_minute, datetime_month,
                                datetime_second, datetime_tzinfo, datetime_year)
 
-cdef PyObject* give_up(KindObject* o, int taken) noexcept:
+cdef PyObject* fall_back(KindObject* o) noexcept:
     """Drop a property list that is half read; NULL, for the table path to take over."""
-    kind_count_none(-taken)
     Py_DecRef(<PyObject*>o)
     return NULL
 

@@ -13,15 +13,8 @@
 #include <Python.h>
 #include <structmember.h>
 #include <string.h>
+#include "wire/python.h"
 #include "wire/wire.h"
-
-#if PY_VERSION_HEX >= 0x030D0000
-#define KIND_LOCK(o) Py_BEGIN_CRITICAL_SECTION(o)
-#define KIND_UNLOCK() Py_END_CRITICAL_SECTION()
-#else
-#define KIND_LOCK(o) {
-#define KIND_UNLOCK() }
-#endif
 
 typedef struct {
     PyObject_HEAD
@@ -40,8 +33,7 @@ typedef struct {
     int slots;            /* fields and the octets of tables */
     int positional;       /* how many fields the constructor takes by position */
     int gc;               /* instances may be part of a cycle */
-    int blank;            /* unset fields hold None from the start, not NULL: property lists, where
-                             most fields are absent and None's count would be moved for each */
+    int blank;            /* unset fields hold None from the start, not NULL: property lists */
     int *position;        /* positional argument -> field */
     int *octets_slot;     /* field -> slot of its octets, 0 for a plain field */
     PyObject **name;      /* interned */
@@ -53,7 +45,7 @@ typedef struct {
     PyGetSetDef *getsets;
     void *desc;           /* the core's descriptor of this class */
     PyObject *owner;      /* keeps desc alive */
-#ifndef Py_GIL_DISABLED
+#if PYTHON_HAS_GIL
     int free_count;
     PyObject *free_list[KIND_FREELIST];
 #endif
@@ -73,6 +65,12 @@ static inline void kind_store(KindObject *o, int i, PyObject *value) {
     Py_XDECREF(old);
 }
 
+/* The same where the field holds None still, as all do in a new instance of a blank kind. */
+AMQP_INLINE void kind_fill(KindObject *o, int i, PyObject *value) {
+    o->field[i] = value;
+    Py_DECREF(Py_None);
+}
+
 /* Set by the core: octets of a table (bytes) and mode -> dict. */
 static PyObject *(*kind_read_table)(PyObject *octets, uint32_t mode) = NULL;
 
@@ -81,15 +79,6 @@ static inline int kind_check_type(PyTypeObject *type) { return Py_TYPE(type) == 
 
 /* ---- life of an instance ---- */
 
-/* Add to (or take from) the count of None at once. Where None is immortal there is none to keep. */
-AMQP_INLINE void kind_count_none(Py_ssize_t n) {
-#if PY_VERSION_HEX < 0x030C0000
-    Py_SET_REFCNT(Py_None, Py_REFCNT(Py_None) + n);
-#else
-    (void)n;
-#endif
-}
-
 static PyObject *kind_alloc_new(PyTypeObject *type) {
     Kind *k = KIND_OF(type);
     PyObject *o = k->gc ? (PyObject *)PyObject_GC_New(KindObject, type)
@@ -97,21 +86,20 @@ static PyObject *kind_alloc_new(PyTypeObject *type) {
     if (!o) return NULL;
     memset((char *)o + sizeof(PyObject), 0, (size_t)type->tp_basicsize - sizeof(PyObject));
     if (k->blank) {
-        for (int i = 0; i < k->fields; i++) ((KindObject *)o)->field[i] = Py_None;
-        kind_count_none(k->fields);
+        for (int i = 0; i < k->fields; i++) ((KindObject *)o)->field[i] = Py_NewRef(Py_None);
     }
     return o;
 }
 
-/* Memory of an instance whose fields were cleared. */
+/* Memory of an instance whose fields were cleared: where they are blank, None is in each. */
 static void kind_free(Kind *k, PyObject *o) {
-    if (k->blank) kind_count_none(-k->fields);
+    for (int i = 0; k->blank && i < k->fields; i++) Py_DECREF(Py_None);
     if (k->gc) PyObject_GC_Del(o);
     else PyObject_Free(o);
 }
 
 AMQP_INLINE KindObject *kind_new(PyTypeObject *type) {
-#ifndef Py_GIL_DISABLED
+#if PYTHON_HAS_GIL
     Kind *k = KIND_OF(type);
     if (AMQP_LIKELY(k->free_count)) { /* fields and head were cleared when it was put there */
         PyObject *o = k->free_list[--k->free_count];
@@ -163,16 +151,13 @@ static void kind_dealloc(PyObject *self) {
     }
     if (AMQP_UNLIKELY(o->origin != NULL)) Py_CLEAR(o->origin);
     if (k->blank) {
-        int none = 0;
         i = k->fields;
         for (PyObject **at = o->field, **end = at + i; at != end; at++) {
             PyObject *v = *at;
             if (v == Py_None) continue;
-            *at = Py_None;
-            none++;
+            *at = Py_NewRef(Py_None);
             Py_XDECREF(v);
         }
-        kind_count_none(none);
     }
     for (; i < k->slots; i++) {
         PyObject *v = o->field[i];
@@ -181,7 +166,7 @@ static void kind_dealloc(PyObject *self) {
             Py_DECREF(v);
         }
     }
-#ifndef Py_GIL_DISABLED
+#if PYTHON_HAS_GIL
     if (k->free_count < KIND_FREELIST) {
         k->free_list[k->free_count++] = self;
         Py_DECREF(type);
@@ -197,7 +182,7 @@ static void kind_dealloc(PyObject *self) {
 /* Borrowed: the dict of a table field, made now if it is still octets. */
 static PyObject *kind_table(KindObject *o, int field) {
     PyObject *v;
-    KIND_LOCK(o);
+    PYTHON_LOCK(o);
     v = o->field[field];
     if (!v) {
         PyObject *octets = o->field[KIND_OF(Py_TYPE(o))->octets_slot[field]];
@@ -207,7 +192,7 @@ static PyObject *kind_table(KindObject *o, int field) {
             kind_track((PyObject *)o);
         }
     }
-    KIND_UNLOCK();
+    PYTHON_UNLOCK();
     return v;
 }
 
@@ -222,13 +207,13 @@ static int kind_table_set(PyObject *self, PyObject *value, void *closure) {
         PyErr_SetString(PyExc_AttributeError, "fields cannot be deleted; assign None or {}");
         return -1;
     }
-    KIND_LOCK(o);
+    PYTHON_LOCK(o);
     Py_INCREF(value);
     Py_XSETREF(o->field[field], value);
     /* A table that was assigned is encoded by value, whatever came before. */
     Py_CLEAR(o->field[KIND_OF(Py_TYPE(self))->octets_slot[field]]);
     kind_track(self);
-    KIND_UNLOCK();
+    PYTHON_UNLOCK();
     return 0;
 }
 

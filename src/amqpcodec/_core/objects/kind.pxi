@@ -27,7 +27,7 @@ cdef extern from "objects/kind.h":
     PyObject* kind_table(KindObject* o, int field) except NULL
     void kind_track(PyObject* o)
     void kind_store(KindObject* o, int i, PyObject* value)
-    void kind_count_none(Py_ssize_t n)
+    void kind_fill(KindObject* o, int i, PyObject* value)
     PyObject* (*kind_read_table)(PyObject* octets, uint32_t mode) noexcept
 
 cdef extern from "objects/kind_class.h":

@@ -6,7 +6,7 @@
 
 static void kind_meta_dealloc(PyObject *self) {
     Kind *k = KIND_OF(self);
-#ifndef Py_GIL_DISABLED
+#if PYTHON_HAS_GIL
     while (k->free_count) {
         kind_free(k, k->free_list[--k->free_count]);
     }

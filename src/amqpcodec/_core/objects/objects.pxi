@@ -2,7 +2,8 @@
 
 cdef extern from *:
     """
-    #ifdef Py_GIL_DISABLED
+    #include "wire/python.h"
+    #if !PYTHON_HAS_GIL
     #define AMQP_ONE_SHOT_CACHE() NULL
     #else
     #define AMQP_ONE_SHOT_CACHE() text_cache_new()

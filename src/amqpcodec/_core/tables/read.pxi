@@ -38,7 +38,6 @@ cdef extern from "wire/text.h":
     ctypedef struct LastTime:
         uint64_t seconds
         PyObject* datetime
-        PyObject* before
         uint32_t day_number
         int year
         int month
@@ -55,10 +54,6 @@ cdef extern from "wire/text.h":
     bint utf8_octets(PyObject* o, const uint8_t** p, Py_ssize_t* n)
     bint exact_u64(PyObject* o, uint64_t* out)
     bint exact_small(PyObject* o, int32_t* out)
-
-
-cdef extern from "tables/moment.h":
-    bint moment_again(LastTime* last, int hour, int minute, int second, int microsecond)
 
 
 cdef object make_timestamp(uint64_t seconds, TextCache* cache):
@@ -86,14 +81,10 @@ cdef object moment_of_day(LastTime* last, uint64_t number, uint32_t second, int 
     cdef object made
     cdef int hour = <int>(second // 3600)
     cdef int minute = <int>(second // 60 % 60)
-    if moment_again(last, hour, minute, <int>(second % 60), microsecond):
-        last.seconds = number
-        return <object>last.datetime
     made = datetime_new(last.year, last.month, last.day, hour, minute, <int>(second % 60), microsecond,
                         UTC)
     if keep:
-        Py_XDecRef(last.before)
-        last.before = last.datetime
+        Py_XDecRef(last.datetime)
         last.datetime = Py_NewRef(<PyObject*>made)
         last.seconds = number
     return made

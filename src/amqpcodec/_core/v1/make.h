@@ -3,7 +3,7 @@
 #define AMQPCODEC_V1_MAKE_H
 
 #include <Python.h>
-#include <structmember.h>
+#include "wire/python.h"
 #include "wire/wire.h"
 #include "wire/text.h"
 
@@ -81,56 +81,49 @@ static void v1_cache_free(V1Cache *cache) {
     PyMem_Free(cache);
 }
 
-/* ---- UUID: its slots are filled directly ---- */
+/* ---- UUID: what its constructor would set, past its parsing ---- */
 
-static Py_ssize_t v1_uuid_int = 0, v1_uuid_safe = 0; /* offsets in the object, 0 where not known */
+/* Descriptors of the class, which set an attribute where UUID.__setattr__ refuses it; NULL where the
+ * class is another than the standard library's: then its constructor is called. */
+static PyObject *v1_uuid_int = NULL, *v1_uuid_safe = NULL;
 static PyObject *v1_uuid_unknown = NULL;
 
-static Py_ssize_t v1_slot_offset(PyObject *cls, const char *name) {
+static int v1_uuid_set(PyObject *descriptor, PyObject *o, PyObject *value) {
+    return Py_TYPE(descriptor)->tp_descr_set(descriptor, o, value);
+}
+
+/* A member descriptor of the class (one of its __slots__), or NULL. */
+static PyObject *v1_uuid_slot(PyObject *cls, const char *name) {
     PyObject *d = PyObject_GetAttrString(cls, name);
-    Py_ssize_t offset = 0;
-    if (!d) {
-        PyErr_Clear();
-        return 0;
-    }
-    if (Py_IS_TYPE(d, &PyMemberDescr_Type)) {
-        PyMemberDef *m = ((PyMemberDescrObject *)d)->d_member;
-        if (m->type == T_OBJECT_EX) offset = m->offset;
-    }
-    Py_DECREF(d);
-    return offset;
+    if (!d) PyErr_Clear();
+    else if (!Py_IS_TYPE(d, &PyMemberDescr_Type)) Py_CLEAR(d);
+    return d;
 }
 
 static int v1_uuid_ready(PyObject *cls, PyObject *unknown) {
-    v1_uuid_int = v1_slot_offset(cls, "int");
-    v1_uuid_safe = v1_slot_offset(cls, "is_safe");
+    v1_uuid_int = v1_uuid_slot(cls, "int");
+    v1_uuid_safe = v1_uuid_slot(cls, "is_safe");
     v1_uuid_unknown = Py_NewRef(unknown);
     return 0;
 }
 
 static PyObject *v1_uuid_new(PyObject *cls, const uint8_t *p) {
-#if PY_VERSION_HEX >= 0x030D0000
-    PyObject *number = PyLong_FromUnsignedNativeBytes(p, 16, Py_ASNATIVEBYTES_BIG_ENDIAN);
-#else
-    PyObject *number = _PyLong_FromByteArray(p, 16, 0, 0);
-#endif
     PyTypeObject *type = (PyTypeObject *)cls;
-    if (!number) return NULL;
-    if (!v1_uuid_int || !v1_uuid_safe) { /* another uuid module: its constructor */
+    PyObject *o;
+    if (!v1_uuid_int || !v1_uuid_safe) {
         PyObject *octets = PyBytes_FromStringAndSize((const char *)p, 16);
-        Py_DECREF(number);
         if (!octets) return NULL;
-        PyObject *o = PyObject_CallFunctionObjArgs(cls, Py_None, octets, NULL);
+        o = PyObject_CallFunctionObjArgs(cls, Py_None, octets, NULL);
         Py_DECREF(octets);
         return o;
     }
-    PyObject *o = type->tp_alloc(type, 0);
-    if (!o) {
-        Py_DECREF(number);
-        return NULL;
-    }
-    *(PyObject **)((char *)o + v1_uuid_int) = number;
-    *(PyObject **)((char *)o + v1_uuid_safe) = Py_NewRef(v1_uuid_unknown);
+    PyObject *number = python_int128(p);
+    if (!number) return NULL;
+    o = type->tp_alloc(type, 0);
+    if (o && (v1_uuid_set(v1_uuid_int, o, number) < 0 ||
+              v1_uuid_set(v1_uuid_safe, o, v1_uuid_unknown) < 0))
+        Py_CLEAR(o);
+    Py_DECREF(number);
     return o;
 }
 

@@ -57,7 +57,8 @@ cdef extern from "Python.h":
 
 cdef extern from *:
     """
-    #ifdef Py_GIL_DISABLED
+    #include "wire/python.h"
+    #if !PYTHON_HAS_GIL
     #define AMQP_V1_ONE_SHOT_CACHE() NULL
     #else
     #define AMQP_V1_ONE_SHOT_CACHE() v1_cache_new()

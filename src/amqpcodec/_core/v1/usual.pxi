@@ -10,7 +10,6 @@ cdef const uint8_t* v1_usual_fields(V1Reader* r, const V1Desc* d, const uint8_t*
     cdef const V1Op* op = d.op + i
     cdef const uint8_t* behind
     cdef PyObject* made
-    cdef int stored = 0
     while i < count and p < end:
         if p[0] == 0x40:
             p += 1
@@ -22,12 +21,10 @@ cdef const uint8_t* v1_usual_fields(V1Reader* r, const V1Desc* d, const uint8_t*
             if AMQP_UNLIKELY(behind == NULL):
                 break
             p = behind
-            o.field[i] = made
-            stored += 1
+            kind_fill(o, <int>i, made)
             there = i + 1
         i += 1
         op += 1
-    kind_count_none(-stored)
     at[0] = i
     last[0] = there
     return p

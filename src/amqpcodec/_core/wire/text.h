@@ -3,6 +3,7 @@
 #define AMQPCODEC_TEXT_H
 
 #include <Python.h>
+#include "wire/python.h"
 #include "wire/wire.h"
 
 /* Octets that are not UTF-8 become surrogate escapes: nothing is lost, nothing raises. */
@@ -10,8 +11,8 @@ static PyObject *text_slow(const uint8_t *s, Py_ssize_t n) {
     return PyUnicode_DecodeUTF8((const char *)s, n, "surrogateescape");
 }
 
-/* The octets of a compact ASCII str, without a look at what kind of str it is. */
-#define TEXT_OCTETS(o) ((uint8_t *)((PyASCIIObject *)(o) + 1))
+/* The bytes of an ASCII str. */
+#define TEXT_OCTETS(o) ((uint8_t *)PyUnicode_1BYTE_DATA(o))
 
 /* Of octets that are ASCII. */
 static inline PyObject *text_ascii(const uint8_t *s, Py_ssize_t n) {
@@ -33,7 +34,6 @@ static inline PyObject *text_new(const uint8_t *s, Py_ssize_t n) {
 typedef struct {
     uint64_t seconds;    /* of AMQP 1.0: milliseconds */
     PyObject *datetime;  /* of these seconds, or NULL */
-    PyObject *before;    /* the one made before it, or NULL */
     uint32_t day_number; /* days since 1970 (of AMQP 1.0: since 0001); its date is below, year 0
                             while there is none */
     int year, month, day;
@@ -107,7 +107,6 @@ static void text_cache_free(TextCache *cache) {
     if (!cache) return;
     for (int i = 0; i < TEXT_CACHE_SLOTS; i++) Py_XDECREF(cache->slot[i]);
     Py_XDECREF(cache->last_time.datetime);
-    Py_XDECREF(cache->last_time.before);
     PyMem_Free(cache);
 }
 
@@ -142,26 +141,12 @@ AMQP_INLINE int utf8_octets(PyObject *o, const uint8_t **p, Py_ssize_t *n) {
 
 /* Whether o is an exact int that fits uint64, and then its value. No error is set; o may be NULL. */
 AMQP_INLINE int exact_u64(PyObject *o, uint64_t *out) {
+    long long word;
     if (!o || !PyLong_CheckExact(o)) return 0;
-#if PY_VERSION_HEX < 0x030C0000
-    Py_ssize_t size = Py_SIZE(o);
-    if (size == 1) {
-        *out = ((PyLongObject *)o)->ob_digit[0];
-        return 1;
+    if (AMQP_LIKELY(python_word(o, &word))) {
+        *out = (uint64_t)word;
+        return word >= 0;
     }
-    if (size == 0) {
-        *out = 0;
-        return 1;
-    }
-    if (size < 0) return 0;
-#else
-    if (PyUnstable_Long_IsCompact((PyLongObject *)o)) {
-        Py_ssize_t v = PyUnstable_Long_CompactValue((PyLongObject *)o);
-        if (v < 0) return 0;
-        *out = (uint64_t)v;
-        return 1;
-    }
-#endif
     unsigned long long v = PyLong_AsUnsignedLongLong(o);
     if (v == (unsigned long long)-1 && PyErr_Occurred()) {
         PyErr_Clear();
@@ -171,21 +156,12 @@ AMQP_INLINE int exact_u64(PyObject *o, uint64_t *out) {
     return 1;
 }
 
-/* Whether o is an exact int of at most 30 bits (nearly all are), and then its value. */
+/* Whether o is an exact int that fits int32 (nearly all are), and then its value. */
 AMQP_INLINE int exact_small(PyObject *o, int32_t *out) {
-    if (!PyLong_CheckExact(o)) return 0;
-#if PY_VERSION_HEX < 0x030C0000
-    Py_ssize_t size = Py_SIZE(o);
-    if (size < -1 || size > 1) return 0;
-    *out = size ? (int32_t)((PyLongObject *)o)->ob_digit[0] * (int32_t)size : 0;
-    return 1;
-#else
-    if (!PyUnstable_Long_IsCompact((PyLongObject *)o)) return 0;
-    Py_ssize_t v = PyUnstable_Long_CompactValue((PyLongObject *)o);
-    if (v < INT32_MIN || v > INT32_MAX) return 0;
-    *out = (int32_t)v;
-    return 1;
-#endif
+    long long word;
+    if (!PyLong_CheckExact(o) || !python_word(o, &word)) return 0;
+    *out = (int32_t)word;
+    return word >= INT32_MIN && word <= INT32_MAX;
 }
 
 #endif

@@ -1,0 +1,79 @@
+/* What differs between the versions of CPython that CI builds: 3.11 to 3.14, with and without the GIL.
+ *
+ * The one file that asks for PY_VERSION_HEX or Py_GIL_DISABLED; tests/layers/test_public_interfaces.py
+ * keeps it so. Each item says why it is here and for which versions. All of them use interfaces that
+ * Python's C API manual documents. */
+#ifndef AMQPCODEC_PYTHON_H
+#define AMQPCODEC_PYTHON_H
+
+#include <Python.h>
+#include <stdint.h>
+#include <string.h>
+
+/* Free lists, reused tuples and caches that all one-shot calls share need no lock where the GIL holds
+ * one thread at a time. 0: 3.13t and 3.14t, where none of them is built. */
+#ifdef Py_GIL_DISABLED
+#define PYTHON_HAS_GIL 0
+#else
+#define PYTHON_HAS_GIL 1
+#endif
+
+/* A field that is filled in on first use, and its owner's lock. 3.13 brought critical sections (which
+ * do nothing where there is a GIL); before it there was always a GIL. */
+#if PY_VERSION_HEX >= 0x030D0000
+#define PYTHON_LOCK(o) Py_BEGIN_CRITICAL_SECTION(o)
+#define PYTHON_UNLOCK() Py_END_CRITICAL_SECTION()
+#else
+#define PYTHON_LOCK(o) {
+#define PYTHON_UNLOCK() }
+#endif
+
+/* The value of an exact int of about a machine word; 0 where it is larger. 3.12 brought a way to read a
+ * small int in place; 3.11 has a function for it. No exception is set. */
+static inline int python_word(PyObject *o, long long *out) {
+#if PY_VERSION_HEX >= 0x030C0000
+    if (!PyUnstable_Long_IsCompact((PyLongObject *)o)) return 0;
+    *out = PyUnstable_Long_CompactValue((PyLongObject *)o);
+    return 1;
+#else
+    int overflow;
+    *out = PyLong_AsLongAndOverflow(o, &overflow);
+    return !overflow;
+#endif
+}
+
+/* An int of 16 bytes in network order. Functions for ints of any width are of 3.13; before it, two
+ * halves are put together. */
+static inline PyObject *python_int128(const uint8_t *p) {
+#if PY_VERSION_HEX >= 0x030D0000
+    return PyLong_FromUnsignedNativeBytes(p, 16, Py_ASNATIVEBYTES_BIG_ENDIAN);
+#else
+    unsigned long long half[2] = {0, 0};
+    for (int i = 0; i < 16; i++) half[i / 8] = half[i / 8] << 8 | p[i];
+    PyObject *high = PyLong_FromUnsignedLongLong(half[0]);
+    PyObject *low = PyLong_FromUnsignedLongLong(half[1]);
+    PyObject *width = PyLong_FromLong(64);
+    PyObject *shifted = high && width ? PyNumber_Lshift(high, width) : NULL;
+    PyObject *number = shifted && low ? PyNumber_Or(shifted, low) : NULL;
+    Py_XDECREF(high);
+    Py_XDECREF(low);
+    Py_XDECREF(width);
+    Py_XDECREF(shifted);
+    return number;
+#endif
+}
+
+/* Whether the caller's reference is the only one. 3.14 moved this test into a function, because a
+ * local variable there need not count as a reference; without the GIL nothing is reused. */
+static inline int python_is_only_ours(PyObject *o) {
+#if !PYTHON_HAS_GIL
+    (void)o;
+    return 0;
+#elif PY_VERSION_HEX >= 0x030E0000
+    return PyUnstable_Object_IsUniquelyReferenced(o);
+#else
+    return Py_REFCNT(o) == 1;
+#endif
+}
+
+#endif
