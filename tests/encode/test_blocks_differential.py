@@ -1,4 +1,4 @@
-"""Blocks of rows with something in common: the fast way writes what the thorough one does."""
+"""Blocks of rows with something in common: the fast way writes what the plain one does."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def letters(rng: Random, size: int) -> str:
     return "".join(rng.choices("abcdefghij", k=size))
 
 
-def told(**columns: Any) -> Any:
+def batch_of(**columns: Any) -> Any:
     return pa.RecordBatch.from_pydict(columns)
 
 
@@ -34,7 +34,7 @@ def batches(rows: Any) -> list[Any]:
 @pytest.mark.parametrize("size", SIZES)
 def test_values_of_one_size(size: int) -> None:
     rng = Random(size)
-    rows = told(
+    rows = batch_of(
         **{
             "exchange": [letters(rng, size) for _ in range(ROWS)],
             "routing_key": ["k" * size] * ROWS,
@@ -61,7 +61,7 @@ def test_values_of_many_sizes_between_those_of_one(size: int) -> None:
         columns[what] = [letters(rng, rng.randrange(60)) for _ in range(ROWS)]
         if what == "body":
             columns[what] = [v.encode() for v in columns[what]]  # type: ignore[misc]
-        rows = told(**columns)
+        rows = batch_of(**columns)
         for each in batches(rows):
             assert same(each)._hot_rows >= each.num_rows - 3
 
@@ -69,7 +69,7 @@ def test_values_of_many_sizes_between_those_of_one(size: int) -> None:
 @pytest.mark.parametrize("method", ["basic.ack", "queue.declare", "basic.nack", "basic.cancel"])
 def test_methods_without_content(method: str) -> None:
     rng = Random(5)
-    rows = told(
+    rows = batch_of(
         method=[method] * ROWS,
         delivery_tag=[rng.getrandbits(40) if method != "queue.declare" else 0 for _ in range(ROWS)],
         consumer_tag=["c" * (method == "basic.cancel")] * ROWS,
@@ -86,7 +86,7 @@ def test_numbers_that_all_rows_have_or_not() -> None:
         for values in ([top] * ROWS, [rng.randrange(top + 1) for _ in range(ROWS)]):
             numbers = pa.array(values, type_)
             when = pa.array([1_700_000_000 + v for v in values], pa.timestamp("s", "UTC"))
-            rows = told(
+            rows = batch_of(
                 **{
                     "channel": numbers,
                     "mandatory": pa.array([v == top for v in values]),
@@ -106,13 +106,13 @@ def test_numbers_that_all_rows_have_or_not() -> None:
 @pytest.mark.parametrize("value", [-(2**31), -(2**31) - 1, 2**31 - 1, 2**31, -(2**63), 2**63 - 1])
 def test_integers_of_a_table_at_their_limits(value: int) -> None:
     for values in ([value] * ROWS, [value, 1, value + (value < 0)] * 50):
-        rows = told(**{"headers.n": pa.array(values, pa.int64())})
+        rows = batch_of(**{"headers.n": pa.array(values, pa.int64())})
         assert same(rows)._hot_rows >= rows.num_rows - 3
 
 
 @pytest.mark.parametrize("value", [2**63, 2**64 - 1, 2**64 - 2**31])
 def test_integers_of_a_table_beyond_their_limits(value: int) -> None:
-    found = same(told(**{"headers.n": pa.array([value] * ROWS, pa.uint64())}))
+    found = same(batch_of(**{"headers.n": pa.array([value] * ROWS, pa.uint64())}))
     assert found.error_count == ROWS
 
 
@@ -124,13 +124,13 @@ def test_text_that_is_utf8_only_together() -> None:
         values: list[bytes] = (halves * 20)[:ROWS]
         if fixed:
             values = [b"ab\xc3", b"\xa9cd"] * (ROWS // 2)
-        rows = told(exchange=pa.array(values, pa.binary()))
+        rows = batch_of(exchange=pa.array(values, pa.binary()))
         found = same(rows)
         wrong = sum(not v.isascii() for v in values)
         assert found.error_count == wrong
-        rows = told(**{"headers.h": pa.array(values, pa.binary())})  # binary may be anything
+        rows = batch_of(**{"headers.h": pa.array(values, pa.binary())})  # binary may be anything
         assert same(rows).error_count == 0
-    rows = told(exchange=(whole * 22)[:ROWS], routing_key=["é" * 9] * ROWS)
+    rows = batch_of(exchange=(whole * 22)[:ROWS], routing_key=["é" * 9] * ROWS)
     assert same(rows)._hot_rows == FAST
 
 
@@ -139,7 +139,7 @@ def test_dictionaries() -> None:
     constant = pa.array(["orders"] * ROWS).dictionary_encode()
     mixed = pa.array([rng.choice(["a", "bb", None, "é"]) for _ in range(ROWS)]).dictionary_encode()
     methods = pa.array(["basic.publish"] * 70 + ["basic.return"] * 60).dictionary_encode()
-    rows = told(
+    rows = batch_of(
         **{
             "exchange": constant,
             "routing_key": mixed,
@@ -149,32 +149,32 @@ def test_dictionaries() -> None:
     )
     for each in batches(rows):
         assert same(each)._hot_rows >= each.num_rows - 3
-    rows = told(method=methods, exchange=constant, body=pa.array([b"x"] * ROWS))
+    rows = batch_of(method=methods, exchange=constant, body=pa.array([b"x"] * ROWS))
     assert same(rows)._hot_rows == ROWS
     for each in batches(rows):
         same(each)
     long = pa.array(["x" * 256] * ROWS).dictionary_encode()
-    assert same(told(exchange=long)).error_count == ROWS
+    assert same(batch_of(exchange=long)).error_count == ROWS
     wrong = pa.DictionaryArray.from_arrays(pa.array([0, 1] * 65), pa.array(["no.such", None]))
-    assert same(told(method=wrong)).error_count == ROWS
+    assert same(batch_of(method=wrong)).error_count == ROWS
 
 
 def test_methods_that_change_within_a_block() -> None:
     names = ["basic.publish", "basic.deliver", "basic.return", "basic.publish"]
     lengths = [64, 4, 3, 1, 63, 65, 5, 70]
     methods = [names[i % 4] for i, length in enumerate(lengths) for _ in range(length)]
-    rows = told(method=methods, exchange=[f"e{i % 3}" for i in range(len(methods))])
+    rows = batch_of(method=methods, exchange=[f"e{i % 3}" for i in range(len(methods))])
     for each in batches(rows):
         same(each)
     # of one length, so that only the octets tell them apart
-    rows = told(method=["basic.deliver", "basic.publish"] * 65)
+    rows = batch_of(method=["basic.deliver", "basic.publish"] * 65)
     assert same(rows).error_count == 0
 
 
 def test_nothing_of_properties_that_are_null() -> None:
     """Members below a null have values of their own, which nobody may see."""
     headers = pa.StructArray.from_arrays([pa.array([1] * ROWS)], names=["n"])
-    rows = told(
+    rows = batch_of(
         properties=pa.StructArray.from_arrays(
             [headers, pa.array(["x"] * ROWS)],
             names=["headers", "app_id"],
@@ -192,7 +192,7 @@ def test_nothing_of_properties_that_are_null() -> None:
 def test_frame_max_of_blocks() -> None:
     rng = Random(11)
     for size in (20, 60):
-        rows = told(
+        rows = batch_of(
             exchange=[letters(rng, size) for _ in range(ROWS)],
             **{"properties.app_id": [letters(rng, rng.randrange(size)) for _ in range(ROWS)]},
             body=[rng.randbytes(size) for _ in range(ROWS)],
@@ -205,7 +205,7 @@ def test_frame_max_of_blocks() -> None:
 
 
 def one(value: Any, type_: Any, rows: int = 5) -> Any:
-    return told(**{"headers.h": pa.array([value] * rows, type_)})
+    return batch_of(**{"headers.h": pa.array([value] * rows, type_)})
 
 
 def test_a_schema_again_with_other_arrays_and_dialects() -> None:
@@ -216,31 +216,31 @@ def test_a_schema_again_with_other_arrays_and_dialects() -> None:
             assert len(batch.encode(rows.slice(0, 0))) == 0
     values = [pa.array([None] * 5, pa.string()), pa.array(["a", None, "b", "", "c"])]
     for array in values * 2:
-        same(told(**{"headers.h": array, "exchange": array}))
+        same(batch_of(**{"headers.h": array, "exchange": array}))
 
 
 def test_a_schema_again_after_a_failure() -> None:
-    bad = told(exchange=["x" * 256] * 70)
+    bad = batch_of(exchange=["x" * 256] * 70)
     for _ in range(3):
         with pytest.raises(ValueError, match="at most 255 octets"):
             batch.encode(bad, mode="FAILFAST")
         assert same(bad).error_count == 70
         with pytest.raises(ValueError, match="frame_max"):
             batch.encode(bad, frame_max=-1)
-        assert same(told(exchange=["x"] * 70)).error_count == 0
+        assert same(batch_of(exchange=["x"] * 70)).error_count == 0
 
 
 def test_more_schemas_than_are_kept() -> None:
     for _ in range(2):
         for i in range(12):
-            rows = told(**{f"headers.h{i}": ["x"] * 6})
+            rows = batch_of(**{f"headers.h{i}": ["x"] * 6})
             found = pa.array(same(rows)).to_pylist()
             sent = Sent("basic.publish", 1, {}, {"headers": {f"h{i}": "x"}}, b"")
             assert found == [sent.octets()] * 6
 
 
 def test_one_schema_in_many_threads() -> None:
-    rows = [told(exchange=[f"e{i}"] * 500, body=[bytes([i])] * 500) for i in range(8)]
+    rows = [batch_of(exchange=[f"e{i}"] * 500, body=[bytes([i])] * 500) for i in range(8)]
     expected = [pa.array(batch.encode(each)).to_pylist() for each in rows]
 
     def work(i: int) -> list[Any]:
@@ -251,19 +251,19 @@ def test_one_schema_in_many_threads() -> None:
             assert found == [expected[i]] * 20
 
 
-EVEN = 64 * 7
+SAME_SIZE = 64 * 7
 
 
-def even(rng: Random) -> dict[str, tuple[Any, list[Any]]]:
+def one_size(rng: Random) -> dict[str, tuple[Any, list[Any]]]:
     """Columns with values of one size, of which some are the same in all rows: type and values."""
 
     def some_of(make: Any) -> list[Any]:
         one, kept = make(), rng.choice((0, 0.3, 1))
-        return [one if rng.random() < kept else make() for _ in range(EVEN)]
+        return [one if rng.random() < kept else make() for _ in range(SAME_SIZE)]
 
     out: dict[str, tuple[Any, list[Any]]] = {}
     wide = rng.choice((16, 17, 48, 100))
-    out["body"] = (pa.binary(), [rng.randbytes(wide) for _ in range(EVEN)])
+    out["body"] = (pa.binary(), [rng.randbytes(wide) for _ in range(SAME_SIZE)])
     for name in ("exchange", "routing_key", "properties.app_id", "properties.type", "headers.s"):
         size = rng.choice((1, 6, 15, 16, 40, 255))
         type_ = rng.choice((pa.string(), pa.binary()))
@@ -276,13 +276,13 @@ def even(rng: Random) -> dict[str, tuple[Any, list[Any]]]:
         if top > 2**31:
             type_ = pa.timestamp(rng.choice(("s", "us")), "UTC")
         out[name] = (type_, some_of(lambda top=top: rng.randrange(top + 1)))
-    out["mandatory"] = (pa.bool_(), [rng.random() < 0.5 for _ in range(EVEN)])
-    out["immediate"] = (pa.bool_(), [rng.random() < 0.5] * EVEN)
+    out["mandatory"] = (pa.bool_(), [rng.random() < 0.5 for _ in range(SAME_SIZE)])
+    out["immediate"] = (pa.bool_(), [rng.random() < 0.5] * SAME_SIZE)
     out["headers.d"] = (pa.float64(), some_of(rng.random))
     if rng.random() < 0.5:
-        out["channel"] = (pa.int32(), [7] * EVEN)
+        out["channel"] = (pa.int32(), [7] * SAME_SIZE)
     if rng.random() < 0.5:
-        out["method"] = (pa.string(), ["basic.publish"] * EVEN)
+        out["method"] = (pa.string(), ["basic.publish"] * SAME_SIZE)
     for name in list(out):
         if name != "body" and rng.random() < 0.3:
             del out[name]
@@ -317,29 +317,29 @@ def other(rng: Random, type_: Any, value: Any) -> Any:
 
 
 @pytest.mark.parametrize("seed", range(120))
-def test_even_blocks_and_a_row_that_is_not(seed: int) -> None:
-    """The pattern of a block holds for the next one, or does not."""
+def test_blocks_of_one_size_and_a_row_that_is_not(seed: int) -> None:
+    """What all rows of a block have in common, the next one may not."""
     rng = Random(seed)
-    columns = even(rng)
-    rows = told(**{name: pa.array(values, type_) for name, (type_, values) in columns.items()})
-    assert same(rows)._hot_rows == EVEN
+    columns = one_size(rng)
+    rows = batch_of(**{name: pa.array(values, type_) for name, (type_, values) in columns.items()})
+    assert same(rows)._hot_rows == SAME_SIZE
     for each in (rows.slice(1), rows.slice(65, 200), rows.slice(3, 130)):
         assert same(each)._hot_rows >= each.num_rows - 3
     for name, (type_, values) in columns.items():
         for _ in range(3):
-            spoilt = list(values)
+            changed = list(values)
             for _ in range(rng.randrange(1, 3)):
-                at = rng.choice((64, 127, 128, 191, 192, rng.randrange(EVEN)))
-                spoilt[at] = other(rng, type_, values[at])
+                at = rng.choice((64, 127, 128, 191, 192, rng.randrange(SAME_SIZE)))
+                changed[at] = other(rng, type_, values[at])
             place = rows.schema.get_field_index(name)
-            same(rows.set_column(place, rows.schema.field(name), pa.array(spoilt, type_)))
+            same(rows.set_column(place, rows.schema.field(name), pa.array(changed, type_)))
 
 
-def test_a_pattern_is_of_one_array() -> None:
+def test_what_blocks_share_ends_with_an_array() -> None:
     """What comes next in a stream, or with the same schema, may be otherwise in all."""
     rng = Random(3)
     pieces = [
-        told(
+        batch_of(
             routing_key=[letters(rng, size) for _ in range(size_)],
             exchange=["e" * size] * size_,
             body=[rng.randbytes(20 + size) for _ in range(size_)],
@@ -354,55 +354,55 @@ def test_a_pattern_is_of_one_array() -> None:
 
 
 def plain(**columns: Any) -> Any:
-    """Rows that make a pattern, but for what is given."""
+    """Rows of one size, but for what is given."""
     rng = Random(1)
-    return told(
+    return batch_of(
         **{
-            "method": ["basic.deliver"] * EVEN,
-            "routing_key": [letters(rng, 12) for _ in range(EVEN)],
-            "body": [rng.randbytes(32) for _ in range(EVEN)],
+            "method": ["basic.deliver"] * SAME_SIZE,
+            "routing_key": [letters(rng, 12) for _ in range(SAME_SIZE)],
+            "body": [rng.randbytes(32) for _ in range(SAME_SIZE)],
             **columns,
         }
     )
 
 
-def test_what_is_even_within_each_block_only() -> None:
+def test_values_shared_within_each_block_only() -> None:
     """Another channel, method, number or text, for 64 rows each."""
-    each = [block for block in range(EVEN // 64) for _ in range(64)]
+    each = [block for block in range(SAME_SIZE // 64) for _ in range(64)]
     for columns in (
         {"channel": [3 + block // 2 for block in each]},
         {"exchange": [f"e{block // 2}" for block in each]},
         {"delivery_tag": [block // 2 for block in each]},
         {"redelivered": [block // 2 % 2 == 0 for block in each]},
     ):
-        assert same(plain(**columns))._hot_rows == EVEN
+        assert same(plain(**columns))._hot_rows == SAME_SIZE
     methods = [("basic.deliver", "basic.publish")[block // 2 % 2] for block in each]
-    assert same(plain(method=methods))._hot_rows == EVEN
+    assert same(plain(method=methods))._hot_rows == SAME_SIZE
 
 
-def test_nulls_of_a_pattern() -> None:
+def test_the_same_nulls_in_each_block() -> None:
     """Rows that have the default, in each block the same ones, whatever stands below their null."""
-    holes = [row % 64 == 5 for row in range(EVEN)]
-    tags = pa.array(range(EVEN), pa.int64())
+    holes = [row % 64 == 5 for row in range(SAME_SIZE)]
+    tags = pa.array(range(SAME_SIZE), pa.int64())
     mask = pa.array(holes)
     hidden = pa.Array.from_buffers(
-        pa.int64(), EVEN, [pa.compute.invert(mask).buffers()[1], tags.buffers()[1]]
+        pa.int64(), SAME_SIZE, [pa.compute.invert(mask).buffers()[1], tags.buffers()[1]]
     )
     assert same(plain(delivery_tag=hidden)).error_count == 0
-    body = pa.array([b"%032d" % row for row in range(EVEN)], pa.binary())
-    late = pa.array([row != 200 for row in range(EVEN)])
-    hidden = pa.Array.from_buffers(pa.binary(), EVEN, [late.buffers()[1], *body.buffers()[1:]])
+    body = pa.array([b"%032d" % row for row in range(SAME_SIZE)], pa.binary())
+    late = pa.array([row != 200 for row in range(SAME_SIZE)])
+    hidden = pa.Array.from_buffers(pa.binary(), SAME_SIZE, [late.buffers()[1], *body.buffers()[1:]])
     found = pa.array(same(plain(body=hidden))).to_pylist()
     assert len(found[200]) < len(found[199])
 
 
-def test_a_pattern_refuses_what_rows_do() -> None:
+def test_later_blocks_refuse_what_rows_do() -> None:
     """Numbers below zero, and columns of other methods, from some row on."""
     for at in (128, 190, 300):
-        tags = [1 + row for row in range(EVEN)]
+        tags = [1 + row for row in range(SAME_SIZE)]
         tags[at] = -1
         found = same(plain(delivery_tag=pa.array(tags, pa.int64())))
         assert found.error_count == 1
-        foreign = [None] * at + [7] + [None] * (EVEN - at - 1)
+        foreign = [None] * at + [7] + [None] * (SAME_SIZE - at - 1)
         found = same(plain(**{"basic.return.reply_code": pa.array(foreign, pa.int32())}))
         assert found.error_count == 1

@@ -122,7 +122,7 @@ def test_bodies_in_any_form() -> None:
 
 
 def test_text_bodies_of_one_size_that_are_not_utf8() -> None:
-    """The first block makes a pattern; in a later one the halves of a letter are two rows."""
+    """In a later block the halves of a letter are two rows."""
     ends = pa.array(range(0, 20 * 257, 20), pa.int32()).buffers()[1]
     data = bytearray(b"abcdefghijklmnopqrst" * 256)
     for at, wrong in ((20 * 200 - 1, 2), (20 * 200 + 5, 1)):

@@ -11,8 +11,6 @@
 #define BLOCK_PREFETCH(p) ((void)(p))
 #endif
 
-#define BLOCK_ROWS 64
-
 /* Sixteen octets in a register, where the machine has such. */
 #ifdef COPY_SSE2
 typedef __m128i Piece;
@@ -153,139 +151,12 @@ static inline void put_bits_apart(uint8_t *w, uint8_t bits, int shift) {
 #endif
 }
 
-/*
- * The same octets, then a value, into n rows, which stand `on` octets behind `at` and go on behind
- * them: what is of one size in all rows does not move `at`. `front` has FRONT_SLACK octets more to
- * read; up to 15 more are written behind the front, and behind values as each says.
- */
-#define FRONT_SLACK 64
-
-typedef struct {
-    const uint8_t *p;
-    size_t n;
-    Piece piece[4];
-} Front;
-
-static inline void open_front(Front *f, const uint8_t *p, size_t n) {
-    f->p = p;
-    f->n = n;
-    for (int k = 0; k < 4; k++) f->piece[k] = load_piece(p + 16 * k);
-}
-
-/* small: a constant; whether 16 octets are enough. */
-AMQP_INLINE uint8_t *put_front(uint8_t *w, const Front *f, int small) {
-    store_piece(w, f->piece[0]);
-    if (!small) {
-        store_piece(w + 16, f->piece[1]);
-        if (f->n > 32) store_piece(w + 32, f->piece[2]);
-        if (f->n > 48) {
-            store_piece(w + 48, f->piece[3]);
-            for (size_t k = 64; k < f->n; k += 16) copy_16(w + k, f->p + k);
-        }
-    }
-    return w + f->n;
-}
-
-/* size: a constant where it is up to 48 and rounded up to 16. What the next block has is asked for on
- * the way, a line or two a row: asked for all at once it would hold up what is done meanwhile. */
-AMQP_INLINE void put_fixed_of(uint8_t *const *at, size_t on, int n, const Front *f, const uint8_t *p,
-                              size_t size, int small, int chunks) {
-    const size_t last = size - 16, ahead = size * BLOCK_ROWS;
-    for (int i = 0; i < n; i++, p += size) {
-        uint8_t *w = put_front(at[i] + on, f, small);
-        BLOCK_PREFETCH(p + ahead);
-        copy_16(w, p);
-        if (chunks > 2) copy_16(w + 16, p + 16);
-        if (chunks > 3) {
-            size_t k = 32;
-            BLOCK_PREFETCH(p + ahead + 64);
-            for (; k + 64 <= size; k += 64) {
-                copy_16(w + k, p + k);
-                copy_16(w + k + 16, p + k + 16);
-                copy_16(w + k + 32, p + k + 32);
-                copy_16(w + k + 48, p + k + 48);
-                BLOCK_PREFETCH(p + ahead + k + 96);
-            }
-            for (; k < last; k += 16) copy_16(w + k, p + k);
-        }
-        if (chunks > 1) copy_16(w + last, p + last);
-    }
-}
-
-AMQP_INLINE void put_fixed_with(uint8_t *const *at, size_t on, int n, const Front *f, const uint8_t *p,
-                                size_t size, int small) {
-    if (size <= 16)
-        put_fixed_of(at, on, n, f, p, size, small, 1);
-    else if (size <= 32)
-        put_fixed_of(at, on, n, f, p, size, small, 2);
-    else if (size <= 48)
-        put_fixed_of(at, on, n, f, p, size, small, 3);
-    else
-        put_fixed_of(at, on, n, f, p, size, small, 4);
-}
-
-/* Octets of one size from p on. Below 16 octets, 16 are read and written. */
-AMQP_APART static void put_fixed(uint8_t *const *at, size_t on, int n, const uint8_t *front, size_t front_n,
-                      const uint8_t *p, size_t size) {
-    Front f;
-    open_front(&f, front, front_n);
-    if (front_n <= 16)
-        put_fixed_with(at, on, n, &f, p, size, 1);
-    else
-        put_fixed_with(at, on, n, &f, p, size, 0);
-}
-
-AMQP_INLINE void put_values_with(uint8_t *const *at, size_t on, int n, const Front *f,
-                                 const uint8_t *value, int width, int small) {
-    for (int i = 0; i < n; i++) {
-        uint8_t *w = put_front(at[i] + on, f, small);
-        uint64_t v;
-        if (width == 1)
-            *w = value[i];
-        else {
-            memcpy(&v, value + 8 * i, 8);
-            if (width == 8)
-                store64(w, v);
-            else if (width == 4)
-                store32(w, (uint32_t)v);
-            else
-                store16(w, (uint16_t)v);
-        }
-    }
-}
-
-/* Numbers in network order: `width` octets of 64 bits each, or octets as they are. */
-AMQP_APART static void put_values(uint8_t *const *at, size_t on, int n, const uint8_t *front, size_t front_n,
-                       const uint8_t *value, int width) {
-    Front f;
-    open_front(&f, front, front_n);
-    if (front_n > 16)
-        put_values_with(at, on, n, &f, value, width, 0);
-    else if (width == 1)
-        put_values_with(at, on, n, &f, value, 1, 1);
-    else if (width == 8)
-        put_values_with(at, on, n, &f, value, 8, 1);
-    else
-        put_values_with(at, on, n, &f, value, width, 1);
-}
-
 static inline void prefetch_octets(const uint8_t *p, size_t n) {
 #if defined(__GNUC__) || defined(__clang__)
     /* To gcc a function that only prefetches does nothing, and it leaves out calls of it. */
     __asm__ volatile("");
 #endif
     for (size_t i = 0; i < n; i += 64) BLOCK_PREFETCH(p + i);
-}
-
-/* Up to three lines of memory that n octets will be written to: only what is near is worth it, behind
- * that the processor sees where this goes. */
-static inline void prefetch_lines(const uint8_t *p, size_t n) {
-#if defined(__GNUC__) || defined(__clang__)
-    __asm__ volatile(""); /* as above */
-#endif
-    BLOCK_PREFETCH(p);
-    if (n > 64) BLOCK_PREFETCH(p + 64);
-    if (n > 128) BLOCK_PREFETCH(p + 128);
 }
 
 #endif

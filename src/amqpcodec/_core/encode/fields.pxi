@@ -1,62 +1,5 @@
 # One field of a row: a value of any column, as its wire type takes it, or text of JSON by names.
 
-cdef struct V1Encode
-
-# All that an encode works with.
-cdef struct Encoder:
-    Table* table
-    Column* out             # of messages
-    Column* errors
-    const Source* root
-    const Source* channel
-    const Source* method
-    const Source* arguments
-    const Source* properties_json
-    const Source* body
-    const Source* error
-    const Source** argument
-    int n_arguments
-    const PropertySource* properties
-    int n_properties
-    const HeaderSource* header
-    int n_headers
-    MethodSources* methods
-    const int16_t* name_slot
-    uint32_t name_mask
-    const Desc* descs
-    Desc** contents
-    int n_contents
-    const Desc* publish     # of rows where there is no column `method`, or NULL
-    const Desc* desc        # the newest method
-    int class_at            # its class among `contents`
-    uint16_t number         # of the row's channel
-    uint16_t usual          # where the row says none
-    uint64_t frame_max      # 0: no limit
-    V1Encode* v1            # of AMQP 1.0, or NULL
-    uintptr_t mode          # dialect
-    bint fail_fast
-    int64_t rows            # done so far
-    int64_t total           # rows that there are, as far as is known
-    int64_t refused
-    Refusal refusal
-    bint fast               # try the fast way
-    Hot* hot                # or NULL
-    int64_t hot_rows        # that went it
-    Block scratch           # of tables and texts of JSON
-    Text text
-    AmqpValue[MAX_FIELDS] v
-    AmqpValue[MAX_FIELDS] w
-    size_t[MAX_FIELDS] kept     # the value's octets lie in scratch, at this less 1; or 0
-
-
-cdef inline int place_refusal(Encoder* e, const Desc* d, int k, const char* column) noexcept nogil:
-    """Say where it was. k: of a field, or -1."""
-    e.refusal.method = d.name if d != NULL else NULL
-    e.refusal.field = d.field[k] if d != NULL and k >= 0 else NULL
-    e.refusal.column = column
-    return REFUSED
-
-
 # ---- one value ----
 
 cdef uint64_t highest_of(uint8_t kind) noexcept nogil:
@@ -134,20 +77,6 @@ cdef int load_source(Encoder* e, uint8_t kind, const Source* s, int64_t i, AmqpV
             return refuse_seconds(r)
         return refuse(r, b"%s takes 0 to %llu", WIRE_NAMES[kind], highest_of(kind))
     return 0
-
-
-cdef int says_nothing(const Source* s, int64_t i) noexcept nogil:
-    """Whether it says nothing: null, false, zero or empty. 1, 0 or BAD_OFFSETS."""
-    cdef const uint8_t* p = NULL
-    cdef uint64_t n = 0
-    cdef int status = find_value(&s, &i)
-    if status != HAS_VALUE:
-        return status if status < 0 else 1
-    if is_octets(s):
-        if octets_at(s, i, &p, &n) < 0:
-            return BAD_OFFSETS
-        return n == 0
-    return is_integer(s) and signed_at(s.kind, s.data, s.at + i) == 0
 
 
 # ---- JSON text of arguments or properties ----

@@ -65,21 +65,18 @@ cdef int look_body(Encoder* e, Hot* h, int64_t row, int n) noexcept nogil:
     cdef const uint8_t* p = NULL
     cdef uint64_t mask = 0 if s == NULL else valid_rows(s, row, n)
     cdef uint64_t size = 0, seen = 0
+    cdef bint differ = False
     cdef int64_t k
     cdef int i
     h.body_kind = PUT_END
-    h.body_n[0] = 0
-    h.bodies_vary = False
     if mask == 0:
         return 0
     if mask == first_rows(n) and s.kind == IN_OCTETS:
         h.body_kind = PUT_BODY
         h.body_ends = ends = <const int32_t*>s.ends + s.at + row
-        seen = look_column(h, s, ends, n, s.text, &h.bodies_vary)
-        h.body_n[0] = <uint32_t>(ends[1] - ends[0])
+        seen = look_column(h, s, ends, n, s.text, &differ)
     else:
         h.body_kind = PUT_BODIES
-        h.bodies_vary = True
         for i in range(n):
             h.body_n[i] = 0
             if not mask >> i & 1:
@@ -114,11 +111,9 @@ cdef int hot_block(Encoder* e, int64_t row, int n) noexcept nogil:
     cdef Hot* h = e.hot
     cdef const Desc* d = e.desc
     cdef uint8_t* w
-    cdef uint8_t* first
     cdef int32_t* ends
     cdef uint64_t total, most
     cdef int status
-    h.even.on = False           # its steps are for this block now
     status = look_block(e, h, row, n)
     if status != 0:
         return status
@@ -128,7 +123,7 @@ cdef int hot_block(Encoder* e, int64_t row, int n) noexcept nogil:
     if status != 0:
         return status
     ends = ends_of_rows(e, row)
-    w = first = e.out.data.p + e.out.used
+    w = e.out.data.p + e.out.used
     w = put_rows(w, h.put, ends, 0, h.safe, False, <size_t>total)
     if h.safe < <size_t>n:
         w = put_rows(w, h.put, ends, h.safe, n, True, <size_t>total)
@@ -140,8 +135,7 @@ cdef int hot_block(Encoder* e, int64_t row, int n) noexcept nogil:
         # columns of one header each: there is a table where one of them is
         return GIVE_UP
     end_rows(e, row, n, <size_t>(w - e.out.data.p))
-    if n == HOT_ROWS and d.has_content:
-        even_begin(e, h, first, <uint32_t>(ends[1] - ends[0]))
+    guess_octets(e, e.out.used, e.rows + row + n)
     return 0
 
 
@@ -150,7 +144,6 @@ cdef int look_block(Encoder* e, Hot* h, int64_t row, int n) noexcept nogil:
     cdef const Desc* d = e.desc
     cdef HotStep* t
     cdef int i, k, status
-    h.uneven = False
     h.room = 0
     h.safe = <size_t>n
     h.flags_same = 0
@@ -161,7 +154,7 @@ cdef int look_block(Encoder* e, Hot* h, int64_t row, int n) noexcept nogil:
     for k in range(h.n_foreign):
         if valid_rows(h.foreign[k], row, n):
             for i in range(n):
-                if says_nothing(h.foreign[k], row + i) != 1:
+                if is_default_value(h.foreign[k], row + i) != 1:
                     return GIVE_UP
     for k in range(h.n_steps):
         status = look_step(e, h, k, row, n)
@@ -238,11 +231,7 @@ cdef int take_hot_rows(Encoder* e, int64_t row, int n) noexcept nogil:
             return NO_MEMORY
     if not e.hot.possible:
         return 0
-    status = GIVE_UP
-    if e.hot.even.on and same == HOT_ROWS:
-        status = even_block(e, e.hot, row)
-    if status > 0:
-        status = hot_block(e, row, same)
+    status = hot_block(e, row, same)
     if status == 0:
         e.hot_rows += same
     return same if status == 0 else 0 if status > 0 else status
@@ -252,18 +241,15 @@ cdef int take_all_rows(Encoder* e, int64_t rows) noexcept nogil:
     """Every row of the array at hand."""
     cdef int64_t row = 0
     cdef int n, done, status
-    if e.hot != NULL:
-        even_end(e.hot)
     while row < rows:
         n = <int>min(rows - row, <int64_t>HOT_ROWS)
         done = take_hot_rows(e, row, n) if e.fast else 0
         if done < 0:
             return done
         if done == 0:
-            status = take_rows(e, row, n)
+            status = encode_rows(e, encode_row, row, n)
             if status < 0:
                 return status
             done = n
         row += done
-        guess_octets(e, e.out.used, e.rows + row)
     return 0

@@ -413,3 +413,17 @@ cdef inline int seconds_at(const Source* s, int64_t i, int64_t* seconds) noexcep
     cdef int64_t q = v // s.unit        # C's division, towards zero
     seconds[0] = q - 1 if v < 0 and q * s.unit != v else q
     return 0
+
+
+cdef int is_default_value(const Source* s, int64_t i) noexcept nogil:
+    """Whether a value is null, false, zero or empty: 1, 0 or BAD_OFFSETS."""
+    cdef const uint8_t* p = NULL
+    cdef uint64_t n = 0
+    cdef int status = find_value(&s, &i)
+    if status != HAS_VALUE:
+        return status if status < 0 else 1
+    if is_octets(s):
+        if octets_at(s, i, &p, &n) < 0:
+            return BAD_OFFSETS
+        return n == 0
+    return is_integer(s) and signed_at(s.kind, s.data, s.at + i) == 0

@@ -33,7 +33,6 @@ cdef void look_some(Hot* h, HotStep* t, int n, const uint32_t* sizes) noexcept n
     """Rows one by one, their values of these sizes."""
     cdef int i
     t.way = WAY_EACH
-    h.uneven = True
     h.room += <uint64_t>(t.prefix_n + length_octets(t)) * <uint64_t>n
     for i in range(n):
         h.room += sizes[i] if t.mask >> i & 1 else 0
@@ -105,13 +104,9 @@ cdef int look_texts(Hot* h, HotStep* t, int64_t row, int n) noexcept nogil:
     t.ends = ends
     t.size = <uint32_t>(ends[1] - ends[0])
     t.far = seen > 255
-    if differ:
-        t.way = WAY_TEXTS
-        h.uneven = True
-    elif seen <= HOT_SAME and (seen == 0 or same_values(s.data + ends[0], <size_t>seen, n)):
+    t.way = WAY_TEXTS
+    if not differ and seen <= HOT_SAME and (seen == 0 or same_values(s.data + ends[0], <size_t>seen, n)):
         look_same(t, s.data + ends[0], t.size)
-    else:
-        t.way = WAY_FIXED
     return 0
 
 

@@ -85,7 +85,7 @@ cdef int take_arguments(Encoder* e, const Desc* d, int64_t row) noexcept nogil:
             if status != 0:
                 return status
     for k in range(m.n_foreign):
-        status = says_nothing(m.foreign[k], row)
+        status = is_default_value(m.foreign[k], row)
         if status == 0:
             place_refusal(e, d, -1, m.foreign[k].name)
             return refuse(&e.refusal, b"has no argument %s", m.foreign[k].name, 0)
@@ -206,32 +206,12 @@ cdef int refuse_content(Encoder* e, const Desc* d, int64_t row) noexcept nogil:
             continue
         if s == e.body or s == e.properties_json:
             column = s.name
-        status = says_nothing(s, i) if s == e.body else find_value(&s, &i)
+        status = is_default_value(s, i) if s == e.body else find_value(&s, &i)
         if status < 0:
             return status
         if (status == 0) == (s == e.body):
             place_refusal(e, d, -1, column)
             return refuse(&e.refusal, b"carries no content", NULL, 0)
-    return 0
-
-
-cdef int take_channel_number(Encoder* e, int64_t row, uint16_t* out) noexcept nogil:
-    cdef const Source* s = e.channel
-    cdef int64_t i = row, v
-    cdef int status
-    out[0] = e.usual
-    if s == NULL:
-        return 0
-    status = find_value(&s, &i)
-    if status != HAS_VALUE:
-        return status
-    place_refusal(e, NULL, -1, e.channel.name)
-    if not is_integer(s):
-        return refuse(&e.refusal, b"takes integers, not %s", s.type, 0)
-    v = signed_at(s.kind, s.data, s.at + i)
-    if v < 0 or v > 0xFFFF:
-        return refuse(&e.refusal, b"takes 0 to %llu", NULL, 0xFFFF)
-    out[0] = <uint16_t>v
     return 0
 
 
@@ -256,16 +236,6 @@ cdef int take_body(Encoder* e, const Desc* d, int64_t row, const uint8_t** p, ui
     return 0
 
 
-cdef int out_room(Encoder* e, uint64_t n) noexcept nogil:
-    """Room for n more octets of messages."""
-    if AMQP_UNLIKELY(e.out.used + n >= e.out.full_at):
-        if n > <uint64_t>e.table.limit:
-            e.table.full = 0
-            return COLUMN_FULL
-        return data_grow(e.table, e.out, <size_t>n)
-    return 0
-
-
 cdef int check_frame(Encoder* e, const Desc* d, uint64_t n) noexcept nogil:
     """A method or header frame of n octets with its envelope."""
     if (e.frame_max and n > e.frame_max) or n > MAX_U32 + 8:
@@ -275,7 +245,7 @@ cdef int check_frame(Encoder* e, const Desc* d, uint64_t n) noexcept nogil:
     return 0
 
 
-cdef int take_row(Encoder* e, int64_t row) noexcept nogil:
+cdef int encode_row(Encoder* e, int64_t row) noexcept nogil:
     """All frames of a message behind what is there; 0, REFUSED (and nothing is written) or worse."""
     cdef size_t used = e.out.used
     cdef int status = begin_row(e, row)
@@ -291,22 +261,6 @@ cdef int take_row(Encoder* e, int64_t row) noexcept nogil:
     if status != 0:
         e.out.used = used
     return status
-
-
-cdef int refuse_broken(Encoder* e, int64_t row) noexcept nogil:
-    """A row that says that it is broken is not encoded."""
-    cdef const Source* s = e.error
-    cdef int64_t i = row
-    cdef int status
-    place_refusal(e, NULL, -1, NULL)
-    if s != NULL:
-        status = find_value(&s, &i)
-        if status < 0:
-            return status
-        if status == HAS_VALUE:
-            place_refusal(e, NULL, -1, e.error.name)
-            return refuse(&e.refusal, b"the row came with an error", NULL, 0)
-    return 0
 
 
 cdef int begin_row(Encoder* e, int64_t row) noexcept nogil:
@@ -388,76 +342,3 @@ cdef int put_content(Encoder* e, const Desc* d, int64_t row) noexcept nogil:
     return 0
 
 
-cdef int refuse_row(Encoder* e, int64_t row) noexcept nogil:
-    """A row of the output for one that cannot be encoded."""
-    cdef char[FAULT_TEXT_SIZE] text
-    cdef int n
-    e.refused += 1
-    n = refusal_text(&e.refusal, text, FAULT_TEXT_SIZE)
-    return append_octets(e.table, e.errors, e.rows + row, text, <size_t>n)
-
-
-cdef int refusal_text(const Refusal* r, char* out, size_t room) noexcept nogil:
-    """`basic.publish.exchange: a shortstr takes ...`; never what the row holds."""
-    cdef int n = 0, more
-    cdef const char* place = r.method
-    if place == NULL:
-        place = r.column
-    if place != NULL and r.field != NULL and r.method != NULL:
-        n = snprintf(out, room, b"%s.%s: ", place, r.field)
-    elif place != NULL:
-        n = snprintf(out, room, b"%s: ", place)
-    n = min(n, <int>room - 1)
-    if r.what != NULL:
-        more = snprintf(out + n, room - n, r.text, r.what, <unsigned long long>r.n)
-    else:
-        more = snprintf(out + n, room - n, r.text, <unsigned long long>r.n)
-    n = min(n + more, <int>room - 1)
-    # A long name may have been cut inside of a letter.
-    while not is_utf8(<const uint8_t*>out, <size_t>n):
-        n -= 1
-    return n
-
-
-cdef int commit_row(Encoder* e, int64_t row) noexcept nogil:
-    """Make a value of what was written since the last one."""
-    cdef Column* c = e.out
-    row += e.rows
-    if c.used > <size_t>e.table.limit:
-        e.table.full = 0
-        return COLUMN_FULL
-    if row >= c.rows and column_grow(c, row + 1) < 0:
-        return NO_MEMORY
-    if c.filled < row:
-        # nulls: they end where the last value does
-        memset_i32(<int32_t*>c.fixed.p + c.filled + 1, (<int32_t*>c.fixed.p)[c.filled],
-                   row - c.filled)
-    now_present(c, row)
-    (<int32_t*>c.fixed.p)[row + 1] = <int32_t>c.used
-    return 0
-
-
-cdef inline void memset_i32(int32_t* p, int32_t v, int64_t n) noexcept nogil:
-    cdef int64_t i
-    for i in range(n):
-        p[i] = v
-
-
-cdef int take_rows(Encoder* e, int64_t first, int64_t n) noexcept nogil:
-    """Rows of the array at hand, one by one."""
-    cdef int64_t row
-    cdef int status
-    for row in range(first, first + n):
-        if not is_valid(e.root, row):
-            continue
-        status = take_row(e, row)
-        if status == REFUSED:
-            if e.fail_fast:
-                e.rows += row
-                return FAILED
-            status = refuse_row(e, row)
-        elif status == 0:
-            status = commit_row(e, row)
-        if status < 0:
-            return status
-    return 0

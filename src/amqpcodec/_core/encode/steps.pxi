@@ -8,11 +8,6 @@ cdef extern from "encode/block.h" nogil:
     uint64_t bits_at(const uint8_t* p, int64_t bit, int n)
     void put_low_octets(uint8_t* w, const uint64_t* value, int n)
     void put_bits_apart(uint8_t* w, uint8_t bits, int shift)
-    void put_fixed(uint8_t** at, size_t on, int n, const uint8_t* front, size_t front_n, const uint8_t* p,
-                   size_t size)
-    void put_values(uint8_t** at, size_t on, int n, const uint8_t* front, size_t front_n,
-                    const uint8_t* value, int width)
-    void prefetch_lines(const uint8_t* p, size_t n)
 
 cdef extern from "encode/rows.h" nogil:
     enum:
@@ -44,10 +39,7 @@ cdef enum:
     HOT_CONSTANTS = 8192    # octets of names and defaults
     HOT_SAME = 255          # of a value that all rows have
     FRONT_ROOM = 32768      # of all that, at most, and lengths and numbers
-    FRONT_SLACK_ = 64       # as encode/block.h has it
-    EVEN_ROOM = 2048        # octets of a row before its body
-    EVEN_ROWS = 32          # of a block, to write column by column: what stays in the nearest cache
-    LINES = 192             # octets that prefetch_lines asks for
+    FRONT_SLACK = 64        # octets that may be written behind what all rows have
 
 # What a step writes, behind its prefix.
 cdef enum:
@@ -68,8 +60,7 @@ cdef enum:
 cdef enum:
     WAY_NONE                # no row has it
     WAY_SAME                # the same octets in all rows
-    WAY_FIXED               # values of one size that lie behind one another
-    WAY_TEXTS               # values that lie behind one another
+    WAY_TEXTS               # values one after another in a column
     WAY_VALUES              # numbers, the same width in all rows
     WAY_EACH                # row by row: some may not have it
     WAY_TABLE               # the length of what follows
@@ -98,28 +89,9 @@ cdef struct HotStep:
     bint far                # some are of more than 255 octets
     uint8_t constant[8]     # a number that all rows have
     const uint8_t* data     # the value, numbers, or what `ends` counts from
-    const int32_t* ends     # of WAY_FIXED and WAY_TEXTS
+    const int32_t* ends     # of WAY_TEXTS
     uint32_t size           # of a value
     PutPlace place          # of numbers
-
-# A value in the pattern of even blocks, see encode/even.pxi.
-cdef struct EvenValue:
-    bint varies
-    uint32_t at             # in the row
-    uint32_t front          # what stands before it, from the value on that varies before it
-    uint64_t first          # a number that all rows have
-
-cdef struct Even:
-    bint on                 # there is a pattern
-    int skip                # blocks that need not make one, after some that were not as it said
-    int wait
-    uint16_t channel
-    uint32_t total          # octets of a row
-    uint32_t body_at
-    uint32_t body_front
-    uint32_t body_n
-    EvenValue value[HOT_STEPS]
-    uint8_t row[EVEN_ROOM + FRONT_SLACK_]
 
 cdef struct Hot:
     bint possible
@@ -136,8 +108,6 @@ cdef struct Hot:
     uint8_t* constants
     size_t constants_n
     # of the block at hand
-    uint8_t* w[HOT_ROWS]    # where each row begins
-    bint uneven             # in size
     uint64_t room           # octets of values that are not the same in all rows
     size_t safe             # rows behind whose values there are PUT_SLACK octets more
     uint16_t flags_same
@@ -147,7 +117,6 @@ cdef struct Hot:
     bint channels_vary
     uint16_t channel[HOT_ROWS]
     uint8_t body_kind       # how bodies are put
-    bint bodies_vary        # in size
     uint64_t body[HOT_ROWS]     # where each is; only the first, and the
     uint32_t body_n[HOT_ROWS]   # sizes, where they lie behind one another
     const int32_t* body_ends
@@ -161,13 +130,12 @@ cdef struct Hot:
     uint8_t** front_at      # where it stands in each row, if that is asked for
     int n_at
     int n_put
-    Even even
     HotStep step[HOT_STEPS]
     Put put[2 * HOT_STEPS + 2]
     uint64_t value[HOT_STEPS][HOT_ROWS]     # numbers, or where octets begin
     uint32_t octets[HOT_STEPS][HOT_ROWS]
     uint8_t* at[HOT_STEPS + 1][HOT_ROWS]    # places
-    uint8_t front[FRONT_ROOM + FRONT_SLACK_]    # what all rows have
+    uint8_t front[FRONT_ROOM + FRONT_SLACK]    # what all rows have
 
 
 cdef inline uint64_t first_rows(int n) noexcept nogil:
@@ -393,13 +361,6 @@ cdef bint plan_hot_properties(Encoder* e, Hot* h, const Desc* d) noexcept nogil:
     return True
 
 
-cdef inline void even_end(Hot* h) noexcept nogil:
-    """Another method, or another array."""
-    h.even.on = False
-    h.even.skip = 0
-    h.even.wait = 0
-
-
 cdef int plan_hot(Encoder* e, const Desc* d) noexcept nogil:
     """Steps for a method; h.possible says whether there are any."""
     cdef Hot* h = e.hot
@@ -409,7 +370,6 @@ cdef int plan_hot(Encoder* e, const Desc* d) noexcept nogil:
             return NO_MEMORY
         h.constants = <uint8_t*>h + sizeof(Hot)
         memset(h.constants, 0, HOT_CONSTANTS)
-    even_end(h)
     h.desc = d
     h.mode = e.mode
     h.n_steps = 0

@@ -42,7 +42,7 @@ cdef int v1e_arguments(Encoder* e, int64_t row) noexcept nogil:
     if m.parts.last:
         memset(&m.parts, 0, sizeof(V1Parts))
     for k in range(m.frame.n_foreign):
-        status = says_nothing(m.frame.foreign[k], row)
+        status = is_default_value(m.frame.foreign[k], row)
         if status == 0:
             v1e_place(e, m.frame.desc, -1, m.frame.foreign[k].name)
             return refuse(&e.refusal, b"has no field %s", m.frame.foreign[k].name, 0)
@@ -72,7 +72,7 @@ cdef int v1e_no_message(Encoder* e, int64_t row) noexcept nogil:
     cdef V1Encode* m = e.v1
     cdef int k, status
     for k in range(m.n_content):
-        status = says_nothing(m.content[k], row)
+        status = is_default_value(m.content[k], row)
         if status < 0:
             return status
         if status == 0:
@@ -266,20 +266,9 @@ cdef int v1e_next_transfer(Encoder* e, int64_t row, bint more) noexcept nogil:
 
 cdef int v1e_rows(Encoder* e, int64_t rows) noexcept nogil:
     """Every row of the array at hand."""
-    cdef int64_t row
+    cdef int64_t row = 0
     cdef int status = 0
-    for row in range(rows):
-        if is_valid(e.root, row):
-            status = v1e_row(e, row)
-            if status == 0:
-                status = commit_row(e, row)
-            elif status == REFUSED and e.fail_fast:
-                e.rows += row
-                return FAILED
-            elif status == REFUSED:
-                status = refuse_row(e, row)
-            if status < 0:
-                return status
-        if row & 255 == 255:
-            guess_octets(e, e.out.used, e.rows + row + 1)
-    return 0
+    while row < rows and status == 0:
+        status = encode_rows(e, v1e_row, row, min(rows - row, <int64_t>256))
+        row += 256
+    return status

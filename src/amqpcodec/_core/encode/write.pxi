@@ -3,15 +3,6 @@
 
 # ---- room ----
 
-cdef inline void guess_octets(Encoder* e, size_t used, int64_t rows) noexcept nogil:
-    """How large the messages will be in the end, from what so many are."""
-    cdef Column* c = e.out
-    if c.data_hint == 0 or rows & (rows - 1) == 0:
-        c.row_hint = e.total
-        c.data_hint = <size_t>min(<double>used / <double>rows * 1.07 * <double>e.total + 65536.0,
-                                  <double>e.table.limit)
-
-
 cdef int begin_rows(Encoder* e, int64_t row, int n, uint64_t total) noexcept nogil:
     """Room for n rows of so many octets at most, and what a row may be written over."""
     cdef Column* c = e.out

@@ -1,0 +1,199 @@
+# What every encode works with, both families: the columns that both have, room in the output, and
+# the end of a row, well or refused.
+
+cdef struct V1Encode
+
+# All that an encode works with.
+cdef struct Encoder:
+    Table* table
+    Column* out             # of messages
+    Column* errors
+    const Source* root
+    const Source* channel
+    const Source* method
+    const Source* arguments
+    const Source* properties_json
+    const Source* body
+    const Source* error
+    const Source** argument
+    int n_arguments
+    const PropertySource* properties
+    int n_properties
+    const HeaderSource* header
+    int n_headers
+    MethodSources* methods
+    const int16_t* name_slot
+    uint32_t name_mask
+    const Desc* descs
+    Desc** contents
+    int n_contents
+    const Desc* publish     # of rows where there is no column `method`, or NULL
+    const Desc* desc        # the newest method
+    int class_at            # its class among `contents`
+    uint16_t number         # of the row's channel
+    uint16_t usual          # where the row says none
+    uint64_t frame_max      # 0: no limit
+    V1Encode* v1            # of AMQP 1.0, or NULL
+    uintptr_t mode          # dialect
+    bint fail_fast
+    int64_t rows            # done so far
+    int64_t total           # rows that there are, as far as is known
+    int64_t refused
+    Refusal refusal
+    bint fast               # try the fast way
+    Hot* hot                # or NULL
+    int64_t hot_rows        # that went it
+    Block scratch           # of tables and texts of JSON
+    Text text
+    AmqpValue[MAX_FIELDS] v
+    AmqpValue[MAX_FIELDS] w
+    size_t[MAX_FIELDS] kept     # the value's octets lie in scratch, at this less 1; or 0
+
+
+cdef inline int place_refusal(Encoder* e, const Desc* d, int k, const char* column) noexcept nogil:
+    """Say where it was. k: of a field, or -1."""
+    e.refusal.method = d.name if d != NULL else NULL
+    e.refusal.field = d.field[k] if d != NULL and k >= 0 else NULL
+    e.refusal.column = column
+    return REFUSED
+
+
+# ---- the output ----
+
+cdef int out_room(Encoder* e, uint64_t n) noexcept nogil:
+    """Room for n more octets of messages."""
+    if AMQP_UNLIKELY(e.out.used + n >= e.out.full_at):
+        if n > <uint64_t>e.table.limit:
+            e.table.full = 0
+            return COLUMN_FULL
+        return data_grow(e.table, e.out, <size_t>n)
+    return 0
+
+
+cdef inline void memset_i32(int32_t* p, int32_t v, int64_t n) noexcept nogil:
+    cdef int64_t i
+    for i in range(n):
+        p[i] = v
+
+
+cdef int commit_row(Encoder* e, int64_t row) noexcept nogil:
+    """Make a value of what was written since the last one."""
+    cdef Column* c = e.out
+    row += e.rows
+    if c.used > <size_t>e.table.limit:
+        e.table.full = 0
+        return COLUMN_FULL
+    if row >= c.rows and column_grow(c, row + 1) < 0:
+        return NO_MEMORY
+    if c.filled < row:
+        # nulls: they end where the last value does
+        memset_i32(<int32_t*>c.fixed.p + c.filled + 1, (<int32_t*>c.fixed.p)[c.filled],
+                   row - c.filled)
+    now_present(c, row)
+    (<int32_t*>c.fixed.p)[row + 1] = <int32_t>c.used
+    return 0
+
+
+cdef int refusal_text(const Refusal* r, char* out, size_t room) noexcept nogil:
+    """`basic.publish.exchange: a shortstr takes ...`; never what the row holds."""
+    cdef int n = 0, more
+    cdef const char* place = r.method
+    if place == NULL:
+        place = r.column
+    if place != NULL and r.field != NULL and r.method != NULL:
+        n = snprintf(out, room, b"%s.%s: ", place, r.field)
+    elif place != NULL:
+        n = snprintf(out, room, b"%s: ", place)
+    n = min(n, <int>room - 1)
+    if r.what != NULL:
+        more = snprintf(out + n, room - n, r.text, r.what, <unsigned long long>r.n)
+    else:
+        more = snprintf(out + n, room - n, r.text, <unsigned long long>r.n)
+    n = min(n + more, <int>room - 1)
+    # A long name may have been cut inside of a letter.
+    while not is_utf8(<const uint8_t*>out, <size_t>n):
+        n -= 1
+    return n
+
+
+cdef int refuse_row(Encoder* e, int64_t row) noexcept nogil:
+    """A row of the output for one that cannot be encoded."""
+    cdef char[FAULT_TEXT_SIZE] text
+    cdef int n
+    e.refused += 1
+    n = refusal_text(&e.refusal, text, FAULT_TEXT_SIZE)
+    return append_octets(e.table, e.errors, e.rows + row, text, <size_t>n)
+
+
+cdef inline void guess_octets(Encoder* e, size_t used, int64_t rows) noexcept nogil:
+    """How large the messages will be in the end, from what so many are."""
+    cdef Column* c = e.out
+    if c.data_hint == 0 or rows & (rows - 1) == 0:
+        c.row_hint = e.total
+        c.data_hint = <size_t>min(<double>used / <double>rows * 1.07 * <double>e.total + 65536.0,
+                                  <double>e.table.limit)
+
+
+# ---- the loop ----
+
+# All frames of a row after what is there: 0, REFUSED (and nothing is written) or worse.
+ctypedef int (*RowWriter)(Encoder* e, int64_t row) noexcept nogil
+
+
+cdef int encode_rows(Encoder* e, RowWriter write_row, int64_t first, int64_t n) noexcept nogil:
+    """Rows of the array at hand, one by one."""
+    cdef int64_t row
+    cdef int status
+    for row in range(first, first + n):
+        if not is_valid(e.root, row):
+            continue
+        status = write_row(e, row)
+        if status == 0:
+            status = commit_row(e, row)
+        elif status == REFUSED:
+            if e.fail_fast:
+                e.rows += row
+                return FAILED
+            status = refuse_row(e, row)
+        if status < 0:
+            return status
+    guess_octets(e, e.out.used, e.rows + first + n)
+    return 0
+
+
+# ---- columns of both families ----
+
+cdef int refuse_broken(Encoder* e, int64_t row) noexcept nogil:
+    """A row that says that it is broken is not encoded."""
+    cdef const Source* s = e.error
+    cdef int64_t i = row
+    cdef int status
+    place_refusal(e, NULL, -1, NULL)
+    if s != NULL:
+        status = find_value(&s, &i)
+        if status < 0:
+            return status
+        if status == HAS_VALUE:
+            place_refusal(e, NULL, -1, e.error.name)
+            return refuse(&e.refusal, b"the row came with an error", NULL, 0)
+    return 0
+
+
+cdef int take_channel_number(Encoder* e, int64_t row, uint16_t* out) noexcept nogil:
+    cdef const Source* s = e.channel
+    cdef int64_t i = row, v
+    cdef int status
+    out[0] = e.usual
+    if s == NULL:
+        return 0
+    status = find_value(&s, &i)
+    if status != HAS_VALUE:
+        return status
+    place_refusal(e, NULL, -1, e.channel.name)
+    if not is_integer(s):
+        return refuse(&e.refusal, b"takes integers, not %s", s.type, 0)
+    v = signed_at(s.kind, s.data, s.at + i)
+    if v < 0 or v > 0xFFFF:
+        return refuse(&e.refusal, b"takes 0 to %llu", NULL, 0xFFFF)
+    out[0] = <uint16_t>v
+    return 0
