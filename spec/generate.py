@@ -16,6 +16,7 @@ sys.path[:0] = [str(ROOT / "src"), str(HERE)]
 
 from emitters.constants import emit_constants  # noqa: E402
 from emitters.hot import emit_hot  # noqa: E402
+from emitters.oasis_constants import emit_oasis_declarations, emit_oasis_header  # noqa: E402
 from emitters.oasis_stubs import emit_oasis_stubs  # noqa: E402
 from emitters.oasis_table import emit_oasis_table  # noqa: E402
 from emitters.overlays import emit_overlays  # noqa: E402
@@ -42,6 +43,11 @@ def banner(inputs: list[Path]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def c_banner(inputs: list[Path]) -> str:
+    """The same as a comment of C."""
+    return "/* " + banner(inputs).rstrip().replace("# ", "", 1).replace("\n#", "\n *") + " */\n"
+
+
 def outputs() -> dict[Path, str]:
     """Every generated file and its text."""
     files: dict[Path, str] = {GEN / "__init__.py": '"""Generated code; see spec/generate.py."""\n'}
@@ -59,6 +65,8 @@ def outputs() -> dict[Path, str]:
     files[GEN / "overlays.py"] = banner([overlays, *sources]) + emit_overlays(overlays, versions)
     parts = [HERE / "amqp1-0" / f"{part}.xml" for part in PARTS]
     oasis = load_parts(parts)
+    files[GEN / "v1_constants.h"] = c_banner(parts) + emit_oasis_header(oasis)
+    files[GEN / "v1_constants.pxd"] = banner(parts) + emit_oasis_declarations(oasis)
     files[GEN / "v1_0.py"] = banner(parts) + emit_oasis_table(oasis, "v1_0")
     files[GEN.parent / "v1_0.pyi"] = banner(parts) + emit_oasis_stubs(oasis, "v1_0")
     return files

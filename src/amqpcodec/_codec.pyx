@@ -14,6 +14,7 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes
 from cpython.dict cimport PyDict_Next, PyDict_SetItem
 from cpython.ref cimport PyObject
 from cpython.unicode cimport PyUnicode_AsEncodedString
+from amqpcodec._gen.v1_constants cimport *
 
 cdef extern from "Python.h":
     PyObject* Py_True

@@ -20,7 +20,7 @@ __all__ = [
     "lower",
 ]
 
-#: Numbers of the types of values, as ``_core/v1/value.pxi`` has them.
+#: Numbers of the types of values, from which ``_gen/v1_constants.h`` is made.
 TYPE_NUMBERS = {
     "null": 0,
     "boolean": 1,

@@ -42,7 +42,7 @@ cdef void v1_note_frame(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n
         r.v1_counts[d.code] += 1
         if d.frame == V1_AMQP_FRAME:
             h.past_sasl = True
-        if d.code == V1_OPEN:
+        if d.code == DESC_OPEN:
             limit = V1_MIN_MAX_FRAME
             if v1_look(r.v1, p, n, &look, 1 << 2):
                 peer_of(c, h).takes = MAX_U32 if look.v[2].kind == V1_NULL \
@@ -126,12 +126,12 @@ cdef int v1_close_some(Reading* r, Conn* c, Half* h, uint8_t code, uint16_t chan
                        const V1Look* look) noexcept nogil:
     """detach, end and close cut off what is open of their link, session or connection."""
     cdef Open* o
-    if code == V1_CLOSE:
+    if code == DESC_CLOSE:
         return end_messages(r, c, h)
     while True:
         o = h.open
         while o != NULL and (o.channel != channel or (
-                code == V1_DETACH and look.v[V1_HANDLE].u != o.handle)):
+                code == DESC_DETACH and look.v[TRANSFER_HANDLE].u != o.handle)):
             o = o.next
         if o == NULL:
             return 0
@@ -145,19 +145,19 @@ cdef bint v1_same(Reading* r, const Open* o, const V1Look* look) noexcept nogil:
     cdef const V1Value* a
     cdef const V1Value* b
     cdef int i
-    if look.v[V1_DELIVERY_ID].kind == look.v[V1_DELIVERY_TAG].kind == look.v[V1_MESSAGE_FORMAT].kind == V1_NULL:
+    if v1_is_unidentified(look.v) and look.v[TRANSFER_MESSAGE_FORMAT].kind == V1_NULL:
         return True
     if o.n < 8 or load32(o.octets.p) > o.n \
             or not v1_look(r.v1, o.octets.p, load32(o.octets.p), &first, DELIVERY_FIELDS):
         return False
-    for i in range(V1_DELIVERY_ID, V1_SETTLED):
+    for i in range(TRANSFER_DELIVERY_ID, TRANSFER_SETTLED):
         a = &look.v[i]
         b = &first.v[i]
         if a.kind == V1_NULL:
             continue
         if a.kind != b.kind:
             return False
-        if i == V1_DELIVERY_TAG:
+        if i == TRANSFER_DELIVERY_TAG:
             if a.n != b.n or memcmp(a.p, b.p, a.n) != 0:
                 return False
         elif a.u != b.u:
@@ -178,19 +178,19 @@ cdef int v1_take(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64
     if p[0] == c'A' or n == 4 * <size_t>p[4]:
         return 0            # no row; what happened before it, the next one tells
     read = p[5] == V1_FRAME_AMQP and v1_look(r.v1, p, n, &look, DELIVERY_FIELDS)
-    if read and V1_DETACH <= look.desc.code <= V1_CLOSE:
+    if read and DESC_DETACH <= look.desc.code <= DESC_CLOSE:
         if v1_close_some(r, c, h, look.desc.code, channel, &look) < 0:
             return NO_MEMORY
-    if not read or look.desc.code != V1_TRANSFER or look.v[V1_HANDLE].kind == V1_NULL:
+    if not read or look.desc.code != DESC_TRANSFER or look.v[TRANSFER_HANDLE].kind == V1_NULL:
         flags = h.flags
         h.flags = 0
         return store_row(r, c, h, p, n, 0, flags, &place)
-    o = find_delivery(h, channel, look.v[V1_HANDLE].u)
+    o = find_delivery(h, channel, look.v[TRANSFER_HANDLE].u)
     if o != NULL and not v1_same(r, o, &look):
         if close_open(r, c, h, o, CAPTURED_TRUNCATED) < 0:
             return NO_MEMORY
         o = NULL
-    if v1_true(&look.v[V1_ABORTED]):        # aborted: what came of it is no message
+    if v1_true(&look.v[TRANSFER_ABORTED]):        # aborted: what came of it is no message
         if o != NULL:
             h.flags |= o.flags & (CAPTURED_GAP | CAPTURED_RESYNC | CAPTURED_MIDSTREAM)
             drop_open(r, h, o)
@@ -198,8 +198,8 @@ cdef int v1_take(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64
     flags = h.flags
     h.flags = 0
     if o == NULL:
-        lost = look.v[V1_DELIVERY_ID].kind == look.v[V1_DELIVERY_TAG].kind == V1_NULL      # a later one, whose first was not captured
-        if lost or not v1_true(&look.v[V1_MORE]):
+        lost = v1_is_unidentified(look.v)      # a later one, whose first was not captured
+        if lost or not v1_true(&look.v[TRANSFER_MORE]):
             return store_row(r, c, h, p, n, 0, flags | (CAPTURED_TRUNCATED if lost else 0), &place)
         if h.n_open >= DELIVERIES_OPEN:
             o = h.open
@@ -210,7 +210,7 @@ cdef int v1_take(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64
         if open_message(r, h, p, n, &place, flags) < 0:
             return NO_MEMORY
         h.open.channel = channel
-        h.open.handle = <uint32_t>look.v[V1_HANDLE].u
+        h.open.handle = <uint32_t>look.v[TRANSFER_HANDLE].u
         return 0
     if o.n + n > MESSAGE_LIMIT or r.open_octets + n > OPEN_LIMIT:
         if close_open(r, c, h, o, CAPTURED_TRUNCATED) < 0:
@@ -218,4 +218,4 @@ cdef int v1_take(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64
         return store_row(r, c, h, p, n, 0, flags, &place)
     if extend_open(r, o, p, n, &place, flags) < 0:
         return NO_MEMORY
-    return 0 if v1_true(&look.v[V1_MORE]) else close_open(r, c, h, o, 0)
+    return 0 if v1_true(&look.v[TRANSFER_MORE]) else close_open(r, c, h, o, 0)

@@ -68,7 +68,7 @@ cdef bint v1_look(const V1Types* types, const uint8_t* p, size_t n, V1Look* out,
     for i in range(out.desc.n):
         if out.desc.op[i].mandatory and out.v[i].kind == V1_NULL:
             return False
-    return c.p == c.end or out.desc.code == V1_TRANSFER
+    return c.p == c.end or out.desc.code == DESC_TRANSFER
 
 
 # ---- where frames begin ----
@@ -105,7 +105,7 @@ cdef bint v1_plausible(const V1Types* types, const uint8_t* p, size_t n, uint64_
     if d == NULL:
         return n < size and n - skip < 64 and size <= limit      # more of it may come
     # Only a payload has no bound but that of the link.
-    if size > limit and d.code != V1_TRANSFER:
+    if size > limit and d.code != DESC_TRANSFER:
         return False
     return c.p == c.end or c.p[0] == 0x45 or c.p[0] == 0xC0 or c.p[0] == 0xD0
 

@@ -3,21 +3,20 @@
 # Transfers are put together as MessageDecoder does (v1/assemble.pxi). What it passes over in silence, the
 # rest of a delivery in which another one began, is a row with an error here: octets are not lost.
 
-# Fields of a transfer.
 cdef enum:
-    V1_HANDLE = 0
-    V1_DELIVERY_ID = 1
-    V1_DELIVERY_TAG = 2
-    V1_MESSAGE_FORMAT = 3
-    V1_SETTLED = 4
-    V1_MORE = 5
-    V1_STATE = 7
-    V1_RESUME = 8
-    V1_ABORTED = 9
-    V1_ASSEMBLY = 0x3BF     # those, as a bit mask
+    # Fields of a transfer that putting deliveries together takes, as a bit mask.
+    ASSEMBLY_FIELDS = (1 << TRANSFER_HANDLE | 1 << TRANSFER_DELIVERY_ID | 1 << TRANSFER_DELIVERY_TAG
+                       | 1 << TRANSFER_MESSAGE_FORMAT | 1 << TRANSFER_SETTLED | 1 << TRANSFER_MORE
+                       | 1 << TRANSFER_STATE | 1 << TRANSFER_RESUME | 1 << TRANSFER_ABORTED)
+
 
 cdef inline bint v1_true(const V1Value* v) noexcept nogil:
     return v.kind == V1_BOOLEAN and v.u != 0
+
+
+cdef inline bint v1_is_unidentified(const V1Value* v) noexcept nogil:
+    """Whether a transfer does not say whose delivery it is: a later one."""
+    return v[TRANSFER_DELIVERY_ID].kind == V1_NULL and v[TRANSFER_DELIVERY_TAG].kind == V1_NULL
 
 
 cdef inline uint64_t v1_link_key(const Entry* e, const V1Value* handle) noexcept nogil:
@@ -195,7 +194,7 @@ cdef int put_v1_delivery(Sink* s, const Entry* e, const uint8_t* payload, uint64
                          const uint8_t* list_) noexcept nogil:
     """A whole delivery, whose fields are in s.fields; 0, BAD_FRAME or a status below 0. e: its first
     transfer; o: where there are several."""
-    cdef const V1Desc* d = s.v1.by_code[V1_TRANSFER]
+    cdef const V1Desc* d = s.v1.by_code[DESC_TRANSFER]
     cdef const MethodPlan* m = &s.methods[d - s.v1.desc]
     cdef const V1Value* v = s.fields
     cdef V1Value x
@@ -217,16 +216,16 @@ cdef int put_v1_delivery(Sink* s, const Entry* e, const uint8_t* payload, uint64
         status = append_octets(s.table, s.body, s.rows, payload, n)     # columns of 0-9-1: all of the message
     if status < 0:
         return status
-    if s.sections == 0 or (v[V1_MESSAGE_FORMAT].kind != V1_NULL and v[V1_MESSAGE_FORMAT].u != 0):
+    if s.sections == 0 or (v[TRANSFER_MESSAGE_FORMAT].kind != V1_NULL and v[TRANSFER_MESSAGE_FORMAT].u != 0):
         return BAD_FRAME if s.fault.code != OK else 0
-    if AMQP_UNLIKELY(v1_true(&v[V1_RESUME]) and v[V1_STATE].kind != V1_NULL):
+    if AMQP_UNLIKELY(v1_true(&v[TRANSFER_RESUME]) and v[TRANSFER_STATE].kind != V1_NULL):
         # It resumes inside of a section, or only its state comes: there is no message to read.
-        if v[V1_STATE].kind == V1_DESCRIBED:
+        if v[TRANSFER_STATE].kind == V1_DESCRIBED:
             c = s.c
-            c.p = v[V1_STATE].p
-            c.end = c.p + v[V1_STATE].n
+            c.p = v[TRANSFER_STATE].p
+            c.end = c.p + v[TRANSFER_STATE].n
             d = v1_known(s.v1, &c)
-            position = d != NULL and d.code == V1_RECEIVED
+            position = d != NULL and d.code == DESC_RECEIVED
         if position or n == 0:
             return BAD_FRAME if s.fault.code != OK else 0
     s.readable = s.input_end
@@ -261,13 +260,13 @@ cdef int end_v1_open(Sink* s, V1Open* o) noexcept nogil:
     state.kind = V1_NULL
     if o.state and o.state != o.first:
         read_v1_transfer(s, &v1_piece_at(s.links, o.state).frame, &list_)
-        state = s.fields[V1_STATE]
+        state = s.fields[TRANSFER_STATE]
     read_v1_transfer(s, e, &list_)
     if state.kind != V1_NULL:
-        s.fields[V1_STATE] = state
+        s.fields[TRANSFER_STATE] = state
     if o.settled:
-        s.fields[V1_SETTLED].kind = V1_BOOLEAN
-        s.fields[V1_SETTLED].u = 1
+        s.fields[TRANSFER_SETTLED].kind = V1_BOOLEAN
+        s.fields[TRANSFER_SETTLED].u = 1
     s.fault_row = e.row
     status = end_v1_row(s, e, o, put_v1_delivery(s, e, payload, o.have, o, list_))
     v1_close_open(s.links, o)
@@ -277,7 +276,7 @@ cdef int end_v1_open(Sink* s, V1Open* o) noexcept nogil:
 cdef int give_up_v1(Sink* s, const Entry* e, V1Open* o) noexcept nogil:
     """A row of a delivery that will not be whole; s.fault says why. e: its first frame; o: NULL where there
     is no other."""
-    cdef const V1Desc* d = s.v1.by_code[V1_TRANSFER]
+    cdef const V1Desc* d = s.v1.by_code[DESC_TRANSFER]
     if s.method != NULL:
         if append_octets(s.table, s.method, s.rows, d.name, s.methods[d - s.v1.desc].name_n) < 0:
             return NO_MEMORY
@@ -312,23 +311,24 @@ cdef int end_v1_all(Sink* s) noexcept nogil:
 
 cdef bint v1_same_delivery(Sink* s, V1Open* o) noexcept nogil:
     """Whether what s.fields says of the delivery is what its first transfer said."""
-    cdef V1Value[4] now
+    cdef V1Value[TRANSFER_SETTLED] now
     cdef const uint8_t* list_
     cdef Cursor c = s.c
     cdef V1Value* first = s.fields
     cdef bint same = True
     cdef int i
-    if s.fields[1].kind == V1_NULL and s.fields[2].kind == V1_NULL and s.fields[3].kind == V1_NULL:
+    if (first[TRANSFER_DELIVERY_ID].kind == V1_NULL and first[TRANSFER_DELIVERY_TAG].kind == V1_NULL
+            and first[TRANSFER_MESSAGE_FORMAT].kind == V1_NULL):
         return True
     memcpy(now, s.fields, sizeof(now))
     read_v1_transfer(s, &v1_piece_at(s.links, o.first).frame, &list_)
     s.c = c
-    for i in range(V1_DELIVERY_ID, V1_SETTLED):
+    for i in range(TRANSFER_DELIVERY_ID, TRANSFER_SETTLED):
         if now[i].kind == V1_NULL:
             continue
         if first[i].kind == V1_NULL:
             same = False
-        elif i == V1_DELIVERY_TAG:
+        elif i == TRANSFER_DELIVERY_TAG:
             same = same and now[i].n == first[i].n and memcmp(now[i].p, first[i].p, now[i].n) == 0
         else:
             same = same and now[i].u == first[i].u
@@ -338,19 +338,19 @@ cdef bint v1_same_delivery(Sink* s, V1Open* o) noexcept nogil:
 cdef int step_v1_transfer(Sink* s, const Entry* e, const uint8_t* list_) noexcept nogil:
     """A transfer whose fields are in s.fields; s.c is over its payload."""
     cdef V1Links* a = s.links
-    cdef uint64_t key = v1_link_key(e, &s.fields[V1_HANDLE])
+    cdef uint64_t key = v1_link_key(e, &s.fields[TRANSFER_HANDLE])
     cdef uint32_t k = v1_find_open(a, key)
-    cdef bint more = v1_true(&s.fields[V1_MORE])
-    cdef bint aborted = v1_true(&s.fields[V1_ABORTED])
-    cdef bint settled = v1_true(&s.fields[V1_SETTLED])
-    cdef bint state = s.fields[V1_STATE].kind != V1_NULL
+    cdef bint more = v1_true(&s.fields[TRANSFER_MORE])
+    cdef bint aborted = v1_true(&s.fields[TRANSFER_ABORTED])
+    cdef bint settled = v1_true(&s.fields[TRANSFER_SETTLED])
+    cdef bint state = s.fields[TRANSFER_STATE].kind != V1_NULL
     cdef const uint8_t* payload = s.c.p
     cdef V1Open* o
     cdef int status
     if AMQP_LIKELY(k == 0):
         if aborted:
             return 0
-        if a.single != NULL and s.fields[V1_DELIVERY_ID].kind == s.fields[V1_DELIVERY_TAG].kind == V1_NULL:
+        if a.single != NULL and v1_is_unidentified(s.fields):
             v1_out_of_place(s, e, b"the beginning of the delivery is missing")
             return give_up_v1(s, e, NULL)
         if AMQP_LIKELY(not more):

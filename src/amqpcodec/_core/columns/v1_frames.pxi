@@ -54,14 +54,14 @@ cdef int cool_v1_frame(Sink* s, const Entry* e, int64_t row) noexcept nogil:
     if AMQP_UNLIKELY(v1_verify_fields(d, &s.c, &k, 1, s.fields, mask) < 0):
         return BAD_FRAME
     s.fault.method = NULL
-    if AMQP_UNLIKELY(s.c.p != s.c.end and d.code != V1_TRANSFER):
+    if AMQP_UNLIKELY(s.c.p != s.c.end and d.code != DESC_TRANSFER):
         s.fault.method = d.name
         fail(&s.c, BAD_TRAILING, NULL, 0, 0)
         return BAD_FRAME
     status = put_v1_picks(s, d, m, list_, row)
     if status == 0 and s.arguments != NULL:
         status = put_v1_arguments(s, d, m, row)
-    if status == 0 and s.payload != NULL and d.code == V1_TRANSFER:
+    if status == 0 and s.payload != NULL and d.code == DESC_TRANSFER:
         status = append_octets(s.table, s.payload, row, s.c.p, <size_t>(s.c.end - s.c.p))
     if status < 0:
         return status

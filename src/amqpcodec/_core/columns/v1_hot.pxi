@@ -16,8 +16,8 @@ cdef inline int hot_v1_text(Table* t, Column* c, RowPlace at, const uint8_t* p, 
         status = hot_grow(t, c, at.row, n)
         if status < 0:
             return status
-    if AMQP_UNLIKELY(not copy_ascii(c.data.p + used, p, n)) and code != 0xA0 and (
-            code == 0xA3 or not is_utf8(p, n)):
+    if AMQP_UNLIKELY(not copy_ascii(c.data.p + used, p, n)) and code != CTOR_VBIN8 and (
+            code == CTOR_SYM8 or not is_utf8(p, n)):
         return GIVE_UP
     hot_text_end(c, at, used + n)
     return 0
@@ -45,8 +45,10 @@ cdef int cool_v1_field(Sink* s, const MethodPlan* m, const V1Desc* d, int i, Cur
     # An outcome without fields.
     if k.types == NULL:
         v1_verify_begin(k, s.v1, s.input_end)
-    outcome = s.v1.by_code[start[2]] if op.kind == V1_ANY and c.end - start >= 4 and load16(start) == 0x53 else NULL
-    if outcome != NULL and outcome.composite and start[3] == 0x45:
+    outcome = NULL
+    if op.kind == V1_ANY and c.end - start >= 4 and load16(start) == CTOR_DESCRIBED_SMALLULONG:
+        outcome = s.v1.by_code[start[2]]
+    if outcome != NULL and outcome.composite and start[3] == CTOR_LIST0:
         v.kind = V1_DESCRIBED
         c.p = start + 4
         inside = start + 1
@@ -93,7 +95,7 @@ cdef int hot_v1_member(Sink* s, const FieldPlan* f, const V1Op* op, const V1Valu
     t.w = w
     if v.kind == V1_BINARY:
         return json_binary(t, v.p, v.n)
-    if v.kind == V1_DESCRIBED and v.n == 3 and v.p[0] == 0x53 and v.p[2] == 0x45:
+    if v.kind == V1_DESCRIBED and v.n == 3 and v.p[0] == CTOR_SMALLULONG and v.p[2] == CTOR_LIST0:
         outcome = s.v1.by_code[v.p[1]]
         if outcome != NULL and outcome.composite:
             m = &s.methods[outcome - s.v1.desc]
@@ -128,15 +130,15 @@ cdef int hot_v1_fields(Sink* s, const V1Desc* d, Cursor* c, V1Value* x, uint32_t
     cdef uint32_t count, n, shape, i = 0
     cdef uint8_t code, kind, write
     cdef int status
-    if AMQP_LIKELY(p[0] == 0xC0):
+    if AMQP_LIKELY(p[0] == CTOR_LIST8):
         size = <int64_t>p[1] - 1
         count = p[2]
         p += 3
-    elif p[0] == 0xD0:
+    elif p[0] == CTOR_LIST32:
         size = <int64_t>load32(p + 1) - 4
         count = load32(p + 5)
         p += 9
-    elif p[0] == 0x45:
+    elif p[0] == CTOR_LIST0:
         size = 0
         count = 0
         p += 1
@@ -154,7 +156,7 @@ cdef int hot_v1_fields(Sink* s, const V1Desc* d, Cursor* c, V1Value* x, uint32_t
         if AMQP_UNLIKELY(p >= end):
             return GIVE_UP
         code = p[0]
-        if code == 0x40:
+        if code == CTOR_NULL:
             v.kind = V1_NULL
             p += 1
             v += 1
@@ -163,13 +165,13 @@ cdef int hot_v1_fields(Sink* s, const V1Desc* d, Cursor* c, V1Value* x, uint32_t
             continue
         status = GIVE_UP
         q = p
-        kind = V1_KIND[code]
-        shape = V1_SHAPE[code]
+        kind = CTOR_WIRE_TYPE[code]
+        shape = CTOR_LAYOUT[code]
         write = step.write
         to = <Column*>(columns + step.offset)
-        if shape <= V1_SHAPE_WIDEST:
+        if shape <= LAYOUT_WIDEST:
             if AMQP_LIKELY(kind == step.kind):
-                u = v1_usual_number(p, shape) | (code == 0x41)
+                u = v1_usual_number(p, shape) | (code == CTOR_TRUE)
                 q = p + 1 + shape
                 v.u = u
                 if write == V1_TO_64 or write == V1_TO_TIME:
@@ -201,7 +203,7 @@ cdef int hot_v1_fields(Sink* s, const V1Desc* d, Cursor* c, V1Value* x, uint32_t
             if AMQP_LIKELY(write != V1_TO_ID or size <= 9 or memcmp(q, <const char*>b"AMQP_", 5) != 0):
                 status = hot_v1_text(s.table, to, at, q, <size_t>size, code)
             q += size
-        elif shape == V1_SHAPE_RUN and (kind == step.kind or step.kind == V1_ANY):
+        elif shape == LAYOUT_TEXT and (kind == step.kind or step.kind == V1_ANY):
             q = p + 2
             size = p[1]
             v.p = q
@@ -260,11 +262,11 @@ cdef int hot_v1_map(Sink* s, Cursor* c, Column* to, RowPlace at) noexcept nogil:
     cdef uint32_t count, i, j
     cdef uint8_t code, kind
     cdef int status
-    if AMQP_LIKELY(p[0] == 0xC1):
+    if AMQP_LIKELY(p[0] == CTOR_MAP8):
         size = <int64_t>p[1] - 1
         count = p[2]
         p += 3
-    elif p[0] == 0xD1:
+    elif p[0] == CTOR_MAP32:
         size = <int64_t>load32(p + 1) - 4
         count = load32(p + 5)
         p += 9
@@ -285,7 +287,7 @@ cdef int hot_v1_map(Sink* s, Cursor* c, Column* to, RowPlace at) noexcept nogil:
         code = p[0]
         n = p[1]
         p += 1
-        if AMQP_UNLIKELY((code != 0xA1 and code != 0xA3) or end - p < <int64_t>n + 2 or p[1] == c'$'):
+        if AMQP_UNLIKELY((code != CTOR_STR8_UTF8 and code != CTOR_SYM8) or end - p < <int64_t>n + 2 or p[1] == c'$'):
             return GIVE_UP
         mark = key_mark(p)
         bit = <uint64_t>1 << ((mark * <uint64_t>0x9E3779B97F4A7C15) >> 58)
@@ -297,7 +299,7 @@ cdef int hot_v1_map(Sink* s, Cursor* c, Column* to, RowPlace at) noexcept nogil:
         marks[i] = mark
         keys[i] = p
         w[0] = c'"'
-        if AMQP_UNLIKELY(not copy_plain(w + 1, p + 1, n)) and (code == 0xA3 or not is_plain_utf8(p + 1, n)):
+        if AMQP_UNLIKELY(not copy_plain(w + 1, p + 1, n)) and (code == CTOR_SYM8 or not is_plain_utf8(p + 1, n)):
             return GIVE_UP
         w += n + 1
         w[0] = c'"'
@@ -306,20 +308,20 @@ cdef int hot_v1_map(Sink* s, Cursor* c, Column* to, RowPlace at) noexcept nogil:
         p += n + 1
         # the value
         code = p[0]
-        kind = V1_KIND[code]
-        if code == 0xA1 or code == 0xA3:
+        kind = CTOR_WIRE_TYPE[code]
+        if code == CTOR_STR8_UTF8 or code == CTOR_SYM8:
             n = p[1]
             p += 2
             if AMQP_UNLIKELY(end - p < <int64_t>n):
                 return GIVE_UP
             w[0] = c'"'
-            if AMQP_UNLIKELY(not copy_plain(w + 1, p, n)) and (code == 0xA3 or not is_plain_utf8(p, n)):
+            if AMQP_UNLIKELY(not copy_plain(w + 1, p, n)) and (code == CTOR_SYM8 or not is_plain_utf8(p, n)):
                 return GIVE_UP
             w[n + 1] = c'"'
             w += n + 2
             p += n
         elif V1_UBYTE <= kind <= V1_LONG:
-            n = 0 if code < 0x50 else <size_t>1 << ((code >> 4) - 5)
+            n = CTOR_WIDTH[code]
             p += 1
             if AMQP_UNLIKELY(end - p < <int64_t>n):
                 return GIVE_UP
@@ -328,8 +330,8 @@ cdef int hot_v1_map(Sink* s, Cursor* c, Column* to, RowPlace at) noexcept nogil:
             else:
                 w = put_u64(w, load64(p) >> (64 - 8 * n) if n else 0)
             p += n
-        elif code == 0x41 or code == 0x42:
-            w = hot_bool(w, code == 0x41)
+        elif code == CTOR_TRUE or code == CTOR_FALSE:
+            w = hot_bool(w, code == CTOR_TRUE)
             p += 1
         else:
             f = c[0]
@@ -396,26 +398,27 @@ cdef int hot_v1_message(Sink* s, Cursor* c, RowPlace at) noexcept nogil:
         p = c.p
         i = <int>p[2] - SEC_FIRST_CODE
         # Sections of one kind are put together elsewhere.
-        if AMQP_UNLIKELY(load16(p) != 0x53 or i <= last or i >= SEC_COUNT or SEC_DATA <= last < i <= SEC_VALUE):
+        if AMQP_UNLIKELY(load16(p) != CTOR_DESCRIBED_SMALLULONG or i <= last or i >= SEC_COUNT
+                         or SEC_DATA <= last < i <= SEC_AMQP_VALUE):
             return GIVE_UP
         last = i
         p += 3
-        if SEC_DATA <= i <= SEC_VALUE and t.column[V1_COL_BODY_KIND].asked:
+        if SEC_DATA <= i <= SEC_AMQP_VALUE and t.column[V1_COL_BODY_KIND].asked:
             status = hot_octets(t, &t.column[V1_COL_BODY_KIND], at, <const uint8_t*>V1_KIND_NAMES[i - SEC_DATA],
                                 V1_KIND_OCTETS[i - SEC_DATA])
             if AMQP_UNLIKELY(status < 0):
                 return status
         status = GIVE_UP
-        if i == SEC_DATA and (p[0] == 0xA0 or p[0] == 0xB0):
-            n = p[1] if p[0] == 0xA0 else load32(p + 1)
-            p += 2 if p[0] == 0xA0 else 5
+        if i == SEC_DATA and (p[0] == CTOR_VBIN8 or p[0] == CTOR_VBIN32):
+            n = p[1] if p[0] == CTOR_VBIN8 else load32(p + 1)
+            p += 2 if p[0] == CTOR_VBIN8 else 5
             if AMQP_UNLIKELY(c.end - p < n):
                 return GIVE_UP
             c.p = p + n
             status = hot_octets(t, s.body, at, p, <size_t>n) if s.body != NULL else 0
         elif not s.sections >> i & 1:
             # Of a list or map of at most 255 octets only where it ends.
-            if p[0] & 0xFE == 0xC0 and p[1] and c.end - p - 2 >= p[1]:
+            if (p[0] == CTOR_LIST8 or p[0] == CTOR_MAP8) and p[1] and c.end - p - 2 >= p[1]:
                 c.p = p + 2 + p[1]
                 continue
         elif i == SEC_HEADER or i == SEC_PROPERTIES:
@@ -431,7 +434,7 @@ cdef int hot_v1_message(Sink* s, Cursor* c, RowPlace at) noexcept nogil:
                 status = column_at(to, at.row)
             if AMQP_UNLIKELY(status != 0):
                 return status
-        elif i == SEC_APPLICATION and s.n_wanted == 0:
+        elif i == SEC_APPLICATION_PROPERTIES and s.n_wanted == 0:
             to = &t.column[V1_COL_APPLICATION]
             if to.asked and to.form == FORM_JSON:
                 c.p = p

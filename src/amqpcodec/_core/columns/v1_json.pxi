@@ -133,7 +133,7 @@ cdef int json_v1_items(Text* t, const V1Types* types, Cursor* c, uint32_t count,
     if json_literal(t, b"[", 1) < 0:
         return NO_MEMORY
     memset(&v, 0, sizeof(v))
-    v.kind = V1_KIND[code]
+    v.kind = CTOR_WIRE_TYPE[code]
     for i in range(count):
         if i and json_literal(t, b",", 1) < 0:
             return NO_MEMORY
@@ -198,7 +198,7 @@ cdef int json_v1_known(Text* t, const V1Types* types, const V1Desc* d, Cursor* c
         v1_inside(c, &v, &inner)
         n = v.count
     for i in range(n):
-        if d.composite and inner.p[0] == 0x40:
+        if d.composite and inner.p[0] == CTOR_NULL:
             inner.p += 1
             continue
         name_n = strlen(d.field[i])
@@ -220,7 +220,7 @@ cdef int json_v1_known(Text* t, const V1Types* types, const V1Desc* d, Cursor* c
 
 cdef int json_v1_field(Text* t, const V1Types* types, const V1Op* op, Cursor* c) noexcept nogil:
     """A field of a composite: one value of a field of many is a list as well."""
-    cdef bint alone = op.multiple and V1_KIND[c.p[0]] != V1_ARRAY
+    cdef bint alone = op.multiple and CTOR_WIRE_TYPE[c.p[0]] != V1_ARRAY
     cdef int status
     if alone and json_literal(t, b"[", 1) < 0:
         return NO_MEMORY
@@ -234,7 +234,7 @@ cdef int json_v1_field(Text* t, const V1Types* types, const V1Op* op, Cursor* c)
 
 cdef inline void v1_key(const uint8_t* p, const uint8_t** text, size_t* n) noexcept nogil:
     """The octets of a string or symbol whose constructor is at p."""
-    if p[0] < 0xB0:
+    if p[0] < CTOR_VBIN32:
         n[0] = p[1]
         text[0] = p + 2
     else:

@@ -3,9 +3,9 @@
 cdef inline uint32_t v1_row_mask(const Sink* s, const V1Desc* d) noexcept nogil:
     """As v1_mask, with what putting deliveries together takes."""
     cdef uint32_t mask = v1_mask(s, d)
-    if d.code == V1_TRANSFER:
-        return mask | V1_ASSEMBLY
-    return mask | 1 if d.code == V1_DETACH else mask
+    if d.code == DESC_TRANSFER:
+        return mask | ASSEMBLY_FIELDS
+    return mask | 1 << DETACH_HANDLE if d.code == DESC_DETACH else mask
 
 
 cdef int hot_v1_row(Sink* s, const Entry* e) noexcept nogil:
@@ -18,23 +18,23 @@ cdef int hot_v1_row(Sink* s, const Entry* e) noexcept nogil:
     cdef RowPlace at = place_of(s.rows)
     cdef size_t n
     cdef int status
-    if AMQP_UNLIKELY(d == NULL) or a.n_open and (d.code == V1_DETACH or d.code == V1_END or d.code == V1_CLOSE):
+    if AMQP_UNLIKELY(d == NULL) or a.n_open and (d.code == DESC_DETACH or d.code == DESC_END or d.code == DESC_CLOSE):
         return GIVE_UP
     status = hot_v1_performative(s, d, v1_row_mask(s, d), at)
-    if status != 0 or d.code != V1_TRANSFER:
+    if status != 0 or d.code != DESC_TRANSFER:
         return status
-    if AMQP_UNLIKELY(v1_true(&v[V1_MORE]) or v1_true(&v[V1_ABORTED]) or v1_true(&v[V1_RESUME])):
+    if AMQP_UNLIKELY(v1_true(&v[TRANSFER_MORE]) or v1_true(&v[TRANSFER_ABORTED]) or v1_true(&v[TRANSFER_RESUME])):
         return GIVE_UP
-    if AMQP_UNLIKELY(a.n_open != 0) and v1_find_open(a, v1_link_key(e, &v[V1_HANDLE])):
+    if AMQP_UNLIKELY(a.n_open != 0) and v1_find_open(a, v1_link_key(e, &v[TRANSFER_HANDLE])):
         return GIVE_UP
-    if a.single != NULL and v[V1_DELIVERY_ID].kind == v[V1_DELIVERY_TAG].kind == V1_NULL:
+    if a.single != NULL and v1_is_unidentified(v):
         return GIVE_UP
     n = <size_t>(s.c.end - s.c.p)
     if whole != NULL:
         status = hot_octets(s.table, whole, at, s.c.p, n)
         if status < 0:
             return status
-    if s.sections == 0 or (v[V1_MESSAGE_FORMAT].kind != V1_NULL and v[V1_MESSAGE_FORMAT].u != 0):
+    if s.sections == 0 or (v[TRANSFER_MESSAGE_FORMAT].kind != V1_NULL and v[TRANSFER_MESSAGE_FORMAT].u != 0):
         return 0
     s.readable = s.input_end
     return hot_v1_message(s, &s.c, at)
@@ -64,33 +64,33 @@ cdef int step_v1_frame(Sink* s, const Entry* e) noexcept nogil:
         return end_v1_row(s, e, NULL, BAD_FRAME)
     m = &s.methods[d - s.v1.desc]
     mask = v1_row_mask(s, d)
-    if d.code != V1_TRANSFER and s.method != NULL:
+    if d.code != DESC_TRANSFER and s.method != NULL:
         status = append_octets(s.table, s.method, s.rows, d.name, m.name_n)
         if status < 0:
             return status
     list_ = s.c.p
     v1_verify_begin(&k, s.v1, s.input_end)
     if AMQP_UNLIKELY(v1_verify_fields(d, &s.c, &k, 1, s.fields, mask) < 0):
-        if d.code == V1_TRANSFER and s.method != NULL:
+        if d.code == DESC_TRANSFER and s.method != NULL:
             status = append_octets(s.table, s.method, s.rows, d.name, m.name_n)
             if status < 0:
                 return status
         return end_v1_row(s, e, NULL, BAD_FRAME)
     s.fault.method = NULL
-    if AMQP_LIKELY(d.code == V1_TRANSFER):
+    if AMQP_LIKELY(d.code == DESC_TRANSFER):
         return step_v1_transfer(s, e, list_)
     if AMQP_UNLIKELY(s.c.p != s.c.end):
         s.fault.method = d.name
         fail(&s.c, BAD_TRAILING, NULL, 0, 0)
         return end_v1_row(s, e, NULL, BAD_FRAME)
     if AMQP_UNLIKELY(a.n_open != 0):
-        if d.code == V1_DETACH:
-            number = v1_find_open(a, v1_link_key(e, &s.fields[V1_HANDLE]))
+        if d.code == DESC_DETACH:
+            number = v1_find_open(a, v1_link_key(e, &s.fields[TRANSFER_HANDLE]))
             if number:
                 v1_close_open(a, v1_open_at(a, number))
-        elif d.code == V1_END:
+        elif d.code == DESC_END:
             v1_close_channel(a, e.channel)
-        elif d.code == V1_CLOSE:
+        elif d.code == DESC_CLOSE:
             v1_close_all(a)
     status = put_v1_picks(s, d, m, list_, s.rows)
     if status == 0 and s.arguments != NULL:

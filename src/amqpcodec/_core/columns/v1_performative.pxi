@@ -45,13 +45,13 @@ cdef inline uint8_t* v1_json_fields(Sink* s, const MethodPlan* m, const uint8_t*
         if AMQP_UNLIKELY(p >= end):
             return NULL
         code = p[0]
-        if code == 0x40:
+        if code == CTOR_NULL:
             p += 1
             continue
-        kind = V1_KIND[code]
+        kind = CTOR_WIRE_TYPE[code]
         if AMQP_LIKELY(kind == step[i].kind):
             if AMQP_LIKELY(V1_UBYTE <= kind <= V1_ULONG):
-                shape = V1_SHAPE[code]
+                shape = CTOR_LAYOUT[code]
                 u = v1_usual_number(p, shape)
                 p += 1 + shape
                 w = v1_json_name(w, &f[i])
@@ -62,12 +62,12 @@ cdef inline uint8_t* v1_json_fields(Sink* s, const MethodPlan* m, const uint8_t*
                 else:
                     w = put_u64(w, u)
                 continue
-            if code == 0x41 or code == 0x42:
+            if code == CTOR_TRUE or code == CTOR_FALSE:
                 p += 1
-                w = hot_bool(v1_json_name(w, &f[i]), code == 0x41)
+                w = hot_bool(v1_json_name(w, &f[i]), code == CTOR_TRUE)
                 continue
             n = p[1]
-            if AMQP_UNLIKELY(V1_SHAPE[code] != V1_SHAPE_RUN or end - p < <int64_t>n + 2):
+            if AMQP_UNLIKELY(CTOR_LAYOUT[code] != LAYOUT_TEXT or end - p < <int64_t>n + 2):
                 return NULL
             w = v1_json_name(w, &f[i])
             if kind == V1_BINARY:
@@ -84,7 +84,7 @@ cdef inline uint8_t* v1_json_fields(Sink* s, const MethodPlan* m, const uint8_t*
                 w[n + 1] = c'"'
                 w += n + 2
             p += 2 + n
-        elif step[i].kind == V1_ANY and code == 0 and end - p >= 4 and p[1] == 0x53 and p[3] == 0x45:
+        elif step[i].kind == V1_ANY and code == 0 and end - p >= 4 and p[1] == CTOR_SMALLULONG and p[3] == CTOR_LIST0:
             w = v1_json_outcome(s, v1_json_name(w, &f[i]), p)
             if AMQP_UNLIKELY(w == NULL):
                 return NULL
@@ -150,7 +150,7 @@ cdef int run_v1_arguments(Sink* s, const Entry* e, int n, int64_t row) noexcept 
         if AMQP_UNLIKELY(e.way != FRAME_V1 or e.type > V1_FRAME_SASL or stop > s.v1_end):
             break
         p = e.start + 4 * <size_t>e.start[4]
-        if AMQP_UNLIKELY(load16(p) != 0x53):
+        if AMQP_UNLIKELY(load16(p) != CTOR_DESCRIBED_SMALLULONG):
             break
         d = s.v1.by_code[p[2]]
         if AMQP_UNLIKELY(d == NULL or d.frame != (V1_SASL_FRAME if e.type else V1_AMQP_FRAME)):
@@ -159,8 +159,8 @@ cdef int run_v1_arguments(Sink* s, const Entry* e, int n, int64_t row) noexcept 
         p += 3
         end = p + 2 + p[1]
         more = <size_t>(stop - end)
-        if AMQP_UNLIKELY(p[0] != 0xC0 or end > stop or p[1] == 0 or p[2] > d.n
-                         or to.data.room - used < m.room or (more and d.code != V1_TRANSFER)):
+        if AMQP_UNLIKELY(p[0] != CTOR_LIST8 or end > stop or p[1] == 0 or p[2] > d.n
+                         or to.data.room - used < m.room or (more and d.code != DESC_TRANSFER)):
             break
         start = to.data.p + used
         w = v1_json_fields(s, m, p + 3, end, p[2], start)
@@ -174,7 +174,7 @@ cdef int run_v1_arguments(Sink* s, const Entry* e, int n, int64_t row) noexcept 
         if AMQP_UNLIKELY(<size_t>(w - to.data.p) > <size_t>s.table.limit):
             break
         if payload != NULL:
-            if d.code == V1_TRANSFER:
+            if d.code == DESC_TRANSFER:
                 if AMQP_UNLIKELY(octets + more >= payload.full_at):
                     break
                 if more <= 16:
@@ -230,7 +230,7 @@ cdef inline const V1Desc* hot_v1_head(Sink* s, const Entry* e) noexcept nogil:
     """As read_v1_head, for a descriptor as most are; else NULL, and nothing is noted."""
     cdef const uint8_t* body = e.start + 4 * <size_t>e.start[4]
     cdef const V1Desc* d
-    if AMQP_UNLIKELY(e.start + e.total > s.v1_end or load16(body) != 0x53):
+    if AMQP_UNLIKELY(e.start + e.total > s.v1_end or load16(body) != CTOR_DESCRIBED_SMALLULONG):
         return NULL
     d = s.v1.by_code[body[2]]
     if AMQP_UNLIKELY(d == NULL or d.frame != (V1_SASL_FRAME if e.type else V1_AMQP_FRAME)):
@@ -250,10 +250,10 @@ cdef int hot_v1_performative(Sink* s, const V1Desc* d, uint32_t mask, RowPlace a
         status = hot_v1_fields(s, d, &s.c, s.fields, mask, NULL, at)
     else:
         status = hot_v1_both(s, d, mask, at)
-    if status == 0 and AMQP_UNLIKELY(s.c.p != s.c.end) and d.code != V1_TRANSFER:
+    if status == 0 and AMQP_UNLIKELY(s.c.p != s.c.end) and d.code != DESC_TRANSFER:
         return GIVE_UP
     if status == 0 and s.method != NULL:
         status = hot_octets(s.table, s.method, at, <const uint8_t*>m.name, m.name_n)
-    if status == 0 and s.payload != NULL and d.code == V1_TRANSFER:
+    if status == 0 and s.payload != NULL and d.code == DESC_TRANSFER:
         status = hot_octets(s.table, s.payload, at, s.c.p, <size_t>(s.c.end - s.c.p))
     return status

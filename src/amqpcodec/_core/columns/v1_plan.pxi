@@ -3,8 +3,8 @@
 # They stand behind the columns that all protocols have; the children of structs together.
 cdef enum:
     V1_COL_PROPERTIES = N_COLUMNS           # children
-    V1_COL_HEADER = N_COLUMNS + 13          # children
-    V1_COL_HEADER_STRUCT = N_COLUMNS + 18
+    V1_COL_HEADER = V1_COL_PROPERTIES + PROPERTIES_FIELDS          # children
+    V1_COL_HEADER_STRUCT = V1_COL_HEADER + HEADER_FIELDS
     V1_COL_DELIVERY_ANNOTATIONS
     V1_COL_MESSAGE_ANNOTATIONS
     V1_COL_APPLICATION
@@ -82,7 +82,7 @@ cdef V1Step v1_step(const V1Op* op, uint8_t kind, int column) noexcept:
     step.column = <uint16_t>column
     step.offset = <uint32_t>(<size_t>column * sizeof(Column))
     step.write = V1_TO_OTHER
-    step.usual = 0x40
+    step.usual = CTOR_NULL
     if op.multiple:
         step.kind = V1_UNKNOWN
         return step
@@ -102,10 +102,10 @@ cdef V1Step v1_step(const V1Op* op, uint8_t kind, int column) noexcept:
 cdef uint8_t v1_usual_text(const V1Step* step, uint8_t kind) noexcept:
     """V1Step.usual, for a column of this kind."""
     if kind == AS_TEXT and step.write == V1_TO_ID:
-        return 0xA1
+        return CTOR_STR8_UTF8
     if kind == AS_TEXT and step.write == V1_TO_TEXT and V1_BINARY <= step.kind <= V1_SYMBOL:
-        return V1_NARROW[step.kind]
-    return 0x40
+        return CTOR_NARROW[step.kind]
+    return CTOR_NULL
 
 
 cdef int plan_v1_steps(FramePlan plan, const uint16_t* targets, const Target* target, const uint8_t* kind,
@@ -117,7 +117,7 @@ cdef int plan_v1_steps(FramePlan plan, const uint16_t* targets, const Target* ta
     cdef int i, k, first
     for i in range(plan.count):
         d = &plan.v1.desc[i]
-        first = V1_COL_HEADER if d.code == 0x70 else V1_COL_PROPERTIES if d.code == 0x73 else 0
+        first = V1_COL_HEADER if d.code == DESC_HEADER else V1_COL_PROPERTIES if d.code == DESC_PROPERTIES else 0
         for k in range(d.n):
             step = &out[plan.method[i].first + k]
             to = &target[targets[plan.method[i].first + k]]
@@ -154,7 +154,7 @@ cdef FramePlan make_v1_plan(V1Core protocol):
     plan.not_at_level = V1_NOT_AT_LEVEL
     plan.wanted = "application_properties."
     plan.formats = V1_FORMATS
-    plan.kinds = V1_NAMES
+    plan.kinds = <const char**>V1_NAMES
     plan.picks = V1_PICKS
     plan.v1 = types
     plan.count = types.count
@@ -164,8 +164,8 @@ cdef FramePlan make_v1_plan(V1Core protocol):
     plan.kin = {}
     plan.children = ()
     plan.structs = (
-        ("properties", COL_PROPERTIES, V1_COL_PROPERTIES, v1_struct_columns(types.by_code[0x73])),
-        ("header", V1_COL_HEADER_STRUCT, V1_COL_HEADER, v1_struct_columns(types.by_code[0x70])),
+        ("properties", COL_PROPERTIES, V1_COL_PROPERTIES, v1_struct_columns(types.by_code[DESC_PROPERTIES])),
+        ("header", V1_COL_HEADER_STRUCT, V1_COL_HEADER, v1_struct_columns(types.by_code[DESC_HEADER])),
     )
     for i in range(types.count):
         n += types.desc[i].n

@@ -19,11 +19,11 @@ cdef int v1_wanted_sections(Sink* s) noexcept nogil:
     if s.check:
         return V1_ALL_SECTIONS
     mask |= (s.header_fields != 0) << SEC_HEADER | (s.properties_fields != 0) << SEC_PROPERTIES
-    mask |= t.column[V1_COL_DELIVERY_ANNOTATIONS].asked << SEC_DELIVERY
-    mask |= t.column[V1_COL_MESSAGE_ANNOTATIONS].asked << SEC_MESSAGE
-    mask |= (t.column[V1_COL_APPLICATION].asked or s.n_wanted != 0) << SEC_APPLICATION
+    mask |= t.column[V1_COL_DELIVERY_ANNOTATIONS].asked << SEC_DELIVERY_ANNOTATIONS
+    mask |= t.column[V1_COL_MESSAGE_ANNOTATIONS].asked << SEC_MESSAGE_ANNOTATIONS
+    mask |= (t.column[V1_COL_APPLICATION].asked or s.n_wanted != 0) << SEC_APPLICATION_PROPERTIES
     mask |= t.column[COL_BODY].asked << SEC_DATA
-    mask |= t.column[V1_COL_VALUE].asked << SEC_SEQUENCE | t.column[V1_COL_VALUE].asked << SEC_VALUE
+    mask |= t.column[V1_COL_VALUE].asked << SEC_AMQP_SEQUENCE | t.column[V1_COL_VALUE].asked << SEC_AMQP_VALUE
     mask |= t.column[V1_COL_FOOTER].asked << SEC_FOOTER
     mask |= t.column[V1_COL_BODY_KIND].asked << SEC_COUNT       # is told without reading any
     return mask
@@ -172,7 +172,7 @@ cdef int take_v1_wanted(Sink* s, Cursor c, uint32_t count, int64_t row) noexcept
     cdef int k, status
     memset(s.found, 0, <size_t>s.n_wanted * sizeof(uint8_t*))
     for i in range(count):
-        if V1_KIND[c.p[0]] == V1_STRING or V1_KIND[c.p[0]] == V1_SYMBOL:
+        if CTOR_WIRE_TYPE[c.p[0]] == V1_STRING or CTOR_WIRE_TYPE[c.p[0]] == V1_SYMBOL:
             v1_again(&c, &v)
             for k in range(s.n_wanted):
                 w = &s.wanted[k]
@@ -213,9 +213,9 @@ cdef int append_v1_map(Sink* s, Column* c, int64_t row, Cursor* map_, uint32_t c
     for i in range(count):
         v1_again(map_, &v)
         status = append_v1_key(items, &v)
-        if status == 0 and map_.p[0] == 0x40:
+        if status == 0 and map_.p[0] == CTOR_NULL:
             map_.p += 1
-        elif status == 0 and (V1_KIND[map_.p[0]] == V1_STRING or V1_KIND[map_.p[0]] == V1_SYMBOL):
+        elif status == 0 and (CTOR_WIRE_TYPE[map_.p[0]] == V1_STRING or CTOR_WIRE_TYPE[map_.p[0]] == V1_SYMBOL):
             v1_again(map_, &v)
             status = append_octets(items, &items.column[1], items.rows, v.p, v.n)
         elif status == 0:
@@ -360,7 +360,7 @@ cdef int check_v1_section(Sink* s, const V1Desc* d, Cursor* c) noexcept nogil:
     while c.p < c.end:
         c.p += 1
         v1_known(s.v1, c)
-        if d.op[0].kind != V1_ANY and V1_KIND[c.p[0]] != d.op[0].kind:
+        if d.op[0].kind != V1_ANY and CTOR_WIRE_TYPE[c.p[0]] != d.op[0].kind:
             fail(c, V1_BAD_FIELD, V1_NAMES[d.op[0].kind], 0, c.p[0])
             return BAD_FRAME
         if v1_check(c, &k, 1) < 0:
@@ -390,7 +390,7 @@ cdef int put_v1_message(Sink* s, const uint8_t* p, size_t n, const uint8_t* base
     for i in range(SEC_COUNT):
         if not have >> i & 1:
             continue
-        if SEC_DATA <= i <= SEC_VALUE:
+        if SEC_DATA <= i <= SEC_AMQP_VALUE:
             to = v1_asked(s, V1_COL_BODY_KIND)
             if to != NULL:
                 status = append_octets(s.table, to, row, V1_KIND_NAMES[i - SEC_DATA],
@@ -425,13 +425,13 @@ cdef int put_v1_section(Sink* s, int i, Cursor* c, uint64_t n, int64_t row) noex
     cdef Column* to
     if i == SEC_DATA:
         return 0 if s.body == NULL else put_v1_data(s, c, n, row)
-    if i == SEC_SEQUENCE:
+    if i == SEC_AMQP_SEQUENCE:
         return 0 if v1_asked(s, V1_COL_VALUE) == NULL else put_v1_sequences(s, c, row)
     c.p += 1
     v1_known(s.v1, c)
-    if i == SEC_APPLICATION:
+    if i == SEC_APPLICATION_PROPERTIES:
         return put_v1_application(s, c, row)
-    to = v1_asked(s, V1_COL_DELIVERY_ANNOTATIONS if i == SEC_DELIVERY else
-                  V1_COL_MESSAGE_ANNOTATIONS if i == SEC_MESSAGE else
-                  V1_COL_VALUE if i == SEC_VALUE else V1_COL_FOOTER)
+    to = v1_asked(s, V1_COL_DELIVERY_ANNOTATIONS if i == SEC_DELIVERY_ANNOTATIONS else
+                  V1_COL_MESSAGE_ANNOTATIONS if i == SEC_MESSAGE_ANNOTATIONS else
+                  V1_COL_VALUE if i == SEC_AMQP_VALUE else V1_COL_FOOTER)
     return 0 if to == NULL else put_v1_text(s, c, to, row)

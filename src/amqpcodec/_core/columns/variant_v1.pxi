@@ -165,7 +165,7 @@ cdef int survey_v1_array(Variants* v, uint32_t parent, Cursor* c, uint32_t count
         return NO_MEMORY
     parent = v.n_nodes - 1
     memset(&x, 0, sizeof(x))
-    x.kind = V1_KIND[code]
+    x.kind = CTOR_WIRE_TYPE[code]
     for i in range(count):
         v1_content(c, &x, code)
         status = survey_v1_scalar(v, parent, &x) if x.kind < V1_LIST else survey_v1_compound(v, parent, c, &x)

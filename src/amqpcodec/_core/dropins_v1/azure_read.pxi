@@ -158,7 +158,7 @@ cdef object azure_content(AzureReading d, AzureReader* r, uint8_t code, int dept
     cdef const uint8_t* p = r.p
     cdef size_t left = <size_t>(r.end - p)
     cdef size_t n
-    cdef uint8_t kind = V1_KIND[code]
+    cdef uint8_t kind = CTOR_WIRE_TYPE[code]
     if AMQP_LIKELY(V1_BINARY <= kind <= V1_SYMBOL):
         if code <= 0xA3:
             if left < 1:
@@ -270,7 +270,7 @@ cdef object azure_compound(AzureReading d, AzureReader* r, uint8_t code, int dep
     r.claimed += count
     if code >= 0xE0:
         return azure_array(d, r, count, depth)
-    if V1_KIND[code] == V1_LIST:
+    if CTOR_WIRE_TYPE[code] == V1_LIST:
         items = []
         for i in range(count):
             items.append(azure_value(d, r, depth))

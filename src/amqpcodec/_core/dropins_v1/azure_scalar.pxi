@@ -130,11 +130,11 @@ cdef int azure_put_int(Buffer* b, object v, uint8_t kind, int flags) except -1:
         b.p[0] = 0x43 if kind == V1_UINT else 0x44
         b.p += 1
     elif flags & AZURE_SMALLEST and v1_narrow(kind, u):
-        azure_constructor(b, V1_NARROW[kind], flags)
+        azure_constructor(b, CTOR_NARROW[kind], flags)
         b.p[0] = <uint8_t>u
         b.p += 1
     else:
-        azure_constructor(b, V1_WIDE[kind], flags)
+        azure_constructor(b, CTOR_WIDE[kind], flags)
         v1_put_fixed(b, kind, u)
     return 0
 
@@ -185,11 +185,11 @@ cdef int azure_put_run(Buffer* b, uint8_t kind, const uint8_t* p, uint64_t n, in
         leave_it()
     buffer_room(b, 5 + <size_t>n)
     if n <= 255 and flags & AZURE_SMALLEST:
-        azure_constructor(b, V1_NARROW[kind], flags)
+        azure_constructor(b, CTOR_NARROW[kind], flags)
         b.p[0] = <uint8_t>n
         b.p += 1
     else:
-        azure_constructor(b, V1_WIDE[kind], flags)
+        azure_constructor(b, CTOR_WIDE[kind], flags)
         store32(b.p, <uint32_t>n)
         b.p += 4
     copy_octets(b.p, p, <size_t>n)

@@ -87,7 +87,7 @@ cdef int azure_put_typed(AzureWriting w, Buffer* b, object v, uint8_t kind, int 
     if kind == V1_FLOAT or kind == V1_DOUBLE:
         if type(v) is not float and type(v) is not int:
             leave_it()
-        azure_constructor(b, V1_WIDE[kind], flags)
+        azure_constructor(b, CTOR_WIDE[kind], flags)
         if kind == V1_FLOAT:
             PyFloat_Pack4(v, <char*>b.p, 0)
             b.p += 4
@@ -114,7 +114,7 @@ cdef int azure_close(Buffer* b, size_t start, uint8_t kind, uint64_t count, int 
     if n + 4 > MAX_U32 or count > MAX_U32:
         leave_it()
     if flags & AZURE_CONSTRUCTOR:
-        head[0] = V1_NARROW[kind] if small else V1_WIDE[kind]
+        head[0] = CTOR_NARROW[kind] if small else CTOR_WIDE[kind]
         head += 1
     if small:
         head[0] = <uint8_t>(n + 1)

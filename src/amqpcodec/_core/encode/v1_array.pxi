@@ -47,8 +47,8 @@ cdef int v1e_common(const uint8_t* p, const uint8_t* end, uint64_t count, V1Comm
         return refuse(r, b"JSON: no type holds all whole numbers of this array", NULL, 0)
     if out.kind == V1_NULL and count > <uint64_t>V1_ZERO_WIDTH_LIMIT:
         return refuse(r, b"an array takes at most %llu nulls", NULL, V1_ZERO_WIDTH_LIMIT)
-    narrow = narrow and V1_NARROW[out.kind] != 0
-    out.code = V1_NARROW[out.kind] if narrow else V1_WIDE[out.kind]
+    narrow = narrow and CTOR_NARROW[out.kind] != 0
+    out.code = CTOR_NARROW[out.kind] if narrow else CTOR_WIDE[out.kind]
     if out.kind >= V1_BINARY:
         out.n = narrow_n if narrow else wide_n
     else:

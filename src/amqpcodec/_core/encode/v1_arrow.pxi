@@ -170,7 +170,7 @@ cdef int v1e_map_column(Encoder* e, const Source* s, int64_t i, int depth, bint 
     status = v1e_json_column(e, s, i, &j)
     if status == 0:
         status = v1e_json_object(e, &j, depth, symbols)
-    if status == 0 and V1_KIND[e.scratch.p[at]] != V1_MAP:
+    if status == 0 and CTOR_WIRE_TYPE[e.scratch.p[at]] != V1_MAP:
         return refuse(&e.refusal, b"takes a JSON object that is a map", NULL, 0)
     return json_end(&j) if status == 0 else status
 

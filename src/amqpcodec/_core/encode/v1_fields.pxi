@@ -196,12 +196,6 @@ cdef enum:
     MORE_NOT
     MORE_YES
 
-cdef enum:
-    TRANSFER_HANDLE = 0     # fields of a transfer by their place
-    TRANSFER_DELIVERY_ID = 1
-    TRANSFER_MESSAGE_FORMAT = 3
-    TRANSFER_MORE = 5
-
 
 cdef inline int v1e_find(const V1Fields* f, int k, int64_t row, const Source** s, int64_t* i,
                          const char** column) noexcept nogil:
@@ -228,7 +222,7 @@ cdef int v1e_field_of(Encoder* e, const V1Fields* f, int k, int64_t row, const V
     cdef const char* column = NULL
     cdef int64_t i = 0
     cdef int status
-    if d.code == V1_TRANSFER and k == TRANSFER_MORE and more != MORE_GIVEN:
+    if d.code == DESC_TRANSFER and k == TRANSFER_MORE and more != MORE_GIVEN:
         if more == MORE_NOT:
             return NO_VALUE
         status = v1e_code(&e.text, 0x41)
@@ -241,7 +235,7 @@ cdef int v1e_field_of(Encoder* e, const V1Fields* f, int k, int64_t row, const V
         status = v1e_field(e, &d.op[k], s, i)
     elif parts != NULL and parts.n[k]:
         status = v1e_part(&e.text, parts, k)
-    elif d.code == V1_TRANSFER and (k == TRANSFER_HANDLE
+    elif d.code == DESC_TRANSFER and (k == TRANSFER_HANDLE
                                     or k == TRANSFER_MESSAGE_FORMAT and not e.v1.whole):
         status = v1e_code(&e.text, 0x43)
     else:
@@ -265,7 +259,7 @@ cdef int v1e_composite(Encoder* e, const V1Fields* f, int64_t row, const V1Parts
         before = <size_t>(t.w - t.block.p)
         status = v1e_field_of(e, f, k, row, parts, more)
         if status == HAS_VALUE:
-            if k == TRANSFER_MESSAGE_FORMAT and f.desc.code == V1_TRANSFER and t.block.p[before] != 0x43:
+            if k == TRANSFER_MESSAGE_FORMAT and f.desc.code == DESC_TRANSFER and t.block.p[before] != 0x43:
                 e.v1.other_format = True
             if not v1e_is_null(t, before):
                 count = k + 1

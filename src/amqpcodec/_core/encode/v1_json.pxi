@@ -130,7 +130,7 @@ cdef int v1e_json_any_key(Encoder* e, Json* j, int depth, bint symbols) noexcept
         return v1e_json_text(t, j, V1_SYMBOL)
     if json_at(j, c'{'):
         status = v1e_json(e, j, depth)
-        if status == 0 and V1_KIND[t.block.p[at]] != V1_SYMBOL:
+        if status == 0 and CTOR_WIRE_TYPE[t.block.p[at]] != V1_SYMBOL:
             return json_refuse(j, b"JSON: a key or descriptor here is a symbol or ulong (before octet %llu)")
         return status
     status = v1e_whole(j, &u, &negative)
@@ -360,7 +360,7 @@ cdef int v1e_json_field(Encoder* e, const V1Op* op, Json* j, int depth) noexcept
     if kind == V1_COMPOSITE:
         if t.block.p[at] == 0 and t.block.p[at + 2] == op.desc.code:
             return 0
-    elif V1_KIND[t.block.p[at]] == kind:
+    elif CTOR_WIRE_TYPE[t.block.p[at]] == kind:
         return 0
     return refuse(j.refusal, b"JSON: takes %s (before octet %llu)",
                   op.desc.name if kind == V1_COMPOSITE else V1_NAMES[kind], <uint64_t>(j.p - j.start))

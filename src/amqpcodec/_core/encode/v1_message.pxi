@@ -40,7 +40,7 @@ cdef int v1e_single_properties(Encoder* e, int64_t row) noexcept nogil:
     cdef size_t at = 0
     cdef int64_t i
     cdef int k
-    cdef int status = v1e_described(t, SEC_FIRST_CODE + SEC_APPLICATION)
+    cdef int status = v1e_described(t, SEC_FIRST_CODE + SEC_APPLICATION_PROPERTIES)
     if status == 0:
         status = v1e_open(t, &at)
     for k in range(e.v1.n_properties):
@@ -52,7 +52,7 @@ cdef int v1e_single_properties(Encoder* e, int64_t row) noexcept nogil:
         status = find_value(&s, &i)
         if status != HAS_VALUE:
             continue
-        v1e_place(e, e.v1.types.by_code[SEC_FIRST_CODE + SEC_APPLICATION], -1, h.column)
+        v1e_place(e, e.v1.types.by_code[SEC_FIRST_CODE + SEC_APPLICATION_PROPERTIES], -1, h.column)
         status = v1e_run(t, V1_STRING, h.name, h.name_n, &e.refusal)
         if status == 0:
             status = v1e_arrow(e, s, i, 2)
@@ -66,7 +66,7 @@ cdef int v1e_single_properties(Encoder* e, int64_t row) noexcept nogil:
 # ---- the body ----
 
 cdef int v1e_body_kind(Encoder* e, int64_t row, int* kind) noexcept nogil:
-    """SEC_DATA, SEC_SEQUENCE or SEC_VALUE, or -1 where the row does not say."""
+    """SEC_DATA, SEC_AMQP_SEQUENCE or SEC_AMQP_VALUE, or -1 where the row does not say."""
     cdef const Source* s = e.v1.body_kind
     cdef const uint8_t* p = NULL
     cdef uint64_t n = 0
@@ -85,9 +85,9 @@ cdef int v1e_body_kind(Encoder* e, int64_t row, int* kind) noexcept nogil:
     if n == 4 and memcmp(p, <const char*>b"data", 4) == 0:
         kind[0] = SEC_DATA
     elif n == 8 and memcmp(p, <const char*>b"sequence", 8) == 0:
-        kind[0] = SEC_SEQUENCE
+        kind[0] = SEC_AMQP_SEQUENCE
     elif n == 5 and memcmp(p, <const char*>b"value", 5) == 0:
-        kind[0] = SEC_VALUE
+        kind[0] = SEC_AMQP_VALUE
     else:
         return refuse(&e.refusal, b"is data, sequence or value", NULL, 0)
     return 0
@@ -111,7 +111,7 @@ cdef int v1e_body(Encoder* e, int64_t row) noexcept nogil:
     if kind < 0:
         if has_body == NO_VALUE and has_value == NO_VALUE:
             return 0
-        kind = SEC_DATA if has_body == HAS_VALUE else SEC_VALUE
+        kind = SEC_DATA if has_body == HAS_VALUE else SEC_AMQP_VALUE
     v1e_place(e, m.types.by_code[SEC_FIRST_CODE + kind], -1, NULL)
     if kind == SEC_DATA:
         if has_body == NO_VALUE:
@@ -126,7 +126,7 @@ cdef int v1e_body(Encoder* e, int64_t row) noexcept nogil:
         return refuse(&e.refusal, b"a message has a body or a value", NULL, 0)
     if value != NULL:
         e.refusal.column = m.value.name
-    if kind == SEC_SEQUENCE:
+    if kind == SEC_AMQP_SEQUENCE:
         if has_value == NO_VALUE:
             return refuse(&e.refusal, b"there is no value", NULL, 0)
         return v1e_sequences(e, value, i)
@@ -154,7 +154,7 @@ cdef int v1e_sequences(Encoder* e, const Source* s, int64_t i) noexcept nogil:
         while status == 0 and more:
             if not json_at(&j, c'['):
                 return v1e_refuse_sequence(e)
-            status = v1e_described(&e.text, SEC_FIRST_CODE + SEC_SEQUENCE)
+            status = v1e_described(&e.text, SEC_FIRST_CODE + SEC_AMQP_SEQUENCE)
             if status == 0:
                 status = v1e_json_list(e, &j, 1)
             if status == 0:
@@ -173,7 +173,7 @@ cdef int v1e_sequences(Encoder* e, const Source* s, int64_t i) noexcept nogil:
             return status
         if status == NO_VALUE or not IN_LIST <= item.kind <= IN_FIXED_LIST:
             return v1e_refuse_sequence(e)
-        status = v1e_described(&e.text, SEC_FIRST_CODE + SEC_SEQUENCE)
+        status = v1e_described(&e.text, SEC_FIRST_CODE + SEC_AMQP_SEQUENCE)
         if status == 0:
             status = v1e_arrow_list(e, item, row, 1)
     return status
@@ -241,13 +241,13 @@ cdef int v1e_message(Encoder* e, int64_t row) noexcept nogil:
         return 0 if status == HAS_VALUE else status
     status = v1e_list_section(e, SEC_HEADER, m.header, row)
     if status == 0:
-        status = v1e_map_section(e, SEC_DELIVERY, row)
+        status = v1e_map_section(e, SEC_DELIVERY_ANNOTATIONS, row)
     if status == 0:
-        status = v1e_map_section(e, SEC_MESSAGE, row)
+        status = v1e_map_section(e, SEC_MESSAGE_ANNOTATIONS, row)
     if status == 0:
         status = v1e_list_section(e, SEC_PROPERTIES, m.properties, row)
     if status == 0:
-        status = v1e_single_properties(e, row) if m.n_properties else v1e_map_section(e, SEC_APPLICATION, row)
+        status = v1e_single_properties(e, row) if m.n_properties else v1e_map_section(e, SEC_APPLICATION_PROPERTIES, row)
     if status == 0:
         status = v1e_body(e, row)
     if status != 0:

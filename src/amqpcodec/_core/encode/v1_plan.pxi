@@ -1,8 +1,8 @@
 # Which column of the input is what for AMQP 1.0: found once for a schema.
 
 cdef dict V1E_SECTIONS = {
-    "delivery_annotations": SEC_DELIVERY, "message_annotations": SEC_MESSAGE,
-    "application_properties": SEC_APPLICATION, "footer": SEC_FOOTER}
+    "delivery_annotations": SEC_DELIVERY_ANNOTATIONS, "message_annotations": SEC_MESSAGE_ANNOTATIONS,
+    "application_properties": SEC_APPLICATION_PROPERTIES, "footer": SEC_FOOTER}
 
 
 @cython.final
@@ -50,7 +50,7 @@ cdef class V1EncodePlan:
         if unknown:
             raise ValueError(f"no part of a message: column{'s' * (len(unknown) > 1)} "
                              f"{', '.join(map(repr, unknown))}{self.hint(unknown)}")
-        if self.state.n_properties and self.state.section[SEC_APPLICATION] != NULL:
+        if self.state.n_properties and self.state.section[SEC_APPLICATION_PROPERTIES] != NULL:
             raise ValueError("application properties come as application_properties or as columns "
                              "application_properties.x, not both")
         self.find_foreign(self.argument + 2 * most, most)

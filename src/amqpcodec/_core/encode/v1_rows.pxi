@@ -9,7 +9,7 @@ cdef int v1e_performative(Encoder* e, int64_t row) noexcept nogil:
     cdef uint64_t n = 0
     cdef int status, i
     if s == NULL:
-        m.frame = m.fields[V1_TRANSFER]
+        m.frame = m.fields[DESC_TRANSFER]
         return 0
     v1e_place(e, NULL, -1, s.name)
     status = find_value(&s, &row)
@@ -93,7 +93,7 @@ cdef int v1e_row(Encoder* e, int64_t row) noexcept nogil:
     if status == 0:
         status = v1e_arguments(e, row)
     if status == 0:
-        status = v1e_transfers(e, row) if e.v1.frame.desc.code == V1_TRANSFER else v1e_alone(e, row)
+        status = v1e_transfers(e, row) if e.v1.frame.desc.code == DESC_TRANSFER else v1e_alone(e, row)
     if status != 0:
         e.out.used = used
     return status
@@ -240,7 +240,7 @@ cdef int v1e_next_transfer(Encoder* e, int64_t row, bint more) noexcept nogil:
     cdef uint64_t count = 1
     cdef size_t at = 0
     cdef int k, status
-    status = v1e_described(t, V1_TRANSFER)
+    status = v1e_described(t, DESC_TRANSFER)
     if status == 0:
         status = v1e_open(t, &at)
     if status != 0:

@@ -131,11 +131,11 @@ cdef int v1e_number(Text* t, uint8_t kind, uint64_t u) noexcept nogil:
         t.w += 1
         return 0
     if v1_narrow(kind, u):
-        w[0] = V1_NARROW[kind]
+        w[0] = CTOR_NARROW[kind]
         w[1] = <uint8_t>u
         t.w += 2
         return 0
-    w[0] = V1_WIDE[kind]
+    w[0] = CTOR_WIDE[kind]
     t.w = v1e_fixed(w + 1, w[0], u)
     return 0
 
@@ -171,11 +171,11 @@ cdef int v1e_run(Text* t, uint8_t kind, const uint8_t* p, uint64_t n, Refusal* r
     if text_room(t, 5 + <size_t>n) < 0:
         return NO_MEMORY
     if AMQP_LIKELY(n <= 255):
-        t.w[0] = V1_NARROW[kind]
+        t.w[0] = CTOR_NARROW[kind]
         t.w[1] = <uint8_t>n
         t.w += 2
     else:
-        t.w[0] = V1_WIDE[kind]
+        t.w[0] = CTOR_WIDE[kind]
         store32(t.w + 1, <uint32_t>n)
         t.w += 5
     copy_octets(t.w, p, <size_t>n)
@@ -193,7 +193,7 @@ cdef int v1e_end_run(Text* t, size_t at, uint8_t kind, Refusal* r) noexcept nogi
         if status != 0:
             return status
     if AMQP_LIKELY(n <= 255):
-        p[0] = V1_NARROW[kind]
+        p[0] = CTOR_NARROW[kind]
         p[1] = <uint8_t>n
         return 0
     if text_room(t, 3) < 0:
@@ -201,7 +201,7 @@ cdef int v1e_end_run(Text* t, size_t at, uint8_t kind, Refusal* r) noexcept nogi
     p = t.block.p + at
     memmove(p + 5, p + 2, <size_t>n)
     t.w += 3
-    p[0] = V1_WIDE[kind]
+    p[0] = CTOR_WIDE[kind]
     store32(p + 1, <uint32_t>n)
     return 0
 
@@ -232,7 +232,7 @@ cdef int v1e_close(Text* t, size_t at, uint8_t kind, uint64_t count, Refusal* r)
         t.w = head + 1
         return 0
     if AMQP_LIKELY(n <= 254 and count <= 255):
-        head[0] = V1_NARROW[kind]
+        head[0] = CTOR_NARROW[kind]
         head[1] = <uint8_t>(n + 1)
         head[2] = <uint8_t>count
         memmove(head + 3, head + 9, <size_t>n)
@@ -240,7 +240,7 @@ cdef int v1e_close(Text* t, size_t at, uint8_t kind, uint64_t count, Refusal* r)
         return 0
     if n + 4 > MAX_U32 or count > MAX_U32:
         return refuse(r, b"a %s takes at most 4294967295 octets, not %llu", V1_NAMES[kind], n)
-    head[0] = V1_WIDE[kind]
+    head[0] = CTOR_WIDE[kind]
     store32(head + 1, <uint32_t>(n + 4))
     store32(head + 5, <uint32_t>count)
     return 0

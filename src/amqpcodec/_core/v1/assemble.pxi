@@ -105,15 +105,15 @@ cdef class V1MessageDecoder(V1Decoder):
         if k.what != KIND_V1:
             return frame
         code = (<V1Desc*>k.desc).code
-        if code == V1_TRANSFER:
+        if code == DESC_TRANSFER:
             return self.transfer(frame)
         if self.partials:
-            if code == V1_DETACH:
+            if code == DESC_DETACH:
                 self.partials.pop((self.frame.channel, frame.handle), None)
-            elif code == V1_END:
+            elif code == DESC_END:
                 self.partials = {key: value for key, value in self.partials.items()
                                  if key[0] != self.frame.channel}
-            elif code == V1_CLOSE:
+            elif code == DESC_CLOSE:
                 self.partials = {}
         return frame
 
@@ -200,7 +200,7 @@ cdef class V1MessageDecoder(V1Decoder):
         cdef object message = None, position = None, form = transfer.message_format
         cdef Kind* k = kind_of(state)
         if transfer.resume and k != NULL and k.what == KIND_V1:
-            if (<V1Desc*>k.desc).code == V1_RECEIVED:
+            if (<V1Desc*>k.desc).code == DESC_RECEIVED:
                 position = state
         if position is None and (form is None or form == 0) and (
                 len(payload) or not (transfer.resume and state is not None)):
@@ -219,7 +219,7 @@ cdef object v1_split(V1Core self, int channel, object transfer, object message, 
     cdef size_t start
     cdef uint64_t room, done = 0, n
     cdef bint more
-    if k == NULL or k.what != KIND_V1 or (<V1Desc*>k.desc).code != V1_TRANSFER:
+    if k == NULL or k.what != KIND_V1 or (<V1Desc*>k.desc).code != DESC_TRANSFER:
         encode_error(None, "transfer", f"takes a Transfer, not {type(transfer).__name__}")
     if frame_max and frame_max < V1_MIN_MAX_FRAME:
         encode_error("transfer", "frame_max", f"takes 0 (no limit) or at least 512 octets, not {frame_max}")

@@ -65,7 +65,7 @@ cdef int v1_check(Cursor* c, V1Check* k, int depth) noexcept nogil:
             status = k.known(c, k, depth + 1)
             if status != 0:
                 return min(status, 0)
-        if AMQP_LIKELY(c.p < c.end) and c.p[0] != 0x53 and c.p[0] != 0xA3:
+        if AMQP_LIKELY(c.p < c.end) and c.p[0] != CTOR_SMALLULONG and c.p[0] != CTOR_SYM8:
             k.odd = True
         if v1_check_descriptor(c, k, depth + 1) < 0:
             return -1
@@ -79,7 +79,7 @@ cdef int v1_check_descriptor(Cursor* c, V1Check* k, int depth) noexcept nogil:
     cdef const uint8_t* start = c.p
     if v1_check(c, k, depth) < 0:
         return -1
-    if (start[0] == 0x53 and start[1]) or start[0] == 0xA3:
+    if (start[0] == CTOR_SMALLULONG and start[1]) or start[0] == CTOR_SYM8:
         k.odd = odd
     return 0
 
@@ -118,7 +118,7 @@ cdef int v1_check_array(Cursor* c, const V1Value* v, V1Check* k, int depth) noex
         return -1
     if v1_count_fits(c, v.count, code, k) < 0:
         return -1
-    x.kind = V1_KIND[code]
+    x.kind = CTOR_WIRE_TYPE[code]
     if code >> 4 == 4:
         if AMQP_UNLIKELY(x.kind == V1_LIST and v.count and depth >= DEPTH_LIMIT):
             return fail(c, BAD_DEPTH, NULL, 0, 0)
@@ -146,7 +146,7 @@ cdef int v1_array_constructor(Cursor* c, V1Check* k, uint8_t* code, int* depth) 
         k.described = True
         if v1_check(c, k, depth[0]) < 0:
             return -1
-    if V1_KIND[code[0]] == V1_UNKNOWN:
+    if CTOR_WIRE_TYPE[code[0]] == V1_UNKNOWN:
         return fail(c, V1_BAD_CONSTRUCTOR, NULL, 0, code[0])
     c.p += 1
     return 0

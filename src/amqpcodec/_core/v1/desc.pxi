@@ -1,13 +1,5 @@
 # Descriptors of AMQP 1.0's described types, made from the lowered table, and how they are found.
 
-# Flags of a lowered field, as amqpcodec.spec.oasis_lower writes them.
-cdef enum:
-    V1_FIELD_MANDATORY = 1
-    V1_FIELD_MULTIPLE = 2
-    V1_FIELD_CACHED = 4
-    V1_FIELD_SECRET = 8
-    V1_FIELD_ULONG = 16
-
 cdef enum:
     V1_SHARED = 40          # as long as text is that the cache takes
     V1_MAX_FIELDS = 32      # a composite with more is refused when the table is loaded
@@ -105,7 +97,7 @@ cdef inline V1Desc* v1_known(const V1Types* types, Cursor* c) noexcept nogil:
     """The type whose descriptor stands at the cursor, which steps over it; NULL and untouched
     where it is none of the protocol's."""
     cdef V1Desc* d
-    if AMQP_LIKELY(c.end - c.p >= 2 and c.p[0] == 0x53):
+    if AMQP_LIKELY(c.end - c.p >= 2 and c.p[0] == CTOR_SMALLULONG):
         d = types.by_code[c.p[1]]
         if AMQP_LIKELY(d != NULL):
             c.p += 2

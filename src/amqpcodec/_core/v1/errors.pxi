@@ -76,7 +76,7 @@ cdef int v1_fault_text(const Fault* f, char* out, size_t room) noexcept nogil:
     elif f.code == V1_BAD_FIELD and f.octet == 0:
         n += snprintf(out, room, b"takes %s, not a described value", what)
     elif f.code == V1_BAD_FIELD:
-        n += snprintf(out, room, b"takes %s, not %s (0x%02x)", what, V1_NAMES[V1_KIND[f.octet]],
+        n += snprintf(out, room, b"takes %s, not %s (0x%02x)", what, V1_NAMES[CTOR_WIRE_TYPE[f.octet]],
                       <unsigned int>f.octet)
     elif f.code == V1_BAD_VALUE:
         n += snprintf(out, room, b"%s has no such choice", what)

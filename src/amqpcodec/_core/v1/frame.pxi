@@ -57,7 +57,7 @@ cdef object v1_decode_frame(V1Core self, const WireFrame* f, const uint8_t* star
         v1_keep_extended(<KindObject*><PyObject*>made, start + 8, c.p - start - 8, extended)
     if c.p == c.end:
         return made
-    if AMQP_UNLIKELY(d.code != V1_TRANSFER):
+    if AMQP_UNLIKELY(d.code != DESC_TRANSFER):
         fault.method = d.name
         v1_fail(&c, BAD_TRAILING, NULL, 0, 0)
     n = c.end - c.p
@@ -102,7 +102,7 @@ cdef int v1_put_frame(V1Core self, Buffer* b, int channel, object frame, object 
         if d.payload >= 0 and (payload is None or not len(payload)):
             payload = frame.payload
     if payload is not None and len(payload):
-        if d == NULL or d.code != V1_TRANSFER:
+        if d == NULL or d.code != DESC_TRANSFER:
             encode_error("heartbeat" if d == NULL else <str>(<tuple>d.names)[0], "payload",
                          "only a transfer carries one")
         take_octets(payload, &octets, "transfer", "payload")

@@ -111,20 +111,20 @@ cdef class Message:
     @property
     def delivery_annotations(self):
         """dict (or Map), None where there are none."""
-        return self.section(SEC_DELIVERY)
+        return self.section(SEC_DELIVERY_ANNOTATIONS)
 
     @delivery_annotations.setter
     def delivery_annotations(self, value):
-        self.assign(SEC_DELIVERY, value)
+        self.assign(SEC_DELIVERY_ANNOTATIONS, value)
 
     @property
     def message_annotations(self):
         """dict (or Map), None where there are none."""
-        return self.section(SEC_MESSAGE)
+        return self.section(SEC_MESSAGE_ANNOTATIONS)
 
     @message_annotations.setter
     def message_annotations(self, value):
-        self.assign(SEC_MESSAGE, value)
+        self.assign(SEC_MESSAGE_ANNOTATIONS, value)
 
     @property
     def properties(self):
@@ -138,11 +138,11 @@ cdef class Message:
     @property
     def application_properties(self):
         """dict (or Map), None where there are none."""
-        return self.section(SEC_APPLICATION)
+        return self.section(SEC_APPLICATION_PROPERTIES)
 
     @application_properties.setter
     def application_properties(self, value):
-        self.assign(SEC_APPLICATION, value)
+        self.assign(SEC_APPLICATION_PROPERTIES, value)
 
     @property
     def data(self):
@@ -156,20 +156,20 @@ cdef class Message:
     @property
     def sequences(self):
         """The amqp-sequence sections: a tuple of lists, empty where there is none."""
-        return self.section(SEC_SEQUENCE)
+        return self.section(SEC_AMQP_SEQUENCE)
 
     @sequences.setter
     def sequences(self, value):
-        self.assign(SEC_SEQUENCE, tuple(value))
+        self.assign(SEC_AMQP_SEQUENCE, tuple(value))
 
     @property
     def value(self):
         """The value of the amqp-value section, ABSENT where there is none."""
-        return self.section(SEC_VALUE)
+        return self.section(SEC_AMQP_VALUE)
 
     @value.setter
     def value(self, value):
-        self.assign(SEC_VALUE, value)
+        self.assign(SEC_AMQP_VALUE, value)
 
     @property
     def footer(self):
@@ -184,7 +184,7 @@ cdef class Message:
     def body_kind(self):
         """"data", "sequence", "value", or None without a body."""
         cdef int i
-        for i in range(SEC_DATA, SEC_VALUE + 1):
+        for i in range(SEC_DATA, SEC_AMQP_VALUE + 1):
             if self.is_there(i):
                 return V1_BODY_KINDS[i - SEC_DATA]
         return None
@@ -224,37 +224,37 @@ cdef class Message:
     cdef object stored(self, int i):
         if i == SEC_HEADER:
             return self.s_header
-        if i == SEC_DELIVERY:
+        if i == SEC_DELIVERY_ANNOTATIONS:
             return self.s_delivery
-        if i == SEC_MESSAGE:
+        if i == SEC_MESSAGE_ANNOTATIONS:
             return self.s_message
         if i == SEC_PROPERTIES:
             return self.s_properties
-        if i == SEC_APPLICATION:
+        if i == SEC_APPLICATION_PROPERTIES:
             return self.s_application
         if i == SEC_DATA:
             return self.s_data
-        if i == SEC_SEQUENCE:
+        if i == SEC_AMQP_SEQUENCE:
             return self.s_sequences
-        return self.s_value if i == SEC_VALUE else self.s_footer
+        return self.s_value if i == SEC_AMQP_VALUE else self.s_footer
 
     @cython.final
     cdef inline int store(self, int i, object value) noexcept:
         if i == SEC_HEADER:
             self.s_header = value
-        elif i == SEC_DELIVERY:
+        elif i == SEC_DELIVERY_ANNOTATIONS:
             self.s_delivery = value
-        elif i == SEC_MESSAGE:
+        elif i == SEC_MESSAGE_ANNOTATIONS:
             self.s_message = value
         elif i == SEC_PROPERTIES:
             self.s_properties = value
-        elif i == SEC_APPLICATION:
+        elif i == SEC_APPLICATION_PROPERTIES:
             self.s_application = value
         elif i == SEC_DATA:
             self.s_data = value
-        elif i == SEC_SEQUENCE:
+        elif i == SEC_AMQP_SEQUENCE:
             self.s_sequences = value
-        elif i == SEC_VALUE:
+        elif i == SEC_AMQP_VALUE:
             self.s_value = value
         else:
             self.s_footer = value
@@ -281,9 +281,9 @@ cdef class Message:
         if not self.assigned & 1 << i:
             return self.have >> i & 1
         value = self.stored(i)
-        if i == SEC_DATA or i == SEC_SEQUENCE:
+        if i == SEC_DATA or i == SEC_AMQP_SEQUENCE:
             return len(value) > 0
-        return value is not ABSENT if i == SEC_VALUE else value is not None
+        return value is not ABSENT if i == SEC_AMQP_VALUE else value is not None
 
     # ---- octets ----
 
@@ -303,7 +303,7 @@ cdef class Message:
 
         Header, annotations and footer can change without any change to these.
         """
-        return v1_encode_message(self, SEC_PROPERTIES, SEC_VALUE)
+        return v1_encode_message(self, SEC_PROPERTIES, SEC_AMQP_VALUE)
 
     def sections(self):
         """The sections as encode() writes them: a list of (number, descriptor, offset, length).
@@ -416,7 +416,7 @@ cdef object v1_section_at(Message m, V1Reader* r, int i, Cursor* c):
     if d.composite:
         return v1_known_type(r, d, c, start, 1)
     value = v1_section_part(m, r, d, c, i)
-    if i != SEC_DATA and i != SEC_SEQUENCE:
+    if i != SEC_DATA and i != SEC_AMQP_SEQUENCE:
         return value
     if c.p == c.end:
         return (value,)
@@ -431,7 +431,7 @@ cdef object v1_section_at(Message m, V1Reader* r, int i, Cursor* c):
 cdef object v1_section_part(Message m, V1Reader* r, const V1Desc* d, Cursor* c, int i):
     """The value of a section that is no composite; the cursor is behind its descriptor."""
     c.fault.method = d.name
-    if d.op[0].kind != V1_ANY and V1_KIND[c.p[0]] != d.op[0].kind:
+    if d.op[0].kind != V1_ANY and CTOR_WIRE_TYPE[c.p[0]] != d.op[0].kind:
         v1_fail(c, V1_BAD_FIELD, V1_NAMES[d.op[0].kind], 0, c.p[0])
     return v1_data_view(m, c) if i == SEC_DATA and m.views else v1_value(r, c, 1)
 
@@ -494,20 +494,20 @@ cdef int v1_put_section_value(Buffer* b, int i, object value, int mode) except -
         if k == NULL or k.desc != d:
             table_error(&at, f"takes {(<object>d.cls).__name__}, not {type(value).__name__}")
         return v1_put_kind(b, value, mode, 0, &at)
-    if i != SEC_DATA and i != SEC_SEQUENCE:
+    if i != SEC_DATA and i != SEC_AMQP_SEQUENCE:
         value = (value,)
     for part in value:
         v1_put_code(b, 0)
-        b.p[0] = 0x53
+        b.p[0] = CTOR_SMALLULONG
         b.p[1] = <uint8_t>(SEC_FIRST_CODE + i)
         b.p += 2
         if i == SEC_DATA:
             v1_put_binary(b, part, &at)
-        elif i == SEC_SEQUENCE:
+        elif i == SEC_AMQP_SEQUENCE:
             if not isinstance(part, (list, tuple)):
                 table_error(&at, f"takes list, not {type(part).__name__}")
             v1_put_list(b, part, mode, 1, &at)
-        elif i == SEC_VALUE:
+        elif i == SEC_AMQP_VALUE:
             v1_put(b, part, mode, 1, &at)
         else:
             v1_put_map_field(b, part, mode, 1, &at)

@@ -7,7 +7,7 @@ cdef object v1_value(V1Reader* r, Cursor* c, int depth):
     cdef V1Value v
     cdef PyObject* made
     cdef const uint8_t* behind
-    if AMQP_LIKELY(c.p < c.end and 0x40 <= c.p[0] < 0xB0 and not r.mode & MODE_TYPED):
+    if AMQP_LIKELY(c.p < c.end and CTOR_NULL <= c.p[0] < CTOR_VBIN32 and not r.mode & MODE_TYPED):
         behind = v1_usual_value(r.cache, c.p, c.end, SHORT_VALUE, &made)
         if AMQP_LIKELY(behind != NULL):
             c.p = behind
@@ -66,7 +66,7 @@ cdef object v1_map(V1Reader* r, Cursor* c, uint32_t count, int depth):
     if AMQP_LIKELY(not r.mode & MODE_TYPED):
         i = v1_usual_pairs(r.cache, &c.p, c.end, count >> 1, SHORT_VALUE, made)
     for i in range(i, count >> 1):
-        hashable = c.p < c.end and v1_hashable(V1_KIND[c.p[0]])
+        hashable = c.p < c.end and v1_hashable(CTOR_WIRE_TYPE[c.p[0]])
         if AMQP_LIKELY(hashable):
             if AMQP_UNLIKELY(v1_read(c, &v) < 0):
                 v1_raise(c)
@@ -104,7 +104,7 @@ cdef object v1_array(V1Reader* r, Cursor* c, uint32_t count, int depth):
     if AMQP_UNLIKELY(c.p >= c.end):
         v1_fail(c, BAD_TRUNCATED, b"constructor", 1, 0)
     code = c.p[0]
-    v.kind = V1_KIND[code]
+    v.kind = CTOR_WIRE_TYPE[code]
     if AMQP_UNLIKELY(v.kind == V1_UNKNOWN):
         v1_fail(c, V1_BAD_CONSTRUCTOR, NULL, 0, code)
     c.p += 1
@@ -124,7 +124,7 @@ cdef int v1_elements(V1Reader* r, Cursor* c, uint8_t code, uint32_t count, int d
     if v1_count_fits(c, count, code, &k) < 0:
         v1_raise(c)
     r.zero_width = k.zero_width
-    v.kind = V1_KIND[code]
+    v.kind = CTOR_WIRE_TYPE[code]
     for i in range(count):
         if AMQP_UNLIKELY(v1_content(c, &v, code) < 0):
             v1_raise(c)
@@ -145,7 +145,7 @@ cdef int v1_elements(V1Reader* r, Cursor* c, uint8_t code, uint32_t count, int d
 cdef object v1_descriptor(V1Reader* r, Cursor* c, int depth):
     """An int stands for a ulong here; of other types the class says which."""
     cdef uintptr_t mode = r.mode
-    if AMQP_LIKELY(c.p < c.end) and V1_KIND[c.p[0]] != V1_ULONG:
+    if AMQP_LIKELY(c.p < c.end) and CTOR_WIRE_TYPE[c.p[0]] != V1_ULONG:
         r.mode |= MODE_TYPED
     try:
         return v1_value(r, c, depth)
@@ -172,7 +172,7 @@ cdef object v1_known_type(V1Reader* r, const V1Desc* d, Cursor* c, const uint8_t
     cdef KindObject* o = <KindObject*><PyObject*>made
     cdef const char* method = c.fault.method
     cdef const char* field = c.fault.field
-    cdef bint odd = start[1] != 0x53
+    cdef bint odd = start[1] != CTOR_SMALLULONG
     o.mode = <uint32_t>r.mode
     c.fault.method = d.name
     c.fault.field = NULL
@@ -192,7 +192,7 @@ cdef int v1_restricted(V1Reader* r, const V1Desc* d, Cursor* c, KindObject* o, i
                        bint* odd) except -1:
     """The one value of a restricted type, such as data."""
     cdef object value
-    if d.op[0].kind != V1_ANY and (c.p >= c.end or V1_KIND[c.p[0]] != d.op[0].kind):
+    if d.op[0].kind != V1_ANY and (c.p >= c.end or CTOR_WIRE_TYPE[c.p[0]] != d.op[0].kind):
         if c.p >= c.end:
             v1_fail(c, BAD_TRUNCATED, b"constructor", 1, 0)
         v1_fail(c, V1_BAD_FIELD, V1_NAMES[d.op[0].kind], 0, c.p[0])
@@ -256,7 +256,7 @@ cdef inline uint32_t v1_open_fields(const V1Desc* d, Cursor* c, Cursor* f, int d
     cdef V1Value v
     cdef const uint8_t* start = c.p
     cdef size_t left = <size_t>(c.end - start)
-    if AMQP_LIKELY(left > 2 and start[0] == 0xC0 and left - 2 >= start[1] and start[1] and start[2]
+    if AMQP_LIKELY(left > 2 and start[0] == CTOR_LIST8 and left - 2 >= start[1] and start[1] and start[2]
                    and start[2] <= d.n and depth < DEPTH_LIMIT):
         f[0] = c[0]
         f.p = start + 3
@@ -375,10 +375,10 @@ cdef object v1_multiple(V1Reader* r, const V1Op* op, Cursor* c, const V1Value* v
     v1_inside(c, v, &inner)
     if AMQP_UNLIKELY(inner.p >= inner.end):
         v1_fail(&inner, BAD_TRUNCATED, b"constructor", 1, 0)
-    if V1_KIND[inner.p[0]] != op.kind:
+    if CTOR_WIRE_TYPE[inner.p[0]] != op.kind:
         v1_fail(&inner, V1_BAD_FIELD, V1_NAMES[op.kind], 0, inner.p[0])
     # One value is written as itself and none as null; the large constructor is hardly ever needed.
-    if v.count < 2 or not v1_minimal(v) or inner.p[0] != 0xA3:
+    if v.count < 2 or not v1_minimal(v) or inner.p[0] != CTOR_SYM8:
         odd[0] = True
     code = inner.p[0]
     inner.p += 1

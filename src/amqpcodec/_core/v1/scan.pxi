@@ -3,8 +3,7 @@
 cdef enum:
     V1_FRAME_AMQP = 0
     V1_FRAME_SASL = 1
-    V1_FRAME_HEADER = 0x41  # not a type: the eight octets that open a layer
-    V1_MIN_MAX_FRAME = 512  # what everybody takes, and the limit before open
+    V1_FRAME_HEADER = 0x41  # not a type: the eight bytes that open a layer
 
 
 cdef int v1_scan_bad(Fault* f, int code, int scope, uint64_t offset, const char* what, uint64_t need,
@@ -65,13 +64,6 @@ cdef int v1_scan(const uint8_t* p, const uint8_t* end, uint64_t limit, uint64_t 
         return v1_scan_bad(f, V1_BAD_TYPE, SCOPE_FRAME, offset + 5, NULL, 0, 0, p)
     return SCAN_FRAME
 
-cdef enum:
-    V1_OPEN = 0x10
-    V1_TRANSFER = 0x14
-    V1_DETACH = 0x16
-    V1_END = 0x17
-    V1_CLOSE = 0x18
-    V1_RECEIVED = 0x23
 
 
 cdef int v1_bad_descriptor(Cursor* c, const uint8_t* start, const V1Desc* d, bint amqp) noexcept nogil:

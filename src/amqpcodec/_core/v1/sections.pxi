@@ -1,20 +1,5 @@
 # Sections of a message (Part 3 §3.2), found without reading their values.
 
-# Sections by number, as their descriptors follow each other from 0x70 on.
-cdef enum:
-    SEC_HEADER = 0
-    SEC_DELIVERY = 1
-    SEC_MESSAGE = 2
-    SEC_PROPERTIES = 3
-    SEC_APPLICATION = 4
-    SEC_DATA = 5
-    SEC_SEQUENCE = 6
-    SEC_VALUE = 7
-    SEC_FOOTER = 8
-    SEC_COUNT = 9
-    SEC_FIRST_CODE = 0x70
-
-
 cdef int v1_skip_described(Cursor* c) noexcept nogil:
     """Step over a described value whose zero octet was read."""
     cdef V1Check k
@@ -49,11 +34,11 @@ cdef int v1_scan_sections(Cursor* c, const V1Types* types, uint32_t* offset, uin
             c.fault.method = d.name
             if i < last:
                 return fail(c, V1_BAD_SECTION, b"section out of order", 0, 0)
-            if i != SEC_DATA and i != SEC_SEQUENCE:
+            if i != SEC_DATA and i != SEC_AMQP_SEQUENCE:
                 return fail(c, V1_BAD_SECTION, b"section is there twice", 0, 0)
             c.p = start + 1
             v1_known(types, c)
-        if AMQP_UNLIKELY(SEC_DATA <= last < i <= SEC_VALUE):
+        if AMQP_UNLIKELY(SEC_DATA <= last < i <= SEC_AMQP_VALUE):
             c.p = start
             c.fault.method = d.name
             return fail(c, V1_BAD_SECTION, b"body sections of several kinds", 0, 0)

@@ -63,74 +63,74 @@ AMQP_INLINE const uint8_t *v1_usual(V1Cache *cache, const uint8_t *p, const uint
     uint64_t u;
     PyObject *o;
     switch (*p) {
-    case 0x40: o = Py_NewRef(Py_None); p++; break;
-    case 0x41: o = Py_NewRef(Py_True); p++; break;
-    case 0x42: o = Py_NewRef(Py_False); p++; break;
-    case 0x43:
-    case 0x44: o = Py_NewRef(v1_small[0]); p++; break;
-    case 0x50:
+    case CTOR_NULL: o = Py_NewRef(Py_None); p++; break;
+    case CTOR_TRUE: o = Py_NewRef(Py_True); p++; break;
+    case CTOR_FALSE: o = Py_NewRef(Py_False); p++; break;
+    case CTOR_UINT0:
+    case CTOR_ULONG0: o = Py_NewRef(v1_small[0]); p++; break;
+    case CTOR_UBYTE:
         V1_NEED(2);
         o = Py_NewRef(v1_small[p[1]]);
         p += 2;
         break;
-    case 0x52:
-    case 0x53:
+    case CTOR_SMALLUINT:
+    case CTOR_SMALLULONG:
         V1_NEED(2);
         if (AMQP_UNLIKELY(!p[1])) return NULL;
         o = Py_NewRef(v1_small[p[1]]);
         p += 2;
         break;
-    case 0x54:
-    case 0x55:
+    case CTOR_SMALLINT:
+    case CTOR_SMALLLONG:
         V1_NEED(2);
         o = p[1] < 128 ? Py_NewRef(v1_small[p[1]]) : v1_made(PyLong_FromLong((int8_t)p[1]));
         p += 2;
         break;
-    case 0x60:
+    case CTOR_USHORT:
         V1_NEED(3);
         o = v1_made(v1_number(load16(p + 1)));
         p += 3;
         break;
-    case 0x70:
+    case CTOR_UINT:
         V1_NEED(5);
         if (AMQP_UNLIKELY((u = load32(p + 1)) < 256)) return NULL;
         o = v1_made(PyLong_FromUnsignedLongLong(u));
         p += 5;
         break;
-    case 0x80:
+    case CTOR_ULONG:
         V1_NEED(9);
         if (AMQP_UNLIKELY((u = load64(p + 1)) < 256)) return NULL;
         o = v1_made(PyLong_FromUnsignedLongLong(u));
         p += 9;
         break;
-    case 0x81:
+    case CTOR_LONG:
         V1_NEED(9);
         o = v1_made(PyLong_FromLongLong((int64_t)load64(p + 1)));
         p += 9;
         break;
-    case 0x82:
+    case CTOR_DOUBLE:
         V1_NEED(9);
         o = v1_made(PyFloat_FromDouble(bits_to_double(load64(p + 1))));
         p += 9;
         break;
-    case 0x83:
+    case CTOR_TIMESTAMP:
         V1_NEED(9);
         o = v1_same_moment(cache, load64(p + 1));
         p += 9;
         break;
-    case 0xA0:
+    case CTOR_VBIN8:
         V1_NEED(2);
         V1_NEED(2 + p[1]);
         o = v1_made(PyBytes_FromStringAndSize((const char *)p + 2, p[1]));
         p += 2 + p[1];
         break;
-    case 0xA1:
+    case CTOR_STR8_UTF8:
         V1_NEED(2);
         V1_NEED(2 + p[1]);
         o = v1_ascii(cache, p + 2, p[1], longest);
         p += 2 + p[1];
         break;
-    case 0xA3:
+    case CTOR_SYM8:
         V1_NEED(2);
         V1_NEED(2 + p[1]);
         o = v1_made(v1_symbol(cache, v1_symbol_class, p + 2, p[1]));
@@ -157,7 +157,7 @@ static uint32_t v1_usual_pairs(V1Cache *cache, const uint8_t **at, const uint8_t
     for (i = 0; i < count; i++) {
         const uint8_t *p = *at;
         PyObject *key, *value, *kept;
-        if (AMQP_UNLIKELY(p >= end || (*p != 0xA1 && *p != 0xA3))) break;
+        if (AMQP_UNLIKELY(p >= end || (*p != CTOR_STR8_UTF8 && *p != CTOR_SYM8))) break;
         if (!(p = v1_usual_value(cache, p, end, TEXT_CACHE_LONGEST, &key))) break;
         if (p >= end || !(p = v1_usual_value(cache, p, end, longest, &value))) {
             Py_DECREF(key);

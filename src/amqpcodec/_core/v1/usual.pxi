@@ -11,10 +11,10 @@ cdef const uint8_t* v1_usual_fields(V1Reader* r, const V1Desc* d, const uint8_t*
     cdef const uint8_t* behind
     cdef PyObject* made
     while i < count and p < end:
-        if p[0] == 0x40:
+        if p[0] == CTOR_NULL:
             p += 1
         else:
-            if AMQP_LIKELY(V1_KIND[p[0]] == op.usual):
+            if AMQP_LIKELY(CTOR_WIRE_TYPE[p[0]] == op.usual):
                 behind = v1_usual(r.cache, p, end, op.longest, &made)
             else:
                 behind = v1_usual_choice(r, op, p, end, depth, &made)
@@ -34,23 +34,23 @@ cdef inline const uint8_t* v1_usual_choice(V1Reader* r, const V1Op* op, const ui
                                            const uint8_t* end, int depth, PyObject** made) noexcept:
     """As v1_usual: a role or a mode, and a state without fields."""
     cdef uint8_t code = p[0]
-    cdef int i = code == 0x41
+    cdef int i = code == CTOR_TRUE
     cdef V1Desc* d
     if op.choices:
-        if V1_KIND[code] != op.kind:
+        if CTOR_WIRE_TYPE[code] != op.kind:
             return NULL
-        if code == 0x50:
+        if code == CTOR_UBYTE:
             if AMQP_UNLIKELY(end - p < 2):
                 return NULL
             p += 1
             i = p[0]
-        elif code != 0x41 and code != 0x42:
+        elif code != CTOR_TRUE and code != CTOR_FALSE:
             return NULL
         if AMQP_UNLIKELY(i >= op.choices or op.choice[i] == NULL):
             return NULL
         made[0] = Py_NewRef(op.choice[i])
         return p + 1
-    if op.kind != V1_ANY or code != 0 or end - p < 4 or p[1] != 0x53 or p[3] != 0x45 or depth + 3 >= DEPTH_LIMIT:
+    if op.kind != V1_ANY or code != 0 or end - p < 4 or p[1] != CTOR_SMALLULONG or p[3] != CTOR_LIST0 or depth + 3 >= DEPTH_LIMIT:
         return NULL
     d = r.types.by_code[p[2]]
     if AMQP_UNLIKELY(d == NULL or not d.composite):

@@ -25,7 +25,7 @@ cdef int v1_verify_known(const V1Desc* d, Cursor* c, V1Check* k, int depth) noex
         if v1_verify_fields(d, c, k, depth, NULL, ~<uint32_t>0) < 0:
             return -1
     else:
-        if d.op[0].kind != V1_ANY and (c.p >= c.end or V1_KIND[c.p[0]] != d.op[0].kind):
+        if d.op[0].kind != V1_ANY and (c.p >= c.end or CTOR_WIRE_TYPE[c.p[0]] != d.op[0].kind):
             if c.p >= c.end:
                 return fail(c, BAD_TRUNCATED, b"constructor", 1, 0)
             return fail(c, V1_BAD_FIELD, V1_NAMES[d.op[0].kind], 0, c.p[0])
@@ -129,7 +129,7 @@ cdef int v1_verify_multiple(const V1Op* op, Cursor* c, const V1Value* v, V1Check
     if AMQP_UNLIKELY(inner.p >= inner.end):
         return fail(&inner, BAD_TRUNCATED, b"constructor", 1, 0)
     code = inner.p[0]
-    x.kind = V1_KIND[code]
+    x.kind = CTOR_WIRE_TYPE[code]
     if x.kind != op.kind:
         return fail(&inner, V1_BAD_FIELD, V1_NAMES[op.kind], 0, code)
     inner.p += 1
@@ -143,15 +143,7 @@ cdef int v1_verify_multiple(const V1Op* op, Cursor* c, const V1Value* v, V1Check
     return 0
 
 
-# How the usual constructors lay out their content.
-cdef enum:
-    V1_SHAPE_WIDEST = 8     # up to here: an unsigned number, a time, boolean or null of so many octets
-    V1_SHAPE_RUN = 16       # an octet with the length, and octets
-    V1_SHAPE_OTHER = 255
-
-cdef uint8_t V1_SHAPE[256]
-
-cdef uint64_t V1_NUMBER_MASK[V1_SHAPE_WIDEST + 1]
+cdef uint64_t V1_NUMBER_MASK[LAYOUT_WIDEST + 1]
 
 
 cdef inline uint64_t v1_usual_number(const uint8_t* p, uint8_t shape) noexcept nogil:
@@ -159,19 +151,13 @@ cdef inline uint64_t v1_usual_number(const uint8_t* p, uint8_t shape) noexcept n
     return load64(p + shape - 7) & V1_NUMBER_MASK[shape]
 
 
-cdef int v1_shapes_ready() except -1:
+cdef int v1_masks_ready() except -1:
     cdef int i
-    memset(V1_SHAPE, V1_SHAPE_OTHER, 256)
-    for octets, codes in (
-            (0, (0x40, 0x41, 0x42, 0x43, 0x44)), (1, (0x50, 0x52, 0x53)), (2, (0x60,)),
-            (4, (0x70,)), (8, (0x80, 0x83)), (V1_SHAPE_RUN, (0xA0, 0xA1, 0xA3))):
-        for code in codes:
-            V1_SHAPE[code] = octets
-    for i in range(1, V1_SHAPE_WIDEST + 1):
+    for i in range(1, LAYOUT_WIDEST + 1):
         V1_NUMBER_MASK[i] = V1_NUMBER_MASK[i - 1] << 8 | 0xFF
     return 0
 
-v1_shapes_ready()
+v1_masks_ready()
 
 
 cdef inline const uint8_t* v1_usual_field(const V1Op* op, const uint8_t* p, V1Value* x,
@@ -179,24 +165,24 @@ cdef inline const uint8_t* v1_usual_field(const V1Op* op, const uint8_t* p, V1Va
     """A field as most are, at least 9 octets of which may be read: behind it (the caller looks whether that is
     inside of the list), or NULL: look closer."""
     cdef uint8_t code = p[0]
-    cdef uint8_t shape = V1_SHAPE[code]
+    cdef uint8_t shape = CTOR_LAYOUT[code]
     cdef const V1Desc* d
-    x.kind = V1_KIND[code]
+    x.kind = CTOR_WIRE_TYPE[code]
     x.code = code
-    if shape <= V1_SHAPE_WIDEST:
-        x.u = load64(p + 1) >> (64 - 8 * shape) if shape else code == 0x41
+    if shape <= LAYOUT_WIDEST:
+        x.u = load64(p + 1) >> (64 - 8 * shape) if shape else code == CTOR_TRUE
         if x.kind == op.kind:
             if op.choices and (x.u >= <uint64_t>op.choices or op.choice[x.u] == NULL):
                 return NULL
             return p + 1 + shape
         return p + 1 + shape if x.kind == V1_NULL or op.kind == V1_ANY else NULL
-    if shape == V1_SHAPE_RUN:
+    if shape == LAYOUT_TEXT:
         x.n = p[1]
         x.p = p + 2
         if (x.kind == op.kind and op.named == NULL) or op.kind == V1_ANY:
             return x.p + x.n
         return NULL
-    if code == 0 and p[1] == 0x53 and p[3] == 0x45 and op.kind == V1_ANY:
+    if code == 0 and p[1] == CTOR_SMALLULONG and p[3] == CTOR_LIST0 and op.kind == V1_ANY:
         # An outcome without fields, for instance.
         d = types.by_code[p[2]]
         x.p = p + 1

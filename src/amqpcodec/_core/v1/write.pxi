@@ -13,9 +13,9 @@ cdef int v1_put(Buffer* b, object v, int mode, int depth, Place* at) except -1:
             return v1_put_number(b, V1_LONG, <uint64_t><int64_t>small)
         return v1_put_long(b, v, mode, at)
     if v is None:
-        return v1_put_code(b, 0x40)
+        return v1_put_code(b, CTOR_NULL)
     if t is bool:
-        return v1_put_code(b, 0x41 if v is True else 0x42)
+        return v1_put_code(b, CTOR_TRUE if v is True else CTOR_FALSE)
     if t is V1Symbol:
         return v1_put_text(b, V1_SYMBOL, v, at)
     if t is bytes:
@@ -51,7 +51,7 @@ cdef int v1_put_rare(Buffer* b, object v, type t, int mode, int depth, Place* at
     if number is not None:
         kind = number
         if kind >= V1_DECIMAL32 and kind <= V1_DECIMAL128:
-            v1_put_code(b, V1_WIDE[kind])
+            v1_put_code(b, CTOR_WIDE[kind])
             return v1_put_decimal(b, v, <uint8_t>kind, at)
         if kind == V1_FLOAT:
             return v1_put_number(b, V1_FLOAT, float_to_bits(<float><double>v))
@@ -63,7 +63,7 @@ cdef int v1_put_rare(Buffer* b, object v, type t, int mode, int depth, Place* at
         v1_take_moment(v, &u, at)
         return v1_put_number(b, V1_TIMESTAMP, u)
     if isinstance(v, UUID):
-        v1_put_code(b, 0x98)
+        v1_put_code(b, CTOR_UUID)
         v1_uuid_octets(v, b.p)
         b.p += 16
         return 0
@@ -78,12 +78,12 @@ cdef int v1_put_rare(Buffer* b, object v, type t, int mode, int depth, Place* at
     if isinstance(v, V1Described):
         return v1_put_described(b, v, mode, depth, at)
     if isinstance(v, Decimal):
-        v1_put_code(b, 0x94)
+        v1_put_code(b, CTOR_DECIMAL128)
         return v1_put_decimal(b, v, V1_DECIMAL128, at)
     if isinstance(v, str):
         return v1_put_text(b, V1_STRING, v, at)
     if isinstance(v, int):
-        return v1_put_code(b, 0x41 if v else 0x42) if isinstance(v, bool) else v1_put_long(b, int(v), mode, at)
+        return v1_put_code(b, CTOR_TRUE if v else CTOR_FALSE) if isinstance(v, bool) else v1_put_long(b, int(v), mode, at)
     if isinstance(v, float):
         return v1_put_number(b, V1_DOUBLE, double_to_bits(<double>v))
     if isinstance(v, dict):
@@ -118,7 +118,7 @@ cdef inline int v1_close(Buffer* b, size_t start, uint8_t kind, uint64_t count, 
     cdef uint8_t* head = b.start + start
     cdef uint64_t n = <uint64_t>(b.p - head) - 9
     if AMQP_LIKELY(n <= 254 and count <= 255):
-        head[0] = V1_NARROW[kind]
+        head[0] = CTOR_NARROW[kind]
         head[1] = <uint8_t>(n + 1)
         head[2] = <uint8_t>count
         memmove(head + 3, head + 9, <size_t>n)
@@ -126,7 +126,7 @@ cdef inline int v1_close(Buffer* b, size_t start, uint8_t kind, uint64_t count, 
         return 0
     if n + 4 > MAX_U32 or count > MAX_U32:
         table_error(at, f"a {V1_NAMES[kind].decode()} takes at most 4294967295 octets")
-    head[0] = V1_WIDE[kind]
+    head[0] = CTOR_WIDE[kind]
     store32(head + 1, <uint32_t>(n + 4))
     store32(head + 5, <uint32_t>count)
     return 0
@@ -137,7 +137,7 @@ cdef int v1_put_list(Buffer* b, object v, int mode, int depth, Place* at) except
     cdef uint64_t count = 0
     v1_enter(depth, at)
     if not v:
-        return v1_put_code(b, 0x45)
+        return v1_put_code(b, CTOR_LIST0)
     v1_open(b, &start)
     for item in v:
         v1_put(b, item, mode, depth + 1, at)
@@ -215,7 +215,7 @@ cdef int v1_put_items(Buffer* b, int kind, list items, tuple descriptors, int mo
         v1_enter(depth, at)
         v1_put_code(b, 0)
         v1_put_descriptor(b, descriptor, mode, depth + 1, at)
-    v1_put_code(b, V1_WIDE[kind])
+    v1_put_code(b, CTOR_WIDE[kind])
     first = <size_t>(b.p - b.start)
     if kind == V1_NULL:
         v1_put_nulls(items, at)
@@ -280,7 +280,7 @@ cdef int v1_take_number(object v, uint8_t kind, uint64_t* out, Place* at) except
 
 cdef int v1_put_numbers(Buffer* b, uint8_t kind, list items, size_t first, Place* at) except -1:
     """Contents of fixed width, narrow ones where all items fit."""
-    cdef bint narrow = V1_NARROW[kind] != 0
+    cdef bint narrow = CTOR_NARROW[kind] != 0
     cdef uint64_t u = 0
     cdef size_t i, n
     for item in items:
@@ -300,7 +300,7 @@ cdef int v1_put_numbers(Buffer* b, uint8_t kind, list items, size_t first, Place
         n = 4 if kind == V1_UINT or kind == V1_INT else 8
         for i in range(<size_t>len(items)):
             b.start[first + i] = b.start[first + i * n + n - 1]
-        b.start[first - 1] = V1_NARROW[kind]
+        b.start[first - 1] = CTOR_NARROW[kind]
         b.p = b.start + first + len(items)
     return 0
 
@@ -370,7 +370,7 @@ cdef bint v1_widen(Buffer* b, size_t start) except -1:
         b.p -= 1
         return False
     size = count = 0
-    if p[0] != 0x45:
+    if p[0] != CTOR_LIST0:
         size = p[1] - 1
         count = p[2]
     buffer_room(b, 16)
@@ -406,7 +406,7 @@ cdef int v1_shorten(Buffer* b, uint8_t kind, size_t first, Py_ssize_t items, siz
         memmove(w, p, n)
         w += n
         p += n
-    b.start[first - 1] = V1_NARROW[kind]
+    b.start[first - 1] = CTOR_NARROW[kind]
     b.p = w
     return 0
 
@@ -432,7 +432,7 @@ cdef int v1_put_kind(Buffer* b, object obj, int mode, int depth, Place* at) exce
     place.field = NULL
     buffer_room(b, 16)
     b.p[0] = 0
-    b.p[1] = 0x53
+    b.p[1] = CTOR_SMALLULONG
     b.p[2] = d.code
     b.p += 3
     if d.composite:
@@ -478,13 +478,13 @@ cdef int v1_put_fields(Buffer* b, const V1Desc* d, KindObject* o, int mode, int 
     while n and v1_is_unset(&d.op[n - 1], o.field[n - 1]):
         n -= 1
     if n == 0:
-        b.p[0] = 0x45
+        b.p[0] = CTOR_LIST0
         b.p += 1
         return 0
     v1_open(b, &start)
     for i in range(n):
         if v1_is_unset(&d.op[i], o.field[i]):
-            v1_put_code(b, 0x40)
+            v1_put_code(b, CTOR_NULL)
             continue
         v = <object>o.field[i]
         at.field = <PyObject*>(<tuple>d.names)[i + 1]
@@ -506,7 +506,7 @@ cdef int v1_put_field(Buffer* b, const V1Op* op, object v, int mode, int depth, 
             table_error(at, f"has no choice {short_repr(v)}")
         return v1_put_text(b, V1_SYMBOL, v, at)
     if kind == V1_BOOLEAN and (v is True or v is False):
-        return v1_put_code(b, 0x41 if v is True else 0x42)
+        return v1_put_code(b, CTOR_TRUE if v is True else CTOR_FALSE)
     if kind <= V1_ULONG:
         if kind == V1_BOOLEAN:
             if not isinstance(v, int):
@@ -544,7 +544,7 @@ cdef int v1_put_multiple(Buffer* b, const V1Op* op, object v, int mode, int dept
         table_error(at, f"takes one {V1_NAMES[op.kind].decode()} or several, not {type(v).__name__}")
     v = list(v)
     if not v:
-        return v1_put_code(b, 0x40)
+        return v1_put_code(b, CTOR_NULL)
     if len(v) == 1:
         return v1_put_text(b, op.kind, v[0], at)
     return v1_put_items(b, op.kind, v, (), mode, depth, at)

@@ -44,19 +44,19 @@ cdef inline int v1_put_number(Buffer* b, uint8_t kind, uint64_t u) except -1:
     """A number, boolean or char in the smallest encoding of its type."""
     buffer_room(b, 9)
     if u == 0 and (kind == V1_UINT or kind == V1_ULONG):
-        b.p[0] = 0x43 if kind == V1_UINT else 0x44
+        b.p[0] = CTOR_UINT0 if kind == V1_UINT else CTOR_ULONG0
         b.p += 1
         return 0
     if kind == V1_BOOLEAN:
-        b.p[0] = 0x41 if u else 0x42
+        b.p[0] = CTOR_TRUE if u else CTOR_FALSE
         b.p += 1
         return 0
     if v1_narrow(kind, u):
-        b.p[0] = V1_NARROW[kind]
+        b.p[0] = CTOR_NARROW[kind]
         b.p[1] = <uint8_t>u
         b.p += 2
         return 0
-    b.p[0] = V1_WIDE[kind]
+    b.p[0] = CTOR_WIDE[kind]
     b.p += 1
     v1_put_fixed(b, kind, u)
     return 0
@@ -66,7 +66,7 @@ cdef inline int v1_put_run(Buffer* b, uint8_t kind, const uint8_t* p, uint64_t n
     """Octets of a binary, string or symbol."""
     if AMQP_LIKELY(n <= 255):
         buffer_room(b, 2 + <size_t>n)
-        b.p[0] = V1_NARROW[kind]
+        b.p[0] = CTOR_NARROW[kind]
         b.p[1] = <uint8_t>n
         copy_octets(b.p + 2, p, <size_t>n)
         b.p += 2 + n
@@ -74,7 +74,7 @@ cdef inline int v1_put_run(Buffer* b, uint8_t kind, const uint8_t* p, uint64_t n
     if n > MAX_U32:
         table_error(at, f"takes at most 4294967295 octets, not {n}")
     buffer_room(b, 5 + <size_t>n)
-    b.p[0] = V1_WIDE[kind]
+    b.p[0] = CTOR_WIDE[kind]
     store32(b.p + 1, <uint32_t>n)
     memcpy(b.p + 5, p, <size_t>n)
     b.p += 5 + n
