@@ -74,37 +74,42 @@ GROUPS = {
     "_core/dropins_v1/azure_scalar.pxi": "bind-v1",
     "_core/dropins_v1/azure_write.pxi": "bind-v1",
     "_core/dropins_v1/azure.pxi": "bind-v1",
-    "_core/columns/json.pxi": "columns",
-    "_core/columns/variant_keys.pxi": "columns",
-    "_core/columns/variant.pxi": "columns",
     "_core/columns/arrow_stream.pxi": "columns",
     "_core/columns/arrow.pxi": "columns",
     "_core/columns/arrow_in.pxi": "columns",
     "_core/columns/arrow_out.pxi": "columns",
-    "_core/columns/tables.pxi": "columns",
-    "_core/columns/hot_tables.pxi": "columns",
+    "_core/columns/json.pxi": "columns",
+    "_core/columns/variant_keys.pxi": "columns",
+    "_core/columns/variant.pxi": "columns",
     "_core/columns/plan.pxi": "columns",
-    "_core/columns/request.pxi": "columns",
-    "_core/columns/wanted.pxi": "columns",
-    "_core/columns/rows.pxi": "columns",
-    "_core/columns/v1_plan.pxi": "columns",
-    "_core/columns/v1_json.pxi": "columns",
-    "_core/columns/v1_rows.pxi": "columns",
-    "_core/columns/variant_v1.pxi": "columns",
-    "_core/columns/v1_sections.pxi": "columns",
-    "_core/columns/v1_hot.pxi": "columns",
-    "_core/columns/v1_performative.pxi": "columns",
-    "_core/columns/v1_frames.pxi": "columns",
-    "_core/columns/v1_links.pxi": "columns",
-    "_core/columns/v1_deliveries.pxi": "columns",
-    "_core/columns/v1_messages.pxi": "columns",
-    "_core/columns/hot.pxi": "columns",
-    "_core/columns/kinds.pxi": "columns",
+    "_core/columns/append.pxi": "columns",
     "_core/columns/write.pxi": "columns",
-    "_core/columns/columns.pxi": "columns",
-    "_core/columns/run.pxi": "columns",
-    "_core/columns/messages.pxi": "columns",
-    "_core/columns/decode.pxi": "columns",
+    "_core/columns/legacy_plan.pxi": "columns-legacy",
+    "_core/columns/json_tables.pxi": "columns-legacy",
+    "_core/columns/variant_tables.pxi": "columns-legacy",
+    "_core/columns/tables.pxi": "columns-legacy",
+    "_core/columns/wanted.pxi": "columns-legacy",
+    "_core/columns/rows.pxi": "columns-legacy",
+    "_core/columns/hot_tables.pxi": "columns-legacy",
+    "_core/columns/hot.pxi": "columns-legacy",
+    "_core/columns/kinds.pxi": "columns-legacy",
+    "_core/columns/frames.pxi": "columns-legacy",
+    "_core/columns/run.pxi": "columns-legacy",
+    "_core/columns/messages.pxi": "columns-legacy",
+    "_core/columns/v1_plan.pxi": "columns-v1",
+    "_core/columns/v1_json.pxi": "columns-v1",
+    "_core/columns/v1_rows.pxi": "columns-v1",
+    "_core/columns/variant_v1.pxi": "columns-v1",
+    "_core/columns/v1_sections.pxi": "columns-v1",
+    "_core/columns/v1_hot.pxi": "columns-v1",
+    "_core/columns/v1_performative.pxi": "columns-v1",
+    "_core/columns/v1_frames.pxi": "columns-v1",
+    "_core/columns/v1_links.pxi": "columns-v1",
+    "_core/columns/v1_deliveries.pxi": "columns-v1",
+    "_core/columns/v1_messages.pxi": "columns-v1",
+    "_core/columns/request.pxi": "columns-driver",
+    "_core/columns/driver.pxi": "columns-driver",
+    "_core/columns/decode.pxi": "columns-driver",
     "_core/encode/input.pxi": "encode",
     "_core/encode/text.pxi": "encode",
     "_core/encode/json.pxi": "encode",
@@ -144,6 +149,11 @@ GROUPS = {
     "_core/capture/batch.pxi": "capture",
     "_core/capture/reader.pxi": "capture",
 }
+
+BELOW_COLUMNS = {
+    *("wire", "value", "errors", "frame", "table", "legacy", "protocol", "v1wire", "v1protocol"),
+}
+COLUMNS = {"columns", "columns-legacy", "columns-v1", "columns-driver"}
 
 #: Group -> groups whose names it may use, beside its own.
 ARROWS = {
@@ -191,30 +201,16 @@ ARROWS = {
         *("wire", "value", "errors", "table", "kind", "objects", "protocol", "bind", "v1"),
         "v1wire",
     },
-    # The sinks are siblings: columns make no objects.
-    "columns": {
-        *(
-            "wire",
-            "value",
-            "errors",
-            "frame",
-            "table",
-            "legacy",
-            "protocol",
-            "v1wire",
-            "v1protocol",
-        ),
-    },
+    # The sinks are siblings: columns make no objects. What both families append with comes first;
+    # their decoders do not use each other, the driver uses both.
+    "columns": BELOW_COLUMNS,
+    "columns-legacy": BELOW_COLUMNS | {"columns"},
+    "columns-v1": BELOW_COLUMNS | {"columns"},
+    "columns-driver": BELOW_COLUMNS | COLUMNS,
     # And back: columns of Arrow's are read, octets are written.
-    "encode": {
-        *("wire", "value", "errors", "frame", "table", "legacy", "protocol", "columns"),
-        *("v1wire", "v1protocol"),
-    },
+    "encode": BELOW_COLUMNS | COLUMNS,
     # Captures end in columns.
-    "capture": {
-        *("wire", "value", "errors", "frame", "table", "legacy", "protocol", "columns"),
-        *("v1wire", "v1protocol"),
-    },
+    "capture": BELOW_COLUMNS | COLUMNS,
 }
 
 FILES = includes((SOURCE / "_codec.pyx").read_text(encoding="utf-8"))
@@ -264,7 +260,7 @@ def test_included_files_include_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["_core/objects/legacy.pxi", "_core/objects/objects.pxi", "_core/columns/columns.pxi"]
+    "name", ["_core/objects/legacy.pxi", "_core/objects/objects.pxi", "_core/columns/rows.pxi"]
 )
 def test_symbols_are_found(name: str) -> None:
     """The reader sees much of what there is, or the test above would be blind."""

@@ -1,10 +1,67 @@
-# Arrow columns: growable ones to append to, and their way out and in by the C Data Interface.
+# Arrow columns: growable ones to append to, and the memory that they and their text lie in.
 
 from libc.string cimport memmove
 
 cdef extern from "columns/arrow.h" nogil:
+    ctypedef struct Block:
+        uint8_t* p
+        size_t room
+    int block_room(Block* b, size_t used, size_t n)
+    void block_give(Block* b)
+    size_t pool_octets()
+    void pool_clear()
     uint8_t* NO_VALUES
     size_t NO_VALUES_ROOM
+
+cdef extern from "columns/copy.h" nogil:
+    int COPY_SLACK
+    void AMQP_PREFETCH(const void* p)
+    uint64_t load_word(const uint8_t* p)
+    void copy_16(uint8_t* w, const uint8_t* p)
+    int leading_zeros_16(uint32_t x)
+    bint copy_ascii(uint8_t* w, const uint8_t* p, size_t n)
+    bint copy_plain(uint8_t* w, const uint8_t* p, size_t n)
+    bint is_plain_utf8(const uint8_t* p, size_t n)
+    uint8_t* copy_piece(uint8_t* w, const char* piece, size_t n)
+    int count_bits(uint64_t x)
+
+cdef extern from "columns/view.h" nogil:
+    int VIEW_INLINE
+    void put_long_view(uint8_t* w, const uint8_t* p, uint32_t n, uint32_t buffer, uint32_t at)
+    void put_short_view(uint8_t* w, const uint8_t* p, uint32_t n)
+    bint put_view(uint8_t* w, const uint8_t* p, size_t n, uint32_t buffer, uint32_t at)
+    bint put_text_view(uint8_t* w, const uint8_t* p, size_t n, uint32_t buffer, uint32_t at)
+
+cdef extern from "Python.h":
+    bint Py_IsInitialized() nogil
+    const char* PyUnicode_AsUTF8AndSize(object s, Py_ssize_t* n) except NULL
+
+# Text that grows in a block; `input_end`: where octets to read certainly end.
+cdef struct Text:
+    uint8_t* w
+    uint8_t* end
+    Block* block
+    const uint8_t* input_end
+
+cdef enum:
+    NO_MEMORY = -1
+    NOT_UTF8 = 1
+
+
+cdef int text_grow(Text* t, size_t n) noexcept nogil:
+    cdef size_t used = <size_t>(t.w - t.block.p) if t.block.p != NULL else 0
+    if block_room(t.block, used, max(used + n, 2 * t.block.room)) < 0:
+        return NO_MEMORY
+    t.w = t.block.p + used
+    t.end = t.block.p + t.block.room
+    return 0
+
+
+cdef inline int text_room(Text* t, size_t n) noexcept nogil:
+    if AMQP_UNLIKELY(<size_t>(t.end - t.w) < n):
+        return text_grow(t, n)
+    return 0
+
 
 # How a column lies in memory.
 cdef enum:
@@ -29,6 +86,7 @@ cdef enum:
 # Rows are appended in order, with gaps: rows that nobody wrote are null. A gap is filled when the next
 # row is written or the column is finished, so that a column that is hardly used costs hardly anything.
 cdef struct Table
+
 cdef struct Column:
     int64_t filled          # rows written, gaps included
     int64_t rows            # rows with place in valid and fixed
@@ -104,20 +162,6 @@ cdef void table_drop(Table* t) noexcept nogil:
     free(t.column)
     free(t)
 
-
-cdef extern from "columns/copy.h" nogil:
-    int count_bits(uint64_t x)
-
-cdef extern from "columns/view.h" nogil:
-    int VIEW_INLINE
-    void put_long_view(uint8_t* w, const uint8_t* p, uint32_t n, uint32_t buffer, uint32_t at)
-    void put_short_view(uint8_t* w, const uint8_t* p, uint32_t n)
-    bint put_view(uint8_t* w, const uint8_t* p, size_t n, uint32_t buffer, uint32_t at)
-    bint put_text_view(uint8_t* w, const uint8_t* p, size_t n, uint32_t buffer, uint32_t at)
-
-cdef extern from "Python.h":
-    bint Py_IsInitialized() nogil
-    const char* PyUnicode_AsUTF8AndSize(object s, Py_ssize_t* n) except NULL
 
 # ---- appending ----
 
@@ -203,6 +247,7 @@ cdef inline int column_at(Column* c, int64_t row) noexcept nogil:
 
 # The next three do the same, each for its kind: a gap of a few rows is one write, also over the row
 # itself and, within the slack, behind it.
+
 
 cdef inline int text_at(Column* c, int64_t row) noexcept nogil:
     """The caller writes the octets and where they end."""
@@ -459,3 +504,7 @@ cdef int table_finish(Table* t, int64_t rows) noexcept nogil:
         t.zeros = t.more_zeros.p
         memset(t.zeros, 0, zeros)
     return 0
+
+
+# Where no octets are given.
+cdef uint8_t NO_OCTETS = 0

@@ -40,9 +40,6 @@ cdef Columns new_columns(Request request, int64_t limit):
     return out
 
 
-cdef uint8_t NO_OCTETS = 0
-
-
 cdef inline Column* if_asked(Table* t, int k) noexcept nogil:
     return &t.column[k] if t.column[k].asked else NULL
 

@@ -1,14 +1,7 @@
 # Field tables to JSON, the fast way: checked while they are written. See columns/hot.pxi.
 
 cdef enum:
-    GIVE_UP = 1
-    HOT_KEYS = 24           # of a table
     HOT_DEPTH = 8
-    HOT_ENTRY = 32          # octets that the JSON of an entry takes more than the entry, at most
-
-cdef extern from "columns/copy.h" nogil:
-    bint is_plain_utf8(const uint8_t* p, size_t n)
-    uint8_t* copy_piece(uint8_t* w, const char* piece, size_t n)
 
 cdef extern from "columns/kinds.h" nogil:
     void put_end(int32_t* ends, int before, int row, size_t from_, size_t to)
@@ -114,14 +107,6 @@ cdef int hot_pairs(Text* t, const uint8_t* p, const uint8_t* end, const int8_t* 
     w[0] = c'}'
     t.w = w + 1
     return 0
-
-
-cdef inline uint8_t* hot_bool(uint8_t* w, bint v) noexcept nogil:
-    if v:
-        memcpy(w, <const char*>b"true", 4)
-        return w + 4
-    memcpy(w, <const char*>b"false", 5)
-    return w + 5
 
 
 cdef int hot_items(Text* t, const uint8_t* p, const uint8_t* end, const int8_t* shapes) noexcept nogil:

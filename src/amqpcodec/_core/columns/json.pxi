@@ -1,18 +1,9 @@
-# Values as JSON text, lossless and valid for every parser, without the GIL.
+# Values as JSON text, lossless and valid for every parser, without the GIL: what both families write.
 #
 # What JSON cannot say is an object with one key that starts with `$`: {"$binary": base64},
 # {"$decimal": "1.50"}, {"$timestamp": seconds}, {"$double": "NaN"}, {"$table": [[key, value], ...]}
 # for a table that has a key twice. A key of the user that starts with `$` gets one more, a key that
-# is not UTF-8 is `$key:` and base64. Only tables that check_table has passed come here.
-
-cdef extern from "columns/arrow.h" nogil:
-    ctypedef struct Block:
-        uint8_t* p
-        size_t room
-    int block_room(Block* b, size_t used, size_t n)
-    void block_give(Block* b)
-    size_t pool_octets()
-    void pool_clear()
+# is not UTF-8 is `$key:` and base64.
 
 cdef extern from "columns/digits.h" nogil:
     ctypedef struct Power:
@@ -28,15 +19,6 @@ cdef extern from "columns/digits.h" nogil:
     uint8_t* put_decimal(uint8_t* w, int32_t unscaled, uint8_t scale)
     uint8_t* put_base64(uint8_t* w, const uint8_t* p, size_t n)
     uint8_t* put_double(uint8_t* w, double d)
-
-cdef extern from "columns/copy.h" nogil:
-    int COPY_SLACK
-    void AMQP_PREFETCH(const void* p)
-    uint64_t load_word(const uint8_t* p)
-    void copy_16(uint8_t* w, const uint8_t* p)
-    int leading_zeros_16(uint32_t x)
-    bint copy_ascii(uint8_t* w, const uint8_t* p, size_t n)
-    bint copy_plain(uint8_t* w, const uint8_t* p, size_t n)
 
 
 cdef int powers_ready() except -1:
@@ -58,34 +40,11 @@ cdef int powers_ready() except -1:
         POWERS[i].low = scaled & 0xFFFFFFFFFFFFFFFF
     return 0
 
+
 powers_ready()
 
-# Text that grows in a block; `input_end`: where octets to read certainly end.
-cdef struct Text:
-    uint8_t* w
-    uint8_t* end
-    Block* block
-    const uint8_t* input_end
-
 cdef enum:
-    NO_MEMORY = -1
-    NOT_UTF8 = 1
     KEYS_ON_STACK = 24
-
-
-cdef int text_grow(Text* t, size_t n) noexcept nogil:
-    cdef size_t used = <size_t>(t.w - t.block.p) if t.block.p != NULL else 0
-    if block_room(t.block, used, max(used + n, 2 * t.block.room)) < 0:
-        return NO_MEMORY
-    t.w = t.block.p + used
-    t.end = t.block.p + t.block.room
-    return 0
-
-
-cdef inline int text_room(Text* t, size_t n) noexcept nogil:
-    if AMQP_UNLIKELY(<size_t>(t.end - t.w) < n):
-        return text_grow(t, n)
-    return 0
 
 
 cdef inline int json_literal(Text* t, const char* s, size_t n) noexcept nogil:
@@ -257,134 +216,6 @@ cdef inline int json_i64(Text* t, int64_t v) noexcept nogil:
     return 0
 
 
-cdef int json_decimal(Text* t, const uint8_t* p) noexcept nogil:
-    if text_room(t, 280) < 0:
-        return NO_MEMORY
-    memcpy(t.w, <const char*>b'{"$decimal":"', 13)
-    t.w = put_decimal(t.w + 13, <int32_t>load32(p + 1), p[0])
-    memcpy(t.w, <const char*>b'"}', 2)
-    t.w += 2
-    return 0
-
-
-cdef inline size_t value_octets(const uint8_t* p, const int8_t* shapes) noexcept nogil:
-    """Octets that a checked value takes, its tag included."""
-    cdef int shape = shapes[p[0]]
-    if shape >= 0:
-        return 1 + <size_t>shape
-    if shape == SHAPE_SHORT:
-        return 2 + <size_t>p[1]
-    return 5 + <size_t>load32(p + 1)
-
-
-cdef int json_value(Text* t, const uint8_t** at, const int8_t* shapes) noexcept nogil:
-    """One tag and its value; `at` moves behind it."""
-    cdef const uint8_t* p = at[0] + 1
-    cdef uint8_t tag = at[0][0]
-    cdef uint32_t n
-    at[0] += value_octets(at[0], shapes)
-    if tag == c'S':
-        return json_octets(t, p + 4, load32(p))
-    if tag == c'I':
-        return json_i64(t, <int32_t>load32(p))
-    if tag == c'l':
-        if shapes == SHAPES[MODE_LETTER]:
-            return json_u64(t, load64(p))
-        return json_i64(t, <int64_t>load64(p))
-    if tag == c't':
-        return json_literal(t, b"true", 4) if p[0] else json_literal(t, b"false", 5)
-    if tag == c'F':
-        return json_pairs(t, p + 4, load32(p), shapes)
-    if tag == c'A':
-        n = load32(p)
-        return json_items(t, p + 4, n, shapes)
-    if tag == c'd':
-        return json_double(t, bits_to_double(load64(p)))
-    if tag == c'T':
-        return json_timestamp(t, load64(p))
-    if tag == c'V':
-        return json_literal(t, b"null", 4)
-    if tag == c'L':
-        return json_i64(t, <int64_t>load64(p))
-    if tag == c'b':
-        return json_i64(t, <int8_t>p[0])
-    if tag == c'B':
-        return json_u64(t, p[0])
-    if tag == c's':
-        if shapes[tag] == SHAPE_SHORT:
-            return json_octets(t, p + 1, p[0])
-        return json_i64(t, <int16_t>load16(p))
-    if tag == c'U':
-        return json_i64(t, <int16_t>load16(p))
-    if tag == c'u':
-        return json_u64(t, load16(p))
-    if tag == c'i':
-        return json_u64(t, load32(p))
-    if tag == c'f':
-        return json_double(t, bits_to_float(load32(p)))
-    if tag == c'D':
-        return json_decimal(t, p)
-    return json_binary(t, p + 4, load32(p))     # x
-
-
-cdef int json_items(Text* t, const uint8_t* p, uint32_t n, const int8_t* shapes) noexcept nogil:
-    """A field array."""
-    cdef const uint8_t* end = p + n
-    cdef int status
-    if json_literal(t, b"[", 1) < 0:
-        return NO_MEMORY
-    while p < end:
-        status = json_value(t, &p, shapes)
-        if status < 0:
-            return status
-        if p < end and json_literal(t, b",", 1) < 0:
-            return NO_MEMORY
-    return json_literal(t, b"]", 1)
-
-
-cdef int json_pair_list(Text* t, const uint8_t* p, const uint8_t* end,
-                        const int8_t* shapes) noexcept nogil:
-    """The pairs of a field table as a list of lists."""
-    cdef size_t key
-    if json_literal(t, b"[", 1) < 0:
-        return NO_MEMORY
-    while p < end:
-        key = p[0]
-        if json_literal(t, b"[", 1) < 0 or json_key(t, p + 1, key) < 0 or json_literal(t, b",", 1) < 0:
-            return NO_MEMORY
-        p += 1 + key
-        if json_value(t, &p, shapes) < 0 or json_literal(t, b"],", 1 + (p < end)) < 0:
-            return NO_MEMORY
-    return json_literal(t, b"]", 1)
-
-
-cdef int json_pairs(Text* t, const uint8_t* p, uint32_t n, const int8_t* shapes) noexcept nogil:
-    """A field table: an object, or {"$table": [...]} where a key comes twice."""
-    cdef const uint8_t* end = p + n
-    cdef size_t key
-    cdef int status = has_twice(p, end, shapes)
-    if AMQP_UNLIKELY(status != 0):
-        if status < 0 or json_literal(t, b'{"$table":', 10) < 0 or json_pair_list(t, p, end, shapes) < 0:
-            return NO_MEMORY
-        return json_literal(t, b"}", 1)
-    if json_literal(t, b"{", 1) < 0:
-        return NO_MEMORY
-    while p < end:
-        key = p[0]
-        if json_key(t, p + 1, key) < 0 or json_literal(t, b":", 1) < 0:
-            return NO_MEMORY
-        p += 1 + key
-        if json_value(t, &p, shapes) < 0 or (p < end and json_literal(t, b",", 1) < 0):
-            return NO_MEMORY
-    return json_literal(t, b"}", 1)
-
-
-cdef inline int json_table(Text* t, const uint8_t* p, uint32_t n, uintptr_t mode) noexcept nogil:
-    if n == 0:
-        return json_literal(t, b"{}", 2)
-    return json_pairs(t, p, n, SHAPES[mode & MODE_LETTER])
-
-
 # ---- keys that come twice ----
 
 cdef inline uint64_t key_mark(const uint8_t* p) noexcept nogil:
@@ -403,41 +234,6 @@ cdef inline uint64_t key_mark(const uint8_t* p) noexcept nogil:
 
 cdef inline bint same_key(const uint8_t* a, const uint8_t* b) noexcept nogil:
     return a[0] == b[0] and memcmp(a + 1, b + 1, a[0]) == 0
-
-
-cdef int has_twice(const uint8_t* p, const uint8_t* end, const int8_t* shapes) noexcept nogil:
-    """Whether a key comes twice in the pairs from p to end (1), or not (0); or NO_MEMORY."""
-    cdef uint64_t marks[KEYS_ON_STACK]
-    cdef const uint8_t* keys[KEYS_ON_STACK]
-    cdef uint64_t seen[4]
-    cdef uint64_t mark, bit
-    cdef int n = 0, i
-    cdef uint32_t h
-    cdef const uint8_t* start = p
-    memset(seen, 0, sizeof(seen))
-    while p < end:
-        if n == KEYS_ON_STACK:
-            return has_twice_sorted(start, end, shapes)
-        mark = key_mark(p)
-        h = <uint32_t>((mark * <uint64_t>0x9E3779B97F4A7C15) >> 56)
-        bit = <uint64_t>1 << (h & 63)
-        if AMQP_UNLIKELY(seen[h >> 6] & bit):
-            for i in range(n):
-                if marks[i] == mark and same_key(keys[i], p):
-                    return 1
-        seen[h >> 6] |= bit
-        marks[n] = mark
-        keys[n] = p
-        n += 1
-        p += 1 + <size_t>p[0]
-        p += value_octets(p, shapes)
-    return 0
-
-
-cdef inline int key_order(const uint8_t* a, const uint8_t* b) noexcept nogil:
-    if a[0] != b[0]:
-        return -1 if a[0] < b[0] else 1
-    return memcmp(a + 1, b + 1, a[0])
 
 
 # How two keys of one kind follow each other: below 0, 0 where they are the same, or above.
@@ -476,25 +272,3 @@ cdef bint any_twice(const uint8_t** keys, size_t n, KeyOrder order) noexcept nog
         if i + 1 < n and order(keys[i], keys[i + 1]) == 0:
             return True
     return n > 1 and order(keys[0], keys[1]) == 0
-
-
-cdef int has_twice_sorted(const uint8_t* p, const uint8_t* end, const int8_t* shapes) noexcept nogil:
-    """The same for many keys."""
-    cdef const uint8_t** keys
-    cdef const uint8_t* q = p
-    cdef size_t n = 0, i
-    cdef int found
-    while q < end:
-        n += 1
-        q += 1 + <size_t>q[0]
-        q += value_octets(q, shapes)
-    keys = <const uint8_t**>malloc(n * sizeof(uint8_t*))
-    if keys == NULL:
-        return NO_MEMORY
-    for i in range(n):
-        keys[i] = p
-        p += 1 + <size_t>p[0]
-        p += value_octets(p, shapes)
-    found = any_twice(keys, n, key_order)
-    free(keys)
-    return found

@@ -26,12 +26,14 @@ cdef dict COLUMN_NUMBERS = {
     "error_offset": COL_ERROR_OFFSET, "body": COL_BODY, "properties_json": COL_PROPERTIES_JSON,
     "properties.raw_headers": COL_RAW_HEADERS,
 }
+
 # Columns with a number of their own: those that may be asked for at a level. "properties" has children.
 cdef dict FIXED_COLUMNS = {
     "row": "l", "offset": "l", "frame_type": "u", "channel": "i", "method": "u", "arguments": "u",
     "properties": "+s", "body_size": "l", "payload": "z", "body": "z", "frame": "z", "error": "u",
     "error_offset": "l", "properties_json": "u", "properties.raw_headers": "z",
 }
+
 cdef tuple NOT_AT_LEVEL = (("body",), ("payload",))
 
 # Without `fields`. What is not fixed holds the argument of that name, where it has that type.
@@ -164,146 +166,6 @@ cdef class FramePlan:
     def __dealloc__(self):
         free(self.method)
         free(self.field)
-
-
-cdef FramePlan make_frame_plan(Protocol protocol, FramePlan schema=None):
-    """schema: whose columns they are, if not the protocol's own."""
-    cdef FramePlan plan = FramePlan.__new__(FramePlan)
-    cdef DescTable descs = protocol.descs
-    cdef Desc* d
-    cdef FieldPlan* f
-    cdef int i, k, quoted, n = 0
-    cdef bytes key
-    plan.keep = [protocol.name.encode()]
-    plan.columns = protocol.table["columns"]["frame"]
-    plan.message_columns = MESSAGE_COLUMNS
-    plan.fixed = FIXED_COLUMNS
-    plan.numbers = COLUMN_NUMBERS
-    plan.not_at_level = NOT_AT_LEVEL
-    plan.wanted = "headers."
-    plan.formats = WIRE_FORMATS
-    plan.kinds = WIRE_NAMES
-    plan.count = descs.count
-    plan.arguments = {}
-    plan.qualified = {}
-    plan.requests = {}
-    plan.kin = {}
-    plan.children = ()
-    for name, format_, below in plan.columns:
-        if name == "properties":
-            plan.children = below
-    for i in range(descs.count):
-        n += descs.desc[i].n
-    plan.n_fields = n
-    plan.method = <MethodPlan*>calloc(<size_t>max(descs.count, 1), sizeof(MethodPlan))
-    plan.field = <FieldPlan*>calloc(<size_t>max(n, 1), sizeof(FieldPlan))
-    if plan.method == NULL or plan.field == NULL:
-        raise MemoryError
-    plan.picks = N_COLUMNS + <int>len(plan.children if schema is None else schema.children)
-    child_of = {}
-    for i, (name, format_, sources) in enumerate(plan.children):
-        k = N_COLUMNS + i
-        if schema is not None:
-            k = child_in(schema, name, format_)
-        for source in sources:
-            child_of[source] = k
-    if schema is not None:
-        plan.columns = schema.columns
-        plan.children = schema.children
-    plan.structs = (("properties", COL_PROPERTIES, N_COLUMNS, plan.children),)
-    reserved = {}
-    for cls in protocol.table["classes"]:
-        for method in cls["methods"]:
-            for i, field in enumerate(method["fields"]):
-                if field[2] & FIELD_RESERVED:
-                    reserved[cls["index"], method["index"], i] = True
-    n = 0
-    for i in range(descs.count):
-        d = &descs.desc[i]
-        key = (<bytes>d.name) + bytes(2 * COPY_SLACK)
-        plan.keep.append(key)
-        plan.method[i].name = PyBytes_AS_STRING(key)
-        plan.method[i].name_n = <uint32_t>len(key) - 2 * COPY_SLACK
-        plan.method[i].field = &plan.field[n]
-        plan.method[i].n = d.n
-        plan.method[i].first = n
-        plan.method[i].has_content = d.has_content
-        quoted = 0
-        for k in range(d.n):
-            # Quotes of text around it, and padded, so that it can be copied by whole words.
-            key = b'","' + (<bytes>d.field[k]) + b'":"' + bytes(2 * COPY_SLACK)
-            plan.keep.append(key)
-            f = &plan.field[n]
-            f.key = PyBytes_AS_STRING(key) + 1
-            f.key_n = <uint32_t>len(key) - 2 * COPY_SLACK - 2
-            f.kind = d.op[k].kind
-            f.bit = d.op[k].bit
-            f.reserved = (d.class_id, d.method_id, k) in reserved
-            if d.method_id == 0:
-                f.child = child_of[d.class_id, k]
-                f.headers = f.kind == W_TABLE and <bytes>d.field[k] == b"headers"
-            else:
-                name = (<bytes>d.field[k]).decode()
-                full = f"{(<bytes>d.name).decode()}.{name}"
-                plan.qualified[full] = (n, f.kind)
-                if not f.reserved:
-                    plan.arguments.setdefault(name, []).append((n, f.kind, full))
-            plan_op(f, &d.op[k])
-            f.piece = f.key - quoted
-            f.piece_n = f.key_n + <uint32_t>quoted + (f.op == HOT_TEXT)
-            if f.op != HOT_ZEROS:
-                quoted = f.op == HOT_TEXT
-            plan.method[i].fixed += f.key_n
-            n += 1
-        plan.method[i].quoted = quoted
-        plan.method[i].room = plan.method[i].fixed + 24 * <uint32_t>d.n + 3 * COPY_SLACK
-    return plan
-
-
-cdef enum:
-    NO_CHILD = COL_ROW      # a property of another version; captures do not have that column
-
-
-cdef int child_in(FramePlan schema, str name, str format_):
-    """The column of a property of another version: of that name or its alias, and of that format."""
-    cdef int i
-    for i, (known, kind, _) in enumerate(schema.children):
-        if kind == format_ and (known == name or PROPERTY_ALIASES.get(name) == known):
-            return N_COLUMNS + i
-    return NO_CHILD
-
-
-cdef FramePlan kin_plan(FramePlan schema, Protocol protocol):
-    """How a protocol's frames go to the columns of another one."""
-    if protocol not in schema.kin:
-        schema.kin[protocol] = make_frame_plan(protocol, schema)
-    return <FramePlan>schema.kin[protocol]
-
-
-cdef void plan_op(FieldPlan* f, const Op* op) noexcept:
-    cdef int kind = op.kind
-    f.op = HOT_NEVER
-    if f.reserved:
-        # Usual ones are empty, and say nothing.
-        f.zeros = 1 if kind == W_SHORTSTR or kind == W_OCTET else 2 if kind == W_SHORT else 0
-        if f.zeros:
-            f.op = HOT_ZEROS
-    elif kind == W_SHORTSTR:
-        f.op = HOT_TEXT
-    elif kind == W_BIT:
-        f.op = HOT_FIRST_BIT if op.run else HOT_BIT
-    elif kind == W_LONGLONG:
-        f.op = HOT_64
-    elif kind == W_LONG:
-        f.op = HOT_32
-    elif kind == W_SHORT:
-        f.op = HOT_16
-    elif kind == W_OCTET:
-        f.op = HOT_8
-    elif kind == W_LONGSTR:
-        f.op = HOT_LONG_TEXT
-    elif kind == W_TABLE:
-        f.op = HOT_TABLE
 
 
 # A property that is there, on the fast way.

@@ -7,16 +7,6 @@ cdef enum:
 
 cdef dict LEVELS = {"frame": LEVEL_FRAME, "message": LEVEL_MESSAGE}
 
-# What one header can be asked for as: its number in `Wanted`, and its format.
-cdef enum:
-    AS_WANTED_JSON
-    AS_WANTED_STRING
-    AS_WANTED_LONG
-    AS_WANTED_DOUBLE
-    AS_WANTED_BOOLEAN
-    AS_WANTED_TIMESTAMP
-    AS_WANTED_BINARY
-
 cdef dict WANTED_TYPES = {
     "json": (AS_WANTED_JSON, "u"), "string": (AS_WANTED_STRING, "u"),
     "long": (AS_WANTED_LONG, "l"), "double": (AS_WANTED_DOUBLE, "g"),

@@ -1,38 +1,5 @@
 # Frames to columns, the thorough way: every fault is noted with its place.
 
-# ---- types of frames ----
-
-# Sixteen octets each, so that they can be copied as one word.
-cdef const char** FRAME_TYPE_NAMES = [
-    "method\0\0\0\0\0\0\0\0\0\0", "header\0\0\0\0\0\0\0\0\0\0", "body\0\0\0\0\0\0\0\0\0\0\0\0",
-    "heartbeat\0\0\0\0\0\0\0", "protocol-header\0", "amqp\0\0\0\0\0\0\0\0\0\0\0\0",
-    "sasl\0\0\0\0\0\0\0\0\0\0\0\0"]
-cdef uint8_t* FRAME_TYPE_OCTETS = [6, 6, 4, 9, 15, 4, 4]
-cdef int8_t[256] TYPE_NUMBERS
-cdef int8_t[256] V1_TYPE_NUMBERS    # a heartbeat of 1.0 has the other family's type in an Entry
-
-
-cdef void type_numbers_ready() noexcept:
-    memset(TYPE_NUMBERS, -1, 256)
-    TYPE_NUMBERS[FRAME_METHOD] = 0
-    TYPE_NUMBERS[FRAME_HEADER] = 1
-    TYPE_NUMBERS[FRAME_BODY] = 2
-    TYPE_NUMBERS[FRAME_HEARTBEAT] = 3
-    TYPE_NUMBERS[<uint8_t>c'A'] = 4
-    memset(V1_TYPE_NUMBERS, -1, 256)
-    V1_TYPE_NUMBERS[V1_FRAME_AMQP] = 5
-    V1_TYPE_NUMBERS[V1_FRAME_SASL] = 6
-    V1_TYPE_NUMBERS[FRAME_HEARTBEAT] = 3
-    V1_TYPE_NUMBERS[V1_FRAME_HEADER] = 4
-
-type_numbers_ready()
-
-
-cdef inline int type_number(uint8_t t) noexcept nogil:
-    """Which of FRAME_TYPE_NAMES, or -1."""
-    return TYPE_NUMBERS[t]
-
-
 # ---- faults that only columns have ----
 
 cdef int note(Sink* s, const Desc* d, int i, int code, const char* what, const uint8_t* at,
@@ -127,28 +94,6 @@ cdef int check_text(Sink* s, const Desc* d) noexcept nogil:
         if s.v[i].kind == W_SHORTSTR and not is_utf8(s.v[i].p, s.v[i].n):
             note_text(s, d, i)
     return 0
-
-
-cdef void speak(Sink* s, int k) noexcept nogil:
-    """From here on, frames are of the protocol with this number."""
-    cdef const Speech* to = &s.speech[k]
-    s.speaks = <uint8_t>k
-    s.version = to.name
-    s.methods = to.methods
-    s.targets = to.targets
-    s.target = to.target
-    s.picked = to.picked
-    s.descs = to.descs
-    s.slot = to.slot
-    s.slot_mask = to.slot_mask
-    s.contents = to.contents
-    s.n_contents = to.n_contents
-    s.v1 = to.v1
-    s.masks = to.masks
-    s.v1_steps = to.v1_steps
-    s.type_numbers = &TYPE_NUMBERS[0] if to.v1 == NULL else &V1_TYPE_NUMBERS[0]
-    s.plan = NULL
-    s.n_steps = -1
 
 
 cdef inline const Desc* find_method(const Sink* s, uint32_t key) noexcept nogil:

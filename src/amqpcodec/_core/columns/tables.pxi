@@ -2,23 +2,6 @@
 
 # ---- Variants: a struct of two binaries ----
 
-cdef int variant_begin(Table* t, const Column* c, Text* value, Text* names) noexcept nogil:
-    cdef int status = text_begin(value, &t.column[c.first], NULL)
-    return text_begin(names, &t.column[c.first + 1], NULL) if status == 0 else status
-
-
-cdef int variant_commit(Table* t, Column* c, int64_t row, Text* value, Text* names,
-                        int status) noexcept nogil:
-    """status: how writing both went."""
-    if status == COLUMN_FULL:
-        t.full = <int>(c - t.column)
-    if status == 0:
-        status = text_commit(t, value, &t.column[c.first], row)
-    if status == 0:
-        status = text_commit(t, names, &t.column[c.first + 1], row)
-    return column_at(c, row) if status == 0 else status
-
-
 cdef int append_variant(Table* t, Column* c, int64_t row, const uint8_t* p, uint32_t n,
                         Variants* v, uintptr_t mode) noexcept nogil:
     cdef Text value, names

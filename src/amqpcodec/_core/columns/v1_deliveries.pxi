@@ -152,7 +152,7 @@ cdef int v1_out_of_place(Sink* s, const Entry* e, const char* what) noexcept nog
 cdef int put_v1_alone(Sink* s, const Entry* e) noexcept nogil:
     """A row of octets that are no frame, or of a bad one."""
     s.fault_row = e.row
-    return end_v1_row(s, e, NULL, take_any_frame(s, e, s.rows))
+    return end_v1_row(s, e, NULL, put_no_frame(s, e))
 
 
 # ---- deliveries ----

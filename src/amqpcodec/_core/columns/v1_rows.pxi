@@ -1,14 +1,5 @@
 # Frames of AMQP 1.0 to columns: how they are found, and how their fields are written, each as it may be.
 
-cdef int v1_error_text(Sink* s, char* text) noexcept nogil:
-    """The specification's error condition, where there is one, and what is wrong."""
-    cdef const char* condition = v1_condition(s.fault.code)
-    cdef int n = 0
-    if condition != NULL:
-        n = snprintf(text, FAULT_TEXT_SIZE, b"%s: ", condition)
-    return n + v1_fault_text(&s.fault, text + n, <size_t>(FAULT_TEXT_SIZE - n))
-
-
 # ---- finding ----
 
 cdef const uint8_t* find_odd_v1_frame(Sink* s, Entry* e, const uint8_t* p, const uint8_t* end) noexcept nogil:

@@ -1,11 +1,11 @@
-# Field tables in the Variant encoding of Parquet and Spark: one binary with the names, one with the
+# Tables and maps in the Variant encoding of Parquet and Spark: one binary with the names, one with the
 # values. Three steps without the GIL: write the scalars and note what holds them, in order of the
 # octets; order the names; then put all in its place, since every size is known by then.
 #
 # What a Variant cannot say is written as JSON text says it: {"$table": [[key, value], ...]} for a
 # table that has a key twice, {"$decimal": "0.000...1"} beyond 38 places, {"$timestamp": seconds} beyond
 # microseconds in 64 bits, `$key:` and base64 for a key that is not UTF-8, one more `$` before a `$`.
-# Only tables that check_table has passed come here.
+# Only what was checked comes here.
 #
 # Fields stand in order of their names' octets, so the encoding has it; but Spark wants UTF-16's order
 # and calls a Variant malformed that has another one. The two differ where one name has a letter
@@ -44,6 +44,7 @@ cdef enum:
 cdef const char** OUR_KEYS = [
     b"\x06$table", b"\x08$decimal", b"\x0a$timestamp", b"\x04$map", b"\x05$uuid", b"\x05$char",
     b"\x0d$timestamp_ms", b"\x0a$described", b"\x10$described_array"]
+
 cdef enum:
     OUR_TABLE
     OUR_DECIMAL
@@ -140,16 +141,6 @@ cdef int heights(const uint8_t* key) noexcept nogil:
         for i in range(1, <size_t>key[0] + 1):
             if key[i] >= 0xEE:
                 found |= 2 if key[i] >= 0xF0 else 1
-    return found
-
-
-cdef int heights_within(const uint8_t* p, const uint8_t* end, const int8_t* shapes) noexcept nogil:
-    """The same of all keys of a table."""
-    cdef int found = 0
-    while p < end:
-        found |= heights(p)
-        p += 1 + <size_t>p[0]
-        p += value_octets(p, shapes)
     return found
 
 

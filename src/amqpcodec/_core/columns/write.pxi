@@ -59,18 +59,6 @@ cdef int write_channels(Sink* s, int n) noexcept nogil:
     return 0
 
 
-cdef void copy_run(uint8_t* to, const uint8_t* from_, size_t n) noexcept nogil:
-    """Piece by piece: memcpy does large pieces, and compilers inlined ones, by `rep movs`, which
-    takes twice as long where the processor has no fast one."""
-    cdef size_t k
-    while n:
-        k = min(n, <size_t>4096)
-        memmove(to, from_, k)
-        to += k
-        from_ += k
-        n -= k
-
-
 cdef int write_frames(Sink* s, int n) noexcept nogil:
     """Frames that follow one another in an input that lives on stay where they are; else
     neighbours are copied together."""

@@ -1,0 +1,310 @@
+# What decoders of both families append with, and what they say of a row: the two of them use one
+# another's files for nothing else.
+
+cdef enum:
+    GIVE_UP = 1             # the fast path leaves it to the slow one
+    HOT_KEYS = 24           # of a table
+    HOT_ENTRY = 32          # octets that the JSON of an entry takes more than the entry, at most
+
+# ---- appending on the fast path: octets up to COPY_SLACK behind a value can be read ----
+
+# The row that is written to, and its place in a bitmap.
+cdef struct RowPlace:
+    int64_t row
+    int64_t octet
+    uint8_t bit
+
+
+cdef inline RowPlace place_of(int64_t row) noexcept nogil:
+    cdef RowPlace at
+    at.row = row
+    at.octet = row >> 3
+    at.bit = <uint8_t>(1 << (row & 7))
+    return at
+
+
+cdef int hot_grow(Table* t, Column* c, int64_t row, size_t n) noexcept nogil:
+    """Room for the row, and for n octets and the slack."""
+    cdef int status
+    if c.kind == AS_TEXT and c.used + n >= c.full_at:
+        status = data_grow(t, c, n)
+        if status < 0:
+            return status
+    if row >= c.rows:
+        return column_grow(c, row + 1)
+    return 0
+
+
+cdef inline void hot_text_end(Column* c, RowPlace at, size_t used) noexcept nogil:
+    """The octets are written and there is place for the row: make it one. c is nullable."""
+    cdef int32_t[4] fill
+    cdef int32_t* ends = <int32_t*>c.fixed.p
+    cdef uint8_t* valid = c.valid.p + at.octet
+    cdef int64_t filled = c.filled
+    cdef int32_t before = <int32_t>c.used
+    if AMQP_LIKELY(at.row - filled <= 4):
+        fill[0] = fill[1] = fill[2] = fill[3] = before
+        memcpy(ends + filled + 1, fill, 16)
+    else:
+        column_fill(c, at.row)
+    c.filled = at.row + 1
+    c.used = used
+    valid[0] |= at.bit
+    ends[at.row + 1] = <int32_t>used
+
+
+cdef inline int hot_octets(Table* t, Column* c, RowPlace at, const uint8_t* p, size_t n) noexcept nogil:
+    cdef size_t used = c.used
+    cdef int status
+    if c.kind == AS_VIEW:
+        return append_view(t, c, at.row, p, n)
+    if AMQP_UNLIKELY(used + n >= c.full_at or at.row >= c.rows):
+        status = hot_grow(t, c, at.row, n)
+        if status < 0:
+            return status
+    if n <= 16:
+        copy_16(c.data.p + used, p)
+    else:
+        memcpy(c.data.p + used, p, n)
+    hot_text_end(c, at, used + n)
+    return 0
+
+
+cdef inline int hot_ascii(Table* t, Column* c, RowPlace at, const uint8_t* p, size_t n) noexcept nogil:
+    cdef size_t used = c.used
+    cdef int status
+    if c.kind == AS_VIEW:
+        if AMQP_UNLIKELY(not is_ascii(p, n)) and not is_utf8(p, n):
+            return GIVE_UP
+        return append_view(t, c, at.row, p, n)
+    if AMQP_UNLIKELY(used + n >= c.full_at or at.row >= c.rows):
+        status = hot_grow(t, c, at.row, n)
+        if status < 0:
+            return status
+    if AMQP_UNLIKELY(not copy_ascii(c.data.p + used, p, n)):
+        if not is_utf8(p, n):
+            return GIVE_UP
+    hot_text_end(c, at, used + n)
+    return 0
+
+
+cdef inline int hot_i64(Column* c, RowPlace at, int64_t v) noexcept nogil:
+    cdef int64_t* out
+    cdef uint8_t* valid
+    cdef int64_t filled
+    if AMQP_UNLIKELY(at.row >= c.rows) and column_grow(c, at.row + 1) < 0:
+        return NO_MEMORY
+    out = <int64_t*>c.fixed.p
+    valid = c.valid.p + at.octet
+    filled = c.filled
+    if AMQP_LIKELY(at.row - filled <= 2):
+        memset(out + filled, 0, 16)
+    else:
+        column_fill(c, at.row)
+    c.filled = at.row + 1
+    valid[0] |= at.bit
+    out[at.row] = v
+    return 0
+
+
+cdef inline int hot_i32(Column* c, RowPlace at, int32_t v) noexcept nogil:
+    cdef int32_t* out
+    cdef uint8_t* valid
+    cdef int64_t filled
+    if AMQP_UNLIKELY(at.row >= c.rows) and column_grow(c, at.row + 1) < 0:
+        return NO_MEMORY
+    out = <int32_t*>c.fixed.p
+    valid = c.valid.p + at.octet
+    filled = c.filled
+    if AMQP_LIKELY(at.row - filled <= 4):
+        memset(out + filled, 0, 16)
+    else:
+        column_fill(c, at.row)
+    c.filled = at.row + 1
+    valid[0] |= at.bit
+    out[at.row] = v
+    return 0
+
+
+cdef inline int hot_commit(Table* t, Column* c, RowPlace at, const uint8_t* w) noexcept nogil:
+    """Text was written into the data of a column up to w."""
+    cdef size_t used = <size_t>(w - c.data.p)
+    if AMQP_UNLIKELY(used > <size_t>t.limit):
+        t.full = <int>(c - t.column)
+        return COLUMN_FULL
+    if c.kind == AS_VIEW:
+        used -= c.used
+        c.used += used
+        return view_end(c, at.row, used)
+    if AMQP_UNLIKELY(at.row >= c.rows) and column_grow(c, at.row + 1) < 0:
+        return NO_MEMORY
+    hot_text_end(c, at, used)
+    return 0
+
+
+cdef inline uint8_t* hot_bool(uint8_t* w, bint v) noexcept nogil:
+    if v:
+        memcpy(w, <const char*>b"true", 4)
+        return w + 4
+    memcpy(w, <const char*>b"false", 5)
+    return w + 5
+
+
+cdef void copy_run(uint8_t* to, const uint8_t* from_, size_t n) noexcept nogil:
+    """Piece by piece: memcpy does large pieces, and compilers inlined ones, by `rep movs`, which
+    takes twice as long where the processor has no fast one."""
+    cdef size_t k
+    while n:
+        k = min(n, <size_t>4096)
+        memmove(to, from_, k)
+        to += k
+        from_ += k
+        n -= k
+
+
+# ---- types of frames ----
+
+# Sixteen octets each, so that they can be copied as one word.
+cdef const char** FRAME_TYPE_NAMES = [
+    "method\0\0\0\0\0\0\0\0\0\0", "header\0\0\0\0\0\0\0\0\0\0", "body\0\0\0\0\0\0\0\0\0\0\0\0",
+    "heartbeat\0\0\0\0\0\0\0", "protocol-header\0", "amqp\0\0\0\0\0\0\0\0\0\0\0\0",
+    "sasl\0\0\0\0\0\0\0\0\0\0\0\0"]
+cdef uint8_t* FRAME_TYPE_OCTETS = [6, 6, 4, 9, 15, 4, 4]
+cdef int8_t[256] TYPE_NUMBERS
+cdef int8_t[256] V1_TYPE_NUMBERS    # a heartbeat of 1.0 has the other family's type in an Entry
+
+
+cdef void type_numbers_ready() noexcept:
+    memset(TYPE_NUMBERS, -1, 256)
+    TYPE_NUMBERS[FRAME_METHOD] = 0
+    TYPE_NUMBERS[FRAME_HEADER] = 1
+    TYPE_NUMBERS[FRAME_BODY] = 2
+    TYPE_NUMBERS[FRAME_HEARTBEAT] = 3
+    TYPE_NUMBERS[<uint8_t>c'A'] = 4
+    memset(V1_TYPE_NUMBERS, -1, 256)
+    V1_TYPE_NUMBERS[V1_FRAME_AMQP] = 5
+    V1_TYPE_NUMBERS[V1_FRAME_SASL] = 6
+    V1_TYPE_NUMBERS[FRAME_HEARTBEAT] = 3
+    V1_TYPE_NUMBERS[V1_FRAME_HEADER] = 4
+
+type_numbers_ready()
+
+
+cdef inline int type_number(uint8_t t) noexcept nogil:
+    """Which of FRAME_TYPE_NAMES, or -1."""
+    return TYPE_NUMBERS[t]
+
+
+# ---- which protocol ----
+
+cdef void speak(Sink* s, int k) noexcept nogil:
+    """From here on, frames are of the protocol with this number."""
+    cdef const Speech* to = &s.speech[k]
+    s.speaks = <uint8_t>k
+    s.version = to.name
+    s.methods = to.methods
+    s.targets = to.targets
+    s.target = to.target
+    s.picked = to.picked
+    s.descs = to.descs
+    s.slot = to.slot
+    s.slot_mask = to.slot_mask
+    s.contents = to.contents
+    s.n_contents = to.n_contents
+    s.v1 = to.v1
+    s.masks = to.masks
+    s.v1_steps = to.v1_steps
+    s.type_numbers = &TYPE_NUMBERS[0] if to.v1 == NULL else &V1_TYPE_NUMBERS[0]
+    s.plan = NULL
+    s.n_steps = -1
+
+
+# ---- headers that were asked for: their types ----
+
+# What one header can be asked for as: its number in `Wanted`, and its format.
+cdef enum:
+    AS_WANTED_JSON
+    AS_WANTED_STRING
+    AS_WANTED_LONG
+    AS_WANTED_DOUBLE
+    AS_WANTED_BOOLEAN
+    AS_WANTED_TIMESTAMP
+    AS_WANTED_BINARY
+
+# ---- rows that are no frame, and errors ----
+
+# Octets of captures that are no frame, by the upper octet of their number.
+cdef const char** LOST_TEXTS = [
+    b"", b"were not captured", b"of a frame whose rest was not captured",
+    b"in which no frame was found", b"of a frame larger than frame_max"]
+
+
+cdef int put_no_frame(Sink* s, const Entry* e) noexcept nogil:
+    """Octets that are no whole frame: BAD_FRAME, and the fault is noted."""
+    cdef WireFrame f
+    cdef uint64_t at = <uint64_t>(e.start - e.base)
+    s.fault.code = OK
+    s.fault.method = NULL
+    s.fault.field = NULL
+    if e.lost != 0:
+        s.fault.code = BAD_CAPTURE
+        s.fault.scope = SCOPE_CONNECTION
+        s.fault.what = LOST_TEXTS[e.lost >> 56]
+        s.fault.have = e.lost & ((<uint64_t>1 << 56) - 1)
+        s.fault.offset = at
+        s.fault.in_frame = False
+    elif (scan_frame(e.start, e.start + e.total, 0, at, &f, &s.fault) if s.v1 == NULL else
+          v1_scan(e.start, e.start + e.total, 0, at, &f, &s.fault)) == SCAN_MORE:
+        s.fault.code = BAD_INCOMPLETE
+        s.fault.scope = SCOPE_CONNECTION
+        s.fault.what = b"a frame"
+        s.fault.have = e.total
+        s.fault.offset = at
+        s.fault.in_frame = not e.no_channel
+        s.fault.frame_type = e.type
+        s.fault.channel = e.channel
+    return BAD_FRAME
+
+
+cdef int v1_error_text(Sink* s, char* text) noexcept nogil:
+    """The specification's error condition, where there is one, and what is wrong."""
+    cdef const char* condition = v1_condition(s.fault.code)
+    cdef int n = 0
+    if condition != NULL:
+        n = snprintf(text, FAULT_TEXT_SIZE, b"%s: ", condition)
+    return n + v1_fault_text(&s.fault, text + n, <size_t>(FAULT_TEXT_SIZE - n))
+
+
+cdef int put_error(Sink* s, int64_t row) noexcept nogil:
+    cdef char[FAULT_TEXT_SIZE] text
+    cdef int n
+    cdef int status = 0
+    if s.error != NULL:
+        n = fault_text(&s.fault, text, FAULT_TEXT_SIZE) if s.v1 == NULL else v1_error_text(s, text)
+        # A long name from an XML file may have been cut inside of a letter.
+        while not is_utf8(<const uint8_t*>text, <size_t>n):
+            n -= 1
+        status = append_octets(s.table, s.error, row, text, <size_t>n)
+    if status == 0 and s.error_offset != NULL:
+        status = append_i64(s.error_offset, row, <int64_t>s.fault.offset)
+    return status
+
+
+cdef void guess_sizes(Sink* s, int n, uint64_t seen) noexcept nogil:
+    """How large the columns will be in the end, from what they are so far: where they grow, they
+    need not grow again. seen: octets of input up to the end of the block."""
+    cdef int i
+    cdef Column* c
+    cdef int64_t rows = s.rows + n
+    cdef double octets = 0
+    cdef double most = min(2.0 * <double>s.total + 65536.0, <double>s.table.limit)
+    if 0 < seen < s.total:
+        rows = <int64_t>(<double>rows * (<double>s.total / <double>seen) * 1.07) + 64
+        rows = min(rows, s.rows + n + <int64_t>(s.total - seen))
+    if s.done:
+        octets = <double>s.total / <double>s.done * 1.07
+    for i in range(s.table.n):
+        c = &s.table.column[i]
+        c.row_hint = rows
+        # At first, a third of the input: memory that is not written to costs nothing.
+        c.data_hint = <size_t>min(<double>c.used * octets if s.done else <double>s.total / 3, most)

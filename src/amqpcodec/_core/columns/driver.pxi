@@ -1,0 +1,204 @@
+# The column sink of the waist: octets to Arrow columns, block by block, no Python object a row.
+#
+# A block of frames is found first; then each is decoded into the columns that only some rows have;
+# then the columns that every row has are written, one after the other. This file alone uses the
+# decoders of both families.
+
+cdef int take_block(Sink* s, int n) noexcept nogil:
+    """Decode the block's frames; how many became rows, or a status below 0."""
+    cdef int i = 0, kept = 0, done, status
+    cdef Entry* e
+    cdef int tries = 8 if v1_may_run(s) else 4 if s.by_kind and s.v1 == NULL else 0
+    while i < n:
+        e = &s.block[i]
+        if tries:
+            if s.v1 != NULL:
+                done = run_v1_arguments(s, e, n - i, s.rows + kept)
+                tries -= done == 0      # a few odd frames, or all of them
+            elif n - i < KINDS_LEAST:
+                done = tries = 0
+            else:
+                done = take_kinds(s, e, n - i, s.rows + kept)
+                if done < 0:
+                    return done
+                tries = tries - (done < KINDS_LEAST) if s.by_kind else 0
+            if kept != i and done:
+                memmove(&s.block[kept], e, <size_t>done * sizeof(Entry))
+            kept += done
+            i += done
+            if i == n:
+                break
+            e = &s.block[i]
+        i += 1
+        # Ask for octets of the next block meanwhile: to find frames is to wait for memory.
+        AMQP_PREFETCH(e.start + AHEAD)
+        AMQP_PREFETCH(e.start + AHEAD + 64)
+        AMQP_PREFETCH(e.start + AHEAD + 128)
+        if s.v1 == NULL:
+            status = take_frame(s, e, s.rows + kept)
+        elif AMQP_LIKELY(e.way == FRAME_V1):
+            status = take_v1_frame(s, e, s.rows + kept)
+        else:
+            status = put_no_frame(s, e)
+        if AMQP_UNLIKELY(status != 0):
+            if status < 0:
+                return status
+            if not e.odd:
+                s.fault.in_frame = True
+                s.fault.frame_type = e.type
+                s.fault.channel = e.channel
+            if s.mode == FAILFAST:
+                s.fault_row = e.row
+                return FAILED
+            if s.mode == DROPMALFORMED:
+                table_rewind(s.table, 0, s.table.n, s.rows + kept)
+                continue
+            status = put_error(s, s.rows + kept)
+            if status < 0:
+                return status
+        if e != &s.block[kept]:
+            s.block[kept] = e[0]
+        kept += 1
+    return kept
+
+
+cdef int flush_block(Sink* s, int n, uint64_t seen) noexcept nogil:
+    """Make rows of the frames that were found. seen: octets of input up to here."""
+    cdef int status
+    if n == 0:
+        return 0
+    s.blocks += 1
+    if s.blocks & (s.blocks - 1) == 0:
+        guess_sizes(s, n, seen)     # after 1, 2, 4, 8, ... blocks
+    status = take_block(s, n)
+    if status > 0:
+        n = status
+        status = write_block(s, n)
+        s.rows += n
+    s.done = seen
+    s.odd_block = False
+    return status
+
+
+# ---- the loop ----
+
+cdef void find_lost(Sink* s, Entry* e, uint64_t lost, const uint8_t* p, const uint8_t* end,
+                    int64_t row) noexcept nogil:
+    """A value of a capture that is no frame: one row, also where it is empty."""
+    memset(e, 0, sizeof(Entry))
+    e.start = p
+    e.base = p
+    e.row = row
+    e.total = <uint64_t>(end - p)
+    e.lost = lost
+    e.odd = ODD_LOST
+    e.no_channel = True
+    s.odd_block = True
+
+
+cdef int decode_values(Sink* s, const Values* values) noexcept nogil:
+    """All frames of all values."""
+    cdef int64_t i
+    cdef int n = 0, status
+    cdef uint64_t from_, to
+    cdef uint64_t first = value_end(values, 0) if values.n else 0
+    cdef const uint8_t* base
+    cdef const uint8_t* p
+    cdef const uint8_t* end
+    cdef Entry* e
+    to = first
+    for i in range(values.n):
+        from_ = to
+        to = value_end(values, i + 1)
+        if AMQP_UNLIKELY(to < from_ or to > values.last):
+            return BAD_OFFSETS
+        if AMQP_UNLIKELY(not value_present(values, i)):
+            continue
+        if AMQP_UNLIKELY(values.version != NULL and values.version[i] != s.speaks):
+            status = flush_block(s, n, from_ - first)
+            if status < 0:
+                return status
+            n = 0
+            speak(s, values.version[i])
+        p = base = values.data + from_
+        end = values.data + to
+        if values.lost != NULL and values.lost[values.at + i] != 0:
+            find_lost(s, &s.block[n], values.lost[values.at + i], p, end, i)
+            p = end
+            n += 1
+            if n == BLOCK:
+                status = flush_block(s, n, <uint64_t>(p - values.data) - first)
+                if status < 0:
+                    return status
+                n = 0
+        while p < end:
+            e = &s.block[n]
+            e.base = base
+            e.row = i
+            if AMQP_UNLIKELY(s.v1 != NULL):
+                p = find_v1_frame(s, e, p, end)
+            else:
+                p = find_frame(s, e, p, end)
+            n += 1
+            if n == BLOCK:
+                status = flush_block(s, n, <uint64_t>(p - values.data) - first)
+                if status < 0:
+                    return status
+                n = 0
+    status = flush_block(s, n, s.total)
+    return status if status < 0 else table_finish(s.table, s.rows)
+
+
+cdef int decode_messages(Sink* s, const Values* values) noexcept nogil:
+    """All messages of all values."""
+    cdef Assembly* a = s.assembly
+    cdef int64_t i
+    cdef int status
+    cdef uint64_t from_, to
+    cdef uint64_t first = value_end(values, 0) if values.n else 0
+    cdef Entry e
+    s.input = values.data + first
+    to = first
+    for i in range(values.n):
+        from_ = to
+        to = value_end(values, i + 1)
+        if AMQP_UNLIKELY(to < from_ or to > values.last):
+            return BAD_OFFSETS
+        if AMQP_UNLIKELY(not value_present(values, i)):
+            continue
+        if AMQP_UNLIKELY(values.version != NULL and values.version[i] != s.speaks):
+            status = flush_parcels(s)
+            if status == 0:
+                status = flush_v1_places(s)
+            if status < 0:
+                return status
+            speak(s, values.version[i])
+        if AMQP_UNLIKELY(s.v1 != NULL):
+            if values.lost == NULL:
+                status = step_v1_value(s, values.data + from_, values.data + to, i)
+            elif values.lost[values.at + i] != 0:
+                find_lost(s, &e, values.lost[values.at + i], values.data + from_, values.data + to, i)
+                status = put_v1_alone(s, &e)
+            else:
+                status = step_v1_single(s, values.data + from_, values.data + to, i)
+        elif values.lost != NULL:
+            if values.lost[values.at + i] != 0:
+                find_lost(s, &e, values.lost[values.at + i], values.data + from_, values.data + to, i)
+                status = put_alone(s, &e, OK, NULL)
+            else:
+                status = step_single(s, values.data + from_, values.data + to, i)
+        else:
+            status = step_value(s, values.data + from_, values.data + to, i)
+        if status < 0:
+            return status
+        s.seen = to - first
+    if end_all(s) < 0:
+        return s.status
+    status = flush_parcels(s)
+    if s.run.on:
+        run_end(s)
+    if status == 0 and s.v1 != NULL:
+        status = end_v1_all(s)
+    if status == 0:
+        status = flush_v1_places(s)
+    return status if status < 0 else table_finish(s.table, s.rows)

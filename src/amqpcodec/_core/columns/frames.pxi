@@ -1,0 +1,101 @@
+# Frames of 0-x: how they are found, and into columns by the fast path or the slow one.
+
+cdef int take_any_frame(Sink* s, const Entry* e, int64_t row) noexcept nogil:
+    """Into the columns that not every row has, on the slow path; 0, BAD_FRAME or a status below 0."""
+    cdef uint64_t at = <uint64_t>(e.start - e.base)
+    if AMQP_UNLIKELY(e.odd):
+        return put_no_frame(s, e)
+    s.fault.code = OK
+    s.fault.method = NULL
+    s.fault.field = NULL
+    s.c.p = e.start + 7
+    s.c.end = e.start + e.total - 1
+    s.c.base = e.base
+    if e.type == FRAME_METHOD:
+        return take_method(s, e, row)
+    if e.type == FRAME_HEADER:
+        return take_header(s, e, row)
+    if e.type == FRAME_BODY:
+        if s.payload != NULL:
+            return append_octets(s.table, s.payload, row, e.start + 7, e.total - 8)
+        return 0
+    if e.type == FRAME_HEARTBEAT and (e.total != 8 or e.channel != 0):
+        s.fault.code = BAD_HEARTBEAT
+        s.fault.scope = SCOPE_FRAME
+        s.fault.have = e.total - 8
+        s.fault.offset = at
+        s.fault.channel = e.channel
+        return BAD_FRAME
+    return 0
+
+
+cdef inline int take_frame(Sink* s, const Entry* e, int64_t row) noexcept nogil:
+    """The same; on the fast path where it may be tried."""
+    cdef int status = 0
+    if e.way == FRAME_METHOD:
+        status = hot_method(s, e, row)
+    elif e.way == FRAME_HEADER:
+        status = hot_header(s, e, row)
+    elif e.way == FRAME_BODY:
+        if s.payload != NULL:
+            return hot_octets(s.table, s.payload, place_of(row), e.start + 7, e.total - 8)
+        return 0
+    else:
+        return take_any_frame(s, e, row)
+    if AMQP_UNLIKELY(status > 0):
+        return take_any_frame(s, e, row)
+    return status
+
+
+# ---- finding ----
+
+cdef const uint8_t* find_odd_frame(Entry* e, const uint8_t* p, const uint8_t* end) noexcept nogil:
+    """The frame at p, whatever it is: where the next one starts."""
+    cdef WireFrame f
+    cdef Fault fault
+    cdef int found = scan_frame(p, end, 0, 0, &f, &fault)
+    e.way = 0
+    e.lost = 0
+    e.odd = False
+    e.no_channel = False
+    if found == SCAN_FRAME:
+        e.type = f.type
+        e.channel = f.channel
+        e.total = f.total
+        return p + f.total
+    e.odd = ODD_TYPE
+    e.type = 0
+    e.channel = 0
+    if found == SCAN_BAD and fault.scope == SCOPE_FRAME:
+        e.channel = f.channel       # the type is undefined, the frame is not
+        e.total = f.total
+        return p + f.total
+    e.odd = ODD_LOST
+    e.total = <uint64_t>(end - p)
+    e.no_channel = e.total < 7 or not is_known_type(p[0])
+    if not e.no_channel:
+        e.type = p[0]
+        e.channel = load16(p + 1)
+    return end
+
+
+cdef inline const uint8_t* find_frame(Sink* s, Entry* e, const uint8_t* p, const uint8_t* end) noexcept nogil:
+    """The frame at p: where the next one starts. e.base and e.row are set by the caller."""
+    cdef uint64_t head, total
+    e.start = p
+    if AMQP_LIKELY(end - p >= 8):
+        head = load64(p)            # type, channel, size and an octet of the payload
+        total = <uint64_t><uint32_t>(head >> 8) + 8
+        if AMQP_LIKELY(total <= <uint64_t>(end - p) and p[total - 1] == FRAME_END
+                       and (head >> 56) - 1 <= 2):
+            e.total = total
+            e.type = <uint8_t>(head >> 56)
+            e.way = <uint8_t>(head >> 56) if p + total <= s.hot_end else 0
+            e.channel = <uint16_t>(head >> 40)
+            e.odd = False
+            e.no_channel = False
+            return p + total
+    p = find_odd_frame(e, p, end)
+    if e.odd:
+        s.odd_block = True
+    return p

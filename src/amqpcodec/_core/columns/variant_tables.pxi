@@ -1,0 +1,161 @@
+# Field tables of 0-x as Variants.
+
+cdef int heights_within(const uint8_t* p, const uint8_t* end, const int8_t* shapes) noexcept nogil:
+    """The same of all keys of a table."""
+    cdef int found = 0
+    while p < end:
+        found |= heights(p)
+        p += 1 + <size_t>p[0]
+        p += value_octets(p, shapes)
+    return found
+
+
+cdef int leaf_value(Text* t, const uint8_t* p, uint8_t tag, const int8_t* shapes) noexcept nogil:
+    """A scalar; p: behind its tag."""
+    if tag == c'S':
+        return leaf_string(t, p + 4, load32(p), is_utf8(p + 4, load32(p)))
+    if tag == c'x':
+        return leaf_string(t, p + 4, load32(p), False)
+    if tag == c's' and shapes[tag] == SHAPE_SHORT:
+        return leaf_string(t, p + 1, p[0], is_utf8(p + 1, p[0]))
+    if text_room(t, 24) < 0:
+        return NO_MEMORY
+    if tag == c'I':
+        leaf_integer(t, <int32_t>load32(p))
+    elif tag == c'l' and shapes == SHAPES[MODE_LETTER]:
+        leaf_u64(t, load64(p))
+    elif tag == c'l' or tag == c'L':
+        leaf_integer(t, <int64_t>load64(p))
+    elif tag == c't':
+        t.w[0] = VARIANT_TRUE if p[0] else VARIANT_FALSE
+        t.w += 1
+    elif tag == c'd':
+        t.w[0] = VARIANT_DOUBLE
+        put_little(t.w + 1, load64(p), 8)
+        t.w += 9
+    elif tag == c'T':
+        t.w[0] = VARIANT_TIMESTAMP
+        put_little(t.w + 1, load64(p) * 1000000, 8)
+        t.w += 9
+    elif tag == c'b':
+        leaf_integer(t, <int8_t>p[0])
+    elif tag == c'B':
+        leaf_integer(t, p[0])
+    elif tag == c's' or tag == c'U':
+        leaf_integer(t, <int16_t>load16(p))
+    elif tag == c'u':
+        leaf_integer(t, load16(p))
+    elif tag == c'i':
+        leaf_integer(t, load32(p))
+    elif tag == c'f':
+        t.w[0] = VARIANT_FLOAT
+        put_little(t.w + 1, load32(p), 4)
+        t.w += 5
+    elif tag == c'D':
+        leaf_decimal(t, <int32_t>load32(p + 1), 0 if p[1] < 128 else ~<uint64_t>0, p[0])
+    else:       # V
+        t.w[0] = VARIANT_NULL
+        t.w += 1
+    return 0
+
+
+cdef inline int leaf_key(Text* t, const uint8_t* key) noexcept nogil:
+    """A key as a string, of a table that has one twice."""
+    cdef uint8_t[KEY_ROOM] buffer
+    if not key_is_odd(key):
+        return leaf_string(t, key + 1, key[0], True)
+    return leaf_string(t, buffer, put_odd_key(buffer, key), True)
+
+
+cdef int survey_value(Variants* v, const uint8_t** at, uint32_t parent) noexcept nogil:
+    """One tag and its value; `at` moves behind it."""
+    cdef const uint8_t* p = at[0] + 1
+    cdef uint8_t tag = at[0][0]
+    cdef size_t before
+    cdef uint8_t[288] digits
+    at[0] += value_octets(at[0], v.shapes)
+    if tag == c'F':
+        if note_size(v, parent, 0) < 0:
+            return NO_MEMORY
+        return survey_pairs(v, p + 4, load32(p), parent)
+    if tag == c'A':
+        if note_within(v, parent, False) < 0:
+            return NO_MEMORY
+        parent = v.n_nodes - 1
+        p += 4
+        while p < at[0]:
+            if survey_value(v, &p, parent) < 0:
+                return NO_MEMORY
+        return 0
+    before = <size_t>(v.leaf.w - v.leaves.p)
+    if AMQP_UNLIKELY(tag == c'D' and p[0] > DECIMAL_PLACES):
+        if survey_ours(v, parent, OUR_DECIMAL) < 0:
+            return NO_MEMORY
+        parent = v.n_nodes - 1
+        if leaf_string(&v.leaf, digits, <size_t>(
+                put_decimal(digits, <int32_t>load32(p + 1), p[0]) - digits), True) < 0:
+            return NO_MEMORY
+    elif AMQP_UNLIKELY(tag == c'T' and load64(p) > <uint64_t>9223372036854):
+        if survey_ours(v, parent, OUR_TIMESTAMP) < 0 or text_room(&v.leaf, 24) < 0:
+            return NO_MEMORY
+        parent = v.n_nodes - 1
+        leaf_u64(&v.leaf, load64(p))
+    elif leaf_value(&v.leaf, p, tag, v.shapes) < 0:
+        return NO_MEMORY
+    return note_size(v, parent, <size_t>(v.leaf.w - v.leaves.p) - before)
+
+
+cdef int survey_pairs(Variants* v, const uint8_t* p, uint32_t n, uint32_t parent) noexcept nogil:
+    """A field table: an object, or {"$table": [...]} where a key comes twice."""
+    cdef const uint8_t* end = p + n
+    cdef const uint8_t* key
+    cdef uint32_t node
+    cdef size_t before
+    cdef int twice = has_twice(p, end, v.shapes)
+    if AMQP_UNLIKELY(v.careful) and twice == 0:
+        twice = heights_within(p, end, v.shapes) == 3
+    if twice < 0 or note_node(v, parent, True) < 0:
+        return NO_MEMORY
+    node = v.n_nodes - 1
+    if AMQP_UNLIKELY(twice):
+        if note_key(v, NULL, OUR_TABLE) < 0 or note_within(v, node, False) < 0:
+            return NO_MEMORY
+        parent = v.n_nodes - 1
+    while p < end:
+        key = p
+        p += 1 + <size_t>p[0]
+        if AMQP_UNLIKELY(twice):
+            if note_within(v, parent, False) < 0:
+                return NO_MEMORY
+            node = v.n_nodes - 1
+            before = <size_t>(v.leaf.w - v.leaves.p)
+            if (leaf_key(&v.leaf, key) < 0
+                    or note_size(v, node, <size_t>(v.leaf.w - v.leaves.p) - before) < 0):
+                return NO_MEMORY
+        elif note_key(v, key, 0) < 0:
+            return NO_MEMORY
+        if survey_value(v, &p, node) < 0:
+            return NO_MEMORY
+    return 0
+
+
+cdef int survey(Variants* v, uint32_t n) noexcept nogil:
+    survey_begin(v)
+    return survey_pairs(v, v.root, n, 0)
+
+
+cdef int variant_table(Variants* v, Text* value, Text* names, const uint8_t* p, uint32_t n,
+                       uintptr_t mode) noexcept nogil:
+    """A table as a Variant: as variant_write."""
+    if n > MAX_TABLE:
+        return COLUMN_FULL
+    v.shapes = SHAPES[mode & MODE_LETTER]
+    v.root = p
+    v.careful = False
+    if survey(v, n) < 0:
+        return NO_MEMORY
+    if AMQP_UNLIKELY(v.heights == 3):
+        v.careful = True
+        if survey(v, n) < 0:
+            return NO_MEMORY
+    return variant_write(v, value, names)
