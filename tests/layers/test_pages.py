@@ -1,0 +1,47 @@
+"""Pages that say where things are name all that is there."""
+
+from __future__ import annotations
+
+import re
+
+from tests.paths import REPO
+
+TESTS = REPO / "tests"
+CORE = REPO / "src" / "amqpcodec" / "_core"
+PAGE = (TESTS / "README.md").read_text(encoding="utf-8")
+FOLDERS = sorted(path.name for path in TESTS.iterdir() if any(path.rglob("*.py")))
+#: A file's name says its kind, but in folders that hold one kind alone.
+ONE_KIND = {"layers", "typing", "packaging", "readme"}
+
+
+def first_cells() -> set[str]:
+    """What stands in backquotes in the first column of the page's tables."""
+    return set(re.findall(r"`(\w+)`", "\n".join(re.findall(r"^\|([^|]*)\|", PAGE, re.M))))
+
+
+def test_every_folder_of_tests_is_on_their_page() -> None:
+    named = {name for name in first_cells() if not name.startswith("_")}
+    assert named - {"vectors"} == set(FOLDERS)
+    assert (TESTS / "vectors").is_dir()
+
+
+def test_every_room_has_its_tests() -> None:
+    rooms = {path.name for path in CORE.iterdir() if path.is_dir()}
+    assert rooms <= set(FOLDERS)
+
+
+def test_names_of_tests_end_with_their_kind() -> None:
+    kinds = tuple(name for name in first_cells() if name.startswith("_"))
+    assert len(kinds) > 5
+    for path in TESTS.rglob("test_*.py"):
+        if path.relative_to(TESTS).parts[0] not in ONE_KIND:
+            assert path.stem.endswith(kinds), path
+
+
+def test_live_tests_are_left_out_where_there_is_no_broker() -> None:
+    """`make test` leaves out folders: live tests stand in those, and others do not."""
+    makefile = (REPO / "Makefile").read_text(encoding="utf-8")
+    (line,) = re.findall(r"^LIVE := (.*)$", makefile, re.M)
+    for path in TESTS.rglob("test_*.py"):
+        left_out = any(path.is_relative_to(REPO / folder) for folder in line.split())
+        assert left_out == path.stem.endswith("_live"), path
