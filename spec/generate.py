@@ -16,6 +16,7 @@ sys.path[:0] = [str(ROOT / "src"), str(HERE)]
 
 from emitters.constants import emit_constants  # noqa: E402
 from emitters.hot import emit_hot  # noqa: E402
+from emitters.oasis_compact import emit_oasis_compact  # noqa: E402
 from emitters.oasis_constants import emit_oasis_declarations, emit_oasis_header  # noqa: E402
 from emitters.oasis_stubs import emit_oasis_stubs  # noqa: E402
 from emitters.oasis_table import emit_oasis_table  # noqa: E402
@@ -66,6 +67,7 @@ def outputs() -> dict[Path, str]:
     parts = [HERE / "amqp1-0" / f"{part}.xml" for part in PARTS]
     oasis = load_parts(parts)
     files[GEN / "v1_constants.h"] = c_banner(parts) + emit_oasis_header(oasis)
+    files[GEN / "v1_compact.h"] = c_banner(parts) + emit_oasis_compact(oasis)
     files[GEN / "v1_constants.pxd"] = banner(parts) + emit_oasis_declarations(oasis)
     files[GEN / "v1_0.py"] = banner(parts) + emit_oasis_table(oasis, "v1_0")
     files[GEN.parent / "v1_0.pyi"] = banner(parts) + emit_oasis_stubs(oasis, "v1_0")

@@ -44,7 +44,8 @@ def _primitives(protocol: Protocol) -> list[Primitive]:
     return [item for item in protocol.types() if isinstance(item, Primitive)]
 
 
-def _encodings(protocol: Protocol) -> Iterator[tuple[Primitive, Encoding]]:
+def encodings(protocol: Protocol) -> Iterator[tuple[Primitive, Encoding]]:
+    """Every constructor of a primitive type, in the order of the files."""
     for item in _primitives(protocol):
         for encoding in item.encodings:
             yield item, encoding
@@ -55,19 +56,22 @@ def _types(protocol: Protocol) -> Values:
     return {**names, "V1_DESCRIBED": DESCRIBED, "V1_UNKNOWN": UNKNOWN}
 
 
-def _constructors(protocol: Protocol) -> Values:
+def constructor_name(item: Primitive, encoding: Encoding) -> str:
     """By the encoding's name; by the type's where it is the only one, or has none."""
+    return "CTOR_" + _upper(item.name if len(item.encodings) == 1 else encoding.name or item.name)
+
+
+def _constructors(protocol: Protocol) -> Values:
     found: Values = {"CTOR_DESCRIBED": 0}
-    for item, encoding in _encodings(protocol):
-        name = item.name if len(item.encodings) == 1 else encoding.name or item.name
-        found[f"CTOR_{_upper(name)}"] = encoding.code
+    for item, encoding in encodings(protocol):
+        found[constructor_name(item, encoding)] = encoding.code
     assert len(set(found.values())) == len(found)
     return found
 
 
 def _categories(protocol: Protocol) -> Values:
     found: Values = {}
-    for _, encoding in _encodings(protocol):
+    for _, encoding in encodings(protocol):
         name = f"CATEGORY_{_upper(encoding.category)}{encoding.width}"
         assert found.setdefault(name, encoding.code >> 4) == encoding.code >> 4
     return dict(sorted(found.items(), key=lambda item: item[1]))
@@ -152,7 +156,7 @@ def _tables(protocol: Protocol) -> list[tuple[str, str, list[str]]]:
     names = {code: name for name, code in _constructors(protocol).items()}
     wire_type, width, layout = [UNKNOWN] * 256, [0] * 256, [LAYOUTS["LAYOUT_OTHER"]] * 256
     wire_type[0] = DESCRIBED
-    for item, encoding in _encodings(protocol):
+    for item, encoding in encodings(protocol):
         wire_type[encoding.code] = TYPE_NUMBERS[item.name]
         width[encoding.code] = encoding.width
         layout[encoding.code] = _layout(item, encoding)

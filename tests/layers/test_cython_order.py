@@ -57,7 +57,7 @@ GROUPS = {
     "_core/v1/verify.pxi": "v1wire",
     "_core/v1/sections.pxi": "v1wire",
     "_core/v1/scalar.pxi": "v1",
-    "_core/v1/usual.pxi": "v1",
+    "_core/v1/compact.pxi": "v1",
     "_core/v1/read.pxi": "v1",
     "_core/v1/write_scalar.pxi": "v1",
     "_core/v1/write.pxi": "v1",

@@ -112,6 +112,7 @@ def test_the_files_are_known() -> None:
         "_gen/overlays.py",
         *(f"_gen/{module}.py" for module in SOURCES),
         "_gen/v1_0.py",
+        "_gen/v1_compact.h",
         "_gen/v1_constants.h",
         "_gen/v1_constants.pxd",
         "v1_0.pyi",

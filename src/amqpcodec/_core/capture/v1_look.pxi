@@ -60,7 +60,7 @@ cdef bint v1_look(const V1Types* types, const uint8_t* p, size_t n, V1Look* out,
     out.desc = v1_look_descriptor(types, &c, p[5])
     if out.desc == NULL:
         return False
-    v1_verify_begin(&k, types, p + n)
+    v1_verify_begin(&k, types)
     if v1_verify_fields(out.desc, &c, &k, 1, out.v, mask) < 0:
         return False
     if mask != ALL_FIELDS:

@@ -194,7 +194,7 @@ cdef enum:
 cdef struct V1Step:
     uint8_t kind            # of values whose octets say all, V1_ANY: any such; or V1_UNKNOWN
     uint8_t write
-    uint8_t usual           # constructor of what goes into a column of text or octets, or that of null
+    uint8_t compact         # constructor of what goes into a column of text or octets, or that of null
     uint16_t column         # or the first Target of several
     uint32_t offset         # of the column from the first one, octets
 
@@ -430,7 +430,6 @@ cdef struct Sink:
     int sections            # of messages: those that are read, as a bit mask; 0 with other columns
     uint32_t header_fields  # that are asked for, as bit masks
     uint32_t properties_fields
-    const uint8_t* readable # of the message at hand: octets may be read up to here
     bint sectioned          # the columns are 1.0's own
     V1Links* links          # its deliveries that more transfers are to come for
     bint check              # every frame, whole, whatever columns are asked for

@@ -228,10 +228,8 @@ cdef int put_v1_delivery(Sink* s, const Entry* e, const uint8_t* payload, uint64
             position = d != NULL and d.code == DESC_RECEIVED
         if position or n == 0:
             return BAD_FRAME if s.fault.code != OK else 0
-    s.readable = s.input_end
     if o == NULL:
         return put_v1_message(s, payload, n, e.base, s.rows)
-    s.readable = payload + n + COPY_SLACK
     position = s.fault.code == OK
     status = put_v1_message(s, payload, n, payload, s.rows)
     if status == BAD_FRAME and position:
@@ -244,7 +242,7 @@ cdef int read_v1_transfer(Sink* s, const Entry* e, const uint8_t** list_) noexce
     cdef V1Check k
     cdef const V1Desc* d = read_v1_head(s, e)
     list_[0] = s.c.p
-    v1_verify_begin(&k, s.v1, s.input_end)
+    v1_verify_begin(&k, s.v1)
     return v1_verify_fields(d, &s.c, &k, 1, s.fields, ~<uint32_t>0)
 
 

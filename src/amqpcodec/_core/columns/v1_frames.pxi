@@ -31,7 +31,7 @@ cdef inline uint32_t v1_mask(const Sink* s, const V1Desc* d) noexcept nogil:
     return ~<uint32_t>0 if s.check or s.arguments != NULL else s.masks[d - s.v1.desc]
 
 
-cdef int cool_v1_frame(Sink* s, const Entry* e, int64_t row) noexcept nogil:
+cdef int slow_v1_frame(Sink* s, const Entry* e, int64_t row) noexcept nogil:
     """As take_v1_frame, the thorough way."""
     cdef const V1Desc* d = read_v1_head(s, e)
     cdef const MethodPlan* m
@@ -50,7 +50,7 @@ cdef int cool_v1_frame(Sink* s, const Entry* e, int64_t row) noexcept nogil:
     if mask == 0 and s.payload == NULL:
         return 0
     list_ = s.c.p
-    v1_verify_begin(&k, s.v1, s.input_end)
+    v1_verify_begin(&k, s.v1)
     if AMQP_UNLIKELY(v1_verify_fields(d, &s.c, &k, 1, s.fields, mask) < 0):
         return BAD_FRAME
     s.fault.method = NULL
@@ -89,4 +89,4 @@ cdef inline int take_v1_frame(Sink* s, const Entry* e, int64_t row) noexcept nog
             if AMQP_LIKELY(status <= 0):
                 return status
             table_rewind(s.table, 0, s.table.n, row)
-    return cool_v1_frame(s, e, row)
+    return slow_v1_frame(s, e, row)

@@ -7,6 +7,23 @@
 
 # ---- a field ----
 
+cdef uint64_t LAYOUT_MASK[LAYOUT_WIDEST + 1]
+
+
+cdef int v1_masks_ready() except -1:
+    cdef int i
+    for i in range(1, LAYOUT_WIDEST + 1):
+        LAYOUT_MASK[i] = LAYOUT_MASK[i - 1] << 8 | 0xFF
+    return 0
+
+v1_masks_ready()
+
+
+cdef inline uint64_t v1_layout_number(const uint8_t* p, uint8_t layout) noexcept nogil:
+    """The number in the bytes after a constructor, as its layout says; 7 bytes before them can be read."""
+    return load64(p + layout - 7) & LAYOUT_MASK[layout]
+
+
 cdef inline int hot_v1_text(Table* t, Column* c, RowPlace at, const uint8_t* p, size_t n,
                             uint8_t code) noexcept nogil:
     """A string, symbol or binary, as its constructor says, into a column that is no view. GIVE_UP: it is none."""
@@ -30,7 +47,7 @@ cdef int hot_v1_view(Table* t, Column* c, RowPlace at, const uint8_t* p, size_t 
     return append_view(t, c, at.row, p, n)
 
 
-cdef int cool_v1_field(Sink* s, const MethodPlan* m, const V1Desc* d, int i, Cursor* c, V1Check* k, V1Value* v,
+cdef int slow_v1_field(Sink* s, const MethodPlan* m, const V1Desc* d, int i, Cursor* c, V1Check* k, V1Value* v,
                        bint matters, int64_t row) noexcept nogil:
     """The field at the cursor, whatever it is, verified as v1_verify_fields does it and written. matters: it is
     asked for, or everything is to be checked. k: of the whole list; its `types` are NULL before the first."""
@@ -44,7 +61,7 @@ cdef int cool_v1_field(Sink* s, const MethodPlan* m, const V1Desc* d, int i, Cur
     cdef int status = 0
     # An outcome without fields.
     if k.types == NULL:
-        v1_verify_begin(k, s.v1, s.input_end)
+        v1_verify_begin(k, s.v1)
     outcome = NULL
     if op.kind == V1_ANY and c.end - start >= 4 and load16(start) == CTOR_DESCRIBED_SMALLULONG:
         outcome = s.v1.by_code[start[2]]
@@ -78,43 +95,11 @@ cdef int cool_v1_field(Sink* s, const MethodPlan* m, const V1Desc* d, int i, Cur
     return min(status, <int>GIVE_UP)
 
 
-cdef int hot_v1_member(Sink* s, const FieldPlan* f, const V1Op* op, const V1Value* v, Text* t) noexcept nogil:
-    """A field as a member of a JSON object, a comma before it."""
-    cdef const V1Desc* outcome
-    cdef const MethodPlan* m
-    cdef uint8_t* w
-    if text_room(t, f.key_n + 5 * <size_t>COPY_SLACK) < 0:
-        return NO_MEMORY
-    w = copy_piece(t.w, f.key, f.key_n)
-    if V1_UBYTE <= v.kind <= V1_ULONG:
-        t.w = put_u64(w, v.u)
-        return 0
-    if v.kind == V1_BOOLEAN:
-        t.w = hot_bool(w, v.u != 0)
-        return 0
-    t.w = w
-    if v.kind == V1_BINARY:
-        return json_binary(t, v.p, v.n)
-    if v.kind == V1_DESCRIBED and v.n == 3 and v.p[0] == CTOR_SMALLULONG and v.p[2] == CTOR_LIST0:
-        outcome = s.v1.by_code[v.p[1]]
-        if outcome != NULL and outcome.composite:
-            m = &s.methods[outcome - s.v1.desc]
-            memcpy(w, <const char*>b'{"$type":"', 10)
-            memcpy(w + 10, m.name, m.name_n)
-            w += 10 + m.name_n
-            w[0] = c'"'
-            w[1] = c'}'
-            t.w = w + 2
-            return 0
-    return write_v1_json(s, op, v, t)
-
-
 # ---- a composite ----
 
-cdef int hot_v1_fields(Sink* s, const V1Desc* d, Cursor* c, V1Value* x, uint32_t mask, Text* text,
+cdef int hot_v1_fields(Sink* s, const V1Desc* d, Cursor* c, V1Value* x, uint32_t mask,
                        RowPlace at) noexcept nogil:
-    """The list of a composite's fields at the cursor, each checked and written to its columns and, if there is
-    one, to the JSON text. x: of a performative at message level, as `out` of v1_verify_fields; mask: likewise."""
+    """The list of a composite's fields at the cursor, each checked and written to its columns. x: of a performative at message level, as `out` of v1_verify_fields; mask: likewise."""
     cdef const MethodPlan* m = &s.methods[d - s.v1.desc]
     cdef const V1Step* step = s.v1_steps + m.first
     cdef const uint8_t* p = c.p
@@ -171,7 +156,7 @@ cdef int hot_v1_fields(Sink* s, const V1Desc* d, Cursor* c, V1Value* x, uint32_t
         to = <Column*>(columns + step.offset)
         if shape <= LAYOUT_WIDEST:
             if AMQP_LIKELY(kind == step.kind):
-                u = v1_usual_number(p, shape) | (code == CTOR_TRUE)
+                u = v1_layout_number(p, shape) | (code == CTOR_TRUE)
                 q = p + 1 + shape
                 v.u = u
                 if write == V1_TO_64 or write == V1_TO_TIME:
@@ -193,7 +178,7 @@ cdef int hot_v1_fields(Sink* s, const V1Desc* d, Cursor* c, V1Value* x, uint32_t
                     status = hot_i32(to, at, <int32_t>u)
                 elif write == V1_TO_NOTHING:
                     status = 0
-        elif code == step.usual:
+        elif code == step.compact:
             q = p + 2
             size = p[1]
             v.p = q
@@ -223,15 +208,11 @@ cdef int hot_v1_fields(Sink* s, const V1Desc* d, Cursor* c, V1Value* x, uint32_t
             f = c[0]
             f.p = p
             f.end = end
-            status = cool_v1_field(s, m, d, <int>i, &f, &k, v, mask >> i & 1, at.row)
+            status = slow_v1_field(s, m, d, <int>i, &f, &k, v, mask >> i & 1, at.row)
             if status != 0:
                 return status
             q = f.p
         p = q
-        if text != NULL:
-            status = hot_v1_member(s, &m.field[i], &d.op[i], v, text)
-            if AMQP_UNLIKELY(status != 0):
-                return min(status, <int>GIVE_UP)
         v += 1
         step += 1
         i += 1
@@ -338,7 +319,7 @@ cdef int hot_v1_map(Sink* s, Cursor* c, Column* to, RowPlace at) noexcept nogil:
             f.p = p
             f.end = end
             if k.types == NULL:
-                v1_verify_begin(&k, s.v1, s.input_end)
+                v1_verify_begin(&k, s.v1)
             if v1_check(&f, &k, 2) < 0:
                 return GIVE_UP
             f.p = p
@@ -361,7 +342,7 @@ cdef int hot_v1_map(Sink* s, Cursor* c, Column* to, RowPlace at) noexcept nogil:
     return hot_commit(s.table, to, at, w + 1)
 
 
-cdef int cool_v1_section(Sink* s, int i, Cursor* c, int64_t row) noexcept nogil:
+cdef int slow_v1_section(Sink* s, int i, Cursor* c, int64_t row) noexcept nogil:
     """The section at the cursor, whose descriptor is as usual, whatever else it is; it must be the only one of
     its kind and no composite, unless nothing of it is asked for."""
     cdef const uint8_t* start = c.p
@@ -429,7 +410,7 @@ cdef int hot_v1_message(Sink* s, Cursor* c, RowPlace at) noexcept nogil:
                 mask = s.header_fields
             c.p = p
             status = hot_v1_fields(s, s.v1.by_code[SEC_FIRST_CODE + i], c, x,
-                                   ~<uint32_t>0 if s.check else mask, NULL, at)
+                                   ~<uint32_t>0 if s.check else mask, at)
             if status == 0 and to != NULL:
                 status = column_at(to, at.row)
             if AMQP_UNLIKELY(status != 0):
@@ -443,7 +424,7 @@ cdef int hot_v1_message(Sink* s, Cursor* c, RowPlace at) noexcept nogil:
             if status < 0:
                 return status
             c.p = p - 3
-            status = cool_v1_section(s, i, c, at.row)
+            status = slow_v1_section(s, i, c, at.row)
             if status != 0:
                 return status
     return 0

@@ -17,6 +17,14 @@ cdef void v1_again(Cursor* c, V1Value* v) noexcept nogil:
     v1_read(c, v)
 
 
+cdef void v1_pass(Cursor* c) noexcept nogil:
+    """Step over a verified value."""
+    cdef V1Value v
+    v1_again(c, &v)
+    if v.kind == V1_DESCRIBED:
+        v1_skip_described(c)
+
+
 # ---- scalars ----
 
 cdef uint8_t* put_v1_decimal(uint8_t* w, const V1Value* v) noexcept nogil:
@@ -271,7 +279,6 @@ cdef int v1_keys(const Cursor* map_, uint32_t count) noexcept nogil:
     cdef const uint8_t* few[KEYS_ON_STACK]
     cdef const uint8_t** keys = few
     cdef Cursor c = map_[0]
-    cdef V1Check k
     cdef V1Value v
     cdef uint32_t i
     cdef int found = V1_KEYS_TEXT
@@ -282,7 +289,6 @@ cdef int v1_keys(const Cursor* map_, uint32_t count) noexcept nogil:
         keys = <const uint8_t**>malloc(<size_t>count * sizeof(uint8_t*))
         if keys == NULL:
             return NO_MEMORY
-    v1_check_begin(&k, 0)
     for i in range(count):
         keys[i] = c.p
         v1_again(&c, &v)
@@ -292,10 +298,7 @@ cdef int v1_keys(const Cursor* map_, uint32_t count) noexcept nogil:
         mark = v1_key_mark(&v)
         alike = alike or seen >> mark & 1
         seen |= <uint64_t>1 << mark
-        v1_again(&c, &v)
-        if v.kind == V1_DESCRIBED:
-            v1_check(&c, &k, 0)
-            v1_check(&c, &k, 0)
+        v1_pass(&c)
     if found == V1_KEYS_TEXT and alike and any_twice(keys, count, v1_key_order):
         found = V1_KEYS_TWICE
     if keys != few:

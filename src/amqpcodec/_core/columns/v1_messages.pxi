@@ -36,7 +36,6 @@ cdef int hot_v1_row(Sink* s, const Entry* e) noexcept nogil:
             return status
     if s.sections == 0 or (v[TRANSFER_MESSAGE_FORMAT].kind != V1_NULL and v[TRANSFER_MESSAGE_FORMAT].u != 0):
         return 0
-    s.readable = s.input_end
     return hot_v1_message(s, &s.c, at)
 
 
@@ -69,7 +68,7 @@ cdef int step_v1_frame(Sink* s, const Entry* e) noexcept nogil:
         if status < 0:
             return status
     list_ = s.c.p
-    v1_verify_begin(&k, s.v1, s.input_end)
+    v1_verify_begin(&k, s.v1)
     if AMQP_UNLIKELY(v1_verify_fields(d, &s.c, &k, 1, s.fields, mask) < 0):
         if d.code == DESC_TRANSFER and s.method != NULL:
             status = append_octets(s.table, s.method, s.rows, d.name, m.name_n)

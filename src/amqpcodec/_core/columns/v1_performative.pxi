@@ -52,7 +52,7 @@ cdef inline uint8_t* v1_json_fields(Sink* s, const MethodPlan* m, const uint8_t*
         if AMQP_LIKELY(kind == step[i].kind):
             if AMQP_LIKELY(V1_UBYTE <= kind <= V1_ULONG):
                 shape = CTOR_LAYOUT[code]
-                u = v1_usual_number(p, shape)
+                u = v1_layout_number(p, shape)
                 p += 1 + shape
                 w = v1_json_name(w, &f[i])
                 if AMQP_LIKELY(u < 10000):
@@ -94,6 +94,25 @@ cdef inline uint8_t* v1_json_fields(Sink* s, const MethodPlan* m, const uint8_t*
     return w if AMQP_LIKELY(p == end) else NULL
 
 
+cdef inline uint8_t* v1_json_list(Sink* s, const V1Desc* d, const uint8_t* p, const uint8_t* stop,
+                                  const uint8_t** end, uint8_t* w) noexcept nogil:
+    """The list of a performative's fields at p as a JSON object, where there is m.room: what follows it,
+    or NULL, where something is not as most are. end: of the list, which ends before `stop`."""
+    cdef const MethodPlan* m = &s.methods[d - s.v1.desc]
+    cdef uint8_t* start = w
+    end[0] = p + 2 + p[1]
+    if AMQP_UNLIKELY(p[0] != CTOR_LIST8 or end[0] > stop or p[1] == 0 or p[2] > d.n):
+        return NULL
+    w = v1_json_fields(s, m, p + 3, end[0], p[2], start)
+    if AMQP_UNLIKELY(w == NULL):
+        return NULL
+    if w == start:
+        w += 1
+    start[0] = c'{'         # for the first comma
+    w[0] = c'}'
+    return w + 1
+
+
 cdef bint v1_may_run(const Sink* s) noexcept nogil:
     """Whether fields are asked for as JSON text, and none by itself."""
     cdef int i
@@ -128,7 +147,6 @@ cdef int run_v1_arguments(Sink* s, const Entry* e, int n, int64_t row) noexcept 
     cdef const uint8_t* end
     cdef const uint8_t* stop
     cdef uint8_t* w
-    cdef uint8_t* start
     cdef size_t used, more, names = 0, octets = 0
     cdef int i = 0
     if not v1_run_begins(s.table, to, row, n, 0):
@@ -156,22 +174,13 @@ cdef int run_v1_arguments(Sink* s, const Entry* e, int n, int64_t row) noexcept 
         if AMQP_UNLIKELY(d == NULL or d.frame != (V1_SASL_FRAME if e.type else V1_AMQP_FRAME)):
             break
         m = &s.methods[d - s.v1.desc]
-        p += 3
-        end = p + 2 + p[1]
+        if AMQP_UNLIKELY(to.data.room - used < m.room):
+            break
+        w = v1_json_list(s, d, p + 3, stop, &end, to.data.p + used)
+        if AMQP_UNLIKELY(w == NULL or <size_t>(w - to.data.p) > <size_t>s.table.limit):
+            break
         more = <size_t>(stop - end)
-        if AMQP_UNLIKELY(p[0] != CTOR_LIST8 or end > stop or p[1] == 0 or p[2] > d.n
-                         or to.data.room - used < m.room or (more and d.code != DESC_TRANSFER)):
-            break
-        start = to.data.p + used
-        w = v1_json_fields(s, m, p + 3, end, p[2], start)
-        if AMQP_UNLIKELY(w == NULL):
-            break
-        if w == start:
-            w += 1
-        start[0] = c'{'         # for the first comma
-        w[0] = c'}'
-        w += 1
-        if AMQP_UNLIKELY(<size_t>(w - to.data.p) > <size_t>s.table.limit):
+        if AMQP_UNLIKELY(more and d.code != DESC_TRANSFER):
             break
         if payload != NULL:
             if d.code == DESC_TRANSFER:
@@ -205,23 +214,27 @@ cdef int run_v1_arguments(Sink* s, const Entry* e, int n, int64_t row) noexcept 
     return i
 
 
-cdef int hot_v1_both(Sink* s, const V1Desc* d, uint32_t mask, RowPlace at) noexcept nogil:
-    """The fields at s.c into their columns and as JSON text."""
+cdef int hot_v1_both(Sink* s, const V1Desc* d, RowPlace at) noexcept nogil:
+    """The fields at s.c as JSON text, which checks them all, and into their columns."""
+    cdef const MethodPlan* m = &s.methods[d - s.v1.desc]
     cdef Column* to = s.arguments
-    cdef Text text
+    cdef const uint8_t* end
+    cdef uint8_t* w
+    # Deliveries are put together from any of them.
+    cdef uint32_t mask = ~<uint32_t>0 if s.links != NULL else s.masks[d - s.v1.desc]
     cdef int status
-    if text_begin(&text, to, s.input_end) < 0:
-        return NO_MEMORY
-    status = hot_v1_fields(s, d, &s.c, s.fields, mask, &text, at)
-    if status != 0:
-        return status
-    if text_room(&text, 2) < 0:
-        return NO_MEMORY
-    if text.w == to.data.p + to.used:
-        text.w += 1
-    to.data.p[to.used] = c'{'           # for the first comma
-    text.w[0] = c'}'
-    return hot_commit(s.table, to, at, text.w + 1)
+    if AMQP_UNLIKELY(to.data.room - to.used < m.room):
+        status = data_grow(s.table, to, m.room)
+        if status < 0:
+            return status
+    w = v1_json_list(s, d, s.c.p, s.c.end, &end, to.data.p + to.used)
+    if AMQP_UNLIKELY(w == NULL):
+        return GIVE_UP
+    status = hot_commit(s.table, to, at, w)
+    if status == 0 and mask:
+        return hot_v1_fields(s, d, &s.c, s.fields, mask, at)
+    s.c.p = end
+    return status
 
 
 # ---- all of it ----
@@ -247,9 +260,9 @@ cdef int hot_v1_performative(Sink* s, const V1Desc* d, uint32_t mask, RowPlace a
     cdef Column* to = s.arguments
     cdef int status
     if to == NULL:
-        status = hot_v1_fields(s, d, &s.c, s.fields, mask, NULL, at)
+        status = hot_v1_fields(s, d, &s.c, s.fields, mask, at)
     else:
-        status = hot_v1_both(s, d, mask, at)
+        status = hot_v1_both(s, d, at)
     if status == 0 and AMQP_UNLIKELY(s.c.p != s.c.end) and d.code != DESC_TRANSFER:
         return GIVE_UP
     if status == 0 and s.method != NULL:

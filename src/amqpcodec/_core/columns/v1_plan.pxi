@@ -82,7 +82,7 @@ cdef V1Step v1_step(const V1Op* op, uint8_t kind, int column) noexcept:
     step.column = <uint16_t>column
     step.offset = <uint32_t>(<size_t>column * sizeof(Column))
     step.write = V1_TO_OTHER
-    step.usual = CTOR_NULL
+    step.compact = CTOR_NULL
     if op.multiple:
         step.kind = V1_UNKNOWN
         return step
@@ -99,7 +99,7 @@ cdef V1Step v1_step(const V1Op* op, uint8_t kind, int column) noexcept:
     return step
 
 
-cdef uint8_t v1_usual_text(const V1Step* step, uint8_t kind) noexcept:
+cdef uint8_t v1_compact_text(const V1Step* step, uint8_t kind) noexcept:
     """V1Step.usual, for a column of this kind."""
     if kind == AS_TEXT and step.write == V1_TO_ID:
         return CTOR_STR8_UTF8
@@ -134,7 +134,7 @@ cdef int plan_v1_steps(FramePlan plan, const uint16_t* targets, const Target* ta
                 elif to.next:
                     step.write = V1_TO_SEVERAL
                     step.column = targets[plan.method[i].first + k]
-            step.usual = v1_usual_text(step, kind[first + k if first else to.column])
+            step.compact = v1_compact_text(step, kind[first + k if first else to.column])
     return 0
 
 

@@ -84,7 +84,7 @@ cdef int put_v1_composite(Sink* s, const V1Desc* d, Cursor* c, Column* whole, in
     cdef int i, status
     if s.check:
         mask = ~<uint32_t>0
-    v1_verify_begin(&k, s.v1, s.readable)
+    v1_verify_begin(&k, s.v1)
     if AMQP_UNLIKELY(v1_verify_fields(d, c, &k, 1, v, mask) < 0):
         return BAD_FRAME
     if whole != NULL and column_at(whole, row) < 0:
@@ -151,17 +151,6 @@ cdef int put_v1_wanted(Sink* s, Cursor* c, uint8_t type_, Column* to, int64_t ro
     if type_ == AS_WANTED_DOUBLE:
         number = <int64_t>double_to_bits(<double>number)
     return append_i64(to, row, number)
-
-
-cdef void v1_pass(Cursor* c) noexcept nogil:
-    """Step over a verified value."""
-    cdef V1Check k
-    cdef V1Value v
-    v1_again(c, &v)
-    if v.kind == V1_DESCRIBED:
-        v1_check_begin(&k, 0)
-        v1_check(c, &k, 0)
-        v1_check(c, &k, 0)
 
 
 cdef int take_v1_wanted(Sink* s, Cursor c, uint32_t count, int64_t row) noexcept nogil:
@@ -355,15 +344,12 @@ cdef uint8_t* V1_KIND_OCTETS = [4, 8, 5]
 cdef int check_v1_section(Sink* s, const V1Desc* d, Cursor* c) noexcept nogil:
     """Every part of the section (all of a kind) that the cursor is over, and no composite."""
     cdef V1Check k
-    v1_verify_begin(&k, s.v1, s.readable)
+    v1_verify_begin(&k, s.v1)
     s.fault.method = d.name
     while c.p < c.end:
         c.p += 1
         v1_known(s.v1, c)
-        if d.op[0].kind != V1_ANY and CTOR_WIRE_TYPE[c.p[0]] != d.op[0].kind:
-            fail(c, V1_BAD_FIELD, V1_NAMES[d.op[0].kind], 0, c.p[0])
-            return BAD_FRAME
-        if v1_check(c, &k, 1) < 0:
+        if v1_check_restricted(d, c) < 0 or v1_check(c, &k, 1) < 0:
             return BAD_FRAME
     s.fault.method = NULL
     return 0

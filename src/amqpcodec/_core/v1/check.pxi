@@ -12,7 +12,6 @@ cdef struct V1Check:
     bint described          # there is a described value
     v1_checker known        # or NULL: structure is all that counts
     const void* types       # its own
-    const uint8_t* readable # octets may be read up to here, whatever they are; or NULL
 
 
 cdef void v1_check_begin(V1Check* k, uint64_t zero_width) noexcept nogil:
@@ -20,7 +19,6 @@ cdef void v1_check_begin(V1Check* k, uint64_t zero_width) noexcept nogil:
     k.zero_width = zero_width
     k.odd = k.described = False
     k.known = NULL
-    k.readable = NULL
 
 
 cdef bint v1_is_scalar_value(uint32_t u) noexcept nogil:

@@ -35,7 +35,7 @@ cdef struct V1Op:
     bint secret
     bint ulong              # of any type; an int is meant as a ulong
     bint symbol_keys        # of a map: fields, annotations and the like have symbols as keys
-    uint8_t usual           # the type of what v1_usual() may read, V1_UNKNOWN for none
+    uint8_t compact         # the type of what v1_compact() may read, V1_UNKNOWN for none
     int choices             # numbered choices, 0 for none
     PyObject* choice[V1_MAX_CHOICES]
     PyObject* named         # dict: Symbol -> choice, or NULL
@@ -105,6 +105,19 @@ cdef inline V1Desc* v1_known(const V1Types* types, Cursor* c) noexcept nogil:
     return v1_known_slow(types, c)
 
 
+cdef int v1_check_restricted(const V1Desc* d, Cursor* c) noexcept nogil:
+    """Whether the value of a restricted type, at the cursor, begins as one of its type; -1 with the
+    fault noted."""
+    cdef uint8_t wire_type = d.op[0].kind
+    if wire_type == V1_ANY:
+        return 0
+    if AMQP_UNLIKELY(c.p >= c.end):
+        return fail(c, BAD_TRUNCATED, b"constructor", 1, 0)
+    if AMQP_UNLIKELY(CTOR_WIRE_TYPE[c.p[0]] != wire_type):
+        return fail(c, V1_BAD_FIELD, V1_NAMES[wire_type], 0, c.p[0])
+    return 0
+
+
 @cython.final
 cdef class V1DescTable:
     """Owns the descriptors; classes keep it alive."""
@@ -164,12 +177,12 @@ cdef class V1DescTable:
             d.op[i].secret = (flags & V1_FIELD_SECRET) != 0
             d.op[i].ulong = (flags & V1_FIELD_ULONG) != 0
             d.op[i].symbol_keys = kind == V1_MAP and fields[i][6] != "map"
-            d.op[i].usual = V1_UNKNOWN
+            d.op[i].compact = V1_UNKNOWN
             if kind == V1_ANY:
-                d.op[i].usual = V1_STRING
+                d.op[i].compact = V1_STRING
             elif not flags & V1_FIELD_MULTIPLE and fields[i][4] is None and (
                     V1_BOOLEAN <= kind <= V1_ULONG or V1_TIMESTAMP <= kind <= V1_SYMBOL and kind != V1_UUID):
-                d.op[i].usual = kind
+                d.op[i].compact = kind
             requires = fields[i][5]
             self.keep.append(requires)
             d.op[i].requires = <PyObject*>requires

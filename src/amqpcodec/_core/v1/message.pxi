@@ -431,8 +431,8 @@ cdef object v1_section_at(Message m, V1Reader* r, int i, Cursor* c):
 cdef object v1_section_part(Message m, V1Reader* r, const V1Desc* d, Cursor* c, int i):
     """The value of a section that is no composite; the cursor is behind its descriptor."""
     c.fault.method = d.name
-    if d.op[0].kind != V1_ANY and CTOR_WIRE_TYPE[c.p[0]] != d.op[0].kind:
-        v1_fail(c, V1_BAD_FIELD, V1_NAMES[d.op[0].kind], 0, c.p[0])
+    if v1_check_restricted(d, c) < 0:
+        v1_raise(c)
     return v1_data_view(m, c) if i == SEC_DATA and m.views else v1_value(r, c, 1)
 
 

@@ -8,7 +8,7 @@ cdef object v1_value(V1Reader* r, Cursor* c, int depth):
     cdef PyObject* made
     cdef const uint8_t* behind
     if AMQP_LIKELY(c.p < c.end and CTOR_NULL <= c.p[0] < CTOR_VBIN32 and not r.mode & MODE_TYPED):
-        behind = v1_usual_value(r.cache, c.p, c.end, SHORT_VALUE, &made)
+        behind = v1_compact_value(r.cache, c.p, c.end, SHORT_VALUE, &made)
         if AMQP_LIKELY(behind != NULL):
             c.p = behind
             return v1_owned(made)
@@ -64,7 +64,7 @@ cdef object v1_map(V1Reader* r, Cursor* c, uint32_t count, int depth):
     if AMQP_UNLIKELY(count & 1 or <size_t>(c.end - c.p) < count):
         v1_fail(c, V1_BAD_SIZE, b"map", 0, 0)
     if AMQP_LIKELY(not r.mode & MODE_TYPED):
-        i = v1_usual_pairs(r.cache, &c.p, c.end, count >> 1, SHORT_VALUE, made)
+        i = v1_compact_pairs(r.cache, &c.p, c.end, count >> 1, SHORT_VALUE, made)
     for i in range(i, count >> 1):
         hashable = c.p < c.end and v1_hashable(CTOR_WIRE_TYPE[c.p[0]])
         if AMQP_LIKELY(hashable):
@@ -192,10 +192,8 @@ cdef int v1_restricted(V1Reader* r, const V1Desc* d, Cursor* c, KindObject* o, i
                        bint* odd) except -1:
     """The one value of a restricted type, such as data."""
     cdef object value
-    if d.op[0].kind != V1_ANY and (c.p >= c.end or CTOR_WIRE_TYPE[c.p[0]] != d.op[0].kind):
-        if c.p >= c.end:
-            v1_fail(c, BAD_TRUNCATED, b"constructor", 1, 0)
-        v1_fail(c, V1_BAD_FIELD, V1_NAMES[d.op[0].kind], 0, c.p[0])
+    if v1_check_restricted(d, c) < 0:
+        v1_raise(c)
     v1_oddness(r, c, odd, depth)
     value = v1_value(r, c, depth)
     kind_store(o, 0, Py_NewRef(<PyObject*>value))
@@ -227,7 +225,7 @@ cdef int v1_fields(V1Reader* r, const V1Desc* d, Cursor* c, KindObject* o, int d
     cdef uint32_t last = 0      # fields up to the last one that is there
     cdef object value
     while True:
-        p = v1_usual_fields(r, d, f.p, f.end, &i, count, o, depth, &last)
+        p = v1_compact_fields(r, d, f.p, f.end, &i, count, o, depth, &last)
         f.p = p
         if i == count:
             break

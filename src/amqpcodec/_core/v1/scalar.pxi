@@ -34,19 +34,19 @@ cdef extern from "v1/make.h":
     object v1_uuid_new(object cls, const uint8_t* p)
     int v1_uuid_octets(object o, uint8_t* w) except -1
 
-cdef extern from "v1/usual.h":
-    int v1_usual_ready(object symbol) except -1
+cdef extern from "v1/compact.h":
+    int v1_compact_ready(object symbol) except -1
     PyObject* v1_number(uint64_t u)
     PyObject* v1_ascii(V1Cache* cache, const uint8_t* s, Py_ssize_t n, Py_ssize_t longest)
-    const uint8_t* v1_usual(V1Cache* cache, const uint8_t* p, const uint8_t* end, Py_ssize_t longest,
-                            PyObject** made)
-    const uint8_t* v1_usual_value(V1Cache* cache, const uint8_t* p, const uint8_t* end,
-                                  Py_ssize_t longest, PyObject** made)
-    uint32_t v1_usual_pairs(V1Cache* cache, const uint8_t** at, const uint8_t* end, uint32_t count,
-                            Py_ssize_t longest, object dict_)
+    const uint8_t* v1_compact(V1Cache* cache, const uint8_t* p, const uint8_t* end,
+                              Py_ssize_t longest, PyObject** made)
+    const uint8_t* v1_compact_value(V1Cache* cache, const uint8_t* p, const uint8_t* end,
+                                    Py_ssize_t longest, PyObject** made)
+    uint32_t v1_compact_pairs(V1Cache* cache, const uint8_t** at, const uint8_t* end, uint32_t count,
+                              Py_ssize_t longest, object dict_)
 
 v1_uuid_ready(UUID, _uuid.SafeUUID.unknown)
-v1_usual_ready(V1Symbol)
+v1_compact_ready(V1Symbol)
 
 cdef extern from "Python.h":
     object PyLong_FromLongLong(long long v)

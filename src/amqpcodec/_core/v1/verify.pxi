@@ -8,11 +8,10 @@ cdef int v1_verify_described(Cursor* c, V1Check* k, int depth) noexcept nogil:
     return 1 if v1_verify_known(d, c, k, depth) == 0 else -1
 
 
-cdef void v1_verify_begin(V1Check* k, const V1Types* types, const uint8_t* readable) noexcept nogil:
+cdef void v1_verify_begin(V1Check* k, const V1Types* types) noexcept nogil:
     v1_check_begin(k, 0)
     k.known = v1_verify_described
     k.types = types
-    k.readable = readable
 
 
 cdef int v1_verify_known(const V1Desc* d, Cursor* c, V1Check* k, int depth) noexcept nogil:
@@ -25,11 +24,7 @@ cdef int v1_verify_known(const V1Desc* d, Cursor* c, V1Check* k, int depth) noex
         if v1_verify_fields(d, c, k, depth, NULL, ~<uint32_t>0) < 0:
             return -1
     else:
-        if d.op[0].kind != V1_ANY and (c.p >= c.end or CTOR_WIRE_TYPE[c.p[0]] != d.op[0].kind):
-            if c.p >= c.end:
-                return fail(c, BAD_TRUNCATED, b"constructor", 1, 0)
-            return fail(c, V1_BAD_FIELD, V1_NAMES[d.op[0].kind], 0, c.p[0])
-        if v1_verify_value(c, k, depth) < 0:
+        if v1_check_restricted(d, c) < 0 or v1_verify_value(c, k, depth) < 0:
             return -1
     c.fault.method = method
     c.fault.field = field
@@ -143,54 +138,6 @@ cdef int v1_verify_multiple(const V1Op* op, Cursor* c, const V1Value* v, V1Check
     return 0
 
 
-cdef uint64_t V1_NUMBER_MASK[LAYOUT_WIDEST + 1]
-
-
-cdef inline uint64_t v1_usual_number(const uint8_t* p, uint8_t shape) noexcept nogil:
-    """What stands in so many octets behind a constructor, 7 octets before which can be read."""
-    return load64(p + shape - 7) & V1_NUMBER_MASK[shape]
-
-
-cdef int v1_masks_ready() except -1:
-    cdef int i
-    for i in range(1, LAYOUT_WIDEST + 1):
-        V1_NUMBER_MASK[i] = V1_NUMBER_MASK[i - 1] << 8 | 0xFF
-    return 0
-
-v1_masks_ready()
-
-
-cdef inline const uint8_t* v1_usual_field(const V1Op* op, const uint8_t* p, V1Value* x,
-                                          const V1Types* types) noexcept nogil:
-    """A field as most are, at least 9 octets of which may be read: behind it (the caller looks whether that is
-    inside of the list), or NULL: look closer."""
-    cdef uint8_t code = p[0]
-    cdef uint8_t shape = CTOR_LAYOUT[code]
-    cdef const V1Desc* d
-    x.kind = CTOR_WIRE_TYPE[code]
-    x.code = code
-    if shape <= LAYOUT_WIDEST:
-        x.u = load64(p + 1) >> (64 - 8 * shape) if shape else code == CTOR_TRUE
-        if x.kind == op.kind:
-            if op.choices and (x.u >= <uint64_t>op.choices or op.choice[x.u] == NULL):
-                return NULL
-            return p + 1 + shape
-        return p + 1 + shape if x.kind == V1_NULL or op.kind == V1_ANY else NULL
-    if shape == LAYOUT_TEXT:
-        x.n = p[1]
-        x.p = p + 2
-        if (x.kind == op.kind and op.named == NULL) or op.kind == V1_ANY:
-            return x.p + x.n
-        return NULL
-    if code == 0 and p[1] == CTOR_SMALLULONG and p[3] == CTOR_LIST0 and op.kind == V1_ANY:
-        # An outcome without fields, for instance.
-        d = types.by_code[p[2]]
-        x.p = p + 1
-        x.n = 3
-        return p + 4 if d != NULL and d.composite else NULL
-    return NULL
-
-
 cdef int v1_verify_fields(const V1Desc* d, Cursor* c, V1Check* k, int depth, V1Value* out,
                           uint32_t mask) noexcept nogil:
     """The list of a composite's fields. out: those that are missing or null have the kind V1_NULL there,
@@ -224,15 +171,6 @@ cdef int v1_verify_fields(const V1Desc* d, Cursor* c, V1Check* k, int depth, V1V
             x = &out[i]
         start = f.p
         op = &d.op[i]
-        if AMQP_LIKELY(k.readable - start >= 9):
-            inside = v1_usual_field(op, start, x, <const V1Types*>k.types)
-            if AMQP_LIKELY(inside != NULL and inside <= f.end):
-                f.p = inside
-                if x.kind < V1_STRING or x.kind > V1_SYMBOL or is_ascii(x.p, x.n):
-                    continue
-                if x.kind == V1_STRING and is_utf8(x.p, x.n):
-                    continue
-                f.p = start
         if AMQP_UNLIKELY(v1_read(&f, x) < 0):
             f.fault.field = d.field[i]
             return -1

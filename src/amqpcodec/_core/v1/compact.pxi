@@ -1,6 +1,6 @@
 # AMQP 1.0, octets to objects: fields in the encoding that nearly all have, past the general way.
 
-cdef const uint8_t* v1_usual_fields(V1Reader* r, const V1Desc* d, const uint8_t* p, const uint8_t* end,
+cdef const uint8_t* v1_compact_fields(V1Reader* r, const V1Desc* d, const uint8_t* p, const uint8_t* end,
                                     uint32_t* at, uint32_t count, KindObject* o, int depth,
                                     uint32_t* last) noexcept:
     """Fields of a composite from the one at p on; up to the first that is not as usual: where that is,
@@ -14,10 +14,10 @@ cdef const uint8_t* v1_usual_fields(V1Reader* r, const V1Desc* d, const uint8_t*
         if p[0] == CTOR_NULL:
             p += 1
         else:
-            if AMQP_LIKELY(CTOR_WIRE_TYPE[p[0]] == op.usual):
-                behind = v1_usual(r.cache, p, end, op.longest, &made)
+            if AMQP_LIKELY(CTOR_WIRE_TYPE[p[0]] == op.compact):
+                behind = v1_compact(r.cache, p, end, op.longest, &made)
             else:
-                behind = v1_usual_choice(r, op, p, end, depth, &made)
+                behind = v1_compact_choice(r, op, p, end, depth, &made)
             if AMQP_UNLIKELY(behind == NULL):
                 break
             p = behind
@@ -30,9 +30,9 @@ cdef const uint8_t* v1_usual_fields(V1Reader* r, const V1Desc* d, const uint8_t*
     return p
 
 
-cdef inline const uint8_t* v1_usual_choice(V1Reader* r, const V1Op* op, const uint8_t* p,
+cdef inline const uint8_t* v1_compact_choice(V1Reader* r, const V1Op* op, const uint8_t* p,
                                            const uint8_t* end, int depth, PyObject** made) noexcept:
-    """As v1_usual: a role or a mode, and a state without fields."""
+    """As v1_compact: a role or a mode, and a state without fields."""
     cdef uint8_t code = p[0]
     cdef int i = code == CTOR_TRUE
     cdef V1Desc* d
