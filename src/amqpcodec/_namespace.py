@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import reduce
 from operator import or_
 from types import GenericAlias, ModuleType
@@ -10,7 +11,7 @@ from typing import Any
 from . import _codec
 from .decoder import decoder_classes
 
-__all__ = ["namespace", "protocol_module"]
+__all__ = ["finished", "namespace", "protocol_module"]
 
 #: What the core's Protocol offers as it is.
 _FROM_PROTOCOL = (
@@ -40,12 +41,20 @@ def namespace(table: dict[str, Any]) -> dict[str, Any]:
         "Method": _codec.Method,
         "ContentProperties": _codec.ContentProperties,
     }
-    names.update({name: getattr(protocol, name) for name in _FROM_PROTOCOL})
     names.update(decoder_classes(protocol))
     names.update(_aliases(protocol))
-    names.update(table["constants"])
     _share_names(protocol, table)
     names.update(protocol.namespaces)
+    return finished(names, protocol, _FROM_PROTOCOL, table)
+
+
+def finished(
+    names: dict[str, Any], protocol: Any, offered: Iterable[str], table: dict[str, Any]
+) -> dict[str, Any]:
+    """The names of a protocol module, with those that every one has: what the core's protocol
+    offers, the constants of the specification, and ``__all__``."""
+    names.update({name: getattr(protocol, name) for name in offered})
+    names.update(table["constants"])
     names["__all__"] = sorted(names)
     return names
 

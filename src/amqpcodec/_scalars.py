@@ -8,11 +8,20 @@ __all__ = ["RangedInt", "ShownFloat"]
 
 
 class RangedInt(int):
-    """An int that must fit LOW to HIGH; arithmetic gives plain ints."""
+    """An int that must fit LOW to HIGH; arithmetic gives plain ints.
+
+    ``class UInt8(RangedInt, bits=8)`` sets both, as does ``signed=True`` beside it.
+    """
 
     __slots__ = ()
     LOW: ClassVar[int] = 0
     HIGH: ClassVar[int] = 0
+
+    def __init_subclass__(cls, bits: int = 0, signed: bool = False) -> None:
+        super().__init_subclass__()
+        if bits:
+            cls.LOW = -(1 << (bits - 1)) if signed else 0
+            cls.HIGH = cls.LOW + (1 << bits) - 1
 
     def __new__(cls, value: SupportsIndex | str = 0) -> RangedInt:
         self = super().__new__(cls, value)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from types import GenericAlias
+from functools import partial
 from typing import Any, Literal, TypeAlias
 
 from . import _codec, v1_types
+from ._namespace import finished
+from .decoder import bound_decoder
 
 __all__ = ["namespace"]
 
@@ -71,13 +73,10 @@ def namespace(table: dict[str, Any]) -> dict[str, Any]:
         "Message": _codec.Message,
         "required_annotations": _codec.required_annotations,
     }
-    names.update({name: getattr(protocol, name) for name in _FROM_PROTOCOL})
     names.update({name: getattr(v1_types, name) for name in v1_types.__all__})
     names.update(_decoder_classes(protocol))
-    names.update(table["constants"])
     names.update(protocol.classes)
-    names["__all__"] = sorted(names)
-    return names
+    return finished(names, protocol, _FROM_PROTOCOL, table)
 
 
 def _decoder_classes(protocol: _codec.V1Protocol) -> dict[str, type]:
@@ -119,19 +118,10 @@ def _decoder_classes(protocol: _codec.V1Protocol) -> dict[str, type]:
             eager=eager,
         )
 
-    def make(name: str, base: type, init: Any, doc: str) -> type:
-        members = {
-            "__init__": init,
-            "__doc__": doc,
-            "__module__": protocol.module,
-            "__slots__": (),
-            "__class_getitem__": classmethod(GenericAlias),
-        }
-        return type(name, (base,), members)
-
+    bound = partial(bound_decoder, protocol.module)
     return {
-        "Decoder": make("Decoder", _codec.V1Decoder, decoder_init, _DECODER_DOC),
-        "MessageDecoder": make(
+        "Decoder": bound("Decoder", _codec.V1Decoder, decoder_init, _DECODER_DOC),
+        "MessageDecoder": bound(
             "MessageDecoder", _codec.V1MessageDecoder, message_decoder_init, _MESSAGE_DECODER_DOC
         ),
     }

@@ -5,12 +5,13 @@ The classes here are the compiled ones, bound to a protocol.
 
 from __future__ import annotations
 
+from functools import partial
 from types import GenericAlias
 from typing import Any, Literal, TypeAlias
 
 from . import _codec
 
-__all__ = ["decoder_classes"]
+__all__ = ["bound_decoder", "decoder_classes"]
 
 Errors: TypeAlias = Literal["strict", "frame"]
 Dialect: TypeAlias = Literal["rabbitmq", "0-9-1", "0-9", "0-8"]
@@ -95,19 +96,22 @@ def decoder_classes(protocol: _codec.Protocol) -> dict[str, type]:
             trailing=trailing,
         )
 
-    def make(name: str, base: type, init: Any, doc: str) -> type:
-        members = {
-            "__init__": init,
-            "__doc__": doc,
-            "__module__": protocol.module,
-            "__slots__": (),
-            "__class_getitem__": classmethod(GenericAlias),
-        }
-        return type(name, (base,), members)
-
+    bound = partial(bound_decoder, protocol.module)
     return {
-        "Decoder": make("Decoder", _codec.Decoder, decoder_init, _DECODER_DOC),
-        "MessageDecoder": make(
+        "Decoder": bound("Decoder", _codec.Decoder, decoder_init, _DECODER_DOC),
+        "MessageDecoder": bound(
             "MessageDecoder", _codec.MessageDecoder, message_decoder_init, _MESSAGE_DECODER_DOC
         ),
     }
+
+
+def bound_decoder(module: str, name: str, base: type, init: Any, doc: str) -> type:
+    """A compiled decoder's class under the name that a protocol module gives it."""
+    members = {
+        "__init__": init,
+        "__doc__": doc,
+        "__module__": module,
+        "__slots__": (),
+        "__class_getitem__": classmethod(GenericAlias),
+    }
+    return type(name, (base,), members)

@@ -8,8 +8,6 @@ section 3, and 0-9-1 §4.2.1).
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from ._scalars import RangedInt, ShownFloat
 
 __all__ = [
@@ -41,75 +39,48 @@ class _Integer(RangedInt):
     """A number of field tables."""
 
 
-class Int8(_Integer):
+class Int8(_Integer, bits=8, signed=True):
     """Signed, 8 bits."""
 
-    LOW: ClassVar[int] = -(2**7)
-    HIGH: ClassVar[int] = 2**7 - 1
 
-
-class UInt8(_Integer):
+class UInt8(_Integer, bits=8):
     """Unsigned, 8 bits."""
 
-    LOW: ClassVar[int] = 0
-    HIGH: ClassVar[int] = 2**8 - 1
 
-
-class Int16(_Integer):
+class Int16(_Integer, bits=16, signed=True):
     """Signed, 16 bits: `s` for RabbitMQ, `U` by the letter of 0-9-1."""
-
-    LOW: ClassVar[int] = -(2**15)
-    HIGH: ClassVar[int] = 2**15 - 1
 
 
 class Int16U(Int16):
     """Signed, 16 bits, under the tag `U` in both dialects."""
 
 
-class UInt16(_Integer):
+class UInt16(_Integer, bits=16):
     """Unsigned, 16 bits."""
 
-    LOW: ClassVar[int] = 0
-    HIGH: ClassVar[int] = 2**16 - 1
 
-
-class Int32(_Integer):
+class Int32(_Integer, bits=32, signed=True):
     """Signed, 32 bits."""
 
-    LOW: ClassVar[int] = -(2**31)
-    HIGH: ClassVar[int] = 2**31 - 1
 
-
-class UInt32(_Integer):
+class UInt32(_Integer, bits=32):
     """Unsigned, 32 bits."""
 
-    LOW: ClassVar[int] = 0
-    HIGH: ClassVar[int] = 2**32 - 1
 
-
-class Int64(_Integer):
+class Int64(_Integer, bits=64, signed=True):
     """Signed, 64 bits: `l` for RabbitMQ, `L` by the letter of 0-9-1."""
-
-    LOW: ClassVar[int] = -(2**63)
-    HIGH: ClassVar[int] = 2**63 - 1
 
 
 class Int64L(Int64):
     """Signed, 64 bits, under the tag `L` in both dialects."""
 
 
-class UInt64(_Integer):
+class UInt64(_Integer, bits=64):
     """Unsigned, 64 bits: `l` by the letter of 0-9-1; RabbitMQ's dialect has none."""
 
-    LOW: ClassVar[int] = 0
-    HIGH: ClassVar[int] = 2**64 - 1
 
-
-class Timestamp(_Integer):
+class Timestamp(_Integer, bits=64):
     """Seconds since 1970 UTC, unsigned, 64 bits."""
-
-    LOW: ClassVar[int] = 0
-    HIGH: ClassVar[int] = 2**64 - 1
 
 
 class Float(ShownFloat):

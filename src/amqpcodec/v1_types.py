@@ -104,76 +104,58 @@ class _Integer(RangedInt):
     __slots__ = ()
 
 
-class UByte(_Integer):
+class UByte(_Integer, bits=8):
     """Unsigned, 8 bits."""
 
     __slots__ = ()
-    LOW: ClassVar[int] = 0
-    HIGH: ClassVar[int] = 2**8 - 1
 
 
-class UShort(_Integer):
+class UShort(_Integer, bits=16):
     """Unsigned, 16 bits."""
 
     __slots__ = ()
-    LOW: ClassVar[int] = 0
-    HIGH: ClassVar[int] = 2**16 - 1
 
 
-class UInt(_Integer):
+class UInt(_Integer, bits=32):
     """Unsigned, 32 bits."""
 
     __slots__ = ()
-    LOW: ClassVar[int] = 0
-    HIGH: ClassVar[int] = 2**32 - 1
 
 
-class ULong(_Integer):
+class ULong(_Integer, bits=64):
     """Unsigned, 64 bits."""
 
     __slots__ = ()
-    LOW: ClassVar[int] = 0
-    HIGH: ClassVar[int] = 2**64 - 1
 
 
-class Byte(_Integer):
+class Byte(_Integer, bits=8, signed=True):
     """Signed, 8 bits."""
 
     __slots__ = ()
-    LOW: ClassVar[int] = -(2**7)
-    HIGH: ClassVar[int] = 2**7 - 1
 
 
-class Short(_Integer):
+class Short(_Integer, bits=16, signed=True):
     """Signed, 16 bits."""
 
     __slots__ = ()
-    LOW: ClassVar[int] = -(2**15)
-    HIGH: ClassVar[int] = 2**15 - 1
 
 
-class Int(_Integer):
+class Int(_Integer, bits=32, signed=True):
     """Signed, 32 bits."""
 
     __slots__ = ()
-    LOW: ClassVar[int] = -(2**31)
-    HIGH: ClassVar[int] = 2**31 - 1
 
 
-class Long(_Integer):
+class Long(_Integer, bits=64, signed=True):
     """Signed, 64 bits: what a plain int is on the wire."""
 
     __slots__ = ()
-    LOW: ClassVar[int] = -(2**63)
-    HIGH: ClassVar[int] = 2**63 - 1
 
 
-class Timestamp(_Integer):
+class Timestamp(_Integer, bits=64, signed=True):
     """Milliseconds since 1970 UTC, signed, 64 bits."""
 
     __slots__ = ()
-    LOW: ClassVar[int] = -(2**63)
-    HIGH: ClassVar[int] = 2**63 - 1
 
 
 class Float(ShownFloat):
