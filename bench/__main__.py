@@ -28,12 +28,7 @@ def main() -> int:
     """Exit status: 0, 1 for a missed gate with --check, 2 for a pattern that no row matches."""
     options = _arguments()
     pattern = re.compile(options.rows, re.IGNORECASE)
-    rows = []
-    for above, row in zip((None, *ROWS), ROWS, strict=False):
-        # a row that begins with an ellipsis goes on with the one above
-        goes_on = row.what.startswith("…") and above in rows
-        if goes_on or pattern.search(row.what):
-            rows.append(row)
+    rows = [row for row in ROWS if pattern.search(row.what)]
     if not rows:
         print(f"no row matches {options.rows!r}", file=sys.stderr)
         return 2
@@ -43,7 +38,7 @@ def main() -> int:
     plan = QUICK if options.quick else FULL
     gathered = collect(cells(rows), plan, options.core)
     timings, absent = Timings(gathered.samples), gathered.absent
-    found = report.lines(rows, timings, absent)
+    found = report.lines(rows, timings)
     about = report.environment(gathered.core, gathered.build, timings)
     if options.markdown or not sys.stdout.isatty():
         print(report.markdown(found, timings, about, absent), end="")

@@ -37,7 +37,7 @@ def _drop_in(client: str, operation: str, peer: str) -> Program:
         "bench.dropins",
         {"amqpcodec": "drop-in", peer: "stock"},
         (client,),
-        f"no {client} here (`make test` installs it)",
+        f"no {client} here (`make bench` installs it)",
         ("--rounds", "3"),
         (client, "--operation", operation),
     )
@@ -48,12 +48,12 @@ PROGRAMS = {
         "bench.spark",
         {"amqpcodec": "decode", "identity": "identity"},
         ("pyspark", "pyarrow"),
-        "no pyspark here (`make test` installs it); then: python -m bench.spark",
+        "no pyspark here (`make bench` installs it); then: python -m bench.spark",
         ("--rows", "300000", "--rounds", "5"),
     ),
     "capture": Program(
         "bench.capture",
-        {"amqpcodec": "amqpcodec", "tshark": "tshark", "tshark-stated": "stated"},
+        {"amqpcodec": "amqpcodec", "tshark": "tshark"},
         (),
         "",
         ("--megabytes", "12", "--rounds", "5"),

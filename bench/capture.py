@@ -3,8 +3,7 @@
 amqpcodec reads the file to all its columns; tshark, with out-of-order reassembly on, prints five
 fields of each frame. The file is a recording of mixed traffic, repeated from other addresses: that
 of the shared material where it is there, else the one in demo/. Both find the same frames, which is
-checked first. Without tshark its rate is the one that the project states, measured elsewhere: then
-the peer is called tshark-stated.
+checked first.
 """
 
 from __future__ import annotations
@@ -30,9 +29,7 @@ RECORDINGS = (
     REPO.parent / "shared" / "captures" / "bench_small.pcap.gz",
     REPO / "demo" / "kombu_celery.pcap.gz",
 )
-#: Frames a second, tshark 4.0.17, fields, of 956,319 frames in 230,860 packets.
-STATED = 71_000
-GATE, GOAL = 30, 100
+GATE, GOAL = 60, 100
 FIELDS = ("frame.time_epoch", "tcp.stream", "amqp.channel", "amqp.type", "amqp.length")
 
 
@@ -74,8 +71,6 @@ def measure(path: Path, rounds: int, with_tshark: bool) -> Iterator[dict[str, fl
         found["four columns"] = 1e9 * statistics.median(spent) / frames
         if with_tshark:
             found["tshark"] = 1e9 * run_tshark(path)[0] / frames
-        else:
-            found["stated"] = 1e9 / STATED
         yield found
 
 
@@ -96,20 +91,17 @@ def main() -> int:
         found = list(measure(path, options.rounds, with_tshark))
     if options.json:
         sides: dict[str, object] = {name: [each[name] for each in found] for name in found[0]}
-        sides["absent"] = (
-            {"stated": "tshark was measured"}
-            if with_tshark
-            else {"tshark": "not installed here (Debian: tshark); its stated rate stands in"}
-        )
+        sides["absent"] = {} if with_tshark else {"tshark": "not installed here (Debian: tshark)"}
         print(json.dumps(sides))
         return 0
-    peer = "tshark" if with_tshark else "stated"
     for name in found[0]:
         rate = 1e3 / statistics.median(each[name] for each in found)
         print(f"{name:12} {rate:7.3f} million frames/s of CPU time ({recording.name}, repeated)")
-    ratio = statistics.median(each[peer] / each["amqpcodec"] for each in found)
-    print(f"{ratio:.1f} times {'tshark' if with_tshark else 'the rate stated for tshark'}", end="")
-    print(f" (gate {GATE}, goal {GOAL})")
+    if not with_tshark:
+        print("no tshark here (Debian: tshark) to compare with")
+        return 1 if options.check else 0
+    ratio = statistics.median(each["tshark"] / each["amqpcodec"] for each in found)
+    print(f"{ratio:.1f} times tshark (gate {GATE}, goal {GOAL})")
     return 1 if options.check and ratio < GATE else 0
 
 

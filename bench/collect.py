@@ -63,11 +63,16 @@ def collect(cells: list[Cell], plan: Plan, core: int | None) -> Gathered:
 
 
 def _build() -> str:
-    """A short hash of the extension that was loaded, or "none"."""
+    """A short hash of the package's extension modules, or "none"."""
     module = sys.modules.get("amqpcodec._codec")
     if module is None or not module.__file__:
         return "none"
-    return sha256(Path(module.__file__).read_bytes()).hexdigest()[:12]
+    path = Path(module.__file__)
+    suffix = path.name.removeprefix("_codec")  # of this Python's modules
+    found = sha256()
+    for each in sorted(path.parent.glob(f"_*{suffix}")):
+        found.update(each.read_bytes())
+    return found.hexdigest()[:12]
 
 
 def _gather(cells: list[Cell], plan: Plan, core: int | None, title: str) -> Gathered:

@@ -49,20 +49,20 @@ class Line:
     row: Row
     ours: Spread | None
     results: tuple[Result, ...]
-    reason: str
 
     @property
     def verdict(self) -> str:
         """The worst verdict of the row; a gate whose peer was not measured is not passed."""
         if self.ours is None:
-            return self.reason
-        if not self.row.target:
+            return "absent"  # the notes say why
+        if not self.row.is_target:
             return ""
-        verdicts = {result.verdict for result in self.results}
+        verdicts = {result.verdict for result in self.results if result.verdict}
         missing = [
             against.peer
             for against in self.row.against
-            if against.cell not in {result.against.cell for result in self.results}
+            if against.gate is not None
+            and against.cell not in {result.against.cell for result in self.results}
         ]
         if "FAIL" in verdicts:
             return "FAIL"
@@ -71,12 +71,11 @@ class Line:
 
     def other(self) -> str:
         """The peers that have no column of their own."""
-        texts = [
+        return "; ".join(
             f"{item.peer}: {self._text(item)}"
             for item in self.row.against
             if item.peer not in COLUMNS
-        ]
-        return "; ".join(texts) or (f"gate and goal: {self.row.limits}" if self.row.limits else "")
+        )
 
     def column(self, peer: str) -> str:
         """The result against this peer; where it was not measured, gate and goal alone."""
@@ -87,22 +86,17 @@ class Line:
         return measured.text() if measured else against.limits
 
 
-def lines(rows: Sequence[Row], timings: Timings, absent: dict[Cell, Absent]) -> list[Line]:
+def lines(rows: Sequence[Row], timings: Timings) -> list[Line]:
     """Every row, measured or not."""
     found = []
     for row in rows:
-        measured = row.ours is not None and row.ours in timings.samples
+        measured = row.ours in timings.samples
         results = tuple(
             Result(against, timings.ratio(row.ours, against))
             for against in row.against
-            if row.ours is not None and measured and against.cell in timings.samples
+            if measured and against.cell in timings.samples
         )
-        ours = timings.cell(row.ours) if row.ours is not None and measured else None
-        missing = absent.get(row.ours) if row.ours else None
-        # why there is no figure, in a word that fits a column; the notes say it in full
-        later = row.ours is None or (missing is not None and missing.later)
-        reason = f"not yet: issue {row.issue}" if later else "absent"
-        found.append(Line(row, ours, results, reason))
+        found.append(Line(row, timings.cell(row.ours) if measured else None, results))
     return found
 
 
@@ -217,8 +211,8 @@ def markdown(
     absent: dict[Cell, Absent],
 ) -> str:
     """Both tables, with what they were measured on."""
-    targets = [line for line in found if line.row.target]
-    others = [line for line in found if not line.row.target]
+    targets = [line for line in found if line.row.is_target]
+    others = [line for line in found if not line.row.is_target]
     parts = []
     if targets:
         parts += ["### Targets", _markdown(HEAD, _target_rows(targets))]
@@ -249,12 +243,12 @@ def terminal(
         for index, name in enumerate(head):
             table.add_column(name, justify="left" if index in (0, len(head) - 1) else "right")
         for row in rows:
-            style = "red" if row[-1] == "FAIL" else "dim" if row[-1].startswith("not yet") else None
+            style = "red" if row[-1] == "FAIL" else "dim" if row[-1] == "absent" else None
             table.add_row(*row, style=style)
         console.print(table)
 
-    targets = [line for line in found if line.row.target]
-    others = [line for line in found if not line.row.target]
+    targets = [line for line in found if line.row.is_target]
+    others = [line for line in found if not line.row.is_target]
     if targets:
         show("Targets", HEAD, _target_rows(targets))
     if others:
@@ -282,10 +276,9 @@ def as_json(
         "rows": [
             {
                 "what": line.row.what,
-                "target": line.row.target,
+                "target": line.row.is_target,
                 "ns": spread(line.ours) if line.ours else None,
                 "verdict": line.verdict,
-                "limits": line.row.limits or None,
                 "against": [
                     {
                         "peer": item.against.peer,

@@ -11,14 +11,7 @@ from bench.workloads import Event, Workload
 
 
 class Absent(Exception):
-    """This peer, or this piece of it, is not there; the text says why.
-
-    `later` tells what a coming issue brings from what this machine lacks.
-    """
-
-    def __init__(self, reason: str, *, later: bool = False) -> None:
-        super().__init__(reason)
-        self.later = later
+    """This peer, or this piece of it, is not there; the text says why."""
 
 
 class WrongResultError(Exception):

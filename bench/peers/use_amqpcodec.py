@@ -24,7 +24,6 @@ from bench.work import (
 from bench.workloads import Event, Workload
 
 try:
-    from amqpcodec import DecodeError
     from amqpcodec import v0_9_1 as amqp
 except ImportError as error:
     raise Absent(f"amqpcodec is not importable: {error}") from error
@@ -249,17 +248,9 @@ class Amqpcodec(Peer):
     def _batch(self, workload: Workload, options: dict[str, Any]) -> Work:
         try:
             from amqpcodec import batch
-
-            decode = batch.decode
-        except (ImportError, AttributeError) as error:
-            raise Absent(f"batch.decode: {error}", later=True) from error
-        try:
-            decode(workload.data, **options)
-        except (NotImplementedError, TypeError, ValueError) as error:
-            # a layout may come later; octets that do not decode are an error at any time
-            if not options or isinstance(error, DecodeError):
-                raise
-            raise Absent(f"batch.decode with {options}: {error}", later=True) from error
+        except ImportError as error:
+            raise Absent(f"batch.decode: {error}") from error
+        decode = batch.decode
         blocks = workloads.memory_blocks(workload.name)
 
         def block(octets: memoryview) -> None:
