@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
+
+import pytest
 
 from tests.paths import REPO
 
 TESTS = REPO / "tests"
 CORE = REPO / "src" / "amqpcodec" / "_core"
+PAGES = [
+    *sorted((REPO / "docs").glob("*.md")),
+    *(TESTS / "README.md", REPO / "spec" / "README.md", REPO / "bench" / "README.md"),
+]
 PAGE = (TESTS / "README.md").read_text(encoding="utf-8")
 FOLDERS = sorted(path.name for path in TESTS.iterdir() if any(path.rglob("*.py")))
 #: A file's name says its kind, but in folders that hold one kind alone.
@@ -45,3 +52,15 @@ def test_live_tests_are_left_out_where_there_is_no_broker() -> None:
     for path in TESTS.rglob("test_*.py"):
         left_out = any(path.is_relative_to(REPO / folder) for folder in line.split())
         assert left_out == path.stem.endswith("_live"), path
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(REPO).as_posix())
+def test_files_that_pages_name_are_there(page: Path) -> None:
+    """A path is what has a slash and a suffix; it counts from the repository or from the core."""
+    text = page.read_text(encoding="utf-8")
+    named = re.findall(r"`((?:\.\./)*[\w.-]+/[\w./-]+\.\w+)`", text)
+    named += re.findall(r"\]\((?!http)([^)#]+)\)", text)
+    for name in named:
+        places = [root / name for root in (page.parent, REPO, CORE, REPO / "src" / "amqpcodec")]
+        places += [root / name for root in (TESTS, REPO / "bench")]
+        assert any(place.exists() for place in places), name

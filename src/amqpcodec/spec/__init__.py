@@ -1,5 +1,8 @@
 """Protocols as data: the model of a specification and its XML loader.
 
+The XML of the built-in versions, and the generator that uses this package, are in the repository's
+top-level folder ``spec/``; nothing of that is installed.
+
 Importing this package does not import lxml; only :func:`load` needs it.
 """
 
