@@ -36,9 +36,9 @@ _LOAD = {1: "p[1]", 2: "load16(p + 1)", 4: "load32(p + 1)", 8: "load64(p + 1)"}
 
 _HEAD = """
 /* A value before `end` that is the same object in plain mode as in a field of its type; and the end
- * of its bytes. NULL, and no exception, where it takes more than this to make one or to fail: another
- * type, a number that its type has a shorter encoding for, too few bytes. longest: text up to there
- * comes from the cache. */
+ * of its bytes. NULL, and no exception, where it takes more than this to make one or to fail:
+ * another type, a number that its type has a shorter encoding for, too few bytes. longest: text up
+ * to there comes from the cache. */
 AMQP_INLINE const uint8_t *v1_compact(V1Cache *cache, const uint8_t *p, const uint8_t *end,
                                       Py_ssize_t longest, PyObject **made) {
     PyObject *o;
