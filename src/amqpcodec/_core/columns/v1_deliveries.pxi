@@ -1,7 +1,7 @@
 # Deliveries of AMQP 1.0 as rows: their transfers put together, and where and when these came.
 #
 # Transfers are put together as MessageDecoder does (v1/assemble.pxi). What it passes over in silence, the
-# rest of a delivery in which another one began, is a row with an error here: octets are not lost.
+# rest of a delivery in which another one began, is a row with an error here: bytes are not lost.
 
 cdef enum:
     # Fields of a transfer that putting deliveries together takes, as a bit mask.
@@ -28,7 +28,7 @@ cdef inline uint64_t v1_link_key(const Entry* e, const V1Value* handle) noexcept
 # ---- rows ----
 
 cdef bint v1_together(V1Links* a, V1Open* o) noexcept nogil:
-    """Whether the frames of a delivery lie behind one another."""
+    """Whether the frames of a delivery lie after one another."""
     cdef V1Piece* piece
     cdef uint32_t k = o.first
     cdef const uint8_t* p = v1_piece_at(a, k).frame.start
@@ -108,7 +108,7 @@ cdef int put_v1_places(Sink* s, const Entry* e, V1Open* o) noexcept nogil:
 cdef int end_v1_row(Sink* s, const Entry* e, V1Open* o, int status) noexcept nogil:
     """Finish the row whose columns came to `status`: 0, BAD_FRAME or below 0. e: the frame that it is of."""
     if s.links.single != NULL and status == 0 and e.start + e.total != s.links.single_end and o == NULL:
-        status = v1_out_of_place(s, e, b"octets behind the message")
+        status = v1_out_of_place(s, e, b"octets after the message")
     if AMQP_UNLIKELY(status != 0):
         if status < 0:
             return status
@@ -150,7 +150,7 @@ cdef int v1_out_of_place(Sink* s, const Entry* e, const char* what) noexcept nog
 
 
 cdef int put_v1_alone(Sink* s, const Entry* e) noexcept nogil:
-    """A row of octets that are no frame, or of a bad one."""
+    """A row of bytes that are no frame, or of a bad one."""
     s.fault_row = e.row
     return end_v1_row(s, e, NULL, put_no_frame(s, e))
 
@@ -173,7 +173,7 @@ cdef void place_v1_fault(Sink* s, V1Open* o) noexcept nogil:
 
 
 cdef const uint8_t* join_v1(Sink* s, V1Open* o) noexcept nogil:
-    """The payload of all transfers, with some room to read behind it; or NULL."""
+    """The payload of all transfers, with some room to read after it; or NULL."""
     cdef V1Links* a = s.links
     cdef V1Piece* piece
     cdef uint8_t* w

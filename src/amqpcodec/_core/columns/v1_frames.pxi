@@ -1,4 +1,4 @@
-# AMQP 1.0 at frame level: the fast way where it goes, the thorough one where it does not.
+# AMQP 1.0 at frame level: the fast path, and the slow one where that falls back.
 
 cdef const V1Desc* read_v1_head(Sink* s, const Entry* e) noexcept nogil:
     """The performative of a whole frame that is no heartbeat, or NULL and the fault is noted. s.c is then
@@ -32,7 +32,7 @@ cdef inline uint32_t v1_mask(const Sink* s, const V1Desc* d) noexcept nogil:
 
 
 cdef int slow_v1_frame(Sink* s, const Entry* e, int64_t row) noexcept nogil:
-    """As take_v1_frame, the thorough way."""
+    """As take_v1_frame, the slow path."""
     cdef const V1Desc* d = read_v1_head(s, e)
     cdef const MethodPlan* m
     cdef const uint8_t* list_

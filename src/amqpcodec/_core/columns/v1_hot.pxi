@@ -1,9 +1,9 @@
-# AMQP 1.0 to columns, the fast way: one pass over performatives and messages in which nothing is odd.
+# AMQP 1.0 to columns, the fast path: one pass over performatives and messages in which nothing is unusual.
 #
-# As columns/hot.pxi: each reader gives up (GIVE_UP; the caller takes the row back) at whatever is not plainly
-# right, and then the row is read once more, the thorough way, which alone notes faults. A single field or
-# section of an unusual form is read by the thorough functions for these, in its place. Octets up to COPY_SLACK
-# behind a frame can be read, so that a constructor and a number need one test of where they end.
+# As columns/hot.pxi: each reader falls back (GIVE_UP; the caller takes the row back) at whatever is not plainly
+# right, and then the row is read once more by the slow path, which alone notes faults. A single field or
+# section of an unusual form is read by the slow path's functions for these, in its place. Bytes up to COPY_SLACK
+# after a frame can be read, so that a constructor and a number need one test of where they end.
 
 # ---- a field ----
 
@@ -336,32 +336,32 @@ cdef int hot_v1_map(Sink* s, Cursor* c, Column* to, RowPlace at) noexcept nogil:
     if AMQP_UNLIKELY(p != end):
         return GIVE_UP
     if count:
-        w -= 1              # no comma behind the last
+        w -= 1              # no comma after the last
     w[0] = c'}'
     c.p = end
     return hot_commit(s.table, to, at, w + 1)
 
 
 cdef int slow_v1_section(Sink* s, int i, Cursor* c, int64_t row) noexcept nogil:
-    """The section at the cursor, whose descriptor is as usual, whatever else it is; it must be the only one of
+    """The section at the cursor, whose descriptor is a smallulong, whatever else it is; it must be the only one of
     its kind and no composite, unless nothing of it is asked for."""
     cdef const uint8_t* start = c.p
     cdef const uint8_t* end = c.end
-    cdef const uint8_t* behind
+    cdef const uint8_t* after
     cdef V1Value v
     cdef int status = 0
     c.p += 3
     if v1_read(c, &v) < 0 or (v.kind == V1_DESCRIBED and v1_skip_described(c) < 0):
         return GIVE_UP
-    behind = c.p
+    after = c.p
     if s.sections >> i & 1:
         c.p = start
-        c.end = behind
+        c.end = after
         status = check_v1_section(s, s.v1.by_code[SEC_FIRST_CODE + i], c)
         if status == 0:
             c.p = start
-            status = put_v1_section(s, i, c, <uint64_t>(behind - start), row)
-    c.p = behind
+            status = put_v1_section(s, i, c, <uint64_t>(after - start), row)
+    c.p = after
     c.end = end
     return min(status, <int>GIVE_UP)
 
@@ -398,7 +398,7 @@ cdef int hot_v1_message(Sink* s, Cursor* c, RowPlace at) noexcept nogil:
             c.p = p + n
             status = hot_octets(t, s.body, at, p, <size_t>n) if s.body != NULL else 0
         elif not s.sections >> i & 1:
-            # Of a list or map of at most 255 octets only where it ends.
+            # Of a list or map of at most 255 bytes only where it ends.
             if (p[0] == CTOR_LIST8 or p[0] == CTOR_MAP8) and p[1] and c.end - p - 2 >= p[1]:
                 c.p = p + 2 + p[1]
                 continue

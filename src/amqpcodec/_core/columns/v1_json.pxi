@@ -28,7 +28,7 @@ cdef void v1_pass(Cursor* c) noexcept nogil:
 # ---- scalars ----
 
 cdef uint8_t* put_v1_decimal(uint8_t* w, const V1Value* v) noexcept nogil:
-    """At most 64 octets."""
+    """At most 64 bytes."""
     cdef uint8_t[8] memory
     if v.kind == V1_DECIMAL128:
         return v1_put_bid(w, v.p, 16)
@@ -69,7 +69,7 @@ cdef int json_v1_marked(Text* t, const V1Value* v) noexcept nogil:
 
 
 cdef size_t v1_put_utf8(uint8_t* w, uint32_t u) noexcept nogil:
-    """A Unicode character; how many octets."""
+    """A Unicode character; how many bytes."""
     if u < 0x80:
         w[0] = <uint8_t>u
         return 1
@@ -189,7 +189,7 @@ cdef int json_v1_described(Text* t, const V1Types* types, Cursor* c) noexcept no
 
 
 cdef int json_v1_known(Text* t, const V1Types* types, const V1Desc* d, Cursor* c) noexcept nogil:
-    """A type of the protocol's own; the cursor is behind the descriptor."""
+    """A type of the protocol's own; the cursor is after the descriptor."""
     cdef V1Value v
     cdef Cursor inner = c[0]
     cdef uint32_t i, n = 1
@@ -241,7 +241,7 @@ cdef int json_v1_field(Text* t, const V1Types* types, const V1Op* op, Cursor* c)
 # ---- maps ----
 
 cdef inline void v1_key(const uint8_t* p, const uint8_t** text, size_t* n) noexcept nogil:
-    """The octets of a string or symbol whose constructor is at p."""
+    """The bytes of a string or symbol whose constructor is at p."""
     if p[0] < CTOR_VBIN32:
         n[0] = p[1]
         text[0] = p + 2

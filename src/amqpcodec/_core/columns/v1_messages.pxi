@@ -9,8 +9,8 @@ cdef inline uint32_t v1_row_mask(const Sink* s, const V1Desc* d) noexcept nogil:
 
 
 cdef int hot_v1_row(Sink* s, const Entry* e) noexcept nogil:
-    """A frame that is a row of its own, and its message. As the readers of columns/v1_hot.pxi it gives up what
-    is anything else."""
+    """A frame that is a row of its own, and its message. As the readers of columns/v1_hot.pxi it falls back
+    at anything else."""
     cdef V1Links* a = s.links
     cdef const V1Desc* d = hot_v1_head(s, e)
     cdef const V1Value* v = s.fields

@@ -1,5 +1,5 @@
-# Performatives of AMQP 1.0 to columns, the fast way: as columns/v1_hot.pxi, and of fields as JSON text alone many
-# behind one another, without all that columns of their own ask for.
+# Performatives of AMQP 1.0 to columns, the fast path: as columns/v1_hot.pxi, and of fields as JSON text alone many
+# after one another, without all that columns of their own ask for.
 
 # ---- fields as JSON text ----
 
@@ -34,8 +34,8 @@ cdef inline uint8_t* v1_json_outcome(Sink* s, uint8_t* w, const uint8_t* p) noex
 
 cdef inline uint8_t* v1_json_fields(Sink* s, const MethodPlan* m, const uint8_t* p, const uint8_t* end,
                                     uint32_t count, uint8_t* w) noexcept nogil:
-    """Fields of a list of up to 255 octets, each checked and written with a comma in front, where there is
-    m.room: behind them; or NULL, where one is not as most are."""
+    """Fields of a list of up to 255 bytes, each checked and written with a comma in front, where there is
+    m.room: after them; or NULL, where one is not as most are."""
     cdef const V1Step* step = s.v1_steps + m.first
     cdef const FieldPlan* f = m.field
     cdef uint64_t u
@@ -125,7 +125,7 @@ cdef bint v1_may_run(const Sink* s) noexcept nogil:
 
 
 cdef bint v1_run_begins(Table* t, Column* c, int64_t row, int n, size_t octets) noexcept nogil:
-    """Make place for n rows from `row` on, and for octets; False where there is none, or c is a view."""
+    """Make place for n rows from `row` on, and for bytes; False where there is none, or c is a view."""
     if c.kind != AS_TEXT or (row + n > c.rows and column_grow(c, row + n) < 0):
         return False
     if c.filled < row:
@@ -136,8 +136,8 @@ cdef bint v1_run_begins(Table* t, Column* c, int64_t row, int n, size_t octets) 
 cdef int run_v1_arguments(Sink* s, const Entry* e, int n, int64_t row) noexcept nogil:
     """Frames of a block, from this one on, as rows from `row` on, where v1_may_run: how many became such.
 
-    Nothing but what the octets must answer is asked for each; columns learn of their new rows in the end.
-    Whatever is odd ends it with nothing written, and goes the usual way."""
+    Nothing but what the bytes must answer is asked for each; columns learn of their new rows in the end.
+    Whatever is unusual ends it with nothing written; the caller reads it by itself."""
     cdef Column* to = s.arguments
     cdef Column* method = s.method
     cdef Column* payload = s.payload

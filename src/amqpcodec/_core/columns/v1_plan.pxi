@@ -1,6 +1,6 @@
 # Columns of AMQP 1.0: which there are, by their names, numbers and types.
 
-# They stand behind the columns that all protocols have; the children of structs together.
+# They stand after the columns that all protocols have; the children of structs together.
 cdef enum:
     V1_COL_PROPERTIES = N_COLUMNS           # children
     V1_COL_HEADER = V1_COL_PROPERTIES + PROPERTIES_FIELDS          # children
@@ -15,7 +15,7 @@ cdef enum:
     V1_PICKS
 
 cdef enum:
-    V1_NAME_ROOM = 32       # octets that a performative's name is copied as; none is longer
+    V1_NAME_ROOM = 32       # bytes that a performative's name is copied as; none is longer
 
 cdef dict V1_FIXED_COLUMNS = {
     "row": "l", "offset": "l", "frame_type": "u", "channel": "i", "performative": "u", "method": "u",
@@ -76,7 +76,7 @@ cdef V1Step v1_step(const V1Op* op, uint8_t kind, int column) noexcept:
     """A field's way into a column of this kind."""
     cdef V1Step step
     step.kind = op.kind if op.kind <= V1_ULONG or V1_TIMESTAMP <= op.kind <= V1_SYMBOL or op.kind == V1_ANY else V1_UNKNOWN
-    # Choices: of a boolean both, of others only the thorough way knows.
+    # Choices: of a boolean both, of others only the slow path knows.
     if op.named != NULL or (op.choices and not (op.kind == V1_BOOLEAN and op.choices == 2 and op.choice[0] != NULL)):
         step.kind = V1_UNKNOWN
     step.column = <uint16_t>column
@@ -100,7 +100,7 @@ cdef V1Step v1_step(const V1Op* op, uint8_t kind, int column) noexcept:
 
 
 cdef uint8_t v1_compact_text(const V1Step* step, uint8_t kind) noexcept:
-    """V1Step.usual, for a column of this kind."""
+    """V1Step.compact, for a column of this Arrow type."""
     if kind == AS_TEXT and step.write == V1_TO_ID:
         return CTOR_STR8_UTF8
     if kind == AS_TEXT and step.write == V1_TO_TEXT and V1_BINARY <= step.kind <= V1_SYMBOL:
@@ -200,6 +200,6 @@ cdef FramePlan make_v1_plan(V1Core protocol):
                 plan.qualified[full] = (n, f.kind)
                 plan.arguments.setdefault(name, []).append((n, f.kind, full))
             n += 1
-        # Of a list of up to 255 octets, as v1_json_fields writes it.
+        # Of a list of up to 255 bytes, as v1_json_fields writes it.
         m.room = m.fixed + 64 * <uint32_t>d.n + 2 * 256 + 4 * COPY_SLACK
     return plan

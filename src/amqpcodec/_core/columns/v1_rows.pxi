@@ -57,7 +57,7 @@ cdef inline const uint8_t* find_v1_frame(Sink* s, Entry* e, const uint8_t* p, co
 
 cdef int note_v1_range(Sink* s, const V1Desc* d, int i, const V1Value* value, const Cursor* at,
                        const uint8_t* list_) noexcept nogil:
-    """A field that its column cannot hold: the row's fault, unless it has one. at: in the same octets; list_:
+    """A field that its column cannot hold: the row's fault, unless it has one. at: in the same bytes; list_:
     where the list of fields begins."""
     cdef Cursor c = at[0]
     cdef V1Check k

@@ -25,7 +25,7 @@ cdef int v1_wanted_sections(Sink* s) noexcept nogil:
     mask |= t.column[COL_BODY].asked << SEC_DATA
     mask |= t.column[V1_COL_VALUE].asked << SEC_AMQP_SEQUENCE | t.column[V1_COL_VALUE].asked << SEC_AMQP_VALUE
     mask |= t.column[V1_COL_FOOTER].asked << SEC_FOOTER
-    mask |= t.column[V1_COL_BODY_KIND].asked << SEC_COUNT       # is told without reading any
+    mask |= t.column[V1_COL_BODY_KIND].asked << SEC_COUNT       # is known without reading any
     return mask
 
 
@@ -75,7 +75,7 @@ cdef int put_v1_id(Sink* s, const V1Value* v, Column* c, int64_t row) noexcept n
 
 cdef int put_v1_composite(Sink* s, const V1Desc* d, Cursor* c, Column* whole, int first,
                           int64_t row) noexcept nogil:
-    """The fields of a section into the columns from `first` on; the cursor is behind the descriptor."""
+    """The fields of a section into the columns from `first` on; the cursor is after the descriptor."""
     cdef V1Value v[V1_MAX_FIELDS]
     cdef V1Check k
     cdef Column* to
@@ -289,7 +289,7 @@ cdef int put_v1_application(Sink* s, Cursor* c, int64_t row) noexcept nogil:
 # ---- the body ----
 
 cdef int put_v1_data(Sink* s, Cursor* c, uint64_t most, int64_t row) noexcept nogil:
-    """The octets of verified data sections, joined. most: octets that they cannot pass."""
+    """The bytes of verified data sections, joined. most: bytes that they cannot pass."""
     cdef Column* to = s.body
     cdef V1Value v
     cdef size_t used
@@ -335,7 +335,7 @@ cdef int put_v1_sequences(Sink* s, Cursor* c, int64_t row) noexcept nogil:
 
 # ---- all of them ----
 
-# Sixteen octets each, so that they can be copied as one word.
+# Sixteen bytes each, so that they can be copied as one word.
 cdef const char** V1_KIND_NAMES = [
     "data\0\0\0\0\0\0\0\0\0\0\0\0", "sequence\0\0\0\0\0\0\0\0", "value\0\0\0\0\0\0\0\0\0\0\0"]
 cdef uint8_t* V1_KIND_OCTETS = [4, 8, 5]
@@ -407,7 +407,7 @@ cdef int put_v1_message(Sink* s, const uint8_t* p, size_t n, const uint8_t* base
 
 
 cdef int put_v1_section(Sink* s, int i, Cursor* c, uint64_t n, int64_t row) noexcept nogil:
-    """A verified section (all of a kind) that is no composite. n: its octets."""
+    """A verified section (all of a kind) that is no composite. n: its bytes."""
     cdef Column* to
     if i == SEC_DATA:
         return 0 if s.body == NULL else put_v1_data(s, c, n, row)

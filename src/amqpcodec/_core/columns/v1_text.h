@@ -28,7 +28,7 @@ static inline int v1_coefficient(const uint32_t *from, uint8_t *digits) {
     return n;
 }
 
-/* A decimal of 4, 8 or 16 octets as Python's Decimal writes it; at most 64 octets. A coefficient, or
+/* A decimal of 4, 8 or 16 bytes as Python's Decimal writes it; at most 64 bytes. A coefficient, or
  * a NaN's payload, with too many digits counts as 0, as amqpcodec.v1_decimal has it. */
 static uint8_t *v1_put_bid(uint8_t *w, const uint8_t *p, int octets) {
     int large = octets == 16, most = octets == 4 ? 7 : large ? 34 : 16;
@@ -103,7 +103,7 @@ static uint8_t *v1_put_bid(uint8_t *w, const uint8_t *p, int octets) {
     return put_u64(w, (uint64_t)(adjusted < 0 ? -adjusted : adjusted));
 }
 
-/* Two digits for each octet. */
+/* Two digits for each byte. */
 static uint8_t *v1_put_hex(uint8_t *w, const uint8_t *p, size_t n, int upper) {
     const char *letters = upper ? "0123456789ABCDEF" : "0123456789abcdef";
     for (size_t i = 0; i < n; i++) {
@@ -113,7 +113,7 @@ static uint8_t *v1_put_hex(uint8_t *w, const uint8_t *p, size_t n, int upper) {
     return w;
 }
 
-/* 36 octets. */
+/* 36 bytes. */
 static inline uint8_t *v1_put_uuid(uint8_t *w, const uint8_t *p) {
     for (int i = 0; i < 16; i++) {
         if (i == 4 || i == 6 || i == 8 || i == 10) *w++ = '-';

@@ -4,10 +4,10 @@
 # {"$char": text}, {"$described": [descriptor, value]}, {"$described_array": [descriptor, list]},
 # {"$map": [[key, value], ...]} where a key is no text, {"$timestamp_ms": n} beyond microseconds in 64
 # bits, {"$decimal": text} for those that are no number of 38 places. A map with a key of more than
-# 255 octets is a $table.
+# 255 bytes is a $table.
 
 cdef enum:
-    V1_VARIANT_KEY = 255        # octets of a name
+    V1_VARIANT_KEY = 255        # bytes of a name
 
 # ---- scalars ----
 
@@ -208,7 +208,7 @@ cdef int survey_v1_map(Variants* v, Cursor* c, uint32_t count, uint32_t parent) 
     for i in range(count):
         if keys == V1_KEYS_TEXT:
             v1_again(c, &x)
-            # The octet before a text of no more than 255 is its length, or the last of that.
+            # The byte before a text of no more than 255 is its length, or the last of that.
             if note_key(v, x.p - 1, 0) < 0:
                 return NO_MEMORY
         else:

@@ -222,7 +222,7 @@ cdef object azure_scalar(AzureReading d, AzureReader* r, uint8_t code, uint8_t k
     if kind == V1_DOUBLE:
         return bits_to_double(load64(p))
     if kind == V1_UUID:
-        return v1_uuid_new(UUID, p)
+        return v1_read_uuid(p)
     return PyLong_FromLongLong(<int64_t>load64(p))
 
 

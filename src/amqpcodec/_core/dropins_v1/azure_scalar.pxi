@@ -236,10 +236,9 @@ cdef int azure_put_uuid(Buffer* b, object v, int flags) except -1:
     buffer_room(b, 17)
     azure_constructor(b, 0x98, flags)
     if type(v) is UUID:
-        v1_uuid_octets(v, b.p)
-    elif type(v) is bytes and PyBytes_GET_SIZE(v) == 16:
-        memcpy(b.p, PyBytes_AS_STRING(v), 16)
-    else:
+        return v1_put_uuid_bytes(b, v)
+    if type(v) is not bytes or PyBytes_GET_SIZE(v) != 16:
         leave_it()
+    memcpy(b.p, PyBytes_AS_STRING(v), 16)
     b.p += 16
     return 0

@@ -66,7 +66,7 @@ cdef class V1Protocol(V1Core):
             validate: check the rules of the specification first, as performative.validate() does.
 
         Returns:
-            bytes. What was decoded and not changed gives the performative's very octets.
+            bytes. What was decoded and not changed gives the bytes it came as.
 
         Raises:
             EncodeError: names the performative and field that cannot be encoded.
@@ -84,7 +84,7 @@ cdef class V1Protocol(V1Core):
 
     def encode_into(self, buffer, Py_ssize_t offset, channel, performative,
                     payload=b"", *, bint validate=False):
-        """Encode one frame into a writable buffer at offset; the number of octets written.
+        """Encode one frame into a writable buffer at offset; the number of bytes written.
 
         Raises:
             EncodeError: as encode, or the buffer is too small (it is then untouched).
@@ -96,7 +96,7 @@ cdef class V1Protocol(V1Core):
         try:
             if offset < 0 or offset > view.len or n > view.len - offset:
                 raise EncodeError(f"the frame takes {n} octets, the buffer has "
-                                  f"{max(view.len - max(offset, 0), 0)} behind offset {offset}")
+                                  f"{max(view.len - max(offset, 0), 0)} after offset {offset}")
             memcpy(<uint8_t*>view.buf + offset, PyBytes_AS_STRING(octets), <size_t>n)
             return n
         finally:
@@ -110,11 +110,11 @@ cdef class V1Protocol(V1Core):
                 `more` is set as needed.
             message: a Message, the payload as any C-contiguous buffer, or None for the
                 transfer's own payload.
-            frame_max: octets a frame may take, its head of 8 included (the peer's
+            frame_max: bytes a frame may take, its head of 8 included (the peer's
                 max-frame-size, 512 at least); 0 for no limit.
 
         Returns:
-            bytes, all frames behind each other.
+            bytes, one frame after another.
 
         Raises:
             EncodeError: as encode; or frame_max is too small.

@@ -32,7 +32,7 @@ cdef class V1MessageDecoder(V1Decoder):
 
     @property
     def max_message_size(self):
-        """Octets a delivery may have, or None for no limit."""
+        """Bytes a delivery may have, or None for no limit."""
         return self.message_limit if self.limited else None
 
     def reset(self):
@@ -53,7 +53,7 @@ cdef class V1MessageDecoder(V1Decoder):
         return True
 
     def eof(self):
-        """Say that no more octets come.
+        """Say that no more bytes come.
 
         Raises:
             IncompleteError: the stream ended inside a frame or a delivery.

@@ -7,8 +7,8 @@ cdef struct V1Check
 ctypedef int (*v1_checker)(Cursor* c, V1Check* k, int depth) noexcept nogil
 
 cdef struct V1Check:
-    uint64_t zero_width     # elements without octets so far
-    bint odd                # something is not what encode writes for the plain value
+    uint64_t zero_width     # elements without bytes so far
+    bint unusual                # something is not what encode writes for the plain value
     bint described          # there is a described value
     v1_checker known        # or NULL: structure is all that counts
     const void* types       # its own
@@ -17,7 +17,7 @@ cdef struct V1Check:
 cdef void v1_check_begin(V1Check* k, uint64_t zero_width) noexcept nogil:
     """For structure."""
     k.zero_width = zero_width
-    k.odd = k.described = False
+    k.unusual = k.described = False
     k.known = NULL
 
 
@@ -27,7 +27,7 @@ cdef bint v1_is_scalar_value(uint32_t u) noexcept nogil:
 
 
 cdef int v1_check_scalar(Cursor* c, const V1Value* v) noexcept nogil:
-    """The content of a value that is no compound; the cursor is behind it."""
+    """The content of a value that is no compound; the cursor is after it."""
     if v.kind == V1_STRING:
         if not is_utf8(v.p, v.n):
             c.p = v.p
@@ -64,7 +64,7 @@ cdef int v1_check(Cursor* c, V1Check* k, int depth) noexcept nogil:
             if status != 0:
                 return min(status, 0)
         if AMQP_LIKELY(c.p < c.end) and c.p[0] != CTOR_SMALLULONG and c.p[0] != CTOR_SYM8:
-            k.odd = True
+            k.unusual = True
         if v1_check_descriptor(c, k, depth + 1) < 0:
             return -1
         return v1_check(c, k, depth + 1)
@@ -72,13 +72,13 @@ cdef int v1_check(Cursor* c, V1Check* k, int depth) noexcept nogil:
 
 
 cdef int v1_check_descriptor(Cursor* c, V1Check* k, int depth) noexcept nogil:
-    """A descriptor: an int in it is a ulong on the way out, so only those forms are usual."""
-    cdef bint odd = k.odd
+    """A descriptor: an int in it is a ulong on the way out, so only those forms are what encode writes."""
+    cdef bint unusual = k.unusual
     cdef const uint8_t* start = c.p
     if v1_check(c, k, depth) < 0:
         return -1
     if (start[0] == CTOR_SMALLULONG and start[1]) or start[0] == CTOR_SYM8:
-        k.odd = odd
+        k.unusual = unusual
     return 0
 
 
@@ -87,7 +87,7 @@ cdef int v1_check_content(Cursor* c, const V1Value* v, V1Check* k, int depth) no
     cdef Cursor inner
     cdef uint32_t i
     if not v1_minimal(v) or not v1_is_plain(v):
-        k.odd = True
+        k.unusual = True
     if v.kind < V1_LIST:
         return v1_check_scalar(c, v)
     if AMQP_UNLIKELY(depth >= DEPTH_LIMIT):
@@ -130,7 +130,7 @@ cdef int v1_check_array(Cursor* c, const V1Value* v, V1Check* k, int depth) noex
 
 
 cdef int v1_array_constructor(Cursor* c, V1Check* k, uint8_t* code, int* depth) noexcept nogil:
-    """Step over the descriptors of an array's constructor, each a level, to the octet behind it."""
+    """Step over the descriptors of an array's constructor, each a level, to the byte after it."""
     while True:
         if c.p >= c.end:
             return fail(c, BAD_TRUNCATED, b"constructor", 1, 0)
@@ -151,7 +151,7 @@ cdef int v1_array_constructor(Cursor* c, V1Check* k, uint8_t* code, int* depth) 
 
 
 cdef int v1_count_fits(Cursor* c, uint32_t count, uint8_t code, V1Check* k) noexcept nogil:
-    """Elements must have octets to be made of; those that have none are counted for the whole value."""
+    """Elements must have bytes to be made of; those that have none are counted for the whole value."""
     if code >> 4 == 4:
         k.zero_width += count
         if k.zero_width > V1_ZERO_WIDTH_LIMIT:

@@ -73,7 +73,7 @@ def v1_reduce(self):
 
 
 def restore_v1(cls, tuple values not None, uintptr_t mode, bytes origin):
-    """Undo v1_reduce. Octets that a pickle brings are read as a peer's are."""
+    """Undo v1_reduce. Bytes that a pickle brings are read as a peer's are."""
     cdef Kind* k
     cdef KindObject* o
     cdef V1Desc* d

@@ -1,26 +1,26 @@
-# AMQP 1.0, octets to objects: fields in the encoding that nearly all have, past the general way.
+# AMQP 1.0, bytes to objects, the fast path: compact fields of a composite.
 
 cdef const uint8_t* v1_compact_fields(V1Reader* r, const V1Desc* d, const uint8_t* p, const uint8_t* end,
                                     uint32_t* at, uint32_t count, KindObject* o, int depth,
                                     uint32_t* last) noexcept:
-    """Fields of a composite from the one at p on; up to the first that is not as usual: where that is,
+    """Fields of a composite from the one at p on; up to the first that is not compact: where that is,
     and its number in `at`. They hold None still. last: one more than the last that is not null."""
     cdef uint32_t i = at[0]
     cdef uint32_t there = last[0]
     cdef const V1Op* op = d.op + i
-    cdef const uint8_t* behind
+    cdef const uint8_t* after
     cdef PyObject* made
     while i < count and p < end:
         if p[0] == CTOR_NULL:
             p += 1
         else:
             if AMQP_LIKELY(CTOR_WIRE_TYPE[p[0]] == op.compact):
-                behind = v1_compact(r.cache, p, end, op.longest, &made)
+                after = v1_compact(r.cache, p, end, op.longest, &made)
             else:
-                behind = v1_compact_choice(r, op, p, end, depth, &made)
-            if AMQP_UNLIKELY(behind == NULL):
+                after = v1_compact_choice(r, op, p, end, depth, &made)
+            if AMQP_UNLIKELY(after == NULL):
                 break
-            p = behind
+            p = after
             kind_fill(o, <int>i, made)
             there = i + 1
         i += 1

@@ -10,7 +10,7 @@ cdef uintptr_t v1_reading_mode(object types) except? 0xFFFF:
 
 cdef inline void v1_begin(Cursor* c, Fault* fault, const uint8_t* p, const uint8_t* end,
                           const uint8_t* base, uint64_t base_at) noexcept nogil:
-    """A cursor over octets, and a fault that knows nothing yet."""
+    """A cursor over bytes, and a fault that knows nothing yet."""
     # What fail() sets needs no value before; this runs for every value.
     fault.code = OK
     fault.method = fault.field = NULL

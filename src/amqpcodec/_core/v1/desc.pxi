@@ -20,7 +20,7 @@ cdef enum:
     V1_SASL_FRAME = 2
 
 # An object whose frame had an extended header keeps it: `origin` begins with it, and the bits of `mode`
-# from this one on say how many octets it has, by fours.
+# from this one on say how many bytes it has, by fours.
 cdef enum:
     V1_EXTENDED = 16
     V1_EXTENDED_ROOM = 1012         # 255 words, without the two that each frame's head has
@@ -39,7 +39,7 @@ cdef struct V1Op:
     int choices             # numbered choices, 0 for none
     PyObject* choice[V1_MAX_CHOICES]
     PyObject* named         # dict: Symbol -> choice, or NULL
-    const char* symbols     # those, each with a NUL behind it and one more at the end
+    const char* symbols     # those, each with a NUL after it and one more at the end
     const V1Desc* desc      # of a field of one composite type
     PyObject* requires      # tuple of archetypes
 
@@ -74,7 +74,7 @@ cdef V1Desc* v1_by_symbol(const V1Types* types, const uint8_t* p, uint32_t n) no
 
 
 cdef V1Desc* v1_known_slow(const V1Types* types, Cursor* c) noexcept nogil:
-    """A descriptor in another form than the usual one: known and stepped over, or NULL and untouched."""
+    """A descriptor in another form than a smallulong: known and stepped over, or NULL and untouched."""
     cdef Cursor at = c[0]
     cdef Fault none
     cdef V1Value v
@@ -168,21 +168,21 @@ cdef class V1DescTable:
         if d.op == NULL or d.field == NULL:
             raise MemoryError
         for i in range(d.n):
-            name, kind, flags = fields[i][:3]
+            name, wire_type, flags = fields[i][:3]
             d.field[i] = self.text(name)
-            d.op[i].kind = kind
+            d.op[i].kind = wire_type
             d.op[i].mandatory = (flags & V1_FIELD_MANDATORY) != 0
             d.op[i].multiple = (flags & V1_FIELD_MULTIPLE) != 0
             d.op[i].longest = V1_SHARED if flags & V1_FIELD_CACHED else 0
             d.op[i].secret = (flags & V1_FIELD_SECRET) != 0
             d.op[i].ulong = (flags & V1_FIELD_ULONG) != 0
-            d.op[i].symbol_keys = kind == V1_MAP and fields[i][6] != "map"
+            d.op[i].symbol_keys = wire_type == V1_MAP and fields[i][6] != "map"
             d.op[i].compact = V1_UNKNOWN
-            if kind == V1_ANY:
+            if wire_type == V1_ANY:
                 d.op[i].compact = V1_STRING
             elif not flags & V1_FIELD_MULTIPLE and fields[i][4] is None and (
-                    V1_BOOLEAN <= kind <= V1_ULONG or V1_TIMESTAMP <= kind <= V1_SYMBOL and kind != V1_UUID):
-                d.op[i].compact = kind
+                    V1_BOOLEAN <= wire_type <= V1_ULONG or V1_TIMESTAMP <= wire_type <= V1_SYMBOL and wire_type != V1_UUID):
+                d.op[i].compact = wire_type
             requires = fields[i][5]
             self.keep.append(requires)
             d.op[i].requires = <PyObject*>requires

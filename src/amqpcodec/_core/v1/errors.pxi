@@ -43,7 +43,7 @@ cdef const char* v1_condition(int code) noexcept nogil:
 
 
 cdef int v1_fault_text(const Fault* f, char* out, size_t room) noexcept nogil:
-    """As fault_text. Quotes no octets of the payload but a constructor or descriptor."""
+    """As fault_text. Quotes no bytes of the payload but a constructor or descriptor."""
     cdef int n = place_text(f, out, room)
     cdef unsigned long long need = f.need, have = f.have
     cdef const char* what = f.what

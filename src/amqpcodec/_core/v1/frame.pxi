@@ -13,7 +13,7 @@ cdef inline void v1_frame_cursor(const WireFrame* f, const uint8_t* start, uint6
 
 
 cdef int v1_keep_extended(KindObject* o, const uint8_t* p, Py_ssize_t n, Py_ssize_t extended) except -1:
-    """Keep the n octets from an extended header on, of which so many are the header's own."""
+    """Keep the n bytes from an extended header on, of which so many are the header's own."""
     octets = PyBytes_FromStringAndSize(<const char*>p, n)
     Py_XSETREF(o.origin, Py_NewRef(<PyObject*>octets))
     o.mode = o.mode & MODE_TYPED | <uint32_t>extended << V1_EXTENDED
@@ -120,7 +120,7 @@ cdef int v1_put_frame(V1Core self, Buffer* b, int channel, object frame, object 
 
 
 cdef uint32_t v1_put_extended(Buffer* b, object frame, Kind* k) except? 0xFFFFFFFF:
-    """The extended header that an unchanged frame came with; its octets."""
+    """The extended header that an unchanged frame came with; its bytes."""
     cdef KindObject* o = <KindObject*><PyObject*>frame
     cdef uint32_t n = o.mode >> V1_EXTENDED
     if n == 0 or k.what == KIND_V1 and not v1_is_original(frame, k):

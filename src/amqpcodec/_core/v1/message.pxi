@@ -82,11 +82,11 @@ cdef class Message:
 
     @staticmethod
     def decode(data, *, bint eager=False, bint copy=True, types="plain"):
-        """A message from the octets of its sections, as a delivery carries them.
+        """A message from the bytes of its sections, as a delivery carries them.
 
         Args:
             eager: read all sections now; else each on first use, which may raise then.
-            copy: False gives data sections as memoryviews of the octets.
+            copy: False gives data sections as memoryviews of the bytes.
             types: "plain" or "typed" values.
 
         Raises:
@@ -191,7 +191,7 @@ cdef class Message:
 
     @property
     def body(self):
-        """The octets of all data sections, the items of all sequences, or the value; else None."""
+        """The bytes of all data sections, the items of all sequences, or the value; else None."""
         kind = self.body_kind
         if kind == "data":
             return self.data[0] if len(self.data) == 1 else b"".join(self.data)
@@ -262,7 +262,7 @@ cdef class Message:
 
     @cython.final
     cdef object section(self, int i):
-        """A section's value, made now where it is still octets."""
+        """A section's value, made now where it is still bytes."""
         with cython.critical_section(self):     # where there is no GIL, two may ask at once
             if self.have & ~self.loaded & ~self.assigned & 1 << i:
                 self.store(i, v1_read_section(self, i))
@@ -285,10 +285,10 @@ cdef class Message:
             return len(value) > 0
         return value is not ABSENT if i == SEC_AMQP_VALUE else value is not None
 
-    # ---- octets ----
+    # ---- bytes ----
 
     def encode(self, *, bint validate=False):
-        """The octets of all sections. Those that were decoded and not changed are as they came.
+        """The bytes of all sections. Those that were decoded and not changed are as they came.
 
         Raises:
             EncodeError: names the section and field that cannot be encoded.
@@ -299,7 +299,7 @@ cdef class Message:
 
     @property
     def bare(self):
-        """The octets of the bare message: properties, application properties and body.
+        """The bytes of the bare message: properties, application properties and body.
 
         Header, annotations and footer can change without any change to these.
         """
@@ -308,8 +308,8 @@ cdef class Message:
     def sections(self):
         """The sections as encode() writes them: a list of (number, descriptor, offset, length).
 
-        number: from 0 on in order, as Received counts them. offset: octets from the start of the
-        message to the section's own, descriptor included; length: in octets.
+        number: from 0 on in order, as Received counts them. offset: bytes from the start of the
+        message to the section's own, descriptor included; length: in bytes.
         """
         return v1_section_list(self.encode())
 
@@ -359,14 +359,14 @@ def restore_message(bytes octets not None, uintptr_t mode, bint views):
 
 
 cdef tuple v1_data_sections(object value):
-    """Data sections as a tuple of octets; a single one may stand for itself."""
+    """Data sections as a tuple of bytes; a single one may stand for itself."""
     if isinstance(value, (bytes, bytearray, memoryview)):
         return (value,)
     return tuple(value)
 
 
 cdef Message v1_message(bytes octets, uint64_t at, bint eager, bint views, uintptr_t mode):
-    """A message over octets. at: offset of them in a stream, for errors."""
+    """A message over bytes. at: offset of them in a stream, for errors."""
     cdef Message m = Message.__new__(Message)
     cdef Cursor c
     cdef Fault fault
@@ -395,7 +395,7 @@ cdef Message v1_message(bytes octets, uint64_t at, bint eager, bint views, uintp
 
 
 cdef object v1_read_section(Message m, int i):
-    """The value of a section that came, from its octets."""
+    """The value of a section that came, from its bytes."""
     cdef Cursor c
     cdef Fault fault
     cdef V1Reader r
@@ -429,7 +429,7 @@ cdef object v1_section_at(Message m, V1Reader* r, int i, Cursor* c):
 
 
 cdef object v1_section_part(Message m, V1Reader* r, const V1Desc* d, Cursor* c, int i):
-    """The value of a section that is no composite; the cursor is behind its descriptor."""
+    """The value of a section that is no composite; the cursor is after its descriptor."""
     c.fault.method = d.name
     if v1_check_restricted(d, c) < 0:
         v1_raise(c)
@@ -446,7 +446,7 @@ cdef object v1_data_view(Message m, Cursor* c):
 
 
 cdef bytes v1_encode_message(Message m, int first, int last):
-    """The octets of the sections from first to last."""
+    """The bytes of the sections from first to last."""
     cdef Buffer b
     cdef uint8_t memory[STACK_ROOM]
     cdef int i
@@ -463,7 +463,7 @@ cdef bytes v1_encode_message(Message m, int first, int last):
 
 
 cdef int v1_put_section(Buffer* b, Message m, int i) except -1:
-    """One section (all of a kind): its octets as they came if they still say what it is."""
+    """One section (all of a kind): its bytes as they came if they still say what it is."""
     cdef bint came = not m.assigned & 1 << i
     if came and (not m.loaded & 1 << i or i == SEC_DATA
                  or v1_section_octets(m, i, m.stored(i)) == v1_section_octets(m, i, v1_read_section(m, i))):
@@ -472,7 +472,7 @@ cdef int v1_put_section(Buffer* b, Message m, int i) except -1:
 
 
 cdef bytes v1_section_octets(Message m, int i, object value):
-    """What a section's value says, whatever octets it came from."""
+    """What a section's value says, whatever bytes it came from."""
     cdef Buffer b
     cdef uint8_t memory[1024]
     buffer_init(&b, memory, 1024)

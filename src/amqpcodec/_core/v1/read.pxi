@@ -1,4 +1,4 @@
-# AMQP 1.0, octets to objects: compounds, described types and the composites of the protocol.
+# AMQP 1.0, bytes to objects: compounds, described types and the composites of the protocol.
 
 # ---- compounds ----
 
@@ -6,11 +6,11 @@ cdef object v1_value(V1Reader* r, Cursor* c, int depth):
     """One value of any type. depth: levels that are open around it."""
     cdef V1Value v
     cdef PyObject* made
-    cdef const uint8_t* behind
+    cdef const uint8_t* after
     if AMQP_LIKELY(c.p < c.end and CTOR_NULL <= c.p[0] < CTOR_VBIN32 and not r.mode & MODE_TYPED):
-        behind = v1_compact_value(r.cache, c.p, c.end, SHORT_VALUE, &made)
-        if AMQP_LIKELY(behind != NULL):
-            c.p = behind
+        after = v1_compact_value(r.cache, c.p, c.end, SHORT_VALUE, &made)
+        if AMQP_LIKELY(after != NULL):
+            c.p = after
             return v1_owned(made)
     if AMQP_UNLIKELY(v1_read(c, &v) < 0):
         v1_raise(c)
@@ -47,10 +47,10 @@ cdef object v1_list(V1Reader* r, Cursor* c, uint32_t count, int depth):
     return made
 
 
-cdef inline bint v1_hashable(uint8_t kind) noexcept:
-    """Types whose values may be keys of a dict: text, octets, integers and booleans. Floats, decimals
+cdef inline bint v1_hashable(uint8_t wire_type) noexcept:
+    """Types whose values may be keys of a dict: text, bytes, integers and booleans. Floats, decimals
     and UUIDs hash to what a peer can choose, and others not at all."""
-    return (V1_BOOLEAN <= kind <= V1_LONG) or V1_BINARY <= kind <= V1_SYMBOL
+    return (V1_BOOLEAN <= wire_type <= V1_LONG) or V1_BINARY <= wire_type <= V1_SYMBOL
 
 
 cdef object v1_map(V1Reader* r, Cursor* c, uint32_t count, int depth):
@@ -166,35 +166,35 @@ cdef object v1_described(V1Reader* r, Cursor* c, int depth):
 
 
 cdef object v1_known_type(V1Reader* r, const V1Desc* d, Cursor* c, const uint8_t* start, int depth):
-    """An instance of a described type's class; the cursor is behind the descriptor. start: where
-    the described value begins, of which the octets are kept where they are not the usual ones."""
+    """An instance of a described type's class; the cursor is after the descriptor. start: where
+    the described value begins, of which the bytes are kept where encode would write others."""
     cdef object made = kind_instance(<PyTypeObject*>d.cls)
     cdef KindObject* o = <KindObject*><PyObject*>made
     cdef const char* method = c.fault.method
     cdef const char* field = c.fault.field
-    cdef bint odd = start[1] != CTOR_SMALLULONG
+    cdef bint unusual = start[1] != CTOR_SMALLULONG
     o.mode = <uint32_t>r.mode
     c.fault.method = d.name
     c.fault.field = NULL
     if d.composite:
-        v1_fields(r, d, c, o, depth, &odd)
+        v1_fields(r, d, c, o, depth, &unusual)
     else:
-        v1_restricted(r, d, c, o, depth, &odd)
+        v1_restricted(r, d, c, o, depth, &unusual)
     c.fault.method = method
     c.fault.field = field
-    if AMQP_UNLIKELY(odd):
+    if AMQP_UNLIKELY(unusual):
         octets = PyBytes_FromStringAndSize(<const char*>start, c.p - start)
         o.origin = Py_NewRef(<PyObject*>octets)
     return made
 
 
 cdef int v1_restricted(V1Reader* r, const V1Desc* d, Cursor* c, KindObject* o, int depth,
-                       bint* odd) except -1:
+                       bint* unusual) except -1:
     """The one value of a restricted type, such as data."""
     cdef object value
     if v1_check_restricted(d, c) < 0:
         v1_raise(c)
-    v1_oddness(r, c, odd, depth)
+    v1_note_unusual(r, c, unusual, depth)
     value = v1_value(r, c, depth)
     kind_store(o, 0, Py_NewRef(<PyObject*>value))
     if d.op[0].kind >= V1_LIST:
@@ -202,25 +202,25 @@ cdef int v1_restricted(V1Reader* r, const V1Desc* d, Cursor* c, KindObject* o, i
     return 0
 
 
-cdef int v1_oddness(V1Reader* r, const Cursor* c, bint* odd, int depth) except -1:
+cdef int v1_note_unusual(V1Reader* r, const Cursor* c, bint* unusual, int depth) except -1:
     """Check the value at the cursor, and note whether it is what encode would write."""
     cdef Cursor at = c[0]
     cdef V1Check k
     v1_check_begin(&k, r.zero_width)
     if v1_check(&at, &k, depth) < 0:
         v1_raise(&at)
-    if k.odd:
-        odd[0] = True
+    if k.unusual:
+        unusual[0] = True
     return 0
 
 
 cdef int v1_fields(V1Reader* r, const V1Desc* d, Cursor* c, KindObject* o, int depth,
-                   bint* odd) except -1:
+                   bint* unusual) except -1:
     """The list of a composite's fields: those that are missing or null stay unset."""
     cdef V1Value x
     cdef Cursor f
     cdef const uint8_t* p
-    cdef uint32_t count = v1_open_fields(d, c, &f, depth, odd)
+    cdef uint32_t count = v1_open_fields(d, c, &f, depth, unusual)
     cdef uint32_t i = 0
     cdef uint32_t last = 0      # fields up to the last one that is there
     cdef object value
@@ -233,14 +233,14 @@ cdef int v1_fields(V1Reader* r, const V1Desc* d, Cursor* c, KindObject* o, int d
         f.fault.field = d.field[i]
         if AMQP_UNLIKELY(v1_read(&f, &x) < 0):
             v1_raise(&f)
-        value = v1_field(r, &d.op[i], &f, &x, p, depth + 1, odd)
+        value = v1_field(r, &d.op[i], &f, &x, p, depth + 1, unusual)
         kind_store(o, <int>i, Py_NewRef(<PyObject*>value))
         if x.kind >= V1_LIST:
             kind_track(<PyObject*>o)        # only now can it be part of a cycle
         i += 1
         last = i
     if last != count:
-        odd[0] = True           # nulls at the end are not written
+        unusual[0] = True           # nulls at the end are not written
     if AMQP_UNLIKELY(f.p != f.end):
         f.fault.method = d.name
         f.fault.field = NULL
@@ -249,7 +249,7 @@ cdef int v1_fields(V1Reader* r, const V1Desc* d, Cursor* c, KindObject* o, int d
 
 
 cdef inline uint32_t v1_open_fields(const V1Desc* d, Cursor* c, Cursor* f, int depth,
-                                    bint* odd) except? 0xFFFFFFFF:
+                                    bint* unusual) except? 0xFFFFFFFF:
     """How many fields a composite's list has, and a cursor over them."""
     cdef V1Value v
     cdef const uint8_t* start = c.p
@@ -271,25 +271,25 @@ cdef inline uint32_t v1_open_fields(const V1Desc* d, Cursor* c, Cursor* f, int d
         f.fault.have = <uint64_t>d.n
         v1_raise(f)
     if not v1_minimal(&v):
-        odd[0] = True
+        unusual[0] = True
     if AMQP_UNLIKELY(depth >= DEPTH_LIMIT):
         v1_fail(c, BAD_DEPTH, NULL, 0, 0)
     return v.count
 
 
 cdef object v1_field(V1Reader* r, const V1Op* op, Cursor* c, const V1Value* v, const uint8_t* start,
-                     int depth, bint* odd):
+                     int depth, bint* unusual):
     """One field that is not null. v: what was read of it; start: where it begins."""
     cdef object made
     if AMQP_LIKELY(v.kind == op.kind):
         if AMQP_UNLIKELY(not v1_minimal(v)):
-            odd[0] = True
-        made = v1_declared(r, op, c, v, start, depth, odd)
+            unusual[0] = True
+        made = v1_declared(r, op, c, v, start, depth, unusual)
         return (made,) if op.multiple else made
     if op.kind == V1_ANY:
-        return v1_any(r, op, c, v, start, depth, odd)
+        return v1_any(r, op, c, v, start, depth, unusual)
     if op.multiple and v.kind == V1_ARRAY:
-        return v1_multiple(r, op, c, v, start, depth, odd)
+        return v1_multiple(r, op, c, v, start, depth, unusual)
     if op.kind == V1_COMPOSITE and v.kind == V1_DESCRIBED and v1_known(r.types, c) == op.desc:
         return v1_known_type(r, op.desc, c, start, depth + 1)
     c.p = start
@@ -297,7 +297,7 @@ cdef object v1_field(V1Reader* r, const V1Op* op, Cursor* c, const V1Value* v, c
 
 
 cdef object v1_declared(V1Reader* r, const V1Op* op, Cursor* c, const V1Value* v,
-                        const uint8_t* start, int depth, bint* odd):
+                        const uint8_t* start, int depth, bint* unusual):
     """A field's value that has the field's own type: plain in typed mode, too."""
     cdef PyObject* member = NULL
     cdef object made
@@ -326,12 +326,12 @@ cdef object v1_declared(V1Reader* r, const V1Op* op, Cursor* c, const V1Value* v
         return v1_moment(r.cache, <int64_t>v.u)
     if op.kind == V1_BINARY:
         return PyBytes_FromStringAndSize(<const char*>v.p, v.n)
-    v1_field_oddness(r, c, v, odd, depth)
+    v1_note_unusual_content(r, c, v, unusual, depth)
     return v1_compound(r, c, v, depth + 1) if v.kind >= V1_LIST else v1_scalar(r, c, v)
 
 
 cdef object v1_any(V1Reader* r, const V1Op* op, Cursor* c, const V1Value* v, const uint8_t* start,
-                   int depth, bint* odd):
+                   int depth, bint* unusual):
     """A field of any type, such as a state, an address or a message id."""
     cdef Cursor at
     cdef V1Check k
@@ -341,31 +341,32 @@ cdef object v1_any(V1Reader* r, const V1Op* op, Cursor* c, const V1Value* v, con
             v1_check_begin(&k, r.zero_width)
             if v1_check_descriptor(&at, &k, depth + 1) < 0 or v1_check(&at, &k, depth + 1) < 0:
                 v1_raise(&at)
-            odd[0] = odd[0] or k.odd
+            unusual[0] = unusual[0] or k.unusual
         return v1_described(r, c, depth + 1)
     if v.kind == V1_STRING:
-        odd[0] = odd[0] or not v1_minimal(v)
+        unusual[0] = unusual[0] or not v1_minimal(v)
         return v1_text(r, c, v, op.longest)
     if op.ulong and v.kind == V1_ULONG:
-        odd[0] = odd[0] or not v1_minimal(v)
+        unusual[0] = unusual[0] or not v1_minimal(v)
         return v1_scalar(r, c, v)
-    v1_field_oddness(r, c, v, odd, depth)
+    v1_note_unusual_content(r, c, v, unusual, depth)
     return v1_compound(r, c, v, depth + 1) if v.kind >= V1_LIST else v1_scalar(r, c, v)
 
 
-cdef int v1_field_oddness(V1Reader* r, const Cursor* c, const V1Value* v, bint* odd, int depth) except -1:
-    """v1_oddness for a value whose constructor was read."""
+cdef int v1_note_unusual_content(V1Reader* r, const Cursor* c, const V1Value* v, bint* unusual,
+                                 int depth) except -1:
+    """v1_note_unusual for a value whose constructor was read."""
     cdef Cursor at = c[0]
     cdef V1Check k
     v1_check_begin(&k, r.zero_width)
     if v1_check_content(&at, v, &k, depth) < 0:
         v1_raise(&at)
-    odd[0] = odd[0] or k.odd
+    unusual[0] = unusual[0] or k.unusual
     return 0
 
 
 cdef object v1_multiple(V1Reader* r, const V1Op* op, Cursor* c, const V1Value* v,
-                        const uint8_t* start, int depth, bint* odd):
+                        const uint8_t* start, int depth, bint* unusual):
     """An array where one value could stand, as a tuple."""
     cdef Cursor inner
     cdef list items = []
@@ -377,7 +378,7 @@ cdef object v1_multiple(V1Reader* r, const V1Op* op, Cursor* c, const V1Value* v
         v1_fail(&inner, V1_BAD_FIELD, V1_NAMES[op.kind], 0, inner.p[0])
     # One value is written as itself and none as null; the large constructor is hardly ever needed.
     if v.count < 2 or not v1_minimal(v) or inner.p[0] != CTOR_SYM8:
-        odd[0] = True
+        unusual[0] = True
     code = inner.p[0]
     inner.p += 1
     v1_elements(r, &inner, code, v.count, depth + 1, items)

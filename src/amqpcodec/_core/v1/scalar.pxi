@@ -1,4 +1,4 @@
-# AMQP 1.0, octets to objects: what reading needs, and the values that are no compounds.
+# AMQP 1.0, bytes to objects: what reading needs, and the values that are no compounds.
 
 import uuid as _uuid
 
@@ -69,12 +69,12 @@ cdef extern from *:
 # Module state, as ONE_SHOT_CACHE.
 cdef V1Cache* V1_ONE_SHOT_CACHE = AMQP_V1_ONE_SHOT_CACHE()
 
-# What reading one value needs beside its octets.
+# What reading one value needs beside its bytes.
 cdef struct V1Reader:
     const V1Types* types
     V1Cache* cache
     uintptr_t mode          # MODE_TYPED
-    uint64_t zero_width     # elements without octets so far
+    uint64_t zero_width     # elements without bytes so far
 
 
 cdef inline void v1_reader(V1Reader* r, const V1Types* types, V1Cache* cache, uintptr_t mode) noexcept:
@@ -144,6 +144,11 @@ cdef object v1_moment(V1Cache* cache, int64_t ms):
     return moment_of_day(last, <uint64_t>ms, left // 1000, <int>(left % 1000) * 1000, cache != NULL)
 
 
+cdef object v1_read_uuid(const uint8_t* p):
+    """The UUID of 16 bytes."""
+    return v1_uuid_new(UUID, p)
+
+
 cdef object v1_decimal(V1Reader* r, const V1Value* v):
     """A Decimal; of its typed class where that is asked for, or where it would not keep its bits."""
     cdef uint8_t memory[8]
@@ -157,45 +162,45 @@ cdef object v1_decimal(V1Reader* r, const V1Value* v):
     else:
         octets = PyBytes_FromStringAndSize(<const char*>v.p, 16)
     if not r.mode & MODE_TYPED:
-        value, usual = v1_decimal_decode(octets)
-        if usual:
+        value, canonical = v1_decimal_decode(octets)
+        if canonical:
             return value
     return V1_TYPED[v.kind].from_bits(octets)
 
 
 cdef object v1_scalar(V1Reader* r, Cursor* c, const V1Value* v):
     """A value that is no compound and not described, by its own type."""
-    cdef uint8_t kind = v.kind
+    cdef uint8_t wire_type = v.kind
     cdef object made
-    if kind == V1_STRING:
+    if wire_type == V1_STRING:
         return v1_text(r, c, v, SHORT_VALUE)
-    if kind == V1_NULL:
+    if wire_type == V1_NULL:
         return None
-    if kind == V1_BOOLEAN:
+    if wire_type == V1_BOOLEAN:
         return v.u != 0
-    if kind == V1_SYMBOL:
+    if wire_type == V1_SYMBOL:
         return v1_symbol_value(r, c, v)
-    if kind == V1_BINARY:
+    if wire_type == V1_BINARY:
         return PyBytes_FromStringAndSize(<const char*>v.p, v.n)
-    if kind <= V1_LONG:
-        if kind >= V1_BYTE:
+    if wire_type <= V1_LONG:
+        if wire_type >= V1_BYTE:
             made = PyLong_FromLongLong(<long long>v.u)
         else:
             made = PyLong_FromUnsignedLongLong(v.u)
-        return v1_int_subclass(V1_TYPED[kind], made) if r.mode & MODE_TYPED else made
-    if kind == V1_DOUBLE:
+        return v1_int_subclass(V1_TYPED[wire_type], made) if r.mode & MODE_TYPED else made
+    if wire_type == V1_DOUBLE:
         made = bits_to_double(v.u)
         return v1_float_subclass(V1Double, made) if r.mode & MODE_TYPED else made
-    if kind == V1_TIMESTAMP:
+    if wire_type == V1_TIMESTAMP:
         if r.mode & MODE_TYPED:
             return v1_int_subclass(V1Timestamp, <int64_t>v.u)
         return v1_moment(r.cache, <int64_t>v.u)
-    if kind == V1_UUID:
-        return v1_uuid_new(UUID, v.p)
-    if kind == V1_FLOAT:
+    if wire_type == V1_UUID:
+        return v1_read_uuid(v.p)
+    if wire_type == V1_FLOAT:
         made = <double>bits_to_float(<uint32_t>v.u)
         return v1_float_subclass(V1Float, made) if r.mode & MODE_TYPED else made
-    if kind == V1_CHAR:
+    if wire_type == V1_CHAR:
         if not v1_is_scalar_value(<uint32_t>v.u):
             c.p -= 4
             v1_fail(c, V1_BAD_TEXT, b"char is not a Unicode character", 0, 0)

@@ -1,7 +1,7 @@
 # Sections of a message (Part 3 §3.2), found without reading their values.
 
 cdef int v1_skip_described(Cursor* c) noexcept nogil:
-    """Step over a described value whose zero octet was read."""
+    """Step over a described value whose zero byte was read."""
     cdef V1Check k
     v1_check_begin(&k, 0)
     if v1_check(c, &k, 2) < 0:

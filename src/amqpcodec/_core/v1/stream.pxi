@@ -52,7 +52,7 @@ cdef class V1Decoder(Stream):
         self.opened = self.opened_first
 
     def eof(self):
-        """Say that no more octets come.
+        """Say that no more bytes come.
 
         Raises:
             IncompleteError: the stream ended inside a frame.

@@ -1,14 +1,14 @@
 # The v1 family's waist: constructors of AMQP 1.0, and one value read from bytes. Types, constructors and
 # their tables come from the XML (_gen/v1_constants.h).
 
-cdef inline bint v1_narrow(uint8_t kind, uint64_t u) noexcept nogil:
+cdef inline bint v1_narrow(uint8_t wire_type, uint64_t u) noexcept nogil:
     """Whether a number fits the narrow encoding of its type."""
-    if kind == V1_UINT or kind == V1_ULONG:
+    if wire_type == V1_UINT or wire_type == V1_ULONG:
         return u <= 255
-    return (kind == V1_INT or kind == V1_LONG) and -128 <= <int64_t>u <= 127
+    return (wire_type == V1_INT or wire_type == V1_LONG) and -128 <= <int64_t>u <= 127
 
 
-# One value. Octets are borrowed: from the input on decode.
+# One value. Bytes are borrowed: from the input on decode.
 cdef struct V1Value:
     uint64_t u              # numbers (signed ones extended), boolean, char, timestamp
     const uint8_t* p        # content of a string, list, map, array (its constructor first), uuid, decimal128
@@ -17,12 +17,12 @@ cdef struct V1Value:
     uint8_t kind
     uint8_t code
 
-# What can be wrong with octets of this family, beside what wire/wire.pxi numbers.
+# What can be wrong with bytes of this family, beside what wire/wire.pxi numbers.
 cdef enum:
     V1_BAD_CONSTRUCTOR = 100
     V1_BAD_SIZE             # size and count of a compound do not fit what it holds
     V1_BAD_TEXT             # what: "string is not UTF-8", ...
-    V1_BAD_FIELD            # what: the type that was wanted; octet: the constructor
+    V1_BAD_FIELD            # what: the type that was wanted; byte: the constructor
     V1_BAD_VALUE            # a value of the right type that the field's type does not have
     V1_BAD_FIELDS           # need: fields there are, have: at most
     V1_BAD_MANDATORY
@@ -34,12 +34,12 @@ cdef enum:
     V1_BAD_ORDER            # what: the rule
 
 cdef enum:
-    # Elements without octets, in all arrays of one value together: a count costs nothing to claim.
+    # Elements without bytes, in all arrays of one value together: a count costs nothing to claim.
     V1_ZERO_WIDTH_LIMIT = 65536
 
 
 cdef inline int v1_content(Cursor* c, V1Value* v, uint8_t code) noexcept nogil:
-    """The content behind a constructor; its kind is set. 0, or -1 with the fault noted."""
+    """The content after a constructor; its type is set. 0, or -1 with the fault noted."""
     cdef const uint8_t* p = c.p
     cdef size_t left = <size_t>(c.end - p)
     cdef uint8_t category = code >> 4
@@ -154,7 +154,7 @@ cdef inline int v1_read(Cursor* c, V1Value* v) noexcept nogil:
 
 
 cdef inline bint v1_is_short(const uint8_t* p, const uint8_t* end) noexcept nogil:
-    """Whether there is a list, a map or a binary with one octet for its size, whole."""
+    """Whether there is a list, a map or a binary with one byte for its size, whole."""
     if AMQP_UNLIKELY(end - p < 2):
         return False
     if p[0] == CTOR_LIST8 or p[0] == CTOR_MAP8:

@@ -15,7 +15,7 @@ cdef void v1_verify_begin(V1Check* k, const V1Types* types) noexcept nogil:
 
 
 cdef int v1_verify_known(const V1Desc* d, Cursor* c, V1Check* k, int depth) noexcept nogil:
-    """The value of a described type; the cursor is behind the descriptor."""
+    """The value of a described type; the cursor is after the descriptor."""
     cdef const char* method = c.fault.method
     cdef const char* field = c.fault.field
     c.fault.method = d.name
@@ -140,9 +140,9 @@ cdef int v1_verify_multiple(const V1Op* op, Cursor* c, const V1Value* v, V1Check
 
 cdef int v1_verify_fields(const V1Desc* d, Cursor* c, V1Check* k, int depth, V1Value* out,
                           uint32_t mask) noexcept nogil:
-    """The list of a composite's fields. out: those that are missing or null have the kind V1_NULL there,
-    and of a described one p and n are the octets behind its zero octet; or NULL.
-    mask: the fields that matter. If it has not all bits, nothing is looked for behind the last of them."""
+    """The list of a composite's fields. out: those that are missing or null have the type V1_NULL there,
+    and of a described one p and n are the bytes after its zero byte; or NULL.
+    mask: the fields that matter. If it has not all bits, nothing is looked for after the last of them."""
     cdef V1Value v, one
     cdef V1Value* x = &one
     cdef Cursor f

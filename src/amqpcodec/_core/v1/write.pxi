@@ -1,4 +1,4 @@
-# AMQP 1.0, objects to octets: any value, arrays, and the composites of the protocol.
+# AMQP 1.0, objects to bytes: any value, arrays, and the composites of the protocol.
 
 # ---- any value ----
 
@@ -44,29 +44,27 @@ cdef int v1_put_long(Buffer* b, object v, int mode, Place* at) except -1:
 cdef int v1_put_rare(Buffer* b, object v, type t, int mode, int depth, Place* at) except -1:
     cdef uint64_t u = 0
     cdef object number = V1_NUMBERS.get(t)
-    cdef int kind
+    cdef int wire_type
     if number is None and isinstance(v, (V1Integer, V1Float, V1Double, V1Decimal)):
         # An enum's member, or a user's own subclass.
         number = next(V1_NUMBERS[base] for base in t.__mro__ if base in V1_NUMBERS)
     if number is not None:
-        kind = number
-        if kind >= V1_DECIMAL32 and kind <= V1_DECIMAL128:
-            v1_put_code(b, CTOR_WIDE[kind])
-            return v1_put_decimal(b, v, <uint8_t>kind, at)
-        if kind == V1_FLOAT:
+        wire_type = number
+        if wire_type >= V1_DECIMAL32 and wire_type <= V1_DECIMAL128:
+            v1_put_code(b, CTOR_WIDE[wire_type])
+            return v1_put_decimal(b, v, <uint8_t>wire_type, at)
+        if wire_type == V1_FLOAT:
             return v1_put_number(b, V1_FLOAT, float_to_bits(<float><double>v))
-        if kind == V1_DOUBLE:
+        if wire_type == V1_DOUBLE:
             return v1_put_number(b, V1_DOUBLE, double_to_bits(<double>v))
-        v1_take_int(v, <uint8_t>kind, &u, at)
-        return v1_put_number(b, <uint8_t>kind, u)
+        v1_take_int(v, <uint8_t>wire_type, &u, at)
+        return v1_put_number(b, <uint8_t>wire_type, u)
     if isinstance(v, Datetime):
         v1_take_moment(v, &u, at)
         return v1_put_number(b, V1_TIMESTAMP, u)
     if isinstance(v, UUID):
         v1_put_code(b, CTOR_UUID)
-        v1_uuid_octets(v, b.p)
-        b.p += 16
-        return 0
+        return v1_put_uuid_bytes(b, v)
     if isinstance(v, V1Symbol):
         return v1_put_text(b, V1_SYMBOL, v, at)
     if isinstance(v, V1Char):
@@ -113,20 +111,20 @@ cdef inline int v1_open(Buffer* b, size_t* start) except -1:
     return 0
 
 
-cdef inline int v1_close(Buffer* b, size_t start, uint8_t kind, uint64_t count, Place* at) except -1:
-    """Write the head: small where size and count fit an octet each."""
+cdef inline int v1_close(Buffer* b, size_t start, uint8_t wire_type, uint64_t count, Place* at) except -1:
+    """Write the head: small where size and count fit a byte each."""
     cdef uint8_t* head = b.start + start
     cdef uint64_t n = <uint64_t>(b.p - head) - 9
     if AMQP_LIKELY(n <= 254 and count <= 255):
-        head[0] = CTOR_NARROW[kind]
+        head[0] = CTOR_NARROW[wire_type]
         head[1] = <uint8_t>(n + 1)
         head[2] = <uint8_t>count
         memmove(head + 3, head + 9, <size_t>n)
         b.p -= 6
         return 0
     if n + 4 > MAX_U32 or count > MAX_U32:
-        table_error(at, f"a {V1_NAMES[kind].decode()} takes at most 4294967295 octets")
-    head[0] = CTOR_WIDE[kind]
+        table_error(at, f"a {V1_NAMES[wire_type].decode()} takes at most 4294967295 octets")
+    head[0] = CTOR_WIDE[wire_type]
     store32(head + 1, <uint32_t>(n + 4))
     store32(head + 5, <uint32_t>count)
     return 0
@@ -196,14 +194,14 @@ cdef int v1_put_described(Buffer* b, object v, int mode, int depth, Place* at) e
 # ---- arrays: one constructor for all elements, the smallest that holds them ----
 
 cdef int v1_put_array(Buffer* b, object v, int mode, int depth, Place* at) except -1:
-    cdef object kind = V1_BY_NAME.get(v.type) if isinstance(v.type, str) else None
-    if kind is None:
+    cdef object wire_type = V1_BY_NAME.get(v.type) if isinstance(v.type, str) else None
+    if wire_type is None:
         table_error(at, f"an array of {short_repr(v.type)}: there is no such type")
     # Copies: items may have code that runs, and changes them.
-    return v1_put_items(b, kind, list(v.items), tuple(v.descriptors), mode, depth, at)
+    return v1_put_items(b, wire_type, list(v.items), tuple(v.descriptors), mode, depth, at)
 
 
-cdef int v1_put_items(Buffer* b, int kind, list items, tuple descriptors, int mode, int depth,
+cdef int v1_put_items(Buffer* b, int wire_type, list items, tuple descriptors, int mode, int depth,
                       Place* at) except -1:
     """Head, descriptors, constructor, and the content of each item."""
     cdef size_t start, first
@@ -215,16 +213,16 @@ cdef int v1_put_items(Buffer* b, int kind, list items, tuple descriptors, int mo
         v1_enter(depth, at)
         v1_put_code(b, 0)
         v1_put_descriptor(b, descriptor, mode, depth + 1, at)
-    v1_put_code(b, CTOR_WIDE[kind])
+    v1_put_code(b, CTOR_WIDE[wire_type])
     first = <size_t>(b.p - b.start)
-    if kind == V1_NULL:
+    if wire_type == V1_NULL:
         v1_put_nulls(items, at)
-    elif kind < V1_BINARY:
-        v1_put_numbers(b, <uint8_t>kind, items, first, at)
-    elif kind < V1_LIST:
-        v1_put_runs(b, <uint8_t>kind, items, first, at)
+    elif wire_type < V1_BINARY:
+        v1_put_numbers(b, <uint8_t>wire_type, items, first, at)
+    elif wire_type < V1_LIST:
+        v1_put_runs(b, <uint8_t>wire_type, items, first, at)
     else:
-        v1_put_compounds(b, <uint8_t>kind, items, first, mode, depth, at)
+        v1_put_compounds(b, <uint8_t>wire_type, items, first, mode, depth, at)
     return v1_close(b, start, V1_ARRAY, count, at)
 
 
@@ -237,88 +235,87 @@ cdef int v1_put_nulls(list items, Place* at) except -1:
     return 0
 
 
-cdef int v1_take_double(object v, uint8_t kind, uint64_t* out, Place* at) except -1:
+cdef int v1_take_double(object v, uint8_t wire_type, uint64_t* out, Place* at) except -1:
     cdef double d = 0
     cdef bint large = False
     try:
         d = <double>v
     except OverflowError:
         large = True
-    if kind == V1_FLOAT:
+    if wire_type == V1_FLOAT:
         large = large or (V1_FLOAT_LIMIT <= d <= V1_DOUBLE_MAX) or -V1_DOUBLE_MAX <= d <= -V1_FLOAT_LIMIT
         out[0] = float_to_bits(<float>d)
     else:
         out[0] = double_to_bits(d)
     if large:
-        table_error(at, f"{V1_NAMES[kind].decode()} does not hold so large a number")
+        table_error(at, f"{V1_NAMES[wire_type].decode()} does not hold so large a number")
     return 0
 
 cdef double V1_FLOAT_LIMIT = 3.4028235677973366e+38     # from here on a float is infinite
 cdef double V1_DOUBLE_MAX = 1.7976931348623157e+308
 
 
-cdef int v1_take_number(object v, uint8_t kind, uint64_t* out, Place* at) except -1:
+cdef int v1_take_number(object v, uint8_t wire_type, uint64_t* out, Place* at) except -1:
     """A number, boolean or char of a given type, as its bits."""
-    if kind == V1_BOOLEAN:
+    if wire_type == V1_BOOLEAN:
         if not isinstance(v, bool):
             table_error(at, f"boolean takes bool, not {type(v).__name__}")
         out[0] = v is True
-    elif kind == V1_FLOAT or kind == V1_DOUBLE:
+    elif wire_type == V1_FLOAT or wire_type == V1_DOUBLE:
         if not isinstance(v, (float, int)):
-            table_error(at, f"{V1_NAMES[kind].decode()} takes float, not {type(v).__name__}")
-        v1_take_double(v, kind, out, at)
-    elif kind == V1_CHAR:
+            table_error(at, f"{V1_NAMES[wire_type].decode()} takes float, not {type(v).__name__}")
+        v1_take_double(v, wire_type, out, at)
+    elif wire_type == V1_CHAR:
         if not isinstance(v, str) or len(v) != 1 or not v1_is_scalar_value(<uint32_t>ord(v)):
             table_error(at, "a char takes one character, and no surrogate")
         out[0] = <uint64_t>ord(v)
-    elif kind == V1_TIMESTAMP:
+    elif wire_type == V1_TIMESTAMP:
         v1_take_moment(v, out, at)
     else:
-        v1_take_int(v, kind, out, at)
+        v1_take_int(v, wire_type, out, at)
     return 0
 
 
-cdef int v1_put_numbers(Buffer* b, uint8_t kind, list items, size_t first, Place* at) except -1:
+cdef int v1_put_numbers(Buffer* b, uint8_t wire_type, list items, size_t first, Place* at) except -1:
     """Contents of fixed width, narrow ones where all items fit."""
-    cdef bint narrow = CTOR_NARROW[kind] != 0
+    cdef bint narrow = CTOR_NARROW[wire_type] != 0
     cdef uint64_t u = 0
     cdef size_t i, n
     for item in items:
         buffer_room(b, 16)
-        if kind == V1_UUID:
+        if wire_type == V1_UUID:
             if not isinstance(item, UUID):
                 table_error(at, f"uuid takes UUID, not {type(item).__name__}")
-            v1_uuid_octets(item, b.p)
-            b.p += 16
-        elif V1_DECIMAL32 <= kind <= V1_DECIMAL128:
-            v1_put_decimal(b, item, kind, at)
+            v1_put_uuid_bytes(b, item)
+        elif V1_DECIMAL32 <= wire_type <= V1_DECIMAL128:
+            v1_put_decimal(b, item, wire_type, at)
         else:
-            v1_take_number(item, kind, &u, at)
-            narrow = narrow and v1_narrow(kind, u)
-            v1_put_fixed(b, kind, u)
+            v1_take_number(item, wire_type, &u, at)
+            narrow = narrow and v1_narrow(wire_type, u)
+            v1_put_fixed(b, wire_type, u)
     if narrow:
-        n = 4 if kind == V1_UINT or kind == V1_INT else 8
+        n = 4 if wire_type == V1_UINT or wire_type == V1_INT else 8
         for i in range(<size_t>len(items)):
             b.start[first + i] = b.start[first + i * n + n - 1]
-        b.start[first - 1] = CTOR_NARROW[kind]
+        b.start[first - 1] = CTOR_NARROW[wire_type]
         b.p = b.start + first + len(items)
     return 0
 
 
-cdef int v1_put_runs(Buffer* b, uint8_t kind, list items, size_t first, Place* at) except -1:
-    """Octets of binaries, strings or symbols, each with its length."""
+cdef int v1_put_runs(Buffer* b, uint8_t wire_type, list items, size_t first, Place* at) except -1:
+    """Bytes of binaries, strings or symbols, each with its length."""
     cdef const uint8_t* p = NULL
     cdef Py_ssize_t n = 0
     cdef Octets octets
     cdef bint narrow = True
     for item in items:
         octets.exported = False
-        if kind == V1_BINARY:
+        if wire_type == V1_BINARY:
             v1_take_binary(item, &octets, at)
             p = octets.p
             n = <Py_ssize_t>octets.n
         else:
-            v1_take_text(item, kind, &p, &n, at)
+            v1_take_text(item, wire_type, &p, &n, at)
         try:
             narrow = narrow and n <= 255
             if <uint64_t>n > MAX_U32:
@@ -330,23 +327,23 @@ cdef int v1_put_runs(Buffer* b, uint8_t kind, list items, size_t first, Place* a
         finally:
             drop_octets(&octets)
     if narrow:
-        v1_shorten(b, kind, first, len(items), 3, 0)
+        v1_shorten(b, wire_type, first, len(items), 3, 0)
     return 0
 
 
-cdef int v1_put_compounds(Buffer* b, uint8_t kind, list items, size_t first, int mode, int depth,
+cdef int v1_put_compounds(Buffer* b, uint8_t wire_type, list items, size_t first, int mode, int depth,
                           Place* at) except -1:
-    """Lists, maps or arrays, each with size and count of four octets, then shortened if all can be."""
+    """Lists, maps or arrays, each with size and count of four bytes, then shortened if all can be."""
     cdef bint narrow = True
     cdef size_t start
     cdef uint8_t* head
     for item in items:
         start = <size_t>(b.p - b.start)
-        if kind == V1_ARRAY:
+        if wire_type == V1_ARRAY:
             if not isinstance(item, V1Array):
                 table_error(at, f"an array of arrays takes Array, not {type(item).__name__}")
             v1_put_array(b, item, mode, depth + 1, at)
-        elif kind == V1_MAP:
+        elif wire_type == V1_MAP:
             v1_put_map_field(b, item, mode, depth + 1, at)
         else:
             if not isinstance(item, (list, tuple)):
@@ -354,12 +351,12 @@ cdef int v1_put_compounds(Buffer* b, uint8_t kind, list items, size_t first, int
             v1_put_list(b, item, mode, depth + 1, at)
         narrow = v1_widen(b, start) and narrow
     if narrow:
-        v1_shorten(b, kind, first, len(items), 6, 1)
+        v1_shorten(b, wire_type, first, len(items), 6, 1)
     return 0
 
 
 cdef bint v1_widen(Buffer* b, size_t start) except -1:
-    """Make a compound that was just written its content alone with a head of eight octets; whether
+    """Make a compound that was just written its content alone with a head of eight bytes; whether
     it was a small one."""
     cdef size_t n
     cdef uint8_t size, count
@@ -382,9 +379,9 @@ cdef bint v1_widen(Buffer* b, size_t start) except -1:
     return True
 
 
-cdef int v1_shorten(Buffer* b, uint8_t kind, size_t first, Py_ssize_t items, size_t less,
+cdef int v1_shorten(Buffer* b, uint8_t wire_type, size_t first, Py_ssize_t items, size_t less,
                     bint counted) noexcept:
-    """Rewrite heads of four or eight octets as heads of one or two."""
+    """Rewrite heads of four or eight bytes as heads of one or two."""
     cdef uint8_t* p = b.start + first
     cdef uint8_t* w = p
     cdef size_t n
@@ -406,7 +403,7 @@ cdef int v1_shorten(Buffer* b, uint8_t kind, size_t first, Py_ssize_t items, siz
         memmove(w, p, n)
         w += n
         p += n
-    b.start[first - 1] = CTOR_NARROW[kind]
+    b.start[first - 1] = CTOR_NARROW[wire_type]
     b.p = w
     return 0
 
@@ -414,7 +411,7 @@ cdef int v1_shorten(Buffer* b, uint8_t kind, size_t first, Py_ssize_t items, siz
 # ---- composites ----
 
 cdef int v1_put_kind(Buffer* b, object obj, int mode, int depth, Place* at) except -1:
-    """An instance of a described type's class: its very octets where nothing changed."""
+    """An instance of a described type's class: its very bytes where nothing changed."""
     cdef KindObject* o = <KindObject*><PyObject*>obj
     cdef Kind* k = KIND_OF(Py_TYPE(<PyObject*>obj))
     cdef Place place
@@ -443,13 +440,13 @@ cdef int v1_put_kind(Buffer* b, object obj, int mode, int depth, Place* at) exce
 cdef int v1_put_restricted(Buffer* b, const V1Desc* d, KindObject* o, int mode, int depth,
                            Place* at) except -1:
     cdef object v = <object>o.field[0]
-    cdef uint8_t kind = d.op[0].kind
+    cdef uint8_t wire_type = d.op[0].kind
     at.field = <PyObject*>(<tuple>d.names)[1]
-    if kind == V1_BINARY:
+    if wire_type == V1_BINARY:
         return v1_put_binary(b, b"" if v is None else v, at)
-    if kind == V1_MAP:
+    if wire_type == V1_MAP:
         return v1_put_map_field(b, {} if v is None else v, mode, depth, at)
-    if kind == V1_LIST:
+    if wire_type == V1_LIST:
         if v is not None and not isinstance(v, (list, tuple)):
             table_error(at, f"takes list, not {type(v).__name__}")
         return v1_put_list(b, v, mode, depth, at)
@@ -494,40 +491,40 @@ cdef int v1_put_fields(Buffer* b, const V1Desc* d, KindObject* o, int mode, int 
 
 cdef int v1_put_field(Buffer* b, const V1Op* op, object v, int mode, int depth, Place* at) except -1:
     """A field by its declared type."""
-    cdef uint8_t kind = op.kind
+    cdef uint8_t wire_type = op.kind
     cdef uint64_t u = 0
     cdef bint choice
     if op.multiple and not isinstance(v, str):
         return v1_put_multiple(b, op, v, mode, depth, at)
-    if kind == V1_STRING:
+    if wire_type == V1_STRING:
         return v1_put_text(b, V1_STRING, v, at)
-    if kind == V1_SYMBOL:
+    if wire_type == V1_SYMBOL:
         if op.named != NULL and v not in <dict>op.named:
             table_error(at, f"has no choice {short_repr(v)}")
         return v1_put_text(b, V1_SYMBOL, v, at)
-    if kind == V1_BOOLEAN and (v is True or v is False):
+    if wire_type == V1_BOOLEAN and (v is True or v is False):
         return v1_put_code(b, CTOR_TRUE if v is True else CTOR_FALSE)
-    if kind <= V1_ULONG:
-        if kind == V1_BOOLEAN:
+    if wire_type <= V1_ULONG:
+        if wire_type == V1_BOOLEAN:
             if not isinstance(v, int):
                 table_error(at, f"boolean takes bool, not {type(v).__name__}")
             u = 1 if v else 0
-        elif not exact_u64(<PyObject*>v, &u) or u > INT_LIMITS[kind - 1]:
-            v1_take_int(v, kind, &u, at)
+        elif not exact_u64(<PyObject*>v, &u) or u > INT_LIMITS[wire_type - 1]:
+            v1_take_int(v, wire_type, &u, at)
         if op.choices and (u >= <uint64_t>op.choices or op.choice[u] == NULL):
             table_error(at, f"has no choice {u}")
-        return v1_put_number(b, kind, u)
-    if kind == V1_ANY:
+        return v1_put_number(b, wire_type, u)
+    if wire_type == V1_ANY:
         if op.ulong and type(v) is int:
             v1_take_int(v, V1_ULONG, &u, at)
             return v1_put_number(b, V1_ULONG, u)
         return v1_put(b, v, mode, depth, at)
-    if kind == V1_BINARY:
+    if wire_type == V1_BINARY:
         return v1_put_binary(b, v, at)
-    if kind == V1_TIMESTAMP:
+    if wire_type == V1_TIMESTAMP:
         v1_take_moment(v, &u, at)
         return v1_put_number(b, V1_TIMESTAMP, u)
-    if kind == V1_MAP:
+    if wire_type == V1_MAP:
         return v1_put_map_field(b, v, mode, depth, at)
     if kind_of(v) == NULL or kind_of(v).desc != op.desc:
         table_error(at, f"takes {(<object>op.desc.cls).__name__}, not {type(v).__name__}")
@@ -551,7 +548,7 @@ cdef int v1_put_multiple(Buffer* b, const V1Op* op, object v, int mode, int dept
 
 
 cdef bint v1_is_original(object obj, Kind* k) except -1:
-    """Whether an object is what its octets say: both must encode to the same."""
+    """Whether an object is what its bytes say: both must encode to the same."""
     cdef V1DescTable table = <V1DescTable>k.owner
     cdef KindObject* o = <KindObject*><PyObject*>obj
     cdef object again = v1_read_origin(&table.types, <bytes>o.origin, o.mode)
@@ -559,7 +556,7 @@ cdef bint v1_is_original(object obj, Kind* k) except -1:
 
 
 cdef object v1_read_origin(const V1Types* types, bytes octets, uintptr_t mode):
-    """An instance from the octets of a described value, behind what an extended header takes by the
+    """An instance from the bytes of a described value, after what an extended header takes by the
     mode; raises DecodeError."""
     cdef Fault fault
     cdef Cursor c
@@ -578,7 +575,7 @@ cdef object v1_read_origin(const V1Types* types, bytes octets, uintptr_t mode):
 
 
 cdef bytes v1_canonical(object obj):
-    """What an object says, whatever octets it came from."""
+    """What an object says, whatever bytes it came from."""
     cdef Buffer b
     cdef uint8_t memory[1024]
     cdef Place at

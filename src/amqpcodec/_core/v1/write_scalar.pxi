@@ -1,10 +1,10 @@
-# AMQP 1.0, objects to octets: scalars, always in the smallest encoding of their type.
+# AMQP 1.0, objects to bytes: scalars, always in the smallest encoding of their type.
 
 cdef enum:
-    # Write what the values say, and nothing else: for comparing an object with its octets.
+    # Write what the values say, and nothing else: for comparing an object with its bytes.
     V1_CANONICAL = 1
 
-cdef dict V1_NUMBERS = {kind: number for number, kind in enumerate(V1_TYPED) if kind is not None}
+cdef dict V1_NUMBERS = {wire_type: number for number, wire_type in enumerate(V1_TYPED) if wire_type is not None}
 cdef dict V1_BY_NAME = {V1_NAMES[number].decode(): number for number in range(V1_ARRAY + 1)}
 
 # Least and greatest value of each integer type, as Python ints.
@@ -17,21 +17,21 @@ cdef dict V1_RANGES = {
 # ---- scalars ----
 
 cdef inline int v1_put_code(Buffer* b, uint8_t code) except -1:
-    buffer_room(b, 17)      # and any fixed content behind it
+    buffer_room(b, 17)      # and any fixed content after it
     b.p[0] = code
     b.p += 1
     return 0
 
 
-cdef int v1_put_fixed(Buffer* b, uint8_t kind, uint64_t u) noexcept:
+cdef int v1_put_fixed(Buffer* b, uint8_t wire_type, uint64_t u) noexcept:
     """The content of a number in its plain, widest encoding; there is room for it."""
-    if kind == V1_UBYTE or kind == V1_BYTE or kind == V1_BOOLEAN:
+    if wire_type == V1_UBYTE or wire_type == V1_BYTE or wire_type == V1_BOOLEAN:
         b.p[0] = <uint8_t>u
         b.p += 1
-    elif kind == V1_USHORT or kind == V1_SHORT:
+    elif wire_type == V1_USHORT or wire_type == V1_SHORT:
         store16(b.p, <uint16_t>u)
         b.p += 2
-    elif kind == V1_UINT or kind == V1_INT or kind == V1_FLOAT or kind == V1_CHAR:
+    elif wire_type == V1_UINT or wire_type == V1_INT or wire_type == V1_FLOAT or wire_type == V1_CHAR:
         store32(b.p, <uint32_t>u)
         b.p += 4
     else:
@@ -40,33 +40,33 @@ cdef int v1_put_fixed(Buffer* b, uint8_t kind, uint64_t u) noexcept:
     return 0
 
 
-cdef inline int v1_put_number(Buffer* b, uint8_t kind, uint64_t u) except -1:
+cdef inline int v1_put_number(Buffer* b, uint8_t wire_type, uint64_t u) except -1:
     """A number, boolean or char in the smallest encoding of its type."""
     buffer_room(b, 9)
-    if u == 0 and (kind == V1_UINT or kind == V1_ULONG):
-        b.p[0] = CTOR_UINT0 if kind == V1_UINT else CTOR_ULONG0
+    if u == 0 and (wire_type == V1_UINT or wire_type == V1_ULONG):
+        b.p[0] = CTOR_UINT0 if wire_type == V1_UINT else CTOR_ULONG0
         b.p += 1
         return 0
-    if kind == V1_BOOLEAN:
+    if wire_type == V1_BOOLEAN:
         b.p[0] = CTOR_TRUE if u else CTOR_FALSE
         b.p += 1
         return 0
-    if v1_narrow(kind, u):
-        b.p[0] = CTOR_NARROW[kind]
+    if v1_narrow(wire_type, u):
+        b.p[0] = CTOR_NARROW[wire_type]
         b.p[1] = <uint8_t>u
         b.p += 2
         return 0
-    b.p[0] = CTOR_WIDE[kind]
+    b.p[0] = CTOR_WIDE[wire_type]
     b.p += 1
-    v1_put_fixed(b, kind, u)
+    v1_put_fixed(b, wire_type, u)
     return 0
 
 
-cdef inline int v1_put_run(Buffer* b, uint8_t kind, const uint8_t* p, uint64_t n, Place* at) except -1:
-    """Octets of a binary, string or symbol."""
+cdef inline int v1_put_run(Buffer* b, uint8_t wire_type, const uint8_t* p, uint64_t n, Place* at) except -1:
+    """Bytes of a binary, string or symbol."""
     if AMQP_LIKELY(n <= 255):
         buffer_room(b, 2 + <size_t>n)
-        b.p[0] = CTOR_NARROW[kind]
+        b.p[0] = CTOR_NARROW[wire_type]
         b.p[1] = <uint8_t>n
         copy_octets(b.p + 2, p, <size_t>n)
         b.p += 2 + n
@@ -74,7 +74,7 @@ cdef inline int v1_put_run(Buffer* b, uint8_t kind, const uint8_t* p, uint64_t n
     if n > MAX_U32:
         table_error(at, f"takes at most 4294967295 octets, not {n}")
     buffer_room(b, 5 + <size_t>n)
-    b.p[0] = CTOR_WIDE[kind]
+    b.p[0] = CTOR_WIDE[wire_type]
     store32(b.p + 1, <uint32_t>n)
     memcpy(b.p + 5, p, <size_t>n)
     b.p += 5 + n
@@ -85,8 +85,8 @@ cdef extern from "Python.h":
     const char* PyUnicode_AsUTF8AndSize_ "PyUnicode_AsUTF8AndSize"(object o, Py_ssize_t* n)
 
 
-cdef int v1_take_text(object v, uint8_t kind, const uint8_t** p, Py_ssize_t* n, Place* at) except -1:
-    """The octets of a str as string or symbol; they live as long as it does."""
+cdef int v1_take_text(object v, uint8_t wire_type, const uint8_t** p, Py_ssize_t* n, Place* at) except -1:
+    """The bytes of a str as string or symbol; they live as long as it does."""
     if not utf8_octets(<PyObject*>v, p, n):
         if not isinstance(v, str):
             table_error(at, f"takes str, not {type(v).__name__}")
@@ -94,16 +94,16 @@ cdef int v1_take_text(object v, uint8_t kind, const uint8_t** p, Py_ssize_t* n, 
         if p[0] == NULL:
             PyErr_Clear()
             table_error(at, "str holds a lone surrogate, which no UTF-8 has")
-    if kind == V1_SYMBOL and not is_ascii(p[0], <size_t>n[0]):
+    if wire_type == V1_SYMBOL and not is_ascii(p[0], <size_t>n[0]):
         table_error(at, "a symbol takes ASCII characters only")
     return 0
 
 
-cdef int v1_put_text(Buffer* b, uint8_t kind, object v, Place* at) except -1:
+cdef int v1_put_text(Buffer* b, uint8_t wire_type, object v, Place* at) except -1:
     cdef const uint8_t* p = NULL
     cdef Py_ssize_t n = 0
-    v1_take_text(v, kind, &p, &n, at)
-    return v1_put_run(b, kind, p, <uint64_t>n, at)
+    v1_take_text(v, wire_type, &p, &n, at)
+    return v1_put_run(b, wire_type, p, <uint64_t>n, at)
 
 
 cdef int v1_put_binary(Buffer* b, object v, Place* at) except -1:
@@ -119,21 +119,21 @@ cdef int v1_put_binary(Buffer* b, object v, Place* at) except -1:
 
 
 cdef int v1_take_binary(object v, Octets* octets, Place* at) except -1:
-    """Borrow the octets of bytes or any contiguous buffer, until drop_octets."""
+    """Borrow the bytes of bytes or any contiguous buffer, until drop_octets."""
     return take_octets(v, octets, None if at.method == NULL else <str>at.method,
                        None if at.field == NULL else <str>at.field)
 
 
-cdef int v1_take_int(object v, uint8_t kind, uint64_t* out, Place* at) except -1:
+cdef int v1_take_int(object v, uint8_t wire_type, uint64_t* out, Place* at) except -1:
     """An int in the range of its type, signed ones as two's complement."""
     cdef object low, high, number
     if not hasattr(v, "__index__"):
-        table_error(at, f"{V1_NAMES[kind].decode()} takes int, not {type(v).__name__}")
+        table_error(at, f"{V1_NAMES[wire_type].decode()} takes int, not {type(v).__name__}")
     number = _index(v)
-    low, high = V1_RANGES[kind]
+    low, high = V1_RANGES[wire_type]
     if not low <= number <= high:
-        more = "; ULong holds up to 2**64-1" if kind == V1_LONG else ""
-        table_error(at, f"{V1_NAMES[kind].decode()} takes {low} to {high}{more}")
+        more = "; ULong holds up to 2**64-1" if wire_type == V1_LONG else ""
+        table_error(at, f"{V1_NAMES[wire_type].decode()} takes {low} to {high}{more}")
     out[0] = number & 0xFFFFFFFFFFFFFFFF
     return 0
 
@@ -175,13 +175,20 @@ cdef int v1_take_moment(object v, uint64_t* out, Place* at) except -1:
     return v1_take_int(v, V1_TIMESTAMP, out, at)
 
 
-cdef int v1_put_decimal(Buffer* b, object v, uint8_t kind, Place* at) except -1:
-    """The octets of a Decimal, without their constructor."""
-    cdef int width = 32 << (kind - V1_DECIMAL32)
+cdef int v1_put_uuid_bytes(Buffer* b, object v) except -1:
+    """The 16 bytes of a UUID, without their constructor; there is room for them."""
+    v1_uuid_octets(v, b.p)
+    b.p += 16
+    return 0
+
+
+cdef int v1_put_decimal(Buffer* b, object v, uint8_t wire_type, Place* at) except -1:
+    """The bytes of a Decimal, without their constructor."""
+    cdef int width = 32 << (wire_type - V1_DECIMAL32)
     cdef bytes octets = None
     cdef str wrong = None
     if not isinstance(v, Decimal):
-        table_error(at, f"{V1_NAMES[kind].decode()} takes Decimal, not {type(v).__name__}")
+        table_error(at, f"{V1_NAMES[wire_type].decode()} takes Decimal, not {type(v).__name__}")
     if isinstance(v, V1Decimal) and v.WIDTH == width:
         octets = v.bits
     else:
