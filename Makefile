@@ -8,6 +8,8 @@ VENV ?= .venv
 else ifndef VENV
 VENV := .venv-$(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2] + sys.abiflags)')
 endif
+# How many modules are compiled at once.
+JOBS ?= $(shell $(PYTHON) -c 'import os; print(os.cpu_count() or 1)' 2>/dev/null || echo 1)
 # More arguments for the tool behind a target: make test ARGS="tests/tables -k headers"
 ARGS ?=
 
@@ -55,7 +57,7 @@ $(DONE)/installed: $(DONE)/with-build pyproject.toml
 $(DONE)/built: $(SOURCES) $(if $(wildcard src/amqpcodec/_codec*.so),,no-module) | $(DONE)/installed
 	@$(call check,$(PY))
 	@echo "building the extension"
-	@$(PY) setup.py --quiet build_ext --inplace
+	@$(PY) setup.py --quiet build_ext --inplace --parallel $(JOBS)
 	@touch $@
 
 # Spark needs a Java: one of the machine, or else the one that PyPI has.
@@ -130,7 +132,7 @@ wheel-check: $(DONE)/venv  ## sdist, wheel out of it, installed and tried in a b
 	@$(call check,$(PY))
 	@$(PY) scripts/wheel_check.py $(ARGS)
 
-build-size: $(DONE)/with-build  ## how long the extension takes to build, and how large it is
+build-size: $(DONE)/with-build  ## how long the extension modules take to build, and how large each is
 	$(PY) scripts/build_size.py $(ARGS)
 
 bench: $(DONE)/built $(addprefix $(DONE)/with-,bench spark) java peers  ## measure against the peers

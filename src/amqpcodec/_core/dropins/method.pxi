@@ -97,7 +97,7 @@ cdef object bound_next(ClientProfile t, const Op* op, bint table, const uint8_t*
     return load64(p)
 
 # Octets of arguments of one size; a bit has no octet of its own.
-cdef const uint8_t* WIRE_SIZES = [0, 1, 2, 4, 8, 0, 0, 8, 0, 0]
+cdef uint8_t* WIRE_SIZES = [0, 1, 2, 4, 8, 0, 0, 8, 0, 0]
 
 
 cdef uint64_t bound_flags(const uint8_t** at, const uint8_t* end, int n) except? 0:
