@@ -4,8 +4,13 @@ cdef enum:
     AWAIT_METHOD            # nothing open
     AWAIT_HEADER
     AWAIT_BODY
-    PASS_CONTENT            # the rest of a content that was given up
+    PASS_CONTENT            # the rest of a content that was discarded
 
+cdef enum:
+    BODY_WHOLE = 2          # of read_body, beside SCAN_MORE and SCAN_BAD
+    NO_BODY = 3
+    BODY_AHEAD = 131072     # bytes of memory for what bodies announce, shared by those that are open
+    BODY_LEAST = 4096
 
 cdef class Content:
     """What is open on one channel."""
@@ -16,8 +21,8 @@ cdef class Content:
     cdef object method
     cdef object properties
     cdef uint64_t size      # as the header says
-    cdef uint64_t have      # octets so far
-    cdef PyObject* body     # bytes, as large as what came asked for, or NULL
+    cdef uint64_t have      # bytes so far
+    cdef PyObject* body     # bytes with room for what came and some more, or NULL
     cdef uint64_t began     # offset in the stream of the method
 
     def __dealloc__(self):
@@ -36,19 +41,26 @@ cdef class Content:
         Py_XDecRef(self.body)
         self.body = NULL
 
-    cdef int append(self, const uint8_t* p, uint32_t n) except -1:
-        """Memory grows with the octets that came, never with those that are only announced."""
+    cdef int append(self, const uint8_t* p, size_t n) except -1:
+        """Memory grows with the bytes that came. What is only announced gets little: no peer has much
+        set aside by opening many contents."""
         cdef uint64_t room = <uint64_t>PyBytes_GET_SIZE(<object>self.body) if self.body != NULL else 0
         if n == 0:
             return 0
         if self.have + n > room:
-            room = min(max(2 * room, self.have + n, <uint64_t>4096), self.size)
+            room = max(2 * room, self.have + n, <uint64_t>BODY_LEAST,
+                       <uint64_t>(BODY_AHEAD // self.decoder.n_open))
+            room = min(room, self.size)
             if self.body == NULL:
                 self.body = PyBytes_FromOctets(NULL, <Py_ssize_t>room)
                 if self.body == NULL:
                     raise MemoryError
             else:
-                resize_bytes(&self.body, <Py_ssize_t>room)
+                try:
+                    resize_bytes(&self.body, <Py_ssize_t>room)
+                except MemoryError:     # and what there was is gone
+                    self.clear(PASS_CONTENT)
+                    raise
         memcpy(<uint8_t*>PyBytes_AS_STRING(<object>self.body) + self.have, p, n)
         self.have += n
         return 0
@@ -63,6 +75,9 @@ cdef class MessageDecoder(Stream):
     cdef dict contents          # channel -> Content
     cdef Content last           # of the channel that was read last
     cdef int n_open             # channels with something open or passed over
+    cdef Content filling        # the content of a body frame that is being read, or None
+    cdef uint64_t left          # bytes of that frame's payload that are still to come
+    cdef uint16_t body_channel  # the frame's
     cdef uint16_t last_channel
     cdef uint64_t body_limit
     cdef bint limited
@@ -80,7 +95,7 @@ cdef class MessageDecoder(Stream):
 
     @property
     def max_body_size(self):
-        """Octets a body may have, or None for no limit."""
+        """Bytes a body may have, or None for no limit."""
         return self.body_limit if self.limited else None
 
     def discard(self, int channel):
@@ -101,9 +116,10 @@ cdef class MessageDecoder(Stream):
         self.contents = {}
         self.last = None
         self.n_open = 0
+        self.filling = None
 
     def eof(self):
-        """Say that no more octets come.
+        """Say that no more bytes come.
 
         Raises:
             IncompleteError: the stream ended inside a frame or a message.
@@ -137,7 +153,15 @@ cdef class MessageDecoder(Stream):
         cdef object event, item
         cdef int found
         while True:
-            if self.n_open == 0 and self.head_hi == self.head_lo:
+            if self.n_open:
+                found = self.read_body(&fault)
+                if found == BODY_WHOLE:
+                    return self.finish_body()
+                if found == SCAN_MORE:
+                    return None
+                if found == SCAN_BAD:
+                    return self.fault_or_raise(&fault)
+            elif self.head_hi == self.head_lo:
                 event = self.take_whole()
                 if event is not None:
                     return event
@@ -161,10 +185,104 @@ cdef class MessageDecoder(Stream):
             return event
 
     @cython.final
+    cdef Content begin_body(self):
+        """Step into the next frame if it is a body frame that belongs to an open content: what else it
+        may be, or be wrong about, scan and step see. None, too, for a whole body to view in place."""
+        cdef Content c
+        cdef const uint8_t* p = self.p
+        cdef size_t have = <size_t>(self.end - self.p)
+        cdef bint in_head = self.head_hi != self.head_lo
+        cdef uint16_t channel
+        cdef uint64_t size
+        if in_head:
+            have = self.head_hi - self.head_lo
+            if have < 7:
+                self.gather(7 - have)
+                have = self.head_hi - self.head_lo
+            p = self.head + self.head_lo
+        if have < 7 or p[0] != FRAME_BODY:
+            return None
+        channel = load16(p + 1)
+        size = load32(p + 3)
+        if self.limit != 0 and size + 8 > self.limit:
+            return None
+        if self.last is None or self.last_channel != channel:
+            c = self.contents.get(channel)
+            if c is None:
+                return None
+            self.last = c
+            self.last_channel = channel
+        c = self.last
+        if c.state != AWAIT_BODY or size > c.size - c.have:
+            return None
+        if not self.copy and size == c.size and not in_head and have >= size + 8:
+            return None
+        self.pass_bytes(in_head, 7)
+        self.taken = 7
+        self.left = size
+        self.body_channel = channel
+        return c
+
+    @cython.final
+    cdef int read_body(self, Fault* fault) except -2:
+        """Body frames, from where they lie to where they stay, as far as they have come: SCAN_MORE or
+        SCAN_BAD, NO_BODY where another frame is next, BODY_WHOLE where one is complete."""
+        cdef Content c = self.filling
+        cdef const uint8_t* p
+        cdef size_t n
+        cdef bint in_head
+        cdef uint8_t envelope[3]
+        while True:
+            if c is None:
+                c = self.begin_body()
+                if c is None:
+                    return NO_BODY
+                self.filling = c
+            while True:
+                in_head = self.head_hi != self.head_lo
+                if in_head:
+                    p = self.head + self.head_lo
+                    n = self.head_hi - self.head_lo
+                else:
+                    p = self.p
+                    n = <size_t>(self.end - self.p)
+                if n == 0:
+                    self.leave_chunk()
+                    return SCAN_MORE
+                if self.left == 0:
+                    break
+                n = <size_t>min(<uint64_t>n, self.left)
+                if c.state == AWAIT_BODY:       # not discarded meanwhile
+                    c.append(p, n)
+                self.pass_bytes(in_head, n)
+                self.taken += n
+                self.left -= n
+            if p[0] != FRAME_END:
+                envelope[0] = FRAME_BODY
+                store16(envelope + 1, self.body_channel)
+                return scan_bad(fault, BAD_FRAME_END, SCOPE_CONNECTION, self.at + self.taken,
+                                envelope, 0, 0, p[0])
+            self.pass_bytes(in_head, 1)
+            self.at += self.taken + 1
+            self.taken = 0
+            self.filling = None
+            if c.state == AWAIT_BODY and c.have == c.size:
+                self.channel = self.body_channel
+                return BODY_WHOLE
+            c = None
+
+    @cython.final
+    cdef object finish_body(self):
+        """The message that the body just read completes."""
+        cdef Content c = self.content(self.body_channel)
+        cdef object body = <object>c.body
+        return self.finish(c, body if self.copy else memoryview(body))
+
+    @cython.final
     cdef object take_whole(self):
-        """The usual message in one go: method, header and one body frame stand whole behind each other
-        in the chunk and nothing is odd about them. None, and nothing done, where that is not so: then
-        the frames are taken one by one, with the same checks and the same outcome."""
+        """A message in one go: method, header and one body frame stand whole one after the other in
+        the chunk, and the generated readers take method and properties. None, and nothing done, where
+        that is not so: then the frames are taken one by one, with the same checks and outcome."""
         cdef WireFrame method, header, body
         cdef Fault fault
         cdef Desc* d
@@ -220,7 +338,6 @@ cdef class MessageDecoder(Stream):
                 Py_DecRef(made)
                 o.field[2] = Py_NewRef(<PyObject*>octets)
         else:
-            self.frame_in_head = False
             octets = self.body_view(&body)
             o.field[2] = Py_NewRef(<PyObject*>octets)
         self.channel = method.channel
@@ -230,11 +347,8 @@ cdef class MessageDecoder(Stream):
 
     @cython.final
     cdef object body_view(self, const WireFrame* body):
-        """A body's octets as a view of an immutable chunk."""
-        cdef Py_ssize_t at
-        if self.frame_in_head:
-            return memoryview(PyBytes_FromStringAndSize(<const char*>body.payload, body.size))
-        at = body.payload - <const uint8_t*>PyBytes_AS_STRING(self.chunk)
+        """A body's bytes as a view of an immutable chunk."""
+        cdef Py_ssize_t at = body.payload - <const uint8_t*>PyBytes_AS_STRING(self.chunk)
         return memoryview(self.chunk)[at:at + body.size]
 
     @cython.final
@@ -303,24 +417,15 @@ cdef class MessageDecoder(Stream):
 
     @cython.final
     cdef object step_body(self, Content c):
-        cdef object body, method = c.method
+        """A body frame that read_body left: one out of its place, or a whole body to view."""
+        cdef object method = c.method
         if AMQP_UNLIKELY(c.state != AWAIT_BODY):
             c.clear(PASS_CONTENT)
             raise self.refused(BAD_ORDER, b"body frame without a content header before it", method)
         if AMQP_UNLIKELY(self.frame.size > c.size - c.have):
             c.clear(PASS_CONTENT)
             raise self.refused(BAD_ORDER, b"body frame beyond the size that the header announced", method)
-        if c.have == 0 and self.frame.size == c.size:
-            if self.copy:
-                body = PyBytes_FromStringAndSize(<const char*>self.frame.payload, self.frame.size)
-            else:
-                body = self.body_view(&self.frame)
-            return self.finish(c, body)
-        c.append(self.frame.payload, self.frame.size)
-        if c.have < c.size:
-            return None
-        body = <object>c.body
-        return self.finish(c, body if self.copy else memoryview(body))
+        return self.finish(c, self.body_view(&self.frame))
 
     @cython.final
     cdef object finish(self, Content c, object body):

@@ -1,8 +1,9 @@
-# Octets in, any chunking: what Decoder and MessageDecoder share.
+# Bytes in, any chunking: what Decoder and MessageDecoder share.
 #
 # Two places hold what was not read yet: `head`, our own memory, with what earlier chunks left (nearly
 # always the beginning of one frame), and `chunk`, the newest bytes. A frame that lies whole in the
-# chunk is read there; only the frame across the border is put together in head.
+# chunk is read there; only the frame across the border is put together in head. (MessageDecoder reads
+# bodies piece by piece instead: `taken` counts what it has read of a frame that is not whole yet.)
 
 cdef enum:
     INBOX_ROOM = 65536
@@ -44,12 +45,13 @@ cdef class Stream:
     cdef bint copy
     cdef bint yield_errors
     cdef TextCache* cache
-    cdef uint8_t* head              # own memory, with unread octets from head_lo to head_hi
+    cdef uint8_t* head              # own memory, with unread bytes from head_lo to head_hi
     cdef size_t head_lo, head_hi, head_room
-    cdef bytes chunk                # the newest octets, or None
-    cdef const uint8_t* p           # unread octets of the chunk
+    cdef bytes chunk                # the newest bytes, or None
+    cdef const uint8_t* p           # unread bytes of the chunk
     cdef const uint8_t* end
-    cdef uint64_t at                # offset in the stream of the next unread octet
+    cdef uint64_t at                # offset in the stream of the next frame
+    cdef uint64_t taken             # bytes of that frame that are neither in head nor in the chunk
     cdef bytearray inbox
     cdef WireFrame frame
     cdef const uint8_t* frame_start
@@ -83,7 +85,7 @@ cdef class Stream:
 
     @property
     def frame_max(self):
-        """Octets a frame may take, its envelope of 8 included; 0 for no limit. Set it after tune."""
+        """Bytes a frame may take, its envelope of 8 included; 0 for no limit. Set it after tune."""
         return self.limit
 
     @frame_max.setter
@@ -94,22 +96,22 @@ cdef class Stream:
 
     @property
     def pending(self):
-        """Octets that were fed and not read yet."""
-        return (self.head_hi - self.head_lo) + <size_t>(self.end - self.p)
+        """Bytes that were fed and not read yet."""
+        return self.taken + (self.head_hi - self.head_lo) + <size_t>(self.end - self.p)
 
     @property
     def offset(self):
-        """Octets read since the stream began (or reset): where the next frame starts."""
+        """Bytes read since the stream began (or reset): where the next frame starts."""
         return self.at
 
     def feed(self, data=b""):
-        """Take octets, in any chunking; an iterator over what is whole by now.
+        """Take bytes, in any chunking; an iterator over what is whole by now.
 
         Keeps no reference to data once it is read, and none at all unless it is bytes.
         What the iterator was not asked for stays for the next call.
 
         Raises (from the iterator, at the place in the stream, after the frames before it):
-            DecodeError: with scope "frame" or "channel" the next call goes on behind it;
+            DecodeError: with scope "frame" or "channel" the next call goes on after it;
                 with scope "connection" the stream is lost, and it is raised again.
         """
         cdef FrameIterator frames
@@ -143,10 +145,10 @@ cdef class Stream:
         self.head_lo = self.head_hi = 0
         self.p = self.end = NULL
         self.chunk = None
-        self.at = 0
+        self.at = self.taken = 0
 
     def eof(self):
-        """Say that no more octets come.
+        """Say that no more bytes come.
 
         Raises:
             IncompleteError: the stream ended inside a frame or a message.
@@ -193,6 +195,22 @@ cdef class Stream:
         return 0
 
     @cython.final
+    cdef int gather(self, size_t n) except -1:
+        """Move up to n bytes of the chunk to head."""
+        n = min(n, <size_t>(self.end - self.p))
+        self.save(self.p, n)
+        self.p += n
+        if self.p == self.end:
+            self.leave_chunk()
+        return 0
+
+    @cython.final
+    cdef void leave_chunk(self) noexcept:
+        """All of the chunk is read: hold it no longer."""
+        self.p = self.end = NULL
+        self.chunk = None
+
+    @cython.final
     cdef int scan(self, Fault* fault) except -2:
         """Find the next frame: SCAN_FRAME with self.frame set, SCAN_MORE or SCAN_BAD."""
         cdef int found
@@ -205,8 +223,7 @@ cdef class Stream:
             if AMQP_UNLIKELY(found == SCAN_MORE):
                 if self.p != self.end:
                     self.save(self.p, <size_t>(self.end - self.p))
-                self.p = self.end = NULL
-                self.chunk = None
+                self.leave_chunk()
             return found
         self.frame_in_head = True
         while True:
@@ -220,35 +237,31 @@ cdef class Stream:
             if have < 7:
                 want = 7 - have
             elif have == 7 and self.frame_start[0] == c'A':
-                want = 1        # the rest of a protocol header; a frame has 8 octets, too
+                want = 1        # the rest of a protocol header; a frame has 8 bytes, too
             else:
                 want = <size_t>load32(self.frame_start + 3) + 8 - have
-            want = min(want, <size_t>(self.end - self.p))
-            self.save(self.p, want)
-            self.p += want
-            if self.p == self.end:
-                self.p = self.end = NULL
-                self.chunk = None
+            self.gather(want)
 
     @cython.final
     cdef void pass_frame(self) noexcept:
-        """Step behind the frame that scan found."""
+        """Step over the frame that scan found."""
         self.channel = self.frame.channel
         self.at += self.frame.total
-        if self.frame_in_head:
-            self.head_lo += self.frame.total
-            if self.head_lo == self.head_hi:
-                self.head_lo = self.head_hi = 0
-                if self.head_room > 1 << 20:    # do not sit on the memory of one huge frame
-                    self.shrink()
-        else:
-            self.p += self.frame.total
+        self.pass_bytes(self.frame_in_head, self.frame.total)
 
     @cython.final
-    cdef void shrink(self) noexcept:
-        free(self.head)
-        self.head = NULL
-        self.head_room = 0
+    cdef inline void pass_bytes(self, bint in_head, size_t n) noexcept:
+        """Step over bytes of head or of the chunk."""
+        if not in_head:
+            self.p += n
+            return
+        self.head_lo += n
+        if self.head_lo == self.head_hi:
+            self.head_lo = self.head_hi = 0
+            if self.head_room > 1 << 20:    # do not sit on the memory of one huge frame
+                free(self.head)
+                self.head = NULL
+                self.head_room = 0
 
     @cython.final
     cdef object decode(self):
