@@ -10,7 +10,7 @@ cdef enum:
 
 
 cdef str short_repr(object v):
-    """A repr that stays on the screen: long octets and text are cut, with their length."""
+    """A repr that stays on the screen: long bytes and text are cut, with their length."""
     if isinstance(v, (bytes, bytearray, memoryview)):
         if len(v) > REPR_OCTETS:
             return f"<{len(v)} octets: {bytes(v[:16])!r}...>"
@@ -140,21 +140,9 @@ def frame_validate(self):
                 raise ValidationError(f"{place[0]}.{place[1]}: {broken}", method=place[0], field=place[1])
 
 
-cdef PyObject* signature_of(PyObject* cls) noexcept:
+cdef object make_signature(PyObject* of):
     """For the metatype's __signature__. inspect is loaded only when somebody asks."""
-    cdef object signature, kind
-    try:
-        signature = make_signature(<object>cls)
-    except BaseException as error:
-        kind = type(error)
-        PyErr_SetObject(<PyObject*>kind, <PyObject*>error)
-        return NULL
-    return Py_NewRef(<PyObject*>signature)
-
-kind_signature = signature_of
-
-
-cdef object make_signature(object cls):
+    cdef object cls = <object>of
     from inspect import Parameter, Signature
     cdef Kind* k = KIND_OF(<PyTypeObject*><PyObject*>cls)
     cdef int i
@@ -170,6 +158,8 @@ cdef object make_signature(object cls):
             default = None
         parameters.append(Parameter(<str>k.name[i], how, default=default))
     return Signature(parameters)
+
+kind_signature = make_signature
 
 
 cdef object broken_assert(object value, str check, object wanted):

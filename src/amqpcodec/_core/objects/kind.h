@@ -1,10 +1,10 @@
 /* The one kind of class: heap types of one metatype, filled by offset.
  *
  * Every method, property list and frame class is an instance of KindMeta. A Kind describes its
- * fields; instances keep them in one array behind a fixed head, so that the sinks store by index
+ * fields; instances keep them in one array after a fixed head, so that the sinks store by index
  * and no class needs C code of its own. Classes made at run time are the same as built-in ones.
  *
- * A field is "plain" (a member descriptor) or a "table": read lazily from its octets, which stay in
+ * A field is "plain" (a member descriptor) or a "table": read lazily from its bytes, which stay in
  * a second slot, so that what was not changed can be written back as it came.
  */
 #ifndef AMQPCODEC_KIND_H
@@ -18,8 +18,8 @@
 
 typedef struct {
     PyObject_HEAD
-    PyObject *origin;  /* octets of the payload where they are not the canonical form, or NULL */
-    uint32_t mode;     /* how the octets of tables are to be read: dialect and table kind */
+    PyObject *origin;  /* bytes of the payload where they are not the canonical form, or NULL */
+    uint32_t mode;     /* how the bytes of tables are to be read: dialect and table kind */
     uint32_t tracked;  /* the collector knows of it */
     PyObject *field[1];
 } KindObject;
@@ -30,12 +30,12 @@ typedef struct {
 typedef struct {
     int what;             /* KIND_METHOD, ... as the core numbers them */
     int fields;           /* fields, in wire order */
-    int slots;            /* fields and the octets of tables */
+    int slots;            /* fields and the bytes of tables */
     int positional;       /* how many fields the constructor takes by position */
     int gc;               /* instances may be part of a cycle */
     int blank;            /* unset fields hold None from the start, not NULL: property lists */
     int *position;        /* positional argument -> field */
-    int *octets_slot;     /* field -> slot of its octets, 0 for a plain field */
+    int *octets_slot;     /* field -> slot of its bytes, 0 for a plain field */
     PyObject **name;      /* interned */
     PyObject **fallback;  /* default of each field; NULL: a fresh table; a class of this kind: a
                              fresh instance, for None as well */
@@ -71,7 +71,7 @@ AMQP_INLINE void kind_fill(KindObject *o, int i, PyObject *value) {
     Py_DECREF(Py_None);
 }
 
-/* Set by the core: octets of a table (bytes) and mode -> dict. */
+/* Set by the core: bytes of a table (bytes) and mode -> dict. */
 static PyObject *(*kind_read_table)(PyObject *octets, uint32_t mode) = NULL;
 
 #define KIND_OF(type) (&((KindType *)(type))->kind)
@@ -179,7 +179,7 @@ static void kind_dealloc(PyObject *self) {
 
 /* ---- table fields ---- */
 
-/* Borrowed: the dict of a table field, made now if it is still octets. */
+/* Borrowed: the dict of a table field, made now if it is still bytes. */
 static PyObject *kind_table(KindObject *o, int field) {
     PyObject *v;
     PYTHON_LOCK(o);
@@ -217,7 +217,7 @@ static int kind_table_set(PyObject *self, PyObject *value, void *closure) {
     return 0;
 }
 
-/* The octets of a table as they came, without its length; None if it did not come from the wire. */
+/* The bytes of a table as they came, without its length; None if it did not come from the wire. */
 static PyObject *kind_octets_get(PyObject *self, void *closure) {
     KindObject *o = (KindObject *)self;
     PyObject *octets = o->field[KIND_OF(Py_TYPE(self))->octets_slot[(int)(intptr_t)closure]];
@@ -320,7 +320,7 @@ static PyObject *kind_richcompare(PyObject *x, PyObject *y, int op) {
             PyObject *p = a->field[k->octets_slot[i]], *q = b->field[k->octets_slot[i]];
             if (!a->field[i] && !b->field[i] && p && q && a->mode == b->mode) {
                 equal = PyObject_RichCompareBool(p, q, Py_EQ);
-                if (equal) continue; /* the same octets; else compare what they say */
+                if (equal) continue; /* the same bytes; else compare what they say */
             }
         }
         PyObject *v = kind_get(x, i), *w = v ? kind_get(y, i) : NULL;

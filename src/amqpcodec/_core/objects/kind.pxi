@@ -28,7 +28,7 @@ cdef extern from "objects/kind.h":
     void kind_track(PyObject* o)
     void kind_store(KindObject* o, int i, PyObject* value)
     void kind_fill(KindObject* o, int i, PyObject* value)
-    PyObject* (*kind_read_table)(PyObject* octets, uint32_t mode) noexcept
+    object (*kind_read_table)(PyObject* octets, uint32_t mode)
 
 cdef extern from "objects/kind_class.h":
     int kind_ready() except -1
@@ -37,7 +37,7 @@ cdef extern from "objects/kind_class.h":
                      object tables, object positions, int what, int gc, int blank, object owner)
     void kind_set_desc(object cls, void* desc)
     void kind_set_alias(object cls, object name, int field)
-    PyObject* (*kind_signature)(PyObject* cls) noexcept
+    object (*kind_signature)(PyObject* cls)
 
 # Kind.what
 cdef enum:

@@ -7,8 +7,8 @@ cdef enum:
 # How one argument lies on the wire.
 cdef struct Op:
     uint8_t kind
-    uint8_t bit             # its number in the octet
-    uint8_t run             # at the first of neighbouring bits: how many share the octet; else 0
+    uint8_t bit             # its number in the byte
+    uint8_t run             # at the first of neighbouring bits: how many share the byte; else 0
     bint cached             # text that comes again and again
     bint secret             # never shown
 
@@ -17,7 +17,7 @@ cdef struct Desc
 # Fused reader and sink for one op signature: a new object, or NULL (no exception) for the table path.
 ctypedef PyObject* (*hot_reader)(Desc* d, const uint8_t* p, const uint8_t* end, uintptr_t mode,
                                  TextCache* cache) except? NULL
-# Fused source and writer: octets written behind w (at least HOT_ROOM are free), -1 for the table path.
+# Fused source and writer: bytes written at w (at least HOT_ROOM are free), -1 for the table path.
 ctypedef Py_ssize_t (*hot_writer)(KindObject* o, uint8_t* w) noexcept
 # The same for a property list: 1, or 0 and nothing written for the table path.
 ctypedef int (*hot_properties_writer)(Buffer* b, Desc* d, KindObject* o, uintptr_t mode) except -1
@@ -45,7 +45,7 @@ cdef enum:
 # ---- reading ----
 
 cdef int read_content_kind(Cursor* c, AmqpValue* v) noexcept nogil:
-    """The octet before a content (0-9 §4.2.5.6)."""
+    """The byte before a content (0-9 §4.2.5.6)."""
     if short_of(c, 1, WIRE_NAMES[W_CONTENT]):
         return -1
     v.u = c.p[0]
@@ -108,11 +108,11 @@ cdef inline int read_one(const Op* op, Cursor* c, AmqpValue* v, uintptr_t mode) 
 
 
 cdef int read_arguments(const Desc* d, Cursor* c, AmqpValue* v, uintptr_t mode,
-                        bint* odd) noexcept nogil:
-    """All arguments of a method; 0 or -1 with the fault noted. odd: not the canonical octets."""
+                        bint* unusual) noexcept nogil:
+    """All arguments of a method; 0 or -1 with the fault noted. unusual: not the canonical bytes."""
     cdef int i
     cdef uint8_t bits = 0
-    odd[0] = False
+    unusual[0] = False
     for i in range(d.n):
         if d.op[i].kind == W_BIT:
             if d.op[i].run:
@@ -121,13 +121,13 @@ cdef int read_arguments(const Desc* d, Cursor* c, AmqpValue* v, uintptr_t mode,
                 bits = c.p[0]
                 c.p += 1
                 if AMQP_UNLIKELY(bits >> d.op[i].run):
-                    odd[0] = True       # bits that no argument uses
+                    unusual[0] = True       # bits that no argument uses
             v[i].kind = W_BIT
             v[i].u = (bits >> d.op[i].bit) & 1
         elif read_one(&d.op[i], c, &v[i], mode) < 0:
             return place_fault(d, c, i)
     if AMQP_UNLIKELY(c.p < c.end):
-        odd[0] = True
+        unusual[0] = True
         if not mode & MODE_TRAILING:
             fail(c, BAD_TRAILING, NULL, 0, 0)
             return place_fault(d, c, -1)
@@ -135,13 +135,13 @@ cdef int read_arguments(const Desc* d, Cursor* c, AmqpValue* v, uintptr_t mode,
 
 
 cdef int read_properties(const Desc* d, Cursor* c, AmqpValue* v, uintptr_t mode,
-                         bint* odd) noexcept nogil:
+                         bint* unusual) noexcept nogil:
     """Flag words, then the properties that they name (0-9-1 §4.2.6.1)."""
     cdef int i = 0
     cdef int count = 0      # flags seen
     cdef uint16_t word
     cdef int k
-    odd[0] = False
+    unusual[0] = False
     for i in range(d.n):
         v[i].present = False
         v[i].kind = d.op[i].kind
@@ -157,12 +157,12 @@ cdef int read_properties(const Desc* d, Cursor* c, AmqpValue* v, uintptr_t mode,
                     if i < d.n:
                         v[i].present = True
                     else:
-                        odd[0] = True   # a flag without a property: no octets can belong to it
+                        unusual[0] = True   # a flag without a property: no bytes can belong to it
         count += 15
         if not word & 1:
             break
     if count > 15 * ((max(d.n, 1) + 14) // 15):
-        odd[0] = True                   # more flag words than are needed
+        unusual[0] = True                   # more flag words than are needed
     for i in range(d.n):
         if not v[i].present:
             continue
@@ -171,7 +171,7 @@ cdef int read_properties(const Desc* d, Cursor* c, AmqpValue* v, uintptr_t mode,
         elif read_one(&d.op[i], c, &v[i], mode) < 0:
             return place_fault(d, c, i)
     if AMQP_UNLIKELY(c.p < c.end):
-        odd[0] = True
+        unusual[0] = True
         if not mode & MODE_TRAILING:
             fail(c, BAD_TRAILING, NULL, 0, 0)
             return place_fault(d, c, -1)
@@ -189,7 +189,7 @@ cdef int place_fault(const Desc* d, Cursor* c, int i) noexcept nogil:
 # ---- writing ----
 
 cdef size_t values_room(const Desc* d, const AmqpValue* v) noexcept nogil:
-    """Octets that the values take at most."""
+    """Bytes that the values take at most."""
     cdef size_t n = 8
     cdef int i
     for i in range(d.n):
@@ -226,7 +226,7 @@ cdef uint8_t* write_one(const AmqpValue* v, uint8_t* w) noexcept nogil:
 
 
 cdef uint8_t* write_arguments(const Desc* d, const AmqpValue* v, uint8_t* w) noexcept nogil:
-    """The caller has made values_room; neighbouring bits share an octet, the first is the lowest."""
+    """The caller has made values_room; neighbouring bits share a byte, the first is the lowest."""
     cdef int i
     cdef uint8_t* bits = NULL
     for i in range(d.n):

@@ -15,17 +15,10 @@ cdef extern from *:
 cdef TextCache* ONE_SHOT_CACHE = AMQP_ONE_SHOT_CACHE()
 
 
-cdef PyObject* read_table_octets(PyObject* octets, uint32_t mode) noexcept:
+cdef object read_table_octets(PyObject* octets, uint32_t mode):
     """Called by a table field that is read for the first time."""
-    cdef object table, kind
-    try:
-        table = read_table(<const uint8_t*>PyBytes_AS_STRING(<object>octets),
-                           <uint32_t>PyBytes_GET_SIZE(<object>octets), mode, ONE_SHOT_CACHE)
-    except BaseException as error:      # memory, or an interrupt
-        kind = type(error)
-        PyErr_SetObject(<PyObject*>kind, <PyObject*>error)
-        return NULL
-    return Py_NewRef(<PyObject*>table)
+    return read_table(<const uint8_t*>PyBytes_AS_STRING(<object>octets),
+                      <uint32_t>PyBytes_GET_SIZE(<object>octets), mode, ONE_SHOT_CACHE)
 
 kind_read_table = read_table_octets
 
@@ -53,7 +46,7 @@ cdef object store_value(const Op* op, const AmqpValue* v, TextCache* cache):
 
 cdef object store_object(const Desc* d, const AmqpValue* v, bint properties, uintptr_t mode,
                          TextCache* cache, object origin):
-    """An instance of the descriptor's class. origin: octets that are not the canonical form, or None."""
+    """An instance of the descriptor's class. origin: bytes that are not the canonical form, or None."""
     cdef PyObject* made = <PyObject*>kind_new(<PyTypeObject*>d.cls)
     cdef KindObject* o = <KindObject*>made
     cdef Kind* k
@@ -71,7 +64,7 @@ cdef object store_object(const Desc* d, const AmqpValue* v, bint properties, uin
         if v[i].kind == W_TABLE:
             value = PyBytes_FromStringAndSize(<const char*>v[i].p, v[i].n)
             kind_store(o, k.octets_slot[i], Py_NewRef(<PyObject*>value))
-            kind_store(o, i, NULL)          # made from the octets when it is read
+            kind_store(o, i, NULL)          # made from the bytes when it is read
         else:
             value = store_value(&d.op[i], &v[i], cache)
             kind_store(o, i, Py_NewRef(<PyObject*>value))
@@ -82,7 +75,7 @@ cdef object store_object(const Desc* d, const AmqpValue* v, bint properties, uin
 
 # ---- load: objects to values ----
 
-# What loading one frame needs beside its values: octets of tables, and objects kept alive.
+# What loading one frame needs beside its values: bytes of tables, and objects kept alive.
 cdef struct Loader:
     Buffer tables
     uintptr_t mode          # dialect to encode in
@@ -191,7 +184,7 @@ cdef int load_field(Loader* l, const Op* op, object o, AmqpValue* v) except -1:
 
 
 cdef int load_table(Loader* l, KindObject* o, int slot, int i, AmqpValue* v, size_t* at) except -1:
-    """A table's octets: those it came with, as far as nothing changed; they lie in l.tables."""
+    """A table's bytes: those it came with, as far as nothing changed; they lie in l.tables."""
     cdef PyObject* octets = o.field[slot]
     cdef PyObject* table = o.field[i]
     cdef object keep
@@ -252,7 +245,7 @@ cdef int load_object(Loader* l, const Desc* d, object obj, bint properties, Amqp
 
 
 cdef int put_object(Buffer* b, const Desc* d, object obj, bint properties, uintptr_t mode) except -1:
-    """Arguments of a method, or flag words and properties; their very octets where nothing changed."""
+    """Arguments of a method, or flag words and properties; their very bytes where nothing changed."""
     cdef PyObject* origin = (<KindObject*><PyObject*>obj).origin
     if AMQP_UNLIKELY(origin != NULL) and is_original(d, obj, properties, mode):
         return put_octets(b, PyBytes_AS_STRING(<object>origin), <size_t>PyBytes_GET_SIZE(<object>origin))
@@ -261,7 +254,7 @@ cdef int put_object(Buffer* b, const Desc* d, object obj, bint properties, uintp
 
 cdef int put_canonical(Buffer* b, const Desc* d, object obj, bint properties,
                        uintptr_t mode) except -1:
-    """The table path: source, waist, writer."""
+    """The table path: source, values, writer."""
     cdef AmqpValue v[MAX_FIELDS]
     cdef Loader l
     cdef uint8_t memory[1024]
@@ -280,8 +273,8 @@ cdef int put_canonical(Buffer* b, const Desc* d, object obj, bint properties,
 
 
 cdef bint is_original(const Desc* d, object obj, bint properties, uintptr_t mode) except -1:
-    """Whether an object that came from octets in another than the canonical form is unchanged:
-    what those octets say must encode to the same as what the object says now."""
+    """Whether an object that came from bytes in another than the canonical form is unchanged:
+    what those bytes say must encode to the same as what the object says now."""
     cdef KindObject* o = <KindObject*><PyObject*>obj
     cdef object again = read_payload(d, <bytes>o.origin, properties, o.mode)
     return canonical(d, obj, properties, mode) == canonical(d, again, properties, mode)
@@ -299,7 +292,7 @@ cdef bytes canonical(const Desc* d, object obj, bint properties, uintptr_t mode)
 
 
 cdef object read_payload(const Desc* d, bytes octets, bint properties, uintptr_t mode):
-    """An instance from the octets of its arguments or properties; raises DecodeError."""
+    """An instance from the bytes of its arguments or properties; raises DecodeError."""
     cdef Fault fault
     cdef Cursor c
     memset(&fault, 0, sizeof(fault))
@@ -312,16 +305,16 @@ cdef object read_payload(const Desc* d, bytes octets, bint properties, uintptr_t
 
 
 cdef object read_object(const Desc* d, Cursor* c, bint properties, uintptr_t mode, TextCache* cache):
-    """The table path: reader, waist, sink."""
+    """The table path: reader, values, sink."""
     cdef AmqpValue v[MAX_FIELDS]
-    cdef bint odd = False
+    cdef bint unusual = False
     cdef const uint8_t* start = c.p
     cdef int bad
     if properties:
-        bad = read_properties(d, c, v, mode, &odd)
+        bad = read_properties(d, c, v, mode, &unusual)
     else:
-        bad = read_arguments(d, c, v, mode, &odd)
+        bad = read_arguments(d, c, v, mode, &unusual)
     if bad < 0:
         raise fault_error(c.fault)
     return store_object(d, v, properties, mode, cache,
-                        PyBytes_FromStringAndSize(<const char*>start, c.end - start) if odd else None)
+                        PyBytes_FromStringAndSize(<const char*>start, c.end - start) if unusual else None)

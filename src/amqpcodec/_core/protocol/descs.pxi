@@ -30,13 +30,13 @@ cdef class DescTable:
             free(self.desc)
 
     cdef const char* text(self, str s) except NULL:
-        """Octets of a name that live as long as this table."""
+        """Bytes of a name that live as long as this table."""
         cdef bytes b = s.encode()
         self.keep.append(b)
         return PyBytes_AS_STRING(b)
 
     cdef int fill(self, Desc* d, str name, uint16_t class_id, uint16_t method_id, tuple fields) except -1:
-        """Lay out the fields: neighbouring bits share an octet, at most eight of them."""
+        """Lay out the fields: neighbouring bits share a byte, at most eight of them."""
         cdef int i, run = 0, first = 0
         d.class_id = class_id
         d.method_id = method_id

@@ -21,7 +21,7 @@ cdef object decode_at(ProtocolCore self, const uint8_t* p, Py_ssize_t size, Py_s
 
 cdef object decode_frame(ProtocolCore self, const WireFrame* f, const uint8_t* start, uint64_t at,
                          uintptr_t mode, TextCache* cache, object owner, const uint8_t* owner_start):
-    """The object of a whole frame. at: offset of its first octet, for errors. owner: bytes that
+    """The object of a whole frame. at: offset of its first byte, for errors. owner: bytes that
     bodies may borrow, which begin at owner_start; None to copy."""
     cdef Desc* d
     cdef PyObject* made
@@ -122,7 +122,7 @@ cdef object decode_payload(const Desc* d, const WireFrame* f, const uint8_t* sta
 
 cdef object decode_properties(ProtocolCore self, const WireFrame* f, const uint8_t* start, uint64_t at,
                               uintptr_t mode, TextCache* cache):
-    """The property list of a content header frame; its payload holds 12 octets at least."""
+    """The property list of a content header frame; its payload holds 12 bytes at least."""
     cdef Desc* d = self.find_content(load16(f.payload))
     cdef PyObject* made
     cdef object result

@@ -1,4 +1,4 @@
-# Frames of objects to octets, and contents to frames.
+# Frames of objects to bytes, and contents to frames.
 
 cdef int put_arguments(Buffer* b, object method, Kind* k, uintptr_t mode) except -1:
     """Class id, method id and arguments."""

@@ -1,4 +1,4 @@
-# What callers give: options by their names, channels, and octets of any buffer.
+# What callers give: options by their names, channels, and bytes of any buffer.
 
 cdef object RABBITMQ = "rabbitmq"
 cdef object PLAIN = "plain"
@@ -9,7 +9,7 @@ cdef enum:
     STACK_ROOM = 4096
 
 
-# Octets of a payload or body while they are written.
+# Bytes of a payload or body while they are written.
 cdef struct Octets:
     const uint8_t* p
     uint64_t n
@@ -18,7 +18,7 @@ cdef struct Octets:
 
 
 cdef int take_octets(object o, Octets* octets, str method, str field) except -1:
-    """Borrow the octets of any C-contiguous buffer, until drop_octets."""
+    """Borrow the bytes of any C-contiguous buffer, until drop_octets."""
     octets.exported = False
     if type(o) is bytes:
         octets.p = <const uint8_t*>PyBytes_AS_STRING(o)

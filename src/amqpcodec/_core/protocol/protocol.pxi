@@ -7,14 +7,14 @@ cdef class Protocol(ProtocolCore):
     def encode(self, channel, frame, *, dialect=None, bint validate=False):
         """Encode one frame: a method, Header, Body, Heartbeat or ProtocolHeader.
 
-        A frame that was decoded and not changed gives the octets it came from.
+        A frame that was decoded and not changed gives the bytes it came from.
 
         Args:
             dialect: types of field tables, "rabbitmq", "0-9-1" (the letter), "0-9" or "0-8";
                 None: the protocol's own, "rabbitmq" for 0-9-1.
 
         Returns:
-            bytes, the envelope (8 octets) included.
+            bytes, the envelope (8 bytes) included.
 
         Raises:
             EncodeError: names the method and field that cannot be encoded; with
@@ -37,7 +37,7 @@ cdef class Protocol(ProtocolCore):
 
     def encode_into(self, buffer, Py_ssize_t offset, channel, frame, *, dialect=None,
                     bint validate=False):
-        """Encode one frame into a writable buffer at offset; the number of octets written.
+        """Encode one frame into a writable buffer at offset; the number of bytes written.
 
         Raises:
             EncodeError: as encode, or the buffer is too small (it is then untouched).
@@ -67,7 +67,7 @@ cdef class Protocol(ProtocolCore):
         Args:
             properties: None for none.
             body: bytes or any C-contiguous buffer.
-            frame_max: octets a frame may take, its envelope of 8 included; 0 for no limit.
+            frame_max: bytes a frame may take, its envelope of 8 included; 0 for no limit.
 
         Raises:
             EncodeError: as encode; or the method carries no content, or frame_max is too
@@ -75,7 +75,7 @@ cdef class Protocol(ProtocolCore):
 
         Spec: 0-9-1 §4.2.6.
         """
-        # The usual arguments are taken here, all others by the functions that name what is wrong.
+        # The most frequent arguments are taken here, all others by the functions that name what is wrong.
         cdef int32_t number = 0, limit = 0
         if not exact_small(<PyObject*>channel, &number) or number < 0 or number > 0xFFFF:
             number = take_channel(channel)
@@ -103,7 +103,7 @@ cdef class Protocol(ProtocolCore):
                 "rabbitmq" are read for "0-9" and "0-8" as well.
             tables: "plain" or "typed" values (amqpcodec.types).
             copy: False gives bodies as memoryviews that borrow data where it is bytes.
-            trailing: "error", or "keep" octets after the last field (they encode again).
+            trailing: "error", or "keep" bytes after the last field (they encode again).
 
         Returns:
             (consumed, channel, frame), consumed counted from offset; or None while the

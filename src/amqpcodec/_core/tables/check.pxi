@@ -1,12 +1,12 @@
 # Field tables, structure: every length, tag and depth is checked once, before anything is built.
 
-# What follows a tag, by dialect: octets of a scalar, or one of these.
+# What follows a tag, by dialect: bytes of a scalar, or one of these.
 cdef enum:
     SHAPE_UNKNOWN = -1
-    SHAPE_LONG = -2         # u32 length, octets
+    SHAPE_LONG = -2         # u32 length, bytes
     SHAPE_TABLE = -3        # u32 length, pairs
     SHAPE_ARRAY = -4        # u32 length, items
-    SHAPE_SHORT = -5        # u8 length, octets
+    SHAPE_SHORT = -5        # u8 length, bytes
 
 cdef int8_t[2][256] SHAPES
 
@@ -114,7 +114,7 @@ cdef int check_pairs(Cursor* c, const int8_t* shapes, int depth) noexcept nogil:
     while c.p < c.end:
         left = <size_t>(c.end - c.p)
         n = c.p[0]
-        # Few tests for the usual pair: name, tag, scalar or text.
+        # Few tests for the most frequent pair: name, tag, scalar or text.
         if AMQP_LIKELY(left > n + 2):
             shape = shapes[c.p[n + 1]]
             if shape >= 0 and left >= n + 2 + <size_t>shape:
@@ -135,7 +135,7 @@ cdef int check_pairs(Cursor* c, const int8_t* shapes, int depth) noexcept nogil:
 
 
 cdef inline int check_table(const uint8_t* p, uint32_t n, const Cursor* around, uintptr_t mode) noexcept nogil:
-    """A table's octets without their length: 0, or -1 with the fault noted."""
+    """A table's bytes without their length: 0, or -1 with the fault noted."""
     cdef Cursor c
     if n == 0:
         return 0

@@ -1,4 +1,4 @@
-# Field tables, octets to Python values. Only octets that check_table has passed come here.
+# Field tables, bytes to Python values. Only bytes that check_table has passed come here.
 
 from cpython.datetime cimport datetime_new, import_datetime
 
@@ -10,6 +10,10 @@ from amqpcodec import types as _types
 import_datetime()
 
 cdef object Decimal = _decimal.Decimal
+# Decimal(text) without the parsing of its arguments; more digits than 32 bits have, so nothing is rounded.
+cdef object decimal_of = _decimal.Context(
+    prec=28, rounding=_decimal.ROUND_HALF_EVEN, Emin=-999999, Emax=999999, capitals=1, clamp=0,
+    flags=[], traps=[]).create_decimal
 cdef object Datetime = _datetime.datetime
 cdef object UTC = _datetime.timezone.utc
 cdef object EPOCH = _datetime.datetime(1970, 1, 1, tzinfo=_datetime.timezone.utc)
@@ -127,7 +131,7 @@ cdef object make_decimal(uint8_t scale, int32_t unscaled):
     if unscaled < 0:
         w -= 1
         w[0] = c'-'
-    return Decimal(PyUnicode_FromStringAndSize(w, end - w))
+    return decimal_of(PyUnicode_FromStringAndSize(w, end - w))
 
 
 cdef enum:
@@ -135,7 +139,7 @@ cdef enum:
 
 
 cdef object read_text(const uint8_t* s, Py_ssize_t n, TextCache* cache):
-    """Text where the octets are UTF-8, else the octets."""
+    """Text where the bytes are UTF-8, else the bytes."""
     if is_ascii(s, <size_t>n):
         return text_cached(cache, s, n) if n <= SHORT_VALUE else text_new(s, n)
     if is_utf8(s, <size_t>n):
@@ -144,7 +148,7 @@ cdef object read_text(const uint8_t* s, Py_ssize_t n, TextCache* cache):
 
 
 cdef object read_value(const uint8_t** at, uintptr_t mode, TextCache* cache):
-    """One tag and its value; moves *at behind it."""
+    """One tag and its value; moves *at after it."""
     cdef const uint8_t* p = at[0] + 1
     cdef uint8_t tag = at[0][0]
     cdef uint32_t n
@@ -277,7 +281,7 @@ cdef dict read_table(const uint8_t* p, uint32_t n, uintptr_t mode, TextCache* ca
         name = text_cached(cache, p + 1, length)
         p += 1 + length
         tag = p[0]
-        # The usual plain values here, all others by read_value.
+        # The most frequent values here, all others by read_value.
         if tag == c'S' and not mode & MODE_TYPED:
             size = load32(p + 1)
             value = read_text(p + 5, size, cache)

@@ -1,8 +1,8 @@
-# Field tables, writing back what was read: entries that did not change keep their very octets.
+# Field tables, writing back what was read: entries that did not change keep their very bytes.
 #
-# The dict that was made from octets is compared with them in step, strictly: a value of another type,
-# another float's bits or another decimal's scale is a change. Where all is equal the octets are
-# copied whole; else each name keeps its octets (all of its duplicates) or is encoded by value.
+# The dict that was made from bytes is compared with them in step, strictly: a value of another type,
+# another float's bits or another decimal's scale is a change. Where all is equal the bytes are
+# copied whole; else each name keeps its bytes (all of its duplicates) or is encoded by value.
 
 
 cdef bint same_float(object v, double wire):
@@ -10,7 +10,7 @@ cdef bint same_float(object v, double wire):
 
 
 cdef int same_value(const uint8_t** at, object v, uintptr_t mode) except -1:
-    """1 if v is what these octets say, 0 if not; moves *at behind the value either way."""
+    """1 if v is what these bytes say, 0 if not; moves *at after the value either way."""
     cdef const uint8_t* p = at[0] + 1
     cdef uint8_t tag = at[0][0]
     cdef uint32_t n
@@ -46,7 +46,7 @@ cdef int same_value(const uint8_t** at, object v, uintptr_t mode) except -1:
 
 
 cdef const uint8_t* skip_value(const uint8_t* p, int letter=0) noexcept:
-    """Behind one tag and its value, in octets that were checked."""
+    """After one tag and its value, in bytes that were checked."""
     cdef int shape = SHAPES[letter][p[0]]
     if shape >= 0:
         return p + 1 + shape
@@ -66,7 +66,7 @@ cdef int same_items(const uint8_t* p, uint32_t n, list items, uintptr_t mode) ex
 
 
 cdef int same_pairs(const uint8_t* p, uint32_t n, dict table, uintptr_t mode) except -1:
-    """1 if the dict is what the octets say: names in this order, values strictly equal."""
+    """1 if the dict is what the bytes say: names in this order, values strictly equal."""
     cdef const uint8_t* end = p + n
     cdef PyObject* name
     cdef PyObject* value
@@ -86,7 +86,7 @@ cdef int same_pairs(const uint8_t* p, uint32_t n, dict table, uintptr_t mode) ex
             break
     else:
         return not PyDict_Next(table, &i, &name, &value)
-    # A duplicated name breaks the step: then compare with what the octets give as a dict.
+    # A duplicated name breaks the step: then compare with what the bytes give as a dict.
     return same_with_duplicates(end - n, n, table, mode)
 
 
@@ -115,7 +115,7 @@ cdef Py_ssize_t count_pairs(const uint8_t* p, uint32_t n, uintptr_t mode) noexce
 
 
 cdef dict last_entries(const uint8_t* p, uint32_t n, uintptr_t mode):
-    """name -> [(start, value, end), ...]: where its entries lie, in octets from p."""
+    """name -> [(start, value, end), ...]: where its entries lie, in bytes from p."""
     cdef dict entries = {}
     cdef const uint8_t* start = p
     cdef const uint8_t* end = p + n
@@ -131,7 +131,7 @@ cdef dict last_entries(const uint8_t* p, uint32_t n, uintptr_t mode):
 
 cdef int put_changed(Buffer* b, const uint8_t* p, uint32_t n, dict table, uintptr_t mode,
                      uintptr_t out_mode, int depth, Place* at) except -1:
-    """The pairs of a dict that was made from these octets and changed since."""
+    """The pairs of a dict that was made from these bytes and changed since."""
     cdef dict entries
     cdef const uint8_t* value_at
     cdef Py_ssize_t start, value_start, after
@@ -186,7 +186,7 @@ cdef int put_changed_nested(Buffer* b, uint8_t tag, const uint8_t* p, uint32_t n
 
 cdef int put_changed_items(Buffer* b, const uint8_t* p, uint32_t n, list items, uintptr_t mode,
                            uintptr_t out_mode, int depth, Place* at) except -1:
-    """Items by position: those that are equal keep their octets."""
+    """Items by position: those that are equal keep their bytes."""
     cdef const uint8_t* end = p + n
     cdef const uint8_t* value_at
     cdef const uint8_t* start

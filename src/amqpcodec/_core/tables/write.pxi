@@ -1,6 +1,10 @@
-# Field tables, Python values to octets.
+# Field tables, Python values to bytes.
 
-# A growing run of octets. Starts in memory of the caller's stack, moves to the heap when that is full.
+from cpython.datetime cimport datetime as DatetimeType
+from cpython.datetime cimport (datetime_day, datetime_hour, datetime_minute, datetime_month,
+                               datetime_second, datetime_tzinfo, datetime_year)
+
+# A growing run of bytes. Starts in memory of the caller's stack, moves to the heap when that is full.
 cdef struct Buffer:
     uint8_t* start
     uint8_t* p
@@ -39,7 +43,7 @@ cdef int buffer_grow(Buffer* b, size_t n) except -1:
 
 
 cdef inline int buffer_room(Buffer* b, size_t n) except -1:
-    """Make sure of n octets behind b.p."""
+    """Make sure of n bytes after b.p."""
     if AMQP_UNLIKELY(<size_t>(b.end - b.p) < n):
         return buffer_grow(b, n)
     return 0
@@ -53,7 +57,7 @@ cdef int put_octets(Buffer* b, const void* p, size_t n) except -1:
 
 
 cdef inline int put_tag(Buffer* b, uint8_t tag, size_t n) except -1:
-    """The tag, and room for the n octets behind it."""
+    """The tag, and room for the n bytes after it."""
     buffer_room(b, n + 1)
     b.p[0] = tag
     b.p += 1
@@ -72,7 +76,7 @@ cdef int table_error(Place* at, str text) except -1:
 
 
 cdef int put_long(Buffer* b, uint8_t tag, const void* p, Py_ssize_t n, Place* at) except -1:
-    """tag, u32 length, octets."""
+    """tag, u32 length, bytes."""
     if <uint64_t>n > MAX_U32:
         table_error(at, f"a table value takes at most 4294967295 octets, not {n}")
     put_tag(b, tag, 4 + <size_t>n)
@@ -113,7 +117,7 @@ cdef int put_plain_int(Buffer* b, object v, uintptr_t mode, Place* at) except -1
 
 
 cdef bytes escaped_octets(object v, Place* at):
-    """Octets of a str that may hold surrogate escapes."""
+    """Bytes of a str that may hold surrogate escapes."""
     cdef Py_ssize_t where
     try:
         return PyUnicode_AsEncodedString(v, "utf-8", "surrogateescape")
@@ -154,28 +158,32 @@ cdef int put_name(Buffer* b, object v, Place* at) except -1:
 
 cdef int take_decimal(object v, uint8_t* scale, int32_t* unscaled, Place* at) except -1:
     """Scale and unscaled value of a Decimal; exact or an error."""
-    cdef str text = str(v)
-    cdef Py_ssize_t i, n = len(text)
+    # A subclass may say something else than its value: ask its base.
+    cdef str text = str(v if type(v) is Decimal else Decimal(v))
+    cdef Py_ssize_t n = 0
+    cdef const uint8_t* p = NULL
+    cdef const uint8_t* end
     cdef int64_t digits = 0, exponent = 0, fraction = 0
-    cdef bint negative = False, point = False
-    cdef Py_UCS4 c
-    if not v.is_finite():
+    cdef bint negative, point = False
+    ascii_octets(<PyObject*>text, &p, &n)
+    end = p + n
+    negative = n != 0 and p[0] == c'-'
+    p += negative
+    if p >= end or not c'0' <= p[0] <= c'9':      # NaN, Infinity
         table_error(at, "a decimal must be finite")
-    for i in range(n):
-        c = text[i]
-        if c == u'-':
-            negative = True
-        elif c == u'.':
+    while p < end:
+        if p[0] == c'.':
             point = True
-        elif c == u'E':
-            exponent = int(text[i + 1:])
+        elif p[0] == c'E':
+            exponent = int(text[n - (end - p) + 1:])
             break
         else:
-            digits = digits * 10 + (<int64_t>c - 48)
+            digits = digits * 10 + (p[0] - c'0')
             if point:
                 fraction += 1
             if digits > 2147483648:
                 table_error(at, "a decimal's unscaled value must fit 32 bits, signed")
+        p += 1
     fraction -= exponent
     while fraction < 0 and 0 < digits <= 2147483648:
         digits *= 10
@@ -191,9 +199,34 @@ cdef int take_decimal(object v, uint8_t* scale, int32_t* unscaled, Place* at) ex
     return 0
 
 
+cdef bint seconds_fast(PyObject* o, uint64_t* out) except -1:
+    """Seconds of an exact int, or of an exact datetime in UTC from 1970 on."""
+    cdef object v
+    cdef int64_t y, era
+    cdef uint32_t m, doy, yoe
+    if o == NULL:
+        return False
+    v = <object>o
+    if type(v) is not Datetime:
+        return exact_u64(o, out)
+    if datetime_tzinfo(v) is not UTC or datetime_year(v) < 1970:
+        return False
+    m = <uint32_t>datetime_month(v)
+    y = datetime_year(v) - (m <= 2)
+    era = y // 400
+    yoe = <uint32_t>(y - era * 400)
+    doy = (153 * (m - 3 if m > 2 else m + 9) + 2) // 5 + <uint32_t>datetime_day(v) - 1
+    out[0] = (<uint64_t>(era * 146097 + yoe * 365 + yoe // 4 - yoe // 100 + doy - 719468) * 86400
+              + <uint64_t>datetime_hour(v) * 3600 + <uint64_t>datetime_minute(v) * 60
+              + <uint64_t>datetime_second(v))
+    return True
+
+
 cdef int take_seconds(object v, uint64_t* out, Place* at) except -1:
     """Seconds since 1970 UTC of a datetime (floored) or an int."""
     cdef object seconds
+    if seconds_fast(<PyObject*>v, out):
+        return 0
     if isinstance(v, Datetime):
         if v.utcoffset() is None:
             table_error(at, "a timestamp needs an aware datetime (or an int), not a naive one")
@@ -264,17 +297,18 @@ cdef int put_rare(Buffer* b, object v, type t, uintptr_t mode, int depth, Place*
     cdef int32_t unscaled = 0
     cdef uint64_t seconds = 0
     cdef Py_buffer view
-    tags = TYPED_TAGS.get(t)
-    if tags is not None:
-        return put_typed(b, v, t, tags[1 if mode & MODE_LETTER else 0], at)
-    if isinstance(v, Decimal):
+    if t is not Decimal and t is not Datetime:
+        tags = TYPED_TAGS.get(t)
+        if tags is not None:
+            return put_typed(b, v, t, tags[1 if mode & MODE_LETTER else 0], at)
+    if t is Decimal or isinstance(v, Decimal):
         take_decimal(v, &scale, &unscaled, at)
         put_int(b, c'D', scale, 1)
         buffer_room(b, 4)
         store32(b.p, <uint32_t>unscaled)
         b.p += 4
         return 0
-    if isinstance(v, Datetime):
+    if t is Datetime or isinstance(v, Datetime):
         take_seconds(v, &seconds, at)
         return put_int(b, c'T', seconds, 8)
     if isinstance(v, str):
@@ -362,7 +396,7 @@ cdef int put_pairs(Buffer* b, object table, uintptr_t mode, int depth, Place* at
         n = 0
         p = NULL
         if AMQP_LIKELY(utf8_octets(name, &p, &n) and <size_t>n <= 255):
-            buffer_room(b, <size_t>n + 16)      # a number behind it finds room, too
+            buffer_room(b, <size_t>n + 16)      # a number after it finds room, too
             b.p[0] = <uint8_t>n
             copy_octets(b.p + 1, p, <size_t>n)
             b.p += 1 + n
@@ -371,7 +405,7 @@ cdef int put_pairs(Buffer* b, object table, uintptr_t mode, int depth, Place* at
                 table_error(at, f"a table name is a str, not {type(<object>name).__name__}")
             put_name(b, <object>name, at)
             buffer_room(b, 16)
-        # The usual values here, all others by put_value. A str or int has no code that could run.
+        # The most frequent values here, all others by put_value. A str or int has no code that could run.
         m = 0
         if utf8_octets(value, &p, &m) and <uint64_t>m <= MAX_U32:
             buffer_room(b, 5 + <size_t>m)

@@ -32,7 +32,7 @@ cdef int place_text(const Fault* f, char* out, size_t room) noexcept nogil:
 
 
 cdef int fault_text(const Fault* f, char* out, size_t room) noexcept nogil:
-    """Write the message of a fault, NUL-terminated; its length. Never quotes payload octets
+    """Write the message of a fault, NUL-terminated; its length. Never quotes payload bytes
     but for the one that is wrong by itself (a tag, a frame end, a frame type)."""
     cdef int n = place_text(f, out, room)
     cdef unsigned long long need = f.need, have = f.have, offset = f.offset

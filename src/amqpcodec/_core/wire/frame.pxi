@@ -1,4 +1,4 @@
-# Frame boundaries: type, channel, size, payload, frame end (0-9-1 §4.2.3; 7 octets in all versions).
+# Frame boundaries: type, channel, size, payload, frame end (0-9-1 §4.2.3; 7 bytes in all versions).
 
 cdef enum:
     SCAN_MORE = 0
@@ -11,7 +11,7 @@ cdef struct WireFrame:
     uint16_t channel
     const uint8_t* payload
     uint32_t size           # of the payload
-    uint64_t total          # octets consumed, the envelope included
+    uint64_t total          # bytes consumed, the envelope included
 
 # Beyond this an undefined frame type is taken for a lost stream at once (it is hardly a frame).
 cdef uint64_t UNDEFINED_TYPE_LIMIT = 1 << 20
@@ -37,7 +37,7 @@ cdef int scan_bad(Fault* f, int code, int scope, uint64_t offset, const uint8_t*
 
 cdef inline int scan_frame(const uint8_t* p, const uint8_t* end, uint64_t frame_max,
                            uint64_t offset, WireFrame* out, Fault* f) noexcept nogil:
-    """Find the frame at p. frame_max: octets, envelope included, 0 for no limit. offset: that of p.
+    """Find the frame at p. frame_max: bytes, envelope included, 0 for no limit. offset: that of p.
 
     After SCAN_BAD with scope "frame" the frame is whole and `out.total` is set.
     """
@@ -69,7 +69,7 @@ cdef inline void set_frame(WireFrame* out, const uint8_t* p, uint64_t total) noe
 
 
 cdef int scan_protocol_header(const uint8_t* p, size_t left, WireFrame* out) noexcept nogil:
-    """"AMQP" and four octets, where a frame's type would be 'A' (which no version defines)."""
+    """"AMQP" and four bytes, where a frame's type would be 'A' (which no version defines)."""
     if left < 8:
         return SCAN_MORE
     out.type = c'A'
@@ -96,7 +96,7 @@ cdef int scan_undefined(const uint8_t* p, size_t left, uint64_t frame_max, uint6
 
 cdef inline uint8_t* put_envelope(uint8_t* w, uint8_t frame_type, uint16_t channel,
                                   uint32_t size) noexcept nogil:
-    """Seven octets; the caller writes `size` octets and FRAME_END behind them."""
+    """Seven bytes; the caller writes `size` bytes and FRAME_END after them."""
     w[0] = frame_type
     store16(w + 1, channel)
     store32(w + 3, size)

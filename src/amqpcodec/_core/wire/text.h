@@ -1,4 +1,4 @@
-/* Octets to str, with a small cache for the short strings that come again and again. */
+/* Bytes to str, with a small cache for the short strings that come again and again. */
 #ifndef AMQPCODEC_TEXT_H
 #define AMQPCODEC_TEXT_H
 
@@ -6,7 +6,7 @@
 #include "wire/python.h"
 #include "wire/wire.h"
 
-/* Octets that are not UTF-8 become surrogate escapes: nothing is lost, nothing raises. */
+/* Bytes that are not UTF-8 become surrogate escapes: nothing is lost, nothing raises. */
 static PyObject *text_slow(const uint8_t *s, Py_ssize_t n) {
     return PyUnicode_DecodeUTF8((const char *)s, n, "surrogateescape");
 }
@@ -14,7 +14,7 @@ static PyObject *text_slow(const uint8_t *s, Py_ssize_t n) {
 /* The bytes of an ASCII str. */
 #define TEXT_OCTETS(o) ((uint8_t *)PyUnicode_1BYTE_DATA(o))
 
-/* Of octets that are ASCII. */
+/* Of bytes that are ASCII. */
 static inline PyObject *text_ascii(const uint8_t *s, Py_ssize_t n) {
     if (AMQP_UNLIKELY(n < 2)) return text_slow(s, n); /* one that all share */
     PyObject *o = PyUnicode_New(n, 127);
@@ -44,7 +44,7 @@ typedef struct {
     PyObject *slot[TEXT_CACHE_SLOTS];
 } TextCache;
 
-/* Two overlapping words stand for up to 16 octets whole; longer text adds its middle on comparison. */
+/* Two overlapping words stand for up to 16 bytes whole; longer text adds its middle on comparison. */
 AMQP_INLINE void text_ends(const uint8_t *s, Py_ssize_t n, uint64_t *a, uint64_t *b) {
     if (n >= 8) {
         memcpy(a, s, 8);
@@ -62,7 +62,7 @@ AMQP_INLINE void text_ends(const uint8_t *s, Py_ssize_t n, uint64_t *a, uint64_t
 }
 
 AMQP_INLINE uint32_t text_cache_index(uint64_t a, uint64_t b, Py_ssize_t n) {
-    /* The last characters, where names differ most, are the top octets of b: turned down, so that
+    /* The last characters, where names differ most, are the top bytes of b: turned down, so that
      * the product carries them into its top bits, which are used. */
     uint64_t h = ((a ^ (b << 23 | b >> 41)) + (uint64_t)n) * 0x9E3779B97F4A7C15ull;
     return (uint32_t)(h >> 54);
@@ -110,7 +110,7 @@ static void text_cache_free(TextCache *cache) {
     PyMem_Free(cache);
 }
 
-/* Whether o is a compact ASCII str, and then its octets, borrowed. No error is set; o may be NULL. */
+/* Whether o is a compact ASCII str, and then its bytes, borrowed. No error is set; o may be NULL. */
 AMQP_INLINE int ascii_octets(PyObject *o, const uint8_t **p, Py_ssize_t *n) {
     if (!o || !PyUnicode_CheckExact(o) || !PyUnicode_IS_COMPACT_ASCII(o)) return 0;
     *n = PyUnicode_GET_LENGTH(o);

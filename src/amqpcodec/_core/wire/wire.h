@@ -1,4 +1,4 @@
-/* Octets and integers in network order: no pointer casts, no alignment assumed. */
+/* Bytes and integers in network order: no pointer casts, no alignment assumed. */
 #ifndef AMQPCODEC_WIRE_H
 #define AMQPCODEC_WIRE_H
 
@@ -99,7 +99,7 @@ AMQP_INLINE void copy_octets(uint8_t *to, const uint8_t *from, size_t n) {
     }
 }
 
-/* True if no octet has its top bit set. */
+/* True if no byte has its top bit set. */
 static inline int is_ascii(const uint8_t *s, size_t n) {
     if (n >= 8) {
         uint64_t seen, word;
@@ -119,7 +119,7 @@ static inline int is_ascii(const uint8_t *s, size_t n) {
     return n == 0 || ((s[0] | s[n / 2] | s[n - 1]) & 0x80) == 0;
 }
 
-/* True if the octets are well-formed UTF-8 (RFC 3629: no surrogates, no overlong forms). */
+/* True if the bytes are well-formed UTF-8 (RFC 3629: no surrogates, no overlong forms). */
 AMQP_APART static int is_utf8(const uint8_t *s, size_t n) {
     size_t i = 0;
     while (i < n) {
@@ -137,7 +137,7 @@ AMQP_APART static int is_utf8(const uint8_t *s, size_t n) {
         }
         uint8_t c = s[i];
         size_t more;
-        uint8_t low = 0x80, high = 0xBF; /* bounds of the second octet */
+        uint8_t low = 0x80, high = 0xBF; /* bounds of the second byte */
         if (c >= 0xC2 && c <= 0xDF) more = 1;
         else if (c >= 0xE0 && c <= 0xEF) {
             more = 2;

@@ -1,4 +1,4 @@
-# The lowest layer: a cursor over borrowed octets, and what can go wrong on it.
+# The lowest layer: a cursor over borrowed bytes, and what can go wrong on it.
 
 from libc.stdint cimport (int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t,
                           uintptr_t)
@@ -46,7 +46,7 @@ cdef enum:
     BAD_CHANNEL
     BAD_BODY_SIZE
     BAD_INCOMPLETE
-    BAD_CAPTURE     # columns of captures only: octets that are no frame
+    BAD_CAPTURE     # columns of captures only: bytes that are no frame
     BAD_CONTENT     # 0-9's type content: neither inline nor a reference
     BAD_COLUMN      # columns of captures only: a property of another version that has no column
 
@@ -72,7 +72,7 @@ cdef struct Fault:
     uint16_t class_id
     uint16_t method_id
 
-# Octets not yet read. The first fault sticks; offsets count from `base`, which is at `base_at`.
+# Bytes not yet read. The first fault sticks; offsets count from `base`, which is at `base_at`.
 cdef struct Cursor:
     const uint8_t* p
     const uint8_t* end
@@ -96,7 +96,7 @@ cdef int fail(Cursor* c, int code, const char* what, uint64_t need, uint8_t octe
 
 
 cdef inline bint short_of(Cursor* c, size_t n, const char* what) noexcept nogil:
-    """True, and the fault noted, where fewer than n octets remain."""
+    """True, and the fault noted, where fewer than n bytes remain."""
     if AMQP_UNLIKELY(<size_t>(c.end - c.p) < n):
         fail(c, BAD_TRUNCATED, what, n, 0)
         return True
