@@ -14,6 +14,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 sys.path[:0] = [str(ROOT / "src"), str(HERE)]
 
+from emitters.columns import emit_columns  # noqa: E402
 from emitters.constants import emit_constants  # noqa: E402
 from emitters.hot import emit_hot  # noqa: E402
 from emitters.oasis_compact import emit_oasis_compact  # noqa: E402
@@ -60,6 +61,7 @@ def outputs() -> dict[Path, str]:
         files[GEN.parent / f"{module}.pyi"] = head + emit_stubs(protocol, module)
     head = banner(sources)
     files[GEN / "constants.pxi"] = head + emit_constants(protocols["v0_9_1"])
+    files[GEN / "columns.pxi"] = head + "\n" + emit_columns(list(protocols.values()))
     files[GEN / "hot.pxi"] = head + "\n" + emit_hot(list(protocols.values()))
     overlays = HERE / "overlays.xml"
     versions = {protocol.name: HERE / PROTOCOLS[name] for name, protocol in protocols.items()}

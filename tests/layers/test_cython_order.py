@@ -92,7 +92,6 @@ GROUPS = {
     "_core/columns/rows.pxi": "columns-legacy",
     "_core/columns/hot_tables.pxi": "columns-legacy",
     "_core/columns/hot.pxi": "columns-legacy",
-    "_core/columns/kinds.pxi": "columns-legacy",
     "_core/columns/frames.pxi": "columns-legacy",
     "_core/columns/run.pxi": "columns-legacy",
     "_core/columns/messages.pxi": "columns-legacy",

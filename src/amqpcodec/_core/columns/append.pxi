@@ -4,7 +4,7 @@
 cdef enum:
     GIVE_UP = 1             # the fast path leaves it to the slow one
     HOT_KEYS = 24           # of a table
-    HOT_ENTRY = 32          # octets that the JSON of an entry takes more than the entry, at most
+    HOT_ENTRY = 48          # octets that the JSON of an entry takes more than the entry, at most
 
 # ---- appending on the fast path: octets up to COPY_SLACK behind a value can be read ----
 
@@ -62,10 +62,7 @@ cdef inline int hot_octets(Table* t, Column* c, RowPlace at, const uint8_t* p, s
         status = hot_grow(t, c, at.row, n)
         if status < 0:
             return status
-    if n <= 16:
-        copy_16(c.data.p + used, p)
-    else:
-        memcpy(c.data.p + used, p, n)
+    copy_short(c.data.p + used, p, n)
     hot_text_end(c, at, used + n)
     return 0
 

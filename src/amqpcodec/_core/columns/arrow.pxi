@@ -18,6 +18,7 @@ cdef extern from "columns/copy.h" nogil:
     void AMQP_PREFETCH(const void* p)
     uint64_t load_word(const uint8_t* p)
     void copy_16(uint8_t* w, const uint8_t* p)
+    void copy_short(uint8_t* w, const uint8_t* p, size_t n)
     int leading_zeros_16(uint32_t x)
     bint copy_ascii(uint8_t* w, const uint8_t* p, size_t n)
     bint copy_plain(uint8_t* w, const uint8_t* p, size_t n)
@@ -166,7 +167,7 @@ cdef void table_drop(Table* t) noexcept nogil:
 # ---- appending ----
 
 cdef enum:
-    SLACK = 16              # octets of room behind what fixed and data need, for writes of whole words
+    SLACK = 32              # bytes of room after what fixed and data need, for writes of whole words
 
 
 cdef inline size_t fixed_room(const Column* c, int64_t rows) noexcept nogil:

@@ -24,8 +24,9 @@
 #define AMQP_PREFETCH(p) ((void)(p))
 #endif
 
-/* Octets that may be read behind the source and written behind the target. */
-#define COPY_SLACK 16
+/* Bytes that may be read after the source and written after the target: nobody can predict how long the
+ * next value is, so up to as many are copied and looked at without a branch. */
+#define COPY_SLACK 32
 
 static inline uint64_t load_word(const uint8_t *p) {
     uint64_t x;
@@ -83,24 +84,43 @@ static inline uint64_t json_odd(uint64_t x) {
     return (x | (x - ones * 0x20) | (quote - ones) | (slash - ones)) & tops;
 }
 
-/* Copy n octets; whether all are ASCII. Reads and writes up to COPY_SLACK more. */
+/* Copy n bytes, most often few. Reads and writes up to COPY_SLACK more. */
+AMQP_INLINE void copy_short(uint8_t *w, const uint8_t *p, size_t n) {
+    if (AMQP_UNLIKELY(n > 512)) {
+        memcpy(w, p, n);
+        return;
+    }
+    for (;; n -= 32, p += 32, w += 32) {
+        copy_16(w, p);
+        copy_16(w + 16, p + 16);
+        if (n <= 32) return;
+    }
+}
+
+#ifdef COPY_SSE2
+/* Whether a mask of 32 bytes (the top bits of two times sixteen) has none of the first n, up to 32. */
+AMQP_INLINE int none_of_first(__m128i low, __m128i high, size_t n) {
+    uint32_t found = (uint32_t)_mm_movemask_epi8(low) | (uint32_t)_mm_movemask_epi8(high) << 16;
+    return (found & (uint32_t)(((uint64_t)1 << n) - 1)) == 0;
+}
+#endif
+
+/* Copy n bytes; whether all are ASCII. Reads and writes up to COPY_SLACK more. */
 static inline int copy_ascii(uint8_t *w, const uint8_t *p, size_t n) {
 #ifdef COPY_SSE2
-    __m128i x, seen;
-    if (AMQP_LIKELY(n <= 16)) {
-        x = _mm_loadu_si128((const __m128i *)p);
-        _mm_storeu_si128((__m128i *)w, x);
-        return (_mm_movemask_epi8(x) & ((1 << n) - 1)) == 0;
-    }
-    seen = _mm_setzero_si128();
-    for (; n > 16; n -= 16, p += 16, w += 16) {
-        x = _mm_loadu_si128((const __m128i *)p);
-        _mm_storeu_si128((__m128i *)w, x);
-        seen = _mm_or_si128(seen, x);
-    }
-    x = _mm_loadu_si128((const __m128i *)p);
+    __m128i x = _mm_loadu_si128((const __m128i *)p), y = _mm_loadu_si128((const __m128i *)(p + 16));
     _mm_storeu_si128((__m128i *)w, x);
-    return ((_mm_movemask_epi8(x) & ((1 << n) - 1)) | _mm_movemask_epi8(seen)) == 0;
+    _mm_storeu_si128((__m128i *)(w + 16), y);
+    if (AMQP_LIKELY(n <= 32)) return none_of_first(x, y, n);
+    y = _mm_or_si128(x, y);
+    for (size_t k = 32; k + 16 < n; k += 16) {
+        x = _mm_loadu_si128((const __m128i *)(p + k));
+        _mm_storeu_si128((__m128i *)(w + k), x);
+        y = _mm_or_si128(y, x);
+    }
+    x = _mm_loadu_si128((const __m128i *)(p + n - 16));
+    _mm_storeu_si128((__m128i *)(w + n - 16), x);
+    return _mm_movemask_epi8(_mm_or_si128(y, x)) == 0;
 #else
     uint64_t x, seen = 0;
     for (; n > 8; n -= 8, p += 8, w += 8) {
@@ -124,25 +144,25 @@ static inline __m128i json_odd_16(__m128i x) {
 }
 #endif
 
-/* Copy n octets; whether all are ASCII that a JSON string holds as it is. Reads and writes up to
+/* Copy n bytes; whether all are ASCII that a JSON string holds as it is. Reads and writes up to
  * COPY_SLACK more. */
 static inline int copy_plain(uint8_t *w, const uint8_t *p, size_t n) {
 #ifdef COPY_SSE2
-    __m128i x, odd, seen;
-    if (AMQP_LIKELY(n <= 16)) {
-        x = _mm_loadu_si128((const __m128i *)p);
-        _mm_storeu_si128((__m128i *)w, x);
-        return (_mm_movemask_epi8(json_odd_16(x)) & ((1 << n) - 1)) == 0;
+    __m128i x = _mm_loadu_si128((const __m128i *)p), y = _mm_loadu_si128((const __m128i *)(p + 16));
+    _mm_storeu_si128((__m128i *)w, x);
+    _mm_storeu_si128((__m128i *)(w + 16), y);
+    x = json_odd_16(x);
+    y = json_odd_16(y);
+    if (AMQP_LIKELY(n <= 32)) return none_of_first(x, y, n);
+    y = _mm_or_si128(x, y);
+    for (size_t k = 32; k + 16 < n; k += 16) {
+        x = _mm_loadu_si128((const __m128i *)(p + k));
+        _mm_storeu_si128((__m128i *)(w + k), x);
+        y = _mm_or_si128(y, json_odd_16(x));
     }
-    seen = _mm_setzero_si128();
-    for (;; n -= 16, p += 16, w += 16) {
-        x = _mm_loadu_si128((const __m128i *)p);
-        _mm_storeu_si128((__m128i *)w, x);
-        odd = json_odd_16(x);
-        if (n <= 16) break;
-        seen = _mm_or_si128(seen, odd);
-    }
-    return ((_mm_movemask_epi8(odd) & ((1 << n) - 1)) | _mm_movemask_epi8(seen)) == 0;
+    x = _mm_loadu_si128((const __m128i *)(p + n - 16));
+    _mm_storeu_si128((__m128i *)(w + n - 16), x);
+    return _mm_movemask_epi8(_mm_or_si128(y, json_odd_16(x))) == 0;
 #else
     uint64_t x, seen = 0;
     for (; n > 8; n -= 8, p += 8, w += 8) {

@@ -78,9 +78,9 @@ cdef int fill_columns(object protocol, Request request, Columns out, Values* val
     if block_room(&memory, 0, sizeof(Sink)) < 0:    # of the pool: it is as large as a malloc is slow
         raise MemoryError
     s = <Sink*>memory.p
-    memset(s, 0, sizeof(Sink) - sizeof(s.run) - sizeof(s.kinds) - sizeof(s.block))    # which stand last
+    memset(s, 0, sizeof(Sink) - sizeof(s.run) - sizeof(s.headers) - sizeof(s.block))    # which come last
     s.run.on = False
-    s.kinds.pattern.n = s.kinds.pattern.misses = 0
+    s.headers.n = s.headers.misses = 0
     if values.data == NULL:
         values.data = &NO_OCTETS
     try:
@@ -102,9 +102,6 @@ cdef int fill_columns(object protocol, Request request, Columns out, Values* val
         s.error_offset = if_asked(t, COL_ERROR_OFFSET)
         s.check = mode != PERMISSIVE or s.error != NULL or s.error_offset != NULL
         s.hot = request.plan.v1 == NULL and (<Protocol?>protocol).hot
-        # Where rows are left out, or arguments have columns of their own, it goes frame by frame.
-        s.by_kind = (s.hot and mode != DROPMALFORMED and request.kind[COL_METHOD] == AS_TEXT
-                     and request.picks == request.wants and (s.arguments != NULL or not s.check))
         s.borrow = borrow
         s.mode = mode
         s.reading = reading

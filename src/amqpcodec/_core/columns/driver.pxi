@@ -8,20 +8,12 @@ cdef int take_block(Sink* s, int n) noexcept nogil:
     """Decode the block's frames; how many became rows, or a status below 0."""
     cdef int i = 0, kept = 0, done, status
     cdef Entry* e
-    cdef int tries = 8 if v1_may_run(s) else 4 if s.by_kind and s.v1 == NULL else 0
+    cdef int tries = 8 if v1_may_run(s) else 0
     while i < n:
         e = &s.block[i]
         if tries:
-            if s.v1 != NULL:
-                done = run_v1_arguments(s, e, n - i, s.rows + kept)
-                tries -= done == 0      # a few odd frames, or all of them
-            elif n - i < KINDS_LEAST:
-                done = tries = 0
-            else:
-                done = take_kinds(s, e, n - i, s.rows + kept)
-                if done < 0:
-                    return done
-                tries = tries - (done < KINDS_LEAST) if s.by_kind else 0
+            done = run_v1_arguments(s, e, n - i, s.rows + kept)
+            tries -= done == 0          # a few unusual frames, or all of them
             if kept != i and done:
                 memmove(&s.block[kept], e, <size_t>done * sizeof(Entry))
             kept += done

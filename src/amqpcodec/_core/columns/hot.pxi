@@ -14,7 +14,6 @@ cdef int hot_method(Sink* s, const Entry* e, int64_t row) noexcept nogil:
     cdef const MethodPlan* m
     cdef RowPlace at = place_of(row)
     cdef Text text
-    cdef Spot spot
     cdef uint32_t key
     cdef int status
     cdef bint picked
@@ -37,12 +36,7 @@ cdef int hot_method(Sink* s, const Entry* e, int64_t row) noexcept nogil:
     if s.arguments != NULL:
         status = text_begin(&text, s.arguments, s.input_end)
         if AMQP_LIKELY(status == 0):
-            spot.p = p
-            spot.end = end
-            spot.row = 0
-            status = hot_arguments(s, &m, &spot, 1, &text, NULL)
-            if status >= 0:
-                status = 1 - status     # GIVE_UP where it is none
+            status = hot_arguments(s, m, p, end, &text)
         if AMQP_LIKELY(status == 0):
             status = hot_commit(s.table, s.arguments, at, text.w)
         if AMQP_UNLIKELY(status != 0):
@@ -54,99 +48,79 @@ cdef int hot_method(Sink* s, const Entry* e, int64_t row) noexcept nogil:
     return hot_octets(s.table, s.method, at, <const uint8_t*>m.name, m.name_n)
 
 
-cdef int hot_arguments(Sink* s, const MethodPlan** plan, const Spot* at, int n, Text* text,
-                       int32_t* ends) noexcept nogil:
-    """Arguments of n methods as JSON, behind one another: how many are in order, or NO_MEMORY.
-    ends: of the column, as for put_end; or NULL."""
-    cdef const MethodPlan* m
-    cdef const FieldPlan* f
-    cdef const FieldPlan* last
-    cdef const uint8_t* p
-    cdef const uint8_t* end
+cdef inline int hot_arguments(Sink* s, const MethodPlan* m, const uint8_t* p, const uint8_t* end,
+                              Text* text) noexcept nogil:
+    """Arguments as JSON; 0, GIVE_UP or NO_MEMORY."""
+    cdef const FieldPlan* f = m.field
+    cdef const FieldPlan* last = f + m.n
     cdef uint8_t* w
     cdef uint8_t bits = 0
     cdef size_t size, start
-    cdef int i, status, before = at.row
-    for i in range(n):
-        m = plan[i]
-        p = at.p
-        end = at.end
-        AMQP_PREFETCH(p + AHEAD)
-        AMQP_PREFETCH(p + AHEAD + 64)
-        # What strings and numbers take at most; tables and long strings ask for their own room.
-        if text_room(text, m.room + <size_t>(end - p)) < 0:
-            return NO_MEMORY
-        w = text.w
-        start = <size_t>(w - text.block.p)
-        f = m.field
-        last = f + m.n
-        while f < last:
-            # The usual ones by branches that can be foretold.
-            if AMQP_LIKELY(f.op == HOT_TEXT):
-                size = p[0]
+    cdef int status
+    # What strings and numbers take at most; tables and long strings ask for their own room.
+    if text_room(text, m.room + <size_t>(end - p)) < 0:
+        return NO_MEMORY
+    w = text.w
+    start = <size_t>(w - text.block.p)
+    while f < last:
+        # The most frequent ones by branches that can be predicted.
+        if AMQP_LIKELY(f.op == HOT_TEXT):
+            size = p[0]
+            p += 1
+            if AMQP_UNLIKELY(end - p < <int64_t>size):
+                return GIVE_UP
+            w = copy_piece(w, f.piece, f.piece_n)
+            if AMQP_UNLIKELY(not copy_plain(w, p, size)) and not is_plain_utf8(p, size):
+                return GIVE_UP
+            w += size
+            p += size
+        elif AMQP_LIKELY(f.op <= HOT_8):
+            size = <size_t>8 >> (f.op - HOT_64)
+            if AMQP_UNLIKELY(end - p < <int64_t>size):
+                return GIVE_UP
+            w = put_u64(copy_piece(w, f.piece, f.piece_n), load64(p) >> (64 - 8 * size))
+            p += size
+        elif AMQP_LIKELY(f.op <= HOT_BIT):
+            if f.op == HOT_FIRST_BIT:
+                if AMQP_UNLIKELY(p == end):
+                    return GIVE_UP
+                bits = p[0]
                 p += 1
-                if AMQP_UNLIKELY(end - p < <int64_t>size):
-                    return i
-                w = copy_piece(w, f.piece, f.piece_n)
-                if AMQP_UNLIKELY(not copy_plain(w, p, size)) and not is_plain_utf8(p, size):
-                    return i
-                w += size
-                p += size
-            elif AMQP_LIKELY(f.op <= HOT_8):
-                size = <size_t>8 >> (f.op - HOT_64)
-                if AMQP_UNLIKELY(end - p < <int64_t>size):
-                    return i
-                w = put_u64(copy_piece(w, f.piece, f.piece_n), load64(p) >> (64 - 8 * size))
-                p += size
-            elif AMQP_LIKELY(f.op <= HOT_BIT):
-                if f.op == HOT_FIRST_BIT:
-                    if AMQP_UNLIKELY(p == end):
-                        return i
-                    bits = p[0]
-                    p += 1
-                w = hot_bool(copy_piece(w, f.piece, f.piece_n), bits >> f.bit & 1)
-            elif f.op == HOT_ZEROS:
-                size = f.zeros
-                if AMQP_UNLIKELY(<size_t>(end - p) < size or p[0] or p[size - 1]):
-                    return i
-                p += size
-            elif f.op == HOT_LONG_TEXT or f.op == HOT_TABLE:
-                if AMQP_UNLIKELY(end - p < 4):
-                    return i
-                size = load32(p)
-                p += 4
-                if AMQP_UNLIKELY(<size_t>(end - p) < size):
-                    return i
-                text.w = copy_piece(w, f.piece, f.piece_n)
-                if f.op == HOT_TABLE:
-                    status = hot_pairs(text, p, p + size, s.shapes, 1)
-                else:
-                    status = json_octets(text, p, size)
-                if status != 0:
-                    return i if status > 0 else status
-                p += size
-                if text_room(text, m.room + <size_t>(end - p)) < 0:
-                    return NO_MEMORY
-                w = text.w
+            w = hot_bool(copy_piece(w, f.piece, f.piece_n), bits >> f.bit & 1)
+        elif f.op == HOT_ZEROS:
+            size = f.zeros
+            if AMQP_UNLIKELY(<size_t>(end - p) < size or p[0] or p[size - 1]):
+                return GIVE_UP
+            p += size
+        elif f.op == HOT_LONG_TEXT or f.op == HOT_TABLE:
+            if AMQP_UNLIKELY(end - p < 4):
+                return GIVE_UP
+            size = load32(p)
+            p += 4
+            if AMQP_UNLIKELY(<size_t>(end - p) < size):
+                return GIVE_UP
+            text.w = copy_piece(w, f.piece, f.piece_n)
+            if f.op == HOT_TABLE:
+                status = hot_pairs(text, p, p + size, s.shapes, 1)
             else:
-                return i
-            f += 1
-        w[0] = c'"'
-        w += m.quoted
-        if w == text.block.p + start:
-            w += 1
-        text.block.p[start] = c'{'      # for the first comma
-        w[0] = c'}'
+                status = json_octets(text, p, size)
+            if status != 0:
+                return status
+            p += size
+            if text_room(text, m.room + <size_t>(end - p)) < 0:
+                return NO_MEMORY
+            w = text.w
+        else:
+            return GIVE_UP
+        f += 1
+    w[0] = c'"'
+    w += m.quoted
+    if w == text.block.p + start:
         w += 1
-        size = <size_t>(w - text.block.p)
-        if AMQP_UNLIKELY(p != end or size > <size_t>s.table.limit):
-            return i
-        text.w = w
-        if AMQP_LIKELY(ends != NULL):
-            put_end(ends, before, at.row, start, size)
-        before = at.row
-        at += 1
-    return n
+    text.block.p[start] = c'{'      # for the first comma
+    w[0] = c'}'
+    text.w = w + 1
+    return 0 if AMQP_LIKELY(p == end) else GIVE_UP
 
 
 cdef int hot_picks(Sink* s, const MethodPlan* m, const uint8_t* p, const uint8_t* end,
@@ -256,6 +230,7 @@ cdef int hot_long(Sink* s, uint8_t kind, int k, const uint8_t* p, size_t n, RowP
 cdef inline int hot_table(Sink* s, Column* c, const uint8_t* p, size_t n, RowPlace at) noexcept nogil:
     """A table, not checked yet, into a column of tables."""
     cdef Text text
+    cdef uint8_t* w
     cdef int status
     if AMQP_UNLIKELY(c.form != FORM_JSON):
         if not hot_check(s, p, n):
@@ -267,9 +242,16 @@ cdef inline int hot_table(Sink* s, Column* c, const uint8_t* p, size_t n, RowPla
     text.input_end = s.input_end
     if AMQP_UNLIKELY(c.data.p == NULL) and text_begin(&text, c, s.input_end) < 0:
         return NO_MEMORY
+    if text_room(&text, n + TEMPLATE_ROOM) < 0:
+        return NO_MEMORY
+    w = template_write(&s.headers, p, p + n, text.w)
+    if AMQP_LIKELY(w != NULL):
+        s.headers.misses = 0
+        return hot_commit(s.table, c, at, w)
     status = hot_pairs(&text, p, p + n, s.shapes, 1)
     if AMQP_UNLIKELY(status != 0):
         return status
+    template_learn(&s.headers, p, p + n)
     return hot_commit(s.table, c, at, text.w)
 
 
@@ -319,15 +301,6 @@ cdef int hot_header(Sink* s, const Entry* e, int64_t row) noexcept nogil:
     return 0
 
 
-cdef inline bint fits_by_kind(const Column* c, uint8_t kind) noexcept nogil:
-    """Whether columns/kinds.pxi writes values of this wire type into the column."""
-    if kind == W_OCTET:
-        return c.kind == AS_INT32
-    if kind == W_TIMESTAMP:
-        return c.kind == AS_INT64
-    return (kind == W_SHORTSTR or kind == W_TABLE) and c.kind == AS_TEXT and c.form == FORM_JSON
-
-
 cdef int plan_properties(Sink* s, uint32_t key) noexcept nogil:
     """Which values a class and flags announce: messages after messages have the same ones.
     key: class id, flag word."""
@@ -337,7 +310,6 @@ cdef int plan_properties(Sink* s, uint32_t key) noexcept nogil:
     cdef Column* c
     cdef int i, n = 0
     s.n_steps = -1
-    s.steps_by_kind = True
     if d == NULL or flags & 1 or s.properties_json != NULL:
         return GIVE_UP
     field = s.methods[d - s.descs].field
@@ -352,8 +324,6 @@ cdef int plan_properties(Sink* s, uint32_t key) noexcept nogil:
         s.steps[n].kind = field[i].kind
         s.steps[n].headers = field[i].headers and (s.n_wanted != 0 or s.raw_headers != NULL)
         s.steps[n].c = c if c.asked else NULL
-        if not c.asked or s.steps[n].headers or not fits_by_kind(c, field[i].kind):
-            s.steps_by_kind = not s.any_property and not s.check
         n += 1
     s.n_steps = n
     s.steps_key = key

@@ -3,9 +3,6 @@
 cdef enum:
     HOT_DEPTH = 8
 
-cdef extern from "columns/kinds.h" nogil:
-    void put_end(int32_t* ends, int before, int row, size_t from_, size_t to)
-
 
 cdef int hot_pairs(Text* t, const uint8_t* p, const uint8_t* end, const int8_t* shapes,
                    int depth) noexcept nogil:

@@ -72,7 +72,6 @@ cdef enum:
 
 cdef enum:
     BLOCK = 128             # frames
-    KINDS_LEAST = 16        # below, to take them kind by kind is not worth it
     AHEAD = 16384           # octets to ask for in advance: about a block
     RUN_AHEAD = 4096        # the same in a run
     RUN_AFTER = 4           # messages alike that make one
@@ -359,31 +358,13 @@ cdef struct V1Links:
     const uint8_t* single   # of captures: the value that is one delivery, or NULL
     const uint8_t* single_end
 
-cdef extern from "columns/kinds.h" nogil:
-    ctypedef struct Spot:
-        const uint8_t* p
-        const uint8_t* end
-        int row
-
-    ctypedef struct Pattern:
+cdef extern from "columns/template.h" nogil:
+    size_t TEMPLATE_ROOM
+    ctypedef struct TableTemplate:
         int n
         uint32_t misses
-
-# Frames of one kind in a block.
-cdef struct Alike:
-    int n
-    Spot[BLOCK] at
-
-# A block taken kind by kind, see columns/kinds.pxi.
-cdef struct Kinds:
-    int64_t base            # row from which Spots count, a multiple of 8
-    size_t octets           # of all frames, and of names of methods
-    Pattern pattern         # of the headers of the newest message
-    const MethodPlan* plan[BLOCK]
-    int n                   # columns that are written, and for which frames
-    Column* column[32]
-    Alike* of[32]
-    Alike[3] kind            # methods, content headers, bodies
+    void template_learn(TableTemplate* like, const uint8_t* p, const uint8_t* end)
+    uint8_t* template_write(const TableTemplate* like, const uint8_t* p, const uint8_t* stop, uint8_t* w)
 
 # All that a decode works with. Columns that were not asked for are NULL.
 cdef struct Sink:
@@ -443,8 +424,6 @@ cdef struct Sink:
     uint32_t steps_key      # the newest property list: class id, flags
     int n_steps             # -1: there was none
     Step[16] steps
-    bint by_kind            # blocks may be taken kind by kind,
-    bint steps_by_kind      # and so may this property list
     bint odd_block          # the block has frames without type or channel
     int waiting             # at 1.0's message level: rows in the block
     int mode
@@ -469,5 +448,5 @@ cdef struct Sink:
     uint32_t alike_flags
     const MethodPlan* alike_plan
     Run run
-    Kinds kinds
+    TableTemplate headers   # of the newest messages
     Entry[BLOCK] block
