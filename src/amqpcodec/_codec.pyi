@@ -331,8 +331,14 @@ def decode_columns(
 ) -> Columns:
     """See amqpcodec.batch.decode. limit: octets that a column may have (tests lower it)."""
 
-def column_pool(clear: bool = False) -> int:
-    """Octets that the pool of released columns holds; clear=True gives them to the system first."""
+def release_memory() -> int:
+    """See amqpcodec.batch.release_memory."""
+
+def limit_memory(limit: int) -> int:
+    """See amqpcodec.batch.limit_memory."""
+
+def kept_memory() -> int:
+    """See amqpcodec.batch.kept_memory."""
 
 @final
 class CaptureBatch:

@@ -14,7 +14,18 @@ from . import _codec
 from . import protocol as _protocol_module
 from ._codec import ArrowColumn, Columns, Encoded, Schema
 
-__all__ = ["ArrowColumn", "Columns", "Encoded", "Schema", "decode", "encode", "schema"]
+__all__ = [
+    "ArrowColumn",
+    "Columns",
+    "Encoded",
+    "Schema",
+    "decode",
+    "encode",
+    "kept_memory",
+    "limit_memory",
+    "release_memory",
+    "schema",
+]
 
 
 def decode(
@@ -256,3 +267,28 @@ def _protocol(protocol: str | ModuleType) -> _codec.Protocol | _codec.V1Core:
     if not isinstance(found, (_codec.Protocol, _codec.V1Core)):
         raise TypeError(f"protocol is a version or a protocol module, not {protocol!r}")
     return found
+
+
+def release_memory() -> int:
+    """Give the memory that is kept for the next decode or encode back to the system.
+
+    Columns that their consumer has released are kept, up to a limit (see limit_memory), because
+    writing to memory that was used before is several times as fast. Columns that are still in use
+    are not touched. Any thread may call this at any time. Returns how many bytes were given back.
+    """
+    return _codec.release_memory()
+
+
+def limit_memory(limit: int) -> int:
+    """Keep no more than so many bytes for the next decode or encode; 0: none.
+
+    The limit is one for the process, 64 MiB at first. It counts what is kept between calls only;
+    a call takes what its columns need. What is kept beyond it is given back at once. Returns the
+    limit until now. Raises ValueError where it is negative, OverflowError where it is too large.
+    """
+    return _codec.limit_memory(limit)
+
+
+def kept_memory() -> int:
+    """Bytes that are kept for the next decode or encode at the moment."""
+    return _codec.kept_memory()

@@ -7,10 +7,11 @@ import platform
 import subprocess
 import sys
 import textwrap
+from collections.abc import Iterator
 
 import pytest
 
-from amqpcodec import DecodeError, _codec, batch
+from amqpcodec import DecodeError, batch
 from tests.columns.batch_rows import pa
 from tests.support import amqp091_wire as w
 
@@ -28,7 +29,7 @@ def run(code: str) -> str:
         import resource, sys
         import pyarrow as pa
         import amqpcodec
-        from amqpcodec import _codec, batch
+        from amqpcodec import batch
         from tests.columns.test_pool_memory import BAD, MESSAGE
 
         def resident():
@@ -97,7 +98,7 @@ def test_held_results_are_given_back() -> None:
             print(resident() - before)
             del held
             gc.collect()
-            _codec.column_pool(True)
+            batch.release_memory()
             print(resident() - before)
         """
     )
@@ -110,21 +111,68 @@ def test_held_results_are_given_back() -> None:
 
 
 def test_pool_is_bounded_and_used() -> None:
-    assert _codec.column_pool(True) == 0
+    batch.release_memory()
+    assert batch.kept_memory() == 0
     for _ in range(10):
         pa.record_batch(batch.decode(MESSAGE * 1000))
-    kept = _codec.column_pool()
+    kept = batch.kept_memory()
     if not kept:
         pytest.skip("built with a sanitizer, without a pool")
     address = pa.record_batch(batch.decode(MESSAGE * 1000)).column("frame").buffers()[2].address
     for _ in range(20):
         again = pa.record_batch(batch.decode(MESSAGE * 1000)).column("frame").buffers()[2].address
         assert again == address
-    assert _codec.column_pool() == kept
+    assert batch.kept_memory() == kept
     many = [batch.decode(MESSAGE * 20000) for _ in range(20)]
     del many
-    assert kept < _codec.column_pool() <= 256 << 20
-    assert _codec.column_pool(True) == 0
+    held = batch.kept_memory()
+    assert kept < held <= 64 << 20
+    assert batch.release_memory() == held
+    assert batch.kept_memory() == 0
+
+
+@pytest.fixture
+def limit() -> Iterator[int]:
+    """The limit before the test, and after it again."""
+    before = batch.limit_memory(1 << 20)
+    yield before
+    batch.limit_memory(before)
+
+
+def test_the_limit_of_the_pool(limit: int) -> None:
+    assert limit == 64 << 20
+    assert batch.limit_memory(1 << 20) == 1 << 20
+    for _ in range(10):
+        pa.record_batch(batch.decode(MESSAGE * 2000))
+    assert batch.kept_memory() <= 1 << 20
+    batch.limit_memory(32 << 20)
+    for _ in range(10):
+        pa.record_batch(batch.decode(MESSAGE * 2000))
+    kept = batch.kept_memory()
+    if not kept:
+        pytest.skip("built with a sanitizer, without a pool")
+    assert 1 << 20 < kept <= 32 << 20
+    assert batch.limit_memory(0) == 32 << 20
+    assert batch.kept_memory() == 0
+    pa.record_batch(batch.decode(MESSAGE * 2000))
+    assert batch.kept_memory() == 0
+    assert batch.release_memory() == 0
+
+
+def test_limits_that_are_none() -> None:
+    with pytest.raises(ValueError, match="0 or more bytes, not -1"):
+        batch.limit_memory(-1)
+    with pytest.raises(OverflowError):
+        batch.limit_memory(1 << 70)
+    with pytest.raises(TypeError):
+        batch.limit_memory("64 MiB")  # type: ignore[arg-type]
+
+
+def test_results_in_use_are_not_released() -> None:
+    held = pa.record_batch(batch.decode(MESSAGE * 1000))
+    expected = held.to_pylist()
+    batch.release_memory()
+    assert held.to_pylist() == expected
 
 
 @linux
@@ -167,7 +215,7 @@ def test_no_memory_left() -> None:
                 batch.decode(data)
             except MemoryError:
                 print("none")
-            _codec.column_pool(True)
+            batch.release_memory()
         resource.setrlimit(resource.RLIMIT_AS, limit)
         print(len(batch.decode(data)))
         """
@@ -177,12 +225,12 @@ def test_no_memory_left() -> None:
 
 
 def test_errors_keep_nothing() -> None:
-    _codec.column_pool(True)
+    batch.release_memory()
     for _ in range(50):
         with pytest.raises(DecodeError):
             batch.decode(MESSAGE * 100 + BAD, mode="FAILFAST")
-    first = _codec.column_pool()
+    first = batch.kept_memory()
     for _ in range(50):
         with pytest.raises(DecodeError):
             batch.decode(MESSAGE * 100 + BAD, mode="FAILFAST")
-    assert _codec.column_pool() == first
+    assert batch.kept_memory() == first

@@ -97,7 +97,7 @@ typedef struct {
 #define POOL_FIRST ((size_t)1024)
 #define POOL_CLASSES 68 /* to 112 MiB */
 #define POOL_DEPTH 32
-#define POOL_LIMIT ((size_t)256 << 20)
+#define POOL_LIMIT ((size_t)64 << 20) /* bytes that are kept, if nobody says otherwise */
 #if defined(__SANITIZE_ADDRESS__)
 #define POOL_ON 0 /* let the sanitizer see every use after release */
 #else
@@ -106,7 +106,9 @@ typedef struct {
 
 static struct {
     Atomic lock;
-    size_t octets;
+    size_t bytes;
+    size_t limit; /* of bytes; see pool_limit() */
+    int limited;  /* whether somebody set it */
     int count[POOL_CLASSES];
     uint8_t *block[POOL_CLASSES][POOL_DEPTH];
     unsigned long asked[POOL_CLASSES]; /* when a block of this size was last wanted */
@@ -114,6 +116,8 @@ static struct {
 } pool;
 
 #define POOL_TRIES 200
+
+static inline size_t pool_limit(void) { return pool.limited ? pool.limit : POOL_LIMIT; }
 
 static inline int pool_lock(void) {
     for (int i = 0; i < POOL_TRIES; i++)
@@ -143,7 +147,7 @@ static inline uint8_t *pool_take(int k, size_t room) {
         pool.asked[k] = ++pool.clock;
         if (pool.count[k]) {
             p = pool.block[k][--pool.count[k]];
-            pool.octets -= room;
+            pool.bytes -= room;
         }
         atomic_drop_(&pool.lock);
     }
@@ -156,9 +160,9 @@ AMQP_APART static void block_give(Block *b) {
     if (b->p == NULL) return;
     k = pool_class(b->room, &room);
     if (POOL_ON && k < POOL_CLASSES && pool_lock()) {
-        if (pool.count[k] < POOL_DEPTH && pool.octets + room <= POOL_LIMIT) {
+        if (pool.count[k] < POOL_DEPTH && pool.bytes + room <= pool_limit()) {
             pool.block[k][pool.count[k]++] = b->p;
-            pool.octets += room;
+            pool.bytes += room;
             kept = 1;
         }
         atomic_drop_(&pool.lock);
@@ -202,24 +206,33 @@ AMQP_APART static int block_room(Block *b, size_t used, size_t n) {
     return 0;
 }
 
-static size_t pool_octets(void) { return pool.octets; }
+static size_t pool_bytes(void) { return pool.bytes; }
 
 /* Keep no more than so many octets: sizes that nobody wanted for longest go first. */
 static void pool_trim(size_t limit) {
     int k, oldest;
     size_t room;
-    if (pool.octets <= limit || !pool_lock()) return;
-    while (pool.octets > limit) {
+    if (pool.bytes <= limit || !pool_lock()) return;
+    while (pool.bytes > limit) {
         for (k = 0, oldest = -1; k < POOL_CLASSES; k++)
             if (pool.count[k] && (oldest < 0 || pool.asked[k] < pool.asked[oldest])) oldest = k;
         if (oldest < 0) break;
         room = (POOL_FIRST << oldest / 4) + (POOL_FIRST << oldest / 4) / 4 * (size_t)(oldest % 4);
-        while (pool.count[oldest] && pool.octets > limit) {
+        while (pool.count[oldest] && pool.bytes > limit) {
             free(pool.block[oldest][--pool.count[oldest]]);
-            pool.octets -= room;
+            pool.bytes -= room;
         }
     }
     atomic_drop_(&pool.lock);
+}
+
+/* From now on keep no more than so many bytes: the limit until now. */
+static size_t pool_set_limit(size_t limit) {
+    size_t before = pool_limit();
+    pool.limit = limit;
+    pool.limited = 1;
+    pool_trim(limit);
+    return before;
 }
 
 /* All of it, to the system: who asks for this wants the memory, not malloc's promise to use it again. */
@@ -228,7 +241,7 @@ static void pool_clear(void) {
     if (!pool_lock()) return;
     for (k = 0; k < POOL_CLASSES; k++)
         while (pool.count[k]) free(pool.block[k][--pool.count[k]]);
-    pool.octets = 0;
+    pool.bytes = 0;
     atomic_drop_(&pool.lock);
 #if defined(__GLIBC__)
     malloc_trim(0);

@@ -8,7 +8,8 @@ cdef extern from "columns/arrow.h" nogil:
         size_t room
     int block_room(Block* b, size_t used, size_t n)
     void block_give(Block* b)
-    size_t pool_octets()
+    size_t pool_bytes()
+    size_t pool_set_limit(size_t limit)
     void pool_clear()
     uint8_t* NO_VALUES
     size_t NO_VALUES_ROOM

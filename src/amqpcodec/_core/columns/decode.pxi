@@ -241,8 +241,20 @@ cdef int fill_from_buffer(object protocol, Request request, Columns out, object 
     return 0
 
 
-def column_pool(bint clear=False):
-    """Octets that the pool of released columns holds; clear=True gives them to the system first."""
-    if clear:
-        pool_clear()
-    return pool_octets()
+def release_memory():
+    """See amqpcodec.batch.release_memory."""
+    cdef size_t held = pool_bytes()
+    pool_clear()
+    return held - min(held, pool_bytes())
+
+
+def limit_memory(Py_ssize_t limit):
+    """See amqpcodec.batch.limit_memory."""
+    if limit < 0:
+        raise ValueError(f"a limit of memory is 0 or more bytes, not {limit}")
+    return pool_set_limit(<size_t>limit)
+
+
+def kept_memory():
+    """See amqpcodec.batch.kept_memory."""
+    return pool_bytes()
