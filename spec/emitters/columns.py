@@ -7,10 +7,9 @@ value of one wire type takes is in `_core/columns/run_fields.pxi`.
 
 from __future__ import annotations
 
-from amqpcodec.spec.lower import lower
+from amqpcodec.spec.lower import WIRE_NUMBERS, lower
 from amqpcodec.spec.model import Protocol
-
-from emitters.hot import PROPERTIES, Writer, signature
+from emitters.hot import LETTERS, PROPERTIES, Writer, signature
 
 _CALLS = {
     "s": "run_text(run, {out}, row, at, buffer, piece)",
@@ -39,7 +38,12 @@ def emit_columns(protocols: list[Protocol]) -> str:
                     sig = signature(method["fields"]).replace("S", "s")
                     methods.setdefault(sig, f"{cls['name']}.{method['name']}")
     w = Writer([])
+    letters = {number: LETTERS[name] for name, number in WIRE_NUMBERS.items()}
+    w("# Letters of a signature, by wire type.")
+    w(f'cdef const char* RUN_LETTERS = b"{"".join(letters[n] for n in sorted(letters))}"')
+    w()
     _table(w, "RUN_METHODS", methods)
+    w()
     _table(w, "RUN_PROPERTIES", properties)
     w()
     w()
@@ -56,7 +60,8 @@ def _table(w: Writer, name: str, signatures: dict[str, str]) -> None:
         w(f"# {sig}: {owner}")
     listed = ", ".join(f'b"{sig}"' for sig in signatures)
     w(f"cdef const char** {name} = [{listed}]")
-    w(f"cdef enum: {name}_N = {len(signatures)}")
+    w("cdef enum:")
+    w(f"    {name}_N = {len(signatures)}")
 
 
 def _function(

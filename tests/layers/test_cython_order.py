@@ -93,6 +93,8 @@ GROUPS = {
     "_core/columns/hot_tables.pxi": "columns-legacy",
     "_core/columns/hot.pxi": "columns-legacy",
     "_core/columns/frames.pxi": "columns-legacy",
+    "_core/columns/run_fields.pxi": "columns-legacy",
+    "_gen/columns.pxi": "columns-legacy",
     "_core/columns/run.pxi": "columns-legacy",
     "_core/columns/messages.pxi": "columns-legacy",
     "_core/columns/v1_plan.pxi": "columns-v1",

@@ -3,15 +3,21 @@
 # spec/amqp0-9.xml sha256 a8f621a2caf3c67b32011fd7237b8c510d9b5bae684410a245c313bd60f52599
 # spec/amqp0-8.xml sha256 9474b52c5a09f2f516f6149fce13960b6b3158e74bb4e368bfc50ca0c0030606
 
+# Letters of a signature, by wire type.
+cdef const char* RUN_LETTERS = b"BohlqsLtTC"
+
 # hssBB: basic.publish
 # hsss: basic.return
 # sqBss: basic.deliver
 # qBssl: basic.get-ok
 cdef const char** RUN_METHODS = [b"hssBB", b"hsss", b"sqBss", b"qBssl"]
-cdef enum: RUN_METHODS_N = 4
+cdef enum:
+    RUN_METHODS_N = 4
+
 # ssToosssstssss: basic
 cdef const char** RUN_PROPERTIES = [b"ssToosssstssss"]
-cdef enum: RUN_PROPERTIES_N = 1
+cdef enum:
+    RUN_PROPERTIES_N = 1
 
 
 cdef inline const uint8_t* run_arguments(Sink* s, Run* run, int method, int64_t row, const uint8_t* at,

@@ -260,61 +260,28 @@ cdef struct Speech:
 cdef enum:
     MAX_SPEECHES = 4
 
-# What a run reads of a field, and where it goes: `_TO` has a column.
-cdef enum:
-    RUN_END                 # of the arguments, or of the properties
-    RUN_TEXT
-    RUN_TEXT_TO
-    RUN_BITS                # the octet of bits that follow
-    RUN_BIT_TO
-    RUN_BOOL_TO             # an octet with one bit
-    RUN_8
-    RUN_16
-    RUN_32
-    RUN_64
-    RUN_8_TO_32
-    RUN_8_TO_64
-    RUN_16_TO_32
-    RUN_16_TO_64
-    RUN_32_TO_64
-    RUN_64_TO
-    RUN_TIME
-    RUN_TIME_TO
-    RUN_LONG
-    RUN_LONG_TO
-    RUN_TABLE
-    RUN_TABLE_TO            # its octets
-
-# A field of the messages of a run, see columns/run.pxi.
-cdef struct RunOp:
-    uint8_t code
-    uint8_t bit
-    int8_t number           # of a property of basic, or -1
-    uint8_t* out            # the column's memory
-    Column* column          # or NULL
-
-# Many messages of one kind.
+# Many messages with one method and the same properties, see columns/run.pxi.
 cdef struct Run:
     bint on
     uint32_t key            # class id, method id
     uint32_t flags          # of the properties
-    bint basic              # the properties are those of class basic, and `out` has their columns
-    uint8_t* out[14]
-    uint8_t spare[32]       # for views of text that is only checked
-    int n                   # of op
-    const RunOp* last       # where a message that is as planned ends
+    int method              # number of the arguments' signature
     const uint8_t* end      # messages of a run end before it
     int64_t first           # row
     int64_t room            # rows with place
-    int32_t* channel        # the memory of columns that every message has, or NULL
+    uint8_t* argument[MAX_FIELDS]   # the memory of the column of each, or NULL
+    uint8_t* property[MAX_FIELDS]
+    int n_bits
+    uint8_t* bits[MAX_FIELDS]       # those of them that hold bits
+    uint8_t[32] spare       # for views of text that is only checked
+    int32_t* channel        # of columns that every message has, or NULL
     uint8_t* body
     int64_t* row
     int64_t* offset
     int64_t* body_size
     uint8_t[16] name        # view of the method's name
     int n_columns
-    RunOp op[2 * MAX_FIELDS + 16]
-    Column* columns[2 * MAX_FIELDS + 24]
+    Column* columns[2 * MAX_FIELDS + 8]
 
 # A transfer of a delivery that is not whole.
 cdef struct V1Piece:
