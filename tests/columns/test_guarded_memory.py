@@ -1,4 +1,4 @@
-"""No octet behind the input is read: neither of octets to decode nor of columns to encode."""
+"""No byte after the input is read: neither of octets to decode nor of columns to encode."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ from tests.columns.guarded import POSIX_ONLY, guard, guarded_value
 from tests.columns.test_runs_differential import NAMES, a_value, run, spoilt
 from tests.support import amqp091_gen as gen
 from tests.support import amqp091_strategies as some
+from tests.support import amqp091_wire as w
 
 pytestmark = POSIX_ONLY
 
 
 def both(octets: bytes, **options: Any) -> None:
-    """The same rows as of octets that have something behind them."""
+    """The same rows as of bytes that have something after them."""
     assert decode(guarded_value(octets), **options).equals(decode(octets, **options))
 
 
@@ -79,6 +80,69 @@ def test_amqp_1_0(level: str, layout: str) -> None:
         octets += v1.encode(0, v1.Detach(0, True, v1.Error("amqp:not-found", "d" * size)))
         both(octets * 3, protocol="1.0", level=level, layout=layout)
         both(octets[: -1 - size], protocol="1.0", level=level, layout=layout)
+
+
+FULL: dict[str, Any] = {
+    name: {"s": b"t" * 5, "o": 1, "T": 1_700_000_000}.get(wire) for name, wire in w.PROPERTIES
+} | {"headers": w.table(("k", b"S" + w.longstr(b"v")))}
+FLAGS = b"\xff\xfc"  # all properties of class basic
+
+
+def deliver(arguments: bytes, properties: bytes, body: bytes = b"abc") -> bytes:
+    """A basic.deliver whose frames are whole, whatever is in them."""
+    header = b"\0\x3c\0\0" + len(body).to_bytes(8, "big") + FLAGS + properties
+    return (
+        w.frame(1, 1, b"\0\x3c\0\x3c" + arguments) + w.frame(2, 1, header) + w.body_frame(1, body)
+    )
+
+
+GOOD_ARGUMENTS = w.method_frame("basic.deliver", 1, consumer_tag="c" * 20, delivery_tag=7)[11:-1]
+GOOD_PROPERTIES = w.header_frame(3, channel=1, **FULL)[21:-1]
+LIARS = {
+    "every length is the largest": (b"\xff" * 30, b"\xff" * 90),
+    "of the arguments": (b"\xff" * 30, GOOD_PROPERTIES),
+    "of the properties": (GOOD_ARGUMENTS, b"\xff" * 90),
+    "of the last text": (GOOD_ARGUMENTS, GOOD_PROPERTIES[:-6] + b"\xff" * 6),
+    "of the table": (
+        GOOD_ARGUMENTS,
+        GOOD_PROPERTIES[:12] + b"\x7f\xff\xff\xff" + GOOD_PROPERTIES[16:],
+    ),
+    "of an entry of the table": (
+        GOOD_ARGUMENTS,
+        GOOD_PROPERTIES[:16] + b"\xff" + GOOD_PROPERTIES[17:],
+    ),
+    "short of a byte": (GOOD_ARGUMENTS[:-1], GOOD_PROPERTIES[:-1]),
+    "a byte too many": (GOOD_ARGUMENTS + b"x", GOOD_PROPERTIES + b"x"),
+}
+
+
+@pytest.mark.parametrize("lie", LIARS)
+def test_lengths_that_lie_at_the_end_of_a_run(lie: str) -> None:
+    """Runs test once, after the last field, whether all were inside: so much has to be readable."""
+    good = deliver(GOOD_ARGUMENTS, GOOD_PROPERTIES)
+    assert decode(good, level="message", fields=NAMES, layout="view")["error"][0].as_py() is None
+    head = good * 60 + deliver(*LIARS[lie])
+    for after in (0, 1, 31, 255, 300, *range(6200, 7400, 61), 9000):
+        tail = good * (after // len(good))
+        room = after - len(tail)
+        if room >= 60:
+            tail += deliver(GOOD_ARGUMENTS, b"", b"b" * (room - 60))
+        for fields in (NAMES, ["delivery_tag", "properties.app_id", "error"]):
+            both(head + tail, level="message", layout="view", fields=fields)
+
+
+def test_arguments_that_end_where_the_header_does() -> None:
+    """The last text of the arguments goes on through the header frame to its very end."""
+    good = deliver(GOOD_ARGUMENTS, GOOD_PROPERTIES)
+    header = w.frame(2, 1, b"\0\x3c\0\0" + (3).to_bytes(8, "big") + FLAGS + GOOD_PROPERTIES)
+    for more in (-1, 0, 1):
+        # routing_key, of which nothing is in the frame of the method but its length
+        arguments = GOOD_ARGUMENTS[:-1] + bytes([1 + len(header) - 1 + more])
+        liar = deliver(arguments, GOOD_PROPERTIES)
+        octets = good * 60 + liar + good * 60
+        found = decode(octets, level="message", layout="view", fields=NAMES)
+        errors = [row for row, error in enumerate(found["error"].to_pylist()) if error is not None]
+        assert errors == [60]
 
 
 # ---- columns ----
