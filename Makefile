@@ -54,7 +54,7 @@ $(DONE)/installed: $(DONE)/with-build pyproject.toml
 	@touch $@
 
 # Built anew also where the module was removed: a prerequisite that is never there.
-$(DONE)/built: $(SOURCES) $(if $(wildcard src/amqpcodec/_codec*.so),,no-module) | $(DONE)/installed
+$(DONE)/built: $(SOURCES) $(if $(wildcard src/amqpcodec/_dropins_v1*.so),,no-module) | $(DONE)/installed
 	@$(call check,$(PY))
 	@echo "building the extension"
 	@$(PY) setup.py --quiet build_ext --inplace --parallel $(JOBS)
@@ -116,7 +116,7 @@ compat: $(DONE)/built  ## the clients' own suites without and with the drop-ins 
 lint: $(DONE)/with-lint  ## style and likely mistakes
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
-	PATH="$(abspath $(VENV)/bin):$$PATH" cython-lint src/amqpcodec/_codec.pyx src/amqpcodec/_core
+	PATH="$(abspath $(VENV)/bin):$$PATH" cython-lint src/amqpcodec
 
 types: $(DONE)/built $(addprefix $(DONE)/with-,lint test arrow cli)  ## mypy on the facade, pyright on the stubs
 	$(VENV)/bin/mypy
@@ -142,7 +142,7 @@ bench-compat: $(DONE)/built $(DONE)/with-bench $(DONE)/with-clients  ## clients 
 	$(PY) scripts/broker.py run -- $(PY) -m bench.live $(ARGS)
 
 clean:  ## remove what was built
-	rm -rf build dist .cache src/*.egg-info src/amqpcodec/_codec.c src/amqpcodec/_codec*.so
+	rm -rf build dist .cache src/*.egg-info src/amqpcodec/_*.c src/amqpcodec/_*.so
 	rm -f .venv*/done/built $(DONE)/built $(DONE)/installed
 
 distclean: clean  ## and the environment

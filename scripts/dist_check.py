@@ -25,7 +25,7 @@ NOT_IN_SDIST = (".ci/*", ".github/*", ".gitignore")
 #: What setuptools adds to an sdist.
 ADDED_TO_SDIST = ("PKG-INFO", "setup.cfg", "src/amqpcodec.egg-info/*")
 #: Of the package's files, those that a wheel is made from but does not hold.
-ONLY_SOURCE = ("*.pyx", "*.pxi", "*.h", "*.c")
+ONLY_SOURCE = ("*.pyx", "*.pxd", "*.pxi", "*.h", "*.c", "*/_core/*")
 
 
 def repository() -> set[str]:
@@ -56,12 +56,13 @@ def wheel_faults(names: set[str], wanted: set[str]) -> Iterator[str]:
     """names: the files of a wheel. wanted: those of the repository."""
     package = {name[4:] for name in wanted if name.startswith("src/")}
     package = {name for name in package if not fits(name, ONLY_SOURCE)}
-    # A .pxd of _core is for the compiler of this extension; _codec.pxd is for other packages.
-    package = {name for name in package if "/_core/" not in name}
     found = {name for name in names if ".dist-info/" not in name}
-    core = {name for name in found if re.fullmatch(r"amqpcodec/_codec\.[^/]*(so|pyd)", name)}
-    if len(core) != 1:
-        yield f"one compiled amqpcodec/_codec is expected, not {sorted(core)}"
+    core = {name for name in found if re.fullmatch(r"amqpcodec/_\w+\.[^/]*(so|pyd)", name)}
+    roots = sorted(name[4:-4] for name in wanted if re.fullmatch(r"src/amqpcodec/_\w+\.pyx", name))
+    for root in roots:
+        compiled = sorted(name for name in core if name.startswith(f"{root}."))
+        if len(compiled) != 1:
+            yield f"one compiled {root} is expected, not {compiled}"
     yield from (f"{name} is missing" for name in sorted(package - found))
     yield from (f"{name} does not belong there" for name in sorted(found - package - core))
     for name in ("LICENSE", "METADATA", "entry_points.txt"):

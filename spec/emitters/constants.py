@@ -8,7 +8,7 @@ WANTED = ("frame-method", "frame-header", "frame-body", "frame-heartbeat", "fram
 
 
 def emit_constants(protocol: Protocol) -> str:
-    """Source of ``_gen/constants.pxi``. All 0-x versions agree on these numbers."""
+    """Source of ``_gen/constants.pxd``. All 0-x versions agree on these numbers."""
     values = {constant.name: constant.value for constant in protocol.constants}
     lines = ["cdef enum:"]
     lines += [f"    {name.upper().replace('-', '_')} = {values[name]}" for name in WANTED]

@@ -76,7 +76,7 @@ def _natural(name: str) -> list[tuple[int, str]]:
 def _constants(table: dict[str, Any]) -> str:
     lines = [
         f"VERSION: Final[tuple[int, int, int]] = {table['version']!r}",
-        "PROTOCOL: Final[_codec.V1Protocol]",
+        "PROTOCOL: Final[_v1.V1Protocol]",
         "TYPES: Final[MappingProxyType[int, type[Composite]]]",
     ]
     for name, prefix in (("AMQP", "PROTOCOL"), ("SASL", "SASL"), ("TLS", "TLS")):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, Literal, TypeAlias
 
-from . import _codec, v1_types
+from . import _v1, v1_types
 from ._namespace import finished
 from .decoder import bound_decoder
 
@@ -61,7 +61,7 @@ _MESSAGE_DECODER_DOC = """Octets of one stream in, whole deliveries and all othe
 
 def namespace(table: dict[str, Any]) -> dict[str, Any]:
     """Every public name of ``amqpcodec.v1_0``."""
-    protocol = _codec.V1Protocol(table)
+    protocol = _v1.V1Protocol(table)
     headers = {name: b"AMQP" + bytes(octets) for name, octets in table["headers"].items()}
     names: dict[str, Any] = {
         "VERSION": table["version"],
@@ -69,9 +69,9 @@ def namespace(table: dict[str, Any]) -> dict[str, Any]:
         "PROTOCOL_HEADER": headers["AMQP"],
         "SASL_HEADER": headers["SASL"],
         "TLS_HEADER": headers["TLS"],
-        "Composite": _codec.Composite,
-        "Message": _codec.Message,
-        "required_annotations": _codec.required_annotations,
+        "Composite": _v1.Composite,
+        "Message": _v1.Message,
+        "required_annotations": _v1.required_annotations,
     }
     names.update({name: getattr(v1_types, name) for name in v1_types.__all__})
     names.update(_decoder_classes(protocol))
@@ -79,7 +79,7 @@ def namespace(table: dict[str, Any]) -> dict[str, Any]:
     return finished(names, protocol, _FROM_PROTOCOL, table)
 
 
-def _decoder_classes(protocol: _codec.V1Protocol) -> dict[str, type]:
+def _decoder_classes(protocol: _v1.V1Protocol) -> dict[str, type]:
     """Decoder and MessageDecoder, bound to the protocol."""
 
     def decoder_init(
@@ -91,7 +91,7 @@ def _decoder_classes(protocol: _codec.V1Protocol) -> dict[str, type]:
         copy: bool = True,
         opened: bool = False,
     ) -> None:
-        _codec.V1Decoder.__init__(
+        _v1.V1Decoder.__init__(
             self, protocol, frame_max, errors=errors, types=types, copy=copy, opened=opened
         )
 
@@ -106,7 +106,7 @@ def _decoder_classes(protocol: _codec.V1Protocol) -> dict[str, type]:
         opened: bool = False,
         eager: bool = False,
     ) -> None:
-        _codec.V1MessageDecoder.__init__(
+        _v1.V1MessageDecoder.__init__(
             self,
             protocol,
             frame_max,
@@ -120,8 +120,8 @@ def _decoder_classes(protocol: _codec.V1Protocol) -> dict[str, type]:
 
     bound = partial(bound_decoder, protocol.module)
     return {
-        "Decoder": bound("Decoder", _codec.V1Decoder, decoder_init, _DECODER_DOC),
+        "Decoder": bound("Decoder", _v1.V1Decoder, decoder_init, _DECODER_DOC),
         "MessageDecoder": bound(
-            "MessageDecoder", _codec.V1MessageDecoder, message_decoder_init, _MESSAGE_DECODER_DOC
+            "MessageDecoder", _v1.V1MessageDecoder, message_decoder_init, _MESSAGE_DECODER_DOC
         ),
     }

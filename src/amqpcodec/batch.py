@@ -10,9 +10,10 @@ from collections.abc import Iterable
 from types import ModuleType
 from typing import Any
 
-from . import _codec
+from . import _codec, _columns, _encode, _v1
 from . import protocol as _protocol_module
-from ._codec import ArrowColumn, Columns, Encoded, Schema
+from ._columns import Columns, Schema
+from ._encode import ArrowColumn, Encoded
 
 __all__ = [
     "ArrowColumn",
@@ -141,7 +142,7 @@ def decode(
     Spec: 0-9-1 §4.2.3 to §4.2.6; 1.0 Part 2 §2.3, Part 3 §3.2.
     """
     found = _protocol(protocol)
-    return _codec.decode_columns(
+    return _columns.decode_columns(
         found, data, fields, mode, dialect, level=level, layout=layout, tables=tables
     )
 
@@ -240,7 +241,7 @@ def encode(
 
     Spec: 0-9-1 §4.2.3 to §4.2.6; 1.0 Part 2 §2.6.14, Part 3 §3.2.
     """
-    return _codec.encode_columns(_protocol(protocol), columns, frame_max, mode, dialect)
+    return _encode.encode_columns(_protocol(protocol), columns, frame_max, mode, dialect)
 
 
 def schema(
@@ -258,13 +259,13 @@ def schema(
     Raises:
         ValueError: a name is not known.
     """
-    return _codec.columns_schema(_protocol(protocol), fields, level, layout, tables)
+    return _columns.columns_schema(_protocol(protocol), fields, level, layout, tables)
 
 
-def _protocol(protocol: str | ModuleType) -> _codec.Protocol | _codec.V1Core:
+def _protocol(protocol: str | ModuleType) -> _codec.Protocol | _v1.V1Core:
     module = _protocol_module(protocol) if isinstance(protocol, str) else protocol
     found = getattr(module, "PROTOCOL", module)
-    if not isinstance(found, (_codec.Protocol, _codec.V1Core)):
+    if not isinstance(found, (_codec.Protocol, _v1.V1Core)):
         raise TypeError(f"protocol is a version or a protocol module, not {protocol!r}")
     return found
 

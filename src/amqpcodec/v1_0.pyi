@@ -15,10 +15,10 @@ from typing import Any, ClassVar, Final, Literal, TypeAlias, final
 
 from typing_extensions import Buffer
 
-from . import _codec
-from ._codec import Composite as Composite
-from ._codec import Message as Message
-from ._codec import required_annotations as required_annotations
+from . import _codec, _v1
+from ._v1 import Composite as Composite
+from ._v1 import Message as Message
+from ._v1 import required_annotations as required_annotations
 from .errors import DecodeError
 from .v1_types import ABSENT as ABSENT
 from .v1_types import Absent as Absent
@@ -160,7 +160,7 @@ __all__ = [
 ]
 
 VERSION: Final[tuple[int, int, int]] = (1, 0, 0)
-PROTOCOL: Final[_codec.V1Protocol]
+PROTOCOL: Final[_v1.V1Protocol]
 TYPES: Final[MappingProxyType[int, type[Composite]]]
 PROTOCOL_HEADER: Final[bytes] = b"AMQP\x00\x01\x00\x00"
 SASL_HEADER: Final[bytes] = b"AMQP\x03\x01\x00\x00"
@@ -1772,7 +1772,7 @@ def decode(
 
 # ---- decoders ----
 
-class Decoder(_codec.V1Decoder):
+class Decoder(_v1.V1Decoder):
     """Octets of one stream in, frames out.
 
     Args:
@@ -1799,7 +1799,7 @@ class Decoder(_codec.V1Decoder):
         opened: bool = False,
     ) -> None: ...
 
-class MessageDecoder(_codec.V1MessageDecoder):
+class MessageDecoder(_v1.V1MessageDecoder):
     """Octets of one stream in, whole deliveries and all other performatives out.
 
     Args:

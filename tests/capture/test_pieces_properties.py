@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from amqpcodec import _codec, capture
+from amqpcodec import _capture, capture
 from amqpcodec import v0_9_1 as amqp
 from tests.capture import mangle
 from tests.capture import recording as make
@@ -158,7 +158,7 @@ def test_segments_of_any_kind(segments: list[tuple[int, bytes, int]]):
 @given(st.data())
 def test_damaged_states(data: st.DataObject):
     octets = FILES[2]
-    core = _codec.CaptureReader(amqp.PROTOCOL, None, (5672,), True, False, 1 << 20)
+    core = _capture.CaptureReader(amqp.PROTOCOL, None, (5672,), True, False, 1 << 20)
     core.begin("x", "x")
     core.feed(octets[: len(octets) // 2])
     core.advance()
@@ -166,7 +166,7 @@ def test_damaged_states(data: st.DataObject):
     state = bytearray(core.state())
     for _ in range(data.draw(st.integers(1, 3))):
         state[data.draw(st.integers(12, len(state) - 1))] ^= data.draw(st.integers(1, 255))
-    other = _codec.CaptureReader(amqp.PROTOCOL, None, (5672,), True, False, 1 << 20)
+    other = _capture.CaptureReader(amqp.PROTOCOL, None, (5672,), True, False, 1 << 20)
     try:
         other.resume(bytes(state))
     except ValueError:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 
 import amqpcodec
-from amqpcodec import _codec
+from amqpcodec import _columns
 from tests.columns.batch_rows import decode, pa
 from tests.columns.test_fast_path_differential import FIELDS, HOT, THOROUGH, same
 from tests.support import amqp091_gen as gen
@@ -165,7 +165,7 @@ def test_where_a_column_is_full(rng: Random) -> None:
     limit = rng.randrange(600, 20000)
     for protocol in (HOT, THOROUGH):
         try:
-            out = _codec.decode_columns(protocol, data, None, "PERMISSIVE", "rabbitmq", limit)
+            out = _columns.decode_columns(protocol, data, None, "PERMISSIVE", "rabbitmq", limit)
             found.append(pa.record_batch(out))
         except ValueError as error:
             found.append(str(error))

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from amqpcodec import _codec, batch
+from amqpcodec import _columns, batch
 from amqpcodec import v0_9_1 as amqp
 from tests.columns.arrow_structs import RawArray, RawSchema, raw, raw_schema
 from tests.columns.batch_rows import COLUMNS, decode, pa, rows
@@ -192,9 +192,9 @@ def test_offsets_that_would_not_do(limit: int, data: bytes) -> None:
         args = (amqp.PROTOCOL, whole, [name], "PERMISSIVE", "rabbitmq", limit)
         if octets > limit:
             with pytest.raises(ValueError, match=f"{limit} octets.*{name}"):
-                _codec.decode_columns(*args)
+                _columns.decode_columns(*args)
         elif octets and octets < limit - 2048:
-            found = pa.record_batch(_codec.decode_columns(*args))
+            found = pa.record_batch(_columns.decode_columns(*args))
             assert found.equals(decode(whole, fields=[name]))
 
 

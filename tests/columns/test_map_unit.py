@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from amqpcodec import _codec, batch
+from amqpcodec import _columns, batch
 from amqpcodec import v0_9_1 as amqp
 from tests.columns.arrow_structs import RawArray, raw
 from tests.columns.batch_rows import decode, is_text, json_key, json_value, pa
@@ -202,7 +202,7 @@ def test_columns_that_end() -> None:
     many = w.header_frame(headers=w.table(*((str(n), b"V") for n in range(30))))
     for data in (frame * 200, many * 200):
         with pytest.raises(ValueError, match=r"properties\.headers"):
-            _codec.decode_columns(
+            _columns.decode_columns(
                 amqp.PROTOCOL, data, None, "PERMISSIVE", "rabbitmq", 5_400, tables="map"
             )
 

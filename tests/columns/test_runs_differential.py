@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 
 import amqpcodec
-from amqpcodec import _codec
+from amqpcodec import _codec, _columns
 from amqpcodec import v0_9_1 as amqp
 from tests.columns.batch_rows import decode, pa
 from tests.columns.guarded import POSIX_ONLY, guarded_value
@@ -114,7 +114,7 @@ def test_equal_to_the_thorough_way(rng: Random) -> None:
     expected = listed(decode(data, protocol=THOROUGH, **options))
     found = decode(data, layout="view", **options)
     assert listed(found) == expected
-    small = _codec.decode_columns(
+    small = _columns.decode_columns(
         amqp.PROTOCOL, data, options["fields"], options["mode"], "rabbitmq", 2000,
         level="message", layout="view",
     )  # fmt: skip
@@ -321,7 +321,7 @@ def test_messages_of_one_size(rng: Random) -> None:
         options: dict[str, Any] = {"fields": fields, "level": "message", "mode": mode}
         expected = listed(decode(data, protocol=THOROUGH, **options))
         assert listed(decode(data, layout="view", **options)) == expected
-        small = _codec.decode_columns(
+        small = _columns.decode_columns(
             amqp.PROTOCOL, data, fields, mode, "rabbitmq", 2000, level="message", layout="view"
         )
         assert listed(pa.record_batch(small)) == expected

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from amqpcodec import _codec
+from amqpcodec import _columns
 from amqpcodec import v1_0 as amqp
 from tests.columns.v1_rows import decode, frame, pa
 
@@ -150,9 +150,9 @@ def test_frames_reach_no_further_than_offsets(names: list[str]) -> None:
     data, rows = expected(names, "PERMISSIVE")
     most = sum(len(row["frame"]) for row in rows)
     call = (amqp.PROTOCOL, data, ["frame"], "PERMISSIVE", "rabbitmq")
-    assert len(_codec.decode_columns(*call, most, "message")) == len(rows)
+    assert len(_columns.decode_columns(*call, most, "message")) == len(rows)
     with pytest.raises(ValueError, match=f"{most - 1} octets.*frame"):
-        _codec.decode_columns(*call, most - 1, "message")
+        _columns.decode_columns(*call, most - 1, "message")
 
 
 @pytest.mark.parametrize("name", ["arguments", "performative", "payload", "frame"])
@@ -171,11 +171,11 @@ def test_columns_of_frames_reach_no_further_than_offsets(name: str, seed: int) -
     values = decode(data, fields=[name]).column(name).to_pylist()
     most = sum(len(value) for value in values if value is not None)
     call = (amqp.PROTOCOL, data, [name], "PERMISSIVE", "rabbitmq")
-    exact = pa.record_batch(_codec.decode_columns(*call, most)).column(name).to_pylist()
+    exact = pa.record_batch(_columns.decode_columns(*call, most)).column(name).to_pylist()
     assert exact == values
     for limit in (most - 1, most // 2, most // 3):
         with pytest.raises(ValueError, match=f"{limit} octets.*{name}"):
-            _codec.decode_columns(*call, limit)
+            _columns.decode_columns(*call, limit)
 
 
 NUMBERS = sorted(

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from amqpcodec import DecodeError, _codec, batch
+from amqpcodec import DecodeError, _columns, batch
 from amqpcodec import v1_0 as amqp
 from tests.columns import variants
 from tests.columns.batch_rows import pa
@@ -228,7 +228,7 @@ def test_errors_are_those_of_json() -> None:
 def test_a_full_column_is_an_error() -> None:
     data = whole({"a": "x" * 1000})
     with pytest.raises(ValueError, match=r"500 octets.*: application_properties;"):
-        _codec.decode_columns(
+        _columns.decode_columns(
             amqp.PROTOCOL, data, ["application_properties"], "PERMISSIVE", "rabbitmq", 500,
             "message", "plain", "variant",
         )  # fmt: skip

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from amqpcodec import _codec, batch
+from amqpcodec import _columns, batch
 from amqpcodec import v0_9_1 as amqp
 from tests.columns import variants
 from tests.columns.batch_rows import decode, pa
@@ -321,7 +321,7 @@ def test_columns_that_end() -> None:
     frame = w.header_frame(headers=w.table(("some key", b"x" + w.longstr(b"v" * 100))))
     for data, limit in ((frame * 200, 5_000), (frame * 500, 5_500)):
         with pytest.raises(ValueError, match=r"properties\.headers"):
-            _codec.decode_columns(
+            _columns.decode_columns(
                 amqp.PROTOCOL, data, None, "PERMISSIVE", "rabbitmq", limit, tables="variant"
             )
 

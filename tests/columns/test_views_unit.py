@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from amqpcodec import _codec, batch
+from amqpcodec import _columns, batch
 from amqpcodec import v0_9_1 as amqp
 from tests.columns.batch_rows import decode, pa
 from tests.columns.test_fast_path_differential import THOROUGH, some_fields
@@ -115,7 +115,7 @@ def test_several_buffers(level: str, limit: int) -> None:
     data = DATA * 30
     fields = ["routing_key", "properties.message_id", "channel", "frame"]
     args = (amqp.PROTOCOL, data, fields, "PERMISSIVE", "rabbitmq", limit)
-    found = pa.record_batch(_codec.decode_columns(*args, level=level, layout="view"))
+    found = pa.record_batch(_columns.decode_columns(*args, level=level, layout="view"))
     found.validate(full=True)
     assert found.to_pylist() == decode(data, level=level, fields=fields).to_pylist()
     count = len(buffers(found.column("frame")))
@@ -125,7 +125,7 @@ def test_several_buffers(level: str, limit: int) -> None:
 def test_a_column_of_its_own_octets_may_be_full() -> None:
     args = (amqp.PROTOCOL, DATA * 30, ["arguments"], "PERMISSIVE", "rabbitmq", 1000)
     with pytest.raises(ValueError, match=r"1000 octets.*arguments"):
-        _codec.decode_columns(*args, layout="view")
+        _columns.decode_columns(*args, layout="view")
 
 
 def test_polars() -> None:

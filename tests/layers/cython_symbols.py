@@ -156,3 +156,11 @@ def _keywords(text: list[str]) -> set[str]:
 def includes(root: str) -> list[str]:
     """The files that the root of the extension includes, in order."""
     return re.findall(r'^include "(.+)"$', root, re.M)
+
+
+def cimports(root: str) -> list[tuple[str, str]]:
+    """(module, name) of what a root uses of other modules of the package."""
+    found = []
+    for module, names in re.findall(r"^from amqpcodec\.(\S+) cimport (\([^)]*\)|.+)$", root, re.M):
+        found += [(module, name) for name in re.findall(r"\w+", names)]
+    return found

@@ -76,6 +76,20 @@ def test_package_alone_loads_no_core() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("code", "modules"),
+    [
+        ("from amqpcodec import v0_9_1", {"_codec"}),
+        ("from amqpcodec import v1_0", {"_codec", "_v1"}),
+        ("from amqpcodec import batch", {"_codec", "_v1", "_columns", "_encode"}),
+        ("from amqpcodec import capture", {"_codec", "_v1", "_columns", "_encode", "_capture"}),
+    ],
+)
+def test_a_compiled_module_is_loaded_when_it_is_used(code: str, modules: set[str]) -> None:
+    rooms = {"_codec", "_v1", "_columns", "_encode", "_capture", "_dropins", "_dropins_v1"}
+    assert {name.removeprefix("amqpcodec.") for name in loaded(code)} & rooms == modules
+
+
 def test_importing_the_spec_package_needs_no_lxml() -> None:
     there = loaded("import amqpcodec.spec")
     assert "amqpcodec.spec.model" in there

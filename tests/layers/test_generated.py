@@ -108,7 +108,7 @@ def test_the_files_are_known() -> None:
     assert {path.relative_to(REPO / "src/amqpcodec").as_posix() for path in GENERATED} == {
         *(f"{module}.pyi" for module in SOURCES),
         "_gen/columns.pxi",
-        "_gen/constants.pxi",
+        "_gen/constants.pxd",
         "_gen/hot.pxi",
         "_gen/overlays.py",
         *(f"_gen/{module}.py" for module in SOURCES),

@@ -6,8 +6,8 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from .. import _codec
-from .._codec import CaptureBatch
+from .. import _capture, _codec, _v1
+from .._capture import CaptureBatch
 from ._errors import no_capture
 from ._files import Pieces, Source, Watch, source_name
 from ._order import Found, in_order, look
@@ -22,8 +22,8 @@ class Chain:
     def __init__(
         self,
         sources: Sequence[Source],
-        core: _codec.CaptureReader,
-        protocol: _codec.Protocol | _codec.V1Core,
+        core: _capture.CaptureReader,
+        protocol: _codec.Protocol | _v1.V1Core,
     ) -> None:
         """Nothing is opened yet."""
         self.core = core

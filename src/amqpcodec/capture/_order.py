@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from .. import _codec
+from .. import _capture, _codec, _v1
 from ._errors import no_capture
 from ._files import Pieces, Source, source_name
 
@@ -21,7 +21,7 @@ class Found(NamedTuple):
     empty: bool
 
 
-def look(source: Source, protocol: _codec.Protocol | _codec.V1Core) -> Found:
+def look(source: Source, protocol: _codec.Protocol | _v1.V1Core) -> Found:
     """Read as far as the first packet.
 
     Raises:
@@ -29,7 +29,7 @@ def look(source: Source, protocol: _codec.Protocol | _codec.V1Core) -> Found:
             in a chain it is the newest file, of which nothing was written yet: it is empty.
         OSError: as open() does.
     """
-    core = _codec.CaptureReader(protocol, ["error"], (), True, False, 1)
+    core = _capture.CaptureReader(protocol, ["error"], (), True, False, 1)
     name = source_name(source)
     core.begin(name, "")
     place = source.tell() if not isinstance(source, str | os.PathLike) else 0

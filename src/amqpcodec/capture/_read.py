@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterable, Iterator
 from types import ModuleType
 from typing import Any
 
-from .. import _codec
-from .._codec import CaptureBatch as Batch
-from .._codec import Schema
+from .. import _capture, _codec, _v1
+from .._capture import CaptureBatch as Batch
+from .._columns import Schema
 from ..batch import _protocol as _protocol_of
 from ._chain import Chain
 from ._errors import CaptureError, no_capture
@@ -75,7 +75,7 @@ class Reader:
         groups = [sources] if chain else [[each] for each in sources]
         self._chains = []
         for group in groups:
-            core = _codec.CaptureReader(
+            core = _capture.CaptureReader(
                 told,
                 fields,
                 ports,
@@ -183,7 +183,7 @@ class Reader:
         """
         if not isinstance(self.source, str | os.PathLike):
             raise ValueError("looking for records takes the name of one file")
-        core = _codec.CaptureReader(_protocol(None), ["error"], (), True, False, 1)
+        core = _capture.CaptureReader(_protocol(None), ["error"], (), True, False, 1)
         with open(self.source, "rb") as file:
             core.begin(self.name, "")
             core.stop_at(1)
@@ -323,7 +323,7 @@ def schema(
     tables: str = "json",
 ) -> Schema:
     """The schema of the batches of read(), as an object with ``__arrow_c_schema__``."""
-    return _codec.capture_schema(_protocol(protocol), fields, level, tables)
+    return _capture.capture_schema(_protocol(protocol), fields, level, tables)
 
 
 def stats(
@@ -364,5 +364,5 @@ def _sums(dicts: list[dict[str, Any]]) -> dict[str, Any]:
     return out
 
 
-def _protocol(protocol: str | ModuleType | None) -> _codec.Protocol | _codec.V1Core:
+def _protocol(protocol: str | ModuleType | None) -> _codec.Protocol | _v1.V1Core:
     return _protocol_of("0-9-1" if protocol is None else protocol)

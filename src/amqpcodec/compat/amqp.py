@@ -9,7 +9,7 @@ from importlib import import_module
 from inspect import getattr_static
 from typing import Any
 
-from amqpcodec import _codec, v0_9_1
+from amqpcodec import _dropins, v0_9_1
 
 from ._classes import is_shipped, plain_check
 from ._compare import header_frame, outcome
@@ -41,7 +41,7 @@ _WATCHED = ("inbound_header", "inbound_body", "_load_properties", "__getattr__")
 
 
 def _profile() -> Any:
-    return _codec.ClientProfile(
+    return _dropins.ClientProfile(
         dict(_READ),
         bad_names="bytes",
         bad_text="refused",
@@ -134,15 +134,15 @@ class _Client:
         shipped[9] = ("timestamp", "L")
         if shipped != self.message.PROPERTIES:
             raise TypeError("amqp.Message.PROPERTIES are others")
-        properties = _codec.BoundMethod(None, group["index"], 0, fields, (None,) * len(fields))
+        properties = _dropins.BoundMethod(None, group["index"], 0, fields, (None,) * len(fields))
         slots = all(
             type(getattr_static(self.message, name, None)).__name__ == "member_descriptor"
             for name in _PARTS
         )
         known = slots and self._is_made_as_known()
         check = plain_check("amqp", _PARTS, _WATCHED) if known else lambda _: False
-        message = _codec.BoundClass(self.message, _PARTS, check)
-        return _codec.AmqpCodec(
+        message = _dropins.BoundClass(self.message, _PARTS, check)
+        return _dropins.AmqpCodec(
             _profile(), self.stock, not strict, properties, names, message,
             self.message.PROPERTIES, self.framing,
             {key[0] << 16 | key[1]: key for key in self.framing._CONTENT_METHODS},
@@ -206,13 +206,13 @@ def _build(strict: bool) -> Built:
     # One object for all the places that hold the same function.
     loads, dumps, write_table = codec.loads, codec.dumps, codec.write_table
     handler = _instead(
-        codec, framing.frame_handler, lambda *given: _codec.FrameHandler(*given).on_frame
+        codec, framing.frame_handler, lambda *given: _dropins.FrameHandler(*given).on_frame
     )
     writer = _instead(
-        codec, framing.frame_writer, lambda *given: _codec.FrameWriter(*given).write_frame
+        codec, framing.frame_writer, lambda *given: _dropins.FrameWriter(*given).write_frame
     )
     basic = codec.decode_properties_basic
-    serialize = _codec.as_method(codec.serialize_properties)
+    serialize = _dropins.as_method(codec.serialize_properties)
     codec.serializer = serialize
     ours = {framing.frame_handler: handler, framing.frame_writer: writer}
     defaults = tuple(
@@ -237,7 +237,7 @@ def _build(strict: bool) -> Built:
         Seam(connection, "frame_handler", handler),
         Seam(connection, "frame_writer", writer),
         Seam(init, "__defaults__", defaults),
-        Seam(base, "read_frame", _codec.pyamqp_reader(codec)),
+        Seam(base, "read_frame", _dropins.pyamqp_reader(codec)),
     ]
     return Built(codec, seams)
 

@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from typing import Any
 from uuid import UUID
 
-from amqpcodec import _codec
+from amqpcodec import _dropins_v1
 
 from ._compare import outcome
 from ._dropin import Built, CompatError, CompatWarning, DropIn, Seam
@@ -94,17 +94,17 @@ class _Client:
     def define(self, cls: Any) -> Any:
         """What the core needs to write instances of a class."""
         ways = bytes(map(self.way, cls._definition))
-        return _codec.AzureDefinition(cls._code, cls._definition, ways)
+        return _dropins_v1.AzureDefinition(cls._code, cls._definition, ways)
 
     def codec(self) -> Any:
         """The compiled codec with this client's own ways."""
         encode, decode = self.encode, self.decode
         names = vars(decode)
-        message = _codec.AzureTuple(names, "Message")
+        message = _dropins_v1.AzureTuple(names, "Message")
         small, large = bytearray(), bytearray()
         encode.encode_value(small, 5)
         wide, _ = outcome(lambda: encode.encode_value(large, 2**40))
-        reading = _codec.AzureReading(
+        reading = _dropins_v1.AzureReading(
             deepest=names.get("_MAX_NESTING_DEPTH", 0),
             most=names.get("_MAX_COMPOUND_COUNT", 0),
             wrappers=names.get("_DESCR_BY_CONSTRUCTOR"),
@@ -112,17 +112,19 @@ class _Client:
             absent=names.get("_PERFORMATIVE_FIELD_DEFAULTS"),
             decimal128=names.get("_decode_decimal128"),
             message=message,
-            header=_codec.AzureTuple(names, "Header"),
-            properties=_codec.AzureTuple(names, "Properties"),
+            header=_dropins_v1.AzureTuple(names, "Header"),
+            properties=_dropins_v1.AzureTuple(names, "Properties"),
         )
-        writing = _codec.AzureWriting(
+        writing = _dropins_v1.AzureWriting(
             types=self.names,
             define=self.define,
             decimal128=getattr(encode, "encode_decimal128", None),
             wide_ints=wide,
             joins_data="data" in message.cls._fields,
         )
-        return _codec.AzureCodec(reading, writing, self.stock, self.performatives.TransferFrame)
+        return _dropins_v1.AzureCodec(
+            reading, writing, self.stock, self.performatives.TransferFrame
+        )
 
     def seams(self, codec: Any) -> list[Seam]:
         """Each place in the client's modules where one of its functions stands."""

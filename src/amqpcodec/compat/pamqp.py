@@ -8,7 +8,7 @@ from functools import partial
 from importlib import import_module
 from typing import Any
 
-from amqpcodec import _codec, v0_9_1
+from amqpcodec import _dropins, v0_9_1
 
 from ._classes import attributes_of, plain_check
 from ._compare import header_frame, method_frame, outcome
@@ -56,7 +56,7 @@ _WRITERS = (
 
 
 def _profile(ints: str) -> Any:
-    return _codec.ClientProfile(
+    return _dropins.ClientProfile(
         dict(_READ),
         bad_names="refused",
         bad_text="refused",
@@ -90,9 +90,9 @@ def _bound_method(cls: Any, class_id: int, method_id: int, fields: Any) -> Any:
     worked, made = outcome(cls)
     if not worked or types != [_TYPES[kind] for _, kind, _ in kinds]:
         return None
-    bound = _codec.BoundClass(cls, names, plain_check("pamqp", names, _WATCHED))
+    bound = _dropins.BoundClass(cls, names, plain_check("pamqp", names, _WATCHED))
     absent = tuple(getattr(made, name) for name in names)
-    return _codec.BoundMethod(bound, class_id, method_id, kinds, absent), made
+    return _dropins.BoundMethod(bound, class_id, method_id, kinds, absent), made
 
 
 def _checks(made: Any) -> list[str]:
@@ -107,7 +107,7 @@ def _bound_class(cls: Any, *names: str) -> Any:
     worked, made = outcome(lambda: cls(b"") if names == ("value",) else cls())
     known = worked and attributes_of(made) == names
     check = plain_check("pamqp", names, _WATCHED) if known else lambda _: False
-    bound = _codec.BoundClass(cls, names, check)
+    bound = _dropins.BoundClass(cls, names, check)
     if known:
         bound.learn(cls(b"") if names == ("value",) else cls())
     return bound
@@ -156,8 +156,8 @@ class _Client:
             worked, asked = outcome(partial(_checks, made))
             if worked:
                 defaults = tuple(getattr(made, name) for name in type(made).__slots__)
-                checks.append(_codec.CheckedMethod(bound, tuple(asked), defaults))
-        return _codec.PamqpCodec(
+                checks.append(_dropins.CheckedMethod(bound, tuple(asked), defaults))
+        return _dropins.PamqpCodec(
             _profile("smallest"), _profile("smallest signed"), self.stock,
             self.commands.INDEX_MAPPING, [bound for bound, _ in methods], not strict, checks,
             properties, classes, modules, self.commands.Basic,
@@ -225,10 +225,10 @@ def _build(strict: bool) -> Built:
         Seam(frame, "unmarshal", codec.unmarshal),
     ]
     for name, kind in _READERS.items():
-        reader = _codec.pamqp_reader(codec, name, kind, getattr(decode, name))
+        reader = _dropins.pamqp_reader(codec, name, kind, getattr(decode, name))
         seams.append(Seam(decode, name, reader))
     for name in _WRITERS:
-        writer = _codec.pamqp_writer(codec, name, getattr(encode, name))
+        writer = _dropins.pamqp_writer(codec, name, getattr(encode, name))
         seams.append(Seam(encode, name, writer))
     return Built(codec, seams)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from amqpcodec import _codec, v0_9_1
+from amqpcodec import _dropins, v0_9_1
 
 from ._classes import attributes_of, is_shipped, plain_check
 from ._compare import header_frame, method_frame, outcome
@@ -36,7 +36,7 @@ def _profile(data: Any) -> Any:
     read["f"], read["d"] = ("float", "double") if half == 1.5 else ("float cut", "double cut")
     pieces: list[bytes] = []
     written, _ = outcome(lambda: data.encode_value(pieces, 1.5))
-    return _codec.ClientProfile(
+    return _dropins.ClientProfile(
         read,
         int_class=None if large is int else large,
         bad_names="bytes",
@@ -66,7 +66,7 @@ def _bound_frame(cls: Any, *names: str) -> Any:
     worked, made = outcome(lambda: cls(*attributes[1 if names else 2 :]))
     known = worked and attributes_of(made) == attributes
     check = plain_check("pika", attributes, _WATCHED) if known else lambda _: False
-    bound = _codec.BoundClass(cls, attributes, check)
+    bound = _dropins.BoundClass(cls, attributes, check)
     if known:
         bound.learn(cls(*attributes[1 if names else 2 :]))
     return bound
@@ -82,9 +82,9 @@ def _bound_method(cls: Any, class_id: int, method_id: int, fields: Any) -> Any:
     if not outcome(cls)[0]:
         return None  # pika itself cannot make the connection.update-secret that it reads
     names = attributes_of(made)
-    bound = _codec.BoundClass(cls, names, plain_check("pika", names, _WATCHED))
+    bound = _dropins.BoundClass(cls, names, plain_check("pika", names, _WATCHED))
     bound.learn(cls(*values))
-    return _codec.BoundMethod(bound, class_id, method_id, kinds, (None,) * len(kinds))
+    return _dropins.BoundMethod(bound, class_id, method_id, kinds, (None,) * len(kinds))
 
 
 class _Client:
@@ -124,7 +124,7 @@ class _Client:
             _bound_frame(frame.Heartbeat),
         )
         spec = self.spec
-        return _codec.PikaCodec(
+        return _dropins.PikaCodec(
             self.profile, self.stock, spec.methods, methods, not strict, frames, properties,
             spec.props, frame,
         )  # fmt: skip
@@ -187,7 +187,7 @@ def _build(strict: bool) -> Built:
     for name in ("Method", "Header", "Body", "Heartbeat"):
         cls = getattr(frame, name)
         if getattr(cls, "__module__", None) == frame.__name__:  # else a user put it there
-            marshals.append(_codec.as_method(getattr(codec, f"marshal_{name.lower()}")))
+            marshals.append(_dropins.as_method(getattr(codec, f"marshal_{name.lower()}")))
             seams.append(Seam(cls, "marshal", marshals[-1]))
     seams += [
         Seam(data, name, getattr(codec, name))
@@ -201,10 +201,10 @@ def _build(strict: bool) -> Built:
         )
     ]
     if _copies_the_buffer(connection):
-        seams.append(Seam(connection, "_on_data_available", _codec.as_method(codec.receive)))
+        seams.append(Seam(connection, "_on_data_available", _dropins.as_method(codec.receive)))
     if len(marshals) == 4 and _makes_frames(connection):
         codec.marshals = tuple(marshals[:3])
-        seams.append(Seam(connection, "_send_message", _codec.as_method(codec.send_message)))
+        seams.append(Seam(connection, "_send_message", _dropins.as_method(codec.send_message)))
     return Built(codec, seams)
 
 

@@ -1,13 +1,6 @@
 # What decoders of both families append with, and what they say of a row: the two of them use one
 # another's files for nothing else.
 
-cdef enum:
-    GIVE_UP = 1             # the fast path leaves it to the slow one
-    HOT_KEYS = 24           # of a table
-    HOT_ENTRY = 48          # octets that the JSON of an entry takes more than the entry, at most
-
-# ---- appending on the fast path: octets up to COPY_SLACK behind a value can be read ----
-
 # The row that is written to, and its place in a bitmap.
 cdef struct RowPlace:
     int64_t row
@@ -186,13 +179,6 @@ cdef void type_numbers_ready() noexcept:
 
 type_numbers_ready()
 
-
-cdef inline int type_number(uint8_t t) noexcept nogil:
-    """Which of FRAME_TYPE_NAMES, or -1."""
-    return TYPE_NUMBERS[t]
-
-
-# ---- which protocol ----
 
 cdef void speak(Sink* s, int k) noexcept nogil:
     """From here on, frames are of the protocol with this number."""

@@ -104,7 +104,7 @@ typedef struct {
 #define POOL_ON 1
 #endif
 
-static struct {
+typedef struct {
     Atomic lock;
     size_t bytes;
     size_t limit; /* of bytes; see pool_limit() */
@@ -113,15 +113,21 @@ static struct {
     uint8_t *block[POOL_CLASSES][POOL_DEPTH];
     unsigned long asked[POOL_CLASSES]; /* when a block of this size was last wanted */
     unsigned long clock;
-} pool;
+} Pool;
+
+/* One for the process: that of _columns. Other modules that include this ask it once for its place. */
+static Pool own_pool;
+static Pool *pool = &own_pool;
+static inline Pool *pool_place(void) { return pool; }
+static inline void pool_use(Pool *place) { pool = place; }
 
 #define POOL_TRIES 200
 
-static inline size_t pool_limit(void) { return pool.limited ? pool.limit : POOL_LIMIT; }
+static inline size_t pool_limit(void) { return pool->limited ? pool->limit : POOL_LIMIT; }
 
 static inline int pool_lock(void) {
     for (int i = 0; i < POOL_TRIES; i++)
-        if (atomic_take_(&pool.lock)) return 1;
+        if (atomic_take_(&pool->lock)) return 1;
     return 0;
 }
 
@@ -144,12 +150,12 @@ static inline int pool_class(size_t n, size_t *room) {
 static inline uint8_t *pool_take(int k, size_t room) {
     uint8_t *p = NULL;
     if (POOL_ON && k < POOL_CLASSES && pool_lock()) {
-        pool.asked[k] = ++pool.clock;
-        if (pool.count[k]) {
-            p = pool.block[k][--pool.count[k]];
-            pool.bytes -= room;
+        pool->asked[k] = ++pool->clock;
+        if (pool->count[k]) {
+            p = pool->block[k][--pool->count[k]];
+            pool->bytes -= room;
         }
-        atomic_drop_(&pool.lock);
+        atomic_drop_(&pool->lock);
     }
     return p;
 }
@@ -160,12 +166,12 @@ AMQP_APART static void block_give(Block *b) {
     if (b->p == NULL) return;
     k = pool_class(b->room, &room);
     if (POOL_ON && k < POOL_CLASSES && pool_lock()) {
-        if (pool.count[k] < POOL_DEPTH && pool.bytes + room <= pool_limit()) {
-            pool.block[k][pool.count[k]++] = b->p;
-            pool.bytes += room;
+        if (pool->count[k] < POOL_DEPTH && pool->bytes + room <= pool_limit()) {
+            pool->block[k][pool->count[k]++] = b->p;
+            pool->bytes += room;
             kept = 1;
         }
-        atomic_drop_(&pool.lock);
+        atomic_drop_(&pool->lock);
     }
     if (!kept) free(b->p);
     b->p = NULL;
@@ -206,31 +212,31 @@ AMQP_APART static int block_room(Block *b, size_t used, size_t n) {
     return 0;
 }
 
-static size_t pool_bytes(void) { return pool.bytes; }
+static size_t pool_bytes(void) { return pool->bytes; }
 
 /* Keep no more than so many octets: sizes that nobody wanted for longest go first. */
 static void pool_trim(size_t limit) {
     int k, oldest;
     size_t room;
-    if (pool.bytes <= limit || !pool_lock()) return;
-    while (pool.bytes > limit) {
+    if (pool->bytes <= limit || !pool_lock()) return;
+    while (pool->bytes > limit) {
         for (k = 0, oldest = -1; k < POOL_CLASSES; k++)
-            if (pool.count[k] && (oldest < 0 || pool.asked[k] < pool.asked[oldest])) oldest = k;
+            if (pool->count[k] && (oldest < 0 || pool->asked[k] < pool->asked[oldest])) oldest = k;
         if (oldest < 0) break;
         room = (POOL_FIRST << oldest / 4) + (POOL_FIRST << oldest / 4) / 4 * (size_t)(oldest % 4);
-        while (pool.count[oldest] && pool.bytes > limit) {
-            free(pool.block[oldest][--pool.count[oldest]]);
-            pool.bytes -= room;
+        while (pool->count[oldest] && pool->bytes > limit) {
+            free(pool->block[oldest][--pool->count[oldest]]);
+            pool->bytes -= room;
         }
     }
-    atomic_drop_(&pool.lock);
+    atomic_drop_(&pool->lock);
 }
 
 /* From now on keep no more than so many bytes: the limit until now. */
 static size_t pool_set_limit(size_t limit) {
     size_t before = pool_limit();
-    pool.limit = limit;
-    pool.limited = 1;
+    pool->limit = limit;
+    pool->limited = 1;
     pool_trim(limit);
     return before;
 }
@@ -240,9 +246,9 @@ static void pool_clear(void) {
     int k;
     if (!pool_lock()) return;
     for (k = 0; k < POOL_CLASSES; k++)
-        while (pool.count[k]) free(pool.block[k][--pool.count[k]]);
-    pool.bytes = 0;
-    atomic_drop_(&pool.lock);
+        while (pool->count[k]) free(pool->block[k][--pool->count[k]]);
+    pool->bytes = 0;
+    atomic_drop_(&pool->lock);
 #if defined(__GLIBC__)
     malloc_trim(0);
 #endif

@@ -2,31 +2,6 @@
 
 from libc.string cimport memmove
 
-cdef extern from "columns/arrow.h" nogil:
-    ctypedef struct Block:
-        uint8_t* p
-        size_t room
-    int block_room(Block* b, size_t used, size_t n)
-    void block_give(Block* b)
-    size_t pool_bytes()
-    size_t pool_set_limit(size_t limit)
-    void pool_clear()
-    uint8_t* NO_VALUES
-    size_t NO_VALUES_ROOM
-
-cdef extern from "columns/copy.h" nogil:
-    int COPY_SLACK
-    void AMQP_PREFETCH(const void* p)
-    uint64_t load_word(const uint8_t* p)
-    void copy_16(uint8_t* w, const uint8_t* p)
-    void copy_short(uint8_t* w, const uint8_t* p, size_t n)
-    int leading_zeros_16(uint32_t x)
-    bint copy_ascii(uint8_t* w, const uint8_t* p, size_t n)
-    bint copy_plain(uint8_t* w, const uint8_t* p, size_t n)
-    bint is_plain_utf8(const uint8_t* p, size_t n)
-    uint8_t* copy_piece(uint8_t* w, const char* piece, size_t n)
-    int count_bits(uint64_t x)
-
 cdef extern from "columns/view.h" nogil:
     int VIEW_INLINE
     void put_long_view(uint8_t* w, const uint8_t* p, uint32_t n, uint32_t buffer, uint32_t at)
@@ -38,18 +13,6 @@ cdef extern from "Python.h":
     bint Py_IsInitialized() nogil
     const char* PyUnicode_AsUTF8AndSize(object s, Py_ssize_t* n) except NULL
 
-# Text that grows in a block; `input_end`: where octets to read certainly end.
-cdef struct Text:
-    uint8_t* w
-    uint8_t* end
-    Block* block
-    const uint8_t* input_end
-
-cdef enum:
-    NO_MEMORY = -1
-    NOT_UTF8 = 1
-
-
 cdef int text_grow(Text* t, size_t n) noexcept nogil:
     cdef size_t used = <size_t>(t.w - t.block.p) if t.block.p != NULL else 0
     if block_room(t.block, used, max(used + n, 2 * t.block.room)) < 0:
@@ -59,73 +22,11 @@ cdef int text_grow(Text* t, size_t n) noexcept nogil:
     return 0
 
 
-cdef inline int text_room(Text* t, size_t n) noexcept nogil:
-    if AMQP_UNLIKELY(<size_t>(t.end - t.w) < n):
-        return text_grow(t, n)
-    return 0
-
-
-# How a column lies in memory.
-cdef enum:
-    AS_INT64                # 8 octets a row: integers and timestamps
-    AS_INT32
-    AS_BOOL                 # a bit a row
-    AS_TEXT                 # int32 offsets and octets: text and binary
-    AS_STRUCT               # its children only
-    AS_VIEW                 # 16 octets a row, which may point into data or into the input
-
 # What a table becomes.
 cdef enum:
     FORM_JSON
     FORM_VARIANT            # a struct of two columns that are never null by themselves
     FORM_MAP
-
-# What appending came to, apart from 0.
-cdef enum:
-    COLUMN_FULL = -2        # NO_MEMORY is -1
-    ROWS_FIRST = 64         # rows to make room for when a column is first written to
-
-# Rows are appended in order, with gaps: rows that nobody wrote are null. A gap is filled when the next
-# row is written or the column is finished, so that a column that is hardly used costs hardly anything.
-cdef struct Table
-
-cdef struct Column:
-    int64_t filled          # rows written, gaps included
-    int64_t rows            # rows with place in valid and fixed
-    size_t used             # octets in data
-    size_t full_at          # octets in data from which on it must grow
-    Block valid             # a bit a row: it has a value
-    Block fixed             # numbers or offsets
-    Block data
-    const uint8_t* borrowed # octets of the input that stand in for data, or NULL
-    int64_t row_hint        # rows and octets that there may be in the end, or 0
-    size_t data_hint
-    int64_t present         # rows that are not null, once it is finished
-    uint8_t kind
-    bint nullable           # else every row is written and `valid` is not kept
-    bint asked              # it goes out
-    int first, n_children   # of a struct: they follow one another
-    uint8_t form            # of a column of tables: what they become
-    Table* items            # of a map, whose offsets lie like those of a text: keys and values
-
-# Columns of one result. Whoever exports or consumes them holds a reference.
-cdef struct Table:
-    Atomic refs
-    int n
-    int64_t rows
-    int64_t limit           # octets that the data of a column may have: int32 offsets reach no further
-    int full                # the column that reached it
-    uint8_t* zeros          # of columns without a value: NO_VALUES, or more of them
-    Block more_zeros
-    const uint8_t* base     # octets that views may point into, or NULL
-    uint64_t base_n
-    int shift               # they are buffers of views that begin every 1 << shift octets
-    bint referred           # some view does
-    Block input             # what was copied of the input, where a column borrows it
-    PyObject* owner         # or the bytes that it borrows, or NULL
-    ArrowArray array        # or the array
-    Column* column
-
 
 cdef Table* table_new(int n, int64_t limit) noexcept nogil:
     cdef Table* t = <Table*>calloc(1, sizeof(Table))
@@ -230,12 +131,6 @@ cdef void column_fill(Column* c, int64_t row) noexcept nogil:
     c.filled = row
 
 
-cdef inline void now_present(Column* c, int64_t row) noexcept nogil:
-    c.filled = row + 1
-    if c.nullable:
-        c.valid.p[row >> 3] |= <uint8_t>(1 << (row & 7))
-
-
 cdef inline int column_at(Column* c, int64_t row) noexcept nogil:
     """Stand at a row that was not written yet, and call it present; the caller writes the value."""
     if AMQP_UNLIKELY(row >= c.rows):
@@ -263,19 +158,6 @@ cdef inline int text_at(Column* c, int64_t row) noexcept nogil:
     else:
         column_fill(c, row)
     now_present(c, row)
-    return 0
-
-
-cdef inline int append_i64(Column* c, int64_t row, int64_t v) noexcept nogil:
-    if AMQP_UNLIKELY(row >= c.rows):
-        if column_grow(c, row + 1) < 0:
-            return NO_MEMORY
-    if AMQP_LIKELY(row - c.filled <= 2):
-        memset(<int64_t*>c.fixed.p + c.filled, 0, 16)
-    else:
-        column_fill(c, row)
-    now_present(c, row)
-    (<int64_t*>c.fixed.p)[row] = v
     return 0
 
 
@@ -510,3 +392,7 @@ cdef int table_finish(Table* t, int64_t rows) noexcept nogil:
 
 # Where no octets are given.
 cdef uint8_t NO_OCTETS = 0
+
+
+cdef Pool* shared_pool() noexcept:
+    return pool_place()

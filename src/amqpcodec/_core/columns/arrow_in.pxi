@@ -1,18 +1,5 @@
 # Arrow in: a binary column of someone else, which stays theirs.
 
-# A binary column of someone else, or one value.
-cdef struct Values:
-    int64_t n
-    int64_t at              # the first row's index in the buffers
-    const uint8_t* valid    # or NULL
-    const int32_t* short_   # offsets, one of the two
-    const int64_t* long_
-    const uint8_t* data
-    uint64_t last           # end of the last value in data
-    const uint64_t* lost    # of captures: what values are that are no frames, or NULL
-    const uint8_t* version  # of captures: number of the protocol of each of the n, or NULL
-
-
 cdef inline uint64_t value_end(const Values* v, int64_t i) noexcept nogil:
     """Where value i - 1 ends and value i begins."""
     if v.short_ != NULL:

@@ -1,24 +1,9 @@
 # Arrow columns on their way out, by the C Data Interface.
 
-# What all children of an array or a schema lie in: one block, which goes with the last of them, as a
-# consumer may have moved a child out of it.
-cdef struct Family:
-    Atomic refs             # the parent's, and one for each child that was made
-
-
 cdef void family_drop(Family* f) noexcept nogil:
     if atomic_add_(&f.refs, -1) == 0:
         free(f)
 
-
-# One array of the tree: the struct's own memory, and its hold on the table.
-cdef struct Node:
-    Table* table
-    Family* home            # in which it lies
-    Family* kids            # or NULL
-    const void* buffers[3]
-    const void* few[12]     # of views: theirs, and behind them the sizes of those
-    const void** many       # of more of them than that
 
 cdef struct Kid:
     ArrowArray array
@@ -299,8 +284,6 @@ cdef object schema_capsule(tuple columns):
 cdef class Schema:
     """What columns there are, for pyarrow.schema() and the like."""
 
-    cdef tuple columns
-
     def __init__(self):
         raise TypeError("schemas are made by amqpcodec.batch.schema")
 
@@ -316,7 +299,6 @@ cdef class Schema:
         """The Arrow schema, of a struct, in a PyCapsule."""
         return schema_capsule(self.columns)
 
-
 @cython.final
 cdef class Columns:
     """A struct array of columns, in Arrow's C Data Interface.
@@ -326,11 +308,6 @@ cdef class Columns:
     kept alive; nothing else is borrowed. Its memory is shared by all who took it, and goes back to
     the decoder's pool when the last of them, this object included, lets go of it.
     """
-
-    cdef Table* table
-    cdef int* order
-    cdef int n
-    cdef tuple columns
 
     def __init__(self):
         raise TypeError("columns are made by amqpcodec.batch.decode")

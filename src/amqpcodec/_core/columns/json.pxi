@@ -43,10 +43,6 @@ cdef int powers_ready() except -1:
 
 powers_ready()
 
-cdef enum:
-    KEYS_ON_STACK = 24
-
-
 cdef inline int json_literal(Text* t, const char* s, size_t n) noexcept nogil:
     if text_room(t, n) < 0:
         return NO_MEMORY
@@ -234,10 +230,6 @@ cdef inline uint64_t key_mark(const uint8_t* p) noexcept nogil:
 
 cdef inline bint same_key(const uint8_t* a, const uint8_t* b) noexcept nogil:
     return a[0] == b[0] and memcmp(a + 1, b + 1, a[0]) == 0
-
-
-# How two keys of one kind follow each other: below 0, 0 where they are the same, or above.
-ctypedef int (*KeyOrder)(const uint8_t* a, const uint8_t* b) noexcept nogil
 
 
 cdef void sift(const uint8_t** keys, size_t root, size_t n, KeyOrder order) noexcept nogil:

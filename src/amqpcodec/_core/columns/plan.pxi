@@ -1,24 +1,5 @@
 # Columns: which there are, what decoding to them needs to know, and its working memory.
 
-# Columns that have their number always; those that a request names come behind them.
-cdef enum:
-    COL_ROW
-    COL_OFFSET
-    COL_TYPE
-    COL_CHANNEL
-    COL_METHOD
-    COL_ARGUMENTS
-    COL_PROPERTIES
-    COL_BODY_SIZE
-    COL_PAYLOAD
-    COL_FRAME
-    COL_ERROR
-    COL_ERROR_OFFSET
-    COL_BODY
-    COL_PROPERTIES_JSON
-    COL_RAW_HEADERS         # the last one: what is taken back of a bad property list begins here
-    N_COLUMNS               # the children of properties come behind these
-
 cdef dict COLUMN_NUMBERS = {
     "row": COL_ROW, "offset": COL_OFFSET, "frame_type": COL_TYPE, "channel": COL_CHANNEL,
     "method": COL_METHOD, "arguments": COL_ARGUMENTS, "properties": COL_PROPERTIES,
@@ -56,26 +37,8 @@ cdef dict COLUMN_KINDS = {
     "+m": AS_TEXT, "!z": AS_TEXT,
 }
 
-cdef enum:
-    PERMISSIVE
-    DROPMALFORMED
-    FAILFAST
-
 cdef dict BAD_ROW_MODES = {
     "PERMISSIVE": PERMISSIVE, "DROPMALFORMED": DROPMALFORMED, "FAILFAST": FAILFAST}
-
-# What a decode came to, apart from 0, NO_MEMORY and COLUMN_FULL.
-cdef enum:
-    BAD_FRAME = 2           # of one frame: the fault says why
-    BAD_OFFSETS = -3        # of the Arrow array
-    FAILED = -4             # FAILFAST: the fault says why
-
-cdef enum:
-    BLOCK = 128             # frames
-    AHEAD = 16384           # octets to ask for in advance: about a block
-    RUN_AHEAD = 4096        # the same in a run
-    RUN_AFTER = 4           # messages alike that make one
-    RUN_LONGEST = 1 << 29   # octets of a message in one
 
 # What the fast way does with an argument.
 cdef enum:
@@ -91,19 +54,6 @@ cdef enum:
     HOT_TABLE
     HOT_NEVER               # leaves it to the thorough one
 
-# A frame of the block, or octets that are none.
-cdef struct Entry:
-    const uint8_t* start
-    const uint8_t* base     # of its input value
-    uint64_t total          # octets, envelope included
-    int64_t row             # of the input value
-    uint8_t type            # 0 where it is not known
-    uint8_t way             # the type where the fast way may be tried, FRAME_V1, or 0
-    uint16_t channel
-    uint8_t odd             # not whole: see below
-    uint8_t no_channel
-    uint64_t lost           # of captures, where it is odd: see LOST_TEXTS
-
 cdef enum:
     FRAME_V1 = 0xF1         # a way: a whole frame of AMQP 1.0
 
@@ -111,72 +61,12 @@ cdef enum:
     ODD_TYPE = 1            # undefined, in a frame that is whole
     ODD_LOST = 2            # the framing is lost
 
-# What the JSON and the columns need to know of a field.
-cdef struct FieldPlan:
-    const char* key         # `,"consumer_tag":`
-    const char* piece       # of the fast way: the same, and quotes of text before and behind it
-    uint32_t key_n
-    uint32_t piece_n
-    bint reserved
-    bint headers            # the table of a property list whose entries can be asked for
-    uint8_t kind            # wire type
-    uint8_t op              # what the fast way does with it
-    uint8_t bit             # as in Op
-    uint8_t zeros           # octets of a reserved argument, which have to be zero
-    uint16_t child          # of a property: its column
-
-cdef struct MethodPlan:
-    const char* name        # padded
-    uint32_t name_n
-    int quoted              # whether the last value on the fast way is text
-    uint32_t fixed          # octets that all keys take
-    uint32_t room           # octets that JSON takes without tables and the inside of strings
-    int n
-    int first               # number of the first field among all fields of the protocol
-    bint has_content
-    FieldPlan* field
-
-
 cdef class FramePlan:
     """What decoding a protocol's frames to columns needs, made once from its lowered table."""
-
-    cdef tuple columns          # (name, format, children) of each at frame level, in order
-    cdef tuple message_columns  # (name, format) of each at message level
-    cdef tuple children         # (name, format, sources) of properties
-    cdef tuple structs          # (name, column, first of its children, (name, format, ...) of these)
-    cdef dict fixed             # name -> format of columns with a number of their own
-    cdef dict numbers           # and the number
-    cdef tuple not_at_level     # those of each level that are only at the other
-    cdef str wanted             # what stands before the name of an entry
-    cdef dict formats           # of arguments, by wire type
-    cdef const char** kinds     # names of wire types
-    cdef int picks              # number of the first column for an argument
-    cdef const V1Types* v1      # of AMQP 1.0, else NULL
-    cdef MethodPlan* method     # as the protocol's descriptors
-    cdef int count              # of methods
-    cdef FieldPlan* field
-    cdef int n_fields
-    cdef dict arguments         # name -> [(number of the field, wire type, qualified name), ...]
-    cdef dict qualified         # "basic.consume.no_ack" -> (number of the field, wire type)
-    cdef dict requests          # what was asked for lately
-    cdef dict kin               # other protocols' plans for these columns
-    cdef list keep
 
     def __dealloc__(self):
         free(self.method)
         free(self.field)
-
-
-# A property that is there, on the fast way.
-cdef struct Step:
-    Column* c               # or NULL: it is only checked
-    uint8_t kind
-    bint headers
-
-# A column that an argument goes to, and the next one for the same argument, or 0.
-cdef struct Target:
-    uint16_t column
-    uint16_t next
 
 # What the fast way does with a field of AMQP 1.0 that is there and of its type.
 cdef enum:
@@ -190,98 +80,11 @@ cdef enum:
     V1_TO_OTHER             # leaves it to put_v1_field
     V1_TO_SEVERAL           # columns
 
-cdef struct V1Step:
-    uint8_t kind            # of values whose octets say all, V1_ANY: any such; or V1_UNKNOWN
-    uint8_t write
-    uint8_t compact         # constructor of what goes into a column of text or octets, or that of null
-    uint16_t column         # or the first Target of several
-    uint32_t offset         # of the column from the first one, octets
-
-# A header that was asked for.
-cdef struct Wanted:
-    const uint8_t* name
-    uint32_t name_n
-    uint8_t type            # see WANTED_TYPES
-    uint16_t column
-
 # A frame of a body that waits for the others.
 cdef struct BodyPart:
     const uint8_t* start
     uint64_t total
     uint32_t next           # its number, or 0
-
-# A message, as far as it came, or frames that do not make one.
-cdef struct Parcel:
-    Entry method            # or what stands there instead of one
-    Entry header            # total 0: there was none
-    uint64_t size           # of the body, as the header says
-    uint64_t have
-    uint64_t octets         # of all frames
-    const uint8_t* body     # its only frame, or NULL
-    const uint8_t* raw      # all octets, where they are not those of the frames
-    uint64_t raw_n
-    uint32_t first, last    # frames of a body in pieces, or 0
-    uint32_t before, after  # of those open, in the order in which they began; after also in chains
-    uint8_t content         # method and header and body are whole, or there is none
-    uint8_t bad             # a fault that only assembly sees, or OK
-    uint8_t at_other        # the fault's place is the frame `other`
-    const char* what
-    Entry other
-
-# What is open on each channel, and the messages that are ready to become rows.
-cdef struct Assembly:
-    Block memory            # that it lies in itself
-    uint32_t* channel       # number of the parcel that is open, or 0; NULL until one is
-    Block parcel            # Parcels, number 0 stands before the first and behind the last of those open
-    Block piece             # BodyParts, number 0 is not used
-    uint32_t parcels, pieces
-    uint32_t free_parcel, free_piece    # chains
-    uint32_t n_open
-    int n                   # in the block
-    int was                 # in it before it was emptied
-    Parcel[BLOCK] block
-
-# A protocol whose frames come.
-cdef struct Speech:
-    const char* name
-    const MethodPlan* methods
-    const uint16_t* targets
-    const Target* target
-    const uint8_t* picked
-    const Desc* descs
-    const Slot* slot
-    uint32_t slot_mask
-    Desc** contents
-    int n_contents
-    const V1Types* v1       # of AMQP 1.0, else NULL
-    const uint32_t* masks   # its own: fields of each method that are asked for
-    const V1Step* v1_steps  # and what is done with each field
-
-cdef enum:
-    MAX_SPEECHES = 4
-
-# Many messages with one method and the same properties, see columns/run.pxi.
-cdef struct Run:
-    bint on
-    uint32_t key            # class id, method id
-    uint32_t flags          # of the properties
-    int method              # number of the arguments' signature
-    const uint8_t* end      # messages of a run end before it
-    int64_t first           # row
-    int64_t room            # rows with place
-    uint8_t* argument[MAX_FIELDS]   # the memory of the column of each, or NULL
-    uint8_t* property[MAX_FIELDS]
-    int n_bits
-    uint8_t* bits[MAX_FIELDS]       # those of them that hold bits
-    uint8_t[32] spare       # for views of text that is only checked
-    int32_t* channel        # of columns that every message has, or NULL
-    uint8_t* body
-    int64_t* row
-    int64_t* offset
-    int64_t* body_size
-    uint8_t[16] name        # view of the method's name
-    int n_columns
-    Column* columns[2 * MAX_FIELDS + 8]
 
 # A transfer of a delivery that is not whole.
 cdef struct V1Piece:
@@ -305,115 +108,3 @@ cdef struct V1Open:
     bint passing            # given up: its transfers are rows of their own
     uint64_t have           # octets of payload
     uint64_t octets         # of frames
-
-cdef struct V1Slot:
-    uint64_t key
-    uint32_t number         # of the delivery that is open there, or 0
-    bint used
-
-cdef struct V1Links:
-    V1Slot* slot
-    uint32_t mask, used
-    uint32_t* channel       # the newest that is open on each, or 0; NULL until one is
-    uint64_t odd            # a factor that nobody can guess: keys are a peer's choice
-    Block open              # V1Opens, number 0 stands before the first and behind the last of those open
-    Block piece             # V1Pieces, number 0 is not used
-    Block joined            # payloads of a delivery
-    uint32_t opens, pieces
-    uint32_t free_open, free_piece
-    uint32_t n_open
-    const uint8_t* single   # of captures: the value that is one delivery, or NULL
-    const uint8_t* single_end
-
-cdef extern from "columns/template.h" nogil:
-    size_t TEMPLATE_ROOM
-    ctypedef struct TableTemplate:
-        int n
-        uint32_t misses
-    void template_learn(TableTemplate* like, const uint8_t* p, const uint8_t* end)
-    uint8_t* template_write(const TableTemplate* like, const uint8_t* p, const uint8_t* stop, uint8_t* w)
-
-# All that a decode works with. Columns that were not asked for are NULL.
-cdef struct Sink:
-    Table* table
-    Column* row
-    Column* offset
-    Column* type
-    Column* channel
-    Column* method
-    Column* arguments
-    Column* properties
-    Column* properties_json
-    Column* raw_headers
-    Column* body_size
-    Column* payload
-    Column* body
-    Column* frame
-    Column* error
-    Column* error_offset
-    const MethodPlan* methods
-    const uint16_t* targets # of each field of the protocol: number of its first Target, or 0
-    const Target* target
-    const uint8_t* picked   # of each method: whether one of its fields has a Target
-    int picks               # columns from here on are those of arguments
-    int wants               # and from here on those of headers
-    const Wanted* wanted
-    int n_wanted
-    const uint8_t** found   # where they are in the table at hand
-    bint any_property       # some column takes something of property lists
-    const Desc* descs
-    const Slot* slot
-    uint32_t slot_mask
-    Desc** contents
-    int n_contents
-    const char* version     # of the protocol that these are of
-    uint8_t speaks          # and its number
-    Speech[MAX_SPEECHES] speech
-    const V1Types* v1       # of AMQP 1.0, else NULL
-    const uint32_t* masks   # its own
-    const V1Step* v1_steps
-    const uint8_t* v1_end   # its frames that end before it may go the fast way
-    const int8_t* type_numbers
-    V1Value[V1_MAX_FIELDS] fields
-    int sections            # of messages: those that are read, as a bit mask; 0 with other columns
-    uint32_t header_fields  # that are asked for, as bit masks
-    uint32_t properties_fields
-    bint sectioned          # the columns are 1.0's own
-    V1Links* links          # its deliveries that more transfers are to come for
-    bint check              # every frame, whole, whatever columns are asked for
-    bint hot                # try the fast readers
-    bint borrow             # the input lives as long as the table: frames need no copy
-    const uint8_t* next     # where the next frame would go on with the borrowed ones
-    const uint8_t* hot_end  # frames that end before it may go the fast way
-    const int8_t* shapes    # of table values
-    uint32_t key            # the newest method: class id, method id
-    const MethodPlan* plan
-    uint32_t steps_key      # the newest property list: class id, flags
-    int n_steps             # -1: there was none
-    Step[16] steps
-    bint odd_block          # the block has frames without type or channel
-    int waiting             # at 1.0's message level: rows in the block
-    int mode
-    uintptr_t reading       # dialect
-    Variants* variants      # working memory, or NULL
-    const uint8_t* input_end
-    uint64_t total          # octets of input
-    uint64_t done
-    int64_t rows
-    uint64_t blocks
-    Cursor c                # on the frame at hand
-    Fault fault
-    int64_t fault_row
-    AmqpValue[MAX_FIELDS] v
-    Assembly* assembly      # at message level
-    const uint8_t* input    # where it begins
-    uint64_t seen           # octets of input that were looked at
-    int status
-    uint8_t* names          # views of the names of methods, or zeros
-    bint runs               # the columns asked for may be written by runs
-    int alike               # messages behind each other with one method and flags
-    uint32_t alike_flags
-    const MethodPlan* alike_plan
-    Run run
-    TableTemplate headers   # of the newest messages
-    Entry[BLOCK] block

@@ -10,15 +10,6 @@ cdef enum:
                        | 1 << TRANSFER_STATE | 1 << TRANSFER_RESUME | 1 << TRANSFER_ABORTED)
 
 
-cdef inline bint v1_true(const V1Value* v) noexcept nogil:
-    return v.kind == V1_BOOLEAN and v.u != 0
-
-
-cdef inline bint v1_is_unidentified(const V1Value* v) noexcept nogil:
-    """Whether a transfer does not say whose delivery it is: a later one."""
-    return v[TRANSFER_DELIVERY_ID].kind == V1_NULL and v[TRANSFER_DELIVERY_TAG].kind == V1_NULL
-
-
 cdef inline uint64_t v1_link_key(const Entry* e, const V1Value* handle) noexcept nogil:
     """One bit more than a handle has says that there is none."""
     return <uint64_t>e.channel << V1_KEY_CHANNEL | (

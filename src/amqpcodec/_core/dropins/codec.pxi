@@ -67,12 +67,6 @@ cdef class DropIn:
         self.fallbacks += 1
         return self.stock[name]
 
-cdef extern from "Python.h":
-    PyObject* PyDict_GetItem(object d, object key)
-
-
-# ---- pieces of frames ----
-
 cdef inline bint whole_frame(const uint8_t* p, size_t left, WireFrame* f) except -1:
     """Whether a whole frame of a known type, with the right end, lies at p. False: more octets are
     needed. Gives up on anything else."""

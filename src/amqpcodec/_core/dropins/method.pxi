@@ -151,10 +151,6 @@ cdef int bound_run(ClientProfile t, BoundMethod m, const uint8_t** at, const uin
         raise
     return 0
 
-cdef extern from "Python.h":
-    PyObject* PyTuple_GET_ITEM(object o, Py_ssize_t i)
-
-
 cdef object read_bound(ClientProfile t, BoundMethod m, const uint8_t* p, size_t n, bint properties,
                        bint lenient, TextCache* cache):
     """An instance of the client's class from the octets of its arguments or properties."""

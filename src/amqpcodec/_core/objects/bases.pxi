@@ -104,17 +104,6 @@ def restore_frame(cls, tuple values not None, uintptr_t mode, bytes origin):
     return result
 
 
-cdef inline object kind_instance(PyTypeObject* cls):
-    """A new instance with every field unset."""
-    cdef PyObject* made = <PyObject*>kind_new(cls)
-    cdef object result
-    if made == NULL:
-        raise MemoryError
-    result = <object>made
-    Py_DecRef(made)
-    return result
-
-
 @cython.binding(True)
 def frame_validate(self):
     """Check the asserts of the specification (pattern, length, not null) on every field.

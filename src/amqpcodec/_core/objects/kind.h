@@ -56,7 +56,9 @@ typedef struct {
     Kind kind;
 } KindType;
 
-static PyTypeObject KindMeta;
+/* The metatype. It belongs to _codec (kind_class.h); other modules that include this ask it once. */
+static PyTypeObject *kind_metatype = NULL;
+static inline void kind_use(PyObject *metatype) { kind_metatype = (PyTypeObject *)metatype; }
 
 /* A field's new value, which is taken over. */
 static inline void kind_store(KindObject *o, int i, PyObject *value) {
@@ -75,7 +77,7 @@ AMQP_INLINE void kind_fill(KindObject *o, int i, PyObject *value) {
 static PyObject *(*kind_read_table)(PyObject *octets, uint32_t mode) = NULL;
 
 #define KIND_OF(type) (&((KindType *)(type))->kind)
-static inline int kind_check_type(PyTypeObject *type) { return Py_TYPE(type) == &KindMeta; }
+static inline int kind_check_type(PyTypeObject *type) { return Py_TYPE(type) == kind_metatype; }
 
 /* ---- life of an instance ---- */
 
@@ -292,7 +294,7 @@ static PyObject *kind_vectorcall(PyObject *cls, PyObject *const *args, size_t na
     for (int i = 0; i < k->fields; i++) {
         PyObject *value = k->fallback[i];
         if (!value) continue;
-        if (Py_TYPE(value) == &KindMeta) {
+        if (Py_TYPE(value) == kind_metatype) {
             if (o->field[i] && o->field[i] != Py_None) continue;
             value = kind_vectorcall(value, NULL, 0, NULL);
             if (!value) {

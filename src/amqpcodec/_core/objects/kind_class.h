@@ -4,6 +4,8 @@
 
 #include "objects/kind.h"
 
+static PyTypeObject KindMeta;
+
 static void kind_meta_dealloc(PyObject *self) {
     Kind *k = KIND_OF(self);
 #if PYTHON_HAS_GIL
@@ -56,6 +58,7 @@ static PyGetSetDef kind_meta_getset[] = {
 
 static int kind_ready(void) {
     KindMeta.tp_base = &PyType_Type;
+    kind_use((PyObject *)&KindMeta);
     return PyType_Ready(&KindMeta);
 }
 

@@ -6,36 +6,8 @@ from types import MappingProxyType as _MappingProxyType
 cdef dict PROPERTY_ALIASES = {"cluster_id": "reserved"}
 cdef tuple WIRE_DEFAULTS = (False, 0, 0, 0, 0, "", b"", EPOCH, Ellipsis, b"")
 
-cdef struct Slot:
-    uint32_t key
-    Desc* desc
-
-
-cdef inline uint32_t slot_index(uint32_t key) noexcept nogil:
-    return (key * <uint32_t>0x9E3779B1) >> 16
-
-
 cdef class ProtocolCore:
     """The classes of a protocol version. Made from a lowered table."""
-
-    cdef readonly str name
-    cdef readonly str module
-    cdef readonly dict table
-    cdef readonly dict namespaces       # "Basic" -> namespace class
-    cdef readonly object METHODS        # (class id, method id) -> class
-    cdef readonly object Header, Body, Heartbeat, ProtocolHeader, Message, BadFrame
-    cdef DescTable descs
-    cdef Slot* slot
-    cdef uint32_t slot_mask
-    cdef Desc** contents                # property lists, by class
-    cdef int n_contents
-    cdef object frame_plan              # of the columns, made on first use
-    cdef dict encode_plans              # of columns to encode, that nobody uses
-    cdef bint hot
-    cdef uintptr_t own_mode             # what its own dialect is for encoding
-    cdef PyTypeObject* header_type
-    cdef PyTypeObject* body_type
-    cdef PyTypeObject* message_type
 
     def __cinit__(self, dict table not None, bint hot=True):
         """hot=False leaves every frame to the table path, which tests hold against the other."""
@@ -222,8 +194,3 @@ cdef class ProtocolCore:
             if self.contents[i].class_id == class_id:
                 return self.contents[i]
         return NULL
-
-
-cdef inline uintptr_t mode_of(ProtocolCore self, object dialect) except? 0xFFFF:
-    """None: the protocol's own."""
-    return self.own_mode if dialect is None else encoding_mode(dialect)

@@ -1,18 +1,7 @@
 # The C descriptors of one protocol's methods and property lists, made from its lowered table.
 
-# Flags of a lowered field, as amqpcodec.spec.lower writes them.
-cdef enum:
-    FIELD_RESERVED = 1
-    FIELD_CACHED = 2
-    FIELD_SECRET = 4
-
-
 cdef class DescTable:
     """Owns the C descriptors of one protocol; classes keep it alive."""
-
-    cdef Desc* desc
-    cdef int count
-    cdef list keep
 
     def __cinit__(self, int count):
         self.keep = []
@@ -67,7 +56,6 @@ cdef class DescTable:
         self.keep.append(names)
         d.names = <PyObject*>names
         return 0
-
 
 # Letters of a signature, by wire type; spec/emitters/hot.py spells the same.
 cdef const char* SIGNATURE_LETTERS = b"BohlqsLtTC"

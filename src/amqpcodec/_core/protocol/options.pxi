@@ -5,18 +5,6 @@ cdef object PLAIN = "plain"
 cdef object ERROR = "error"
 cdef object view_of_copy = object()     # marks: bodies as views, but of a copy
 
-cdef enum:
-    STACK_ROOM = 4096
-
-
-# Bytes of a payload or body while they are written.
-cdef struct Octets:
-    const uint8_t* p
-    uint64_t n
-    bint exported           # `view` is to be given back; bytes need no export, the caller holds them
-    Py_buffer view
-
-
 cdef int take_octets(object o, Octets* octets, str method, str field) except -1:
     """Borrow the bytes of any C-contiguous buffer, until drop_octets."""
     octets.exported = False
@@ -37,11 +25,6 @@ cdef int take_octets(object o, Octets* octets, str method, str field) except -1:
     octets.p = <const uint8_t*>octets.view.buf
     octets.n = <uint64_t>octets.view.len
     return 0
-
-
-cdef inline void drop_octets(Octets* octets) noexcept:
-    if octets.exported:
-        PyBuffer_Release(&octets.view)
 
 
 cdef dict DIALECTS = {"rabbitmq": 0, "0-9-1": MODE_LETTER, "0-9": MODE_0_9, "0-8": MODE_0_8}

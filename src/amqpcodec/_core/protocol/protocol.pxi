@@ -126,7 +126,6 @@ cdef class Protocol(ProtocolCore):
         finally:
             PyBuffer_Release(&view)
 
-
 def hot_signatures(Protocol protocol not None):
     """Names of the methods and property lists that hot functions are bound to, with their class."""
     cdef int i

@@ -39,26 +39,6 @@ cdef class FrameIterator:
 cdef class Stream:
     """Base of the decoders. Not for use by itself."""
 
-    cdef Protocol protocol
-    cdef uint64_t limit             # frame_max
-    cdef uintptr_t mode
-    cdef bint copy
-    cdef bint yield_errors
-    cdef TextCache* cache
-    cdef uint8_t* head              # own memory, with unread bytes from head_lo to head_hi
-    cdef size_t head_lo, head_hi, head_room
-    cdef bytes chunk                # the newest bytes, or None
-    cdef const uint8_t* p           # unread bytes of the chunk
-    cdef const uint8_t* end
-    cdef uint64_t at                # offset in the stream of the next frame
-    cdef uint64_t taken             # bytes of that frame that are neither in head nor in the chunk
-    cdef bytearray inbox
-    cdef WireFrame frame
-    cdef const uint8_t* frame_start
-    cdef bint frame_in_head
-    cdef uint16_t channel           # of what take() gave last
-    cdef bint ready                 # the constructor ran
-
     def __cinit__(self, *args, **kwargs):
         self.cache = text_cache_new()
         if self.cache == NULL:
@@ -298,7 +278,6 @@ cdef class Stream:
     cdef object take(self):
         """The next frame or event, its channel in self.channel; None while nothing is whole."""
         raise NotImplementedError
-
 
 cdef bytes octets_of(object data):
     """A copy of any C-contiguous buffer."""

@@ -1,14 +1,5 @@
 # Field tables, structure: every length, tag and depth is checked once, before anything is built.
 
-# What follows a tag, by dialect: bytes of a scalar, or one of these.
-cdef enum:
-    SHAPE_UNKNOWN = -1
-    SHAPE_LONG = -2         # u32 length, bytes
-    SHAPE_TABLE = -3        # u32 length, pairs
-    SHAPE_ARRAY = -4        # u32 length, items
-    SHAPE_SHORT = -5        # u8 length, bytes
-
-cdef int8_t[2][256] SHAPES
 
 
 cdef void shape_tags(int8_t* shapes, const char* tags, int8_t shape) noexcept:
@@ -132,14 +123,3 @@ cdef int check_pairs(Cursor* c, const int8_t* shapes, int depth) noexcept nogil:
         if check_value(c, shapes, depth) < 0:
             return -1
     return 0
-
-
-cdef inline int check_table(const uint8_t* p, uint32_t n, const Cursor* around, uintptr_t mode) noexcept nogil:
-    """A table's bytes without their length: 0, or -1 with the fault noted."""
-    cdef Cursor c
-    if n == 0:
-        return 0
-    c = around[0]
-    c.p = p
-    c.end = p + n
-    return check_pairs(&c, SHAPES[mode & MODE_LETTER], 1)

@@ -38,28 +38,6 @@ cdef object ShortString = _types.ShortString
 cdef object ByteArray = _types.ByteArray
 cdef object VOID = _types.Void()
 
-cdef extern from "wire/text.h":
-    ctypedef struct LastTime:
-        uint64_t seconds
-        PyObject* datetime
-        uint32_t day_number
-        int year
-        int month
-        int day
-    ctypedef struct TextCache:
-        LastTime last_time
-    object text_new(const uint8_t* s, Py_ssize_t n)
-    PyObject* text_new_ "text_new"(const uint8_t* s, Py_ssize_t n)
-    object text_cached(TextCache* cache, const uint8_t* s, Py_ssize_t n)
-    PyObject* text_cached_ "text_cached"(TextCache* cache, const uint8_t* s, Py_ssize_t n)
-    TextCache* text_cache_new()
-    void text_cache_free(TextCache* cache)
-    bint ascii_octets(PyObject* o, const uint8_t** p, Py_ssize_t* n)
-    bint utf8_octets(PyObject* o, const uint8_t** p, Py_ssize_t* n)
-    bint exact_u64(PyObject* o, uint64_t* out)
-    bint exact_small(PyObject* o, int32_t* out)
-
-
 cdef object make_timestamp(uint64_t seconds, TextCache* cache):
     """An aware UTC datetime, or the int where Python's calendar does not reach."""
     cdef LastTime none
@@ -132,10 +110,6 @@ cdef object make_decimal(uint8_t scale, int32_t unscaled):
         w -= 1
         w[0] = c'-'
     return decimal_of(PyUnicode_FromStringAndSize(w, end - w))
-
-
-cdef enum:
-    SHORT_VALUE = 16        # text values up to this length tend to come again; ids are longer
 
 
 cdef object read_text(const uint8_t* s, Py_ssize_t n, TextCache* cache):

@@ -4,26 +4,6 @@ from cpython.datetime cimport datetime as DatetimeType
 from cpython.datetime cimport (datetime_day, datetime_hour, datetime_minute, datetime_month,
                                datetime_second, datetime_tzinfo, datetime_year)
 
-# A growing run of bytes. Starts in memory of the caller's stack, moves to the heap when that is full.
-cdef struct Buffer:
-    uint8_t* start
-    uint8_t* p
-    uint8_t* end
-    bint on_heap
-
-
-cdef inline void buffer_init(Buffer* b, uint8_t* memory, size_t n) noexcept nogil:
-    b.start = memory
-    b.p = memory
-    b.end = memory + n
-    b.on_heap = False
-
-
-cdef inline void buffer_free(Buffer* b) noexcept nogil:
-    if b.on_heap:
-        free(b.start)
-
-
 cdef int buffer_grow(Buffer* b, size_t n) except -1:
     cdef size_t used = <size_t>(b.p - b.start)
     cdef size_t room = 2 * <size_t>(b.end - b.start)
@@ -40,34 +20,6 @@ cdef int buffer_grow(Buffer* b, size_t n) except -1:
     b.end = memory + room
     b.on_heap = True
     return 0
-
-
-cdef inline int buffer_room(Buffer* b, size_t n) except -1:
-    """Make sure of n bytes after b.p."""
-    if AMQP_UNLIKELY(<size_t>(b.end - b.p) < n):
-        return buffer_grow(b, n)
-    return 0
-
-
-cdef int put_octets(Buffer* b, const void* p, size_t n) except -1:
-    buffer_room(b, n)
-    memcpy(b.p, p, n)
-    b.p += n
-    return 0
-
-
-cdef inline int put_tag(Buffer* b, uint8_t tag, size_t n) except -1:
-    """The tag, and room for the n bytes after it."""
-    buffer_room(b, n + 1)
-    b.p[0] = tag
-    b.p += 1
-    return 0
-
-
-# Where an EncodeError is: the argument, and the path of names inside its table.
-cdef struct Place:
-    PyObject* method
-    PyObject* field
 
 
 cdef int table_error(Place* at, str text) except -1:

@@ -112,7 +112,7 @@ cdef dict V1_BASE_DICT = {
     "__reduce__": v1_reduce, "is_set": v1_is_set,
 }
 
-Composite = kind_make("Composite", (), {
+Composite = new_kind("Composite", (), {
     **V1_BASE_DICT, "__doc__": "Base of the classes of described types.", "validate": v1_validate,
 }, (), (), (), (), KIND_ABSTRACT, 0, 0, None)
 
@@ -166,9 +166,9 @@ cdef object v1_make_class(V1DescTable table, V1Desc* d, dict spec, dict enums, s
         "SYMBOL": v1_str_subclass(V1Symbol, spec["symbol"]), "PROVIDES": spec["provides"],
         "MANDATORY": tuple([field[0] for field in fields if field[2] & V1_FIELD_MANDATORY]),
     }
-    made = kind_make(spec["python"], (Composite,), members, tuple(names), tuple(defaults),
+    made = new_kind(spec["python"], (Composite,), members, tuple(names), tuple(defaults),
                      (False,) * len(names), tuple(range(wire)), KIND_V1, gc, 1, table)
-    kind_set_desc(made, d)
+    kind_describe(made, d)
     table.keep.append(made)
     d.cls = <PyObject*>made
     for i in range(<int>len(names)):

@@ -8,31 +8,8 @@ cdef uintptr_t v1_reading_mode(object types) except? 0xFFFF:
     return MODE_TYPED
 
 
-cdef inline void v1_begin(Cursor* c, Fault* fault, const uint8_t* p, const uint8_t* end,
-                          const uint8_t* base, uint64_t base_at) noexcept nogil:
-    """A cursor over bytes, and a fault that knows nothing yet."""
-    # What fail() sets needs no value before; this runs for every value.
-    fault.code = OK
-    fault.method = fault.field = NULL
-    fault.in_frame = False
-    c.p = p
-    c.end = end
-    c.base = base
-    c.base_at = base_at
-    c.fault = fault
-
-
 cdef class V1Core:
     """The classes and enums of AMQP 1.0. Made from a lowered table."""
-
-    cdef readonly str name
-    cdef readonly str module
-    cdef readonly dict table
-    cdef readonly dict classes          # "Open" -> class, enums as well
-    cdef readonly object TYPES          # descriptor code -> class
-    cdef readonly object ProtocolHeader, Heartbeat, BadFrame, Delivery
-    cdef V1DescTable descs
-    cdef object frame_plan              # of columns, made on first use
 
     def __cinit__(self, dict table not None):
         cdef V1Desc* d
@@ -65,7 +42,7 @@ cdef class V1Core:
     cdef int _make_frames(self) except -1:
         """The classes of what a frame can be beside a performative."""
         def made(name, what, doc, names, defaults, gc):
-            return kind_make(name, (Frame,), {
+            return new_kind(name, (Frame,), {
                 "__module__": self.module, "__qualname__": name, "__doc__": doc, "__slots__": (),
                 "__hash__": None, "__match_args__": names, "FIELDS": names},
                 names, defaults, (False,) * len(names), tuple(range(len(names))), what, gc, 0, self)
@@ -97,7 +74,6 @@ cdef class V1Core:
 
     def __reduce__(self):
         raise TypeError("a protocol is not pickled; import it")
-
 
 cdef object v1_value_at(V1Core self, const uint8_t* p, Py_ssize_t size, Py_ssize_t offset,
                         uintptr_t mode):

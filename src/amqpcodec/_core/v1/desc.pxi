@@ -1,10 +1,5 @@
 # Descriptors of AMQP 1.0's described types, made from the lowered table, and how they are found.
 
-cdef enum:
-    V1_SHARED = 40          # as long as text is that the cache takes
-    V1_MAX_FIELDS = 32      # a composite with more is refused when the table is loaded
-    V1_MAX_CHOICES = 8
-
 # Kind.what of this family's classes.
 cdef enum:
     KIND_V1 = 40            # a described type
@@ -13,57 +8,11 @@ cdef enum:
     KIND_V1_BAD_FRAME
     KIND_V1_DELIVERY
 
-# What carries a composite.
-cdef enum:
-    V1_NO_FRAME = 0
-    V1_AMQP_FRAME = 1
-    V1_SASL_FRAME = 2
-
 # An object whose frame had an extended header keeps it: `origin` begins with it, and the bits of `mode`
 # from this one on say how many bytes it has, by fours.
 cdef enum:
     V1_EXTENDED = 16
     V1_EXTENDED_ROOM = 1012         # 255 words, without the two that each frame's head has
-
-cdef struct V1Desc
-
-cdef struct V1Op:
-    uint8_t kind
-    bint multiple
-    bint mandatory
-    int longest             # text up to here is shared; 0: none
-    bint secret
-    bint ulong              # of any type; an int is meant as a ulong
-    bint symbol_keys        # of a map: fields, annotations and the like have symbols as keys
-    uint8_t compact         # the type of what v1_compact() may read, V1_UNKNOWN for none
-    int choices             # numbered choices, 0 for none
-    PyObject* choice[V1_MAX_CHOICES]
-    PyObject* named         # dict: Symbol -> choice, or NULL
-    const char* symbols     # those, each with a NUL after it and one more at the end
-    const V1Desc* desc      # of a field of one composite type
-    PyObject* requires      # tuple of archetypes
-
-cdef struct V1Desc:
-    uint8_t code
-    int n                   # fields on the wire
-    V1Op* op
-    bint composite          # else a restricted type with one value
-    int frame
-    bint section
-    uint8_t symbol_n
-    const char* symbol
-    const char* name
-    const char** field
-    PyObject* cls
-    PyObject* names         # (name, field, ...) as str, for errors
-    int payload             # slot of a frame's payload, or -1
-
-# All of them: by code, and by symbol in order.
-cdef struct V1Types:
-    V1Desc* desc
-    int count
-    V1Desc* by_code[256]
-
 
 cdef V1Desc* v1_by_symbol(const V1Types* types, const uint8_t* p, uint32_t n) noexcept nogil:
     cdef int i
@@ -93,18 +42,6 @@ cdef V1Desc* v1_known_slow(const V1Types* types, Cursor* c) noexcept nogil:
     return d
 
 
-cdef inline V1Desc* v1_known(const V1Types* types, Cursor* c) noexcept nogil:
-    """The type whose descriptor stands at the cursor, which steps over it; NULL and untouched
-    where it is none of the protocol's."""
-    cdef V1Desc* d
-    if AMQP_LIKELY(c.end - c.p >= 2 and c.p[0] == CTOR_SMALLULONG):
-        d = types.by_code[c.p[1]]
-        if AMQP_LIKELY(d != NULL):
-            c.p += 2
-        return d
-    return v1_known_slow(types, c)
-
-
 cdef int v1_check_restricted(const V1Desc* d, Cursor* c) noexcept nogil:
     """Whether the value of a restricted type, at the cursor, begins as one of its type; -1 with the
     fault noted."""
@@ -121,9 +58,6 @@ cdef int v1_check_restricted(const V1Desc* d, Cursor* c) noexcept nogil:
 @cython.final
 cdef class V1DescTable:
     """Owns the descriptors; classes keep it alive."""
-
-    cdef V1Types types
-    cdef list keep
 
     def __cinit__(self, tuple specs not None):
         cdef int i

@@ -1,6 +1,5 @@
 # Faults of the v1 family as exceptions, with the error condition that the specification has for them.
 
-
 cdef dict V1_FAULTS = {
     BAD_TRUNCATED: _errors.TruncatedError,
     BAD_TRAILING: _errors.TrailingError,

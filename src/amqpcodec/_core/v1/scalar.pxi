@@ -46,14 +46,8 @@ cdef extern from "v1/compact.h":
                               Py_ssize_t longest, object dict_)
 
 v1_uuid_ready(UUID, _uuid.SafeUUID.unknown)
+kind_use(kind_metatype_object())
 v1_compact_ready(V1Symbol)
-
-cdef extern from "Python.h":
-    object PyLong_FromLongLong(long long v)
-    object PyLong_FromUnsignedLongLong(unsigned long long v)
-    PyObject* PyDict_SetDefault(object d, object key, object value) except NULL
-    object PyUnicode_DecodeUTF8(const char* s, Py_ssize_t n, const char* errors)
-    object v1_owned "(PyObject *)"(PyObject* o)     # takes the reference over; NULL: an exception is set
 
 cdef extern from *:
     """

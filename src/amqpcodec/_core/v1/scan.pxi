@@ -1,11 +1,5 @@
 # AMQP 1.0 frames: size, data offset, type and channel, then a performative and its payload (Part 2 §2.3).
 
-cdef enum:
-    V1_FRAME_AMQP = 0
-    V1_FRAME_SASL = 1
-    V1_FRAME_HEADER = 0x41  # not a type: the eight bytes that open a layer
-
-
 cdef int v1_scan_bad(Fault* f, int code, int scope, uint64_t offset, const char* what, uint64_t need,
                      uint64_t have, const uint8_t* p) noexcept nogil:
     memset(f, 0, sizeof(Fault))
@@ -65,7 +59,6 @@ cdef int v1_scan(const uint8_t* p, const uint8_t* end, uint64_t limit, uint64_t 
     return SCAN_FRAME
 
 
-
 cdef int v1_bad_descriptor(Cursor* c, const uint8_t* start, const V1Desc* d, bint amqp) noexcept nogil:
     """Note that a frame's body, from start on, is no performative of its layer. d: what it is instead, or
     NULL; then the cursor is at the descriptor."""
@@ -87,9 +80,3 @@ cdef int v1_bad_descriptor(Cursor* c, const uint8_t* start, const V1Desc* d, bin
 
 
 # ---- encode ----
-
-cdef inline void v1_put_head(uint8_t* w, uint32_t size, uint8_t frame_type, int channel) noexcept nogil:
-    store32(w, size)
-    w[4] = 2
-    w[5] = frame_type
-    store16(w + 6, <uint16_t>channel)

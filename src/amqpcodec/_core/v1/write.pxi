@@ -103,14 +103,6 @@ cdef int v1_enter(int depth, Place* at) except -1:
     return 0
 
 
-cdef inline int v1_open(Buffer* b, size_t* start) except -1:
-    """Leave room for the longest head of a compound."""
-    buffer_room(b, 16)
-    start[0] = <size_t>(b.p - b.start)
-    b.p += 9
-    return 0
-
-
 cdef inline int v1_close(Buffer* b, size_t start, uint8_t wire_type, uint64_t count, Place* at) except -1:
     """Write the head: small where size and count fit a byte each."""
     cdef uint8_t* head = b.start + start

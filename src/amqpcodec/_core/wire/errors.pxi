@@ -14,10 +14,6 @@ cdef tuple FAULT_CLASSES = (
     _errors.DecodeError, _errors.UnknownTagError, _errors.DecodeError)
 cdef tuple SCOPES = ("frame", "channel", "connection")
 
-cdef enum:
-    FAULT_TEXT_SIZE = 512
-
-
 # Frame types 4 to 7: 0-8 and 0-9 number them, and no peer sends them.
 cdef const char** OLD_FRAME_TYPES = ["oob-method", "oob-header", "oob-body", "trace"]
 

@@ -1,39 +1,7 @@
 # The value: what every reader produces and every sink consumes, and the reverse on the way out.
 
-# Wire types of arguments and properties (0-9-1 §4.2.5); numbers shared with the lowered tables.
-cdef enum:
-    W_BIT = 0
-    W_OCTET = 1
-    W_SHORT = 2
-    W_LONG = 3
-    W_LONGLONG = 4
-    W_SHORTSTR = 5
-    W_LONGSTR = 6
-    W_TIMESTAMP = 7
-    W_TABLE = 8
-    W_CONTENT = 9           # 0-9 only: a byte, 0 for inline or 1 for a reference; a longstr
-    W_TYPES = 10
-
 cdef const char** WIRE_NAMES = [
     "bit", "octet", "short", "long", "longlong", "shortstr", "longstr", "timestamp", "table",
     "content"]
-
-# One argument. Bytes are borrowed: from the input on decode, from objects on encode.
-cdef struct AmqpValue:
-    uint64_t u              # bit, integers, timestamp; of a content: whether it is a reference
-    const uint8_t* p        # first byte of a string or table, its length not included
-    uint32_t n
-    uint8_t kind
-    bint present            # properties only
-
-# How the bytes of tables are read and written: kept with lazily read tables.
-cdef enum:
-    MODE_LETTER = 1         # the letter of 0-9-1, not RabbitMQ's dialect
-    MODE_TYPED = 2          # values keep their tag as a class of amqpcodec.types
-    MODE_TRAILING = 4       # bytes after the last field are kept, not refused
-    MODE_0_9 = 8            # encode only: S I D T F V, the types that 0-9 has
-    MODE_0_8 = 16           # encode only: S I D T F
-    MODE_OLD = 24           # either
-    MODE_NO_X = 25          # bytes are an S
 
 cdef int DEPTH_LIMIT = 128

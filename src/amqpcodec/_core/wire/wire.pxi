@@ -1,86 +1,5 @@
 # The lowest layer: a cursor over borrowed bytes, and what can go wrong on it.
 
-from libc.stdint cimport (int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t,
-                          uintptr_t)
-from libc.stdio cimport snprintf
-from libc.stdlib cimport calloc, free, getenv, malloc, realloc
-from libc.string cimport memcmp, memcpy, memmove, memset, strlen
-
-cdef extern from "wire/wire.h" nogil:
-    uint64_t MAX_U32 "((uint64_t)UINT32_MAX)"      # a literal of this size would be a Python int
-    uint64_t HIGHEST_INT64 "((uint64_t)INT64_MAX)"
-    # That int64 microseconds reach. No C enum: its constants are ints for some compilers.
-    uint64_t HIGHEST_SECOND "UINT64_C(9223372036854)"
-    uint16_t load16(const uint8_t* p)
-    uint32_t load32(const uint8_t* p)
-    uint64_t load64(const uint8_t* p)
-    void store16(uint8_t* p, uint16_t v)
-    void store32(uint8_t* p, uint32_t v)
-    void store64(uint8_t* p, uint64_t v)
-    double bits_to_double(uint64_t bits)
-    uint64_t double_to_bits(double d)
-    float bits_to_float(uint32_t bits)
-    uint32_t float_to_bits(float f)
-    void copy_octets(uint8_t* to, const uint8_t* from_, size_t n)
-    bint is_ascii(const uint8_t* s, size_t n)
-    bint is_utf8(const uint8_t* s, size_t n)
-    bint AMQP_LIKELY(bint x)
-    bint AMQP_UNLIKELY(bint x)
-
-# What was wrong. The order is that of FAULT_CLASSES in wire/errors.pxi.
-cdef enum:
-    OK = 0
-    BAD_TRUNCATED
-    BAD_TRAILING
-    BAD_TAG
-    BAD_DEPTH
-    BAD_FRAME_END
-    BAD_FRAME_SIZE
-    BAD_FRAME_TYPE
-    BAD_HEARTBEAT
-    BAD_METHOD
-    BAD_HEADER_CLASS
-    BAD_TEXT        # columns only: Arrow text must be UTF-8
-    BAD_RANGE       # columns only: a number that the column's type cannot hold
-    BAD_ORDER       # assembly: a frame that the grammar of content forbids
-    BAD_CHANNEL
-    BAD_BODY_SIZE
-    BAD_INCOMPLETE
-    BAD_CAPTURE     # columns of captures only: bytes that are no frame
-    BAD_CONTENT     # 0-9's type content: neither inline nor a reference
-    BAD_COLUMN      # columns of captures only: a property of another version that has no column
-
-cdef enum:
-    SCOPE_FRAME
-    SCOPE_CHANNEL
-    SCOPE_CONNECTION
-
-# A fault and its place. Names are borrowed from the protocol's descriptors.
-cdef struct Fault:
-    int code
-    int scope
-    uint64_t offset
-    uint64_t need
-    uint64_t have
-    const char* what
-    const char* method
-    const char* field
-    bint in_frame           # frame_type and channel are known
-    uint8_t octet
-    uint8_t frame_type
-    uint16_t channel
-    uint16_t class_id
-    uint16_t method_id
-
-# Bytes not yet read. The first fault sticks; offsets count from `base`, which is at `base_at`.
-cdef struct Cursor:
-    const uint8_t* p
-    const uint8_t* end
-    const uint8_t* base
-    uint64_t base_at
-    Fault* fault
-
-
 cdef int fail(Cursor* c, int code, const char* what, uint64_t need, uint8_t octet) noexcept nogil:
     """Note a fault at the cursor; always -1, so that a reader can return it."""
     cdef Fault* f = c.fault
@@ -93,11 +12,3 @@ cdef int fail(Cursor* c, int code, const char* what, uint64_t need, uint8_t octe
         f.octet = octet
         f.offset = c.base_at + <uint64_t>(c.p - c.base)
     return -1
-
-
-cdef inline bint short_of(Cursor* c, size_t n, const char* what) noexcept nogil:
-    """True, and the fault noted, where fewer than n bytes remain."""
-    if AMQP_UNLIKELY(<size_t>(c.end - c.p) < n):
-        fail(c, BAD_TRUNCATED, what, n, 0)
-        return True
-    return False

@@ -1,0 +1,138 @@
+"""What the compiled reader of captures offers to the facade."""
+
+from collections.abc import Iterable
+from typing import Any, final
+
+from ._codec import Protocol
+from ._columns import Schema
+from ._v1 import V1Core
+
+@final
+class CaptureBatch:
+    """A struct array of the rows of a capture, in Arrow's C Data Interface.
+
+    pyarrow.record_batch(batch), polars.from_arrow(batch) and the like take it without a copy.
+    """
+
+    def __len__(self) -> int: ...
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns, in order."""
+
+    @property
+    def errors(self) -> int:
+        """Rows with an error, as far as the column error was asked for."""
+
+    def __arrow_c_schema__(self) -> object:
+        """The Arrow schema, of a struct, in a PyCapsule."""
+
+    def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]:
+        """The Arrow schema and array, a struct, in two PyCapsules; as often as one likes.
+
+        requested_schema is not followed: there is one type for each column.
+        """
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """A stream of this one batch, in a PyCapsule, for those who take nothing else."""
+
+def capture_schema(
+    protocol: Protocol | V1Core,
+    fields: Iterable[str] | None,
+    level: str = "frame",
+    tables: str = "json",
+) -> Schema:
+    """See amqpcodec.capture.schema."""
+
+@final
+class CaptureReader:
+    """See amqpcodec.capture. One thread at a time."""
+
+    def __init__(
+        self,
+        protocol: Protocol | V1Core,
+        fields: Iterable[str] | None,
+        ports: Iterable[int],
+        redact: bool,
+        forced: bool,
+        batch_rows: int,
+        level: str = "frame",
+        reorder_octets: int = ...,
+        reorder_total: int = ...,
+        others: tuple[Protocol | V1Core, ...] = (),
+        tables: str = "json",
+    ) -> None: ...
+    def begin(self, name: str, key: str) -> None:
+        """The octets that follow are those of a file, the next one of the chain.
+
+        key: what the first one's name adds to the names of connections.
+        """
+
+    def end(self) -> None:
+        """No more octets of this file will come: those of another one may."""
+
+    def peek(self) -> tuple[bool, int | None]:
+        """(found, time) of the file's first packet, ns since 1970 or None, in what was fed.
+
+        Not found yet: more octets are needed, unless `damaged` is set. Another reader reads it.
+        """
+
+    def release(self) -> None:
+        """Give back what reading needs, when all connections have ended and all rows went out."""
+
+    def feed(self, data: bytes | memoryview) -> None:
+        """The next octets of the file, a C-contiguous buffer; advance() reads them."""
+
+    def advance(self, last: bool = False) -> bool:
+        """Read what was fed. True: a batch is full, take() it. last: end all connections."""
+
+    def take(self) -> CaptureBatch | None:
+        """The rows that wait, at most batch_rows; None where there are none."""
+
+    def state(self) -> bytes:
+        """What resume() of another reader needs to go on at `at`. No rows may wait."""
+
+    def resume(self, state: bytes) -> None:
+        """Go on where another reader was, which had the same arguments. Before anything is fed."""
+
+    def stop_at(self, offset: int | None) -> None:
+        """Records that begin at this offset of the file or behind it are left; None: none are."""
+
+    def first(self, data: bytes, end: int, last: bool) -> int:
+        """Where in these octets of the file a record begins, before `end`; or -1."""
+
+    def counts(self) -> dict[str, Any]:
+        """What was seen so far."""
+
+    @property
+    def name(self) -> str:
+        """Name of the file that is read, or was last."""
+
+    @property
+    def first_index(self) -> int:
+        """The connection_index of the first connection."""
+
+    @first_index.setter
+    def first_index(self, index: int) -> None: ...
+    @property
+    def between(self) -> bool:
+        """Whether no file is open: the next one follows."""
+
+    @property
+    def last_time(self) -> int | None:
+        """Time of the last packet, ns since 1970, or None."""
+
+    @property
+    def damaged(self) -> bool: ...  # what is at `at` is no record
+    @property
+    def at(self) -> int:
+        """Offset in the file of the next record."""
+
+    @property
+    def waiting(self) -> int:
+        """Octets that were fed and are part of no whole record yet."""
+
+    @property
+    def known(self) -> bool:
+        """Whether the file was found to be a capture."""
+
+# ---- drop-ins (amqpcodec.compat) ----

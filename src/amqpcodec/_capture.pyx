@@ -1,0 +1,52 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+# cython: initializedcheck=False, binding=False, embedsignature=True, embedsignature.format=clinic
+# cython: freethreading_compatible=True, auto_pickle=False
+"""Capture files to Arrow columns: packets, TCP streams, frames and messages.
+
+Root of the module: directives, what it uses of others, and its files in order; no logic.
+"""
+
+cimport cython
+from cpython.pycapsule cimport PyCapsule_New
+from amqpcodec._gen.v1_constants cimport (
+    DESC_CLOSE, DESC_DETACH, DESC_OPEN, DESC_TRANSFER, TRANSFER_ABORTED, TRANSFER_DELIVERY_ID,
+    TRANSFER_DELIVERY_TAG, TRANSFER_HANDLE, TRANSFER_MESSAGE_FORMAT, TRANSFER_MORE,
+    TRANSFER_SETTLED, V1_BINARY, V1_LIST, V1_MIN_MAX_FRAME, V1_NULL, V1_SYMBOL,
+)
+from amqpcodec._codec cimport (
+    AMQP_LIKELY, AMQP_UNLIKELY, AmqpValue, Cursor, Desc, ERROR, Fault, FRAME_BODY, FRAME_END,
+    FRAME_HEADER, FRAME_HEARTBEAT, FRAME_METHOD, is_known_type, load16, load32, load64,
+    MAX_FIELDS, MAX_U32, OK, PLAIN, Protocol, RABBITMQ, read_arguments, read_properties,
+    reading_mode, Slot, slot_index, store16, store64,
+)
+from amqpcodec._v1 cimport (
+    V1_AMQP_FRAME, v1_begin, V1_FRAME_AMQP, V1_FRAME_SASL, v1_known, V1_MAX_FIELDS, v1_read,
+    V1_SASL_FRAME, v1_verify_begin, v1_verify_fields, V1Check, V1Core, V1Desc, V1Types, V1Value,
+)
+from amqpcodec._columns cimport pool_use, shared_pool
+from amqpcodec._columns cimport (
+    append_i64, append_octets, ArrowArray, AS_TEXT, begin_array, Block, block_give, block_room,
+    COL_ERROR, COL_FRAME, Column, column_grow, COLUMN_KINDS, Columns, copy_16, data_grow,
+    export_column, fill_columns, find_request, frame_plan, FRAME_TYPE_NAMES, FramePlan,
+    free_array_capsule, mark_rows, MAX_SPEECHES, new_columns, NO_MEMORY, Node, PERMISSIVE,
+    Request, Schema, schema_capsule, stream_capsule, Table, table_drop, table_finish, table_new,
+    type_number, v1_is_unidentified, v1_true, Values,
+)
+
+pool_use(shared_pool())
+
+include "_core/capture/file.pxi"
+include "_core/capture/packet.pxi"
+include "_core/capture/rows.pxi"
+include "_core/capture/v1_look.pxi"
+include "_core/capture/secrets.pxi"
+include "_core/capture/stream.pxi"
+include "_core/capture/versions.pxi"
+include "_core/capture/messages.pxi"
+include "_core/capture/v1.pxi"
+include "_core/capture/frames.pxi"
+include "_core/capture/tcp.pxi"
+include "_core/capture/names.pxi"
+include "_core/capture/state.pxi"
+include "_core/capture/batch.pxi"
+include "_core/capture/reader.pxi"

@@ -1,0 +1,67 @@
+"""What the compiled module of columns offers to the facade."""
+
+from collections.abc import Iterable
+from typing import final
+
+from ._codec import Protocol
+from ._v1 import V1Core
+
+@final
+class Schema:
+    """What columns there are, for pyarrow.schema() and the like."""
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns, in order."""
+
+    def __arrow_c_schema__(self) -> object:
+        """The Arrow schema, of a struct, in a PyCapsule."""
+
+@final
+class Columns:
+    """A struct array of columns, in Arrow's C Data Interface.
+
+    pyarrow.record_batch(columns), polars.from_arrow(columns) and the like take it without a copy.
+    The column `frame`, and views, may borrow the octets of bytes or an Arrow array, which are then
+    kept alive; nothing else is borrowed. Its memory is shared by all who took it, and goes back to
+    the decoder's pool when the last of them, this object included, lets go of it.
+    """
+
+    def __len__(self) -> int: ...
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns, in order."""
+
+    def __arrow_c_schema__(self) -> object:
+        """The Arrow schema, of a struct, in a PyCapsule."""
+
+    def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]:
+        """The Arrow schema and array, a struct, in two PyCapsules; as often as one likes.
+
+        requested_schema is not followed: there is one type for each column.
+        """
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """A stream of this one batch, in a PyCapsule, for those who take nothing else."""
+
+def columns_schema(
+    protocol: Protocol | V1Core,
+    fields: Iterable[str] | None,
+    level: str = "frame",
+    layout: str = "plain",
+    tables: str = "json",
+) -> Schema:
+    """See amqpcodec.batch.schema."""
+
+def decode_columns(
+    protocol: Protocol | V1Core,
+    data: object,
+    fields: Iterable[str] | None,
+    mode: str,
+    dialect: str,
+    limit: int = 0x7FFFFFFF,
+    level: str = "frame",
+    layout: str = "plain",
+    tables: str = "json",
+) -> Columns:
+    """See amqpcodec.batch.decode. limit: octets that a column may have (tests lower it)."""

@@ -1,0 +1,80 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+# cython: initializedcheck=False, binding=False, embedsignature=True, embedsignature.format=clinic
+# cython: freethreading_compatible=True, auto_pickle=False
+"""Bytes to Arrow columns, of both families: frames and messages as rows.
+
+Root of the module: directives, what it uses of others, and its files in order; no logic.
+"""
+
+cimport cython
+from amqpcodec._gen.v1_constants cimport (
+    CTOR_DESCRIBED_SMALLULONG, CTOR_FALSE, CTOR_LAYOUT, CTOR_LIST0, CTOR_LIST32, CTOR_LIST8,
+    CTOR_MAP32, CTOR_MAP8, CTOR_NARROW, CTOR_NULL, CTOR_SMALLULONG, CTOR_STR8_UTF8, CTOR_SYM8,
+    CTOR_TRUE, CTOR_VBIN8, CTOR_WIDTH, CTOR_WIRE_TYPE, DESC_CLOSE, DESC_DETACH, DESC_END,
+    DESC_HEADER, DESC_PROPERTIES, DESC_RECEIVED, DESC_TRANSFER, DETACH_HANDLE, HEADER_FIELDS,
+    LAYOUT_TEXT, LAYOUT_WIDEST, PROPERTIES_FIELDS, SEC_AMQP_SEQUENCE, SEC_AMQP_VALUE,
+    SEC_APPLICATION_PROPERTIES, SEC_COUNT, SEC_DATA, SEC_DELIVERY_ANNOTATIONS, SEC_FIRST_CODE,
+    SEC_FOOTER, SEC_HEADER, SEC_MESSAGE_ANNOTATIONS, SEC_PROPERTIES, TRANSFER_ABORTED,
+    TRANSFER_HANDLE, TRANSFER_MESSAGE_FORMAT, TRANSFER_MORE, TRANSFER_RESUME, TRANSFER_SETTLED,
+    TRANSFER_STATE, V1_ANY, V1_ARRAY, V1_BINARY, V1_BYTE, V1_CHAR, V1_COMPOSITE, V1_DECIMAL128,
+    V1_DECIMAL32, V1_DECIMAL64, V1_DESCRIBED, V1_DOUBLE, V1_FLOAT, V1_INT, V1_LIST, V1_LONG,
+    V1_MAP, V1_NAMES, V1_SHORT, V1_STRING, V1_SYMBOL, V1_TIMESTAMP, V1_UBYTE, V1_UINT, V1_ULONG,
+    V1_UNKNOWN, V1_USHORT, V1_UUID,
+)
+from amqpcodec._codec cimport (
+    BAD_CAPTURE, BAD_CHANNEL, BAD_COLUMN, BAD_HEADER_CLASS, BAD_HEARTBEAT, BAD_INCOMPLETE,
+    BAD_METHOD, BAD_ORDER, BAD_RANGE, BAD_TEXT, BAD_TRAILING, BAD_TRUNCATED, bits_to_double,
+    bits_to_float, check_pairs, check_value, copy_octets, DescTable, double_to_bits, ERROR, fail,
+    fault_error, fault_text, FAULT_TEXT_SIZE, FIELD_RESERVED, FRAME_BODY, FRAME_END, FRAME_HEADER,
+    FRAME_HEARTBEAT, FRAME_METHOD, HIGHEST_INT64, HIGHEST_SECOND, is_ascii, is_known_type,
+    is_utf8, load16, load64, MAX_U32, MODE_LETTER, OK, Op, place_fault, PLAIN, PROPERTY_ALIASES,
+    Protocol, read_arguments, read_one, read_properties, reading_mode, SCAN_BAD, SCAN_FRAME,
+    scan_frame, SCAN_MORE, SCOPE_CHANNEL, SCOPE_CONNECTION, SCOPE_FRAME, SHAPE_SHORT,
+    SHAPE_UNKNOWN, SHAPES, slot_index, store32, store64, W_BIT, W_CONTENT, W_LONG, W_LONGLONG,
+    W_LONGSTR, W_OCTET, W_SHORT, W_SHORTSTR, W_TABLE, W_TIMESTAMP, WIRE_NAMES, WireFrame,
+)
+from amqpcodec._v1 cimport (
+    V1_AMQP_FRAME, v1_bad_descriptor, V1_BAD_FIELD, V1_BAD_ORDER, v1_check, v1_check_begin,
+    v1_check_restricted, v1_condition, v1_content, v1_fault_error, v1_fault_text, V1_FRAME_AMQP,
+    V1_FRAME_HEADER, V1_FRAME_SASL, v1_inside, v1_known, V1_NO_FRAME, v1_read, V1_SASL_FRAME,
+    v1_scan, v1_scan_sections, v1_skip_described, v1_verify_begin, v1_verify_field,
+    v1_verify_fields, v1_verify_unknown, V1Check, V1Core, V1Desc, V1Op,
+)
+
+include "_core/columns/arrow_stream.pxi"
+include "_core/columns/arrow.pxi"
+include "_core/columns/arrow_in.pxi"
+include "_core/columns/arrow_out.pxi"
+include "_core/columns/json.pxi"
+include "_core/columns/variant_keys.pxi"
+include "_core/columns/variant.pxi"
+include "_core/columns/plan.pxi"
+include "_core/columns/append.pxi"
+include "_core/columns/write.pxi"
+include "_core/columns/legacy_plan.pxi"
+include "_core/columns/json_tables.pxi"
+include "_core/columns/variant_tables.pxi"
+include "_core/columns/tables.pxi"
+include "_core/columns/wanted.pxi"
+include "_core/columns/rows.pxi"
+include "_core/columns/hot_tables.pxi"
+include "_core/columns/hot.pxi"
+include "_core/columns/frames.pxi"
+include "_core/columns/run_fields.pxi"
+include "_gen/columns.pxi"
+include "_core/columns/run.pxi"
+include "_core/columns/messages.pxi"
+include "_core/columns/v1_plan.pxi"
+include "_core/columns/v1_json.pxi"
+include "_core/columns/v1_rows.pxi"
+include "_core/columns/variant_v1.pxi"
+include "_core/columns/v1_sections.pxi"
+include "_core/columns/v1_hot.pxi"
+include "_core/columns/v1_performative.pxi"
+include "_core/columns/v1_frames.pxi"
+include "_core/columns/v1_links.pxi"
+include "_core/columns/v1_deliveries.pxi"
+include "_core/columns/v1_messages.pxi"
+include "_core/columns/request.pxi"
+include "_core/columns/driver.pxi"
+include "_core/columns/decode.pxi"

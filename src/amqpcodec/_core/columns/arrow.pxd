@@ -1,0 +1,134 @@
+# What other files use of arrow.pxi.
+
+cdef extern from "columns/arrow.h" nogil:
+    ctypedef struct Block:
+        uint8_t* p
+        size_t room
+    int block_room(Block* b, size_t used, size_t n)
+    void block_give(Block* b)
+    size_t pool_bytes()
+    size_t pool_set_limit(size_t limit)
+    ctypedef struct Pool:
+        pass
+    Pool* pool_place()
+    void pool_use(Pool* place)
+    void pool_clear()
+    uint8_t* NO_VALUES
+    size_t NO_VALUES_ROOM
+
+cdef extern from "columns/copy.h" nogil:
+    int COPY_SLACK
+    void AMQP_PREFETCH(const void* p)
+    uint64_t load_word(const uint8_t* p)
+    void copy_16(uint8_t* w, const uint8_t* p)
+    void copy_short(uint8_t* w, const uint8_t* p, size_t n)
+    int leading_zeros_16(uint32_t x)
+    bint copy_ascii(uint8_t* w, const uint8_t* p, size_t n)
+    bint copy_plain(uint8_t* w, const uint8_t* p, size_t n)
+    bint is_plain_utf8(const uint8_t* p, size_t n)
+    uint8_t* copy_piece(uint8_t* w, const char* piece, size_t n)
+    int count_bits(uint64_t x)
+
+# Text that grows in a block; `input_end`: where octets to read certainly end.
+cdef struct Text:
+    uint8_t* w
+    uint8_t* end
+    Block* block
+    const uint8_t* input_end
+
+cdef enum:
+    NO_MEMORY = -1
+    NOT_UTF8 = 1
+
+cdef int text_grow(Text* t, size_t n) noexcept nogil
+
+cdef inline int text_room(Text* t, size_t n) noexcept nogil:
+    if AMQP_UNLIKELY(<size_t>(t.end - t.w) < n):
+        return text_grow(t, n)
+    return 0
+
+# How a column lies in memory.
+cdef enum:
+    AS_INT64                # 8 octets a row: integers and timestamps
+    AS_INT32
+    AS_BOOL                 # a bit a row
+    AS_TEXT                 # int32 offsets and octets: text and binary
+    AS_STRUCT               # its children only
+    AS_VIEW                 # 16 octets a row, which may point into data or into the input
+
+# What appending came to, apart from 0.
+cdef enum:
+    COLUMN_FULL = -2        # NO_MEMORY is -1
+    ROWS_FIRST = 64         # rows to make room for when a column is first written to
+
+# Rows are appended in order, with gaps: rows that nobody wrote are null. A gap is filled when the next
+# row is written or the column is finished, so that a column that is hardly used costs hardly anything.
+cdef struct Table
+
+cdef struct Column:
+    int64_t filled          # rows written, gaps included
+    int64_t rows            # rows with place in valid and fixed
+    size_t used             # octets in data
+    size_t full_at          # octets in data from which on it must grow
+    Block valid             # a bit a row: it has a value
+    Block fixed             # numbers or offsets
+    Block data
+    const uint8_t* borrowed # octets of the input that stand in for data, or NULL
+    int64_t row_hint        # rows and octets that there may be in the end, or 0
+    size_t data_hint
+    int64_t present         # rows that are not null, once it is finished
+    uint8_t kind
+    bint nullable           # else every row is written and `valid` is not kept
+    bint asked              # it goes out
+    int first, n_children   # of a struct: they follow one another
+    uint8_t form            # of a column of tables: what they become
+    Table* items            # of a map, whose offsets lie like those of a text: keys and values
+
+# Columns of one result. Whoever exports or consumes them holds a reference.
+cdef struct Table:
+    Atomic refs
+    int n
+    int64_t rows
+    int64_t limit           # octets that the data of a column may have: int32 offsets reach no further
+    int full                # the column that reached it
+    uint8_t* zeros          # of columns without a value: NO_VALUES, or more of them
+    Block more_zeros
+    const uint8_t* base     # octets that views may point into, or NULL
+    uint64_t base_n
+    int shift               # they are buffers of views that begin every 1 << shift octets
+    bint referred           # some view does
+    Block input             # what was copied of the input, where a column borrows it
+    PyObject* owner         # or the bytes that it borrows, or NULL
+    ArrowArray array        # or the array
+    Column* column
+
+cdef Table* table_new(int n, int64_t limit) noexcept nogil
+cdef void table_drop(Table* t) noexcept nogil
+cdef int column_grow(Column* c, int64_t rows) noexcept nogil
+cdef void column_fill(Column* c, int64_t row) noexcept nogil
+
+cdef inline void now_present(Column* c, int64_t row) noexcept nogil:
+    c.filled = row + 1
+    if c.nullable:
+        c.valid.p[row >> 3] |= <uint8_t>(1 << (row & 7))
+
+cdef inline int append_i64(Column* c, int64_t row, int64_t v) noexcept nogil:
+    if AMQP_UNLIKELY(row >= c.rows):
+        if column_grow(c, row + 1) < 0:
+            return NO_MEMORY
+    if AMQP_LIKELY(row - c.filled <= 2):
+        memset(<int64_t*>c.fixed.p + c.filled, 0, 16)
+    else:
+        column_fill(c, row)
+    now_present(c, row)
+    (<int64_t*>c.fixed.p)[row] = v
+    return 0
+
+cdef void mark_rows(Column* c, int64_t row, int64_t n) noexcept nogil
+cdef int data_grow(Table* t, Column* c, size_t n) noexcept nogil
+cdef int append_octets(Table* t, Column* c, int64_t row, const void* p, size_t n) noexcept nogil
+cdef int table_finish(Table* t, int64_t rows) noexcept nogil
+cdef uint8_t NO_OCTETS
+
+# Where released blocks wait for the next batch; the modules that share it call pool_use with it.
+cdef Pool* shared_pool() noexcept

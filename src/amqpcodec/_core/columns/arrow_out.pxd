@@ -1,0 +1,34 @@
+# What other files use of arrow_out.pxi.
+
+# What all children of an array or a schema lie in: one block, which goes with the last of them, as a
+# consumer may have moved a child out of it.
+cdef struct Family:
+    Atomic refs             # the parent's, and one for each child that was made
+
+# One array of the tree: the struct's own memory, and its hold on the table.
+cdef struct Node:
+    Table* table
+    Family* home            # in which it lies
+    Family* kids            # or NULL
+    const void* buffers[3]
+    const void* few[12]     # of views: theirs, and behind them the sizes of those
+    const void** many       # of more of them than that
+
+cdef int begin_array(Table* t, ArrowArray* a, int64_t n_children) noexcept nogil
+cdef int export_column(Table* t, int index, ArrowArray* a) noexcept nogil
+cdef uint8_t[4 + 4 + 7 + 4 + 4] VARIANT_MARK       # {"variant": "true"}, as the interface has it
+cdef int export_schema(ArrowSchema* s, str format_, tuple children) except -1
+cdef void free_schema_capsule(object capsule) noexcept
+cdef void free_array_capsule(object capsule) noexcept
+cdef object schema_capsule(tuple columns)
+
+@cython.final
+cdef class Schema:
+    cdef tuple columns
+
+@cython.final
+cdef class Columns:
+    cdef Table* table
+    cdef int* order
+    cdef int n
+    cdef tuple columns

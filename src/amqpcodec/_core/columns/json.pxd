@@ -1,0 +1,9 @@
+# What other files use of json.pxi.
+
+cdef enum:
+    KEYS_ON_STACK = 24
+
+# How two keys of one kind follow each other: below 0, 0 where they are the same, or above.
+ctypedef int (*KeyOrder)(const uint8_t* a, const uint8_t* b) noexcept nogil
+
+cdef bint any_twice(const uint8_t** keys, size_t n, KeyOrder order) noexcept nogil

@@ -1,0 +1,3 @@
+# What other files use of profile.pxi.
+
+cdef object leave_it()

@@ -1,0 +1,14 @@
+# What other files use of bases.pxi.
+
+cdef object ValidationError
+cdef str short_repr(object v)
+
+cdef inline object kind_instance(PyTypeObject* cls):
+    """A new instance with every field unset."""
+    cdef PyObject* made = <PyObject*>kind_new(cls)
+    cdef object result
+    if made == NULL:
+        raise MemoryError
+    result = <object>made
+    Py_DecRef(made)
+    return result

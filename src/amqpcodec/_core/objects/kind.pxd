@@ -1,0 +1,55 @@
+# What other files use of kind.pxi.
+
+cdef extern from "objects/kind.h":
+    ctypedef struct KindObject:
+        PyObject* origin
+        uint32_t mode
+        PyObject** field
+    ctypedef struct Kind:
+        int what
+        int fields
+        int slots
+        int positional
+        int* position
+        int gc
+        int* octets_slot
+        PyObject** name
+        PyObject** fallback
+        void* desc
+        PyObject* owner
+    ctypedef struct PyTypeObject:
+        pass
+    PyTypeObject* Py_TYPE(PyObject* o)
+    Kind* KIND_OF(PyTypeObject* t)
+    bint kind_check_type(PyTypeObject* t)
+    void kind_use(object metatype)
+    KindObject* kind_new(PyTypeObject* t)
+    void kind_track(PyObject* o)
+    void kind_store(KindObject* o, int i, PyObject* value)
+    void kind_fill(KindObject* o, int i, PyObject* value)
+
+# The metatype of all message classes.
+cdef object kind_metatype_object()
+
+# A class with these fields. defaults: Ellipsis stands for a fresh table; tables: which fields are tables,
+# as bools; positions: numbers of the fields that the constructor takes by position; what < 0: abstract.
+cdef object new_kind(object name, object bases, object dict_, object names, object defaults,
+                     object tables, object positions, int what, int gc, int blank, object owner)
+cdef int kind_describe(object cls, void* desc) except -1
+
+# Kind.what
+cdef enum:
+    KIND_ABSTRACT = -1
+    KIND_METHOD = 0
+    KIND_PROPERTIES
+    KIND_HEADER
+    KIND_BODY
+    KIND_HEARTBEAT
+    KIND_PROTOCOL_HEADER
+    KIND_MESSAGE
+    KIND_BAD_FRAME
+
+cdef inline Kind* kind_of(object o) noexcept:
+    """The Kind of an instance of a generated class, NULL for anything else."""
+    cdef PyTypeObject* t = Py_TYPE(<PyObject*>o)
+    return KIND_OF(t) if kind_check_type(t) else NULL

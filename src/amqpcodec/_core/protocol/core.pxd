@@ -1,0 +1,41 @@
+# What other files use of core.pxi.
+
+cdef dict PROPERTY_ALIASES
+
+cdef struct Slot:
+    uint32_t key
+    Desc* desc
+
+cdef inline uint32_t slot_index(uint32_t key) noexcept nogil:
+    return (key * <uint32_t>0x9E3779B1) >> 16
+
+cdef class ProtocolCore:
+    cdef readonly str name
+    cdef readonly str module
+    cdef readonly dict table
+    cdef readonly dict namespaces       # "Basic" -> namespace class
+    cdef readonly object METHODS        # (class id, method id) -> class
+    cdef readonly object Header, Body, Heartbeat, ProtocolHeader, Message, BadFrame
+    cdef DescTable descs
+    cdef Slot* slot
+    cdef uint32_t slot_mask
+    cdef Desc** contents                # property lists, by class
+    cdef int n_contents
+    cdef object frame_plan              # of the columns, made on first use
+    cdef dict encode_plans              # of columns to encode, that nobody uses
+    cdef bint hot
+    cdef uintptr_t own_mode             # what its own dialect is for encoding
+    cdef PyTypeObject* header_type
+    cdef PyTypeObject* body_type
+    cdef PyTypeObject* message_type
+    cdef int _make_classes(self) except -1
+    cdef object _make_class(self, Desc* d, str qualname, object base, int what, tuple fields, dict members)
+    cdef object _make_frame(self, str name, int what, str doc, tuple fields, int gc)
+    cdef int _make_frames(self) except -1
+    cdef int _enter(self, Desc* d) except -1
+    cdef Desc* find(self, uint32_t key) noexcept nogil
+    cdef Desc* find_content(self, uint16_t class_id) noexcept nogil
+
+cdef inline uintptr_t mode_of(ProtocolCore self, object dialect) except? 0xFFFF:
+    """None: the protocol's own."""
+    return self.own_mode if dialect is None else encoding_mode(dialect)

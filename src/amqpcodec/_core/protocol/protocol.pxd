@@ -1,0 +1,5 @@
+# What other files use of protocol.pxi.
+
+@cython.final
+cdef class Protocol(ProtocolCore):
+    pass

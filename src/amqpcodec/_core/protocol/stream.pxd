@@ -1,0 +1,37 @@
+# What other files use of stream.pxi.
+
+cdef class Stream:
+    cdef Protocol protocol
+    cdef uint64_t limit             # frame_max
+    cdef uintptr_t mode
+    cdef bint copy
+    cdef bint yield_errors
+    cdef TextCache* cache
+    cdef uint8_t* head              # own memory, with unread bytes from head_lo to head_hi
+    cdef size_t head_lo, head_hi, head_room
+    cdef bytes chunk                # the newest bytes, or None
+    cdef const uint8_t* p           # unread bytes of the chunk
+    cdef const uint8_t* end
+    cdef uint64_t at                # offset in the stream of the next frame
+    cdef uint64_t taken             # bytes of that frame that are neither in head nor in the chunk
+    cdef bytearray inbox
+    cdef WireFrame frame
+    cdef const uint8_t* frame_start
+    cdef bint frame_in_head
+    cdef uint16_t channel           # of what take() gave last
+    cdef bint ready                 # the constructor ran
+    cdef int configure(self, Protocol protocol, frame_max, errors, dialect, tables, copy,
+                       trailing) except -1
+    cdef object incomplete(self, const char* what, uint64_t have)
+    cdef int save(self, const uint8_t* p, size_t n) except -1
+    cdef int gather(self, size_t n) except -1
+    cdef void leave_chunk(self) noexcept
+    cdef int scan(self, Fault* fault) except -2
+    cdef void pass_frame(self) noexcept
+    cdef void pass_bytes(self, bint in_head, size_t n) noexcept
+    cdef object decode(self)
+    cdef object bad_frame(self, object error)
+    cdef object fault_or_raise(self, Fault* fault)
+    cdef object take(self)
+
+cdef bytes octets_of(object data)

@@ -1,0 +1,35 @@
+# What other files use of read.pxi.
+
+cdef object Decimal
+cdef object Datetime
+cdef object UTC
+cdef object EPOCH
+cdef uint64_t LAST_SECOND
+
+cdef extern from "wire/text.h":
+    ctypedef struct LastTime:
+        uint64_t seconds
+        PyObject* datetime
+        uint32_t day_number
+        int year
+        int month
+        int day
+    ctypedef struct TextCache:
+        LastTime last_time
+    object text_new(const uint8_t* s, Py_ssize_t n)
+    PyObject* text_new_ "text_new"(const uint8_t* s, Py_ssize_t n)
+    object text_cached(TextCache* cache, const uint8_t* s, Py_ssize_t n)
+    PyObject* text_cached_ "text_cached"(TextCache* cache, const uint8_t* s, Py_ssize_t n)
+    TextCache* text_cache_new()
+    void text_cache_free(TextCache* cache)
+    bint ascii_octets(PyObject* o, const uint8_t** p, Py_ssize_t* n)
+    bint utf8_octets(PyObject* o, const uint8_t** p, Py_ssize_t* n)
+    bint exact_u64(PyObject* o, uint64_t* out)
+    bint exact_small(PyObject* o, int32_t* out)
+
+cdef object make_timestamp(uint64_t seconds, TextCache* cache)
+cdef object moment_of_day(LastTime* last, uint64_t number, uint32_t second, int microsecond, bint keep)
+cdef void civil_date(uint32_t day, int* year, int* month, int* day_of_month) noexcept nogil
+
+cdef enum:
+    SHORT_VALUE = 16        # text values up to this length tend to come again; ids are longer

@@ -1,0 +1,155 @@
+# What other files use of value.pxi.
+
+cdef inline bint v1_narrow(uint8_t wire_type, uint64_t u) noexcept nogil:
+    """Whether a number fits the narrow encoding of its type."""
+    if wire_type == V1_UINT or wire_type == V1_ULONG:
+        return u <= 255
+    return (wire_type == V1_INT or wire_type == V1_LONG) and -128 <= <int64_t>u <= 127
+
+# One value. Bytes are borrowed: from the input on decode.
+cdef struct V1Value:
+    uint64_t u              # numbers (signed ones extended), boolean, char, timestamp
+    const uint8_t* p        # content of a string, list, map, array (its constructor first), uuid, decimal128
+    uint32_t n
+    uint32_t count          # items of a list, map or array
+    uint8_t kind
+    uint8_t code
+
+# What can be wrong with bytes of this family, beside what wire/wire.pxi numbers.
+cdef enum:
+    V1_BAD_CONSTRUCTOR = 100
+    V1_BAD_SIZE             # size and count of a compound do not fit what it holds
+    V1_BAD_TEXT             # what: "string is not UTF-8", ...
+    V1_BAD_FIELD            # what: the type that was wanted; byte: the constructor
+    V1_BAD_VALUE            # a value of the right type that the field's type does not have
+    V1_BAD_FIELDS           # need: fields there are, have: at most
+    V1_BAD_MANDATORY
+    V1_BAD_COUNT            # zero-width elements beyond the limit
+    V1_BAD_SECTION          # what: the rule
+    V1_BAD_DESCRIPTOR       # a performative was wanted
+    V1_BAD_ENVELOPE         # what: the rule; need: the number seen
+    V1_BAD_TYPE             # a frame type
+    V1_BAD_ORDER            # what: the rule
+
+cdef enum:
+    # Elements without bytes, in all arrays of one value together: a count costs nothing to claim.
+    V1_ZERO_WIDTH_LIMIT = 65536
+
+cdef inline int v1_content(Cursor* c, V1Value* v, uint8_t code) noexcept nogil:
+    """The content after a constructor; its type is set. 0, or -1 with the fault noted."""
+    cdef const uint8_t* p = c.p
+    cdef size_t left = <size_t>(c.end - p)
+    cdef uint8_t category = code >> 4
+    v.code = code
+    if category == CATEGORY_FIXED1:
+        if AMQP_UNLIKELY(left < 1):
+            return fail(c, BAD_TRUNCATED, V1_NAMES[v.kind], 1, 0)
+        v.u = <uint64_t><int8_t>p[0] if v.kind >= V1_BYTE else p[0]
+        c.p = p + 1
+        return 0
+    if category == CATEGORY_VARIABLE1:
+        if AMQP_UNLIKELY(left < 1):
+            return fail(c, BAD_TRUNCATED, V1_NAMES[v.kind], 1, 0)
+        v.n = p[0]
+        c.p = p + 1
+        if AMQP_UNLIKELY(left - 1 < v.n):
+            return fail(c, BAD_TRUNCATED, V1_NAMES[v.kind], v.n, 0)
+        v.p = p + 1
+        c.p += v.n
+        return 0
+    if category == CATEGORY_FIXED0:
+        v.u = code == CTOR_TRUE
+        v.p = p
+        v.n = 0
+        v.count = 0
+        return 0
+    if category == CATEGORY_FIXED4:
+        if AMQP_UNLIKELY(left < 4):
+            return fail(c, BAD_TRUNCATED, V1_NAMES[v.kind], 4, 0)
+        v.u = load32(p)
+        if code == CTOR_INT:
+            v.u = <uint64_t><int32_t>load32(p)
+        c.p = p + 4
+        return 0
+    if category == CATEGORY_FIXED8:
+        if AMQP_UNLIKELY(left < 8):
+            return fail(c, BAD_TRUNCATED, V1_NAMES[v.kind], 8, 0)
+        v.u = load64(p)
+        c.p = p + 8
+        return 0
+    if category == CATEGORY_COMPOUND1 or category == CATEGORY_ARRAY1:
+        if AMQP_UNLIKELY(left < 2):
+            return fail(c, BAD_TRUNCATED, V1_NAMES[v.kind], 2, 0)
+        v.n = p[0]
+        v.count = p[1]
+        if AMQP_UNLIKELY(v.n < 1):
+            return fail(c, V1_BAD_SIZE, V1_NAMES[v.kind], 0, 0)
+        c.p = p + 1
+        if AMQP_UNLIKELY(left - 1 < v.n):
+            return fail(c, BAD_TRUNCATED, V1_NAMES[v.kind], v.n, 0)
+        v.n -= 1
+        v.p = p + 2
+        c.p = p + 2 + v.n
+        return 0
+    if category == CATEGORY_VARIABLE4:
+        if AMQP_UNLIKELY(left < 4):
+            return fail(c, BAD_TRUNCATED, V1_NAMES[v.kind], 4, 0)
+        v.n = load32(p)
+        c.p = p + 4
+        if AMQP_UNLIKELY(left - 4 < v.n):
+            return fail(c, BAD_TRUNCATED, V1_NAMES[v.kind], v.n, 0)
+        v.p = p + 4
+        c.p += v.n
+        return 0
+    if category == CATEGORY_COMPOUND4 or category == CATEGORY_ARRAY4:
+        if AMQP_UNLIKELY(left < 8):
+            return fail(c, BAD_TRUNCATED, V1_NAMES[v.kind], 8, 0)
+        v.n = load32(p)
+        v.count = load32(p + 4)
+        if AMQP_UNLIKELY(v.n < 4):
+            return fail(c, V1_BAD_SIZE, V1_NAMES[v.kind], 0, 0)
+        c.p = p + 4
+        if AMQP_UNLIKELY(left - 4 < v.n):
+            return fail(c, BAD_TRUNCATED, V1_NAMES[v.kind], v.n, 0)
+        v.n -= 4
+        v.p = p + 8
+        c.p = p + 8 + v.n
+        return 0
+    if category == CATEGORY_FIXED2:
+        if AMQP_UNLIKELY(left < 2):
+            return fail(c, BAD_TRUNCATED, V1_NAMES[v.kind], 2, 0)
+        v.u = load16(p)
+        if code == CTOR_SHORT:
+            v.u = <uint64_t><int16_t>load16(p)
+        c.p = p + 2
+        return 0
+    # CATEGORY_FIXED16, the last that a known constructor has
+    if AMQP_UNLIKELY(left < 16):
+        return fail(c, BAD_TRUNCATED, V1_NAMES[v.kind], 16, 0)
+    v.p = p
+    v.n = 16
+    c.p = p + 16
+    return 0
+
+cdef inline int v1_read(Cursor* c, V1Value* v) noexcept nogil:
+    """A constructor and its content, bounds checked; 0 or -1. Of a described value only the
+    constructor: its descriptor stands at the cursor then."""
+    cdef uint8_t code
+    if AMQP_UNLIKELY(c.p >= c.end):
+        return fail(c, BAD_TRUNCATED, b"constructor", 1, 0)
+    code = c.p[0]
+    v.kind = CTOR_WIRE_TYPE[code]
+    if AMQP_UNLIKELY(v.kind >= V1_DESCRIBED):
+        v.code = code
+        if v.kind == V1_UNKNOWN:
+            return fail(c, V1_BAD_CONSTRUCTOR, NULL, 0, code)
+        c.p += 1
+        return 0
+    c.p += 1
+    return v1_content(c, v, code)
+
+cdef inline void v1_inside(const Cursor* c, const V1Value* v, Cursor* out) noexcept nogil:
+    """A cursor over the content of a compound."""
+    out[0] = c[0]
+    out.p = v.p
+    out.end = v.p + v.n

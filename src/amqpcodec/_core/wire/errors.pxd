@@ -1,0 +1,13 @@
+# What other files use of errors.pxi.
+
+cdef object DecodeError
+cdef object EncodeError
+cdef tuple SCOPES
+
+cdef enum:
+    FAULT_TEXT_SIZE = 512
+
+cdef int place_text(const Fault* f, char* out, size_t room) noexcept nogil
+cdef int fault_text(const Fault* f, char* out, size_t room) noexcept nogil
+cdef object fault_error(const Fault* f)
+cdef int encode_error(str method, str field, str text) except -1

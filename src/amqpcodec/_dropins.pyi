@@ -1,0 +1,292 @@
+"""What the compiled drop-ins of AMQP 0-9-1 clients offer to amqpcodec.compat."""
+
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any, final
+
+@final
+class ClientProfile:
+    """How one client reads and writes values: field tables, arguments, properties.
+
+    read: tag -> name of READ_KINDS. Options for reading:
+        bad_names, bad_text: what a table's name, or a shortstr, that is not UTF-8 becomes:
+            "bytes" or "refused".
+        longstr: of LONGSTR_POLICIES. signed: longlong is signed.
+        timestamp: of the property; "int" or one of READ_KINDS.
+        surrogates: text that is not UTF-8 only for its lone surrogates is text.
+        int_class: that of "long" values; it is also written with tag l.
+    Options for writing:
+        ints, decimals: names of their policies.
+        float_tag, bytes_tag, bytearray_tag: what that type is in a table, or None where the client
+            refuses it.
+        tuples: whether a tuple is an array.
+        longest_name: octets; a longer name is left to the client.
+        bytes_names: whether names may be bytes. in_order: names sorted, not as the table has them.
+        bytes_text: text may be bytes. none_text: or None, which is empty.
+        any_bits: a bit may be None or any int, else bool, 0 or 1. empty_absent: properties that
+            are empty text are left out.
+    """
+
+    def __init__(
+        self,
+        read: dict[str, str],
+        *,
+        bad_names: str,
+        bad_text: str,
+        longstr: str,
+        signed: bool,
+        timestamp: str,
+        ints: str,
+        decimals: str,
+        float_tag: str | None,
+        bytes_tag: str | None,
+        bytearray_tag: str | None,
+        tuples: bool,
+        longest_name: int,
+        bytes_names: bool,
+        in_order: bool,
+        bytes_text: bool,
+        none_text: bool,
+        any_bits: bool,
+        empty_absent: bool,
+        int_class: type | None = ...,
+        surrogates: bool = ...,
+    ) -> None: ...
+
+@final
+class BoundClass:
+    """A class of a client: what its instances are made of, in the order their parts are set.
+
+    cls: the class. names: its attributes, in the order in which `__init__` sets them.
+    guard: called with the class when it, or a class above it, was changed since; True while it is
+        still as the client shipped it.
+    """
+
+    cls: type
+    names: tuple[str, ...]
+    def __init__(
+        self, cls: type, names: tuple[str, ...], guard: Callable[[type], bool]
+    ) -> None: ...
+    def learn(self, instance: object) -> None:
+        """Find out where instances keep their attributes, from a new one that the client made.
+
+        Nobody may have asked for its `__dict__`. What is found is used if it stands a trial.
+        """
+
+@final
+class BoundMethod:
+    """A method, or the property list of a class, and the client's class for it.
+
+    cls: None where the client has no class, but a list or dict of values.
+    fields: (name, wire type, flags) in wire order, as a lowered table has them.
+    absent: what the properties that are not there are.
+    """
+
+    cls: BoundClass | None
+    key: int
+    def __init__(
+        self,
+        cls: BoundClass | None,
+        class_id: int,
+        method_id: int,
+        fields: tuple[tuple[str, int, int], ...],
+        absent: tuple[object, ...] = ...,
+    ) -> None: ...
+
+class DropIn:
+    """Calls, classes and stock functions of one client.
+
+    stock: name -> the client's own function. registry: the client's dict of method classes by
+    key, which its users may change; a class that is not in it any more is not made.
+    """
+
+    lenient: bool
+    profile: ClientProfile
+    calls: int
+    fallbacks: int
+
+@final
+class PikaCodec(DropIn):
+    """What `pika.frame` and `pika.data` do.
+
+    frames: the bound classes of pika.frame.Method, Header, Body and Heartbeat.
+    properties: that of pika.spec.BasicProperties; contents: pika's dict of them by class id.
+    module: pika.frame. marshals: what stands for `marshal` of frames' Method, Header and Body.
+    """
+
+    marshals: tuple[Callable[..., Any], ...]
+    def __init__(
+        self,
+        profile: ClientProfile,
+        stock: dict[str, Any],
+        registry: dict[int, type],
+        methods: list[BoundMethod],
+        lenient: bool,
+        frames: tuple[BoundClass, BoundClass, BoundClass, BoundClass],
+        properties: BoundMethod,
+        contents: dict[int, type],
+        module: ModuleType,
+    ) -> None: ...
+    def decode_frame(self, data_in: bytes, offset: int = ...) -> tuple[int, Any]:
+        """As pika.frame.decode_frame: (octets consumed, frame), or (0, None) while incomplete."""
+
+    def receive(self, connection: Any, data_in: bytes) -> None:
+        """As pika's Connection._on_data_available, which copies its rest for every frame."""
+
+    def marshal_method(self, frame: Any) -> bytes:
+        """As pika.frame.Method.marshal."""
+    def marshal_header(self, frame: Any) -> bytes:
+        """As pika.frame.Header.marshal."""
+    def marshal_body(self, frame: Any) -> bytes:
+        """As pika.frame.Body.marshal."""
+    def marshal_heartbeat(self, frame: Any) -> bytes:
+        """As pika.frame.Heartbeat.marshal."""
+    def send_message(
+        self,
+        connection: Any,
+        channel_number: int,
+        method_frame: Any,
+        content: tuple[Any, bytes],
+    ) -> None:
+        """As pika's Connection._send_message, which makes an object of each frame."""
+    def encode_short_string(self, pieces: list[bytes], value: str | bytes) -> int:
+        """As pika.data.encode_short_string: appends two pieces, returns their length."""
+    def encode_table(self, pieces: list[bytes], table: dict[Any, Any] | None) -> int:
+        """As pika.data.encode_table: appends the octets as one piece, returns their length."""
+    def encode_value(self, pieces: list[bytes], value: Any) -> int:
+        """As pika.data.encode_value: appends the octets as one piece, returns their length."""
+    def decode_short_string(self, encoded: bytes, offset: int) -> tuple[str | bytes, int]:
+        """As pika.data.decode_short_string: (text, offset behind it)."""
+    def decode_table(self, encoded: bytes, offset: int) -> tuple[dict[Any, Any], int]:
+        """As pika.data.decode_table: (dict, offset behind it)."""
+    def decode_value(self, encoded: bytes, offset: int) -> tuple[Any, int]:
+        """As pika.data.decode_value: (value, offset behind it)."""
+
+@final
+class CheckedMethod:
+    """A method of pamqp and what its `validate` asks, field by field (names of CHECKS).
+
+    defaults: the values of a new instance.
+    """
+
+    def __init__(
+        self, method: BoundMethod, checks: tuple[str, ...], defaults: tuple[object, ...]
+    ) -> None: ...
+
+@final
+class PamqpCodec(DropIn):
+    """What `pamqp.frame`, `pamqp.encode` and `pamqp.decode` do.
+
+    deprecated: the profile while support_deprecated_rabbitmq() is on.
+    checks: of the methods, in their order. properties: of Basic.Properties.
+    classes: the bound classes of ContentHeader, ContentBody and Heartbeat; modules: where pamqp
+    finds them, and then its modules encode, exceptions and frame.
+    """
+
+    def __init__(
+        self,
+        profile: ClientProfile,
+        deprecated: ClientProfile,
+        stock: dict[str, Any],
+        registry: dict[int, type],
+        methods: list[BoundMethod],
+        lenient: bool,
+        checks: list[CheckedMethod],
+        properties: BoundMethod,
+        classes: tuple[BoundClass, BoundClass, BoundClass],
+        modules: tuple[ModuleType, ...],
+        namespace: type,
+    ) -> None: ...
+    def unmarshal(self, data_in: bytes) -> tuple[int, int, Any]:
+        """As pamqp.frame.unmarshal: (octets consumed, channel, frame)."""
+    def marshal(self, frame_value: Any, channel_id: int) -> bytes:
+        """As pamqp.frame.marshal: the frame's octets."""
+
+@final
+class AmqpCodec(DropIn):
+    """What `amqp.serialization` and `amqp.method_framing` do.
+
+    properties: the property list, without a class. names: py-amqp's names of the properties.
+    message: the bound class of amqp.basic_message.Message, slots in the order of MESSAGE_METHOD
+    and on. property_list: Message.PROPERTIES as it was shipped. framing: amqp.method_framing.
+    contents: its methods with content, by class and method id in one number. readers: the `_read`
+    of transports whose work is known. again: reads a frame by py-amqp's own code, from octets that
+    were taken of a socket already, and what it said then (octets or an exception).
+    """
+
+    serializer: object
+    def __init__(
+        self,
+        profile: ClientProfile,
+        stock: dict[str, Any],
+        lenient: bool,
+        properties: BoundMethod,
+        names: tuple[str, ...],
+        message: BoundClass,
+        property_list: list[tuple[str, str]],
+        framing: ModuleType,
+        contents: dict[int, tuple[int, int]],
+        readers: frozenset[Any],
+        again: Callable[[Any, bytes, Any], Any],
+    ) -> None: ...
+    def loads(self, format: str | bytes, buf: bytes, offset: int) -> tuple[list[Any], int]:
+        """As amqp.serialization.loads: (list of arguments, offset behind them)."""
+    def dumps(self, format: str | bytes, values: Any) -> bytes:
+        """As amqp.serialization.dumps: the octets of arguments."""
+    def read_item(self, buf: bytes, offset: int) -> tuple[Any, int]:
+        """As amqp.serialization._read_item: (value, offset behind it)."""
+    def write_table(self, d: Any, write: Callable[[bytes], object], bits: Any) -> None:
+        """As amqp.serialization._write_table: the octets, their length before them, are written."""
+    def write_item(self, v: Any, write: Callable[[bytes], object], bits: Any) -> None:
+        """As amqp.serialization._write_item."""
+    def write_array(self, list_: Any, write: Callable[[bytes], object], bits: Any) -> None:
+        """As amqp.serialization._write_array."""
+    def decode_properties_basic(self, buf: bytes, offset: int) -> tuple[dict[str, Any], int]:
+        """As amqp.serialization.decode_properties_basic: (dict, offset behind them)."""
+    def serialize_properties(self, content: Any) -> bytes:
+        """As amqp.serialization.GenericContent._serialize_properties."""
+
+@final
+class FrameHandler:
+    """What frame_handler of py-amqp makes: it joins frames to messages."""
+
+    def __init__(self, codec: AmqpCodec, connection: Any, callback: Callable[..., Any]) -> None: ...
+    def on_frame(self, frame: Any) -> bool:
+        """Take a frame, which is (type, channel, payload). True: something was handed over."""
+
+@final
+class FrameWriter:
+    """What frame_writer of py-amqp makes: it cuts messages to frames, one at a time."""
+
+    def __init__(self, codec: AmqpCodec, connection: Any, transport: Any) -> None: ...
+    def write_frame(
+        self,
+        type_: int,
+        channel: int,
+        method_sig: tuple[int, int],
+        args: bytes | str,
+        content: Any,
+    ) -> None:
+        """Write the frames of a method and its content to the transport."""
+
+def pyamqp_reader(codec: AmqpCodec) -> Callable[..., Any]:
+    """A function for amqp.transport._AbstractTransport.read_frame."""
+
+def pamqp_reader(
+    codec: PamqpCodec, name: str, kind: str | None, stock: Callable[..., Any]
+) -> Callable[[bytes], tuple[int, Any]]:
+    """A function of pamqp.decode: octets to (octets consumed, value).
+
+    kind: of the values that profiles know; None: a tag says it; "short text": a shortstr.
+    """
+
+def pamqp_writer(codec: PamqpCodec, name: str, stock: Callable[..., Any]) -> Callable[[Any], bytes]:
+    """A function of pamqp.encode: a value to its octets."""
+
+def as_method(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function for a class's attribute that hands its instance on to `function`.
+
+    With no keyword arguments: these methods are for the client's own code.
+    """
+
+# ---- AMQP 1.0 ----

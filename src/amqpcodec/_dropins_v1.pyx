@@ -1,0 +1,35 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+# cython: initializedcheck=False, binding=False, embedsignature=True, embedsignature.format=clinic
+# cython: freethreading_compatible=True, auto_pickle=False
+"""Other clients' objects of AMQP 1.0: azure's pyamqp.
+
+Root of the module: directives, what it uses of others, and its files in order; no logic.
+"""
+
+cimport cython
+from amqpcodec._gen.v1_constants cimport (
+    CTOR_NARROW, CTOR_WIDE, CTOR_WIRE_TYPE, V1_ARRAY, V1_BINARY, V1_BOOLEAN, V1_BYTE, V1_CHAR,
+    V1_DECIMAL128, V1_DECIMAL32, V1_DECIMAL64, V1_DESCRIBED, V1_DOUBLE, V1_FLOAT, V1_INT, V1_LIST,
+    V1_LONG, V1_MAP, V1_NULL, V1_SHORT, V1_STRING, V1_SYMBOL, V1_TIMESTAMP, V1_UINT, V1_ULONG,
+    V1_UNKNOWN, V1_USHORT, V1_UUID,
+)
+from amqpcodec._codec cimport (
+    AMQP_LIKELY, AMQP_UNLIKELY, bits_to_double, Buffer, buffer_free, buffer_init, buffer_room,
+    copy_octets, Datetime, Decimal, double_to_bits, exact_small, exact_u64, INT_LIMITS,
+    load16, load32, load64, MAX_U32, Place, put_frame, put_octets, PyTypeObject, STACK_ROOM,
+    store32, UTC, utf8_octets,
+)
+from amqpcodec._v1 cimport (
+    PyDateTime_DATE_GET_MICROSECOND, PyLong_FromLongLong, PyLong_FromUnsignedLongLong, UUID,
+    v1_narrow, v1_open, v1_put_code, v1_put_fixed, v1_put_number, v1_put_uuid_bytes, v1_read_uuid,
+    v1_take_int, v1_take_moment, V1_ZERO_WIDTH_LIMIT,
+)
+from amqpcodec._dropins cimport (
+    leave_it, like_u64, PyDict_GetItem, PyTuple_GET_ITEM, )
+
+from sys import intern as _intern
+
+include "_core/dropins_v1/azure_read.pxi"
+include "_core/dropins_v1/azure_scalar.pxi"
+include "_core/dropins_v1/azure_write.pxi"
+include "_core/dropins_v1/azure.pxi"

@@ -1,0 +1,68 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+# cython: initializedcheck=False, binding=False, embedsignature=True, embedsignature.format=clinic
+# cython: freethreading_compatible=True, auto_pickle=False
+"""Arrow columns to frames, of both families.
+
+Root of the module: directives, what it uses of others, and its files in order; no logic.
+"""
+
+cimport cython
+from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_IsValid, PyCapsule_New
+from amqpcodec._gen.v1_constants cimport (
+    CTOR_NARROW, CTOR_WIDE, CTOR_WIRE_TYPE, DESC_TRANSFER, SEC_AMQP_SEQUENCE, SEC_AMQP_VALUE,
+    SEC_APPLICATION_PROPERTIES, SEC_COUNT, SEC_DATA, SEC_DELIVERY_ANNOTATIONS, SEC_FIRST_CODE,
+    SEC_FOOTER, SEC_HEADER, SEC_MESSAGE_ANNOTATIONS, SEC_PROPERTIES, TRANSFER_DELIVERY_ID,
+    TRANSFER_HANDLE, TRANSFER_MESSAGE_FORMAT, TRANSFER_MORE, V1_ANY, V1_ARRAY, V1_BINARY,
+    V1_BOOLEAN, V1_BYTE, V1_CHAR, V1_COMPOSITE, V1_DESCRIBED, V1_DOUBLE, V1_FLOAT, V1_INT,
+    V1_LIST, V1_LONG, V1_MAP, V1_MIN_MAX_FRAME, V1_NAMES, V1_NULL, V1_SHORT, V1_STRING, V1_SYMBOL,
+    V1_TIMESTAMP, V1_UBYTE, V1_UINT, V1_ULONG, V1_USHORT,
+)
+from amqpcodec._codec cimport (
+    AMQP_LIKELY, AMQP_UNLIKELY, AmqpValue, bits_to_double, copy_octets, Cursor, DEPTH_LIMIT, Desc,
+    double_to_bits, EncodeError, Fault, FAULT_TEXT_SIZE, float_to_bits, FRAME_BODY, FRAME_END,
+    FRAME_HEADER, FRAME_METHOD, HIGHEST_INT64, is_ascii, is_utf8, load16, load32, load64,
+    MAX_FIELDS, MAX_U32, MODE_0_8, MODE_LETTER, MODE_NO_X, mode_of, MODE_OLD, PROPERTY_ALIASES,
+    Protocol, put_envelope, SHAPES, store16, store32, store64, take_frame_max, values_room, W_BIT,
+    W_CONTENT, W_LONG, W_LONGLONG, W_LONGSTR, W_OCTET, W_SHORT, W_SHORTSTR, W_TABLE, W_TIMESTAMP,
+    WIRE_NAMES, write_arguments, write_properties,
+)
+from amqpcodec._v1 cimport (
+    v1_begin, v1_check, V1_FRAME_AMQP, V1_FRAME_SASL, v1_known, V1_MAX_FIELDS, v1_narrow,
+    V1_NO_FRAME, v1_put_head, v1_read, V1_SASL_FRAME, V1_ZERO_WIDTH_LIMIT, V1Check, V1Core,
+    V1Desc, V1Op, V1Types, V1Value,
+)
+from amqpcodec._columns cimport pool_use, shared_pool
+from amqpcodec._columns cimport (
+    any_twice, append_octets, ArrowArray, ArrowArrayStream, ArrowSchema, AS_TEXT, atomic_add_,
+    BAD_OFFSETS, Block, block_give, block_room, Column, column_fill, COLUMN_FULL, column_grow,
+    COPY_SLACK, data_grow, export_column, export_schema, FAILED, FAILFAST, free_array_capsule,
+    free_schema_capsule, GIVE_UP, has_twice, KEYS_ON_STACK, mark_rows, NO_MEMORY, NO_OCTETS,
+    now_present, PERMISSIVE, stream_capsule, Table, table_drop, table_finish, table_new,
+    take_header, Text, text_room, v1_key, v1_key_order,
+)
+
+pool_use(shared_pool())
+
+include "_core/encode/input.pxi"
+include "_core/encode/text.pxi"
+include "_core/encode/json.pxi"
+include "_core/encode/table.pxi"
+include "_core/encode/plan.pxi"
+include "_core/encode/encoder.pxi"
+include "_core/encode/fields.pxi"
+include "_core/encode/rows.pxi"
+include "_core/encode/steps.pxi"
+include "_core/encode/look.pxi"
+include "_core/encode/numbers.pxi"
+include "_core/encode/write.pxi"
+include "_core/encode/hot.pxi"
+include "_core/encode/v1_value.pxi"
+include "_core/encode/v1_array.pxi"
+include "_core/encode/v1_text.pxi"
+include "_core/encode/v1_json.pxi"
+include "_core/encode/v1_arrow.pxi"
+include "_core/encode/v1_fields.pxi"
+include "_core/encode/v1_message.pxi"
+include "_core/encode/v1_rows.pxi"
+include "_core/encode/v1_plan.pxi"
+include "_core/encode/encode.pxi"

@@ -1,0 +1,61 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+# cython: initializedcheck=False, binding=False, embedsignature=True, embedsignature.format=clinic
+# cython: freethreading_compatible=True, auto_pickle=False
+"""AMQP 1.0: values, composites, messages and decoders.
+
+Root of the module: directives, what it uses of others, and its files in order; no logic.
+"""
+
+cimport cython
+from amqpcodec._gen.v1_constants cimport (
+    CTOR_ARRAY32, CTOR_BOOLEAN, CTOR_DECIMAL128, CTOR_LIST0, CTOR_LIST32, CTOR_LIST8, CTOR_LONG,
+    CTOR_MAP32, CTOR_MAP8, CTOR_NULL, CTOR_SMALLUINT, CTOR_STR32_UTF8, CTOR_SYM32, CTOR_SYM8,
+    CTOR_UBYTE, CTOR_UINT, CTOR_ULONG, CTOR_UUID, CTOR_VBIN32, CTOR_VBIN8, DESC_CLOSE,
+    DESC_DETACH, DESC_END, DESC_RECEIVED, DESC_TRANSFER, SEC_AMQP_SEQUENCE, SEC_AMQP_VALUE,
+    SEC_APPLICATION_PROPERTIES, SEC_COUNT, SEC_DATA, SEC_DELIVERY_ANNOTATIONS, SEC_FIRST_CODE,
+    SEC_FOOTER, SEC_HEADER, SEC_MESSAGE_ANNOTATIONS, SEC_PROPERTIES, V1_ANY, V1_ARRAY, V1_BINARY,
+    V1_CHAR, V1_COMPOSITE, V1_DECIMAL128, V1_DECIMAL32, V1_DECIMAL64, V1_DOUBLE, V1_FIELD_CACHED,
+    V1_FIELD_MANDATORY, V1_FIELD_MULTIPLE, V1_FIELD_SECRET, V1_FIELD_ULONG, V1_FLOAT, V1_LIST,
+    V1_MAP, V1_MIN_MAX_FRAME, V1_NULL, V1_SHORT, V1_STRING, V1_SYMBOL, V1_TIMESTAMP, V1_UBYTE,
+    V1_USHORT, V1_UUID,
+)
+from amqpcodec._codec cimport (
+    BAD_BODY_SIZE, BAD_CAPTURE, BAD_DEPTH, BAD_FRAME_SIZE, BAD_INCOMPLETE, BAD_RANGE,
+    BAD_TRAILING, bits_to_double, bits_to_float, buffer_free, buffer_init, copy_octets, Datetime,
+    Decimal, DecodeError, DEPTH_LIMIT, double_to_bits, drop_octets, encode_error, EncodeError,
+    EPOCH, exact_small, exact_u64, fault_text, FAULT_TEXT_SIZE, float_to_bits, INT_LIMITS,
+    is_ascii, is_utf8, Kind, KIND_ABSTRACT, kind_check_type, kind_describe, kind_fill,
+    kind_instance, kind_metatype_object, kind_new, KIND_OF, kind_of, kind_store, kind_track,
+    kind_use, KindObject, LastTime, MAX_U32, MODE_TYPED, moment_of_day, new_kind, Octets,
+    octets_of, place_text, PLAIN, put_octets, Py_TYPE, PyTypeObject, SCAN_BAD, SCAN_FRAME,
+    SCAN_MORE, SCOPE_CHANNEL, SCOPE_CONNECTION, SCOPE_FRAME, SCOPES, short_repr, SHORT_VALUE,
+    STACK_ROOM, store64, Stream, table_error, take_channel, take_frame_max, take_octets,
+    TextCache, UTC, utf8_octets, ValidationError, view_of_copy,
+)
+
+from amqpcodec._codec import Frame
+from types import MappingProxyType as _MappingProxyType
+from amqpcodec import errors as _errors
+from operator import index as _index
+
+include "_core/v1/value.pxi"
+include "_core/v1/errors.pxi"
+include "_core/v1/check.pxi"
+include "_core/v1/desc.pxi"
+include "_core/v1/scan.pxi"
+include "_core/v1/verify.pxi"
+include "_core/v1/sections.pxi"
+include "_core/v1/scalar.pxi"
+include "_core/v1/compact.pxi"
+include "_core/v1/read.pxi"
+include "_core/v1/write_scalar.pxi"
+include "_core/v1/write.pxi"
+include "_core/v1/validate.pxi"
+include "_core/v1/classes.pxi"
+include "_core/v1/core.pxi"
+include "_core/v1/frame.pxi"
+include "_core/v1/stream.pxi"
+include "_core/v1/message.pxi"
+include "_core/v1/rules.pxi"
+include "_core/v1/assemble.pxi"
+include "_core/v1/api.pxi"
