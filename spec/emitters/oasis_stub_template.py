@@ -54,7 +54,7 @@ FRAMES = '''\
 
 @final
 class ProtocolHeader(_codec.Frame):
-    """The eight octets that open a layer: "AMQP" and these four.
+    """The eight bytes that open a layer: "AMQP" and these four.
 
     protocol_id: 0 for AMQP, 2 for TLS, 3 for SASL.
     """
@@ -90,7 +90,7 @@ class Heartbeat(_codec.Frame):
 
 @final
 class BadFrame(_codec.Frame):
-    """A frame that could not be read: the error, and its octets."""
+    """A frame that could not be read: the error, and its bytes."""
 
     FIELDS: ClassVar[tuple[Literal["error"], Literal["raw"]]]
     __match_args__ = ("error", "raw")
@@ -105,7 +105,7 @@ class Delivery(_codec.Frame):
     Args:
         transfer: the first of its transfers.
         message: for message format 0; read on first use.
-        payload: the octets of all its transfers.
+        payload: the bytes of all its transfers.
         settled: whether any of them said so.
         state: the last that any of them gave.
         position: where it resumes inside of a section, the Received that says where; then
@@ -186,7 +186,7 @@ def encode(
         validate: check the rules of the specification first, as performative.validate() does.
 
     Returns:
-        bytes. What was decoded and not changed gives the performative's very octets.
+        bytes. What was decoded and not changed gives the bytes it came as.
 
     Raises:
         EncodeError: names the performative and field that cannot be encoded.
@@ -203,7 +203,7 @@ def encode_into(
     *,
     validate: bool = False,
 ) -> int:
-    """Encode one frame into a writable buffer at offset; the number of octets written.
+    """Encode one frame into a writable buffer at offset; the number of bytes written.
 
     Raises:
         EncodeError: as encode, or the buffer is too small (it is then untouched).
@@ -224,11 +224,11 @@ def encode_message(
             `more` is set as needed.
         message: a Message, the payload as any C-contiguous buffer, or None for the
             transfer's own payload.
-        frame_max: octets a frame may take, its head of 8 included (the peer's
+        frame_max: bytes a frame may take, its head of 8 included (the peer's
             max-frame-size, 512 at least); 0 for no limit.
 
     Returns:
-        bytes, all frames behind each other.
+        bytes, one frame after another.
 
     Raises:
         EncodeError: as encode; or frame_max is too small.
@@ -266,10 +266,10 @@ DECODERS = '''\
 # ---- decoders ----
 
 class Decoder(_v1.V1Decoder):
-    """Octets of one stream in, frames out.
+    """Bytes of one stream in, frames out.
 
     Args:
-        frame_max: octets a frame may take, its head of 8 included, 0 for no limit: the
+        frame_max: bytes a frame may take, its head of 8 included, 0 for no limit: the
             max-frame-size that was sent to the peer. Before the first frame of type AMQP the
             limit is 512, as for everybody.
         errors: "strict" raises DecodeError at its place; "frame" yields
@@ -293,11 +293,11 @@ class Decoder(_v1.V1Decoder):
     ) -> None: ...
 
 class MessageDecoder(_v1.V1MessageDecoder):
-    """Octets of one stream in, whole deliveries and all other performatives out.
+    """Bytes of one stream in, whole deliveries and all other performatives out.
 
     Args:
-        max_message_size: octets a delivery may have, None for no limit. Memory grows with the
-            octets that came.
+        max_message_size: bytes a delivery may have, None for no limit. Memory grows with the
+            bytes that came.
         eager: read all sections of a message at once; else each on first use.
         frame_max, errors, types, copy, opened: as for Decoder.
 

@@ -140,7 +140,7 @@ class Stream(Generic[_ItemT_co]):
 
     @property
     def frame_max(self) -> int:
-        """Octets a frame may take, its envelope of 8 included; 0 for no limit.
+        """Bytes a frame may take, its envelope of 8 included; 0 for no limit.
 
         Set it after tune.
         """
@@ -149,20 +149,20 @@ class Stream(Generic[_ItemT_co]):
     def frame_max(self, value: int) -> None: ...
     @property
     def pending(self) -> int:
-        """Octets that were fed and not read yet."""
+        """Bytes that were fed and not read yet."""
 
     @property
     def offset(self) -> int:
-        """Octets read since the stream began (or reset): where the next frame starts."""
+        """Bytes read since the stream began (or reset): where the next frame starts."""
 
     def feed(self, data: Buffer = b"") -> Iterator[tuple[int, _ItemT_co]]:
-        """Take octets, in any chunking; an iterator over what is whole by now.
+        """Take bytes, in any chunking; an iterator over what is whole by now.
 
         Keeps no reference to data once it is read, and none at all unless it is bytes.
         What the iterator was not asked for stays for the next call.
 
         Raises (from the iterator, at the place in the stream, after the frames before it):
-            DecodeError: with scope "frame" or "channel" the next call goes on behind it;
+            DecodeError: with scope "frame" or "channel" the next call goes on after it;
                 with scope "connection" the stream is lost, and it is raised again.
         """
 
@@ -176,7 +176,7 @@ class Stream(Generic[_ItemT_co]):
         """Forget everything, for a new stream; settings stay."""
 
     def eof(self) -> None:
-        """Say that no more octets come.
+        """Say that no more bytes come.
 
         Raises:
             IncompleteError: the stream ended inside a frame or a message.
@@ -214,7 +214,7 @@ class MessageDecoder(Stream[_ItemT_co]):
     ) -> None: ...
     @property
     def max_body_size(self) -> int | None:
-        """Octets a body may have, or None for no limit."""
+        """Bytes a body may have, or None for no limit."""
 
     def discard(self, channel: int) -> bool:
         """Give up what is open on a channel; the rest of its content is passed over in silence.
@@ -222,12 +222,3 @@ class MessageDecoder(Stream[_ItemT_co]):
         Returns:
             True if something was open.
         """
-
-def release_memory() -> int:
-    """See amqpcodec.batch.release_memory."""
-
-def limit_memory(limit: int) -> int:
-    """See amqpcodec.batch.limit_memory."""
-
-def kept_memory() -> int:
-    """See amqpcodec.batch.kept_memory."""

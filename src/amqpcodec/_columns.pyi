@@ -65,3 +65,12 @@ def decode_columns(
     tables: str = "json",
 ) -> Columns:
     """See amqpcodec.batch.decode. limit: octets that a column may have (tests lower it)."""
+
+def release_memory() -> int:
+    """See amqpcodec.batch.release_memory."""
+
+def limit_memory(limit: int) -> int:
+    """See amqpcodec.batch.limit_memory."""
+
+def kept_memory() -> int:
+    """See amqpcodec.batch.kept_memory."""

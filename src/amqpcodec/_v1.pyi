@@ -80,7 +80,7 @@ class V1Decoder(Stream[tuple[int, Any]]):
         """Forget everything, for a new stream; settings stay."""
 
     def eof(self) -> None:
-        """Say that no more octets come.
+        """Say that no more bytes come.
 
         Raises:
             IncompleteError: the stream ended inside a frame.
@@ -103,7 +103,7 @@ class V1MessageDecoder(V1Decoder):
     ) -> None: ...
     @property
     def max_message_size(self) -> int | None:
-        """Octets a delivery may have, or None for no limit."""
+        """Bytes a delivery may have, or None for no limit."""
 
     def discard(self, channel: int, handle: int) -> bool:
         """Give up the delivery that is open on a link; the rest of it is passed over in silence.
@@ -116,7 +116,7 @@ class V1MessageDecoder(V1Decoder):
         """Forget everything, for a new stream; settings stay."""
 
     def eof(self) -> None:
-        """Say that no more octets come.
+        """Say that no more bytes come.
 
         Raises:
             IncompleteError: the stream ended inside a frame or a delivery.
@@ -160,11 +160,11 @@ class Message:
         copy: bool = True,
         types: Literal["plain", "typed"] = "plain",
     ) -> Message:
-        """A message from the octets of its sections, as a delivery carries them.
+        """A message from the bytes of its sections, as a delivery carries them.
 
         Args:
             eager: read all sections now; else each on first use, which may raise then.
-            copy: False gives data sections as memoryviews of the octets.
+            copy: False gives data sections as memoryviews of the bytes.
             types: "plain" or "typed" values.
 
         Raises:
@@ -228,7 +228,7 @@ class Message:
     def footer(self, value: dict[Any, Any] | Map | None) -> None: ...
     @property
     def body(self) -> Any:
-        """The octets of all data sections, the items of all sequences, or the value; else None."""
+        """The bytes of all data sections, the items of all sequences, or the value; else None."""
 
     @body.setter
     def body(self, value: Any) -> None: ...
@@ -237,7 +237,7 @@ class Message:
         """\"data", "sequence", "value", or None without a body."""
 
     def encode(self, *, validate: bool = False) -> bytes:
-        """The octets of all sections. Those that were decoded and not changed are as they came.
+        """The bytes of all sections. Those that were decoded and not changed are as they came.
 
         Raises:
             EncodeError: names the section and field that cannot be encoded.
@@ -245,7 +245,7 @@ class Message:
 
     @property
     def bare(self) -> bytes:
-        """The octets of the bare message: properties, application properties and body.
+        """The bytes of the bare message: properties, application properties and body.
 
         Header, annotations and footer can change without any change to these.
         """
@@ -253,8 +253,8 @@ class Message:
     def sections(self) -> list[tuple[int, int, int, int]]:
         """The sections as encode() writes them: a list of (number, descriptor, offset, length).
 
-        number: from 0 on in order, as Received counts them. offset: octets from the start of the
-        message to the section's own, descriptor included; length: in octets.
+        number: from 0 on in order, as Received counts them. offset: bytes from the start of the
+        message to the section's own, descriptor included; length: in bytes.
         """
 
     def validate(self) -> None:

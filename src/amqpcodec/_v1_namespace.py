@@ -29,10 +29,10 @@ _FROM_PROTOCOL = (
     "encode_value",
 )
 
-_DECODER_DOC = """Octets of one stream in, frames out.
+_DECODER_DOC = """Bytes of one stream in, frames out.
 
     Args:
-        frame_max: octets a frame may take, its head of 8 included, 0 for no limit: the
+        frame_max: bytes a frame may take, its head of 8 included, 0 for no limit: the
             max-frame-size that was sent to the peer. Before the first frame of type AMQP the
             limit is 512, as for everybody.
         errors: "strict" raises DecodeError at its place; "frame" yields
@@ -45,11 +45,11 @@ _DECODER_DOC = """Octets of one stream in, frames out.
     SASL performative, Heartbeat or ProtocolHeader. Spec: 1.0 Part 2 §2.3.
     """
 
-_MESSAGE_DECODER_DOC = """Octets of one stream in, whole deliveries and all other performatives out.
+_MESSAGE_DECODER_DOC = """Bytes of one stream in, whole deliveries and all other performatives out.
 
     Args:
-        max_message_size: octets a delivery may have, None for no limit. Memory grows with the
-            octets that came.
+        max_message_size: bytes a delivery may have, None for no limit. Memory grows with the
+            bytes that came.
         eager: read all sections of a message at once; else each on first use.
         frame_max, errors, types, copy, opened: as for Decoder.
 
@@ -62,7 +62,7 @@ _MESSAGE_DECODER_DOC = """Octets of one stream in, whole deliveries and all othe
 def namespace(table: dict[str, Any]) -> dict[str, Any]:
     """Every public name of ``amqpcodec.v1_0``."""
     protocol = _v1.V1Protocol(table)
-    headers = {name: b"AMQP" + bytes(octets) for name, octets in table["headers"].items()}
+    headers = {name: b"AMQP" + bytes(code) for name, code in table["headers"].items()}
     names: dict[str, Any] = {
         "VERSION": table["version"],
         "PROTOCOL": protocol,

@@ -277,7 +277,7 @@ def release_memory() -> int:
     writing to memory that was used before is several times as fast. Columns that are still in use
     are not touched. Any thread may call this at any time. Returns how many bytes were given back.
     """
-    return _codec.release_memory()
+    return _columns.release_memory()
 
 
 def limit_memory(limit: int) -> int:
@@ -287,9 +287,9 @@ def limit_memory(limit: int) -> int:
     a call takes what its columns need. What is kept beyond it is given back at once. Returns the
     limit until now. Raises ValueError where it is negative, OverflowError where it is too large.
     """
-    return _codec.limit_memory(limit)
+    return _columns.limit_memory(limit)
 
 
 def kept_memory() -> int:
     """Bytes that are kept for the next decode or encode at the moment."""
-    return _codec.kept_memory()
+    return _columns.kept_memory()

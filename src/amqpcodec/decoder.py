@@ -1,4 +1,4 @@
-"""Decoders without I/O: octets in, in any chunking; frames or messages out.
+"""Decoders without I/O: bytes in, in any chunking; frames or messages out.
 
 The classes here are the compiled ones, bound to a protocol.
 """
@@ -18,28 +18,28 @@ Dialect: TypeAlias = Literal["rabbitmq", "0-9-1", "0-9", "0-8"]
 Tables: TypeAlias = Literal["plain", "typed"]
 Trailing: TypeAlias = Literal["error", "keep"]
 
-_DECODER_DOC = """Octets of one stream in, frames out.
+_DECODER_DOC = """Bytes of one stream in, frames out.
 
     Args:
-        frame_max: octets a frame may take, its envelope of 8 included; 0 for no limit.
+        frame_max: bytes a frame may take, its envelope of 8 included; 0 for no limit.
             Can be set again after tune.
         errors: "strict" raises DecodeError at its place; "frame" yields
             BadFrame(error, raw) instead and goes on while the framing is intact.
         dialect: "rabbitmq" or "0-9-1", what the tags of field tables mean.
         tables: "plain" or "typed" values (amqpcodec.types).
         copy: False gives bodies as memoryviews of an immutable chunk.
-        trailing: "error", or "keep" octets after the last field of a frame.
+        trailing: "error", or "keep" bytes after the last field of a frame.
 
     ``for channel, frame in decoder.feed(chunk)``: frame is a method, Header, Body,
     Heartbeat or ProtocolHeader. Spec: 0-9-1 §4.2.3.
     """
 
-_MESSAGE_DECODER_DOC = """Octets of one stream in, methods and whole messages out.
+_MESSAGE_DECODER_DOC = """Bytes of one stream in, methods and whole messages out.
 
     Args:
-        frame_max: octets a frame may take, its envelope of 8 included; 0 for no limit.
-        max_body_size: octets a body may have, None for no limit. Memory grows with the
-            octets that came, never with those that a header announces.
+        frame_max: bytes a frame may take, its envelope of 8 included; 0 for no limit.
+        max_body_size: bytes a body may have, None for no limit. Memory grows with the
+            bytes that came, never with those that a header announces.
         errors, dialect, tables, copy, trailing: as for Decoder.
 
     ``for channel, event in decoder.feed(chunk)``: event is a method without content,

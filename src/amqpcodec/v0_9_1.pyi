@@ -105,12 +105,12 @@ INTERNAL_ERROR: Final = 541
 
 # ---- frames ----
 
-#: Octets of a body: bytes, or memoryview from a decoder with copy=False.
+#: Bytes of a body: bytes, or memoryview from a decoder with copy=False.
 _OctetsT = TypeVar("_OctetsT", bound=Buffer, default=bytes)
 
 @final
 class Header(Frame):
-    """A content header frame: body_size in octets, and the properties of the content."""
+    """A content header frame: body_size in bytes, and the properties of the content."""
 
     FIELDS: ClassVar[
         tuple[
@@ -155,7 +155,7 @@ class Heartbeat(Frame):
 
 @final
 class ProtocolHeader(Frame):
-    """The eight octets that open a connection: "AMQP" and these four."""
+    """The eight bytes that open a connection: "AMQP" and these four."""
 
     FIELDS: ClassVar[
         tuple[
@@ -212,7 +212,7 @@ class Message(Frame, Generic[_OctetsT]):
 
 @final
 class BadFrame(Frame):
-    """A frame that could not be read: the error, and its octets."""
+    """A frame that could not be read: the error, and its bytes."""
 
     FIELDS: ClassVar[tuple[Literal["error"], Literal["raw"]]]
     __match_args__ = ("error", "raw")
@@ -246,14 +246,14 @@ def encode(
 ) -> bytes:
     """Encode one frame: a method, Header, Body, Heartbeat or ProtocolHeader.
 
-    A frame that was decoded and not changed gives the octets it came from.
+    A frame that was decoded and not changed gives the bytes it came from.
 
     Args:
         dialect: types of field tables, "rabbitmq", "0-9-1" (the letter), "0-9" or "0-8";
             None: the protocol's own, "rabbitmq" for 0-9-1.
 
     Returns:
-        bytes, the envelope (8 octets) included.
+        bytes, the envelope (8 bytes) included.
 
     Raises:
         EncodeError: names the method and field that cannot be encoded; with
@@ -271,7 +271,7 @@ def encode_into(
     dialect: _Dialect | None = None,
     validate: bool = False,
 ) -> int:
-    """Encode one frame into a writable buffer at offset; the number of octets written.
+    """Encode one frame into a writable buffer at offset; the number of bytes written.
 
     Raises:
         EncodeError: as encode, or the buffer is too small (it is then untouched).
@@ -292,7 +292,7 @@ def encode_message(
     Args:
         properties: None for none.
         body: bytes or any C-contiguous buffer.
-        frame_max: octets a frame may take, its envelope of 8 included; 0 for no limit.
+        frame_max: bytes a frame may take, its envelope of 8 included; 0 for no limit.
 
     Raises:
         EncodeError: as encode; or the method carries no content, or frame_max is too
@@ -333,7 +333,7 @@ def decode(
             "rabbitmq" are read for "0-9" and "0-8" as well.
         tables: "plain" or "typed" values (amqpcodec.types).
         copy: False gives bodies as memoryviews that borrow data where it is bytes.
-        trailing: "error", or "keep" octets after the last field (they encode again).
+        trailing: "error", or "keep" bytes after the last field (they encode again).
 
     Returns:
         (consumed, channel, frame), consumed counted from offset; or None while the
@@ -370,17 +370,17 @@ _FrameT_co = TypeVar("_FrameT_co", covariant=True, default=AnyFrame)
 _EventT_co = TypeVar("_EventT_co", covariant=True, default=AnyEvent)
 
 class Decoder(_codec.Decoder[_FrameT_co]):
-    """Octets of one stream in, frames out.
+    """Bytes of one stream in, frames out.
 
     Args:
-        frame_max: octets a frame may take, its envelope of 8 included; 0 for no limit.
+        frame_max: bytes a frame may take, its envelope of 8 included; 0 for no limit.
             Can be set again after tune.
         errors: "strict" raises DecodeError at its place; "frame" yields
             BadFrame(error, raw) instead and goes on while the framing is intact.
         dialect: "rabbitmq" or "0-9-1", what the tags of field tables mean.
         tables: "plain" or "typed" values (amqpcodec.types).
         copy: False gives bodies as memoryviews of an immutable chunk.
-        trailing: "error", or "keep" octets after the last field of a frame.
+        trailing: "error", or "keep" bytes after the last field of a frame.
 
     ``for channel, frame in decoder.feed(chunk)``: frame is a method, Header, Body,
     Heartbeat or ProtocolHeader. Spec: 0-9-1 §4.2.3.
@@ -443,12 +443,12 @@ class Decoder(_codec.Decoder[_FrameT_co]):
     ) -> None: ...
 
 class MessageDecoder(_codec.MessageDecoder[_EventT_co]):
-    """Octets of one stream in, methods and whole messages out.
+    """Bytes of one stream in, methods and whole messages out.
 
     Args:
-        frame_max: octets a frame may take, its envelope of 8 included; 0 for no limit.
-        max_body_size: octets a body may have, None for no limit. Memory grows with the
-            octets that came, never with those that a header announces.
+        frame_max: bytes a frame may take, its envelope of 8 included; 0 for no limit.
+        max_body_size: bytes a body may have, None for no limit. Memory grows with the
+            bytes that came, never with those that a header announces.
         errors, dialect, tables, copy, trailing: as for Decoder.
 
     ``for channel, event in decoder.feed(chunk)``: event is a method without content,

@@ -142,7 +142,7 @@ cdef class ProtocolCore:
             class_id = self.contents[0].class_id
         self.Header = self._make_frame(
             "Header", KIND_HEADER,
-            "A content header frame: body_size in octets, and the properties of the content.",
+            "A content header frame: body_size in bytes, and the properties of the content.",
             (("body_size", 0), ("properties", properties), ("class_id", class_id), ("weight", 0)), 1)
         self.Body = self._make_frame(
             "Body", KIND_BODY, "A body frame: a piece of content.", (("payload", b""),), 0)
@@ -151,13 +151,13 @@ cdef class ProtocolCore:
         header = self.table["header"]
         self.ProtocolHeader = self._make_frame(
             "ProtocolHeader", KIND_PROTOCOL_HEADER,
-            'The eight octets that open a connection: "AMQP" and these four.',
+            'The eight bytes that open a connection: "AMQP" and these four.',
             tuple(zip(("protocol_id", "major", "minor", "revision"), header)), 0)
         self.Message = self._make_frame(
             "Message", KIND_MESSAGE, "A method with its content, whole.",
             (("method", None), ("properties", properties), ("body", b"")), 1)
         self.BadFrame = self._make_frame(
-            "BadFrame", KIND_BAD_FRAME, "A frame that could not be read: the error, and its octets.",
+            "BadFrame", KIND_BAD_FRAME, "A frame that could not be read: the error, and its bytes.",
             (("error", None), ("raw", b"")), 1)
         self.header_type = <PyTypeObject*><PyObject*>self.Header
         self.body_type = <PyTypeObject*><PyObject*>self.Body

@@ -48,14 +48,14 @@ cdef class V1Core:
                 names, defaults, (False,) * len(names), tuple(range(len(names))), what, gc, 0, self)
         self.ProtocolHeader = made(
             "ProtocolHeader", KIND_V1_HEADER,
-            'The eight octets that open a layer: "AMQP" and these four.\n\n'
+            'The eight bytes that open a layer: "AMQP" and these four.\n\n'
             "protocol_id: 0 for AMQP, 2 for TLS, 3 for SASL.",
             ("protocol_id", "major", "minor", "revision"), self.table["headers"]["AMQP"], 0)
         self.Heartbeat = made("Heartbeat", KIND_V1_HEARTBEAT,
                               "A frame without a body: nothing but a sign of life.", (), (), 0)
         self.Heartbeat.__reduce__ = v1_reduce       # with its extended header
         self.BadFrame = made("BadFrame", KIND_V1_BAD_FRAME,
-                             "A frame that could not be read: the error, and its octets.",
+                             "A frame that could not be read: the error, and its bytes.",
                              ("error", "raw"), (None, b""), 1)
         self.Delivery = made(
             "Delivery", KIND_V1_DELIVERY,
@@ -63,7 +63,7 @@ cdef class V1Core:
             "Args:\n"
             "    transfer: the first of its transfers.\n"
             "    message: for message format 0; read on first use.\n"
-            "    payload: the octets of all its transfers.\n"
+            "    payload: the bytes of all its transfers.\n"
             "    settled: whether any of them said so.\n"
             "    state: the last that any of them gave.\n"
             "    position: where it resumes inside of a section, the Received that says where; then\n"
@@ -81,7 +81,7 @@ cdef object v1_value_at(V1Core self, const uint8_t* p, Py_ssize_t size, Py_ssize
     cdef Fault fault
     cdef V1Reader r
     if AMQP_UNLIKELY(offset < 0 or offset > size):
-        raise ValueError(f"offset {offset} is outside of {size} octets")
+        raise ValueError(f"offset {offset} is outside of {size} bytes")
     v1_begin(&c, &fault, p + offset, p + size, p, 0)
     v1_reader(&r, &self.descs.types, V1_ONE_SHOT_CACHE, mode)
     value = v1_value(&r, &c, 0)

@@ -161,7 +161,7 @@ AMQP_INLINE int exact_small(PyObject *o, int32_t *out) {
     long long word;
     if (!PyLong_CheckExact(o) || !python_word(o, &word)) return 0;
     *out = (int32_t)word;
-    return word >= INT32_MIN && word <= INT32_MAX;
+    return word >= -INT32_MAX && word <= INT32_MAX;
 }
 
 #endif
