@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -131,6 +132,16 @@ def test_setup_patches_no_compiler_and_keeps_symbols() -> None:
     source = (REPO / "setup.py").read_text(encoding="utf-8")
     assert compiler_patches(source) == []
     assert blinding_flags(source) == []
+
+
+def test_cython_s_range_has_two_ends_and_ci_builds_with_the_lower() -> None:
+    """A release of Cython that nobody has tried builds nobody's sdist."""
+    told = tomllib.loads((REPO / "pyproject.toml").read_text(encoding="utf-8"))
+    (cython,) = (each for each in told["build-system"]["requires"] if each.startswith("cython"))
+    found = re.fullmatch(r"cython>=(\d+\.\d+),<\d+\.\d+", cython)
+    assert found is not None
+    workflow = (REPO / ".github" / "workflows" / "tests.yml").read_text(encoding="utf-8")
+    assert f"cython=={found[1]}.0 " in workflow
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 /* (channel, event) for a loop that unpacks it: the last tuple again, if nobody else holds it, as
- * zip() and enumerate() do. A tuple may keep its hash (3.14 does), so that one which can have been
- * hashed is not used again: frames, methods and messages have none. */
+ * zip() and enumerate() do. A tuple that kept its hash, as 3.14's do, must not be used again: none can,
+ * since frames, methods and messages have no hash (tests/objects/test_constructors_unit.py). */
 #ifndef AMQPCODEC_PAIR_H
 #define AMQPCODEC_PAIR_H
 
@@ -12,8 +12,7 @@ static PyObject *pair_make(PyObject **kept, long channel, PyObject *event) {
     PyObject *pair = *kept;
     if (!number) return NULL;
     Py_INCREF(event);
-    if (pair && python_is_only_ours(pair) &&
-        Py_TYPE(PyTuple_GET_ITEM(pair, 1))->tp_hash == PyObject_HashNotImplemented) {
+    if (pair && python_is_only_ours(pair)) {
         PyObject *old_number = PyTuple_GET_ITEM(pair, 0), *old_event = PyTuple_GET_ITEM(pair, 1);
         Py_INCREF(pair); /* first of all: what goes away below may run code */
         PyTuple_SET_ITEM(pair, 0, number);

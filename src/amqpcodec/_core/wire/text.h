@@ -11,8 +11,12 @@ static PyObject *text_slow(const uint8_t *s, Py_ssize_t n) {
     return PyUnicode_DecodeUTF8((const char *)s, n, "surrogateescape");
 }
 
-/* The bytes of an ASCII str. */
-#define TEXT_OCTETS(o) ((uint8_t *)PyUnicode_1BYTE_DATA(o))
+/* The bytes of a compact ASCII str, which every str of ASCII is that was not made by a subclass. */
+AMQP_INLINE uint8_t *text_bytes(PyObject *o) {
+    AMQP_ASSUME(PyUnicode_IS_COMPACT_ASCII(o));
+    return PyUnicode_1BYTE_DATA(o);
+}
+#define TEXT_OCTETS(o) text_bytes((PyObject *)(o))
 
 /* Of bytes that are ASCII. */
 static inline PyObject *text_ascii(const uint8_t *s, Py_ssize_t n) {

@@ -13,12 +13,18 @@
 #define AMQP_COLD __attribute__((noinline, cold))
 /* What is called now and then, from many places. */
 #define AMQP_APART __attribute__((noinline))
+/* What the caller knows, and the compiler need not test. */
+#define AMQP_ASSUME(x) \
+    do { \
+        if (!(x)) __builtin_unreachable(); \
+    } while (0)
 #else
 #define AMQP_LIKELY(x) (x)
 #define AMQP_UNLIKELY(x) (x)
 #define AMQP_INLINE static inline
 #define AMQP_COLD
 #define AMQP_APART
+#define AMQP_ASSUME(x) (void)0
 #endif
 
 /* Compilers turn these shifts into one load and one byte swap. */
