@@ -150,6 +150,22 @@ def test_no_date_and_no_place_of_a_machine(path: Path) -> None:
     assert "/home/" not in text
 
 
+#: Files of AMQP 1.0 that compare or write constructors.
+OF_V1 = sorted(
+    path
+    for pattern in ("v1/*", "columns/*v1*", "dropins_v1/*")
+    for path in (REPO / "src/amqpcodec/_core").glob(pattern)
+    if path.suffix in (".pxi", ".h")
+)
+
+
+@pytest.mark.parametrize("path", OF_V1, ids=[f"{path.parent.name}/{path.name}" for path in OF_V1])
+def test_constructors_of_v1_are_named(path: Path) -> None:
+    """No byte of a constructor or descriptor is written by hand: the XML says them."""
+    literal = re.compile(r"(?:\bcode|\]|\*p) *(?:[=!]=|[<>]=?|=) *0x[\dA-Fa-f]{2}\b|case 0x")
+    assert literal.findall(path.read_text(encoding="utf-8")) == []
+
+
 def test_no_built_file_is_in_version_control() -> None:
     if not (REPO / ".git").exists() or not shutil.which("git"):
         pytest.skip("no git checkout")

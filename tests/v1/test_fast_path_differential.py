@@ -31,6 +31,11 @@ BOTH = {
     "int -1": (b"\x54\xff", b"\x71" + b"\xff" * 4),
     "long -128": (b"\x55\x80", b"\x81" + b"\xff" * 7 + b"\x80"),
     "long 2**62": (b"\x81\x40" + bytes(7), b"\x81\x40" + bytes(7)),
+    "byte -3": (b"\x51\xfd",) * 2,
+    "short -300": (b"\x61\xfe\xd4",) * 2,
+    "int 70000": (b"\x71\0\1\x11\x70",) * 2,
+    "int -128": (b"\x71\xff\xff\xff\x80",) * 2,
+    "float 1.5": (b"\x72\x3f\xc0\0\0",) * 2,
     "double 1.5": (b"\x82\x3f\xf8" + bytes(6), b"\x82\x3f\xf8" + bytes(6)),
     "timestamp": (b"\x83" + (10**12 + 7).to_bytes(8, "big"),) * 2,
     "binary": (b"\xa0\x02ab", b"\xb0\0\0\0\x02ab"),
@@ -60,6 +65,15 @@ def test_values_in_both_encodings(name: str) -> None:
         with pytest.raises(DecodeError) as typed:
             amqp.decode_value(usual[:end], types="typed")
         assert repr(short.value) == repr(typed.value)
+
+
+@pytest.mark.parametrize("name", BOTH)
+def test_a_value_is_that_of_an_array_of_one(name: str) -> None:
+    """Elements of arrays come the plain way, from the same constructor and content."""
+    for encoded in BOTH[name]:
+        value, _ = amqp.decode_value(encoded)
+        array, _ = amqp.decode_value(b"\xe0" + bytes([len(encoded) + 1, 1]) + encoded)
+        assert [strict(item) for item in array.items] == [strict(value)]
 
 
 def plainly(value: Any) -> Any:

@@ -160,7 +160,7 @@ cdef object azure_content(AzureReading d, AzureReader* r, uint8_t code, int dept
     cdef size_t n
     cdef uint8_t kind = CTOR_WIRE_TYPE[code]
     if AMQP_LIKELY(V1_BINARY <= kind <= V1_SYMBOL):
-        if code <= 0xA3:
+        if CTOR_WIDTH[code] == 1:
             if left < 1:
                 azure_ended()
             n = p[0]
@@ -185,10 +185,9 @@ cdef object azure_content(AzureReading d, AzureReader* r, uint8_t code, int dept
 cdef object azure_scalar(AzureReading d, AzureReader* r, uint8_t code, uint8_t kind):
     cdef const uint8_t* p = r.p
     cdef size_t left = <size_t>(r.end - p)
-    cdef size_t n = (1 if code < 0x60 else 2 if code < 0x70 else 4 if code < 0x80
-                     else 8 if code < 0x90 else 16)
-    if code < 0x50:
-        return code == 0x41 if kind == V1_BOOLEAN else 0
+    cdef size_t n = CTOR_WIDTH[code]
+    if n == 0:
+        return code == CTOR_TRUE if kind == V1_BOOLEAN else 0
     if kind == V1_BOOLEAN:
         if left < 1:
             return False
@@ -241,7 +240,7 @@ cdef object azure_nested(AzureReading d, AzureReader* r, uint8_t code, int depth
     """A compound or a described value."""
     if AMQP_UNLIKELY(d.deepest and depth > d.deepest):
         azure_refused(f"AMQP value nesting exceeds maximum depth of {d.deepest}")
-    if code == 0x45:
+    if code == CTOR_LIST0:
         return []
     azure_deeper()
     try:
@@ -255,7 +254,7 @@ cdef object azure_compound(AzureReading d, AzureReader* r, uint8_t code, int dep
     cdef dict pairs
     cdef list items
     cdef size_t left = <size_t>(r.end - r.p)
-    if code & 0x10:
+    if CTOR_WIDTH[code] == 4:
         if left < 8:
             azure_short(4)
         count = load32(r.p + 4)
@@ -268,7 +267,7 @@ cdef object azure_compound(AzureReading d, AzureReader* r, uint8_t code, int dep
         count = r.p[1]
         r.p += 2
     r.claimed += count
-    if code >= 0xE0:
+    if code == CTOR_ARRAY8 or code == CTOR_ARRAY32:
         return azure_array(d, r, count, depth)
     if CTOR_WIRE_TYPE[code] == V1_LIST:
         items = []
@@ -345,7 +344,7 @@ cdef object azure_read_frame(AzureReading d, AzureReader* r, object data):
     if size < 4:
         azure_ended()
     code = start[2]
-    if start[3] == 0xD0:
+    if start[3] == CTOR_LIST32:
         if size < 12:
             azure_short(4)
         count = load32(start + 8)
@@ -354,7 +353,7 @@ cdef object azure_read_frame(AzureReading d, AzureReader* r, object data):
             count = <int32_t>count
         elif count > d.most:
             azure_refused(f"AMQP frame field count {count} exceeds maximum {d.most}")
-    elif start[3] == 0x45 and d.absent is not None:
+    elif start[3] == CTOR_LIST0 and d.absent is not None:
         count = 0
         r.p += 4
     else:

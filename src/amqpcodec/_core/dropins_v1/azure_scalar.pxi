@@ -127,7 +127,7 @@ cdef int azure_put_int(Buffer* b, object v, uint8_t kind, int flags) except -1:
             leave_it()
     buffer_room(b, 9)
     if u == 0 and (kind == V1_UINT or kind == V1_ULONG):
-        b.p[0] = 0x43 if kind == V1_UINT else 0x44
+        b.p[0] = CTOR_UINT0 if kind == V1_UINT else CTOR_ULONG0
         b.p += 1
     elif flags & AZURE_SMALLEST and v1_narrow(kind, u):
         azure_constructor(b, CTOR_NARROW[kind], flags)
@@ -176,7 +176,7 @@ cdef int azure_put_moment(Buffer* b, object v, int flags, uint8_t kind) except -
             return azure_put_int(b, n, kind, flags)
         whole = <uint64_t>n
     buffer_room(b, 9)
-    azure_constructor(b, 0x83, flags)
+    azure_constructor(b, CTOR_TIMESTAMP, flags)
     return v1_put_fixed(b, V1_TIMESTAMP, whole)
 
 
@@ -234,7 +234,7 @@ cdef int azure_put_decimal(AzureWriting w, Buffer* b, object v, int flags) excep
 
 cdef int azure_put_uuid(Buffer* b, object v, int flags) except -1:
     buffer_room(b, 17)
-    azure_constructor(b, 0x98, flags)
+    azure_constructor(b, CTOR_UUID, flags)
     if type(v) is UUID:
         return v1_put_uuid_bytes(b, v)
     if type(v) is not bytes or PyBytes_GET_SIZE(v) != 16:

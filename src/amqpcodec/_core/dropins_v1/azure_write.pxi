@@ -70,18 +70,18 @@ cdef int azure_put_typed(AzureWriting w, Buffer* b, object v, uint8_t kind, int 
             Py_LeaveRecursiveCall()
     buffer_room(b, 9)
     if kind == V1_NULL:
-        b.p[0] = 0x40
+        b.p[0] = CTOR_NULL
         b.p += 1
         return 0
     if kind == V1_BOOLEAN:
         if v is not True and v is not False and v is not None and not like_u64(<PyObject*>v, &u):
             leave_it()
         if flags & AZURE_CONSTRUCTOR:
-            b.p[0] = 0x56
+            b.p[0] = CTOR_BOOLEAN
             b.p[1] = 1 if v else 0
             b.p += 2
         else:
-            b.p[0] = 0x41 if v else 0x42
+            b.p[0] = CTOR_TRUE if v else CTOR_FALSE
             b.p += 1
         return 0
     if kind == V1_FLOAT or kind == V1_DOUBLE:
@@ -142,7 +142,7 @@ cdef int azure_put_compound(AzureWriting w, Buffer* b, object v, uint8_t kind, i
         azure_put(w, b, v[0], flags)
         return azure_put(w, b, v[1], flags)
     if kind == V1_LIST and not v and flags & AZURE_SMALLEST:
-        return v1_put_code(b, 0x45)
+        return v1_put_code(b, CTOR_LIST0)
     v1_open(b, &start)
     if kind == V1_ARRAY:
         azure_put_items(w, b, v)
@@ -191,7 +191,7 @@ cdef int azure_put_fields(AzureWriting w, Buffer* b, object v, uint8_t way) exce
     if type(v) is not dict:
         leave_it()
     if not v:
-        return v1_put_code(b, 0x40)
+        return v1_put_code(b, CTOR_NULL)
     v1_open(b, &start)
     if way != AZURE_NODE:
         for key, value in (<dict>v).items():
@@ -237,7 +237,7 @@ cdef int azure_put_described(AzureWriting w, Buffer* b, object o) except -1:
         v = <object>PyTuple_GET_ITEM(o, i)
         way = ways[i]
         if v is None:
-            v1_put_code(b, 0x40)
+            v1_put_code(b, CTOR_NULL)
         elif way == AZURE_ABSENT:
             continue
         else:
@@ -245,7 +245,7 @@ cdef int azure_put_described(AzureWriting w, Buffer* b, object o) except -1:
         count += 1
     if not count:
         b.p = b.start + start
-        return v1_put_code(b, 0x45)
+        return v1_put_code(b, CTOR_LIST0)
     return azure_close(b, start, V1_LIST, count, AZURE_USUAL)
 
 
@@ -293,7 +293,7 @@ cdef uint8_t azure_message_id(object v) except? 0xFF:
 cdef int azure_put_section(AzureWriting w, Buffer* b, uint8_t code, object v, uint8_t way) except -1:
     buffer_room(b, 3)
     b.p[0] = 0
-    b.p[1] = 0x53
+    b.p[1] = CTOR_SMALLULONG
     b.p[2] = code
     b.p += 3
     return azure_put_field(w, b, v, way)
@@ -319,22 +319,22 @@ cdef int azure_put_message(AzureWriting w, Buffer* b, object message) except -1:
             if type(v) not in AZURE_JUDGED:
                 leave_it()
             if v:
-                azure_put_section(w, b, 0x77, v, AZURE_UNKNOWN)
+                azure_put_section(w, b, DESC_AMQP_VALUE, v, AZURE_UNKNOWN)
         elif i == 6 or (i == 5 and w.joins_data):
             if type(v) is not list and type(v) is not tuple:
                 leave_it()
             for item in v:
-                azure_put_section(w, b, 0x70 + i, item, V1_BINARY if i == 5 else AZURE_UNKNOWN)
+                azure_put_section(w, b, SEC_FIRST_CODE + i, item, V1_BINARY if i == 5 else AZURE_UNKNOWN)
         elif i == 5:
             if type(v) is not bytes and type(v) is not bytearray:
                 leave_it()
             if v:
-                azure_put_section(w, b, 0x75, v, V1_BINARY)
+                azure_put_section(w, b, DESC_DATA, v, V1_BINARY)
         else:
             if type(v) is not dict:
                 leave_it()
             if v:
-                azure_put_section(w, b, 0x70 + i, v,
+                azure_put_section(w, b, SEC_FIRST_CODE + i, v,
                                   AZURE_APPLICATION if i == 4 else AZURE_ANNOTATIONS)
     return 0
 
