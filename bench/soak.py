@@ -1,8 +1,8 @@
 """`python -m bench.soak pika --messages 1000000`: a long run of one client with its drop-in.
 
 A process publishes with confirms, another one consumes and acknowledges, both with the drop-in.
-Bodies of 0 octets to 1 MB (mostly small), odd headers. Every message is checked: its number (so no
-loss, no reordering, no duplicate), its body to the last octet, its properties and headers. The
+Bodies of 0 bytes to 1 MB (mostly small), unusual headers. Every message is checked: its number (so
+no loss, no reordering, no duplicate), its body to the last byte, its properties and headers. The
 memory of both processes has to stay flat. Needs AMQPCODEC_BROKER=HOST:PORT
 (scripts/broker.py run -- CMD). Exit status 0, or 1 where something does not hold.
 """

@@ -13,7 +13,7 @@ QUEUE = "amqpcodec.soak"
 BATCH = 50
 BLOB = random.Random("soak").randbytes(2_200_000)
 LARGEST = 1_000_000
-ODD: tuple[dict[str, Any] | None, ...] = (
+UNUSUAL: tuple[dict[str, Any] | None, ...] = (
     None,
     {},
     {"n": 1},
@@ -65,8 +65,8 @@ def body(number: int) -> bytes:
 
 
 def headers(number: int) -> dict[str, Any]:
-    """The headers of a message: its number, and something odd."""
-    return {"number": number, **(ODD[mixed(number) % len(ODD)] or {})}
+    """The headers of a message: its number, and something unusual."""
+    return {"number": number, **(UNUSUAL[mixed(number) % len(UNUSUAL)] or {})}
 
 
 def check(number: int, got_headers: Any, got_body: Any, correlation_id: Any) -> None:
@@ -345,7 +345,7 @@ class AioRmq(Session):
         return f"amqp://guest:guest@{self.host}:{self.port}//"
 
     def publish(self, total: int, progress: Counter) -> None:
-        """Confirms come later, at most BATCH behind."""
+        """Confirms come later, at most BATCH late."""
         asyncio.run(self.publish_all(total, progress))
 
     def consume(self, total: int, progress: Counter) -> None:

@@ -97,7 +97,7 @@ def _columns(
     return _row(what, operation, workload, *more, theirs=theirs, pamqp=None, msgspec=packed)
 
 
-#: What has to be as fast as 0-9-1, on the same octets.
+#: What has to be as fast as 0-9-1, on the same bytes.
 VERSIONS = (
     ("AMQP 0-9", "amqpcodec-0-9"),
     ("AMQP 0-8", "amqpcodec-0-8"),

@@ -9,12 +9,12 @@ Gates and goals are million frames a second on the machine of the project's targ
 compared with it by what was measured on both: proton C, which there decodes a message (M1 of
 bench.v1) in 413 ns, its transfer in 126, a disposition in 111 and a flow in 139. In every round all
 four are timed beside the row. Each gives a factor, its time here over its time there; the median of
-the four is the round's, so that one odd figure does not decide. "M/s" is the median of what was
+the four is the round's, so that one outlier does not decide. "M/s" is the median of what was
 seen here, "there" the median over the rounds of that times the factor of the same round, and this
 is what the gate is for. "machine" is the median factor, with the lowest and highest of the four in
 brackets: the further they lie apart, the less "there" is worth. Where proton C cannot be built,
 nothing is scaled and no gate is judged. "memcpy" is the time over that of a bytearray of the same
-octets.
+bytes.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""A slow, plain writer and reader of AMQP 0-9-1 octets for the workloads of this bench.
+"""A slow, plain writer and reader of AMQP 0-9-1 bytes for the workloads of this bench.
 
-It shares nothing with amqpcodec nor with a peer, so that the octets measured are the same for
+It shares nothing with amqpcodec nor with a peer, so that the bytes measured are the same for
 all of them and one misread specification cannot agree with itself. Spec: 0-9-1 section 4.2.
 """
 
@@ -127,7 +127,7 @@ def _field(kind: str, value: Any) -> bytes:
 
 
 def frame(kind: int, channel: int, payload: bytes) -> bytes:
-    """One frame with its envelope of 8 octets."""
+    """One frame with its envelope of 8 bytes."""
     return struct.pack(">BHI", kind, channel, len(payload)) + payload + bytes((FRAME_END,))
 
 

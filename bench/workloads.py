@@ -1,4 +1,4 @@
-"""The workloads, from a fixed seed: messages and methods with the octets they are on the wire."""
+"""The workloads, from a fixed seed: messages and methods with the bytes they are on the wire."""
 
 import random
 import string
@@ -35,7 +35,7 @@ class Event:
         return HEADER_ONLY_SIZE if self.body is None else len(self.body)
 
     def bodies(self, frame_max: int) -> list[bytes]:
-        """The body in pieces of at most frame_max octets, their envelope of 8 included."""
+        """The body in pieces of at most frame_max bytes, their envelope of 8 included."""
         body, step = self.body or b"", frame_max - 8
         return [body[at : at + step] for at in range(0, len(body), step)]
 
@@ -50,7 +50,7 @@ def _shape(event: Event) -> Shape:
 
 
 class Workload:
-    """Events, and their frames as octets that no measured codec wrote."""
+    """Events, and their frames as bytes that no measured codec wrote."""
 
     def __init__(self, name: str, events: list[Event], frame_max: int = 131072) -> None:
         self.name, self.events, self.frame_max = name, events, frame_max
@@ -175,7 +175,7 @@ def _mixed_headers(rng: random.Random, number: int) -> dict[str, Any]:
     }
 
 
-# mixed on purpose: one, two, three and four octets of UTF-8 a character
+# mixed on purpose: one, two, three and four bytes of UTF-8 a character
 _WORDS = ("заказ", "größe", "注文", "naïve", "ключ", "🛒корзина", "état", "данные", "東京", "ærø")
 
 

@@ -48,7 +48,7 @@ def rounds(records: list[bytearray], concurrent: int) -> Iterator[bytes]:
 
 
 def write(recording: Path, out: Path, octets: int, concurrent: int = 1, drop: float = 0) -> int:
-    """Write about so many octets, at least one round; how many rounds. drop: a share of packets."""
+    """Write about so many bytes, at least one round; how many rounds. drop: a share of packets."""
     whole = recording.read_bytes()
     if whole[:2] == b"\x1f\x8b":
         whole = gzip.decompress(whole)

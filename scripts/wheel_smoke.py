@@ -40,7 +40,7 @@ def check_installation() -> None:
 
 
 def check_frames() -> int:
-    """Frames of the test vectors encode to the octets that they came from."""
+    """Frames of the test vectors encode to the bytes that they came from."""
     count = 0
     for line in FRAMES.read_text(encoding="utf-8").splitlines():
         vector = json.loads(line)
@@ -54,7 +54,7 @@ def check_frames() -> int:
 
 
 def check_messages() -> None:
-    """A message through the decoder an octet at a time, and as columns; an error with its place."""
+    """A message through the decoder a byte at a time, and as columns; an error with its place."""
     method = amqp.Basic.Publish(exchange="orders", routing_key="eu")
     properties = amqp.Basic.Properties(headers={"n": 1, "nested": {"of": [1.5, None, "text"]}})
     octets = amqp.encode_message(1, method, properties, b"body", frame_max=4096)

@@ -63,10 +63,10 @@ class Measured:
 
     def _ratio(self, others: list[list[float]]) -> Spread:
         both = zip(self.stock, others, strict=True)
-        return Spread.of([usual(without) / usual(with_) for without, with_ in both])
+        return Spread.of([typical(without) / typical(with_) for without, with_ in both])
 
 
-def usual(costs: list[float]) -> float:
+def typical(costs: list[float]) -> float:
     """The lower quartile: neighbours on the machine only add to a cost, and do so in phases."""
     return statistics.quantiles(costs, n=4, method="inclusive")[0]
 
@@ -126,8 +126,8 @@ def rows(found: dict[Cell, Measured]) -> list[tuple[str, ...]]:
         made.append(
             (
                 *cell,
-                f"{1e6 * statistics.median(map(usual, measured.stock)):.1f}",
-                f"{1e6 * statistics.median(map(usual, measured.dropin)):.1f}",
+                f"{1e6 * statistics.median(map(typical, measured.stock)):.1f}",
+                f"{1e6 * statistics.median(map(typical, measured.dropin)):.1f}",
                 f"{gain.median:.2f}× ±{gain.percent:.0f}%",
                 f"{ceiling:.2f}×",
                 f"{100 * part:.0f} %",

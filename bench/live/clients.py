@@ -1,6 +1,6 @@
 """Each client publishing and consuming: one class a client, all with the same two methods.
 
-A message has a body of 256 octets, 5 headers and 5 properties. `publish` sends to an exchange that
+A message has a body of 256 bytes, 5 headers and 5 properties. `publish` sends to an exchange that
 drops everything, without confirms; `consume` takes messages that the broker has ready, and does
 not acknowledge, so that they are ready again for the next run. Both give CPU seconds a message,
 of this process alone, of the messages after a warm-up.

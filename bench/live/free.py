@@ -1,6 +1,6 @@
 """A codec that costs nothing, for the one message of this measurement: how much there is to gain.
 
-The first message goes through the stock codec; from then on the same octets, and the same objects,
+The first message goes through the stock codec; from then on the same bytes, and the same objects,
 are handed out again. No client could work like that, but one that only publishes or receives this
 very message does. Its cost is what an infinitely fast codec would leave.
 """

@@ -2,7 +2,7 @@
 
 "Eager" touches `properties.headers` of every message, so that the dict is built as the peers build
 it; only the lazy row leaves it alone. Objects to encode are built by constructor: a decoded object
-could give back the octets it came from, and that would measure a copy.
+could give back the bytes it came from, and that would measure a copy.
 """
 
 import copy
@@ -222,7 +222,7 @@ class Amqpcodec(Peer):
         return Work(run, workload.frames, check)
 
     def _check_octets(self, pieces: Iterator[bytes], workload: Workload) -> None:
-        """More than equal information: the very octets, for the tags are RabbitMQ's for both."""
+        """More than equal information: the very bytes, for the tags are RabbitMQ's for both."""
         compare(
             f"amqpcodec encodes {workload.name}",
             wire.read_frames(octets := b"".join(pieces)),
@@ -238,10 +238,10 @@ class Amqpcodec(Peer):
         return self._batch(workload, {})
 
     def views(self, workload: Workload) -> Work:
-        """`batch.decode` of blocks of memory to messages: 26 columns, text and octets as views.
+        """`batch.decode` of blocks of memory to messages: 26 columns, text and bytes as views.
 
         All that is in the frames, checked as ever (UTF-8, tables): the arguments, each property
-        with the headers as their octets, the body, the error. No text is made, so JSON has no part.
+        with the headers as their bytes, the body, the error. No text is made, so JSON has no part.
         """
         return self._batch(workload, {"level": "message", "layout": "view", "fields": VIEWS})
 

@@ -1,4 +1,4 @@
-"""memcpy of the same octets, memory to memory: the floor of anything that reads them all."""
+"""memcpy of the same bytes, memory to memory: the floor of anything that reads them all."""
 
 from bench import workloads
 from bench.work import Peer, Work, compare

@@ -104,7 +104,7 @@ class Msgspec(Peer):
         return str(value) if isinstance(value, Decimal) else value
 
     def decode(self, workload: Workload) -> Work:
-        """A call a message (W4: a method) on its own octets, without looking for its end."""
+        """A call a message (W4: a method) on its own bytes, without looking for its end."""
         decode = msgspec.msgpack.Decoder(WANTED[workload.shape]).decode
         encode = msgspec.msgpack.Encoder().encode
         packed = [encode(_struct(event)) for event in workload.events]

@@ -16,7 +16,7 @@ TIMES = 100  # operations a call, so that the call itself is not seen
 
 
 def loops() -> dict[str, Callable[[bytes], Callable[[], object]]]:
-    """Name -> a function that makes, of octets, a call which does the work TIMES times.
+    """Name -> a function that makes, of bytes, a call which does the work TIMES times.
 
     Raises:
         Absent: it cannot be built here.

@@ -26,11 +26,11 @@ METHODS = {
 FORMATS = dict(METHODS.values())
 NAMES = {signature: name for name, (signature, _) in METHODS.items()}
 RENAMED = {"headers": "application_headers", "reserved": "cluster_id"}
-USUAL = {theirs: ours for ours, theirs in RENAMED.items()}
+OUR_NAMES = {theirs: ours for ours, theirs in RENAMED.items()}
 
 
 class _Memory(TCPTransport):  # type: ignore[misc]  # py-amqp is untyped
-    """py-amqp's transport as it is, over octets in memory in the place of a socket."""
+    """py-amqp's transport as it is, over bytes in memory in the place of a socket."""
 
     def __init__(self, data: bytes) -> None:
         self._quick_recv = BytesIO(data).read
@@ -109,7 +109,7 @@ class PyAmqp(Peer):
     def encode(self, workload: Workload) -> Work:
         """`dumps` and `frame_writer`, which writes all frames of a message in one call."""
         if workload.shape == "header":
-            raise Absent("py-amqp writes a content header only behind its method")
+            raise Absent("py-amqp writes a content header only after its method")
         pieces: list[bytes] = []
         write = self._writer(workload, lambda _octets: None)
         keep = self._writer(workload, lambda octets: pieces.append(bytes(octets)))
@@ -172,7 +172,7 @@ def _header(channel: int, content: Message) -> Event:
 
 
 def _properties(content: Message) -> dict[str, Any]:
-    return {USUAL.get(key, key): value for key, value in content.properties.items()}
+    return {OUR_NAMES.get(key, key): value for key, value in content.properties.items()}
 
 
 PEER = PyAmqp

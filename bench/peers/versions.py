@@ -1,6 +1,6 @@
 """amqpcodec in its other versions, and with a specification loaded at run time.
 
-Their octets of the workloads are those of 0-9-1, so the same module that drives 0-9-1 drives them,
+Their bytes of the workloads are those of 0-9-1, so the same module that drives 0-9-1 drives them,
 once for each, with another protocol in it; its checks are made for each, too.
 """
 

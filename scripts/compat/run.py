@@ -25,7 +25,7 @@ class Run:
 
     outcomes: dict[str, str] = field(default_factory=dict)
     calls: int = 0
-    left: int = 0  # of these to the client's own code: odd input, patched classes
+    left: int = 0  # of these to the client's own code: unusual input, patched classes
     seconds: float = 0.0
     trouble: str = ""  # why there is less than a whole run
     output: str = ""

@@ -145,9 +145,9 @@ def _method_reader(w: Writer, sig: str) -> None:
         if letter in "Ss" or letter in _WIDTH or i in runs:
             w(f"cdef const uint8_t* p{i}")
     w("cdef KindObject* o")
-    steps: list[tuple[str, int]] = []  # ("fixed", octets) or ("text", field)
+    steps: list[tuple[str, int]] = []  # ("fixed", bytes) or ("text", field)
     fixed = 0
-    # Octets that must be there before each length can be read, gathered over fixed fields.
+    # Bytes that must be there before each length can be read, gathered over fixed fields.
     for i, letter in enumerate(sig):
         if letter in "Ss":
             w(f"if <size_t>(end - p) < {fixed + 1}:")
@@ -255,7 +255,7 @@ def _method_writer(w: Writer, sig: str) -> None:
 
 
 def _properties_reader(w: Writer, sig: str) -> None:
-    """One pass: a property's octets are looked at only where its flag is set.
+    """One pass: a property's bytes are looked at only where its flag is set.
 
     The object comes with None in every field; kind_fill replaces it.
     """

@@ -37,7 +37,7 @@ _FIXED = {"Any", "ClassVar", "Literal", "builtins", "datetime", "property", "tup
 #: Property -> its second name, which attributes and keywords may have.
 _ALIASES = {"reserved": "cluster_id"}
 
-_RAW_DOC = "Octets that {} came in, without their length; None if made or assigned here."
+_RAW_DOC = "Bytes that {} came in, without their length; None if made or assigned here."
 
 
 def emit_stubs(protocol: Protocol, module: str) -> str:
@@ -200,7 +200,7 @@ def _properties(cls: dict[str, Any]) -> str:
 
 
 def _members(fields: tuple[Any, ...], optional: bool) -> str:
-    """FIELDS, __match_args__, attributes, __init__ and the octets of tables."""
+    """FIELDS, __match_args__, attributes, __init__ and the bytes of tables."""
     names = [field[0] for field in fields]
     none = " | None" if optional else ""
     positional = [field for field in fields if not field[2] & FIELD_RESERVED]

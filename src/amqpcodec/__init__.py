@@ -132,7 +132,7 @@ def load_xml_spec(path: str | os.PathLike[str] | BinaryIO) -> ModuleType:
     """A protocol from an XML file of the 0-x grammar, with all that a built-in one has.
 
     Nothing in the file is executed; entities, DTDs and the network are off. A name that the module
-    has already gets an underscore behind it. Instances can be copied but not pickled: there is no
+    has already gets an underscore at its end. Instances can be copied but not pickled: there is no
     module to import their class from.
 
     Args:

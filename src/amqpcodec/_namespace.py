@@ -86,7 +86,7 @@ def _aliases(protocol: _codec.Protocol) -> dict[str, Any]:
 
 
 def protocol_module(name: str, table: dict[str, Any]) -> ModuleType:
-    """A module object that no file stands behind, for a specification loaded at run time."""
+    """A module object without a file, for a specification loaded at run time."""
     module = ModuleType(name, f"AMQP {table['name']}, loaded from XML.")
     module.__dict__.update(namespace(table))
     return module

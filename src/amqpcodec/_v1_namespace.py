@@ -39,7 +39,7 @@ _DECODER_DOC = """Bytes of one stream in, frames out.
             BadFrame(error, raw) instead and goes on while the framing is intact.
         types: "plain" or "typed" values, as for decode_value.
         copy: False gives payloads as memoryviews of an immutable chunk.
-        opened: True where the stream is joined behind its open.
+        opened: True where the stream is joined after its open.
 
     ``for channel, frame in decoder.feed(chunk)``: frame is a performative with its payload, a
     SASL performative, Heartbeat or ProtocolHeader. Spec: 1.0 Part 2 §2.3.

@@ -1,6 +1,6 @@
-"""Octets to Arrow columns and back, many frames a call, without a Python object a row.
+"""Bytes to Arrow columns and back, many frames a call, without a Python object a row.
 
-What comes out speaks Arrow's C Data Interface by PyCapsules: ``pyarrow.record_batch(result)``,
+What comes out offers Arrow's C Data Interface in PyCapsules: ``pyarrow.record_batch(result)``,
 ``polars.from_arrow(result)`` and others take it without a copy. This module imports none of them.
 """
 
@@ -43,14 +43,14 @@ def decode(
     """Decode frames to columns; the GIL is released meanwhile.
 
     Columns at frame level, a row each frame: row (int64; index of the input value), offset (int64;
-    octets from the start of that value), frame_type (utf8: "method", "header", "body",
+    bytes from the start of that value), frame_type (utf8: "method", "header", "body",
     "heartbeat", "protocol-header"), channel (int32), method (utf8, such as "basic.deliver"),
     arguments (utf8; a JSON object), properties (struct; headers as JSON text, timestamp in µs
-    UTC), body_size (int64; octets, of content headers), payload (binary; of body frames), frame
-    (binary; the raw octets), error (utf8), error_offset (int64; octets from the start of the
+    UTC), body_size (int64; bytes, of content headers), payload (binary; of body frames), frame
+    (binary; the raw bytes), error (utf8), error_offset (int64; bytes from the start of the
     value). What does not apply to a row is null.
 
-    A bad frame is a row: what was read before the fault stays, frame holds the octets. Where a
+    A bad frame is a row: what was read before the fault stays, frame holds the bytes. Where a
     frame's end is lost, the rest of that value is one row, and the next value goes on. Text that
     is not UTF-8 and numbers that their column cannot hold are null, with an error that says so.
     Reserved arguments appear in the JSON only where they are not zero.
@@ -62,7 +62,7 @@ def decode(
     protocol headers give no row. row and offset are those of the method. Frames that make no
     message (content that is cut off or comes without a method, bad frames) are rows with an
     error, whose error_offset counts in the value that holds the fault; what is open ends so where
-    a frame's end is lost and at the end of the input. frame holds the octets of all frames of the
+    a frame's end is lost and at the end of the input. frame holds the bytes of all frames of the
     row, in order.
 
     ``fields`` may name more than the columns above, at both levels; the column is called by the
@@ -72,11 +72,11 @@ def decode(
       that of one method. bit: bool; octet and short: int32; long and longlong: int64; shortstr:
       utf8; longstr: binary; timestamp: µs UTC; table: utf8, JSON text.
     - "properties.message_id": one property; "properties_json": all of them, as a JSON object;
-      "properties.raw_headers": the octets of headers, untouched (binary).
+      "properties.raw_headers": the bytes of headers, untouched (binary).
     - "headers.x-death": one header as JSON text (utf8). "headers.n:long": as one type, null where
       the value has another: json, string (utf8), long (int64; any integer), double (float64; also
-      integers), boolean, timestamp (µs UTC), binary (octets of strings, too). Only the name of a
-      type behind the last colon is a type, so names may contain colons and dots. Of headers
+      integers), boolean, timestamp (µs UTC), binary (bytes of strings, too). Only the name of a
+      type after the last colon is a type, so names may contain colons and dots. Of headers
       that come twice the last one counts.
 
     AMQP 1.0 (protocol="1.0") has its own columns. At frame level: row, offset, frame_type ("amqp",
@@ -87,7 +87,7 @@ def decode(
     message_format, settled, header (struct), delivery_annotations, message_annotations (JSON
     text), properties (struct), application_properties (JSON text), body_kind ("data", "sequence",
     "value"), body (binary; data sections joined), value (JSON text; of sequences a list of lists),
-    footer, frame, error; on request message (its octets), arguments, offset, frame_type and
+    footer, frame, error; on request message (its bytes), arguments, offset, frame_type and
     error_offset. Aborted deliveries give no row. An error begins with the specification's error
     condition where it has one. fields may also name:
 
@@ -105,7 +105,7 @@ def decode(
     name and the fields that are there: {"$type": "rejected", "error": {"$type": "error", ...}}.
 
     Args:
-        data: octets of consecutive frames (any C-contiguous buffer; all but bytes is copied
+        data: bytes of consecutive frames (any C-contiguous buffer; all but bytes is copied
             first, as others may write to it meanwhile), or an Arrow array of binary or
             large_binary (any object with ``__arrow_c_array__``), each value one or more whole
             frames. A null or empty value gives no row.
@@ -117,7 +117,7 @@ def decode(
             frame where ``error`` or ``error_offset`` is asked for, or mode is not "PERMISSIVE".
         mode: "PERMISSIVE" (bad frames are rows with an error), "DROPMALFORMED" (they are left
             out) or "FAILFAST" (the first one raises).
-        layout: "plain" or "view". Plain: utf8 and binary; the column frame may borrow the octets
+        layout: "plain" or "view". Plain: utf8 and binary; the column frame may borrow the bytes
             of data where it is bytes (or a memoryview of bytes) or an Arrow array, and then keeps
             them alive; all else is copied. View: string_view and binary_view, which point into
             data as far as they can and keep it alive (what may change is copied once).
@@ -137,7 +137,7 @@ def decode(
             the input value, whose index is ``row``.
         TypeError: data is neither a buffer nor an Arrow binary array.
         ValueError: a name is not known, or stands for arguments of several types; or a column
-            would pass 2 GiB, where its offsets end: decode fewer octets at a time.
+            would pass 2 GiB, where its offsets end: decode fewer bytes at a time.
 
     Spec: 0-9-1 §4.2.3 to §4.2.6; 1.0 Part 2 §2.3, Part 3 §3.2.
     """
@@ -157,7 +157,7 @@ def encode(
 ) -> Encoded:
     """Encode messages in columns, a value each with all its frames; the GIL is released meanwhile.
 
-    The octets are those of ``encode_message`` for the same values (``encode`` for a method without
+    The bytes are those of ``encode_message`` for the same values (``encode`` for a method without
     content). Columns, in any order, none of them required; a null says what a missing column says:
 
     - ``method``: text such as "basic.deliver". Without the column: "basic.publish"; a null is an
@@ -181,7 +181,7 @@ def encode(
     text S; binary x; timestamp T; decimal D; list A; struct and map F; a null in a map or list V.
 
     AMQP 1.0 (``protocol="1.0"``): a value holds a performative's frame, or all transfers of a
-    message, whose octets are those of ``v1_0.encode_message`` for the same values. Columns:
+    message, whose bytes are those of ``v1_0.encode_message`` for the same values. Columns:
 
     - ``performative``: text such as "attach" or "sasl-init". Without the column: "transfer"; a null
       is an error.
@@ -203,7 +203,7 @@ def encode(
     - ``body`` (binary or text: a data section), or ``value``: JSON text, or any other type.
       ``body_kind``: "data", "value" or "sequence" (a list of lists, one for each section); a null
       takes the one that is there.
-    - ``message``: the octets of a whole message, taken as they are. ``payload``: what one transfer
+    - ``message``: the bytes of a whole message, taken as they are. ``payload``: what one transfer
       carries, as level="frame" gives it; that frame is never split, and nothing is set in it.
     - Performatives that are no transfer must have nulls in all columns of messages.
 
@@ -221,7 +221,7 @@ def encode(
             ``__arrow_c_array__``, or ``__arrow_c_stream__`` with any number of batches. A null
             struct gives a null.
         protocol: a version, or a protocol module such as load_xml_spec returns.
-        frame_max: octets of a frame, the 8 of its envelope included; 0 for no limit. Bodies are
+        frame_max: bytes of a frame, the 8 of its envelope included; 0 for no limit. Bodies are
             cut to fit (1.0: messages; 512 at least).
         mode: "PERMISSIVE" (a row that cannot be encoded is null, with its error in ``errors``) or
             "FAILFAST" (the first one raises).

@@ -42,12 +42,12 @@ class AMQPCodecError(Exception):
 
 
 class DecodeError(AMQPCodecError, ValueError):
-    """Octets that are not what the protocol says.
+    """Bytes that are not what the protocol says.
 
     Attributes:
-        offset: octet at which the fault was seen, counted from the start of the
+        offset: byte at which the fault was seen, counted from the start of the
             data given (``decode``) or of the stream (decoders).
-        frame_type: the frame's type octet, or None.
+        frame_type: the frame's type byte, or None.
         channel: the frame's channel, or None.
         method: name of the method ("basic.deliver") or property list
             ("basic.properties"), or None.
@@ -99,7 +99,7 @@ class TruncatedError(DecodeError):
 
 
 class TrailingError(DecodeError):
-    """Octets are left after the last field of a frame (502)."""
+    """Bytes are left after the last field of a frame (502)."""
 
 
 class UnknownTagError(DecodeError):
@@ -127,21 +127,21 @@ class SectionError(DecodeError):
 
 
 class FramingError(DecodeError):
-    """AMQP 1.0: a frame or protocol header whose first octets cannot be right."""
+    """AMQP 1.0: a frame or protocol header whose first bytes cannot be right."""
 
     reply_code = 501
     scope: Scope = "connection"
 
 
 class FrameEndError(DecodeError):
-    """The octet after the payload is not 206 (501): the framing is lost."""
+    """The byte after the payload is not 206 (501): the framing is lost."""
 
     reply_code = 501
     scope: Scope = "connection"
 
 
 class FrameTooLargeError(DecodeError):
-    """A frame claims more octets than frame_max allows (501)."""
+    """A frame claims more bytes than frame_max allows (501)."""
 
     reply_code = 501
     scope: Scope = "connection"

@@ -1,4 +1,4 @@
-"""The eight octets that open a connection: what they ask for, and what a server answers."""
+"""The eight bytes that open a connection: what they ask for, and what a server answers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["Negotiation", "negotiate"]
 
 Layer: TypeAlias = Literal["amqp", "tls", "sasl"]
 
-#: The four octets behind "AMQP" -> versions that they may mean, the likeliest first.
+#: The four bytes after "AMQP" -> versions that they may mean, the likeliest first.
 _ASKED: dict[bytes, tuple[str, ...]] = {
     b"\x00\x00\x09\x01": ("0-9-1",),
     # By the letter 0-9, but most clients that send it speak 0-9-1, and RabbitMQ answers so.
@@ -38,15 +38,15 @@ class Negotiation(NamedTuple):
     """What a protocol header comes to. Made by :func:`negotiate`.
 
     Attributes:
-        header: the eight octets that came.
+        header: the eight bytes that came.
         accepted: whether a supported version is asked for.
         version: that version, such as "0-9-1"; None where there is none.
         candidates: versions that such a header may mean, the likeliest first, supported or not.
         layer: "amqp"; of 1.0 also "tls" or "sasl", which come before it.
         start: (version-major, version-minor) of the connection.start that answers; None where
             none does.
-        reply: octets that the server sends before all else: none where connection.start is the
-            answer; for 1.0 the same header; on refusal a header that it does take, behind which
+        reply: bytes that the server sends before all else: none where connection.start is the
+            answer; for 1.0 the same header; on refusal a header that it does take, after which
             it closes the socket.
         reason: why it is refused, in words; None where it is not.
     """
@@ -78,14 +78,14 @@ def negotiate(
     ``3 1 0 0`` are 1.0: plain, TLS and SASL. Everything else is refused.
 
     Args:
-        header: the first eight octets of a connection (what follows them is not looked at), or a
+        header: the first eight bytes of a connection (what follows them is not looked at), or a
             ProtocolHeader of any protocol module.
         supported: versions that the server speaks, the one it likes best first, such as
             ("0-9-1", "0-8"); None: all that this package has.
         letter: take ``1 1 0 9`` for 0-9, as the specification does.
 
     Raises:
-        ValueError: fewer than eight octets, which may still become a header; or a version that
+        ValueError: fewer than eight bytes, which may still become a header; or a version that
             there is not.
 
     Spec: 0-9-1 §4.2.2, 1.0 §2.2.

@@ -1,7 +1,7 @@
 """Typed field-table values: each class stands for one tag of the wire.
 
 ``tables="typed"`` gives these on decode, and encode writes each back under its own tag.
-They are plain subclasses, so arithmetic gives ordinary numbers. Which octet stands for
+They are plain subclasses, so arithmetic gives ordinary numbers. Which byte stands for
 a type depends on the dialect: ``TAGS`` has both columns (docs of RabbitMQ's errata,
 section 3, and 0-9-1 §4.2.1).
 """
@@ -92,14 +92,14 @@ class Double(ShownFloat):
 
 
 class LongString(str):
-    """Text of up to 2**32 - 1 octets."""
+    """Text of up to 2**32 - 1 bytes."""
 
     def __repr__(self) -> str:
         return f"LongString({str.__repr__(self)})"
 
 
 class LongBytes(bytes):
-    """Octets under the tag of a long string, where they are not UTF-8."""
+    """Bytes under the tag of a long string, where they are not UTF-8."""
 
     def __repr__(self) -> str:
         return f"LongBytes({bytes.__repr__(self)})"
@@ -113,7 +113,7 @@ class ShortString(str):
 
 
 class ByteArray(bytes):
-    """Octets under the tag `x`."""
+    """Bytes under the tag `x`."""
 
     def __repr__(self) -> str:
         return f"ByteArray({bytes.__repr__(self)})"
@@ -186,7 +186,7 @@ class RawValue:
     Attributes:
         tag: its type's letter; None where not even a tag could be found.
         octets: what follows the tag. A tag that nobody knows says no length: then these are all
-            octets to the end of the table or array it stands in.
+            bytes to the end of the table or array it stands in.
     """
 
     tag: str | None

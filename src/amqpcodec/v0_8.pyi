@@ -603,7 +603,7 @@ class Connection:
         ) -> None: ...
         @property
         def raw_server_properties(self) -> bytes | None:
-            """Octets that server_properties came in, without their length; None if made or
+            """Bytes that server_properties came in, without their length; None if made or
             assigned here.
             """
 
@@ -651,7 +651,7 @@ class Connection:
         ) -> None: ...
         @property
         def raw_client_properties(self) -> bytes | None:
-            """Octets that client_properties came in, without their length; None if made or
+            """Bytes that client_properties came in, without their length; None if made or
             assigned here.
             """
 
@@ -1047,7 +1047,7 @@ class Channel:
         ) -> None: ...
         @property
         def raw_details(self) -> bytes | None:
-            """Octets that details came in, without their length; None if made or assigned here."""
+            """Bytes that details came in, without their length; None if made or assigned here."""
 
     @final
     class Close(Method):
@@ -1273,9 +1273,7 @@ class Exchange:
         ) -> None: ...
         @property
         def raw_arguments(self) -> bytes | None:
-            """Octets that arguments came in, without their length; None if made or assigned
-            here.
-            """
+            """Bytes that arguments came in, without their length; None if made or assigned here."""
 
     @final
     class DeclareOk(Method):
@@ -1435,9 +1433,7 @@ class Queue:
         ) -> None: ...
         @property
         def raw_arguments(self) -> bytes | None:
-            """Octets that arguments came in, without their length; None if made or assigned
-            here.
-            """
+            """Bytes that arguments came in, without their length; None if made or assigned here."""
 
     @final
     class DeclareOk(Method):
@@ -1530,9 +1526,7 @@ class Queue:
         ) -> None: ...
         @property
         def raw_arguments(self) -> bytes | None:
-            """Octets that arguments came in, without their length; None if made or assigned
-            here.
-            """
+            """Bytes that arguments came in, without their length; None if made or assigned here."""
 
     @final
     class BindOk(Method):
@@ -1602,9 +1596,7 @@ class Queue:
         ) -> None: ...
         @property
         def raw_arguments(self) -> bytes | None:
-            """Octets that arguments came in, without their length; None if made or assigned
-            here.
-            """
+            """Bytes that arguments came in, without their length; None if made or assigned here."""
 
     @final
     class UnbindOk(Method):
@@ -1828,7 +1820,7 @@ class Basic:
         ) -> None: ...
         @property
         def raw_headers(self) -> bytes | None:
-            """Octets that headers came in, without their length; None if made or assigned here."""
+            """Bytes that headers came in, without their length; None if made or assigned here."""
 
     @final
     class Qos(Method):
@@ -2398,7 +2390,7 @@ class File:
         ) -> None: ...
         @property
         def raw_headers(self) -> bytes | None:
-            """Octets that headers came in, without their length; None if made or assigned here."""
+            """Bytes that headers came in, without their length; None if made or assigned here."""
 
     @final
     class Qos(Method):
@@ -2914,7 +2906,7 @@ class Stream:
         ) -> None: ...
         @property
         def raw_headers(self) -> bytes | None:
-            """Octets that headers came in, without their length; None if made or assigned here."""
+            """Bytes that headers came in, without their length; None if made or assigned here."""
 
     @final
     class Qos(Method):
@@ -3490,7 +3482,7 @@ class Tunnel:
         ) -> None: ...
         @property
         def raw_headers(self) -> bytes | None:
-            """Octets that headers came in, without their length; None if made or assigned here."""
+            """Bytes that headers came in, without their length; None if made or assigned here."""
 
     @final
     class Request(Method):
@@ -3517,9 +3509,7 @@ class Tunnel:
         def __init__(self, meta_data: dict[str, Any] = {}) -> None: ...
         @property
         def raw_meta_data(self) -> bytes | None:
-            """Octets that meta_data came in, without their length; None if made or assigned
-            here.
-            """
+            """Bytes that meta_data came in, without their length; None if made or assigned here."""
 
 class Test:
     """Let peers check each other's encoding."""
@@ -3699,7 +3689,7 @@ class Test:
         ) -> None: ...
         @property
         def raw_table(self) -> bytes | None:
-            """Octets that table came in, without their length; None if made or assigned here."""
+            """Bytes that table came in, without their length; None if made or assigned here."""
 
     @final
     class TableOk(Method):

@@ -622,7 +622,7 @@ class Connection:
         ) -> None: ...
         @property
         def raw_server_properties(self) -> bytes | None:
-            """Octets that server_properties came in, without their length; None if made or
+            """Bytes that server_properties came in, without their length; None if made or
             assigned here.
             """
 
@@ -670,7 +670,7 @@ class Connection:
         ) -> None: ...
         @property
         def raw_client_properties(self) -> bytes | None:
-            """Octets that client_properties came in, without their length; None if made or
+            """Bytes that client_properties came in, without their length; None if made or
             assigned here.
             """
 
@@ -1344,9 +1344,7 @@ class Exchange:
         ) -> None: ...
         @property
         def raw_arguments(self) -> bytes | None:
-            """Octets that arguments came in, without their length; None if made or assigned
-            here.
-            """
+            """Bytes that arguments came in, without their length; None if made or assigned here."""
 
     @final
     class DeclareOk(Method):
@@ -1506,9 +1504,7 @@ class Queue:
         ) -> None: ...
         @property
         def raw_arguments(self) -> bytes | None:
-            """Octets that arguments came in, without their length; None if made or assigned
-            here.
-            """
+            """Bytes that arguments came in, without their length; None if made or assigned here."""
 
     @final
     class DeclareOk(Method):
@@ -1601,9 +1597,7 @@ class Queue:
         ) -> None: ...
         @property
         def raw_arguments(self) -> bytes | None:
-            """Octets that arguments came in, without their length; None if made or assigned
-            here.
-            """
+            """Bytes that arguments came in, without their length; None if made or assigned here."""
 
     @final
     class BindOk(Method):
@@ -1673,9 +1667,7 @@ class Queue:
         ) -> None: ...
         @property
         def raw_arguments(self) -> bytes | None:
-            """Octets that arguments came in, without their length; None if made or assigned
-            here.
-            """
+            """Bytes that arguments came in, without their length; None if made or assigned here."""
 
     @final
     class UnbindOk(Method):
@@ -1899,7 +1891,7 @@ class Basic:
         ) -> None: ...
         @property
         def raw_headers(self) -> bytes | None:
-            """Octets that headers came in, without their length; None if made or assigned here."""
+            """Bytes that headers came in, without their length; None if made or assigned here."""
 
     @final
     class Qos(Method):
@@ -2029,7 +2021,7 @@ class Basic:
         ) -> None: ...
         @property
         def raw_filter(self) -> bytes | None:
-            """Octets that filter came in, without their length; None if made or assigned here."""
+            """Bytes that filter came in, without their length; None if made or assigned here."""
 
     @final
     class ConsumeOk(Method):
@@ -2477,7 +2469,7 @@ class File:
         ) -> None: ...
         @property
         def raw_headers(self) -> bytes | None:
-            """Octets that headers came in, without their length; None if made or assigned here."""
+            """Bytes that headers came in, without their length; None if made or assigned here."""
 
     @final
     class Qos(Method):
@@ -2607,7 +2599,7 @@ class File:
         ) -> None: ...
         @property
         def raw_filter(self) -> bytes | None:
-            """Octets that filter came in, without their length; None if made or assigned here."""
+            """Bytes that filter came in, without their length; None if made or assigned here."""
 
     @final
     class ConsumeOk(Method):
@@ -3001,7 +2993,7 @@ class Stream:
         ) -> None: ...
         @property
         def raw_headers(self) -> bytes | None:
-            """Octets that headers came in, without their length; None if made or assigned here."""
+            """Bytes that headers came in, without their length; None if made or assigned here."""
 
     @final
     class Qos(Method):
@@ -3130,7 +3122,7 @@ class Stream:
         ) -> None: ...
         @property
         def raw_filter(self) -> bytes | None:
-            """Octets that filter came in, without their length; None if made or assigned here."""
+            """Bytes that filter came in, without their length; None if made or assigned here."""
 
     @final
     class ConsumeOk(Method):
@@ -3592,7 +3584,7 @@ class Tunnel:
         ) -> None: ...
         @property
         def raw_headers(self) -> bytes | None:
-            """Octets that headers came in, without their length; None if made or assigned here."""
+            """Bytes that headers came in, without their length; None if made or assigned here."""
 
     @final
     class Request(Method):
@@ -3619,9 +3611,7 @@ class Tunnel:
         def __init__(self, meta_data: dict[str, Any] = {}) -> None: ...
         @property
         def raw_meta_data(self) -> bytes | None:
-            """Octets that meta_data came in, without their length; None if made or assigned
-            here.
-            """
+            """Bytes that meta_data came in, without their length; None if made or assigned here."""
 
 class Message_:  # noqa: N801
     """Transfer messages as methods, large bodies by reference."""
@@ -3768,7 +3758,7 @@ class Message_:  # noqa: N801
         ) -> None: ...
         @property
         def raw_application_headers(self) -> bytes | None:
-            """Octets that application_headers came in, without their length; None if made or
+            """Bytes that application_headers came in, without their length; None if made or
             assigned here.
             """
 
@@ -3836,7 +3826,7 @@ class Message_:  # noqa: N801
         ) -> None: ...
         @property
         def raw_filter(self) -> bytes | None:
-            """Octets that filter came in, without their length; None if made or assigned here."""
+            """Bytes that filter came in, without their length; None if made or assigned here."""
 
     @final
     class Cancel(Method):

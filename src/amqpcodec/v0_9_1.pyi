@@ -578,7 +578,7 @@ class Connection:
         ) -> None: ...
         @property
         def raw_server_properties(self) -> bytes | None:
-            """Octets that server_properties came in, without their length; None if made or
+            """Bytes that server_properties came in, without their length; None if made or
             assigned here.
             """
 
@@ -626,7 +626,7 @@ class Connection:
         ) -> None: ...
         @property
         def raw_client_properties(self) -> bytes | None:
-            """Octets that client_properties came in, without their length; None if made or
+            """Bytes that client_properties came in, without their length; None if made or
             assigned here.
             """
 
@@ -1210,9 +1210,7 @@ class Exchange:
         ) -> None: ...
         @property
         def raw_arguments(self) -> bytes | None:
-            """Octets that arguments came in, without their length; None if made or assigned
-            here.
-            """
+            """Bytes that arguments came in, without their length; None if made or assigned here."""
 
     @final
     class DeclareOk(Method):
@@ -1351,9 +1349,7 @@ class Exchange:
         ) -> None: ...
         @property
         def raw_arguments(self) -> bytes | None:
-            """Octets that arguments came in, without their length; None if made or assigned
-            here.
-            """
+            """Bytes that arguments came in, without their length; None if made or assigned here."""
 
     @final
     class BindOk(Method):
@@ -1428,9 +1424,7 @@ class Exchange:
         ) -> None: ...
         @property
         def raw_arguments(self) -> bytes | None:
-            """Octets that arguments came in, without their length; None if made or assigned
-            here.
-            """
+            """Bytes that arguments came in, without their length; None if made or assigned here."""
 
     @final
     class UnbindOk(Method):
@@ -1527,9 +1521,7 @@ class Queue:
         ) -> None: ...
         @property
         def raw_arguments(self) -> bytes | None:
-            """Octets that arguments came in, without their length; None if made or assigned
-            here.
-            """
+            """Bytes that arguments came in, without their length; None if made or assigned here."""
 
     @final
     class DeclareOk(Method):
@@ -1623,9 +1615,7 @@ class Queue:
         ) -> None: ...
         @property
         def raw_arguments(self) -> bytes | None:
-            """Octets that arguments came in, without their length; None if made or assigned
-            here.
-            """
+            """Bytes that arguments came in, without their length; None if made or assigned here."""
 
     @final
     class BindOk(Method):
@@ -1696,9 +1686,7 @@ class Queue:
         ) -> None: ...
         @property
         def raw_arguments(self) -> bytes | None:
-            """Octets that arguments came in, without their length; None if made or assigned
-            here.
-            """
+            """Bytes that arguments came in, without their length; None if made or assigned here."""
 
     @final
     class UnbindOk(Method):
@@ -1932,7 +1920,7 @@ class Basic:
         ) -> None: ...
         @property
         def raw_headers(self) -> bytes | None:
-            """Octets that headers came in, without their length; None if made or assigned here."""
+            """Bytes that headers came in, without their length; None if made or assigned here."""
 
     @final
     class Qos(Method):
@@ -2063,9 +2051,7 @@ class Basic:
         ) -> None: ...
         @property
         def raw_arguments(self) -> bytes | None:
-            """Octets that arguments came in, without their length; None if made or assigned
-            here.
-            """
+            """Bytes that arguments came in, without their length; None if made or assigned here."""
 
     @final
     class ConsumeOk(Method):

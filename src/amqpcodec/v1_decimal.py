@@ -1,7 +1,7 @@
 """IEEE 754 decimals in the binary (BID) encoding, to and from Decimal.
 
 A decimal of width w has a sign bit, a combination field and a trailing significand. Where the two
-bits behind the sign are not 11, exponent and coefficient follow straight; otherwise the exponent
+bits after the sign are not 11, exponent and coefficient follow straight; otherwise the exponent
 stands two bits later and the coefficient has an implicit 100 in front, or the value is no number.
 Spec: IEEE 754-2008 §3.5.2.
 """
@@ -27,7 +27,7 @@ _EXACT = Context(prec=50, Emax=999999, Emin=-999999)
 
 
 def decode(octets: bytes) -> tuple[Decimal, bool]:
-    """The value of 4, 8 or 16 octets, and whether ``encode`` gives those octets of it.
+    """The value of 4, 8 or 16 bytes, and whether ``encode`` gives those bytes of it.
 
     A coefficient of too many digits counts as 0, as IEEE 754 says.
     """
@@ -63,7 +63,7 @@ def _special(bits: int, width: int, form: _Format, sign: str) -> Decimal:
 
 
 def encode(value: Decimal, width: int) -> bytes:
-    """The octets of a value at 32, 64 or 128 bits.
+    """The bytes of a value at 32, 64 or 128 bits.
 
     Raises:
         ValueError: it has too many digits, or its exponent is out of range.

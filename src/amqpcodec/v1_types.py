@@ -178,7 +178,7 @@ class Double(ShownFloat):
 
 
 class _Decimal(Decimal):
-    """A decimal of WIDTH bits. What came in another than the usual form keeps its bits."""
+    """A decimal of WIDTH bits. What came in another than the canonical form keeps its bits."""
 
     __slots__ = ("_bits",)
     WIDTH: ClassVar[int] = 0
@@ -192,17 +192,17 @@ class _Decimal(Decimal):
 
     @classmethod
     def from_bits(cls, bits: bytes) -> _Decimal:
-        """The value of WIDTH // 8 octets in network order, in the binary (BID) encoding."""
+        """The value of WIDTH // 8 bytes in network order, in the binary (BID) encoding."""
         if len(bits) * 8 != cls.WIDTH:
             raise ValueError(f"{cls.__name__} takes {cls.WIDTH // 8} octets, not {len(bits)}")
-        value, usual = v1_decimal.decode(bits)
+        value, canonical = v1_decimal.decode(bits)
         self = super().__new__(cls, value)
-        self._bits = None if usual else bytes(bits)
+        self._bits = None if canonical else bytes(bits)
         return self
 
     @property
     def bits(self) -> bytes:
-        """Its octets on the wire."""
+        """Its bytes on the wire."""
         return self._bits or v1_decimal.encode(self, self.WIDTH)
 
     def __reduce__(self) -> tuple[Any, ...]:

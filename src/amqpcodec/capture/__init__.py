@@ -10,10 +10,10 @@
 It reads pcap (µs and ns, both byte orders) and pcapng (sections, interfaces with their own link
 type and clock, enhanced, simple and obsolete packet blocks), plain or gzip; link types NULL, LOOP,
 Ethernet, raw IP, SLL and SLL2, VLAN tags, IPv4 and IPv6 with extension headers; and puts TCP in
-order, with a bounded number of octets held back. Memory is bounded by the open connections.
+order, with a bounded number of bytes held back. Memory is bounded by the open connections.
 
-Nothing is dropped silently: what is not a frame is a row or a count. Octets that were not captured
-are a row with the flag "gap" and an error; behind them the reader looks for the next frame, and
+Nothing is dropped silently: what is not a frame is a row or a count. Bytes that were not captured
+are a row with the flag "gap" and an error; after them the reader looks for the next frame, and
 every frame that was captured whole comes out.
 """
 

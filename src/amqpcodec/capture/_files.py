@@ -1,4 +1,4 @@
-"""The octets of a capture file, unpacked, piece by piece."""
+"""The bytes of a capture file, unpacked, piece by piece."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from typing import IO, Any
 
-#: Octets read at once: so many stay in the processor's cache until they are used.
+#: Bytes read at once: so many stay in the processor's cache until they are used.
 PIECE = 1 << 18
 PACKED_PIECE = 1 << 16
 
@@ -27,20 +27,20 @@ def source_name(source: Source) -> str:
 
 
 class Pieces:
-    """Iterates over the octets of a file; gzip, also of several members, is unpacked.
+    """Iterates over the bytes of a file; gzip, also of several members, is unpacked.
 
     ``whole`` is False where the unpacking stopped before the end: what came before it was given.
     """
 
     def __init__(self, source: Source, offset: int = 0, watch: Watch | None = None) -> None:
-        """offset: octets, unpacked, to pass over. watch: what is to be read instead of the file."""
+        """offset: bytes, unpacked, to pass over. watch: what is to be read instead of the file."""
         self.source = source
         self.watch = watch
         self.offset = offset
         self.whole = True
 
     def __iter__(self) -> Iterator[bytes | memoryview]:
-        """Pieces of at most PIECE octets; each is good until the next one is asked for."""
+        """Pieces of at most PIECE bytes; each is good until the next one is asked for."""
         if isinstance(self.source, str | os.PathLike):
             with open(self.source, "rb") as file:
                 yield from self._read(self.watch(file) if self.watch else file)
@@ -83,7 +83,7 @@ class Pieces:
                     self.whole = fresh
                     return
             if fresh and raw[:1] != b"\x1f":
-                return  # padding behind the last member
+                return  # padding after the last member
             before = member.copy()
             try:
                 piece = member.decompress(raw, PIECE)

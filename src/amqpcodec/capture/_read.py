@@ -17,7 +17,7 @@ from ._files import Source, Watch, source_name
 
 __all__ = ["BATCH_ROWS", "Batch", "CaptureError", "Reader", "read", "schema", "stats"]
 
-#: Octets to look for a record in at once: twice what 16 of the largest plausible records take.
+#: Bytes to look for a record in at once: twice what 16 of the largest plausible records take.
 SEARCH_OCTETS = 1 << 23
 
 #: What connections may speak beside 0-9-1, in the order that the core knows them by.
@@ -157,9 +157,9 @@ class Reader:
         return self._chains[0]
 
     def state(self) -> bytes:
-        """What another reader needs to go on behind the records that were read.
+        """What another reader needs to go on after the records that were read.
 
-        Deterministic octets with a version; they hold what open connections have sent in part,
+        Deterministic bytes with a version; they hold what open connections have sent in part,
         credentials included. Raises ValueError where batches wait to be read.
         """
         return self._one().core.state()
@@ -178,7 +178,7 @@ class Reader:
     def first(self, start: int, stop: int | None = None) -> int | None:
         """Offset of the first record that begins in a range of an unpacked file, or None.
 
-        Found by the plausible headers of 16 records in a row. start, stop: octets. A record of a
+        Found by the plausible headers of 16 records in a row. start, stop: bytes. A record of a
         recording inside of a recording may deceive it.
         """
         if not isinstance(self.source, str | os.PathLike):
@@ -249,22 +249,22 @@ def read(
     Columns: those of batch.decode at that level but ``row``, and before them file (utf8),
     connection (utf8: the same in every run), connection_index (int32, from 0 within this read),
     direction (utf8: "client" or "server", the sender), timestamp and timestamp_last (µs UTC; of the
-    packets with the frame's first and last octet, null where the file has none), src and dst (utf8:
-    "addr:port"), packet_offset (int64; octets, in the unpacked file, of the packet with the frame's
-    first octet), position (int32; of the row among those that begin in that packet; together with
+    packets with the frame's first and last byte, null where the file has none), src and dst (utf8:
+    "addr:port"), packet_offset (int64; bytes, in the unpacked file, of the packet with the frame's
+    first byte), position (int32; of the row among those that begin in that packet; together with
     packet_offset unique and the order of a direction, within a file) and flags (list of utf8). On
     request: timestamp_ns (int64; ns since 1970), packet (int64; its number in the file, from 1) and
     file_index (int64; number of the file in its chain, from 0: with packet_offset and position
     unique, and the order, within a chain).
 
-    Flags: "gap": octets before this row, or all of it, were not captured (the record of a gap has
+    Flags: "gap": bytes before this row, or all of it, were not captured (the record of a gap has
     an empty frame, and an error that says how many); "resync": the first frame that was found by
-    looking for one; "truncated": a part of a frame, or octets in which none was found;
+    looking for one; "truncated": a part of a frame, or bytes in which none was found;
     "midstream": the first row of a direction whose beginning was not captured; "oversize": see
     AMQP 1.0 below. Rows that are no whole frame have an error.
 
     At message level a row is a method with its content, as batch.decode has it; timestamp,
-    packet_offset and position are those of its first octet, timestamp_last that of its last, flags
+    packet_offset and position are those of its first byte, timestamp_last that of its last, flags
     those of all its frames. A content that was cut off by a gap, by another method or by the end of
     the connection is a row with an error and the flag "truncated"; heartbeats and protocol headers
     are none, gaps are. Bodies are held until they are complete: a message of more than 64 MiB is
@@ -279,7 +279,7 @@ def read(
     Of AMQP 1.0, frame_type is "amqp", "sasl", "heartbeat" or "protocol-header", method is the
     performative ("transfer"), arguments are its fields, payload is what a transfer carries; with
     protocol="1.0" the columns are those of batch.decode for it. The flag "oversize": a frame that
-    is larger than its receiver takes (512 octets before open, then its max-frame-size), which is
+    is larger than its receiver takes (512 bytes before open, then its max-frame-size), which is
     read all the same. At message level transfers are joined by channel and link, as MessageDecoder
     does: a row is a delivery (body: its whole message), or another performative. What was aborted
     is no row; what was cut off by detach, end, close, another delivery, a gap or the end is a row
@@ -290,7 +290,7 @@ def read(
         path_or_file: the name of a file, or an open binary file; pcap or pcapng, plain or gzip. Or
             several of them, in any order, which one rotation wrote: they are one chain, ordered by
             their first packets (open files must be seekable then). What connections wait for is
-            carried from file to file; a row belongs to the file with its first octet.
+            carried from file to file; a row belongs to the file with its first byte.
         level: "frame" or "message".
         fields: names of columns, which chooses and orders them, as batch.decode takes them; None
             for all but those on request.
@@ -300,7 +300,7 @@ def read(
         batch_rows: rows of a batch, at most.
         redact: overwrite credentials (response of connection.start-ok and secure-ok, new_secret of
             connection.update-secret; of 1.0, the responses of sasl-init and sasl-response) with
-            asterisks, in every column; octets of a client that may be part of one, too.
+            asterisks, in every column; bytes of a client that may be part of one, too.
         chain: False: several files are not one chain; each is read alone, in the order given.
         tables: what field tables become, "json", "variant" or "map", as batch.decode has it.
 

@@ -68,7 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def complain(text: str) -> None:
-    """One line on standard error, behind what was written so far."""
+    """One line on standard error, after what was written so far."""
     try:
         sys.stdout.flush()
     except BrokenPipeError:
@@ -77,7 +77,7 @@ def complain(text: str) -> None:
 
 
 def parser() -> argparse.ArgumentParser:
-    """What may be written behind ``amqpcodec``."""
+    """What may follow ``amqpcodec``."""
     top = argparse.ArgumentParser(
         prog="amqpcodec", description="Look into recordings of AMQP traffic.", epilog=EPILOG
     )

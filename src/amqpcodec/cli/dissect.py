@@ -29,7 +29,7 @@ BY_SUFFIX = {
     ".jsonl": "json",
     ".ndjson": "json",
 }
-#: Columns that have parts: what stands behind the first dot is looked for here.
+#: Columns that have parts: what follows the first dot is looked for here.
 COMPOUND = (
     *("arguments", "properties", "properties_json", "header", "application_properties"),
     *("message_annotations", "delivery_annotations", "footer", "value"),
@@ -84,8 +84,8 @@ def dissect(options: argparse.Namespace) -> int:
     chosen = output_format(options)
     summary = chosen == "table" and options.fields is None
     is_v1 = options.protocol == "1.0"
-    usual = V1_FIELDS if is_v1 else DEFAULT_FIELDS
-    shown = usual[options.level] if summary else options.fields
+    default = V1_FIELDS if is_v1 else DEFAULT_FIELDS
+    shown = default[options.level] if summary else options.fields
     selection = Selection(shown, options.where, is_v1)
     check_output(options, chosen)
     status = OK
@@ -202,7 +202,7 @@ class Output:
     """Where rows go. A file is made when the first of them comes, not for a wrong command."""
 
     def __init__(self, options: argparse.Namespace, chosen: str, summary: bool) -> None:
-        """summary: the table's usual columns."""
+        """summary: the table's default columns."""
         self.options = options
         self.chosen = chosen
         self.summary = summary
@@ -234,7 +234,7 @@ class Output:
         return self.stack.enter_context(file)
 
     def close(self) -> None:
-        """All of it is in the file now, also behind an error."""
+        """All of it is in the file now, also after an error."""
         self.stack.close()
 
 

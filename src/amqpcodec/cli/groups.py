@@ -61,7 +61,7 @@ class Group:
         return None
 
     def warn(self, reader: capture.Reader, note: str = "") -> None:
-        """What is odd about the files that were read; note: what else is said of them together."""
+        """What is unusual about the files that were read; note: what else is said of them all."""
         files = reader.file_stats()
         damaged = [each for each in files if each["damaged"]]
         if files and not any(each["frames"] for each in files):

@@ -1,6 +1,6 @@
 """Arrow batches to JSON Lines: one object a row, every column a key of it.
 
-Octets are base64, as DuckDB's from_base64, Spark's unbase64 and others read them. Columns that are
+Bytes are base64, as DuckDB's from_base64, Spark's unbase64 and others read them. Columns that are
 JSON text already stand there as they are, so that their long integers stay whole. Timestamps are
 ISO 8601 in UTC. What is absent inside of a struct is left out, a column never is.
 """

@@ -47,7 +47,7 @@ NARROWEST, LAST_NARROWEST, WIDEST = 6, 12, 36
 SEPARATOR = "  "
 FIRM = ("time", "method", "frame")
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
-#: How octets and texts of one value are shortened before anything else is done with them.
+#: How bytes and texts of one value are shortened before anything else is done with them.
 LONGEST = 4096
 #: A terminal of fewer columns has times in milliseconds, and routing beside the other details.
 NARROW = 110
@@ -63,7 +63,7 @@ STYLES = {
 
 
 class Table:
-    """Writes batches; ``summary`` makes the usual columns out of DEFAULT_FIELDS."""
+    """Writes batches; ``summary`` makes the default columns out of DEFAULT_FIELDS."""
 
     def __init__(self, out: TextIO, level: str, summary: bool, many_files: bool) -> None:
         """many_files: say in each row which it comes from."""
@@ -158,7 +158,7 @@ def fitted(wanted: list[int], width: int, firm: Collection[int] = ()) -> list[in
 
 
 def _summary(batch: pa.RecordBatch, level: str, full: bool, narrow: bool) -> dict[str, list[str]]:
-    """The columns of the usual table. full: the whole time and not the hour only."""
+    """The columns of the default table. full: the whole time and not the hour only."""
     times = _texts(batch.column("timestamp"))
     if not full:
         times = [text[11:23] if narrow else text[11:].removesuffix("Z") for text in times]
@@ -249,7 +249,7 @@ def _payloads(batch: pa.RecordBatch) -> list[str]:
 
 
 def _days(batch: pa.RecordBatch) -> list[str]:
-    """The dates of the rows, which the usual table says once."""
+    """The dates of the rows, which the default table says once."""
     return [(text or "")[:10] for text in moments(batch.column("timestamp"))]
 
 

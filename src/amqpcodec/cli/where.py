@@ -72,7 +72,7 @@ class Comparison:
     value: str = ""
 
     def names(self) -> set[str]:
-        """The columns looked at, with what stands behind their first dot."""
+        """The columns looked at, with what follows their first dot."""
         return {self.name}
 
     def renamed(self, names: Mapping[str, str]) -> Comparison:

@@ -94,7 +94,7 @@ def plan(
 
     told: a function that gives the Arrow schema of a list of names, or of all for None, and of
     what field tables become. wanted: names, or a schema whose columns are named as the decoder's
-    fields are, or None for all that the decoder has. corrupt: name of the column with the octets of
+    fields are, or None for all that the decoder has. corrupt: name of the column with the bytes of
     bad rows, a string (hexadecimal) or binary, which a schema may have. tables: None: what the
     schema's types say, or else "json".
 
@@ -191,7 +191,7 @@ def conform(rows: pa.RecordBatch, plan: Plan, target: pa.Schema) -> pa.RecordBat
 
 
 def _corrupt(rows: pa.RecordBatch, plan: Plan, target: pa.DataType) -> pa.Array:
-    """The octets of bad rows; null for good ones."""
+    """The bytes of bad rows; null for good ones."""
     frame = rows.column(plan.fields.index("frame"))
     bad = rows.column(plan.fields.index("error")).is_valid()
     kept = pc.if_else(bad, frame, pa.scalar(None, frame.type))

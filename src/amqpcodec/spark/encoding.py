@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["encode", "to_amqp", "to_amqp_udf"]
 
-#: Octets of input a call: the messages of a call must stay below 2 GiB.
+#: Bytes of input a call: the messages of a call must stay below 2 GiB.
 PIECE = 512 << 20
 
 
@@ -33,7 +33,7 @@ class _Job:
     frame_max: int
 
     def run(self, columns: Any) -> tuple[pa.Array, pa.Array]:
-        """Octets and errors, one of each a row."""
+        """Bytes and errors, one of each a row."""
         mode = "FAILFAST" if self.mode == "FAILFAST" else "PERMISSIVE"
         parts = [
             batch.encode(part, self.protocol, self.frame_max, mode) for part in _pieces(columns)
@@ -47,7 +47,7 @@ class _Job:
 
 
 def _pieces(columns: Any, piece: int | None = None) -> Iterator[Any]:
-    """Slices of about so many octets, one row at least."""
+    """Slices of about so many bytes, one row at least."""
     piece = PIECE if piece is None else piece
     if len(columns) < 2 or columns.nbytes <= piece:
         yield columns
@@ -86,7 +86,7 @@ def encode(
         protocol: a version, such as "0-9-1" or "1.0".
         mode: "PERMISSIVE" (a row that cannot be encoded is null, with its error),
             "DROPMALFORMED" (it is left out) or "FAILFAST" (it ends the job); in any case.
-        frame_max: octets of a frame, the 8 of its envelope included; 0 for no limit.
+        frame_max: bytes of a frame, the 8 of its envelope included; 0 for no limit.
         col: name of the binary column.
         error: name of the column of errors; None for none.
 
@@ -157,7 +157,7 @@ def to_amqp(
 
 
 def to_amqp_udf(options: Mapping[str, Any] | None = None) -> Any:
-    """The function behind to_amqp, to be called or registered."""
+    """The function that to_amqp stands for, to be called or registered."""
     given = Options(options)
     job = _Job(
         given.text("protocol", "0-9-1"),

@@ -16,7 +16,7 @@ from .options import Options
 
 __all__ = ["CaptureFile", "Selection", "check_paths", "group", "list_files", "local_path"]
 
-#: What opening a file costs, told in octets, as Spark's own readers count it.
+#: What opening a file costs, told in bytes, as Spark's own readers count it.
 OPEN_COST = 4 << 20
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
@@ -24,7 +24,7 @@ _BRACES = re.compile(r"\{([^{}]*)\}")
 
 
 class CaptureFile(NamedTuple):
-    """A file to read. size: octets; modified: seconds since 1970 UTC."""
+    """A file to read. size: bytes; modified: seconds since 1970 UTC."""
 
     path: str
     size: int
@@ -128,11 +128,9 @@ def _alternatives(pattern: str) -> list[str]:
     braces = _BRACES.search(pattern)
     if braces is None:
         return [pattern]
-    before, behind = pattern[: braces.start()], pattern[braces.end() :]
+    before, after = pattern[: braces.start()], pattern[braces.end() :]
     return [
-        whole
-        for middle in braces[1].split(",")
-        for whole in _alternatives(before + middle + behind)
+        whole for middle in braces[1].split(",") for whole in _alternatives(before + middle + after)
     ]
 
 
@@ -148,7 +146,7 @@ def _below(place: str, recursive: bool) -> Iterator[str]:
 
 
 def group(files: Iterable[CaptureFile], octets: int) -> list[tuple[str, ...]]:
-    """Files to tasks: none is cut, small neighbours share a task of about so many octets."""
+    """Files to tasks: none is cut, small neighbours share a task of about so many bytes."""
     tasks: list[tuple[str, ...]] = []
     task: list[str] = []
     filled = 0

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["decode", "decode_batches", "decode_column", "plan_of_batch"]
 
-#: Octets of input a call: columns end at 2 GiB, and JSON text is longer than its octets. Messages
+#: Bytes of input a call: columns end at 2 GiB, and JSON text is longer than its bytes. Messages
 #: are put together within a call only, so that it takes more of them.
 PIECE = {"frame": 128 << 20, "message": 1 << 30}
 
@@ -120,7 +120,7 @@ def decode_batches(
     level: str,
     mode: str,
 ) -> Iterator[pa.RecordBatch]:
-    """What runs in a worker: batches of kept columns and octets to kept and decoded columns."""
+    """What runs in a worker: batches of kept columns and bytes to kept and decoded columns."""
     target = arrow_schema(decoded.schema)
     fields = [*decoded.fields, "row"] if kept else list(decoded.fields)
     for given in batches:
@@ -163,7 +163,7 @@ def decode_column(
 
 
 def _pieces(values: pa.Array, piece: int) -> Iterator[int]:
-    """Lengths of slices of about so many octets, one value at least; one for no value at all."""
+    """Lengths of slices of about so many bytes, one value at least; one for no value at all."""
     if len(values) < 2 or values.nbytes <= piece:
         yield len(values)
         return

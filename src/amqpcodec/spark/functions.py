@@ -45,7 +45,7 @@ def from_amqp(
             method string"`` or ``"array<struct<method string>>"``, whose names are those of
             batch.decode. Only what it names is decoded. None: a struct of all columns.
         options: ``mode`` ("PERMISSIVE" or "FAILFAST"), ``columnNameOfCorruptRecord`` (a string or
-            binary of the schema that gets the octets of bad values; default ``_corrupt_record``),
+            binary of the schema that gets the bytes of bad values; default ``_corrupt_record``),
             ``protocol``, ``level`` ("frame"; "message" takes whole messages) and ``tables`` (what
             field tables become: "json", "variant" or "map"; by default what the schema's types
             say). Names in any case.
@@ -62,7 +62,7 @@ def from_amqp(
 def from_amqp_udf(
     schema: str | DataType | None = None, options: Mapping[str, Any] | None = None
 ) -> Any:
-    """The function behind from_amqp, to be called or registered."""
+    """The function that from_amqp stands for, to be called or registered."""
     job = _Job.of(schema, Options(options))
 
     def from_amqp(octets: pa.Array) -> pa.Array:
@@ -182,7 +182,7 @@ class _Job:
 def _first_rows(
     rows: pa.RecordBatch, ends: Any, octets: pa.Array, fields: tuple[str, ...], level: str
 ) -> pa.RecordBatch:
-    """The first row of each value; that there are more becomes its error, its octets the value."""
+    """The first row of each value; that there are more becomes its error, its bytes the value."""
     counts = np.diff(ends)
     present = counts > 0
     rows = rows.take(pa.array(ends[:-1][present]))
@@ -212,7 +212,7 @@ def schema_of_amqp(col: str | bytes | Column, options: Mapping[str, Any] | None 
     """The schema, as DDL text, with which from_amqp takes all that a value holds.
 
     Args:
-        col: a binary column, or octets. A value with several frames gives an array of structs.
+        col: a binary column, or bytes. A value with several frames gives an array of structs.
         options: ``protocol``, ``level`` and ``tables``, as from_amqp takes them.
     """
     column = sf.lit(col) if isinstance(col, bytes) else col
@@ -221,7 +221,7 @@ def schema_of_amqp(col: str | bytes | Column, options: Mapping[str, Any] | None 
 
 
 def schema_of_amqp_udf(options: Mapping[str, Any] | None = None) -> Any:
-    """The function behind schema_of_amqp, to be called or registered."""
+    """The function that schema_of_amqp stands for, to be called or registered."""
     given = Options(options)
     job = _Job.of(None, given)
 

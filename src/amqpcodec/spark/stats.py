@@ -55,7 +55,7 @@ def capture_stats(
 
 
 class AmqpCaptureStats(DataSource):
-    """The data source behind capture_stats."""
+    """The data source of capture_stats."""
 
     @classmethod
     def name(cls) -> str:

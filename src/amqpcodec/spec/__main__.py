@@ -5,7 +5,7 @@ one is malformed or cannot be read, 2 for wrong usage.
 
 ``python -m amqpcodec.spec diff [--all] A.xml B.xml`` prints how two specifications differ on the
 wire: classes, methods, numbers, arguments, properties, their types and order, constants; with
-``--all`` also in names, answers and senders. Exit status 0 when the octets are the same, 1 when
+``--all`` also in names, answers and senders. Exit status 0 when the bytes are the same, 1 when
 they differ (with --all: when anything does), 2 for wrong usage and files that cannot be read.
 """
 

@@ -21,7 +21,7 @@ class Difference:
     Attributes:
         where: such as "method connection.close" or "basic.consume argument 8".
         what: the two sides in words; what is left of "then" is the first one's.
-        wire: whether it shows in the octets, or only in names and in who answers whom.
+        wire: whether it shows in the bytes, or only in names and in who answers whom.
     """
 
     where: str
@@ -37,7 +37,7 @@ def differences(first: Protocol, second: Protocol) -> list[Difference]:
     """All differences in the order of the first file, those on the wire and the others.
 
     Classes and methods are the same where name and number are; else one that kept its name but not
-    its number has moved, and one that kept its number and its octets but not its name is renamed.
+    its number has moved, and one that kept its number and its bytes but not its name is renamed.
     """
     return list(_protocols(first, second))
 
@@ -158,7 +158,7 @@ def _alike(old: Class | Method, new: Class | Method) -> bool:
 def _pairs(
     first: Sequence[_Item], second: Sequence[_Item]
 ) -> list[tuple[_Item | None, _Item | None]]:
-    """Which item of the one is which of the other, in the order of the first; new ones behind."""
+    """Which item of the one is which of the other, in the order of the first; new ones last."""
     partner: dict[int, _Item] = {}
     left = list(second)
     for same in (_unchanged, _same_name, _renamed):

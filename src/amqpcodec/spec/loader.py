@@ -72,7 +72,7 @@ def load(source: str | os.PathLike[str] | IO[bytes] | IO[str]) -> Protocol:
 
 
 def _read(source: str | os.PathLike[str] | IO[bytes] | IO[str]) -> tuple[str, bytes, str | None]:
-    """Name, octets and, for text files, the encoding that the octets now have."""
+    """Name, bytes and, for text files, the encoding that the bytes now have."""
     if isinstance(source, str | os.PathLike):
         file = os.fspath(source)
         with open(file, "rb") as stream:
@@ -197,7 +197,7 @@ class _Loader:
             else:
                 class_elements.append(child)
 
-        # After all domains: a file may define them behind their use.
+        # After all domains: a file may define them after their use.
         classes: list[Class] = []
         for child in class_elements:
             class_ = self._class(child)

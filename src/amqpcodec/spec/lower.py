@@ -49,7 +49,7 @@ _DIALECTS = {"0-8": "0-8", "0-9": "0-9"}
 #: One spelling where a specification has two for the same thing.
 _RESPELT = {("confirm", "select", "nowait"): "no_wait"}
 
-#: The four octets behind "AMQP" that real peers send (0-8: not the text's 1 1 9 1).
+#: The four bytes after "AMQP" that real peers send (0-8: not the text's 1 1 9 1).
 _HEADERS = {"0-8": (1, 1, 8, 0), "0-9": (1, 1, 0, 9), "0-9-1": (0, 0, 9, 1)}
 
 #: Columns at frame level with their formats in Arrow's C Data Interface.

@@ -47,7 +47,7 @@ WIRE_TYPES = frozenset(
 def identifier(name: str) -> str:
     """Python name of a field, method or constant: ``no-wait`` gives ``no_wait``.
 
-    A keyword gets an underscore behind it (``global_``).
+    A keyword gets an underscore at its end (``global_``).
     """
     python = re.sub("[- ]", "_", name)
     return python + "_" if keyword.iskeyword(python) else python
@@ -78,7 +78,7 @@ class Constant:
 class Assert:
     """A rule on a value, which only validation applies.
 
-    ``value`` holds the pattern of a ``regexp``, the most octets of a ``length``, the
+    ``value`` holds the pattern of a ``regexp``, the most bytes of a ``length``, the
     operand of a comparison, the rule's name of a ``syntax`` and the choices of an
     ``enum``, separated by blanks. A comparison may refer to another argument instead:
     ``field`` of ``method``, where None means the method at hand.

@@ -1,6 +1,6 @@
 """Names of a specification as Python names that hide nothing of what a protocol module offers.
 
-A name that is taken gets an underscore behind it, as a keyword does: the class `message` of 0-9 is
+A name that is taken gets an underscore at its end, as a keyword does: the class `message` of 0-9 is
 ``Message_``, since ``Message`` is what MessageDecoder yields.
 """
 
@@ -56,7 +56,7 @@ def constant_name(name: str) -> str:
 def field_names(names: Sequence[str], tables: Sequence[bool]) -> list[str]:
     """Names of the fields of one method or property list, which are Python names already.
 
-    tables: which of them are field tables, whose octets are the attribute raw_<name>.
+    tables: which of them are field tables, whose bytes are the attribute raw_<name>.
     """
     taken = set(_METHOD_NAMES)
     found: list[str] = []

@@ -25,7 +25,7 @@ __all__ = [
     "Type",
 ]
 
-#: Categories of encodings; the upper half of a constructor's octet says category and width.
+#: Categories of encodings; the upper half of a constructor's byte says category and width.
 CATEGORIES = ("fixed", "variable", "compound", "array")
 
 #: The type of a field or restriction that may hold a value of any type.
@@ -36,7 +36,7 @@ ANY = "*"
 class Encoding:
     """One constructor of a primitive type. ``name`` is None for the type's plain one.
 
-    ``width``: octets of the value where the category is "fixed", else of its size (and count).
+    ``width``: bytes of the value where the category is "fixed", else of its size (and count).
     """
 
     code: int

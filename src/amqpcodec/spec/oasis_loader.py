@@ -42,7 +42,7 @@ _SYMBOL = re.compile(r"[!-~]+")
 # Elements for the human reader, skipped whole wherever they stand.
 _PROSE = frozenset({"doc", "anchor", "todo"})
 
-#: Octets of a constructor's value or size, by the upper half of its octet.
+#: Bytes of a constructor's value or size, by the upper half of its byte.
 _CATEGORY_OF = {
     0x4: ("fixed", 0),
     0x5: ("fixed", 1),

@@ -59,7 +59,7 @@ FIELD_ULONG = 16  # of any type, and an int is meant as a ulong
 #: Text that differs from message to message, so that caching it only costs.
 _ALWAYS_NEW = {("properties", "subject")}
 
-#: Credentials: a SASL mechanism's octets from the client.
+#: Credentials: a SASL mechanism's bytes from the client.
 _SECRETS = {("sasl-init", "initial-response"), ("sasl-response", "response")}
 
 #: Archetypes of open choices: more values than those listed may come.
