@@ -1783,7 +1783,7 @@ class Decoder(_v1.V1Decoder):
             BadFrame(error, raw) instead and goes on while the framing is intact.
         types: "plain" or "typed" values, as for decode_value.
         copy: False gives payloads as memoryviews of an immutable chunk.
-        opened: True where the stream is joined behind its open.
+        opened: True where the stream is joined after its open.
 
     ``for channel, frame in decoder.feed(chunk)``: frame is a performative with its payload, a
     SASL performative, Heartbeat or ProtocolHeader. Spec: 1.0 Part 2 §2.3.
