@@ -12,7 +12,7 @@ from amqpcodec.spec.model import Protocol
 from emitters.hot import LETTERS, PROPERTIES, Writer, signature
 
 _CALLS = {
-    "s": "run_text(run, {out}, row, at, buffer, piece)",
+    "s": "run_text({out}, run.spare, row, at, buffer, piece)",
     "T": "run_table(s, {out}, row, at, stop, buffer, piece)",
     "L": "run_longstr({out}, row, at, stop, buffer, piece)",
     "t": "run_timestamp({out}, row, at)",

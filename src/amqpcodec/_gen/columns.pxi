@@ -27,8 +27,8 @@ cdef inline const uint8_t* run_arguments(Sink* s, Run* run, int method, int64_t 
     cdef uint8_t bits
     if method == 0:
         at = run_short(run.argument[0], row, at)
-        at = run_text(run, run.argument[1], row, at, buffer, piece)
-        at = run_text(run, run.argument[2], row, at, buffer, piece)
+        at = run_text(run.argument[1], run.spare, row, at, buffer, piece)
+        at = run_text(run.argument[2], run.spare, row, at, buffer, piece)
         if AMQP_UNLIKELY(at == NULL):
             return NULL
         bits = at[0]
@@ -38,20 +38,20 @@ cdef inline const uint8_t* run_arguments(Sink* s, Run* run, int method, int64_t 
         return at
     if method == 1:
         at = run_short(run.argument[0], row, at)
-        at = run_text(run, run.argument[1], row, at, buffer, piece)
-        at = run_text(run, run.argument[2], row, at, buffer, piece)
-        at = run_text(run, run.argument[3], row, at, buffer, piece)
+        at = run_text(run.argument[1], run.spare, row, at, buffer, piece)
+        at = run_text(run.argument[2], run.spare, row, at, buffer, piece)
+        at = run_text(run.argument[3], run.spare, row, at, buffer, piece)
         return at
     if method == 2:
-        at = run_text(run, run.argument[0], row, at, buffer, piece)
+        at = run_text(run.argument[0], run.spare, row, at, buffer, piece)
         at = run_longlong(run.argument[1], row, at)
         if AMQP_UNLIKELY(at == NULL):
             return NULL
         bits = at[0]
         at += 1
         run_bit(run.argument[2], row, bits >> 0)
-        at = run_text(run, run.argument[3], row, at, buffer, piece)
-        at = run_text(run, run.argument[4], row, at, buffer, piece)
+        at = run_text(run.argument[3], run.spare, row, at, buffer, piece)
+        at = run_text(run.argument[4], run.spare, row, at, buffer, piece)
         return at
     if method == 3:
         at = run_longlong(run.argument[0], row, at)
@@ -60,8 +60,8 @@ cdef inline const uint8_t* run_arguments(Sink* s, Run* run, int method, int64_t 
         bits = at[0]
         at += 1
         run_bit(run.argument[1], row, bits >> 0)
-        at = run_text(run, run.argument[2], row, at, buffer, piece)
-        at = run_text(run, run.argument[3], row, at, buffer, piece)
+        at = run_text(run.argument[2], run.spare, row, at, buffer, piece)
+        at = run_text(run.argument[3], run.spare, row, at, buffer, piece)
         at = run_long(run.argument[4], row, at)
         return at
     return NULL
@@ -72,9 +72,9 @@ cdef inline const uint8_t* run_properties(Sink* s, Run* run, uint32_t flags, int
                                           const uint8_t* piece) noexcept nogil:
     """After the fields, or NULL where something is unusual; at may be NULL, too."""
     if flags & 0x8000:
-        at = run_text(run, run.property[0], row, at, buffer, piece)
+        at = run_text(run.property[0], run.spare, row, at, buffer, piece)
     if flags & 0x4000:
-        at = run_text(run, run.property[1], row, at, buffer, piece)
+        at = run_text(run.property[1], run.spare, row, at, buffer, piece)
     if flags & 0x2000:
         at = run_table(s, run.property[2], row, at, stop, buffer, piece)
     if flags & 0x1000:
@@ -82,21 +82,21 @@ cdef inline const uint8_t* run_properties(Sink* s, Run* run, uint32_t flags, int
     if flags & 0x0800:
         at = run_octet(run.property[4], row, at)
     if flags & 0x0400:
-        at = run_text(run, run.property[5], row, at, buffer, piece)
+        at = run_text(run.property[5], run.spare, row, at, buffer, piece)
     if flags & 0x0200:
-        at = run_text(run, run.property[6], row, at, buffer, piece)
+        at = run_text(run.property[6], run.spare, row, at, buffer, piece)
     if flags & 0x0100:
-        at = run_text(run, run.property[7], row, at, buffer, piece)
+        at = run_text(run.property[7], run.spare, row, at, buffer, piece)
     if flags & 0x0080:
-        at = run_text(run, run.property[8], row, at, buffer, piece)
+        at = run_text(run.property[8], run.spare, row, at, buffer, piece)
     if flags & 0x0040:
         at = run_timestamp(run.property[9], row, at)
     if flags & 0x0020:
-        at = run_text(run, run.property[10], row, at, buffer, piece)
+        at = run_text(run.property[10], run.spare, row, at, buffer, piece)
     if flags & 0x0010:
-        at = run_text(run, run.property[11], row, at, buffer, piece)
+        at = run_text(run.property[11], run.spare, row, at, buffer, piece)
     if flags & 0x0008:
-        at = run_text(run, run.property[12], row, at, buffer, piece)
+        at = run_text(run.property[12], run.spare, row, at, buffer, piece)
     if flags & 0x0004:
-        at = run_text(run, run.property[13], row, at, buffer, piece)
+        at = run_text(run.property[13], run.spare, row, at, buffer, piece)
     return at

@@ -54,7 +54,7 @@ cdef int add_spoken(Reading* r, object spoken) except -1:
     """A further protocol that connections may speak; 1.0 is the last."""
     cdef Spoken* s = &r.spoken[r.n_spoken]
     cdef Protocol protocol
-    if r.n_spoken == MAX_SPEECHES or r.v1 != NULL:
+    if r.n_spoken == MAX_PROTOCOLS or r.v1 != NULL:
         raise ValueError("too many protocols")
     if isinstance(spoken, V1Core):
         r.v1 = &(<V1Core>spoken).descs.types
@@ -112,7 +112,7 @@ cdef void reading_free(Reading* r) noexcept nogil:
     rows_free(&r.rows)
     free(r.file.interface)
     free(r.bucket)
-    for k in range(MAX_SPEECHES):
+    for k in range(MAX_PROTOCOLS):
         free(r.spoken[k].methods)
     free(r.alike)
     free(r)

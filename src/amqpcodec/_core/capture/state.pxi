@@ -238,7 +238,7 @@ cdef int io_conn(StateIO* io, Reading* r, Conn* c) noexcept nogil:
     c.version = <uint8_t>io_number(io, c.version)
     c.may = <uint8_t>io_number(io, c.may)
     c.now = <uint8_t>io_number(io, c.now)
-    io_octets(io, c.fails, MAX_SPEECHES)
+    io_octets(io, c.fails, MAX_PROTOCOLS)
     c.v1 = io_number(io, c.v1) != 0
     c.sure = io_number(io, c.sure) != 0
     c.told = io_number(io, c.told) != 0

@@ -95,7 +95,7 @@ cdef struct Conn:
     bint sure               # of that
     bint told               # by the client's protocol header
     bint spoke              # there was a frame
-    uint8_t[MAX_SPEECHES] fails     # frames that another one explains, and this one does not
+    uint8_t[MAX_PROTOCOLS] fails     # frames that another one explains, and this one does not
     int64_t frame_max       # octets, 0 for no limit, -1 while it is not known
     uint64_t batch
     int32_t info_at
@@ -108,7 +108,7 @@ cdef struct CaptureCounts:
     uint64_t[N_SKIPS] skipped
     uint64_t packets
     uint64_t[8] types       # method, header, body, heartbeat, protocol header, undefined, 1.0's AMQP and SASL
-    uint64_t[MAX_SPEECHES] versions     # connections that are over, by number of their protocol
+    uint64_t[MAX_PROTOCOLS] versions     # connections that are over, by number of their protocol
     uint64_t octets         # of packets, as captured
     uint64_t connections
     uint64_t gaps
@@ -135,7 +135,7 @@ cdef struct Reading:
     CapFile file
     CapRows rows
     CaptureCounts count
-    Spoken[MAX_SPEECHES] spoken
+    Spoken[MAX_PROTOCOLS] spoken
     int n_spoken
     const V1Types* v1       # where connections may speak 1.0, else NULL
     uint8_t v1_number       # of that protocol

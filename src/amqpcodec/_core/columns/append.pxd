@@ -3,9 +3,9 @@
 cdef enum:
     GIVE_UP = 1             # the fast path leaves it to the slow one
     HOT_KEYS = 24           # of a table
-    HOT_ENTRY = 48          # octets that the JSON of an entry takes more than the entry, at most
+    HOT_ENTRY = 48          # bytes that the JSON of an entry takes more than the entry, at most
 
-# ---- appending on the fast path: octets up to COPY_SLACK behind a value can be read ----
+# ---- appending on the fast path: bytes up to COPY_SLACK after a value can be read ----
 
 cdef const char** FRAME_TYPE_NAMES
 cdef int8_t[256] TYPE_NUMBERS

@@ -17,7 +17,7 @@ cdef inline RowPlace place_of(int64_t row) noexcept nogil:
 
 
 cdef int hot_grow(Table* t, Column* c, int64_t row, size_t n) noexcept nogil:
-    """Room for the row, and for n octets and the slack."""
+    """Room for the row, and for n bytes and the slack."""
     cdef int status
     if c.kind == AS_TEXT and c.used + n >= c.full_at:
         status = data_grow(t, c, n)
@@ -29,7 +29,7 @@ cdef int hot_grow(Table* t, Column* c, int64_t row, size_t n) noexcept nogil:
 
 
 cdef inline void hot_text_end(Column* c, RowPlace at, size_t used) noexcept nogil:
-    """The octets are written and there is place for the row: make it one. c is nullable."""
+    """The bytes are written and there is place for the row: make it one. c is nullable."""
     cdef int32_t[4] fill
     cdef int32_t* ends = <int32_t*>c.fixed.p
     cdef uint8_t* valid = c.valid.p + at.octet
@@ -154,7 +154,7 @@ cdef void copy_run(uint8_t* to, const uint8_t* from_, size_t n) noexcept nogil:
 
 # ---- types of frames ----
 
-# Sixteen octets each, so that they can be copied as one word.
+# Sixteen bytes each, so that they can be copied as one word.
 cdef const char** FRAME_TYPE_NAMES = [
     "method\0\0\0\0\0\0\0\0\0\0", "header\0\0\0\0\0\0\0\0\0\0", "body\0\0\0\0\0\0\0\0\0\0\0\0",
     "heartbeat\0\0\0\0\0\0\0", "protocol-header\0", "amqp\0\0\0\0\0\0\0\0\0\0\0\0",
@@ -180,10 +180,10 @@ cdef void type_numbers_ready() noexcept:
 type_numbers_ready()
 
 
-cdef void speak(Sink* s, int k) noexcept nogil:
+cdef void select_protocol(Sink* s, int k) noexcept nogil:
     """From here on, frames are of the protocol with this number."""
-    cdef const Speech* to = &s.speech[k]
-    s.speaks = <uint8_t>k
+    cdef const ProtocolPlan* to = &s.protocol_plan[k]
+    s.protocol_number = <uint8_t>k
     s.version = to.name
     s.methods = to.methods
     s.targets = to.targets
@@ -216,14 +216,14 @@ cdef enum:
 
 # ---- rows that are no frame, and errors ----
 
-# Octets of captures that are no frame, by the upper octet of their number.
+# Bytes of captures that are no frame, by the upper byte of their number.
 cdef const char** LOST_TEXTS = [
     b"", b"were not captured", b"of a frame whose rest was not captured",
     b"in which no frame was found", b"of a frame larger than frame_max"]
 
 
 cdef int put_no_frame(Sink* s, const Entry* e) noexcept nogil:
-    """Octets that are no whole frame: BAD_FRAME, and the fault is noted."""
+    """Bytes that are no whole frame: BAD_FRAME, and the fault is noted."""
     cdef WireFrame f
     cdef uint64_t at = <uint64_t>(e.start - e.base)
     s.fault.code = OK
@@ -275,7 +275,7 @@ cdef int put_error(Sink* s, int64_t row) noexcept nogil:
 
 cdef void guess_sizes(Sink* s, int n, uint64_t seen) noexcept nogil:
     """How large the columns will be in the end, from what they are so far: where they grow, they
-    need not grow again. seen: octets of input up to the end of the block."""
+    need not grow again. seen: bytes of input up to the end of the block."""
     cdef int i
     cdef Column* c
     cdef int64_t rows = s.rows + n

@@ -131,7 +131,7 @@ static inline int pool_lock(void) {
     return 0;
 }
 
-/* The class of blocks with room for n octets, and that room; POOL_CLASSES for those not kept. */
+/* The class of blocks with room for n bytes, and that room; POOL_CLASSES for those not kept. */
 static inline int pool_class(size_t n, size_t *room) {
     size_t base = POOL_FIRST;
     int k = 0;
@@ -189,7 +189,7 @@ static inline void block_advise(Block *b) {
     (void)b;
 }
 
-/* Make room for n octets; the first `used` are kept. 0, or -1 where there is no memory. */
+/* Make room for n bytes; the first `used` are kept. 0, or -1 where there is no memory. */
 AMQP_APART static int block_room(Block *b, size_t used, size_t n) {
     int k;
     size_t room;
@@ -214,7 +214,7 @@ AMQP_APART static int block_room(Block *b, size_t used, size_t n) {
 
 static size_t pool_bytes(void) { return pool->bytes; }
 
-/* Keep no more than so many octets: sizes that nobody wanted for longest go first. */
+/* Keep no more than so many bytes: sizes that nobody wanted for longest go first. */
 static void pool_trim(size_t limit) {
     int k, oldest;
     size_t room;

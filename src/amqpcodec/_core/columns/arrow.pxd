@@ -29,7 +29,7 @@ cdef extern from "columns/copy.h" nogil:
     uint8_t* copy_piece(uint8_t* w, const char* piece, size_t n)
     int count_bits(uint64_t x)
 
-# Text that grows in a block; `input_end`: where octets to read certainly end.
+# Text that grows in a block; `input_end`: where bytes to read certainly end.
 cdef struct Text:
     uint8_t* w
     uint8_t* end
@@ -49,12 +49,12 @@ cdef inline int text_room(Text* t, size_t n) noexcept nogil:
 
 # How a column lies in memory.
 cdef enum:
-    AS_INT64                # 8 octets a row: integers and timestamps
+    AS_INT64                # 8 bytes a row: integers and timestamps
     AS_INT32
     AS_BOOL                 # a bit a row
-    AS_TEXT                 # int32 offsets and octets: text and binary
+    AS_TEXT                 # int32 offsets and bytes: text and binary
     AS_STRUCT               # its children only
-    AS_VIEW                 # 16 octets a row, which may point into data or into the input
+    AS_VIEW                 # 16 bytes a row, which may point into data or into the input
 
 # What appending came to, apart from 0.
 cdef enum:
@@ -68,13 +68,13 @@ cdef struct Table
 cdef struct Column:
     int64_t filled          # rows written, gaps included
     int64_t rows            # rows with place in valid and fixed
-    size_t used             # octets in data
-    size_t full_at          # octets in data from which on it must grow
+    size_t used             # bytes in data
+    size_t full_at          # bytes in data from which on it must grow
     Block valid             # a bit a row: it has a value
     Block fixed             # numbers or offsets
     Block data
-    const uint8_t* borrowed # octets of the input that stand in for data, or NULL
-    int64_t row_hint        # rows and octets that there may be in the end, or 0
+    const uint8_t* borrowed # bytes of the input that stand in for data, or NULL
+    int64_t row_hint        # rows and bytes that there may be in the end, or 0
     size_t data_hint
     int64_t present         # rows that are not null, once it is finished
     uint8_t kind
@@ -89,13 +89,13 @@ cdef struct Table:
     Atomic refs
     int n
     int64_t rows
-    int64_t limit           # octets that the data of a column may have: int32 offsets reach no further
+    int64_t limit           # bytes that the data of a column may have: int32 offsets reach no further
     int full                # the column that reached it
     uint8_t* zeros          # of columns without a value: NO_VALUES, or more of them
     Block more_zeros
-    const uint8_t* base     # octets that views may point into, or NULL
+    const uint8_t* base     # bytes that views may point into, or NULL
     uint64_t base_n
-    int shift               # they are buffers of views that begin every 1 << shift octets
+    int shift               # they are buffers of views that begin every 1 << shift bytes
     bint referred           # some view does
     Block input             # what was copied of the input, where a column borrows it
     PyObject* owner         # or the bytes that it borrows, or NULL

@@ -6,7 +6,7 @@ cdef extern from "columns/view.h" nogil:
     int VIEW_INLINE
     void put_long_view(uint8_t* w, const uint8_t* p, uint32_t n, uint32_t buffer, uint32_t at)
     void put_short_view(uint8_t* w, const uint8_t* p, uint32_t n)
-    bint put_view(uint8_t* w, const uint8_t* p, size_t n, uint32_t buffer, uint32_t at)
+    void put_view(uint8_t* w, const uint8_t* p, size_t n, uint32_t buffer, uint32_t at)
     bint put_text_view(uint8_t* w, const uint8_t* p, size_t n, uint32_t buffer, uint32_t at)
 
 cdef extern from "Python.h":
@@ -73,7 +73,7 @@ cdef enum:
 
 
 cdef inline size_t fixed_room(const Column* c, int64_t rows) noexcept nogil:
-    """Octets that `fixed` takes for so many rows."""
+    """Bytes that `fixed` takes for so many rows."""
     if c.kind == AS_INT64:
         return 8 * <size_t>rows
     if c.kind == AS_VIEW:
@@ -143,11 +143,11 @@ cdef inline int column_at(Column* c, int64_t row) noexcept nogil:
 
 
 # The next three do the same, each for its kind: a gap of a few rows is one write, also over the row
-# itself and, within the slack, behind it.
+# itself and, within the slack, after it.
 
 
 cdef inline int text_at(Column* c, int64_t row) noexcept nogil:
-    """The caller writes the octets and where they end."""
+    """The caller writes the bytes and where they end."""
     cdef int32_t[4] fill
     if AMQP_UNLIKELY(row >= c.rows):
         if column_grow(c, row + 1) < 0:
@@ -197,7 +197,7 @@ cdef void mark_rows(Column* c, int64_t row, int64_t n) noexcept nogil:
 
 
 cdef int data_grow(Table* t, Column* c, size_t n) noexcept nogil:
-    """Room for n more octets."""
+    """Room for n more bytes."""
     if n > <size_t>t.limit or c.used > <size_t>t.limit - n:
         t.full = <int>(c - t.column)
         return COLUMN_FULL
@@ -209,7 +209,7 @@ cdef int data_grow(Table* t, Column* c, size_t n) noexcept nogil:
 
 
 cdef int append_view(Table* t, Column* c, int64_t row, const uint8_t* p, size_t n) noexcept nogil:
-    """Octets as a view: in the view itself, of the input, or else of a copy."""
+    """Bytes as a view: in the view itself, of the input, or else of a copy."""
     cdef uint64_t at
     cdef int status
     if n > <size_t>VIEW_INLINE and (t.base == NULL or p < t.base or p >= t.base + t.base_n):
@@ -236,7 +236,7 @@ cdef int append_view(Table* t, Column* c, int64_t row, const uint8_t* p, size_t 
 
 
 cdef int view_end(Column* c, int64_t row, size_t n) noexcept nogil:
-    """The newest n octets of data are written, and counted in used: make a row of them."""
+    """The newest n bytes of data are written, and counted in used: make a row of them."""
     cdef size_t at = c.used - n
     if column_at(c, row) < 0:
         return NO_MEMORY
@@ -289,7 +289,7 @@ cdef inline int append_utf8(Table* t, Column* c, int64_t row, const uint8_t* p, 
 
 
 cdef int commit_octets(Column* c, int64_t row, size_t n) noexcept nogil:
-    """n octets were written behind those used: make a row of them."""
+    """n bytes were written after those used: make a row of them."""
     if c.kind == AS_VIEW:
         c.used += n
         return view_end(c, row, n)
@@ -390,7 +390,7 @@ cdef int table_finish(Table* t, int64_t rows) noexcept nogil:
     return 0
 
 
-# Where no octets are given.
+# Where no bytes are given.
 cdef uint8_t NO_OCTETS = 0
 
 

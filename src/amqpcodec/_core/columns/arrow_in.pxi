@@ -17,7 +17,7 @@ cdef dict ARROW_NAMES = {
 }
 
 
-cdef ArrowArray* take_values(object schema_capsule_, object array_capsule_, Values* v) except NULL:
+cdef ArrowArray* read_values(object schema_capsule_, object array_capsule_, Values* v) except NULL:
     """Look at a binary array in its capsules: it stays theirs to release."""
     cdef ArrowSchema* s
     cdef ArrowArray* a

@@ -11,7 +11,7 @@ cdef struct Node:
     Family* home            # in which it lies
     Family* kids            # or NULL
     const void* buffers[3]
-    const void* few[12]     # of views: theirs, and behind them the sizes of those
+    const void* few[12]     # of views: theirs, and after them the sizes of those
     const void** many       # of more of them than that
 
 cdef int begin_array(Table* t, ArrowArray* a, int64_t n_children) noexcept nogil

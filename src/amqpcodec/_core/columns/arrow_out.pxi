@@ -64,7 +64,7 @@ cdef int begin_array(Table* t, ArrowArray* a, int64_t n_children) noexcept nogil
 
 
 cdef int export_views(Table* t, Column* c, ArrowArray* a) noexcept nogil:
-    """Buffers of a column of views: its own octets, and the input in pieces."""
+    """Buffers of a column of views: its own bytes, and the input in pieces."""
     cdef Node* node = <Node*>a.private_data
     cdef uint64_t step = <uint64_t>1 << t.shift
     cdef uint64_t pieces = (t.base_n + step - 1) >> t.shift if t.referred and c.present else 0
@@ -173,7 +173,7 @@ variant_mark_ready()
 
 
 cdef Py_ssize_t schema_text(ArrowSchema* s, str name, str format_) except -1:
-    """Take their octets for now; how many they are, with the NUL behind each."""
+    """Take their bytes for now; how many they are, with the NUL after each."""
     cdef Py_ssize_t name_n = 0, format_n = 0
     s.name = PyUnicode_AsUTF8AndSize(name, &name_n)
     s.format = PyUnicode_AsUTF8AndSize(format_, &format_n)
@@ -304,7 +304,7 @@ cdef class Columns:
     """A struct array of columns, in Arrow's C Data Interface.
 
     pyarrow.record_batch(columns), polars.from_arrow(columns) and the like take it without a copy.
-    The column `frame`, and views, may borrow the octets of bytes or an Arrow array, which are then
+    The column `frame`, and views, may borrow the bytes of bytes or an Arrow array, which are then
     kept alive; nothing else is borrowed. Its memory is shared by all who took it, and goes back to
     the decoder's pool when the last of them, this object included, lets go of it.
     """

@@ -1,4 +1,4 @@
-/* Copies that look at what they copy: sixteen octets at a time where the machine can. */
+/* Copies that look at what they copy: sixteen bytes at a time where the machine can. */
 #ifndef AMQPCODEC_COPY_H
 #define AMQPCODEC_COPY_H
 
@@ -17,7 +17,7 @@
 #define LITTLE_ENDIAN_MACHINE 0
 #endif
 
-/* Ask for octets that will be read soon; any address may be given. */
+/* Ask for bytes that will be read soon; any address may be given. */
 #if defined(__GNUC__) || defined(__clang__)
 #define AMQP_PREFETCH(p) __builtin_prefetch(p, 0, 3)
 #else
@@ -58,7 +58,7 @@ static inline int leading_zeros_16(uint32_t x) {
 
 static inline void copy_16(uint8_t *w, const uint8_t *p) { memcpy(w, p, 16); }
 
-/* n octets, most often up to 32; that many are read and written at least, or COPY_SLACK more. Behind them. */
+/* n bytes, most often up to 32; that many are read and written at least, or COPY_SLACK more. After them. */
 AMQP_INLINE uint8_t *copy_piece(uint8_t *w, const char *piece, size_t n) {
     const uint8_t *p = (const uint8_t *)piece;
     copy_16(w, p);
@@ -67,7 +67,7 @@ AMQP_INLINE uint8_t *copy_piece(uint8_t *w, const char *piece, size_t n) {
     return w + n;
 }
 
-/* The first n (0 to 8) octets in memory of a word, the others blank. */
+/* The first n (0 to 8) bytes in memory of a word, the others blank. */
 static inline uint64_t first_octets(uint64_t x, size_t n) {
     uint64_t mask = n >= 8 ? ~(uint64_t)0 : ((uint64_t)1 << (8 * n)) - 1;
 #if !LITTLE_ENDIAN_MACHINE
@@ -76,7 +76,7 @@ static inline uint64_t first_octets(uint64_t x, size_t n) {
     return (x & mask) | (0x2020202020202020ull & ~mask);
 }
 
-/* Which octets of a word (its top bits) JSON text cannot hold as they are, or are not ASCII; only the
+/* Which bytes of a word (its top bits) JSON text cannot hold as they are, or are not ASCII; only the
  * first in memory order of the machine is sure. */
 static inline uint64_t json_odd(uint64_t x) {
     const uint64_t ones = 0x0101010101010101ull, tops = 0x8080808080808080ull;
@@ -135,7 +135,7 @@ static inline int copy_ascii(uint8_t *w, const uint8_t *p, size_t n) {
 }
 
 #ifdef COPY_SSE2
-/* The same of sixteen octets, all of them: the top bits. */
+/* The same of sixteen bytes, all of them: the top bits. */
 static inline __m128i json_odd_16(__m128i x) {
     __m128i odd = _mm_or_si128(_mm_cmpeq_epi8(x, _mm_set1_epi8('"')),
                                _mm_cmpeq_epi8(x, _mm_set1_epi8('\\')));
@@ -176,7 +176,7 @@ static inline int copy_plain(uint8_t *w, const uint8_t *p, size_t n) {
 #endif
 }
 
-/* Whether octets that are not plain ASCII can stand in a JSON string as they are after all. Reads up to
+/* Whether bytes that are not plain ASCII can stand in a JSON string as they are after all. Reads up to
  * COPY_SLACK more. */
 AMQP_APART static int is_plain_utf8(const uint8_t *p, size_t n) {
 #ifdef COPY_SSE2

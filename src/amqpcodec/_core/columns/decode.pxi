@@ -44,7 +44,7 @@ cdef inline Column* if_asked(Table* t, int k) noexcept nogil:
     return &t.column[k] if t.column[k].asked else NULL
 
 
-cdef int add_speech(Speech* to, object spoken, Request request) except -1:
+cdef int add_protocol(ProtocolPlan* to, object spoken, Request request) except -1:
     """spoken: a Protocol or V1Core."""
     cdef Protocol protocol
     to.name = PyBytes_AS_STRING(request.plan.keep[0])
@@ -106,10 +106,10 @@ cdef int fill_columns(object protocol, Request request, Columns out, Values* val
         s.mode = mode
         s.reading = reading
         s.shapes = SHAPES[reading & MODE_LETTER]
-        add_speech(&s.speech[0], protocol, request)
+        add_protocol(&s.protocol_plan[0], protocol, request)
         for i in range(<int>len(others)):
-            add_speech(&s.speech[i + 1], others[i], kin_request(request, others[i]))
-        speak(s, 0)
+            add_protocol(&s.protocol_plan[i + 1], others[i], related_request(request, others[i]))
+        select_protocol(s, 0)
         s.picks = request.picks
         s.wants = request.wants
         s.wanted = request.wanted
@@ -177,7 +177,7 @@ cdef int fill_columns(object protocol, Request request, Columns out, Values* val
 def decode_columns(protocol, data, fields, str mode not None, dialect,
                    int64_t limit=0x7FFFFFFF, str level not None="frame", str layout not None="plain",
                    str tables not None="json"):
-    """See amqpcodec.batch.decode. limit: octets that a column may have (tests lower it)."""
+    """See amqpcodec.batch.decode. limit: bytes that a column may have (tests lower it)."""
     cdef Request request = find_request(protocol, level, fields, layout, tables)
     cdef uintptr_t reading = reading_mode(dialect, PLAIN, ERROR)
     cdef Columns out
@@ -200,7 +200,7 @@ def decode_columns(protocol, data, fields, str mode not None, dialect,
 cdef int fill_from_array(object protocol, Request request, Columns out, object schema, object array,
                          int mode, uintptr_t reading) except -1:
     cdef Values values
-    cdef ArrowArray* a = take_values(schema, array, &values)
+    cdef ArrowArray* a = read_values(schema, array, &values)
     fill_columns(protocol, request, out, &values, mode, reading, True)
     if out.table.column[COL_FRAME].borrowed != NULL or out.table.referred:
         # Moved, as consumers do: now it is ours to release.

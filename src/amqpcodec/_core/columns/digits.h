@@ -1,4 +1,4 @@
-/* Numbers and octets as text: no locale, no allocation, no GIL. */
+/* Numbers and bytes as text: no locale, no allocation, no GIL. */
 #ifndef AMQPCODEC_DIGITS_H
 #define AMQPCODEC_DIGITS_H
 
@@ -37,7 +37,7 @@ static inline uint8_t *put_digits(uint8_t *w, uint64_t v, int n) {
     return w + n;
 }
 
-/* The four digits of v below 10**4, zeros in front among them, the first one in the lowest octet. */
+/* The four digits of v below 10**4, zeros in front among them, the first one in the lowest byte. */
 AMQP_INLINE uint32_t four_digits(uint32_t v) {
     uint32_t high = v / 100, low = v - 100 * high;
     const uint8_t *a = (const uint8_t *)DIGIT_PAIRS + 2 * high;
@@ -77,7 +77,7 @@ AMQP_INLINE uint8_t *put_four_digits(uint8_t *w, uint32_t v) {
     return w + 4;
 }
 
-/* v below 10**8 and not below 10**4; 8 octets are written, whatever it takes of them. To count
+/* v below 10**8 and not below 10**4; 8 bytes are written, whatever it takes of them. To count
  * digits is to add here, for ids that grow would have to be guessed. */
 AMQP_INLINE uint8_t *put_eight_digits(uint8_t *w, uint32_t v) {
     int n = 5 + (v >= 100000) + (v >= 1000000) + (v >= 10000000);
@@ -96,7 +96,7 @@ AMQP_APART static uint8_t *put_long_u64(uint8_t *w, uint64_t v) {
     return put_eight_digits(w, (uint32_t)v);
 }
 
-/* At most 20 octets; up to 3 more are written. */
+/* At most 20 bytes; up to 3 more are written. */
 static inline uint8_t *put_u64(uint8_t *w, uint64_t v) {
     return v < 10000 ? put_four_digits(w, (uint32_t)v) : put_long_u64(w, v);
 }
@@ -107,7 +107,7 @@ static inline uint8_t *put_i64(uint8_t *w, int64_t v) {
     return put_u64(w + 1, 0 - (uint64_t)v);
 }
 
-/* unscaled / 10**scale with every digit of the scale; at most 258 octets. */
+/* unscaled / 10**scale with every digit of the scale; at most 258 bytes. */
 static inline uint8_t *put_decimal(uint8_t *w, int32_t unscaled, uint8_t scale) {
     uint32_t v = unscaled < 0 ? 0 - (uint32_t)unscaled : (uint32_t)unscaled;
     uint8_t digits[24];
@@ -129,7 +129,7 @@ static inline uint8_t *put_decimal(uint8_t *w, int32_t unscaled, uint8_t scale) 
     return w;
 }
 
-/* RFC 4648 with padding; 4 octets for every 3 begun. */
+/* RFC 4648 with padding; 4 bytes for every 3 begun. */
 static inline uint8_t *put_base64(uint8_t *w, const uint8_t *p, size_t n) {
     static const char letters[65] =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -264,7 +264,7 @@ static inline uint64_t shortest_decimal(uint64_t bits, int *exponent) {
     return s;
 }
 
-/* A finite double as Python's repr writes it: 1.0, -0.0, 1e+16, 5e-324. At most 24 octets. */
+/* A finite double as Python's repr writes it: 1.0, -0.0, 1e+16, 5e-324. At most 24 bytes. */
 static inline uint8_t *put_double(uint8_t *w, double d) {
     uint64_t bits = double_to_bits(d), v;
     int exponent, n, point, i;

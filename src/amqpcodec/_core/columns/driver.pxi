@@ -1,10 +1,10 @@
-# The column sink of the waist: octets to Arrow columns, block by block, no Python object a row.
+# The column sink of the waist: bytes to Arrow columns, block by block, no Python object a row.
 #
 # A block of frames is found first; then each is decoded into the columns that only some rows have;
 # then the columns that every row has are written, one after the other. This file alone uses the
 # decoders of both families.
 
-cdef int take_block(Sink* s, int n) noexcept nogil:
+cdef int append_block(Sink* s, int n) noexcept nogil:
     """Decode the block's frames; how many became rows, or a status below 0."""
     cdef int i = 0, kept = 0, done, status
     cdef Entry* e
@@ -22,14 +22,14 @@ cdef int take_block(Sink* s, int n) noexcept nogil:
                 break
             e = &s.block[i]
         i += 1
-        # Ask for octets of the next block meanwhile: to find frames is to wait for memory.
+        # Ask for bytes of the next block meanwhile: to find frames is to wait for memory.
         AMQP_PREFETCH(e.start + AHEAD)
         AMQP_PREFETCH(e.start + AHEAD + 64)
         AMQP_PREFETCH(e.start + AHEAD + 128)
         if s.v1 == NULL:
-            status = take_frame(s, e, s.rows + kept)
+            status = append_frame(s, e, s.rows + kept)
         elif AMQP_LIKELY(e.way == FRAME_V1):
-            status = take_v1_frame(s, e, s.rows + kept)
+            status = append_v1_frame(s, e, s.rows + kept)
         else:
             status = put_no_frame(s, e)
         if AMQP_UNLIKELY(status != 0):
@@ -55,20 +55,20 @@ cdef int take_block(Sink* s, int n) noexcept nogil:
 
 
 cdef int flush_block(Sink* s, int n, uint64_t seen) noexcept nogil:
-    """Make rows of the frames that were found. seen: octets of input up to here."""
+    """Make rows of the frames that were found. seen: bytes of input up to here."""
     cdef int status
     if n == 0:
         return 0
     s.blocks += 1
     if s.blocks & (s.blocks - 1) == 0:
         guess_sizes(s, n, seen)     # after 1, 2, 4, 8, ... blocks
-    status = take_block(s, n)
+    status = append_block(s, n)
     if status > 0:
         n = status
         status = write_block(s, n)
         s.rows += n
     s.done = seen
-    s.odd_block = False
+    s.unusual_block = False
     return status
 
 
@@ -85,7 +85,7 @@ cdef void find_lost(Sink* s, Entry* e, uint64_t lost, const uint8_t* p, const ui
     e.lost = lost
     e.odd = ODD_LOST
     e.no_channel = True
-    s.odd_block = True
+    s.unusual_block = True
 
 
 cdef int decode_values(Sink* s, const Values* values) noexcept nogil:
@@ -106,12 +106,12 @@ cdef int decode_values(Sink* s, const Values* values) noexcept nogil:
             return BAD_OFFSETS
         if AMQP_UNLIKELY(not value_present(values, i)):
             continue
-        if AMQP_UNLIKELY(values.version != NULL and values.version[i] != s.speaks):
+        if AMQP_UNLIKELY(values.version != NULL and values.version[i] != s.protocol_number):
             status = flush_block(s, n, from_ - first)
             if status < 0:
                 return status
             n = 0
-            speak(s, values.version[i])
+            select_protocol(s, values.version[i])
         p = base = values.data + from_
         end = values.data + to
         if values.lost != NULL and values.lost[values.at + i] != 0:
@@ -158,13 +158,13 @@ cdef int decode_messages(Sink* s, const Values* values) noexcept nogil:
             return BAD_OFFSETS
         if AMQP_UNLIKELY(not value_present(values, i)):
             continue
-        if AMQP_UNLIKELY(values.version != NULL and values.version[i] != s.speaks):
-            status = flush_parcels(s)
+        if AMQP_UNLIKELY(values.version != NULL and values.version[i] != s.protocol_number):
+            status = flush_pending(s)
             if status == 0:
                 status = flush_v1_places(s)
             if status < 0:
                 return status
-            speak(s, values.version[i])
+            select_protocol(s, values.version[i])
         if AMQP_UNLIKELY(s.v1 != NULL):
             if values.lost == NULL:
                 status = step_v1_value(s, values.data + from_, values.data + to, i)
@@ -186,7 +186,7 @@ cdef int decode_messages(Sink* s, const Values* values) noexcept nogil:
         s.seen = to - first
     if end_all(s) < 0:
         return s.status
-    status = flush_parcels(s)
+    status = flush_pending(s)
     if s.run.on:
         run_end(s)
     if status == 0 and s.v1 != NULL:

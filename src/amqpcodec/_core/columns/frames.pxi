@@ -1,6 +1,6 @@
 # Frames of 0-x: how they are found, and into columns by the fast path or the slow one.
 
-cdef int take_any_frame(Sink* s, const Entry* e, int64_t row) noexcept nogil:
+cdef int append_frame_slow(Sink* s, const Entry* e, int64_t row) noexcept nogil:
     """Into the columns that not every row has, on the slow path; 0, BAD_FRAME or a status below 0."""
     cdef uint64_t at = <uint64_t>(e.start - e.base)
     if AMQP_UNLIKELY(e.odd):
@@ -12,9 +12,9 @@ cdef int take_any_frame(Sink* s, const Entry* e, int64_t row) noexcept nogil:
     s.c.end = e.start + e.total - 1
     s.c.base = e.base
     if e.type == FRAME_METHOD:
-        return take_method(s, e, row)
+        return append_method(s, e, row)
     if e.type == FRAME_HEADER:
-        return take_header(s, e, row)
+        return append_header(s, e, row)
     if e.type == FRAME_BODY:
         if s.payload != NULL:
             return append_octets(s.table, s.payload, row, e.start + 7, e.total - 8)
@@ -29,7 +29,7 @@ cdef int take_any_frame(Sink* s, const Entry* e, int64_t row) noexcept nogil:
     return 0
 
 
-cdef inline int take_frame(Sink* s, const Entry* e, int64_t row) noexcept nogil:
+cdef inline int append_frame(Sink* s, const Entry* e, int64_t row) noexcept nogil:
     """The same; on the fast path where it may be tried."""
     cdef int status = 0
     if e.way == FRAME_METHOD:
@@ -41,15 +41,15 @@ cdef inline int take_frame(Sink* s, const Entry* e, int64_t row) noexcept nogil:
             return hot_octets(s.table, s.payload, place_of(row), e.start + 7, e.total - 8)
         return 0
     else:
-        return take_any_frame(s, e, row)
+        return append_frame_slow(s, e, row)
     if AMQP_UNLIKELY(status > 0):
-        return take_any_frame(s, e, row)
+        return append_frame_slow(s, e, row)
     return status
 
 
 # ---- finding ----
 
-cdef const uint8_t* find_odd_frame(Entry* e, const uint8_t* p, const uint8_t* end) noexcept nogil:
+cdef const uint8_t* find_unusual_frame(Entry* e, const uint8_t* p, const uint8_t* end) noexcept nogil:
     """The frame at p, whatever it is: where the next one starts."""
     cdef WireFrame f
     cdef Fault fault
@@ -84,7 +84,7 @@ cdef inline const uint8_t* find_frame(Sink* s, Entry* e, const uint8_t* p, const
     cdef uint64_t head, total
     e.start = p
     if AMQP_LIKELY(end - p >= 8):
-        head = load64(p)            # type, channel, size and an octet of the payload
+        head = load64(p)            # type, channel, size and a byte of the payload
         total = <uint64_t><uint32_t>(head >> 8) + 8
         if AMQP_LIKELY(total <= <uint64_t>(end - p) and p[total - 1] == FRAME_END
                        and (head >> 56) - 1 <= 2):
@@ -95,7 +95,7 @@ cdef inline const uint8_t* find_frame(Sink* s, Entry* e, const uint8_t* p, const
             e.odd = False
             e.no_channel = False
             return p + total
-    p = find_odd_frame(e, p, end)
+    p = find_unusual_frame(e, p, end)
     if e.odd:
-        s.odd_block = True
+        s.unusual_block = True
     return p

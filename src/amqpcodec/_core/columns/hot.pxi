@@ -1,8 +1,8 @@
-# Frames to columns, the fast way: one pass over frames in which nothing is odd.
+# Frames to columns, on the fast path: one pass over frames in which nothing is unusual.
 #
-# Each reader gives up (GIVE_UP, with nothing left written) at whatever is not as usual: a fault, text
+# Each reader falls back (GIVE_UP, with nothing left written) at whatever is unusual: a fault, text
 # that needs escapes, a key that comes twice. Then columns/rows.pxi does the
-# frame the thorough way; a test holds both equal. Octets up to COPY_SLACK behind a frame can be read.
+# frame on the slow path; a test holds both equal. Bytes up to COPY_SLACK after a frame can be read.
 
 # ---- frames ----
 
@@ -385,7 +385,7 @@ cdef inline int hot_properties(Sink* s, const uint8_t* p, const uint8_t* end, Ro
             elif AMQP_UNLIKELY(not hot_check(s, p, n)):
                 return GIVE_UP
             if step.headers:
-                status = take_wanted(s, p, n, at.row)
+                status = append_wanted(s, p, n, at.row)
                 if AMQP_UNLIKELY(status != 0):
                     return status
             p += n

@@ -1,4 +1,4 @@
-# Field tables to JSON, the fast way: checked while they are written. See columns/hot.pxi.
+# Field tables to JSON, on the fast path: checked while they are written. See columns/hot.pxi.
 
 cdef enum:
     HOT_DEPTH = 8
@@ -100,7 +100,7 @@ cdef int hot_pairs(Text* t, const uint8_t* p, const uint8_t* end, const int8_t* 
         w[0] = c','
         w += 1
     if count:
-        w -= 1              # no comma behind the last
+        w -= 1              # no comma after the last
     w[0] = c'}'
     t.w = w + 1
     return 0
@@ -116,7 +116,7 @@ cdef int hot_items(Text* t, const uint8_t* p, const uint8_t* end, const int8_t* 
     c.base_at = 0
     c.fault = &fault
     while c.p < c.end:
-        # from the depth that the fast way may have reached
+        # from the depth that the fast path may have reached
         if check_value(&c, shapes, HOT_DEPTH + 2) < 0:
             return GIVE_UP
     return json_items(t, p, <uint32_t>(end - p), shapes)

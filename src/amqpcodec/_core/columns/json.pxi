@@ -52,7 +52,7 @@ cdef inline int json_literal(Text* t, const char* s, size_t n) noexcept nogil:
 
 
 cdef inline uint8_t* escape_octet(uint8_t* w, uint8_t c) noexcept nogil:
-    """One octet inside of a JSON string; at most 6."""
+    """One byte inside of a JSON string; at most 6."""
     cdef const char* hexadecimal = b"0123456789abcdef"
     if c >= 0x20 and c != c'"' and c != c'\\':
         w[0] = c
@@ -79,11 +79,11 @@ cdef inline uint8_t* escape_octet(uint8_t* w, uint8_t c) noexcept nogil:
 
 
 cdef int json_escaped(Text* t, const uint8_t* p, size_t n) noexcept nogil:
-    """The inside of a JSON string whose octets need a closer look; 0, NOT_UTF8 or NO_MEMORY."""
+    """The inside of a JSON string whose bytes need a closer look; 0, NOT_UTF8 or NO_MEMORY."""
     cdef size_t i
     if not is_utf8(p, n):
         return NOT_UTF8
-    # Six octets for each at worst, taken piece by piece so that plain text does not ask for them.
+    # Six bytes for each at worst, taken piece by piece so that plain text does not ask for them.
     while n:
         if text_room(t, 6 * min(n, <size_t>64) + 8) < 0:
             return NO_MEMORY
@@ -147,7 +147,7 @@ cdef int json_binary(Text* t, const uint8_t* p, size_t n) noexcept nogil:
 
 
 cdef inline int json_octets(Text* t, const uint8_t* p, size_t n) noexcept nogil:
-    """Text where the octets are UTF-8, or else {"$binary": ...}."""
+    """Text where the bytes are UTF-8, or else {"$binary": ...}."""
     cdef int status = json_string(t, p, n)
     if AMQP_UNLIKELY(status == NOT_UTF8):
         return json_binary(t, p, n)
@@ -215,7 +215,7 @@ cdef inline int json_i64(Text* t, int64_t v) noexcept nogil:
 # ---- keys that come twice ----
 
 cdef inline uint64_t key_mark(const uint8_t* p) noexcept nogil:
-    """The length of a key and some of its octets: equal keys have equal marks."""
+    """The length of a key and some of its bytes: equal keys have equal marks."""
     cdef size_t n = p[0]
     cdef uint64_t x
     if n >= 7:
@@ -260,7 +260,7 @@ cdef bint any_twice(const uint8_t** keys, size_t n, KeyOrder order) noexcept nog
         keys[i] = keys[0]
         keys[0] = key
         sift(keys, 0, i, order)
-        # largest first: the one taken before this stands behind it
+        # largest first: the one taken before this stands after it
         if i + 1 < n and order(keys[i], keys[i + 1]) == 0:
             return True
     return n > 1 and order(keys[0], keys[1]) == 0

@@ -11,7 +11,7 @@ cdef int json_decimal(Text* t, const uint8_t* p) noexcept nogil:
 
 
 cdef inline size_t value_octets(const uint8_t* p, const int8_t* shapes) noexcept nogil:
-    """Octets that a checked value takes, its tag included."""
+    """Bytes that a checked value takes, its tag included."""
     cdef int shape = shapes[p[0]]
     if shape >= 0:
         return 1 + <size_t>shape
@@ -21,7 +21,7 @@ cdef inline size_t value_octets(const uint8_t* p, const int8_t* shapes) noexcept
 
 
 cdef int json_value(Text* t, const uint8_t** at, const int8_t* shapes) noexcept nogil:
-    """One tag and its value; `at` moves behind it."""
+    """One tag and its value; `at` moves after it."""
     cdef const uint8_t* p = at[0] + 1
     cdef uint8_t tag = at[0][0]
     cdef uint32_t n

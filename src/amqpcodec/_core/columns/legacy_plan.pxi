@@ -60,7 +60,7 @@ cdef FramePlan make_frame_plan(Protocol protocol, FramePlan schema=None):
     plan.arguments = {}
     plan.qualified = {}
     plan.requests = {}
-    plan.kin = {}
+    plan.related = {}
     plan.children = ()
     for name, format_, below in plan.columns:
         if name == "properties":
@@ -133,8 +133,8 @@ cdef FramePlan make_frame_plan(Protocol protocol, FramePlan schema=None):
     return plan
 
 
-cdef FramePlan kin_plan(FramePlan schema, Protocol protocol):
+cdef FramePlan related_plan(FramePlan schema, Protocol protocol):
     """How a protocol's frames go to the columns of another one."""
-    if protocol not in schema.kin:
-        schema.kin[protocol] = make_frame_plan(protocol, schema)
-    return <FramePlan>schema.kin[protocol]
+    if protocol not in schema.related:
+        schema.related[protocol] = make_frame_plan(protocol, schema)
+    return <FramePlan>schema.related[protocol]

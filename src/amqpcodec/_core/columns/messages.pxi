@@ -12,12 +12,12 @@ cdef Assembly* assembly_new() noexcept nogil:
     a = <Assembly*>memory.p
     memset(a, 0, sizeof(Assembly) - sizeof(a.block))    # which stands last
     a.memory = memory
-    a.parcels = 1
+    a.n_pending = 1
     a.pieces = 1
-    if block_room(&a.parcel, 0, 16 * sizeof(Parcel)) < 0:
+    if block_room(&a.pending, 0, 16 * sizeof(Pending)) < 0:
         assembly_drop(a)
         return NULL
-    memset(a.parcel.p, 0, sizeof(Parcel))
+    memset(a.pending.p, 0, sizeof(Pending))
     return a
 
 
@@ -25,14 +25,14 @@ cdef void assembly_drop(Assembly* a) noexcept nogil:
     cdef Block memory
     if a != NULL:
         free(a.channel)
-        block_give(&a.parcel)
+        block_give(&a.pending)
         block_give(&a.piece)
         memory = a.memory
         block_give(&memory)
 
 
-cdef inline Parcel* parcel_at(Assembly* a, uint32_t k) noexcept nogil:
-    return <Parcel*>a.parcel.p + k
+cdef inline Pending* pending_at(Assembly* a, uint32_t k) noexcept nogil:
+    return <Pending*>a.pending.p + k
 
 
 cdef inline BodyPart* piece_at(Assembly* a, uint32_t k) noexcept nogil:
@@ -41,45 +41,45 @@ cdef inline BodyPart* piece_at(Assembly* a, uint32_t k) noexcept nogil:
 
 # ---- what is open ----
 
-cdef int open_parcel(Assembly* a, const Entry* e) noexcept nogil:
+cdef int open_pending(Assembly* a, const Entry* e) noexcept nogil:
     """A method whose content has yet to come."""
-    cdef uint32_t k = a.free_parcel
-    cdef Parcel* m
+    cdef uint32_t k = a.free_pending
+    cdef Pending* m
     if a.channel == NULL:
         a.channel = <uint32_t*>calloc(65536, sizeof(uint32_t))
         if a.channel == NULL:
             return NO_MEMORY
     if k:
-        a.free_parcel = parcel_at(a, k).after
+        a.free_pending = pending_at(a, k).after
     else:
-        k = a.parcels
-        if (k + 1) * sizeof(Parcel) > a.parcel.room:
-            if block_room(&a.parcel, k * sizeof(Parcel), 2 * k * sizeof(Parcel)) < 0:
+        k = a.n_pending
+        if (k + 1) * sizeof(Pending) > a.pending.room:
+            if block_room(&a.pending, k * sizeof(Pending), 2 * k * sizeof(Pending)) < 0:
                 return NO_MEMORY
-        a.parcels += 1
-    m = parcel_at(a, k)
-    memset(m, 0, sizeof(Parcel))
+        a.n_pending += 1
+    m = pending_at(a, k)
+    memset(m, 0, sizeof(Pending))
     m.method = e[0]
     m.octets = e.total
-    m.before = parcel_at(a, 0).before
-    parcel_at(a, m.before).after = k
-    parcel_at(a, 0).before = k
+    m.before = pending_at(a, 0).before
+    pending_at(a, m.before).after = k
+    pending_at(a, 0).before = k
     a.channel[e.channel] = k
     a.n_open += 1
     return 0
 
 
-cdef void close_parcel(Assembly* a, uint32_t k) noexcept nogil:
-    cdef Parcel* m = parcel_at(a, k)
+cdef void close_pending(Assembly* a, uint32_t k) noexcept nogil:
+    cdef Pending* m = pending_at(a, k)
     a.channel[m.method.channel] = 0
-    parcel_at(a, m.before).after = m.after
-    parcel_at(a, m.after).before = m.before
-    m.after = a.free_parcel
-    a.free_parcel = k
+    pending_at(a, m.before).after = m.after
+    pending_at(a, m.after).before = m.before
+    m.after = a.free_pending
+    a.free_pending = k
     a.n_open -= 1
 
 
-cdef int add_piece(Assembly* a, Parcel* m, const Entry* e) noexcept nogil:
+cdef int add_piece(Assembly* a, Pending* m, const Entry* e) noexcept nogil:
     cdef uint32_t k = a.free_piece
     cdef BodyPart* piece
     if k:
@@ -107,12 +107,12 @@ cdef int add_piece(Assembly* a, Parcel* m, const Entry* e) noexcept nogil:
 
 # ---- frames ----
 
-cdef inline Parcel* next_parcel(Sink* s) noexcept nogil:
+cdef inline Pending* next_pending(Sink* s) noexcept nogil:
     """Where the next row goes; NULL where the block could not be made rows. The status is in
     s.status then."""
     cdef Assembly* a = s.assembly
     if AMQP_UNLIKELY(a.n == BLOCK):
-        s.status = flush_parcels(s)
+        s.status = flush_pending(s)
         if s.status < 0:
             return NULL
     a.n += 1
@@ -121,10 +121,10 @@ cdef inline Parcel* next_parcel(Sink* s) noexcept nogil:
 
 cdef int put_alone(Sink* s, const Entry* e, int bad, const char* what) noexcept nogil:
     """A row of one frame."""
-    cdef Parcel* m = next_parcel(s)
+    cdef Pending* m = next_pending(s)
     if m == NULL:
         return s.status
-    memset(m, 0, sizeof(Parcel))
+    memset(m, 0, sizeof(Pending))
     m.method = e[0]
     m.octets = e.total
     m.bad = <uint8_t>bad
@@ -135,8 +135,8 @@ cdef int put_alone(Sink* s, const Entry* e, int bad, const char* what) noexcept 
 
 cdef int end_open(Sink* s, uint32_t k, int bad, const char* what, const Entry* other) noexcept nogil:
     """Make a row of what is open, whole or not. other: the frame at which the fault is, or NULL."""
-    cdef Parcel* open_ = parcel_at(s.assembly, k)
-    cdef Parcel* m = next_parcel(s)
+    cdef Pending* open_ = pending_at(s.assembly, k)
+    cdef Pending* m = next_pending(s)
     if m == NULL:
         return s.status
     m[0] = open_[0]
@@ -146,7 +146,7 @@ cdef int end_open(Sink* s, uint32_t k, int bad, const char* what, const Entry* o
     if other != NULL:
         m.at_other = True
         m.other = other[0]
-    close_parcel(s.assembly, k)
+    close_pending(s.assembly, k)
     return 0
 
 
@@ -154,7 +154,7 @@ cdef int end_all(Sink* s) noexcept nogil:
     """What is open will not be complete any more."""
     cdef uint32_t k
     while True:
-        k = parcel_at(s.assembly, 0).after
+        k = pending_at(s.assembly, 0).after
         if k == 0:
             return 0
         if end_open(s, k, BAD_INCOMPLETE, b"a message", NULL) < 0:
@@ -165,7 +165,7 @@ cdef int step_frame(Sink* s, const Entry* e) noexcept nogil:
     """One frame, whatever it is."""
     cdef Assembly* a = s.assembly
     cdef const Desc* d
-    cdef Parcel* m
+    cdef Pending* m
     cdef uint32_t k = 0
     cdef uint64_t n
     if e.odd:
@@ -188,10 +188,10 @@ cdef int step_frame(Sink* s, const Entry* e) noexcept nogil:
             return put_alone(s, e, OK, NULL)
         if e.channel == 0:
             return put_alone(s, e, BAD_CHANNEL, NULL)
-        return open_parcel(a, e)
+        return open_pending(a, e)
     if e.channel == 0:
         return put_alone(s, e, BAD_CHANNEL, NULL)
-    m = parcel_at(a, k)
+    m = pending_at(a, k)
     if e.type == FRAME_HEADER:
         if k and m.header.total:
             if end_open(s, k, BAD_ORDER, b"content header inside of a content", e) < 0:
@@ -227,12 +227,12 @@ cdef int step_frame(Sink* s, const Entry* e) noexcept nogil:
 
 cdef inline const uint8_t* step_whole(Sink* s, const Entry* e, const uint8_t* p,
                                       const uint8_t* end) noexcept nogil:
-    """The usual message in one go: header and one body frame stand behind its method. p: behind the
+    """The most frequent message in one go: header and one body frame stand after its method. p: after the
     method. Where the next frame is, or NULL: take them one by one."""
     cdef Assembly* a = s.assembly
     cdef const MethodPlan* plan = s.plan
     cdef const Desc* d
-    cdef Parcel* m
+    cdef Pending* m
     cdef uint32_t key
     if e.way != FRAME_METHOD or e.total < 12 or (a.n_open and a.channel[e.channel]):
         return NULL
@@ -243,7 +243,7 @@ cdef inline const uint8_t* step_whole(Sink* s, const Entry* e, const uint8_t* p,
             return NULL
         s.key = key
         s.plan = plan = &s.methods[d - s.descs]
-    m = next_parcel(s)
+    m = next_pending(s)
     if m == NULL:
         return NULL
     m.header.total = 0
@@ -300,7 +300,7 @@ cdef int step_value(Sink* s, const uint8_t* p, const uint8_t* end, int64_t row) 
             p = q
             if s.runs and seen_alike(s):
                 s.seen = <uint64_t>(p - s.input)
-                if flush_parcels(s) < 0:
+                if flush_pending(s) < 0:
                     return s.status
                 run_begin(s, &s.assembly.block[s.assembly.was - 1])
         elif s.status < 0 or step_frame(s, &e) < 0:
@@ -312,13 +312,13 @@ cdef int step_value(Sink* s, const uint8_t* p, const uint8_t* end, int64_t row) 
 cdef int step_single(Sink* s, const uint8_t* p, const uint8_t* end, int64_t row) noexcept nogil:
     """A value that is one message, or else one row that says why not."""
     cdef Assembly* a = s.assembly
-    cdef Parcel* m
+    cdef Pending* m
     cdef Entry e
     cdef const uint8_t* base = p
     cdef int before
     cdef bint more
     # A frame gives two rows at most: the block must not be emptied meanwhile.
-    if a.n > BLOCK - 4 and flush_parcels(s) < 0:
+    if a.n > BLOCK - 4 and flush_pending(s) < 0:
         return s.status
     before = a.n
     while p < end and a.n == before:
@@ -328,11 +328,11 @@ cdef int step_single(Sink* s, const uint8_t* p, const uint8_t* end, int64_t row)
         if step_frame(s, &e) < 0:
             return s.status if s.status < 0 else NO_MEMORY
     if a.n_open and a.n == before:
-        if end_open(s, parcel_at(a, 0).after, BAD_INCOMPLETE, b"a message", NULL) < 0:
+        if end_open(s, pending_at(a, 0).after, BAD_INCOMPLETE, b"a message", NULL) < 0:
             return s.status
     more = a.n_open != 0 or a.n > before + 1 or p < end
     while a.n_open:
-        close_parcel(a, parcel_at(a, 0).after)
+        close_pending(a, pending_at(a, 0).after)
     if a.n == before:           # nothing that gives a row
         memset(&e, 0, sizeof(Entry))
         e.start = e.base = base
@@ -355,7 +355,7 @@ cdef int step_single(Sink* s, const uint8_t* p, const uint8_t* end, int64_t row)
 
 cdef inline bint seen_alike(Sink* s) noexcept nogil:
     """Whether the newest message is the last of some that make a run likely."""
-    cdef const Parcel* m = &s.assembly.block[s.assembly.n - 1]
+    cdef const Pending* m = &s.assembly.block[s.assembly.n - 1]
     cdef uint32_t flags
     if not s.plan.has_content or m.header.total < 22 or s.assembly.n_open:
         s.alike = 0
@@ -375,7 +375,7 @@ cdef inline bint seen_alike(Sink* s) noexcept nogil:
 
 # ---- rows ----
 
-cdef int put_body(Sink* s, Parcel* m, int64_t row) noexcept nogil:
+cdef int put_body(Sink* s, Pending* m, int64_t row) noexcept nogil:
     cdef Column* c = s.body
     cdef BodyPart* piece
     cdef uint32_t k = m.first
@@ -398,8 +398,8 @@ cdef int put_body(Sink* s, Parcel* m, int64_t row) noexcept nogil:
     return commit_octets(c, row, m.size)
 
 
-cdef int put_raw(Sink* s, Parcel* m, int64_t row) noexcept nogil:
-    """The octets of all frames."""
+cdef int put_raw(Sink* s, Pending* m, int64_t row) noexcept nogil:
+    """The bytes of all frames."""
     cdef Column* c = s.frame
     cdef BodyPart* piece
     cdef uint64_t n = m.raw_n if m.raw != NULL else m.octets
@@ -436,7 +436,7 @@ cdef int put_raw(Sink* s, Parcel* m, int64_t row) noexcept nogil:
     return commit_octets(c, row, n)
 
 
-cdef int assembly_fault(Sink* s, const Parcel* m) noexcept nogil:
+cdef int assembly_fault(Sink* s, const Pending* m) noexcept nogil:
     """The fault that only assembly sees, as the row's, where it has none yet."""
     cdef const Entry* e = &m.other if m.at_other else &m.method
     cdef const Desc* d
@@ -455,7 +455,7 @@ cdef int assembly_fault(Sink* s, const Parcel* m) noexcept nogil:
     return BAD_FRAME
 
 
-cdef int take_parcel(Sink* s, Parcel* m, int64_t row) noexcept nogil:
+cdef int append_pending(Sink* s, Pending* m, int64_t row) noexcept nogil:
     """Into the columns that not every row has; 0, BAD_FRAME or a status below 0."""
     cdef int status, found = 0
     cdef Fault fault
@@ -464,8 +464,8 @@ cdef int take_parcel(Sink* s, Parcel* m, int64_t row) noexcept nogil:
     if e.type != FRAME_METHOD or e.odd:
         if m.bad:
             return assembly_fault(s, m)
-        return take_any_frame(s, e, row)
-    status = take_frame(s, e, row)
+        return append_frame_slow(s, e, row)
+    status = append_frame(s, e, row)
     if status < 0:
         return status
     if AMQP_UNLIKELY(status != 0):
@@ -485,7 +485,7 @@ cdef int take_parcel(Sink* s, Parcel* m, int64_t row) noexcept nogil:
             s.fault.field = NULL
             status = BAD_FRAME
         else:
-            status = take_frame(s, e, row)
+            status = append_frame(s, e, row)
             if status < 0:
                 return status
         if AMQP_UNLIKELY(status != 0 and found == 0):
@@ -502,7 +502,7 @@ cdef int take_parcel(Sink* s, Parcel* m, int64_t row) noexcept nogil:
     return assembly_fault(s, m) if m.bad else 0
 
 
-cdef int put_places(Sink* s, Parcel* m, int64_t row) noexcept nogil:
+cdef int put_places(Sink* s, Pending* m, int64_t row) noexcept nogil:
     """The columns that every row has."""
     cdef const Entry* e = &m.method
     cdef int k
@@ -521,10 +521,10 @@ cdef int put_places(Sink* s, Parcel* m, int64_t row) noexcept nogil:
     return 0 if s.frame == NULL else put_raw(s, m, row)
 
 
-cdef int flush_parcels(Sink* s) noexcept nogil:
+cdef int flush_pending(Sink* s) noexcept nogil:
     """Make rows of the messages of the block; a status below 0, or 0."""
     cdef Assembly* a = s.assembly
-    cdef Parcel* m
+    cdef Pending* m
     cdef int i, status = 0, n = a.n
     cdef int64_t row
     a.was = n
@@ -542,11 +542,11 @@ cdef int flush_parcels(Sink* s) noexcept nogil:
         m = &a.block[i]
         AMQP_PREFETCH(m.method.start + AHEAD)
         AMQP_PREFETCH(m.method.start + AHEAD + 64)
-        status = take_parcel(s, m, row)
+        status = append_pending(s, m, row)
         if status == 0:
             status = put_places(s, m, row)
         elif status > 0:
-            status = put_bad_parcel(s, m, row)
+            status = put_bad_pending(s, m, row)
         if status < 0:
             s.status = status
             return status
@@ -559,7 +559,7 @@ cdef int flush_parcels(Sink* s) noexcept nogil:
     return 0
 
 
-cdef int put_bad_parcel(Sink* s, Parcel* m, int64_t row) noexcept nogil:
+cdef int put_bad_pending(Sink* s, Pending* m, int64_t row) noexcept nogil:
     """0, 1 where the row is left out, or a status below 0."""
     cdef int status
     if not m.method.odd and not s.fault.in_frame:

@@ -1,6 +1,6 @@
 # What other files use of plan.pxi.
 
-# Columns that have their number always; those that a request names come behind them.
+# Columns that have their number always; those that a request names come after them.
 cdef enum:
     COL_ROW
     COL_OFFSET
@@ -17,7 +17,7 @@ cdef enum:
     COL_BODY
     COL_PROPERTIES_JSON
     COL_RAW_HEADERS         # the last one: what is taken back of a bad property list begins here
-    N_COLUMNS               # the children of properties come behind these
+    N_COLUMNS               # the children of properties come after these
 
 cdef dict COLUMN_KINDS
 
@@ -34,44 +34,44 @@ cdef enum:
 
 cdef enum:
     BLOCK = 128             # frames
-    AHEAD = 16384           # octets to ask for in advance: about a block
+    AHEAD = 16384           # bytes to ask for in advance: about a block
     RUN_AHEAD = 4096        # the same in a run
     RUN_AFTER = 4           # messages alike that make one
-    RUN_LONGEST = 1 << 29   # octets of a message in one
+    RUN_LONGEST = 1 << 29   # bytes of a message in one
 
-# A frame of the block, or octets that are none.
+# A frame of the block, or bytes that are none.
 cdef struct Entry:
     const uint8_t* start
     const uint8_t* base     # of its input value
-    uint64_t total          # octets, envelope included
+    uint64_t total          # bytes, envelope included
     int64_t row             # of the input value
     uint8_t type            # 0 where it is not known
-    uint8_t way             # the type where the fast way may be tried, FRAME_V1, or 0
+    uint8_t way             # the type where the fast path may be tried, FRAME_V1, or 0
     uint16_t channel
     uint8_t odd             # not whole: see below
     uint8_t no_channel
-    uint64_t lost           # of captures, where it is odd: see LOST_TEXTS
+    uint64_t lost           # of captures, where it is unusual: see LOST_TEXTS
 
 # What the JSON and the columns need to know of a field.
 cdef struct FieldPlan:
     const char* key         # `,"consumer_tag":`
-    const char* piece       # of the fast way: the same, and quotes of text before and behind it
+    const char* piece       # of the fast path: the same, and quotes of text before and after it
     uint32_t key_n
     uint32_t piece_n
     bint reserved
     bint headers            # the table of a property list whose entries can be asked for
     uint8_t kind            # wire type
-    uint8_t op              # what the fast way does with it
+    uint8_t op              # what the fast path does with it
     uint8_t bit             # as in Op
-    uint8_t zeros           # octets of a reserved argument, which have to be zero
+    uint8_t zeros           # bytes of a reserved argument, which have to be zero
     uint16_t child          # of a property: its column
 
 cdef struct MethodPlan:
     const char* name        # padded
     uint32_t name_n
-    int quoted              # whether the last value on the fast way is text
-    uint32_t fixed          # octets that all keys take
-    uint32_t room           # octets that JSON takes without tables and the inside of strings
+    int quoted              # whether the last value on the fast path is text
+    uint32_t fixed          # bytes that all keys take
+    uint32_t room           # bytes that JSON takes without tables and the inside of strings
     int n
     int first               # number of the first field among all fields of the protocol
     bint has_content
@@ -97,10 +97,10 @@ cdef class FramePlan:
     cdef dict arguments         # name -> [(number of the field, wire type, qualified name), ...]
     cdef dict qualified         # "basic.consume.no_ack" -> (number of the field, wire type)
     cdef dict requests          # what was asked for lately
-    cdef dict kin               # other protocols' plans for these columns
+    cdef dict related           # other protocols' plans for these columns
     cdef list keep
 
-# A property that is there, on the fast way.
+# A property that is there, on the fast path.
 cdef struct Step:
     Column* c               # or NULL: it is only checked
     uint8_t kind
@@ -112,11 +112,11 @@ cdef struct Target:
     uint16_t next
 
 cdef struct V1Step:
-    uint8_t kind            # of values whose octets say all, V1_ANY: any such; or V1_UNKNOWN
+    uint8_t kind            # of values whose bytes say all, V1_ANY: any such; or V1_UNKNOWN
     uint8_t write
-    uint8_t compact         # constructor of what goes into a column of text or octets, or that of null
+    uint8_t compact         # constructor of what goes into a column of text or bytes, or that of null
     uint16_t column         # or the first Target of several
-    uint32_t offset         # of the column from the first one, octets
+    uint32_t offset         # of the column from the first one, bytes
 
 # A header that was asked for.
 cdef struct Wanted:
@@ -126,14 +126,14 @@ cdef struct Wanted:
     uint16_t column
 
 # A message, as far as it came, or frames that do not make one.
-cdef struct Parcel:
+cdef struct Pending:
     Entry method            # or what stands there instead of one
     Entry header            # total 0: there was none
     uint64_t size           # of the body, as the header says
     uint64_t have
     uint64_t octets         # of all frames
     const uint8_t* body     # its only frame, or NULL
-    const uint8_t* raw      # all octets, where they are not those of the frames
+    const uint8_t* raw      # all bytes, where they are not those of the frames
     uint64_t raw_n
     uint32_t first, last    # frames of a body in pieces, or 0
     uint32_t before, after  # of those open, in the order in which they began; after also in chains
@@ -146,18 +146,18 @@ cdef struct Parcel:
 # What is open on each channel, and the messages that are ready to become rows.
 cdef struct Assembly:
     Block memory            # that it lies in itself
-    uint32_t* channel       # number of the parcel that is open, or 0; NULL until one is
-    Block parcel            # Parcels, number 0 stands before the first and behind the last of those open
+    uint32_t* channel       # number of the message that is open, or 0; NULL until one is
+    Block pending           # Pending messages, number 0 stands before the first and after the last of those open
     Block piece             # BodyParts, number 0 is not used
-    uint32_t parcels, pieces
-    uint32_t free_parcel, free_piece    # chains
+    uint32_t n_pending, pieces
+    uint32_t free_pending, free_piece    # chains
     uint32_t n_open
     int n                   # in the block
     int was                 # in it before it was emptied
-    Parcel[BLOCK] block
+    Pending[BLOCK] block
 
 # A protocol whose frames come.
-cdef struct Speech:
+cdef struct ProtocolPlan:
     const char* name
     const MethodPlan* methods
     const uint16_t* targets
@@ -173,7 +173,7 @@ cdef struct Speech:
     const V1Step* v1_steps  # and what is done with each field
 
 cdef enum:
-    MAX_SPEECHES = 4
+    MAX_PROTOCOLS = 4
 
 # Many messages with one method and the same properties, see columns/run.pxi.
 cdef struct Run:
@@ -208,7 +208,7 @@ cdef struct V1Links:
     uint32_t mask, used
     uint32_t* channel       # the newest that is open on each, or 0; NULL until one is
     uint64_t odd            # a factor that nobody can guess: keys are a peer's choice
-    Block open              # V1Opens, number 0 stands before the first and behind the last of those open
+    Block open              # V1Opens, number 0 stands before the first and after the last of those open
     Block piece             # V1Pieces, number 0 is not used
     Block joined            # payloads of a delivery
     uint32_t opens, pieces
@@ -259,12 +259,12 @@ cdef struct Sink:
     Desc** contents
     int n_contents
     const char* version     # of the protocol that these are of
-    uint8_t speaks          # and its number
-    Speech[MAX_SPEECHES] speech
+    uint8_t protocol_number # and its number
+    ProtocolPlan[MAX_PROTOCOLS] protocol_plan
     const V1Types* v1       # of AMQP 1.0, else NULL
     const uint32_t* masks   # its own
     const V1Step* v1_steps
-    const uint8_t* v1_end   # its frames that end before it may go the fast way
+    const uint8_t* v1_end   # its frames that end before it may take the fast path
     const int8_t* type_numbers
     V1Value[V1_MAX_FIELDS] fields
     int sections            # of messages: those that are read, as a bit mask; 0 with other columns
@@ -276,20 +276,20 @@ cdef struct Sink:
     bint hot                # try the fast readers
     bint borrow             # the input lives as long as the table: frames need no copy
     const uint8_t* next     # where the next frame would go on with the borrowed ones
-    const uint8_t* hot_end  # frames that end before it may go the fast way
+    const uint8_t* hot_end  # frames that end before it may take the fast path
     const int8_t* shapes    # of table values
     uint32_t key            # the newest method: class id, method id
     const MethodPlan* plan
     uint32_t steps_key      # the newest property list: class id, flags
     int n_steps             # -1: there was none
     Step[16] steps
-    bint odd_block          # the block has frames without type or channel
+    bint unusual_block      # the block has frames without type or channel
     int waiting             # at 1.0's message level: rows in the block
     int mode
     uintptr_t reading       # dialect
     Variants* variants      # working memory, or NULL
     const uint8_t* input_end
-    uint64_t total          # octets of input
+    uint64_t total          # bytes of input
     uint64_t done
     int64_t rows
     uint64_t blocks
@@ -299,11 +299,11 @@ cdef struct Sink:
     AmqpValue[MAX_FIELDS] v
     Assembly* assembly      # at message level
     const uint8_t* input    # where it begins
-    uint64_t seen           # octets of input that were looked at
+    uint64_t seen           # bytes of input that were looked at
     int status
     uint8_t* names          # views of the names of methods, or zeros
     bint runs               # the columns asked for may be written by runs
-    int alike               # messages behind each other with one method and flags
+    int alike               # messages one after another with one method and flags
     uint32_t alike_flags
     const MethodPlan* alike_plan
     Run run

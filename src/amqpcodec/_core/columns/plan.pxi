@@ -40,19 +40,19 @@ cdef dict COLUMN_KINDS = {
 cdef dict BAD_ROW_MODES = {
     "PERMISSIVE": PERMISSIVE, "DROPMALFORMED": DROPMALFORMED, "FAILFAST": FAILFAST}
 
-# What the fast way does with an argument.
+# What the fast path does with an argument.
 cdef enum:
     HOT_TEXT
     HOT_64                  # numbers, each half as large as the one before it
     HOT_32
     HOT_16
     HOT_8
-    HOT_FIRST_BIT           # of an octet
+    HOT_FIRST_BIT           # of a byte
     HOT_BIT
     HOT_ZEROS
     HOT_LONG_TEXT
     HOT_TABLE
-    HOT_NEVER               # leaves it to the thorough one
+    HOT_NEVER               # leaves it to the slow path
 
 cdef enum:
     FRAME_V1 = 0xF1         # a way: a whole frame of AMQP 1.0
@@ -68,14 +68,14 @@ cdef class FramePlan:
         free(self.method)
         free(self.field)
 
-# What the fast way does with a field of AMQP 1.0 that is there and of its type.
+# What the fast path does with a field of AMQP 1.0 that is there and of its type.
 cdef enum:
     V1_TO_NOTHING
     V1_TO_64
     V1_TO_TIME
     V1_TO_32
     V1_TO_BOOL
-    V1_TO_TEXT              # or octets
+    V1_TO_TEXT              # or bytes
     V1_TO_ID                # a message id or address: text, where it is a string
     V1_TO_OTHER             # leaves it to put_v1_field
     V1_TO_SEVERAL           # columns
@@ -106,5 +106,5 @@ cdef struct V1Open:
     uint32_t state          # the piece with the newest state, or 0
     bint settled            # some transfer said so
     bint passing            # given up: its transfers are rows of their own
-    uint64_t have           # octets of payload
+    uint64_t have           # bytes of payload
     uint64_t octets         # of frames

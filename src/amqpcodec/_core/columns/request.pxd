@@ -24,11 +24,11 @@ cdef class Request:
     cdef Wanted* wanted
     cdef int n_wanted
     cdef bint any_property
-    cdef bint views             # text and octets are views
+    cdef bint views             # text and bytes are views
     cdef bint texts             # some column's text is made while decoding, such as JSON
     cdef list names             # of all columns of the table that may be too large
     cdef list keep
-    cdef dict kin               # other protocols' requests of the same columns
+    cdef dict related           # other protocols' requests of the same columns
 
 cdef FramePlan frame_plan(object protocol)
 

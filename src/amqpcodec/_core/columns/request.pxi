@@ -71,20 +71,20 @@ cdef Request find_request(object protocol, str level, object fields, str layout,
     return <Request>found
 
 
-cdef Request kin_request(Request base, object protocol):
+cdef Request related_request(Request base, object protocol):
     """The same columns, filled with the frames of another protocol. Of AMQP 1.0 in columns of 0-x
     only those that have a number of their own, such as method and arguments."""
-    if protocol not in base.kin:
+    if protocol not in base.related:
         names = tuple([column[0] for column in base.schema])
         if isinstance(protocol, V1Core):
-            base.kin[protocol] = make_request(frame_plan(protocol), base.level, (), base.views, FORM_JSON)
+            base.related[protocol] = make_request(frame_plan(protocol), base.level, (), base.views, FORM_JSON)
         else:
-            plan = kin_plan(base.plan, <Protocol?>protocol)
-            base.kin[protocol] = make_request(plan, base.level, names, base.views, base.tables, base)
-    return <Request>base.kin[protocol]
+            plan = related_plan(base.plan, <Protocol?>protocol)
+            base.related[protocol] = make_request(plan, base.level, names, base.views, base.tables, base)
+    return <Request>base.related[protocol]
 
 
-cdef tuple kin_sources(FramePlan plan, str name, str format_):
+cdef tuple related_sources(FramePlan plan, str name, str format_):
     """(format, numbers of the fields) of an argument of another protocol. There may be none."""
     cdef set fits = {format_, "i"} if format_ == "l" else {format_}
     found = plan.qualified.get(name)
@@ -103,7 +103,7 @@ cdef Request make_request(FramePlan plan, int level, object fields, bint views, 
     cdef Request r = Request.__new__(Request)
     cdef list out = []          # (name, format, children, number of the column) that goes out
     cdef list picks = []        # (format, numbers of fields)
-    cdef list wants = []        # (type, format, octets of the name)
+    cdef list wants = []        # (type, format, bytes of the name)
     cdef list formats
     cdef bytes octets
     cdef int i, k, n, at
@@ -121,7 +121,7 @@ cdef Request make_request(FramePlan plan, int level, object fields, bint views, 
             for i, child in enumerate(below[name]):
                 nested[f"{name}.{child[0]}"] = (child[1], child[2], k + i)
     r.plan = plan
-    r.kin = {}
+    r.related = {}
     r.level = level
     r.views = views
     r.picks = plan.picks
@@ -155,7 +155,7 @@ cdef Request make_request(FramePlan plan, int level, object fields, bint views, 
         else:
             children = ()
             if base is not None:
-                source = kin_sources(plan, name, format_)
+                source = related_sources(plan, name, format_)
                 children = FORM_SCHEMAS[form][1] if format_ in ("+s", "+m") else ()
             else:
                 source = argument_sources(plan, level, name, format_)
@@ -274,7 +274,7 @@ cdef dict VIEW_FORMATS = {"u": "vu", "z": "vz"}
 
 
 cdef tuple as_views(tuple columns):
-    """Columns whose text and octets are views."""
+    """Columns whose text and bytes are views."""
     return tuple([(name, VIEW_FORMATS.get(format_, format_), as_views(below))
                   for name, format_, below in columns])
 
@@ -296,7 +296,7 @@ cdef set table_columns(FramePlan plan):
 
 
 cdef tuple wanted_header(FramePlan plan, str name):
-    """(type, format, octets) of `headers.NAME` or `headers.NAME:TYPE`. What stands behind the last
+    """(type, format, bytes) of `headers.NAME` or `headers.NAME:TYPE`. What stands after the last
     colon is a type only if it is the name of one."""
     cdef str key = name[len(plan.wanted):]
     before, colon, behind = key.rpartition(":")

@@ -1,4 +1,4 @@
-# Frames to columns, the thorough way: every fault is noted with its place.
+# Frames to columns, on the slow path: every fault is noted with its place.
 
 # ---- faults that only columns have ----
 
@@ -105,7 +105,7 @@ cdef inline const Desc* find_method(const Sink* s, uint32_t key) noexcept nogil:
     return NULL
 
 
-cdef int take_method(Sink* s, const Entry* e, int64_t row) noexcept nogil:
+cdef int append_method(Sink* s, const Entry* e, int64_t row) noexcept nogil:
     cdef const Desc* d
     cdef const MethodPlan* m
     cdef Text text
@@ -134,7 +134,7 @@ cdef int take_method(Sink* s, const Entry* e, int64_t row) noexcept nogil:
     if s.check:
         check_text(s, d)
     if picked:
-        status = take_picks(s, d, m, row)
+        status = append_picks(s, d, m, row)
         if status < 0:
             return status
     if s.arguments != NULL:
@@ -148,7 +148,7 @@ cdef int take_method(Sink* s, const Entry* e, int64_t row) noexcept nogil:
     return BAD_FRAME if s.fault.code != OK else 0
 
 
-cdef int take_picks(Sink* s, const Desc* d, const MethodPlan* m, int64_t row) noexcept nogil:
+cdef int append_picks(Sink* s, const Desc* d, const MethodPlan* m, int64_t row) noexcept nogil:
     """Arguments that have columns of their own."""
     cdef const Target* target
     cdef int i, k, status
@@ -194,7 +194,7 @@ cdef int note_range(Sink* s, const Desc* d, int i, const uint8_t* start) noexcep
 
 
 cdef size_t arguments_behind(const Sink* s, const Desc* d, int i) noexcept nogil:
-    """Octets of the arguments from number i on, in a frame that was read."""
+    """Bytes of the arguments from number i on, in a frame that was read."""
     cdef size_t n = 0
     cdef const AmqpValue* v
     for i in range(i, d.n):
@@ -288,7 +288,7 @@ cdef int write_properties_json(Sink* s, const Desc* d, const FieldPlan* field, i
     return text_commit(s.table, &text, s.properties_json, row)
 
 
-cdef int take_header(Sink* s, const Entry* e, int64_t row) noexcept nogil:
+cdef int append_header(Sink* s, const Entry* e, int64_t row) noexcept nogil:
     cdef const Desc* d
     cdef const FieldPlan* field
     cdef Column* c
@@ -327,7 +327,7 @@ cdef int take_header(Sink* s, const Entry* e, int64_t row) noexcept nogil:
         if status < 0:
             return status
         if field[i].headers and (s.n_wanted or s.raw_headers != NULL):
-            status = take_wanted(s, s.v[i].p, s.v[i].n, row)
+            status = append_wanted(s, s.v[i].p, s.v[i].n, row)
             if status < 0:
                 return status
     if s.properties_json != NULL:

@@ -119,7 +119,7 @@ cdef bint run_fits(uint8_t wire_type, const Column* c) noexcept nogil:
     return c.kind == AS_INT64 and wire_type != W_TABLE
 
 
-cdef bint run_begin(Sink* s, const Parcel* m) noexcept nogil:
+cdef bint run_begin(Sink* s, const Pending* m) noexcept nogil:
     """Plan a run of messages like this one; False where there can be none, or no memory."""
     cdef Run* run = &s.run
     cdef const MethodPlan* plan = s.plan
@@ -187,7 +187,7 @@ cdef bint run_begin(Sink* s, const Parcel* m) noexcept nogil:
         if not intern_name(s, <int>(plan - s.methods)):
             return False
         memcpy(run.name, s.names + 16 * (plan - s.methods), 16)
-    # Those that every message has; a message without octets has a body, too.
+    # Those that every message has; a message without bytes has a body, too.
     if not run_column(run, s.channel, s.rows, rows) or not run_column(run, s.method, s.rows, rows) \
             or not run_column(run, s.body, s.rows, rows) or not run_column(run, s.row, s.rows, rows) \
             or not run_column(run, s.offset, s.rows, rows) \
@@ -240,7 +240,7 @@ cdef void run_end(Sink* s) noexcept nogil:
 
 
 cdef bint intern_name(Sink* s, int k) noexcept nogil:
-    """The view of a method's name, whose octets stand once in the column's own."""
+    """The view of a method's name, whose bytes stand once in the column's own."""
     cdef Column* c = s.method
     cdef const MethodPlan* m = &s.methods[k]
     cdef uint8_t* view = s.names + 16 * k

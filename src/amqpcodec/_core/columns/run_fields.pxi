@@ -5,18 +5,9 @@
 # the message can be read for each of its fields (see run_messages), and what a value is copied to has
 # room for it, whatever its length says.
 
-cdef inline const uint8_t* run_text(Run* run, uint8_t* out, int64_t row, const uint8_t* at, uint32_t buffer,
-                                    const uint8_t* piece) noexcept nogil:
-    cdef size_t n
-    if AMQP_UNLIKELY(at == NULL):
-        return NULL
-    n = at[0]
-    at += 1
-    out = &run.spare[0] if AMQP_UNLIKELY(out == NULL) else out + 16 * row
-    if AMQP_UNLIKELY(not put_text_view(out, at, n, buffer, <uint32_t>(at - piece))) \
-            and not is_utf8(at, n):
-        return NULL
-    return at + n
+cdef extern from "columns/view.h" nogil:
+    const uint8_t* run_text(uint8_t* out, uint8_t* spare, int64_t row, const uint8_t* at, uint32_t buffer,
+                            const uint8_t* piece)
 
 
 cdef inline const uint8_t* run_octet(uint8_t* out, int64_t row, const uint8_t* at) noexcept nogil:

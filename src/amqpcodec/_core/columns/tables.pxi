@@ -37,7 +37,7 @@ cdef int map_text(Table* items, const uint8_t* p, size_t n, const uint8_t* input
 
 cdef int map_value(Table* items, const uint8_t** at, const int8_t* shapes,
                    const uint8_t* input_end) noexcept nogil:
-    """One tag and its value; `at` moves behind it."""
+    """One tag and its value; `at` moves after it."""
     cdef const uint8_t* p = at[0] + 1
     cdef uint8_t tag = at[0][0]
     cdef Column* c = &items.column[1]

@@ -42,7 +42,7 @@ cdef int flush_v1_places(Sink* s) noexcept nogil:
     s.rows -= n
     status = write_block(s, n)
     s.rows += n
-    s.odd_block = False
+    s.unusual_block = False
     return status
 
 
@@ -62,7 +62,7 @@ cdef int put_v1_places(Sink* s, const Entry* e, V1Open* o) noexcept nogil:
         if o != NULL:
             to.total = o.octets
         if AMQP_UNLIKELY(e.odd or e.no_channel):
-            s.odd_block = True
+            s.unusual_block = True
         s.waiting += 1
         return 0
     status = flush_v1_places(s)

@@ -32,7 +32,7 @@ cdef inline uint32_t v1_mask(const Sink* s, const V1Desc* d) noexcept nogil:
 
 
 cdef int slow_v1_frame(Sink* s, const Entry* e, int64_t row) noexcept nogil:
-    """As take_v1_frame, the slow path."""
+    """As append_v1_frame, on the slow path."""
     cdef const V1Desc* d = read_v1_head(s, e)
     cdef const MethodPlan* m
     cdef const uint8_t* list_
@@ -68,10 +68,10 @@ cdef int slow_v1_frame(Sink* s, const Entry* e, int64_t row) noexcept nogil:
     return BAD_FRAME if s.fault.code != OK else 0
 
 
-cdef inline int take_v1_frame(Sink* s, const Entry* e, int64_t row) noexcept nogil:
+cdef inline int append_v1_frame(Sink* s, const Entry* e, int64_t row) noexcept nogil:
     """A whole frame of AMQP 1.0 into the columns that not every row has; 0, BAD_FRAME or a status below 0.
 
-    For captures: speak() first, with the number of a speech whose protocol is AMQP 1.0 (of
+    For captures: select_protocol() first, with the number of a ProtocolPlan whose protocol is AMQP 1.0 (of
     values.version; `others` of fill_columns takes a V1Core beside Protocols, the protocol itself may be
     one). With columns of 0-x that were asked for, a row has performative, its fields and a transfer's
     payload in method, arguments and payload, and frame_type, channel, frame and errors of its own.

@@ -161,7 +161,7 @@ cdef FramePlan make_v1_plan(V1Core protocol):
     plan.arguments = {}
     plan.qualified = {}
     plan.requests = {}
-    plan.kin = {}
+    plan.related = {}
     plan.children = ()
     plan.structs = (
         ("properties", COL_PROPERTIES, V1_COL_PROPERTIES, v1_struct_columns(types.by_code[DESC_PROPERTIES])),

@@ -2,7 +2,7 @@
 
 # ---- finding ----
 
-cdef const uint8_t* find_odd_v1_frame(Sink* s, Entry* e, const uint8_t* p, const uint8_t* end) noexcept nogil:
+cdef const uint8_t* find_unusual_v1_frame(Sink* s, Entry* e, const uint8_t* p, const uint8_t* end) noexcept nogil:
     """The frame at p, whatever it is: where the next one starts."""
     cdef WireFrame f
     cdef Fault fault
@@ -16,7 +16,7 @@ cdef const uint8_t* find_odd_v1_frame(Sink* s, Entry* e, const uint8_t* p, const
         if f.size == 0 and f.type == V1_FRAME_AMQP:
             e.type = FRAME_HEARTBEAT
         return p + f.total
-    s.odd_block = True
+    s.unusual_block = True
     e.odd = ODD_TYPE
     e.type = 0xFF
     if found == SCAN_BAD and fault.scope == SCOPE_FRAME:
@@ -50,7 +50,7 @@ cdef inline const uint8_t* find_v1_frame(Sink* s, Entry* e, const uint8_t* p, co
             e.way = FRAME_V1
             e.channel = <uint16_t>head
             return p + total
-    return find_odd_v1_frame(s, e, p, end)
+    return find_unusual_v1_frame(s, e, p, end)
 
 
 # ---- fields ----

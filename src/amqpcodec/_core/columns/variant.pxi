@@ -3,7 +3,7 @@
 # ---- the first step: scalars, and what holds them ----
 
 cdef inline int leaf_string_head(Text* t, size_t n, bint is_text) noexcept nogil:
-    """What stands before n octets of text, or others, for which there is room then."""
+    """What stands before n bytes of text, or others, for which there is room then."""
     if text_room(t, n + 5) < 0:
         return NO_MEMORY
     if is_text and n < SHORT_STRING:
@@ -17,7 +17,7 @@ cdef inline int leaf_string_head(Text* t, size_t n, bint is_text) noexcept nogil
 
 
 cdef inline int leaf_string(Text* t, const uint8_t* p, size_t n, bint is_text) noexcept nogil:
-    """Text or octets."""
+    """Text or bytes."""
     if leaf_string_head(t, n, is_text) < 0:
         return NO_MEMORY
     memcpy(t.w, p, n)
@@ -26,7 +26,7 @@ cdef inline int leaf_string(Text* t, const uint8_t* p, size_t n, bint is_text) n
 
 
 cdef inline void leaf_integer(Text* t, int64_t x) noexcept nogil:
-    """In the least octets."""
+    """In the least bytes."""
     cdef int width
     if <int8_t>x == x:
         t.w[0], width = VARIANT_INT8, 1
@@ -65,7 +65,7 @@ cdef inline void leaf_u64(Text* t, uint64_t x) noexcept nogil:
 
 
 cdef inline int note_size(Variants* v, uint32_t parent, size_t size) noexcept nogil:
-    """One more value in a node: a scalar of so many octets, or 0 for what comes as a node."""
+    """One more value in a node: a scalar of so many bytes, or 0 for what comes as a node."""
     cdef VariantNode* node
     if block_for(&v.sizes, v.n_sizes, sizeof(uint32_t)) < 0:
         return NO_MEMORY
@@ -188,7 +188,7 @@ cdef uint8_t* write_node(Variants* v, uint8_t* w) noexcept nogil:
     cdef uint8_t* offsets
     cdef uint8_t* start
     cdef uint64_t offset = 0
-    cdef size_t leaves = 0      # octets of scalars that are not copied yet
+    cdef size_t leaves = 0      # bytes of scalars that are not copied yet
     v.node += 1
     if is_object:
         w[0] = <uint8_t>(((n > 0xFF) << 4 | (id_width - 1) << 2 | (width - 1)) << 2 | 2)

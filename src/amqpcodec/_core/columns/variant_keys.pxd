@@ -8,14 +8,14 @@ cdef struct Variants:
     Block leaves
     Block keys              # VariantKey
     Block ids               # of each key, by place: its number in the dictionary (uint32)
-    Block sizes             # of each value: octets of a scalar, or 0 (uint32)
+    Block sizes             # of each value: bytes of a scalar, or 0 (uint32)
     Block nodes             # VariantNode, outer ones first
     Block fields            # of objects that are being written: id and offset (uint64)
     uint32_t n_keys
     uint32_t n_sizes
     uint32_t n_nodes
     uint32_t n_names        # keys that differ
-    uint64_t names          # octets of them
+    uint64_t names          # bytes of them
     int id_width
     int heights             # see heights()
     bint careful            # look at each table's own

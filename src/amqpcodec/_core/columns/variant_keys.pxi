@@ -1,19 +1,19 @@
 # Tables and maps in the Variant encoding of Parquet and Spark: one binary with the names, one with the
 # values. Three steps without the GIL: write the scalars and note what holds them, in order of the
-# octets; order the names; then put all in its place, since every size is known by then.
+# bytes; order the names; then put all in its place, since every size is known by then.
 #
 # What a Variant cannot say is written as JSON text says it: {"$table": [[key, value], ...]} for a
 # table that has a key twice, {"$decimal": "0.000...1"} beyond 38 places, {"$timestamp": seconds} beyond
 # microseconds in 64 bits, `$key:` and base64 for a key that is not UTF-8, one more `$` before a `$`.
 # Only what was checked comes here.
 #
-# Fields stand in order of their names' octets, so the encoding has it; but Spark wants UTF-16's order
+# Fields stand in order of their names' bytes, so the encoding has it; but Spark wants UTF-16's order
 # and calls a Variant malformed that has another one. The two differ where one name has a letter
 # beyond U+FFFF and another one of U+E000 to U+FFFF: such a table is a $table, which all can read.
 #
 # Spec: apache/parquet-format, VariantEncoding.md.
 
-# The first octet of a scalar: its type above the two bits of the basic type.
+# The first byte of a scalar: its type above the two bits of the basic type.
 cdef enum:
     VARIANT_NULL = 0 << 2
     VARIANT_TRUE = 1 << 2
@@ -32,13 +32,13 @@ cdef enum:
     VARIANT_STRING = 16 << 2
 
 cdef enum:
-    SHORT_STRING = 64       # octets, from which on a string needs a length of its own
+    SHORT_STRING = 64       # bytes, from which on a string needs a length of its own
     DECIMAL_PLACES = 38
-    MAX_TABLE = 0x7FFFFFFF  # octets, to which the offsets of columns reach
+    MAX_TABLE = 0x7FFFFFFF  # bytes, to which the offsets of columns reach
     PLACE = 0x3FFFFFFF      # of VariantKey.place; the rest says what key it is
     KEY_ODD = 0x40000000    # not written as it is
     KEY_OURS = -0x80000000  # one of OUR_KEYS
-    KEY_ROOM = 352          # octets that any key takes: 5 and base64 of 255
+    KEY_ROOM = 352          # bytes that any key takes: 5 and base64 of 255
     SORTED_SLOWLY = 24      # as many are put in order by insertion
 
 cdef const char** OUR_KEYS = [
@@ -56,10 +56,10 @@ cdef enum:
     OUR_DESCRIBED
     OUR_DESCRIBED_ARRAY
 
-# A key in a table. head: its first octets as a number, by which most are told apart.
+# A key in a table. head: its first bytes as a number, by which most are told apart.
 cdef struct VariantKey:
     uint64_t head
-    uint32_t at             # octets from the root to the octet with its length, or which of OUR_KEYS
+    uint32_t at             # bytes from the root to the byte with its length, or which of OUR_KEYS
     uint32_t place          # how many keys there are before it
 
 # A table or an array.
@@ -82,7 +82,7 @@ cdef void variants_drop(Variants* v) noexcept nogil:
 
 
 cdef inline int block_for(Block* b, size_t n, size_t width) noexcept nogil:
-    """Room for one more behind n of so many octets."""
+    """Room for one more after n of so many bytes."""
     if AMQP_UNLIKELY((n + 1) * width > b.room):
         return block_room(b, n * width, max((n + 1) * width, 2 * b.room))
     return 0
@@ -95,7 +95,7 @@ cdef inline void put_little(uint8_t* w, uint64_t x, int width) noexcept nogil:
 
 
 cdef inline int width_of(uint64_t x) noexcept nogil:
-    """Octets that a number takes, 1 to 4."""
+    """Bytes that a number takes, 1 to 4."""
     return 1 + (x > 0xFF) + (x > 0xFFFF) + (x > 0xFFFFFF)
 
 
@@ -118,7 +118,7 @@ cdef int heights(const uint8_t* key) noexcept nogil:
 
 
 cdef size_t put_odd_key(uint8_t* w, const uint8_t* key) noexcept nogil:
-    """A key that is not written as it is; at most KEY_ROOM octets."""
+    """A key that is not written as it is; at most KEY_ROOM bytes."""
     if is_utf8(key + 1, key[0]):
         w[0] = c'$'
         memcpy(w + 1, key + 1, key[0])
@@ -129,7 +129,7 @@ cdef size_t put_odd_key(uint8_t* w, const uint8_t* key) noexcept nogil:
 
 cdef inline const uint8_t* key_text(const Variants* v, const VariantKey* key, uint8_t* buffer,
                                     size_t* n) noexcept nogil:
-    """How a key is written. buffer: KEY_ROOM octets that may be needed for it."""
+    """How a key is written. buffer: KEY_ROOM bytes that may be needed for it."""
     cdef const uint8_t* p
     if AMQP_UNLIKELY(key.place & (KEY_ODD | <uint32_t>KEY_OURS)):
         if key.place & KEY_ODD:
@@ -143,7 +143,7 @@ cdef inline const uint8_t* key_text(const Variants* v, const VariantKey* key, ui
 
 
 cdef inline uint64_t head_of(const uint8_t* p, size_t n) noexcept nogil:
-    """The first eight octets, such that numbers compare as the octets do."""
+    """The first eight bytes, such that numbers compare as the bytes do."""
     cdef uint64_t head = 0
     cdef size_t i
     if n >= 8:
@@ -211,7 +211,7 @@ cdef void sift_keys(const Variants* v, VariantKey* key, size_t root, size_t n) n
 
 
 cdef void sort_keys(const Variants* v, VariantKey* key, size_t n) noexcept nogil:
-    """In order of their octets; many by heapsort, which no choice of keys can make slow."""
+    """In order of their bytes; many by heapsort, which no choice of keys can make slow."""
     cdef size_t i, k
     cdef VariantKey moved
     if n <= SORTED_SLOWLY:

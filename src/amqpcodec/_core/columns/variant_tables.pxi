@@ -11,7 +11,7 @@ cdef int heights_within(const uint8_t* p, const uint8_t* end, const int8_t* shap
 
 
 cdef int leaf_value(Text* t, const uint8_t* p, uint8_t tag, const int8_t* shapes) noexcept nogil:
-    """A scalar; p: behind its tag."""
+    """A scalar; p: after its tag."""
     if tag == c'S':
         return leaf_string(t, p + 4, load32(p), is_utf8(p + 4, load32(p)))
     if tag == c'x':
@@ -68,7 +68,7 @@ cdef inline int leaf_key(Text* t, const uint8_t* key) noexcept nogil:
 
 
 cdef int survey_value(Variants* v, const uint8_t** at, uint32_t parent) noexcept nogil:
-    """One tag and its value; `at` moves behind it."""
+    """One tag and its value; `at` moves after it."""
     cdef const uint8_t* p = at[0] + 1
     cdef uint8_t tag = at[0][0]
     cdef size_t before

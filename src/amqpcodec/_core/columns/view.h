@@ -1,12 +1,12 @@
-/* Views of Arrow's string_view and binary_view: sixteen octets a value. */
+/* Views of Arrow's string_view and binary_view: sixteen bytes a value. */
 #ifndef AMQPCODEC_VIEW_H
 #define AMQPCODEC_VIEW_H
 
 #include "columns/copy.h"
 
-#define VIEW_INLINE 12 /* octets that stand in the view itself, zeros behind them */
+#define VIEW_INLINE 12 /* bytes that stand in the view itself, zeros after them */
 
-/* A value of more octets: its length, its first four octets, the buffer and the place in it. */
+/* A value of more bytes: its length, its first four bytes, the buffer and the place in it. */
 static inline void put_long_view(uint8_t *w, const uint8_t *p, uint32_t n, uint32_t buffer, uint32_t at) {
 #if LITTLE_ENDIAN_MACHINE
     uint32_t first;
@@ -21,7 +21,7 @@ static inline void put_long_view(uint8_t *w, const uint8_t *p, uint32_t n, uint3
     memcpy(w + 12, &at, 4);
 }
 
-/* A value of at most VIEW_INLINE octets. */
+/* A value of at most VIEW_INLINE bytes. */
 static inline void put_short_view(uint8_t *w, const uint8_t *p, uint32_t n) {
     memset(w, 0, 16);
     memcpy(w, &n, 4);
@@ -29,14 +29,14 @@ static inline void put_short_view(uint8_t *w, const uint8_t *p, uint32_t n) {
 }
 
 #ifdef COPY_SSE2
-/* The first n octets of sixteen, zeros behind; n up to 16. */
+/* The first n bytes of sixteen, zeros after; n up to 16. */
 static const uint8_t VIEW_MASKS[32] = {
     255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255,
 };
 #endif
 
 #ifdef COPY_SSE2
-/* The first n octets of 32 as they are, zeros behind: from n before the zeros on. */
+/* The first n bytes of 32 as they are, zeros after: from n before the zeros on. */
 #define VIEW_ONES 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255
 static const uint8_t VIEW_ENDS[256 + 32] = {
     VIEW_ONES, VIEW_ONES, VIEW_ONES, VIEW_ONES, VIEW_ONES, VIEW_ONES, VIEW_ONES, VIEW_ONES,
@@ -44,37 +44,26 @@ static const uint8_t VIEW_ENDS[256 + 32] = {
 };
 #endif
 
-/* Any value, of which up to COPY_SLACK octets more may be read: whether all octets are ASCII.
- * buffer and at: of a value that does not stand in the view. */
-static inline int put_view(uint8_t *w, const uint8_t *p, size_t n, uint32_t buffer, uint32_t at) {
+/* Any value, of which up to COPY_SLACK bytes more may be read. buffer and at: of a value that does not
+ * stand in the view. */
+AMQP_INLINE void put_view(uint8_t *w, const uint8_t *p, size_t n, uint32_t buffer, uint32_t at) {
+    if (n > VIEW_INLINE) {
+        put_long_view(w, p, (uint32_t)n, buffer, at);
+        return;
+    }
 #ifdef COPY_SSE2
-    __m128i x = _mm_loadu_si128((const __m128i *)p), last;
-    if (n <= VIEW_INLINE) {
+    {
+        __m128i x = _mm_loadu_si128((const __m128i *)p);
         x = _mm_and_si128(x, _mm_loadu_si128((const __m128i *)(VIEW_MASKS + 16 - n)));
         _mm_storeu_si128((__m128i *)w, _mm_or_si128(_mm_slli_si128(x, 4), _mm_cvtsi32_si128((int)n)));
-        return _mm_movemask_epi8(x) == 0;
     }
-    put_long_view(w, p, (uint32_t)n, buffer, at);
-    if (n < 16) return (_mm_movemask_epi8(x) & ((1 << n) - 1)) == 0;
-    last = _mm_loadu_si128((const __m128i *)(p + n - 16));
-    for (; n > 32; n -= 16) {
-        p += 16;
-        x = _mm_or_si128(x, _mm_loadu_si128((const __m128i *)p));
-    }
-    return _mm_movemask_epi8(_mm_or_si128(x, last)) == 0;
 #else
-    uint64_t seen = 0;
-    if (n <= VIEW_INLINE)
-        put_short_view(w, p, (uint32_t)n);
-    else
-        put_long_view(w, p, (uint32_t)n, buffer, at);
-    for (; n > 8; n -= 8, p += 8) seen |= load_word(p);
-    return ((seen | first_octets(load_word(p), n)) & 0x8080808080808080ull) == 0;
+    put_short_view(w, p, (uint32_t)n);
 #endif
 }
 
-/* As put_view, of a text of up to 255 octets behind which 32 may be read, and 8 be written behind the
- * view. Nobody can foretell the size of what comes next: there is no branch for it up to 32 octets. */
+/* The same of a text of up to 255 bytes: whether all are ASCII. 8 bytes may be written after the view.
+ * Nobody can predict the size of what comes next: there is no branch for it up to 32 bytes. */
 AMQP_INLINE int put_text_view(uint8_t *w, const uint8_t *p, size_t n, uint32_t buffer, uint32_t at) {
 #ifdef COPY_SSE2
     const uint8_t *mask = VIEW_ENDS + 256 - n;
@@ -92,8 +81,24 @@ AMQP_INLINE int put_text_view(uint8_t *w, const uint8_t *p, size_t n, uint32_t b
     }
     return _mm_movemask_epi8(seen) == 0;
 #else
-    return put_view(w, p, n, buffer, at);
+    uint64_t seen = 0;
+    put_view(w, p, n, buffer, at);
+    for (; n > 8; n -= 8, p += 8) seen |= load_word(p);
+    return ((seen | first_octets(load_word(p), n)) & 0x8080808080808080ull) == 0;
 #endif
+}
+
+/* A short string of a message of a run into its row of a column's views, or to spare where the column is
+ * NULL: after it; or NULL, where it is not UTF-8, or at is NULL. piece: where the buffer begins. */
+AMQP_INLINE const uint8_t *run_text(uint8_t *out, uint8_t *spare, int64_t row, const uint8_t *at,
+                                    uint32_t buffer, const uint8_t *piece) {
+    size_t n;
+    if (AMQP_UNLIKELY(at == NULL)) return NULL;
+    n = *at++;
+    out = AMQP_UNLIKELY(out == NULL) ? spare : out + 16 * row;
+    if (AMQP_UNLIKELY(!put_text_view(out, at, n, buffer, (uint32_t)(at - piece))) && !is_utf8(at, n))
+        return NULL;
+    return at + n;
 }
 
 #endif

@@ -1,6 +1,6 @@
 # Single headers as columns: found by name in a table that was checked.
 
-cdef int take_wanted(Sink* s, const uint8_t* p, size_t n, int64_t row) noexcept nogil:
+cdef int append_wanted(Sink* s, const uint8_t* p, size_t n, int64_t row) noexcept nogil:
     """The wanted entries of checked headers; where a key comes twice the last one, as in a dict."""
     cdef const uint8_t* end = p + n
     cdef const Wanted* w
@@ -28,7 +28,7 @@ cdef int take_wanted(Sink* s, const uint8_t* p, size_t n, int64_t row) noexcept 
 
 
 cdef bint whole_number(const uint8_t* p, uint8_t tag, const int8_t* shapes, int64_t* out) noexcept nogil:
-    """The value behind an integer's tag; False where it is none, or beyond int64."""
+    """The value after an integer's tag; False where it is none, or beyond int64."""
     cdef uint64_t u
     if tag == c'I':
         out[0] = <int32_t>load32(p)

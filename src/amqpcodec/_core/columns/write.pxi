@@ -14,7 +14,7 @@ cdef int write_types(Sink* s, int n) noexcept nogil:
             return status
     if s.rows + n > c.rows and column_grow(c, s.rows + n) < 0:
         return NO_MEMORY
-    if AMQP_UNLIKELY(s.odd_block or c.kind == AS_VIEW):
+    if AMQP_UNLIKELY(s.unusual_block or c.kind == AS_VIEW):
         for i in range(n):
             k = s.type_numbers[e[i].type]
             if k >= 0:
@@ -45,7 +45,7 @@ cdef int write_channels(Sink* s, int n) noexcept nogil:
     cdef int i
     if s.rows + n > c.rows and column_grow(c, s.rows + n) < 0:
         return NO_MEMORY
-    if AMQP_UNLIKELY(s.odd_block):
+    if AMQP_UNLIKELY(s.unusual_block):
         for i in range(n):
             if not e[i].no_channel and append_i32(c, s.rows + i, e[i].channel) < 0:
                 return NO_MEMORY
