@@ -38,7 +38,7 @@ from amqpcodec._columns cimport (
     COPY_SLACK, data_grow, export_column, export_schema, FAILED, FAILFAST, free_array_capsule,
     free_schema_capsule, GIVE_UP, has_twice, KEYS_ON_STACK, mark_rows, NO_MEMORY, NO_OCTETS,
     now_present, PERMISSIVE, stream_capsule, Table, table_drop, table_finish, table_new,
-    take_header, Text, text_room, v1_key, v1_key_order,
+    Text, text_room, v1_key, v1_key_order,
 )
 
 pool_use(shared_pool())
