@@ -104,16 +104,19 @@ AMQP_APART static int are_utf8(const uint8_t *data, const int32_t *ends, int n) 
     return !inside;
 }
 
-/* All bits of the sizes of n values, one at least; differ: whether they are not all the same. */
-static inline uint32_t look_sizes(const int32_t *ends, int n, int *differ) {
-    uint32_t seen = 0, odd = 0, first = (uint32_t)ends[1] - (uint32_t)ends[0];
+/* The largest size of n values, n + 1 offsets; above the highest int32 where offsets descend. */
+static inline uint32_t largest_size(const int32_t *ends, int n) {
+    uint32_t largest = 0;
     for (int i = 0; i < n; i++) {
         uint32_t size = (uint32_t)ends[i + 1] - (uint32_t)ends[i];
-        seen |= size;
-        odd |= size ^ first;
+        largest = size > largest ? size : largest;
     }
-    *differ = odd != 0;
-    return seen;
+    return largest;
+}
+
+/* Whether all n values (4 to 64), the largest of this size, have it. */
+static inline int have_size(const int32_t *ends, int n, uint32_t largest) {
+    return (uint64_t)largest * (unsigned)n == (uint32_t)ends[n] - (uint32_t)ends[0];
 }
 
 /* Whether n values of so many octets, 1 at least, are all the same. */

@@ -64,8 +64,7 @@ cdef int look_body(Encoder* e, Hot* h, int64_t row, int n) noexcept nogil:
     cdef const int32_t* ends
     cdef const uint8_t* p = NULL
     cdef uint64_t mask = 0 if s == NULL else valid_rows(s, row, n)
-    cdef uint64_t size = 0, seen = 0
-    cdef bint differ = False
+    cdef uint64_t size = 0, largest = 0
     cdef int64_t k
     cdef int i
     h.body_kind = PUT_END
@@ -74,7 +73,7 @@ cdef int look_body(Encoder* e, Hot* h, int64_t row, int n) noexcept nogil:
     if mask == first_rows(n) and s.kind == IN_OCTETS:
         h.body_kind = PUT_BODY
         h.body_ends = ends = <const int32_t*>s.ends + s.at + row
-        seen = look_column(h, s, ends, n, s.text, &differ)
+        largest = look_column(h, s, ends, n, s.text)
     else:
         h.body_kind = PUT_BODIES
         for i in range(n):
@@ -92,15 +91,10 @@ cdef int look_body(Encoder* e, Hot* h, int64_t row, int n) noexcept nogil:
             h.body[i] = <uint64_t><uintptr_t>p
             h.body_n[i] = <uint32_t>size
             h.room += size
-            seen |= size
+            largest = max(largest, size)
     prefetch_next(s, row, n, h.body_kind == PUT_BODIES)
-    if seen > 0xFFFFFF:
+    if largest > 0xFFFFFF or (e.frame_max and largest + 8 > e.frame_max):
         return GIVE_UP
-    if e.frame_max and seen + 8 > e.frame_max:
-        for i in range(n):
-            size = <uint64_t>(ends[i + 1] - ends[i]) if h.body_kind == PUT_BODY else h.body_n[i]
-            if size + 8 > e.frame_max:
-                return GIVE_UP
     return 0
 
 
@@ -194,7 +188,7 @@ cdef int same_method(Encoder* e, int64_t row, int n) noexcept nogil:
     cdef const int32_t* ends
     cdef const uint8_t* p = NULL
     cdef uint64_t size = 0, length
-    cdef bint differ = False
+    cdef uint32_t largest
     cdef int i
     if s == NULL:
         return n if take_method_name(e, row) == 0 else 0
@@ -206,8 +200,9 @@ cdef int same_method(Encoder* e, int64_t row, int n) noexcept nogil:
     if s.kind == IN_OCTETS:
         # offsets of one distance, from one that was found to be right
         ends = <const int32_t*>s.ends + s.at + row
-        look_sizes(ends, n, &differ)
-        if not differ and <uint64_t>ends[n] <= s.last and same_values(s.data + ends[0], <size_t>length, n):
+        largest = largest_size(ends, n)
+        if largest == length and have_size(ends, n, largest) and <uint64_t>ends[n] <= s.last \
+                and same_values(s.data + ends[0], <size_t>length, n):
             prefetch_next(s, row, n, True)
             return n
     for i in range(1, n):

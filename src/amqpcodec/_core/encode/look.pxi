@@ -52,12 +52,12 @@ cdef void look_values(HotStep* t, const void* data, uint32_t width) noexcept nog
     t.size = width
 
 
-cdef uint64_t look_column(Hot* h, const Source* s, const int32_t* ends, int n, bint text, bint* differ) noexcept nogil:
-    """Octets of all rows behind one another, as in a column with offsets: all bits of their sizes, or
+cdef uint32_t look_column(Hot* h, const Source* s, const int32_t* ends, int n, bint text) noexcept nogil:
+    """Values of all rows, one after another as in a column with offsets: the size of the largest, or
     more than any has where they are not as they should be."""
-    cdef uint64_t seen = look_sizes(ends, n, differ)
+    cdef uint32_t largest = largest_size(ends, n)
     cdef size_t safe = h.safe
-    if seen > 0xFFFFFF or ends[0] < 0 or <uint64_t>ends[n] > s.last:
+    if largest > 0xFFFFFF or ends[0] < 0 or <uint64_t>ends[n] > s.last:
         return MAX_U32
     if text and not are_utf8(s.data, ends, n):
         return MAX_U32
@@ -65,7 +65,7 @@ cdef uint64_t look_column(Hot* h, const Source* s, const int32_t* ends, int n, b
         safe -= 1
     h.safe = safe
     h.room += <uint64_t>(ends[n] - ends[0])
-    return seen
+    return largest
 
 
 cdef uint64_t step_rows(const HotStep* t, int64_t row, int n) noexcept nogil:
@@ -95,17 +95,16 @@ cdef int look_texts(Hot* h, HotStep* t, int64_t row, int n) noexcept nogil:
     """A column of octets that all rows have; 0 or GIVE_UP."""
     cdef const Source* s = t.s
     cdef const int32_t* ends = <const int32_t*>s.ends + s.at + row
-    cdef uint64_t seen
-    cdef bint differ = False
-    seen = look_column(h, s, ends, n, s.text or t.what == STEP_SHORT, &differ)
-    if seen > (<uint64_t>255 if t.what == STEP_SHORT else <uint64_t>0xFFFFFF):
+    cdef uint32_t largest = look_column(h, s, ends, n, s.text or t.what == STEP_SHORT)
+    if largest > <uint32_t>(255 if t.what == STEP_SHORT else 0xFFFFFF):
         return GIVE_UP
     t.data = s.data
     t.ends = ends
     t.size = <uint32_t>(ends[1] - ends[0])
-    t.far = seen > 255
+    t.far = largest > 255
     t.way = WAY_TEXTS
-    if not differ and seen <= HOT_SAME and (seen == 0 or same_values(s.data + ends[0], <size_t>seen, n)):
+    if largest <= HOT_SAME and have_size(ends, n, largest) \
+            and (largest == 0 or same_values(s.data + ends[0], largest, n)):
         look_same(t, s.data + ends[0], t.size)
     return 0
 

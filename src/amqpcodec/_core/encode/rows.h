@@ -5,7 +5,7 @@
 
 #include "encode/block.h"
 
-/* Octets that may be read behind values, and twice as many that may be written behind a row. */
+/* Bytes that may be read after values, and twice as many that may be written after a row. */
 #define PUT_SLACK 32
 #define PUT_FRAME_END 0xCE
 
@@ -104,15 +104,8 @@ AMQP_APART static uint8_t *put_slowly(uint8_t *w, const Put *t, size_t i) {
         BLOCK_PREFETCH(p + t->ahead);                                  \
         w[-1] = (uint8_t)size;                                         \
         copy_32(w, p);                                                 \
-        if (AMQP_UNLIKELY(size > 32)) {                                \
-            const uint8_t *last = p + size - 32;                       \
-            uint8_t *to = w;                                           \
-            do {                                                       \
-                to += 32;                                              \
-                p += 32;                                               \
-                copy_32(to, p);                                        \
-            } while (p < last);                                        \
-        }                                                              \
+        for (size_t k = 32; AMQP_UNLIKELY(k < size); k += 32)          \
+            copy_32(w + k, p + k);                                     \
         w += size;                                                     \
         t++;                                                           \
     }
@@ -155,18 +148,13 @@ AMQP_APART static uint8_t *put_rows(uint8_t *w, const Put *puts, int32_t *ends, 
             if (size == 0)
                 w -= 7; /* behind the end of the header frame */
             else {
-                uint8_t *end = w + size;
                 store32(w - 4, size);
                 if (t->kind != PUT_BODY || tight || size > 512)
                     copy_octets(w, p, size);
                 else
-                    for (;; p += 32) {
-                        copy_32(w, p);
-                        w += 32;
-                        if (w >= end) break;
-                    }
-                *end = PUT_FRAME_END;
-                w = end + 1;
+                    for (size_t k = 0; k < size; k += 32) copy_32(w + k, p + k);
+                w[size] = PUT_FRAME_END;
+                w += size + 1;
             }
         }
         ends[i + 1] = (int32_t)(w - base);

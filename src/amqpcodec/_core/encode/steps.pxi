@@ -3,7 +3,8 @@
 cdef extern from "encode/block.h" nogil:
     void prefetch_octets(const uint8_t* p, size_t n)
     bint are_utf8(const uint8_t* data, const int32_t* ends, int n)
-    uint32_t look_sizes(const int32_t* ends, int n, bint* differ)
+    uint32_t largest_size(const int32_t* ends, int n)
+    bint have_size(const int32_t* ends, int n, uint32_t largest)
     bint same_values(const uint8_t* p, size_t size, int n)
     uint64_t bits_at(const uint8_t* p, int64_t bit, int n)
     void put_low_octets(uint8_t* w, const uint64_t* value, int n)
@@ -86,7 +87,7 @@ cdef struct HotStep:
     # of the block at hand
     uint64_t mask           # rows that have it
     uint8_t way
-    bint far                # some are of more than 255 octets
+    bint far                # some are of more than 255 bytes
     uint8_t constant[8]     # a number that all rows have
     const uint8_t* data     # the value, numbers, or what `ends` counts from
     const int32_t* ends     # of WAY_TEXTS
