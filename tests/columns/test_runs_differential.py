@@ -114,11 +114,15 @@ def test_equal_to_the_thorough_way(rng: Random) -> None:
     expected = listed(decode(data, protocol=THOROUGH, **options))
     found = decode(data, layout="view", **options)
     assert listed(found) == expected
-    small = _columns.decode_columns(
-        amqp.PROTOCOL, data, options["fields"], options["mode"], "rabbitmq", 2000,
-        level="message", layout="view",
-    )  # fmt: skip
-    assert listed(pa.record_batch(small)) == expected
+    try:
+        small = _columns.decode_columns(
+            amqp.PROTOCOL, data, options["fields"], options["mode"], "rabbitmq", 2000,
+            level="message", layout="view",
+        )  # fmt: skip
+    except ValueError as refused:  # texts of many errors together
+        assert "decode the input in pieces" in str(refused)
+    else:
+        assert listed(pa.record_batch(small)) == expected
 
 
 @given(some.seeds)

@@ -128,7 +128,7 @@ def value(text: str) -> Any:
 def test_refused_texts(text: str, told_: str, offset: int) -> None:
     found = refused(text)
     assert found.startswith("JSON: " + told_)
-    assert re.search(rf"octet {offset}\b", found)
+    assert re.search(rf"byte {offset}\b", found)
 
 
 @pytest.mark.parametrize(

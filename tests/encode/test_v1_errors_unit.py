@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from amqpcodec import EncodeError, _encode, batch
+from amqpcodec import EncodeError, _codec, batch
 from amqpcodec import v1_0 as amqp
 from tests.columns.batch_rows import pa
 from tests.encode.encode_v1_values import encode, octets, only
@@ -441,7 +441,7 @@ def test_bodies_that_do_not_fit_together() -> None:
         ({"body_kind": "sequence"}, "amqp-sequence: there is no value"),
         (
             {"value": "1", "body_kind": "sequence"},
-            "amqp-sequence: JSON: an array expected (octet 0 of the text)",
+            "amqp-sequence: JSON: an array expected (byte 0 of the text)",
         ),
         ({"value": "[1]", "body_kind": "sequence"}, f"amqp-sequence: {lists}"),
         ({"value": "[[1], 2]", "body_kind": "sequence"}, f"amqp-sequence: {lists}"),
@@ -460,14 +460,14 @@ def test_bodies_that_do_not_fit_together() -> None:
 def test_frames_that_are_too_large() -> None:
     row = {"delivery_tag": b"t" * 600, "body": b"x"}
     assert encode([row], frame_max=512)[1] == [
-        "transfer.frame_max: 512 octets do not hold the performative"
+        "transfer.frame_max: 512 bytes do not hold the performative"
     ]
     row = {"performative": "open", "container_id": "x" * 600}
     assert encode([row], frame_max=512)[1] == [
         "open.frame_max: the limit does not hold a frame of 625 octets"
     ]
     for frame_max in (1, 511):
-        with pytest.raises(EncodeError, match="at least 512 octets"):
+        with pytest.raises(EncodeError, match="at least 512 bytes"):
             batch.encode(pa.RecordBatch.from_pydict({"body": [b""]}), "1.0", frame_max)
 
 
@@ -513,13 +513,13 @@ def test_other_arguments() -> None:
     with pytest.raises(ValueError, match="there twice"):
         batch.encode(twice, "1.0")
     with pytest.raises(TypeError, match="Protocol or V1Protocol"):
-        _encode.encode_columns(5, rows, 0, "PERMISSIVE", None)
+        _codec.encode_columns(5, rows, 0, "PERMISSIVE", None)
 
 
 def test_more_than_offsets_reach() -> None:
     rows = pa.RecordBatch.from_pydict({"body": [b"x" * 100] * 10})
     for limit in (50, 1000):
         with pytest.raises(ValueError, match="encode fewer rows at a time"):
-            _encode.encode_columns(amqp.PROTOCOL, rows, 0, "PERMISSIVE", None, limit=limit)
-    found = _encode.encode_columns(amqp.PROTOCOL, rows, 0, "PERMISSIVE", None, limit=10_000)
+            _codec.encode_columns(amqp.PROTOCOL, rows, 0, "PERMISSIVE", None, limit=limit)
+    found = _codec.encode_columns(amqp.PROTOCOL, rows, 0, "PERMISSIVE", None, limit=10_000)
     assert pa.array(found).to_pylist() == [octets(amqp.Message(b"x" * 100))] * 10

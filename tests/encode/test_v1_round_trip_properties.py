@@ -146,7 +146,7 @@ def test_other_formats_are_not_lost_in_silence() -> None:
     octets = amqp.encode_message(0, amqp.Transfer(0, message_format=7), b"octets")
     assert encode(decoded(octets)) == (
         [None],
-        ["transfer.message_format: only 0 has sections: message takes the octets of others"],
+        ["transfer.message_format: only 0 has sections: message takes the bytes of others"],
     )
     fields = ["handle", "message_format", "message", "body"]
     assert encode(decoded(octets, fields=fields)) == ([octets], [None])

@@ -25,7 +25,7 @@ cdef enum:
     N_CAPTURE_COLUMNS
 
 cdef enum:
-    TEXT_PAD = 32           # octets behind each text that may be copied with it
+    TEXT_PAD = 32           # bytes after each text that may be copied with it
 
 cdef struct CapText:
     const char* p
@@ -39,7 +39,7 @@ cdef inline int64_t to_us(int64_t ns) noexcept nogil:
 
 
 cdef int fill_flags(Table* t, Table* items, const CapRow* row, int64_t n) noexcept nogil:
-    """A list's offsets lie like those of a text with one octet an item."""
+    """A list's offsets lie like those of a text with one byte an item."""
     cdef Column* c = &t.column[CAP_FLAGS]
     cdef int32_t* ends = <int32_t*>c.fixed.p + 1
     cdef int64_t i

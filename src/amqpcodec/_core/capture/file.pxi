@@ -1,4 +1,4 @@
-# Capture files to packets: pcap and pcapng, one record after the other, out of whatever octets are there.
+# Capture files to packets: pcap and pcapng, one record after the other, out of whatever bytes are there.
 
 cdef enum:
     FILE_UNKNOWN
@@ -7,14 +7,14 @@ cdef enum:
 
 # What looking for the next packet came to.
 cdef enum:
-    FILE_MORE               # octets are missing
+    FILE_MORE               # bytes are missing
     FILE_PACKET
     FILE_SKIPPED            # something else was passed over
     FILE_BAD = -3           # what is here is no record
     FILE_FOREIGN = -4       # the file is no capture
 
 cdef enum:
-    RECORD_LIMIT = 1 << 26          # octets of a packet: more is damage
+    RECORD_LIMIT = 1 << 26          # bytes of a packet: more is damage
     INTERFACE_LIMIT = 1 << 16
 
 cdef int64_t LATEST_SECOND = 9000000000     # that int64 nanoseconds reach, but a little
@@ -22,26 +22,26 @@ cdef int64_t NO_TIME = -0x7FFFFFFFFFFFFFFF
 
 cdef struct CapInterface:
     uint32_t link
-    uint32_t snap           # octets, 0 for no limit
+    uint32_t snap           # bytes, 0 for no limit
     uint8_t resolution      # if_tsresol, as in the file
     int64_t offset          # seconds
 
 cdef struct CapFile:
-    int kind
+    int format
     bint big                # byte order of the file or section
     bint nano
     uint32_t link
     CapInterface* interface
     int n_interfaces
     int room
-    uint64_t at             # offset in the file of the next octet to look at
-    uint64_t skip           # octets to pass over yet
+    uint64_t at             # offset in the file of the next byte to look at
+    uint64_t skip           # bytes to pass over yet
     uint64_t packets
 
 cdef struct CapPacket:
     const uint8_t* data
-    uint32_t have           # octets captured
-    uint32_t wire           # octets there were, at least those captured
+    uint32_t have           # bytes captured
+    uint32_t wire           # bytes there were, at least those captured
     uint32_t link
     int64_t time            # ns since 1970 UTC, or NO_TIME
     uint64_t number         # from 1
@@ -93,7 +93,7 @@ cdef int begin_file(CapFile* f, const uint8_t* p, size_t n, size_t* used) noexce
         return FILE_MORE
     magic = load32(p)
     if magic == 0x0A0D0D0A:
-        f.kind = FILE_PCAPNG
+        f.format = FILE_PCAPNG
         used[0] = 0
         return FILE_SKIPPED
     f.big = magic == <uint32_t>0xA1B2C3D4 or magic == <uint32_t>0xA1B23C4D
@@ -102,9 +102,9 @@ cdef int begin_file(CapFile* f, const uint8_t* p, size_t n, size_t* used) noexce
         return FILE_FOREIGN
     if n < 24:
         return FILE_MORE
-    # The upper bits tell of a frame check sequence behind each packet.
+    # The upper bits tell of a frame check sequence after each packet.
     f.link = file32(f, p + 20) & 0x0FFFFFFF
-    f.kind = FILE_PCAP
+    f.format = FILE_PCAP
     used[0] = 24
     return FILE_SKIPPED
 
@@ -170,22 +170,22 @@ cdef int read_interface(CapFile* f, const uint8_t* p, size_t n) noexcept nogil:
     return FILE_SKIPPED
 
 
-cdef int read_packet_block(CapFile* f, uint32_t kind, const uint8_t* p, size_t n,
+cdef int read_packet_block(CapFile* f, uint32_t block_type, const uint8_t* p, size_t n,
                            CapPacket* out) noexcept nogil:
     """One of the three kinds of block that hold a packet: p and n are its body."""
     cdef CapInterface* interface
     cdef uint32_t index = 0
     cdef uint64_t ticks
     cdef size_t start
-    if n < <size_t>(4 if kind == 3 else 20):
+    if n < <size_t>(4 if block_type == 3 else 20):
         return FILE_BAD
-    if kind != 3:
+    if block_type != 3:
         # The obsolete block has 16 bits of interface and 16 of drops in the same place.
-        index = file16(f, p) if kind == 2 else file32(f, p)
+        index = file16(f, p) if block_type == 2 else file32(f, p)
     if index >= <uint32_t>f.n_interfaces:
         return FILE_BAD
     interface = &f.interface[index]
-    if kind == 3:
+    if block_type == 3:
         out.wire = file32(f, p)
         out.have = out.wire
         if interface.snap != 0:
@@ -193,7 +193,7 @@ cdef int read_packet_block(CapFile* f, uint32_t kind, const uint8_t* p, size_t n
         out.time = NO_TIME
         start = 4
         if out.have > n - start:
-            # It was cut, and nothing tells how many of the octets are padding.
+            # It was cut, and nothing tells how many of the bytes are padding.
             out.have = <uint32_t>(n - start)
             out.have -= min(out.have, <uint32_t>3)
     else:
@@ -210,7 +210,7 @@ cdef int read_packet_block(CapFile* f, uint32_t kind, const uint8_t* p, size_t n
 
 
 cdef int next_pcapng(CapFile* f, const uint8_t* p, size_t n, CapPacket* out, size_t* used) noexcept nogil:
-    cdef uint32_t kind, size
+    cdef uint32_t block_type, size
     cdef int found
     if n < 12:
         return FILE_MORE
@@ -223,19 +223,19 @@ cdef int next_pcapng(CapFile* f, const uint8_t* p, size_t n, CapPacket* out, siz
         else:
             return FILE_BAD
         f.n_interfaces = 0
-    kind = file32(f, p)
+    block_type = file32(f, p)
     size = file32(f, p + 4)
     if size < 12 or size & 3:
         return FILE_BAD
-    if kind == 1 or kind == 2 or kind == 3 or kind == 6:
+    if block_type == 1 or block_type == 2 or block_type == 3 or block_type == 6:
         if size > RECORD_LIMIT:
             return FILE_BAD
         if n < size:
             return FILE_MORE
-        if kind == 1:
+        if block_type == 1:
             found = read_interface(f, p + 8, size - 12)
         else:
-            found = read_packet_block(f, kind, p + 8, size - 12, out)
+            found = read_packet_block(f, block_type, p + 8, size - 12, out)
         used[0] = size
         return found
     used[0] = min(n, <size_t>size)
@@ -244,7 +244,7 @@ cdef int next_pcapng(CapFile* f, const uint8_t* p, size_t n, CapPacket* out, siz
 
 
 cdef int next_packet(CapFile* f, const uint8_t* p, size_t n, CapPacket* out, size_t* used) noexcept nogil:
-    """Look for a packet at p; used: octets that are done with. The packet borrows from p."""
+    """Look for a packet at p; used: bytes that are done with. The packet borrows from p."""
     cdef int found
     used[0] = 0
     if n == 0:
@@ -254,9 +254,9 @@ cdef int next_packet(CapFile* f, const uint8_t* p, size_t n, CapPacket* out, siz
         f.skip -= used[0]
         f.at += used[0]
         return FILE_SKIPPED
-    if f.kind == FILE_PCAP:
+    if f.format == FILE_PCAP:
         found = next_pcap(f, p, n, out, used)
-    elif f.kind == FILE_PCAPNG:
+    elif f.format == FILE_PCAPNG:
         found = next_pcapng(f, p, n, out, used)
     else:
         found = begin_file(f, p, n, used)
@@ -279,12 +279,12 @@ cdef enum:
 
 cdef int64_t plausible_record(const CapFile* f, const uint8_t* p, size_t n, bint first,
                               uint32_t* time) noexcept nogil:
-    """Octets of what may be a record at p; 0: it is none, -1: octets are missing to tell.
+    """Bytes of what may be a record at p; 0: it is none, -1: bytes are missing to tell.
 
     first: `time` is not that of the record before.
     """
-    cdef uint32_t kind, size, wire
-    if f.kind == FILE_PCAP:
+    cdef uint32_t block_type, seconds, size, wire
+    if f.format == FILE_PCAP:
         if n < 16:
             return -1
         size = file32(f, p + 8)
@@ -293,18 +293,19 @@ cdef int64_t plausible_record(const CapFile* f, const uint8_t* p, size_t n, bint
             return 0
         if file32(f, p + 4) >= <uint32_t>(1000000000 if f.nano else 1000000):
             return 0
-        kind = file32(f, p)
-        if not first and kind - time[0] + PLAUSIBLE_SECONDS > 2 * PLAUSIBLE_SECONDS:
+        seconds = file32(f, p)
+        if not first and seconds - time[0] + PLAUSIBLE_SECONDS > 2 * PLAUSIBLE_SECONDS:
             return 0
-        time[0] = kind
+        time[0] = seconds
         return 16 + <int64_t>size
     if n < 12:
         return -1
-    kind = file32(f, p)
+    block_type = file32(f, p)
     size = file32(f, p + 4)
     if size < 12 or size & 3 or size > PLAUSIBLE_SIZE:
         return 0
-    if not (1 <= kind <= 16 or kind == 0x0BAD or kind == 0x0A0D0D0A or kind == 0x40000BAD):
+    if not (1 <= block_type <= 16 or block_type == 0x0BAD or block_type == 0x0A0D0D0A
+            or block_type == 0x40000BAD):
         return 0
     if n < size:
         return -1
@@ -312,7 +313,7 @@ cdef int64_t plausible_record(const CapFile* f, const uint8_t* p, size_t n, bint
 
 
 cdef int64_t find_record(const CapFile* f, const uint8_t* p, size_t n, size_t end, bint last) noexcept nogil:
-    """Where in p the first record begins, before `end`, or -1. last: the file ends behind the n octets."""
+    """Where in p the first record begins, before `end`, or -1. last: the file ends after the n bytes."""
     cdef size_t i, at
     cdef int64_t size
     cdef uint32_t time

@@ -1,13 +1,13 @@
-# Octets of a direction to frames: versions, and finding the next frame where octets are missing.
+# Bytes of a direction to frames: versions, and finding the next frame where bytes are missing.
 
 cdef enum:
     OPENING_OCTETS = 1024   # in which a protocol header is looked for where a connection begins
 
-cdef uint64_t LARGEST_SEARCHED = 1 << 24    # octets of a frame whose content header vouches for it
+cdef uint64_t LARGEST_SEARCHED = 1 << 24    # bytes of a frame whose content header vouches for it
 
 
 cdef inline uint64_t search_limit(const Conn* c) noexcept nogil:
-    """Octets of a frame, envelope included, that are believed without knowing where it begins."""
+    """Bytes of a frame, envelope included, that are believed without knowing where it begins."""
     if 0 < c.frame_max < 1 << 20:
         return <uint64_t>c.frame_max + 8
     return DEFAULT_FRAME_MAX + 8
@@ -20,7 +20,7 @@ cdef inline uint64_t sync_limit(const Conn* c) noexcept nogil:
 
 
 cdef bint is_plausible(Reading* r, uint8_t may, const uint8_t* p, size_t n, uint64_t limit) noexcept nogil:
-    """Whether the n >= 7 octets at p can be the beginning of a frame."""
+    """Whether the n >= 7 bytes at p can be the beginning of a frame."""
     cdef uint64_t size = load32(p + 3)
     if size + 8 > limit:
         return False
@@ -35,11 +35,11 @@ cdef bint is_plausible(Reading* r, uint8_t may, const uint8_t* p, size_t n, uint
 
 
 cdef int follow_chain(Reading* r, uint8_t may, const uint8_t* p, size_t n, uint64_t limit, bint final) noexcept nogil:
-    """Whether frames follow each other from p on: to the end of the octets where no more will come, else
+    """Whether frames follow each other from p on: to the end of the bytes where no more will come, else
     further than one frame can reach, so that they cannot all be part of a body; or very many do."""
     cdef size_t at = 0
     cdef uint64_t total
-    cdef uint64_t body = 0      # octets that a content header told of
+    cdef uint64_t body = 0      # bytes that a content header announced
     cdef int count = 0
     while True:
         if at == n:
@@ -65,7 +65,7 @@ cdef int follow_chain(Reading* r, uint8_t may, const uint8_t* p, size_t n, uint6
             body = load64(p + at + 11) if total >= 22 else 0
         count += 1
         at += <size_t>total
-        if count >= 3 and (at >= limit or (count >= CHAIN_FRAMES and at >= CHAIN_OCTETS)):
+        if count >= 3 and (at >= limit or (count >= CHAIN_FRAMES and at >= CHAIN_BYTES)):
             return CHAIN_YES
     if not final:
         return CHAIN_WAIT
@@ -73,7 +73,7 @@ cdef int follow_chain(Reading* r, uint8_t may, const uint8_t* p, size_t n, uint6
 
 
 cdef int is_opening(Reading* r, const uint8_t* p, size_t n, bint final) noexcept nogil:
-    """Whether a protocol header stands at p, and behind it nothing or a method of channel 0 (in 1.0: a frame)."""
+    """Whether a protocol header stands at p, and after it nothing or a method of channel 0 (in 1.0: a frame)."""
     cdef uint32_t version
     if not is_protocol_header(p, n):
         return CHAIN_NO
@@ -90,8 +90,8 @@ cdef int is_opening(Reading* r, const uint8_t* p, size_t n, bint final) noexcept
     return CHAIN_YES if p[8] == FRAME_METHOD and load16(p + 9) == 0 else CHAIN_NO
 
 
-cdef int start_octets(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, bint final) noexcept nogil:
-    """The first octets of a direction; 0 where more are needed to tell."""
+cdef int start_bytes(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, bint final) noexcept nogil:
+    """The first bytes of a direction; 0 where more are needed to tell."""
     if p[0] == c'A' and n < 8 and not final:
         return 0
     if not is_protocol_header(p, n):
@@ -110,9 +110,9 @@ cdef int start_octets(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, 
     return 1
 
 
-cdef int64_t sync_octets(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64_t at,
+cdef int64_t sync_bytes(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64_t at,
                          bint final) noexcept nogil:
-    """Frames from p on: octets used. The state changes where no frame begins behind them."""
+    """Frames from p on: bytes used. The state changes where no frame begins after them."""
     cdef uint64_t total
     cdef size_t i = 0, size
     cdef const uint8_t* q
@@ -133,7 +133,7 @@ cdef int64_t sync_octets(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t 
                 break
             if emit_frame(r, c, h, q, 8, at + <int64_t>i) < 0:
                 return NO_MEMORY
-            take_version(r, c, h, q)
+            adopt_version(r, c, h, q)
             i += 8
             if c.v1:
                 break
@@ -173,9 +173,9 @@ cdef int64_t sync_octets(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t 
     return <int64_t>i
 
 
-cdef int64_t search_octets(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64_t at,
+cdef int64_t search_bytes(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64_t at,
                            bint final) noexcept nogil:
-    """Look for a frame from p on: octets used."""
+    """Look for a frame from p on: bytes used."""
     cdef size_t i
     cdef uint64_t limit = search_limit(c)
     cdef int found
@@ -234,9 +234,9 @@ cdef int64_t search_octets(Reading* r, Conn* c, Half* h, const uint8_t* p, size_
     return 0
 
 
-cdef int64_t expect_octets(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64_t at,
+cdef int64_t expect_bytes(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64_t at,
                            bint final) noexcept nogil:
-    """The rest of a frame that a gap cut, up to where the next one begins: octets used."""
+    """The rest of a frame that a gap cut, up to where the next one begins: bytes used."""
     cdef size_t rest = <size_t>(h.expect - at)
     cdef uint64_t total
     cdef const uint8_t* q = p + rest
@@ -270,9 +270,9 @@ cdef int64_t expect_octets(Reading* r, Conn* c, Half* h, const uint8_t* p, size_
     return <int64_t>rest
 
 
-cdef int end_octets(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64_t at) noexcept nogil:
-    """Octets that are left where the run of octets ends: they are no whole frame."""
-    cdef uint64_t kind = LOST_CUT
+cdef int end_bytes(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64_t at) noexcept nogil:
+    """Bytes that are left where the run of bytes ends: they are no whole frame."""
+    cdef uint64_t reason = LOST_CUT
     h.expect = 0
     if n == 0:
         return 0
@@ -286,22 +286,22 @@ cdef int end_octets(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, in
             h.cut_type = p[0]
             h.cut_method = load32(p + 7) if n >= 11 else 0
     elif h.state == SEARCHING:
-        kind = h.broken
-    if put_rest(r, c, h, p, n, at, kind) < 0:
+        reason = h.broken
+    if put_rest(r, c, h, p, n, at, reason) < 0:
         return NO_MEMORY
     h.flags &= CAPTURED_RESYNC
     h.scan = 0
     return 0
 
 
-cdef int64_t scan_octets(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, bint final) noexcept nogil:
-    """Make rows of the octets at h.base: how many were used; all of them if no more will follow."""
+cdef int64_t scan_bytes(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, bint final) noexcept nogil:
+    """Make rows of the bytes at h.base: how many were used; all of them if no more will follow."""
     cdef size_t i = 0
     cdef int64_t used
     cdef int state
     while i < n:
         if h.state == AT_START:
-            if start_octets(r, c, h, p + i, n - i, final) == 0:
+            if start_bytes(r, c, h, p + i, n - i, final) == 0:
                 h.need = 8
                 break
         if c.left_out and not (h.state == IN_SYNC and is_protocol_header(p + i, n - i)):
@@ -311,18 +311,18 @@ cdef int64_t scan_octets(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t 
         state = h.state
         h.need = 0
         if state == IN_SYNC:
-            used = sync_octets(r, c, h, p + i, n - i, h.base + <int64_t>i, final)
+            used = sync_bytes(r, c, h, p + i, n - i, h.base + <int64_t>i, final)
         elif state == SEARCHING:
-            used = search_octets(r, c, h, p + i, n - i, h.base + <int64_t>i, final)
+            used = search_bytes(r, c, h, p + i, n - i, h.base + <int64_t>i, final)
         else:
-            used = expect_octets(r, c, h, p + i, n - i, h.base + <int64_t>i, final)
+            used = expect_bytes(r, c, h, p + i, n - i, h.base + <int64_t>i, final)
         if used < 0:
             return used
         i += <size_t>used
         if used == 0 and h.state == state:
             break
     if final and i < n:
-        if end_octets(r, c, h, p + i, n - i, h.base + <int64_t>i) < 0:
+        if end_bytes(r, c, h, p + i, n - i, h.base + <int64_t>i) < 0:
             return NO_MEMORY
         return <int64_t>n
     return <int64_t>i

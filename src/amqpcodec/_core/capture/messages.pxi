@@ -2,8 +2,8 @@
 # one row. Frames that make no message are rows by themselves: decoding says why.
 
 cdef enum:
-    MESSAGE_LIMIT = 1 << 26         # octets of a message that is put together
-    OPEN_LIMIT = 1 << 27            # octets of all that are open
+    MESSAGE_LIMIT = 1 << 26         # bytes of a message that is put together
+    OPEN_LIMIT = 1 << 27            # bytes of all that are open
 
 
 cdef void drop_open(Reading* r, Half* h, Open* o) noexcept nogil:
@@ -12,8 +12,8 @@ cdef void drop_open(Reading* r, Half* h, Open* o) noexcept nogil:
         at = &at[0].next
     at[0] = o.next
     h.n_open -= 1
-    r.open_octets -= o.n
-    block_give(&o.octets)
+    r.open_bytes -= o.n
+    block_give(&o.data)
     free(o)
 
 
@@ -26,13 +26,13 @@ cdef inline Open* find_open(Half* h, uint16_t channel) noexcept nogil:
 
 cdef int close_open(Reading* r, Conn* c, Half* h, Open* o, uint8_t flags) noexcept nogil:
     """Make it a row, whole or not."""
-    cdef int status = store_row(r, c, h, o.octets.p, o.n, 0, o.flags | flags, &o.row)
+    cdef int status = store_row(r, c, h, o.data.p, o.n, 0, o.flags | flags, &o.row)
     drop_open(r, h, o)
     return status
 
 
 cdef int end_messages(Reading* r, Conn* c, Half* h) noexcept nogil:
-    """No octet of what is open will come any more, or no one could tell. The oldest goes first."""
+    """No byte of what is open will come any more, or no one could tell. The oldest goes first."""
     cdef Open* o
     while h.open != NULL:
         o = h.open
@@ -50,13 +50,13 @@ cdef void free_messages(Reading* r, Half* h) noexcept nogil:
 
 cdef int extend_open(Reading* r, Open* o, const uint8_t* p, size_t n, const CapRow* place,
                      uint8_t flags) noexcept nogil:
-    if o.octets.room < o.n + n and block_room(&o.octets, o.n, o.n + n + (o.n >> 2)) < 0:
+    if o.data.room < o.n + n and block_room(&o.data, o.n, o.n + n + (o.n >> 2)) < 0:
         return NO_MEMORY
-    memcpy(o.octets.p + o.n, p, n)
+    memcpy(o.data.p + o.n, p, n)
     o.n += n
     o.flags |= flags
     o.row.last_time = place.last_time
-    r.open_octets += n
+    r.open_bytes += n
     return 0
 
 
@@ -73,7 +73,7 @@ cdef int open_message(Reading* r, Half* h, const uint8_t* p, size_t n, const Cap
     return extend_open(r, o, p, n, place, flags)
 
 
-cdef int take_message_frame(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n,
+cdef int add_message_frame(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n,
                             int64_t at) noexcept nogil:
     """One frame, whatever it is."""
     cdef CapRow place
@@ -82,7 +82,7 @@ cdef int take_message_frame(Reading* r, Conn* c, Half* h, const uint8_t* p, size
     cdef uint16_t channel = load16(p + 1)
     cdef uint8_t flags
     cdef uint64_t size
-    take_place(h, n, at, &place)
+    find_place(h, n, at, &place)
     place.version = c.now
     if p[0] == c'A' or (p[0] == FRAME_HEARTBEAT and n == 8 and channel == 0):
         return 0            # no row; what happened before it, the next one tells
@@ -100,7 +100,7 @@ cdef int take_message_frame(Reading* r, Conn* c, Half* h, const uint8_t* p, size
         return store_row(r, c, h, p, n, 0, flags, &place)
     size = n - 8
     if (p[0] == FRAME_HEADER) == o.header or (p[0] == FRAME_BODY and size > o.size - o.have) \
-            or o.n + n > MESSAGE_LIMIT or r.open_octets + n > OPEN_LIMIT:
+            or o.n + n > MESSAGE_LIMIT or r.open_bytes + n > OPEN_LIMIT:
         # It does not belong there; or there is too much to keep.
         if close_open(r, c, h, o, CAPTURED_TRUNCATED) < 0:
             return NO_MEMORY
@@ -116,7 +116,7 @@ cdef int take_message_frame(Reading* r, Conn* c, Half* h, const uint8_t* p, size
 
 
 cdef size_t whole_message(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n) noexcept nogil:
-    """Octets of the message that stands at p as a whole: method, header, body frames; or 0."""
+    """Bytes of the message that stands at p as a whole: method, header, body frames; or 0."""
     cdef uint16_t channel
     cdef const Desc* d
     cdef uint64_t total, size
@@ -156,7 +156,7 @@ cdef int emit_whole(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, in
     while i < n:
         total = <size_t>load32(p + i + 3) + 8
         count_frame(r, c, h, p + i, total)
-        take_place(h, total, at + <int64_t>i, &place)
+        find_place(h, total, at + <int64_t>i, &place)
         if i == 0:
             row = place
             row.version = c.now
@@ -171,30 +171,30 @@ cdef int emit_frame(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, in
     cdef uint8_t flags
     count_frame(r, c, h, p, n)
     if r.messages:
-        return take_message_frame(r, c, h, p, n, at)
+        return add_message_frame(r, c, h, p, n, at)
     flags = h.flags
     h.flags = 0
     return put_row(r, c, h, p, n, at, 0, flags)
 
 
 cdef int put_rest(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64_t at,
-                  uint64_t kind) noexcept nogil:
-    """Octets that are no whole frame. kind: see LOST_OCTETS; 0 where decoding them says why."""
+                  uint64_t reason) noexcept nogil:
+    """Bytes that are no whole frame. reason: see LOST_OCTETS; 0 where decoding them says why."""
     cdef CapRows* o = &r.rows
     cdef uint8_t* out
     cdef size_t shown
     cdef size_t size
-    cdef uint64_t lost = kind << 56 | n if kind else 0
+    cdef uint64_t lost = reason << 56 | n if reason else 0
     if n == 0:
         return 0
     if end_messages(r, c, h) < 0:
         return NO_MEMORY
     size = o.used
     if put_row(r, c, h, p, n, at, lost, h.flags & (CAPTURED_GAP | CAPTURED_MIDSTREAM)
-               | (CAPTURED_TRUNCATED if kind else 0)) < 0:
+               | (CAPTURED_TRUNCATED if reason else 0)) < 0:
         return NO_MEMORY
     if r.redact and h == &c.half[0] and h.state != IN_SYNC and not (c.v1 and h.past_sasl):
-        # The end of a frame that no one saw the beginning of may be that of a secret; and behind a
+        # The end of a frame that no one saw the beginning of may be that of a secret; and after a
         # frame that is wrong, more of them may follow.
         out = o.data.p + size
         if c.v1:
@@ -206,9 +206,9 @@ cdef int put_rest(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int6
                 hide(out, n)
             return 0
         shown = 0
-        if kind == 0 and n >= 7:
+        if reason == 0 and n >= 7:
             shown = <size_t>min(<uint64_t>load32(p + 3) + 8, <uint64_t>n)
-        elif kind == LOST_LARGE:
+        elif reason == LOST_LARGE:
             shown = min(n, <size_t>11)
         hide(out + shown, n - shown)
     return 0

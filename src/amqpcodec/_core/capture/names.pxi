@@ -95,14 +95,14 @@ cdef class FileNames:
         del self.numbers[kept:]
         return 0
 
-    cdef bytes octets(self):
+    cdef bytes store(self):
         """For a state."""
         cdef list each = [b"%d %s" % pair for pair in zip(self.numbers, self.names)]
         return b"\0".join(each)
 
-    cdef bint load(self, bytes octets) except -1:
-        """What octets() gave; whether it is well formed."""
-        for each in octets.split(b"\0") if octets else ():
+    cdef bint load(self, bytes stored) except -1:
+        """What store() gave; whether it is well formed."""
+        for each in stored.split(b"\0") if stored else ():
             number, space, name = each.partition(b" ")
             if not space or not number.isdigit() or len(number) > 18:
                 return False

@@ -23,7 +23,7 @@ cdef enum:
     TCP_ACK = 16
 
 cdef struct Endpoint:
-    uint8_t[16] address     # IPv4: the first 4 octets
+    uint8_t[16] address     # IPv4: the first 4 bytes
     uint16_t port
 
 cdef struct Segment:
@@ -35,50 +35,50 @@ cdef struct Segment:
     uint32_t ack
     uint8_t flags
     const uint8_t* data
-    uint32_t have           # octets of payload that were captured
+    uint32_t have           # bytes of payload that were captured
     uint32_t size           # and that there were, by the IP header
 
 
-cdef inline bint is_vlan(uint16_t kind) noexcept nogil:
-    return kind == 0x8100 or kind == 0x88A8 or kind == 0x9100 or kind == 0x9200
+cdef inline bint is_vlan(uint16_t ether_type) noexcept nogil:
+    return ether_type == 0x8100 or ether_type == 0x88A8 or ether_type == 0x9100 or ether_type == 0x9200
 
 
 cdef int read_segment(const CapPacket* packet, Segment* out) noexcept nogil:
     """The TCP segment of a packet, or why there is none.
 
-    The IP header says where the payload ends, never the captured length: behind it may stand padding
+    The IP header says where the payload ends, never the captured length: after it may stand padding
     or a check sequence. Only a zero length (segmentation offload) is filled in from the wire's.
     """
     cdef const uint8_t* p = packet.data
     cdef size_t n = packet.have
     cdef size_t at = 0
-    cdef uint16_t kind = 0x0800
+    cdef uint16_t ether_type = 0x0800
     if packet.link == 1:
         if n < 14:
             return SKIP_CUT
-        kind = load16(p + 12)
+        ether_type = load16(p + 12)
         at = 14
     elif packet.link == 113:
         if n < 16:
             return SKIP_CUT
-        kind = load16(p + 14)
+        ether_type = load16(p + 14)
         at = 16
     elif packet.link == 276:
         if n < 20:
             return SKIP_CUT
-        kind = load16(p)
+        ether_type = load16(p)
         at = 20
     elif packet.link == 0 or packet.link == 108:
         at = 4      # an address family, of the recording machine; IP tells by itself
     elif not (packet.link == 12 or packet.link == 14 or packet.link == 101 or packet.link == 228
               or packet.link == 229):
         return SKIP_LINK
-    while is_vlan(kind):
+    while is_vlan(ether_type):
         if n - at < 4:
             return SKIP_CUT
-        kind = load16(p + at + 2)
+        ether_type = load16(p + at + 2)
         at += 4
-    if kind != 0x0800 and kind != 0x86DD:
+    if ether_type != 0x0800 and ether_type != 0x86DD:
         return SKIP_NOT_IP
     if n <= at:
         return SKIP_CUT
@@ -117,34 +117,34 @@ cdef int read_ipv4(const CapPacket* packet, size_t at, Segment* out) noexcept no
 cdef int read_ipv6(const CapPacket* packet, size_t at, Segment* out) noexcept nogil:
     cdef const uint8_t* p = packet.data + at
     cdef size_t end
-    cdef uint8_t kind, after
+    cdef uint8_t header, after
     if packet.have - at < 40:
         return SKIP_CUT
     end = load16(p + 4)
     end = at + 40 + end if end else packet.wire
-    kind = p[6]
+    header = p[6]
     out.family = 6
     memcpy(out.source.address, p + 8, 16)
     memcpy(out.target.address, p + 24, 16)
     at += 40
-    while kind != 6:
-        if not (kind == 0 or kind == 43 or kind == 44 or kind == 51 or kind == 60 or kind == 135
-                or kind == 139 or kind == 140):
+    while header != 6:
+        if not (header == 0 or header == 43 or header == 44 or header == 51 or header == 60 or header == 135
+                or header == 139 or header == 140):
             return SKIP_NOT_TCP
         if packet.have < at + 8:
             return SKIP_CUT
         p = packet.data + at
         after = p[0]
-        if kind == 44:
+        if header == 44:
             if load16(p + 2) & 0xFFF8:
                 return SKIP_FRAGMENT
             out.first_fragment = p[3] & 1
             at += 8
-        elif kind == 51:
+        elif header == 51:
             at += (<size_t>p[1] + 2) * 4
         else:
             at += (<size_t>p[1] + 1) * 8
-        kind = after
+        header = after
     return read_tcp(packet, at, end, out)
 
 

@@ -1,8 +1,8 @@
-# The machine that reads a capture: octets of files go in piece by piece, batches of columns come out.
+# The machine that reads a capture: bytes of files go in piece by piece, batches of columns come out.
 
 cdef enum:
-    BATCH_OCTETS = 1 << 22          # of frames that wait for a batch, more or less
-    POOL_OCTETS = 1 << 24           # that the columns of batches before may hold for those to come
+    BATCH_BYTES = 1 << 22          # of frames that wait for a batch, more or less
+    POOL_BYTES = 1 << 24           # that the columns of batches before may hold for those to come
 
 
 cdef extern from "columns/arrow.h" nogil:
@@ -10,14 +10,14 @@ cdef extern from "columns/arrow.h" nogil:
 
 
 cdef int read_packets(Reading* r, const uint8_t* p, size_t n, int64_t batch_rows, size_t* used) noexcept nogil:
-    """Take whole records from p on, until a batch is full (1) or octets are missing (0)."""
+    """Take whole records from p on, until a batch is full (1) or bytes are missing (0)."""
     cdef CapPacket packet
     cdef Segment segment
     cdef size_t step
     cdef int found, why
     used[0] = 0
     while True:
-        if r.rows.n >= batch_rows or r.rows.used >= BATCH_OCTETS:
+        if r.rows.n >= batch_rows or r.rows.used >= BATCH_BYTES:
             return 1
         if r.file.at >= r.stop:
             return 0
@@ -28,7 +28,7 @@ cdef int read_packets(Reading* r, const uint8_t* p, size_t n, int64_t batch_rows
         if found == FILE_SKIPPED:
             continue
         r.count.packets += 1
-        r.count.octets += packet.have
+        r.count.captured += packet.have
         r.last.time = packet.time
         r.last.number = packet.number
         r.last.file_at = packet.at
@@ -36,14 +36,14 @@ cdef int read_packets(Reading* r, const uint8_t* p, size_t n, int64_t batch_rows
         why = read_segment(&packet, &segment)
         if why != SKIP_NONE:
             r.count.skipped[why] += 1
-        elif take_segment(r, &packet, &segment) < 0:
+        elif add_segment(r, &packet, &segment) < 0:
             return NO_MEMORY
 
 
 cdef int end_connections(Reading* r, int64_t batch_rows) noexcept nogil:
     """Nothing more will come: the last rows of all connections; 1 where a batch is full."""
     while r.oldest != NULL:
-        if r.rows.n >= batch_rows or r.rows.used >= BATCH_OCTETS:
+        if r.rows.n >= batch_rows or r.rows.used >= BATCH_BYTES:
             return 1
         if finish_conn(r, r.oldest, &r.last) < 0:
             return NO_MEMORY
@@ -84,7 +84,7 @@ cdef bint same_layout(const Desc* a, const Desc* b) noexcept:
 
 
 cdef int find_alike(Reading* r) except -1:
-    """Which methods and property lists of the first protocol others have with the same octets."""
+    """Which methods and property lists of the first protocol others have with the same bytes."""
     cdef Spoken* first = &r.spoken[0]
     cdef const Desc* d
     cdef int i, j, k
@@ -183,24 +183,24 @@ cdef class CaptureReader:
         block_give(&self.input)
 
     def begin(self, str name not None, str key not None):
-        """The octets that follow are those of a file, the next one of the chain.
+        """The bytes that follow are those of a file, the next one of the chain.
 
         key: what the first one's name adds to the names of connections.
         """
         if not self.r.between:
             raise ValueError("the file before has not ended")
         self.make_buckets()
-        cdef bytes octets = key.encode("utf-8", "surrogatepass")
+        cdef bytes seed = key.encode("utf-8", "surrogatepass")
         cdef Reading* r = self.r
         if not self.r.begun:
             r.begun = True
-            r.seed = mix(<uint64_t>0xCBF29CE484222325, <const uint8_t*>PyBytes_AS_STRING(octets),
-                         <size_t>PyBytes_GET_SIZE(octets))
+            r.seed = mix(<uint64_t>0xCBF29CE484222325, <const uint8_t*>PyBytes_AS_STRING(seed),
+                         <size_t>PyBytes_GET_SIZE(seed))
         else:
             r.file_number += 1
         self.files.add(r, name.encode("utf-8", "replace").replace(b"\0", b"?"))
         r.between = False
-        r.file.kind = FILE_UNKNOWN
+        r.file.format = FILE_UNKNOWN
         r.file.at = 0
         r.file.packets = 0
         r.file.skip = 0
@@ -231,7 +231,7 @@ cdef class CaptureReader:
             self.input_n = 0
 
     def end(self):
-        """No more octets of this file will come: those of another one may."""
+        """No more bytes of this file will come: those of another one may."""
         self.input_at = 0
         self.input_n = 0
         self.r.between = True
@@ -239,7 +239,7 @@ cdef class CaptureReader:
     def peek(self):
         """(found, time) of the file's first packet, ns since 1970 or None, in what was fed.
 
-        Not found yet: more octets are needed, unless `damaged` is set. Another reader reads it.
+        Not found yet: more bytes are needed, unless `damaged` is set. Another reader reads it.
         """
         cdef CapPacket packet
         cdef size_t used = 0
@@ -257,7 +257,7 @@ cdef class CaptureReader:
         return True, None if packet.time == NO_TIME else packet.time
 
     def feed(self, data):
-        """The next octets of the file, a C-contiguous buffer; advance() reads them."""
+        """The next bytes of the file, a C-contiguous buffer; advance() reads them."""
         cdef size_t left = self.input_n - self.input_at
         cdef Py_buffer view
         cdef size_t n
@@ -270,7 +270,7 @@ cdef class CaptureReader:
             self.input_n = left
             if self.input.room < left + n and block_room(&self.input, left, left + n) < 0:
                 raise MemoryError
-            pool_trim(POOL_OCTETS)
+            pool_trim(POOL_BYTES)
             if n:
                 memcpy(self.input.p + left, view.buf, n)
             self.input_n = left + n
@@ -305,7 +305,7 @@ cdef class CaptureReader:
         cdef int64_t n = min(o.n - o.first, self.batch_rows)
         if n == 0:
             return None
-        pool_trim(POOL_OCTETS)
+        pool_trim(POOL_BYTES)
         batch = make_batch(self.protocol, self.others, o, n,
                            find_request(self.protocol, self.level, self.frame_names, "plain",
                                         self.tables),
@@ -328,7 +328,7 @@ cdef class CaptureReader:
             status = io_reading(&io, self.r)
             if status < 0 or io.bad:
                 raise MemoryError
-            names = self.files.octets()
+            names = self.files.store()
             return (STATE_MAGIC + len(names).to_bytes(4, "big") + names
                     + PyBytes_FromStringAndSize(<char*>io.out.p, <Py_ssize_t>io.n))
         finally:
@@ -352,18 +352,18 @@ cdef class CaptureReader:
         if status < 0:
             raise MemoryError
         if (io.bad or io.p != io.end or not self.files.load(state[start:start + size])
-                or not 0 <= self.r.file.kind <= FILE_PCAPNG or self.r.file_number < 0
+                or not 0 <= self.r.file.format <= FILE_PCAPNG or self.r.file_number < 0
                 or self.r.begun != (len(self.files.names) != 0)
                 or self.r.begun and not visit_slots(self.r, CHECK_SLOT, NULL, <int32_t>len(self.files.names))):
             self.damaged = True
             raise ValueError("the state of the capture reader is damaged, or of another level")
 
     def stop_at(self, offset):
-        """Records that begin at this offset of the file or behind it are left; None: none are."""
+        """Records that begin at this offset of the file or after it are left; None: none are."""
         self.r.stop = <uint64_t>0xFFFFFFFFFFFFFFFF if offset is None else <uint64_t>offset
 
     def first(self, data, size_t end, bint last):
-        """Where in these octets of the file a record begins, before `end`; or -1."""
+        """Where in these bytes of the file a record begins, before `end`; or -1."""
         cdef int64_t found = -1
         cdef Py_buffer view
         PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
@@ -407,13 +407,13 @@ cdef class CaptureReader:
 
     @property
     def waiting(self):
-        """Octets that were fed and are part of no whole record yet."""
+        """Bytes that were fed and are part of no whole record yet."""
         return self.input_n - self.input_at
 
     @property
     def known(self):
         """Whether the file was found to be a capture."""
-        return self.r.file.kind != FILE_UNKNOWN
+        return self.r.file.format != FILE_UNKNOWN
 
     def counts(self):
         """What was seen so far."""
@@ -434,7 +434,7 @@ cdef class CaptureReader:
                     methods[name] = methods.get(name, 0) + r.spoken[k].methods[i]
         skipped = {SKIP_NAMES[i]: c.skipped[i] for i in range(1, N_SKIPS) if c.skipped[i]}
         return {
-            "packets": c.packets, "octets": c.octets, "connections": c.connections,
+            "packets": c.packets, "octets": c.captured, "connections": c.connections,
             "versions": {name: n for name, n in versions.items() if n},
             "frames": {name: n for name, n in types.items() if n}, "methods": methods,
             "gaps": c.gaps, "lost_octets": c.lost, "resyncs": c.resyncs, "midstream": c.midstream,

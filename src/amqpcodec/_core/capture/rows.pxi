@@ -1,6 +1,6 @@
-# Rows of a capture that wait for their batch: octets, and where and when they were sent.
+# Rows of a capture that wait for their batch: bytes, and where and when they were sent.
 
-# What a row is that is no frame, in the upper octet of a number; the lower ones count octets.
+# What a row is that is no frame, in the upper byte of a number; the lower ones count bytes.
 # The order is that of LOST_TEXTS; 0: decoding tells.
 cdef enum:
     LOST_GAP = 1
@@ -10,9 +10,9 @@ cdef enum:
 
 # What happened to a row. The order is that of CAPTURE_FLAG_NAMES.
 cdef enum:
-    CAPTURED_GAP = 1        # octets before it, or all of it, were not captured
+    CAPTURED_GAP = 1        # bytes before it, or all of it, were not captured
     CAPTURED_RESYNC = 2     # the first frame that was found by looking for one
-    CAPTURED_TRUNCATED = 4  # a part of a frame, or octets that are none
+    CAPTURED_TRUNCATED = 4  # a part of a frame, or bytes that are none
     CAPTURED_MIDSTREAM = 8  # the first of a direction whose beginning was not captured
     CAPTURED_OVERSIZE = 16  # larger than its receiver takes: 1.0's max-frame-size
     N_CAPTURED_FLAGS = 5
@@ -43,7 +43,7 @@ cdef struct CapRows:
     int64_t first           # rows before it went out
     int64_t n
     size_t used
-    size_t hint             # octets that there may be
+    size_t hint             # bytes that there may be
     int32_t n_infos
     uint64_t batch          # changes when infos start anew
     uint8_t versions        # of all rows, or'ed
@@ -54,11 +54,11 @@ cdef struct CapRows:
     Block info
 
 
-cdef int rows_room(CapRows* o, size_t octets) noexcept nogil:
-    """Room for one more row with so many octets."""
+cdef int rows_room(CapRows* o, size_t size) noexcept nogil:
+    """Room for one more row with so many bytes."""
     cdef size_t n = <size_t>o.n
-    if o.data.room < o.used + octets + 16:
-        if block_room(&o.data, o.used, max(o.used + o.used // 2, o.used + octets + 16, o.hint)) < 0:
+    if o.data.room < o.used + size + 16:
+        if block_room(&o.data, o.used, max(o.used + o.used // 2, o.used + size + 16, o.hint)) < 0:
             return NO_MEMORY
     # A block may have more room than was asked for: each is looked at by itself.
     if o.end.room < 8 * (n + 2):

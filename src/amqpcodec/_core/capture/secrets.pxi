@@ -22,7 +22,7 @@ cdef void hide_secret(uint8_t* p, size_t n) noexcept nogil:
     if n < 11 or p[0] != FRAME_METHOD:
         return
     if <uint64_t>load32(p + 3) + 8 == n:
-        n -= 1      # a whole frame keeps its end octet
+        n -= 1      # a whole frame keeps its end byte
     method = load32(p + 7)
     if not is_secret(method):
         return
@@ -46,7 +46,7 @@ cdef void hide_secret(uint8_t* p, size_t n) noexcept nogil:
 
 cdef void v1_hide(const V1Types* types, uint8_t* p, size_t n) noexcept nogil:
     """Overwrite the credentials in a frame, or in as much of it as there is: what the client says in
-    sasl-init and sasl-response. Where it cannot be told, all that might be part of them."""
+    sasl-init and sasl-response. Where that is not known, all that might be part of them."""
     cdef Fault fault
     cdef Cursor c
     cdef V1Value v

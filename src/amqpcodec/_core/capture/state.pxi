@@ -1,9 +1,9 @@
-# The state of a reader between two records, as octets: what resume() needs to go on as if it never stopped.
+# The state of a reader between two records, as bytes: what resume() needs to go on as if it never stopped.
 #
 # Each struct is visited by one function, which writes or reads: so that both agree. Numbers are written
-# with 7 bits an octet, the lowest first, the sign in the lowest bit.
+# with 7 bits a byte, the lowest first, the sign in the lowest bit.
 
-cdef bytes STATE_MAGIC = b"AMQPCAP\x04"      # the last octet is the version
+cdef bytes STATE_MAGIC = b"AMQPCAP\x04"      # the last byte is the version
 
 cdef struct StateIO:
     bint writing
@@ -14,7 +14,7 @@ cdef struct StateIO:
     const uint8_t* end
 
 
-cdef void io_octets(StateIO* io, uint8_t* p, size_t n) noexcept nogil:
+cdef void io_bytes(StateIO* io, uint8_t* p, size_t n) noexcept nogil:
     if io.writing:
         if io.out.room < io.n + n and block_room(&io.out, io.n, 2 * (io.n + n) + 4096) < 0:
             io.bad = True
@@ -32,25 +32,25 @@ cdef int64_t io_number(StateIO* io, int64_t v) noexcept nogil:
     """Write v, or else read a number; what it is."""
     cdef uint64_t x = 0
     cdef int shift = 0
-    cdef uint8_t octet
+    cdef uint8_t part
     if io.writing:
         x = <uint64_t>v << 1 ^ <uint64_t>(v >> 63)
         while x >= 128:
-            octet = <uint8_t>(x & 127 | 128)
-            io_octets(io, &octet, 1)
+            part = <uint8_t>(x & 127 | 128)
+            io_bytes(io, &part, 1)
             x >>= 7
-        octet = <uint8_t>x
-        io_octets(io, &octet, 1)
+        part = <uint8_t>x
+        io_bytes(io, &part, 1)
         return v
     while True:
-        octet = 0
-        io_octets(io, &octet, 1)
+        part = 0
+        io_bytes(io, &part, 1)
         if io.bad or shift > 63:
             io.bad = True
             return 0
-        x |= <uint64_t>(octet & 127) << shift
+        x |= <uint64_t>(part & 127) << shift
         shift += 7
-        if octet < 128:
+        if part < 128:
             return <int64_t>(x >> 1) ^ -<int64_t>(x & 1)
 
 
@@ -59,7 +59,7 @@ cdef uint64_t io_count(StateIO* io, uint64_t v) noexcept nogil:
 
 
 cdef size_t io_size(StateIO* io, size_t v, size_t limit) noexcept nogil:
-    """A number of octets or items that follow: each takes an octet at least."""
+    """A number of bytes or items that follow: each takes a byte at least."""
     cdef uint64_t n = io_count(io, v)
     if not io.writing and (n > limit or n > <uint64_t>(io.end - io.p)):
         io.bad = True
@@ -89,7 +89,7 @@ cdef int io_pieces(StateIO* io, Reading* r, Half* h) noexcept nogil:
             io_mark(io, &piece.mark)
             io_number(io, piece.at)
             io_size(io, piece.n, RECORD_LIMIT)
-            io_octets(io, <uint8_t*>(piece + 1), piece.n)
+            io_bytes(io, <uint8_t*>(piece + 1), piece.n)
             piece = piece.next
             continue
         io_mark(io, &mark)
@@ -105,7 +105,7 @@ cdef int io_pieces(StateIO* io, Reading* r, Half* h) noexcept nogil:
         fresh.at = at
         fresh.n = <uint32_t>size
         fresh.mark = mark
-        io_octets(io, <uint8_t*>(fresh + 1), size)
+        io_bytes(io, <uint8_t*>(fresh + 1), size)
         if h.last == NULL:
             h.waiting = fresh
         else:
@@ -154,18 +154,18 @@ cdef int io_messages(StateIO* io, Reading* r, Half* h) noexcept nogil:
             o.row.version = 0
         if io.writing:
             io_size(io, o.n, MESSAGE_LIMIT)
-            io_octets(io, o.octets.p, o.n)
+            io_bytes(io, o.data.p, o.n)
             continue
         o.n = io_size(io, 0, MESSAGE_LIMIT)
         if o.n == 0 or o.have > o.size:
             io.bad = True
             o.n = 0
             return 0
-        if block_room(&o.octets, 0, o.n) < 0:
+        if block_room(&o.data, 0, o.n) < 0:
             o.n = 0
             return NO_MEMORY
-        r.open_octets += o.n
-        io_octets(io, o.octets.p, o.n)
+        r.open_bytes += o.n
+        io_bytes(io, o.data.p, o.n)
     return 0
 
 
@@ -200,7 +200,7 @@ cdef int io_half(StateIO* io, Reading* r, Half* h) noexcept nogil:
         if block_room(&h.buf, 0, n) < 0:
             return NO_MEMORY
         h.n = n
-    io_octets(io, h.buf.p, n)
+    io_bytes(io, h.buf.p, n)
     n = io_size(io, <size_t>(h.n_marks - h.mark), 1 << 30)
     for i in range(n):
         if io.writing:
@@ -224,7 +224,7 @@ cdef int io_half(StateIO* io, Reading* r, Half* h) noexcept nogil:
 
 
 cdef void io_end(StateIO* io, Endpoint* e) noexcept nogil:
-    io_octets(io, e.address, 16)
+    io_bytes(io, e.address, 16)
     e.port = <uint16_t>io_number(io, e.port)
 
 
@@ -238,10 +238,10 @@ cdef int io_conn(StateIO* io, Reading* r, Conn* c) noexcept nogil:
     c.version = <uint8_t>io_number(io, c.version)
     c.may = <uint8_t>io_number(io, c.may)
     c.now = <uint8_t>io_number(io, c.now)
-    io_octets(io, c.fails, MAX_PROTOCOLS)
+    io_bytes(io, c.fails, MAX_PROTOCOLS)
     c.v1 = io_number(io, c.v1) != 0
     c.sure = io_number(io, c.sure) != 0
-    c.told = io_number(io, c.told) != 0
+    c.resolved = io_number(io, c.resolved) != 0
     c.spoke = io_number(io, c.spoke) != 0
     if c.version >= max(r.n_spoken, 1) or c.may >> r.n_spoken \
             or (c.now >= r.n_spoken and (r.v1 == NULL or c.now != r.v1_number)) \
@@ -311,7 +311,7 @@ cdef int io_closing(StateIO* io, Reading* r) noexcept nogil:
 cdef int io_file(StateIO* io, CapFile* f) noexcept nogil:
     cdef size_t i, n
     cdef CapInterface* one
-    f.kind = <int>(io_number(io, f.kind))
+    f.format = <int>(io_number(io, f.format))
     f.big = io_number(io, f.big) != 0
     f.nano = io_number(io, f.nano) != 0
     f.link = <uint32_t>io_number(io, f.link)
@@ -335,7 +335,7 @@ cdef int io_file(StateIO* io, CapFile* f) noexcept nogil:
 
 
 cdef int io_counts(StateIO* io, Reading* r) noexcept nogil:
-    """All counts are numbers of 8 octets."""
+    """All counts are numbers of 8 bytes."""
     cdef uint64_t* count = <uint64_t*>&r.count
     cdef size_t i
     cdef int k

@@ -1,9 +1,9 @@
-# What one direction of a connection holds while it is read, and how its octets become rows.
+# What one direction of a connection holds while it is read, and how its bytes become rows.
 
 # Where the frame layer of a direction is.
 cdef enum:
     AT_START                # nothing was seen
-    IN_SYNC                 # a frame begins where octets are looked at
+    IN_SYNC                 # a frame begins where bytes are looked at
     SEARCHING               # it does not, or no one knows
     EXPECTING               # inside of a frame whose end is known: at `expect`
 
@@ -13,12 +13,12 @@ cdef enum:
 
 cdef enum:
     DEFAULT_FRAME_MAX = 131072
-    HIGHEST_FRAME_MAX = 1 << 26     # octets of a frame that are held, whatever tune-ok said
-    SEARCH_HELD = 1 << 16           # octets without a frame that are held before they go out
+    HIGHEST_FRAME_MAX = 1 << 26     # bytes of a frame that are held, whatever tune-ok said
+    SEARCH_HELD = 1 << 16           # bytes without a frame that are held before they go out
 
-cdef int64_t FIRST_POSITION = <int64_t>1 << 40      # in a stream, so that earlier octets are above 0
+cdef int64_t FIRST_POSITION = <int64_t>1 << 40      # in a stream, so that earlier bytes are above 0
 
-# A packet, and where its octets begin in the stream.
+# A packet, and where its bytes begin in the stream.
 cdef struct Mark:
     int64_t at
     int64_t time
@@ -30,7 +30,7 @@ cdef struct Mark:
 cdef struct Piece:
     Piece* next
     int64_t at
-    uint32_t n              # octets, which stand behind the struct
+    uint32_t n              # bytes, which stand after the struct
     Mark mark
 
 # A method whose content has not come yet, or not all of it; in 1.0 a delivery that more is to come of.
@@ -40,40 +40,40 @@ cdef struct Open:
     uint32_t handle         # of a link of 1.0
     uint8_t flags
     bint header
-    uint64_t size           # octets of the body: announced, and there
+    uint64_t size           # bytes of the body: announced, and there
     uint64_t have
-    CapRow row              # where it began, and when its newest octet was sent
+    CapRow row              # where it began, and when its newest byte was sent
     size_t n
-    Block octets
+    Block data
 
 cdef struct Half:
     bint seen
     bint started            # `offset` is where the stream goes on
     bint syn
     bint fin
-    uint32_t first          # sequence number of the first octet
+    uint32_t first          # sequence number of the first byte
     uint32_t next           # that of `offset`
-    int64_t offset          # position of the next octet in order
+    int64_t offset          # position of the next byte in order
     int64_t known_end       # highest position that headers tell of
     int64_t acked           # highest position that the peer has
     Piece* waiting
     Piece* last
     int32_t n_waiting
-    size_t held             # octets that wait
+    size_t held             # bytes that wait
     uint8_t state
     uint8_t flags           # of the next row
     uint8_t broken          # why the search began: see LOST_OCTETS
-    uint8_t cut_type        # first octet of the frame that a gap cut
+    uint8_t cut_type        # first byte of the frame that a gap cut
     uint32_t cut_method     # and its class and method id
     int64_t base            # position of buf[0]
     int64_t expect
-    size_t scan             # octets of buf in which no frame begins
-    size_t need             # octets of buf without which nothing can be done
+    size_t scan             # bytes of buf in which no frame begins
+    size_t need             # bytes of buf without which nothing can be done
     size_t n
     Block buf
     Open* open              # messages, the newest first
     int32_t n_open          # deliveries of 1.0
-    uint64_t takes          # octets of a frame of 1.0 that the receiver takes, 0 while it is not known
+    uint64_t takes          # bytes of a frame of 1.0 that the receiver takes, 0 while it is not known
     bint tls                # TLS follows, if the peer agrees
     bint past_sasl          # in 1.0: no credentials follow
     int32_t n_marks
@@ -93,10 +93,10 @@ cdef struct Conn:
     uint8_t now             # that of the newest frame
     bint v1                 # it speaks 1.0
     bint sure               # of that
-    bint told               # by the client's protocol header
+    bint resolved           # by the client's protocol header
     bint spoke              # there was a frame
     uint8_t[MAX_PROTOCOLS] fails     # frames that another one explains, and this one does not
-    int64_t frame_max       # octets, 0 for no limit, -1 while it is not known
+    int64_t frame_max       # bytes, 0 for no limit, -1 while it is not known
     uint64_t batch
     int32_t info_at
     Half[2] half            # client, server
@@ -109,7 +109,7 @@ cdef struct CaptureCounts:
     uint64_t packets
     uint64_t[8] types       # method, header, body, heartbeat, protocol header, undefined, 1.0's AMQP and SASL
     uint64_t[MAX_PROTOCOLS] versions     # connections that are over, by number of their protocol
-    uint64_t octets         # of packets, as captured
+    uint64_t captured       # of packets, as captured
     uint64_t connections
     uint64_t gaps
     uint64_t lost
@@ -117,8 +117,8 @@ cdef struct CaptureCounts:
     uint64_t midstream
     uint64_t tls
     uint64_t others         # connections of protocols that are not known
-    uint64_t left_out       # octets of connections left out
-    uint64_t repeated       # octets of retransmissions
+    uint64_t left_out       # bytes of connections left out
+    uint64_t repeated       # bytes of retransmissions
     uint64_t fragments      # first fragments of IP packets
 
 # A protocol that connections may speak.
@@ -151,7 +151,7 @@ cdef struct Reading:
     Mark last               # the newest packet
     bint redact
     bint messages           # the level of rows
-    size_t open_octets      # of messages
+    size_t open_bytes      # of messages
     bint forced             # the protocol, whatever headers say
     uint8_t[8192] ports     # a bit each
     Conn** bucket
@@ -161,7 +161,7 @@ cdef struct Reading:
     Conn* closing_last
     int n_closing
     int n_conns
-    size_t held             # octets that wait in all directions
+    size_t held             # bytes that wait in all directions
     size_t hold_limit
     size_t hold_total
     uint64_t stop           # offset in the file: records from there on are not read
@@ -189,8 +189,8 @@ cdef int push_mark(Half* h, const Mark* mark) noexcept nogil:
 
 # ---- rows ----
 
-cdef void take_place(Half* h, size_t n, int64_t at, CapRow* row) noexcept nogil:
-    """Which packets sent the n octets at position `at`, which count as a row of the first one."""
+cdef void find_place(Half* h, size_t n, int64_t at, CapRow* row) noexcept nogil:
+    """Which packets sent the n bytes at position `at`, which count as a row of the first one."""
     cdef Mark* end = <Mark*>h.marks.p + h.n_marks
     cdef Mark* mark = half_mark(h)
     cdef Mark* last
@@ -211,7 +211,7 @@ cdef void take_place(Half* h, size_t n, int64_t at, CapRow* row) noexcept nogil:
 
 cdef int store_row(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, uint64_t lost, uint8_t flags,
                    const CapRow* place) noexcept nogil:
-    """A row of n octets; lost: 0 for a frame."""
+    """A row of n bytes; lost: 0 for a frame."""
     cdef CapRows* o = &r.rows
     cdef CapRow* row
     cdef uint8_t* out
@@ -246,8 +246,8 @@ cdef int store_row(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, uin
 
 cdef inline int put_row(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64_t at, uint64_t lost,
                         uint8_t flags) noexcept nogil:
-    """A row of the n octets at position `at`."""
+    """A row of the n bytes at position `at`."""
     cdef CapRow place
-    take_place(h, n, at, &place)
+    find_place(h, n, at, &place)
     place.version = c.now
     return store_row(r, c, h, p, n, lost, flags, &place)

@@ -1,22 +1,22 @@
-# TCP segments to octets in order: each direction by itself, with a bounded number of octets held back.
+# TCP segments to bytes in order: each direction by itself, with a bounded number of bytes held back.
 
 cdef enum:
     TLS_PORT = 5671
     START_PIECES = 32               # to see before a direction without a SYN begins
     START_OCTETS = 1 << 17
-    ACKED_HOLD = 1 << 17            # octets behind a hole that the peer says it has
+    ACKED_HOLD = 1 << 17            # bytes after a hole that the peer says it has
     PIECE_COST = 64
     CLOSING_LIMIT = 256             # connections that are kept for late segments
     CONN_LIMIT = 1 << 16            # open ones; then those go that were idle for longest
-    FAR_BEHIND = 1 << 26            # octets: no one sends those again
-    FAR = 1 << 20                   # octets from the end of a connection that is closed
+    FAR_BEHIND = 1 << 26            # bytes: no one sends those again
+    FAR = 1 << 20                   # bytes from the end of a connection that is closed
 
 
 cdef inline int64_t position_of(const Half* h, uint32_t sequence) noexcept nogil:
     return h.offset + <int64_t>(<int32_t>(sequence - h.next))
 
 
-cdef int keep_octets(Half* h, const uint8_t* p, size_t n) noexcept nogil:
+cdef int keep_bytes(Half* h, const uint8_t* p, size_t n) noexcept nogil:
     """Behind those that are kept already."""
     if h.buf.room < h.n + n:
         # Many connections may wait at once: no more room than a quarter beyond what there is.
@@ -28,7 +28,7 @@ cdef int keep_octets(Half* h, const uint8_t* p, size_t n) noexcept nogil:
 
 
 cdef int deliver(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, Mark* mark) noexcept nogil:
-    """The next n > 0 octets of a direction."""
+    """The next n > 0 bytes of a direction."""
     cdef int64_t used
     mark.at = h.offset
     mark.rows = 0
@@ -38,18 +38,18 @@ cdef int deliver(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, Mark*
     h.offset += <int64_t>n
     if h.n == 0:
         h.base = mark.at
-        used = scan_octets(r, c, h, p, n, False)
+        used = scan_bytes(r, c, h, p, n, False)
         if used < 0:
             return NO_MEMORY
         h.base += used
-        if <size_t>used < n and keep_octets(h, p + used, n - <size_t>used) < 0:
+        if <size_t>used < n and keep_bytes(h, p + used, n - <size_t>used) < 0:
             return NO_MEMORY
     else:
-        if keep_octets(h, p, n) < 0:
+        if keep_bytes(h, p, n) < 0:
             return NO_MEMORY
         if h.n < h.need:
             return 0
-        used = scan_octets(r, c, h, h.buf.p, h.n, False)
+        used = scan_bytes(r, c, h, h.buf.p, h.n, False)
         if used < 0:
             return NO_MEMORY
         h.base += used
@@ -64,9 +64,9 @@ cdef int deliver(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, Mark*
     return 0
 
 
-cdef int flush_octets(Reading* r, Conn* c, Half* h) noexcept nogil:
-    """No octet follows those that are kept."""
-    cdef int64_t used = scan_octets(r, c, h, h.buf.p, h.n, True) if h.n else 0
+cdef int flush_bytes(Reading* r, Conn* c, Half* h) noexcept nogil:
+    """No byte follows those that are kept."""
+    cdef int64_t used = scan_bytes(r, c, h, h.buf.p, h.n, True) if h.n else 0
     if used < 0:
         return NO_MEMORY
     h.base += used
@@ -76,7 +76,7 @@ cdef int flush_octets(Reading* r, Conn* c, Half* h) noexcept nogil:
 
 
 cdef int skip_to(Reading* r, Conn* c, Half* h, int64_t to, const Mark* mark) noexcept nogil:
-    """Give up on the octets before `to`. mark: the packet that says so."""
+    """Give up on the bytes before `to`. mark: the packet that says so."""
     cdef Mark own
     cdef int64_t lost = to - h.offset
     cdef int64_t expect = h.expect
@@ -84,7 +84,7 @@ cdef int skip_to(Reading* r, Conn* c, Half* h, int64_t to, const Mark* mark) noe
         return 0
     if h.state != EXPECTING:
         expect = 0
-    if flush_octets(r, c, h) < 0:
+    if flush_bytes(r, c, h) < 0:
         return NO_MEMORY
     if h.expect == 0:
         h.expect = expect       # nothing of the rest of that frame was there
@@ -172,7 +172,7 @@ cdef int hold_back(Reading* r, Half* h, const uint8_t* p, uint32_t n, int64_t at
 
 
 cdef int start_midstream(Reading* r, Conn* c, Half* h) noexcept nogil:
-    """Begin at the first octet that was captured."""
+    """Begin at the first byte that was captured."""
     h.started = True
     if h.waiting != NULL:
         h.next += <uint32_t>(h.waiting.at - h.offset)
@@ -193,11 +193,11 @@ cdef int finish_half(Reading* r, Conn* c, Half* h, const Mark* mark) noexcept no
         if skip_to(r, c, h, h.waiting.at, &h.waiting.mark) < 0 or drain(r, c, h) < 0:
             return NO_MEMORY
     if not h.fin and h.acked > h.offset + 1:
-        # A FIN that was not captured takes one number too: one alone proves no lost octet.
+        # A FIN that was not captured takes one number too: one alone proves no lost byte.
         h.known_end = max(h.known_end, h.acked)
     if h.known_end > h.offset:
         return skip_to(r, c, h, h.known_end, mark)
-    return flush_octets(r, c, h)
+    return flush_bytes(r, c, h)
 
 
 cdef void free_half(Reading* r, Half* h) noexcept nogil:
@@ -360,7 +360,7 @@ cdef inline bint is_port(const Reading* r, uint16_t port) noexcept nogil:
     return r.ports[port >> 3] >> (port & 7) & 1
 
 
-cdef int take_segment(Reading* r, const CapPacket* packet, const Segment* s) noexcept nogil:
+cdef int add_segment(Reading* r, const CapPacket* packet, const Segment* s) noexcept nogil:
     cdef bint to_server = is_port(r, s.target.port)
     cdef bint from_server = is_port(r, s.source.port)
     cdef Conn* c
@@ -408,7 +408,7 @@ cdef int take_segment(Reading* r, const CapPacket* packet, const Segment* s) noe
     if not s.flags & TCP_RST:
         if s.flags & TCP_ACK:
             note_ack(&c.half[1 - side], s.ack)
-        if take_payload(r, c, &c.half[side], s, &mark) < 0:
+        if add_payload(r, c, &c.half[side], s, &mark) < 0:
             return NO_MEMORY
         if not (c.half[0].fin and c.half[1].fin):
             return 0
@@ -430,7 +430,7 @@ cdef bint begins_anew(const Half* h, uint32_t first) noexcept nogil:
 
 
 cdef bint is_foreign(const Conn* c, const Half* h, const Segment* s) noexcept nogil:
-    """Whether octets cannot be of this connection: then its ports are used again, and the opening was
+    """Whether bytes cannot be of this connection: then its ports are used again, and the opening was
     not captured; or so much was not that the numbers went round."""
     cdef int64_t at
     if s.have == 0 or not h.started or s.flags & TCP_RST:
@@ -447,7 +447,7 @@ cdef void note_ack(Half* h, uint32_t ack) noexcept nogil:
         h.acked = max(h.acked, position_of(h, ack))
 
 
-cdef int take_payload(Reading* r, Conn* c, Half* h, const Segment* s, Mark* mark) noexcept nogil:
+cdef int add_payload(Reading* r, Conn* c, Half* h, const Segment* s, Mark* mark) noexcept nogil:
     cdef uint32_t sequence = s.sequence + (s.flags & TCP_SYN != 0)
     cdef int64_t at, old
     if not h.seen:

@@ -1,10 +1,10 @@
-# AMQP 1.0 in captures: octets of a direction to frames, and transfers to deliveries.
+# AMQP 1.0 in captures: bytes of a direction to frames, and transfers to deliveries.
 
 cdef enum:
     DELIVERIES_OPEN = 1024          # of a direction: then the oldest is given up
 
 cdef inline uint64_t v1_search_limit(const Half* h) noexcept nogil:
-    """Octets of a frame that are believed without knowing where it begins."""
+    """Bytes of a frame that are believed without knowing where it begins."""
     if 0 < h.takes < 1 << 20:
         return h.takes
     return DEFAULT_FRAME_MAX
@@ -52,7 +52,7 @@ cdef void v1_note_frame(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n
 
 
 cdef int64_t v1_sync(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64_t at) noexcept nogil:
-    """As sync_octets."""
+    """As sync_bytes."""
     cdef size_t i = 0
     cdef uint64_t size
     cdef const uint8_t* q
@@ -70,7 +70,7 @@ cdef int64_t v1_sync(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, i
         if q[0] == c'A' and is_protocol_header(q, n - i):
             if v1_emit(r, c, h, q, 8, at + <int64_t>i) < 0:
                 return NO_MEMORY
-            take_version(r, c, h, q)
+            adopt_version(r, c, h, q)
             i += 8
             if not c.v1:
                 break
@@ -95,7 +95,7 @@ cdef int64_t v1_sync(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, i
 
 
 cdef int v1_expected(Reading* r, Half* h, const uint8_t* p, size_t n) noexcept nogil:
-    """Whether a frame may begin behind one that a gap cut: as many of its octets as there are."""
+    """Whether a frame may begin after one that a gap cut: as many of its bytes as there are."""
     if n and p[0] == c'A':
         return v1_is_header(p, n)
     return n == 0 or v1_plausible(r.v1, p, n, v1_search_limit(h))
@@ -147,8 +147,8 @@ cdef bint v1_same(Reading* r, const Open* o, const V1Look* look) noexcept nogil:
     cdef int i
     if v1_is_unidentified(look.v) and look.v[TRANSFER_MESSAGE_FORMAT].kind == V1_NULL:
         return True
-    if o.n < 8 or load32(o.octets.p) > o.n \
-            or not v1_look(r.v1, o.octets.p, load32(o.octets.p), &first, DELIVERY_FIELDS):
+    if o.n < 8 or load32(o.data.p) > o.n \
+            or not v1_look(r.v1, o.data.p, load32(o.data.p), &first, DELIVERY_FIELDS):
         return False
     for i in range(TRANSFER_DELIVERY_ID, TRANSFER_SETTLED):
         a = &look.v[i]
@@ -173,7 +173,7 @@ cdef int v1_take(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64
     cdef uint8_t flags
     cdef uint16_t channel = load16(p + 6)
     cdef bint read, lost
-    take_place(h, n, at, &place)
+    find_place(h, n, at, &place)
     place.version = c.now
     if p[0] == c'A' or n == 4 * <size_t>p[4]:
         return 0            # no row; what happened before it, the next one tells
@@ -212,7 +212,7 @@ cdef int v1_take(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64
         h.open.channel = channel
         h.open.handle = <uint32_t>look.v[TRANSFER_HANDLE].u
         return 0
-    if o.n + n > MESSAGE_LIMIT or r.open_octets + n > OPEN_LIMIT:
+    if o.n + n > MESSAGE_LIMIT or r.open_bytes + n > OPEN_LIMIT:
         if close_open(r, c, h, o, CAPTURED_TRUNCATED) < 0:
             return NO_MEMORY
         return store_row(r, c, h, p, n, 0, flags, &place)

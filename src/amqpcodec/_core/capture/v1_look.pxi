@@ -1,15 +1,15 @@
 # Frames of AMQP 1.0 as a capture looks at them: what they can be, the fields that matter, and what they hide.
 
 cdef enum:
-    V1_LARGEST_SEARCHED = 1 << 24   # octets of a frame that is found without knowing where it begins
+    V1_LARGEST_SEARCHED = 1 << 24   # bytes of a frame that is found without knowing where it begins
 
 # Whether frames, of any version, follow one another.
 cdef enum:
     CHAIN_NO
-    CHAIN_WAIT              # as far as there are octets
+    CHAIN_WAIT              # as far as there are bytes
     CHAIN_YES
-    CHAIN_FRAMES = 64       # and so many octets of them need no more proof
-    CHAIN_OCTETS = 1 << 15
+    CHAIN_FRAMES = 64       # and so many bytes of them need no more proof
+    CHAIN_BYTES = 1 << 15
 
 cdef uint32_t ALL_FIELDS = 0xFFFFFFFF
 # Those that put deliveries together: handle, delivery_id, delivery_tag, message_format, more, aborted.
@@ -45,7 +45,7 @@ cdef inline const V1Desc* v1_look_descriptor(const V1Types* types, Cursor* c, ui
 
 
 cdef bint v1_look(const V1Types* types, const uint8_t* p, size_t n, V1Look* out, uint32_t mask) noexcept nogil:
-    """The performative of the whole frame of n octets at p. False: it has none that can be read.
+    """The performative of the whole frame of n bytes at p. False: it has none that can be read.
 
     mask: the fields that matter; with all bits, everything has to be in order.
     """
@@ -74,7 +74,7 @@ cdef bint v1_look(const V1Types* types, const uint8_t* p, size_t n, V1Look* out,
 # ---- where frames begin ----
 
 cdef bint v1_plausible(const V1Types* types, const uint8_t* p, size_t n, uint64_t limit) noexcept nogil:
-    """Whether the n > 0 octets at p can be the beginning of a frame: as many of them as there are."""
+    """Whether the n > 0 bytes at p can be the beginning of a frame: as many of them as there are."""
     cdef Fault fault
     cdef Cursor c
     cdef const V1Desc* d
@@ -120,7 +120,7 @@ cdef int v1_chain(const V1Types* types, const uint8_t* p, size_t n, uint64_t lim
                   size_t* second, size_t* stop) noexcept nogil:
     """As follow_chain: whether frames, protocol headers among them, follow each other from p on.
 
-    Where they do not: second, where the one behind the first begins, and stop, where none does.
+    Where they do not: second, where the one after the first begins, and stop, where none does.
     """
     cdef size_t at = 0
     cdef uint64_t size
@@ -150,7 +150,7 @@ cdef int v1_chain(const V1Types* types, const uint8_t* p, size_t n, uint64_t lim
         at += <size_t>size
         if count == 1:
             second[0] = at
-        if count >= 3 and (at >= limit or (count >= CHAIN_FRAMES and at >= CHAIN_OCTETS)):
+        if count >= 3 and (at >= limit or (count >= CHAIN_FRAMES and at >= CHAIN_BYTES)):
             return CHAIN_YES
     if not final:
         return CHAIN_WAIT

@@ -25,7 +25,7 @@ cdef bint is_strict(Reading* r, int k, const uint8_t* p, uint64_t total) noexcep
     cdef Fault fault
     cdef const Desc* d = NULL
     cdef int i
-    cdef bint odd
+    cdef bint unusual
     fault.code = OK
     cursor.p = p + 11
     cursor.end = p + total - 1
@@ -34,7 +34,7 @@ cdef bint is_strict(Reading* r, int k, const uint8_t* p, uint64_t total) noexcep
     cursor.fault = &fault
     if p[0] == FRAME_METHOD:
         d = method_of(spoken, load32(p + 7)) if total >= 12 else NULL
-        return d != NULL and read_arguments(d, &cursor, r.v, r.dialect, &odd) == 0
+        return d != NULL and read_arguments(d, &cursor, r.v, r.dialect, &unusual) == 0
     if p[0] == FRAME_HEADER:
         if total < 22:
             return False
@@ -42,7 +42,7 @@ cdef bint is_strict(Reading* r, int k, const uint8_t* p, uint64_t total) noexcep
             if spoken.contents[i].class_id == load16(p + 7):
                 d = spoken.contents[i]
         cursor.p = p + 19
-        return d != NULL and read_properties(d, &cursor, r.v, r.dialect, &odd) == 0
+        return d != NULL and read_properties(d, &cursor, r.v, r.dialect, &unusual) == 0
     return True
 
 
@@ -90,7 +90,7 @@ cdef void speak_v1(Reading* r, Conn* c, bint v1, bint sure) noexcept nogil:
     """The connection was found to speak 1.0, or one of the others."""
     cdef int i
     for i in range(2):
-        # Only the protocol by which octets are wrong can say why.
+        # Only the protocol by which bytes are wrong can say why.
         if c.v1 != v1 and c.half[i].state == SEARCHING and c.half[i].broken == 0:
             c.half[i].broken = LOST_NONE
     c.v1 = v1
@@ -98,7 +98,7 @@ cdef void speak_v1(Reading* r, Conn* c, bint v1, bint sure) noexcept nogil:
     c.now = r.v1_number if v1 else c.version
 
 
-cdef int take_version(Reading* r, Conn* c, Half* h, const uint8_t* p) noexcept nogil:
+cdef int adopt_version(Reading* r, Conn* c, Half* h, const uint8_t* p) noexcept nogil:
     """What a protocol header means for the rest of the connection."""
     cdef uint32_t version = load32(p + 4)
     cdef bint client = h == &c.half[0]
@@ -107,14 +107,14 @@ cdef int take_version(Reading* r, Conn* c, Half* h, const uint8_t* p) noexcept n
     if r.v1 != NULL and v1_is_header(p, 8):
         h.tls = p[4] == 2
         h.past_sasl = p[4] == 0
-        if not r.forced and (client or not c.told):
+        if not r.forced and (client or not c.resolved):
             speak_v1(r, c, True, True)
-        c.told |= client
+        c.resolved |= client
         return 0
     if r.forced:
         return 0
     if client:
-        c.told = True
+        c.resolved = True
         speak_v1(r, c, False, True)
     if version >> 8 == 0x000009 or version == 0x01010009:
         # Most clients that send the header of 0-9 by the letter speak 0-9-1, and are answered so.

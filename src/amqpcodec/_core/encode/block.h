@@ -4,14 +4,14 @@
 
 #include "columns/copy.h"
 
-/* Ask for octets of the next block of rows, which will be read when this one is done. */
+/* Ask for bytes of the next block of rows, which will be read when this one is done. */
 #if defined(__GNUC__) || defined(__clang__)
 #define BLOCK_PREFETCH(p) __builtin_prefetch(p, 0, 2)
 #else
 #define BLOCK_PREFETCH(p) ((void)(p))
 #endif
 
-/* Sixteen octets in a register, where the machine has such. */
+/* Sixteen bytes in a register, where the machine has such. */
 #ifdef COPY_SSE2
 typedef __m128i Piece;
 static inline Piece load_piece(const uint8_t *p) { return _mm_loadu_si128((const __m128i *)p); }
@@ -48,21 +48,21 @@ static inline int is_ascii_run(const uint8_t *p, size_t n) {
 }
 
 #ifdef COPY_SSE2
-/* What is not well-formed UTF-8 (see is_utf8) in sixteen octets, from those before each. */
-AMQP_INLINE Piece odd_utf8(Piece x, Piece before, Piece second, Piece third) {
-#define ALL(octet) _mm_set1_epi8((char)(octet))
+/* What is not well-formed UTF-8 (see is_utf8) in sixteen bytes, from those before each. */
+AMQP_INLINE Piece wrong_utf8(Piece x, Piece before, Piece second, Piece third) {
+#define ALL(x) _mm_set1_epi8((char)(x))
     /* what must continue a letter has its top bit in `must` */
     Piece must = _mm_or_si128(_mm_subs_epu8(before, ALL(0xC0 - 0x80)),
                               _mm_or_si128(_mm_subs_epu8(second, ALL(0xE0 - 0x80)),
                                            _mm_subs_epu8(third, ALL(0xF0 - 0x80))));
-    Piece odd = _mm_and_si128(_mm_xor_si128(must, _mm_cmplt_epi8(x, ALL(0xC0))), ALL(0x80));
+    Piece wrong = _mm_and_si128(_mm_xor_si128(must, _mm_cmplt_epi8(x, ALL(0xC0))), ALL(0x80));
     Piece low = _mm_cmplt_epi8(x, ALL(0xA0)), lower = _mm_cmplt_epi8(x, ALL(0x90));
-    odd = _mm_or_si128(odd, _mm_cmpeq_epi8(_mm_and_si128(x, ALL(0xFE)), ALL(0xC0)));
-    odd = _mm_or_si128(odd, _mm_subs_epu8(x, ALL(0xF4)));
-    odd = _mm_or_si128(odd, _mm_and_si128(low, _mm_cmpeq_epi8(before, ALL(0xE0))));
-    odd = _mm_or_si128(odd, _mm_andnot_si128(low, _mm_cmpeq_epi8(before, ALL(0xED))));
-    odd = _mm_or_si128(odd, _mm_and_si128(lower, _mm_cmpeq_epi8(before, ALL(0xF0))));
-    return _mm_or_si128(odd, _mm_andnot_si128(lower, _mm_cmpeq_epi8(before, ALL(0xF4))));
+    wrong = _mm_or_si128(wrong, _mm_cmpeq_epi8(_mm_and_si128(x, ALL(0xFE)), ALL(0xC0)));
+    wrong = _mm_or_si128(wrong, _mm_subs_epu8(x, ALL(0xF4)));
+    wrong = _mm_or_si128(wrong, _mm_and_si128(low, _mm_cmpeq_epi8(before, ALL(0xE0))));
+    wrong = _mm_or_si128(wrong, _mm_andnot_si128(low, _mm_cmpeq_epi8(before, ALL(0xED))));
+    wrong = _mm_or_si128(wrong, _mm_and_si128(lower, _mm_cmpeq_epi8(before, ALL(0xF0))));
+    return _mm_or_si128(wrong, _mm_andnot_si128(lower, _mm_cmpeq_epi8(before, ALL(0xF4))));
 #undef ALL
 }
 #endif
@@ -70,7 +70,7 @@ AMQP_INLINE Piece odd_utf8(Piece x, Piece before, Piece second, Piece third) {
 /* is_utf8 for long runs, in a time that does not depend on what they hold. */
 static inline int is_utf8_run(const uint8_t *p, size_t n) {
 #ifdef COPY_SSE2
-    Piece odd = _mm_setzero_si128(), last = odd;
+    Piece wrong = _mm_setzero_si128(), last = wrong;
     uint8_t rest[16] = {0};
     for (;; p += 16, n -= 16) {
         Piece x;
@@ -79,27 +79,27 @@ static inline int is_utf8_run(const uint8_t *p, size_t n) {
             p = rest;
         }
         x = load_piece(p);
-        odd = _mm_or_si128(odd, odd_utf8(x, _mm_or_si128(_mm_slli_si128(x, 1), _mm_srli_si128(last, 15)),
+        wrong = _mm_or_si128(wrong, wrong_utf8(x, _mm_or_si128(_mm_slli_si128(x, 1), _mm_srli_si128(last, 15)),
                                          _mm_or_si128(_mm_slli_si128(x, 2), _mm_srli_si128(last, 14)),
                                          _mm_or_si128(_mm_slli_si128(x, 3), _mm_srli_si128(last, 13))));
         if (n < 16) break;
         last = x;
     }
-    return _mm_movemask_epi8(_mm_cmpeq_epi8(odd, _mm_setzero_si128())) == 0xFFFF;
+    return _mm_movemask_epi8(_mm_cmpeq_epi8(wrong, _mm_setzero_si128())) == 0xFFFF;
 #else
     return is_utf8(p, n);
 #endif
 }
 
-/* Values that lie behind one another, n + 1 offsets: whether each is well-formed UTF-8. As a whole
+/* Values that lie one after another, n + 1 offsets: whether each is well-formed UTF-8. As a whole
  * they are, and none begins inside of a letter. */
 AMQP_APART static int are_utf8(const uint8_t *data, const int32_t *ends, int n) {
     const uint8_t *p = data + ends[0];
-    size_t octets = (size_t)(ends[n] - ends[0]);
+    size_t size = (size_t)(ends[n] - ends[0]);
     int inside = 0;
-    if (AMQP_LIKELY(is_ascii_run(p, octets))) return 1;
-    if (!is_utf8_run(p, octets)) return 0;
-    while (ends[n - 1] == ends[n]) n--; /* there are octets, and none behind the last */
+    if (AMQP_LIKELY(is_ascii_run(p, size))) return 1;
+    if (!is_utf8_run(p, size)) return 0;
+    while (ends[n - 1] == ends[n]) n--; /* there are bytes, and none after the last */
     for (int i = 1; i < n; i++) inside |= (data[ends[i]] & 0xC0) == 0x80;
     return !inside;
 }
@@ -119,7 +119,7 @@ static inline int have_size(const int32_t *ends, int n, uint32_t largest) {
     return (uint64_t)largest * (unsigned)n == (uint32_t)ends[n] - (uint32_t)ends[0];
 }
 
-/* Whether n values of so many octets, 1 at least, are all the same. */
+/* Whether n values of so many bytes, 1 at least, are all the same. */
 static inline int same_values(const uint8_t *p, size_t size, int n) {
     return memcmp(p, p + size, size * (size_t)(n - 1)) == 0;
 }
@@ -127,23 +127,23 @@ static inline int same_values(const uint8_t *p, size_t size, int n) {
 /* n (1 to 64) bits from one on. */
 AMQP_APART static uint64_t bits_at(const uint8_t *p, int64_t bit, int n) {
     uint64_t mask = 0;
-    int shift = (int)(bit & 7), octets = (shift + n + 7) >> 3;
+    int shift = (int)(bit & 7), size = (shift + n + 7) >> 3;
     p += bit >> 3;
-    if (octets >= 8)
+    if (size >= 8)
         for (int i = 0; i < 8; i++) mask |= (uint64_t)p[i] << (8 * i);
     else
-        for (int i = octets; i-- > 0;) mask = mask << 8 | p[i];
+        for (int i = size; i-- > 0;) mask = mask << 8 | p[i];
     mask >>= shift;
-    if (octets == 9) mask |= (uint64_t)p[8] << (64 - shift);
+    if (size == 9) mask |= (uint64_t)p[8] << (64 - shift);
     return mask & ~(uint64_t)0 >> (64 - n);
 }
 
-/* The low octets of n numbers. */
-AMQP_APART static void put_low_octets(uint8_t *w, const uint64_t *value, int n) {
+/* The low bytes of n numbers. */
+AMQP_APART static void put_low_bytes(uint8_t *w, const uint64_t *value, int n) {
     for (int i = 0; i < n; i++) w[i] = (uint8_t)value[i];
 }
 
-/* Eight bits to eight octets of 0 or 1. */
+/* Eight bits to eight bytes of 0 or 1. */
 static inline void put_bits_apart(uint8_t *w, uint8_t bits, int shift) {
 #if LITTLE_ENDIAN_MACHINE
     uint64_t x = bits * 0x0101010101010101ull & 0x8040201008040201ull;
@@ -154,7 +154,7 @@ static inline void put_bits_apart(uint8_t *w, uint8_t bits, int shift) {
 #endif
 }
 
-static inline void prefetch_octets(const uint8_t *p, size_t n) {
+static inline void prefetch_bytes(const uint8_t *p, size_t n) {
 #if defined(__GNUC__) || defined(__clang__)
     /* To gcc a function that only prefetches does nothing, and it leaves out calls of it. */
     __asm__ volatile("");

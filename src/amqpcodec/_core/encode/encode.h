@@ -22,7 +22,7 @@ static inline size_t first_bit(uint32_t x) {
 }
 
 /* Copy what stands in front of a quote, a backslash or a control character: how much that is.
- * COPY_SLACK more than n can be written, nothing behind n is read. */
+ * COPY_SLACK more than n can be written, nothing after n is read. */
 static inline size_t copy_json_run(uint8_t *w, const uint8_t *p, size_t n) {
     size_t i = 0;
 #ifdef COPY_SSE2
@@ -30,9 +30,9 @@ static inline size_t copy_json_run(uint8_t *w, const uint8_t *p, size_t n) {
     const __m128i control = _mm_set1_epi8(0x1F);
     for (; n - i >= 16; i += 16) {
         __m128i x = _mm_loadu_si128((const __m128i *)(p + i));
-        __m128i odd = _mm_or_si128(_mm_cmpeq_epi8(_mm_min_epu8(x, control), x),
+        __m128i special = _mm_or_si128(_mm_cmpeq_epi8(_mm_min_epu8(x, control), x),
                                    _mm_or_si128(_mm_cmpeq_epi8(x, quote), _mm_cmpeq_epi8(x, slash)));
-        int found = _mm_movemask_epi8(odd);
+        int found = _mm_movemask_epi8(special);
         _mm_storeu_si128((__m128i *)(w + i), x);
         if (found) return i + first_bit((uint32_t)found);
     }
@@ -51,8 +51,8 @@ static inline int base64_digit(uint8_t c) {
     return c == '+' ? 62 : c == '/' ? 63 : -1;
 }
 
-/* RFC 4648 with padding, to the letter: how many octets were written (w may be p), or -1. */
-static inline int64_t take_base64(uint8_t *w, const uint8_t *p, size_t n) {
+/* RFC 4648 with padding, to the letter: how many bytes were written (w may be p), or -1. */
+static inline int64_t parse_base64(uint8_t *w, const uint8_t *p, size_t n) {
     uint8_t *start = w;
     size_t i, k, pad;
     if (n % 4) return -1;
@@ -89,9 +89,9 @@ static inline float half_to_float(uint16_t half) {
     return bits_to_float(sign | (exponent + 112) << 23 | fraction << 13);
 }
 
-/* The magnitude of an Arrow decimal of so many octets, its least 32 bits first: 1 where negative. */
-static inline int decimal_limbs(const uint8_t *p, int octets, uint32_t *limb) {
-    int n = octets / 4, i, negative;
+/* The magnitude of an Arrow decimal of so many bytes, its least 32 bits first: 1 where negative. */
+static inline int decimal_limbs(const uint8_t *p, int size, uint32_t *limb) {
+    int n = size / 4, i, negative;
     for (i = 0; i < n; i++) memcpy(&limb[LITTLE_ENDIAN_MACHINE ? i : n - 1 - i], p + 4 * i, 4);
     negative = (int)(limb[n - 1] >> 31);
     if (negative) {
@@ -105,11 +105,11 @@ static inline int decimal_limbs(const uint8_t *p, int octets, uint32_t *limb) {
     return negative;
 }
 
-/* An Arrow decimal of so many octets as 32 bits, signed, and a scale of 0 to 255: 1, or 0 where it
- * does not fit. Zeros behind the point go where they are in the way. */
-static inline int fit_decimal(const uint8_t *p, int octets, int scale, int32_t *unscaled, uint8_t *fits) {
+/* An Arrow decimal of so many bytes as 32 bits, signed, and a scale of 0 to 255: 1, or 0 where it
+ * does not fit. Zeros after the point go where they are in the way. */
+static inline int fit_decimal(const uint8_t *p, int size, int scale, int32_t *unscaled, uint8_t *fits) {
     uint32_t limb[8] = {0};
-    int n = octets / 4, i, large, negative = decimal_limbs(p, octets, limb);
+    int n = size / 4, i, large, negative = decimal_limbs(p, size, limb);
     for (;;) {
         for (large = 0, i = 1; i < n; i++) large |= limb[i] != 0;
         large |= limb[0] > 0x7FFFFFFFu + (uint32_t)negative;

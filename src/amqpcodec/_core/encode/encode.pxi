@@ -30,7 +30,7 @@ cdef void begin_legacy(Encoder* e, EncodePlan plan) noexcept:
     plan.hot = NULL
     e.root = &plan.tree.root
     e.channel = plan.channel
-    e.usual = 1
+    e.default_channel = 1
     e.method = plan.method
     e.arguments = plan.arguments
     e.properties_json = plan.properties_json
@@ -56,13 +56,13 @@ cdef int end_legacy(Encoder* e, EncodePlan plan) except -1:
     """All rows are done: the plan goes back."""
     plan.hot = e.hot
     e.hot = NULL
-    return give_plan(plan)
+    return return_plan(plan)
 
 
 cdef object encode_plan(object protocol, Block* scratch, const ArrowSchema* schema, object given):
     """Which column is what."""
     if isinstance(protocol, Protocol):
-        return take_plan(<Protocol>protocol, scratch, schema, given)
+        return borrow_plan(<Protocol>protocol, scratch, schema, given)
     if schema.release == NULL:
         raise ValueError("the Arrow schema was released already")
     return V1EncodePlan.__new__(V1EncodePlan, tree_of(schema, given), protocol)
@@ -86,7 +86,7 @@ cdef int encode_status(Encoder* e, int status) except -1:
     if status == FAILED:
         raise_refusal(e)
     if status == COLUMN_FULL:
-        raise ValueError(f"the messages would take more than {e.table.limit} octets, which the int32 "
+        raise ValueError(f"the messages would take more than {e.table.limit} bytes, which the int32 "
                          "offsets of one array do not reach: encode fewer rows at a time")
     if status == BAD_OFFSETS:
         raise ValueError("offsets or indices of the Arrow array point outside of it")
@@ -96,14 +96,14 @@ cdef int encode_status(Encoder* e, int status) except -1:
 
 
 cdef int encode_array(Encoder* e, const ArrowArray* a) except -1:
-    """The rows of one array behind those that are done."""
+    """The rows of one array after those that are done."""
     cdef int status
     if a.release == NULL:
         raise ValueError("the Arrow array was released already")
     bind_source(<Source*>e.root, a, 0, a.length)
     e.total = e.rows + a.length
     with nogil:
-        status = take_all_rows(e, a.length) if e.v1 == NULL else v1e_rows(e, a.length)
+        status = encode_all_rows(e, a.length) if e.v1 == NULL else v1e_rows(e, a.length)
     encode_status(e, status)
     e.rows += a.length
     return 0
@@ -134,7 +134,7 @@ cdef int raise_of_stream(ArrowArrayStream* stream, int code) except -1:
 
 def encode_columns(protocol not None, columns, frame_max, str mode not None, dialect,
                    int64_t limit=0x7FFFFFFF):
-    """See amqpcodec.batch.encode. limit: octets that the array may have (tests lower it)."""
+    """See amqpcodec.batch.encode. limit: bytes that the array may have (tests lower it)."""
     cdef Encoded out = Encoded.__new__(Encoded)
     cdef Encoder* e
     cdef object plan                # outlives what e borrows of it
@@ -270,7 +270,7 @@ cdef class ArrowColumn:
 
 @cython.final
 cdef class Encoded(ArrowColumn):
-    """Messages as octets: a binary column in Arrow's C Data Interface, one value a row.
+    """Messages as bytes: a binary column in Arrow's C Data Interface, one value a row.
 
     A row that could not be encoded is null here, and its error is in ``errors``. Nothing of the
     input is borrowed; memory is shared by all who took it, and goes back to the pool at the end.

@@ -31,7 +31,7 @@ cdef struct Encoder:
     const Desc* desc        # the newest method
     int class_at            # its class among `contents`
     uint16_t number         # of the row's channel
-    uint16_t usual          # where the row says none
+    uint16_t default_channel       # where the row says none
     uint64_t frame_max      # 0: no limit
     V1Encode* v1            # of AMQP 1.0, or NULL
     uintptr_t mode          # dialect
@@ -47,7 +47,7 @@ cdef struct Encoder:
     Text text
     AmqpValue[MAX_FIELDS] v
     AmqpValue[MAX_FIELDS] w
-    size_t[MAX_FIELDS] kept     # the value's octets lie in scratch, at this less 1; or 0
+    size_t[MAX_FIELDS] kept     # the value's bytes lie in scratch, at this less 1; or 0
 
 
 cdef inline int place_refusal(Encoder* e, const Desc* d, int k, const char* column) noexcept nogil:
@@ -61,7 +61,7 @@ cdef inline int place_refusal(Encoder* e, const Desc* d, int k, const char* colu
 # ---- the output ----
 
 cdef int out_room(Encoder* e, uint64_t n) noexcept nogil:
-    """Room for n more octets of messages."""
+    """Room for n more bytes of messages."""
     if AMQP_UNLIKELY(e.out.used + n >= e.out.full_at):
         if n > <uint64_t>e.table.limit:
             e.table.full = 0
@@ -125,7 +125,7 @@ cdef int refuse_row(Encoder* e, int64_t row) noexcept nogil:
     return append_octets(e.table, e.errors, e.rows + row, text, <size_t>n)
 
 
-cdef inline void guess_octets(Encoder* e, size_t used, int64_t rows) noexcept nogil:
+cdef inline void guess_size(Encoder* e, size_t used, int64_t rows) noexcept nogil:
     """How large the messages will be in the end, from what so many are."""
     cdef Column* c = e.out
     if c.data_hint == 0 or rows & (rows - 1) == 0:
@@ -157,7 +157,7 @@ cdef int encode_rows(Encoder* e, RowWriter write_row, int64_t first, int64_t n) 
             status = refuse_row(e, row)
         if status < 0:
             return status
-    guess_octets(e, e.out.used, e.rows + first + n)
+    guess_size(e, e.out.used, e.rows + first + n)
     return 0
 
 
@@ -179,11 +179,11 @@ cdef int refuse_broken(Encoder* e, int64_t row) noexcept nogil:
     return 0
 
 
-cdef int take_channel_number(Encoder* e, int64_t row, uint16_t* out) noexcept nogil:
+cdef int read_channel(Encoder* e, int64_t row, uint16_t* out) noexcept nogil:
     cdef const Source* s = e.channel
     cdef int64_t i = row, v
     cdef int status
-    out[0] = e.usual
+    out[0] = e.default_channel
     if s == NULL:
         return 0
     status = find_value(&s, &i)
@@ -192,7 +192,7 @@ cdef int take_channel_number(Encoder* e, int64_t row, uint16_t* out) noexcept no
     place_refusal(e, NULL, -1, e.channel.name)
     if not is_integer(s):
         return refuse(&e.refusal, b"takes integers, not %s", s.type, 0)
-    v = signed_at(s.kind, s.data, s.at + i)
+    v = signed_at(s.input_type, s.data, s.at + i)
     if v < 0 or v > 0xFFFF:
         return refuse(&e.refusal, b"takes 0 to %llu", NULL, 0xFFFF)
     out[0] = <uint16_t>v

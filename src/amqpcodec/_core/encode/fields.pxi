@@ -2,12 +2,12 @@
 
 # ---- one value ----
 
-cdef uint64_t highest_of(uint8_t kind) noexcept nogil:
-    if kind == W_OCTET:
+cdef uint64_t highest_of(uint8_t wire_type) noexcept nogil:
+    if wire_type == W_OCTET:
         return 0xFF
-    if kind == W_SHORT:
+    if wire_type == W_SHORT:
         return 0xFFFF
-    if kind == W_LONG:
+    if wire_type == W_LONG:
         return MAX_U32
     return ~<uint64_t>0
 
@@ -20,7 +20,7 @@ cdef int check_shortstr(Refusal* r, const uint8_t* p, uint64_t n) noexcept nogil
     return 0
 
 
-cdef int load_source(Encoder* e, uint8_t kind, const Source* s, int64_t i, AmqpValue* v,
+cdef int load_source(Encoder* e, uint8_t wire_type, const Source* s, int64_t i, AmqpValue* v,
                      size_t* kept) noexcept nogil:
     """A value that is not null, as the wire type takes it. kept: see Encoder."""
     cdef uint64_t n = 0
@@ -28,26 +28,26 @@ cdef int load_source(Encoder* e, uint8_t kind, const Source* s, int64_t i, AmqpV
     cdef size_t at
     cdef int status
     cdef Refusal* r = &e.refusal
-    v.kind = kind
+    v.kind = wire_type
     v.present = True
     v.u = 0
     kept[0] = 0
-    if kind == W_SHORTSTR or kind == W_LONGSTR or kind == W_CONTENT:
-        if not is_octets(s):
-            if kind == W_SHORTSTR:
+    if wire_type == W_SHORTSTR or wire_type == W_LONGSTR or wire_type == W_CONTENT:
+        if not is_bytes(s):
+            if wire_type == W_SHORTSTR:
                 return refuse(r, b"a shortstr takes text, not %s", s.type, 0)
             return refuse(r, b"a longstr takes binary or text, not %s", s.type, 0)
-        if octets_at(s, i, &v.p, &n) < 0:
+        if bytes_at(s, i, &v.p, &n) < 0:
             return BAD_OFFSETS
         v.n = <uint32_t>n
-        if kind == W_SHORTSTR:
+        if wire_type == W_SHORTSTR:
             return check_shortstr(r, v.p, n)
         if n > MAX_U32:
             return refuse(r, b"a longstr takes at most 4294967295 octets, not %llu", NULL, n)
         if s.text and not is_utf8(v.p, <size_t>n):
             return refuse(r, b"text that is not UTF-8", NULL, 0)
         return 0
-    if kind == W_TABLE:
+    if wire_type == W_TABLE:
         at = <size_t>(e.text.w - e.scratch.p)
         status = put_source_table(&e.text, s, i, e.mode, r)
         n = <uint64_t>(e.text.w - e.scratch.p) - at
@@ -56,32 +56,32 @@ cdef int load_source(Encoder* e, uint8_t kind, const Source* s, int64_t i, AmqpV
         v.n = <uint32_t>n
         kept[0] = at + 1
         return status
-    if kind == W_TIMESTAMP and s.kind == IN_TIME:
+    if wire_type == W_TIMESTAMP and s.input_type == IN_TIME:
         seconds_at(s, i, &number)
         if number < 0:
             return refuse_seconds(r)
         v.u = <uint64_t>number
         return 0
     if not is_integer(s):
-        if kind == W_BIT:
+        if wire_type == W_BIT:
             return refuse(r, b"a bit takes bool, not %s", s.type, 0)
-        if kind == W_TIMESTAMP:
+        if wire_type == W_TIMESTAMP:
             return refuse(r, b"a timestamp takes timestamp or integers, not %s", s.type, 0)
         return refuse(r, b"takes integers, not %s", s.type, 0)
-    number = signed_at(s.kind, s.data, s.at + i)
+    number = signed_at(s.input_type, s.data, s.at + i)
     v.u = <uint64_t>number
-    if kind == W_BIT:
+    if wire_type == W_BIT:
         v.u = number != 0
-    elif (number < 0 and s.kind != IN_UINT64) or v.u > highest_of(kind):
-        if kind == W_TIMESTAMP:
+    elif (number < 0 and s.input_type != IN_UINT64) or v.u > highest_of(wire_type):
+        if wire_type == W_TIMESTAMP:
             return refuse_seconds(r)
-        return refuse(r, b"%s takes 0 to %llu", WIRE_NAMES[kind], highest_of(kind))
+        return refuse(r, b"%s takes 0 to %llu", WIRE_NAMES[wire_type], highest_of(wire_type))
     return 0
 
 
 # ---- JSON text of arguments or properties ----
 
-cdef int json_field(Encoder* e, Json* j, uint8_t kind, AmqpValue* v, size_t* kept) noexcept nogil:
+cdef int json_field(Encoder* e, Json* j, uint8_t wire_type, AmqpValue* v, size_t* kept) noexcept nogil:
     """A value of this wire type; null leaves it alone."""
     cdef Text* t = &e.text
     cdef size_t at = <size_t>(t.w - e.scratch.p)
@@ -91,19 +91,19 @@ cdef int json_field(Encoder* e, Json* j, uint8_t kind, AmqpValue* v, size_t* kep
     cdef int status
     cdef uint64_t u
     cdef bint reference
-    if kind == W_TABLE and not json_at(j, c'n'):
+    if wire_type == W_TABLE and not json_at(j, c'n'):
         j.mode = e.mode
-        status = json_take_pairs(t, j, 1, 0, &form)
+        status = json_parse_pairs(t, j, 1, 0, &form)
         v.n = <uint32_t>(<size_t>(t.w - e.scratch.p) - at)
         v.present = True
         kept[0] = at + 1
         return status
     # By the letter `l` has 64 bits without a sign.
     j.mode = MODE_LETTER
-    reference = kind == W_CONTENT and json_opens(j, b'"$reference"')
-    status = json_take_value(t, j, 1)
+    reference = wire_type == W_CONTENT and json_opens(j, b'"$reference"')
+    status = json_parse_value(t, j, 1)
     if status == 0 and reference:
-        status = json_take(j, c'}', b"the end of a reference")
+        status = json_require(j, c'}', b"the end of a reference")
     if status != 0:
         return status
     p = e.scratch.p + at
@@ -112,30 +112,30 @@ cdef int json_field(Encoder* e, Json* j, uint8_t kind, AmqpValue* v, size_t* kep
     if tag == c'V':
         return 0
     v.present = True
-    if tag == c'S' and (kind == W_SHORTSTR or kind == W_LONGSTR or kind == W_CONTENT):
+    if tag == c'S' and (wire_type == W_SHORTSTR or wire_type == W_LONGSTR or wire_type == W_CONTENT):
         v.n = load32(p)
         v.u = reference
         kept[0] = at + 6
-        return check_shortstr(&e.refusal, p + 4, v.n) if kind == W_SHORTSTR else 0
-    if tag == c't' and kind == W_BIT:
+        return check_shortstr(&e.refusal, p + 4, v.n) if wire_type == W_SHORTSTR else 0
+    if tag == c't' and wire_type == W_BIT:
         v.u = p[0]
         return 0
-    if tag == c'T' and kind == W_TIMESTAMP:
+    if tag == c'T' and wire_type == W_TIMESTAMP:
         v.u = load64(p)
         return 0
-    if (tag == c'I' or tag == c'L' or tag == c'l') and (kind < W_SHORTSTR or kind == W_TIMESTAMP):
+    if (tag == c'I' or tag == c'L' or tag == c'l') and (wire_type < W_SHORTSTR or wire_type == W_TIMESTAMP):
         u = <uint64_t><int64_t><int32_t>load32(p) if tag == c'I' else load64(p)
-        if kind == W_BIT:
+        if wire_type == W_BIT:
             v.u = u != 0
             return 0
-        if (tag != c'l' and <int64_t>u < 0) or u > highest_of(kind):
-            if kind == W_TIMESTAMP:
+        if (tag != c'l' and <int64_t>u < 0) or u > highest_of(wire_type):
+            if wire_type == W_TIMESTAMP:
                 return refuse_seconds(&e.refusal)
-            return refuse(&e.refusal, b"%s takes 0 to %llu", WIRE_NAMES[kind], highest_of(kind))
+            return refuse(&e.refusal, b"%s takes 0 to %llu", WIRE_NAMES[wire_type], highest_of(wire_type))
         v.u = u
         return 0
-    return refuse(&e.refusal, b"JSON: %s takes another type of value (before octet %llu)",
-                  WIRE_NAMES[kind], <uint64_t>(j.p - j.start))
+    return refuse(&e.refusal, b"JSON: %s takes another type of value (before byte %llu)",
+                  WIRE_NAMES[wire_type], <uint64_t>(j.p - j.start))
 
 
 cdef int json_fields(Encoder* e, const Desc* d, const Source* s, int64_t i, AmqpValue* v) noexcept nogil:
@@ -146,14 +146,14 @@ cdef int json_fields(Encoder* e, const Desc* d, const Source* s, int64_t i, Amqp
     cdef Json j
     cdef int k, status
     place_refusal(e, d, -1, s.name)
-    if not (is_octets(s) and s.text):
+    if not (is_bytes(s) and s.text):
         return refuse(&e.refusal, b"takes JSON text, not %s", s.type, 0)
-    if octets_at(s, i, &p, &n) < 0:
+    if bytes_at(s, i, &p, &n) < 0:
         return BAD_OFFSETS
     memset(seen, 0, sizeof(seen))
     status = json_begin(&j, p, n, e.mode, &e.refusal)
     if status == 0:
-        status = json_take(&j, c'{', b"an object")
+        status = json_require(&j, c'{', b"an object")
     if status != 0:
         return status
     if json_at(&j, c'}'):
@@ -164,7 +164,7 @@ cdef int json_fields(Encoder* e, const Desc* d, const Source* s, int64_t i, Amqp
         if status != 0:
             return status
         if seen[k]:
-            return json_refuse(&j, b"JSON: an object has a key twice (before octet %llu)")
+            return json_refuse(&j, b"JSON: an object has a key twice (before byte %llu)")
         seen[k] = True
         place_refusal(e, d, k, s.name)
         status = json_field(e, &j, d.op[k].kind, &v[k], &e.kept[k])
@@ -175,21 +175,21 @@ cdef int json_fields(Encoder* e, const Desc* d, const Source* s, int64_t i, Amqp
         if json_at(&j, c'}'):
             j.p += 1
             return json_end(&j)
-        status = json_take(&j, c',', b"a comma or the end of an object")
+        status = json_require(&j, c',', b"a comma or the end of an object")
         if status != 0:
             return status
 
 
 cdef int json_field_name(Encoder* e, Json* j, const Desc* d, int* k) noexcept nogil:
-    """A name and the colon behind it."""
+    """A name and the colon after it."""
     cdef Text* t = &e.text
     cdef size_t at = <size_t>(t.w - e.scratch.p), n
-    cdef int status = json_take_text(t, j)
+    cdef int status = json_parse_text(t, j)
     if status != 0:
         return status
     n = <size_t>(t.w - e.scratch.p) - at
     t.w = e.scratch.p + at
     for k[0] in range(d.n):
         if strlen(d.field[k[0]]) == n and memcmp(d.field[k[0]], t.w, n) == 0:
-            return json_take(j, c':', b"a colon")
-    return json_refuse(j, b"JSON: a name that is none of its fields (before octet %llu)")
+            return json_require(j, c':', b"a colon")
+    return json_refuse(j, b"JSON: a name that is none of its fields (before byte %llu)")

@@ -1,8 +1,8 @@
 # Rows of columns to frames, the fast way: a block of rows of one method.
 #
-# First every column is looked at for all rows of the block, then the rows are written. Whatever is odd
-# (GIVE_UP, with nothing written) leaves the block to encode/rows.pxi, which finds out why; a test holds
-# both ways equal.
+# First every column is looked at for all rows of the block, then the rows are written. Unusual input
+# (GIVE_UP, with nothing written) falls back to encode/rows.pxi, which finds out why; a test holds both
+# ways equal.
 
 # ---- a step ----
 
@@ -31,7 +31,7 @@ cdef int look_step(Encoder* e, Hot* h, int k, int64_t row, int n) noexcept nogil
     if t.mask == 0:
         if t.part == PART_ARGUMENTS:
             memset(t.constant, 0, 8)
-            look_same(t, t.constant, 0 if length_octets(t) else t.width)
+            look_same(t, t.constant, 0 if length_width(t) else t.width)
         return 0
     if t.flag:
         note_flag(h, t, n)
@@ -43,22 +43,22 @@ cdef int look_step(Encoder* e, Hot* h, int k, int64_t row, int n) noexcept nogil
         t.size = 4
         return 0
     if t.is_table or t.what == STEP_RAW:
-        return look_made(e, h, t, row, n, h.value[k], h.octets[k])
+        return look_made(e, h, t, row, n, h.value[k], h.sizes[k])
     if t.what == STEP_SHORT or t.what == STEP_LONG:
-        if not is_octets(t.s) and t.s.kind != IN_DICTIONARY:
+        if not is_bytes(t.s) and t.s.input_type != IN_DICTIONARY:
             return GIVE_UP
-        return look_octets(h, t, row, n, h.value[k], h.octets[k])
+        return look_bytes(h, t, row, n, h.value[k], h.sizes[k])
     if t.what == STEP_INT:
-        return look_ints(h, t, row, n, h.value[k], h.octets[k])
+        return look_ints(h, t, row, n, h.value[k], h.sizes[k])
     if t.what == STEP_BITS:
-        return look_bits(t, row, n, h.value[k], h.octets[k])
-    return look_numbers(h, t, row, n, h.value[k], h.octets[k])
+        return look_bits(t, row, n, h.value[k], h.sizes[k])
+    return look_numbers(h, t, row, n, h.value[k], h.sizes[k])
 
 
 # ---- what is not a step ----
 
 cdef int look_body(Encoder* e, Hot* h, int64_t row, int n) noexcept nogil:
-    """Bodies: h.body_kind says in which form; 0 or GIVE_UP."""
+    """Bodies: h.body_form says in which form; 0 or GIVE_UP."""
     cdef const Source* s = e.body
     cdef const Source* found
     cdef const int32_t* ends
@@ -67,15 +67,15 @@ cdef int look_body(Encoder* e, Hot* h, int64_t row, int n) noexcept nogil:
     cdef uint64_t size = 0, largest = 0
     cdef int64_t k
     cdef int i
-    h.body_kind = PUT_END
+    h.body_form = PUT_END
     if mask == 0:
         return 0
-    if mask == first_rows(n) and s.kind == IN_OCTETS:
-        h.body_kind = PUT_BODY
+    if mask == first_rows(n) and s.input_type == IN_BYTES:
+        h.body_form = PUT_BODY
         h.body_ends = ends = <const int32_t*>s.ends + s.at + row
         largest = look_column(h, s, ends, n, s.text)
     else:
-        h.body_kind = PUT_BODIES
+        h.body_form = PUT_BODIES
         for i in range(n):
             h.body_n[i] = 0
             if not mask >> i & 1:
@@ -84,7 +84,7 @@ cdef int look_body(Encoder* e, Hot* h, int64_t row, int n) noexcept nogil:
             k = row + i
             if find_value(&found, &k) == NO_VALUE:
                 continue
-            if not is_octets(found) or octets_at(found, k, &p, &size) < 0 or size > 0xFFFFFF:
+            if not is_bytes(found) or bytes_at(found, k, &p, &size) < 0 or size > 0xFFFFFF:
                 return GIVE_UP
             if found.text and not is_utf8(p, <size_t>size):
                 return GIVE_UP
@@ -92,7 +92,7 @@ cdef int look_body(Encoder* e, Hot* h, int64_t row, int n) noexcept nogil:
             h.body_n[i] = <uint32_t>size
             h.room += size
             largest = max(largest, size)
-    prefetch_next(s, row, n, h.body_kind == PUT_BODIES)
+    prefetch_next(s, row, n, h.body_form == PUT_BODIES)
     if largest > 0xFFFFFF or (e.frame_max and largest + 8 > e.frame_max):
         return GIVE_UP
     return 0
@@ -129,7 +129,7 @@ cdef int hot_block(Encoder* e, int64_t row, int n) noexcept nogil:
         # columns of one header each: there is a table where one of them is
         return GIVE_UP
     end_rows(e, row, n, <size_t>(w - e.out.data.p))
-    guess_octets(e, e.out.used, e.rows + row + n)
+    guess_size(e, e.out.used, e.rows + row + n)
     return 0
 
 
@@ -178,7 +178,7 @@ cdef bint refuse_some(Encoder* e, int64_t row, int n) noexcept nogil:
 # ---- the loop ----
 
 cdef inline bint has_none(const Source* s, int64_t row, int n) noexcept nogil:
-    return s == NULL or (s.kind != IN_OTHER and valid_rows(s, row, n) == 0)
+    return s == NULL or (s.input_type != IN_OTHER and valid_rows(s, row, n) == 0)
 
 
 cdef int same_method(Encoder* e, int64_t row, int n) noexcept nogil:
@@ -191,13 +191,13 @@ cdef int same_method(Encoder* e, int64_t row, int n) noexcept nogil:
     cdef uint32_t largest
     cdef int i
     if s == NULL:
-        return n if take_method_name(e, row) == 0 else 0
-    if valid_rows(s, row, n) != first_rows(n) or take_method_name(e, row) != 0:
+        return n if read_method(e, row) == 0 else 0
+    if valid_rows(s, row, n) != first_rows(n) or read_method(e, row) != 0:
         return 0
-    if s.kind == IN_DICTIONARY:
+    if s.input_type == IN_DICTIONARY:
         return same_indices(s, row, n)
     length = strlen(e.desc.name)
-    if s.kind == IN_OCTETS:
+    if s.input_type == IN_BYTES:
         # offsets of one distance, from one that was found to be right
         ends = <const int32_t*>s.ends + s.at + row
         largest = largest_size(ends, n)
@@ -206,13 +206,13 @@ cdef int same_method(Encoder* e, int64_t row, int n) noexcept nogil:
             prefetch_next(s, row, n, True)
             return n
     for i in range(1, n):
-        if octets_at(s, row + i, &p, &size) < 0 or size != length \
+        if bytes_at(s, row + i, &p, &size) < 0 or size != length \
                 or memcmp(p, e.desc.name, <size_t>size) != 0:
             return i
     return n
 
 
-cdef int take_hot_rows(Encoder* e, int64_t row, int n) noexcept nogil:
+cdef int encode_block(Encoder* e, int64_t row, int n) noexcept nogil:
     """Up to n rows, the fast way if that is possible: how many were done, or a status below 0."""
     cdef int status, same
     if (valid_rows(e.root, row, n) != first_rows(n) or not has_none(e.error, row, n)
@@ -232,13 +232,13 @@ cdef int take_hot_rows(Encoder* e, int64_t row, int n) noexcept nogil:
     return same if status == 0 else 0 if status > 0 else status
 
 
-cdef int take_all_rows(Encoder* e, int64_t rows) noexcept nogil:
+cdef int encode_all_rows(Encoder* e, int64_t rows) noexcept nogil:
     """Every row of the array at hand."""
     cdef int64_t row = 0
     cdef int n, done, status
     while row < rows:
         n = <int>min(rows - row, <int64_t>HOT_ROWS)
-        done = take_hot_rows(e, row, n) if e.fast else 0
+        done = encode_block(e, row, n) if e.fast else 0
         if done < 0:
             return done
         if done == 0:

@@ -5,9 +5,9 @@
 
 cdef extern from "encode/encode.h" nogil:
     size_t copy_json_run(uint8_t* w, const uint8_t* p, size_t n)
-    int64_t take_base64(uint8_t* w, const uint8_t* p, size_t n)
+    int64_t parse_base64(uint8_t* w, const uint8_t* p, size_t n)
     float half_to_float(uint16_t half)
-    bint fit_decimal(const uint8_t* p, int octets, int scale, int32_t* unscaled, uint8_t* fits)
+    bint fit_decimal(const uint8_t* p, int size, int scale, int32_t* unscaled, uint8_t* fits)
 
 # How the values of a column lie in memory.
 cdef enum:
@@ -24,10 +24,10 @@ cdef enum:
     IN_HALF
     IN_FLOAT
     IN_DOUBLE
-    IN_OCTETS               # int32 offsets
-    IN_LARGE_OCTETS
+    IN_BYTES               # int32 offsets
+    IN_LARGE_BYTES
     IN_VIEW
-    IN_FIXED_OCTETS
+    IN_FIXED_BYTES
     IN_TIME
     IN_DECIMAL
     IN_LIST
@@ -38,16 +38,16 @@ cdef enum:
     IN_STRUCT
     IN_MAP
     IN_DICTIONARY
-    IN_OTHER                # nothing of AMQP is like it; width says whether nulls can be told
+    IN_OTHER                # nothing of AMQP is like it; width: whether nulls can be seen
 
 cdef enum:
     SOURCE_DEPTH = 400      # of Arrow types within each other: more is not looked at
 
 cdef struct Source:
-    uint8_t kind
-    bint text               # octets that say to be UTF-8
-    uint8_t index           # of a dictionary: the kind of its indices
-    int width               # octets of a fixed value, or values of a fixed list
+    uint8_t input_type
+    bint text               # bytes that say to be UTF-8
+    uint8_t index           # of a dictionary: the input_type of its indices
+    int width               # bytes of a fixed value, or values of a fixed list
     int scale               # of a decimal
     int64_t unit            # of a timestamp: how many make a second
     const char* name        # of the column
@@ -59,7 +59,7 @@ cdef struct Source:
     int64_t n
     int64_t at              # of its first row in the buffers
     const uint8_t* valid    # or NULL
-    const uint8_t* data     # numbers, bits, octets or views
+    const uint8_t* data     # numbers, bits, bytes or views
     const uint8_t* ends     # offsets
     const uint8_t* sizes    # of list views
     const uint8_t** pieces  # of views
@@ -74,9 +74,9 @@ cdef dict SIMPLE_SOURCES = {
     "i": (IN_INT32, 4, "int32"), "I": (IN_UINT32, 4, "uint32"),
     "l": (IN_INT64, 8, "int64"), "L": (IN_UINT64, 8, "uint64"),
     "e": (IN_HALF, 2, "float16"), "f": (IN_FLOAT, 4, "float32"), "g": (IN_DOUBLE, 8, "float64"),
-    "z": (IN_OCTETS, 0, "binary"), "Z": (IN_LARGE_OCTETS, 0, "large_binary"),
-    "vz": (IN_VIEW, 0, "binary_view"), "u": (IN_OCTETS, 0, "string"),
-    "U": (IN_LARGE_OCTETS, 0, "large_string"), "vu": (IN_VIEW, 0, "string_view"),
+    "z": (IN_BYTES, 0, "binary"), "Z": (IN_LARGE_BYTES, 0, "large_binary"),
+    "vz": (IN_VIEW, 0, "binary_view"), "u": (IN_BYTES, 0, "string"),
+    "U": (IN_LARGE_BYTES, 0, "large_string"), "vu": (IN_VIEW, 0, "string_view"),
     "+l": (IN_LIST, 0, "list"), "+L": (IN_LARGE_LIST, 0, "large_list"),
     "+vl": (IN_LIST_VIEW, 0, "list_view"), "+vL": (IN_LARGE_LIST_VIEW, 0, "large_list_view"),
     "+s": (IN_STRUCT, 0, "struct"), "+m": (IN_MAP, 0, "map"),
@@ -103,9 +103,9 @@ cdef class SourceTree:
         free_sources(&self.root)
 
     cdef const char* text(self, str s) except NULL:
-        cdef bytes octets = s.encode("utf-8", "replace") + bytes(2 * COPY_SLACK)
-        self.keep.append(octets)
-        return PyBytes_AS_STRING(octets)
+        cdef bytes utf8 = s.encode("utf-8", "replace") + bytes(2 * COPY_SLACK)
+        self.keep.append(utf8)
+        return PyBytes_AS_STRING(utf8)
 
     cdef int describe(self, Source* s, const ArrowSchema* schema, int depth) except -1:
         cdef str format_ = "" if schema.format == NULL else schema.format.decode("utf-8", "replace")
@@ -119,14 +119,14 @@ cdef class SourceTree:
         s.name_n = <uint32_t>strlen(s.name)
         s.unit = 1
         if format_ in SIMPLE_SOURCES:
-            s.kind, s.width, type_ = SIMPLE_SOURCES[format_]
+            s.input_type, s.width, type_ = SIMPLE_SOURCES[format_]
             s.text = format_ in ("u", "U", "vu")
         else:
             type_ = self.describe_other(s, format_)
         s.type = self.text(type_)
         if schema.n_children < 0 or schema.n_children and schema.children == NULL:
             raise ValueError("the Arrow schema does not have its children")
-        if s.kind == IN_OTHER:
+        if s.input_type == IN_OTHER:
             return 0
         if schema.n_children:
             s.child = <Source*>calloc(<size_t>schema.n_children, sizeof(Source))
@@ -135,20 +135,20 @@ cdef class SourceTree:
             s.n_children = <int>schema.n_children
         for i in range(schema.n_children):
             self.describe(&s.child[i], schema.children[i], depth + 1)
-        if s.n_children != 1 and IN_LIST <= s.kind <= IN_FIXED_LIST:
+        if s.n_children != 1 and IN_LIST <= s.input_type <= IN_FIXED_LIST:
             raise ValueError("an Arrow list has one child")
-        if s.kind == IN_MAP and (s.n_children != 1 or s.child.kind != IN_STRUCT
+        if s.input_type == IN_MAP and (s.n_children != 1 or s.child.input_type != IN_STRUCT
                                  or s.child.n_children != 2):
             raise ValueError("an Arrow map has a struct of keys and items")
         if schema.dictionary != NULL:
-            if not IN_INT8 <= s.kind <= IN_UINT64:
+            if not IN_INT8 <= s.input_type <= IN_UINT64:
                 raise ValueError("the indices of an Arrow dictionary are integers")
             s.child = <Source*>calloc(1, sizeof(Source))
             if s.child == NULL:
                 raise MemoryError
             s.n_children = 1
-            s.index = s.kind
-            s.kind = IN_DICTIONARY
+            s.index = s.input_type
+            s.input_type = IN_DICTIONARY
             self.describe(s.child, schema.dictionary, depth + 1)
             s.child.name = s.name
             s.child.name_n = s.name_n
@@ -158,34 +158,34 @@ cdef class SourceTree:
     cdef str describe_other(self, Source* s, str format_):
         """Types whose format has parameters."""
         if format_[:3] in TIME_UNITS and format_[3:4] == ":":
-            s.kind = IN_TIME
+            s.input_type = IN_TIME
             s.unit = TIME_UNITS[format_[:3]]
             s.width = 8
             return "timestamp"
         try:
             if format_.startswith("d:"):
                 _, scale, *bits = format_[2:].split(",")
-                s.kind = IN_DECIMAL
+                s.input_type = IN_DECIMAL
                 s.scale = int(scale)
                 s.width = int(bits[0]) // 8 if bits else 16
                 if s.width not in (4, 8, 16, 32):
                     raise ValueError
                 return f"decimal{8 * s.width}"
             if format_.startswith("w:"):
-                s.kind = IN_FIXED_OCTETS
+                s.input_type = IN_FIXED_BYTES
                 s.width = int(format_[2:])
                 if s.width < 0:
                     raise ValueError
                 return "fixed_size_binary"
             if format_.startswith("+w:"):
-                s.kind = IN_FIXED_LIST
+                s.input_type = IN_FIXED_LIST
                 s.width = int(format_[3:])
                 if s.width < 0:
                     raise ValueError
                 return "fixed_size_list"
         except ValueError:
             raise ValueError(f"the Arrow schema has format {format_!r}") from None
-        s.kind = IN_OTHER
+        s.input_type = IN_OTHER
         return "union" if format_.startswith("+u") else f"Arrow format {format_}"
 
 
@@ -206,12 +206,12 @@ cdef int wrong_shape(const Source* s) except -1:
 
 
 cdef int n_buffers_of(const Source* s) noexcept:
-    cdef uint8_t kind = s.index if s.kind == IN_DICTIONARY else s.kind
-    if kind == IN_NULL:
+    cdef uint8_t input_type = s.index if s.input_type == IN_DICTIONARY else s.input_type
+    if input_type == IN_NULL:
         return 0
-    if kind == IN_STRUCT or kind == IN_FIXED_LIST:
+    if input_type == IN_STRUCT or input_type == IN_FIXED_LIST:
         return 1
-    if kind in (IN_OCTETS, IN_LARGE_OCTETS, IN_LIST_VIEW, IN_LARGE_LIST_VIEW):
+    if input_type in (IN_BYTES, IN_LARGE_BYTES, IN_LIST_VIEW, IN_LARGE_LIST_VIEW):
         return 3
     return 2
 
@@ -221,13 +221,13 @@ cdef int bind_source(Source* s, const ArrowArray* a, int64_t base, int64_t n) ex
     cdef int i
     s.n = n
     s.valid = NULL
-    if s.kind == IN_OTHER and not s.width:
+    if s.input_type == IN_OTHER and not s.width:
         return 0
     if (a.length < 0 or a.offset < 0 or base > a.length or n > a.length - base
             or <uint64_t>a.length > HIGHEST_INT64 - <uint64_t>a.offset
-            or a.n_children != (0 if s.kind == IN_DICTIONARY else s.n_children)):
+            or a.n_children != (0 if s.input_type == IN_DICTIONARY else s.n_children)):
         wrong_shape(s)
-    if s.kind == IN_VIEW:
+    if s.input_type == IN_VIEW:
         if a.n_buffers < 3:
             wrong_shape(s)
     elif a.n_buffers != n_buffers_of(s):
@@ -235,49 +235,49 @@ cdef int bind_source(Source* s, const ArrowArray* a, int64_t base, int64_t n) ex
     s.at = a.offset + base
     if n == 0:
         return 0
-    if s.kind != IN_NULL:
+    if s.input_type != IN_NULL:
         if a.buffers == NULL:
             wrong_shape(s)
         if a.null_count != 0:
             s.valid = <const uint8_t*>a.buffers[0]
         for i in range(1, min(n_buffers_of(s), 2)):
-            if a.buffers[i] == NULL and not (s.kind == IN_FIXED_OCTETS and s.width == 0):
+            if a.buffers[i] == NULL and not (s.input_type == IN_FIXED_BYTES and s.width == 0):
                 wrong_shape(s)
-    if s.kind == IN_OCTETS or s.kind == IN_LARGE_OCTETS:
+    if s.input_type == IN_BYTES or s.input_type == IN_LARGE_BYTES:
         s.ends = <const uint8_t*>a.buffers[1]
         s.data = <const uint8_t*>a.buffers[2]
         if s.data == NULL:
             s.data = &NO_OCTETS
-        if s.kind == IN_OCTETS:
+        if s.input_type == IN_BYTES:
             s.last = <uint64_t><int64_t>(<const int32_t*>s.ends)[s.at + n]
         else:
             s.last = (<const uint64_t*>s.ends)[s.at + n]
         if <int64_t>s.last < 0 or (a.buffers[2] == NULL and s.last != 0):
             wrong_shape(s)
-    elif s.kind == IN_VIEW:
+    elif s.input_type == IN_VIEW:
         s.data = <const uint8_t*>a.buffers[1]
         s.n_pieces = a.n_buffers - 3
         s.pieces = <const uint8_t**>a.buffers + 2
         s.piece_sizes = <const int64_t*>a.buffers[a.n_buffers - 1]
         if s.n_pieces and s.piece_sizes == NULL:
             wrong_shape(s)
-    elif IN_LIST <= s.kind <= IN_FIXED_LIST or s.kind == IN_MAP:
-        if s.kind != IN_FIXED_LIST:
+    elif IN_LIST <= s.input_type <= IN_FIXED_LIST or s.input_type == IN_MAP:
+        if s.input_type != IN_FIXED_LIST:
             s.ends = <const uint8_t*>a.buffers[1]
-        if s.kind == IN_LIST_VIEW or s.kind == IN_LARGE_LIST_VIEW:
+        if s.input_type == IN_LIST_VIEW or s.input_type == IN_LARGE_LIST_VIEW:
             s.sizes = <const uint8_t*>a.buffers[2]
             if s.sizes == NULL:
                 wrong_shape(s)
         bind_source(s.child, a.children[0], 0, a.children[0].length)
-    elif s.kind == IN_STRUCT:
+    elif s.input_type == IN_STRUCT:
         for i in range(s.n_children):
             bind_source(&s.child[i], a.children[i], s.at, n)
-    elif s.kind == IN_DICTIONARY:
+    elif s.input_type == IN_DICTIONARY:
         s.data = <const uint8_t*>a.buffers[1]
         if a.dictionary == NULL:
             wrong_shape(s)
         bind_source(s.child, a.dictionary, 0, a.dictionary.length)
-    elif s.kind != IN_NULL:
+    elif s.input_type != IN_NULL:
         s.data = <const uint8_t*>a.buffers[1]
     return 0
 
@@ -293,21 +293,21 @@ cdef inline bint is_valid(const Source* s, int64_t i) noexcept nogil:
     return s.valid == NULL or s.valid[(s.at + i) >> 3] >> ((s.at + i) & 7) & 1
 
 
-cdef inline int64_t signed_at(uint8_t kind, const uint8_t* data, int64_t i) noexcept nogil:
+cdef inline int64_t signed_at(uint8_t input_type, const uint8_t* data, int64_t i) noexcept nogil:
     """An integer of up to 64 bits; of uint64 its bits."""
-    if kind == IN_INT32:
+    if input_type == IN_INT32:
         return (<const int32_t*>data)[i]
-    if kind == IN_INT64 or kind == IN_UINT64:
+    if input_type == IN_INT64 or input_type == IN_UINT64:
         return (<const int64_t*>data)[i]
-    if kind == IN_UINT8:
+    if input_type == IN_UINT8:
         return data[i]
-    if kind == IN_INT8:
+    if input_type == IN_INT8:
         return (<const int8_t*>data)[i]
-    if kind == IN_INT16:
+    if input_type == IN_INT16:
         return (<const int16_t*>data)[i]
-    if kind == IN_UINT16:
+    if input_type == IN_UINT16:
         return (<const uint16_t*>data)[i]
-    if kind == IN_UINT32:
+    if input_type == IN_UINT32:
         return (<const uint32_t*>data)[i]
     return data[i >> 3] >> (i & 7) & 1      # IN_BOOL
 
@@ -317,11 +317,11 @@ cdef inline int find_value(const Source** at, int64_t* row) noexcept nogil:
     cdef const Source* s = at[0]
     cdef int64_t i = row[0], k
     while True:
-        if s.kind == IN_NULL:
+        if s.input_type == IN_NULL:
             return NO_VALUE
         if not is_valid(s, i):
             return NO_VALUE
-        if AMQP_LIKELY(s.kind != IN_DICTIONARY):
+        if AMQP_LIKELY(s.input_type != IN_DICTIONARY):
             at[0] = s
             row[0] = i
             return HAS_VALUE
@@ -332,22 +332,22 @@ cdef inline int find_value(const Source** at, int64_t* row) noexcept nogil:
         i = k
 
 
-cdef inline bint is_octets(const Source* s) noexcept nogil:
-    return IN_OCTETS <= s.kind <= IN_FIXED_OCTETS
+cdef inline bint is_bytes(const Source* s) noexcept nogil:
+    return IN_BYTES <= s.input_type <= IN_FIXED_BYTES
 
 
 cdef inline bint is_integer(const Source* s) noexcept nogil:
-    return IN_BOOL <= s.kind <= IN_UINT64
+    return IN_BOOL <= s.input_type <= IN_UINT64
 
 
-cdef inline int octets_at(const Source* s, int64_t i, const uint8_t** p, uint64_t* n) noexcept nogil:
-    """The octets of a value of is_octets; 0 or BAD_OFFSETS."""
+cdef inline int bytes_at(const Source* s, int64_t i, const uint8_t** p, uint64_t* n) noexcept nogil:
+    """The bytes of a value of is_bytes; 0 or BAD_OFFSETS."""
     cdef uint64_t from_, to
     cdef const uint8_t* view
     cdef int32_t piece, offset
     i += s.at
-    if s.kind == IN_OCTETS or s.kind == IN_LARGE_OCTETS:
-        if s.kind == IN_OCTETS:
+    if s.input_type == IN_BYTES or s.input_type == IN_LARGE_BYTES:
+        if s.input_type == IN_BYTES:
             from_ = <uint64_t><int64_t>(<const int32_t*>s.ends)[i]
             to = <uint64_t><int64_t>(<const int32_t*>s.ends)[i + 1]
         else:
@@ -358,7 +358,7 @@ cdef inline int octets_at(const Source* s, int64_t i, const uint8_t** p, uint64_
         p[0] = s.data + from_
         n[0] = to - from_
         return 0
-    if s.kind == IN_FIXED_OCTETS:
+    if s.input_type == IN_FIXED_BYTES:
         p[0] = s.data + i * s.width if s.width else &NO_OCTETS
         n[0] = <uint64_t>s.width
         return 0
@@ -383,18 +383,18 @@ cdef inline int octets_at(const Source* s, int64_t i, const uint8_t** p, uint64_
 cdef int items_at(const Source* s, int64_t i, int64_t* first, int64_t* n) noexcept nogil:
     """Which rows of the child a list or map has; 0 or BAD_OFFSETS."""
     i += s.at
-    if s.kind == IN_LIST or s.kind == IN_MAP:
+    if s.input_type == IN_LIST or s.input_type == IN_MAP:
         first[0] = (<const int32_t*>s.ends)[i]
         n[0] = (<const int32_t*>s.ends)[i + 1] - first[0]
-    elif s.kind == IN_LARGE_LIST:
+    elif s.input_type == IN_LARGE_LIST:
         first[0] = (<const int64_t*>s.ends)[i]
         if first[0] < 0 or (<const int64_t*>s.ends)[i + 1] < first[0]:
             return BAD_OFFSETS
         n[0] = (<const int64_t*>s.ends)[i + 1] - first[0]
-    elif s.kind == IN_LIST_VIEW:
+    elif s.input_type == IN_LIST_VIEW:
         first[0] = (<const int32_t*>s.ends)[i]
         n[0] = (<const int32_t*>s.sizes)[i]
-    elif s.kind == IN_LARGE_LIST_VIEW:
+    elif s.input_type == IN_LARGE_LIST_VIEW:
         first[0] = (<const int64_t*>s.ends)[i]
         n[0] = (<const int64_t*>s.sizes)[i]
     else:
@@ -422,8 +422,8 @@ cdef int is_default_value(const Source* s, int64_t i) noexcept nogil:
     cdef int status = find_value(&s, &i)
     if status != HAS_VALUE:
         return status if status < 0 else 1
-    if is_octets(s):
-        if octets_at(s, i, &p, &n) < 0:
+    if is_bytes(s):
+        if bytes_at(s, i, &p, &n) < 0:
             return BAD_OFFSETS
         return n == 0
-    return is_integer(s) and signed_at(s.kind, s.data, s.at + i) == 0
+    return is_integer(s) and signed_at(s.input_type, s.data, s.at + i) == 0

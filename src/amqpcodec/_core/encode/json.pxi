@@ -1,4 +1,4 @@
-# JSON text, as columns/json.pxi writes it, to the octets of field tables, without the GIL.
+# JSON text, as columns/json.pxi writes it, to the bytes of field tables, without the GIL.
 #
 # A key that comes twice, a number that no tag can hold, and an object with a key `$...` that is none of
 # the forms is refused.
@@ -42,7 +42,7 @@ cdef int refuse_depth(Refusal* r) noexcept nogil:
 
 
 cdef int close_length(Text* t, size_t at, Refusal* r, const char* what) noexcept nogil:
-    """Write the length of what stands behind the four octets at `at`."""
+    """Write the length of what stands after the four bytes at `at`."""
     cdef uint64_t n = <uint64_t>(t.w - t.block.p) - at - 4
     if n > MAX_U32:
         return refuse(r, b"%s takes at most 4294967295 octets, not %llu", what, n)
@@ -61,16 +61,16 @@ cdef int check_tag(uint8_t tag, uintptr_t mode, Refusal* r) noexcept nogil:
     return refuse(r, b"tables of 0-9 hold S I D T F V only", NULL, 0)
 
 
-cdef int json_take_value(Text* t, Json* j, int depth) noexcept nogil:
-    """Any value: its tag and octets. depth: of the table or array around it."""
+cdef int json_parse_value(Text* t, Json* j, int depth) noexcept nogil:
+    """Any value: its tag and bytes. depth: of the table or array around it."""
     cdef size_t at = <size_t>(t.w - t.block.p)
-    cdef int status = json_take_any(t, j, depth)
+    cdef int status = json_parse_any(t, j, depth)
     if AMQP_UNLIKELY(status == 0 and j.mode & MODE_OLD):
         return check_tag(t.block.p[at], j.mode, j.refusal)
     return status
 
 
-cdef int json_take_any(Text* t, Json* j, int depth) noexcept nogil:
+cdef int json_parse_any(Text* t, Json* j, int depth) noexcept nogil:
     cdef JsonNumber number
     cdef size_t at
     cdef int status
@@ -84,17 +84,17 @@ cdef int json_take_any(Text* t, Json* j, int depth) noexcept nogil:
         at = <size_t>(t.w - t.block.p)
         t.w[0] = c'S'
         t.w += 5
-        status = json_take_text(t, j)
+        status = json_parse_text(t, j)
         return close_length(t, at + 1, j.refusal, b"a table value") if status == 0 else status
     if c == c'{':
-        return json_take_object(t, j, depth)
+        return json_parse_object(t, j, depth)
     if c == c'[':
         if depth >= DEPTH_LIMIT:
             return refuse_depth(j.refusal)
         at = <size_t>(t.w - t.block.p)
         t.w[0] = c'A'
         t.w += 5
-        status = json_take_items(t, j, depth + 1)
+        status = json_parse_items(t, j, depth + 1)
         return close_length(t, at + 1, j.refusal, b"a table") if status == 0 else status
     if c == c't' and j.end - j.p >= 4 and memcmp(j.p, <const char*>b"true", 4) == 0:
         t.w[0] = c't'
@@ -113,7 +113,7 @@ cdef int json_take_any(Text* t, Json* j, int depth) noexcept nogil:
         t.w += 1
         j.p += 4
         return 0
-    status = json_take_number(j, &number)
+    status = json_parse_number(j, &number)
     if status != 0:
         return status
     if number.whole:
@@ -124,7 +124,7 @@ cdef int json_take_any(Text* t, Json* j, int depth) noexcept nogil:
     return 0
 
 
-cdef int json_take_items(Text* t, Json* j, int depth) noexcept nogil:
+cdef int json_parse_items(Text* t, Json* j, int depth) noexcept nogil:
     """[...]: the items of an array."""
     cdef int status
     j.p += 1
@@ -133,20 +133,20 @@ cdef int json_take_items(Text* t, Json* j, int depth) noexcept nogil:
         j.p += 1
         return 0
     while True:
-        status = json_take_value(t, j, depth)
+        status = json_parse_value(t, j, depth)
         if status != 0:
             return status
         json_skip(j)
         if json_at(j, c']'):
             j.p += 1
             return 0
-        status = json_take(j, c',', b"a comma or the end of an array")
+        status = json_require(j, c',', b"a comma or the end of an array")
         if status != 0:
             return status
 
 
-cdef int json_take_key(Text* t, Json* j, bint* form) noexcept nogil:
-    """A key: its length and octets. form: it starts with one `$` and is no key."""
+cdef int json_parse_key(Text* t, Json* j, bint* form) noexcept nogil:
+    """A key: its length and bytes. form: it starts with one `$` and is no key."""
     cdef size_t at
     cdef int64_t n
     cdef uint8_t* p
@@ -155,7 +155,7 @@ cdef int json_take_key(Text* t, Json* j, bint* form) noexcept nogil:
         return NO_MEMORY
     at = <size_t>(t.w - t.block.p)
     t.w += 1
-    status = json_take_text(t, j)
+    status = json_parse_text(t, j)
     if status != 0:
         return status
     p = t.block.p + at + 1
@@ -166,7 +166,7 @@ cdef int json_take_key(Text* t, Json* j, bint* form) noexcept nogil:
             n -= 1
             memmove(p, p + 1, <size_t>n)
         elif n >= 5 and memcmp(p, <const char*>b"$key:", 5) == 0:
-            n = take_base64(p, p + 5, <size_t>(n - 5))
+            n = parse_base64(p, p + 5, <size_t>(n - 5))
             if n < 0:
                 return json_expected(j, b"base64 in a key $key:... before it")
         else:
@@ -178,7 +178,7 @@ cdef int json_take_key(Text* t, Json* j, bint* form) noexcept nogil:
     return 0
 
 
-cdef int json_take_object(Text* t, Json* j, int depth) noexcept nogil:
+cdef int json_parse_object(Text* t, Json* j, int depth) noexcept nogil:
     """{...} as a value: a table, or one of the forms that start with `$`."""
     cdef size_t at = <size_t>(t.w - t.block.p)
     cdef bint form = False
@@ -190,7 +190,7 @@ cdef int json_take_object(Text* t, Json* j, int depth) noexcept nogil:
         return NO_MEMORY
     t.w[0] = c'F'
     t.w += 5
-    status = json_take_pairs(t, j, depth + 1, at, &form)
+    status = json_parse_pairs(t, j, depth + 1, at, &form)
     if status != 0 or form:
         return status
     return close_length(t, at + 1, j.refusal, b"a table")
@@ -208,12 +208,12 @@ cdef bint json_looks_nested(const Json* j) noexcept nogil:
             or (k.end - k.p >= 8 and memcmp(k.p, <const char*>b'"$table"', 8) == 0))
 
 
-cdef int json_take_pairs(Text* t, Json* j, int depth, size_t at, bint* form) noexcept nogil:
+cdef int json_parse_pairs(Text* t, Json* j, int depth, size_t at, bint* form) noexcept nogil:
     """{...}: names and values. at: of the tag, where a form other than $table may stand in place of
     the table (then `form` is set and it has been written there); 0 with depth 1 for the whole text."""
     cdef size_t start = <size_t>(t.w - t.block.p), key
-    cdef bint odd = False
-    cdef int status = json_take(j, c'{', b"an object")
+    cdef bint has_form = False
+    cdef int status = json_require(j, c'{', b"an object")
     cdef int n = 0
     if status != 0:
         return status
@@ -222,15 +222,15 @@ cdef int json_take_pairs(Text* t, Json* j, int depth, size_t at, bint* form) noe
         return 0
     while True:
         key = <size_t>(t.w - t.block.p)
-        status = json_take_key(t, j, &odd)
+        status = json_parse_key(t, j, &has_form)
         if status == 0:
-            status = json_take(j, c':', b"a colon")
+            status = json_require(j, c':', b"a colon")
         if status != 0:
             return status
-        if AMQP_UNLIKELY(odd):
+        if AMQP_UNLIKELY(has_form):
             if n:
-                return json_refuse(j, b"JSON: a key with one $ beside others (before octet %llu)")
-            status = json_take_form(t, j, key, at, depth, form)
+                return json_refuse(j, b"JSON: a key with one $ beside others (before byte %llu)")
+            status = json_parse_form(t, j, key, at, depth, form)
             if status != 0:
                 return status
             json_skip(j)
@@ -238,7 +238,7 @@ cdef int json_take_pairs(Text* t, Json* j, int depth, size_t at, bint* form) noe
                 return json_expected(j, b"the end of an object whose key starts with $")
             j.p += 1
             return 0
-        status = json_take_value(t, j, depth)
+        status = json_parse_value(t, j, depth)
         if status != 0:
             return status
         n += 1
@@ -246,13 +246,13 @@ cdef int json_take_pairs(Text* t, Json* j, int depth, size_t at, bint* form) noe
         if json_at(j, c'}'):
             j.p += 1
             break
-        status = json_take(j, c',', b"a comma or the end of an object")
+        status = json_require(j, c',', b"a comma or the end of an object")
         if status != 0:
             return status
     if n > 1:
         status = has_twice(t.block.p + start, t.w, SHAPES[j.mode & MODE_LETTER])
         if status > 0:
-            return json_refuse(j, b'JSON: an object has a key twice (before octet %llu); '
+            return json_refuse(j, b'JSON: an object has a key twice (before byte %llu); '
                                b'{"$table": [[key, value], ...]} may')
     return status
 
@@ -261,7 +261,7 @@ cdef bint form_is(const uint8_t* key, const char* name) noexcept nogil:
     return key[0] == strlen(name) and memcmp(key + 1, name, key[0]) == 0
 
 
-cdef int json_take_form(Text* t, Json* j, size_t key, size_t at, int depth, bint* form) noexcept nogil:
+cdef int json_parse_form(Text* t, Json* j, size_t key, size_t at, int depth, bint* form) noexcept nogil:
     """The value of a key that starts with `$`, which stands at `key`."""
     cdef JsonNumber number
     cdef const uint8_t* k = t.block.p + key
@@ -271,25 +271,25 @@ cdef int json_take_form(Text* t, Json* j, size_t key, size_t at, int depth, bint
     cdef bint whole = at == 0 and depth == 1
     if form_is(k, b"$table"):
         t.w = t.block.p + key
-        return json_take_listed(t, j, depth)
+        return json_parse_listed(t, j, depth)
     if whole:
-        return json_refuse(j, b"JSON: the object has a key with one $ other than $table (before octet %llu)")
+        return json_refuse(j, b"JSON: the object has a key with one $ other than $table (before byte %llu)")
     form[0] = True
     t.w = t.block.p + at + 1        # the tag comes below
     if form_is(k, b"$binary"):
         t.w += 4
-        status = json_take_text(t, j)
+        status = json_parse_text(t, j)
         if status != 0:
             return status
         p = t.block.p + at + 5
-        n = take_base64(p, p, <size_t>(t.w - p))
+        n = parse_base64(p, p, <size_t>(t.w - p))
         if n < 0:
             return json_expected(j, b"base64 before it")
         t.w = p + n
         t.block.p[at] = c'S' if j.mode & MODE_NO_X else c'x'
         return close_length(t, at + 1, j.refusal, b"a table value")
     if form_is(k, b"$timestamp"):
-        status = json_take_number(j, &number)
+        status = json_parse_number(j, &number)
         if status != 0:
             return status
         if not number.whole or number.large or (number.negative and number.n != 0):
@@ -302,9 +302,9 @@ cdef int json_take_form(Text* t, Json* j, size_t key, size_t at, int depth, bint
         t.w += 8
         return 0
     if form_is(k, b"$decimal"):
-        return json_take_decimal(t, j, at)
+        return json_parse_decimal(t, j, at)
     if form_is(k, b"$double"):
-        status = json_take_text(t, j)
+        status = json_parse_text(t, j)
         if status != 0:
             return status
         p = t.block.p + at + 1
@@ -324,18 +324,18 @@ cdef int json_take_form(Text* t, Json* j, size_t key, size_t at, int depth, bint
         store64(t.w, double_to_bits(number.d))
         t.w += 8
         return 0
-    return json_refuse(j, b"JSON: a key with one $ that means nothing (before octet %llu)")
+    return json_refuse(j, b"JSON: a key with one $ that means nothing (before byte %llu)")
 
 
-cdef int json_take_decimal(Text* t, Json* j, size_t at) noexcept nogil:
-    """{"$decimal": "-1.50"}: every digit behind the point counts."""
+cdef int json_parse_decimal(Text* t, Json* j, size_t at) noexcept nogil:
+    """{"$decimal": "-1.50"}: every digit after the point counts."""
     cdef const uint8_t* p
     cdef const uint8_t* end
     cdef uint64_t v = 0
     cdef uint64_t scale = 0
     cdef bint negative = False, point = False
     cdef int digits = 0
-    cdef int status = json_take_text(t, j)
+    cdef int status = json_parse_text(t, j)
     if status != 0:
         return status
     p = t.block.p + at + 1
@@ -370,33 +370,33 @@ cdef int json_take_decimal(Text* t, Json* j, size_t at) noexcept nogil:
     return 0
 
 
-cdef int json_take_listed(Text* t, Json* j, int depth) noexcept nogil:
+cdef int json_parse_listed(Text* t, Json* j, int depth) noexcept nogil:
     """[[key, value], ...]: a table in which a key may come twice."""
-    cdef bint odd = False
-    cdef int status = json_take(j, c'[', b"an array of keys and values")
+    cdef bint has_form = False
+    cdef int status = json_require(j, c'[', b"an array of keys and values")
     if status != 0:
         return status
     if json_at(j, c']'):
         j.p += 1
         return 0
     while True:
-        status = json_take(j, c'[', b"a key and a value in an array")
+        status = json_require(j, c'[', b"a key and a value in an array")
         if status == 0:
-            status = json_take_key(t, j, &odd)
-        if status == 0 and odd:
-            status = json_refuse(j, b"JSON: a key with one $ that means nothing (before octet %llu)")
+            status = json_parse_key(t, j, &has_form)
+        if status == 0 and has_form:
+            status = json_refuse(j, b"JSON: a key with one $ that means nothing (before byte %llu)")
         if status == 0:
-            status = json_take(j, c',', b"a comma")
+            status = json_require(j, c',', b"a comma")
         if status == 0:
-            status = json_take_value(t, j, depth)
+            status = json_parse_value(t, j, depth)
         if status == 0:
-            status = json_take(j, c']', b"the end of a key and a value")
+            status = json_require(j, c']', b"the end of a key and a value")
         if status != 0:
             return status
         if json_at(j, c']'):
             j.p += 1
             return 0
-        status = json_take(j, c',', b"a comma or the end of an array")
+        status = json_require(j, c',', b"a comma or the end of an array")
         if status != 0:
             return status
 
@@ -428,5 +428,5 @@ cdef int json_to_table(Text* t, const uint8_t* p, uint64_t n, uintptr_t mode, Re
     cdef bint form = False
     cdef int status = json_begin(&j, p, n, mode, r)
     if status == 0:
-        status = json_take_pairs(t, &j, 1, 0, &form)
+        status = json_parse_pairs(t, &j, 1, 0, &form)
     return json_end(&j) if status == 0 else status

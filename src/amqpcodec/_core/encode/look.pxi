@@ -5,27 +5,27 @@ cdef inline bint all_rows(const HotStep* t, int n) noexcept nogil:
     return t.mask == first_rows(n)
 
 
-cdef void prefetch_next(const Source* s, int64_t row, int n, bint octets) noexcept nogil:
-    """The n rows behind those from `row` on are likely to be looked at soon. octets: of their values,
+cdef void prefetch_next(const Source* s, int64_t row, int n, bint values) noexcept nogil:
+    """The n rows after those from `row` on are likely to be looked at soon. values: of their values,
     too, as many as these rows have. (To look up how many they have would wait for memory itself.)"""
     cdef const int32_t* ends
     cdef int64_t size
     if s == NULL:
         return
     row += s.at + n
-    if s.kind == IN_OCTETS:
+    if s.input_type == IN_BYTES:
         ends = <const int32_t*>s.ends + row
-        prefetch_octets(<const uint8_t*>ends, 4 * <size_t>n)
+        prefetch_bytes(<const uint8_t*>ends, 4 * <size_t>n)
         size = <int64_t>ends[0] - ends[-n]
-        if octets and ends[0] >= 0 and 0 < size < 32768:
-            prefetch_octets(s.data + ends[0], <size_t>size)
-    elif s.kind == IN_INT64 or s.kind == IN_UINT64 or s.kind == IN_DOUBLE or s.kind == IN_TIME:
-        prefetch_octets(s.data + 8 * row, 8 * <size_t>n)
-    elif s.kind == IN_INT32:
-        prefetch_octets(s.data + 4 * row, 4 * <size_t>n)
+        if values and ends[0] >= 0 and 0 < size < 32768:
+            prefetch_bytes(s.data + ends[0], <size_t>size)
+    elif s.input_type == IN_INT64 or s.input_type == IN_UINT64 or s.input_type == IN_DOUBLE or s.input_type == IN_TIME:
+        prefetch_bytes(s.data + 8 * row, 8 * <size_t>n)
+    elif s.input_type == IN_INT32:
+        prefetch_bytes(s.data + 4 * row, 4 * <size_t>n)
 
 
-cdef inline uint32_t length_octets(const HotStep* t) noexcept nogil:
+cdef inline uint32_t length_width(const HotStep* t) noexcept nogil:
     return 4 if t.what == STEP_LONG else 1 if t.what == STEP_SHORT else 0
 
 
@@ -33,13 +33,13 @@ cdef void look_some(Hot* h, HotStep* t, int n, const uint32_t* sizes) noexcept n
     """Rows one by one, their values of these sizes."""
     cdef int i
     t.way = WAY_EACH
-    h.room += <uint64_t>(t.prefix_n + length_octets(t)) * <uint64_t>n
+    h.room += <uint64_t>(t.prefix_n + length_width(t)) * <uint64_t>n
     for i in range(n):
         h.room += sizes[i] if t.mask >> i & 1 else 0
 
 
 cdef void look_same(HotStep* t, const uint8_t* data, uint32_t size) noexcept nogil:
-    """A value that all rows have, of HOT_SAME octets at most."""
+    """A value that all rows have, of HOT_SAME bytes at most."""
     t.way = WAY_SAME
     t.data = data
     t.size = size
@@ -76,7 +76,7 @@ cdef uint64_t step_rows(const HotStep* t, int64_t row, int n) noexcept nogil:
         mask = first_rows(n)
     else:
         mask = valid_rows(t.s, row, n)
-        if t.s.kind == IN_DICTIONARY and (t.s.child.valid != NULL or not is_octets(t.s.child)):
+        if t.s.input_type == IN_DICTIONARY and (t.s.child.valid != NULL or not is_bytes(t.s.child)):
             for i in range(n):
                 if mask >> i & 1 and not dictionary_has(t.s, row + i):
                     mask &= ~(<uint64_t>1 << i)
@@ -89,10 +89,10 @@ cdef bint dictionary_has(const Source* s, int64_t i) noexcept nogil:
     return find_value(&s, &i) != NO_VALUE
 
 
-# ---- octets ----
+# ---- bytes ----
 
 cdef int look_texts(Hot* h, HotStep* t, int64_t row, int n) noexcept nogil:
-    """A column of octets that all rows have; 0 or GIVE_UP."""
+    """A column of bytes that all rows have; 0 or GIVE_UP."""
     cdef const Source* s = t.s
     cdef const int32_t* ends = <const int32_t*>s.ends + s.at + row
     cdef uint32_t largest = look_column(h, s, ends, n, s.text or t.what == STEP_SHORT)
@@ -109,8 +109,8 @@ cdef int look_texts(Hot* h, HotStep* t, int64_t row, int n) noexcept nogil:
     return 0
 
 
-cdef int look_octets(Hot* h, HotStep* t, int64_t row, int n, uint64_t* at, uint32_t* sizes) noexcept nogil:
-    """Octets of any column; 0 or GIVE_UP."""
+cdef int look_bytes(Hot* h, HotStep* t, int64_t row, int n, uint64_t* at, uint32_t* sizes) noexcept nogil:
+    """Bytes of any column; 0 or GIVE_UP."""
     cdef const Source* s = t.s
     cdef const Source* found
     cdef const uint8_t* p = NULL
@@ -119,16 +119,16 @@ cdef int look_octets(Hot* h, HotStep* t, int64_t row, int n, uint64_t* at, uint3
     cdef bint alike = False
     cdef int i
     if all_rows(t, n):
-        if s.kind == IN_OCTETS:
+        if s.input_type == IN_BYTES:
             return look_texts(h, t, row, n)
-        alike = s.kind == IN_DICTIONARY and same_indices(s, row, n) == n
+        alike = s.input_type == IN_DICTIONARY and same_indices(s, row, n) == n
     for i in range(n):
         if not t.mask >> i & 1:
             sizes[i] = 0
             continue
         found = s
         k = row + i
-        if find_value(&found, &k) != HAS_VALUE or octets_at(found, k, &p, &length) < 0:
+        if find_value(&found, &k) != HAS_VALUE or bytes_at(found, k, &p, &length) < 0:
             return GIVE_UP
         if length > (255 if t.what == STEP_SHORT else 0xFFFFFF):
             return GIVE_UP

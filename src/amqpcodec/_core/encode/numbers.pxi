@@ -5,14 +5,14 @@ cdef int look_integers(const Source* s, int64_t row, int n, uint64_t* out) noexc
     cdef const uint8_t* data = s.data
     cdef int64_t at = s.at + row
     cdef int i
-    if s.kind == IN_INT32:
+    if s.input_type == IN_INT32:
         for i in range(n):
             out[i] = <uint64_t><int64_t>(<const int32_t*>data)[at + i]
-    elif s.kind == IN_INT64 or s.kind == IN_UINT64 or s.kind == IN_DOUBLE:
+    elif s.input_type == IN_INT64 or s.input_type == IN_UINT64 or s.input_type == IN_DOUBLE:
         memcpy(out, <const int64_t*>data + at, 8 * <size_t>n)
     elif is_integer(s):
         for i in range(n):
-            out[i] = <uint64_t>signed_at(s.kind, data, at + i)
+            out[i] = <uint64_t>signed_at(s.input_type, data, at + i)
     else:
         return GIVE_UP
     return 0
@@ -39,12 +39,12 @@ cdef int look_numbers(Hot* h, HotStep* t, int64_t row, int n, uint64_t* out, uin
     """Numbers in the range of their type; 0 or GIVE_UP."""
     cdef const Source* s = t.s
     cdef uint64_t seen = 0, differ = 0
-    cdef uint8_t* octets = <uint8_t*>sizes
+    cdef uint8_t* raw = <uint8_t*>sizes
     cdef int i
-    if s.kind == IN_TIME and (t.wire == W_TIMESTAMP or t.wire == 0xFF):
+    if s.input_type == IN_TIME and (t.wire == W_TIMESTAMP or t.wire == 0xFF):
         if look_times(s, row, n, out) != 0:
             return GIVE_UP
-    elif s.kind == IN_DOUBLE and t.wire != 0xFF or look_integers(s, row, n, out) != 0:
+    elif s.input_type == IN_DOUBLE and t.wire != 0xFF or look_integers(s, row, n, out) != 0:
         return GIVE_UP
     elif t.wire != 0xFF:
         if all_rows(t, n):
@@ -54,7 +54,7 @@ cdef int look_numbers(Hot* h, HotStep* t, int64_t row, int n, uint64_t* out, uin
             for i in range(n):
                 seen |= out[i] if t.mask >> i & 1 else 0
         if t.wire == W_LONGLONG or t.wire == W_TIMESTAMP:
-            if seen >> 63 and s.kind != IN_UINT64:
+            if seen >> 63 and s.input_type != IN_UINT64:
                 return GIVE_UP
         elif seen > highest_of(t.wire):     # it is all ones
             return GIVE_UP
@@ -75,22 +75,22 @@ cdef int look_numbers(Hot* h, HotStep* t, int64_t row, int n, uint64_t* out, uin
         return 0
     look_values(t, out, t.width)
     if t.width == 1:
-        put_low_octets(octets, out, n)
-        t.data = octets
+        put_low_bytes(raw, out, n)
+        t.data = raw
     return 0
 
 
 cdef void same_number(HotStep* t, uint64_t v, uint8_t width) noexcept nogil:
     """A number that all rows have."""
-    cdef uint8_t[8] octets
-    store64(octets, v)
-    memcpy(t.constant, octets + 8 - width, width)
+    cdef uint8_t[8] raw
+    store64(raw, v)
+    memcpy(t.constant, raw + 8 - width, width)
     look_same(t, t.constant, width)
 
 
 cdef int look_bits(HotStep* t, int64_t row, int n, uint64_t* out, uint32_t* sizes) noexcept nogil:
-    """Up to eight columns as one octet."""
-    cdef uint8_t* octets = <uint8_t*>sizes
+    """Up to eight columns as one byte."""
+    cdef uint8_t* raw = <uint8_t*>sizes
     cdef uint64_t mask, bits, all_ = first_rows(n)
     cdef const Source* s
     cdef uint8_t constant = 0
@@ -101,10 +101,10 @@ cdef int look_bits(HotStep* t, int64_t row, int n, uint64_t* out, uint32_t* size
         if s == NULL:
             continue
         mask = valid_rows(s, row, n)
-        if mask and s.kind == IN_BOOL:
+        if mask and s.input_type == IN_BOOL:
             mask &= bits_at(s.data, s.at + row, n)
         elif mask:
-            if s.kind == IN_DICTIONARY or look_integers(s, row, n, out) != 0:
+            if s.input_type == IN_DICTIONARY or look_integers(s, row, n, out) != 0:
                 return GIVE_UP
             bits = 0
             for i in range(n):
@@ -115,21 +115,21 @@ cdef int look_bits(HotStep* t, int64_t row, int n, uint64_t* out, uint32_t* size
         elif mask:
             if not differ:
                 differ = True
-                memset(octets, 0, HOT_ROWS)
+                memset(raw, 0, HOT_ROWS)
             for i in range(0, n, 8):
-                put_bits_apart(octets + i, <uint8_t>(mask >> i), k)
+                put_bits_apart(raw + i, <uint8_t>(mask >> i), k)
     if not differ:
         same_number(t, constant, 1)
         return 0
     if constant:
         for i in range(n):
-            octets[i] |= constant
-    look_values(t, octets, 1)
+            raw[i] |= constant
+    look_values(t, raw, 1)
     return 0
 
 
 cdef int look_ints(Hot* h, HotStep* t, int64_t row, int n, uint64_t* out, uint32_t* sizes) noexcept nogil:
-    """Integers of a table: with their tag, 5 or 9 octets."""
+    """Integers of a table: with their tag, 5 or 9 bytes."""
     cdef int i
     cdef int64_t v
     cdef uint64_t far = 0, differ = 0, seen = 0
@@ -141,7 +141,7 @@ cdef int look_ints(Hot* h, HotStep* t, int64_t row, int n, uint64_t* out, uint32
             far |= (out[i] + <uint64_t>0x80000000) >> 32
             differ |= out[i] ^ out[0]
             seen |= out[i]
-        if seen >> 63 and t.s.kind == IN_UINT64:
+        if seen >> 63 and t.s.input_type == IN_UINT64:
             return GIVE_UP
         if far == 0 and differ == 0:
             t.constant[0] = c'I'
@@ -155,7 +155,7 @@ cdef int look_ints(Hot* h, HotStep* t, int64_t row, int n, uint64_t* out, uint32
         if not t.mask >> i & 1:
             continue
         v = <int64_t>out[i]
-        if t.s.kind == IN_UINT64 and v < 0:
+        if t.s.input_type == IN_UINT64 and v < 0:
             return GIVE_UP
         sizes[i] = 5 if v == <int32_t>v else 9
     look_some(h, t, n, sizes)
@@ -175,7 +175,7 @@ cdef int look_channels(Encoder* e, Hot* h, int64_t row, int n) noexcept nogil:
     mask = 0 if s == NULL else valid_rows(s, row, n)
     if mask == 0:
         return 0
-    if s.kind == IN_DICTIONARY or look_integers(s, row, n, number) != 0:
+    if s.input_type == IN_DICTIONARY or look_integers(s, row, n, number) != 0:
         return GIVE_UP
     for i in range(n):
         if not mask >> i & 1:

@@ -79,7 +79,7 @@ cdef class EncodePlan:
         if (self.argument == NULL or self.property_ == NULL or self.header == NULL
                 or self.fields == NULL or self.methods == NULL):
             raise MemoryError
-        self.take_names()
+        self.index_names()
         seen = set()
         unknown = []
         for i in range(root.n_children):
@@ -88,7 +88,7 @@ cdef class EncodePlan:
             if name in seen:
                 raise ValueError(f"column {name!r} is there twice")
             seen.add(name)
-            if not self.take_column(s, name):
+            if not self.place_column(s, name):
                 unknown.append(name)
         if unknown:
             raise ValueError(f"no part of a message: column{'s' * (len(unknown) > 1)} "
@@ -105,7 +105,7 @@ cdef class EncodePlan:
         cdef int i
         if self.methods != NULL:
             for i in range(self.n_methods):
-                free(self.methods[i].plain)     # the others lie behind
+                free(self.methods[i].plain)     # the others lie after
             free(self.methods)
         free(self.argument)
         free(self.property_)
@@ -114,7 +114,7 @@ cdef class EncodePlan:
         free(self.name_slot)
         free(self.hot)
 
-    cdef bint take_column(self, Source* s, str name) except *:
+    cdef bint place_column(self, Source* s, str name) except *:
         """Find a column's place; whether there is one."""
         cdef int k
         if name == "channel":
@@ -130,21 +130,21 @@ cdef class EncodePlan:
         elif name == "error":
             self.error = s
         elif name == "properties":
-            if s.kind == IN_NULL:
+            if s.input_type == IN_NULL:
                 return True
-            if s.kind != IN_STRUCT:
+            if s.input_type != IN_STRUCT:
                 raise TypeError(f"column 'properties' is a struct, not {s.type.decode()}")
             unknown = []
             for k in range(s.n_children):
                 child = s.child[k].name.decode("utf-8", "replace")
-                if not self.take_property(&s.child[k], s, child):
+                if not self.place_property(&s.child[k], s, child):
                     unknown.append(f"properties.{child}")
             if unknown:
                 raise ValueError(f"no property: {', '.join(map(repr, unknown))}")
         elif name.startswith("properties."):
-            return self.take_property(s, NULL, name[11:])
+            return self.place_property(s, NULL, name[11:])
         elif name.startswith("headers.") and len(name) > 8:
-            self.take_header(s, name)
+            self.place_header(s, name)
         elif self.is_argument(s.name):
             self.argument[self.n_arguments] = s
             self.n_arguments += 1
@@ -152,7 +152,7 @@ cdef class EncodePlan:
             return name in IGNORED_COLUMNS
         return True
 
-    cdef bint take_property(self, const Source* s, const Source* parent, str name) except *:
+    cdef bint place_property(self, const Source* s, const Source* parent, str name) except *:
         cdef PropertySource* p = &self.property_[self.n_properties]
         cdef const Desc* d
         cdef int i, k
@@ -187,25 +187,25 @@ cdef class EncodePlan:
                         return tuple(sources)
         return ()
 
-    cdef int take_header(self, const Source* s, str name) except -1:
+    cdef int place_header(self, const Source* s, str name) except -1:
         cdef HeaderSource* h = &self.header[self.n_headers]
         cdef str key = name[8:]
         head, colon, suffix = key.rpartition(":")
         if colon and suffix in HEADER_SUFFIXES:
             key = head
-        octets = key.encode("utf-8", "replace")
-        if len(octets) > 255:
+        utf8 = key.encode("utf-8", "replace")
+        if len(utf8) > 255:
             raise ValueError(f"column {name[:40] + '...'!r}: a table name takes at most 255 octets, "
-                             f"not {len(octets)}")
+                             f"not {len(utf8)}")
         h.source = s
         h.column = s.name
         h.name = <const uint8_t*>self.tree.text(key)
-        h.name_n = <uint32_t>len(octets)
+        h.name_n = <uint32_t>len(utf8)
         self.n_headers += 1
         return 0
 
     cdef bint is_argument(self, const char* name) noexcept:
-        """Whether any method has an argument of this name, alone or behind the method's."""
+        """Whether any method has an argument of this name, alone or after the method's."""
         cdef const Desc* d
         cdef int i, k
         for i in range(self.protocol.descs.count):
@@ -227,7 +227,7 @@ cdef class EncodePlan:
                     return f" (a property is a member of properties, or a column properties.{name})"
         return ""
 
-    cdef int take_names(self) except -1:
+    cdef int index_names(self) except -1:
         """A hash table of the methods' names."""
         cdef const Desc* d
         cdef int i
@@ -253,10 +253,10 @@ cdef class EncodePlan:
 
 cdef int add_schema_key(Text* t, const ArrowSchema* schema, int depth) except -1:
     """What a plan takes from a schema; 0, or 1 where it is none that can be kept."""
-    cdef const char* octets
+    cdef const char* part
     cdef size_t size
     cdef int64_t k
-    cdef uint8_t[16] shape      # zeros behind
+    cdef uint8_t[16] shape      # zeros after
     if depth > SOURCE_DEPTH or schema.format == NULL or schema.n_children < 0 \
             or schema.n_children and schema.children == NULL:
         return 1
@@ -264,16 +264,16 @@ cdef int add_schema_key(Text* t, const ArrowSchema* schema, int depth) except -1
     store64(shape, <uint64_t>schema.n_children)
     shape[8] = schema.dictionary != NULL
     for k in range(3):
-        octets = <const char*>shape
+        part = <const char*>shape
         size = 16
         if k < 2:
-            octets = schema.name if k else schema.format
-            if octets == NULL:
-                octets = <const char*>shape + 12
-            size = strlen(octets) + 1
+            part = schema.name if k else schema.format
+            if part == NULL:
+                part = <const char*>shape + 12
+            size = strlen(part) + 1
         if text_room(t, size) < 0:
             raise MemoryError
-        memcpy(t.w, octets, size)
+        memcpy(t.w, part, size)
         t.w += size
     for k in range(schema.n_children + (schema.dictionary != NULL)):
         if add_schema_key(t, schema.children[k] if k < schema.n_children else schema.dictionary, depth + 1):
@@ -282,7 +282,7 @@ cdef int add_schema_key(Text* t, const ArrowSchema* schema, int depth) except -1
 
 
 cdef bytes schema_key(Block* scratch, const ArrowSchema* schema):
-    """Octets that are the same for schemas with the same plan; None where that is hard to say."""
+    """Bytes that are the same for schemas with the same plan; None where that is hard to say."""
     cdef Text t
     memset(&t, 0, sizeof(t))
     t.block = scratch
@@ -296,13 +296,13 @@ cdef bytes schema_key(Block* scratch, const ArrowSchema* schema):
 cdef SourceTree tree_of(const ArrowSchema* schema, object given):
     cdef SourceTree tree = SourceTree.__new__(SourceTree)
     tree.describe(&tree.root, schema, 0)
-    if tree.root.kind != IN_STRUCT:
+    if tree.root.input_type != IN_STRUCT:
         raise TypeError(f"takes a struct array or record batch of messages, not {tree.root.type.decode()} "
                         f"({type(given).__name__})")
     return tree
 
 
-cdef EncodePlan take_plan(Protocol protocol, Block* scratch, const ArrowSchema* schema, object given):
+cdef EncodePlan borrow_plan(Protocol protocol, Block* scratch, const ArrowSchema* schema, object given):
     """A plan for a schema, for one at a time: a kept one, or one made now."""
     cdef EncodePlan plan
     cdef bytes key
@@ -317,7 +317,7 @@ cdef EncodePlan take_plan(Protocol protocol, Block* scratch, const ArrowSchema* 
     return plan
 
 
-cdef int give_plan(EncodePlan plan) except -1:
+cdef int return_plan(EncodePlan plan) except -1:
     """It is not needed any more."""
     cdef dict kept = plan.protocol.encode_plans
     if plan.key is not None:

@@ -1,4 +1,4 @@
-/* Rows of a block, each from front to back: pieces are copied whole, and what is behind their octets
+/* Rows of a block, each from front to back: pieces are copied whole, and what is after their bytes
  * is written over by what comes next. */
 #ifndef AMQPCODEC_ROWS_H
 #define AMQPCODEC_ROWS_H
@@ -10,10 +10,10 @@
 #define PUT_FRAME_END 0xCE
 
 enum {
-    PUT_TEXT,   /* a column of values of 255 octets at most: the front ends with their length */
+    PUT_TEXT,   /* a column of values of 255 bytes at most: the front ends with their length */
     PUT_LONG,   /* of any size */
     PUT_EACH,   /* values anywhere, and some rows may not have one */
-    PUT_FRONT,  /* only a front, of any size; others have 32 octets at most */
+    PUT_FRONT,  /* only a front, of any size; others have 32 bytes at most */
     PUT_BODY,   /* a column of bodies: the front ends with the size of the frame */
     PUT_BODIES, /* bodies anywhere */
     PUT_END     /* no body */
@@ -21,20 +21,20 @@ enum {
 
 /* What goes next into every row. */
 typedef struct {
-    const uint8_t *front; /* what all rows have before it; 32 octets may be read */
+    const uint8_t *front; /* what all rows have before it; 32 bytes may be read */
     size_t front_n;
     const int32_t *ends; /* of values, with the data they count from */
     const uint8_t *data;
     size_t ahead; /* from there, what the next block has */
     uint8_t **at; /* where the front stands in each row, for what is filled in later; or NULL */
-    uint8_t kind;
-    uint8_t wide;   /* octets of the length: 0, 1 or 4 */
+    uint8_t form;
+    uint8_t wide;   /* bytes of the length: 0, 1 or 4 */
     uint8_t number; /* the tag of a long, or 1: of numbers, with no tag */
     uint8_t always; /* rows that do not have it have none of it */
     /* of PUT_EACH and PUT_BODIES */
     uint32_t prefix_n;
     const uint8_t *prefix;
-    const uint64_t *value; /* numbers, or where octets begin */
+    const uint64_t *value; /* numbers, or where bytes begin */
     const uint32_t *sizes;
     uint64_t mask; /* rows that have it */
 } Put;
@@ -45,15 +45,15 @@ AMQP_INLINE void copy_32(uint8_t *w, const uint8_t *p) {
     store_piece(w + 16, b);
 }
 
-/* What is rare, and nothing behind values is read. */
+/* What is rare, and nothing after values is read. */
 AMQP_APART static uint8_t *put_slowly(uint8_t *w, const Put *t, size_t i) {
     const uint8_t *p;
     uint32_t size;
     for (size_t k = 0; k < t->front_n; k += 16) copy_16(w + k, t->front + k);
     if (t->at) t->at[i] = w;
     w += t->front_n;
-    if (t->kind >= PUT_FRONT) return w;
-    if (t->kind == PUT_EACH) {
+    if (t->form >= PUT_FRONT) return w;
+    if (t->form == PUT_EACH) {
         size = t->sizes[i];
         if (!(t->mask >> i & 1)) {
             if (!t->always) return w;
@@ -83,7 +83,7 @@ AMQP_APART static uint8_t *put_slowly(uint8_t *w, const Put *t, size_t i) {
     return w + size;
 }
 
-/* Up to 32 octets of front, then octets of a column: their length is the last one of the front. It is
+/* Up to 32 bytes of front, then bytes of a column: their length is the last one of the front. It is
  * there more than once, and so each column of a row has jumps of its own to be foretold. */
 #define PUT_NEXT                                                       \
     {                                                                  \
@@ -91,7 +91,7 @@ AMQP_APART static uint8_t *put_slowly(uint8_t *w, const Put *t, size_t i) {
         const size_t front_n = t->front_n;                             \
         uint8_t **at = t->at;                                          \
         size_t from, size;                                             \
-        if (AMQP_UNLIKELY(t->kind != usual)) break;                    \
+        if (AMQP_UNLIKELY(t->form != text)) break;                    \
         if (front_n > 1) {                                             \
             copy_16(w, front);                                         \
             if (front_n > 16) copy_16(w + 16, front + 16);             \
@@ -110,12 +110,12 @@ AMQP_APART static uint8_t *put_slowly(uint8_t *w, const Put *t, size_t i) {
         t++;                                                           \
     }
 
-/* Rows from `i` up to n; ends: where the row before ends, then each. `tight`: nothing behind values may
+/* Rows from `i` up to n; ends: where the row before ends, then each. `tight`: nothing after values may
  * be read. Lines `ahead` are asked for, where the next block goes. Returns the end. */
 AMQP_APART static uint8_t *put_rows(uint8_t *w, const Put *puts, int32_t *ends, size_t i, size_t n,
                                     int tight, size_t ahead) {
     const uint8_t *base = w - ends[i], *p;
-    const uint8_t usual = tight ? 0xFF : PUT_TEXT;
+    const uint8_t text = tight ? 0xFF : PUT_TEXT;
     for (; i < n; i++) {
         const Put *t = puts;
         BLOCK_PREFETCH(w + ahead);
@@ -125,18 +125,18 @@ AMQP_APART static uint8_t *put_rows(uint8_t *w, const Put *puts, int32_t *ends, 
             for (;;) {
                 PUT_NEXT PUT_NEXT PUT_NEXT PUT_NEXT PUT_NEXT PUT_NEXT PUT_NEXT PUT_NEXT
             }
-            if (AMQP_LIKELY(t->kind == PUT_BODY && t->front_n <= 32)) {
+            if (AMQP_LIKELY(t->form == PUT_BODY && t->front_n <= 32)) {
                 copy_32(w, t->front);
                 t->at[i] = w;
                 w += t->front_n;
                 break;
             }
             w = put_slowly(w, t, i);
-            if (t->kind >= PUT_BODY) break;
+            if (t->form >= PUT_BODY) break;
         }
-        if (t->kind != PUT_END) {
+        if (t->form != PUT_END) {
             uint32_t size;
-            if (t->kind == PUT_BODY) {
+            if (t->form == PUT_BODY) {
                 size = (uint32_t)(t->ends[i + 1] - t->ends[i]);
                 p = t->data + t->ends[i];
                 BLOCK_PREFETCH(p + t->ahead);
@@ -146,10 +146,10 @@ AMQP_APART static uint8_t *put_rows(uint8_t *w, const Put *puts, int32_t *ends, 
                 p = (const uint8_t *)(uintptr_t)t->value[i];
             }
             if (size == 0)
-                w -= 7; /* behind the end of the header frame */
+                w -= 7; /* after the end of the header frame */
             else {
                 store32(w - 4, size);
-                if (t->kind != PUT_BODY || tight || size > 512)
+                if (t->form != PUT_BODY || tight || size > 512)
                     copy_octets(w, p, size);
                 else
                     for (size_t k = 0; k < size; k += 32) copy_32(w + k, p + k);
@@ -163,7 +163,7 @@ AMQP_APART static uint8_t *put_rows(uint8_t *w, const Put *puts, int32_t *ends, 
 }
 #undef PUT_NEXT
 
-/* Numbers in network order: `width` octets of 64 bits each, or octets as they are. */
+/* Numbers in network order: `width` bytes of 64 bits each, or bytes as they are. */
 AMQP_APART static void put_numbers(uint8_t *const *at, size_t on, int n, const uint8_t *value, int width) {
     if (width == 8)
         for (int i = 0; i < n; i++) store64(at[i] + on, load_word(value + 8 * i));

@@ -1,6 +1,6 @@
-# Rows of columns to frames, the thorough way: every row, every type, every fault with its place.
+# Rows of columns to frames, the plain way: every row, every type, every fault with its place.
 
-cdef int take_method_name(Encoder* e, int64_t row) noexcept nogil:
+cdef int read_method(Encoder* e, int64_t row) noexcept nogil:
     """Which method: e.desc."""
     cdef const Source* s = e.method
     cdef const uint8_t* p = NULL
@@ -19,9 +19,9 @@ cdef int take_method_name(Encoder* e, int64_t row) noexcept nogil:
             return status
         if status == NO_VALUE:
             return refuse(&e.refusal, b"no method", NULL, 0)
-        if not is_octets(s):
+        if not is_bytes(s):
             return refuse(&e.refusal, b"takes text, not %s", s.type, 0)
-        if octets_at(s, k, &p, &n) < 0:
+        if bytes_at(s, k, &p, &n) < 0:
             return BAD_OFFSETS
         if e.desc != NULL and n == strlen(e.desc.name) and memcmp(p, e.desc.name, <size_t>n) == 0:
             return 0
@@ -59,7 +59,7 @@ cdef void find_kept(Encoder* e, const Desc* d, AmqpValue* v) noexcept nogil:
             v[k].p = e.scratch.p + e.kept[k] - 1
 
 
-cdef int take_arguments(Encoder* e, const Desc* d, int64_t row) noexcept nogil:
+cdef int load_arguments(Encoder* e, const Desc* d, int64_t row) noexcept nogil:
     cdef MethodSources* m = &e.methods[d - e.descs]
     cdef const Source* s
     cdef int64_t i = row
@@ -99,7 +99,7 @@ cdef inline bint is_hidden(const PropertySource* p, int64_t row) noexcept nogil:
     return p.parent != NULL and not is_valid(p.parent, row)
 
 
-cdef int take_properties(Encoder* e, const Desc* d, int64_t row) noexcept nogil:
+cdef int load_properties(Encoder* e, const Desc* d, int64_t row) noexcept nogil:
     """Properties of a content into e.w."""
     cdef const PropertySource* p
     cdef const Source* s
@@ -132,14 +132,14 @@ cdef int take_properties(Encoder* e, const Desc* d, int64_t row) noexcept nogil:
         if status != 0:
             return status
     if e.n_headers:
-        status = take_headers(e, d, row)
+        status = load_headers(e, d, row)
         if status != 0:
             return status
     find_kept(e, d, e.w)
     return 0
 
 
-cdef int take_headers(Encoder* e, const Desc* d, int64_t row) noexcept nogil:
+cdef int load_headers(Encoder* e, const Desc* d, int64_t row) noexcept nogil:
     """Columns of one header each: those that are not null, as one table."""
     cdef const HeaderSource* h
     cdef const Source* s
@@ -215,7 +215,7 @@ cdef int refuse_content(Encoder* e, const Desc* d, int64_t row) noexcept nogil:
     return 0
 
 
-cdef int take_body(Encoder* e, const Desc* d, int64_t row, const uint8_t** p, uint64_t* n) noexcept nogil:
+cdef int load_body(Encoder* e, const Desc* d, int64_t row, const uint8_t** p, uint64_t* n) noexcept nogil:
     cdef const Source* s = e.body
     cdef int64_t i = row
     cdef int status
@@ -227,9 +227,9 @@ cdef int take_body(Encoder* e, const Desc* d, int64_t row, const uint8_t** p, ui
     if status != HAS_VALUE:
         return status
     place_refusal(e, d, -1, e.body.name)
-    if not is_octets(s):
+    if not is_bytes(s):
         return refuse(&e.refusal, b"a body takes binary or text, not %s", s.type, 0)
-    if octets_at(s, i, p, n) < 0:
+    if bytes_at(s, i, p, n) < 0:
         return BAD_OFFSETS
     if s.text and not is_utf8(p[0], <size_t>n[0]):
         return refuse(&e.refusal, b"text that is not UTF-8", NULL, 0)
@@ -237,7 +237,7 @@ cdef int take_body(Encoder* e, const Desc* d, int64_t row, const uint8_t** p, ui
 
 
 cdef int check_frame(Encoder* e, const Desc* d, uint64_t n) noexcept nogil:
-    """A method or header frame of n octets with its envelope."""
+    """A method or header frame of n bytes with its envelope."""
     if (e.frame_max and n > e.frame_max) or n > MAX_U32 + 8:
         place_refusal(e, d, -1, NULL)
         e.refusal.field = b"frame_max"
@@ -246,7 +246,7 @@ cdef int check_frame(Encoder* e, const Desc* d, uint64_t n) noexcept nogil:
 
 
 cdef int encode_row(Encoder* e, int64_t row) noexcept nogil:
-    """All frames of a message behind what is there; 0, REFUSED (and nothing is written) or worse."""
+    """All frames of a message after what is there; 0, REFUSED (and nothing is written) or worse."""
     cdef size_t used = e.out.used
     cdef int status = begin_row(e, row)
     if status == 0:
@@ -267,15 +267,15 @@ cdef int begin_row(Encoder* e, int64_t row) noexcept nogil:
     """Method and channel."""
     cdef int status = refuse_broken(e, row)
     if status == 0:
-        status = take_method_name(e, row)
-    return take_channel_number(e, row, &e.number) if status == 0 else status
+        status = read_method(e, row)
+    return read_channel(e, row, &e.number) if status == 0 else status
 
 
 cdef int put_method(Encoder* e, const Desc* d, int64_t row) noexcept nogil:
     """The method frame."""
     cdef uint8_t* start
     cdef uint8_t* w
-    cdef int status = take_arguments(e, d, row)
+    cdef int status = load_arguments(e, d, row)
     if status == 0:
         status = out_room(e, values_room(d, e.v) + 12)
     if status != 0:
@@ -299,9 +299,9 @@ cdef int put_content(Encoder* e, const Desc* d, int64_t row) noexcept nogil:
     cdef uint8_t* start
     cdef uint8_t* w
     cdef uint64_t n = 0, piece, k
-    cdef int status = take_properties(e, d.properties, row)
+    cdef int status = load_properties(e, d.properties, row)
     if status == 0:
-        status = take_body(e, d, row, &body, &n)
+        status = load_body(e, d, row, &body, &n)
     if status == 0:
         status = out_room(e, values_room(d.properties, e.w) + 2 * MAX_FIELDS + 20)
     if status != 0:

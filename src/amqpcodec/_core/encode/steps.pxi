@@ -1,13 +1,13 @@
 # The fast way, its plan: the steps in which a block of rows of one method is written, column by column.
 
 cdef extern from "encode/block.h" nogil:
-    void prefetch_octets(const uint8_t* p, size_t n)
+    void prefetch_bytes(const uint8_t* p, size_t n)
     bint are_utf8(const uint8_t* data, const int32_t* ends, int n)
     uint32_t largest_size(const int32_t* ends, int n)
     bint have_size(const int32_t* ends, int n, uint32_t largest)
     bint same_values(const uint8_t* p, size_t size, int n)
     uint64_t bits_at(const uint8_t* p, int64_t bit, int n)
-    void put_low_octets(uint8_t* w, const uint64_t* value, int n)
+    void put_low_bytes(uint8_t* w, const uint64_t* value, int n)
     void put_bits_apart(uint8_t* w, uint8_t bits, int shift)
 
 cdef extern from "encode/rows.h" nogil:
@@ -20,7 +20,7 @@ cdef extern from "encode/rows.h" nogil:
         const uint8_t* data
         size_t ahead
         uint8_t** at
-        uint8_t kind
+        uint8_t form
         uint8_t wide
         uint8_t number
         uint8_t always
@@ -37,19 +37,19 @@ cdef enum:
     HOT_ROWS = 64           # as encode/block.h has it
     HOT_STEPS = 80
     HOT_LEAST_ROWS = 4      # below, it is not worth it
-    HOT_CONSTANTS = 8192    # octets of names and defaults
+    HOT_CONSTANTS = 8192    # bytes of names and defaults
     HOT_SAME = 255          # of a value that all rows have
     FRONT_ROOM = 32768      # of all that, at most, and lengths and numbers
-    FRONT_SLACK = 64        # octets that may be written behind what all rows have
+    FRONT_SLACK = 64        # bytes that may be written after what all rows have
 
-# What a step writes, behind its prefix.
+# What a step writes, after its prefix.
 cdef enum:
-    STEP_SHORT              # u8 length, octets
-    STEP_LONG               # u32 length, octets
-    STEP_RAW                # octets
-    STEP_NUMBER             # `width` octets
-    STEP_INT                # of a table: tag and 4 or 8 octets
-    STEP_BITS               # one octet, of up to eight columns
+    STEP_SHORT              # u8 length, bytes
+    STEP_LONG               # u32 length, bytes
+    STEP_RAW                # bytes
+    STEP_NUMBER             # `width` bytes
+    STEP_INT                # of a table: tag and 4 or 8 bytes
+    STEP_BITS               # one byte, of up to eight columns
     STEP_LENGTH             # u32: of the table whose entries follow
 
 cdef enum:
@@ -60,13 +60,13 @@ cdef enum:
 # How a step gets into the rows of the block at hand.
 cdef enum:
     WAY_NONE                # no row has it
-    WAY_SAME                # the same octets in all rows
+    WAY_SAME                # the same bytes in all rows
     WAY_TEXTS               # values one after another in a column
     WAY_VALUES              # numbers, the same width in all rows
     WAY_EACH                # row by row: some may not have it
     WAY_TABLE               # the length of what follows
 
-# A place in the rows of the block at hand: so far behind an address in each.
+# A place in the rows of the block at hand: so far after an address in each.
 cdef struct PutPlace:
     uint8_t** at
     size_t on
@@ -104,25 +104,25 @@ cdef struct Hot:
     const Source** foreign
     const uint8_t* head     # of the method frame, with constants
     uint32_t head_n
-    const uint8_t* tail     # constants behind the last step of the method
+    const uint8_t* tail     # constants after the last step of the method
     uint32_t tail_n
     uint8_t* constants
     size_t constants_n
     # of the block at hand
-    uint64_t room           # octets of values that are not the same in all rows
-    size_t safe             # rows behind whose values there are PUT_SLACK octets more
+    uint64_t room           # bytes of values that are not the same in all rows
+    size_t safe             # rows after whose values there are PUT_SLACK bytes more
     uint16_t flags_same
     bint flags_vary
     uint16_t flags[HOT_ROWS]
     uint64_t table_rows     # that have a table of entries
     bint channels_vary
     uint16_t channel[HOT_ROWS]
-    uint8_t body_kind       # how bodies are put
+    uint8_t body_form       # how bodies are put
     uint64_t body[HOT_ROWS]     # where each is; only the first, and the
-    uint32_t body_n[HOT_ROWS]   # sizes, where they lie behind one another
+    uint32_t body_n[HOT_ROWS]   # sizes, where they lie one after another
     const int32_t* body_ends
     PutPlace start          # of a row
-    PutPlace method_end     # the octet that says so
+    PutPlace method_end     # the byte that says so
     PutPlace header_end
     PutPlace opened         # a table of entries, and where it
     PutPlace closed
@@ -133,8 +133,8 @@ cdef struct Hot:
     int n_put
     HotStep step[HOT_STEPS]
     Put put[2 * HOT_STEPS + 2]
-    uint64_t value[HOT_STEPS][HOT_ROWS]     # numbers, or where octets begin
-    uint32_t octets[HOT_STEPS][HOT_ROWS]
+    uint64_t value[HOT_STEPS][HOT_ROWS]     # numbers, or where bytes begin
+    uint32_t sizes[HOT_STEPS][HOT_ROWS]
     uint8_t* at[HOT_STEPS + 1][HOT_ROWS]    # places
     uint8_t front[FRONT_ROOM + FRONT_SLACK]    # what all rows have
 
@@ -145,7 +145,7 @@ cdef inline uint64_t first_rows(int n) noexcept nogil:
 
 cdef inline uint64_t valid_rows(const Source* s, int64_t row, int n) noexcept nogil:
     """Which of n (1 to 64) rows have a value: a bit each."""
-    if s.kind == IN_NULL:
+    if s.input_type == IN_NULL:
         return 0
     if s.valid == NULL:
         return first_rows(n)
@@ -173,7 +173,7 @@ cdef HotStep* add_hot_step(Hot* h, uint8_t what, uint8_t part, const Source* s, 
 
 
 cdef void close_constants(Hot* h, size_t* pending) noexcept nogil:
-    """What follows is another prefix, behind octets that may be read with this one."""
+    """What follows is another prefix, after bytes that may be read with this one."""
     h.constants_n += 32
     pending[0] = h.constants_n
 
@@ -187,7 +187,7 @@ cdef inline bint add_constant(Hot* h, const void* p, size_t n) noexcept nogil:
 
 
 cdef int hot_width(uint8_t wire) noexcept nogil:
-    """Octets of a number, or of the default of anything else."""
+    """Bytes of a number, or of the default of anything else."""
     if wire == W_OCTET or wire == W_SHORTSTR:
         return 1
     if wire == W_SHORT:
@@ -278,26 +278,26 @@ cdef bint plan_hot_entry(Hot* h, const Source* s, const Source* parent, const ui
                          uintptr_t mode) noexcept nogil:
     """A step for an entry of a table: its name and tag are the prefix."""
     cdef size_t pending = h.constants_n
-    cdef uint8_t octet = <uint8_t>name_n
+    cdef uint8_t length = <uint8_t>name_n
     cdef uint8_t tag = 0
     cdef uint8_t what = STEP_RAW, width = 0
     cdef HotStep* t
-    if name_n > 255 or not add_constant(h, &octet, 1) or not add_constant(h, name, name_n):
+    if name_n > 255 or not add_constant(h, &length, 1) or not add_constant(h, name, name_n):
         return False
-    if is_octets(s):
+    if is_bytes(s):
         what = STEP_LONG
         tag = c'S' if s.text or mode & MODE_LETTER else c'x'
-    elif s.kind == IN_BOOL:
+    elif s.input_type == IN_BOOL:
         what = STEP_NUMBER
         tag = c't'
         width = 1
     elif is_integer(s):
         what = STEP_INT
-    elif s.kind == IN_DOUBLE:
+    elif s.input_type == IN_DOUBLE:
         what = STEP_NUMBER
         tag = c'd'
         width = 8
-    elif s.kind == IN_TIME:
+    elif s.input_type == IN_TIME:
         what = STEP_NUMBER
         tag = c'T'
         width = 8
@@ -331,7 +331,7 @@ cdef bint plan_hot_properties(Encoder* e, Hot* h, const Desc* d) noexcept nogil:
             elif p.field[e.class_at] < 0:
                 return False
         pending = h.constants_n
-        if d.op[k].kind == W_TABLE and (e.n_headers or (found != NULL and found.source.kind == IN_STRUCT)):
+        if d.op[k].kind == W_TABLE and (e.n_headers or (found != NULL and found.source.input_type == IN_STRUCT)):
             whole = NULL
             if not e.n_headers:
                 whole = found.source

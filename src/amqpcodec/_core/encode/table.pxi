@@ -1,14 +1,14 @@
-# Arrow values to the octets of field tables: the type says the tag.
+# Arrow values to the bytes of field tables: the type says the tag.
 #
 # int: I where the value fits 32 bits, else the dialect's 64 bits; float64: d, smaller floats: f; bool: t;
 # text: S; binary: x (S by the letter of 0-9-1); timestamp: T; decimal: D; list: A; struct and map: F.
 # A null is void in a list or map, and left out of a struct, which has all its fields in every row.
 
 
-cdef int put_table_octets(Text* t, const Source* s, int64_t i, uintptr_t mode, Refusal* r) noexcept nogil:
+cdef int put_table_bytes(Text* t, const Source* s, int64_t i, uintptr_t mode, Refusal* r) noexcept nogil:
     cdef const uint8_t* p = NULL
     cdef uint64_t n = 0
-    if octets_at(s, i, &p, &n) < 0:
+    if bytes_at(s, i, &p, &n) < 0:
         return BAD_OFFSETS
     if n > MAX_U32:
         return refuse(r, b"a table value takes at most 4294967295 octets, not %llu", NULL, n)
@@ -28,8 +28,8 @@ cdef int put_table_octets(Text* t, const Source* s, int64_t i, uintptr_t mode, R
 
 cdef int put_table_int(Text* t, const Source* s, int64_t i, uintptr_t mode, Refusal* r) noexcept nogil:
     """There is room."""
-    cdef int64_t v = signed_at(s.kind, s.data, s.at + i)
-    if s.kind == IN_UINT64 and v < 0:
+    cdef int64_t v = signed_at(s.input_type, s.data, s.at + i)
+    if s.input_type == IN_UINT64 and v < 0:
         if not mode & MODE_LETTER:
             return refuse_int(r, mode)
         t.w[0] = c'l'
@@ -66,7 +66,7 @@ cdef int refuse_seconds(Refusal* r) noexcept nogil:
 
 cdef int put_table_value(Text* t, const Source* s, int64_t i, uintptr_t mode, int depth,
                          Refusal* r) noexcept nogil:
-    """Tag and octets of the value at row i, void where there is none. depth: of the table around."""
+    """Tag and bytes of the value at row i, void where there is none. depth: of the table around."""
     cdef size_t at = <size_t>(t.w - t.block.p)
     cdef int status = put_any_value(t, s, i, mode, depth, r)
     if AMQP_UNLIKELY(status == 0 and mode & MODE_OLD):
@@ -87,29 +87,29 @@ cdef int put_any_value(Text* t, const Source* s, int64_t i, uintptr_t mode, int 
         t.w[0] = c'V'
         t.w += 1
         return 0
-    if is_octets(s):
-        return put_table_octets(t, s, i, mode, r)
-    if s.kind == IN_BOOL:
+    if is_bytes(s):
+        return put_table_bytes(t, s, i, mode, r)
+    if s.input_type == IN_BOOL:
         t.w[0] = c't'
         t.w[1] = <uint8_t>signed_at(IN_BOOL, s.data, s.at + i)
         t.w += 2
         return 0
     if is_integer(s):
         return put_table_int(t, s, i, mode, r)
-    if s.kind == IN_DOUBLE:
+    if s.input_type == IN_DOUBLE:
         t.w[0] = c'd'
         store64(t.w + 1, (<const uint64_t*>s.data)[s.at + i])
         t.w += 9
         return 0
-    if s.kind == IN_FLOAT or s.kind == IN_HALF:
+    if s.input_type == IN_FLOAT or s.input_type == IN_HALF:
         t.w[0] = c'f'
-        if s.kind == IN_FLOAT:
+        if s.input_type == IN_FLOAT:
             store32(t.w + 1, (<const uint32_t*>s.data)[s.at + i])
         else:
             store32(t.w + 1, float_to_bits(half_to_float((<const uint16_t*>s.data)[s.at + i])))
         t.w += 5
         return 0
-    if s.kind == IN_TIME:
+    if s.input_type == IN_TIME:
         seconds_at(s, i, &seconds)
         if seconds < 0:
             return refuse_seconds(r)
@@ -117,14 +117,14 @@ cdef int put_any_value(Text* t, const Source* s, int64_t i, uintptr_t mode, int 
         store64(t.w + 1, <uint64_t>seconds)
         t.w += 9
         return 0
-    if s.kind == IN_DECIMAL:
+    if s.input_type == IN_DECIMAL:
         return put_table_decimal(t, s, i, r)
-    if s.kind == IN_OTHER:
+    if s.input_type == IN_OTHER:
         return refuse(r, b"a table cannot hold %s", s.type, 0)
     if depth >= DEPTH_LIMIT:
         return refuse_depth(r)
     at = <size_t>(t.w - t.block.p)
-    if s.kind == IN_STRUCT or s.kind == IN_MAP:
+    if s.input_type == IN_STRUCT or s.input_type == IN_MAP:
         t.w[0] = c'F'
         t.w += 5
         status = put_table_pairs(t, s, i, mode, depth + 1, r)
@@ -169,7 +169,7 @@ cdef int put_table_pairs(Text* t, const Source* s, int64_t i, uintptr_t mode, in
     cdef uint64_t size = 0
     cdef int64_t first = 0, n = 0, k, row
     cdef int status
-    if s.kind == IN_STRUCT:
+    if s.input_type == IN_STRUCT:
         for k in range(s.n_children):
             value = &s.child[k]
             row = i
@@ -195,9 +195,9 @@ cdef int put_table_pairs(Text* t, const Source* s, int64_t i, uintptr_t mode, in
             return status
         if status == NO_VALUE:
             return refuse(r, b"a name in a map is null", NULL, 0)
-        if not is_octets(key):
+        if not is_bytes(key):
             return refuse(r, b"a table name is text, not %s", key.type, 0)
-        if octets_at(key, row, &p, &size) < 0:
+        if bytes_at(key, row, &p, &size) < 0:
             return BAD_OFFSETS
         if key.text and not is_utf8(p, <size_t>size):
             return refuse(r, b"a table name that is not UTF-8", NULL, 0)
@@ -213,10 +213,10 @@ cdef int put_source_table(Text* t, const Source* s, int64_t i, uintptr_t mode, R
     """A whole table without its length: of JSON text, a struct or a map, which is not null."""
     cdef const uint8_t* p = NULL
     cdef uint64_t n = 0
-    if s.kind == IN_STRUCT or s.kind == IN_MAP:
+    if s.input_type == IN_STRUCT or s.input_type == IN_MAP:
         return put_table_pairs(t, s, i, mode, 1, r)
-    if is_octets(s) and s.text:
-        if octets_at(s, i, &p, &n) < 0:
+    if is_bytes(s) and s.text:
+        if bytes_at(s, i, &p, &n) < 0:
             return BAD_OFFSETS
         return json_to_table(t, p, n, mode, r)
     return refuse(r, b"a table takes JSON text, a map or a struct, not %s", s.type, 0)

@@ -48,11 +48,11 @@ cdef int json_refuse(Json* j, const char* text) noexcept nogil:
 
 
 cdef int json_expected(Json* j, const char* what) noexcept nogil:
-    return refuse(j.refusal, b"JSON: %s expected (octet %llu of the text)", what,
+    return refuse(j.refusal, b"JSON: %s expected (byte %llu of the text)", what,
                   <uint64_t>(j.p - j.start))
 
 
-cdef inline int json_take(Json* j, uint8_t c, const char* what) noexcept nogil:
+cdef inline int json_require(Json* j, uint8_t c, const char* what) noexcept nogil:
     """This character, with white space around it."""
     json_skip(j)
     if AMQP_UNLIKELY(j.p == j.end or j.p[0] != c):
@@ -87,7 +87,7 @@ cdef inline bint json_at(const Json* j, uint8_t c) noexcept nogil:
 # ---- text ----
 
 cdef int json_hex4(Json* j, uint32_t* out) noexcept nogil:
-    """The four digits behind \\u."""
+    """The four digits after \\u."""
     cdef int i
     cdef uint8_t c
     out[0] = 0
@@ -109,7 +109,7 @@ cdef int json_hex4(Json* j, uint32_t* out) noexcept nogil:
 
 
 cdef int json_escape(Text* t, Json* j) noexcept nogil:
-    """What stands behind a backslash; there is room for four octets."""
+    """What stands after a backslash; there is room for four bytes."""
     cdef uint32_t x, low
     cdef uint8_t c
     cdef int status
@@ -127,10 +127,10 @@ cdef int json_escape(Text* t, Json* j) noexcept nogil:
             if status != 0:
                 return status
             if not 0xDC00 <= low < 0xE000:
-                return json_refuse(j, b"JSON: a lone surrogate (octet %llu of the text)")
+                return json_refuse(j, b"JSON: a lone surrogate (byte %llu of the text)")
             x = 0x10000 + ((x - 0xD800) << 10) + (low - 0xDC00)
         elif 0xD800 <= x < 0xE000:
-            return json_refuse(j, b"JSON: a lone surrogate (octet %llu of the text)")
+            return json_refuse(j, b"JSON: a lone surrogate (byte %llu of the text)")
         if x < 0x80:
             t.w[0] = <uint8_t>x
             t.w += 1
@@ -168,7 +168,7 @@ cdef int json_escape(Text* t, Json* j) noexcept nogil:
     return 0
 
 
-cdef int json_take_text(Text* t, Json* j) noexcept nogil:
+cdef int json_parse_text(Text* t, Json* j) noexcept nogil:
     """A string, written without its escapes."""
     cdef size_t n
     cdef int status
@@ -188,7 +188,7 @@ cdef int json_take_text(Text* t, Json* j) noexcept nogil:
             j.p += 1
             return 0
         if j.p[0] != c'\\':
-            return json_refuse(j, b"JSON: a control character (octet %llu of the text)")
+            return json_refuse(j, b"JSON: a control character (byte %llu of the text)")
         j.p += 1
         status = json_escape(t, j)
         if status != 0:
@@ -228,11 +228,11 @@ cdef int json_slow_double(Json* j, const uint8_t* p, JsonNumber* out) noexcept n
     if failed:
         return NO_MEMORY
     if out.d - out.d != 0:
-        return json_refuse(j, b"JSON: a number beyond what a double holds (before octet %llu)")
+        return json_refuse(j, b"JSON: a number beyond what a double holds (before byte %llu)")
     return 0
 
 
-cdef int json_take_number(Json* j, JsonNumber* out) noexcept nogil:
+cdef int json_parse_number(Json* j, JsonNumber* out) noexcept nogil:
     cdef const uint8_t* p = j.p
     cdef const uint8_t* first
     cdef uint64_t n = 0, digit
@@ -256,7 +256,7 @@ cdef int json_take_number(Json* j, JsonNumber* out) noexcept nogil:
         return json_expected(j, b"a value")
     if first[0] == c'0' and j.p - first > 1:
         j.p = first + 1
-        return json_refuse(j, b"JSON: a number with a zero in front (octet %llu of the text)")
+        return json_refuse(j, b"JSON: a number with a zero in front (byte %llu of the text)")
     out.n = n
     if not (json_at(j, c'.') or json_at(j, c'e') or json_at(j, c'E')):
         return 0

@@ -76,10 +76,10 @@ static inline int v1e_bid(uint32_t *limb, int negative, int64_t power, uint8_t *
     return V1_DECIMAL_FITS;
 }
 
-/* An Arrow decimal of so many octets. */
-static inline int v1e_bid_of(const uint8_t *p, int octets, int scale, uint8_t *w) {
+/* An Arrow decimal of so many bytes. */
+static inline int v1e_bid_of(const uint8_t *p, int size, int scale, uint8_t *w) {
     uint32_t limb[V1_LIMBS] = {0};
-    int negative = decimal_limbs(p, octets, limb);
+    int negative = decimal_limbs(p, size, limb);
     return v1e_bid(limb, negative, -(int64_t)scale, w);
 }
 
@@ -157,8 +157,8 @@ static inline int v1e_hex_digit(uint8_t c) {
     return -1;
 }
 
-/* Digits in pairs to octets (w may be p): 1, or 0 where they are none. */
-static inline int v1e_take_hex(uint8_t *w, const uint8_t *p, size_t n) {
+/* Digits in pairs to bytes (w may be p): 1, or 0 where they are none. */
+static inline int parse_hex(uint8_t *w, const uint8_t *p, size_t n) {
     size_t i;
     if (n % 2) return 0;
     for (i = 0; i < n; i += 2) {
@@ -169,8 +169,8 @@ static inline int v1e_take_hex(uint8_t *w, const uint8_t *p, size_t n) {
     return 1;
 }
 
-/* 8-4-4-4-12 digits to 16 octets (w may be p): 1, or 0 where it is none. */
-static inline int v1e_take_uuid(uint8_t *w, const uint8_t *p, size_t n) {
+/* 8-4-4-4-12 digits to 16 bytes (w may be p): 1, or 0 where it is none. */
+static inline int parse_uuid(uint8_t *w, const uint8_t *p, size_t n) {
     uint8_t digit[32];
     size_t i, k = 0;
     if (n != 36) return 0;
@@ -181,7 +181,7 @@ static inline int v1e_take_uuid(uint8_t *w, const uint8_t *p, size_t n) {
             digit[k++] = p[i];
         }
     }
-    return v1e_take_hex(w, digit, 32);
+    return parse_hex(w, digit, 32);
 }
 
 #endif

@@ -3,9 +3,9 @@
 
 # What the elements of an array have in common.
 cdef struct V1Common:
-    uint8_t kind
+    uint8_t wire_type
     uint8_t code            # their constructor
-    size_t n                # octets of all contents
+    size_t n                # bytes of all contents
 
 
 cdef int v1e_common(const uint8_t* p, const uint8_t* end, uint64_t count, V1Common* out,
@@ -17,7 +17,7 @@ cdef int v1e_common(const uint8_t* p, const uint8_t* end, uint64_t count, V1Comm
     cdef uint64_t i
     cdef size_t narrow_n = 0, wide_n = 0
     cdef bint narrow = True, negative = False
-    out.kind = V1_NULL
+    out.wire_type = V1_NULL
     memset(&v, 0, sizeof(V1Value))      # compilers do not see that it is always read
     v1_begin(&c, &fault, p, end, p, 0)
     for i in range(count):
@@ -27,12 +27,12 @@ cdef int v1e_common(const uint8_t* p, const uint8_t* end, uint64_t count, V1Comm
         if v.kind == V1_LONG and <int64_t>v.u < 0:
             negative = True
         if i == 0:
-            out.kind = v.kind
-        elif (out.kind == V1_ULONG and v.kind == V1_LONG) or (out.kind == V1_LONG and v.kind == V1_ULONG):
-            out.kind = V1_ULONG     # of whole numbers, some beyond 63 bits
-        elif v.kind != out.kind:
+            out.wire_type = v.kind
+        elif (out.wire_type == V1_ULONG and v.kind == V1_LONG) or (out.wire_type == V1_LONG and v.kind == V1_ULONG):
+            out.wire_type = V1_ULONG     # of whole numbers, some beyond 63 bits
+        elif v.kind != out.wire_type:
             return refuse(r, b"JSON: the elements of an array are of one type, not %s and others",
-                          V1_NAMES[out.kind], 0)
+                          V1_NAMES[out.wire_type], 0)
         if v.kind >= V1_LIST:
             narrow = narrow and v.n <= 254 and v.count <= 255
             narrow_n += 2 + v.n
@@ -43,13 +43,13 @@ cdef int v1e_common(const uint8_t* p, const uint8_t* end, uint64_t count, V1Comm
             wide_n += 4 + v.n
         else:
             narrow = narrow and v1_narrow(v.kind, v.u)
-    if out.kind == V1_ULONG and negative:
+    if out.wire_type == V1_ULONG and negative:
         return refuse(r, b"JSON: no type holds all whole numbers of this array", NULL, 0)
-    if out.kind == V1_NULL and count > <uint64_t>V1_ZERO_WIDTH_LIMIT:
+    if out.wire_type == V1_NULL and count > <uint64_t>V1_ZERO_WIDTH_LIMIT:
         return refuse(r, b"an array takes at most %llu nulls", NULL, V1_ZERO_WIDTH_LIMIT)
-    narrow = narrow and CTOR_NARROW[out.kind] != 0
-    out.code = CTOR_NARROW[out.kind] if narrow else CTOR_WIDE[out.kind]
-    if out.kind >= V1_BINARY:
+    narrow = narrow and CTOR_NARROW[out.wire_type] != 0
+    out.code = CTOR_NARROW[out.wire_type] if narrow else CTOR_WIDE[out.wire_type]
+    if out.wire_type >= V1_BINARY:
         out.n = narrow_n if narrow else wide_n
     else:
         out.n = <size_t>count * v1e_width(out.code)
@@ -57,7 +57,7 @@ cdef int v1e_common(const uint8_t* p, const uint8_t* end, uint64_t count, V1Comm
 
 
 cdef inline size_t v1e_width(uint8_t code) noexcept nogil:
-    """Octets behind a constructor of fixed width."""
+    """Bytes after a constructor of fixed width."""
     return <size_t>0 if code == 0x40 else <size_t>1 << ((code >> 4) - 5)
 
 
@@ -82,8 +82,8 @@ cdef int v1e_elements(Text* t, size_t first, uint64_t count, Refusal* r) noexcep
     w += 1
     for i in range(count):
         v1_read(&c, &v)
-        if common.kind < V1_BINARY and category != 9:
-            if common.kind != V1_NULL:
+        if common.wire_type < V1_BINARY and category != 9:
+            if common.wire_type != V1_NULL:
                 w = v1e_fixed(w, common.code, v.u)
             continue
         if category == 0xA:

@@ -25,38 +25,38 @@ cdef int v1e_moment(const Source* s, int64_t i, uint64_t* out, Refusal* r) noexc
     return 0
 
 
-cdef int v1e_arrow_octets(Text* t, uint8_t kind, const Source* s, int64_t i, Refusal* r) noexcept nogil:
+cdef int v1e_arrow_bytes(Text* t, uint8_t wire_type, const Source* s, int64_t i, Refusal* r) noexcept nogil:
     cdef const uint8_t* p = NULL
     cdef uint64_t n = 0
-    if octets_at(s, i, &p, &n) < 0:
+    if bytes_at(s, i, &p, &n) < 0:
         return BAD_OFFSETS
-    return v1e_run(t, kind, p, n, r)
+    return v1e_run(t, wire_type, p, n, r)
 
 
 cdef int v1e_arrow_scalar(Text* t, const Source* s, int64_t i, Refusal* r) noexcept nogil:
     """A value that is not null and no list, struct or map."""
-    cdef uint8_t[16] octets
+    cdef uint8_t[16] raw
     cdef uint64_t u = 0
     cdef int status
-    if is_octets(s):
-        return v1e_arrow_octets(t, V1_STRING if s.text else V1_BINARY, s, i, r)
+    if is_bytes(s):
+        return v1e_arrow_bytes(t, V1_STRING if s.text else V1_BINARY, s, i, r)
     if is_integer(s):
-        return v1e_number(t, V1E_INTEGERS[s.kind - IN_BOOL],
-                          <uint64_t>signed_at(s.kind, s.data, s.at + i))
-    if s.kind == IN_DOUBLE:
+        return v1e_number(t, V1E_INTEGERS[s.input_type - IN_BOOL],
+                          <uint64_t>signed_at(s.input_type, s.data, s.at + i))
+    if s.input_type == IN_DOUBLE:
         return v1e_number(t, V1_DOUBLE, (<const uint64_t*>s.data)[s.at + i])
-    if s.kind == IN_FLOAT:
+    if s.input_type == IN_FLOAT:
         return v1e_number(t, V1_FLOAT, (<const uint32_t*>s.data)[s.at + i])
-    if s.kind == IN_HALF:
+    if s.input_type == IN_HALF:
         return v1e_number(t, V1_FLOAT,
                           float_to_bits(half_to_float((<const uint16_t*>s.data)[s.at + i])))
-    if s.kind == IN_TIME:
+    if s.input_type == IN_TIME:
         status = v1e_moment(s, i, &u, r)
         return v1e_number(t, V1_TIMESTAMP, u) if status == 0 else status
-    if s.kind == IN_DECIMAL:
-        if v1e_bid_of(s.data + (s.at + i) * s.width, s.width, s.scale, octets) != V1_DECIMAL_FITS:
+    if s.input_type == IN_DECIMAL:
+        if v1e_bid_of(s.data + (s.at + i) * s.width, s.width, s.scale, raw) != V1_DECIMAL_FITS:
             return refuse(r, b"a decimal128 holds 34 digits, and not every exponent", NULL, 0)
-        return v1e_sixteen(t, 0x94, octets)
+        return v1e_sixteen(t, 0x94, raw)
     return refuse(r, b"no type of AMQP 1.0 stands for %s", s.type, 0)
 
 
@@ -68,9 +68,9 @@ cdef int v1e_arrow(Encoder* e, const Source* s, int64_t i, int depth) noexcept n
         return status
     if status == NO_VALUE:
         return v1e_code(t, 0x40)
-    if s.kind == IN_STRUCT or s.kind == IN_MAP:
+    if s.input_type == IN_STRUCT or s.input_type == IN_MAP:
         return v1e_arrow_map(e, s, i, depth, False)
-    if IN_LIST <= s.kind <= IN_FIXED_LIST:
+    if IN_LIST <= s.input_type <= IN_FIXED_LIST:
         return v1e_arrow_list(e, s, i, depth)
     return v1e_arrow_scalar(t, s, i, &e.refusal)
 
@@ -101,14 +101,14 @@ cdef int v1e_arrow_map(Encoder* e, const Source* s, int64_t i, int depth, bint s
     cdef int status = v1e_enter(depth, &e.refusal)
     if status == 0:
         status = v1e_open(t, &at)
-    if s.kind == IN_STRUCT:
+    if s.input_type == IN_STRUCT:
         n = s.n_children
     elif status == 0:
         status = items_at(s, i, &first, &n)
     for k in range(first, first + n):
         if status != 0:
             return status
-        if s.kind == IN_STRUCT:
+        if s.input_type == IN_STRUCT:
             value = &s.child[k]
             row = i
             status = find_value(&value, &row)
@@ -137,11 +137,11 @@ cdef int v1e_arrow_key(Encoder* e, const Source* s, int64_t i, int depth, bint s
         return refuse(&e.refusal, b"a key in a map is null", NULL, 0)
     if not symbols:
         return v1e_arrow(e, s, i, depth)
-    if is_octets(s):
-        return v1e_arrow_octets(&e.text, V1_SYMBOL, s, i, &e.refusal)
-    if is_integer(s) and s.kind != IN_BOOL:
-        v = signed_at(s.kind, s.data, s.at + i)
-        if v >= 0 or s.kind == IN_UINT64:
+    if is_bytes(s):
+        return v1e_arrow_bytes(&e.text, V1_SYMBOL, s, i, &e.refusal)
+    if is_integer(s) and s.input_type != IN_BOOL:
+        v = signed_at(s.input_type, s.data, s.at + i)
+        if v >= 0 or s.input_type == IN_UINT64:
             return v1e_number(&e.text, V1_ULONG, <uint64_t>v)
     return refuse(&e.refusal, b"a key here is a symbol or ulong, not %s", s.type, 0)
 
@@ -152,7 +152,7 @@ cdef int v1e_json_column(Encoder* e, const Source* s, int64_t i, Json* j) noexce
     """Begin to read the JSON text of a row."""
     cdef const uint8_t* p = NULL
     cdef uint64_t n = 0
-    if octets_at(s, i, &p, &n) < 0:
+    if bytes_at(s, i, &p, &n) < 0:
         return BAD_OFFSETS
     return json_begin(j, p, n, 0, &e.refusal)
 
@@ -162,9 +162,9 @@ cdef int v1e_map_column(Encoder* e, const Source* s, int64_t i, int depth, bint 
     cdef Json j
     cdef size_t at
     cdef int status
-    if s.kind == IN_STRUCT or s.kind == IN_MAP:
+    if s.input_type == IN_STRUCT or s.input_type == IN_MAP:
         return v1e_arrow_map(e, s, i, depth, symbols)
-    if not (is_octets(s) and s.text):
+    if not (is_bytes(s) and s.text):
         return refuse(&e.refusal, b"a map takes JSON text, a map or a struct, not %s", s.type, 0)
     at = <size_t>(e.text.w - e.scratch.p)
     status = v1e_json_column(e, s, i, &j)
@@ -179,7 +179,7 @@ cdef int v1e_any_column(Encoder* e, const Source* s, int64_t i, int depth) noexc
     """Any value that is not null: text is JSON, all else as its type says."""
     cdef Json j
     cdef int status
-    if not (is_octets(s) and s.text):
+    if not (is_bytes(s) and s.text):
         return v1e_arrow(e, s, i, depth)
     status = v1e_json_column(e, s, i, &j)
     if status == 0:

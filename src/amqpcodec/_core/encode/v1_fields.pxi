@@ -1,16 +1,16 @@
 # Fields of AMQP 1.0 by their declared type, from columns of any; and composites made of them.
 
 cdef int v1e_refuse_type(Encoder* e, const V1Op* op, const Source* s) noexcept nogil:
-    cdef uint8_t kind = op.kind
+    cdef uint8_t wire_type = op.kind
     e.refusal.n = 0
     e.refusal.what = s.type
     e.refusal.text = (
-        b"a boolean takes bool, not %s" if kind == V1_BOOLEAN
-        else b"takes text, not %s" if kind == V1_STRING or kind == V1_SYMBOL
-        else b"takes binary or text, not %s" if kind == V1_BINARY
-        else b"a timestamp takes timestamp or integers, not %s" if kind == V1_TIMESTAMP
-        else b"takes text, binary or integers, not %s" if kind == V1_ANY
-        else b"takes JSON text, not %s" if kind == V1_COMPOSITE
+        b"a boolean takes bool, not %s" if wire_type == V1_BOOLEAN
+        else b"takes text, not %s" if wire_type == V1_STRING or wire_type == V1_SYMBOL
+        else b"takes binary or text, not %s" if wire_type == V1_BINARY
+        else b"a timestamp takes timestamp or integers, not %s" if wire_type == V1_TIMESTAMP
+        else b"takes text, binary or integers, not %s" if wire_type == V1_ANY
+        else b"takes JSON text, not %s" if wire_type == V1_COMPOSITE
         else b"takes integers, not %s")
     return REFUSED
 
@@ -48,7 +48,7 @@ cdef int v1e_id_json(Encoder* e, const uint8_t* p, uint64_t n) noexcept nogil:
 cdef int v1e_id_text(Encoder* e, const uint8_t* p, uint64_t n) noexcept nogil:
     """A string; or what the prefix of the JMS mapping says."""
     cdef Text* t = &e.text
-    cdef uint8_t[16] octets
+    cdef uint8_t[16] raw
     cdef size_t at
     if AMQP_LIKELY(not v1e_begins(p, n, b"AMQP_", 5)):
         return v1e_run(t, V1_STRING, p, n, &e.refusal)
@@ -57,9 +57,9 @@ cdef int v1e_id_text(Encoder* e, const uint8_t* p, uint64_t n) noexcept nogil:
     if v1e_begins(p, n, b"AMQP_ULONG:", 11):
         return v1e_ulong_text(t, p + 11, n - 11, &e.refusal)
     if v1e_begins(p, n, b"AMQP_UUID:", 10):
-        if not v1e_take_uuid(octets, p + 10, <size_t>n - 10):
+        if not parse_uuid(raw, p + 10, <size_t>n - 10):
             return refuse(&e.refusal, b"AMQP_UUID: takes a UUID", NULL, 0)
-        return v1e_sixteen(t, 0x98, octets)
+        return v1e_sixteen(t, 0x98, raw)
     if v1e_begins(p, n, b"AMQP_VALUE:", 11):
         return v1e_id_json(e, p + 11, n - 11)
     if not v1e_begins(p, n, b"AMQP_BINARY:", 12):
@@ -68,7 +68,7 @@ cdef int v1e_id_text(Encoder* e, const uint8_t* p, uint64_t n) noexcept nogil:
     if text_room(t, 2 + <size_t>n) < 0:
         return NO_MEMORY
     at = <size_t>(t.w - t.block.p)
-    if not v1e_take_hex(t.w + 2, p + 12, <size_t>n):
+    if not parse_hex(t.w + 2, p + 12, <size_t>n):
         return refuse(&e.refusal, b"AMQP_BINARY: takes hexadecimal digits", NULL, 0)
     t.w += 2 + n // 2
     return v1e_end_run(t, at, V1_BINARY, &e.refusal)
@@ -78,16 +78,16 @@ cdef int v1e_id(Encoder* e, const V1Op* op, const Source* s, int64_t i) noexcept
     cdef const uint8_t* p = NULL
     cdef uint64_t n = 0
     cdef int64_t v
-    if is_octets(s):
+    if is_bytes(s):
         if not s.text:
-            return v1e_arrow_octets(&e.text, V1_BINARY, s, i, &e.refusal)
-        if octets_at(s, i, &p, &n) < 0:
+            return v1e_arrow_bytes(&e.text, V1_BINARY, s, i, &e.refusal)
+        if bytes_at(s, i, &p, &n) < 0:
             return BAD_OFFSETS
         return v1e_id_text(e, p, n)
-    if not is_integer(s) or s.kind == IN_BOOL:
+    if not is_integer(s) or s.input_type == IN_BOOL:
         return v1e_refuse_type(e, op, s)
-    v = signed_at(s.kind, s.data, s.at + i)
-    return v1e_unsigned(&e.text, op, <uint64_t>v, v < 0 and s.kind != IN_UINT64, &e.refusal)
+    v = signed_at(s.input_type, s.data, s.at + i)
+    return v1e_unsigned(&e.text, op, <uint64_t>v, v < 0 and s.input_type != IN_UINT64, &e.refusal)
 
 
 # ---- one field ----
@@ -96,9 +96,9 @@ cdef int v1e_symbol(Encoder* e, const V1Op* op, const Source* s, int64_t i) noex
     cdef const uint8_t* p = NULL
     cdef uint64_t n = 0
     cdef int status
-    if not is_octets(s):
+    if not is_bytes(s):
         return v1e_refuse_type(e, op, s)
-    if octets_at(s, i, &p, &n) < 0:
+    if bytes_at(s, i, &p, &n) < 0:
         return BAD_OFFSETS
     status = v1e_choice(op, p, <size_t>n, &e.refusal)
     return v1e_run(&e.text, V1_SYMBOL, p, n, &e.refusal) if status == 0 else status
@@ -114,8 +114,8 @@ cdef int v1e_many(Encoder* e, const V1Op* op, const Source* s, int64_t i) noexce
     cdef size_t at = 0
     cdef Json j
     cdef int status
-    if is_octets(s):
-        if octets_at(s, i, &p, &n) < 0:
+    if is_bytes(s):
+        if bytes_at(s, i, &p, &n) < 0:
             return BAD_OFFSETS
         if n == 0 or p[0] != c'[':
             return v1e_symbol(e, op, s, i)
@@ -123,7 +123,7 @@ cdef int v1e_many(Encoder* e, const V1Op* op, const Source* s, int64_t i) noexce
         if status == 0:
             status = v1e_json_symbols(t, op, &j)
         return json_end(&j) if status == 0 else status
-    if not IN_LIST <= s.kind <= IN_FIXED_LIST:
+    if not IN_LIST <= s.input_type <= IN_FIXED_LIST:
         return v1e_refuse_type(e, op, s)
     status = items_at(s, i, &first, &count)
     if status == 0:
@@ -145,7 +145,7 @@ cdef int v1e_typed(Encoder* e, const V1Op* op, const Source* s, int64_t i) noexc
     """A field of one composite type: JSON text."""
     cdef Json j
     cdef int status
-    if not (is_octets(s) and s.text):
+    if not (is_bytes(s) and s.text):
         return v1e_refuse_type(e, op, s)
     status = v1e_json_column(e, s, i, &j)
     if status == 0:
@@ -156,37 +156,37 @@ cdef int v1e_typed(Encoder* e, const V1Op* op, const Source* s, int64_t i) noexc
 cdef int v1e_field(Encoder* e, const V1Op* op, const Source* s, int64_t i) noexcept nogil:
     """A value that is not null, as a field takes it."""
     cdef Text* t = &e.text
-    cdef uint8_t kind = op.kind
+    cdef uint8_t wire_type = op.kind
     cdef uint64_t u = 0
     cdef int64_t v
     cdef int status
     if op.multiple:
         return v1e_many(e, op, s, i)
-    if kind == V1_STRING or kind == V1_BINARY:
-        if not is_octets(s):
+    if wire_type == V1_STRING or wire_type == V1_BINARY:
+        if not is_bytes(s):
             return v1e_refuse_type(e, op, s)
-        return v1e_arrow_octets(t, kind, s, i, &e.refusal)
-    if kind == V1_SYMBOL:
+        return v1e_arrow_bytes(t, wire_type, s, i, &e.refusal)
+    if wire_type == V1_SYMBOL:
         return v1e_symbol(e, op, s, i)
-    if kind == V1_ANY:
+    if wire_type == V1_ANY:
         return v1e_id(e, op, s, i) if op.ulong or op.longest else v1e_any_column(e, s, i, 1)
-    if kind == V1_MAP:
+    if wire_type == V1_MAP:
         return v1e_map_column(e, s, i, 1, op.symbol_keys)
-    if kind == V1_COMPOSITE:
+    if wire_type == V1_COMPOSITE:
         return v1e_typed(e, op, s, i)
-    if kind == V1_TIMESTAMP and s.kind == IN_TIME:
+    if wire_type == V1_TIMESTAMP and s.input_type == IN_TIME:
         status = v1e_moment(s, i, &u, &e.refusal)
-        return v1e_number(t, kind, u) if status == 0 else status
+        return v1e_number(t, wire_type, u) if status == 0 else status
     if not is_integer(s):
         return v1e_refuse_type(e, op, s)
-    v = signed_at(s.kind, s.data, s.at + i)
-    if kind == V1_BOOLEAN:
-        return v1e_number(t, kind, v != 0)
-    if kind == V1_TIMESTAMP:
-        if s.kind == IN_UINT64 and v < 0:
+    v = signed_at(s.input_type, s.data, s.at + i)
+    if wire_type == V1_BOOLEAN:
+        return v1e_number(t, wire_type, v != 0)
+    if wire_type == V1_TIMESTAMP:
+        if s.input_type == IN_UINT64 and v < 0:
             return refuse(&e.refusal, b"a timestamp must fit 64 bits of milliseconds, signed", NULL, 0)
-        return v1e_number(t, kind, <uint64_t>v)
-    return v1e_unsigned(t, op, <uint64_t>v, v < 0 and s.kind != IN_UINT64, &e.refusal)
+        return v1e_number(t, wire_type, <uint64_t>v)
+    return v1e_unsigned(t, op, <uint64_t>v, v < 0 and s.input_type != IN_UINT64, &e.refusal)
 
 
 # ---- composites ----

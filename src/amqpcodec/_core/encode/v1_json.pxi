@@ -68,12 +68,12 @@ cdef int v1e_json_object(Encoder* e, Json* j, int depth, bint symbols) noexcept 
             return status
         if AMQP_UNLIKELY(form != MARK_NONE):
             if count:
-                return json_refuse(j, b"JSON: a key with one $ beside others (before octet %llu)")
+                return json_refuse(j, b"JSON: a key with one $ beside others (before byte %llu)")
             t.w = t.block.p + at
             if form == MARK_TYPE:
                 return v1e_json_typed(e, j, depth)
             status = v1e_json_form(e, j, form, depth, symbols)
-            return json_take(j, c'}', b"the end of an object whose key starts with $") \
+            return json_require(j, c'}', b"the end of an object whose key starts with $") \
                 if status == 0 else status
         if count == 0:
             status = v1e_enter(depth, j.refusal)
@@ -85,7 +85,7 @@ cdef int v1e_json_object(Encoder* e, Json* j, int depth, bint symbols) noexcept 
     if status == 0 and count > 1:
         status = v1e_twice(t, keys, at + 9, <size_t>count, j.refusal)
         if status > 0:
-            return json_refuse(j, b'JSON: an object has a key twice (before octet %llu); '
+            return json_refuse(j, b'JSON: an object has a key twice (before byte %llu); '
                                b'{"$map": [[key, value], ...]} may')
     return v1e_close(t, at, V1_MAP, 2 * count, j.refusal) if status == 0 else status
 
@@ -102,15 +102,15 @@ cdef int v1e_json_map(Encoder* e, Json* j, int depth, bint symbols) noexcept nog
     if status == 0:
         status = v1e_open(t, &at)
     while status == 0 and more:
-        status = json_take(j, c'[', b"a key and a value in an array")
+        status = json_require(j, c'[', b"a key and a value in an array")
         if status == 0:
             status = v1e_json_any_key(e, j, depth + 1, symbols)
         if status == 0:
-            status = json_take(j, c',', b"a comma")
+            status = json_require(j, c',', b"a comma")
         if status == 0:
             status = v1e_json(e, j, depth + 1)
         if status == 0:
-            status = json_take(j, c']', b"the end of a key and a value")
+            status = json_require(j, c']', b"the end of a key and a value")
         count += 2
         if status == 0:
             status = v1e_next(j, c']', &more)
@@ -131,11 +131,11 @@ cdef int v1e_json_any_key(Encoder* e, Json* j, int depth, bint symbols) noexcept
     if json_at(j, c'{'):
         status = v1e_json(e, j, depth)
         if status == 0 and CTOR_WIRE_TYPE[t.block.p[at]] != V1_SYMBOL:
-            return json_refuse(j, b"JSON: a key or descriptor here is a symbol or ulong (before octet %llu)")
+            return json_refuse(j, b"JSON: a key or descriptor here is a symbol or ulong (before byte %llu)")
         return status
     status = v1e_whole(j, &u, &negative)
     if status == 0 and negative:
-        return json_refuse(j, b"JSON: a key or descriptor here is a symbol or ulong (before octet %llu)")
+        return json_refuse(j, b"JSON: a key or descriptor here is a symbol or ulong (before byte %llu)")
     return v1e_number(t, V1_ULONG, u) if status == 0 else status
 
 
@@ -158,7 +158,7 @@ cdef int v1e_json_form(Encoder* e, Json* j, int form, int depth, bint symbols) n
     if form == MARK_TIMESTAMP:
         status = v1e_whole(j, &u, &negative)
         if status == 0 and not negative and u > HIGHEST_INT64:
-            return json_refuse(j, b"JSON: a timestamp has 64 bits, signed (before octet %llu)")
+            return json_refuse(j, b"JSON: a timestamp has 64 bits, signed (before byte %llu)")
         return v1e_number(t, V1_TIMESTAMP, u) if status == 0 else status
     return v1e_json_coded(t, j, form)
 
@@ -173,18 +173,18 @@ cdef int v1e_json_described(Encoder* e, Json* j, int depth) noexcept nogil:
     if status == 0:
         status = v1e_code(t, 0)
     if status == 0:
-        status = json_take(j, c'[', b"an array of descriptor and value")
+        status = json_require(j, c'[', b"an array of descriptor and value")
     if status == 0:
         status = v1e_json_any_key(e, j, depth + 1, True)
     if status == 0:
-        status = json_take(j, c',', b"a comma")
+        status = json_require(j, c',', b"a comma")
     if status != 0:
         return status
     v1_begin(&c, &fault, t.block.p + at + 1, t.w, t.block.p, 0)
     if v1_known(e.v1.types, &c) != NULL:
-        return json_refuse(j, b'JSON: one of AMQP\'s own types is {"$type": name, ...} (before octet %llu)')
+        return json_refuse(j, b'JSON: one of AMQP\'s own types is {"$type": name, ...} (before byte %llu)')
     status = v1e_json(e, j, depth + 1)
-    return json_take(j, c']', b"the end of an array of descriptor and value") if status == 0 else status
+    return json_require(j, c']', b"the end of an array of descriptor and value") if status == 0 else status
 
 
 cdef int v1e_json_described_array(Encoder* e, Json* j, int depth) noexcept nogil:
@@ -201,17 +201,17 @@ cdef int v1e_json_described_array(Encoder* e, Json* j, int depth) noexcept nogil
         if status == 0:
             status = v1e_code(t, 0)
         if status == 0:
-            status = json_take(j, c'[', b"an array of descriptor and list")
+            status = json_require(j, c'[', b"an array of descriptor and list")
         if status == 0:
             status = v1e_json_any_key(e, j, depth + levels, True)
         if status == 0:
-            status = json_take(j, c',', b"a comma")
+            status = json_require(j, c',', b"a comma")
         if status != 0:
             return status
         json_skip(j)
         more = json_at(j, c'{')
         if more:
-            json_take(j, c'{', b"")
+            json_require(j, c'{', b"")
             first = <size_t>(t.w - t.block.p)
             status = v1e_json_key(t, j, False, &form)
             t.w = t.block.p + first
@@ -229,9 +229,9 @@ cdef int v1e_json_described_array(Encoder* e, Json* j, int depth) noexcept nogil
         status = v1e_elements(t, first, count, j.refusal)
     while status == 0 and levels:
         levels -= 1
-        status = json_take(j, c']', b"the end of an array of descriptor and list")
+        status = json_require(j, c']', b"the end of an array of descriptor and list")
         if status == 0 and levels:
-            status = json_take(j, c'}', b"the end of an object whose key starts with $")
+            status = json_require(j, c'}', b"the end of an object whose key starts with $")
     return v1e_close(t, at, V1_ARRAY, count, j.refusal) if status == 0 else status
 
 
@@ -246,7 +246,7 @@ cdef int v1e_json_typed(Encoder* e, Json* j, int depth) noexcept nogil:
     cdef int i
     cdef int status = v1e_enter(depth, j.refusal)
     if status == 0:
-        status = json_take_text(t, j)
+        status = json_parse_text(t, j)
     if status != 0:
         return status
     n = <size_t>(t.w - t.block.p) - start
@@ -255,14 +255,14 @@ cdef int v1e_json_typed(Encoder* e, Json* j, int depth) noexcept nogil:
         if strlen(e.v1.types.desc[i].name) == n and memcmp(e.v1.types.desc[i].name, t.w, n) == 0:
             d = &e.v1.types.desc[i]
     if d == NULL:
-        return json_refuse(j, b"JSON: there is no type of this name (before octet %llu)")
+        return json_refuse(j, b"JSON: there is no type of this name (before byte %llu)")
     json_skip(j)
     memset(&parts, 0, sizeof(parts))
     if json_at(j, c','):
-        json_take(j, c',', b"")
+        json_require(j, c',', b"")
         status = v1e_json_fields(e, d, j, &parts, depth + 1, NULL)
     else:
-        status = json_take(j, c'}', b"a comma or the end of an object")
+        status = json_require(j, c'}', b"a comma or the end of an object")
     return v1e_assemble(e, d, start, &parts) if status == 0 else status
 
 
@@ -279,7 +279,7 @@ cdef int v1e_json_fields(Encoder* e, const V1Desc* d, Json* j, V1Parts* parts, i
         if status != 0:
             return status
         if parts.n[k]:
-            return json_refuse(j, b"JSON: an object has a key twice (before octet %llu)")
+            return json_refuse(j, b"JSON: an object has a key twice (before byte %llu)")
         if column != NULL:
             v1e_place(e, d, k, column)
         if not v1e_null(j):
@@ -294,17 +294,17 @@ cdef int v1e_json_fields(Encoder* e, const V1Desc* d, Json* j, V1Parts* parts, i
 
 
 cdef int v1e_json_name(Text* t, Json* j, const V1Desc* d, int* k) noexcept nogil:
-    """The name of a field, and the colon behind it."""
+    """The name of a field, and the colon after it."""
     cdef size_t at = <size_t>(t.w - t.block.p), n
-    cdef int status = json_take_text(t, j)
+    cdef int status = json_parse_text(t, j)
     if status != 0:
         return status
     n = <size_t>(t.w - t.block.p) - at
     t.w = t.block.p + at
     for k[0] in range(d.n):
         if strlen(d.field[k[0]]) == n and memcmp(d.field[k[0]], t.w, n) == 0:
-            return json_take(j, c':', b"a colon")
-    return json_refuse(j, b"JSON: a name that is none of its fields (before octet %llu)")
+            return json_require(j, c':', b"a colon")
+    return json_refuse(j, b"JSON: a name that is none of its fields (before byte %llu)")
 
 
 cdef int v1e_assemble(Encoder* e, const V1Desc* d, size_t start, const V1Parts* parts) noexcept nogil:
@@ -339,42 +339,42 @@ cdef int v1e_json_field(Encoder* e, const V1Op* op, Json* j, int depth) noexcept
     cdef size_t at = <size_t>(t.w - t.block.p)
     cdef uint64_t u = 0
     cdef bint negative = False
-    cdef uint8_t kind = op.kind
+    cdef uint8_t wire_type = op.kind
     cdef int status
     if op.multiple and json_at(j, c'['):
         return v1e_json_symbols(t, op, j)
-    if kind == V1_SYMBOL and json_at(j, c'"'):
+    if wire_type == V1_SYMBOL and json_at(j, c'"'):
         return v1e_json_symbol(t, op, j)
-    if (kind == V1_STRING or kind == V1_BINARY) and json_at(j, c'"'):
-        return v1e_json_text(t, j, kind)
-    if V1_UBYTE <= kind <= V1_ULONG or kind == V1_ANY and op.ulong and not json_at(j, c'"') \
+    if (wire_type == V1_STRING or wire_type == V1_BINARY) and json_at(j, c'"'):
+        return v1e_json_text(t, j, wire_type)
+    if V1_UBYTE <= wire_type <= V1_ULONG or wire_type == V1_ANY and op.ulong and not json_at(j, c'"') \
             and not json_at(j, c'{'):
         status = v1e_whole(j, &u, &negative)
         return v1e_unsigned(t, op, u, negative, &e.refusal) if status == 0 else status
-    if kind == V1_MAP and json_at(j, c'{'):
+    if wire_type == V1_MAP and json_at(j, c'{'):
         status = v1e_json_object(e, j, depth, op.symbol_keys)
     else:
         status = v1e_json(e, j, depth)
-    if status != 0 or kind == V1_ANY:
+    if status != 0 or wire_type == V1_ANY:
         return status
-    if kind == V1_COMPOSITE:
+    if wire_type == V1_COMPOSITE:
         if t.block.p[at] == 0 and t.block.p[at + 2] == op.desc.code:
             return 0
-    elif CTOR_WIRE_TYPE[t.block.p[at]] == kind:
+    elif CTOR_WIRE_TYPE[t.block.p[at]] == wire_type:
         return 0
-    return refuse(j.refusal, b"JSON: takes %s (before octet %llu)",
-                  op.desc.name if kind == V1_COMPOSITE else V1_NAMES[kind], <uint64_t>(j.p - j.start))
+    return refuse(j.refusal, b"JSON: takes %s (before byte %llu)",
+                  op.desc.name if wire_type == V1_COMPOSITE else V1_NAMES[wire_type], <uint64_t>(j.p - j.start))
 
 
 cdef int v1e_unsigned(Text* t, const V1Op* op, uint64_t u, bint negative, Refusal* r) noexcept nogil:
     """A number of a field's type and choices."""
-    cdef uint8_t kind = V1_ULONG if op.kind == V1_ANY else op.kind
-    cdef uint64_t most = highest_of(kind - V1_UBYTE + W_OCTET)
+    cdef uint8_t wire_type = V1_ULONG if op.kind == V1_ANY else op.kind
+    cdef uint64_t most = highest_of(wire_type - V1_UBYTE + W_OCTET)
     if negative or u > most:
-        return refuse(r, b"%s takes 0 to %llu", V1_NAMES[kind], most)
+        return refuse(r, b"%s takes 0 to %llu", V1_NAMES[wire_type], most)
     if op.choices and (u >= <uint64_t>op.choices or op.choice[u] == NULL):
         return refuse(r, b"has no choice %llu", NULL, u)
-    return v1e_number(t, kind, u)
+    return v1e_number(t, wire_type, u)
 
 
 cdef int v1e_json_symbol(Text* t, const V1Op* op, Json* j) noexcept nogil:

@@ -65,29 +65,29 @@ cdef int v1e_single_properties(Encoder* e, int64_t row) noexcept nogil:
 
 # ---- the body ----
 
-cdef int v1e_body_kind(Encoder* e, int64_t row, int* kind) noexcept nogil:
+cdef int v1e_body_section(Encoder* e, int64_t row, int* section) noexcept nogil:
     """SEC_DATA, SEC_AMQP_SEQUENCE or SEC_AMQP_VALUE, or -1 where the row does not say."""
-    cdef const Source* s = e.v1.body_kind
+    cdef const Source* s = e.v1.body_form
     cdef const uint8_t* p = NULL
     cdef uint64_t n = 0
     cdef int status
-    kind[0] = -1
+    section[0] = -1
     if s == NULL:
         return 0
     v1e_place(e, NULL, -1, s.name)
     status = find_value(&s, &row)
     if status != HAS_VALUE:
         return status
-    if not is_octets(s):
+    if not is_bytes(s):
         return refuse(&e.refusal, b"takes text, not %s", s.type, 0)
-    if octets_at(s, row, &p, &n) < 0:
+    if bytes_at(s, row, &p, &n) < 0:
         return BAD_OFFSETS
     if n == 4 and memcmp(p, <const char*>b"data", 4) == 0:
-        kind[0] = SEC_DATA
+        section[0] = SEC_DATA
     elif n == 8 and memcmp(p, <const char*>b"sequence", 8) == 0:
-        kind[0] = SEC_AMQP_SEQUENCE
+        section[0] = SEC_AMQP_SEQUENCE
     elif n == 5 and memcmp(p, <const char*>b"value", 5) == 0:
-        kind[0] = SEC_AMQP_VALUE
+        section[0] = SEC_AMQP_VALUE
     else:
         return refuse(&e.refusal, b"is data, sequence or value", NULL, 0)
     return 0
@@ -98,8 +98,8 @@ cdef int v1e_body(Encoder* e, int64_t row) noexcept nogil:
     cdef const Source* body = e.body
     cdef const Source* value = m.value
     cdef int64_t at = row, i = row
-    cdef int kind = -1, has_body = NO_VALUE, has_value = NO_VALUE
-    cdef int status = v1e_body_kind(e, row, &kind)
+    cdef int section = -1, has_body = NO_VALUE, has_value = NO_VALUE
+    cdef int status = v1e_body_section(e, row, &section)
     if status != 0:
         return status
     if body != NULL:
@@ -108,12 +108,12 @@ cdef int v1e_body(Encoder* e, int64_t row) noexcept nogil:
         has_value = find_value(&value, &i)
     if has_body < 0 or has_value < 0:
         return BAD_OFFSETS
-    if kind < 0:
+    if section < 0:
         if has_body == NO_VALUE and has_value == NO_VALUE:
             return 0
-        kind = SEC_DATA if has_body == HAS_VALUE else SEC_AMQP_VALUE
-    v1e_place(e, m.types.by_code[SEC_FIRST_CODE + kind], -1, NULL)
-    if kind == SEC_DATA:
+        section = SEC_DATA if has_body == HAS_VALUE else SEC_AMQP_VALUE
+    v1e_place(e, m.types.by_code[SEC_FIRST_CODE + section], -1, NULL)
+    if section == SEC_DATA:
         if has_body == NO_VALUE:
             return refuse(&e.refusal, b"there is no body", NULL, 0)
         if has_value == HAS_VALUE:
@@ -126,11 +126,11 @@ cdef int v1e_body(Encoder* e, int64_t row) noexcept nogil:
         return refuse(&e.refusal, b"a message has a body or a value", NULL, 0)
     if value != NULL:
         e.refusal.column = m.value.name
-    if kind == SEC_AMQP_SEQUENCE:
+    if section == SEC_AMQP_SEQUENCE:
         if has_value == NO_VALUE:
             return refuse(&e.refusal, b"there is no value", NULL, 0)
         return v1e_sequences(e, value, i)
-    status = v1e_described(&e.text, SEC_FIRST_CODE + kind)
+    status = v1e_described(&e.text, SEC_FIRST_CODE + section)
     if status != 0:
         return status
     return v1e_any_column(e, value, i, 1) if has_value == HAS_VALUE else v1e_code(&e.text, 0x40)
@@ -147,7 +147,7 @@ cdef int v1e_sequences(Encoder* e, const Source* s, int64_t i) noexcept nogil:
     cdef Json j
     cdef bint more = False
     cdef int status
-    if is_octets(s) and s.text:
+    if is_bytes(s) and s.text:
         status = v1e_json_column(e, s, i, &j)
         if status == 0:
             status = v1e_first(&j, c'[', c']', &more)
@@ -160,7 +160,7 @@ cdef int v1e_sequences(Encoder* e, const Source* s, int64_t i) noexcept nogil:
             if status == 0:
                 status = v1e_next(&j, c']', &more)
         return json_end(&j) if status == 0 else status
-    if not IN_LIST <= s.kind <= IN_FIXED_LIST:
+    if not IN_LIST <= s.input_type <= IN_FIXED_LIST:
         return v1e_refuse_sequence(e)
     status = items_at(s, i, &first, &n)
     for k in range(first, first + n):
@@ -171,7 +171,7 @@ cdef int v1e_sequences(Encoder* e, const Source* s, int64_t i) noexcept nogil:
         status = find_value(&item, &row)
         if status < 0:
             return status
-        if status == NO_VALUE or not IN_LIST <= item.kind <= IN_FIXED_LIST:
+        if status == NO_VALUE or not IN_LIST <= item.input_type <= IN_FIXED_LIST:
             return v1e_refuse_sequence(e)
         status = v1e_described(&e.text, SEC_FIRST_CODE + SEC_AMQP_SEQUENCE)
         if status == 0:
@@ -180,13 +180,13 @@ cdef int v1e_sequences(Encoder* e, const Source* s, int64_t i) noexcept nogil:
 
 
 cdef int v1e_data(Encoder* e, const Source* s, int64_t i) noexcept nogil:
-    """A data section: its head in scratch, its octets where they are."""
+    """A data section: its head in scratch, its bytes where they are."""
     cdef Text* t = &e.text
     cdef V1Encode* m = e.v1
     cdef int status
-    if not is_octets(s):
+    if not is_bytes(s):
         return refuse(&e.refusal, b"a body takes binary or text, not %s", s.type, 0)
-    if octets_at(s, i, &m.piece[1], &m.piece_n[1]) < 0:
+    if bytes_at(s, i, &m.piece[1], &m.piece_n[1]) < 0:
         return BAD_OFFSETS
     status = v1e_check(V1_STRING if s.text else V1_BINARY, m.piece[1], m.piece_n[1], &e.refusal)
     if status == 0:
@@ -209,7 +209,7 @@ cdef int v1e_data(Encoder* e, const Source* s, int64_t i) noexcept nogil:
 # ---- the whole ----
 
 cdef int v1e_raw(Encoder* e, const Source* s, int64_t row) noexcept nogil:
-    """Octets that are a message, or the part of one that a frame carries: HAS_VALUE where there are any."""
+    """Bytes that are a message, or the part of one that a frame carries: HAS_VALUE where there are any."""
     cdef const Source* column = s
     cdef int status
     if s == NULL:
@@ -218,9 +218,9 @@ cdef int v1e_raw(Encoder* e, const Source* s, int64_t row) noexcept nogil:
     if status != HAS_VALUE:
         return status
     v1e_place(e, e.v1.frame.desc, -1, column.name)
-    if not is_octets(s):
+    if not is_bytes(s):
         return refuse(&e.refusal, b"takes binary, not %s", s.type, 0)
-    return HAS_VALUE if octets_at(s, row, &e.v1.piece[0], &e.v1.piece_n[0]) == 0 else BAD_OFFSETS
+    return HAS_VALUE if bytes_at(s, row, &e.v1.piece[0], &e.v1.piece_n[0]) == 0 else BAD_OFFSETS
 
 
 cdef int v1e_message(Encoder* e, int64_t row) noexcept nogil:

@@ -45,7 +45,7 @@ cdef class V1EncodePlan:
             if name in seen:
                 raise ValueError(f"column {name!r} is there twice")
             seen.add(name)
-            if not self.take_column(&root.child[i], name):
+            if not self.place_column(&root.child[i], name):
                 unknown.append(name)
         if unknown:
             raise ValueError(f"no part of a message: column{'s' * (len(unknown) > 1)} "
@@ -86,7 +86,7 @@ cdef class V1EncodePlan:
             self.state.fields[d.code] = f
         return 0
 
-    cdef bint take_column(self, Source* s, str name) except *:
+    cdef bint place_column(self, Source* s, str name) except *:
         """Find a column's place; whether there is one."""
         cdef V1Encode* m = &self.state
         cdef int k
@@ -101,17 +101,17 @@ cdef class V1EncodePlan:
         elif name == "error":
             self.error = s
         elif name == "header" or name == "properties":
-            return self.take_struct(s, name)
+            return self.place_struct(s, name)
         elif name.startswith(("header.", "properties.")):
             head, _, field = name.partition(".")
-            return self.take_member(s, NULL, head, field)
+            return self.place_member(s, NULL, head, field)
         elif name.startswith("application_properties.") and len(name) > 23:
-            self.take_property(s, name)
+            self.place_property(s, name)
         elif name in V1E_SECTIONS:
             k = V1E_SECTIONS[name]
             m.section[k] = self.content(s)
         elif name == "body_kind":
-            m.body_kind = self.content(s)
+            m.body_form = self.content(s)
         elif name == "body":
             self.body = self.content(s)
         elif name == "value":
@@ -120,7 +120,7 @@ cdef class V1EncodePlan:
             m.message = self.content(s)
         elif name == "payload":
             m.payload = self.content(s)
-        elif self.take_argument(s):
+        elif self.place_argument(s):
             self.argument[self.n_arguments] = s
             self.n_arguments += 1
         else:
@@ -133,17 +133,17 @@ cdef class V1EncodePlan:
         self.state.n_content += 1
         return s
 
-    cdef bint take_struct(self, Source* s, str name) except *:
+    cdef bint place_struct(self, Source* s, str name) except *:
         """header or properties: a struct of their fields."""
         cdef int k
-        if s.kind == IN_NULL:
+        if s.input_type == IN_NULL:
             return True
-        if s.kind != IN_STRUCT:
+        if s.input_type != IN_STRUCT:
             raise TypeError(f"column {name!r} is a struct, not {s.type.decode()}")
         unknown = []
         for k in range(s.n_children):
             field = s.child[k].name.decode("utf-8", "replace")
-            if not self.take_member(&s.child[k], s, name, field):
+            if not self.place_member(&s.child[k], s, name, field):
                 unknown.append(f"{name}.{field}")
         if unknown:
             raise ValueError(f"no field: {', '.join(map(repr, unknown))}")
@@ -154,7 +154,7 @@ cdef class V1EncodePlan:
         self.content(s)
         return True
 
-    cdef bint take_member(self, const Source* s, const Source* parent, str section, str field) except *:
+    cdef bint place_member(self, const Source* s, const Source* parent, str section, str field) except *:
         cdef V1Fields* f = self.state.fields[SEC_FIRST_CODE + (SEC_HEADER if section == "header" else SEC_PROPERTIES)]
         cdef bytes name = field.encode("utf-8", "replace")
         cdef int k
@@ -172,7 +172,7 @@ cdef class V1EncodePlan:
                 return True
         return False
 
-    cdef int take_property(self, const Source* s, str name) except -1:
+    cdef int place_property(self, const Source* s, str name) except -1:
         """A column application_properties.x, which may name a type as decode does."""
         cdef HeaderSource* h = &self.property_[self.state.n_properties]
         cdef str key = name[23:]
@@ -187,7 +187,7 @@ cdef class V1EncodePlan:
         self.content(s)
         return 0
 
-    cdef bint take_argument(self, const Source* s) except *:
+    cdef bint place_argument(self, const Source* s) except *:
         """`handle`, of whatever performative has it, or `attach.name`."""
         cdef V1Fields* f
         cdef V1Column* c
@@ -250,8 +250,8 @@ cdef int v1e_begin(Encoder* e, V1EncodePlan plan) except -1:
     e.body = plan.body
     e.error = plan.error
     e.v1 = &plan.state
-    e.usual = 0
+    e.default_channel = 0
     if e.frame_max and e.frame_max < V1_MIN_MAX_FRAME:
-        raise EncodeError(f"takes 0 (no limit) or at least {V1_MIN_MAX_FRAME} octets, not {e.frame_max}",
+        raise EncodeError(f"takes 0 (no limit) or at least {V1_MIN_MAX_FRAME} bytes, not {e.frame_max}",
                           method="transfer", field="frame_max")
     return 0

@@ -17,9 +17,9 @@ cdef int v1e_performative(Encoder* e, int64_t row) noexcept nogil:
         return status
     if status == NO_VALUE:
         return refuse(&e.refusal, b"no performative", NULL, 0)
-    if not is_octets(s):
+    if not is_bytes(s):
         return refuse(&e.refusal, b"takes text, not %s", s.type, 0)
-    if octets_at(s, row, &p, &n) < 0:
+    if bytes_at(s, row, &p, &n) < 0:
         return BAD_OFFSETS
     if m.frame != NULL and n == strlen(m.frame.desc.name) and memcmp(p, m.frame.desc.name, <size_t>n) == 0:
         return 0
@@ -54,7 +54,7 @@ cdef int v1e_arguments(Encoder* e, int64_t row) noexcept nogil:
     if status != HAS_VALUE:
         return status
     v1e_place(e, m.frame.desc, -1, e.arguments.name)
-    if not (is_octets(s) and s.text):
+    if not (is_bytes(s) and s.text):
         return refuse(&e.refusal, b"takes JSON text, not %s", s.type, 0)
     status = v1e_json_column(e, s, i, &j)
     if status == 0:
@@ -82,13 +82,13 @@ cdef int v1e_no_message(Encoder* e, int64_t row) noexcept nogil:
 
 
 cdef int v1e_row(Encoder* e, int64_t row) noexcept nogil:
-    """All frames of a row behind what is there; 0, REFUSED (and nothing is written) or worse."""
+    """All frames of a row after what is there; 0, REFUSED (and nothing is written) or worse."""
     cdef size_t used = e.out.used
     cdef int status = refuse_broken(e, row)
     if status == 0:
         status = v1e_performative(e, row)
     if status == 0:
-        status = take_channel_number(e, row, &e.number)
+        status = read_channel(e, row, &e.number)
     e.text.w = e.scratch.p
     if status == 0:
         status = v1e_arguments(e, row)
@@ -100,7 +100,7 @@ cdef int v1e_row(Encoder* e, int64_t row) noexcept nogil:
 
 
 cdef int v1e_limit(Encoder* e, uint64_t n) noexcept nogil:
-    """A frame that cannot be split, of n octets."""
+    """A frame that cannot be split, of n bytes."""
     if n > MAX_U32 or (e.frame_max and n > e.frame_max):
         v1e_place(e, e.v1.frame.desc, -1, NULL)
         e.refusal.field = b"frame_max"
@@ -128,7 +128,7 @@ cdef int v1e_alone(Encoder* e, int64_t row) noexcept nogil:
 
 cdef int v1e_frame(Encoder* e, const uint8_t* p, size_t n, uint64_t from_, uint64_t size,
                    uint8_t frame_type) noexcept nogil:
-    """A frame: a performative of n octets, and `size` octets of the message's pieces from `from_` on."""
+    """A frame: a performative of n bytes, and `size` bytes of the message's pieces from `from_` on."""
     cdef V1Encode* m = e.v1
     cdef uint8_t* w
     cdef uint64_t part
@@ -176,7 +176,7 @@ cdef int v1e_transfers(Encoder* e, int64_t row) noexcept nogil:
         if c.source == NULL:
             c = &m.frame.plain[TRANSFER_MESSAGE_FORMAT]
         v1e_place(e, m.frame.desc, TRANSFER_MESSAGE_FORMAT, c.column)
-        return refuse(&e.refusal, b"only 0 has sections: message takes the octets of others", NULL, 0)
+        return refuse(&e.refusal, b"only 0 has sections: message takes the bytes of others", NULL, 0)
     total = v1e_pieces(e)
     if total > <uint64_t>e.table.limit:
         e.table.full = 0
@@ -191,7 +191,7 @@ cdef int v1e_transfers(Encoder* e, int64_t row) noexcept nogil:
 
 
 cdef int v1e_split(Encoder* e, int64_t row, size_t at, size_t n, uint64_t total, uint64_t limit) noexcept nogil:
-    """Several transfers, if it must be; n octets of the only one's performative are at `at`."""
+    """Several transfers, if it must be; n bytes of the only one's performative are at `at`."""
     cdef V1Encode* m = e.v1
     cdef Text* t = &e.text
     cdef const V1Fields* f = m.frame
@@ -211,7 +211,7 @@ cdef int v1e_split(Encoder* e, int64_t row, size_t at, size_t n, uint64_t total,
         if size == 0 and done < total:
             v1e_place(e, f.desc, -1, NULL)
             e.refusal.field = b"frame_max"
-            return refuse(&e.refusal, b"%llu octets do not hold the performative", NULL, limit)
+            return refuse(&e.refusal, b"%llu bytes do not hold the performative", NULL, limit)
         v1e_pieces(e)
         status = v1e_frame(e, t.block.p + (more_at if more else at), more_n if more else n, done, size,
                            V1_FRAME_AMQP)

@@ -33,7 +33,7 @@ cdef inline bint v1e_null(Json* j) noexcept nogil:
     return json_at(j, c'n') and v1e_word(j, b"null", 4)
 
 
-cdef int v1e_json_text(Text* t, Json* j, uint8_t kind) noexcept nogil:
+cdef int v1e_json_text(Text* t, Json* j, uint8_t wire_type) noexcept nogil:
     """A string as string, symbol or binary."""
     cdef size_t at
     cdef int status
@@ -41,13 +41,13 @@ cdef int v1e_json_text(Text* t, Json* j, uint8_t kind) noexcept nogil:
         return NO_MEMORY
     at = <size_t>(t.w - t.block.p)
     t.w += 2
-    status = json_take_text(t, j)
-    return v1e_end_run(t, at, kind, j.refusal) if status == 0 else status
+    status = json_parse_text(t, j)
+    return v1e_end_run(t, at, wire_type, j.refusal) if status == 0 else status
 
 
 cdef int v1e_json_number(Text* t, Json* j) noexcept nogil:
     cdef JsonNumber number
-    cdef int status = json_take_number(j, &number)
+    cdef int status = json_parse_number(j, &number)
     if status != 0:
         return status
     if not number.whole:
@@ -57,17 +57,17 @@ cdef int v1e_json_number(Text* t, Json* j) noexcept nogil:
             return v1e_number(t, V1_LONG, 0 - number.n if number.negative else number.n)
         if not number.negative:
             return v1e_number(t, V1_ULONG, number.n)
-    return json_refuse(j, b"JSON: an integer beyond 64 bits (before octet %llu)")
+    return json_refuse(j, b"JSON: an integer beyond 64 bits (before byte %llu)")
 
 
 cdef int v1e_whole(Json* j, uint64_t* out, bint* negative) noexcept nogil:
-    """A whole number of up to 64 bits and its sign, or of up to 63 behind a minus."""
+    """A whole number of up to 64 bits and its sign, or of up to 63 after a minus."""
     cdef JsonNumber number
-    cdef int status = json_take_number(j, &number)
+    cdef int status = json_parse_number(j, &number)
     if status != 0:
         return status
     if not number.whole or number.large or (number.negative and number.n > HIGHEST_INT64 + 1):
-        return json_refuse(j, b"JSON: takes a whole number of 64 bits (before octet %llu)")
+        return json_refuse(j, b"JSON: takes a whole number of 64 bits (before byte %llu)")
     negative[0] = number.negative and number.n != 0
     out[0] = 0 - number.n if number.negative else number.n
     return 0
@@ -80,14 +80,14 @@ cdef int v1e_next(Json* j, uint8_t end, bint* more) noexcept nogil:
     json_skip(j)
     more[0] = not json_at(j, end)
     if more[0]:
-        return json_take(j, c',', b"a comma or the end of an array or object")
+        return json_require(j, c',', b"a comma or the end of an array or object")
     j.p += 1
     return 0
 
 
 cdef int v1e_first(Json* j, uint8_t begin, uint8_t end, bint* more) noexcept nogil:
     """The start of a list or object; whether anything is in it."""
-    cdef int status = json_take(j, begin, b"an array" if begin == c'[' else b"an object")
+    cdef int status = json_require(j, begin, b"an array" if begin == c'[' else b"an object")
     if status != 0:
         return status
     more[0] = not json_at(j, end)
@@ -97,7 +97,7 @@ cdef int v1e_first(Json* j, uint8_t begin, uint8_t end, bint* more) noexcept nog
 
 
 cdef int v1e_json_key(Text* t, Json* j, bint symbol, int* form) noexcept nogil:
-    """A key and the colon behind it. form: it is the name of one, and stands there as it is."""
+    """A key and the colon after it. form: it is the name of one, and stands there as it is."""
     cdef size_t at, n
     cdef uint8_t* p
     cdef int status
@@ -105,9 +105,9 @@ cdef int v1e_json_key(Text* t, Json* j, bint symbol, int* form) noexcept nogil:
         return NO_MEMORY
     at = <size_t>(t.w - t.block.p)
     t.w += 2
-    status = json_take_text(t, j)
+    status = json_parse_text(t, j)
     if status == 0:
-        status = json_take(j, c':', b"a colon")
+        status = json_require(j, c':', b"a colon")
     if status != 0:
         return status
     p = t.block.p + at + 2
@@ -117,7 +117,7 @@ cdef int v1e_json_key(Text* t, Json* j, bint symbol, int* form) noexcept nogil:
             for form[0] in range(1, MARK_COUNT):
                 if strlen(MARK_NAMES[form[0]]) == n and memcmp(p, MARK_NAMES[form[0]], n) == 0:
                     return 0
-            return json_refuse(j, b"JSON: a key with one $ that means nothing (before octet %llu)")
+            return json_refuse(j, b"JSON: a key with one $ that means nothing (before byte %llu)")
         memmove(p, p + 1, n - 1)
         t.w -= 1
     return v1e_end_run(t, at, V1_SYMBOL if symbol else V1_STRING, j.refusal)
@@ -127,7 +127,7 @@ cdef int v1e_json_key(Text* t, Json* j, bint symbol, int* form) noexcept nogil:
 
 cdef int v1e_json_coded(Text* t, Json* j, int form) noexcept nogil:
     """What is in a string."""
-    cdef uint8_t[16] octets
+    cdef uint8_t[16] raw
     cdef size_t at, n
     cdef int64_t m
     cdef uint8_t* p
@@ -136,13 +136,13 @@ cdef int v1e_json_coded(Text* t, Json* j, int form) noexcept nogil:
         return NO_MEMORY
     at = <size_t>(t.w - t.block.p)
     t.w += 2
-    status = json_take_text(t, j)
+    status = json_parse_text(t, j)
     if status != 0:
         return status
     p = t.block.p + at + 2
     n = <size_t>(t.w - p)
     if form == MARK_BINARY:
-        m = take_base64(p, p, n)
+        m = parse_base64(p, p, n)
         if m < 0:
             return json_expected(j, b"base64 before it")
         t.w = p + m
@@ -151,9 +151,9 @@ cdef int v1e_json_coded(Text* t, Json* j, int form) noexcept nogil:
     if form == MARK_DECIMAL:
         return v1e_decimal(t, p, n, j.refusal)
     if form == MARK_UUID:
-        if not v1e_take_uuid(octets, p, n):
+        if not parse_uuid(raw, p, n):
             return json_expected(j, b"a UUID before it")
-        return v1e_sixteen(t, 0x98, octets)
+        return v1e_sixteen(t, 0x98, raw)
     if form == MARK_CHAR:
         return v1e_json_char(t, j, p, n)
     if n == 3 and memcmp(p, <const char*>b"NaN", 3) == 0:
@@ -167,13 +167,13 @@ cdef int v1e_json_coded(Text* t, Json* j, int form) noexcept nogil:
 
 cdef int v1e_decimal(Text* t, const uint8_t* p, size_t n, Refusal* r) noexcept nogil:
     """Text as decimal128."""
-    cdef uint8_t[16] octets
-    cdef int status = v1e_bid_text(p, n, octets)
+    cdef uint8_t[16] raw
+    cdef int status = v1e_bid_text(p, n, raw)
     if status == V1_DECIMAL_NO_TEXT:
         return refuse(r, b"text that is no decimal", NULL, 0)
     if status != V1_DECIMAL_FITS:
         return refuse(r, b"a decimal128 holds 34 digits, and not every exponent", NULL, 0)
-    return v1e_sixteen(t, 0x94, octets)
+    return v1e_sixteen(t, 0x94, raw)
 
 
 cdef int v1e_json_char(Text* t, Json* j, const uint8_t* p, size_t n) noexcept nogil:

@@ -1,13 +1,13 @@
 # AMQP 1.0 from columns, without the GIL: what every value ends in. The smallest encoding always; the
-# octets are those that v1/write.pxi gives of objects.
+# bytes are those that v1/write.pxi gives of objects.
 
 cdef extern from "encode/v1.h" nogil:
     int V1_DECIMAL_FITS
     int V1_DECIMAL_NO_TEXT
-    int v1e_bid_of(const uint8_t* p, int octets, int scale, uint8_t* w)
+    int v1e_bid_of(const uint8_t* p, int size, int scale, uint8_t* w)
     int v1e_bid_text(const uint8_t* p, size_t n, uint8_t* w)
-    bint v1e_take_hex(uint8_t* w, const uint8_t* p, size_t n)
-    bint v1e_take_uuid(uint8_t* w, const uint8_t* p, size_t n)
+    bint parse_hex(uint8_t* w, const uint8_t* p, size_t n)
+    bint parse_uuid(uint8_t* w, const uint8_t* p, size_t n)
 
 
 # A column, or a member of a struct, whose null hides it.
@@ -30,7 +30,7 @@ cdef struct V1Fields:
 cdef struct V1Parts:
     size_t at[V1_MAX_FIELDS]
     size_t n[V1_MAX_FIELDS]     # 0 where there is none
-    int last                    # behind the last that is there
+    int last                    # after the last that is there
 
 # What encoding to AMQP 1.0 works with, beside what Encoder has.
 cdef struct V1Encode:
@@ -43,7 +43,7 @@ cdef struct V1Encode:
     const Source* section[SEC_COUNT]    # annotations, application properties, footer
     const HeaderSource* property_       # columns application_properties.x
     int n_properties
-    const Source* body_kind
+    const Source* body_form
     const Source* value
     const Source* message
     const Source* payload
@@ -116,26 +116,26 @@ cdef uint8_t* v1e_fixed(uint8_t* w, uint8_t code, uint64_t u) noexcept nogil:
     return w + 8
 
 
-cdef int v1e_number(Text* t, uint8_t kind, uint64_t u) noexcept nogil:
+cdef int v1e_number(Text* t, uint8_t wire_type, uint64_t u) noexcept nogil:
     """A number, boolean or char, signed ones extended, in the smallest encoding of its type."""
     cdef uint8_t* w
     if text_room(t, 9) < 0:
         return NO_MEMORY
     w = t.w
-    if kind == V1_BOOLEAN:
+    if wire_type == V1_BOOLEAN:
         w[0] = 0x41 if u else 0x42
         t.w += 1
         return 0
-    if u == 0 and (kind == V1_UINT or kind == V1_ULONG):
-        w[0] = 0x43 if kind == V1_UINT else 0x44
+    if u == 0 and (wire_type == V1_UINT or wire_type == V1_ULONG):
+        w[0] = 0x43 if wire_type == V1_UINT else 0x44
         t.w += 1
         return 0
-    if v1_narrow(kind, u):
-        w[0] = CTOR_NARROW[kind]
+    if v1_narrow(wire_type, u):
+        w[0] = CTOR_NARROW[wire_type]
         w[1] = <uint8_t>u
         t.w += 2
         return 0
-    w[0] = CTOR_WIDE[kind]
+    w[0] = CTOR_WIDE[wire_type]
     t.w = v1e_fixed(w + 1, w[0], u)
     return 0
 
@@ -150,32 +150,32 @@ cdef int v1e_sixteen(Text* t, uint8_t code, const uint8_t* p) noexcept nogil:
     return 0
 
 
-# ---- octets ----
+# ---- bytes ----
 
-cdef int v1e_check(uint8_t kind, const uint8_t* p, uint64_t n, Refusal* r) noexcept nogil:
-    """Whether octets are what a string or symbol takes."""
+cdef int v1e_check(uint8_t wire_type, const uint8_t* p, uint64_t n, Refusal* r) noexcept nogil:
+    """Whether bytes are what a string or symbol takes."""
     if n > MAX_U32:
         return refuse(r, b"takes at most 4294967295 octets, not %llu", NULL, n)
-    if kind == V1_STRING and not is_utf8(p, <size_t>n):
+    if wire_type == V1_STRING and not is_utf8(p, <size_t>n):
         return refuse(r, b"text that is not UTF-8", NULL, 0)
-    if kind == V1_SYMBOL and not is_ascii(p, <size_t>n):
+    if wire_type == V1_SYMBOL and not is_ascii(p, <size_t>n):
         return refuse(r, b"a symbol takes ASCII characters only", NULL, 0)
     return 0
 
 
-cdef int v1e_run(Text* t, uint8_t kind, const uint8_t* p, uint64_t n, Refusal* r) noexcept nogil:
+cdef int v1e_run(Text* t, uint8_t wire_type, const uint8_t* p, uint64_t n, Refusal* r) noexcept nogil:
     """A binary, string or symbol."""
-    cdef int status = v1e_check(kind, p, n, r)
+    cdef int status = v1e_check(wire_type, p, n, r)
     if status != 0:
         return status
     if text_room(t, 5 + <size_t>n) < 0:
         return NO_MEMORY
     if AMQP_LIKELY(n <= 255):
-        t.w[0] = CTOR_NARROW[kind]
+        t.w[0] = CTOR_NARROW[wire_type]
         t.w[1] = <uint8_t>n
         t.w += 2
     else:
-        t.w[0] = CTOR_WIDE[kind]
+        t.w[0] = CTOR_WIDE[wire_type]
         store32(t.w + 1, <uint32_t>n)
         t.w += 5
     copy_octets(t.w, p, <size_t>n)
@@ -183,17 +183,17 @@ cdef int v1e_run(Text* t, uint8_t kind, const uint8_t* p, uint64_t n, Refusal* r
     return 0
 
 
-cdef int v1e_end_run(Text* t, size_t at, uint8_t kind, Refusal* r) noexcept nogil:
-    """Write the head of what was written behind the two octets left for it at `at`; text is UTF-8."""
+cdef int v1e_end_run(Text* t, size_t at, uint8_t wire_type, Refusal* r) noexcept nogil:
+    """Write the head of what was written after the two bytes left for it at `at`; text is UTF-8."""
     cdef uint8_t* p = t.block.p + at
     cdef uint64_t n = <uint64_t>(t.w - p) - 2
     cdef int status
-    if AMQP_UNLIKELY(kind == V1_SYMBOL or n > MAX_U32):
-        status = v1e_check(kind, p + 2, n, r)
+    if AMQP_UNLIKELY(wire_type == V1_SYMBOL or n > MAX_U32):
+        status = v1e_check(wire_type, p + 2, n, r)
         if status != 0:
             return status
     if AMQP_LIKELY(n <= 255):
-        p[0] = CTOR_NARROW[kind]
+        p[0] = CTOR_NARROW[wire_type]
         p[1] = <uint8_t>n
         return 0
     if text_room(t, 3) < 0:
@@ -201,7 +201,7 @@ cdef int v1e_end_run(Text* t, size_t at, uint8_t kind, Refusal* r) noexcept nogi
     p = t.block.p + at
     memmove(p + 5, p + 2, <size_t>n)
     t.w += 3
-    p[0] = CTOR_WIDE[kind]
+    p[0] = CTOR_WIDE[wire_type]
     store32(p + 1, <uint32_t>n)
     return 0
 
@@ -223,24 +223,24 @@ cdef inline int v1e_open(Text* t, size_t* at) noexcept nogil:
     return 0
 
 
-cdef int v1e_close(Text* t, size_t at, uint8_t kind, uint64_t count, Refusal* r) noexcept nogil:
-    """Write the head: small where size and count fit an octet each."""
+cdef int v1e_close(Text* t, size_t at, uint8_t wire_type, uint64_t count, Refusal* r) noexcept nogil:
+    """Write the head: small where size and count fit a byte each."""
     cdef uint8_t* head = t.block.p + at
     cdef uint64_t n = <uint64_t>(t.w - head) - 9
-    if kind == V1_LIST and count == 0:
+    if wire_type == V1_LIST and count == 0:
         head[0] = 0x45
         t.w = head + 1
         return 0
     if AMQP_LIKELY(n <= 254 and count <= 255):
-        head[0] = CTOR_NARROW[kind]
+        head[0] = CTOR_NARROW[wire_type]
         head[1] = <uint8_t>(n + 1)
         head[2] = <uint8_t>count
         memmove(head + 3, head + 9, <size_t>n)
         t.w -= 6
         return 0
     if n + 4 > MAX_U32 or count > MAX_U32:
-        return refuse(r, b"a %s takes at most 4294967295 octets, not %llu", V1_NAMES[kind], n)
-    head[0] = CTOR_WIDE[kind]
+        return refuse(r, b"a %s takes at most 4294967295 octets, not %llu", V1_NAMES[wire_type], n)
+    head[0] = CTOR_WIDE[wire_type]
     store32(head + 1, <uint32_t>(n + 4))
     store32(head + 5, <uint32_t>count)
     return 0

@@ -4,13 +4,13 @@
 # ---- room ----
 
 cdef int begin_rows(Encoder* e, int64_t row, int n, uint64_t total) noexcept nogil:
-    """Room for n rows of so many octets at most, and what a row may be written over."""
+    """Room for n rows of so many bytes at most, and what a row may be written over."""
     cdef Column* c = e.out
     cdef int status
     if row + n + e.rows > c.rows and column_grow(c, e.rows + row + n) < 0:
         return NO_MEMORY
     if c.data_hint == 0:
-        guess_octets(e, c.used + total, e.rows + row + n)
+        guess_size(e, c.used + total, e.rows + row + n)
     status = out_room(e, total + 2 * PUT_SLACK)
     if status == COLUMN_FULL:
         return GIVE_UP
@@ -54,7 +54,7 @@ cdef void add_front(Hot* h, const uint8_t* p, size_t size) noexcept nogil:
 
 
 cdef void add_constants(Hot* h, const uint8_t* p, size_t size) noexcept nogil:
-    """Of the plan, of which 32 octets more may be read."""
+    """Of the plan, of which 32 bytes more may be read."""
     cdef size_t k
     for k in range(0, size, 32):
         copy_32(h.front + h.front_n + k, p + k)
@@ -62,16 +62,16 @@ cdef void add_constants(Hot* h, const uint8_t* p, size_t size) noexcept nogil:
 
 
 cdef void leave_open(Hot* h, size_t size) noexcept nogil:
-    """Up to 8 octets."""
+    """Up to 8 bytes."""
     memset(h.front + h.front_n, 0, 8)
     h.front_n += size
 
 
-cdef Put* add_put(Hot* h, uint8_t kind) noexcept nogil:
-    """What rows do not share, behind the front so far."""
+cdef Put* add_put(Hot* h, uint8_t form) noexcept nogil:
+    """What rows do not share, after the front so far."""
     cdef Put* p = &h.put[h.n_put]
     h.n_put += 1
-    p.kind = kind
+    p.form = form
     p.front = h.front + h.front_from
     p.front_n = h.front_n - h.front_from
     p.at = h.front_at
@@ -93,7 +93,7 @@ cdef void put_values_of(Put* p, const uint64_t* value, const uint32_t* sizes) no
 
 cdef void add_step(Encoder* e, Hot* h, int k, int n) noexcept nogil:
     cdef HotStep* t = &h.step[k]
-    cdef uint32_t wide = length_octets(t)
+    cdef uint32_t wide = length_width(t)
     cdef Put* p
     cdef uint8_t[4] length
     if t.way == WAY_NONE:
@@ -108,7 +108,7 @@ cdef void add_step(Encoder* e, Hot* h, int k, int n) noexcept nogil:
         p.prefix = t.prefix
         p.prefix_n = t.prefix_n
         p.mask = t.mask
-        put_values_of(p, h.value[k], h.octets[k])
+        put_values_of(p, h.value[k], h.sizes[k])
         return
     add_constants(h, t.prefix, t.prefix_n)
     if t.way == WAY_SAME:
@@ -139,15 +139,15 @@ cdef void add_bodies(Hot* h, const uint8_t* data, int n) noexcept nogil:
     head[0] = FRAME_END
     head[1] = FRAME_BODY
     mark_place(h, &h.header_end)
-    if h.body_kind == PUT_END:
+    if h.body_form == PUT_END:
         add_front(h, head, 1)
         add_put(h, PUT_END)
         return
     add_front(h, head, 2)
     leave_open(h, 6)
     store16(h.front + h.front_n - 6, h.channel[0])
-    p = add_put(h, h.body_kind)
-    if h.body_kind == PUT_BODY:
+    p = add_put(h, h.body_form)
+    if h.body_form == PUT_BODY:
         put_column(p, data, h.body_ends, n)
     else:
         put_values_of(p, h.body, h.body_n)
@@ -199,7 +199,7 @@ cdef void fill_numbers(const Hot* h, int n) noexcept nogil:
 
 
 cdef uint64_t fill_frames(Hot* h, const Desc* d, const uint8_t* data, const int32_t* ends, int n) noexcept nogil:
-    """Sizes, and what varies besides: octets of the largest method or header frame."""
+    """Sizes, and what varies besides: bytes of the largest method or header frame."""
     cdef PutPlace method = h.method_end, content = h.header_end, opened = h.opened, closed = h.closed
     cdef uint8_t** starts = h.start.at
     cdef bint channels = h.channels_vary, flags = h.flags_vary
