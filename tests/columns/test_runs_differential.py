@@ -119,8 +119,9 @@ def test_equal_to_the_thorough_way(rng: Random) -> None:
             amqp.PROTOCOL, data, options["fields"], options["mode"], "rabbitmq", 2000,
             level="message", layout="view",
         )  # fmt: skip
-    except ValueError as refused:  # texts of many errors together
-        assert "decode the input in pieces" in str(refused)
+    except ValueError as error:
+        if "decode the input in pieces" not in str(error):  # the texts of many errors together
+            raise
     else:
         assert listed(pa.record_batch(small)) == expected
 
