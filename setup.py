@@ -38,7 +38,7 @@ else:
     compile_args += ["-Wno-missing-field-initializers"]
     # No room uses all that the headers of another one define.
     compile_args += ["-Wno-unused-function", "-Wno-unused-variable"]
-    # Of values that are read only where a reader did not fail, which gcc sees within a module alone;
+    # Of values read only where a reader did not fail, which gcc sees within a module alone;
     # clang does not know the name.
     compile_args += ["-Wno-maybe-uninitialized", "-Wno-unknown-warning-option"]
     if STRICT:
