@@ -48,7 +48,7 @@ def measure(client: str, operation: str, rounds: int) -> Iterator[dict[str, floa
                 before = module.calls(), module.fallbacks()
                 found[side] = spent(work, times)
                 entered = module.calls() - before[0]
-                if (entered > 0) is not (side == "drop-in") or module.fallbacks() > before[1]:
+                if (entered > 0) is not (side == "drop-in") or module.fallbacks() != before[1]:
                     raise SystemExit(f"{client} {operation}, {side}: {entered} calls")
             finally:
                 module.uninstall()

@@ -3,6 +3,8 @@
 # cython: freethreading_compatible=True, auto_pickle=False
 # What other modules, and the files of this one, use of _dropins: declarations alone, in the order of its files.
 
+cimport cython
+
 include "_core/wire/python.pxd"
 
 from amqpcodec._codec cimport PyTypeObject

@@ -1,6 +1,6 @@
 """What the compiled drop-ins of AMQP 0-9-1 clients offer to amqpcodec.compat."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import ModuleType
 from typing import Any, final
 
@@ -54,24 +54,46 @@ class ClientProfile:
     ) -> None: ...
 
 @final
+class Guard:
+    """What a binding rests on, as it is now; `watch.h` says how a later change is noticed.
+
+    cls: a class, whose slots and bases are compared, and the namespaces of it and of the classes
+    above it: under `names` as far as the first that has one, under `methods`, which may call each
+    other, in all of them. None: no class.
+    """
+
+    def __init__(
+        self, cls: type | None = ..., names: Iterable[str] = ..., methods: Iterable[str] = ...
+    ) -> None: ...
+    def add(self, names: dict[Any, Any], keys: Iterable[Any]) -> None:
+        """Take entries of a namespace as they are now, and the functions among them; an entry that
+        is not there may not come."""
+    def add_function(self, function: object) -> None:
+        """Take a function's code and defaults as they are now; all else is left alone."""
+    def expect(self, names: dict[Any, Any], key: object, value: object) -> None:
+        """What an entry that was taken is from now on."""
+
+def namespace_of(cls: type) -> dict[str, Any]:
+    """A class's own names: the dict itself."""
+
+def guards_call_back() -> bool:
+    """Whether changes are called back, so that a guard costs nothing while there are none."""
+
+def compare_at_every_call(wanted: bool) -> bool:
+    """For tests: compare at every call, as CPython 3.11 has to. True: so it was."""
+
+@final
 class BoundClass:
     """A class of a client: what its instances are made of, in the order their parts are set.
 
     cls: the class. names: its attributes, in the order in which `__init__` sets them.
-    guard: called with the class when it, or a class above it, was changed since; True while it is
-        still as the client shipped it.
+    guard: what the class is as its client shipped it; None: it is not, and all that concerns it is
+        left to the client's code.
     """
 
     cls: type
     names: tuple[str, ...]
-    def __init__(
-        self, cls: type, names: tuple[str, ...], guard: Callable[[type], bool]
-    ) -> None: ...
-    def learn(self, instance: object) -> None:
-        """Find out where instances keep their attributes, from a new one that the client made.
-
-        Nobody may have asked for its `__dict__`. What is found is used if it stands a trial.
-        """
+    def __init__(self, cls: type, names: tuple[str, ...], guard: Guard | None) -> None: ...
 
 @final
 class BoundMethod:
@@ -93,38 +115,53 @@ class BoundMethod:
         absent: tuple[object, ...] = ...,
     ) -> None: ...
 
-class DropIn:
+class FallBack(Exception):
+    """Not ours: the client's own code does this; its argument is the reason."""
+
+class Fallbacks:
+    """How often a drop-in was entered and left the work to the client's own code, by reason.
+
+    raises: an error that is our own is raised, as in tests; else it is counted, and served by the
+    client's code.
+    """
+
+    calls: int
+    fallbacks: int
+    reasons: dict[str, int]
+    raises: bool
+    def fell_back(self) -> None:
+        """Count one, for the reason that was remembered."""
+
+class DropIn(Fallbacks):
     """Calls, classes and stock functions of one client.
 
-    stock: name -> the client's own function. registry: the client's dict of method classes by
-    key, which its users may change; a class that is not in it any more is not made.
+    stock: name -> the client's own function. reading, writing: what both ways rest on beside the
+    classes.
     """
 
     lenient: bool
     profile: ClientProfile
-    calls: int
-    fallbacks: int
 
 @final
 class PikaCodec(DropIn):
     """What `pika.frame` and `pika.data` do.
 
     frames: the bound classes of pika.frame.Method, Header, Body and Heartbeat.
-    properties: that of pika.spec.BasicProperties; contents: pika's dict of them by class id.
-    module: pika.frame. marshals: what stands for `marshal` of frames' Method, Header and Body.
+    properties: that of pika.spec.BasicProperties. module: pika.frame. sends: whether frames are
+    marshalled here, so that those of a message need not be made.
     """
 
-    marshals: tuple[Callable[..., Any], ...]
+    sends: bool
     def __init__(
         self,
         profile: ClientProfile,
         stock: dict[str, Any],
-        registry: dict[int, type],
+        reading: Guard,
+        writing: Guard,
         methods: list[BoundMethod],
         lenient: bool,
         frames: tuple[BoundClass, BoundClass, BoundClass, BoundClass],
         properties: BoundMethod,
-        contents: dict[int, type],
         module: ModuleType,
     ) -> None: ...
     def decode_frame(self, data_in: bytes, offset: int = ...) -> tuple[int, Any]:
@@ -179,8 +216,8 @@ class PamqpCodec(DropIn):
 
     deprecated: the profile while support_deprecated_rabbitmq() is on.
     checks: of the methods, in their order. properties: of Basic.Properties.
-    classes: the bound classes of ContentHeader, ContentBody and Heartbeat; modules: where pamqp
-    finds them, and then its modules encode, exceptions and frame.
+    classes: the bound classes of ContentHeader, ContentBody and Heartbeat. encode, exceptions:
+    modules of pamqp.
     """
 
     def __init__(
@@ -188,14 +225,15 @@ class PamqpCodec(DropIn):
         profile: ClientProfile,
         deprecated: ClientProfile,
         stock: dict[str, Any],
-        registry: dict[int, type],
+        reading: Guard,
+        writing: Guard,
         methods: list[BoundMethod],
         lenient: bool,
         checks: list[CheckedMethod],
         properties: BoundMethod,
         classes: tuple[BoundClass, BoundClass, BoundClass],
-        modules: tuple[ModuleType, ...],
-        namespace: type,
+        encode: ModuleType,
+        exceptions: ModuleType,
     ) -> None: ...
     def unmarshal(self, data_in: bytes) -> tuple[int, int, Any]:
         """As pamqp.frame.unmarshal: (octets consumed, channel, frame)."""
@@ -209,16 +247,18 @@ class AmqpCodec(DropIn):
     properties: the property list, without a class. names: py-amqp's names of the properties.
     message: the bound class of amqp.basic_message.Message, slots in the order of MESSAGE_METHOD
     and on. property_list: Message.PROPERTIES as it was shipped. framing: amqp.method_framing.
-    contents: its methods with content, by class and method id in one number. readers: the `_read`
-    of transports whose work is known. again: reads a frame by py-amqp's own code, from octets that
-    were taken of a socket already, and what it said then (octets or an exception).
+    contents: its methods with content, by class and method id in one number. judge: called with a
+    class of transports, gives a guard of it and, if its work is known, its slot `_read_buffer`.
+    again: reads a frame by py-amqp's own code, from bytes that were taken of a socket already, and
+    what it said then (bytes or an exception).
     """
 
-    serializer: object
     def __init__(
         self,
         profile: ClientProfile,
         stock: dict[str, Any],
+        reading: Guard,
+        writing: Guard,
         lenient: bool,
         properties: BoundMethod,
         names: tuple[str, ...],
@@ -226,7 +266,7 @@ class AmqpCodec(DropIn):
         property_list: list[tuple[str, str]],
         framing: ModuleType,
         contents: dict[int, tuple[int, int]],
-        readers: frozenset[Any],
+        judge: Callable[[type], tuple[Guard, Any]],
         again: Callable[[Any, bytes, Any], Any],
     ) -> None: ...
     def loads(self, format: str | bytes, buf: bytes, offset: int) -> tuple[list[Any], int]:

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Any, final
 
+from ._dropins import Fallbacks, Guard
+
 @final
 class AzureTuple:
     """A client's NamedTuple whose fields are None where they are not given. name: what its module
@@ -58,21 +60,22 @@ class AzureWriting:
     ) -> None: ...
 
 @final
-class AzureCodec:
+class AzureCodec(Fallbacks):
     """What `_pyamqp._encode` and `_pyamqp._decode` of one client do.
 
-    stock: name -> the client's own function. transfer: its TransferFrame.
+    stock: name -> the client's own function. transfer: its TransferFrame. decode, encode: guards of
+    what the two rest on.
     """
 
     lenient: bool
-    calls: int
-    fallbacks: int
     def __init__(
         self,
         reading: AzureReading,
         writing: AzureWriting,
         stock: dict[str, Any],
         transfer: type[Any],
+        decode: Guard,
+        encode: Guard,
     ) -> None: ...
     def decode_frame(self, data: memoryview) -> tuple[int, list[Any]]:
         """As _decode.decode_frame: (code, fields) of a performative."""

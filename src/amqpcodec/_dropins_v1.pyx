@@ -28,7 +28,8 @@ from amqpcodec._v1 cimport (
     v1_take_int, v1_take_moment, V1_ZERO_WIDTH_LIMIT,
 )
 from amqpcodec._dropins cimport (
-    leave_it, like_u64, PyDict_GetItem, PyTuple_GET_ITEM, )
+    FALL_BACK, Fallbacks, Guard, not_ours, plain_u64, PyDict_GetItem, PyTuple_GET_ITEM,
+)
 
 from sys import intern as _intern
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from tests.dropins.stock import MODULES, MODULES_OF, V1_MODULES, Side, dropin, installed, stock
+
+# A mistake of the drop-ins' own is an error here, also in other processes that tests start.
+os.environ["AMQPCODEC_DROPINS_RAISE"] = "1"
 
 
 def need(package: str) -> Any:

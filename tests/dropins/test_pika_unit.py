@@ -40,6 +40,13 @@ SEAMS = [
     (Connection, "_on_data_available"),
     (Connection, "_send_message"),
 ]
+
+
+def left() -> int:
+    """How many calls were left to pika's own code."""
+    return sum(drop_in.fallbacks().values())
+
+
 POISON = b"\x01pz"  # a name, and a tag that nobody knows
 
 
@@ -128,13 +135,13 @@ def test_a_seam_that_somebody_changed_is_left_alone(monkeypatch: pytest.MonkeyPa
 
 def test_calls_are_counted() -> None:
     drop_in.install()
-    calls, fallbacks = drop_in.calls(), drop_in.fallbacks()
+    calls, fallbacks = drop_in.calls(), left()
     octets = frame.Method(1, spec.Basic.Ack(5)).marshal()
     assert frame.decode_frame(octets)[1].method.delivery_tag == 5
-    assert (drop_in.calls() - calls, drop_in.fallbacks() - fallbacks) == (2, 0)
+    assert (drop_in.calls() - calls, left() - fallbacks) == (2, 0)
     with pytest.raises(KeyError):
         frame.decode_frame(octets.replace(b"\0\x3c\0\x50", b"\0\x3c\0\xff"))
-    assert (drop_in.calls() - calls, drop_in.fallbacks() - fallbacks) == (3, 1)
+    assert (drop_in.calls() - calls, left() - fallbacks) == (3, 1)
     drop_in.uninstall()
     assert drop_in.calls() - calls == 3
     frame.decode_frame(octets)
@@ -167,7 +174,7 @@ def test_an_unknown_version_is_compared_first(monkeypatch: pytest.MonkeyPatch) -
         drop_in.install()
     octets = frame.Method(1, spec.Basic.Ack(5)).marshal()
     frame.decode_frame(octets)
-    assert drop_in.fallbacks() <= drop_in.calls() - 2
+    assert left() <= drop_in.calls() - 2
 
 
 def test_a_version_that_reads_otherwise_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -223,7 +230,7 @@ def test_floats_as_the_version_writes_them(monkeypatch: pytest.MonkeyPatch) -> N
         drop_in.install()
     octets = frame.Header(1, 0, spec.BasicProperties(headers={"f": 0.1})).marshal()
     assert frame.decode_frame(octets)[1].properties.headers == {"f": 0.1}
-    assert drop_in.fallbacks() == 0 or drop_in.calls() > drop_in.fallbacks()
+    assert left() == 0 or drop_in.calls() > left()
 
 
 def test_floats_of_1_4_4() -> None:

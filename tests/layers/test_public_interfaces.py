@@ -28,9 +28,6 @@ DOCUMENTED = {
     "_PyBytes_Resize": "the C API manual's only way to make bytes longer in place",
 }
 
-#: Sources of the drop-ins that are being rewritten; this list only becomes shorter.
-NOT_YET = ("_core/dropins/bound.h", "_core/dropins/like.h", "_core/dropins/seen.h")
-
 # Fields and functions that CPython keeps to itself, and casts to structs whose fields no manual
 # names.
 # (PyTypeObject's slots are documented; PyLongObject is what PyUnstable_Long_IsCompact takes.)
@@ -104,15 +101,11 @@ def blinding_flags(source: str) -> list[str]:
 
 @pytest.mark.parametrize("path", SOURCES)
 def test_no_private_part_of_cpython(path: str) -> None:
-    if path in NOT_YET:
-        pytest.skip("being rewritten")
     assert private_names((PACKAGE / path).read_text(encoding="utf-8")) == []
 
 
 @pytest.mark.parametrize("path", SOURCES)
 def test_versions_are_asked_for_in_one_header(path: str) -> None:
-    if path in NOT_YET:
-        pytest.skip("being rewritten")
     found = version_questions((PACKAGE / path).read_text(encoding="utf-8"))
     assert path == HEADER or found == []
 

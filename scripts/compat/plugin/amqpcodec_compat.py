@@ -66,7 +66,7 @@ class Recorder:
         for name in NAMES:
             module = importlib.import_module(f"amqpcodec.compat.{name}")
             calls += module.calls()
-            left += module.fallbacks()
+            left += sum(module.fallbacks().values())
         seconds = time.monotonic() - self.begin
         self.write({"calls": calls, "left": left, "status": int(exitstatus), "seconds": seconds})
         self.file.close()

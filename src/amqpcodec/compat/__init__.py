@@ -15,9 +15,10 @@ aiormq, aio-pika and amqpstorm), ``amqp`` (py-amqp, under kombu and Celery) and,
   value that the client could not read is an `amqpcodec.types.RawValue` instead of an error.
 - ``uninstall()``: put the client's own objects back.
 - ``calls()``: how often the compiled codec was entered since it was installed.
-- ``fallbacks()``: how many of these calls were left to the client's own code: odd, broken or
-  unsupported input, and classes that were subclassed or patched. What comes of them is what comes
-  without the drop-in, exceptions included.
+- ``fallbacks()``: how many of these calls were left to the client's own code, by reason: unusual,
+  broken or unsupported input, and classes that were subclassed or patched ("client changed"). What
+  comes of them is what comes without the drop-in, exceptions included. A reason that begins with
+  "error:" is a mistake of ours, which we would like to hear of.
 
 A version of a client that is not known here gives a `CompatWarning`, and only what passes a
 comparison with the client's own functions is used; a client without the seams raises

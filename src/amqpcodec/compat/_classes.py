@@ -1,11 +1,14 @@
-"""Which classes of a client may be made and read without running its code."""
+"""Which classes of a client may be made and read without running its code, and until when."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Collection
+from inspect import getattr_static
 from types import FunctionType, MemberDescriptorType
 from typing import Any, Generic
+
+from amqpcodec import _dropins
 
 #: What would change how instances are made, or what setting an attribute means.
 _SPECIAL = ("__new__", "__setattr__", "__getattribute__", "__delattr__", "__del__")
@@ -38,7 +41,6 @@ def plain_check(
     functions = ("__init__", *watched)
 
     def is_plain(cls: type) -> bool:
-        # the look-up also makes CPython number the class, so that a later change is seen
         if type(cls) is not type or getattr(cls, "__init__", None) is None:
             return False
         for base in cls.__mro__:
@@ -60,6 +62,68 @@ def plain_check(
         return True
 
     return is_plain
+
+
+class Guards:
+    """What the bindings of one client rest on, to be told where its seams are changed.
+
+    Args:
+        package: the client's name.
+        watched: methods of classes whose work is done without calling them.
+    """
+
+    def __init__(self, package: str, watched: Collection[str]) -> None:
+        self.package = package
+        self.watched = tuple(watched)
+        self.made: list[Any] = []
+
+    def of_class(self, cls: Any, fields: Collection[str], also: Collection[str] = ()) -> Any:
+        """A guard of a class that is as the client shipped it, else None. also: more names."""
+        if not plain_check(self.package, fields, self.watched)(cls):
+            return None
+        # Where nothing is called back, attributes of a dict are set and read one by one, and meet
+        # whatever the class has for them.
+        slots = all(
+            type(getattr_static(cls, name, None)) is MemberDescriptorType for name in fields
+        )
+        named = tuple(fields) if slots or _dropins.guards_call_back() else ()
+        guard = _dropins.Guard(cls, (*named, *also), ("__init__", *self.watched))
+        self.made.append(guard)
+        return guard
+
+    def of_module(self, module: Any, names: Collection[str]) -> Any:
+        """A guard of what stands in a module under these names, and of all its functions' code.
+
+        Where changes are called back, of all its functions' names, too: they could not be compared
+        at every call.
+        """
+        names = dict.fromkeys(names)
+        if _dropins.guards_call_back():
+            names.update(dict.fromkeys(functions_of(module)))
+        guard = _dropins.Guard()
+        guard.add(vars(module), names)
+        for name in functions_of(module):
+            guard.add_function(vars(module)[name])
+        self.made.append(guard)
+        return guard
+
+    def expect(self, holder: Any, name: Any, value: Any) -> None:
+        """This stands there from now on: as a seam, or put there by somebody else."""
+        if isinstance(holder, type):
+            holder = _dropins.namespace_of(holder)
+        elif not isinstance(holder, dict):
+            holder = vars(holder)
+        for guard in self.made:
+            guard.expect(holder, name, value)
+
+
+def functions_of(module: Any) -> list[str]:
+    """Names of the functions that a module defines."""
+    return [
+        name
+        for name, value in vars(module).items()
+        if type(value) is FunctionType and value.__module__ == module.__name__
+    ]
 
 
 def attributes_of(instance: Any) -> tuple[str, ...]:

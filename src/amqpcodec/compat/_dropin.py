@@ -1,11 +1,17 @@
-"""What all drop-ins share: seams that are changed and put back, versions, counts."""
+"""What all drop-ins share: seams that are changed and put back, versions, counts.
+
+Where the environment has AMQPCODEC_DROPINS_RAISE=1 when a drop-in is installed, an error of its own
+is raised, as our tests want it; else it is counted and the client's own code does the work.
+"""
 
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 import threading
 import warnings
+from collections import Counter
 from collections.abc import Callable, Collection
 from types import FunctionType
 from typing import Any, NamedTuple
@@ -66,6 +72,7 @@ class Built(NamedTuple):
 
     codec: Any
     seams: list[Seam]
+    guards: Any
 
 
 class DropIn:
@@ -92,7 +99,8 @@ class DropIn:
         self._lock = threading.RLock()
         self._built: Built | None = None
         self._before: list[tuple[Seam, Any]] = []
-        self._counts = (0, 0)  # of codecs that were installed before
+        self._calls = 0  # of codecs that were installed before, as the next one
+        self._reasons: Counter[str] = Counter()
 
     def install(self, strict: bool = True) -> None:
         """Put the compiled codec into the client's seams; see `amqpcodec.compat`."""
@@ -133,10 +141,15 @@ class DropIn:
                     CompatWarning,
                     stacklevel=4,
                 )
+            built.codec.raises = os.environ.get("AMQPCODEC_DROPINS_RAISE") == "1"
             self._before = before
+            for seam in theirs:  # so what rests on it is left to the client's code, which calls it
+                built.guards.expect(seam.holder, seam.name, object())
             done: list[tuple[Seam, Any]] = []
             try:
                 for seam, was in before:
+                    if not isinstance(seam.holder, FunctionType):
+                        built.guards.expect(seam.holder, seam.name, seam.put)
                     seam.set(seam.put)
                     done.append((seam, was))
             except BaseException:
@@ -166,7 +179,8 @@ class DropIn:
                     seam.set(was)
             self._forget()
             codec = self._built.codec
-            self._counts = (self._counts[0] + codec.calls, self._counts[1] + codec.fallbacks)
+            self._calls += codec.calls
+            self._reasons.update(codec.reasons)
             self._before = []
             self._built = None
 
@@ -187,9 +201,10 @@ class DropIn:
     def calls(self) -> int:
         """How often the compiled codec was entered in the place of the client's."""
         with self._lock:
-            return self._counts[0] + (self._built.codec.calls if self._built else 0)
+            return self._calls + (self._built.codec.calls if self._built else 0)
 
-    def fallbacks(self) -> int:
-        """How many of these calls the client's own code did in the end."""
+    def fallbacks(self) -> dict[str, int]:
+        """How many of these calls the client's own code did in the end, by reason."""
         with self._lock:
-            return self._counts[1] + (self._built.codec.fallbacks if self._built else 0)
+            now = self._built.codec.reasons if self._built else {}
+            return dict(self._reasons + Counter(now))

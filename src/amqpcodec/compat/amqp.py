@@ -7,11 +7,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib import import_module
 from inspect import getattr_static
+from types import MemberDescriptorType
 from typing import Any
 
 from amqpcodec import _dropins, v0_9_1
 
-from ._classes import is_shipped, plain_check
+from ._classes import Guards, is_shipped
 from ._compare import header_frame, outcome
 from ._dropin import Built, DropIn, Seam
 
@@ -38,6 +39,16 @@ _PARTS = (
 
 #: What a class must have of its own kind for its messages to be made and written without it.
 _WATCHED = ("inbound_header", "inbound_body", "_load_properties", "__getattr__")
+
+#: The same of its seams, and what they go by.
+_SEAMS = ("PROPERTIES", "_serialize_properties")
+
+#: Functions through which py-amqp reads and writes every value.
+_READS = ("loads", "_read_item", "decode_properties_basic", "PROPERTY_CLASSES")
+_WRITES = ("dumps", "_write_item", "_write_table", "_write_array")
+
+#: What of a transport's class tells how it reads.
+_TRANSPORT = ("_quick_recv", "_read", "_read_buffer")
 
 
 def _profile() -> Any:
@@ -70,7 +81,7 @@ def _instead(codec: Any, stock: Any, ours: Callable[..., Any]) -> Callable[..., 
 
     def made(*arguments: Any, **named: Any) -> Any:
         if len(arguments) != 2 or named:
-            codec.fallbacks += 1
+            codec.fell_back()
             return stock(*arguments, **named)
         return ours(codec, *arguments)
 
@@ -125,6 +136,7 @@ class _Client:
         stock["frame_writer"] = self.framing.frame_writer
         stock["read_frame"] = self.transport._AbstractTransport.read_frame
         self.stock = stock
+        self.guards = Guards("amqp", _WATCHED)
 
     def codec(self, strict: bool) -> Any:
         group = next(one for one in v0_9_1.PROTOCOL.table["classes"] if one["name"] == "basic")
@@ -140,14 +152,41 @@ class _Client:
             for name in _PARTS
         )
         known = slots and self._is_made_as_known()
-        check = plain_check("amqp", _PARTS, _WATCHED) if known else lambda _: False
-        message = _dropins.BoundClass(self.message, _PARTS, check)
+        guard = self.guards.of_class(self.message, _PARTS, _SEAMS) if known else None
+        if guard is not None:
+            guard.add(vars(self.framing), ["Message"])
+            guard.expect(vars(self.framing), "Message", self.message)
+        message = _dropins.BoundClass(self.message, _PARTS, guard)
+        reading = self.guards.of_module(self.serialization, _READS)
+        reading.add(self.stock["PROPERTY_CLASSES"], [group["index"]])
+        writing = self.guards.of_module(self.serialization, _WRITES)
         return _dropins.AmqpCodec(
-            _profile(), self.stock, not strict, properties, names, message,
+            _profile(), self.stock, reading, writing, not strict, properties, names, message,
             self.message.PROPERTIES, self.framing,
             {key[0] << 16 | key[1]: key for key in self.framing._CONTENT_METHODS},
-            self._readers(), _again(self.stock["read_frame"]),
+            self._judge(), _again(self.stock["read_frame"]),
         )  # fmt: skip
+
+    def _judge(self) -> Callable[[type], tuple[Any, Any]]:
+        """A function of a class of transports: a guard of it and, if its `_read` is one that
+        py-amqp shipped and nothing is in between, its slot `_read_buffer`; else None."""
+        readers = self._readers()
+
+        def judge(kind: type) -> tuple[Any, Any]:
+            guard = _dropins.Guard(kind, _TRANSPORT)
+            received = getattr_static(kind, "_quick_recv", None)
+            kept = getattr_static(kind, "_read_buffer", None)
+            known = (
+                kind.__getattribute__ is object.__getattribute__
+                and kind.__setattr__ is object.__setattr__
+                and not hasattr(kind, "__getattr__")
+                and not hasattr(type(received), "__set__")
+                and getattr_static(kind, "_read", None) in readers
+                and type(kept) is MemberDescriptorType
+            )
+            return guard, kept if known else None
+
+        return judge
 
     def _readers(self) -> frozenset[Any]:
         """The transports' own `_read`, whose work is known."""
@@ -213,7 +252,6 @@ def _build(strict: bool) -> Built:
     )
     basic = codec.decode_properties_basic
     serialize = _dropins.as_method(codec.serialize_properties)
-    codec.serializer = serialize
     ours = {framing.frame_handler: handler, framing.frame_writer: writer}
     defaults = tuple(
         ours.get(value, value) if callable(value) else value for value in init.__defaults__
@@ -239,7 +277,7 @@ def _build(strict: bool) -> Built:
         Seam(init, "__defaults__", defaults),
         Seam(base, "read_frame", _dropins.pyamqp_reader(codec)),
     ]
-    return Built(codec, seams)
+    return Built(codec, seams, client.guards)
 
 
 _DROP_IN = DropIn("amqp", VERSIONS, _build)
@@ -271,6 +309,6 @@ def calls() -> int:
     return _DROP_IN.calls()
 
 
-def fallbacks() -> int:
-    """How many of these calls py-amqp's own code did in the end."""
+def fallbacks() -> dict[str, int]:
+    """How many of these calls py-amqp's own code did in the end, by reason."""
     return _DROP_IN.fallbacks()

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections import Counter
 from collections.abc import Collection
 from importlib import import_module
 from importlib.util import find_spec
@@ -14,6 +15,7 @@ from uuid import UUID
 
 from amqpcodec import _dropins_v1
 
+from ._classes import Guards
 from ._compare import outcome
 from ._dropin import Built, CompatError, CompatWarning, DropIn, Seam
 
@@ -28,6 +30,15 @@ CLIENTS: dict[str, tuple[str, tuple[str, ...]]] = {
 
 _DECODERS = ("decode_payload", "decode_frame", "decode_empty_frame")
 _ENCODERS = ("encode_payload", "encode_frame")
+
+#: Names through which the clients read and write every value.
+_READS = (
+    "_DECODE_BY_CONSTRUCTOR",
+    "_COMPOSITES",
+    "_PERFORMATIVE_FIELD_DEFAULTS",
+    "_decode_decimal128",
+)
+_WRITES = ("_ENCODE_MAP", "encode_value", "encode_unknown", "describe_performative")
 
 #: What the clients call the types of AMQP, by the core's numbers.
 _TYPES = {
@@ -65,6 +76,7 @@ class _Client:
             **{name: getattr(self.decode, name) for name in _DECODERS},
             **{name: getattr(self.encode, name) for name in _ENCODERS},
         }
+        self.guards = Guards(package, ())
         self.names: dict[str, int] = {}
         for name, number in _TYPES.items():
             text = getattr(self.types.AMQPTypes, name, None)
@@ -123,8 +135,10 @@ class _Client:
             joins_data="data" in message.cls._fields,
         )
         return _dropins_v1.AzureCodec(
-            reading, writing, self.stock, self.performatives.TransferFrame
-        )
+            reading, writing, self.stock, self.performatives.TransferFrame,
+            self.guards.of_module(decode, [name for name in _READS if name in names]),
+            self.guards.of_module(encode, [name for name in _WRITES if hasattr(encode, name)]),
+        )  # fmt: skip
 
     def seams(self, codec: Any) -> list[Seam]:
         """Each place in the client's modules where one of its functions stands."""
@@ -210,7 +224,7 @@ def _drop_in(distribution: str) -> DropIn:
         codec = client.codec()
         if found.version() not in versions and not client.same(codec):
             raise TypeError(f"{package}._pyamqp reads or writes otherwise")
-        return Built(codec, client.seams(codec))
+        return Built(codec, client.seams(codec), client.guards)
 
     found = DropIn(package, versions, build, distribution=distribution)
     return found
@@ -272,6 +286,9 @@ def calls() -> int:
     return sum(each.calls() for each in _DROP_INS.values())
 
 
-def fallbacks() -> int:
-    """How many of these calls the clients' own code did in the end."""
-    return sum(each.fallbacks() for each in _DROP_INS.values())
+def fallbacks() -> dict[str, int]:
+    """How many of these calls the clients' own code did in the end, by reason."""
+    found: Counter[str] = Counter()
+    for each in _DROP_INS.values():
+        found.update(each.fallbacks())
+    return dict(found)

@@ -10,7 +10,7 @@ from typing import Any
 
 from amqpcodec import _dropins, v0_9_1
 
-from ._classes import attributes_of, plain_check
+from ._classes import Guards, attributes_of
 from ._compare import header_frame, method_frame, outcome
 from ._dropin import Built, DropIn, Seam
 
@@ -37,6 +37,10 @@ _CHECKS = {
 
 #: What a class must have of its own kind for its frames to be made and written without it.
 _WATCHED = ("marshal", "unmarshal", "validate", "encode_property", "_get_flags")
+
+#: Functions through which pamqp reads and writes every value.
+_READS = ("by_type", "embedded_value", "field_table", "field_array", "METHODS", "TABLE_MAPPING")
+_WRITES = ("by_type", "encode_table_value", "field_table", "field_array", "METHODS")
 
 #: Functions of pamqp.decode, and what they read.
 _READERS: dict[str, str | None] = {
@@ -79,8 +83,11 @@ def _profile(ints: str) -> Any:
     )
 
 
-def _bound_method(cls: Any, class_id: int, method_id: int, fields: Any) -> Any:
-    """(the method, its new instance); None where the class is not what the specification says."""
+def _bound_method(
+    guards: Guards, cls: Any, class_id: int, method_id: int, fields: Any, place: tuple[Any, Any]
+) -> Any:
+    """(the method, its new instance); None where the class is not what the specification says.
+    place: the namespace where pamqp finds the class, and its name there."""
     kinds = tuple(field[:3] for field in fields)
     names = tuple(cls.__slots__)
     types = [getattr(cls, f"_{name}", None) for name in names]
@@ -90,7 +97,10 @@ def _bound_method(cls: Any, class_id: int, method_id: int, fields: Any) -> Any:
     worked, made = outcome(cls)
     if not worked or types != [_TYPES[kind] for _, kind, _ in kinds]:
         return None
-    bound = _dropins.BoundClass(cls, names, plain_check("pamqp", names, _WATCHED))
+    guard = guards.of_class(cls, names)
+    if guard is not None:
+        guard.add(place[0], [place[1]])
+    bound = _dropins.BoundClass(cls, names, guard)
     absent = tuple(getattr(made, name) for name in names)
     return _dropins.BoundMethod(bound, class_id, method_id, kinds, absent), made
 
@@ -102,15 +112,15 @@ def _checks(made: Any) -> list[str]:
     return [_CHECKS.get(name, "default") if name in looked_at else "" for name in names]
 
 
-def _bound_class(cls: Any, *names: str) -> Any:
+def _bound_class(guards: Guards, module: Any, name: str, *names: str) -> Any:
     """A class with a dict; one that a user put there has its work done by pamqp's own code."""
+    cls = getattr(module, name)
     worked, made = outcome(lambda: cls(b"") if names == ("value",) else cls())
     known = worked and attributes_of(made) == names
-    check = plain_check("pamqp", names, _WATCHED) if known else lambda _: False
-    bound = _dropins.BoundClass(cls, names, check)
-    if known:
-        bound.learn(cls(b"") if names == ("value",) else cls())
-    return bound
+    guard = guards.of_class(cls, names) if known else None
+    if guard is not None:
+        guard.add(vars(module), [name])
+    return _dropins.BoundClass(cls, names, guard)
 
 
 class _Client:
@@ -141,16 +151,20 @@ class _Client:
             "marshal": self.frame.marshal,
             "unmarshal": self.frame.unmarshal,
         }
+        self.guards = Guards("pamqp", _WATCHED)
 
     def codec(self, methods: list[Any], properties: Any, strict: bool) -> Any:
-        modules = (self.header, self.body, self.heartbeat, self.encode, self.exceptions)
+        guards = self.guards
+        names = ("class_id", "weight", "body_size", "properties")
         classes = (
-            _bound_class(
-                self.header.ContentHeader, "class_id", "weight", "body_size", "properties"
-            ),
-            _bound_class(self.body.ContentBody, "value"),
-            _bound_class(self.heartbeat.Heartbeat),
+            _bound_class(guards, self.header, "ContentHeader", *names),
+            _bound_class(guards, self.body, "ContentBody", "value"),
+            _bound_class(guards, self.heartbeat, "Heartbeat"),
         )
+        reading = guards.of_module(self.decode, _READS)
+        reading.add_function(self.stock["unmarshal"])
+        writing = guards.of_module(self.encode, _WRITES)
+        writing.add_function(self.stock["marshal"])
         checks = []
         for bound, made in methods:
             worked, asked = outcome(partial(_checks, made))
@@ -159,8 +173,8 @@ class _Client:
                 checks.append(_dropins.CheckedMethod(bound, tuple(asked), defaults))
         return _dropins.PamqpCodec(
             _profile("smallest"), _profile("smallest signed"), self.stock,
-            self.commands.INDEX_MAPPING, [bound for bound, _ in methods], not strict, checks,
-            properties, classes, modules, self.commands.Basic,
+            reading, writing, [bound for bound, _ in methods], not strict, checks, properties,
+            classes, self.encode, self.exceptions,
         )  # fmt: skip
 
     def candidates(self) -> tuple[list[tuple[Any, Any, bytes]], Any, list[bytes]]:
@@ -172,14 +186,22 @@ class _Client:
             class_id = group["index"]
             if group["properties"] is not None:
                 fields = group["properties"]
-                found = _bound_method(self.commands.Basic.Properties, class_id, 0, fields)
+                basic = self.commands.Basic
+                place = _dropins.namespace_of(basic), "Properties"
+                found = _bound_method(self.guards, basic.Properties, class_id, 0, fields, place)
                 kinds = [field[1] for field in fields]
                 for one in range(-1, len(kinds)):
                     present = [one in (-1, i) for i in range(len(kinds))]
                     frames.append(header_frame(class_id, kinds, present))
             for method in group["methods"]:
-                cls = self.commands.INDEX_MAPPING.get(class_id << 16 | method["index"])
-                one_method = cls and _bound_method(cls, class_id, method["index"], method["fields"])
+                mapping = self.commands.INDEX_MAPPING
+                key = class_id << 16 | method["index"]
+                if key not in mapping:
+                    continue
+                one_method = _bound_method(
+                    self.guards, mapping[key], class_id, method["index"], method["fields"],
+                    (mapping, key),
+                )  # fmt: skip
                 if one_method:
                     kinds = [field[1] for field in method["fields"]]
                     octets = method_frame(class_id, method["index"], kinds)
@@ -230,7 +252,7 @@ def _build(strict: bool) -> Built:
     for name in _WRITERS:
         writer = _dropins.pamqp_writer(codec, name, getattr(encode, name))
         seams.append(Seam(encode, name, writer))
-    return Built(codec, seams)
+    return Built(codec, seams, client.guards)
 
 
 # pamqp 4.0.1 says of itself that it is 4.0.0
@@ -261,6 +283,6 @@ def calls() -> int:
     return _DROP_IN.calls()
 
 
-def fallbacks() -> int:
-    """How many of these calls pamqp's own code did in the end."""
+def fallbacks() -> dict[str, int]:
+    """How many of these calls pamqp's own code did in the end, by reason."""
     return _DROP_IN.fallbacks()

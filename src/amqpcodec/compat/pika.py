@@ -7,7 +7,7 @@ from typing import Any
 
 from amqpcodec import _dropins, v0_9_1
 
-from ._classes import attributes_of, is_shipped, plain_check
+from ._classes import Guards, attributes_of, is_shipped
 from ._compare import header_frame, method_frame, outcome
 from ._dropin import Built, DropIn, Seam
 
@@ -24,7 +24,11 @@ _READ = {
 }  # fmt: skip
 
 #: What a class must have of its own kind for its frames to be made and written without it.
-_WATCHED = ("encode", "decode", "_marshal")
+_WATCHED = ("encode", "decode", "_marshal", "marshal")
+
+#: Functions of pika.data that read and write values of methods and properties.
+_READS = ("decode_short_string", "decode_table", "decode_value")
+_WRITES = ("encode_short_string", "encode_table", "encode_value")
 
 
 def _profile(data: Any) -> Any:
@@ -60,20 +64,24 @@ def _profile(data: Any) -> Any:
     )
 
 
-def _bound_frame(cls: Any, *names: str) -> Any:
+def _bound_frame(guards: Guards, frame: Any, name: str, *names: str) -> Any:
     """A class of pika.frame; one that a user put there has its work done by pika's own code."""
+    cls = getattr(frame, name)
     attributes = ("frame_type", "channel_number", *names)
     worked, made = outcome(lambda: cls(*attributes[1 if names else 2 :]))
     known = worked and attributes_of(made) == attributes
-    check = plain_check("pika", attributes, _WATCHED) if known else lambda _: False
-    bound = _dropins.BoundClass(cls, attributes, check)
-    if known:
-        bound.learn(cls(*attributes[1 if names else 2 :]))
-    return bound
+    guard = guards.of_class(cls, attributes) if known else None
+    if guard is not None:
+        guard.add(vars(frame), [name])
+    return _dropins.BoundClass(cls, attributes, guard)
 
 
-def _bound_method(cls: Any, class_id: int, method_id: int, fields: Any) -> Any:
-    """None where the class has other attributes than the specification says, in this order."""
+def _bound_method(
+    guards: Guards, registry: dict[int, Any], key: int, class_id: int, method_id: int, fields: Any
+) -> Any:
+    """The class that pika has under a key of its registry. None where it has other attributes than
+    the specification says, in this order."""
+    cls = registry[key]
     kinds = tuple(field[:3] for field in fields)
     values = tuple(object() for _ in kinds)
     worked, made = outcome(lambda: cls(*values))
@@ -82,8 +90,10 @@ def _bound_method(cls: Any, class_id: int, method_id: int, fields: Any) -> Any:
     if not outcome(cls)[0]:
         return None  # pika itself cannot make the connection.update-secret that it reads
     names = attributes_of(made)
-    bound = _dropins.BoundClass(cls, names, plain_check("pika", names, _WATCHED))
-    bound.learn(cls(*values))
+    guard = guards.of_class(cls, names)
+    if guard is not None:
+        guard.add(registry, [key])
+    bound = _dropins.BoundClass(cls, names, guard)
     return _dropins.BoundMethod(bound, class_id, method_id, kinds, (None,) * len(kinds))
 
 
@@ -114,19 +124,24 @@ class _Client:
             "trim": getattr(connection, "_trim_frame_buffer", None),
         }
         self.profile = _profile(data)
+        self.guards = Guards("pika", _WATCHED)
 
     def codec(self, methods: list[Any], properties: Any, strict: bool) -> Any:
-        frame = self.frame
+        frame, guards = self.frame, self.guards
         frames = (
-            _bound_frame(frame.Method, "method"),
-            _bound_frame(frame.Header, "body_size", "properties"),
-            _bound_frame(frame.Body, "fragment"),
-            _bound_frame(frame.Heartbeat),
+            _bound_frame(guards, frame, "Method", "method"),
+            _bound_frame(guards, frame, "Header", "body_size", "properties"),
+            _bound_frame(guards, frame, "Body", "fragment"),
+            _bound_frame(guards, frame, "Heartbeat"),
         )
-        spec = self.spec
+        reading = guards.of_module(self.data, _READS)
+        reading.add_function(self.stock["decode_frame"])
+        writing = guards.of_module(self.data, _WRITES)
+        for name in ("marshal_method", "marshal_header", "marshal_body"):
+            writing.add_function(self.stock[name])
         return _dropins.PikaCodec(
-            self.profile, self.stock, spec.methods, methods, not strict, frames, properties,
-            spec.props, frame,
+            self.profile, self.stock, reading, writing, methods, not strict, frames, properties,
+            frame,
         )  # fmt: skip
 
     def candidates(self) -> tuple[list[tuple[Any, bytes]], tuple[Any, list[bytes]]]:
@@ -138,14 +153,20 @@ class _Client:
             class_id = group["index"]
             if group["properties"] is not None and class_id in self.spec.props:
                 fields = group["properties"]
-                properties = _bound_method(self.spec.props[class_id], class_id, 0, fields)
+                properties = _bound_method(
+                    self.guards, self.spec.props, class_id, class_id, 0, fields
+                )
                 kinds = [field[1] for field in fields]
                 for one in range(-1, len(kinds)):
                     present = [one in (-1, i) for i in range(len(kinds))]
                     frames.append(header_frame(class_id, kinds, present))
             for method in group["methods"]:
-                cls = self.spec.methods.get(class_id << 16 | method["index"])
-                bound = cls and _bound_method(cls, class_id, method["index"], method["fields"])
+                key = class_id << 16 | method["index"]
+                if key not in self.spec.methods:
+                    continue
+                bound = _bound_method(
+                    self.guards, self.spec.methods, key, class_id, method["index"], method["fields"]
+                )
                 if bound:
                     kinds = [field[1] for field in method["fields"]]
                     methods.append((bound, method_frame(class_id, method["index"], kinds)))
@@ -183,29 +204,20 @@ def _build(strict: bool) -> Built:
     codec = client.codec([bound for bound, _ in methods], properties, strict)
     frame, data, connection = client.frame, client.data, client.connection
     seams = [Seam(frame, "decode_frame", codec.decode_frame)]
-    marshals = []
+    marshals = 0
     for name in ("Method", "Header", "Body", "Heartbeat"):
         cls = getattr(frame, name)
         if getattr(cls, "__module__", None) == frame.__name__:  # else a user put it there
-            marshals.append(_dropins.as_method(getattr(codec, f"marshal_{name.lower()}")))
-            seams.append(Seam(cls, "marshal", marshals[-1]))
-    seams += [
-        Seam(data, name, getattr(codec, name))
-        for name in (
-            "encode_short_string",
-            "decode_short_string",
-            "encode_table",
-            "decode_table",
-            "encode_value",
-            "decode_value",
-        )
-    ]
+            marshal = _dropins.as_method(getattr(codec, f"marshal_{name.lower()}"))
+            marshals += 1
+            seams.append(Seam(cls, "marshal", marshal))
+    seams += [Seam(data, name, getattr(codec, name)) for name in (*_READS, *_WRITES)]
     if _copies_the_buffer(connection):
         seams.append(Seam(connection, "_on_data_available", _dropins.as_method(codec.receive)))
-    if len(marshals) == 4 and _makes_frames(connection):
-        codec.marshals = tuple(marshals[:3])
+    if marshals == 4 and _makes_frames(connection):
+        codec.sends = True
         seams.append(Seam(connection, "_send_message", _dropins.as_method(codec.send_message)))
-    return Built(codec, seams)
+    return Built(codec, seams, client.guards)
 
 
 def _copies_the_buffer(connection: Any) -> bool:
@@ -269,6 +281,6 @@ def calls() -> int:
     return _DROP_IN.calls()
 
 
-def fallbacks() -> int:
-    """How many of these calls pika's own code did in the end."""
+def fallbacks() -> dict[str, int]:
+    """How many of these calls pika's own code did in the end, by reason."""
     return _DROP_IN.fallbacks()

@@ -1,21 +1,52 @@
 # What other files use of class.pxi.
 
-cdef extern from "dropins/bound.h":
-    ctypedef struct Layout:
-        int count
-    unsigned int bound_version(PyTypeObject* t)
-    PyObject* bound_alloc(PyTypeObject* t)
-    PyObject* bound_new(PyTypeObject* t)
-    bint like_u64(PyObject* o, uint64_t* out)
-    bint like_text(PyObject* o, const uint8_t** p, Py_ssize_t* n)
-    Py_ssize_t bound_slot_offset(object member) except -1
-    PyObject** bound_slot(PyObject* o, Py_ssize_t offset)
-    int bound_set(PyObject* o, PyObject* name, PyObject* value) except -1
-    PyObject* bound_get(PyObject* o, PyObject* name) except NULL
-    PyObject* bound_item(object d, object key)
-    PyObject* bound_member(PyTypeObject* t, object name)
-    PyObject* bound_dict(object o)
-    bint bound_in_dict(PyTypeObject* t, object names)
-    void bound_layout_probe(Layout* l, PyObject* o, PyObject* names)
-    PyObject* bound_layout_new(Layout* l, PyTypeObject* t, PyObject** values)
-    bint bound_layout_get(Layout* l, PyObject* o, PyObject** values)
+cdef extern from "dropins/watch.h":
+    int watch_plainly
+    ctypedef struct WatchedName:
+        PyObject* names
+        PyObject* key
+        PyObject* value
+    ctypedef struct WatchedFunction:
+        PyObject* function
+    ctypedef struct WatchedType:
+        PyTypeObject* type
+        PyObject* mro
+    ctypedef struct Watch:
+        uint64_t seen
+        bint called_back
+        WatchedType type
+        WatchedName* names
+        WatchedFunction* functions
+        Py_ssize_t name_count
+        Py_ssize_t function_count
+    void watch_take_type(WatchedType* w, PyTypeObject* t)
+    void watch_take_function(WatchedFunction* w, PyObject* f)
+    bint watch_same(Watch* w)
+    bint watch_ready()
+    int watch_dict(object d) except -1
+
+cdef extern from "wire/python.h":
+    object python_namespace(PyTypeObject* t)
+
+cdef extern from "dropins/instance.h":
+    PyObject* instance_new(PyTypeObject* t)
+    PyObject* instance_alloc(PyTypeObject* t)
+    bint plain_u64(PyObject* o, uint64_t* out)
+    bint plain_text(PyObject* o, const uint8_t** p, Py_ssize_t* n)
+    PyObject* slot_get(PyObject* descriptor, PyObject* o)
+    int slot_set(PyObject* descriptor, PyObject* o, PyObject* value) except -1
+    int instance_set(PyObject* o, PyObject* name, PyObject* value) except -1
+    PyObject* instance_get(PyObject* o, PyObject* name) except NULL
+    int instance_fill(PyObject* o, object template, PyObject** names, PyObject** values, int n) except -1
+    bint instance_values(PyObject* o, PyObject** names, int n, PyObject** values)
+    PyObject* dict_item(object d, object key)
+    PyObject* instance_dict(object o)
+
+
+@cython.final
+cdef class Guard:
+    cdef Watch watch
+    cdef list kept              # a reference to all that `watch` points to
+    cdef set functions
+    cdef int watch_type(self, object cls) except -1
+    cdef bint unchanged(self)

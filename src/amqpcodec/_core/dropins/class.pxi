@@ -1,8 +1,126 @@
-# Drop-ins: which class of a client a method becomes, and the shape its instances have.
+# Drop-ins: which class of a client a method becomes, and what it rests on.
+
+from cpython.mem cimport PyMem_Free, PyMem_Realloc
+from sys import intern as _intern
+from types import FunctionType as _Function, MemberDescriptorType as _MemberDescriptor
 
 cdef enum:
-    SHAPE_SLOTS             # filled by offset
+    SHAPE_SLOTS             # filled by the class's descriptors
     SHAPE_ATTRIBUTES        # set one after the other in the order of `__init__`
+    SHAPE_DICT              # given a copy of a dict: many attributes, most of them None
+    DICT_FROM = 8           # attributes from which on that is faster
+
+
+@cython.final
+cdef class Guard:
+    """What a binding rests on, as it is now; `watch.h` says how a later change is noticed.
+
+    cls: a class, whose slots and bases are compared, and the namespaces of it and of the classes
+    above it: under `names` as far as the first that has one, under `methods`, which may call each
+    other, in all of them. None: no class.
+    """
+
+    def __init__(self, cls=None, names=(), methods=()):
+        self.kept = []
+        self.functions = set()
+        self.watch.called_back = watch_ready()
+        self.watch_type(object if cls is None else cls)
+        if cls is None:
+            return
+        left = list(names)
+        for base in cls.__mro__:
+            if base is object:
+                continue
+            members = python_namespace(<PyTypeObject*><PyObject*>base)
+            self.add(members, [*left, *methods])
+            left = [name for name in left if name not in members]
+
+    def __dealloc__(self):
+        PyMem_Free(self.watch.names)
+        PyMem_Free(self.watch.functions)
+
+    cdef int watch_type(self, object cls) except -1:
+        watch_take_type(&self.watch.type, <PyTypeObject*><PyObject*>cls)
+        self.kept += [cls, type(cls), cls.__mro__]
+        return 0
+
+    def add(self, dict names not None, keys):
+        """Take entries of a namespace as they are now, and the functions among them; an entry that
+        is not there may not come."""
+        cdef Py_ssize_t n = self.watch.name_count
+        cdef WatchedName* memory
+        keys = list(keys)
+        if not keys:
+            return
+        if self.watch.called_back and not watch_dict(names):
+            self.watch.called_back = False
+        memory = <WatchedName*>PyMem_Realloc(self.watch.names,
+                                             <size_t>(n + len(keys)) * sizeof(WatchedName))
+        if memory == NULL:
+            raise MemoryError
+        self.watch.names = memory
+        for key in keys:
+            value = names.get(key, self)
+            self.kept += [names, key, value]
+            memory[n].names = <PyObject*>names
+            memory[n].key = <PyObject*>key
+            memory[n].value = NULL if value is self else <PyObject*>value
+            self.watch.name_count = n = n + 1
+            self.add_function(value)
+        self.watch.seen = 0
+
+    def add_function(self, function):
+        """Take a function's code and defaults as they are now; all else is left alone."""
+        cdef Py_ssize_t n = self.watch.function_count
+        cdef WatchedFunction* memory
+        if isinstance(function, (staticmethod, classmethod)):
+            function = function.__func__
+        if type(function) is not _Function or id(function) in self.functions:
+            return
+        memory = <WatchedFunction*>PyMem_Realloc(self.watch.functions,
+                                                 <size_t>(n + 1) * sizeof(WatchedFunction))
+        if memory == NULL:
+            raise MemoryError
+        self.functions.add(id(function))
+        self.kept += [function, function.__code__, function.__defaults__, function.__kwdefaults__]
+        self.watch.functions = memory
+        watch_take_function(&memory[n], <PyObject*>function)
+        self.watch.function_count = n + 1
+        self.watch.seen = 0
+
+    def expect(self, dict names not None, key, value):
+        """What an entry that was taken is from now on."""
+        cdef Py_ssize_t i
+        for i in range(self.watch.name_count):
+            if (self.watch.names[i].names == <PyObject*>names
+                    and <object>self.watch.names[i].key == key):
+                self.kept.append(value)
+                self.watch.names[i].value = <PyObject*>value
+                self.watch.seen = 0
+
+    cdef bint unchanged(self):
+        """Whether nothing changed since."""
+        return watch_same(&self.watch)
+
+
+def namespace_of(cls not None):
+    """A class's own names: the dict itself."""
+    if not isinstance(cls, type):
+        raise TypeError(f"{cls!r} is not a class")
+    return python_namespace(<PyTypeObject*><PyObject*>cls)
+
+
+def guards_call_back():
+    """Whether changes are called back, so that a guard costs nothing while there are none."""
+    return watch_ready()
+
+
+def compare_at_every_call(bint wanted):
+    """For tests: compare at every call, as CPython 3.11 has to. True: so it was."""
+    global watch_plainly
+    before = watch_plainly != 0
+    watch_plainly = wanted
+    return before
 
 
 @cython.final
@@ -10,23 +128,23 @@ cdef class BoundClass:
     """A class of a client: what its instances are made of, in the order their parts are set.
 
     cls: the class. names: its attributes, in the order in which `__init__` sets them.
-    guard: called with the class when it, or a class above it, was changed since; True while it is
-        still as the client shipped it.
+    guard: what the class is as its client shipped it; None: it is not, and all that concerns it is
+        left to the client's code.
     """
 
     cdef readonly object cls
     cdef readonly tuple names
-    cdef object guard
+    cdef Guard guard
     cdef PyTypeObject* type
     cdef int n
     cdef int shape
-    cdef bint plain                 # else all that concerns it is left to the client's code
-    cdef unsigned int version
-    cdef Py_ssize_t offset[MAX_FIELDS]
+    cdef bint has_dict          # whose entries are its attributes: `guard` says so
+    cdef dict template
+    cdef list members
+    cdef PyObject* slot[MAX_FIELDS]
     cdef PyObject* name[MAX_FIELDS]
-    cdef Layout layout
 
-    def __init__(self, object cls not None, tuple names not None, object guard not None):
+    def __init__(self, object cls not None, tuple names not None, Guard guard):
         cdef int i
         if len(names) > MAX_FIELDS:
             raise ValueError(f"{cls}: {len(names)} attributes, at most {MAX_FIELDS} can be bound")
@@ -36,103 +154,67 @@ cdef class BoundClass:
         self.type = <PyTypeObject*><PyObject*>(cls if isinstance(cls, type) else object)
         self.guard = guard
         self.n = <int>len(names)
-        members = [getattr(cls, name, None) for name in names]
-        self.shape = SHAPE_ATTRIBUTES
+        self.members = members = [getattr(cls, name, None) for name in names]
+        self.has_dict = watch_ready()
+        self.shape = SHAPE_DICT if self.has_dict and self.n >= DICT_FROM else SHAPE_ATTRIBUTES
+        self.template = dict.fromkeys(self.names)
         if names and all([type(member) is _MemberDescriptor for member in members]):
             self.shape = SHAPE_SLOTS
         for i in range(self.n):
             self.name[i] = <PyObject*>self.names[i]
             if self.shape == SHAPE_SLOTS:
-                self.offset[i] = bound_slot_offset(members[i])
-        self.look_again()
+                self.slot[i] = <PyObject*>members[i]
 
-    cdef bint look_again(self) except -1:
-        """Whether the class is as it was shipped; asked again whenever it changes."""
-        self.plain = isinstance(self.cls, type) and bool(self.guard(self.cls))
-        self.version = bound_version(self.type)
-        return self.plain
-
-    cdef inline bint usable(self) except -1:
-        if AMQP_LIKELY(bound_version(self.type) == self.version):
-            return self.plain
-        return self.look_again()
-
-    def learn(self, object instance):
-        """Find out where instances keep their attributes, from a new one that the client made.
-
-        Nobody may have asked for its `__dict__`. What is found is used if it stands a trial.
-        """
-        cdef PyObject* values[MAX_FIELDS]
-        cdef int i
-        if self.shape != SHAPE_ATTRIBUTES or self.n == 0:
-            return
-        bound_layout_probe(&self.layout, <PyObject*>instance, <PyObject*>self.names)
-        if self.layout.count == 0:
-            return
-        for i in range(self.n):
-            values[i] = Py_NewRef(self.name[i])
-        made = self.make(values)
-        found = [getattr(made, name, None) for name in self.names]
-        if found != list(self.names) or list(made.__dict__.items()) != list(zip(found, found)):
-            self.layout.count = 0
+    cdef inline bint usable(self):
+        """Whether the class is as it was shipped."""
+        return self.guard is not None and watch_same(&self.guard.watch)
 
     cdef object make(self, PyObject** values):
         """A new instance; takes over the values, also where it fails."""
         cdef PyObject* o
         cdef object made
         cdef int i
-        if self.shape == SHAPE_SLOTS:
-            o = bound_alloc(self.type)
-            if o == NULL:
-                drop_values(values, self.n)
-                raise MemoryError
-            for i in range(self.n):
-                bound_slot(o, self.offset[i])[0] = values[i]
-            made = <object>o
-            Py_DecRef(o)
-            return made
-        if self.layout.count:
-            o = bound_layout_new(&self.layout, self.type, values)
-            if o != NULL:
-                made = <object>o
-                Py_DecRef(o)
-                return made
-        o = bound_new(self.type)
+        if self.shape == SHAPE_ATTRIBUTES:
+            o = instance_new(self.type)
+        else:
+            o = instance_alloc(self.type)
         if o == NULL:
             drop_values(values, self.n)
             raise MemoryError
         made = <object>o
         Py_DecRef(o)
         try:
-            for i in range(self.n):
-                bound_set(o, self.name[i], values[i])
+            if self.shape == SHAPE_SLOTS:
+                for i in range(self.n):
+                    slot_set(self.slot[i], o, values[i])
+            elif self.shape == SHAPE_DICT:
+                instance_fill(o, self.template, self.name, values, self.n)
+            else:
+                for i in range(self.n):
+                    instance_set(o, self.name[i], values[i])
         finally:
             drop_values(values, self.n)
         return made
 
     cdef int take(self, PyObject* o, PyObject** values) except -1:
-        """The values of an instance's attributes, as new references; gives up where one is missing."""
-        cdef int i, k
+        """The values of an instance's attributes, as new references; falls back where one is missing."""
+        cdef int i
         if self.shape == SHAPE_SLOTS:
             for i in range(self.n):
-                values[i] = bound_slot(o, self.offset[i])[0]
+                values[i] = slot_get(self.slot[i], o)
                 if values[i] == NULL:
                     drop_values(values, i)
-                    leave_it()
-                Py_NewRef(values[i])
+                    not_ours("unusual value")
             return 0
-        if self.layout.count and bound_layout_get(&self.layout, o, values):
+        if self.has_dict and instance_values(o, self.name, self.n, values):
             return 0
         for i in range(self.n):
             try:
-                values[i] = bound_get(o, self.name[i])
+                values[i] = instance_get(o, self.name[i])
             except AttributeError:
                 drop_values(values, i)
-                leave_it()
+                not_ours("unusual value")
         return 0
-
-from sys import intern as _intern
-from types import MemberDescriptorType as _MemberDescriptor
 
 
 cdef void drop_values(PyObject** values, int n) noexcept:

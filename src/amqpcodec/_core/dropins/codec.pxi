@@ -1,34 +1,33 @@
-# Drop-ins: what all of them share. The fast path first, the client's own function where it gives up.
+# Drop-ins: what all of them share. The fast path first, the client's own function where that falls back.
 
 cdef enum:
     KEY_SLOTS = 256         # more than twice the methods of any client
 
 
-cdef class DropIn:
+cdef class DropIn(Fallbacks):
     """Calls, classes and stock functions of one client.
 
-    stock: name -> the client's own function. registry: the client's dict of method classes by
-    key, which its users may change; a class that is not in it any more is not made.
+    stock: name -> the client's own function. reading, writing: what both ways rest on beside the
+    classes.
     """
 
     cdef readonly ClientProfile profile
     cdef public bint lenient            # RawValue for what cannot be read in a table
-    cdef readonly unsigned long long calls
-    cdef public unsigned long long fallbacks
     cdef dict stock
-    cdef dict registry
+    cdef Guard reading, writing
     cdef dict by_type
     cdef list methods
     cdef PyObject* by_key[KEY_SLOTS]
 
-    def __init__(self, ClientProfile profile not None, dict stock not None, dict registry,
-                 list methods not None, bint lenient):
+    def __init__(self, ClientProfile profile not None, dict stock not None, Guard reading not None,
+                 Guard writing not None, list methods not None, bint lenient):
         cdef BoundMethod m
         cdef uint32_t i
         self.profile = profile
         self.lenient = lenient
         self.stock = stock
-        self.registry = registry
+        self.reading = reading
+        self.writing = writing
         self.methods = methods
         self.by_type = {}
         memset(self.by_key, 0, sizeof(self.by_key))
@@ -42,46 +41,53 @@ cdef class DropIn:
             self.by_key[i] = <PyObject*>m
 
     cdef inline BoundMethod find(self, uint32_t key):
-        """The method of this key; gives up where there is none."""
+        """The method of this key; falls back where there is none."""
         cdef uint32_t i = slot_index(key) & (KEY_SLOTS - 1)
-        cdef PyObject* found
         while self.by_key[i] != NULL:
             if (<BoundMethod>self.by_key[i]).key == key:
-                if self.registry is not None:
-                    found = bound_item(self.registry, (<BoundMethod>self.by_key[i]).key_object)
-                    if AMQP_UNLIKELY(found != <PyObject*>(<BoundMethod>self.by_key[i]).cls.cls):
-                        leave_it()
                 return <BoundMethod>self.by_key[i]
             i = (i + 1) & (KEY_SLOTS - 1)
-        leave_it()
+        not_ours("unusual value")
 
     cdef inline BoundMethod bound(self, PyObject* o):
-        """The method that an object is an instance of, exactly; gives up on any other."""
-        cdef PyObject* found = bound_item(self.by_type, <object>Py_TYPE(o))
+        """The method that an object is an instance of, exactly; falls back on any other."""
+        cdef PyObject* found = dict_item(self.by_type, <object>Py_TYPE(o))
         if AMQP_UNLIKELY(found == NULL):
-            leave_it()
+            not_ours("unusual value")
         return <BoundMethod>found
 
+    cdef inline int may_read(self) except -1:
+        """Falls back where something changed that reading rests on."""
+        if AMQP_UNLIKELY(not watch_same(&self.reading.watch)):
+            not_ours("client changed")
+        return 0
+
+    cdef inline int may_write(self) except -1:
+        """The same of writing."""
+        if AMQP_UNLIKELY(not watch_same(&self.writing.watch)):
+            not_ours("client changed")
+        return 0
+
     cdef object own(self, str name):
-        """The client's own function, because the fast path gave up."""
-        self.fallbacks += 1
+        """The client's own function, because the fast path fell back."""
+        self.fell_back()
         return self.stock[name]
 
 cdef inline bint whole_frame(const uint8_t* p, size_t left, WireFrame* f) except -1:
     """Whether a whole frame of a known type, with the right end, lies at p. False: more octets are
-    needed. Gives up on anything else."""
+    needed. Falls back on anything else."""
     cdef uint64_t total
     if left < 7:
         if left >= 4 and memcmp(p, <const char*>b"AMQP", 4) == 0:
-            leave_it()
+            not_ours("unusual bytes")
         return False
     total = <uint64_t>load32(p + 3) + 8
     if AMQP_UNLIKELY(not is_known_type(p[0])):
-        leave_it()
+        not_ours("unusual bytes")
     if left < total:
         return False
     if AMQP_UNLIKELY(p[total - 1] != FRAME_END):
-        leave_it()
+        not_ours("unusual bytes")
     set_frame(f, p, total)
     return True
 
@@ -89,7 +95,7 @@ cdef inline bint whole_frame(const uint8_t* p, size_t left, WireFrame* f) except
 cdef inline uint16_t channel_number(PyObject* o) except? 0xFFFF:
     cdef uint64_t u = 0
     if not exact_u64(o, &u) or u > 0xFFFF:
-        leave_it()
+        not_ours("unusual value")
     return <uint16_t>u
 
 
@@ -106,7 +112,7 @@ cdef object end_frame(Buffer* b, uint8_t frame_type, uint16_t channel):
     b.p[0] = FRAME_END
     n = <uint64_t>(b.p - b.start) - 7
     if n > MAX_U32:
-        leave_it()
+        not_ours("unusual value")
     put_envelope(b.start, frame_type, channel, <uint32_t>n)
     return PyBytes_FromStringAndSize(<const char*>b.start, <Py_ssize_t>n + 8)
 
@@ -116,7 +122,7 @@ cdef object body_frame(const char* p, Py_ssize_t n, uint16_t channel):
     cdef object out
     cdef uint8_t* w
     if <uint64_t>n > MAX_U32:
-        leave_it()
+        not_ours("unusual value")
     out = PyBytes_FromStringAndSize(NULL, n + 8)
     w = put_envelope(<uint8_t*>PyBytes_AS_STRING(out), FRAME_BODY, channel, <uint32_t>n)
     memcpy(w, p, <size_t>n)

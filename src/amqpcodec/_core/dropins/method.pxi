@@ -11,7 +11,6 @@ cdef class BoundMethod:
 
     cdef readonly BoundClass cls
     cdef readonly uint32_t key          # class id, method id
-    cdef object key_object
     cdef DescTable descs
     cdef Desc* desc                     # tables are longstr here: their check is the profile's
     cdef uint64_t tables                # which fields are
@@ -23,7 +22,6 @@ cdef class BoundMethod:
         cdef list lowered = []
         self.cls = cls
         self.key = (<uint32_t>class_id << 16) | <uint32_t>method_id
-        self.key_object = self.key
         for i, (name, kind, flags) in enumerate(fields):
             if kind == W_TABLE:
                 self.tables |= <uint64_t>1 << i
@@ -46,7 +44,7 @@ cdef object bound_text(ClientProfile t, const uint8_t* s, Py_ssize_t n, bint cac
     if is_utf8(s, <size_t>n):
         return text_new(s, n)
     if not t.bytes_for_bad_text:
-        leave_it()
+        not_ours("unusual bytes")
     return PyBytes_FromStringAndSize(<const char*>s, n)
 
 
@@ -55,26 +53,26 @@ cdef object bound_longstr(ClientProfile t, const uint8_t* s, Py_ssize_t n):
         if is_utf8(s, <size_t>n):
             return text_new(s, n)
         if t.longstr == LONGSTR_TEXT:
-            leave_it()
+            not_ours("unusual bytes")
     return PyBytes_FromStringAndSize(<const char*>s, n)
 
 
 cdef object bound_next(ClientProfile t, const Op* op, bint table, const uint8_t** at,
                        const uint8_t* end, bint lenient, TextCache* cache):
     """The argument at *at, which is not a bit, as the client has it; moves *at behind it.
-    Gives up where `end` comes first."""
+    Falls back where `end` comes first."""
     cdef const uint8_t* p = at[0]
     cdef size_t left = <size_t>(end - p)
     cdef size_t n
     cdef uint8_t kind = op.kind
     if kind == W_SHORTSTR:
         if left == 0 or left - 1 < p[0]:
-            leave_it()
+            not_ours("unusual bytes")
         at[0] = p + 1 + p[0]
         return bound_text(t, p + 1, p[0], op.cached, cache)
     if kind >= W_LONGSTR and kind != W_TIMESTAMP:
         if left < 4 or left - 4 < load32(p):
-            leave_it()
+            not_ours("unusual bytes")
         n = load32(p)
         at[0] = p + 4 + n
         if table:
@@ -82,7 +80,7 @@ cdef object bound_next(ClientProfile t, const Op* op, bint table, const uint8_t*
         return bound_longstr(t, p + 4, <Py_ssize_t>n)
     n = WIRE_SIZES[kind]
     if left < n:
-        leave_it()
+        not_ours("unusual bytes")
     at[0] = p + n
     if kind == W_OCTET:
         return p[0]
@@ -107,7 +105,7 @@ cdef uint64_t bound_flags(const uint8_t** at, const uint8_t* end, int n) except?
     cdef int count = 0, k
     while True:
         if end - at[0] < 2:
-            leave_it()
+            not_ours("unusual bytes")
         word = load16(at[0])
         at[0] += 2
         for k in range(15):
@@ -140,7 +138,7 @@ cdef int bound_run(ClientProfile t, BoundMethod m, const uint8_t** at, const uin
             else:
                 if op[i].run:
                     if at[0] == end:
-                        leave_it()
+                        not_ours("unusual bytes")
                     bits = at[0][0]
                     at[0] += 1
                 value = (bits >> op[i].bit) & 1 != 0
@@ -156,7 +154,7 @@ cdef object read_bound(ClientProfile t, BoundMethod m, const uint8_t* p, size_t 
     """An instance of the client's class from the octets of its arguments or properties."""
     cdef PyObject* out[MAX_FIELDS]
     if AMQP_UNLIKELY(not m.cls.usable()):
-        leave_it()
+        not_ours("client changed")
     bound_run(t, m, &p, p + n, properties, lenient, cache, out)
     return m.cls.make(out)
 
@@ -166,14 +164,14 @@ cdef object read_bound(ClientProfile t, BoundMethod m, const uint8_t* p, size_t 
 cdef inline int put_short_text(Buffer* b, ClientProfile t, PyObject* o) except -1:
     cdef Py_ssize_t n = 0
     cdef const uint8_t* p = NULL
-    if not utf8_octets(o, &p, &n) and not like_text(o, &p, &n):
+    if not utf8_octets(o, &p, &n) and not plain_text(o, &p, &n):
         if t.bytes_text and type(<object>o) is bytes:
             p = <const uint8_t*>PyBytes_AS_STRING(<object>o)
             n = PyBytes_GET_SIZE(<object>o)
         elif not (t.none_text and o == Py_None):
-            leave_it()
+            not_ours("unusual value")
     if n > 255:
-        leave_it()
+        not_ours("unusual value")
     buffer_room(b, 1 + <size_t>n)
     b.p[0] = <uint8_t>n
     copy_octets(b.p + 1, p, <size_t>n)
@@ -184,14 +182,14 @@ cdef inline int put_short_text(Buffer* b, ClientProfile t, PyObject* o) except -
 cdef int put_long_text(Buffer* b, ClientProfile t, PyObject* o) except -1:
     cdef Py_ssize_t n = 0
     cdef const uint8_t* p = NULL
-    if not utf8_octets(o, &p, &n) and not like_text(o, &p, &n):
+    if not utf8_octets(o, &p, &n) and not plain_text(o, &p, &n):
         if t.bytes_text and type(<object>o) is bytes:
             p = <const uint8_t*>PyBytes_AS_STRING(<object>o)
             n = PyBytes_GET_SIZE(<object>o)
         elif not (t.none_text and o == Py_None):
-            leave_it()
+            not_ours("unusual value")
     if <uint64_t>n > MAX_U32:
-        leave_it()
+        not_ours("unusual value")
     buffer_room(b, 4 + <size_t>n)
     store32(b.p, <uint32_t>n)
     memcpy(b.p + 4, p, <size_t>n)
@@ -208,11 +206,11 @@ cdef int put_bound_table(Buffer* b, ClientProfile t, PyObject* o) except -1:
     start = <size_t>(b.p - b.start)
     if o != Py_None:
         if type(<object>o) is not dict:
-            leave_it()
+            not_ours("unusual value")
         put_profile_pairs(b, t, <dict><object>o, 1)
     n = <uint64_t>(b.p - b.start) - start
     if n > MAX_U32:
-        leave_it()
+        not_ours("unusual value")
     store32(b.start + start - 4, <uint32_t>n)
     return 0
 
@@ -226,7 +224,7 @@ cdef int bit_of(ClientProfile t, PyObject* o) except -1:
     if exact_u64(o, &u) and (u <= 1 or t.any_bits):
         return u != 0
     if o != Py_None or not t.any_bits:
-        leave_it()
+        not_ours("unusual value")
     return 0
 
 
@@ -244,17 +242,17 @@ cdef inline int put_bound_field(Buffer* b, ClientProfile t, uint8_t kind, bint t
     buffer_room(b, 8)
     if kind == W_TIMESTAMP and t.timestamp:
         if type(<object>o) is not Datetime:
-            leave_it()
+            not_ours("unusual value")
         profile_seconds(<object>o, &u)
-    elif not like_u64(o, &u):
+    elif not plain_u64(o, &u):
         if kind != W_LONGLONG or not t.signed or type(<object>o) is not int:
-            leave_it()
+            not_ours("unusual value")
         signed = PyLong_AsLongLongAndOverflow(<object>o, &overflow)
         if overflow:
-            leave_it()
+            not_ours("unusual value")
         u = <uint64_t>signed
     elif kind <= W_LONGLONG and u > INT_LIMITS[kind] or kind == W_LONGLONG and t.signed and u >> 63:
-        leave_it()
+        not_ours("unusual value")
     if kind == W_OCTET:
         b.p[0] = <uint8_t>u
         b.p += 1
@@ -301,7 +299,7 @@ cdef int put_bound_properties(Buffer* b, ClientProfile t, BoundMethod m, PyObjec
     for i in range(d.n):
         if values[i] == NULL or values[i] == Py_None:
             continue
-        if (t.empty_absent and (utf8_octets(values[i], &p, &n) or like_text(values[i], &p, &n))
+        if (t.empty_absent and (utf8_octets(values[i], &p, &n) or plain_text(values[i], &p, &n))
                 and n == 0):
             continue
         word |= 0x8000 >> i
@@ -314,7 +312,7 @@ cdef int put_bound(Buffer* b, ClientProfile t, BoundMethod m, object o, bint pro
     """Arguments or properties of an instance of the client's class."""
     cdef PyObject* values[MAX_FIELDS]
     if AMQP_UNLIKELY(not m.cls.usable()):
-        leave_it()
+        not_ours("client changed")
     m.cls.take(<PyObject*>o, values)
     try:
         if properties:

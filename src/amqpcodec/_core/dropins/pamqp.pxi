@@ -44,7 +44,7 @@ cdef class CheckedMethod:
             self.check[i] = CHECKS[checks[i]]
 
     cdef int passes(self, PyObject** values) except -1:
-        """Gives up unless pamqp's own check is sure to find nothing."""
+        """Falls back unless pamqp's own check is sure to find nothing."""
         cdef int i
         cdef Py_ssize_t n = 0, k
         cdef const uint8_t* p = NULL
@@ -55,14 +55,14 @@ cdef class CheckedMethod:
                 value = <object>values[i]
                 default = self.defaults[i]
                 if type(value) is not type(default) or value != default:
-                    leave_it()
+                    not_ours("unusual value")
                 continue
             if (not ascii_octets(values[i], &p, &n)
                     or n > (127 if self.check[i] == CHECK_NAME else 255)):
-                leave_it()
+                not_ours("unusual value")
             for k in range(n):
                 if not NAME_OCTETS[p[k]]:
-                    leave_it()
+                    not_ours("unusual value")
         return 0
 
 
@@ -72,32 +72,31 @@ cdef class PamqpCodec(DropIn):
 
     deprecated: the profile while support_deprecated_rabbitmq() is on.
     checks: of the methods, in their order. properties: of Basic.Properties.
-    classes: the bound classes of ContentHeader, ContentBody and Heartbeat; modules: where pamqp
-    finds them, and then its modules encode, exceptions and frame.
+    classes: the bound classes of ContentHeader, ContentBody and Heartbeat. encode, exceptions:
+    modules of pamqp.
     """
 
     cdef ClientProfile deprecated
     cdef dict checked                   # class -> CheckedMethod
     cdef BoundMethod properties
     cdef BoundClass header, body, heartbeat
-    cdef dict header_names, body_names, heartbeat_names, encode_names, exception_names
-    cdef object namespace               # commands.Basic
+    cdef dict encode_names, exception_names
 
     def __init__(self, ClientProfile profile not None, ClientProfile deprecated not None,
-                 dict stock not None, dict registry not None, list methods not None, bint lenient,
-                 list checks not None, BoundMethod properties not None, tuple classes not None,
-                 tuple modules not None, object namespace not None):
+                 dict stock not None, Guard reading not None, Guard writing not None,
+                 list methods not None, bint lenient, list checks not None,
+                 BoundMethod properties not None, tuple classes not None, object encode not None,
+                 object exceptions not None):
         cdef CheckedMethod each
-        DropIn.__init__(self, profile, stock, registry, methods, lenient)
+        DropIn.__init__(self, profile, stock, reading, writing, methods, lenient)
         self.deprecated = deprecated
         self.checked = {}
         for each in checks:
             self.checked[each.method.cls.cls] = each
         self.properties = properties
         self.header, self.body, self.heartbeat = classes
-        (self.header_names, self.body_names, self.heartbeat_names, self.encode_names,
-         self.exception_names) = [vars(module) for module in modules]
-        self.namespace = namespace
+        self.encode_names = vars(encode)
+        self.exception_names = vars(exceptions)
 
     # ---- frames ----
 
@@ -113,10 +112,10 @@ cdef class PamqpCodec(DropIn):
                     frame = self.read(&f)
                     return <Py_ssize_t>f.total, f.channel, frame
                 missing = self.missing(data_in)
-            except MemoryError:
-                raise
-            except Exception:
-                pass
+            except FallBack as why:
+                self.remember(why)
+            except Exception as error:
+                self.failed(error)
             if missing is not None:
                 raise missing
         return self.own("unmarshal")(data_in)
@@ -127,7 +126,7 @@ cdef class PamqpCodec(DropIn):
         if PyBytes_GET_SIZE(data) < 7:
             text = "No frame size"
         elif load32(p + 3) == 0:
-            leave_it()
+            not_ours("unusual value")
         else:
             text = "Not all data received"
         return self.exception_names["UnmarshalingException"]("Unknown", text)
@@ -136,42 +135,41 @@ cdef class PamqpCodec(DropIn):
         cdef PyObject* out[4]
         cdef object inner
         cdef BoundMethod m
+        self.may_read()
         if f.type == FRAME_HEARTBEAT:
             if f.size:
-                leave_it()
-            return self.made(self.heartbeat, self.heartbeat_names, "Heartbeat", out)
+                not_ours("unusual bytes")
+            return self.made(self.heartbeat, out)
         if f.type == FRAME_METHOD:
             if f.size < 4:
-                leave_it()
+                not_ours("unusual bytes")
             m = self.find(load32(f.payload))
             return read_bound(self.profile, m, f.payload + 4, f.size - 4, False, self.lenient,
                               ONE_SHOT_CACHE)
         if f.type == FRAME_HEADER:
-            if f.size < 12 or self.namespace.Properties is not self.properties.cls.cls:
-                leave_it()
+            if f.size < 12:
+                not_ours("unusual bytes")
             inner = read_bound(self.profile, self.properties, f.payload + 12, f.size - 12, True,
                                self.lenient, ONE_SHOT_CACHE)
             out[0] = PyLong_FromU64(load16(f.payload))
             out[1] = PyLong_FromU64(load16(f.payload + 2))
             out[2] = PyLong_FromU64(load64(f.payload + 4))
             out[3] = Py_NewRef(<PyObject*>inner)
-            return self.made(self.header, self.header_names, "ContentHeader", out)
+            return self.made(self.header, out)
         if f.size == 0:
-            leave_it()
+            not_ours("unusual bytes")
         out[0] = PyBytes_FromOctets(<const char*>f.payload, f.size)
-        return self.made(self.body, self.body_names, "ContentBody", out)
+        return self.made(self.body, out)
 
-    cdef inline object made(self, BoundClass cls, dict names, str name, PyObject** out):
-        """An instance from its attributes, which it takes over.
-        Gives up where pamqp has another class of this name by now."""
+    cdef inline object made(self, BoundClass cls, PyObject** out):
+        """An instance from its attributes, which it takes over."""
         cdef int i
         cdef bint missing = False
         for i in range(cls.n):
             missing = missing or out[i] == NULL
-        if AMQP_UNLIKELY(missing or not cls.usable()
-                         or bound_item(names, name) != <PyObject*>cls.cls):
+        if AMQP_UNLIKELY(missing or not cls.usable()):
             drop_values(out, cls.n)
-            leave_it()
+            not_ours("unusual bytes")
         return cls.make(out)
 
     def marshal(self, frame_value, channel_id):
@@ -180,42 +178,43 @@ cdef class PamqpCodec(DropIn):
         cdef uint16_t channel
         self.calls += 1
         try:
+            self.may_write()
             if kind == self.heartbeat.type:
                 if self.heartbeat.usable():
                     return b"\x08\0\0\0\0\0\0\xce"
-                leave_it()
+                not_ours("unusual value")
             channel = channel_number(<PyObject*>channel_id)
             if kind == self.body.type:
                 return self.write_body(frame_value, channel)
             if kind == self.header.type:
                 return self.write_header(frame_value, channel)
             return self.write_method(frame_value, channel)
-        except MemoryError:
-            raise
-        except Exception:
-            pass
+        except FallBack as why:
+            self.remember(why)
+        except Exception as error:
+            self.failed(error)
         return self.own("marshal")(frame_value, channel_id)
 
     cdef ClientProfile now(self):
         """The profile that pamqp's switch for old brokers asks for."""
-        cdef PyObject* flag = bound_item(self.encode_names, "DEPRECATED_RABBITMQ_SUPPORT")
+        cdef PyObject* flag = dict_item(self.encode_names, "DEPRECATED_RABBITMQ_SUPPORT")
         if flag == Py_False:
             return self.profile
         if flag != Py_True:
-            leave_it()
+            not_ours("unusual value")
         return self.deprecated
 
     cdef object write_method(self, object frame, uint16_t channel):
         cdef PyObject* values[MAX_FIELDS]
-        cdef PyObject* found = bound_item(self.checked, <object>Py_TYPE(<PyObject*>frame))
+        cdef PyObject* found = dict_item(self.checked, <object>Py_TYPE(<PyObject*>frame))
         cdef BoundMethod m
         cdef Buffer b
         cdef uint8_t memory[STACK_ROOM]
         if found == NULL:
-            leave_it()
+            not_ours("unusual value")
         m = (<CheckedMethod>found).method
         if not m.cls.usable():
-            leave_it()
+            not_ours("client changed")
         begin_frame(&b, memory, sizeof(memory))
         m.cls.take(<PyObject*>frame, values)
         try:
@@ -234,13 +233,13 @@ cdef class PamqpCodec(DropIn):
         cdef uint8_t memory[STACK_ROOM]
         cdef uint64_t size = 0
         if not self.header.usable():
-            leave_it()
+            not_ours("client changed")
         begin_frame(&b, memory, sizeof(memory))
         self.header.take(<PyObject*>frame, values)
         try:
             if (not exact_u64(values[2], &size)
                     or Py_TYPE(values[3]) != self.properties.cls.type):
-                leave_it()
+                not_ours("unusual value")
             store32(b.p, self.properties.key)       # class id, and the weight, which is 0
             store64(b.p + 4, size)
             b.p += 12
@@ -253,11 +252,11 @@ cdef class PamqpCodec(DropIn):
     cdef object write_body(self, object frame, uint16_t channel):
         cdef PyObject* values[1]
         if not self.body.usable():
-            leave_it()
+            not_ours("client changed")
         self.body.take(<PyObject*>frame, values)
         try:
             if type(<object>values[0]) is not bytes:
-                leave_it()
+                not_ours("unusual value")
             return body_frame(PyBytes_AS_STRING(<object>values[0]),
                               PyBytes_GET_SIZE(<object>values[0]), channel)
         finally:
@@ -266,7 +265,7 @@ cdef class PamqpCodec(DropIn):
     # ---- pamqp.decode and pamqp.encode ----
 
     cdef object read_one(self, int kind, int shape, object value):
-        """(octets consumed, value) from the beginning of exact bytes; NotImplemented to give up."""
+        """(octets consumed, value) from the beginning of exact bytes; NotImplemented to fall back."""
         cdef const uint8_t* p
         cdef size_t left
         cdef uint32_t n
@@ -276,6 +275,7 @@ cdef class PamqpCodec(DropIn):
         p = <const uint8_t*>PyBytes_AS_STRING(value)
         left = <size_t>PyBytes_GET_SIZE(value)
         try:
+            self.may_read()
             if shape == SHAPE_SHORT:
                 if left < 1 or left - 1 < p[0]:
                     return NotImplemented
@@ -303,19 +303,22 @@ cdef class PamqpCodec(DropIn):
             if kind == READ_TEXT:
                 return 4 + <Py_ssize_t>n, profile_text(self.profile, p, n, ONE_SHOT_CACHE)
             return 4 + <Py_ssize_t>n, PyBytearray(PyBytes_FromStringAndSize(<const char*>p, n))
-        except MemoryError:
-            raise
-        except Exception:
+        except FallBack as why:
+            self.remember(why)
+            return NotImplemented
+        except Exception as error:
+            self.failed(error)
             return NotImplemented
 
     cdef object write_one(self, int what, object value):
-        """Octets of a value in one form of WRITE_FORMS; NotImplemented to give up."""
+        """Octets of a value in one form of WRITE_FORMS; NotImplemented to fall back."""
         cdef Buffer b
         cdef uint8_t memory[STACK_ROOM]
         cdef int skip = 1
         self.calls += 1
         buffer_init(&b, memory, sizeof(memory))
         try:
+            self.may_write()
             if what == WRITE_TAGGED:
                 skip = 0
                 put_profile_value(&b, self.now(), value, 0)
@@ -342,9 +345,11 @@ cdef class PamqpCodec(DropIn):
                     return NotImplemented
                 put_profile_value(&b, self.now(), value, 0)
             return PyBytes_FromStringAndSize(<const char*>b.start + skip, b.p - b.start - skip)
-        except MemoryError:
-            raise
-        except Exception:
+        except FallBack as why:
+            self.remember(why)
+            return NotImplemented
+        except Exception as error:
+            self.failed(error)
             return NotImplemented
         finally:
             buffer_free(&b)
@@ -395,10 +400,10 @@ cdef int put_ranged(Buffer* b, int what, object value) except -1:
     cdef int overflow = 0
     cdef long long n
     if type(value) is not int:
-        leave_it()
+        not_ours("unusual value")
     n = PyLong_AsLongLongAndOverflow(value, &overflow)
     if overflow or what < WRITE_I64 and (n < RANGED_LOW[what] or n > RANGED_HIGH[what]):
-        leave_it()
+        not_ours("unusual value")
     put_int(b, 0, <uint64_t>n, RANGED_WIDTH[what])
     memmove(b.p - RANGED_WIDTH[what] - 1, b.p - RANGED_WIDTH[what], <size_t>RANGED_WIDTH[what])
     b.p -= 1
@@ -420,7 +425,7 @@ def pamqp_reader(PamqpCodec codec not None, str name not None, str kind, stock n
     def reader(value):
         found = codec.read_one(read, shape, value)
         if found is NotImplemented:
-            codec.fallbacks += 1
+            codec.fell_back()
             return stock(value)
         return found
     reader.__name__ = name
@@ -435,7 +440,7 @@ def pamqp_writer(PamqpCodec codec not None, str name not None, stock not None):
     def writer(value):
         octets = codec.write_one(what, value)
         if octets is NotImplemented:
-            codec.fallbacks += 1
+            codec.fell_back()
             return stock(value)
         return octets
     writer.__name__ = name

@@ -14,33 +14,24 @@ cdef class PikaCodec(DropIn):
     """What `pika.frame` and `pika.data` do.
 
     frames: the bound classes of pika.frame.Method, Header, Body and Heartbeat.
-    properties: that of pika.spec.BasicProperties; contents: pika's dict of them by class id.
-    module: pika.frame. marshals: what stands for `marshal` of frames' Method, Header and Body.
+    properties: that of pika.spec.BasicProperties. module: pika.frame. sends: whether frames are
+    marshalled here, so that those of a message need not be made.
     """
 
     cdef BoundClass method_frame, header_frame, body_frame, heartbeat_frame
     cdef BoundMethod properties
-    cdef dict contents
-    cdef object content_key
     cdef object module
-    cdef dict namespace
     cdef dict receiving             # id of a connection -> Receiving, while it is
-    cdef public tuple marshals
-    cdef unsigned int marshalled[3] # versions of those classes, for which they have these
+    cdef public bint sends
 
-    def __init__(self, ClientProfile profile not None, dict stock not None, dict registry not None,
-                 list methods not None, bint lenient, tuple frames not None,
-                 BoundMethod properties not None, dict contents not None, object module not None):
-        DropIn.__init__(self, profile, stock, registry, methods, lenient)
+    def __init__(self, ClientProfile profile not None, dict stock not None, Guard reading not None,
+                 Guard writing not None, list methods not None, bint lenient,
+                 tuple frames not None, BoundMethod properties not None, object module not None):
+        DropIn.__init__(self, profile, stock, reading, writing, methods, lenient)
         self.method_frame, self.header_frame, self.body_frame, self.heartbeat_frame = frames
         self.properties = properties
-        self.contents = contents
-        self.content_key = properties.key >> 16
         self.module = module
-        self.namespace = module.__dict__
         self.receiving = {}
-        self.marshals = ()
-        memset(self.marshalled, 0, sizeof(self.marshalled))
 
     # ---- frames ----
 
@@ -52,10 +43,10 @@ cdef class PikaCodec(DropIn):
             try:
                 frame = self.read(data_in, offset, &total)
                 return total, frame
-            except MemoryError:
-                raise
-            except Exception:
-                pass
+            except FallBack as why:
+                self.remember(why)
+            except Exception as error:
+                self.failed(error)
         stock = self.own("decode_frame")
         return stock(data_in, offset) if offset else stock(data_in)
 
@@ -66,50 +57,47 @@ cdef class PikaCodec(DropIn):
         cdef object inner
         cdef BoundMethod m
         if offset < 0 or offset > PyBytes_GET_SIZE(data):
-            leave_it()
+            not_ours("unusual bytes")
         if not whole_frame(<const uint8_t*>PyBytes_AS_STRING(data) + offset,
                            <size_t>(PyBytes_GET_SIZE(data) - offset), &f):
             return None
         total[0] = <Py_ssize_t>f.total
+        self.may_read()
         if f.type == FRAME_METHOD:
             if f.size < 4:
-                leave_it()
+                not_ours("unusual bytes")
             m = self.find(load32(f.payload))
             inner = read_bound(self.profile, m, f.payload + 4, f.size - 4, False, self.lenient,
                                ONE_SHOT_CACHE)
             out[1] = PyLong_FromU64(f.channel)
             out[2] = Py_NewRef(<PyObject*>inner)
-            return self.wrapped("Method", self.method_frame, f.type, out)
+            return self.wrapped(self.method_frame, f.type, out)
         if f.type == FRAME_HEADER:
             if f.size < 12 or load16(f.payload) != self.properties.key >> 16:
-                leave_it()
-            if bound_item(self.contents, self.content_key) != <PyObject*>self.properties.cls.cls:
-                leave_it()
+                not_ours("unusual bytes")
             inner = read_bound(self.profile, self.properties, f.payload + 12, f.size - 12, True,
                                self.lenient, ONE_SHOT_CACHE)
             out[1] = PyLong_FromU64(f.channel)
             out[2] = PyLong_FromU64(load64(f.payload + 4))
             out[3] = Py_NewRef(<PyObject*>inner)
-            return self.wrapped("Header", self.header_frame, f.type, out)
+            return self.wrapped(self.header_frame, f.type, out)
         if f.type == FRAME_BODY:
             out[1] = PyLong_FromU64(f.channel)
             out[2] = PyBytes_FromOctets(<const char*>f.payload, f.size)
-            return self.wrapped("Body", self.body_frame, f.type, out)
+            return self.wrapped(self.body_frame, f.type, out)
         out[1] = PyLong_FromU64(0)
-        return self.wrapped("Heartbeat", self.heartbeat_frame, f.type, out)
+        return self.wrapped(self.heartbeat_frame, f.type, out)
 
-    cdef inline object wrapped(self, str name, BoundClass cls, uint8_t frame_type, PyObject** out):
-        """A frame from its attributes, which it takes over; the first is its type.
-        Gives up where pika.frame has another class of this name by now."""
+    cdef inline object wrapped(self, BoundClass cls, uint8_t frame_type, PyObject** out):
+        """A frame from its attributes, which it takes over; the first is its type."""
         cdef int i
         cdef bint missing = False
         out[0] = PyLong_FromU64(frame_type)
         for i in range(cls.n):
             missing = missing or out[i] == NULL
-        if AMQP_UNLIKELY(missing or not cls.usable()
-                         or bound_item(self.namespace, name) != <PyObject*>cls.cls):
+        if AMQP_UNLIKELY(missing or not cls.usable()):
             drop_values(out, cls.n)
-            leave_it()
+            not_ours("unusual bytes")
         return cls.make(out)
 
     def receive(self, connection, data_in):
@@ -163,10 +151,10 @@ cdef class PikaCodec(DropIn):
         self.calls += 1
         try:
             return self.read(buffer, at, total)
-        except MemoryError:
-            raise
-        except Exception:
-            pass
+        except FallBack as why:
+            self.remember(why)
+        except Exception as error:
+            self.failed(error)
         consumed, frame = self.own("decode_frame")(buffer[at:])
         total[0] = consumed
         return frame
@@ -176,10 +164,10 @@ cdef class PikaCodec(DropIn):
         self.calls += 1
         try:
             return self.write_method(frame)
-        except MemoryError:
-            raise
-        except Exception:
-            pass
+        except FallBack as why:
+            self.remember(why)
+        except Exception as error:
+            self.failed(error)
         return self.own("marshal_method")(frame)
 
     cdef object write_method(self, object frame):
@@ -195,6 +183,7 @@ cdef class PikaCodec(DropIn):
         cdef Buffer b
         cdef uint8_t memory[STACK_ROOM]
         cdef BoundMethod m = self.bound(<PyObject*>method)
+        self.may_write()
         begin_frame(&b, memory, sizeof(memory))
         try:
             store32(b.p, m.key)
@@ -209,10 +198,10 @@ cdef class PikaCodec(DropIn):
         self.calls += 1
         try:
             return self.write_header(frame)
-        except MemoryError:
-            raise
-        except Exception:
-            pass
+        except FallBack as why:
+            self.remember(why)
+        except Exception as error:
+            self.failed(error)
         return self.own("marshal_header")(frame)
 
     cdef object write_header(self, object frame):
@@ -221,7 +210,7 @@ cdef class PikaCodec(DropIn):
         unwrapped(self.header_frame, frame, FRAME_HEADER, values)
         try:
             if not exact_u64(values[2], &size):
-                leave_it()
+                not_ours("unusual value")
             return self.header_octets(size, <object>values[3], channel_number(values[1]))
         finally:
             drop_values(values, 4)
@@ -231,7 +220,8 @@ cdef class PikaCodec(DropIn):
         cdef Buffer b
         cdef uint8_t memory[STACK_ROOM]
         if Py_TYPE(<PyObject*>properties) != self.properties.cls.type:
-            leave_it()
+            not_ours("unusual value")
+        self.may_write()
         begin_frame(&b, memory, sizeof(memory))
         try:
             store32(b.p, self.properties.key)       # class id, and the weight, which is 0
@@ -255,10 +245,10 @@ cdef class PikaCodec(DropIn):
                                       channel_number(values[1]))
             finally:
                 drop_values(values, 3)
-        except MemoryError:
-            raise
-        except Exception:
-            pass
+        except FallBack as why:
+            self.remember(why)
+        except Exception as error:
+            self.failed(error)
         return self.own("marshal_body")(frame)
 
     def marshal_heartbeat(self, frame):
@@ -275,10 +265,10 @@ cdef class PikaCodec(DropIn):
                 drop_values(values, 2)
             put_envelope(octets, FRAME_HEARTBEAT, channel, 0)[0] = FRAME_END
             return PyBytes_FromStringAndSize(<const char*>octets, 8)
-        except MemoryError:
-            raise
-        except Exception:
-            pass
+        except FallBack as why:
+            self.remember(why)
+        except Exception as error:
+            self.failed(error)
         return self.own("marshal_heartbeat")(frame)
 
     # ---- whole messages ----
@@ -289,10 +279,10 @@ cdef class PikaCodec(DropIn):
         self.calls += 1
         try:
             octets = self.message_octets(connection, channel_number, method_frame, content)
-        except MemoryError:
-            raise
-        except Exception:
-            pass
+        except FallBack as why:
+            self.remember(why)
+        except Exception as error:
+            self.failed(error)
         if octets is None:
             return self.own("send_message")(connection, channel_number, method_frame, content)
         connection._output_marshaled_frames(octets)
@@ -305,17 +295,17 @@ cdef class PikaCodec(DropIn):
         cdef object body
         cdef list octets
         if type(content) is not tuple or len(<tuple>content) != 2 or not self.makes_frames():
-            leave_it()
+            not_ours("unusual value")
         body = (<tuple>content)[1]
         if type(body) is not bytes:
-            leave_it()
+            not_ours("unusual value")
         size = PyBytes_GET_SIZE(body)
         octets = [self.method_octets(method, number),
                   self.header_octets(<uint64_t>size, (<tuple>content)[0], number)]
         if size:
             room = connection._body_max_length
             if not exact_u64(<PyObject*>room, &most) or most == 0:
-                leave_it()
+                not_ours("unusual value")
             while at < size:
                 n = <Py_ssize_t>min(most, <uint64_t>(size - at))
                 octets.append(body_frame(PyBytes_AS_STRING(body) + at, n, number))
@@ -324,17 +314,8 @@ cdef class PikaCodec(DropIn):
 
     cdef bint makes_frames(self) except -1:
         """Whether pika.frame's classes are those that it shipped, marshalled as they are here."""
-        cdef BoundClass cls
-        cdef int i
-        for i in range(3):
-            cls = self.method_frame if i == 0 else self.header_frame if i == 1 else self.body_frame
-            if bound_item(self.namespace, FRAME_CLASSES[i]) != <PyObject*>cls.cls or not cls.usable():
-                return False
-            if AMQP_UNLIKELY(cls.version != self.marshalled[i] or cls.version == 0):
-                if not self.marshals or cls.cls.marshal is not self.marshals[i]:
-                    return False
-                self.marshalled[i] = cls.version
-        return True
+        return (self.sends and self.method_frame.usable() and self.header_frame.usable()
+                and self.body_frame.usable())
 
     # ---- pika.data ----
 
@@ -346,13 +327,14 @@ cdef class PikaCodec(DropIn):
         self.calls += 1
         buffer_init(&b, memory, sizeof(memory))
         try:
+            self.may_write()
             put_short_text(&b, self.profile, <PyObject*>value)
             n = b.p - b.start
             pieces.append(PyBytes_FromStringAndSize(<const char*>b.start, 1))
             pieces.append(PyBytes_FromStringAndSize(<const char*>b.start + 1, n - 1))
             return n
-        except GiveUp:
-            pass
+        except FallBack as why:
+            self.remember(why)
         finally:
             buffer_free(&b)
         return self.own("encode_short_string")(pieces, value)
@@ -362,9 +344,11 @@ cdef class PikaCodec(DropIn):
         self.calls += 1
         try:
             octets = self.table_octets(table, True)
-        except MemoryError:
-            raise
-        except Exception:
+        except FallBack as why:
+            self.remember(why)
+            octets = None
+        except Exception as error:
+            self.failed(error)
             octets = None
         if octets is None:
             return self.own("encode_table")(pieces, table)
@@ -376,9 +360,11 @@ cdef class PikaCodec(DropIn):
         self.calls += 1
         try:
             octets = self.table_octets(value, False)
-        except MemoryError:
-            raise
-        except Exception:
+        except FallBack as why:
+            self.remember(why)
+            octets = None
+        except Exception as error:
+            self.failed(error)
             octets = None
         if octets is None:
             return self.own("encode_value")(pieces, value)
@@ -390,6 +376,7 @@ cdef class PikaCodec(DropIn):
         cdef uint8_t memory[STACK_ROOM]
         buffer_init(&b, memory, sizeof(memory))
         try:
+            self.may_write()
             if table:
                 put_bound_table(&b, self.profile, <PyObject*>value)
             else:
@@ -420,11 +407,12 @@ cdef class PikaCodec(DropIn):
         self.calls += 1
         if type(encoded) is bytes and type(offset) is int:
             try:
+                self.may_read()
                 return read_table_at(self.profile, encoded, offset, self.lenient)
-            except MemoryError:
-                raise
-            except Exception:
-                pass
+            except FallBack as why:
+                self.remember(why)
+            except Exception as error:
+                self.failed(error)
         return self.own("decode_table")(encoded, offset)
 
     def decode_value(self, encoded, offset):
@@ -432,26 +420,24 @@ cdef class PikaCodec(DropIn):
         self.calls += 1
         if type(encoded) is bytes and type(offset) is int:
             try:
+                self.may_read()
                 return read_value_at(self.profile, encoded, offset)
-            except MemoryError:
-                raise
-            except Exception:
-                pass
+            except FallBack as why:
+                self.remember(why)
+            except Exception as error:
+                self.failed(error)
         return self.own("decode_value")(encoded, offset)
 
 
-cdef tuple FRAME_CLASSES = (_intern("Method"), _intern("Header"), _intern("Body"))
-
-
 cdef inline int unwrapped(BoundClass cls, object frame, uint64_t frame_type, PyObject** values) except -1:
-    """A frame's attributes, as new references. Gives up unless it is of that class and type."""
+    """A frame's attributes, as new references. Falls back unless it is of that class and type."""
     cdef uint64_t u = 0
     if Py_TYPE(<PyObject*>frame) != cls.type or not cls.usable():
-        leave_it()
+        not_ours("client changed")
     cls.take(<PyObject*>frame, values)
     if not exact_u64(values[0], &u) or u != frame_type:
         drop_values(values, cls.n)
-        leave_it()
+        not_ours("unusual value")
     return 0
 
 
@@ -460,10 +446,10 @@ cdef object read_table_at(ClientProfile t, object octets, Py_ssize_t offset, bin
     cdef const uint8_t* p = <const uint8_t*>PyBytes_AS_STRING(octets) + offset
     cdef uint32_t n
     if offset < 0 or offset > PyBytes_GET_SIZE(octets) or PyBytes_GET_SIZE(octets) - offset < 4:
-        leave_it()
+        not_ours("unusual value")
     n = load32(p)
     if <uint64_t>(PyBytes_GET_SIZE(octets) - offset - 4) < n:
-        leave_it()
+        not_ours("unusual value")
     return read_profile_table(t, p + 4, n, lenient, ONE_SHOT_CACHE), offset + 4 + n
 
 
@@ -475,13 +461,13 @@ cdef object read_value_at(ClientProfile t, object octets, Py_ssize_t offset):
     cdef Cursor c
     cdef object value
     if offset < 0 or offset >= PyBytes_GET_SIZE(octets):
-        leave_it()
+        not_ours("unusual value")
     fault.code = OK
     c.p = c.base = p
     c.end = start + PyBytes_GET_SIZE(octets)
     c.base_at = 0
     c.fault = &fault
     if check_value(&c, t.shape, 1) < 0:
-        leave_it()
+        not_ours("unusual value")
     value = profile_value(t, &p, ONE_SHOT_CACHE)
     return value, p - start

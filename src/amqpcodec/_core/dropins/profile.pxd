@@ -1,3 +1,14 @@
 # What other files use of profile.pxi.
 
-cdef object leave_it()
+cdef object FALL_BACK           # FallBack, for other modules
+cdef object not_ours(str reason)
+
+
+cdef class Fallbacks:
+    cdef readonly unsigned long long calls
+    cdef readonly unsigned long long fallbacks
+    cdef readonly dict reasons
+    cdef public bint raises
+    cdef object reason
+    cdef object remember(self, object why)
+    cdef object failed(self, object error)

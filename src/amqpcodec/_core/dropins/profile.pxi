@@ -1,13 +1,49 @@
 # Drop-ins: what a client makes of the values of field tables, as data (compat/ holds it).
-# The fast paths of a drop-in do what they are sure of and give up on the rest, which is then left
+# The fast paths of a drop-in do what they are sure of and fall back on the rest, which is then left
 # to the client's own function: odd input ends as it does without the drop-in.
 
-class GiveUp(Exception):
-    """This input is left to the client's own code; never seen outside of this module."""
+class FallBack(Exception):
+    """Not ours: the client's own code does this; its argument is the reason."""
 
 
-cdef object leave_it():
-    raise GiveUp
+FALL_BACK = FallBack
+
+
+cdef object not_ours(str reason):
+    raise FallBack(reason)
+
+
+cdef class Fallbacks:
+    """How often a drop-in was entered and left the work to the client's own code, by reason.
+
+    raises: an error that is our own is raised, as in tests; else it is counted, and served by the
+    client's code.
+    """
+
+    def __cinit__(self):
+        self.reasons = {}
+
+    cdef object remember(self, object why):
+        """Remember the reason of a FallBack until `fell_back`."""
+        self.reason = why.args[0]
+
+    cdef object failed(self, object error):
+        """The same of another exception: what Python refuses to convert, or a mistake of ours."""
+        if isinstance(error, MemoryError):
+            raise error
+        if isinstance(error, (ArithmeticError, UnicodeError, RecursionError)):
+            self.reason = "refused by Python"
+            return
+        if self.raises:
+            raise error
+        self.reason = f"error: {type(error).__name__}"
+
+    def fell_back(self):
+        """Count one, for the reason that was remembered."""
+        reason = "unusual arguments" if self.reason is None else self.reason
+        self.reason = None
+        self.fallbacks += 1
+        self.reasons[reason] = self.reasons.get(reason, 0) + 1
 
 # What a value of a tag becomes. Names in READ_KINDS.
 cdef enum:
@@ -80,24 +116,6 @@ cdef dict LONGSTR_POLICIES = {
 }
 
 
-cdef extern from "dropins/like.h":
-    int LIKE_TRIES
-    ctypedef struct Like:
-        PyObject* names
-        uint32_t key
-        uint8_t misses
-    void like_learn(Like* like, uint32_t key, object d)
-    object like_new(Like* like)
-    bint like_named(object d, Py_ssize_t i, const uint8_t* s, Py_ssize_t n)
-    bint like_put(object d, Py_ssize_t i, object value)
-    void like_finish(Like* like, object d, bint holds)
-    object like_first(object d, Py_ssize_t n)
-    void like_forget(Like* likes, int n)
-
-cdef enum:
-    TABLE_LIKES = 32        # tables whose names are remembered
-
-
 @cython.final
 cdef class ClientProfile:
     """How one client reads and writes values: field tables, arguments, properties.
@@ -133,10 +151,6 @@ cdef class ClientProfile:
     cdef uint8_t float_tag, bytes_tag, bytearray_tag
     cdef bint tuples, bytes_names, in_order, bytes_text, none_text, any_bits, empty_absent
     cdef Py_ssize_t longest_name
-    cdef Like likes[TABLE_LIKES]
-
-    def __dealloc__(self):
-        like_forget(self.likes, TABLE_LIKES)
 
     def __init__(self, dict read not None, *, str bad_names, str bad_text, str longstr,
                  bint signed, str timestamp, str ints, str decimals, str float_tag, str bytes_tag,

@@ -1,7 +1,5 @@
 # py-amqp: frames joined to messages.
 
-cdef object MESSAGE_NAME = _intern("Message")
-
 
 @cython.final
 @cython.internal
@@ -25,7 +23,6 @@ cdef class FrameHandler:
     cdef dict channels          # channel -> Waiting
     cdef object channel         # of the frame before, and what it waits for
     cdef Waiting waiting
-    cdef Seen received          # its connection's bytes_recv
     cdef uint32_t method        # that came last: class and method id in one number,
     cdef tuple method_ids       # and as py-amqp has them,
     cdef bint method_content    # and whether frames with a content follow it
@@ -49,7 +46,7 @@ cdef class FrameHandler:
             _kind, channel, buf = frame
         channel = (<tuple>frame)[1]
         buf = (<tuple>frame)[2]
-        self.codec.count(self.connection, BYTES_RECV, &self.received)
+        add_one(self.connection, BYTES_RECV)
         if AMQP_LIKELY(channel is self.channel):
             state = self.waiting
         else:
@@ -112,7 +109,7 @@ cdef class FrameHandler:
             class_id, method_id = self.codec.framing.unpack_from(">HH", buf, 0)
             key = <uint32_t>class_id << 16 | <uint32_t>method_id
         if AMQP_UNLIKELY(key != self.method or self.method_ids is None):
-            found = bound_item(self.codec.contents, key)
+            found = dict_item(self.codec.contents, key)
             self.method_ids = <tuple>found if found != NULL else (key >> 16, key & 0xFFFF)
             self.method_content = found != NULL
             self.method = key
@@ -121,9 +118,7 @@ cdef class FrameHandler:
 
     cdef bint makes_messages(self) except -1:
         """Whether messages are those that py-amqp shipped."""
-        cdef AmqpCodec codec = self.codec
-        return (seen_item(&codec.message_seen, codec.framing_names, MESSAGE_NAME)
-                == <PyObject*>codec.message.cls and codec.message.usable())
+        return self.codec.message.usable()
 
     cdef object made(self, Waiting state, object body, bint ready):
         """A message with all that came of it."""
@@ -158,18 +153,18 @@ cdef class FrameHandler:
         if (state.message is None and type(buf) is bytes and PyBytes_GET_SIZE(buf) >= 14
                 and codec.message.usable()):
             p = <const uint8_t*>PyBytes_AS_STRING(buf)
-            if load16(p) == codec.properties.key >> 16 and codec.own_reader():
+            if load16(p) == codec.properties.key >> 16 and watch_same(&codec.reading.watch):
                 try:
                     state.properties = codec.read_properties(buf, 12, &end)
                     state.size = load64(p + 4)
                     if state.size == 0:
                         state.message = self.made(state, "", True)
                     return state.size == 0
-                except MemoryError:
-                    raise
-                except Exception:
-                    pass
-        codec.fallbacks += 1
+                except FallBack as why:
+                    codec.remember(why)
+                except Exception as error:
+                    codec.failed(error)
+        codec.fell_back()
         message = state.message
         if message is None:
             message = self.leave(state, self.made(state, "", False))

@@ -1,7 +1,7 @@
 # py-amqp: what does not go as it should, which is compiled for size.
 
-cdef extern from "dropins/bound.h":
-    int bound_raise() except -1
+cdef extern from "dropins/instance.h":
+    int raise_current() except -1
 
 
 cdef object pyamqp_read_again(AmqpCodec codec, object transport, object octets, PyObject* got):
@@ -10,13 +10,14 @@ cdef object pyamqp_read_again(AmqpCodec codec, object transport, object octets, 
     cdef object told
     if got == NULL:
         try:
-            bound_raise()
+            raise_current()
         except BaseException as error:
             told = error
     else:
         told = <object>got
         Py_DecRef(got)
-    codec.fallbacks += 1
+    codec.reason = "frame in parts"
+    codec.fell_back()
     return codec.again(transport, octets, told)
 
 

@@ -1,9 +1,8 @@
 # py-amqp: frames off its own transports, and never a whole frame of the socket more than was asked for.
 
-cdef extern from "dropins/bound.h":
-    PyObject* bound_call(object function, Py_ssize_t n)
-    int bound_keep_rest(PyObject** kept, PyObject* octets, Py_ssize_t n) except -1
-    object bound_shorter(PyObject* octets, Py_ssize_t n)
+cdef extern from "dropins/instance.h":
+    PyObject* call_with_size(object function, Py_ssize_t n)
+    object shortened(PyObject* octets, Py_ssize_t n)
 
 cdef enum:
     FRAME_HEAD = 7                      # type, channel and size: the octets before a payload
@@ -11,27 +10,18 @@ cdef enum:
 
 cdef object QUICK_RECV = _intern("_quick_recv")
 cdef object READ_NAME = _intern("_read")
-cdef object READ_BUFFER = _intern("_read_buffer")
-cdef tuple TRANSPORT_NAMES = (QUICK_RECV,)
 cdef object NOTHING_KEPT = b""
 
 
 cdef bint known_transport(AmqpCodec codec, PyTypeObject* kind) except -1:
     """Whether transports of a class are read here: `_read` is one that py-amqp shipped, and nothing
     of their own is in between. What is found is kept for the class that was seen last."""
-    cdef PyObject* read
-    cdef PyObject* member
-    if AMQP_LIKELY(bound_version(kind) == codec.transport_version and codec.transport_version):
+    if AMQP_LIKELY(kind == <PyTypeObject*>codec.transport and watch_same(&codec.transport_guard.watch)):
         return codec.transport_known
-    codec.transport_known = False
-    if bound_in_dict(kind, TRANSPORT_NAMES):
-        read = bound_member(kind, READ_NAME)
-        member = bound_member(kind, READ_BUFFER)
-        if (read != NULL and member != NULL and type(<object>member) is _MemberDescriptor
-                and <object>read in codec.readers):
-            codec.buffer_at = bound_slot_offset(<object>member)
-            codec.transport_known = True
-    codec.transport_version = bound_version(kind)
+    codec.transport_guard, member = codec.judge(<object><PyObject*>kind)
+    codec.transport = <object><PyObject*>kind
+    codec.transport_known = member is not None
+    codec.kept_slot = member
     return codec.transport_known
 
 
@@ -46,27 +36,29 @@ cdef object read_pyamqp_frame(AmqpCodec codec, object transport):
     cdef PyObject* own = NULL
     cdef PyObject* recv
     cdef PyObject* got
-    cdef PyObject** kept
-    cdef object receive, octets = NOTHING_KEPT
+    cdef PyObject* kept
+    cdef object receive, held, octets = NOTHING_KEPT
     cdef const uint8_t* p
     cdef Py_ssize_t n
     codec.calls += 1
     if known_transport(codec, Py_TYPE(<PyObject*>transport)):
-        own = bound_dict(transport)
-    if own == NULL or seen_item(&codec.read_seen, <object>own, READ_NAME) != NULL:
+        own = instance_dict(transport)
+    if own == NULL or dict_item(<object>own, READ_NAME) != NULL:
         return codec.own("read_frame")(transport)
-    recv = seen_item(&codec.recv_seen, <object>own, QUICK_RECV)
-    kept = bound_slot(<PyObject*>transport, codec.buffer_at)
-    if recv == NULL or kept[0] == NULL:
+    recv = dict_item(<object>own, QUICK_RECV)
+    kept = slot_get(<PyObject*>codec.kept_slot, <PyObject*>transport)
+    if recv == NULL or kept == NULL:
+        Py_XDecRef(kept)
         return codec.own("read_frame")(transport)
     receive = <object>recv
-    if AMQP_LIKELY(bytes_of(kept[0], FRAME_HEAD, FRAME_HEAD)):
-        octets = <object>kept[0]
-        Py_DecRef(kept[0])
-        kept[0] = Py_NewRef(<PyObject*>NOTHING_KEPT)
+    held = <object>kept
+    Py_DecRef(kept)
+    if AMQP_LIKELY(bytes_of(kept, FRAME_HEAD, FRAME_HEAD)):
+        octets = held
+        slot_set(<PyObject*>codec.kept_slot, <PyObject*>transport, <PyObject*>NOTHING_KEPT)
         got = NULL
-    elif bytes_of(kept[0], 0, 0):
-        got = bound_call(receive, FRAME_HEAD)
+    elif bytes_of(kept, 0, 0):
+        got = call_with_size(receive, FRAME_HEAD)
         if bytes_of(got, FRAME_HEAD, FRAME_HEAD):
             octets = <object>got
             Py_DecRef(got)
@@ -77,12 +69,25 @@ cdef object read_pyamqp_frame(AmqpCodec codec, object transport):
         n = load32(p + 3)
         if n > RECV_MOST:       # more than a socket is asked for at once
             return codec.again(transport, b"", octets)
-        got = bound_call(receive, n + 1 + FRAME_HEAD)
+        got = call_with_size(receive, n + 1 + FRAME_HEAD)
         if AMQP_LIKELY(bytes_of(got, n + 1, n + 1 + FRAME_HEAD)
                        and <uint8_t>PyBytes_AS_STRING(<object>got)[n] == FRAME_END):
-            bound_keep_rest(kept, got, n + 1)
-            return p[0], load16(p + 1), bound_shorter(got, n)
+            if PyBytes_GET_SIZE(<object>got) > n + 1:
+                keep_rest(codec, transport, got, n + 1)
+            return p[0], load16(p + 1), shortened(got, n)
     return pyamqp_read_again(codec, transport, octets, got)
+
+
+cdef int keep_rest(AmqpCodec codec, object transport, PyObject* got, Py_ssize_t n) except -1:
+    """Leave what follows the first n bytes to the next frame. Where that fails, the bytes are let go."""
+    try:
+        rest = PyBytes_FromStringAndSize(PyBytes_AS_STRING(<object>got) + n,
+                                         PyBytes_GET_SIZE(<object>got) - n)
+        slot_set(<PyObject*>codec.kept_slot, <PyObject*>transport, <PyObject*>rest)
+    except BaseException:
+        Py_DecRef(got)
+        raise
+    return 0
 
 
 def pyamqp_reader(AmqpCodec codec not None):

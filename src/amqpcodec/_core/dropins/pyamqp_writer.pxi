@@ -24,7 +24,6 @@ cdef class FrameWriter:
     cdef object other           # a lock of gevent's or another's own, or None
     cdef PyThread_type_lock lock
     cdef object theirs          # py-amqp's own writer, once it was needed
-    cdef Seen sent, largest     # its connection's bytes_sent and frame_max
 
     def __cinit__(self):
         self.lock = PyThread_allocate_lock()
@@ -75,14 +74,16 @@ cdef class FrameWriter:
         self.codec.calls += 1
         try:
             pieces = self.frames(type_, channel, signature, args, content)
-        except MemoryError:
-            raise
-        except Exception:
-            self.codec.fallbacks += 1
-            if self.theirs is None:
-                self.theirs = self.codec.stock["frame_writer"](self.connection, self.transport)
+        except FallBack as why:
+            self.codec.remember(why)
+            pieces = None
+        except Exception as error:
+            self.codec.failed(error)
             pieces = None
         if pieces is None:      # out of the handler, so that an error of theirs has no context
+            self.codec.fell_back()
+            if self.theirs is None:
+                self.theirs = self.codec.stock["frame_writer"](self.connection, self.transport)
             self.theirs(type_, channel, signature, args, content)
             return 0
         if type(pieces) is list:
@@ -90,22 +91,15 @@ cdef class FrameWriter:
                 self.write(piece)
         else:
             self.write(pieces)
-        self.codec.count(self.connection, BYTES_SENT, &self.sent)
+        add_one(self.connection, BYTES_SENT)
         return 0
 
     cdef uint64_t room(self) except? 0:
         """Octets that a frame may carry."""
-        cdef PyObject* own = self.codec.own_dict(self.connection)
-        cdef PyObject* found = NULL
         cdef uint64_t n = 0
-        cdef object most
-        if own != NULL:
-            found = seen_item(&self.largest, <object>own, FRAME_MAX)
-        if found == NULL:
-            most = self.connection.frame_max
-            found = <PyObject*>most
-        if not exact_u64(found, &n) or n <= 8:
-            leave_it()
+        cdef object most = self.connection.frame_max
+        if not exact_u64(<PyObject*>most, &n) or n <= 8:
+            not_ours("unusual value")
         return n - 8
 
     cdef object frames(self, object type_, object channel, object signature, object args,
@@ -117,23 +111,23 @@ cdef class FrameWriter:
         cdef uint16_t number = channel_number(<PyObject*>channel)
         cdef uint64_t room, n = 0, size, done, kind = 0
         cdef size_t head, tail
-        cdef PyObject* text
         cdef object body, out
         cdef list pieces
         cdef uint8_t octets[8]
         cdef uint8_t* w
+        codec.may_write()
         if not exact_u64(<PyObject*>type_, &kind):
-            leave_it()
+            not_ours("unusual value")
         if kind == FRAME_HEARTBEAT and not content:
             put_envelope(octets, FRAME_HEARTBEAT, number, 0)[0] = FRAME_END
             return PyMemoryView_FromObject(PyBytes_FromStringAndSize(<const char*>octets, 8))
         room = self.room()
         if kind != FRAME_METHOD:
-            leave_it()
+            not_ours("unusual value")
         if type(args) is str:
             args = args.encode("utf-8", "surrogatepass")
         if type(args) is not bytes or type(signature) is not tuple or len(<tuple>signature) != 2:
-            leave_it()
+            not_ours("unusual value")
         buffer_init(&b, memory, sizeof(memory))
         try:
             b.p += 7
@@ -147,19 +141,16 @@ cdef class FrameWriter:
             b.p += 1
             if not content:
                 if head + 40 > room + 12:
-                    leave_it()      # py-amqp's buffer of frame_max may be too small for it
+                    not_ours("unusual value")      # py-amqp's buffer of frame_max may be too small for it
                 return PyMemoryView_FromObject(
                     PyBytes_FromStringAndSize(<const char*>b.start, <Py_ssize_t>head))
-            if not codec.is_message(content) or not codec.writes_message():
-                leave_it()
-            text = slot_of(codec.message, content, MESSAGE_BODY)
-            if text == NULL:
-                leave_it()
-            body = <object>text
+            if not codec.is_message(content):
+                not_ours("unusual value")
+            body = part_of(codec.message, content, MESSAGE_BODY)
             if type(body) is str:
                 body = body.encode(content.properties.setdefault("content_encoding", "utf-8"))
             if type(body) is not bytes:
-                leave_it()
+                not_ours("unusual value")
             size = <uint64_t>PyBytes_GET_SIZE(body)
             b.p += 7
             store16(b.p, load16(b.start + 7))

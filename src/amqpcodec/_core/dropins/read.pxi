@@ -12,7 +12,7 @@ cdef object naive_timestamp(uint64_t seconds):
     cdef int year = 0, month = 0, day = 0
     cdef uint32_t rest
     if seconds > LAST_SECOND:
-        leave_it()
+        not_ours("unusual bytes")
     civil_date(<uint32_t>(seconds // 86400), &year, &month, &day)
     rest = <uint32_t>(seconds % 86400)
     return datetime_new(year, month, day, rest // 3600, rest // 60 % 60, rest % 60, 0, None)
@@ -22,16 +22,19 @@ cdef object profile_timestamp(int kind, uint64_t seconds, TextCache* cache):
     if kind == READ_NAIVE:
         return naive_timestamp(seconds)
     if kind == READ_AWARE_MS and seconds > MAX_U32:
-        return Datetime.fromtimestamp(seconds / 1000.0, UTC)
+        try:
+            return Datetime.fromtimestamp(seconds / 1000.0, UTC)
+        except (ValueError, ArithmeticError, OSError):
+            not_ours("unusual bytes")
     if seconds > LAST_SECOND:
-        leave_it()
+        not_ours("unusual bytes")
     return make_timestamp(seconds, cache)
 
 
 cdef object cut_to_int(ClientProfile t, double d):
     """What the client's int class makes of a float; NaN and infinity it refuses."""
     if d != d or d - d != 0:
-        leave_it()
+        not_ours("unusual bytes")
     return (int if t.int_class is None else t.int_class)(d)
 
 
@@ -63,7 +66,7 @@ cdef object profile_name(ClientProfile t, const uint8_t* s, Py_ssize_t n, TextCa
     if is_utf8(s, <size_t>n):
         return text_new(s, n)
     if not t.bytes_for_bad_names:
-        leave_it()
+        not_ours("unusual bytes")
     return text_or_octets(t, s, n)
 
 
@@ -154,33 +157,12 @@ cdef dict profile_table(ClientProfile t, const uint8_t* p, uint32_t n, TextCache
     cdef dict table
     cdef const uint8_t* end = p + n
     cdef object name, value
-    cdef Like* like
-    cdef Py_ssize_t i = 0, count
-    cdef bint holds = False
-    if n == 0:
-        return {}
-    # Tables with the same first name have the same names, as a rule.
-    like = &t.likes[(p[0] + 5 * p[p[0]] + 11 * p[(p[0] + 1) >> 1]) & (TABLE_LIKES - 1)]
-    if like.names != NULL and like.misses < LIKE_TRIES:
-        table = like_new(like)
-        count = PyDict_GET_SIZE(table)
-        while p < end and i < count and like_named(table, i, p + 1, p[0]):
-            p += 1 + p[0]
-            value = profile_item(t, &p, cache)
-            holds |= like_put(table, i, value)
-            i += 1
-        if AMQP_LIKELY(p == end and i == count):
-            like_finish(like, table, holds)
-            return table
-        table = like_first(table, i)
-    else:
-        table = {}
+    table = {}
     while p < end:
         name = profile_name(t, p + 1, p[0], cache)
         p += 1 + p[0]
         value = profile_item(t, &p, cache)
         PyDict_SetItem(table, name, value)
-    like_learn(like, 0, table)
     return table
 
 
@@ -203,7 +185,7 @@ cdef bint profile_checked(ClientProfile t, const uint8_t* p, size_t n, int depth
 
 cdef object read_profile_table(ClientProfile t, const uint8_t* p, uint32_t n, bint lenient,
                                TextCache* cache):
-    """A table from its octets, without their length. Gives up on one that is not sound;
+    """A table from its octets, without their length. Falls back on one that is not sound;
     lenient: what cannot be read in it is a RawValue instead."""
     cdef dict table
     if profile_checked(t, p, n, 1, True):
@@ -211,12 +193,10 @@ cdef object read_profile_table(ClientProfile t, const uint8_t* p, uint32_t n, bi
             return profile_table(t, p, n, cache)
         try:
             return profile_table(t, p, n, cache)
-        except MemoryError:
-            raise
-        except Exception:       # a value that the client's type cannot hold
+        except (FallBack, ArithmeticError):     # a value that the client's type cannot hold
             pass
     elif not lenient:
-        leave_it()
+        not_ours("unusual bytes")
     table = {}
     lenient_items(t, p, p + n, 1, table, None)
     return table
@@ -268,9 +248,7 @@ cdef int lenient_items(ClientProfile t, const uint8_t* p, const uint8_t* end, in
         else:
             try:
                 value = profile_value(t, &start, NULL)
-            except MemoryError:
-                raise
-            except Exception:
+            except (FallBack, ArithmeticError):
                 value = lenient_raw(p, size)
         p += size
         if table is not None:

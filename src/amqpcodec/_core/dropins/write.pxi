@@ -1,5 +1,5 @@
 # Drop-ins, field tables: values to the octets that a client would have written for them.
-# Exact built-in types only, whose methods nobody can have changed; all else gives up.
+# Exact built-in types only, whose methods nobody can have changed; all else falls back.
 
 from calendar import timegm as _timegm
 from cpython.datetime cimport datetime_microsecond
@@ -16,7 +16,7 @@ cdef int profile_int(Buffer* b, ClientProfile t, object v) except -1:
     cdef int overflow = 0
     cdef long long n = PyLong_AsLongLongAndOverflow(v, &overflow)
     if overflow:
-        leave_it()
+        not_ours("unusual value")
     if t.ints == INT_TWO:
         if -2147483648 <= n <= 2147483647:
             return put_int(b, c'I', <uint64_t>n, 4)
@@ -46,7 +46,7 @@ cdef int profile_decimal(Buffer* b, ClientProfile t, object v) except -1:
     cdef bint negative = False, point = False
     cdef Py_UCS4 c
     if _getcontext().prec < EXACT_DIGITS:
-        leave_it()
+        not_ours("unusual value")
     if t.decimals == DECIMAL_NORMAL:
         v = v.normalize()
     text = str(v)
@@ -58,7 +58,7 @@ cdef int profile_decimal(Buffer* b, ClientProfile t, object v) except -1:
             if point:
                 exponent -= 1
             if digits > 2147483648:
-                leave_it()
+                not_ours("unusual value")
         elif c == u'-':
             negative = True
         elif c == u'.':
@@ -67,16 +67,16 @@ cdef int profile_decimal(Buffer* b, ClientProfile t, object v) except -1:
             exponent += int(text[i + 1:])
             break
         else:
-            leave_it()       # NaN, Infinity
+            not_ours("unusual value")       # NaN, Infinity
     if exponent > 0:
         if t.decimals == DECIMAL_DIGITS:
-            leave_it()
+            not_ours("unusual value")
         while exponent > 0 and 0 < digits <= 2147483648:
             digits *= 10
             exponent -= 1
         exponent = 0
     if digits > 2147483647 + <int64_t>negative or exponent < -255:
-        leave_it()
+        not_ours("unusual value")
     buffer_room(b, 6)
     b.p[0] = c'D'
     b.p[1] = <uint8_t>-exponent
@@ -95,14 +95,14 @@ cdef int profile_seconds(object v, uint64_t* out) except -1:
         # Other zones have code of their own, which could do anything to the table it stands in.
         zones = _modules.get("zoneinfo")
         if type(zone) is not Timezone and (zones is None or type(zone) is not zones.ZoneInfo):
-            leave_it()
+            not_ours("unusual value")
         seconds = _timegm(v.utctimetuple())
         if seconds < 0:
-            leave_it()
+            not_ours("unusual value")
         out[0] = seconds
         return check_rounding(v, out[0])
     if datetime_year(v) < 1970:
-        leave_it()
+        not_ours("unusual value")
     m = <uint32_t>datetime_month(v)
     y = datetime_year(v) - (m <= 2)
     era = y // 400
@@ -117,14 +117,14 @@ cdef int profile_seconds(object v, uint64_t* out) except -1:
 cdef inline int check_rounding(object v, uint64_t seconds) except -1:
     """From 2242 on a float of seconds, which pamqp takes, may round a fraction up."""
     if datetime_microsecond(v) and seconds >> 33:
-        leave_it()
+        not_ours("unusual value")
     return 0
 
 
 cdef int profile_octets(Buffer* b, uint8_t tag, const void* p, Py_ssize_t n) except -1:
     """tag, u32 length, octets."""
     if tag == 0 or <uint64_t>n > MAX_U32:
-        leave_it()
+        not_ours("unusual value")
     buffer_room(b, 5 + <size_t>n)
     b.p[0] = tag
     store32(b.p + 1, <uint32_t>n)
@@ -142,7 +142,7 @@ cdef int put_profile_value(Buffer* b, ClientProfile t, object v, int depth) exce
     cdef double d
     if kind is str:
         if not utf8_octets(<PyObject*>v, &p, &n):
-            leave_it()
+            not_ours("unusual value")
         return profile_octets(b, c'S', p, n)
     if kind is int:
         return profile_int(b, t, v)
@@ -156,7 +156,7 @@ cdef int put_profile_value(Buffer* b, ClientProfile t, object v, int depth) exce
             return put_int(b, c'd', double_to_bits(d), 8)
         # struct refuses what becomes infinite by it
         if t.float_tag == 0 or (d - d == 0 and <double><float>d - <double><float>d != 0):
-            leave_it()
+            not_ours("unusual value")
         return put_int(b, c'f', float_to_bits(<float>d), 4)
     if kind is dict or kind is list or kind is tuple and t.tuples:
         return put_profile_nested(b, t, v, kind is dict, depth)
@@ -174,12 +174,12 @@ cdef int put_profile_value(Buffer* b, ClientProfile t, object v, int depth) exce
         return put_octets(b, PyBytes_AS_STRING(<bytes>v.octets), <size_t>PyBytes_GET_SIZE(v.octets))
     if kind is t.int_class:
         return put_int(b, c'l', <uint64_t><long long>v, 8)
-    if (like_u64(<PyObject*>v, &seconds)
+    if (plain_u64(<PyObject*>v, &seconds)
             and (t.int_class is None or not isinstance(v, t.int_class))):
         return profile_int(b, t, int(v))
-    if like_text(<PyObject*>v, &p, &n):
+    if plain_text(<PyObject*>v, &p, &n):
         return profile_octets(b, c'S', p, n)
-    leave_it()
+    not_ours("unusual value")
     return -1
 
 
@@ -189,7 +189,7 @@ cdef int put_profile_nested(Buffer* b, ClientProfile t, object v, bint pairs, in
     cdef uint64_t n
     cdef Py_ssize_t i
     if depth >= DEPTH_LIMIT:
-        leave_it()
+        not_ours("unusual value")
     put_tag(b, c'F' if pairs else c'A', 4)
     b.p += 4
     start = <size_t>(b.p - b.start)
@@ -205,7 +205,7 @@ cdef int put_profile_nested(Buffer* b, ClientProfile t, object v, bint pairs, in
             put_profile_value(b, t, item, depth + 1)
     n = <uint64_t>(b.p - b.start) - start
     if n > MAX_U32:
-        leave_it()
+        not_ours("unusual value")
     store32(b.start + start - 4, <uint32_t>n)
     return 0
 
@@ -217,11 +217,11 @@ cdef inline int put_profile_pair(Buffer* b, ClientProfile t, PyObject* name, PyO
     cdef int32_t small
     if not utf8_octets(name, &p, &n):
         if not t.bytes_names or type(<object>name) is not bytes:
-            leave_it()
+            not_ours("unusual value")
         p = <const uint8_t*>PyBytes_AS_STRING(<object>name)
         n = PyBytes_GET_SIZE(<object>name)
     if n > t.longest_name:
-        leave_it()
+        not_ours("unusual value")
     buffer_room(b, <size_t>n + 16)      # a number behind it finds room, too
     b.p[0] = <uint8_t>n
     copy_octets(b.p + 1, p, <size_t>n)
@@ -234,7 +234,8 @@ cdef inline int put_profile_pair(Buffer* b, ClientProfile t, PyObject* name, PyO
         copy_octets(b.p + 5, p, <size_t>m)
         b.p += 5 + m
         return 0
-    if t.ints <= INT_TWO_SYMMETRIC and exact_small(value, &small):
+    if (t.ints <= INT_TWO_SYMMETRIC and exact_small(value, &small)
+            and (t.ints == INT_TWO or small > -2147483647 - 1)):
         b.p[0] = c'I'
         store32(b.p + 1, <uint32_t>small)
         b.p += 5
@@ -302,7 +303,7 @@ cdef int put_many_sorted(Buffer* b, ClientProfile t, dict table, int depth) exce
     cdef list names = list(table)
     for name in names:
         if type(name) is not str:
-            leave_it()
+            not_ours("unusual value")
     names.sort()
     for name in names:
         value = table[name]

@@ -6,30 +6,33 @@ cdef extern from "Python.h":
 
 
 @cython.final
-cdef class AzureCodec:
+cdef class AzureCodec(Fallbacks):
     """What `_pyamqp._encode` and `_pyamqp._decode` of one client do.
 
-    stock: name -> the client's own function. transfer: its TransferFrame.
+    stock: name -> the client's own function. transfer: its TransferFrame. decode, encode: guards of
+    what the two rest on.
     """
 
     cdef AzureReading reading
     cdef AzureWriting writing
+    cdef Guard decode, encode
     cdef dict stock
     cdef type transfer
     cdef public bint lenient            # as other drop-ins have it; there is nothing to be lenient with
-    cdef readonly unsigned long long calls
-    cdef public unsigned long long fallbacks
 
     def __init__(self, AzureReading reading not None, AzureWriting writing not None,
-                 dict stock not None, type transfer not None):
+                 dict stock not None, type transfer not None, Guard decode not None,
+                 Guard encode not None):
         self.reading = reading
         self.writing = writing
         self.stock = stock
         self.transfer = transfer
+        self.decode = decode
+        self.encode = encode
 
     cdef object own(self, str name):
-        """The client's own function, because the fast path gave up."""
-        self.fallbacks += 1
+        """The client's own function, because the fast path fell back."""
+        self.fell_back()
         return self.stock[name]
 
     # ---- octets to objects ----
@@ -39,7 +42,7 @@ cdef class AzureCodec:
         cdef Py_buffer view
         cdef object made
         self.calls += 1
-        if azure_view(data, &view):
+        if self.decode.unchanged() and azure_view(data, &view):
             try:
                 made = self.read(&view, data)
             finally:
@@ -53,7 +56,7 @@ cdef class AzureCodec:
         cdef Py_buffer view
         cdef object made
         self.calls += 1
-        if azure_view(buffer, &view):
+        if self.decode.unchanged() and azure_view(buffer, &view):
             try:
                 made = self.read(&view, None)
             finally:
@@ -74,11 +77,15 @@ cdef class AzureCodec:
             if data is not None:
                 return azure_read_frame(self.reading, &r, data)
             return azure_read_message(self.reading, &r)
-        except (MemoryError, RecursionError):
-            raise
-        except Exception:
+        except (FALL_BACK, IndexError, TypeError, ValueError, _struct_error):
+            # Those are the client's own errors for such bytes, raised here only where it has to be.
             if r.claimed > <uint64_t>view.len:
                 raise
+            self.reason = "unusual bytes"
+        except RecursionError:
+            raise
+        except Exception as error:
+            self.failed(error)
         return None
 
     def decode_empty_frame(self, header):
@@ -87,7 +94,7 @@ cdef class AzureCodec:
         cdef const uint8_t* p
         cdef object made = None
         self.calls += 1
-        if azure_view(header, &view):
+        if self.decode.unchanged() and azure_view(header, &view):
             p = <const uint8_t*>view.buf
             try:
                 if view.len >= 4 and memcmp(p, <const char*>b"AMQP", 4) == 0:
@@ -108,7 +115,7 @@ cdef class AzureCodec:
         cdef uint8_t memory[STACK_ROOM]
         cdef uint8_t size[4]
         self.calls += 1
-        if type(frame_type) is bytes:
+        if type(frame_type) is bytes and self.encode.unchanged():
             buffer_init(&b, memory, STACK_ROOM)
             try:
                 if frame is not None:
@@ -120,10 +127,12 @@ cdef class AzureCodec:
                         return head, None
                     return head, PyByteArray_FromStringAndSize(<const char*>b.start,
                                                                b.p - b.start)
-            except (MemoryError, RecursionError):
+            except FALL_BACK as why:
+                self.remember(why)
+            except RecursionError:
                 raise
-            except Exception:
-                pass
+            except Exception as error:
+                self.failed(error)
             finally:
                 buffer_free(&b)
         return self.own("encode_frame")(frame, frame_type)
@@ -145,7 +154,7 @@ cdef class AzureCodec:
         cdef uint8_t memory[STACK_ROOM]
         cdef Py_ssize_t at, n
         self.calls += 1
-        if type(output) is bytearray:
+        if type(output) is bytearray and self.encode.unchanged():
             buffer_init(&b, memory, STACK_ROOM)
             try:
                 azure_put_message(self.writing, &b, payload)
@@ -154,10 +163,12 @@ cdef class AzureCodec:
                 PyByteArray_Resize(output, at + n)
                 memcpy(PyByteArray_AS_STRING(output) + at, b.start, <size_t>n)
                 return output
-            except (MemoryError, RecursionError):
+            except FALL_BACK as why:
+                self.remember(why)
+            except RecursionError:
                 raise
-            except Exception:
-                pass
+            except Exception as error:
+                self.failed(error)
             finally:
                 buffer_free(&b)
         return self.own("encode_payload")(output, payload)

@@ -6,7 +6,6 @@ from cpython.buffer cimport PyBUF_FULL_RO
 from struct import error as _struct_error
 
 cdef extern from "Python.h":
-    void Py_LeaveRecursiveCall()
     double PyFloat_Unpack4(const char* p, int le) except? -1.0
     object PyMemoryView_FromObject(object o)
     object PySequence_GetSlice(object o, Py_ssize_t low, Py_ssize_t high)
@@ -16,11 +15,28 @@ cdef extern from "Python.h":
 
 cdef extern from *:
     """
-    /* The interpreter's own limit, as the clients have it: what it answers is not always -1. */
-    static inline int azure_deeper(void) {
-        return Py_EnterRecursiveCall(" in an AMQP value") ? -1 : 0;
+    /* The interpreter's own limit of Python code, as the clients have it: that of C code, from CPython
+     * 3.12 on, is more than a stack holds. At most AZURE_LEVELS, whatever a user sets. */
+    #define AZURE_LEVELS 4000
+    #ifdef _MSC_VER
+    static __declspec(thread) int azure_levels;
+    #else
+    static __thread int azure_levels;
+    #endif
+    static void azure_leave(void) {
+        azure_levels--;
+        Py_LeaveRecursiveCall();
+    }
+    static int azure_deeper(void) {
+        int most = Py_GetRecursionLimit();
+        if (Py_EnterRecursiveCall(" in an AMQP value")) return -1;
+        if (++azure_levels <= (most < AZURE_LEVELS ? most : AZURE_LEVELS)) return 0;
+        azure_leave();
+        PyErr_SetString(PyExc_RecursionError, "AMQP values are nested too deep");
+        return -1;
     }
     """
+    void azure_leave()
     int azure_deeper() except -1
 
 cdef enum:
@@ -246,7 +262,7 @@ cdef object azure_nested(AzureReading d, AzureReader* r, uint8_t code, int depth
     try:
         return azure_described(d, r, depth) if code == 0 else azure_compound(d, r, code, depth)
     finally:
-        Py_LeaveRecursiveCall()
+        azure_leave()
 
 
 cdef object azure_compound(AzureReading d, AzureReader* r, uint8_t code, int depth):

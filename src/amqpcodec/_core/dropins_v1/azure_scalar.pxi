@@ -87,15 +87,19 @@ cdef class AzureWriting:
         self.joins_data = joins_data
 
     cdef AzureDefinition definition(self, object o):
-        """Of the class of a NamedTuple; gives up on other objects."""
+        """Of the class of a NamedTuple; falls back on other objects."""
         cdef AzureDefinition found = self.definitions.get(type(o))
         if found is None:
             if not azure_plain_tuple(o) or len(self.definitions) > 1000:
-                leave_it()
-            found = self.define(type(o))
+                not_ours("unusual value")
+            try:
+                found = self.define(type(o))
+            except (AttributeError, KeyError, TypeError):       # not a class of the client's
+                not_ours("unusual value")
             self.definitions[type(o)] = found
-        if o._definition is not found.definition or o._code is not found.cls_code:
-            leave_it()
+        if (getattr(o, "_definition", self) is not found.definition
+                or getattr(o, "_code", self) is not found.cls_code):
+            not_ours("unusual value")
         return found
 
 
@@ -112,19 +116,19 @@ cdef int azure_put_int(Buffer* b, object v, uint8_t kind, int flags) except -1:
     elif type(v) is int or v is True or v is False:
         n = PyLong_AsLongLongAndOverflow(v, &overflow)
         if overflow and not (kind == V1_ULONG and exact_u64(<PyObject*>v, &u)):
-            leave_it()
-    elif kind != V1_LONG and like_u64(<PyObject*>v, &u) and u <= <uint64_t>0x7FFFFFFFFFFFFFFF:
+            not_ours("unusual value")
+    elif kind != V1_LONG and plain_u64(<PyObject*>v, &u) and u <= <uint64_t>0x7FFFFFFFFFFFFFFF:
         n = <int64_t>u
     else:
-        leave_it()
+        not_ours("unusual value")
     if not overflow:
         u = <uint64_t>n
         if kind <= V1_ULONG:
             if n < 0 or u > INT_LIMITS[kind - 1]:
-                leave_it()
+                not_ours("unusual value")
         elif kind != V1_LONG and not -(<int64_t>1 << AZURE_BITS[kind - V1_BYTE]) <= n < (
                 <int64_t>1 << AZURE_BITS[kind - V1_BYTE]):
-            leave_it()
+            not_ours("unusual value")
     buffer_room(b, 9)
     if u == 0 and (kind == V1_UINT or kind == V1_ULONG):
         b.p[0] = CTOR_UINT0 if kind == V1_UINT else CTOR_ULONG0
@@ -160,16 +164,22 @@ cdef int azure_put_moment(Buffer* b, object v, int flags, uint8_t kind) except -
         if kind == V1_LONG:
             return azure_put_int(b, v, kind, flags)
         if type(v) is not int:
-            leave_it()
+            not_ours("unusual value")
         at.method = at.field = NULL
-        v1_take_int(v, V1_TIMESTAMP, &whole, &at)
+        try:
+            v1_take_int(v, V1_TIMESTAMP, &whole, &at)
+        except ValueError:
+            not_ours("unusual value")
     else:
         if v.tzinfo is None:
             v = v.replace(tzinfo=UTC)
         if v.tzinfo is not UTC:
-            leave_it()
+            not_ours("unusual value")
         at.method = at.field = NULL
-        v1_take_moment(v.replace(microsecond=0), &whole, &at)
+        try:
+            v1_take_moment(v.replace(microsecond=0), &whole, &at)
+        except ValueError:
+            not_ours("unusual value")
         ms = <double><int64_t>whole + <double>PyDateTime_DATE_GET_MICROSECOND(v) / 1000.0
         n = <int64_t>ms
         if kind == V1_LONG:
@@ -182,7 +192,7 @@ cdef int azure_put_moment(Buffer* b, object v, int flags, uint8_t kind) except -
 
 cdef int azure_put_run(Buffer* b, uint8_t kind, const uint8_t* p, uint64_t n, int flags) except -1:
     if n > MAX_U32:
-        leave_it()
+        not_ours("unusual value")
     buffer_room(b, 5 + <size_t>n)
     if n <= 255 and flags & AZURE_SMALLEST:
         azure_constructor(b, CTOR_NARROW[kind], flags)
@@ -198,11 +208,11 @@ cdef int azure_put_run(Buffer* b, uint8_t kind, const uint8_t* p, uint64_t n, in
 
 
 cdef int azure_octets(object v, Py_buffer* view) except -1:
-    """Borrow the octets of bytes, a bytearray or a view of octets; gives up on anything else."""
+    """Borrow the octets of bytes, a bytearray or a view of octets; falls back on anything else."""
     if type(v) is bytes or type(v) is bytearray:
         PyObject_GetBuffer(v, view, PyBUF_SIMPLE)
     elif not azure_view(v, view):
-        leave_it()
+        not_ours("unusual value")
     return 0
 
 
@@ -227,8 +237,11 @@ cdef int azure_put_decimal(AzureWriting w, Buffer* b, object v, int flags) excep
     """By the client's own function: its exponents are its own."""
     cdef bytearray out = bytearray()
     if w.decimal128 is None:
-        leave_it()
-    w.decimal128(out, v, with_constructor=bool(flags & AZURE_CONSTRUCTOR))
+        not_ours("unusual value")
+    try:
+        w.decimal128(out, v, with_constructor=bool(flags & AZURE_CONSTRUCTOR))
+    except Exception:       # the client's own, which it raises once more
+        not_ours("unusual value")
     return put_octets(b, PyByteArray_AS_STRING(out), <size_t>len(out))
 
 
@@ -238,7 +251,7 @@ cdef int azure_put_uuid(Buffer* b, object v, int flags) except -1:
     if type(v) is UUID:
         return v1_put_uuid_bytes(b, v)
     if type(v) is not bytes or PyBytes_GET_SIZE(v) != 16:
-        leave_it()
+        not_ours("unusual value")
     memcpy(b.p, PyBytes_AS_STRING(v), 16)
     b.p += 16
     return 0

@@ -11,7 +11,7 @@ cdef int azure_put(AzureWriting w, Buffer* b, object v, int flags) except -1:
         if name != NULL:
             value = PyDict_GetItem(v, AZURE_VALUE)
             if value == NULL:
-                leave_it()
+                not_ours("unusual value")
             if name != Py_None:
                 return azure_put_typed(w, b, <object>value, azure_type(w, <object>name), flags)
             v = <object>value
@@ -21,7 +21,7 @@ cdef int azure_put(AzureWriting w, Buffer* b, object v, int flags) except -1:
 cdef uint8_t azure_type(AzureWriting w, object name) except? 0xFF:
     cdef object found = w.types.get(name) if type(name) is str else None
     if found is None:
-        leave_it()
+        not_ours("unusual value")
     return found
 
 
@@ -54,7 +54,7 @@ cdef int azure_put_unknown(AzureWriting w, Buffer* b, object v, int flags) excep
     elif t is Decimal:
         kind = V1_DECIMAL128
     elif v is not None:
-        leave_it()
+        not_ours("unusual value")
     return azure_put_typed(w, b, v, kind, flags)
 
 
@@ -67,15 +67,15 @@ cdef int azure_put_typed(AzureWriting w, Buffer* b, object v, uint8_t kind, int 
         try:
             return azure_put_compound(w, b, v, kind, flags)
         finally:
-            Py_LeaveRecursiveCall()
+            azure_leave()
     buffer_room(b, 9)
     if kind == V1_NULL:
         b.p[0] = CTOR_NULL
         b.p += 1
         return 0
     if kind == V1_BOOLEAN:
-        if v is not True and v is not False and v is not None and not like_u64(<PyObject*>v, &u):
-            leave_it()
+        if v is not True and v is not False and v is not None and not plain_u64(<PyObject*>v, &u):
+            not_ours("unusual value")
         if flags & AZURE_CONSTRUCTOR:
             b.p[0] = CTOR_BOOLEAN
             b.p[1] = 1 if v else 0
@@ -86,7 +86,7 @@ cdef int azure_put_typed(AzureWriting w, Buffer* b, object v, uint8_t kind, int 
         return 0
     if kind == V1_FLOAT or kind == V1_DOUBLE:
         if type(v) is not float and type(v) is not int:
-            leave_it()
+            not_ours("unusual value")
         azure_constructor(b, CTOR_WIDE[kind], flags)
         if kind == V1_FLOAT:
             PyFloat_Pack4(v, <char*>b.p, 0)
@@ -112,7 +112,7 @@ cdef int azure_close(Buffer* b, size_t start, uint8_t kind, uint64_t count, int 
     cdef uint8_t* content = head + 9
     cdef bint small = n < 255 and count <= 255 and flags & AZURE_SMALLEST
     if n + 4 > MAX_U32 or count > MAX_U32:
-        leave_it()
+        not_ours("unusual value")
     if flags & AZURE_CONSTRUCTOR:
         head[0] = CTOR_NARROW[kind] if small else CTOR_WIDE[kind]
         head += 1
@@ -134,10 +134,10 @@ cdef int azure_put_compound(AzureWriting w, Buffer* b, object v, uint8_t kind, i
     cdef size_t start
     cdef bint pairs = type(v) is dict
     if type(v) is not list and type(v) is not tuple and not (pairs and kind == V1_MAP):
-        leave_it()
+        not_ours("unusual value")
     if kind == V1_DESCRIBED:
         if len(v) < 2:
-            leave_it()
+            not_ours("unusual value")
         v1_put_code(b, 0)
         azure_put(w, b, v[0], flags)
         return azure_put(w, b, v[1], flags)
@@ -156,7 +156,7 @@ cdef int azure_put_compound(AzureWriting w, Buffer* b, object v, uint8_t kind, i
     else:
         for pair in v:
             if (type(pair) is not tuple and type(pair) is not list) or len(pair) != 2:
-                leave_it()
+                not_ours("unusual value")
             azure_put(w, b, pair[0], AZURE_USUAL)
             azure_put(w, b, pair[1], AZURE_USUAL)
     return azure_close(b, start, kind, <uint64_t>len(v) * (2 if kind == V1_MAP else 1), flags)
@@ -171,13 +171,13 @@ cdef int azure_put_items(AzureWriting w, Buffer* b, object items) except -1:
         if its is dict:
             its = (<dict>item).get(AZURE_TYPE)
             if type(its) is not str or not its:
-                leave_it()
+                not_ours("unusual value")
         elif item is None:
-            leave_it()
+            not_ours("unusual value")
         if of is None:
             of = its
         elif of is not its and of != its:
-            leave_it()
+            not_ours("unusual value")
         azure_put(w, b, item, flags)
         flags = AZURE_BARE
     return 0
@@ -189,7 +189,7 @@ cdef int azure_put_fields(AzureWriting w, Buffer* b, object v, uint8_t way) exce
     cdef size_t start
     cdef uint8_t keys = V1_STRING if way == AZURE_APPLICATION else V1_SYMBOL
     if type(v) is not dict:
-        leave_it()
+        not_ours("unusual value")
     if not v:
         return v1_put_code(b, CTOR_NULL)
     v1_open(b, &start)
@@ -211,7 +211,7 @@ cdef int azure_put_filter(AzureWriting w, Buffer* b, object v) except -1:
     if v is None or type(v) is str or type(v) is bytes:
         return azure_put_unknown(w, b, v, AZURE_USUAL)
     if (type(v) is not tuple and type(v) is not list) or len(v) != 2:
-        leave_it()
+        not_ours("unusual value")
     v1_put_code(b, 0)
     azure_put_text(b, v[0], V1_SYMBOL, AZURE_USUAL)
     return azure_put(w, b, v[1], AZURE_USUAL)
@@ -229,7 +229,7 @@ cdef int azure_put_described(AzureWriting w, Buffer* b, object o) except -1:
     cdef uint8_t way
     cdef object v
     if n > PyBytes_GET_SIZE(d.ways):
-        leave_it()
+        not_ours("unusual value")
     v1_put_code(b, 0)
     v1_put_number(b, V1_ULONG, <uint64_t>d.code)
     v1_open(b, &start)
@@ -256,7 +256,7 @@ cdef int azure_put_field(AzureWriting w, Buffer* b, object v, uint8_t way) excep
         return azure_put_typed(w, b, v, way, AZURE_USUAL)
     if way >= AZURE_MULTIPLE:
         if type(v) is not list and type(v) is not tuple:
-            leave_it()
+            not_ours("unusual value")
         v1_open(b, &start)
         for item in v:
             azure_put_typed(w, b, item, way - AZURE_MULTIPLE, flags)
@@ -269,11 +269,11 @@ cdef int azure_put_field(AzureWriting w, Buffer* b, object v, uint8_t way) excep
         try:
             return azure_put_described(w, b, v)
         finally:
-            Py_LeaveRecursiveCall()
+            azure_leave()
     if way == AZURE_UNKNOWN:
         return azure_put_unknown(w, b, v, AZURE_USUAL)
     if way == AZURE_LEFT:
-        leave_it()
+        not_ours("unusual value")
     return azure_put_typed(w, b, v, azure_message_id(v), AZURE_USUAL)
 
 
@@ -286,7 +286,7 @@ cdef uint8_t azure_message_id(object v) except? 0xFF:
     if t is UUID:
         return V1_UUID
     if t is not int and t is not bool:
-        leave_it()
+        not_ours("unusual value")
     return V1_ULONG
 
 
@@ -304,35 +304,35 @@ cdef int azure_put_message(AzureWriting w, Buffer* b, object message) except -1:
     cdef object v
     cdef int i
     if not azure_plain_tuple(message) or azure_tuple_size(message) < 9:
-        leave_it()
+        not_ours("unusual value")
     for i in (0, 2, 3, 4, 5, 6, 7, 8, 1):
         v = <object>PyTuple_GET_ITEM(message, i)
         if v is None:
             continue
         if i == 0 or i == 3:
             if not azure_plain_tuple(v):
-                leave_it()
+                not_ours("unusual value")
             if azure_tuple_size(v):
                 azure_put_described(w, b, v)
         elif i == 7:
             # Nothing is run to learn whether there is a value.
             if type(v) not in AZURE_JUDGED:
-                leave_it()
+                not_ours("unusual value")
             if v:
                 azure_put_section(w, b, DESC_AMQP_VALUE, v, AZURE_UNKNOWN)
         elif i == 6 or (i == 5 and w.joins_data):
             if type(v) is not list and type(v) is not tuple:
-                leave_it()
+                not_ours("unusual value")
             for item in v:
                 azure_put_section(w, b, SEC_FIRST_CODE + i, item, V1_BINARY if i == 5 else AZURE_UNKNOWN)
         elif i == 5:
             if type(v) is not bytes and type(v) is not bytearray:
-                leave_it()
+                not_ours("unusual value")
             if v:
                 azure_put_section(w, b, DESC_DATA, v, V1_BINARY)
         else:
             if type(v) is not dict:
-                leave_it()
+                not_ours("unusual value")
             if v:
                 azure_put_section(w, b, SEC_FIRST_CODE + i, v,
                                   AZURE_APPLICATION if i == 4 else AZURE_ANNOTATIONS)

@@ -63,6 +63,24 @@ static inline PyObject *python_int128(const uint8_t *p) {
 #endif
 }
 
+/* Whether the interpreter calls back when a dict or a function changes (PyDict_AddWatcher,
+ * PyFunction_AddWatcher), which drop-ins use to notice a patched client: 3.12 brought both. */
+#if PY_VERSION_HEX >= 0x030C0000
+#define PYTHON_CALLS_BACK 1
+#else
+#define PYTHON_CALLS_BACK 0
+#endif
+
+/* A class's own names, the dict itself, as a new reference. 3.12 brought a function for it; before it
+ * the manual names the member. */
+static inline PyObject *python_namespace(PyTypeObject *t) {
+#if PY_VERSION_HEX >= 0x030C0000
+    return PyType_GetDict(t);
+#else
+    return Py_NewRef(t->tp_dict);
+#endif
+}
+
 /* Whether the caller's reference is the only one. 3.14 moved this test into a function, because a
  * local variable there need not count as a reference; without the GIL nothing is reused. */
 static inline int python_is_only_ours(PyObject *o) {
