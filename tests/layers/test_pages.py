@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from fnmatch import fnmatchcase as fnmatch
 from pathlib import Path
 
 import pytest
@@ -64,3 +65,24 @@ def test_files_that_pages_name_are_there(page: Path) -> None:
         places = [root / name for root in (page.parent, REPO, CORE, REPO / "src" / "amqpcodec")]
         places += [root / name for root in (TESTS, REPO / "bench")]
         assert any(place.exists() for place in places), name
+
+
+ROOMS = sorted(path for path in CORE.iterdir() if path.is_dir())
+
+
+@pytest.mark.parametrize("room", ROOMS, ids=lambda room: room.name)
+def test_room_has_a_page_that_names_its_files(room: Path) -> None:
+    """In forty lines: what comes in, what goes out, who owns the memory, each file."""
+    text = (room / "README.md").read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 40
+    assert "**In:**" in text or "comes in" in text
+    assert "**Out:**" in text or "goes out" in text
+    assert re.search(r"memory", text, re.I)
+    # A file by its name, with or without its suffix; or several, as `v1_*.pxi`.
+    named = re.findall(r"`([^`]+)`", text)
+    sources = [path for path in room.iterdir() if path.suffix in (".pxi", ".pxd", ".h")]
+    assert sources
+    for path in sources:
+        # Declarations stand beside what they declare, under its name.
+        names = (path.name, path.stem, f"{path.stem}.pxi", f"{path.stem}.h")
+        assert any(fnmatch(name, each) for name in names for each in named), path.name
