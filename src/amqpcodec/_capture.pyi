@@ -62,25 +62,25 @@ class CaptureReader:
         tables: str = "json",
     ) -> None: ...
     def begin(self, name: str, key: str) -> None:
-        """The octets that follow are those of a file, the next one of the chain.
+        """The bytes that follow are those of a file, the next one of the chain.
 
         key: what the first one's name adds to the names of connections.
         """
 
     def end(self) -> None:
-        """No more octets of this file will come: those of another one may."""
+        """No more bytes of this file will come: those of another one may."""
 
     def peek(self) -> tuple[bool, int | None]:
         """(found, time) of the file's first packet, ns since 1970 or None, in what was fed.
 
-        Not found yet: more octets are needed, unless `damaged` is set. Another reader reads it.
+        Not found yet: more bytes are needed, unless `damaged` is set. Another reader reads it.
         """
 
     def release(self) -> None:
         """Give back what reading needs, when all connections have ended and all rows went out."""
 
     def feed(self, data: bytes | memoryview) -> None:
-        """The next octets of the file, a C-contiguous buffer; advance() reads them."""
+        """The next bytes of the file, a C-contiguous buffer; advance() reads them."""
 
     def advance(self, last: bool = False) -> bool:
         """Read what was fed. True: a batch is full, take() it. last: end all connections."""
@@ -95,10 +95,10 @@ class CaptureReader:
         """Go on where another reader was, which had the same arguments. Before anything is fed."""
 
     def stop_at(self, offset: int | None) -> None:
-        """Records that begin at this offset of the file or behind it are left; None: none are."""
+        """Records that begin at this offset of the file or after it are left; None: none are."""
 
     def first(self, data: bytes, end: int, last: bool) -> int:
-        """Where in these octets of the file a record begins, before `end`; or -1."""
+        """Where in these bytes of the file a record begins, before `end`; or -1."""
 
     def counts(self) -> dict[str, Any]:
         """What was seen so far."""
@@ -129,7 +129,7 @@ class CaptureReader:
 
     @property
     def waiting(self) -> int:
-        """Octets that were fed and are part of no whole record yet."""
+        """Bytes that were fed and are part of no whole record yet."""
 
     @property
     def known(self) -> bool:

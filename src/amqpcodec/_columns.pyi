@@ -22,7 +22,7 @@ class Columns:
     """A struct array of columns, in Arrow's C Data Interface.
 
     pyarrow.record_batch(columns), polars.from_arrow(columns) and the like take it without a copy.
-    The column `frame`, and views, may borrow the octets of bytes or an Arrow array, which are then
+    The column `frame`, and views, may borrow the bytes of bytes or an Arrow array, which are then
     kept alive; nothing else is borrowed. Its memory is shared by all who took it, and goes back to
     the decoder's pool when the last of them, this object included, lets go of it.
     """
@@ -64,7 +64,7 @@ def decode_columns(
     layout: str = "plain",
     tables: str = "json",
 ) -> Columns:
-    """See amqpcodec.batch.decode. limit: octets that a column may have (tests lower it)."""
+    """See amqpcodec.batch.decode. limit: bytes that a column may have (tests lower it)."""
 
 def release_memory() -> int:
     """See amqpcodec.batch.release_memory."""

@@ -27,7 +27,7 @@ class ArrowColumn:
 
 @final
 class Encoded(ArrowColumn):
-    """Messages as octets: a binary column in Arrow's C Data Interface, one value a row.
+    """Messages as bytes: a binary column in Arrow's C Data Interface, one value a row.
 
     A row that could not be encoded is null here, and its error is in ``errors``. Nothing of the
     input is borrowed; memory is shared by all who took it, and goes back to the pool at the end.
@@ -49,4 +49,4 @@ def encode_columns(
     dialect: str | None,
     limit: int = ...,
 ) -> Encoded:
-    """See amqpcodec.batch.encode. limit: octets that the array may have (tests lower it)."""
+    """See amqpcodec.batch.encode. limit: bytes that the array may have (tests lower it)."""
