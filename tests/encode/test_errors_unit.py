@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from amqpcodec import EncodeError, _codec, batch
+from amqpcodec import EncodeError, _encode, batch
 from amqpcodec import v0_9_1 as amqp
 from tests.columns.batch_rows import pa
 from tests.encode.encode_values import Sent, encode, only
@@ -323,7 +323,7 @@ def test_values_beyond_int32_offsets() -> None:
     publish = amqp.PROTOCOL
 
     def limited(limit: int) -> Any:
-        return _codec.encode_columns(publish, rows, 131072, "PERMISSIVE", None, limit)
+        return _encode.encode_columns(publish, rows, 131072, "PERMISSIVE", None, limit)
 
     assert len(pa.array(limited(3 * size)).buffers()[2]) >= 3 * size
     for limit in (3 * size - 1, 2 * size, size, 999, 30, 0):

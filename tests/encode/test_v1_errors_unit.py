@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from amqpcodec import EncodeError, _codec, batch
+from amqpcodec import EncodeError, _encode, batch
 from amqpcodec import v1_0 as amqp
 from tests.columns.batch_rows import pa
 from tests.encode.encode_v1_values import encode, octets, only
@@ -513,13 +513,13 @@ def test_other_arguments() -> None:
     with pytest.raises(ValueError, match="there twice"):
         batch.encode(twice, "1.0")
     with pytest.raises(TypeError, match="Protocol or V1Protocol"):
-        _codec.encode_columns(5, rows, 0, "PERMISSIVE", None)
+        _encode.encode_columns(5, rows, 0, "PERMISSIVE", None)
 
 
 def test_more_than_offsets_reach() -> None:
     rows = pa.RecordBatch.from_pydict({"body": [b"x" * 100] * 10})
     for limit in (50, 1000):
         with pytest.raises(ValueError, match="encode fewer rows at a time"):
-            _codec.encode_columns(amqp.PROTOCOL, rows, 0, "PERMISSIVE", None, limit=limit)
-    found = _codec.encode_columns(amqp.PROTOCOL, rows, 0, "PERMISSIVE", None, limit=10_000)
+            _encode.encode_columns(amqp.PROTOCOL, rows, 0, "PERMISSIVE", None, limit=limit)
+    found = _encode.encode_columns(amqp.PROTOCOL, rows, 0, "PERMISSIVE", None, limit=10_000)
     assert pa.array(found).to_pylist() == [octets(amqp.Message(b"x" * 100))] * 10
