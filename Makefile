@@ -116,7 +116,7 @@ compat: $(DONE)/built  ## the clients' own suites without and with the drop-ins 
 lint: $(DONE)/with-lint  ## style and likely mistakes
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
-	PATH="$(abspath $(VENV)/bin):$$PATH" cython-lint src/amqpcodec
+	PATH="$(abspath $(VENV)/bin):$$PATH" cython-lint src/amqpcodec/*.pyx src/amqpcodec/*.pxd src/amqpcodec/_core
 
 types: $(DONE)/built $(addprefix $(DONE)/with-,lint test arrow cli)  ## mypy on the facade, pyright on the stubs
 	$(VENV)/bin/mypy

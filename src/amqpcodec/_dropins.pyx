@@ -18,11 +18,11 @@ from amqpcodec._codec cimport (
     FIELD_CACHED, float_to_bits, FRAME_BODY, FRAME_END, FRAME_HEADER, FRAME_HEARTBEAT,
     FRAME_METHOD, INT_LIMITS, is_ascii, is_known_type, is_utf8, LAST_SECOND, load16,
     load32, load64, make_timestamp, MAX_FIELDS, MAX_U32, OK, ONE_SHOT_CACHE, Op, put_envelope,
-    put_int, put_octets, put_properties, put_tag, Py_TYPE, read_arguments, read_one,
-    read_properties, set_frame, SHAPE_ARRAY, SHAPE_LONG, SHAPE_SHORT, SHAPE_TABLE, SHAPE_UNKNOWN,
+    put_int, put_octets, put_tag, Py_TYPE,
+    set_frame, SHAPE_ARRAY, SHAPE_LONG, SHAPE_SHORT, SHAPE_TABLE, SHAPE_UNKNOWN,
     SHORT_VALUE, slot_index, STACK_ROOM, store16, store32, store64, text_cached, text_new,
     TextCache, UTC, utf8_octets, W_BIT, W_LONG, W_LONGLONG, W_LONGSTR, W_OCTET, W_SHORT,
-    W_SHORTSTR, W_TABLE, W_TIMESTAMP, WireFrame, write_arguments, write_one,
+    W_SHORTSTR, W_TABLE, W_TIMESTAMP, WireFrame,
 )
 
 import datetime as _datetime

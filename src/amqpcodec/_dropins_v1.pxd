@@ -4,4 +4,3 @@
 # What other modules, and the files of this one, use of _dropins_v1: declarations alone, in the order of its files.
 
 include "_core/wire/python.pxd"
-

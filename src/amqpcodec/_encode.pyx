@@ -35,9 +35,9 @@ from amqpcodec._columns cimport pool_use, shared_pool
 from amqpcodec._columns cimport (
     any_twice, append_octets, ArrowArray, ArrowArrayStream, ArrowSchema, AS_TEXT, atomic_add_,
     BAD_OFFSETS, Block, block_give, block_room, Column, column_fill, COLUMN_FULL, column_grow,
-    COPY_SLACK, data_grow, export_column, export_schema, FAILED, FAILFAST, free_array_capsule,
+    COPY_SLACK, data_grow, export_column, export_schema, FAILED, free_array_capsule,
     free_schema_capsule, GIVE_UP, has_twice, KEYS_ON_STACK, mark_rows, NO_MEMORY, NO_OCTETS,
-    now_present, PERMISSIVE, stream_capsule, Table, table_drop, table_finish, table_new,
+    now_present, stream_capsule, Table, table_drop, table_finish, table_new,
     Text, text_room, v1_key, v1_key_order,
 )
 

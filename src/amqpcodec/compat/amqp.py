@@ -172,7 +172,7 @@ class _Client:
         py-amqp shipped and nothing is in between, its slot `_read_buffer`; else None."""
         readers = self._readers()
 
-        def judge(kind: type) -> tuple[Any, Any]:
+        def judge(kind: Any) -> tuple[Any, Any]:
             guard = _dropins.Guard(kind, _TRANSPORT)
             received = getattr_static(kind, "_quick_recv", None)
             kept = getattr_static(kind, "_read_buffer", None)

@@ -111,7 +111,7 @@ cdef int start_bytes(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, b
 
 
 cdef int64_t sync_bytes(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64_t at,
-                         bint final) noexcept nogil:
+                        bint final) noexcept nogil:
     """Frames from p on: bytes used. The state changes where no frame begins after them."""
     cdef uint64_t total
     cdef size_t i = 0, size
@@ -174,7 +174,7 @@ cdef int64_t sync_bytes(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n
 
 
 cdef int64_t search_bytes(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64_t at,
-                           bint final) noexcept nogil:
+                          bint final) noexcept nogil:
     """Look for a frame from p on: bytes used."""
     cdef size_t i
     cdef uint64_t limit = search_limit(c)
@@ -235,7 +235,7 @@ cdef int64_t search_bytes(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t
 
 
 cdef int64_t expect_bytes(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64_t at,
-                           bint final) noexcept nogil:
+                          bint final) noexcept nogil:
     """The rest of a frame that a gap cut, up to where the next one begins: bytes used."""
     cdef size_t rest = <size_t>(h.expect - at)
     cdef uint64_t total

@@ -74,7 +74,7 @@ cdef int open_message(Reading* r, Half* h, const uint8_t* p, size_t n, const Cap
 
 
 cdef int add_message_frame(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n,
-                            int64_t at) noexcept nogil:
+                           int64_t at) noexcept nogil:
     """One frame, whatever it is."""
     cdef CapRow place
     cdef Open* o

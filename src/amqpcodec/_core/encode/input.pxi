@@ -138,7 +138,7 @@ cdef class SourceTree:
         if s.n_children != 1 and IN_LIST <= s.input_type <= IN_FIXED_LIST:
             raise ValueError("an Arrow list has one child")
         if s.input_type == IN_MAP and (s.n_children != 1 or s.child.input_type != IN_STRUCT
-                                 or s.child.n_children != 2):
+                                       or s.child.n_children != 2):
             raise ValueError("an Arrow map has a struct of keys and items")
         if schema.dictionary != NULL:
             if not IN_INT8 <= s.input_type <= IN_UINT64:

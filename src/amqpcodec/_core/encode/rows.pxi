@@ -340,5 +340,3 @@ cdef int put_content(Encoder* e, const Desc* d, int64_t row) noexcept nogil:
         n -= k
     e.out.used = <size_t>(w - e.out.data.p)
     return 0
-
-

@@ -236,7 +236,7 @@ cdef int v1e_field_of(Encoder* e, const V1Fields* f, int k, int64_t row, const V
     elif parts != NULL and parts.n[k]:
         status = v1e_part(&e.text, parts, k)
     elif d.code == DESC_TRANSFER and (k == TRANSFER_HANDLE
-                                    or k == TRANSFER_MESSAGE_FORMAT and not e.v1.whole):
+                                      or k == TRANSFER_MESSAGE_FORMAT and not e.v1.whole):
         status = v1e_code(&e.text, 0x43)
     else:
         return NO_VALUE

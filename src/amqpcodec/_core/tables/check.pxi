@@ -1,7 +1,6 @@
 # Field tables, structure: every length, tag and depth is checked once, before anything is built.
 
 
-
 cdef void shape_tags(int8_t* shapes, const char* tags, int8_t shape) noexcept:
     cdef size_t i
     for i in range(strlen(tags)):

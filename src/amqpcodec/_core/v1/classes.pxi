@@ -167,7 +167,7 @@ cdef object v1_make_class(V1DescTable table, V1Desc* d, dict spec, dict enums, s
         "MANDATORY": tuple([field[0] for field in fields if field[2] & V1_FIELD_MANDATORY]),
     }
     made = new_kind(spec["python"], (Composite,), members, tuple(names), tuple(defaults),
-                     (False,) * len(names), tuple(range(wire)), KIND_V1, gc, 1, table)
+                    (False,) * len(names), tuple(range(wire)), KIND_V1, gc, 1, table)
     kind_describe(made, d)
     table.keep.append(made)
     d.cls = <PyObject*>made

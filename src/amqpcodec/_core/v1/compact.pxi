@@ -1,8 +1,8 @@
 # AMQP 1.0, bytes to objects, the fast path: compact fields of a composite.
 
 cdef const uint8_t* v1_compact_fields(V1Reader* r, const V1Desc* d, const uint8_t* p, const uint8_t* end,
-                                    uint32_t* at, uint32_t count, KindObject* o, int depth,
-                                    uint32_t* last) noexcept:
+                                      uint32_t* at, uint32_t count, KindObject* o, int depth,
+                                      uint32_t* last) noexcept:
     """Fields of a composite from the one at p on; up to the first that is not compact: where that is,
     and its number in `at`. They hold None still. last: one more than the last that is not null."""
     cdef uint32_t i = at[0]
@@ -31,7 +31,7 @@ cdef const uint8_t* v1_compact_fields(V1Reader* r, const V1Desc* d, const uint8_
 
 
 cdef inline const uint8_t* v1_compact_choice(V1Reader* r, const V1Op* op, const uint8_t* p,
-                                           const uint8_t* end, int depth, PyObject** made) noexcept:
+                                             const uint8_t* end, int depth, PyObject** made) noexcept:
     """As v1_compact: a role or a mode, and a state without fields."""
     cdef uint8_t code = p[0]
     cdef int i = code == CTOR_TRUE
