@@ -57,6 +57,7 @@ $(DONE)/installed: $(DONE)/with-build pyproject.toml
 $(DONE)/built: $(SOURCES) $(if $(wildcard src/amqpcodec/_dropins_v1*.so),,no-module) | $(DONE)/installed
 	@$(call check,$(PY))
 	@echo "building the extension"
+	@$(if $(AMQPCODEC_WERROR),$(PY) -m cython -Werror src/amqpcodec/*.pyx)
 	@$(PY) setup.py --quiet build_ext --inplace --parallel $(JOBS)
 	@touch $@
 
