@@ -38,6 +38,7 @@ LAYERS = {
     "spec": "spec",
     "batch": "batch",
     "capture": "capture",
+    "session": "session",
     "spark": "spark",
     "compat": "compat",
     "cli": "cli",
@@ -59,9 +60,11 @@ ARROWS: dict[str, set[str]] = {
     # The facade holds the protocols, which columns are made for.
     "batch": {"core", "core-v1", "core-columns", "facade", "errors"},
     "capture": {"batch", "core", "core-v1", "core-columns", "core-capture", "errors"},
+    # Over the decoders of the protocol modules, which the facade holds.
+    "session": {"facade", "errors", "types"},
     "spark": {"batch", "capture", "errors"},
     "compat": {"core", "core-dropins", "facade", "errors", "types"},
-    "cli": {"batch", "capture", "errors"},
+    "cli": {"batch", "capture", "session", "errors"},
     "main": {"cli"},
 }
 

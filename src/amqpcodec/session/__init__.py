@@ -1,0 +1,20 @@
+"""The protocol's state machine, without I/O: bytes in, events out; calls in, bytes out.
+
+``Connection("client")`` speaks 0-9-1 with RabbitMQ's extensions, ``protocol="0-9"`` and "0-8" the
+older ones by the same code, ``protocol="1.0"`` AMQP 1.0 by an engine of its own with the same face.
+"""
+
+from __future__ import annotations
+
+from ._face import Connection, Role
+from .errors import LocalProtocolError, ProtocolError, RemoteProtocolError
+from .events import Event
+
+__all__ = [
+    "Connection",
+    "Event",
+    "LocalProtocolError",
+    "ProtocolError",
+    "RemoteProtocolError",
+    "Role",
+]
