@@ -21,6 +21,10 @@ ROOT = Path(__file__).resolve().parent.parent
 EXTRAS = "arrow,cli,spec,test"
 
 
+class Differs(Exception):
+    """What should be the same is not."""
+
+
 def run(*command: str | Path, cwd: Path, quiet: bool = False) -> None:
     """Say what is run and run it; a failure ends all. quiet: show its output only then."""
     words = [str(word) for word in command]
@@ -51,8 +55,11 @@ def check(python: str, folder: Path) -> None:
     builder = environment(python, folder / "builder")
     run(builder, *pip, "build", cwd=folder)
     build = (builder, "-m", "build", "--outdir", folder)
-    run(*build, "--sdist", ROOT, cwd=folder, quiet=True)
+    for again in (folder, folder / "again"):
+        run(builder, ROOT / "scripts" / "sdist.py", "--outdir", again, cwd=folder, quiet=True)
     sdist = only(folder, "*.tar.gz")
+    if sdist.read_bytes() != only(folder / "again", "*.tar.gz").read_bytes():
+        raise Differs("two source archives of one commit differ")
     with tarfile.open(sdist) as archive:
         if hasattr(tarfile, "data_filter"):  # 3.11.4 and later
             archive.extraction_filter = tarfile.data_filter
@@ -81,6 +88,9 @@ def main() -> int:
             check(options.python, folder)
         except subprocess.CalledProcessError as failed:
             print(f"wheel_check: exit status {failed.returncode}", file=sys.stderr)
+            return 1
+        except Differs as differs:
+            print(f"wheel_check: {differs}", file=sys.stderr)
             return 1
         if options.keep:
             options.keep.mkdir(parents=True, exist_ok=True)

@@ -1,0 +1,95 @@
+"""What a release is built with is pinned: actions by commit, tools by hash, archives by content."""
+
+from __future__ import annotations
+
+import io
+import re
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from scripts import sdist, setup_requirements
+from tests.paths import REPO
+
+WORKFLOWS = sorted((REPO / ".github" / "workflows").glob("*.yml"))
+PINNED = REPO / "requirements"
+
+
+@pytest.mark.skipif(not WORKFLOWS, reason="the source archive has no workflows")
+def test_actions_are_pinned_by_commit() -> None:
+    used = [
+        (path.name, line.strip())
+        for path in WORKFLOWS
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if re.search(r"\buses:", line) and "./.github/" not in line
+    ]
+    assert used
+    loose = [
+        each for each in used if not re.search(r"uses: [\w./-]+@[0-9a-f]{40} # v[\d.]+$", each[1])
+    ]
+    assert loose == []
+
+
+def pins(name: str) -> dict[str, tuple[str, int]]:
+    """Package to version and number of hashes, out of a file of pinned requirements."""
+    text = (PINNED / name).read_text(encoding="utf-8").replace("\\\n", " ")
+    lines = [line for line in text.splitlines() if line and not line.lstrip().startswith("#")]
+    found = [re.match(r"([\w.-]+)==([\w.]+)", line) for line in lines]
+    return {
+        match[1].lower(): (match[2], line.count("--hash=sha256:"))
+        for line, match in zip(lines, found, strict=True)
+        if match
+    }
+
+
+@pytest.mark.parametrize("name", ["build.txt", "release.txt"])
+def test_every_requirement_has_a_version_and_hashes(name: str) -> None:
+    lines = (PINNED / name).read_text(encoding="utf-8").replace("\\\n", " ").splitlines()
+    wanted = [line for line in lines if line and not line.lstrip().startswith("#")]
+    found = pins(name)
+    assert len(found) == len(wanted) > 0
+    assert all(hashes for _, hashes in found.values())
+
+
+def test_pinned_tools_are_those_that_pyproject_asks_for() -> None:
+    packaging = pytest.importorskip("packaging.requirements")
+    found = pins("build.txt")
+    for text in setup_requirements.requirements([]):
+        wanted = packaging.Requirement(text)
+        assert wanted.specifier.contains(found[wanted.name][0]), text
+
+
+def archive(mtime: int, names: tuple[str, ...], uname: str) -> bytes:
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz") as tar:
+        for name in names:
+            member = tarfile.TarInfo(name)
+            member.size, member.mtime, member.uname, member.mode = len(name), mtime, uname, 0o600
+            tar.addfile(member, io.BytesIO(name.encode()))
+    return packed.getvalue()
+
+
+def test_archives_of_the_same_files_are_the_same_bytes() -> None:
+    one = sdist.normalise(archive(1, ("p/a", "p/b"), "me"), 1_700_000_000)
+    two = sdist.normalise(archive(2, ("p/b", "p/a"), "you"), 1_700_000_000)
+    assert one == two
+    with tarfile.open(fileobj=io.BytesIO(one)) as tar:
+        members = tar.getmembers()
+        assert [(each.name, each.mtime, each.mode) for each in members] == [
+            ("p/a", 1_700_000_000, 0o644),
+            ("p/b", 1_700_000_000, 0o644),
+        ]
+        content = tar.extractfile(members[0])
+        assert content is not None
+        assert content.read() == b"p/a"
+
+
+def test_archives_of_other_files_differ() -> None:
+    one = sdist.normalise(archive(1, ("p/a",), "me"), 1_700_000_000)
+    assert one != sdist.normalise(archive(1, ("p/c",), "me"), 1_700_000_000)
+
+
+def test_time_of_the_files_can_be_given(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1234")
+    assert sdist.source_time(tmp_path) == 1234
