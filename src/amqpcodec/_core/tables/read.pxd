@@ -18,6 +18,7 @@ cdef extern from "wire/text.h":
         LastTime last_time
     object text_new(const uint8_t* s, Py_ssize_t n)
     PyObject* text_new_ "text_new"(const uint8_t* s, Py_ssize_t n)
+    PyObject* text_utf8(const uint8_t* s, Py_ssize_t n) except? NULL
     object text_cached(TextCache* cache, const uint8_t* s, Py_ssize_t n)
     PyObject* text_cached_ "text_cached"(TextCache* cache, const uint8_t* s, Py_ssize_t n)
     TextCache* text_cache_new()

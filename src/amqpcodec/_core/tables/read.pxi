@@ -114,10 +114,15 @@ cdef object make_decimal(uint8_t scale, int32_t unscaled):
 
 cdef object read_text(const uint8_t* s, Py_ssize_t n, TextCache* cache):
     """Text where the bytes are UTF-8, else the bytes."""
+    cdef PyObject* made
+    cdef object text
     if is_ascii(s, <size_t>n):
         return text_cached(cache, s, n) if n <= SHORT_VALUE else text_new(s, n)
-    if is_utf8(s, <size_t>n):
-        return text_new(s, n)
+    made = text_utf8(s, n)
+    if made != NULL:
+        text = <object>made
+        Py_DecRef(made)
+        return text
     return PyBytes_FromStringAndSize(<const char*>s, n)
 
 

@@ -26,8 +26,48 @@ static inline PyObject *text_ascii(const uint8_t *s, Py_ssize_t n) {
     return o;
 }
 
+/* The characters of well-formed UTF-8, into a str whose characters take `kind` bytes each. */
+AMQP_INLINE void text_fill(void *data, int kind, const uint8_t *s, const uint8_t *end) {
+    for (Py_ssize_t i = 0; s != end; i++) {
+        uint32_t c = *s++;
+        if (c >= 0xF0) {
+            c = (c & 7) << 18 | (uint32_t)(s[0] & 63) << 12 | (uint32_t)(s[1] & 63) << 6 | (s[2] & 63);
+            s += 3;
+        } else if (c >= 0xE0) {
+            c = (c & 15) << 12 | (uint32_t)(s[0] & 63) << 6 | (s[1] & 63);
+            s += 2;
+        } else if (c >= 0x80) {
+            c = (c & 31) << 6 | (*s++ & 63);
+        }
+        PyUnicode_WRITE(kind, data, i, c);
+    }
+}
+
+/* Of bytes that are well-formed UTF-8; NULL without an exception where they are not. Their number of
+ * characters and the largest are known from the test, so that memory is taken once. */
+AMQP_APART static PyObject *text_utf8(const uint8_t *s, Py_ssize_t n) {
+    size_t chars;
+    uint8_t highest;
+    if (!scan_utf8(s, (size_t)n, &chars, &highest)) return NULL;
+    if (chars < 2 || highest == 0) return text_slow(s, n);
+    /* First bytes: from C4 on for characters after U+00FF, from F0 on for those after U+FFFF. */
+    Py_UCS4 limit = highest < 0xC4 ? 0xFF : highest < 0xF0 ? 0xFFFF : 0x10FFFF;
+    PyObject *o = PyUnicode_New((Py_ssize_t)chars, limit);
+    if (!o) return NULL;
+    void *data = PyUnicode_DATA(o);
+    if (highest < 0xC4) text_fill(data, PyUnicode_1BYTE_KIND, s, s + n);
+    else if (highest < 0xF0) text_fill(data, PyUnicode_2BYTE_KIND, s, s + n);
+    else text_fill(data, PyUnicode_4BYTE_KIND, s, s + n);
+    return o;
+}
+
+AMQP_APART static PyObject *text_other(const uint8_t *s, Py_ssize_t n) {
+    PyObject *o = text_utf8(s, n);
+    return o || PyErr_Occurred() ? o : text_slow(s, n);
+}
+
 static inline PyObject *text_new(const uint8_t *s, Py_ssize_t n) {
-    return AMQP_LIKELY(is_ascii(s, (size_t)n)) ? text_ascii(s, n) : text_slow(s, n);
+    return AMQP_LIKELY(is_ascii(s, (size_t)n)) ? text_ascii(s, n) : text_other(s, n);
 }
 
 /* Direct-mapped: one probe, one compare. Its owner is a decoder or the module state. The last
@@ -98,7 +138,6 @@ static inline PyObject *text_cached(TextCache *cache, const uint8_t *s, Py_ssize
     }
     o = text_new(s, n);
     if (o && PyUnicode_IS_COMPACT_ASCII(o)) {
-        (void)PyObject_Hash(o); /* keys are looked up at once: have the hash ready */
         Py_INCREF(o);
         Py_XSETREF(*entry, o);
     }

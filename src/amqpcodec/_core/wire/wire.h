@@ -125,9 +125,11 @@ static inline int is_ascii(const uint8_t *s, size_t n) {
     return n == 0 || ((s[0] | s[n / 2] | s[n - 1]) & 0x80) == 0;
 }
 
-/* True if the bytes are well-formed UTF-8 (RFC 3629: no surrogates, no overlong forms). */
-AMQP_APART static int is_utf8(const uint8_t *s, size_t n) {
-    size_t i = 0;
+/* True if the bytes are well-formed UTF-8 (RFC 3629: no surrogates, no overlong forms). Then *chars is
+ * how many characters they are, and *highest the largest first byte of one. */
+AMQP_INLINE int scan_utf8(const uint8_t *s, size_t n, size_t *chars, uint8_t *highest) {
+    size_t i = 0, continued = 0;
+    uint8_t top = 0;
     while (i < n) {
         if (s[i] < 0x80) {
             if (n - i >= 8) {
@@ -159,8 +161,18 @@ AMQP_APART static int is_utf8(const uint8_t *s, size_t n) {
         for (size_t k = 2; k <= more; k++)
             if ((s[i + k] & 0xC0) != 0x80) return 0;
         i += more + 1;
+        continued += more;
+        if (c > top) top = c;
     }
+    *chars = n - continued;
+    *highest = top;
     return 1;
+}
+
+AMQP_APART static int is_utf8(const uint8_t *s, size_t n) {
+    size_t chars;
+    uint8_t highest;
+    return scan_utf8(s, n, &chars, &highest);
 }
 
 #endif
