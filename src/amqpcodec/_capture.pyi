@@ -88,11 +88,18 @@ class CaptureReader:
     def take(self) -> CaptureBatch | None:
         """The rows that wait, at most batch_rows; None where there are none."""
 
-    def state(self) -> bytes:
-        """What resume() of another reader needs to go on at `at`. No rows may wait."""
+    def state(self, starts: list[int] | None = None) -> bytes:
+        """What resume() of another reader needs to go on at `at`. No rows may wait.
+
+        It is neither sealed nor checked for damage: amqpcodec.capture does that. starts: takes
+        where each number in it begins, for tests that change them.
+        """
 
     def resume(self, state: bytes) -> None:
-        """Go on where another reader was, which had the same arguments. Before anything is fed."""
+        """Go on where another reader was, which had the same arguments. Before anything is fed.
+
+        Raises ValueError where anything in it is out of its range; the reader is as new then.
+        """
 
     def stop_at(self, offset: int | None) -> None:
         """Records that begin at this offset of the file or after it are left; None: none are."""
@@ -113,6 +120,10 @@ class CaptureReader:
 
     @first_index.setter
     def first_index(self, index: int) -> None: ...
+    @property
+    def begun(self) -> bool:
+        """Whether a file was opened, or a state taken."""
+
     @property
     def between(self) -> bool:
         """Whether no file is open: the next one follows."""

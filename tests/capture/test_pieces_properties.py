@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from amqpcodec import _capture, capture
-from amqpcodec import v0_9_1 as amqp
+from amqpcodec import capture
 from tests.capture import mangle
 from tests.capture import recording as make
 from tests.paths import REPO
@@ -71,19 +70,6 @@ def test_one_reader_in_pieces(tmp_path: Path):
     reader = capture.Reader(path, fields=FIELDS)
     found = _table(reader.read(stop=20_000)) + _table(reader.read(stop=50_000)) + _table(reader)
     assert found == _table(capture.read(path, fields=FIELDS))
-
-
-def test_states_that_are_none(tmp_path: Path):
-    path = tmp_path / "x.pcap"
-    path.write_bytes(make.pcap(mangle.records(_lossy(1))))
-    reader = capture.Reader(path)
-    for _ in reader.read(stop=60_000):
-        pass
-    state = reader.state()
-    assert state.startswith(b"AMQPCAP\x04")
-    for bad in (b"", b"AMQPCAP\x03" + state[8:], state[:-1], state + b"\0", state[:40]):
-        with pytest.raises(ValueError, match="state"):
-            capture.Reader(path).resume(bad)
 
 
 @pytest.mark.parametrize("kind", ["pcap", "pcapng"])
@@ -152,29 +138,3 @@ def test_damage_of_any_kind(file: bytes, damage: list[tuple[float, bytes, int]])
 @given(st.lists(st.tuples(st.integers(0, 2**32 - 1), st.binary(max_size=40), st.integers(0, 31))))
 def test_segments_of_any_kind(segments: list[tuple[int, bytes, int]]):
     _read_all(make.pcap([make.client(*segment) for segment in segments]))
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.data())
-def test_damaged_states(data: st.DataObject):
-    octets = FILES[2]
-    core = _capture.CaptureReader(amqp.PROTOCOL, None, (5672,), True, False, 1 << 20)
-    core.begin("x", "x")
-    core.feed(octets[: len(octets) // 2])
-    core.advance()
-    core.take()
-    state = bytearray(core.state())
-    for _ in range(data.draw(st.integers(1, 3))):
-        state[data.draw(st.integers(12, len(state) - 1))] ^= data.draw(st.integers(1, 255))
-    other = _capture.CaptureReader(amqp.PROTOCOL, None, (5672,), True, False, 1 << 20)
-    try:
-        other.resume(bytes(state))
-    except ValueError:
-        return
-    other.feed(octets[len(octets) // 2 :])
-    other.advance()
-    while other.advance(last=True):
-        pass
-    batch = other.take()
-    if batch is not None:
-        pa.record_batch(batch).validate()

@@ -24,9 +24,19 @@ from ._read import (
     Batch,
     CaptureError,
     Reader,
+    StateError,
     read,
     schema,
     stats,
 )
 
-__all__ = ["BATCH_ROWS", "Batch", "CaptureError", "Reader", "read", "schema", "stats"]
+__all__ = [
+    "BATCH_ROWS",
+    "Batch",
+    "CaptureError",
+    "Reader",
+    "StateError",
+    "read",
+    "schema",
+    "stats",
+]

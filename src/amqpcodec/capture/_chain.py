@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import _capture, _codec, _v1
 from .._capture import CaptureBatch
-from ._errors import no_capture
+from ._errors import StateError, no_capture
 from ._files import Pieces, Source, Watch, source_name
 from ._order import Found, in_order, look
 
@@ -135,9 +135,14 @@ class Chain:
             yield batch
 
     def resume(self, state: bytes) -> None:
-        """See Reader.resume."""
+        """See Reader.resume; without the seal."""
         core = self.core
-        core.resume(state)
+        if core.begun:
+            raise ValueError("this reader has begun already")
+        try:
+            core.resume(state)
+        except ValueError as error:
+            raise StateError(str(error)) from None
         if core.between:
             self._before = core.counts()
             return
@@ -145,7 +150,7 @@ class Chain:
         if core.name in names:
             self._next = names.index(core.name)
         elif len(names) > 1:
-            raise ValueError(
+            raise StateError(
                 f"the state is of the middle of {core.name}, which is not among the files"
             )
         self._skip = core.at

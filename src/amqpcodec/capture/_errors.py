@@ -15,3 +15,7 @@ class CaptureError(ValueError):
 def no_capture(file: str) -> CaptureError:
     """The error of a file that is none."""
     return CaptureError(f"neither pcap nor pcapng: {file or 'the file'}", file)
+
+
+class StateError(ValueError):
+    """What Reader.resume() was given is no state that it can go on from: the text says why."""

@@ -12,10 +12,13 @@ from .._capture import CaptureBatch as Batch
 from .._columns import Schema
 from ..batch import _protocol as _protocol_of
 from ._chain import Chain
-from ._errors import CaptureError, no_capture
+from ._errors import CaptureError, StateError, no_capture
 from ._files import Source, Watch, source_name
+from ._seal import seal, unseal
 
-__all__ = ["BATCH_ROWS", "Batch", "CaptureError", "Reader", "read", "schema", "stats"]
+__all__ = [
+    *("BATCH_ROWS", "Batch", "CaptureError", "Reader", "StateError", "read", "schema", "stats"),
+]
 
 #: Bytes to look for a record in at once: twice what 16 of the largest plausible records take.
 SEARCH_OCTETS = 1 << 23
@@ -156,24 +159,42 @@ class Reader:
             raise ValueError("one file or chain is read in pieces, not several of them")
         return self._chains[0]
 
-    def state(self) -> bytes:
+    def state(self, key: bytes | None = None, *, encrypt: bool = False) -> bytes:
         """What another reader needs to go on after the records that were read.
 
-        Deterministic bytes with a version; they hold what open connections have sent in part,
-        credentials included. Raises ValueError where batches wait to be read.
-        """
-        return self._one().core.state()
+        Deterministic bytes with a version, a length and a checksum. They hold what open connections
+        have sent in part, **credentials included**: whoever reads them may read those.
 
-    def resume(self, state: bytes) -> None:
+        Args:
+            key: at least 16 bytes that resume() has to be given as well. The checksum (BLAKE2b)
+                depends on it, so that nobody without it can change a state unseen. Without a key it
+                finds damage, and no intent: one who can write states can then decide what the rows
+                of open connections say, but not harm the process.
+            encrypt: nobody without the key can read it either (AES-SIV). Needs the package
+                cryptography, which the extra ``crypto`` brings.
+
+        Raises:
+            ValueError: batches wait to be read; a key is too short, or missing where encrypt is set.
+            ImportError: encrypt without the package cryptography.
+        """
+        return seal(self._one().core.state(), key, encrypt)
+
+    def resume(self, state: bytes, key: bytes | None = None) -> None:
         """Go on where the reader was that gave this state, with the same arguments.
 
         Where it was inside of a file, that file is found by its name and read on. Where it had read
         its files to their ends (``read(end=False)``), those of this reader follow.
 
-        Raises ValueError: the state is of another version or damaged, or of the middle of a file
-        that is not among these, or reading has begun.
+        key: what state() was given. A state that was sealed without a key is refused where a key is
+        given, and the other way round.
+
+        Raises:
+            StateError (a ValueError): the state is damaged, of another version, sealed with another
+                key, of a reader with another level or other protocols, or of the middle of a file
+                that is not among these.
+            ValueError: reading has begun.
         """
-        self._one().resume(state)
+        self._one().resume(unseal(state, key))
 
     def first(self, start: int, stop: int | None = None) -> int | None:
         """Offset of the first record that begins in a range of an unpacked file, or None.

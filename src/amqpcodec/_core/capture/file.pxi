@@ -82,7 +82,8 @@ cdef int64_t ticks_to_ns(uint64_t ticks, uint8_t resolution, int64_t offset) noe
             part *= 10
         for i in range(9, k):
             part //= 10
-    if seconds > <uint64_t>LATEST_SECOND or offset > LATEST_SECOND or offset < -LATEST_SECOND:
+    if (seconds > <uint64_t>LATEST_SECOND or offset > LATEST_SECOND or offset < -LATEST_SECOND
+            or <int64_t>seconds + offset > LATEST_SECOND):
         return NO_TIME
     return (<int64_t>seconds + offset) * 1000000000 + <int64_t>part
 

@@ -8,21 +8,17 @@ cdef enum:
 cdef enum:
     NOTE_SLOT
     MOVE_SLOT
-    CHECK_SLOT
 
 
-cdef inline bint visit_slot(int32_t* slot, int what, int32_t* known, int32_t n) noexcept nogil:
-    if what == CHECK_SLOT:
-        return 0 <= slot[0] < n
+cdef inline void visit_slot(int32_t* slot, int what, int32_t* known) noexcept nogil:
     if what == NOTE_SLOT:
         known[slot[0]] = 1
     else:
         slot[0] = known[slot[0]]
-    return True
 
 
-cdef bint visit_slots(Reading* r, int what, int32_t* known, int32_t n) noexcept nogil:
-    """Note which slots packets tell of, give them other numbers, or check that all are known."""
+cdef void visit_slots(Reading* r, int what, int32_t* known) noexcept nogil:
+    """Note which slots packets tell of, or give them other numbers."""
     cdef Conn* c = r.oldest
     cdef CapRow* row = <CapRow*>r.rows.row.p
     cdef Piece* piece
@@ -30,25 +26,24 @@ cdef bint visit_slots(Reading* r, int what, int32_t* known, int32_t n) noexcept 
     cdef Half* h
     cdef int64_t k
     cdef int i
-    cdef bint good = True
     while c != NULL:
         for i in range(2):
             h = &c.half[i]
             for k in range(h.mark, h.n_marks):
-                good &= visit_slot(&(<Mark*>h.marks.p)[k].file, what, known, n)
+                visit_slot(&(<Mark*>h.marks.p)[k].file, what, known)
             piece = h.waiting
             while piece != NULL:
-                good &= visit_slot(&piece.mark.file, what, known, n)
+                visit_slot(&piece.mark.file, what, known)
                 piece = piece.next
             o = h.open
             while o != NULL:
-                good &= visit_slot(&o.row.file, what, known, n)
+                visit_slot(&o.row.file, what, known)
                 o = o.next
         c = c.newer
     for k in range(r.rows.first, r.rows.n):
-        good &= visit_slot(&row[k].file, what, known, n)
-    good &= visit_slot(&r.last.file, what, known, n)
-    return good & visit_slot(&r.slot_of_file, what, known, n)
+        visit_slot(&row[k].file, what, known)
+    visit_slot(&r.last.file, what, known)
+    visit_slot(&r.slot_of_file, what, known)
 
 
 cdef class FileNames:
@@ -81,14 +76,14 @@ cdef class FileNames:
         if known == NULL:
             raise MemoryError
         try:
-            visit_slots(r, NOTE_SLOT, known, n)
+            visit_slots(r, NOTE_SLOT, known)
             for i in range(n):
                 if known[i]:
                     known[i] = kept
                     self.names[kept] = self.names[i]
                     self.numbers[kept] = self.numbers[i]
                     kept += 1
-            visit_slots(r, MOVE_SLOT, known, n)
+            visit_slots(r, MOVE_SLOT, known)
         finally:
             free(known)
         del self.names[kept:]

@@ -118,6 +118,15 @@ cdef void reading_free(Reading* r) noexcept nogil:
     free(r)
 
 
+cdef tuple state_part(bytes state, size_t at):
+    """(what stands behind a length of 4 bytes, where it ends)"""
+    start = at + 4
+    end = start + int.from_bytes(state[at:start], "big")
+    if end > len(state):
+        raise ValueError("the state of the capture reader is damaged")
+    return state[start:end], end
+
+
 @cython.final
 cdef class CaptureReader:
     """See amqpcodec.capture. One thread at a time."""
@@ -315,48 +324,86 @@ cdef class CaptureReader:
             rows_clear(o)
         return batch
 
-    def state(self):
-        """What resume() of another reader needs to go on at `at`. No rows may wait."""
+    def state(self, list starts=None):
+        """What resume() of another reader needs to go on at `at`. No rows may wait.
+
+        It is neither sealed nor checked for damage: amqpcodec.capture does that. starts: takes
+        where each number in it begins, for tests that change them.
+        """
         cdef StateIO io
+        cdef size_t i
         cdef int status
         if self.r.rows.n:
             raise ValueError("rows wait: take() them first")
         memset(&io, 0, sizeof(StateIO))
         io.writing = True
+        io.noting = starts is not None
         self.files.prune(self.r)
+        io.files = len(self.files.names)
         try:
             status = io_reading(&io, self.r)
             if status < 0 or io.bad:
                 raise MemoryError
-            names = self.files.store()
-            return (STATE_MAGIC + len(names).to_bytes(4, "big") + names
-                    + PyBytes_FromStringAndSize(<char*>io.out.p, <Py_ssize_t>io.n))
+            parts = (self.made_for(), self.files.store())
+            head = b"".join(len(part).to_bytes(4, "big") + part for part in parts)
+            if starts is not None:
+                starts += [len(head) + (<int64_t*>io.starts.p)[i] for i in range(io.n_starts)]
+            return head + PyBytes_FromStringAndSize(<char*>io.out.p, <Py_ssize_t>io.n)
         finally:
             block_give(&io.out)
+            block_give(&io.starts)
+
+    cdef bytes made_for(self):
+        """What resume() takes states of: the arguments that decide what is kept."""
+        names = [protocol.name for protocol in self.protocols]
+        return f"{self.level} {self.r.forced:d} {','.join(names)}".encode()
 
     def resume(self, bytes state not None):
-        """Go on where another reader was, which had the same arguments. Before anything is fed."""
+        """Go on where another reader was, which had the same arguments. Before anything is fed.
+
+        Raises ValueError where anything in it is out of its range; the reader is as new then.
+        """
         cdef StateIO io
-        cdef int status
-        cdef Py_ssize_t start = len(STATE_MAGIC) + 4
+        cdef int status = 0
         if self.r.begun:
             raise ValueError("this reader has begun already")
-        size = int.from_bytes(state[start - 4:start], "big")
-        if not state.startswith(STATE_MAGIC) or len(state) < start + size:
-            raise ValueError("not the state of a capture reader, or that of another version")
+        made_for, at = state_part(state, 0)
+        if made_for != self.made_for():
+            raise ValueError("the state is of a reader with another level or other protocols, "
+                             f"or damaged: {made_for[:99]!r}, not {self.made_for()!r}")
+        names, at = state_part(state, at)
         memset(&io, 0, sizeof(StateIO))
-        self.make_buckets()
-        io.p = <const uint8_t*>PyBytes_AS_STRING(state) + start + <Py_ssize_t>size
+        io.bad = not self.files.load(names)
+        io.files = len(self.files.names)
+        io.p = <const uint8_t*>PyBytes_AS_STRING(state) + <Py_ssize_t>at
         io.end = <const uint8_t*>PyBytes_AS_STRING(state) + len(state)
-        status = io_reading(&io, self.r)
-        if status < 0:
-            raise MemoryError
-        if (io.bad or io.p != io.end or not self.files.load(state[start:start + size])
-                or not 0 <= self.r.file.format <= FILE_PCAPNG or self.r.file_number < 0
-                or self.r.begun != (len(self.files.names) != 0)
-                or self.r.begun and not visit_slots(self.r, CHECK_SLOT, NULL, <int32_t>len(self.files.names))):
-            self.damaged = True
-            raise ValueError("the state of the capture reader is damaged, or of another level")
+        self.make_buckets()
+        if not io.bad:
+            status = io_reading(&io, self.r)
+        if status < 0 or io.bad:
+            self.begin_again()
+            if status < 0:
+                raise MemoryError
+            raise ValueError("the state of the capture reader is damaged")
+
+    cdef void begin_again(self):
+        """As if nothing had been read."""
+        cdef Reading* r = self.r
+        cdef int k
+        while r.oldest != NULL:
+            remove_conn(r, r.oldest)
+        free(r.file.interface)
+        memset(&r.file, 0, sizeof(CapFile))
+        memset(&r.count, 0, sizeof(CaptureCounts))
+        memset(r.v1_counts, 0, sizeof(r.v1_counts))
+        memset(&r.last, 0, sizeof(Mark))
+        for k in range(r.n_spoken):
+            memset(r.spoken[k].methods, 0, <size_t>r.spoken[k].n_descs * sizeof(uint64_t))
+        r.slot_of_file = 0
+        r.file_number = 0
+        r.begun = False
+        r.between = True
+        self.files = FileNames()
 
     def stop_at(self, offset):
         """Records that begin at this offset of the file or after it are left; None: none are."""
@@ -389,6 +436,11 @@ cdef class CaptureReader:
     @first_index.setter
     def first_index(self, int32_t index):
         self.r.first_index = index
+
+    @property
+    def begun(self):
+        """Whether a file was opened, or a state taken."""
+        return self.r.begun
 
     @property
     def between(self):

@@ -1,13 +1,25 @@
 # The state of a reader between two records, as bytes: what resume() needs to go on as if it never stopped.
 #
 # Each struct is visited by one function, which writes or reads: so that both agree. Numbers are written
-# with 7 bits a byte, the lowest first, the sign in the lowest bit.
+# with 7 bits a byte, the lowest first, the sign in the lowest bit. Whoever made the state, nothing that is
+# read from it is believed: every number has its range, and what numbers say of each other is checked.
 
-cdef bytes STATE_MAGIC = b"AMQPCAP\x04"      # the last byte is the version
+cdef enum:
+    OPEN_CHANNELS = 1 << 16         # of a direction that may have a message open
+    NEEDED_LIMIT = 1 << 27          # bytes that a direction may wait for
+
+cdef int64_t NUMBER_LIMIT = <int64_t>1 << 60
+cdef int64_t LOWEST_POSITION = <int64_t>1 << 39     # FIRST_POSITION, less what sequence numbers may go back
+
+cdef int64_t FAR_AHEAD = <int64_t>1 << 31            # bytes: sequence numbers tell of no more
 
 cdef struct StateIO:
     bint writing
     bint bad
+    int64_t files           # names that packets may tell of
+    bint noting             # where each number begins
+    Block starts            # int64
+    size_t n_starts
     Block out
     size_t n
     const uint8_t* p
@@ -28,12 +40,23 @@ cdef void io_bytes(StateIO* io, uint8_t* p, size_t n) noexcept nogil:
         io.p += n
 
 
+cdef void note_start(StateIO* io) noexcept nogil:
+    if io.starts.room < 8 * (io.n_starts + 1):
+        if block_room(&io.starts, 8 * io.n_starts, 16 * io.n_starts + 8192) < 0:
+            io.bad = True
+            return
+    (<int64_t*>io.starts.p)[io.n_starts] = <int64_t>io.n
+    io.n_starts += 1
+
+
 cdef int64_t io_number(StateIO* io, int64_t v) noexcept nogil:
     """Write v, or else read a number; what it is."""
     cdef uint64_t x = 0
     cdef int shift = 0
     cdef uint8_t part
     if io.writing:
+        if io.noting:
+            note_start(io)
         x = <uint64_t>v << 1 ^ <uint64_t>(v >> 63)
         while x >= 128:
             part = <uint8_t>(x & 127 | 128)
@@ -67,13 +90,30 @@ cdef size_t io_size(StateIO* io, size_t v, size_t limit) noexcept nogil:
     return <size_t>n
 
 
+cdef int64_t io_ranged(StateIO* io, int64_t v, int64_t low, int64_t high) noexcept nogil:
+    """A number from low to high; another one is read as low, and the state is bad."""
+    v = io_number(io, v)
+    if not io.writing and not low <= v <= high:
+        io.bad = True
+        return low
+    return v
+
+
+cdef inline bint io_flag(StateIO* io, bint v) noexcept nogil:
+    return io_ranged(io, v, 0, 1) != 0
+
+
+cdef int32_t io_slot(StateIO* io, int32_t slot) noexcept nogil:
+    return <int32_t>io_ranged(io, slot, 0, max(io.files - 1, <int64_t>0))
+
+
 cdef void io_mark(StateIO* io, Mark* m) noexcept nogil:
-    m.at = io_number(io, m.at)
+    m.at = io_ranged(io, m.at, 0, NUMBER_LIMIT)
     m.time = io_number(io, m.time)
-    m.number = io_count(io, m.number)
-    m.file_at = io_count(io, m.file_at)
-    m.rows = <int32_t>io_number(io, m.rows)
-    m.file = <int32_t>io_number(io, m.file)
+    m.number = <uint64_t>io_ranged(io, <int64_t>m.number, 0, NUMBER_LIMIT)
+    m.file_at = <uint64_t>io_ranged(io, <int64_t>m.file_at, 0, NUMBER_LIMIT)
+    m.rows = <int32_t>io_ranged(io, m.rows, 0, 1 << 30)
+    m.file = io_slot(io, m.file)
 
 
 cdef int io_pieces(StateIO* io, Reading* r, Half* h) noexcept nogil:
@@ -93,7 +133,7 @@ cdef int io_pieces(StateIO* io, Reading* r, Half* h) noexcept nogil:
             piece = piece.next
             continue
         io_mark(io, &mark)
-        at = io_number(io, 0)
+        at = io_ranged(io, 0, LOWEST_POSITION, NUMBER_LIMIT)
         size = io_size(io, 0, RECORD_LIMIT)
         if io.bad or (h.last != NULL and at < h.last.at):
             io.bad = True
@@ -117,6 +157,77 @@ cdef int io_pieces(StateIO* io, Reading* r, Half* h) noexcept nogil:
     return 0
 
 
+cdef bint is_open_message(Reading* r, const Open* o) noexcept nogil:
+    """Whether the bytes are what is kept of a message: a method that has content, its header, and bodies
+    that do not complete it; in 1.0, transfers. Each is a whole frame."""
+    cdef V1Look look
+    cdef const Desc* d
+    cdef const uint8_t* p = o.data.p
+    cdef uint64_t total, have = 0
+    cdef size_t at = 0
+    cdef int count = 0
+    while at < o.n:
+        if o.n - at < 8:
+            return False
+        if o.row.version == r.v1_number and r.v1 != NULL:
+            total = load32(p + at)
+            if total > o.n - at or not v1_look(r.v1, p + at, <size_t>total, &look, DELIVERY_FIELDS) \
+                    or look.desc.code != DESC_TRANSFER or p[at + 5] != V1_FRAME_AMQP:
+                return False
+        else:
+            total = <uint64_t>load32(p + at + 3) + 8
+            if total > o.n - at or p[at + total - 1] != FRAME_END or load16(p + at + 1) != o.channel \
+                    or p[at] != (FRAME_METHOD if count == 0 else FRAME_HEADER if count == 1 else FRAME_BODY):
+                return False
+            if count == 0:
+                d = method_of(&r.spoken[o.row.version], load32(p + at + 7)) if total >= 12 else NULL
+                if d == NULL or not d.has_content or o.channel == 0:
+                    return False
+            elif count == 1:
+                if not o.header or o.size != (load64(p + at + 11) if total >= 20 else 0):
+                    return False
+            else:
+                have += total - 8
+        at += <size_t>total
+        count += 1
+    if o.row.version == r.v1_number and r.v1 != NULL:
+        return count > 0 and o.size == 0 and o.have == 0 and not o.header
+    return count > 0 and o.have == have and o.header == (count > 1) and (have < o.size if o.header else o.size == 0)
+
+
+cdef int io_open(StateIO* io, Reading* r, Open* o) noexcept nogil:
+    o.channel = <uint16_t>io_ranged(io, o.channel, 0, 0xFFFF)
+    o.handle = <uint32_t>io_ranged(io, o.handle, 0, MAX_U32)
+    o.flags = <uint8_t>io_ranged(io, o.flags, 0, (1 << N_CAPTURED_FLAGS) - 1)
+    o.header = io_flag(io, o.header)
+    o.size = io_count(io, o.size)
+    o.have = io_count(io, o.have)
+    o.row.position = <int32_t>io_ranged(io, o.row.position, 0, 1 << 30)
+    o.row.file = io_slot(io, o.row.file)
+    o.row.first_time = io_number(io, o.row.first_time)
+    o.row.last_time = io_number(io, o.row.last_time)
+    o.row.packet_at = <uint64_t>io_ranged(io, <int64_t>o.row.packet_at, 0, NUMBER_LIMIT)
+    o.row.packet = <uint64_t>io_ranged(io, <int64_t>o.row.packet, 0, NUMBER_LIMIT)
+    o.row.version = <uint8_t>io_ranged(io, o.row.version, 0, r.n_spoken - (r.v1 == NULL))
+    if io.writing:
+        io_size(io, o.n, MESSAGE_LIMIT)
+        io_bytes(io, o.data.p, o.n)
+        return 0
+    o.n = io_size(io, 0, MESSAGE_LIMIT)
+    if io.bad or r.open_bytes + o.n > OPEN_LIMIT:
+        io.bad = True
+        o.n = 0
+        return 0
+    if block_room(&o.data, 0, o.n) < 0:
+        o.n = 0
+        return NO_MEMORY
+    r.open_bytes += o.n
+    io_bytes(io, o.data.p, o.n)
+    if not io.bad and not is_open_message(r, o):
+        io.bad = True
+    return 0
+
+
 cdef int io_messages(StateIO* io, Reading* r, Half* h) noexcept nogil:
     """Those that are open, the newest first."""
     cdef Open* o = h.open
@@ -125,7 +236,7 @@ cdef int io_messages(StateIO* io, Reading* r, Half* h) noexcept nogil:
     while o != NULL:
         n += 1
         o = o.next
-    n = io_size(io, n, 1 << 16)
+    n = io_size(io, n, OPEN_CHANNELS if r.messages else 0)
     for i in range(n):
         if not io.writing:
             if io.bad:
@@ -136,65 +247,55 @@ cdef int io_messages(StateIO* io, Reading* r, Half* h) noexcept nogil:
         o = at[0]
         at = &o.next
         h.n_open += not io.writing
-        o.channel = <uint16_t>io_number(io, o.channel)
-        o.handle = <uint32_t>io_number(io, o.handle)
-        o.flags = <uint8_t>(io_number(io, o.flags) & 31)
-        o.header = io_number(io, o.header) != 0
-        o.size = io_count(io, o.size)
-        o.have = io_count(io, o.have)
-        o.row.position = <int32_t>io_number(io, o.row.position)
-        o.row.file = <int32_t>io_number(io, o.row.file)
-        o.row.first_time = io_number(io, o.row.first_time)
-        o.row.last_time = io_number(io, o.row.last_time)
-        o.row.packet_at = io_count(io, o.row.packet_at)
-        o.row.packet = io_count(io, o.row.packet)
-        o.row.version = <uint8_t>io_number(io, o.row.version)
-        if o.row.version >= r.n_spoken and (r.v1 == NULL or o.row.version != r.v1_number):
-            io.bad = True
-            o.row.version = 0
-        if io.writing:
-            io_size(io, o.n, MESSAGE_LIMIT)
-            io_bytes(io, o.data.p, o.n)
-            continue
-        o.n = io_size(io, 0, MESSAGE_LIMIT)
-        if o.n == 0 or o.have > o.size:
-            io.bad = True
-            o.n = 0
-            return 0
-        if block_room(&o.data, 0, o.n) < 0:
-            o.n = 0
+        if io_open(io, r, o) < 0:
             return NO_MEMORY
-        r.open_bytes += o.n
-        io_bytes(io, o.data.p, o.n)
     return 0
+
+
+cdef bint is_half_sound(const Half* h) noexcept nogil:
+    """Whether what the layers above take for granted holds for a direction that was read from a state."""
+    if not h.seen:
+        return (not h.started and h.waiting == NULL and h.n == 0 and h.state == AT_START
+                and h.n_marks == 0 and h.open == NULL)
+    if h.offset < LOWEST_POSITION or h.known_end > h.offset + FAR_AHEAD or h.acked > h.offset + FAR_AHEAD:
+        return False
+    if not h.started and (h.n or h.state != AT_START):
+        return False
+    if h.n and (h.n_marks == 0 or h.base + <int64_t>h.n != h.offset):
+        return False
+    if h.expect > h.offset + HIGHEST_FRAME_MAX + 8:
+        return False
+    if h.state == EXPECTING and h.expect < (h.base if h.n else h.offset):
+        return False
+    return h.scan <= h.n
 
 
 cdef int io_half(StateIO* io, Reading* r, Half* h) noexcept nogil:
     cdef size_t i, n
     cdef Mark mark
-    h.seen = io_number(io, h.seen) != 0
-    h.started = io_number(io, h.started) != 0
-    h.syn = io_number(io, h.syn) != 0
-    h.fin = io_number(io, h.fin) != 0
-    h.first = <uint32_t>io_number(io, h.first)
-    h.next = <uint32_t>io_number(io, h.next)
-    h.offset = io_number(io, h.offset)
-    h.known_end = io_number(io, h.known_end)
-    h.acked = io_number(io, h.acked)
+    h.seen = io_flag(io, h.seen)
+    h.started = io_flag(io, h.started)
+    h.syn = io_flag(io, h.syn)
+    h.fin = io_flag(io, h.fin)
+    h.first = <uint32_t>io_ranged(io, h.first, 0, MAX_U32)
+    h.next = <uint32_t>io_ranged(io, h.next, 0, MAX_U32)
+    h.offset = io_ranged(io, h.offset, 0, NUMBER_LIMIT)
+    h.known_end = io_ranged(io, h.known_end, 0, NUMBER_LIMIT)
+    h.acked = io_ranged(io, h.acked, 0, NUMBER_LIMIT)
     if io_pieces(io, r, h) < 0:
         return NO_MEMORY
-    h.state = <uint8_t>(io_number(io, h.state) & 3)
-    h.flags = <uint8_t>io_number(io, h.flags)
-    h.broken = <uint8_t>io_number(io, h.broken)
-    h.cut_type = <uint8_t>io_number(io, h.cut_type)
-    h.cut_method = <uint32_t>io_number(io, h.cut_method)
-    h.takes = io_count(io, h.takes)
-    h.tls = io_number(io, h.tls) != 0
-    h.past_sasl = io_number(io, h.past_sasl) != 0
-    h.base = io_number(io, h.base)
-    h.expect = io_number(io, h.expect)
-    h.scan = <size_t>io_count(io, h.scan)
-    h.need = <size_t>io_count(io, h.need)
+    h.state = <uint8_t>io_ranged(io, h.state, AT_START, EXPECTING)
+    h.flags = <uint8_t>io_ranged(io, h.flags, 0, (1 << N_CAPTURED_FLAGS) - 1)
+    h.broken = <uint8_t>io_ranged(io, h.broken, 0, LOST_LARGE)
+    h.cut_type = <uint8_t>io_ranged(io, h.cut_type, 0, 255)
+    h.cut_method = <uint32_t>io_ranged(io, h.cut_method, 0, MAX_U32)
+    h.takes = <uint64_t>io_ranged(io, <int64_t>h.takes, 0, MAX_U32)
+    h.tls = io_flag(io, h.tls)
+    h.past_sasl = io_flag(io, h.past_sasl)
+    h.base = io_ranged(io, h.base, 0, NUMBER_LIMIT)
+    h.expect = io_ranged(io, h.expect, 0, NUMBER_LIMIT)
+    h.scan = <size_t>io_ranged(io, <int64_t>h.scan, 0, 1 << 30)
+    h.need = <size_t>io_ranged(io, <int64_t>h.need, 0, NEEDED_LIMIT)
     n = io_size(io, h.n, 1 << 30)
     if not io.writing and n:
         if block_room(&h.buf, 0, n) < 0:
@@ -212,45 +313,48 @@ cdef int io_half(StateIO* io, Reading* r, Half* h) noexcept nogil:
             return NO_MEMORY
     if io_messages(io, r, h) < 0:
         return NO_MEMORY
-    # What the frame layer takes for granted.
-    if not io.writing and (h.scan > h.n or h.broken > LOST_LARGE or h.flags > 31
-                           or (h.n and h.n_marks == 0)
-                           or (h.state == EXPECTING and h.expect < h.base)
-                           or h.base < 0 or h.offset < 0 or h.offset > <int64_t>1 << 60
-                           or h.base + <int64_t>h.n > <int64_t>1 << 60
-                           or h.expect > <int64_t>1 << 60):
+    if not io.writing and not is_half_sound(h):
         io.bad = True
     return 0
 
 
 cdef void io_end(StateIO* io, Endpoint* e) noexcept nogil:
     io_bytes(io, e.address, 16)
-    e.port = <uint16_t>io_number(io, e.port)
+    e.port = <uint16_t>io_ranged(io, e.port, 0, 0xFFFF)
+
+
+cdef bint is_conn_sound(const Reading* r, const Conn* c) noexcept nogil:
+    """Whether the protocols of a connection that was read from a state are the reader's."""
+    if c.v1:
+        if r.v1 == NULL or c.now != r.v1_number:
+            return False
+    elif c.now >= r.n_spoken:
+        return False
+    if c.may >> r.n_spoken or (r.n_spoken and (c.may == 0 or c.version >= r.n_spoken)):
+        return False
+    if not c.sure and (r.v1 == NULL or r.forced):
+        return False
+    return c.info.family == 4 or c.info.family == 6
 
 
 cdef int io_conn(StateIO* io, Reading* r, Conn* c) noexcept nogil:
     c.info.id = io_count(io, c.info.id)
-    c.info.index = <int32_t>io_number(io, c.info.index)
-    c.info.family = <uint8_t>io_number(io, c.info.family)
+    c.info.index = <int32_t>io_ranged(io, c.info.index, 0, 0x7FFFFFFF)
+    c.info.family = <uint8_t>io_ranged(io, c.info.family, 0, 6)
     io_end(io, &c.info.client)
     io_end(io, &c.info.server)
-    c.left_out = <uint8_t>io_number(io, c.left_out)
-    c.version = <uint8_t>io_number(io, c.version)
-    c.may = <uint8_t>io_number(io, c.may)
-    c.now = <uint8_t>io_number(io, c.now)
+    c.left_out = <uint8_t>io_ranged(io, c.left_out, 0, LEFT_PROTOCOL)
+    c.version = <uint8_t>io_ranged(io, c.version, 0, max(r.n_spoken - 1, 0))
+    c.may = <uint8_t>io_ranged(io, c.may, 0, 255)
+    c.now = <uint8_t>io_ranged(io, c.now, 0, MAX_PROTOCOLS)
     io_bytes(io, c.fails, MAX_PROTOCOLS)
-    c.v1 = io_number(io, c.v1) != 0
-    c.sure = io_number(io, c.sure) != 0
-    c.resolved = io_number(io, c.resolved) != 0
-    c.spoke = io_number(io, c.spoke) != 0
-    if c.version >= max(r.n_spoken, 1) or c.may >> r.n_spoken \
-            or (c.now >= r.n_spoken and (r.v1 == NULL or c.now != r.v1_number)) \
-            or (c.v1 and r.v1 == NULL) or (not c.v1 and r.n_spoken == 0) \
-            or (not c.sure and (r.v1 == NULL or r.forced)):
+    c.v1 = io_flag(io, c.v1)
+    c.sure = io_flag(io, c.sure)
+    c.resolved = io_flag(io, c.resolved)
+    c.spoke = io_flag(io, c.spoke)
+    c.frame_max = io_ranged(io, c.frame_max, -1, MAX_U32)
+    if not io.writing and not is_conn_sound(r, c):
         io.bad = True
-        c.version = c.now = 0
-        c.v1 = False
-    c.frame_max = io_number(io, c.frame_max)
     if io_half(io, r, &c.half[0]) < 0:
         return NO_MEMORY
     return io_half(io, r, &c.half[1])
@@ -262,7 +366,7 @@ cdef int io_conns(StateIO* io, Reading* r) noexcept nogil:
     while c != NULL:
         n += 1
         c = c.newer
-    n = io_size(io, n, 1 << 30)
+    n = io_size(io, n, CONN_LIMIT + 1 if r.begun else 0)
     c = r.oldest
     for i in range(n):
         if io.bad:
@@ -296,7 +400,7 @@ cdef int io_closing(StateIO* io, Reading* r) noexcept nogil:
             io_number(io, c.info.index)
             c = c.closing
             continue
-        index = io_number(io, 0)
+        index = io_ranged(io, 0, 0, 0x7FFFFFFF)
         c = r.oldest
         while c != NULL and c.info.index != index:
             c = c.newer
@@ -311,13 +415,13 @@ cdef int io_closing(StateIO* io, Reading* r) noexcept nogil:
 cdef int io_file(StateIO* io, CapFile* f) noexcept nogil:
     cdef size_t i, n
     cdef CapInterface* one
-    f.format = <int>(io_number(io, f.format))
-    f.big = io_number(io, f.big) != 0
-    f.nano = io_number(io, f.nano) != 0
-    f.link = <uint32_t>io_number(io, f.link)
-    f.at = io_count(io, f.at)
-    f.skip = io_count(io, f.skip)
-    f.packets = io_count(io, f.packets)
+    f.format = <int>io_ranged(io, f.format, FILE_UNKNOWN, FILE_PCAPNG)
+    f.big = io_flag(io, f.big)
+    f.nano = io_flag(io, f.nano)
+    f.link = <uint32_t>io_ranged(io, f.link, 0, MAX_U32)
+    f.at = <uint64_t>io_ranged(io, <int64_t>f.at, 0, NUMBER_LIMIT)
+    f.skip = <uint64_t>io_ranged(io, <int64_t>f.skip, 0, MAX_U32)
+    f.packets = <uint64_t>io_ranged(io, <int64_t>f.packets, 0, NUMBER_LIMIT)
     n = io_size(io, <size_t>f.n_interfaces, INTERFACE_LIMIT)
     if not io.writing and n:
         f.interface = <CapInterface*>calloc(n, sizeof(CapInterface))
@@ -327,9 +431,9 @@ cdef int io_file(StateIO* io, CapFile* f) noexcept nogil:
         f.room = <int>n
     for i in range(n):
         one = &f.interface[i]
-        one.link = <uint32_t>io_number(io, one.link)
-        one.snap = <uint32_t>io_number(io, one.snap)
-        one.resolution = <uint8_t>io_number(io, one.resolution)
+        one.link = <uint32_t>io_ranged(io, one.link, 0, MAX_U32)
+        one.snap = <uint32_t>io_ranged(io, one.snap, 0, MAX_U32)
+        one.resolution = <uint8_t>io_ranged(io, one.resolution, 0, 255)
         one.offset = io_number(io, one.offset)
     return 0
 
@@ -337,37 +441,41 @@ cdef int io_file(StateIO* io, CapFile* f) noexcept nogil:
 cdef int io_counts(StateIO* io, Reading* r) noexcept nogil:
     """All counts are numbers of 8 bytes."""
     cdef uint64_t* count = <uint64_t*>&r.count
+    cdef int64_t high
     cdef size_t i
     cdef int k
     for i in range(sizeof(CaptureCounts) // 8):
-        count[i] = io_count(io, count[i])
+        count[i] = <uint64_t>io_ranged(io, <int64_t>count[i], 0, NUMBER_LIMIT)
     if r.v1 != NULL:
         for k in range(256):
-            r.v1_counts[k] = io_count(io, r.v1_counts[k])
+            high = 0 if r.v1.by_code[k] == NULL else NUMBER_LIMIT
+            r.v1_counts[k] = <uint64_t>io_ranged(io, <int64_t>r.v1_counts[k], 0, high)
     for k in range(r.n_spoken):
         for i in range(<size_t>r.spoken[k].n_descs):
-            r.spoken[k].methods[i] = io_count(io, r.spoken[k].methods[i])
+            r.spoken[k].methods[i] = <uint64_t>io_ranged(io, <int64_t>r.spoken[k].methods[i], 0, NUMBER_LIMIT)
+    if r.count.connections > 0x7FFFFFFF:
+        io.bad = True
     return 0
 
 
 cdef int io_reading(StateIO* io, Reading* r) noexcept nogil:
-    cdef int status = io_file(io, &r.file)
-    if io_number(io, r.n_spoken) != r.n_spoken or (io_number(io, r.v1 != NULL) != 0) != (r.v1 != NULL):
+    cdef int status
+    # Before what depends on it: whether connections may be there at all.
+    r.begun = io_flag(io, r.begun)
+    r.between = io_flag(io, r.between)
+    if r.begun != (io.files > 0) or not (r.begun or r.between):
         io.bad = True
-        return status
-    if (io_number(io, r.messages) != 0) != r.messages:
-        io.bad = True
-        return status
+    status = io_file(io, &r.file)
     r.seed = io_count(io, r.seed)
-    r.slot_of_file = <int32_t>io_number(io, r.slot_of_file)
-    r.file_number = io_number(io, r.file_number)
-    r.begun = io_number(io, r.begun) != 0
-    r.between = io_number(io, r.between) != 0
+    r.slot_of_file = io_slot(io, r.slot_of_file)
+    r.file_number = io_ranged(io, r.file_number, 0, NUMBER_LIMIT)
     io_mark(io, &r.last)
     if status == 0:
         status = io_counts(io, r)
-    if status == 0:
+    if status == 0 and not io.bad:
         status = io_conns(io, r)
-    if status == 0:
+    if status == 0 and not io.bad:
         status = io_closing(io, r)
+    if not io.writing and io.p != io.end:
+        io.bad = True
     return status

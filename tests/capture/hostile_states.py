@@ -1,0 +1,148 @@
+"""A program: resume from states that an attacker made, and use the readers. Prints what came of it.
+
+Every number of a state is set to every value of a list, then many are changed at once; the states
+reach the compiled reader itself, which no checksum guards. All that may come of one is a reader
+that works, or a ValueError after which the reader is as new.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+
+from amqpcodec import _capture, v0_8, v0_9, v0_9_1, v1_0
+from tests.capture import mangle, v1_talk
+from tests.capture import recording as make
+from tests.paths import REPO
+
+LIMITS = (5, 6, 7, 8, 15, 16, 20, 26, 27, 30, 31, 32, 39, 40, 41, 56, 60, 62, 63)
+VALUES = sorted(
+    {s * (1 << k) + d for k in LIMITS for s in (1, -1) for d in (-1, 0, 1)}
+    | set(range(-2, 12))
+    | {255, 254}
+)
+VALUES = [value for value in VALUES if -(1 << 63) <= value < 1 << 63]
+
+
+def number(v: int) -> bytes:
+    """As the state has it."""
+    x = (v << 1 ^ v >> 63) & (1 << 64) - 1
+    out = bytearray()
+    while x >= 128:
+        out.append(x & 127 | 128)
+        x >>= 7
+    out.append(x)
+    return bytes(out)
+
+
+def reader(level: str, forced: bool) -> _capture.CaptureReader:
+    others = () if forced else (v0_9.PROTOCOL, v0_8.PROTOCOL, v1_0.PROTOCOL)
+    return _capture.CaptureReader(
+        v0_9_1.PROTOCOL, None, (5672,), True, forced, 200, level, others=others
+    )
+
+
+def drain(core: _capture.CaptureReader) -> None:
+    while (batch := core.take()) is not None:
+        batch.__arrow_c_array__()
+
+
+def use(core: _capture.CaptureReader, rest: bytes) -> None:
+    """All that a reader is asked for."""
+    core.counts()
+    core.state()
+    if core.begun:
+        _ = core.name
+    if core.between:
+        core.begin("next", "next")
+    core.feed(rest)
+    while core.advance():
+        drain(core)
+    drain(core)
+    core.counts()
+    core.state()
+    while core.advance(last=True):
+        drain(core)
+    drain(core)
+    core.counts()
+    core.release()
+
+
+def recordings() -> list[bytes]:
+    parts = mangle.parts(REPO / "demo" / "kombu_celery.pcap.gz")[:160]
+    rng = random.Random(1)
+    lossy = [p for p in mangle.split(parts, 60) if p.flags & make.SYN or rng.random() > 0.04]
+    return [
+        make.pcap(mangle.records(mangle.shuffled(lossy, 1)[:400])),
+        mangle.mixed_pcapng(parts[:90], 1),
+        make.pcap(mangle.records(v1_talk.parts_of("rabbit")[:150])),
+        make.pcap([]),
+    ]
+
+
+def states(octets: bytes, level: str, forced: bool, cuts: int):
+    """(state, where its numbers begin, the rest of the file)."""
+    for i in range(1, cuts + 1):
+        core = reader(level, forced)
+        core.begin("x", "x")
+        core.feed(octets[: len(octets) * i // (cuts + 1)] if len(octets) > 24 else octets)
+        while core.advance():
+            drain(core)
+        drain(core)
+        starts: list[int] = []
+        state = core.state(starts)
+        yield state, starts, octets[core.at :]
+
+
+def attack(state: bytes, level: str, forced: bool, rest: bytes, found: dict[str, int]) -> None:
+    core = reader(level, forced)
+    found["states"] += 1
+    try:
+        core.resume(state)
+    except ValueError:
+        found["refused"] += 1
+        assert not core.begun
+        assert core.between
+        assert core.counts()["connections"] == 0
+        if found["refused"] % 50 == 0:
+            core.begin("again", "again")
+            use(core, rest[:2000])
+        return
+    use(core, rest[:20_000])
+
+
+def main(seed: int, share: float) -> dict[str, int]:
+    rng = random.Random(seed)
+    found = {"states": 0, "refused": 0}
+    for octets in recordings():
+        for level, forced in (("frame", False), ("message", False), ("message", True)):
+            for state, starts, rest in states(octets, level, forced, 3):
+                ends = [*starts[1:], len(state)]
+                spans = list(zip(starts, ends, strict=True))
+                # What follows a number may be bytes: keep them.
+                spans = [(at, at + width(state, at), end) for at, end in spans]
+                for at, stop, _ in spans:
+                    for value in VALUES:
+                        if rng.random() < share:
+                            bad = state[:at] + number(value) + state[stop:]
+                            attack(bad, level, forced, rest, found)
+                for _ in range(int(400 * share) + 20):
+                    bad = bytearray(state)
+                    for at, stop, end in sorted(rng.sample(spans, min(len(spans), 3)))[::-1]:
+                        value = rng.choice(VALUES) if rng.random() < 0.5 else rng.randrange(64)
+                        bad[at:stop] = number(value)
+                        if rng.random() < 0.1 and end > stop:
+                            bad[at + 1] ^= 1 << rng.randrange(8)
+                    attack(bytes(bad), level, forced, rest, found)
+    return found
+
+
+def width(state: bytes, at: int) -> int:
+    n = 1
+    while state[at + n - 1] & 128:
+        n += 1
+    return n
+
+
+if __name__ == "__main__":
+    print(*main(int(sys.argv[1]), float(sys.argv[2])).values())

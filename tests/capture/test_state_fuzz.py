@@ -1,0 +1,29 @@
+"""States made by one who can compute the checksum: no number in them is believed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.paths import REPO
+
+#: Freed and fresh memory is no memory of zeros, and what was written past an end is found.
+CAREFUL = {"PYTHONMALLOC": "debug", "MALLOC_PERTURB_": "165", "PYTHONFAULTHANDLER": "1"}
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_hostile_states(seed: int):
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.capture.hostile_states", str(seed), "0.02"],
+        capture_output=True,
+        text=True,
+        cwd=REPO,
+        env={**os.environ, **CAREFUL},
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    states, refused = map(int, done.stdout.split())
+    assert states > 3000
+    assert states * 0.3 < refused < states

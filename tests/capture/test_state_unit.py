@@ -1,0 +1,165 @@
+"""The seal of a reader's state: whatever is not what state() gave is refused, and says why."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from amqpcodec import capture
+from tests.capture import mangle
+from tests.capture import recording as make
+from tests.paths import REPO
+
+pa = pytest.importorskip("pyarrow")
+
+PARTS = mangle.parts(REPO / "demo" / "kombu_celery.pcap.gz")[:300]
+KEY, OTHER = b"k" * 32, b"l" * 32
+
+
+def table(batches) -> list[dict]:
+    return [row for batch in batches for row in pa.record_batch(batch).to_pylist()]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "x.pcap"
+    path.write_bytes(make.pcap(mangle.records(PARTS)))
+    return path
+
+
+def half_read(path: Path) -> capture.Reader:
+    reader = capture.Reader(path)
+    for _ in reader.read(stop=path.stat().st_size // 2):
+        pass
+    return reader
+
+
+@pytest.mark.parametrize("key", [None, KEY, b"0123456789abcdef" * 20])
+@pytest.mark.parametrize("encrypt", [False, True])
+def test_sealed_states_go_on(path: Path, key: bytes | None, encrypt: bool):
+    if encrypt:
+        pytest.importorskip("cryptography")
+    reader = half_read(path)
+    if encrypt and key is None:
+        with pytest.raises(ValueError, match="needs a key"):
+            reader.state(encrypt=True)
+        return
+    state = reader.state(key, encrypt=encrypt)
+    assert state == half_read(path).state(key, encrypt=encrypt)
+    again = capture.Reader(path)
+    again.resume(state, key)
+    assert again.state(key, encrypt=encrypt) == state
+    assert table(again) == table(reader)
+
+
+@pytest.mark.parametrize("encrypt", [False, True])
+@pytest.mark.parametrize("key", [None, KEY])
+def test_every_changed_byte_is_refused(path: Path, key: bytes | None, encrypt: bool):
+    if encrypt and key is None:
+        return
+    if encrypt:
+        pytest.importorskip("cryptography")
+    state = half_read(path).state(key, encrypt=encrypt)
+    for at in range(len(state)):
+        bad = bytearray(state)
+        bad[at] ^= 1 << at % 8
+        with pytest.raises(capture.StateError, match="state"):
+            capture.Reader(path).resume(bytes(bad), key)
+
+
+def test_states_that_are_none(path: Path):
+    state = half_read(path).state()
+    assert state.startswith(b"AMQPCAP\x05\x00")
+    cases = {
+        "not the state": b"",
+        "version 4": b"AMQPCAP\x04" + state[8:],
+        "there": state[:-1],
+        "announced": state + b"\0",
+        "cut": state[:12],
+        "0 there": state[:17],
+    }
+    for words, bad in cases.items():
+        with pytest.raises(capture.StateError, match=words):
+            capture.Reader(path).resume(bad)
+
+
+def test_keys(path: Path):
+    reader = half_read(path)
+    plain, keyed = reader.state(), reader.state(KEY)
+    for state, key, words in (
+        (plain, KEY, "sealed without a key"),
+        (keyed, None, "sealed with a key"),
+        (keyed, OTHER, "another key"),
+    ):
+        with pytest.raises(capture.StateError, match=words):
+            capture.Reader(path).resume(state, key)
+    with pytest.raises(ValueError, match="at least 16 bytes"):
+        reader.state(b"short")
+    with pytest.raises(TypeError, match="is bytes"):
+        reader.state("a key of text, long enough")
+
+
+def test_encrypted_states_show_nothing():
+    pytest.importorskip("cryptography")
+    secret = b"\0guest\0the-password"
+    start_ok = bytes([1, 0, 0, 0, 0, 0, 200, 0, 10, 0, 11]) + bytes(4) + b"\5PLAIN" + b"\0\0\0\x13"
+    packets = [*make.opening(), make.client(1001, b"AMQP\0\0\x09\1" + start_ok + secret)]
+    octets = make.pcap(packets)
+    reader = capture.Reader(io.BytesIO(octets))
+    for _ in reader.read(stop=len(octets)):
+        pass
+    assert secret in reader.state()
+    assert secret in reader.state(KEY)
+    assert b"password" not in reader.state(KEY, encrypt=True)
+    state = reader.state(KEY, encrypt=True)
+    with pytest.raises(capture.StateError, match="another key"):
+        capture.Reader(io.BytesIO(octets)).resume(state, OTHER)
+    with pytest.raises(capture.StateError, match="sealed with a key"):
+        capture.Reader(io.BytesIO(octets)).resume(state)
+
+
+def test_encryption_needs_its_package(path: Path):
+    program = (
+        "import sys; sys.modules['cryptography'] = None\n"
+        "from amqpcodec import capture\n"
+        "reader = capture.Reader(sys.argv[1])\n"
+        "print(len(reader.state(b'k' * 32)) > 100)\n"
+        "try: reader.state(b'k' * 32, encrypt=True)\n"
+        "except ImportError as error: print(error)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(path)], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines()[0] == "True"
+    assert "amqpcodec[crypto]" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("made", "taken"),
+    [
+        ({}, {"level": "message"}),
+        ({"level": "message"}, {}),
+        ({}, {"protocol": "0-9-1"}),
+        ({"protocol": "0-9"}, {"protocol": "0-8"}),
+        ({"protocol": "1.0"}, {}),
+    ],
+)
+def test_states_of_other_readers(path: Path, made: dict, taken: dict):
+    reader = capture.Reader(path, **made)
+    for _ in reader.read(stop=20_000):
+        pass
+    fresh = capture.Reader(path, **taken)
+    with pytest.raises(capture.StateError, match="another level or other protocols"):
+        fresh.resume(reader.state())
+    # What was refused leaves nothing behind.
+    assert table(fresh) == table(capture.Reader(path, **taken))
+
+
+def test_a_reader_that_has_begun_takes_none(path: Path):
+    reader = half_read(path)
+    with pytest.raises(ValueError, match="begun"):
+        reader.resume(reader.state())
