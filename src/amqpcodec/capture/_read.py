@@ -17,7 +17,14 @@ from ._files import Source, Watch, source_name
 from ._seal import seal, unseal
 
 __all__ = [
-    *("BATCH_ROWS", "Batch", "CaptureError", "Reader", "StateError", "read", "schema", "stats"),
+    "BATCH_ROWS",
+    "Batch",
+    "CaptureError",
+    "Reader",
+    "StateError",
+    "read",
+    "schema",
+    "stats",
 ]
 
 #: Bytes to look for a record in at once: twice what 16 of the largest plausible records take.
@@ -174,7 +181,7 @@ class Reader:
                 cryptography, which the extra ``crypto`` brings.
 
         Raises:
-            ValueError: batches wait to be read; a key is too short, or missing where encrypt is set.
+            ValueError: batches wait to be read; a key is too short, or encrypt has none.
             ImportError: encrypt without the package cryptography.
         """
         return seal(self._one().core.state(), key, encrypt)

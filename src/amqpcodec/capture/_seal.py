@@ -1,8 +1,8 @@
-"""States of a reader as they leave the process: with a version, a length and a checksum, or encrypted.
+"""States of a reader as they leave the process: sealed or encrypted.
 
 Layout: ``AMQPCAP``, the version, how it is sealed (one byte each), the length of what follows (8
-bytes, big-endian), then a BLAKE2b digest of 32 bytes and the state; or, encrypted, AES-SIV's tag and
-ciphertext. Equal states and keys give equal bytes.
+bytes, big-endian), then a BLAKE2b digest of 32 bytes and the state; or, encrypted, the tag of
+AES-SIV and the ciphertext. Equal states and keys give equal bytes.
 """
 
 from __future__ import annotations
