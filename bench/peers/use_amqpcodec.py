@@ -1,8 +1,9 @@
 """amqpcodec, with all that its contract asks: datetimes, errors with places, bodies copied.
 
-"Eager" touches `properties.headers` of every message, so that the dict is built as the peers build
-it; only the lazy row leaves it alone. Objects to encode are built by constructor: a decoded object
-could give back the bytes it came from, and that would measure a copy.
+"Eager" touches `properties.headers` and `properties.timestamp` of every message, so that dict and
+datetime are made as the peers make them; only the lazy row leaves them alone. Objects to encode are
+built by constructor: a decoded object could give back the bytes it came from, and that would
+measure a copy.
 """
 
 import copy
@@ -45,18 +46,24 @@ class Amqpcodec(Peer):
 
         def headers() -> None:
             for (at,) in offsets:
-                _ = decode(data, at)[2].properties.headers
+                properties = decode(data, at)[2].properties
+                _ = properties.headers
+                _ = properties.timestamp
 
         def triples() -> None:
             for method, header, body in offsets:
                 decode(data, method)
-                _ = decode(data, header)[2].properties.headers
+                properties = decode(data, header)[2].properties
+                _ = properties.headers
+                _ = properties.timestamp
                 decode(data, body)
 
         def many() -> None:
             for method, header, *bodies in offsets:
                 decode(data, method)
-                _ = decode(data, header)[2].properties.headers
+                properties = decode(data, header)[2].properties
+                _ = properties.headers
+                _ = properties.timestamp
                 for body in bodies:
                     decode(data, body)
 
@@ -78,7 +85,9 @@ class Amqpcodec(Peer):
                 consumed, _channel, frame = decode(data, at)
                 at += consumed
                 if type(frame) is header_of:
-                    _ = frame.properties.headers
+                    properties = frame.properties
+                    _ = properties.headers
+                    _ = properties.timestamp
 
         def check() -> None:
             found, at = [], 0
@@ -91,14 +100,16 @@ class Amqpcodec(Peer):
         return Work(run, workload.frames, check)
 
     def frames(self, workload: Workload) -> Work:
-        """`Decoder.feed` with chunks of 64 KiB: frames, not joined; headers are touched."""
+        """`Decoder.feed` with chunks of 64 KiB: frames, not joined; headers and time are read."""
         decoder, chunks, header_of = amqp.Decoder(), workload.chunks, amqp.Header
 
         def run() -> None:
             for chunk in chunks:
                 for _channel, frame in decoder.feed(chunk):
                     if type(frame) is header_of:
-                        _ = frame.properties.headers
+                        properties = frame.properties
+                        _ = properties.headers
+                        _ = properties.timestamp
 
         def check() -> None:
             found = [
@@ -111,18 +122,20 @@ class Amqpcodec(Peer):
         return Work(run, workload.frames, check)
 
     def stream(self, workload: Workload) -> Work:
-        """`MessageDecoder.feed` with chunks of 64 KiB: joined messages; headers are touched."""
+        """`MessageDecoder.feed` with chunks of 64 KiB: messages; headers and time are read."""
         decoder, chunks = amqp.MessageDecoder(), workload.chunks
 
         def run() -> None:
             for chunk in chunks:
                 for _channel, message in decoder.feed(chunk):
-                    _ = message.properties.headers
+                    properties = message.properties
+                    _ = properties.headers
+                    _ = properties.timestamp
 
         return Work(run, workload.frames, self._check_stream(decoder, workload))
 
     def lazy(self, workload: Workload) -> Work:
-        """The same, and nobody looks at the headers."""
+        """The same, and nobody looks at headers or timestamp."""
         decoder, chunks = amqp.MessageDecoder(), workload.chunks
 
         def run() -> None:

@@ -137,6 +137,8 @@ def _bit_runs(sig: str) -> dict[int, int]:
 
 def _method_reader(w: Writer, sig: str) -> None:
     """Bounds first, in one pass without objects; then the object."""
+    if "t" in sig:
+        raise ValueError(f"a frequent method with a timestamp, which nothing here reads: {sig}")
     runs = _bit_runs(sig)
     w(f"cdef PyObject* read_{sig}(Desc* d, const uint8_t* p, const uint8_t* end, uintptr_t mode,")
     w("        TextCache* cache) except? NULL:")
@@ -254,13 +256,22 @@ def _method_writer(w: Writer, sig: str) -> None:
 # ---- property lists ----
 
 
+def _places(sig: str) -> tuple[dict[int, int], dict[int, int], int]:
+    """Table -> slot of its bytes, timestamp -> number of its word, and how many slots there are."""
+    tables = [i for i, letter in enumerate(sig) if letter == "T"]
+    times = [i for i, letter in enumerate(sig) if letter == "t"]
+    slots = {field: len(sig) + number for number, field in enumerate(tables)}
+    words = {field: number for number, field in enumerate(times)}
+    return slots, words, len(sig) + len(tables)
+
+
 def _properties_reader(w: Writer, sig: str) -> None:
     """One pass: a property's bytes are looked at only where its flag is set.
 
     The object comes with None in every field; kind_fill replaces it.
     """
     used = sum(0x8000 >> i for i in range(len(sig)))
-    table = {i: len(sig) + n for n, i in enumerate(i for i, c in enumerate(sig) if c == "T")}
+    table, words, slots = _places(sig)
     w(f"cdef PyObject* read_properties_{sig}(Desc* d, const uint8_t* p, const uint8_t* end,")
     w("        uintptr_t mode, TextCache* cache) except? NULL:")
     w.depth += 1
@@ -271,8 +282,6 @@ def _properties_reader(w: Writer, sig: str) -> None:
     if table:
         w("cdef Cursor c")
         w("cdef Fault fault")
-    if "t" in sig:
-        w("cdef object made")
     w("if <size_t>(end - p) < 2:")
     w("    return NULL")
     w("flags = load16(p)")
@@ -315,8 +324,8 @@ def _properties_reader(w: Writer, sig: str) -> None:
         elif letter == "t":
             w("if <size_t>(end - p) < 8:")
             w("    return fall_back(o)")
-            w("made = make_timestamp(load64(p), cache)")
-            w("value = Py_NewRef(<PyObject*>made)")
+            w(f"kind_words(o, {slots})[{words[i]}] = load64(p)")
+            w("value = NULL             # made from the word when it is read")
             w("p += 8")
         else:
             w(f"if <size_t>(end - p) < {_WIDTH[letter]}:")
@@ -336,7 +345,7 @@ def _properties_reader(w: Writer, sig: str) -> None:
 
 
 def _properties_writer(w: Writer, sig: str) -> None:
-    table = {i: len(sig) + n for n, i in enumerate(i for i, c in enumerate(sig) if c == "T")}
+    table, words, slots = _places(sig)
     w(f"cdef int write_properties_{sig}(Buffer* b, Desc* d, KindObject* o,")
     w("        uintptr_t mode) except -1:")
     w.depth += 1
@@ -367,7 +376,9 @@ def _properties_writer(w: Writer, sig: str) -> None:
             w("copy_octets(b.p + 1, s, <size_t>n)")
             w("b.p += 1 + n")
         elif letter == "t":
-            w(f"if not seconds_fast(o.field[{i}], &u):")
+            w(f"if o.field[{i}] == NULL:")
+            w(f"    u = kind_words(o, {slots})[{words[i]}]")
+            w(f"elif not seconds_fast(o.field[{i}], &u):")
             w("    return put_back(b, start)")
             w("buffer_room(b, 8)")
             w("store64(b.p, u)")

@@ -399,7 +399,6 @@ cdef PyObject* read_properties_SSToosSSstSSSS(Desc* d, const uint8_t* p, const u
     cdef PyObject* value
     cdef Cursor c
     cdef Fault fault
-    cdef object made
     if <size_t>(end - p) < 2:
         return NULL
     flags = load16(p)
@@ -496,8 +495,8 @@ cdef PyObject* read_properties_SSToosSSstSSSS(Desc* d, const uint8_t* p, const u
     if flags & 0x0040:
         if <size_t>(end - p) < 8:
             return fall_back(o)
-        made = make_timestamp(load64(p), cache)
-        value = Py_NewRef(<PyObject*>made)
+        kind_words(o, 15)[0] = load64(p)
+        value = NULL             # made from the word when it is read
         p += 8
         kind_fill(o, 9, value)
     if flags & 0x0020:
@@ -614,7 +613,9 @@ cdef int write_properties_SSToosSSstSSSS(Buffer* b, Desc* d, KindObject* o,
         b.p += 1 + n
         flags |= 0x0080
     if o.field[9] != Py_None:
-        if not seconds_fast(o.field[9], &u):
+        if o.field[9] == NULL:
+            u = kind_words(o, 15)[0]
+        elif not seconds_fast(o.field[9], &u):
             return put_back(b, start)
         buffer_room(b, 8)
         store64(b.p, u)

@@ -43,7 +43,7 @@ def frame_repr(self):
     cdef object v
     cdef int i
     for i in range(k.fields):
-        if (<KindObject*><PyObject*>self).field[i] == NULL and not k.octets_slot[i]:
+        if (<KindObject*><PyObject*>self).field[i] == NULL and not k.octets_slot[i] and not k.word[i]:
             continue
         v = kind_get(self, i)
         if is_default(k, i, v):
@@ -60,6 +60,9 @@ def frame_reduce(self):
     cdef KindObject* o = <KindObject*><PyObject*>self
     cdef Kind* k = frame_kind(self)
     cdef int i
+    for i in range(k.fields):
+        if k.word[i]:
+            kind_get(self, i)       # the word itself is not pickled
     values = tuple([Ellipsis_ if o.field[i] == NULL else <object>o.field[i] for i in range(k.slots)])
     return restore_frame, (type(self), values, o.mode, None if o.origin == NULL else <object>o.origin)
 
@@ -87,6 +90,8 @@ def restore_frame(cls, tuple values not None, uintptr_t mode, bytes origin):
     for i in range(k.slots):
         v = values[i]
         if v is Ellipsis_:
+            if i < k.fields and k.word[i]:
+                raise ValueError(f"{cls.__qualname__}: the pickle leaves a timestamp out")
             kind_store(o, i, NULL)
             continue
         if i >= k.fields:

@@ -4,8 +4,9 @@
  * fields; instances keep them in one array after a fixed head, so that the sinks store by index
  * and no class needs C code of its own. Classes made at run time are the same as built-in ones.
  *
- * A field is "plain" (a member descriptor) or a "table": read lazily from its bytes, which stay in
- * a second slot, so that what was not changed can be written back as it came.
+ * A field is "plain" (a member descriptor), a "table": read lazily from its bytes, which stay in
+ * a second slot, so that what was not changed can be written back as it came; or a "time": its
+ * seconds stay in a word after the slots, and the datetime is made when somebody reads it.
  */
 #ifndef AMQPCODEC_KIND_H
 #define AMQPCODEC_KIND_H
@@ -35,7 +36,8 @@ typedef struct {
     int gc;               /* instances may be part of a cycle */
     int blank;            /* unset fields hold None from the start, not NULL: property lists */
     int *position;        /* positional argument -> field */
-    int *octets_slot;     /* field -> slot of its bytes, 0 for a plain field */
+    int *octets_slot;     /* field -> slot of its bytes, 0 for one that is no table */
+    int *word;            /* field -> number of its word, from 1; 0 for one that is no time */
     PyObject **name;      /* interned */
     PyObject **fallback;  /* default of each field; NULL: a fresh table; a class of this kind: a
                              fresh instance, for None as well */
@@ -70,14 +72,27 @@ static inline void kind_store(KindObject *o, int i, PyObject *value) {
 /* The same where the field holds None still, as all do in a new instance of a blank kind. */
 AMQP_INLINE void kind_fill(KindObject *o, int i, PyObject *value) {
     o->field[i] = value;
-    Py_DECREF(Py_None);
+    PYTHON_DROP_NONE();
 }
 
-/* Set by the core: bytes of a table (bytes) and mode -> dict. */
+/* Where the words of an instance with so many slots are: what its time fields are made from. */
+#define KIND_WORDS_AT(slots) ((KIND_HEAD + sizeof(PyObject *) * (size_t)(slots) + 7) & ~(size_t)7)
+AMQP_INLINE uint64_t *kind_words(KindObject *o, int slots) {
+    return (uint64_t *)((char *)o + KIND_WORDS_AT(slots));
+}
+
+/* Set by the core: bytes of a table (bytes) and mode -> dict; seconds since 1970 -> datetime. */
 static PyObject *(*kind_read_table)(PyObject *octets, uint32_t mode) = NULL;
+static PyObject *(*kind_read_time)(uint64_t seconds) = NULL;
 
 #define KIND_OF(type) (&((KindType *)(type))->kind)
 static inline int kind_check_type(PyTypeObject *type) { return Py_TYPE(type) == kind_metatype; }
+
+/* The word of a time field, which is meant as long as the field is NULL. */
+static inline uint64_t *kind_word(KindObject *o, int field) {
+    Kind *k = KIND_OF(Py_TYPE(o));
+    return kind_words(o, k->slots) + k->word[field] - 1;
+}
 
 /* ---- life of an instance ---- */
 
@@ -88,14 +103,14 @@ static PyObject *kind_alloc_new(PyTypeObject *type) {
     if (!o) return NULL;
     memset((char *)o + sizeof(PyObject), 0, (size_t)type->tp_basicsize - sizeof(PyObject));
     if (k->blank) {
-        for (int i = 0; i < k->fields; i++) ((KindObject *)o)->field[i] = Py_NewRef(Py_None);
+        for (int i = 0; i < k->fields; i++) ((KindObject *)o)->field[i] = PYTHON_NEW_NONE();
     }
     return o;
 }
 
 /* Memory of an instance whose fields were cleared: where they are blank, None is in each. */
 static void kind_free(Kind *k, PyObject *o) {
-    for (int i = 0; k->blank && i < k->fields; i++) Py_DECREF(Py_None);
+    for (int i = 0; k->blank && i < k->fields; i++) PYTHON_DROP_NONE();
     if (k->gc) PyObject_GC_Del(o);
     else PyObject_Free(o);
 }
@@ -146,25 +161,24 @@ static void kind_dealloc(PyObject *self) {
     PyTypeObject *type = Py_TYPE(self);
     Kind *k = KIND_OF(type);
     KindObject *o = (KindObject *)self;
-    int i = 0;
+    PyObject **at = o->field, **end = at + k->slots;
     if (o->tracked) {
         o->tracked = 0;
         PyObject_GC_UnTrack(self);
     }
     if (AMQP_UNLIKELY(o->origin != NULL)) Py_CLEAR(o->origin);
     if (k->blank) {
-        i = k->fields;
-        for (PyObject **at = o->field, **end = at + i; at != end; at++) {
+        for (PyObject **last = at + k->fields; at != last; at++) {
             PyObject *v = *at;
             if (v == Py_None) continue;
-            *at = Py_NewRef(Py_None);
+            *at = PYTHON_NEW_NONE();
             Py_XDECREF(v);
         }
     }
-    for (; i < k->slots; i++) {
-        PyObject *v = o->field[i];
+    for (; at != end; at++) {
+        PyObject *v = *at;
         if (v) {
-            o->field[i] = NULL;
+            *at = NULL;
             Py_DECREF(v);
         }
     }
@@ -226,10 +240,39 @@ static PyObject *kind_octets_get(PyObject *self, void *closure) {
     return Py_NewRef(octets ? octets : Py_None);
 }
 
+/* ---- time fields ---- */
+
+static PyObject *kind_time_get(PyObject *self, void *closure) {
+    KindObject *o = (KindObject *)self;
+    int field = (int)(intptr_t)closure;
+    PyObject *v;
+    PYTHON_LOCK(o);
+    v = o->field[field];
+    if (!v) o->field[field] = v = kind_read_time(*kind_word(o, field));
+    Py_XINCREF(v);
+    PYTHON_UNLOCK();
+    return v;
+}
+
+static int kind_time_set(PyObject *self, PyObject *value, void *closure) {
+    KindObject *o = (KindObject *)self;
+    if (!value) {
+        PyErr_SetString(PyExc_AttributeError, "fields cannot be deleted; assign None");
+        return -1;
+    }
+    PYTHON_LOCK(o);
+    Py_INCREF(value);
+    Py_XSETREF(o->field[(int)(intptr_t)closure], value);
+    kind_track(self);
+    PYTHON_UNLOCK();
+    return 0;
+}
+
 /* New reference to any field; NULL with AttributeError where it is unset. */
 static PyObject *kind_get(PyObject *self, int field) {
     Kind *k = KIND_OF(Py_TYPE(self));
     if (k->octets_slot[field]) return kind_table_get(self, (void *)(intptr_t)field);
+    if (k->word[field]) return kind_time_get(self, (void *)(intptr_t)field);
     PyObject *v = ((KindObject *)self)->field[field];
     if (!v) PyErr_SetObject(PyExc_AttributeError, k->name[field]);
     return Py_XNewRef(v);
@@ -324,6 +367,9 @@ static PyObject *kind_richcompare(PyObject *x, PyObject *y, int op) {
                 equal = PyObject_RichCompareBool(p, q, Py_EQ);
                 if (equal) continue; /* the same bytes; else compare what they say */
             }
+        } else if (k->word[i] && !a->field[i] && !b->field[i]) {
+            equal = *kind_word(a, i) == *kind_word(b, i);
+            continue;
         }
         PyObject *v = kind_get(x, i), *w = v ? kind_get(y, i) : NULL;
         if (!w && PyErr_ExceptionMatches(PyExc_AttributeError)) {

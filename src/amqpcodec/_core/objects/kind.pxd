@@ -13,6 +13,7 @@ cdef extern from "objects/kind.h":
         int* position
         int gc
         int* octets_slot
+        int* word
         PyObject** name
         PyObject** fallback
         void* desc
@@ -27,14 +28,16 @@ cdef extern from "objects/kind.h":
     void kind_track(PyObject* o)
     void kind_store(KindObject* o, int i, PyObject* value)
     void kind_fill(KindObject* o, int i, PyObject* value)
+    uint64_t* kind_words(KindObject* o, int slots)
+    uint64_t* kind_word(KindObject* o, int field)
 
 # The metatype of all message classes.
 cdef object kind_metatype_object()
 
-# A class with these fields. defaults: Ellipsis stands for a fresh table; tables: which fields are tables,
-# as bools; positions: numbers of the fields that the constructor takes by position; what < 0: abstract.
+# A class with these fields. defaults: Ellipsis stands for a fresh table; forms: how fields
+# are kept, as FORM_*; positions: numbers of the fields that the constructor takes by position; what < 0: abstract.
 cdef object new_kind(object name, object bases, object dict_, object names, object defaults,
-                     object tables, object positions, int what, int gc, int blank, object owner)
+                     object forms, object positions, int what, int gc, int blank, object owner)
 cdef int kind_describe(object cls, void* desc) except -1
 
 # Kind.what

@@ -19,7 +19,7 @@ static void kind_meta_dealloc(PyObject *self) {
     }
     Py_CLEAR(k->owner);
     Py_CLEAR(k->alias);
-    void *blocks[] = {k->position, k->octets_slot, k->name, k->fallback, k->members, k->getsets};
+    void *blocks[] = {k->position, k->octets_slot, k->word, k->name, k->fallback, k->members, k->getsets};
     for (size_t i = 0; i < sizeof(blocks) / sizeof(*blocks); i++) PyMem_Free(blocks[i]);
     memset(k, 0, sizeof(*k));
     PyType_Type.tp_dealloc(self);
@@ -81,10 +81,13 @@ static PyTypeObject KindMeta = {
 
 static PyObject *kind_meta_object(void) { return Py_NewRef((PyObject *)&KindMeta); }
 
+/* How a field is kept. */
+enum { FORM_PLAIN, FORM_TABLE, FORM_TIME };
+
 /* A class with these fields. defaults: a tuple, with Ellipsis where a fresh table is meant.
- * tables: a tuple of bool. positions: a tuple of field numbers. what < 0: abstract. */
+ * forms: a tuple of FORM_*. positions: a tuple of field numbers. what < 0: abstract. */
 static PyObject *kind_make(PyObject *name, PyObject *bases, PyObject *dict, PyObject *names,
-                           PyObject *defaults, PyObject *tables, PyObject *positions, int what,
+                           PyObject *defaults, PyObject *forms, PyObject *positions, int what,
                            int gc, int blank, PyObject *owner) {
     PyObject *args = PyTuple_Pack(3, name, bases, dict);
     if (!args) return NULL;
@@ -93,15 +96,17 @@ static PyObject *kind_make(PyObject *name, PyObject *bases, PyObject *dict, PyOb
     if (!cls) return NULL;
     PyTypeObject *type = (PyTypeObject *)cls;
     Kind *k = KIND_OF(cls);
-    int n = (int)PyTuple_GET_SIZE(names), ntables = 0;
+    int n = (int)PyTuple_GET_SIZE(names), ntables = 0, nwords = 0;
     memset(k, 0, sizeof(*k));
     k->position = PyMem_Calloc((size_t)n + 1, sizeof(int));
     k->octets_slot = PyMem_Calloc((size_t)n + 1, sizeof(int));
+    k->word = PyMem_Calloc((size_t)n + 1, sizeof(int));
     k->name = PyMem_Calloc((size_t)n + 1, sizeof(PyObject *));
     k->fallback = PyMem_Calloc((size_t)n + 1, sizeof(PyObject *));
     k->members = PyMem_Calloc((size_t)n + 1, sizeof(PyMemberDef));
     k->getsets = PyMem_Calloc((size_t)n * 2 + 1, sizeof(PyGetSetDef));
-    if (!k->position || !k->octets_slot || !k->name || !k->fallback || !k->members || !k->getsets) {
+    if (!k->position || !k->octets_slot || !k->word || !k->name || !k->fallback || !k->members ||
+        !k->getsets) {
         PyErr_NoMemory();
         goto fail;
     }
@@ -120,9 +125,10 @@ static PyObject *kind_make(PyObject *name, PyObject *bases, PyObject *dict, PyOb
         k->fallback[i] = value == Py_Ellipsis ? NULL : Py_NewRef(value);
         const char *text = PyUnicode_AsUTF8(field);
         PyObject *descriptor;
-        if (!text) goto fail;
-        if (PyObject_IsTrue(PyTuple_GET_ITEM(tables, i))) {
-            PyGetSetDef *g = &k->getsets[2 * ntables];
+        PyGetSetDef *g = &k->getsets[2 * i];
+        long form = PyLong_AsLong(PyTuple_GET_ITEM(forms, i));
+        if (!text || (form == -1 && PyErr_Occurred())) goto fail;
+        if (form == FORM_TABLE) {
             k->octets_slot[i] = n + ntables++;
             g[0] = (PyGetSetDef){text, kind_table_get, kind_table_set, NULL, (void *)(intptr_t)i};
             descriptor = PyDescr_NewGetSet(type, &g[0]);
@@ -136,6 +142,10 @@ static PyObject *kind_make(PyObject *name, PyObject *bases, PyObject *dict, PyOb
             Py_XDECREF(raw);
             Py_DECREF(raw_name);
             if (bad) goto fail;
+        } else if (form == FORM_TIME) {
+            k->word[i] = ++nwords;
+            g[0] = (PyGetSetDef){text, kind_time_get, kind_time_set, NULL, (void *)(intptr_t)i};
+            descriptor = PyDescr_NewGetSet(type, &g[0]);
         } else {
             PyMemberDef *m = &k->members[i];
             m->name = text;
@@ -152,6 +162,7 @@ static PyObject *kind_make(PyObject *name, PyObject *bases, PyObject *dict, PyOb
     k->slots = n + ntables;
     k->owner = Py_XNewRef(owner);
     type->tp_basicsize = (Py_ssize_t)(KIND_HEAD + sizeof(PyObject *) * (size_t)k->slots);
+    if (nwords) type->tp_basicsize = (Py_ssize_t)KIND_WORDS_AT(k->slots) + 8 * nwords;
     type->tp_itemsize = 0;
     type->tp_dictoffset = 0;
     type->tp_weaklistoffset = 0;

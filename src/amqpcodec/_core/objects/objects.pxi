@@ -23,21 +23,26 @@ cdef object read_table_octets(PyObject* octets, uint32_t mode):
 kind_read_table = read_table_octets
 
 
+cdef object read_time_word(uint64_t seconds):
+    """Called by a time field that is read for the first time."""
+    return make_timestamp(seconds, ONE_SHOT_CACHE)
+
+kind_read_time = read_time_word
+
+
 # ---- store: values to objects ----
 
 cdef object Reference = _types.Reference
 
 
 cdef object store_value(const Op* op, const AmqpValue* v, TextCache* cache):
-    """A value that is not a table."""
+    """A value that is neither a table nor a timestamp."""
     if v.kind == W_SHORTSTR:
         return text_cached(cache if op.cached else NULL, v.p, v.n)
     if v.kind == W_BIT:
         return v.u != 0
     if v.kind == W_LONGSTR:
         return PyBytes_FromStringAndSize(<const char*>v.p, v.n)
-    if v.kind == W_TIMESTAMP:
-        return make_timestamp(v.u, cache)
     if v.kind == W_CONTENT:
         octets = PyBytes_FromStringAndSize(<const char*>v.p, v.n)
         return Reference(octets) if v.u else octets
@@ -65,6 +70,9 @@ cdef object store_object(const Desc* d, const AmqpValue* v, bint properties, uin
             value = PyBytes_FromStringAndSize(<const char*>v[i].p, v[i].n)
             kind_store(o, k.octets_slot[i], Py_NewRef(<PyObject*>value))
             kind_store(o, i, NULL)          # made from the bytes when it is read
+        elif v[i].kind == W_TIMESTAMP:
+            kind_word(o, i)[0] = v[i].u
+            kind_store(o, i, NULL)          # made from the word when it is read
         else:
             value = store_value(&d.op[i], &v[i], cache)
             kind_store(o, i, Py_NewRef(<PyObject*>value))
@@ -231,7 +239,11 @@ cdef int load_object(Loader* l, const Desc* d, object obj, bint properties, Amqp
             load_table(l, o, k.octets_slot[i], i, &v[i], &l.table_at[i])
             continue
         if o.field[i] == NULL:
-            table_error(&l.at, "is not set")
+            if not k.word[i]:
+                table_error(&l.at, "is not set")
+            v[i].kind = W_TIMESTAMP
+            v[i].u = kind_word(o, i)[0]
+            continue
         if properties and o.field[i] == Py_None:
             v[i].present = False
             v[i].n = 0

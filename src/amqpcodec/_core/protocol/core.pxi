@@ -99,7 +99,8 @@ cdef class ProtocolCore:
     @cython.final
     cdef object _make_class(self, Desc* d, str qualname, object base, int what, tuple fields, dict members):
         names = tuple([field[0] for field in fields])
-        tables = tuple([field[1] == W_TABLE for field in fields])
+        forms = tuple([FORM_TABLE if field[1] == W_TABLE else FORM_TIME if field[1] == W_TIMESTAMP
+                       else FORM_PLAIN for field in fields])
         properties = what == KIND_PROPERTIES
         positions = tuple([i for i, field in enumerate(fields) if not field[2] & FIELD_RESERVED])
         if properties:
@@ -112,8 +113,8 @@ cdef class ProtocolCore:
             "_ASSERTS": tuple([(i, field[4]) for i, field in enumerate(fields) if field[4]]),
             "_DEFAULTS": defaults,
         })
-        made = kind_make(qualname.rpartition(".")[2], (base,), members, names, defaults, tables,
-                         positions, what, any(tables), properties, self.descs)
+        made = kind_make(qualname.rpartition(".")[2], (base,), members, names, defaults, forms,
+                         positions, what, FORM_TABLE in forms, properties, self.descs)
         self.descs.keep.append(made)
         for alias, name in PROPERTY_ALIASES.items() if properties else ():
             if name in names and alias not in names:
@@ -130,7 +131,7 @@ cdef class ProtocolCore:
             "__module__": self.module, "__qualname__": name, "__doc__": doc, "__slots__": (),
             "__hash__": None, "__match_args__": names, "FIELDS": names,
             "_DEFAULTS": tuple([value for _, value in fields])},
-            names, tuple([value for _, value in fields]), (False,) * len(fields),
+            names, tuple([value for _, value in fields]), (FORM_PLAIN,) * len(fields),
             tuple(range(len(fields))), what, gc, 0, self)
 
     @cython.final

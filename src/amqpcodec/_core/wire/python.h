@@ -18,6 +18,16 @@
 #define PYTHON_HAS_GIL 1
 #endif
 
+/* References to None that fields hold. From 3.12 on None is immortal, as the manual says (PEP 683), and
+ * nobody counts them; in 3.11 they are counted as any other. */
+#if PY_VERSION_HEX >= 0x030C0000
+#define PYTHON_NEW_NONE() Py_None
+#define PYTHON_DROP_NONE() (void)0
+#else
+#define PYTHON_NEW_NONE() Py_NewRef(Py_None)
+#define PYTHON_DROP_NONE() Py_DECREF(Py_None)
+#endif
+
 /* A field that is filled in on first use, and its owner's lock. 3.13 brought critical sections (which
  * do nothing where there is a GIL); before it there was always a GIL. */
 #if PY_VERSION_HEX >= 0x030D0000
