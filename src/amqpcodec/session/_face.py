@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import importlib
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 from .events import Event
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
+
+    from ._legacy import LegacyConnection
 
 __all__ = ["Connection", "Role"]
 
@@ -36,6 +38,18 @@ class Connection:
     """
 
     __slots__ = ()
+
+    @overload
+    def __new__(
+        cls,
+        role: Role,
+        *,
+        protocol: Literal["0-9-1", "0-9", "0-8"] | ModuleType = ...,
+        **options: Any,
+    ) -> LegacyConnection: ...
+
+    @overload
+    def __new__(cls, role: Role, *, protocol: str, **options: Any) -> Connection: ...
 
     def __new__(
         cls, role: Role, *, protocol: str | ModuleType = "0-9-1", **options: Any

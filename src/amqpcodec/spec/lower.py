@@ -96,6 +96,12 @@ def lower(protocol: Protocol, module: str) -> dict[str, Any]:
         "constants": tuple(
             (constant_name(constant.name), constant.value) for constant in protocol.constants
         ),
+        # Reply codes that end the connection and not only a channel.
+        "hard_errors": tuple(
+            constant.value
+            for constant in protocol.constants
+            if constant.error_class == "hard-error"
+        ),
         "classes": tuple(_lower_class(cls) for cls in protocol.classes),
         "columns": {"frame": _frame_columns(protocol)},
     }

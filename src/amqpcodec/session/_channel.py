@@ -1,0 +1,246 @@
+"""A channel: its state, its requests in both directions, and what it sends."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+from . import _rules
+from ._operations import Operations
+from ._requests import Consumer, PeerRequest, Request
+from ._tags import Deliveries, Publications
+from .errors import LocalProtocolError
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+    from ._legacy import LegacyConnection
+
+__all__ = ["CLOSED", "CLOSING", "OPEN", "OPENING", "Channel"]
+
+#: States. OPENING: asked for; requests may follow already. CLOSING: channel.close was sent.
+OPENING, OPEN, CLOSING, CLOSED = range(4)
+_STATES = ("opening", "open", "closing", "closed")
+
+#: Methods that have a call of their own.
+_NOT_BY_SEND = ("channel.open", "channel.open-ok", "channel.close", "channel.close-ok")
+
+#: What settles deliveries (of a client) or publications (of a server).
+_SETTLING = frozenset({"basic.ack", "basic.nack", "basic.reject"})
+
+
+class Channel(Operations):
+    """A channel of a connection of 0-x. Made by open_channel, or since a client asked for it.
+
+    Attributes:
+        connection: the one it belongs to.
+        number: from 1 to channel_max.
+        consumers: by consumer tag.
+        sent: requests that wait for the peer, in order.
+        received: requests of the peer that wait to be answered, in order.
+        confirming: whether publications are numbered and confirmed.
+        transactional: whether it has transactions.
+        flow_active: False while the server wants no publications.
+        publications: those that wait for a confirm; ``len()`` counts them.
+        deliveries: those that wait to be acknowledged; ``len()`` counts them.
+        context: the caller's own.
+    """
+
+    __slots__ = (
+        "close_reason",
+        "confirming",
+        "connection",
+        "consumers",
+        "context",
+        "deliveries",
+        "discarding",
+        "flow_active",
+        "number",
+        "publications",
+        "received",
+        "sent",
+        "settled_in_tx",
+        "state",
+        "transactional",
+    )
+
+    def __init__(self, connection: LegacyConnection, number: int, state: int) -> None:
+        self.connection = connection
+        self.number = number
+        self.state = state
+        self.sent: deque[Request] = deque()
+        self.received: deque[PeerRequest] = deque()
+        self.consumers: dict[str, Consumer] = {}
+        self.publications = Publications()
+        self.deliveries = Deliveries()
+        self.settled_in_tx: list[int] = []
+        self.confirming = False
+        self.transactional = False
+        self.flow_active = True
+        self.discarding = False
+        self.close_reason: tuple[int, str] | None = None
+        self.context: Any = None
+
+    def __repr__(self) -> str:
+        return f"Channel({self.number}, {_STATES[self.state]})"
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it can be used: open, or asked for."""
+        return self.state <= OPEN and self.connection.is_open
+
+    def check_open(self) -> None:
+        """Refuse what needs an open channel.
+
+        Raises:
+            LocalProtocolError: it is closed or closing; says why.
+        """
+        if self.state <= OPEN and self.connection.is_open:
+            return
+        if self.close_reason is None:
+            self.connection.check_open()
+            raise LocalProtocolError(f"channel {self.number} is {_STATES[self.state]}")
+        code, text = self.close_reason
+        raise LocalProtocolError(f"channel {self.number} is closed: {code} {text}")
+
+    def send(self, method: Any, properties: Any = None, body: Buffer = b"") -> Request | None:
+        """Send any method of the protocol, with its content if it carries one.
+
+        Returns:
+            the Request that its reply completes; None where the method has no reply.
+
+        Raises:
+            LocalProtocolError: the rules forbid it now. Nothing was sent.
+            EncodeError: a value cannot be encoded. Nothing was sent.
+        """
+        self.check_open()
+        connection = self.connection
+        kind = type(method)
+        name = connection.check_method(kind)
+        if connection.model.connection_class == kind.CLASS_ID or name in _NOT_BY_SEND:
+            raise LocalProtocolError(f"{name} is sent by a call of its own")
+        if kind in connection.model.replies and self._answer_next(method, properties, body):
+            return None
+        check = _rules.CHECKS.get(name)
+        fault = check(self, method) if check is not None else None
+        if fault is None and name in _SETTLING:
+            fault = self.settle(method, mine=True)
+        if fault is not None:
+            raise LocalProtocolError(f"channel {self.number}: {name}: {fault[1]}")
+        if name == "basic.publish":
+            self.check_flow()
+        request = None
+        if connection.model.expects_reply(method):
+            connection.check_room(self.sent)
+            request = Request(method, self)
+        connection.queue(self.number, method, properties, body)
+        if request is not None:
+            self.sent.append(request)
+        if name == "basic.publish" and self.confirming:
+            self.publications.last += 1
+        effect = _rules.EFFECTS.get(name)
+        if effect is not None:
+            effect(self, method, request)
+        self._forget_consumer(name, method)
+        return request
+
+    def _forget_consumer(self, name: str, method: Any) -> None:
+        """After basic.cancel of a server, nothing more is delivered."""
+        if name == "basic.cancel" and self.connection.role == "server":
+            self.consumers.pop(method.consumer_tag, None)
+
+    def check_flow(self) -> None:
+        """Refuse publications that the server does not want.
+
+        Raises:
+            LocalProtocolError: the flow is stopped.
+        """
+        if not self.flow_active:
+            raise LocalProtocolError(
+                f"channel {self.number}: the server has stopped the flow of publications"
+            )
+
+    def settle(self, method: Any, *, mine: bool) -> _rules.Fault | None:
+        """Book an ack, nack or reject of this end (mine) or of the peer."""
+        tags, fault = self.settled_tags(method, mine=mine)
+        return fault if tags is None else None
+
+    def settled_tags(
+        self, method: Any, *, mine: bool
+    ) -> tuple[tuple[int, ...] | None, _rules.Fault]:
+        """The numbers that an ack, nack or reject settles; None, and why, where it cannot."""
+        multiple = bool(getattr(method, "multiple", False))
+        tag = method.delivery_tag
+        if mine == (self.connection.role == "client"):
+            tags = self.deliveries.settle(tag, multiple)
+            if tags and self.transactional:
+                self.settled_in_tx.extend(tags)
+        else:
+            tags = self.publications.settle(tag, multiple)
+        return tags, (406, f"unknown delivery tag {tag}")
+
+    # ---- answers to the peer ----
+
+    def respond(self, request: PeerRequest, method: Any, properties: Any, body: Buffer) -> None:
+        """Answer a request of the peer; `PeerRequest.respond` comes here."""
+        self.check_open()
+        if not self.received or self.received[0] is not request:
+            raise LocalProtocolError(
+                f"channel {self.number}: {request.method.NAME} is not the next to be answered"
+            )
+        if type(method) not in request.method.RESPONSES:
+            raise LocalProtocolError(f"{method.NAME} is no reply to {request.method.NAME}")
+        self._answer_next(method, properties, body)
+
+    def _answer_next(self, method: Any, properties: Any, body: Buffer) -> bool:
+        """Send the reply to the request of the peer that is next; False if it is none."""
+        connection = self.connection
+        connection.check_method(type(method))
+        if not self.received or type(method) not in self.received[0].method.RESPONSES:
+            if type(method).RESPONSES:
+                return False  # such as channel.pong: a reply that is a request, too
+            raise LocalProtocolError(
+                f"channel {self.number}: {method.NAME} answers nothing that was asked"
+            )
+        request = self.received[0]
+        check = _rules.REPLY_CHECKS.get(method.NAME)
+        fault = check(self, request, method) if check is not None else None
+        if fault is not None:
+            raise LocalProtocolError(f"channel {self.number}: {method.NAME}: {fault[1]}")
+        connection.queue(self.number, method, properties, body)
+        self.received.popleft()
+        request.response = method
+        effect = _rules.REPLY_EFFECTS.get(method.NAME)
+        if effect is not None:
+            effect(self, request, method)
+        return True
+
+    # ---- its end ----
+
+    def close(self, reply_code: int = 200, reply_text: str = "", method: Any = None) -> None:
+        """Ask the peer to close the channel; ChannelClosed tells when it is done.
+
+        What the peer confirms or answers until then is still reported; deliveries are not.
+
+        Args:
+            reply_code: 200, or that of an error.
+            reply_text: at most 255 bytes.
+            method: the method at fault, for an error.
+
+        Raises:
+            LocalProtocolError: it is closed or closing.
+        """
+        self.check_open()
+        self.queue_close(reply_code, reply_text, method)
+
+    def queue_close(self, reply_code: int, reply_text: str, method: Any) -> None:
+        """Queue channel.close."""
+        close = self.connection.model.method("channel.close")
+        class_id, method_id = (method.CLASS_ID, method.METHOD_ID) if method is not None else (0, 0)
+        text = reply_text or self.connection.model.reply_text(reply_code)
+        frame = close(
+            reply_code=reply_code, reply_text=text, class_id=class_id, method_id=method_id
+        )
+        self.connection.queue(self.number, frame)
+        self.state = CLOSING
+        self.close_reason = (reply_code, text)

@@ -1,0 +1,76 @@
+"""How things end: requests, then channels, then the connection, each told once."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+from ._channel import CLOSED, Channel
+from ._requests import Request
+from .events import ChannelClosed, ConnectionClosed, Event, Party, RequestFailed
+
+if TYPE_CHECKING:
+    from ._legacy import LegacyConnection
+
+__all__ = ["end_channel", "end_connection"]
+
+
+def end_connection(
+    connection: LegacyConnection,
+    events: list[Event],
+    code: int,
+    text: str,
+    kind: Any,
+    by: Party,
+) -> None:
+    """All is over. kind: class of the method at fault, or None."""
+    _fail(connection.sent, None, events, code, text, kind)
+    for channel in list(connection.channels.values()):
+        if not channel.discarding:  # else it was told
+            end_channel(channel, events, code, text, kind, by)
+    connection.channels.clear()
+    connection.received.clear()
+    name = None if kind is None else kind.NAME
+    events.append(ConnectionClosed(code, text, name, by, connection.stage))
+
+
+def end_channel(
+    channel: Channel,
+    events: list[Event],
+    code: int,
+    text: str,
+    kind: Any,
+    by: Party,
+    *,
+    keep: bool = False,
+) -> None:
+    """A channel is over; keep: its number stays in use until the peer knows."""
+    _fail(channel.sent, channel, events, code, text, kind)
+    channel.received.clear()
+    for consumer in channel.consumers.values():
+        consumer.active = False
+    channel.close_reason = (code, text)
+    if not keep:
+        channel.state = CLOSED
+        channel.connection.channels.pop(channel.number, None)
+    name = None if kind is None else kind.NAME
+    unconfirmed = channel.publications.open() if channel.connection.role == "client" else ()
+    events.append(ChannelClosed(channel, code, text, name, by, unconfirmed))
+
+
+def _fail(
+    requests: deque[Request],
+    channel: Channel | None,
+    events: list[Event],
+    code: int,
+    text: str,
+    kind: Any,
+) -> None:
+    """Tell the end of each; the first one of the method at fault is the cause."""
+    found = False
+    for request in requests:
+        cause = not found and type(request.method) is kind
+        found = found or cause
+        request.error = (code, text)
+        events.append(RequestFailed(channel, request, code, text, cause))
+    requests.clear()

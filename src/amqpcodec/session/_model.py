@@ -1,0 +1,115 @@
+"""The rules of a protocol, from its generated classes: who may send what, and what answers it."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
+from .errors import LocalProtocolError
+
+__all__ = ["Model", "model_of"]
+
+#: Spellings of the argument that asks for no reply.
+_NO_WAIT = ("no_wait", "nowait")
+
+
+class Model:
+    """What a session needs to know of a protocol version. Made once per protocol module."""
+
+    def __init__(self, module: ModuleType) -> None:
+        self.module: Any = module
+        table = self.module.PROTOCOL.table
+        methods = list(self.module.METHODS.values())
+        self.name: str = table["name"]
+        self.version: tuple[int, int] = table["version"][:2]
+        self.methods: dict[str, Any] = {method.NAME: method for method in methods}
+        #: Methods that answer another.
+        self.replies = frozenset(reply for method in methods for reply in method.RESPONSES)
+        self.no_wait = {
+            method: field for method in methods for field in _NO_WAIT if field in method.FIELDS
+        }
+        self.hard_errors = frozenset(table["hard_errors"])
+        self.constants: dict[int, str] = {}
+        for name, value in table["constants"]:
+            if value >= 200 and value != self.module.FRAME_END:
+                self.constants.setdefault(value, name)
+        self.connection_class: int = self.methods["connection.start"].CLASS_ID
+
+    def method(self, name: str) -> Any:
+        """The class of a method by the specification's name.
+
+        Raises:
+            LocalProtocolError: this version has none.
+        """
+        found = self.methods.get(name)
+        if found is None:
+            raise LocalProtocolError(f"AMQP {self.name} has no {name}")
+        return found
+
+    def make(self, name: str, **arguments: Any) -> Any:
+        """A method by name; what a version spells otherwise is translated.
+
+        Arguments that the version lacks are left out while they ask for nothing.
+
+        Raises:
+            LocalProtocolError: the version has not this method, or not an argument that is set.
+        """
+        kind = self.method(name)
+        given = {}
+        for key, value in arguments.items():
+            field = self.no_wait.get(kind, key) if key == "no_wait" else key
+            if field in kind.FIELDS:
+                if value is not None:
+                    given[field] = value
+            elif value:
+                raise LocalProtocolError(f"AMQP {self.name}: {name} has no argument {key}")
+        return kind(**given)
+
+    def expects_reply(self, method: Any) -> bool:
+        """Whether the peer answers this one."""
+        kind = type(method)
+        if not kind.RESPONSES:
+            return False
+        field = self.no_wait.get(kind)
+        return field is None or not getattr(method, field)
+
+    def is_hard(self, reply_code: int) -> bool:
+        """Whether a reply code ends the connection and not only a channel."""
+        if reply_code in self.constants:
+            return reply_code in self.hard_errors
+        return reply_code >= 500
+
+    def reply_text(self, reply_code: int, detail: str = "") -> str:
+        """The text of a close as brokers write it: ``NOT_FOUND - no queue 'q'``.
+
+        Cut to the 255 bytes of a short string.
+        """
+        name = self.constants.get(reply_code, "")
+        text = " - ".join(part for part in (name, detail) if part)
+        return text.encode("utf-8", "replace")[:255].decode("utf-8", "ignore")
+
+    def name_of(self, class_id: int, method_id: int) -> str | None:
+        """Name of the method that a close blames; None for none."""
+        found = self.module.METHODS.get((class_id, method_id))
+        name: str | None = None if found is None else found.NAME
+        return name
+
+
+_models: dict[int, Model] = {}
+
+
+def model_of(protocol: str | ModuleType) -> Model:
+    """The rules of a version, or of a module of `load_xml_spec`.
+
+    Raises:
+        ValueError: there is no such version.
+    """
+    if isinstance(protocol, str):
+        from .. import protocol as find
+
+        protocol = find(protocol)
+    found = _models.get(id(protocol))
+    # The module stays referenced by its model, so that its id is not given to another.
+    if found is None:
+        found = _models[id(protocol)] = Model(protocol)
+    return found

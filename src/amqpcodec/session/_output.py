@@ -1,0 +1,82 @@
+"""What a connection of 0-x has to send: frames in order, and how many bytes they are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ._face import Connection
+from ._heartbeats import Heartbeats
+from ._model import Model
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+__all__ = ["Output"]
+
+#: A body of this many bytes and more is sent as it lies, others are copied into their frames.
+_VIEW_BYTES = 16384
+
+
+class Output(Connection):
+    """The sending half of an engine of 0-x.
+
+    Attributes:
+        model: the rules of the protocol.
+        frame_max: bytes a frame may take, the 8 of its envelope included; 0 for no limit.
+    """
+
+    __slots__ = ("_beats", "_encode", "_encode_message", "_out", "_waiting", "frame_max", "model")
+
+    def _start_output(self, model: Model, frame_max: int) -> None:
+        self.model = model
+        self.frame_max = frame_max
+        self._encode = model.module.encode
+        self._encode_message = model.module.encode_message
+        self._out: list[bytes | memoryview] = []
+        self._waiting = 0
+        self._beats = Heartbeats()
+
+    def buffers_to_send(self) -> list[bytes | memoryview]:
+        """What waits to be sent, as buffers; see `Connection.buffers_to_send`."""
+        out = self._out
+        if out:
+            self._out = []
+            self._waiting = 0
+            self._beats.sent = True
+        return out
+
+    @property
+    def bytes_to_send(self) -> int:
+        """How many bytes wait to be sent."""
+        return self._waiting
+
+    def drop_output(self) -> None:
+        """Forget what waits: nobody would read it."""
+        self._out.clear()
+        self._waiting = 0
+
+    def queue_octets(self, octets: bytes) -> None:
+        """Queue bytes as they are."""
+        self._out.append(octets)
+        self._waiting += len(octets)
+
+    def queue(self, number: int, method: Any, properties: Any = None, body: Buffer = b"") -> None:
+        """Queue a method, with its content if it carries one."""
+        if getattr(method, "HAS_CONTENT", False):
+            self.queue_content(number, method, properties, body)
+            return
+        octets = self._encode(number, method)
+        self._out.append(octets)
+        self._waiting += len(octets)
+
+    def queue_content(self, number: int, method: Any, properties: Any, body: Buffer) -> None:
+        """Queue a method and its content."""
+        if type(body) is bytes and len(body) >= _VIEW_BYTES:
+            module = self.model.module
+            parts = module.encode_parts(number, method, properties, body, self.frame_max)
+            self._out += parts
+            self._waiting += sum(map(len, parts))
+            return
+        octets = self._encode_message(number, method, properties, body, self.frame_max)
+        self._out.append(octets)
+        self._waiting += len(octets)

@@ -1,0 +1,375 @@
+"""What a method of the peer means in the state at hand: events, answers, or a fault."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from . import _rules
+from ._channel import CLOSING, OPEN, OPENING, Channel
+from ._ending import end_channel
+from ._faults import HardFault, SoftFault
+from ._requests import PeerRequest, Request
+from .events import (
+    Acked,
+    Acknowledged,
+    Blocked,
+    ChannelOpened,
+    ConsumerCancelled,
+    Delivered,
+    Event,
+    FlowChanged,
+    MethodReceived,
+    Nacked,
+    Published,
+    Rejected,
+    Replied,
+    Requested,
+    Returned,
+    Unblocked,
+)
+
+if TYPE_CHECKING:
+    from ._client import ClientHandshake
+    from ._legacy import LegacyConnection
+    from ._server import ServerHandshake
+
+__all__ = ["Receiver"]
+
+Handler: TypeAlias = Callable[[int, Any, list[Event]], None]
+
+
+class Receiver:
+    """Takes what the decoder yields.
+
+    handlers: class of the item -> what takes it; `on_method` takes all others.
+    """
+
+    __slots__ = (
+        "_channels",
+        "_connection",
+        "_deliver",
+        "_handshake",
+        "_model",
+        "_peer",
+        "_publish",
+        "_return",
+        "handlers",
+    )
+
+    def __init__(
+        self, connection: LegacyConnection, handshake: ClientHandshake | ServerHandshake
+    ) -> None:
+        self._connection = connection
+        self._handshake = handshake
+        self._channels = connection.channels
+        self._model = model = connection.model
+        self._peer = "server" if connection.role == "client" else "client"
+        self._deliver = model.method("basic.deliver")
+        self._publish = model.method("basic.publish")
+        self._return = model.method("basic.return")
+        module = model.module
+        self.handlers: dict[type, Handler] = {
+            module.Message: self._on_message,
+            module.Heartbeat: self._on_heartbeat,
+            module.ProtocolHeader: self._on_protocol_header,
+        }
+        for name in ("basic.ack", "basic.nack", "basic.reject"):
+            if name in model.methods and self._peer in model.methods[name].SENT_BY:
+                self.handlers[model.methods[name]] = self._on_settled
+
+    # ---- frames that are no methods ----
+
+    def _on_heartbeat(self, number: int, item: Any, events: list[Event]) -> None:
+        if self._connection.stage == "start":
+            raise HardFault(503, "a heartbeat before the handshake")
+
+    def _on_protocol_header(self, number: int, item: Any, events: list[Event]) -> None:
+        if self._connection.stage != "start":
+            raise HardFault(501, "a protocol header in the middle of a connection")
+        self._handshake.on_protocol_header(item, events)
+
+    # ---- contents ----
+
+    def _on_message(self, number: int, message: Any, events: list[Event]) -> None:
+        method = message.method
+        kind = type(method)
+        channel = self._channels.get(number)
+        if channel is None or channel.state > OPEN or not self._connection.is_open:
+            channel = self._usable(number, method)
+            if channel is None:
+                return
+        if self._peer not in kind.SENT_BY:
+            raise HardFault(503, f"a {self._peer} does not send {kind.NAME}", method, number)
+        if kind is self._deliver:
+            self._on_deliver(channel, message, method, events)
+        elif kind is self._publish:
+            publications = channel.publications
+            if channel.confirming:
+                publications.last += 1
+                events.append(Published(channel, message, publications.last))
+            else:
+                events.append(Published(channel, message, None))
+        elif kind is self._return:
+            events.append(Returned(channel, message))
+        elif kind in self._model.replies:
+            self._on_reply(channel, message, method, events)
+        else:
+            events.append(MethodReceived(channel, message))
+
+    def _on_deliver(self, channel: Channel, message: Any, method: Any, events: list[Event]) -> None:
+        consumer = channel.consumers.get(method.consumer_tag)
+        deliveries = channel.deliveries
+        tag = method.delivery_tag
+        if consumer is None or tag <= deliveries.last:
+            fault = _rules.CHECKS["basic.deliver"](channel, method) or (503, "")
+            raise HardFault(fault[0], fault[1], method, channel.number)
+        if channel.state == CLOSING:
+            return
+        deliveries.last = tag
+        if not consumer.no_ack:
+            deliveries.waiting.add(tag)
+        events.append(Delivered(consumer, message))
+
+    # ---- acknowledgements and confirms ----
+
+    def _on_settled(self, number: int, method: Any, events: list[Event]) -> None:
+        channel = self._channels.get(number)
+        if channel is None or channel.state > OPEN or not self._connection.is_open:
+            channel = self._usable(number, method)
+            if channel is None:
+                return
+        tags, fault = channel.settled_tags(method, mine=False)
+        if tags is None:
+            if channel.state == CLOSING:
+                return
+            raise SoftFault(fault[0], fault[1], method, number)
+        name = type(method).NAME
+        if self._peer == "server":
+            events.append((Acked if name == "basic.ack" else Nacked)(channel, tags))
+        elif name == "basic.ack":
+            events.append(Acknowledged(channel, tags))
+        else:
+            events.append(Rejected(channel, tags, bool(method.requeue)))
+
+    # ---- methods ----
+
+    def on_method(self, number: int, method: Any, events: list[Event]) -> None:
+        """Take a method without content."""
+        kind = type(method)
+        connection = self._connection
+        if self._peer not in kind.SENT_BY:
+            raise HardFault(503, f"a {self._peer} does not send {kind.NAME}", method, number)
+        if self._model.connection_class == kind.CLASS_ID:
+            if number:
+                raise HardFault(503, f"{kind.NAME} on channel {number}", method, number)
+            self._on_connection_method(method, events)
+            return
+        name = kind.NAME
+        if name == "channel.open":
+            self._on_channel_open(number, method, events)
+            return
+        if name == "channel.close" or name == "channel.close-ok":
+            self._on_channel_end(number, method, events)
+            return
+        channel = self._usable(number, method)
+        if channel is None:
+            return
+        if kind in self._model.replies and self._answers(channel, kind):
+            self._on_reply(channel, method, method, events)
+        elif channel.state == CLOSING or not connection.is_open:
+            return
+        elif kind in self._model.replies and not kind.RESPONSES:
+            raise HardFault(503, f"{name} answers nothing that was asked", method, number)
+        else:
+            self._on_request(channel, method, events)
+
+    def _usable(self, number: int, method: Any) -> Channel | None:
+        """The channel of a method; None where the method is to be passed over."""
+        connection = self._connection
+        if connection.stage != "opened":
+            due = " or ".join(self._handshake.expected) or "the end of the handshake"
+            raise HardFault(503, f"{method.NAME} where {due} has to come", method, number)
+        channel = self._channels.get(number)
+        if channel is None:
+            if not connection.is_open:
+                return None
+            raise HardFault(504, f"{method.NAME} on channel {number}, not open", method, number)
+        return None if channel.discarding else channel
+
+    @staticmethod
+    def _answers(channel: Channel, kind: type) -> bool:
+        return bool(channel.sent) and kind in channel.sent[0].method.RESPONSES
+
+    def _on_reply(self, channel: Channel, reply: Any, method: Any, events: list[Event]) -> None:
+        """Complete the request that is next; reply is the method, or the Message around it."""
+        if not self._answers(channel, type(method)):
+            text = f"{method.NAME} answers nothing that was asked"
+            raise HardFault(503, text, method, channel.number)
+        request = channel.sent[0]
+        name = method.NAME
+        check = _rules.REPLY_CHECKS.get(name)
+        fault = check(channel, request, method) if check is not None else None
+        if fault is not None:
+            raise HardFault(fault[0], fault[1], method, channel.number)
+        channel.sent.popleft()
+        request.response = reply
+        if channel.state == OPENING:
+            channel.state = OPEN
+            events.append(ChannelOpened(channel))
+            return
+        effect = _rules.REPLY_EFFECTS.get(name)
+        if effect is not None:
+            effect(channel, request, method)
+        events.append(Replied(channel, request, reply))
+
+    def _on_request(self, channel: Channel, method: Any, events: list[Event]) -> None:
+        """A method that begins something."""
+        kind = type(method)
+        name = kind.NAME
+        if self._peer == "server":
+            if name == "channel.flow":
+                self._on_flow(channel, method, events)
+                return
+            if name == "basic.cancel":
+                self._on_cancel(channel, method, events)
+                return
+        check = _rules.CHECKS.get(name)
+        fault = check(channel, method) if check is not None else None
+        if fault is not None:
+            hard = self._model.is_hard(fault[0])
+            raise (HardFault if hard else SoftFault)(fault[0], fault[1], method, channel.number)
+        effect = _rules.EFFECTS.get(name)
+        if not kind.RESPONSES:
+            if effect is not None:
+                effect(channel, method, None)
+            events.append(MethodReceived(channel, method))
+            return
+        connection = self._connection
+        expects = self._model.expects_reply(method)
+        request = PeerRequest(method, channel, connection, expects)
+        if effect is not None:
+            effect(channel, method, request)
+        if expects:
+            if len(channel.received) >= connection.max_requests:
+                raise HardFault(506, "too many requests wait for replies", method, channel.number)
+            channel.received.append(request)
+        events.append(Requested(channel, request))
+
+    def _on_flow(self, channel: Channel, method: Any, events: list[Event]) -> None:
+        channel.flow_active = bool(method.active)
+        reply = self._model.make("channel.flow-ok", active=channel.flow_active)
+        self._connection.queue(channel.number, reply)
+        events.append(FlowChanged(channel, channel.flow_active))
+
+    def _on_cancel(self, channel: Channel, method: Any, events: list[Event]) -> None:
+        """The server ended a consumer."""
+        consumer = channel.consumers.pop(method.consumer_tag, None)
+        if self._model.expects_reply(method):
+            reply = self._model.make("basic.cancel-ok", consumer_tag=method.consumer_tag)
+            self._connection.queue(channel.number, reply)
+        # One that the caller cancels at the same time is told by the reply to that.
+        if consumer is not None and consumer.active:
+            consumer.active = False
+            events.append(ConsumerCancelled(consumer))
+
+    # ---- channels ----
+
+    def _on_channel_open(self, number: int, method: Any, events: list[Event]) -> None:
+        connection = self._connection
+        if connection.stage != "opened":
+            self._usable(number, method)
+        if not connection.is_open:
+            return
+        limit = connection.channel_max or 65535
+        if number in self._channels or not 1 <= number <= limit:
+            text = f"channel {number} is open already or not within 1 to {limit}"
+            raise HardFault(504, text, method, number)
+        channel = self._channels[number] = Channel(connection, number, OPEN)
+        connection.queue(number, self._model.make("channel.open-ok"))
+        events.append(ChannelOpened(channel))
+
+    def _on_channel_end(self, number: int, method: Any, events: list[Event]) -> None:
+        """channel.close or channel.close-ok."""
+        connection = self._connection
+        if connection.stage != "opened":
+            self._usable(number, method)
+        channel = self._channels.get(number)
+        if channel is None:
+            if not connection.is_open:
+                return
+            raise HardFault(504, f"{method.NAME} on channel {number}, not open", method, number)
+        if method.NAME == "channel.close":
+            if connection.is_open:
+                connection.queue(number, self._model.make("channel.close-ok"))
+            if channel.state == CLOSING:
+                # Both at once: the number is free when the peer has answered ours, too.
+                if not channel.discarding:
+                    channel.close_reason = (method.reply_code, method.reply_text)
+                return
+            blamed = self._blamed(method)
+            end_channel(channel, events, method.reply_code, method.reply_text, blamed, "peer")
+            return
+        if channel.state != CLOSING:
+            raise HardFault(503, "channel.close-ok answers nothing", method, number)
+        if channel.discarding:
+            self._channels.pop(number)
+            return
+        code, text = channel.close_reason or (200, "")
+        end_channel(channel, events, code, text, None, "local")
+
+    def _blamed(self, close: Any) -> Any:
+        """Class of the method that a close names; None for none."""
+        return self._model.module.METHODS.get((close.class_id, close.method_id))
+
+    # ---- the connection ----
+
+    def _on_connection_method(self, method: Any, events: list[Event]) -> None:
+        connection = self._connection
+        name = type(method).NAME
+        if name == "connection.close":
+            if connection.stage == "start":
+                raise HardFault(503, f"{name} before the handshake", method)
+            connection.queue(0, self._model.make("connection.close-ok"))
+            kind = self._blamed(method)
+            blamed = None if kind is None else kind.NAME
+            connection.end(events, method.reply_code, method.reply_text, blamed, "peer")
+        elif name == "connection.close-ok":
+            if connection.close_reason is None:
+                raise HardFault(503, "connection.close-ok answers nothing", method)
+            code, text = connection.close_reason
+            connection.end(events, code, text, None, "local")
+        elif connection.close_reason is not None:
+            return
+        elif connection.stage != "opened":
+            self._handshake.on_method(method, events)
+        elif name == "connection.blocked":
+            connection.blocked = method.reason
+            events.append(Blocked(method.reason))
+        elif name == "connection.unblocked":
+            connection.blocked = None
+            events.append(Unblocked())
+        else:
+            self._on_open_connection(method, events)
+
+    def _on_open_connection(self, method: Any, events: list[Event]) -> None:
+        """Requests and replies once it is open, such as update-secret."""
+        connection = self._connection
+        kind = type(method)
+        if connection.sent and kind in connection.sent[0].method.RESPONSES:
+            request: Request = connection.sent.popleft()
+            request.response = method
+            events.append(Replied(None, request, method))
+            return
+        if not kind.RESPONSES or kind.NAME in (
+            "connection.start",
+            "connection.secure",
+            "connection.tune",
+            "connection.open",
+        ):
+            raise HardFault(503, f"{kind.NAME} on an open connection", method)
+        if len(connection.received) >= connection.max_requests:
+            raise HardFault(506, "too many requests wait for replies", method)
+        asked = PeerRequest(method, None, connection, self._model.expects_reply(method))
+        connection.received.append(asked)
+        events.append(Requested(None, asked))

@@ -1,0 +1,250 @@
+"""The server's side of the handshake: what a client asks for, and the caller's answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from ..negotiation import negotiate
+from . import _sasl
+from ._client import lowest
+from ._faults import HardFault
+from .errors import LocalProtocolError, RemoteProtocolError
+from .events import ConnectionOpened, Event, LoginContinued, LoginRequested, OpenRequested
+
+if TYPE_CHECKING:
+    from ._legacy import LegacyConnection
+
+__all__ = ["ServerHandshake"]
+
+CAPABILITIES = {
+    "authentication_failure_close": True,
+    "basic.nack": True,
+    "connection.blocked": True,
+    "consumer_cancel_notify": True,
+    "exchange_exchange_bindings": True,
+    "publisher_confirms": True,
+}
+
+
+class ServerHandshake:
+    """Greets a client and passes its wishes on, one at a time."""
+
+    def __init__(
+        self,
+        connection: LegacyConnection,
+        *,
+        mechanisms: Iterable[str],
+        locales: Iterable[str],
+        server_properties: dict[str, Any] | None,
+    ) -> None:
+        self._connection = connection
+        self._mechanisms = tuple(mechanisms)
+        self._locales = tuple(locales)
+        self._properties = {
+            "product": "amqpcodec",
+            "platform": "Python",
+            "capabilities": dict(CAPABILITIES),
+            **(server_properties or {}),
+        }
+        self._peer_closes_well = False
+        self._virtual_host = ""
+        #: What the client has to send, or what the caller has to answer.
+        self.expected: tuple[str, ...] = ()
+        self.asked: str | None = None
+
+    def on_protocol_header(self, header: Any, events: list[Event]) -> None:
+        """Greet, or refuse a version that is not spoken here.
+
+        Raises:
+            RemoteProtocolError: another version; the header that names ours is queued.
+        """
+        connection = self._connection
+        model = connection.model
+        if model.name in ("0-9-1", "0-9", "0-8"):
+            letter = model.name == "0-9"
+            answer = negotiate(header, [model.name], letter=letter)
+            reply, reason = answer.reply, answer.reason
+            spoken = answer.start or model.version
+        else:  # loaded from XML
+            same = b"AMQP" + bytes(getattr(header, name) for name in header.FIELDS)
+            reason = None if same == model.module.PROTOCOL_HEADER else f"not AMQP {model.name}"
+            reply, spoken = model.module.PROTOCOL_HEADER, model.version
+        if reason is not None:
+            self.refuse_header(reply, reason, events)
+        connection.stage = "login"
+        connection.queue(
+            0,
+            model.make(
+                "connection.start",
+                version_major=spoken[0],
+                version_minor=spoken[1],
+                server_properties=self._properties,
+                mechanisms=" ".join(self._mechanisms).encode(),
+                locales=" ".join(self._locales).encode(),
+            ),
+        )
+        self.expected = ("connection.start-ok",)
+
+    def refuse_header(self, reply: bytes, reason: str | None, events: list[Event]) -> None:
+        """End what did not begin as AMQP: by our own header, as the specification wants it."""
+        connection = self._connection
+        connection.queue_octets(reply or connection.model.module.PROTOCOL_HEADER)
+        connection.end(events, 0, reason or "no protocol header", None, "local")
+        raise RemoteProtocolError(reason or "no protocol header", events=events)
+
+    def on_method(self, method: Any, events: list[Event]) -> None:
+        """Take the next method of the handshake."""
+        name = method.NAME
+        if name not in self.expected:
+            due = " or ".join(self.expected) or f"our answer to connection.{self.asked}"
+            raise HardFault(503, f"{name} where {due} has to come", method)
+        self.expected = ()
+        getattr(self, "_on_" + name.rpartition(".")[2].replace("-", "_"))(method, events)
+
+    def _on_start_ok(self, method: Any, events: list[Event]) -> None:
+        if method.mechanism not in self._mechanisms:
+            raise HardFault(503, f"mechanism {method.mechanism!r} was not offered", method)
+        table = method.client_properties
+        capabilities = table.get("capabilities")
+        if isinstance(capabilities, dict):
+            self._peer_closes_well = capabilities.get("authentication_failure_close") is True
+        connection = self._connection
+        connection.peer_properties = table
+        name, password = _sasl.credentials(connection.model, method.mechanism, method.response)
+        self.asked = "login"
+        events.append(
+            LoginRequested(
+                mechanism=method.mechanism,
+                username=name,
+                password=password,
+                response=method.response,
+                locale=method.locale,
+                peer_properties=table,
+            )
+        )
+
+    def _on_secure_ok(self, method: Any, events: list[Event]) -> None:
+        self.asked = "login"
+        events.append(LoginContinued(method.response))
+
+    def _on_tune_ok(self, method: Any, events: list[Event]) -> None:
+        connection = self._connection
+        for name in ("channel_max", "frame_max"):
+            mine, theirs = getattr(connection, name), getattr(method, name)
+            if mine and (theirs > mine or not theirs):
+                raise HardFault(530, f"{name} {theirs} is above the {mine} offered", method)
+        if 0 < method.frame_max < connection.model.module.FRAME_MIN_SIZE:
+            raise HardFault(530, f"frame_max {method.frame_max} is below the minimum", method)
+        connection.tuned(
+            lowest(connection.channel_max, method.channel_max), method.frame_max, method.heartbeat
+        )
+        connection.stage = "open"
+        self.expected = ("connection.open",)
+
+    def _on_open(self, method: Any, events: list[Event]) -> None:
+        self.asked = "open"
+        self._virtual_host = method.virtual_host
+        events.append(OpenRequested(method.virtual_host))
+
+    # ---- the caller's answers ----
+
+    def _check_asked(self, asked: str) -> None:
+        self._connection.check_alive()
+        if self.asked != asked:
+            raise LocalProtocolError(f"the client has not asked for {asked}")
+        self.asked = None
+
+    def accept_login(self) -> None:
+        """Propose the limits of the connection."""
+        self._check_asked("login")
+        connection = self._connection
+        wanted = connection.wanted_heartbeat
+        connection.stage = "tune"
+        connection.queue(
+            0,
+            connection.model.make(
+                "connection.tune",
+                channel_max=connection.channel_max,
+                frame_max=connection.frame_max,
+                heartbeat=60 if wanted is None else wanted,
+            ),
+        )
+        self.expected = ("connection.tune-ok",)
+
+    def challenge(self, octets: bytes) -> None:
+        """Ask for more."""
+        self._check_asked("login")
+        self._connection.queue(
+            0, self._connection.model.make("connection.secure", challenge=octets)
+        )
+        self.expected = ("connection.secure-ok",)
+
+    def refuse_login(self, text: str) -> None:
+        """Say no: by a close where the client understands it, else by closing the transport."""
+        self._check_asked("login")
+        connection = self._connection
+        if self._peer_closes_well:
+            connection.queue_close(403, connection.model.reply_text(403, text), None)
+        else:
+            connection.end([], 403, connection.model.reply_text(403, text), None, "local")
+
+    def accept_open(self) -> ConnectionOpened:
+        """Open the virtual host that was asked for."""
+        self._check_asked("open")
+        connection = self._connection
+        connection.queue(0, connection.model.make("connection.open-ok"))
+        connection.opened(self._virtual_host)
+        return ConnectionOpened(
+            virtual_host=self._virtual_host,
+            peer_properties=connection.peer_properties,
+            channel_max=connection.channel_max,
+            frame_max=connection.frame_max,
+            heartbeat=connection.heartbeat,
+        )
+
+    def refuse_open(self, reply_code: int, text: str) -> None:
+        """Say no, with the reason."""
+        self._check_asked("open")
+        connection = self._connection
+        connection.queue_close(
+            reply_code,
+            connection.model.reply_text(reply_code, text),
+            connection.model.method("connection.open"),
+        )
+
+
+class ServerCalls:
+    """The calls of a connection in the server's role that answer the client's handshake."""
+
+    __slots__ = ()
+
+    _handshake: Any
+
+    def _server(self) -> ServerHandshake:
+        if not isinstance(self._handshake, ServerHandshake):
+            raise LocalProtocolError("a client has nobody to let in")
+        return self._handshake
+
+    def accept_login(self) -> None:
+        """Answer LoginRequested or LoginContinued: let the client in."""
+        self._server().accept_login()
+
+    def challenge(self, octets: bytes) -> None:
+        """Answer LoginRequested or LoginContinued: ask for more (connection.secure)."""
+        self._server().challenge(octets)
+
+    def refuse_login(self, text: str = "login was refused") -> None:
+        """Answer LoginRequested or LoginContinued: no, with code 403 and the reason.
+
+        A client that does not announce authentication_failure_close is closed without a word.
+        """
+        self._server().refuse_login(text)
+
+    def accept_open(self) -> ConnectionOpened:
+        """Answer OpenRequested: the connection is open."""
+        return self._server().accept_open()
+
+    def refuse_open(self, reply_code: int = 530, text: str = "") -> None:
+        """Answer OpenRequested: no such virtual host, or not for this client."""
+        self._server().refuse_open(reply_code, text)
