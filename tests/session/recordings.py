@@ -77,9 +77,7 @@ def one_piece(data: bytes) -> list[bytes]:
     return [data]
 
 
-def play(
-    recorded: Recorded, role: str, cut: Callable[[bytes], list[bytes]] = one_piece
-) -> Played:
+def play(recorded: Recorded, role: str, cut: Callable[[bytes], list[bytes]] = one_piece) -> Played:
     """Play a conversation into a session that takes one side; cut says in which pieces."""
     session = Connection(role, **options(recorded, role))
     played = Played(session)
@@ -115,7 +113,8 @@ def play(
                 except LocalProtocolError as error:
                     played.refused.append((item, error))
         session.data_to_send()
-    feed()
+    if feed():
+        played.events += session.receive_eof()
     return played
 
 
@@ -151,6 +150,10 @@ def say(session: Any, number: int, item: Any) -> None:
             session.close(method.reply_code, method.reply_text, blamed)
     elif name in ("connection.blocked", "connection.unblocked"):
         session.send(method)
+    elif name == "connection.update-secret":
+        session.update_secret(method.new_secret, method.reason)
+    elif name == "connection.update-secret-ok":
+        session.received[0].respond(method)
     elif name == "channel.open":
         session.open_channel(number)
     elif number not in session.channels:

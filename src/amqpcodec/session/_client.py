@@ -15,16 +15,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ClientHandshake", "lowest"]
 
-#: What this client understands, as RabbitMQ's servers look it up.
-CAPABILITIES = {
-    "authentication_failure_close": True,
-    "basic.nack": True,
-    "connection.blocked": True,
-    "consumer_cancel_notify": True,
-    "exchange_exchange_bindings": True,
-    "publisher_confirms": True,
-}
-
 
 def lowest(mine: int, theirs: int) -> int:
     """The lower of two limits, where 0 stands for none."""
@@ -55,12 +45,7 @@ class ClientHandshake:
         self._virtual_host = virtual_host
         self._mechanism = mechanism
         self._locale = locale
-        self._properties = {
-            "product": "amqpcodec",
-            "platform": "Python",
-            "capabilities": dict(CAPABILITIES),
-            **(client_properties or {}),
-        }
+        self._properties = connection.model.peer_properties(client_properties)
         self._sasl = sasl
         self.expected: tuple[str, ...] = ("connection.start",)
         connection.queue_octets(connection.model.module.PROTOCOL_HEADER)

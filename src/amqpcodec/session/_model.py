@@ -12,6 +12,16 @@ __all__ = ["Model", "model_of"]
 #: Spellings of the argument that asks for no reply.
 _NO_WAIT = ("no_wait", "nowait")
 
+#: What this package understands, by the names that RabbitMQ and its clients look up.
+_CAPABILITIES = (
+    "authentication_failure_close",
+    "basic.nack",
+    "connection.blocked",
+    "consumer_cancel_notify",
+    "exchange_exchange_bindings",
+    "publisher_confirms",
+)
+
 
 class Model:
     """What a session needs to know of a protocol version. Made once per protocol module."""
@@ -33,7 +43,16 @@ class Model:
         for name, value in table["constants"]:
             if value >= 200 and value != self.module.FRAME_END:
                 self.constants.setdefault(value, name)
+        #: Whether tables can hold what RabbitMQ's capabilities are made of.
+        self.has_capabilities: bool = table["dialect"] == "rabbitmq"
         self.connection_class: int = self.methods["connection.start"].CLASS_ID
+
+    def peer_properties(self, own: dict[str, Any] | None) -> dict[str, Any]:
+        """The table in which an end describes itself; own: what is put over it."""
+        table: dict[str, Any] = {"product": "amqpcodec", "platform": "Python"}
+        if self.has_capabilities:
+            table["capabilities"] = dict.fromkeys(_CAPABILITIES, True)
+        return {**table, **(own or {})}
 
     def method(self, name: str) -> Any:
         """The class of a method by the specification's name.

@@ -17,15 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ServerHandshake"]
 
-CAPABILITIES = {
-    "authentication_failure_close": True,
-    "basic.nack": True,
-    "connection.blocked": True,
-    "consumer_cancel_notify": True,
-    "exchange_exchange_bindings": True,
-    "publisher_confirms": True,
-}
-
 
 class ServerHandshake:
     """Greets a client and passes its wishes on, one at a time."""
@@ -41,12 +32,7 @@ class ServerHandshake:
         self._connection = connection
         self._mechanisms = tuple(mechanisms)
         self._locales = tuple(locales)
-        self._properties = {
-            "product": "amqpcodec",
-            "platform": "Python",
-            "capabilities": dict(CAPABILITIES),
-            **(server_properties or {}),
-        }
+        self._properties = connection.model.peer_properties(server_properties)
         self._peer_closes_well = False
         self._virtual_host = ""
         #: What the client has to send, or what the caller has to answer.
