@@ -32,6 +32,10 @@ class Columns:
     def names(self) -> list[str]:
         """The names of the columns, in order."""
 
+    @property
+    def held(self) -> tuple[list[tuple[int, bytes, int]], list[int]] | None:
+        """What was open at the end: (row, bytes, link) each, and links; see decode_columns."""
+
     def __arrow_c_schema__(self) -> object:
         """The Arrow schema, of a struct, in a PyCapsule."""
 
@@ -63,8 +67,16 @@ def decode_columns(
     level: str = "frame",
     layout: str = "plain",
     tables: str = "json",
+    groups: object = None,
+    held: list[int] | None = None,
 ) -> Columns:
-    """See amqpcodec.batch.decode. limit: bytes that a column may have (tests lower it)."""
+    """See amqpcodec.batch.decode. limit: bytes that a column may have (tests lower it).
+
+    groups, at message level: None: each value holds whole messages; True: a message may go on in
+    later values; a buffer of int32, a number a value from 0 on: in later values with the same one.
+    held: None, or links as ``held`` of the columns before gave them: what is open at the end is
+    then no row, but in ``held`` of the columns.
+    """
 
 def release_memory() -> int:
     """See amqpcodec.batch.release_memory."""

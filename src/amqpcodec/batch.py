@@ -14,6 +14,7 @@ from . import _codec, _columns, _encode, _v1
 from . import protocol as _protocol_module
 from ._columns import Columns, Schema
 from ._encode import ArrowColumn, Encoded
+from ._keys import values_and_groups
 
 __all__ = [
     "ArrowColumn",
@@ -39,6 +40,8 @@ def decode(
     *,
     dialect: str = "rabbitmq",
     tables: str = "json",
+    by: Iterable[Any] | None = None,
+    column: str = "frame",
 ) -> Columns:
     """Decode frames to columns; the GIL is released meanwhile.
 
@@ -58,12 +61,16 @@ def decode(
     Columns at message level, a row each method, with its content where it carries one: row,
     channel, method, exchange, routing_key, consumer_tag, delivery_tag, redelivered, mandatory,
     reply_code, reply_text, properties, body (binary; null without content), error. A method
-    stands where its last frame came; its content may go on in later values. Heartbeats and
-    protocol headers give no row. row and offset are those of the method. Frames that make no
-    message (content that is cut off or comes without a method, bad frames) are rows with an
-    error, whose error_offset counts in the value that holds the fault; what is open ends so where
-    a frame's end is lost and at the end of the input. frame holds the bytes of all frames of the
-    row, in order.
+    stands where its last frame came. Heartbeats and protocol headers give no row. row and offset
+    are those of the method. Frames that make no message (content that is cut off or comes without
+    a method, bad frames) are rows with an error, whose error_offset counts in the value that holds
+    the fault; what is open ends so where a frame's end is lost. frame holds the bytes of all frames
+    of the row, in order.
+
+    Which frames belong together at message level: without ``by`` each value holds whole messages,
+    and what one begins and does not end is a row with an error. With ``by`` messages go on in later
+    values that have the same keys, such as those of one connection and direction; keys are put
+    together one after the other, in order of their first value, each in the order of its values.
 
     ``fields`` may name more than the columns above, at both levels; the column is called by the
     text that asked for it:
@@ -122,6 +129,11 @@ def decode(
             them alive; all else is copied. View: string_view and binary_view, which point into
             data as far as they can and keep it alive (what may change is copied once).
         dialect: "rabbitmq" or "0-9-1", what the tags of field tables mean.
+        by: at message level, the columns that tell conversations apart. Arrays of keys, one a value
+            (anything of Arrow, or lists), or names: then data is a table (any object of Arrow's)
+            with these columns and the one of bytes. An empty list: all values are one conversation.
+            Keys that are null are equal. It needs pyarrow.
+        column: the name of the bytes in data, where by names columns of it.
         tables: what a column of field tables is (the headers of properties; an argument that is
             one; of 1.0 application_properties): "json" (utf8), "variant" (a struct of the binaries
             value and metadata, Spark's and Parquet's Variant encoding) or "map" (map of utf8 to
@@ -135,16 +147,49 @@ def decode(
     Raises:
         DecodeError: mode is "FAILFAST" and a frame is bad. ``offset`` counts from the start of
             the input value, whose index is ``row``.
-        TypeError: data is neither a buffer nor an Arrow binary array.
+        TypeError: data is neither a buffer nor an Arrow binary array; or keys are no plain values.
+        ValueError: by is given at frame level, or has not one key for each value.
         ValueError: a name is not known, or stands for arguments of several types; or a column
             would pass 2 GiB, where its offsets end: decode fewer bytes at a time.
 
     Spec: 0-9-1 §4.2.3 to §4.2.6; 1.0 Part 2 §2.3, Part 3 §3.2.
     """
     found = _protocol(protocol)
+    groups: Any = None
+    if by is not None:
+        if level != "message":
+            raise ValueError("by is for level='message': frames stand for themselves")
+        data, groups = values_and_groups(data, by, column)
     return _columns.decode_columns(
-        found, data, fields, mode, dialect, level=level, layout=layout, tables=tables
+        found, data, fields, mode, dialect, level=level, layout=layout, tables=tables, groups=groups
     )
+
+
+def decode_held(
+    data: Any,
+    protocol: str | ModuleType,
+    fields: Iterable[str] | None,
+    mode: str,
+    *,
+    tables: str,
+    groups: Any,
+    links: list[int],
+) -> tuple[Columns, list[tuple[int, bytes, int]], list[int]]:
+    """Decode messages whose frames go on in the next call: not for users, but for amqpcodec.spark.
+
+    groups: True, or int32 in a buffer, a key a value. links: what the call before gave.
+
+    Returns:
+        The columns; of each message that is open at the end the row of its first frame, the bytes
+        of its frames, which the next call takes as a value, and its link; and the links (AMQP 1.0)
+        of deliveries that were given up, which the next call must know.
+    """
+    found = _columns.decode_columns(
+        _protocol(protocol), data, fields, mode, "rabbitmq", level="message", tables=tables,
+        groups=groups, held=links,
+    )  # fmt: skip
+    assert found.held is not None
+    return found, *found.held
 
 
 def encode(

@@ -215,9 +215,9 @@ def test_what_makes_no_delivery() -> None:
     assert "ended inside a delivery, 4 octets into it" in row["error"]
     assert (row["frame"], row["performative"], row["channel"]) == (more, "transfer", 1)
     assert row["error_offset"] == len(more)
-    found = message_rows(pa.array([more + b"\0\0\0", end], pa.binary()), fields=ASKED)
+    found = message_rows(pa.array([more + b"\0\0\0", end], pa.binary()), fields=ASKED, by=[])
     assert ["ended inside" in (row["error"] or "") for row in found] == [True, True, False]
-    found = message_rows(pa.array([more, end], pa.binary()), fields=ASKED)
+    found = message_rows(pa.array([more, end], pa.binary()), fields=ASKED, by=[])
     assert [(row["row"], row["body"], row["frame"]) for row in found] == [(0, b"abc", more + end)]
 
 
@@ -228,12 +228,13 @@ def test_an_error_in_a_later_transfer_has_its_place() -> None:
     for cut in range(1, len(bad)):
         first = amqp.encode(1, amqp.Transfer(0, 1, b"t", 0, more=True), bad[:cut])
         rest = amqp.encode(1, REST, bad[cut:])
-        (row,) = message_rows(pa.array([first, rest], pa.binary()), fields=ASKED)
+        array = pa.array([first, rest], pa.binary())
+        (row,) = message_rows(array, fields=ASKED, by=[])
         assert "string is not UTF-8" in row["error"]
         wanted = len(first) - cut + at if at < cut else len(rest) - len(bad) + at
         assert row["error_offset"] == wanted
         with pytest.raises(DecodeError) as caught:
-            decode(pa.array([first, rest], pa.binary()), level="message", mode="FAILFAST")
+            decode(array, level="message", mode="FAILFAST", by=[])
         assert caught.value.row == (0 if at < cut else 1)
         assert decode(first + rest, level="message", mode="DROPMALFORMED").num_rows == 0
 

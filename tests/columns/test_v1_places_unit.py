@@ -128,7 +128,7 @@ def test_places_in_values_of_an_array(seed: int) -> None:
 def test_a_delivery_of_two_values() -> None:
     """Its frames lie behind one another, in values that do."""
     frames = PARTS["two"][0]
-    (row,) = places(pa.array(frames))
+    (row,) = places(pa.array(frames), by=[])
     assert row == {**expected(["two"], "PERMISSIVE")[1][0], "row": 0}
 
 

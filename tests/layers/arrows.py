@@ -37,6 +37,7 @@ LAYERS = {
     "v1_decimal": "types",
     "spec": "spec",
     "batch": "batch",
+    "_keys": "batch",
     "capture": "capture",
     "session": "session",
     "spark": "spark",

@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 from pyspark.sql import functions as sf
-from pyspark.sql.types import StructField, StructType
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    DataType,
+    MapType,
+    StringType,
+    StructField,
+    StructType,
+    VariantType,
+)
 
 from .. import batch
 from .columns import Plan, arrow_schema, conform, parse_schema, plan
@@ -17,13 +26,12 @@ from .options import mode_of
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-__all__ = ["decode", "decode_batches", "decode_column", "plan_of_batch"]
+__all__ = ["PIECE", "decode", "decode_batches", "decode_column", "pieces", "plan_of_batch"]
 
-#: Bytes of input a call: columns end at 2 GiB, and JSON text is longer than its bytes. Messages
-#: are put together within a call only, so that it takes more of them.
-PIECE = {"frame": 128 << 20, "message": 1 << 30}
+#: Bytes of input a call: columns end at 2 GiB, and JSON text is longer than its bytes.
+PIECE = 128 << 20
 
-_COLUMN = "amqp octets"
+_COLUMN = "amqp bytes"
 
 
 def plan_of_batch(
@@ -59,6 +67,8 @@ def decode(
     *,
     level: str = "frame",
     tables: str | None = None,
+    by: Iterable[str | Column] | str | None = None,
+    order: Iterable[str | Column] | str | None = None,
 ) -> DataFrame:
     """A row for each frame in a binary column: the columns of batch.decode, beside kept ones.
 
@@ -74,22 +84,40 @@ def decode(
         protocol: a version, such as "0-9-1".
         mode: "PERMISSIVE" (bad frames are rows with an error), "DROPMALFORMED" (they are left
             out) or "FAILFAST" (the first one ends the job); in any case.
-        level: "frame", or "message" for a row each message. A message is put together of the
-            frames of one value, or of values that follow one another in one Arrow batch
-            (``spark.sql.execution.arrow.maxRecordsPerBatch``): what is cut there is an error.
+        level: "frame", or "message" for a row each message. Without ``by`` each value holds whole
+            messages, and one that does not is a row with an error.
+        by: with level="message", the columns that tell conversations apart, such as connection and
+            direction: messages go on in later values with the same keys. df is then shuffled by
+            them, and sorted by them and ``order`` within partitions. All rows of a key are in one
+            task, which holds messages that are open, 192 MiB of them at most; the oldest of more,
+            and what the rows of a key leave open, are rows with an error. Kept columns are those of
+            a message's first value.
+        order: with ``by``, the columns that say which value came first, such as a sequence number,
+            or the file, packet_offset and position of a capture: no two rows of a key may be equal
+            in them, since nothing else says which comes first.
         tables: what field tables become: "json", "variant" or "map". None: what the types of a
             schema say (``properties struct<headers: variant>``), or else "json".
 
     Raises:
-        ValueError: a name, type, mode or level is not known; a column would be there twice.
+        ValueError: a name, type, mode or level is not known; a column would be there twice; by is
+            given without order, or at frame level.
+        TypeError: col is no binary column, or a key no plain value.
     """
     wanted = _wanted(fields)
     level = level.lower()
+    keys, orders = _keys_of(df, by, order, level)
     decoded = plan_of_batch(protocol, level, wanted, None, tables)
     mode = mode_of(mode)
     kept = [keep] if isinstance(keep, str) else list(keep)
     values = sf.col(col) if isinstance(col, str) else col
-    given = df.select(*[sf.col(name).alias(name) for name in kept], values.alias(_COLUMN))
+    if keys:
+        df = df.repartition(*keys).sortWithinPartitions(*keys, *orders)
+    given = df.select(
+        *[sf.col(name).alias(name) for name in kept],
+        *[key.alias(f"amqp key {i}") for i, key in enumerate(keys)],
+        values.alias(_COLUMN),
+    )
+    _check_binary(given.schema.fields[-1].dataType, col)
     beside = given.schema.fields[: len(kept)]
     names = [*kept, *decoded.schema.names]
     twice = sorted({name for name in names if names.count(name) > 1})
@@ -97,10 +125,53 @@ def decode(
         raise ValueError(f"these columns would be there twice: {', '.join(twice)}")
     schema = StructType([*beside, *(StructField(f.name, f.dataType) for f in decoded.schema)])
 
+    if keys:
+        from .conversations import Conversations
+
+        return given.mapInArrow(
+            Conversations(decoded, len(kept), len(keys), protocol, mode).run, schema
+        )
+
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return decode_batches(batches, decoded, kept, protocol, level, mode)
 
     return given.mapInArrow(run, schema)
+
+
+def _keys_of(
+    df: DataFrame,
+    by: Iterable[str | Column] | str | None,
+    order: Iterable[str | Column] | str | None,
+    level: str,
+) -> tuple[list[Column], list[Column]]:
+    """Columns of keys and of the order, checked as far as can be done without a job."""
+    keys, orders = _columns(by), _columns(order)
+    if not keys:
+        if orders:
+            raise ValueError("order goes with by, which says whose order it is")
+        return [], []
+    if level != "message":
+        raise ValueError("by is for level='message': frames stand for themselves")
+    if not orders:
+        raise ValueError("by needs order: rows have no order of their own once they are shuffled")
+    for field in df.select(*keys).schema:
+        if isinstance(field.dataType, StructType | ArrayType | MapType | VariantType):
+            raise TypeError(
+                f"keys are plain values: {field.name} is {field.dataType.simpleString()}"
+            )
+    return keys, orders
+
+
+def _columns(given: Iterable[str | Column] | str | None) -> list[Column]:
+    named = [given] if isinstance(given, str) else list(given or ())
+    return [sf.col(each) if isinstance(each, str) else each for each in named]
+
+
+def _check_binary(type_: DataType, col: str | Column) -> None:
+    if not isinstance(type_, BinaryType):
+        what = repr(col) if isinstance(col, str) else "what is to be decoded"
+        hint = ": unhex() or unbase64() makes binary of text" if type_ == StringType() else ""
+        raise TypeError(f"{what} is {type_.simpleString()}, and frames are binary{hint}")
 
 
 def _wanted(fields: Iterable[str] | StructType | str | None) -> Iterable[str] | StructType | None:
@@ -155,14 +226,14 @@ def decode_column(
 ) -> Iterator[tuple[int, pa.RecordBatch]]:
     """(index of the first value, its and the next ones' rows), in pieces of bounded size."""
     start = 0
-    for length in _pieces(values, PIECE[level] if piece is None else piece):
+    for length in pieces(values, PIECE if piece is None else piece):
         part = values.slice(start, length)
         rows = batch.decode(part, protocol, level, fields, mode, tables=tables)
         yield start, pa.record_batch(rows)
         start += length
 
 
-def _pieces(values: pa.Array, piece: int) -> Iterator[int]:
+def pieces(values: pa.Array, piece: int) -> Iterator[int]:
     """Lengths of slices of about so many bytes, one value at least; one for no value at all."""
     if len(values) < 2 or values.nbytes <= piece:
         yield len(values)

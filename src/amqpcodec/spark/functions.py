@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from pyspark.sql import Column
 
 __all__ = ["from_amqp", "from_amqp_udf", "schema_of_amqp", "schema_of_amqp_udf"]
-
-#: What ends a message, and is none.
-_BREAK = b"\xff"
 
 #: Column functions give a value for each row: they cannot drop one.
 _MODES = ("PERMISSIVE", "FAILFAST")
@@ -104,7 +101,14 @@ class _Job:
         fields = ["row", *self.plan.fields]
         target = arrow_schema(self.plan.schema)
         done = []
-        for start, rows in self._decode(octets, fields):
+        for start, rows in decode_column(
+            octets,
+            fields,
+            protocol=self.protocol,
+            level=self.level,
+            mode=self.mode,
+            tables=self.plan.tables,
+        ):
             origin = rows.column(0).to_numpy()
             length = int(origin[-1]) + 1 if len(origin) else 0
             # Where in the rows each value's begin; values at the end may have none.
@@ -120,34 +124,6 @@ class _Job:
             parts.append(merge(rows, ends, target, octets.slice(start, end - start)))
             at = end
         return parts[0] if len(parts) == 1 else pa.concat_arrays(parts)
-
-    def _decode(self, octets: pa.Array, fields: list[str]) -> Iterator[tuple[int, pa.RecordBatch]]:
-        job: dict[str, Any] = {
-            "protocol": self.protocol,
-            "level": self.level,
-            "tables": self.plan.tables,
-        }
-        if self.level == "frame":
-            yield from decode_column(octets, fields, mode=self.mode, **job)
-            return
-        # A message must not go on in the next value: a value between them breaks it off.
-        number = len(octets)
-        both = pa.concat_arrays([octets, pa.array([_BREAK], octets.type)])
-        places = np.full(2 * number, number)
-        places[::2] = np.arange(number)
-        asked = fields if "error" in fields else [*fields, "error"]
-        for start, rows in decode_column(
-            both.take(pa.array(places)), asked, mode="PERMISSIVE", **job
-        ):
-            origin = rows.column(0).to_numpy() + start
-            order = np.argsort(origin, kind="stable")
-            rows = rows.take(pa.array(order[origin[order] % 2 == 0]))
-            bad = pc.drop_null(rows.column(asked.index("error")))
-            if self.mode == "FAILFAST" and len(bad):
-                raise ValueError(bad[0].as_py())
-            first = (start + 1) // 2
-            own = pa.array((rows.column(0).to_numpy() + start) // 2 - first)
-            yield first, rows.set_column(0, "row", own).select(range(len(fields)))
 
     def _lists(
         self, rows: pa.RecordBatch, ends: Any, target: pa.Schema, octets: pa.Array

@@ -32,3 +32,4 @@ cdef class Columns:
     cdef int* order
     cdef int n
     cdef tuple columns
+    cdef readonly tuple held    # see decode_columns

@@ -67,8 +67,8 @@ cdef int add_protocol(ProtocolPlan* to, object spoken, Request request) except -
 
 
 cdef int fill_columns(object protocol, Request request, Columns out, Values* values, int mode,
-                      uintptr_t reading, bint borrow=False, tuple others=()) except -1:
-    """others: the protocols that values.version tells of, from 1 on."""
+                      uintptr_t reading, bint borrow=False, tuple others=(), list held=None) except -1:
+    """others: the protocols that values.version tells of, from 1 on. held: see decode_columns."""
     cdef Table* t = out.table
     cdef int i
     cdef Block memory
@@ -150,6 +150,8 @@ cdef int fill_columns(object protocol, Request request, Columns out, Values* val
                 s.names = <uint8_t*>calloc(<size_t>max(request.plan.count, 1), 16)
                 if s.names == NULL:
                     raise MemoryError
+        if held is not None and s.links != NULL:
+            begin_passing(s, held)
         with nogil:
             status = decode_values(s, values) if s.assembly == NULL else decode_messages(s, values)
         if status == FAILED:
@@ -164,6 +166,8 @@ cdef int fill_columns(object protocol, Request request, Columns out, Values* val
             raise ValueError("the offsets of the Arrow array go backward")
         if status < 0:
             raise MemoryError
+        if held is not None:
+            out.held = take_open(s)
     finally:
         assembly_drop(s.assembly)
         v1_links_drop(s.links)
@@ -176,8 +180,15 @@ cdef int fill_columns(object protocol, Request request, Columns out, Values* val
 
 def decode_columns(protocol, data, fields, str mode not None, dialect,
                    int64_t limit=0x7FFFFFFF, str level not None="frame", str layout not None="plain",
-                   str tables not None="json"):
-    """See amqpcodec.batch.decode. limit: bytes that a column may have (tests lower it)."""
+                   str tables not None="json", groups=None, list held=None):
+    """See amqpcodec.batch.decode. limit: bytes that a column may have (tests lower it).
+
+    groups, at message level: None: each value holds whole messages; True: a message may go on in later values;
+    a buffer of int32, a number a value from 0 on: in later values with the same number.
+    held: None, or links as `held` of the columns before gave them: what is open at the end is then no row, but
+    in `held`: a list of (row, bytes, link or -1) of each message, and the links of deliveries whose rest is to be
+    passed over.
+    """
     cdef Request request = find_request(protocol, level, fields, layout, tables)
     cdef uintptr_t reading = reading_mode(dialect, PLAIN, ERROR)
     cdef Columns out
@@ -186,7 +197,7 @@ def decode_columns(protocol, data, fields, str mode not None, dialect,
     out = new_columns(request, limit)
     if hasattr(data, "__arrow_c_array__"):
         schema, array = data.__arrow_c_array__()
-        fill_from_array(protocol, request, out, schema, array, BAD_ROW_MODES[mode], reading)
+        fill_from_array(protocol, request, out, schema, array, BAD_ROW_MODES[mode], reading, groups, held)
     elif isinstance(data, str):
         raise TypeError("takes octets or an Arrow binary array, not str")
     elif hasattr(data, "__arrow_c_stream__"):
@@ -198,10 +209,19 @@ def decode_columns(protocol, data, fields, str mode not None, dialect,
 
 
 cdef int fill_from_array(object protocol, Request request, Columns out, object schema, object array,
-                         int mode, uintptr_t reading) except -1:
+                         int mode, uintptr_t reading, object groups, list held) except -1:
     cdef Values values
+    cdef Block order
     cdef ArrowArray* a = read_values(schema, array, &values)
-    fill_columns(protocol, request, out, &values, mode, reading, True)
+    memset(&order, 0, sizeof(order))
+    values.whole = groups is None
+    values.hold = held is not None
+    try:
+        if groups is not None and groups is not True:
+            read_groups(groups, &values, &order)
+        fill_columns(protocol, request, out, &values, mode, reading, True, (), held)
+    finally:
+        block_give(&order)
     if out.table.column[COL_FRAME].borrowed != NULL or out.table.referred:
         # Moved, as consumers do: now it is ours to release.
         out.table.array = a[0]

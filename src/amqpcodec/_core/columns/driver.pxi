@@ -141,23 +141,48 @@ cdef int decode_values(Sink* s, const Values* values) noexcept nogil:
     return status if status < 0 else table_finish(s.table, s.rows)
 
 
+cdef int end_conversation(Sink* s) noexcept nogil:
+    """What is open will not be complete any more: what follows is of others."""
+    if s.assembly.n_open and end_all(s) < 0:
+        return s.status
+    return end_v1_all(s) if s.links != NULL and s.links.n_open else 0
+
+
+cdef int end_value(Sink* s) noexcept nogil:
+    """What is open goes on in no other value."""
+    if s.assembly.n_open and end_all(s) < 0:
+        return s.status
+    return end_v1_value(s) if s.links != NULL and s.links.n_open else 0
+
+
 cdef int decode_messages(Sink* s, const Values* values) noexcept nogil:
     """All messages of all values."""
-    cdef Assembly* a = s.assembly
-    cdef int64_t i
+    cdef int64_t i, k
     cdef int status
-    cdef uint64_t from_, to
+    cdef uint64_t from_, to, seen = 0
     cdef uint64_t first = value_end(values, 0) if values.n else 0
+    cdef int32_t group = -1
     cdef Entry e
     s.input = values.data + first
-    to = first
-    for i in range(values.n):
-        from_ = to
+    s.whole = values.whole
+    for k in range(values.n):
+        i = k if values.order == NULL else values.order[k]
+        from_ = value_end(values, i)
         to = value_end(values, i + 1)
-        if AMQP_UNLIKELY(to < from_ or to > values.last):
+        if AMQP_UNLIKELY(from_ < first or to < from_ or to > values.last):
             return BAD_OFFSETS
+        if values.group != NULL and values.group[i] != group:
+            if group >= 0:
+                status = end_conversation(s)
+                if status < 0:
+                    return status
+            group = values.group[i]
         if AMQP_UNLIKELY(not value_present(values, i)):
             continue
+        if values.order != NULL:
+            # What was seen is counted from here, wherever the value lies.
+            s.input = <const uint8_t*>(<uintptr_t>(values.data + from_) - <uintptr_t>seen)
+        seen += to - from_
         if AMQP_UNLIKELY(values.version != NULL and values.version[i] != s.protocol_number):
             status = flush_pending(s)
             if status == 0:
@@ -181,16 +206,16 @@ cdef int decode_messages(Sink* s, const Values* values) noexcept nogil:
                 status = step_single(s, values.data + from_, values.data + to, i)
         else:
             status = step_value(s, values.data + from_, values.data + to, i)
+        if status == 0 and values.whole:
+            status = end_value(s)
         if status < 0:
             return status
-        s.seen = to - first
-    if end_all(s) < 0:
-        return s.status
-    status = flush_pending(s)
+        s.seen = seen
+    status = 0 if values.hold else end_conversation(s)
+    if status == 0:
+        status = flush_pending(s)
     if s.run.on:
         run_end(s)
-    if status == 0 and s.v1 != NULL:
-        status = end_v1_all(s)
     if status == 0:
         status = flush_v1_places(s)
     return status if status < 0 else table_finish(s.table, s.rows)

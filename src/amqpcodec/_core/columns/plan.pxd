@@ -300,6 +300,7 @@ cdef struct Sink:
     Assembly* assembly      # at message level
     const uint8_t* input    # where it begins
     uint64_t seen           # bytes of input that were looked at
+    bint whole              # a message does not go on in the next value
     int status
     uint8_t* names          # views of the names of methods, or zeros
     bint runs               # the columns asked for may be written by runs

@@ -106,5 +106,6 @@ cdef struct V1Open:
     uint32_t state          # the piece with the newest state, or 0
     bint settled            # some transfer said so
     bint passing            # given up: its transfers are rows of their own
+    bint loose              # given up at the end of a value: only what names no delivery is its rest
     uint64_t have           # bytes of payload
     uint64_t octets         # of frames

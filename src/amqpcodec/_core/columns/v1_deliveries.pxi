@@ -96,6 +96,12 @@ cdef int put_v1_places(Sink* s, const Entry* e, V1Open* o) noexcept nogil:
     return commit_octets(c, row, o.octets)
 
 
+cdef inline uint64_t v1_seen(const Sink* s, const Entry* e) noexcept nogil:
+    """Bytes of input up to a frame; where values are read in another order, about so many."""
+    cdef uint64_t n = <uint64_t>(<uintptr_t>e.start - <uintptr_t>s.input)
+    return n if n <= s.total else s.seen
+
+
 cdef int end_v1_row(Sink* s, const Entry* e, V1Open* o, int status) noexcept nogil:
     """Finish the row whose columns came to `status`: 0, BAD_FRAME or below 0. e: the frame that it is of."""
     if s.links.single != NULL and status == 0 and e.start + e.total != s.links.single_end and o == NULL:
@@ -123,8 +129,8 @@ cdef int end_v1_row(Sink* s, const Entry* e, V1Open* o, int status) noexcept nog
         status = flush_v1_places(s)
         s.blocks += 1
         if s.blocks & (s.blocks - 1) == 0:
-            guess_sizes(s, 0, <uint64_t>(e.start - s.input))
-        s.done = <uint64_t>(e.start - s.input)
+            guess_sizes(s, 0, v1_seen(s, e))
+        s.done = v1_seen(s, e)
     return status
 
 
@@ -272,30 +278,51 @@ cdef int give_up_v1(Sink* s, const Entry* e, V1Open* o) noexcept nogil:
     return end_v1_row(s, e, o, BAD_FRAME)
 
 
+cdef int end_v1_cut(Sink* s, V1Open* o) noexcept nogil:
+    """A row of a delivery whose last transfer does not come."""
+    cdef V1Piece* last = v1_piece_at(s.links, o.last)
+    memset(&s.fault, 0, sizeof(Fault))
+    s.fault.code = BAD_INCOMPLETE
+    s.fault.scope = SCOPE_CONNECTION
+    s.fault.what = b"a delivery"
+    s.fault.have = o.have
+    s.fault.method = b"transfer"
+    s.fault.offset = <uint64_t>(last.frame.start - last.frame.base) + last.frame.total
+    s.fault_row = last.frame.row
+    return give_up_v1(s, &v1_piece_at(s.links, o.first).frame, o)
+
+
 cdef int end_v1_all(Sink* s) noexcept nogil:
     """What is open will not be complete any more."""
     cdef V1Links* a = s.links
     cdef V1Open* o
-    cdef V1Piece* last
     cdef int status
     while a.n_open:
         o = v1_open_at(a, v1_open_at(a, 0).after)
-        status = 0
-        if not o.passing:
-            last = v1_piece_at(a, o.last)
-            memset(&s.fault, 0, sizeof(Fault))
-            s.fault.code = BAD_INCOMPLETE
-            s.fault.scope = SCOPE_CONNECTION
-            s.fault.what = b"a delivery"
-            s.fault.have = o.have
-            s.fault.method = b"transfer"
-            s.fault.offset = <uint64_t>(last.frame.start - last.frame.base) + last.frame.total
-            s.fault_row = last.frame.row
-            status = give_up_v1(s, &v1_piece_at(a, o.first).frame, o)
+        status = 0 if o.passing else end_v1_cut(s, o)
         v1_close_open(a, o)
         if status < 0:
             return status
     return 0
+
+
+cdef int end_v1_value(Sink* s) noexcept nogil:
+    """What is open goes on in no other value; its rest, if one comes, is no message."""
+    cdef V1Links* a = s.links
+    cdef V1Open* o
+    cdef uint32_t k = 0
+    cdef int status = 0
+    # Those of this value stand at the end, those of earlier ones before them.
+    while v1_open_at(a, k).before and not v1_open_at(a, v1_open_at(a, k).before).loose:
+        k = v1_open_at(a, k).before
+    while k and status == 0:
+        o = v1_open_at(a, k)
+        k = o.after
+        if not o.passing:
+            status = end_v1_cut(s, o)
+        o.passing = o.loose = True
+        v1_drop_pieces(a, o)
+    return status
 
 
 cdef bint v1_same_delivery(Sink* s, V1Open* o) noexcept nogil:
@@ -336,6 +363,9 @@ cdef int step_v1_transfer(Sink* s, const Entry* e, const uint8_t* list_) noexcep
     cdef const uint8_t* payload = s.c.p
     cdef V1Open* o
     cdef int status
+    if AMQP_UNLIKELY(k != 0) and v1_open_at(a, k).loose and not v1_is_unidentified(s.fields):
+        v1_close_open(a, v1_open_at(a, k))      # not the rest of what another value began
+        k = 0
     if AMQP_LIKELY(k == 0):
         if aborted:
             return 0

@@ -1,0 +1,181 @@
+"""Messages of several conversations in a task: what one Arrow batch leaves open, the next ends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from .._keys import groups_of
+from ..batch import decode_held
+from .columns import Plan, arrow_schema, conform
+from .frames import PIECE, pieces
+
+__all__ = ["OPEN_LIMIT", "Conversations"]
+
+#: Bytes, and messages, that may be open at the border of two batches. More than RabbitMQ takes.
+OPEN_LIMIT = 192 << 20
+OPEN_MESSAGES = 1 << 16
+
+
+@dataclass(frozen=True)
+class Conversations:
+    """What runs in a worker; it travels there. Rows come with equal keys after one another.
+
+    kept: how many columns stand first and go out as they are; keys: how many come after them, by
+    which rows are of one conversation. The column after them has the bytes.
+    """
+
+    plan: Plan
+    kept: int
+    keys: int
+    protocol: str
+    mode: str
+    limit: int = OPEN_LIMIT
+
+    def run(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Batches of kept and decoded columns."""
+        task = _Task(self)
+        for rows in batches:
+            start = 0
+            for length in pieces(rows.column(self.kept + self.keys), PIECE):
+                yield from task.take(rows.slice(start, length))
+                start += length
+        yield from task.end()
+
+
+class _Task:
+    """One task: what is open, and what waits to be read with it."""
+
+    def __init__(self, job: Conversations) -> None:
+        self._job = job
+        self._fields = [*job.plan.fields, "row"]
+        self._target = arrow_schema(job.plan.schema)
+        self._open: list[bytes] = []
+        self._kept: pa.RecordBatch | None = None  # of the first rows of what is open
+        self._keys: list[pa.Array] = []  # of what is open, a value each
+        self._links: list[int] = []
+        self._waiting: list[pa.RecordBatch] = []
+
+    def take(self, rows: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        """Rows of the task, in order.
+
+        What is open is read again with them. So that this costs no more than reading does, rows
+        wait until there are as many bytes of them.
+        """
+        if rows.num_rows:
+            self._waiting.append(rows)
+        if sum(each.nbytes for each in self._waiting) >= sum(map(len, self._open)):
+            yield from self._step()
+
+    def end(self) -> Iterator[pa.RecordBatch]:
+        """The task has no more rows: what is open will not be complete."""
+        yield from self._step()
+        if self._open:
+            assert self._kept is not None
+            yield from self._give_up(self._open, self._kept, "the rows of its key end inside of it")
+
+    def _step(self) -> Iterator[pa.RecordBatch]:
+        if not self._waiting:
+            return
+        rows = pa.Table.from_batches(self._waiting).combine_chunks().to_batches()
+        self._waiting = []
+        for each in rows:
+            yield from self._read(each)
+
+    def _read(self, rows: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        job, ahead = self._job, len(self._open)
+        kept = rows.select(range(job.kept))
+        values = rows.column(job.kept + job.keys)
+        keys = [rows.column(job.kept + i) for i in range(job.keys)]
+        if ahead or self._links:
+            # Where only links are remembered, an empty value says whose they are.
+            before: list[bytes | None] = [*self._open] or [None]
+            values = pa.concat_arrays([pa.array(before, values.type), values])
+            keys = [
+                _repeated(one, len(before), key) for one, key in zip(self._keys, keys, strict=True)
+            ]
+            kept = _joined(self._kept if ahead else kept.slice(0, 1), kept)
+        columns, open_, links = decode_held(
+            values,
+            job.protocol,
+            self._fields,
+            job.mode,
+            tables=job.plan.tables,
+            groups=groups_of(keys, len(values)),
+            links=self._links,
+        )
+        out = pa.record_batch(columns)
+        yield self._out(out, kept, out.column(len(self._fields) - 1))
+        yield from self._keep(open_, links, kept)
+        self._keys = [key.slice(len(key) - 1) for key in keys]
+
+    def _keep(
+        self, open_: list[tuple[int, bytes, int]], links: list[int], kept: pa.RecordBatch
+    ) -> Iterator[pa.RecordBatch]:
+        """Remember what is open, but not more than the limit: the oldest are given up."""
+        total, number = sum(len(octets) for _, octets, _ in open_), 0
+        while total > self._job.limit or len(open_) - number > OPEN_MESSAGES:
+            total -= len(open_[number][1])
+            number += 1
+        if number:
+            lost = open_[:number]
+            yield from self._give_up(
+                [octets for _, octets, _ in lost],
+                kept.take(pa.array([row for row, _, _ in lost], pa.int64())),
+                f"more than {self._job.limit} bytes of messages are open",
+            )
+            links = [*links, *(link for _, _, link in lost if link >= 0)]
+        rest = open_[number:]
+        self._open = [octets for _, octets, _ in rest]
+        self._kept = kept.take(pa.array([row for row, _, _ in rest], pa.int64()))
+        self._links = links
+
+    def _give_up(
+        self, values: list[bytes], kept: pa.RecordBatch, why: str
+    ) -> Iterator[pa.RecordBatch]:
+        """A row with an error for each of these messages, which are not whole."""
+        from .. import batch
+
+        job = self._job
+        found = pa.record_batch(
+            batch.decode(
+                pa.array(values, pa.large_binary()),
+                job.protocol,
+                "message",
+                self._fields,
+                job.mode,
+                tables=job.plan.tables,
+            )
+        )
+        if "error" in self._fields:
+            at = self._fields.index("error")
+            texts = [f"{text}; {why}" if text else text for text in found.column(at).to_pylist()]
+            found = found.set_column(at, "error", pa.array(texts, pa.string()))
+        yield self._out(found, kept, found.column(len(self._fields) - 1))
+
+    def _out(self, rows: pa.RecordBatch, kept: pa.RecordBatch, at: pa.Array) -> pa.RecordBatch:
+        out = conform(rows, self._job.plan, self._target)
+        if not self._job.kept:
+            return out
+        beside = [column.take(at) for column in kept.columns]
+        return pa.RecordBatch.from_arrays(
+            [*beside, *out.columns], schema=pa.schema([*kept.schema, *self._target])
+        )
+
+
+def _repeated(one: pa.Array, times: int, rest: pa.Array) -> pa.Array:
+    return pa.concat_arrays([one.take(pa.array(np.zeros(times, np.int64))), rest])
+
+
+def _joined(first: Any, rest: pa.RecordBatch) -> pa.RecordBatch:
+    if not rest.num_columns:
+        return rest
+    columns = [
+        pa.concat_arrays([before, after])
+        for before, after in zip(first.columns, rest.columns, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=rest.schema)
