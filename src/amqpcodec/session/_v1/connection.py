@@ -1,0 +1,528 @@
+"""AMQP 1.0's connection endpoint: frames in, events out, and what it has to send."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from ... import v1_0 as amqp
+from ...errors import DecodeError
+from .._face import Connection, Role
+from ..errors import LocalProtocolError, RemoteProtocolError
+from . import events
+from .conditions import error_of, symbol_of
+from .heartbeats import Heartbeats
+from .layers import Layers
+from .limits import Limits
+from .sasl import Mechanism, SaslServer
+from .session import Session
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+    from ..events import Event
+    from .link import Link
+
+__all__ = ["V1Connection"]
+
+_HEADER = amqp.ProtocolHeader
+_SASL = (
+    *(amqp.SaslMechanisms, amqp.SaslInit, amqp.SaslChallenge, amqp.SaslResponse),
+    amqp.SaslOutcome,
+)
+
+
+class V1Connection(Connection):
+    """AMQP 1.0 without I/O.
+
+    A client sends its open as soon as the layers below are up; sessions begin after
+    ConnectionOpened. A server answers ConnectionRequested by `accept` or `refuse`.
+
+    Args:
+        role: "client" or "server".
+        container_id: this end's name; a random one by default.
+        hostname: client: the host that is meant.
+        sasl: client: a mechanism, or several, the best first; server: a SaslServer. None: without
+            the SASL layer.
+        tls: negotiate TLS inside of AMQP (§5.2): client: begin with it; server: take it where a
+            client asks. Not for port 5671, where TLS is there before AMQP.
+        max_frame_size: largest frame that this end takes, in bytes, 512 at least.
+        idle_timeout: seconds of silence after which the peer is taken for dead; half of it is
+            what the peer is told. None for no limit.
+        limits: see Limits.
+        offered_capabilities, desired_capabilities, properties: of this end's open.
+
+    Spec: 1.0 Part 2 §2.4.
+    """
+
+    def __init__(
+        self,
+        role: Role,
+        *,
+        protocol: str | ModuleType = "1.0",
+        container_id: str | None = None,
+        hostname: str | None = None,
+        sasl: Mechanism | Sequence[Mechanism] | SaslServer | None = None,
+        tls: bool = False,
+        max_frame_size: int = 65_536,
+        idle_timeout: float | None = None,
+        limits: Limits | None = None,
+        offered_capabilities: Sequence[str] | None = None,
+        desired_capabilities: Sequence[str] | None = None,
+        properties: dict[Any, Any] | None = None,
+    ) -> None:
+        if role not in ("client", "server"):
+            raise ValueError(f'role is "client" or "server", not {role!r}')
+        if not amqp.MIN_MAX_FRAME_SIZE <= max_frame_size < 1 << 32:
+            raise ValueError(f"max_frame_size is 512 to 2**32 - 1, not {max_frame_size}")
+        self.role: Role = role
+        self.limits = limits or Limits()
+        self.hostname = hostname
+        self.max_frame_size = max_frame_size
+        self.remote_open: amqp.Open | None = None
+        self.open_sent = self.close_sent = self.close_received = False
+        self.frame_size = amqp.MIN_MAX_FRAME_SIZE  # of outgoing frames
+        self.channel_max = self.limits.sessions - 1  # of outgoing channels
+        self.heartbeats = Heartbeats(idle_timeout)
+        self.partial_bytes = 0
+        self._open = amqp.Open(
+            container_id or uuid.uuid4().hex,
+            hostname,
+            max_frame_size=max_frame_size,
+            channel_max=self.limits.sessions - 1,
+            idle_time_out=self.heartbeats.advertised,
+            offered_capabilities=_symbols(offered_capabilities),
+            desired_capabilities=_symbols(desired_capabilities),
+            properties=properties,
+        )
+        self._check_open(self._open)
+        self._decoder = amqp.Decoder(max_frame_size)
+        self._out: list[bytes] = []
+        self._out_size = 0
+        self._events: list[Event] = []
+        self._over = False
+        self._error: RemoteProtocolError | None = None
+        self._by_channel: dict[int, Session] = {}
+        self._by_remote: dict[int, Session] = {}
+        self._links: dict[tuple[str, bool], Link] = {}
+        #: Server: ids of the transactions that its coordinators declared.
+        self.transactions: set[bytes] = set()
+        self._layers = Layers(self, _checked_sasl(role, sasl), tls)
+
+    def __repr__(self) -> str:
+        return f"<V1Connection {self.role}, {self.state}>"
+
+    # --- what every session has -------------------------------------------------------------------
+
+    def receive_data(self, data: Buffer) -> list[Event]:
+        """Take bytes from the peer; what they mean, in order."""
+        if self._error is not None:
+            raise self._error.again()
+        rest = memoryview(data).cast("B")
+        if self._over or not rest:
+            return self._take_events()
+        self.heartbeats.received = True
+        while rest and self._layers.stage == "header":
+            rest = self._layers.take_header(rest)
+        if rest:
+            if self._layers.stage == "tls":
+                raise LocalProtocolError("TLS was agreed on: call tls_established() first")
+            try:
+                for channel, frame in self._decoder.feed(rest):
+                    self._frame(channel, frame)
+                    if self._over:
+                        break
+            except DecodeError as error:
+                self._fail(error.condition, str(error), channel=error.channel, method=error.method)
+        return self._take_events()
+
+    def receive_eof(self) -> list[Event]:
+        """Say that no more bytes come."""
+        if not self._over:
+            self._end_all(None, by_peer=True, clean=False)
+        return self._take_events()
+
+    def buffers_to_send(self) -> list[bytes | memoryview]:
+        """All bytes that wait to be sent, as buffers."""
+        out: list[bytes | memoryview] = list(self._out)
+        self._out.clear()
+        self._out_size = 0
+        return out
+
+    @property
+    def bytes_to_send(self) -> int:
+        """How many bytes wait to be sent; those that a window holds back are not among them."""
+        return self._out_size
+
+    def next_timeout(self, now: float) -> float | None:
+        """When to call `handle_timeout` at the latest."""
+        return None if self._over else self.heartbeats.next_timeout(now)
+
+    def handle_timeout(self, now: float) -> list[Event]:
+        """Do what is due."""
+        if not self._over:
+            heartbeat, silent = self.heartbeats.due(now)
+            if silent:
+                text = "nothing came for the whole idle-time-out"
+                error = error_of(amqp.AmqpError.RESOURCE_LIMIT_EXCEEDED, text)
+                if self.open_sent and not self.close_sent:
+                    self._queue(0, amqp.Close(error))
+                self._end_all(error, by_peer=False, clean=False)
+            elif heartbeat and self.open_sent and not self.close_sent:
+                self._queue_raw(amqp.encode(0, amqp.Heartbeat()))
+        return self._take_events()
+
+    @property
+    def closed(self) -> bool:
+        """Whether the connection is over: once sent what waits, close the transport."""
+        return self._over
+
+    # --- requests ---------------------------------------------------------------------------------
+
+    def tls_established(self) -> None:
+        """Say that TLS is there, after StartTls. The bytes are the decrypted ones from now on."""
+        self._layers.tls_established()
+
+    def authenticate(
+        self, accepted: bool = True, code: amqp.SaslCode | int = amqp.SaslCode.AUTH
+    ) -> None:
+        """Server: decide an AuthenticationRequested. code: what a refusal says."""
+        self._check_alive()
+        self._layers.authenticate(accepted, code)
+
+    def accept(self, **fields: Any) -> None:
+        """Server: answer ConnectionRequested by this end's open.
+
+        fields: of the open, in place of those that the constructor was given. Where the client
+        has closed in the meantime nothing happens.
+        """
+        if self.remote_open is not None and self._over and not self._accepted:
+            return
+        self._check_alive()
+        if self.remote_open is None or self._accepted or self.role == "client":
+            raise LocalProtocolError("no connection waits to be accepted")
+        if fields:
+            bad = {"max_frame_size", "channel_max", "idle_time_out"} & set(fields)
+            if bad:
+                raise TypeError(f"{', '.join(sorted(bad))} cannot be changed here")
+            for name, value in fields.items():
+                setattr(self._open, name, value)
+            self._check_open(self._open)
+        self._accepted = True
+        self._queue_open()
+
+    def refuse(self, error: amqp.Error | str, description: str | None = None) -> None:
+        """Server: answer ConnectionRequested by an open and a close that says why."""
+        self.accept()
+        if not self._over:
+            self.close(error, description)
+
+    def begin(
+        self,
+        *,
+        incoming_window: int | None = None,
+        outgoing_window: int = 0x7FFF_FFFF,
+        offered_capabilities: Sequence[str] | None = None,
+        desired_capabilities: Sequence[str] | None = None,
+        properties: dict[Any, Any] | None = None,
+    ) -> Session:
+        """Begin a session; SessionOpened follows. incoming_window: transfers, as Limits says.
+
+        Raises:
+            LocalProtocolError: the connection is not open, or has no channel left.
+        """
+        self._check_open_state()
+        channel = self._free_channel()
+        if channel is None:
+            raise LocalProtocolError(f"all {self.channel_max + 1} channels are in use")
+        session = Session(self, channel, incoming_window or self.limits.incoming_window)
+        session._begin(
+            None,
+            outgoing_window,
+            offered_capabilities=_symbols(offered_capabilities),
+            desired_capabilities=_symbols(desired_capabilities),
+            properties=properties,
+        )
+        self._by_channel[channel] = session
+        return session
+
+    def close(self, error: amqp.Error | str | None = None, description: str | None = None) -> None:
+        """Close the connection; ConnectionClosed follows when the peer has answered.
+
+        What the peer sends until then is not looked at. A second close does nothing.
+        """
+        self._check_alive()
+        if self.close_sent:
+            return
+        if not self.open_sent:
+            raise LocalProtocolError("the connection is not open")
+        found = error_of(error, description)
+        self._queue(0, amqp.Close(found))
+        self.close_sent = True
+        self._close_error = found
+
+    @property
+    def sessions(self) -> list[Session]:
+        """The sessions that have a channel."""
+        return list(self._by_channel.values())
+
+    @property
+    def state(self) -> str:
+        """The state by the specification's names: "START", "HDR_EXCH", "OPENED", ... §2.4.6."""
+        if self._over:
+            return "END"
+        if self.close_sent:
+            return "DISCARDING" if self._error else "CLOSE_SENT"
+        if self._layers.stage != "amqp":
+            return "START" if self._layers.stage == "header" else "HDR_RCVD"
+        received = self.remote_open is not None
+        names = {(0, 0): "HDR_EXCH", (1, 0): "OPEN_SENT", (0, 1): "OPEN_RCVD", (1, 1): "OPENED"}
+        return names[self.open_sent, received]
+
+    # --- frames in --------------------------------------------------------------------------------
+
+    def _frame(self, channel: int, frame: Any) -> None:
+        kind = type(frame)
+        if kind is amqp.Heartbeat:
+            return
+        if kind is _HEADER:
+            self._layers.header_frame(frame)
+            return
+        for name in frame.MANDATORY:
+            if getattr(frame, name) is None:
+                self._fail(
+                    amqp.AmqpError.INVALID_FIELD,
+                    f"{frame.NAME} lacks {name}",
+                    channel=channel,
+                    method=frame.NAME,
+                )
+        if kind in _SASL:
+            self._layers.sasl_frame(frame)
+        elif self.close_sent:
+            if kind is amqp.Close:
+                self._take_close(frame)
+        elif self._layers.stage != "amqp":
+            self._illegal(channel, frame, "before the protocol header")
+        elif kind is amqp.Open:
+            self._take_open(frame)
+        elif self.remote_open is None:
+            self._illegal(channel, frame, "before open")
+        elif kind is amqp.Close:
+            self._take_close(frame)
+        elif kind is amqp.Begin:
+            self._take_begin(channel, frame)
+        else:
+            self._session_frame(channel, frame, kind)
+
+    def _session_frame(self, channel: int, frame: Any, kind: type) -> None:
+        session = self._by_remote.get(channel)
+        if session is None:
+            self._illegal(channel, frame, f"on channel {channel}, where no session is")
+        else:
+            session._receive(frame, kind)
+
+    def _take_open(self, frame: amqp.Open) -> None:
+        if self.remote_open is not None:
+            self._illegal(0, frame, "twice")
+        if frame.max_frame_size < amqp.MIN_MAX_FRAME_SIZE:
+            self._fail(
+                amqp.AmqpError.INVALID_FIELD,
+                f"max-frame-size is 512 at least, not {frame.max_frame_size}",
+                method="open",
+            )
+        self.remote_open = frame
+        self.heartbeats.remote = frame.idle_time_out or 0
+        self.frame_size = min(frame.max_frame_size, self.limits.frame_size)
+        self.channel_max = min(frame.channel_max, self.limits.sessions - 1)
+        client = self.role == "client"
+        self._emit(events.ConnectionOpened(frame) if client else events.ConnectionRequested(frame))
+
+    def _take_close(self, frame: amqp.Close) -> None:
+        self.close_received = True
+        by_peer = not self.close_sent
+        if by_peer:
+            self._queue_open()
+            self._queue(0, amqp.Close())
+            self.close_sent = True
+        error = frame.error if by_peer or frame.error is not None else self._close_error
+        self._end_all(error, by_peer=by_peer, clean=True)
+
+    def _take_begin(self, channel: int, frame: amqp.Begin) -> None:
+        if channel >= self.limits.sessions:
+            self._fail(
+                amqp.ConnectionError.FRAMING_ERROR,
+                f"channel {channel} is above channel-max {self.limits.sessions - 1}",
+                channel=channel,
+                method="begin",
+            )
+        if channel in self._by_remote:
+            self._illegal(channel, frame, f"on channel {channel}, which is in use")
+        if frame.remote_channel is None:
+            own = self._free_channel()
+            if own is None:
+                self._fail(
+                    amqp.AmqpError.RESOURCE_LIMIT_EXCEEDED,
+                    f"all {self.channel_max + 1} channels are in use",
+                    channel=channel,
+                    method="begin",
+                )
+            session = Session(self, own, self.limits.incoming_window)
+            self._by_remote[channel] = self._by_channel[own] = session
+            session._requested(channel, frame)
+            return
+        found = self._by_channel.get(frame.remote_channel)
+        if found is None or found.remote_channel is not None:
+            self._fail(
+                amqp.AmqpError.INVALID_FIELD,
+                f"begin answers channel {frame.remote_channel}, where no session waits",
+                channel=channel,
+                method="begin",
+            )
+        else:
+            self._by_remote[channel] = found
+            found._opened(channel, frame)
+
+    def _free_channel(self) -> int | None:
+        return next((n for n in range(self.channel_max + 1) if n not in self._by_channel), None)
+
+    # --- frames out -------------------------------------------------------------------------------
+
+    def _queue_raw(self, data: bytes) -> None:
+        self._out.append(data)
+        self._out_size += len(data)
+        self.heartbeats.sent = True
+
+    def _encoded(self, channel: int, performative: Any, payload: Buffer = b"") -> bytes:
+        """A frame.
+
+        Raises:
+            LocalProtocolError: the peer does not take a frame of that size.
+            EncodeError: a value has no encoding.
+        """
+        data = amqp.encode(channel, performative, payload)
+        if len(data) > self.frame_size:
+            raise LocalProtocolError(
+                f"{performative.NAME} takes {len(data)} bytes,"
+                f" and the peer's frames {self.frame_size}"
+            )
+        return data
+
+    def _queue(self, channel: int, performative: Any) -> None:
+        self._queue_raw(self._encoded(channel, performative))
+
+    def _queue_open(self) -> None:
+        """Send the open, if that was not done."""
+        if not self.open_sent:
+            self._queue_raw(amqp.encode(0, self._open))
+            self.open_sent = True
+
+    def _check_open(self, frame: amqp.Open) -> None:
+        size = len(amqp.encode(0, frame))
+        if size > amqp.MIN_MAX_FRAME_SIZE:
+            raise ValueError(f"the open takes {size} bytes, and must not take more than 512")
+
+    def _amqp_up(self) -> None:
+        if self.role == "client":
+            self._queue_open()
+
+    # --- ends -------------------------------------------------------------------------------------
+
+    def _emit(self, event: Event) -> None:
+        self._events.append(event)
+
+    def _take_events(self) -> list[Event]:
+        found = self._events
+        self._events = []
+        return found
+
+    def _check_alive(self) -> None:
+        if self._error is not None:
+            raise LocalProtocolError(f"the connection failed: {self._error}")
+        if self._over:
+            raise LocalProtocolError("the connection is over")
+
+    def _check_open_state(self) -> None:
+        self._check_alive()
+        if self.close_sent:
+            raise LocalProtocolError("the connection is closing")
+        if not self.open_sent or self.remote_open is None:
+            raise LocalProtocolError("the connection is not open yet")
+
+    def _illegal(self, channel: int, frame: Any, where: str) -> NoReturn:
+        self._fail(
+            amqp.AmqpError.ILLEGAL_STATE,
+            f"{frame.NAME} {where}",
+            channel=channel,
+            method=frame.NAME,
+        )
+
+    def _fail(
+        self,
+        condition: str | None,
+        text: str,
+        *,
+        channel: int | None = None,
+        method: str | None = None,
+        silent: bool = False,
+    ) -> NoReturn:
+        """End the connection for a mistake of the peer. silent: no frame can say why."""
+        symbol = symbol_of(condition or amqp.ConnectionError.FRAMING_ERROR)
+        error = amqp.Error(symbol, text)
+        if self._layers.stage == "amqp" and not silent and not self.close_sent:
+            self._queue_open()
+            if len(amqp.encode(0, amqp.Close(error))) > self.frame_size:
+                error = amqp.Error(symbol, text[:100])
+            self._queue(0, amqp.Close(error))
+        self.close_sent = True
+        self._end_all(error, by_peer=False, clean=False)
+        self._error = RemoteProtocolError(
+            text,
+            condition=str(symbol),
+            channel=channel,
+            method=method,
+            events=self._take_events(),
+        )
+        raise self._error
+
+    def _end_without_close(self, event: Event | None) -> None:
+        """The SASL layer failed."""
+        if event is not None:
+            self._emit(event)
+        self._end_all(None, by_peer=self.role == "client", clean=False)
+
+    def _end_all(self, error: amqp.Error | None, *, by_peer: bool, clean: bool) -> None:
+        """Every session and the connection are over: an event for each."""
+        self._over = True
+        for session in dict.fromkeys((*self._by_channel.values(), *self._by_remote.values())):
+            session._over(error, by_peer)
+        self._by_channel.clear()
+        self._by_remote.clear()
+        self._links.clear()
+        self._emit(events.ConnectionClosed(error, by_peer, clean))
+
+    _close_error: amqp.Error | None = None
+    _accepted = False
+
+
+def _symbols(names: Sequence[str] | None) -> list[amqp.Symbol] | None:
+    if names is None:
+        return None
+    if isinstance(names, str):
+        raise TypeError(f"capabilities come in a list, not as {names!r}")
+    return [amqp.Symbol(name) for name in names]
+
+
+def _checked_sasl(
+    role: Role, sasl: Mechanism | Sequence[Mechanism] | SaslServer | None
+) -> tuple[Mechanism, ...] | SaslServer | None:
+    if sasl is None:
+        return None
+    if isinstance(sasl, SaslServer):
+        if role == "client":
+            raise TypeError("a client takes mechanisms: Plain(...), Anonymous(), ...")
+        return sasl
+    if role == "server":
+        raise TypeError("a server takes a SaslServer")
+    return tuple(sasl) if isinstance(sasl, Sequence) else (sasl,)

@@ -1,0 +1,279 @@
+"""Deliveries: what goes out by a sender, what came in by a receiver (Part 2 §2.6.12)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ... import v1_0 as amqp
+from ..errors import LocalProtocolError
+from .conditions import error_of
+from .windows import Piece
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+    from .receiver import Receiver
+    from .sender import Sender
+    from .transactions import Transaction
+
+__all__ = ["Delivery", "IncomingDelivery", "OutgoingDelivery", "transactional"]
+
+#: More than what the head of a transfer with a plain state takes.
+_ROOM_FOR_HEAD = 160
+
+
+def transactional(state: Any, transaction: Transaction | bytes | None) -> Any:
+    """A state as part of a transaction (Part 4 §4.4.2)."""
+    if transaction is None:
+        return state
+    return amqp.TransactionalState(getattr(transaction, "id", transaction), state)
+
+
+class Delivery:
+    """What both directions share.
+
+    Attributes:
+        link: which it belongs to.
+        tag: the sender's name for it.
+        id: its number in the session; None while it waits to be sent.
+        state: this end's state of it; None where it has none.
+        remote_state: the peer's.
+        settled: whether it is over here.
+        remote_settled: whether the peer has done with it.
+    """
+
+    __slots__ = ("id", "link", "remote_settled", "remote_state", "settled", "state", "tag")
+
+    link: Any
+    id: int | None
+
+    def __init__(self, link: Any, tag: bytes) -> None:
+        self.link = link
+        self.tag = tag
+        self.id = None
+        self.state: Any = None
+        self.remote_state: Any = None
+        self.settled = False
+        self.remote_settled = False
+
+    def __repr__(self) -> str:
+        state = self.remote_state if self.state is None else self.state
+        settled = ", settled" if self.settled else ""
+        return f"<{type(self).__name__} {self.id}, tag {self.tag.hex()}, {state!r}{settled}>"
+
+    def _check_open(self) -> None:
+        self.link._check()
+        if self.settled:
+            raise LocalProtocolError("the delivery is settled")
+
+    def _forget(self) -> None:
+        """It is settled: nothing has to be kept."""
+        raise NotImplementedError
+
+    def _take_state(self, state: Any, settled: bool) -> None:
+        """The peer's disposition."""
+        if state is not None:
+            self.remote_state = state
+        self.remote_settled = settled
+        if settled:
+            self.settled = True
+            self._forget()
+        self.link._updated(self, settled)
+
+
+class OutgoingDelivery(Delivery):
+    """A delivery that this end sends. Made by ``sender.send`` or ``sender.begin_delivery``."""
+
+    __slots__ = ("_aborted", "_finished", "_size", "_started", "transfer")
+
+    link: Sender
+
+    def __init__(self, link: Sender, transfer: amqp.Transfer) -> None:
+        super().__init__(link, transfer.delivery_tag or b"")
+        self.transfer = transfer
+        self.settled = bool(transfer.settled)
+        self.state = transfer.state
+        self._started = self._finished = self._aborted = False
+        self._size = 0
+
+    def write(self, data: Buffer, *, more: bool = True) -> None:
+        """Send a part of the message's bytes. more: another part follows.
+
+        Raises:
+            LocalProtocolError: it is complete or was aborted, or becomes larger than the
+                receiver takes; the part is not sent.
+        """
+        self.link._check()
+        if self._finished:
+            raise LocalProtocolError("the delivery is complete")
+        part = memoryview(bytes(data) if not isinstance(data, bytes) else data)
+        limit = self.link.remote_max_message_size
+        if limit and self._size + len(part) > limit:
+            raise LocalProtocolError(f"the receiver takes messages of {limit} bytes at most")
+        self._size += len(part)
+        self._finished = not more
+        piece = Piece(self, part, more)
+        if self in self.link._held:
+            self.link._held_pieces.append(piece)
+            return
+        session = self.link.session
+        session._outgoing.add(piece)
+        session._flush()
+
+    def abort(self) -> None:
+        """Give up a delivery that is not complete: the receiver forgets what came of it."""
+        self.link._check()
+        if self._finished:
+            raise LocalProtocolError("the delivery is complete")
+        self._finished = self._aborted = self.settled = True
+        session = self.link.session
+        self._forget()
+        if self.link._drop_held(self):  # nothing of it was or will be sent
+            return
+        session._outgoing.remove({self})
+        session._outgoing.add(Piece(self, memoryview(b""), False))
+        session._flush()
+
+    def settle(self, state: Any = None) -> None:
+        """Be done with it, and tell the receiver. state: the sender's last word, if any."""
+        self._check_open()
+        if self.id is None:
+            raise LocalProtocolError("the delivery waits to be sent")
+        session = self.link.session
+        session._queue(amqp.Disposition(amqp.Role.SENDER, self.id, None, True, state))
+        self.settled = True
+        if state is not None:
+            self.state = state
+        self._forget()
+
+    def _forget(self) -> None:
+        self.link.unsettled.pop(self.tag, None)
+        if self.id is not None:
+            self.link.session._sent.pop(self.id, None)
+
+    def _next_frame(self, piece: Piece) -> tuple[bytes, memoryview | None]:
+        """The next transfer of a piece, and what is left of it then."""
+        link = self.link
+        session = link.session
+        if self._started:
+            transfer = amqp.Transfer(link.handle, more=piece.more or None)
+        else:
+            transfer = self.transfer
+            transfer.more = piece.more
+            link._count(self)
+            self._started = True
+        if self._aborted:
+            transfer.aborted = True
+        channel = session.channel
+        size = session.connection.frame_size
+        payload = piece.payload
+        if len(payload) + _ROOM_FOR_HEAD <= size:
+            frame = amqp.encode(channel, transfer, payload)
+            if len(frame) <= size:
+                return frame, None
+        frame = amqp.encode(channel, transfer)
+        if len(frame) + len(payload) <= size:
+            return amqp.encode(channel, transfer, payload), None
+        transfer.more = True
+        room = size - len(amqp.encode(channel, transfer))
+        return amqp.encode(channel, transfer, payload[:room]), payload[room:]
+
+
+class IncomingDelivery(Delivery):
+    """A delivery that came whole. Made by the engine.
+
+    Attributes:
+        payload: the bytes of its message.
+        transfer: the first of its transfers: message_format, batchable and so on.
+        message: the payload as a Message, read on first use; see `read_message`.
+        resumed: whether it is one of those that were unsettled when the link was attached.
+        position: where a resumed delivery goes on, the Received that says so; else None.
+    """
+
+    __slots__ = ("_message", "payload", "position", "resumed", "transfer")
+
+    link: Receiver
+    id: int
+
+    def __init__(self, link: Receiver, transfer: amqp.Transfer) -> None:
+        super().__init__(link, transfer.delivery_tag or b"")
+        self.id = transfer.delivery_id or 0
+        self.transfer = transfer
+        self.payload: bytes = b""
+        self.resumed = transfer.resume
+        self.position: amqp.Received | None = None
+        self._message: amqp.Message | None = None
+
+    @property
+    def message(self) -> amqp.Message:
+        """The payload as a Message; its sections are read when they are asked for.
+
+        Raises:
+            DecodeError: the payload is no message, or goes on inside of one (position).
+        """
+        if self._message is None:
+            self._message = amqp.Message.decode(self.payload)
+        return self._message
+
+    def accept(self, transaction: Transaction | bytes | None = None) -> None:
+        """It was dealt with."""
+        self._decide(amqp.Accepted(), transaction)
+
+    def reject(
+        self,
+        error: amqp.Error | str | None = None,
+        description: str | None = None,
+        transaction: Transaction | bytes | None = None,
+    ) -> None:
+        """It is invalid and cannot be dealt with."""
+        self._decide(amqp.Rejected(error_of(error, description)), transaction)
+
+    def release(self, transaction: Transaction | bytes | None = None) -> None:
+        """It was not and will not be dealt with here; somebody else may."""
+        self._decide(amqp.Released(), transaction)
+
+    def modify(
+        self,
+        *,
+        delivery_failed: bool = False,
+        undeliverable_here: bool = False,
+        message_annotations: dict[Any, Any] | None = None,
+        transaction: Transaction | bytes | None = None,
+    ) -> None:
+        """It was not dealt with, and the message is changed as said."""
+        state = amqp.Modified(
+            delivery_failed or None, undeliverable_here or None, message_annotations
+        )
+        self._decide(state, transaction)
+
+    def _decide(self, outcome: Any, transaction: Transaction | bytes | None) -> None:
+        """Tell an outcome; with rcv-settle-mode first, or in no transaction, also settle."""
+        first = self._settle_mode == amqp.ReceiverSettleMode.FIRST
+        self.update(transactional(outcome, transaction), settled=first and transaction is None)
+
+    @property
+    def _settle_mode(self) -> amqp.ReceiverSettleMode:
+        given = self.transfer.rcv_settle_mode
+        return self.link.rcv_settle_mode if given is None else given
+
+    def update(self, state: Any, *, settled: bool = False) -> None:
+        """Tell a state; settled: also be done with it."""
+        self._check_open()
+        self.link.session._queue(
+            amqp.Disposition(amqp.Role.RECEIVER, self.id, None, settled, state)
+        )
+        self._note(state, settled)
+
+    def settle(self) -> None:
+        """Be done with it, with the state that was told last, or none."""
+        self.update(self.state, settled=True)
+
+    def _note(self, state: Any, settled: bool) -> None:
+        self.state = state
+        if settled:
+            self.settled = True
+            self._forget()
+
+    def _forget(self) -> None:
+        self.link.unsettled.pop(self.tag, None)
+        self.link.session._received.pop(self.id, None)

@@ -1,0 +1,334 @@
+"""What an engine of AMQP 1.0 reports, made for ``match``.
+
+A request of the peer is an event whose name ends in Requested: answer it by a method of the object
+that it brings. Events of links come before those of their session, and those before the
+connection's, where one ends the other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ... import v1_0 as amqp
+from ..events import Event
+
+if TYPE_CHECKING:
+    from .delivery import IncomingDelivery, OutgoingDelivery
+    from .link import Link
+    from .receiver import Receiver
+    from .sender import Sender
+    from .session import Session
+    from .transactions import Controller, Coordinator, Transaction
+
+__all__ = [
+    "Authenticated",
+    "AuthenticationFailed",
+    "AuthenticationRequested",
+    "ConnectionClosed",
+    "ConnectionOpened",
+    "ConnectionRequested",
+    "CreditChanged",
+    "DeclareRequested",
+    "DeliveryAborted",
+    "DeliveryReceived",
+    "DeliveryUpdated",
+    "DischargeRequested",
+    "LinkClosed",
+    "LinkOpened",
+    "LinkRequested",
+    "SenderFlow",
+    "SessionEnded",
+    "SessionFlow",
+    "SessionOpened",
+    "SessionRequested",
+    "StartTls",
+    "TransactionDeclared",
+    "TransactionDischarged",
+    "TransactionFailed",
+]
+
+
+# --- layers below AMQP ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class StartTls(Event):
+    """Both sides agreed on TLS: start it now, then call ``connection.tls_established()``.
+
+    unread: bytes that came after the header; they belong to the TLS handshake. Spec: §5.2.
+    """
+
+    unread: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class AuthenticationRequested(Event):
+    """Server: a client wants to log in. Answer by ``connection.authenticate(...)``.
+
+    Attributes:
+        mechanism: "PLAIN", "ANONYMOUS" or "EXTERNAL". (SCRAM is decided by the engine.)
+        username: who it says it is; the trace of ANONYMOUS.
+        password: of PLAIN; None otherwise. Not part of the repr.
+        authorization_id: whom it wants to act for; "" for itself.
+        hostname: the host that the client means, or None.
+
+    Spec: §5.3.
+    """
+
+    mechanism: str
+    username: str
+    password: str | None = field(repr=False)
+    authorization_id: str
+    hostname: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Authenticated(Event):
+    """The SASL layer is done. username: as the mechanism has it, "" where it has none."""
+
+    mechanism: str
+    username: str
+
+
+@dataclass(frozen=True, slots=True)
+class AuthenticationFailed(Event):
+    """The SASL layer failed, and the connection with it.
+
+    code: what the outcome says; None where the two have no mechanism in common or the server
+    could not prove that it knows the password.
+    """
+
+    mechanism: str | None
+    code: amqp.SaslCode | None
+    reason: str
+
+
+# --- the connection -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionRequested(Event):
+    """Server: the client's open. Answer by ``connection.accept()`` or ``connection.refuse()``."""
+
+    open: amqp.Open
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionOpened(Event):
+    """Client: the server's open; sessions can begin."""
+
+    open: amqp.Open
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionClosed(Event):
+    """The connection is over, the last of all events.
+
+    Attributes:
+        error: why, where somebody said so.
+        by_peer: whether the peer closed first; also where the transport was lost.
+        clean: False where the transport ended without a close.
+    """
+
+    error: amqp.Error | None
+    by_peer: bool
+    clean: bool = True
+
+
+# --- sessions -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRequested(Event):
+    """The peer begins a session. Answer by ``session.accept()`` or ``session.end(error)``."""
+
+    session: Session
+    begin: amqp.Begin
+
+
+@dataclass(frozen=True, slots=True)
+class SessionOpened(Event):
+    """The peer's answer to ``connection.begin()``."""
+
+    session: Session
+    begin: amqp.Begin
+
+
+@dataclass(frozen=True, slots=True)
+class SessionFlow(Event):
+    """The peer told its windows. window: transfers that can be sent now."""
+
+    session: Session
+    window: int
+
+
+@dataclass(frozen=True, slots=True)
+class SessionEnded(Event):
+    """A session is over, all its links with it.
+
+    by_peer: whether the peer ended it; False also where this end had to, for its peer's mistake.
+    """
+
+    session: Session
+    error: amqp.Error | None
+    by_peer: bool
+
+
+# --- links ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class LinkRequested(Event):
+    """The peer attaches a link. Answer by ``link.accept(...)`` or ``link.refuse(error)``.
+
+    link: a Receiver where the peer sends, a Sender where it receives, a Coordinator where the
+    target is one.
+    """
+
+    link: Link
+    attach: amqp.Attach
+
+
+@dataclass(frozen=True, slots=True)
+class LinkOpened(Event):
+    """The peer's answer to an attach. Where it refuses there is LinkClosed instead."""
+
+    link: Link
+    attach: amqp.Attach
+
+
+@dataclass(frozen=True, slots=True)
+class LinkClosed(Event):
+    """A link is detached.
+
+    Attributes:
+        closed: whether for good; otherwise it can be attached again, with ``link.unsettled_map``.
+        error: why, where somebody said so.
+        by_peer: whether the peer detached it; False also where this end had to, for its peer's
+            mistake.
+    """
+
+    link: Link
+    closed: bool
+    error: amqp.Error | None
+    by_peer: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CreditChanged(Event):
+    """The receiver told a sender how much it takes.
+
+    Attributes:
+        credit: deliveries that can be sent now.
+        drain: send what there is, then call ``link.drained()``.
+        properties: of the flow, or None.
+    """
+
+    link: Sender
+    credit: int
+    drain: bool
+    properties: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class SenderFlow(Event):
+    """The sender told a receiver its state.
+
+    Attributes:
+        available: deliveries that wait at the sender, None where it does not say.
+        drained: credit that it gave back unused.
+        properties: of the flow, or None.
+    """
+
+    link: Receiver
+    available: int | None
+    drained: int
+    properties: Any = None
+
+
+# --- deliveries -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryReceived(Event):
+    """A delivery came, whole."""
+
+    link: Receiver
+    delivery: IncomingDelivery
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryAborted(Event):
+    """The sender gave up a delivery that it had begun; what came of it is gone."""
+
+    link: Receiver
+    delivery_id: int
+    tag: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryUpdated(Event):
+    """The peer told the state of a delivery that is not settled here.
+
+    Attributes:
+        link: where it belongs to.
+        delivery: as ``send`` returned it, or as DeliveryReceived brought it.
+        state: Accepted, Rejected, Released, Modified, Received, TransactionalState, ... or None.
+        settled: whether the peer has done with it; then it is over here, too.
+    """
+
+    link: Link
+    delivery: OutgoingDelivery | IncomingDelivery
+    state: Any
+    settled: bool
+
+
+# --- transactions ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionDeclared(Event):
+    """The coordinator began a transaction: it can be used."""
+
+    link: Controller
+    transaction: Transaction
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionDischarged(Event):
+    """The coordinator ended a transaction as asked. failed: it was rolled back."""
+
+    link: Controller
+    transaction: Transaction
+    failed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionFailed(Event):
+    """The coordinator refused to begin or to end a transaction; then it is rolled back."""
+
+    link: Controller
+    transaction: Transaction
+    error: amqp.Error | None
+
+
+@dataclass(frozen=True, slots=True)
+class DeclareRequested(Event):
+    """A controller wants a transaction. Answer by ``link.declare(delivery, id)`` or refuse it
+    by ``delivery.reject(error)``."""
+
+    link: Coordinator
+    delivery: IncomingDelivery
+    global_id: Any
+
+
+@dataclass(frozen=True, slots=True)
+class DischargeRequested(Event):
+    """A controller ends a transaction that is open. Answer by ``link.discharge(delivery)`` or
+    ``delivery.reject(error)``. fail: it asks for a rollback."""
+
+    link: Coordinator
+    delivery: IncomingDelivery
+    transaction_id: bytes
+    fail: bool

@@ -1,0 +1,47 @@
+"""What an engine of AMQP 1.0 accepts at most, whatever its peer claims."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+__all__ = ["Limits"]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bounds on what a peer can make this end hold.
+
+    Attributes:
+        sessions: sessions of a connection; channel-max is one less.
+        links: links of a session; handle-max is one less.
+        unsettled: incoming deliveries of a session that nobody has settled yet.
+        message_size: bytes of a message, where a link is given no size of its own.
+        partial_bytes: bytes of all deliveries of a connection whose end has not come yet.
+        incoming_window: transfers that a session lets in before the next flow.
+        frame_size: bytes of an outgoing frame, where the peer would take larger ones.
+        after_detach: what to do with transfers that come after a link was detached with an
+            error: "end" the session with errant-link, as the specification says, or "discard"
+            them, since they may have been under way.
+    """
+
+    sessions: int = 256
+    links: int = 256
+    unsettled: int = 65_536
+    message_size: int = 64 * 1024 * 1024
+    partial_bytes: int = 256 * 1024 * 1024
+    incoming_window: int = 2048
+    frame_size: int = 1024 * 1024
+    after_detach: Literal["end", "discard"] = "end"
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.sessions <= 65_536:
+            raise ValueError(f"sessions is 1 to 65536, not {self.sessions}")
+        if not 1 <= self.links <= 1 << 32:
+            raise ValueError(f"links is 1 to 2**32, not {self.links}")
+        if not 1 <= self.incoming_window < 1 << 31:
+            raise ValueError(f"incoming_window is 1 to 2**31 - 1, not {self.incoming_window}")
+        if self.frame_size < 512:
+            raise ValueError(f"frame_size is 512 at least, not {self.frame_size}")
+        if min(self.unsettled, self.message_size, self.partial_bytes) < 1:
+            raise ValueError("unsettled, message_size and partial_bytes are 1 at least")

@@ -1,0 +1,306 @@
+"""What both ends of a link share: attach, detach, handles (Part 2 §2.6)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from ... import v1_0 as amqp
+from ..errors import LocalProtocolError
+from . import events
+from .conditions import error_of
+
+if TYPE_CHECKING:
+    from .delivery import Delivery
+    from .session import Session
+
+__all__ = ["Link"]
+
+_FIRST = amqp.ReceiverSettleMode.FIRST
+_OPTIONS = frozenset(
+    (
+        *("source", "target", "snd_settle_mode", "rcv_settle_mode", "max_message_size"),
+        *("offered_capabilities", "desired_capabilities", "properties"),
+        *("unsettled", "incomplete_unsettled", "initial_delivery_count"),
+    )
+)
+
+
+class Link:
+    """One end of a link: a `Sender`, a `Receiver`, a `Controller` or a `Coordinator`.
+
+    Options of ``session.attach_...`` and ``link.accept``: source, target, snd_settle_mode,
+    rcv_settle_mode, max_message_size (bytes; what this end takes), offered_capabilities,
+    desired_capabilities, properties, initial_delivery_count (senders), and, to attach again what
+    was detached, unsettled (tag -> state) with incomplete_unsettled.
+
+    Attributes:
+        session: which it belongs to.
+        name: the same at both ends.
+        handle: this end's number, from attach to detach.
+        state: "ATTACH_SENT", "ATTACH_RCVD", "ATTACHED", "DETACH_SENT" or "DETACHED".
+        remote_attach: what the peer's attach said; None before it came.
+        delivery_count: the sender's count of deliveries, as this end knows it.
+        unsettled: tag -> delivery, of those that are not settled here.
+    """
+
+    sends: ClassVar[bool]
+
+    def __init__(self, session: Session, name: str) -> None:
+        self.session = session
+        self.name = name
+        self.handle: int | None = None
+        self.remote_handle: int | None = None
+        self.state = "DETACHED"
+        self.remote_attach: amqp.Attach | None = None
+        self.attach: amqp.Attach | None = None
+        self.delivery_count = 0
+        self.link_credit = 0
+        self.drain = False
+        self.unsettled: dict[bytes, Delivery] = {}
+        self.snd_settle_mode = amqp.SenderSettleMode.MIXED
+        self.rcv_settle_mode = _FIRST
+        self._closed = False
+        self._errant = False
+        self._told_end = False
+        self._overtaken = False  # the peer ended it before it was accepted
+        self._error: amqp.Error | None = None
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name!r}, {self.state}>"
+
+    # --- requests ---------------------------------------------------------------------------------
+
+    def accept(self, **options: Any) -> None:
+        """Answer LinkRequested by this end's attach. The peer's source and target by default.
+
+        Raises:
+            LocalProtocolError: no link waits, or its session was not accepted. Where the peer
+                has detached in the meantime nothing happens.
+        """
+        if self._overtaken:
+            return
+        self._check_requested()
+        remote = self.remote_attach
+        assert remote is not None
+        self._attach(
+            {
+                "snd_settle_mode": remote.snd_settle_mode,
+                "rcv_settle_mode": remote.rcv_settle_mode,
+                "source": remote.source,
+                "target": remote.target,
+                **options,
+            }
+        )
+
+    def refuse(self, error: amqp.Error | str, description: str | None = None) -> None:
+        """Answer LinkRequested by an attach without terminus and a detach that says why."""
+        if self._overtaken:
+            return
+        self._check_requested()
+        terminus = "source" if self.sends else "target"
+        self.accept(**{terminus: None})
+        self.detach(error, description)
+
+    def detach(
+        self,
+        error: amqp.Error | str | None = None,
+        description: str | None = None,
+        *,
+        closed: bool = True,
+    ) -> None:
+        """Detach the link; LinkClosed follows when the peer has answered.
+
+        closed: for good. Otherwise it can be attached again, with `unsettled_map`. A second call
+        does nothing. What waits to be sent on it is dropped.
+        """
+        if self.state in ("DETACH_SENT", "DETACHED"):
+            return
+        if self.state == "ATTACH_RCVD":
+            raise LocalProtocolError("accept or refuse the link")
+        self.session._check()
+        self._detach(error_of(error, description), closed)
+
+    @property
+    def unsettled_map(self) -> dict[bytes, Any]:
+        """Tag -> this end's state of what is not settled: for attaching again."""
+        return {tag: delivery.state for tag, delivery in self.unsettled.items()}
+
+    @property
+    def source(self) -> Any:
+        """The source: the sending end's word counts."""
+        frame = self.attach if self.sends else self.remote_attach
+        return None if frame is None else frame.source
+
+    @property
+    def target(self) -> Any:
+        """The target: the receiving end's word counts."""
+        frame = self.remote_attach if self.sends else self.attach
+        return None if frame is None else frame.target
+
+    def _check_requested(self) -> None:
+        self.session._check()
+        if self.state != "ATTACH_RCVD":
+            raise LocalProtocolError("no link waits to be accepted")
+
+    def _check(self) -> None:
+        self.session._check()
+        if self.state != "ATTACHED":
+            raise LocalProtocolError(f"the link is {self.state}, not ATTACHED")
+
+    # --- frames out -------------------------------------------------------------------------------
+
+    def _attach(self, options: dict[str, Any], **terminus: Any) -> None:
+        unknown = set(options) - _OPTIONS
+        if unknown:
+            raise TypeError(f"a link has no option {', '.join(sorted(unknown))}")
+        links = self.session.connection._links
+        key = (self.name, self.sends)
+        if links.get(key, self) is not self:
+            raise LocalProtocolError(f"a link with the name {self.name!r} is attached")
+        options = {**terminus, **options}
+        self._complete(options)
+        handle = self.session._free_handle() if self.handle is None else self.handle
+        frame = amqp.Attach(
+            self.name,
+            handle,
+            amqp.Role.SENDER if self.sends else amqp.Role.RECEIVER,
+            **options,
+        )
+        self.session._queue(frame)
+        self.attach = frame
+        self.handle = handle
+        self.session._by_handle[handle] = self
+        links[key] = self
+        self.snd_settle_mode = frame.snd_settle_mode
+        self.rcv_settle_mode = frame.rcv_settle_mode
+        self.state = "ATTACHED" if self.state == "ATTACH_RCVD" else "ATTACH_SENT"
+
+    def _complete(self, options: dict[str, Any]) -> None:
+        """What an end has to say in its attach."""
+        raise NotImplementedError
+
+    def _state_fields(self) -> dict[str, Any]:
+        """What a flow tells of this end."""
+        raise NotImplementedError
+
+    def _send_state(self, **more: Any) -> None:
+        self.session._send_flow(**{"handle": self.handle, **self._state_fields(), **more})
+
+    def _detach(self, error: amqp.Error | None, closed: bool) -> None:
+        self.session._queue(amqp.Detach(self.handle, closed, error))
+        self.state = "DETACH_SENT"
+        self._error = error
+        self._closed = closed
+        self._errant = error is not None
+        links = self.session.connection._links
+        if links.get((self.name, self.sends)) is self:
+            del links[self.name, self.sends]
+        self._release()
+
+    def _release(self) -> None:
+        """Nothing comes or goes on this link any more; what is unsettled stays known here."""
+
+    # --- frames in --------------------------------------------------------------------------------
+
+    def _requested(self, handle: int, frame: amqp.Attach) -> None:
+        self._note_attach(handle, frame)
+        self.state = "ATTACH_RCVD"
+        self.session.connection._emit(events.LinkRequested(self, frame))
+
+    def _opened(self, handle: int, frame: amqp.Attach) -> None:
+        self._note_attach(handle, frame)
+        self.state = "ATTACHED"
+        if self.sends:
+            self.rcv_settle_mode = frame.rcv_settle_mode
+        else:
+            self.snd_settle_mode = frame.snd_settle_mode
+        refused = frame.target is None if self.sends else frame.source is None
+        if not refused:  # else its detach follows, which says why
+            self.session.connection._emit(events.LinkOpened(self, frame))
+
+    def _note_attach(self, handle: int, frame: amqp.Attach) -> None:
+        self.remote_handle = handle
+        self.remote_attach = frame
+
+    def _updated(self, delivery: Any, settled: bool) -> None:
+        """The peer told the state of a delivery."""
+        self.session.connection._emit(
+            events.DeliveryUpdated(self, delivery, delivery.remote_state, settled)
+        )
+
+    def _is_errant(self) -> bool:
+        """Whether input has to be passed over, since this end has detached.
+
+        Raises:
+            SessionFault: it detached with an error, and the peer goes on.
+        """
+        from .faults import SessionFault
+
+        if self.state != "DETACH_SENT":
+            return False
+        if self._errant and self.session.connection.limits.after_detach == "end":
+            raise SessionFault(
+                amqp.SessionError.ERRANT_LINK, "input came for a link detached with an error"
+            )
+        return True
+
+    def _take_flow(self, frame: amqp.Flow) -> None:
+        raise NotImplementedError
+
+    def _take_transfer(self, frame: amqp.Transfer) -> None:
+        raise NotImplementedError
+
+    def _take_detach(self, frame: amqp.Detach) -> None:
+        by_peer = self.state != "DETACH_SENT"
+        if by_peer:
+            if self.state == "ATTACH_RCVD":
+                self._answer_attach()
+            self._detach(None, frame.closed)
+        error = frame.error if by_peer or self._error is None else self._error
+        self._unmap()
+        self._over(error, by_peer, frame.closed or self._closed)
+
+    def _answer_attach(self) -> None:
+        """Attach only to detach."""
+        if self.session.state == "BEGIN_RCVD":
+            self.session._answer_to_end()
+        self._overtaken = True
+        self._attach({}, source=None, target=None)
+
+    # --- ends -------------------------------------------------------------------------------------
+
+    def _fail(self, condition: str, text: str) -> None:
+        """Detach for a mistake of the peer."""
+        if self.state in ("DETACH_SENT", "DETACHED"):
+            return
+        error = error_of(condition, text[:200])
+        if self.session.state in ("END_SENT", "DISCARDING", "UNMAPPED"):
+            self._over(error, by_peer=False, closed=True)
+            return
+        if self.state == "ATTACH_RCVD":
+            self._answer_attach()
+        self._detach(error, closed=True)
+        self._tell_end(error, by_peer=False, closed=True)
+
+    def _over(self, error: amqp.Error | None, by_peer: bool, closed: bool) -> None:
+        """The link is gone: detached on both sides, or its session is over."""
+        self._overtaken = self._overtaken or self.state == "ATTACH_RCVD"
+        if self.state not in ("DETACH_SENT", "DETACHED"):
+            links = self.session.connection._links
+            if links.get((self.name, self.sends)) is self:
+                del links[self.name, self.sends]
+            self._release()
+        self.state = "DETACHED"
+        self._tell_end(error, by_peer, closed)
+
+    def _tell_end(self, error: amqp.Error | None, by_peer: bool, closed: bool) -> None:
+        if not self._told_end:
+            self._told_end = True
+            self.session.connection._emit(events.LinkClosed(self, closed, error, by_peer))
+
+    def _unmap(self) -> None:
+        """Both ends are detached: the handles are free again."""
+        if self.handle is not None:
+            self.session._by_handle.pop(self.handle, None)
+        if self.remote_handle is not None:
+            self.session._by_remote.pop(self.remote_handle, None)

@@ -1,0 +1,244 @@
+"""The sending end of a link: credit, deliveries, drain (Part 2 §2.6.7)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from ... import v1_0 as amqp
+from ..errors import LocalProtocolError
+from . import events
+from .delivery import OutgoingDelivery, transactional
+from .faults import LinkFault
+from .link import Link
+from .serial import advance, distance
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+    from .session import Session
+    from .transactions import Transaction
+
+__all__ = ["Sender"]
+
+
+class Sender(Link):
+    """A link's end that sends. Made by ``session.attach_sender`` or LinkRequested.
+
+    Attributes:
+        drain: whether the receiver wants all credit used up now.
+        available: deliveries that wait at the application, told with each flow; set it freely.
+    """
+
+    sends: ClassVar[bool] = True
+
+    def __init__(self, session: Session, name: str) -> None:
+        super().__init__(session, name)
+        self.available: int | None = None
+        self._tags = 0
+        #: Begun by the caller, no frame of them sent yet: in order.
+        self._queued: dict[OutgoingDelivery, None] = {}
+        #: Those that a smaller credit took back.
+        self._held: list[OutgoingDelivery] = []
+        self._held_pieces: list[Any] = []
+
+    # --- requests ---------------------------------------------------------------------------------
+
+    @property
+    def credit(self) -> int:
+        """Deliveries that can be sent now."""
+        return max(self.link_credit - len(self._queued) - len(self._held), 0)
+
+    @property
+    def remote_max_message_size(self) -> int:
+        """Bytes of a message that the receiver takes; 0 for any."""
+        return (self.remote_attach and self.remote_attach.max_message_size) or 0
+
+    def send(
+        self,
+        message: amqp.Message | Buffer,
+        *,
+        tag: bytes | None = None,
+        settled: bool | None = None,
+        state: Any = None,
+        transaction: Transaction | bytes | None = None,
+        **fields: Any,
+    ) -> OutgoingDelivery:
+        """Send a message, in as many transfers as it takes.
+
+        Args:
+            message: a Message, or the bytes of one.
+            tag: 1 to 32 bytes, unique among the link's unsettled deliveries; chosen if not given.
+            settled: fire and forget; by default as the link's snd_settle_mode says, unsettled
+                where that is mixed.
+            state: the sender's state of it, such as Received for one that is resumed.
+            transaction: which it is part of.
+            fields: of the transfer: message_format, rcv_settle_mode, resume, batchable.
+
+        Raises:
+            LocalProtocolError: no credit, the tag is in use, or the message is too large.
+            EncodeError: the message has no encoding.
+        """
+        payload = message.encode() if isinstance(message, amqp.Message) else bytes(message)
+        limit = self.remote_max_message_size
+        if limit and len(payload) > limit:
+            raise LocalProtocolError(f"the receiver takes messages of {limit} bytes at most")
+        delivery = self.begin_delivery(
+            tag=tag, settled=settled, state=transactional(state, transaction), **fields
+        )
+        delivery.write(payload, more=False)
+        return delivery
+
+    def begin_delivery(
+        self,
+        *,
+        tag: bytes | None = None,
+        settled: bool | None = None,
+        state: Any = None,
+        **fields: Any,
+    ) -> OutgoingDelivery:
+        """Begin a delivery that is written part by part; see `send` for what can be said of it.
+
+        Another one of this link can begin when it is complete or aborted.
+        """
+        self._check()
+        if self.credit <= 0:
+            raise LocalProtocolError("the receiver gives no credit")
+        if self._open_delivery is not None and not self._open_delivery._finished:
+            raise LocalProtocolError("a delivery of this link is not complete")
+        transfer = self._transfer(tag, settled, state, fields)
+        delivery = OutgoingDelivery(self, transfer)
+        if not delivery.settled:
+            self.unsettled[delivery.tag] = delivery
+        self._queued[delivery] = None
+        self._open_delivery = delivery
+        return delivery
+
+    _open_delivery: OutgoingDelivery | None = None
+
+    def _transfer(
+        self, tag: bytes | None, settled: bool | None, state: Any, fields: dict[str, Any]
+    ) -> amqp.Transfer:
+        mode = self.snd_settle_mode
+        if settled is None:
+            settled = mode == amqp.SenderSettleMode.SETTLED
+        elif mode != amqp.SenderSettleMode.MIXED and settled != bool(mode):
+            raise LocalProtocolError(f"the link's snd-settle-mode is {mode.name.lower()}")
+        tag = self._next_tag() if tag is None else bytes(tag)
+        if not 1 <= len(tag) <= 32:
+            raise LocalProtocolError(f"a tag has 1 to 32 bytes, not {len(tag)}")
+        if tag in self.unsettled and not fields.get("resume"):
+            raise LocalProtocolError("an unsettled delivery has the same tag")
+        fields.setdefault("message_format", amqp.MESSAGE_FORMAT)
+        transfer = amqp.Transfer(
+            self.handle, 0xFFFF_FFFF, tag, settled=settled or None, more=True, state=state, **fields
+        )
+        connection = self.session.connection
+        if len(amqp.encode(self.session.channel, transfer)) >= connection.frame_size:
+            raise LocalProtocolError("the delivery's state does not fit into a frame of the peer")
+        return transfer
+
+    def _next_tag(self) -> bytes:
+        while True:
+            self._tags = advance(self._tags, 1)
+            tag = self._tags.to_bytes(4, "big")
+            if tag not in self.unsettled:
+                return tag
+
+    def drained(self) -> None:
+        """Say that nothing is left to send: gives all credit back, as drain asks for."""
+        self._check()
+        if self._queued or self._held:
+            raise LocalProtocolError("deliveries wait to be sent")
+        self.delivery_count = advance(self.delivery_count, self.link_credit)
+        self.link_credit = 0
+        self._send_state()
+
+    def flow(self, *, available: int | None = None, echo: bool = False, **fields: Any) -> None:
+        """Tell this end's state. available: deliveries that wait. echo: ask for the peer's."""
+        self._check()
+        self.available = available
+        self._send_state(echo=echo, **fields)
+
+    # --- frames out -------------------------------------------------------------------------------
+
+    def _complete(self, options: dict[str, Any]) -> None:
+        if options.setdefault("initial_delivery_count", 0) is None:
+            raise TypeError("a sender has an initial_delivery_count")
+        self.delivery_count = options["initial_delivery_count"]
+        if self.attach is None and "source" not in options:
+            options["source"] = amqp.Source()
+
+    def _state_fields(self) -> dict[str, Any]:
+        return {
+            "delivery_count": self.delivery_count,
+            "link_credit": self.link_credit,
+            "available": self.available,
+            "drain": self.drain,
+        }
+
+    def _count(self, delivery: OutgoingDelivery) -> None:
+        """The first frame of a delivery goes out: it gets its number, and takes a credit."""
+        session = self.session
+        delivery.id = session._next_delivery_id
+        delivery.transfer.delivery_id = delivery.id
+        session._next_delivery_id = advance(delivery.id, 1)
+        if not delivery.settled:
+            session._sent[delivery.id] = delivery
+        self._queued.pop(delivery, None)
+        self.delivery_count = advance(self.delivery_count, 1)
+        self.link_credit = max(self.link_credit - 1, 0)
+
+    def _release(self) -> None:
+        session = self.session
+        waiting = {*self._queued, *self._held}
+        if self._open_delivery is not None:
+            waiting.add(self._open_delivery)
+        waiting.update(each for each in self.unsettled.values() if type(each) is OutgoingDelivery)
+        session._outgoing.remove(waiting)
+        for delivery in self.unsettled.values():
+            if delivery.id is not None:
+                session._sent.pop(delivery.id, None)
+        self._queued.clear()
+        self._held.clear()
+        self._held_pieces.clear()
+        self.link_credit = 0
+
+    # --- frames in --------------------------------------------------------------------------------
+
+    def _take_flow(self, frame: amqp.Flow) -> None:
+        if frame.link_credit is not None:
+            seen = frame.delivery_count
+            if seen is None:  # the receiver has not seen this end's attach
+                seen = (self.attach and self.attach.initial_delivery_count) or 0
+            under_way = distance(seen, self.delivery_count)
+            self.link_credit = max(frame.link_credit - under_way, 0)
+            self._fit_credit()
+        self.drain = frame.drain
+        self.session.connection._emit(
+            events.CreditChanged(self, self.credit, self.drain, frame.properties)
+        )
+
+    def _fit_credit(self) -> None:
+        """Take back what no longer has credit and let go what has it again, in order."""
+        outgoing = self.session._outgoing
+        order = [*self._queued, *self._held]
+        if min(self.link_credit, len(order)) != len(self._queued):
+            pieces = [*outgoing.remove(set(self._queued)), *self._held_pieces]
+            go = dict.fromkeys(order[: self.link_credit])
+            self._queued = go
+            self._held = order[self.link_credit :]
+            self._held_pieces = [piece for piece in pieces if piece.delivery not in go]
+            for piece in pieces:
+                if piece.delivery in go:
+                    outgoing.add(piece)
+
+    def _drop_held(self, delivery: OutgoingDelivery) -> bool:
+        """Forget a delivery that was taken back; False where it was not."""
+        if delivery not in self._held:
+            return False
+        self._held.remove(delivery)
+        self._held_pieces = [each for each in self._held_pieces if each.delivery is not delivery]
+        return True
+
+    def _take_transfer(self, frame: amqp.Transfer) -> None:
+        raise LinkFault(self, amqp.AmqpError.NOT_ALLOWED, "a receiver sent a transfer")

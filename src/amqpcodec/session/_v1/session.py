@@ -1,0 +1,451 @@
+"""AMQP 1.0's session endpoint: windows, links by their handles, deliveries by their ids."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ... import v1_0 as amqp
+from ..errors import LocalProtocolError
+from . import events
+from .conditions import error_of
+from .delivery import IncomingDelivery, OutgoingDelivery
+from .faults import LinkFault, SessionFault
+from .link import Link
+from .receiver import Receiver
+from .sender import Sender
+from .serial import advance, distance, size_of_range
+from .transactions import Controller, Coordinator
+from .windows import Incoming, Outgoing
+
+if TYPE_CHECKING:
+    from .connection import V1Connection
+
+__all__ = ["Session"]
+
+
+class Session:
+    """A session. Made by ``connection.begin()``, or by SessionRequested.
+
+    Attributes:
+        connection: which it belongs to.
+        channel: this end's channel number.
+        remote_channel: the peer's; None before its begin.
+        state: the specification's name of it ("BEGIN_SENT", "MAPPED", ...; §2.5.5).
+        remote_begin: what the peer's begin said.
+
+    Spec: 1.0 Part 2 §2.5.
+    """
+
+    def __init__(self, connection: V1Connection, channel: int, window: int) -> None:
+        self.connection = connection
+        self.channel = channel
+        self.remote_channel: int | None = None
+        self.state = "UNMAPPED"
+        self.remote_begin: amqp.Begin | None = None
+        self.handle_max = 0
+        self._incoming = Incoming(window)
+        self._outgoing = Outgoing()
+        self._by_handle: dict[int, Link] = {}
+        self._by_remote: dict[int, Link] = {}
+        self._next_delivery_id = 0
+        self._last_delivery_id: int | None = None
+        self._sent: dict[int, OutgoingDelivery] = {}
+        self._received: dict[int, IncomingDelivery] = {}
+        self._error: amqp.Error | None = None
+        self._told_end = False
+        self._overtaken = False  # the engine had to answer in the caller's place
+
+    def __repr__(self) -> str:
+        return f"<Session {self.channel}, {self.state}>"
+
+    # --- requests ---------------------------------------------------------------------------------
+
+    def accept(
+        self,
+        *,
+        incoming_window: int | None = None,
+        outgoing_window: int = 0x7FFF_FFFF,
+        **fields: Any,
+    ) -> None:
+        """Answer SessionRequested by this end's begin. fields: more of the begin.
+
+        Raises:
+            LocalProtocolError: no session waits, or the connection was not accepted. Where the
+                peer has ended it in the meantime nothing happens.
+        """
+        if self._overtaken:
+            return
+        self.connection._check_open_state()
+        if self.state != "BEGIN_RCVD":
+            raise LocalProtocolError("no session waits to be accepted")
+        if incoming_window is not None:
+            self._incoming.size = incoming_window
+        self._answer(outgoing_window, **fields)
+
+    def _answer_to_end(self) -> None:
+        """Begin only to end, or for a link that ends before the session was accepted."""
+        self._overtaken = True
+        self._answer()
+
+    def _answer(self, outgoing_window: int = 0x7FFF_FFFF, **fields: Any) -> None:
+        self.connection._queue_open()
+        self._begin(self.remote_channel, outgoing_window, **fields)
+
+    def end(self, error: amqp.Error | str | None = None, description: str | None = None) -> None:
+        """End the session; SessionEnded follows when the peer has answered.
+
+        What the peer sends on it until then is not looked at. A second call does nothing.
+        """
+        if self.state in ("END_SENT", "DISCARDING") or self._told_end:
+            return
+        self.connection._check_open_state()
+        found = error_of(error, description)
+        if self.state == "BEGIN_RCVD":
+            self._answer()
+        self._queue(amqp.End(found))
+        self._error = found
+        self.state = "END_SENT"
+        self._outgoing.clear()
+
+    def attach_sender(self, name: str, target: Any, **options: Any) -> Sender:
+        """Attach a link to send by; LinkOpened or LinkClosed follows.
+
+        Args:
+            name: the link's; unique among those to the same peer.
+            target: an address, a Target, or another type that provides target.
+            options: see `Link`.
+        """
+        link = Sender(self, name)
+        self._attach(link, options, target=_terminus(amqp.Target, target))
+        return link
+
+    def attach_receiver(self, name: str, source: Any, **options: Any) -> Receiver:
+        """Attach a link to receive by; then give it credit by ``receiver.flow(...)``.
+
+        source: an address or a Source; the rest as for `attach_sender`.
+        """
+        link = Receiver(self, name)
+        self._attach(link, options, source=_terminus(amqp.Source, source))
+        return link
+
+    def attach_controller(
+        self, name: str, capabilities: Sequence[str] | None = None, **options: Any
+    ) -> Controller:
+        """Attach a link to a transaction coordinator (Part 4 §4.2)."""
+        wanted = None if capabilities is None else [amqp.Symbol(each) for each in capabilities]
+        link = Controller(self, name)
+        self._attach(link, options, target=amqp.Coordinator(wanted))
+        return link
+
+    def settle(
+        self,
+        deliveries: Iterable[IncomingDelivery],
+        state: Any = None,
+        *,
+        settled: bool = True,
+    ) -> None:
+        """Tell the state of several deliveries that came, in as few frames as possible.
+
+        Args:
+            deliveries: of this session, in any order.
+            state: an outcome; Accepted() by default.
+            settled: also be done with them.
+        """
+        self._check()
+        found = {}
+        for delivery in deliveries:
+            delivery._check_open()
+            if delivery.link.session is not self:
+                raise LocalProtocolError("a delivery belongs to another session")
+            found[delivery.id] = delivery
+        outcome = amqp.Accepted() if state is None else state
+        base = next(iter(found), 0)
+        ordered = sorted(found, key=lambda number: distance(base, number))
+        frames: list[amqp.Disposition] = []
+        for number in ordered:
+            if frames and advance(frames[-1].last or 0, 1) == number:
+                frames[-1].last = number
+            else:
+                frames.append(
+                    amqp.Disposition(amqp.Role.RECEIVER, number, number, settled, outcome)
+                )
+        for frame in frames:
+            self._queue(frame)
+        for delivery in found.values():
+            delivery._note(outcome, settled)
+
+    def flow(self, incoming_window: int | None = None, *, echo: bool = False) -> None:
+        """Tell this end's windows. incoming_window: transfers to let in, from now on.
+
+        echo: ask for the peer's, which come as SessionFlow.
+        """
+        self._check()
+        if incoming_window is not None:
+            self._incoming.size = incoming_window
+        self._send_flow(echo=echo)
+
+    @property
+    def links(self) -> list[Link]:
+        """The links that are attached, or being so."""
+        return list(self._by_handle.values())
+
+    @property
+    def window(self) -> int:
+        """Transfers that the peer takes now."""
+        return self._outgoing.remote_window
+
+    @property
+    def bytes_waiting(self) -> int:
+        """Bytes of deliveries that wait for the peer's window: the measure for back-pressure."""
+        return self._outgoing.bytes_waiting
+
+    # --- frames out -------------------------------------------------------------------------------
+
+    def _queue(self, performative: Any) -> None:
+        self.connection._queue(self.channel, performative)
+
+    def _begin(self, remote_channel: int | None, outgoing_window: int, **fields: Any) -> None:
+        window = self._incoming.size
+        self._outgoing.size = outgoing_window
+        self._queue(
+            amqp.Begin(
+                remote_channel,
+                self._outgoing.next_id,
+                window,
+                outgoing_window,
+                handle_max=self.connection.limits.links - 1,
+                **fields,
+            )
+        )
+        self._incoming.left = window
+        self.state = "BEGIN_SENT" if remote_channel is None else "MAPPED"
+
+    def _send_flow(self, **of_link: Any) -> None:
+        """Tell the windows, the incoming one opened anew; and of_link, the state of a link."""
+        incoming, outgoing = self._incoming, self._outgoing
+        self._queue(
+            amqp.Flow(
+                None if self.remote_begin is None else incoming.next_id,
+                incoming.size,
+                outgoing.next_id,
+                outgoing.size,
+                **of_link,
+            )
+        )
+        incoming.left = incoming.size
+
+    def _flush(self) -> None:
+        """Send what the peer's window allows."""
+        for frame in self._outgoing.frames():
+            self.connection._queue_raw(frame)
+
+    def _attach(self, link: Link, options: dict[str, Any], **terminus: Any) -> None:
+        self._check()
+        link._attach(options, **terminus)
+
+    def _free_handle(self) -> int:
+        handle = next((n for n in range(self.handle_max + 1) if n not in self._by_handle), None)
+        if handle is None:
+            raise LocalProtocolError(f"all {self.handle_max + 1} handles are in use")
+        return handle
+
+    # --- frames in --------------------------------------------------------------------------------
+
+    def _requested(self, channel: int, frame: amqp.Begin) -> None:
+        self._note_begin(channel, frame)
+        self.state = "BEGIN_RCVD"
+        self.connection._emit(events.SessionRequested(self, frame))
+
+    def _opened(self, channel: int, frame: amqp.Begin) -> None:
+        self._note_begin(channel, frame)
+        if self.state == "BEGIN_SENT":
+            self.state = "MAPPED"
+            self.connection._emit(events.SessionOpened(self, frame))
+
+    def _note_begin(self, channel: int, frame: amqp.Begin) -> None:
+        self.remote_channel = channel
+        self.remote_begin = frame
+        self.handle_max = min(frame.handle_max, self.connection.limits.links - 1)
+        self._incoming.next_id = frame.next_outgoing_id or 0
+        self._incoming.remote_outgoing = frame.outgoing_window or 0
+        self._outgoing.update(frame)
+
+    def _receive(self, frame: Any, kind: type) -> None:
+        """A frame of this session. After its end only the peer's end is looked at."""
+        if kind is amqp.End:
+            self._take_end(frame)
+            return
+        if self.state in ("END_SENT", "DISCARDING"):
+            return
+        try:
+            _HANDLERS[kind](self, frame)
+        except LinkFault as fault:
+            fault.link._fail(fault.condition, fault.text)
+        except SessionFault as fault:
+            self._fail(fault.condition, fault.text)
+
+    def _take_attach(self, frame: amqp.Attach) -> None:
+        handle = frame.handle or 0
+        if handle >= self.connection.limits.links:
+            self.connection._fail(
+                amqp.ConnectionError.FRAMING_ERROR,
+                f"handle {handle} is above handle-max {self.connection.limits.links - 1}",
+                channel=self.remote_channel,
+                method="attach",
+            )
+        if handle in self._by_remote:
+            raise SessionFault(amqp.SessionError.HANDLE_IN_USE, f"handle {handle} is in use")
+        peer_sends = frame.role == amqp.Role.SENDER
+        if peer_sends and frame.initial_delivery_count is None:
+            raise SessionFault(
+                amqp.AmqpError.INVALID_FIELD, "a sender's attach lacks initial-delivery-count"
+            )
+        key = (frame.name or "", not peer_sends)
+        known = self.connection._links.get(key)
+        if known is not None and known.session is self and known.state == "ATTACH_SENT":
+            self._by_remote[handle] = known
+            known._opened(handle, frame)
+            return
+        if known is not None:
+            known._fail(amqp.LinkError.STOLEN, "the link was attached anew")
+        kind: type[Link] = Receiver if peer_sends else Sender
+        if isinstance(frame.target, amqp.Coordinator) and peer_sends:
+            kind = Coordinator
+        own = next((n for n in range(self.handle_max + 1) if n not in self._by_handle), None)
+        if own is None:
+            raise SessionFault(
+                amqp.AmqpError.RESOURCE_LIMIT_EXCEEDED,
+                f"all {self.handle_max + 1} handles are in use",
+            )
+        link = kind(self, frame.name or "")
+        link.handle = own
+        self._by_handle[own] = link
+        self.connection._links[key] = link
+        self._by_remote[handle] = link
+        link._requested(handle, frame)
+
+    def _attached(self, handle: int) -> Link:
+        """The link of a remote handle.
+
+        Raises:
+            SessionFault: there is none.
+        """
+        link = self._by_remote.get(handle)
+        if link is None:
+            raise SessionFault(
+                amqp.SessionError.UNATTACHED_HANDLE, f"no link is attached as handle {handle}"
+            )
+        return link
+
+    def _take_flow(self, frame: amqp.Flow) -> None:
+        self._outgoing.update(frame)
+        self._incoming.next_id = frame.next_outgoing_id or 0
+        self._incoming.remote_outgoing = frame.outgoing_window or 0
+        if frame.handle is None:
+            self._flush()
+            self.connection._emit(events.SessionFlow(self, self._outgoing.remote_window))
+            if frame.echo and self.state == "MAPPED":
+                self._send_flow()
+            return
+        link = self._attached(frame.handle)
+        if link._is_errant():
+            return
+        link._take_flow(frame)
+        self._flush()
+        if frame.echo and link.state == "ATTACHED":
+            link._send_state()
+
+    def _take_transfer(self, frame: amqp.Transfer) -> None:
+        if not self._incoming.take():
+            raise SessionFault(
+                amqp.SessionError.WINDOW_VIOLATION, "a transfer came into a window of 0"
+            )
+        link = self._attached(frame.handle or 0)
+        if not link._is_errant():
+            link._take_transfer(frame)
+        if self._incoming.low and self.state == "MAPPED":
+            self._send_flow()
+
+    def _take_disposition(self, frame: amqp.Disposition) -> None:
+        first = frame.first or 0
+        last = first if frame.last is None else frame.last
+        count = size_of_range(first, last)
+        if count <= 0:
+            raise SessionFault(
+                amqp.AmqpError.INVALID_FIELD, f"the range {first} to {last} runs backward"
+            )
+        known: dict[int, Any] = self._sent if frame.role == amqp.Role.RECEIVER else self._received
+        if count > len(known):
+            numbers = [each for each in known if 0 <= distance(first, each) < count]
+        else:
+            numbers = [each for each in (advance(first, n) for n in range(count)) if each in known]
+        for number in numbers:
+            delivery = known.get(number)
+            if delivery is not None:
+                delivery._take_state(frame.state, frame.settled)
+
+    def _take_detach(self, frame: amqp.Detach) -> None:
+        self._attached(frame.handle or 0)._take_detach(frame)
+
+    def _take_end(self, frame: amqp.End) -> None:
+        by_peer = self.state not in ("END_SENT", "DISCARDING")
+        if by_peer:
+            if self.state == "BEGIN_RCVD":
+                self._answer_to_end()
+            self._queue(amqp.End())
+        error = frame.error if by_peer or self._error is None else self._error
+        self._over(error, by_peer)
+        self._unmap()
+
+    # --- ends -------------------------------------------------------------------------------------
+
+    def _check(self) -> None:
+        self.connection._check_open_state()
+        if self.state != "MAPPED":
+            raise LocalProtocolError(f"the session is {self.state}, not MAPPED")
+
+    def _fail(self, condition: str, text: str) -> None:
+        """End the session for a mistake of the peer."""
+        error = error_of(condition, text[:200])
+        if self.state == "BEGIN_RCVD":
+            self._answer_to_end()
+        self._queue(amqp.End(error))
+        self._error = error
+        self._over(error, by_peer=False)
+        self.state = "DISCARDING"
+
+    def _over(self, error: amqp.Error | None, by_peer: bool) -> None:
+        """Tell the end of all links and of the session, once."""
+        self._overtaken = self._overtaken or self.state == "BEGIN_RCVD"
+        for link in dict.fromkeys((*self._by_handle.values(), *self._by_remote.values())):
+            link._over(error, by_peer, closed=False)
+        self._by_handle.clear()
+        self._by_remote.clear()
+        self._sent.clear()
+        self._received.clear()
+        self._outgoing.clear()
+        self.state = "UNMAPPED"
+        if not self._told_end:
+            self._told_end = True
+            self.connection._emit(events.SessionEnded(self, error, by_peer))
+
+    def _unmap(self) -> None:
+        """Both ends are over: the channels are free again."""
+        self.connection._by_channel.pop(self.channel, None)
+        if self.remote_channel is not None:
+            self.connection._by_remote.pop(self.remote_channel, None)
+
+
+_HANDLERS: dict[type, Callable[[Session, Any], None]] = {
+    amqp.Attach: Session._take_attach,
+    amqp.Flow: Session._take_flow,
+    amqp.Transfer: Session._take_transfer,
+    amqp.Disposition: Session._take_disposition,
+    amqp.Detach: Session._take_detach,
+}
+
+
+def _terminus(kind: Any, given: Any) -> Any:
+    """A Source or Target of an address."""
+    return kind(given) if isinstance(given, str) else given

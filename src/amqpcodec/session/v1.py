@@ -1,0 +1,88 @@
+"""Public names of the session of AMQP 1.0: events to match, mechanisms, limits, and the objects.
+
+``Connection("client", protocol="1.0", sasl=v1.Plain("guest", "guest"))`` makes the engine; the
+guide is docs/session-1.0.md.
+"""
+
+from __future__ import annotations
+
+from ._v1.connection import V1Connection
+from ._v1.delivery import IncomingDelivery, OutgoingDelivery
+from ._v1.events import (
+    Authenticated,
+    AuthenticationFailed,
+    AuthenticationRequested,
+    ConnectionClosed,
+    ConnectionOpened,
+    ConnectionRequested,
+    CreditChanged,
+    DeclareRequested,
+    DeliveryAborted,
+    DeliveryReceived,
+    DeliveryUpdated,
+    DischargeRequested,
+    LinkClosed,
+    LinkOpened,
+    LinkRequested,
+    SenderFlow,
+    SessionEnded,
+    SessionFlow,
+    SessionOpened,
+    SessionRequested,
+    StartTls,
+    TransactionDeclared,
+    TransactionDischarged,
+    TransactionFailed,
+)
+from ._v1.limits import Limits
+from ._v1.link import Link
+from ._v1.receiver import Receiver
+from ._v1.sasl import Anonymous, External, Plain, SaslServer, Scram
+from ._v1.scram import ScramRecord
+from ._v1.sender import Sender
+from ._v1.session import Session
+from ._v1.transactions import Controller, Coordinator, Transaction
+
+__all__ = [
+    "Anonymous",
+    "Authenticated",
+    "AuthenticationFailed",
+    "AuthenticationRequested",
+    "ConnectionClosed",
+    "ConnectionOpened",
+    "ConnectionRequested",
+    "Controller",
+    "Coordinator",
+    "CreditChanged",
+    "DeclareRequested",
+    "DeliveryAborted",
+    "DeliveryReceived",
+    "DeliveryUpdated",
+    "DischargeRequested",
+    "External",
+    "IncomingDelivery",
+    "Limits",
+    "Link",
+    "LinkClosed",
+    "LinkOpened",
+    "LinkRequested",
+    "OutgoingDelivery",
+    "Plain",
+    "Receiver",
+    "SaslServer",
+    "Scram",
+    "ScramRecord",
+    "Sender",
+    "SenderFlow",
+    "Session",
+    "SessionEnded",
+    "SessionFlow",
+    "SessionOpened",
+    "SessionRequested",
+    "StartTls",
+    "Transaction",
+    "TransactionDeclared",
+    "TransactionDischarged",
+    "TransactionFailed",
+    "V1Connection",
+]

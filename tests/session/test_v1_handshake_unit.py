@@ -1,0 +1,310 @@
+"""AMQP 1.0: protocol headers, TLS, SASL, open and close between the two roles."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+import pytest
+
+from amqpcodec import v1_0 as amqp
+from amqpcodec.session import Connection, LocalProtocolError, RemoteProtocolError, v1
+from amqpcodec.session._v1.scram import ScramClient, ScramServer
+from tests.session.v1_pair import Pair, Peer, kinds
+
+HEADER, SASL, TLS = amqp.PROTOCOL_HEADER, amqp.SASL_HEADER, amqp.TLS_HEADER
+
+
+def test_without_sasl() -> None:
+    pair = Pair({"container_id": "c", "hostname": "h"}, {"container_id": "s"})
+    assert pair.client.state == "START"
+    assert kinds(pair.pump()) == [v1.ConnectionOpened]
+    assert pair.one(v1.ConnectionOpened).open.container_id == "s"
+    asked = pair.one(v1.ConnectionRequested, server=True).open
+    assert (asked.container_id, asked.hostname) == ("c", "h")
+    assert pair.client.state == pair.server.state == "OPENED"
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "name"),
+    [
+        (v1.Anonymous("trace"), "trace"),
+        (v1.Plain("guest", "right"), "guest"),
+        (v1.Plain("gäst", "right", "other"), "gäst"),
+        (v1.External("me"), ""),
+    ],
+)
+def test_sasl_that_the_caller_decides(mechanism: Any, name: str) -> None:
+    server = v1.SaslServer(("EXTERNAL", "PLAIN", "ANONYMOUS"))
+    pair = Pair({"sasl": mechanism, "hostname": "h"}, {"sasl": server})
+    pair.pump()
+    asked = pair.one(v1.AuthenticationRequested, server=True)
+    assert (asked.mechanism, asked.username, asked.hostname) == (mechanism.name, name, "h")
+    assert asked.authorization_id == getattr(mechanism, "authorization_id", "")
+    assert "right" not in repr(asked)
+    assert pair.one(v1.Authenticated).mechanism == mechanism.name
+    assert pair.client.state == pair.server.state == "OPENED"
+
+
+def test_a_wrong_password_ends_both() -> None:
+    pair = Pair({"sasl": v1.Plain("guest", "wrong")}, {"sasl": v1.SaslServer()})
+    assert kinds(pair.pump()) == [v1.AuthenticationFailed, v1.ConnectionClosed]
+    failed = pair.one(v1.AuthenticationFailed)
+    assert failed.code is amqp.SaslCode.AUTH
+    assert pair.client.closed
+    assert pair.server.closed
+    assert kinds(pair.server_events) == [v1.AuthenticationRequested]
+    assert kinds(pair.server.receive_eof()) == [v1.ConnectionClosed]
+
+
+def test_the_best_mechanism_that_both_have() -> None:
+    wanted = (v1.Scram("u", "right"), v1.Plain("u", "right"), v1.Anonymous())
+    pair = Pair({"sasl": wanted}, {"sasl": v1.SaslServer(("ANONYMOUS", "PLAIN"))})
+    pair.pump()
+    assert pair.one(v1.Authenticated).mechanism == "PLAIN"
+
+
+def test_no_mechanism_in_common() -> None:
+    pair = Pair({"sasl": v1.External()}, {"sasl": v1.SaslServer(("PLAIN",))})
+    pair.pump()
+    failed = pair.one(v1.AuthenticationFailed)
+    assert failed.code is None
+    assert "PLAIN" in failed.reason
+    assert pair.client.closed
+
+
+@pytest.mark.parametrize("name", ["SCRAM-SHA-1", "SCRAM-SHA-256", "SCRAM-SHA-512"])
+def test_scram(name: str) -> None:
+    users = {"us=e,r": v1.ScramRecord.of("pass wörd", mechanism=name)}
+    server = v1.SaslServer((name,), users.get)
+    pair = Pair({"sasl": v1.Scram("us=e,r", "pass wörd", name)}, {"sasl": server})
+    pair.pump()
+    assert pair.one(v1.Authenticated).username == "us=e,r"
+    assert pair.one(v1.Authenticated, server=True).username == "us=e,r"
+    for mechanism in (v1.Scram("us=e,r", "wrong", name), v1.Scram("nobody", "x", name)):
+        pair = Pair({"sasl": mechanism}, {"sasl": server})
+        pair.pump()
+        assert pair.one(v1.AuthenticationFailed).code is amqp.SaslCode.AUTH
+        assert pair.one(v1.AuthenticationFailed, server=True).code is amqp.SaslCode.AUTH
+        assert pair.client.closed
+        assert pair.server.closed
+
+
+def test_scram_as_in_its_rfc() -> None:
+    """The example of RFC 7677 §3."""
+    client = ScramClient("SCRAM-SHA-256", "user", "pencil", nonce="rOprNGfwEbeRWgbNEkqO")
+    assert client.first() == b"n,,n=user,r=rOprNGfwEbeRWgbNEkqO"
+    salt = base64.b64decode("W22ZaJ0SNY7soEsUEjb6gQ==")
+    record = v1.ScramRecord.of("pencil", salt=salt, iterations=4096)
+    server = ScramServer("SCRAM-SHA-256", nonce="%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0")
+    assert server.username(client.first()) == "user"
+    challenge = server.challenge(record)
+    assert challenge == (
+        b"r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096"
+    )
+    final = client.final(challenge)
+    assert final.endswith(b",p=dHzbZapWIk4jUhN+Ute9ytag9zjfMHgsqmmiz7AndVQ=")
+    proof = server.finish(final, record)
+    assert proof == b"v=6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4="
+    client.verify(proof)
+
+
+@pytest.mark.parametrize(
+    "challenge",
+    [
+        b"r=other,s=QUJD,i=4096",
+        b"r=NONCEx,s=QUJD,i=1",
+        b"r=NONCEx,s=QUJD,i=1000001",
+        b"r=NONCEx,s=QUJD,i=99999999999999999999999999",
+        b"r=NONCEx,s=?,i=4096",
+        b"r=NONCEx",
+        b"\xff",
+        b"",
+    ],
+)
+def test_scram_with_a_hostile_server(challenge: bytes) -> None:
+    """Also one that asks for so many rounds that the client would be busy for hours."""
+    peer = Peer("client", sasl=v1.Scram("u", "p"))
+    peer.give(amqp.ProtocolHeader(3, 1, 0, 0), amqp.SaslMechanisms([amqp.Symbol("SCRAM-SHA-256")]))
+    (init,) = [each for each in peer.take() if isinstance(each, amqp.SaslInit)]
+    nonce = init.initial_response.partition(b"r=")[2]
+    events = peer.give(amqp.SaslChallenge(challenge.replace(b"NONCE", nonce)))
+    assert kinds(events) == [v1.AuthenticationFailed, v1.ConnectionClosed]
+    assert peer.engine.closed
+
+
+def test_a_server_that_cannot_prove_itself() -> None:
+    """One that says that all is well without knowing the password."""
+    peer = Peer("client", sasl=v1.Scram("u", "p"))
+    peer.give(amqp.ProtocolHeader(3, 1, 0, 0), amqp.SaslMechanisms([amqp.Symbol("SCRAM-SHA-256")]))
+    events = peer.give(amqp.SaslOutcome(amqp.SaslCode.OK))
+    assert kinds(events) == [v1.AuthenticationFailed, v1.ConnectionClosed]
+
+
+def test_tls_inside_of_amqp() -> None:
+    options = {"sasl": v1.Plain("u", "right"), "tls": True}
+    client: Any = Connection("client", protocol="1.0", **options)
+    server: Any = Connection("server", protocol="1.0", sasl=v1.SaslServer(), tls=True)
+    assert server.receive_data(client.data_to_send()) == [v1.StartTls(b"")]
+    answer = server.data_to_send()
+    assert answer == TLS
+    assert client.receive_data(answer + b"\x16\x03\x01") == [v1.StartTls(b"\x16\x03\x01")]
+    with pytest.raises(LocalProtocolError, match="tls_established"):
+        client.receive_data(SASL)
+    for each in (client, server):
+        each.tls_established()
+        with pytest.raises(LocalProtocolError, match="not agreed"):
+            each.tls_established()
+    pair = Pair()
+    pair.client, pair.server = client, server
+    pair.pump()
+    assert client.state == server.state == "OPENED"
+
+
+@pytest.mark.parametrize(
+    ("options", "header", "answer"),
+    [
+        ({}, SASL, HEADER),
+        ({}, TLS, HEADER),
+        ({"sasl": v1.SaslServer()}, HEADER, SASL),
+        ({"sasl": v1.SaslServer()}, TLS, SASL),
+        ({}, b"AMQP\x00\x00\x09\x01", HEADER),
+        ({"tls": True, "sasl": v1.SaslServer()}, b"AMQP\x00\x01\x01\x00", SASL),
+        ({}, b"HTTP/1.1", HEADER),
+        ({}, b"\x16\x03\x01", HEADER),
+    ],
+)
+def test_a_server_names_the_header_that_it_takes(
+    options: Any, header: bytes, answer: bytes
+) -> None:
+    server: Any = Connection("server", protocol="1.0", **options)
+    with pytest.raises(RemoteProtocolError) as caught:
+        [server.receive_data(header[place : place + 1]) for place in range(len(header))]
+    assert caught.value.condition in ("amqp:not-implemented", "amqp:connection:framing-error")
+    assert kinds(caught.value.events) == [v1.ConnectionClosed]
+    assert server.data_to_send() == answer
+    assert server.closed
+    with pytest.raises(RemoteProtocolError) as again:
+        server.receive_data(b"x")
+    assert (str(again.value), again.value.events) == (str(caught.value), [])
+
+
+def test_sasl_that_is_optional() -> None:
+    pair = Pair({}, {"sasl": v1.SaslServer(required=False)})
+    assert kinds(pair.pump()) == [v1.ConnectionOpened]
+
+
+def test_a_client_refuses_another_header() -> None:
+    client: Any = Connection("client", protocol="1.0", sasl=v1.Anonymous())
+    with pytest.raises(RemoteProtocolError, match="sasl with amqp"):
+        client.receive_data(HEADER)
+    assert client.data_to_send() == SASL
+
+
+def test_limits_of_both_opens() -> None:
+    pair = Pair(
+        {"max_frame_size": 1000, "idle_timeout": 4.0, "limits": v1.Limits(sessions=3)},
+        {"max_frame_size": 2000, "limits": v1.Limits(sessions=2)},
+    )
+    pair.pump()
+    asked = pair.one(v1.ConnectionRequested, server=True).open
+    assert (asked.max_frame_size, asked.channel_max, asked.idle_time_out) == (1000, 2, 2000)
+    assert (pair.client.frame_size, pair.server.frame_size) == (2000, 1000)
+    sessions = [pair.client.begin() for _ in range(2)]
+    with pytest.raises(LocalProtocolError, match="all 2 channels"):
+        pair.client.begin()
+    pair.pump()
+    sessions[0].end()
+    pair.pump()
+    assert pair.client.begin().channel == sessions[0].channel
+
+
+def test_a_server_refuses_a_connection() -> None:
+    server = Peer()
+    (event,) = server.give(amqp.ProtocolHeader(0, 1, 0, 0), amqp.Open("c", "nowhere"))
+    assert event == v1.ConnectionRequested(amqp.Open("c", "nowhere"))
+    server.engine.refuse(amqp.AmqpError.NOT_FOUND, "no such host")
+    header, opened, closed = server.take()
+    assert (type(header), type(opened)) == (amqp.ProtocolHeader, amqp.Open)
+    assert closed == amqp.Close(amqp.Error("amqp:not-found", "no such host"))
+    (event,) = server.give(amqp.Close())
+    assert event == v1.ConnectionClosed(closed.error, by_peer=False)
+    assert server.take() == []
+
+
+def test_accept_can_add_to_the_open() -> None:
+    server = Peer()
+    server.give(amqp.ProtocolHeader(0, 1, 0, 0), amqp.Open("c"))
+    with pytest.raises(TypeError, match="max_frame_size"):
+        server.engine.accept(max_frame_size=3)
+    server.engine.accept(properties={amqp.Symbol("product"): "x"})
+    with pytest.raises(LocalProtocolError, match="no connection waits"):
+        server.engine.accept()
+    _, opened = server.take()
+    assert opened.properties == {"product": "x"}
+
+
+def test_close_from_either_side() -> None:
+    for first, second in (("client", "server"), ("server", "client")):
+        pair = Pair().opened()
+        getattr(pair, first).close("amqp:connection:forced", "going down")
+        with pytest.raises(LocalProtocolError, match="closing"):
+            getattr(pair, first).begin()
+        pair.pump()
+        told = {"client": pair.client_events, "server": pair.server_events}
+        error = amqp.Error("amqp:connection:forced", "going down")
+        assert told[first] == [v1.ConnectionClosed(error, by_peer=False)]
+        assert told[second] == [v1.ConnectionClosed(error, by_peer=True)]
+        assert pair.client.closed
+        assert pair.server.closed
+        assert pair.client.receive_eof() == []
+        with pytest.raises(LocalProtocolError, match="over"):
+            pair.client.begin()
+
+
+def test_both_close_at_once() -> None:
+    pair = Pair().opened()
+    pair.client.close()
+    pair.server.close()
+    pair.pump()
+    assert pair.client_events == pair.server_events == [v1.ConnectionClosed(None, by_peer=False)]
+
+
+def test_the_transport_is_lost() -> None:
+    pair = Pair().opened()
+    link, _ = pair.sender()
+    delivery = link.send(b"lost")
+    events = pair.client.receive_eof()
+    assert kinds(events) == [v1.LinkClosed, v1.SessionEnded, v1.ConnectionClosed]
+    assert events[-1] == v1.ConnectionClosed(None, by_peer=True, clean=False)
+    assert link.unsettled_map == {delivery.tag: None}
+    assert pair.client.receive_eof() == []
+
+
+def test_misuse_of_the_constructor() -> None:
+    def make(role: Any, **options: Any) -> None:
+        Connection(role, protocol="1.0", **options)
+
+    for role, options, error in (
+        ("both", {}, ValueError),
+        ("client", {"max_frame_size": 511}, ValueError),
+        ("client", {"sasl": v1.SaslServer()}, TypeError),
+        ("server", {"sasl": v1.Anonymous()}, TypeError),
+        ("client", {"container_id": "x" * 600}, ValueError),
+        ("client", {"sasl": v1.Plain("u", "p" * 600)}, ValueError),
+        ("client", {"idle_timeout": 0}, ValueError),
+        ("client", {"offered_capabilities": "x"}, TypeError),
+    ):
+        with pytest.raises(error):
+            make(role, **options)
+    for wrong in (
+        lambda: v1.SaslServer(("SCRAM-SHA-256",)),
+        lambda: v1.SaslServer(("GSSAPI",)),
+        lambda: v1.SaslServer(()),
+        lambda: v1.Plain("a\0b", "c"),
+        lambda: v1.Limits(sessions=0),
+        lambda: v1.Limits(frame_size=511),
+        lambda: v1.Scram("u", "p", "SCRAM-MD5"),
+    ):
+        with pytest.raises(ValueError):
+            wrong()
