@@ -60,6 +60,7 @@ class CaptureReader:
         reorder_total: int = ...,
         others: tuple[Protocol | V1Core, ...] = (),
         tables: str = "json",
+        reorder_pieces: int = ...,
     ) -> None: ...
     def begin(self, name: str, key: str) -> None:
         """The bytes that follow are those of a file, the next one of the chain.
@@ -120,6 +121,10 @@ class CaptureReader:
 
     @first_index.setter
     def first_index(self, index: int) -> None: ...
+    @property
+    def reorder_steps(self) -> int:
+        """Comparisons that keeping segments in order took so far."""
+
     @property
     def begun(self) -> bool:
         """Whether a file was opened, or a state taken."""

@@ -36,6 +36,10 @@ OTHERS = ("0-9", "0-8", "1.0")
 #: Rows of a batch, at most; one of large frames has fewer.
 BATCH_ROWS = 32768
 
+#: What may wait in a direction for a segment that is missing, 64 bytes of each included.
+REORDER_BYTES = 1 << 22
+REORDER_SEGMENTS = 1 << 16
+
 
 class Reader:
     """Reads captures, whole or in pieces, and iterates over their batches.
@@ -70,8 +74,17 @@ class Reader:
         redact: bool = True,
         chain: bool = True,
         tables: str = "json",
+        *,
+        reorder_bytes: int = REORDER_BYTES,
+        reorder_segments: int = REORDER_SEGMENTS,
     ) -> None:
         """Nothing is opened before the first batch is asked for."""
+        for name, limit in (
+            ("reorder_bytes", reorder_bytes),
+            ("reorder_segments", reorder_segments),
+        ):
+            if not 0 <= limit < 1 << 31:
+                raise ValueError(f"{name} is from 0 to 2**31 - 1, not {limit}")
         single = isinstance(path_or_file, str | os.PathLike) or hasattr(path_or_file, "read")
         self.source = path_or_file
         self._single = single
@@ -95,6 +108,9 @@ class Reader:
                 level,
                 others=others,
                 tables=tables,
+                reorder_octets=reorder_bytes,
+                reorder_total=8 * reorder_bytes,
+                reorder_pieces=reorder_segments,
             )
             self._chains.append(Chain(group, core, told))
 
@@ -271,6 +287,9 @@ def read(
     redact: bool = True,
     chain: bool = True,
     tables: str = "json",
+    *,
+    reorder_bytes: int = REORDER_BYTES,
+    reorder_segments: int = REORDER_SEGMENTS,
 ) -> Reader:
     """Iterates over the frames or messages of a capture, as Arrow batches (``__arrow_c_array__``).
 
@@ -331,6 +350,11 @@ def read(
             asterisks, in every column; bytes of a client that may be part of one, too.
         chain: False: several files are not one chain; each is read alone, in the order given.
         tables: what field tables become, "json", "variant" or "map", as batch.decode has it.
+        reorder_bytes: what may wait in each direction for a segment that is missing, 64 bytes for
+            each segment included; eight times that in all directions.
+        reorder_segments: how many may. Where more would wait, what is missing is given up: it is a
+            row with the flag "gap" that says how much it is, and stats() counts it, under gaps,
+            lost_octets and reorder_overflows.
 
     Raises:
         CaptureError: a file is no capture. In a chain, one that is empty counts as its newest, of
@@ -341,7 +365,19 @@ def read(
     A capture that is damaged or cut gives what is before the damage; ``damaged`` of what this
     returns says where it is.
     """
-    return Reader(path_or_file, level, fields, ports, protocol, batch_rows, redact, chain, tables)
+    return Reader(
+        path_or_file,
+        level,
+        fields,
+        ports,
+        protocol,
+        batch_rows,
+        redact,
+        chain,
+        tables,
+        reorder_bytes=reorder_bytes,
+        reorder_segments=reorder_segments,
+    )
 
 
 def schema(
@@ -369,8 +405,9 @@ def stats(
     protocol), frames (by type), methods (frames by method or performative), errors (rows with one,
     gaps and remains included), gaps, lost_octets, resyncs, midstream (directions),
     tls_connections, other_protocols (connections), left_out_octets (of both), repeated_octets
-    (retransmitted), ip_fragments, skipped (packets by reason); of each file also file (its name)
-    and damaged (text, or None).
+    (retransmitted), ip_fragments, reorder_overflows (gaps given up because too much waited behind
+    them), skipped (packets by reason); of each file also file (its name) and damaged (text, or
+    None).
 
     Raises:
         CaptureError: a file is no capture.

@@ -21,7 +21,6 @@ cdef void visit_slots(Reading* r, int what, int32_t* known) noexcept nogil:
     """Note which slots packets tell of, or give them other numbers."""
     cdef Conn* c = r.oldest
     cdef CapRow* row = <CapRow*>r.rows.row.p
-    cdef Piece* piece
     cdef Open* o
     cdef Half* h
     cdef int64_t k
@@ -31,10 +30,8 @@ cdef void visit_slots(Reading* r, int what, int32_t* known) noexcept nogil:
             h = &c.half[i]
             for k in range(h.mark, h.n_marks):
                 visit_slot(&(<Mark*>h.marks.p)[k].file, what, known)
-            piece = h.waiting
-            while piece != NULL:
-                visit_slot(&piece.mark.file, what, known)
-                piece = piece.next
+            for k in range(h.n_waiting):
+                visit_slot(&(<Piece**>h.heap.p)[k].mark.file, what, known)
             o = h.open
             while o != NULL:
                 visit_slot(&o.row.file, what, known)

@@ -149,7 +149,8 @@ cdef class CaptureReader:
 
     def __cinit__(self, protocol, fields, ports, bint redact, bint forced,
                   int64_t batch_rows, str level="frame", size_t reorder_octets=1 << 22,
-                  size_t reorder_total=1 << 25, tuple others=(), str tables="json"):
+                  size_t reorder_total=1 << 25, tuple others=(), str tables="json",
+                  int32_t reorder_pieces=1 << 16):
         """others: 0-9, 0-8 and 1.0, in that order, which connections may speak where it is not forced."""
         cdef Reading* r = <Reading*>calloc(1, sizeof(Reading))
         cdef int port
@@ -185,6 +186,7 @@ cdef class CaptureReader:
         r.dialect = reading_mode(RABBITMQ, PLAIN, ERROR)
         r.hold_limit = reorder_octets
         r.hold_total = reorder_total
+        r.hold_pieces = reorder_pieces
         r.stop = <uint64_t>0xFFFFFFFFFFFFFFFF
 
     def __dealloc__(self):
@@ -438,6 +440,11 @@ cdef class CaptureReader:
         self.r.first_index = index
 
     @property
+    def reorder_steps(self):
+        """Comparisons that keeping segments in order took so far."""
+        return self.r.reorder_steps
+
+    @property
     def begun(self):
         """Whether a file was opened, or a state taken."""
         return self.r.begun
@@ -492,5 +499,5 @@ cdef class CaptureReader:
             "gaps": c.gaps, "lost_octets": c.lost, "resyncs": c.resyncs, "midstream": c.midstream,
             "tls_connections": c.tls, "other_protocols": c.others, "left_out_octets": c.left_out,
             "repeated_octets": c.repeated, "ip_fragments": c.fragments + c.skipped[SKIP_FRAGMENT],
-            "skipped": skipped,
+            "reorder_overflows": c.overflows, "skipped": skipped,
         }

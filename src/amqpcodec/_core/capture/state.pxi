@@ -117,43 +117,38 @@ cdef void io_mark(StateIO* io, Mark* m) noexcept nogil:
 
 
 cdef int io_pieces(StateIO* io, Reading* r, Half* h) noexcept nogil:
-    """Segments that wait."""
-    cdef Piece* piece = h.waiting
-    cdef Piece* fresh
+    """Segments that wait, in order."""
+    cdef Piece* piece
+    cdef Piece* before = NULL
     cdef Mark mark
     cdef size_t i, size, n = io_size(io, <size_t>h.n_waiting, 1 << 30)
     cdef int64_t at
     memset(&mark, 0, sizeof(Mark))
+    if io.writing:
+        sort_pieces(h)
     for i in range(n):
         if io.writing:
+            piece = (<Piece**>h.heap.p)[i]
             io_mark(io, &piece.mark)
             io_number(io, piece.at)
             io_size(io, piece.n, RECORD_LIMIT)
             io_bytes(io, <uint8_t*>(piece + 1), piece.n)
-            piece = piece.next
             continue
         io_mark(io, &mark)
         at = io_ranged(io, 0, LOWEST_POSITION, NUMBER_LIMIT)
         size = io_size(io, 0, RECORD_LIMIT)
-        if io.bad or (h.last != NULL and at < h.last.at):
+        if io.bad or (before != NULL and at < before.at):
             io.bad = True
             return 0
-        fresh = <Piece*>malloc(sizeof(Piece) + size)
-        if fresh == NULL:
+        before = <Piece*>malloc(sizeof(Piece) + size)
+        if before == NULL:
             return NO_MEMORY
-        fresh.next = NULL
-        fresh.at = at
-        fresh.n = <uint32_t>size
-        fresh.mark = mark
-        io_bytes(io, <uint8_t*>(fresh + 1), size)
-        if h.last == NULL:
-            h.waiting = fresh
-        else:
-            h.last.next = fresh
-        h.last = fresh
-        h.n_waiting += 1
-        h.held += size + PIECE_COST
-        r.held += size + PIECE_COST
+        before.at = at
+        before.n = <uint32_t>size
+        before.mark = mark
+        io_bytes(io, <uint8_t*>(before + 1), size)
+        if push_piece(r, h, before) < 0:
+            return NO_MEMORY
     return 0
 
 
@@ -255,7 +250,7 @@ cdef int io_messages(StateIO* io, Reading* r, Half* h) noexcept nogil:
 cdef bint is_half_sound(const Half* h) noexcept nogil:
     """Whether what the layers above take for granted holds for a direction that was read from a state."""
     if not h.seen:
-        return (not h.started and h.waiting == NULL and h.n == 0 and h.state == AT_START
+        return (not h.started and h.n_waiting == 0 and h.n == 0 and h.state == AT_START
                 and h.n_marks == 0 and h.open == NULL)
     if h.offset < LOWEST_POSITION or h.known_end > h.offset + FAR_AHEAD or h.acked > h.offset + FAR_AHEAD:
         return False

@@ -28,8 +28,8 @@ cdef struct Mark:
     int32_t file            # slot of its name: see FileNames
 
 cdef struct Piece:
-    Piece* next
     int64_t at
+    uint64_t turn           # of those that came for the direction
     uint32_t n              # bytes, which stand after the struct
     Mark mark
 
@@ -56,9 +56,9 @@ cdef struct Half:
     int64_t offset          # position of the next byte in order
     int64_t known_end       # highest position that headers tell of
     int64_t acked           # highest position that the peer has
-    Piece* waiting
-    Piece* last
+    Block heap              # of Piece*: see reorder.pxi
     int32_t n_waiting
+    uint64_t turn
     size_t held             # bytes that wait
     uint8_t state
     uint8_t flags           # of the next row
@@ -120,6 +120,7 @@ cdef struct CaptureCounts:
     uint64_t left_out       # bytes of connections left out
     uint64_t repeated       # bytes of retransmissions
     uint64_t fragments      # first fragments of IP packets
+    uint64_t overflows      # gaps that were given up since too much waited
 
 # A protocol that connections may speak.
 cdef struct Spoken:
@@ -164,6 +165,8 @@ cdef struct Reading:
     size_t held             # bytes that wait in all directions
     size_t hold_limit
     size_t hold_total
+    int32_t hold_pieces     # segments that wait in a direction
+    uint64_t reorder_steps  # comparisons that keeping segments in order took
     uint64_t stop           # offset in the file: records from there on are not read
     AmqpValue[MAX_FIELDS] v
 

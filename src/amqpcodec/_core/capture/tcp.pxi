@@ -5,7 +5,6 @@ cdef enum:
     START_PIECES = 32               # to see before a direction without a SYN begins
     START_OCTETS = 1 << 17
     ACKED_HOLD = 1 << 17            # bytes after a hole that the peer says it has
-    PIECE_COST = 64
     CLOSING_LIMIT = 256             # connections that are kept for late segments
     CONN_LIMIT = 1 << 16            # open ones; then those go that were idle for longest
     FAR_BEHIND = 1 << 26            # bytes: no one sends those again
@@ -113,70 +112,26 @@ cdef int skip_to(Reading* r, Conn* c, Half* h, int64_t to, const Mark* mark) noe
     return 0
 
 
-cdef void drop_piece(Reading* r, Half* h) noexcept nogil:
-    cdef Piece* piece = h.waiting
-    h.waiting = piece.next
-    if h.waiting == NULL:
-        h.last = NULL
-    h.n_waiting -= 1
-    h.held -= piece.n + PIECE_COST
-    r.held -= piece.n + PIECE_COST
-    free(piece)
-
-
 cdef int drain(Reading* r, Conn* c, Half* h) noexcept nogil:
     """What follows without a hole."""
-    cdef Piece* piece
+    cdef Piece* piece = first_waiting(h)
     cdef int64_t old
-    while h.waiting != NULL and h.waiting.at <= h.offset:
-        piece = h.waiting
+    while piece != NULL and piece.at <= h.offset:
         old = h.offset - piece.at
         if old < <int64_t>piece.n:
             if deliver(r, c, h, <uint8_t*>(piece + 1) + old, piece.n - <size_t>old, &piece.mark) < 0:
                 return NO_MEMORY
         drop_piece(r, h)
-    return 0
-
-
-cdef int hold_back(Reading* r, Half* h, const uint8_t* p, uint32_t n, int64_t at,
-                   const Mark* mark) noexcept nogil:
-    cdef Piece* piece = <Piece*>malloc(sizeof(Piece) + n)
-    cdef Piece* before
-    if piece == NULL:
-        return NO_MEMORY
-    piece.at = at
-    piece.n = n
-    piece.mark = mark[0]
-    memcpy(piece + 1, p, n)
-    h.n_waiting += 1
-    h.held += n + PIECE_COST
-    r.held += n + PIECE_COST
-    if h.last == NULL or h.last.at <= at:
-        piece.next = NULL
-        if h.last == NULL:
-            h.waiting = piece
-        else:
-            h.last.next = piece
-        h.last = piece
-        return 0
-    if at < h.waiting.at:
-        piece.next = h.waiting
-        h.waiting = piece
-        return 0
-    before = h.waiting
-    while before.next.at <= at:
-        before = before.next
-    piece.next = before.next
-    before.next = piece
+        piece = first_waiting(h)
     return 0
 
 
 cdef int start_midstream(Reading* r, Conn* c, Half* h) noexcept nogil:
     """Begin at the first byte that was captured."""
     h.started = True
-    if h.waiting != NULL:
-        h.next += <uint32_t>(h.waiting.at - h.offset)
-        h.offset = h.waiting.at
+    if h.n_waiting:
+        h.next += <uint32_t>(first_waiting(h).at - h.offset)
+        h.offset = first_waiting(h).at
     h.flags = CAPTURED_MIDSTREAM
     r.count.midstream += 1
     return drain(r, c, h)
@@ -184,13 +139,15 @@ cdef int start_midstream(Reading* r, Conn* c, Half* h) noexcept nogil:
 
 cdef int finish_half(Reading* r, Conn* c, Half* h, const Mark* mark) noexcept nogil:
     """What is missing now stays missing."""
+    cdef Piece* first
     if not h.started:
-        if h.waiting == NULL:
+        if h.n_waiting == 0:
             return 0
         if start_midstream(r, c, h) < 0:
             return NO_MEMORY
-    while h.waiting != NULL:
-        if skip_to(r, c, h, h.waiting.at, &h.waiting.mark) < 0 or drain(r, c, h) < 0:
+    while h.n_waiting:
+        first = first_waiting(h)
+        if skip_to(r, c, h, first.at, &first.mark) < 0 or drain(r, c, h) < 0:
             return NO_MEMORY
     if not h.fin and h.acked > h.offset + 1:
         # A FIN that was not captured takes one number too: one alone proves no lost byte.
@@ -201,7 +158,7 @@ cdef int finish_half(Reading* r, Conn* c, Half* h, const Mark* mark) noexcept no
 
 
 cdef void free_half(Reading* r, Half* h) noexcept nogil:
-    while h.waiting != NULL:
+    while h.n_waiting:
         drop_piece(r, h)
     free_messages(r, h)
     block_give(&h.buf)
@@ -423,9 +380,9 @@ cdef bint begins_anew(const Half* h, uint32_t first) noexcept nogil:
         return False
     if h.syn:
         return h.first != first
-    if h.started or h.waiting == NULL:
+    if h.started or h.n_waiting == 0:
         return True
-    before = h.waiting.at - position_of(h, first)      # a SYN that comes late
+    before = first_waiting(h).at - position_of(h, first)      # a SYN that comes late
     return before < 0 or before > 1 << 20
 
 
@@ -449,6 +406,7 @@ cdef void note_ack(Half* h, uint32_t ack) noexcept nogil:
 
 cdef int add_payload(Reading* r, Conn* c, Half* h, const Segment* s, Mark* mark) noexcept nogil:
     cdef uint32_t sequence = s.sequence + (s.flags & TCP_SYN != 0)
+    cdef Piece* first
     cdef int64_t at, old
     if not h.seen:
         if not s.flags & TCP_SYN and s.size == 0:
@@ -482,7 +440,7 @@ cdef int add_payload(Reading* r, Conn* c, Half* h, const Segment* s, Mark* mark)
         if old >= <int64_t>s.have:
             r.count.repeated += s.have
             return 0        # a retransmission or a keep-alive
-        if old >= 0 and h.waiting == NULL:
+        if old >= 0 and h.n_waiting == 0:
             r.count.repeated += <uint64_t>old
             return deliver(r, c, h, s.data + old, s.have - <size_t>old, mark)
     if hold_back(r, h, s.data, s.have, at, mark) < 0:
@@ -493,9 +451,12 @@ cdef int add_payload(Reading* r, Conn* c, Half* h, const Segment* s, Mark* mark)
         return 0
     if drain(r, c, h) < 0:
         return NO_MEMORY
-    while h.waiting != NULL and (
-            h.held > r.hold_limit or r.held > r.hold_total
-            or (h.held > ACKED_HOLD and h.acked >= h.waiting.at)):
-        if skip_to(r, c, h, h.waiting.at, mark) < 0 or drain(r, c, h) < 0:
+    while h.n_waiting:
+        first = first_waiting(h)
+        if is_too_much(r, h):
+            r.count.overflows += 1
+        elif not (h.held > ACKED_HOLD and h.acked >= first.at):
+            break
+        if skip_to(r, c, h, first.at, &first.mark) < 0 or drain(r, c, h) < 0:
             return NO_MEMORY
     return 0

@@ -1,0 +1,97 @@
+# Segments that came too early: a heap for each direction, by position and then by arrival.
+
+cdef enum:
+    PIECE_COST = 64                 # bytes beside its data that a segment counts as
+
+cdef extern from "stdlib.h" nogil:
+    void qsort(void* base, size_t n, size_t size,
+               int (*compare)(const void*, const void*) noexcept nogil)
+
+
+cdef inline Piece* first_waiting(const Half* h) noexcept nogil:
+    """The one that the stream goes on with; NULL where none waits."""
+    return (<Piece**>h.heap.p)[0] if h.n_waiting else NULL
+
+
+cdef inline bint is_piece_before(const Piece* a, const Piece* b) noexcept nogil:
+    return a.at < b.at or (a.at == b.at and a.turn < b.turn)
+
+
+cdef int compare_pieces(const void* a, const void* b) noexcept nogil:
+    return -1 if is_piece_before((<Piece* const*>a)[0], (<Piece* const*>b)[0]) else 1
+
+
+cdef inline void sort_pieces(Half* h) noexcept nogil:
+    """Whoever looks at them in order: an array in order is a heap, too."""
+    if h.n_waiting > 1:
+        qsort(h.heap.p, <size_t>h.n_waiting, sizeof(Piece*), compare_pieces)
+
+
+cdef int push_piece(Reading* r, Half* h, Piece* piece) noexcept nogil:
+    """Takes the piece over."""
+    cdef size_t i = <size_t>h.n_waiting, up
+    cdef Piece** heap
+    if h.heap.room < (i + 1) * sizeof(Piece*):
+        if block_room(&h.heap, i * sizeof(Piece*), (2 * i + 8) * sizeof(Piece*)) < 0:
+            free(piece)
+            return NO_MEMORY
+    heap = <Piece**>h.heap.p
+    h.turn += 1
+    piece.turn = h.turn
+    while i:
+        up = (i - 1) >> 1
+        r.reorder_steps += 1
+        if not is_piece_before(piece, heap[up]):
+            break
+        heap[i] = heap[up]
+        i = up
+    heap[i] = piece
+    h.n_waiting += 1
+    h.held += piece.n + PIECE_COST
+    r.held += piece.n + PIECE_COST
+    return 0
+
+
+cdef void drop_piece(Reading* r, Half* h) noexcept nogil:
+    """The first one."""
+    cdef Piece** heap = <Piece**>h.heap.p
+    cdef Piece* piece = heap[0]
+    cdef Piece* last
+    cdef size_t i = 0, down = 1, n
+    h.n_waiting -= 1
+    h.held -= piece.n + PIECE_COST
+    r.held -= piece.n + PIECE_COST
+    free(piece)
+    n = <size_t>h.n_waiting
+    if n == 0:
+        block_give(&h.heap)
+        memset(&h.heap, 0, sizeof(Block))
+        return
+    last = heap[n]
+    while down < n:
+        r.reorder_steps += 2
+        if down + 1 < n and is_piece_before(heap[down + 1], heap[down]):
+            down += 1
+        if not is_piece_before(heap[down], last):
+            break
+        heap[i] = heap[down]
+        i = down
+        down = 2 * i + 1
+    heap[i] = last
+
+
+cdef int hold_back(Reading* r, Half* h, const uint8_t* p, uint32_t n, int64_t at,
+                   const Mark* mark) noexcept nogil:
+    cdef Piece* piece = <Piece*>malloc(sizeof(Piece) + n)
+    if piece == NULL:
+        return NO_MEMORY
+    piece.at = at
+    piece.n = n
+    piece.mark = mark[0]
+    memcpy(piece + 1, p, n)
+    return push_piece(r, h, piece)
+
+
+cdef inline bint is_too_much(const Reading* r, const Half* h) noexcept nogil:
+    """Whether more waits than may."""
+    return h.held > r.hold_limit or r.held > r.hold_total or h.n_waiting > r.hold_pieces

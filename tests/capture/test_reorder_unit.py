@@ -1,0 +1,125 @@
+"""Segments out of order: a logarithmic number of comparisons each, and a bound on what waits."""
+
+from __future__ import annotations
+
+import io
+import random
+import time
+
+import pytest
+
+from amqpcodec import _capture, capture
+from amqpcodec import v0_9_1 as amqp
+from tests.capture import recording as make
+
+pa = pytest.importorskip("pyarrow")
+
+FRAME = amqp.encode(1, amqp.Basic.Ack(delivery_tag=7))
+SIZE = 20
+
+
+def shuffled(count: int, seed: int = 1, missing: bool = False) -> bytes:
+    """`count` segments of SIZE bytes, the first of them last (or never), the others shuffled."""
+    stream = FRAME * (count * SIZE // len(FRAME) + 1)
+    starts = [SIZE * i for i in range(1, count)]
+    random.Random(seed).shuffle(starts)
+    if not missing:
+        starts.append(0)
+    packets = [make.client(1001 + at, stream[at : at + SIZE]) for at in starts]
+    return make.pcap([*make.opening(), *packets])
+
+
+def comparisons(octets: bytes) -> tuple[int, int]:
+    """(comparisons, rows) of reading with no bound that matters."""
+    core = _capture.CaptureReader(
+        *(amqp.PROTOCOL, ["frame_type"], (5672,), True, True, 1 << 20),
+        reorder_octets=1 << 40,
+        reorder_total=1 << 40,
+        reorder_pieces=1 << 30,
+    )
+    core.begin("x", "x")
+    core.feed(octets)
+    rows = 0
+    for last in (False, True):
+        more = True
+        while more:
+            more = core.advance(last)
+            while (batch := core.take()) is not None:
+                rows += len(batch)
+    return core.reorder_steps, rows
+
+
+def test_comparisons_grow_as_n_log_n():
+    steps = {}
+    for count in (1 << 10, 1 << 12, 1 << 14):
+        steps[count], rows = comparisons(shuffled(count))
+        assert rows == -(-count * SIZE // len(FRAME))
+        assert 0 < steps[count] < 4 * count * count.bit_length()
+    # Four times as many: a little more than four times the work, not sixteen.
+    assert steps[1 << 12] < 5.5 * steps[1 << 10]
+    assert steps[1 << 14] < 5.5 * steps[1 << 12]
+
+
+def test_a_hole_with_a_long_tail_in_order_costs_a_comparison_or_two_each():
+    stream = FRAME * 4000
+    starts = [*range(SIZE, 4000 * SIZE, SIZE), 0]
+    packets = [make.client(1001 + at, stream[at : at + SIZE]) for at in starts]
+    steps, _ = comparisons(make.pcap([*make.opening(), *packets]))
+    assert steps < 4000 * 2 * 13
+
+
+def test_128k_shuffled_segments_behind_a_hole():
+    octets = shuffled(1 << 17)
+    began = time.process_time()
+    steps, rows = comparisons(octets)
+    assert rows == -(-(1 << 17) * SIZE // len(FRAME))
+    assert steps < 4 * (1 << 17) * 18
+    assert time.process_time() - began < 20  # it was 45 s and more
+
+
+@pytest.mark.parametrize(
+    ("options", "exceeded"),
+    [
+        ({}, False),
+        ({"reorder_segments": 1000}, True),
+        ({"reorder_segments": 1999}, False),
+        ({"reorder_bytes": 100_000}, True),
+        ({"reorder_segments": 0}, True),
+    ],
+)
+def test_what_exceeds_the_bound_is_a_gap(options: dict, exceeded: bool):
+    octets = shuffled(2000)
+    reader = capture.read(io.BytesIO(octets), fields=["flags", "error", "frame"], **options)
+    rows = [row for batch in reader for row in pa.record_batch(batch).to_pylist()]
+    counts = reader.stats()
+    gaps = [row for row in rows if row["flags"] == ["gap"] and row["frame"] == b""]
+    assert bool(counts["reorder_overflows"]) == exceeded
+    assert counts["gaps"] == len(gaps) >= counts["reorder_overflows"]
+    # Not a byte without a trace: it is in a row, or was counted as lost.
+    there = sum(len(row["frame"]) for row in rows)
+    assert there + counts["lost_octets"] == 2000 * SIZE
+    assert len(gaps) == sum("octets were not captured" in (r["error"] or "") for r in rows)
+    if not exceeded:
+        assert not gaps
+
+
+@pytest.mark.parametrize("options", [{"reorder_bytes": -1}, {"reorder_segments": 1 << 31}])
+def test_bounds_are_numbers(options: dict):
+    with pytest.raises(ValueError, match="reorder_"):
+        capture.read(io.BytesIO(b""), **options)
+
+
+def test_the_first_copy_of_equal_segments_counts():
+    """Two segments with one place, and other bytes: what came first is taken."""
+    other = amqp.encode(2, amqp.Basic.Ack(delivery_tag=9))
+    size = len(FRAME)
+    order = [(2, FRAME), (1, FRAME), (1, other), (3, FRAME), (3, other), (0, FRAME)]
+    packets = [make.client(1001 + size * i, data) for i, data in order]
+    octets = make.pcap([*make.opening(), *packets])
+    for stop in range(24, len(octets), 30):
+        reader = capture.Reader(io.BytesIO(octets), fields=["frame"])
+        rows = [row for b in reader.read(stop) for row in pa.record_batch(b).to_pylist()]
+        again = capture.Reader(io.BytesIO(octets), fields=["frame"])
+        again.resume(reader.state())
+        rows += [row for b in again for row in pa.record_batch(b).to_pylist()]
+        assert [row["frame"] for row in rows] == [FRAME] * 4
