@@ -59,7 +59,8 @@ class Pair:
         values: dict[str, Any] = {}
         for name in ("queue", "consumer_tag", "active"):
             if name in reply.FIELDS:
-                values[name] = getattr(request.method, name) or "made"
+                given = getattr(request.method, name)
+                values[name] = "made" if given == "" else given
         if "delivery_tag" in reply.FIELDS:
             values["delivery_tag"] = request.channel.deliveries.last + 1
         request.respond(reply(**values))

@@ -123,10 +123,11 @@ class Channel(Operations):
             return None
         check = _rules.CHECKS.get(name)
         fault = check(self, method) if check is not None else None
-        if fault is None and name in _SETTLING:
-            fault = self.settle(method, mine=True)
         if fault is not None:
             raise LocalProtocolError(f"channel {self.number}: {name}: {fault[1]}")
+        if name in _SETTLING:
+            self.send_settling(method)
+            return None
         if name == "basic.publish":
             self.check_flow()
         request = None
@@ -160,10 +161,14 @@ class Channel(Operations):
                 f"channel {self.number}: the server has stopped the flow of publications"
             )
 
-    def settle(self, method: Any, *, mine: bool) -> _rules.Fault | None:
-        """Book an ack, nack or reject of this end (mine) or of the peer."""
-        tags, fault = self.settled_tags(method, mine=mine)
-        return fault if tags is None else None
+    def send_settling(self, method: Any) -> None:
+        """Send an ack, nack or reject."""
+        connection = self.connection
+        octets = connection.encode(self.number, method)
+        tags, fault = self.settled_tags(method, mine=True)
+        if tags is None:
+            raise LocalProtocolError(f"channel {self.number}: {method.NAME}: {fault[1]}")
+        connection.queue_octets(octets)
 
     def settled_tags(
         self, method: Any, *, mine: bool

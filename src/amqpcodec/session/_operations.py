@@ -286,10 +286,7 @@ class Operations:
         if not channel.is_open:
             channel.check_open()
         channel.connection.check_method(type(method))
-        fault = channel.settle(method, mine=True)
-        if fault is not None:
-            raise LocalProtocolError(f"channel {channel.number}: {method.NAME}: {fault[1]}")
-        channel.connection.queue(channel.number, method)
+        channel.send_settling(method)
 
     def recover(self, *, requeue: bool = True) -> Request | None:
         """Give back all deliveries that were not acknowledged; their tags are void then."""

@@ -25,12 +25,12 @@ class Output(Connection):
         frame_max: bytes a frame may take, the 8 of its envelope included; 0 for no limit.
     """
 
-    __slots__ = ("_beats", "_encode", "_encode_message", "_out", "_waiting", "frame_max", "model")
+    __slots__ = ("_beats", "_encode_message", "_out", "_waiting", "encode", "frame_max", "model")
 
     def _start_output(self, model: Model, frame_max: int) -> None:
         self.model = model
         self.frame_max = frame_max
-        self._encode = model.module.encode
+        self.encode = model.module.encode
         self._encode_message = model.module.encode_message
         self._out: list[bytes | memoryview] = []
         self._waiting = 0
@@ -65,7 +65,7 @@ class Output(Connection):
         if getattr(method, "HAS_CONTENT", False):
             self.queue_content(number, method, properties, body)
             return
-        octets = self._encode(number, method)
+        octets = self.encode(number, method)
         self._out.append(octets)
         self._waiting += len(octets)
 

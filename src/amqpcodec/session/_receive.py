@@ -124,7 +124,7 @@ class Receiver:
         if consumer is None or tag <= deliveries.last:
             fault = _rules.CHECKS["basic.deliver"](channel, method) or (503, "")
             raise HardFault(fault[0], fault[1], method, channel.number)
-        if channel.state == CLOSING:
+        if channel.state == CLOSING or not self._connection.is_open:
             return
         deliveries.last = tag
         if not consumer.no_ack:
@@ -195,7 +195,12 @@ class Receiver:
             if not connection.is_open:
                 return None
             raise HardFault(504, f"{method.NAME} on channel {number}, not open", method, number)
-        return None if channel.discarding else channel
+        # A client that closes is still told what was confirmed and answered. A server has no use
+        # for more: what it passed over before may be what this rests on.
+        closing = channel.state == CLOSING or not connection.is_open
+        if channel.discarding or (closing and self._peer == "client"):
+            return None
+        return channel
 
     @staticmethod
     def _answers(channel: Channel, kind: type) -> bool:
