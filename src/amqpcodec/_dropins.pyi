@@ -58,12 +58,12 @@ class Guard:
     """What a binding rests on, as it is now; `watch.h` says how a later change is noticed.
 
     cls: a class, whose slots and bases are compared, and the namespaces of it and of the classes
-    above it: under `names` as far as the first that has one, under `methods`, which may call each
+    above it: under `names` as far as the first that has one, under `every`, which may call each
     other, in all of them. None: no class.
     """
 
     def __init__(
-        self, cls: type | None = ..., names: Iterable[str] = ..., methods: Iterable[str] = ...
+        self, cls: type | None = ..., names: Iterable[str] = ..., every: Iterable[str] = ...
     ) -> None: ...
     def add(self, names: dict[Any, Any], keys: Iterable[Any]) -> None:
         """Take entries of a namespace as they are now, and the functions among them; an entry that
@@ -87,13 +87,15 @@ class BoundClass:
     """A class of a client: what its instances are made of, in the order their parts are set.
 
     cls: the class. names: its attributes, in the order in which `__init__` sets them.
-    guard: what the class is as its client shipped it; None: it is not, and all that concerns it is
-        left to the client's code.
+    making, taking: what making instances and reading them rest on; None: the class is not as its
+        client shipped it, and all that concerns it is left to the client's code.
     """
 
     cls: type
     names: tuple[str, ...]
-    def __init__(self, cls: type, names: tuple[str, ...], guard: Guard | None) -> None: ...
+    def __init__(
+        self, cls: type, names: tuple[str, ...], making: Guard | None, taking: Guard | None
+    ) -> None: ...
 
 @final
 class BoundMethod:
@@ -246,7 +248,9 @@ class AmqpCodec(DropIn):
 
     properties: the property list, without a class. names: py-amqp's names of the properties.
     message: the bound class of amqp.basic_message.Message, slots in the order of MESSAGE_METHOD
-    and on. property_list: Message.PROPERTIES as it was shipped. framing: amqp.method_framing.
+    and on. heading, filling: what messages rest on when a header and when a body comes. headers:
+    the same of serialization. property_list: Message.PROPERTIES as it was shipped. framing:
+    amqp.method_framing.
     contents: its methods with content, by class and method id in one number. judge: called with a
     class of transports, gives a guard of it and, if its work is known, its slot `_read_buffer`.
     again: reads a frame by py-amqp's own code, from bytes that were taken of a socket already, and
@@ -263,6 +267,9 @@ class AmqpCodec(DropIn):
         properties: BoundMethod,
         names: tuple[str, ...],
         message: BoundClass,
+        heading: Guard | None,
+        filling: Guard | None,
+        headers: Guard,
         property_list: list[tuple[str, str]],
         framing: ModuleType,
         contents: dict[int, tuple[int, int]],

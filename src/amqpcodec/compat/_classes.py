@@ -6,12 +6,25 @@ import sys
 from collections.abc import Callable, Collection
 from inspect import getattr_static
 from types import FunctionType, MemberDescriptorType
-from typing import Any, Generic
+from typing import Any, Generic, NamedTuple
 
 from amqpcodec import _dropins
 
 #: What would change how instances are made, or what setting an attribute means.
 _SPECIAL = ("__new__", "__setattr__", "__getattribute__", "__delattr__", "__del__")
+
+
+class Rests(NamedTuple):
+    """Names of a class that something rests on.
+
+    Args:
+        first: as far along its MRO as the first class that has one: what is there calls none of the
+            others.
+        every: in all classes of its MRO.
+    """
+
+    first: tuple[str, ...] = ()
+    every: tuple[str, ...] = ()
 
 
 def is_shipped(function: object, owner: type, name: str) -> bool:
@@ -29,16 +42,15 @@ def is_shipped(function: object, owner: type, name: str) -> bool:
 
 
 def plain_check(
-    package: str, fields: Collection[str], watched: Collection[str]
+    package: str, fields: Collection[str], functions: Collection[str]
 ) -> Callable[[type], bool]:
     """A test of a class, along its MRO: is it as the client shipped it?
 
     Args:
         package: the client's name; classes above from elsewhere make a class not plain.
         fields: attributes that will be set and read directly: no property may stand before them.
-        watched: methods whose work is done without calling them: they must be the client's own.
+        functions: methods whose work is done without calling them: they must be the client's own.
     """
-    functions = ("__init__", *watched)
 
     def is_plain(cls: type) -> bool:
         if type(cls) is not type or getattr(cls, "__init__", None) is None:
@@ -74,22 +86,17 @@ class Guards:
 
     def __init__(self, package: str, watched: Collection[str]) -> None:
         self.package = package
-        self.watched = tuple(watched)
+        self.watched = ("__init__", *watched)
         self.made: list[Any] = []
 
-    def of_class(self, cls: Any, fields: Collection[str], also: Collection[str] = ()) -> Any:
-        """A guard of a class that is as the client shipped it, else None. also: more names."""
+    def of_class(self, cls: Any, fields: Collection[str], *each: Rests) -> list[Any]:
+        """A guard of a class for each thing that is done with its instances; None in the place of
+        each where it is not as the client shipped it."""
         if not plain_check(self.package, fields, self.watched)(cls):
-            return None
-        # Where nothing is called back, attributes of a dict are set and read one by one, and meet
-        # whatever the class has for them.
-        slots = all(
-            type(getattr_static(cls, name, None)) is MemberDescriptorType for name in fields
-        )
-        named = tuple(fields) if slots or _dropins.guards_call_back() else ()
-        guard = _dropins.Guard(cls, (*named, *also), ("__init__", *self.watched))
-        self.made.append(guard)
-        return guard
+            return [None] * len(each)
+        guards = [_dropins.Guard(cls, one.first, one.every) for one in each]
+        self.made += guards
+        return guards
 
     def of_module(self, module: Any, names: Collection[str]) -> Any:
         """A guard of what stands in a module under these names, and of all its functions' code.
@@ -124,6 +131,15 @@ def functions_of(module: Any) -> list[str]:
         for name, value in vars(module).items()
         if type(value) is FunctionType and value.__module__ == module.__name__
     ]
+
+
+def direct_names(cls: Any, fields: Collection[str]) -> tuple[str, ...]:
+    """Those of the attributes that are read and set without asking the class each time.
+
+    Slots are, and where changes are called back, attributes of a dict; else these meet whatever the
+    class has."""
+    slots = all(type(getattr_static(cls, name, None)) is MemberDescriptorType for name in fields)
+    return tuple(fields) if slots or _dropins.guards_call_back() else ()
 
 
 def attributes_of(instance: Any) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from amqpcodec import _dropins, v0_9_1
 
-from ._classes import Guards, is_shipped
+from ._classes import Guards, Rests, is_shipped
 from ._compare import header_frame, outcome
 from ._dropin import Built, DropIn, Seam
 
@@ -40,11 +40,8 @@ _PARTS = (
 #: What a class must have of its own kind for its messages to be made and written without it.
 _WATCHED = ("inbound_header", "inbound_body", "_load_properties", "__getattr__")
 
-#: The same of its seams, and what they go by.
-_SEAMS = ("PROPERTIES", "_serialize_properties")
-
-#: Functions through which py-amqp reads and writes every value.
-_READS = ("loads", "_read_item", "decode_properties_basic", "PROPERTY_CLASSES")
+#: Functions through which py-amqp reads and writes every value, and properties.
+_READS = ("loads", "_read_item")
 _WRITES = ("dumps", "_write_item", "_write_table", "_write_array")
 
 #: What of a transport's class tells how it reads.
@@ -152,20 +149,34 @@ class _Client:
             for name in _PARTS
         )
         known = slots and self._is_made_as_known()
-        guard = self.guards.of_class(self.message, _PARTS, _SEAMS) if known else None
-        if guard is not None:
-            guard.add(vars(self.framing), ["Message"])
-            guard.expect(vars(self.framing), "Message", self.message)
-        message = _dropins.BoundClass(self.message, _PARTS, guard)
+        making, heading, filling, taking = self._message_guards(known)
+        message = _dropins.BoundClass(self.message, _PARTS, making, taking)
         reading = self.guards.of_module(self.serialization, _READS)
-        reading.add(self.stock["PROPERTY_CLASSES"], [group["index"]])
+        headers = self.guards.of_module(self.serialization, (*_READS, "PROPERTY_CLASSES"))
+        headers.add(self.stock["PROPERTY_CLASSES"], [group["index"]])
         writing = self.guards.of_module(self.serialization, _WRITES)
         return _dropins.AmqpCodec(
             _profile(), self.stock, reading, writing, not strict, properties, names, message,
-            self.message.PROPERTIES, self.framing,
+            heading, filling, headers, self.message.PROPERTIES, self.framing,
             {key[0] << 16 | key[1]: key for key in self.framing._CONTENT_METHODS},
             self._judge(), _again(self.stock["read_frame"]),
         )  # fmt: skip
+
+    def _message_guards(self, known: bool) -> list[Any]:
+        """Guards of what messages rest on when a method comes, a header, a body, and on writing."""
+        guards = self.guards.of_class(
+            self.message,
+            _PARTS,
+            Rests(every=("__init__",)),
+            Rests(("inbound_header", "_load_properties")),
+            Rests((*_PARTS, "inbound_body")),
+            Rests(("properties", "body", "__getattr__", "PROPERTIES", "_serialize_properties")),
+        )
+        if not known or guards[0] is None:
+            return [None] * len(guards)
+        guards[0].add(vars(self.framing), ["Message"])
+        guards[0].expect(vars(self.framing), "Message", self.message)
+        return guards
 
     def _judge(self) -> Callable[[type], tuple[Any, Any]]:
         """A function of a class of transports: a guard of it and, if its `_read` is one that

@@ -10,7 +10,7 @@ from typing import Any
 
 from amqpcodec import _dropins, v0_9_1
 
-from ._classes import Guards, attributes_of
+from ._classes import Guards, Rests, attributes_of, direct_names
 from ._compare import header_frame, method_frame, outcome
 from ._dropin import Built, DropIn, Seam
 
@@ -97,10 +97,16 @@ def _bound_method(
     worked, made = outcome(cls)
     if not worked or types != [_TYPES[kind] for _, kind, _ in kinds]:
         return None
-    guard = guards.of_class(cls, names)
-    if guard is not None:
-        guard.add(place[0], [place[1]])
-    bound = _dropins.BoundClass(cls, names, guard)
+    direct = direct_names(cls, names)
+    making, taking = guards.of_class(
+        cls,
+        names,
+        Rests((*direct, "unmarshal", "validate"), ("__init__",)),
+        Rests((*direct, "marshal", "validate", "encode_property")),
+    )
+    if making is not None:
+        making.add(place[0], [place[1]])
+    bound = _dropins.BoundClass(cls, names, making, taking)
     absent = tuple(getattr(made, name) for name in names)
     return _dropins.BoundMethod(bound, class_id, method_id, kinds, absent), made
 
@@ -117,10 +123,18 @@ def _bound_class(guards: Guards, module: Any, name: str, *names: str) -> Any:
     cls = getattr(module, name)
     worked, made = outcome(lambda: cls(b"") if names == ("value",) else cls())
     known = worked and attributes_of(made) == names
-    guard = guards.of_class(cls, names) if known else None
-    if guard is not None:
-        guard.add(vars(module), [name])
-    return _dropins.BoundClass(cls, names, guard)
+    making = taking = None
+    if known:
+        direct = direct_names(cls, names)
+        making, taking = guards.of_class(
+            cls,
+            names,
+            Rests((*direct, "unmarshal", "_get_flags"), ("__init__",)),
+            Rests((*direct, "marshal")),
+        )
+    if making is not None:
+        making.add(vars(module), [name])
+    return _dropins.BoundClass(cls, names, making, taking)
 
 
 class _Client:

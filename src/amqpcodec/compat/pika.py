@@ -7,7 +7,7 @@ from typing import Any
 
 from amqpcodec import _dropins, v0_9_1
 
-from ._classes import Guards, attributes_of, is_shipped
+from ._classes import Guards, Rests, attributes_of, direct_names, is_shipped
 from ._compare import header_frame, method_frame, outcome
 from ._dropin import Built, DropIn, Seam
 
@@ -70,10 +70,15 @@ def _bound_frame(guards: Guards, frame: Any, name: str, *names: str) -> Any:
     attributes = ("frame_type", "channel_number", *names)
     worked, made = outcome(lambda: cls(*attributes[1 if names else 2 :]))
     known = worked and attributes_of(made) == attributes
-    guard = guards.of_class(cls, attributes) if known else None
-    if guard is not None:
-        guard.add(vars(frame), [name])
-    return _dropins.BoundClass(cls, attributes, guard)
+    making = taking = None
+    if known:
+        direct = direct_names(cls, attributes)
+        making, taking = guards.of_class(
+            cls, attributes, Rests(direct, ("__init__",)), Rests((*direct, "marshal", "_marshal"))
+        )
+    if making is not None:
+        making.add(vars(frame), [name])
+    return _dropins.BoundClass(cls, attributes, making, taking)
 
 
 def _bound_method(
@@ -90,10 +95,13 @@ def _bound_method(
     if not outcome(cls)[0]:
         return None  # pika itself cannot make the connection.update-secret that it reads
     names = attributes_of(made)
-    guard = guards.of_class(cls, names)
-    if guard is not None:
-        guard.add(registry, [key])
-    bound = _dropins.BoundClass(cls, names, guard)
+    direct = direct_names(cls, names)
+    making, taking = guards.of_class(
+        cls, names, Rests((*direct, "decode"), ("__init__",)), Rests((*direct, "encode"))
+    )
+    if making is not None:
+        making.add(registry, [key])
+    bound = _dropins.BoundClass(cls, names, making, taking)
     return _dropins.BoundMethod(bound, class_id, method_id, kinds, (None,) * len(kinds))
 
 

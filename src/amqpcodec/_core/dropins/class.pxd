@@ -29,15 +29,22 @@ cdef extern from "wire/python.h":
     object python_namespace(PyTypeObject* t)
 
 cdef extern from "dropins/instance.h":
-    PyObject* instance_new(PyTypeObject* t)
-    PyObject* instance_alloc(PyTypeObject* t)
     bint plain_u64(PyObject* o, uint64_t* out)
     bint plain_text(PyObject* o, const uint8_t** p, Py_ssize_t* n)
     PyObject* slot_get(PyObject* descriptor, PyObject* o)
     int slot_set(PyObject* descriptor, PyObject* o, PyObject* value) except -1
-    int instance_set(PyObject* o, PyObject* name, PyObject* value) except -1
+    PyObject* slot_read(PyObject* descriptor, Py_ssize_t offset, PyObject* o)
+    int slot_put(PyObject* descriptor, Py_ssize_t offset, PyObject* o, PyObject* value) except -1
+    Py_ssize_t slot_offset(PyTypeObject* owner, const char* name)
     PyObject* instance_get(PyObject* o, PyObject* name) except NULL
-    int instance_fill(PyObject* o, object template, PyObject** names, PyObject** values, int n) except -1
+    object instance_of_offsets(PyTypeObject* t, const Py_ssize_t* offsets, PyObject** values, int n)
+    object instance_of_slots(PyTypeObject* t, PyObject** slots, PyObject** values, int n)
+    object instance_of_names(PyTypeObject* t, PyObject** names, PyObject** values, int n)
+    object instance_of_dict(PyTypeObject* t, object template, PyObject** names, PyObject** values, int n)
+    int instance_count(PyObject* o, PyObject* name) except -1
+    bint has_plain_attributes(PyTypeObject* t)
+    bint slots_values(PyObject* o, const Py_ssize_t* offsets, int n, PyObject** values)
+    void values_drop(PyObject** values, int n)
     bint instance_values(PyObject* o, PyObject** names, int n, PyObject** values)
     PyObject* dict_item(object d, object key)
     PyObject* instance_dict(object o)

@@ -1,11 +1,13 @@
 # Drop-ins: which class of a client a method becomes, and what it rests on.
 
 from cpython.mem cimport PyMem_Free, PyMem_Realloc
+from inspect import getattr_static as _getattr_static
 from sys import intern as _intern
 from types import FunctionType as _Function, MemberDescriptorType as _MemberDescriptor
 
 cdef enum:
-    SHAPE_SLOTS             # filled by the class's descriptors
+    SHAPE_OFFSETS           # slots, filled in place
+    SHAPE_SLOTS             # the same by the class's descriptors
     SHAPE_ATTRIBUTES        # set one after the other in the order of `__init__`
     SHAPE_DICT              # given a copy of a dict: many attributes, most of them None
     DICT_FROM = 8           # attributes from which on that is faster
@@ -16,11 +18,11 @@ cdef class Guard:
     """What a binding rests on, as it is now; `watch.h` says how a later change is noticed.
 
     cls: a class, whose slots and bases are compared, and the namespaces of it and of the classes
-    above it: under `names` as far as the first that has one, under `methods`, which may call each
+    above it: under `names` as far as the first that has one, under `every`, which may call each
     other, in all of them. None: no class.
     """
 
-    def __init__(self, cls=None, names=(), methods=()):
+    def __init__(self, cls=None, names=(), every=()):
         self.kept = []
         self.functions = set()
         self.watch.called_back = watch_ready()
@@ -32,7 +34,7 @@ cdef class Guard:
             if base is object:
                 continue
             members = python_namespace(<PyTypeObject*><PyObject*>base)
-            self.add(members, [*left, *methods])
+            self.add(members, [*left, *every])
             left = [name for name in left if name not in members]
 
     def __dealloc__(self):
@@ -128,23 +130,24 @@ cdef class BoundClass:
     """A class of a client: what its instances are made of, in the order their parts are set.
 
     cls: the class. names: its attributes, in the order in which `__init__` sets them.
-    guard: what the class is as its client shipped it; None: it is not, and all that concerns it is
-        left to the client's code.
+    making, taking: what making instances and reading them rest on; None: the class is not as its
+        client shipped it, and all that concerns it is left to the client's code.
     """
 
     cdef readonly object cls
     cdef readonly tuple names
-    cdef Guard guard
+    cdef Guard making, taking
     cdef PyTypeObject* type
     cdef int n
     cdef int shape
-    cdef bint has_dict          # whose entries are its attributes: `guard` says so
+    cdef bint has_dict          # whose entries are its attributes: the guards say so
     cdef dict template
     cdef list members
     cdef PyObject* slot[MAX_FIELDS]
+    cdef Py_ssize_t offset[MAX_FIELDS]
     cdef PyObject* name[MAX_FIELDS]
 
-    def __init__(self, object cls not None, tuple names not None, Guard guard):
+    def __init__(self, object cls not None, tuple names not None, Guard making, Guard taking):
         cdef int i
         if len(names) > MAX_FIELDS:
             raise ValueError(f"{cls}: {len(names)} attributes, at most {MAX_FIELDS} can be bound")
@@ -152,58 +155,53 @@ cdef class BoundClass:
         self.names = tuple([_intern(name) for name in names])
         # What stands in for a class (a mock) is nothing that instances can be of.
         self.type = <PyTypeObject*><PyObject*>(cls if isinstance(cls, type) else object)
-        self.guard = guard
+        self.making = making
+        self.taking = taking
         self.n = <int>len(names)
         self.members = members = [getattr(cls, name, None) for name in names]
         self.has_dict = watch_ready()
         self.shape = SHAPE_DICT if self.has_dict and self.n >= DICT_FROM else SHAPE_ATTRIBUTES
         self.template = dict.fromkeys(self.names)
         if names and all([type(member) is _MemberDescriptor for member in members]):
-            self.shape = SHAPE_SLOTS
+            self.shape = SHAPE_OFFSETS
         for i in range(self.n):
             self.name[i] = <PyObject*>self.names[i]
-            if self.shape == SHAPE_SLOTS:
+            if self.shape <= SHAPE_SLOTS:
                 self.slot[i] = <PyObject*>members[i]
+                self.offset[i] = _offset_of(members[i])
+                if self.offset[i] < 0:
+                    self.shape = SHAPE_SLOTS
 
-    cdef inline bint usable(self):
-        """Whether the class is as it was shipped."""
-        return self.guard is not None and watch_same(&self.guard.watch)
+    cdef inline bint may_make(self):
+        """Whether the class is as it was shipped, in all that making an instance asks of it."""
+        return self.making is not None and watch_same(&self.making.watch)
+
+    cdef inline bint may_take(self):
+        """The same of reading one."""
+        return self.taking is not None and watch_same(&self.taking.watch)
 
     cdef object make(self, PyObject** values):
         """A new instance; takes over the values, also where it fails."""
-        cdef PyObject* o
-        cdef object made
-        cdef int i
-        if self.shape == SHAPE_ATTRIBUTES:
-            o = instance_new(self.type)
-        else:
-            o = instance_alloc(self.type)
-        if o == NULL:
-            drop_values(values, self.n)
-            raise MemoryError
-        made = <object>o
-        Py_DecRef(o)
-        try:
-            if self.shape == SHAPE_SLOTS:
-                for i in range(self.n):
-                    slot_set(self.slot[i], o, values[i])
-            elif self.shape == SHAPE_DICT:
-                instance_fill(o, self.template, self.name, values, self.n)
-            else:
-                for i in range(self.n):
-                    instance_set(o, self.name[i], values[i])
-        finally:
-            drop_values(values, self.n)
-        return made
+        if self.shape == SHAPE_OFFSETS:
+            return instance_of_offsets(self.type, self.offset, values, self.n)
+        if self.shape == SHAPE_SLOTS:
+            return instance_of_slots(self.type, self.slot, values, self.n)
+        if self.shape == SHAPE_DICT:
+            return instance_of_dict(self.type, self.template, self.name, values, self.n)
+        return instance_of_names(self.type, self.name, values, self.n)
 
     cdef int take(self, PyObject* o, PyObject** values) except -1:
         """The values of an instance's attributes, as new references; falls back where one is missing."""
         cdef int i
+        if self.shape == SHAPE_OFFSETS:
+            if not slots_values(o, self.offset, self.n, values):
+                not_ours("unusual value")
+            return 0
         if self.shape == SHAPE_SLOTS:
             for i in range(self.n):
                 values[i] = slot_get(self.slot[i], o)
                 if values[i] == NULL:
-                    drop_values(values, i)
+                    values_drop(values, i)
                     not_ours("unusual value")
             return 0
         if self.has_dict and instance_values(o, self.name, self.n, values):
@@ -212,12 +210,42 @@ cdef class BoundClass:
             try:
                 values[i] = instance_get(o, self.name[i])
             except AttributeError:
-                drop_values(values, i)
+                values_drop(values, i)
                 not_ours("unusual value")
         return 0
 
 
-cdef void drop_values(PyObject** values, int n) noexcept:
-    cdef int i
-    for i in range(n):
-        Py_XDecRef(values[i])
+cdef Py_ssize_t _offset_of(object member) except? -1:
+    """Where instances keep a slot; -1 where that is not known."""
+    owner = member.__objclass__
+    return slot_offset(<PyTypeObject*><PyObject*>owner, member.__name__.encode())
+
+
+@cython.final
+@cython.internal
+cdef class Count:
+    """An attribute of an object that counts up: `instance.name += 1`."""
+
+    cdef object instance, name
+    cdef Guard guard            # its class has nothing of this name; None: it does
+
+    cdef int add(self) except -1:
+        """Count one."""
+        if (self.guard is not None
+                and Py_TYPE(<PyObject*>self.instance) == self.guard.watch.type.type
+                and watch_same(&self.guard.watch)
+                and instance_count(<PyObject*>self.instance, <PyObject*>self.name)):
+            return 0
+        setattr(self.instance, self.name, getattr(self.instance, self.name) + 1)
+        return 0
+
+
+cdef Count new_count(object instance, str name):
+    cdef Count made = Count()
+    cdef object cls = type(instance)
+    made.instance = instance
+    made.name = name
+    if (has_plain_attributes(<PyTypeObject*><PyObject*>cls)
+            and not hasattr(type(_getattr_static(cls, name, None)), "__set__")):
+        made.guard = Guard(cls, (name,))
+    return made

@@ -4,6 +4,7 @@
 
 #include <Python.h>
 #include <string.h>
+#include <structmember.h>
 #include "wire/python.h"
 #include "wire/text.h"
 #include "wire/wire.h"
@@ -31,6 +32,15 @@ static inline int slot_set(PyObject *descriptor, PyObject *o, PyObject *value) {
     return Py_TYPE(descriptor)->tp_descr_set(descriptor, o, value);
 }
 
+/* Where a class's instances keep a slot, as tp_members of the class that defines it says; -1 where it
+ * does not, or where the slot may be written by another thread meanwhile (builds without a GIL). */
+static inline Py_ssize_t slot_offset(PyTypeObject *owner, const char *name) {
+    const PyMemberDef *each = PYTHON_HAS_GIL ? owner->tp_members : NULL;
+    for (; each && each->name; each++)
+        if (strcmp(each->name, name) == 0) return each->type == T_OBJECT_EX && !each->flags ? each->offset : -1;
+    return -1;
+}
+
 /* The value of a key, borrowed; NULL, and no error, where there is none. PyDict_GetItem would put an
  * exception aside that nobody has. */
 static inline PyObject *dict_item(PyObject *d, PyObject *key) {
@@ -49,23 +59,72 @@ static inline PyObject *instance_dict(PyObject *o) {
     return d;
 }
 
-static inline int instance_set(PyObject *o, PyObject *name, PyObject *value) {
-    return PyObject_GenericSetAttr(o, name, value);
-}
-
 static inline PyObject *instance_get(PyObject *o, PyObject *name) { return PyObject_GetAttr(o, name); }
 
-/* Gives a new instance its dict: a copy of a template of n names, with the values that are others. By
+static inline void values_drop(PyObject **values, int n) {
+    for (int i = 0; i < n; i++) Py_XDECREF(values[i]);
+}
+
+/* A new instance whose slots are at these offsets. All of these functions take over the values, also
+ * where they fail. */
+static inline PyObject *instance_of_offsets(PyTypeObject *t, const Py_ssize_t *offsets, PyObject **values, int n) {
+    PyObject *o = instance_alloc(t);
+    if (AMQP_UNLIKELY(!o)) {
+        values_drop(values, n);
+        return NULL;
+    }
+    for (int i = 0; i < n; i++) *(PyObject **)((char *)o + offsets[i]) = values[i]; /* empty until now */
+    return o;
+}
+
+/* The same by the slots' descriptors. */
+static inline PyObject *instance_of_slots(PyTypeObject *t, PyObject **slots, PyObject **values, int n) {
+    PyObject *o = instance_alloc(t);
+    int bad = o == NULL;
+    for (int i = 0; i < n && !bad; i++) bad = slot_set(slots[i], o, values[i]) < 0;
+    values_drop(values, n);
+    if (bad) Py_CLEAR(o);
+    return o;
+}
+
+/* The same with attributes that are set one by one, and meet whatever the class has for them. */
+static inline PyObject *instance_of_names(PyTypeObject *t, PyObject **names, PyObject **values, int n) {
+    PyObject *o = instance_new(t);
+    int bad = o == NULL;
+    for (int i = 0; i < n && !bad; i++) bad = PyObject_GenericSetAttr(o, names[i], values[i]) < 0;
+    values_drop(values, n);
+    if (bad) Py_CLEAR(o);
+    return o;
+}
+
+/* The same with a dict: a copy of a template of n names, with the values that are others. It is given by
  * `__dict__` as Python code does it: PyObject_GenericSetDict leaves the attributes of a 3.13.0 unset. */
-static inline int instance_fill(PyObject *o, PyObject *template, PyObject **names, PyObject **values, int n) {
-    PyObject *d = PyDict_Copy(template);
+static inline PyObject *instance_of_dict(PyTypeObject *t, PyObject *template, PyObject **names,
+                                         PyObject **values, int n) {
     static PyObject *dict_name = NULL;
+    PyObject *o = instance_alloc(t);
+    PyObject *d = o ? PyDict_Copy(template) : NULL;
     int bad = d == NULL || (!dict_name && !(dict_name = PyUnicode_InternFromString("__dict__")));
     for (int i = 0; i < n && !bad; i++)
         if (values[i] != Py_None) bad = PyDict_SetItem(d, names[i], values[i]) < 0;
     if (!bad) bad = PyObject_GenericSetAttr(o, dict_name, d) < 0;
     Py_XDECREF(d);
-    return bad ? -1 : 0;
+    values_drop(values, n);
+    if (bad) Py_CLEAR(o);
+    return o;
+}
+
+/* New references to the values of n slots at these offsets; 0, and none, where one is empty. */
+static inline int slots_values(PyObject *o, const Py_ssize_t *offsets, int n, PyObject **values) {
+    for (int i = 0; i < n; i++) {
+        PyObject *value = *(PyObject **)((char *)o + offsets[i]);
+        if (AMQP_UNLIKELY(!value)) {
+            values_drop(values, i);
+            return 0;
+        }
+        values[i] = Py_NewRef(value);
+    }
+    return 1;
 }
 
 /* New references to the first n entries of an instance's dict, if they have these names; else 0, and
@@ -83,7 +142,38 @@ static inline int instance_values(PyObject *o, PyObject **names, int n, PyObject
     PYTHON_UNLOCK();
     Py_DECREF(d);
     if (AMQP_LIKELY(i == n)) return 1;
-    while (i-- > 0) Py_DECREF(values[i]);
+    values_drop(values, i);
+    return 0;
+}
+
+/* o.name += 1 where that is an entry of o's own dict; 0 where it is anything else, -1 with an exception.
+ * Its class has no descriptor of that name, and gets and sets attributes as object does. */
+static inline int instance_count(PyObject *o, PyObject *name) {
+    PyObject *d = PYTHON_HAS_GIL ? instance_dict(o) : NULL;
+    PyObject *before = d ? dict_item(d, name) : NULL;
+    long long n;
+    if (!before || !PyLong_CheckExact(before) || !python_word(before, &n) || n == INT64_MAX) return 0;
+    PyObject *after = PyLong_FromLongLong(n + 1);
+    int bad = !after || PyDict_SetItem(d, name, after) < 0;
+    Py_XDECREF(after);
+    return bad ? -1 : 1;
+}
+
+/* Whether a class gets and sets attributes of its instances as object does. */
+static inline int has_plain_attributes(PyTypeObject *t) {
+    return t->tp_getattro == PyObject_GenericGetAttr && t->tp_setattro == PyObject_GenericSetAttr;
+}
+
+/* One slot, at its offset where that is known: a new reference; NULL, and no error, where it is empty. */
+static inline PyObject *slot_read(PyObject *descriptor, Py_ssize_t offset, PyObject *o) {
+    return offset < 0 ? slot_get(descriptor, o) : Py_XNewRef(*(PyObject **)((char *)o + offset));
+}
+
+static inline int slot_put(PyObject *descriptor, Py_ssize_t offset, PyObject *o, PyObject *value) {
+    if (offset < 0) return slot_set(descriptor, o, value);
+    PyObject **place = (PyObject **)((char *)o + offset), *before = *place;
+    *place = Py_NewRef(value);
+    Py_XDECREF(before);
     return 0;
 }
 

@@ -98,54 +98,75 @@ cdef object bound_next(ClientProfile t, const Op* op, bint table, const uint8_t*
 cdef uint8_t* WIRE_SIZES = [0, 1, 2, 4, 8, 0, 0, 8, 0, 0]
 
 
-cdef uint64_t bound_flags(const uint8_t** at, const uint8_t* end, int n) except? 0:
-    """Which of n properties are there, the first one lowest; what other flags say is left alone."""
+cdef enum:
+    FLAGS_A_WORD = 15       # the last bit of a word of flags says that another one follows
+    FLAGS_READ = 60         # of four words: more than a property list has properties
+
+
+cdef uint64_t bound_flags(const uint8_t** at, const uint8_t* end) except? 0:
+    """Which properties are there: the first one is the highest bit. Words after the fourth are
+    passed over."""
     cdef uint64_t found = 0
     cdef uint16_t word
-    cdef int count = 0, k
+    cdef int count = 0
     while True:
         if end - at[0] < 2:
             not_ours("unusual bytes")
         word = load16(at[0])
         at[0] += 2
-        for k in range(15):
-            if word & (0x8000 >> k) and count + k < n:
-                found |= <uint64_t>1 << (count + k)
-        count += 15
+        if count < FLAGS_READ:
+            found |= <uint64_t>(word & 0xFFFE) << 48 >> count
+        count += FLAGS_A_WORD
         if not word & 1:
             return found
 
 
-cdef int bound_run(ClientProfile t, BoundMethod m, const uint8_t** at, const uint8_t* end,
-                   bint properties, bint lenient, TextCache* cache, PyObject** out) except -1:
-    """All arguments or properties, as new references; moves *at behind them. What follows the last
-    one is left alone, as clients do."""
+cdef int bound_properties(ClientProfile t, BoundMethod m, const uint8_t** at, const uint8_t* end,
+                          bint lenient, TextCache* cache, PyObject** out) except -1:
+    """All properties, as new references; moves *at after them. What follows the last one is left
+    alone, as clients do."""
     cdef const Op* op = m.desc.op
     cdef object value
-    cdef uint64_t flags = 0
-    cdef uint8_t bits = 0
+    cdef uint64_t flags = bound_flags(at, end)
     cdef int i = 0, n = m.desc.n
-    if properties:
-        flags = bound_flags(at, end, n)
     try:
         while i < n:
-            if properties and not flags >> i & 1:
-                value = <object>PyTuple_GET_ITEM(m.absent, i)
-            elif op[i].kind != W_BIT:
-                value = bound_next(t, &op[i], (m.tables >> i) & 1, at, end, lenient, cache)
-            elif properties:
-                value = True        # the flag is the value
+            if not flags >> (63 - i) & 1:
+                out[i] = Py_NewRef(PyTuple_GET_ITEM(m.absent, i))
+            elif op[i].kind == W_BIT:       # the flag is the value
+                out[i] = Py_NewRef(Py_True)
             else:
+                value = bound_next(t, &op[i], (m.tables >> i) & 1, at, end, lenient, cache)
+                out[i] = Py_NewRef(<PyObject*>value)
+            i += 1
+    except BaseException:
+        values_drop(out, i)
+        raise
+    return 0
+
+
+cdef int bound_arguments(ClientProfile t, BoundMethod m, const uint8_t** at, const uint8_t* end,
+                         bint lenient, TextCache* cache, PyObject** out) except -1:
+    """The same of all arguments."""
+    cdef const Op* op = m.desc.op
+    cdef object value
+    cdef uint8_t bits = 0
+    cdef int i = 0, n = m.desc.n
+    try:
+        while i < n:
+            if op[i].kind == W_BIT:
                 if op[i].run:
                     if at[0] == end:
                         not_ours("unusual bytes")
                     bits = at[0][0]
                     at[0] += 1
-                value = (bits >> op[i].bit) & 1 != 0
-            out[i] = Py_NewRef(<PyObject*>value)
+                out[i] = Py_NewRef(Py_True if (bits >> op[i].bit) & 1 else Py_False)
+            else:
+                value = bound_next(t, &op[i], (m.tables >> i) & 1, at, end, lenient, cache)
+                out[i] = Py_NewRef(<PyObject*>value)
             i += 1
     except BaseException:
-        drop_values(out, i)
+        values_drop(out, i)
         raise
     return 0
 
@@ -153,9 +174,12 @@ cdef object read_bound(ClientProfile t, BoundMethod m, const uint8_t* p, size_t 
                        bint lenient, TextCache* cache):
     """An instance of the client's class from the octets of its arguments or properties."""
     cdef PyObject* out[MAX_FIELDS]
-    if AMQP_UNLIKELY(not m.cls.usable()):
+    if AMQP_UNLIKELY(not m.cls.may_make()):
         not_ours("client changed")
-    bound_run(t, m, &p, p + n, properties, lenient, cache, out)
+    if properties:
+        bound_properties(t, m, &p, p + n, lenient, cache, out)
+    else:
+        bound_arguments(t, m, &p, p + n, lenient, cache, out)
     return m.cls.make(out)
 
 
@@ -311,7 +335,7 @@ cdef int put_bound_properties(Buffer* b, ClientProfile t, BoundMethod m, PyObjec
 cdef int put_bound(Buffer* b, ClientProfile t, BoundMethod m, object o, bint properties) except -1:
     """Arguments or properties of an instance of the client's class."""
     cdef PyObject* values[MAX_FIELDS]
-    if AMQP_UNLIKELY(not m.cls.usable()):
+    if AMQP_UNLIKELY(not m.cls.may_take()):
         not_ours("client changed")
     m.cls.take(<PyObject*>o, values)
     try:
@@ -319,4 +343,4 @@ cdef int put_bound(Buffer* b, ClientProfile t, BoundMethod m, object o, bint pro
             return put_bound_properties(b, t, m, values)
         return put_bound_arguments(b, t, m, values, m.desc.n)
     finally:
-        drop_values(values, m.desc.n)
+        values_drop(values, m.desc.n)

@@ -167,8 +167,8 @@ cdef class PamqpCodec(DropIn):
         cdef bint missing = False
         for i in range(cls.n):
             missing = missing or out[i] == NULL
-        if AMQP_UNLIKELY(missing or not cls.usable()):
-            drop_values(out, cls.n)
+        if AMQP_UNLIKELY(missing or not cls.may_make()):
+            values_drop(out, cls.n)
             not_ours("unusual bytes")
         return cls.make(out)
 
@@ -180,7 +180,7 @@ cdef class PamqpCodec(DropIn):
         try:
             self.may_write()
             if kind == self.heartbeat.type:
-                if self.heartbeat.usable():
+                if self.heartbeat.may_take():
                     return b"\x08\0\0\0\0\0\0\xce"
                 not_ours("unusual value")
             channel = channel_number(<PyObject*>channel_id)
@@ -213,7 +213,7 @@ cdef class PamqpCodec(DropIn):
         if found == NULL:
             not_ours("unusual value")
         m = (<CheckedMethod>found).method
-        if not m.cls.usable():
+        if not m.cls.may_take():
             not_ours("client changed")
         begin_frame(&b, memory, sizeof(memory))
         m.cls.take(<PyObject*>frame, values)
@@ -224,7 +224,7 @@ cdef class PamqpCodec(DropIn):
             put_bound_arguments(&b, self.now(), m, values, m.desc.n)
             return end_frame(&b, FRAME_METHOD, channel)
         finally:
-            drop_values(values, m.desc.n)
+            values_drop(values, m.desc.n)
             buffer_free(&b)
 
     cdef object write_header(self, object frame, uint16_t channel):
@@ -232,7 +232,7 @@ cdef class PamqpCodec(DropIn):
         cdef Buffer b
         cdef uint8_t memory[STACK_ROOM]
         cdef uint64_t size = 0
-        if not self.header.usable():
+        if not self.header.may_take():
             not_ours("client changed")
         begin_frame(&b, memory, sizeof(memory))
         self.header.take(<PyObject*>frame, values)
@@ -246,12 +246,12 @@ cdef class PamqpCodec(DropIn):
             put_bound(&b, self.now(), self.properties, <object>values[3], True)
             return end_frame(&b, FRAME_HEADER, channel)
         finally:
-            drop_values(values, 4)
+            values_drop(values, 4)
             buffer_free(&b)
 
     cdef object write_body(self, object frame, uint16_t channel):
         cdef PyObject* values[1]
-        if not self.body.usable():
+        if not self.body.may_take():
             not_ours("client changed")
         self.body.take(<PyObject*>frame, values)
         try:
@@ -260,7 +260,7 @@ cdef class PamqpCodec(DropIn):
             return body_frame(PyBytes_AS_STRING(<object>values[0]),
                               PyBytes_GET_SIZE(<object>values[0]), channel)
         finally:
-            drop_values(values, 1)
+            values_drop(values, 1)
 
     # ---- pamqp.decode and pamqp.encode ----
 
@@ -322,7 +322,7 @@ cdef class PamqpCodec(DropIn):
             if what == WRITE_TAGGED:
                 skip = 0
                 put_profile_value(&b, self.now(), value, 0)
-            elif what <= WRITE_I64:
+            elif what < RANGES:
                 put_ranged(&b, what, value)
                 skip = 0
             elif what == WRITE_TABLE:
@@ -358,13 +358,7 @@ cdef class PamqpCodec(DropIn):
 # ---- forms of one value ----
 
 cdef enum:
-    WRITE_U8 = 0
-    WRITE_I16
-    WRITE_U16
-    WRITE_I32
-    WRITE_U32
-    WRITE_I64
-    WRITE_TAGGED            # any value, with its tag
+    WRITE_TAGGED = RANGES   # any value, with its tag; below are the ranges of put_ranged
     WRITE_INT_TAGGED
     WRITE_TABLE
     WRITE_SHORT_TEXT
@@ -382,34 +376,13 @@ cdef dict WRITE_CLASSES = {
     WRITE_DECIMAL: Decimal, WRITE_TIME: Datetime, WRITE_ARRAY: list,
 }
 cdef dict WRITE_FORMS = {
-    "octet": WRITE_U8, "short_int": WRITE_I16, "short_uint": WRITE_U16, "long_int": WRITE_I32,
-    "long_uint": WRITE_U32, "long_long_int": WRITE_I64, "encode_table_value": WRITE_TAGGED,
+    "octet": RANGE_U8, "short_int": RANGE_I16, "short_uint": RANGE_U16, "long_int": RANGE_I32,
+    "long_uint": RANGE_U32, "long_long_int": RANGE_I64, "encode_table_value": WRITE_TAGGED,
     "table_integer": WRITE_INT_TAGGED, "field_table": WRITE_TABLE, "short_string": WRITE_SHORT_TEXT,
     "double": WRITE_DOUBLE, "boolean": WRITE_BOOL, "long_string": WRITE_TEXT,
     "byte_array": WRITE_BYTEARRAY, "floating_point": WRITE_FLOAT, "decimal": WRITE_DECIMAL,
     "timestamp": WRITE_TIME, "field_array": WRITE_ARRAY,
 }
-cdef int* RANGED_WIDTH = [1, 2, 2, 4, 4, 8]
-# The last is all that a long long holds.
-cdef int64_t* RANGED_LOW = [0, -32768, 0, -2147483648, 0]
-cdef int64_t* RANGED_HIGH = [255, 32767, 65535, 2147483647, 4294967295]
-
-
-cdef int put_ranged(Buffer* b, int what, object value) except -1:
-    """An int in one of the widths, without a tag."""
-    cdef int overflow = 0
-    cdef long long n
-    if type(value) is not int:
-        not_ours("unusual value")
-    n = PyLong_AsLongLongAndOverflow(value, &overflow)
-    if overflow or what < WRITE_I64 and (n < RANGED_LOW[what] or n > RANGED_HIGH[what]):
-        not_ours("unusual value")
-    put_int(b, 0, <uint64_t>n, RANGED_WIDTH[what])
-    memmove(b.p - RANGED_WIDTH[what] - 1, b.p - RANGED_WIDTH[what], <size_t>RANGED_WIDTH[what])
-    b.p -= 1
-    return 0
-
-
 def pamqp_reader(PamqpCodec codec not None, str name not None, str kind, stock not None):
     """A function of pamqp.decode: octets to (octets consumed, value).
 

@@ -19,6 +19,7 @@ cdef class PikaCodec(DropIn):
     """
 
     cdef BoundClass method_frame, header_frame, body_frame, heartbeat_frame
+    cdef tuple frames
     cdef BoundMethod properties
     cdef object module
     cdef dict receiving             # id of a connection -> Receiving, while it is
@@ -29,6 +30,7 @@ cdef class PikaCodec(DropIn):
                  tuple frames not None, BoundMethod properties not None, object module not None):
         DropIn.__init__(self, profile, stock, reading, writing, methods, lenient)
         self.method_frame, self.header_frame, self.body_frame, self.heartbeat_frame = frames
+        self.frames = frames[:3]
         self.properties = properties
         self.module = module
         self.receiving = {}
@@ -95,8 +97,8 @@ cdef class PikaCodec(DropIn):
         out[0] = PyLong_FromU64(frame_type)
         for i in range(cls.n):
             missing = missing or out[i] == NULL
-        if AMQP_UNLIKELY(missing or not cls.usable()):
-            drop_values(out, cls.n)
+        if AMQP_UNLIKELY(missing or not cls.may_make()):
+            values_drop(out, cls.n)
             not_ours("unusual bytes")
         return cls.make(out)
 
@@ -176,7 +178,7 @@ cdef class PikaCodec(DropIn):
         try:
             return self.method_octets(<object>values[2], channel_number(values[1]))
         finally:
-            drop_values(values, 3)
+            values_drop(values, 3)
 
     cdef object method_octets(self, object method, uint16_t channel):
         """The frame of a method."""
@@ -213,7 +215,7 @@ cdef class PikaCodec(DropIn):
                 not_ours("unusual value")
             return self.header_octets(size, <object>values[3], channel_number(values[1]))
         finally:
-            drop_values(values, 4)
+            values_drop(values, 4)
 
     cdef object header_octets(self, uint64_t size, object properties, uint16_t channel):
         """The frame of a content header."""
@@ -244,7 +246,7 @@ cdef class PikaCodec(DropIn):
                                       PyBytes_GET_SIZE(<object>values[2]),
                                       channel_number(values[1]))
             finally:
-                drop_values(values, 3)
+                values_drop(values, 3)
         except FallBack as why:
             self.remember(why)
         except Exception as error:
@@ -262,7 +264,7 @@ cdef class PikaCodec(DropIn):
             try:
                 channel = channel_number(values[1])
             finally:
-                drop_values(values, 2)
+                values_drop(values, 2)
             put_envelope(octets, FRAME_HEARTBEAT, channel, 0)[0] = FRAME_END
             return PyBytes_FromStringAndSize(<const char*>octets, 8)
         except FallBack as why:
@@ -314,8 +316,11 @@ cdef class PikaCodec(DropIn):
 
     cdef bint makes_frames(self) except -1:
         """Whether pika.frame's classes are those that it shipped, marshalled as they are here."""
-        return (self.sends and self.method_frame.usable() and self.header_frame.usable()
-                and self.body_frame.usable())
+        cdef BoundClass each
+        for each in self.frames:
+            if not each.may_make() or not each.may_take():
+                return False
+        return self.sends
 
     # ---- pika.data ----
 
@@ -432,42 +437,10 @@ cdef class PikaCodec(DropIn):
 cdef inline int unwrapped(BoundClass cls, object frame, uint64_t frame_type, PyObject** values) except -1:
     """A frame's attributes, as new references. Falls back unless it is of that class and type."""
     cdef uint64_t u = 0
-    if Py_TYPE(<PyObject*>frame) != cls.type or not cls.usable():
+    if Py_TYPE(<PyObject*>frame) != cls.type or not cls.may_take():
         not_ours("client changed")
     cls.take(<PyObject*>frame, values)
     if not exact_u64(values[0], &u) or u != frame_type:
-        drop_values(values, cls.n)
+        values_drop(values, cls.n)
         not_ours("unusual value")
     return 0
-
-
-cdef object read_table_at(ClientProfile t, object octets, Py_ssize_t offset, bint lenient):
-    """(table, offset behind it) of a table with its length, in exact bytes."""
-    cdef const uint8_t* p = <const uint8_t*>PyBytes_AS_STRING(octets) + offset
-    cdef uint32_t n
-    if offset < 0 or offset > PyBytes_GET_SIZE(octets) or PyBytes_GET_SIZE(octets) - offset < 4:
-        not_ours("unusual value")
-    n = load32(p)
-    if <uint64_t>(PyBytes_GET_SIZE(octets) - offset - 4) < n:
-        not_ours("unusual value")
-    return read_profile_table(t, p + 4, n, lenient, ONE_SHOT_CACHE), offset + 4 + n
-
-
-cdef object read_value_at(ClientProfile t, object octets, Py_ssize_t offset):
-    """(value, offset behind it) of a value with its tag, in exact bytes."""
-    cdef const uint8_t* start = <const uint8_t*>PyBytes_AS_STRING(octets)
-    cdef const uint8_t* p = start + offset
-    cdef Fault fault
-    cdef Cursor c
-    cdef object value
-    if offset < 0 or offset >= PyBytes_GET_SIZE(octets):
-        not_ours("unusual value")
-    fault.code = OK
-    c.p = c.base = p
-    c.end = start + PyBytes_GET_SIZE(octets)
-    c.base_at = 0
-    c.fault = &fault
-    if check_value(&c, t.shape, 1) < 0:
-        not_ours("unusual value")
-    value = profile_value(t, &p, ONE_SHOT_CACHE)
-    return value, p - start

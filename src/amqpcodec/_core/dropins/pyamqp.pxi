@@ -41,7 +41,9 @@ cdef class AmqpCodec(DropIn):
 
     properties: the property list, without a class. names: py-amqp's names of the properties.
     message: the bound class of amqp.basic_message.Message, slots in the order of MESSAGE_METHOD
-    and on. property_list: Message.PROPERTIES as it was shipped. framing: amqp.method_framing.
+    and on. heading, filling: what messages rest on when a header and when a body comes. headers:
+    the same of serialization. property_list: Message.PROPERTIES as it was shipped. framing:
+    amqp.method_framing.
     contents: its methods with content, by class and method id in one number. judge: called with a
     class of transports, gives a guard of it and, if its work is known, its slot `_read_buffer`.
     again: reads a frame by py-amqp's own code, from bytes that were taken of a socket already, and
@@ -52,6 +54,7 @@ cdef class AmqpCodec(DropIn):
     cdef tuple names
     cdef dict places            # of these names
     cdef BoundClass message
+    cdef Guard heading, filling, headers
     cdef object framing, property_list, again
     cdef dict contents
     # The class of transports that was seen last:
@@ -59,14 +62,16 @@ cdef class AmqpCodec(DropIn):
     cdef object transport
     cdef Guard transport_guard
     cdef bint transport_known
-    cdef object kept_slot       # its `_read_buffer`
+    cdef object kept_slot       # its `_read_buffer`,
+    cdef Py_ssize_t kept_offset     # and where it is, where that is known
     cdef dict formats           # format -> BoundMethod, or None where it has other letters
     cdef object format          # that was asked for last
     cdef BoundMethod format_layout
 
     def __init__(self, ClientProfile profile not None, dict stock not None, Guard reading not None,
                  Guard writing not None, bint lenient, BoundMethod properties not None,
-                 tuple names not None, BoundClass message not None, object property_list,
+                 tuple names not None, BoundClass message not None, Guard heading, Guard filling,
+                 Guard headers not None, object property_list,
                  object framing not None, dict contents not None, object judge not None,
                  object again not None):
         DropIn.__init__(self, profile, stock, reading, writing, [], lenient)
@@ -74,6 +79,9 @@ cdef class AmqpCodec(DropIn):
         self.names = tuple([_intern(name) for name in names])
         self.places = {name: i for i, name in enumerate(self.names)}
         self.message = message
+        self.heading = heading
+        self.filling = filling
+        self.headers = headers
         self.property_list = property_list
         self.framing = framing
         self.contents = contents
@@ -121,8 +129,8 @@ cdef class AmqpCodec(DropIn):
         cdef int i
         if offset < 0 or offset > PyBytes_GET_SIZE(buf):
             not_ours("unusual value")
-        bound_run(self.profile, m, &p, start + PyBytes_GET_SIZE(buf), False, self.lenient,
-                  ONE_SHOT_CACHE, out)
+        bound_arguments(self.profile, m, &p, start + PyBytes_GET_SIZE(buf), self.lenient,
+                        ONE_SHOT_CACHE, out)
         values = PyList_New(m.desc.n)
         for i in range(m.desc.n):
             PyList_SET_ITEM(values, i, out[i])
@@ -229,7 +237,8 @@ cdef class AmqpCodec(DropIn):
         self.calls += 1
         if type(buf) is bytes and type(offset) is int:
             try:
-                self.may_read()
+                if not watch_same(&self.headers.watch):
+                    not_ours("client changed")
                 at = offset
                 properties = self.read_properties(buf, at, &end)
                 return properties, end
@@ -280,8 +289,17 @@ cdef class AmqpCodec(DropIn):
             buffer_free(&b)
         return self.own("serialize_properties")(content)
 
+    cdef bint may_head(self):
+        """Whether headers are read as py-amqp's own messages read them."""
+        return (self.heading is not None and watch_same(&self.heading.watch)
+                and watch_same(&self.headers.watch))
+
+    cdef bint may_fill(self):
+        """Whether messages take bodies, and have the attributes, that py-amqp's own have."""
+        return self.filling is not None and watch_same(&self.filling.watch)
+
     cdef bint is_message(self, object o) except -1:
-        return Py_TYPE(<PyObject*>o) == self.message.type and self.message.usable()
+        return Py_TYPE(<PyObject*>o) == self.message.type and self.message.may_take()
 
     cdef int put_properties(self, Buffer* b, object content) except -1:
         """The flag word and the properties of a content with the properties of messages."""
@@ -300,7 +318,7 @@ cdef class AmqpCodec(DropIn):
             properties = content.properties
         if type(properties) is not dict:
             not_ours("unusual value")
-        memset(values, 0, sizeof(values))
+        memset(values, 0, <size_t>n * sizeof(PyObject*))
         while PyDict_Next(properties, &at, &name, &value):
             # The very names, which nearly all have: in the order of the list, as a rule.
             for k in range(n):
@@ -318,11 +336,6 @@ cdef class AmqpCodec(DropIn):
         return put_bound_properties(b, self.profile, self.properties, values)
 
 
-cdef int add_one(object connection, object name) except -1:
-    """connection.name += 1"""
-    setattr(connection, name, getattr(connection, name) + 1)
-    return 0
-
 # What frames ask of a connection.
 cdef object BYTES_RECV = _intern("bytes_recv")
 cdef object BYTES_SENT = _intern("bytes_sent")
@@ -330,7 +343,7 @@ cdef object BYTES_SENT = _intern("bytes_sent")
 
 cdef inline object part_of(BoundClass message, object o, int i):
     """An attribute of a message; falls back where it is not set."""
-    cdef PyObject* found = slot_get(message.slot[i], <PyObject*>o)
+    cdef PyObject* found = slot_read(message.slot[i], message.offset[i], <PyObject*>o)
     if found == NULL:
         not_ours("unusual value")
     held = <object>found

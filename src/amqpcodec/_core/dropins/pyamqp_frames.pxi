@@ -8,6 +8,7 @@ cdef class Waiting:
 
     cdef uint64_t wanted
     cdef object signature, octets   # of its method
+    cdef object header              # the payload of its content header
     cdef object message             # None: what follows is kept here, and it is made when it is whole
     cdef dict properties
     cdef uint64_t size, received    # of its body
@@ -19,7 +20,8 @@ cdef class FrameHandler:
     """What frame_handler of py-amqp makes: it joins frames to messages."""
 
     cdef AmqpCodec codec
-    cdef object connection, callback
+    cdef Count received         # frames, which the connection counts
+    cdef object callback
     cdef dict channels          # channel -> Waiting
     cdef object channel         # of the frame before, and what it waits for
     cdef Waiting waiting
@@ -30,7 +32,7 @@ cdef class FrameHandler:
     def __init__(self, AmqpCodec codec not None, connection, callback):
         codec.calls += 1
         self.codec = codec
-        self.connection = connection
+        self.received = new_count(connection, BYTES_RECV)
         self.callback = callback
         self.channels = {}
 
@@ -46,7 +48,7 @@ cdef class FrameHandler:
             _kind, channel, buf = frame
         channel = (<tuple>frame)[1]
         buf = (<tuple>frame)[2]
-        add_one(self.connection, BYTES_RECV)
+        self.received.add()
         if AMQP_LIKELY(channel is self.channel):
             state = self.waiting
         else:
@@ -72,10 +74,9 @@ cdef class FrameHandler:
             state.message = None
             state.signature = signature
             state.octets = buf
-            state.chunks = None
+            state.header = state.chunks = state.properties = None
             state.received = state.size = 0
-            state.properties = None
-            if not self.makes_messages():
+            if not self.codec.message.may_make():
                 self.leave(state, self.codec.framing.Message(frame_method=signature, frame_args=buf))
             state.wanted = FRAME_HEADER
             return False
@@ -91,6 +92,7 @@ cdef class FrameHandler:
         message = state.message
         state.message = None
         state.wanted = FRAME_METHOD
+        state.header = None
         if state.octets is None:
             self.callback(channel, message.frame_method, message.frame_args, message)
         else:
@@ -116,23 +118,18 @@ cdef class FrameHandler:
         content[0] = self.method_content
         return self.method_ids
 
-    cdef bint makes_messages(self) except -1:
-        """Whether messages are those that py-amqp shipped."""
-        return self.codec.message.usable()
-
-    cdef object made(self, Waiting state, object body, bint ready):
-        """A message with all that came of it."""
+    cdef object made(self, Waiting state, object body):
+        """The whole message."""
         cdef PyObject* out[MESSAGE_PARTS]
         cdef object received = state.received, size = state.size
-        cdef object chunks = [] if ready or state.chunks is None else state.chunks
-        cdef object properties = {} if state.properties is None else state.properties
+        cdef list chunks = []
         out[MESSAGE_METHOD] = Py_NewRef(<PyObject*>state.signature)
         out[MESSAGE_ARGUMENTS] = Py_NewRef(<PyObject*>state.octets)
-        out[MESSAGE_PROPERTIES] = Py_NewRef(<PyObject*>properties)
+        out[MESSAGE_PROPERTIES] = Py_NewRef(<PyObject*>state.properties)
         out[MESSAGE_CHUNKS] = Py_NewRef(<PyObject*>chunks)
         out[MESSAGE_RECEIVED] = Py_NewRef(<PyObject*>received)
         out[MESSAGE_SIZE] = Py_NewRef(<PyObject*>size)
-        out[MESSAGE_READY] = Py_NewRef(Py_True if ready else Py_False)
+        out[MESSAGE_READY] = Py_NewRef(Py_True)
         out[MESSAGE_DELIVERY] = Py_NewRef(Py_None)
         out[MESSAGE_BODY] = Py_NewRef(<PyObject*>body)
         out[MESSAGE_CHANNEL] = Py_NewRef(Py_None)
@@ -141,8 +138,19 @@ cdef class FrameHandler:
     cdef object leave(self, Waiting state, object message):
         """From here on the message's own code does what it does."""
         state.message = message
-        state.octets = state.chunks = state.properties = None
+        state.octets = state.header = state.chunks = state.properties = None
         return message
+
+    cdef object replay(self, Waiting state):
+        """The message that py-amqp's own code makes of the frames that came, and it goes on."""
+        message = self.codec.framing.Message(frame_method=state.signature, frame_args=state.octets)
+        chunks = state.chunks
+        if state.header is not None:
+            message.inbound_header(state.header)
+        if chunks is not None:
+            for each in chunks:
+                message.inbound_body(each)
+        return self.leave(state, message)
 
     cdef bint header(self, Waiting state, object buf) except -1:
         """What Message.inbound_header does; whether the message is whole."""
@@ -151,23 +159,23 @@ cdef class FrameHandler:
         cdef Py_ssize_t end = 0
         codec.calls += 1
         if (state.message is None and type(buf) is bytes and PyBytes_GET_SIZE(buf) >= 14
-                and codec.message.usable()):
+                and load16(<const uint8_t*>PyBytes_AS_STRING(buf)) == codec.properties.key >> 16):
             p = <const uint8_t*>PyBytes_AS_STRING(buf)
-            if load16(p) == codec.properties.key >> 16 and watch_same(&codec.reading.watch):
-                try:
-                    state.properties = codec.read_properties(buf, 12, &end)
-                    state.size = load64(p + 4)
-                    if state.size == 0:
-                        state.message = self.made(state, "", True)
-                    return state.size == 0
-                except FallBack as why:
-                    codec.remember(why)
-                except Exception as error:
-                    codec.failed(error)
+            try:
+                if not codec.may_head() or load64(p + 4) == 0 and not codec.may_fill():
+                    not_ours("client changed")
+                state.properties = codec.read_properties(buf, 12, &end)
+                state.header = buf
+                state.size = load64(p + 4)
+                if state.size == 0:
+                    state.message = self.made(state, "")
+                return state.size == 0
+            except FallBack as why:
+                codec.remember(why)
+            except Exception as error:
+                codec.failed(error)
         codec.fell_back()
-        message = state.message
-        if message is None:
-            message = self.leave(state, self.made(state, "", False))
+        message = self.replay(state) if state.message is None else state.message
         message.inbound_header(buf)
         return bool(message.ready)
 
@@ -175,7 +183,7 @@ cdef class FrameHandler:
         """What Message.inbound_body does; whether the message is whole."""
         cdef object message = state.message
         if message is None:
-            if type(buf) is bytes and self.codec.message.usable():
+            if type(buf) is bytes and self.codec.may_fill():
                 state.received += <uint64_t>PyBytes_GET_SIZE(buf)
                 if state.received < state.size or state.chunks is not None:
                     if state.chunks is None:
@@ -184,8 +192,8 @@ cdef class FrameHandler:
                     if state.received < state.size:
                         return False
                     buf = b"".join(state.chunks)
-                state.message = self.made(state, buf, True)
+                state.message = self.made(state, buf)
                 return True
-            message = self.leave(state, self.made(state, "", False))
+            message = self.replay(state)
         message.inbound_body(buf)
         return bool(message.ready)

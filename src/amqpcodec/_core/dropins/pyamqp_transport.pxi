@@ -22,6 +22,7 @@ cdef bint known_transport(AmqpCodec codec, PyTypeObject* kind) except -1:
     codec.transport = <object><PyObject*>kind
     codec.transport_known = member is not None
     codec.kept_slot = member
+    codec.kept_offset = -1 if member is None else _offset_of(member)
     return codec.transport_known
 
 
@@ -46,7 +47,7 @@ cdef object read_pyamqp_frame(AmqpCodec codec, object transport):
     if own == NULL or dict_item(<object>own, READ_NAME) != NULL:
         return codec.own("read_frame")(transport)
     recv = dict_item(<object>own, QUICK_RECV)
-    kept = slot_get(<PyObject*>codec.kept_slot, <PyObject*>transport)
+    kept = slot_read(<PyObject*>codec.kept_slot, codec.kept_offset, <PyObject*>transport)
     if recv == NULL or kept == NULL:
         Py_XDecRef(kept)
         return codec.own("read_frame")(transport)
@@ -55,7 +56,8 @@ cdef object read_pyamqp_frame(AmqpCodec codec, object transport):
     Py_DecRef(kept)
     if AMQP_LIKELY(bytes_of(kept, FRAME_HEAD, FRAME_HEAD)):
         octets = held
-        slot_set(<PyObject*>codec.kept_slot, <PyObject*>transport, <PyObject*>NOTHING_KEPT)
+        slot_put(<PyObject*>codec.kept_slot, codec.kept_offset, <PyObject*>transport,
+                 <PyObject*>NOTHING_KEPT)
         got = NULL
     elif bytes_of(kept, 0, 0):
         got = call_with_size(receive, FRAME_HEAD)
@@ -83,7 +85,8 @@ cdef int keep_rest(AmqpCodec codec, object transport, PyObject* got, Py_ssize_t 
     try:
         rest = PyBytes_FromStringAndSize(PyBytes_AS_STRING(<object>got) + n,
                                          PyBytes_GET_SIZE(<object>got) - n)
-        slot_set(<PyObject*>codec.kept_slot, <PyObject*>transport, <PyObject*>rest)
+        slot_put(<PyObject*>codec.kept_slot, codec.kept_offset, <PyObject*>transport,
+                 <PyObject*>rest)
     except BaseException:
         Py_DecRef(got)
         raise

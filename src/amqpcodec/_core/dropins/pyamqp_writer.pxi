@@ -21,6 +21,7 @@ cdef class FrameWriter:
 
     cdef AmqpCodec codec
     cdef object connection, transport, write
+    cdef Count sent             # frames, which the connection counts
     cdef object other           # a lock of gevent's or another's own, or None
     cdef PyThread_type_lock lock
     cdef object theirs          # py-amqp's own writer, once it was needed
@@ -34,6 +35,7 @@ cdef class FrameWriter:
         codec.calls += 1
         self.codec = codec
         self.connection = connection
+        self.sent = new_count(connection, BYTES_SENT)
         self.transport = transport
         self.write = transport.write
         # Asked for when a connection is made: gevent and eventlet may have changed it since.
@@ -91,7 +93,7 @@ cdef class FrameWriter:
                 self.write(piece)
         else:
             self.write(pieces)
-        add_one(self.connection, BYTES_SENT)
+        self.sent.add()
         return 0
 
     cdef uint64_t room(self) except? 0:
@@ -131,8 +133,8 @@ cdef class FrameWriter:
         buffer_init(&b, memory, sizeof(memory))
         try:
             b.p += 7
-            put_ranged(&b, WRITE_U16, (<tuple>signature)[0])
-            put_ranged(&b, WRITE_U16, (<tuple>signature)[1])
+            put_ranged(&b, RANGE_U16, (<tuple>signature)[0])
+            put_ranged(&b, RANGE_U16, (<tuple>signature)[1])
             put_octets(&b, PyBytes_AS_STRING(args), <size_t>PyBytes_GET_SIZE(args))
             buffer_room(&b, 8)
             head = <size_t>(b.p - b.start) + 1

@@ -202,6 +202,40 @@ cdef object read_profile_table(ClientProfile t, const uint8_t* p, uint32_t n, bi
     return table
 
 
+# ---- at an offset of exact bytes ----
+
+cdef object read_table_at(ClientProfile t, object octets, Py_ssize_t offset, bint lenient):
+    """(table, offset behind it) of a table with its length, in exact bytes."""
+    cdef const uint8_t* p = <const uint8_t*>PyBytes_AS_STRING(octets) + offset
+    cdef uint32_t n
+    if offset < 0 or offset > PyBytes_GET_SIZE(octets) or PyBytes_GET_SIZE(octets) - offset < 4:
+        not_ours("unusual value")
+    n = load32(p)
+    if <uint64_t>(PyBytes_GET_SIZE(octets) - offset - 4) < n:
+        not_ours("unusual value")
+    return read_profile_table(t, p + 4, n, lenient, ONE_SHOT_CACHE), offset + 4 + n
+
+
+cdef object read_value_at(ClientProfile t, object octets, Py_ssize_t offset):
+    """(value, offset behind it) of a value with its tag, in exact bytes."""
+    cdef const uint8_t* start = <const uint8_t*>PyBytes_AS_STRING(octets)
+    cdef const uint8_t* p = start + offset
+    cdef Fault fault
+    cdef Cursor c
+    cdef object value
+    if offset < 0 or offset >= PyBytes_GET_SIZE(octets):
+        not_ours("unusual value")
+    fault.code = OK
+    c.p = c.base = p
+    c.end = start + PyBytes_GET_SIZE(octets)
+    c.base_at = 0
+    c.fault = &fault
+    if check_value(&c, t.shape, 1) < 0:
+        not_ours("unusual value")
+    value = profile_value(t, &p, ONE_SHOT_CACHE)
+    return value, p - start
+
+
 # ---- lenient: nothing in a table ends the stream ----
 
 cdef object lenient_name(ClientProfile t, const uint8_t* s, Py_ssize_t n):

@@ -23,8 +23,10 @@ typedef struct {
     PyObject *names, *key, *value;
 } WatchedName;
 
+/* Defaults given to a function that had none change nothing: its callers pass all arguments. */
 typedef struct {
     PyObject *function, *code, *defaults, *keyword_defaults;
+    int has_defaults;
 } WatchedFunction;
 
 /* Its slots change with its special methods, whichever class above it has them. */
@@ -122,6 +124,7 @@ static inline void watch_take_function(WatchedFunction *w, PyObject *f) {
     w->code = PyFunction_GET_CODE(f);
     w->defaults = PyFunction_GET_DEFAULTS(f);
     w->keyword_defaults = PyFunction_GET_KW_DEFAULTS(f);
+    w->has_defaults = w->defaults || w->keyword_defaults;
 }
 
 static inline int watch_type_same(const WatchedType *w) {
@@ -144,15 +147,18 @@ static inline int watch_compare(const Watch *w) {
     }
     for (Py_ssize_t i = 0; i < w->function_count; i++) {
         const WatchedFunction *each = &w->functions[i];
-        if (PyFunction_GET_CODE(each->function) != each->code ||
-            PyFunction_GET_DEFAULTS(each->function) != each->defaults ||
-            PyFunction_GET_KW_DEFAULTS(each->function) != each->keyword_defaults)
+        if (PyFunction_GET_CODE(each->function) != each->code) return 0;
+        if (each->has_defaults && (PyFunction_GET_DEFAULTS(each->function) != each->defaults ||
+                                   PyFunction_GET_KW_DEFAULTS(each->function) != each->keyword_defaults))
             return 0;
     }
     return 1;
 }
 
-static inline int watch_compare_again(Watch *w) {
+#ifdef __GNUC__
+__attribute__((noinline)) /* it is rare, and watch_same stands in every function */
+#endif
+static int watch_compare_again(Watch *w) {
     uint64_t count = watch_count(); /* before: what changes meanwhile is seen the next time */
     int same = watch_compare(w);
     w->seen = same && w->called_back ? count : 0;

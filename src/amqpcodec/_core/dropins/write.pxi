@@ -3,6 +3,7 @@
 
 from calendar import timegm as _timegm
 from cpython.datetime cimport datetime_microsecond
+from libc.stdint cimport INT64_MAX, INT64_MIN
 from decimal import getcontext as _getcontext
 from sys import modules as _modules
 
@@ -36,6 +37,43 @@ cdef int profile_int(Buffer* b, ClientProfile t, object v) except -1:
     if t.ints == INT_SMALLEST and 0 <= n and <uint64_t>n <= MAX_U32:
         return put_int(b, c'i', <uint64_t>n, 4)
     return put_int(b, c'l', <uint64_t>n, 8)
+
+
+# Ints of one width, without a tag.
+cdef enum:
+    RANGE_U8
+    RANGE_I16
+    RANGE_U16
+    RANGE_I32
+    RANGE_U32
+    RANGE_I64               # all that a long long holds
+    RANGES                  # how many there are
+
+cdef int* RANGE_WIDTH = [1, 2, 2, 4, 4, 8]
+cdef int64_t* RANGE_LOW = [0, -32768, 0, -2147483648, 0, INT64_MIN]
+cdef int64_t* RANGE_HIGH = [255, 32767, 65535, 2147483647, 4294967295, INT64_MAX]
+
+
+cdef int put_ranged(Buffer* b, int range, object value) except -1:
+    """An exact int that is in the range; falls back on any other."""
+    cdef int overflow = 0
+    cdef long long n
+    if type(value) is not int:
+        not_ours("unusual value")
+    n = PyLong_AsLongLongAndOverflow(value, &overflow)
+    if overflow or n < RANGE_LOW[range] or n > RANGE_HIGH[range]:
+        not_ours("unusual value")
+    buffer_room(b, 8)
+    if RANGE_WIDTH[range] == 1:
+        b.p[0] = <uint8_t>n
+    elif RANGE_WIDTH[range] == 2:
+        store16(b.p, <uint16_t>n)
+    elif RANGE_WIDTH[range] == 4:
+        store32(b.p, <uint32_t>n)
+    else:
+        store64(b.p, <uint64_t>n)
+    b.p += RANGE_WIDTH[range]
+    return 0
 
 
 cdef int profile_decimal(Buffer* b, ClientProfile t, object v) except -1:
