@@ -126,8 +126,11 @@ class Peer:
         """The session that the peer has begun as channel 0, its frames taken."""
         if not self.engine.open_sent:
             self.opened()
-        given = {"incoming_window": 100, "outgoing_window": 100, **fields}
-        (event,) = self.give(amqp.Begin(None, 0, **given))
+        given = {
+            **{"next_outgoing_id": 0, "incoming_window": 100, "outgoing_window": 100},
+            **fields,
+        }
+        (event,) = self.give(amqp.Begin(None, **given))
         event.session.accept()
         self.take()
         return event.session

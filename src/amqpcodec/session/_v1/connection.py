@@ -37,8 +37,9 @@ _SASL = (
 class V1Connection(Connection):
     """AMQP 1.0 without I/O.
 
-    A client sends its open as soon as the layers below are up; sessions begin after
-    ConnectionOpened. A server answers ConnectionRequested by `accept` or `refuse`.
+    A client sends its open as soon as the layers below are up. Sessions can begin from then on,
+    also before the server has answered: while its limits are not known, frames have 512 bytes at
+    most. A server answers ConnectionRequested by `accept` or `refuse`.
 
     Args:
         role: "client" or "server".
@@ -231,7 +232,7 @@ class V1Connection(Connection):
         """Begin a session; SessionOpened follows. incoming_window: transfers, as Limits says.
 
         Raises:
-            LocalProtocolError: the connection is not open, or has no channel left.
+            LocalProtocolError: this end's open was not sent, or no channel is left.
         """
         self._check_open_state()
         channel = self._free_channel()
@@ -447,7 +448,7 @@ class V1Connection(Connection):
         self._check_alive()
         if self.close_sent:
             raise LocalProtocolError("the connection is closing")
-        if not self.open_sent or self.remote_open is None:
+        if not self.open_sent:
             raise LocalProtocolError("the connection is not open yet")
 
     def _illegal(self, channel: int, frame: Any, where: str) -> NoReturn:

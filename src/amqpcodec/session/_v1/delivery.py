@@ -84,7 +84,7 @@ class Delivery:
 class OutgoingDelivery(Delivery):
     """A delivery that this end sends. Made by ``sender.send`` or ``sender.begin_delivery``."""
 
-    __slots__ = ("_aborted", "_finished", "_size", "_started", "transfer")
+    __slots__ = ("_aborted", "_finished", "_gone", "_size", "_started", "transfer")
 
     link: Sender
 
@@ -93,7 +93,9 @@ class OutgoingDelivery(Delivery):
         self.transfer = transfer
         self.settled = bool(transfer.settled)
         self.state = transfer.state
-        self._started = self._finished = self._aborted = False
+        self._started = self._aborted = False
+        self._finished = False  # all of it was written
+        self._gone = False  # all of it was sent
         self._size = 0
 
     def write(self, data: Buffer, *, more: bool = True) -> None:
@@ -121,9 +123,9 @@ class OutgoingDelivery(Delivery):
         session._flush()
 
     def abort(self) -> None:
-        """Give up a delivery that is not complete: the receiver forgets what came of it."""
+        """Give up a delivery of which not all was sent: the receiver forgets what came of it."""
         self.link._check()
-        if self._finished:
+        if self._gone or self._aborted:
             raise LocalProtocolError("the delivery is complete")
         self._finished = self._aborted = self.settled = True
         session = self.link.session
@@ -170,9 +172,11 @@ class OutgoingDelivery(Delivery):
         if len(payload) + _ROOM_FOR_HEAD <= size:
             frame = amqp.encode(channel, transfer, payload)
             if len(frame) <= size:
+                self._gone = not piece.more
                 return frame, None
         frame = amqp.encode(channel, transfer)
         if len(frame) + len(payload) <= size:
+            self._gone = not piece.more
             return amqp.encode(channel, transfer, payload), None
         transfer.more = True
         room = size - len(amqp.encode(channel, transfer))

@@ -173,7 +173,11 @@ class Link:
         links[key] = self
         self.snd_settle_mode = frame.snd_settle_mode
         self.rcv_settle_mode = frame.rcv_settle_mode
-        self.state = "ATTACHED" if self.state == "ATTACH_RCVD" else "ATTACH_SENT"
+        if self.state == "ATTACH_RCVD":
+            self.state = "ATTACHED"
+        else:
+            self.state = "ATTACH_SENT"
+            self.session._unanswered.append(self)
 
     def _complete(self, options: dict[str, Any]) -> None:
         """What an end has to say in its attach."""
@@ -209,6 +213,8 @@ class Link:
 
     def _opened(self, handle: int, frame: amqp.Attach) -> None:
         self._note_attach(handle, frame)
+        if self.state != "ATTACH_SENT":  # detached before it was answered
+            return
         self.state = "ATTACHED"
         if self.sends:
             self.rcv_settle_mode = frame.rcv_settle_mode

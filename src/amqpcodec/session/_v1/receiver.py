@@ -49,7 +49,7 @@ class Receiver(Link):
         echo: bool = False,
         properties: dict[Any, Any] | None = None,
     ) -> None:
-        """Tell the sender how many deliveries may come from now on.
+        """Tell the sender how many deliveries may come from now on; also before it has answered.
 
         Args:
             credit: in place of what is left of the credit before; None leaves that as it is.
@@ -58,7 +58,9 @@ class Receiver(Link):
 
         Spec: 1.0 Part 2 §2.6.7.
         """
-        self._check()
+        self.session._check()
+        if self.state not in ("ATTACHED", "ATTACH_SENT"):
+            self._check()
         if credit is not None:
             if not 0 <= credit < 1 << 31:
                 raise ValueError(f"credit is 0 to 2**31 - 1, not {credit}")
@@ -101,7 +103,8 @@ class Receiver(Link):
 
     def _note_attach(self, handle: int, frame: amqp.Attach) -> None:
         super()._note_attach(handle, frame)
-        self.delivery_count = self._limit = frame.initial_delivery_count or 0
+        self.delivery_count = frame.initial_delivery_count or 0
+        self._limit = advance(self.delivery_count, self.link_credit)
 
     def _take_flow(self, frame: amqp.Flow) -> None:
         drained = 0

@@ -43,11 +43,12 @@ class Session:
         self.remote_channel: int | None = None
         self.state = "UNMAPPED"
         self.remote_begin: amqp.Begin | None = None
-        self.handle_max = 0
+        self.handle_max = connection.limits.links - 1
         self._incoming = Incoming(window)
         self._outgoing = Outgoing()
         self._by_handle: dict[int, Link] = {}
         self._by_remote: dict[int, Link] = {}
+        self._unanswered: list[Link] = []  # attached by this end, the peer's attach not here yet
         self._next_delivery_id = 0
         self._last_delivery_id: int | None = None
         self._sent: dict[int, OutgoingDelivery] = {}
@@ -302,11 +303,13 @@ class Session:
                 amqp.AmqpError.INVALID_FIELD, "a sender's attach lacks initial-delivery-count"
             )
         key = (frame.name or "", not peer_sends)
+        for link in self._unanswered:
+            if key == (link.name, link.sends):
+                self._unanswered.remove(link)
+                self._by_remote[handle] = link
+                link._opened(handle, frame)
+                return
         known = self.connection._links.get(key)
-        if known is not None and known.session is self and known.state == "ATTACH_SENT":
-            self._by_remote[handle] = known
-            known._opened(handle, frame)
-            return
         if known is not None:
             known._fail(amqp.LinkError.STOLEN, "the link was attached anew")
         kind: type[Link] = Receiver if peer_sends else Sender
@@ -318,7 +321,7 @@ class Session:
                 amqp.AmqpError.RESOURCE_LIMIT_EXCEEDED,
                 f"all {self.handle_max + 1} handles are in use",
             )
-        link = kind(self, frame.name or "")
+        link = kind(self, key[0])
         link.handle = own
         self._by_handle[own] = link
         self.connection._links[key] = link
@@ -402,7 +405,7 @@ class Session:
 
     def _check(self) -> None:
         self.connection._check_open_state()
-        if self.state != "MAPPED":
+        if self.state not in ("MAPPED", "BEGIN_SENT"):
             raise LocalProtocolError(f"the session is {self.state}, not MAPPED")
 
     def _fail(self, condition: str, text: str) -> None:
@@ -422,6 +425,7 @@ class Session:
             link._over(error, by_peer, closed=False)
         self._by_handle.clear()
         self._by_remote.clear()
+        self._unanswered.clear()
         self._sent.clear()
         self._received.clear()
         self._outgoing.clear()

@@ -75,7 +75,10 @@ class Controller(Sender):
         """The coordinator's word: a declared transaction, or what became of one."""
         state = delivery.remote_state
         transaction = self._asked.get(delivery)
-        if transaction is None or ((state is None or type(state) is amqp.Received) and not settled):
+        if transaction is None:
+            super()._updated(delivery, settled)
+            return
+        if (state is None or type(state) is amqp.Received) and not settled:
             return
         del self._asked[delivery]
         if not settled:
