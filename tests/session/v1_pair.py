@@ -20,7 +20,7 @@ def accept_all(event: Any) -> None:
             session.accept()
         case v1.LinkRequested(link):
             link.accept()
-            if isinstance(link, v1.Receiver):
+            if isinstance(link, v1.Receiver) and link.state == "ATTACHED":
                 link.flow(CREDIT)
         case v1.DeliveryReceived(_, delivery) if not delivery.settled:
             delivery.accept()
