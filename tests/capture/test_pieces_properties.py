@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import random
 from pathlib import Path
@@ -11,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from amqpcodec import capture
+from amqpcodec import v0_9_1 as amqp
 from tests.capture import mangle
 from tests.capture import recording as make
 from tests.paths import REPO
@@ -70,6 +72,65 @@ def test_one_reader_in_pieces(tmp_path: Path):
     reader = capture.Reader(path, fields=FIELDS)
     found = _table(reader.read(stop=20_000)) + _table(reader.read(stop=50_000)) + _table(reader)
     assert found == _table(capture.read(path, fields=FIELDS))
+
+
+def _short_connection(port: int) -> list[bytes]:
+    client, server = (make.CLIENT[0], port), make.SERVER
+    frame = amqp.encode(0, amqp.Heartbeat())
+    end = make.FIN | make.ACK
+    return [
+        make.segment(client, server, 1000, b"", make.SYN),
+        make.segment(server, client, 5000, b"", make.SYN | make.ACK, 1001),
+        make.segment(client, server, 1001, amqp.PROTOCOL_HEADER + frame, make.ACK, 5001),
+        make.segment(client, server, 1017, b"", end, 5001),
+        make.segment(server, client, 5001, b"", end, 1018),
+    ]
+
+
+@pytest.mark.parametrize("where", ["first half", "second half"])
+@pytest.mark.parametrize("packed", [False, True])
+def test_resume_after_a_stop_behind_damage(tmp_path: Path, where: str, packed: bool):
+    """What is damaged ends the file, for the reader that goes on as well: no row comes twice."""
+    # So many connections that the first of them are forgotten when they come again.
+    packets = [packet for port in range(40_000, 40_300) for packet in _short_connection(port)]
+    octets = bytearray(make.pcap(packets))
+    at = len(octets) - 16 - len(packets[-1])
+    octets[at : at + 16] = b"\xff" * 16
+    path = tmp_path / "x.pcap"
+    path.write_bytes(gzip.compress(octets) if packed else octets)
+    whole = capture.read(path, fields=FIELDS)
+    expected = _table(whole)
+    assert "no record" in whole.damaged
+    stop = at // 2 if where == "first half" else at + 500
+    reader = capture.Reader(path, fields=FIELDS)
+    found = _table(reader.read(stop))
+    again = capture.Reader(path, fields=FIELDS)
+    again.resume(reader.state())
+    found += _table(again)
+    assert len(found) == len(expected) == 600
+    assert found == expected
+    assert again.stats() == whole.stats()
+    assert _table(again.read(stop=len(octets))) == []
+
+
+def test_a_chain_goes_on_behind_a_damaged_file(tmp_path: Path):
+    """Also where it stops in a later file."""
+    records = mangle.records(PARTS)
+    pieces = [records[:100], records[100:200], records[200:]]
+    paths = []
+    for i, piece in enumerate(pieces):
+        octets = bytearray(make.pcap(piece))
+        if i == 0:
+            octets[-200:] = b"\xff" * 200
+        paths.append(tmp_path / f"{i}.pcap")
+        paths[-1].write_bytes(octets)
+    expected = _table(capture.read(paths, fields=FIELDS, chain=True))
+    for stop in ((0, 10**6), (1, 3000), (2, 3000), (2, 10**6)):
+        reader = capture.Reader(paths, fields=FIELDS, chain=True)
+        found = _table(reader.read(stop))
+        again = capture.Reader(paths, fields=FIELDS, chain=True)
+        again.resume(reader.state())
+        assert found + _table(again) == expected
 
 
 @pytest.mark.parametrize("kind", ["pcap", "pcapng"])

@@ -61,6 +61,7 @@ class Chain:
     def read(self, stop: tuple[int, int] | None, end: bool) -> Iterator[CaptureBatch]:
         """Batches of the records before `stop`, (index of the file, offset); see Reader.read."""
         core = self.core
+        stop_file = None if stop is None else stop[0]
         while not self._ended:
             if self._octets is None:
                 if self._next == len(self.files) or (stop is not None and (self._next, 0) >= stop):
@@ -69,8 +70,8 @@ class Chain:
             here = self._next - 1
             limit = None if stop is None or here < stop[0] else stop[1] if here == stop[0] else 0
             yield from self._read_file(limit)
-            if limit is not None and not core.damaged:
-                break
+            if limit is not None and (not core.damaged or here == stop_file):
+                break  # also behind damage: the state says where in this file that is
             self._file_ended = True
             if not core.known and len(self.files) == 1:
                 raise no_capture(self.files[0].name)
