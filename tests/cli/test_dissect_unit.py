@@ -85,11 +85,11 @@ def test_table_in_a_pipe_is_plain_and_whole(run, good):
     assert result.status == 0
     assert "\x1b" not in result.out
     head, *rows = result.lines
-    assert head.split() == ["time", "conn", "from", "ch", "frame", "size", "details"]
-    assert [row.split()[5] for row in rows] == KINDS
+    assert head.split() == ["n", "time", "conn", "from", "ch", "kind", "size", "details"]
+    assert [row.split()[6] for row in rows] == KINDS
     assert '{"exchange":"orders","routing_key":"eu.de","mandatory":false' in rows[4]
     assert 'content_type=text/plain headers={"n":5,"who":"eve"}' in rows[5]
-    assert rows[5].split()[6] == "5"
+    assert rows[5].split()[7] == "5"
     assert rows[6].endswith("first")
     assert rows[9].endswith("0x00ff1b5b324a")
     starts = {row.index(kind) for row, kind in zip(rows, KINDS, strict=True)}
@@ -148,7 +148,10 @@ def test_parquet_without_a_row_has_its_columns(run, good, tmp_path):
     assert "frame" in table.column_names
 
 
-@pytest.mark.parametrize(("name", "start"), [("x.jsonl", b"{"), ("x.ndjson", b"{"), ("x", b"time")])
+@pytest.mark.parametrize(
+    ("name", "start"),
+    [("x.jsonl", b"{"), ("x.ndjson", b"{"), ("x.csv", b"file,"), ("x", b" n  time")],
+)
 def test_name_of_the_output_says_the_form(run, good, tmp_path, name, start):
     out = tmp_path / name
     assert run("dissect", good, "-o", out) == (0, "", "")

@@ -12,6 +12,7 @@ pa = pytest.importorskip("pyarrow")
 pytest.importorskip("rich")
 
 from amqpcodec.cli import jsonl  # noqa: E402
+from amqpcodec.cli.times import Clock  # noqa: E402
 
 
 def only(**columns: object) -> str:
@@ -78,7 +79,7 @@ def test_one_line_a_row_whatever_the_text() -> None:
 )
 def test_timestamps(unit: str, ticks: int, text: str) -> None:
     column = pa.array([ticks, None], pa.int64()).cast(pa.timestamp(unit, "UTC"))
-    assert jsonl.moments(column) == [text, None]
+    assert Clock().texts(column) == [text, None]
 
 
 def test_rows_of_a_slice() -> None:

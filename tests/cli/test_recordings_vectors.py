@@ -35,7 +35,7 @@ def test_shipped_recording_as_a_table(run):
     result = run("dissect", SHIPPED, "--where", "method == basic.publish")
     assert result.status == 0
     assert len(result.lines) == 1 + 115
-    assert all(line.split()[5] == "basic.publish" for line in result.lines[1:])
+    assert all(line.split()[6] == "basic.publish" for line in result.lines[1:])
 
 
 def test_shipped_recording_counted(run):

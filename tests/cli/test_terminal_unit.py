@@ -51,9 +51,9 @@ def test_table_fits_the_terminal(good):
     assert "\x1b[" in got
     lines = [ESCAPE.sub("", line) for line in got.splitlines()]
     assert max(map(len, lines)) <= 70
-    assert lines[0].startswith("time")
+    assert lines[0].split()[:2] == ["n", "time"]
     assert lines[1] == "-- 2023-11-14 UTC --"
-    assert lines[2].startswith("22:13:20.125  ")
+    assert lines[2].startswith(" 1  22:13:20.125  ")
     assert len(lines) == 14
     assert any(line.endswith("…") for line in lines)
 

@@ -44,7 +44,7 @@ def test_where(run, name, options):
     assert len(result.lines) == 1 + 8
     assert all(" transfer " in line for line in result.lines[1:])
     result = run(*RABBIT, *options, "--where", f"not {name} in (transfer, flow) and arguments.role")
-    assert {"attach", "disposition"} == {line.split()[5] for line in result.lines[1:]}
+    assert {"attach", "disposition"} == {line.split()[6] for line in result.lines[1:]}
 
 
 def test_messages(run):

@@ -65,7 +65,7 @@ ARROWS: dict[str, set[str]] = {
     "session": {"facade", "errors", "types"},
     "spark": {"batch", "capture", "errors"},
     "compat": {"core", "core-dropins", "facade", "errors", "types"},
-    "cli": {"batch", "capture", "session", "errors"},
+    "cli": {"batch", "capture", "session", "errors", "facade"},
     "main": {"cli"},
 }
 
@@ -79,7 +79,7 @@ OTHERS: dict[str, dict[str, bool]] = {
     "capture": {"cryptography": True},
     "spark": {"pyspark": False, "pyarrow": False, "pandas": False, "numpy": False},
     "compat": {"pamqp": False, "pika": False, "amqp": False, "azure": False},
-    "cli": {"rich": False, "pyarrow": False},
+    "cli": {"rich": False, "pyarrow": False, "plotly": True, "argcomplete": True},
 }
 
 

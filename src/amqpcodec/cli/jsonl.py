@@ -11,41 +11,51 @@ import base64
 import json
 import math
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pyarrow as pa
 
-__all__ = ["lines", "moments"]
+from .naming import JSON_VALUE
+from .times import Clock
+
+__all__ = ["lines", "shown_value", "texts"]
 
 #: Columns that hold JSON text, also inside of a struct.
 JSON_TEXT = {
     *("arguments", "headers", "properties_json", "properties.headers", "application_properties"),
     *("message_annotations", "delivery_annotations", "footer", "value"),
 }
-UNITS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
-START = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def lines(batch: pa.RecordBatch) -> Iterator[str]:
+def lines(batch: pa.RecordBatch, clock: Clock | None = None) -> Iterator[str]:
     """A line a row, without its end."""
+    clock = clock or Clock()
     keys = [json.dumps(name, ensure_ascii=False).replace("%", "%%") for name in batch.schema.names]
     template = "{" + ",".join(f"{key}:%s" for key in keys) + "}"
     columns = [
-        [text or "null" for text in _texts(name, column)]
-        for name, column in zip(batch.schema.names, batch.columns, strict=True)
+        [text or "null" for text in texts(field, column, clock)]
+        for field, column in zip(batch.schema, batch.columns, strict=True)
     ]
     for row in zip(*columns, strict=True):
         yield template % row
 
 
-def _texts(name: str, column: pa.Array) -> list[str | None]:
+def texts(field: pa.Field, column: pa.Array, clock: Clock) -> list[str | None]:
     """The JSON text of every value; None for null."""
     kind = column.type
     if pa.types.is_struct(kind):
         return _objects(column)
     if pa.types.is_timestamp(kind):
-        return [None if text is None else f'"{text}"' for text in moments(column)]
+        # What a message says of itself is no time of the capture.
+        shown = (Clock() if "." in field.name else clock).texts(column)
+        if clock.mode == "relative" and "." not in field.name:
+            return shown
+        return [None if text is None else f'"{text}"' for text in shown]
+    if field.metadata and JSON_VALUE.items() <= field.metadata.items():
+        return list(column.to_pylist())
+    if pa.types.is_duration(kind):
+        ticks = column.cast(pa.duration("us")).cast(pa.int64()).to_pylist()
+        return [None if each is None else f"{each / 1e6:.6f}" for each in ticks]
     if pa.types.is_integer(kind) or pa.types.is_boolean(kind):
         return list(column.cast(pa.string()).to_pylist())
     if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
@@ -53,7 +63,7 @@ def _texts(name: str, column: pa.Array) -> list[str | None]:
             None if octets is None else f'"{base64.b64encode(octets).decode()}"'
             for octets in column.to_pylist()
         ]
-    if name in JSON_TEXT:
+    if field.name in JSON_TEXT:
         return list(column.to_pylist())
     if pa.types.is_string(kind):
         # Names repeat themselves: each different one is written once.
@@ -70,7 +80,7 @@ def _objects(column: pa.StructArray) -> list[str | None]:
         member = column.field(at)
         if member.null_count < len(member):
             key = json.dumps(field.name, ensure_ascii=False)
-            for row, text in zip(rows, _texts(field.name, member), strict=True):
+            for row, text in zip(rows, texts(field, member, Clock()), strict=True):
                 if text is not None:
                     row.append(f"{key}:{text}")
     there = column.is_valid().to_pylist()
@@ -79,26 +89,12 @@ def _objects(column: pa.StructArray) -> list[str | None]:
     ]
 
 
+def shown_value(text: str) -> str:
+    """A value of JSON as text: a string without its quotes."""
+    return str(json.loads(text)) if text.startswith('"') else text
+
+
 def _text(value: Any) -> str:
     if isinstance(value, float) and not math.isfinite(value):
         return f'"{value}"'
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-
-
-def moments(column: pa.Array) -> list[str | None]:
-    """Timestamps in UTC as ISO 8601, to the column's own unit; also those beyond year 9999."""
-    unit = UNITS[column.type.unit]
-    digits = len(str(unit)) - 1
-    found: list[str | None] = []
-    for ticks in column.cast(pa.int64()).to_pylist():
-        if ticks is None:
-            found.append(None)
-            continue
-        seconds, rest = divmod(ticks, unit)
-        try:
-            text = (START + timedelta(seconds=seconds)).strftime("%Y-%m-%dT%H:%M:%S")
-        except OverflowError:
-            found.append(str(ticks))
-            continue
-        found.append(f"{text}.{rest:0{digits}d}Z" if digits else f"{text}Z")
-    return found

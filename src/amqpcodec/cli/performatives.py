@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from .. import batch
 
-__all__ = ["carried", "told"]
+__all__ = ["carried", "told", "transfer_frame"]
 
 #: Fields that say little where they are what they mostly are.
 _USUAL: dict[str, Any] = {"message_format": 0, "settled": False, "more": False, "durable": 0}
@@ -33,7 +33,7 @@ def told(performative: str | None, arguments: str | None) -> str | None:
 def carried(payloads: Iterable[bytes | None]) -> list[str | None]:
     """What the messages say that are the payload of one transfer each; None where there is none
     that can be read."""
-    frames = [None if octets is None else _frame(octets) for octets in payloads]
+    frames = [None if octets is None else transfer_frame(octets) for octets in payloads]
     said: list[str | None] = [None] * len(frames)
     array = pa.array(frames, pa.binary())
     read = batch.decode(array, "1.0", level="message", fields=["row", *_NAMED, *_BODY, "error"])
@@ -57,7 +57,8 @@ _BODY = ["application_properties", "body_kind", "body", "value"]
 _TRANSFER = bytes.fromhex("005314c0020143")
 
 
-def _frame(payload: bytes) -> bytes:
+def transfer_frame(payload: bytes) -> bytes:
+    """A frame of AMQP 1.0 with a transfer that carries a payload."""
     size = 8 + len(_TRANSFER) + len(payload)
     return size.to_bytes(4, "big") + b"\2\0\0\0" + _TRANSFER + payload
 

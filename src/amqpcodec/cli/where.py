@@ -24,7 +24,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-__all__ = ["Comparison", "WhereError", "parse"]
+__all__ = ["Comparison", "WhereError", "inside", "parse"]
 
 TOKEN = re.compile(
     r"""\s*(?:
@@ -268,9 +268,12 @@ def _compare(wanted: Comparison, column: pa.Array, path: list[str]) -> pa.Boolea
     if pa.types.is_struct(kind):
         raise WhereError(f"--where: {wanted.name} has parts: compare one, as {wanted.name}.NAME")
     if wanted.sign in ("~", "!~"):
-        if not _is_text(kind):
+        if _is_binary(kind):
+            found = pc.fill_null(_search_bytes(column, wanted.value), False)
+        elif _is_text(kind):
+            found = pc.fill_null(_search(column, wanted.value), False)
+        else:
             raise WhereError(f"--where: {wanted.name} is no text to look into with {wanted.sign}")
-        found = pc.fill_null(_search(column, wanted.value), False)
         return found if wanted.sign == "~" else pc.invert(found)
     value = _value_for(kind, wanted)
     found = pc.call_function(ARROW[wanted.sign], [column, value])
@@ -279,6 +282,28 @@ def _compare(wanted: Comparison, column: pa.Array, path: list[str]) -> pa.Boolea
 
 def _is_text(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def _is_binary(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
+
+
+def _search_bytes(column: pa.Array, pattern: str) -> pa.Array:
+    """Looks for the UTF-8 bytes of a regular expression, or for those that 0x... names in hex."""
+    octets = _octets(pattern)
+    if octets is None:
+        return _search(column, pattern)
+    return _search(column, "".join(f"\\x{each:02x}" for each in octets))
+
+
+def _octets(text: str) -> bytes | None:
+    """What 0x... says in hex."""
+    if text[:2].lower() != "0x":
+        return None
+    try:
+        return bytes.fromhex(text[2:])
+    except ValueError:
+        return None
 
 
 def _search(column: pa.Array, pattern: str) -> pa.Array:
@@ -303,6 +328,8 @@ def _value_for(kind: pa.DataType, wanted: Comparison) -> pa.Scalar:
             return pa.scalar(_moment(text), pa.timestamp("us", "UTC")).cast(kind)
         if _is_text(kind):
             return pa.scalar(text, kind)
+        if pa.types.is_duration(kind):
+            return pa.scalar(round(float(text) * 1e6), pa.duration("us")).cast(kind)
         octets = bytes.fromhex(text[2:]) if text[:2].lower() == "0x" else text.encode()
         return pa.scalar(octets, kind)
     except (ValueError, KeyError, OverflowError, pa.ArrowInvalid):
@@ -339,7 +366,7 @@ _ABSENT = object()
 
 
 def _json_fits(wanted: Comparison, text: str | None, path: list[str]) -> bool:
-    found = _ABSENT if text is None else _inside(json.loads(text), path)
+    found = _ABSENT if text is None else inside(json.loads(text), path)
     negative = wanted.sign in ("!=", "!~")
     if found is _ABSENT or found is None:
         return negative
@@ -353,7 +380,7 @@ def _json_fits(wanted: Comparison, text: str | None, path: list[str]) -> bool:
     return _value_fits(wanted, found)
 
 
-def _inside(value: Any, path: list[str]) -> Any:
+def inside(value: Any, path: list[str]) -> Any:
     """What a path leads to; a key may itself hold dots, the longest one first."""
     if not path:
         return value
@@ -361,7 +388,7 @@ def _inside(value: Any, path: list[str]) -> Any:
         return _ABSENT
     for length in range(len(path), 0, -1):
         key = ".".join(path[:length])
-        found = _inside(value[key], path[length:]) if key in value else _ABSENT
+        found = inside(value[key], path[length:]) if key in value else _ABSENT
         if found is not _ABSENT:
             return found
     return _ABSENT

@@ -1,0 +1,317 @@
+"""What may follow ``amqpcodec``: the commands and their options."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from . import need_extra
+
+__all__ = ["parsed", "parser"]
+
+WHERE_HELP = """\
+expressions of --where:
+  method == basic.publish and channel > 1
+  error                                   a row that has one
+  arguments.exchange == orders            a value inside of a JSON column
+  properties.headers.n >= 10 or not (direction == client)
+  routing_key ~ '^eu[.]'                  a regular expression is found in it (!~: is not)
+  method in (basic.ack, basic.nack, basic.reject)
+  payload == 0x00ff                       binary columns: text, or bytes in hex
+  body ~ 'order-[0-9]+'                   the same, or a regular expression over the bytes
+  timestamp >= 2026-02-28T12:00           UTC, unless it says otherwise
+Names are those of the table's headings, and those that "amqpcodec fields" lists.
+A row without the value fits no comparison except != and !~. A list (flags) fits if an item does.
+Names and values with spaces or signs are quoted: 'so' or "so".
+"""
+
+EPILOG = """\
+exit status: 0, 1 (bad data found and reported), 2 (wrong usage, a file that cannot be read) or
+130 (interrupted)
+"""
+
+
+def parsed(arguments: Sequence[str]) -> argparse.Namespace:
+    """The options that words say."""
+    return parser().parse_args(_joined(list(arguments)))
+
+
+def _joined(words: list[str]) -> list[str]:
+    """``--sort -count`` as one word: argparse takes -count for an option."""
+    found: list[str] = []
+    for word in words:
+        if found and found[-1] == "--sort" and word.startswith("-"):
+            found[-1] = f"--sort={word}"
+        else:
+            found.append(word)
+    return found
+
+
+def parser() -> argparse.ArgumentParser:
+    """What may follow ``amqpcodec``."""
+    top = argparse.ArgumentParser(
+        prog="amqpcodec", description="Look into recordings of AMQP traffic.", epilog=EPILOG
+    )
+    top.add_argument("--version", action="version", version=f"amqpcodec {version()}")
+    commands = top.add_subparsers(required=True, metavar="COMMAND", dest="name")
+    _dissect(commands)
+    _stats(commands)
+    _questions(commands)
+    _fields(commands)
+    return top
+
+
+if TYPE_CHECKING:
+    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
+
+
+def _dissect(commands: Commands) -> None:
+    dissect = commands.add_parser(
+        "dissect",
+        help="show frames: as a table, JSON Lines, CSV or Parquet",
+        description="Show the frames of captures (pcap, pcapng, also gzip).",
+        epilog=WHERE_HELP + "\n" + EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add_source(dissect)
+    dissect.add_argument(
+        "--level",
+        choices=["frame", "message"],
+        default="frame",
+        help="a row each frame (the default), or each method with its content",
+    )
+    add_output(dissect)
+    dissect.set_defaults(command=run_dissect)
+
+
+def _stats(commands: Commands) -> None:
+    stats = commands.add_parser(
+        "stats",
+        help="count what captures hold",
+        description="Count packets, frames, errors, gaps and what was left out.",
+        epilog=EPILOG,
+    )
+    add_source(stats)
+    stats.add_argument(
+        "--format", choices=["table", "json"], default="table", help="default: table"
+    )
+    stats.set_defaults(command=run_stats)
+
+
+def _questions(commands: Commands) -> None:
+    from .questions import QUESTIONS
+
+    for name, (_, _, told) in QUESTIONS.items():
+        command = commands.add_parser(
+            name,
+            help=told,
+            description=f"{told[0].upper()}{told[1:]}.",
+            epilog=WHERE_HELP + "\n" + EPILOG,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        add_source(command)
+        add_output(command)
+        _own_arguments(name, command)
+        command.set_defaults(command=run_question)
+
+
+def _own_arguments(name: str, command: argparse.ArgumentParser) -> None:
+    """The options of one question."""
+    if name == "messages":
+        command.add_argument(
+            "--follow", metavar="ID", help="only messages with this message id or correlation id"
+        )
+    elif name == "top":
+        kinds = ("exchange", "routing_key", "queue", "connection")
+        command.add_argument(
+            "--by",
+            type=_one_of(kinds),
+            default=list(kinds),
+            metavar="KIND,...",
+            help=f"of {', '.join(kinds)}; default: all",
+        )
+        command.add_argument(
+            "--top",
+            type=number,
+            default=10,
+            metavar="N",
+            help="the busiest of each kind; default: 10",
+        )
+        command.add_argument(
+            "--per", type=_length, metavar="10s", help="a row for every such piece of time"
+        )
+
+
+def _fields(commands: Commands) -> None:
+    fields = commands.add_parser(
+        "fields",
+        help="list the columns of every command",
+        description="List the columns that --fields, --where and --sort take.",
+        epilog=EPILOG,
+    )
+    fields.add_argument(
+        "of", metavar="COMMAND", nargs="?", help="only those of this command; default: all"
+    )
+    add_rows(fields)
+    fields.set_defaults(command=run_fields, files=[])
+
+
+def add_source(command: argparse.ArgumentParser) -> None:
+    """What to read, and how: the same for all commands."""
+    command.add_argument(
+        "files", metavar="FILE", nargs="+", type=Path, help='captures; "-" is standard input'
+    )
+    command.add_argument(
+        "--chain",
+        action=argparse.BooleanOptionalAction,
+        help="all files are one rotation's and continue each other, or each stands alone;"
+        " default: those of a folder whose names differ in digits only are one rotation's",
+    )
+    command.add_argument(
+        "--ports",
+        type=ports,
+        default=(5672,),
+        metavar="N,...",
+        help="the servers' ports; default: 5672",
+    )
+    command.add_argument("--protocol", help='such as "0-9-1"; default: as the connection says')
+    command.add_argument(
+        "--show-secrets",
+        action="store_true",
+        help="do not hide the credentials of logins and of connection.update-secret",
+    )
+
+
+def add_output(command: argparse.ArgumentParser) -> None:
+    """Which rows, in which order, as what and where: the same for all commands that have rows."""
+    add_rows(command)
+    for name, told in (("since", "rows from then on"), ("until", "rows before then")):
+        command.add_argument(
+            f"--{name}",
+            type=_moment,
+            metavar="TIME",
+            help=f"{told}: 2026-02-28T12:00, 12:00 (of the first day), +90s (after the start)",
+        )
+    clock = command.add_mutually_exclusive_group()
+    for mode, told in (
+        ("utc", "times are UTC (the default)"),
+        ("local", "times are of this machine's time zone"),
+        ("relative", "times are seconds since the first row"),
+    ):
+        clock.add_argument(f"--{mode}", dest="clock", action="store_const", const=mode, help=told)
+    command.set_defaults(clock="utc")
+
+
+def add_rows(command: argparse.ArgumentParser) -> None:
+    """Which rows and columns, in which order, as what and where."""
+    command.add_argument(
+        "--format",
+        choices=["table", "json", "csv", "parquet"],
+        help="json: JSON Lines, bytes as base64; default: by the name of OUT, or else table",
+    )
+    command.add_argument(
+        "-o", "--output", metavar="OUT", help="write there (.json, .csv, .parquet), not here"
+    )
+    command.add_argument("--fields", type=names, metavar="NAME,...", help="columns, in this order")
+    command.add_argument("--where", metavar="EXPRESSION", help="only rows that fit: see below")
+    command.add_argument(
+        "--sort",
+        type=names,
+        default=[],
+        metavar="NAME,...",
+        help="the order of rows; -NAME or NAME:desc for the largest first",
+    )
+    command.add_argument("--limit", type=number, metavar="N", help="so many rows, at most")
+
+
+def names(text: str) -> list[str]:
+    """Names between commas."""
+    found = [name.strip() for name in text.split(",")]
+    if not all(found):
+        raise argparse.ArgumentTypeError(f"a name is missing in {text!r}")
+    if len(set(found)) < len(found):
+        raise argparse.ArgumentTypeError(f"a name is there twice in {text!r}")
+    return found
+
+
+def number(text: str) -> int:
+    """A number of rows."""
+    if not (text.isascii() and text.isdigit()):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number")
+    return int(text)
+
+
+def ports(text: str) -> tuple[int, ...]:
+    """TCP ports between commas."""
+    found = tuple(int(port) if port.isascii() and port.isdigit() else 0 for port in names(text))
+    if not all(0 < port < 65536 for port in found):
+        raise argparse.ArgumentTypeError(f"a port is a number from 1 to 65535, and not {text!r}")
+    return found
+
+
+def _one_of(kinds: Sequence[str]) -> Callable[[str], list[str]]:
+    def chosen(text: str) -> list[str]:
+        found = names(text)
+        for each in found:
+            if each not in kinds:
+                raise argparse.ArgumentTypeError(f"{each!r} is none of {', '.join(kinds)}")
+        return found
+
+    return chosen
+
+
+def _moment(text: str) -> object:
+    from .moments import moment
+
+    return moment(text)
+
+
+def _length(text: str) -> int:
+    from .moments import length
+
+    return length(text)
+
+
+def version() -> str:
+    """The package's."""
+    from importlib import metadata
+
+    try:
+        return metadata.version("amqpcodec")
+    except metadata.PackageNotFoundError:
+        return "(not installed)"
+
+
+def run_dissect(options: argparse.Namespace) -> int:
+    """``amqpcodec dissect``."""
+    need_extra()
+    from .dissect import dissect
+
+    return dissect(options)
+
+
+def run_stats(options: argparse.Namespace) -> int:
+    """``amqpcodec stats``."""
+    need_extra()
+    from .stats import stats
+
+    return stats(options)
+
+
+def run_question(options: argparse.Namespace) -> int:
+    """``amqpcodec connections`` and the like."""
+    need_extra()
+    from .questions import question
+    from .questions.run import ask
+
+    return ask(question(options.name), options)
+
+
+def run_fields(options: argparse.Namespace) -> int:
+    """``amqpcodec fields``."""
+    need_extra()
+    from .fields import fields
+
+    return fields(options)

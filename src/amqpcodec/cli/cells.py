@@ -1,0 +1,83 @@
+"""Values of columns as a person reads them in a table.
+
+Text of the wire is shown with its control characters escaped: it cannot move the cursor.
+"""
+
+from __future__ import annotations
+
+import re
+
+import pyarrow as pa
+
+from .jsonl import shown_value
+from .naming import JSON_VALUE
+from .times import Clock
+
+__all__ = ["LONGEST", "cells", "clean", "octets_text"]
+
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+#: How bytes and texts of one value are shortened before anything else is done with them.
+LONGEST = 4096
+MOST_HEX = 64  # bytes: nobody reads more of them in a table
+
+
+def cells(column: pa.Array, field: pa.Field | None = None, clock: Clock | None = None) -> list[str]:
+    """Every value as a person reads it; nothing for null."""
+    kind = column.type
+    if pa.types.is_timestamp(kind):
+        shown = clock if clock is not None and (field is None or "." not in field.name) else Clock()
+        return [(text or "").replace("T", " ") for text in shown.texts(column)]
+    if pa.types.is_duration(kind):
+        ticks = column.cast(pa.duration("us")).cast(pa.int64()).to_pylist()
+        return ["" if each is None else f"{each / 1e6:.6f}" for each in ticks]
+    if pa.types.is_struct(kind):
+        return _members(column)
+    if field is not None and field.metadata and JSON_VALUE.items() <= field.metadata.items():
+        texts = column.to_pylist()
+        return ["" if text is None else clean(shown_value(text)) for text in texts]
+    return ["" if value is None else _shown(value) for value in column.to_pylist()]
+
+
+def _members(column: pa.StructArray) -> list[str]:
+    members = [field.name for field in column.type]
+    parts = [cells(column.field(at)) for at in range(len(members))]
+    absent = column.is_null().to_pylist()
+    return [
+        "" if missing else " ".join(f"{k}={v}" for k, v in zip(members, row, strict=True) if v)
+        for missing, row in zip(absent, zip(*parts, strict=True), strict=True)
+    ]
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, bytes):
+        return octets_text(value)
+    if isinstance(value, list):
+        return ",".join(_shown(item) for item in value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return f"{value:.3f}".rstrip("0").rstrip(".")
+    return clean(str(value))
+
+
+def octets_text(value: bytes) -> str:
+    """Text where it is text, otherwise hex."""
+    start = value[:LONGEST]
+    # A character may have been cut in two.
+    for cut in range(4 if len(value) > LONGEST else 1):
+        try:
+            text = start[: len(start) - cut].decode()
+        except UnicodeDecodeError:
+            continue
+        if "\0" not in text:
+            return clean(text)
+    return "0x" + value[:MOST_HEX].hex() + ("…" if len(value) > MOST_HEX else "")
+
+
+def clean(text: str) -> str:
+    """One line of text that moves no cursor."""
+    return CONTROL.sub(_escaped, text[:LONGEST])
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return found[0].encode("unicode_escape").decode()

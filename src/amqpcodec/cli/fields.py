@@ -1,0 +1,89 @@
+"""``amqpcodec fields``: the columns of every command."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from typing import IO
+
+import pyarrow as pa
+
+from . import Problem
+from .naming import ALIASES, no_column
+from .ordering import Ordering, sort_keys
+from .output import Output, output_format
+from .questions import QUESTIONS, question
+from .questions.run import schema_of
+from .selection import ON_REQUEST, columns_of, fitting, parsed
+from .summary import MADE
+from .table import Table
+from .times import Clock
+
+__all__ = ["fields"]
+
+SCHEMA = pa.schema([
+    ("command", pa.string()),
+    ("protocol", pa.string()),
+    ("level", pa.string()),
+    ("name", pa.string()),
+    ("type", pa.string()),
+    ("note", pa.string()),
+])  # fmt: skip
+PARTS = "has parts: {}.NAME"
+
+
+def fields(options: argparse.Namespace) -> int:
+    """Write what is known."""
+    known = ("dissect", *QUESTIONS)
+    if options.of is not None and options.of not in known:
+        raise Problem(f"{options.of!r} is no command with columns: {', '.join(known)}")
+    chosen = output_format(options)
+    clock = Clock()
+    wanted = parsed(options.where, {})
+    keys = sort_keys(options.sort)
+    for option, given in (
+        ("--fields", options.fields or []),
+        ("--where", wanted.names() if wanted else []),
+        ("--sort", [name for name, _ in keys]),
+    ):
+        for name in given:
+            if name not in SCHEMA.names:
+                raise no_column(name, SCHEMA.names, option)
+    rows = [row for row in _rows() if options.of in (None, row["command"])]
+    batch = fitting(pa.RecordBatch.from_pylist(rows, SCHEMA), wanted)
+    ordering = Ordering(keys, options.limit)
+
+    def table(out: IO[str]) -> Table:
+        return Table(out, clock, limits={"type": 40})
+
+    with Output(options.output, chosen, clock, table) as output:
+        for kept in (*ordering.add(batch), *ordering.rest()):
+            output.write(kept.select(options.fields or SCHEMA.names))
+    return 0
+
+
+def _rows() -> Iterator[dict[str, str | None]]:
+    for protocol, told in ((None, "any"), ("1.0", "1.0")):
+        for level in ("frame", "message"):
+            for name, kind in columns_of(level, protocol).items():
+                row = {"command": "dissect", "protocol": told, "level": level, "name": name}
+                yield {**row, "type": _type(kind), "note": _note(name, kind)}
+    for command in QUESTIONS:
+        for field in schema_of(question(command)):
+            yield {"command": command, "name": field.name, "type": _type(field.type)}
+
+
+def _type(kind: pa.DataType) -> str:
+    return "struct" if pa.types.is_struct(kind) else str(kind)
+
+
+def _note(name: str, kind: pa.DataType) -> str | None:
+    if name in ALIASES:
+        return f"the same as {ALIASES[name]}"
+    if pa.types.is_struct(kind):
+        return "has parts: " + ", ".join(f"{name}.{field.name}" for field in kind)
+    if name == "arguments":
+        return "has parts: arguments.queue and the like; those of 0-x also by name: queue"
+    if name in MADE:
+        return "made for the table"
+    return "where it is asked for" if name in ON_REQUEST else None

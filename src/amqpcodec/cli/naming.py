@@ -1,0 +1,78 @@
+"""Names of columns: short ones of the tables' headings, parts of JSON columns, and near misses."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Collection, Iterable
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from . import Problem
+from .where import inside
+
+__all__ = ["ALIASES", "COMPOUND", "JSON_VALUE", "extracted", "no_column", "split"]
+
+#: Headings of tables that are short for a column of capture.read().
+ALIASES = {
+    "time": "timestamp",
+    "conn": "connection_index",
+    "from": "direction",
+    "ch": "channel",
+}
+#: Columns that have parts: what follows the first dot is looked for inside of them.
+COMPOUND = (
+    *("arguments", "properties", "properties_json", "header", "application_properties"),
+    *("message_annotations", "delivery_annotations", "footer", "value", "headers"),
+)
+#: Metadata of a text column whose values are JSON texts: each of its own type.
+JSON_VALUE = {b"amqpcodec.json": b"value"}
+
+
+def no_column(name: str, known: Iterable[str], option: str = "") -> Problem:
+    """The error for a name that is no column of the command."""
+    near = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
+    hint = f"; did you mean {near[0]!r}?" if near else "; amqpcodec fields lists them all"
+    where = f"{option}: " if option else ""
+    return Problem(f"{where}there is no column {name!r}{hint}")
+
+
+def split(name: str, columns: Collection[str]) -> tuple[str, list[str]] | None:
+    """(column, path inside of it) for the name of a part of a column, or None."""
+    first, *path = name.split(".")
+    if first == "headers" and "properties" in columns:
+        first, path = "properties", ["headers", *path]
+    if path and first in columns and first in COMPOUND:
+        return first, path
+    return None
+
+
+def extracted(batch: pa.RecordBatch, column: str, path: list[str]) -> tuple[pa.Field, pa.Array]:
+    """The part of a compound column, as JSON texts; null where it is not there.
+
+    Raises:
+        Problem: a struct has no such member.
+    """
+    found = batch.column(column)
+    rest = list(path)
+    while rest and pa.types.is_struct(found.type):
+        members = [field.name for field in found.type]
+        if rest[0] not in members:
+            raise no_column(".".join([column, *path]), [f"{column}.{name}" for name in members])
+        found = pc.struct_field(found, rest.pop(0))
+    name = ".".join([column, *path])
+    if not rest:
+        return pa.field(name, found.type), found
+    coded = found.dictionary_encode()
+    known = [_part(text, rest) for text in coded.dictionary.to_pylist()]
+    texts = [None if at is None else known[at] for at in coded.indices.to_pylist()]
+    return pa.field(name, pa.string(), metadata=JSON_VALUE), pa.array(texts, pa.string())
+
+
+def _part(text: str | None, path: list[str]) -> str | None:
+    value: Any = inside(json.loads(text), path) if text is not None else None
+    if value is None:
+        return None
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -1,0 +1,95 @@
+"""``--sort`` and ``--limit``: the order of rows, and how many of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from .naming import extracted, split
+
+__all__ = ["Ordering", "sort_keys"]
+
+#: Rows that are held beyond --limit before they are sorted and cut.
+SLACK = 65536
+
+
+def sort_keys(names: list[str]) -> list[tuple[str, str]]:
+    """(name, "ascending" or "descending") of each word of --sort: NAME, -NAME or NAME:desc."""
+    found = []
+    for name in names:
+        order = "ascending"
+        if name.startswith("-"):
+            name, order = name[1:], "descending"
+        for ending, meant in ((":desc", "descending"), (":asc", "ascending")):
+            if name.lower().endswith(ending):
+                name, order = name[: -len(ending)], meant
+        found.append((name, order))
+    return found
+
+
+class Ordering:
+    """Passes rows on as they come, or sorted when all have come. With a limit, no more are held."""
+
+    def __init__(self, keys: list[tuple[str, str]], limit: int | None) -> None:
+        """keys: none for the order in which rows come. limit: None for all rows."""
+        self.keys, self.limit = keys, limit
+        self.held: list[pa.RecordBatch] = []
+        self.n_held = 0
+        self.passed = 0
+
+    @property
+    def done(self) -> bool:
+        """Whether no further row can change what is shown."""
+        return not self.keys and self.limit is not None and self.passed >= self.limit
+
+    def add(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        """The rows of a batch that can be shown already."""
+        if not self.keys:
+            if self.limit is not None:
+                batch = batch.slice(0, max(0, self.limit - self.passed))
+            self.passed += batch.num_rows
+            yield batch
+            return
+        self.held.append(batch)
+        self.n_held += batch.num_rows
+        if self.limit is not None and self.n_held > self.limit + SLACK:
+            self._sort()
+
+    def rest(self) -> Iterator[pa.RecordBatch]:
+        """The rows that were held, in order."""
+        if self.held:
+            self._sort()
+            yield from self.held
+            self.held = []
+
+    def _sort(self) -> None:
+        table = pa.Table.from_batches(self.held).combine_chunks()
+        columns, keys = [], []
+        for at, (name, order) in enumerate(self.keys):
+            columns.append(_sortable(table, name))
+            keys.append((str(at), order))
+        by = pa.table(columns, names=[str(at) for at in range(len(columns))])
+        at = pc.sort_indices(by, sort_keys=keys)
+        table = table.take(at[: self.limit] if self.limit is not None else at)
+        self.held = table.to_batches()
+        self.n_held = table.num_rows
+
+
+def _sortable(table: pa.Table, name: str) -> pa.ChunkedArray:
+    """A column as it can be sorted: a part of JSON by number where all are numbers."""
+    if name in table.column_names:
+        column = table.column(name)
+        kind = column.type
+        if pa.types.is_struct(kind) or pa.types.is_list(kind):
+            return pa.chunked_array([pa.array([str(each) for each in column.to_pylist()])])
+        return column
+    parts = split(name, table.column_names)
+    assert parts is not None
+    batches = table.to_batches()
+    texts = pa.chunked_array([extracted(each, *parts)[1] for each in batches], pa.string())
+    try:
+        return texts.cast(pa.float64())
+    except pa.ArrowInvalid:
+        return texts

@@ -1,0 +1,86 @@
+"""Messages of one channel that wait for an answer, in the order of their numbers."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .traffic import Message, Traffic
+
+__all__ = ["Held"]
+
+#: How far a returned message is looked for.
+FAR = 1000
+
+
+class Held:
+    """Number -> message. The sum over all channels is bounded by the traffic they belong to."""
+
+    def __init__(self, traffic: Traffic) -> None:
+        """Nothing waits."""
+        self.traffic = traffic
+        self.messages: OrderedDict[int, Message] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self.messages)
+
+    def add(self, number: int | None, message: Message) -> None:
+        """One more waits."""
+        if number is None:
+            return
+        if number in self.messages:
+            self._gone(self.messages.pop(number))
+        if not self.traffic.may_wait():
+            self.traffic.forgotten += 1
+            if not self.messages:
+                self.traffic.waiting -= 1
+                return
+            self._gone(self.messages.popitem(last=False)[1])
+        self.messages[number] = message
+
+    def _gone(self, message: Message) -> Message:
+        self.traffic.waiting -= 1
+        return message
+
+    def take(self, number: int | None, multiple: bool = False) -> list[Message]:
+        """Those that an answer is for; multiple: all up to a number, 0 for all that wait."""
+        if number is None:
+            return []
+        if not multiple:
+            found = self.messages.pop(number, None)
+            return [] if found is None else [self._gone(found)]
+        if number == 0:
+            return self.take_all()
+        taken = []
+        while self.messages and next(iter(self.messages)) <= number:
+            taken.append(self._gone(self.messages.popitem(last=False)[1]))
+        return taken
+
+    def take_range(self, first: int, last: int) -> list[Message]:
+        """Those of the numbers from first to last."""
+        if not self.messages:
+            return []
+        first = max(first, next(iter(self.messages)))
+        last = min(last, next(reversed(self.messages)))
+        few = last - first <= 4 * len(self.messages) + 1000
+        wanted = range(first, last + 1) if few else list(self.messages)
+        taken = []
+        for number in wanted:
+            if first <= number <= last and number in self.messages:
+                taken.append(self._gone(self.messages.pop(number)))
+        return taken
+
+    def take_all(self) -> list[Message]:
+        """All of them."""
+        taken = [self._gone(message) for message in self.messages.values()]
+        self.messages.clear()
+        return taken
+
+    def find(self, fits: Callable[[Message], bool]) -> Message | None:
+        """The first that fits, among those that have waited longest; it goes on waiting."""
+        for _, message in zip(range(FAR), self.messages.values(), strict=False):
+            if fits(message):
+                return message
+        return None

@@ -1,0 +1,159 @@
+"""Asks a question: reads the captures, shows the answer, says what was wrong."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Iterator
+from typing import IO
+
+import pyarrow as pa
+
+from .. import USAGE, complain
+from ..groups import Group
+from ..naming import ALIASES, extracted, no_column, split
+from ..ordering import Ordering, sort_keys
+from ..output import Output, check_output, output_format
+from ..progress import Progress
+from ..selection import fitting, parsed
+from ..sources import Reading
+from ..table import Table
+from ..times import Clock, Window
+from ..where import Expression
+from .base import Question, Row
+
+__all__ = ["Answer", "ask", "schema_of"]
+
+#: Rows of an answer that are made into a batch at once.
+ROWS = 4096
+
+
+def schema_of(question: type[Question]) -> pa.Schema:
+    """The columns of an answer, the file's name last."""
+    return question.SCHEMA.append(pa.field("file", pa.string()))
+
+
+class Answer:
+    """Which rows and columns of an answer are shown."""
+
+    def __init__(self, question: type[Question], options: argparse.Namespace, table: bool) -> None:
+        """table: the columns of the table, where none are asked for.
+
+        Raises:
+            Problem: a name is no column of this answer.
+        """
+        self.schema = schema_of(question)
+        self.keys = sort_keys(options.sort or list(question.sort(options)))
+        self.where: Expression | None = parsed(options.where, {})
+        for option, names in (
+            ("--fields", options.fields or ()),
+            ("--where", self.where.names() if self.where else ()),
+            ("--sort", [name for name, _ in self.keys]),
+        ):
+            for name in names:
+                self._known(name, option)
+        if self.where is not None:
+            self.where = self.where.renamed({n: self._column(n) for n in self.where.names()})
+        self.keys = [(self._column(name), order) for name, order in self.keys]
+        self.names = options.fields or (
+            list(question.table(options)) if table else self.schema.names
+        )
+
+    def _column(self, name: str) -> str:
+        """A column's name, for itself or for another word for it."""
+        if name in self.schema.names:
+            return name
+        others = [short for short, long in ALIASES.items() if long == name]
+        return next((short for short in others if short in self.schema.names), name)
+
+    def _known(self, name: str, option: str) -> None:
+        if self._column(name) not in self.schema.names and not split(name, self.schema.names):
+            raise no_column(name, self.schema.names, option)
+
+    def batch(self, rows: Iterable[Row], file: str) -> pa.RecordBatch:
+        """The rows that fit, of a file or group."""
+        columns = list(zip(*rows, strict=True)) or [()] * (len(self.schema) - 1)
+        columns.append((file,) * len(columns[0]))
+        arrays = [
+            pa.array(values, field.type) for values, field in zip(columns, self.schema, strict=True)
+        ]
+        return fitting(pa.RecordBatch.from_arrays(arrays, schema=self.schema), self.where)
+
+    def chosen(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """The columns that are shown."""
+        fields, columns = [], []
+        for name in self.names:
+            column = self._column(name)
+            if column in batch.schema.names:
+                fields.append(batch.schema.field(column).with_name(name))
+                columns.append(batch.column(column))
+            else:
+                parts = split(name, batch.schema.names)
+                assert parts is not None
+                field, values = extracted(batch, *parts)
+                fields.append(field.with_name(name))
+                columns.append(values)
+        return pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields))
+
+
+def ask(question: type[Question], options: argparse.Namespace) -> int:
+    """Read every file, and write the answer."""
+    check_output(options)
+    chosen = output_format(options)
+    answer = Answer(question, options, chosen == "table")
+    clock = Clock(options.clock)
+    ordering = Ordering(answer.keys, options.limit)
+
+    def table(out: IO[str]) -> Table:
+        return Table(out, clock, wrap=True, styles=question.STYLES)
+
+    with Output(options.output, chosen, clock, table) as output, Progress(options.output) as bar:
+        reading = Reading(options, bar)
+        if chosen == "table" and options.fields is None and len(reading.found) > 1:
+            answer.names = ["file", *answer.names]
+        shown = 0
+        for group in reading.found:
+            for batch in _answered(question, options, reading, group, answer, clock):
+                for kept in ordering.add(batch):
+                    shown += kept.num_rows
+                    output.write(answer.chosen(kept))
+                if ordering.done:
+                    break
+            if ordering.done:
+                break
+        for kept in ordering.rest():
+            shown += kept.num_rows
+            output.write(answer.chosen(kept))
+        if not shown and reading.status != USAGE:
+            output.write(answer.chosen(answer.batch([], "")))
+            if chosen == "table":
+                complain(question.NOTHING)
+    return reading.status
+
+
+def _answered(
+    question: type[Question],
+    options: argparse.Namespace,
+    reading: Reading,
+    group: Group,
+    answer: Answer,
+    clock: Clock,
+) -> Iterator[pa.RecordBatch]:
+    """The answer about a group, batch by batch."""
+    window = Window(options.since, options.until, clock)
+    asked = question(options, window)
+
+    def made(rows: Iterable[Row]) -> Iterator[pa.RecordBatch]:
+        found = list(rows)
+        for at in range(0, len(found), ROWS):
+            batch = answer.batch(found[at : at + ROWS], str(group))
+            if asked.SINCE is not None:
+                batch = window.after_start(batch, asked.SINCE)
+            yield batch
+
+    fields = [*dict.fromkeys([*asked.FIELDS, "timestamp", "error", "file"])]
+    for batch in reading.batches(group, asked.LEVEL, fields, asked.REDACT):
+        window.begin(batch.column("timestamp"))
+        yield from made(asked.fold(window.before_end(batch)))
+    yield from made(asked.finish())
+    for note in asked.notes():
+        complain(f"{group}: {note}")

@@ -1,0 +1,175 @@
+"""Which columns of captures are read, which rows are kept, and which columns are shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pyarrow as pa
+
+from .. import capture
+from . import Problem, where
+from .naming import ALIASES, extracted, no_column, split
+from .summary import MADE, made, needs
+from .times import Clock, Window
+
+__all__ = ["ON_REQUEST", "Selection", "columns_of", "parsed"]
+
+#: Columns of capture.read() that come where they are asked for.
+ON_REQUEST = ("timestamp_ns", "packet", "file_index")
+
+
+def columns_of(level: str, protocol: str | None) -> dict[str, pa.DataType]:
+    """Every column that dissect has at a level, with its type; what has parts stands for them."""
+    schema = pa.schema(capture.schema(level, None, protocol))
+    more = pa.schema(capture.schema(level, ON_REQUEST, protocol))
+    found = {field.name: field.type for field in [*schema, *more]}
+    found |= MADE if level == "frame" else {n: t for n, t in MADE.items() if n != "kind"}
+    return found | {short: found[name] for short, name in ALIASES.items()}
+
+
+def parsed(expression: str | None, names: dict[str, str]) -> where.Expression | None:
+    """An expression of --where. names: others for some of its columns.
+
+    Raises:
+        Problem: it is none.
+    """
+    try:
+        return None if expression is None else where.parse(expression).renamed(names)
+    except where.WhereError as error:
+        raise Problem(str(error)) from None
+
+
+def fitting(batch: pa.RecordBatch, wanted: where.Expression | None) -> pa.RecordBatch:
+    """The rows that fit."""
+    if wanted is None:
+        return batch
+    try:
+        return batch.filter(wanted.fits(batch))
+    except where.WhereError as error:
+        raise Problem(str(error)) from None
+
+
+class Selection:
+    """The columns to read, the rows to keep, and the columns to show."""
+
+    def __init__(
+        self,
+        level: str,
+        protocol: str | None,
+        shown: list[str] | None,
+        expression: str | None,
+        sort: Iterable[str],
+        window: Window,
+    ) -> None:
+        """shown: None for all. sort: names that rows are ordered by later.
+
+        Raises:
+            Problem: a name is no column; the text has the nearest one that is.
+        """
+        self.level, self.protocol, self.window = level, protocol, window
+        self.is_v1 = protocol == "1.0"
+        self.known = columns_of(level, protocol)
+        # Two words for one column: each protocol has its own.
+        self.same = {"method": "performative"} if self.is_v1 else {"performative": "method"}
+        self.where = parsed(expression, self.same)
+        self.shown = shown
+        self.sort = [self.same.get(name, name) for name in sort]
+        self.routing = False  # details say where a message goes
+        self.count = 0  # of the rows that were read
+        # The error is always looked for: it decides the exit status.
+        self.read: set[str] = {"error", "file", "timestamp"}
+        self.looked_at = set(self.where.names()) if self.where else set()
+        for name in shown or ():
+            self._need(name, "--fields")
+        for name in self.looked_at:
+            self._need(name, "--where")
+        for name in self.sort:
+            self._need(name, "--sort")
+
+    @property
+    def fields(self) -> list[str] | None:
+        """What capture.read() is asked for; None: its usual columns."""
+        if self.shown is not None:
+            return sorted(self.read)
+        usual = pa.schema(capture.schema(self.level, None, self.protocol)).names
+        more = self.read - set(usual)
+        return [*usual, *sorted(more)] if more else None
+
+    def _need(self, name: str, option: str) -> None:
+        """Have what a name needs read."""
+        name = self.same.get(name, name) if option == "--fields" else name
+        if name in ALIASES:
+            self.read.add(ALIASES[name])
+        elif name in MADE and name in self.known:
+            self.read.update(needs(name, self.level, self.is_v1))
+        elif self._is_read(name):
+            self.read.add(name)
+        elif (parts := split(name, self.known)) is not None:
+            self.read.add(parts[0])
+        else:
+            raise no_column(name, self.known, option)
+
+    def _is_read(self, name: str) -> bool:
+        """Whether capture.read() knows it, be it a column, an argument, a property or a header."""
+        if name in ("row", "payload") and name not in self.known:
+            return False
+        try:
+            capture.schema(self.level, [name], self.protocol)
+        except ValueError:
+            return False
+        return True
+
+    def complete(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """The batch with the columns that are made of others."""
+        self.window.begin(batch.column("timestamp"))
+        first, self.count = self.count, self.count + batch.num_rows
+        for name in {*(self.shown or ()), *self.looked_at, *self.sort}:
+            if name in ("n", *ALIASES) and name not in batch.schema.names:
+                column = (
+                    pa.array(range(first + 1, self.count + 1), pa.int64())
+                    if name == "n"
+                    else batch.column(ALIASES[name])
+                )
+                batch = batch.append_column(name, column)
+        batch = self.window.rows(batch)
+        return self._with_made(batch, self.looked_at)
+
+    def fitting(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """The rows that fit, of a batch that is complete."""
+        batch = fitting(batch, self.where)
+        return self._with_made(batch, [*(self.shown or ()), *self.sort])
+
+    def _with_made(self, batch: pa.RecordBatch, names: Iterable[str]) -> pa.RecordBatch:
+        for name in names:
+            if name in batch.schema.names:
+                continue
+            if name in MADE:
+                column = made(name, batch, self.level, self.routing)
+                batch = batch.append_column(name, column)
+        return batch
+
+    def chosen(self, batch: pa.RecordBatch, names: list[str] | None) -> pa.RecordBatch:
+        """The columns of these names; None: what is read without --fields."""
+        if names is None:
+            return batch.select(self._usual())
+        fields, columns = [], []
+        for name in names:
+            name = self.same.get(name, name)
+            if name in batch.schema.names:
+                fields.append(batch.schema.field(name))
+                columns.append(batch.column(name))
+                continue
+            parts = split(name, batch.schema.names)
+            assert parts is not None
+            field, column = extracted(batch, *parts)
+            fields.append(field.with_name(name))
+            columns.append(column)
+        return pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields))
+
+    def _usual(self) -> list[str]:
+        return list(pa.schema(capture.schema(self.level, None, self.protocol)).names)
+
+
+def show_clock(options: object) -> Clock:
+    """The clock that was asked for."""
+    return Clock(getattr(options, "clock", None) or "utc")

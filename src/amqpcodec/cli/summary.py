@@ -1,0 +1,143 @@
+"""Columns of the default table that are made of others: kind, size and details."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from .cells import cells, clean
+from .performatives import carried, told
+
+__all__ = ["DEFAULT", "MADE", "made", "needs"]
+
+#: level -> the columns of the table where none are asked for.
+DEFAULT = {
+    "frame": ["n", "time", "conn", "from", "ch", "kind", "size", "details"],
+    "message": [
+        "time",
+        "conn",
+        "from",
+        "ch",
+        "method",
+        "exchange",
+        "routing_key",
+        "size",
+        "details",
+    ],
+}
+#: Columns that are made of others, with their types. n: number of the row among all that were read.
+MADE = {"n": pa.int64(), "kind": pa.string(), "size": pa.int64(), "details": pa.string()}
+
+_DETAILS = {
+    ("frame", False): ["method", "arguments", "properties", "payload", "error", "flags"],
+    ("frame", True): ["performative", "arguments", "payload", "error", "flags"],
+    ("message", False): [
+        *("method", "exchange", "routing_key", "arguments", "properties", "body", "error", "flags"),
+    ],
+    ("message", True): [
+        *("performative", "arguments", "properties", "application_properties", "body", "value"),
+        *("error", "flags"),
+    ],
+}
+SEPARATOR = "  "
+
+
+def needs(name: str, level: str, is_v1: bool) -> list[str]:
+    """The columns that one of MADE is made of. is_v1: the columns are those of 1.0."""
+    method = "performative" if is_v1 else "method"
+    if name == "kind":
+        return [method, "frame_type"] if level == "frame" else [method]
+    if name == "size":
+        if level == "message":
+            return ["body"]
+        return ["payload"] if is_v1 else ["body_size", "payload"]
+    return _DETAILS[level, is_v1] if name == "details" else []
+
+
+def made(name: str, batch: pa.RecordBatch, level: str, routing: bool = False) -> pa.Array:
+    """A column of MADE but n. routing: details say where a message goes, no columns do."""
+    if name == "kind":
+        types = "frame_type" in batch.schema.names
+        return (
+            pc.coalesce(_methods(batch), batch.column("frame_type")) if types else _methods(batch)
+        )
+    if name == "size":
+        octets = batch.column("body" if level == "message" else "payload")
+        sizes = pc.binary_length(octets).cast(pa.int64())
+        if "body_size" in batch.schema.names:
+            sizes = pc.coalesce(batch.column("body_size"), sizes)
+        return sizes
+    return pa.array(_details(batch, level, routing), pa.string())
+
+
+def _details(batch: pa.RecordBatch, level: str, routing: bool) -> list[str]:
+    given = {name: cells(_column(batch, name)) for name in ("properties", "error", "flags")}
+    if level == "frame":
+        parts = [_arguments(batch), given["properties"], _payloads(batch)]
+    elif "performative" in batch.schema.names:
+        parts = [_arguments(batch), given["properties"]]
+        parts += [cells(batch.column(name)) for name in ("application_properties", "body", "value")]
+    else:
+        bodies = batch.column("body").is_valid().to_pylist()
+        # Of a method with content its own columns say what matters; 1.0 has none of them.
+        written = zip(bodies, _methods(batch).to_pylist(), _arguments(batch), strict=True)
+        arguments = [
+            "" if body and "." in (method or ".") else text for body, method, text in written
+        ]
+        parts = [arguments, given["properties"], _bodies(batch)]
+        if routing:
+            named = [cells(batch.column(name)) for name in ("exchange", "routing_key")]
+            parts.insert(0, [
+                f"{exchange!r} {key}" if body and "." in (method or "") else ""
+                for body, method, exchange, key in zip(
+                    bodies, _methods(batch).to_pylist(), *named, strict=True
+                )
+            ])  # fmt: skip
+    return [
+        SEPARATOR.join(
+            part for part in (error and f"! {error}", flags and f"[{flags}]", *rest) if part
+        )
+        for error, flags, *rest in zip(given["error"], given["flags"], *parts, strict=True)
+    ]
+
+
+def _column(batch: pa.RecordBatch, name: str) -> pa.Array:
+    """A column, of nulls where there is none of that name."""
+    if name in batch.schema.names:
+        return batch.column(name)
+    return pa.nulls(batch.num_rows)
+
+
+def _methods(batch: pa.RecordBatch) -> pa.Array:
+    """The methods' or performatives' names."""
+    return batch.column("performative" if "performative" in batch.schema.names else "method")
+
+
+def _arguments(batch: pa.RecordBatch) -> list[str]:
+    """The arguments of methods that have some; of performatives, what a person looks for."""
+    names, texts = _methods(batch).to_pylist(), batch.column("arguments").to_pylist()
+    written = [told(*each) for each in zip(names, texts, strict=True)]
+    return [
+        clean(short) if short is not None else "" if text == "{}" else text
+        for short, text in zip(written, cells(batch.column("arguments")), strict=True)
+    ]
+
+
+def _payloads(batch: pa.RecordBatch) -> list[str]:
+    """Bodies; of transfers the message."""
+    return _carried(batch, "payload")
+
+
+def _bodies(batch: pa.RecordBatch) -> list[str]:
+    """The same of whole messages."""
+    return _carried(batch, "body")
+
+
+def _carried(batch: pa.RecordBatch, name: str) -> list[str]:
+    methods, column = _methods(batch), batch.column(name)
+    is_transfer = pc.fill_null(pc.equal(methods, "transfer"), False)
+    said = carried(pc.if_else(is_transfer, column, None).to_pylist())
+    return [
+        text if words is None else clean(words)
+        for words, text in zip(said, cells(column), strict=True)
+    ]

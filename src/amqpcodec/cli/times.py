@@ -1,0 +1,130 @@
+"""Times: how they are shown (UTC, local, since the beginning), and the window that is looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from . import Problem
+from .moments import Moment
+
+__all__ = ["Clock", "Window"]
+
+UNITS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+START = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class Clock:
+    """How points in time are written. relative: in seconds since the first row that was read."""
+
+    def __init__(self, mode: str = "utc") -> None:
+        """mode: "utc", "local" or "relative"."""
+        self.mode = mode
+        self.start: int | None = None  # µs since 1970
+
+    def begin(self, column: pa.Array) -> None:
+        """Where relative times count from: the first row of all that has a time."""
+        if self.start is None and len(column) > column.null_count:
+            self.start = int(column.drop_null()[0].cast(pa.timestamp("us", "UTC")).value)
+
+    def texts(self, column: pa.Array) -> list[str | None]:
+        """Every value as text, to the column's own unit; also those beyond year 9999."""
+        unit = UNITS[column.type.unit]
+        digits = len(str(unit)) - 1
+        ticks = column.cast(pa.int64()).to_pylist()
+        if self.mode == "relative":
+            start = (self.start or 0) * unit // 10**6
+            return [None if each is None else _seconds(each - start, unit) for each in ticks]
+        write = _local if self.mode == "local" else _utc
+        return [None if each is None else _written(each, unit, digits, write) for each in ticks]
+
+    def durations(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """The batch with relative times in place of points in time."""
+        start = pa.scalar(self.start or 0, pa.int64())
+        for at, field in enumerate(batch.schema):
+            if pa.types.is_timestamp(field.type) and "." not in field.name:
+                ticks = batch.column(at).cast(pa.timestamp("us", "UTC"), safe=False)
+                since = pc.subtract(ticks.cast(pa.int64()), start).cast(pa.duration("us"))
+                batch = batch.set_column(at, field.name, since)
+        return batch
+
+    @property
+    def name(self) -> str:
+        """What a line with a date says about it."""
+        return "UTC" if self.mode == "utc" else "local time"
+
+
+def _seconds(ticks: int, unit: int) -> str:
+    sign = "-" if ticks < 0 else ""
+    seconds, rest = divmod(abs(ticks), unit)
+    digits = len(str(unit)) - 1
+    return f"{sign}{seconds}.{rest:0{digits}d}" if digits else f"{sign}{seconds}"
+
+
+def _written(
+    ticks: int, unit: int, digits: int, write: Callable[[datetime], tuple[str, str]]
+) -> str:
+    seconds, rest = divmod(ticks, unit)
+    try:
+        head, zone = write(START + timedelta(seconds=seconds))
+    except (OverflowError, ValueError, OSError):
+        return str(ticks)
+    return f"{head}.{rest:0{digits}d}{zone}" if digits else f"{head}{zone}"
+
+
+def _utc(at: datetime) -> tuple[str, str]:
+    return at.strftime("%Y-%m-%dT%H:%M:%S"), "Z"
+
+
+def _local(at: datetime) -> tuple[str, str]:
+    here = at.astimezone()
+    zone = here.strftime("%z")
+    return here.strftime("%Y-%m-%dT%H:%M:%S"), f"{zone[:3]}:{zone[3:5]}"
+
+
+class Window:
+    """The rows between two points in time."""
+
+    def __init__(self, since: Moment | None, until: Moment | None, clock: Clock) -> None:
+        """None: no border there. until itself is not in the window."""
+        self._since, self._until, self.clock = since, until, clock
+        self.since: int | None = None  # µs since 1970, from the first row on
+        self.until: int | None = None
+        self._known = since is None and until is None
+
+    def begin(self, column: pa.Array) -> None:
+        """Look at the first row: borders may count from it."""
+        self.clock.begin(column)
+        if self._known or self.clock.start is None:
+            return
+        local = self.clock.mode == "local"
+        start = self.clock.start
+        try:
+            self.since = self._since.microseconds(start, local) if self._since else None
+            self.until = self._until.microseconds(start, local) if self._until else None
+        except OverflowError:
+            raise Problem("--since or --until is too far away") from None
+        self._known = True
+
+    def before_end(self, batch: pa.RecordBatch, name: str = "timestamp") -> pa.RecordBatch:
+        """The rows before --until."""
+        return _cut(batch, name, "less", self.until)
+
+    def after_start(self, batch: pa.RecordBatch, name: str = "timestamp") -> pa.RecordBatch:
+        """The rows from --since on."""
+        return _cut(batch, name, "greater_equal", self.since)
+
+    def rows(self, batch: pa.RecordBatch, name: str = "timestamp") -> pa.RecordBatch:
+        """The rows in the window."""
+        return self.after_start(self.before_end(batch, name), name)
+
+
+def _cut(batch: pa.RecordBatch, name: str, compare: str, border: int | None) -> pa.RecordBatch:
+    if border is None:
+        return batch
+    column = batch.column(name)
+    limit = pa.scalar(border, pa.int64()).cast(pa.timestamp("us", "UTC"))
+    return batch.filter(pc.fill_null(pc.call_function(compare, [column, limit]), False))

@@ -1,0 +1,403 @@
+"""Each question about a recording, one command: what the rows say, in every form."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import pytest
+
+pytest.importorskip("pyarrow")
+pytest.importorskip("rich")
+
+import pyarrow.parquet as pq
+
+from amqpcodec import v0_9_1 as amqp
+from amqpcodec.cli.questions import QUESTIONS
+from tests.capture import recording as made
+from tests.cli.conftest import packets
+from tests.paths import shared_dir
+
+START = amqp.Connection.StartOk(
+    client_properties={"product": "shop", "version": "2.1", "connection_name": "till 4"},
+    mechanism="PLAIN",
+    response=b"\0eve\0s3cret-word",
+)
+
+
+def sent(channel: int, method: object, *content: object) -> bytes:
+    if not content:
+        return amqp.encode(channel, method)
+    properties, body = content
+    return amqp.encode_message(channel, method, properties, body)
+
+
+def ids(**more: object) -> object:
+    return amqp.Basic.Properties(**more)
+
+
+B, Q, X = amqp.Basic, amqp.Queue, amqp.Exchange
+DE, FR, US = ("orders", "eu.de"), ("orders", "eu.fr"), ("orders", "us")
+#: A shop: one message is delivered and acknowledged, one is returned, one stays unsettled.
+SHOP = [
+    ("client", amqp.PROTOCOL_HEADER),
+    ("server", sent(0, amqp.Connection.Start())),
+    ("client", sent(0, START)),
+    ("server", sent(0, amqp.Connection.Tune(heartbeat=60))),
+    ("client", sent(0, amqp.Connection.TuneOk(heartbeat=60, frame_max=131072))),
+    ("client", sent(0, amqp.Connection.Open(virtual_host="shop"))),
+    ("server", sent(0, amqp.Connection.OpenOk())),
+    ("client", sent(1, amqp.Channel.Open())),
+    ("client", sent(1, X.Declare(exchange="orders", type="topic", durable=True))),
+    ("server", sent(1, X.DeclareOk())),
+    ("client", sent(1, Q.Declare(queue="eu", durable=True, arguments={"x-max-length": 5}))),
+    ("server", sent(1, Q.DeclareOk(queue="eu"))),
+    ("client", sent(1, Q.Bind(queue="eu", exchange="orders", routing_key="eu.#"))),
+    ("server", sent(1, Q.BindOk())),
+    ("client", sent(1, amqp.Confirm.Select())),
+    ("client", sent(1, B.Consume(queue="eu", consumer_tag=""))),
+    ("server", sent(1, B.ConsumeOk(consumer_tag="c1"))),
+    ("client", sent(1, B.Publish(*DE), ids(message_id="m-1"), b"first")),
+    ("client", sent(1, B.Publish(*US, mandatory=True), ids(message_id="m-2"), b"second")),
+    ("server", sent(1, B.Ack(delivery_tag=1))),
+    ("server", sent(1, B.Deliver("c1", 1, False, *DE), ids(message_id="m-1"), b"first")),
+    ("server", sent(1, B.Return(312, "NO_ROUTE", *US), ids(message_id="m-2"), b"second")),
+    ("client", sent(1, B.Nack(delivery_tag=1, requeue=True))),
+    ("server", sent(1, B.Nack(delivery_tag=2))),
+    ("server", sent(1, B.Deliver("c1", 2, True, *DE), ids(message_id="m-1"), b"first")),
+    ("client", sent(1, B.Ack(delivery_tag=2))),
+    ("client", sent(1, B.Publish(*FR), ids(message_id="m-3"), b"third")),
+    ("server", sent(1, B.Deliver("c1", 3, False, *FR), ids(message_id="m-3"), b"third")),
+    ("client", sent(2, amqp.Channel.Open())),
+    ("client", sent(2, Q.Declare(queue="none", passive=True))),
+    ("server", sent(2, amqp.Channel.Close(404, "NOT_FOUND - no queue 'none'", 50, 10))),
+]  # fmt: skip
+
+
+@pytest.fixture
+def shop(tmp_path):
+    path = tmp_path / "shop.pcap"
+    path.write_bytes(made.pcap(packets(SHOP)))
+    return path
+
+
+@pytest.fixture
+def asked(run):
+    """The rows of an answer; all commands end with 0 here, and are quiet."""
+
+    def ask(*arguments: object) -> list[dict]:
+        result = run(*arguments, "--format", "json")
+        assert (result.status, result.err) == (0, "")
+        return [json.loads(line) for line in result.lines]
+
+    return ask
+
+
+def part(rows: list[dict], *names: str) -> list[tuple]:
+    return [tuple(row[name] for name in names) for row in rows]
+
+
+def test_connections(asked, shop):
+    (row,) = asked("connections", shop)
+    told = {"user": "eve", "vhost": "shop", "product": "shop 2.1", "version": "0-9-1"}
+    told |= {"channels": 2, "ended": "open", "heartbeat": 60.0, "name": "till 4", "conn": 0}
+    assert {name: row[name] for name in told} == told
+    assert row["client"] == "10.0.0.1:40000"
+    assert row["since"].startswith("2023-11-14T22:13:20.")
+
+
+@pytest.mark.parametrize("form", ["table", "json", "csv", "parquet"])
+@pytest.mark.parametrize("more", [(), ("--show-secrets",)])
+def test_no_question_shows_a_password(run, shop, tmp_path, form, more):
+    for command in QUESTIONS:
+        out = tmp_path / f"{command}.{form}"
+        assert run(command, shop, "-o", out, "--format", form, *more).status == 0
+        assert b"s3cret" not in out.read_bytes()
+
+
+def test_connection_that_is_refused_and_one_that_is_closed(asked, tmp_path):
+    close = amqp.Connection.Close(403, "ACCESS_REFUSED - Login was refused", 0, 0)
+    path = tmp_path / "refused.pcap"
+    path.write_bytes(made.pcap(packets([*SHOP[:3], ("server", sent(0, close))])))
+    (row,) = asked("connections", path)
+    assert (row["ended"], row["by"], row["code"]) == ("refused", "server", "403")
+    assert row["reason"] == "ACCESS_REFUSED - Login was refused"
+    (row,) = asked("errors", path)
+    assert (row["what"], row["code"], row["text"]) == ("login refused", "403", close.reply_text)
+    bye = sent(0, amqp.Connection.Close(200, "bye", 0, 0))
+    path.write_bytes(made.pcap(packets([*SHOP[:7], ("client", bye)])))
+    (row,) = asked("connections", path)
+    assert (row["ended"], row["by"], row["code"], row["reason"]) == (
+        "closed",
+        "client",
+        "200",
+        "bye",
+    )
+
+
+def test_topology(asked, shop):
+    rows = asked("topology", shop)
+    assert {row["vhost"] for row in rows} == {"shop"}
+    found = part(rows, "kind", "name", "source", "routing_key", "state", "messages")
+    assert found == [
+        ("exchange", "orders", None, None, "exists", 3),
+        ("queue", "eu", None, None, "exists", None),
+        ("queue", "none", None, None, "refused", None),
+        ("binding", "eu", "orders", "eu.#", "exists", None),
+        ("consumer", "c1", "eu", None, "exists", None),
+    ]
+    assert rows[0]["type"] == "topic"
+    assert rows[1]["arguments"] == {"x-max-length": 5}
+    assert rows[2]["reason"] == "404 NOT_FOUND - no queue 'none'"
+    assert part(asked("topology", shop, "--where", "arguments.x-max-length >= 5"), "name") == [
+        ("eu",)
+    ]
+
+
+def test_messages_follow_one(asked, shop):
+    rows = asked("messages", shop, "--follow", "m-1")
+    assert part(rows, "event", "outcome", "queue", "redelivered") == [
+        ("publish", None, None, None),
+        ("confirm", "ack", None, None),
+        ("deliver", None, "eu", False),
+        ("settle", "nack, requeue", "eu", False),
+        ("deliver", None, "eu", True),
+        ("settle", "ack", "eu", True),
+    ]
+    assert rows[0]["route"] == ["eu"]
+    assert [row["after_ms"] for row in rows] == [0, 2, 3, 5, 7, 8]
+    returned = asked("messages", shop, "--follow", "m-2")
+    assert part(returned, "event", "outcome") == [
+        ("publish", None),
+        ("return", "312 NO_ROUTE"),
+        ("confirm", "nack"),
+    ]
+    assert returned[0]["route"] == []
+
+
+def test_messages_that_no_one_sent(run, shop):
+    result = run("messages", shop, "--follow", "m-9")
+    assert result.status == 0
+    assert "no message has the id 'm-9'; 7 have a message id" in result.err
+
+
+def test_latency(asked, shop):
+    rows = {row["what"]: row for row in asked("latency", shop)}
+    assert set(rows) == {"publish-confirm", "deliver-settle"}
+    settled = rows["deliver-settle"]
+    assert (settled["queue"], settled["count"], settled["exchange"]) == ("eu", 2, None)
+    assert (settled["min_ms"], settled["p50_ms"], settled["max_ms"]) == (1.0, 1.0, 2.0)
+    confirmed = rows["publish-confirm"]
+    assert (confirmed["exchange"], confirmed["count"], confirmed["max_ms"]) == ("orders", 2, 5.0)
+
+
+def test_latency_of_gets_and_replies(asked, tmp_path):
+    path = tmp_path / "rpc.pcap"
+    asks = ids(correlation_id="7", reply_to="answers", message_id="q")
+    replies = ids(correlation_id="7")
+    talk = [
+        *SHOP[:8],
+        ("client", sent(1, B.Consume(queue="answers", consumer_tag="c", no_ack=True))),
+        ("server", sent(1, B.ConsumeOk(consumer_tag="c"))),
+        ("client", sent(1, B.Publish("", "work"), asks, b"2+2")),
+        ("client", sent(1, B.Get(queue="work"))),
+        ("server", sent(1, B.GetOk(1, False, "", "work", 0), asks, b"2+2")),
+        ("client", sent(1, B.Publish("", "answers"), replies, b"4")),
+        ("client", sent(1, B.Ack(delivery_tag=1))),
+        ("server", sent(1, B.Deliver("c", 2, False, "", "answers"), replies, b"4")),
+        ("client", sent(1, B.Get(queue="work"))),
+        ("server", sent(1, B.GetEmpty())),
+    ]
+    path.write_bytes(made.pcap(packets(talk)))
+    rows = part(asked("latency", path), "what", "queue", "count", "max_ms")
+    assert rows == [
+        ("get-settle", "work", 1, 2.0),
+        ("get-to-get-empty", "work", 1, 1.0),
+        ("get-to-get-ok", "work", 1, 1.0),
+        ("rpc", "work", 1, 5.0),
+    ]
+
+
+def test_errors(asked, shop):
+    rows = part(asked("errors", shop), "what", "code", "ch", "from", "method")
+    assert rows == [
+        ("return", "312", 1, "server", "basic.publish"),
+        ("nack", None, 1, "client", None),
+        ("nack", None, 1, "server", None),
+        ("channel closed", "404", 2, "server", "queue.declare"),
+    ]
+
+
+def test_errors_are_never_cut_off(run, tmp_path):
+    text = "PRECONDITION_FAILED - " + "inequivalent arg " * 14
+    path = tmp_path / "long.pcap"
+    close = sent(1, amqp.Channel.Close(406, text[:255], 50, 10))
+    path.write_bytes(made.pcap(packets([*SHOP[:8], ("server", close)])))
+    assert text[:255].rstrip() in run("errors", path).out
+
+
+def test_missed_heartbeats(asked, tmp_path):
+    second = 10**9
+    at = made.START_NS
+    records = []
+    tick = sent(0, amqp.Heartbeat())
+    talk = [*SHOP[:4], ("client", sent(0, amqp.Connection.TuneOk(heartbeat=5))), *SHOP[5:7]]
+    for n, packet in enumerate(packets([*talk, ("client", tick), ("client", tick)])):
+        late = {9: 9, 10: 20}.get(n, 0)
+        records.append(made.Record(packet, at + late * second))
+    path = tmp_path / "silent.pcap"
+    path.write_bytes(made.pcap(records))
+    rows = asked("errors", path)
+    assert part(rows, "what", "from", "text") == [
+        ("missed heartbeat", "client", "11.0 s of silence, 10 s are allowed"),
+        (
+            "missed heartbeat",
+            "server",
+            "20.0 s of silence, 10 s are allowed, to the end of the recording",
+        ),
+    ]
+
+
+def test_damage_is_an_error(run, bad):
+    result = run("errors", bad, "--format", "json")
+    assert result.status == 1
+    (row,) = map(json.loads, result.lines)
+    assert row["what"] == "bad frame"
+    assert "shortstr needs 200 octets" in row["text"]
+
+
+def test_unacked(asked, shop, tmp_path):
+    (row,) = asked("unacked", shop)
+    assert (row["message_id"], row["tag"], row["queue"]) == ("m-3", 3, "eu")
+    assert (row["state"], row["age_s"], row["size"]) == ("waiting", 0.003, 5)
+    ended = tmp_path / "ended.pcap"
+    close = sent(1, amqp.Channel.Close(200, "", 0, 0))
+    ended.write_bytes(made.pcap(packets([*SHOP, ("client", close)])))
+    (row,) = asked("unacked", ended)
+    assert row["state"] == "requeued: channel.close"
+
+
+def test_unacked_of_consumers_from_before_the_recording(run, tmp_path):
+    deliver = B.Deliver("c0", 1, False, "orders", "eu")
+    path = tmp_path / "middle.pcap"
+    talk = [*SHOP[:8], ("server", sent(1, deliver, ids(), b"x"))]
+    path.write_bytes(made.pcap(packets(talk)))
+    result = run("unacked", path, "--format", "json")
+    assert (result.status, result.out) == (0, "")
+    assert "1 deliveries are left out: their consumers began before" in result.err
+
+
+def test_top(asked, shop):
+    rows = asked("top", shop, "--by", "exchange,queue")
+    assert part(rows, "by", "name", "messages", "published", "delivered", "bytes") == [
+        ("exchange", "orders", 6, 3, 3, 31),
+        ("queue", "eu", 3, 0, 3, 15),
+    ]
+    assert sum(rows[0]["over_time"]) == 6
+    pieces = asked("top", shop, "--by", "exchange", "--per", "4ms", "--sort", "time")
+    assert sum(row["messages"] for row in pieces) == 6
+    assert len(pieces) == 4
+
+
+def test_every_form_says_the_same(run, asked, shop, tmp_path):
+    for command in QUESTIONS:
+        rows = asked(command, shop)
+        out = tmp_path / f"{command}.csv"
+        assert run(command, shop, "-o", out).status == 0
+        listed = list(csv.DictReader(io.StringIO(out.read_text())))
+        assert len(listed) == len(rows)
+        for plain, row in zip(listed, rows, strict=True):
+            assert list(plain) == list(row)
+            for name, value in row.items():
+                if isinstance(value, str | int) and not isinstance(value, bool):
+                    assert plain[name] == str(value)
+        out = tmp_path / f"{command}.parquet"
+        assert run(command, shop, "-o", out).status == 0
+        table = pq.read_table(out)
+        assert (table.column_names, table.num_rows) == (list(rows[0]), len(rows))
+        result = run(command, shop)
+        assert len(result.lines) == 1 + len(rows)
+
+
+@pytest.mark.parametrize("command", QUESTIONS)
+def test_headings_are_names(run, shop, command):
+    head = run(command, shop).lines[0].split()
+    assert head
+    for name in head:
+        assert run(command, shop, "--where", name, "--sort", name, "--fields", name).status == 0
+    wrong = f"{head[-1]}x"
+    for option in ("--where", "--fields", "--sort"):
+        result = run(command, shop, option, wrong)
+        assert result.status == 2
+        assert f"{option}: there is no column {wrong!r}; did you mean {head[-1]!r}?" in result.err
+
+
+def test_window_limit_and_order(asked, shop):
+    rows = asked("messages", shop)
+    times = [row["time"] for row in rows]
+    later = asked("messages", shop, "--since", times[3], "--until", times[6])
+    assert [row["time"] for row in later] == [t for t in times if times[3] <= t < times[6]]
+    assert asked("messages", shop, "--limit", 2) == rows[:2]
+    largest = asked("messages", shop, "--sort", "-size", "--limit", 1)
+    assert largest[0]["size"] == 6
+    by_size = sorted(rows, key=lambda row: (row["size"], row["time"]))
+    assert asked("messages", shop, "--sort", "size,time:asc") == by_size
+
+
+def test_clocks(run, shop, monkeypatch):
+    monkeypatch.setenv("TZ", "Asia/Kolkata")
+    import time
+
+    time.tzset()
+    try:
+        local = run("errors", shop, "--local", "--fields", "time", "--limit", 1)
+        day = run("errors", shop, "--local", "--since", "03:43", "--fields", "time")
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    assert local.lines[1].startswith("2023-11-15 03:43:20.")
+    assert local.lines[1].endswith("+05:30")
+    assert len(day.lines) == 5
+    relative = run("errors", shop, "--relative", "--fields", "time", "--format", "json")
+    assert json.loads(relative.lines[0]) == {"time": 0.021}
+
+
+@pytest.mark.parametrize("time", ["yesterday", "25:00", "+5x"])
+def test_times_that_are_none(run, shop, time):
+    result = run("errors", shop, "--since", time)
+    assert result.status == 2
+    assert "is no time: 2026-02-28T12:00" in result.err
+
+
+def test_several_recordings_say_which(run, shop, tmp_path):
+    other = tmp_path / "other.pcap"
+    other.write_bytes(shop.read_bytes())
+    result = run("connections", shop, other, "--no-chain")
+    assert [line.split()[0] for line in result.lines] == ["file", str(shop), str(other)]
+
+
+def path_of(name: str):
+    shared = shared_dir()
+    if shared is None:
+        pytest.skip("needs ../shared")
+    return shared / "captures" / f"{name}.pcap.gz"
+
+
+def test_version_1_0(asked):
+    file = path_of("amqp10_tx")
+    more = ("--ports", "5681")
+    (row,) = asked("connections", file, *more)
+    assert (row["version"], row["user"], row["ended"]) == ("1.0", "(ANONYMOUS)", "closed")
+    rows = asked("messages", file, "--follow", "12345", *more)
+    assert part(rows, "event", "outcome") == [
+        *[("publish", None)] * 2,
+        *[("confirm", "accepted")] * 2,
+        *[("deliver", None), ("settle", "accepted")] * 2,
+    ]
+    rows = asked("latency", file, *more, "--where", "what == deliver-settle")
+    assert part(rows, "queue", "count") == [("q1", 5)]
+    assert part(asked("errors", file, *more), "what") == [("reject",), ("modified",), ("released",)]
+    assert ("producer", "q1") in part(asked("topology", file, *more), "kind", "type")
+    rows = asked("top", file, *more, "--by", "queue")
+    assert part(rows, "name", "published", "delivered")[0] == ("q1", 8, 5)
