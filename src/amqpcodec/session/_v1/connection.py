@@ -85,7 +85,7 @@ class V1Connection(Connection):
         self.remote_open: amqp.Open | None = None
         self.open_sent = self.close_sent = self.close_received = False
         self.frame_size = amqp.MIN_MAX_FRAME_SIZE  # of outgoing frames
-        self.channel_max = self.limits.sessions - 1  # of outgoing channels
+        self.channel_max = 0xFFFF  # of this end's own channels: what the peer takes
         self.heartbeats = Heartbeats(idle_timeout)
         self.partial_bytes = 0
         self._open = amqp.Open(
@@ -336,7 +336,7 @@ class V1Connection(Connection):
         self.remote_open = frame
         self.heartbeats.remote = frame.idle_time_out or 0
         self.frame_size = min(frame.max_frame_size, self.limits.frame_size)
-        self.channel_max = min(frame.channel_max, self.limits.sessions - 1)
+        self.channel_max = frame.channel_max
         client = self.role == "client"
         self._emit(events.ConnectionOpened(frame) if client else events.ConnectionRequested(frame))
 

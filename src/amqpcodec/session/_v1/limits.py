@@ -13,8 +13,8 @@ class Limits:
     """Bounds on what a peer can make this end hold.
 
     Attributes:
-        sessions: sessions of a connection; channel-max is one less.
-        links: links of a session; handle-max is one less.
+        sessions: sessions that the peer may begin; channel-max is one less.
+        links: links of a session that the peer may attach; handle-max is one less.
         unsettled: incoming deliveries of a session that nobody has settled yet.
         message_size: bytes of a message, where a link is given no size of its own.
         partial_bytes: bytes of all deliveries of a connection whose end has not come yet.

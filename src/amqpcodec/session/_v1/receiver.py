@@ -104,7 +104,7 @@ class Receiver(Link):
     def _note_attach(self, handle: int, frame: amqp.Attach) -> None:
         super()._note_attach(handle, frame)
         self.delivery_count = frame.initial_delivery_count or 0
-        self._limit = advance(self.delivery_count, self.link_credit)
+        self._limit = advance(self.delivery_count, self._limit)  # credit given before this
 
     def _take_flow(self, frame: amqp.Flow) -> None:
         drained = 0

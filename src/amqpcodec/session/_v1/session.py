@@ -43,7 +43,7 @@ class Session:
         self.remote_channel: int | None = None
         self.state = "UNMAPPED"
         self.remote_begin: amqp.Begin | None = None
-        self.handle_max = connection.limits.links - 1
+        self.handle_max = 0xFFFF_FFFF  # of this end's own handles: what the peer takes
         self._incoming = Incoming(window)
         self._outgoing = Outgoing()
         self._by_handle: dict[int, Link] = {}
@@ -267,7 +267,7 @@ class Session:
     def _note_begin(self, channel: int, frame: amqp.Begin) -> None:
         self.remote_channel = channel
         self.remote_begin = frame
-        self.handle_max = min(frame.handle_max, self.connection.limits.links - 1)
+        self.handle_max = frame.handle_max
         self._incoming.next_id = frame.next_outgoing_id or 0
         self._incoming.remote_outgoing = frame.outgoing_window or 0
         self._outgoing.update(frame)
