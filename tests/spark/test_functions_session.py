@@ -158,3 +158,12 @@ def test_sql_evaluates_once(spark):
     plan = found._jdf.queryExecution().executedPlan().toString()
     assert plan.count("ArrowEvalPython [") == 1
     assert found.collect() == [("channel.open",)]
+
+
+def test_a_schema_that_schema_of_amqp_tells(spark):
+    frames = framed(spark, [OPEN, None])
+    for schema in (amqp.schema_of_amqp(OPEN), sf.lit("struct<channel: int, method: string>")):
+        found = frames.select(amqp.from_amqp("frame", schema).alias("f")).select("f.method")
+        assert [row.method for row in found.collect()] == ["channel.open", None]
+    with pytest.raises(ValueError, match="the type of a function is fixed before a job starts"):
+        amqp.from_amqp("frame", sf.col("frame"))

@@ -159,6 +159,7 @@ def to_amqp(
 def to_amqp_udf(options: Mapping[str, Any] | None = None) -> Any:
     """The function that to_amqp stands for, to be called or registered."""
     given = Options(options)
+    given.refuse_unknown(("mode", "protocol", "frameMax"))
     job = _Job(
         given.text("protocol", "0-9-1"),
         mode_of(given.text("mode", "PERMISSIVE"), ("PERMISSIVE", "FAILFAST")),

@@ -23,6 +23,11 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 _BRACES = re.compile(r"\{([^{}]*)\}")
 
 
+#: Options that choose files, and those that say what happens where one cannot be read.
+SELECTION = ("recursiveFileLookup", "pathGlobFilter", "modifiedBefore", "modifiedAfter", "timeZone")
+TOLERANT = ("ignoreCorruptFiles", "ignoreMissingFiles")
+
+
 class CaptureFile(NamedTuple):
     """A file to read. size: bytes; modified: seconds since 1970 UTC."""
 

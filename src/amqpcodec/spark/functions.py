@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyspark.sql import Column
 from pyspark.sql import functions as sf
 from pyspark.sql.pandas.functions import arrow_udf
 from pyspark.sql.types import ArrayType, DataType, StringType, StructType
@@ -17,18 +18,16 @@ from .columns import Plan, arrow_schema, conform, parse_schema
 from .frames import decode_column, plan_of_batch
 from .options import CORRUPT, Options, mode_of
 
-if TYPE_CHECKING:
-    from pyspark.sql import Column
-
 __all__ = ["from_amqp", "from_amqp_udf", "schema_of_amqp", "schema_of_amqp_udf"]
 
 #: Column functions give a value for each row: they cannot drop one.
 _MODES = ("PERMISSIVE", "FAILFAST")
+_OPTIONS = ("mode", "columnNameOfCorruptRecord", "protocol", "level", "tables")
 
 
 def from_amqp(
     col: str | Column,
-    schema: str | DataType | None = None,
+    schema: str | DataType | Column | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> Column:
     """The frame in a binary column as a struct; null for a null or empty value.
@@ -40,7 +39,8 @@ def from_amqp(
         col: a binary column, each value one frame; or several, where schema is an array.
         schema: a struct, or an array of one, as a type or DDL text such as ``"channel int,
             method string"`` or ``"array<struct<method string>>"``, whose names are those of
-            batch.decode. Only what it names is decoded. None: a struct of all columns.
+            batch.decode. Only what it names is decoded. None: a struct of all columns. Or a
+            column that is a literal text, and ``schema_of_amqp(bytes)``.
         options: ``mode`` ("PERMISSIVE" or "FAILFAST"), ``columnNameOfCorruptRecord`` (a string or
             binary of the schema that gets the bytes of bad values; default ``_corrupt_record``),
             ``protocol``, ``level`` ("frame"; "message" takes whole messages) and ``tables`` (what
@@ -52,8 +52,29 @@ def from_amqp(
     Raises:
         ValueError: a name, type or option is not known.
     """
+    if isinstance(schema, Column):
+        schema = _literal(schema)
     result: Column = from_amqp_udf(schema, options)(col)
     return result
+
+
+def _literal(schema: Column) -> str:
+    """The text of a column that is a literal: a function's type is fixed before a job starts."""
+    inside = vars(schema)  # getattr() gives a column for any name
+    told = inside.get("_amqp_schema")  # of schema_of_amqp
+    if isinstance(told, str):
+        return told
+    value = getattr(inside.get("_expr"), "_value", None)  # of Spark Connect
+    if "_jc" in inside:
+        node = inside["_jc"].node()
+        if node.getClass().getSimpleName() == "Literal":
+            value = node.value()
+    if not isinstance(value, str):
+        raise ValueError(
+            f"schema is text, a type or schema_of_amqp(bytes), not {schema}: the type of a "
+            "function is fixed before a job starts"
+        )
+    return value
 
 
 def from_amqp_udf(
@@ -86,6 +107,7 @@ class _Job:
 
     @classmethod
     def of(cls, schema: str | DataType | None, options: Options) -> _Job:
+        options.refuse_unknown(_OPTIONS)
         parsed = None if schema is None else parse_schema(schema)
         row = parsed.elementType if isinstance(parsed, ArrayType) else parsed
         if row is not None and not isinstance(row, StructType):
@@ -188,11 +210,17 @@ def schema_of_amqp(col: str | bytes | Column, options: Mapping[str, Any] | None 
     """The schema, as DDL text, with which from_amqp takes all that a value holds.
 
     Args:
-        col: a binary column, or bytes. A value with several frames gives an array of structs.
+        col: a binary column, or bytes. A value with several frames gives an array of structs. Of
+            bytes the result is a literal, which from_amqp takes as its schema.
         options: ``protocol``, ``level`` and ``tables``, as from_amqp takes them.
     """
-    column = sf.lit(col) if isinstance(col, bytes) else col
-    result: Column = schema_of_amqp_udf(options)(column)
+    if isinstance(col, bytes):
+        given = Options(options)
+        told = _schema_of(col, _Job.of(None, given))
+        literal = sf.lit(told)
+        literal._amqp_schema = told  # type: ignore[attr-defined]
+        return literal
+    result: Column = schema_of_amqp_udf(options)(col)
     return result
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -31,7 +32,7 @@ def mode_of(text: str, allowed: Iterable[str] = MODES) -> str:
 
 
 class Options:
-    """Named texts. Names are compared without regard to case; unknown ones are left alone."""
+    """Named texts. Names are compared without regard to case; refuse_unknown() checks them."""
 
     def __init__(self, given: Mapping[str, Any] | None) -> None:
         """given: texts; numbers and booleans too, as ``DataFrameReader.option`` takes them."""
@@ -40,6 +41,24 @@ class Options:
             for name, value in dict(given or {}).items()
             if value is not None
         }
+
+    def refuse_unknown(self, known: Iterable[str], prefixes: tuple[str, ...] = ()) -> None:
+        """Refuse names that are none of these and begin with none of the prefixes.
+
+        Raises:
+            ValueError: it says which, and what was probably meant.
+        """
+        names = {name.lower(): name for name in known}
+        for name in self._texts:
+            if name in names or name.startswith(prefixes):
+                continue
+            close = difflib.get_close_matches(name, names, 1)
+            hint = f"did you mean {names[close[0]]}? There is" if close else "there is"
+            raise ValueError(f"no option {name!r}; {hint} {', '.join(names.values())}")
+
+    def items(self) -> dict[str, str]:
+        """All of them, with names in lower case."""
+        return {name: str(value) for name, value in self._texts.items()}
 
     def __contains__(self, name: str) -> bool:
         return name.lower() in self._texts

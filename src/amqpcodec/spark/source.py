@@ -7,15 +7,22 @@ import logging
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceReader,
+    DataSourceStreamReader,
+    InputPartition,
+)
 from pyspark.sql.types import StructType
 
 from .. import capture
+from .catalog import NO_PATH, given_in_sql, recall, remember
 from .columns import Plan, arrow_schema, conform, plan
-from .files import Selection, check_paths, group, list_files
+from .files import SELECTION, TOLERANT, Selection, check_paths, group, list_files
 from .options import CORRUPT, Options, mode_of
 
 __all__ = ["AmqpCapture", "CaptureFiles", "Files"]
@@ -26,6 +33,12 @@ _log = logging.getLogger(__name__)
 TASK_OCTETS = 128 << 20
 #: Rows of a batch. Spark is as fast with more, and they would cost its JVM memory.
 BATCH_ROWS = 16384
+
+OPTIONS = (
+    *("path", "paths", "ports", "protocol", "level", "fields", "redact", "tables", "mode"),
+    *("columnNameOfCorruptRecord", "chain", "maxPartitionBytes", *SELECTION, *TOLERANT),
+    *("stateLocation", "maxFilesPerTrigger", "closeAfter"),
+)
 
 #: Options of the contract that this source does not have yet, and the value that asks for nothing.
 _LATER = {"stateLocation": "", "maxFilesPerTrigger": "", "closeAfter": ""}
@@ -54,6 +67,7 @@ class _Read:
 
     @classmethod
     def of(cls, options: Options, schema: StructType | None) -> _Read:
+        options.refuse_unknown(OPTIONS, ("fs.",))
         for name, nothing in _LATER.items():
             if options.text(name, nothing).lower() != nothing:
                 raise ValueError(f"option {name} is not there yet")
@@ -89,10 +103,10 @@ class _Read:
 
 
 def _with_error(made: Plan, mode: str) -> Plan:
-    """The mode is ours to apply here: bad rows are those with an error."""
-    if mode == "PERMISSIVE" or "error" in made.fields:
-        return made
-    return replace(made, fields=(*made.fields, "error"))
+    """The mode is ours to apply here: bad rows are those with an error, FAILFAST says where."""
+    needed = {"PERMISSIVE": (), "DROPMALFORMED": ("error",), "FAILFAST": ("error", *_PLACE)}[mode]
+    missing = [name for name in needed if name not in made.fields]
+    return replace(made, fields=(*made.fields, *missing))
 
 
 def _ports(options: Options) -> tuple[int, ...]:
@@ -126,16 +140,49 @@ class AmqpCapture(DataSource):
 
     def schema(self) -> StructType:
         """The columns that the options ask for; no file is opened, but all options are checked."""
-        options = Options(self.options)
+        told = Options(self.options)
+        options = given_in_sql(told)
         schema = _Read.of(options, None).plan.schema
         Selection.of(options)
         options.octets("maxPartitionBytes", TASK_OCTETS)
         check_paths(_paths(options))
-        return schema
+        return remember(schema, told, OPTIONS)
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """schema: what schema() said, or what the user gave."""
-        return _Reader(Options(self.options), schema)
+        reader = _Reader(recall(Options(self.options), schema), schema)
+        reader.check()
+        return reader
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
+        """Refused, in words: raising here would show as an UnboundLocalError of Spark's."""
+        return _NoStream()
+
+
+_NO_STREAM = (
+    "amqp_capture is no streaming source yet: read the finished files of a folder with spark.read, "
+    "for example in foreachBatch over a stream of their names"
+)
+
+
+class _NoStream(DataSourceStreamReader):
+    """What stands for a stream until there is one."""
+
+    def initialOffset(self) -> dict[str, Any]:  # noqa: N802
+        """The first thing that Spark asks for."""
+        raise NotImplementedError(_NO_STREAM)
+
+    def latestOffset(self, *args: Any) -> dict[str, Any]:  # noqa: N802
+        """What it asks for where a query goes on."""
+        raise NotImplementedError(_NO_STREAM)
+
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
+        """Never asked for."""
+        raise NotImplementedError(_NO_STREAM)
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """Never asked for."""
+        raise NotImplementedError(_NO_STREAM)
 
 
 class CaptureFiles(DataSourceReader):
@@ -146,6 +193,12 @@ class CaptureFiles(DataSourceReader):
     def __init__(self, options: Options) -> None:
         """options: paths, which files of them, and how many go into a task."""
         self.options = options
+
+    def check(self) -> None:
+        """Refuse wrong options and paths that stand for nothing before a job starts."""
+        Selection.of(self.options)
+        self.options.octets("maxPartitionBytes", TASK_OCTETS)
+        check_paths(_paths(self.options))
 
     def partitions(self) -> Sequence[InputPartition]:
         """Tasks by files' names and sizes; no file is opened."""
@@ -179,7 +232,7 @@ def _paths(options: Options) -> list[str]:
     if path is not None:
         paths.append(path)
     if not paths:
-        raise ValueError("a path is missing: load(path), or OPTIONS (path '...')")
+        raise ValueError(NO_PATH)
     return paths
 
 
@@ -209,7 +262,7 @@ def _read_file(
     )
     try:
         for rows in reader:
-            yield conform(_by_mode(pa.record_batch(rows), what, path), what.plan, target)
+            yield conform(_by_mode(pa.record_batch(rows), what), what.plan, target)
         if reader.damaged and what.mode == "FAILFAST":
             raise capture.CaptureError(reader.damaged)
     except FileNotFoundError as problem:
@@ -227,13 +280,22 @@ def _read_file(
             _log.warning("%s: %s", path, reader.damaged)
 
 
-def _by_mode(rows: pa.RecordBatch, what: _Read, path: object) -> pa.RecordBatch:
+#: Columns that say where a row is from.
+_PLACE = ("file", "packet", "packet_offset", "position")
+
+
+def _by_mode(rows: pa.RecordBatch, what: _Read) -> pa.RecordBatch:
     if what.mode == "PERMISSIVE":
         return rows
     error = rows.column(what.plan.fields.index("error"))
     if error.null_count == len(error):
         return rows
     if what.mode == "FAILFAST":
-        first = pc.drop_null(error)[0].as_py()
-        raise ValueError(f"{path}: {first}")
+        at = pc.index(error.is_valid(), True).as_py()
+        file, packet, offset, position = (
+            rows.column(what.plan.fields.index(name))[at].as_py() for name in _PLACE
+        )
+        raise ValueError(
+            f"{file}: packet {packet} (packet_offset {offset}), position {position}: {error[at]}"
+        )
     return rows.filter(error.is_null())

@@ -11,6 +11,7 @@ from pyspark.sql.types import LongType, MapType, StringType, StructType
 
 from .. import capture
 from .columns import arrow_schema
+from .files import SELECTION
 from .options import Options
 from .source import CaptureFiles, Files
 
@@ -19,12 +20,15 @@ if TYPE_CHECKING:
 
 __all__ = ["AmqpCaptureStats", "capture_stats"]
 
+_OPTIONS = ("path", "paths", "ports", "protocol", "maxPartitionBytes", *SELECTION)
+
 #: Counts by name, and plain ones; what they mean is told by capture.stats.
 _BY_NAME = ("versions", "frames", "methods", "skipped")
 _COUNTS = (
     *("packets", "octets", "connections", "errors", "gaps", "lost_octets", "resyncs"),
     *("midstream", "tls_connections", "other_protocols", "left_out_octets", "repeated_octets"),
     "ip_fragments",
+    "reorder_overflows",
 )
 
 
@@ -38,8 +42,9 @@ def capture_stats(
     Columns: file; damaged (text, where reading ended early or the file is no capture, else null);
     packets, octets (captured), connections, errors, gaps, lost_octets, resyncs, midstream
     (directions), tls_connections, other_protocols (connections), left_out_octets (of both),
-    repeated_octets, ip_fragments; and maps of counts: versions (connections by protocol), frames
-    (by type), methods (frames by method or performative), skipped (packets by reason).
+    repeated_octets, ip_fragments, reorder_overflows; and maps of counts: versions (connections by
+    protocol), frames (by type), methods (frames by method or performative), skipped (packets by
+    reason).
 
     Args:
         spark: a session.
@@ -63,7 +68,8 @@ class AmqpCaptureStats(DataSource):
         return "amqp_capture_stats"
 
     def schema(self) -> StructType:
-        """Always the same."""
+        """Always the same; the options are checked."""
+        Options(self.options).refuse_unknown(_OPTIONS, ("fs.",))
         columns = StructType().add("file", StringType()).add("damaged", StringType())
         for name in _COUNTS:
             columns.add(name, LongType())
