@@ -99,7 +99,7 @@ def test_defaults_and_what_is_set() -> None:
 def test_repr_shows_what_is_set_and_no_credentials() -> None:
     assert repr(amqp.Header(priority=4)) == "Header(priority=4)"
     init = amqp.SaslInit(mechanism="PLAIN", initial_response=b"\0user\0secret")
-    assert repr(init) == "SaslInit(mechanism='PLAIN', initial_response=<12 octets, not shown>)"
+    assert repr(init) == "SaslInit(mechanism='PLAIN', initial_response=<12 bytes, not shown>)"
     assert "secret" not in repr(amqp.SaslResponse(b"secret"))
 
 

@@ -186,7 +186,7 @@ cdef class CaptureBatch:
         table_drop(self.items)
 
     def __len__(self):
-        return self.frames.table.rows
+        return 0 if self.frames is None else self.frames.table.rows
 
     def __repr__(self):
         return f"<amqpcodec.capture.Batch: {len(self)} rows of {', '.join(self.names)}>"
@@ -199,7 +199,7 @@ cdef class CaptureBatch:
     @property
     def errors(self):
         """Rows with an error, as far as the column error was asked for."""
-        return self.frames.table.column[COL_ERROR].present
+        return 0 if self.frames is None else self.frames.table.column[COL_ERROR].present
 
     def __arrow_c_schema__(self):
         """The Arrow schema, of a struct, in a PyCapsule."""

@@ -22,7 +22,7 @@ cdef class Guard:
     other, in all of them. None: no class.
     """
 
-    def __init__(self, cls=None, names=(), every=()):
+    def __cinit__(self, cls=None, names=(), every=()):
         self.kept = []
         self.functions = set()
         self.watch.called_back = watch_ready()
@@ -147,7 +147,7 @@ cdef class BoundClass:
     cdef Py_ssize_t offset[MAX_FIELDS]
     cdef PyObject* name[MAX_FIELDS]
 
-    def __init__(self, object cls not None, tuple names not None, Guard making, Guard taking):
+    def __cinit__(self, object cls not None, tuple names not None, Guard making, Guard taking):
         cdef int i
         if len(names) > MAX_FIELDS:
             raise ValueError(f"{cls}: {len(names)} attributes, at most {MAX_FIELDS} can be bound")

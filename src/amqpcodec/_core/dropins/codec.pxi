@@ -19,8 +19,13 @@ cdef class DropIn(Fallbacks):
     cdef list methods
     cdef PyObject* by_key[KEY_SLOTS]
 
-    def __init__(self, ClientProfile profile not None, dict stock not None, Guard reading not None,
-                 Guard writing not None, list methods not None, bint lenient):
+    def __cinit__(self):
+        if type(self) is DropIn:
+            raise TypeError("DropIn is abstract")
+
+    cdef int set_up(self, ClientProfile profile, dict stock, Guard reading, Guard writing, list methods,
+                    bint lenient) except -1:
+        """Called by each codec's __cinit__, so that none is without what its methods rest on."""
         cdef BoundMethod m
         cdef uint32_t i
         self.profile = profile
@@ -28,7 +33,7 @@ cdef class DropIn(Fallbacks):
         self.stock = stock
         self.reading = reading
         self.writing = writing
-        self.methods = methods
+        self.methods = methods = list(methods)
         self.by_type = {}
         memset(self.by_key, 0, sizeof(self.by_key))
         if len(methods) > KEY_SLOTS // 2:
@@ -39,6 +44,7 @@ cdef class DropIn(Fallbacks):
             while self.by_key[i] != NULL:
                 i = (i + 1) & (KEY_SLOTS - 1)
             self.by_key[i] = <PyObject*>m
+        return 0
 
     cdef inline BoundMethod find(self, uint32_t key):
         """The method of this key; falls back where there is none."""

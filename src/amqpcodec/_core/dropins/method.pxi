@@ -16,8 +16,8 @@ cdef class BoundMethod:
     cdef uint64_t tables                # which fields are
     cdef tuple absent
 
-    def __init__(self, BoundClass cls, int class_id, int method_id, tuple fields not None,
-                 tuple absent=()):
+    def __cinit__(self, BoundClass cls, int class_id, int method_id, tuple fields not None,
+                  tuple absent=()):
         cdef int i
         cdef list lowered = []
         self.cls = cls

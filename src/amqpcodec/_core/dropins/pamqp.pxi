@@ -35,7 +35,7 @@ cdef class CheckedMethod:
     cdef tuple defaults
     cdef uint8_t check[MAX_FIELDS]
 
-    def __init__(self, BoundMethod method not None, tuple checks not None, tuple defaults not None):
+    def __cinit__(self, BoundMethod method not None, tuple checks not None, tuple defaults not None):
         cdef int i
         self.method = method
         self.defaults = defaults
@@ -82,13 +82,13 @@ cdef class PamqpCodec(DropIn):
     cdef BoundClass header, body, heartbeat
     cdef dict encode_names, exception_names
 
-    def __init__(self, ClientProfile profile not None, ClientProfile deprecated not None,
-                 dict stock not None, Guard reading not None, Guard writing not None,
-                 list methods not None, bint lenient, list checks not None,
-                 BoundMethod properties not None, tuple classes not None, object encode not None,
-                 object exceptions not None):
+    def __cinit__(self, ClientProfile profile not None, ClientProfile deprecated not None,
+                  dict stock not None, Guard reading not None, Guard writing not None,
+                  list methods not None, bint lenient, list checks not None,
+                  BoundMethod properties not None, tuple classes not None, object encode not None,
+                  object exceptions not None):
         cdef CheckedMethod each
-        DropIn.__init__(self, profile, stock, reading, writing, methods, lenient)
+        self.set_up(profile, stock, reading, writing, methods, lenient)
         self.deprecated = deprecated
         self.checked = {}
         for each in checks:

@@ -152,12 +152,12 @@ cdef class ClientProfile:
     cdef bint tuples, bytes_names, in_order, bytes_text, none_text, any_bits, empty_absent
     cdef Py_ssize_t longest_name
 
-    def __init__(self, dict read not None, *, str bad_names, str bad_text, str longstr,
-                 bint signed, str timestamp, str ints, str decimals, str float_tag, str bytes_tag,
-                 str bytearray_tag,
-                 bint tuples, Py_ssize_t longest_name, bint bytes_names, bint in_order,
-                 bint bytes_text, bint none_text, bint any_bits, bint empty_absent, int_class=None,
-                 bint surrogates=False):
+    def __cinit__(self, dict read not None, *, str bad_names, str bad_text, str longstr,
+                  bint signed, str timestamp, str ints, str decimals, str float_tag, str bytes_tag,
+                  str bytearray_tag,
+                  bint tuples, Py_ssize_t longest_name, bint bytes_names, bint in_order,
+                  bint bytes_text, bint none_text, bint any_bits, bint empty_absent, int_class=None,
+                  bint surrogates=False):
         memset(self.shape, SHAPE_UNKNOWN, 256)
         memset(self.kind, READ_NOTHING, 256)
         for tag, name in read.items():

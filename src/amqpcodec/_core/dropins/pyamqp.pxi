@@ -68,13 +68,13 @@ cdef class AmqpCodec(DropIn):
     cdef object format          # that was asked for last
     cdef BoundMethod format_layout
 
-    def __init__(self, ClientProfile profile not None, dict stock not None, Guard reading not None,
-                 Guard writing not None, bint lenient, BoundMethod properties not None,
-                 tuple names not None, BoundClass message not None, Guard heading, Guard filling,
-                 Guard headers not None, object property_list,
-                 object framing not None, dict contents not None, object judge not None,
-                 object again not None):
-        DropIn.__init__(self, profile, stock, reading, writing, [], lenient)
+    def __cinit__(self, ClientProfile profile not None, dict stock not None, Guard reading not None,
+                  Guard writing not None, bint lenient, BoundMethod properties not None,
+                  tuple names not None, BoundClass message not None, Guard heading, Guard filling,
+                  Guard headers not None, object property_list,
+                  object framing not None, dict contents not None, object judge not None,
+                  object again not None):
+        self.set_up(profile, stock, reading, writing, [], lenient)
         self.properties = properties
         self.names = tuple([_intern(name) for name in names])
         self.places = {name: i for i, name in enumerate(self.names)}

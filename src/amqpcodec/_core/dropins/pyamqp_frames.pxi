@@ -29,7 +29,7 @@ cdef class FrameHandler:
     cdef tuple method_ids       # and as py-amqp has them,
     cdef bint method_content    # and whether frames with a content follow it
 
-    def __init__(self, AmqpCodec codec not None, connection, callback):
+    def __cinit__(self, AmqpCodec codec not None, connection, callback):
         codec.calls += 1
         self.codec = codec
         self.received = new_count(connection, BYTES_RECV)

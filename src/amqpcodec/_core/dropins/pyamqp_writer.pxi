@@ -26,12 +26,10 @@ cdef class FrameWriter:
     cdef PyThread_type_lock lock
     cdef object theirs          # py-amqp's own writer, once it was needed
 
-    def __cinit__(self):
+    def __cinit__(self, AmqpCodec codec not None, connection, transport):
         self.lock = PyThread_allocate_lock()
         if self.lock == NULL:
             raise MemoryError
-
-    def __init__(self, AmqpCodec codec not None, connection, transport):
         codec.calls += 1
         self.codec = codec
         self.connection = connection

@@ -20,9 +20,9 @@ cdef class AzureCodec(Fallbacks):
     cdef type transfer
     cdef public bint lenient            # as other drop-ins have it; there is nothing to be lenient with
 
-    def __init__(self, AzureReading reading not None, AzureWriting writing not None,
-                 dict stock not None, type transfer not None, Guard decode not None,
-                 Guard encode not None):
+    def __cinit__(self, AzureReading reading not None, AzureWriting writing not None,
+                  dict stock not None, type transfer not None, Guard decode not None,
+                  Guard encode not None):
         self.reading = reading
         self.writing = writing
         self.stock = stock

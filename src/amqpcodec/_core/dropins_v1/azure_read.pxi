@@ -57,7 +57,7 @@ cdef class AzureTuple:
     cdef dict names
     cdef Py_ssize_t n
 
-    def __init__(self, dict names not None, str name not None):
+    def __cinit__(self, dict names not None, str name not None):
         cdef object cls = names[name]
         if (cls.__mro__ != (cls, tuple, object) or "__init__" in vars(cls)
                 or set(cls._field_defaults) != set(cls._fields)
@@ -100,9 +100,9 @@ cdef class AzureReading:
     cdef AzureTuple message, header, properties
     cdef bint joins_data        # a list of data sections; else the last one
 
-    def __init__(self, *, int deepest, uint32_t most, dict wrappers, dict states not None,
-                 dict absent, decimal128, AzureTuple message not None, AzureTuple header not None,
-                 AzureTuple properties not None):
+    def __cinit__(self, *, int deepest, uint32_t most, dict wrappers, dict states not None,
+                  dict absent, decimal128, AzureTuple message not None, AzureTuple header not None,
+                  AzureTuple properties not None):
         sections = ("header", "delivery_annotations", "message_annotations", "properties",
                     "application_properties", "data", "sequence", "value", "footer")
         fields = message.cls._fields

@@ -56,7 +56,7 @@ cdef class AzureDefinition:
     cdef int64_t code
     cdef bytes ways
 
-    def __init__(self, code, definition, bytes ways not None):
+    def __cinit__(self, code, definition, bytes ways not None):
         self.cls_code = code
         self.definition = definition
         self.code = code
@@ -77,8 +77,8 @@ cdef class AzureWriting:
     cdef bint wide_ints
     cdef bint joins_data
 
-    def __init__(self, *, dict types not None, define not None, decimal128, bint wide_ints,
-                 bint joins_data):
+    def __cinit__(self, *, dict types not None, define not None, decimal128, bint wide_ints,
+                  bint joins_data):
         self.types = types
         self.definitions = {}
         self.define = define

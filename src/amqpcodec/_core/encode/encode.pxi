@@ -223,14 +223,21 @@ cdef class ArrowColumn:
     def __dealloc__(self):
         table_drop(self.table)
 
+    cdef int made(self) except -1:
+        """Refuses an instance of __new__ alone, which has no table."""
+        if self.table == NULL:
+            raise TypeError("made by amqpcodec.batch.encode")
+        return 0
+
     def __len__(self):
-        return self.table.rows
+        return 0 if self.table == NULL else self.table.rows
 
     def __repr__(self):
-        return f"<amqpcodec.batch.{type(self).__name__}: {self.table.rows} rows>"
+        return f"<amqpcodec.batch.{type(self).__name__}: {len(self)} rows>"
 
     def __arrow_c_schema__(self):
         """The Arrow type in a PyCapsule."""
+        self.made()
         cdef ArrowSchema* s = <ArrowSchema*>calloc(1, sizeof(ArrowSchema))
         if s == NULL:
             raise MemoryError
@@ -284,6 +291,7 @@ cdef class Encoded(ArrowColumn):
     def errors(self):
         """Why a row could not be encoded: a utf8 column of as many rows, null where all is well."""
         cdef ArrowColumn errors = ArrowColumn.__new__(ArrowColumn)
+        self.made()
         errors.table = self.table
         atomic_add_(&self.table.refs, 1)
         errors.at = ERRORS

@@ -2,6 +2,8 @@
 
 cdef object ValidationError
 cdef str short_repr(object v)
+cdef int repr_begin(object o) except -1
+cdef int repr_end(object o) except -1
 
 cdef inline object kind_instance(PyTypeObject* cls):
     """A new instance with every field unset."""

@@ -2,11 +2,23 @@
 
 import re as _re
 
+cdef extern from *:
+    """
+    /* How many frames' reprs are being made, one inside the other, by this thread. */
+    static PYTHON_THREAD_LOCAL int repr_depth = 0;
+    """
+    int repr_depth
+
+cdef extern from "Python.h":
+    int Py_ReprEnter(object o) except -1
+    void Py_ReprLeave(object o)
+
 cdef object ValidationError = _errors.ValidationError
 cdef object Ellipsis_ = ...
 
 cdef enum:
     REPR_OCTETS = 64
+    REPR_DEPTH = 32         # frames in frames that are shown; a decoded one has less
 
 
 cdef str short_repr(object v):
@@ -18,6 +30,23 @@ cdef str short_repr(object v):
     if isinstance(v, str) and len(v) > 4 * REPR_OCTETS:
         return f"{v[:REPR_OCTETS]!r}... ({len(v)} characters)"
     return repr(v)
+
+
+cdef int repr_begin(object o) except -1:
+    """1 where o can be shown, and repr_end follows; 0 where "..." stands for it: it is being shown
+    already, or too many others are."""
+    global repr_depth
+    if repr_depth >= REPR_DEPTH or Py_ReprEnter(o):
+        return 0
+    repr_depth += 1
+    return 1
+
+
+cdef int repr_end(object o) except -1:
+    global repr_depth
+    repr_depth -= 1
+    Py_ReprLeave(o)
+    return 0
 
 
 cdef bint is_default(Kind* k, int i, object v):
@@ -38,8 +67,19 @@ cdef Kind* frame_kind(object self) except NULL:
 @cython.binding(True)
 def frame_repr(self):
     cdef Kind* k = frame_kind(self)
-    cdef Desc* d = <Desc*>k.desc
     cdef list parts = []
+    if not repr_begin(self):
+        return f"{type(self).__qualname__}(...)"
+    try:
+        frame_parts(self, k, parts)
+    finally:
+        repr_end(self)
+    return f"{type(self).__qualname__}({', '.join(parts)})"
+
+
+cdef int frame_parts(object self, Kind* k, list parts) except -1:
+    """The fields that have another value than their default, as a repr shows them."""
+    cdef Desc* d = <Desc*>k.desc
     cdef object v
     cdef int i
     for i in range(k.fields):
@@ -49,10 +89,11 @@ def frame_repr(self):
         if is_default(k, i, v):
             continue
         if d != NULL and d.op[i].secret:
-            parts.append(f"{<str>k.name[i]}=<{len(v)} octets, not shown>")
+            size = f"{len(v)} bytes, " if hasattr(v, "__len__") else ""
+            parts.append(f"{<str>k.name[i]}=<{size}not shown>")
         else:
             parts.append(f"{<str>k.name[i]}={short_repr(v)}")
-    return f"{type(self).__qualname__}({', '.join(parts)})"
+    return 0
 
 
 @cython.binding(True)
@@ -182,10 +223,10 @@ kind_ready()
 KindMeta = kind_meta_object()
 Frame = kind_make("Frame", (), {
     **BASE_DICT, "__doc__": "Base of everything that a frame can be.",
-}, (), (), (), (), KIND_ABSTRACT, 0, 0, None)
+}, (), (), (), (), KIND_ABSTRACT, 0, None)
 Method = kind_make("Method", (Frame,), {
     **BASE_DICT, "__doc__": "Base of all methods.", "validate": frame_validate,
-}, (), (), (), (), KIND_ABSTRACT, 0, 0, None)
+}, (), (), (), (), KIND_ABSTRACT, 0, None)
 ContentProperties = kind_make("ContentProperties", (Frame,), {
     **BASE_DICT, "__doc__": "Base of all property lists.", "validate": frame_validate,
-}, (), (), (), (), KIND_ABSTRACT, 0, 0, None)
+}, (), (), (), (), KIND_ABSTRACT, 0, None)

@@ -33,7 +33,7 @@ typedef struct {
     int fields;           /* fields, in wire order */
     int slots;            /* fields and the bytes of tables */
     int positional;       /* how many fields the constructor takes by position */
-    int gc;               /* instances may be part of a cycle */
+    int gc;               /* it has fields, so instances may be part of a cycle */
     int blank;            /* unset fields hold None from the start, not NULL: property lists */
     int *position;        /* positional argument -> field */
     int *octets_slot;     /* field -> slot of its bytes, 0 for one that is no table */
@@ -133,12 +133,23 @@ static PyObject *kind_alloc(PyTypeObject *type, Py_ssize_t ignored) {
     return (PyObject *)kind_new(type);
 }
 
-/* Told to the collector only once something that can be part of a cycle is stored. */
+/* Told to the collector only once something that can be part of a cycle is stored: most frames hold
+ * numbers and text alone, and never are. */
 static inline void kind_track(PyObject *o) {
     if (KIND_OF(Py_TYPE(o))->gc && !((KindObject *)o)->tracked) {
         ((KindObject *)o)->tracked = 1;
         PyObject_GC_Track(o);
     }
+}
+
+static inline void kind_track_for(PyObject *o, PyObject *value) {
+    if (PyType_IS_GC(Py_TYPE(value))) kind_track(o);
+}
+
+static int kind_setattro(PyObject *self, PyObject *name, PyObject *value) {
+    int status = PyObject_GenericSetAttr(self, name, value);
+    if (status == 0 && value) kind_track_for(self, value);
+    return status;
 }
 
 static int kind_clear(PyObject *self) {
@@ -157,15 +168,11 @@ static int kind_traverse(PyObject *self, visitproc visit, void *arg) {
     return 0;
 }
 
-static void kind_dealloc(PyObject *self) {
+static void kind_release(PyObject *self) {
     PyTypeObject *type = Py_TYPE(self);
     Kind *k = KIND_OF(type);
     KindObject *o = (KindObject *)self;
     PyObject **at = o->field, **end = at + k->slots;
-    if (o->tracked) {
-        o->tracked = 0;
-        PyObject_GC_UnTrack(self);
-    }
     if (AMQP_UNLIKELY(o->origin != NULL)) Py_CLEAR(o->origin);
     if (k->blank) {
         for (PyObject **last = at + k->fields; at != last; at++) {
@@ -191,6 +198,20 @@ static void kind_dealloc(PyObject *self) {
 #endif
     kind_free(k, self);
     Py_DECREF(type);
+}
+
+/* An instance that holds no container cannot be one of a long chain; for the others the interpreter
+ * bounds how deep deallocation goes. */
+static void kind_dealloc(PyObject *self) {
+    if (!((KindObject *)self)->tracked) {
+        kind_release(self);
+        return;
+    }
+    PyObject_GC_UnTrack(self);
+    Py_TRASHCAN_BEGIN(self, kind_dealloc)
+    ((KindObject *)self)->tracked = 0;
+    kind_release(self);
+    Py_TRASHCAN_END
 }
 
 /* ---- table fields ---- */
@@ -263,7 +284,7 @@ static int kind_time_set(PyObject *self, PyObject *value, void *closure) {
     PYTHON_LOCK(o);
     Py_INCREF(value);
     Py_XSETREF(o->field[(int)(intptr_t)closure], value);
-    kind_track(self);
+    kind_track_for(self, value);
     PYTHON_UNLOCK();
     return 0;
 }
@@ -349,7 +370,9 @@ static PyObject *kind_vectorcall(PyObject *cls, PyObject *const *args, size_t na
             o->field[i] = Py_NewRef(value);
         }
     }
-    kind_track((PyObject *)o);
+    for (int i = 0; i < k->fields; i++) {
+        if (o->field[i]) kind_track_for((PyObject *)o, o->field[i]);
+    }
     return (PyObject *)o;
 }
 
@@ -378,6 +401,10 @@ static PyObject *kind_richcompare(PyObject *x, PyObject *y, int op) {
             equal = !a->field[i] && !b->field[i];
         } else {
             equal = w ? PyObject_RichCompareBool(v, w, Py_EQ) : -1;
+            if (equal < 0 && PyErr_ExceptionMatches(PyExc_ArithmeticError)) {
+                PyErr_Clear(); /* a signaling NaN refuses to be compared; it equals nothing */
+                equal = 0;
+            }
         }
         Py_XDECREF(v);
         Py_XDECREF(w);

@@ -26,6 +26,7 @@ cdef extern from "objects/kind.h":
     void kind_use(object metatype)
     KindObject* kind_new(PyTypeObject* t)
     void kind_track(PyObject* o)
+    void kind_track_for(PyObject* o, PyObject* value)
     void kind_store(KindObject* o, int i, PyObject* value)
     void kind_fill(KindObject* o, int i, PyObject* value)
     uint64_t* kind_words(KindObject* o, int slots)
@@ -37,7 +38,7 @@ cdef object kind_metatype_object()
 # A class with these fields. defaults: Ellipsis stands for a fresh table; forms: how fields
 # are kept, as FORM_*; positions: numbers of the fields that the constructor takes by position; what < 0: abstract.
 cdef object new_kind(object name, object bases, object dict_, object names, object defaults,
-                     object forms, object positions, int what, int gc, int blank, object owner)
+                     object forms, object positions, int what, int blank, object owner)
 cdef int kind_describe(object cls, void* desc) except -1
 
 # Kind.what

@@ -88,7 +88,7 @@ enum { FORM_PLAIN, FORM_TABLE, FORM_TIME };
  * forms: a tuple of FORM_*. positions: a tuple of field numbers. what < 0: abstract. */
 static PyObject *kind_make(PyObject *name, PyObject *bases, PyObject *dict, PyObject *names,
                            PyObject *defaults, PyObject *forms, PyObject *positions, int what,
-                           int gc, int blank, PyObject *owner) {
+                           int blank, PyObject *owner) {
     PyObject *args = PyTuple_Pack(3, name, bases, dict);
     if (!args) return NULL;
     PyObject *cls = PyType_Type.tp_new(&KindMeta, args, NULL);
@@ -111,7 +111,7 @@ static PyObject *kind_make(PyObject *name, PyObject *bases, PyObject *dict, PyOb
         goto fail;
     }
     k->what = what;
-    k->gc = gc;
+    k->gc = n > 0;
     k->blank = blank;
     k->positional = (int)PyTuple_GET_SIZE(positions);
     for (int i = 0; i < k->positional; i++)
@@ -169,9 +169,10 @@ static PyObject *kind_make(PyObject *name, PyObject *bases, PyObject *dict, PyOb
     type->tp_vectorcall = kind_vectorcall;
     type->tp_alloc = kind_alloc;
     type->tp_dealloc = kind_dealloc;
+    type->tp_setattro = kind_setattro;
     type->tp_richcompare = kind_richcompare;
     type->tp_hash = PyObject_HashNotImplemented;
-    if (gc) {
+    if (k->gc) {
         type->tp_flags |= Py_TPFLAGS_HAVE_GC;
         type->tp_traverse = kind_traverse;
         type->tp_clear = kind_clear;

@@ -30,7 +30,7 @@ cdef class ProtocolCore:
     cdef PyTypeObject* message_type
     cdef int _make_classes(self) except -1
     cdef object _make_class(self, Desc* d, str qualname, object base, int what, tuple fields, dict members)
-    cdef object _make_frame(self, str name, int what, str doc, tuple fields, int gc)
+    cdef object _make_frame(self, str name, int what, str doc, tuple fields)
     cdef int _make_frames(self) except -1
     cdef int _enter(self, Desc* d) except -1
     cdef Desc* find(self, uint32_t key) noexcept nogil

@@ -114,7 +114,7 @@ cdef class ProtocolCore:
             "_DEFAULTS": defaults,
         })
         made = kind_make(qualname.rpartition(".")[2], (base,), members, names, defaults, forms,
-                         positions, what, FORM_TABLE in forms, properties, self.descs)
+                         positions, what, properties, self.descs)
         self.descs.keep.append(made)
         for alias, name in PROPERTY_ALIASES.items() if properties else ():
             if name in names and alias not in names:
@@ -125,14 +125,14 @@ cdef class ProtocolCore:
         return made
 
     @cython.final
-    cdef object _make_frame(self, str name, int what, str doc, tuple fields, int gc):
+    cdef object _make_frame(self, str name, int what, str doc, tuple fields):
         names = tuple([field for field, _ in fields])
         return kind_make(name, (Frame,), {
             "__module__": self.module, "__qualname__": name, "__doc__": doc, "__slots__": (),
             "__hash__": None, "__match_args__": names, "FIELDS": names,
             "_DEFAULTS": tuple([value for _, value in fields])},
             names, tuple([value for _, value in fields]), (FORM_PLAIN,) * len(fields),
-            tuple(range(len(fields))), what, gc, 0, self)
+            tuple(range(len(fields))), what, 0, self)
 
     @cython.final
     cdef int _make_frames(self) except -1:
@@ -144,22 +144,22 @@ cdef class ProtocolCore:
         self.Header = self._make_frame(
             "Header", KIND_HEADER,
             "A content header frame: body_size in bytes, and the properties of the content.",
-            (("body_size", 0), ("properties", properties), ("class_id", class_id), ("weight", 0)), 1)
+            (("body_size", 0), ("properties", properties), ("class_id", class_id), ("weight", 0)))
         self.Body = self._make_frame(
-            "Body", KIND_BODY, "A body frame: a piece of content.", (("payload", b""),), 0)
+            "Body", KIND_BODY, "A body frame: a piece of content.", (("payload", b""),))
         self.Heartbeat = self._make_frame(
-            "Heartbeat", KIND_HEARTBEAT, "A heartbeat frame: nothing but a sign of life.", (), 0)
+            "Heartbeat", KIND_HEARTBEAT, "A heartbeat frame: nothing but a sign of life.", ())
         header = self.table["header"]
         self.ProtocolHeader = self._make_frame(
             "ProtocolHeader", KIND_PROTOCOL_HEADER,
             'The eight bytes that open a connection: "AMQP" and these four.',
-            tuple(zip(("protocol_id", "major", "minor", "revision"), header)), 0)
+            tuple(zip(("protocol_id", "major", "minor", "revision"), header)))
         self.Message = self._make_frame(
             "Message", KIND_MESSAGE, "A method with its content, whole.",
-            (("method", None), ("properties", properties), ("body", b"")), 1)
+            (("method", None), ("properties", properties), ("body", b"")))
         self.BadFrame = self._make_frame(
             "BadFrame", KIND_BAD_FRAME, "A frame that could not be read: the error, and its bytes.",
-            (("error", None), ("raw", b"")), 1)
+            (("error", None), ("raw", b"")))
         self.header_type = <PyTypeObject*><PyObject*>self.Header
         self.body_type = <PyTypeObject*><PyObject*>self.Body
         self.message_type = <PyTypeObject*><PyObject*>self.Message

@@ -162,4 +162,5 @@ cdef object decode_header(ProtocolCore self, const WireFrame* f, const uint8_t* 
     o.field[2] = Py_NewRef(<PyObject*>value)
     value = load16(f.payload + 2)
     o.field[3] = Py_NewRef(<PyObject*>value)
+    kind_track(<PyObject*>header)       # by its properties, whose table may come to hold it
     return header

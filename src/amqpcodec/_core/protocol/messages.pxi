@@ -343,6 +343,7 @@ cdef class MessageDecoder(Stream):
         self.channel = method.channel
         self.at += method.total + header.total + body.total
         self.p = p + body.total
+        kind_track(<PyObject*>message)
         return message
 
     @cython.final
@@ -435,6 +436,7 @@ cdef class MessageDecoder(Stream):
         o.field[0] = Py_NewRef(<PyObject*>c.method)
         o.field[1] = Py_NewRef(<PyObject*>c.properties)
         o.field[2] = Py_NewRef(<PyObject*>body)
+        kind_track(<PyObject*>message)
         c.clear(AWAIT_METHOD)
         return message
 

@@ -23,6 +23,7 @@ cdef class V1Default:
     def __set__(self, obj, value):
         self.check(obj)
         kind_store(<KindObject*><PyObject*>obj, self.slot, Py_NewRef(<PyObject*>value))
+        kind_track_for(<PyObject*>obj, <PyObject*>value)
 
     cdef int check(self, object obj) except -1:
         if type(obj) is not self.owner:
@@ -33,18 +34,29 @@ cdef class V1Default:
 @cython.binding(True)
 def v1_repr(self):
     cdef Kind* k = v1_kind(self)
-    cdef V1Desc* d = <V1Desc*>k.desc
     cdef list parts = []
+    if not repr_begin(self):
+        return f"{type(self).__qualname__}(...)"
+    try:
+        v1_parts(self, k, parts)
+    finally:
+        repr_end(self)
+    return f"{type(self).__qualname__}({', '.join(parts)})"
+
+
+cdef int v1_parts(object self, Kind* k, list parts) except -1:
+    """The fields that are set, as a repr shows them."""
+    cdef V1Desc* d = <V1Desc*>k.desc
     cdef PyObject* v
     cdef int i
     for i in range(k.fields):
         v = (<KindObject*><PyObject*>self).field[i]
         if v == Py_None or v == NULL:
             continue
-        shown = f"<{len(<object>v)} octets, not shown>" if i < d.n and d.op[i].secret and hasattr(
+        shown = f"<{len(<object>v)} bytes, not shown>" if i < d.n and d.op[i].secret and hasattr(
             <object>v, "__len__") else short_repr(<object>v)
         parts.append(f"{<str>k.name[i]}={shown}")
-    return f"{type(self).__qualname__}({', '.join(parts)})"
+    return 0
 
 
 @cython.binding(True)
@@ -55,10 +67,12 @@ def v1_is_set(self, name):
         AttributeError: there is no such field.
     """
     cdef Kind* k = v1_kind(self)
+    cdef PyObject* v
     cdef int i
     for i in range(k.fields):
         if <str>k.name[i] == name:
-            return (<KindObject*><PyObject*>self).field[i] != Py_None
+            v = (<KindObject*><PyObject*>self).field[i]
+            return v != NULL and v != Py_None
     raise AttributeError(f"{type(self).__name__} has no field {name!r}")
 
 
@@ -68,7 +82,7 @@ def v1_reduce(self):
     cdef Kind* k = kind_of(self)
     if k == NULL or k.what not in (KIND_V1, KIND_V1_HEARTBEAT):
         raise TypeError(f"takes an instance of AMQP 1.0's classes, not {type(self).__name__}")
-    values = tuple([<object>o.field[i] for i in range(k.fields)])
+    values = tuple([None if o.field[i] == NULL else <object>o.field[i] for i in range(k.fields)])
     return restore_v1, (type(self), values, o.mode, None if o.origin == NULL else <object>o.origin)
 
 
@@ -114,7 +128,7 @@ cdef dict V1_BASE_DICT = {
 
 Composite = new_kind("Composite", (), {
     **V1_BASE_DICT, "__doc__": "Base of the classes of described types.", "validate": v1_validate,
-}, (), (), (), (), KIND_ABSTRACT, 0, 0, None)
+}, (), (), (), (), KIND_ABSTRACT, 0, None)
 
 
 cdef object v1_make_enum(dict spec, str module):
@@ -155,7 +169,6 @@ cdef object v1_make_class(V1DescTable table, V1Desc* d, dict spec, dict enums, s
     cdef list defaults = [None] * len(names)
     cdef V1Default default
     cdef int i, wire = <int>len(names)
-    gc = any([field[1] >= V1_LIST for field in fields])
     if d.payload >= 0:
         names.append("payload")
         defaults.append(b"")
@@ -167,7 +180,7 @@ cdef object v1_make_class(V1DescTable table, V1Desc* d, dict spec, dict enums, s
         "MANDATORY": tuple([field[0] for field in fields if field[2] & V1_FIELD_MANDATORY]),
     }
     made = new_kind(spec["python"], (Composite,), members, tuple(names), tuple(defaults),
-                    (False,) * len(names), tuple(range(wire)), KIND_V1, gc, 1, table)
+                    (False,) * len(names), tuple(range(wire)), KIND_V1, 1, table)
     kind_describe(made, d)
     table.keep.append(made)
     d.cls = <PyObject*>made

@@ -41,22 +41,22 @@ cdef class V1Core:
 
     cdef int _make_frames(self) except -1:
         """The classes of what a frame can be beside a performative."""
-        def made(name, what, doc, names, defaults, gc):
+        def made(name, what, doc, names, defaults):
             return new_kind(name, (Frame,), {
                 "__module__": self.module, "__qualname__": name, "__doc__": doc, "__slots__": (),
                 "__hash__": None, "__match_args__": names, "FIELDS": names},
-                names, defaults, (False,) * len(names), tuple(range(len(names))), what, gc, 0, self)
+                names, defaults, (False,) * len(names), tuple(range(len(names))), what, 0, self)
         self.ProtocolHeader = made(
             "ProtocolHeader", KIND_V1_HEADER,
             'The eight bytes that open a layer: "AMQP" and these four.\n\n'
             "protocol_id: 0 for AMQP, 2 for TLS, 3 for SASL.",
-            ("protocol_id", "major", "minor", "revision"), self.table["headers"]["AMQP"], 0)
+            ("protocol_id", "major", "minor", "revision"), self.table["headers"]["AMQP"])
         self.Heartbeat = made("Heartbeat", KIND_V1_HEARTBEAT,
-                              "A frame without a body: nothing but a sign of life.", (), (), 0)
+                              "A frame without a body: nothing but a sign of life.", (), ())
         self.Heartbeat.__reduce__ = v1_reduce       # with its extended header
         self.BadFrame = made("BadFrame", KIND_V1_BAD_FRAME,
                              "A frame that could not be read: the error, and its bytes.",
-                             ("error", "raw"), (None, b""), 1)
+                             ("error", "raw"), (None, b""))
         self.Delivery = made(
             "Delivery", KIND_V1_DELIVERY,
             "A delivery, whole.\n\n"
@@ -69,7 +69,7 @@ cdef class V1Core:
             "    position: where it resumes inside of a section, the Received that says where; then\n"
             "        there is no message.",
             ("transfer", "message", "payload", "settled", "state", "position"),
-            (None, None, b"", False, None, None), 1)
+            (None, None, b"", False, None, None))
         return 0
 
     def __reduce__(self):

@@ -139,6 +139,8 @@ cdef int v1_put_header(Buffer* b, KindObject* o) except -1:
     for i in range(4):
         name = ("protocol_id", "major", "minor", "revision")[i]
         at.field = <PyObject*>name
+        if o.field[i] == NULL:
+            table_error(&at, "is not set")
         v1_take_int(<object>o.field[i], V1_UBYTE, &u, &at)
         b.p[4 + i] = <uint8_t>u
     b.p += 8

@@ -14,6 +14,7 @@ cdef V1Core V1_FAMILY = None
 
 @cython.final
 @cython.freelist(64)
+@cython.trashcan(True)      # its value may be a message, and so on
 cdef class Message:
     """A message of AMQP 1.0: its sections, read when they are asked for.
 
@@ -329,18 +330,20 @@ cdef class Message:
         if not isinstance(other, Message):
             return NotImplemented
         for i in range(SEC_COUNT):
-            if self.section(i) != (<Message>other).section(i):
+            if not v1_same_section(self, <Message>other, i):
                 return False
         return True
 
     __hash__ = None
 
     def __repr__(self):
-        cdef int i
-        parts = []
-        for i in range(SEC_COUNT):
-            if self.is_there(i):
-                parts.append(f"{V1_SECTION_NAMES[i]}={short_repr(self.section(i))}")
+        cdef list parts = []
+        if not repr_begin(self):
+            return "Message(...)"
+        try:
+            v1_message_parts(self, parts)
+        finally:
+            repr_end(self)
         return f"Message({', '.join(parts)})"
 
     def __reduce__(self):
@@ -351,6 +354,37 @@ cdef class Message:
 
     def __deepcopy__(self, memo):
         return restore_message(self.encode(), self.mode, self.views)
+
+
+cdef int v1_message_parts(Message m, list parts) except -1:
+    """The sections that are there, as a repr shows them: one that cannot be read, by what is wrong."""
+    cdef int i
+    for i in range(SEC_COUNT):
+        if not m.is_there(i):
+            continue
+        try:
+            value = short_repr(m.section(i))
+        except DecodeError as error:
+            value = f"<malformed {V1_SECTION_NAMES[i]}: {error}>"
+        parts.append(f"{V1_SECTION_NAMES[i]}={value}")
+    return 0
+
+
+cdef bint v1_same_section(Message a, Message b, int i) except -1:
+    """Whether a section says the same in both; the bytes of one that cannot be read speak for it."""
+    try:
+        return a.section(i) == b.section(i)
+    except ArithmeticError:
+        return False            # a signaling NaN refuses to be compared
+    except DecodeError:
+        return v1_raw_section(a, i) == v1_raw_section(b, i)
+
+
+cdef object v1_raw_section(Message m, int i):
+    """A section's bytes as they came; None where it came with none, or was assigned."""
+    if m.raw is None or m.assigned & 1 << i or not m.have >> i & 1:
+        return None
+    return m.raw[m.offset[i]:m.offset[i] + m.length[i]]
 
 
 def restore_message(bytes octets not None, uintptr_t mode, bint views):

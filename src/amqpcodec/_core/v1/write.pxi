@@ -431,7 +431,7 @@ cdef int v1_put_kind(Buffer* b, object obj, int mode, int depth, Place* at) exce
 
 cdef int v1_put_restricted(Buffer* b, const V1Desc* d, KindObject* o, int mode, int depth,
                            Place* at) except -1:
-    cdef object v = <object>o.field[0]
+    cdef object v = None if o.field[0] == NULL else <object>o.field[0]
     cdef uint8_t wire_type = d.op[0].kind
     at.field = <PyObject*>(<tuple>d.names)[1]
     if wire_type == V1_BINARY:

@@ -38,6 +38,13 @@
 #define PYTHON_UNLOCK() }
 #endif
 
+/* One for each thread: of C11, which MSVC spells otherwise. For every version. */
+#ifdef _MSC_VER
+#define PYTHON_THREAD_LOCAL __declspec(thread)
+#else
+#define PYTHON_THREAD_LOCAL _Thread_local
+#endif
+
 /* The value of an exact int of about a machine word; 0 where it is larger. 3.12 brought a way to read a
  * small int in place; 3.11 has a function for it. No exception is set. */
 static inline int python_word(PyObject *o, long long *out) {
