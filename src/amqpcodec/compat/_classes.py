@@ -10,6 +10,8 @@ from typing import Any, Generic, NamedTuple
 
 from amqpcodec import _dropins
 
+from ._sources import calls_its_like
+
 #: What would change how instances are made, or what setting an attribute means.
 _SPECIAL = ("__new__", "__setattr__", "__getattribute__", "__delattr__", "__del__")
 
@@ -20,7 +22,7 @@ class Rests(NamedTuple):
     Args:
         first: as far along its MRO as the first class that has one: what is there calls none of the
             others.
-        every: in all classes of its MRO.
+        every: in all classes of its MRO, where they may call each other.
     """
 
     first: tuple[str, ...] = ()
@@ -94,7 +96,11 @@ class Guards:
         each where it is not as the client shipped it."""
         if not plain_check(self.package, fields, self.watched)(cls):
             return [None] * len(each)
-        guards = [_dropins.Guard(cls, one.first, one.every) for one in each]
+        guards = []
+        for one in each:
+            alone = [name for name in one.every if _is_alone(cls, name)]
+            every = [name for name in one.every if name not in alone]
+            guards.append(_dropins.Guard(cls, (*one.first, *alone), every))
         self.made += guards
         return guards
 
@@ -122,6 +128,11 @@ class Guards:
             holder = vars(holder)
         for guard in self.made:
             guard.expect(holder, name, value)
+
+
+def _is_alone(cls: type, name: str) -> bool:
+    """Whether a class has a method that calls none of that name in classes above."""
+    return name in vars(cls) and not calls_its_like(vars(cls)[name], name)
 
 
 def functions_of(module: Any) -> list[str]:

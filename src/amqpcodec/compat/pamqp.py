@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from importlib import import_module
 from typing import Any
@@ -118,8 +119,11 @@ def _checks(made: Any) -> list[str]:
     return [_CHECKS.get(name, "default") if name in looked_at else "" for name in names]
 
 
-def _bound_class(guards: Guards, module: Any, name: str, *names: str) -> Any:
-    """A class with a dict; one that a user put there has its work done by pamqp's own code."""
+def _bound_class(
+    guards: Guards, module: Any, name: str, *names: str, functions: Sequence[Any] = ()
+) -> Any:
+    """A class with a dict; one that a user put there has its work done by pamqp's own code.
+    functions: of pamqp.frame, unmarshal and marshal, where nothing else is asked of frames."""
     cls = getattr(module, name)
     worked, made = outcome(lambda: cls(b"") if names == ("value",) else cls())
     known = worked and attributes_of(made) == names
@@ -134,6 +138,8 @@ def _bound_class(guards: Guards, module: Any, name: str, *names: str) -> Any:
         )
     if making is not None:
         making.add(vars(module), [name])
+        for guard, function in zip((making, taking), functions, strict=False):
+            guard.add_function(function)
     return _dropins.BoundClass(cls, names, making, taking)
 
 
@@ -170,10 +176,11 @@ class _Client:
     def codec(self, methods: list[Any], properties: Any, strict: bool) -> Any:
         guards = self.guards
         names = ("class_id", "weight", "body_size", "properties")
+        functions = self.stock["unmarshal"], self.stock["marshal"]
         classes = (
             _bound_class(guards, self.header, "ContentHeader", *names),
-            _bound_class(guards, self.body, "ContentBody", "value"),
-            _bound_class(guards, self.heartbeat, "Heartbeat"),
+            _bound_class(guards, self.body, "ContentBody", "value", functions=functions),
+            _bound_class(guards, self.heartbeat, "Heartbeat", functions=functions),
         )
         reading = guards.of_module(self.decode, _READS)
         reading.add_function(self.stock["unmarshal"])

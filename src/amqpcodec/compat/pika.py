@@ -78,6 +78,7 @@ def _bound_frame(guards: Guards, frame: Any, name: str, *names: str) -> Any:
         )
     if making is not None:
         making.add(vars(frame), [name])
+        making.add_function(frame.decode_frame)
     return _dropins.BoundClass(cls, attributes, making, taking)
 
 

@@ -6,6 +6,11 @@ cdef extern from "dropins/watch.h":
         PyObject* names
         PyObject* key
         PyObject* value
+        Py_ssize_t place
+    ctypedef struct WatchedAttribute:
+        PyObject* names
+        PyObject* key
+        PyObject* value
     ctypedef struct WatchedFunction:
         PyObject* function
     ctypedef struct WatchedType:
@@ -16,10 +21,13 @@ cdef extern from "dropins/watch.h":
         bint called_back
         WatchedType type
         WatchedName* names
+        WatchedAttribute* attributes
         WatchedFunction* functions
         Py_ssize_t name_count
+        Py_ssize_t attribute_count
         Py_ssize_t function_count
     void watch_take_type(WatchedType* w, PyTypeObject* t)
+    void watch_take_place(WatchedName* w)
     void watch_take_function(WatchedFunction* w, PyObject* f)
     bint watch_same(Watch* w)
     bint watch_ready()
@@ -56,4 +64,5 @@ cdef class Guard:
     cdef list kept              # a reference to all that `watch` points to
     cdef set functions
     cdef int watch_type(self, object cls) except -1
+    cdef bint add_attribute(self, object cls, object name) except -1
     cdef bint unchanged(self)

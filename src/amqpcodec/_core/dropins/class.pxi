@@ -29,7 +29,7 @@ cdef class Guard:
         self.watch_type(object if cls is None else cls)
         if cls is None:
             return
-        left = list(names)
+        left = [name for name in names if not self.add_attribute(cls, name)]
         for base in cls.__mro__:
             if base is object:
                 continue
@@ -39,6 +39,7 @@ cdef class Guard:
 
     def __dealloc__(self):
         PyMem_Free(self.watch.names)
+        PyMem_Free(self.watch.attributes)
         PyMem_Free(self.watch.functions)
 
     cdef int watch_type(self, object cls) except -1:
@@ -63,13 +64,48 @@ cdef class Guard:
         self.watch.names = memory
         for key in keys:
             value = names.get(key, self)
+            if type(key) is not str and value is not self:
+                key = next(each for each in names if each == key)    # the very key
             self.kept += [names, key, value]
             memory[n].names = <PyObject*>names
             memory[n].key = <PyObject*>key
             memory[n].value = NULL if value is self else <PyObject*>value
+            memory[n].place = -1
+            if value is not self and not self.watch.called_back:
+                watch_take_place(&memory[n])
             self.watch.name_count = n = n + 1
             self.add_function(value)
         self.watch.seen = 0
+
+    cdef bint add_attribute(self, object cls, object name) except -1:
+        """Take what a class inherits under a name, where it is a plain function or slot; False: it
+        is not, or changes are called back."""
+        cdef Py_ssize_t n = self.watch.attribute_count
+        cdef WatchedAttribute* memory
+        cdef dict members
+        if self.watch.called_back or type(cls) is not type:
+            return False
+        for base in cls.__mro__:
+            members = python_namespace(<PyTypeObject*><PyObject*>base)
+            if name in members:
+                break
+        else:
+            return False
+        value = members[name]
+        if base is cls or (type(value) is not _Function and type(value) is not _MemberDescriptor):
+            return False
+        memory = <WatchedAttribute*>PyMem_Realloc(self.watch.attributes,
+                                                  <size_t>(n + 1) * sizeof(WatchedAttribute))
+        if memory == NULL:
+            raise MemoryError
+        self.watch.attributes = memory
+        self.kept += [members, name, value]
+        memory[n].names = <PyObject*>members
+        memory[n].key = <PyObject*>name
+        memory[n].value = <PyObject*>value
+        self.watch.attribute_count = n + 1
+        self.add_function(value)
+        return True
 
     def add_function(self, function):
         """Take a function's code and defaults as they are now; all else is left alone."""
@@ -99,6 +135,11 @@ cdef class Guard:
                 self.kept.append(value)
                 self.watch.names[i].value = <PyObject*>value
                 self.watch.seen = 0
+        for i in range(self.watch.attribute_count):
+            if (self.watch.attributes[i].names == <PyObject*>names
+                    and <object>self.watch.attributes[i].key == key):
+                self.kept.append(value)
+                self.watch.attributes[i].value = <PyObject*>value
 
     cdef bint unchanged(self):
         """Whether nothing changed since."""

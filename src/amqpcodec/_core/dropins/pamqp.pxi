@@ -135,7 +135,6 @@ cdef class PamqpCodec(DropIn):
         cdef PyObject* out[4]
         cdef object inner
         cdef BoundMethod m
-        self.may_read()
         if f.type == FRAME_HEARTBEAT:
             if f.size:
                 not_ours("unusual bytes")
@@ -143,12 +142,14 @@ cdef class PamqpCodec(DropIn):
         if f.type == FRAME_METHOD:
             if f.size < 4:
                 not_ours("unusual bytes")
+            self.may_read()
             m = self.find(load32(f.payload))
             return read_bound(self.profile, m, f.payload + 4, f.size - 4, False, self.lenient,
                               ONE_SHOT_CACHE)
         if f.type == FRAME_HEADER:
             if f.size < 12:
                 not_ours("unusual bytes")
+            self.may_read()
             inner = read_bound(self.profile, self.properties, f.payload + 12, f.size - 12, True,
                                self.lenient, ONE_SHOT_CACHE)
             out[0] = PyLong_FromU64(load16(f.payload))
@@ -178,7 +179,6 @@ cdef class PamqpCodec(DropIn):
         cdef uint16_t channel
         self.calls += 1
         try:
-            self.may_write()
             if kind == self.heartbeat.type:
                 if self.heartbeat.may_take():
                     return b"\x08\0\0\0\0\0\0\xce"
@@ -186,6 +186,7 @@ cdef class PamqpCodec(DropIn):
             channel = channel_number(<PyObject*>channel_id)
             if kind == self.body.type:
                 return self.write_body(frame_value, channel)
+            self.may_write()
             if kind == self.header.type:
                 return self.write_header(frame_value, channel)
             return self.write_method(frame_value, channel)

@@ -64,10 +64,10 @@ cdef class PikaCodec(DropIn):
                            <size_t>(PyBytes_GET_SIZE(data) - offset), &f):
             return None
         total[0] = <Py_ssize_t>f.total
-        self.may_read()
         if f.type == FRAME_METHOD:
             if f.size < 4:
                 not_ours("unusual bytes")
+            self.may_read()
             m = self.find(load32(f.payload))
             inner = read_bound(self.profile, m, f.payload + 4, f.size - 4, False, self.lenient,
                                ONE_SHOT_CACHE)
@@ -77,6 +77,7 @@ cdef class PikaCodec(DropIn):
         if f.type == FRAME_HEADER:
             if f.size < 12 or load16(f.payload) != self.properties.key >> 16:
                 not_ours("unusual bytes")
+            self.may_read()
             inner = read_bound(self.profile, self.properties, f.payload + 12, f.size - 12, True,
                                self.lenient, ONE_SHOT_CACHE)
             out[1] = PyLong_FromU64(f.channel)

@@ -18,10 +18,17 @@
 #include "wire/python.h"
 #include "wire/wire.h"
 
-/* An entry of a namespace. value: NULL where there is none. */
+/* An entry of a namespace. value: NULL where there is none. place: where PyDict_Next finds it, or -1. */
 typedef struct {
     PyObject *names, *key, *value;
+    Py_ssize_t place;
 } WatchedName;
+
+/* What a class gives for a name that a class above it has: one question for all classes below that.
+ * names: the namespace where it is. */
+typedef struct {
+    PyObject *names, *key, *value;
+} WatchedAttribute;
 
 /* Defaults given to a function that had none change nothing: its callers pass all arguments. */
 typedef struct {
@@ -46,8 +53,9 @@ typedef struct {
     int called_back; /* all its dicts are watched */
     WatchedType type;
     WatchedName *names;
+    WatchedAttribute *attributes;
     WatchedFunction *functions;
-    Py_ssize_t name_count, function_count;
+    Py_ssize_t name_count, attribute_count, function_count;
 } Watch;
 
 static int watch_plainly; /* compare at every call: for tests, and where there is no watcher */
@@ -131,20 +139,51 @@ static inline int watch_type_same(const WatchedType *w) {
     return w->type->tp_mro == w->mro && Py_TYPE(w->type) == w->metatype;
 }
 
+/* Find an entry's place again. Without a GIL another thread may change the dict meanwhile. */
+static inline void watch_take_place(WatchedName *w) {
+    PyObject *key, *value;
+    Py_ssize_t at = 0;
+    w->place = -1;
+    if (!PYTHON_HAS_GIL) return;
+    for (w->place = 0; PyDict_Next(w->names, &at, &key, &value); w->place = at)
+        if (key == w->key) return;
+    w->place = -1;
+}
+
+/* Whether an entry is as it was. Its place answers in a third of the time that its key takes. Where
+ * keys came or went since, PyDict_Next gives another entry there, or none, and the key is asked. */
+static inline int watch_name_same(WatchedName *w) {
+    PyObject *key, *value;
+    Py_ssize_t at = w->place;
+    if (AMQP_LIKELY(at >= 0 && PyDict_Next(w->names, &at, &key, &value) && key == w->key && value == w->value))
+        return 1;
+    value = PyDict_GetItemWithError(w->names, w->key);
+    if (value != w->value || (!value && PyErr_Occurred())) {
+        PyErr_Clear();
+        return 0;
+    }
+    if (value) watch_take_place(w);
+    return 1;
+}
+
+static inline int watch_attribute_same(const WatchedAttribute *w, const PyTypeObject *t) {
+    PyObject *found = PyObject_GetAttr((PyObject *)t, w->key);
+    if (AMQP_UNLIKELY(!found)) PyErr_Clear();
+    Py_XDECREF(found); /* compared alone */
+    return found == w->value;
+}
+
 /* Compare all of it. No error is set. */
-static inline int watch_compare(const Watch *w) {
+static inline int watch_compare(Watch *w) {
     const PyTypeObject *t = w->type.type;
     if (!watch_type_same(&w->type) || t->tp_new != w->type.create || t->tp_init != w->type.init ||
         t->tp_getattro != w->type.get || t->tp_setattro != w->type.set ||
         t->tp_finalize != w->type.finalize)
         return 0;
-    for (Py_ssize_t i = 0; i < w->name_count; i++) {
-        const WatchedName *each = &w->names[i];
-        PyObject *found = PyDict_GetItemWithError(each->names, each->key);
-        if (found == each->value && (found || !PyErr_Occurred())) continue;
-        PyErr_Clear();
-        return 0;
-    }
+    for (Py_ssize_t i = 0; i < w->name_count; i++)
+        if (!watch_name_same(&w->names[i])) return 0;
+    for (Py_ssize_t i = 0; i < w->attribute_count; i++)
+        if (!watch_attribute_same(&w->attributes[i], t)) return 0;
     for (Py_ssize_t i = 0; i < w->function_count; i++) {
         const WatchedFunction *each = &w->functions[i];
         if (PyFunction_GET_CODE(each->function) != each->code) return 0;
