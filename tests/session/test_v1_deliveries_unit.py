@@ -266,6 +266,19 @@ def test_credit_is_taken_back_from_what_waits() -> None:
     assert [each.payload for each in peer.take()] == [b"4"]
 
 
+def test_what_waits_goes_with_its_link() -> None:
+    """Also the rest of settled deliveries, which nobody keeps track of."""
+    peer = Peer()
+    link = peer.attached(sends=False)
+    peer.give(amqp.Flow(0, 1, 0, 100, 0, delivery_count=0, link_credit=10))
+    for _ in range(2):
+        link.send(bytes(2_000_000), settled=True)
+    assert len(peer.take()) == 1
+    peer.give(amqp.Detach(0, True), amqp.Flow(1, 100, 0, 100))
+    assert [type(each) for each in peer.take()] == [amqp.Detach]
+    assert link.session.bytes_waiting == 0
+
+
 def test_sizes_that_a_receiver_takes() -> None:
     pair = Pair({}, {"limits": v1.Limits(message_size=100)}).opened()
     sender, _ = pair.sender()

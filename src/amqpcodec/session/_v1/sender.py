@@ -190,11 +190,7 @@ class Sender(Link):
 
     def _release(self) -> None:
         session = self.session
-        waiting = {*self._queued, *self._held}
-        if self._open_delivery is not None:
-            waiting.add(self._open_delivery)
-        waiting.update(each for each in self.unsettled.values() if type(each) is OutgoingDelivery)
-        session._outgoing.remove(waiting)
+        session._outgoing.remove_link(self)
         for delivery in self.unsettled.values():
             if delivery.id is not None:
                 session._sent.pop(delivery.id, None)

@@ -11,6 +11,7 @@ from .serial import advance, distance
 
 if TYPE_CHECKING:
     from .delivery import OutgoingDelivery
+    from .sender import Sender
 
 __all__ = ["Incoming", "Outgoing", "Piece"]
 
@@ -98,6 +99,10 @@ class Outgoing:
         self._pieces = deque(piece for piece in self._pieces if piece.delivery not in deliveries)
         self.bytes_waiting -= sum(len(piece.payload) for piece in taken)
         return taken
+
+    def remove_link(self, link: Sender) -> None:
+        """Take back all that waits of a link."""
+        self.remove({piece.delivery for piece in self._pieces if piece.delivery.link is link})
 
     def clear(self) -> None:
         """Forget all that waits."""
