@@ -1,0 +1,203 @@
+"""The programs of examples/: stock clients through the broker in memory, ours through both."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import io
+from collections.abc import Iterator
+
+import pytest
+
+from amqpcodec import v0_9_1 as amqp
+from tests.session.examples import example, serving
+
+
+@pytest.fixture(scope="module")
+def port() -> Iterator[int]:
+    with serving(example("broker").Broker().start) as number:
+        yield number
+
+
+def test_pika_publishes_and_consumes(port):
+    pika = pytest.importorskip("pika")
+    parameters = pika.ConnectionParameters("127.0.0.1", port, heartbeat=30)
+    with pika.BlockingConnection(parameters) as connection:
+        channel = connection.channel()
+        channel.confirm_delivery()
+        channel.basic_qos(prefetch_count=2)
+        channel.exchange_declare("pika.e", "topic")
+        queue = channel.queue_declare("", exclusive=True).method.queue
+        channel.queue_bind(queue, "pika.e", "a.*.c")
+        properties = pika.BasicProperties(content_type="text/plain", headers={"n": 1})
+        for number in range(5):
+            channel.basic_publish("pika.e", "a.b.c", b"%d" % number, properties)
+        large = bytes(range(256)) * 2000
+        channel.basic_publish("", queue, large)
+        with pytest.raises(pika.exceptions.UnroutableError):
+            channel.basic_publish("pika.e", "a.b", b"nowhere", mandatory=True)
+        taken = []
+        for method, got, body in channel.consume(queue, inactivity_timeout=5):
+            taken.append((got.headers, body))
+            channel.basic_ack(method.delivery_tag)
+            if len(taken) == 6:
+                break
+        channel.cancel()
+        assert taken == [*(({"n": 1}, b"%d" % n) for n in range(5)), (None, large)]
+        assert channel.basic_get(queue) == (None, None, None)
+        with pytest.raises(pika.exceptions.ChannelClosedByBroker) as caught:
+            channel.queue_declare("not.there", passive=True)
+        assert caught.value.reply_code == 404
+
+
+def test_pika_is_refused(port):
+    pika = pytest.importorskip("pika")
+    wrong = pika.PlainCredentials("guest", "wrong")
+    with pytest.raises(pika.exceptions.ProbableAuthenticationError, match="403"):
+        pika.BlockingConnection(pika.ConnectionParameters("127.0.0.1", port, credentials=wrong))
+    with pytest.raises(pika.exceptions.ProbableAccessDeniedError, match="530"):
+        pika.BlockingConnection(pika.ConnectionParameters("127.0.0.1", port, virtual_host="x"))
+
+
+def test_aio_pika_publishes_and_consumes(port):
+    aio_pika = pytest.importorskip("aio_pika")
+
+    async def work():
+        connection = await aio_pika.connect(f"amqp://guest:guest@127.0.0.1:{port}/")
+        async with connection:
+            channel = await connection.channel()
+            await channel.set_qos(prefetch_count=3)
+            exchange = await channel.declare_exchange("aio.e", aio_pika.ExchangeType.FANOUT)
+            queue = await channel.declare_queue(exclusive=True)
+            await queue.bind(exchange)
+            for number in range(10):
+                message = aio_pika.Message(b"%d" % number, headers={"n": number})
+                await exchange.publish(message, "")
+            taken = []
+            async with queue.iterator() as messages:
+                async for message in messages:
+                    async with message.process():
+                        taken.append((message.body, message.headers["n"]))
+                    if len(taken) == 10:
+                        break
+            assert taken == [(b"%d" % n, n) for n in range(10)]
+            with pytest.raises(aio_pika.exceptions.QueueEmpty):
+                await queue.get()
+            await queue.unbind(exchange)
+            await exchange.delete()
+
+    asyncio.run(asyncio.wait_for(work(), 30))
+
+
+def test_kombu_publishes_and_consumes(port):
+    kombu = pytest.importorskip("kombu")
+    taken = []
+
+    def on_message(body, message):
+        taken.append(body)
+        message.ack()
+
+    with kombu.Connection(f"pyamqp://guest:guest@127.0.0.1:{port}//") as connection:
+        exchange = kombu.Exchange("kombu.e", "direct")
+        queue = kombu.Queue("kombu.q", exchange, routing_key="k")
+        producer = connection.Producer(serializer="json")
+        for number in range(5):
+            producer.publish(
+                {"n": number}, exchange=exchange, routing_key="k", declare=[queue], retry=True
+            )
+        with connection.Consumer(queue, callbacks=[on_message]):
+            while len(taken) < 5:
+                connection.drain_events(timeout=5)
+        queue(connection).delete()
+    assert taken == [{"n": number} for number in range(5)]
+
+
+def test_what_a_client_left_comes_again(port):
+    pika = pytest.importorskip("pika")
+    parameters = pika.ConnectionParameters("127.0.0.1", port)
+    with pika.BlockingConnection(parameters) as connection:
+        channel = connection.channel()
+        channel.queue_declare("left")
+        channel.basic_publish("", "left", b"one")
+        channel.basic_publish("", "left", b"two")
+        assert channel.basic_get("left")[2] == b"one"
+        assert channel.basic_get("left")[2] == b"two"
+    with pika.BlockingConnection(parameters) as connection:
+        channel = connection.channel()
+        for body in (b"one", b"two"):
+            method, _, got = channel.basic_get("left")
+            assert (got, method.redelivered) == (body, True)
+            channel.basic_reject(method.delivery_tag, requeue=False)
+        assert channel.queue_delete("left").method.message_count == 0
+
+
+@pytest.mark.parametrize("way", ["by_threads", "by_trio"])
+def test_threads_and_trio(port, way):
+    if way == "by_trio":
+        pytest.importorskip("trio")
+    work = getattr(example("trio_or_threads"), way)("127.0.0.1", port, {"heartbeat": 5})
+    assert work.bodies == [b"%d" % number for number in range(10)]
+    assert work.confirmed == list(range(1, 11))
+    assert (work.end.reply_code, work.end.by) == (200, "local")
+
+
+def test_client_and_broker(port):
+    client = example("client")
+    url = f"amqp://guest:guest@127.0.0.1:{port}/%2F"
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        asyncio.run(client.main(url))
+    assert out.getvalue().split() == [str(number) for number in range(10)]
+
+
+def test_clean_cancel_gives_back_what_nobody_took(port):
+    client = example("client")
+
+    async def work():
+        async with await client.connect(f"amqp://guest:guest@127.0.0.1:{port}/%2F") as connection:
+            channel = await connection.channel(confirms=True)
+            await channel.declare_queue("cancel", exclusive=True)
+            for number in range(20):
+                await channel.publish("", "cancel", b"%d" % number)
+            async with channel.consume("cancel") as messages:
+                async for message in messages:
+                    channel.ack(message)
+                    break
+            again = (await channel.get("cancel")).body
+            left = (await channel.purge_queue("cancel")).message_count
+            return again, left
+
+    assert asyncio.run(work()) == (b"1", 18)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "key", "fits"),
+    [
+        ("a.b", "a.b", True),
+        ("a.*", "a.b", True),
+        ("a.*", "a", False),
+        ("a.*", "a.b.c", False),
+        ("#", "", True),
+        ("#", "a.b", True),
+        ("a.#", "a", True),
+        ("a.#.z", "a.b.c.z", True),
+        ("a.#.z", "a.b.c", False),
+        ("*.#", "", True),
+        ("*.*", "a", False),
+    ],
+)
+def test_topics(pattern, key, fits):
+    assert example("broker").topic_fits(pattern.split("."), key.split(".")) is fits
+
+
+def test_headers_exchange():
+    broker = example("broker")
+    exchange = broker.Exchange("h", "headers")
+    queue = broker.Queue("q", None, False)
+    exchange.bindings = [("", {"a": 1, "b": 2, "x-match": "any"}, queue)]
+    assert exchange.routes("", {"a": 1}) == [queue]
+    assert exchange.routes("", {"a": 2}) == []
+    exchange.bindings = [("", {"a": 1, "b": 2}, queue)]
+    assert exchange.routes("", {"a": 1}) == []
+    assert exchange.routes("", {"a": 1, "b": 2, "c": 3}) == [queue]
+    assert amqp.Basic.Properties().headers is None
