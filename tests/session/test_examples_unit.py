@@ -170,6 +170,29 @@ def test_clean_cancel_gives_back_what_nobody_took(port):
     assert asyncio.run(work()) == (b"1", 18)
 
 
+def test_proxy_passes_everything_on_and_shows_it(port):
+    pytest.importorskip("rich")
+    pika = pytest.importorskip("pika")
+    out = io.StringIO()
+    proxy = example("proxy").Proxy("127.0.0.1", port, out)
+    with serving(proxy.start) as between:
+        test_aio_pika_publishes_and_consumes(between)
+        test_kombu_publishes_and_consumes(between)
+        test_pika_publishes_and_consumes(between)
+        test_client_and_broker(between)
+        wrong = pika.PlainCredentials("guest", "wrong-password")
+        parameters = pika.ConnectionParameters("127.0.0.1", between, credentials=wrong)
+        with pytest.raises(pika.exceptions.AMQPConnectionError, match="403"):
+            pika.BlockingConnection(parameters)
+    shown = out.getvalue()
+    lines = shown.splitlines()
+    for text in ("connection.start-ok", "basic.deliver", "queue.declare-ok"):
+        assert text in shown
+    assert "wrong-password" not in shown
+    assert "(not shown)" in shown
+    assert len({line.split()[1] for line in lines[1:]}) >= 5  # the connections, each numbered
+
+
 @pytest.mark.parametrize(
     ("pattern", "key", "fits"),
     [
