@@ -256,6 +256,13 @@ def test_credit_once_given_counts() -> None:
     assert closed.error.condition == "amqp:link:transfer-limit-exceeded"
 
 
+def test_some_deliveries_without_credit_can_be_taken() -> None:
+    peer = Peer(limits=v1.Limits(excess=2))
+    receiver(peer, credit=1)
+    events = peer.give(*(transfer(n, b"%d" % n) for n in range(4)))
+    assert kinds(events) == [*[v1.DeliveryReceived] * 3, v1.LinkClosed]
+
+
 def test_nothing_is_sent_by_a_mistake_of_the_caller() -> None:
     pair = Pair().opened()
     session = pair.session()

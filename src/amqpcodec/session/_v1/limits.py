@@ -20,6 +20,8 @@ class Limits:
         partial_bytes: bytes of all deliveries of a connection whose end has not come yet.
         incoming_window: transfers that a session lets in before the next flow.
         frame_size: bytes of an outgoing frame, where the peer would take larger ones.
+        excess: deliveries that a link takes beyond its credit before it is detached. RabbitMQ 3
+            sends too many where credit is given while deliveries are under way.
         after_detach: what to do with transfers that come after a link was detached with an
             error: "end" the session with errant-link, as the specification says, or "discard"
             them, since they may have been under way.
@@ -32,6 +34,7 @@ class Limits:
     partial_bytes: int = 256 * 1024 * 1024
     incoming_window: int = 2048
     frame_size: int = 1024 * 1024
+    excess: int = 0
     after_detach: Literal["end", "discard"] = "end"
 
     def __post_init__(self) -> None:
@@ -43,5 +46,7 @@ class Limits:
             raise ValueError(f"incoming_window is 1 to 2**31 - 1, not {self.incoming_window}")
         if self.frame_size < 512:
             raise ValueError(f"frame_size is 512 at least, not {self.frame_size}")
+        if not 0 <= self.excess < 1 << 30:
+            raise ValueError(f"excess is 0 to 2**30 - 1, not {self.excess}")
         if min(self.unsettled, self.message_size, self.partial_bytes) < 1:
             raise ValueError("unsettled, message_size and partial_bytes are 1 at least")

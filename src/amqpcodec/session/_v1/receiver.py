@@ -161,7 +161,7 @@ class Receiver(Link):
                 amqp.AmqpError.INVALID_FIELD, f"delivery-id {number} comes after {last}"
             )
         session._last_delivery_id = number
-        if distance(self.delivery_count, self._limit) <= 0:
+        if distance(self.delivery_count, self._limit) + session.connection.limits.excess <= 0:
             raise LinkFault(
                 self,
                 amqp.LinkError.TRANSFER_LIMIT_EXCEEDED,
