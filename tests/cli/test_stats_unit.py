@@ -7,6 +7,9 @@ import json
 import pytest
 
 from amqpcodec import capture
+from amqpcodec import v0_9_1 as amqp
+from tests.capture import recording as made
+from tests.cli.conftest import TALK, packets
 
 pytest.importorskip("pyarrow")
 pytest.importorskip("rich")
@@ -16,7 +19,7 @@ def test_json_is_what_the_reader_counts(run, good):
     result = run("stats", good, "--format", "json")
     assert (result.status, result.err) == (0, "")
     (expected,) = capture.stats(str(good))["files"]
-    assert json.loads(result.out) == expected
+    assert json.loads(result.out) == {**expected, "closes": {}}
 
 
 def test_table_is_a_line_a_number(run, good):
@@ -62,3 +65,33 @@ def test_wrong_use(run, good):
     assert run("stats").status == 2
     assert run("stats", good, "--format", "parquet").status == 2
     assert run("stats", good, "--protocol", "7-7").status == 2
+
+
+def test_closes_are_errors(run, tmp_path):
+    refused = amqp.encode(1, amqp.Channel.Close(404, "NOT_FOUND", 50, 10))
+    bye = amqp.encode(0, amqp.Connection.Close(200, "bye", 0, 0))
+    path = tmp_path / "closed.pcap"
+    talk = [*TALK, ("server", refused), ("client", bye)]
+    path.write_bytes(made.pcap(packets(talk)))
+    result = run("stats", path, "--format", "json")
+    counted = json.loads(result.out)
+    assert (counted["errors"], counted["closes"]) == (1, {"channel.close 404": 1})
+    assert result.status == 0  # what was read is whole
+
+
+@pytest.mark.parametrize("ends", [(made.CLIENT, made.SERVER), (made.CLIENT6, made.SERVER6)])
+def test_ports_of_protocol_headers_are_named(run, tmp_path, ends):
+    client, (host, _) = ends
+    wrap = made.ipv4 if ends[0] == made.CLIENT else made.ipv6
+    options = bytes(12)  # a TCP header with a time stamp
+    sent = made.tcp(client, (host, 5673), 1, amqp.PROTOCOL_HEADER, options=options)
+    talk = made.tcp(client, (host, 9999), 1, b"AMQP it is not")
+    packet = made.ethernet(wrap(client, (host, 5673), sent))
+    other = made.ethernet(wrap(client, (host, 9999), talk))
+    path = tmp_path / "moved.pcap"
+    path.write_bytes(made.pcap([packet, other]))
+    result = run("dissect", path)
+    assert (result.status, result.out) == (0, "")
+    assert "a protocol header was sent to 5673: --ports 5673" in result.err
+    counted = json.loads(run("stats", path, "--format", "json").out)
+    assert counted["protocol_headers_to_other_ports"] == {"5673": 1}

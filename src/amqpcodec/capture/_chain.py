@@ -30,6 +30,8 @@ class Chain:
         self.overlaps: list[str] = []
         #: What is read instead of an open file, if anything.
         self.watch: Watch | None = None
+        #: Rows go out as soon as the bytes that were read have them, not when a batch is full.
+        self.live = False
         #: Called where a file ends and its rows went out.
         self.at_end_of_file: Callable[[], None] | None = None
         self._sources = sources
@@ -111,6 +113,8 @@ class Chain:
         while True:
             while core.advance():
                 yield from self._take()
+            if self.live:
+                yield from self._take_all()
             if core.damaged or (limit is not None and core.at >= limit):
                 return
             piece = next(self._octets, None)

@@ -159,6 +159,20 @@ class Reader:
         for chain in self._chains:
             chain.watch = opened
 
+    @property
+    def live(self) -> bool:
+        """Whether rows are given as soon as the bytes that were read have them.
+
+        Otherwise when a batch is full. For sources that grow: their read() is to return what is
+        there, as that of an unbuffered file does.
+        """
+        return all(chain.live for chain in self._chains)
+
+    @live.setter
+    def live(self, live: bool) -> None:
+        for chain in self._chains:
+            chain.live = live
+
     def count(self) -> list[dict[str, Any]]:
         """Read all, keep nothing, and give what stats() has of each file: needs the field error."""
         errors: list[int] = []

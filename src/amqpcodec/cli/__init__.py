@@ -12,8 +12,9 @@ from collections.abc import Callable, Sequence
 
 __all__ = ["main"]
 
-#: Exit status: all was read; bad data was found and reported; wrong usage, or an unreadable file.
-OK, BAD_DATA, USAGE = 0, 1, 2
+#: Exit status: all was read; bad data was found and reported; wrong usage, or an unreadable file;
+#: Ctrl-C.
+OK, BAD_DATA, USAGE, INTERRUPTED = 0, 1, 2, 130
 
 
 class Problem(Exception):
@@ -44,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         complain(error.strerror or str(error))
         return USAGE
     except KeyboardInterrupt:
-        return 130
+        return INTERRUPTED
 
 
 def complain(text: str) -> None:

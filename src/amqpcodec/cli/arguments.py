@@ -35,7 +35,11 @@ exit status: 0, 1 (bad data found and reported), 2 (wrong usage, a file that can
 
 def parsed(arguments: Sequence[str]) -> argparse.Namespace:
     """The options that words say."""
-    return parser().parse_args(_joined(list(arguments)))
+    made = parser()
+    options = made.parse_args(_joined(list(arguments)))
+    if options.name != "fields" and not options.files and not getattr(options, "interface", None):
+        made.error("the following arguments are required: FILE")
+    return options
 
 
 def _joined(words: list[str]) -> list[str]:
@@ -83,6 +87,10 @@ def _dissect(commands: Commands) -> None:
         help="a row each frame (the default), or each method with its content",
     )
     add_output(dissect)
+    dissect.add_argument(
+        "--follow", action="store_true", help="read on as the file grows, until Ctrl-C"
+    )
+    add_interface(dissect)
     dissect.set_defaults(command=run_dissect)
 
 
@@ -114,6 +122,7 @@ def _questions(commands: Commands) -> None:
         add_source(command)
         add_output(command)
         _own_arguments(name, command)
+        add_interface(command)
         command.set_defaults(command=run_question)
 
 
@@ -161,7 +170,7 @@ def _fields(commands: Commands) -> None:
 def add_source(command: argparse.ArgumentParser) -> None:
     """What to read, and how: the same for all commands."""
     command.add_argument(
-        "files", metavar="FILE", nargs="+", type=Path, help='captures; "-" is standard input'
+        "files", metavar="FILE", nargs="*", type=Path, help='captures; "-" is standard input'
     )
     command.add_argument(
         "--chain",
@@ -181,6 +190,16 @@ def add_source(command: argparse.ArgumentParser) -> None:
         "--show-secrets",
         action="store_true",
         help="do not hide the credentials of logins and of connection.update-secret",
+    )
+
+
+def add_interface(command: argparse.ArgumentParser) -> None:
+    """Reading what is sent just now."""
+    command.add_argument(
+        "--interface",
+        metavar="NAME",
+        help='record what an interface sends ("any": all of them), by tcpdump or dumpcap,'
+        " until Ctrl-C; needs their rights",
     )
 
 

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from .. import capture
 from . import USAGE
+from .live import Stop
 from .ordering import Ordering, sort_keys
 from .output import Output, check_output, output_format
 from .progress import Progress
@@ -44,26 +45,31 @@ def dissect(options: argparse.Namespace) -> int:
     def table(out: IO[str]) -> Table:
         return Table(out, clock)
 
-    with Output(options.output, chosen, clock, table) as output, Progress(options.output) as bar:
-        reading = Reading(options, bar)
+    with (
+        Stop() as stop,
+        Output(options.output, chosen, clock, table) as output,
+        Progress(options.output) as bar,
+    ):
+        reading = Reading(options, bar, stop)
         for group in reading.found:
             for batch in reading.batches(group, options.level, selection.fields):
                 rows = selection.fitting(selection.complete(batch))
                 for kept in ordering.add(rows):
                     reading.counts.shown += kept.num_rows
-                    output.write(selection.chosen(kept, names))
+                    output.write(selection.chosen(kept, names), reading.live)
                 if ordering.done:
                     break
-            if ordering.done:
+            if ordering.done or stop.pressed:
                 break
         for kept in ordering.rest():
+            reading.counts.shown += kept.num_rows
             output.write(selection.chosen(kept, names))
         if output.target is None and reading.status != USAGE:
             # No rows at all: what is written has its columns, for those who read it.
             told = pa.schema(capture.schema(options.level, selection.fields, options.protocol))
             empty = selection.complete(pa.RecordBatch.from_pylist([], told))
             output.write(selection.chosen(selection.fitting(empty), names))
-    return reading.status
+        return reading.interrupted()
 
 
 def usual(level: str, protocol: str | None, narrow: bool) -> list[str]:

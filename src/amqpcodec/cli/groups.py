@@ -10,6 +10,7 @@ from typing import IO, Any
 
 from .. import capture
 from . import BAD_DATA, OK, USAGE, complain
+from .otherports import header_ports
 
 __all__ = ["Group", "grouped"]
 
@@ -65,7 +66,7 @@ class Group:
         files = reader.file_stats()
         damaged = [each for each in files if each["damaged"]]
         if files and not any(each["frames"] for each in files):
-            complain(f"{self}: no frame of AMQP 0-x{_instead(reader.stats())}")
+            complain(f"{self}: no frame of AMQP{_instead(reader.stats(), self.files)}")
         for number, each in enumerate(damaged, 1):
             more = f" ({note})" if note and number == len(damaged) else ""
             complain(f"{each['file'] or self}: {each['damaged']}{more}")
@@ -77,7 +78,7 @@ class Group:
             )
 
 
-def _instead(counted: Mapping[str, Any]) -> str:
+def _instead(counted: Mapping[str, Any], files: Iterable[Path]) -> str:
     """What was found where nothing was looked for."""
     there = [f"{n:,} packets: {why}" for why, n in counted["skipped"].items()]
     for key, text in (
@@ -86,7 +87,15 @@ def _instead(counted: Mapping[str, Any]) -> str:
     ):
         if counted[key]:
             there.append(f"{counted[key]:,} {text}")
-    hint = "; --ports names others" if "other ports" in counted["skipped"] else ""
+    hint = ""
+    if "other ports" in counted["skipped"]:
+        seen = header_ports(map(str, files), ())
+        named = ",".join(map(str, seen))
+        hint = (
+            f"; a protocol header was sent to {named}: --ports {named}"
+            if seen
+            else ("; --ports names others")
+        )
     return f" ({', '.join(there)}{hint})" if there else ""
 
 

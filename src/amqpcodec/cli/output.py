@@ -99,17 +99,15 @@ class Output:
         """The file takes its name, unless an exception says that it is not whole."""
         self.stack.__exit__(*error)
 
-    def write(self, batch: pa.RecordBatch) -> None:
-        """Write the rows of a batch, of which there may be none."""
+    def write(self, batch: pa.RecordBatch, live: bool = False) -> None:
+        """Write the rows of a batch, of which there may be none. live: they are seen at once."""
         if self.target is None:
-            self.target = self._open()
+            self.target = self._open(live)
         self.target(batch)
+        if live:
+            self._flush()
 
-    def flush(self) -> None:
-        """Rows that were written are seen now."""
-        self._flush()
-
-    def _open(self) -> Write:
+    def _open(self, live: bool) -> Write:
         if self.chosen == "parquet":
             parquet = ParquetFile(self._file("wb") if self.path else sys.stdout.buffer, self.clock)
             self.stack.push(parquet.close)
@@ -121,6 +119,7 @@ class Output:
         if self.chosen == "csv":
             return Csv(text, self.clock)
         table = self.table(text)
+        table.live = live
         self.stack.callback(table.close)
         return table.write
 

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+import contextlib
+import os
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from .. import capture
-from . import BAD_DATA, OK, USAGE, Problem, complain
+from . import BAD_DATA, INTERRUPTED, OK, USAGE, Problem, complain
 from .groups import Group, grouped
+from .live import Follow, Interface, Pipe, Stop, is_live
 from .progress import Progress
 
 __all__ = ["Counts", "Reading", "Unreadable"]
@@ -26,7 +31,7 @@ class Unreadable(Exception):
 
 
 class Counts:
-    """Rows of a file: read, with an error, shown."""
+    """Rows: of a file those that were read and those with an error; of all, those shown."""
 
     def __init__(self) -> None:
         """Nothing yet."""
@@ -46,13 +51,18 @@ class Reading:
             for batch in reading.batches(group, "frame", fields): ...
     """
 
-    def __init__(self, options: argparse.Namespace, bar: Progress) -> None:
-        """Nothing is opened yet."""
+    def __init__(self, options: argparse.Namespace, bar: Progress, stop: Stop) -> None:
+        """Nothing is opened yet. stop: what ends the reading."""
         self.options = options
         self.bar = bar
+        self.stop = stop
         self.status = OK
         self.counts = Counts()
-        self.found = list(grouped(options.files, options.chain))
+        self.live = False
+        if getattr(options, "interface", None):
+            self.found: list[Group] = [Group([Path(options.interface)])]
+        else:
+            self.found = list(grouped(options.files, options.chain))
 
     def batches(
         self, group: Group, level: str, fields: list[str] | None, redact: bool = True
@@ -69,11 +79,15 @@ class Reading:
                 counts.errors += batch.num_rows - batch.column("error").null_count
                 yield batch
         except Unreadable as fault:
+            if self.stop.pressed:
+                return
             place = "" if str(group) in str(fault) else f"{group}: "
             complain(f"{place}{fault}")
             self.status = max(self.status, fault.status)
         else:
-            if counts.errors and group.status != BAD_DATA:
+            if self.stop.pressed:
+                pass  # said at the end
+            elif counts.errors and group.status != BAD_DATA:
                 complain(f"{group}: {counts}")
         self.status = max(self.status, group.status, BAD_DATA if counts.errors else OK)
 
@@ -93,15 +107,52 @@ class Reading:
                 redact=redact and not options.show_secrets,
             )
 
+        with contextlib.ExitStack() as stack:
+            yield from self._opened(group, make, stack)
+
+    def _opened(
+        self, group: Group, make: Callable[[Any], capture.Reader], stack: contextlib.ExitStack
+    ) -> Iterator[capture.Batch]:
         try:
-            reader = group.opened(make, self.bar.watch)
+            source = self._growing(group, stack)
+            self.live = source is not None
+            if source is not None:
+                reader: capture.Reader | None = make(source)
+            else:
+                reader = group.opened(make, lambda file: self.stop.watched(self.bar.watch(file)))
             if reader is None:
                 return
+            reader.live = self.live
             yield from reader
+            if isinstance(source, Interface):
+                source.finish()
         except capture.CaptureError as error:
             raise Unreadable(str(error), BAD_DATA if self.counts.read else USAGE) from None
         except OSError as error:
             raise Unreadable(error.strerror or str(error), USAGE) from None
         except ValueError as error:
             raise Problem(str(error)) from None
-        group.warn(reader, str(self.counts) if self.counts.read else "")
+        if not self.stop.pressed:
+            group.warn(reader, str(self.counts) if self.counts.read else "")
+
+    def _growing(self, group: Group, stack: contextlib.ExitStack) -> Pipe | None:
+        """What is to be read as it comes, if it is such."""
+        options, name = self.options, str(group.files[0])
+        if getattr(options, "interface", None):
+            made = Interface(options.interface, options.ports, self.stop)
+            stack.callback(made.child.kill)
+            return made
+        if is_live(name):
+            return Pipe(sys.stdin.fileno(), name, self.stop)
+        if options.name == "dissect" and options.follow:
+            followed = Follow(name, self.stop)
+            stack.callback(os.close, followed.fd)
+            return followed
+        return None
+
+    def interrupted(self) -> int:
+        """Say what was read before Ctrl-C; the exit status."""
+        if not self.stop.pressed:
+            return self.status
+        complain(f"interrupted: {self.counts}")
+        return INTERRUPTED

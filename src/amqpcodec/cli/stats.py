@@ -5,12 +5,17 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from .. import capture
 from . import BAD_DATA, OK, USAGE, Problem, complain
 from .groups import Group, grouped
+from .otherports import header_ports
 from .progress import Progress
 
 __all__ = ["stats"]
@@ -39,25 +44,65 @@ def stats(options: argparse.Namespace) -> int:
                     print(json.dumps(of_file, ensure_ascii=False, separators=(",", ":")))
                 else:
                     sys.stdout.writelines(f"{line}\n" for line in shown(of_file))
-                if of_file["errors"]:
+                if of_file["errors"] > sum(of_file["closes"].values()):
                     status = max(status, BAD_DATA)
             status = max(status, group.status)
     return status
 
 
+class Closes(capture.Reader):
+    """A reader that also counts what was closed because of an error, by file."""
+
+    def __init__(self, sources: Any, protocol: str | None, **more: Any) -> None:
+        """more: of capture.Reader."""
+        self.method = "performative" if protocol == "1.0" else "method"
+        fields = [self.method, "arguments", "error", "file"]
+        super().__init__(sources, fields=fields, protocol=protocol, **more)
+        self.closes: dict[str, Counter[str]] = {}
+
+    def __iter__(self) -> Iterator[capture.Batch]:
+        """The batches, as they are read."""
+        for each in super().__iter__():
+            batch = pa.record_batch(each)
+            said = batch.filter(pc.is_in(batch.column(self.method), CLOSES))
+            columns = (said.column(name).to_pylist() for name in ("file", self.method, "arguments"))
+            for file, method, arguments in zip(*columns, strict=True):
+                if (code := _code(json.loads(arguments) if arguments else {})) is not None:
+                    self.closes.setdefault(file, Counter())[f"{method} {code}"] += 1
+            yield each
+
+
+#: Methods and performatives that end something, perhaps because of an error.
+CLOSES = pa.array(["connection.close", "channel.close", "close", "end", "detach"])
+
+
+def _code(fields: Mapping[str, Any]) -> str | None:
+    """The reply code or condition of an error, or None."""
+    if isinstance(fields.get("error"), Mapping):
+        return str(fields["error"].get("condition"))
+    code = fields.get("reply_code")
+    return None if code in (None, 0, 200) else str(code)
+
+
 def count(options: argparse.Namespace, group: Group, bar: Progress) -> list[dict[str, Any]]:
-    """What each file of a group holds."""
+    """What each file of a group holds: that of capture.stats(), with closes among the errors."""
 
     def make(sources: Any) -> capture.Reader:
-        return capture.Reader(
-            sources, fields=["error"], ports=options.ports, protocol=options.protocol
-        )
+        return Closes(sources, options.protocol, ports=options.ports)
 
     reader = group.opened(make, bar.watch)
     if reader is None:
         return []
     counted = reader.count()
     group.warn(reader)
+    assert isinstance(reader, Closes)
+    for of_file in counted:
+        closes = dict(sorted(reader.closes.get(of_file["file"], {}).items()))
+        of_file["closes"] = closes
+        of_file["errors"] += sum(closes.values())
+        if "other ports" in of_file["skipped"]:
+            seen = header_ports([of_file["file"]], options.ports)
+            of_file["protocol_headers_to_other_ports"] = {str(port): n for port, n in seen.items()}
     return counted
 
 

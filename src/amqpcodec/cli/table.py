@@ -25,6 +25,11 @@ SEPARATOR = "  "
 FIRM = ("time", "method", "kind", "event", "what", "from", "code")
 #: A terminal of fewer columns has times in milliseconds, and routing beside the other details.
 NARROW = 110
+#: How wide columns are where rows come one by one.
+LIVE = {
+    **{"n": 5, "conn": 4, "from": 6, "ch": 3, "kind": 18, "method": 18, "size": 7, "event": 8},
+    **{"exchange": 16, "routing_key": 20, "queue": 20, "what": 18, "code": 4, "details": 40},
+}
 STYLES = {
     "n": "dim",
     "time": "dim",
@@ -68,6 +73,7 @@ class Table:
         self.widths: list[int] = []
         self.right: list[bool] = []
         self.day = ""
+        self.live = False  # rows come one by one: the first says little about the others
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Show the rows of a batch."""
@@ -104,6 +110,10 @@ class Table:
             for name, texts in columns.items()
         ]
         names = list(columns)
+        if self.live:
+            wanted = [
+                max(width, LIVE.get(name, 0)) for name, width in zip(names, wanted, strict=True)
+            ]
         wanted[:-1] = [
             min(width, max(self.limits.get(name, WIDEST), cell_len(name)))
             for name, width in zip(names[:-1], wanted[:-1], strict=True)

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from .. import USAGE, complain
 from ..groups import Group
+from ..live import Stop
 from ..naming import ALIASES, extracted, no_column, split
 from ..ordering import Ordering, sort_keys
 from ..output import Output, check_output, output_format
@@ -106,28 +107,31 @@ def ask(question: type[Question], options: argparse.Namespace) -> int:
     def table(out: IO[str]) -> Table:
         return Table(out, clock, wrap=True, styles=question.STYLES)
 
-    with Output(options.output, chosen, clock, table) as output, Progress(options.output) as bar:
-        reading = Reading(options, bar)
+    with (
+        Stop() as stop,
+        Output(options.output, chosen, clock, table) as output,
+        Progress(options.output) as bar,
+    ):
+        reading = Reading(options, bar, stop)
         if chosen == "table" and options.fields is None and len(reading.found) > 1:
             answer.names = ["file", *answer.names]
-        shown = 0
         for group in reading.found:
             for batch in _answered(question, options, reading, group, answer, clock):
                 for kept in ordering.add(batch):
-                    shown += kept.num_rows
-                    output.write(answer.chosen(kept))
+                    reading.counts.shown += kept.num_rows
+                    output.write(answer.chosen(kept), reading.live)
                 if ordering.done:
                     break
-            if ordering.done:
+            if ordering.done or stop.pressed:
                 break
         for kept in ordering.rest():
-            shown += kept.num_rows
+            reading.counts.shown += kept.num_rows
             output.write(answer.chosen(kept))
-        if not shown and reading.status != USAGE:
+        if output.target is None and reading.status != USAGE:
             output.write(answer.chosen(answer.batch([], "")))
             if chosen == "table":
                 complain(question.NOTHING)
-    return reading.status
+        return reading.interrupted()
 
 
 def _answered(

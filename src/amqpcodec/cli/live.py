@@ -1,0 +1,179 @@
+"""Recordings that are being made: a pipe, a file that grows, an interface; and Ctrl-C.
+
+What is read is handed on as it comes. An interrupt is an end of input for the reader, so that all
+that was read is shown; a second one ends the program at once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+from collections.abc import Iterable
+from types import FrameType, TracebackType
+from typing import IO, Any
+
+from . import Problem
+
+__all__ = ["Follow", "Interface", "Pipe", "Stop", "is_live"]
+
+#: How often a file is looked at that may have grown, in seconds.
+PAUSE = 0.05
+#: The smallest header of a recording: so much is needed to tell what it is.
+FIRST = 24
+
+
+class Stop:
+    """Whether Ctrl-C was pressed."""
+
+    def __init__(self) -> None:
+        """Nothing is caught before it is entered."""
+        self.pressed = False
+        self.wake, self._press = os.pipe()
+        self._before: Any = None
+
+    def __enter__(self) -> Stop:
+        """Takes the signal; of the main thread only, as Python wants it."""
+        with contextlib.suppress(ValueError):
+            self._before = signal.signal(signal.SIGINT, self._caught)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Gives it back."""
+        if self._before is not None:
+            signal.signal(signal.SIGINT, self._before)
+        os.close(self.wake)
+        os.close(self._press)
+
+    def _caught(self, number: int, frame: FrameType | None) -> None:
+        if self.pressed:
+            raise KeyboardInterrupt
+        self.pressed = True
+        os.write(self._press, b"!")
+
+    def wait(self, fd: int | None, seconds: float | None) -> bool:
+        """Until there is something to read, or the time is over; False: it was pressed."""
+        fds = [self.wake] if fd is None else [self.wake, fd]
+        select.select(fds, [], [], seconds)
+        return not self.pressed
+
+    def watched(self, file: IO[bytes]) -> Any:
+        """A file that ends when it is pressed."""
+        return _Stoppable(file, self)
+
+
+class _Stoppable:
+    """A file that ends early on demand."""
+
+    def __init__(self, file: IO[bytes], stop: Stop) -> None:
+        self.file, self.stop = file, stop
+
+    def read(self, size: int = -1) -> bytes:
+        return b"" if self.stop.pressed else self.file.read(size)
+
+    def readinto(self, room: memoryview) -> int:
+        if self.stop.pressed:
+            return 0
+        return int(self.file.readinto(room))  # type: ignore[attr-defined]
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.file, name)
+
+
+class Pipe:
+    """Standard input, or the output of another program: what is there is given at once."""
+
+    def __init__(self, fd: int, name: str, stop: Stop) -> None:
+        """name: what rows call it."""
+        self.fd, self.name, self.stop = fd, name, stop
+        self.begun = False
+
+    def read(self, size: int = -1) -> bytes:
+        """What is there, at least one byte of it; nothing at the end."""
+        found = self._some(size)
+        while not self.begun and found and len(found) < FIRST:
+            more = self._some(size)
+            if not more:
+                break
+            found += more
+        self.begun = True
+        return found
+
+    def _some(self, size: int) -> bytes:
+        while self.stop.wait(self.fd, None):
+            if found := os.read(self.fd, size if size > 0 else 1 << 18):
+                return found
+            if self.ended():
+                break
+        return b""
+
+    def ended(self) -> bool:
+        """Whether nothing will follow what was read."""
+        return True
+
+
+class Follow(Pipe):
+    """A file that grows; it ends when it is interrupted."""
+
+    def __init__(self, path: str, stop: Stop) -> None:
+        """Opens it."""
+        super().__init__(os.open(path, os.O_RDONLY), path, stop)
+
+    def ended(self) -> bool:
+        """It may grow until Ctrl-C."""
+        return not self.stop.wait(None, PAUSE)
+
+
+class Interface(Pipe):
+    """What tcpdump or dumpcap records from an interface."""
+
+    def __init__(self, interface: str, ports: Iterable[int], stop: Stop) -> None:
+        """Starts it.
+
+        Raises:
+            Problem: neither is installed.
+        """
+        fits = " or ".join(f"tcp port {port}" for port in ports)
+        if found := shutil.which("tcpdump"):
+            words = [found, "-q", "-n", "-U", "-s", "0", "-i", interface, "-w", "-", fits]
+        elif found := shutil.which("dumpcap"):
+            words = [found, "-q", "-i", interface, "-P", "-w", "-", "-f", fits]
+        else:
+            raise Problem("--interface needs tcpdump or dumpcap: neither is installed")
+        self.program = os.path.basename(found)
+        # In a session of its own: Ctrl-C is for us, and what it has recorded is read first.
+        self.child = subprocess.Popen(
+            words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+        )
+        assert self.child.stdout is not None
+        super().__init__(self.child.stdout.fileno(), interface, stop)
+
+    def finish(self) -> None:
+        """End the program. Raises Problem: it had ended by itself, with an error."""
+        ours = self.child.poll() is None
+        if ours:
+            self.child.terminate()
+        _, told = self.child.communicate()
+        if not ours and self.child.returncode:
+            words = told.decode("utf-8", "replace").strip().splitlines() or ["it gave no reason"]
+            raise Problem(f"{self.program}: {words[-1]}")
+
+
+def is_live(path: str) -> bool:
+    """Whether it is standard input, and no file that is there already."""
+    if path != "-":
+        return False
+    try:
+        return not stat.S_ISREG(os.fstat(sys.stdin.fileno()).st_mode)
+    except OSError:
+        return False  # it is no file at all, as in tests

@@ -1,0 +1,58 @@
+"""Ports that were not looked at, where a protocol header of AMQP was sent to."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+
+from ..capture._files import Pieces
+
+__all__ = ["header_ports"]
+
+#: The headers of 0-8, 0-9, 0-9-1 and 1.0 (plain, TLS, SASL).
+HEADER = re.compile(
+    rb"AMQP(?:\x00\x00\x09\x01|\x01\x01[\x00\x08\x09][\x00-\x0a]|[\x00\x02\x03]\x01\x00\x00)"
+)
+#: Bytes before a header that are looked at: the longest TCP header, and IPv4's without options.
+BEFORE = 80
+
+
+def header_ports(files: Iterable[str], ports: Iterable[int]) -> dict[int, int]:
+    """Port -> protocol headers that were sent to it, of ports that are not among these.
+
+    A header counts where a TCP header stands right before it. Files that cannot be read are
+    passed over: what is wrong with them was said.
+    """
+    found: Counter[int] = Counter()
+    for file in files:
+        try:
+            rest = b""
+            for piece in Pieces(file):
+                octets = rest + bytes(piece)
+                for match in HEADER.finditer(octets):
+                    if match.end() > len(rest) and (port := _port(octets, match.start())):
+                        found[port] += 1
+                rest = octets[-BEFORE:]
+        except OSError:
+            continue
+    return {port: n for port, n in sorted(found.items()) if port not in set(ports)}
+
+
+def _port(octets: bytes, at: int) -> int | None:
+    """The port that the bytes at `at` were sent to, if a TCP header stands before them."""
+    for size in range(20, 61, 4):
+        start = at - size
+        if start < 20:
+            return None
+        # The size in 32-bit words, four bits that are 0, and a protocol number of IP before it.
+        if octets[start + 12] == size // 4 << 4 and _is_tcp(octets, start):
+            return int.from_bytes(octets[start + 2 : start + 4], "big")
+    return None
+
+
+def _is_tcp(octets: bytes, start: int) -> bool:
+    """Whether an IP header that announces TCP ends here, without options or extensions."""
+    v4 = start >= 20 and octets[start - 20] == 0x45 and octets[start - 11] == 6
+    v6 = start >= 40 and octets[start - 40] >> 4 == 6 and octets[start - 34] == 6
+    return v4 or v6

@@ -1,0 +1,268 @@
+"""Recordings that are being made: rows come as their packets do, and Ctrl-C ends it in order."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("pyarrow")
+pytest.importorskip("rich")
+
+from tests.capture import recording as made
+from tests.cli.conftest import TALK, packets, started
+
+pytestmark = pytest.mark.skipif(
+    sys.platform == "win32", reason="needs pipes that can be waited for"
+)
+
+#: What is allowed between a packet and its row; more, for a machine that does other things too.
+SOON = 0.2
+PATIENCE = 10 * SOON
+
+
+def pieces() -> tuple[bytes, list[bytes]]:
+    """The head of a recording, and each of its packets."""
+    whole = made.pcap(packets(TALK))
+    head, rest = whole[:24], whole[24:]
+    found = []
+    while rest:
+        size = 16 + int.from_bytes(rest[8:12], "little")
+        found.append(rest[:size])
+        rest = rest[size:]
+    return head, found
+
+
+class Reader:
+    """Lines of a pipe or terminal, and how long each took."""
+
+    def __init__(self, fd: int) -> None:
+        self.fd, self.rest = fd, b""
+
+    def lines(self, count: int, seconds: float) -> tuple[list[str], float]:
+        begun = time.monotonic()
+        while self.rest.count(b"\n") < count:
+            left = begun + seconds - time.monotonic()
+            if left <= 0 or not select.select([self.fd], [], [], left)[0]:
+                break
+            try:
+                more = os.read(self.fd, 65536)
+            except OSError:
+                break
+            if not more:
+                break
+            self.rest += more
+        took = time.monotonic() - begun
+        *lines, self.rest = self.rest.split(b"\n", count)
+        return [line.decode().rstrip("\r") for line in lines], took
+
+
+def fed(process: subprocess.Popen, reader: Reader, expected: list[int]) -> list[str]:
+    """Give packet by packet; each row has to be there before the next packet is sent."""
+    head, sent = pieces()
+    pipe = process.stdin
+    pipe.write(head + b"".join(sent[:2]))  # the opening of TCP
+    pipe.flush()
+    found: list[str] = []
+    times = []
+    for packet, count in zip(sent[2:], expected, strict=True):
+        pipe.write(packet)
+        pipe.flush()
+        first = not found
+        lines, took = reader.lines(count, 30 if first else PATIENCE)
+        assert len(lines) == count, (found, lines)
+        if not first:
+            times.append(took)
+        found += lines
+    # The machine may have been busy once, but not each time.
+    assert sorted(times)[len(times) // 2] < SOON
+    return found
+
+
+def counts() -> list[int]:
+    """Frames that each packet behind the opening completes, as one reads the whole recording."""
+    return [1, 1, 1, 1, 6, 1, 1]
+
+
+@pytest.mark.parametrize("form", ["json", "csv", "table"])
+def test_rows_come_with_their_packets(form):
+    process = started(
+        "dissect", "-", "--format", form, "--fields", "n,kind",
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    expected = counts()
+    if form != "json":
+        expected[0] += 1  # the head
+    found = fed(process, Reader(process.stdout.fileno()), expected)
+    assert len(found) == sum(expected)
+    assert process.poll() is None
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out, err) == (0, b"", b"")
+
+
+def test_interrupt_shows_what_was_read():
+    process = started(
+        "dissect", "-", "--format", "json",
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    expected = counts()
+    fed(process, Reader(process.stdout.fileno()), expected)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(30) == 130
+    said = process.stderr.read().decode()
+    assert said == f"amqpcodec: interrupted: {sum(expected)} rows, none with an error, 12 shown\n"
+    for stream in (process.stdin, process.stdout, process.stderr):
+        stream.close()
+
+
+def test_interrupt_of_a_question_answers_it():
+    process = started(
+        "connections", "-", "--format", "json",
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    head, sent = pieces()
+    process.stdin.write(head + b"".join(sent))
+    process.stdin.flush()
+    time.sleep(1.5)
+    assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert json.loads(out)["frames"] == 12
+    assert b"interrupted" in err
+
+
+def test_interrupt_while_nothing_comes():
+    process = started("dissect", "-", stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+    time.sleep(1.5)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert err == b"amqpcodec: interrupted: 0 rows, none with an error, 0 shown\n"
+
+
+def test_a_file_of_what_was_read_before_the_interrupt(tmp_path):
+    out = tmp_path / "x.parquet"
+    process = started("dissect", "-", "-o", out, stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+    head, sent = pieces()
+    process.stdin.write(head + b"".join(sent))
+    process.stdin.flush()
+    deadline = time.monotonic() + 30
+    while not list(tmp_path.glob(".x*.part")) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=30)
+    assert process.returncode == 130
+    import pyarrow.parquet as pq
+
+    assert pq.read_table(out).num_rows == 12
+
+
+def test_on_a_terminal():
+    import fcntl
+    import pty
+    import struct
+    import termios
+
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
+    process = started("dissect", "-", stdin=subprocess.PIPE, stdout=theirs, stderr=theirs)
+    os.close(theirs)
+    expected = counts()
+    expected[0] += 2  # the head and the day
+    found = fed(process, Reader(ours), expected)
+    assert "kind" in found[0]
+    assert any("basic.publish" in line for line in found)
+    process.send_signal(signal.SIGINT)
+    lines, _ = Reader(ours).lines(1, 30)
+    assert process.wait(30) == 130
+    assert "interrupted: 12 rows" in lines[0]
+    process.stdin.close()
+    os.close(ours)
+
+
+def test_follow_a_file(tmp_path):
+    path = tmp_path / "grows.pcap"
+    head, sent = pieces()
+    path.write_bytes(head + b"".join(sent[:3]))
+    process = started(
+        "dissect", path, "--follow", "--format", "json", "--fields", "n,kind",
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    reader = Reader(process.stdout.fileno())
+    found, _ = reader.lines(1, 30)
+    assert len(found) == 1
+    with open(path, "ab", buffering=0) as file:
+        for packet, count in zip(sent[3:], counts()[1:], strict=True):
+            # A record may be written in two pieces.
+            file.write(packet[:20])
+            time.sleep(0.01)
+            file.write(packet[20:])
+            lines, _ = reader.lines(count, PATIENCE)
+            assert len(lines) == count
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert b"interrupted: 12 rows" in err
+
+
+@pytest.fixture
+def recorder(tmp_path, monkeypatch):
+    """A tcpdump that sends a recording, says what it was asked for, and waits to be ended."""
+
+    def install(*, name: str = "tcpdump", fails: bool = False) -> Path:
+        recording, asked = tmp_path / "sent.pcap", tmp_path / "asked"
+        recording.write_bytes(made.pcap(packets(TALK)))
+        folder = tmp_path / "bin"
+        folder.mkdir()
+        program = folder / name
+        last = "echo 'eth9: No such device exists' >&2; exit 1" if fails else "exec sleep 60"
+        program.write_text(f'#!/bin/sh\necho "$@" > {asked}\n/bin/cat {recording}\n{last}\n')
+        program.chmod(0o755)
+        sleep = folder / "sleep"
+        sleep.symlink_to("/bin/sleep")
+        monkeypatch.setenv("PATH", str(folder))
+        return asked
+
+    return install
+
+
+@pytest.mark.parametrize("name", ["tcpdump", "dumpcap"])
+def test_interface(recorder, name):
+    asked = recorder(name=name)
+    process = started(
+        "dissect", "--interface", "any", "--ports", "5672,5673", "--format", "json",
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    lines, _ = Reader(process.stdout.fileno()).lines(12, 30)
+    assert len(lines) == 12
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert b"interrupted: 12 rows" in err
+    words = asked.read_text()
+    assert "-i any" in words
+    assert "tcp port 5672 or tcp port 5673" in words
+
+
+def test_interface_that_is_none(recorder):
+    recorder(fails=True)
+    process = started("dissect", "--interface", "eth9", stdout=-3, stderr=subprocess.PIPE)
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == 2
+    assert b"tcpdump: eth9: No such device exists" in err
+
+
+def test_interface_without_a_recorder(tmp_path, run, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    result = run("dissect", "--interface", "any")
+    assert result.status == 2
+    assert "tcpdump or dumpcap: neither is installed" in result.err
