@@ -8,9 +8,6 @@ cdef int repr_end(object o) except -1
 cdef inline object kind_instance(PyTypeObject* cls):
     """A new instance with every field unset."""
     cdef PyObject* made = <PyObject*>kind_new(cls)
-    cdef object result
-    if made == NULL:
+    if AMQP_UNLIKELY(made == NULL):
         raise MemoryError
-    result = <object>made
-    Py_DecRef(made)
-    return result
+    return owned(made)

@@ -25,8 +25,6 @@ cdef object decode_frame(ProtocolCore self, const WireFrame* f, const uint8_t* s
     bodies may borrow, which begin at owner_start; None to copy."""
     cdef Desc* d
     cdef PyObject* made
-    cdef KindObject* o
-    cdef object result
     if f.type == FRAME_METHOD:
         if AMQP_LIKELY(f.size >= 4):
             d = self.find(load32(f.payload))
@@ -34,37 +32,48 @@ cdef object decode_frame(ProtocolCore self, const WireFrame* f, const uint8_t* s
                 if d.read_hot != NULL:
                     made = d.read_hot(d, f.payload + 4, f.payload + f.size, mode, cache)
                     if AMQP_LIKELY(made != NULL):
-                        result = <object>made
-                        Py_DecRef(made)
-                        return result
+                        return owned(made)
                 return decode_payload(d, f, start, at, 4, False, mode, cache)
         raise bad_method(f, start, at)
     if f.type == FRAME_HEADER:
         return decode_header(self, f, start, at, mode, cache)
     if f.type == FRAME_BODY:
-        if owner is None:
-            result = PyBytes_FromStringAndSize(<const char*>f.payload, f.size)
-        elif owner is view_of_copy:
-            result = memoryview(PyBytes_FromStringAndSize(<const char*>f.payload, f.size))
-        else:
-            result = memoryview(owner)[f.payload - owner_start:f.payload - owner_start + f.size]
-        made = <PyObject*>kind_new(self.body_type)
-        if made == NULL:
-            raise MemoryError
-        (<KindObject*>made).field[0] = Py_NewRef(<PyObject*>result)
-        result = <object>made
-        Py_DecRef(made)
-        return result
+        return decode_body(self, f, owner, owner_start)
     if f.type == FRAME_HEARTBEAT:
         if f.size != 0 or f.channel != 0:
             raise frame_error(f, at, BAD_HEARTBEAT, 0)
         return self.Heartbeat()
-    result = kind_instance(<PyTypeObject*><PyObject*>self.ProtocolHeader)
-    o = <KindObject*><PyObject*>result
+    return decode_protocol_header(self, f)
+
+
+cdef object decode_body(ProtocolCore self, const WireFrame* f, object owner, const uint8_t* owner_start):
+    cdef object body = kind_instance(self.body_type)
+    cdef object payload
+    if owner is None:
+        payload = PyBytes_FromStringAndSize(<const char*>f.payload, f.size)
+    elif owner is view_of_copy:
+        payload = memoryview(PyBytes_FromStringAndSize(<const char*>f.payload, f.size))
+    else:
+        payload = memoryview(owner)[f.payload - owner_start:f.payload - owner_start + f.size]
+    (<KindObject*><PyObject*>body).field[0] = Py_NewRef(<PyObject*>payload)
+    return body
+
+
+cdef object decode_protocol_header(ProtocolCore self, const WireFrame* f):
+    cdef object result = kind_instance(<PyTypeObject*><PyObject*>self.ProtocolHeader)
+    cdef int i
     for i in range(4):
-        value = <object>f.payload[i]
-        o.field[i] = Py_NewRef(<PyObject*>value)
+        kind_put_number(result, i, f.payload[i])
     return result
+
+
+cdef inline int kind_put_number(object o, int i, uint64_t number) except -1:
+    """A number into a field that is unset."""
+    cdef PyObject* value = PyLong_FromU64(number)
+    if value == NULL:
+        return -1
+    (<KindObject*><PyObject*>o).field[i] = value
+    return 0
 
 
 cdef int begin_fault(const WireFrame* f, const uint8_t* start, uint64_t at, Cursor* c, Fault* fault) noexcept:
@@ -125,15 +134,12 @@ cdef object decode_properties(ProtocolCore self, const WireFrame* f, const uint8
     """The property list of a content header frame; its payload holds 12 bytes at least."""
     cdef Desc* d = self.find_content(load16(f.payload))
     cdef PyObject* made
-    cdef object result
     if AMQP_UNLIKELY(d == NULL):
         raise frame_error(f, at, BAD_HEADER_CLASS, load16(f.payload))
     if d.read_hot != NULL:
         made = d.read_hot(d, f.payload + 12, f.payload + f.size, mode, cache)
         if AMQP_LIKELY(made != NULL):
-            result = <object>made
-            Py_DecRef(made)
-            return result
+            return owned(made)
     return decode_payload(d, f, start, at, 12, True, mode, cache)
 
 
@@ -149,18 +155,13 @@ cdef int check_header(const WireFrame* f, const uint8_t* start, uint64_t at) exc
 
 cdef object decode_header(ProtocolCore self, const WireFrame* f, const uint8_t* start, uint64_t at,
                           uintptr_t mode, TextCache* cache):
-    cdef object properties, header, value
-    cdef KindObject* o
+    cdef object properties, header
     check_header(f, start, at)
     properties = decode_properties(self, f, start, at, mode, cache)
     header = kind_instance(self.header_type)
-    o = <KindObject*><PyObject*>header
-    value = load64(f.payload + 4)
-    o.field[0] = Py_NewRef(<PyObject*>value)
-    o.field[1] = Py_NewRef(<PyObject*>properties)
-    value = load16(f.payload)
-    o.field[2] = Py_NewRef(<PyObject*>value)
-    value = load16(f.payload + 2)
-    o.field[3] = Py_NewRef(<PyObject*>value)
+    (<KindObject*><PyObject*>header).field[1] = Py_NewRef(<PyObject*>properties)
+    kind_put_number(header, 0, load64(f.payload + 4))
+    kind_put_number(header, 2, load16(f.payload))
+    kind_put_number(header, 3, load16(f.payload + 2))
     kind_track(<PyObject*>header)       # by its properties, whose table may come to hold it
     return header

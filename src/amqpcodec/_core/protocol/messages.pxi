@@ -289,9 +289,9 @@ cdef class MessageDecoder(Stream):
         cdef uint64_t size
         cdef const uint8_t* end = self.end
         cdef const uint8_t* p = self.p
-        cdef PyObject* made
+        cdef PyObject* part
         cdef KindObject* o
-        cdef object message, octets
+        cdef object message
         fault.code = OK
         if scan_frame(p, end, self.limit, 0, &method, &fault) != SCAN_FRAME:
             return None
@@ -319,27 +319,22 @@ cdef class MessageDecoder(Stream):
                 return None
         message = kind_instance(self.protocol.message_type)
         o = <KindObject*><PyObject*>message
-        made = d.read_hot(d, method.payload + 4, method.payload + method.size, self.mode, self.cache)
-        if made == NULL:
+        part = d.read_hot(d, method.payload + 4, method.payload + method.size, self.mode, self.cache)
+        if part == NULL:
             return None
-        o.field[0] = made
-        made = d.properties.read_hot(d.properties, header.payload + 12, header.payload + header.size,
+        o.field[0] = part
+        part = d.properties.read_hot(d.properties, header.payload + 12, header.payload + header.size,
                                      self.mode, self.cache)
-        if made == NULL:
+        if part == NULL:
             return None
-        o.field[1] = made
-        if self.copy or size == 0:
-            made = PyBytes_FromOctets(<const char*>body.payload if size else NULL, <Py_ssize_t>size)
-            if made == NULL:
+        o.field[1] = part
+        if self.copy:
+            part = PyBytes_FromOctets(<const char*>body.payload if size else NULL, <Py_ssize_t>size)
+            if part == NULL:
                 raise MemoryError
-            o.field[2] = made
-            if not self.copy:
-                octets = memoryview(b"")
-                Py_DecRef(made)
-                o.field[2] = Py_NewRef(<PyObject*>octets)
+            o.field[2] = part
         else:
-            octets = self.body_view(&body)
-            o.field[2] = Py_NewRef(<PyObject*>octets)
+            o.field[2] = new_reference(self.body_view(&body) if size else memoryview(b""))
         self.channel = method.channel
         self.at += method.total + header.total + body.total
         self.p = p + body.total

@@ -19,6 +19,8 @@ cdef extern from "wire/text.h":
     object text_new(const uint8_t* s, Py_ssize_t n)
     PyObject* text_new_ "text_new"(const uint8_t* s, Py_ssize_t n)
     PyObject* text_utf8(const uint8_t* s, Py_ssize_t n) except? NULL
+    PyObject* text_find(TextCache* cache, const uint8_t* s, Py_ssize_t n, PyObject*** entry)
+    PyObject* text_keep_ "text_keep"(PyObject** entry, const uint8_t* s, Py_ssize_t n)
     object text_cached(TextCache* cache, const uint8_t* s, Py_ssize_t n)
     PyObject* text_cached_ "text_cached"(TextCache* cache, const uint8_t* s, Py_ssize_t n)
     TextCache* text_cache_new()
@@ -27,6 +29,15 @@ cdef extern from "wire/text.h":
     bint utf8_octets(PyObject* o, const uint8_t** p, Py_ssize_t* n)
     bint exact_u64(PyObject* o, uint64_t* out)
     bint exact_small(PyObject* o, int32_t* out)
+
+cdef inline PyObject* new_reference(object o) noexcept:
+    return Py_NewRef(<PyObject*>o)
+
+cdef inline object owned(PyObject* made):
+    """What a C function made, whose new reference this takes over."""
+    cdef object result = <object>made
+    Py_DecRef(made)
+    return result
 
 cdef object make_timestamp(uint64_t seconds, TextCache* cache)
 cdef object moment_of_day(LastTime* last, uint64_t number, uint32_t second, int microsecond, bint keep)

@@ -112,92 +112,96 @@ cdef object make_decimal(uint8_t scale, int32_t unscaled):
     return decimal_of(PyUnicode_FromStringAndSize(w, end - w))
 
 
-cdef object read_text(const uint8_t* s, Py_ssize_t n, TextCache* cache):
-    """Text where the bytes are UTF-8, else the bytes."""
+cdef PyObject* read_text(const uint8_t* s, Py_ssize_t n, TextCache* cache) except NULL:
+    """Text where the bytes are UTF-8, else the bytes: a new reference."""
+    cdef PyObject** entry = NULL
     cdef PyObject* made
-    cdef object text
+    if n <= SHORT_VALUE:
+        made = text_find(cache, s, n, &entry)
+        if made != NULL:
+            return made
     if is_ascii(s, <size_t>n):
-        return text_cached(cache, s, n) if n <= SHORT_VALUE else text_new(s, n)
+        return text_keep_(entry, s, n)
     made = text_utf8(s, n)
     if made != NULL:
-        text = <object>made
-        Py_DecRef(made)
-        return text
-    return PyBytes_FromStringAndSize(<const char*>s, n)
+        return made
+    return PyBytes_FromOctets(<const char*>s, n)
 
 
-cdef object read_value(const uint8_t** at, uintptr_t mode, TextCache* cache):
-    """One tag and its value; moves *at after it."""
+cdef PyObject* read_value(const uint8_t** at, uintptr_t mode, TextCache* cache) except NULL:
+    """One tag and its value, as a new reference; moves *at after it."""
     cdef const uint8_t* p = at[0] + 1
     cdef uint8_t tag = at[0][0]
     cdef uint32_t n
-    if mode & MODE_TYPED:
-        return read_typed(at, mode, cache)
+    if AMQP_UNLIKELY(mode & MODE_TYPED):
+        return new_reference(read_typed(at, mode, cache))
     if tag == c'S':
         n = load32(p)
         at[0] = p + 4 + n
         return read_text(p + 4, n, cache)
-    if tag == c'I':
+    elif tag == c'I':
         at[0] = p + 4
-        return <int32_t>load32(p)
-    if tag == c't':
+        return PyLong_FromI64(<int32_t>load32(p))
+    elif tag == c't':
         at[0] = p + 1
-        return p[0] != 0
-    if tag == c'l':
+        return Py_NewRef(Py_True if p[0] else Py_False)
+    elif tag == c'l':
         at[0] = p + 8
-        if mode & MODE_LETTER:
-            return load64(p)
-        return <int64_t>load64(p)
-    if tag == c'F' or tag == c'A':
+        return PyLong_FromU64(load64(p)) if mode & MODE_LETTER else PyLong_FromI64(<int64_t>load64(p))
+    elif tag == c'F':
         n = load32(p)
         at[0] = p + 4 + n
-        return read_table(p + 4, n, mode, cache) if tag == c'F' else read_array(p + 4, n, mode, cache)
-    if tag == c'd':
+        return new_reference(read_table(p + 4, n, mode, cache))
+    elif tag == c'A':
+        n = load32(p)
+        at[0] = p + 4 + n
+        return new_reference(read_array(p + 4, n, mode, cache))
+    elif tag == c'd':
         at[0] = p + 8
-        return bits_to_double(load64(p))
-    if tag == c'T':
+        return PyFloat_FromDouble_(bits_to_double(load64(p)))
+    elif tag == c'T':
         at[0] = p + 8
-        return make_timestamp(load64(p), cache)
-    if tag == c'V':
+        return new_reference(make_timestamp(load64(p), cache))
+    elif tag == c'V':
         at[0] = p
-        return None
-    if tag == c'D':
+        return Py_NewRef(Py_None)
+    elif tag == c'D':
         at[0] = p + 5
-        return make_decimal(p[0], <int32_t>load32(p + 1))
-    if tag == c'x':
+        return new_reference(make_decimal(p[0], <int32_t>load32(p + 1)))
+    elif tag == c'x':
         n = load32(p)
         at[0] = p + 4 + n
-        return PyBytes_FromStringAndSize(<const char*>(p + 4), n)
-    if tag == c'f':
+        return PyBytes_FromOctets(<const char*>(p + 4), n)
+    elif tag == c'f':
         at[0] = p + 4
-        return <double>bits_to_float(load32(p))
-    if tag == c'L':
+        return PyFloat_FromDouble_(<double>bits_to_float(load32(p)))
+    elif tag == c'L':
         at[0] = p + 8
-        return <int64_t>load64(p)
-    if tag == c'b':
+        return PyLong_FromI64(<int64_t>load64(p))
+    elif tag == c'b':
         at[0] = p + 1
-        return <int8_t>p[0]
-    if tag == c'B':
+        return PyLong_FromI64(<int8_t>p[0])
+    elif tag == c'B':
         at[0] = p + 1
-        return p[0]
-    if tag == c's' and mode & MODE_LETTER:
-        at[0] = p + 1 + p[0]
-        return text_new(p + 1, p[0])
-    if tag == c's' or tag == c'U':
+        return PyLong_FromI64(p[0])
+    elif tag == c's' or tag == c'U':
+        if tag == c's' and mode & MODE_LETTER:
+            at[0] = p + 1 + p[0]
+            return text_new_(p + 1, p[0])
         at[0] = p + 2
-        return <int16_t>load16(p)
-    if tag == c'u':
+        return PyLong_FromI64(<int16_t>load16(p))
+    elif tag == c'u':
         at[0] = p + 2
-        return load16(p)
+        return PyLong_FromI64(load16(p))
     # The last tag that check_table lets through: i.
     at[0] = p + 4
-    return load32(p)
+    return PyLong_FromI64(load32(p))
 
 
 cdef object read_typed(const uint8_t** at, uintptr_t mode, TextCache* cache):
     """As read_value with plain values, but each value keeps its tag."""
     cdef uint8_t tag = at[0][0]
-    cdef object v = read_value(at, mode & ~<uintptr_t>MODE_TYPED, cache) \
+    cdef object v = owned(read_value(at, mode & ~<uintptr_t>MODE_TYPED, cache)) \
         if tag != c'F' and tag != c'A' and tag != c'T' else None
     cdef const uint8_t* p
     cdef uint32_t n
@@ -244,31 +248,32 @@ cdef list read_array(const uint8_t* p, uint32_t n, uintptr_t mode, TextCache* ca
     cdef list items = []
     cdef const uint8_t* end = p + n
     while p < end:
-        items.append(read_value(&p, mode, cache))
+        items.append(owned(read_value(&p, mode, cache)))
     return items
+
+
+cdef inline int set_entry(dict table, PyObject* name, PyObject* value) except -1:
+    """Takes over both references."""
+    cdef int bad = PyDict_SetReferences(<PyObject*>table, name, value)
+    Py_DecRef(name)
+    Py_DecRef(value)
+    return bad
 
 
 cdef dict read_table(const uint8_t* p, uint32_t n, uintptr_t mode, TextCache* cache):
     """Names in the order of their first appearance; of duplicates the last value counts."""
     cdef dict table = {}
     cdef const uint8_t* end = p + n
-    cdef uint8_t length, tag
-    cdef object name, value
-    cdef uint32_t size
+    cdef const uint8_t* at
+    cdef PyObject* name
+    cdef PyObject* value
     while p < end:
-        length = p[0]
-        name = text_cached(cache, p + 1, length)
-        p += 1 + length
-        tag = p[0]
-        # The most frequent values here, all others by read_value.
-        if tag == c'S' and not mode & MODE_TYPED:
-            size = load32(p + 1)
-            value = read_text(p + 5, size, cache)
-            p += 5 + size
-        elif tag == c'I' and not mode & MODE_TYPED:
-            value = <int32_t>load32(p + 1)
-            p += 5
-        else:
-            value = read_value(&p, mode, cache)
-        PyDict_SetItem(table, name, value)
+        at = p + 1 + p[0]
+        value = read_value(&at, mode, cache)
+        name = text_cached_(cache, p + 1, p[0])
+        if AMQP_UNLIKELY(name == NULL):
+            Py_DecRef(value)
+            raise MemoryError
+        set_entry(table, name, value)
+        p = at
     return table

@@ -35,7 +35,7 @@ cdef int same_value(const uint8_t** at, object v, uintptr_t mode) except -1:
             return (type(v) is (TypedFloat if tag == c'f' else TypedDouble)
                     and double_to_bits(<double>v) == double_to_bits(<double>wire))
         return same_float(v, wire)
-    wire = read_value(at, mode, NULL)
+    wire = owned(read_value(at, mode, NULL))
     if type(wire) is not type(v):
         return 0
     if tag == c'D':
