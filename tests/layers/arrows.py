@@ -16,6 +16,7 @@ LAYERS = {
     "_overlays": "facade",
     "_v1_namespace": "facade",
     "decoder": "facade",
+    "limits": "facade",
     "message": "facade",
     "negotiation": "facade",
     "v0_8": "facade",

@@ -281,7 +281,7 @@ def test_elements_without_octets_are_bounded(code: str) -> None:
     few = bytes.fromhex("f00000000500010000" + code)
     assert len(amqp.decode_value(few)[0]) == 65536
     many = bytes.fromhex("f000000005ffffffff" + code)
-    with pytest.raises(DecodeError, match="4294967295 elements without octets exceed the limit"):
+    with pytest.raises(DecodeError, match="4294967295 elements without bytes exceed the limit"):
         amqp.decode_value(many)
     # and in all arrays of one value together
     body = few * 2

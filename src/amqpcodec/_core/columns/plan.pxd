@@ -296,6 +296,7 @@ cdef struct Sink:
     Cursor c                # on the frame at hand
     Fault fault
     int64_t fault_row
+    uint64_t empty          # elements of arrays without bytes, in all rows so far
     AmqpValue[MAX_FIELDS] v
     Assembly* assembly      # at message level
     const uint8_t* input    # where it begins

@@ -50,9 +50,10 @@ cdef int slow_v1_frame(Sink* s, const Entry* e, int64_t row) noexcept nogil:
     if mask == 0 and s.payload == NULL:
         return 0
     list_ = s.c.p
-    v1_verify_begin(&k, s.v1)
+    verify_begin(s, &k)
     if AMQP_UNLIKELY(v1_verify_fields(d, &s.c, &k, 1, s.fields, mask) < 0):
         return BAD_FRAME
+    verify_end(s, &k)
     s.fault.method = NULL
     if AMQP_UNLIKELY(s.c.p != s.c.end and d.code != DESC_TRANSFER):
         s.fault.method = d.name
@@ -77,6 +78,7 @@ cdef inline int append_v1_frame(Sink* s, const Entry* e, int64_t row) noexcept n
     payload in method, arguments and payload, and frame_type, channel, frame and errors of its own.
     """
     cdef const V1Desc* d
+    cdef uint64_t empty = s.empty
     cdef uint32_t mask
     cdef int status
     if AMQP_UNLIKELY(e.type == FRAME_HEARTBEAT or e.type == V1_FRAME_HEADER):
@@ -88,5 +90,6 @@ cdef inline int append_v1_frame(Sink* s, const Entry* e, int64_t row) noexcept n
             status = hot_v1_performative(s, d, mask, place_of(row))
             if AMQP_LIKELY(status <= 0):
                 return status
+            s.empty = empty
             table_rewind(s.table, 0, s.table.n, row)
     return slow_v1_frame(s, e, row)

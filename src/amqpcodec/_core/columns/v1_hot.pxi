@@ -61,7 +61,7 @@ cdef int slow_v1_field(Sink* s, const MethodPlan* m, const V1Desc* d, int i, Cur
     cdef int status = 0
     # An outcome without fields.
     if k.types == NULL:
-        v1_verify_begin(k, s.v1)
+        verify_begin(s, k)
     outcome = NULL
     if op.kind == V1_ANY and c.end - start >= 4 and load16(start) == CTOR_DESCRIBED_SMALLULONG:
         outcome = s.v1.by_code[start[2]]
@@ -221,6 +221,8 @@ cdef int hot_v1_fields(Sink* s, const V1Desc* d, Cursor* c, V1Value* x, uint32_t
     if d.frame != V1_NO_FRAME and s.links != NULL:
         for i in range(n, <uint32_t>d.n):
             x[i].kind = V1_NULL
+    if AMQP_UNLIKELY(k.types != NULL):
+        verify_end(s, &k)
     c.p = end
     return 0
 
@@ -319,7 +321,7 @@ cdef int hot_v1_map(Sink* s, Cursor* c, Column* to, RowPlace at) noexcept nogil:
             f.p = p
             f.end = end
             if k.types == NULL:
-                v1_verify_begin(&k, s.v1)
+                verify_begin(s, &k)
             if v1_check(&f, &k, 2) < 0:
                 return GIVE_UP
             f.p = p
@@ -338,6 +340,8 @@ cdef int hot_v1_map(Sink* s, Cursor* c, Column* to, RowPlace at) noexcept nogil:
     if count:
         w -= 1              # no comma after the last
     w[0] = c'}'
+    if AMQP_UNLIKELY(k.types != NULL):
+        verify_end(s, &k)
     c.p = end
     return hot_commit(s.table, to, at, w + 1)
 

@@ -46,6 +46,7 @@ cdef int step_v1_frame(Sink* s, const Entry* e) noexcept nogil:
     cdef const MethodPlan* m
     cdef const uint8_t* list_
     cdef V1Check k
+    cdef uint64_t empty
     cdef uint32_t mask, number
     cdef int status
     if AMQP_UNLIKELY(e.odd):
@@ -54,9 +55,11 @@ cdef int step_v1_frame(Sink* s, const Entry* e) noexcept nogil:
     if AMQP_UNLIKELY(e.type == FRAME_HEARTBEAT or e.type == V1_FRAME_HEADER):
         return 0
     s.fault_row = e.row
+    empty = s.empty
     status = hot_v1_row(s, e)
     if AMQP_LIKELY(status <= 0):
         return end_v1_row(s, e, NULL, status)
+    s.empty = empty
     table_rewind(s.table, 0, s.table.n, s.rows)
     d = read_v1_head(s, e)
     if AMQP_UNLIKELY(d == NULL):
@@ -68,13 +71,14 @@ cdef int step_v1_frame(Sink* s, const Entry* e) noexcept nogil:
         if status < 0:
             return status
     list_ = s.c.p
-    v1_verify_begin(&k, s.v1)
+    verify_begin(s, &k)
     if AMQP_UNLIKELY(v1_verify_fields(d, &s.c, &k, 1, s.fields, mask) < 0):
         if d.code == DESC_TRANSFER and s.method != NULL:
             status = append_octets(s.table, s.method, s.rows, d.name, m.name_n)
             if status < 0:
                 return status
         return end_v1_row(s, e, NULL, BAD_FRAME)
+    verify_end(s, &k)
     s.fault.method = NULL
     if AMQP_LIKELY(d.code == DESC_TRANSFER):
         return step_v1_transfer(s, e, list_)

@@ -1,5 +1,26 @@
 # Frames of AMQP 1.0 to columns: how they are found, and how their fields are written, each as it may be.
 
+# ---- budget ----
+
+# An array of many elements without bytes takes some ten bytes, whatever their number. One value has a bound
+# for them (v1/check.pxi); what all rows together have is bounded by the bytes of the input.
+
+cdef inline uint64_t empty_over(const Sink* s) noexcept nogil:
+    """By how many the rows so far have more of such elements than the input has bytes."""
+    return s.empty - min(s.empty, s.total)
+
+
+cdef inline void verify_begin(Sink* s, V1Check* k) noexcept nogil:
+    """As v1_verify_begin, for what is written to columns."""
+    v1_verify_begin(k, s.v1)
+    k.zero_width = empty_over(s)
+
+
+cdef inline void verify_end(Sink* s, const V1Check* k) noexcept nogil:
+    """It was in order."""
+    s.empty += k.zero_width - empty_over(s)
+
+
 # ---- finding ----
 
 cdef const uint8_t* find_unusual_v1_frame(Sink* s, Entry* e, const uint8_t* p, const uint8_t* end) noexcept nogil:

@@ -84,9 +84,10 @@ cdef int put_v1_composite(Sink* s, const V1Desc* d, Cursor* c, Column* whole, in
     cdef int i, status
     if s.check:
         mask = ~<uint32_t>0
-    v1_verify_begin(&k, s.v1)
+    verify_begin(s, &k)
     if AMQP_UNLIKELY(v1_verify_fields(d, c, &k, 1, v, mask) < 0):
         return BAD_FRAME
+    verify_end(s, &k)
     if whole != NULL and column_at(whole, row) < 0:
         return NO_MEMORY
     for i in range(d.n):
@@ -344,13 +345,14 @@ cdef uint8_t* V1_KIND_OCTETS = [4, 8, 5]
 cdef int check_v1_section(Sink* s, const V1Desc* d, Cursor* c) noexcept nogil:
     """Every part of the section (all of a kind) that the cursor is over, and no composite."""
     cdef V1Check k
-    v1_verify_begin(&k, s.v1)
+    verify_begin(s, &k)
     s.fault.method = d.name
     while c.p < c.end:
         c.p += 1
         v1_known(s.v1, c)
         if v1_check_restricted(d, c) < 0 or v1_check(c, &k, 1) < 0:
             return BAD_FRAME
+    verify_end(s, &k)
     s.fault.method = NULL
     return 0
 

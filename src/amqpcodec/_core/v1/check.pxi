@@ -1,5 +1,16 @@
 # The check pass of the v1 family: structure, text, depth and counts of a value, without making any.
 
+def empty_limit(limit=None):
+    """See amqpcodec.limits.empty_elements."""
+    global V1_EMPTY_LIMIT
+    cdef uint64_t before = V1_EMPTY_LIMIT
+    if limit is not None:
+        if isinstance(limit, bool) or not isinstance(limit, int) or not 0 <= limit <= MAX_U32:
+            raise ValueError(f"empty_elements is a number from 0 to 4294967295, not {limit!r}")
+        V1_EMPTY_LIMIT = limit
+    return before
+
+
 cdef void v1_check_begin(V1Check* k, uint64_t zero_width) noexcept nogil:
     """For structure."""
     k.zero_width = zero_width
@@ -140,7 +151,7 @@ cdef int v1_count_fits(Cursor* c, uint32_t count, uint8_t code, V1Check* k) noex
     """Elements must have bytes to be made of; those that have none are counted for the whole value."""
     if code >> 4 == 4:
         k.zero_width += count
-        if k.zero_width > V1_ZERO_WIDTH_LIMIT:
+        if k.zero_width > V1_EMPTY_LIMIT:
             return fail(c, V1_BAD_COUNT, NULL, k.zero_width, 0)
         return 0
     if <size_t>(c.end - c.p) < count:

@@ -84,8 +84,8 @@ cdef int v1_fault_text(const Fault* f, char* out, size_t room) noexcept nogil:
     elif f.code == V1_BAD_MANDATORY:
         n += snprintf(out, room, b"is mandatory and not there")
     elif f.code == V1_BAD_COUNT:
-        n += snprintf(out, room, b"%llu elements without octets exceed the limit of %d", need,
-                      <int>V1_ZERO_WIDTH_LIMIT)
+        n += snprintf(out, room, b"%llu elements without bytes exceed the limit of %llu", need,
+                      <unsigned long long>V1_EMPTY_LIMIT)
     elif f.code == V1_BAD_DESCRIPTOR:
         n += snprintf(out, room, b"no %s has the descriptor 0x%llx", what, need)
     elif f.code == V1_BAD_ENVELOPE:

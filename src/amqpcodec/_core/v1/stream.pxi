@@ -24,6 +24,7 @@ cdef class V1Decoder(Stream):
     cdef V1Core v1
     cdef V1Cache* symbols
     cdef V1Reader reader
+    cdef uint64_t empty             # elements of arrays without bytes, in all frames so far
     cdef public bint opened
     cdef bint opened_first
 
@@ -49,6 +50,7 @@ cdef class V1Decoder(Stream):
     def reset(self):
         """Forget everything, for a new stream; settings stay."""
         Stream.reset(self)
+        self.empty = 0
         self.opened = self.opened_first
 
     def eof(self):
@@ -114,12 +116,15 @@ cdef class V1Decoder(Stream):
     cdef object v1_frame(self):
         """The object of the frame that v1_next found."""
         cdef object owner = None
+        cdef uint64_t over = self.empty - min(self.empty, self.at)
         v1_reader(&self.reader, &self.v1.descs.types, self.symbols, self.mode)
+        self.reader.zero_width = over       # those beyond the bytes before this frame count for it
         if not self.copy:
             owner = view_of_copy if self.frame_in_head else self.chunk
         made = v1_decode_frame(self.v1, &self.frame, self.frame_start, self.at, &self.reader, owner,
                                <const uint8_t*>PyBytes_AS_STRING(self.chunk) if owner is self.chunk
                                and owner is not None else NULL)
+        self.empty += self.reader.zero_width - over
         if AMQP_UNLIKELY(not self.opened) and self.frame.type == V1_FRAME_AMQP:
             self.opened = True      # open is the first of this layer, whatever it was
         return made

@@ -153,3 +153,5 @@ cdef inline void v1_inside(const Cursor* c, const V1Value* v, Cursor* out) noexc
     out[0] = c[0]
     out.p = v.p
     out.end = v.p + v.n
+
+cdef uint64_t V1_EMPTY_LIMIT

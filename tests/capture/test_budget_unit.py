@@ -1,0 +1,46 @@
+"""A small capture of frames that claim very much is read to its end, in bounded memory."""
+
+from __future__ import annotations
+
+import io
+import struct
+
+import pyarrow as pa
+import pytest
+
+from amqpcodec import capture
+from amqpcodec import v1_0 as v1
+from tests.capture import recording as make
+from tests.capture import v1_talk
+
+
+def claiming(count: int = 65536) -> bytes:
+    """An attach whose properties hold an array of so many nulls, in about 60 bytes."""
+    pair = b"\xa3\x01k\xf0" + struct.pack(">II", 5, count) + b"\x40"
+    fields = b"\xa1\x01n\x43\x41" + b"\x40" * 10 + b"\xd1"
+    fields += struct.pack(">II", 4 + len(pair), 2) + pair
+    body = b"\0\x53\x12\xd0" + struct.pack(">II", 4 + len(fields), 14) + fields
+    return struct.pack(">IBBH", 8 + len(body), 2, 0, 0) + body
+
+
+@pytest.mark.parametrize("tables", ["json", "variant"])
+@pytest.mark.parametrize("size", [55_000, 655_000])
+def test_a_capture_of_claims_is_read_to_its_end(size: int, tables: str) -> None:
+    one = claiming()
+    said = v1.PROTOCOL_HEADER + v1_talk.opening() + one * (size // len(one)) + v1_talk.attach()
+    packets = make.opening()
+    packets += [make.client(1001 + at, said[at : at + 1400]) for at in range(0, len(said), 1400)]
+    held = errors = rows = 0
+    last = None
+    for batch in capture.read(io.BytesIO(make.pcap(packets)), tables=tables):
+        table = pa.record_batch(batch)
+        held += table.nbytes
+        rows += table.num_rows
+        errors += sum("exceed the limit" in (text or "") for text in table["error"].to_pylist())
+        last = table.to_pylist()[-1]
+    assert rows == 3 + size // len(one)
+    assert size // len(one) - 25 <= errors < size // len(one)
+    assert held < 40 * size
+    assert last is not None
+    assert last["error"] is None
+    assert last["method"] == "attach"

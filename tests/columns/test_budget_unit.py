@@ -1,0 +1,164 @@
+"""What a batch may become is bounded by what it is: arrays whose elements have no bytes."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+pa = pytest.importorskip("pyarrow")
+
+from amqpcodec import DecodeError, batch, limits  # noqa: E402
+from amqpcodec import v1_0 as amqp  # noqa: E402
+
+LIMIT = 65536
+
+
+@pytest.fixture
+def small_limit() -> Iterator[int]:
+    before = limits.empty_elements(100)
+    yield 100
+    limits.empty_elements(before)
+
+
+def empties(count: int, code: int = 0x40) -> bytes:
+    """An array of so many elements of a constructor without bytes."""
+    return b"\xf0" + struct.pack(">II", 5, count) + bytes([code])
+
+
+def frame(count: int, code: int = 0x40) -> bytes:
+    """An attach whose properties hold such an array."""
+    pair = b"\xa3\x01k" + empties(count, code)
+    fields = (
+        b"\xa1\x01n\x43\x41" + b"\x40" * 10 + b"\xd1" + struct.pack(">II", 4 + len(pair), 2) + pair
+    )
+    body = b"\0\x53\x12\xd0" + struct.pack(">II", 4 + len(fields), 14) + fields
+    return struct.pack(">IBBH", 8 + len(body), 2, 0, 0) + body
+
+
+def transfer(count: int) -> bytes:
+    """A transfer of a message whose value is such an array."""
+    return amqp.encode(0, amqp.Transfer(0, 0, b"t"), b"\0\x53\x77" + empties(count))
+
+
+def rows(data: bytes, **how: Any) -> list[dict[str, Any]]:
+    result = batch.decode(data, protocol="1.0", **how)
+    found: list[dict[str, Any]] = pa.record_batch(result).to_pylist()
+    return found
+
+
+def test_a_frame_is_read() -> None:
+    [row] = rows(frame(3))
+    assert row["error"] is None
+    assert '"k":[null,null,null]' in row["arguments"]
+
+
+@pytest.mark.parametrize("code", [0x40, 0x41, 0x42, 0x43, 0x44, 0x45])
+def test_the_limit_of_a_frame(small_limit: int, code: int) -> None:
+    for count in (small_limit - 1, small_limit):
+        [row] = rows(frame(count, code))
+        assert row["error"] is None
+        assert row["arguments"].count(",") >= count - 1
+    [row] = rows(frame(small_limit + 1, code))
+    assert "101 elements without bytes exceed the limit of 100" in row["error"]
+    assert row["frame"] == frame(small_limit + 1, code)
+    assert row["arguments"] is None
+
+
+def test_the_limit_of_objects_is_the_same(small_limit: int) -> None:
+    for count in (small_limit - 1, small_limit):
+        assert len(amqp.decode_value(empties(count))[0]) == count
+        assert amqp.decode(frame(count)) is not None
+        assert len(amqp.Message.decode(b"\0\x53\x77" + empties(count)).value) == count
+    for read in (
+        lambda: amqp.decode_value(empties(small_limit + 1)),
+        lambda: amqp.decode(frame(small_limit + 1)),
+        lambda: amqp.Message.decode(b"\0\x53\x77" + empties(small_limit + 1)).value,
+    ):
+        with pytest.raises(DecodeError, match="exceed the limit of 100") as caught:
+            read()
+        assert caught.value.condition == "amqp:resource-limit-exceeded"
+
+
+def test_the_option_says_what_it_was_and_what_it_takes() -> None:
+    assert limits.empty_elements() == LIMIT
+    assert limits.empty_elements(0) == LIMIT
+    assert limits.empty_elements(LIMIT) == 0
+    for wrong in (-1, 2**32, True, "1"):
+        with pytest.raises(ValueError, match="empty_elements"):
+            limits.empty_elements(wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("tables", ["json", "variant", "map"])
+@pytest.mark.parametrize("level", ["frame", "message"])
+def test_a_batch_stays_below_a_multiple_of_its_input(level: str, tables: str) -> None:
+    one = frame(LIMIT)
+    data = one * (55_000 // len(one))
+    found = rows(data, level=level, tables=tables)
+    good = [row for row in found if row["error"] is None]
+    # The first is below the limit of a frame; what others have beyond the input's bytes counts too.
+    assert 1 <= len(good) <= 3
+    assert len(found) == 55_000 // len(one)
+    size = batch.decode(data, protocol="1.0", level=level, tables=tables)
+    assert pa.record_batch(size).nbytes < 40 * len(data)
+    if level == "frame":
+        assert all(row["frame"] == one for row in found)
+
+
+def test_messages_are_in_the_budget() -> None:
+    data = transfer(LIMIT) * 500
+    found = rows(data, level="message")
+    assert len(found) == 500
+    good = [row for row in found if row["error"] is None]
+    assert 1 <= len(good) <= 3
+    assert pa.record_batch(batch.decode(data, protocol="1.0", level="message")).nbytes < 40 * len(
+        data
+    )
+
+
+def test_small_arrays_never_meet_the_budget() -> None:
+    found = rows(frame(30) * 20_000)
+    assert [row["error"] for row in found] == [None] * 20_000
+
+
+def test_frames_fall_out_where_the_sum_passes_the_bytes(small_limit: int) -> None:
+    data = frame(90)
+    size = len(data)
+    many = rows(data * 50)
+    allowed = next(i for i, row in enumerate(many) if row["error"] is not None)
+    total = 50 * size
+    assert 90 * allowed - total <= small_limit - 90 + 90
+    assert 90 * (allowed + 1) - total > small_limit
+    assert all(row["error"] is not None for row in many[allowed:])
+    # What is small still fits where what is large does not.
+    mixed = rows(data * 49 + frame(1))
+    assert mixed[-1]["error"] is None or mixed[-2]["error"] is not None
+
+
+def test_a_decoder_counts_over_its_frames(small_limit: int) -> None:
+    data = frame(100)
+    for cut in (1, 7, len(data), 10 * len(data)):
+        decoder = amqp.Decoder(opened=True, errors="frame")
+        stream = data * 200
+        frames = [
+            made
+            for at in range(0, len(stream), cut)
+            for _, made in decoder.feed(stream[at : at + cut])
+        ]
+        assert len(frames) == 200
+        good = [made for made in frames if not isinstance(made, amqp.BadFrame)]
+        assert 100 * len(good) <= len(stream) + small_limit
+        assert len(good) > len(stream) // 100 - 3
+        bad = next(made for made in frames if isinstance(made, amqp.BadFrame))
+        assert "exceed the limit" in str(bad.error)
+        decoder.reset()
+        assert not isinstance(next(iter(decoder.feed(data)))[1], amqp.BadFrame)
+
+
+def test_fields_that_are_not_asked_for_change_no_error_of_those_that_are() -> None:
+    data = frame(LIMIT) * 50
+    everything = [row["error"] is None for row in rows(data)]
+    some = [row["error"] is None for row in rows(data, fields=["arguments", "error"])]
+    assert everything == some
