@@ -77,7 +77,7 @@ LAZY_ARROWS = {("facade", "spec"), ("facade", "compat")}  # load_xml_spec, insta
 OTHERS: dict[str, dict[str, bool]] = {
     "spec": {"lxml": False},  # by its loader, which is imported late
     "batch": {"pyarrow": True},
-    "capture": {"cryptography": True},
+    "capture": {"cryptography": True, "pyarrow": True, "fsspec": True},
     "spark": {"pyspark": False, "pyarrow": False, "pandas": False, "numpy": False},
     "compat": {"pamqp": False, "pika": False, "amqp": False, "azure": False},
     "cli": {"rich": False, "pyarrow": False, "plotly": True, "argcomplete": True},

@@ -78,8 +78,10 @@ def test_paths_with_a_scheme(folder, monkeypatch):
     for path in (f"file://{folder}/a1.pcap", f"file:{folder}/a1.pcap"):
         [file] = files.list_files([path], files.Selection())
         assert file == (str(folder / "a1.pcap"), 0, 1_000_000_000)
-    with pytest.raises(ValueError, match="not 's3a://bucket/x'"):
-        files.list_files(["s3a://bucket/x"], files.Selection())
+    with pytest.raises(ValueError, match="of the host 'other'"):
+        files.list_files(["file://other/x"], files.Selection())
+    with pytest.raises(ValueError, match="nothing here reads nowhere://x"):
+        files.list_files(["nowhere://x/y"], files.Selection())
     monkeypatch.chdir(folder)
     assert files.list_files(["a1.pcap"], files.Selection())[0].path == str(folder / "a1.pcap")
 

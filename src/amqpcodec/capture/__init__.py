@@ -8,7 +8,8 @@
         print(pyarrow.record_batch(batch))
 
 It reads pcap (µs and ns, both byte orders) and pcapng (sections, interfaces with their own link
-type and clock, enhanced, simple and obsolete packet blocks), plain or gzip; link types NULL, LOOP,
+type and clock, enhanced, simple and obsolete packet blocks), plain, gzip, zstd or lz4, from this
+machine or by URI (``s3://bucket/name``); link types NULL, LOOP,
 Ethernet, raw IP, SLL and SLL2, VLAN tags, IPv4 and IPv6 with extension headers; and puts TCP in
 order, with a bounded number of bytes held back. Memory is bounded by the open connections.
 

@@ -75,7 +75,8 @@ class Chain:
             if limit is not None and (not core.damaged or here == stop_file):
                 break  # also behind damage: the state says where in this file that is
             self._file_ended = True
-            if not core.known and len(self.files) == 1:
+            assert self._pieces is not None
+            if not core.known and len(self.files) == 1 and not self._pieces.empty:
                 raise no_capture(self.files[0].name)
             if self.at_end_of_file is not None:
                 yield from self._take_all()
@@ -175,6 +176,8 @@ class Chain:
             return self._damaged
         if core.damaged:
             return f"no record at octet {core.at}"
+        if self._pieces is not None and self._pieces.empty:
+            return None
         if not core.known and self._file_ended:
             return "it ends before its first record: nothing was written yet"
         if self._pieces is not None and not self._pieces.whole:

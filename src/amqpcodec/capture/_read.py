@@ -15,6 +15,7 @@ from ._chain import Chain
 from ._errors import CaptureError, StateError, no_capture
 from ._files import Source, Watch, source_name
 from ._seal import seal, unseal
+from ._storage import Storage, locate
 
 __all__ = [
     "BATCH_ROWS",
@@ -77,6 +78,7 @@ class Reader:
         *,
         reorder_bytes: int = REORDER_BYTES,
         reorder_segments: int = REORDER_SEGMENTS,
+        filesystem: Any = None,
     ) -> None:
         """Nothing is opened before the first batch is asked for."""
         for name, limit in (
@@ -92,6 +94,7 @@ class Reader:
         for each in sources:
             if not isinstance(each, str | os.PathLike) and not hasattr(each, "read"):
                 raise TypeError(f"takes names of files or open files, not {type(each).__name__}")
+        sources = [locate(each, Storage(filesystem=filesystem)) for each in sources]
         told = _protocol(protocol)
         others = () if protocol is not None else tuple(map(_protocol_of, OTHERS))
         fields = None if fields is None else fields if isinstance(fields, str) else list(fields)
@@ -304,6 +307,7 @@ def read(
     *,
     reorder_bytes: int = REORDER_BYTES,
     reorder_segments: int = REORDER_SEGMENTS,
+    filesystem: Any = None,
 ) -> Reader:
     """Iterates over the frames or messages of a capture, as Arrow batches (``__arrow_c_array__``).
 
@@ -348,10 +352,11 @@ def read(
     ("truncated").
 
     Args:
-        path_or_file: the name of a file, or an open binary file; pcap or pcapng, plain or gzip. Or
-            several of them, in any order, which one rotation wrote: they are one chain, ordered by
-            their first packets (open files must be seekable then). What connections wait for is
-            carried from file to file; a row belongs to the file with its first byte.
+        path_or_file: the name of a file or its URI, or an open binary file; pcap or pcapng, plain
+            or packed (gzip; zstd and lz4 with pyarrow). One of 0 bytes has no rows. Or several of
+            them, in any order, which one rotation wrote: they are one chain, ordered by their first
+            packets (open files must be seekable then). What connections wait for is carried from
+            file to file; a row belongs to the file with its first byte.
         level: "frame" or "message".
         fields: names of columns, which chooses and orders them, as batch.decode takes them; None
             for all but those on request.
@@ -369,6 +374,8 @@ def read(
         reorder_segments: how many may. Where more would wait, what is missing is given up: it is a
             row with the flag "gap" that says how much it is, and stats() counts it, under gaps,
             lost_octets and reorder_overflows.
+        filesystem: what opens the paths: a file system of pyarrow.fs or of fsspec. None: files of
+            this machine, and of URIs (``s3://bucket/name``) what their scheme says; see below.
 
     Raises:
         CaptureError: a file is no capture. In a chain, one that is empty counts as its newest, of
@@ -378,6 +385,11 @@ def read(
 
     A capture that is damaged or cut gives what is before the damage; ``damaged`` of what this
     returns says where it is.
+
+    A path may be a URI: ``s3:``, ``gs:``, ``abfss:`` and ``hdfs:`` are read by pyarrow's file
+    systems, which find credentials where the vendors' tools do; all others, and these where pyarrow
+    is missing, by fsspec's. Files come in ranges of 8 MB, the next one while this one is read; a
+    range that fails is tried four more times. ``file:`` is this machine, and no other host.
     """
     return Reader(
         path_or_file,
@@ -391,6 +403,7 @@ def read(
         tables,
         reorder_bytes=reorder_bytes,
         reorder_segments=reorder_segments,
+        filesystem=filesystem,
     )
 
 
@@ -409,6 +422,8 @@ def stats(
     ports: Collection[int] = (5672,),
     protocol: str | ModuleType | None = None,
     chain: bool = True,
+    *,
+    filesystem: Any = None,
 ) -> dict[str, Any]:
     """What captures hold: sums, and under "files" the same of each file, in the order of reading.
 
@@ -426,7 +441,9 @@ def stats(
     Raises:
         CaptureError: a file is no capture.
     """
-    reader = Reader(path, fields=["error"], ports=ports, protocol=protocol, chain=chain)
+    reader = Reader(
+        path, fields=["error"], ports=ports, protocol=protocol, chain=chain, filesystem=filesystem
+    )
     files = reader.count()
     return {"files": files, **_sums(files)}
 

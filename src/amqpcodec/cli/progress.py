@@ -56,8 +56,14 @@ class Progress:
         if self.task is not None:
             self.bars.remove_task(self.task)
         name = os.path.basename(str(file.name))
-        self.task = self.bars.add_task(name, total=os.fstat(file.fileno()).st_size or None)
+        self.task = self.bars.add_task(name, total=_size(file) or None)
         return cast(IO[bytes], _Watched(file, self.bars, self.task))
+
+
+def _size(file: IO[bytes]) -> int:
+    """Bytes; a file of a store has no number of this system's."""
+    size: Any = getattr(file, "size", None)
+    return size if isinstance(size, int) else os.fstat(file.fileno()).st_size
 
 
 class _Watched:

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from fnmatch import fnmatchcase
 from typing import NamedTuple
-from urllib.parse import unquote, urlsplit
 from zoneinfo import ZoneInfo
 
+from ..capture._storage import Storage, is_remote, local_path
 from .options import Options
 
 __all__ = ["CaptureFile", "Selection", "check_paths", "group", "list_files", "local_path"]
@@ -19,7 +19,6 @@ __all__ = ["CaptureFile", "Selection", "check_paths", "group", "list_files", "lo
 #: What opening a file costs, told in bytes, as Spark's own readers count it.
 OPEN_COST = 4 << 20
 
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 _BRACES = re.compile(r"\{([^{}]*)\}")
 
 
@@ -78,29 +77,25 @@ def _moment(name: str, text: str | None, zone: str) -> float | None:
     return moment.timestamp()
 
 
-def local_path(path: str) -> str:
-    """A path of this machine; ``file:`` may stand before it.
-
-    Raises:
-        ValueError: another scheme stands before it.
-    """
-    if path.startswith("file:"):
-        return unquote(urlsplit(path).path)
-    if _SCHEME.match(path) and not os.path.exists(path) and not re.match(r"[A-Za-z]:[\\/]", path):
-        raise ValueError(f"captures are read from mounted file systems (file:), not {path!r}")
-    return path
-
-
-def list_files(paths: Iterable[str], selection: Selection) -> list[CaptureFile]:
+def list_files(
+    paths: Iterable[str], selection: Selection, storage: Storage | None = None
+) -> list[CaptureFile]:
     """The files that paths stand for: files, folders and globs; each once, in order of its path.
 
     In folders names that begin with ``.`` or ``_`` are left out, as Spark leaves them out.
 
     Raises:
         FileNotFoundError: a path stands for nothing at all.
+        OSError, ValueError: a store cannot be reached, or nothing here knows its scheme.
     """
     found: dict[str, CaptureFile] = {}
     for path in paths:
+        if is_remote(path):
+            for stored in (storage or Storage()).find(path, selection.recursive):
+                file = CaptureFile(*stored)
+                if selection.takes(file):
+                    found[file.path] = file
+            continue
         for place in _places(os.path.abspath(local_path(path))):
             for each in _below(place, selection.recursive):
                 try:
@@ -114,8 +109,10 @@ def list_files(paths: Iterable[str], selection: Selection) -> list[CaptureFile]:
 
 
 def check_paths(paths: Iterable[str]) -> None:
-    """FileNotFoundError where one stands for nothing at all; no folder is listed."""
+    """FileNotFoundError where one of this machine stands for nothing at all; nothing is listed."""
     for path in paths:
+        if is_remote(path):
+            continue
         _places(os.path.abspath(local_path(path)))
 
 

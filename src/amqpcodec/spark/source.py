@@ -20,6 +20,7 @@ from pyspark.sql.datasource import (
 from pyspark.sql.types import StructType
 
 from .. import capture
+from ..capture._storage import Storage, is_remote, locate
 from .catalog import NO_PATH, given_in_sql, recall, remember
 from .columns import Plan, arrow_schema, conform, plan
 from .files import SELECTION, TOLERANT, Selection, check_paths, group, list_files
@@ -109,6 +110,12 @@ def _with_error(made: Plan, mode: str) -> Plan:
     return replace(made, fields=(*made.fields, *missing))
 
 
+def storage_of(options: Options) -> Storage:
+    """How tasks reach files that are none of their machine's: by the options ``fs.*``."""
+    given = options.items()
+    return Storage({name: text for name, text in given.items() if name.startswith("fs.")})
+
+
 def _ports(options: Options) -> tuple[int, ...]:
     ports = options.numbers("ports", (5672,))
     if not all(0 < port < 65536 for port in ports):
@@ -193,6 +200,7 @@ class CaptureFiles(DataSourceReader):
     def __init__(self, options: Options) -> None:
         """options: paths, which files of them, and how many go into a task."""
         self.options = options
+        self.storage = storage_of(options)
 
     def check(self) -> None:
         """Refuse wrong options and paths that stand for nothing before a job starts."""
@@ -202,7 +210,7 @@ class CaptureFiles(DataSourceReader):
 
     def partitions(self) -> Sequence[InputPartition]:
         """Tasks by files' names and sizes; no file is opened."""
-        files = list_files(_paths(self.options), Selection.of(self.options))
+        files = list_files(_paths(self.options), Selection.of(self.options), self.storage)
         if self.options.flag("chain", False):
             return [Files(tuple(file.path for file in files))]
         octets = self.options.octets("maxPartitionBytes", TASK_OCTETS)
@@ -219,10 +227,10 @@ class _Reader(CaptureFiles):
         assert isinstance(partition, Files)
         target = arrow_schema(self.what.plan.schema)
         if self.what.chain:
-            yield from _read_chain(partition.paths, self.what, target)
+            yield from _read_chain(partition.paths, self.what, target, self.storage)
             return
         for path in partition.paths:
-            yield from _read_file(path, self.what, target)
+            yield from _read_file(path, self.what, target, self.storage)
 
 
 def _paths(options: Options) -> list[str]:
@@ -236,22 +244,25 @@ def _paths(options: Options) -> list[str]:
     return paths
 
 
-def _read_chain(paths: Sequence[str], what: _Read, target: pa.Schema) -> Iterator[pa.RecordBatch]:
+def _read_chain(
+    paths: Sequence[str], what: _Read, target: pa.Schema, storage: Storage
+) -> Iterator[pa.RecordBatch]:
     if what.ignore_missing:
-        there = [path for path in paths if os.path.exists(path)]
+        there = [path for path in paths if is_remote(path) or os.path.exists(path)]
         for path in sorted(set(paths) - set(there)):
             _log.warning("left out %s: it went away", path)
         paths = there
     if paths:
-        yield from _read_file(paths, what, target)
+        yield from _read_file(paths, what, target, storage)
 
 
 def _read_file(
-    path: str | Sequence[str], what: _Read, target: pa.Schema
+    path: str | Sequence[str], what: _Read, target: pa.Schema, storage: Storage
 ) -> Iterator[pa.RecordBatch]:
     """A file, or several as one chain."""
+    single = isinstance(path, str)
     reader = capture.read(
-        path,
+        locate(path, storage) if single else [locate(each, storage) for each in path],
         level=what.level,
         fields=list(what.plan.fields),
         ports=what.ports,

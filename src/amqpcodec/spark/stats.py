@@ -10,6 +10,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import LongType, MapType, StringType, StructType
 
 from .. import capture
+from ..capture._storage import locate
 from .columns import arrow_schema
 from .files import SELECTION
 from .options import Options
@@ -100,7 +101,8 @@ class _Reader(CaptureFiles):
 
     def _counts(self, path: str) -> dict[str, Any]:
         try:
-            [counts] = capture.stats(path, self.ports, self.protocol)["files"]
+            source = locate(path, self.storage)
+            [counts] = capture.stats(source, self.ports, self.protocol)["files"]
         except (capture.CaptureError, OSError) as problem:
             return {"file": path, "damaged": str(problem)}
         found: dict[str, Any] = counts

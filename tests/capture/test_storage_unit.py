@@ -1,0 +1,205 @@
+"""Captures by URI: this machine's, pyarrow's and fsspec's; ranges, tries and packing."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import pickle
+from typing import Any
+
+import pytest
+
+pa = pytest.importorskip("pyarrow")
+
+from pyarrow import fs  # noqa: E402
+
+from amqpcodec import capture  # noqa: E402
+from amqpcodec.capture import _ranges, _storage  # noqa: E402
+from tests.paths import REPO  # noqa: E402
+
+RECORDING = REPO / "demo" / "kombu_celery.pcap.gz"
+
+
+def rows(source: Any, **options: Any) -> list[dict[str, Any]]:
+    found = capture.read(source, fields=["method", "packet_offset", "frame"], **options)
+    return [row for batch in found for row in pa.record_batch(batch).to_pylist()]
+
+
+@pytest.fixture(scope="module")
+def expected() -> list[dict[str, Any]]:
+    return rows(str(RECORDING))
+
+
+@pytest.fixture
+def plain(tmp_path: Any) -> Any:
+    path = tmp_path / "plain.pcap"
+    path.write_bytes(gzip.decompress(RECORDING.read_bytes()))
+    return path
+
+
+def test_files_of_this_machine_and_of_no_other(expected: Any) -> None:
+    assert rows(RECORDING.as_uri()) == expected
+    assert rows(f"file://localhost{RECORDING}") == expected
+    assert rows(f"file:{RECORDING}") == expected
+    with pytest.raises(ValueError, match="of the host 'otherhost'"):
+        rows(f"file://otherhost{RECORDING}")
+
+
+def test_a_file_system_of_pyarrow(expected: Any) -> None:
+    below = fs.SubTreeFileSystem(str(RECORDING.parent), fs.LocalFileSystem())
+    assert rows(RECORDING.name, filesystem=below) == expected
+    assert (
+        capture.stats(RECORDING.name, filesystem=below)["frames"]
+        == capture.stats(RECORDING)["frames"]
+    )
+
+
+@pytest.fixture
+def memory() -> Any:
+    fsspec = pytest.importorskip("fsspec")
+    store = fsspec.filesystem("memory")
+    store.pipe("/day/a.pcap.gz", RECORDING.read_bytes())
+    store.pipe("/day/b.pcap", gzip.decompress(RECORDING.read_bytes()))
+    store.pipe("/day/_hidden.pcap", b"no")
+    store.pipe("/day/deep/c.pcap", b"")
+    yield store
+    store.rm("/day", recursive=True)
+
+
+def test_schemes_of_fsspec(memory: Any, expected: Any) -> None:
+    assert rows("memory://day/a.pcap.gz") == expected
+    assert rows("memory:/day/b.pcap") == expected  # as pathlib has it
+    assert rows("/day/b.pcap", filesystem=memory) == expected
+    with pytest.raises(FileNotFoundError):
+        rows("memory://day/none.pcap")
+    with pytest.raises(ValueError, match=r"nothing here reads nowhere://x"):
+        rows("nowhere://x/y.pcap")
+
+
+@pytest.mark.parametrize(
+    ("uri", "recursive", "names"),
+    [
+        ("memory://day", False, ["a.pcap.gz", "b.pcap"]),
+        ("memory://day", True, ["a.pcap.gz", "b.pcap", "deep/c.pcap"]),
+        ("memory://day/*.pcap", False, ["_hidden.pcap", "b.pcap"]),  # as Spark lists a glob
+        ("memory://day/{a,x}.pcap*", False, ["a.pcap.gz"]),
+        ("memory://day/[!b]*.gz", False, ["a.pcap.gz"]),
+        ("memory://day/d?ep", False, ["deep/c.pcap"]),
+        ("memory://day/b.pcap", False, ["b.pcap"]),
+    ],
+)
+def test_listing(memory: Any, uri: str, recursive: bool, names: list[str]) -> None:
+    found = sorted(_storage.Storage().find(uri, recursive))
+    assert [each.uri for each in found] == [f"memory://day/{name}" for name in names]
+    assert all(each.modified > 1e9 for each in found)
+
+
+@pytest.mark.parametrize("uri", ["memory://night", "memory://day/z*", "memory://day/c.pcap"])
+def test_what_is_not_there(memory: Any, uri: str) -> None:
+    with pytest.raises(FileNotFoundError, match="PATH_NOT_FOUND"):
+        list(_storage.Storage().find(uri, False))
+
+
+# ---- ranges ----
+
+
+def test_ranges_are_read_ahead_and_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_ranges, "PAUSE", 0)
+    data, asked, failures = os.urandom(10_000), [], [OSError("reset"), RuntimeError("client"), None]
+
+    def fetch(start: int, end: int) -> bytes:
+        asked.append((start, end))
+        if failures:
+            problem = failures.pop(0)
+            if problem:
+                raise problem
+            return data[start : end - 1]  # cut short
+        return data[start:end]
+
+    with _ranges.RangeFile(fetch, len(data), "x", 1000) as file:
+        assert file.read(10) == data[:10]
+        assert asked[:4] == [(0, 1000)] * 4
+        assert file.read() == data[10:]
+        assert sorted(set(asked)) == [(i, i + 1000) for i in range(0, 10_000, 1000)]
+        assert file.seek(-5, os.SEEK_END) == 9995
+        assert file.read(99) == data[-5:]
+        assert file.seek(4321) == 4321
+        assert file.read(5000) == data[4321:9321]
+
+
+def test_what_fails_for_good(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_ranges, "PAUSE", 0)
+    tries: list[int] = []
+
+    def fetch(start: int, end: int) -> bytes:
+        tries.append(start)
+        raise RuntimeError("down") if len(tries) < 9 else FileNotFoundError("gone")
+
+    file = _ranges.RangeFile(fetch, 10, "x")
+    with pytest.raises(OSError, match="RuntimeError: down"):
+        file.read(1)
+    assert len(tries) == _ranges.TRIES
+    tries += [0] * 9
+    with pytest.raises(FileNotFoundError):
+        file.read(1)
+    assert len(tries) == _ranges.TRIES + 10
+
+
+def test_no_secret_shows() -> None:
+    uri = "s3://key:secret@bucket/a/b.pcap?secret_key=hush"
+    located = _storage.locate(uri, _storage.Storage({"fs.s3a.secret.key": "hush"}))
+    assert os.fspath(located) == "s3://bucket/a/b.pcap"
+    for text in (str(located.storage), os.fspath(located), repr(located.storage)):
+        assert "secret@" not in text
+        assert "hush" not in text
+    assert pickle.loads(pickle.dumps(located)) == located
+
+
+def test_options_of_hadoop() -> None:
+    options = {
+        "fs.s3a.endpoint": "http://127.0.0.1:9000",
+        "fs.s3a.access.key": "a",
+        "fs.s3a.path.style.access": "true",
+        "fs.anonymous": "false",
+    }
+    assert _storage._arguments("s3", options) == {
+        "endpoint_override": "127.0.0.1:9000", "scheme": "http", "access_key": "a",
+        "anonymous": False,
+    }  # fmt: skip
+    with pytest.raises(ValueError, match=r"no option 'fs.s3a.acces.key'"):
+        _storage._arguments("s3", {"fs.s3a.acces.key": "a"})
+
+
+# ---- packing ----
+
+
+@pytest.mark.parametrize("codec", ["zstd", "lz4"])
+def test_zstd_and_lz4(plain: Any, expected: Any, tmp_path: Any, codec: str) -> None:
+    data = plain.read_bytes()
+    path = tmp_path / "packed"
+    for half in (data[: len(data) // 2], data[len(data) // 2 :]):
+        with open(path, "ab") as out, pa.CompressedOutputStream(out, codec) as packed:
+            packed.write(half)
+    assert rows(path) == expected
+    cut = tmp_path / "cut"
+    cut.write_bytes(path.read_bytes()[:-2000])
+    reader = capture.read(cut, fields=["method"])
+    some = sum(len(batch) for batch in reader)
+    assert len(expected) // 2 < some < len(expected)
+    assert "damaged or cut" in str(reader.damaged)
+    half = next(row["packet_offset"] for row in expected[len(expected) // 2 :])
+    reader = capture.Reader(path, fields=["method"])
+    first = sum(len(batch) for batch in reader.read(half))
+    other = capture.Reader(path, fields=["method"])
+    other.resume(reader.state())
+    assert first + sum(len(batch) for batch in other) == len(expected)
+
+
+def test_a_file_of_no_bytes_is_an_empty_one(tmp_path: Any) -> None:
+    path = tmp_path / "empty.pcap"
+    path.write_bytes(b"")
+    reader = capture.read(path)
+    assert list(reader) == []
+    assert reader.damaged is None
+    [counts] = capture.stats(path)["files"]
+    assert (counts["packets"], counts["damaged"]) == (0, None)
