@@ -3,7 +3,7 @@
 `python examples/proxy.py [LISTEN [HOST [PORT]]]` takes clients on 127.0.0.1:LISTEN (5673) and
 speaks for them to the broker at HOST:PORT (localhost:5672). To a client it is a server session, to
 the broker a client session: what one is told, the other is made to say. A client's login is tried
-at the broker once the virtual host is known. Credentials are not shown. Needs amqpcodec[cli].
+at the broker once the virtual host is known. Credentials are not shown. Needs amqpcodec[arrow].
 """
 
 from __future__ import annotations
@@ -12,15 +12,14 @@ import asyncio
 import contextlib
 import copy
 import sys
-import time
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any, TextIO
 
 import pyarrow as pa
 
 from amqpcodec import AMQPCodecError, batch
 from amqpcodec import v0_9_1 as amqp
-from amqpcodec.cli.table import DEFAULT_FIELDS, Table
 from amqpcodec.session import Connection, Event, LocalProtocolError, RemoteProtocolError
 from amqpcodec.session import events as told
 
@@ -30,34 +29,38 @@ SECRETS = {
     amqp.Connection.SecureOk: "response",
     amqp.Connection.UpdateSecret: "new_secret",
 }
-FIELDS = DEFAULT_FIELDS["frame"]
-#: What batch.decode does not know.
-OWN = ("timestamp", "connection_index", "direction", "flags")
+FIELDS = ("channel", "frame_type", "method", "arguments", "properties_json", "body_size", "payload")
+HEAD = ("time", "conn", "from", "channel", "method", "details")
+ROW = "{:15}  {:>4}  {:6}  {:>7}  {:22}  {}\n"
 
 
 class Show:
-    """Writes a row for each frame, with the columns of dissect."""
+    """Writes a row for each frame, with the columns that dissect shows."""
 
     def __init__(self, out: TextIO) -> None:
-        self._table = Table(out, "frame", True, False)
+        self._out = out
+        out.write(ROW.format(*HEAD))
 
     def frames(self, number: int, direction: str, frames: list[tuple[int, Any]]) -> None:
         """Show what one side said. number: which connection."""
         data = b"".join(amqp.encode(channel, without_secrets(frame)) for channel, frame in frames)
         if not data:
             return
-        rows = pa.record_batch(batch.decode(data, fields=[one for one in FIELDS if one not in OWN]))
-        count = rows.num_rows
-        now = pa.scalar(int(time.time() * 1e6), pa.timestamp("us", "UTC"))
-        own = {
-            "timestamp": pa.repeat(now, count),
-            "connection_index": pa.repeat(pa.scalar(number, pa.int64()), count),
-            "direction": pa.repeat(direction, count),
-            "flags": pa.array([[]] * count, pa.list_(pa.string())),
-        }
-        columns = {name: own[name] if name in own else rows.column(name) for name in FIELDS}
-        shown = pa.RecordBatch.from_pydict(columns)
-        self._table.write(shown, pa.repeat("", count))
+        now = f"{datetime.now(UTC).time():%H:%M:%S.%f}"
+        for row in pa.record_batch(batch.decode(data, fields=FIELDS)).to_pylist():
+            what = row["method"] or row["frame_type"]
+            cells = (now, number, direction, row["channel"], what, details(row))
+            self._out.write(ROW.format(*cells))
+        self._out.flush()
+
+
+def details(row: dict[str, Any]) -> str:
+    """What is in a frame, on one line."""
+    if row["frame_type"] == "header":
+        return f"{row['body_size']} bytes {row['properties_json']}"
+    if row["frame_type"] == "body":
+        return repr(row["payload"][:60]) + ("..." if len(row["payload"]) > 60 else "")
+    return row["arguments"] or ""
 
 
 def without_secrets(frame: Any) -> Any:

@@ -171,7 +171,7 @@ def test_clean_cancel_gives_back_what_nobody_took(port):
 
 
 def test_proxy_passes_everything_on_and_shows_it(port):
-    pytest.importorskip("rich")
+    pytest.importorskip("pyarrow")
     pika = pytest.importorskip("pika")
     out = io.StringIO()
     proxy = example("proxy").Proxy("127.0.0.1", port, out)
