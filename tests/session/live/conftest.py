@@ -1,0 +1,73 @@
+"""Live tests of sessions: by the asyncio client of examples/, and by a plain socket."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+import uuid
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from tests import live_broker
+from tests.paths import REPO
+from tests.session.examples import example
+
+BROKER = REPO / "scripts" / "broker.py"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def broker() -> tuple[str, int]:
+    """Where the broker listens."""
+    return live_broker.address()
+
+
+@pytest.fixture
+def url(broker: tuple[str, int]) -> str:
+    """The same for the client."""
+    return f"amqp://guest:guest@{broker[0]}:{broker[1]}/%2F"
+
+
+@pytest.fixture
+def unique() -> str:
+    """A name that no other test and no other run uses."""
+    return f"amqpcodec.session.{uuid.uuid4().hex[:12]}"
+
+
+@pytest.fixture
+def live(url: str) -> Callable[..., Any]:
+    """Run a coroutine function with an open client; what it returns."""
+
+    def run(work: Callable[[Any], Awaitable[Any]], seconds: float = 30, **options: Any) -> Any:
+        async def whole() -> Any:
+            async with await example("client").connect(url, **options) as client:
+                return await asyncio.wait_for(work(client), seconds)
+
+        return asyncio.run(whole())
+
+    return run
+
+
+def ctl(*arguments: str, **environment: str) -> str:
+    """Run rabbitmqctl; what it prints."""
+    done = subprocess.run(
+        [sys.executable, str(BROKER), "ctl", "--", "-q", *arguments],
+        timeout=40,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        encoding="utf-8",
+        env={**os.environ, **environment},
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture
+def rabbitmqctl() -> Callable[..., str]:
+    """Administration; skips if scripts/broker.py has no such broker."""
+    if "AMQPCODEC_BROKER_DIR" not in os.environ:
+        pytest.skip("AMQPCODEC_BROKER_DIR is not set: not a broker of scripts/broker.py")
+    return ctl
