@@ -19,7 +19,7 @@ from tests.session.examples import example
 BROKER = REPO / "scripts" / "broker.py"
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(scope="session")
 def broker() -> tuple[str, int]:
     """Where the broker listens."""
     return live_broker.address()
