@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -36,8 +37,16 @@ exit status: 0, 1 (bad data found and reported), 2 (wrong usage, a file that can
 def parsed(arguments: Sequence[str]) -> argparse.Namespace:
     """The options that words say."""
     made = parser()
+    if "_ARGCOMPLETE" in os.environ:
+        from .completion import complete
+
+        complete(made)
     options = made.parse_args(_joined(list(arguments)))
-    if options.name != "fields" and not options.files and not getattr(options, "interface", None):
+    if (
+        options.name not in ("fields", "completion")
+        and not options.files
+        and not getattr(options, "interface", None)
+    ):
         made.error("the following arguments are required: FILE")
     return options
 
@@ -63,7 +72,9 @@ def parser() -> argparse.ArgumentParser:
     _dissect(commands)
     _stats(commands)
     _questions(commands)
+    _show(commands)
     _fields(commands)
+    _completion(commands)
     return top
 
 
@@ -153,6 +164,37 @@ def _own_arguments(name: str, command: argparse.ArgumentParser) -> None:
         )
 
 
+def _show(commands: Commands) -> None:
+    show = commands.add_parser(
+        "show",
+        help="show one frame as a tree, with offsets, beside its bytes",
+        description="Show one frame as a tree, with offsets, beside its bytes in hex.",
+        epilog=EPILOG,
+    )
+    show.add_argument(
+        "number",
+        metavar="N",
+        type=_place,
+        help='the frame: its number (column "n" of dissect), or packet_offset:position',
+    )
+    add_source(show)
+    add_rows(show)
+    add_clock(show)
+    show.set_defaults(command=run_show)
+
+
+def _completion(commands: Commands) -> None:
+    completion = commands.add_parser(
+        "completion",
+        help="print what makes a shell complete commands, options and columns",
+        description="Print what makes a shell complete commands, options and the names of columns:"
+        ' eval "$(amqpcodec completion bash)"',
+        epilog=EPILOG,
+    )
+    completion.add_argument("shell", choices=["bash", "zsh", "fish", "tcsh", "powershell"])
+    completion.set_defaults(command=run_completion, files=[])
+
+
 def _fields(commands: Commands) -> None:
     fields = commands.add_parser(
         "fields",
@@ -213,6 +255,11 @@ def add_output(command: argparse.ArgumentParser) -> None:
             metavar="TIME",
             help=f"{told}: 2026-02-28T12:00, 12:00 (of the first day), +90s (after the start)",
         )
+    add_clock(command)
+
+
+def add_clock(command: argparse.ArgumentParser) -> None:
+    """How times are shown."""
     clock = command.add_mutually_exclusive_group()
     for mode, told in (
         ("utc", "times are UTC (the default)"),
@@ -260,6 +307,18 @@ def number(text: str) -> int:
     if not (text.isascii() and text.isdigit()):
         raise argparse.ArgumentTypeError(f"{text!r} is no number")
     return int(text)
+
+
+def _place(text: str) -> tuple[int | None, tuple[int, int] | None]:
+    """A frame's number, or its place in the file."""
+    parts = text.split(":")
+    if not all(part.isascii() and part.isdigit() for part in parts) or len(parts) > 2:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no frame: take column n of dissect, or packet_offset:position"
+        )
+    if len(parts) == 1:
+        return int(text), None
+    return None, (int(parts[0]), int(parts[1]))
 
 
 def ports(text: str) -> tuple[int, ...]:
@@ -326,6 +385,22 @@ def run_question(options: argparse.Namespace) -> int:
     from .questions.run import ask
 
     return ask(question(options.name), options)
+
+
+def run_show(options: argparse.Namespace) -> int:
+    """``amqpcodec show``."""
+    need_extra()
+    from .show import show
+
+    return show(options)
+
+
+def run_completion(options: argparse.Namespace) -> int:
+    """``amqpcodec completion``."""
+    from .completion import script
+
+    print(script(options.shell))
+    return 0
 
 
 def run_fields(options: argparse.Namespace) -> int:

@@ -15,6 +15,7 @@ from .output import Output, output_format
 from .questions import QUESTIONS, question
 from .questions.run import schema_of
 from .selection import ON_REQUEST, columns_of, fitting, parsed
+from .show.command import SCHEMA as SHOWN
 from .summary import MADE
 from .table import Table
 from .times import Clock
@@ -34,7 +35,7 @@ PARTS = "has parts: {}.NAME"
 
 def fields(options: argparse.Namespace) -> int:
     """Write what is known."""
-    known = ("dissect", *QUESTIONS)
+    known = ("dissect", "show", *QUESTIONS)
     if options.of is not None and options.of not in known:
         raise Problem(f"{options.of!r} is no command with columns: {', '.join(known)}")
     chosen = output_format(options)
@@ -68,6 +69,8 @@ def _rows() -> Iterator[dict[str, str | None]]:
             for name, kind in columns_of(level, protocol).items():
                 row = {"command": "dissect", "protocol": told, "level": level, "name": name}
                 yield {**row, "type": _type(kind), "note": _note(name, kind)}
+    for field in SHOWN:
+        yield {"command": "show", "name": field.name, "type": _type(field.type)}
     for command in QUESTIONS:
         for field in schema_of(question(command)):
             yield {"command": command, "name": field.name, "type": _type(field.type)}

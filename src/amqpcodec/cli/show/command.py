@@ -1,0 +1,155 @@
+"""Finds the frame, takes it apart, and shows it."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from typing import IO, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from .. import USAGE, Problem
+from ..cells import clean
+from ..live import Stop
+from ..naming import no_column
+from ..ordering import Ordering, sort_keys
+from ..output import Output, check_output, output_format
+from ..progress import Progress
+from ..selection import fitting, parsed
+from ..sources import Reading
+from ..times import Clock
+from .pane import Pane
+from .tree import Node, Walk
+
+__all__ = ["SCHEMA", "show"]
+
+SCHEMA = pa.schema([
+    ("depth", pa.int64()),
+    ("offset", pa.int64()),
+    ("length", pa.int64()),
+    ("name", pa.string()),
+    ("type", pa.string()),
+    ("text", pa.string()),
+    ("note", pa.string()),
+    ("bytes", pa.binary()),
+])  # fmt: skip
+FIELDS = [
+    *("connection_index", "direction", "timestamp", "src", "dst", "packet", "packet_offset"),
+    *("position", "frame_type", "channel", "method", "frame", "error", "flags", "file"),
+]
+
+
+def show(options: argparse.Namespace) -> int:
+    """Write one frame."""
+    check_output(options)
+    chosen = output_format(options)
+    wanted = parsed(options.where, {})
+    keys = sort_keys(options.sort)
+    for option, given in (
+        ("--fields", options.fields or []),
+        ("--where", wanted.names() if wanted else []),
+        ("--sort", [name for name, _ in keys]),
+    ):
+        for name in given:
+            if name not in SCHEMA.names:
+                raise no_column(name, SCHEMA.names, option)
+    clock = Clock(options.clock)
+    with Stop() as stop, Progress(options.output) as bar:
+        reading = Reading(options, bar, stop)
+        found, before = _find(options, reading, clock)
+    if found is None:
+        if reading.status == USAGE:
+            return USAGE
+        raise Problem(f"there is no frame {_named(options.number)}: {before:,} were read")
+    walk = taken_apart(found)
+
+    def pane(out: IO[str]) -> Any:
+        return Pane(out, _title(found, options.number, clock), found["frame"] or b"")
+
+    ordering = Ordering(keys, options.limit)
+    with Output(options.output, chosen, clock, pane) as output:
+        batch = fitting(_batch(walk), wanted)
+        for kept in (*ordering.add(batch), *ordering.rest()):
+            output.write(kept.select(options.fields or SCHEMA.names))
+    return 0
+
+
+def _named(number: tuple[Any, Any]) -> str:
+    return str(number[0]) if number[1] is None else f"{number[1][0]}:{number[1][1]}"
+
+
+def _find(
+    options: argparse.Namespace, reading: Reading, clock: Clock
+) -> tuple[dict[str, Any] | None, int]:
+    """(the frame, how many there were before it)"""
+    number, place = options.number
+    before = 0
+    for group in reading.found:
+        for batch in reading.batches(group, "frame", FIELDS):
+            clock.begin(batch.column("timestamp"))
+            if number is not None:
+                if before < number <= before + batch.num_rows:
+                    return batch.slice(number - before - 1, 1).to_pylist()[0], number
+            else:
+                at_place = pc.and_(
+                    pc.equal(batch.column("packet_offset"), place[0]),
+                    pc.equal(batch.column("position"), place[1]),
+                )
+                rows = batch.filter(at_place)
+                if rows.num_rows:
+                    return rows.slice(0, 1).to_pylist()[0], before
+            before += batch.num_rows
+    return None, before
+
+
+def taken_apart(row: dict[str, Any]) -> Walk:
+    """The parts of the frame of a row."""
+    from ... import v0_8, v0_9, v0_9_1, v1_0
+    from . import legacy, modern
+
+    octets = row["frame"] or b""
+    if row["frame_type"] in ("amqp", "sasl") or (
+        row["frame_type"] == "heartbeat" and octets[:4] == b"\0\0\0\x08"
+    ):
+        table: Any = vars(v1_0)["TABLE"]
+        return modern.frame(octets, table)
+    module: Any = v0_9_1
+    for module in (v0_9_1, v0_9, v0_8):
+        number = (int.from_bytes(octets[7:9], "big"), int.from_bytes(octets[9:11], "big"))
+        found: Any = module.METHODS.get(number)
+        if row["method"] is None or (found is not None and row["method"] == found.NAME):
+            break
+    return legacy.frame(octets, module.TABLE)
+
+
+def _batch(walk: Walk) -> pa.RecordBatch:
+    rows = [(*_values(node), walk.octets[node.offset : node.offset + node.length]) for node in walk]
+    columns = list(zip(*rows, strict=True)) or [()] * len(SCHEMA)
+    arrays = [pa.array(values, field.type) for values, field in zip(columns, SCHEMA, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
+
+
+def _values(node: Node) -> tuple[Any, ...]:
+    return (
+        *(node.depth, node.offset, node.length, node.name, node.type, node.value),
+        node.note or None,
+    )
+
+
+def _title(row: dict[str, Any], number: tuple[Any, Any], clock: Clock) -> Iterator[str]:
+    """Lines above the tree."""
+    told = row["method"] or row["frame_type"]
+    size = len(row["frame"] or b"")
+    at = pa.array([row["timestamp"]], pa.timestamp("us", "UTC"))
+    (time,) = clock.texts(at)
+    yield f"{told}  channel {row['channel']}, {size} bytes, from the {row['direction']}"
+    yield f"{time or 'no time'}  {row['src']} -> {row['dst']}, connection {row['connection_index']}"
+    yield clean(
+        f"{row['file']}  packet {row['packet']} (offset {row['packet_offset']}),"
+        f" frame {row['position']} in it"
+    )
+    if row["flags"]:
+        yield f"flags: {', '.join(row['flags'])}"
+    if row["error"]:
+        yield clean(f"! {row['error']}")

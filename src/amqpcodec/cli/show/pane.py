@@ -1,0 +1,113 @@
+"""A tree and a hex dump, side by side where the terminal is wide enough."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import IO
+
+import pyarrow as pa
+from rich.table import Table as Grid
+from rich.text import Text
+
+from ..cells import clean
+from ..table import Table
+from ..times import Clock
+
+__all__ = ["Pane", "dump"]
+
+#: Columns of a terminal that has room for both, and of a dump of 16 bytes.
+WIDE, DUMP = 150, 74
+#: Bytes that are dumped: nobody reads more of them.
+MOST_BYTES = 4096
+#: Characters of a value.
+LONGEST = 300
+COLOURS = ("cyan", "green", "yellow", "magenta", "blue", "red")
+
+
+class Pane(Table):
+    """Writes the parts of one frame, and its bytes."""
+
+    def __init__(self, out: IO[str], title: Iterable[str], octets: bytes) -> None:
+        """title: lines above them."""
+        super().__init__(out, Clock())
+        self.title, self.octets = list(title), octets
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Show the tree, and the dump. With other columns than all, a plain table."""
+        if "name" not in batch.schema.names or "depth" not in batch.schema.names:
+            super().write(batch)
+            return
+        console = self.console
+        for line in self.title:
+            if not self.fits:
+                console.file.write(f"{line}\n")
+                continue
+            console.print(Text(line), style="bold red" if line.startswith("! ") else "bold")
+        rows = batch.to_pylist()
+        colours = _colours(rows, len(self.octets))
+        if not self.fits:
+            lines = [*_tree(rows), Text(), *dump(self.octets, colours)]
+            console.file.writelines(f"{line.plain.rstrip()}\n" for line in lines)
+            return
+        tree = Text("\n").join(_tree(rows))
+        hexed = Text("\n").join(dump(self.octets, colours))
+        if console.width >= WIDE:
+            grid = Grid.grid(padding=(0, 2))
+            grid.add_column(width=console.width - DUMP - 4, no_wrap=True, overflow="ellipsis")
+            grid.add_column(width=DUMP, no_wrap=True)
+            grid.add_row(tree, hexed)
+            console.print(grid)
+        else:
+            console.print(tree, no_wrap=True, overflow="ellipsis")
+            console.print()
+            console.print(hexed, soft_wrap=True)
+
+
+def _tree(rows: list[dict[str, object]]) -> Iterator[Text]:
+    for at, row in enumerate(rows):
+        depth, offset, length = (int(str(row[name])) for name in ("depth", "offset", "length"))
+        line = Text(f"{offset:04x}+{length:<4d} {'  ' * depth}")
+        line.stylize("dim")
+        line.append(clean(str(row["name"])), "" if row["text"] == "" else COLOURS[at % 6])
+        line.append(": ")
+        line.append(_short(clean(str(row["text"]))), "bold")
+        line.append(f"  {row['type']}", "dim")
+        if row["note"]:
+            line.append(f"  {clean(str(row['note']))}", "italic dim")
+        yield line
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= LONGEST else text[:LONGEST] + "…"
+
+
+def _colours(rows: list[dict[str, object]], size: int) -> list[str]:
+    """The colour of each byte: that of the innermost part it belongs to."""
+    found = [""] * min(size, MOST_BYTES)
+    for at, row in enumerate(rows):
+        offset, length = int(str(row["offset"])), int(str(row["length"]))
+        last = min(offset + length, len(found))
+        found[offset:last] = [COLOURS[at % 6]] * max(0, last - offset)
+    return found
+
+
+def dump(octets: bytes, colours: list[str]) -> Iterator[Text]:
+    """Lines of 16 bytes: offset, hex, characters; a star for lines like the one before."""
+    before, skipped = b"", False
+    for start in range(0, min(len(octets), MOST_BYTES), 16):
+        if octets[start : start + 16] == before:
+            if not skipped:
+                yield Text("*", "dim")
+            skipped = True
+            continue
+        before, skipped = octets[start : start + 16], False
+        line = Text(f"{start:04x}  ", "dim")
+        row = octets[start : start + 16]
+        for at, octet in enumerate(row):
+            line.append(f"{octet:02x} ", colours[start + at])
+        line.append("   " * (16 - len(row)) + " ")
+        for at, octet in enumerate(row):
+            line.append(chr(octet) if 32 <= octet < 127 else ".", colours[start + at])
+        yield line
+    if len(octets) > MOST_BYTES:
+        yield Text(f"... {len(octets) - MOST_BYTES:,} bytes more", "dim")
