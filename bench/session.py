@@ -1,0 +1,348 @@
+"""`python -m bench.session`: clients against a live broker, publishing with confirms and consuming.
+
+Ours is the asyncio client of examples/ on amqpcodec.session; beside it aio-pika, aiormq and pika's
+SelectConnection, each as it is and with its drop-in. A message has a body of 256 bytes, 5 headers
+and 5 properties. Publishers keep 100 publications waiting for their confirms; consumers have a
+prefetch of 500 and acknowledge each message. CPU time of the client's process a message, each
+measurement in a process of its own, in turn; the median of the rounds. `session` is the part of
+ours that is spent in amqpcodec.session itself without the codec below it: the traffic of such a
+run, played into a session alone, less the codec on the same bytes.
+
+Needs AMQPCODEC_BROKER=HOST:PORT: scripts/broker.py run -- python -m bench.session
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import importlib
+import importlib.util
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from bench.live.clients import BODY, HEADERS, PROPERTIES, WARM_UP, Meter
+
+QUEUE = "amqpcodec.bench.session"
+WINDOW = 100
+PREFETCH = 500
+CLIENTS = ("ours", "aio-pika", "aiormq", "pika Select")
+DROPINS = {"aio-pika": "pamqp", "aiormq": "pamqp", "pika Select": "pika"}
+DIRECTIONS = ("publish", "consume")
+
+
+def our_client() -> Any:
+    """The module of the example."""
+    path = Path(__file__).resolve().parent.parent / "examples" / "client.py"
+    spec = importlib.util.spec_from_file_location("bench_session_client", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+async def windowed(publish: Callable[[], Any], meter: Meter) -> None:
+    """100 tasks, each of which publishes one message after the other."""
+
+    async def work() -> None:
+        while not meter.step():
+            await publish()
+
+    await asyncio.gather(*(work() for _ in range(WINDOW)))
+
+
+# ---- ours ----
+
+
+async def ours_publish(url: str, meter: Meter) -> None:
+    """By the asyncio example."""
+    from amqpcodec import v0_9_1 as amqp
+
+    async with await our_client().connect(url) as client:
+        channel = await client.channel(confirms=True)
+
+        def publish() -> Any:
+            properties = amqp.Basic.Properties(headers=HEADERS, **PROPERTIES)
+            return channel.publish("", QUEUE, BODY, properties)
+
+        await windowed(publish, meter)
+
+
+async def ours_consume(url: str, meter: Meter) -> None:
+    """By the asyncio example."""
+    async with await our_client().connect(url) as client:
+        channel = await client.channel(prefetch=PREFETCH)
+        async with channel.consume(QUEUE) as messages:
+            async for message in messages:
+                channel.ack(message)
+                if meter.step():
+                    break
+
+
+# ---- aio-pika, aiormq ----
+
+
+async def aio_pika_publish(url: str, meter: Meter) -> None:
+    """By its default exchange."""
+    import aio_pika
+
+    connection = await aio_pika.connect(url)
+    async with connection:
+        channel = await connection.channel()
+
+        def publish() -> Any:
+            message = aio_pika.Message(BODY, headers=HEADERS, **PROPERTIES)
+            return channel.default_exchange.publish(message, QUEUE, mandatory=False)
+
+        await windowed(publish, meter)
+
+
+async def aio_pika_consume(url: str, meter: Meter) -> None:
+    """By a callback."""
+    import aio_pika
+
+    finished = asyncio.Event()
+
+    async def on_message(message: Any) -> None:
+        await message.ack()
+        if meter.step():
+            finished.set()
+
+    connection = await aio_pika.connect(url)
+    async with connection:
+        channel = await connection.channel()
+        await channel.set_qos(prefetch_count=PREFETCH)
+        queue = await channel.get_queue(QUEUE)
+        await queue.consume(on_message)
+        await finished.wait()
+
+
+async def aiormq_publish(url: str, meter: Meter) -> None:
+    """By basic_publish."""
+    import aiormq
+
+    connection = await aiormq.connect(url)
+    channel = await connection.channel(publisher_confirms=True)
+
+    def publish() -> Any:
+        properties = aiormq.spec.Basic.Properties(headers=HEADERS, **PROPERTIES)
+        return channel.basic_publish(BODY, routing_key=QUEUE, properties=properties)
+
+    await windowed(publish, meter)
+    await connection.close()
+
+
+async def aiormq_consume(url: str, meter: Meter) -> None:
+    """By a callback."""
+    import aiormq
+
+    finished = asyncio.Event()
+    connection = await aiormq.connect(url)
+    channel = await connection.channel()
+
+    async def on_message(message: Any) -> None:
+        await channel.basic_ack(message.delivery_tag)
+        if meter.step():
+            finished.set()
+
+    await channel.basic_qos(prefetch_count=PREFETCH)
+    await channel.basic_consume(QUEUE, on_message)
+    await finished.wait()
+    await connection.close()
+
+
+# ---- pika ----
+
+
+def pika_run(url: str, on_channel: Callable[[Any], None]) -> None:
+    """A SelectConnection, until somebody closes it."""
+    import pika
+
+    connection = pika.SelectConnection(
+        pika.URLParameters(url),
+        on_open_callback=lambda one: one.channel(on_open_callback=on_channel),
+        on_open_error_callback=lambda one, _error: one.ioloop.stop(),
+        on_close_callback=lambda one, _error: one.ioloop.stop(),
+    )
+    connection.ioloop.start()
+
+
+def pika_publish(url: str, meter: Meter) -> None:
+    """A publication for each confirm."""
+    import pika
+
+    sent, settled, done = 0, 0, False
+
+    def on_channel(channel: Any) -> None:
+        def publish() -> None:
+            nonlocal sent
+            properties = pika.BasicProperties(headers=HEADERS, **PROPERTIES)
+            channel.basic_publish("", QUEUE, BODY, properties)
+            sent += 1
+
+        def on_confirm(frame: Any) -> None:
+            nonlocal settled, done
+            method = frame.method
+            count = method.delivery_tag - settled if method.multiple else 1
+            settled += count
+            for _ in range(count):
+                if done:
+                    return
+                done = meter.step()
+                if done:
+                    channel.connection.close()
+                else:
+                    publish()
+
+        channel.confirm_delivery(on_confirm)
+        for _ in range(WINDOW):
+            publish()
+
+    pika_run(url, on_channel)
+
+
+def pika_consume(url: str, meter: Meter) -> None:
+    """By a callback."""
+
+    def on_message(channel: Any, method: Any, _properties: Any, _body: bytes) -> None:
+        if not channel.connection.is_open:
+            return
+        channel.basic_ack(method.delivery_tag)
+        if meter.step():
+            channel.connection.close()
+
+    def on_channel(channel: Any) -> None:
+        channel.basic_qos(prefetch_count=PREFETCH)
+        channel.basic_consume(QUEUE, on_message)
+
+    pika_run(url, on_channel)
+
+
+# ---- one measurement, and all ----
+
+
+def fill(url: str, count: int) -> None:
+    """Empty the queue, and put so many messages into it."""
+    from amqpcodec import v0_9_1 as amqp
+
+    async def work() -> None:
+        async with await our_client().connect(url) as client:
+            channel = await client.channel(confirms=True)
+            await channel.declare_queue(QUEUE)
+            await channel.purge_queue(QUEUE)
+            properties = amqp.Basic.Properties(headers=HEADERS, **PROPERTIES)
+            left = count
+            while left > 0:
+                burst = min(left, 1000)
+                sends = (channel.publish("", QUEUE, BODY, properties) for _ in range(burst))
+                await asyncio.gather(*sends)
+                left -= burst
+
+    asyncio.run(work())
+
+
+def measure(url: str, client: str, direction: str, dropin: bool, count: int) -> float:
+    """CPU seconds a message, in this process."""
+    if dropin:
+        importlib.import_module(f"amqpcodec.compat.{DROPINS[client]}").install()
+    name = client.partition(" ")[0].replace("-", "_")
+    run = globals()[f"{name}_{direction}"]
+    meter = Meter(count)
+    outcome = run(url, meter)
+    if asyncio.iscoroutine(outcome):
+        asyncio.run(outcome)
+    return meter.cost
+
+
+def session_alone(count: int = 20000) -> dict[str, float]:
+    """CPU seconds a message that the session takes itself: with the codec, less the codec."""
+    from amqpcodec import v0_9_1 as amqp
+    from bench.session_alone import codec_consume, codec_publish, consume, publish
+
+    properties = {"headers": HEADERS, **PROPERTIES}
+    found = {}
+    for name, whole, codec in (
+        ("publish", publish, codec_publish),
+        ("consume", consume, codec_consume),
+    ):
+        pairs = [
+            (whole(amqp, BODY, properties, count), codec(amqp, BODY, properties, count))
+            for _ in range(5)
+        ]
+        found[name] = statistics.median(max(one - other, 0) for one, other in pairs)
+        found[name + " with codec"] = statistics.median(one for one, _ in pairs)
+    return found
+
+
+def once(arguments: list[str]) -> float:
+    """A measurement in a process of its own."""
+    command = [sys.executable, "-m", "bench.session", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    if done.returncode:
+        raise SystemExit(f"{' '.join(arguments)}: {done.stderr[-2000:]}")
+    return float(json.loads(done.stdout.splitlines()[-1]))
+
+
+def main() -> int:
+    """Print the table, and whether the gates hold; exit status 1 if one does not."""
+    parser = argparse.ArgumentParser(prog="python -m bench.session")
+    parser.add_argument("--count", type=int, default=5000)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--one", nargs=3, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    host, _, port = os.environ["AMQPCODEC_BROKER"].rpartition(":")
+    url = f"amqp://guest:guest@{host}:{port}/%2F"
+    if options.one:
+        client, direction, dropin = options.one
+        print(json.dumps(measure(url, client, direction, dropin == "dropin", options.count)))
+        return 0
+    cells = [(client, way, "stock") for client in CLIENTS for way in DIRECTIONS]
+    cells += [(client, way, "dropin") for client in DROPINS for way in DIRECTIONS]
+    costs: dict[tuple[str, str, str], list[float]] = {cell: [] for cell in cells}
+    for _ in range(options.rounds):
+        for cell in cells:
+            fill(url, 0 if cell[1] == "publish" else WARM_UP + options.count + 2 * PREFETCH)
+            time.sleep(0.2)
+            costs[cell].append(once(["--count", str(options.count), "--one", *cell]))
+    return report({cell: statistics.median(one) for cell, one in costs.items()})
+
+
+def report(cost: dict[tuple[str, str, str], float]) -> int:
+    """The table and the gates."""
+    alone = session_alone()
+    failed = 0
+    print("client          way      drop-in  us a message  messages a CPU second  ours against it")
+    for (client, way, dropin), seconds in sorted(cost.items(), key=lambda one: (one[0][1], one[1])):
+        ratio = seconds / cost["ours", way, "stock"]
+        said = "yes" if dropin == "dropin" else "no"
+        micro, rate = seconds * 1e6, 1 / seconds
+        print(f"{client:14}  {way:7}  {said:7}  {micro:12.1f}  {rate:21.0f}  {ratio:14.2f}")
+    for way in DIRECTIONS:
+        ours = cost["ours", way, "stock"]
+        share = alone[way] / ours
+        print(
+            f"session {way}: {alone[way] * 1e6:.2f} us of {ours * 1e6:.1f}, share {share:.2f}"
+            f" (with the codec {alone[way + ' with codec'] * 1e6:.2f} us)"
+        )
+        gates = {
+            "5x aio-pika": cost["aio-pika", way, "stock"] / ours >= 5,
+            "no slower than pika Select with the drop-in": (
+                cost["pika Select", way, "dropin"] / ours >= 1
+            ),
+            "session's share below half": share < 0.5,
+        }
+        for gate, holds in gates.items():
+            print(f"  {'ok  ' if holds else 'FAIL'} {way}: {gate}")
+            failed += not holds
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
