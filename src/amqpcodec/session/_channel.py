@@ -126,7 +126,8 @@ class Channel(Operations):
         if fault is not None:
             raise LocalProtocolError(f"channel {self.number}: {name}: {fault[1]}")
         if name in _SETTLING:
-            self.send_settling(method)
+            multiple = name != "basic.reject" and method.multiple
+            self.send_settling(method, method.delivery_tag, multiple)
             return None
         if name == "basic.publish":
             self.check_flow()
@@ -161,28 +162,27 @@ class Channel(Operations):
                 f"channel {self.number}: the server has stopped the flow of publications"
             )
 
-    def send_settling(self, method: Any) -> None:
+    def send_settling(self, method: Any, tag: int, multiple: bool) -> None:
         """Send an ack, nack or reject."""
         connection = self.connection
         octets = connection.encode(self.number, method)
-        tags, fault = self.settled_tags(method, mine=True)
-        if tags is None:
-            raise LocalProtocolError(f"channel {self.number}: {method.NAME}: {fault[1]}")
+        if self.settle(tag, multiple, connection.role == "client") is None:
+            raise LocalProtocolError(
+                f"channel {self.number}: {method.NAME}: unknown delivery tag {tag}"
+            )
         connection.queue_octets(octets)
 
-    def settled_tags(
-        self, method: Any, *, mine: bool
-    ) -> tuple[tuple[int, ...] | None, _rules.Fault]:
-        """The numbers that an ack, nack or reject settles; None, and why, where it cannot."""
-        multiple = bool(getattr(method, "multiple", False))
-        tag = method.delivery_tag
-        if mine == (self.connection.role == "client"):
-            tags = self.deliveries.settle(tag, multiple)
-            if tags and self.transactional:
-                self.settled_in_tx.extend(tags)
-        else:
-            tags = self.publications.settle(tag, multiple)
-        return tags, (406, f"unknown delivery tag {tag}")
+    def settle(self, tag: int, multiple: bool, deliveries: bool) -> tuple[int, ...] | None:
+        """The numbers that an ack, nack or reject settles; None where it cannot.
+
+        deliveries: of those, which a client settles; else of the publications.
+        """
+        if not deliveries:
+            return self.publications.settle(tag, multiple)
+        tags = self.deliveries.settle(tag, multiple)
+        if tags and self.transactional:
+            self.settled_in_tx.extend(tags)
+        return tags
 
     # ---- answers to the peer ----
 

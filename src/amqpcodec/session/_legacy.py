@@ -66,6 +66,7 @@ class LegacyConnection(Output, ServerCalls):
         "context",
         "heartbeat",
         "is_open",
+        "may_ack",
         "peer_properties",
         "publish_class",
         "received",
@@ -104,6 +105,7 @@ class LegacyConnection(Output, ServerCalls):
         self._decoder = self.model.module.MessageDecoder(frame_max, max_body_size)
         self.publish_class = self.model.method("basic.publish")
         self.ack_class = self.model.method("basic.ack")
+        self.may_ack: bool = role in self.ack_class.SENT_BY
         self._error: RemoteProtocolError | None = None
         self._is_closed = False
         self._max_requests = max_requests

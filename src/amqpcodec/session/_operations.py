@@ -271,7 +271,16 @@ class Operations:
         A server confirms publications by it.
         """
         channel = cast("Channel", self)
-        self._settle(channel.connection.ack_class(delivery_tag=delivery_tag, multiple=multiple))
+        connection = channel.connection
+        if channel.state > 1 or not connection.is_open:
+            channel.check_open()
+        if not connection.may_ack:
+            connection.check_method(connection.ack_class)
+        channel.send_settling(
+            connection.ack_class(delivery_tag=delivery_tag, multiple=multiple),
+            delivery_tag,
+            multiple,
+        )
 
     def reject(self, delivery_tag: int, *, requeue: bool = True) -> None:
         """Refuse a delivery: back to its queue, or with requeue False away."""
@@ -280,13 +289,6 @@ class Operations:
     def nack(self, delivery_tag: int, *, multiple: bool = False, requeue: bool = True) -> None:
         """Refuse one delivery or all up to it; RabbitMQ's. A server refuses publications by it."""
         self._request("basic.nack", delivery_tag=delivery_tag, multiple=multiple, requeue=requeue)
-
-    def _settle(self, method: Any) -> None:
-        channel = cast("Channel", self)
-        if not channel.is_open:
-            channel.check_open()
-        channel.connection.check_method(type(method))
-        channel.send_settling(method)
 
     def recover(self, *, requeue: bool = True) -> Request | None:
         """Give back all deliveries that were not acknowledged; their tags are void then."""

@@ -139,12 +139,14 @@ class Receiver:
             channel = self._usable(number, method)
             if channel is None:
                 return
-        tags, fault = channel.settled_tags(method, mine=False)
+        name = type(method).NAME
+        tag = method.delivery_tag
+        multiple = name != "basic.reject" and method.multiple
+        tags = channel.settle(tag, multiple, self._peer == "client")
         if tags is None:
             if channel.state == CLOSING:
                 return
-            raise SoftFault(fault[0], fault[1], method, number)
-        name = type(method).NAME
+            raise SoftFault(406, f"unknown delivery tag {tag}", method, number)
         if self._peer == "server":
             events.append((Acked if name == "basic.ack" else Nacked)(channel, tags))
         elif name == "basic.ack":

@@ -286,3 +286,39 @@ class Rejected(Event):
     channel: Channel
     tags: tuple[int, ...]
     requeue: bool
+
+
+# ---- what comes with every message is made by setting slots, in half of the time ----
+
+_set_consumer = vars(Delivered)["consumer"].__set__
+_set_message = vars(Delivered)["message"].__set__
+
+
+def _init_delivered(self: Delivered, consumer: Consumer, message: Any) -> None:
+    _set_consumer(self, consumer)
+    _set_message(self, message)
+
+
+_set_acked_channel = vars(Acked)["channel"].__set__
+_set_acked_tags = vars(Acked)["tags"].__set__
+
+
+def _init_acked(self: Acked, channel: Channel, tags: tuple[int, ...]) -> None:
+    _set_acked_channel(self, channel)
+    _set_acked_tags(self, tags)
+
+
+_set_channel = vars(Published)["channel"].__set__
+_set_publication = vars(Published)["message"].__set__
+_set_tag = vars(Published)["tag"].__set__
+
+
+def _init_published(self: Published, channel: Channel, message: Any, tag: int | None) -> None:
+    _set_channel(self, channel)
+    _set_publication(self, message)
+    _set_tag(self, tag)
+
+
+Delivered.__init__ = _init_delivered  # type: ignore[method-assign]
+Acked.__init__ = _init_acked  # type: ignore[method-assign]
+Published.__init__ = _init_published  # type: ignore[method-assign]
