@@ -53,14 +53,41 @@ cdef inline bint v1_hashable(uint8_t wire_type) noexcept:
     return (V1_BOOLEAN <= wire_type <= V1_LONG) or V1_BINARY <= wire_type <= V1_SYMBOL
 
 
+cdef enum:
+    V1_INT_KEYS = 256       # integers that a dict takes as keys whatever they are
+    V1_INT_SPREAD = 16      # and beyond that, how wide a range they may be from, for each pair
+
+cdef struct V1IntKeys:
+    uint32_t count          # of a map, so far
+    int64_t least, most
+
+
+cdef bint v1_int_key(V1IntKeys* k, const V1Value* v, uint32_t pairs) noexcept:
+    """Whether one more integer can be a key of a dict. A peer can choose many so that they go through
+    the same places of the table, each after all before it; but not out of a narrow range."""
+    cdef int64_t n = <int64_t>v.u
+    if k.count == 0:
+        k.least = k.most = n
+    k.count += 1
+    k.least = min(k.least, n)
+    k.most = max(k.most, n)
+    if v.kind == V1_ULONG and n < 0:        # beyond int64: such a range is wide
+        k.least = -0x7FFFFFFFFFFFFFFF
+        k.most = 0x7FFFFFFFFFFFFFFF
+    return (k.count <= V1_INT_KEYS
+            or <uint64_t>k.most - <uint64_t>k.least <= <uint64_t>pairs * V1_INT_SPREAD)
+
+
 cdef object v1_map(V1Reader* r, Cursor* c, uint32_t count, int depth):
     """A dict; a Map from the first key on that a dict cannot hold."""
     cdef dict made = {}
     cdef list pairs = None
     cdef object key, value
     cdef V1Value v
+    cdef V1IntKeys ints
     cdef uint32_t i = 0
     cdef bint hashable
+    ints.count = 0
     if AMQP_UNLIKELY(count & 1 or <size_t>(c.end - c.p) < count):
         v1_fail(c, V1_BAD_SIZE, b"map", 0, 0)
     if AMQP_LIKELY(not r.mode & MODE_TYPED):
@@ -74,6 +101,8 @@ cdef object v1_map(V1Reader* r, Cursor* c, uint32_t count, int depth):
                 key = v1_text(r, c, &v, V1_SHARED)
             else:
                 key = v1_scalar(r, c, &v)
+                if V1_UBYTE <= v.kind <= V1_LONG:
+                    hashable = v1_int_key(&ints, &v, count >> 1)
         else:
             key = v1_value(r, c, depth)
         value = v1_value(r, c, depth)
