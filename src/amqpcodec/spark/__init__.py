@@ -11,6 +11,7 @@
     amqp.register(spark)
     spark.sql("SELECT from_amqp(frame).method FROM captured")
     spark.read.format("amqp_capture").option("ports", "5672,5673").load("captures/")
+    amqp.decode_captures(spark.read.format("binaryFile").load("captures/"), name="path")
 
 Workers import amqpcodec: it must be installed where they run. On one machine set
 ``PYSPARK_PYTHON`` to ``sys.executable`` before the session starts, or they run another Python.
@@ -20,6 +21,7 @@ It needs PySpark 4.1 or later with pyarrow: ``pip install "amqpcodec[spark]"``.
 
 from __future__ import annotations
 
+from .contents import decode_captures
 from .encoding import encode, to_amqp
 from .frames import decode
 from .functions import from_amqp, schema_of_amqp
@@ -29,6 +31,7 @@ from .stats import capture_stats
 __all__ = [
     "capture_stats",
     "decode",
+    "decode_captures",
     "encode",
     "from_amqp",
     "register",

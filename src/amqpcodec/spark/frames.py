@@ -26,7 +26,16 @@ from .options import mode_of
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-__all__ = ["PIECE", "decode", "decode_batches", "decode_column", "pieces", "plan_of_batch"]
+__all__ = [
+    "PIECE",
+    "check_binary",
+    "decode",
+    "decode_batches",
+    "decode_column",
+    "pieces",
+    "plan_of_batch",
+    "wanted_fields",
+]
 
 #: Bytes of input a call: columns end at 2 GiB, and JSON text is longer than its bytes.
 PIECE = 128 << 20
@@ -103,7 +112,7 @@ def decode(
             given without order, or at frame level.
         TypeError: col is no binary column, or a key no plain value.
     """
-    wanted = _wanted(fields)
+    wanted = wanted_fields(fields)
     level = level.lower()
     keys, orders = _keys_of(df, by, order, level)
     decoded = plan_of_batch(protocol, level, wanted, None, tables)
@@ -117,7 +126,7 @@ def decode(
         *[key.alias(f"amqp key {i}") for i, key in enumerate(keys)],
         values.alias(_COLUMN),
     )
-    _check_binary(given.schema.fields[-1].dataType, col)
+    check_binary(given.schema.fields[-1].dataType, col)
     beside = given.schema.fields[: len(kept)]
     names = [*kept, *decoded.schema.names]
     twice = sorted({name for name in names if names.count(name) > 1})
@@ -167,14 +176,18 @@ def _columns(given: Iterable[str | Column] | str | None) -> list[Column]:
     return [sf.col(each) if isinstance(each, str) else each for each in named]
 
 
-def _check_binary(type_: DataType, col: str | Column) -> None:
+def check_binary(type_: DataType, col: str | Column) -> None:
+    """TypeError where a column is not binary."""
     if not isinstance(type_, BinaryType):
         what = repr(col) if isinstance(col, str) else "what is to be decoded"
         hint = ": unhex() or unbase64() makes binary of text" if type_ == StringType() else ""
         raise TypeError(f"{what} is {type_.simpleString()}, and frames are binary{hint}")
 
 
-def _wanted(fields: Iterable[str] | StructType | str | None) -> Iterable[str] | StructType | None:
+def wanted_fields(
+    fields: Iterable[str] | StructType | str | None,
+) -> Iterable[str] | StructType | None:
+    """Names as they are, or the schema that DDL text means."""
     if isinstance(fields, str):
         parsed = parse_schema(fields)
         if not isinstance(parsed, StructType):

@@ -6,11 +6,10 @@ import json
 import logging
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark.sql.datasource import (
     DataSource,
     DataSourceReader,
@@ -25,6 +24,7 @@ from .catalog import NO_PATH, given_in_sql, recall, remember
 from .columns import Plan, arrow_schema, conform, plan
 from .files import SELECTION, TOLERANT, Selection, check_paths, group, list_files
 from .options import CORRUPT, Options, mode_of
+from .rows import BATCH_ROWS, by_mode, with_error
 
 __all__ = ["AmqpCapture", "CaptureFiles", "Files"]
 
@@ -32,8 +32,6 @@ _log = logging.getLogger(__name__)
 
 #: Spark's own size of a task.
 TASK_OCTETS = 128 << 20
-#: Rows of a batch. Spark is as fast with more, and they would cost its JVM memory.
-BATCH_ROWS = 16384
 
 OPTIONS = (
     *("path", "paths", "ports", "protocol", "level", "fields", "redact", "tables", "mode"),
@@ -91,7 +89,7 @@ class _Read:
             return pa.schema(capture.schema(level, names, protocol, tables))
 
         return cls(
-            _with_error(plan(told, wanted, corrupt, options.optional("tables")), mode),
+            with_error(plan(told, wanted, corrupt, options.optional("tables")), mode),
             level,
             _ports(options),
             protocol,
@@ -101,13 +99,6 @@ class _Read:
             options.flag("ignoreMissingFiles", False),
             chain,
         )
-
-
-def _with_error(made: Plan, mode: str) -> Plan:
-    """The mode is ours to apply here: bad rows are those with an error, FAILFAST says where."""
-    needed = {"PERMISSIVE": (), "DROPMALFORMED": ("error",), "FAILFAST": ("error", *_PLACE)}[mode]
-    missing = [name for name in needed if name not in made.fields]
-    return replace(made, fields=(*made.fields, *missing))
 
 
 def storage_of(options: Options) -> Storage:
@@ -273,7 +264,7 @@ def _read_file(
     )
     try:
         for rows in reader:
-            yield conform(_by_mode(pa.record_batch(rows), what), what.plan, target)
+            yield conform(by_mode(pa.record_batch(rows), what.plan, what.mode), what.plan, target)
         if reader.damaged and what.mode == "FAILFAST":
             raise capture.CaptureError(reader.damaged)
     except FileNotFoundError as problem:
@@ -289,24 +280,3 @@ def _read_file(
     else:
         if reader.damaged:
             _log.warning("%s: %s", path, reader.damaged)
-
-
-#: Columns that say where a row is from.
-_PLACE = ("file", "packet", "packet_offset", "position")
-
-
-def _by_mode(rows: pa.RecordBatch, what: _Read) -> pa.RecordBatch:
-    if what.mode == "PERMISSIVE":
-        return rows
-    error = rows.column(what.plan.fields.index("error"))
-    if error.null_count == len(error):
-        return rows
-    if what.mode == "FAILFAST":
-        at = pc.index(error.is_valid(), True).as_py()
-        file, packet, offset, position = (
-            rows.column(what.plan.fields.index(name))[at].as_py() for name in _PLACE
-        )
-        raise ValueError(
-            f"{file}: packet {packet} (packet_offset {offset}), position {position}: {error[at]}"
-        )
-    return rows.filter(error.is_null())

@@ -1,0 +1,170 @@
+"""Captures that lie in a binary column: those of ``binaryFile``, of a topic, of a table."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import functions as sf
+from pyspark.sql.types import StringType, StructField, StructType
+
+from .. import capture
+from .columns import Plan, arrow_schema, conform, plan
+from .frames import check_binary, wanted_fields
+from .options import mode_of
+from .rows import BATCH_ROWS, by_mode, with_error
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+__all__ = ["decode_captures"]
+
+
+def decode_captures(
+    df: DataFrame,
+    col: str | Column = "content",
+    name: str | Column | None = None,
+    fields: Iterable[str] | StructType | str | None = None,
+    keep: Iterable[str] = (),
+    protocol: str | None = None,
+    mode: str = "PERMISSIVE",
+    *,
+    level: str = "frame",
+    ports: Iterable[int] = (5672,),
+    redact: bool = True,
+    tables: str | None = None,
+) -> DataFrame:
+    """A row for each frame, or message, of the captures in a binary column.
+
+    ::
+
+        files = spark.read.format("binaryFile").load("captures/")
+        decode_captures(files, "content", name="path")
+
+    Each value is a capture of its own: nothing goes on from one to the next. It runs as mapInArrow;
+    Spark holds whole values in memory, so that files of more than some 100 MB are better read by
+    the format ``amqp_capture``. A null or empty value gives no row.
+
+    Args:
+        df: what has the column.
+        col: a binary column; values as capture.read takes files.
+        name: a column of text that says what the column ``file`` of the rows says. None: nothing.
+        fields: names as capture.read takes them; or a schema, as StructType or DDL text, whose
+            columns are named so. None: all.
+        keep: columns of df that stand in front of what is decoded.
+        protocol: a version that all connections are read as; None: what each speaks.
+        mode: "PERMISSIVE" (bad frames are rows with an error, and so is a value that is no
+            capture), "DROPMALFORMED" (they are left out) or "FAILFAST" (the first one ends the job,
+            and so does a capture that is cut or damaged); in any case.
+        level: "frame" or "message".
+        ports: the servers' ports.
+        redact: overwrite credentials.
+        tables: what field tables become: "json", "variant" or "map". None: what the types of a
+            schema say, or else "json".
+
+    Raises:
+        ValueError: a name, type, mode or level is not known; a column would be there twice.
+        TypeError: col is no binary column, or name no text.
+    """
+    level, mode = level.lower(), mode_of(mode)
+
+    def told(names: list[str] | None, tables: str) -> pa.Schema:
+        return pa.schema(capture.schema(level, names, protocol, tables))
+
+    decoded = plan(told, wanted_fields(fields), None, tables)
+    kept = [keep] if isinstance(keep, str) else list(keep)
+    values = sf.col(col) if isinstance(col, str) else col
+    names = sf.lit("") if name is None else sf.col(name) if isinstance(name, str) else name
+    given = df.select(
+        *[sf.col(each).alias(each) for each in kept],
+        names.alias("amqp name"),
+        values.alias("amqp bytes"),
+    )
+    check_binary(given.schema.fields[-1].dataType, col)
+    if not isinstance(given.schema.fields[-2].dataType, StringType):
+        raise TypeError(f"name is text, not {given.schema.fields[-2].dataType.simpleString()}")
+    columns = [*kept, *decoded.schema.names]
+    twice = sorted({each for each in columns if columns.count(each) > 1})
+    if twice:
+        raise ValueError(f"these columns would be there twice: {', '.join(twice)}")
+    beside = given.schema.fields[: len(kept)]
+    schema = StructType([*beside, *(StructField(f.name, f.dataType) for f in decoded.schema)])
+    ports = tuple(ports)
+    job = _Job(with_error(decoded, mode), len(kept), level, ports, protocol, redact, mode)
+    list(job.captures("", b""))  # refuses wrong ports here
+    return given.mapInArrow(job.run, schema)
+
+
+class _Named(io.BytesIO):
+    """A file in memory with a name."""
+
+    def __init__(self, data: bytes, name: str) -> None:
+        super().__init__(data)
+        self.name = name
+
+
+@dataclass(frozen=True)
+class _Job:
+    """What runs in a worker; it travels there. kept: columns that stand first and go out as are."""
+
+    plan: Plan
+    kept: int
+    level: str
+    ports: tuple[int, ...]
+    protocol: str | None
+    redact: bool
+    mode: str
+
+    def run(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        target = arrow_schema(self.plan.schema)
+        for given in batches:
+            names, values = given.column(self.kept), given.column(self.kept + 1)
+            for row, (name, value) in enumerate(zip(names, values, strict=True)):
+                data = value.as_py()
+                for rows in self.captures(name.as_py() or "", data or b""):
+                    out = conform(rows, self.plan, target)
+                    if self.kept:
+                        at = pa.array(np.full(out.num_rows, row))
+                        beside = [given.column(i).take(at) for i in range(self.kept)]
+                        fields = [*[*given.schema][: self.kept], *target]
+                        out = pa.RecordBatch.from_arrays(
+                            [*beside, *out.columns], schema=pa.schema(fields)
+                        )
+                    yield out
+
+    def captures(self, name: str, data: bytes) -> Iterator[pa.RecordBatch]:
+        """The rows of one value."""
+        reader = capture.read(
+            _Named(data, name),
+            level=self.level,
+            fields=list(self.plan.fields),
+            ports=self.ports,
+            protocol=self.protocol,
+            batch_rows=BATCH_ROWS,
+            redact=self.redact,
+            tables=self.plan.tables,
+        )
+        try:
+            for rows in reader:
+                yield by_mode(pa.record_batch(rows), self.plan, self.mode)
+            if reader.damaged and self.mode == "FAILFAST":
+                raise capture.CaptureError(f"{name}: {reader.damaged}")
+        except capture.CaptureError as problem:
+            if self.mode == "FAILFAST":
+                problem.add_note(f"while reading {name or 'a value without a name'}")
+                raise
+            if self.mode == "PERMISSIVE":
+                yield self._refused(name, str(problem))
+
+    def _refused(self, name: str, error: str) -> pa.RecordBatch:
+        """One row of a value that is no capture."""
+        schema = pa.schema(
+            capture.schema(self.level, list(self.plan.fields), self.protocol, self.plan.tables)
+        )
+        known = {"file": name, "error": error}
+        columns = [pa.array([known.get(each.name)], each.type) for each in schema]
+        return pa.RecordBatch.from_arrays(columns, schema=schema)

@@ -1,0 +1,82 @@
+"""Captures in a binary column give what the same files give as files."""
+
+from __future__ import annotations
+
+import gzip
+
+import pytest
+
+pa = pytest.importorskip("pyarrow")
+pytest.importorskip("pyspark")
+
+from amqpcodec import capture  # noqa: E402
+from amqpcodec import spark as amqp  # noqa: E402
+from tests.spark.frames import RECORDING, rows_of  # noqa: E402
+
+KEY = ("file", "packet_offset", "position")
+PLAIN = gzip.decompress(RECORDING.read_bytes())
+
+
+@pytest.fixture(scope="module")
+def stored(spark):
+    values = [RECORDING.read_bytes(), None, b"", PLAIN[:-9], b"no capture"]
+    names = ["packed", "null", "empty", "cut", "other"]
+    columns = {"id": range(5), "path": names, "content": pa.array(values, pa.binary())}
+    return spark.createDataFrame(pa.table(columns))
+
+
+@pytest.mark.parametrize("level", ["frame", "message"])
+def test_as_files(spark, stored, level, tmp_path):
+    path = tmp_path / "packed"
+    path.write_bytes(RECORDING.read_bytes())
+    expected = [
+        row for rows in capture.read(str(path), level) for row in pa.record_batch(rows).to_pylist()
+    ]
+    found = amqp.decode_captures(stored.where("id = 0"), name="path", keep=["id"], level=level)
+    rows = rows_of(found, *KEY)
+    assert len(rows) == len(expected) > 300
+    for row, other in zip(
+        rows, sorted(expected, key=lambda r: [r[k] for k in KEY[1:]]), strict=True
+    ):
+        assert (row.pop("id"), row.pop("file")) == (0, "packed")
+        same = {k: v for k, v in other.items() if k != "file"}
+        assert row == same
+
+
+def test_files_of_binary_file(spark, tmp_path):
+    (tmp_path / "a.pcap").write_bytes(PLAIN)
+    files = spark.read.format("binaryFile").load(str(tmp_path))
+    found = amqp.decode_captures(files, "content", name="path", fields="file string, method string")
+    assert found.columns == ["file", "method"]
+    assert {row.file for row in found.select("file").distinct().collect()} == {
+        f"file:{tmp_path}/a.pcap"
+    }
+
+
+def test_modes(stored):
+    rows = rows_of(amqp.decode_captures(stored, name="path", fields=["file", "error", "frame"]))
+    refused = [row for row in rows if row["error"]]
+    assert [(row["file"], row["frame"]) for row in refused] == [("other", None)]
+    assert "neither pcap nor pcapng" in refused[0]["error"]
+    dropped = amqp.decode_captures(stored, name="path", fields=["file"], mode="dropmalformed")
+    assert dropped.count() == len(rows) - 1
+    for number, problem in ((3, "cut: the last record is cut"), (4, "neither pcap nor pcapng")):
+        strict = amqp.decode_captures(stored.where(f"id = {number}"), name="path", mode="FAILFAST")
+        with pytest.raises(Exception, match=problem):
+            strict.count()
+
+
+def test_what_is_refused_before_a_job_starts(stored):
+    for options, problem in (
+        ({"fields": ["chanel"]}, "no column 'chanel'"),
+        ({"mode": "strict"}, "mode is"),
+        ({"level": "row"}, "level"),
+        ({"keep": ["id"], "fields": "id int"}, "no column 'id'"),
+        ({"ports": [70000]}, "port"),
+    ):
+        with pytest.raises(ValueError, match=problem):
+            amqp.decode_captures(stored, **options)
+    with pytest.raises(TypeError, match="'path' is string"):
+        amqp.decode_captures(stored, "path")
+    with pytest.raises(TypeError, match="name is text, not bigint"):
+        amqp.decode_captures(stored, name="id")
