@@ -87,7 +87,7 @@ NEWEST = $(shell $(PYTHON) scripts/newest_python.py --not $(PYTHON))
 # --- targets ----------------------------------------------------------------------------------
 
 .PHONY: build demo test rooms-test newest-test broker-test compat lint types generate check-generated wheel-check \
-	build-size bench bench-compat clean distclean
+	build-size bench bench-compat bench-session clean distclean
 
 build: $(DONE)/built  ## build the extension in place
 
@@ -141,6 +141,9 @@ bench: $(DONE)/built $(addprefix $(DONE)/with-,bench spark) java peers  ## measu
 
 bench-compat: $(DONE)/built $(DONE)/with-bench $(DONE)/with-clients  ## clients with drop-ins, live
 	$(PY) scripts/broker.py run -- $(PY) -m bench.live $(ARGS)
+
+bench-session: $(DONE)/built $(DONE)/with-bench $(DONE)/with-clients  ## clients on a session, live
+	$(PY) scripts/broker.py run -- $(PY) -m bench.session $(ARGS)
 
 clean:  ## remove what was built
 	rm -rf build dist .cache src/*.egg-info src/amqpcodec/_*.c src/amqpcodec/_*.so
