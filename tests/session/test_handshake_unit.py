@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from amqpcodec import v0_8, v0_9
+from amqpcodec import load_xml_spec, v0_8, v0_9, v1_0
 from amqpcodec import v0_9_1 as amqp
 from amqpcodec.session import (
+    Connection,
     ConnectionClosed,
     ConnectionOpened,
     LocalProtocolError,
@@ -15,6 +16,7 @@ from amqpcodec.session import (
     OpenRequested,
     RemoteProtocolError,
 )
+from tests.paths import REPO
 from tests.session.pair import Pair, names, opened
 
 
@@ -265,6 +267,22 @@ def test_close_during_the_handshake():
     pair.client.close()
     assert pair.client.closed
     assert pair.client.receive_data(amqp.encode(0, amqp.Connection.Start())) == []
+
+
+def test_a_protocol_of_xml():
+    pytest.importorskip("lxml")
+    loaded = load_xml_spec(REPO / "spec" / "amqp0-9-1.xml")
+    pair = opened(loaded)
+    mine, _ = pair.channel()
+    mine.declare_queue("q")
+    pair.pump()
+    assert type(pair.take("client")[-1].reply) is loaded.Queue.DeclareOk
+
+
+def test_the_protocol_chooses_the_engine():
+    for one in ("1.0", v1_0):
+        assert type(Connection("client", protocol=one)).__name__ == "V1Connection"
+    assert type(Connection("client", protocol=v0_8)).__name__ == "LegacyConnection"
 
 
 def test_roles_and_protocols_are_checked():

@@ -176,6 +176,13 @@ def test_body_above_the_limit_closes_its_channel():
     assert names(pair.take("server")) == ["ChannelOpened", "Published"]
 
 
+def test_a_large_body_on_a_channel_that_is_not_open():
+    pair = opened(server={"max_body_size": 10})
+    with pytest.raises(RemoteProtocolError) as caught:
+        pair.server.receive_data(amqp.encode_message(5, amqp.Basic.Publish(), None, b"x" * 11))
+    assert (caught.value.reply_code, caught.value.channel) == (504, 5)
+
+
 def test_too_many_requests_of_a_client():
     pair = opened(answer=False, server={"max_requests": 3})
     mine, _ = pair.channel()

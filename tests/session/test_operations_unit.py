@@ -249,6 +249,28 @@ def test_cancel_by_the_client():
     mine.ack(1)
 
 
+def test_cancel_without_a_reply_ends_with_the_next_one():
+    pair, mine, theirs, consumer = consuming()
+    theirs.send(amqp.Basic.Deliver(consumer.tag, 1), None, b"under way")
+    before = mine.qos()
+    mine.cancel(consumer.tag, no_wait=True)
+    after = mine.qos()
+    pair.server.receive_data(pair.client.data_to_send())
+    assert not theirs.consumers
+    with pytest.raises(LocalProtocolError, match="no consumer"):
+        theirs.send(amqp.Basic.Deliver(consumer.tag, 2))
+    first, second = list(theirs.received)
+    first.respond(amqp.Basic.QosOk())
+    pair.pump()
+    assert before.done
+    assert names(pair.take("client")) == ["Delivered", "Replied"]
+    assert mine.consumers == {consumer.tag: consumer}
+    second.respond(amqp.Basic.QosOk())
+    pair.pump()
+    assert after.done
+    assert mine.consumers == {}
+
+
 @pytest.mark.parametrize("no_wait", [True, False])
 def test_cancel_by_the_server(no_wait):
     pair, _mine, theirs, consumer = consuming()

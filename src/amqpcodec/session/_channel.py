@@ -55,6 +55,8 @@ class Channel(Operations):
         "deliveries",
         "discarding",
         "flow_active",
+        "leaving",
+        "made",
         "number",
         "publications",
         "received",
@@ -79,6 +81,10 @@ class Channel(Operations):
         self.flow_active = True
         self.discarding = False
         self.close_reason: tuple[int, str] | None = None
+        #: How many requests were sent so far; and consumers that were cancelled without asking for
+        #: a reply, each with that number: once a later request is answered, nothing more comes.
+        self.made = 0
+        self.leaving: deque[tuple[int, Consumer]] = deque()
         self.context: Any = None
 
     def __repr__(self) -> str:
@@ -138,6 +144,7 @@ class Channel(Operations):
         connection.queue(self.number, method, properties, body)
         if request is not None:
             self.sent.append(request)
+            self.made += 1
         if name == "basic.publish" and self.confirming:
             self.publications.last += 1
         effect = _rules.EFFECTS.get(name)
@@ -150,6 +157,14 @@ class Channel(Operations):
         """After basic.cancel of a server, nothing more is delivered."""
         if name == "basic.cancel" and self.connection.role == "server":
             self.consumers.pop(method.consumer_tag, None)
+
+    def forget_left(self) -> None:
+        """Drop the consumers whose last delivery has come, now that a request was answered."""
+        answered = self.made - len(self.sent)
+        while self.leaving and self.leaving[0][0] < answered:
+            _, consumer = self.leaving.popleft()
+            if self.consumers.get(consumer.tag) is consumer:
+                del self.consumers[consumer.tag]
 
     def check_flow(self) -> None:
         """Refuse publications that the server does not want.

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
     from ._legacy import LegacyConnection
+    from ._v1 import V1Connection
 
 __all__ = ["Connection", "Role"]
 
@@ -33,7 +34,7 @@ class Connection:
 
     Args:
         role: "client" or "server".
-        protocol: "0-9-1", "0-9", "0-8", "1.0", or a module of `load_xml_spec`.
+        protocol: "0-9-1", "0-9", "0-8", "1.0", or a protocol module, such as of `load_xml_spec`.
         options: the engine's own; see docs/session.md.
     """
 
@@ -47,6 +48,9 @@ class Connection:
         protocol: Literal["0-9-1", "0-9", "0-8"] | ModuleType = ...,
         **options: Any,
     ) -> LegacyConnection: ...
+
+    @overload
+    def __new__(cls, role: Role, *, protocol: Literal["1.0"], **options: Any) -> V1Connection: ...
 
     @overload
     def __new__(cls, role: Role, *, protocol: str, **options: Any) -> Connection: ...

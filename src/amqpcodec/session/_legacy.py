@@ -180,10 +180,13 @@ class LegacyConnection(Output, ServerCalls):
         return events
 
     def _fault_of(self, error: DecodeError) -> HardFault:
-        soft = not self.model.is_hard(error.reply_code) and error.channel in self.channels
+        code, number = error.reply_code, error.channel or 0
         method = self.model.methods.get(error.method or "")
-        kind = SoftFault if soft else HardFault
-        return kind(error.reply_code, str(error), method, error.channel or 0)
+        if self.model.is_hard(code):
+            return HardFault(code, str(error), method, number)
+        if number not in self.channels:
+            return HardFault(504, f"content on channel {number}, not open", method, number)
+        return SoftFault(code, str(error), method, number)
 
     def _answer(self, fault: HardFault, events: list[Event]) -> None:
         """Close what a fault of the peer ends.
@@ -318,6 +321,7 @@ class LegacyConnection(Output, ServerCalls):
         method = self.model.make("channel.open")
         self.queue(number, method)
         channel.sent.append(Request(method, channel))
+        channel.made = 1
         self.channels[number] = channel
         return channel
 

@@ -228,6 +228,8 @@ class Receiver:
         effect = _rules.REPLY_EFFECTS.get(name)
         if effect is not None:
             effect(channel, request, method)
+        if channel.leaving:
+            channel.forget_left()
         events.append(Replied(channel, request, reply))
 
     def _on_request(self, channel: Channel, method: Any, events: list[Event]) -> None:

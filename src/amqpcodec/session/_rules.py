@@ -62,10 +62,17 @@ def _do_consume_ok(channel: Channel, request: Request, reply: Any) -> None:
 def _do_cancel(channel: Channel, method: Any, request: Request | None) -> None:
     """Of a client: what is under way still comes, until the reply."""
     consumer = channel.consumers.get(method.consumer_tag)
-    if consumer is not None:
-        consumer.active = False
-        if request is not None:
-            request.consumer = consumer
+    if consumer is None:
+        return
+    consumer.active = False
+    if request is not None:
+        request.consumer = consumer
+    if channel.connection.model.expects_reply(method):
+        return
+    if channel.connection.role == "client":
+        channel.leaving.append((channel.made, consumer))
+    else:
+        del channel.consumers[method.consumer_tag]
 
 
 def _do_cancel_ok(channel: Channel, request: Request, reply: Any) -> None:
