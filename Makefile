@@ -75,7 +75,7 @@ peers: $(DONE)/venv
 TEST_SETUP := $(DONE)/built $(addprefix $(DONE)/with-,test clients lint arrow spark spec cli)
 
 # Tests that need a broker.
-LIVE := tests/interop tests/dropins/live tests/v1/live tests/session/live
+LIVE := tests/interop tests/dropins/live tests/v1/live tests/session/live tests/cli/live
 WITHOUT_LIVE := $(addprefix --ignore=,$(LIVE))
 
 # Tests of the compiled core, of its Python face and of the drop-ins: neither Spark nor type checkers.

@@ -73,6 +73,7 @@ def parser() -> argparse.ArgumentParser:
     _stats(commands)
     _questions(commands)
     _show(commands)
+    _replay(commands)
     _fields(commands)
     _completion(commands)
     return top
@@ -195,6 +196,23 @@ def _completion(commands: Commands) -> None:
     completion.set_defaults(command=run_completion, files=[])
 
 
+def _replay(commands: Commands) -> None:
+    from .replay.arguments import EPILOG as RULES
+    from .replay.arguments import add
+
+    command = commands.add_parser(
+        "replay",
+        help="send recorded messages to a live broker",
+        description="Send the messages that clients published in captures, or the rows of Parquet"
+        " tables, to a live broker of 0-9-1, with confirms.",
+        epilog="\n".join((RULES, WHERE_HELP, EPILOG)),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add_source(command, secrets=False)
+    add_window(command)
+    add(command)
+
+
 def _fields(commands: Commands) -> None:
     fields = commands.add_parser(
         "fields",
@@ -209,7 +227,7 @@ def _fields(commands: Commands) -> None:
     fields.set_defaults(command=run_fields, files=[])
 
 
-def add_source(command: argparse.ArgumentParser) -> None:
+def add_source(command: argparse.ArgumentParser, secrets: bool = True) -> None:
     """What to read, and how: the same for all commands."""
     command.add_argument(
         "files", metavar="FILE", nargs="*", type=Path, help='captures; "-" is standard input'
@@ -228,6 +246,9 @@ def add_source(command: argparse.ArgumentParser) -> None:
         help="the servers' ports; default: 5672",
     )
     command.add_argument("--protocol", help='such as "0-9-1"; default: as the connection says')
+    if not secrets:
+        command.set_defaults(show_secrets=False)
+        return
     command.add_argument(
         "--show-secrets",
         action="store_true",
@@ -248,6 +269,12 @@ def add_interface(command: argparse.ArgumentParser) -> None:
 def add_output(command: argparse.ArgumentParser) -> None:
     """Which rows, in which order, as what and where: the same for all commands that have rows."""
     add_rows(command)
+    add_window(command)
+    add_clock(command)
+
+
+def add_window(command: argparse.ArgumentParser) -> None:
+    """Which time."""
     for name, told in (("since", "rows from then on"), ("until", "rows before then")):
         command.add_argument(
             f"--{name}",
@@ -255,7 +282,6 @@ def add_output(command: argparse.ArgumentParser) -> None:
             metavar="TIME",
             help=f"{told}: 2026-02-28T12:00, 12:00 (of the first day), +90s (after the start)",
         )
-    add_clock(command)
 
 
 def add_clock(command: argparse.ArgumentParser) -> None:

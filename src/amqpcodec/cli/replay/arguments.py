@@ -1,0 +1,94 @@
+"""The options of ``amqpcodec replay``."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from .. import need_extra
+
+__all__ = ["EPILOG", "add"]
+
+EPILOG = """\
+rules of --map (the first that fits counts, for exchanges and for routing keys apart):
+  --map orders=test.orders            exchange orders becomes test.orders
+  --map exchange:orders=test.orders   the same
+  --map 'key:eu.*=staging.eu.*'       every * of the new name is what a * of the old one was
+  --map 'exchange:*=copy'             all exchanges become one
+  --map =orders                       the default exchange, whose name is empty
+Messages keep their properties and headers, to the byte where they come from a capture; user-id is
+taken off where it is not the name of the login. All are published as mandatory: what no queue
+takes is counted. The credentials of a recording are never used, and a broker that the messages
+were recorded on their way to is refused unless --to-recorded-broker says so.
+With --journal the same command goes on where the one before ended, also after a kill: what the
+broker confirmed is not sent again.
+"""
+
+
+def add(command: argparse.ArgumentParser) -> None:
+    """Add them."""
+    command.add_argument(
+        "--to",
+        required=True,
+        metavar="URL",
+        help="amqp://user:password@host:port/vhost, or amqps://; the password may be in the"
+        " environment, as AMQPCODEC_PASSWORD",
+    )
+    command.add_argument("--where", metavar="EXPRESSION", help="only rows that fit: see below")
+    command.add_argument(
+        "--map",
+        action="append",
+        default=[],
+        metavar="OLD=NEW",
+        help="another exchange, or with key: another routing key; several times: see below",
+    )
+    pace = command.add_mutually_exclusive_group()
+    pace.add_argument(
+        "--rate", type=_rate, metavar="N", help="N messages a second; default: as recorded"
+    )
+    pace.add_argument("--fast", action="store_true", help="as fast as the broker takes them")
+    command.add_argument(
+        "--window",
+        type=_window,
+        default=1000,
+        metavar="N",
+        help="messages that may wait for their confirm; default: 1000",
+    )
+    command.add_argument(
+        "--journal", type=Path, metavar="FILE", help="remember there what was confirmed"
+    )
+    command.add_argument(
+        "--dry-run", action="store_true", help="say what would be sent, and send nothing"
+    )
+    command.add_argument(
+        "--cafile", type=Path, metavar="FILE", help="certificates to trust, for amqps://"
+    )
+    command.add_argument(
+        "--to-recorded-broker",
+        action="store_true",
+        help="also where the messages were recorded on their way to",
+    )
+    command.set_defaults(command=_run)
+
+
+def _rate(text: str) -> float:
+    try:
+        found = float(text)
+    except ValueError:
+        found = 0.0
+    if not 0 < found < 1e9:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of messages a second")
+    return found
+
+
+def _window(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and 0 < int(text) < 1_000_000):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number from 1 to 999999")
+    return int(text)
+
+
+def _run(options: argparse.Namespace) -> int:
+    need_extra()
+    from .run import replay
+
+    return replay(options)

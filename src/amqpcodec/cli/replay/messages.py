@@ -1,0 +1,203 @@
+"""The messages of a replay: publications of captures, or rows of a Parquet table."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from ... import DecodeError, batch, v0_9_1
+from .. import Problem, complain
+from ..live import Stop
+from ..progress import Progress
+from ..selection import Selection, fitting, parsed
+from ..sources import Reading
+from ..times import Clock, Window
+
+__all__ = ["Message", "Messages", "is_table"]
+
+CAPTURE_FIELDS = [
+    *("direction", "method", "exchange", "routing_key", "frame", "error", "timestamp", "dst"),
+]
+#: Columns of a table that say what a message is; the rest is of where it came from.
+TABLE_FIELDS = ("exchange", "routing_key", "properties", "properties_json", "body", "arguments")
+ROWS = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A publication. number: its place among all that were selected, from 0 on.
+
+    timestamp: µs since 1970 at which it was recorded, or None. broker: "addr:port" of the broker
+    that it was recorded on its way to, or None.
+    """
+
+    number: int
+    exchange: str
+    routing_key: str
+    properties: Any
+    body: Any
+    timestamp: int | None
+    broker: str | None
+
+
+def is_table(path: Path) -> bool:
+    """Whether it is a Parquet file, by its first bytes."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(4) == b"PAR1"
+    except OSError:
+        return False
+
+
+class Messages:
+    """All of them, in order. ``left_out`` counts rows that cannot be replayed."""
+
+    def __init__(self, options: argparse.Namespace, bar: Progress, stop: Stop) -> None:
+        self.options, self.stop = options, stop
+        self.left_out = 0
+        self.count = 0
+        self.reading = Reading(options, bar, stop)
+        self.tables = [path for path in options.files if is_table(path)]
+        if self.tables and len(self.tables) < len(options.files):
+            raise Problem("captures and Parquet tables are not replayed together")
+
+    def __iter__(self) -> Iterator[Message]:
+        batches = self._of_tables() if self.tables else self._of_captures()
+        for rows, frames in batches:
+            yield from self._messages(rows, frames)
+            if self.stop.pressed:
+                return
+
+    # --- captures
+
+    def _of_captures(self) -> Iterator[tuple[pa.RecordBatch, pa.Array]]:
+        options = self.options
+        window = Window(options.since, options.until, Clock("utc"))
+        selection = Selection(
+            "message", options.protocol, CAPTURE_FIELDS, options.where, (), window
+        )
+        found = False
+        for group in self.reading.found:
+            for each in self.reading.batches(group, "message", selection.fields):
+                rows = selection.complete(each)
+                sent = pc.and_kleene(
+                    pc.equal(rows.column("direction"), "client"),
+                    pc.equal(rows.column("method"), "basic.publish"),
+                )
+                rows = rows.filter(pc.fill_null(sent, False))
+                found = found or rows.num_rows > 0
+                rows = self._good(selection.fitting(rows))
+                yield rows, rows.column("frame")
+        if not found and not self.stop.pressed:
+            complain("there is no publication of AMQP 0-x in what was read")
+
+    # --- tables
+
+    def _of_tables(self) -> Iterator[tuple[pa.RecordBatch, pa.Array]]:
+        wanted = parsed(self.options.where, {})
+        for path in self.tables:
+            try:
+                file = pq.ParquetFile(path)
+            except (OSError, pa.ArrowException) as error:
+                raise Problem(f"{path}: {error}") from None
+            with file:
+                if not {"exchange", "routing_key", "frame"} & set(file.schema_arrow.names):
+                    raise Problem(f"{path}: no column is exchange, routing_key or frame")
+                try:
+                    for each in file.iter_batches(ROWS):
+                        rows = self._good(fitting(self._published(each), wanted))
+                        yield rows, self._encoded(rows)
+                except (OSError, pa.ArrowException) as error:
+                    raise Problem(f"{path}: {error}") from None
+
+    def _published(self, rows: pa.RecordBatch) -> pa.RecordBatch:
+        """The rows that are publications; all, where nothing says what they are."""
+        for name, value in (("method", "basic.publish"), ("direction", "client")):
+            if name in rows.schema.names:
+                fits = pc.equal(rows.column(name).cast(pa.string()), value)
+                rows = rows.filter(pc.fill_null(fits, False))
+        return rows
+
+    def _encoded(self, rows: pa.RecordBatch) -> pa.Array:
+        """The frames of every row: as they were recorded, or made of the columns."""
+        names = rows.schema.names
+        if "frame" in names and not rows.column("frame").null_count:
+            return rows.column("frame")
+        used = [
+            name
+            for name in names
+            if name in TABLE_FIELDS or name.startswith(("properties.", "headers."))
+        ]
+        try:
+            made = batch.encode(rows.select(used), frame_max=0)
+        except ValueError as error:
+            raise Problem(f"the table's columns are no messages: {error}") from None
+        if made.error_count:
+            told = next(text for text in pa.array(made.errors).to_pylist() if text)
+            complain(f"{made.error_count} rows are no messages; the first: {told}")
+        return pa.array(made)
+
+    # --- both
+
+    def _good(self, rows: pa.RecordBatch) -> pa.RecordBatch:
+        if "error" not in rows.schema.names:
+            return rows
+        bad = rows.column("error").is_valid()
+        self.left_out += pc.sum(bad).as_py() or 0
+        return rows.filter(pc.invert(bad))
+
+    def _messages(self, rows: pa.RecordBatch, frames: pa.Array) -> Iterator[Message]:
+        times = _microseconds(rows)
+        brokers = _texts(rows, "dst")
+        for at, frame in enumerate(frames):
+            found = _decoded(frame.as_py())
+            if found is None:
+                self.left_out += 1
+                continue
+            number, self.count = self.count, self.count + 1
+            yield Message(
+                number,
+                found.method.exchange,
+                found.method.routing_key,
+                found.properties,
+                found.body,
+                times[at],
+                brokers[at],
+            )
+
+
+def _decoded(frame: bytes | None) -> Any:
+    """The publication in its frames; None where there is none, whole."""
+    if frame is None:
+        return None
+    try:
+        events: list[Any] = [event for _, event in v0_9_1.MessageDecoder(0).feed(frame)]
+    except DecodeError:
+        return None
+    if len(events) != 1 or getattr(events[0], "method", None) is None:
+        return None
+    return events[0] if events[0].method.NAME == "basic.publish" else None
+
+
+def _microseconds(rows: pa.RecordBatch) -> list[int | None]:
+    if "timestamp" not in rows.schema.names:
+        return [None] * rows.num_rows
+    column = rows.column("timestamp")
+    if not pa.types.is_timestamp(column.type):
+        return [None] * rows.num_rows
+    found: list[int | None] = column.cast(pa.timestamp("us"), safe=False).cast("int64").to_pylist()
+    return found
+
+
+def _texts(rows: pa.RecordBatch, name: str) -> list[str | None]:
+    if name not in rows.schema.names:
+        return [None] * rows.num_rows
+    found: list[str | None] = rows.column(name).cast(pa.string()).to_pylist()
+    return found

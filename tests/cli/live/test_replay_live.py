@@ -1,0 +1,183 @@
+"""amqpcodec replay against RabbitMQ: all that arrives, kills, missing exchanges, refused logins."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from amqpcodec import v0_9_1 as amqp
+from tests import live_broker
+from tests.capture import recording as made
+from tests.cli.conftest import environment, message, packets
+
+pika = pytest.importorskip("pika")
+pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
+pytest.importorskip("rich")
+
+SHARED_OPTIONS = ("--fast", "--to-recorded-broker")
+
+
+@pytest.fixture
+def channel() -> Any:
+    host, port = live_broker.address()
+    connection = pika.BlockingConnection(pika.ConnectionParameters(host, port))
+    yield connection.channel()
+    connection.close()
+
+
+@pytest.fixture
+def queue(channel: Any) -> str:
+    """A queue, bound by all keys to an exchange of the same name."""
+    name = f"replay.{uuid.uuid4().hex[:10]}"
+    channel.queue_declare(name, durable=True)
+    channel.exchange_declare(name, "topic", durable=True)
+    channel.queue_bind(name, name, "#")
+    return name
+
+
+def target(login: str = "guest:guest@", path: str = "/") -> str:
+    host, port = live_broker.address()
+    return f"amqp://{login}{host}:{port}{path}"
+
+
+def replay(*words: object, **more: Any) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "amqpcodec", "replay", *map(str, words), *SHARED_OPTIONS]
+    return subprocess.Popen(command, env=environment(), text=True, stdout=-1, stderr=-1, **more)
+
+
+def done(process: subprocess.Popen[str]) -> tuple[int, str, str]:
+    out, err = process.communicate(timeout=120)
+    return process.returncode, out, err
+
+
+def arrived(channel: Any, queue: str) -> list[Any]:
+    """(properties, body) of all that is in a queue."""
+    found = []
+    while True:
+        method, properties, body = channel.basic_get(queue, auto_ack=True)
+        if method is None:
+            return found
+        found.append((method, properties, body))
+
+
+def capture_of(path: Path, bodies: list[bytes]) -> Path:
+    talk = [("client", amqp.PROTOCOL_HEADER), ("client", amqp.encode(1, amqp.Channel.Open()))]
+    for at in range(0, len(bodies), 20):
+        sent = b"".join(message(f"k.{at}", each) for each in bodies[at : at + 20])
+        talk.append(("client", sent))
+    path.write_bytes(made.pcap(packets(talk)))
+    return path
+
+
+def test_everything_arrives(channel: Any, queue: str, tmp_path: Path) -> None:
+    bodies = [b"%d" % n for n in range(1000)]
+    path = capture_of(tmp_path / "c.pcap", bodies)
+    status, out, err = done(replay(path, "--to", target(), "--map", f"orders={queue}"))
+    assert (status, out, err) == (0, "1,000 sent, 1,000 confirmed\n", "")
+    found = arrived(channel, queue)
+    assert [body for _, _, body in found] == bodies
+    method, properties, _ = found[20]
+    assert method.routing_key == "k.20"
+    assert properties.headers == {"n": 5, "who": "eve"}
+    assert properties.content_type == "text/plain"
+
+
+def test_killed_in_the_middle_and_resumed(channel: Any, queue: str, tmp_path: Path) -> None:
+    """What the journal has is not sent again; what is sent again was not confirmed to it."""
+    count, window = 20_000, 50
+    table = tmp_path / "t.parquet"
+    columns = {
+        "exchange": [queue] * count,
+        "routing_key": ["k"] * count,
+        "body": [b"%d" % n for n in range(count)],
+    }
+    pq.write_table(pa.table(columns), table)
+    journal = tmp_path / "journal"
+    words = (table, "--to", target(), "--journal", journal, "--window", window)
+    kills = 0
+    for _ in range(3):
+        process = replay(*words)
+        size = journal.stat().st_size if journal.exists() else 0
+        deadline = time.monotonic() + 30
+        while time.monotonic() < deadline and process.poll() is None:
+            if journal.exists() and journal.stat().st_size > size + 300:
+                break
+            time.sleep(0.005)
+        if process.poll() is None:
+            os.kill(process.pid, signal.SIGKILL)
+            kills += 1
+        process.communicate(timeout=30)
+    assert kills == 3
+    status, out, err = done(replay(*words))
+    assert (status, err) == (0, "")
+    assert "skipped, as confirmed before" in out
+    numbers = [int(body) for _, _, body in arrived(channel, queue)]
+    assert set(numbers) == set(range(count)), "nothing is lost"
+    twice = len(numbers) - count
+    assert twice <= kills * window, "at most what waited for its confirm at a kill"
+    status, out, _ = done(replay(*words))
+    assert (status, out) == (0, f"0 sent, 0 confirmed, {count:,} skipped, as confirmed before\n")
+
+
+def test_a_missing_exchange(tmp_path: Path) -> None:
+    live_broker.address()
+    path = capture_of(tmp_path / "c.pcap", [b"x"] * 50)
+    status, _, err = done(replay(path, "--to", target(), "--map", "orders=not.there"))
+    assert status == 2
+    assert "404 NOT_FOUND - no exchange 'not.there' in vhost '/'" in err
+
+
+def test_unroutable(queue: str, tmp_path: Path) -> None:
+    path = capture_of(tmp_path / "c.pcap", [b"x"] * 40)
+    words = ("--map", "orders=", "--map", f"key:k.0={queue}")
+    status, out, err = done(replay(path, "--to", target(), *words))
+    assert (status, out) == (1, "40 sent, 40 confirmed, 20 unroutable\n")
+    assert "20 unroutable: exchange '', key 'k.20'" in err
+
+
+@pytest.mark.parametrize(
+    ("login", "path", "said"),
+    [
+        ("guest:wrong@", "/", "login of 'guest' was refused: 403"),
+        ("guest:guest@", "/nowhere", "530"),
+    ],
+)
+def test_refusals(tmp_path: Path, login: str, path: str, said: str) -> None:
+    live_broker.address()
+    capture = capture_of(tmp_path / "c.pcap", [b"x"])
+    status, _, err = done(replay(capture, "--to", target(login, path)))
+    assert status == 2
+    assert said in err
+    assert "wrong" not in err
+
+
+def test_ctrl_c_keeps_what_was_done(channel: Any, queue: str, tmp_path: Path) -> None:
+    path = capture_of(tmp_path / "c.pcap", [b"%d" % n for n in range(200)])
+    journal = tmp_path / "journal"
+    words = (path, "--to", target(), "--map", f"orders={queue}", "--journal", journal)
+    command = [sys.executable, "-m", "amqpcodec", "replay", *map(str, words), "--rate", "50"]
+    slow = subprocess.Popen(
+        [*command, "--to-recorded-broker"], env=environment(), text=True, stdout=-1, stderr=-1
+    )
+    deadline = time.monotonic() + 30
+    while (
+        time.monotonic() < deadline
+        and channel.queue_declare(queue, passive=True).method.message_count < 10
+    ):
+        time.sleep(0.05)
+    slow.send_signal(signal.SIGINT)
+    status, out, _ = done(slow)
+    assert status == 130
+    sent = int(out.split()[0])
+    assert 10 <= sent < 200
+    assert done(replay(*words))[0] == 0
+    assert [int(body) for _, _, body in arrived(channel, queue)] == list(range(200))

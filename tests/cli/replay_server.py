@@ -1,0 +1,113 @@
+"""A broker made of the session's server role, for replays: exchanges, queues, and what it took."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import ssl
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+from amqpcodec import v0_9_1 as amqp
+from amqpcodec.session import (
+    Connection,
+    LocalProtocolError,
+    LoginRequested,
+    OpenRequested,
+    Published,
+    RemoteProtocolError,
+    Requested,
+)
+
+
+class Broker:
+    """One thread a connection. Exchanges: "" and `exchanges`; what goes to no key of `routes` is
+    returned. `nacks`: keys whose messages are refused. `die_after`: publications after which the
+    connection is cut; those before it are confirmed first, as far as `confirm_until` says."""
+
+    def __init__(self, context: ssl.SSLContext | None = None) -> None:
+        self.context = context
+        self.exchanges = {"orders"}
+        self.nacks: set[str] = set()
+        self.unroutable: set[str] = set()
+        self.logins: list[tuple[str | None, str | None, str]] = []
+        self.taken: list[Any] = []
+        self.times: list[float] = []
+        self.die_after: int | None = None
+        self.hold_confirms = False
+        self.blocked = False
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self.listener.getsockname()[1]
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                link, _ = self.listener.accept()
+                threading.Thread(target=self._serve, args=(link,), daemon=True).start()
+
+    def _serve(self, link: Any) -> None:
+        session: Any = Connection("server")
+        with contextlib.suppress(OSError, LocalProtocolError, RemoteProtocolError):
+            if self.context is not None:
+                link = self.context.wrap_socket(link, server_side=True)
+            while not session.closed:
+                data = link.recv(1 << 16)
+                events = session.receive_data(data) if data else session.receive_eof()
+                for event in events:
+                    if not self._take(session, event):
+                        link.sendall(session.data_to_send())
+                        link.close()
+                        return
+                link.sendall(session.data_to_send())
+        link.close()
+
+    def _take(self, session: Any, event: Any) -> bool:
+        """False: the connection is to be cut."""
+        match event:
+            case LoginRequested():
+                if event.password == "wrong":
+                    session.refuse_login("no")
+                    return True
+                session.accept_login()
+                self.logins.append((event.username, event.password, ""))
+            case OpenRequested(virtual_host=name):
+                self.logins[-1] = (*self.logins[-1][:2], name)
+                session.accept_open()
+            case Requested(request=request):
+                request.respond(request.method.RESPONSES[0]())
+            case Published(channel=channel, message=message, tag=tag) if channel.is_open:
+                self._published(channel, message, tag)
+                if self.die_after is not None and len(self.taken) >= self.die_after:
+                    self.die_after = None
+                    return False
+        return True
+
+    def _published(self, channel: Any, message: Any, tag: int) -> None:
+        import time
+
+        method = message.method
+        if method.exchange and method.exchange not in self.exchanges:
+            text = f"NOT_FOUND - no exchange {method.exchange!r} in vhost '/'"
+            channel.close(404, text, amqp.Basic.Publish)
+            return
+        self.taken.append(message)
+        self.times.append(time.monotonic())
+        if method.routing_key in self.unroutable and method.mandatory:
+            back = amqp.Basic.Return(312, "NO_ROUTE", method.exchange, method.routing_key)
+            channel.send(back, message.properties, message.body)
+        if method.routing_key in self.nacks:
+            channel.nack(tag)
+        elif not self.hold_confirms:
+            channel.ack(tag)
+
+
+@contextlib.contextmanager
+def brokers(context: ssl.SSLContext | None = None) -> Iterator[Broker]:
+    """One, for the time of a test."""
+    made = Broker(context)
+    try:
+        yield made
+    finally:
+        made.listener.close()
