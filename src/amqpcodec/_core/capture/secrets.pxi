@@ -3,6 +3,7 @@
 cdef enum:
     V1_SASL_INIT = 0x41
     V1_SASL_RESPONSE = 0x43
+    PROPERTIES_DEPTH = 8    # tables in the properties of a client that are looked into
 
 
 cdef inline bint is_secret(uint32_t method) noexcept nogil:
@@ -13,6 +14,64 @@ cdef inline bint is_secret(uint32_t method) noexcept nogil:
 cdef void hide(uint8_t* p, size_t n) noexcept nogil:
     if n:
         memset(p, c'*', n)
+
+
+cdef bint has_text(const uint8_t* p, size_t n, const char* text, size_t text_n) noexcept nogil:
+    """Whether a text, in small letters, stands in n bytes, in letters of either size."""
+    cdef size_t i, k
+    if n < text_n:
+        return False
+    for i in range(n - text_n + 1):
+        k = 0
+        while k < text_n and (p[i + k] | 0x20 if c'A' <= p[i + k] <= c'Z' else p[i + k]) == <uint8_t>text[k]:
+            k += 1
+        if k == text_n:
+            return True
+    return False
+
+
+cdef bint is_secret_name(const uint8_t* p, size_t n) noexcept nogil:
+    return (has_text(p, n, b"password", 8) or has_text(p, n, b"passwd", 6) or has_text(p, n, b"secret", 6)
+            or has_text(p, n, b"token", 5) or has_text(p, n, b"credential", 10)
+            or has_text(p, n, b"authorization", 13))
+
+
+cdef void hide_entries(uint8_t* p, size_t n, int depth) noexcept nogil:
+    """Overwrite texts of a field table under names of secrets, as far as the table can be read."""
+    cdef size_t at = 0, size
+    cdef const uint8_t* name
+    cdef size_t name_n
+    cdef uint8_t tag
+    while n - at >= 2 and n - at - 2 >= p[at]:
+        name = p + at + 1
+        name_n = p[at]
+        at += 1 + name_n
+        tag = p[at]
+        at += 1
+        if tag == c'S' or tag == c'x' or tag == c'F' or tag == c'A':
+            if n - at < 4:
+                return
+            size = min(<size_t>load32(p + at), n - at - 4)
+            at += 4
+            if (tag == c'S' or tag == c'x') and is_secret_name(name, name_n):
+                hide(p + at, size)
+            if tag == c'F' and depth < PROPERTIES_DEPTH:
+                hide_entries(p + at, size, depth + 1)
+        elif tag == c't' or tag == c'b' or tag == c'B':
+            size = 1
+        elif tag == c's' or tag == c'u' or tag == c'U':
+            size = 2
+        elif tag == c'I' or tag == c'i' or tag == c'f':
+            size = 4
+        elif tag == c'D':
+            size = 5
+        elif tag == c'V':
+            size = 0
+        else:
+            size = 8
+        if n - at < size:
+            return
+        at += size
 
 
 cdef void hide_secret(uint8_t* p, size_t n) noexcept nogil:
@@ -31,6 +90,7 @@ cdef void hide_secret(uint8_t* p, size_t n) noexcept nogil:
         if n - at < 4 or load32(p + at) > n - at - 4:
             hide(p + at, n - at)
             return
+        hide_entries(p + at + 4, load32(p + at), 0)
         at += 4 + <size_t>load32(p + at)
         if n - at < 1 or p[at] > n - at - 1:
             hide(p + at, n - at)

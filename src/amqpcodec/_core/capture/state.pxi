@@ -287,6 +287,8 @@ cdef int io_half(StateIO* io, Reading* r, Half* h) noexcept nogil:
     h.takes = <uint64_t>io_ranged(io, <int64_t>h.takes, 0, MAX_U32)
     h.tls = io_flag(io, h.tls)
     h.past_sasl = io_flag(io, h.past_sasl)
+    h.tokens.link = <uint64_t>io_ranged(io, <int64_t>h.tokens.link, 0, <int64_t>1 << 48)
+    h.tokens.going = <uint64_t>io_ranged(io, <int64_t>h.tokens.going, 0, <int64_t>1 << 48)
     h.base = io_ranged(io, h.base, 0, NUMBER_LIMIT)
     h.expect = io_ranged(io, h.expect, 0, NUMBER_LIMIT)
     h.scan = <size_t>io_ranged(io, <int64_t>h.scan, 0, 1 << 30)

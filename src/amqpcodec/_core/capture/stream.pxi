@@ -76,6 +76,7 @@ cdef struct Half:
     uint64_t takes          # bytes of a frame of 1.0 that the receiver takes, 0 while it is not known
     bint tls                # TLS follows, if the peer agrees
     bint past_sasl          # in 1.0: no credentials follow
+    TokenLinks tokens
     int32_t n_marks
     int32_t mark
     Block marks
@@ -237,6 +238,7 @@ cdef int store_row(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, uin
     if r.redact:
         if AMQP_UNLIKELY(c.v1):
             v1_hide(r.v1, out, n)
+            v1_hide_tokens(r.v1, out, n, &h.tokens, not h.syn)
         elif n >= 11 and out[0] == FRAME_METHOD and is_secret(load32(out + 7)):
             hide_secret(out, n)
     (<uint64_t*>o.lost.p)[o.n] = lost

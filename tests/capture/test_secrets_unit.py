@@ -1,0 +1,169 @@
+"""No column of a capture shows a credential, by whatever mechanism or frame it was sent."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from amqpcodec import capture, v0_9_1
+from amqpcodec import v1_0 as v1
+from tests.capture import recording as make
+from tests.capture import v1_talk
+
+SECRET = b"hunter2-is-the-secret"
+TOKEN = b"eyJhbGciOi-the-token-" + b"T" * 3000 + b"-end-of-it"
+
+#: Mechanism -> what a client responds with, and what it responds to challenges.
+MECHANISMS = {
+    "PLAIN": [b"\0guest\0" + SECRET],
+    "AMQPLAIN": [b"\x05LOGINS\0\0\0\x05guest\x08PASSWORDS\0\0\0\x15" + SECRET],
+    "SCRAM-SHA-256": [b"n,,n=guest,r=nonce", b"c=biws,r=nonce,p=" + SECRET],
+    "OAUTHBEARER": [b"n,a=u,\x01host=h\x01auth=Bearer " + SECRET + b"\x01\x01"],
+    "XOAUTH2": [b"user=u\x01auth=Bearer " + SECRET + b"\x01\x01"],
+    "RABBIT-CR-DEMO": [b"guest", b"My password is " + SECRET],
+}
+
+
+def read(
+    client: bytes, *, server: bytes = b"", syn: bool = True, cut: int = 700, **how: Any
+) -> Any:
+    packets = make.opening() if syn else []
+    packets += [make.client(1001 + at, client[at : at + cut]) for at in range(0, len(client), cut)]
+    if server:
+        packets.append(make.server(5001, server))
+    return list(capture.read(io.BytesIO(make.pcap(packets)), **how))
+
+
+def everything(batches: list[Any]) -> bytes:
+    """All text and bytes of all columns."""
+    return repr([pa.record_batch(batch).to_pylist() for batch in batches]).encode()
+
+
+def old_login(mechanism: str, properties: dict[str, Any]) -> bytes:
+    responses = MECHANISMS[mechanism]
+    connection = v0_9_1.Connection
+    data = v0_9_1.PROTOCOL_HEADER + v0_9_1.encode(
+        0,
+        connection.StartOk(
+            client_properties=properties, mechanism=mechanism, response=responses[0], locale="en_US"
+        ),
+    )
+    for response in responses[1:]:
+        data += v0_9_1.encode(0, connection.SecureOk(response))
+    data += v0_9_1.encode(0, connection.UpdateSecret(SECRET, "expired"))
+    return data + v0_9_1.encode(0, connection.TuneOk(1, 131072, 60))
+
+
+def new_login(mechanism: str) -> bytes:
+    responses = MECHANISMS[mechanism]
+    data = v1.SASL_HEADER + v1.encode(0, v1.SaslInit(mechanism, responses[0]))
+    for response in responses[1:]:
+        data += v1.encode(0, v1.SaslResponse(response))
+    return data + v1.PROTOCOL_HEADER + v1_talk.opening()
+
+
+@pytest.mark.parametrize("level", ["frame", "message"])
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_logins_of_every_mechanism_are_hidden(mechanism: str, level: str) -> None:
+    for data in (old_login(mechanism, {"product": "p"}), new_login(mechanism)):
+        shown = everything(read(data, level=level))
+        assert SECRET not in shown
+        if level == "frame":
+            assert mechanism.encode() in shown
+            assert SECRET in everything(read(data, level=level, redact=False))
+
+
+def test_properties_named_like_secrets_are_hidden() -> None:
+    properties = {
+        "product": "shown-product",
+        "Password": SECRET.decode(),
+        "nested": {"access_token": SECRET, "deeper": {"client-secret": SECRET.decode()}},
+        "n": 5,
+        "when": 1.5,
+        "capabilities": {"basic.nack": True},
+        "passwd": SECRET,
+        "last": "shown-last",
+    }
+    shown = everything(read(old_login("PLAIN", properties)))
+    assert SECRET not in shown
+    for kept in (b"shown-product", b"shown-last", b"basic.nack", b"access_token"):
+        assert kept in shown
+    opened = v1.Open(
+        "c",
+        properties={
+            v1.Symbol("product"): "shown-product",
+            v1.Symbol("sas-token"): SECRET.decode(),
+            v1.Symbol("PASSWORD"): SECRET,
+            v1.Symbol("last"): "shown-last",
+        },
+    )
+    shown = everything(read(v1.PROTOCOL_HEADER + v1.encode(0, opened) + v1_talk.attach()))
+    assert SECRET not in shown
+    assert b"shown-product" in shown
+    assert b"shown-last" in shown
+
+
+def put_token(*, frame: int = 0, body: Any = None) -> bytes:
+    """What a client of Azure or of RabbitMQ's kind sends to $cbs."""
+    message = v1.Message(
+        TOKEN.decode() if body is None else body,
+        message_id="shown-id",
+        reply_to="cbs",
+        application_properties={"operation": "put-token", "type": "jwt", "name": "amqp://h/q"},
+    )
+    return v1.encode_message(
+        0,
+        v1.Transfer(handle=3, delivery_id=0, delivery_tag=b"t"),
+        message,
+        frame_max=frame or 131072,
+    )
+
+
+def cbs(role: bool = False) -> bytes:
+    link = v1.Attach("cbs-sender", 3, role, source=v1.Source("me"), target=v1.Target("$cbs"))
+    return v1.encode(0, link)
+
+
+@pytest.mark.parametrize("level", ["frame", "message"])
+@pytest.mark.parametrize("frame", [0, 512, 700])
+@pytest.mark.parametrize("body", [None, TOKEN, [TOKEN], {"token": TOKEN.decode()}])
+def test_tokens_put_to_cbs_are_hidden(level: str, frame: int, body: Any) -> None:
+    after = v1_talk.attach(4) + v1_talk.transfer(v1_talk.message("shown-after"), 1, handle=4)
+    start = v1.PROTOCOL_HEADER + v1_talk.opening() + cbs()
+    batches = read(start + put_token(frame=frame, body=body) + after, level=level)
+    shown = everything(batches)
+    for piece in (TOKEN[:20], b"T" * 40, TOKEN[-10:]):
+        assert piece not in shown
+    assert b"shown-after" in shown
+    open_ = everything(
+        read(start + put_token(frame=frame, body=body) + after, level=level, redact=False)
+    )
+    assert b"T" * 40 in open_
+
+
+@pytest.mark.parametrize("frame", [0, 700])
+def test_tokens_are_known_where_the_capture_began_later(frame: int) -> None:
+    start = v1_talk.transfer(v1_talk.message("shown-first"), 0, handle=1) * 3
+    shown = everything(read(start + put_token(frame=frame), syn=False))
+    for piece in (TOKEN[:20], b"T" * 40, TOKEN[-10:]):
+        assert piece not in shown
+    assert b"shown-first" in shown
+
+
+def test_the_link_is_remembered_by_a_state() -> None:
+    data = v1.PROTOCOL_HEADER + v1_talk.opening() + cbs() + put_token(frame=700)
+    packets = make.opening()
+    packets += [make.client(1001 + at, data[at : at + 300]) for at in range(0, len(data), 300)]
+    whole = make.pcap(packets)
+    for stop in range(1500, len(whole), 700):
+        reader = capture.Reader(io.BytesIO(whole))
+        shown = everything(list(reader.read(stop=stop)))
+        state = reader.state()
+        reader = capture.Reader(io.BytesIO(whole))
+        reader.resume(state)
+        shown += everything(list(reader.read()))
+        for piece in (TOKEN[:20], b"T" * 40, TOKEN[-10:]):
+            assert piece not in shown
