@@ -10,6 +10,8 @@ VENV := .venv-$(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info
 endif
 # How many modules are compiled at once.
 JOBS ?= $(shell $(PYTHON) -c 'import os; print(os.cpu_count() or 1)' 2>/dev/null || echo 1)
+# How long `make fuzz` takes for each target.
+SECONDS ?= 60
 # More arguments for the tool behind a target: make test ARGS="tests/tables -k headers"
 ARGS ?=
 
@@ -86,7 +88,7 @@ NEWEST = $(shell $(PYTHON) scripts/newest_python.py --not $(PYTHON))
 
 # --- targets ----------------------------------------------------------------------------------
 
-.PHONY: build demo test rooms-test newest-test broker-test compat lint types generate check-generated wheel-check \
+.PHONY: build demo test rooms-test newest-test broker-test compat fuzz lint types generate check-generated wheel-check \
 	build-size bench bench-compat bench-session clean distclean
 
 build: $(DONE)/built  ## build the extension in place
@@ -113,6 +115,9 @@ broker-test: $(TEST_SETUP)  ## run the tests against a private RabbitMQ (install
 
 compat: $(DONE)/built  ## the clients' own suites without and with the drop-ins (RabbitMQ: root)
 	$(PY) -m scripts.compat $(ARGS)
+
+fuzz: $(DONE)/built $(addprefix $(DONE)/with-,test clients spec cli fuzz)  ## fuzz the core: make fuzz SECONDS=60
+	$(PY) -m tests.fuzz --install --seconds $(SECONDS) $(ARGS)
 
 lint: $(DONE)/with-lint  ## style and likely mistakes
 	$(VENV)/bin/ruff check .

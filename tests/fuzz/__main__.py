@@ -1,0 +1,179 @@
+"""Coverage-guided fuzzing of the core: python -m tests.fuzz [TARGET...] [--seconds N]
+
+For each target a line: executions, edges of the core that were reached, seconds since the last new
+one, findings. An input that broke a promise is kept in `.cache/fuzz/findings`, and shown again by
+`python -m tests.fuzz TARGET --again FILE`. Exit status: 1 for findings, 2 for
+missing tools.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.fuzz import corpus
+from tests.fuzz.instrumented import CACHE, ROOT, MissingError, build, environment, install
+from tests.fuzz.targets import targets
+
+FINDINGS = CACHE / "findings"
+#: One input, in seconds and MB: what is linear in some kilobytes is far below.
+TIMEOUT, MEMORY = 20, 3000
+
+
+@dataclass
+class Result:
+    """What a run of one target gave."""
+
+    name: str
+    executions: int = 0
+    edges: int = 0
+    quiet: float = 0.0  # seconds since the last new edge
+    seconds: float = 0.0
+    finding: Path | None = None
+    output: str = ""
+
+    def line(self) -> str:
+        """One line of the table."""
+        found = 0 if not self.failed else 1
+        return (
+            f"{self.name:<16}{self.executions:>14,}{self.edges:>9,}{self.quiet:>9.0f}"
+            f"{self.seconds:>9.0f}{found:>10}"
+        )
+
+    @property
+    def failed(self) -> bool:
+        """Whether a promise was broken, or the run itself went wrong."""
+        return self.finding is not None or not self.executions
+
+
+HEADING = f"{'target':<16}{'executions':>14}{'edges':>9}{'quiet s':>9}{'time s':>9}{'findings':>10}"
+
+
+def fuzz(name: str, seconds: int, runs: int, seed: int) -> Result:
+    """Run one target; its inputs are kept between runs in the cache."""
+    work = CACHE / "inputs" / name
+    target = targets()[name]
+    corpus.unpack([*target.seeds(), *corpus.load(name)], work)
+    FINDINGS.mkdir(parents=True, exist_ok=True)
+    options = [
+        f"-max_len={target.largest}",
+        f"-timeout={TIMEOUT}",
+        f"-rss_limit_mb={MEMORY}",
+        f"-artifact_prefix={FINDINGS / name}-",
+        f"-seed={seed}",
+        "-print_final_stats=1",
+        "-use_value_profile=1",
+        f"-max_total_time={seconds}",
+        *([f"-runs={runs}"] if runs else []),
+    ]
+    command = [sys.executable, "-m", "tests.fuzz.child", name, *options, str(work)]
+    result = Result(name)
+    begin = changed = time.monotonic()
+    tail: list[str] = []
+    with subprocess.Popen(
+        command,
+        cwd=ROOT,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+    ) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            tail = [*tail[-400:], line]
+            if found := re.match(r"#(\d+)\t.*? cov: (\d+) ", line):
+                result.executions = max(result.executions, int(found[1]))
+                if int(found[2]) > result.edges:
+                    result.edges, changed = int(found[2]), time.monotonic()
+            elif found := re.search(r"number_of_executed_units: (\d+)", line):
+                result.executions = int(found[1])
+            elif found := re.search(r"Test unit written to (\S+)", line):
+                result.finding = Path(found[1])
+    result.seconds = time.monotonic() - begin
+    result.quiet = time.monotonic() - changed
+    if process.returncode and result.finding is None:
+        result.executions = 0
+    if result.failed:
+        result.output = "".join(tail)
+    return result
+
+
+def again(name: str, path: Path) -> int:
+    """One input once more, with all that the sanitizers say."""
+    command = [sys.executable, "-m", "tests.fuzz.child", name, str(path)]
+    return subprocess.run(command, cwd=ROOT, env=environment()).returncode
+
+
+def keep(names: list[str]) -> None:
+    """Minimise what was found of each target, and write it to the repository."""
+    for name in names:
+        smaller = CACHE / "smaller" / name
+        smaller.mkdir(parents=True, exist_ok=True)
+        for old in smaller.iterdir():
+            old.unlink()
+        inputs = CACHE / "inputs" / name
+        command = [sys.executable, "-m", "tests.fuzz.child", name, "-merge=1"]
+        options = [f"-max_len={targets()[name].largest}", str(smaller), str(inputs)]
+        subprocess.run(
+            [*command, *options], cwd=ROOT, env=environment(), check=True, capture_output=True
+        )
+        print(f"{name}: {corpus.keep(name, smaller)} inputs kept")
+
+
+def main() -> int:
+    """Fuzz, or show one finding again, or keep what was found."""
+    parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="TARGET", help="by default all")
+    parser.add_argument("--seconds", type=int, default=60, help="for each target")
+    parser.add_argument("--runs", type=int, default=0, help="executions of each, at most")
+    parser.add_argument("--seed", type=int, default=0, help="0: another one each time")
+    parser.add_argument("--jobs", type=int, default=1, help="targets at once")
+    parser.add_argument("--again", type=Path, metavar="FILE", help="run one input")
+    parser.add_argument(
+        "--install", action="store_true", help="clang, by apt-get, where it is missing"
+    )
+    parser.add_argument("--keep", action="store_true", help="write the corpora to the repository")
+    options = parser.parse_args()
+    names = options.names or list(targets())
+    if unknown := set(names) - set(targets()):
+        parser.error(f"no target {sorted(unknown)[0]}; there are {', '.join(targets())}")
+    try:
+        if options.install:
+            install()
+        build()
+        environment()
+    except MissingError as missing:
+        print(f"fuzz: {missing}", file=sys.stderr)
+        return 2
+    if options.again:
+        return again(names[0], options.again)
+    if options.keep:
+        keep(names)
+        return 0
+    print(HEADING, flush=True)
+    bad = False
+    with ThreadPoolExecutor(options.jobs) as pool:
+        started = [
+            pool.submit(fuzz, name, options.seconds, options.runs, options.seed) for name in names
+        ]
+        for each in started:
+            result = each.result()
+            print(result.line(), flush=True)
+            if result.failed:
+                bad = True
+                print(result.output, file=sys.stderr)
+                if result.finding:
+                    where = f"python -m tests.fuzz {result.name} --again {result.finding}"
+                    print(f"again: {where}", file=sys.stderr)
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

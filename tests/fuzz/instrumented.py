@@ -1,0 +1,116 @@
+"""A build of the core that says which branches it took, and stops at the first wrong access.
+
+clang's coverage for libFuzzer, AddressSanitizer and UndefinedBehaviorSanitizer; overflow of signed
+numbers is not allowed to wrap. It lies in `.cache/fuzz`, apart from the build in the source folder.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+CACHE = ROOT / ".cache" / "fuzz"
+LIBRARY = CACHE / f"lib-{sys.version_info[0]}.{sys.version_info[1]}"
+SANITIZE = (
+    "-g -fno-omit-frame-pointer -fno-wrapv -fsanitize=address,undefined"
+    # Cython's own code calls functions through other types, and adds 0 to null pointers.
+    " -fno-sanitize=function,pointer-overflow -fno-sanitize-recover=undefined"
+)
+COVERAGE = " -fsanitize=fuzzer-no-link"
+SOURCES = ("*.pyx", "*.pxd", "_core/*/*", "_gen/*.h", "_gen/*.pxi", "_gen/*.pxd")
+
+
+class MissingError(Exception):
+    """Something that has to be installed first; the text says what."""
+
+
+def compiler() -> str:
+    """The newest clang there is."""
+    names = ["clang", *(f"clang-{number}" for number in range(30, 12, -1))]
+    found = next((path for name in names if (path := shutil.which(name))), None)
+    if found is None:
+        raise MissingError("clang is missing: install your system's package of that name")
+    return found
+
+
+def install() -> None:
+    """Install Debian's clang where there is none, and where that can be done: as root."""
+    try:
+        compiler()
+    except MissingError as missing:
+        if shutil.which("apt-get") is None or os.geteuid() != 0:
+            raise
+        print("installing clang (Debian)", file=sys.stderr, flush=True)
+        environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+        for command in (["update"], ["install", "-y", "--no-install-recommends", "clang"]):
+            done = subprocess.run(
+                ["apt-get", "-q", *command], env=environment, capture_output=True, text=True
+            )
+            if done.returncode:
+                raise MissingError(f"{missing}\n{done.stderr}") from None
+
+
+def newest_source() -> float:
+    """When a source of the core last changed."""
+    package = ROOT / "src" / "amqpcodec"
+    return max(path.stat().st_mtime for each in SOURCES for path in package.glob(each))
+
+
+def build() -> Path:
+    """Compile the core unless that was done since its last change; the folder with the modules."""
+    folder = LIBRARY / "amqpcodec"
+    stamp = LIBRARY / "built"
+    if stamp.is_file() and stamp.stat().st_mtime >= newest_source():
+        return folder
+    clang = compiler()
+    print("building the instrumented core", file=sys.stderr, flush=True)
+    environment = {
+        **os.environ,
+        "CC": clang,
+        "LDSHARED": f"{clang} -shared",
+        "CFLAGS": SANITIZE + COVERAGE,
+        "AMQPCODEC_OPTIMIZE": "1",
+        "AMQPCODEC_WERROR": "",
+    }
+    command = [sys.executable, "setup.py", "--quiet", "build_ext"]
+    command += ["--build-lib", str(LIBRARY), "--build-temp", str(CACHE / "temp")]
+    command += ["--parallel", str(os.cpu_count() or 1)]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    if done.returncode:
+        raise MissingError(f"the instrumented core does not build:\n{done.stderr[-4000:]}")
+    suffix = sysconfig.get_config_var("EXT_SUFFIX")
+    assert list(folder.glob(f"_codec*{suffix}")), folder
+    stamp.touch()
+    return folder
+
+
+def runtime() -> Path:
+    """The sanitizers' and libFuzzer's code, which has to be loaded before Python's."""
+    try:
+        import atheris
+    except ImportError:
+        raise MissingError(
+            "atheris is missing: make fuzz installs it, where it has a wheel"
+        ) from None
+    return Path(atheris.path()) / "asan_with_fuzzer.so"
+
+
+def environment() -> dict[str, str]:
+    """Of a process that runs the instrumented core."""
+    return {
+        **os.environ,
+        "LD_PRELOAD": str(runtime()),
+        # CPython frees little at its end, and a large request may fail as it does without us.
+        "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1:handle_segv=1",
+        "UBSAN_OPTIONS": "print_stacktrace=1",
+        # Every object gets an allocation of its own, with a red zone after it.
+        "PYTHONMALLOC": "malloc",
+        "ARROW_DEFAULT_MEMORY_POOL": "system",
+        "PYTHONPATH": os.pathsep.join((str(ROOT / "src"), str(ROOT))),
+        "AMQPCODEC_DROPINS_RAISE": "1",
+    }

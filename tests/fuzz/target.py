@@ -1,0 +1,73 @@
+"""What a fuzz target is: a promise that any input has to keep."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from random import Random
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+class Choices:
+    """The first bytes of an input choose options, the rest is what is read.
+
+    Every input is one, also the empty one: bytes that are missing are zero.
+    """
+
+    def __init__(self, data: bytes, count: int) -> None:
+        self._head = data[:count].ljust(count, b"\0")
+        self._next = 0
+        self.rest = data[count:]
+
+    def byte(self) -> int:
+        """The next of the first bytes."""
+        self._next += 1
+        return self._head[self._next - 1]
+
+    def pick(self, options: Sequence[T]) -> T:
+        """One of them."""
+        return options[self.byte() % len(options)]
+
+    def rng(self) -> Random:
+        """A generator that the next byte seeds."""
+        return Random(self.byte())
+
+
+def chunks(data: bytes, rng: Random) -> list[bytes]:
+    """The same bytes in pieces."""
+    pieces, place = [], 0
+    while place < len(data):
+        size = rng.choice((1, 2, 3, 7, 8, 9, 20, 100, 1000))
+        pieces.append(data[place : place + size])
+        place += size
+    return pieces
+
+
+Mutator = Callable[[bytes, Random], bytes]
+
+
+@dataclass(frozen=True)
+class Target:
+    """One promise.
+
+    Args:
+        name: what the command line and the corpus call it.
+        run: takes an input; any exception is a finding.
+        seeds: inputs to begin with.
+        mutate: changes an input so that its structure stays; libFuzzer's own mutations come
+            between.
+        around: what has to be in place for all inputs.
+        largest: bytes of an input.
+        python: modules of ours in Python whose branches are to be counted, too.
+    """
+
+    name: str
+    run: Callable[[bytes], None]
+    seeds: Callable[[], Iterable[bytes]]
+    mutate: Mutator | None = None
+    around: Callable[[], AbstractContextManager[Any]] = nullcontext
+    largest: int = 4096
+    python: tuple[str, ...] = ()

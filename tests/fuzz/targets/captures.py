@@ -1,0 +1,145 @@
+"""Captures, their chains and their saved states."""
+
+from __future__ import annotations
+
+import functools
+import io
+from collections.abc import Iterator
+from random import Random
+from typing import Any
+
+import pyarrow as pa
+
+from amqpcodec import capture
+from tests.capture import recording as make
+from tests.capture import v1_talk
+from tests.fuzz import mutators
+from tests.fuzz.target import Choices, Target
+from tests.support import amqp091_wire as w
+
+HEAD = 4
+#: Bytes of columns for each byte of a capture, and for nothing.
+GROWTH, START = 400, 400_000
+NAMES = ["method", "payload", "frame", "error", "flags", "packet_offset", "position", "direction"]
+
+
+def table(reader: Any) -> Any:
+    """All rows of a reader, or None where it holds no capture; sound and bounded."""
+    batches = []
+    try:
+        for each in reader:
+            found = pa.record_batch(each)
+            found.validate(full=True)
+            batches.append(found)
+    except capture.CaptureError:
+        return None
+    return pa.Table.from_batches(batches) if batches else None
+
+
+def captures(data: bytes) -> None:
+    """Rows or a CaptureError; the same rows in small batches; counts that fit the rows."""
+    choices = Choices(data, HEAD)
+    level = choices.pick(("frame", "message"))
+    fields = choices.pick((None, NAMES)) if level == "frame" else None
+    whole = table(capture.read(io.BytesIO(choices.rest), level=level, fields=fields))
+    small = table(capture.read(io.BytesIO(choices.rest), level=level, fields=fields, batch_rows=2))
+    assert (whole is None) == (small is None)
+    try:
+        counts = capture.stats(io.BytesIO(choices.rest))
+    except capture.CaptureError:
+        assert whole is None
+        return
+    assert counts["packets"] >= 0
+    if whole is None:
+        return
+    assert whole.nbytes <= START + GROWTH * len(choices.rest), whole.nbytes
+    assert whole.combine_chunks().equals(small.combine_chunks())
+
+
+def chains(data: bytes) -> None:
+    """Two files out of one input, together and each alone: never an error that is not ours."""
+    choices = Choices(data, HEAD)
+    cut = int.from_bytes(bytes([choices.byte(), choices.byte()])) % (len(choices.rest) + 1)
+    chain = choices.pick((True, False))
+    pieces = (choices.rest[:cut], choices.rest[:24] + choices.rest[cut:])
+    table(capture.read([io.BytesIO(piece) for piece in pieces], chain=chain))
+
+
+@functools.cache
+def talk() -> bytes:
+    """A capture with something open at every place."""
+    return legacy_talk()
+
+
+def states(data: bytes) -> None:
+    """A changed state is refused or is as good as a true one: reading on ends as it should."""
+    choices = Choices(data, HEAD)
+    cut = int.from_bytes(bytes([choices.byte(), choices.byte()])) % (len(talk()) + 1)
+    reader = capture.Reader(io.BytesIO(talk()))
+    for _ in reader.read(stop=cut):
+        pass
+    state = bytearray(reader.state())
+    edits = choices.rest
+    for at in range(0, len(edits) - 2, 3):
+        state[int.from_bytes(edits[at : at + 2]) % len(state)] = edits[at + 2]
+    if len(edits) % 3 == 1:
+        del state[edits[-1] :]
+    other = capture.Reader(io.BytesIO(talk()))
+    try:
+        other.resume(bytes(state))
+    except ValueError:
+        return
+    other.stats()
+    table(other)
+
+
+def legacy_talk() -> bytes:
+    """A conversation of 0-9-1 in small segments, one of them late."""
+    client = (
+        b"AMQP\0\0\x09\x01"
+        + w.method_frame("connection.start-ok")
+        + b"".join(
+            w.method_frame("basic.publish", exchange="e", routing_key="k")
+            + w.content(1, b"body" * 20)
+            for _ in range(3)
+        )
+    )
+    server = w.method_frame("connection.start") + w.method_frame("basic.deliver", delivery_tag=5)
+    packets = make.opening()
+    at = 1001
+    pieces = [client[i : i + 60] for i in range(0, len(client), 60)]
+    for piece in pieces:
+        packets.append(make.client(at, piece))
+        at += len(piece)
+    packets[4], packets[5] = packets[5], packets[4]
+    packets.append(make.server(5001, server))
+    return make.pcap(packets)
+
+
+def seeds() -> Iterator[bytes]:
+    """pcap and pcapng, both families, complete and cut."""
+    one = legacy_talk()
+    two = make.pcap(v1_talk.talk(v1_talk.client_says(), v1_talk.server_says(), 200))
+    packets = [one[24:][:0]]
+    del packets
+    order = "<"
+    three = make.section(order) + make.interface(order, 1)
+    for ticks, packet in enumerate(v1_talk.talk(v1_talk.client_says()[:600], b"", 300)):
+        three += make.enhanced(order, 0, ticks, packet)
+    for number, data in enumerate((one, two, three, one[: len(one) // 2], two[100:])):
+        for choice in range(4):
+            yield bytes([choice & 1, choice >> 1, number, choice * 60]) + data
+
+
+def state_seeds() -> Iterator[bytes]:
+    """Cuts, with none and with some bytes changed."""
+    for number in range(30):
+        rng = Random(number)
+        yield rng.randbytes(HEAD) + rng.randbytes(3 * rng.randrange(4))
+
+
+TARGETS = (
+    Target("captures", captures, seeds, mutators.plain(HEAD), largest=8192),
+    Target("chains", chains, seeds, mutators.plain(HEAD), largest=8192),
+    Target("states", states, state_seeds, mutators.plain(HEAD), largest=60),
+)

@@ -1,0 +1,136 @@
+"""Frames to columns: every level, layout, form of tables and choice of columns."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from random import Random
+from typing import Any
+
+import pyarrow as pa
+
+from amqpcodec import _codec, batch, v0_8, v0_9, v0_9_1
+from tests.columns.guarded import guarded_value
+from tests.columns.test_blocks_differential import messages as like_messages
+from tests.columns.test_fast_path_differential import NAMED
+from tests.columns.test_v1_fast_path_differential import HEARTBEAT as V1_HEARTBEAT
+from tests.columns.v1_rows import ASKED
+from tests.fuzz import mutators
+from tests.fuzz.target import Choices, Target
+from tests.fuzz.targets.legacy import stream_seeds
+from tests.fuzz.targets.v1 import stream_seeds as v1_seeds
+from tests.support import amqp091_wire as w
+
+HEAD = 7
+LEVELS = ("frame", "message")
+MODES = ("PERMISSIVE", "PERMISSIVE", "DROPMALFORMED")
+TABLES = ("json", "variant", "map")
+LAYOUTS = ("plain", "view")
+#: Bytes of columns for each byte of input, and for nothing: what a row costs whatever is in it.
+GROWTH, START = 400, 200_000
+
+
+@functools.cache
+def slow(version: Any) -> Any:
+    """The same protocol without its fast paths."""
+    return _codec.Protocol(version.PROTOCOL.table, False)
+
+
+def decode(data: Any, **options: Any) -> Any:
+    """A record batch that pyarrow finds sound, and whose size grows with the input's."""
+    found = pa.record_batch(batch.decode(data, **options))
+    found.validate(full=True)
+    return found
+
+
+def some_columns(choices: Choices, level: str) -> list[str] | None:
+    """None, or some names that the level has."""
+    rng = Random(choices.byte())
+    if rng.randrange(3) == 0:
+        return None
+    return [*rng.sample(NAMED, rng.randrange(1, 9)), "payload" if level == "frame" else "body"]
+
+
+def legacy(data: bytes) -> None:
+    """The fast path and the slow one give the same columns, and nothing of the input is lost."""
+    choices = Choices(data, HEAD)
+    version = choices.pick((v0_9_1, v0_9_1, v0_9, v0_8))
+    level = choices.pick(LEVELS)
+    options = {
+        "level": level,
+        "mode": choices.pick(MODES),
+        "layout": choices.pick(LAYOUTS),
+        "tables": choices.pick(TABLES),
+        "fields": some_columns(choices, level) if version is v0_9_1 else None,
+    }
+    guard = choices.byte() % 8 == 7
+    given = guarded_value(choices.rest) if guard else choices.rest
+    fast = decode(given, protocol=version.PROTOCOL, **options)
+    assert fast.nbytes <= START + GROWTH * len(choices.rest), fast.nbytes
+    again = decode(given, protocol=slow(version), **options)
+    assert fast.equals(again), options
+    whole = decode(choices.rest, protocol=version.PROTOCOL, fields=["frame", "offset", "error"])
+    assert b"".join(whole.column("frame").to_pylist()) == choices.rest
+
+
+def runs(data: bytes) -> None:
+    """Many messages alike with some bytes changed: a run of rows has the checks of a single one."""
+    choices = Choices(data, HEAD)
+    rng = choices.rng()
+    count = 6 + choices.byte() % 40
+    change = choices.pick((0.0, 0.0, 0.02, 0.3))
+    level = choices.pick(LEVELS)
+    options = {"level": level, "tables": choices.pick(TABLES), "layout": choices.pick(LAYOUTS)}
+    options["fields"] = some_columns(choices, level)
+    stream = bytearray(like_messages(rng, count, change))
+    edits = choices.rest
+    for at in range(0, len(edits) - 2, 3):
+        stream[int.from_bytes(edits[at : at + 2]) % len(stream)] = edits[at + 2]
+    given = bytes(stream) + w.HEARTBEAT * 3
+    fast = decode(given, protocol=v0_9_1.PROTOCOL, **options)
+    assert fast.equals(decode(given, protocol=slow(v0_9_1), **options)), options
+
+
+def run_seeds() -> Iterator[bytes]:
+    """Without and with a few changes."""
+    for number in range(40):
+        rng = Random(number)
+        head = bytes(rng.randrange(256) for _ in range(HEAD))
+        yield head + rng.randbytes(3 * rng.randrange(3))
+
+
+def v1(data: bytes) -> None:
+    """A frame alone and one with more after it give the same row; nothing of the input is lost."""
+    choices = Choices(data, HEAD)
+    level = choices.pick(LEVELS)
+    options: dict[str, Any] = {
+        "level": level,
+        "mode": choices.pick(MODES),
+        "layout": choices.pick(LAYOUTS),
+        "tables": choices.pick(TABLES),
+        "protocol": "1.0",
+    }
+    if choices.byte() % 2 and level == "message":
+        options["fields"] = ASKED
+    given = guarded_value(choices.rest) if choices.byte() % 8 == 7 else choices.rest
+    alone = decode(given, **options)
+    assert alone.nbytes <= START + GROWTH * len(choices.rest), alone.nbytes
+    whole = decode(choices.rest, protocol="1.0", fields=["frame", "error"])
+    assert b"".join(whole.column("frame").to_pylist()) == choices.rest
+    if whole.num_rows and whole.column("error").null_count == whole.num_rows:
+        # Framing is whole: heartbeats after it change nothing but let the fast path go on.
+        more = decode(choices.rest + V1_HEARTBEAT * 3, **options)
+        assert more.slice(0, alone.num_rows).equals(alone) or level == "message", options
+
+
+def padded(seeds: Iterator[bytes], head: int) -> Iterator[bytes]:
+    """Seeds with this many random choosing bytes instead of their own."""
+    for number, seed in enumerate(seeds):
+        yield Random(number).randbytes(HEAD) + seed[head:]
+
+
+TARGETS = (
+    Target("columns", legacy, lambda: padded(stream_seeds(), 6), mutators.legacy(HEAD)),
+    Target("columns-runs", runs, run_seeds, mutators.plain(HEAD), largest=60),
+    Target("v1-columns", v1, lambda: padded(v1_seeds(), 4), mutators.v1(HEAD)),
+)

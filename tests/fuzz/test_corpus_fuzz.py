@@ -1,0 +1,23 @@
+"""Every kept input, and every seed, keeps its target's promise; on the build that users have."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("pyarrow")
+
+from tests.fuzz.corpus import load
+from tests.fuzz.targets import targets
+
+
+@pytest.mark.parametrize("name", targets())
+def test_corpus(name: str) -> None:
+    target = targets()[name]
+    with target.around():
+        inputs = [b"", *target.seeds(), *load(name)]
+        assert len(inputs) > 3
+        for data in inputs:
+            try:
+                target.run(data)
+            except Exception as error:
+                raise AssertionError(f"{name}: {error!r}\n{data.hex()}") from error
