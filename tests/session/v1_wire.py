@@ -111,6 +111,7 @@ class Server:
 
     def __init__(self, **options: Any) -> None:
         self.options = options
+        self.decide: Callable[[str | None], bool] = lambda password: password in (None, "right")
         self.queues: dict[str, deque[bytes]] = defaultdict(deque)
         self.outcomes: list[Any] = []
         self.errors: list[RemoteProtocolError] = []
@@ -163,7 +164,7 @@ class Server:
     def handle(self, engine: Any, event: Any) -> None:
         match event:
             case v1.AuthenticationRequested():
-                engine.authenticate(event.password in (None, "right"))
+                engine.authenticate(self.decide(event.password))
             case v1.ConnectionRequested():
                 engine.accept(properties=self.properties)
             case v1.SessionRequested(session):

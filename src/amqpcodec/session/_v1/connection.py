@@ -275,7 +275,7 @@ class V1Connection(Connection):
         if self._over:
             return "END"
         if self.close_sent:
-            return "DISCARDING" if self._error else "CLOSE_SENT"
+            return "CLOSE_SENT"
         if self._layers.stage != "amqp":
             return "START" if self._layers.stage == "header" else "HDR_RCVD"
         received = self.remote_open is not None
