@@ -401,3 +401,11 @@ def test_version_1_0(asked):
     assert ("producer", "q1") in part(asked("topology", file, *more), "kind", "type")
     rows = asked("top", file, *more, "--by", "queue")
     assert part(rows, "name", "published", "delivered")[0] == ("q1", 8, 5)
+
+
+def test_damaged_messages_are_no_messages(run, bad):
+    """A method that is cut is an error, and neither delivered nor waiting."""
+    result = run("unacked", bad, "--format", "json")
+    assert (result.status, result.out) == (1, "")
+    result = run("messages", bad, "--format", "json", "--fields", "event")
+    assert [json.loads(line)["event"] for line in result.lines] == ["publish", "publish"]

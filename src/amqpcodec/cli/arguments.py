@@ -73,6 +73,7 @@ def parser() -> argparse.ArgumentParser:
     _stats(commands)
     _questions(commands)
     _show(commands)
+    _report(commands)
     _replay(commands)
     _fields(commands)
     _completion(commands)
@@ -184,6 +185,22 @@ def _show(commands: Commands) -> None:
     show.set_defaults(command=run_show)
 
 
+def _report(commands: Commands) -> None:
+    report = commands.add_parser(
+        "report",
+        help="write one page with figures, which opens without a network",
+        description="Write one page about captures: rates, sizes, latencies, queues, errors and"
+        " connections, to look at in a browser, also without a network.",
+        epilog=EPILOG,
+    )
+    add_source(report)
+    report.add_argument(
+        "-o", "--output", metavar="OUT", default="report.html", help="default: report.html"
+    )
+    add_window(report)
+    report.set_defaults(command=run_report)
+
+
 def _completion(commands: Commands) -> None:
     completion = commands.add_parser(
         "completion",
@@ -274,7 +291,7 @@ def add_output(command: argparse.ArgumentParser) -> None:
 
 
 def add_window(command: argparse.ArgumentParser) -> None:
-    """Which time."""
+    """The time that is looked at."""
     for name, told in (("since", "rows from then on"), ("until", "rows before then")):
         command.add_argument(
             f"--{name}",
@@ -419,6 +436,14 @@ def run_show(options: argparse.Namespace) -> int:
     from .show import show
 
     return show(options)
+
+
+def run_report(options: argparse.Namespace) -> int:
+    """``amqpcodec report``."""
+    need_extra()
+    from .report import report
+
+    return report(options)
 
 
 def run_completion(options: argparse.Namespace) -> int:

@@ -184,8 +184,9 @@ class Traffic(Question):
 
 
 def records(batch: pa.RecordBatch) -> Iterator[Record]:
-    """The rows of METHODS. batch: of the columns of Traffic."""
-    batch = batch.filter(pc.is_in(batch.column("method"), METHODS))
+    """The rows of METHODS that are whole. batch: of the columns of Traffic, and error."""
+    whole = pc.is_null(batch.column("error"))
+    batch = batch.filter(pc.and_(pc.is_in(batch.column("method"), METHODS), whole))
     bodies = batch.column("body")
     sizes = pc.binary_length(bodies).to_pylist()
     of_v1 = pc.equal(batch.column("method"), "transfer")

@@ -1,0 +1,182 @@
+"""amqpcodec report: one page, which opens without a network; a browser looks at it."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import time
+
+import pytest
+
+pytest.importorskip("pyarrow")
+pytest.importorskip("rich")
+pytest.importorskip("plotly")
+
+from amqpcodec import v0_9_1 as amqp
+from tests.capture import recording as made
+from tests.cli.conftest import packets
+from tests.cli.test_questions_unit import SHOP, ids, sent
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+DRIVER = shutil.which("chromedriver")
+#: What a hostile peer may call its queues, reasons and products.
+EVIL = '</script><script>window.evil=1</script><img src=x onerror="window.evil=2"><b>${x}'
+FIGURES = ["rates", "messages", "queues", "latency", "sizes", "errors", "connections"]
+
+
+def hostile() -> list[tuple[str, bytes]]:
+    start = amqp.Connection.StartOk(
+        client_properties={"product": EVIL}, mechanism="PLAIN", response=b"\0eve\0s3cret-word"
+    )
+    b = amqp.Basic
+    return [
+        *SHOP[:2],
+        ("client", sent(0, start)),
+        *SHOP[3:-1],
+        ("client", sent(1, b.Publish("", EVIL), ids(message_id="m-9"), b"")),
+        ("server", sent(1, b.Ack(delivery_tag=4))),
+        ("server", sent(2, amqp.Channel.Close(404, EVIL, 50, 10))),
+        ("client", bytes.fromhex("01 0001 00000006 003c 003c c8 61 ce")),
+    ]
+
+
+@pytest.fixture
+def page(tmp_path, run):
+    recording, out = tmp_path / "a&b<i>.pcap", tmp_path / "page.html"
+    recording.write_bytes(made.pcap(packets(hostile())))
+    assert run("report", recording, "-o", out).status == 1  # a bad frame is in it
+    return out
+
+
+def test_page_needs_nothing_else(page):
+    text = page.read_text()
+    head = text.partition("<script>")[0]
+    assert "default-src 'none'" in head
+    body = text[text.index("<body>") :]
+    assert not re.search(r"""(?:src|href)\s*=\s*["']?(?:https?:)?//""", head + body)
+    assert "s3cret" not in text
+    assert "<img src=x" not in body
+    assert "</script><script>window.evil" not in text
+    assert [path.name for path in page.parent.iterdir() if path.name.endswith(".part")] == []
+
+
+def test_page_says_what_happened(page):
+    body = page.read_text().partition("<body>")[2]
+    for name in FIGURES:
+        assert f'id="{name}"' in body
+    assert "<b>4</b><span>published</span>" in body
+    assert "<b>3</b><span>delivered</span>" in body
+    assert "<b>1</b><span>redelivered</span>" in body
+    assert "&lt;/script&gt;" in body
+
+
+def test_wrong_use(run, good, tmp_path):
+    assert run("report", "-").status == 2
+    result = run("report", good, "-o", tmp_path / "x.pdf")
+    assert (result.status, "ends in .html" in result.err) == (2, True)
+    result = run("report", tmp_path / "missing", "-o", tmp_path / "x.html")
+    assert result.status == 2
+    assert not (tmp_path / "x.html").exists()
+
+
+def test_recording_without_frames(run, tmp_path):
+    path, out = tmp_path / "empty.pcap", tmp_path / "x.html"
+    path.write_bytes(made.pcap([]))
+    assert run("report", path, "-o", out).status == 0
+    assert "There is nothing to show" in out.read_text()
+
+
+@pytest.fixture
+def browser():
+    selenium = pytest.importorskip("selenium")
+    if CHROMIUM is None or DRIVER is None:
+        pytest.skip("needs Chromium and its driver")
+    assert selenium
+    from selenium.webdriver import Chrome
+    from selenium.webdriver.chrome.options import Options
+    from selenium.webdriver.chrome.service import Service
+
+    options = Options()
+    options.binary_location = CHROMIUM
+    for word in (
+        *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
+        *("--disable-background-networking", "--host-resolver-rules=MAP * ~NOTFOUND"),
+    ):
+        options.add_argument(word)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    driver = Chrome(options, Service(DRIVER))
+    yield driver
+    driver.quit()
+
+
+def wait_for(driver, script: str) -> None:
+    end = time.monotonic() + 20
+    while not driver.execute_script(f"return {script}"):
+        assert time.monotonic() < end, script
+        time.sleep(0.05)
+
+
+def opened(driver, page, width: int) -> None:
+    size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
+    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    driver.get(page.as_uri())
+    wait_for(driver, "document.documentElement.dataset.ready === 'yes'")
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_in_a_browser(browser, page, width):
+    opened(browser, page, width)
+    # Nothing of the wire was run, nothing went wrong, nothing was asked of a network.
+    assert browser.execute_script("return window.evil") is None
+    assert browser.get_log("browser") == []
+    asked = {
+        message["params"]["request"]["url"]
+        for message in (json.loads(e["message"])["message"] for e in browser.get_log("performance"))
+        if message["method"] == "Network.requestWillBeSent"
+    }
+    assert {url.partition(":")[0] for url in asked} <= {"file", "data", "blob"}
+    # Every figure is drawn, and fits.
+    for name in FIGURES:
+        box = browser.execute_script(
+            f"const r = document.querySelector('#{name} .main-svg').getBoundingClientRect();"
+            "return [r.left, r.right, r.height]"
+        )
+        assert 0 <= box[0] < box[1] <= width
+        assert box[2] > 150
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= width
+    assert "<img" in browser.execute_script("return document.body.innerText")
+
+
+def test_zoom_hover_and_theme(browser, page):
+    opened(browser, page, 1280)
+    figure = "document.getElementById('rates')"
+    before = browser.execute_script(f"return {figure}.layout.xaxis.range.map(String)")
+    from selenium.webdriver import ActionChains
+    from selenium.webdriver.common.by import By
+
+    plot = browser.find_element(By.CSS_SELECTOR, "#rates .nsewdrag")
+    mouse = ActionChains(browser)
+    mouse.move_to_element_with_offset(plot, -200, 0).click_and_hold()
+    mouse.move_by_offset(60, 0).move_by_offset(100, 0).release().perform()
+    wait_for(browser, f"{figure}.layout.xaxis.range.map(String).join() !== '{','.join(before)}'")
+    ActionChains(browser).move_to_element_with_offset(plot, 1, 1).perform()
+    wait_for(browser, "document.querySelector('#rates .hoverlayer').children.length > 0")
+
+    def colours() -> list[str]:
+        return browser.execute_script(
+            "return [getComputedStyle(document.body).backgroundColor,"
+            f"{figure}.layout.font.color, document.documentElement.dataset.theme]"
+        )
+
+    one = colours()
+    browser.find_element(By.ID, "theme").click()
+    other = colours()
+    assert all(a != b for a, b in zip(one, other, strict=True))
+    # No button sends what is shown to anybody.
+    titles = browser.execute_script(
+        "return [...document.querySelectorAll('#rates .modebar-btn')].map(b => b.dataset.title)"
+    )
+    assert titles
+    assert not [title for title in titles if re.search("(?i)cloud|share|edit|link|plotly", title)]
+    assert browser.get_log("browser") == []
