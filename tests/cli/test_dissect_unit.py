@@ -239,13 +239,18 @@ def test_unreadable_files_do_not_keep_others_from_being_read(run, good, tmp_path
     assert str(tmp_path) in said[2]
 
 
-def test_empty_file_is_unreadable(run, tmp_path):
+def test_empty_file_has_no_rows_and_is_told_of(run, tmp_path):
     path = tmp_path / "empty.pcap"
     path.touch()
     result = run("dissect", path)
-    assert result.status == 2
-    assert result.out == ""
-    assert "empty.pcap" in result.err
+    assert (result.status, result.out) == (0, "")
+    assert "empty.pcap: no frame of AMQP" in result.err
+
+
+def test_files_may_be_uris(run, good):
+    assert kinds(objects(run("dissect", good.as_uri(), "--format", "json"))) == KINDS
+    result = run("connections", good.as_uri(), "--format", "json", "--fields", "file")
+    assert json.loads(result.out) == {"file": good.as_uri()}
 
 
 # --- wrong use ------------------------------------------------------------------------------------

@@ -86,6 +86,19 @@ def fed(process: subprocess.Popen, reader: Reader, expected: list[int]) -> list[
     return found
 
 
+def drained(process: subprocess.Popen) -> None:
+    """Wait until all that was written is read."""
+    import fcntl
+    import termios
+
+    end = time.monotonic() + 60
+    while fcntl.ioctl(process.stdin, termios.FIONREAD, bytes(4)) != bytes(4):
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    time.sleep(0.3)
+    assert process.poll() is None
+
+
 def counts() -> list[int]:
     """Frames that each packet behind the opening completes, as one reads the whole recording."""
     return [1, 1, 1, 1, 6, 1, 1]
@@ -130,8 +143,7 @@ def test_interrupt_of_a_question_answers_it():
     head, sent = pieces()
     process.stdin.write(head + b"".join(sent))
     process.stdin.flush()
-    time.sleep(1.5)
-    assert process.poll() is None
+    drained(process)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=30)
     assert process.returncode == 130
@@ -141,7 +153,9 @@ def test_interrupt_of_a_question_answers_it():
 
 def test_interrupt_while_nothing_comes():
     process = started("dissect", "-", stdin=subprocess.PIPE, stderr=subprocess.PIPE)
-    time.sleep(1.5)
+    process.stdin.write(pieces()[0])
+    process.stdin.flush()
+    drained(process)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=30)
     assert process.returncode == 130

@@ -247,7 +247,7 @@ def _fields(commands: Commands) -> None:
 def add_source(command: argparse.ArgumentParser, secrets: bool = True) -> None:
     """What to read, and how: the same for all commands."""
     command.add_argument(
-        "files", metavar="FILE", nargs="*", type=Path, help='captures; "-" is standard input'
+        "files", metavar="FILE", nargs="*", type=source, help='captures; "-" is standard input'
     )
     command.add_argument(
         "--chain",
@@ -333,6 +333,32 @@ def add_rows(command: argparse.ArgumentParser) -> None:
         help="the order of rows; -NAME or NAME:desc for the largest first",
     )
     command.add_argument("--limit", type=number, metavar="N", help="so many rows, at most")
+
+
+class Uri:
+    """A file that is not named by a path, as far as it is asked for what a path says."""
+
+    def __init__(self, text: str) -> None:
+        """text: such as s3://bucket/name."""
+        self._text = text
+        self.parent, _, self.name = text.rpartition("/")
+
+    def __str__(self) -> str:
+        return self._text
+
+    def __fspath__(self) -> str:
+        return self._text
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Uri) and other._text == self._text
+
+    def __hash__(self) -> int:
+        return hash(self._text)
+
+
+def source(text: str) -> Path | Uri:
+    """The name of a file, or its URI."""
+    return Uri(text) if "://" in text else Path(text)
 
 
 def names(text: str) -> list[str]:
