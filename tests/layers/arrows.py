@@ -80,7 +80,7 @@ OTHERS: dict[str, dict[str, bool]] = {
     "capture": {"cryptography": True, "pyarrow": True, "fsspec": True},
     "spark": {"pyspark": False, "pyarrow": False, "pandas": False, "numpy": False},
     "compat": {"pamqp": False, "pika": False, "amqp": False, "azure": False},
-    "cli": {"rich": False, "pyarrow": False, "plotly": True, "argcomplete": True},
+    "cli": {"rich": False, "pyarrow": False, "plotly": False, "argcomplete": True},
 }
 
 
