@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 import socket
+import ssl
+import subprocess
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -199,13 +203,58 @@ def test_unroutable_and_refused_messages_are_counted(run, many, broker):
     assert "1 unroutable: exchange 'orders', key 'k.3'" in result.err
 
 
-def test_a_certificate_that_nobody_trusts(run, good):
-    """A server that speaks no TLS at all is said so, too."""
-    with brokers() as broker:
-        target = url(broker).replace("amqp:", "amqps:")
+def test_over_tls(run, good, tmp_path):
+    """Only to whom the certificate is of, and only where it is trusted."""
+    if shutil.which("openssl") is None:
+        pytest.skip("openssl makes the certificate")
+    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+    subprocess.run(
+        [
+            *("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"),
+            *("-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"),
+            *("-keyout", key, "-out", certificate),
+        ],
+        check=True,
+        capture_output=True,
+    )
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    with brokers(context) as broker:
+        trusted = f"amqps://localhost:{broker.port}/"
+        result = run("replay", good, "--to", trusted, "--fast", "--cafile", certificate)
+        assert (result.status, result.err) == (0, "")
+        assert bodies(broker) == [b"first", b"\x00\xff\x1b[2J"]
+        for target, more in (
+            (trusted, ()),
+            (trusted.replace("localhost", "127.0.0.1"), ("--cafile", certificate)),
+        ):
+            result = run("replay", good, "--to", target, "--fast", *more)
+            assert result.status == 2
+            assert "its certificate is not trusted" in result.err
+    assert len(broker.taken) == 2
+
+
+def test_tls_to_a_broker_without(run, good, broker):
+    target = url(broker).replace("amqp:", "amqps:")
+    assert run("replay", good, "--to", target, "--fast").status == 2
+    assert broker.logins == []
+
+
+def test_a_broker_that_speaks_something_else(run, good):
+    """Bytes that are no AMQP are an error, and neither a hang nor a traceback."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def answer() -> None:
+            link, _ = listener.accept()
+            link.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n" + bytes(100))
+            link.recv(100)
+            link.close()
+
+        threading.Thread(target=answer, daemon=True).start()
+        target = f"amqp://127.0.0.1:{listener.getsockname()[1]}/"
         result = run("replay", good, "--to", target, "--fast")
     assert result.status == 2
-    assert broker.logins == []
+    assert result.err.startswith("amqpcodec: 127.0.0.1:")
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,7 @@ class Delivery:
     __slots__ = ("id", "link", "remote_settled", "remote_state", "settled", "state", "tag")
 
     link: Any
-    id: int | None
+    id: Any
 
     def __init__(self, link: Any, tag: bytes) -> None:
         self.link = link
@@ -87,6 +87,7 @@ class OutgoingDelivery(Delivery):
     __slots__ = ("_aborted", "_finished", "_gone", "_size", "_started", "transfer")
 
     link: Sender
+    id: int | None
 
     def __init__(self, link: Sender, transfer: amqp.Transfer) -> None:
         super().__init__(link, transfer.delivery_tag or b"")
