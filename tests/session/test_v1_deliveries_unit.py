@@ -141,6 +141,63 @@ def test_ranges_that_name_unknown_deliveries() -> None:
     assert [event.delivery for event in events] == sent[1:]
 
 
+def test_dispositions_that_change_nothing_are_not_told() -> None:
+    """Otherwise 30 bytes would make an event for each unsettled delivery, as often as one likes."""
+    peer = Peer()
+    link = peer.attached(sends=False)
+    peer.give(amqp.Flow(0, 100, 0, 100, 0, delivery_count=0, link_credit=50))
+    sent = [link.send(b"x") for _ in range(50)]
+
+    def told(state: Any, settled: bool = False) -> int:
+        return len(peer.give(amqp.Disposition(amqp.Role.RECEIVER, 0, 49, settled, state)))
+
+    assert told(None) == 0
+    assert told(amqp.Received(0, 1)) == 50
+    assert told(amqp.Received(0, 1)) == 0
+    assert told(amqp.Received(0, 2)) == 50
+    assert told(amqp.Accepted()) == 50
+    assert told(amqp.Rejected()) == 0
+    assert {type(each.remote_state) for each in sent} == {amqp.Accepted}
+    assert told(None, settled=True) == 50
+    assert told(None, settled=True) == 0
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "found"),
+    [
+        (0, 0xFFFF_FFF0, None),
+        (0xFFFF_FF00, 0xFFFF_FFFA, []),
+        (0xFFFF_FF00, 0xFFFF_FFFB, [0]),
+        (0xFFFF_FF00, 100, [0, 1, 2, 3, 4, 5]),
+        (0xFFFF_FFFD, 0xFFFF_FFFE, [2, 3]),
+        (0xFFFF_FFFF, 1, [4, 5]),
+        (0, 0x7FFF_FFFF, [5]),
+        (1, 0x7FFF_FFFF, []),
+    ],
+)
+def test_ranges_around_what_there_is(first: int, last: int, found: list[int] | None) -> None:
+    """Six deliveries from 0xFFFFFFFB to 0."""
+    peer = Peer()
+    link = receiver_at(peer, 0xFFFF_FFFB, 6)
+    events = peer.give(amqp.Disposition(amqp.Role.SENDER, first, last, True))
+    if found is None:
+        assert kinds(events)[-1] is v1.SessionEnded, "it runs backward"
+        return
+    assert [events.index(each) for each in events] == list(range(len(found)))
+    assert [(each.delivery.id - 0xFFFF_FFFB) & 0xFFFF_FFFF for each in events] == found
+    assert len(link.unsettled) == 6 - len(found)
+
+
+def receiver_at(peer: Peer, number: int, count: int) -> Any:
+    """A receiver with so many deliveries, numbered from there on."""
+    peer.mapped(next_outgoing_id=number)
+    link = peer.attached(initial_delivery_count=0)
+    link.flow(100)
+    for n in range(count):
+        peer.give(amqp.Transfer(0, (number + n) & 0xFFFF_FFFF, b"%d" % n, payload=b"x"))
+    return link
+
+
 @pytest.mark.parametrize("size", [0, 1, 411, 412, 440, 480, 512, 513, 5000])
 def test_in_as_many_transfers_as_it_takes(size: int) -> None:
     """Around every border of a frame of 512 bytes."""

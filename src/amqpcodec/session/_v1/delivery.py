@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Delivery", "IncomingDelivery", "OutgoingDelivery", "transactional"]
 
+#: After one of them the receiver says nothing else (Part 3 §3.4).
+_OUTCOMES = (amqp.Accepted, amqp.Rejected, amqp.Released, amqp.Modified)
 #: More than what the head of a transfer with a plain state takes.
 _ROOM_FOR_HEAD = 160
 
@@ -71,7 +73,10 @@ class Delivery:
         raise NotImplementedError
 
     def _take_state(self, state: Any, settled: bool) -> None:
-        """The peer's disposition."""
+        """The peer's disposition; one that changes nothing or comes after an outcome is not told."""
+        known = self.remote_state
+        if not settled and (state is None or type(known) in _OUTCOMES or state == known):
+            return
         if state is not None:
             self.remote_state = state
         self.remote_settled = settled

@@ -379,11 +379,7 @@ class Session:
                 amqp.AmqpError.INVALID_FIELD, f"the range {first} to {last} runs backward"
             )
         known: dict[int, Any] = self._sent if frame.role == amqp.Role.RECEIVER else self._received
-        if count > len(known):
-            numbers = [each for each in known if 0 <= distance(first, each) < count]
-        else:
-            numbers = [each for each in (advance(first, n) for n in range(count)) if each in known]
-        for number in numbers:
+        for number in _within(known, first, count):
             delivery = known.get(number)
             if delivery is not None:
                 delivery._take_state(frame.state, frame.settled)
@@ -448,6 +444,18 @@ _HANDLERS: dict[type, Callable[[Session, Any], None]] = {
     amqp.Disposition: Session._take_disposition,
     amqp.Detach: Session._take_detach,
 }
+
+
+def _within(known: dict[int, Any], first: int, count: int) -> list[int]:
+    """The numbers that are among first and those that follow it. Known ones ascend."""
+    if not known:
+        return []
+    skipped = max(distance(first, next(iter(known))), 0)
+    beyond = max(distance(next(reversed(known)), advance(first, count - 1)), 0)
+    first, count = advance(first, skipped), count - skipped - beyond
+    if count > len(known):
+        return [each for each in known if 0 <= distance(first, each) < count]
+    return [each for each in (advance(first, n) for n in range(count)) if each in known]
 
 
 def _terminus(kind: Any, given: Any) -> Any:
