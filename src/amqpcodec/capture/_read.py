@@ -365,9 +365,10 @@ def read(
             columns of properties; None: what each connection speaks, with the columns of 0-9-1.
         batch_rows: rows of a batch, at most.
         redact: overwrite credentials (response of connection.start-ok and secure-ok, new_secret of
-            connection.update-secret; of 1.0, the responses of sasl-init and sasl-response, and tokens
-            that are put to $cbs; text of client_properties and of open's properties under names with
-            password, secret, token, credential or authorization in them) with asterisks, in every
+            connection.update-secret; of 1.0, the responses of sasl-init and sasl-response, and
+            tokens that are put to $cbs; text in client_properties, and in the properties of open,
+            under names with password, secret, token, credential or authorization in them) with
+            asterisks, in every
             column; bytes of a client that may be part of one, too.
         chain: False: several files are not one chain; each is read alone, in the order given.
         tables: what field tables become, "json", "variant" or "map", as batch.decode has it.

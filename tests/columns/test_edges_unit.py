@@ -1,0 +1,103 @@
+"""Edges of columns that a change of one sign or one check moves: each was once moved unnoticed."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+import pytest
+
+pa = pytest.importorskip("pyarrow")
+
+from amqpcodec import batch, v0_8, v0_9_1  # noqa: E402
+from amqpcodec import v1_0 as v1  # noqa: E402
+
+
+def rows(data: Any, **how: Any) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = pa.record_batch(batch.decode(data, **how)).to_pylist()
+    return found
+
+
+def message(i: int, table: bytes = b"\x01kS\0\0\0\x03abc\x01nI\0\0\0\x05") -> bytes:
+    deliver = v0_9_1.encode(1, v0_9_1.Basic.Deliver("ctag", i, False, "ex", "rk"))
+    payload = struct.pack(">HHQHI", 60, 0, 4, 0x2000, len(table)) + table
+    head = struct.pack(">BHI", 2, 1, len(payload)) + payload + b"\xce"
+    return deliver + head + struct.pack(">BHI", 3, 1, 4) + b"body\xce"
+
+
+#: Tables that end inside a name, behind it, behind a tag, inside a value, or hold an unknown tag.
+MALFORMED = [
+    b"\x01kS\0\0\0\x03abc\x02n",
+    b"\x01kS\0\0\0\x03abc\x01n",
+    b"\x01kS\0\0\0\x03abc\x01nI",
+    b"\x01kS\0\0\0\x03abc\x01nI\0\0\0",
+    b"\x01kS\0\0\0\x04abc",
+    b"\x01kS\0\0\0\x03abc\x01n?",
+    b"\x01k",
+    b"\x05",
+]
+
+
+@pytest.mark.parametrize("table", MALFORMED)
+@pytest.mark.parametrize("fields", [None, ["exchange", "error"], ["body", "error"]])
+def test_a_malformed_table_in_a_run_of_like_messages_is_an_error(
+    table: bytes, fields: list[str] | None
+) -> None:
+    data = b"".join(message(i, table) if i == 20 else message(i) for i in range(60))
+    for layout in ("view", "plain"):
+        found = rows(data, level="message", layout=layout, fields=fields)
+        wrong = [i for i, row in enumerate(found) if row["error"] is not None]
+        assert wrong == [20]
+        assert len(found) == 60
+
+
+def test_a_run_of_contents_whose_time_nobody_asked_for() -> None:
+    stream = v0_8.Stream
+    times = [0, 1, 253402300799, 253402300800, 2**64 - 1]
+    data = b"".join(
+        v0_8.encode_message(
+            1,
+            stream.Return(200, "t", "e", "r"),
+            stream.Properties(content_type="c", timestamp=times[i % 5]),
+            b"%d" % i,
+        )
+        for i in range(40)
+    )
+    everything = pa.record_batch(batch.decode(data, protocol="0-8", level="message"))
+    for fields in (["body"], ["exchange", "body"], ["body", "error"]):
+        for layout in ("view", "plain"):
+            found = rows(data, protocol="0-8", level="message", layout=layout, fields=fields)
+            assert [row["body"] for row in found] == [b"%d" % i for i in range(40)]
+    assert everything["body"].to_pylist() == [b"%d" % i for i in range(40)]
+
+
+def test_nulls_are_seen_where_arrow_does_not_say_how_many() -> None:
+    frame = v0_9_1.encode(1, v0_9_1.Basic.Ack(1))
+    whole = pa.array([frame, None, frame, None, frame, frame], pa.binary())
+    buffers = whole.buffers()
+    unknown = pa.Array.from_buffers(pa.binary(), 6, buffers, null_count=-1)
+    assert [row["row"] for row in rows(unknown)] == [0, 2, 4, 5]
+    sliced = pa.Array.from_buffers(pa.binary(), 4, buffers, null_count=-1, offset=1)
+    assert [row["row"] for row in rows(sliced)] == [1, 3]
+
+
+@pytest.mark.parametrize("layout", ["plain", "view"])
+@pytest.mark.parametrize("code", ["a3", "b3"])
+def test_a_symbol_is_ascii_also_where_it_would_be_utf8(layout: str, code: str) -> None:
+    text = "é".encode()
+    size = bytes([len(text)]) if code == "a3" else struct.pack(">I", len(text))
+    symbol = bytes.fromhex(code) + size + text
+    init = b"\0\x53\x41\xc0" + bytes([len(symbol) + 1, 1]) + symbol
+    frame = struct.pack(">IBBH", 8 + len(init), 2, 1, 0) + init
+    good = v1.encode(0, v1.SaslInit("PLAIN", b"x"))
+    found = rows(good + frame + good, protocol="1.0", layout=layout)
+    assert [row["error"] is None for row in found] == [True, False, True]
+    assert "ASCII" in found[1]["error"]
+    found = rows(frame, protocol="1.0", layout=layout, fields=["mechanism", "error"])
+    assert "ASCII" in found[0]["error"]
+    properties = v1.Message(b"x", content_type="type/é"[:5]).encode()
+    bad = properties.replace(b"\xa3\x05type/", b"\xa3\x05typ" + text)
+    assert bad != properties
+    transfer = v1.encode(0, v1.Transfer(0, 0, b"t"), bad)
+    found = rows(transfer, protocol="1.0", level="message", layout=layout)
+    assert "ASCII" in found[0]["error"]
