@@ -11,6 +11,7 @@ pa = pytest.importorskip("pyarrow")
 
 from amqpcodec import batch, v0_8, v0_9_1  # noqa: E402
 from amqpcodec import v1_0 as v1  # noqa: E402
+from tests.columns.arrow_structs import raw  # noqa: E402
 
 
 def rows(data: Any, **how: Any) -> list[dict[str, Any]]:
@@ -20,7 +21,8 @@ def rows(data: Any, **how: Any) -> list[dict[str, Any]]:
 
 def message(i: int, table: bytes = b"\x01kS\0\0\0\x03abc\x01nI\0\0\0\x05") -> bytes:
     deliver = v0_9_1.encode(1, v0_9_1.Basic.Deliver("ctag", i, False, "ex", "rk"))
-    payload = struct.pack(">HHQHI", 60, 0, 4, 0x2000, len(table)) + table
+    # headers, delivery_mode and priority
+    payload = struct.pack(">HHQHI", 60, 0, 4, 0x3800, len(table)) + table + b"\x02\x05"
     head = struct.pack(">BHI", 2, 1, len(payload)) + payload + b"\xce"
     return deliver + head + struct.pack(">BHI", 3, 1, 4) + b"body\xce"
 
@@ -31,24 +33,35 @@ MALFORMED = [
     b"\x01kS\0\0\0\x03abc\x01n",
     b"\x01kS\0\0\0\x03abc\x01nI",
     b"\x01kS\0\0\0\x03abc\x01nI\0\0\0",
+    b"\x01kS\0\0\0\x03abc\x01nI\0\0",  # and the two bytes of what follows
     b"\x01kS\0\0\0\x04abc",
+    b"\x01kS\0\0\0\x05abc",
     b"\x01kS\0\0\0\x03abc\x01n?",
     b"\x01k",
     b"\x05",
 ]
 
 
+FIELDS = [
+    None,
+    ["exchange", "error"],
+    ["body", "error"],
+    ["body", "properties.raw_headers", "error"],
+    ["body", "properties.priority", "error"],
+]
+
+
 @pytest.mark.parametrize("table", MALFORMED)
-@pytest.mark.parametrize("fields", [None, ["exchange", "error"], ["body", "error"]])
+@pytest.mark.parametrize("fields", FIELDS)
 def test_a_malformed_table_in_a_run_of_like_messages_is_an_error(
     table: bytes, fields: list[str] | None
 ) -> None:
-    data = b"".join(message(i, table) if i == 20 else message(i) for i in range(60))
+    data = b"".join(message(i, table) if i == 200 else message(i) for i in range(600))
     for layout in ("view", "plain"):
         found = rows(data, level="message", layout=layout, fields=fields)
         wrong = [i for i, row in enumerate(found) if row["error"] is not None]
-        assert wrong == [20]
-        assert len(found) == 60
+        assert wrong == [200]
+        assert len(found) == 600
 
 
 def test_a_run_of_contents_whose_time_nobody_asked_for() -> None:
@@ -71,14 +84,30 @@ def test_a_run_of_contents_whose_time_nobody_asked_for() -> None:
     assert everything["body"].to_pylist() == [b"%d" % i for i in range(40)]
 
 
+class Unknown:
+    """An array whose producer did not count its nulls, which the interface allows."""
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+
+    def __arrow_c_array__(self, requested_schema: Any = None) -> tuple[Any, Any]:
+        schema, array = self.array.__arrow_c_array__()
+        raw(array).null_count = -1
+        return schema, array
+
+
 def test_nulls_are_seen_where_arrow_does_not_say_how_many() -> None:
     frame = v0_9_1.encode(1, v0_9_1.Basic.Ack(1))
-    whole = pa.array([frame, None, frame, None, frame, frame], pa.binary())
-    buffers = whole.buffers()
-    unknown = pa.Array.from_buffers(pa.binary(), 6, buffers, null_count=-1)
-    assert [row["row"] for row in rows(unknown)] == [0, 2, 4, 5]
-    sliced = pa.Array.from_buffers(pa.binary(), 4, buffers, null_count=-1, offset=1)
-    assert [row["row"] for row in rows(sliced)] == [1, 3]
+    _, offsets, data = pa.array([frame] * 6, pa.binary()).buffers()
+    buffers = [
+        pa.py_buffer(b"\x35"),
+        offsets,
+        data,
+    ]  # the second and the fourth are null, not empty
+    whole = pa.Array.from_buffers(pa.binary(), 6, buffers)
+    sliced = pa.Array.from_buffers(pa.binary(), 4, buffers, offset=1)
+    for array, expected in ((whole, [0, 2, 4, 5]), (sliced, [1, 3])):
+        assert [row["row"] for row in rows(Unknown(array))] == expected
 
 
 @pytest.mark.parametrize("layout", ["plain", "view"])
