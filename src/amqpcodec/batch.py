@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from types import ModuleType
-from typing import Any
+from typing import Any, Literal
 
 from . import _codec, _columns, _encode, _v1
 from . import protocol as _protocol_module
@@ -29,17 +29,24 @@ __all__ = [
     "schema",
 ]
 
+#: What the options are; any case is taken, so that a text of a configuration may be one.
+Level = Literal["frame", "message"]
+Mode = Literal["PERMISSIVE", "DROPMALFORMED", "FAILFAST"]
+Layout = Literal["plain", "view"]
+Tables = Literal["json", "variant", "map"]
+Dialect = Literal["rabbitmq", "0-9-1"]
+
 
 def decode(
     data: Any,
     protocol: str | ModuleType = "0-9-1",
-    level: str = "frame",
+    level: Level = "frame",
     fields: Iterable[str] | None = None,
-    mode: str = "PERMISSIVE",
-    layout: str = "plain",
+    mode: Mode = "PERMISSIVE",
+    layout: Layout = "plain",
     *,
-    dialect: str = "rabbitmq",
-    tables: str = "json",
+    dialect: Dialect = "rabbitmq",
+    tables: Tables = "json",
     by: Iterable[Any] | None = None,
     column: str = "frame",
 ) -> Columns:
@@ -81,10 +88,11 @@ def decode(
     - "properties.message_id": one property; "properties_json": all of them, as a JSON object;
       "properties.raw_headers": the bytes of headers, untouched (binary).
     - "headers.x-death": one header as JSON text (utf8). "headers.n:long": as one type, null where
-      the value has another: json, string (utf8), long (int64; any integer), double (float64; also
-      integers), boolean, timestamp (µs UTC), binary (bytes of strings, too). Only the name of a
-      type after the last colon is a type, so names may contain colons and dots. Of headers
-      that come twice the last one counts.
+      the value has another: json, string (utf8), long or int (int64; any integer), double (float64;
+      also integers), boolean or bool, timestamp (µs UTC), binary (bytes of strings, too), in any
+      case. Only the name of a type after the last colon is a type, so names may contain colons and
+      dots; types of other systems ("n:int32") are refused. Of headers that come twice the last one
+      counts.
 
     AMQP 1.0 (protocol="1.0") has its own columns. At frame level: row, offset, frame_type ("amqp",
     "sasl", "heartbeat", "protocol-header"), channel, performative (utf8, such as "transfer"),
@@ -113,11 +121,13 @@ def decode(
 
     Args:
         data: bytes of consecutive frames (any C-contiguous buffer; all but bytes is copied
-            first, as others may write to it meanwhile), or an Arrow array of binary or
-            large_binary (any object with ``__arrow_c_array__``), each value one or more whole
-            frames. A null or empty value gives no row.
+            first, as others may write to it meanwhile), or an Arrow array, chunked array or stream
+            (any object with ``__arrow_c_array__`` or ``__arrow_c_stream__``, such as a Series of
+            Polars; or a Series of pandas) of binary, large_binary, binary_view or a dictionary of
+            these, each value one or more whole frames. A null or empty value gives no row. One
+            array of binary or large_binary is read where it is, all else is copied first.
         protocol: a version, or a protocol module such as load_xml_spec returns.
-        level: "frame" or "message".
+        level: "frame" or "message"; as mode, layout and tables in any case.
         fields: names of columns, which chooses and orders them; None for those above (frame level:
             all; message level: offset, frame_type, arguments, body_size, frame and error_offset
             can be asked for). Only what they need is decoded; an error is looked for in all of a
@@ -156,6 +166,8 @@ def decode(
     """
     found = _protocol(protocol)
     groups: Any = None
+    level, mode, layout, tables = _any_case(level, mode, layout, tables)
+    data = _arrow(data)
     if by is not None:
         if level != "message":
             raise ValueError("by is for level='message': frames stand for themselves")
@@ -291,11 +303,11 @@ def encode(
 
 def schema(
     protocol: str | ModuleType = "0-9-1",
-    level: str = "frame",
+    level: Level = "frame",
     fields: Iterable[str] | None = None,
-    layout: str = "plain",
+    layout: Layout = "plain",
     *,
-    tables: str = "json",
+    tables: Tables = "json",
 ) -> Schema:
     """The schema of what decode will return, as an object with ``__arrow_c_schema__``.
 
@@ -304,7 +316,27 @@ def schema(
     Raises:
         ValueError: a name is not known.
     """
+    level, _, layout, tables = _any_case(level, "PERMISSIVE", layout, tables)
     return _columns.columns_schema(_protocol(protocol), fields, level, layout, tables)
+
+
+def _any_case(level: Any, mode: Any, layout: Any, tables: Any) -> Any:
+    """These options as the core spells them; what is no text it refuses itself."""
+    given = (level, mode, layout, tables)
+    lower = [each.lower() if isinstance(each, str) else each for each in given]
+    lower[1] = mode.upper() if isinstance(mode, str) else mode
+    return lower
+
+
+def _arrow(data: Any) -> Any:
+    """A Series of a pandas that has no Arrow interface as an array; all else as it is."""
+    if hasattr(data, "__arrow_c_stream__") or type(data).__module__.partition(".")[0] != "pandas":
+        return data
+    if not hasattr(data, "to_frame"):
+        return data
+    import pyarrow as pa  # pandas of such columns brings it, or the user has it for this
+
+    return pa.array(data, pa.large_binary())
 
 
 def _protocol(protocol: str | ModuleType) -> _codec.Protocol | _v1.V1Core:

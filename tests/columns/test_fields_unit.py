@@ -189,7 +189,8 @@ def test_names_of_headers() -> None:
             assert rows(data, fields=[field]) == [{field: "7" if "json" in field else 7}]
     assert rows(data, fields=["headers.a:b"]) == [{"headers.a:b": "7"}]
     assert rows(data, fields=["headers.:long"]) == [{"headers.:long": "7"}]
-    assert rows(data, fields=["headers.a:int"]) == [{"headers.a:int": None}]
+    assert rows(data, fields=["headers.a:Int"]) == [{"headers.a:Int": 7}]
+    assert rows(data, fields=["headers.a:c"]) == [{"headers.a:c": None}]
 
 
 def test_one_column_stands_twice() -> None:

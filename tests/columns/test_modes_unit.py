@@ -281,7 +281,7 @@ def test_what_is_not_asked_for_is_not_decoded() -> None:
         ({"fields": "row"}, TypeError, "list"),
         ({"fields": [1]}, TypeError, "int"),
         ({"fields": 5}, TypeError, "iterable"),
-        ({"mode": "permissive"}, ValueError, "PERMISSIVE"),
+        ({"mode": "permissible"}, ValueError, "PERMISSIVE"),
         ({"mode": None}, TypeError, "mode"),
         ({"level": "messages"}, ValueError, "level"),
         ({"layout": "views"}, ValueError, "layout"),

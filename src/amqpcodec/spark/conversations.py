@@ -141,16 +141,9 @@ class _Task:
         from .. import batch
 
         job = self._job
-        found = pa.record_batch(
-            batch.decode(
-                pa.array(values, pa.large_binary()),
-                job.protocol,
-                "message",
-                self._fields,
-                job.mode,
-                tables=job.plan.tables,
-            )
-        )
+        told: Any = {"mode": job.mode, "tables": job.plan.tables}
+        array = pa.array(values, pa.large_binary())
+        found = pa.record_batch(batch.decode(array, job.protocol, "message", self._fields, **told))
         if "error" in self._fields:
             at = self._fields.index("error")
             texts = [f"{text}; {why}" if text else text for text in found.column(at).to_pylist()]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -53,7 +53,8 @@ def plan_of_batch(
     """A plan for batch.decode; ``row`` is left out, since it counts within an Arrow batch only."""
 
     def told(names: list[str] | None, tables: str) -> pa.Schema:
-        schema = pa.schema(batch.schema(protocol, level, names, "plain", tables=tables))
+        told: Any = {"level": level, "tables": tables}
+        schema = pa.schema(batch.schema(protocol, fields=names, **told))
         if names is None:
             return pa.schema([each for each in schema if each.name != "row"])
         if "row" in names:
@@ -241,7 +242,8 @@ def decode_column(
     start = 0
     for length in pieces(values, PIECE if piece is None else piece):
         part = values.slice(start, length)
-        rows = batch.decode(part, protocol, level, fields, mode, tables=tables)
+        told: Any = {"level": level, "mode": mode, "tables": tables}
+        rows = batch.decode(part, protocol, fields=fields, **told)
         yield start, pa.record_batch(rows)
         start += length
 

@@ -6,7 +6,7 @@ import json
 import logging
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
@@ -22,8 +22,9 @@ from .. import capture
 from ..capture._storage import Storage, is_remote, locate
 from .catalog import NO_PATH, given_in_sql, recall, remember
 from .columns import Plan, arrow_schema, conform, plan
-from .files import SELECTION, TOLERANT, Selection, check_paths, group, list_files
+from .files import SELECTION, TOLERANT, CaptureFile, Selection, check_paths, group, list_files
 from .options import CORRUPT, Options, mode_of
+from .ranges import Range, is_packed, key_of, ranges, state_of
 from .rows import BATCH_ROWS, by_mode, with_error
 
 __all__ = ["AmqpCapture", "CaptureFiles", "Files"]
@@ -40,7 +41,7 @@ OPTIONS = (
 )
 
 #: Options of the contract that this source does not have yet, and the value that asks for nothing.
-_LATER = {"stateLocation": "", "maxFilesPerTrigger": "", "closeAfter": ""}
+_LATER = {"maxFilesPerTrigger": "", "closeAfter": ""}
 
 
 @dataclass(frozen=True)
@@ -124,7 +125,12 @@ class AmqpCapture(DataSource):
     ``timeZone`` (of those two; UTC), ``ignoreCorruptFiles``, ``ignoreMissingFiles``,
     ``maxPartitionBytes``, ``chain``. A schema of the user's prunes and orders as ``fields`` does.
 
-    A file is read by one task; small files share one. With ``chain`` all files are those of one
+    A file is read by one task; small files share one. With ``stateLocation``, a folder that driver
+    and tasks have mounted, plain files (and chains of them) of more than ``maxPartitionBytes`` are
+    cut into ranges of that size: the driver reads them once, counting only, and keeps there what
+    each range goes on from, which later reads of the same files use again; it holds what was sent
+    in part, so see amqpcodec.spark.ranges. Packed files stay one task. With ``chain`` all files are
+    those of one
     rotation: one task reads them in order of their first packets, and frames go on from file to
     file. A capture that is cut or damaged gives what
     is before the damage, which mode FAILFAST refuses; capture_stats tells of it. A file that is no
@@ -202,10 +208,18 @@ class CaptureFiles(DataSourceReader):
     def partitions(self) -> Sequence[InputPartition]:
         """Tasks by files' names and sizes; no file is opened."""
         files = list_files(_paths(self.options), Selection.of(self.options), self.storage)
-        if self.options.flag("chain", False):
-            return [Files(tuple(file.path for file in files))]
         octets = self.options.octets("maxPartitionBytes", TASK_OCTETS)
-        return [Files(paths) for paths in group(files, octets)] or [Files(())]
+        if self.options.flag("chain", False):
+            return self.cut(files, octets) or [Files(tuple(file.path for file in files))]
+        tasks: list[InputPartition] = []
+        for paths in group(files, octets):
+            large = [file for file in files if file.path in paths and file.size > octets]
+            tasks += (self.cut(large, octets) if large else []) or [Files(paths)]
+        return tasks or [Files(())]
+
+    def cut(self, files: Sequence[CaptureFile], octets: int) -> Sequence[InputPartition]:
+        """A file, or a chain, as ranges for several tasks; none where it stays one task."""
+        return []
 
 
 class _Reader(CaptureFiles):
@@ -213,10 +227,26 @@ class _Reader(CaptureFiles):
         super().__init__(options)
         self.what = _Read.of(options, schema)
 
+    def cut(self, files: Sequence[CaptureFile], octets: int) -> Sequence[InputPartition]:
+        """Ranges, where stateLocation says where states are kept, and files are not packed."""
+        location = self.options.optional("stateLocation")
+        if not location or sum(file.size for file in files) <= octets:
+            return []
+        if any(is_packed(file.path, self.storage) for file in files):
+            _log.warning("packed captures are read by one task: %s", files[0].path)
+            return []
+        paths = [file.path for file in files]
+        what = replace(self.what, plan=replace(self.what.plan, fields=("error",)))
+        depends = (what.level, what.ports, what.protocol, what.redact)
+        return ranges(files, octets, location, depends, lambda: _open(paths, what, self.storage))
+
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """What a task gives."""
-        assert isinstance(partition, Files)
         target = arrow_schema(self.what.plan.schema)
+        if isinstance(partition, Range):
+            yield from _read_file(partition.paths, self.what, target, self.storage, partition)
+            return
+        assert isinstance(partition, Files)
         if self.what.chain:
             yield from _read_chain(partition.paths, self.what, target, self.storage)
             return
@@ -248,25 +278,24 @@ def _read_chain(
 
 
 def _read_file(
-    path: str | Sequence[str], what: _Read, target: pa.Schema, storage: Storage
+    path: str | Sequence[str],
+    what: _Read,
+    target: pa.Schema,
+    storage: Storage,
+    part: Range | None = None,
 ) -> Iterator[pa.RecordBatch]:
-    """A file, or several as one chain."""
-    single = isinstance(path, str)
-    reader = capture.read(
-        locate(path, storage) if single else [locate(each, storage) for each in path],
-        level=what.level,
-        fields=list(what.plan.fields),
-        ports=what.ports,
-        protocol=what.protocol,
-        batch_rows=BATCH_ROWS,
-        redact=what.redact,
-        tables=what.plan.tables,
-    )
+    """A file, or several as one chain, or a part of them."""
+    reader = _open(path, what, storage)
+    stop = None
+    if part is not None:
+        stop = part.stop
+        state = state_of(part)
+        if state is not None:
+            reader.resume(state, key_of())
     try:
-        for rows in reader:
+        for rows in reader.read(stop):
             yield conform(by_mode(pa.record_batch(rows), what.plan, what.mode), what.plan, target)
-        if reader.damaged and what.mode == "FAILFAST":
-            raise capture.CaptureError(reader.damaged)
+        _judge(reader, path, what)
     except FileNotFoundError as problem:
         # It was there when the job was planned.
         if not what.ignore_missing:
@@ -277,6 +306,24 @@ def _read_file(
             problem.add_note(f"while reading {path} (ignoreCorruptFiles keeps what came before)")
             raise
         _log.warning("left out the rest of %s: %s", path, problem)
-    else:
-        if reader.damaged:
-            _log.warning("%s: %s", path, reader.damaged)
+
+
+def _judge(reader: capture.Reader, path: object, what: _Read) -> None:
+    if reader.damaged and what.mode == "FAILFAST":
+        raise capture.CaptureError(reader.damaged)
+    if reader.damaged:
+        _log.warning("%s: %s", path, reader.damaged)
+
+
+def _open(path: str | Sequence[str], what: _Read, storage: Storage) -> capture.Reader:
+    single = isinstance(path, str)
+    return capture.read(
+        locate(path, storage) if single else [locate(each, storage) for each in path],
+        level=what.level,
+        fields=list(what.plan.fields),
+        ports=what.ports,
+        protocol=what.protocol,
+        batch_rows=BATCH_ROWS,
+        redact=what.redact,
+        tables=what.plan.tables,
+    )

@@ -32,4 +32,4 @@ cdef class Columns:
     cdef int* order
     cdef int n
     cdef tuple columns
-    cdef readonly tuple held    # see decode_columns
+    cdef tuple open_messages    # see decode_columns

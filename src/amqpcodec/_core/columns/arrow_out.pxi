@@ -327,6 +327,11 @@ cdef class Columns:
         """The names of the columns, in order."""
         return [column[0] for column in self.columns]
 
+    @property
+    def held(self):
+        """What was open at the end: (row, bytes, link) each, and links; see decode_columns."""
+        return self.open_messages
+
     def __arrow_c_schema__(self):
         """The Arrow schema, of a struct, in a PyCapsule."""
         return schema_capsule(self.columns)

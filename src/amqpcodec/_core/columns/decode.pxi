@@ -167,7 +167,7 @@ cdef int fill_columns(object protocol, Request request, Columns out, Values* val
         if status < 0:
             raise MemoryError
         if held is not None:
-            out.held = take_open(s)
+            out.open_messages = take_open(s)
     finally:
         assembly_drop(s.assembly)
         v1_links_drop(s.links)
@@ -183,11 +183,10 @@ def decode_columns(protocol, data, fields, str mode not None, dialect,
                    str tables not None="json", groups=None, list held=None):
     """See amqpcodec.batch.decode. limit: bytes that a column may have (tests lower it).
 
-    groups, at message level: None: each value holds whole messages; True: a message may go on in later values;
-    a buffer of int32, a number a value from 0 on: in later values with the same number.
-    held: None, or links as `held` of the columns before gave them: what is open at the end is then no row, but
-    in `held`: a list of (row, bytes, link or -1) of each message, and the links of deliveries whose rest is to be
-    passed over.
+    groups, at message level: None: each value holds whole messages; True: a message may go on in
+    later values; a buffer of int32, a number a value from 0 on: in later values with the same one.
+    held: None, or links as ``held`` of the columns before gave them: what is open at the end is
+    then no row, but in ``held`` of the columns.
     """
     cdef Request request = find_request(protocol, level, fields, layout, tables)
     cdef uintptr_t reading = reading_mode(dialect, PLAIN, ERROR)
@@ -197,12 +196,15 @@ def decode_columns(protocol, data, fields, str mode not None, dialect,
     out = new_columns(request, limit)
     if hasattr(data, "__arrow_c_array__"):
         schema, array = data.__arrow_c_array__()
+        if not is_plain(schema):
+            fill_from_gathered(protocol, request, out, schema, array, BAD_ROW_MODES[mode], reading, groups, held)
+            return out
         fill_from_array(protocol, request, out, schema, array, BAD_ROW_MODES[mode], reading, groups, held)
     elif isinstance(data, str):
         raise TypeError("takes octets or an Arrow binary array, not str")
     elif hasattr(data, "__arrow_c_stream__"):
-        raise TypeError("takes octets or one Arrow array, not a stream of arrays "
-                        f"({type(data).__name__}): pass its chunks one by one")
+        fill_from_gathered(protocol, request, out, None, data.__arrow_c_stream__(), BAD_ROW_MODES[mode], reading,
+                           groups, held)
     else:
         fill_from_buffer(protocol, request, out, data, BAD_ROW_MODES[mode], reading)
     return out
@@ -226,6 +228,44 @@ cdef int fill_from_array(object protocol, Request request, Columns out, object s
         # Moved, as consumers do: now it is ours to release.
         out.table.array = a[0]
         a.release = NULL
+    return 0
+
+
+cdef int fill_from_gathered(object protocol, Request request, Columns out, object schema, object array, int mode,
+                            uintptr_t reading, object groups, list held) except -1:
+    """schema: of one array; None: array is a stream. The bytes are copied into memory of the table's."""
+    cdef Table* t = out.table
+    cdef Gathered g
+    cdef Values values
+    cdef Block order
+    memset(&g, 0, sizeof(g))
+    memset(&order, 0, sizeof(order))
+    memset(&values, 0, sizeof(values))
+    g.data = &t.input
+    try:
+        if schema is None:
+            gather_stream(&g, array)
+        elif not PyCapsule_IsValid(array, "arrow_array"):
+            raise TypeError("__arrow_c_array__ must return the capsules arrow_schema and arrow_array")
+        else:
+            gather_chunk(&g, <ArrowSchema*>PyCapsule_GetPointer(schema, "arrow_schema"),
+                         <ArrowArray*>PyCapsule_GetPointer(array, "arrow_array"))
+        values.n = g.n
+        values.valid = g.present.p
+        values.long_ = <const int64_t*>g.ends.p
+        values.data = t.input.p
+        values.last = g.used
+        values.whole = groups is None
+        values.hold = held is not None
+        if groups is not None and groups is not True:
+            read_groups(groups, &values, &order)
+        fill_columns(protocol, request, out, &values, mode, reading, True, (), held)
+        if t.column[COL_FRAME].borrowed == NULL and not t.referred:
+            block_give(&t.input)
+    finally:
+        block_give(&g.ends)
+        block_give(&g.present)
+        block_give(&order)
     return 0
 
 

@@ -14,6 +14,14 @@ cdef dict WANTED_TYPES = {
     "binary": (AS_WANTED_BINARY, "z"),
 }
 
+# Short forms; and names of types elsewhere, which nobody means as a part of a header's name.
+cdef dict WANTED_ALIASES = {"int": "long", "bool": "boolean"}
+cdef frozenset NO_WANTED_TYPES = frozenset((
+    "str", "text", "utf8", "varchar", "char", "bytes", "integer", "bigint", "smallint", "tinyint", "short", "byte",
+    "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "uint", "ulong", "float", "float32",
+    "float64", "real", "number", "numeric", "decimal", "date", "datetime", "time", "object", "struct", "map", "list",
+    "array", "variant", "any"))
+
 
 @cython.final
 cdef class Request:
@@ -301,8 +309,12 @@ cdef tuple wanted_header(FramePlan plan, str name):
     cdef str key = name[len(plan.wanted):]
     before, colon, behind = key.rpartition(":")
     type_ = WANTED_TYPES["json"]
+    behind = WANTED_ALIASES.get(behind.lower(), behind.lower())
     if colon and before and behind in WANTED_TYPES:
         key, type_ = before, WANTED_TYPES[behind]
+    elif colon and before and behind in NO_WANTED_TYPES:
+        raise ValueError(f"{name!r}: no type {behind!r}; there is {', '.join(WANTED_TYPES)}, int and bool. For a "
+                         f"header of that name ask for {name + ':json'!r}")
     try:
         octets = key.encode()
     except UnicodeEncodeError as error:

@@ -1,0 +1,170 @@
+"""One huge capture, or chain, on many tasks: a pass that notes a reader's state at each cut.
+
+The states are kept below ``stateLocation``, since they serve every later read of the same files. A
+state holds what connections had sent in part at the cut, credentials included: files are made for
+their owner alone, and encrypted where the environment variable ``AMQPCODEC_STATE_KEY`` has a key
+(at least 16 bytes; on the driver and on all tasks). They stand in no plan and in no log.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from pyspark.sql.datasource import InputPartition
+
+from ..capture import Reader
+from ..capture._files import open_source
+from ..capture._storage import Storage, is_remote, local_path, locate
+from .files import CaptureFile
+
+__all__ = ["KEY", "Range", "cuts", "is_packed", "key_of", "ranges", "state_of"]
+
+#: The environment variable with the key of the states.
+KEY = "AMQPCODEC_STATE_KEY"
+#: Changes where states of before are not those of now.
+VERSION = 1
+
+_PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\x04\x22\x4d\x18")
+
+
+@dataclass(frozen=True)
+class Range(InputPartition):
+    """A part of a file, or of a chain, that one task reads.
+
+    state: the file with the state to go on from, None: from the beginning. stop: index of the file,
+    and bytes in it, where the next range begins; None: to the end.
+    """
+
+    paths: tuple[str, ...]
+    state: str | None
+    stop: tuple[int, int] | None
+
+
+def key_of() -> bytes | None:
+    """The key of the states, if there is one."""
+    text = os.environ.get(KEY)
+    return None if not text else text.encode()
+
+
+def is_packed(path: str, storage: Storage) -> bool:
+    """Whether a file must be unpacked from its beginning, so that cutting it saves nothing."""
+    with open_source(locate(path, storage)) as file:
+        first = file.read(4)
+    return first.startswith(_PACKED)
+
+
+def cuts(sizes: Sequence[int], step: int) -> list[tuple[int, int]]:
+    """(index of the file, bytes in it) after about each step of bytes; sizes: of the files."""
+    found, before, at = [], 0, step
+    for index, size in enumerate(sizes):
+        while at < before + size:
+            found.append((index, at - before))
+            at += step
+        before += size
+    return found
+
+
+def ranges(
+    files: Sequence[CaptureFile],
+    step: int,
+    location: str,
+    what: object,
+    open_reader: Callable[[], Reader],
+) -> list[Range]:
+    """The ranges of a file, or of the files of a chain; the pass is made where it was not yet.
+
+    what: all else that states depend on, as a text. open_reader: a reader of the files, which
+    needs no column but ``error``.
+
+    Raises:
+        OSError: a file cannot be read, or no state be kept.
+    """
+    paths = tuple(file.path for file in files)
+    folder = os.path.join(_folder(location), _digest(files, step, what))
+    noted = _noted(folder)
+    if noted is None:
+        noted = _pass(files, step, folder, open_reader)
+    order, stops = noted
+    by_name = dict(zip(map(_name, paths), paths, strict=True))
+    ordered = tuple(by_name[name] for name in order)
+    states = [None, *(os.path.join(folder, f"{i}.state") for i in range(len(stops)))]
+    return [Range(ordered, state, stop) for state, stop in zip(states, [*stops, None], strict=True)]
+
+
+def _name(path: str) -> str:
+    name: str = os.fspath(locate(path, Storage()))
+    return name
+
+
+def _folder(location: str) -> str:
+    if is_remote(location):
+        raise ValueError(
+            "stateLocation is a folder that the driver and all tasks have mounted, "
+            f"not {location!r}"
+        )
+    return os.path.abspath(local_path(location))
+
+
+def _digest(files: Sequence[CaptureFile], step: int, what: object) -> str:
+    """A name for these very files, read in this very way."""
+    told = [VERSION, [list(file) for file in files], step, str(what), key_of() is not None]
+    return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:40]
+
+
+def _noted(folder: str) -> tuple[list[str], list[tuple[int, int]]] | None:
+    """The order of the files, and the cuts, of a pass that was made."""
+    try:
+        with open(os.path.join(folder, "index.json"), encoding="utf-8") as file:
+            told = json.load(file)
+    except FileNotFoundError:
+        return None
+    return told["files"], [(int(index), int(offset)) for index, offset in told["cuts"]]
+
+
+def _pass(
+    files: Sequence[CaptureFile], step: int, folder: str, open_reader: Callable[[], Reader]
+) -> tuple[list[str], list[tuple[int, int]]]:
+    """Read up to the last cut, and keep the state at each. The index is written last."""
+    reader = open_reader()
+    order = list(reader.files)
+    sizes = {_name(file.path): file.size for file in files}
+    stops = cuts([sizes[name] for name in order], step)
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    key = key_of()
+    done = []
+    for number, stop in enumerate(stops):
+        for _ in reader.read(stop):
+            pass
+        if reader.damaged:
+            break  # nothing is read after damage: what is left is one range, which says so
+        _write(os.path.join(folder, f"{number}.state"), reader.state(key, encrypt=key is not None))
+        done.append(stop)
+    told = {"files": order, "cuts": done}
+    _write(os.path.join(folder, "index.json"), json.dumps(told).encode())
+    return order, done
+
+
+def _write(path: str, data: bytes) -> None:
+    """Whole or not at all, for nobody but its owner."""
+    partial = f"{path}.{os.getpid()}.partial"
+    with suppress(FileNotFoundError):
+        os.unlink(partial)
+    number = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with open(number, "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(partial, path)
+
+
+def state_of(part: Range) -> bytes | None:
+    """The state that a range goes on from."""
+    if part.state is None:
+        return None
+    with open(part.state, "rb") as file:
+        return file.read()

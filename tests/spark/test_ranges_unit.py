@@ -1,0 +1,153 @@
+"""A capture on several tasks gives the rows of one: the source's tasks without a session."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pa = pytest.importorskip("pyarrow")
+pytest.importorskip("pyspark")
+
+from amqpcodec import capture  # noqa: E402
+from amqpcodec.spark import ranges, source  # noqa: E402
+from amqpcodec.spark.options import Options  # noqa: E402
+from tests.paths import shared_dir  # noqa: E402
+from tests.spark.frames import RECORDING  # noqa: E402
+
+
+def unpacked(name: Path, to: Path) -> Path:
+    path = to / name.name.removesuffix(".gz")
+    path.write_bytes(gzip.decompress(name.read_bytes()))
+    return path
+
+
+def tasks(path: Any, **options: Any) -> tuple[Any, list[Any]]:
+    given = (
+        {"paths": [str(each) for each in path]} if isinstance(path, list) else {"path": str(path)}
+    )
+    if "paths" in given:
+        import json
+
+        given["paths"] = json.dumps(given["paths"])
+    schema = source.AmqpCapture({**given, **options}).schema()
+    reader = source._Reader(Options({**given, **options}), schema)
+    return reader, list(reader.partitions())
+
+
+def rows(path: Any, **options: Any) -> list[dict[str, Any]]:
+    reader, parts = tasks(path, **options)
+    return [row for part in parts for rows in reader.read(part) for row in rows.to_pylist()]
+
+
+@pytest.mark.parametrize("level", ["frame", "message"])
+@pytest.mark.parametrize("step", ["1k", "5000", "64k"])
+def test_ranges_of_a_file(tmp_path: Path, level: str, step: str) -> None:
+    path = unpacked(RECORDING, tmp_path)
+    expected = rows(path, level=level)
+    options = {"level": level, "stateLocation": str(tmp_path / "states"), "maxPartitionBytes": step}
+    _, parts = tasks(path, **options)
+    assert len(parts) == -(-path.stat().st_size // {"1k": 1024, "5000": 5000, "64k": 65536}[step])
+    assert rows(path, **options) == expected
+
+
+def test_shared_recordings(tmp_path: Path) -> None:
+    shared = shared_dir()
+    if shared is None:
+        pytest.skip("the shared recordings are not here")
+    names = ["raw_errors.pcap.gz", "amqp10_tx.pcap.gz", "aiopika.pcapng.gz", "pika_nano.pcap.gz"]
+    found = [shared / "captures" / name for name in names]
+    for name in [each for each in found if each.exists()]:
+        path = unpacked(name, tmp_path)
+        for level in ("frame", "message"):
+            options = {
+                "level": level, "stateLocation": str(tmp_path / "states"),
+                "maxPartitionBytes": str(max(path.stat().st_size // 23, 1024)),
+            }  # fmt: skip
+            assert rows(path, **options) == rows(path, level=level), (name, level)
+
+
+def test_ranges_of_a_chain(tmp_path: Path) -> None:
+    whole = unpacked(RECORDING, tmp_path).read_bytes()
+    reader = capture.Reader(str(tmp_path / RECORDING.name.removesuffix(".gz")), fields=["error"])
+    third = reader.first(len(whole) // 3)
+    assert third is not None
+    late, early = tmp_path / "a.pcap", tmp_path / "b.pcap"
+    late.write_bytes(whole[:24] + whole[third:])
+    early.write_bytes(whole[:third])
+    options = {"chain": "true", "stateLocation": str(tmp_path / "s"), "maxPartitionBytes": "9k"}
+    _, parts = tasks([late, early], **options)
+    assert len(parts) > 5
+    assert parts[0].paths == (str(early), str(late))
+    assert rows([late, early], **options) == rows([late, early], chain="true")
+
+
+def test_states_are_kept_for_their_owner_and_used_again(tmp_path: Path, monkeypatch: Any) -> None:
+    path = unpacked(RECORDING, tmp_path)
+    options = {"stateLocation": str(tmp_path / "states"), "maxPartitionBytes": "20k"}
+    expected = rows(path, **options)
+    kept = sorted((tmp_path / "states").rglob("*.state"))
+    assert len(kept) > 2
+    assert all(stat.S_IMODE(each.stat().st_mode) == 0o600 for each in kept)
+    monkeypatch.setattr(ranges, "_pass", None)  # it is not made again
+    assert rows(path, **options) == expected
+    monkeypatch.undo()
+    os.utime(path, (1, 1))  # another file under this name, for all that is known
+    assert rows(path, **options) == expected
+    assert len(list((tmp_path / "states").iterdir())) == 2
+
+
+def test_states_are_encrypted_with_a_key(tmp_path: Path, monkeypatch: Any) -> None:
+    pytest.importorskip("cryptography")
+    path = unpacked(RECORDING, tmp_path)
+    options = {"stateLocation": str(tmp_path / "states"), "maxPartitionBytes": "3k"}
+    plain = rows(path, **options)
+    monkeypatch.setenv(ranges.KEY, "0123456789abcdef0123456789abcdef")
+    assert rows(path, **options) == plain
+    folders = sorted((tmp_path / "states").iterdir(), key=lambda each: each.stat().st_mtime_ns)
+    assert len(folders) == 2
+    reader, parts = tasks(path, **options)
+    monkeypatch.setenv(ranges.KEY, "another key of as many bytes, 32")
+    with pytest.raises(ValueError, match=r"key|damaged"):
+        list(reader.read(parts[3]))
+
+
+def test_a_damaged_state_is_refused(tmp_path: Path) -> None:
+    path = unpacked(RECORDING, tmp_path)
+    options = {"stateLocation": str(tmp_path / "states"), "maxPartitionBytes": "20k"}
+    reader, parts = tasks(path, **options)
+    state = Path(parts[1].state)
+    data = bytearray(state.read_bytes())
+    data[len(data) // 2] ^= 1
+    state.write_bytes(data)
+    with pytest.raises(ValueError, match=r"damaged|state"):
+        list(reader.read(parts[1]))
+
+
+def test_what_stays_one_task(tmp_path: Path) -> None:
+    options = {"stateLocation": str(tmp_path / "states"), "maxPartitionBytes": "1k"}
+    _, parts = tasks(RECORDING, **options)
+    assert parts == [source.Files((str(RECORDING),))]
+    path = unpacked(RECORDING, tmp_path)
+    _, parts = tasks(path, maxPartitionBytes="1k")
+    assert parts == [source.Files((str(path),))]
+    with pytest.raises(ValueError, match="have mounted, not 's3://bucket/states'"):
+        tasks(path, stateLocation="s3://bucket/states", maxPartitionBytes="1k")
+
+
+def test_damage_ends_the_ranges(tmp_path: Path) -> None:
+    path = unpacked(RECORDING, tmp_path)
+    data = bytearray(path.read_bytes())
+    reader = capture.Reader(str(path), fields=["error"])
+    at = reader.first(len(data) // 2)
+    assert at is not None
+    data[at : at + 16] = b"\xff" * 16
+    path.write_bytes(data)
+    options = {"stateLocation": str(tmp_path / "states"), "maxPartitionBytes": "2k"}
+    assert rows(path, **options) == rows(path)
+    with pytest.raises(capture.CaptureError, match="no record"):
+        rows(path, **options, mode="FAILFAST")
