@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import socket
 import ssl
@@ -16,6 +17,7 @@ from amqpcodec import v0_9_1 as amqp
 from tests.capture import recording as made
 from tests.cli.conftest import BAD, PROPERTIES, TALK, message, packets
 from tests.cli.replay_server import Broker, brokers
+from tests.cli.test_terminal_unit import on_terminal
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -278,6 +280,14 @@ def test_wrong_usage(run, good, words, said):
     assert result.status == 2
     assert said in result.err
     assert "sesame" not in result.err
+
+
+def test_on_a_terminal_there_is_a_bar(many, broker):
+    status, shown = on_terminal("replay", many, "--to", url(broker), "--rate", "150", columns=100)
+    assert status == 0
+    assert re.search(r"[1-9][0-9]* sent, [0-9]+ confirmed", shown)
+    assert re.search(r"[0-9]/s", shown)
+    assert shown.rstrip().endswith("100 sent, 100 confirmed")
 
 
 # --- when -----------------------------------------------------------------------------------------

@@ -68,6 +68,16 @@ class Messages:
         if self.tables and len(self.tables) < len(options.files):
             raise Problem("captures and Parquet tables are not replayed together")
 
+    @property
+    def total(self) -> int | None:
+        """How many there are at most; None where nobody knows before the end."""
+        if not self.tables:
+            return None
+        try:
+            return sum(pq.read_metadata(path).num_rows for path in self.tables)
+        except (OSError, pa.ArrowException):
+            return None  # said when it is read
+
     def __iter__(self) -> Iterator[Message]:
         batches = self._of_tables() if self.tables else self._of_captures()
         for rows, frames in batches:

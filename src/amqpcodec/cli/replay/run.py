@@ -33,7 +33,7 @@ def replay(options: argparse.Namespace) -> int:
         raise Problem("--journal is for files: standard input cannot be read again")
     with (
         Stop() as stop,
-        Progress("-") as bar,
+        _reading_bar(options) as bar,
         Journal(options.journal, _identity(options, target)) as journal,
     ):
         messages = Messages(options, bar, stop)
@@ -42,6 +42,14 @@ def replay(options: argparse.Namespace) -> int:
                 print(line)
             return _status(messages, stop, None)
         return _play(options, target, mapping, journal, messages, stop)
+
+
+def _reading_bar(options: argparse.Namespace) -> Progress:
+    """How far the reading is: of a dry run only, a replay shows how far the sending is."""
+    bar = Progress("-")
+    if not options.dry_run:
+        bar.bars = None
+    return bar
 
 
 def _identity(options: argparse.Namespace, target: Target) -> dict[str, Any]:
@@ -76,7 +84,7 @@ def _play(
     lost = False
     player: Player | None = None
     try:
-        with Bar(None) as bar:
+        with Bar(messages.total) as bar:
             for message in messages:
                 if message.broker is not None and message.broker in own:
                     raise Problem(

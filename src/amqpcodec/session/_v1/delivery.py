@@ -73,7 +73,7 @@ class Delivery:
         raise NotImplementedError
 
     def _take_state(self, state: Any, settled: bool) -> None:
-        """The peer's disposition; one that changes nothing or comes after an outcome is not told."""
+        """The peer's disposition. Told where it changes something, and before an outcome."""
         known = self.remote_state
         if not settled and (state is None or type(known) in _OUTCOMES or state == known):
             return

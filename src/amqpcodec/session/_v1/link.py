@@ -8,6 +8,7 @@ from ... import v1_0 as amqp
 from ..errors import LocalProtocolError
 from . import events
 from .conditions import error_of
+from .faults import SessionFault
 
 if TYPE_CHECKING:
     from .delivery import Delivery
@@ -240,8 +241,6 @@ class Link:
         Raises:
             SessionFault: it detached with an error, and the peer goes on.
         """
-        from .faults import SessionFault
-
         if self.state != "DETACH_SENT":
             return False
         if self._errant and self.session.connection.limits.after_detach == "end":

@@ -132,9 +132,12 @@ class Sender(Link):
         transfer = amqp.Transfer(
             self.handle, 0xFFFF_FFFF, tag, settled=settled or None, more=True, state=state, **fields
         )
-        connection = self.session.connection
-        if len(amqp.encode(self.session.channel, transfer)) >= connection.frame_size:
-            raise LocalProtocolError("the delivery's state does not fit into a frame of the peer")
+        if state is not None or len(fields) > 1:  # else it is far smaller than any frame
+            head = amqp.encode(self.session.channel, transfer)
+            if len(head) >= self.session.connection.frame_size:
+                raise LocalProtocolError(
+                    "the delivery's state does not fit into a frame of the peer"
+                )
         return transfer
 
     def _next_tag(self) -> bytes:
