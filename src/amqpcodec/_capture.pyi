@@ -61,6 +61,7 @@ class CaptureReader:
         others: tuple[Protocol | V1Core, ...] = (),
         tables: str = "json",
         reorder_pieces: int = ...,
+        ordered: bool = False,
     ) -> None: ...
     def begin(self, name: str, key: str) -> None:
         """The bytes that follow are those of a file, the next one of the chain.
@@ -86,8 +87,10 @@ class CaptureReader:
     def advance(self, last: bool = False) -> bool:
         """Read what was fed. True: a batch is full, take() it. last: end all connections."""
 
-    def take(self) -> CaptureBatch | None:
-        """The rows that wait, at most batch_rows; None where there are none."""
+    def take(self, all: bool = False) -> CaptureBatch | None:
+        """The rows that wait, at most batch_rows; None where there are none, or none whose order is
+        known. all: those as well.
+        """
 
     def state(self, starts: list[int] | None = None) -> bytes:
         """What resume() of another reader needs to go on at `at`. No rows may wait.

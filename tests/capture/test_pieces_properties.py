@@ -46,22 +46,22 @@ def test_state_and_resume_are_as_one_reading(tmp_path: Path, kind: str, seed: in
         octets = mangle.mixed_pcapng(items, seed)
     path = tmp_path / "x.pcap"
     path.write_bytes(octets)
-    whole = _table(capture.read(path, fields=FIELDS))
+    whole = _table(capture.read(path, fields=FIELDS, order="none"))
     rng = random.Random(seed)
     stops = sorted(rng.randrange(len(octets)) for _ in range(12))
     found, state, last = [], None, None
     for stop in [*stops, None]:
-        last = capture.Reader(path, fields=FIELDS)
+        last = capture.Reader(path, fields=FIELDS, order="none")
         if state is not None:
             last.resume(state)
         found += _table(last.read(stop))
         if stop is not None:
             state = last.state()
-            again = capture.Reader(path, fields=FIELDS)
+            again = capture.Reader(path, fields=FIELDS, order="none")
             again.resume(state)
             assert again.state() == state
     assert found == whole
-    one = capture.Reader(path, fields=FIELDS)
+    one = capture.Reader(path, fields=FIELDS, order="none")
     assert sum(map(len, one)) == len(whole)
     assert one.stats() == last.stats()
 
@@ -69,9 +69,9 @@ def test_state_and_resume_are_as_one_reading(tmp_path: Path, kind: str, seed: in
 def test_one_reader_in_pieces(tmp_path: Path):
     path = tmp_path / "x.pcap"
     path.write_bytes(make.pcap(mangle.records(PARTS)))
-    reader = capture.Reader(path, fields=FIELDS)
+    reader = capture.Reader(path, fields=FIELDS, order="none")
     found = _table(reader.read(stop=20_000)) + _table(reader.read(stop=50_000)) + _table(reader)
-    assert found == _table(capture.read(path, fields=FIELDS))
+    assert found == _table(capture.read(path, fields=FIELDS, order="none"))
 
 
 def _short_connection(port: int) -> list[bytes]:
@@ -98,13 +98,13 @@ def test_resume_after_a_stop_behind_damage(tmp_path: Path, where: str, packed: b
     octets[at : at + 16] = b"\xff" * 16
     path = tmp_path / "x.pcap"
     path.write_bytes(gzip.compress(octets) if packed else octets)
-    whole = capture.read(path, fields=FIELDS)
+    whole = capture.read(path, fields=FIELDS, order="none")
     expected = _table(whole)
     assert "no record" in whole.damaged
     stop = at // 2 if where == "first half" else at + 500
-    reader = capture.Reader(path, fields=FIELDS)
+    reader = capture.Reader(path, fields=FIELDS, order="none")
     found = _table(reader.read(stop))
-    again = capture.Reader(path, fields=FIELDS)
+    again = capture.Reader(path, fields=FIELDS, order="none")
     again.resume(reader.state())
     found += _table(again)
     assert len(found) == len(expected) == 600
@@ -124,11 +124,11 @@ def test_a_chain_goes_on_behind_a_damaged_file(tmp_path: Path):
             octets[-200:] = b"\xff" * 200
         paths.append(tmp_path / f"{i}.pcap")
         paths[-1].write_bytes(octets)
-    expected = _table(capture.read(paths, fields=FIELDS, chain=True))
+    expected = _table(capture.read(paths, fields=FIELDS, order="none", chain=True))
     for stop in ((0, 10**6), (1, 3000), (2, 3000), (2, 10**6)):
-        reader = capture.Reader(paths, fields=FIELDS, chain=True)
+        reader = capture.Reader(paths, fields=FIELDS, order="none", chain=True)
         found = _table(reader.read(stop))
-        again = capture.Reader(paths, fields=FIELDS, chain=True)
+        again = capture.Reader(paths, fields=FIELDS, order="none", chain=True)
         again.resume(reader.state())
         assert found + _table(again) == expected
 

@@ -137,7 +137,7 @@ class Chain:
             yield batch
 
     def _take_all(self) -> Iterator[CaptureBatch]:
-        while (batch := self.core.take()) is not None:
+        while (batch := self.core.take(True)) is not None:
             yield batch
 
     def resume(self, state: bytes) -> None:

@@ -76,11 +76,14 @@ class Reader:
         chain: bool = True,
         tables: str = "json",
         *,
+        order: str = "packets",
         reorder_bytes: int = REORDER_BYTES,
         reorder_segments: int = REORDER_SEGMENTS,
         filesystem: Any = None,
     ) -> None:
         """Nothing is opened before the first batch is asked for."""
+        if order not in ("packets", "none"):
+            raise ValueError(f'order is "packets" or "none", not {order!r}')
         for name, limit in (
             ("reorder_bytes", reorder_bytes),
             ("reorder_segments", reorder_segments),
@@ -114,6 +117,7 @@ class Reader:
                 reorder_octets=reorder_bytes,
                 reorder_total=8 * reorder_bytes,
                 reorder_pieces=reorder_segments,
+                ordered=order == "packets",
             )
             self._chains.append(Chain(group, core, told))
 
@@ -305,6 +309,7 @@ def read(
     chain: bool = True,
     tables: str = "json",
     *,
+    order: str = "packets",
     reorder_bytes: int = REORDER_BYTES,
     reorder_segments: int = REORDER_SEGMENTS,
     filesystem: Any = None,
@@ -326,7 +331,7 @@ def read(
     an empty frame, and an error that says how many); "resync": the first frame that was found by
     looking for one; "truncated": a part of a frame, or bytes in which none was found;
     "midstream": the first row of a direction whose beginning was not captured; "oversize": see
-    AMQP 1.0 below. Rows that are no whole frame have an error.
+    AMQP 1.0 below; "late": see order. Rows that are no whole frame have an error.
 
     At message level a row is a method with its content, as batch.decode has it; timestamp,
     packet_offset and position are those of its first byte, timestamp_last that of its last, flags
@@ -372,6 +377,10 @@ def read(
             column; bytes of a client that may be part of one, too.
         chain: False: several files are not one chain; each is read alone, in the order given.
         tables: what field tables become, "json", "variant" or "map", as batch.decode has it.
+        order: "packets": rows come by file, packet_offset and position. A row that may still have
+            one before it waits, while no more than 65,536 rows or 8 MiB of frames do; what comes
+            after that in spite of it has the flag "late". "none": rows come when their last byte
+            was read, which is sooner where a direction has to be understood first.
         reorder_bytes: what may wait in each direction for a segment that is missing, 64 bytes for
             each segment included; eight times that in all directions.
         reorder_segments: how many may. Where more would wait, what is missing is given up: it is a
@@ -404,6 +413,7 @@ def read(
         redact,
         chain,
         tables,
+        order=order,
         reorder_bytes=reorder_bytes,
         reorder_segments=reorder_segments,
         filesystem=filesystem,
@@ -445,7 +455,13 @@ def stats(
         CaptureError: a file is no capture.
     """
     reader = Reader(
-        path, fields=["error"], ports=ports, protocol=protocol, chain=chain, filesystem=filesystem
+        path,
+        fields=["error"],
+        ports=ports,
+        protocol=protocol,
+        chain=chain,
+        order="none",
+        filesystem=filesystem,
     )
     files = reader.count()
     return {"files": files, **_sums(files)}

@@ -296,16 +296,16 @@ cdef uint8_t* row_versions(const CapRows* o, const CapRow* row, int64_t n) excep
     return version
 
 
-cdef CaptureBatch make_batch(object protocol, tuple others, CapRows* o, int64_t n, Request request,
-                             list order, FileNames files):
+cdef CaptureBatch make_batch(object protocol, tuple others, CapRows* o, CapInfos* infos, int64_t n,
+                             Request request, list order, FileNames files):
     """The first n of the rows that wait."""
     cdef CaptureBatch out = CaptureBatch.__new__(CaptureBatch)
     cdef Values values
     cdef CapText* text
     cdef CapText[2] sides
-    cdef CapInfo* info = <CapInfo*>o.info.p
+    cdef CapInfo* info = <CapInfo*>infos.block.p
     cdef CapRow* row = <CapRow*>o.row.p + o.first
-    cdef int i, k, status = 0, n_files = <int>len(files.names), n_infos = o.n_infos
+    cdef int i, k, status = 0, n_files = <int>len(files.names), n_infos = infos.n
     cdef int64_t* numbers
     cdef uint8_t* versions
     cdef list texts = []

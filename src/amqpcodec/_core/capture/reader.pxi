@@ -1,7 +1,6 @@
 # The machine that reads a capture: bytes of files go in piece by piece, batches of columns come out.
 
 cdef enum:
-    BATCH_BYTES = 1 << 22          # of frames that wait for a batch, more or less
     POOL_BYTES = 1 << 24           # that the columns of batches before may hold for those to come
 
 
@@ -9,7 +8,18 @@ cdef extern from "columns/arrow.h" nogil:
     void pool_trim(size_t limit)
 
 
-cdef int read_packets(Reading* r, const uint8_t* p, size_t n, int64_t batch_rows, size_t* used) noexcept nogil:
+cdef int batch_full(Reading* r) noexcept nogil:
+    """1 where a batch is full, else 0."""
+    if not r.ordered:
+        return r.rows.n >= r.batch_rows or r.rows.used >= BATCH_BYTES
+    if r.rows.n < r.full_rows and r.rows.used < r.full_bytes:
+        return 0
+    if order_rows(r, False) < 0:
+        return NO_MEMORY
+    return is_ready(r)
+
+
+cdef int read_packets(Reading* r, const uint8_t* p, size_t n, size_t* used) noexcept nogil:
     """Take whole records from p on, until a batch is full (1) or bytes are missing (0)."""
     cdef CapPacket packet
     cdef Segment segment
@@ -17,8 +27,9 @@ cdef int read_packets(Reading* r, const uint8_t* p, size_t n, int64_t batch_rows
     cdef int found, why
     used[0] = 0
     while True:
-        if r.rows.n >= batch_rows or r.rows.used >= BATCH_BYTES:
-            return 1
+        found = batch_full(r)
+        if found != 0:
+            return found
         if r.file.at >= r.stop:
             return 0
         found = next_packet(&r.file, p + used[0], n - used[0], &packet, &step)
@@ -40,12 +51,14 @@ cdef int read_packets(Reading* r, const uint8_t* p, size_t n, int64_t batch_rows
             return NO_MEMORY
 
 
-cdef int end_connections(Reading* r, int64_t batch_rows) noexcept nogil:
+cdef int end_connections(Reading* r) noexcept nogil:
     """Nothing more will come: the last rows of all connections; 1 where a batch is full."""
+    cdef int status
     while r.oldest != NULL:
-        if r.rows.n >= batch_rows or r.rows.used >= BATCH_BYTES:
-            return 1
-        if finish_conn(r, r.oldest, &r.last) < 0:
+        status = batch_full(r)
+        if status != 0:
+            return status
+        if finish_conn(r, r.oldest) < 0:
             return NO_MEMORY
     return 0
 
@@ -110,6 +123,10 @@ cdef void reading_free(Reading* r) noexcept nogil:
         while r.oldest != NULL:
             remove_conn(r, r.oldest)
     rows_free(&r.rows)
+    rows_free(&r.ready)
+    rows_free(&r.spare)
+    block_give(&r.infos.block)
+    block_give(&r.places)
     free(r.file.interface)
     free(r.bucket)
     for k in range(MAX_PROTOCOLS):
@@ -150,7 +167,7 @@ cdef class CaptureReader:
     def __cinit__(self, protocol, fields, ports, bint redact, bint forced,
                   int64_t batch_rows, str level="frame", size_t reorder_octets=1 << 22,
                   size_t reorder_total=1 << 25, tuple others=(), str tables="json",
-                  int32_t reorder_pieces=1 << 16):
+                  int32_t reorder_pieces=1 << 16, bint ordered=False):
         """others: 0-9, 0-8 and 1.0, in that order, which connections may speak where it is not forced."""
         cdef Reading* r = <Reading*>calloc(1, sizeof(Reading))
         cdef int port
@@ -179,9 +196,13 @@ cdef class CaptureReader:
                 raise ValueError(f"ports are numbers from 1 to 65535, not {number!r}")
             port = number
             r.ports[port >> 3] |= <uint8_t>(1 << (port & 7))
-        r.rows.batch = 1
+        r.infos.batch = 1
         r.rows.hint = 65536
         r.redact = redact
+        r.ordered = ordered
+        r.floor.file = -1
+        r.batch_rows = batch_rows
+        next_look(r, False)
         r.forced = forced
         r.dialect = reading_mode(RABBITMQ, PLAIN, ERROR)
         r.hold_limit = reorder_octets
@@ -229,14 +250,17 @@ cdef class CaptureReader:
 
     def release(self):
         """Give back what reading needs, when all connections have ended and all rows went out."""
-        if self.r.oldest == NULL and self.r.rows.n == 0:
+        if self.r.oldest == NULL and self.r.rows.n == 0 and self.r.ready.n == 0:
+            rows_free(&self.r.ready)
+            rows_free(&self.r.spare)
+            memset(&self.r.ready, 0, sizeof(CapRows))
+            memset(&self.r.spare, 0, sizeof(CapRows))
             free(self.r.bucket)
             self.r.bucket = NULL
             block_give(&self.input)
             memset(&self.input, 0, sizeof(Block))
             rows_free(&self.r.rows)
             memset(&self.r.rows, 0, sizeof(CapRows))
-            self.r.rows.batch = 1
             self.r.rows.hint = 65536
             self.input_at = 0
             self.input_n = 0
@@ -294,13 +318,15 @@ cdef class CaptureReader:
         cdef int status = 0
         if self.busy:
             raise RuntimeError("another thread reads this capture")
+        if self.r.ordered and is_ready(self.r):
+            return True
         self.busy = True
         with nogil:
             if last:
-                status = end_connections(self.r, self.batch_rows)
+                status = end_connections(self.r)
             elif not self.damaged:
                 status = read_packets(self.r, self.input.p + self.input_at,
-                                      self.input_n - self.input_at, self.batch_rows, &used)
+                                      self.input_n - self.input_at, &used)
                 self.input_at += used
         self.busy = False
         if status == FILE_BAD or status == FILE_FOREIGN:
@@ -310,20 +336,27 @@ cdef class CaptureReader:
             raise MemoryError
         return status == 1
 
-    def take(self):
-        """The rows that wait, at most batch_rows; None where there are none."""
-        cdef CapRows* o = &self.r.rows
-        cdef int64_t n = min(o.n - o.first, self.batch_rows)
+    def take(self, bint all=False):
+        """The rows that wait, at most batch_rows; None where there are none, or none whose order is
+        known. all: those as well."""
+        cdef CapRows* o = &self.r.ready if self.r.ordered else &self.r.rows
+        cdef int64_t n
+        if self.r.ordered and all and self.r.rows.n and not is_ready(self.r):
+            if order_rows(self.r, True) < 0:
+                raise MemoryError
+        n = min(o.n - o.first, self.batch_rows)
         if n == 0:
             return None
         pool_trim(POOL_BYTES)
-        batch = make_batch(self.protocol, self.others, o, n,
+        batch = make_batch(self.protocol, self.others, o, &self.r.infos, n,
                            find_request(self.protocol, self.level, self.frame_names, "plain",
                                         self.tables),
                            self.order, self.files)
         o.first += n
         if o.first == o.n:
             rows_clear(o)
+            if forget_infos(self.r) < 0:
+                raise MemoryError
         return batch
 
     def state(self, list starts=None):
@@ -335,7 +368,7 @@ cdef class CaptureReader:
         cdef StateIO io
         cdef size_t i
         cdef int status
-        if self.r.rows.n:
+        if self.r.rows.n or self.r.ready.n:
             raise ValueError("rows wait: take() them first")
         memset(&io, 0, sizeof(StateIO))
         io.writing = True

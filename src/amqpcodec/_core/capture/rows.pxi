@@ -15,9 +15,13 @@ cdef enum:
     CAPTURED_TRUNCATED = 4  # a part of a frame, or bytes that are none
     CAPTURED_MIDSTREAM = 8  # the first of a direction whose beginning was not captured
     CAPTURED_OVERSIZE = 16  # larger than its receiver takes: 1.0's max-frame-size
-    N_CAPTURED_FLAGS = 5
+    CAPTURED_LATE = 32      # a later one went out before it
+    N_CAPTURED_FLAGS = 6
 
-cdef const char** CAPTURE_FLAG_NAMES = ["gap", "resync", "truncated", "midstream", "oversize"]
+cdef enum:
+    BATCH_BYTES = 1 << 22           # of frames that wait for a batch, more or less
+
+cdef const char** CAPTURE_FLAG_NAMES = ["gap", "resync", "truncated", "midstream", "oversize", "late"]
 
 # A connection as rows tell of it.
 cdef struct CapInfo:
@@ -34,6 +38,9 @@ cdef struct CapRow:
     uint8_t version         # number of the protocol
     int32_t position
     int32_t file            # slot of its name
+    int32_t order_file      # where it stands among all rows: see put_in_turn
+    int32_t order_position
+    uint64_t order_at
     int64_t first_time
     int64_t last_time
     uint64_t packet_at
@@ -44,14 +51,17 @@ cdef struct CapRows:
     int64_t n
     size_t used
     size_t hint             # bytes that there may be
-    int32_t n_infos
-    uint64_t batch          # changes when infos start anew
     uint8_t versions        # of all rows, or'ed
     Block data
     Block end               # int64, one more than rows
     Block lost              # uint64, see LOST_OCTETS
     Block row
-    Block info
+
+# The connections that rows tell of, by number.
+cdef struct CapInfos:
+    int32_t n
+    uint64_t batch          # changes when they start anew
+    Block block
 
 
 cdef int rows_room(CapRows* o, size_t size) noexcept nogil:
@@ -73,14 +83,14 @@ cdef int rows_room(CapRows* o, size_t size) noexcept nogil:
     return 0
 
 
-cdef int32_t rows_info(CapRows* o, const CapInfo* info) noexcept nogil:
+cdef int32_t note_info(CapInfos* o, const CapInfo* info) noexcept nogil:
     """Note a connection for this batch; its index, or NO_MEMORY."""
-    cdef size_t n = <size_t>o.n_infos
-    if o.info.room < (n + 1) * sizeof(CapInfo):
-        if block_room(&o.info, n * sizeof(CapInfo), (2 * n + 64) * sizeof(CapInfo)) < 0:
+    cdef size_t n = <size_t>o.n
+    if o.block.room < (n + 1) * sizeof(CapInfo):
+        if block_room(&o.block, n * sizeof(CapInfo), (2 * n + 64) * sizeof(CapInfo)) < 0:
             return NO_MEMORY
-    memcpy(<CapInfo*>o.info.p + n, info, sizeof(CapInfo))
-    o.n_infos += 1
+    memcpy(<CapInfo*>o.block.p + n, info, sizeof(CapInfo))
+    o.n += 1
     return <int32_t>n
 
 
@@ -89,9 +99,7 @@ cdef void rows_clear(CapRows* o) noexcept nogil:
     o.n = 0
     o.hint = max(o.used + o.used // 16, <size_t>65536)
     o.used = 0
-    o.n_infos = 0
     o.versions = 0
-    o.batch += 1
 
 
 cdef void rows_free(CapRows* o) noexcept nogil:
@@ -99,4 +107,3 @@ cdef void rows_free(CapRows* o) noexcept nogil:
     block_give(&o.end)
     block_give(&o.lost)
     block_give(&o.row)
-    block_give(&o.info)

@@ -220,6 +220,9 @@ cdef int io_open(StateIO* io, Reading* r, Open* o) noexcept nogil:
     io_bytes(io, o.data.p, o.n)
     if not io.bad and not is_open_message(r, o):
         io.bad = True
+    o.row.order_file = o.row.file
+    o.row.order_at = o.row.packet_at
+    o.row.order_position = o.row.position
     return 0
 
 
@@ -252,11 +255,13 @@ cdef bint is_half_sound(const Half* h) noexcept nogil:
     if not h.seen:
         return (not h.started and h.n_waiting == 0 and h.n == 0 and h.state == AT_START
                 and h.n_marks == 0 and h.open == NULL)
+    if h.n_marks == 0:
+        return False
     if h.offset < LOWEST_POSITION or h.known_end > h.offset + FAR_AHEAD or h.acked > h.offset + FAR_AHEAD:
         return False
     if not h.started and (h.n or h.state != AT_START):
         return False
-    if h.n and (h.n_marks == 0 or h.base + <int64_t>h.n != h.offset):
+    if h.n and h.base + <int64_t>h.n != h.offset:
         return False
     if h.expect > h.offset + HIGHEST_FRAME_MAX + 8:
         return False
@@ -404,7 +409,7 @@ cdef int io_closing(StateIO* io, Reading* r) noexcept nogil:
         if c == NULL or c.closes:
             io.bad = True
             return 0
-        if close_conn(r, c, &r.last) < 0:
+        if close_conn(r, c) < 0:
             return NO_MEMORY
     return 0
 
@@ -450,7 +455,7 @@ cdef int io_counts(StateIO* io, Reading* r) noexcept nogil:
     for k in range(r.n_spoken):
         for i in range(<size_t>r.spoken[k].n_descs):
             r.spoken[k].methods[i] = <uint64_t>io_ranged(io, <int64_t>r.spoken[k].methods[i], 0, NUMBER_LIMIT)
-    if r.count.connections > 0x7FFFFFFF:
+    if not io.writing and r.count.connections > 1 << 30:
         io.bad = True
     return 0
 

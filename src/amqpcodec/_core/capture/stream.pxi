@@ -73,6 +73,9 @@ cdef struct Half:
     Block buf
     Open* open              # messages, the newest first
     int32_t n_open          # deliveries of 1.0
+    int32_t last_file       # where the newest row stands
+    int32_t last_position
+    uint64_t last_at
     uint64_t takes          # bytes of a frame of 1.0 that the receiver takes, 0 while it is not known
     bint tls                # TLS follows, if the peer agrees
     bint past_sasl          # in 1.0: no credentials follow
@@ -87,6 +90,9 @@ cdef struct Conn:
     Conn* older             # in order of their newest packets
     Conn* newer
     Conn* closing           # the next one that is closing
+    Conn* holder            # the next one of those that may hold something back
+    Conn* holder_before
+    bint holds              # it is one of them
     bint closes
     uint8_t left_out
     uint8_t version         # number of the protocol
@@ -133,9 +139,17 @@ cdef struct Spoken:
     Desc** contents
     int n_contents
 
+# Where a row stands: slot of its file, offset of its packet, place there; and its index.
+cdef struct Place:
+    int32_t file
+    int32_t position
+    uint64_t at
+    int32_t index
+
 cdef struct Reading:
     CapFile file
     CapRows rows
+    CapInfos infos          # of all rows that wait
     CaptureCounts count
     Spoken[MAX_PROTOCOLS] spoken
     int n_spoken
@@ -151,6 +165,15 @@ cdef struct Reading:
     bint begun              # a file was
     bint between            # no file is open: the next one follows
     Mark last               # the newest packet
+    bint ordered            # rows go out in the order of their packets: see order.pxi
+    CapRows ready           # what goes out
+    CapRows spare
+    Block places            # Place: memory for sorting
+    Place floor             # of the last row that went out
+    int64_t n_sorted        # rows that were held back, the first ones
+    int64_t batch_rows
+    int64_t full_rows       # of those that wait: when it is time to look at them
+    size_t full_bytes
     bint redact
     bint messages           # the level of rows
     size_t open_bytes      # of messages
@@ -161,6 +184,7 @@ cdef struct Reading:
     Conn* newest
     Conn* closing
     Conn* closing_last
+    Conn* holder            # connections that hold something back, and some that did
     int n_closing
     int n_conns
     size_t held             # bytes that wait in all directions
@@ -193,6 +217,22 @@ cdef int push_mark(Half* h, const Mark* mark) noexcept nogil:
 
 # ---- rows ----
 
+cdef inline void put_in_turn(Half* h, CapRow* row) noexcept nogil:
+    """A row stands where its packet does, but after the rows of the bytes before it."""
+    row.order_file = row.file
+    row.order_at = row.packet_at
+    row.order_position = row.position
+    if AMQP_UNLIKELY(row.order_at <= h.last_at or row.order_file != h.last_file):
+        if row.order_file < h.last_file or (row.order_file == h.last_file and (
+                row.order_at < h.last_at or (row.order_at == h.last_at and row.order_position <= h.last_position))):
+            row.order_file = h.last_file
+            row.order_at = h.last_at
+            row.order_position = h.last_position + 1
+    h.last_file = row.order_file
+    h.last_at = row.order_at
+    h.last_position = row.order_position
+
+
 cdef void find_place(Half* h, size_t n, int64_t at, CapRow* row) noexcept nogil:
     """Which packets sent the n bytes at position `at`, which count as a row of the first one."""
     cdef Mark* end = <Mark*>h.marks.p + h.n_marks
@@ -211,6 +251,7 @@ cdef void find_place(Half* h, size_t n, int64_t at, CapRow* row) noexcept nogil:
     row.packet = mark.number
     row.file = mark.file
     mark.rows += 1
+    put_in_turn(h, row)
 
 
 cdef int store_row(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, uint64_t lost, uint8_t flags,
@@ -221,11 +262,11 @@ cdef int store_row(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, uin
     cdef uint8_t* out
     if rows_room(o, n) < 0:
         return NO_MEMORY
-    if c.batch != o.batch:
-        c.info_at = rows_info(o, &c.info)
+    if c.batch != r.infos.batch:
+        c.info_at = note_info(&r.infos, &c.info)
         if c.info_at < 0:
             return NO_MEMORY
-        c.batch = o.batch
+        c.batch = r.infos.batch
     row = <CapRow*>o.row.p + o.n
     row[0] = place[0]
     row.info = c.info_at

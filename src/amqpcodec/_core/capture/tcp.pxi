@@ -29,8 +29,11 @@ cdef int keep_bytes(Half* h, const uint8_t* p, size_t n) noexcept nogil:
 cdef int deliver(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, Mark* mark) noexcept nogil:
     """The next n > 0 bytes of a direction."""
     cdef int64_t used
+    cdef const Mark* last = <const Mark*>h.marks.p + h.n_marks - 1
     mark.at = h.offset
     mark.rows = 0
+    if h.n_marks and last.file_at == mark.file_at and last.number == mark.number and last.file == mark.file:
+        mark.rows = last.rows       # a gap before it counts as its row
     if push_mark(h, mark) < 0:
         return NO_MEMORY
     h.next += <uint32_t>n
@@ -74,9 +77,8 @@ cdef int flush_bytes(Reading* r, Conn* c, Half* h) noexcept nogil:
     return 0
 
 
-cdef int skip_to(Reading* r, Conn* c, Half* h, int64_t to, const Mark* mark) noexcept nogil:
-    """Give up on the bytes before `to`. mark: the packet that says so."""
-    cdef Mark own
+cdef int skip_to(Reading* r, Conn* c, Half* h, int64_t to) noexcept nogil:
+    """Give up on the bytes before `to`."""
     cdef int64_t lost = to - h.offset
     cdef int64_t expect = h.expect
     if lost <= 0:
@@ -87,12 +89,6 @@ cdef int skip_to(Reading* r, Conn* c, Half* h, int64_t to, const Mark* mark) noe
         return NO_MEMORY
     if h.expect == 0:
         h.expect = expect       # nothing of the rest of that frame was there
-    if h.n_marks == 0:
-        own = mark[0]
-        own.at = h.offset
-        own.rows = 0
-        if push_mark(h, &own) < 0:
-            return NO_MEMORY
     h.mark = h.n_marks - 1
     if c.left_out:
         r.count.left_out += <uint64_t>lost
@@ -137,7 +133,7 @@ cdef int start_midstream(Reading* r, Conn* c, Half* h) noexcept nogil:
     return drain(r, c, h)
 
 
-cdef int finish_half(Reading* r, Conn* c, Half* h, const Mark* mark) noexcept nogil:
+cdef int finish_half(Reading* r, Conn* c, Half* h) noexcept nogil:
     """What is missing now stays missing."""
     cdef Piece* first
     if not h.started:
@@ -147,13 +143,13 @@ cdef int finish_half(Reading* r, Conn* c, Half* h, const Mark* mark) noexcept no
             return NO_MEMORY
     while h.n_waiting:
         first = first_waiting(h)
-        if skip_to(r, c, h, first.at, &first.mark) < 0 or drain(r, c, h) < 0:
+        if skip_to(r, c, h, first.at) < 0 or drain(r, c, h) < 0:
             return NO_MEMORY
     if not h.fin and h.acked > h.offset + 1:
         # A FIN that was not captured takes one number too: one alone proves no lost byte.
         h.known_end = max(h.known_end, h.acked)
     if h.known_end > h.offset:
-        return skip_to(r, c, h, h.known_end, mark)
+        return skip_to(r, c, h, h.known_end)
     return flush_bytes(r, c, h)
 
 
@@ -219,11 +215,35 @@ cdef void unchain_conn(Reading* r, Conn* c) noexcept nogil:
         r.newest = c.older
 
 
+cdef void link_holder(Reading* r, Conn* c) noexcept nogil:
+    c.holds = True
+    c.holder_before = NULL
+    c.holder = r.holder
+    if r.holder != NULL:
+        r.holder.holder_before = c
+    r.holder = c
+
+
+cdef void unlink_holder(Reading* r, Conn* c) noexcept nogil:
+    c.holds = False
+    if c.holder_before != NULL:
+        c.holder_before.holder = c.holder
+    else:
+        r.holder = c.holder
+    if c.holder != NULL:
+        c.holder.holder_before = c.holder_before
+
+
+cdef inline bint half_holds(const Half* h) noexcept nogil:
+    return h.n != 0 or h.n_waiting != 0 or h.open != NULL
+
+
 cdef void link_conn(Reading* r, Conn* c) noexcept nogil:
     cdef uint32_t k = bucket_of(&c.info.client, &c.info.server)
     c.bucket = r.bucket[k]
     r.bucket[k] = c
     append_conn(r, c)
+    link_holder(r, c)
     r.n_conns += 1
 
 
@@ -264,6 +284,8 @@ cdef void remove_conn(Reading* r, Conn* c) noexcept nogil:
         at = &at[0].bucket
     at[0] = c.bucket
     unchain_conn(r, c)
+    if c.holds:
+        unlink_holder(r, c)
     r.n_conns -= 1
     if c.closes:
         before = NULL
@@ -280,13 +302,13 @@ cdef void remove_conn(Reading* r, Conn* c) noexcept nogil:
     free(c)
 
 
-cdef int finish_conn(Reading* r, Conn* c, const Mark* mark) noexcept nogil:
+cdef int finish_conn(Reading* r, Conn* c) noexcept nogil:
     """The connection is over: its last rows."""
-    cdef int status = finish_half(r, c, &c.half[0], mark)
+    cdef int status = finish_half(r, c, &c.half[0])
     if status == 0:
         status = end_messages(r, c, &c.half[0])
     if status == 0:
-        status = finish_half(r, c, &c.half[1], mark)
+        status = finish_half(r, c, &c.half[1])
     if status == 0:
         status = end_messages(r, c, &c.half[1])
     if c.spoke and not c.left_out:
@@ -295,7 +317,7 @@ cdef int finish_conn(Reading* r, Conn* c, const Mark* mark) noexcept nogil:
     return status
 
 
-cdef int close_conn(Reading* r, Conn* c, const Mark* mark) noexcept nogil:
+cdef int close_conn(Reading* r, Conn* c) noexcept nogil:
     """Both ends are done; late segments may still come."""
     if c.closes:
         return 0
@@ -307,7 +329,7 @@ cdef int close_conn(Reading* r, Conn* c, const Mark* mark) noexcept nogil:
     r.closing_last = c
     r.n_closing += 1
     if r.n_closing > CLOSING_LIMIT:
-        return finish_conn(r, r.closing, mark)
+        return finish_conn(r, r.closing)
     return 0
 
 
@@ -345,7 +367,7 @@ cdef int add_segment(Reading* r, const CapPacket* packet, const Segment* s) noex
     c = find_conn(r, &s.target, &s.source) if side else find_conn(r, &s.source, &s.target)
     if c != NULL and (begins_anew(&c.half[side], s.sequence + 1) if s.flags & TCP_SYN
                       else is_foreign(c, &c.half[side], s)):
-        if finish_conn(r, c, &mark) < 0:    # the same ports, used again
+        if finish_conn(r, c) < 0:    # the same ports, used again
             return NO_MEMORY
         c = NULL
     if c == NULL:
@@ -357,7 +379,7 @@ cdef int add_segment(Reading* r, const CapPacket* packet, const Segment* s) noex
             c = new_conn(r, &s.source, &s.target, s.family, packet)
         if c == NULL:
             return NO_MEMORY
-        if r.n_conns > CONN_LIMIT and finish_conn(r, r.oldest, &mark) < 0:
+        if r.n_conns > CONN_LIMIT and finish_conn(r, r.oldest) < 0:
             return NO_MEMORY
     elif c.newer != NULL:
         unchain_conn(r, c)
@@ -367,10 +389,12 @@ cdef int add_segment(Reading* r, const CapPacket* packet, const Segment* s) noex
             note_ack(&c.half[1 - side], s.ack)
         if add_payload(r, c, &c.half[side], s, &mark) < 0:
             return NO_MEMORY
+        if not c.holds and half_holds(&c.half[side]):
+            link_holder(r, c)
         if not (c.half[0].fin and c.half[1].fin):
             return 0
     # What a reset carries is text about the reset.
-    return close_conn(r, c, &mark)
+    return close_conn(r, c)
 
 
 cdef bint begins_anew(const Half* h, uint32_t first) noexcept nogil:
@@ -416,6 +440,9 @@ cdef int add_payload(Reading* r, Conn* c, Half* h, const Segment* s, Mark* mark)
         h.next = sequence
         h.offset = FIRST_POSITION
         h.known_end = FIRST_POSITION
+        mark.at = FIRST_POSITION
+        if push_mark(h, mark) < 0:      # what is missing before the first byte is told of here
+            return NO_MEMORY
     if s.flags & TCP_SYN and not h.syn:
         h.syn = True
         h.first = sequence
@@ -457,6 +484,6 @@ cdef int add_payload(Reading* r, Conn* c, Half* h, const Segment* s, Mark* mark)
             r.count.overflows += 1
         elif not (h.held > ACKED_HOLD and h.acked >= first.at):
             break
-        if skip_to(r, c, h, first.at, &first.mark) < 0 or drain(r, c, h) < 0:
+        if skip_to(r, c, h, first.at) < 0 or drain(r, c, h) < 0:
             return NO_MEMORY
     return 0

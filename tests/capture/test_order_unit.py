@@ -1,0 +1,181 @@
+"""Rows in the order of their packets, whatever their bytes had to wait for."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import random
+from pathlib import Path
+
+import pytest
+
+from amqpcodec import capture
+from amqpcodec import v0_9_1 as amqp
+from tests.capture import mangle
+from tests.capture import recording as make
+from tests.paths import REPO
+
+pa = pytest.importorskip("pyarrow")
+
+PARTS = mangle.parts(REPO / "demo" / "kombu_celery.pcap.gz")
+KEY = ("file_index", "packet_offset", "position")
+FIELDS = [*KEY, "connection", "direction", "flags", "frame", "error", "file"]
+
+
+def table(source, **options) -> list[dict]:
+    options.setdefault("fields", FIELDS)
+    reader = capture.read(source, **options)
+    return [row for batch in reader for row in pa.record_batch(batch).to_pylist()]
+
+
+def key(row: dict) -> tuple:
+    return tuple(row[name] for name in KEY)
+
+
+def in_turn(rows: list[dict]) -> list[dict]:
+    """By packets; but a direction keeps the order of its bytes, in which `rows` have it."""
+    last: dict[tuple, tuple] = {}
+    keys = []
+    for row in rows:
+        side = row["connection"], row["direction"]
+        here = (*key(row), 0)
+        before = last.get(side, here)
+        last[side] = max(here, (*before[:3], before[3] + 1))
+        keys.append(last[side])
+    return [rows[i] for i in sorted(range(len(rows)), key=keys.__getitem__)]
+
+
+def lossy(seed: int) -> bytes:
+    rng = random.Random(seed)
+    items = [p for p in mangle.split(PARTS, 90) if p.flags & make.SYN or rng.random() > 0.02]
+    return make.pcap(mangle.records(mangle.shuffled(items, seed)))
+
+
+def midstream() -> bytes:
+    """Every connection began before."""
+    return make.pcap(mangle.records([p for p in PARTS[60:] if not p.flags & make.SYN]))
+
+
+CAPTURES = {
+    "whole": lambda: make.pcap(mangle.records(mangle.shuffled(list(mangle.split(PARTS, 60)), 2))),
+    "lossy": lambda: lossy(1),
+    "midstream": midstream,
+}
+
+
+@pytest.mark.parametrize("level", ["frame", "message"])
+@pytest.mark.parametrize("kind", CAPTURES)
+def test_rows_come_in_the_order_of_their_packets(kind: str, level: str):
+    octets = CAPTURES[kind]()
+    fields = [name if level == "frame" or name != "frame" else "body" for name in FIELDS]
+    as_found = table(io.BytesIO(octets), order="none", fields=fields, level=level)
+    assert [key(row) for row in as_found] != sorted(key(row) for row in as_found)
+    for batch_rows in (1, 100, capture.BATCH_ROWS):
+        found = table(io.BytesIO(octets), fields=fields, level=level, batch_rows=batch_rows)
+        assert found == (in_turn(as_found) if level == "frame" else found)
+        assert sorted(found, key=key) == sorted(as_found, key=key)
+        assert len({key(row) for row in found}) == len(found)
+        assert not any("late" in row["flags"] for row in found)
+
+
+@pytest.mark.parametrize("level", ["frame", "message"])
+def test_a_direction_keeps_the_order_of_its_bytes(level: str):
+    """Also where its packets were captured in another one, as after a loss."""
+    octets = CAPTURES["lossy"]()
+    fields = ["connection", "direction", "channel", "error", *KEY]
+    as_found = table(io.BytesIO(octets), order="none", fields=fields, level=level)
+    found = table(io.BytesIO(octets), fields=fields, level=level)
+    behind = 0
+    for side in {(row["connection"], row["direction"]) for row in found}:
+        mine = [row for row in found if (row["connection"], row["direction"]) == side]
+        if level == "frame":
+            assert mine == [r for r in as_found if (r["connection"], r["direction"]) == side]
+        behind += [key(row) for row in mine] != sorted(key(row) for row in mine)
+    assert behind
+    # Across directions the order is that of packets.
+    keys = [key(row) for row in found]
+    backward = sum(b < a for a, b in itertools.pairwise(keys))
+    were = [key(row) for row in as_found]
+    assert backward < sum(b < a for a, b in itertools.pairwise(were))
+
+
+def test_across_files(tmp_path: Path):
+    records = mangle.records(mangle.shuffled(list(mangle.split(PARTS, 60)), 3))
+    paths = []
+    for i in range(9):
+        paths.append(tmp_path / f"{i}.pcap")
+        part = records[len(records) * i // 9 : len(records) * (i + 1) // 9]
+        # Times that tell which file is first.
+        part = [make.Record(r.data, make.START_NS + i * 10**9 + n) for n, r in enumerate(part)]
+        paths[-1].write_bytes(make.pcap(part, nano=True))
+    as_found = table(paths, order="none", chain=True)
+    found = table(paths, chain=True)
+    assert as_found != found == in_turn(as_found)
+    assert {row["file_index"] for row in found} == set(range(9))
+
+
+def beat(port: int, number: int, size: int) -> bytes:
+    frame = amqp.encode(1, amqp.Body(b"x" * size))
+    at = 1001 + number * len(frame)
+    return make.segment((make.CLIENT[0], port), make.SERVER, at, frame)
+
+
+def test_what_waits_is_bounded_and_what_comes_later_is_late():
+    """A direction that says too little to be understood, and very much of another one after it."""
+    first, second = 41_000, 41_001
+    opening = [
+        make.segment((make.CLIENT[0], port), make.SERVER, 1000, b"", make.SYN)
+        for port in (first, second)
+    ]
+    half = amqp.encode(1, amqp.Body(b"y" * 99))
+    begun = make.segment((make.CLIENT[0], first), make.SERVER, 1001, half[:50])
+    ended = make.segment((make.CLIENT[0], first), make.SERVER, 1051, half[50:])
+    many = [beat(second, i, 60_000) for i in range(400)]  # 24 MB
+    octets = make.pcap([*opening, begun, *many, ended, beat(second, 400, 60_000)])
+    reader = capture.read(io.BytesIO(octets), fields=[*KEY, "flags", "body_size", "frame"])
+    found, longest = [], 0
+    for batch in reader:
+        part = pa.record_batch(batch).select([*KEY, "flags"]).to_pylist()
+        longest = max(longest, len(part))
+        found += part
+    late = [row for row in found if "late" in row["flags"]]
+    assert len(found) == 402
+    assert [row["packet_offset"] for row in late] == [24 + 2 * 16 + 2 * 54]
+    assert found.index(late[0]) > 200
+    rest = [key(row) for row in found if row is not late[0]]
+    assert rest == sorted(rest)
+    # With a shorter capture between them, nothing is late.
+    octets = make.pcap([*opening, begun, *many[:100], ended])
+    found = table(io.BytesIO(octets))
+    assert found == sorted(found, key=key)
+    assert not any("late" in row["flags"] for row in found)
+
+
+def test_a_direction_that_is_never_understood_holds_back_once(tmp_path: Path):
+    """Then nothing waits for it any more: many batches, one row late."""
+    stuck = make.segment((make.CLIENT[0], 41_000), make.SERVER, 1001, b"\1\0\1\0\0\0")
+    packets = [stuck, *(beat(41_001, i, 8) for i in range(300_000))]
+    path = tmp_path / "x.pcap"
+    path.write_bytes(make.pcap(packets))
+    sizes, late = [], 0
+    for batch in capture.read(path, fields=["flags"]):
+        sizes.append(len(batch))
+        late += sum("late" in row["flags"] for row in pa.record_batch(batch).to_pylist())
+    assert sum(sizes) == 300_001
+    assert late == 1
+    assert len(sizes) > 8
+
+
+def test_gaps_have_places_of_their_own():
+    """A gap before the first byte: its row is told of at the SYN."""
+    frame = amqp.encode(1, amqp.Basic.Ack(delivery_tag=7))
+    packets = [*make.opening(), make.client(1001 + 21, frame), make.client(1001 + 42, frame * 3)]
+    found = table(io.BytesIO(make.pcap(packets)))
+    assert len({key(row) for row in found}) == len(found) == 5
+    assert found == sorted(found, key=key)
+    assert found[0]["flags"] == ["gap"]
+
+
+def test_the_order_is_one_of_two():
+    with pytest.raises(ValueError, match="order is"):
+        capture.read(io.BytesIO(b""), order="time")
