@@ -143,7 +143,7 @@ def test_files_of_all_kinds_in_one_chain(tmp_path: Path):
     assert reader.files[:6] == [str(path) for path in paths]
     assert set(reader.files[6:]) == {str(path) for path in empty}
     damaged = {each["file"] for each in reader.stats()["files"] if each["damaged"]}
-    assert damaged == {str(empty[0]), str(empty[2])}
+    assert damaged == {str(empty[2])}  # a file of no bytes is an empty capture
 
 
 def test_cut_last_record_in_the_middle_of_a_chain(tmp_path: Path):
