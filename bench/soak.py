@@ -20,6 +20,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from bench import stuck
 from bench.soak_clients import ALL, Session
 
 WINDOW = 1000  # messages on their way at most
@@ -65,6 +66,8 @@ class Progress:
 def side(way: str, client: str, where: tuple[str, int], total: int, own: Any, other: Any) -> None:
     """One process; prints what it found as JSON."""
     import amqpcodec
+
+    stuck.listen()
 
     session: Session = ALL[client](*where)
     amqpcodec.install(session.dropin)
@@ -119,6 +122,11 @@ def soak(client: str, where: tuple[str, int], total: int, folder: str) -> list[s
             )
             print(f"\r{text} ", end="", file=sys.stderr, flush=True)
         stalled = time.monotonic() - moved > STALL_SECONDS
+        if stalled:
+            for process in processes:
+                print(f"\n{client}: stacks of process {process.pid}", file=sys.stderr, flush=True)
+                stuck.ask(process.pid or 0)
+            print(f"{client}: broker\n{stuck.broker_state()}", file=sys.stderr, flush=True)
         if stalled or -1 in now:
             break
     for process in processes:

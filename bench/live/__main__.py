@@ -13,13 +13,13 @@ import argparse
 import json
 import os
 import statistics
-import subprocess
 import sys
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from bench import stuck
 from bench.live.clients import ALL, DIRECTIONS, WARM_UP, prepare
 from bench.measure import Spread
 
@@ -82,10 +82,13 @@ def once(where: tuple[str, int], cell: Cell, options: argparse.Namespace) -> Any
     command += ["--count", str(options.count), "--pairs", str(options.pairs)]
     if options.core is not None:
         command += ["--core", str(options.core)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=options.seconds)
-    if done.returncode:
-        raise SystemExit(f"{' '.join(cell)}: {done.stderr[-2000:]}")
-    return json.loads(done.stdout.splitlines()[-1])
+    try:
+        status, out, told = stuck.run(command, options.seconds)
+    except stuck.StuckError as error:
+        raise SystemExit(f"{' '.join(cell)}: {error}") from None
+    if status:
+        raise SystemExit(f"{' '.join(cell)}: {told[-2000:]}")
+    return json.loads(out.splitlines()[-1])
 
 
 def measure(where: tuple[str, int], cells: list[Cell], options: argparse.Namespace) -> Any:

@@ -15,6 +15,7 @@ import os
 import sys
 from contextlib import nullcontext
 
+from bench import stuck
 from bench.live.clients import ALL, DIRECTIONS
 from bench.live.free import free
 
@@ -23,6 +24,7 @@ WAYS = ("stock", "dropin", "free")
 
 def main() -> int:
     """Exit status 0, or what Python gives for an error."""
+    stuck.listen()
     parser = argparse.ArgumentParser(prog="python -m bench.live.worker", description=__doc__)
     parser.add_argument("host")
     parser.add_argument("port", type=int)
