@@ -230,7 +230,7 @@ def test_an_unknown_version_is_compared_first(
     package: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     module = dropin(package)
-    [name] = [n for n, (root, _) in module.CLIENTS.items() if package == f"{root}._pyamqp"]
+    [name] = [n for n, root in module.CLIENTS.items() if package == f"{root}._pyamqp"]
     monkeypatch.setattr(module._DROP_INS[name], "version", lambda: "77.8.9")
     with pytest.warns(CompatWarning, match=r"77\.8\.9"):
         module.install(clients=[name])

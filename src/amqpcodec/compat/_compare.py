@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any
 
-__all__ = ["header_frame", "method_frame", "outcome"]
+__all__ = ["header_frame", "method_frame", "outcome", "same_values"]
 
 #: Wire types, numbered as in lowered tables.
 _BIT, _OCTET, _SHORT, _LONG, _LONGLONG, _SHORTSTR, _LONGSTR, _TIMESTAMP, _TABLE = range(9)
@@ -67,3 +69,39 @@ def outcome(work: Callable[[], Any]) -> tuple[bool, Any]:
         return True, work()
     except Exception as error:
         return False, type(error)
+
+
+#: What may follow a tag: numbers, a text, a table, an array, too little.
+_PAYLOADS = (
+    bytes(range(1, 17)),
+    b"\0\0\0\3abc" + bytes(8),
+    b"\0\0\0\4\1kt\1" + bytes(8),
+    b"\0\0\0\5I\xff\xff\xff\xfe" + bytes(8),
+    b"\2\xff\xff\xff\x85" + bytes(8),
+    b"\0\0\0\0ef\5\x80",
+    b"\0",
+)
+_VALUES: tuple[Any, ...] = (
+    0, -1, 127, 128, -129, 40000, 2**31 - 1, 2**31, -(2**31), -(2**31) - 1, 2**40, 2**63, 1.5, -0.1,
+    True, False, None, "text", "\u00e4", "", b"bytes", bytearray(b"bytes"), Decimal("1.25"),
+    Decimal("-7E2"), datetime(2026, 1, 2, 3, 4, 5), datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC),
+    [1, "a", [None]], (1, 2), {"b": 1, "a": {"c": [True]}}, {"k": object()}, 1j,
+)  # fmt: skip
+
+
+def same_values(
+    read: Callable[[bytes], Any],
+    their_read: Callable[[bytes], Any],
+    write: Callable[[Any], Any],
+    their_write: Callable[[Any], Any],
+) -> bool:
+    """Whether values of every tag are read, and of each class written, as the client does."""
+    given: list[tuple[Any, Any, Any]] = [
+        (read, their_read, bytes([tag]) + payload) for tag in range(256) for payload in _PAYLOADS
+    ]
+    given += [(write, their_write, value) for value in _VALUES]
+    return all(
+        repr(outcome(lambda ours=ours, value=value: ours(value)))  # type: ignore[misc]
+        == repr(outcome(lambda theirs=theirs, value=value: theirs(value)))  # type: ignore[misc]
+        for ours, theirs, value in given
+    )

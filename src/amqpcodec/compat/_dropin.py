@@ -12,9 +12,11 @@ import sys
 import threading
 import warnings
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Iterator
 from types import FunctionType
 from typing import Any, NamedTuple
+
+from ._sources import Sources
 
 __all__ = ["CompatError", "CompatWarning", "DropIn", "Seam"]
 
@@ -28,11 +30,16 @@ class CompatWarning(UserWarning):
 
 
 class Seam(NamedTuple):
-    """A place of a client that is changed: attribute of a module or class, or a dict's entry."""
+    """A place of a client that is changed: attribute of a module or class, or a dict's entry.
+
+    rests: paths of those of the client's functions whose work is done there and cannot be compared
+    beforehand (`_sources.py`); where one is not known, the seam stays the client's own.
+    """
 
     holder: Any
     name: Any
     put: Any
+    rests: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return f"{getattr(self.holder, '__name__', 'dict')}.{self.name}"
@@ -68,11 +75,12 @@ class Seam(NamedTuple):
 
 
 class Built(NamedTuple):
-    """A drop-in made for the client that is there."""
+    """A drop-in made for the client that is there. paths: of all else that it rests on."""
 
     codec: Any
     seams: list[Seam]
     guards: Any
+    paths: tuple[str, ...] = ()
 
 
 class DropIn:
@@ -80,21 +88,22 @@ class DropIn:
 
     Args:
         client: name of the package.
-        versions: those that were compared with the drop-in, case by case.
         build: called with strict; raises AttributeError or KeyError where a seam is missing.
         distribution: where the version is asked of what was installed, not of the package.
+        known: the client's name in the table of known sources, where that is another one.
     """
 
     def __init__(
         self,
         client: str,
-        versions: Collection[str],
         build: Callable[[bool], Built],
         distribution: str | None = None,
+        known: str | None = None,
     ) -> None:
         self.client = client
         self.distribution = distribution
-        self.versions = versions
+        self.sources = Sources(known or client)
+        self.versions = self.sources.versions
         self.build = build
         self._lock = threading.RLock()
         self._built: Built | None = None
@@ -120,27 +129,19 @@ class DropIn:
             try:
                 built = self.build(strict)
                 theirs = [seam for seam in built.seams if not seam.untouched(self.client)]
-                before = [(seam, seam.current()) for seam in built.seams if seam not in theirs]
+                left = self._left([seam for seam in built.seams if seam not in theirs])
+                before = [
+                    (seam, seam.current())
+                    for seam in built.seams
+                    if seam not in theirs and not any(seam in each for each in left.values())
+                ]
             except (AttributeError, ImportError, KeyError, TypeError) as error:
                 raise CompatError(
                     f"{self.client} {version} does not have what this drop-in replaces "
                     f"({error}); known is {', '.join(self.versions)}. Nothing was changed."
                 ) from error
-            if version not in self.versions:
-                warnings.warn(
-                    f"this drop-in knows {self.client} {', '.join(self.versions)}, and this is "
-                    f"{version}: only what gives the client's own results in a first comparison "
-                    "is used",
-                    CompatWarning,
-                    stacklevel=4,
-                )
-            for seam in theirs:
-                warnings.warn(
-                    f"{seam} is not {self.client}'s own: it stays what somebody made it, and what "
-                    "goes through it is not faster",
-                    CompatWarning,
-                    stacklevel=4,
-                )
+            for text in self._told(built, version, theirs, left):
+                warnings.warn(text, CompatWarning, stacklevel=4)
             built.codec.raises = os.environ.get("AMQPCODEC_DROPINS_RAISE") == "1"
             self._before = before
             for seam in theirs:  # so what rests on it is left to the client's code, which calls it
@@ -157,6 +158,43 @@ class DropIn:
                     seam.set(was)
                 raise
             self._built = built
+
+    def _left(self, seams: list[Seam]) -> dict[str, list[Seam]]:
+        """Those of the seams that stay the client's own, by the reason."""
+        left: dict[str, list[Seam]] = {}
+        for seam in seams:
+            why = self.sources.why_not(seam.rests)
+            if why is not None:
+                left.setdefault(why, []).append(seam)
+        return left
+
+    def _told(
+        self, built: Built, version: str, theirs: list[Seam], left: dict[str, list[Seam]]
+    ) -> Iterator[str]:
+        """What a user should know of an installation."""
+        why = self.sources.why_not(built.paths, patched=True)
+        if version not in self.versions:
+            yield (
+                f"this drop-in knows {self.client} {', '.join(self.versions)}, and this is "
+                f"{version}: only what gives the client's own results in a first comparison is used"
+            )
+        elif why is not None:
+            yield f"{why}: only what gives the client's own results in a first comparison is used"
+        for seam in theirs:
+            yield (
+                f"{seam} is not {self.client}'s own: it stays what somebody made it, and what goes "
+                "through it is not faster"
+            )
+        for why, seams in left.items():
+            yield (
+                f"{why}: {', '.join(map(repr, seams))} is left as it is, and what goes through it "
+                "is not faster"
+            )
+
+    def is_known(self, *paths: str) -> bool:
+        """Whether this is a version, and these are sources, that were compared with the drop-in."""
+        known = self.sources.why_not(paths, patched=True) is None
+        return known and self.version() in self.versions
 
     def version(self) -> str:
         """That of the client."""

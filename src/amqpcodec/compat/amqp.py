@@ -13,13 +13,14 @@ from typing import Any
 from amqpcodec import _dropins, v0_9_1
 
 from ._classes import Guards, Rests, is_shipped
-from ._compare import header_frame, outcome
+from ._compare import header_frame, outcome, same_values
 from ._dropin import Built, DropIn, Seam
+from ._known import KNOWN
 
 __all__ = ["calls", "fallbacks", "install", "installed", "uninstall"]
 
 #: Those whose every format, property, tag and error was compared with the drop-in.
-VERSIONS: tuple[str, ...] = ("5.4.2",)
+VERSIONS: tuple[str, ...] = tuple(KNOWN["amqp"])
 
 _READ = {
     "t": "bool", "b": "int8", "B": "uint8", "s": "int16", "U": "int16", "u": "uint16",
@@ -46,6 +47,24 @@ _WRITES = ("dumps", "_write_item", "_write_table", "_write_array")
 
 #: What of a transport's class tells how it reads.
 _TRANSPORT = ("_quick_recv", "_read", "_read_buffer")
+
+
+#: What reading and writing of values and properties rests on, and can be compared.
+_PATHS = (
+    "amqp.basic_message",
+    *(f"amqp.serialization:{name}" for name in (*_READS, *_WRITES, "decode_properties_basic")),
+    "amqp.serialization:GenericContent._serialize_properties",
+)
+
+#: What the seams rest on that join frames to messages, cut messages to frames, and read frames.
+_HANDLING = (
+    "amqp.method_framing:frame_handler",
+    "amqp.serialization:GenericContent.inbound_header",
+    "amqp.serialization:GenericContent.inbound_body",
+    "amqp.serialization:GenericContent._load_properties",
+)
+_WRITING = ("amqp.method_framing:frame_writer",)
+_READ_FRAME = ("amqp.transport:_AbstractTransport.read_frame",)
 
 
 def _profile() -> Any:
@@ -201,13 +220,14 @@ class _Client:
 
     def _readers(self) -> frozenset[Any]:
         """The transports' own `_read`, whose work is known."""
-        if _DROP_IN.version() not in VERSIONS:
-            return frozenset()
-        kinds = (self.transport.TCPTransport, self.transport.SSLTransport)
-        own = (vars(kind).get("_read") for kind in kinds)
-        return frozenset(
-            read for kind, read in zip(kinds, own, strict=True) if is_shipped(read, kind, "_read")
-        )
+        found = set()
+        for name in ("TCPTransport", "SSLTransport"):
+            kind = getattr(self.transport, name)
+            read = vars(kind).get("_read")
+            path = f"amqp.transport:{name}._read"
+            if is_shipped(read, kind, "_read") and _DROP_IN.sources.why_not([path]) is None:
+                found.add(read)
+        return frozenset(found)
 
     def _is_made_as_known(self) -> bool:
         """Whether a new message has what the core gives it."""
@@ -217,9 +237,27 @@ class _Client:
         parts = [getattr(made, name) for name in _PARTS]
         return parts == [(1, 2), b"args", {}, [], 0, 0, False, None, "", None]
 
+    def same_values(self, codec: Any) -> bool:
+        """Whether py-amqp and the codec read the same values, and write the same of values."""
+        read, write = self.stock["_read_item"], self.stock["_write_item"]
+
+        def written(function: Any, value: Any) -> bytes:
+            pieces: list[bytes] = []
+            function(value, pieces.append, [])
+            return b"".join(pieces)
+
+        return same_values(
+            lambda octets: codec.read_item(octets, 0),
+            lambda octets: read(octets, 0),
+            lambda value: written(codec.write_item, value),
+            lambda value: written(write, value),
+        )
+
     def same(self, codec: Any) -> bool:
         """Whether py-amqp and the codec read and write the same arguments and properties."""
         serialization = self.stock
+        if not self.same_values(codec):
+            return False
         group = next(one for one in v0_9_1.PROTOCOL.table["classes"] if one["name"] == "basic")
         kinds = [field[1] for field in group["properties"]]
         before = codec.fallbacks
@@ -245,7 +283,7 @@ class _Client:
 def _build(strict: bool) -> Built:
     client = _Client()
     codec = client.codec(strict)
-    if _DROP_IN.version() not in VERSIONS and not client.same(codec):
+    if not _DROP_IN.is_known(*_PATHS) and not client.same(client.codec(True)):
         raise TypeError("amqp.serialization reads or writes otherwise")
     serialization, framing = client.serialization, client.framing
     channel = import_module("amqp.abstract_channel")
@@ -277,21 +315,21 @@ def _build(strict: bool) -> Built:
         Seam(serialization, "decode_properties_basic", basic),
         Seam(serialization.PROPERTY_CLASSES, 60, basic),
         Seam(client.generic, "_serialize_properties", serialize),
-        Seam(framing, "frame_handler", handler),
-        Seam(framing, "frame_writer", writer),
+        Seam(framing, "frame_handler", handler, _HANDLING),
+        Seam(framing, "frame_writer", writer, _WRITING),
         # by-value imports
         Seam(channel, "loads", loads),
         Seam(channel, "dumps", dumps),
         Seam(sasl, "_write_table", write_table),
-        Seam(connection, "frame_handler", handler),
-        Seam(connection, "frame_writer", writer),
-        Seam(init, "__defaults__", defaults),
-        Seam(base, "read_frame", _dropins.pyamqp_reader(codec)),
+        Seam(connection, "frame_handler", handler, _HANDLING),
+        Seam(connection, "frame_writer", writer, _WRITING),
+        Seam(init, "__defaults__", defaults, (*_HANDLING, *_WRITING)),
+        Seam(base, "read_frame", _dropins.pyamqp_reader(codec), _READ_FRAME),
     ]
-    return Built(codec, seams, client.guards)
+    return Built(codec, seams, client.guards, _PATHS)
 
 
-_DROP_IN = DropIn("amqp", VERSIONS, _build)
+_DROP_IN = DropIn("amqp", _build)
 
 
 def install(strict: bool = True) -> None:

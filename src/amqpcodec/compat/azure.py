@@ -21,12 +21,15 @@ from ._dropin import Built, CompatError, CompatWarning, DropIn, Seam
 
 __all__ = ["calls", "fallbacks", "install", "installed", "uninstall"]
 
-#: Distribution -> its package, and the versions that were compared with the drop-in.
-CLIENTS: dict[str, tuple[str, tuple[str, ...]]] = {
-    "azure-eventhub": ("azure.eventhub", ("5.15.1",)),
-    "azure-servicebus": ("azure.servicebus", ("7.15.0",)),
-    "rstream": ("rstream", ("1.1.1",)),
+#: Distribution -> its package.
+CLIENTS: dict[str, str] = {
+    "azure-eventhub": "azure.eventhub",
+    "azure-servicebus": "azure.servicebus",
+    "rstream": "rstream",
 }
+
+#: What of `_pyamqp` reading and writing rest on, and can be compared.
+_PATHS = ("_decode:*", "_encode:*", "message", "performatives", "types")
 
 _DECODERS = ("decode_payload", "decode_frame", "decode_empty_frame")
 _ENCODERS = ("encode_payload", "encode_frame")
@@ -142,9 +145,9 @@ class _Client:
 
     def seams(self, codec: Any) -> list[Seam]:
         """Each place in the client's modules where one of its functions stands."""
-        ours = {id(function): getattr(codec, name) for name, function in self.stock.items()}
+        ours = {id(function): name for name, function in self.stock.items()}
         return [
-            Seam(module, attribute, ours[id(value)])
+            Seam(module, attribute, getattr(codec, ours[id(value)]))
             for name, module in sorted(sys.modules.items())
             if f"{name}.".startswith(f"{self.package}.")
             for attribute, value in list(vars(module).items())
@@ -217,16 +220,17 @@ class _Client:
 
 
 def _drop_in(distribution: str) -> DropIn:
-    package, versions = CLIENTS[distribution]
+    package = CLIENTS[distribution]
+    paths = tuple(f"{package}._pyamqp.{name}" for name in _PATHS)
 
     def build(_strict: bool) -> Built:
         client = _Client(package)
         codec = client.codec()
-        if found.version() not in versions and not client.same(codec):
+        if not found.is_known(*paths) and not client.same(codec):
             raise TypeError(f"{package}._pyamqp reads or writes otherwise")
-        return Built(codec, client.seams(codec), client.guards)
+        return Built(codec, client.seams(codec), client.guards, paths)
 
-    found = DropIn(package, versions, build, distribution=distribution)
+    found = DropIn(package, build, distribution=distribution, known=distribution)
     return found
 
 
@@ -235,7 +239,7 @@ _DROP_INS: dict[str, DropIn] = {name: _drop_in(name) for name in CLIENTS}
 
 def _is_there(distribution: str) -> bool:
     try:
-        return find_spec(CLIENTS[distribution][0]) is not None
+        return find_spec(CLIENTS[distribution]) is not None
     except ModuleNotFoundError:  # not even the package around it
         return False
 

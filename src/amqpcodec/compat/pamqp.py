@@ -12,13 +12,18 @@ from typing import Any
 from amqpcodec import _dropins, v0_9_1
 
 from ._classes import Guards, Rests, attributes_of, direct_names
-from ._compare import header_frame, method_frame, outcome
+from ._compare import header_frame, method_frame, outcome, same_values
 from ._dropin import Built, DropIn, Seam
+from ._known import KNOWN
+from ._sources import names_used
 
 __all__ = ["calls", "fallbacks", "install", "installed", "uninstall"]
 
 #: Those whose every method, property, tag and error was compared with the drop-in.
-VERSIONS: tuple[str, ...] = ("4.0.1",)
+VERSIONS: tuple[str, ...] = tuple(KNOWN["pamqp"])
+
+#: What reading and writing rest on: all of it can be compared.
+_PATHS = tuple(path for paths in KNOWN["pamqp"].values() for path in paths)
 
 _READ = {
     "t": "bool", "b": "int8", "B": "uint8", "s": "int16", "u": "uint16", "I": "int32",
@@ -92,9 +97,11 @@ def _bound_method(
     kinds = tuple(field[:3] for field in fields)
     names = tuple(cls.__slots__)
     types = [getattr(cls, f"_{name}", None) for name in names]
-    init = getattr(vars(cls).get("__init__"), "__code__", None)
-    if init is not None and set(init.co_names) - {*names, "validate"}:
-        return None  # it does more than to set attributes: basic.recover-async warns
+    init = vars(cls).get("__init__")
+    if init is not None:
+        used = names_used(init)
+        if used is None or used - {*names, "self", "validate"}:
+            return None  # it does more than to set attributes: basic.recover-async warns
     worked, made = outcome(cls)
     if not worked or types != [_TYPES[kind] for _, kind, _ in kinds]:
         return None
@@ -113,9 +120,11 @@ def _bound_method(
 
 
 def _checks(made: Any) -> list[str]:
-    """Which of an instance's fields `validate` looks at, and what it may ask of them."""
+    """Which of an instance's fields `validate` looks at, and what it may ask of them: of all, where
+    its source cannot be read."""
     names = tuple(type(made).__slots__)
-    looked_at = set(type(made).validate.__code__.co_names) & set(names)
+    used = names_used(type(made).validate)
+    looked_at = set(names) if used is None else used & set(names)
     return [_CHECKS.get(name, "default") if name in looked_at else "" for name in names]
 
 
@@ -231,6 +240,16 @@ class _Client:
             raise TypeError("pamqp.commands.Basic.Properties has other attributes")
         return methods, found[0], frames
 
+    def same_values(self, codec: Any) -> bool:
+        """Whether pamqp and the codec read the same values, and write the same of values."""
+        read, write = self.decode.embedded_value, self.encode.encode_table_value
+        return same_values(
+            _dropins.pamqp_reader(codec, "embedded_value", None, read),
+            read,
+            _dropins.pamqp_writer(codec, "encode_table_value", write),
+            write,
+        )
+
     def same(self, codec: Any, octets: bytes) -> bool:
         """Whether pamqp and the codec read the same from a frame, and write the same of that."""
         before = codec.fallbacks
@@ -256,9 +275,9 @@ def _flat(value: Any) -> Any:
 def _build(strict: bool) -> Built:
     client = _Client()
     methods, properties, headers = client.candidates()
-    if _DROP_IN.version() not in VERSIONS:
+    if not _DROP_IN.is_known(*_PATHS):
         trial = client.codec([each[:2] for each in methods], properties, True)
-        if not all(client.same(trial, octets) for octets in headers):
+        if not client.same_values(trial) or not all(client.same(trial, one) for one in headers):
             raise TypeError("pamqp.commands.Basic.Properties reads or writes otherwise")
         methods = [each for each in methods if client.same(trial, each[2])]
     codec = client.codec([each[:2] for each in methods], properties, strict)
@@ -273,11 +292,11 @@ def _build(strict: bool) -> Built:
     for name in _WRITERS:
         writer = _dropins.pamqp_writer(codec, name, getattr(encode, name))
         seams.append(Seam(encode, name, writer))
-    return Built(codec, seams, client.guards)
+    return Built(codec, seams, client.guards, _PATHS)
 
 
 # pamqp 4.0.1 says of itself that it is 4.0.0
-_DROP_IN = DropIn("pamqp", VERSIONS, _build, distribution="pamqp")
+_DROP_IN = DropIn("pamqp", _build, distribution="pamqp")
 
 
 def install(strict: bool = True) -> None:

@@ -8,13 +8,14 @@ from typing import Any
 from amqpcodec import _dropins, v0_9_1
 
 from ._classes import Guards, Rests, attributes_of, direct_names, is_shipped
-from ._compare import header_frame, method_frame, outcome
+from ._compare import header_frame, method_frame, outcome, same_values
 from ._dropin import Built, DropIn, Seam
+from ._known import KNOWN
 
 __all__ = ["calls", "fallbacks", "install", "installed", "uninstall"]
 
 #: Those whose every method, property, tag and error was compared with the drop-in.
-VERSIONS: tuple[str, ...] = ("1.4.4",)
+VERSIONS: tuple[str, ...] = tuple(KNOWN["pika"])
 
 #: Table values that pika's versions agree on; the others are asked of the one that is there.
 _READ = {
@@ -29,6 +30,23 @@ _WATCHED = ("encode", "decode", "_marshal", "marshal")
 #: Functions of pika.data that read and write values of methods and properties.
 _READS = ("decode_short_string", "decode_table", "decode_value")
 _WRITES = ("encode_short_string", "encode_table", "encode_value")
+
+
+#: What reading and writing rest on, and can be compared.
+_PATHS = (
+    "pika.amqp_object",
+    "pika.frame",
+    "pika.spec",
+    *(f"pika.data:{name}" for name in (*_READS, *_WRITES)),
+)
+
+#: What the seams of a connection rest on.
+_RECEIVING = (
+    "pika.connection:Connection._on_data_available",
+    "pika.connection:Connection._read_frame",
+    "pika.connection:Connection._trim_frame_buffer",
+)
+_SENDING = ("pika.connection:Connection._send_message",)
 
 
 def _profile(data: Any) -> Any:
@@ -183,6 +201,22 @@ class _Client:
             raise TypeError("pika.spec.BasicProperties has other attributes")
         return methods, (properties, frames)
 
+    def same_values(self, codec: Any) -> bool:
+        """Whether pika and the codec read the same values, and write the same of values."""
+        read, write = self.stock["decode_value"], self.stock["encode_value"]
+
+        def written(function: Any, value: Any) -> bytes:
+            pieces: list[bytes] = []
+            function(pieces, value)
+            return b"".join(pieces)
+
+        return same_values(
+            lambda octets: codec.decode_value(octets, 0),
+            lambda octets: read(octets, 0),
+            lambda value: written(codec.encode_value, value),
+            lambda value: written(write, value),
+        )
+
     def same(self, codec: Any, octets: bytes) -> bool:
         """Whether pika and the codec read the same from a frame, and write the same of that."""
         before = codec.fallbacks
@@ -205,12 +239,16 @@ def _flat(frame: Any) -> Any:
 def _build(strict: bool) -> Built:
     client = _Client()
     methods, (properties, headers) = client.candidates()
-    if _DROP_IN.version() not in VERSIONS:
+    if not _DROP_IN.is_known(*_PATHS):
         trial = client.codec([bound for bound, _ in methods], properties, True)
-        if not all(client.same(trial, octets) for octets in headers):
+        if not client.same_values(trial) or not all(client.same(trial, one) for one in headers):
             raise TypeError("pika.spec.BasicProperties reads or writes otherwise")
         methods = [(bound, octets) for bound, octets in methods if client.same(trial, octets)]
     codec = client.codec([bound for bound, _ in methods], properties, strict)
+    return Built(codec, _seams(client, codec), client.guards, _PATHS)
+
+
+def _seams(client: _Client, codec: Any) -> list[Seam]:
     frame, data, connection = client.frame, client.data, client.connection
     seams = [Seam(frame, "decode_frame", codec.decode_frame)]
     marshals = 0
@@ -221,49 +259,18 @@ def _build(strict: bool) -> Built:
             marshals += 1
             seams.append(Seam(cls, "marshal", marshal))
     seams += [Seam(data, name, getattr(codec, name)) for name in (*_READS, *_WRITES)]
-    if _copies_the_buffer(connection):
-        seams.append(Seam(connection, "_on_data_available", _dropins.as_method(codec.receive)))
-    if marshals == 4 and _makes_frames(connection):
-        codec.sends = True
-        seams.append(Seam(connection, "_send_message", _dropins.as_method(codec.send_message)))
-    return Built(codec, seams, client.guards)
+    own = vars(connection)
+    if is_shipped(own.get("_on_data_available"), connection, "_on_data_available"):
+        receive = _dropins.as_method(codec.receive)
+        seams.append(Seam(connection, "_on_data_available", receive, _RECEIVING))
+    if marshals == 4 and is_shipped(own.get("_send_message"), connection, "_send_message"):
+        codec.sends = _DROP_IN.sources.why_not(_SENDING) is None
+        send = _dropins.as_method(codec.send_message)
+        seams.append(Seam(connection, "_send_message", send, _SENDING))
+    return seams
 
 
-def _copies_the_buffer(connection: Any) -> bool:
-    """Whether the connection cuts its buffer, which is bytes, behind every frame, as 1.4.4 does."""
-    names = {"_frame_buffer", "_read_frame", "_trim_frame_buffer", "_process_frame"}
-    return _works_with(connection, "_on_data_available", 2, names)
-
-
-def _makes_frames(connection: Any) -> bool:
-    """Whether the connection makes each frame of a message and marshals it, as 1.4.4 does."""
-    names = {
-        "Method",
-        "Header",
-        "Body",
-        "append",
-        "ceil",
-        "float",
-        "frame",
-        "int",
-        "len",
-        "marshal",
-    }
-    names |= {"_body_max_length", "_output_marshaled_frames", "math", "range"}
-    return _works_with(connection, "_send_message", 4, names)
-
-
-def _works_with(connection: Any, name: str, arguments: int, names: set[str]) -> bool:
-    """Whether a method of the connection is pika's own, and uses just these names."""
-    function = vars(connection).get(name)
-    return (
-        is_shipped(function, connection, name)
-        and names == set(function.__code__.co_names)
-        and function.__code__.co_argcount == arguments
-    )
-
-
-_DROP_IN = DropIn("pika", VERSIONS, _build)
+_DROP_IN = DropIn("pika", _build)
 
 
 def install(strict: bool = True) -> None:

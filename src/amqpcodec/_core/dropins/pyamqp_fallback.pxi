@@ -1,4 +1,4 @@
-# py-amqp: what does not go as it should, which is compiled for size.
+# py-amqp: what its own code does: frames that come in parts, and frames that nobody waits for.
 
 cdef extern from "dropins/instance.h":
     int raise_current() except -1

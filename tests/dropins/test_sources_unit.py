@@ -1,0 +1,228 @@
+"""Functions of clients are known by their sources: those of a table, changed ones, none."""
+
+from __future__ import annotations
+
+import compileall
+import shutil
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from amqpcodec.compat import _sources
+from amqpcodec.compat._known import KNOWN
+from amqpcodec.compat.azure import CLIENTS
+from tests.dropins.test_install_unit import python
+
+#: What a fresh process says of a client that lies in a folder of its own: warnings or the refusal,
+#: whether the functions named are the client's own, whether frames went through the drop-in.
+CODE = """
+import sys, warnings
+sys.path.insert(0, {folder!r})
+from amqpcodec.compat import {client} as dropin
+try:
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        dropin.install()
+    for each in told:
+        print("warning:", each.message)
+except Exception as error:
+    print("refused:", error)
+from importlib import import_module
+for path in {seams!r}:
+    module, _, names = path.partition(":")
+    found = import_module(module)
+    for name in names.split("."):
+        found = getattr(found, name)
+    print(path, "theirs" if getattr(found, "__code__", None) and "amqpcodec" not in
+          found.__code__.co_filename and type(found).__name__ == "function" else "ours")
+{ask}
+print("fallbacks", dropin.fallbacks())
+print("calls", dropin.calls() > 0)
+"""
+PIKA_ASK = (
+    "import pika.frame; "
+    "pika.frame.decode_frame(bytes.fromhex('01 0001 00000008 00320029 00000005 ce'))"
+)
+RECEIVE = "pika.connection:Connection._on_data_available"
+SEND = "pika.connection:Connection._send_message"
+SEAMS = ("pika.frame:decode_frame", RECEIVE, SEND)
+
+Change = tuple[str, str, str]
+
+
+def changed(client: str, folder: Path, *changes: Change) -> Path:
+    """A copy of the installed client, with texts of its files replaced."""
+    shutil.copytree(
+        Path(pytest.importorskip(client).__file__).parent,
+        folder / client,
+        ignore=shutil.ignore_patterns("__pycache__"),
+    )
+    for name, old, new in changes:
+        path = folder / client / name
+        text = path.read_text(encoding="utf-8")
+        assert old in text
+        path.write_text(text.replace(old, new, 1), encoding="utf-8")
+    return folder
+
+
+def said(client: str, folder: Path, seams: Sequence[str], ask: str = "") -> dict[str, Any]:
+    """What such a process says, line by line."""
+    lines = python(
+        CODE.format(folder=str(folder), client=client, seams=tuple(seams), ask=ask)
+    ).splitlines()
+    return {
+        "warnings": [line[9:] for line in lines if line.startswith("warning: ")],
+        "refused": [line[9:] for line in lines if line.startswith("refused: ")],
+        "whose": [line.split()[1] for line in lines if line.split()[0] in seams],
+        "fallbacks": next(line[10:] for line in lines if line.startswith("fallbacks ")),
+        "calls": "calls True" in lines,
+    }
+
+
+@pytest.mark.parametrize("client", KNOWN)
+def test_the_installed_version_is_known(client: str) -> None:
+    package = CLIENTS.get(client, client)
+    pytest.importorskip(package)
+    sources = _sources.Sources(client)
+    paths = [path for paths in KNOWN[client].values() for path in paths]
+    assert paths
+    assert sources.why_not(paths) is None
+
+
+def test_an_unknown_version_with_known_sources(tmp_path: Path) -> None:
+    folder = changed("pika", tmp_path, ("__init__.py", "1.4.4", "1.4.77"))
+    found = said("pika", folder, SEAMS, PIKA_ASK)
+    assert found["whose"] == ["ours"] * 3
+    assert found["calls"]
+    assert found["fallbacks"] == "{}"
+    assert len(found["warnings"]) == 1
+    assert "1.4.77" in found["warnings"][0]
+
+
+@pytest.mark.parametrize("seam", [RECEIVE, SEND])
+def test_a_changed_method_of_a_connection_stays(tmp_path: Path, seam: str) -> None:
+    old = {
+        RECEIVE: "        self._frame_buffer += data_in\n",
+        SEND: "        length = len(content[1])\n",
+    }[seam]
+    folder = changed("pika", tmp_path, ("connection.py", old, old + "        self.own = True\n"))
+    found = said("pika", folder, SEAMS, PIKA_ASK)
+    assert found["whose"] == ["theirs" if one == seam else "ours" for one in SEAMS]
+    assert found["calls"]
+    assert found["fallbacks"] == "{}"
+    (warning,) = found["warnings"]
+    assert seam in warning
+    assert "source" in warning
+
+
+def test_a_changed_value_function_is_compared(tmp_path: Path) -> None:
+    change = ("data.py", "def encode_short_string(", "# another author\ndef encode_short_string(")
+    folder = changed("pika", tmp_path / "same", change)
+    assert said("pika", folder, SEAMS, PIKA_ASK)["warnings"] == []
+    text = Path(import_module("pika.data").__file__ or "").read_text(encoding="utf-8")
+    assert "decode_short_string" in text
+    body = next(
+        line for line in text.partition("def decode_value")[2].splitlines() if "kind = " in line
+    )
+    folder = changed("pika", tmp_path / "worded", ("data.py", body, f"{body}  # the tag"))
+    found = said("pika", folder, SEAMS, PIKA_ASK)
+    assert found["whose"] == ["ours"] * 3
+    assert found["calls"]
+    (warning,) = found["warnings"]
+    assert "pika.data:decode_value" in warning
+    assert "comparison" in warning
+
+
+def test_a_value_function_with_other_results_is_refused(tmp_path: Path) -> None:
+    folder = changed("pika", tmp_path, ("data.py", "b'D'", "b'%'"))
+    found = said("pika", folder, SEAMS)
+    assert found["whose"] == ["theirs"] * 3
+    (refused,) = found["refused"]
+    assert "otherwise" in refused
+
+
+@pytest.mark.parametrize(
+    ("client", "seams", "kept"),
+    [
+        ("pika", SEAMS, (RECEIVE, SEND)),
+        (
+            "amqp",
+            ("amqp.serialization:loads", "amqp.method_framing:frame_handler"),
+            ("amqp.method_framing:frame_handler",),
+        ),
+    ],
+)
+def test_a_client_without_sources(
+    tmp_path: Path, client: str, seams: tuple[str, ...], kept: tuple[str, ...]
+) -> None:
+    """What can be compared is used; of all else the reason is told."""
+    folder = changed(client, tmp_path)
+    compileall.compile_dir(folder, quiet=2, legacy=True)
+    for path in folder.rglob("*.py"):
+        path.unlink()
+    found = said(client, folder, seams)
+    assert found["refused"] == []
+    assert found["whose"] == ["theirs" if one in kept else "ours" for one in seams]
+    assert any("cannot be read" in warning for warning in found["warnings"])
+
+
+def test_py_amqp_with_another_frame_handler(tmp_path: Path) -> None:
+    change = ("method_framing.py", "connection.bytes_recv += 1", "connection.bytes_recv += 2")
+    folder = changed("amqp", tmp_path, change)
+    seams = ("amqp.serialization:loads", "amqp.method_framing:frame_handler")
+    found = said("amqp", folder, seams)
+    assert found["whose"] == ["ours", "theirs"]
+    (warning,) = found["warnings"]
+    assert "amqp.method_framing:frame_handler" in warning
+
+
+def test_what_has_no_meaning_is_not_hashed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = {
+        "one": "def f(x):\n    return x\n",
+        "spaced": "\n\ndef f(x):   \r\n\r\n    return x\r\n",
+        "other": "def f(x):\n    return -x\n",
+    }
+    monkeypatch.syspath_prepend(str(tmp_path))
+    for name, text in texts.items():
+        (tmp_path / f"hashed_{name}.py").write_bytes(text.encode())
+    found = {name: _sources.digest(f"hashed_{name}:f") for name in texts}
+    assert found["one"] == found["spaced"] != found["other"]
+    assert all(found.values())
+
+
+def _calls_above(self: Any) -> None:
+    super().__init__()  # type: ignore[misc]
+
+
+def _calls_by_name(self: Any) -> None:
+    object.__init__(self)
+
+
+def _alone(self: Any) -> None:
+    self.a = self.b = None
+
+
+@pytest.mark.parametrize(
+    ("function", "wanted"),
+    [(_calls_above, True), (_calls_by_name, True), (_alone, False), (len, True)],
+)
+def test_what_may_call_classes_above(function: Callable[..., Any], wanted: bool) -> None:
+    assert _sources.calls_its_like(function, "__init__") is wanted
+
+
+def test_names_of_a_body() -> None:
+    assert _sources.names_used(_alone) == {"self", "a", "b"}
+    assert _sources.names_used(len) is None
+
+
+def test_the_command_prints_the_table(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("pika")
+    main = import_module("amqpcodec.compat.__main__").main
+    assert main(["pika"]) == 0
+    printed = capsys.readouterr().out
+    for paths in KNOWN["pika"].values():
+        for path, its in paths.items():
+            assert f'"{path}": "{its}",' in printed
