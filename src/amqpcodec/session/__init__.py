@@ -6,7 +6,10 @@ older ones by the same code, ``protocol="1.0"`` AMQP 1.0 by an engine of its own
 
 from __future__ import annotations
 
+from ._channel import Channel
 from ._face import Connection, Role
+from ._legacy import LegacyConnection
+from ._requests import Consumer, PeerRequest, Request
 from .errors import LocalProtocolError, ProtocolError, RemoteProtocolError
 from .events import (
     Acked,
@@ -40,15 +43,18 @@ __all__ = [
     "Acked",
     "Acknowledged",
     "Blocked",
+    "Channel",
     "ChannelClosed",
     "ChannelOpened",
     "Connection",
     "ConnectionClosed",
     "ConnectionOpened",
+    "Consumer",
     "ConsumerCancelled",
     "Delivered",
     "Event",
     "FlowChanged",
+    "LegacyConnection",
     "LocalProtocolError",
     "LoginContinued",
     "LoginRequested",
@@ -56,12 +62,14 @@ __all__ = [
     "Nacked",
     "OpenRequested",
     "Party",
+    "PeerRequest",
     "ProtocolError",
     "Published",
     "Redirected",
     "Rejected",
     "RemoteProtocolError",
     "Replied",
+    "Request",
     "RequestFailed",
     "Requested",
     "Returned",

@@ -66,6 +66,17 @@ class Channel(Operations):
         "transactional",
     )
 
+    connection: LegacyConnection
+    number: int
+    state: int
+    publications: Publications
+    deliveries: Deliveries
+    confirming: bool
+    transactional: bool
+    flow_active: bool
+    discarding: bool
+    made: int
+
     def __init__(self, connection: LegacyConnection, number: int, state: int) -> None:
         self.connection = connection
         self.number = number

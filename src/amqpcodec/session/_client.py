@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from . import _sasl
+from ._channel import OPENING, Channel
 from ._faults import HardFault
+from ._requests import Request
 from .errors import LocalProtocolError
 from .events import ConnectionOpened, Event, Redirected
 
 if TYPE_CHECKING:
     from ._legacy import LegacyConnection
 
-__all__ = ["ClientHandshake", "lowest"]
+__all__ = ["ClientCalls", "ClientHandshake", "lowest"]
 
 
 def lowest(mine: int, theirs: int) -> int:
@@ -146,3 +148,55 @@ class ClientHandshake:
     def _on_redirect(self, method: Any, events: list[Event]) -> None:
         events.append(Redirected(method.host, method.known_hosts))
         self._connection.queue_close(200, "redirected", None)
+
+
+class ClientCalls:
+    """The calls of a connection that a client alone has."""
+
+    __slots__ = ()
+
+    def open_channel(self, number: int | None = None) -> Channel:
+        """Ask for a channel; ChannelOpened follows. It takes requests from now on.
+
+        Raises:
+            LocalProtocolError: not open, no number is free, or number is taken or too high.
+        """
+        connection = cast("LegacyConnection", self)
+        connection.check_open()
+        if connection.role != "client":
+            raise LocalProtocolError("a server does not open channels")
+        limit = connection.channel_max or 65535
+        if number is None:
+            number = _free_number(connection, limit)
+        elif not 1 <= number <= limit or number in connection.channels:
+            raise LocalProtocolError(f"channel {number} is in use or not within 1 to {limit}")
+        channel = Channel(connection, number, OPENING)
+        method = connection.model.make("channel.open")
+        connection.queue(number, method)
+        channel.sent.append(Request(method, channel))
+        channel.made = 1
+        connection.channels[number] = channel
+        return channel
+
+    def update_secret(self, secret: bytes, reason: str = "") -> Request:
+        """Renew the credentials, such as a token; RabbitMQ's."""
+        connection = cast("LegacyConnection", self)
+        connection.check_open()
+        method = connection.model.make("connection.update-secret", new_secret=secret, reason=reason)
+        connection.check_method(type(method))
+        connection.check_room(connection.sent)
+        connection.queue(0, method)
+        request = Request(method, None)
+        connection.sent.append(request)
+        return request
+
+
+def _free_number(connection: LegacyConnection, limit: int) -> int:
+    """The number of the next channel: one after the other, so that none comes again soon."""
+    if len(connection.channels) >= limit:
+        raise LocalProtocolError(f"all {limit} channels are in use")
+    number = connection.next_number
+    while number in connection.channels:
+        number = number % limit + 1
+    connection.next_number = number % limit + 1
+    return number

@@ -8,8 +8,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from ..errors import DecodeError
-from ._channel import CLOSING, OPENING, Channel
-from ._client import ClientHandshake
+from ._channel import CLOSING, Channel
+from ._client import ClientCalls, ClientHandshake
 from ._ending import end_channel, end_connection
 from ._face import Role
 from ._faults import HardFault, SoftFault
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["LegacyConnection"]
 
 
-class LegacyConnection(Output, ServerCalls):
+class LegacyConnection(Output, ClientCalls, ServerCalls):
     """The engine of 0-9-1, 0-9 and 0-8. Made by ``Connection(role, protocol=...)``.
 
     Args:
@@ -56,7 +56,6 @@ class LegacyConnection(Output, ServerCalls):
         "_handshake",
         "_is_closed",
         "_max_requests",
-        "_next_number",
         "_receiver",
         "ack_class",
         "blocked",
@@ -67,6 +66,7 @@ class LegacyConnection(Output, ServerCalls):
         "heartbeat",
         "is_open",
         "may_ack",
+        "next_number",
         "peer_properties",
         "publish_class",
         "received",
@@ -76,6 +76,18 @@ class LegacyConnection(Output, ServerCalls):
         "virtual_host",
         "wanted_heartbeat",
     )
+
+    role: Role
+    stage: str
+    channel_max: int
+    heartbeat: int
+    wanted_heartbeat: int | None
+    virtual_host: str
+    is_open: bool
+    next_number: int
+    publish_class: Any
+    ack_class: Any
+    may_ack: bool
 
     def __init__(
         self,
@@ -100,16 +112,16 @@ class LegacyConnection(Output, ServerCalls):
     ) -> None:
         if role not in ("client", "server"):
             raise ValueError(f"role is {role!r}, not 'client' or 'server'")
-        self.role: Role = role
+        self.role = role
         self._start_output(model_of(protocol), frame_max)
         self._decoder = self.model.module.MessageDecoder(frame_max, max_body_size)
         self.publish_class = self.model.method("basic.publish")
         self.ack_class = self.model.method("basic.ack")
-        self.may_ack: bool = role in self.ack_class.SENT_BY
+        self.may_ack = role in self.ack_class.SENT_BY
         self._error: RemoteProtocolError | None = None
         self._is_closed = False
         self._max_requests = max_requests
-        self._next_number = 1
+        self.next_number = 1
         self.wanted_heartbeat = heartbeat
         self.heartbeat = 0
         self.channel_max = channel_max
@@ -302,48 +314,6 @@ class LegacyConnection(Output, ServerCalls):
     def max_requests(self) -> int:
         """How many requests may wait for their replies on a channel, each way."""
         return self._max_requests
-
-    def open_channel(self, number: int | None = None) -> Channel:
-        """Ask for a channel; ChannelOpened follows. It takes requests from now on.
-
-        Raises:
-            LocalProtocolError: not open, no number is free, or number is taken or too high.
-        """
-        self.check_open()
-        if self.role != "client":
-            raise LocalProtocolError("a server does not open channels")
-        limit = self.channel_max or 65535
-        if number is None:
-            number = self._free_number(limit)
-        elif not 1 <= number <= limit or number in self.channels:
-            raise LocalProtocolError(f"channel {number} is in use or not within 1 to {limit}")
-        channel = Channel(self, number, OPENING)
-        method = self.model.make("channel.open")
-        self.queue(number, method)
-        channel.sent.append(Request(method, channel))
-        channel.made = 1
-        self.channels[number] = channel
-        return channel
-
-    def _free_number(self, limit: int) -> int:
-        if len(self.channels) >= limit:
-            raise LocalProtocolError(f"all {limit} channels are in use")
-        number = self._next_number
-        while number in self.channels:
-            number = number % limit + 1
-        self._next_number = number % limit + 1
-        return number
-
-    def update_secret(self, secret: bytes, reason: str = "") -> Request:
-        """Renew the credentials, such as a token; RabbitMQ's."""
-        self.check_open()
-        method = self.model.make("connection.update-secret", new_secret=secret, reason=reason)
-        self.check_method(type(method))
-        self.check_room(self.sent)
-        self.queue(0, method)
-        request = Request(method, None)
-        self.sent.append(request)
-        return request
 
     def send(self, method: Any) -> Request | None:
         """A server's connection.blocked and unblocked; channels send all else."""

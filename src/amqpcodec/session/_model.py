@@ -34,11 +34,13 @@ class Model:
         self.version: tuple[int, int] = table["version"][:2]
         self.methods: dict[str, Any] = {method.NAME: method for method in methods}
         #: Methods that answer another.
-        self.replies = frozenset(reply for method in methods for reply in method.RESPONSES)
-        self.no_wait = {
+        self.replies: frozenset[Any] = frozenset(
+            reply for method in methods for reply in method.RESPONSES
+        )
+        self.no_wait: dict[Any, str] = {
             method: field for method in methods for field in _NO_WAIT if field in method.FIELDS
         }
-        self.hard_errors = frozenset(table["hard_errors"])
+        self.hard_errors: frozenset[int] = frozenset(table["hard_errors"])
         self.constants: dict[int, str] = {}
         for name, value in table["constants"]:
             if value >= 200 and value != self.module.FRAME_END:

@@ -27,6 +27,10 @@ class Output(Connection):
 
     __slots__ = ("_beats", "_encode_message", "_out", "_waiting", "encode", "frame_max", "model")
 
+    model: Model
+    frame_max: int
+    encode: Any
+
     def _start_output(self, model: Model, frame_max: int) -> None:
         self.model = model
         self.frame_max = frame_max

@@ -30,6 +30,9 @@ class Request:
     __slots__ = ("channel", "consumer", "context", "error", "method", "response")
     __match_args__ = ("method", "channel")
 
+    method: Any
+    channel: Channel | None
+
     def __init__(self, method: Any, channel: Channel | None) -> None:
         self.method = method
         self.channel = channel
@@ -56,6 +59,8 @@ class PeerRequest(Request):
     """
 
     __slots__ = ("_connection", "expects_response")
+
+    expects_response: bool
 
     def __init__(
         self,
@@ -96,6 +101,12 @@ class Consumer:
 
     __slots__ = ("active", "channel", "context", "no_ack", "queue", "tag")
     __match_args__ = ("tag", "queue")
+
+    channel: Channel
+    tag: str
+    queue: str
+    no_ack: bool
+    active: bool
 
     def __init__(self, channel: Channel, tag: str, queue: str, no_ack: bool) -> None:
         self.channel = channel

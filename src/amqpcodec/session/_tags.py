@@ -13,6 +13,8 @@ class Publications:
 
     __slots__ = ("_early", "_low", "last")
 
+    last: int
+
     def __init__(self) -> None:
         self.last = 0
         self._low = 1
@@ -66,6 +68,8 @@ class Deliveries:
     """Deliveries that wait for an acknowledgement. Numbers ascend, with holes for no-ack ones."""
 
     __slots__ = ("_low", "last", "waiting")
+
+    last: int
 
     def __init__(self) -> None:
         self.last = 0

@@ -50,7 +50,7 @@ class RemoteProtocolError(ProtocolError):
         self.condition = condition
         self.channel = channel
         self.method = method
-        self.events = list(events)
+        self.events: list[Event] = list(events)
 
     def again(self) -> RemoteProtocolError:
         """The same error for a later call: without the events, which were told once."""

@@ -13,6 +13,19 @@ from typing import Any, Literal, assert_type
 
 from amqpcodec import DecodeError, EncodeError, IncompleteError, load_xml_spec, protocol, types
 from amqpcodec import v0_9_1 as amqp
+from amqpcodec.session import (
+    Acked,
+    Channel,
+    Connection,
+    Consumer,
+    Delivered,
+    Event,
+    LegacyConnection,
+    LocalProtocolError,
+    Replied,
+    Request,
+    RequestFailed,
+)
 
 # ---- constants ----
 
@@ -229,3 +242,36 @@ assert issubclass(IncompleteError, DecodeError)
 
 assert protocol("0-9-1") is amqp
 assert callable(load_xml_spec)
+
+# ---- sessions ----
+
+session = Connection("client", username="guest", heartbeat=10)
+assert_type(session, LegacyConnection)
+assert_type(session.receive_data(b""), list[Event])
+assert_type(session.data_to_send(), bytes)
+assert_type(session.buffers_to_send(), list[bytes | memoryview])
+assert_type(session.next_timeout(1.0), float | None)
+assert_type(session.handle_timeout(1.0), list[Event])
+assert_type(session.channels, dict[int, Channel])
+try:
+    assert_type(session.open_channel(), Channel)
+except LocalProtocolError as refusal:
+    assert_type(refusal.args, tuple[Any, ...])
+
+
+def react(event: Event) -> str:
+    match event:
+        case Delivered(consumer, message):
+            assert_type(consumer, Consumer)
+            return f"{consumer.tag} {message.body}"
+        case Acked(channel, tags):
+            assert_type(tags, tuple[int, ...])
+            assert_type(channel.publish("", "q", b""), int | None)
+        case Replied(_, request, _) | RequestFailed(_, request, _, _, _):
+            assert_type(request, Request)
+        case _:
+            pass
+    return type(event).__name__
+
+
+assert [react(event) for event in session.receive_eof()] == ["ConnectionClosed"]
