@@ -58,6 +58,14 @@ class V1Connection(Connection):
     Spec: 1.0 Part 2 §2.4.
     """
 
+    limits: Limits
+    open_sent: bool
+    close_sent: bool
+    close_received: bool
+    frame_size: int
+    channel_max: int
+    heartbeats: Heartbeats
+
     def __init__(
         self,
         role: Role,

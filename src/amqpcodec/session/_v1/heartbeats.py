@@ -12,6 +12,9 @@ class Heartbeats:
     last told the time, and count as if it had happened then.
     """
 
+    received: bool
+    sent: bool
+
     def __init__(self, idle_timeout: float | None) -> None:
         """idle_timeout: seconds of silence that this end takes, None for any."""
         if idle_timeout is not None and not 0.002 <= idle_timeout <= 8_000_000:

@@ -45,6 +45,12 @@ class Link:
     """
 
     sends: ClassVar[bool]
+    state: str
+    snd_settle_mode: amqp.SenderSettleMode
+    rcv_settle_mode: amqp.ReceiverSettleMode
+    delivery_count: int
+    link_credit: int
+    drain: bool
 
     def __init__(self, session: Session, name: str) -> None:
         self.session = session

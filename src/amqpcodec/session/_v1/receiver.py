@@ -26,6 +26,10 @@ class Receiver(Link):
     """
 
     sends: ClassVar[bool] = False
+    max_message_size: int
+    delivery_count: int
+    link_credit: int
+    drain: bool
 
     def __init__(self, session: Session, name: str) -> None:
         super().__init__(session, name)

@@ -30,6 +30,9 @@ class Sender(Link):
     """
 
     sends: ClassVar[bool] = True
+    delivery_count: int
+    link_credit: int
+    drain: bool
 
     def __init__(self, session: Session, name: str) -> None:
         super().__init__(session, name)

@@ -37,6 +37,9 @@ class Session:
     Spec: 1.0 Part 2 §2.5.
     """
 
+    state: str
+    handle_max: int
+
     def __init__(self, connection: V1Connection, channel: int, window: int) -> None:
         self.connection = connection
         self.channel = channel

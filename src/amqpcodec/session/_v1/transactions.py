@@ -29,6 +29,9 @@ class Transaction:
 
     __slots__ = ("_fail", "id", "link", "state")
 
+    link: Controller
+    state: str
+
     def __init__(self, link: Controller) -> None:
         self.link = link
         self.id: bytes | None = None
