@@ -48,6 +48,10 @@ class Delivery:
 
     link: Any
     id: Any
+    tag: bytes
+    settled: bool
+    remote_settled: bool
+    state: Any
 
     def __init__(self, link: Any, tag: bytes) -> None:
         self.link = link
@@ -93,6 +97,9 @@ class OutgoingDelivery(Delivery):
 
     link: Sender
     id: int | None
+    transfer: amqp.Transfer
+    settled: bool
+    state: Any
 
     def __init__(self, link: Sender, transfer: amqp.Transfer) -> None:
         super().__init__(link, transfer.delivery_tag or b"")
@@ -204,6 +211,8 @@ class IncomingDelivery(Delivery):
 
     link: Receiver
     id: int
+    transfer: amqp.Transfer
+    resumed: bool
 
     def __init__(self, link: Receiver, transfer: amqp.Transfer) -> None:
         super().__init__(link, transfer.delivery_tag or b"")
