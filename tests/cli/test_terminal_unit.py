@@ -130,3 +130,41 @@ def test_messages_fit_a_narrow_terminal(good):
     (publish,) = (line for line in lines if "eu.de" in line)
     assert publish.split()[:6] == ["22:13:20.129", "0", "client", "1", "basic.publish", "5"]
     assert "'orders' eu.de" in publish
+
+
+def test_columns_without_room_are_named(tmp_path):
+    from tests.capture import recording as made
+    from tests.cli.test_questions_unit import SHOP
+
+    path = tmp_path / "shop.pcap"
+    path.write_bytes(made.pcap(packets(SHOP)))
+    _, got = on_terminal("connections", path, columns=90)
+    lines = [ESCAPE.sub("", line).rstrip() for line in got.splitlines()]
+    assert max(map(len, lines)) <= 90
+    assert lines[0].startswith("no room for by, until")
+    assert lines[0].endswith("a wider terminal or --fields shows them")
+    head = lines[1].split()
+    assert {"conn", "client", "user", "since", "channels"} <= set(head)
+    assert not {"until", "by"} & set(head)
+    assert "10.0.0.1:40000" in lines[3]
+    assert "…" not in got
+    _, whole = on_terminal("connections", path, columns=200)
+    assert "no room" not in whole
+    assert "until" in whole
+
+
+def test_errors_are_whole_on_a_narrow_terminal(tmp_path):
+    from amqpcodec import v0_9_1 as amqp
+    from tests.capture import recording as made
+
+    text = "PRECONDITION_FAILED - inequivalent arg 'durable' for queue 'orders' in vhost '/shop'"
+    close = amqp.encode(1, amqp.Channel.Close(406, text, 50, 10))
+    path = tmp_path / "closed.pcap"
+    path.write_bytes(made.pcap(packets([*TALK[:4], ("server", close)])))
+    status, got = on_terminal("errors", path, columns=70)
+    assert status == 0
+    lines = [ESCAPE.sub("", line) for line in got.splitlines()]
+    assert max(map(len, lines)) <= 70
+    row = next(at for at, line in enumerate(lines) if "channel closed" in line)
+    start = lines[row].index("PRECONDITION")
+    assert " ".join(line[start:].strip() for line in lines[row:]) == text

@@ -59,10 +59,12 @@ class Table:
         wrap: bool = False,
         styles: dict[str, str] | None = None,
         limits: dict[str, int] | None = None,
+        optional: Sequence[str] = (),
     ) -> None:
         """wrap: on a terminal, the last column goes on below. styles: of values and of columns.
 
-        limits: how wide columns may be, where not as wide as others.
+        limits: how wide columns may be, where not as wide as others. optional: columns that are
+        left out of a terminal that has no room for all, in this order; it is said which.
         """
         self.console = Console(file=out, highlight=False, markup=False, emoji=False)
         self.fits = self.console.is_terminal
@@ -70,6 +72,8 @@ class Table:
         self.wrap = wrap
         self.styles = {**STYLES, **(styles or {})}
         self.limits = limits or {}
+        self.optional = optional
+        self.hidden: list[str] = []
         self.widths: list[int] = []
         self.right: list[bool] = []
         self.day = ""
@@ -84,10 +88,11 @@ class Table:
             for field, column in zip(batch.schema, batch.columns, strict=True)
         }
         days = [""] * batch.num_rows
-        if self.fits and "time" in columns and self.clock.mode != "relative":
-            days, columns["time"] = self._days(columns["time"])
+        if self.fits and self.clock.mode != "relative":
+            days = self._shorten(batch, columns)
         if not self.widths:
             self._begin(batch, columns)
+        columns = {name: texts for name, texts in columns.items() if name not in self.hidden}
         names = list(columns)
         for day, row in zip(days, zip(*columns.values(), strict=True), strict=True):
             if day and day != self.day:
@@ -98,13 +103,27 @@ class Table:
     def close(self) -> None:
         """Nothing is held back."""
 
-    def _days(self, times: list[str]) -> tuple[list[str], list[str]]:
-        """Dates, which are said once, and the times of the day."""
+    def _shorten(self, batch: pa.RecordBatch, columns: dict[str, list[str]]) -> list[str]:
+        """Times without their date, which is said once: the dates of the rows."""
         end = 23 if self.console.width < NARROW else 26
-        return [text[:10] for text in times], [text[11:end].removesuffix("Z") for text in times]
+        days = [""] * batch.num_rows
+        for field in batch.schema:
+            if not pa.types.is_timestamp(field.type) or "." in field.name:
+                continue
+            texts = columns[field.name]
+            if not any(days):
+                days = [text[:10] for text in texts]
+            columns[field.name] = [
+                text[11:end].removesuffix("Z") if text[:10] == day else text[:end]
+                for text, day in zip(texts, days, strict=True)
+            ]
+        return days
 
     def _begin(self, batch: pa.RecordBatch, columns: dict[str, list[str]]) -> None:
         """The widths and the head, from what comes first."""
+        if self.fits:
+            self._leave_out(columns)
+        columns = {name: texts for name, texts in columns.items() if name not in self.hidden}
         wanted = [
             max([cell_len(name), *(cell_len(text) for text in texts)])
             for name, texts in columns.items()
@@ -123,7 +142,25 @@ class Table:
             firm = [at for at, name in enumerate(names) if name in FIRM]
             wanted = fitted(wanted, self.console.width, firm)
         self.widths = wanted
+        if self.hidden:
+            told = f"no room for {', '.join(self.hidden)}: a wider terminal or --fields shows them"
+            self.console.print(told, style="dim")
         self._line(names, names, head=True)
+
+    def _leave_out(self, columns: dict[str, list[str]]) -> None:
+        """Find out which columns there is no room for."""
+        wide = {
+            name: min(max(map(cell_len, [name, *texts])), self.limits.get(name, WIDEST))
+            for name, texts in columns.items()
+        }
+        # Columns that say nothing go first.
+        empty = [name for name in self.optional if name in columns and not any(columns[name])]
+        for name in [*empty, *(name for name in self.optional if name not in empty)]:
+            there = [each for key, each in wide.items() if key not in self.hidden]
+            if sum(there) + len(SEPARATOR) * (len(there) - 1) <= self.console.width:
+                break
+            if name in wide:
+                self.hidden.append(name)
 
     def _line(self, names: Sequence[str], row: Sequence[str], head: bool = False) -> None:
         *row, last = row

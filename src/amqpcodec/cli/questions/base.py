@@ -36,6 +36,8 @@ class Question:
     #: The columns of the table, and styles of values in it.
     TABLE: ClassVar[tuple[str, ...]]
     STYLES: ClassVar[dict[str, str]] = {}
+    #: Columns that a narrow terminal does without, in this order.
+    OPTIONAL: ClassVar[tuple[str, ...]] = ()
     #: The column that --since looks at; None: the question looks itself.
     SINCE: ClassVar[str | None] = "time"
     #: The order of rows where none is asked for; none: as they come.

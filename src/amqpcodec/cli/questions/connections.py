@@ -81,6 +81,7 @@ class Connections(Question):
         *("conn", "client", "user", "vhost", "product", "version", "since", "until", "channels"),
         *("ended", "by", "code", "reason"),
     )
+    OPTIONAL = ("until", "by", "version", "product", "vhost")
     STYLES: ClassVar[dict[str, str]] = {"closed": "yellow", "refused": "bold red", "open": "green"}
     SINCE = "until"
     NOTHING = "no connection"
@@ -216,7 +217,8 @@ def _vhost(hostname: Any) -> str | None:
 
 def product_of(table: Any) -> str | None:
     """Product and version of a peer's properties."""
-    words = [_text(table, "product"), _text(table, "version")]
+    version = _text(table, "version") or _text(table, "product_version")
+    words = [_text(table, "product"), version]
     return " ".join(word for word in words if word) or None
 
 

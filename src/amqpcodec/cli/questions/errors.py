@@ -58,6 +58,7 @@ class Errors(Question):
         ("text", pa.string()),
     ])  # fmt: skip
     TABLE = ("time", "conn", "ch", "from", "what", "code", "method", "client", "text")
+    OPTIONAL = ("method", "from", "client", "ch")
     STYLES: ClassVar[dict[str, str]] = {
         "nack": "yellow", "reject": "yellow", "return": "yellow", "blocked": "yellow",
         "consumer cancelled": "yellow", "what": "bold red", "code": "red",

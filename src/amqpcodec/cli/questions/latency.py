@@ -40,6 +40,7 @@ class Latency(Traffic):
         ("mean_ms", pa.float64()),
     ])  # fmt: skip
     TABLE = tuple(SCHEMA.names)
+    OPTIONAL = ("p95_ms", "min_ms", "mean_ms", "exchange")
     NOTHING = "nothing was answered: no confirm, ack, get or reply"
 
     def __init__(self, options: argparse.Namespace, window: Window) -> None:

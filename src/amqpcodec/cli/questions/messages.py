@@ -49,6 +49,7 @@ class Messages(Traffic):
         *("time", "after_ms", "conn", "ch", "from", "event", "outcome", "exchange"),
         *("routing_key", "queue", "route", "tag", "redelivered", "size", "message_id"),
     )
+    OPTIONAL = ("redelivered", "tag", "size", "route", "ch", "exchange", "after_ms")
     STYLES: ClassVar[dict[str, str]] = {
         "publish": "bold green", "deliver": "bold blue", "get": "bold blue",
         "return": "bold red", "lost": "bold red", "nack": "red", "reject": "red",

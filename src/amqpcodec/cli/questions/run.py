@@ -105,7 +105,8 @@ def ask(question: type[Question], options: argparse.Namespace) -> int:
     ordering = Ordering(answer.keys, options.limit)
 
     def table(out: IO[str]) -> Table:
-        return Table(out, clock, wrap=True, styles=question.STYLES)
+        optional = question.OPTIONAL if options.fields is None else ()
+        return Table(out, clock, wrap=True, styles=question.STYLES, optional=optional)
 
     with (
         Stop() as stop,

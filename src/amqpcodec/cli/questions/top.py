@@ -59,6 +59,7 @@ class Top(Traffic):
     TABLE = (
         *("by", "name", "messages", "published", "delivered", "bytes", "per_second", "activity"),
     )
+    OPTIONAL = ("per_second", "bytes")
     STYLES: ClassVar[dict[str, str]] = {"activity": "cyan"}
     NOTHING = "no message"
 

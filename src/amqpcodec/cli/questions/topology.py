@@ -64,6 +64,7 @@ class Topology(Question):
         *("kind", "vhost", "name", "type", "source", "routing_key", "flags", "state"),
         *("messages", "arguments", "reason"),
     )
+    OPTIONAL = ("vhost", "arguments", "messages", "flags", "type", "routing_key")
     STYLES: ClassVar[dict[str, str]] = {
         "refused": "bold red",
         "deleted": "yellow",

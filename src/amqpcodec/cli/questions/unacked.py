@@ -37,6 +37,7 @@ class Unacked(Traffic):
         *("time", "conn", "client", "ch", "state", "age_s", "queue", "tag", "redelivered"),
         *("size", "message_id", "exchange", "routing_key"),
     )
+    OPTIONAL = ("exchange", "redelivered", "routing_key", "size", "client", "ch")
     STYLES: ClassVar[dict[str, str]] = {"waiting": "bold red", "state": "yellow"}
     NOTHING = "every delivery that had to be settled was"
 
