@@ -141,7 +141,7 @@ def _method_reader(w: Writer, sig: str) -> None:
         raise ValueError(f"a frequent method with a timestamp, which nothing here reads: {sig}")
     runs = _bit_runs(sig)
     w(f"cdef PyObject* read_{sig}(Desc* d, const uint8_t* p, const uint8_t* end, uintptr_t mode,")
-    w("        TextCache* cache) except? NULL:")
+    w("        TextCache* cache) noexcept:")
     w.depth += 1
     for i, letter in enumerate(sig):
         if letter in "Ss" or letter in _WIDTH or i in runs:
@@ -177,7 +177,7 @@ def _method_reader(w: Writer, sig: str) -> None:
             w("    return NULL          # unused bits are kept by the table path")
     w("o = kind_new(<PyTypeObject*>d.cls)")
     w("if o == NULL:")
-    w("    return NULL")
+    w("    return fall_back(o)")
     w("o.mode = <uint32_t>mode")
     checks = []
     for i, letter in enumerate(sig):
@@ -193,8 +193,7 @@ def _method_reader(w: Writer, sig: str) -> None:
             w(f"o.field[{i}] = PyLong_FromU64({_LOAD[letter].format(p=f'p{i}')})")
             checks.append(f"o.field[{i}] == NULL")
     w(f"if AMQP_UNLIKELY({' or '.join(checks)}):")
-    w("    Py_DecRef(<PyObject*>o)")
-    w("    return NULL")
+    w("    return fall_back(o)")
     w("return <PyObject*>o")
     w.depth -= 1
     w()
@@ -273,7 +272,7 @@ def _properties_reader(w: Writer, sig: str) -> None:
     used = sum(0x8000 >> i for i in range(len(sig)))
     table, words, slots = _places(sig)
     w(f"cdef PyObject* read_properties_{sig}(Desc* d, const uint8_t* p, const uint8_t* end,")
-    w("        uintptr_t mode, TextCache* cache) except? NULL:")
+    w("        uintptr_t mode, TextCache* cache) noexcept:")
     w.depth += 1
     w("cdef KindObject* o")
     w("cdef uint32_t n")
@@ -290,7 +289,7 @@ def _properties_reader(w: Writer, sig: str) -> None:
     w("p += 2")
     w("o = kind_new(<PyTypeObject*>d.cls)")
     w("if o == NULL:")
-    w("    return NULL")
+    w("    return fall_back(o)")
     w("o.mode = <uint32_t>mode")
     for i, letter in enumerate(sig):
         w(f"if flags & {0x8000 >> i:#06x}:")

@@ -4,7 +4,7 @@
 # spec/amqp0-8.xml sha256 9474b52c5a09f2f516f6149fce13960b6b3158e74bb4e368bfc50ca0c0030606
 
 cdef PyObject* read_hSSBB(Desc* d, const uint8_t* p, const uint8_t* end, uintptr_t mode,
-        TextCache* cache) except? NULL:
+        TextCache* cache) noexcept:
     cdef const uint8_t* p0
     cdef const uint8_t* p1
     cdef const uint8_t* p2
@@ -32,7 +32,7 @@ cdef PyObject* read_hSSBB(Desc* d, const uint8_t* p, const uint8_t* end, uintptr
         return NULL          # unused bits are kept by the table path
     o = kind_new(<PyTypeObject*>d.cls)
     if o == NULL:
-        return NULL
+        return fall_back(o)
     o.mode = <uint32_t>mode
     o.field[0] = PyLong_FromU64(load16(p0))
     o.field[1] = text_cached_(cache, p1 + 1, p1[0])
@@ -40,8 +40,7 @@ cdef PyObject* read_hSSBB(Desc* d, const uint8_t* p, const uint8_t* end, uintptr
     o.field[3] = Py_NewRef(Py_True if p3[0] & 1 else Py_False)
     o.field[4] = Py_NewRef(Py_True if p3[0] & 2 else Py_False)
     if AMQP_UNLIKELY(o.field[0] == NULL or o.field[1] == NULL or o.field[2] == NULL):
-        Py_DecRef(<PyObject*>o)
-        return NULL
+        return fall_back(o)
     return <PyObject*>o
 
 
@@ -78,7 +77,7 @@ cdef Py_ssize_t write_hSSBB(KindObject* o, uint8_t* w) noexcept:
 
 
 cdef PyObject* read_hSSS(Desc* d, const uint8_t* p, const uint8_t* end, uintptr_t mode,
-        TextCache* cache) except? NULL:
+        TextCache* cache) noexcept:
     cdef const uint8_t* p0
     cdef const uint8_t* p1
     cdef const uint8_t* p2
@@ -110,15 +109,14 @@ cdef PyObject* read_hSSS(Desc* d, const uint8_t* p, const uint8_t* end, uintptr_
         return NULL
     o = kind_new(<PyTypeObject*>d.cls)
     if o == NULL:
-        return NULL
+        return fall_back(o)
     o.mode = <uint32_t>mode
     o.field[0] = PyLong_FromU64(load16(p0))
     o.field[1] = text_cached_(cache, p1 + 1, p1[0])
     o.field[2] = text_cached_(cache, p2 + 1, p2[0])
     o.field[3] = text_cached_(cache, p3 + 1, p3[0])
     if AMQP_UNLIKELY(o.field[0] == NULL or o.field[1] == NULL or o.field[2] == NULL or o.field[3] == NULL):
-        Py_DecRef(<PyObject*>o)
-        return NULL
+        return fall_back(o)
     return <PyObject*>o
 
 
@@ -150,7 +148,7 @@ cdef Py_ssize_t write_hSSS(KindObject* o, uint8_t* w) noexcept:
 
 
 cdef PyObject* read_SqBSS(Desc* d, const uint8_t* p, const uint8_t* end, uintptr_t mode,
-        TextCache* cache) except? NULL:
+        TextCache* cache) noexcept:
     cdef const uint8_t* p0
     cdef const uint8_t* p1
     cdef const uint8_t* p2
@@ -186,7 +184,7 @@ cdef PyObject* read_SqBSS(Desc* d, const uint8_t* p, const uint8_t* end, uintptr
         return NULL          # unused bits are kept by the table path
     o = kind_new(<PyTypeObject*>d.cls)
     if o == NULL:
-        return NULL
+        return fall_back(o)
     o.mode = <uint32_t>mode
     o.field[0] = text_cached_(cache, p0 + 1, p0[0])
     o.field[1] = PyLong_FromU64(load64(p1))
@@ -194,8 +192,7 @@ cdef PyObject* read_SqBSS(Desc* d, const uint8_t* p, const uint8_t* end, uintptr
     o.field[3] = text_cached_(cache, p3 + 1, p3[0])
     o.field[4] = text_cached_(cache, p4 + 1, p4[0])
     if AMQP_UNLIKELY(o.field[0] == NULL or o.field[1] == NULL or o.field[3] == NULL or o.field[4] == NULL):
-        Py_DecRef(<PyObject*>o)
-        return NULL
+        return fall_back(o)
     return <PyObject*>o
 
 
@@ -233,7 +230,7 @@ cdef Py_ssize_t write_SqBSS(KindObject* o, uint8_t* w) noexcept:
 
 
 cdef PyObject* read_qBSSl(Desc* d, const uint8_t* p, const uint8_t* end, uintptr_t mode,
-        TextCache* cache) except? NULL:
+        TextCache* cache) noexcept:
     cdef const uint8_t* p0
     cdef const uint8_t* p1
     cdef const uint8_t* p2
@@ -263,7 +260,7 @@ cdef PyObject* read_qBSSl(Desc* d, const uint8_t* p, const uint8_t* end, uintptr
         return NULL          # unused bits are kept by the table path
     o = kind_new(<PyTypeObject*>d.cls)
     if o == NULL:
-        return NULL
+        return fall_back(o)
     o.mode = <uint32_t>mode
     o.field[0] = PyLong_FromU64(load64(p0))
     o.field[1] = Py_NewRef(Py_True if p1[0] & 1 else Py_False)
@@ -271,8 +268,7 @@ cdef PyObject* read_qBSSl(Desc* d, const uint8_t* p, const uint8_t* end, uintptr
     o.field[3] = text_cached_(cache, p3 + 1, p3[0])
     o.field[4] = PyLong_FromU64(load32(p4))
     if AMQP_UNLIKELY(o.field[0] == NULL or o.field[2] == NULL or o.field[3] == NULL or o.field[4] == NULL):
-        Py_DecRef(<PyObject*>o)
-        return NULL
+        return fall_back(o)
     return <PyObject*>o
 
 
@@ -309,7 +305,7 @@ cdef Py_ssize_t write_qBSSl(KindObject* o, uint8_t* w) noexcept:
 
 
 cdef PyObject* read_qB(Desc* d, const uint8_t* p, const uint8_t* end, uintptr_t mode,
-        TextCache* cache) except? NULL:
+        TextCache* cache) noexcept:
     cdef const uint8_t* p0
     cdef const uint8_t* p1
     cdef KindObject* o
@@ -321,13 +317,12 @@ cdef PyObject* read_qB(Desc* d, const uint8_t* p, const uint8_t* end, uintptr_t 
         return NULL          # unused bits are kept by the table path
     o = kind_new(<PyTypeObject*>d.cls)
     if o == NULL:
-        return NULL
+        return fall_back(o)
     o.mode = <uint32_t>mode
     o.field[0] = PyLong_FromU64(load64(p0))
     o.field[1] = Py_NewRef(Py_True if p1[0] & 1 else Py_False)
     if AMQP_UNLIKELY(o.field[0] == NULL):
-        Py_DecRef(<PyObject*>o)
-        return NULL
+        return fall_back(o)
     return <PyObject*>o
 
 
@@ -348,7 +343,7 @@ cdef Py_ssize_t write_qB(KindObject* o, uint8_t* w) noexcept:
 
 
 cdef PyObject* read_qBB(Desc* d, const uint8_t* p, const uint8_t* end, uintptr_t mode,
-        TextCache* cache) except? NULL:
+        TextCache* cache) noexcept:
     cdef const uint8_t* p0
     cdef const uint8_t* p1
     cdef KindObject* o
@@ -360,14 +355,13 @@ cdef PyObject* read_qBB(Desc* d, const uint8_t* p, const uint8_t* end, uintptr_t
         return NULL          # unused bits are kept by the table path
     o = kind_new(<PyTypeObject*>d.cls)
     if o == NULL:
-        return NULL
+        return fall_back(o)
     o.mode = <uint32_t>mode
     o.field[0] = PyLong_FromU64(load64(p0))
     o.field[1] = Py_NewRef(Py_True if p1[0] & 1 else Py_False)
     o.field[2] = Py_NewRef(Py_True if p1[0] & 2 else Py_False)
     if AMQP_UNLIKELY(o.field[0] == NULL):
-        Py_DecRef(<PyObject*>o)
-        return NULL
+        return fall_back(o)
     return <PyObject*>o
 
 
@@ -392,7 +386,7 @@ cdef Py_ssize_t write_qBB(KindObject* o, uint8_t* w) noexcept:
 
 
 cdef PyObject* read_properties_SSToosSSstSSSS(Desc* d, const uint8_t* p, const uint8_t* end,
-        uintptr_t mode, TextCache* cache) except? NULL:
+        uintptr_t mode, TextCache* cache) noexcept:
     cdef KindObject* o
     cdef uint32_t n
     cdef uint16_t flags
@@ -407,7 +401,7 @@ cdef PyObject* read_properties_SSToosSSstSSSS(Desc* d, const uint8_t* p, const u
     p += 2
     o = kind_new(<PyTypeObject*>d.cls)
     if o == NULL:
-        return NULL
+        return fall_back(o)
     o.mode = <uint32_t>mode
     if flags & 0x8000:
         if p == end or <size_t>(end - p) - 1 < p[0]:

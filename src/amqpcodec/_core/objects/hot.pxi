@@ -1,8 +1,10 @@
 # What the generated hot readers and writers (../_gen/hot.pxi) lean on, and how they are bound.
 
 cdef PyObject* fall_back(KindObject* o) noexcept:
-    """Drop a property list that is half read; NULL, for the table path to take over."""
-    Py_DecRef(<PyObject*>o)
+    """Drop an object that is half read; NULL, for the table path to take over, which finds again what is
+    wrong. o is NULL where no memory was left for it."""
+    Py_XDecRef(<PyObject*>o)
+    PyErr_Clear()
     return NULL
 
 

@@ -128,6 +128,9 @@ AMQP_INLINE KindObject *kind_new(PyTypeObject *type) {
     return (KindObject *)kind_alloc_new(type);
 }
 
+/* The same for callers that take a PyObject: every field is unset. */
+#define KIND_INSTANCE(type) ((PyObject *)kind_new(type))
+
 static PyObject *kind_alloc(PyTypeObject *type, Py_ssize_t ignored) {
     (void)ignored;
     return (PyObject *)kind_new(type);
@@ -168,7 +171,7 @@ static int kind_traverse(PyObject *self, visitproc visit, void *arg) {
     return 0;
 }
 
-static void kind_release(PyObject *self) {
+AMQP_INLINE void kind_release(PyObject *self) {
     PyTypeObject *type = Py_TYPE(self);
     Kind *k = KIND_OF(type);
     KindObject *o = (KindObject *)self;

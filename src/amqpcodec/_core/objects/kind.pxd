@@ -25,6 +25,7 @@ cdef extern from "objects/kind.h":
     bint kind_check_type(PyTypeObject* t)
     void kind_use(object metatype)
     KindObject* kind_new(PyTypeObject* t)
+    object kind_instance "KIND_INSTANCE"(PyTypeObject* t)
     void kind_track(PyObject* o)
     void kind_track_for(PyObject* o, PyObject* value)
     void kind_store(KindObject* o, int i, PyObject* value)

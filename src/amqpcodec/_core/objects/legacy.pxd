@@ -15,7 +15,7 @@ cdef struct Desc
 
 # Fused reader and sink for one op signature: a new object, or NULL (no exception) for the table path.
 ctypedef PyObject* (*hot_reader)(Desc* d, const uint8_t* p, const uint8_t* end, uintptr_t mode,
-                                 TextCache* cache) except? NULL
+                                 TextCache* cache) noexcept
 
 # Fused source and writer: bytes written at w (at least HOT_ROOM are free), -1 for the table path.
 ctypedef Py_ssize_t (*hot_writer)(KindObject* o, uint8_t* w) noexcept

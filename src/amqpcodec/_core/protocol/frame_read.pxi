@@ -5,24 +5,24 @@ cdef object decode_at(ProtocolCore self, const uint8_t* p, Py_ssize_t size, Py_s
     cdef WireFrame f
     cdef Fault fault
     cdef int found
-    cdef object frame
     if AMQP_UNLIKELY(offset < 0 or offset > size):
         raise ValueError(f"offset {offset} is outside of {size} octets")
     fault.code = OK
     found = scan_frame(p + offset, p + size, 0, <uint64_t>offset, &f, &fault)
     if found == SCAN_FRAME:
-        frame = decode_frame(self, &f, p + offset, <uint64_t>offset, mode, ONE_SHOT_CACHE, owner, p)
-        return (f.total, f.channel, frame)
+        return (f.total, f.channel, owned(decode_frame(
+            self, &f, p + offset, <uint64_t>offset, mode, ONE_SHOT_CACHE, owner, p)))
     if found == SCAN_MORE:
         return None
     fault.method = fault.field = NULL
     raise fault_error(&fault)
 
 
-cdef object decode_frame(ProtocolCore self, const WireFrame* f, const uint8_t* start, uint64_t at,
-                         uintptr_t mode, TextCache* cache, object owner, const uint8_t* owner_start):
-    """The object of a whole frame. at: offset of its first byte, for errors. owner: bytes that
-    bodies may borrow, which begin at owner_start; None to copy."""
+cdef PyObject* decode_frame(
+        ProtocolCore self, const WireFrame* f, const uint8_t* start, uint64_t at, uintptr_t mode,
+        TextCache* cache, object owner, const uint8_t* owner_start) except NULL:
+    """The object of a whole frame, as a new reference. at: offset of its first byte, for errors. owner:
+    bytes that bodies may borrow, which begin at owner_start; None to copy."""
     cdef Desc* d
     cdef PyObject* made
     if f.type == FRAME_METHOD:
@@ -32,8 +32,8 @@ cdef object decode_frame(ProtocolCore self, const WireFrame* f, const uint8_t* s
                 if d.read_hot != NULL:
                     made = d.read_hot(d, f.payload + 4, f.payload + f.size, mode, cache)
                     if AMQP_LIKELY(made != NULL):
-                        return owned(made)
-                return decode_payload(d, f, start, at, 4, False, mode, cache)
+                        return made
+                return new_reference(decode_payload(d, f, start, at, 4, False, mode, cache))
         raise bad_method(f, start, at)
     if f.type == FRAME_HEADER:
         return decode_header(self, f, start, at, mode, cache)
@@ -42,38 +42,27 @@ cdef object decode_frame(ProtocolCore self, const WireFrame* f, const uint8_t* s
     if f.type == FRAME_HEARTBEAT:
         if f.size != 0 or f.channel != 0:
             raise frame_error(f, at, BAD_HEARTBEAT, 0)
-        return self.Heartbeat()
-    return decode_protocol_header(self, f)
+        return new_reference(self.Heartbeat())
+    return new_reference(self.ProtocolHeader(f.payload[0], f.payload[1], f.payload[2], f.payload[3]))
 
 
-cdef object decode_body(ProtocolCore self, const WireFrame* f, object owner, const uint8_t* owner_start):
-    cdef object body = kind_instance(self.body_type)
-    cdef object payload
+cdef PyObject* decode_body(ProtocolCore self, const WireFrame* f, object owner,
+                           const uint8_t* owner_start) except NULL:
+    cdef PyObject* payload
+    cdef KindObject* o
     if owner is None:
-        payload = PyBytes_FromStringAndSize(<const char*>f.payload, f.size)
+        payload = PyBytes_FromOctets(<const char*>f.payload, f.size)
     elif owner is view_of_copy:
-        payload = memoryview(PyBytes_FromStringAndSize(<const char*>f.payload, f.size))
+        payload = new_reference(memoryview(PyBytes_FromStringAndSize(<const char*>f.payload, f.size)))
     else:
-        payload = memoryview(owner)[f.payload - owner_start:f.payload - owner_start + f.size]
-    (<KindObject*><PyObject*>body).field[0] = Py_NewRef(<PyObject*>payload)
-    return body
-
-
-cdef object decode_protocol_header(ProtocolCore self, const WireFrame* f):
-    cdef object result = kind_instance(<PyTypeObject*><PyObject*>self.ProtocolHeader)
-    cdef int i
-    for i in range(4):
-        kind_put_number(result, i, f.payload[i])
-    return result
-
-
-cdef inline int kind_put_number(object o, int i, uint64_t number) except -1:
-    """A number into a field that is unset."""
-    cdef PyObject* value = PyLong_FromU64(number)
-    if value == NULL:
-        return -1
-    (<KindObject*><PyObject*>o).field[i] = value
-    return 0
+        payload = new_reference(
+            memoryview(owner)[f.payload - owner_start:f.payload - owner_start + f.size])
+    o = kind_new(self.body_type) if payload != NULL else NULL
+    if AMQP_UNLIKELY(o == NULL):
+        Py_XDecRef(payload)
+        raise MemoryError
+    o.field[0] = payload
+    return <PyObject*>o
 
 
 cdef int begin_fault(const WireFrame* f, const uint8_t* start, uint64_t at, Cursor* c, Fault* fault) noexcept:
@@ -129,9 +118,10 @@ cdef object decode_payload(const Desc* d, const WireFrame* f, const uint8_t* sta
     return read_object(d, &c, properties, mode, cache)
 
 
-cdef object decode_properties(ProtocolCore self, const WireFrame* f, const uint8_t* start, uint64_t at,
-                              uintptr_t mode, TextCache* cache):
-    """The property list of a content header frame; its payload holds 12 bytes at least."""
+cdef PyObject* decode_properties(ProtocolCore self, const WireFrame* f, const uint8_t* start, uint64_t at,
+                                 uintptr_t mode, TextCache* cache) except NULL:
+    """The property list of a content header frame, whose payload holds 12 bytes at least, as a new
+    reference."""
     cdef Desc* d = self.find_content(load16(f.payload))
     cdef PyObject* made
     if AMQP_UNLIKELY(d == NULL):
@@ -139,8 +129,8 @@ cdef object decode_properties(ProtocolCore self, const WireFrame* f, const uint8
     if d.read_hot != NULL:
         made = d.read_hot(d, f.payload + 12, f.payload + f.size, mode, cache)
         if AMQP_LIKELY(made != NULL):
-            return owned(made)
-    return decode_payload(d, f, start, at, 12, True, mode, cache)
+            return made
+    return new_reference(decode_payload(d, f, start, at, 12, True, mode, cache))
 
 
 cdef int check_header(const WireFrame* f, const uint8_t* start, uint64_t at) except -1:
@@ -153,15 +143,22 @@ cdef int check_header(const WireFrame* f, const uint8_t* start, uint64_t at) exc
     return 0
 
 
-cdef object decode_header(ProtocolCore self, const WireFrame* f, const uint8_t* start, uint64_t at,
-                          uintptr_t mode, TextCache* cache):
-    cdef object properties, header
+cdef PyObject* decode_header(ProtocolCore self, const WireFrame* f, const uint8_t* start, uint64_t at,
+                             uintptr_t mode, TextCache* cache) except NULL:
+    cdef PyObject* properties
+    cdef KindObject* o
     check_header(f, start, at)
     properties = decode_properties(self, f, start, at, mode, cache)
-    header = kind_instance(self.header_type)
-    (<KindObject*><PyObject*>header).field[1] = Py_NewRef(<PyObject*>properties)
-    kind_put_number(header, 0, load64(f.payload + 4))
-    kind_put_number(header, 2, load16(f.payload))
-    kind_put_number(header, 3, load16(f.payload + 2))
-    kind_track(<PyObject*>header)       # by its properties, whose table may come to hold it
-    return header
+    o = kind_new(self.header_type)
+    if AMQP_UNLIKELY(o == NULL):
+        Py_DecRef(properties)
+        raise MemoryError
+    o.field[0] = PyLong_FromU64(load64(f.payload + 4))
+    o.field[1] = properties
+    o.field[2] = PyLong_FromU64(load16(f.payload))
+    o.field[3] = PyLong_FromU64(load16(f.payload + 2))
+    if AMQP_UNLIKELY(o.field[0] == NULL or o.field[2] == NULL or o.field[3] == NULL):
+        Py_DecRef(<PyObject*>o)
+        raise MemoryError
+    kind_track(<PyObject*>o)        # by its properties, whose table may come to hold it
+    return <PyObject*>o

@@ -148,28 +148,29 @@ cdef class MessageDecoder(Stream):
         self.last_channel = channel
         return c
 
-    cdef object take(self):
+    cdef PyObject* take(self) except? NULL:
         cdef Fault fault
         cdef object event, item
+        cdef PyObject* whole
         cdef int found
         while True:
             if self.n_open:
                 found = self.read_body(&fault)
                 if found == BODY_WHOLE:
-                    return self.finish_body()
+                    return new_reference(self.finish_body())
                 if found == SCAN_MORE:
-                    return None
+                    return NULL
                 if found == SCAN_BAD:
-                    return self.fault_or_raise(&fault)
+                    return new_reference(self.fault_or_raise(&fault))
             elif self.head_hi == self.head_lo:
-                event = self.take_whole()
-                if event is not None:
-                    return event
+                whole = self.take_whole()
+                if whole != NULL:
+                    return whole
             found = self.scan(&fault)
             if found == SCAN_MORE:
-                return None
+                return NULL
             if found == SCAN_BAD:
-                return self.fault_or_raise(&fault)
+                return new_reference(self.fault_or_raise(&fault))
             try:
                 event = self.step()
             except DecodeError as error:
@@ -177,12 +178,12 @@ cdef class MessageDecoder(Stream):
                 self.pass_frame()
                 if item is None:
                     raise
-                return item
+                return new_reference(item)
             if event is None:
                 self.pass_frame()
                 continue
             self.pass_frame()
-            return event
+            return new_reference(event)
 
     @cython.final
     cdef Content begin_body(self):
@@ -279,9 +280,9 @@ cdef class MessageDecoder(Stream):
         return self.finish(c, body if self.copy else memoryview(body))
 
     @cython.final
-    cdef object take_whole(self):
+    cdef PyObject* take_whole(self) noexcept:
         """A message in one go: method, header and one body frame stand whole one after the other in
-        the chunk, and the generated readers take method and properties. None, and nothing done, where
+        the chunk, and the generated readers take method and properties. NULL, and nothing done, where
         that is not so: then the frames are taken one by one, with the same checks and outcome."""
         cdef WireFrame method, header, body
         cdef Fault fault
@@ -289,57 +290,60 @@ cdef class MessageDecoder(Stream):
         cdef uint64_t size
         cdef const uint8_t* end = self.end
         cdef const uint8_t* p = self.p
-        cdef PyObject* part
         cdef KindObject* o
-        cdef object message
         fault.code = OK
         if scan_frame(p, end, self.limit, 0, &method, &fault) != SCAN_FRAME:
-            return None
+            return NULL
         if method.type != FRAME_METHOD or method.channel == 0 or method.size < 4:
-            return None
+            return NULL
         p += method.total
         d = self.protocol.find(load32(method.payload))
         if d == NULL or not d.has_content or d.read_hot == NULL or d.properties == NULL \
                 or d.properties.read_hot == NULL:
-            return None
+            return NULL
         if scan_frame(p, end, self.limit, 0, &header, &fault) != SCAN_FRAME:
-            return None
+            return NULL
         if header.type != FRAME_HEADER or header.channel != method.channel or header.size < 14 \
                 or load16(header.payload) != d.class_id:
-            return None
+            return NULL
         size = load64(header.payload + 4)
         if self.limited and size > self.body_limit:
-            return None
+            return NULL
         p += header.total
         body.total = 0
         if size:
             if scan_frame(p, end, self.limit, 0, &body, &fault) != SCAN_FRAME:
-                return None
+                return NULL
             if body.type != FRAME_BODY or body.channel != method.channel or body.size != size:
-                return None
-        message = kind_instance(self.protocol.message_type)
-        o = <KindObject*><PyObject*>message
-        part = d.read_hot(d, method.payload + 4, method.payload + method.size, self.mode, self.cache)
-        if part == NULL:
-            return None
-        o.field[0] = part
-        part = d.properties.read_hot(d.properties, header.payload + 12, header.payload + header.size,
-                                     self.mode, self.cache)
-        if part == NULL:
-            return None
-        o.field[1] = part
-        if self.copy:
-            part = PyBytes_FromOctets(<const char*>body.payload if size else NULL, <Py_ssize_t>size)
-            if part == NULL:
-                raise MemoryError
-            o.field[2] = part
-        else:
-            o.field[2] = new_reference(self.body_view(&body) if size else memoryview(b""))
+                return NULL
+        o = kind_new(self.protocol.message_type)
+        if AMQP_UNLIKELY(o == NULL):
+            return fall_back(o)
+        o.field[0] = d.read_hot(d, method.payload + 4, method.payload + method.size, self.mode, self.cache)
+        if o.field[0] == NULL:
+            return fall_back(o)
+        d = d.properties
+        o.field[1] = d.read_hot(d, header.payload + 12, header.payload + header.size, self.mode, self.cache)
+        if o.field[1] == NULL:
+            return fall_back(o)
+        o.field[2] = self.whole_body(&body, size)
+        if AMQP_UNLIKELY(o.field[2] == NULL):
+            return fall_back(o)
         self.channel = method.channel
         self.at += method.total + header.total + body.total
         self.p = p + body.total
-        kind_track(<PyObject*>message)
-        return message
+        kind_track(<PyObject*>o)
+        return <PyObject*>o
+
+    @cython.final
+    cdef inline PyObject* whole_body(self, const WireFrame* body, uint64_t size) noexcept:
+        """A new reference to a body of one frame, or of none; NULL where no memory is left."""
+        if self.copy:
+            return PyBytes_FromOctets(<const char*>body.payload if size else NULL, <Py_ssize_t>size)
+        try:
+            return new_reference(self.body_view(body) if size else memoryview(b""))
+        except MemoryError:
+            return NULL
 
     @cython.final
     cdef object body_view(self, const WireFrame* body):
@@ -360,7 +364,7 @@ cdef class MessageDecoder(Stream):
             if c.state == PASS_CONTENT:
                 return None
             return self.step_header(c) if self.frame.type == FRAME_HEADER else self.step_body(c)
-        return self.decode()
+        return owned(self.decode())
 
     @cython.final
     cdef object step_method(self):
@@ -375,7 +379,7 @@ cdef class MessageDecoder(Stream):
                 c.clear(AWAIT_METHOD)
                 raise self.refused(BAD_ORDER, b"method frame inside of a content", before)
             c.enter(AWAIT_METHOD)
-        method = self.decode()
+        method = owned(self.decode())
         d = <Desc*>KIND_OF(Py_TYPE(<PyObject*>method)).desc
         if not d.has_content:
             return method
@@ -401,8 +405,8 @@ cdef class MessageDecoder(Stream):
             c.size = load64(self.frame.payload + 4)
             if AMQP_UNLIKELY(self.limited and c.size > self.body_limit):
                 raise self.refused(BAD_BODY_SIZE, NULL, method)
-            c.properties = decode_properties(self.protocol, &self.frame, self.frame_start, self.at,
-                                             self.mode, self.cache)
+            c.properties = owned(decode_properties(self.protocol, &self.frame, self.frame_start,
+                                                   self.at, self.mode, self.cache))
         except DecodeError:
             c.clear(PASS_CONTENT)
             raise

@@ -7,11 +7,13 @@
 #include <Python.h>
 #include "wire/python.h"
 
-static PyObject *pair_make(PyObject **kept, long channel, PyObject *event) {
+static PyObject *pair_make(PyObject **kept, long channel, PyObject *event) { /* takes event over */
     PyObject *number = PyLong_FromLong(channel);
     PyObject *pair = *kept;
-    if (!number) return NULL;
-    Py_INCREF(event);
+    if (!number) {
+        Py_DECREF(event);
+        return NULL;
+    }
     if (pair && python_is_only_ours(pair)) {
         PyObject *old_number = PyTuple_GET_ITEM(pair, 0), *old_event = PyTuple_GET_ITEM(pair, 1);
         Py_INCREF(pair); /* first of all: what goes away below may run code */

@@ -29,9 +29,9 @@ cdef class Stream:
     cdef int scan(self, Fault* fault) except -2
     cdef void pass_frame(self) noexcept
     cdef void pass_bytes(self, bint in_head, size_t n) noexcept
-    cdef object decode(self)
+    cdef PyObject* decode(self) except NULL
     cdef object bad_frame(self, object error)
     cdef object fault_or_raise(self, Fault* fault)
-    cdef object take(self)
+    cdef PyObject* take(self) except? NULL
 
 cdef bytes octets_of(object data)

@@ -26,14 +26,14 @@ cdef class FrameIterator:
         return self
 
     def __next__(self):
-        cdef object event = None
+        cdef PyObject* event = NULL
         if self.stream is not None:
             event = self.stream.take()
-        if event is None:
+        if event == NULL:
             Py_XDecRef(self.kept)
             self.kept = NULL
             raise StopIteration
-        return pair_make(&self.kept, self.stream.channel, <PyObject*>event)
+        return pair_make(&self.kept, self.stream.channel, event)
 
 
 cdef class Stream:
@@ -244,8 +244,8 @@ cdef class Stream:
                 self.head_room = 0
 
     @cython.final
-    cdef object decode(self):
-        """The object of the frame that scan found."""
+    cdef PyObject* decode(self) except NULL:
+        """The object of the frame that scan found, as a new reference."""
         cdef object owner = None
         if not self.copy:
             owner = view_of_copy if self.frame_in_head else self.chunk
@@ -275,8 +275,9 @@ cdef class Stream:
             raise error
         return item
 
-    cdef object take(self):
-        """The next frame or event, its channel in self.channel; None while nothing is whole."""
+    cdef PyObject* take(self) except? NULL:
+        """The next frame or event, its channel in self.channel, as a new reference; NULL while nothing is
+        whole."""
         raise NotImplementedError
 
 cdef bytes octets_of(object data):
@@ -296,15 +297,15 @@ cdef class Decoder(Stream):
                  dialect="rabbitmq", tables="plain", bint copy=True, trailing="error"):
         self.configure(protocol, frame_max, errors, dialect, tables, copy, trailing)
 
-    cdef object take(self):
+    cdef PyObject* take(self) except? NULL:
         cdef Fault fault
-        cdef object frame
+        cdef PyObject* frame
         cdef object item
         cdef int found = self.scan(&fault)
         if found == SCAN_MORE:
-            return None
+            return NULL
         if found == SCAN_BAD:
-            return self.fault_or_raise(&fault)
+            return new_reference(self.fault_or_raise(&fault))
         try:
             frame = self.decode()
         except DecodeError as error:
@@ -312,6 +313,6 @@ cdef class Decoder(Stream):
             self.pass_frame()
             if item is None:
                 raise
-            return item
+            return new_reference(item)
         self.pass_frame()
         return frame

@@ -29,15 +29,10 @@ cdef extern from "wire/text.h":
     bint utf8_octets(PyObject* o, const uint8_t** p, Py_ssize_t* n)
     bint exact_u64(PyObject* o, uint64_t* out)
     bint exact_small(PyObject* o, int32_t* out)
+    object owned "(PyObject *)"(PyObject* made)     # takes the reference over; NULL: an exception is set
 
 cdef inline PyObject* new_reference(object o) noexcept:
     return Py_NewRef(<PyObject*>o)
-
-cdef inline object owned(PyObject* made):
-    """What a C function made, whose new reference this takes over."""
-    cdef object result = <object>made
-    Py_DecRef(made)
-    return result
 
 cdef object make_timestamp(uint64_t seconds, TextCache* cache)
 cdef object moment_of_day(LastTime* last, uint64_t number, uint32_t second, int microsecond, bint keep)

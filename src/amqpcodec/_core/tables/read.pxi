@@ -1,6 +1,6 @@
 # Field tables, bytes to Python values. Only bytes that check_table has passed come here.
 
-from cpython.datetime cimport datetime_new, import_datetime
+from cpython.datetime cimport import_datetime
 
 import datetime as _datetime
 import decimal as _decimal
@@ -38,6 +38,19 @@ cdef object ShortString = _types.ShortString
 cdef object ByteArray = _types.ByteArray
 cdef object VOID = _types.Void()
 
+# What Cython's datetime_new calls, as a reference that nothing counts up.
+cdef extern from "datetime.h":
+    ctypedef struct DatetimeType "PyTypeObject":
+        pass
+    DatetimeType* DATETIME_TYPE "PyDateTimeAPI->DateTimeType"
+    PyObject* datetime_made "PyDateTimeAPI->DateTime_FromDateAndTime"(
+        int year, int month, int day, int hour, int minute, int second, int microsecond, PyObject* tz,
+        DatetimeType* cls)
+
+cdef extern from "tables/table.h":
+    object table_read(const uint8_t* p, uint32_t n, uintptr_t mode, TextCache* cache,
+                      PyObject* (*read)(const uint8_t** at, uintptr_t mode, TextCache* cache) except NULL)
+
 cdef object make_timestamp(uint64_t seconds, TextCache* cache):
     """An aware UTC datetime, or the int where Python's calendar does not reach."""
     cdef LastTime none
@@ -60,16 +73,14 @@ cdef object make_timestamp(uint64_t seconds, TextCache* cache):
 
 cdef object moment_of_day(LastTime* last, uint64_t number, uint32_t second, int microsecond, bint keep):
     """A datetime of the date in `last`; kept there under its number, for those that are the same."""
-    cdef object made
-    cdef int hour = <int>(second // 3600)
-    cdef int minute = <int>(second // 60 % 60)
-    made = datetime_new(last.year, last.month, last.day, hour, minute, <int>(second % 60), microsecond,
-                        UTC)
-    if keep:
+    cdef PyObject* made = datetime_made(
+        last.year, last.month, last.day, <int>(second // 3600), <int>(second // 60 % 60), <int>(second % 60),
+        microsecond, <PyObject*>UTC, DATETIME_TYPE)
+    if keep and made != NULL:
         Py_XDecRef(last.datetime)
-        last.datetime = Py_NewRef(<PyObject*>made)
+        last.datetime = Py_NewRef(made)
         last.seconds = number
-    return made
+    return owned(made)
 
 
 cdef void civil_date(uint32_t day, int* year, int* month, int* day_of_month) noexcept nogil:
@@ -119,7 +130,7 @@ cdef PyObject* read_text(const uint8_t* s, Py_ssize_t n, TextCache* cache) excep
     if n <= SHORT_VALUE:
         made = text_find(cache, s, n, &entry)
         if made != NULL:
-            return made
+            return Py_NewRef(made)
     if is_ascii(s, <size_t>n):
         return text_keep_(entry, s, n)
     made = text_utf8(s, n)
@@ -252,28 +263,6 @@ cdef list read_array(const uint8_t* p, uint32_t n, uintptr_t mode, TextCache* ca
     return items
 
 
-cdef inline int set_entry(dict table, PyObject* name, PyObject* value) except -1:
-    """Takes over both references."""
-    cdef int bad = PyDict_SetReferences(<PyObject*>table, name, value)
-    Py_DecRef(name)
-    Py_DecRef(value)
-    return bad
-
-
-cdef dict read_table(const uint8_t* p, uint32_t n, uintptr_t mode, TextCache* cache):
-    """Names in the order of their first appearance; of duplicates the last value counts."""
-    cdef dict table = {}
-    cdef const uint8_t* end = p + n
-    cdef const uint8_t* at
-    cdef PyObject* name
-    cdef PyObject* value
-    while p < end:
-        at = p + 1 + p[0]
-        value = read_value(&at, mode, cache)
-        name = text_cached_(cache, p + 1, p[0])
-        if AMQP_UNLIKELY(name == NULL):
-            Py_DecRef(value)
-            raise MemoryError
-        set_entry(table, name, value)
-        p = at
-    return table
+cdef object read_table(const uint8_t* p, uint32_t n, uintptr_t mode, TextCache* cache):
+    """A dict: names in the order of their first appearance; of duplicates the last value counts."""
+    return table_read(p, n, mode, cache, read_value)

@@ -74,7 +74,7 @@ cdef class V1MessageDecoder(V1Decoder):
         open_.transfer = None
         open_.state = None
 
-    cdef object take(self):
+    cdef object v1_take(self):
         cdef Fault fault
         cdef object frame, event, item
         cdef int found

@@ -149,7 +149,12 @@ cdef class V1Decoder(Stream):
             raise error
         return item
 
-    cdef object take(self):
+    cdef PyObject* take(self) except? NULL:
+        cdef object event = self.v1_take()
+        return NULL if event is None else Py_NewRef(<PyObject*>event)
+
+    cdef object v1_take(self):
+        """The next frame or event; None while nothing is whole."""
         cdef Fault fault
         cdef object frame, item
         cdef int found = self.v1_next(&fault)

@@ -23,7 +23,6 @@ cdef extern from "Python.h":
     PyObject* PyLong_FromU64 "PyLong_FromUnsignedLongLong"(unsigned long long v)
     PyObject* PyLong_FromI64 "PyLong_FromLongLong"(long long v)
     PyObject* PyFloat_FromDouble_ "PyFloat_FromDouble"(double v)
-    int PyDict_SetReferences "PyDict_SetItem"(PyObject* table, PyObject* name, PyObject* value)
     PyObject* PyBytes_FromOctets "PyBytes_FromStringAndSize"(const char* p, Py_ssize_t n)
     void PyErr_Clear()
     void PyErr_SetObject(PyObject* kind, PyObject* value)

@@ -124,23 +124,18 @@ AMQP_INLINE int text_same(const uint8_t *s, const uint8_t *t, Py_ssize_t n, uint
     return 1;
 }
 
-/* Where text of these bytes stays, if it does. */
-AMQP_INLINE PyObject **text_entry(TextCache *cache, uint64_t a, uint64_t b, Py_ssize_t n) {
-    return &cache->slot[text_cache_index(a, b, n)];
-}
-
-/* Text that the cache has: a new reference. Else NULL, and *entry is where it should be; NULL where it
- * is too short or too long to be kept. cache may be NULL (free-threaded one-shot calls). */
+/* Text that the cache has, borrowed until something else is put there. Else NULL, and *entry is where it
+ * should be; NULL where it is too short or too long to be kept. cache may be NULL (free-threaded
+ * one-shot calls). */
 AMQP_INLINE PyObject *text_find(TextCache *cache, const uint8_t *s, Py_ssize_t n, PyObject ***entry) {
     uint64_t a, b;
     *entry = NULL;
     if ((size_t)(n - 2) > TEXT_CACHE_LONGEST - 2 || cache == NULL) return NULL;
     text_ends(s, n, &a, &b);
-    *entry = text_entry(cache, a, b, n);
+    *entry = &cache->slot[text_cache_index(a, b, n)];
     PyObject *o = **entry;
-    if (AMQP_UNLIKELY(o == NULL) || PyUnicode_GET_LENGTH(o) != n || !text_same(s, TEXT_OCTETS(o), n, a, b))
-        return NULL;
-    return Py_NewRef(o);
+    if (AMQP_UNLIKELY(o == NULL) || PyUnicode_GET_LENGTH(o) != n) return NULL;
+    return text_same(s, TEXT_OCTETS(o), n, a, b) ? o : NULL;
 }
 
 /* A new str of bytes that the cache does not have; kept there where it is ASCII and has an entry. */
@@ -157,7 +152,7 @@ AMQP_APART static PyObject *text_keep(PyObject **entry, const uint8_t *s, Py_ssi
 static inline PyObject *text_cached(TextCache *cache, const uint8_t *s, Py_ssize_t n) {
     PyObject **entry;
     PyObject *o = text_find(cache, s, n, &entry);
-    return AMQP_LIKELY(o != NULL) ? o : text_keep(entry, s, n);
+    return AMQP_LIKELY(o != NULL) ? Py_NewRef(o) : text_keep(entry, s, n);
 }
 
 static TextCache *text_cache_new(void) { return (TextCache *)PyMem_Calloc(1, sizeof(TextCache)); }
