@@ -74,7 +74,7 @@ class Messages:
         if not self.tables:
             return None
         try:
-            return sum(pq.read_metadata(path).num_rows for path in self.tables)
+            return sum(int(pq.read_metadata(path).num_rows) for path in self.tables)
         except (OSError, pa.ArrowException):
             return None  # said when it is read
 
