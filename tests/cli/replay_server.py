@@ -24,7 +24,7 @@ from amqpcodec.session import (
 class Broker:
     """One thread a connection. Exchanges: "" and `exchanges`; what goes to no key of `routes` is
     returned. `nacks`: keys whose messages are refused. `die_after`: publications after which the
-    connection is cut; those before it are confirmed first, as far as `confirm_until` says."""
+    connection is cut. `block_after`: publications after which it wants none for a while."""
 
     def __init__(self, context: ssl.SSLContext | None = None) -> None:
         self.context = context
@@ -35,8 +35,7 @@ class Broker:
         self.taken: list[Any] = []
         self.times: list[float] = []
         self.die_after: int | None = None
-        self.hold_confirms = False
-        self.blocked = False
+        self.block_after: int | None = None
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.port: int = self.listener.getsockname()[1]
         threading.Thread(target=self._accept, daemon=True).start()
@@ -56,14 +55,19 @@ class Broker:
                 data = link.recv(1 << 16)
                 events = session.receive_data(data) if data else session.receive_eof()
                 for event in events:
-                    if not self._take(session, event):
+                    if not self._take(session, event, link):
                         link.sendall(session.data_to_send())
                         link.close()
                         return
                 link.sendall(session.data_to_send())
         link.close()
 
-    def _take(self, session: Any, event: Any) -> bool:
+    def _unblock(self, session: Any, link: Any) -> None:
+        self.while_blocked = len(self.taken)
+        session.send(amqp.Connection.Unblocked())
+        link.sendall(session.data_to_send())
+
+    def _take(self, session: Any, event: Any, link: Any) -> bool:
         """False: the connection is to be cut."""
         match event:
             case LoginRequested():
@@ -79,6 +83,10 @@ class Broker:
                 request.respond(request.method.RESPONSES[0]())
             case Published(channel=channel, message=message, tag=tag) if channel.is_open:
                 self._published(channel, message, tag)
+                if self.block_after is not None and len(self.taken) >= self.block_after:
+                    self.block_after = None
+                    session.send(amqp.Connection.Blocked("low on \x1bmemory"))
+                    threading.Timer(0.3, self._unblock, (session, link)).start()
                 if self.die_after is not None and len(self.taken) >= self.die_after:
                     self.die_after = None
                     return False
@@ -99,7 +107,7 @@ class Broker:
             channel.send(back, message.properties, message.body)
         if method.routing_key in self.nacks:
             channel.nack(tag)
-        elif not self.hold_confirms:
+        else:
             channel.ack(tag)
 
 

@@ -282,6 +282,14 @@ def test_wrong_usage(run, good, words, said):
     assert "sesame" not in result.err
 
 
+def test_a_broker_that_takes_nothing_for_a_while(run, many, broker):
+    broker.block_after = 20
+    result = run("replay", many, "--to", url(broker), "--fast", "--window", 5)
+    assert (result.status, result.out) == (0, "100 sent, 100 confirmed\n")
+    assert result.err == "amqpcodec: the broker takes nothing for now: low on \\x1bmemory\n"
+    assert 20 <= broker.while_blocked <= 30, "no more than was under way"
+
+
 def test_on_a_terminal_there_is_a_bar(many, broker):
     status, shown = on_terminal("replay", many, "--to", url(broker), "--rate", "150", columns=100)
     assert status == 0
