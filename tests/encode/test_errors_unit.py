@@ -362,3 +362,16 @@ def test_older_versions(version: str) -> None:
     p = old.Stream.Properties(headers={"a": 1}, priority=1)
     assert values[4] == old.encode_message(1, old.Stream.Publish(), p, b"")
     assert values[5] == old.encode(1, old.Tx.Select())
+
+
+@pytest.mark.parametrize(
+    ("levels", "said"), [(395, "no part of a message"), (405, "nested too deep")]
+)
+def test_arrow_types_within_each_other_are_bounded(levels: int, said: str) -> None:
+    """What is not too deep is looked at, and refused for another reason."""
+    kind = pa.int32()
+    for _ in range(levels):
+        kind = pa.list_(kind)
+    columns = pa.record_batch({"method": pa.array(["basic.ack"]), "x": pa.nulls(1, kind)})
+    with pytest.raises(ValueError, match=said):
+        batch.encode(columns)

@@ -1,0 +1,50 @@
+"""docs/limits.md: every test that it names is there, and its figures are those of the code."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from amqpcodec import limits
+from amqpcodec.capture import _read
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "limits.md").read_text()
+NAMED = sorted(set(re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?`", PAGE)))
+ROWS = [
+    line for line in PAGE.splitlines() if line.startswith("| ") and "what passes it" not in line
+]
+
+
+def test_every_limit_has_all_columns_and_a_test() -> None:
+    assert len(ROWS) > 15
+    for row in ROWS:
+        cells = [cell.strip() for cell in row.strip("|").split("|")]
+        assert len(cells) == 5, row
+        assert all(cells), row
+        assert "tests/" in cells[4], row
+
+
+@pytest.mark.parametrize(("path", "name"), NAMED)
+def test_the_test_is_there(path: str, name: str) -> None:
+    text = (ROOT / path).read_text()
+    assert not name or re.search(rf"^def {name}\(", text, re.MULTILINE)
+
+
+def test_figures_are_those_of_the_code() -> None:
+    core = ROOT / "src" / "amqpcodec" / "_core"
+    assert f"| {limits.empty_elements():,} |" in PAGE
+    assert f"| {_read.REORDER_SEGMENTS:,} |" in PAGE
+    assert _read.REORDER_BYTES == 4 << 20
+    for path, text in {
+        "wire/value.pxi": "DEPTH_LIMIT = 128",
+        "v1/read.pxi": "V1_INT_KEYS = 256",
+        "objects/bases.pxi": "REPR_DEPTH = 32",
+        "encode/input.pxi": "SOURCE_DEPTH = 400",
+        "capture/messages.pxi": "MESSAGE_LIMIT = 1 << 26",
+        "capture/tcp.pxi": "CONN_LIMIT = 1 << 16",
+        "capture/file.pxi": "RECORD_LIMIT = 1 << 26",
+    }.items():
+        assert text in (core / path).read_text(), path
