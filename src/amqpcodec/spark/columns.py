@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql.pandas.types import from_arrow_type, is_variant, to_arrow_schema
+from pyspark.sql.pandas.types import from_arrow_type
 from pyspark.sql.types import (
     ArrayType,
     BinaryType,
@@ -18,10 +18,10 @@ from pyspark.sql.types import (
     StringType,
     StructField,
     StructType,
-    VariantType,
 )
 
 from .options import CORRUPT, TABLES
+from .versions import VariantType, is_variant, of_ddl, to_arrow_schema
 
 __all__ = ["Plan", "arrow_schema", "conform", "parse_schema", "plan", "spark_type"]
 
@@ -63,9 +63,7 @@ def parse_schema(schema: str | DataType) -> DataType:
     """A schema as it is, or out of its DDL text (``channel int, method string``)."""
     if not isinstance(schema, str):
         return schema
-    parsed = DataType.fromDDL(schema)
-    assert isinstance(parsed, DataType)
-    return parsed
+    return of_ddl(schema)
 
 
 def tables_of(wanted: DataType, tables: str | None) -> str:
@@ -171,7 +169,7 @@ def _check_type(name: str, wanted: DataType, found: DataType) -> None:
 
 def arrow_schema(schema: StructType, large: bool = False) -> pa.Schema:
     """The Arrow schema that Spark takes for a schema, to the last bit."""
-    return to_arrow_schema(schema, timezone="UTC", prefers_large_types=large)
+    return to_arrow_schema(schema, large)
 
 
 def conform(rows: pa.RecordBatch, plan: Plan, target: pa.Schema) -> pa.RecordBatch:

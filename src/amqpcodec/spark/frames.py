@@ -16,12 +16,12 @@ from pyspark.sql.types import (
     StringType,
     StructField,
     StructType,
-    VariantType,
 )
 
 from .. import batch
 from .columns import Plan, arrow_schema, conform, parse_schema, plan
 from .options import mode_of
+from .versions import VariantType
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

@@ -11,12 +11,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import Column
 from pyspark.sql import functions as sf
-from pyspark.sql.pandas.functions import arrow_udf
 from pyspark.sql.types import ArrayType, DataType, StringType, StructType
 
 from .columns import Plan, arrow_schema, conform, parse_schema
 from .frames import decode_column, plan_of_batch
 from .options import CORRUPT, Options, mode_of
+from .versions import arrow_udf
 
 __all__ = ["from_amqp", "from_amqp_udf", "schema_of_amqp", "schema_of_amqp_udf"]
 
@@ -91,8 +91,7 @@ def from_amqp_udf(
 
 def _udf(function: Callable[[pa.Array], pa.Array], returns: DataType) -> Any:
     # Marked so that Spark does not run it again for each use of its result.
-    make: Any = arrow_udf  # its stub knows no struct results
-    return make(function, returns).asNondeterministic()
+    return arrow_udf(function, returns).asNondeterministic()
 
 
 @dataclass(frozen=True)

@@ -15,12 +15,11 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from pyspark.sql.datasource import InputPartition
-
 from ..capture import Reader
 from ..capture._files import open_source
 from ..capture._storage import Storage, is_remote, local_path, locate
 from .files import CaptureFile
+from .versions import InputPartition
 
 __all__ = ["KEY", "Range", "cuts", "is_packed", "key_of", "ranges", "state_of"]
 

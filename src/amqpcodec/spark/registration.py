@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -10,11 +11,14 @@ from pyspark.sql.types import DataType
 from .encoding import to_amqp_udf
 from .functions import from_amqp_udf, schema_of_amqp_udf
 from .source import AmqpCapture
+from .versions import needs_sources
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 __all__ = ["register"]
+
+_log = logging.getLogger(__name__)
 
 
 def register(spark: SparkSession, functions: Mapping[str, str | DataType] | None = None) -> None:
@@ -28,9 +32,21 @@ def register(spark: SparkSession, functions: Mapping[str, str | DataType] | None
         spark: a session.
         functions: name in SQL → schema, as from_amqp takes it: ``{"amqp_heads": "channel int,
             method string"}`` makes ``SELECT amqp_heads(frame)`` possible.
+
+    Raises:
+        NotImplementedError: before Spark 4.0, which has no data sources of Python's; with functions
+            before 4.1. With 4.0 there is the format alone, which is warned of.
     """
+    needs_sources("register")
     spark.dataSource.register(AmqpCapture)
-    spark.udf.register("from_amqp", from_amqp_udf())
+    try:
+        from_sql = from_amqp_udf()
+    except NotImplementedError as problem:
+        if functions:
+            raise
+        _log.warning("only the format amqp_capture is there: %s", problem)
+        return
+    spark.udf.register("from_amqp", from_sql)
     spark.udf.register("schema_of_amqp", schema_of_amqp_udf())
     spark.udf.register("to_amqp", to_amqp_udf())
     for name, schema in dict(functions or {}).items():

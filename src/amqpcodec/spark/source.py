@@ -10,12 +10,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql.datasource import (
-    DataSource,
-    DataSourceReader,
-    DataSourceStreamReader,
-    InputPartition,
-)
 from pyspark.sql.types import StructType
 
 from .. import capture
@@ -26,6 +20,7 @@ from .files import SELECTION, TOLERANT, CaptureFile, Selection, check_paths, gro
 from .options import CORRUPT, Options, mode_of
 from .ranges import Range, is_packed, key_of, ranges, state_of
 from .rows import BATCH_ROWS, by_mode, with_error
+from .versions import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 
 __all__ = ["AmqpCapture", "CaptureFiles", "Files"]
 

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import LongType, MapType, StringType, StructType
 
 from .. import capture
@@ -15,6 +14,7 @@ from .columns import arrow_schema
 from .files import SELECTION
 from .options import Options
 from .source import CaptureFiles, Files
+from .versions import DataSource, DataSourceReader, InputPartition, needs_sources
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -55,6 +55,7 @@ def capture_stats(
     Raises:
         An error of Spark when it runs: a path stands for nothing, an option is not known.
     """
+    needs_sources("capture_stats")
     spark.dataSource.register(AmqpCaptureStats)
     paths: Any = path if isinstance(path, str) else list(path)
     return spark.read.format("amqp_capture_stats").options(**dict(options or {})).load(paths)

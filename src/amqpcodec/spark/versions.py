@@ -1,0 +1,110 @@
+"""What differs between versions of PySpark, each with what stands in for it where it is missing."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import pyarrow as pa
+import pyspark
+from pyspark.sql.pandas import types as _types
+from pyspark.sql.types import DataType
+
+__all__ = [
+    "DataSource",
+    "DataSourceReader",
+    "DataSourceStreamReader",
+    "InputPartition",
+    "VariantType",
+    "arrow_udf",
+    "is_variant",
+    "missing",
+    "needs_sources",
+    "of_ddl",
+    "to_arrow_schema",
+]
+
+
+def missing(what: str, since: str) -> NotImplementedError:
+    """The error for what this version of Spark does not have."""
+    return NotImplementedError(
+        f"Spark {since} or later is needed for {what}, and this is {pyspark.__version__}; decode, "
+        "encode and decode_captures work with Spark 3.5"
+    )
+
+
+try:
+    from pyspark.sql.datasource import (
+        DataSource,
+        DataSourceReader,
+        DataSourceStreamReader,
+        InputPartition,
+    )
+
+    _SOURCES = True
+except ImportError:  # before 4.0
+    DataSource = DataSourceReader = object  # type: ignore[assignment, misc]
+    DataSourceStreamReader = InputPartition = object  # type: ignore[assignment, misc]
+    _SOURCES = False
+
+
+def needs_sources(what: str) -> None:
+    """NotImplementedError where Spark takes no data sources of Python's."""
+    if not _SOURCES:
+        raise missing(what, "4.0")
+
+
+try:
+    from pyspark.sql.types import VariantType
+except ImportError:  # before 4.0
+
+    class VariantType(DataType):  # type: ignore[no-redef]
+        """Nothing is of this type."""
+
+
+def is_variant(arrow: pa.DataType) -> bool:
+    """Whether a struct is a variant, as Spark tells it by a field's metadata."""
+    found = getattr(_types, "is_variant", None)
+    if found is not None:
+        return bool(found(arrow))
+    if not pa.types.is_struct(arrow) or VariantType.__module__ == __name__:
+        return False
+    fields = [arrow.field(i) for i in range(arrow.num_fields)]
+    return [each.name for each in fields] == ["value", "metadata"] and (
+        (fields[1].metadata or {}).get(b"variant") == b"true"
+    )
+
+
+def to_arrow_schema(schema: Any, large: bool) -> pa.Schema:
+    """The Arrow schema that Spark takes for a schema, to the last bit."""
+    known = inspect.signature(_types.to_arrow_schema).parameters
+    options: dict[str, Any] = {}
+    if "timezone" in known:
+        options["timezone"] = "UTC"
+    if large and "prefers_large_types" in known:
+        options["prefers_large_types"] = True
+    return _types.to_arrow_schema(schema, **options)
+
+
+def of_ddl(text: str) -> DataType:
+    """The type that DDL text means."""
+    parse: Any = getattr(DataType, "fromDDL", None)
+    if parse is None:  # before 4.0
+        from pyspark.sql.types import _parse_datatype_string as parse
+    found = parse(text)
+    assert isinstance(found, DataType)
+    return found
+
+
+def arrow_udf(function: Any, returns: DataType) -> Any:
+    """A column function over Arrow arrays.
+
+    Raises:
+        NotImplementedError: before Spark 4.1.
+    """
+    try:
+        from pyspark.sql.pandas.functions import arrow_udf as make
+    except ImportError:
+        raise missing("from_amqp, schema_of_amqp and to_amqp", "4.1") from None
+    made: Any = make
+    return made(function, returns)

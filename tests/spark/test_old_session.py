@@ -1,0 +1,27 @@
+"""Older Sparks, each in a Python of its own: AMQPCODEC_OLD_SPARKS names these, as PATH does."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import amqpcodec
+from tests.paths import REPO
+
+PYTHONS = [each for each in os.environ.get("AMQPCODEC_OLD_SPARKS", "").split(":") if each]
+
+
+@pytest.mark.skipif(not PYTHONS, reason="AMQPCODEC_OLD_SPARKS names no Python")
+@pytest.mark.parametrize("python", PYTHONS or [""])
+def test_old_spark(python: str) -> None:
+    source = str(Path(amqpcodec.__file__).parent.parent)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([source, str(REPO)])}
+    done = subprocess.run(
+        [python, "-m", "tests.spark.old_spark"],
+        cwd=REPO, env=environment, capture_output=True, text=True, timeout=600, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-4000:]
+    assert "refuses" in done.stdout
