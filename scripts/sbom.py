@@ -18,7 +18,7 @@ from pathlib import Path
 from setup_requirements import PROJECT, requirements
 
 #: Extras for those who work on the project, not for its users.
-OF_DEVELOPERS = ("test", "clients", "bench", "fuzz", "lint")
+OF_DEVELOPERS = ("test", "clients", "bench", "docs", "fuzz", "lint")
 
 
 def extras() -> list[str]:

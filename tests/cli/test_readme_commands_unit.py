@@ -1,4 +1,4 @@
-"""The README's commands print what stands below them."""
+"""The commands of the README and of docs/ print what stands below them."""
 
 from __future__ import annotations
 
@@ -13,9 +13,18 @@ from tests.paths import REPO
 pytest.importorskip("pyarrow")
 pytest.importorskip("rich")
 
-BLOCKS = re.findall(
-    r"^```console\n(.*?)^```$", (REPO / "README.md").read_text(encoding="utf-8"), re.M | re.S
+PAGES = (
+    REPO / "README.md",
+    REPO / "docs" / "index.md",
+    *sorted((REPO / "docs/guide").glob("*.md")),
 )
+BLOCKS = [
+    block
+    for page in PAGES
+    for block in re.findall(
+        r"^```console\n(.*?)^```$", page.read_text(encoding="utf-8"), re.M | re.S
+    )
+]
 
 
 def commands(block: str) -> list[tuple[str, str]]:
@@ -27,7 +36,6 @@ def commands(block: str) -> list[tuple[str, str]]:
 SHOWN = [pair for block in BLOCKS for pair in commands(block)]
 
 
-@pytest.mark.skipif(not SHOWN, reason="the README shows no command")
 @pytest.mark.parametrize(("command", "expected"), SHOWN, ids=[command for command, _ in SHOWN])
 def test_command(run, monkeypatch, command, expected):
     """``...`` stands for anything, as in the tour."""

@@ -1,0 +1,53 @@
+"""A hook of MkDocs: pages that lie beside docs/, and links that leave it.
+
+SECURITY.md and CHANGELOG.md are pages of the site; a link to another file of the repository is one
+to where the repository is, or plain text where that is not known.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from mkdocs.structure.files import File, Files
+
+ROOT = Path(__file__).resolve().parent.parent
+#: Page of the site -> file of the repository.
+PAGES = {"security.md": "SECURITY.md", "changelog.md": "CHANGELOG.md"}
+
+
+def on_files(files: Files, config: Any) -> Files:
+    """Add the pages."""
+    for name, source in PAGES.items():
+        content = (ROOT / source).read_text(encoding="utf-8")
+        files.append(File.generated(config, name, content=content))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:
+    """Make links out of docs/ links to the repository."""
+    here = (ROOT / "docs" / page.file.src_uri).parent
+
+    def link(found: re.Match[str]) -> str:
+        text, target = found[1], found[2]
+        if "://" in target or target.startswith(("#", "mailto:")):
+            return found[0]
+        name, _, anchor = target.partition("#")
+        base = ROOT if page.file.src_uri in PAGES else here
+        path = (base / name).resolve()
+        inside = path.is_relative_to(ROOT / "docs")
+        if inside and page.file.src_uri not in PAGES:
+            return found[0]
+        if inside:
+            return f"[{text}]({path.relative_to(ROOT / 'docs')}{anchor and '#' + anchor})"
+        known = {ROOT / source: name for name, source in PAGES.items()}
+        if path in known:
+            return f"[{text}]({'../' * page.file.src_uri.count('/')}{known[path]})"
+        if not path.exists():
+            raise FileNotFoundError(f"{page.file.src_uri}: {target} does not exist")
+        if config.repo_url:
+            return f"[{text}]({config.repo_url}/blob/main/{path.relative_to(ROOT)})"
+        return text
+
+    return re.sub(r"\[([^\]]+)\]\(([^)\s]+)\)", link, markdown)
