@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
@@ -18,32 +19,33 @@ from .. import Problem
 __all__ = ["Done", "Journal"]
 
 VERSION = 1
+#: Bytes of a line that names messages.
+LONGEST = 50
 
 
 class Done:
-    """Numbers from 0 on that are done: all below one, and some above."""
+    """Numbers that are done, as ranges in order: what a range names costs nothing."""
 
     def __init__(self) -> None:
-        self._low = 0
-        self._early: set[int] = set()
+        self._firsts: list[int] = []
+        self._lasts: list[int] = []
 
     def __contains__(self, number: int) -> bool:
-        return number < self._low or number in self._early
+        at = bisect_right(self._firsts, number) - 1
+        return at >= 0 and number <= self._lasts[at]
 
     def __len__(self) -> int:
-        return self._low + len(self._early)
+        return sum(self._lasts) - sum(self._firsts) + len(self._firsts)
 
     def add(self, first: int, last: int) -> None:
-        """first to last, both included."""
-        if first > self._low:
-            self._early.update(range(first, last + 1))
-        elif last >= self._low:
-            if self._early:
-                self._early.difference_update(range(self._low, last + 1))
-            self._low = last + 1
-        while self._low in self._early:
-            self._early.remove(self._low)
-            self._low += 1
+        """first to last, both included; ranges that touch become one."""
+        start = bisect_left(self._lasts, first - 1)
+        end = bisect_right(self._firsts, last + 1)
+        if start < end:
+            first = min(first, self._firsts[start])
+            last = max(last, self._lasts[end - 1])
+        self._firsts[start:end] = [first]
+        self._lasts[start:end] = [last]
 
 
 class Journal:
@@ -105,7 +107,7 @@ class Journal:
 
     def _range(self, line: bytes, at: int) -> tuple[int, int]:
         first, sign, last = line.partition(b"-")
-        if not first.isdigit() or (sign and not last.isdigit()):
+        if len(line) > LONGEST or not first.isdigit() or (sign and not last.isdigit()):
             raise Problem(f"{self._path}: line {at} is damaged")
         found = int(first), int(last or first)
         if found[1] < found[0]:
