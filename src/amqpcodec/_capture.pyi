@@ -1,6 +1,6 @@
 """What the compiled reader of captures offers to the facade."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any, final
 
 from ._codec import Protocol
@@ -42,6 +42,34 @@ def capture_schema(
     tables: str = "json",
 ) -> Schema:
     """See amqpcodec.capture.schema."""
+
+@final
+class CaptureEnds:
+    """Looks at a part of a file: its times, and the sequence numbers of connections."""
+
+    first_time: int | None  # ns since 1970, None where no packet has a time
+    last_time: int | None
+    damaged: bool
+
+    def __init__(self, ports: Collection[int], like: CaptureEnds | None = None) -> None:
+        """like: of another part of the same file, which knows its format."""
+
+    @property
+    def known(self) -> bool:
+        """Whether the file was found to be a capture."""
+
+    @property
+    def cuttable(self) -> bool:
+        """Whether records can be found without those before them."""
+
+    def first_record(self, data: bytes, last: bool) -> int:
+        """Where in these bytes a record begins, or -1. last: the file ends after them."""
+
+    def feed(self, data: bytes) -> int:
+        """Read the whole records at the beginning of these bytes: how many bytes they are."""
+
+    def ways(self) -> dict[bytes, tuple[int, int, bool]]:
+        """{ends of a direction: (first, next, whether it begins here)}."""
 
 @final
 class CaptureReader:

@@ -250,7 +250,7 @@ def test_files_that_overlap_are_told(tmp_path: Path):
         make.Record(r.data, packets[200].time_ns + i) for i, r in enumerate(packets[400:])
     ]  # fmt: skip
     paths = write(tmp_path, [first, second])
-    reader = capture.read(paths, fields=["error"])
+    reader = capture.read(paths, fields=["error"], chain=True)
     assert not reader.overlaps
     table(reader)
     assert reader.overlaps == [str(paths[1])]

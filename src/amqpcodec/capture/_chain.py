@@ -24,8 +24,9 @@ class Chain:
         sources: Sequence[Source],
         core: _capture.CaptureReader,
         protocol: _codec.Protocol | _v1.V1Core,
+        files: list[Found] | None = None,
     ) -> None:
-        """Nothing is opened yet."""
+        """Nothing is opened yet. files: the sources in their order, where that is known."""
         self.core = core
         self.overlaps: list[str] = []
         #: What is read instead of an open file, if anything.
@@ -36,7 +37,7 @@ class Chain:
         self.at_end_of_file: Callable[[], None] | None = None
         self._sources = sources
         self._protocol = protocol
-        self._files: list[Found] | None = None
+        self._files = files
         self._next = 0  # of the files
         self._skip = 0
         self._octets: Iterator[bytes | memoryview] | None = (

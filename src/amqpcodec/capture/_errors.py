@@ -17,5 +17,9 @@ def no_capture(file: str) -> CaptureError:
     return CaptureError(f"neither pcap nor pcapng: {file or 'the file'}", file)
 
 
+class CaptureWarning(UserWarning):
+    """Something about the files that makes rows incomplete: the text says what, and how many."""
+
+
 class StateError(ValueError):
     """What Reader.resume() was given is no state that it can go on from: the text says why."""

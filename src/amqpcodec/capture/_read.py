@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Iterator
+import warnings
+from collections.abc import Callable, Collection, Iterable, Iterator
 from types import ModuleType
-from typing import Any
+from typing import Any, Literal
 
 from .. import _capture, _codec, _v1
 from .._capture import CaptureBatch as Batch
 from .._columns import Schema
 from ..batch import _protocol as _protocol_of
 from ._chain import Chain
-from ._errors import CaptureError, StateError, no_capture
+from ._errors import CaptureError, CaptureWarning, StateError, no_capture
 from ._files import Source, Watch, source_name
+from ._link import link
+from ._order import Found
 from ._seal import seal, unseal
 from ._storage import Storage, locate
 
@@ -21,6 +24,7 @@ __all__ = [
     "BATCH_ROWS",
     "Batch",
     "CaptureError",
+    "CaptureWarning",
     "Reader",
     "StateError",
     "read",
@@ -73,7 +77,7 @@ class Reader:
         protocol: str | ModuleType | None = None,
         batch_rows: int = BATCH_ROWS,
         redact: bool = True,
-        chain: bool = True,
+        chain: bool | Literal["auto"] = "auto",
         tables: str = "json",
         *,
         order: str = "packets",
@@ -98,13 +102,15 @@ class Reader:
             if not isinstance(each, str | os.PathLike) and not hasattr(each, "read"):
                 raise TypeError(f"takes names of files or open files, not {type(each).__name__}")
         sources = [locate(each, Storage(filesystem=filesystem)) for each in sources]
+        if chain not in (True, False, "auto"):
+            raise ValueError(f'chain is True, False or "auto", not {chain!r}')
         told = _protocol(protocol)
         others = () if protocol is not None else tuple(map(_protocol_of, OTHERS))
         fields = None if fields is None else fields if isinstance(fields, str) else list(fields)
-        groups = [sources] if chain else [[each] for each in sources]
-        self._chains = []
-        for group in groups:
-            core = _capture.CaptureReader(
+        ports = tuple(ports)
+
+        def core() -> _capture.CaptureReader:
+            return _capture.CaptureReader(
                 told,
                 fields,
                 ports,
@@ -119,7 +125,42 @@ class Reader:
                 reorder_pieces=reorder_segments,
                 ordered=order == "packets",
             )
-            self._chains.append(Chain(group, core, told))
+
+        first = core()  # what is wrong with the arguments is told now
+        self._reasons: dict[str, str] = {}
+        self._watched: Watch | None = None
+        self._told = False
+        self._linked: list[Chain] | None = None
+        if chain == "auto" and len(sources) > 1:
+            self._link: Callable[[], list[Chain]] = lambda: [
+                Chain([each.source for each in files], core(), told, files)
+                for files in self._groups(sources, ports)
+            ]
+            return
+        groups = [sources] if chain else [[each] for each in sources]
+        self._linked = [
+            Chain(group, core() if i else first, told) for i, group in enumerate(groups)
+        ]
+
+    def _groups(self, sources: list[Source], ports: Collection[int]) -> list[list[Found]]:
+        found = link(sources, ports)
+        self._reasons = found.reasons
+        return found.groups
+
+    @property
+    def _chains(self) -> list[Chain]:
+        """Those that were asked for, or found by looking at the files."""
+        if self._linked is None:
+            self._linked = self._link()
+            for each in self._linked:
+                each.watch = self._watched
+        return self._linked
+
+    @property
+    def unlinked(self) -> dict[str, str]:
+        """With chain="auto": the files that go on with none of those before them, and why."""
+        _ = self._chains
+        return dict(self._reasons)
 
     @property
     def name(self) -> str:
@@ -155,15 +196,20 @@ class Reader:
             place = stop if isinstance(stop, tuple) else (0, stop)
             yield from self._one().read(place, False)
             return
-        connections = 0
+        connections = midstream = 0
         for chain in self._chains:
             chain.core.first_index = connections
             yield from chain.read(None, end)
             connections += chain.core.counts()["connections"]
+            midstream += chain.core.counts()["midstream"]
+        if self._reasons and not self._told:
+            self._told = True
+            warnings.warn(_unlinked(self._reasons, midstream), CaptureWarning, stacklevel=2)
 
     def watch(self, opened: Watch) -> None:
         """Read what this gives instead of each file that is opened, so that progress shows."""
-        for chain in self._chains:
+        self._watched = opened
+        for chain in self._linked or ():
             chain.watch = opened
 
     @property
@@ -306,7 +352,7 @@ def read(
     protocol: str | ModuleType | None = None,
     batch_rows: int = BATCH_ROWS,
     redact: bool = True,
-    chain: bool = True,
+    chain: bool | Literal["auto"] = "auto",
     tables: str = "json",
     *,
     order: str = "packets",
@@ -359,9 +405,7 @@ def read(
     Args:
         path_or_file: the name of a file or its URI, or an open binary file; pcap or pcapng, plain
             or packed (gzip; zstd and lz4 with pyarrow). One of 0 bytes has no rows. Or several of
-            them, in any order, which one rotation wrote: they are one chain, ordered by their first
-            packets (open files must be seekable then). What connections wait for is carried from
-            file to file; a row belongs to the file with its first byte.
+            them, in any order (open files must be seekable then). See chain.
         level: "frame" or "message".
         fields: names of columns, which chooses and orders them, as batch.decode takes them; None
             for all but those on request.
@@ -373,9 +417,14 @@ def read(
             connection.update-secret; of 1.0, the responses of sasl-init and sasl-response, and
             tokens that are put to $cbs; text in client_properties, and in the properties of open,
             under names with password, secret, token, credential or authorization in them) with
-            asterisks, in every
-            column; bytes of a client that may be part of one, too.
-        chain: False: several files are not one chain; each is read alone, in the order given.
+            asterisks, in every column; bytes of a client that may be part of one, too.
+        chain: whether several files are read as one, ordered by their first packets: what
+            connections wait for is carried from file to file, and a row belongs to the file with
+            its first byte. "auto": those are whose packets say so, which is seen at both ends of
+            each file (of a packed one and a pcapng, in all of it): they are later, and connections
+            go on with the sequence numbers that are next. Any other is read alone, and a
+            CaptureWarning says why; ``unlinked`` of what this returns has all reasons. True: all
+            files are one chain. False: each is read alone, in the order given.
         tables: what field tables become, "json", "variant" or "map", as batch.decode has it.
         order: "packets": rows come by file, packet_offset and position. A row that may still have
             one before it waits, while no more than 65,536 rows or 8 MiB of frames do; what comes
@@ -434,14 +483,14 @@ def stats(
     path: Source | Iterable[Source],
     ports: Collection[int] = (5672,),
     protocol: str | ModuleType | None = None,
-    chain: bool = True,
+    chain: bool | Literal["auto"] = "auto",
     *,
     filesystem: Any = None,
 ) -> dict[str, Any]:
     """What captures hold: sums, and under "files" the same of each file, in the order of reading.
 
-    Several files are one chain, unless chain is False, as read() has it: a connection counts in the
-    file that it begins in, a frame in the one that completes it.
+    chain: as read() has it. In a chain, a connection counts in the file that it begins in, a frame
+    in the one that completes it.
 
     Keys: packets, octets (captured), connections, versions (connections that have ended, by
     protocol), frames (by type), methods (frames by method or performative), errors (rows with one,
@@ -465,6 +514,16 @@ def stats(
     )
     files = reader.count()
     return {"files": files, **_sums(files)}
+
+
+def _unlinked(reasons: dict[str, str], midstream: int) -> str:
+    """What the warning about files that are read alone says."""
+    name, reason = next(iter(reasons.items()))
+    more = f", and {len(reasons) - 1} more files" if len(reasons) > 1 else ""
+    return (
+        f"{name} is read alone ({reason}){more}: {midstream} directions begin in the middle;"
+        " chain=True makes all files one chain, chain=False reads each alone"
+    )
 
 
 def _sums(dicts: list[dict[str, Any]]) -> dict[str, Any]:

@@ -253,7 +253,7 @@ def add_source(command: argparse.ArgumentParser, secrets: bool = True) -> None:
         "--chain",
         action=argparse.BooleanOptionalAction,
         help="all files are one rotation's and continue each other, or each stands alone;"
-        " default: those of a folder whose names differ in digits only are one rotation's",
+        " default: those of a folder whose names differ in digits only, if their packets say so",
     )
     command.add_argument(
         "--ports",

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Literal
 
 from .. import capture
 from . import BAD_DATA, OK, USAGE, complain
@@ -20,11 +21,12 @@ DIGITS = re.compile(r"[0-9]+")
 
 
 class Group:
-    """Files that are read as one chain; one of them, mostly."""
+    """Files that are read as one chain, if their packets say so; one of them, mostly."""
 
-    def __init__(self, files: list[Path]) -> None:
-        """files: in the order in which they were named."""
+    def __init__(self, files: list[Path], chain: bool | Literal["auto"] = "auto") -> None:
+        """files: in the order in which they were named. chain: as capture.read has it."""
         self.files = files
+        self.chain = chain
         self.status = OK
 
     def __str__(self) -> str:
@@ -42,6 +44,8 @@ class Group:
         self, make: Callable[[Any], capture.Reader], watch: Callable[[IO[bytes]], IO[bytes]]
     ) -> capture.Reader | None:
         """A reader of those files that can be read, or None; of the others it is said why not."""
+        # It is said by warn(), for each file.
+        warnings.simplefilter("ignore", capture.CaptureWarning)
         while self.files:
             reader = make(self.sources)
             reader.watch(watch)
@@ -71,6 +75,8 @@ class Group:
             more = f" ({note})" if note and number == len(damaged) else ""
             complain(f"{each['file'] or self}: {each['damaged']}{more}")
             self.status = max(self.status, BAD_DATA)
+        for name, reason in reader.unlinked.items():
+            complain(f"{name}: read alone, {reason}; --chain reads all files as one recording")
         for name in reader.overlaps:
             complain(
                 f"{name}: begins before the file before it ends; if they are not of one rotation,"
@@ -100,7 +106,8 @@ def _instead(counted: Mapping[str, Any], files: Iterable[Path]) -> str:
 
 
 def grouped(files: Iterable[Path], chain: bool | None) -> Iterator[Group]:
-    """Files to chains. chain: all are one, or each is one; None: as their names tell."""
+    """Files to chains. chain: all are one, or each is one; None: those whose names differ in digits
+    only, as far as their packets say so."""
     files = list(dict.fromkeys(files))
     if chain is None:
         groups: dict[Any, list[Path]] = {}
@@ -112,4 +119,4 @@ def grouped(files: Iterable[Path], chain: bool | None) -> Iterator[Group]:
     else:
         found = [files] if chain else [[file] for file in files]
     for each in found:
-        yield Group(each)
+        yield Group(each, True if chain else "auto")

@@ -105,6 +105,7 @@ class Reading:
                 ports=options.ports,
                 protocol=options.protocol,
                 redact=redact and not options.show_secrets,
+                chain=group.chain,
             )
 
         with contextlib.ExitStack() as stack:

@@ -320,5 +320,7 @@ def _open(path: str | Sequence[str], what: _Read, storage: Storage) -> capture.R
         protocol=what.protocol,
         batch_rows=BATCH_ROWS,
         redact=what.redact,
+        chain=True,  # the paths of a partition are those of one
         tables=what.plan.tables,
+        order="none",  # as they are found, so that ranges give what one task would
     )

@@ -1,0 +1,224 @@
+"""Which files go on in one another, by what their packets say: no names, no guesses.
+
+Of each file the beginning and the end are looked at: its times, and for each direction of a
+connection the sequence number of its first byte there and after its last one. A file is linked to
+another one where its packets are later and its connections go on there. What does not go on
+anywhere is read alone.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import NamedTuple
+
+from .._capture import CaptureEnds
+from ._errors import no_capture
+from ._files import Pieces, Source, open_source, source_name
+from ._order import Found, in_order
+
+#: Bytes of the beginning of a file that are looked at, and of its end.
+LOOKED_AT = 1 << 20
+
+#: A file may begin so much before the end of the one before it, if its connections go on: ns.
+OVERLAP = 5 * 10**9
+
+#: Bytes that may be missing between two files, or come again.
+MISSING = 1 << 24
+AGAIN = 1 << 16
+
+#: How a pcap file begins that is not packed.
+MAGICS = tuple(bytes.fromhex(each) for each in ("a1b2c3d4", "d4c3b2a1", "a1b23c4d", "4d3cb2a1"))
+
+#: (sequence number of the first byte, of the one after the last, whether it begins there).
+Way = tuple[int, int, bool]
+
+
+class Ends(NamedTuple):
+    """The beginning and the end of a file. Times: ns since 1970, None where there are none."""
+
+    found: Found
+    last_time: int | None
+    head: dict[bytes, Way]
+    tail: dict[bytes, Way]
+
+
+@dataclass
+class Link:
+    """Files that go on in one another, in order, with the times of their first and last packets."""
+
+    files: list[tuple[int, int, Found]] = field(default_factory=list)
+    tail: dict[bytes, Way] = field(default_factory=dict)
+
+    @property
+    def last_time(self) -> int:
+        """The newest packet's."""
+        return max(last for _, last, _ in self.files)
+
+    @property
+    def name(self) -> str:
+        """Of the newest file."""
+        return self.files[-1][2].name
+
+    def append(self, ends: Ends) -> None:
+        """The file that goes on."""
+        time = ends.found.time or 0
+        self.files.append((time, ends.last_time or time, ends.found))
+        self.tail.update(ends.tail)
+
+
+class Groups(NamedTuple):
+    """What link() found. reasons: of files that do not go on with those before them, why."""
+
+    groups: list[list[Found]]
+    reasons: dict[str, str]
+
+
+def look(source: Source, ports: Collection[int]) -> Ends:
+    """Look at both ends of a file. A packed one and a pcapng are read to their end.
+
+    Raises:
+        CaptureError: the file is no capture.
+        OSError: as open() does.
+    """
+    name = source_name(source)
+    is_path = isinstance(source, str | os.PathLike)
+    place = 0 if is_path else source.tell()  # type: ignore[union-attr]
+    start = CaptureEnds(ports)
+    head: dict[bytes, Way] | None = None
+    rest, count, tail = b"", 0, start
+    for piece in Pieces(source):
+        count += len(piece)
+        rest += piece
+        rest = rest[start.feed(rest) :]
+        if start.damaged:
+            break
+        if head is None and count >= LOOKED_AT:
+            head = start.ways()
+            if is_path and start.cuttable:
+                found = _look_at_tail(source, start, ports)  # type: ignore[arg-type]
+                if found is not None:
+                    tail = found
+                    break
+    if not is_path:
+        source.seek(place)  # type: ignore[union-attr]
+    if start.damaged and not start.known:
+        raise no_capture(name)
+    first = Found(source, name, start.first_time, not start.known)
+    last = tail.last_time if tail.last_time is not None else start.last_time
+    return Ends(
+        first, last, start.ways() if head is None else head, {**(head or {}), **tail.ways()}
+    )
+
+
+def _look_at_tail(
+    path: str | os.PathLike[str], start: CaptureEnds, ports: Collection[int]
+) -> CaptureEnds | None:
+    """The end of a pcap file, or None where it is packed, small, or no record is found there."""
+    with open_source(path) as file:
+        if file.read(4) not in MAGICS or file.seek(0, os.SEEK_END) < 3 * LOOKED_AT:
+            return None
+        file.seek(-LOOKED_AT, os.SEEK_END)
+        data = file.read()
+    at = start.first_record(data, True)
+    if at < 0:
+        return None
+    tail = CaptureEnds(ports, start)
+    tail.feed(data[at:])
+    return tail
+
+
+def link(sources: Iterable[Source], ports: Collection[int]) -> Groups:
+    """Files in groups, each in the order of its packets, groups in that of their first ones."""
+    ends = {id(each): each for each in (look(source, ports) for source in sources)}
+    by_found = {id(each.found): each for each in ends.values()}
+    links: list[Link] = []
+    reasons: dict[str, str] = {}
+    last: list[Found] = []  # without a packet: nothing tells where they belong
+    for found in in_order(each.found for each in ends.values()):
+        each = by_found[id(found)]
+        if found.time is None:
+            last.append(found)
+            continue
+        before = [one for one in links if goes_on(one, each)]
+        if not before:
+            if links:
+                reasons[found.name] = _reason(links, each)
+            before = [Link()]
+            links.append(before[0])
+        _joined(links, before, reasons).append(each)
+    groups = [[found for _, _, found in one.files] for one in links]
+    if last:
+        if groups:
+            groups[-1].extend(last)
+        else:
+            groups.append(last)
+    return Groups(groups, reasons)
+
+
+def _joined(links: list[Link], before: Sequence[Link], reasons: dict[str, str]) -> Link:
+    """One link of those that a file goes on with, where no two of their files are of one time."""
+    newest = before[-1]
+    for other in before[-2::-1]:
+        files = sorted([*other.files, *newest.files], key=lambda each: each[:2])
+        if any(after[0] < each[1] for each, after in pairwise(files)):
+            continue  # another recording
+        later = max(newest, other, key=lambda each: each.last_time)
+        tail = {**other.tail, **newest.tail, **later.tail}
+        first, second = sorted((other, newest), key=lambda each: each.files[0][0])
+        reasons.pop(second.files[0][2].name, None)
+        first.files, first.tail = files, tail
+        links.remove(second)
+        newest = first
+    return newest
+
+
+def goes_on(before: Link, file: Ends) -> bool:
+    """Whether the packets of a file say that it goes on where those before it ended."""
+    time = file.found.time or 0
+    if time < before.last_time - OVERLAP:
+        return False
+    if not file.head:
+        return time >= before.last_time  # nothing in it could go on elsewhere
+    forward, again, backward = _compare(before, file)
+    if forward or backward:
+        return forward > backward
+    return again > 0 and time >= before.last_time
+
+
+def _compare(before: Link, file: Ends) -> tuple[int, int, int]:
+    """Directions that go on, that are sent again only, and that were seen before."""
+    forward = again = backward = 0
+    for key, (first, after, begins) in file.head.items():
+        known = before.tail.get(key)
+        if known is None:
+            continue
+        if begins:
+            backward += known[2] and known[0] == first
+        elif _distance(after, known[1]) > 0 and -MISSING <= _distance(first, known[1]) <= MISSING:
+            forward += 1
+        elif -AGAIN <= _distance(first, known[1]) <= 0:
+            again += 1
+        else:
+            backward += 1
+    return forward, again, backward
+
+
+def _distance(sequence: int, other: int) -> int:
+    """How far one sequence number is behind another, which may be less than nothing."""
+    return ((sequence - other + (1 << 31)) & 0xFFFFFFFF) - (1 << 31)
+
+
+def _reason(links: Sequence[Link], file: Ends) -> str:
+    """Why a file goes on with none of those before it: what the nearest one says."""
+    shared = [each for each in links if each.tail.keys() & file.head.keys()]
+    before = (shared or links)[-1]
+    name = before.name
+    if (file.found.time or 0) < before.last_time - (0 if shared else OVERLAP):
+        same = ", of the same connections" if shared else ""
+        return f"its packets are of the same time as those of {name}{same}"
+    if shared:
+        return f"its connections do not go on where those of {name} end"
+    return f"no connection of {name} goes on in it"

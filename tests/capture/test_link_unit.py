@@ -1,0 +1,132 @@
+"""Files are one chain only where their packets say so; what is read alone is told."""
+
+from __future__ import annotations
+
+import gzip
+import itertools
+import warnings
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from amqpcodec import capture
+from amqpcodec import v0_9_1 as amqp
+from tests.capture import mangle
+from tests.capture import recording as make
+from tests.paths import REPO
+
+pa = pytest.importorskip("pyarrow")
+
+PARTS = mangle.parts(REPO / "demo" / "kombu_celery.pcap.gz")
+FIELDS = ["file", "packet_offset", "position", "flags", "frame", "error"]
+
+
+def records(items, start: int = 0, step: int = 1_000_000) -> list[make.Record]:
+    return [
+        make.Record(make.ethernet(p.raw()), make.START_NS + start + i * step)
+        for i, p in enumerate(items)
+    ]
+
+
+def write(folder: Path, *pieces: list[make.Record], packed: bool = False) -> list[Path]:
+    paths = []
+    for i, piece in enumerate(pieces):
+        paths.append(folder / f"tap{i + 1}.pcap")
+        octets = make.pcap(piece, nano=True)
+        paths[-1].write_bytes(gzip.compress(octets) if packed else octets)
+    return paths
+
+
+def table(source, **options) -> list[dict]:
+    return [
+        row
+        for batch in capture.read(source, fields=FIELDS, **options)
+        for row in pa.record_batch(batch).to_pylist()
+    ]
+
+
+@pytest.mark.parametrize("count", [2, 9, 60])
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_rotation_is_one_chain_whatever_its_names(tmp_path: Path, count: int, packed: bool):
+    all_ = records(PARTS)
+    bounds = [len(all_) * i // count for i in range(count + 1)]
+    pieces = [all_[a:b] for a, b in itertools.pairwise(bounds)]
+    paths = write(tmp_path, *pieces, packed=packed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        reader = capture.read(paths[::-1], fields=FIELDS)
+        found = [row for batch in reader for row in pa.record_batch(batch).to_pylist()]
+    assert reader.unlinked == {}
+    assert found == table(paths, chain=True)
+    assert reader.files == [str(path) for path in paths]
+
+
+@pytest.mark.parametrize("shift", [0, 1_000, 3_600 * 10**9])
+def test_two_taps_of_the_same_traffic_lose_no_row(tmp_path: Path, shift: int):
+    """One beside the other, or with a clock that is an hour ahead."""
+    paths = write(tmp_path, records(PARTS), records(PARTS, shift))
+    with pytest.warns(capture.CaptureWarning, match=r"tap2\.pcap is read alone"):
+        found = table(paths)
+    alone = [row for path in paths for row in table(path)]
+    assert len(found) == len(alone) == 2 * len(table(paths[0]))
+    assert found == alone
+    reader = capture.Reader(paths)
+    (reason,) = reader.unlinked.values()
+    assert "same time" in reason if shift < 10**9 else "do not go on" in reason
+    # Which the chain of before lost.
+    assert len(table(paths, chain=True)) < len(found)
+
+
+def test_taps_that_begin_in_the_middle(tmp_path: Path):
+    middle = [p for p in PARTS[200:] if not p.flags & make.SYN]
+    paths = write(tmp_path, records(middle), records(middle, 2_000))
+    with pytest.warns(capture.CaptureWarning, match=r"[1-9]\d* directions begin in the middle"):
+        found = table(paths)
+    assert found == [row for path in paths for row in table(path)]
+
+
+def other(part: mangle.Part) -> mangle.Part:
+    """The same of another host."""
+    swap = {"127.0.0.1": "127.0.0.9"}
+    source = (swap.get(part.source[0], part.source[0]), part.source[1])
+    target = (swap.get(part.target[0], part.target[0]), part.target[1])
+    return replace(part, source=source, target=target)
+
+
+def test_two_rotations_at_once(tmp_path: Path):
+    """Files of two hosts, each going on in its own."""
+
+    first, second = records(PARTS), records([other(p) for p in PARTS], 100)
+    half = len(first) // 2
+    paths = write(tmp_path, first[:half], second[:half], first[half:], second[half:])
+    reader = capture.Reader(paths, fields=FIELDS)
+    found = sum(len(batch) for batch in reader.read())
+    assert found == 2 * len(table([paths[0], paths[2]], chain=True))
+    assert list(reader.unlinked) == [str(paths[1])]
+    assert reader.files == [str(paths[i]) for i in (0, 2, 1, 3)]
+
+
+def test_other_days_are_read_alone(tmp_path: Path):
+    day = 86_400 * 10**9
+    paths = write(tmp_path, records(PARTS[:300]), records([other(p) for p in PARTS[600:]], day))
+    reader = capture.Reader([paths[1], paths[0]])
+    with pytest.warns(capture.CaptureWarning, match="read alone"):
+        assert sum(map(len, reader)) == sum(len(table(path)) for path in paths)
+
+
+def test_large_files_are_looked_at_from_both_ends(tmp_path: Path):
+    """More than a megabyte at each end, which is all that is looked at."""
+    body = amqp.encode(1, amqp.Body(b"x" * 30_000))
+    packets = [make.client(1001 + len(body) * i, body) for i in range(400)]
+    all_ = [make.Record(p, make.START_NS + i * 1000) for i, p in enumerate(packets)]
+    paths = write(tmp_path, all_[:150], all_[150:300], all_[300:])
+    reader = capture.Reader(paths, fields=["error", "flags"])
+    assert sum(map(len, reader)) == 400
+    assert reader.unlinked == {}
+    assert reader.stats()["midstream"] == 1
+
+
+def test_the_choice_is_one_of_three(tmp_path: Path):
+    with pytest.raises(ValueError, match="chain is"):
+        capture.read(tmp_path / "x", chain="maybe")
