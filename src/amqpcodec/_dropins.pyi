@@ -8,11 +8,11 @@ from typing import Any, final
 class ClientProfile:
     """How one client reads and writes values: field tables, arguments, properties.
 
-    read: tag -> name of READ_KINDS. Options for reading:
+    read: tag -> name of CONVERSIONS. Options for reading:
         bad_names, bad_text: what a table's name, or a shortstr, that is not UTF-8 becomes:
             "bytes" or "refused".
         longstr: of LONGSTR_POLICIES. signed: longlong is signed.
-        timestamp: of the property; "int" or one of READ_KINDS.
+        timestamp: of the property; "int" or one of CONVERSIONS.
         surrogates: text that is not UTF-8 only for its lone surrogates is text.
         int_class: that of "long" values; it is also written with tag l.
     Options for writing:
@@ -20,7 +20,7 @@ class ClientProfile:
         float_tag, bytes_tag, bytearray_tag: what that type is in a table, or None where the client
             refuses it.
         tuples: whether a tuple is an array.
-        longest_name: octets; a longer name is left to the client.
+        longest_name: bytes; a longer name is left to the client.
         bytes_names: whether names may be bytes. in_order: names sorted, not as the table has them.
         bytes_text: text may be bytes. none_text: or None, which is empty.
         any_bits: a bit may be None or any int, else bool, 0 or 1. empty_absent: properties that
@@ -167,7 +167,7 @@ class PikaCodec(DropIn):
         module: ModuleType,
     ) -> None: ...
     def decode_frame(self, data_in: bytes, offset: int = ...) -> tuple[int, Any]:
-        """As pika.frame.decode_frame: (octets consumed, frame), or (0, None) while incomplete."""
+        """As pika.frame.decode_frame: (bytes consumed, frame), or (0, None) while incomplete."""
 
     def receive(self, connection: Any, data_in: bytes) -> None:
         """As pika's Connection._on_data_available, which copies its rest for every frame."""
@@ -191,15 +191,15 @@ class PikaCodec(DropIn):
     def encode_short_string(self, pieces: list[bytes], value: str | bytes) -> int:
         """As pika.data.encode_short_string: appends two pieces, returns their length."""
     def encode_table(self, pieces: list[bytes], table: dict[Any, Any] | None) -> int:
-        """As pika.data.encode_table: appends the octets as one piece, returns their length."""
+        """As pika.data.encode_table: appends the bytes as one piece, returns their length."""
     def encode_value(self, pieces: list[bytes], value: Any) -> int:
-        """As pika.data.encode_value: appends the octets as one piece, returns their length."""
+        """As pika.data.encode_value: appends the bytes as one piece, returns their length."""
     def decode_short_string(self, encoded: bytes, offset: int) -> tuple[str | bytes, int]:
-        """As pika.data.decode_short_string: (text, offset behind it)."""
+        """As pika.data.decode_short_string: (text, offset after it)."""
     def decode_table(self, encoded: bytes, offset: int) -> tuple[dict[Any, Any], int]:
-        """As pika.data.decode_table: (dict, offset behind it)."""
+        """As pika.data.decode_table: (dict, offset after it)."""
     def decode_value(self, encoded: bytes, offset: int) -> tuple[Any, int]:
-        """As pika.data.decode_value: (value, offset behind it)."""
+        """As pika.data.decode_value: (value, offset after it)."""
 
 @final
 class CheckedMethod:
@@ -238,9 +238,9 @@ class PamqpCodec(DropIn):
         exceptions: ModuleType,
     ) -> None: ...
     def unmarshal(self, data_in: bytes) -> tuple[int, int, Any]:
-        """As pamqp.frame.unmarshal: (octets consumed, channel, frame)."""
+        """As pamqp.frame.unmarshal: (bytes consumed, channel, frame)."""
     def marshal(self, frame_value: Any, channel_id: int) -> bytes:
-        """As pamqp.frame.marshal: the frame's octets."""
+        """As pamqp.frame.marshal: the frame's bytes."""
 
 @final
 class AmqpCodec(DropIn):
@@ -277,19 +277,19 @@ class AmqpCodec(DropIn):
         again: Callable[[Any, bytes, Any], Any],
     ) -> None: ...
     def loads(self, format: str | bytes, buf: bytes, offset: int) -> tuple[list[Any], int]:
-        """As amqp.serialization.loads: (list of arguments, offset behind them)."""
+        """As amqp.serialization.loads: (list of arguments, offset after them)."""
     def dumps(self, format: str | bytes, values: Any) -> bytes:
-        """As amqp.serialization.dumps: the octets of arguments."""
+        """As amqp.serialization.dumps: the bytes of arguments."""
     def read_item(self, buf: bytes, offset: int) -> tuple[Any, int]:
-        """As amqp.serialization._read_item: (value, offset behind it)."""
+        """As amqp.serialization._read_item: (value, offset after it)."""
     def write_table(self, d: Any, write: Callable[[bytes], object], bits: Any) -> None:
-        """As amqp.serialization._write_table: the octets, their length before them, are written."""
+        """As amqp.serialization._write_table: the bytes, their length before them, are written."""
     def write_item(self, v: Any, write: Callable[[bytes], object], bits: Any) -> None:
         """As amqp.serialization._write_item."""
     def write_array(self, list_: Any, write: Callable[[bytes], object], bits: Any) -> None:
         """As amqp.serialization._write_array."""
     def decode_properties_basic(self, buf: bytes, offset: int) -> tuple[dict[str, Any], int]:
-        """As amqp.serialization.decode_properties_basic: (dict, offset behind them)."""
+        """As amqp.serialization.decode_properties_basic: (dict, offset after them)."""
     def serialize_properties(self, content: Any) -> bytes:
         """As amqp.serialization.GenericContent._serialize_properties."""
 
@@ -320,15 +320,15 @@ def pyamqp_reader(codec: AmqpCodec) -> Callable[..., Any]:
     """A function for amqp.transport._AbstractTransport.read_frame."""
 
 def pamqp_reader(
-    codec: PamqpCodec, name: str, kind: str | None, stock: Callable[..., Any]
+    codec: PamqpCodec, name: str, conversion: str | None, stock: Callable[..., Any]
 ) -> Callable[[bytes], tuple[int, Any]]:
-    """A function of pamqp.decode: octets to (octets consumed, value).
+    """A function of pamqp.decode: bytes to (bytes consumed, value).
 
-    kind: of the values that profiles know; None: a tag says it; "short text": a shortstr.
+    conversion: of the values that profiles know; None: a tag says it; "short text": a shortstr.
     """
 
 def pamqp_writer(codec: PamqpCodec, name: str, stock: Callable[..., Any]) -> Callable[[Any], bytes]:
-    """A function of pamqp.encode: a value to its octets."""
+    """A function of pamqp.encode: a value to its bytes."""
 
 def as_method(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function for a class's attribute that hands its instance on to `function`.

@@ -14,7 +14,7 @@ class AzureTuple:
     def __init__(self, names: dict[str, Any], name: str) -> None: ...
 
 class AzureReading:
-    """A client's own way with octets, as its modules say it.
+    """A client's own way with bytes, as its modules say it.
 
     deepest, most: levels and items of a compound it takes at most, 0 for no limit. wrappers: what
     it calls with a described value, by constructor. states: names of delivery states, by
@@ -82,10 +82,10 @@ class AzureCodec(Fallbacks):
     def decode_payload(self, buffer: memoryview) -> Any:
         """As _decode.decode_payload: the Message."""
     def decode_empty_frame(self, header: memoryview) -> tuple[int, bytes]:
-        """As _decode.decode_empty_frame: (0, octets) of a protocol header, (1, b"EMPTY")."""
+        """As _decode.decode_empty_frame: (0, bytes) of a protocol header, (1, b"EMPTY")."""
     def encode_frame(
         self, frame: Any, frame_type: bytes = b"\x00"
     ) -> tuple[bytes, bytearray | None]:
-        """As _encode.encode_frame: (the first six octets, the rest without the channel)."""
+        """As _encode.encode_frame: (the first six bytes, the rest without the channel)."""
     def encode_payload(self, output: bytearray, payload: Any) -> bytearray:
         """As _encode.encode_payload: output, with the message's sections at its end."""

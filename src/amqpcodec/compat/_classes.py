@@ -70,8 +70,8 @@ def plain_check(
                     return False
             for name in fields:
                 member = members.get(name)
-                kind = type(member)
-                if kind is not MemberDescriptorType and hasattr(kind, "__set__"):
+                descriptor = type(member)
+                if descriptor is not MemberDescriptorType and hasattr(descriptor, "__set__"):
                     return False
         return True
 

@@ -24,27 +24,27 @@ _SAMPLES = {
 }
 
 
-def _sample(kind: int, number: int) -> bytes:
-    """Octets of a value; texts differ, so that none can stand in another's place."""
+def _sample(wire_type: int, number: int) -> bytes:
+    """Bytes of a value; texts differ, so that none can stand in another's place."""
     text = f"text-{number}".encode()
-    if kind == _SHORTSTR:
+    if wire_type == _SHORTSTR:
         return bytes([len(text)]) + text
-    if kind == _LONGSTR:
+    if wire_type == _LONGSTR:
         return struct.pack(">I", len(text)) + text
-    return _SAMPLES[kind]
+    return _SAMPLES[wire_type]
 
 
 def _frame(frame_type: int, payload: bytes) -> bytes:
     return struct.pack(">BHI", frame_type, 3, len(payload)) + payload + b"\xce"
 
 
-def method_frame(class_id: int, method_id: int, kinds: Sequence[int], flip: int = 0) -> bytes:
+def method_frame(class_id: int, method_id: int, wire_types: Sequence[int], flip: int = 0) -> bytes:
     """A method frame; every other bit is set, beginning with the first or (flip=1) the second."""
     out = bytearray(struct.pack(">HH", class_id, method_id))
     run = 0
-    for number, kind in enumerate(kinds):
-        if kind != _BIT:
-            out += _sample(kind, number)
+    for number, wire_type in enumerate(wire_types):
+        if wire_type != _BIT:
+            out += _sample(wire_type, number)
             run = 0
             continue
         if run % 8 == 0:
@@ -54,11 +54,13 @@ def method_frame(class_id: int, method_id: int, kinds: Sequence[int], flip: int 
     return _frame(1, bytes(out))
 
 
-def header_frame(class_id: int, kinds: Sequence[int], present: Sequence[bool]) -> bytes:
+def header_frame(class_id: int, wire_types: Sequence[int], present: Sequence[bool]) -> bytes:
     """A content header frame with the properties that are marked."""
     word = sum(0x8000 >> i for i, here in enumerate(present) if here)
     values = [
-        _sample(kind, i) for i, (kind, here) in enumerate(zip(kinds, present, strict=True)) if here
+        _sample(wire_type, i)
+        for i, (wire_type, here) in enumerate(zip(wire_types, present, strict=True))
+        if here
     ]
     return _frame(2, struct.pack(">HHQH", class_id, 0, 77, word) + b"".join(values))
 

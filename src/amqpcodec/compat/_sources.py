@@ -35,8 +35,8 @@ __all__ = ["Sources", "calls_its_like", "digest", "names_used", "source"]
 def source(function: Any) -> str | None:
     """The text of a function or module as its file has it, without what has no meaning.
 
-    That is: indentation of the whole, blanks at the ends of lines, empty lines, the kind of line
-    ends. None: it is neither, or there is no file (a client of .pyc files alone).
+    That is: indentation of the whole, blanks at the ends of lines, empty lines, how lines
+    end. None: it is neither, or there is no file (a client of .pyc files alone).
     """
     if isinstance(function, staticmethod | classmethod):
         function = function.__func__

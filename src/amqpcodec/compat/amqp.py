@@ -38,7 +38,7 @@ _PARTS = (
     "ready", "delivery_info", "body", "channel",
 )  # fmt: skip
 
-#: What a class must have of its own kind for its messages to be made and written without it.
+#: What a class must have of its own for its messages to be made and written without it.
 _WATCHED = ("inbound_header", "inbound_body", "_load_properties", "__getattr__")
 
 #: Functions through which py-amqp reads and writes every value, and properties.
@@ -108,13 +108,13 @@ def _instead(codec: Any, stock: Any, ours: Callable[..., Any]) -> Callable[..., 
 def _again(read_frame: Callable[[Any], Any]) -> Callable[[Any, bytes, Any], Any]:
     """A function that reads a frame by py-amqp's own code, after the first word of a socket."""
 
-    def again(transport: Any, octets: bytes, told: Any) -> Any:
-        """octets: taken of the socket. told: what it said then, more octets or an exception."""
-        if type(told) is bytes and told:
-            octets += told
+    def again(transport: Any, taken: bytes, then: Any) -> Any:
+        """taken: of the socket. then: what it gave after that, more bytes or an exception."""
+        if type(then) is bytes and then:
+            taken += then
         else:
             receive = transport._quick_recv
-            said: list[Any] = [told]
+            said: list[Any] = [then]
 
             def once(size: int) -> Any:
                 if not said:
@@ -125,7 +125,7 @@ def _again(read_frame: Callable[[Any], Any]) -> Callable[[Any, bytes, Any], Any]
                 return said.pop()
 
             transport._quick_recv = once
-        transport._read_buffer = octets
+        transport._read_buffer = taken
         return read_frame(transport)
 
     return again
@@ -202,16 +202,16 @@ class _Client:
         py-amqp shipped and nothing is in between, its slot `_read_buffer`; else None."""
         readers = self._readers()
 
-        def judge(kind: Any) -> tuple[Any, Any]:
-            guard = _dropins.Guard(kind, _TRANSPORT)
-            received = getattr_static(kind, "_quick_recv", None)
-            kept = getattr_static(kind, "_read_buffer", None)
+        def judge(cls: Any) -> tuple[Any, Any]:
+            guard = _dropins.Guard(cls, _TRANSPORT)
+            received = getattr_static(cls, "_quick_recv", None)
+            kept = getattr_static(cls, "_read_buffer", None)
             known = (
-                kind.__getattribute__ is object.__getattribute__
-                and kind.__setattr__ is object.__setattr__
-                and not hasattr(kind, "__getattr__")
+                cls.__getattribute__ is object.__getattribute__
+                and cls.__setattr__ is object.__setattr__
+                and not hasattr(cls, "__getattr__")
                 and not hasattr(type(received), "__set__")
-                and getattr_static(kind, "_read", None) in readers
+                and getattr_static(cls, "_read", None) in readers
                 and type(kept) is MemberDescriptorType
             )
             return guard, kept if known else None
@@ -222,10 +222,10 @@ class _Client:
         """The transports' own `_read`, whose work is known."""
         found = set()
         for name in ("TCPTransport", "SSLTransport"):
-            kind = getattr(self.transport, name)
-            read = vars(kind).get("_read")
+            cls = getattr(self.transport, name)
+            read = vars(cls).get("_read")
             path = f"amqp.transport:{name}._read"
-            if is_shipped(read, kind, "_read") and _DROP_IN.sources.why_not([path]) is None:
+            if is_shipped(read, cls, "_read") and _DROP_IN.sources.why_not([path]) is None:
                 found.add(read)
         return frozenset(found)
 
@@ -259,10 +259,12 @@ class _Client:
         if not self.same_values(codec):
             return False
         group = next(one for one in v0_9_1.PROTOCOL.table["classes"] if one["name"] == "basic")
-        kinds = [field[1] for field in group["properties"]]
+        wire_types = [field[1] for field in group["properties"]]
         before = codec.fallbacks
-        for one in range(-1, len(kinds)):
-            octets = header_frame(60, kinds, [one in (-1, i) for i in range(len(kinds))])[19:-1]
+        for one in range(-1, len(wire_types)):
+            octets = header_frame(60, wire_types, [one in (-1, i) for i in range(len(wire_types))])[
+                19:-1
+            ]
             theirs = serialization["decode_properties_basic"](octets, 0)
             if codec.decode_properties_basic(octets, 0) != theirs:
                 return False

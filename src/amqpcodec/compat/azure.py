@@ -97,14 +97,14 @@ class _Client:
         """How the core writes a field of a class's definition."""
         if field is None:
             return _ABSENT
-        kind = field.type
+        name = field.type
         if field.multiple:
-            return _MULTIPLE + self.names[kind] if kind in self.names else _LEFT
-        if isinstance(kind, self.types.FieldDefinition):
-            return self.fields.get(kind, _LEFT)
-        if isinstance(kind, self.types.ObjDefinition):
+            return _MULTIPLE + self.names[name] if name in self.names else _LEFT
+        if isinstance(name, self.types.FieldDefinition):
+            return self.fields.get(name, _LEFT)
+        if isinstance(name, self.types.ObjDefinition):
             return _OBJECT
-        return _UNKNOWN if kind is None else self.names.get(kind, _LEFT)
+        return _UNKNOWN if name is None else self.names.get(name, _LEFT)
 
     def define(self, cls: Any) -> Any:
         """What the core needs to write instances of a class."""

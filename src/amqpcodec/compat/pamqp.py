@@ -41,7 +41,7 @@ _CHECKS = {
     "queue": "long name",
 }  # fmt: skip
 
-#: What a class must have of its own kind for its frames to be made and written without it.
+#: What a class must have of its own for its frames to be made and written without it.
 _WATCHED = ("marshal", "unmarshal", "validate", "encode_property", "_get_flags")
 
 #: Functions through which pamqp reads and writes every value.
@@ -94,7 +94,7 @@ def _bound_method(
 ) -> Any:
     """(the method, its new instance); None where the class is not what the specification says.
     place: the namespace where pamqp finds the class, and its name there."""
-    kinds = tuple(field[:3] for field in fields)
+    lowered = tuple(field[:3] for field in fields)
     names = tuple(cls.__slots__)
     types = [getattr(cls, f"_{name}", None) for name in names]
     init = vars(cls).get("__init__")
@@ -103,7 +103,7 @@ def _bound_method(
         if used is None or used - {*names, "self", "validate"}:
             return None  # it does more than to set attributes: basic.recover-async warns
     worked, made = outcome(cls)
-    if not worked or types != [_TYPES[kind] for _, kind, _ in kinds]:
+    if not worked or types != [_TYPES[wire_type] for _, wire_type, _ in lowered]:
         return None
     direct = direct_names(cls, names)
     making, taking = guards.of_class(
@@ -116,7 +116,7 @@ def _bound_method(
         making.add(place[0], [place[1]])
     bound = _dropins.BoundClass(cls, names, making, taking)
     absent = tuple(getattr(made, name) for name in names)
-    return _dropins.BoundMethod(bound, class_id, method_id, kinds, absent), made
+    return _dropins.BoundMethod(bound, class_id, method_id, lowered, absent), made
 
 
 def _checks(made: Any) -> list[str]:
@@ -219,10 +219,10 @@ class _Client:
                 basic = self.commands.Basic
                 place = _dropins.namespace_of(basic), "Properties"
                 found = _bound_method(self.guards, basic.Properties, class_id, 0, fields, place)
-                kinds = [field[1] for field in fields]
-                for one in range(-1, len(kinds)):
-                    present = [one in (-1, i) for i in range(len(kinds))]
-                    frames.append(header_frame(class_id, kinds, present))
+                wire_types = [field[1] for field in fields]
+                for one in range(-1, len(wire_types)):
+                    present = [one in (-1, i) for i in range(len(wire_types))]
+                    frames.append(header_frame(class_id, wire_types, present))
             for method in group["methods"]:
                 mapping = self.commands.INDEX_MAPPING
                 key = class_id << 16 | method["index"]
@@ -233,8 +233,8 @@ class _Client:
                     (mapping, key),
                 )  # fmt: skip
                 if one_method:
-                    kinds = [field[1] for field in method["fields"]]
-                    octets = method_frame(class_id, method["index"], kinds)
+                    wire_types = [field[1] for field in method["fields"]]
+                    octets = method_frame(class_id, method["index"], wire_types)
                     methods.append((*one_method, octets))
         if found is None:
             raise TypeError("pamqp.commands.Basic.Properties has other attributes")
@@ -286,8 +286,8 @@ def _build(strict: bool) -> Built:
         Seam(frame, "marshal", codec.marshal),
         Seam(frame, "unmarshal", codec.unmarshal),
     ]
-    for name, kind in _READERS.items():
-        reader = _dropins.pamqp_reader(codec, name, kind, getattr(decode, name))
+    for name, conversion in _READERS.items():
+        reader = _dropins.pamqp_reader(codec, name, conversion, getattr(decode, name))
         seams.append(Seam(decode, name, reader))
     for name in _WRITERS:
         writer = _dropins.pamqp_writer(codec, name, getattr(encode, name))

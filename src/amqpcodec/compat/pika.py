@@ -24,7 +24,7 @@ _READ = {
     "A": "array", "F": "table", "T": "aware", "V": "void",
 }  # fmt: skip
 
-#: What a class must have of its own kind for its frames to be made and written without it.
+#: What a class must have of its own for its frames to be made and written without it.
 _WATCHED = ("encode", "decode", "_marshal", "marshal")
 
 #: Functions of pika.data that read and write values of methods and properties.
@@ -106,8 +106,8 @@ def _bound_method(
     """The class that pika has under a key of its registry. None where it has other attributes than
     the specification says, in this order."""
     cls = registry[key]
-    kinds = tuple(field[:3] for field in fields)
-    values = tuple(object() for _ in kinds)
+    lowered = tuple(field[:3] for field in fields)
+    values = tuple(object() for _ in lowered)
     worked, made = outcome(lambda: cls(*values))
     if not worked or tuple(getattr(made, "__dict__", {}).values()) != values:
         return None
@@ -121,7 +121,7 @@ def _bound_method(
     if making is not None:
         making.add(registry, [key])
     bound = _dropins.BoundClass(cls, names, making, taking)
-    return _dropins.BoundMethod(bound, class_id, method_id, kinds, (None,) * len(kinds))
+    return _dropins.BoundMethod(bound, class_id, method_id, lowered, (None,) * len(lowered))
 
 
 class _Client:
@@ -183,10 +183,10 @@ class _Client:
                 properties = _bound_method(
                     self.guards, self.spec.props, class_id, class_id, 0, fields
                 )
-                kinds = [field[1] for field in fields]
-                for one in range(-1, len(kinds)):
-                    present = [one in (-1, i) for i in range(len(kinds))]
-                    frames.append(header_frame(class_id, kinds, present))
+                wire_types = [field[1] for field in fields]
+                for one in range(-1, len(wire_types)):
+                    present = [one in (-1, i) for i in range(len(wire_types))]
+                    frames.append(header_frame(class_id, wire_types, present))
             for method in group["methods"]:
                 key = class_id << 16 | method["index"]
                 if key not in self.spec.methods:
@@ -195,8 +195,8 @@ class _Client:
                     self.guards, self.spec.methods, key, class_id, method["index"], method["fields"]
                 )
                 if bound:
-                    kinds = [field[1] for field in method["fields"]]
-                    methods.append((bound, method_frame(class_id, method["index"], kinds)))
+                    wire_types = [field[1] for field in method["fields"]]
+                    methods.append((bound, method_frame(class_id, method["index"], wire_types)))
         if properties is None:
             raise TypeError("pika.spec.BasicProperties has other attributes")
         return methods, (properties, frames)

@@ -80,7 +80,7 @@ cdef class DropIn(Fallbacks):
         return self.stock[name]
 
 cdef inline bint whole_frame(const uint8_t* p, size_t left, WireFrame* f) except -1:
-    """Whether a whole frame of a known type, with the right end, lies at p. False: more octets are
+    """Whether a whole frame of a known type, with the right end, lies at p. False: more bytes are
     needed. Falls back on anything else."""
     cdef uint64_t total
     if left < 7:
@@ -112,7 +112,7 @@ cdef inline int begin_frame(Buffer* b, uint8_t* memory, size_t n) noexcept:
 
 
 cdef object end_frame(Buffer* b, uint8_t frame_type, uint16_t channel):
-    """The frame whose payload was put behind the seven octets."""
+    """The frame whose payload was put after the seven bytes."""
     cdef uint64_t n
     buffer_room(b, 1)
     b.p[0] = FRAME_END
@@ -124,7 +124,7 @@ cdef object end_frame(Buffer* b, uint8_t frame_type, uint16_t channel):
 
 
 cdef object body_frame(const char* p, Py_ssize_t n, uint16_t channel):
-    """A body frame of these octets."""
+    """A body frame of these bytes."""
     cdef object out
     cdef uint8_t* w
     if <uint64_t>n > MAX_U32:

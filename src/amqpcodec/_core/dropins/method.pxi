@@ -1,4 +1,4 @@
-# Drop-ins: arguments and properties between octets and the attributes of a client's class.
+# Drop-ins: arguments and properties between bytes and the attributes of a client's class.
 
 @cython.final
 cdef class BoundMethod:
@@ -22,10 +22,10 @@ cdef class BoundMethod:
         cdef list lowered = []
         self.cls = cls
         self.key = (<uint32_t>class_id << 16) | <uint32_t>method_id
-        for i, (name, kind, flags) in enumerate(fields):
-            if kind == W_TABLE:
+        for i, (name, wire_type, flags) in enumerate(fields):
+            if wire_type == W_TABLE:
                 self.tables |= <uint64_t>1 << i
-            lowered.append((name, W_LONGSTR if kind == W_TABLE else kind, flags))
+            lowered.append((name, W_LONGSTR if wire_type == W_TABLE else wire_type, flags))
         self.descs = DescTable(1)
         self.descs.fill(self.descs.desc, "", <uint16_t>class_id, <uint16_t>method_id,
                         tuple(lowered))
@@ -59,18 +59,18 @@ cdef object bound_longstr(ClientProfile t, const uint8_t* s, Py_ssize_t n):
 
 cdef object bound_next(ClientProfile t, const Op* op, bint table, const uint8_t** at,
                        const uint8_t* end, bint lenient, TextCache* cache):
-    """The argument at *at, which is not a bit, as the client has it; moves *at behind it.
+    """The argument at *at, which is not a bit, as the client has it; moves *at after it.
     Falls back where `end` comes first."""
     cdef const uint8_t* p = at[0]
     cdef size_t left = <size_t>(end - p)
     cdef size_t n
-    cdef uint8_t kind = op.kind
-    if kind == W_SHORTSTR:
+    cdef uint8_t wire_type = op.kind
+    if wire_type == W_SHORTSTR:
         if left == 0 or left - 1 < p[0]:
             not_ours("unusual bytes")
         at[0] = p + 1 + p[0]
         return bound_text(t, p + 1, p[0], op.cached, cache)
-    if kind >= W_LONGSTR and kind != W_TIMESTAMP:
+    if wire_type >= W_LONGSTR and wire_type != W_TIMESTAMP:
         if left < 4 or left - 4 < load32(p):
             not_ours("unusual bytes")
         n = load32(p)
@@ -78,23 +78,23 @@ cdef object bound_next(ClientProfile t, const Op* op, bint table, const uint8_t*
         if table:
             return read_profile_table(t, p + 4, <uint32_t>n, lenient, cache)
         return bound_longstr(t, p + 4, <Py_ssize_t>n)
-    n = WIRE_SIZES[kind]
+    n = WIRE_SIZES[wire_type]
     if left < n:
         not_ours("unusual bytes")
     at[0] = p + n
-    if kind == W_OCTET:
+    if wire_type == W_OCTET:
         return p[0]
-    if kind == W_SHORT:
+    if wire_type == W_SHORT:
         return load16(p)
-    if kind == W_LONG:
+    if wire_type == W_LONG:
         return load32(p)
-    if kind == W_TIMESTAMP and t.timestamp:
+    if wire_type == W_TIMESTAMP and t.timestamp:
         return profile_timestamp(t.timestamp, load64(p), cache)
-    if kind == W_LONGLONG and t.signed:
+    if wire_type == W_LONGLONG and t.signed:
         return <int64_t>load64(p)
     return load64(p)
 
-# Octets of arguments of one size; a bit has no octet of its own.
+# Bytes of arguments of one size; a bit has no octet of its own.
 cdef uint8_t* WIRE_SIZES = [0, 1, 2, 4, 8, 0, 0, 8, 0, 0]
 
 
@@ -172,7 +172,7 @@ cdef int bound_arguments(ClientProfile t, BoundMethod m, const uint8_t** at, con
 
 cdef object read_bound(ClientProfile t, BoundMethod m, const uint8_t* p, size_t n, bint properties,
                        bint lenient, TextCache* cache):
-    """An instance of the client's class from the octets of its arguments or properties."""
+    """An instance of the client's class from the bytes of its arguments or properties."""
     cdef PyObject* out[MAX_FIELDS]
     if AMQP_UNLIKELY(not m.cls.may_make()):
         not_ours("client changed")
@@ -252,38 +252,38 @@ cdef int bit_of(ClientProfile t, PyObject* o) except -1:
     return 0
 
 
-cdef inline int put_bound_field(Buffer* b, ClientProfile t, uint8_t kind, bint table, PyObject* o) except -1:
+cdef inline int put_bound_field(Buffer* b, ClientProfile t, uint8_t wire_type, bint table, PyObject* o) except -1:
     """One argument that is not a bit."""
     cdef uint64_t u = 0
     cdef int64_t signed
     cdef int overflow = 0
-    if kind == W_SHORTSTR:
+    if wire_type == W_SHORTSTR:
         return put_short_text(b, t, o)
     if table:
         return put_bound_table(b, t, o)
-    if kind == W_LONGSTR:
+    if wire_type == W_LONGSTR:
         return put_long_text(b, t, o)
     buffer_room(b, 8)
-    if kind == W_TIMESTAMP and t.timestamp:
+    if wire_type == W_TIMESTAMP and t.timestamp:
         if type(<object>o) is not Datetime:
             not_ours("unusual value")
         profile_seconds(<object>o, &u)
     elif not plain_u64(o, &u):
-        if kind != W_LONGLONG or not t.signed or type(<object>o) is not int:
+        if wire_type != W_LONGLONG or not t.signed or type(<object>o) is not int:
             not_ours("unusual value")
         signed = PyLong_AsLongLongAndOverflow(<object>o, &overflow)
         if overflow:
             not_ours("unusual value")
         u = <uint64_t>signed
-    elif kind <= W_LONGLONG and u > INT_LIMITS[kind] or kind == W_LONGLONG and t.signed and u >> 63:
+    elif wire_type <= W_LONGLONG and u > INT_LIMITS[wire_type] or wire_type == W_LONGLONG and t.signed and u >> 63:
         not_ours("unusual value")
-    if kind == W_OCTET:
+    if wire_type == W_OCTET:
         b.p[0] = <uint8_t>u
         b.p += 1
-    elif kind == W_SHORT:
+    elif wire_type == W_SHORT:
         store16(b.p, <uint16_t>u)
         b.p += 2
-    elif kind == W_LONG:
+    elif wire_type == W_LONG:
         store32(b.p, <uint32_t>u)
         b.p += 4
     else:
@@ -293,7 +293,7 @@ cdef inline int put_bound_field(Buffer* b, ClientProfile t, uint8_t kind, bint t
 
 
 cdef int put_bound_arguments(Buffer* b, ClientProfile t, BoundMethod m, PyObject** values, int n) except -1:
-    """The first n arguments; neighbouring bits share an octet, the first is the lowest."""
+    """The first n arguments; neighbouring bits share a byte, the first is the lowest."""
     cdef const Desc* d = m.desc
     cdef size_t bits = 0
     cdef int i

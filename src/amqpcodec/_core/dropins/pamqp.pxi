@@ -101,7 +101,7 @@ cdef class PamqpCodec(DropIn):
     # ---- frames ----
 
     def unmarshal(self, data_in):
-        """As pamqp.frame.unmarshal: (octets consumed, channel, frame)."""
+        """As pamqp.frame.unmarshal: (bytes consumed, channel, frame)."""
         cdef WireFrame f
         cdef object missing = None
         self.calls += 1
@@ -174,20 +174,20 @@ cdef class PamqpCodec(DropIn):
         return cls.make(out)
 
     def marshal(self, frame_value, channel_id):
-        """As pamqp.frame.marshal: the frame's octets."""
-        cdef PyTypeObject* kind = Py_TYPE(<PyObject*>frame_value)
+        """As pamqp.frame.marshal: the frame's bytes."""
+        cdef PyTypeObject* cls = Py_TYPE(<PyObject*>frame_value)
         cdef uint16_t channel
         self.calls += 1
         try:
-            if kind == self.heartbeat.type:
+            if cls == self.heartbeat.type:
                 if self.heartbeat.may_take():
                     return b"\x08\0\0\0\0\0\0\xce"
                 not_ours("unusual value")
             channel = channel_number(<PyObject*>channel_id)
-            if kind == self.body.type:
+            if cls == self.body.type:
                 return self.write_body(frame_value, channel)
             self.may_write()
-            if kind == self.header.type:
+            if cls == self.header.type:
                 return self.write_header(frame_value, channel)
             return self.write_method(frame_value, channel)
         except FallBack as why:
@@ -265,8 +265,8 @@ cdef class PamqpCodec(DropIn):
 
     # ---- pamqp.decode and pamqp.encode ----
 
-    cdef object read_one(self, int kind, int shape, object value):
-        """(octets consumed, value) from the beginning of exact bytes; NotImplemented to fall back."""
+    cdef object read_one(self, int conversion, int shape, object value):
+        """(bytes consumed, value) from the beginning of exact bytes; NotImplemented to fall back."""
         cdef const uint8_t* p
         cdef size_t left
         cdef uint32_t n
@@ -289,7 +289,7 @@ cdef class PamqpCodec(DropIn):
             if shape >= 0:
                 if left < <size_t>shape:
                     return NotImplemented
-                return shape, profile_scalar(self.profile, kind, p, ONE_SHOT_CACHE)
+                return shape, profile_scalar(self.profile, conversion, p, ONE_SHOT_CACHE)
             if left < 4 or left - 4 < load32(p):
                 return NotImplemented
             n = load32(p)
@@ -301,7 +301,7 @@ cdef class PamqpCodec(DropIn):
                 if not profile_checked(self.profile, p, n, 1, False):
                     return NotImplemented
                 return 4 + <Py_ssize_t>n, profile_array(self.profile, p, n, ONE_SHOT_CACHE)
-            if kind == READ_TEXT:
+            if conversion == READ_TEXT:
                 return 4 + <Py_ssize_t>n, profile_text(self.profile, p, n, ONE_SHOT_CACHE)
             return 4 + <Py_ssize_t>n, PyBytearray(PyBytes_FromStringAndSize(<const char*>p, n))
         except FallBack as why:
@@ -312,7 +312,7 @@ cdef class PamqpCodec(DropIn):
             return NotImplemented
 
     cdef object write_one(self, int what, object value):
-        """Octets of a value in one form of WRITE_FORMS; NotImplemented to fall back."""
+        """Bytes of a value in one form of WRITE_FORMS; NotImplemented to fall back."""
         cdef Buffer b
         cdef uint8_t memory[STACK_ROOM]
         cdef int skip = 1
@@ -384,16 +384,16 @@ cdef dict WRITE_FORMS = {
     "byte_array": WRITE_BYTEARRAY, "floating_point": WRITE_FLOAT, "decimal": WRITE_DECIMAL,
     "timestamp": WRITE_TIME, "field_array": WRITE_ARRAY,
 }
-def pamqp_reader(PamqpCodec codec not None, str name not None, str kind, stock not None):
-    """A function of pamqp.decode: octets to (octets consumed, value).
+def pamqp_reader(PamqpCodec codec not None, str name not None, str conversion, stock not None):
+    """A function of pamqp.decode: bytes to (bytes consumed, value).
 
-    kind: of the values that profiles know; None: a tag says it; "short text": a shortstr.
+    conversion: of the values that profiles know; None: a tag says it; "short text": a shortstr.
     """
     cdef int read = READ_NOTHING, shape = SHAPE_UNKNOWN
-    if kind == "short text":
+    if conversion == "short text":
         shape = SHAPE_SHORT
-    elif kind is not None:
-        read, shape = READ_KINDS[kind]
+    elif conversion is not None:
+        read, shape = CONVERSIONS[conversion]
 
     @cython.binding(True)
     def reader(value):
@@ -407,7 +407,7 @@ def pamqp_reader(PamqpCodec codec not None, str name not None, str kind, stock n
 
 
 def pamqp_writer(PamqpCodec codec not None, str name not None, stock not None):
-    """A function of pamqp.encode: a value to its octets."""
+    """A function of pamqp.encode: a value to its bytes."""
     cdef int what = WRITE_FORMS[name]
 
     @cython.binding(True)

@@ -38,7 +38,7 @@ cdef class PikaCodec(DropIn):
     # ---- frames ----
 
     def decode_frame(self, data_in, Py_ssize_t offset=0):
-        """As pika.frame.decode_frame: (octets consumed, frame), or (0, None) while incomplete."""
+        """As pika.frame.decode_frame: (bytes consumed, frame), or (0, None) while incomplete."""
         cdef Py_ssize_t total = 0
         self.calls += 1
         if type(data_in) is bytes:
@@ -346,7 +346,7 @@ cdef class PikaCodec(DropIn):
         return self.own("encode_short_string")(pieces, value)
 
     def encode_table(self, pieces, table):
-        """As pika.data.encode_table: appends the octets as one piece, returns their length."""
+        """As pika.data.encode_table: appends the bytes as one piece, returns their length."""
         self.calls += 1
         try:
             octets = self.table_octets(table, True)
@@ -362,7 +362,7 @@ cdef class PikaCodec(DropIn):
         return PyBytes_GET_SIZE(octets)
 
     def encode_value(self, pieces, value):
-        """As pika.data.encode_value: appends the octets as one piece, returns their length."""
+        """As pika.data.encode_value: appends the bytes as one piece, returns their length."""
         self.calls += 1
         try:
             octets = self.table_octets(value, False)
@@ -392,7 +392,7 @@ cdef class PikaCodec(DropIn):
             buffer_free(&b)
 
     def decode_short_string(self, encoded, offset):
-        """As pika.data.decode_short_string: (text, offset behind it)."""
+        """As pika.data.decode_short_string: (text, offset after it)."""
         cdef const uint8_t* p
         cdef Py_ssize_t at, n
         self.calls += 1
@@ -409,7 +409,7 @@ cdef class PikaCodec(DropIn):
         return self.own("decode_short_string")(encoded, offset)
 
     def decode_table(self, encoded, offset):
-        """As pika.data.decode_table: (dict, offset behind it)."""
+        """As pika.data.decode_table: (dict, offset after it)."""
         self.calls += 1
         if type(encoded) is bytes and type(offset) is int:
             try:
@@ -422,7 +422,7 @@ cdef class PikaCodec(DropIn):
         return self.own("decode_table")(encoded, offset)
 
     def decode_value(self, encoded, offset):
-        """As pika.data.decode_value: (value, offset behind it)."""
+        """As pika.data.decode_value: (value, offset after it)."""
         self.calls += 1
         if type(encoded) is bytes and type(offset) is int:
             try:

@@ -1,6 +1,6 @@
 # Drop-ins: what a client makes of the values of field tables, as data (compat/ holds it).
 # The fast paths of a drop-in do what they are sure of and fall back on the rest, which is then left
-# to the client's own function: odd input ends as it does without the drop-in.
+# to the client's own function: unusual input ends as it does without the drop-in.
 
 class FallBack(Exception):
     """Not ours: the client's own code does this; its argument is the reason."""
@@ -45,7 +45,7 @@ cdef class Fallbacks:
         self.fallbacks += 1
         self.reasons[reason] = self.reasons.get(reason, 0) + 1
 
-# What a value of a tag becomes. Names in READ_KINDS.
+# What a value of a tag becomes. Names in CONVERSIONS.
 cdef enum:
     READ_NOTHING = 0        # the client does not know the tag
     READ_BOOL
@@ -73,7 +73,7 @@ cdef enum:
     READ_NAIVE              # datetime in UTC that does not say so
     READ_VOID
 
-cdef dict READ_KINDS = {
+cdef dict CONVERSIONS = {
     "bool": (READ_BOOL, 1), "int8": (READ_I8, 1), "uint8": (READ_U8, 1), "int16": (READ_I16, 2),
     "uint16": (READ_U16, 2), "int32": (READ_I32, 4), "uint32": (READ_U32, 4),
     "int64": (READ_I64, 8), "long": (READ_LONG, 8), "float": (READ_FLOAT, 4),
@@ -120,11 +120,11 @@ cdef dict LONGSTR_POLICIES = {
 cdef class ClientProfile:
     """How one client reads and writes values: field tables, arguments, properties.
 
-    read: tag -> name of READ_KINDS. Options for reading:
+    read: tag -> name of CONVERSIONS. Options for reading:
         bad_names, bad_text: what a table's name, or a shortstr, that is not UTF-8 becomes:
             "bytes" or "refused".
         longstr: of LONGSTR_POLICIES. signed: longlong is signed.
-        timestamp: of the property; "int" or one of READ_KINDS.
+        timestamp: of the property; "int" or one of CONVERSIONS.
         surrogates: text that is not UTF-8 only for its lone surrogates is text.
         int_class: that of "long" values; it is also written with tag l.
     Options for writing:
@@ -132,7 +132,7 @@ cdef class ClientProfile:
         float_tag, bytes_tag, bytearray_tag: what that type is in a table, or None where the client
             refuses it.
         tuples: whether a tuple is an array.
-        longest_name: octets; a longer name is left to the client.
+        longest_name: bytes; a longer name is left to the client.
         bytes_names: whether names may be bytes. in_order: names sorted, not as the table has them.
         bytes_text: text may be bytes. none_text: or None, which is empty.
         any_bits: a bit may be None or any int, else bool, 0 or 1. empty_absent: properties that
@@ -140,7 +140,7 @@ cdef class ClientProfile:
     """
 
     cdef int8_t shape[256]
-    cdef uint8_t kind[256]
+    cdef uint8_t conversion[256]
     cdef object int_class
     cdef bint bytes_for_bad_names, bytes_for_bad_text
     cdef int longstr
@@ -159,16 +159,16 @@ cdef class ClientProfile:
                   bint bytes_text, bint none_text, bint any_bits, bint empty_absent, int_class=None,
                   bint surrogates=False):
         memset(self.shape, SHAPE_UNKNOWN, 256)
-        memset(self.kind, READ_NOTHING, 256)
+        memset(self.conversion, READ_NOTHING, 256)
         for tag, name in read.items():
-            self.kind[<uint8_t>ord(tag)], self.shape[<uint8_t>ord(tag)] = READ_KINDS[name]
+            self.conversion[<uint8_t>ord(tag)], self.shape[<uint8_t>ord(tag)] = CONVERSIONS[name]
         self.int_class = int_class
         self.bytes_for_bad_names = bad_names == "bytes"
         self.bytes_for_bad_text = bad_text == "bytes"
         self.longstr = LONGSTR_POLICIES[longstr]
         self.signed = signed
         self.surrogates = surrogates
-        self.timestamp = 0 if timestamp == "int" else READ_KINDS[timestamp][0]
+        self.timestamp = 0 if timestamp == "int" else CONVERSIONS[timestamp][0]
         self.ints = INT_POLICIES[ints]
         self.decimals = DECIMAL_POLICIES[decimals]
         self.float_tag = ord(float_tag) if float_tag else 0

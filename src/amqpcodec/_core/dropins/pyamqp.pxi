@@ -109,7 +109,7 @@ cdef class AmqpCodec(DropIn):
         return found
 
     def loads(self, format, buf, offset):
-        """As amqp.serialization.loads: (list of arguments, offset behind them)."""
+        """As amqp.serialization.loads: (list of arguments, offset after them)."""
         self.calls += 1
         if type(buf) is bytes and type(offset) is int:
             try:
@@ -137,7 +137,7 @@ cdef class AmqpCodec(DropIn):
         return values, p - start
 
     def dumps(self, format, values):
-        """As amqp.serialization.dumps: the octets of arguments."""
+        """As amqp.serialization.dumps: the bytes of arguments."""
         self.calls += 1
         try:
             self.may_write()
@@ -172,7 +172,7 @@ cdef class AmqpCodec(DropIn):
     # ---- values and tables ----
 
     def read_item(self, buf, offset):
-        """As amqp.serialization._read_item: (value, offset behind it)."""
+        """As amqp.serialization._read_item: (value, offset after it)."""
         self.calls += 1
         if type(buf) is bytes and type(offset) is int:
             try:
@@ -185,7 +185,7 @@ cdef class AmqpCodec(DropIn):
         return self.own("_read_item")(buf, offset)
 
     def write_table(self, d, write, bits):
-        """As amqp.serialization._write_table: the octets, their length before them, are written."""
+        """As amqp.serialization._write_table: the bytes, their length before them, are written."""
         self.calls += 1
         octets = self.item_octets(d, True) if type(d) is dict else None
         if octets is None:
@@ -232,7 +232,7 @@ cdef class AmqpCodec(DropIn):
     # ---- properties ----
 
     def decode_properties_basic(self, buf, offset):
-        """As amqp.serialization.decode_properties_basic: (dict, offset behind them)."""
+        """As amqp.serialization.decode_properties_basic: (dict, offset after them)."""
         cdef Py_ssize_t at, end = 0
         self.calls += 1
         if type(buf) is bytes and type(offset) is int:

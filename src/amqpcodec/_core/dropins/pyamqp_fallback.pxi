@@ -5,7 +5,7 @@ cdef extern from "dropins/instance.h":
 
 
 cdef object pyamqp_read_again(AmqpCodec codec, object transport, object octets, PyObject* got):
-    """A frame by py-amqp's own code, after a socket gave these octets and then something that is not
+    """A frame by py-amqp's own code, after a socket gave these bytes and then something that is not
     the rest of a frame: `got`, which is taken over, or an exception that is set, where it is NULL."""
     cdef object told
     if got == NULL:

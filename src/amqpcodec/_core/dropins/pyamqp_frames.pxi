@@ -42,10 +42,10 @@ cdef class FrameHandler:
         cdef tuple signature
         cdef Waiting state
         cdef bint content = False
-        cdef uint64_t kind = 0, wanted = FRAME_METHOD
+        cdef uint64_t number = 0, wanted = FRAME_METHOD
         if type(frame) is not tuple or len(<tuple>frame) != 3:
             frame = tuple(frame)
-            _kind, channel, buf = frame
+            _type, channel, buf = frame
         channel = (<tuple>frame)[1]
         buf = (<tuple>frame)[2]
         self.received.add()
@@ -57,12 +57,12 @@ cdef class FrameHandler:
             self.waiting = state
         if state is not None:
             wanted = state.wanted
-        if not exact_u64(PyTuple_GET_ITEM(frame, 0), &kind) or kind != wanted and kind != 8:
+        if not exact_u64(PyTuple_GET_ITEM(frame, 0), &number) or number != wanted and number != 8:
             frame_type = (<tuple>frame)[0]
             if frame_type != wanted and frame_type != 8:
                 pyamqp_unexpected(self.codec, frame_type, wanted)
-            kind = <uint64_t>int(frame_type)
-        if kind == FRAME_METHOD:
+            number = <uint64_t>int(frame_type)
+        if number == FRAME_METHOD:
             signature = self.signature(buf, &content)
             if not content:
                 self.callback(channel, signature, buf, None)
@@ -80,15 +80,15 @@ cdef class FrameHandler:
                 self.leave(state, self.codec.framing.Message(frame_method=signature, frame_args=buf))
             state.wanted = FRAME_HEADER
             return False
-        if kind == FRAME_HEADER:
+        if number == FRAME_HEADER:
             if not self.header(state, buf):
                 state.wanted = FRAME_BODY
                 return False
-        elif kind == FRAME_BODY:
+        elif number == FRAME_BODY:
             if not self.body(state, buf):
                 return False
         else:
-            return kind != FRAME_HEARTBEAT
+            return number != FRAME_HEARTBEAT
         message = state.message
         state.message = None
         state.wanted = FRAME_METHOD

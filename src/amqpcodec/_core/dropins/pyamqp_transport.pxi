@@ -5,7 +5,7 @@ cdef extern from "dropins/instance.h":
     object shortened(PyObject* octets, Py_ssize_t n)
 
 cdef enum:
-    FRAME_HEAD = 7                      # type, channel and size: the octets before a payload
+    FRAME_HEAD = 7                      # type, channel and size: the bytes before a payload
     RECV_MOST = 0x7FFFFFFF - 8          # as long a payload as a socket is asked for at once
 
 cdef object QUICK_RECV = _intern("_quick_recv")
@@ -13,13 +13,13 @@ cdef object READ_NAME = _intern("_read")
 cdef object NOTHING_KEPT = b""
 
 
-cdef bint known_transport(AmqpCodec codec, PyTypeObject* kind) except -1:
+cdef bint known_transport(AmqpCodec codec, PyTypeObject* cls) except -1:
     """Whether transports of a class are read here: `_read` is one that py-amqp shipped, and nothing
     of their own is in between. What is found is kept for the class that was seen last."""
-    if AMQP_LIKELY(kind == <PyTypeObject*>codec.transport and watch_same(&codec.transport_guard.watch)):
+    if AMQP_LIKELY(cls == <PyTypeObject*>codec.transport and watch_same(&codec.transport_guard.watch)):
         return codec.transport_known
-    codec.transport_guard, member = codec.judge(<object><PyObject*>kind)
-    codec.transport = <object><PyObject*>kind
+    codec.transport_guard, member = codec.judge(<object><PyObject*>cls)
+    codec.transport = <object><PyObject*>cls
     codec.transport_known = member is not None
     codec.kept_slot = member
     codec.kept_offset = -1 if member is None else _offset_of(member)
@@ -29,9 +29,9 @@ cdef bint known_transport(AmqpCodec codec, PyTypeObject* kind) except -1:
 cdef object read_pyamqp_frame(AmqpCodec codec, object transport):
     """What read_frame of amqp.transport._AbstractTransport does: (frame type, channel, payload).
 
-    The frame's end is read with the payload, and so is the head of the frame behind it where it is
+    The frame's end is read with the payload, and so is the head of the frame after it where it is
     there: it is never a whole frame, so that a socket still tells of each that comes. py-amqp's own
-    code finds it where it keeps the octets of a frame that came in part, and is handed what a socket
+    code finds it where it keeps the bytes of a frame that came in part, and is handed what a socket
     gives in another way than all at once, as if it had asked for it.
     """
     cdef PyObject* own = NULL

@@ -95,7 +95,7 @@ cdef class FrameWriter:
         return 0
 
     cdef uint64_t room(self) except? 0:
-        """Octets that a frame may carry."""
+        """Bytes that a frame may carry."""
         cdef uint64_t n = 0
         cdef object most = self.connection.frame_max
         if not exact_u64(<PyObject*>most, &n) or n <= 8:
@@ -109,20 +109,20 @@ cdef class FrameWriter:
         cdef Buffer b
         cdef uint8_t memory[STACK_ROOM]
         cdef uint16_t number = channel_number(<PyObject*>channel)
-        cdef uint64_t room, n = 0, size, done, kind = 0
+        cdef uint64_t room, n = 0, size, done, frame_type = 0
         cdef size_t head, tail
         cdef object body, out
         cdef list pieces
         cdef uint8_t octets[8]
         cdef uint8_t* w
         codec.may_write()
-        if not exact_u64(<PyObject*>type_, &kind):
+        if not exact_u64(<PyObject*>type_, &frame_type):
             not_ours("unusual value")
-        if kind == FRAME_HEARTBEAT and not content:
+        if frame_type == FRAME_HEARTBEAT and not content:
             put_envelope(octets, FRAME_HEARTBEAT, number, 0)[0] = FRAME_END
             return PyMemoryView_FromObject(PyBytes_FromStringAndSize(<const char*>octets, 8))
         room = self.room()
-        if kind != FRAME_METHOD:
+        if frame_type != FRAME_METHOD:
             not_ours("unusual value")
         if type(args) is str:
             args = args.encode("utf-8", "surrogatepass")

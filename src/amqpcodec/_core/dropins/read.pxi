@@ -1,4 +1,4 @@
-# Drop-ins, field tables: octets to the values that a client would have made of them.
+# Drop-ins, field tables: bytes to the values that a client would have made of them.
 
 cdef object _RawValue = _types.RawValue
 
@@ -18,10 +18,10 @@ cdef object naive_timestamp(uint64_t seconds):
     return datetime_new(year, month, day, rest // 3600, rest // 60 % 60, rest % 60, 0, None)
 
 
-cdef object profile_timestamp(int kind, uint64_t seconds, TextCache* cache):
-    if kind == READ_NAIVE:
+cdef object profile_timestamp(int conversion, uint64_t seconds, TextCache* cache):
+    if conversion == READ_NAIVE:
         return naive_timestamp(seconds)
-    if kind == READ_AWARE_MS and seconds > MAX_U32:
+    if conversion == READ_AWARE_MS and seconds > MAX_U32:
         try:
             return Datetime.fromtimestamp(seconds / 1000.0, UTC)
         except (ValueError, ArithmeticError, OSError):
@@ -39,7 +39,7 @@ cdef object cut_to_int(ClientProfile t, double d):
 
 
 cdef object text_or_octets(ClientProfile t, const uint8_t* s, Py_ssize_t n):
-    """What octets that are not UTF-8 become."""
+    """What bytes that are not UTF-8 become."""
     if t.surrogates:
         try:
             return PyUnicode_DecodeUTF8(<const char*>s, n, b"surrogatepass")
@@ -52,7 +52,7 @@ cdef extern from "Python.h":
 
 
 cdef object profile_text(ClientProfile t, const uint8_t* s, Py_ssize_t n, TextCache* cache):
-    """Text where the octets are UTF-8, else the octets. RabbitMQ's clients agree on this."""
+    """Text where the bytes are UTF-8, else the bytes. RabbitMQ's clients agree on this."""
     if is_ascii(s, <size_t>n):
         return text_cached(cache, s, n) if n <= SHORT_VALUE else text_new(s, n)
     if is_utf8(s, <size_t>n):
@@ -71,63 +71,63 @@ cdef object profile_name(ClientProfile t, const uint8_t* s, Py_ssize_t n, TextCa
 
 
 cdef object profile_value(ClientProfile t, const uint8_t** at, TextCache* cache):
-    """One tag and its value, which were checked; moves *at behind it."""
+    """One tag and its value, which were checked; moves *at after it."""
     cdef const uint8_t* p = at[0] + 1
-    cdef int kind = t.kind[at[0][0]]
+    cdef int conversion = t.conversion[at[0][0]]
     cdef int shape = t.shape[at[0][0]]
     cdef uint32_t n
     if shape >= 0:
         at[0] = p + shape
-        return profile_scalar(t, kind, p, cache)
+        return profile_scalar(t, conversion, p, cache)
     n = load32(p)
     p += 4
     at[0] = p + n
-    if kind == READ_TEXT:
+    if conversion == READ_TEXT:
         return profile_text(t, p, n, cache)
-    if kind == READ_TABLE:
+    if conversion == READ_TABLE:
         return profile_table(t, p, n, cache)
-    if kind == READ_ARRAY:
+    if conversion == READ_ARRAY:
         return profile_array(t, p, n, cache)
-    if kind == READ_BYTES:
+    if conversion == READ_BYTES:
         return PyBytes_FromStringAndSize(<const char*>p, n)
     return PyBytearray(PyBytes_FromStringAndSize(<const char*>p, n))
 
 
-cdef object profile_scalar(ClientProfile t, int kind, const uint8_t* p, TextCache* cache):
+cdef object profile_scalar(ClientProfile t, int conversion, const uint8_t* p, TextCache* cache):
     """A value whose length its tag says."""
-    if kind == READ_I32:
+    if conversion == READ_I32:
         return <int32_t>load32(p)
-    elif kind == READ_BOOL:
+    elif conversion == READ_BOOL:
         return p[0] != 0
-    elif kind == READ_I64:
+    elif conversion == READ_I64:
         return <int64_t>load64(p)
-    elif kind == READ_LONG:
+    elif conversion == READ_LONG:
         return t.int_class(<int64_t>load64(p))
-    elif kind == READ_I16:
+    elif conversion == READ_I16:
         return <int16_t>load16(p)
-    elif kind == READ_I8:
+    elif conversion == READ_I8:
         return <int8_t>p[0]
-    elif kind == READ_U8:
+    elif conversion == READ_U8:
         return p[0]
-    elif kind == READ_U16:
+    elif conversion == READ_U16:
         return load16(p)
-    elif kind == READ_U32:
+    elif conversion == READ_U32:
         return load32(p)
-    elif kind == READ_DOUBLE:
+    elif conversion == READ_DOUBLE:
         return bits_to_double(load64(p))
-    elif kind == READ_FLOAT:
+    elif conversion == READ_FLOAT:
         return <double>bits_to_float(load32(p))
-    elif kind == READ_DOUBLE_CUT:
+    elif conversion == READ_DOUBLE_CUT:
         return cut_to_int(t, bits_to_double(load64(p)))
-    elif kind == READ_FLOAT_CUT:
+    elif conversion == READ_FLOAT_CUT:
         return cut_to_int(t, <double>bits_to_float(load32(p)))
-    elif kind == READ_DECIMAL_PRODUCT:
+    elif conversion == READ_DECIMAL_PRODUCT:
         return Decimal(<int32_t>load32(p + 1)) * POWERS_PRODUCT[p[0]]
-    elif kind == READ_DECIMAL_QUOTIENT:
+    elif conversion == READ_DECIMAL_QUOTIENT:
         return Decimal(<int32_t>load32(p + 1)) / POWERS_QUOTIENT[p[0]]
-    elif kind == READ_VOID:
+    elif conversion == READ_VOID:
         return None
-    return profile_timestamp(kind, load64(p), cache)
+    return profile_timestamp(conversion, load64(p), cache)
 
 
 cdef list profile_array(ClientProfile t, const uint8_t* p, uint32_t n, TextCache* cache):
@@ -139,15 +139,15 @@ cdef list profile_array(ClientProfile t, const uint8_t* p, uint32_t n, TextCache
 
 
 cdef inline object profile_item(ClientProfile t, const uint8_t** at, TextCache* cache):
-    """The usual values of a table here, all others by profile_value."""
+    """The frequent values of a table here, all others by profile_value."""
     cdef const uint8_t* p = at[0]
-    cdef int kind = t.kind[p[0]]
+    cdef int conversion = t.conversion[p[0]]
     cdef uint32_t size
-    if kind == READ_TEXT:
+    if conversion == READ_TEXT:
         size = load32(p + 1)
         at[0] = p + 5 + size
         return profile_text(t, p + 5, size, cache)
-    if kind == READ_I32:
+    if conversion == READ_I32:
         at[0] = p + 5
         return <int32_t>load32(p + 1)
     return profile_value(t, at, cache)
@@ -167,7 +167,7 @@ cdef dict profile_table(ClientProfile t, const uint8_t* p, uint32_t n, TextCache
 
 
 cdef bint profile_checked(ClientProfile t, const uint8_t* p, size_t n, int depth, bint pairs) noexcept nogil:
-    """Whether these octets are the pairs of a table, or the items of an array, down to the last."""
+    """Whether these bytes are the pairs of a table, or the items of an array, down to the last."""
     cdef Fault fault
     cdef Cursor c
     fault.code = OK
@@ -185,7 +185,7 @@ cdef bint profile_checked(ClientProfile t, const uint8_t* p, size_t n, int depth
 
 cdef object read_profile_table(ClientProfile t, const uint8_t* p, uint32_t n, bint lenient,
                                TextCache* cache):
-    """A table from its octets, without their length. Falls back on one that is not sound;
+    """A table from its bytes, without their length. Falls back on one that is not sound;
     lenient: what cannot be read in it is a RawValue instead."""
     cdef dict table
     if profile_checked(t, p, n, 1, True):
@@ -205,7 +205,7 @@ cdef object read_profile_table(ClientProfile t, const uint8_t* p, uint32_t n, bi
 # ---- at an offset of exact bytes ----
 
 cdef object read_table_at(ClientProfile t, object octets, Py_ssize_t offset, bint lenient):
-    """(table, offset behind it) of a table with its length, in exact bytes."""
+    """(table, offset after it) of a table with its length, in exact bytes."""
     cdef const uint8_t* p = <const uint8_t*>PyBytes_AS_STRING(octets) + offset
     cdef uint32_t n
     if offset < 0 or offset > PyBytes_GET_SIZE(octets) or PyBytes_GET_SIZE(octets) - offset < 4:
@@ -217,7 +217,7 @@ cdef object read_table_at(ClientProfile t, object octets, Py_ssize_t offset, bin
 
 
 cdef object read_value_at(ClientProfile t, object octets, Py_ssize_t offset):
-    """(value, offset behind it) of a value with its tag, in exact bytes."""
+    """(value, offset after it) of a value with its tag, in exact bytes."""
     cdef const uint8_t* start = <const uint8_t*>PyBytes_AS_STRING(octets)
     cdef const uint8_t* p = start + offset
     cdef Fault fault
@@ -256,7 +256,7 @@ cdef int lenient_items(ClientProfile t, const uint8_t* p, const uint8_t* end, in
         left = <size_t>(end - p)
         if table is not None:
             size = p[0]
-            if size + 1 >= left:        # no room for the name, or for a tag behind it
+            if size + 1 >= left:        # no room for the name, or for a tag after it
                 value = _RawValue(None, PyBytes_FromStringAndSize(<const char*>p, <Py_ssize_t>left))
                 table[""] = value
                 return 0

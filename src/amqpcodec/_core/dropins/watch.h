@@ -3,7 +3,7 @@
  *
  * CPython 3.12 and later call back when a dict or a function changes (PyDict_AddWatcher,
  * PyFunction_AddWatcher): a binding asks for the count of such calls, and compares what it rests on
- * only when the count moved. CPython 3.11 has nothing of the kind: there it is compared at every call,
+ * only when the count moved. CPython 3.11 has nothing like it: there it is compared at every call,
  * as it is where all of an interpreter's watchers are taken.
  *
  * The dicts of classes are watched and not the classes (PyType_AddWatcher): CPython 3.13 stops calling

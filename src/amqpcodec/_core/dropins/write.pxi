@@ -1,4 +1,4 @@
-# Drop-ins, field tables: values to the octets that a client would have written for them.
+# Drop-ins, field tables: values to the bytes that a client would have written for them.
 # Exact built-in types only, whose methods nobody can have changed; all else falls back.
 
 from calendar import timegm as _timegm
@@ -160,7 +160,7 @@ cdef inline int check_rounding(object v, uint64_t seconds) except -1:
 
 
 cdef int profile_octets(Buffer* b, uint8_t tag, const void* p, Py_ssize_t n) except -1:
-    """tag, u32 length, octets."""
+    """tag, u32 length, bytes."""
     if tag == 0 or <uint64_t>n > MAX_U32:
         not_ours("unusual value")
     buffer_room(b, 5 + <size_t>n)
@@ -173,22 +173,22 @@ cdef int profile_octets(Buffer* b, uint8_t tag, const void* p, Py_ssize_t n) exc
 
 cdef int put_profile_value(Buffer* b, ClientProfile t, object v, int depth) except -1:
     """The tag that the client chooses for the value's type, and the value."""
-    cdef type kind = type(v)
+    cdef type cls = type(v)
     cdef Py_ssize_t n = 0
     cdef const uint8_t* p = NULL
     cdef uint64_t seconds = 0
     cdef double d
-    if kind is str:
+    if cls is str:
         if not utf8_octets(<PyObject*>v, &p, &n):
             not_ours("unusual value")
         return profile_octets(b, c'S', p, n)
-    if kind is int:
+    if cls is int:
         return profile_int(b, t, v)
-    if kind is bool:
+    if cls is bool:
         return put_int(b, c't', v is True, 1)
     if v is None:
         return put_tag(b, c'V', 0)
-    if kind is float:
+    if cls is float:
         d = PyFloat_AS_DOUBLE(v)
         if t.float_tag == c'd':
             return put_int(b, c'd', double_to_bits(d), 8)
@@ -196,21 +196,21 @@ cdef int put_profile_value(Buffer* b, ClientProfile t, object v, int depth) exce
         if t.float_tag == 0 or (d - d == 0 and <double><float>d - <double><float>d != 0):
             not_ours("unusual value")
         return put_int(b, c'f', float_to_bits(<float>d), 4)
-    if kind is dict or kind is list or kind is tuple and t.tuples:
-        return put_profile_nested(b, t, v, kind is dict, depth)
-    if kind is bytes:
+    if cls is dict or cls is list or cls is tuple and t.tuples:
+        return put_profile_nested(b, t, v, cls is dict, depth)
+    if cls is bytes:
         return profile_octets(b, t.bytes_tag, PyBytes_AS_STRING(v), PyBytes_GET_SIZE(v))
-    if kind is bytearray:
+    if cls is bytearray:
         return profile_octets(b, t.bytearray_tag, PyByteArray_AS_STRING(v), len(<bytearray>v))
-    if kind is Datetime:
+    if cls is Datetime:
         profile_seconds(v, &seconds)
         return put_int(b, c'T', seconds, 8)
-    if kind is Decimal:
+    if cls is Decimal:
         return profile_decimal(b, t, v)
-    if kind is _RawValue and v.tag is not None:
+    if cls is _RawValue and v.tag is not None:
         put_octets(b, PyBytes_AS_STRING(<bytes>v.tag.encode("latin-1")), 1)
         return put_octets(b, PyBytes_AS_STRING(<bytes>v.octets), <size_t>PyBytes_GET_SIZE(v.octets))
-    if kind is t.int_class:
+    if cls is t.int_class:
         return put_int(b, c'l', <uint64_t><long long>v, 8)
     if (plain_u64(<PyObject*>v, &seconds)
             and (t.int_class is None or not isinstance(v, t.int_class))):
@@ -260,11 +260,11 @@ cdef inline int put_profile_pair(Buffer* b, ClientProfile t, PyObject* name, PyO
         n = PyBytes_GET_SIZE(<object>name)
     if n > t.longest_name:
         not_ours("unusual value")
-    buffer_room(b, <size_t>n + 16)      # a number behind it finds room, too
+    buffer_room(b, <size_t>n + 16)      # a number after it finds room, too
     b.p[0] = <uint8_t>n
     copy_octets(b.p + 1, p, <size_t>n)
     b.p += 1 + n
-    # The usual values here, all others by put_profile_value.
+    # The frequent values here, all others by put_profile_value.
     if utf8_octets(value, &p, &m) and <uint64_t>m <= MAX_U32:
         buffer_room(b, 5 + <size_t>m)
         b.p[0] = c'S'
@@ -300,7 +300,7 @@ cdef int put_profile_pairs(Buffer* b, ClientProfile t, dict table, int depth) ex
 
 
 cdef inline int name_order(PyObject* a, PyObject* b) noexcept:
-    """Of two ASCII str, as their octets are ordered."""
+    """Of two ASCII str, as their bytes are ordered."""
     cdef Py_ssize_t n = 0, m = 0
     cdef const uint8_t* p = NULL
     cdef const uint8_t* q = NULL

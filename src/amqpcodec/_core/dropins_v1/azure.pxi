@@ -35,7 +35,7 @@ cdef class AzureCodec(Fallbacks):
         self.fell_back()
         return self.stock[name]
 
-    # ---- octets to objects ----
+    # ---- bytes to objects ----
 
     def decode_frame(self, data):
         """As _decode.decode_frame: (code, fields) of a performative."""
@@ -67,7 +67,7 @@ cdef class AzureCodec(Fallbacks):
 
     cdef object read(self, Py_buffer* view, object data):
         """A frame (of data) or a message. None: the client's own code may see to it. Where counts
-        claim more than the octets can hold the error is raised here: the client makes room first."""
+        claim more than the bytes can hold the error is raised here: the client makes room first."""
         cdef AzureReader r
         r.p = <const uint8_t*>view.buf
         r.end = r.p + view.len
@@ -89,7 +89,7 @@ cdef class AzureCodec(Fallbacks):
         return None
 
     def decode_empty_frame(self, header):
-        """As _decode.decode_empty_frame: (0, octets) of a protocol header, (1, b"EMPTY")."""
+        """As _decode.decode_empty_frame: (0, bytes) of a protocol header, (1, b"EMPTY")."""
         cdef Py_buffer view
         cdef const uint8_t* p
         cdef object made = None
@@ -107,10 +107,10 @@ cdef class AzureCodec(Fallbacks):
                 return made
         return self.own("decode_empty_frame")(header)
 
-    # ---- objects to octets ----
+    # ---- objects to bytes ----
 
     def encode_frame(self, frame, frame_type=b"\x00"):
-        """As _encode.encode_frame: (the first six octets, the rest without the channel)."""
+        """As _encode.encode_frame: (the first six bytes, the rest without the channel)."""
         cdef Buffer b
         cdef uint8_t memory[STACK_ROOM]
         cdef uint8_t size[4]

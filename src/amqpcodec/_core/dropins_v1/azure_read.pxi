@@ -1,6 +1,6 @@
-# Drop-ins for AMQP 1.0: what azure-eventhub, azure-servicebus and rstream make of octets. They rely
-# on counts alone and never look at a size, take what is there where the octets of a string end too
-# soon, and give bytes for every kind of text. So does this.
+# Drop-ins for AMQP 1.0: what azure-eventhub, azure-servicebus and rstream make of bytes. They rely
+# on counts alone and never look at a size, take what is there where the bytes of a string end too
+# soon, and give bytes for every type of text. So does this.
 
 from cpython.buffer cimport PyBUF_FULL_RO
 from struct import error as _struct_error
@@ -83,7 +83,7 @@ cdef class AzureTuple:
 
 
 cdef class AzureReading:
-    """A client's own way with octets, as its modules say it.
+    """A client's own way with bytes, as its modules say it.
 
     deepest, most: levels and items of a compound it takes at most, 0 for no limit. wrappers: what
     it calls with a described value, by constructor. states: names of delivery states, by
@@ -124,11 +124,11 @@ cdef struct AzureReader:
     const uint8_t* p
     const uint8_t* end
     uint64_t claimed            # items that counts spoke of
-    uint32_t empty              # items of arrays that had no octets
+    uint32_t empty              # items of arrays that had no bytes
 
 
 cdef bint azure_view(object v, Py_buffer* view) except -1:
-    """Borrow the octets of a memoryview whose items are octets, as the clients have them; what else
+    """Borrow the bytes of a memoryview whose items are bytes, as the clients have them; what else
     is given is left to their own code."""
     if type(v) is not memoryview:
         return False
@@ -165,17 +165,17 @@ cdef inline uint8_t azure_octet(AzureReader* r) except? 0xFF:
 
 
 cdef inline object azure_value(AzureReading d, AzureReader* r, int depth):
-    """A constructor and what is behind it. depth: levels that are open around it."""
+    """A constructor and what is after it. depth: levels that are open around it."""
     return azure_content(d, r, azure_octet(r), depth)
 
 
 cdef object azure_content(AzureReading d, AzureReader* r, uint8_t code, int depth):
-    """What is behind a constructor; the cursor is behind it then."""
+    """What is after a constructor; the cursor is after it then."""
     cdef const uint8_t* p = r.p
     cdef size_t left = <size_t>(r.end - p)
     cdef size_t n
-    cdef uint8_t kind = CTOR_WIRE_TYPE[code]
-    if AMQP_LIKELY(V1_BINARY <= kind <= V1_SYMBOL):
+    cdef uint8_t wire_type = CTOR_WIRE_TYPE[code]
+    if AMQP_LIKELY(V1_BINARY <= wire_type <= V1_SYMBOL):
         if CTOR_WIDTH[code] == 1:
             if left < 1:
                 azure_ended()
@@ -189,54 +189,54 @@ cdef object azure_content(AzureReading d, AzureReader* r, uint8_t code, int dept
         n = min(n, <size_t>(r.end - p))
         r.p = p + n
         return PyBytes_FromStringAndSize(<const char*>p, <Py_ssize_t>n)
-    if kind == V1_NULL:
+    if wire_type == V1_NULL:
         return None
-    if kind >= V1_LIST:
-        if kind == V1_UNKNOWN:
+    if wire_type >= V1_LIST:
+        if wire_type == V1_UNKNOWN:
             raise TypeError("'NoneType' object is not callable")
         return azure_nested(d, r, code, depth + 1)
-    return azure_scalar(d, r, code, kind)
+    return azure_scalar(d, r, code, wire_type)
 
 
-cdef object azure_scalar(AzureReading d, AzureReader* r, uint8_t code, uint8_t kind):
+cdef object azure_scalar(AzureReading d, AzureReader* r, uint8_t code, uint8_t wire_type):
     cdef const uint8_t* p = r.p
     cdef size_t left = <size_t>(r.end - p)
     cdef size_t n = CTOR_WIDTH[code]
     if n == 0:
-        return code == CTOR_TRUE if kind == V1_BOOLEAN else 0
-    if kind == V1_BOOLEAN:
+        return code == CTOR_TRUE if wire_type == V1_BOOLEAN else 0
+    if wire_type == V1_BOOLEAN:
         if left < 1:
             return False
         r.p = p + 1
         return p[0] == 1
-    if kind == V1_CHAR or kind == V1_DECIMAL32 or kind == V1_DECIMAL64:
+    if wire_type == V1_CHAR or wire_type == V1_DECIMAL32 or wire_type == V1_DECIMAL64:
         raise TypeError("'NoneType' object is not callable")
-    if kind == V1_DECIMAL128:
+    if wire_type == V1_DECIMAL128:
         return azure_decimal(d, r)
     if AMQP_UNLIKELY(left < n):
-        if kind == V1_UUID:
+        if wire_type == V1_UUID:
             azure_refused("bytes is not a 16-char string")
-        if n == 1 and kind <= V1_ULONG:
+        if n == 1 and wire_type <= V1_ULONG:
             azure_ended()
         azure_short(<int>n)
     r.p = p + n
     if n == 1:
-        return <int8_t>p[0] if kind >= V1_BYTE else p[0]
-    if kind == V1_USHORT:
+        return <int8_t>p[0] if wire_type >= V1_BYTE else p[0]
+    if wire_type == V1_USHORT:
         return load16(p)
-    if kind == V1_SHORT:
+    if wire_type == V1_SHORT:
         return <int16_t>load16(p)
-    if kind == V1_UINT:
+    if wire_type == V1_UINT:
         return load32(p)
-    if kind == V1_INT:
+    if wire_type == V1_INT:
         return <int32_t>load32(p)
-    if kind == V1_FLOAT:
+    if wire_type == V1_FLOAT:
         return PyFloat_Unpack4(<const char*>p, 0)
-    if kind == V1_ULONG:
+    if wire_type == V1_ULONG:
         return PyLong_FromUnsignedLongLong(load64(p))
-    if kind == V1_DOUBLE:
+    if wire_type == V1_DOUBLE:
         return bits_to_double(load64(p))
-    if kind == V1_UUID:
+    if wire_type == V1_UUID:
         return v1_read_uuid(p)
     return PyLong_FromLongLong(<int64_t>load64(p))
 
@@ -324,7 +324,7 @@ cdef object azure_array(AzureReading d, AzureReader* r, uint32_t count, int dept
         if AMQP_UNLIKELY(r.p == before):
             r.empty += 1
             if r.empty > V1_ZERO_WIDTH_LIMIT:
-                # The one thing that the clients take and this does not: octets say how many.
+                # The one thing that the clients take and this does not: bytes say how many.
                 r.claimed = MAX_U32 + 1
                 azure_refused(f"more than {V1_ZERO_WIDTH_LIMIT} elements without octets")
     return items

@@ -105,7 +105,7 @@ cdef class AzureWriting:
 
 # ---- scalars ----
 
-cdef int azure_put_int(Buffer* b, object v, uint8_t kind, int flags) except -1:
+cdef int azure_put_int(Buffer* b, object v, uint8_t wire_type, int flags) except -1:
     """An int of a given type."""
     cdef uint64_t u = 0
     cdef int64_t n = 0
@@ -115,31 +115,31 @@ cdef int azure_put_int(Buffer* b, object v, uint8_t kind, int flags) except -1:
         n = small
     elif type(v) is int or v is True or v is False:
         n = PyLong_AsLongLongAndOverflow(v, &overflow)
-        if overflow and not (kind == V1_ULONG and exact_u64(<PyObject*>v, &u)):
+        if overflow and not (wire_type == V1_ULONG and exact_u64(<PyObject*>v, &u)):
             not_ours("unusual value")
-    elif kind != V1_LONG and plain_u64(<PyObject*>v, &u) and u <= <uint64_t>0x7FFFFFFFFFFFFFFF:
+    elif wire_type != V1_LONG and plain_u64(<PyObject*>v, &u) and u <= <uint64_t>0x7FFFFFFFFFFFFFFF:
         n = <int64_t>u
     else:
         not_ours("unusual value")
     if not overflow:
         u = <uint64_t>n
-        if kind <= V1_ULONG:
-            if n < 0 or u > INT_LIMITS[kind - 1]:
+        if wire_type <= V1_ULONG:
+            if n < 0 or u > INT_LIMITS[wire_type - 1]:
                 not_ours("unusual value")
-        elif kind != V1_LONG and not -(<int64_t>1 << AZURE_BITS[kind - V1_BYTE]) <= n < (
-                <int64_t>1 << AZURE_BITS[kind - V1_BYTE]):
+        elif wire_type != V1_LONG and not -(<int64_t>1 << AZURE_BITS[wire_type - V1_BYTE]) <= n < (
+                <int64_t>1 << AZURE_BITS[wire_type - V1_BYTE]):
             not_ours("unusual value")
     buffer_room(b, 9)
-    if u == 0 and (kind == V1_UINT or kind == V1_ULONG):
-        b.p[0] = CTOR_UINT0 if kind == V1_UINT else CTOR_ULONG0
+    if u == 0 and (wire_type == V1_UINT or wire_type == V1_ULONG):
+        b.p[0] = CTOR_UINT0 if wire_type == V1_UINT else CTOR_ULONG0
         b.p += 1
-    elif flags & AZURE_SMALLEST and v1_narrow(kind, u):
-        azure_constructor(b, CTOR_NARROW[kind], flags)
+    elif flags & AZURE_SMALLEST and v1_narrow(wire_type, u):
+        azure_constructor(b, CTOR_NARROW[wire_type], flags)
         b.p[0] = <uint8_t>u
         b.p += 1
     else:
-        azure_constructor(b, CTOR_WIDE[kind], flags)
-        v1_put_fixed(b, kind, u)
+        azure_constructor(b, CTOR_WIDE[wire_type], flags)
+        v1_put_fixed(b, wire_type, u)
     return 0
 
 cdef int* AZURE_BITS = [7, 15, 31]
@@ -153,7 +153,7 @@ cdef inline int azure_constructor(Buffer* b, uint8_t code, int flags) noexcept:
     return 0
 
 
-cdef int azure_put_moment(Buffer* b, object v, int flags, uint8_t kind) except -1:
+cdef int azure_put_moment(Buffer* b, object v, int flags, uint8_t wire_type) except -1:
     """Milliseconds since 1970: of a datetime in UTC or without a zone by way of a double, as the
     clients do."""
     cdef double ms
@@ -161,8 +161,8 @@ cdef int azure_put_moment(Buffer* b, object v, int flags, uint8_t kind) except -
     cdef uint64_t whole = 0
     cdef Place at
     if type(v) is not Datetime:
-        if kind == V1_LONG:
-            return azure_put_int(b, v, kind, flags)
+        if wire_type == V1_LONG:
+            return azure_put_int(b, v, wire_type, flags)
         if type(v) is not int:
             not_ours("unusual value")
         at.method = at.field = NULL
@@ -182,24 +182,24 @@ cdef int azure_put_moment(Buffer* b, object v, int flags, uint8_t kind) except -
             not_ours("unusual value")
         ms = <double><int64_t>whole + <double>PyDateTime_DATE_GET_MICROSECOND(v) / 1000.0
         n = <int64_t>ms
-        if kind == V1_LONG:
-            return azure_put_int(b, n, kind, flags)
+        if wire_type == V1_LONG:
+            return azure_put_int(b, n, wire_type, flags)
         whole = <uint64_t>n
     buffer_room(b, 9)
     azure_constructor(b, CTOR_TIMESTAMP, flags)
     return v1_put_fixed(b, V1_TIMESTAMP, whole)
 
 
-cdef int azure_put_run(Buffer* b, uint8_t kind, const uint8_t* p, uint64_t n, int flags) except -1:
+cdef int azure_put_run(Buffer* b, uint8_t wire_type, const uint8_t* p, uint64_t n, int flags) except -1:
     if n > MAX_U32:
         not_ours("unusual value")
     buffer_room(b, 5 + <size_t>n)
     if n <= 255 and flags & AZURE_SMALLEST:
-        azure_constructor(b, CTOR_NARROW[kind], flags)
+        azure_constructor(b, CTOR_NARROW[wire_type], flags)
         b.p[0] = <uint8_t>n
         b.p += 1
     else:
-        azure_constructor(b, CTOR_WIDE[kind], flags)
+        azure_constructor(b, CTOR_WIDE[wire_type], flags)
         store32(b.p, <uint32_t>n)
         b.p += 4
     copy_octets(b.p, p, <size_t>n)
@@ -208,7 +208,7 @@ cdef int azure_put_run(Buffer* b, uint8_t kind, const uint8_t* p, uint64_t n, in
 
 
 cdef int azure_octets(object v, Py_buffer* view) except -1:
-    """Borrow the octets of bytes, a bytearray or a view of octets; falls back on anything else."""
+    """Borrow the bytes of bytes, a bytearray or a view of bytes; falls back on anything else."""
     if type(v) is bytes or type(v) is bytearray:
         PyObject_GetBuffer(v, view, PyBUF_SIMPLE)
     elif not azure_view(v, view):
@@ -216,19 +216,19 @@ cdef int azure_octets(object v, Py_buffer* view) except -1:
     return 0
 
 
-cdef int azure_put_text(Buffer* b, object v, uint8_t kind, int flags) except -1:
-    """Octets, or text where a string or symbol is due."""
+cdef int azure_put_text(Buffer* b, object v, uint8_t wire_type, int flags) except -1:
+    """Bytes, or text where a string or symbol is due."""
     cdef const uint8_t* p = NULL
     cdef Py_ssize_t n = 0
     cdef Py_buffer view
-    if kind != V1_BINARY and utf8_octets(<PyObject*>v, &p, &n):
-        return azure_put_run(b, kind, p, <uint64_t>n, flags)
+    if wire_type != V1_BINARY and utf8_octets(<PyObject*>v, &p, &n):
+        return azure_put_run(b, wire_type, p, <uint64_t>n, flags)
     if azure_plain_bytes(v):
-        return azure_put_run(b, kind, <const uint8_t*>PyBytes_AS_STRING(v),
+        return azure_put_run(b, wire_type, <const uint8_t*>PyBytes_AS_STRING(v),
                              <uint64_t>PyBytes_GET_SIZE(v), flags)
     azure_octets(v, &view)
     try:
-        return azure_put_run(b, kind, <const uint8_t*>view.buf, <uint64_t>view.len, flags)
+        return azure_put_run(b, wire_type, <const uint8_t*>view.buf, <uint64_t>view.len, flags)
     finally:
         PyBuffer_Release(&view)
 

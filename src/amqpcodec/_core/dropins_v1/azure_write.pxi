@@ -1,4 +1,4 @@
-# Drop-ins for AMQP 1.0: any value, compounds, performatives and messages to octets.
+# Drop-ins for AMQP 1.0: any value, compounds, performatives and messages to bytes.
 
 # ---- any value ----
 
@@ -27,53 +27,53 @@ cdef uint8_t azure_type(AzureWriting w, object name) except? 0xFF:
 
 cdef int azure_put_unknown(AzureWriting w, Buffer* b, object v, int flags) except -1:
     cdef type t = type(v)
-    cdef uint8_t kind = V1_NULL
+    cdef uint8_t wire_type = V1_NULL
     cdef int32_t small = 0
     if t is str:
-        kind = V1_STRING
+        wire_type = V1_STRING
     elif t is bytes or t is bytearray:
-        kind = V1_BINARY
+        wire_type = V1_BINARY
     elif t is bool:
-        kind = V1_BOOLEAN
+        wire_type = V1_BOOLEAN
     elif t is int:
-        kind = V1_INT
+        wire_type = V1_INT
         if w.wide_ints and not exact_small(<PyObject*>v, &small) and not -(2**31) <= v < 2**31:
-            kind = V1_LONG
+            wire_type = V1_LONG
     elif t is float:
-        kind = V1_DOUBLE
+        wire_type = V1_DOUBLE
     elif t is dict:
-        kind = V1_MAP
+        wire_type = V1_MAP
     elif t is list:
-        kind = V1_LIST
+        wire_type = V1_LIST
     elif t is tuple:
-        kind = V1_DESCRIBED
+        wire_type = V1_DESCRIBED
     elif t is UUID:
-        kind = V1_UUID
+        wire_type = V1_UUID
     elif t is Datetime:
-        kind = V1_TIMESTAMP
+        wire_type = V1_TIMESTAMP
     elif t is Decimal:
-        kind = V1_DECIMAL128
+        wire_type = V1_DECIMAL128
     elif v is not None:
         not_ours("unusual value")
-    return azure_put_typed(w, b, v, kind, flags)
+    return azure_put_typed(w, b, v, wire_type, flags)
 
 
-cdef int azure_put_typed(AzureWriting w, Buffer* b, object v, uint8_t kind, int flags) except -1:
+cdef int azure_put_typed(AzureWriting w, Buffer* b, object v, uint8_t wire_type, int flags) except -1:
     cdef uint64_t u = 0
-    if V1_BINARY <= kind <= V1_SYMBOL:
-        return azure_put_text(b, v, kind, flags)
-    if kind >= V1_LIST:
+    if V1_BINARY <= wire_type <= V1_SYMBOL:
+        return azure_put_text(b, v, wire_type, flags)
+    if wire_type >= V1_LIST:
         azure_deeper()
         try:
-            return azure_put_compound(w, b, v, kind, flags)
+            return azure_put_compound(w, b, v, wire_type, flags)
         finally:
             azure_leave()
     buffer_room(b, 9)
-    if kind == V1_NULL:
+    if wire_type == V1_NULL:
         b.p[0] = CTOR_NULL
         b.p += 1
         return 0
-    if kind == V1_BOOLEAN:
+    if wire_type == V1_BOOLEAN:
         if v is not True and v is not False and v is not None and not plain_u64(<PyObject*>v, &u):
             not_ours("unusual value")
         if flags & AZURE_CONSTRUCTOR:
@@ -84,29 +84,29 @@ cdef int azure_put_typed(AzureWriting w, Buffer* b, object v, uint8_t kind, int 
             b.p[0] = CTOR_TRUE if v else CTOR_FALSE
             b.p += 1
         return 0
-    if kind == V1_FLOAT or kind == V1_DOUBLE:
+    if wire_type == V1_FLOAT or wire_type == V1_DOUBLE:
         if type(v) is not float and type(v) is not int:
             not_ours("unusual value")
-        azure_constructor(b, CTOR_WIDE[kind], flags)
-        if kind == V1_FLOAT:
+        azure_constructor(b, CTOR_WIDE[wire_type], flags)
+        if wire_type == V1_FLOAT:
             PyFloat_Pack4(v, <char*>b.p, 0)
             b.p += 4
         else:
-            v1_put_fixed(b, kind, double_to_bits(v))
+            v1_put_fixed(b, wire_type, double_to_bits(v))
         return 0
-    if kind == V1_DECIMAL128:
+    if wire_type == V1_DECIMAL128:
         return azure_put_decimal(w, b, v, flags)
-    if kind == V1_TIMESTAMP or kind == V1_LONG:
-        return azure_put_moment(b, v, flags, kind)
-    if kind == V1_UUID:
+    if wire_type == V1_TIMESTAMP or wire_type == V1_LONG:
+        return azure_put_moment(b, v, flags, wire_type)
+    if wire_type == V1_UUID:
         return azure_put_uuid(b, v, flags)
-    return azure_put_int(b, v, kind, flags)
+    return azure_put_int(b, v, wire_type, flags)
 
 
 # ---- compounds ----
 
-cdef int azure_close(Buffer* b, size_t start, uint8_t kind, uint64_t count, int flags) except -1:
-    """The head of a compound, whose content stands 9 octets behind its start."""
+cdef int azure_close(Buffer* b, size_t start, uint8_t wire_type, uint64_t count, int flags) except -1:
+    """The head of a compound, whose content stands 9 bytes after its start."""
     cdef uint8_t* head = b.start + start
     cdef uint64_t n = <uint64_t>(b.p - head) - 9
     cdef uint8_t* content = head + 9
@@ -114,7 +114,7 @@ cdef int azure_close(Buffer* b, size_t start, uint8_t kind, uint64_t count, int 
     if n + 4 > MAX_U32 or count > MAX_U32:
         not_ours("unusual value")
     if flags & AZURE_CONSTRUCTOR:
-        head[0] = CTOR_NARROW[kind] if small else CTOR_WIDE[kind]
+        head[0] = CTOR_NARROW[wire_type] if small else CTOR_WIDE[wire_type]
         head += 1
     if small:
         head[0] = <uint8_t>(n + 1)
@@ -130,23 +130,23 @@ cdef int azure_close(Buffer* b, size_t start, uint8_t kind, uint64_t count, int 
     return 0
 
 
-cdef int azure_put_compound(AzureWriting w, Buffer* b, object v, uint8_t kind, int flags) except -1:
+cdef int azure_put_compound(AzureWriting w, Buffer* b, object v, uint8_t wire_type, int flags) except -1:
     cdef size_t start
     cdef bint pairs = type(v) is dict
-    if type(v) is not list and type(v) is not tuple and not (pairs and kind == V1_MAP):
+    if type(v) is not list and type(v) is not tuple and not (pairs and wire_type == V1_MAP):
         not_ours("unusual value")
-    if kind == V1_DESCRIBED:
+    if wire_type == V1_DESCRIBED:
         if len(v) < 2:
             not_ours("unusual value")
         v1_put_code(b, 0)
         azure_put(w, b, v[0], flags)
         return azure_put(w, b, v[1], flags)
-    if kind == V1_LIST and not v and flags & AZURE_SMALLEST:
+    if wire_type == V1_LIST and not v and flags & AZURE_SMALLEST:
         return v1_put_code(b, CTOR_LIST0)
     v1_open(b, &start)
-    if kind == V1_ARRAY:
+    if wire_type == V1_ARRAY:
         azure_put_items(w, b, v)
-    elif kind == V1_LIST:
+    elif wire_type == V1_LIST:
         for item in v:
             azure_put(w, b, item, AZURE_USUAL)
     elif pairs:
@@ -159,7 +159,7 @@ cdef int azure_put_compound(AzureWriting w, Buffer* b, object v, uint8_t kind, i
                 not_ours("unusual value")
             azure_put(w, b, pair[0], AZURE_USUAL)
             azure_put(w, b, pair[1], AZURE_USUAL)
-    return azure_close(b, start, kind, <uint64_t>len(v) * (2 if kind == V1_MAP else 1), flags)
+    return azure_close(b, start, wire_type, <uint64_t>len(v) * (2 if wire_type == V1_MAP else 1), flags)
 
 
 cdef int azure_put_items(AzureWriting w, Buffer* b, object items) except -1:
