@@ -20,11 +20,11 @@ import pyarrow as pa
 
 from amqpcodec import AMQPCodecError, batch
 from amqpcodec import v0_9_1 as amqp
-from amqpcodec.session import Connection, Event, LocalProtocolError, RemoteProtocolError
+from amqpcodec.session import Channel, Connection, Event, LocalProtocolError, RemoteProtocolError
 from amqpcodec.session import events as told
 
 #: Arguments that are credentials.
-SECRETS = {
+SECRETS: dict[Any, str] = {
     amqp.Connection.StartOk: "response",
     amqp.Connection.SecureOk: "response",
     amqp.Connection.UpdateSecret: "new_secret",
@@ -94,7 +94,7 @@ class Line(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Show what came, and act on what it means."""
-        frames = []
+        frames: list[Any] = []
         with contextlib.suppress(AMQPCodecError):
             frames += self._frames.feed(data)
         self._seen(frames)
@@ -163,7 +163,7 @@ class Link:
             case told.Requested(None, request):
                 asked = self.client.update_secret(request.method.new_secret, request.method.reason)
                 asked.context = request
-            case told.Requested(channel, request):
+            case told.Requested(Channel() as channel, request):
                 asked = channel.context.send(request.method)
                 if asked is not None:
                     asked.context = request

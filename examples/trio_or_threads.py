@@ -12,10 +12,12 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from amqpcodec.session import (
     Acked,
+    Channel,
     ChannelClosed,
     ChannelOpened,
     Connection,
@@ -23,6 +25,7 @@ from amqpcodec.session import (
     ConnectionOpened,
     Delivered,
     Event,
+    LegacyConnection,
     Nacked,
     RemoteProtocolError,
     Replied,
@@ -49,7 +52,9 @@ class Work:
                 channel.confirm()
                 channel.qos(prefetch_count=5)
                 channel.declare_queue(exclusive=True)
-            case Replied(channel, request, reply) if request.method.NAME == "queue.declare":
+            case Replied(Channel() as channel, request, reply) if (
+                request.method.NAME == "queue.declare"
+            ):
                 channel.consume(reply.queue)
                 for number in range(COUNT):
                     channel.publish("", reply.queue, b"%d" % number)
@@ -71,7 +76,7 @@ class Work:
             self.connection.close()
 
 
-def received(connection: Any, data: bytes) -> list[Event]:
+def received(connection: LegacyConnection, data: bytes) -> list[Event]:
     """Events of what a socket gave; of its end, if it gave nothing."""
     if not data:
         return connection.receive_eof()
@@ -113,7 +118,7 @@ def by_threads(host: str, port: int, options: dict[str, Any]) -> Work:
         keeper.start()
         while not connection.closed:
             data = line.recv(65536)
-            act(lambda data=data: received(connection, data))
+            act(partial(received, connection, data))
         keeper.join()
     return work
 
