@@ -112,7 +112,7 @@ def _bound_method(
         Rests((*direct, "unmarshal", "validate"), ("__init__",)),
         Rests((*direct, "marshal", "validate", "encode_property")),
     )
-    if making is not None:
+    if making is not None and taking is not None:
         making.add(place[0], [place[1]])
     bound = _dropins.BoundClass(cls, names, making, taking)
     absent = tuple(getattr(made, name) for name in names)
@@ -145,7 +145,7 @@ def _bound_class(
             Rests((*direct, "unmarshal", "_get_flags"), ("__init__",)),
             Rests((*direct, "marshal")),
         )
-    if making is not None:
+    if making is not None and taking is not None:
         making.add(vars(module), [name])
         for guard, function in zip((making, taking), functions, strict=False):
             guard.add_function(function)
