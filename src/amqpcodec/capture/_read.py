@@ -127,6 +127,7 @@ class Reader:
             )
 
         first = core()  # what is wrong with the arguments is told now
+        self._schema = _capture.capture_schema(told, fields, level, tables)
         self._reasons: dict[str, str] = {}
         self._watched: Watch | None = None
         self._told = False
@@ -177,6 +178,22 @@ class Reader:
         """Files of a chain that begin well before the end of the one before, as far as was read:
         no rotation writes such."""
         return [name for chain in self._chains for name in chain.overlaps]
+
+    @property
+    def schema(self) -> Schema:
+        """The schema of the batches, known before the first one; with ``__arrow_c_schema__``."""
+        return self._schema
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The batches that were not read yet, as Arrow's stream in a PyCapsule; needs pyarrow.
+
+        For ``pyarrow.table(reader)``, ``polars.DataFrame(reader)``, DuckDB's ``from reader``.
+        """
+        import pyarrow as pa
+
+        batches = (pa.record_batch(batch) for batch in self.read())
+        stream = pa.RecordBatchReader.from_batches(pa.schema(self._schema), batches)
+        return stream.__arrow_c_stream__(requested_schema)
 
     def __iter__(self) -> Iterator[Batch]:
         """The batches that were not read yet, to the end."""
