@@ -112,7 +112,12 @@ class DropIn:
         self._reasons: Counter[str] = Counter()
 
     def install(self, strict: bool = True) -> None:
-        """Put the compiled codec into the client's seams; see `amqpcodec.compat`."""
+        """Put the compiled codec into the seams of the client, which is imported; see
+        `amqpcodec.compat`.
+
+        Raises:
+            CompatError: the client is missing, or has not what the drop-in replaces.
+        """
         with self._lock:
             if self._built is not None:
                 self._built.codec.lenient = not strict
@@ -141,7 +146,7 @@ class DropIn:
                     f"({error}); known is {', '.join(self.versions)}. Nothing was changed."
                 ) from error
             for text in self._told(built, version, theirs, left):
-                warnings.warn(text, CompatWarning, stacklevel=4)
+                warnings.warn(text, CompatWarning, stacklevel=3)
             built.codec.raises = os.environ.get("AMQPCODEC_DROPINS_RAISE") == "1"
             self._before = before
             for seam in theirs:  # so what rests on it is left to the client's code, which calls it
@@ -231,9 +236,8 @@ class DropIn:
                     if id(value) in ours:
                         setattr(module, attribute, ours[id(value)])
 
-    @property
     def installed(self) -> bool:
-        """Whether it is."""
+        """Whether the drop-in is installed now."""
         return self._built is not None
 
     def calls(self) -> int:

@@ -332,34 +332,9 @@ def _build(strict: bool) -> Built:
 
 
 _DROP_IN = DropIn("amqp", _build)
-
-
-def install(strict: bool = True) -> None:
-    """Put the compiled codec under py-amqp, which is imported; see `amqpcodec.compat`.
-
-    Connections that are there already keep the frame reader and writer that they have.
-
-    Raises:
-        CompatError: py-amqp is missing, or has not what the drop-in replaces.
-    """
-    _DROP_IN.install(strict)
-
-
-def uninstall() -> None:
-    """Put py-amqp's own functions back. Connections that are there keep what they have."""
-    _DROP_IN.uninstall()
-
-
-def installed() -> bool:
-    """Whether the drop-in is installed now."""
-    return _DROP_IN.installed
-
-
-def calls() -> int:
-    """How often the compiled codec was entered in the place of py-amqp's."""
-    return _DROP_IN.calls()
-
-
-def fallbacks() -> dict[str, int]:
-    """How many of these calls py-amqp's own code did in the end, by reason."""
-    return _DROP_IN.fallbacks()
+# Connections that are there already keep the frame reader and writer that they have.
+install = _DROP_IN.install
+uninstall = _DROP_IN.uninstall
+installed = _DROP_IN.installed
+calls = _DROP_IN.calls
+fallbacks = _DROP_IN.fallbacks

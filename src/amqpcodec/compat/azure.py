@@ -282,7 +282,7 @@ def uninstall() -> None:
 
 def installed() -> bool:
     """Whether the drop-in is installed now, for one of the clients at least."""
-    return any(each.installed for each in _DROP_INS.values())
+    return any(each.installed() for each in _DROP_INS.values())
 
 
 def calls() -> int:

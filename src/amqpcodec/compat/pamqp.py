@@ -297,32 +297,8 @@ def _build(strict: bool) -> Built:
 
 # pamqp 4.0.1 says of itself that it is 4.0.0
 _DROP_IN = DropIn("pamqp", _build, distribution="pamqp")
-
-
-def install(strict: bool = True) -> None:
-    """Put the compiled codec under pamqp, which is imported; see `amqpcodec.compat`.
-
-    Raises:
-        CompatError: pamqp is missing, or has not what the drop-in replaces.
-    """
-    _DROP_IN.install(strict)
-
-
-def uninstall() -> None:
-    """Put pamqp's own functions back."""
-    _DROP_IN.uninstall()
-
-
-def installed() -> bool:
-    """Whether the drop-in is installed now."""
-    return _DROP_IN.installed
-
-
-def calls() -> int:
-    """How often the compiled codec was entered in the place of pamqp's."""
-    return _DROP_IN.calls()
-
-
-def fallbacks() -> dict[str, int]:
-    """How many of these calls pamqp's own code did in the end, by reason."""
-    return _DROP_IN.fallbacks()
+install = _DROP_IN.install
+uninstall = _DROP_IN.uninstall
+installed = _DROP_IN.installed
+calls = _DROP_IN.calls
+fallbacks = _DROP_IN.fallbacks

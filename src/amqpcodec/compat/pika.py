@@ -271,32 +271,8 @@ def _seams(client: _Client, codec: Any) -> list[Seam]:
 
 
 _DROP_IN = DropIn("pika", _build)
-
-
-def install(strict: bool = True) -> None:
-    """Put the compiled codec under pika, which is imported; see `amqpcodec.compat`.
-
-    Raises:
-        CompatError: pika is missing, or has not what the drop-in replaces.
-    """
-    _DROP_IN.install(strict)
-
-
-def uninstall() -> None:
-    """Put pika's own functions back."""
-    _DROP_IN.uninstall()
-
-
-def installed() -> bool:
-    """Whether the drop-in is installed now."""
-    return _DROP_IN.installed
-
-
-def calls() -> int:
-    """How often the compiled codec was entered in the place of pika's."""
-    return _DROP_IN.calls()
-
-
-def fallbacks() -> dict[str, int]:
-    """How many of these calls pika's own code did in the end, by reason."""
-    return _DROP_IN.fallbacks()
+install = _DROP_IN.install
+uninstall = _DROP_IN.uninstall
+installed = _DROP_IN.installed
+calls = _DROP_IN.calls
+fallbacks = _DROP_IN.fallbacks
