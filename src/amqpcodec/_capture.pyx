@@ -12,7 +12,7 @@ from amqpcodec._gen.v1_constants cimport (
     ATTACH_HANDLE, ATTACH_TARGET, DESC_ATTACH, DESC_CLOSE, DESC_DETACH, DESC_OPEN, DESC_TRANSFER,
     OPEN_PROPERTIES, SEC_AMQP_VALUE, SEC_DATA, SEC_FIRST_CODE, TRANSFER_ABORTED, TRANSFER_DELIVERY_ID,
     TRANSFER_DELIVERY_TAG, TRANSFER_HANDLE, TRANSFER_MESSAGE_FORMAT, TRANSFER_MORE,
-    TRANSFER_SETTLED, V1_BINARY, V1_LIST, V1_MAP, V1_MIN_MAX_FRAME, V1_NULL,
+    TRANSFER_SETTLED, V1_BINARY, V1_DESCRIBED, V1_LIST, V1_MAP, V1_MIN_MAX_FRAME, V1_NULL,
     V1_STRING, V1_SYMBOL,
 )
 from amqpcodec._codec cimport (
@@ -22,7 +22,7 @@ from amqpcodec._codec cimport (
     reading_mode, Slot, slot_index, store16, store64,
 )
 from amqpcodec._v1 cimport (
-    V1_AMQP_FRAME, v1_begin, V1_DESCRIBED, V1_FRAME_AMQP, V1_FRAME_SASL, v1_known, V1_MAX_FIELDS, v1_read,
+    V1_AMQP_FRAME, v1_begin, V1_FRAME_AMQP, V1_FRAME_SASL, v1_known, V1_MAX_FIELDS, v1_read,
     V1_SASL_FRAME, v1_verify_begin, v1_verify_fields, V1Check, V1Core, V1Desc, V1Types, V1Value,
 )
 from amqpcodec._columns cimport pool_use, shared_pool
