@@ -14,6 +14,7 @@ from ..errors import LocalProtocolError, RemoteProtocolError
 from . import events
 from .conditions import error_of, symbol_of
 from .heartbeats import Heartbeats
+from .incoming import take_frame
 from .layers import Layers
 from .limits import Limits
 from .sasl import Mechanism, SaslServer
@@ -26,12 +27,6 @@ if TYPE_CHECKING:
     from .link import Link
 
 __all__ = ["V1Connection"]
-
-_HEADER = amqp.ProtocolHeader
-_SASL = (
-    *(amqp.SaslMechanisms, amqp.SaslInit, amqp.SaslChallenge, amqp.SaslResponse),
-    amqp.SaslOutcome,
-)
 
 
 class V1Connection(Connection):
@@ -140,7 +135,7 @@ class V1Connection(Connection):
                 raise LocalProtocolError("TLS was agreed on: call tls_established() first")
             try:
                 for channel, frame in self._decoder.feed(rest):
-                    self._frame(channel, frame)
+                    take_frame(self, channel, frame)
                     if self._over:
                         break
             except DecodeError as error:
@@ -289,109 +284,6 @@ class V1Connection(Connection):
         received = self.remote_open is not None
         names = {(0, 0): "HDR_EXCH", (1, 0): "OPEN_SENT", (0, 1): "OPEN_RCVD", (1, 1): "OPENED"}
         return names[self.open_sent, received]
-
-    # --- frames in --------------------------------------------------------------------------------
-
-    def _frame(self, channel: int, frame: Any) -> None:
-        kind = type(frame)
-        if kind is amqp.Heartbeat:
-            return
-        if kind is _HEADER:
-            self._layers.header_frame(frame)
-            return
-        for name in frame.MANDATORY:
-            if getattr(frame, name) is None:
-                self._fail(
-                    amqp.AmqpError.INVALID_FIELD,
-                    f"{frame.NAME} lacks {name}",
-                    channel=channel,
-                    method=frame.NAME,
-                )
-        if kind in _SASL:
-            self._layers.sasl_frame(frame)
-        elif self.close_sent:
-            if kind is amqp.Close:
-                self._take_close(frame)
-        elif self._layers.stage != "amqp":
-            self._illegal(channel, frame, "before the protocol header")
-        elif kind is amqp.Open:
-            self._take_open(frame)
-        elif self.remote_open is None:
-            self._illegal(channel, frame, "before open")
-        elif kind is amqp.Close:
-            self._take_close(frame)
-        elif kind is amqp.Begin:
-            self._take_begin(channel, frame)
-        else:
-            self._session_frame(channel, frame, kind)
-
-    def _session_frame(self, channel: int, frame: Any, kind: type) -> None:
-        session = self._by_remote.get(channel)
-        if session is None:
-            self._illegal(channel, frame, f"on channel {channel}, where no session is")
-        else:
-            session._receive(frame, kind)
-
-    def _take_open(self, frame: amqp.Open) -> None:
-        if self.remote_open is not None:
-            self._illegal(0, frame, "twice")
-        if frame.max_frame_size < amqp.MIN_MAX_FRAME_SIZE:
-            self._fail(
-                amqp.AmqpError.INVALID_FIELD,
-                f"max-frame-size is 512 at least, not {frame.max_frame_size}",
-                method="open",
-            )
-        self.remote_open = frame
-        self.heartbeats.remote = frame.idle_time_out or 0
-        self.frame_size = min(frame.max_frame_size, self.limits.frame_size)
-        self.channel_max = frame.channel_max
-        client = self.role == "client"
-        self._emit(events.ConnectionOpened(frame) if client else events.ConnectionRequested(frame))
-
-    def _take_close(self, frame: amqp.Close) -> None:
-        self.close_received = True
-        by_peer = not self.close_sent
-        if by_peer:
-            self._queue_open()
-            self._queue(0, amqp.Close())
-            self.close_sent = True
-        error = frame.error if by_peer or frame.error is not None else self._close_error
-        self._end_all(error, by_peer=by_peer, clean=True)
-
-    def _take_begin(self, channel: int, frame: amqp.Begin) -> None:
-        if channel >= self.limits.sessions:
-            self._fail(
-                amqp.ConnectionError.FRAMING_ERROR,
-                f"channel {channel} is above channel-max {self.limits.sessions - 1}",
-                channel=channel,
-                method="begin",
-            )
-        if channel in self._by_remote:
-            self._illegal(channel, frame, f"on channel {channel}, which is in use")
-        if frame.remote_channel is None:
-            own = self._free_channel()
-            if own is None:
-                self._fail(
-                    amqp.AmqpError.RESOURCE_LIMIT_EXCEEDED,
-                    f"all {self.channel_max + 1} channels are in use",
-                    channel=channel,
-                    method="begin",
-                )
-            session = Session(self, own, self.limits.incoming_window)
-            self._by_remote[channel] = self._by_channel[own] = session
-            session._requested(channel, frame)
-            return
-        found = self._by_channel.get(frame.remote_channel)
-        if found is None or found.remote_channel is not None:
-            self._fail(
-                amqp.AmqpError.INVALID_FIELD,
-                f"begin answers channel {frame.remote_channel}, where no session waits",
-                channel=channel,
-                method="begin",
-            )
-        else:
-            self._by_remote[channel] = found
-            found._opened(channel, frame)
 
     def _free_channel(self) -> int | None:
         return next((n for n in range(self.channel_max + 1) if n not in self._by_channel), None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ... import v1_0 as amqp
@@ -10,12 +10,11 @@ from ..errors import LocalProtocolError
 from . import events
 from .conditions import error_of
 from .delivery import IncomingDelivery, OutgoingDelivery
-from .faults import LinkFault, SessionFault
 from .link import Link
 from .receiver import Receiver
 from .sender import Sender
-from .serial import advance, distance, size_of_range
-from .transactions import Controller, Coordinator
+from .serial import advance, distance
+from .transactions import Controller
 from .windows import Incoming, Outgoing
 
 if TYPE_CHECKING:
@@ -254,152 +253,6 @@ class Session:
             raise LocalProtocolError(f"all {self.handle_max + 1} handles are in use")
         return handle
 
-    # --- frames in --------------------------------------------------------------------------------
-
-    def _requested(self, channel: int, frame: amqp.Begin) -> None:
-        self._note_begin(channel, frame)
-        self.state = "BEGIN_RCVD"
-        self.connection._emit(events.SessionRequested(self, frame))
-
-    def _opened(self, channel: int, frame: amqp.Begin) -> None:
-        self._note_begin(channel, frame)
-        if self.state == "BEGIN_SENT":
-            self.state = "MAPPED"
-            self.connection._emit(events.SessionOpened(self, frame))
-
-    def _note_begin(self, channel: int, frame: amqp.Begin) -> None:
-        self.remote_channel = channel
-        self.remote_begin = frame
-        self.handle_max = frame.handle_max
-        self._incoming.next_id = frame.next_outgoing_id or 0
-        self._incoming.remote_outgoing = frame.outgoing_window or 0
-        self._outgoing.update(frame)
-
-    def _receive(self, frame: Any, kind: type) -> None:
-        """A frame of this session. After its end only the peer's end is looked at."""
-        if kind is amqp.End:
-            self._take_end(frame)
-            return
-        if self.state in ("END_SENT", "DISCARDING"):
-            return
-        try:
-            _HANDLERS[kind](self, frame)
-        except LinkFault as fault:
-            fault.link._fail(fault.condition, fault.text)
-        except SessionFault as fault:
-            self._fail(fault.condition, fault.text)
-
-    def _take_attach(self, frame: amqp.Attach) -> None:
-        handle = frame.handle or 0
-        if handle >= self.connection.limits.links:
-            self.connection._fail(
-                amqp.ConnectionError.FRAMING_ERROR,
-                f"handle {handle} is above handle-max {self.connection.limits.links - 1}",
-                channel=self.remote_channel,
-                method="attach",
-            )
-        if handle in self._by_remote:
-            raise SessionFault(amqp.SessionError.HANDLE_IN_USE, f"handle {handle} is in use")
-        peer_sends = frame.role == amqp.Role.SENDER
-        if peer_sends and frame.initial_delivery_count is None:
-            raise SessionFault(
-                amqp.AmqpError.INVALID_FIELD, "a sender's attach lacks initial-delivery-count"
-            )
-        key = (frame.name or "", not peer_sends)
-        for link in self._unanswered:
-            if key == (link.name, link.sends):
-                self._unanswered.remove(link)
-                self._by_remote[handle] = link
-                link._opened(handle, frame)
-                return
-        known = self.connection._links.get(key)
-        if known is not None:
-            known._fail(amqp.LinkError.STOLEN, "the link was attached anew")
-        kind: type[Link] = Receiver if peer_sends else Sender
-        if isinstance(frame.target, amqp.Coordinator) and peer_sends:
-            kind = Coordinator
-        own = next((n for n in range(self.handle_max + 1) if n not in self._by_handle), None)
-        if own is None:
-            raise SessionFault(
-                amqp.AmqpError.RESOURCE_LIMIT_EXCEEDED,
-                f"all {self.handle_max + 1} handles are in use",
-            )
-        link = kind(self, key[0])
-        link.handle = own
-        self._by_handle[own] = link
-        self.connection._links[key] = link
-        self._by_remote[handle] = link
-        link._requested(handle, frame)
-
-    def _attached(self, handle: int) -> Link:
-        """The link of a remote handle.
-
-        Raises:
-            SessionFault: there is none.
-        """
-        link = self._by_remote.get(handle)
-        if link is None:
-            raise SessionFault(
-                amqp.SessionError.UNATTACHED_HANDLE, f"no link is attached as handle {handle}"
-            )
-        return link
-
-    def _take_flow(self, frame: amqp.Flow) -> None:
-        self._outgoing.update(frame)
-        self._incoming.next_id = frame.next_outgoing_id or 0
-        self._incoming.remote_outgoing = frame.outgoing_window or 0
-        if frame.handle is None:
-            self._flush()
-            self.connection._emit(events.SessionFlow(self, self._outgoing.remote_window))
-            if frame.echo and self.state == "MAPPED":
-                self._send_flow()
-            return
-        link = self._attached(frame.handle)
-        if link._is_errant():
-            return
-        link._take_flow(frame)
-        self._flush()
-        if frame.echo and link.state == "ATTACHED":
-            link._send_state()
-
-    def _take_transfer(self, frame: amqp.Transfer) -> None:
-        if not self._incoming.take():
-            raise SessionFault(
-                amqp.SessionError.WINDOW_VIOLATION, "a transfer came into a window of 0"
-            )
-        link = self._attached(frame.handle or 0)
-        if not link._is_errant():
-            link._take_transfer(frame)
-        if self._incoming.low and self.state == "MAPPED":
-            self._send_flow()
-
-    def _take_disposition(self, frame: amqp.Disposition) -> None:
-        first = frame.first or 0
-        last = first if frame.last is None else frame.last
-        count = size_of_range(first, last)
-        if count <= 0:
-            raise SessionFault(
-                amqp.AmqpError.INVALID_FIELD, f"the range {first} to {last} runs backward"
-            )
-        known: dict[int, Any] = self._sent if frame.role == amqp.Role.RECEIVER else self._received
-        for number in _within(known, first, count):
-            delivery = known.get(number)
-            if delivery is not None:
-                delivery._take_state(frame.state, frame.settled)
-
-    def _take_detach(self, frame: amqp.Detach) -> None:
-        self._attached(frame.handle or 0)._take_detach(frame)
-
-    def _take_end(self, frame: amqp.End) -> None:
-        by_peer = self.state not in ("END_SENT", "DISCARDING")
-        if by_peer:
-            if self.state == "BEGIN_RCVD":
-                self._answer_to_end()
-            self._queue(amqp.End())
-        error = frame.error if by_peer or self._error is None else self._error
-        self._over(error, by_peer)
-        self._unmap()
-
     # --- ends -------------------------------------------------------------------------------------
 
     def _check(self) -> None:
@@ -438,27 +291,6 @@ class Session:
         self.connection._by_channel.pop(self.channel, None)
         if self.remote_channel is not None:
             self.connection._by_remote.pop(self.remote_channel, None)
-
-
-_HANDLERS: dict[type, Callable[[Session, Any], None]] = {
-    amqp.Attach: Session._take_attach,
-    amqp.Flow: Session._take_flow,
-    amqp.Transfer: Session._take_transfer,
-    amqp.Disposition: Session._take_disposition,
-    amqp.Detach: Session._take_detach,
-}
-
-
-def _within(known: dict[int, Any], first: int, count: int) -> list[int]:
-    """The numbers that are among first and those that follow it. Known ones ascend."""
-    if not known:
-        return []
-    skipped = max(distance(first, next(iter(known))), 0)
-    beyond = max(distance(next(reversed(known)), advance(first, count - 1)), 0)
-    first, count = advance(first, skipped), count - skipped - beyond
-    if count > len(known):
-        return [each for each in known if 0 <= distance(first, each) < count]
-    return [each for each in (advance(first, n) for n in range(count)) if each in known]
 
 
 def _terminus(kind: Any, given: Any) -> Any:

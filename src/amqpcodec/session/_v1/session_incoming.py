@@ -1,0 +1,196 @@
+"""What a session does with each frame: links by their handles, deliveries by their ids."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from ... import v1_0 as amqp
+from . import events
+from .faults import LinkFault, SessionFault
+from .link import Link
+from .receiver import Receiver
+from .sender import Sender
+from .serial import advance, distance, size_of_range
+from .transactions import Coordinator
+
+if TYPE_CHECKING:
+    from .session import Session
+
+__all__ = ["note_answer", "note_request", "take_frame"]
+
+
+def note_request(session: Session, channel: int, frame: amqp.Begin) -> None:
+    """The peer begins the session."""
+    _note_begin(session, channel, frame)
+    session.state = "BEGIN_RCVD"
+    session.connection._emit(events.SessionRequested(session, frame))
+
+
+def note_answer(session: Session, channel: int, frame: amqp.Begin) -> None:
+    """The peer answers this end's begin."""
+    _note_begin(session, channel, frame)
+    if session.state == "BEGIN_SENT":
+        session.state = "MAPPED"
+        session.connection._emit(events.SessionOpened(session, frame))
+
+
+def _note_begin(session: Session, channel: int, frame: amqp.Begin) -> None:
+    session.remote_channel = channel
+    session.remote_begin = frame
+    session.handle_max = frame.handle_max
+    session._incoming.next_id = frame.next_outgoing_id or 0
+    session._incoming.remote_outgoing = frame.outgoing_window or 0
+    session._outgoing.update(frame)
+
+
+def take_frame(session: Session, frame: Any, kind: type) -> None:
+    """A frame of this session. After its end only the peer's end is looked at."""
+    if kind is amqp.End:
+        _take_end(session, frame)
+        return
+    if session.state in ("END_SENT", "DISCARDING"):
+        return
+    try:
+        _HANDLERS[kind](session, frame)
+    except LinkFault as fault:
+        fault.link._fail(fault.condition, fault.text)
+    except SessionFault as fault:
+        session._fail(fault.condition, fault.text)
+
+
+def _take_attach(session: Session, frame: amqp.Attach) -> None:
+    handle = frame.handle or 0
+    if handle >= session.connection.limits.links:
+        session.connection._fail(
+            amqp.ConnectionError.FRAMING_ERROR,
+            f"handle {handle} is above handle-max {session.connection.limits.links - 1}",
+            channel=session.remote_channel,
+            method="attach",
+        )
+    if handle in session._by_remote:
+        raise SessionFault(amqp.SessionError.HANDLE_IN_USE, f"handle {handle} is in use")
+    peer_sends = frame.role == amqp.Role.SENDER
+    if peer_sends and frame.initial_delivery_count is None:
+        raise SessionFault(
+            amqp.AmqpError.INVALID_FIELD, "a sender's attach lacks initial-delivery-count"
+        )
+    key = (frame.name or "", not peer_sends)
+    for link in session._unanswered:
+        if key == (link.name, link.sends):
+            session._unanswered.remove(link)
+            session._by_remote[handle] = link
+            link._opened(handle, frame)
+            return
+    known = session.connection._links.get(key)
+    if known is not None:
+        known._fail(amqp.LinkError.STOLEN, "the link was attached anew")
+    kind: type[Link] = Receiver if peer_sends else Sender
+    if isinstance(frame.target, amqp.Coordinator) and peer_sends:
+        kind = Coordinator
+    own = next((n for n in range(session.handle_max + 1) if n not in session._by_handle), None)
+    if own is None:
+        raise SessionFault(
+            amqp.AmqpError.RESOURCE_LIMIT_EXCEEDED,
+            f"all {session.handle_max + 1} handles are in use",
+        )
+    link = kind(session, key[0])
+    link.handle = own
+    session._by_handle[own] = link
+    session.connection._links[key] = link
+    session._by_remote[handle] = link
+    link._requested(handle, frame)
+
+
+def _attached(session: Session, handle: int) -> Link:
+    """The link of a remote handle.
+
+    Raises:
+        SessionFault: there is none.
+    """
+    link = session._by_remote.get(handle)
+    if link is None:
+        raise SessionFault(
+            amqp.SessionError.UNATTACHED_HANDLE, f"no link is attached as handle {handle}"
+        )
+    return link
+
+
+def _take_flow(session: Session, frame: amqp.Flow) -> None:
+    session._outgoing.update(frame)
+    session._incoming.next_id = frame.next_outgoing_id or 0
+    session._incoming.remote_outgoing = frame.outgoing_window or 0
+    if frame.handle is None:
+        session._flush()
+        session.connection._emit(events.SessionFlow(session, session._outgoing.remote_window))
+        if frame.echo and session.state == "MAPPED":
+            session._send_flow()
+        return
+    link = _attached(session, frame.handle)
+    if link._is_errant():
+        return
+    link._take_flow(frame)
+    session._flush()
+    if frame.echo and link.state == "ATTACHED":
+        link._send_state()
+
+
+def _take_transfer(session: Session, frame: amqp.Transfer) -> None:
+    if not session._incoming.take():
+        raise SessionFault(amqp.SessionError.WINDOW_VIOLATION, "a transfer came into a window of 0")
+    link = _attached(session, frame.handle or 0)
+    if not link._is_errant():
+        link._take_transfer(frame)
+    if session._incoming.low and session.state == "MAPPED":
+        session._send_flow()
+
+
+def _take_disposition(session: Session, frame: amqp.Disposition) -> None:
+    first = frame.first or 0
+    last = first if frame.last is None else frame.last
+    count = size_of_range(first, last)
+    if count <= 0:
+        raise SessionFault(
+            amqp.AmqpError.INVALID_FIELD, f"the range {first} to {last} runs backward"
+        )
+    known: dict[int, Any] = session._sent if frame.role == amqp.Role.RECEIVER else session._received
+    for number in _within(known, first, count):
+        delivery = known.get(number)
+        if delivery is not None:
+            delivery._take_state(frame.state, frame.settled)
+
+
+def _take_detach(session: Session, frame: amqp.Detach) -> None:
+    _attached(session, frame.handle or 0)._take_detach(frame)
+
+
+def _take_end(session: Session, frame: amqp.End) -> None:
+    by_peer = session.state not in ("END_SENT", "DISCARDING")
+    if by_peer:
+        if session.state == "BEGIN_RCVD":
+            session._answer_to_end()
+        session._queue(amqp.End())
+    error = frame.error if by_peer or session._error is None else session._error
+    session._over(error, by_peer)
+    session._unmap()
+
+
+_HANDLERS: dict[type, Callable[[Any, Any], None]] = {
+    amqp.Attach: _take_attach,
+    amqp.Flow: _take_flow,
+    amqp.Transfer: _take_transfer,
+    amqp.Disposition: _take_disposition,
+    amqp.Detach: _take_detach,
+}
+
+
+def _within(known: dict[int, Any], first: int, count: int) -> list[int]:
+    """The numbers that are among first and those that follow it. Known ones ascend."""
+    if not known:
+        return []
+    skipped = max(distance(first, next(iter(known))), 0)
+    beyond = max(distance(next(reversed(known)), advance(first, count - 1)), 0)
+    first, count = advance(first, skipped), count - skipped - beyond
+    if count > len(known):
+        return [each for each in known if 0 <= distance(first, each) < count]
+    return [each for each in (advance(first, n) for n in range(count)) if each in known]
