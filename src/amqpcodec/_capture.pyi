@@ -139,6 +139,12 @@ class CaptureReader:
     def first(self, data: bytes, end: int, last: bool) -> int:
         """Where in these bytes of the file a record begins, before `end`; or -1."""
 
+    def resets(self) -> list[tuple[int, str, int | None]]:
+        """(connection_index, direction, ns since 1970) of TCP resets that ended connections.
+
+        Those since the last call, at most 256 of them; direction: of who sent it.
+        """
+
     def counts(self) -> dict[str, Any]:
         """What was seen so far."""
 

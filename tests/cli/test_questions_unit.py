@@ -409,3 +409,23 @@ def test_damaged_messages_are_no_messages(run, bad):
     assert (result.status, result.out) == (1, "")
     result = run("messages", bad, "--format", "json", "--fields", "event")
     assert [json.loads(line)["event"] for line in result.lines] == ["publish", "publish"]
+
+
+@pytest.mark.parametrize("by", ["client", "server"])
+def test_tcp_resets(asked, tmp_path, by):
+    sent_by_client = sum(len(octets) for who, octets in SHOP if who == "client")
+    at = {"client": 1001 + sent_by_client}
+    at["server"] = 5001 + sum(len(octets) for who, octets in SHOP if who == "server")
+    reset = getattr(made, by)(at[by], b"", made.RST)
+    path = tmp_path / "reset.pcap"
+    path.write_bytes(made.pcap([*packets(SHOP), reset]))
+    rows = asked("errors", path, "--where", "what == 'tcp reset'")
+    assert part(rows, "from", "text", "client") == [
+        (by, "the connection was reset, and not closed before", "10.0.0.1:40000")
+    ]
+    assert rows[0]["time"].startswith("2023-11-14T22:13:20.")
+    # After an orderly close it says nothing.
+    close = sent(0, amqp.Connection.Close(200, "bye", 0, 0))
+    talk = packets([*SHOP, ("client", close)])
+    path.write_bytes(made.pcap([*talk, made.client(at["client"] + len(close), b"", made.RST)]))
+    assert asked("errors", path, "--where", "what == 'tcp reset'") == []

@@ -229,6 +229,14 @@ class Reader:
         for chain in self._linked or ():
             chain.watch = opened
 
+    def resets(self) -> list[tuple[int, str, int | None]]:
+        """(connection_index, direction, time) of connections that a TCP reset ended.
+
+        Those that were read since the last call, at most 256; direction: of who sent the reset;
+        time: ns since 1970, or None where the file has none.
+        """
+        return [each for chain in self._chains for each in chain.core.resets()]
+
     @property
     def live(self) -> bool:
         """Whether rows are given as soon as the bytes that were read have them.

@@ -21,6 +21,10 @@ from .progress import Progress
 __all__ = ["Counts", "Reading", "Unreadable"]
 
 
+#: TCP resets that are remembered, of one group.
+MOST_RESETS = 10_000
+
+
 class Unreadable(Exception):
     """A file cannot be read at all, or not to its end."""
 
@@ -58,6 +62,8 @@ class Reading:
         self.stop = stop
         self.status = OK
         self.counts = Counts()
+        #: (connection_index, direction, time in ns) of TCP resets of the group that is read.
+        self.resets: list[tuple[int, str, int | None]] = []
         self.live = False
         if getattr(options, "interface", None):
             self.found: list[Group] = [Group([Path(options.interface)])]
@@ -124,7 +130,12 @@ class Reading:
             if reader is None:
                 return
             reader.live = self.live
-            yield from reader
+            self.resets = []
+            for each in reader:
+                yield each
+                if len(self.resets) < MOST_RESETS:
+                    self.resets += reader.resets()
+            self.resets += reader.resets()
             if isinstance(source, Interface):
                 source.finish()
         except capture.CaptureError as error:

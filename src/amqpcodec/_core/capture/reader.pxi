@@ -507,6 +507,17 @@ cdef class CaptureReader:
         """Whether the file was found to be a capture."""
         return self.r.file.format != FILE_UNKNOWN
 
+    def resets(self):
+        """(connection_index, direction, time) of connections that a TCP reset ended, since the last call."""
+        cdef int i
+        found = []
+        for i in range(self.r.n_resets):
+            time = self.r.resets[i].time
+            found.append((self.r.resets[i].index, "server" if self.r.resets[i].of_server else "client",
+                          None if time == NO_TIME else time))
+        self.r.n_resets = 0
+        return found
+
     def counts(self):
         """What was seen so far."""
         cdef Reading* r = self.r

@@ -146,6 +146,12 @@ cdef struct Place:
     uint64_t at
     int32_t index
 
+# A connection that a TCP reset ended, and who sent it.
+cdef struct Reset:
+    int64_t time
+    int32_t index
+    bint of_server
+
 cdef struct Reading:
     CapFile file
     CapRows rows
@@ -193,6 +199,8 @@ cdef struct Reading:
     int32_t hold_pieces     # segments that wait in a direction
     uint64_t reorder_steps  # comparisons that keeping segments in order took
     uint64_t stop           # offset in the file: records from there on are not read
+    Reset[256] resets       # that were not asked for yet; of more, the first ones
+    int n_resets
     AmqpValue[MAX_FIELDS] v
 
 

@@ -384,6 +384,11 @@ cdef int add_segment(Reading* r, const CapPacket* packet, const Segment* s) noex
     elif c.newer != NULL:
         unchain_conn(r, c)
         append_conn(r, c)
+    if s.flags & TCP_RST and not c.closes and r.n_resets < 256:
+        r.resets[r.n_resets].time = mark.time
+        r.resets[r.n_resets].index = c.info.index
+        r.resets[r.n_resets].of_server = side
+        r.n_resets += 1
     if not s.flags & TCP_RST:
         if s.flags & TCP_ACK:
             note_ack(&c.half[1 - side], s.ack)

@@ -48,6 +48,8 @@ class Question:
     def __init__(self, options: argparse.Namespace, window: Window) -> None:
         """window: of time; batches end before its end."""
         self.options, self.window = options, window
+        #: (connection, direction, time in ns) of connections that a TCP reset ended: at the end.
+        self.resets: list[tuple[int, str, int | None]] = []
 
     @classmethod
     def table(cls, options: argparse.Namespace) -> tuple[str, ...]:

@@ -97,7 +97,13 @@ class Errors(Question):
         return rows
 
     def finish(self) -> Iterator[Row]:
-        """Silence to the end."""
+        """Resets of connections that had not been closed, and silence to the end."""
+        for conn, by, time in self.resets:
+            if conn in self.peers and not self.peers[conn].closed:
+                at = None if time is None else time // 1000
+                text = "the connection was reset, and not closed before"
+                yield self._row(at, conn, None, by, "tcp reset", None, None, text)
+                self.silences.closed(conn)
         for each in self.silences.rest():
             yield self._silent(each)
 

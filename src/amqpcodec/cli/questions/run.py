@@ -159,6 +159,7 @@ def _answered(
     for batch in reading.batches(group, asked.LEVEL, fields, asked.REDACT):
         window.begin(batch.column("timestamp"))
         yield from made(asked.fold(window.before_end(batch)))
+    asked.resets = reading.resets
     yield from made(asked.finish())
     for note in asked.notes():
         complain(f"{group}: {note}")

@@ -57,6 +57,7 @@ def _folded(options: argparse.Namespace, reading: Reading, group: Group) -> tupl
     for batch in reading.batches(group, "frame", list(frames.FIELDS), redact=False):
         window.begin(batch.column("timestamp"))
         frames.fold(window.before_end(batch))
+    frames.asked_errors.resets = reading.resets
     frames.finish()
     quiet = Group(group.files)
     fields = [*dict.fromkeys([*flow.FIELDS, "timestamp", "error", "file"])]
