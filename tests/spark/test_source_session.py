@@ -362,7 +362,7 @@ def test_refused_at_load(captures, options, problem):
     ("options", "path", "problem"),
     [
         ({}, "/nothing/there", r"\[PATH_NOT_FOUND\] Path does not exist: /nothing/there"),
-        ({}, "s3a://bucket/x", "mounted file systems"),
+        ({}, "file://other/x", "of the host"),
         ({"ignoreMissingFiles": True}, "/nothing/*.pcap", "PATH_NOT_FOUND"),
     ],
 )
