@@ -150,7 +150,8 @@ def test_reading_in_pieces_and_a_chain(tmp_path: Path, parts) -> None:
     def table(reader: Any, stop: int | None = None) -> list[Any]:
         return [row for b in reader.read(stop) for row in pa.record_batch(b).to_pylist()]
 
-    options = {"level": "message", "protocol": "1.0"}
+    # At a stop, rows that wait for earlier packets go out.
+    options = {"level": "message", "protocol": "1.0", "order": "none"}
     whole = table(capture.Reader(path, **options))
     for stop in range(200, len(octets), 2999):
         first = capture.Reader(path, **options)
@@ -226,7 +227,7 @@ def test_other_links_are_not_cut_off() -> None:
     )
     found = client(said)
     assert [row["error"] for row in found] == [None] * 3
-    assert found[-1]["message"] == message("a")
+    assert found[0]["message"] == message("a")  # its first frame came before the others
 
 
 def test_later_transfers_without_the_first() -> None:

@@ -14,11 +14,11 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
 from types import FunctionType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from ._sources import Sources
 
-__all__ = ["CompatError", "CompatWarning", "DropIn", "Seam"]
+__all__ = ["CompatError", "CompatWarning", "DropIn", "Install", "Seam"]
 
 
 class CompatError(RuntimeError):
@@ -27,6 +27,13 @@ class CompatError(RuntimeError):
 
 class CompatWarning(UserWarning):
     """A drop-in meets a client, or a state of it, that it was not made for."""
+
+
+class Install(Protocol):
+    """Put a drop-in in place of the client's codec."""
+
+    def __call__(self, strict: bool = True) -> None:
+        """strict: False makes a header value that the client cannot read a `types.RawValue`."""
 
 
 class Seam(NamedTuple):

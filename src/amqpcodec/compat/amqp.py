@@ -14,7 +14,7 @@ from amqpcodec import _dropins, v0_9_1
 
 from ._classes import Guards, Rests, is_shipped
 from ._compare import header_frame, outcome, same_values
-from ._dropin import Built, DropIn, Seam
+from ._dropin import Built, DropIn, Install, Seam
 from ._known import KNOWN
 
 __all__ = ["calls", "fallbacks", "install", "installed", "uninstall"]
@@ -333,8 +333,8 @@ def _build(strict: bool) -> Built:
 
 _DROP_IN = DropIn("amqp", _build)
 # Connections that are there already keep the frame reader and writer that they have.
-install = _DROP_IN.install
-uninstall = _DROP_IN.uninstall
-installed = _DROP_IN.installed
-calls = _DROP_IN.calls
-fallbacks = _DROP_IN.fallbacks
+install: Install = _DROP_IN.install
+uninstall: Callable[[], None] = _DROP_IN.uninstall
+installed: Callable[[], bool] = _DROP_IN.installed
+calls: Callable[[], int] = _DROP_IN.calls
+fallbacks: Callable[[], dict[str, int]] = _DROP_IN.fallbacks

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from importlib import import_module
 from typing import Any
@@ -13,7 +13,7 @@ from amqpcodec import _dropins, v0_9_1
 
 from ._classes import Guards, Rests, attributes_of, direct_names
 from ._compare import header_frame, method_frame, outcome, same_values
-from ._dropin import Built, DropIn, Seam
+from ._dropin import Built, DropIn, Install, Seam
 from ._known import KNOWN
 from ._sources import names_used
 
@@ -297,8 +297,8 @@ def _build(strict: bool) -> Built:
 
 # pamqp 4.0.1 says of itself that it is 4.0.0
 _DROP_IN = DropIn("pamqp", _build, distribution="pamqp")
-install = _DROP_IN.install
-uninstall = _DROP_IN.uninstall
-installed = _DROP_IN.installed
-calls = _DROP_IN.calls
-fallbacks = _DROP_IN.fallbacks
+install: Install = _DROP_IN.install
+uninstall: Callable[[], None] = _DROP_IN.uninstall
+installed: Callable[[], bool] = _DROP_IN.installed
+calls: Callable[[], int] = _DROP_IN.calls
+fallbacks: Callable[[], dict[str, int]] = _DROP_IN.fallbacks

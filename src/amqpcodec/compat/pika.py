@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
@@ -9,7 +10,7 @@ from amqpcodec import _dropins, v0_9_1
 
 from ._classes import Guards, Rests, attributes_of, direct_names, is_shipped
 from ._compare import header_frame, method_frame, outcome, same_values
-from ._dropin import Built, DropIn, Seam
+from ._dropin import Built, DropIn, Install, Seam
 from ._known import KNOWN
 
 __all__ = ["calls", "fallbacks", "install", "installed", "uninstall"]
@@ -271,8 +272,8 @@ def _seams(client: _Client, codec: Any) -> list[Seam]:
 
 
 _DROP_IN = DropIn("pika", _build)
-install = _DROP_IN.install
-uninstall = _DROP_IN.uninstall
-installed = _DROP_IN.installed
-calls = _DROP_IN.calls
-fallbacks = _DROP_IN.fallbacks
+install: Install = _DROP_IN.install
+uninstall: Callable[[], None] = _DROP_IN.uninstall
+installed: Callable[[], bool] = _DROP_IN.installed
+calls: Callable[[], int] = _DROP_IN.calls
+fallbacks: Callable[[], dict[str, int]] = _DROP_IN.fallbacks
