@@ -508,7 +508,10 @@ cdef class CaptureReader:
         return self.r.file.format != FILE_UNKNOWN
 
     def resets(self):
-        """(connection_index, direction, time) of connections that a TCP reset ended, since the last call."""
+        """(connection_index, direction, ns since 1970) of TCP resets that ended connections.
+
+        Those since the last call, at most 256 of them; direction: of who sent it.
+        """
         cdef int i
         found = []
         for i in range(self.r.n_resets):
