@@ -75,6 +75,7 @@ def test_no_public_type_is_left_to_guess(tmp_path: Path) -> None:
         "spec.",
         "capture.",
         "cli.",
+        "spark.ranges.",
         "spark.source.",
         "spark.stats.",
         "spark.versions.",
