@@ -8,20 +8,15 @@ breaks a promise is printed with its seed and its octets, and makes the exit sta
 from __future__ import annotations
 
 import argparse
-import copy
-import pickle
 import sys
 import time
 from collections import Counter
 from random import Random
 from typing import Any
 
-import amqpcodec
 from amqpcodec import v0_9_1 as amqp
 from tests.support import amqp091_gen as gen
-from tests.support.amqp091_same import key_of
-
-CODES = (311, 501, 502, 503, 504, 505)
+from tests.support.promises import check_frames, outcome
 
 
 def make(rng: Random) -> bytes:
@@ -37,13 +32,6 @@ def make(rng: Random) -> bytes:
     return data
 
 
-def check_error(error: amqpcodec.DecodeError, start: int, stop: int) -> None:
-    assert start <= error.offset <= stop, error.offset
-    assert error.reply_code in CODES
-    assert error.scope in ("frame", "channel", "connection")
-    assert f"(offset {error.offset})" in str(error)
-
-
 def check_decode(data: bytes, rng: Random, seen: Counter[str]) -> None:
     """Frame by frame: exact octets back, also after reading, copying and pickling."""
     options: dict[str, Any] = {
@@ -51,56 +39,7 @@ def check_decode(data: bytes, rng: Random, seen: Counter[str]) -> None:
         "tables": rng.choice(("plain", "typed")),
         "copy": rng.random() < 0.5,
     }
-    offset = 0
-    while True:
-        try:
-            result = amqp.decode(data, offset, **options)
-        except amqpcodec.DecodeError as error:
-            seen[type(error).__name__] += 1
-            check_error(error, offset, len(data))
-            return
-        if result is None:
-            seen["need more"] += 1
-            return
-        consumed, channel, frame = result
-        raw = data[offset : offset + consumed]
-        seen[type(frame).__name__] += 1
-        for other in (frame, copy.copy(frame)):
-            assert amqp.encode(channel, other, dialect=options["dialect"]) == raw
-            key_of(other)
-            repr(other)
-            assert amqp.encode(channel, other, dialect=options["dialect"]) == raw
-        if not options["copy"] and isinstance(frame, amqp.Body):
-            assert bytes(frame.payload) == raw[7:-1]
-        else:
-            other = pickle.loads(pickle.dumps(frame))
-            assert amqp.encode(channel, other, dialect=options["dialect"]) == raw
-        offset += consumed
-
-
-def outcome(decoder: Any, chunks: list[bytes]) -> list[Any]:
-    """Everything a decoder says of a stream, errors caught and fed on from."""
-    told: list[Any] = []
-    for chunk in chunks:
-        buffer = bytearray(chunk)
-        for _ in range(10_000):
-            try:
-                frames = decoder.feed(buffer)
-                buffer[:] = b"\xee" * len(buffer)
-                buffer.clear()
-                for channel, frame in frames:
-                    if isinstance(frame, amqp.BadFrame):
-                        told.append((channel, str(frame.error), bytes(frame.raw)))
-                    else:
-                        told.append((channel, key_of(frame)))
-                break
-            except amqpcodec.DecodeError as error:
-                told.append((type(error), str(error), error.scope))
-                if error.scope == "connection":
-                    return told
-        else:
-            raise AssertionError("no progress")
-    return [*told, decoder.pending]
+    check_frames(amqp, data, options, seen)
 
 
 def check_decoders(data: bytes, rng: Random) -> None:

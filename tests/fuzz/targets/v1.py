@@ -10,6 +10,7 @@ from amqpcodec import DecodeError
 from amqpcodec import v1_0 as amqp
 from tests.fuzz import mutators
 from tests.fuzz.target import Choices, Target, chunks
+from tests.support.promises import outcome
 
 HEAD = 4
 SECTIONS = (
@@ -72,28 +73,6 @@ def frames(data: bytes) -> None:
         offset += consumed
 
 
-def outcome(decoder: Any, pieces: list[bytes]) -> list[Any]:
-    """Everything that a decoder says of a stream."""
-    told: list[Any] = []
-    for piece in pieces:
-        buffer = bytearray(piece)
-        for _ in range(10_000):
-            try:
-                found = decoder.feed(buffer)
-                buffer[:] = b"\xee" * len(buffer)
-                buffer.clear()
-                for channel, event in found:
-                    told.append((channel, repr(event)))
-                break
-            except DecodeError as error:
-                told.append((type(error), str(error), error.scope, error.condition))
-                if error.scope == "connection":
-                    return told
-        else:
-            raise AssertionError("no progress")
-    return [*told, decoder.pending]
-
-
 def streams(data: bytes) -> None:
     """Any chunking gives what all at once gives, frame by frame and as messages."""
     choices = Choices(data, HEAD)
@@ -102,8 +81,8 @@ def streams(data: bytes) -> None:
     if made is amqp.MessageDecoder:
         options["max_message_size"] = choices.pick((None, 60))
     rng = choices.rng()
-    whole = outcome(made(**options), [choices.rest])
-    assert whole == outcome(made(**options), chunks(choices.rest, rng)), options
+    whole = outcome(made(**options), [choices.rest], repr)
+    assert whole == outcome(made(**options), chunks(choices.rest, rng), repr), options
 
 
 def messages(data: bytes) -> None:
