@@ -9,7 +9,7 @@ from typing import IO
 import pyarrow as pa
 
 from . import Problem
-from .naming import ALIASES, no_column
+from .naming import ALIASES, check_names
 from .ordering import Ordering, sort_keys
 from .output import Output, output_format
 from .questions import QUESTIONS, question
@@ -42,14 +42,7 @@ def fields(options: argparse.Namespace) -> int:
     clock = Clock()
     wanted = parsed(options.where, {})
     keys = sort_keys(options.sort)
-    for option, given in (
-        ("--fields", options.fields or []),
-        ("--where", wanted.names() if wanted else []),
-        ("--sort", [name for name, _ in keys]),
-    ):
-        for name in given:
-            if name not in SCHEMA.names:
-                raise no_column(name, SCHEMA.names, option)
+    check_names(SCHEMA.names, options.fields, wanted.names() if wanted else [], keys)
     rows = [row for row in _rows() if options.of in (None, row["command"])]
     batch = fitting(pa.RecordBatch.from_pylist(rows, SCHEMA), wanted)
     ordering = Ordering(keys, options.limit)

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from . import Problem
 from .where import inside
 
-__all__ = ["ALIASES", "COMPOUND", "JSON_VALUE", "extracted", "no_column", "split"]
+__all__ = ["ALIASES", "COMPOUND", "JSON_VALUE", "check_names", "extracted", "no_column", "split"]
 
 #: Headings of tables that are short for a column of capture.read().
 ALIASES = {
@@ -37,6 +37,20 @@ def no_column(name: str, known: Iterable[str], option: str = "") -> Problem:
     hint = f"; did you mean {near[0]!r}?" if near else "; amqpcodec fields lists them all"
     where = f"{option}: " if option else ""
     return Problem(f"{where}there is no column {name!r}{hint}")
+
+
+def check_names(
+    known: Collection[str],
+    fields: Iterable[str] | None,
+    where: Iterable[str],
+    sort: Iterable[tuple[str, str]],
+) -> None:
+    """Refuse names that --fields, --where or --sort give and a command does not have."""
+    keys = [name for name, _ in sort]
+    for option, given in (("--fields", fields or ()), ("--where", where), ("--sort", keys)):
+        for name in given:
+            if name not in known:
+                raise no_column(name, known, option)
 
 
 def split(name: str, columns: Collection[str]) -> tuple[str, list[str]] | None:

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from .. import USAGE, Problem
 from ..cells import clean
 from ..live import Stop
-from ..naming import no_column
+from ..naming import check_names
 from ..ordering import Ordering, sort_keys
 from ..output import Output, check_output, output_format
 from ..progress import Progress
@@ -46,14 +46,7 @@ def show(options: argparse.Namespace) -> int:
     chosen = output_format(options)
     wanted = parsed(options.where, {})
     keys = sort_keys(options.sort)
-    for option, given in (
-        ("--fields", options.fields or []),
-        ("--where", wanted.names() if wanted else []),
-        ("--sort", [name for name, _ in keys]),
-    ):
-        for name in given:
-            if name not in SCHEMA.names:
-                raise no_column(name, SCHEMA.names, option)
+    check_names(SCHEMA.names, options.fields, wanted.names() if wanted else [], keys)
     clock = Clock(options.clock)
     with Stop() as stop, Progress(options.output) as bar:
         reading = Reading(options, bar, stop)
