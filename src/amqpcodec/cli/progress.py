@@ -5,26 +5,43 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from types import TracebackType
-from typing import IO, Any, cast
+from typing import IO, Any, Self, cast
 
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, TaskID, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bars
 
-__all__ = ["Progress"]
+__all__ = ["Bar", "Progress"]
 
 
-class Progress:
+class Bar:
+    """The last line of the terminal, taken while the block runs; none where bars is None."""
+
+    def __init__(self, bars: Bars | None) -> None:
+        self.bars = bars
+
+    def __enter__(self) -> Self:
+        """Takes the line."""
+        if self.bars is not None:
+            self.bars.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Gives it back."""
+        if self.bars is not None:
+            self.bars.stop()
+
+
+class Progress(Bar):
     """Opens files, and shows a bar for the one that is read: on standard error, where it may."""
 
     def __init__(self, output: str | None) -> None:
         """output: where the rows go. On a terminal, or through a pipe to one, they would mix."""
         to_file = output not in (None, "-") or stat.S_ISREG(os.fstat(1).st_mode)
-        self.bars: Bars | None = None
+        bars: Bars | None = None
         self.task: TaskID | None = None
         if sys.stderr.isatty() and to_file:
-            self.bars = Bars(
+            bars = Bars(
                 TextColumn("{task.description}"),
                 BarColumn(),
                 DownloadColumn(),
@@ -32,22 +49,7 @@ class Progress:
                 console=Console(stderr=True),
                 transient=True,
             )
-
-    def __enter__(self) -> Progress:
-        """Takes the last line of the terminal."""
-        if self.bars is not None:
-            self.bars.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Gives it back."""
-        if self.bars is not None:
-            self.bars.stop()
+        super().__init__(bars)
 
     def watch(self, file: IO[bytes]) -> IO[bytes]:
         """Show how far the reading of this file is, and no longer that of the one before."""

@@ -4,27 +4,27 @@ from __future__ import annotations
 
 import sys
 import time
-from types import TracebackType
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
+from ..progress import Bar
 from .player import Player
 
-__all__ = ["Bar"]
+__all__ = ["ReplayBar"]
 
 #: Seconds between two looks of the bar at the counts.
 EVERY = 0.1
 
 
-class Bar:
+class ReplayBar(Bar):
     """A line on standard error: messages sent and confirmed; total where it is known."""
 
     def __init__(self, total: int | None) -> None:
-        self._bars: Progress | None = None
+        bars: Progress | None = None
         self._next = 0.0
         if sys.stderr.isatty():
-            self._bars = Progress(
+            bars = Progress(
                 TextColumn("{task.fields[sent]:,} sent, {task.completed:,.0f} confirmed"),
                 BarColumn(),
                 TextColumn("{task.fields[rate]:,.0f}/s"),
@@ -32,29 +32,15 @@ class Bar:
                 console=Console(stderr=True),
                 transient=True,
             )
-            self._task = self._bars.add_task("", total=total, sent=0, rate=0.0)
+            self._task = bars.add_task("", total=total, sent=0, rate=0.0)
             self._begin = time.monotonic()
-
-    def __enter__(self) -> Bar:
-        if self._bars is not None:
-            self._bars.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Gives the line back."""
-        if self._bars is not None:
-            self._bars.stop()
+        super().__init__(bars)
 
     def show(self, player: Player) -> None:
         """The counts of now."""
         now = time.monotonic()
-        if self._bars is None or now < self._next:
+        if self.bars is None or now < self._next:
             return
         self._next = now + EVERY
         rate = player.confirmed / max(now - self._begin, 0.001)
-        self._bars.update(self._task, completed=player.confirmed, sent=player.sent, rate=rate)
+        self.bars.update(self._task, completed=player.confirmed, sent=player.sent, rate=rate)

@@ -11,7 +11,7 @@ from .. import BAD_DATA, INTERRUPTED, USAGE, Problem, complain
 from ..cells import clean
 from ..live import Stop
 from ..progress import Progress
-from .bar import Bar
+from .bar import ReplayBar
 from .journal import Journal
 from .mapping import Mapping
 from .messages import Messages
@@ -84,7 +84,7 @@ def _play(
     lost = False
     player: Player | None = None
     try:
-        with Bar(messages.total) as bar:
+        with ReplayBar(messages.total) as bar:
             for message in messages:
                 if message.broker is not None and message.broker in own:
                     raise Problem(
@@ -120,7 +120,7 @@ def _player(
     mapping: Mapping,
     journal: Journal,
     stop: Stop,
-    bar: Bar,
+    bar: ReplayBar,
 ) -> Player:
     pace = Pace(options.rate, options.fast)
     wire = Wire(target, options.cafile)
