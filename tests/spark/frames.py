@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import functools
+import gzip
+from itertools import pairwise
+from pathlib import Path
 
 import pyarrow as pa
 
@@ -45,3 +48,19 @@ def rows_of(frame, *order):
     """Rows as dicts, in order of these columns."""
     rows = frame.toArrow().to_pylist()
     return sorted(rows, key=lambda row: [row[name] for name in order]) if order else rows
+
+
+def rotated(recording: Path, folder: Path, count: int) -> list[Path]:
+    """A recording (pcap, little-endian) as files of one rotation, cut between packets."""
+    octets = recording.read_bytes()
+    octets = gzip.decompress(octets) if octets[:2] == b"\x1f\x8b" else octets
+    at, cuts = 24, [24]
+    while at < len(octets):
+        if at > len(octets) // count * len(cuts):
+            cuts.append(at)
+        at += 16 + int.from_bytes(octets[at + 8 : at + 12], "little")
+    paths = []
+    for number, (start, end) in enumerate(pairwise([*cuts, len(octets)])):
+        paths.append(folder / f"ring.pcap{number:03}")
+        paths[-1].write_bytes(octets[:24] + octets[start:end])
+    return paths

@@ -14,7 +14,7 @@ pa = pytest.importorskip("pyarrow")
 pytest.importorskip("pyspark")
 
 from amqpcodec import capture  # noqa: E402
-from amqpcodec.spark import ranges, source  # noqa: E402
+from amqpcodec.spark import ranges, reading, source  # noqa: E402
 from amqpcodec.spark.options import Options  # noqa: E402
 from tests.paths import shared_dir  # noqa: E402
 from tests.spark.frames import RECORDING  # noqa: E402
@@ -131,10 +131,10 @@ def test_a_damaged_state_is_refused(tmp_path: Path) -> None:
 def test_what_stays_one_task(tmp_path: Path) -> None:
     options = {"stateLocation": str(tmp_path / "states"), "maxPartitionBytes": "1k"}
     _, parts = tasks(RECORDING, **options)
-    assert parts == [source.Files((str(RECORDING),))]
+    assert parts == [reading.Files((str(RECORDING),))]
     path = unpacked(RECORDING, tmp_path)
     _, parts = tasks(path, maxPartitionBytes="1k")
-    assert parts == [source.Files((str(path),))]
+    assert parts == [reading.Files((str(path),))]
     with pytest.raises(ValueError, match="have mounted, not 's3://bucket/states'"):
         tasks(path, stateLocation="s3://bucket/states", maxPartitionBytes="1k")
 

@@ -132,12 +132,16 @@ def _look_at_tail(
 
 def link(sources: Iterable[Source], ports: Collection[int]) -> Groups:
     """Files in groups, each in the order of its packets, groups in that of their first ones."""
-    ends = {id(each): each for each in (look(source, ports) for source in sources)}
-    by_found = {id(each.found): each for each in ends.values()}
+    return link_ends(look(source, ports) for source in sources)
+
+
+def link_ends(looked_at: Iterable[Ends]) -> Groups:
+    """The groups of files that were looked at."""
+    by_found = {id(each.found): each for each in looked_at}
     links: list[Link] = []
     reasons: dict[str, str] = {}
     last: list[Found] = []  # without a packet: nothing tells where they belong
-    for found in in_order(each.found for each in ends.values()):
+    for found in in_order(each.found for each in by_found.values()):
         each = by_found[id(found)]
         if found.time is None:
             last.append(found)
@@ -145,7 +149,7 @@ def link(sources: Iterable[Source], ports: Collection[int]) -> Groups:
         before = [one for one in links if goes_on(one, each)]
         if not before:
             if links:
-                reasons[found.name] = _reason(links, each)
+                reasons[found.name] = reason(links, each)
             before = [Link()]
             links.append(before[0])
         _joined(links, before, reasons).append(each)
@@ -211,7 +215,7 @@ def _distance(sequence: int, other: int) -> int:
     return ((sequence - other + (1 << 31)) & 0xFFFFFFFF) - (1 << 31)
 
 
-def _reason(links: Sequence[Link], file: Ends) -> str:
+def reason(links: Sequence[Link], file: Ends) -> str:
     """Why a file goes on with none of those before it: what the nearest one says."""
     shared = [each for each in links if each.tail.keys() & file.head.keys()]
     before = (shared or links)[-1]

@@ -2,112 +2,37 @@
 
 from __future__ import annotations
 
-import json
 import logging
-import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
 from pyspark.sql.types import StructType
 
-from .. import capture
-from ..capture._storage import Storage, is_remote, locate
-from .catalog import NO_PATH, given_in_sql, recall, remember
-from .columns import Plan, arrow_schema, conform, plan
-from .files import SELECTION, TOLERANT, CaptureFile, Selection, check_paths, group, list_files
-from .options import CORRUPT, Options, mode_of
-from .ranges import Range, is_packed, key_of, ranges, state_of
-from .rows import BATCH_ROWS, by_mode, with_error
+from .catalog import given_in_sql, recall, remember
+from .columns import arrow_schema
+from .files import CaptureFile, Selection, check_paths, group, list_files
+from .linking import chains
+from .options import Options
+from .ranges import Range, is_packed, ranges
+from .reading import (
+    OPTIONS,
+    TASK_OCTETS,
+    Files,
+    What,
+    chain_of,
+    open_reader,
+    paths_of,
+    ports_of,
+    read_chain,
+    read_file,
+    storage_of,
+)
 from .versions import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 
-__all__ = ["AmqpCapture", "CaptureFiles", "Files"]
+__all__ = ["AmqpCapture", "CaptureFiles"]
 
 _log = logging.getLogger(__name__)
-
-#: Spark's own size of a task.
-TASK_OCTETS = 128 << 20
-
-OPTIONS = (
-    *("path", "paths", "ports", "protocol", "level", "fields", "redact", "tables", "mode"),
-    *("columnNameOfCorruptRecord", "chain", "maxPartitionBytes", *SELECTION, *TOLERANT),
-    *("stateLocation", "maxFilesPerTrigger", "closeAfter"),
-)
-
-#: Options of the contract that this source does not have yet, and the value that asks for nothing.
-_LATER = {"maxFilesPerTrigger": "", "closeAfter": ""}
-
-
-@dataclass(frozen=True)
-class Files(InputPartition):
-    """Files that one task reads, one after the other."""
-
-    paths: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class _Read:
-    """What is read out of every file; it travels to the workers."""
-
-    plan: Plan
-    level: str
-    ports: tuple[int, ...]
-    protocol: str | None
-    redact: bool
-    mode: str
-    ignore_corrupt: bool
-    ignore_missing: bool
-    chain: bool
-
-    @classmethod
-    def of(cls, options: Options, schema: StructType | None) -> _Read:
-        options.refuse_unknown(OPTIONS, ("fs.",))
-        for name, nothing in _LATER.items():
-            if options.text(name, nothing).lower() != nothing:
-                raise ValueError(f"option {name} is not there yet")
-        chain = options.flag("chain", False)
-        ignore_corrupt = options.flag("ignoreCorruptFiles", False)
-        if chain and ignore_corrupt:
-            raise ValueError("option chain does not go with ignoreCorruptFiles: it needs each file")
-        level = options.text("level", "frame").lower()
-        fields = options.names("fields")
-        wanted: Sequence[str] | StructType | None = fields
-        if schema is not None:
-            wanted = schema
-            if fields is not None and len(fields) != len(schema):
-                raise ValueError("give a schema or the option fields, not both")
-        mode = mode_of(options.text("mode", "PERMISSIVE"))
-        corrupt = options.text("columnNameOfCorruptRecord", CORRUPT)
-        protocol = options.optional("protocol")
-
-        def told(names: list[str] | None, tables: str) -> pa.Schema:
-            return pa.schema(capture.schema(level, names, protocol, tables))
-
-        return cls(
-            with_error(plan(told, wanted, corrupt, options.optional("tables")), mode),
-            level,
-            _ports(options),
-            protocol,
-            options.flag("redact", True),
-            mode,
-            ignore_corrupt,
-            options.flag("ignoreMissingFiles", False),
-            chain,
-        )
-
-
-def storage_of(options: Options) -> Storage:
-    """How tasks reach files that are none of their machine's: by the options ``fs.*``."""
-    given = options.items()
-    return Storage({name: text for name, text in given.items() if name.startswith("fs.")})
-
-
-def _ports(options: Options) -> tuple[int, ...]:
-    ports = options.numbers("ports", (5672,))
-    if not all(0 < port < 65536 for port in ports):
-        raise ValueError(f"option ports is numbers from 1 to 65535, not {ports!r}")
-    return ports
 
 
 class AmqpCapture(DataSource):
@@ -141,10 +66,10 @@ class AmqpCapture(DataSource):
         """The columns that the options ask for; no file is opened, but all options are checked."""
         told = Options(self.options)
         options = given_in_sql(told)
-        schema = _Read.of(options, None).plan.schema
+        schema = What.of(options, None).plan.schema
         Selection.of(options)
         options.octets("maxPartitionBytes", TASK_OCTETS)
-        check_paths(_paths(options))
+        check_paths(paths_of(options))
         return remember(schema, told, OPTIONS)
 
     def reader(self, schema: StructType) -> DataSourceReader:
@@ -198,18 +123,23 @@ class CaptureFiles(DataSourceReader):
         """Refuse wrong options and paths that stand for nothing before a job starts."""
         Selection.of(self.options)
         self.options.octets("maxPartitionBytes", TASK_OCTETS)
-        check_paths(_paths(self.options))
+        check_paths(paths_of(self.options))
 
     def partitions(self) -> Sequence[InputPartition]:
-        """Tasks by files' names and sizes; no file is opened."""
-        files = list_files(_paths(self.options), Selection.of(self.options), self.storage)
+        """Tasks: a chain is one, small files share one. With chain="auto" files are looked at."""
+        files = list_files(paths_of(self.options), Selection.of(self.options), self.storage)
         octets = self.options.octets("maxPartitionBytes", TASK_OCTETS)
-        if self.options.flag("chain", False):
-            return self.cut(files, octets) or [Files(tuple(file.path for file in files))]
+        ports = ports_of(self.options)
         tasks: list[InputPartition] = []
-        for paths in group(files, octets):
-            large = [file for file in files if file.path in paths and file.size > octets]
-            tasks += (self.cut(large, octets) if large else []) or [Files(paths)]
+        alone: list[CaptureFile] = []
+        for chain in chains(files, chain_of(self.options), ports, self.storage):
+            if sum(file.size for file in chain) > octets:
+                tasks += self.cut(chain, octets) or [_together(chain)]
+            elif len(chain) > 1:
+                tasks.append(_together(chain))
+            else:
+                alone += chain
+        tasks += [Files(paths) for paths in group(alone, octets)]
         return tasks or [Files(())]
 
     def cut(self, files: Sequence[CaptureFile], octets: int) -> Sequence[InputPartition]:
@@ -217,110 +147,40 @@ class CaptureFiles(DataSourceReader):
         return []
 
 
+def _together(chain: Sequence[CaptureFile]) -> Files:
+    return Files(tuple(file.path for file in chain), len(chain) > 1)
+
+
 class _Reader(CaptureFiles):
     def __init__(self, options: Options, schema: StructType | None) -> None:
         super().__init__(options)
-        self.what = _Read.of(options, schema)
+        self.what = What.of(options, schema)
 
     def cut(self, files: Sequence[CaptureFile], octets: int) -> Sequence[InputPartition]:
         """Ranges, where stateLocation says where states are kept, and files are not packed."""
         location = self.options.optional("stateLocation")
-        if not location or sum(file.size for file in files) <= octets:
+        if not location:
             return []
         if any(is_packed(file.path, self.storage) for file in files):
             _log.warning("packed captures are read by one task: %s", files[0].path)
             return []
         paths = [file.path for file in files]
-        what = replace(self.what, plan=replace(self.what.plan, fields=("error",)))
-        depends = (what.level, what.ports, what.protocol, what.redact)
-        return ranges(files, octets, location, depends, lambda: _open(paths, what, self.storage))
+        what = self.what.counting()
+        made = ranges(
+            files, octets, location, what.depends(), lambda: open_reader(paths, what, self.storage)
+        )
+        _log.info("%s: %d ranges", files[0].path, len(made))
+        return made
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """What a task gives."""
         target = arrow_schema(self.what.plan.schema)
         if isinstance(partition, Range):
-            yield from _read_file(partition.paths, self.what, target, self.storage, partition)
+            yield from read_file(partition.paths, self.what, target, self.storage, partition)
             return
         assert isinstance(partition, Files)
-        if self.what.chain:
-            yield from _read_chain(partition.paths, self.what, target, self.storage)
+        if partition.chained:
+            yield from read_chain(partition.paths, self.what, target, self.storage)
             return
         for path in partition.paths:
-            yield from _read_file(path, self.what, target, self.storage)
-
-
-def _paths(options: Options) -> list[str]:
-    """``load(path)`` comes as path, ``load([path, ...])`` as paths, a JSON list."""
-    paths: list[str] = json.loads(options.text("paths", "[]"))
-    path = options.optional("path")
-    if path is not None:
-        paths.append(path)
-    if not paths:
-        raise ValueError(NO_PATH)
-    return paths
-
-
-def _read_chain(
-    paths: Sequence[str], what: _Read, target: pa.Schema, storage: Storage
-) -> Iterator[pa.RecordBatch]:
-    if what.ignore_missing:
-        there = [path for path in paths if is_remote(path) or os.path.exists(path)]
-        for path in sorted(set(paths) - set(there)):
-            _log.warning("left out %s: it went away", path)
-        paths = there
-    if paths:
-        yield from _read_file(paths, what, target, storage)
-
-
-def _read_file(
-    path: str | Sequence[str],
-    what: _Read,
-    target: pa.Schema,
-    storage: Storage,
-    part: Range | None = None,
-) -> Iterator[pa.RecordBatch]:
-    """A file, or several as one chain, or a part of them."""
-    reader = _open(path, what, storage)
-    stop = None
-    if part is not None:
-        stop = part.stop
-        state = state_of(part)
-        if state is not None:
-            reader.resume(state, key_of())
-    try:
-        for rows in reader.read(stop):
-            yield conform(by_mode(pa.record_batch(rows), what.plan, what.mode), what.plan, target)
-        _judge(reader, path, what)
-    except FileNotFoundError as problem:
-        # It was there when the job was planned.
-        if not what.ignore_missing:
-            raise
-        _log.warning("left out %s: %s", path, problem)
-    except (capture.CaptureError, OSError) as problem:
-        if not what.ignore_corrupt:
-            problem.add_note(f"while reading {path} (ignoreCorruptFiles keeps what came before)")
-            raise
-        _log.warning("left out the rest of %s: %s", path, problem)
-
-
-def _judge(reader: capture.Reader, path: object, what: _Read) -> None:
-    if reader.damaged and what.mode == "FAILFAST":
-        raise capture.CaptureError(reader.damaged)
-    if reader.damaged:
-        _log.warning("%s: %s", path, reader.damaged)
-
-
-def _open(path: str | Sequence[str], what: _Read, storage: Storage) -> capture.Reader:
-    single = isinstance(path, str)
-    return capture.read(
-        locate(path, storage) if single else [locate(each, storage) for each in path],
-        level=what.level,
-        fields=list(what.plan.fields),
-        ports=what.ports,
-        protocol=what.protocol,
-        batch_rows=BATCH_ROWS,
-        redact=what.redact,
-        chain=True,  # the paths of a partition are those of one
-        tables=what.plan.tables,
-        order="none",  # as they are found, so that ranges give what one task would
-    )
+            yield from read_file(path, self.what, target, self.storage)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -13,7 +14,8 @@ from ..capture._storage import locate
 from .columns import arrow_schema
 from .files import SELECTION
 from .options import Options
-from .source import CaptureFiles, Files
+from .reading import Files, ports_of
+from .source import CaptureFiles
 from .versions import DataSource, DataSourceReader, InputPartition, needs_sources
 
 if TYPE_CHECKING:
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["AmqpCaptureStats", "capture_stats"]
 
-_OPTIONS = ("path", "paths", "ports", "protocol", "maxPartitionBytes", *SELECTION)
+_OPTIONS = ("path", "paths", "ports", "protocol", "maxPartitionBytes", "chain", *SELECTION)
 
 #: Counts by name, and plain ones; what they mean is told by capture.stats.
 _BY_NAME = ("versions", "frames", "methods", "skipped")
@@ -50,7 +52,7 @@ def capture_stats(
     Args:
         spark: a session.
         path: a file, folder or glob, or some of them.
-        options: those of ``amqp_capture`` that choose files; ``ports`` and ``protocol``.
+        options: those of ``amqp_capture`` that choose files; ``ports``, ``protocol``, ``chain``.
 
     Raises:
         An error of Spark when it runs: a path stands for nothing, an option is not known.
@@ -87,7 +89,7 @@ class AmqpCaptureStats(DataSource):
 class _Reader(CaptureFiles):
     def __init__(self, options: Options, schema: StructType) -> None:
         super().__init__(options)
-        self.ports = options.numbers("ports", (5672,))
+        self.ports = ports_of(options)
         self.protocol = options.optional("protocol")
         self.columns = schema
 
@@ -95,19 +97,23 @@ class _Reader(CaptureFiles):
         """A batch of one row for each file."""
         assert isinstance(partition, Files)
         target = arrow_schema(self.columns)
-        for path in partition.paths:
-            counts = self._counts(path)
+        for counts in self._counts(partition):
             columns = [pa.array([_value(counts.get(each.name))], each.type) for each in target]
             yield pa.RecordBatch.from_arrays(columns, schema=target)
 
-    def _counts(self, path: str) -> dict[str, Any]:
-        try:
-            source = locate(path, self.storage)
-            [counts] = capture.stats(source, self.ports, self.protocol)["files"]
-        except (capture.CaptureError, OSError) as problem:
-            return {"file": path, "damaged": str(problem)}
-        found: dict[str, Any] = counts
-        return found
+    def _counts(self, partition: Files) -> Iterator[dict[str, Any]]:
+        """Of each file; a chain in which one cannot be read is counted file by file."""
+        if partition.chained:
+            sources = [locate(path, self.storage) for path in partition.paths]
+            with suppress(capture.CaptureError, OSError):
+                yield from capture.stats(sources, self.ports, self.protocol, chain=True)["files"]
+                return
+        for path in partition.paths:
+            try:
+                source = locate(path, self.storage)
+                yield from capture.stats(source, self.ports, self.protocol)["files"]
+            except (capture.CaptureError, OSError) as problem:
+                yield {"file": path, "damaged": str(problem)}
 
 
 def _value(found: Any) -> Any:

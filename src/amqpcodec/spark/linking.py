@@ -1,0 +1,79 @@
+"""Which files are read as one chain, decided where a job is planned."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Literal
+
+from ..capture import CaptureError
+from ..capture._link import Ends, link_ends, look
+from ..capture._storage import Storage, locate
+from .files import CaptureFile
+
+__all__ = ["chains", "look_at"]
+
+_log = logging.getLogger(__name__)
+
+#: Files that are looked at at once: most of the time is spent waiting for storage.
+THREADS = 8
+
+
+def look_at(
+    files: Sequence[CaptureFile], ports: Collection[int], storage: Storage
+) -> list[Ends | CaptureError | OSError]:
+    """Both ends of each file, or why they cannot be seen."""
+
+    def one(file: CaptureFile) -> Ends | CaptureError | OSError:
+        try:
+            return look(locate(file.path, storage), ports)
+        except (CaptureError, OSError) as problem:
+            return problem
+
+    with ThreadPoolExecutor(min(THREADS, len(files) or 1), "amqpcodec-look") as pool:
+        return list(pool.map(one, files))
+
+
+def chains(
+    files: Sequence[CaptureFile],
+    chain: bool | Literal["auto"],
+    ports: Collection[int],
+    storage: Storage,
+) -> list[list[CaptureFile]]:
+    """Files in groups, each a chain; those that are read alone come last, in the order given.
+
+    With "auto" both ends of each file are looked at, as capture.read does it, and what begins in
+    the middle is told. A file that cannot be read is alone: the task that reads it says why.
+    """
+    if chain is True:
+        return [list(files)] if files else []
+    if chain is False or len(files) < 2:
+        return [[file] for file in files]
+    found = look_at(files, ports, storage)
+    by_found = {
+        id(ends.found): (file, ends)
+        for file, ends in zip(files, found, strict=True)
+        if isinstance(ends, Ends)
+    }
+    groups, reasons = link_ends(ends for _, ends in by_found.values())
+    _tell(reasons, {ends.found.name: ends for _, ends in by_found.values()})
+    linked = [[by_found[id(each)][0] for each in group] for group in groups if len(group) > 1]
+    there = {file.path for group in linked for file in group}
+    return [*linked, *([file] for file in files if file.path not in there)]
+
+
+def _tell(reasons: dict[str, str], ends: dict[str, Ends]) -> None:
+    """Warn of files that go on with no other one, with what that may have cut."""
+    if not reasons:
+        return
+    midstream = sum(
+        not begins for name in reasons for _first, _after, begins in ends[name].head.values()
+    )
+    name, reason = next(iter(reasons.items()))
+    more = f", and {len(reasons) - 1} more files" if len(reasons) > 1 else ""
+    _log.warning(
+        "%s is read alone (%s)%s: %d directions begin in the middle; option chain true makes all "
+        "files one chain, false reads each alone",
+        *(name, reason, more, midstream),
+    )

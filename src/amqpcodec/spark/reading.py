@@ -1,0 +1,214 @@
+"""How captures are read on a task: what of them, and what happens where one cannot be read."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import pyarrow as pa
+from pyspark.sql.types import StructType
+
+from .. import capture
+from ..capture._storage import Storage, is_remote, locate
+from .catalog import NO_PATH
+from .columns import Plan, conform, plan
+from .files import SELECTION, TOLERANT
+from .options import CORRUPT, Options, mode_of
+from .ranges import Range, key_of, state_of
+from .rows import BATCH_ROWS, by_mode, with_error
+from .versions import InputPartition
+
+__all__ = [
+    "OPTIONS",
+    "TASK_OCTETS",
+    "Files",
+    "What",
+    "chain_of",
+    "open_reader",
+    "paths_of",
+    "ports_of",
+    "read_chain",
+    "read_file",
+    "storage_of",
+]
+
+_log = logging.getLogger(__name__)
+
+#: Spark's own size of a task.
+TASK_OCTETS = 128 << 20
+
+OPTIONS = (
+    *("path", "paths", "ports", "protocol", "level", "fields", "redact", "tables", "mode"),
+    *("columnNameOfCorruptRecord", "chain", "maxPartitionBytes", *SELECTION, *TOLERANT),
+    *("stateLocation", "maxFilesPerTrigger", "maxBytesPerTrigger", "closeAfter"),
+)
+
+
+@dataclass(frozen=True)
+class Files(InputPartition):
+    """Files that one task reads, one after the other, or as one chain."""
+
+    paths: tuple[str, ...]
+    chained: bool = False
+
+
+@dataclass(frozen=True)
+class What:
+    """What is read out of every file; it travels to the workers."""
+
+    plan: Plan
+    level: str
+    ports: tuple[int, ...]
+    protocol: str | None
+    redact: bool
+    mode: str
+    ignore_corrupt: bool
+    ignore_missing: bool
+
+    @classmethod
+    def of(cls, options: Options, schema: StructType | None) -> What:
+        """What options and a schema of the user's ask for; unknown options are refused."""
+        options.refuse_unknown(OPTIONS, ("fs.",))
+        chain = chain_of(options)
+        ignore_corrupt = options.flag("ignoreCorruptFiles", False)
+        if chain is True and ignore_corrupt:
+            raise ValueError("option chain does not go with ignoreCorruptFiles: it needs each file")
+        level = options.text("level", "frame").lower()
+        fields = options.names("fields")
+        wanted: Sequence[str] | StructType | None = fields
+        if schema is not None:
+            wanted = schema
+            if fields is not None and len(fields) != len(schema):
+                raise ValueError("give a schema or the option fields, not both")
+        mode = mode_of(options.text("mode", "PERMISSIVE"))
+        corrupt = options.text("columnNameOfCorruptRecord", CORRUPT)
+        protocol = options.optional("protocol")
+
+        def told(names: list[str] | None, tables: str) -> pa.Schema:
+            return pa.schema(capture.schema(level, names, protocol, tables))
+
+        return cls(
+            with_error(plan(told, wanted, corrupt, options.optional("tables")), mode),
+            level,
+            ports_of(options),
+            protocol,
+            options.flag("redact", True),
+            mode,
+            ignore_corrupt,
+            options.flag("ignoreMissingFiles", False),
+        )
+
+    def depends(self) -> tuple[object, ...]:
+        """What the states of a reader depend on beside its files."""
+        return (self.level, self.ports, self.protocol, self.redact)
+
+    def counting(self) -> What:
+        """The same, for a reader that gives no column but the errors."""
+        return replace(self, plan=replace(self.plan, fields=("error",)))
+
+
+def chain_of(options: Options) -> bool | Literal["auto"]:
+    """The option chain, as capture.read has it."""
+    if options.text("chain", "auto").strip().lower() == "auto":
+        return "auto"
+    try:
+        return options.flag("chain", False)
+    except ValueError as problem:
+        raise ValueError(f"{problem}, or auto") from None
+
+
+def paths_of(options: Options) -> list[str]:
+    """``load(path)`` comes as path, ``load([path, ...])`` as paths, a JSON list."""
+    paths: list[str] = json.loads(options.text("paths", "[]"))
+    path = options.optional("path")
+    if path is not None:
+        paths.append(path)
+    if not paths:
+        raise ValueError(NO_PATH)
+    return paths
+
+
+def storage_of(options: Options) -> Storage:
+    """How tasks reach files that are none of their machine's: by the options ``fs.*``."""
+    given = options.items()
+    return Storage({name: text for name, text in given.items() if name.startswith("fs.")})
+
+
+def ports_of(options: Options) -> tuple[int, ...]:
+    """The servers' ports."""
+    ports = options.numbers("ports", (5672,))
+    if not all(0 < port < 65536 for port in ports):
+        raise ValueError(f"option ports is numbers from 1 to 65535, not {ports!r}")
+    return ports
+
+
+def read_chain(
+    paths: Sequence[str], what: What, target: pa.Schema, storage: Storage
+) -> Iterator[pa.RecordBatch]:
+    """The rows of several files as one chain."""
+    if what.ignore_missing:
+        there = [path for path in paths if is_remote(path) or os.path.exists(path)]
+        for path in sorted(set(paths) - set(there)):
+            _log.warning("left out %s: it went away", path)
+        paths = there
+    if paths:
+        yield from read_file(paths, what, target, storage)
+
+
+def read_file(
+    path: str | Sequence[str],
+    what: What,
+    target: pa.Schema,
+    storage: Storage,
+    part: Range | None = None,
+) -> Iterator[pa.RecordBatch]:
+    """A file, or several as one chain, or a part of them."""
+    reader = open_reader(path, what, storage)
+    stop = None
+    if part is not None:
+        stop = part.stop
+        state = state_of(part)
+        if state is not None:
+            reader.resume(state, key_of())
+    try:
+        for rows in reader.read(stop):
+            yield conform(by_mode(pa.record_batch(rows), what.plan, what.mode), what.plan, target)
+        _judge(reader, path, what)
+    except FileNotFoundError as problem:
+        # It was there when the job was planned.
+        if not what.ignore_missing:
+            raise
+        _log.warning("left out %s: %s", path, problem)
+    except (capture.CaptureError, OSError) as problem:
+        if not what.ignore_corrupt:
+            problem.add_note(f"while reading {path} (ignoreCorruptFiles keeps what came before)")
+            raise
+        _log.warning("left out the rest of %s: %s", path, problem)
+
+
+def _judge(reader: capture.Reader, path: object, what: What) -> None:
+    if reader.damaged and what.mode == "FAILFAST":
+        raise capture.CaptureError(reader.damaged)
+    if reader.damaged:
+        _log.warning("%s: %s", path, reader.damaged)
+
+
+def open_reader(path: str | Sequence[str], what: What, storage: Storage) -> capture.Reader:
+    """A reader of a file, or of several as one chain."""
+    single = isinstance(path, str)
+    return capture.read(
+        locate(path, storage) if single else [locate(each, storage) for each in path],
+        level=what.level,
+        fields=list(what.plan.fields),
+        ports=what.ports,
+        protocol=what.protocol,
+        batch_rows=BATCH_ROWS,
+        redact=what.redact,
+        chain=True,  # the paths of a partition are those of one
+        tables=what.plan.tables,
+        order="none",  # as they are found, so that ranges give what one task would
+    )
