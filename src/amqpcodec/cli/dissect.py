@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterator
 from typing import IO
 
 import pyarrow as pa
 
 from .. import capture
 from . import USAGE
+from .groups import Group
 from .live import Stop
 from .ordering import Ordering, sort_keys
 from .output import Output, check_output, output_format
@@ -51,19 +53,15 @@ def dissect(options: argparse.Namespace) -> int:
         Progress(options.output) as bar,
     ):
         reading = Reading(options, bar, stop)
-        for group in reading.found:
+
+        def rows(group: Group) -> Iterator[pa.RecordBatch]:
             for batch in reading.batches(group, options.level, selection.fields):
-                rows = selection.fitting(selection.complete(batch))
-                for kept in ordering.add(rows):
-                    reading.counts.shown += kept.num_rows
-                    output.write(selection.chosen(kept, names), reading.live)
-                if ordering.done:
-                    break
-            if ordering.done or stop.pressed:
-                break
-        for kept in ordering.rest():
-            reading.counts.shown += kept.num_rows
-            output.write(selection.chosen(kept, names))
+                yield selection.fitting(selection.complete(batch))
+
+        def write(batch: pa.RecordBatch, at_once: bool) -> None:
+            output.write(selection.chosen(batch, names), at_once)
+
+        reading.show(rows, ordering, write)
         if output.target is None and reading.status != USAGE:
             # No rows at all: what is written has its columns, for those who read it.
             told = pa.schema(capture.schema(options.level, selection.fields, options.protocol))

@@ -13,7 +13,16 @@ import pyarrow.compute as pc
 from . import Problem
 from .where import inside
 
-__all__ = ["ALIASES", "COMPOUND", "JSON_VALUE", "check_names", "extracted", "no_column", "split"]
+__all__ = [
+    "ALIASES",
+    "COMPOUND",
+    "JSON_VALUE",
+    "check_names",
+    "extracted",
+    "no_column",
+    "picked",
+    "split",
+]
 
 #: Headings of tables that are short for a column of capture.read().
 ALIASES = {
@@ -83,6 +92,21 @@ def extracted(batch: pa.RecordBatch, column: str, path: list[str]) -> tuple[pa.F
     known = [_part(text, rest) for text in coded.dictionary.to_pylist()]
     texts = [None if at is None else known[at] for at in coded.indices.to_pylist()]
     return pa.field(name, pa.string(), metadata=JSON_VALUE), pa.array(texts, pa.string())
+
+
+def picked(batch: pa.RecordBatch, names: Iterable[tuple[str, str]]) -> pa.RecordBatch:
+    """Columns and parts of columns. names: (what it is called, which it is) of each."""
+    fields, columns = [], []
+    for name, source in names:
+        if source in batch.schema.names:
+            field, column = batch.schema.field(source), batch.column(source)
+        else:
+            parts = split(source, batch.schema.names)
+            assert parts is not None
+            field, column = extracted(batch, *parts)
+        fields.append(field.with_name(name))
+        columns.append(column)
+    return pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields))
 
 
 def _part(text: str | None, path: list[str]) -> str | None:

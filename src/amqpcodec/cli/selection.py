@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from .. import capture
 from . import Problem, where
-from .naming import ALIASES, extracted, no_column, split
+from .naming import ALIASES, no_column, picked, split
 from .summary import MADE, made, needs
 from .times import Clock, Window
 
@@ -152,19 +152,7 @@ class Selection:
         """The columns of these names; None: what is read without --fields."""
         if names is None:
             return batch.select(self._usual())
-        fields, columns = [], []
-        for name in names:
-            name = self.same.get(name, name)
-            if name in batch.schema.names:
-                fields.append(batch.schema.field(name))
-                columns.append(batch.column(name))
-                continue
-            parts = split(name, batch.schema.names)
-            assert parts is not None
-            field, column = extracted(batch, *parts)
-            fields.append(field.with_name(name))
-            columns.append(column)
-        return pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields))
+        return picked(batch, [(name, name) for name in (self.same.get(n, n) for n in names)])
 
     def _usual(self) -> list[str]:
         return list(pa.schema(capture.schema(self.level, None, self.protocol)).names)

@@ -16,6 +16,7 @@ from .. import capture
 from . import BAD_DATA, INTERRUPTED, OK, USAGE, Problem, complain
 from .groups import Group, grouped
 from .live import Follow, Interface, Pipe, Stop, is_live
+from .ordering import Ordering
 from .progress import Progress
 
 __all__ = ["Counts", "Reading", "Unreadable"]
@@ -161,6 +162,29 @@ class Reading:
             stack.callback(os.close, followed.fd)
             return followed
         return None
+
+    def show(
+        self,
+        rows: Callable[[Group], Iterator[pa.RecordBatch]],
+        ordering: Ordering,
+        write: Callable[[pa.RecordBatch, bool], None],
+    ) -> None:
+        """Have the rows of every group written, in the order asked for, until none can follow.
+
+        write: takes a batch, and whether it has to be seen at once.
+        """
+        for group in self.found:
+            for batch in rows(group):
+                for kept in ordering.add(batch):
+                    self.counts.shown += kept.num_rows
+                    write(kept, self.live)
+                if ordering.done:
+                    break
+            if ordering.done or self.stop.pressed:
+                break
+        for kept in ordering.rest():
+            self.counts.shown += kept.num_rows
+            write(kept, False)
 
     def interrupted(self) -> int:
         """Say what was read before Ctrl-C; the exit status."""

@@ -11,7 +11,7 @@ import pyarrow as pa
 from .. import USAGE, complain
 from ..groups import Group
 from ..live import Stop
-from ..naming import ALIASES, extracted, no_column, split
+from ..naming import ALIASES, no_column, picked, split
 from ..ordering import Ordering, sort_keys
 from ..output import Output, check_output, output_format
 from ..progress import Progress
@@ -81,19 +81,7 @@ class Answer:
 
     def chosen(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The columns that are shown."""
-        fields, columns = [], []
-        for name in self.names:
-            column = self._column(name)
-            if column in batch.schema.names:
-                fields.append(batch.schema.field(column).with_name(name))
-                columns.append(batch.column(column))
-            else:
-                parts = split(name, batch.schema.names)
-                assert parts is not None
-                field, values = extracted(batch, *parts)
-                fields.append(field.with_name(name))
-                columns.append(values)
-        return pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields))
+        return picked(batch, [(name, self._column(name)) for name in self.names])
 
 
 def ask(question: type[Question], options: argparse.Namespace) -> int:
@@ -116,18 +104,14 @@ def ask(question: type[Question], options: argparse.Namespace) -> int:
         reading = Reading(options, bar, stop)
         if chosen == "table" and options.fields is None and len(reading.found) > 1:
             answer.names = ["file", *answer.names]
-        for group in reading.found:
-            for batch in _answered(question, options, reading, group, answer, clock):
-                for kept in ordering.add(batch):
-                    reading.counts.shown += kept.num_rows
-                    output.write(answer.chosen(kept), reading.live)
-                if ordering.done:
-                    break
-            if ordering.done or stop.pressed:
-                break
-        for kept in ordering.rest():
-            reading.counts.shown += kept.num_rows
-            output.write(answer.chosen(kept))
+
+        def rows(group: Group) -> Iterator[pa.RecordBatch]:
+            return _answered(question, options, reading, group, answer, clock)
+
+        def write(batch: pa.RecordBatch, at_once: bool) -> None:
+            output.write(answer.chosen(batch), at_once)
+
+        reading.show(rows, ordering, write)
         if output.target is None and reading.status != USAGE:
             output.write(answer.chosen(answer.batch([], "")))
             if chosen == "table":
