@@ -8,7 +8,7 @@ from operator import or_
 from types import GenericAlias, ModuleType
 from typing import Any
 
-from . import _codec
+from ._interpreter import _codec
 from .decoder import decoder_classes
 
 __all__ = ["finished", "namespace", "protocol_module"]

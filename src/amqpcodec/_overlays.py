@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from types import ModuleType
 from typing import Any
 
-from . import _codec
 from ._gen.overlays import OVERLAYS
+from ._interpreter import _codec
 from ._namespace import protocol_module
 
 __all__ = ["overlaid"]

@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, Literal, TypeAlias
 
+from amqpcodec._namespace import finished
+
 from . import _v1, v1_types
-from ._namespace import finished
 from .decoder import bound_decoder
 
 __all__ = ["namespace"]

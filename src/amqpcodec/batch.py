@@ -10,7 +10,9 @@ from collections.abc import Iterable
 from types import ModuleType
 from typing import Any, Literal
 
-from . import _codec, _columns, _encode, _v1
+from amqpcodec._interpreter import _codec
+
+from . import _columns, _encode, _v1
 from . import protocol as _protocol_module
 from ._columns import Columns, Schema
 from ._encode import ArrowColumn, Encoded

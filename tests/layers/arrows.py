@@ -15,6 +15,7 @@ LAYERS = {
     "_namespace": "facade",
     "_overlays": "facade",
     "_v1_namespace": "facade",
+    "_interpreter": "core",
     "decoder": "facade",
     "limits": "facade",
     "message": "facade",

@@ -6,7 +6,9 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from .. import _capture, _codec, _v1
+from amqpcodec._interpreter import _codec
+
+from .. import _capture, _v1
 from .._capture import CaptureBatch
 from ._errors import StateError, no_capture
 from ._files import Pieces, Source, Watch, source_name

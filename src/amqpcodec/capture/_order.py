@@ -7,7 +7,9 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from .. import _capture, _codec, _v1
+from amqpcodec._interpreter import _codec
+
+from .. import _capture, _v1
 from ._errors import no_capture
 from ._files import Pieces, Source, source_name
 

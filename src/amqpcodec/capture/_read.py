@@ -8,7 +8,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from types import ModuleType
 from typing import Any, Literal
 
-from .. import _capture, _codec, _v1
+from amqpcodec._interpreter import _codec
+
+from .. import _capture, _v1
 from .._capture import CaptureBatch as Batch
 from .._columns import Schema
 from ..batch import _protocol as _protocol_of

@@ -30,6 +30,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+from amqpcodec import _interpreter  # noqa: F401  before the modules here load _dropins
+
 from ._dropin import CompatError, CompatWarning
 
 __all__ = ["CompatError", "CompatWarning", "drop_in"]

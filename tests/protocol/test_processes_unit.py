@@ -1,0 +1,215 @@
+"""Decoders in many threads, after fork and spawn, and in the other interpreters of a process."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import pickle
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import amqpcodec
+from amqpcodec import v0_9_1 as old
+from amqpcodec import v1_0 as new
+
+SOURCE = Path(amqpcodec.__file__).resolve().parents[1]
+# CPython's own advice, from 3.12 on, where some library of the tests has started a thread.
+pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")
+POSIX_ONLY = pytest.mark.skipif(os.name == "nt", reason="takes fork")
+
+#: Threads, and how often each reads everything.
+THREADS, ROUNDS = 8, 20
+
+
+def conversation(seed: int) -> bytes:
+    """Deliveries of 0-9-1 with names of their own and shared ones."""
+    headers = {"shared": "text", f"own-{seed}": seed, "table": {"list": [seed, "x", None]}}
+    properties = old.Basic.Properties(content_type="text/plain", headers=headers, timestamp=seed)
+    return b"".join(
+        old.encode_message(
+            channel, old.Basic.Deliver("tag", n, False, "e", f"k{seed}"), properties, b"%d" % n * 50
+        )
+        for n in range(20)
+        for channel in (1, 2)
+    )
+
+
+def new_conversation(seed: int) -> bytes:
+    return b"".join(
+        new.encode_message(
+            0,
+            new.Transfer(0, n, b"%d" % n),
+            new.Message({"n": seed}, subject=f"s{seed}", application_properties={"n": n}),
+        )
+        for n in range(20)
+    )
+
+
+def read(seed: int, *, chunk: int = 37) -> list[Any]:
+    """All frames and messages of both families, through decoders of the caller's own."""
+    found: list[Any] = []
+    for decoder, data in (
+        (old.Decoder(), conversation(seed)),
+        (old.MessageDecoder(), conversation(seed)),
+        (new.MessageDecoder(opened=True), new_conversation(seed)),
+    ):
+        for at in range(0, len(data), chunk):
+            found.extend(decoder.feed(data[at : at + chunk]))
+    return found
+
+
+def test_decoders_in_many_threads() -> None:
+    expected = [read(seed) for seed in range(THREADS)]
+    wrong: list[Any] = []
+    barrier = threading.Barrier(THREADS)
+
+    def work(seed: int) -> None:
+        try:
+            barrier.wait()
+            wrong.extend(seed for _ in range(ROUNDS) if read(seed) != expected[seed])
+        except BaseException as error:
+            wrong.append(error)
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(THREADS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+def test_columns_in_many_threads() -> None:
+    pa = pytest.importorskip("pyarrow")
+    from amqpcodec import batch
+
+    data = [conversation(seed) for seed in range(THREADS)]
+    expected = [pa.record_batch(batch.decode(each)) for each in data]
+    wrong: list[Any] = []
+
+    def work(seed: int) -> None:
+        try:
+            for _ in range(ROUNDS):
+                if not pa.record_batch(batch.decode(data[seed])).equals(expected[seed]):
+                    wrong.append(seed)
+        except BaseException as error:
+            wrong.append(error)
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(THREADS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+def halves(decoder: Any, data: bytes) -> Iterator[Any]:
+    middle = len(data) // 2 + 3
+    yield from decoder.feed(data[:middle])
+    yield None
+    yield from decoder.feed(data[middle:])
+
+
+@POSIX_ONLY
+@pytest.mark.parametrize("make", [old.Decoder, old.MessageDecoder])
+def test_both_sides_of_a_fork_go_on(make: Callable[[], Any]) -> None:
+    data = conversation(7)
+    whole = [each for each in halves(make(), data) if each is not None]
+    frames = halves(make(), data)
+    before = list(iter(frames.__next__, None))
+    assert 0 < len(before) < len(whole)
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.write(writing, pickle.dumps(list(frames) == whole[len(before) :]))
+        finally:
+            os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as pipe:
+        assert pickle.loads(pipe.read()) is True
+    assert os.waitpid(child, 0)[1] == 0
+    assert before + list(frames) == whole
+
+
+@pytest.mark.parametrize("method", multiprocessing.get_all_start_methods())
+def test_a_pool_of_processes(method: str) -> None:
+    context = multiprocessing.get_context(method)
+    with ProcessPoolExecutor(2, mp_context=context) as pool:
+        frames = list(pool.map(frames_of, range(4)))
+    assert frames == [frames_of(seed) for seed in range(4)]
+
+
+def frames_of(seed: int) -> list[Any]:
+    """Objects, which a pool sends back by pickle."""
+    return list(old.Decoder().feed(conversation(seed)))
+
+
+#: Ways into the package that load compiled modules.
+ENTRIES = [
+    *("v0_9_1", "v0_9", "v0_8", "v1_0", "decoder", "limits", "batch", "capture"),
+    *("compat.pika", "compat.pamqp", "compat.amqp", "compat.azure"),
+]
+
+OTHERS = """
+import sys
+ROUND_TRIP = "from amqpcodec import v0_9_1 as a; assert a.decode(a.encode(1, a.Basic.Ack(5)))"
+if sys.version_info >= (3, 13):
+    import _interpreters
+    def other(isolated, code):
+        made = _interpreters.create("isolated" if isolated else "legacy")
+        failed = _interpreters.exec(made, code)
+        if failed:
+            raise RuntimeError(failed.formatted)
+else:
+    import _xxsubinterpreters
+    def other(isolated, code):
+        _xxsubinterpreters.run_string(_xxsubinterpreters.create(isolated=isolated), code)
+"""
+
+REFUSED = """
+try:
+    import importlib
+    importlib.import_module({name!r})
+except ImportError as error:
+    assert str(error).startswith("amqpcodec cannot be used in this interpreter"), str(error)
+    assert "threads or processes" in str(error)
+else:
+    raise AssertionError("not refused")
+"""
+
+
+def python(code: str) -> None:
+    """Run code in a process of its own, which has to end well."""
+    done = subprocess.run(
+        [sys.executable, "-c", OTHERS + code],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join((str(SOURCE), os.getcwd()))},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_a_second_interpreter_is_refused_with_the_reason(entry: str) -> None:
+    refused = REFUSED.format(name=f"amqpcodec.{entry}")
+    # Below 3.12 an isolated one that came first would get the core.
+    first = "" if sys.version_info < (3, 12) else f"other(True, {refused!r})"
+    then = "".join(f"other({isolated}, {refused!r})\n" for isolated in (False, True))
+    python(f"{first}\nexec(ROUND_TRIP)\n{then}exec(ROUND_TRIP)")
+
+
+def test_the_one_interpreter_may_be_another_than_the_first() -> None:
+    """As in a server that gives each application an interpreter, with one GIL for all."""
+    python(f"other(False, ROUND_TRIP)\nexec({REFUSED.format(name='amqpcodec.v0_9_1')!r})")
+
+
+def test_the_errors_are_there_in_every_interpreter() -> None:
+    python("exec(ROUND_TRIP)\nother(True, 'from amqpcodec import DecodeError')")
