@@ -14,6 +14,9 @@ _Dialect: TypeAlias = Literal["rabbitmq", "0-9-1", "0-9", "0-8"]
 #: What a decoder yields beside the channel.
 _ItemT_co = TypeVar("_ItemT_co", covariant=True)
 
+def nesting_limit(limit: int | None = None) -> int:
+    """See amqpcodec.limits.nesting."""
+
 @final
 class KindMeta(type):
     """Type of the generated classes."""

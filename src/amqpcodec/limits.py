@@ -1,8 +1,9 @@
 """Limits that hold for the whole process; docs/limits.md lists all others."""
 
+from amqpcodec._interpreter import _codec
 from amqpcodec._v1 import empty_limit as _empty_limit
 
-__all__ = ["empty_elements"]
+__all__ = ["empty_elements", "nesting"]
 
 
 def empty_elements(limit: int | None = None) -> int:
@@ -24,3 +25,23 @@ def empty_elements(limit: int | None = None) -> int:
         ValueError: the limit is no number from 0 to 4,294,967,295.
     """
     return _empty_limit(limit)
+
+
+def nesting(limit: int | None = None) -> int:
+    """How many levels values may be within each other, in both directions and all versions.
+
+    Tables and arrays count in 0-x; lists, maps, arrays, described values and composites in 1.0,
+    all together. A value with more levels than this (by default 128) is a DepthError, in columns a
+    row with an error; one that is to be encoded is an EncodeError.
+
+    Args:
+        limit: the limit from now on, in every decoder and thread of the process.
+
+    Returns:
+        The limit as it was before the call.
+
+    Raises:
+        ValueError: the limit is no number from 16 to 128. The stack is sized for 128, and frames
+            of AMQP 1.0 have up to 11 levels of their own.
+    """
+    return _codec.nesting_limit(limit)
