@@ -39,7 +39,7 @@ def test_figures_are_those_of_the_code() -> None:
     assert f"| {_read.REORDER_SEGMENTS:,} |" in PAGE
     assert _read.REORDER_BYTES == 4 << 20
     for path, text in {
-        "wire/value.pxi": "DEPTH_LIMIT = 128",
+        "wire/value.pxi": "DEPTH_MOST = 128",
         "v1/read.pxi": "V1_INT_KEYS = 256",
         "objects/bases.pxi": "REPR_DEPTH = 32",
         "encode/input.pxi": "SOURCE_DEPTH = 400",
