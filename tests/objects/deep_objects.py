@@ -28,7 +28,18 @@ def assigned(x: Any) -> Any:
     return frame
 
 
+WIRE = a.encode_message(1, a.Basic.Publish(), a.Basic.Properties(headers={}))
+
+
+def decoded(x: Any) -> Any:
+    """A message as a decoder makes it, with the one before in its headers."""
+    [(_, message)] = a.MessageDecoder().feed(WIRE)
+    message.properties.headers["x"] = x
+    return message
+
+
 CHAINS: dict[str, Callable[[Any], Any]] = {
+    "decoded": decoded,
     "method": a.Basic.Publish,
     "assigned": assigned,
     "content header": lambda x: a.Header(0, x),

@@ -21,12 +21,15 @@ typedef struct {
     PyObject_HEAD
     PyObject *origin;  /* bytes of the payload where they are not the canonical form, or NULL */
     uint32_t mode;     /* how the bytes of tables are to be read: dialect and table kind */
-    uint32_t tracked;  /* the collector knows of it */
+    uint32_t tracked;  /* whether the collector knows of it: KIND_TRACKED, with KIND_LINKED or without */
     PyObject *field[1];
 } KindObject;
 
 #define KIND_HEAD offsetof(KindObject, field)
 #define KIND_FREELIST 64
+
+/* KindObject.tracked */
+enum { KIND_TRACKED = 1, KIND_LINKED = 2 };
 
 typedef struct {
     int what;             /* KIND_METHOD, ... as the core numbers them */
@@ -138,12 +141,19 @@ static PyObject *kind_alloc(PyTypeObject *type, Py_ssize_t ignored) {
 
 /* Told to the collector only once something that can be part of a cycle is stored: most frames hold
  * numbers and text alone, and never are. */
-static inline void kind_track(PyObject *o) {
-    if (KIND_OF(Py_TYPE(o))->gc && !((KindObject *)o)->tracked) {
-        ((KindObject *)o)->tracked = 1;
-        PyObject_GC_Track(o);
-    }
+static inline void kind_track_as(PyObject *o, uint32_t how) {
+    uint32_t before = ((KindObject *)o)->tracked;
+    if (!KIND_OF(Py_TYPE(o))->gc) return;
+    ((KindObject *)o)->tracked = before | KIND_TRACKED | how;
+    if (!before) PyObject_GC_Track(o);
 }
+
+/* Of an object that holds what somebody gave it: it may be a link of a chain of any length. */
+static inline void kind_track(PyObject *o) { kind_track_as(o, KIND_LINKED); }
+
+/* Of one that holds what a reader of 0-x made: properties, a method, a dict. Only a dict, which bounds
+ * deallocation itself, can hold another such object. */
+static inline void kind_track_read(PyObject *o) { kind_track_as(o, 0); }
 
 static inline void kind_track_for(PyObject *o, PyObject *value) {
     if (PyType_IS_GC(Py_TYPE(value))) kind_track(o);
@@ -203,18 +213,28 @@ AMQP_INLINE void kind_release(PyObject *self) {
     Py_DECREF(type);
 }
 
-/* An instance that holds no container cannot be one of a long chain; for the others the interpreter
- * bounds how deep deallocation goes. */
-static void kind_dealloc(PyObject *self) {
-    if (!((KindObject *)self)->tracked) {
-        kind_release(self);
-        return;
-    }
+static void kind_dealloc(PyObject *self);
+
+/* Of a link in what may be a long chain: the interpreter bounds how deep this goes. */
+AMQP_APART static void kind_dealloc_linked(PyObject *self) {
     PyObject_GC_UnTrack(self);
     Py_TRASHCAN_BEGIN(self, kind_dealloc)
     ((KindObject *)self)->tracked = 0;
     kind_release(self);
     Py_TRASHCAN_END
+}
+
+static void kind_dealloc(PyObject *self) {
+    uint32_t tracked = ((KindObject *)self)->tracked;
+    if (tracked & KIND_LINKED) {
+        kind_dealloc_linked(self);
+        return;
+    }
+    if (tracked) {
+        PyObject_GC_UnTrack(self);
+        ((KindObject *)self)->tracked = 0;
+    }
+    kind_release(self);
 }
 
 /* ---- table fields ---- */
@@ -229,7 +249,7 @@ static PyObject *kind_table(KindObject *o, int field) {
         v = octets ? kind_read_table(octets, o->mode) : PyDict_New();
         if (v) {
             o->field[field] = v;
-            kind_track((PyObject *)o);
+            kind_track_read((PyObject *)o);
         }
     }
     PYTHON_UNLOCK();

@@ -27,6 +27,7 @@ cdef extern from "objects/kind.h":
     KindObject* kind_new(PyTypeObject* t)
     object kind_instance "KIND_INSTANCE"(PyTypeObject* t)
     void kind_track(PyObject* o)
+    void kind_track_read(PyObject* o)
     void kind_track_for(PyObject* o, PyObject* value)
     void kind_store(KindObject* o, int i, PyObject* value)
     void kind_fill(KindObject* o, int i, PyObject* value)

@@ -332,7 +332,7 @@ cdef class MessageDecoder(Stream):
         self.channel = method.channel
         self.at += method.total + header.total + body.total
         self.p = p + body.total
-        kind_track(<PyObject*>o)
+        kind_track_read(<PyObject*>o)
         return <PyObject*>o
 
     @cython.final
@@ -435,7 +435,7 @@ cdef class MessageDecoder(Stream):
         o.field[0] = Py_NewRef(<PyObject*>c.method)
         o.field[1] = Py_NewRef(<PyObject*>c.properties)
         o.field[2] = Py_NewRef(<PyObject*>body)
-        kind_track(<PyObject*>message)
+        kind_track_read(<PyObject*>message)
         c.clear(AWAIT_METHOD)
         return message
 
