@@ -73,7 +73,7 @@ def test_every_changed_byte_is_refused(path: Path, key: bytes | None, encrypt: b
 
 def test_states_that_are_none(path: Path):
     state = half_read(path).state()
-    assert state.startswith(b"AMQPCAP\x05\x00")
+    assert state.startswith(b"AMQPCAP\x06\x00")
     cases = {
         "not the state": b"",
         "version 4": b"AMQPCAP\x04" + state[8:],

@@ -17,23 +17,6 @@ cdef inline void visit_slot(int32_t* slot, int what, int32_t* known) noexcept no
         slot[0] = known[slot[0]]
 
 
-cdef inline void visit_row(CapRow* row, int what, int32_t* known) noexcept nogil:
-    visit_slot(&row.file, what, known)
-    visit_slot(&row.order_file, what, known)
-
-
-cdef inline void move_place(int32_t* slot, uint64_t* at, int32_t* position, int32_t* known) noexcept nogil:
-    """Of a row that went out: its file's name may be forgotten, then it stands before all that are not."""
-    if slot[0] < 0:
-        return
-    if known[slot[0]] < 0:
-        at[0] = 0
-        position[0] = -1
-        slot[0] = -1 - known[slot[0]]
-    else:
-        slot[0] = known[slot[0]]
-
-
 cdef void visit_slots(Reading* r, int what, int32_t* known) noexcept nogil:
     """Note which slots packets tell of, or give them other numbers."""
     cdef Conn* c = r.oldest
@@ -49,19 +32,15 @@ cdef void visit_slots(Reading* r, int what, int32_t* known) noexcept nogil:
                 visit_slot(&(<Mark*>h.marks.p)[k].file, what, known)
             for k in range(h.n_waiting):
                 visit_slot(&(<Piece**>h.heap.p)[k].mark.file, what, known)
-            if what == MOVE_SLOT:
-                move_place(&h.last_file, &h.last_at, &h.last_position, known)
             o = h.open
             while o != NULL:
-                visit_row(&o.row, what, known)
+                visit_slot(&o.row.file, what, known)
                 o = o.next
         c = c.newer
-    for k in range(r.rows.first, r.rows.n):
-        visit_row(&row[k], what, known)
-    for k in range(r.ready.first, r.ready.n):
-        visit_row(&(<CapRow*>r.ready.row.p)[k], what, known)
-    if what == MOVE_SLOT:
-        move_place(&r.floor.file, &r.floor.at, &r.floor.position, known)
+    for k in range(r.rows.n):
+        visit_slot(&row[k].file, what, known)
+    for k in range(r.going.first, r.going.n):
+        visit_slot(&(<CapRow*>r.going.row.p)[k].file, what, known)
     visit_slot(&r.last.file, what, known)
     visit_slot(&r.slot_of_file, what, known)
 

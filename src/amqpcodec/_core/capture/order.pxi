@@ -1,10 +1,13 @@
 # Rows in the order of their packets: those that may still come after another one wait, within a window.
 #
 # A direction keeps the order of its bytes, also where its packets were captured out of order: a row counts
-# as sent no sooner than the one before it (put_in_turn). Slots of files are in the order of the files.
+# as sent no sooner than the one before it (put_in_turn).
 #
 # Rows are made when their last byte was read. What another direction, a gap or a message that is open may
 # still make a row of says up to where the order is known: see order_known_to.
+#
+# Rows stay where they were made, in `rows`: only the few that are out of order change places. When a batch is
+# full, all of them become `going`, and those whose place is not known yet are copied to new `rows`.
 
 cdef enum:
     ORDER_ROWS = 1 << 16            # rows that may wait for one that comes before them
@@ -12,25 +15,23 @@ cdef enum:
     ORDER_LEAST = 1 << 11           # rows that are put in order at once
     ORDER_LEAST_BYTES = 1 << 18     # and bytes
 
+cdef uint64_t LAST_TURN = <uint64_t>1 << 62     # after all packets
+
 
 cdef inline bint is_place_before(const Place* a, const Place* b) noexcept nogil:
-    if a.at != b.at and a.file == b.file:
-        return a.at < b.at
-    return a.position < b.position if a.file == b.file else a.file < b.file
+    return a.turn < b.turn or (a.turn == b.turn and a.position < b.position)
 
 
 cdef inline void place_of(const CapRow* row, int64_t index, Place* out) noexcept nogil:
-    out.file = row.order_file
-    out.at = row.order_at
+    out.turn = row.order_turn
     out.position = row.order_position
     out.index = <int32_t>index
 
 
-cdef void take_lower(Reading* r, Place* low, int32_t file, uint64_t at, int32_t position) noexcept nogil:
+cdef void take_lower(Reading* r, Place* low, uint64_t turn, int32_t position) noexcept nogil:
     """Rows may come from here on; where later ones went out already, they will be late in any case."""
     cdef Place here
-    here.file = file
-    here.at = at
+    here.turn = turn
     here.position = position
     if is_place_before(&r.floor, &here) and is_place_before(&here, low):
         low[0] = here
@@ -38,17 +39,10 @@ cdef void take_lower(Reading* r, Place* low, int32_t file, uint64_t at, int32_t 
 
 cdef inline void take_lower_mark(Reading* r, const Half* h, const Mark* mark, Place* low) noexcept nogil:
     """A row of this packet may come; it stands after those of the direction that came already."""
-    cdef Place here, last
-    here.file = mark.file
-    here.at = mark.file_at
-    here.position = mark.rows
-    last.file = h.last_file
-    last.at = h.last_at
-    last.position = h.last_position
-    if not is_place_before(&last, &here):
-        here = last
-        here.position += 1
-    take_lower(r, low, here.file, here.at, here.position)
+    if mark.turn < h.last_turn or (mark.turn == h.last_turn and mark.rows <= h.last_position):
+        take_lower(r, low, h.last_turn, h.last_position + 1)
+    else:
+        take_lower(r, low, mark.turn, mark.rows)
 
 
 cdef void order_of_half(Reading* r, const Half* h, Place* low) noexcept nogil:
@@ -67,7 +61,7 @@ cdef void order_of_half(Reading* r, const Half* h, Place* low) noexcept nogil:
         for i in range(h.n_waiting):
             take_lower_mark(r, h, &(<Piece**>h.heap.p)[i].mark, low)
     while o != NULL:
-        take_lower(r, low, o.row.order_file, o.row.order_at, o.row.order_position)
+        take_lower(r, low, o.row.order_turn, o.row.order_position)
         o = o.next
 
 
@@ -75,8 +69,7 @@ cdef void order_known_to(Reading* r, Place* low) noexcept nogil:
     """The first place of which a row may still come, but for places of packets that were not read."""
     cdef Conn* c = r.holder
     cdef Conn* after
-    low.file = 0x7FFFFFFF
-    low.at = 0
+    low.turn = LAST_TURN
     low.position = 0
     while c != NULL:
         after = c.holder
@@ -130,9 +123,11 @@ cdef Place* sort_places(Place* p, Place* spare, size_t n) noexcept nogil:
 
 
 cdef Place* places_in_order(Reading* r) noexcept nogil:
-    """The rows' places in order: those that were held back, those in order since, and the few between."""
-    cdef size_t n = <size_t>r.rows.n, held = <size_t>r.n_sorted, n_main = 0, n_side = 0, i
-    cdef const CapRow* row = <const CapRow*>r.rows.row.p
+    """The places, in order, of the rows that wait: those that are sorted, those in order since, and the few
+    between. Indices are from the first of them on."""
+    cdef size_t n = <size_t>(r.rows.n - r.rows.ready), n_main = 0, n_side = 0, i
+    cdef size_t held = <size_t>(r.rows.sorted - r.rows.ready)
+    cdef const CapRow* row = <const CapRow*>r.rows.row.p + r.rows.ready
     cdef Place* main
     cdef Place* side
     cdef Place* spare
@@ -168,20 +163,6 @@ cdef Place* places_in_order(Reading* r) noexcept nogil:
     return out
 
 
-cdef bint is_in_order(const CapRows* o) noexcept nogil:
-    cdef const CapRow* row = <const CapRow*>o.row.p
-    cdef Place a, b
-    cdef int64_t i
-    for i in range(1, o.n):
-        if row[i].order_at > row[i - 1].order_at and row[i].order_file == row[i - 1].order_file:
-            continue
-        place_of(&row[i - 1], 0, &a)
-        place_of(&row[i], 0, &b)
-        if is_place_before(&b, &a):
-            return False
-    return True
-
-
 cdef int more_rows(CapRows* o, int64_t n, size_t size) noexcept nogil:
     """Room for n more rows with so many bytes in all."""
     cdef size_t have = <size_t>o.n, all_ = <size_t>(o.n + n)
@@ -214,17 +195,11 @@ cdef void copy_rows(const CapRows* from_, int64_t first, int64_t n, CapRows* to)
     to.n += n
 
 
-cdef int gather_rows(const CapRows* from_, const Place* place, int64_t n, CapRows* to) noexcept nogil:
-    """Rows in the order of these places, or where there are none as they lie."""
-    cdef const int64_t* end = <const int64_t*>from_.end.p
+cdef int gather_rows(const CapRows* from_, int64_t start, const Place* place, int64_t n, CapRows* to) noexcept nogil:
+    """Rows in the order of these places, whose indices count from row `start` on."""
+    cdef const int64_t* end = <const int64_t*>from_.end.p + start
     cdef int64_t i, k, first
     cdef size_t size = 0
-    to.versions |= from_.versions
-    if place == NULL:
-        if more_rows(to, n, <size_t>end[n]) < 0:
-            return NO_MEMORY
-        copy_rows(from_, 0, n, to)
-        return 0
     for i in range(n):
         size += <size_t>(end[place[i].index + 1] - end[place[i].index])
     if more_rows(to, n, size) < 0:
@@ -235,9 +210,49 @@ cdef int gather_rows(const CapRows* from_, const Place* place, int64_t n, CapRow
         k = 1
         while i + k < n and place[i + k].index == first + k:
             k += 1
-        copy_rows(from_, first, k, to)
+        copy_rows(from_, start + first, k, to)
         i += k
     return 0
+
+
+cdef void put_back(const CapRows* from_, CapRows* to, int64_t at) noexcept nogil:
+    """All these rows in place of as many, from row `at` on, that have as many bytes together."""
+    cdef const int64_t* end = <const int64_t*>from_.end.p
+    cdef int64_t* to_end = <int64_t*>to.end.p + at
+    cdef int64_t i
+    memcpy(<CapRow*>to.row.p + at, from_.row.p, <size_t>from_.n * sizeof(CapRow))
+    memcpy(<uint64_t*>to.lost.p + at, from_.lost.p, 8 * <size_t>from_.n)
+    if from_.used:
+        memcpy(to.data.p + to_end[0], from_.data.p, from_.used)
+    for i in range(1, from_.n):
+        to_end[i] = to_end[0] + end[i]
+
+
+cdef int sort_rows(Reading* r) noexcept nogil:
+    """Put the rows that wait in order. What stands right already is not touched."""
+    cdef CapRows* o = &r.rows
+    cdef CapRows* moved = &r.going      # which is empty
+    cdef int64_t n = o.n - o.ready, i = 0, k, last
+    cdef Place* place = places_in_order(r)
+    cdef int status = 0
+    if place == NULL:
+        return NO_MEMORY
+    while i < n and status == 0:
+        k = i
+        last = place[i].index
+        while k < last:
+            k += 1
+            last = max(last, <int64_t>place[k].index)
+        if k > i:
+            status = gather_rows(o, o.ready, place + i, k + 1 - i, moved)
+            if status == 0:
+                put_back(moved, o, o.ready + i)
+            moved.n = 0
+            moved.used = 0
+        i = k + 1
+    o.sorted = o.n
+    o.disordered = False
+    return status
 
 
 cdef int forget_infos(Reading* r) noexcept nogil:
@@ -270,89 +285,109 @@ cdef int forget_infos(Reading* r) noexcept nogil:
     return status
 
 
-cdef int64_t places_before(const Place* place, int64_t n, const Place* low) noexcept nogil:
-    cdef int64_t from_ = 0, to = n, i
+cdef int64_t rows_before(const CapRows* o, const Place* low) noexcept nogil:
+    """How many rows, which are in order, stand before a place."""
+    cdef const CapRow* row = <const CapRow*>o.row.p
+    cdef int64_t from_ = o.ready, to = o.n, i
+    cdef Place place
     while from_ < to:
         i = (from_ + to) >> 1
-        if is_place_before(&place[i], low):
+        place_of(&row[i], i, &place)
+        if is_place_before(&place, low):
             from_ = i + 1
         else:
             to = i
     return from_
 
 
-cdef void flag_late(Reading* r, int64_t first) noexcept nogil:
-    """Of the rows that became ready, from `first` on: those before which later ones went out."""
-    cdef CapRow* row = <CapRow*>r.ready.row.p
+cdef void flag_late(Reading* r, int64_t first, int64_t end) noexcept nogil:
+    """Of the rows that became ready: those before which later ones went out."""
+    cdef CapRow* row = <CapRow*>r.rows.row.p
     cdef Place place
     cdef int64_t i
-    for i in range(first, r.ready.n):
-        place_of(&row[i], 0, &place)
+    for i in range(first, end):
+        place_of(&row[i], i, &place)
         if not is_place_before(&place, &r.floor):
             break
         row[i].flags |= CAPTURED_LATE
-    place_of(&row[r.ready.n - 1], 0, &place)
+    place_of(&row[end - 1], 0, &place)
     if is_place_before(&r.floor, &place):
         r.floor = place
 
 
+cdef inline int64_t bytes_before(const CapRows* o, int64_t row) noexcept nogil:
+    return (<const int64_t*>o.end.p)[row] if o.n else 0
+
+
 cdef inline bint is_ready(const Reading* r) noexcept nogil:
-    """Whether a batch is full, or a part of the rows that are ready went out."""
-    return r.ready.n >= r.batch_rows or r.ready.used >= BATCH_BYTES or r.ready.first != 0
+    """Whether a batch is full, or a part of one went out."""
+    return (r.going.n != 0 or r.rows.ready >= r.batch_rows
+            or (r.rows.ready != 0 and bytes_before(&r.rows, r.rows.ready) >= BATCH_BYTES))
 
 
 cdef void next_look(Reading* r, bint again) noexcept nogil:
-    """When the rows that wait are looked at next: while they are in the processor's cache; but where little
-    became ready not before there are twice as many, and not so often that connections count."""
+    """When the rows that wait are looked at next; where little became ready, not before there are twice as
+    many, and not so often that connections count."""
     cdef int64_t least_rows = ORDER_LEAST + r.n_conns, least_bytes = ORDER_LEAST_BYTES + 128 * <int64_t>r.n_conns
-    cdef int64_t n = r.rows.n, used = <int64_t>r.rows.used
+    cdef int64_t before = bytes_before(&r.rows, r.rows.ready)
+    cdef int64_t n = r.rows.n - r.rows.ready, used = <int64_t>r.rows.used - before
     if again:
-        r.full_rows = max(n + least_rows, min(2 * n, <int64_t>ORDER_ROWS))
-        r.full_bytes = <size_t>max(used + least_bytes, min(2 * used, <int64_t>ORDER_BYTES))
+        n = max(n + least_rows, min(2 * n, <int64_t>ORDER_ROWS))
+        used = max(used + least_bytes, min(2 * used, <int64_t>ORDER_BYTES))
     else:
-        r.full_rows = max(least_rows, n + ORDER_LEAST // 2)
-        r.full_bytes = <size_t>max(least_bytes, used + ORDER_LEAST_BYTES // 2)
+        n = max(least_rows, n + ORDER_LEAST // 2)
+        used = max(least_bytes, used + ORDER_LEAST_BYTES // 2)
+    r.full_rows = r.rows.ready + n
+    r.full_bytes = <size_t>(before + used)
+
+
+cdef inline int64_t whole_batches(const Reading* r, int64_t n) noexcept nogil:
+    """So many of n rows that no small batch is left at their end."""
+    return n if n <= r.batch_rows else n - n % r.batch_rows
 
 
 cdef int order_rows(Reading* r, bint all_) noexcept nogil:
-    """Move rows whose order is known to r.ready, no more than a batch takes. all_: whether known or not."""
-    cdef CapRows whole
-    cdef Place low, last
-    cdef Place* place = NULL
-    cdef int64_t n = r.rows.n, split = n, before = r.ready.n
-    cdef int64_t room = max(r.batch_rows, <int64_t>ORDER_LEAST) - before
-    low.file = 0x7FFFFFFF
-    low.at = 0
-    low.position = 0
+    """See which rows are ready, no more than a batch takes. all_: whether their place is known or not."""
+    cdef CapRows* o = &r.rows
+    cdef Place low
+    cdef int64_t before = o.ready, split = o.n
+    if o.disordered and sort_rows(r) < 0:
+        return NO_MEMORY
     if not all_:
         order_known_to(r, &low)
-    place_of(<CapRow*>r.rows.row.p + n - 1, 0, &last)
-    if n > room or not is_in_order(&r.rows) or not is_place_before(&last, &low):
-        place = places_in_order(r)
-        if place == NULL:
+        split = rows_before(o, &low)
+    if split - before < (o.n - before) // 2 and (
+            o.n - before >= ORDER_ROWS or <int64_t>o.used - bytes_before(o, before) >= ORDER_BYTES):
+        split = before + (o.n - before + 1) // 2
+    o.sorted = o.n
+    o.ready = max(whole_batches(r, split), before)
+    next_look(r, o.ready - before < (o.n - before) // 2)
+    if o.ready > before:
+        flag_late(r, before, o.ready)
+    if all_ and o.ready == o.n:
+        r.floor.turn = 0    # what is read next is by itself
+    return 0
+
+
+cdef int hand_over(Reading* r) noexcept nogil:
+    """The rows that are ready are to go out, the others wait on. None goes out yet."""
+    cdef CapRows whole = r.rows
+    cdef int64_t waiting = whole.n - whole.ready
+    r.rows = r.going
+    rows_clear(&r.rows)
+    r.rows.hint = max(whole.used + whole.used // 16, <size_t>65536)
+    if waiting:
+        if more_rows(&r.rows, waiting, whole.used - <size_t>bytes_before(&whole, whole.ready)) < 0:
+            r.going = r.rows
+            r.rows = whole
             return NO_MEMORY
-        split = places_before(place, n, &low)
-        if split < n // 2 and (n >= ORDER_ROWS or r.rows.used >= ORDER_BYTES):
-            split = (n + 1) // 2
-        split = max(min(split, room), <int64_t>0)
-    if split and gather_rows(&r.rows, place, split, &r.ready) < 0:
-        return NO_MEMORY
-    if split == n:
-        rows_clear(&r.rows)
-    elif split:
-        rows_clear(&r.spare)
-        if gather_rows(&r.rows, place + split, n - split, &r.spare) < 0:
-            return NO_MEMORY
-        whole = r.rows
-        r.rows = r.spare
-        r.spare = whole
-        if r.spare.data.room > 1 << 20:     # memory for once
-            rows_free(&r.spare)
-            memset(&r.spare, 0, sizeof(CapRows))
-    r.n_sorted = n - split if split else 0
-    next_look(r, split < n // 2)
-    if split:
-        flag_late(r, before)
-    if all_ and split == n:
-        r.floor.file = -1       # what is read next is by itself
+        copy_rows(&whole, whole.ready, waiting, &r.rows)
+        r.rows.versions = whole.versions
+        r.rows.sorted = whole.sorted - whole.ready
+        r.rows.disordered = whole.disordered
+    r.going = whole
+    r.going.n = whole.ready
+    r.going.used = <size_t>bytes_before(&whole, whole.ready)
+    r.full_rows -= whole.ready
+    r.full_bytes -= r.going.used
     return 0

@@ -2,6 +2,7 @@
 
 cdef enum:
     POOL_BYTES = 1 << 24           # that the columns of batches before may hold for those to come
+    PIECE_PART = 1 << 12           # bytes of a piece that are looked at for the end of a record
 
 
 cdef extern from "columns/arrow.h" nogil:
@@ -43,6 +44,7 @@ cdef int read_packets(Reading* r, const uint8_t* p, size_t n, size_t* used) noex
         r.last.time = packet.time
         r.last.number = packet.number
         r.last.file_at = packet.at
+        r.last.turn = r.count.packets
         r.last.file = r.slot_of_file
         why = read_segment(&packet, &segment)
         if why != SKIP_NONE:
@@ -123,8 +125,7 @@ cdef void reading_free(Reading* r) noexcept nogil:
         while r.oldest != NULL:
             remove_conn(r, r.oldest)
     rows_free(&r.rows)
-    rows_free(&r.ready)
-    rows_free(&r.spare)
+    rows_free(&r.going)
     block_give(&r.infos.block)
     block_give(&r.places)
     free(r.file.interface)
@@ -158,9 +159,12 @@ cdef class CaptureReader:
     cdef str tables
     cdef FileNames files
     cdef int64_t batch_rows
-    cdef Block input
+    cdef Py_buffer piece        # what was fed last, until it is read
+    cdef size_t piece_at        # bytes of it that were read, or stand in `input` too
+    cdef Block input            # a record that began in a piece before
     cdef size_t input_at
     cdef size_t input_n
+    cdef size_t kept            # bytes of it of pieces before
     cdef readonly bint damaged  # what is at `at` is no record
     cdef bint busy
 
@@ -200,7 +204,6 @@ cdef class CaptureReader:
         r.rows.hint = 65536
         r.redact = redact
         r.ordered = ordered
-        r.floor.file = -1
         r.batch_rows = batch_rows
         next_look(r, False)
         r.forced = forced
@@ -213,6 +216,20 @@ cdef class CaptureReader:
     def __dealloc__(self):
         reading_free(self.r)
         block_give(&self.input)
+        self.drop_piece()
+
+    cdef void drop_piece(self):
+        if self.piece.buf != NULL:
+            PyBuffer_Release(&self.piece)
+            self.piece.buf = NULL
+            self.piece.len = 0
+        self.piece_at = 0
+
+    cdef void drop_input(self):
+        self.drop_piece()
+        self.input_at = 0
+        self.input_n = 0
+        self.kept = 0
 
     def begin(self, str name not None, str key not None):
         """The bytes that follow are those of a file, the next one of the chain.
@@ -237,8 +254,7 @@ cdef class CaptureReader:
         r.file.packets = 0
         r.file.skip = 0
         r.file.n_interfaces = 0
-        self.input_at = 0
-        self.input_n = 0
+        self.drop_input()
         self.damaged = False
 
     cdef int make_buckets(self) except -1:
@@ -250,11 +266,9 @@ cdef class CaptureReader:
 
     def release(self):
         """Give back what reading needs, when all connections have ended and all rows went out."""
-        if self.r.oldest == NULL and self.r.rows.n == 0 and self.r.ready.n == 0:
-            rows_free(&self.r.ready)
-            rows_free(&self.r.spare)
-            memset(&self.r.ready, 0, sizeof(CapRows))
-            memset(&self.r.spare, 0, sizeof(CapRows))
+        if self.r.oldest == NULL and self.r.rows.n == 0 and self.r.going.n == 0:
+            rows_free(&self.r.going)
+            memset(&self.r.going, 0, sizeof(CapRows))
             free(self.r.bucket)
             self.r.bucket = NULL
             block_give(&self.input)
@@ -262,13 +276,11 @@ cdef class CaptureReader:
             rows_free(&self.r.rows)
             memset(&self.r.rows, 0, sizeof(CapRows))
             self.r.rows.hint = 65536
-            self.input_at = 0
-            self.input_n = 0
+            self.drop_input()
 
     def end(self):
         """No more bytes of this file will come: those of another one may."""
-        self.input_at = 0
-        self.input_n = 0
+        self.drop_input()
         self.r.between = True
 
     def peek(self):
@@ -279,6 +291,7 @@ cdef class CaptureReader:
         cdef CapPacket packet
         cdef size_t used = 0
         cdef int found = FILE_SKIPPED
+        self.keep_piece()
         with nogil:
             while found == FILE_SKIPPED:
                 found = next_packet(&self.r.file, self.input.p + self.input_at,
@@ -292,43 +305,80 @@ cdef class CaptureReader:
         return True, None if packet.time == NO_TIME else packet.time
 
     def feed(self, data):
-        """The next bytes of the file, a C-contiguous buffer; advance() reads them."""
-        cdef size_t left = self.input_n - self.input_at
-        cdef Py_buffer view
-        cdef size_t n
-        PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
-        try:
-            n = <size_t>view.len
-            if self.input_at and left:
-                memmove(self.input.p, self.input.p + self.input_at, left)
+        """The next bytes of the file, a C-contiguous buffer; advance() reads them.
+
+        They are borrowed until advance() gives False, or anything else is called.
+        """
+        self.keep_piece()
+        PyObject_GetBuffer(data, &self.piece, PyBUF_SIMPLE)
+        self.kept = self.input_n
+        pool_trim(POOL_BYTES)
+
+    cdef int append_piece(self, size_t n) noexcept nogil:
+        """Copy the next bytes of the piece, n at most, after those that wait."""
+        n = min(n, <size_t>self.piece.len - self.piece_at)
+        if self.input_at:
+            self.input_n -= self.input_at
+            self.kept -= min(self.kept, self.input_at)
+            memmove(self.input.p, self.input.p + self.input_at, self.input_n)
             self.input_at = 0
-            self.input_n = left
-            if self.input.room < left + n and block_room(&self.input, left, left + n) < 0:
+        if self.input.room < self.input_n + n and block_room(&self.input, self.input_n, self.input_n + n) < 0:
+            return NO_MEMORY
+        if n:
+            memcpy(self.input.p + self.input_n, <const uint8_t*>self.piece.buf + self.piece_at, n)
+        self.input_n += n
+        self.piece_at += n
+        return 0
+
+    cdef int keep_piece(self) except -1:
+        """What was fed and not read is copied, so that its owner may change it."""
+        if self.piece.buf != NULL:
+            if self.append_piece(<size_t>self.piece.len) < 0:
                 raise MemoryError
-            pool_trim(POOL_BYTES)
-            if n:
-                memcpy(self.input.p + left, view.buf, n)
-            self.input_n = left + n
-        finally:
-            PyBuffer_Release(&view)
+            self.drop_piece()
+        return 0
+
+    cdef int read_fed(self) noexcept nogil:
+        """Read what was fed, as read_packets() does: a record that began before it, then where it lies."""
+        cdef size_t used = 0, part = PIECE_PART
+        cdef int status
+        while self.input_n:
+            status = read_packets(self.r, self.input.p + self.input_at, self.input_n - self.input_at, &used)
+            self.input_at += used
+            if status != 0:
+                return status
+            if self.input_at >= self.kept and self.piece.buf != NULL:
+                self.piece_at -= self.input_n - self.input_at
+                self.input_at = 0
+                self.input_n = 0
+            elif self.piece_at == <size_t>self.piece.len:
+                return 0
+            elif self.append_piece(part) < 0:
+                return NO_MEMORY
+            part *= 2
+        if self.piece.buf == NULL:
+            return 0
+        status = read_packets(self.r, <const uint8_t*>self.piece.buf + self.piece_at,
+                              <size_t>self.piece.len - self.piece_at, &used)
+        self.piece_at += used
+        return status
 
     def advance(self, bint last=False):
         """Read what was fed. True: a batch is full, take() it. last: end all connections."""
-        cdef size_t used = 0
         cdef int status = 0
         if self.busy:
             raise RuntimeError("another thread reads this capture")
-        if self.r.ordered and is_ready(self.r):
+        if is_ready(self.r):
             return True
         self.busy = True
         with nogil:
             if last:
                 status = end_connections(self.r)
             elif not self.damaged:
-                status = read_packets(self.r, self.input.p + self.input_at,
-                                      self.input_n - self.input_at, &used)
-                self.input_at += used
+                status = self.read_fed()
         self.busy = False
+        if status != 1:
+            self.keep_piece()
         if status == FILE_BAD or status == FILE_FOREIGN:
             self.damaged = True
             status = 0
@@ -339,11 +389,14 @@ cdef class CaptureReader:
     def take(self, bint all=False):
         """The rows that wait, at most batch_rows; None where there are none, or none whose order is
         known. all: those as well."""
-        cdef CapRows* o = &self.r.ready if self.r.ordered else &self.r.rows
+        cdef CapRows* o = &self.r.going
         cdef int64_t n
-        if self.r.ordered and all and self.r.rows.n and not is_ready(self.r):
-            if order_rows(self.r, True) < 0:
-                raise MemoryError
+        if not self.r.ordered:
+            self.r.rows.ready = whole_batches(self.r, self.r.rows.n)
+        elif all and self.r.rows.n and not is_ready(self.r) and order_rows(self.r, True) < 0:
+            raise MemoryError
+        if o.n == 0 and self.r.rows.ready and hand_over(self.r) < 0:
+            raise MemoryError
         n = min(o.n - o.first, self.batch_rows)
         if n == 0:
             return None
@@ -368,7 +421,7 @@ cdef class CaptureReader:
         cdef StateIO io
         cdef size_t i
         cdef int status
-        if self.r.rows.n or self.r.ready.n:
+        if self.r.rows.n or self.r.going.n:
             raise ValueError("rows wait: take() them first")
         memset(&io, 0, sizeof(StateIO))
         io.writing = True
@@ -500,7 +553,7 @@ cdef class CaptureReader:
     @property
     def waiting(self):
         """Bytes that were fed and are part of no whole record yet."""
-        return self.input_n - self.input_at
+        return self.input_n - self.input_at + (<size_t>self.piece.len - self.piece_at)
 
     @property
     def known(self):

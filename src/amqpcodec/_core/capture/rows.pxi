@@ -38,9 +38,8 @@ cdef struct CapRow:
     uint8_t version         # number of the protocol
     int32_t position
     int32_t file            # slot of its name
-    int32_t order_file      # where it stands among all rows: see put_in_turn
-    int32_t order_position
-    uint64_t order_at
+    int32_t order_position  # where it stands among all rows: see put_in_turn
+    uint64_t order_turn
     int64_t first_time
     int64_t last_time
     uint64_t packet_at
@@ -49,6 +48,9 @@ cdef struct CapRow:
 cdef struct CapRows:
     int64_t first           # rows before it went out
     int64_t n
+    int64_t ready           # the first ones, whose place is known: see order.pxi
+    int64_t sorted          # with those that are in order after them
+    bint disordered         # the rows after those are not
     size_t used
     size_t hint             # bytes that there may be
     uint8_t versions        # of all rows, or'ed
@@ -62,6 +64,10 @@ cdef struct CapInfos:
     int32_t n
     uint64_t batch          # changes when they start anew
     Block block
+
+
+cdef inline bint is_row_before(const CapRow* a, const CapRow* b) noexcept nogil:
+    return a.order_turn < b.order_turn or (a.order_turn == b.order_turn and a.order_position < b.order_position)
 
 
 cdef int rows_room(CapRows* o, size_t size) noexcept nogil:
@@ -97,6 +103,9 @@ cdef int32_t note_info(CapInfos* o, const CapInfo* info) noexcept nogil:
 cdef void rows_clear(CapRows* o) noexcept nogil:
     o.first = 0
     o.n = 0
+    o.ready = 0
+    o.sorted = 0
+    o.disordered = False
     o.hint = max(o.used + o.used // 16, <size_t>65536)
     o.used = 0
     o.versions = 0

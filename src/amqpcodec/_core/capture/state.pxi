@@ -112,6 +112,7 @@ cdef void io_mark(StateIO* io, Mark* m) noexcept nogil:
     m.time = io_number(io, m.time)
     m.number = <uint64_t>io_ranged(io, <int64_t>m.number, 0, NUMBER_LIMIT)
     m.file_at = <uint64_t>io_ranged(io, <int64_t>m.file_at, 0, NUMBER_LIMIT)
+    m.turn = <uint64_t>io_ranged(io, <int64_t>m.turn, 0, NUMBER_LIMIT)
     m.rows = <int32_t>io_ranged(io, m.rows, 0, 1 << 30)
     m.file = io_slot(io, m.file)
 
@@ -203,6 +204,8 @@ cdef int io_open(StateIO* io, Reading* r, Open* o) noexcept nogil:
     o.row.last_time = io_number(io, o.row.last_time)
     o.row.packet_at = <uint64_t>io_ranged(io, <int64_t>o.row.packet_at, 0, NUMBER_LIMIT)
     o.row.packet = <uint64_t>io_ranged(io, <int64_t>o.row.packet, 0, NUMBER_LIMIT)
+    o.row.order_turn = <uint64_t>io_ranged(io, <int64_t>o.row.order_turn, 0, NUMBER_LIMIT)
+    o.row.order_position = <int32_t>io_ranged(io, o.row.order_position, 0, 1 << 30)
     o.row.version = <uint8_t>io_ranged(io, o.row.version, 0, r.n_spoken - (r.v1 == NULL))
     if io.writing:
         io_size(io, o.n, MESSAGE_LIMIT)
@@ -220,9 +223,6 @@ cdef int io_open(StateIO* io, Reading* r, Open* o) noexcept nogil:
     io_bytes(io, o.data.p, o.n)
     if not io.bad and not is_open_message(r, o):
         io.bad = True
-    o.row.order_file = o.row.file
-    o.row.order_at = o.row.packet_at
-    o.row.order_position = o.row.position
     return 0
 
 

@@ -24,6 +24,7 @@ cdef struct Mark:
     int64_t time
     uint64_t number
     uint64_t file_at
+    uint64_t turn           # of all packets that were read, from 1
     int32_t rows            # that began in it
     int32_t file            # slot of its name: see FileNames
 
@@ -73,9 +74,8 @@ cdef struct Half:
     Block buf
     Open* open              # messages, the newest first
     int32_t n_open          # deliveries of 1.0
-    int32_t last_file       # where the newest row stands
-    int32_t last_position
-    uint64_t last_at
+    int32_t last_position   # where the newest row stands
+    uint64_t last_turn
     uint64_t takes          # bytes of a frame of 1.0 that the receiver takes, 0 while it is not known
     bint tls                # TLS follows, if the peer agrees
     bint past_sasl          # in 1.0: no credentials follow
@@ -139,11 +139,10 @@ cdef struct Spoken:
     Desc** contents
     int n_contents
 
-# Where a row stands: slot of its file, offset of its packet, place there; and its index.
+# Where a row stands: turn of its packet, place there; and its index.
 cdef struct Place:
-    int32_t file
+    uint64_t turn
     int32_t position
-    uint64_t at
     int32_t index
 
 # A connection that a TCP reset ended, and who sent it.
@@ -172,13 +171,11 @@ cdef struct Reading:
     bint between            # no file is open: the next one follows
     Mark last               # the newest packet
     bint ordered            # rows go out in the order of their packets: see order.pxi
-    CapRows ready           # what goes out
-    CapRows spare
+    CapRows going           # rows that go out
     Block places            # Place: memory for sorting
-    Place floor             # of the last row that went out
-    int64_t n_sorted        # rows that were held back, the first ones
+    Place floor             # of the last row whose place is known
     int64_t batch_rows
-    int64_t full_rows       # of those that wait: when it is time to look at them
+    int64_t full_rows       # when it is time to look at the rows that wait
     size_t full_bytes
     bint redact
     bint messages           # the level of rows
@@ -227,17 +224,12 @@ cdef int push_mark(Half* h, const Mark* mark) noexcept nogil:
 
 cdef inline void put_in_turn(Half* h, CapRow* row) noexcept nogil:
     """A row stands where its packet does, but after the rows of the bytes before it."""
-    row.order_file = row.file
-    row.order_at = row.packet_at
     row.order_position = row.position
-    if AMQP_UNLIKELY(row.order_at <= h.last_at or row.order_file != h.last_file):
-        if row.order_file < h.last_file or (row.order_file == h.last_file and (
-                row.order_at < h.last_at or (row.order_at == h.last_at and row.order_position <= h.last_position))):
-            row.order_file = h.last_file
-            row.order_at = h.last_at
+    if AMQP_UNLIKELY(row.order_turn <= h.last_turn):
+        if row.order_turn < h.last_turn or row.order_position <= h.last_position:
+            row.order_turn = h.last_turn
             row.order_position = h.last_position + 1
-    h.last_file = row.order_file
-    h.last_at = row.order_at
+    h.last_turn = row.order_turn
     h.last_position = row.order_position
 
 
@@ -256,6 +248,7 @@ cdef void find_place(Half* h, size_t n, int64_t at, CapRow* row) noexcept nogil:
     row.first_time = mark.time
     row.last_time = last.time
     row.packet_at = mark.file_at
+    row.order_turn = mark.turn
     row.packet = mark.number
     row.file = mark.file
     mark.rows += 1
@@ -281,6 +274,8 @@ cdef int store_row(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, uin
     row.server = h == &c.half[1]
     row.flags = flags
     o.versions |= row.version
+    if o.n and is_row_before(row, row - 1):
+        o.disordered = True
     out = o.data.p + o.used
     if n:
         memcpy(out, p, n)

@@ -17,9 +17,11 @@ cdef inline int64_t position_of(const Half* h, uint32_t sequence) noexcept nogil
 
 cdef int keep_bytes(Half* h, const uint8_t* p, size_t n) noexcept nogil:
     """Behind those that are kept already."""
-    if h.buf.room < h.n + n:
-        # Many connections may wait at once: no more room than a quarter beyond what there is.
-        if block_room(&h.buf, h.n, max(h.n + n + (h.n >> 2), <size_t>256)) < 0:
+    cdef size_t room = h.n + n
+    if h.buf.room < room:
+        # Many connections may wait at once: no more room than a quarter beyond what there is, or than a
+        # frame needs half of whose bytes are there.
+        if block_room(&h.buf, h.n, max(max(room + (h.n >> 2), min(h.need, 2 * room)), <size_t>256)) < 0:
             return NO_MEMORY
     memcpy(h.buf.p + h.n, p, n)
     h.n += n
@@ -32,7 +34,7 @@ cdef int deliver(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, Mark*
     cdef const Mark* last = <const Mark*>h.marks.p + h.n_marks - 1
     mark.at = h.offset
     mark.rows = 0
-    if h.n_marks and last.file_at == mark.file_at and last.number == mark.number and last.file == mark.file:
+    if h.n_marks and last.turn == mark.turn:
         mark.rows = last.rows       # a gap before it counts as its row
     if push_mark(h, mark) < 0:
         return NO_MEMORY
