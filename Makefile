@@ -88,7 +88,7 @@ NEWEST = $(shell $(PYTHON) scripts/newest_python.py --not $(PYTHON))
 
 # --- targets ----------------------------------------------------------------------------------
 
-.PHONY: build demo test rooms-test newest-test broker-test compat docs fuzz lint types generate check-generated wheel-check \
+.PHONY: build demo test rooms-test newest-test broker-test compat docs fuzz mutants coverage lint types generate check-generated wheel-check \
 	build-size bench bench-compat bench-session clean distclean
 
 build: $(DONE)/built  ## build the extension in place
@@ -118,6 +118,12 @@ compat: $(DONE)/built  ## the clients' own suites without and with the drop-ins 
 
 fuzz: $(DONE)/built $(addprefix $(DONE)/with-,test clients spec cli fuzz)  ## fuzz the core: make fuzz SECONDS=60
 	$(PY) -m tests.fuzz --install --seconds $(SECONDS) $(ARGS)
+
+mutants: $(DONE)/with-build $(addprefix $(DONE)/with-,test clients spec cli)  ## change the core in 300 places: do the tests see it?
+	$(PY) -m tests.mutation $(ARGS)
+
+coverage: $(DONE)/with-build $(addprefix $(DONE)/with-,test clients spec cli)  ## lines of the core that no test reaches (gcc)
+	$(PY) -m tests.coverage $(ARGS)
 
 docs: $(DONE)/with-docs  ## build the site into .cache/site; a broken link or a warning ends it
 	NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build --quiet

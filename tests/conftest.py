@@ -7,7 +7,7 @@ import os
 import pytest
 
 try:
-    from hypothesis import HealthCheck, settings
+    from hypothesis import HealthCheck, Phase, settings
 except ImportError:  # the README's tests need pytest alone
     pass
 else:
@@ -21,6 +21,12 @@ else:
         parent=settings.get_profile("amqpcodec"),
         max_examples=3000,
         derandomize=False,
+    )
+    # A mutant is killed by the first failure: nobody reads a smaller one.
+    settings.register_profile(
+        "amqpcodec-mutants",
+        parent=settings.get_profile("amqpcodec"),
+        phases=(Phase.explicit, Phase.generate),
     )
     settings.load_profile(os.environ.get("AMQPCODEC_HYPOTHESIS", "amqpcodec"))
 

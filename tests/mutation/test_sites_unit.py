@@ -1,0 +1,94 @@
+"""Which changes the finders see, and what becomes of the source: on pieces of both languages."""
+
+from __future__ import annotations
+
+from tests.mutation import c_sites, cython_sites
+from tests.mutation.change import Change
+from tests.mutation.sites import LEAST, Site, blamed, rewrite, shares
+
+CYTHON = '''\
+cdef enum:
+    ROOM = 1 + 1
+
+cdef int take(const uint8_t* p, int n) noexcept nogil:
+    """Not n < 1."""
+    cdef uint32_t size = <uint32_t>p[0] + 4
+    if n < 5:    # not n > 5
+        return -1
+    n -= 1
+    put(p + 0,
+        n)
+    return size if n != 0 and not p[1] else 0
+'''
+
+HEADER = """\
+/* if (a < b) return 1; */
+#define LESS(a, b) \\
+    do { if ((a) < (b)) return 1; } while (0)
+static const int limits[] = { 1 + 1 };
+static inline int take(const uint8_t *p, int (*f)(int)) {
+    int n = p[0] + 1;
+    if (AMQP_UNLIKELY(n < 5)) return 0;
+    for (int i = 0; i < n; i++) {
+        n--;
+    }
+    return n;
+}
+"""
+
+
+def texts(changes: list[Change]) -> list[str]:
+    return [change.text.split(" -> ")[1] for change in changes]
+
+
+def test_changes_of_cython() -> None:
+    found = list(cython_sites.changes(CYTHON))
+    assert {change.function for change in found} == {"take"}
+    assert texts(found) == [
+        "cdef uint32_t size = <uint32_t>p[0] - 4",
+        "cdef uint32_t size = <uint32_t>p[0] + 5",
+        "if n <= 5: # not n > 5",
+        "if n < 6: # not n > 5",
+        "if False: # not n > 5",
+        "pass",
+        "n += 1",
+        "n -= 2",
+        "put(p + 1,",
+        "return size if n == 0 and not p[1] else 0",
+        "return size if n != 1 and not p[1] else 0",
+        "return size if n != 0 or not p[1] else 0",
+        "return size if n != 0 and p[1] else 0",
+    ]
+    assert [change.line for change in found] == [6, 6, 7, 7, 7, 9, 9, 9, 10, 12, 12, 12, 12]
+
+
+def test_changes_of_a_header() -> None:
+    found = list(c_sites.changes(HEADER))
+    assert {change.function for change in found} == {"take"}
+    assert texts(found) == [
+        "if (AMQP_UNLIKELY(n <= 5)) return 0;",
+        "if (AMQP_UNLIKELY(n < 6)) return 0;",
+        "if (0) return 0;",
+        "for (int i = 0; i <= n; i++) {",
+        "int n = p[0] - 1;",
+        "int n = p[0] + 2;",
+        ";",
+    ]
+
+
+def test_rewritten_source_holds_both() -> None:
+    changes = list(cython_sites.changes(CYTHON))
+    text, lines = rewrite(CYTHON, {7: Site("_core/a/b.pxi", changes[4]), 2: Site("", changes[6])})
+    assert "    if ((False) if mutant(7) else (n < 5)):    # not n > 5\n" in text
+    assert "    if mutant(2):\n        n += 1\n    else:\n        n -= 1\n    put(" in text
+    assert lines == {7: range(7, 8), 2: range(9, 13)}
+    error = "src/amqpcodec/_core/a/b.pxi:7:4: Cannot do that\n"
+    warning = "warning: src/amqpcodec/_core/a/b.pxi:9:4: Unusual\n"
+    assert blamed(warning + error, {"_core/a/b.pxi": lines}) == {7}
+
+
+def test_rooms_give_by_size() -> None:
+    given = shares({"small": 4, "middle": 100, "large": 900}, 100)
+    assert sum(given.values()) == 100
+    assert given["small"] == 4
+    assert LEAST < given["middle"] < given["large"]

@@ -1,0 +1,62 @@
+"""Builds of the core beside the one in use: with mutants in it, or with counters."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.paths import REPO
+
+PACKAGE = Path("src", "amqpcodec")
+BUILT = {".c", ".so", ".pyd", ".pyc"}
+#: Each has tests of its name.
+ROOMS = sorted(path.name for path in (REPO / PACKAGE / "_core").iterdir() if path.is_dir())
+
+
+class BuildError(Exception):
+    """What the compilers, or the tests, complained of."""
+
+
+def copy_tree(folder: Path, changed: dict[str, str]) -> None:
+    """What a build needs, with other texts for some files of the package.
+
+    What stays the same keeps its time, so that little is compiled.
+    """
+    for name in ("setup.py", "pyproject.toml", "README.md", "LICENSE"):
+        write(folder / name, (REPO / name).read_bytes())
+    for path in (REPO / PACKAGE).rglob("*"):
+        if path.is_file() and path.suffix not in BUILT:
+            name = path.relative_to(REPO / PACKAGE).as_posix()
+            data = changed[name].encode() if name in changed else path.read_bytes()
+            write(folder / PACKAGE / name, data)
+
+
+def write(path: Path, data: bytes) -> None:
+    """The same bytes are left alone."""
+    if not path.is_file() or path.read_bytes() != data:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+
+
+def compile_tree(folder: Path, **environment: str) -> str:
+    """Build in place; what the compilers complained of, or an empty text."""
+    command = [sys.executable, "setup.py", "--quiet", "build_ext", "--inplace"]
+    command += ["--parallel", str(os.cpu_count() or 1)]
+    # The C names the lines that it comes from: for errors, and for counters.
+    variables = {**os.environ, "AMQPCODEC_WERROR": "", "AMQPCODEC_LINES": "1", **environment}
+    done = subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True)
+    return done.stdout + done.stderr if done.returncode else ""
+
+
+def room_tests() -> list[str]:
+    """Arguments of pytest: the tests of all rooms that need no broker."""
+    folders = [f"tests/{room}" for room in ROOMS]
+    return [*(f"--ignore={folder}/live" for folder in folders), *folders]
+
+
+def environment_of(folder: Path) -> dict[str, str]:
+    """For tests of what is built in a folder."""
+    path = os.pathsep.join((str(folder / PACKAGE.parent), str(REPO)))
+    return {**os.environ, "PYTHONPATH": path}
