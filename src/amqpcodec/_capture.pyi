@@ -1,7 +1,8 @@
 """What the compiled reader of captures offers to the facade."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, final
+from typing import Protocol as Protocol_
 
 from ._codec import Protocol
 from ._columns import Schema
@@ -71,6 +72,39 @@ class CaptureEnds:
     def ways(self) -> dict[bytes, tuple[int, int, bool]]:
         """{ends of a direction: (first, next, whether it begins here)}."""
 
+class Layers(Protocol_):
+    """What reads connections over TLS or WebSocket; amqpcodec.capture has it.
+
+    receive() and lost() give (direction, what it gives) in order: bytes that frames are made of, a
+    number of them that are lost, or None where nothing more of the direction can be read.
+    Directions: 0 for the client, 1 for the server. What they raise comes out of advance().
+    """
+
+    def add_secrets(self, data: bytes) -> None:
+        """A key log of TLS that the file itself has."""
+
+    def receive(
+        self, connection: int, direction: int, tls: bool, data: bytes
+    ) -> Sequence[tuple[int, bytes | int | None]]:
+        """The next bytes of a direction, as they were sent."""
+
+    def lost(
+        self, connection: int, direction: int, count: int
+    ) -> Sequence[tuple[int, bytes | int | None]]:
+        """So many bytes of a direction were not captured."""
+
+    def end(self, connection: int) -> None:
+        """The connection is over."""
+
+    def store(self) -> bytes:
+        """What load() of another one needs to go on; b"" where there is nothing."""
+
+    def load(self, state: bytes) -> None:
+        """Take what store() gave. Raises ValueError where it is damaged."""
+
+    def counts(self) -> dict[str, Any]:
+        """What counts() of the reader is to have besides."""
+
 @final
 class CaptureReader:
     """See amqpcodec.capture. One thread at a time."""
@@ -90,6 +124,7 @@ class CaptureReader:
         tables: str = "json",
         reorder_pieces: int = ...,
         ordered: bool = False,
+        layers: Layers | None = None,
     ) -> None: ...
     def begin(self, name: str, key: str) -> None:
         """The bytes that follow are those of a file, the next one of the chain.

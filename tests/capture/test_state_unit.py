@@ -76,7 +76,7 @@ def test_states_that_are_none(path: Path):
     assert state.startswith(b"AMQPCAP\x06\x00")
     cases = {
         "not the state": b"",
-        "version 4": b"AMQPCAP\x04" + state[8:],
+        "version 5": b"AMQPCAP\x05" + state[8:],
         "there": state[:-1],
         "announced": state + b"\0",
         "cut": state[:12],

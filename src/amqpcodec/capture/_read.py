@@ -17,6 +17,8 @@ from ..batch import _protocol as _protocol_of
 from ._chain import Chain
 from ._errors import CaptureError, CaptureWarning, StateError, no_capture
 from ._files import Source, Watch, source_name
+from ._layers import KeyLog, Layers
+from ._layers import Source as KeyLogSource
 from ._link import link
 from ._order import Found
 from ._seal import seal, unseal
@@ -46,6 +48,10 @@ BATCH_ROWS = 32768
 #: What may wait in a direction for a segment that is missing, 64 bytes of each included.
 REORDER_BYTES = 1 << 22
 REORDER_SEGMENTS = 1 << 16
+
+
+#: The port of AMQP over TLS: read where there are keys.
+TLS_PORT = 5671
 
 
 class Reader:
@@ -86,6 +92,7 @@ class Reader:
         reorder_bytes: int = REORDER_BYTES,
         reorder_segments: int = REORDER_SEGMENTS,
         filesystem: Any = None,
+        keylog: KeyLogSource | None = None,
     ) -> None:
         """Nothing is opened before the first batch is asked for."""
         if order not in ("packets", "none"):
@@ -111,6 +118,10 @@ class Reader:
         fields = None if fields is None else fields if isinstance(fields, str) else list(fields)
         ports = tuple(ports)
 
+        keys = None if keylog is None else _keys(keylog)
+        if keys is not None:
+            ports = (*ports, TLS_PORT)
+
         def core() -> _capture.CaptureReader:
             return _capture.CaptureReader(
                 told,
@@ -126,6 +137,7 @@ class Reader:
                 reorder_total=8 * reorder_bytes,
                 reorder_pieces=reorder_segments,
                 ordered=order == "packets",
+                layers=Layers(keys),
             )
 
         first = core()  # what is wrong with the arguments is told now
@@ -386,6 +398,7 @@ def read(
     reorder_bytes: int = REORDER_BYTES,
     reorder_segments: int = REORDER_SEGMENTS,
     filesystem: Any = None,
+    keylog: KeyLogSource | None = None,
 ) -> Reader:
     """Iterates over the frames or messages of a capture, as Arrow batches (``__arrow_c_array__``).
 
@@ -493,6 +506,7 @@ def read(
         reorder_bytes=reorder_bytes,
         reorder_segments=reorder_segments,
         filesystem=filesystem,
+        keylog=keylog,
     )
 
 
@@ -513,6 +527,7 @@ def stats(
     chain: bool | Literal["auto"] = "auto",
     *,
     filesystem: Any = None,
+    keylog: KeyLogSource | None = None,
 ) -> dict[str, Any]:
     """What captures hold: sums, and under "files" the same of each file, in the order of reading.
 
@@ -538,9 +553,21 @@ def stats(
         chain=chain,
         order="none",
         filesystem=filesystem,
+        keylog=keylog,
     )
     files = reader.count()
     return {"files": files, **_sums(files)}
+
+
+def _keys(source: KeyLogSource) -> KeyLog:
+    """A key log that was asked for; of what is wrong with it, a warning tells."""
+    keys = KeyLog(source)
+    if keys.bad_lines:
+        lines = ", ".join(map(str, keys.bad_lines[:10]))
+        more = " and more" if len(keys.bad_lines) > 10 else ""
+        text = f"lines of the key log that are no secrets are left out: {lines}{more}"
+        warnings.warn(text, CaptureWarning, stacklevel=4)
+    return keys
 
 
 def _unlinked(reasons: dict[str, str], midstream: int) -> str:

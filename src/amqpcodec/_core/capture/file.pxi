@@ -10,12 +10,14 @@ cdef enum:
     FILE_MORE               # bytes are missing
     FILE_PACKET
     FILE_SKIPPED            # something else was passed over
+    FILE_SECRETS            # a key log of TLS: `data` and `have` of the packet
     FILE_BAD = -3           # what is here is no record
     FILE_FOREIGN = -4       # the file is no capture
 
 cdef enum:
     RECORD_LIMIT = 1 << 26          # bytes of a packet: more is damage
     INTERFACE_LIMIT = 1 << 16
+    SECRETS_TLS = 0x544C534B        # a key log, in a decryption secrets block
 
 cdef int64_t LATEST_SECOND = 9000000000     # that int64 nanoseconds reach, but a little
 cdef int64_t NO_TIME = -0x7FFFFFFFFFFFFFFF
@@ -210,6 +212,21 @@ cdef int read_packet_block(CapFile* f, uint32_t block_type, const uint8_t* p, si
     return FILE_PACKET
 
 
+cdef int read_secrets(CapFile* f, const uint8_t* p, size_t n, CapPacket* out) noexcept nogil:
+    """A decryption secrets block: p and n are its body."""
+    cdef uint32_t size
+    if n < 8:
+        return FILE_BAD
+    size = file32(f, p + 4)
+    if size > n - 8:
+        return FILE_BAD
+    if file32(f, p) != SECRETS_TLS:
+        return FILE_SKIPPED
+    out.data = p + 8
+    out.have = size
+    return FILE_SECRETS
+
+
 cdef int next_pcapng(CapFile* f, const uint8_t* p, size_t n, CapPacket* out, size_t* used) noexcept nogil:
     cdef uint32_t block_type, size
     cdef int found
@@ -228,13 +245,15 @@ cdef int next_pcapng(CapFile* f, const uint8_t* p, size_t n, CapPacket* out, siz
     size = file32(f, p + 4)
     if size < 12 or size & 3:
         return FILE_BAD
-    if block_type == 1 or block_type == 2 or block_type == 3 or block_type == 6:
+    if block_type == 1 or block_type == 2 or block_type == 3 or block_type == 6 or block_type == 10:
         if size > RECORD_LIMIT:
             return FILE_BAD
         if n < size:
             return FILE_MORE
         if block_type == 1:
             found = read_interface(f, p + 8, size - 12)
+        elif block_type == 10:
+            found = read_secrets(f, p + 8, size - 12, out)
         else:
             found = read_packet_block(f, block_type, p + 8, size - 12, out)
         used[0] = size

@@ -1,6 +1,7 @@
 # Bytes of a direction to frames: versions, and finding the next frame where bytes are missing.
 
 cdef enum:
+    TLS_RECORD_LIMIT = (1 << 14) + 2048     # bytes of a record of TLS, without its head
     OPENING_OCTETS = 1024   # in which a protocol header is looked for where a connection begins
 
 cdef uint64_t LARGEST_SEARCHED = 1 << 24    # bytes of a frame whose content header vouches for it
@@ -90,17 +91,45 @@ cdef int is_opening(Reading* r, const uint8_t* p, size_t n, bint final) noexcept
     return CHAIN_YES if p[8] == FRAME_METHOD and load16(p + 9) == 0 else CHAIN_NO
 
 
+cdef int look_for_layer(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, bint final) noexcept nogil:
+    """Whether a direction begins with TLS, or with a request or an answer of HTTP; CHAIN_WAIT: too few bytes."""
+    cdef bint midstream = h.flags & CAPTURED_MIDSTREAM != 0
+    cdef bint http = not midstream and (p[0] == c'G' or p[0] == c'H')
+    cdef size_t total
+    if midstream and c.info.server.port == TLS_PORT:
+        find_layer(r, c, h, OVER_TLS)
+        return CHAIN_YES
+    if not (20 <= p[0] <= 23 or http):
+        return CHAIN_NO
+    if n < 5:
+        return CHAIN_NO if final else CHAIN_WAIT
+    if http:
+        if memcmp(p, <const char*>(b"GET /" if h == &c.half[0] else b"HTTP/"), 5) != 0:
+            return CHAIN_NO
+        find_layer(r, c, h, OVER_HTTP)
+        return CHAIN_YES
+    if p[1] != 3 or p[2] > 4 or load16(p + 3) > TLS_RECORD_LIMIT:
+        return CHAIN_NO
+    total = 5 + <size_t>load16(p + 3)
+    if n >= total + 2 and not (20 <= p[total] <= 23 and p[total + 1] == 3):
+        return CHAIN_NO
+    # Without the beginning, or after an alert, only what the other direction is tells more.
+    if p[0] != 22 and not (c.over == OVER_TLS or midstream):
+        return CHAIN_NO
+    find_layer(r, c, h, OVER_TLS)
+    return CHAIN_YES
+
+
 cdef int start_bytes(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, bint final) noexcept nogil:
     """The first bytes of a direction; 0 where more are needed to tell."""
+    cdef int found
     if p[0] == c'A' and n < 8 and not final:
         return 0
     if not is_protocol_header(p, n):
-        if p[0] == 0x16 and not h.flags & CAPTURED_MIDSTREAM:
-            if n < 3 and not final:
-                return 0
-            if n >= 2 and p[1] == 3 and not c.left_out:
-                c.left_out = LEFT_TLS
-                r.count.tls += 1
+        if h.layer == LAYER_NONE and not c.left_out:
+            found = look_for_layer(r, c, h, p, n, final)
+            if found != CHAIN_NO:
+                return found == CHAIN_YES
         if h.flags & CAPTURED_MIDSTREAM:
             h.state = SEARCHING
             h.broken = LOST_CUT
@@ -308,6 +337,8 @@ cdef int64_t scan_bytes(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n
             r.count.left_out += n - i
             h.need = 0
             return <int64_t>n
+        if h.layer == LAYER_FOUND:
+            break
         state = h.state
         h.need = 0
         if state == IN_SYNC:
@@ -321,6 +352,8 @@ cdef int64_t scan_bytes(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n
         i += <size_t>used
         if used == 0 and h.state == state:
             break
+    if h.layer == LAYER_FOUND:
+        return <int64_t>i
     if final and i < n:
         if end_bytes(r, c, h, p + i, n - i, h.base + <int64_t>i) < 0:
             return NO_MEMORY

@@ -39,6 +39,10 @@ cdef int read_packets(Reading* r, const uint8_t* p, size_t n, size_t* used) noex
             return found
         if found == FILE_SKIPPED:
             continue
+        if found == FILE_SECRETS:
+            if add_secrets(r, packet.data, packet.have) < 0:
+                return NO_MEMORY
+            continue
         r.count.packets += 1
         r.count.captured += packet.have
         r.last.time = packet.time
@@ -167,12 +171,16 @@ cdef class CaptureReader:
     cdef size_t kept            # bytes of it of pieces before
     cdef readonly bint damaged  # what is at `at` is no record
     cdef bint busy
+    cdef object layers
 
     def __cinit__(self, protocol, fields, ports, bint redact, bint forced,
                   int64_t batch_rows, str level="frame", size_t reorder_octets=1 << 22,
                   size_t reorder_total=1 << 25, tuple others=(), str tables="json",
-                  int32_t reorder_pieces=1 << 16, bint ordered=False):
-        """others: 0-9, 0-8 and 1.0, in that order, which connections may speak where it is not forced."""
+                  int32_t reorder_pieces=1 << 16, bint ordered=False, layers=None):
+        """others: 0-9, 0-8 and 1.0, in that order, which connections may speak where it is not forced.
+
+        layers: what reads connections over TLS or WebSocket (capture/_layers), or None.
+        """
         cdef Reading* r = <Reading*>calloc(1, sizeof(Reading))
         cdef int port
         if r == NULL:
@@ -186,6 +194,8 @@ cdef class CaptureReader:
         self.protocols = (protocol, *others)
         if batch_rows < 1:
             raise ValueError(f"batch_rows is at least 1, not {batch_rows}")
+        self.layers = layers
+        r.layers = <PyObject*>layers if layers is not None else NULL
         self.protocol = protocol
         self.level = level
         self.tables = tables
@@ -214,6 +224,8 @@ cdef class CaptureReader:
         r.stop = <uint64_t>0xFFFFFFFFFFFFFFFF
 
     def __dealloc__(self):
+        if self.r != NULL:
+            Py_XDecRef(self.r.fault)
         reading_free(self.r)
         block_give(&self.input)
         self.drop_piece()
@@ -293,7 +305,7 @@ cdef class CaptureReader:
         cdef int found = FILE_SKIPPED
         self.keep_piece()
         with nogil:
-            while found == FILE_SKIPPED:
+            while found == FILE_SKIPPED or found == FILE_SECRETS:
                 found = next_packet(&self.r.file, self.input.p + self.input_at,
                                     self.input_n - self.input_at, &packet, &used)
                 self.input_at += used
@@ -383,8 +395,18 @@ cdef class CaptureReader:
             self.damaged = True
             status = 0
         if status < 0:
+            self.raise_fault()
             raise MemoryError
         return status == 1
+
+    cdef int raise_fault(self) except -1:
+        """What the layers raised, if they did."""
+        if self.r.fault != NULL:
+            error = <object>self.r.fault
+            Py_DecRef(self.r.fault)
+            self.r.fault = NULL
+            raise error
+        return 0
 
     def take(self, bint all=False):
         """The rows that wait, at most batch_rows; None where there are none, or none whose order is
@@ -432,7 +454,8 @@ cdef class CaptureReader:
             status = io_reading(&io, self.r)
             if status < 0 or io.bad:
                 raise MemoryError
-            parts = (self.made_for(), self.files.store())
+            inside = b"" if self.layers is None else self.layers.store()
+            parts = (self.made_for(), self.files.store(), inside)
             head = b"".join(len(part).to_bytes(4, "big") + part for part in parts)
             if starts is not None:
                 starts += [len(head) + (<int64_t*>io.starts.p)[i] for i in range(io.n_starts)]
@@ -460,6 +483,9 @@ cdef class CaptureReader:
             raise ValueError("the state is of a reader with another level or other protocols, "
                              f"or damaged: {made_for[:99]!r}, not {self.made_for()!r}")
         names, at = state_part(state, at)
+        inside, at = state_part(state, at)
+        if self.layers is not None:
+            self.layers.load(inside)
         memset(&io, 0, sizeof(StateIO))
         io.bad = not self.files.load(names)
         io.files = len(self.files.names)
@@ -470,6 +496,8 @@ cdef class CaptureReader:
             status = io_reading(&io, self.r)
         if status < 0 or io.bad:
             self.begin_again()
+            if self.layers is not None:
+                self.layers.load(b"")
             if status < 0:
                 raise MemoryError
             raise ValueError("the state of the capture reader is damaged")
@@ -592,12 +620,14 @@ cdef class CaptureReader:
                     name = r.spoken[k].descs[i].name.decode()
                     methods[name] = methods.get(name, 0) + r.spoken[k].methods[i]
         skipped = {SKIP_NAMES[i]: c.skipped[i] for i in range(1, N_SKIPS) if c.skipped[i]}
+        layers = {} if self.layers is None else self.layers.counts()
         return {
             "packets": c.packets, "octets": c.captured, "connections": c.connections,
             "versions": {name: n for name, n in versions.items() if n},
             "frames": {name: n for name, n in types.items() if n}, "methods": methods,
             "gaps": c.gaps, "lost_octets": c.lost, "resyncs": c.resyncs, "midstream": c.midstream,
-            "tls_connections": c.tls, "other_protocols": c.others, "left_out_octets": c.left_out,
+            "tls_connections": c.tls, "tls_decrypted": c.decrypted, **layers,
+            "other_protocols": c.others, "left_out_octets": c.left_out,
             "repeated_octets": c.repeated, "ip_fragments": c.fragments + c.skipped[SKIP_FRAGMENT],
             "reorder_overflows": c.overflows, "skipped": skipped,
         }

@@ -259,13 +259,15 @@ cdef bint is_half_sound(const Half* h) noexcept nogil:
         return False
     if h.offset < LOWEST_POSITION or h.known_end > h.offset + FAR_AHEAD or h.acked > h.offset + FAR_AHEAD:
         return False
-    if not h.started and (h.n or h.state != AT_START):
+    if not h.started and (h.n or h.state != AT_START or h.layer):
         return False
-    if h.n and h.base + <int64_t>h.n != h.offset:
+    if h.layer == LAYER_FOUND or (h.layer == LAYER_NONE and h.plain != h.offset):
         return False
-    if h.expect > h.offset + HIGHEST_FRAME_MAX + 8:
+    if h.n and h.base + <int64_t>h.n != h.plain:
         return False
-    if h.state == EXPECTING and h.expect < (h.base if h.n else h.offset):
+    if h.expect > h.plain + HIGHEST_FRAME_MAX + 8:
+        return False
+    if h.state == EXPECTING and h.expect < (h.base if h.n else h.plain):
         return False
     return h.scan <= h.n
 
@@ -280,6 +282,10 @@ cdef int io_half(StateIO* io, Reading* r, Half* h) noexcept nogil:
     h.first = <uint32_t>io_ranged(io, h.first, 0, MAX_U32)
     h.next = <uint32_t>io_ranged(io, h.next, 0, MAX_U32)
     h.offset = io_ranged(io, h.offset, 0, NUMBER_LIMIT)
+    h.plain = io_ranged(io, h.plain, LOWEST_POSITION if h.seen else 0, NUMBER_LIMIT)
+    h.layer = <uint8_t>io_ranged(io, h.layer, LAYER_NONE, LAYER_SEALED)
+    h.read = io_flag(io, h.read)
+    h.covered = <uint64_t>io_ranged(io, <int64_t>h.covered, 0, NUMBER_LIMIT)
     h.known_end = io_ranged(io, h.known_end, 0, NUMBER_LIMIT)
     h.acked = io_ranged(io, h.acked, 0, NUMBER_LIMIT)
     if io_pieces(io, r, h) < 0:
@@ -345,7 +351,9 @@ cdef int io_conn(StateIO* io, Reading* r, Conn* c) noexcept nogil:
     c.info.family = <uint8_t>io_ranged(io, c.info.family, 0, 6)
     io_end(io, &c.info.client)
     io_end(io, &c.info.server)
-    c.left_out = <uint8_t>io_ranged(io, c.left_out, 0, LEFT_PROTOCOL)
+    c.left_out = io_flag(io, c.left_out)
+    c.over = <uint8_t>io_ranged(io, c.over, 0, OVER_HTTP)
+    c.read = io_flag(io, c.read)
     c.version = <uint8_t>io_ranged(io, c.version, 0, max(r.n_spoken - 1, 0))
     c.may = <uint8_t>io_ranged(io, c.may, 0, 255)
     c.now = <uint8_t>io_ranged(io, c.now, 0, MAX_PROTOCOLS)

@@ -7,11 +7,19 @@ cdef enum:
     SEARCHING               # it does not, or no one knows
     EXPECTING               # inside of a frame whose end is known: at `expect`
 
+# What stands between TCP and the frames of a direction: see layers.pxi.
 cdef enum:
-    LEFT_TLS = 1
-    LEFT_PROTOCOL = 2
+    LAYER_NONE
+    LAYER_FOUND             # it begins with the byte that is looked at
+    LAYER_OPEN
+    LAYER_SEALED            # its bytes cannot be read
 
 cdef enum:
+    OVER_TLS = 1
+    OVER_HTTP = 2
+
+cdef enum:
+    TLS_PORT = 5671
     DEFAULT_FRAME_MAX = 131072
     HIGHEST_FRAME_MAX = 1 << 26     # bytes of a frame that are held, whatever tune-ok said
     SEARCH_HELD = 1 << 16           # bytes without a frame that are held before they go out
@@ -55,6 +63,10 @@ cdef struct Half:
     uint32_t first          # sequence number of the first byte
     uint32_t next           # that of `offset`
     int64_t offset          # position of the next byte in order
+    int64_t plain           # position of the next byte that frames are made of; without a layer, `offset`
+    uint8_t layer
+    bint read               # the layer gave bytes
+    uint64_t covered        # bytes that went into it before it did
     int64_t known_end       # highest position that headers tell of
     int64_t acked           # highest position that the peer has
     Block heap              # of Piece*: see reorder.pxi
@@ -94,7 +106,9 @@ cdef struct Conn:
     Conn* holder_before
     bint holds              # it is one of them
     bint closes
-    uint8_t left_out
+    bint left_out           # it speaks a protocol that is not known
+    uint8_t over            # what was found between TCP and frames: OVER_TLS or OVER_HTTP
+    bint read               # through that, bytes were read
     uint8_t version         # number of the protocol
     uint8_t may             # bits of those that it can be
     uint8_t now             # that of the newest frame
@@ -123,6 +137,7 @@ cdef struct CaptureCounts:
     uint64_t resyncs
     uint64_t midstream
     uint64_t tls
+    uint64_t decrypted      # of these, with a direction that was read
     uint64_t others         # connections of protocols that are not known
     uint64_t left_out       # bytes of connections left out
     uint64_t repeated       # bytes of retransmissions
@@ -196,6 +211,8 @@ cdef struct Reading:
     int32_t hold_pieces     # segments that wait in a direction
     uint64_t reorder_steps  # comparisons that keeping segments in order took
     uint64_t stop           # offset in the file: records from there on are not read
+    PyObject* layers        # what takes the bytes of connections that are no frames, or NULL: see layers.pxi
+    PyObject* fault         # what it raised
     Reset[256] resets       # that were not asked for yet; of more, the first ones
     int n_resets
     AmqpValue[MAX_FIELDS] v
@@ -218,6 +235,15 @@ cdef int push_mark(Half* h, const Mark* mark) noexcept nogil:
     memcpy(<Mark*>h.marks.p + n, mark, sizeof(Mark))
     h.n_marks += 1
     return 0
+
+
+cdef void find_layer(Reading* r, Conn* c, Half* h, uint8_t over) noexcept nogil:
+    """Bytes of TLS or WebSocket follow."""
+    h.layer = LAYER_FOUND
+    if c.over:
+        return
+    c.over = over
+    r.count.tls += over == OVER_TLS
 
 
 # ---- rows ----

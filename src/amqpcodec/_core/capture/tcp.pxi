@@ -1,7 +1,6 @@
 # TCP segments to bytes in order: each direction by itself, with a bounded number of bytes held back.
 
 cdef enum:
-    TLS_PORT = 5671
     START_PIECES = 32               # to see before a direction without a SYN begins
     START_OCTETS = 1 << 17
     ACKED_HOLD = 1 << 17            # bytes after a hole that the peer says it has
@@ -15,99 +14,25 @@ cdef inline int64_t position_of(const Half* h, uint32_t sequence) noexcept nogil
     return h.offset + <int64_t>(<int32_t>(sequence - h.next))
 
 
-cdef int keep_bytes(Half* h, const uint8_t* p, size_t n) noexcept nogil:
-    """Behind those that are kept already."""
-    cdef size_t room = h.n + n
-    if h.buf.room < room:
-        # Many connections may wait at once: no more room than a quarter beyond what there is, or than a
-        # frame needs half of whose bytes are there.
-        if block_room(&h.buf, h.n, max(max(room + (h.n >> 2), min(h.need, 2 * room)), <size_t>256)) < 0:
-            return NO_MEMORY
-    memcpy(h.buf.p + h.n, p, n)
-    h.n += n
-    return 0
-
-
 cdef int deliver(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, Mark* mark) noexcept nogil:
     """The next n > 0 bytes of a direction."""
-    cdef int64_t used
-    cdef const Mark* last = <const Mark*>h.marks.p + h.n_marks - 1
-    mark.at = h.offset
-    mark.rows = 0
-    if h.n_marks and last.turn == mark.turn:
-        mark.rows = last.rows       # a gap before it counts as its row
-    if push_mark(h, mark) < 0:
-        return NO_MEMORY
     h.next += <uint32_t>n
     h.offset += <int64_t>n
-    if h.n == 0:
-        h.base = mark.at
-        used = scan_bytes(r, c, h, p, n, False)
-        if used < 0:
-            return NO_MEMORY
-        h.base += used
-        if <size_t>used < n and keep_bytes(h, p + used, n - <size_t>used) < 0:
-            return NO_MEMORY
-    else:
-        if keep_bytes(h, p, n) < 0:
-            return NO_MEMORY
-        if h.n < h.need:
-            return 0
-        used = scan_bytes(r, c, h, h.buf.p, h.n, False)
-        if used < 0:
-            return NO_MEMORY
-        h.base += used
-        h.n -= <size_t>used
-        if used and h.n:
-            memmove(h.buf.p, h.buf.p + used, h.n)
-    if h.n == 0:
-        h.mark = h.n_marks - 1
-        if h.buf.room > 1 << 14:
-            block_give(&h.buf)
-            memset(&h.buf, 0, sizeof(Block))
-    return 0
-
-
-cdef int flush_bytes(Reading* r, Conn* c, Half* h) noexcept nogil:
-    """No byte follows those that are kept."""
-    cdef int64_t used = scan_bytes(r, c, h, h.buf.p, h.n, True) if h.n else 0
-    if used < 0:
-        return NO_MEMORY
-    h.base += used
-    h.n = 0
-    h.need = 0
-    return 0
+    if AMQP_UNLIKELY(h.layer != LAYER_NONE):
+        return layer_bytes(r, c, h, p, n, mark)
+    return take_bytes(r, c, h, p, n, mark)
 
 
 cdef int skip_to(Reading* r, Conn* c, Half* h, int64_t to) noexcept nogil:
     """Give up on the bytes before `to`."""
     cdef int64_t lost = to - h.offset
-    cdef int64_t expect = h.expect
     if lost <= 0:
         return 0
-    if h.state != EXPECTING:
-        expect = 0
-    if flush_bytes(r, c, h) < 0:
-        return NO_MEMORY
-    if h.expect == 0:
-        h.expect = expect       # nothing of the rest of that frame was there
-    h.mark = h.n_marks - 1
-    if c.left_out:
-        r.count.left_out += <uint64_t>lost
-    elif put_gap(r, c, h, h.offset, <uint64_t>lost) < 0:
-        return NO_MEMORY
-    if h.expect >= to:
-        h.state = EXPECTING
-    else:
-        h.state = SEARCHING
-        h.broken = LOST_CUT
-        h.scan = 0
-        h.expect = 0
-    h.flags |= CAPTURED_GAP
     h.next += <uint32_t>lost
     h.offset = to
-    h.base = to
-    return 0
+    if AMQP_UNLIKELY(h.layer != LAYER_NONE):
+        return layer_lost(r, c, h, lost)
+    return lose_bytes(r, c, h, lost)
 
 
 cdef int drain(Reading* r, Conn* c, Half* h) noexcept nogil:
@@ -130,6 +55,7 @@ cdef int start_midstream(Reading* r, Conn* c, Half* h) noexcept nogil:
     if h.n_waiting:
         h.next += <uint32_t>(first_waiting(h).at - h.offset)
         h.offset = first_waiting(h).at
+        h.plain = h.offset
     h.flags = CAPTURED_MIDSTREAM
     r.count.midstream += 1
     return drain(r, c, h)
@@ -313,7 +239,9 @@ cdef int finish_conn(Reading* r, Conn* c) noexcept nogil:
         status = finish_half(r, c, &c.half[1])
     if status == 0:
         status = end_messages(r, c, &c.half[1])
-    if c.spoke and not c.left_out:
+    if c.over and r.layers != NULL:
+        end_layers(r, c)
+    if c.spoke and not c.left_out and (c.read or not c.over):
         r.count.versions[c.now if c.v1 else c.version] += 1
     remove_conn(r, c)
     return status
@@ -396,7 +324,7 @@ cdef int add_segment(Reading* r, const CapPacket* packet, const Segment* s) noex
             note_ack(&c.half[1 - side], s.ack)
         if add_payload(r, c, &c.half[side], s, &mark) < 0:
             return NO_MEMORY
-        if not c.holds and half_holds(&c.half[side]):
+        if not c.holds and (half_holds(&c.half[side]) or (c.over and half_holds(&c.half[1 - side]))):
             link_holder(r, c)
         if not (c.half[0].fin and c.half[1].fin):
             return 0
@@ -446,6 +374,7 @@ cdef int add_payload(Reading* r, Conn* c, Half* h, const Segment* s, Mark* mark)
         h.first = sequence
         h.next = sequence
         h.offset = FIRST_POSITION
+        h.plain = FIRST_POSITION
         h.known_end = FIRST_POSITION
         mark.at = FIRST_POSITION
         if push_mark(h, mark) < 0:      # what is missing before the first byte is told of here
@@ -457,6 +386,7 @@ cdef int add_payload(Reading* r, Conn* c, Half* h, const Segment* s, Mark* mark)
             at = position_of(h, sequence)
             h.next = sequence
             h.offset = at
+            h.plain = at
             h.started = True
             if drain(r, c, h) < 0:
                 return NO_MEMORY

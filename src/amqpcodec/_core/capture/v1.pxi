@@ -60,9 +60,9 @@ cdef int64_t v1_sync(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, i
         q = p + i
         if c.left_out and not is_protocol_header(q, n - i):
             break
-        if AMQP_UNLIKELY(h.tls and n - i >= 4 and not memcmp(q, <const char*>b"AMQP", 4) == 0):
-            c.left_out = LEFT_TLS
-            r.count.tls += 1
+        if AMQP_UNLIKELY(h.tls and n - i >= 4 and not memcmp(q, <const char*>b"AMQP", 4) == 0
+                         and h.layer == LAYER_NONE):
+            find_layer(r, c, h, OVER_TLS)
             break
         if n - i < 8:
             h.need = 8

@@ -126,7 +126,7 @@ cdef int adopt_version(Reading* r, Conn* c, Half* h, const uint8_t* p) noexcept 
         c.version = 2
         return 0
     if client:
-        c.left_out = LEFT_PROTOCOL
+        c.left_out = True
         r.count.others += 1
     return 0
 

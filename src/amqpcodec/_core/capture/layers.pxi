@@ -1,0 +1,253 @@
+# Bytes of a direction in order: to frames, or first through what stands between: TLS, WebSocket.
+#
+# Between them is a Python object (amqpcodec/capture/_layers): bytes as they were sent go in, those that
+# frames are made of come out, of either direction. Positions, marks and rows are of the latter: a row has the
+# packet that completed the TLS record or the WebSocket frame with its bytes.
+
+cdef int keep_bytes(Half* h, const uint8_t* p, size_t n) noexcept nogil:
+    """Behind those that are kept already."""
+    cdef size_t room = h.n + n
+    if h.buf.room < room:
+        # Many connections may wait at once: no more room than a quarter beyond what there is, or than a
+        # frame needs half of whose bytes are there.
+        if block_room(&h.buf, h.n, max(max(room + (h.n >> 2), min(h.need, 2 * room)), <size_t>256)) < 0:
+            return NO_MEMORY
+    memcpy(h.buf.p + h.n, p, n)
+    h.n += n
+    return 0
+
+
+cdef int take_bytes(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, Mark* mark) noexcept nogil:
+    """The next n > 0 bytes that frames are made of."""
+    cdef int64_t used
+    cdef const Mark* last = <const Mark*>h.marks.p + h.n_marks - 1
+    mark.at = h.plain
+    mark.rows = 0
+    if h.n_marks and last.turn == mark.turn:
+        mark.rows = last.rows       # a gap before it counts as its row
+    if push_mark(h, mark) < 0:
+        return NO_MEMORY
+    h.plain += <int64_t>n
+    if h.n == 0:
+        h.base = mark.at
+        used = scan_bytes(r, c, h, p, n, False)
+        if used < 0:
+            return NO_MEMORY
+        if h.layer == LAYER_FOUND:
+            return begin_layer(r, c, h, p + used, n - <size_t>used, mark)
+        h.base += used
+        if <size_t>used < n and keep_bytes(h, p + used, n - <size_t>used) < 0:
+            return NO_MEMORY
+    else:
+        if keep_bytes(h, p, n) < 0:
+            return NO_MEMORY
+        if h.n < h.need:
+            return 0
+        used = scan_bytes(r, c, h, h.buf.p, h.n, False)
+        if used < 0:
+            return NO_MEMORY
+        if h.layer == LAYER_FOUND:
+            return begin_layer(r, c, h, h.buf.p + used, h.n - <size_t>used, mark)
+        h.base += used
+        h.n -= <size_t>used
+        if used and h.n:
+            memmove(h.buf.p, h.buf.p + used, h.n)
+    if h.n == 0:
+        h.mark = h.n_marks - 1
+        if h.buf.room > 1 << 14:
+            block_give(&h.buf)
+            memset(&h.buf, 0, sizeof(Block))
+    return 0
+
+
+cdef int flush_bytes(Reading* r, Conn* c, Half* h) noexcept nogil:
+    """No byte follows those that are kept."""
+    cdef Mark mark
+    cdef int64_t used = scan_bytes(r, c, h, h.buf.p, h.n, True) if h.n else 0
+    if used < 0:
+        return NO_MEMORY
+    if h.layer == LAYER_FOUND:
+        mark = (<const Mark*>h.marks.p)[h.n_marks - 1]
+        return begin_layer(r, c, h, h.buf.p + used, h.n - <size_t>used, &mark)
+    h.base += used
+    h.n = 0
+    h.need = 0
+    return 0
+
+
+cdef int lose_bytes(Reading* r, Conn* c, Half* h, int64_t lost) noexcept nogil:
+    """So many bytes that frames are made of are missing here. Of those that a layer has, nobody knows how
+    many: then the frame that goes on there is looked for."""
+    cdef int64_t to = h.plain + lost
+    cdef int64_t expect = h.expect
+    cdef uint8_t layer = h.layer
+    if h.state != EXPECTING:
+        expect = 0
+    if flush_bytes(r, c, h) < 0:
+        return NO_MEMORY
+    if h.layer != layer:
+        return layer_lost(r, c, h, lost)    # it began with the last of those that were kept
+    if h.expect == 0:
+        h.expect = expect       # nothing of the rest of that frame was there
+    h.mark = h.n_marks - 1
+    if c.left_out:
+        r.count.left_out += <uint64_t>lost
+    elif put_gap(r, c, h, h.plain, <uint64_t>lost) < 0:
+        return NO_MEMORY
+    if h.expect >= to and layer == LAYER_NONE:
+        h.state = EXPECTING
+    else:
+        h.state = SEARCHING
+        h.broken = LOST_CUT
+        h.scan = 0
+        h.expect = 0
+    h.flags |= CAPTURED_GAP
+    h.plain = to
+    h.base = to
+    return 0
+
+
+# ---- what stands between ----
+
+cdef int begin_layer(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, const Mark* mark) noexcept nogil:
+    """From here on the bytes are a layer's: the first n of them."""
+    cdef int status
+    cdef uint8_t* first = <uint8_t*>malloc(n + 1)       # p may be those that are kept
+    if first == NULL:
+        return NO_MEMORY
+    memcpy(first, p, n)
+    h.layer = LAYER_OPEN
+    h.state = AT_START
+    h.n = 0
+    h.need = 0
+    h.scan = 0
+    h.base = h.plain
+    h.mark = h.n_marks - 1
+    status = layer_bytes(r, c, h, first, n, mark)
+    free(first)
+    return status
+
+
+cdef int layer_bytes(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, const Mark* mark) noexcept nogil:
+    """The next n bytes of a direction that has a layer."""
+    if h.layer == LAYER_SEALED:
+        r.count.left_out += n
+        return 0
+    if not h.read:
+        h.covered += n
+    if n == 0:
+        return 0
+    if r.layers == NULL:
+        return seal_half(r, c, h)
+    return ask_layer(r, c, h, p, n, mark)
+
+
+cdef int layer_lost(Reading* r, Conn* c, Half* h, int64_t lost) noexcept nogil:
+    """Bytes of a direction that has a layer were not captured."""
+    cdef Mark mark = (<const Mark*>h.marks.p)[h.n_marks - 1]
+    if h.layer == LAYER_SEALED or r.layers == NULL:
+        r.count.left_out += <uint64_t>lost
+        return 0
+    return ask_layer(r, c, h, NULL, <size_t>lost, &mark)
+
+
+cdef int seal_half(Reading* r, Conn* c, Half* h) noexcept nogil:
+    """Nothing more can be read of a direction."""
+    if h.layer == LAYER_SEALED:
+        return 0
+    if flush_bytes(r, c, h) < 0:
+        return NO_MEMORY
+    h.layer = LAYER_SEALED
+    if c.over == OVER_HTTP and not (c.read or c.left_out):
+        c.left_out = True
+        r.count.others += 1
+    r.count.left_out += h.covered
+    h.covered = 0
+    return 0
+
+
+cdef void end_half_layer(Reading* r, Half* h) noexcept nogil:
+    """What went into a layer that gave nothing counts as left out."""
+    r.count.left_out += h.covered
+    h.covered = 0
+
+
+cdef int take_plain(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, const Mark* mark) noexcept nogil:
+    """Bytes that a layer gave. mark: of the packet with which it did."""
+    cdef Mark own = mark[0]
+    if n == 0 or h.n_marks == 0:
+        return 0
+    if not h.read:
+        h.read = True
+        h.covered = 0
+    if not c.read:
+        c.read = True
+        r.count.decrypted += c.over == OVER_TLS
+    return take_bytes(r, c, h, p, n, &own)
+
+
+cdef int ask_layer(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, const Mark* mark) noexcept nogil:
+    """Give n bytes to the layers, or tell them of n that are lost where p is NULL; take what they give.
+
+    What the layers raise is kept: advance() raises it.
+    """
+    cdef int side = h == &c.half[1]
+    cdef int other
+    cdef int status = 0
+    cdef Mark shared
+    with gil:
+        try:
+            layers = <object>r.layers
+            if p == NULL:
+                found = layers.lost(c.info.index, side, n)
+            else:
+                found = layers.receive(c.info.index, side, c.over == OVER_TLS,
+                                       PyBytes_FromStringAndSize(<const char*>p, <Py_ssize_t>n))
+            for other, each in found:
+                shared = mark[0]
+                if other != side and h.n_marks:
+                    # Rows of both directions that begin in one packet are counted together.
+                    shared.rows = (<const Mark*>h.marks.p)[h.n_marks - 1].rows
+                if each is None:
+                    status = seal_half(r, c, &c.half[other])
+                elif isinstance(each, bytes):
+                    status = take_plain(r, c, &c.half[other], <const uint8_t*>PyBytes_AS_STRING(each),
+                                        <size_t>PyBytes_GET_SIZE(each), &shared)
+                else:
+                    status = lose_bytes(r, c, &c.half[other], <int64_t>each)
+                if status < 0:
+                    return NO_MEMORY
+        except BaseException as error:
+            keep_fault(r, error)
+            return NO_MEMORY
+    return 0
+
+
+cdef void keep_fault(Reading* r, object error) noexcept:
+    if r.fault == NULL:
+        r.fault = Py_NewRef(<PyObject*>error)
+
+
+cdef int add_secrets(Reading* r, const uint8_t* p, uint32_t n) noexcept nogil:
+    """A key log that the file itself has."""
+    if r.layers == NULL:
+        return 0
+    with gil:
+        try:
+            (<object>r.layers).add_secrets(PyBytes_FromStringAndSize(<const char*>p, <Py_ssize_t>n))
+        except BaseException as error:
+            keep_fault(r, error)
+            return NO_MEMORY
+    r.ports[TLS_PORT >> 3] |= <uint8_t>(1 << (TLS_PORT & 7))
+    return 0
+
+
+cdef void end_layers(Reading* r, Conn* c) noexcept nogil:
+    """The connection is over."""
+    end_half_layer(r, &c.half[0])
+    end_half_layer(r, &c.half[1])
+    with gil:
+        try:
+            (<object>r.layers).end(c.info.index)
+        except BaseException as error:
+            keep_fault(r, error)

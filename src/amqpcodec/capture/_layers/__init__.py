@@ -1,0 +1,163 @@
+"""What stands between TCP and the frames of a connection: TLS, and WebSocket with or without it.
+
+The core hands over the bytes of such a connection's directions, in order, and takes what frames are
+made of (_capture.Layers says how).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from importlib.util import find_spec
+from typing import Any
+
+from . import _state
+from ._keylog import KeyLog, Source
+from ._sessions import Sessions
+from ._tls import NO_PACKAGE, Items, Tls
+from ._websocket import WebSocket
+
+__all__ = ["KeyLog", "Layers", "Source"]
+
+#: Reasons that are told apart.
+KINDS = 64
+
+MISSING = "a key log needs the package cryptography: pip install 'amqpcodec[crypto]'"
+
+
+class Connection:
+    """What stands on what: TLS, then WebSocket, each if it is there."""
+
+    def __init__(self, tls: Tls | None, tell: Callable[[str], None]) -> None:
+        """Nothing was seen yet. tell: takes the reason why a direction cannot be read."""
+        self.tls = tls
+        self.web = WebSocket(tell)
+
+    def receive(self, side: int, data: bytes) -> Items:
+        """See _capture.Layers."""
+        return self._inside([(side, data)] if self.tls is None else self.tls.receive(side, data))
+
+    def lost(self, side: int, count: int) -> Items:
+        """See _capture.Layers."""
+        return self._inside([(side, count)] if self.tls is None else self.tls.lost(side, count))
+
+    def _inside(self, items: Items) -> Items:
+        out: Items = []
+        for side, each in items:
+            if isinstance(each, bytes):
+                out += self.web.receive(side, each)
+            elif each is None:
+                out.append((side, None))
+            else:
+                out += self.web.lost(side, each, exact=self.tls is None)
+        return out
+
+    def end(self) -> None:
+        """The connection is over."""
+        if self.tls is not None:
+            self.tls.end()
+
+
+class Layers:
+    """Those of all connections of a reader; see _capture.Layers."""
+
+    def __init__(self, keys: KeyLog | None = None) -> None:
+        """keys: what TLS is read with, beside the key logs that files bring.
+
+        Raises ImportError where the package cryptography is missing that they need.
+        """
+        self.keys = KeyLog() if keys is None else keys
+        self.sessions = Sessions()
+        self.connections: dict[int, Connection] = {}
+        self.reasons: dict[str, int] = {}
+        self.websockets = 0
+        self._able = find_spec("cryptography") is not None
+        if keys is not None and not self._able:
+            raise ImportError(MISSING)
+
+    def add_secrets(self, data: bytes) -> None:
+        """A key log of TLS that the file itself has."""
+        self.keys.bring(data.splitlines())
+
+    def receive(self, connection: int, direction: int, tls: bool, data: bytes) -> Items:
+        """The next bytes of a direction, as they were sent."""
+        found = self.connections.get(connection)
+        if found is None:
+            if tls and self.keys and not self._able:
+                self._tell(NO_PACKAGE)
+                return [(direction, None)]
+            found = self.connections[connection] = self._new(tls)
+        before = found.web.agreed
+        out = found.receive(direction, data)
+        self.websockets += found.web.agreed and not before
+        return out
+
+    def lost(self, connection: int, direction: int, count: int) -> Items:
+        """So many bytes of a direction were not captured."""
+        found = self.connections.get(connection)
+        return [(direction, None)] if found is None else found.lost(direction, count)
+
+    def end(self, connection: int) -> None:
+        """The connection is over."""
+        found = self.connections.pop(connection, None)
+        if found is not None:
+            found.end()
+
+    def counts(self) -> dict[str, Any]:
+        """What counts() of the reader has besides."""
+        return {"tls_reasons": dict(self.reasons), "websockets": self.websockets}
+
+    def _new(self, tls: bool) -> Connection:
+        return Connection(Tls(self.keys, self.sessions, self._tell) if tls else None, self._tell)
+
+    def _tell(self, reason: str) -> None:
+        if reason in self.reasons or len(self.reasons) < KINDS:
+            self.reasons[reason] = self.reasons.get(reason, 0) + 1
+
+    # ---- states ----
+
+    def store(self) -> bytes:
+        """What load() needs to go on: no key is in it."""
+        if not (self.connections or self.reasons or self.websockets):
+            return b""
+        whole = {
+            "reasons": self.reasons,
+            "websockets": self.websockets,
+            "sessions": _state.dump_sessions(self.sessions),
+            "connections": {
+                str(index): {
+                    "tls": None if each.tls is None else _state.dump_tls(each.tls),
+                    "web": _state.dump_web(each.web),
+                }
+                for index, each in self.connections.items()
+            },
+        }
+        return json.dumps(whole, sort_keys=True, separators=(",", ":")).encode()
+
+    def load(self, state: bytes) -> None:
+        """Take what store() gave; b"": nothing was seen yet.
+
+        Raises ValueError where it is damaged; nothing was seen then.
+        """
+        self.reasons, self.websockets, self.connections = {}, 0, {}
+        self.sessions = Sessions()
+        if not state:
+            return
+        try:
+            self._load(json.loads(state))
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+            self.load(b"")
+            raise ValueError("the state of the capture reader is damaged: its layers") from error
+
+    def _load(self, whole: dict[str, Any]) -> None:
+        if len(whole["reasons"]) > KINDS:
+            raise ValueError("too many reasons")
+        self.reasons = {str(name): _state.count(n) for name, n in whole["reasons"].items()}
+        self.websockets = _state.count(whole["websockets"])
+        _state.load_sessions(self.sessions, whole["sessions"])
+        for index, each in whole["connections"].items():
+            one = self._new(each["tls"] is not None)
+            if one.tls is not None:
+                _state.load_tls(one.tls, each["tls"])
+            _state.load_web(one.web, each["web"])
+            self.connections[int(index)] = one

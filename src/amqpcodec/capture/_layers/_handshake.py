@@ -1,0 +1,151 @@
+"""Messages of TLS handshakes, as far as reading records depends on them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+CLIENT_HELLO, SERVER_HELLO, NEW_SESSION_TICKET, END_OF_EARLY_DATA = 1, 2, 4, 5
+ENCRYPTED_EXTENSIONS, FINISHED, KEY_UPDATE = 8, 20, 24
+#: Those whose contents are looked at.
+READ = {CLIENT_HELLO, SERVER_HELLO, NEW_SESSION_TICKET, ENCRYPTED_EXTENSIONS}
+#: Bytes of one of these; a larger one is passed over.
+LARGEST = 1 << 17
+
+ENCRYPT_THEN_MAC, SESSION_TICKET, EARLY_DATA, SUPPORTED_VERSIONS = 22, 35, 42, 43
+
+#: What a server's random bytes are where it asks for another hello. Spec: RFC 8446 §4.1.3.
+RETRY = bytes.fromhex("cf21ad74e59a6111be1d8c021e65b891c2a211167abb8c5e079e09e2c8a8339c")
+
+
+class Messages:
+    """Cuts a direction's handshake into messages, however records cut it."""
+
+    def __init__(self) -> None:
+        self.buffer = b""
+        self.skip = 0  # bytes of a message that is not looked at
+
+    def feed(self, data: bytes) -> Iterator[tuple[int, bytes]]:
+        """(type, body) of each message that is complete; b"" where its body is not looked at."""
+        cut = min(self.skip, len(data))
+        self.skip -= cut
+        data = self.buffer + data[cut:]
+        self.buffer = b""
+        while len(data) >= 4:
+            kind, size = data[0], int.from_bytes(data[1:4], "big")
+            reads = kind in READ and size <= LARGEST
+            if reads and len(data) < 4 + size:
+                break
+            body = data[4 : 4 + size] if reads else b""
+            self.skip = max(4 + size - len(data), 0)
+            data = data[4 + size :]
+            yield kind, body
+        self.buffer = data
+
+
+class ClientHello(NamedTuple):
+    """What is used of it. ticket: b"" where there is none."""
+
+    random: bytes
+    session_id: bytes
+    ticket: bytes
+    early: bool
+
+
+class ServerHello(NamedTuple):
+    """What is used of it. version: that which was chosen, also of TLS 1.3."""
+
+    random: bytes
+    session_id: bytes
+    version: int
+    suite: int
+    compression: int
+    encrypt_then_mac: bool
+
+    @property
+    def retry(self) -> bool:
+        """Whether it asks for another hello of the client."""
+        return self.random == RETRY
+
+
+class _Cut(Exception):
+    """The message ends too early."""
+
+
+class _Reader:
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self.at = 0
+
+    def take(self, size: int) -> bytes:
+        if len(self.data) - self.at < size:
+            raise _Cut
+        self.at += size
+        return self.data[self.at - size : self.at]
+
+    def number(self, size: int) -> int:
+        return int.from_bytes(self.take(size), "big")
+
+    def vector(self, size: int) -> bytes:
+        """What stands behind a length of so many bytes."""
+        return self.take(self.number(size))
+
+    def extensions(self) -> dict[int, bytes]:
+        found: dict[int, bytes] = {}
+        if self.at == len(self.data):
+            return found
+        rest = _Reader(self.vector(2))
+        while rest.at < len(rest.data):
+            kind = rest.number(2)
+            found[kind] = rest.vector(2)
+        return found
+
+
+def client_hello(body: bytes) -> ClientHello | None:
+    """None where it is none. Spec: RFC 5246 §7.4.1.2, RFC 8446 §4.1.2."""
+    read = _Reader(body)
+    try:
+        read.take(2)
+        random, session_id = read.take(32), read.vector(1)
+        read.vector(2)
+        read.vector(1)
+        extensions = read.extensions()
+    except _Cut:
+        return None
+    ticket = extensions.get(SESSION_TICKET, b"")
+    return ClientHello(random, session_id, ticket, EARLY_DATA in extensions)
+
+
+def server_hello(body: bytes) -> ServerHello | None:
+    """None where it is none. Spec: RFC 5246 §7.4.1.3, RFC 8446 §4.1.3."""
+    read = _Reader(body)
+    try:
+        version = read.number(2)
+        random, session_id = read.take(32), read.vector(1)
+        suite, compression = read.number(2), read.number(1)
+        extensions = read.extensions()
+    except _Cut:
+        return None
+    chosen = extensions.get(SUPPORTED_VERSIONS, b"")
+    if len(chosen) == 2:
+        version = int.from_bytes(chosen, "big")
+    both = ENCRYPT_THEN_MAC in extensions
+    return ServerHello(random, session_id, version, suite, compression, both)
+
+
+def ticket(body: bytes) -> bytes:
+    """The ticket of a NewSessionTicket of TLS 1.2, or b"". Spec: RFC 5077 §3.3."""
+    read = _Reader(body)
+    try:
+        read.take(4)
+        return read.vector(2)
+    except _Cut:
+        return b""
+
+
+def has_early_data(body: bytes) -> bool:
+    """Whether EncryptedExtensions accept early data. Spec: RFC 8446 §4.2.10."""
+    try:
+        return EARLY_DATA in _Reader(body).extensions()
+    except _Cut:
+        return False

@@ -1,0 +1,112 @@
+"""Key logs of TLS, as SSLKEYLOGFILE names their format: which secrets a connection has.
+
+A line is a label, the client's random bytes, which name the connection, and a secret, all but the
+label in hexadecimal. Source: draft-ietf-tls-keylogfile.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+from typing import TypeAlias
+
+#: A file's name, its contents, or its lines.
+Source: TypeAlias = str | os.PathLike[str] | bytes | Iterable[str | bytes]
+
+Secrets: TypeAlias = dict[tuple[str, bytes], bytes]
+
+LINE = re.compile(rb"([A-Z0-9_]+) ([0-9a-fA-F]{64}) ([0-9a-fA-F]{64,128})")
+#: Labels of secrets that records are read with; _N: of the keys after N updates.
+USED = re.compile(
+    rb"CLIENT_RANDOM|CLIENT_EARLY_TRAFFIC_SECRET|(CLIENT|SERVER)_HANDSHAKE_TRAFFIC_SECRET"
+    rb"|(CLIENT|SERVER)_TRAFFIC_SECRET_[0-9]{1,9}"
+)
+#: Labels of what exporters and others use.
+UNUSED = re.compile(rb"EXPORTER_SECRET|EARLY_EXPORTER(_MASTER)?_SECRET|ECH_\w+|RSA|PMS_\w+")
+
+#: Secrets of files' own key logs that are kept at most, the newest ones.
+KEPT = 1 << 18
+
+
+class KeyLog:
+    """Secrets by label and client random. Its repr shows none of them."""
+
+    def __init__(self, source: Source | None = None) -> None:
+        """Reads all of a source at once.
+
+        Raises:
+            OSError: as open() does.
+            TypeError: the source is nothing of these.
+        """
+        self._secrets: Secrets = {}
+        self._brought: Secrets = {}  # by captures
+        #: Numbers of the lines that are neither a secret nor a comment, from 1; at most 100.
+        self.bad_lines: list[int] = []
+        self._path: str | os.PathLike[str] | None = None
+        self._size = -1
+        if source is None:
+            return
+        if isinstance(source, str | os.PathLike):
+            self._path = source
+            self._reload()
+        elif isinstance(source, bytes):
+            self.add(source.splitlines())
+        elif isinstance(source, Iterable):
+            self.add(source)
+        else:
+            raise TypeError(f"a key log is a path, bytes or lines, not {type(source).__name__}")
+
+    def __repr__(self) -> str:
+        """How many secrets there are."""
+        return f"<KeyLog of {len(self._secrets) + len(self._brought)} secrets>"
+
+    def __bool__(self) -> bool:
+        """Whether there are any, or may be."""
+        return bool(self._secrets or self._brought) or self._path is not None
+
+    def add(self, lines: Iterable[str | bytes]) -> None:
+        """The secrets of these lines. An error of a line would say what may be a part of a secret:
+        bad_lines has its number alone."""
+        self._add(lines, self._secrets)
+
+    def bring(self, lines: Iterable[bytes]) -> None:
+        """As add(), of what a capture has: the oldest ones go where there are too many."""
+        self._add(lines, self._brought)
+        while len(self._brought) > KEPT:
+            del self._brought[next(iter(self._brought))]
+
+    def _add(self, lines: Iterable[str | bytes], secrets: Secrets) -> None:
+        for number, line in enumerate(lines, 1):
+            text = line.encode("utf-8", "replace") if isinstance(line, str) else bytes(line)
+            text = text.strip()
+            if not text or text.startswith(b"#"):
+                continue
+            found = LINE.fullmatch(text)
+            label = text.split(b" ", 1)[0]
+            if found is not None and USED.fullmatch(label) and len(found[3]) % 2 == 0:
+                key = label.decode(), bytes.fromhex(found[2].decode())
+                secrets[key] = bytes.fromhex(found[3].decode())
+            elif not UNUSED.fullmatch(label) and len(self.bad_lines) < 100:
+                self.bad_lines.append(number)
+
+    def find(self, label: str, client_random: bytes) -> bytes | None:
+        """A secret, or None. A file that has grown since is read again."""
+        key = label, client_random
+        found = self._secrets.get(key) or self._brought.get(key)
+        if found is None and self._reload():
+            found = self._secrets.get(key)
+        return found
+
+    def _reload(self) -> bool:
+        """Read the file where it has another size than before: whether it has."""
+        if self._path is None:
+            return False
+        size = os.stat(self._path).st_size
+        if size == self._size:
+            return False
+        self._size = size
+        self.bad_lines.clear()
+        with open(self._path, "rb") as file:
+            self.add(file)
+        return True

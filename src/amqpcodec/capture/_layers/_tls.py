@@ -1,0 +1,475 @@
+"""One connection of TLS 1.2 or 1.3 that was captured, read with the secrets of a key log.
+
+Each direction is read record by record. What one direction has to know of the other, the hellos,
+stands in the connection: bytes that come before it wait, bounded. Keys are never kept in a state:
+they are derived again from the key log, of the random bytes of both hellos.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from . import _handshake as handshake
+from ._keylog import KeyLog
+from ._sessions import Sessions
+from ._suites import SUITES, TLS12, TLS13, Opener, next_secret, opener12, opener13
+
+#: What a direction gives: bytes, how many are lost, or None where it cannot be read on.
+Item: TypeAlias = bytes | int | None
+Items: TypeAlias = list[tuple[int, Item]]
+
+CHANGE_CIPHER_SPEC, ALERT, HANDSHAKE, APPLICATION_DATA = 20, 21, 22, 23
+HEAD = 5
+#: Bytes of a record, its head left out. Spec: RFC 5246 §6.2.3, RFC 8446 §5.2.
+LARGEST_RECORD = (1 << 14) + 2048
+#: Bytes of a direction that wait for the other one's hello.
+LARGEST_WAIT = 1 << 18
+#: After a gap: numbers that a record is tried with, fewer where they take so many bytes; and places
+#: where one may begin.
+TRIED_NUMBERS = 256
+TRIED_BYTES = 1 << 20
+TRIED_PLACES = 16
+#: Bytes of the shortest record there is: a head, a byte, its type and a tag of 8.
+SHORTEST = 15
+#: Key updates of a direction that are followed.
+LAST_UPDATE = 1 << 12
+
+#: How far a direction is: what its records are protected with.
+PLAIN, EARLY, HELLO, TRAFFIC = range(4)
+
+NO_LOG = "no key log was given"
+NO_KEY = "no key in the key log"
+NO_HANDSHAKE = "its handshake was not captured"
+NO_CIPHER = "its cipher suite is not supported"
+NO_VERSION = "it is older than TLS 1.2"
+NO_PACKAGE = "the package cryptography is missing: pip install 'amqpcodec[crypto]'"
+NO_RECORD = "a record of TLS was due and is not there"
+UNREADABLE = "its records do not open with the key of the key log"
+LOST = "no record could be read after a gap"
+
+RECORD = re.compile(rb"[\x14-\x17]\x03[\x01-\x03][\x00-\x48]", re.DOTALL)
+
+
+class Stop(Exception):
+    """A direction cannot be read on. both: nor can the other one."""
+
+    def __init__(self, reason: str, both: bool = False) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.both = both
+
+
+@dataclass
+class Agreed:
+    """What both hellos agreed on, which keys are derived of.
+
+    master: the client's random bytes of the handshake that the session is of.
+    """
+
+    client_random: bytes = b""
+    server_random: bytes = b""
+    master: bytes = b""
+    version: int = 0
+    suite: int = 0
+    encrypt_then_mac: bool = False
+
+
+@dataclass
+class Side:
+    """One direction."""
+
+    buffer: bytearray = field(default_factory=bytearray)
+    skip: int = 0  # bytes of a record that a gap cut
+    lost: int = 0  # bytes of a gap, while the next record is looked for
+    places: int = 0  # where it was not
+    sealed: bool = False
+    gave: bool = False
+    stage: int = PLAIN
+    updates: int = 0
+    sequence: int = 0
+    agreed: Agreed = field(default_factory=Agreed)  # what its keys are of
+    messages: handshake.Messages = field(default_factory=handshake.Messages)
+    opener: Opener | None = None
+    secret: bytes = b""
+
+
+class Tls:
+    """Both directions: 0 is the client's."""
+
+    def __init__(self, keys: KeyLog, sessions: Sessions, tell: Callable[[str], None]) -> None:
+        """tell: takes the reason why a direction cannot be read."""
+        self.keys = keys
+        self.sessions = sessions
+        self.tell = tell
+        self.sides = (Side(), Side())
+        self.hello: handshake.ClientHello | None = None
+        self.agreed: Agreed | None = None
+        self.accepts_early: bool | None = None
+
+    # ---- bytes ----
+
+    def receive(self, side: int, data: bytes) -> Items:
+        """The next bytes of a direction."""
+        one = self.sides[side]
+        if one.sealed:
+            return []
+        out: Items = []
+        cut = min(one.skip, len(data))
+        one.skip -= cut
+        one.buffer += data[cut:] if cut else data
+        knew = self._known()
+        self._read(side, out)
+        while self._known() != knew:
+            knew = self._known()
+            side = 1 - side
+            self._read(side, out)
+        return out
+
+    def lost(self, side: int, count: int) -> Items:
+        """So many bytes were not captured."""
+        one = self.sides[side]
+        if one.sealed:
+            return []
+        if (self.hello if side == 0 else self.agreed) is None:
+            return self._stop(side, Stop(NO_HANDSHAKE, True))
+        if one.skip >= count:
+            one.skip -= count  # of bytes that were told of
+            return []
+        rest = count - one.skip
+        gone = rest + len(one.buffer)
+        one.skip = 0
+        if not one.lost and HEAD <= len(one.buffer) <= HEAD + LARGEST_RECORD:
+            size = HEAD + int.from_bytes(one.buffer[3:5], "big") - len(one.buffer)
+            one.sequence += one.stage != PLAIN
+            one.skip = max(size - rest, 0)
+            rest = max(rest - size, 1)
+        one.lost += rest
+        one.buffer.clear()
+        one.places = 0
+        one.messages = handshake.Messages()
+        return [(side, gone + one.skip)]
+
+    def end(self) -> None:
+        """The connection is over."""
+        for side in self.sides:
+            if not side.sealed and not side.gave and side.buffer:
+                self.tell(NO_HANDSHAKE if self.hello is None or self.agreed is None else NO_RECORD)
+
+    def _known(self) -> tuple[bool, bool, bool]:
+        return self.hello is not None, self.agreed is not None, self.accepts_early is not None
+
+    def _stop(self, side: int, stop: Stop) -> Items:
+        out: Items = []
+        for each in (side, 1 - side) if stop.both else (side,):
+            one = self.sides[each]
+            if not one.sealed:
+                one.sealed = True
+                one.buffer = bytearray()
+                self.tell(stop.reason)
+                out.append((each, None))
+        return out
+
+    # ---- records ----
+
+    def _read(self, side: int, out: Items) -> None:
+        """All whole records that can be read."""
+        one = self.sides[side]
+        if one.sealed:
+            return
+        at = 0
+        try:
+            if one.lost:
+                at = self._find(side, out)
+            while not one.lost and len(one.buffer) - at >= HEAD:
+                head = bytes(one.buffer[at : at + HEAD])
+                size = int.from_bytes(head[3:], "big")
+                if not CHANGE_CIPHER_SPEC <= head[0] <= APPLICATION_DATA or head[1] != 3:
+                    raise Stop(NO_RECORD if one.stage != PLAIN else NO_HANDSHAKE, True)
+                if size > LARGEST_RECORD:
+                    raise Stop(NO_RECORD)
+                if len(one.buffer) - at < HEAD + size:
+                    break
+                if self._waits(side, head[0]):
+                    if len(one.buffer) - at > LARGEST_WAIT:
+                        raise Stop(NO_HANDSHAKE, True)
+                    break
+                record = bytes(one.buffer[at + HEAD : at + HEAD + size])
+                at += HEAD + size
+                self._record(side, head, record, out)
+        except Stop as stop:
+            out += self._stop(side, stop)
+        else:
+            del one.buffer[:at]
+
+    def _waits(self, side: int, kind: int) -> bool:
+        """Whether a record cannot be understood before the other direction said more."""
+        one = self.sides[side]
+        if kind in (HANDSHAKE, ALERT) and one.stage == PLAIN:
+            return False
+        if self.hello is None or self.agreed is None:
+            return True
+        early = side == 0 and self.hello.early and self.agreed.version == TLS13
+        return (
+            early and one.stage == PLAIN and kind == APPLICATION_DATA and self.accepts_early is None
+        )
+
+    def _record(self, side: int, head: bytes, record: bytes, out: Items) -> None:
+        one = self.sides[side]
+        kind = head[0]
+        is13 = self.agreed is not None and self.agreed.version == TLS13
+        if is13 and kind != APPLICATION_DATA:
+            if kind == HANDSHAKE:
+                self._messages(side, record)
+            return
+        if one.stage == PLAIN and not is13:
+            if kind == CHANGE_CIPHER_SPEC:
+                self._change(side)
+            elif kind == HANDSHAKE:
+                self._messages(side, record)
+            elif kind == APPLICATION_DATA:
+                raise Stop(NO_HANDSHAKE, True)
+            return
+        if one.stage == PLAIN:
+            self._begin13(side)
+        plain = self._open(side, head, record)
+        if is13:
+            plain = plain.rstrip(b"\0")
+            kind = plain[-1] if plain else ALERT
+            plain = plain[:-1]
+        if kind == APPLICATION_DATA:
+            self._give(side, plain, out)
+        elif kind == HANDSHAKE:
+            self._messages(side, plain)
+        elif kind == CHANGE_CIPHER_SPEC:
+            self._change(side)
+
+    def _give(self, side: int, plain: bytes, out: Items) -> None:
+        if not plain:
+            return
+        self.sides[side].gave = True
+        if out and out[-1][0] == side and isinstance(out[-1][1], bytes):
+            out[-1] = side, out[-1][1] + plain
+        else:
+            out.append((side, plain))
+
+    def _open(self, side: int, head: bytes, record: bytes) -> bytes:
+        """What a protected record holds."""
+        one = self.sides[side]
+        plain = self._try(side, one.sequence, head, record)
+        if plain is None and one.stage in (EARLY, HELLO):
+            # The key log may lack the secrets of the handshake, and early data may be refused.
+            plain = self._guess(side, head, record, 1)
+        if plain is None:
+            if one.stage == TRAFFIC or one.places >= TRIED_PLACES:
+                raise Stop(UNREADABLE)
+            one.places += 1
+            return b""
+        one.places = 0
+        one.sequence += 1
+        return plain
+
+    def _try(self, side: int, sequence: int, head: bytes, record: bytes) -> bytes | None:
+        one = self.sides[side]
+        if one.opener is None:
+            one.opener = self._derive(side)
+        return None if one.opener is None else one.opener.open(sequence, head, record)
+
+    def _guess(self, side: int, head: bytes, record: bytes, numbers: int) -> bytes | None:
+        """Try a record with the keys and numbers that may be next; the side is as they say then."""
+        one = self.sides[side]
+        before = one.stage, one.updates, one.sequence
+        tries = [(one.stage, one.updates, one.sequence)] if one.stage != PLAIN else []
+        is13 = one.agreed.version == TLS13
+        if one.stage == TRAFFIC and is13 and one.updates < LAST_UPDATE:
+            tries.append((TRAFFIC, one.updates + 1, 0))
+        elif one.stage == EARLY:
+            tries += [(HELLO, 0, 0), (TRAFFIC, 0, 0)]
+        elif one.stage != TRAFFIC:
+            tries.append((TRAFFIC, 0, 0))
+        for stage, updates, first in tries:
+            if (stage, updates) != (one.stage, one.updates):
+                one.stage, one.updates = stage, updates
+                one.opener, one.secret = None, b""
+            for sequence in range(first, first + numbers):
+                plain = self._try(side, sequence, head, record)
+                if plain is not None:
+                    one.sequence = sequence
+                    return plain
+        one.stage, one.updates, one.sequence = before
+        one.opener, one.secret = None, b""
+        return None
+
+    def _find(self, side: int, out: Items) -> int:
+        """Look for a record after a gap: where it begins, or bytes that are done with."""
+        one = self.sides[side]
+        if self.hello is None or self.agreed is None:
+            if len(one.buffer) > LARGEST_WAIT:
+                raise Stop(NO_HANDSHAKE, True)
+            return 0
+        if one.stage == PLAIN:
+            one.agreed = self.agreed
+            if self.agreed.version == TLS13:
+                self._begin13(side)
+        numbers = min(one.lost // SHORTEST + 2, TRIED_NUMBERS)
+        buffer = bytes(one.buffer)
+        at = 0
+        while (found := RECORD.search(buffer, at)) is not None:
+            at = found.start()
+            size = int.from_bytes(buffer[at + 3 : at + 5], "big")
+            if len(buffer) - at < HEAD + size:
+                break
+            after = buffer[at + HEAD + size :][:4]
+            if len(after) < 4 or RECORD.match(after):
+                sequence = one.sequence
+                head, record = buffer[at : at + HEAD], buffer[at + HEAD : at + HEAD + size]
+                tries = min(numbers, TRIED_BYTES // (size + 1) + 1)
+                if self._guess(side, head, record, tries) is not None:
+                    one.lost = one.places = 0
+                    if side == 1 and self.accepts_early is None:
+                        self.accepts_early = False  # what said more may be lost
+                    if at:
+                        out.append((side, at))
+                    return at
+                one.sequence = sequence
+                one.places += 1
+                if one.places >= TRIED_PLACES:
+                    raise Stop(LOST)
+            at += 1
+        else:
+            at = max(len(buffer) - 3, 0)
+        if at:
+            out.append((side, at))
+        return at
+
+    # ---- handshakes ----
+
+    def _messages(self, side: int, data: bytes) -> None:
+        for kind, body in self.sides[side].messages.feed(data):
+            self._message(side, kind, body)
+
+    def _message(self, side: int, kind: int, body: bytes) -> None:
+        one = self.sides[side]
+        is13 = self.agreed is not None and self.agreed.version == TLS13
+        if kind == handshake.CLIENT_HELLO and side == 0:
+            self.hello = handshake.client_hello(body)
+            if self.hello is None:
+                raise Stop(NO_HANDSHAKE, True)
+        elif kind == handshake.SERVER_HELLO and side == 1:
+            self._server_hello(body)
+        elif kind == handshake.NEW_SESSION_TICKET and side == 1 and not is13:
+            ticket = handshake.ticket(body)
+            if self.agreed is not None and ticket:
+                self.sessions.remember(ticket, self.agreed.master)
+        elif kind == handshake.ENCRYPTED_EXTENSIONS and is13 and side == 1:
+            self.accepts_early = handshake.has_early_data(body)
+        elif kind == handshake.END_OF_EARLY_DATA and is13 and one.stage == EARLY:
+            self._turn(one, HELLO)
+        elif kind == handshake.FINISHED and is13 and one.stage == HELLO:
+            self._turn(one, TRAFFIC)
+        elif kind == handshake.KEY_UPDATE and is13 and one.stage == TRAFFIC:
+            if one.updates >= LAST_UPDATE:
+                raise Stop(UNREADABLE)
+            one.secret = next_secret(SUITES[one.agreed.suite], one.secret) if one.secret else b""
+            one.opener = opener13(SUITES[one.agreed.suite], one.secret) if one.secret else None
+            one.updates += 1
+            one.sequence = 0
+
+    def _server_hello(self, body: bytes) -> None:
+        found = handshake.server_hello(body)
+        if found is None:
+            raise Stop(NO_HANDSHAKE, True)
+        if found.retry:
+            return
+        if found.version < TLS12:
+            raise Stop(NO_VERSION, True)
+        if found.version > TLS13 or found.suite not in SUITES or found.compression:
+            raise Stop(NO_CIPHER, True)
+        if (found.version == TLS13) != (found.suite >> 8 == 0x13):
+            raise Stop(NO_CIPHER, True)
+        random = self.hello.random if self.hello is not None else b""
+        self.agreed = Agreed(
+            random, found.random, random, found.version, found.suite, found.encrypt_then_mac
+        )
+        self._resumed(found)
+
+    def _resumed(self, found: handshake.ServerHello) -> None:
+        """In TLS 1.2: of which handshake the session is."""
+        hello, agreed = self.hello, self.agreed
+        if hello is None or agreed is None or agreed.version != TLS12:
+            return
+        again = hello.session_id and hello.session_id == found.session_id
+        if again and self.keys.find("CLIENT_RANDOM", hello.random) is None:
+            for name in (hello.ticket, hello.session_id):
+                known = self.sessions.find(name) if name else None
+                if known is not None:
+                    agreed.master = known
+                    break
+        if found.session_id:
+            self.sessions.remember(found.session_id, agreed.master)
+
+    def _change(self, side: int) -> None:
+        """In TLS 1.2: the keys that the newest hellos agreed on are used from here on."""
+        one = self.sides[side]
+        assert self.agreed is not None
+        one.agreed = self.agreed
+        self._turn(one, TRAFFIC)
+        one.opener = self._derive(side)
+
+    def _begin13(self, side: int) -> None:
+        one = self.sides[side]
+        assert self.agreed is not None
+        one.agreed = self.agreed
+        self._turn(one, EARLY if side == 0 and self.accepts_early else HELLO)
+
+    def _turn(self, one: Side, stage: int) -> None:
+        """The next record is the first one of other keys."""
+        one.stage, one.updates, one.sequence = stage, 0, 0
+        one.opener, one.secret = None, b""
+
+    # ---- keys ----
+
+    def _derive(self, side: int) -> Opener | None:
+        """What opens the records of a direction as it is. None: the log lacks the secret of a stage
+        that others follow."""
+        one = self.sides[side]
+        agreed = one.agreed
+        suite = SUITES[agreed.suite]
+        if not agreed.client_random and self.hello is not None:
+            agreed.client_random = agreed.master = self.hello.random
+        if agreed.version == TLS12:
+            master = self._secret("CLIENT_RANDOM", agreed.master)
+            if master is None:
+                raise Stop(NO_KEY)
+            randoms = agreed.client_random, agreed.server_random
+            return opener12(suite, master, randoms, side, agreed.encrypt_then_mac)
+        who = "SERVER" if side else "CLIENT"
+        if one.stage == TRAFFIC:
+            secret = self._traffic_secret(who, one.updates, agreed)
+            if secret is None:
+                raise Stop(NO_KEY)
+        else:
+            label = "EARLY" if one.stage == EARLY else "HANDSHAKE"
+            secret = self._secret(f"{who}_{label}_TRAFFIC_SECRET", agreed.client_random)
+            if secret is None:
+                return None
+        one.secret = secret
+        return opener13(suite, secret)
+
+    def _traffic_secret(self, who: str, updates: int, agreed: Agreed) -> bytes | None:
+        """That of the keys after so many updates."""
+        name = f"{who}_TRAFFIC_SECRET_"
+        known = self._secret(f"{name}{updates}", agreed.client_random)
+        if known is not None:
+            return known
+        secret = self._secret(f"{name}0", agreed.client_random)
+        for _ in range(updates):
+            secret = next_secret(SUITES[agreed.suite], secret) if secret else None
+        return secret
+
+    def _secret(self, label: str, client_random: bytes) -> bytes | None:
+        if not self.keys:
+            raise Stop(NO_LOG, True)
+        return self.keys.find(label, client_random)

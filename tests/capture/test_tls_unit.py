@@ -1,0 +1,452 @@
+"""Connections over TLS, read with their keys: every frame, as if there had been no TLS."""
+
+from __future__ import annotations
+
+import io
+import ssl
+import struct
+import sys
+import warnings
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from amqpcodec import capture
+from amqpcodec import v0_9_1 as amqp
+from amqpcodec.capture._layers import KeyLog, _suites, _tls
+from tests.capture import recording as make
+from tests.capture import v1_talk
+from tests.capture.rows import rows
+from tests.support.tls_talk import CLIENT, SERVER, Said, Talker, cut
+
+pytest.importorskip("cryptography")
+
+TLS12, TLS13 = ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3
+SUITES12 = [
+    "ECDHE-ECDSA-AES128-GCM-SHA256",
+    "ECDHE-ECDSA-AES256-GCM-SHA384",
+    "ECDHE-ECDSA-CHACHA20-POLY1305",
+    "ECDHE-ECDSA-AES128-CCM",
+    "ECDHE-ECDSA-AES256-CCM8",
+    "ECDHE-ECDSA-AES128-SHA",
+    "ECDHE-ECDSA-AES256-SHA",
+    "ECDHE-ECDSA-AES128-SHA256",
+    "ECDHE-ECDSA-AES256-SHA384",
+]
+PLAIN = b"\0guest\0sesame"
+
+
+def message(size: int, key: str = "k") -> bytes:
+    publish = amqp.Basic.Publish(exchange="e", routing_key=key)
+    return amqp.encode_message(1, publish, amqp.Basic.Properties(), b"b" * size)
+
+
+TALK = [
+    (CLIENT, b"AMQP\0\0\x09\1"),
+    (SERVER, amqp.encode(0, amqp.Connection.Start())),
+    (CLIENT, amqp.encode(0, amqp.Connection.StartOk(mechanism="PLAIN", response=PLAIN))),
+    (CLIENT, message(40_000)),
+    (SERVER, amqp.encode(0, amqp.Heartbeat()) * 3),
+    (CLIENT, message(10)),
+    (SERVER, amqp.encode(1, amqp.Basic.Ack(delivery_tag=7))),
+]
+
+
+def packets(
+    said: Iterable[tuple[int, bytes]], port: int = 5672, client: int = 40000
+) -> list[bytes]:
+    """A connection whose sides say this, a segment each."""
+    ends = (("10.0.0.1", client), ("10.0.0.2", port))
+    out = [
+        make.segment(ends[0], ends[1], 1000, b"", make.SYN),
+        make.segment(ends[1], ends[0], 5000, b"", make.SYN | make.ACK, 1001),
+    ]
+    place = [1001, 5001]
+    for side, data in said:
+        numbers = place[side], data, make.ACK, place[1 - side]
+        out.append(make.segment(ends[side], ends[1 - side], *numbers))
+        place[side] += len(data)
+    return out
+
+
+def frames(octets: bytes, **options: Any) -> list[tuple[str, bytes]]:
+    """(direction, frame) of each row. An error fails."""
+    found = rows(octets, **options)
+    assert [row["error"] for row in found if row["error"]] == []
+    return [(row["direction"], row["frame"]) for row in found]
+
+
+def stats(octets: bytes, **options: Any) -> dict[str, Any]:
+    return capture.stats(io.BytesIO(octets), **options)
+
+
+EXPECTED = frames(make.pcap(packets(TALK)))
+
+
+@pytest.mark.parametrize("ciphers", [None, *SUITES12])
+@pytest.mark.parametrize("sizes", [(1 << 20,), (1448,), (7, 300)])
+def test_every_suite(ciphers: str | None, sizes: Sequence[int]):
+    talker = Talker(TLS13 if ciphers is None else TLS12, ciphers)
+    octets = make.pcap(packets(cut(talker.talk(TALK), sizes)))
+    assert ciphers is None or talker.cipher == ciphers
+    assert frames(octets, keylog=talker.keys) == EXPECTED
+    found = stats(octets, keylog=talker.keys)
+    assert (found["tls_connections"], found["tls_decrypted"], found["tls_reasons"]) == (1, 1, {})
+    assert (found["left_out_octets"], found["errors"]) == (0, 0)
+
+
+def test_suites_are_those_of_the_registry():
+    """All that OpenSSL knows of AES and ChaCha20, and what its names say of each."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.set_ciphers("ALL:@SECLEVEL=0")
+    seen = set()
+    for each in context.get_ciphers():
+        name, strength = each["name"], each["strength_bits"]
+        if "AES" not in name and "CHACHA20" not in name:
+            continue
+        suite = _suites.SUITES[each["id"] & 0xFFFF]
+        seen.add(suite)
+        assert suite.key * 8 == strength, name
+        assert ("GCM" in name) == (suite.cipher == "gcm"), name
+        assert ("CCM8" in name) == (suite.cipher == "ccm_8"), name
+        assert ("CHACHA20" in name) == (suite.cipher == "chacha20"), name
+        assert name.endswith("SHA384") == ("sha384" in (suite.mac or suite.prf)), name
+    assert len(seen) >= 7
+
+
+def test_rows_stand_where_the_last_packet_of_their_record_is():
+    talker = Talker()
+    said = cut(talker.talk(TALK), (500,))
+    octets = make.pcap(packets(said))
+    found = rows(
+        octets, keylog=talker.keys, fields=["packet", "direction", "frame", "timestamp_ns"]
+    )
+    body = next(row for row in found if len(row["frame"]) > 20_000)
+    spans = 0
+    for number, (side, data) in enumerate(said, 3):
+        spans += len(data) * (side == CLIENT)
+        if number == body["packet"]:
+            break
+    assert spans > 16_384  # the record with its first byte is complete there
+    assert body["timestamp_ns"] == make.START_NS // 1000 * 1000 + (body["packet"] - 1) * 1_000_000
+    places = {(row["packet"], row["direction"]) for row in found}
+    assert len(places) > 4
+
+
+@pytest.mark.parametrize("version", [TLS12, TLS13])
+@pytest.mark.parametrize("tickets", [True, False])
+def test_resumed_sessions(version: ssl.TLSVersion, tickets: bool):
+    talker = Talker(version, tickets=tickets)
+    first = talker.talk(TALK)
+    later = talker.talk(TALK)
+    assert talker.resumed
+    octets = make.pcap(packets(first) + packets(later, client=40001))
+    assert sorted(frames(octets, keylog=talker.keys)) == sorted(EXPECTED * 2)
+
+
+@pytest.mark.parametrize("tickets", [True, False])
+def test_a_resumed_session_of_1_2_needs_the_key_of_its_first_handshake_alone(tickets: bool):
+    talker = Talker(TLS12, tickets=tickets)
+    first = talker.talk(TALK)
+    keys = talker.keys
+    later = talker.talk(TALK)
+    assert talker.resumed
+    octets = make.pcap(packets(first) + packets(later, client=40001))
+    assert sorted(frames(octets, keylog=keys)) == sorted(EXPECTED * 2)
+    assert stats(make.pcap(packets(later)), keylog=keys)["tls_reasons"] == {_tls.NO_KEY: 2}
+
+
+def without(keys: bytes, *labels: bytes) -> bytes:
+    return b"".join(line + b"\n" for line in keys.splitlines() if not line.startswith(labels))
+
+
+def test_a_key_log_without_the_secrets_of_the_handshake():
+    talker = Talker()
+    octets = make.pcap(packets(talker.talk(TALK)))
+    keys = without(talker.keys, b"CLIENT_HANDSHAKE", b"SERVER_HANDSHAKE")
+    assert frames(octets, keylog=keys) == EXPECTED
+
+
+def test_a_key_log_of_one_direction():
+    talker = Talker()
+    octets = make.pcap(packets(talker.talk(TALK)))
+    keys = without(talker.keys, b"SERVER_TRAFFIC_SECRET_0")
+    assert frames(octets, keylog=keys) == [each for each in EXPECTED if each[0] == "client"]
+    found = stats(octets, keylog=keys)
+    assert (found["tls_decrypted"], found["tls_reasons"]) == (1, {_tls.NO_KEY: 1})
+    assert found["left_out_octets"] > 0
+
+
+@pytest.mark.parametrize("version", [TLS12, TLS13])
+def test_the_other_direction_comes_first(version: ssl.TLSVersion):
+    """The server's packets stand before or after all of the client's, as of two taps."""
+    talker = Talker(version)
+    said = cut(talker.talk(TALK), (900,))
+    for side in (CLIENT, SERVER):
+        turned = sorted(said, key=lambda each: each[0] != side)
+        found = frames(make.pcap(packets(turned)), keylog=talker.keys)
+        assert sorted(found) == sorted(EXPECTED)
+
+
+def test_segments_out_of_order():
+    talker = Talker()
+    sent = packets(cut(talker.talk(TALK), (700,)))
+    for at in range(2, len(sent) - 1, 2):
+        sent[at], sent[at + 1] = sent[at + 1], sent[at]
+    assert sorted(frames(make.pcap(sent), keylog=talker.keys)) == sorted(EXPECTED)
+
+
+@pytest.mark.parametrize("version", [TLS12, TLS13])
+@pytest.mark.parametrize("seed", range(6))
+def test_what_is_after_a_gap(version: ssl.TLSVersion, seed: int):
+    """One segment is missing: all messages but those that it holds come out."""
+    heartbeats = [(CLIENT, message(300, f"k{number}")) for number in range(60)]
+    talker = Talker(version)
+    said = cut(talker.talk(TALK[:1] + heartbeats, close=False), (1 << 20,))
+    sent = packets([each for part in said for each in cut([part], (211,))])
+    data = [at for at, each in enumerate(sent) if len(each) > 200]
+    del sent[data[len(data) // 3 + 5 * seed]]
+    found = rows(make.pcap(sent), keylog=talker.keys)
+    keys = [row["arguments"] for row in found if row["method"] == "basic.publish"]
+    assert len(keys) >= 57
+    assert any("gap" in row["flags"] for row in found)
+    count = stats(make.pcap(sent), keylog=talker.keys)
+    assert (count["tls_decrypted"], count["tls_reasons"]) == (1, {})
+    assert count["lost_octets"] >= 211
+
+
+@pytest.mark.parametrize("version", [TLS12, TLS13])
+def test_many_records_are_missing(version: ssl.TLSVersion):
+    talker = Talker(version)
+    many = [(CLIENT, message(50, f"k{number}")) for number in range(90)]
+    sent = packets(talker.talk(TALK[:1] + many, close=False))
+    del sent[-60:-10]
+    found = rows(make.pcap(sent), keylog=talker.keys)
+    assert sum(row["method"] == "basic.publish" for row in found) == 40
+    assert sum("gap" in row["flags"] and row["frame"] == b"" for row in found) == 1
+
+
+@pytest.mark.parametrize("version", [TLS12, TLS13])
+def test_the_handshake_was_not_captured(version: ssl.TLSVersion):
+    talker = Talker(version)
+    sent = packets(talker.talk(TALK, close=False))
+    octets = make.pcap(sent[-4:])
+    found = stats(octets, keylog=talker.keys)
+    assert found["tls_reasons"] == {_tls.NO_HANDSHAKE: 2}
+    assert found["errors"] == 0
+    assert rows(octets, keylog=talker.keys) == []
+
+
+def test_one_way():
+    talker = Talker()
+    sent = packets([each for each in talker.talk(TALK) if each[0] == CLIENT])
+    found = stats(make.pcap(sent), keylog=talker.keys)
+    assert found["tls_reasons"] == {_tls.NO_HANDSHAKE: 1}
+    assert found["left_out_octets"] > 40_000
+
+
+@pytest.mark.parametrize("keylog", [None, b"", b"CLIENT_RANDOM " + b"ab" * 32 + b" " + b"cd" * 48])
+def test_no_key(keylog: bytes | None):
+    said = Talker().talk(TALK)
+    found = stats(make.pcap(packets(said)), keylog=keylog)
+    assert found["tls_reasons"] == {_tls.NO_KEY if keylog else _tls.NO_LOG: 2}
+    assert found["left_out_octets"] == sum(len(data) for _, data in said)
+    assert (found["tls_connections"], found["tls_decrypted"], found["errors"]) == (1, 0, 0)
+
+
+def test_another_key():
+    talker, other = Talker(TLS12), Talker(TLS12)
+    said = talker.talk(TALK)
+    other.talk(TALK)
+    random = talker.keys.split()[-2]
+    keys = b" ".join([b"CLIENT_RANDOM", random, other.keys.split()[-1]])
+    assert stats(make.pcap(packets(said)), keylog=keys)["tls_reasons"] == {_tls.UNREADABLE: 2}
+
+
+def test_the_tls_port_is_read_where_there_are_keys():
+    talker = Talker()
+    octets = make.pcap(packets(talker.talk(TALK), port=5671))
+    assert frames(octets, keylog=talker.keys) == EXPECTED
+    found = stats(octets)
+    assert (found["tls_connections"], set(found["skipped"])) == (1, {"TLS port"})
+
+
+def secrets(keys: bytes, order: str = "<", kind: int = 0x544C534B) -> bytes:
+    """A decryption secrets block."""
+    return make.block(order, 10, struct.pack(order + "II", kind, len(keys)) + keys)
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+@pytest.mark.parametrize("port", [5671, 5672])
+def test_keys_in_the_file(order: str, port: int):
+    talker = Talker()
+    sent = packets(talker.talk(TALK), port=port)
+    blocks = [make.enhanced(order, 0, 10**9 + at, each) for at, each in enumerate(sent)]
+    head = [make.section(order), make.interface(order, 1)]
+    octets = b"".join([*head, secrets(talker.keys, order), *blocks])
+    assert frames(octets) == EXPECTED
+    other = b"".join([*head, secrets(talker.keys, order, kind=0x5353484B), *blocks])
+    assert stats(other)["tls_decrypted"] == 0
+    cut_short = b"".join([*head, make.block(order, 10, struct.pack(order + "II", 0x544C534B, 99))])
+    assert "no record" in stats(cut_short)["files"][0]["damaged"]
+
+
+def test_tls_after_the_header_of_amqp_1_0():
+    talker = Talker()
+    client, server = v1_talk.client_says(), v1_talk.server_says()
+    said: Said = [(CLIENT, v1_talk.TLS), (SERVER, v1_talk.TLS)]
+    said += talker.talk([(CLIENT, client), (SERVER, server)])
+    found = rows(make.pcap(packets(cut(said, (100,)))), keylog=talker.keys)
+    assert [row["error"] for row in found if row["error"]] == []
+    for direction, expected in (("client", client), ("server", server)):
+        sent = [row["frame"] for row in found if row["direction"] == direction]
+        assert sent == [v1_talk.TLS, *v1_talk.frames_of(expected)]
+
+
+def test_credentials_are_hidden_inside():
+    talker = Talker()
+    octets = make.pcap(packets(cut(talker.talk(TALK), (33,))))
+    assert b"sesame" in repr(rows(octets, keylog=talker.keys)).encode()
+    assert b"sesame" not in repr(rows(octets, keylog=talker.keys, redact=True)).encode()
+
+
+def test_messages():
+    talker = Talker()
+    octets = make.pcap(packets(talker.talk(TALK)))
+    found = rows(octets, keylog=talker.keys, level="message")
+    assert [len(row["body"]) for row in found if row["method"] == "basic.publish"] == [40_000, 10]
+
+
+# ---- states ----
+
+
+def in_two(
+    octets: bytes, path: Path, stop: int, keys: bytes | None, **seal: Any
+) -> tuple[list, bytes]:
+    """Rows of a capture that two readers read, and the state between them."""
+    path.write_bytes(octets)
+    found: list[Any] = []
+    options: dict[str, Any] = {
+        "keylog": keys,
+        "redact": False,
+        "fields": ["direction", "frame", "error"],
+    }
+    reader = capture.Reader(path, **options)
+    for batch in reader.read(stop=stop):
+        found += capture_rows(batch)
+    state = reader.state(**seal)
+    assert state == reader.state(**seal)
+    reader = capture.Reader(path, **options)
+    reader.resume(state, **{name: each for name, each in seal.items() if name == "key"})
+    for batch in reader:
+        found += capture_rows(batch)
+    return found, state
+
+
+def capture_rows(batch: Any) -> list[tuple[str, bytes]]:
+    import pyarrow as pa
+
+    table = pa.record_batch(batch).to_pylist()
+    assert [row["error"] for row in table if row["error"]] == []
+    return [(row["direction"], row["frame"]) for row in table]
+
+
+@pytest.mark.parametrize(
+    "ciphers", [None, "ECDHE-ECDSA-AES256-GCM-SHA384", "ECDHE-ECDSA-AES128-SHA"]
+)
+def test_states(tmp_path: Path, ciphers: str | None):
+    """Wherever the reading was interrupted, all goes on; and no key is in any state."""
+    talker = Talker(TLS13 if ciphers is None else TLS12, ciphers)
+    sent = packets(cut(talker.talk(TALK[:3] + TALK[4:]), (180,)))
+    octets = make.pcap(sent)
+    secret = [bytes.fromhex(line.split()[2].decode()) for line in talker.keys.splitlines()[1:]]
+    expected = frames(make.pcap(packets(TALK[:3] + TALK[4:])))
+    at = 24
+    for each in sent:
+        at += 16 + len(each)
+        found, state = in_two(octets, tmp_path / "x.pcap", at, talker.keys)
+        assert found == expected
+        for key in secret:
+            assert key not in state
+            assert key.hex().encode() not in state
+
+
+def test_a_state_without_the_key_log(tmp_path: Path):
+    talker = Talker()
+    sent = packets(cut(talker.talk(TALK), (500,)))
+    path = tmp_path / "x.pcap"
+    path.write_bytes(make.pcap(sent))
+    reader = capture.Reader(path, keylog=talker.keys)
+    stop = 24 + sum(16 + len(each) for each in sent[: len(sent) // 2])
+    for _ in reader.read(stop=stop):
+        pass
+    state = reader.state()
+    reader = capture.Reader(path)
+    reader.resume(state)
+    for _ in reader:
+        pass
+    assert reader.stats()["tls_reasons"] == {_tls.NO_LOG: 2}
+
+
+# ---- key logs ----
+
+
+def test_key_logs_of_all_kinds(tmp_path: Path):
+    talker = Talker()
+    octets = make.pcap(packets(talker.talk(TALK)))
+    path = tmp_path / "keys.log"
+    path.write_bytes(talker.keys)
+    lines = talker.keys.decode().splitlines()
+    for keylog in (path, str(path), talker.keys, lines, iter(lines), talker.keys.splitlines()):
+        assert frames(octets, keylog=keylog) == EXPECTED
+    with pytest.raises(OSError, match="absent"):
+        capture.read(io.BytesIO(octets), keylog=tmp_path / "absent")
+    with pytest.raises(TypeError, match="a path, bytes or lines, not int"):
+        capture.read(io.BytesIO(octets), keylog=7)  # type: ignore[arg-type]
+
+
+def test_bad_lines_are_told_by_number_alone():
+    talker = Talker()
+    octets = make.pcap(packets(talker.talk(TALK)))
+    secret = "c0ffee" * 11
+    lines = ["# a comment", "", f"CLIENT_RANDOM {secret}", "EXPORTER_SECRET 1 2", "NONE_SUCH 1 2"]
+    with pytest.warns(capture.CaptureWarning, match=r"left out: 3, 5$") as told:
+        found = frames(octets, keylog=[*lines, *talker.keys.decode().splitlines()])
+    assert found == EXPECTED
+    assert "c0ffee" not in str(told[0].message)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        capture.read(io.BytesIO(octets), keylog=talker.keys)
+
+
+def test_a_key_log_that_grows(tmp_path: Path):
+    """As of a live recording: the client writes its secrets while it is read."""
+    talker = Talker()
+    octets = make.pcap(packets(talker.talk(TALK)))
+    path = tmp_path / "keys.log"
+    path.write_bytes(b"# nothing yet\n")
+    reader = capture.read(io.BytesIO(octets), keylog=path, fields=["direction", "frame", "error"])
+    path.write_bytes(talker.keys)
+    assert sum(len(batch) for batch in reader) == len(EXPECTED)
+
+
+def test_a_key_log_shows_no_secret():
+    talker = Talker()
+    talker.talk(TALK)
+    reader = capture.Reader(io.BytesIO(), keylog=talker.keys)
+    assert "keylog" not in repr(vars(reader))
+    assert repr(KeyLog(talker.keys)) == "<KeyLog of 4 secrets>"
+
+
+def test_without_cryptography(monkeypatch: pytest.MonkeyPatch):
+    talker = Talker()
+    sent = packets(talker.talk(TALK))
+    monkeypatch.setitem(sys.modules, "cryptography", None)
+    with pytest.raises(ImportError, match=r"amqpcodec\[crypto\]"):
+        capture.read(io.BytesIO(make.pcap(sent)), keylog=talker.keys)
+    blocks = [make.enhanced("<", 0, 10**9 + at, each) for at, each in enumerate(sent)]
+    head = [make.section("<"), make.interface("<", 1), secrets(talker.keys)]
+    found = stats(b"".join([*head, *blocks]))
+    assert found["tls_reasons"] == {_tls.NO_PACKAGE: 2}
