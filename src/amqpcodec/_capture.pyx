@@ -38,6 +38,7 @@ from amqpcodec._columns cimport (
 pool_use(shared_pool())
 
 include "_core/capture/file.pxi"
+include "_core/capture/tunnel.pxi"
 include "_core/capture/packet.pxi"
 include "_core/capture/rows.pxi"
 include "_core/capture/v1_look.pxi"
@@ -51,6 +52,7 @@ include "_core/capture/v1.pxi"
 include "_core/capture/frames.pxi"
 include "_core/capture/layers.pxi"
 include "_core/capture/tcp.pxi"
+include "_core/capture/fragments.pxi"
 include "_core/capture/ends.pxi"
 include "_core/capture/order.pxi"
 include "_core/capture/names.pxi"

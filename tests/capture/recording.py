@@ -40,12 +40,22 @@ def tcp(
     return struct.pack(">HHIIBBHHH", source[1], target[1], *numbers) + options + data
 
 
-def ipv4(source: Ends, target: Ends, payload: bytes, *, total=None, fragment=0, options=b""):
-    """An IPv4 packet; ``total``: another total length than the right one."""
+def ipv4(
+    source: Ends,
+    target: Ends,
+    payload: bytes,
+    *,
+    total=None,
+    fragment=0,
+    options=b"",
+    protocol=6,
+    number=0,
+):
+    """An IPv4 packet; ``total``: another total length than the right one; number: its id."""
     header = 20 + len(options)
     total = header + len(payload) if total is None else total
     return (
-        struct.pack(">BBHHHBBH", 0x40 | header // 4, 0, total, 0, fragment, 64, 6, 0)
+        struct.pack(">BBHHHBBH", 0x40 | header // 4, 0, total, number, fragment, 64, protocol, 0)
         + ip_address(source[0]).packed
         + ip_address(target[0]).packed
         + options
@@ -53,9 +63,9 @@ def ipv4(source: Ends, target: Ends, payload: bytes, *, total=None, fragment=0, 
     )
 
 
-def ipv6(source: Ends, target: Ends, payload: bytes, *, extensions=(), length=None):
+def ipv6(source: Ends, target: Ends, payload: bytes, *, extensions=(), length=None, protocol=6):
     """An IPv6 packet; extensions: (number, octets behind the next-header octet) in order."""
-    numbers = [number for number, _ in extensions] + [6]
+    numbers = [number for number, _ in extensions] + [protocol]
     rest = b"".join(
         bytes([following]) + octets
         for following, (_, octets) in zip(numbers[1:], extensions, strict=True)

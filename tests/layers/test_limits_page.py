@@ -46,5 +46,7 @@ def test_figures_are_those_of_the_code() -> None:
         "capture/messages.pxi": "MESSAGE_LIMIT = 1 << 26",
         "capture/tcp.pxi": "CONN_LIMIT = 1 << 16",
         "capture/file.pxi": "RECORD_LIMIT = 1 << 26",
+        "capture/tunnel.pxi": "TUNNEL_LIMIT = 8",
+        "capture/fragments.pxi": "PARTIAL_LIMIT = 1 << 10",
     }.items():
         assert text in (core / path).read_text(), path

@@ -538,9 +538,9 @@ def stats(
     protocol), frames (by type), methods (frames by method or performative), errors (rows with one,
     gaps and remains included), gaps, lost_octets, resyncs, midstream (directions),
     tls_connections, other_protocols (connections), left_out_octets (of both), repeated_octets
-    (retransmitted), ip_fragments, reorder_overflows (gaps given up because too much waited behind
-    them), skipped (packets by reason); of each file also file (its name) and damaged (text, or
-    None).
+    (retransmitted), ip_fragments, ip_reassembled (packets that were put together of them),
+    reorder_overflows (gaps given up because too much waited behind them), skipped (packets by
+    reason); of each file also file (its name) and damaged (text, or None).
 
     Raises:
         CaptureError: a file is no capture.

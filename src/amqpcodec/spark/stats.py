@@ -31,6 +31,7 @@ _COUNTS = (
     *("packets", "octets", "connections", "errors", "gaps", "lost_octets", "resyncs"),
     *("midstream", "tls_connections", "other_protocols", "left_out_octets", "repeated_octets"),
     "ip_fragments",
+    "ip_reassembled",
     "reorder_overflows",
 )
 
@@ -45,9 +46,9 @@ def capture_stats(
     Columns: file; damaged (text, where reading ended early or the file is no capture, else null);
     packets, octets (captured), connections, errors, gaps, lost_octets, resyncs, midstream
     (directions), tls_connections, other_protocols (connections), left_out_octets (of both),
-    repeated_octets, ip_fragments, reorder_overflows; and maps of counts: versions (connections by
-    protocol), frames (by type), methods (frames by method or performative), skipped (packets by
-    reason).
+    repeated_octets, ip_fragments, ip_reassembled, reorder_overflows; and maps of counts:
+    versions (connections by protocol), frames (by type), methods (frames by method or
+    performative), skipped (packets by reason).
 
     Args:
         spark: a session.

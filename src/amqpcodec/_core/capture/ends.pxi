@@ -64,6 +64,7 @@ cdef class CaptureEnds:
         cdef const uint8_t* p = <const uint8_t*>PyBytes_AS_STRING(data)
         cdef size_t n = <size_t>len(data), at = 0, used = 0
         cdef CapPacket packet
+        cdef Walk walk
         cdef Segment segment
         cdef int64_t low = 0x7FFFFFFFFFFFFFFF, high = NO_TIME
         cdef int found = FILE_SKIPPED
@@ -78,7 +79,7 @@ cdef class CaptureEnds:
                 if packet.time != NO_TIME:
                     low = min(low, packet.time) if high != NO_TIME else packet.time
                     high = max(high, packet.time)
-                if read_segment(&packet, &segment) == SKIP_NONE and (
+                if read_segment(&packet, &walk, &segment) == SKIP_NONE and (
                         self.ports[segment.source.port >> 3] >> (segment.source.port & 7) & 1
                         or self.ports[segment.target.port >> 3] >> (segment.target.port & 7) & 1):
                     note_way(self.way, &self.n_ways, &segment)

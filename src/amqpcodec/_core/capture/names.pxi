@@ -21,6 +21,7 @@ cdef void visit_slots(Reading* r, int what, int32_t* known) noexcept nogil:
     """Note which slots packets tell of, or give them other numbers."""
     cdef Conn* c = r.oldest
     cdef CapRow* row = <CapRow*>r.rows.row.p
+    cdef Partial* d = r.partials.oldest
     cdef Open* o
     cdef Half* h
     cdef int64_t k
@@ -41,6 +42,9 @@ cdef void visit_slots(Reading* r, int what, int32_t* known) noexcept nogil:
         visit_slot(&row[k].file, what, known)
     for k in range(r.going.first, r.going.n):
         visit_slot(&(<CapRow*>r.going.row.p)[k].file, what, known)
+    while d != NULL:
+        visit_slot(&d.mark.file, what, known)
+        d = d.newer
     visit_slot(&r.last.file, what, known)
     visit_slot(&r.slot_of_file, what, known)
 

@@ -1,4 +1,4 @@
-# Packets to TCP segments: link layers, VLAN tags, IPv4 and IPv6 with extension headers.
+# Packets to TCP segments: link layers, IPv4 and IPv6 with extension headers, and tunnels.
 
 # Why a packet is left out. The order is that of SKIP_NAMES.
 cdef enum:
@@ -6,15 +6,19 @@ cdef enum:
     SKIP_LINK               # a link type that is not known
     SKIP_NOT_IP
     SKIP_NOT_TCP
-    SKIP_FRAGMENT           # of an IP packet, but the first
+    SKIP_FRAGMENT           # of an IP packet that was not put together
     SKIP_CUT                # the headers were not captured
     SKIP_MALFORMED
     SKIP_PORTS              # of other ports
     SKIP_TLS                # of port 5671
+    SKIP_NESTED             # more packets within each other than TUNNEL_LIMIT
+    SKIP_OVERLAP            # fragments of an IP packet that contradict each other
     N_SKIPS
+    SKIP_WAITS              # it is kept: a fragment of a packet that is not whole yet
 
 cdef tuple SKIP_NAMES = ("", "link type", "not IP", "not TCP", "IP fragment", "headers cut",
-                         "malformed", "other ports", "TLS port")
+                         "malformed", "other ports", "TLS port", "tunnels within each other",
+                         "IP fragments that contradict")
 
 cdef enum:
     TCP_FIN = 1
@@ -28,7 +32,6 @@ cdef struct Endpoint:
 
 cdef struct Segment:
     uint8_t family          # 4 or 6
-    bint first_fragment
     Endpoint source
     Endpoint target
     uint32_t sequence
@@ -39,131 +42,174 @@ cdef struct Segment:
     uint32_t size           # and that there were, by the IP header
 
 
-cdef inline bint is_vlan(uint16_t ether_type) noexcept nogil:
-    return ether_type == 0x8100 or ether_type == 0x88A8 or ether_type == 0x9100 or ether_type == 0x9200
-
-
-cdef int read_segment(const CapPacket* packet, Segment* out) noexcept nogil:
+cdef int read_segment(const CapPacket* packet, Walk* w, Segment* out) noexcept nogil:
     """The TCP segment of a packet, or why there is none.
 
     The IP header says where the payload ends, never the captured length: after it may stand padding
     or a check sequence. Only a zero length (segmentation offload) is filled in from the wire's.
+    SKIP_FRAGMENT: w tells of a fragment, out of its addresses.
     """
     cdef const uint8_t* p = packet.data
     cdef size_t n = packet.have
-    cdef size_t at = 0
-    cdef uint16_t ether_type = 0x0800
+    w.p = p
+    w.n = n
+    w.wire = packet.wire
+    w.at = 0
+    w.depth = 0
+    w.ether_type = ETHER_IPV4       # IPv6 tells by itself
     if packet.link == 1:
         if n < 14:
             return SKIP_CUT
-        ether_type = load16(p + 12)
-        at = 14
+        w.ether_type = load16(p + 12)
+        w.at = 14
     elif packet.link == 113:
         if n < 16:
             return SKIP_CUT
-        ether_type = load16(p + 14)
-        at = 16
+        w.ether_type = load16(p + 14)
+        w.at = 16
     elif packet.link == 276:
         if n < 20:
             return SKIP_CUT
-        ether_type = load16(p)
-        at = 20
+        w.ether_type = load16(p)
+        w.at = 20
     elif packet.link == 0 or packet.link == 108:
-        at = 4      # an address family, of the recording machine; IP tells by itself
+        w.at = 4    # an address family, of the recording machine
     elif not (packet.link == 12 or packet.link == 14 or packet.link == 101 or packet.link == 228
               or packet.link == 229):
         return SKIP_LINK
-    while is_vlan(ether_type):
-        if n - at < 4:
-            return SKIP_CUT
-        ether_type = load16(p + at + 2)
-        at += 4
-    if ether_type != 0x0800 and ether_type != 0x86DD:
+    if w.ether_type == 0:
         return SKIP_NOT_IP
-    if n <= at:
+    return read_layers(w, out)
+
+
+cdef int read_layers(Walk* w, Segment* out) noexcept nogil:
+    """What begins at w.at, down to a TCP segment; after an IP header, out has its addresses."""
+    cdef int found
+    while True:
+        if w.ether_type != 0:
+            found = open_labels(w)
+            if found != TUNNEL_OPEN:
+                return SKIP_CUT if found == TUNNEL_CUT else SKIP_NOT_IP
+            found = open_ip(w, out)
+        elif out.family == 6:
+            found = open_extensions(w)
+        else:
+            found = SKIP_NONE
+        if found != SKIP_NONE:
+            return found
+        if w.protocol == IP_TCP:
+            return read_tcp(w, out)
+        w.depth += 1
+        if w.depth > TUNNEL_LIMIT:
+            return SKIP_NESTED
+        found = open_tunnel(w)
+        if found != TUNNEL_OPEN:
+            return SKIP_CUT if found == TUNNEL_CUT else SKIP_NOT_TCP
+
+
+cdef inline int open_ip(Walk* w, Segment* out) noexcept nogil:
+    if w.n <= w.at:
         return SKIP_CUT
     memset(out, 0, sizeof(Segment))
-    if p[at] >> 4 == 4:
-        return read_ipv4(packet, at, out)
-    if p[at] >> 4 == 6:
-        return read_ipv6(packet, at, out)
+    if w.p[w.at] >> 4 == 4:
+        return open_ipv4(w, out)
+    if w.p[w.at] >> 4 == 6:
+        return open_ipv6(w, out)
     return SKIP_NOT_IP
 
 
-cdef int read_ipv4(const CapPacket* packet, size_t at, Segment* out) noexcept nogil:
-    cdef const uint8_t* p = packet.data + at
+cdef int open_ipv4(Walk* w, Segment* out) noexcept nogil:
+    cdef const uint8_t* p = w.p + w.at
     cdef size_t header, total
     cdef uint16_t fragment
-    if packet.have - at < 20:
+    if w.n - w.at < 20:
         return SKIP_CUT
-    if p[9] != 6:
+    w.protocol = p[9]
+    if not is_carrier(w.protocol):
         return SKIP_NOT_TCP
-    fragment = load16(p + 6)
-    if fragment & 0x1FFF:
-        return SKIP_FRAGMENT
-    out.first_fragment = fragment & 0x2000 != 0
     header = <size_t>(p[0] & 15) * 4
     total = load16(p + 2)
     if total == 0:
-        total = packet.wire - at
+        total = w.wire - w.at
     if header < 20 or total < header:
         return SKIP_MALFORMED
     out.family = 4
     memcpy(out.source.address, p + 12, 4)
     memcpy(out.target.address, p + 16, 4)
-    return read_tcp(packet, at + header, at + total, out)
-
-
-cdef int read_ipv6(const CapPacket* packet, size_t at, Segment* out) noexcept nogil:
-    cdef const uint8_t* p = packet.data + at
-    cdef size_t end
-    cdef uint8_t header, after
-    if packet.have - at < 40:
+    w.wire = w.at + total
+    w.n = min(w.n, w.wire)
+    w.at += header
+    if w.n < w.at:
         return SKIP_CUT
-    end = load16(p + 4)
-    end = at + 40 + end if end else packet.wire
-    header = p[6]
+    fragment = load16(p + 6)
+    if fragment & 0x3FFF:
+        w.more = fragment & 0x2000 != 0
+        w.fragment_at = 8 * <uint32_t>(fragment & 0x1FFF)
+        w.fragment_id = load16(p + 4)
+        return SKIP_FRAGMENT
+    return SKIP_NONE
+
+
+cdef int open_ipv6(Walk* w, Segment* out) noexcept nogil:
+    cdef const uint8_t* p = w.p + w.at
+    cdef size_t size
+    if w.n - w.at < 40:
+        return SKIP_CUT
+    size = load16(p + 4)
+    w.protocol = p[6]
     out.family = 6
     memcpy(out.source.address, p + 8, 16)
     memcpy(out.target.address, p + 24, 16)
-    at += 40
-    while header != 6:
+    w.at += 40
+    if size:
+        w.wire = w.at + size
+    w.n = min(w.n, w.wire)
+    return open_extensions(w)
+
+
+cdef int open_extensions(Walk* w) noexcept nogil:
+    """Extension headers of IPv6, from w.protocol on."""
+    cdef const uint8_t* p
+    cdef uint8_t header
+    while not is_carrier(w.protocol):
+        header = w.protocol
         if not (header == 0 or header == 43 or header == 44 or header == 51 or header == 60 or header == 135
                 or header == 139 or header == 140):
             return SKIP_NOT_TCP
-        if packet.have < at + 8:
+        if w.n < w.at + 8:
             return SKIP_CUT
-        p = packet.data + at
-        after = p[0]
+        p = w.p + w.at
+        w.protocol = p[0]
         if header == 44:
-            if load16(p + 2) & 0xFFF8:
+            w.at += 8
+            if load16(p + 2) & 0xFFF9:
+                w.more = p[3] & 1
+                w.fragment_at = load16(p + 2) & 0xFFF8
+                w.fragment_id = load32(p + 4)
                 return SKIP_FRAGMENT
-            out.first_fragment = p[3] & 1
-            at += 8
         elif header == 51:
-            at += (<size_t>p[1] + 2) * 4
+            w.at += (<size_t>p[1] + 2) * 4
         else:
-            at += (<size_t>p[1] + 1) * 8
-        header = after
-    return read_tcp(packet, at, end, out)
+            w.at += (<size_t>p[1] + 1) * 8
+        if w.n < w.at:
+            return SKIP_CUT
+    return SKIP_NONE
 
 
-cdef int read_tcp(const CapPacket* packet, size_t at, size_t end, Segment* out) noexcept nogil:
-    cdef const uint8_t* p = packet.data + at
+cdef int read_tcp(Walk* w, Segment* out) noexcept nogil:
+    cdef const uint8_t* p = w.p + w.at
     cdef size_t start
-    if packet.have < at + 20:
-        return SKIP_CUT
-    start = at + <size_t>(p[12] >> 4) * 4
-    if start < at + 20 or start > end:
+    if w.n < w.at + 20:
+        return SKIP_MALFORMED if w.wire < w.at + 20 else SKIP_CUT
+    start = w.at + <size_t>(p[12] >> 4) * 4
+    if start < w.at + 20 or start > w.wire:
         return SKIP_MALFORMED
     out.source.port = load16(p)
     out.target.port = load16(p + 2)
     out.sequence = load32(p + 4)
     out.ack = load32(p + 8)
     out.flags = p[13]
-    out.data = packet.data + min(start, <size_t>packet.have)
-    out.size = <uint32_t>(end - start)
-    out.have = 0
-    if packet.have > start:
-        out.have = <uint32_t>min(end - start, packet.have - start)
+    out.data = w.p + min(start, w.n)
+    out.size = <uint32_t>(w.wire - start)
+    out.have = <uint32_t>(w.n - start) if w.n > start else 0
     return SKIP_NONE

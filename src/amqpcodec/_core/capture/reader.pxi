@@ -20,10 +20,37 @@ cdef int batch_full(Reading* r) noexcept nogil:
     return is_ready(r)
 
 
+cdef int read_given_up(Reading* r) noexcept nogil:
+    """What is there, up to the first hole, of IP packets whose other fragments do not come."""
+    cdef Mark now = r.last
+    cdef Partial* d
+    cdef CapPacket packet
+    cdef Segment segment
+    cdef Walk walk
+    cdef int status = 0
+    while status == 0 and r.partials.given_up != NULL:
+        d = r.partials.given_up
+        r.partials.given_up = d.newer
+        if not d.refused:
+            r.count.skipped[SKIP_FRAGMENT] += d.n
+            enter_partial(d, first_hole(d), &walk, &segment)
+            if walk.n and read_layers(&walk, &segment) == SKIP_NONE:
+                r.count.skipped[SKIP_FRAGMENT] -= d.n
+                r.last = d.mark
+                packet.at = d.mark.file_at
+                packet.time = d.mark.time
+                status = add_segment(r, &packet, &segment)
+        free_partial(d)
+    r.last = now
+    return status
+
+
 cdef int read_packets(Reading* r, const uint8_t* p, size_t n, size_t* used) noexcept nogil:
     """Take whole records from p on, until a batch is full (1) or bytes are missing (0)."""
     cdef CapPacket packet
     cdef Segment segment
+    cdef Walk walk
+    cdef Partial* held = NULL
     cdef size_t step
     cdef int found, why
     used[0] = 0
@@ -50,16 +77,33 @@ cdef int read_packets(Reading* r, const uint8_t* p, size_t n, size_t* used) noex
         r.last.file_at = packet.at
         r.last.turn = r.count.packets
         r.last.file = r.slot_of_file
-        why = read_segment(&packet, &segment)
-        if why != SKIP_NONE:
+        if AMQP_UNLIKELY(r.partials.oldest != NULL):
+            expire_partials(r)
+        why = read_segment(&packet, &walk, &segment)
+        if AMQP_UNLIKELY(why == SKIP_FRAGMENT):
+            why = read_fragment(r, &walk, &segment, &held)
+        if why == SKIP_NONE:
+            why = add_segment(r, &packet, &segment)
+        elif 0 < why < N_SKIPS:
             r.count.skipped[why] += 1
-        elif add_segment(r, &packet, &segment) < 0:
+            why = SKIP_NONE
+        if AMQP_UNLIKELY(held != NULL):
+            free_partial(held)
+            held = NULL
+        if why < 0 or (r.partials.given_up != NULL and read_given_up(r) < 0):
             return NO_MEMORY
 
 
 cdef int end_connections(Reading* r) noexcept nogil:
     """Nothing more will come: the last rows of all connections; 1 where a batch is full."""
     cdef int status
+    while r.partials.oldest != NULL:
+        status = batch_full(r)
+        if status != 0:
+            return status
+        give_up(r, r.partials.oldest)
+        if read_given_up(r) < 0:
+            return NO_MEMORY
     while r.oldest != NULL:
         status = batch_full(r)
         if status != 0:
@@ -128,6 +172,7 @@ cdef void reading_free(Reading* r) noexcept nogil:
     if r.bucket != NULL:
         while r.oldest != NULL:
             remove_conn(r, r.oldest)
+    free_partials(r)
     rows_free(&r.rows)
     rows_free(&r.going)
     block_give(&r.infos.block)
@@ -508,6 +553,7 @@ cdef class CaptureReader:
         cdef int k
         while r.oldest != NULL:
             remove_conn(r, r.oldest)
+        free_partials(r)
         free(r.file.interface)
         memset(&r.file, 0, sizeof(CapFile))
         memset(&r.count, 0, sizeof(CaptureCounts))
@@ -628,6 +674,6 @@ cdef class CaptureReader:
             "gaps": c.gaps, "lost_octets": c.lost, "resyncs": c.resyncs, "midstream": c.midstream,
             "tls_connections": c.tls, "tls_decrypted": c.decrypted, **layers,
             "other_protocols": c.others, "left_out_octets": c.left_out,
-            "repeated_octets": c.repeated, "ip_fragments": c.fragments + c.skipped[SKIP_FRAGMENT],
+            "repeated_octets": c.repeated, "ip_fragments": c.fragments, "ip_reassembled": c.joined,
             "reorder_overflows": c.overflows, "skipped": skipped,
         }

@@ -468,6 +468,93 @@ cdef int io_counts(StateIO* io, Reading* r) noexcept nogil:
     return 0
 
 
+cdef size_t count_runs(const Partial* d) noexcept nogil:
+    """Of bytes that are there."""
+    cdef size_t n = 0
+    cdef uint32_t block
+    for block in range((d.reach + 7) >> 3):
+        n += is_there(d, block) and (block == 0 or not is_there(d, block - 1))
+    return n
+
+
+cdef int io_runs(StateIO* io, Reading* r, Partial* d, uint32_t size) noexcept nogil:
+    """What is there of a packet of so many bytes, or of 0 where that is not known."""
+    cdef size_t i, n = io_size(io, count_runs(d), 1024 * 64)
+    cdef uint32_t block = 0, at = 0, end = 0
+    for i in range(n):
+        if io.writing:
+            while not is_there(d, block):
+                block += 1
+            at = 8 * block
+            while block < 1024 * 64 and is_there(d, block):
+                block += 1
+            end = min(8 * block, d.reach)
+        at = <uint32_t>io_ranged(io, at, 0, PARTIAL_SIZE)
+        end = at + <uint32_t>io_ranged(io, end - at, 1, PARTIAL_SIZE - at)
+        if io.writing:
+            io_bytes(io, d.data.p + at, end - at)
+            continue
+        if io.bad or <size_t>(io.end - io.p) < end - at or at & 7 or (end & 7 and end != size) or (
+                put_fragment(r, d, io.p, at, end - at, end != size) != SKIP_NONE):
+            io.bad = True
+            return 0
+        io.p += end - at
+    return 0
+
+
+cdef int io_partial(StateIO* io, Reading* r, Partial* d) noexcept nogil:
+    """d: NULL where it is read."""
+    cdef Partial one
+    cdef uint32_t size
+    memset(&one, 0, sizeof(Partial))
+    if d != NULL:
+        one = d[0]
+    one.ends.family = <uint8_t>io_ranged(io, one.ends.family, 4, 6)
+    io_bytes(io, one.ends.source.address, 16)
+    io_bytes(io, one.ends.target.address, 16)
+    one.protocol = <uint8_t>io_ranged(io, one.protocol, 0, 255)
+    one.id = <uint32_t>io_ranged(io, one.id, 0, MAX_U32)
+    one.depth = <int>io_ranged(io, one.depth, 0, TUNNEL_LIMIT)
+    one.refused = io_flag(io, one.refused)
+    one.since = io_number(io, one.since)
+    io_mark(io, &one.mark)
+    one.n = <uint32_t>io_ranged(io, one.n, 1, PARTIAL_SIZE)
+    size = <uint32_t>io_ranged(io, one.size, 0, PARTIAL_SIZE)
+    if not io.writing:
+        if io.bad or find_partial(r, &one.ends, one.protocol, one.id) != NULL:
+            io.bad = True
+            return 0
+        d = new_partial(r, &one.ends, one.protocol, one.id)
+        if d == NULL:
+            return NO_MEMORY
+        d.depth = one.depth
+        d.refused = one.refused
+        d.since = one.since
+        d.mark = one.mark
+        d.n = one.n
+    if d.refused:
+        return 0
+    io_runs(io, r, d, size)
+    if d.have == 0 or d.have == size or (size and d.reach > size):
+        io.bad = True
+    d.size = size
+    return 0
+
+
+cdef int io_partials(StateIO* io, Reading* r) noexcept nogil:
+    """IP packets of which fragments are missing, the oldest first."""
+    cdef Partial* d = r.partials.oldest
+    cdef size_t i, n = io_size(io, <size_t>r.partials.n, PARTIAL_LIMIT if r.begun else 0)
+    for i in range(n):
+        if io.bad:
+            return 0
+        if io_partial(io, r, d) < 0:
+            return NO_MEMORY
+        if io.writing:
+            d = d.newer
+    return 0
+
+
 cdef int io_reading(StateIO* io, Reading* r) noexcept nogil:
     cdef int status
     # Before what depends on it: whether connections may be there at all.
@@ -486,6 +573,8 @@ cdef int io_reading(StateIO* io, Reading* r) noexcept nogil:
         status = io_conns(io, r)
     if status == 0 and not io.bad:
         status = io_closing(io, r)
+    if status == 0 and not io.bad:
+        status = io_partials(io, r)
     if not io.writing and io.p != io.end:
         io.bad = True
     return status

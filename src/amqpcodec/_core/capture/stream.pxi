@@ -141,7 +141,8 @@ cdef struct CaptureCounts:
     uint64_t others         # connections of protocols that are not known
     uint64_t left_out       # bytes of connections left out
     uint64_t repeated       # bytes of retransmissions
-    uint64_t fragments      # first fragments of IP packets
+    uint64_t fragments      # of IP packets
+    uint64_t joined         # packets that were put together of them
     uint64_t overflows      # gaps that were given up since too much waited
 
 # A protocol that connections may speak.
@@ -166,6 +167,36 @@ cdef struct Reset:
     int32_t index
     bint of_server
 
+# An IP packet of which fragments are there.
+cdef struct Partial:
+    Partial* bucket         # the next one of the same hash
+    Partial* older          # in the order of their first fragments
+    Partial* newer
+    Segment ends            # its addresses
+    uint8_t protocol
+    uint32_t id
+    int depth               # of packets within each other
+    bint refused            # its fragments contradict each other
+    int64_t since           # time of its first one
+    Mark mark               # the newest one
+    uint32_t n              # fragments
+    uint32_t size           # bytes of the packet, 0 while it is not known
+    uint32_t reach          # as far as fragments say
+    uint32_t have           # bytes that are there
+    Block data
+    uint64_t[1024] there    # a bit for each 8 bytes
+
+cdef enum:
+    PARTIAL_BUCKETS = 1 << 8
+
+cdef struct Partials:
+    Partial* bucket[PARTIAL_BUCKETS]
+    Partial* oldest
+    Partial* newest
+    Partial* given_up       # whose other fragments do not come, by `newer`
+    int n
+    size_t bytes            # that they hold
+
 cdef struct Reading:
     CapFile file
     CapRows rows
@@ -185,6 +216,7 @@ cdef struct Reading:
     bint begun              # a file was
     bint between            # no file is open: the next one follows
     Mark last               # the newest packet
+    Partials partials       # see fragments.pxi
     bint ordered            # rows go out in the order of their packets: see order.pxi
     CapRows going           # rows that go out
     Block places            # Place: memory for sorting

@@ -284,7 +284,6 @@ cdef int add_segment(Reading* r, const CapPacket* packet, const Segment* s) noex
             r.count.skipped[SKIP_PORTS] += 1
         return 0
     mark = r.last
-    r.count.fragments += s.first_fragment
     if to_server and from_server:
         # Only a connection's opening tells two wanted ports apart.
         side = 1 if s.flags & TCP_SYN and s.flags & TCP_ACK else 0

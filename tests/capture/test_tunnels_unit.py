@@ -1,0 +1,196 @@
+"""Tunnels, label stacks and IP fragments, one packet at a time."""
+
+from __future__ import annotations
+
+import io
+import struct
+
+import pytest
+
+pytest.importorskip("pyarrow")
+
+from amqpcodec import capture
+from tests.capture import recording as make
+from tests.capture import wrap
+from tests.capture.recording import CLIENT, CLIENT6, SERVER, SERVER6
+from tests.capture.rows import rows
+
+HELLO = b"AMQP\0\0\x09\x01"
+HEARTBEAT = b"\x08\0\0\0\0\0\0\xce"
+
+
+def said(data: bytes = HELLO) -> bytes:
+    """An IPv4 packet of a client."""
+    return make.ipv4(CLIENT, SERVER, make.tcp(CLIENT, SERVER, 1001, data))
+
+
+def said6(data: bytes = HELLO) -> bytes:
+    """The same in IPv6."""
+    return make.ipv6(CLIENT6, SERVER6, make.tcp(CLIENT6, SERVER6, 1001, data))
+
+
+def stats(*packets: bytes) -> dict:
+    return capture.stats(io.BytesIO(make.pcap(packets)))
+
+
+@pytest.mark.parametrize("name", wrap.TUNNELS)
+@pytest.mark.parametrize("packet", [said(), said6()])
+def test_ends_are_those_inside(name, packet):
+    (row,) = rows(make.pcap([wrap.TUNNELS[name](packet)]))
+    assert (row["src"], row["frame"]) == (
+        "10.0.0.1:40000" if packet == said() else "[fd00::1]:40000",
+        HELLO,
+    )
+
+
+@pytest.mark.parametrize("name", wrap.TUNNELS)
+def test_a_tunnel_that_was_cut_in_its_headers(name):
+    packet = wrap.TUNNELS[name](said())
+    for size in range(14, len(packet) - len(HELLO) - 20):
+        cut = capture.stats(io.BytesIO(make.pcap([make.Record(packet[:size], 0, len(packet))])))
+        assert cut["skipped"] == {"headers cut": 1}, size
+        assert cut["connections"] == 0
+
+
+@pytest.mark.parametrize("name", wrap.TUNNELS)
+def test_a_mirror_that_cuts_packets_leaves_a_gap(name):
+    """The IP header inside tells how long the packet was, the one outside how much is there."""
+    inside = make.ipv4(
+        CLIENT, SERVER, make.tcp(CLIENT, SERVER, 1001, HELLO), total=20 + 20 + len(HELLO) + 100
+    )
+    after = make.ipv4(CLIENT, SERVER, make.tcp(CLIENT, SERVER, 1109, HEARTBEAT * 3))
+    wrapped = [wrap.TUNNELS[name](packet) for packet in (inside, after)]
+    found = rows(make.pcap([*make.opening(), *wrapped]))
+    assert [row["frame"] for row in found] == [HELLO, b"", HEARTBEAT, HEARTBEAT, HEARTBEAT]
+    assert found[1]["error"] == "100 octets were not captured"
+
+
+def test_what_is_no_tunnel():
+    other = [
+        wrap.udp(53, bytes(40)),
+        wrap.udp(4789, bytes(8) + make.ethernet(said())),  # no network identifier
+        wrap.gre(0x0800, said(), 0x4000),  # routing
+        wrap.gre(0x880B, said(), 1),  # PPTP
+        wrap.gre(0, said()),
+        wrap.geneve(0, said()),
+    ]
+    assert stats(*map(make.ethernet, other))["skipped"] == {"not TCP": len(other)}
+    assert stats(make.ethernet(wrap.gre(0x8035, said())))["skipped"] == {"not IP": 1}
+    assert stats(wrap.mpls(b"\x10" + said()[1:]))["skipped"] == {"not IP": 1}
+
+
+def test_nesting_is_bounded():
+    packet = said()
+    for depth in range(20):
+        counts = stats(make.ethernet(packet))
+        if depth <= 8:
+            assert (counts["connections"], counts["skipped"]) == (1, {}), depth
+        else:
+            assert counts["skipped"] == {"tunnels within each other": 1}, depth
+        packet = make.ipv4(*wrap.OUTER, packet, protocol=wrap.IP_IPV4)
+
+
+def pieces(packet: bytes, number: int = 7, blocks: int = 2) -> list[bytes]:
+    return [make.ethernet(each) for each in wrap.fragments(packet, number, lambda: blocks)]
+
+
+@pytest.mark.parametrize("packet", [said(HEARTBEAT * 5), said6(HEARTBEAT * 5)])
+def test_fragments_are_put_together(packet):
+    split = pieces(packet)
+    found = rows(make.pcap(split[::-1]), fields=["frame", "packet", "error"])
+    assert [row["frame"] for row in found] == [HEARTBEAT] * 5
+    assert {row["packet"] for row in found} == {len(split)}  # the one that completed it
+    counts = stats(*split)
+    assert (counts["ip_fragments"], counts["ip_reassembled"]) == (len(split), 1)
+    assert counts["skipped"] == {}
+
+
+def test_fragments_of_two_packets_at_once():
+    one, two = pieces(said(HEARTBEAT * 5), 1), pieces(said6(HEARTBEAT * 5), 1)
+    mixed = [piece for pair in zip(one, two, strict=False) for piece in pair]
+    mixed += [*one[len(two) :], *two[len(one) :]]
+    assert len(rows(make.pcap(mixed))) == 10
+
+
+def test_the_same_fragment_again():
+    split = pieces(said(HEARTBEAT * 5))
+    counts = stats(split[0], split[0], split[-1], split[-1], *split[1:-1])
+    assert (counts["ip_reassembled"], counts["skipped"]) == (1, {"IP fragment": 2})
+
+
+def contradict(kind: str) -> list[bytes]:
+    """Fragments of which one says other bytes for the same place, or another end."""
+    first, second, *rest = wrap.fragments(said(HEARTBEAT * 5), 7, lambda: 2)
+    changed = bytearray(first if kind == "bytes" else second)
+    if kind == "bytes":
+        changed[-1] ^= 1
+        return [first, bytes(changed), second, *rest]
+    if kind == "shifted":
+        struct.pack_into(">H", changed, 6, 1 | 0x2000)
+        return [first, bytes(changed), second, *rest]
+    if kind == "shorter":
+        struct.pack_into(">H", changed, 6, 2)
+        return [first, rest[0], bytes(changed), second, rest[1]]
+    struct.pack_into(">H", changed, 6, 7)
+    return [rest[-1], bytes(changed), first, second, *rest[:-1]]
+
+
+@pytest.mark.parametrize("kind", ["bytes", "shifted", "shorter", "two ends"])
+def test_fragments_that_contradict_are_refused(kind):
+    split = [make.ethernet(piece) for piece in contradict(kind)]
+    counts = stats(*split)
+    assert counts["skipped"] == {"IP fragments that contradict": len(split)}
+    assert (counts["connections"], counts["ip_reassembled"]) == (0, 0)
+
+
+def test_what_never_becomes_whole_is_read_to_its_first_hole():
+    split = pieces(said(HEARTBEAT * 5))
+    later = make.ipv4(CLIENT, SERVER, make.tcp(CLIENT, SERVER, 1041, HEARTBEAT * 2))
+    for seconds in (4, 6):
+        packets = [
+            *make.opening(),
+            *split[:2],
+            split[3],
+            make.Record(make.ethernet(later), make.START_NS + seconds * 10**9),
+        ]
+        found = rows(make.pcap(packets), fields=["frame", "packet", "flags"])
+        assert [row["frame"] for row in found] == [
+            *(HEARTBEAT, HEARTBEAT[:4], b""),
+            *(HEARTBEAT, HEARTBEAT),
+        ]
+        assert found[0]["packet"] == 5  # the newest of its fragments
+        counts = stats(*packets)
+        assert (counts["gaps"], counts["skipped"], counts["ip_fragments"]) == (1, {}, 3)
+
+
+def test_a_fragment_without_the_first():
+    assert stats(*pieces(said(HEARTBEAT * 5))[1:])["skipped"] == {"IP fragment": 3}
+
+
+def test_a_first_fragment_that_was_cut_is_read_at_once():
+    split = pieces(said(HEARTBEAT * 5), blocks=5)
+    packets = [
+        *make.opening(),
+        make.Record(split[0][:-4], make.START_NS, len(split[0])),
+        *split[1:],
+    ]
+    found = rows(make.pcap(packets))
+    assert found[0]["frame"] == HEARTBEAT
+    assert "late" not in found[0]["flags"]
+
+
+def test_packets_that_wait_for_fragments_are_bounded():
+    """Whole packets come out while thousands of others stay open."""
+    open_ = [
+        make.ethernet(make.ipv4(wrap.OUTER[0], wrap.OUTER[1], bytes(64), number=i, fragment=0x2000))
+        for i in range(5000)
+    ]
+    counts = stats(*open_, *pieces(said(HEARTBEAT * 5), 65_000))
+    assert counts["ip_reassembled"] == 1
+    assert counts["skipped"] == {"IP fragment": 5000}
+
+
+def test_unusual_fragments():
+    for fragment, size in ((0x2000, 12), (0x1FFF, 64), (0x2000, 0)):
+        packet = make.ipv4(CLIENT, SERVER, bytes(size), fragment=fragment)
+        assert stats(make.ethernet(packet))["skipped"] == {"malformed": 1}

@@ -1,0 +1,127 @@
+"""IP packets in tunnels, and in fragments."""
+
+from __future__ import annotations
+
+import random
+import struct
+from collections.abc import Callable, Iterator
+
+from tests.capture import recording as make
+
+OUTER = ("192.0.2.1", 0), ("192.0.2.2", 0)
+OUTER6 = ("2001:db8::1", 0), ("2001:db8::2", 0)
+IP_IPV4, IP_UDP, IP_IPV6, IP_GRE = 4, 17, 41, 47
+
+
+def _protocol(packet: bytes) -> int:
+    return IP_IPV4 if packet[0] >> 4 == 4 else IP_IPV6
+
+
+def _ether_type(packet: bytes) -> int:
+    return 0x0800 if packet[0] >> 4 == 4 else 0x86DD
+
+
+def udp(port: int, payload: bytes) -> bytes:
+    """A datagram in IPv4."""
+    head = struct.pack(">HHHH", 50_000, port, 8 + len(payload), 0)
+    return make.ipv4(*OUTER, head + payload, protocol=IP_UDP)
+
+
+def gre(ether_type: int, payload: bytes, flags: int = 0) -> bytes:
+    """In GRE in IPv4; flags: of the fields that follow, checksum 0x8000, key, sequence number."""
+    fields = b"\0\0\0\7" * bin(flags & 0xB000).count("1")
+    head = struct.pack(">HH", flags, ether_type) + fields
+    return make.ipv4(*OUTER, head + payload, protocol=IP_GRE)
+
+
+def vxlan(packet: bytes, port: int = 4789) -> bytes:
+    """An Ethernet frame in VXLAN."""
+    return udp(port, b"\x08\0\0\0\0\0\x2a\0" + make.ethernet(packet))
+
+
+def geneve(ether_type: int, payload: bytes, options: bytes = b"") -> bytes:
+    """In Geneve; options: a multiple of 4 bytes."""
+    head = struct.pack(">BBHI", len(options) // 4, 0, ether_type, 7 << 8)
+    return udp(6081, head + options + payload)
+
+
+def erspan_2(packet: bytes) -> bytes:
+    """A mirrored frame, type II."""
+    return gre(0x88BE, b"\x10\x01\x00\x05\0\0\0\0" + make.ethernet(packet), 0x1000)
+
+
+def erspan_3(packet: bytes, subheader: bool = False, ip: bool = False) -> bytes:
+    """A mirrored frame or IP packet, type III."""
+    kind = 2 << 10 if ip else 0
+    head = struct.pack(">HHIHH", 0x2001, 5, 99, 0, kind | subheader) + bytes(8 * subheader)
+    return gre(0x22EB, head + (packet if ip else make.ethernet(packet)), 0x1000)
+
+
+def mpls(packet: bytes, labels: int = 2, control: bool = False) -> bytes:
+    """Labels between Ethernet and IP, or a pseudowire: a control word and Ethernet."""
+    stack = b"".join(
+        struct.pack(">I", 100 << 12 | (number == labels - 1) << 8 | 64) for number in range(labels)
+    )
+    inner = bytes(4) + make.ethernet(packet) if control else packet
+    return bytes(12) + b"\x88\x47" + stack + inner
+
+
+#: What makes an Ethernet frame of an IP packet.
+TUNNELS: dict[str, Callable[[bytes], bytes]] = {
+    "vxlan": lambda p: make.ethernet(vxlan(p)),
+    "vxlan, old port": lambda p: make.ethernet(vxlan(p, 8472)),
+    "vxlan in qinq": lambda p: make.ethernet(vxlan(p), 0x88A8, 0x8100),
+    "gre": lambda p: make.ethernet(gre(_ether_type(p), p)),
+    "gre, all fields": lambda p: make.ethernet(gre(_ether_type(p), p, 0xB000)),
+    "gre, key": lambda p: make.ethernet(gre(_ether_type(p), p, 0x2000)),
+    "ethernet over gre": lambda p: make.ethernet(gre(0x6558, make.ethernet(p, 0x8100))),
+    "erspan i": lambda p: make.ethernet(gre(0x88BE, make.ethernet(p))),
+    "erspan ii": lambda p: make.ethernet(erspan_2(p)),
+    "erspan iii": lambda p: make.ethernet(erspan_3(p)),
+    "erspan iii, subheader": lambda p: make.ethernet(erspan_3(p, subheader=True)),
+    "erspan iii, ip": lambda p: make.ethernet(erspan_3(p, ip=True)),
+    "ipip": lambda p: make.ethernet(make.ipv4(*OUTER, p, protocol=_protocol(p))),
+    "in ipv6": lambda p: make.ethernet(make.ipv6(*OUTER6, p, protocol=_protocol(p))),
+    "in ipv6 with options": lambda p: make.ethernet(
+        make.ipv6(*OUTER6, p, extensions=[(60, b"\0" + bytes(6))], protocol=_protocol(p))
+    ),
+    "geneve": lambda p: make.ethernet(geneve(0x6558, make.ethernet(p), bytes(8))),
+    "geneve, ip": lambda p: make.ethernet(geneve(_ether_type(p), p)),
+    "mpls": mpls,
+    "mpls, pseudowire": lambda p: mpls(p, 3, control=True),
+    "vxlan in gre in ipip": lambda p: make.ethernet(
+        make.ipv4(*OUTER, gre(0x0800, vxlan(p)), protocol=IP_IPV4)
+    ),
+}
+
+
+def fragments(packet: bytes, number: int, sizes: Callable[[], int]) -> Iterator[bytes]:
+    """An IPv4 packet without options, or an IPv6 one, in fragments of these sizes (of 8 bytes)."""
+    head = 20 if packet[0] >> 4 == 4 else 40
+    rest, at = packet[head:], 0
+    while at < len(rest):
+        piece = rest[at : at + 8 * sizes()]
+        more = at + len(piece) < len(rest)
+        if head == 20:
+            start = bytearray(packet[:20])
+            struct.pack_into(">HHH", start, 2, 20 + len(piece), number, at // 8 | more << 13)
+        else:
+            start = bytearray(packet[:40]) + struct.pack(">BBHI", packet[6], 0, at | more, number)
+            struct.pack_into(">HB", start, 4, 8 + len(piece), 44)
+        yield bytes(start) + piece
+        at += len(piece)
+
+
+def fragmented(packets: list[bytes], seed: int, largest: int = 60) -> list[bytes]:
+    """IP packets in fragments of random sizes; those of each in any order, one of them twice."""
+    rng = random.Random(seed)
+    out = []
+    for number, packet in enumerate(packets):
+        pieces = list(fragments(packet, number & 0xFFFF, lambda: rng.randint(1, largest)))
+        if len(pieces) > 1:
+            pieces += rng.sample(pieces, 1)
+            again = pieces.pop()
+            rng.shuffle(pieces)
+            pieces.insert(rng.randrange(len(pieces)), again)
+        out += pieces
+    return out
