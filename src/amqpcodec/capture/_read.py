@@ -243,6 +243,11 @@ class Reader:
         for chain in self._linked or ():
             chain.watch = opened
 
+    @property
+    def at(self) -> int:
+        """Bytes of the file that is being read, unpacked, before its next record."""
+        return self._one().core.at
+
     def resets(self) -> list[tuple[int, str, int | None]]:
         """(connection_index, direction, time) of connections that a TCP reset ended.
 

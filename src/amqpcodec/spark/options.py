@@ -16,6 +16,7 @@ MODES = ("PERMISSIVE", "DROPMALFORMED", "FAILFAST")
 TABLES = ("json", "variant", "map")
 
 _BOOLEANS = {"true": True, "false": False}
+_SECONDS = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 _UNITS = {"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
 
@@ -108,3 +109,19 @@ class Options:
         if not digits.isdecimal() or unit not in _UNITS:
             raise ValueError(f"option {name} is a size such as 64m, not {text!r}")
         return int(digits) * _UNITS[unit]
+
+    def seconds(self, name: str, default: float) -> float:
+        """An option that is a time, such as ``90s`` or ``5m``; a number alone is seconds."""
+        text = self.text(name, f"{default:g}").strip().lower()
+        digits = text.rstrip("abcdefghijklmnopqrstuvwxyz ")
+        unit = text[len(digits) :].strip()
+        if not digits.isdecimal() or unit not in _SECONDS:
+            raise ValueError(f"option {name} is a time such as 90s or 5m, not {text!r}")
+        return int(digits) * _SECONDS[unit]
+
+    def count(self, name: str) -> int | None:
+        """An option that is a number from 1, or None where it was not given."""
+        text = self.optional(name)
+        if text is not None and not (text.strip().isdecimal() and int(text) > 0):
+            raise ValueError(f"option {name} is a number from 1, not {text!r}")
+        return None if text is None else int(text)

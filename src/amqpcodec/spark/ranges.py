@@ -21,7 +21,17 @@ from ..capture._storage import Storage, is_remote, local_path, locate
 from .files import CaptureFile
 from .versions import InputPartition
 
-__all__ = ["KEY", "Range", "cuts", "is_packed", "key_of", "ranges", "state_of"]
+__all__ = [
+    "KEY",
+    "Range",
+    "cuts",
+    "is_packed",
+    "key_of",
+    "ranges",
+    "state_folder",
+    "state_of",
+    "write_whole",
+]
 
 #: The environment variable with the key of the states.
 KEY = "AMQPCODEC_STATE_KEY"
@@ -84,7 +94,7 @@ def ranges(
         OSError: a file cannot be read, or no state be kept.
     """
     paths = tuple(file.path for file in files)
-    folder = os.path.join(_folder(location), _digest(files, step, what))
+    folder = os.path.join(state_folder(location), _digest(files, step, what))
     noted = _noted(folder)
     if noted is None:
         noted = _pass(files, step, folder, open_reader)
@@ -100,7 +110,12 @@ def _name(path: str) -> str:
     return name
 
 
-def _folder(location: str) -> str:
+def state_folder(location: str) -> str:
+    """The folder that the option stateLocation names.
+
+    Raises:
+        ValueError: it is none of this machine.
+    """
     if is_remote(location):
         raise ValueError(
             "stateLocation is a folder that the driver and all tasks have mounted, "
@@ -141,14 +156,16 @@ def _pass(
             pass
         if reader.damaged:
             break  # nothing is read after damage: what is left is one range, which says so
-        _write(os.path.join(folder, f"{number}.state"), reader.state(key, encrypt=key is not None))
+        write_whole(
+            os.path.join(folder, f"{number}.state"), reader.state(key, encrypt=key is not None)
+        )
         done.append(stop)
     told = {"files": order, "cuts": done}
-    _write(os.path.join(folder, "index.json"), json.dumps(told).encode())
+    write_whole(os.path.join(folder, "index.json"), json.dumps(told).encode())
     return order, done
 
 
-def _write(path: str, data: bytes) -> None:
+def write_whole(path: str, data: bytes) -> None:
     """Whole or not at all, for nobody but its owner."""
     partial = f"{path}.{os.getpid()}.partial"
     with suppress(FileNotFoundError):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import pyarrow as pa
 from pyspark.sql.types import StructType
@@ -28,6 +27,7 @@ from .reading import (
     read_file,
     storage_of,
 )
+from .stream import CaptureStream, Refused
 from .versions import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 
 __all__ = ["AmqpCapture", "CaptureFiles"]
@@ -40,21 +40,23 @@ class AmqpCapture(DataSource):
 
     Options, in any case: ``ports``, ``protocol``, ``level``, ``fields`` (names with commas, or a
     JSON list), ``redact``, ``tables`` ("json", "variant" or "map"; by default what the types of a
-    schema say), ``mode``, ``columnNameOfCorruptRecord``,
-    ``recursiveFileLookup``, ``pathGlobFilter``, ``modifiedBefore``, ``modifiedAfter``,
-    ``timeZone`` (of those two; UTC), ``ignoreCorruptFiles``, ``ignoreMissingFiles``,
-    ``maxPartitionBytes``, ``chain``. A schema of the user's prunes and orders as ``fields`` does.
+    schema say), ``mode``, ``columnNameOfCorruptRecord``, ``recursiveFileLookup``,
+    ``pathGlobFilter``, ``modifiedBefore``, ``modifiedAfter``, ``timeZone`` (of those two; UTC),
+    ``ignoreCorruptFiles``, ``ignoreMissingFiles``, ``maxPartitionBytes``, ``stateLocation``,
+    ``chain`` ("auto", true or false). A schema of the user's prunes and orders as ``fields`` does.
 
-    A file is read by one task; small files share one. With ``stateLocation``, a folder that driver
-    and tasks have mounted, plain files (and chains of them) of more than ``maxPartitionBytes`` are
-    cut into ranges of that size: the driver reads them once, counting only, and keeps there what
-    each range goes on from, which later reads of the same files use again; it holds what was sent
-    in part, so see amqpcodec.spark.ranges. Packed files stay one task. With ``chain`` all files are
-    those of one
-    rotation: one task reads them in order of their first packets, and frames go on from file to
-    file. A capture that is cut or damaged gives what
-    is before the damage, which mode FAILFAST refuses; capture_stats tells of it. A file that is no
-    capture ends the job, unless ``ignoreCorruptFiles`` leaves it out.
+    A file is read by one task, and so is a chain: with "auto" files whose packets say that they go
+    on in one another, as capture.read has it; small files share a task. With ``stateLocation``, a
+    folder that driver and tasks have mounted, plain files and chains of more than
+    ``maxPartitionBytes`` are cut into ranges of that size: the driver reads them once, counting
+    only, and keeps there what each range goes on from, which later reads of the same files use
+    again; it holds what was sent in part, so see amqpcodec.spark.ranges. Packed files stay one
+    task. A capture that is cut or damaged gives what is before the damage, which mode FAILFAST
+    refuses; capture_stats tells of it. A file that is no capture ends the job, unless
+    ``ignoreCorruptFiles`` leaves it out.
+
+    ``spark.readStream.format("amqp_capture")``: see amqpcodec.spark.stream; it needs
+    ``stateLocation``, and takes ``closeAfter``, ``maxFilesPerTrigger``, ``maxBytesPerTrigger``.
     """
 
     @classmethod
@@ -79,34 +81,11 @@ class AmqpCapture(DataSource):
         return reader
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
-        """Refused, in words: raising here would show as an UnboundLocalError of Spark's."""
-        return _NoStream()
-
-
-_NO_STREAM = (
-    "amqp_capture is no streaming source yet: read the finished files of a folder with spark.read, "
-    "for example in foreachBatch over a stream of their names"
-)
-
-
-class _NoStream(DataSourceStreamReader):
-    """What stands for a stream until there is one."""
-
-    def initialOffset(self) -> dict[str, Any]:  # noqa: N802
-        """The first thing that Spark asks for."""
-        raise NotImplementedError(_NO_STREAM)
-
-    def latestOffset(self, *args: Any) -> dict[str, Any]:  # noqa: N802
-        """What it asks for where a query goes on."""
-        raise NotImplementedError(_NO_STREAM)
-
-    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
-        """Never asked for."""
-        raise NotImplementedError(_NO_STREAM)
-
-    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Never asked for."""
-        raise NotImplementedError(_NO_STREAM)
+        """schema: what schema() said, or what the user gave."""
+        try:
+            return CaptureStream(Options(self.options), schema)
+        except (OSError, ValueError) as problem:
+            return Refused(problem)  # raised here, Spark shows an UnboundLocalError of its own
 
 
 class CaptureFiles(DataSourceReader):

@@ -15,6 +15,10 @@ __all__ = [
     "DataSourceReader",
     "DataSourceStreamReader",
     "InputPartition",
+    "ReadAllAvailable",
+    "ReadMaxBytes",
+    "ReadMaxFiles",
+    "SupportsTriggerAvailableNow",
     "VariantType",
     "arrow_udf",
     "is_variant",
@@ -46,6 +50,20 @@ except ImportError:  # before 4.0
     DataSource = DataSourceReader = object  # type: ignore[assignment, misc]
     DataSourceStreamReader = InputPartition = object  # type: ignore[assignment, misc]
     _SOURCES = False
+
+try:
+    from pyspark.sql.streaming.datasource import (
+        ReadAllAvailable,
+        ReadMaxBytes,
+        ReadMaxFiles,
+        SupportsTriggerAvailableNow,
+    )
+except ImportError:  # before 4.2, which asks a source for all that is there
+
+    class SupportsTriggerAvailableNow:  # type: ignore[no-redef]
+        """Nobody asks."""
+
+    ReadAllAvailable = ReadMaxBytes = ReadMaxFiles = None  # type: ignore[assignment, misc]
 
 
 def needs_sources(what: str) -> None:

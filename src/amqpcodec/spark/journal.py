@@ -1,0 +1,212 @@
+"""What a stream keeps below ``stateLocation``: its steps, and the states of the open chains.
+
+A step is what one micro-batch reads, decided once: each is written before Spark is told of its
+number, as a file of its own, so that the batch between two offsets is the same however often it is
+read. States are named by the step that made them and never written again. What was committed is
+removed. Every query that begins anew has a folder of its own here, which its offsets name.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ..capture._link import Link, Way
+from ..capture._order import Found
+from .arrivals import Mark
+from .files import CaptureFile
+from .ranges import Range, state_folder, write_whole
+from .versions import InputPartition
+
+__all__ = ["Journal", "OpenChain", "Position", "Task"]
+
+#: All files that were read are told in every so manieth step; the others tell of new ones.
+WHOLE = 64
+#: Directions of a chain whose last sequence numbers are known, at most.
+DIRECTIONS = 8192
+
+OTHER_OPTIONS = (
+    "stateLocation and checkpointLocation are those of a query with other options: level, ports, "
+    "protocol, redact and the key of the states stay as they were, or both folders are new"
+)
+
+
+@dataclass(frozen=True)
+class OpenChain:
+    """A chain that may go on. after: the file with its state at the end of its newest file.
+
+    within: the same inside of that file, for when the file grows; None: it cannot.
+    """
+
+    path: str
+    after: str
+    within: str | None
+    first_time: int
+    last_time: int
+    tail: Mapping[bytes, Way]
+
+    def link(self) -> Link:
+        """As capture.read's own detection takes it."""
+        found = Found(self.path, self.path, self.first_time, False)
+        return Link([(self.first_time, self.last_time, found)], dict(self.tail))
+
+    def followed(self, newer: OpenChain) -> OpenChain:
+        """The chain after a file that goes on; directions that were seen last stand last."""
+        tail = {key: way for key, way in self.tail.items() if key not in newer.tail}
+        last_time = max(self.last_time, newer.last_time)
+        return replace(newer, last_time=last_time, tail={**tail, **newer.tail})
+
+    def to_json(self) -> dict[str, Any]:
+        """What from_json() takes."""
+        newest = list(self.tail.items())[-DIRECTIONS:]
+        return {**vars(self), "tail": {key.hex(): way for key, way in newest}}
+
+    @classmethod
+    def from_json(cls, told: dict[str, Any]) -> OpenChain:
+        """What to_json() gave."""
+        tail = {bytes.fromhex(key): tuple(way) for key, way in told["tail"].items()}
+        return cls(**{**told, "tail": tail})
+
+
+@dataclass(frozen=True)
+class Task(InputPartition):
+    """What one task of a step reads, and what its files were when that was decided."""
+
+    ranges: tuple[Range, ...]
+    marks: tuple[Mark, ...]
+
+
+@dataclass(frozen=True)
+class Position:
+    """All that is known after a step. seen: files that are there and were read, by path."""
+
+    log: str = ""
+    step: int = 0
+    chains: tuple[OpenChain, ...] = ()
+    seen: Mapping[str, tuple[CaptureFile, str]] = field(default_factory=dict)
+
+    def offset(self) -> dict[str, Any]:
+        """As Spark keeps it."""
+        return {"log": self.log, "step": self.step}
+
+
+class Journal:
+    """The steps of a stream."""
+
+    def __init__(self, location: str, depends: object) -> None:
+        """location: a folder. depends: what states depend on beside the files; it is checked."""
+        self.location = state_folder(location)
+        self.depends = json.loads(json.dumps(depends))
+
+    def at(self, offset: Mapping[str, Any]) -> Position:
+        """What was known at an offset.
+
+        Raises:
+            ValueError: it is not here, or of a query with other options.
+        """
+        log, step = str(offset["log"]), int(offset["step"])
+        if step == 0:
+            return Position()
+        seen: dict[str, tuple[CaptureFile, str]] = {}
+        told: dict[str, Any] = {}
+        for number in range(step - (step - 1) % WHOLE, step + 1):
+            told = self._read(log, number)
+            for path in told["gone"]:
+                seen.pop(path, None)
+            for path, size, modified, head in told["new"]:
+                seen[path] = CaptureFile(path, size, modified), head
+        chains = tuple(map(OpenChain.from_json, told["chains"]))
+        return Position(log, step, chains, seen)
+
+    def tasks(self, start: Mapping[str, Any], end: Mapping[str, Any]) -> list[Task]:
+        """What is read between two offsets."""
+        found = []
+        for step in range(int(start["step"]) + 1, int(end["step"]) + 1):
+            for told in self._read(str(end["log"]), step)["tasks"]:
+                ranges = tuple(
+                    Range(tuple(paths), self._path(end["log"], state), stop and tuple(stop))
+                    for paths, state, stop in told["ranges"]
+                )
+                found.append(Task(ranges, tuple(Mark(*mark) for mark in told["marks"])))
+        return found
+
+    def append(self, before: Position, after: Position, tasks: Iterable[Task]) -> None:
+        """Keep a step; states that it names are here."""
+        whole = (after.step - 1) % WHOLE == 0
+        known = {} if whole else before.seen
+        told = {
+            "depends": self.depends,
+            "tasks": [
+                {
+                    "ranges": [
+                        [each.paths, each.state and os.path.basename(each.state), each.stop]
+                        for each in task.ranges
+                    ],
+                    "marks": task.marks,
+                }
+                for task in tasks
+            ],
+            "chains": [chain.to_json() for chain in after.chains],
+            "new": [
+                [*file, head]
+                for path, (file, head) in after.seen.items()
+                if known.get(path) != (file, head)
+            ],
+            "gone": [path for path in known if path not in after.seen],
+        }
+        write_whole(self._step(after.log, after.step), json.dumps(told).encode())
+
+    def new_log(self) -> str:
+        """A folder for the steps of a query that begins."""
+        log = f"stream-{os.urandom(6).hex()}"
+        os.makedirs(os.path.join(self.location, log), mode=0o700)
+        return log
+
+    def keep(self, log: str, name: str, state: bytes) -> str:
+        """Write a state; the name of its file."""
+        write_whole(os.path.join(self.location, log, name), state)
+        return name
+
+    def state(self, log: str, name: str) -> bytes:
+        """A state that was kept."""
+        with open(os.path.join(self.location, log, name), "rb") as file:
+            return file.read()
+
+    def forget(self, end: Mapping[str, Any]) -> None:
+        """Remove what nobody asks for once a step is committed."""
+        log, step = str(end["log"]), int(end["step"])
+        if step == 0:
+            return
+        chains = self.at(end).chains
+        kept = {name for chain in chains for name in (chain.after, chain.within)}
+        first = step - (step - 1) % WHOLE
+        with os.scandir(os.path.join(self.location, log)) as entries:
+            for entry in entries:
+                number, _, kind = entry.name.partition(".")
+                of = int(number.partition("-")[0])
+                if (of < first) if kind == "json" else (of <= step and entry.name not in kept):
+                    with suppress(FileNotFoundError):
+                        os.unlink(entry.path)
+
+    def _step(self, log: str, step: int) -> str:
+        return os.path.join(self.location, log, f"{step}.json")
+
+    def _path(self, log: str, name: str | None) -> str | None:
+        return None if name is None else os.path.join(self.location, log, name)
+
+    def _read(self, log: str, step: int) -> dict[str, Any]:
+        try:
+            with open(self._step(log, step), encoding="utf-8") as file:
+                told: dict[str, Any] = json.load(file)
+        except FileNotFoundError:
+            raise ValueError(
+                f"step {step} of {log} is not in {self.location}: stateLocation is not that of "
+                "this checkpointLocation, or was emptied; both are new, or neither is"
+            ) from None
+        if told["depends"] != self.depends:
+            raise ValueError(OTHER_OPTIONS)
+        return told

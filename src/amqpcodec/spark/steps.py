@@ -1,0 +1,284 @@
+"""What one micro-batch reads: files to chains, chains to tasks, with the states between them."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Literal, NamedTuple
+
+from ..capture import CaptureError
+from ..capture._link import Ends, goes_on, look, reason
+from ..capture._order import Found
+from ..capture._storage import Storage, locate
+from .arrivals import Mark, changed
+from .files import CaptureFile
+from .journal import Journal, OpenChain, Position, Task
+from .ranges import Range, cuts, is_packed, key_of
+from .reading import What, open_reader
+
+__all__ = ["Candidate", "Planner"]
+
+_log = logging.getLogger(__name__)
+
+#: Chains that may go on; of more, those that are silent longest are given up.
+MAX_CHAINS = 64
+#: Further than any file reaches.
+_END = 1 << 62
+
+
+class Candidate(NamedTuple):
+    """A file that is to be read. grown: it was read before, and is longer now."""
+
+    file: CaptureFile
+    head: str
+    first: Found
+    grown: bool
+
+    @property
+    def mark(self) -> Mark:
+        """What tells it from the next file of its name."""
+        return Mark(self.file.path, self.file.size, self.head)
+
+
+class Survey(NamedTuple):
+    """What a reader says of a file without its rows.
+
+    states: at each cut, with its place. stop: where reading ends. within, after: states at the end,
+    inside of the file and after it; within is None where the file cannot go on.
+    """
+
+    states: list[tuple[int, bytes]]
+    stop: int
+    within: bytes | None
+    after: bytes
+
+
+class _Run:
+    """Files of a chain, one after the other, for one task."""
+
+    def __init__(self, path: str, state: str | None) -> None:
+        self.paths: list[str] = []
+        self.chain = path
+        self.state = state
+        self.stop: tuple[int, int] | None = None
+        self.marks: list[Mark] = []
+        self.octets = 0
+
+    def add(self, mark: Mark, stop: int | None) -> None:
+        """stop: bytes of the file to read; None: all, and what connections have open ends there."""
+        self.stop = None if stop is None else (len(self.paths), stop)
+        self.paths.append(mark.path)
+        self.marks.append(mark)
+        self.octets += mark.size
+
+
+class Planner:
+    """Decides a step. A chain that goes on in it has no name of a state yet, but a survey."""
+
+    def __init__(
+        self,
+        journal: Journal,
+        what: What,
+        chain: bool | Literal["auto"],
+        storage: Storage,
+        octets: int,
+    ) -> None:
+        """octets: bytes of a task."""
+        self.journal = journal
+        self.what = what
+        self.chain = chain
+        self.storage = storage
+        self.octets = octets
+
+    def step(
+        self,
+        before: Position,
+        log: str,
+        files: Iterable[Candidate],
+        seen: dict[str, tuple[CaptureFile, str]],
+    ) -> tuple[Position | None, list[Task]]:
+        """The position after these files, and how they are read; None: there is nothing to say.
+
+        Raises:
+            CaptureError, OSError: a file cannot be read, and ignoreCorruptFiles is not on.
+            ValueError: a file went on that was taken as finished.
+        """
+        self.log, self.number, self.kept = log, before.step + 1, 0
+        self.chains = list(before.chains)
+        self.surveys: dict[str, Survey] = {}
+        self.runs: list[_Run] = []
+        self.tasks: list[Task] = []
+        seen = dict(seen)
+        done = 0
+        for file in files:
+            try:
+                self._take(file)
+            except FileNotFoundError as problem:
+                _log.warning("%s went away before it was read: %s", file.file.path, problem)
+                continue
+            except (CaptureError, OSError) as problem:
+                if not self.what.ignore_corrupt:
+                    raise
+                _log.warning("left out %s: %s", file.file.path, problem)
+            seen[file.file.path] = file.file, file.head
+            done += 1
+        if not done:
+            return None, []
+        for run in self.runs:
+            self._finish(run)
+        chains = tuple(self._kept(chain) for chain in self.chains[-MAX_CHAINS:])
+        return Position(log, self.number, chains, seen), self.tasks
+
+    def _take(self, file: Candidate) -> None:
+        path = file.file.path
+        if self.chain is False:
+            if file.grown:
+                raise ValueError(_GREW % path)
+            self._alone(file)
+            return
+        ends = look(locate(path, self.storage), self.what.ports)
+        chain = self._chain_of(file, ends)
+        late = chain is None and self.chain is True and bool(self.chains)
+        if late:
+            self._alone(file)
+            return
+        self._go_on(file, ends, chain)
+
+    # ---- chains ----
+
+    def _chain_of(self, file: Candidate, ends: Ends) -> OpenChain | None:
+        """The chain that a file goes on with."""
+        path, time = file.file.path, file.first.time or 0
+        if file.grown:
+            same = [each for each in self.chains if each.path == path and each.within is not None]
+            if not same:
+                raise ValueError(_GREW % path)
+            return same[0]
+        found = [each for each in self.chains if each.first_time <= time]
+        if self.chain == "auto":
+            found = [each for each in found if goes_on(each.link(), ends)] or [
+                each
+                for each in found
+                if time >= each.last_time and not each.tail.keys() & ends.head.keys()
+            ]
+        if found:
+            return max(found, key=lambda each: each.last_time)
+        if self.chains:
+            links = [each.link() for each in self.chains]
+            midstream = sum(not begins for _first, _after, begins in ends.head.values())
+            _log.warning(
+                "%s is read alone (%s): %d directions begin in the middle",
+                *(path, reason(links, ends), midstream),
+            )
+        return None
+
+    def _go_on(self, file: Candidate, ends: Ends, chain: OpenChain | None) -> None:
+        path = file.file.path
+        state = None if chain is None else self._state(chain, file.grown)
+        large = file.file.size > self.octets
+        found = self._survey(file, state, self.octets if large else None)
+        if chain is not None:
+            self.chains.remove(chain)
+        time = file.first.time or 0
+        newer = OpenChain(path, "", None, time, ends.last_time or time, ends.tail)
+        self.chains.append(newer if chain is None else chain.followed(newer))
+        run = None
+        if chain is not None and not file.grown:
+            run = next((each for each in self.runs if each.chain == chain.path), None)
+        if run is None or run.octets + file.file.size > self.octets:
+            run = _Run(path, self._keep(state))
+            self.runs.append(run)
+        run.chain = path
+        self.surveys[path] = found
+        for at, inside in found.states:
+            run.add(file.mark, at)
+            self._finish(run)
+            self.runs[self.runs.index(run)] = run = _Run(path, self._keep(inside))
+        run.add(file.mark, found.stop)
+
+    def _alone(self, file: Candidate) -> None:
+        """A file that is no part of a chain; it ends what it has open."""
+        states: list[tuple[int, bytes]] = []
+        if file.file.size > self.octets:
+            states = self._survey(file, None, self.octets).states
+        state = None
+        for at, inside in states:
+            run = _Run("", state)
+            run.add(file.mark, at)
+            self._finish(run)
+            state = self._keep(inside)
+        run = _Run("", state)
+        run.add(file.mark, None)
+        self._finish(run)
+
+    def _state(self, chain: OpenChain, grown: bool) -> bytes:
+        """What a file goes on from."""
+        if not chain.after:
+            fresh = self.surveys[chain.path]
+            state = fresh.within if grown else fresh.after
+            assert state is not None
+            return state
+        name = chain.within if grown else chain.after
+        assert name is not None
+        return self.journal.state(self.log, name)
+
+    def _survey(self, file: Candidate, state: bytes | None, step: int | None) -> Survey:
+        """Read a file, counting only; step: bytes between two cuts, None: it is not cut."""
+        path, key = file.file.path, key_of()
+        reader = open_reader([path], self.what.counting(), self.storage)
+        if state is not None:
+            reader.resume(state, key)
+        states = []
+        if step is not None and not is_packed(path, self.storage):
+            for _, at in cuts([file.file.size], step):
+                for _rows in reader.read((0, at)):
+                    pass
+                if reader.damaged:
+                    break
+                states.append((at, reader.state(key, encrypt=key is not None)))
+        for _rows in reader.read((0, _END)):
+            pass
+        stop, within = reader.at, None
+        if reader.damaged:
+            stop += 1  # so that the task comes upon the damage, too
+        else:
+            within = reader.state(key, encrypt=key is not None)
+        for _rows in reader.read(end=False):
+            pass
+        after = reader.state(key, encrypt=key is not None)
+        if changed([file.mark], self.storage):
+            raise FileNotFoundError(f"{path} was written anew")
+        return Survey(states, stop, within, after)
+
+    # ---- what is kept ----
+
+    def _keep(self, state: bytes | None) -> str | None:
+        if state is None:
+            return None
+        self.kept += 1
+        return self.journal.keep(self.log, f"{self.number}-{self.kept}.state", state)
+
+    def _kept(self, chain: OpenChain) -> OpenChain:
+        """A chain with the names of its states."""
+        if chain.after:
+            return chain
+        found = self.surveys[chain.path]
+        return replace(chain, after=self._keep(found.after) or "", within=self._keep(found.within))
+
+    def _finish(self, run: _Run) -> None:
+        """A run as a task, or a small file that is alone with those before it."""
+        made = Task((Range(tuple(run.paths), run.state, run.stop),), tuple(run.marks))
+        before = self.tasks[-1] if self.tasks else None
+        if before is not None and not run.chain:
+            octets = sum(mark.size for mark in (*before.marks, *made.marks))
+            if octets <= self.octets and before.ranges[-1].stop is None:
+                made = Task(before.ranges + made.ranges, before.marks + made.marks)
+                self.tasks.pop()
+        self.tasks.append(made)
+
+
+_GREW = (
+    "%s grew after it was read as finished: closeAfter is too short for it, or something writes to "
+    "a file that is not the newest of its rotation"
+)

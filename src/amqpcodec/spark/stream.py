@@ -1,0 +1,265 @@
+"""A folder that a rotating capture fills, as a stream: ``readStream.format("amqp_capture")``.
+
+The driver decides what a micro-batch reads: files that are finished, in the order of their first
+packets. It reads them once, counting only, and keeps in the journal what the next file of each
+chain goes on from. So every task stands for itself, and what a query does with its rows has no
+part in what the next batch reads.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql.types import StructType
+
+from ..batch import _protocol
+from ..capture import CaptureError
+from ..capture._order import Found, in_order, look
+from ..capture._storage import locate
+from .arrivals import changed, finished, head_of
+from .columns import arrow_schema
+from .files import CaptureFile, Selection, list_files
+from .journal import Journal, Position, Task
+from .options import Options
+from .reading import TASK_OCTETS, What, chain_of, paths_of, read_file, storage_of
+from .steps import Candidate, Planner
+from .versions import (
+    DataSourceStreamReader,
+    InputPartition,
+    ReadAllAvailable,
+    ReadMaxBytes,
+    ReadMaxFiles,
+    SupportsTriggerAvailableNow,
+)
+
+__all__ = ["CaptureStream", "Refused"]
+
+_log = logging.getLogger(__name__)
+
+#: Files of a micro-batch, where nothing else is said: as many as Delta's source takes.
+MAX_FILES = 1000
+#: Bytes of a range, at least: each costs a state.
+SHORTEST_RANGE = 1024
+#: A file is finished that did not change for so many seconds.
+CLOSE_AFTER = 300.0
+
+
+class CaptureStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Offsets are numbers of steps in a journal. It is made on the driver and for each task."""
+
+    def __init__(self, options: Options, schema: StructType) -> None:
+        """schema: what the source said, or what the user gave.
+
+        Raises:
+            ValueError: an option is wrong, or stateLocation is missing.
+        """
+        self.what = What.of(options, schema)
+        self.chain = chain_of(options)
+        self.storage = storage_of(options)
+        self.paths = paths_of(options)
+        self.selection = Selection.of(options)
+        self.octets = max(options.octets("maxPartitionBytes", TASK_OCTETS), SHORTEST_RANGE)
+        self.close_after = options.seconds("closeAfter", CLOSE_AFTER)
+        self.max_files, self.max_bytes = _limits(options)
+        location = options.optional("stateLocation")
+        if not location:
+            raise ValueError(
+                "a stream needs the option stateLocation: a folder that the driver and all tasks "
+                "have mounted, one of its own for each checkpointLocation"
+            )
+        self.journal = Journal(location, self.what.depends())
+        self._position = Position()
+        self._given: dict[str, Any] | None = None
+        self._present: set[CaptureFile] | None = None
+        self._first: dict[CaptureFile, tuple[str, Found]] = {}
+
+    # ---- what Spark asks on the driver ----
+
+    def initialOffset(self) -> dict[str, Any]:  # noqa: N802
+        """Before the first file."""
+        return Position().offset()
+
+    def getDefaultReadLimit(self) -> Any:  # noqa: N802
+        """What the options say of a micro-batch's size."""
+        if self.max_bytes is not None:
+            return ReadMaxBytes(self.max_bytes)
+        return ReadMaxFiles(self.max_files or MAX_FILES)
+
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
+        """Of files that are finished later the query reads none."""
+        self._present = set(self._finished(self._listed()))
+
+    def latestOffset(  # noqa: N802
+        self, start: Mapping[str, Any] | None = None, limit: Any = None
+    ) -> dict[str, Any]:
+        """The step after `start`, made where there are files for one; before Spark 4.2 no start."""
+        start = dict(start or self._given or self.initialOffset())
+        if self._position.offset() != start:
+            self._position = self.journal.at(start)
+        chosen, seen = self._candidates()
+        chosen = self._admitted(chosen, limit)
+        self._given = start
+        if chosen:
+            log = self._position.log or self.journal.new_log()
+            planner = Planner(self.journal, self.what, self.chain, self.storage, self.octets)
+            position, tasks = planner.step(self._position, log, chosen, seen)
+            if position is not None:
+                self.journal.append(self._position, position, tasks)
+                self._position = position
+                self._given = position.offset()
+        return self._given
+
+    def partitions(
+        self, start: Mapping[str, Any], end: Mapping[str, Any]
+    ) -> Sequence[InputPartition]:
+        """The tasks of the steps between; also called with where a query goes on from."""
+        self._given = dict(end)
+        return self.journal.tasks(start, end)
+
+    def commit(self, end: Mapping[str, Any]) -> None:
+        """Forget what nobody asks for any more."""
+        self.journal.forget(end)
+
+    # ---- what a task does ----
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """The rows of a task.
+
+        Raises:
+            ValueError: a file is another one now under the same name.
+        """
+        assert isinstance(partition, Task)
+        target = arrow_schema(self.what.plan.schema)
+        if not self._same(partition):
+            return
+        for part in partition.ranges:
+            yield from read_file(part.paths, self.what, target, self.storage, part)
+        if changed(partition.marks, self.storage):
+            raise ValueError(_OVERWRITTEN % changed(partition.marks, self.storage)[0])
+
+    def _same(self, partition: Task) -> bool:
+        try:
+            others = changed(partition.marks, self.storage)
+        except FileNotFoundError as problem:
+            if not self.what.ignore_missing:
+                raise
+            _log.warning("left out %s: %s", partition.marks, problem)
+            return False
+        if others and not self.what.ignore_missing:
+            raise ValueError(_OVERWRITTEN % others[0])
+        if others:
+            _log.warning("left out: " + _OVERWRITTEN, others[0])
+        return not others
+
+    # ---- which files ----
+
+    def _listed(self) -> list[CaptureFile]:
+        return list_files(self.paths, self.selection, self.storage)
+
+    def _finished(self, files: list[CaptureFile]) -> list[CaptureFile]:
+        return [file for file in finished(files, time.time(), self.close_after) if file.size]
+
+    def _candidates(self) -> tuple[list[Candidate], dict[str, tuple[CaptureFile, str]]]:
+        """Files that were not read, by their first packets; and those that were and are there."""
+        found = []
+        files = self._listed()
+        there = {file.path for file in files}
+        # A file is known while it is there, also while it is written anew.
+        seen = {path: known for path, known in self._position.seen.items() if path in there}
+        for file in self._finished(files):
+            known = seen.get(file.path)
+            if known is not None and known[0] == file:
+                continue
+            if self._present is not None and file not in self._present:
+                continue
+            try:
+                head, first = self._look(file)
+                before = known[0].size if known is not None else 0
+                grown = known is not None and head_of(file.path, before, self.storage) == known[1]
+            except FileNotFoundError:
+                continue
+            if grown and file.size <= before:
+                seen[file.path] = file, head  # touched
+            elif first.time is not None:
+                found.append(Candidate(file, head, first, grown))
+        self._first = {each.file: (each.head, each.first) for each in found}
+        by_first = {id(each.first): each for each in found}
+        return [by_first[id(each)] for each in in_order(each.first for each in found)], seen
+
+    def _look(self, file: CaptureFile) -> tuple[str, Found]:
+        """A digest of the file's beginning, and its first packet."""
+        if file not in self._first:
+            head = head_of(file.path, file.size, self.storage)
+            source = locate(file.path, self.storage)
+            try:
+                first = look(source, _protocol("0-9-1"))
+            except CaptureError:
+                # It is left out, or ends the query, where it is read.
+                first = Found(source, file.path, 0, False)
+            self._first[file] = head, first
+        return self._first[file]
+
+    def _admitted(self, files: list[Candidate], limit: Any) -> list[Candidate]:
+        """As many as a micro-batch may have, one at least."""
+        max_files, max_bytes = self.max_files, self.max_bytes
+        if ReadAllAvailable is not None and isinstance(limit, ReadAllAvailable):
+            max_files = max_bytes = None
+        elif ReadMaxFiles is not None and isinstance(limit, ReadMaxFiles):
+            max_files = limit.max_files
+        if max_files is not None:
+            files = files[:max_files]
+        if max_bytes is None:
+            return files
+        taken: list[Candidate] = []
+        octets = 0
+        for each in files:
+            octets += each.file.size
+            if taken and octets > max_bytes:
+                break
+            taken.append(each)
+        return taken
+
+
+_OVERWRITTEN = (
+    "%s was written anew before it was read: the ring of files is too small for the stream, which "
+    "option ignoreMissingFiles makes a warning"
+)
+
+
+def _limits(options: Options) -> tuple[int | None, int | None]:
+    """(files, bytes) of a micro-batch, where that is said."""
+    files = options.count("maxFilesPerTrigger")
+    octets = options.optional("maxBytesPerTrigger")
+    if octets is None:
+        return files, None
+    if files is not None:
+        raise ValueError("give maxFilesPerTrigger or maxBytesPerTrigger, not both")
+    return None, options.octets("maxBytesPerTrigger", 0)
+
+
+class Refused(DataSourceStreamReader):
+    """What stands for a stream that cannot be: raised while it is made, Spark loses the error."""
+
+    def __init__(self, problem: Exception) -> None:
+        """problem: what the first question is answered with."""
+        self.problem = problem
+
+    def initialOffset(self) -> dict[str, Any]:  # noqa: N802
+        """The first thing that Spark asks for."""
+        raise self.problem
+
+    def latestOffset(self, *args: Any) -> dict[str, Any]:  # noqa: N802
+        """What it asks for where a query goes on."""
+        raise self.problem
+
+    def partitions(self, start: Any, end: Any) -> Sequence[InputPartition]:
+        """Asked for first before Spark 4.2, where a query goes on."""
+        raise self.problem
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """Never asked for."""
+        raise self.problem
