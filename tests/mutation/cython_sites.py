@@ -19,6 +19,9 @@ LEFT_ALONE = {
     *("for", "with", "try", "else", "except", "finally", "raise", "import", "from", "cimport"),
     *("include", "pass", "break", "continue", "global", "assert", "del", "ctypedef", "class", "@"),
 }
+#: An expression and its change, as one; of a condition, operands may be of several types.
+VALUE = "(({}) if mutant(@mutant@) else ({}))"
+CONDITION = "((not not ({})) if mutant(@mutant@) else (not not ({})))"
 LAYOUT = {token.NL, token.COMMENT, token.NEWLINE, token.ENDMARKER}
 
 
@@ -48,15 +51,16 @@ def _of_line(text: str, line: Line, inside: str) -> Iterator[Change]:
         if pieces[-1].text != ":":
             return
         condition = pieces[1:-1]
-        yield from _of_expression(text, line, condition)
+        yield from _of_expression(text, line, condition, CONDITION)
         if head != "while" and inside in LEAVES:
-            yield _change(text, line, condition, condition[0].begin, condition[-1].end, "False")
+            whole = (condition[0].begin, condition[-1].end, "False")
+            yield _change(text, line, condition, whole, CONDITION)
         return
     at = _assignment(pieces)
     if head in DEFINES:  # a declaration, which no block can hold
         value = pieces[at + 1 :] if at else []
         if value and value[0].text not in "[{" and pieces[at].text == "=" and not _listed(pieces):
-            yield from _of_expression(text, line, value)
+            yield from _of_expression(text, line, value, VALUE)
         return
     if at is None and head != "return" and pieces[-1].text != ")":
         return
@@ -66,16 +70,19 @@ def _of_line(text: str, line: Line, inside: str) -> Iterator[Change]:
         yield _statement(text, line, begin, end, new)
 
 
-def _of_expression(text: str, line: Line, pieces: list[Piece]) -> Iterator[Change]:
-    for begin, end, new in edits(text, pieces):
-        yield _change(text, line, pieces, begin, end, new)
+def _of_expression(text: str, line: Line, pieces: list[Piece], template: str) -> Iterator[Change]:
+    for edit in edits(text, pieces):
+        yield _change(text, line, pieces, edit, template)
 
 
-def _change(text: str, line: Line, pieces: list[Piece], at: int, to: int, new: str) -> Change:
+def _change(
+    text: str, line: Line, pieces: list[Piece], edit: tuple[int, int, str], template: str
+) -> Change:
     """An expression written twice."""
+    at, to, new = edit
     begin, end = pieces[0].begin, pieces[-1].end
     changed = text[begin:at] + new + text[to:end]
-    template = f"(({changed}) if mutant(@mutant@) else ({text[begin:end]}))"
+    template = template.format(changed, text[begin:end])
     row = text.count("\n", 0, at) + 1
     return Change(row, line.function, told(text, at, to, new), begin, end, template)
 

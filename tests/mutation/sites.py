@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -81,14 +81,14 @@ def sample(rooms: dict[str, list[Site]], count: int, seed: int, refused: set[Sit
     chosen: list[Site] = []
     for room, sites in rooms.items():
         # By the text of each, so that a change elsewhere leaves the others in the sample.
-        order = sorted(sites, key=lambda site: _hash(seed, site))
-        chosen += _apart(order, quota[room], refused)
+        alike: Counter[tuple[str, str, str]] = Counter()
+        marks = {}
+        for site in sites:
+            alike[site.key] += 1
+            text = f"{seed} {site.key} {alike[site.key]}"
+            marks[site] = hashlib.sha256(text.encode()).digest()
+        chosen += _apart(sorted(sites, key=marks.__getitem__), quota[room], refused)
     return chosen
-
-
-def _hash(seed: int, site: Site) -> tuple[str, int]:
-    text = f"{seed} {site.key}"
-    return hashlib.sha256(text.encode()).hexdigest(), site.change.begin
 
 
 def _apart(sites: list[Site], count: int, refused: set[Site]) -> Iterator[Site]:

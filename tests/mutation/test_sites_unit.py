@@ -79,7 +79,9 @@ def test_changes_of_a_header() -> None:
 def test_rewritten_source_holds_both() -> None:
     changes = list(cython_sites.changes(CYTHON))
     text, lines = rewrite(CYTHON, {7: Site("_core/a/b.pxi", changes[4]), 2: Site("", changes[6])})
-    assert "    if ((False) if mutant(7) else (n < 5)):    # not n > 5\n" in text
+    assert (
+        "    if ((not not (False)) if mutant(7) else (not not (n < 5))):    # not n > 5\n" in text
+    )
     assert "    if mutant(2):\n        n += 1\n    else:\n        n -= 1\n    put(" in text
     assert lines == {7: range(7, 8), 2: range(9, 13)}
     error = "src/amqpcodec/_core/a/b.pxi:7:4: Cannot do that\n"
