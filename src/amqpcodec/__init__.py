@@ -13,6 +13,8 @@ import importlib
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from ._objects import asdict, replace
+from ._public import listing
 from .errors import (
     AMQPCodecError,
     ChannelError,
@@ -73,11 +75,15 @@ __all__ = [
     "UnknownTagError",
     "ValidationError",
     "__version__",
+    "asdict",
     "install",
     "load_xml_spec",
     "negotiate",
     "protocol",
+    "replace",
 ]
+
+__dir__ = listing(__name__)
 
 #: Version -> protocol module.
 _PROTOCOLS = {"0-9-1": "v0_9_1", "0-9": "v0_9", "0-8": "v0_8", "1.0": "v1_0"}

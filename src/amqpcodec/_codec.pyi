@@ -5,7 +5,7 @@ Left out: names that only the core itself needs (its owners of C memory, picklin
 
 from collections.abc import Iterator
 from types import MappingProxyType
-from typing import Any, ClassVar, Generic, Literal, TypeAlias, TypeVar, final
+from typing import Any, ClassVar, Generic, Literal, Self, TypeAlias, TypeVar, final
 
 from typing_extensions import Buffer
 
@@ -28,6 +28,14 @@ class Frame(metaclass=KindMeta):
 
     FIELDS: ClassVar[tuple[str, ...]]
     __hash__: ClassVar[None]  # type: ignore[assignment]
+    def __replace__(self, /, **changes: Any) -> Self:
+        """A copy with other values in some fields: copy.replace() and amqpcodec.replace() call it.
+
+        What does not change keeps its bytes.
+
+        Raises:
+            TypeError: there is no such field.
+        """
 
 class Method(Frame):
     """Base of all methods."""
@@ -108,7 +116,7 @@ class Protocol(ProtocolCore):
     def encode_message(
         self,
         channel: int,
-        method: Method,
+        method: Frame,
         properties: ContentProperties | None = None,
         body: Buffer = b"",
         frame_max: int = 131072,
@@ -119,7 +127,7 @@ class Protocol(ProtocolCore):
     def encode_parts(
         self,
         channel: int,
-        method: Method,
+        method: Frame,
         properties: ContentProperties | None = None,
         body: Buffer = b"",
         frame_max: int = 131072,

@@ -55,7 +55,8 @@ def finished(
     offers, the constants of the specification, and ``__all__``."""
     names.update({name: getattr(protocol, name) for name in offered})
     names.update(table["constants"])
-    names["__all__"] = sorted(names)
+    names["__all__"] = listed = sorted(names)
+    names["__dir__"] = lambda: listed
     return names
 
 

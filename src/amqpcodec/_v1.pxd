@@ -14,7 +14,7 @@ from amqpcodec._gen.v1_constants cimport (
 )
 from amqpcodec._codec cimport (
     AMQP_LIKELY, AMQP_UNLIKELY, BAD_TRUNCATED, Buffer, buffer_room, Cursor, fail, Fault, int8_t,
-    load16, load32, load64, OK, Place, store16, store32, WireFrame,
+    load16, load32, load64, OK, Place, Step, store16, store32, WireFrame,
 )
 
 include "_core/v1/value.pxd"

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from types import MappingProxyType
-from typing import Any, ClassVar, Literal, final
+from typing import Any, ClassVar, Literal, Self, final
 
 from typing_extensions import Buffer
 
@@ -19,6 +19,15 @@ class Composite(metaclass=KindMeta):
     FIELDS: ClassVar[tuple[str, ...]]
     MANDATORY: ClassVar[tuple[str, ...]]
     __hash__: ClassVar[None]  # type: ignore[assignment]
+    def __replace__(self, /, **changes: Any) -> Self:
+        """A copy with other values in some fields: copy.replace() and amqpcodec.replace() call it.
+
+        What does not change keeps its bytes.
+
+        Raises:
+            TypeError: there is no such field.
+        """
+
     def validate(self) -> None:
         """Check what the specification demands of the values beyond their types.
 
@@ -152,6 +161,14 @@ class Message:
         footer: dict[Any, Any] | Map | None = None,
         **fields: Any,
     ) -> None: ...
+    def __replace__(self, /, **changes: Any) -> Message:
+        """A copy with other sections, another body, or other fields of header and properties:
+        copy.replace() and amqpcodec.replace() call it.
+
+        Raises:
+            TypeError: there is no such section or field, or a section and fields of it are given.
+        """
+
     @staticmethod
     def decode(
         data: Buffer,

@@ -27,13 +27,13 @@ from amqpcodec._codec cimport (
     is_ascii, is_utf8, Kind, KIND_ABSTRACT, kind_check_type, kind_describe, kind_fill,
     kind_instance, kind_metatype_object, kind_new, KIND_OF, kind_of, kind_store, kind_track,
     kind_track_for, kind_use, KindObject, LastTime, MAX_U32, MODE_TYPED, moment_of_day, new_kind, Octets,
-    octets_of, place_text, PLAIN, put_octets, Py_TYPE, PyTypeObject, repr_begin, repr_end, SCAN_BAD, SCAN_FRAME,
+    octets_of, place_begin, place_text, PLAIN, put_octets, Py_TYPE, PyTypeObject, repr_begin, repr_end, SCAN_BAD, SCAN_FRAME,
     SCAN_MORE, SCOPE_CHANNEL, SCOPE_CONNECTION, SCOPE_FRAME, SCOPES, short_repr, SHORT_VALUE,
     STACK_ROOM, store64, Stream, table_error, take_channel, take_frame_max, take_octets,
     TextCache, UTC, utf8_octets, ValidationError, view_of_copy,
 )
 
-from amqpcodec._codec import Frame
+from amqpcodec._codec import Frame, frame_replace
 from types import MappingProxyType as _MappingProxyType
 from amqpcodec import errors as _errors
 from operator import index as _index

@@ -17,6 +17,7 @@ from . import protocol as _protocol_module
 from ._columns import Columns, Schema
 from ._encode import ArrowColumn, Encoded
 from ._keys import values_and_groups
+from ._public import listing
 
 __all__ = [
     "ArrowColumn",
@@ -30,6 +31,8 @@ __all__ = [
     "release_memory",
     "schema",
 ]
+
+__dir__ = listing(__name__)
 
 #: What the options are; any case is taken, so that a text of a configuration may be one.
 Level = Literal["frame", "message"]

@@ -1,12 +1,14 @@
 """The errors of the codec: one base, one class per cause, data in attributes.
 
-This module imports nothing, so that the compiled core, the spec loader and the
+This module imports nothing of the codec, so that the compiled core, the spec loader and the
 facade can all raise the same classes.
 """
 
 from __future__ import annotations
 
 from typing import Literal
+
+from ._public import listing
 
 __all__ = [
     "AMQPCodecError",
@@ -34,6 +36,8 @@ __all__ = [
     "ValidationError",
 ]
 
+__dir__ = listing(__name__)
+
 Scope = Literal["frame", "channel", "connection"]
 
 
@@ -57,11 +61,14 @@ class DecodeError(AMQPCodecError, ValueError):
             frame can be read; "channel": the content of one channel is lost;
             "connection": where the next frame starts is not known.
         row: index of the input value, where ``batch.decode`` raised it; else None.
+        condition: of AMQP 1.0 the error condition that the specification assigns
+            ("amqp:decode-error"); None outside of it.
     """
 
     reply_code: int = 502
     scope: Scope = "frame"
     row: int | None = None
+    condition: str | None = None
 
     def __init__(
         self,

@@ -3,7 +3,11 @@
 from amqpcodec._interpreter import _codec
 from amqpcodec._v1 import empty_limit as _empty_limit
 
+from ._public import listing
+
 __all__ = ["empty_elements", "nesting"]
+
+__dir__ = listing(__name__)
 
 
 def empty_elements(limit: int | None = None) -> int:

@@ -6,7 +6,11 @@ from collections.abc import Iterable
 from types import ModuleType
 from typing import Any, Literal, NamedTuple, TypeAlias
 
+from ._public import listing
+
 __all__ = ["Negotiation", "negotiate"]
+
+__dir__ = listing(__name__)
 
 Layer: TypeAlias = Literal["amqp", "tls", "sasl"]
 

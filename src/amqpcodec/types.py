@@ -8,6 +8,7 @@ section 3, and 0-9-1 §4.2.1).
 
 from __future__ import annotations
 
+from ._public import listing
 from ._scalars import RangedInt, ShownFloat
 
 __all__ = [
@@ -33,6 +34,8 @@ __all__ = [
     "UInt64",
     "Void",
 ]
+
+__dir__ = listing(__name__)
 
 
 class _Integer(RangedInt):
@@ -125,6 +128,7 @@ class Void:
     __slots__ = ()
 
     def __bool__(self) -> bool:
+        """False."""
         return False
 
     def __eq__(self, other: object) -> bool:

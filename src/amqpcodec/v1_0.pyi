@@ -1567,7 +1567,11 @@ class SaslOutcome(Composite):
 class ProtocolHeader(_codec.Frame):
     """The eight bytes that open a layer: "AMQP" and these four.
 
-    protocol_id: 0 for AMQP, 2 for TLS, 3 for SASL.
+    Args:
+        protocol_id: 0 for AMQP, 2 for TLS, 3 for SASL.
+        major: first number of the version.
+        minor: second number of the version.
+        revision: third number of the version.
     """
 
     FIELDS: ClassVar[
@@ -1601,7 +1605,12 @@ class Heartbeat(_codec.Frame):
 
 @final
 class BadFrame(_codec.Frame):
-    """A frame that could not be read: the error, and its bytes."""
+    """A frame that could not be read: the error, and its bytes.
+
+    Args:
+        error: the DecodeError.
+        raw: the bytes.
+    """
 
     FIELDS: ClassVar[tuple[Literal["error"], Literal["raw"]]]
     __match_args__ = ("error", "raw")
@@ -1652,15 +1661,19 @@ class Delivery(_codec.Frame):
 
 # ---- functions ----
 
-def encode_value(value: Any) -> bytes:
+def encode_value(value: Any, *, incomplete: bool = False) -> bytes:
     """Encode one value as the type that its Python type stands for.
 
     An int is a long always, a float a double, a str a string, bytes a binary, a Decimal a
     decimal128, a datetime a timestamp in ms, a list or tuple a list, a dict a map. Other types
     by amqpcodec's own classes (Symbol, ULong, Array, ...). The encoding is the smallest.
 
+    Args:
+        incomplete: True writes composites without their mandatory fields, too.
+
     Raises:
-        EncodeError: the value, or one inside of it, has no encoding.
+        EncodeError: the value, or one inside of it, has no encoding; or a mandatory field is
+            not set.
 
     Spec: 1.0 Part 1 §1.6.
     """
@@ -1687,18 +1700,21 @@ def encode(
     payload: Buffer = b"",
     *,
     validate: bool = False,
+    incomplete: bool = False,
 ) -> bytes:
     """Encode one frame: a performative, a SASL performative, Heartbeat or ProtocolHeader.
 
     Args:
         payload: what a transfer carries; if there is none, the performative's own payload.
         validate: check the rules of the specification first, as performative.validate() does.
+        incomplete: True writes it without its mandatory fields, too.
 
     Returns:
         bytes. What was decoded and not changed gives the bytes it came as.
 
     Raises:
-        EncodeError: names the performative and field that cannot be encoded.
+        EncodeError: names the performative and field that cannot be encoded, or is mandatory
+            and not set.
 
     Spec: 1.0 Part 2 §2.3.
     """
@@ -1711,6 +1727,7 @@ def encode_into(
     payload: Buffer = b"",
     *,
     validate: bool = False,
+    incomplete: bool = False,
 ) -> int:
     """Encode one frame into a writable buffer at offset; the number of bytes written.
 
@@ -1720,21 +1737,23 @@ def encode_into(
 
 def encode_message(
     channel: int,
-    transfer: Transfer,
+    transfer: Transfer | Delivery,
     message: Message | Buffer | None = None,
     frame_max: int = 131072,
     *,
     validate: bool = False,
+    incomplete: bool = False,
 ) -> bytes:
     """Encode a delivery as one transfer, or as several where it does not fit one frame.
 
     Args:
         transfer: what the first transfer says: handle, delivery_id, delivery_tag, settled, ...;
-            `more` is set as needed.
+            `more` is set as needed. Or a Delivery, as MessageDecoder gives it, and no message.
         message: a Message, the payload as any C-contiguous buffer, or None for the
             transfer's own payload.
         frame_max: bytes a frame may take, its head of 8 included (the peer's
             max-frame-size, 512 at least); 0 for no limit.
+        validate, incomplete: as for encode.
 
     Returns:
         bytes, one frame after another.

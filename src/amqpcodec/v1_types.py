@@ -14,6 +14,7 @@ from decimal import Decimal
 from typing import Any, ClassVar, SupportsIndex, overload
 
 from . import v1_decimal
+from ._public import listing
 from ._scalars import RangedInt, ShownFloat
 
 __all__ = [
@@ -40,6 +41,8 @@ __all__ = [
     "UShort",
 ]
 
+__dir__ = listing(__name__)
+
 
 class Absent:
     """The type of ABSENT: no value at all, where None is a value."""
@@ -54,6 +57,7 @@ class Absent:
         return cls._one
 
     def __bool__(self) -> bool:
+        """False."""
         return False
 
     def __reduce__(self) -> str:
@@ -209,9 +213,11 @@ class _Decimal(Decimal):
         return (type(self).from_bits, (self.bits,))
 
     def __copy__(self) -> _Decimal:
+        """Itself: it is immutable."""
         return self
 
     def __deepcopy__(self, memo: object) -> _Decimal:
+        """Itself: it is immutable."""
         return self
 
     def __repr__(self) -> str:
@@ -295,9 +301,11 @@ class Array:
         return self.descriptors[0] if self.descriptors else None
 
     def __len__(self) -> int:
+        """How many items."""
         return len(self.items)
 
     def __iter__(self) -> Iterator[Any]:
+        """Over the items."""
         return iter(self.items)
 
     @overload
@@ -305,6 +313,7 @@ class Array:
     @overload
     def __getitem__(self, index: slice) -> list[Any]: ...
     def __getitem__(self, index: SupportsIndex | slice) -> Any:
+        """An item, or a list of them."""
         return self.items[index]
 
     def __eq__(self, other: object) -> bool:

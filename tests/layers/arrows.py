@@ -33,6 +33,8 @@ LAYERS = {
     "_dropins_v1": "core-dropins",
     "_gen": "generated",
     "errors": "errors",
+    "_objects": "facade",
+    "_public": "public",
     "_scalars": "types",
     "types": "types",
     "v1_types": "types",
@@ -50,23 +52,24 @@ LAYERS = {
 
 #: Layer -> what it may import of the package beside itself. Nothing imports compat, spark and cli.
 ARROWS: dict[str, set[str]] = {
-    "errors": set(),
-    "types": set(),
+    "public": set(),
+    "errors": {"public"},
+    "types": {"public"},
     "generated": set(),
     "core": {"errors", "types"},
     "core-v1": {"core", "errors", "types"},
     "core-columns": {"core", "core-v1"},
     "core-capture": {"core", "core-v1", "core-columns"},
     "core-dropins": {"core", "core-v1", "types"},
-    "spec": {"errors"},
-    "facade": {"core", "core-v1", "generated", "errors", "types"},
+    "spec": {"errors", "public"},
+    "facade": {"core", "public", "core-v1", "generated", "errors", "types"},
     # The facade holds the protocols, which columns are made for.
-    "batch": {"core", "core-v1", "core-columns", "facade", "errors"},
-    "capture": {"batch", "core", "core-v1", "core-columns", "core-capture", "errors"},
+    "batch": {"core", "public", "core-v1", "core-columns", "facade", "errors"},
+    "capture": {"batch", "public", "core", "core-v1", "core-columns", "core-capture", "errors"},
     # Over the decoders of the protocol modules, which the facade holds.
-    "session": {"facade", "errors", "types"},
-    "spark": {"batch", "capture", "errors"},
-    "compat": {"core", "core-dropins", "facade", "errors", "types"},
+    "session": {"facade", "public", "errors", "types"},
+    "spark": {"batch", "public", "capture", "errors"},
+    "compat": {"core", "public", "core-dropins", "facade", "errors", "types"},
     "cli": {"batch", "capture", "session", "errors", "facade"},
     "main": {"cli"},
 }

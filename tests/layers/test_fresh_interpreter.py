@@ -71,6 +71,8 @@ def test_package_alone_loads_no_core() -> None:
     there = loaded("import amqpcodec")
     assert {name for name in there if name.startswith("amqpcodec")} == {
         "amqpcodec",
+        "amqpcodec._objects",
+        "amqpcodec._public",
         "amqpcodec.errors",
         "amqpcodec.negotiation",
     }

@@ -20,7 +20,7 @@ LIMIT = "amqp:resource-limit-exceeded"
 
 
 def frames(*found: Any, channel: int = 0) -> bytes:
-    return b"".join(amqp.encode(channel, each) for each in found)
+    return b"".join(amqp.encode(channel, each, incomplete=True) for each in found)
 
 
 CONNECTION_FAULTS = {

@@ -227,11 +227,11 @@ def test_frame_size_before_and_after_open() -> None:
 @pytest.mark.parametrize(
     ("channel", "value", "payload", "what"),
     [
-        (0, amqp.Open(), b"x", "open.payload: only a transfer"),
+        (0, amqp.Open("c"), b"x", "open.payload: only a transfer"),
         (0, amqp.Heartbeat(), b"x", "heartbeat.payload: only a transfer"),
         (0, amqp.Accepted(), b"", "takes a performative"),
         (0, 5, b"", "takes a performative"),
-        (0, amqp.Transfer(), "x", "takes bytes, not str"),
+        (0, amqp.Transfer(0), "x", "takes bytes, not str"),
         (65536, amqp.Close(), b"", "channel"),
         (0, amqp.ProtocolHeader(256), b"", "ubyte takes 0 to 255"),
     ],

@@ -22,6 +22,7 @@ every frame that was captured whole comes out.
 
 from __future__ import annotations
 
+from .._public import listing
 from ._read import (
     BATCH_ROWS,
     Batch,
@@ -45,3 +46,5 @@ __all__ = [
     "schema",
     "stats",
 ]
+
+__dir__ = listing(__name__)

@@ -32,9 +32,12 @@ from typing import Any
 
 from amqpcodec import _interpreter  # noqa: F401  before the modules here load _dropins
 
+from .._public import listing
 from ._dropin import CompatError, CompatWarning
 
 __all__ = ["CompatError", "CompatWarning", "drop_in"]
+
+__dir__ = listing(__name__)
 
 #: Drop-ins, by the names of their clients' packages.
 CLIENTS: tuple[str, ...] = ("amqp", "azure", "pamqp", "pika")

@@ -12,12 +12,15 @@ from typing import Any
 
 from amqpcodec import _dropins, v0_9_1
 
+from .._public import listing
 from ._classes import Guards, Rests, is_shipped
 from ._compare import header_frame, outcome, same_values
 from ._dropin import Built, DropIn, Install, Seam
 from ._known import KNOWN
 
 __all__ = ["calls", "fallbacks", "install", "installed", "uninstall"]
+
+__dir__ = listing(__name__)
 
 #: Those whose every format, property, tag and error was compared with the drop-in.
 VERSIONS: tuple[str, ...] = tuple(KNOWN["amqp"])

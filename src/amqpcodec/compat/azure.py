@@ -15,11 +15,14 @@ from uuid import UUID
 
 from amqpcodec import _dropins_v1
 
+from .._public import listing
 from ._classes import Guards
 from ._compare import outcome
 from ._dropin import Built, CompatError, CompatWarning, DropIn, Seam
 
 __all__ = ["calls", "fallbacks", "install", "installed", "uninstall"]
+
+__dir__ = listing(__name__)
 
 #: Distribution -> its package.
 CLIENTS: dict[str, str] = {

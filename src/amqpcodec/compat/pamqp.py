@@ -11,6 +11,7 @@ from typing import Any
 
 from amqpcodec import _dropins, v0_9_1
 
+from .._public import listing
 from ._classes import Guards, Rests, attributes_of, direct_names
 from ._compare import header_frame, method_frame, outcome, same_values
 from ._dropin import Built, DropIn, Install, Seam
@@ -18,6 +19,8 @@ from ._known import KNOWN
 from ._sources import names_used
 
 __all__ = ["calls", "fallbacks", "install", "installed", "uninstall"]
+
+__dir__ = listing(__name__)
 
 #: Those whose every method, property, tag and error was compared with the drop-in.
 VERSIONS: tuple[str, ...] = tuple(KNOWN["pamqp"])

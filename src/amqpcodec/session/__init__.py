@@ -6,6 +6,7 @@ older ones by the same code, ``protocol="1.0"`` AMQP 1.0 by an engine of its own
 
 from __future__ import annotations
 
+from .._public import listing
 from ._channel import Channel
 from ._face import Connection, Role
 from ._legacy import LegacyConnection
@@ -76,3 +77,5 @@ __all__ = [
     "Role",
     "Unblocked",
 ]
+
+__dir__ = listing(__name__)

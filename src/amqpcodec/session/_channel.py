@@ -44,6 +44,8 @@ class Channel(Operations):
         publications: those that wait for a confirm; ``len()`` counts them.
         deliveries: those that wait to be acknowledged; ``len()`` counts them.
         context: the caller's own.
+        close_reason: (reply code, reply text) once it is closed by either side.
+        state, made, leaving, discarding, settled_in_tx: the engine's own.
     """
 
     __slots__ = (

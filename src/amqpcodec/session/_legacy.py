@@ -48,6 +48,12 @@ class LegacyConnection(Output, ClientCalls, ServerCalls):
         role, stage, channel_max, frame_max, heartbeat, peer_properties, virtual_host: as agreed.
         channels: those that are open or closing, by number.
         blocked: why the server reads no publications now, else None.
+        is_open: between open-ok and close.
+        close_reason: (reply code, reply text) once it is closed.
+        context: the caller's own.
+        sent, received: requests of the connection itself that wait, as of a channel.
+        model, encode, wanted_heartbeat, next_number, publish_class, ack_class, may_ack: the
+            engine's own.
     """
 
     __slots__ = (

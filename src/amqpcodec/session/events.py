@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from .._public import listing
+
 if TYPE_CHECKING:
     from ._channel import Channel
     from ._requests import Consumer, PeerRequest, Request
@@ -41,13 +43,22 @@ __all__ = [
     "Unblocked",
 ]
 
+__dir__ = listing(__name__)
+
 #: Who ended something: "peer", or "local": this end, by a call or since the peer broke a rule.
 Party: TypeAlias = Literal["local", "peer"]
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Base of all events."""
+    """Base of all events.
+
+    Attributes:
+        channel: of which channel it is, where it has one; None for the connection as a whole.
+        link, session: of AMQP 1.0: which link or session it is of.
+        begin, attach: the performative that came.
+        error: what its sender said was wrong, or None.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +158,8 @@ class RequestFailed(Event):
 
     Attributes:
         cause: whether this request is the one that the peer found at fault.
+        reply_code: of the close.
+        reply_text: its words.
     """
 
     channel: Channel | None
@@ -174,7 +187,11 @@ class Returned(Event):
 
 @dataclass(frozen=True, slots=True)
 class Acked(Event):
-    """The server took over these publications: the numbers that `publish` gave, ascending."""
+    """The server took over these publications: the numbers that `publish` gave, ascending.
+
+    Attributes:
+        tags: numbers of publications, ascending.
+    """
 
     channel: Channel
     tags: tuple[int, ...]
@@ -182,7 +199,11 @@ class Acked(Event):
 
 @dataclass(frozen=True, slots=True)
 class Nacked(Event):
-    """The server could not take over these publications."""
+    """The server could not take over these publications.
+
+    Attributes:
+        tags: numbers of publications, ascending.
+    """
 
     channel: Channel
     tags: tuple[int, ...]
@@ -205,7 +226,11 @@ class FlowChanged(Event):
 
 @dataclass(frozen=True, slots=True)
 class Blocked(Event):
-    """The server reads no more publications for now, such as for lack of memory."""
+    """The server reads no more publications for now, such as for lack of memory.
+
+    Attributes:
+        reason: which resource is short, in the server's words.
+    """
 
     reason: str
 
@@ -217,7 +242,12 @@ class Unblocked(Event):
 
 @dataclass(frozen=True, slots=True)
 class Redirected(Event):
-    """0-8, 0-9: the server asks to connect to another. This connection is being closed."""
+    """0-8, 0-9: the server asks to connect to another. This connection is being closed.
+
+    Attributes:
+        host: where to connect, as name or name:port.
+        known_hosts: others that would do.
+    """
 
     host: str
     known_hosts: str
@@ -246,14 +276,22 @@ class LoginRequested(Event):
 
 @dataclass(frozen=True, slots=True)
 class LoginContinued(Event):
-    """Answer to a challenge (connection.secure-ok); answer it as LoginRequested."""
+    """Answer to a challenge (connection.secure-ok); answer it as LoginRequested.
+
+    Attributes:
+        response: the bytes that the client answers with.
+    """
 
     response: bytes = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class OpenRequested(Event):
-    """A client asks for a virtual host: answer by accept_open or refuse_open."""
+    """A client asks for a virtual host: answer by accept_open or refuse_open.
+
+    Attributes:
+        virtual_host: its name.
+    """
 
     virtual_host: str
 
@@ -281,7 +319,12 @@ class Acknowledged(Event):
 
 @dataclass(frozen=True, slots=True)
 class Rejected(Event):
-    """A client refused these deliveries, by basic.reject or basic.nack."""
+    """A client refused these deliveries, by basic.reject or basic.nack.
+
+    Attributes:
+        tags: of the deliveries, ascending.
+        requeue: whether they are to be delivered again.
+    """
 
     channel: Channel
     tags: tuple[int, ...]

@@ -6,6 +6,7 @@ guide is docs/session-1.0.md.
 
 from __future__ import annotations
 
+from .._public import listing
 from ._v1.connection import V1Connection
 from ._v1.delivery import IncomingDelivery, OutgoingDelivery
 from ._v1.events import (
@@ -86,3 +87,5 @@ __all__ = [
     "TransactionFailed",
     "V1Connection",
 ]
+
+__dir__ = listing(__name__)

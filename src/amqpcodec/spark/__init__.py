@@ -23,6 +23,7 @@ capture_stats): what is missing says so when it is called.
 
 from __future__ import annotations
 
+from .._public import listing
 from .contents import decode_captures
 from .encoding import encode, to_amqp
 from .frames import decode
@@ -40,3 +41,5 @@ __all__ = [
     "schema_of_amqp",
     "to_amqp",
 ]
+
+__dir__ = listing(__name__)

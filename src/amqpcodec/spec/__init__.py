@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import IO, TYPE_CHECKING
 
+from .._public import listing
 from .errors import SpecError
 from .model import (
     WIRE_TYPES,
@@ -43,6 +44,8 @@ __all__ = [
     "identifier",
     "load",
 ]
+
+__dir__ = listing(__name__)
 
 
 def load(source: str | os.PathLike[str] | IO[bytes] | IO[str]) -> Protocol:

@@ -65,6 +65,11 @@ class Constant:
 
     ``error_class`` is "soft-error" (closes the channel), "hard-error" (closes the
     connection) or None where the constant is no error.
+
+    Attributes:
+        name, value: as the specification has them.
+        label: what it is for.
+        extension: whose addition it is, or None.
     """
 
     name: str
@@ -82,6 +87,9 @@ class Assert:
     operand of a comparison, the rule's name of a ``syntax`` and the choices of an
     ``enum``, separated by blanks. A comparison may refer to another argument instead:
     ``field`` of ``method``, where None means the method at hand.
+
+    Attributes:
+        check: "notnull", "regexp", "length", "enum", "syntax" or a comparison.
     """
 
     check: str
@@ -92,7 +100,13 @@ class Assert:
 
 @dataclass(frozen=True, slots=True)
 class Domain:
-    """A named use of a wire type, with the asserts that come with it."""
+    """A named use of a wire type, with the asserts that come with it.
+
+    Attributes:
+        name: as the specification has it.
+        label: what it is for.
+        extension: whose addition it is, or None.
+    """
 
     name: str
     type: str
@@ -108,6 +122,10 @@ class Field:
     ``domain`` is None where the field is declared with a wire type itself, be it as
     ``type="bit"`` or through the elementary domain of the same name. ``asserts`` are
     those of the domain followed by the field's own.
+
+    Attributes:
+        label: what it is for.
+        reserved: whether it is unused.
     """
 
     name: str
@@ -128,7 +146,18 @@ class Chassis:
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """A method: its index in the class and its arguments in wire order."""
+    """A method: its index in the class and its arguments in wire order.
+
+    Attributes:
+        name, label: what it is called, and for.
+        synchronous: whether it waits for one of its responses.
+        content: whether a content follows.
+        deprecated: whether it should not be used.
+        chassis: who has to take it.
+        extension: whose addition it is, or None.
+        fields: its arguments.
+        responses: names of methods.
+    """
 
     name: str
     index: int
@@ -161,7 +190,13 @@ class Method:
 
 @dataclass(frozen=True, slots=True)
 class Class:
-    """A class of methods; ``fields`` are the properties of its content."""
+    """A class of methods; ``fields`` are the properties of its content.
+
+    Attributes:
+        name, index, label, handler: as the specification has them.
+        chassis: who has to take its methods.
+        extension: whose addition it is, or None.
+    """
 
     name: str
     index: int
@@ -183,7 +218,14 @@ class Class:
 
 @dataclass(frozen=True, slots=True)
 class Protocol:
-    """One version of the protocol, whole. ``name`` is its usual one, such as "0-9-1"."""
+    """One version of the protocol, whole. ``name`` is its usual one, such as "0-9-1".
+
+    Attributes:
+        major, minor, revision: of the protocol header.
+        port: of servers.
+        comment: of the file.
+        constants, domains, classes: in the order of the file.
+    """
 
     name: str
     major: int

@@ -165,7 +165,7 @@ cdef int azure_put_moment(Buffer* b, object v, int flags, uint8_t wire_type) exc
             return azure_put_int(b, v, wire_type, flags)
         if type(v) is not int:
             not_ours("unusual value")
-        at.method = at.field = NULL
+        place_begin(&at, NULL, NULL)
         try:
             v1_take_int(v, V1_TIMESTAMP, &whole, &at)
         except ValueError:
@@ -175,7 +175,7 @@ cdef int azure_put_moment(Buffer* b, object v, int flags, uint8_t wire_type) exc
             v = v.replace(tzinfo=UTC)
         if v.tzinfo is not UTC:
             not_ours("unusual value")
-        at.method = at.field = NULL
+        place_begin(&at, NULL, NULL)
         try:
             v1_take_moment(v.replace(microsecond=0), &whole, &at)
         except ValueError:

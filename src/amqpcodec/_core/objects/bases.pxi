@@ -108,6 +108,30 @@ def frame_reduce(self):
     return restore_frame, (type(self), values, o.mode, None if o.origin == NULL else <object>o.origin)
 
 
+@cython.binding(True)
+def frame_replace(self, /, **changes):
+    """A copy with other values in some fields: copy.replace() and amqpcodec.replace() call it.
+
+    What does not change keeps its bytes.
+
+    Raises:
+        TypeError: there is no such field.
+    """
+    cdef Kind* k = frame_kind(self)
+    if k.what < 0:
+        raise TypeError(f"{type(self).__name__} is abstract")
+    function, args = self.__reduce__()
+    made = function(*args)
+    fields = [<str>k.name[i] for i in range(k.fields)]
+    for name, value in changes.items():
+        if name not in fields and not (k.alias != NULL and name == <object>k.alias):
+            raise TypeError(f"{type(self).__qualname__} has no field {name!r}")
+        setattr(made, name, value)
+    if k.alias != NULL and <object>k.alias in changes and fields[k.alias_field] in changes:
+        raise TypeError(f"{<object>k.alias} and {fields[k.alias_field]} are one field")
+    return made
+
+
 def restore_frame(cls, tuple values not None, uintptr_t mode, bytes origin):
     """Undo frame_reduce. What a pickle says is checked as what a peer says is."""
     cdef Kind* k
@@ -217,16 +241,17 @@ cdef object broken_assert(object value, str check, object wanted):
 cdef dict BASE_DICT = {
     "__module__": "amqpcodec._codec", "__slots__": (), "__hash__": None,
     "__repr__": frame_repr, "__reduce__": frame_reduce,
+    "__replace__": frame_replace,
 }
 
 kind_ready()
 KindMeta = kind_meta_object()
 Frame = kind_make("Frame", (), {
     **BASE_DICT, "__doc__": "Base of everything that a frame can be.",
-}, (), (), (), (), KIND_ABSTRACT, 0, None)
+}, (), (), (), (), KIND_ABSTRACT, 0, None, {})
 Method = kind_make("Method", (Frame,), {
     **BASE_DICT, "__doc__": "Base of all methods.", "validate": frame_validate,
-}, (), (), (), (), KIND_ABSTRACT, 0, None)
+}, (), (), (), (), KIND_ABSTRACT, 0, None, {})
 ContentProperties = kind_make("ContentProperties", (Frame,), {
     **BASE_DICT, "__doc__": "Base of all property lists.", "validate": frame_validate,
-}, (), (), (), (), KIND_ABSTRACT, 0, None)
+}, (), (), (), (), KIND_ABSTRACT, 0, None, {})

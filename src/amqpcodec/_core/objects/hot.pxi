@@ -31,8 +31,7 @@ cdef bint put_table_fast(Buffer* b, Desc* d, KindObject* o, int i, int slot, uin
         keep = <object>table
         if type(keep) is not dict:
             return False
-        at.method = <PyObject*>(<tuple>d.names)[0]
-        at.field = <PyObject*>(<tuple>d.names)[i + 1]
+        place_begin(&at, <PyObject*>(<tuple>d.names)[0], <PyObject*>(<tuple>d.names)[i + 1])
         if octets == NULL:
             put_pairs(b, keep, mode, 1, &at)
         else:

@@ -44,6 +44,7 @@ typedef struct {
     PyObject **name;      /* interned */
     PyObject **fallback;  /* default of each field; NULL: a fresh table; a class of this kind: a
                              fresh instance, for None as well */
+    PyObject *docs;       /* what the fields are, for help(): a tuple of str or None */
     PyObject *alias;      /* another keyword for one field, or NULL */
     int alias_field;
     PyMemberDef *members;
@@ -356,7 +357,7 @@ static PyObject *kind_vectorcall(PyObject *cls, PyObject *const *args, size_t na
     KindObject *o = kind_new(type);
     if (!o) return NULL;
     for (Py_ssize_t i = 0; i < n; i++) kind_store(o, k->position[i], Py_NewRef(args[i]));
-    int hint = (int)n;
+    int hint = (int)n, aliases = 0;
     for (Py_ssize_t i = 0; i < keywords; i++) {
         PyObject *name = PyTuple_GET_ITEM(kwnames, i);
         int j = kind_field_index(k, name, hint < k->fields ? hint : 0);
@@ -368,6 +369,8 @@ static PyObject *kind_vectorcall(PyObject *cls, PyObject *const *args, size_t na
             return NULL;
         }
         int again = !k->blank && o->field[j];
+        /* No keyword comes twice, but a field by both of its names may. */
+        again |= k->alias && j == k->alias_field && aliases++;
         for (Py_ssize_t p = 0; k->blank && p < n; p++) again |= k->position[p] == j;
         if (again) {
             PyErr_Format(PyExc_TypeError, "%s() got multiple values for argument '%U'",

@@ -18,6 +18,8 @@ cdef extern from "objects/kind.h":
         PyObject** fallback
         void* desc
         PyObject* owner
+        PyObject* alias
+        int alias_field
     ctypedef struct PyTypeObject:
         pass
     PyTypeObject* Py_TYPE(PyObject* o)
@@ -38,9 +40,10 @@ cdef extern from "objects/kind.h":
 cdef object kind_metatype_object()
 
 # A class with these fields. defaults: Ellipsis stands for a fresh table; forms: how fields
-# are kept, as FORM_*; positions: numbers of the fields that the constructor takes by position; what < 0: abstract.
+# are kept, as FORM_*; positions: numbers of the fields that the constructor takes by position; what < 0: abstract;
+# docs: what fields are, by name.
 cdef object new_kind(object name, object bases, object dict_, object names, object defaults,
-                     object forms, object positions, int what, int blank, object owner)
+                     object forms, object positions, int what, int blank, object owner, dict docs)
 cdef int kind_describe(object cls, void* desc) except -1
 
 # Kind.what

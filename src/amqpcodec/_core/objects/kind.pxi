@@ -11,7 +11,7 @@ cdef extern from "objects/kind_class.h":
     int kind_ready() except -1
     object kind_meta_object()
     object kind_make(object name, object bases, object dict, object names, object defaults,
-                     object forms, object positions, int what, int blank, object owner)
+                     object forms, object positions, int what, int blank, object owner, object docs)
     void kind_set_desc(object cls, void* desc)
     void kind_set_alias(object cls, object name, int field)
     object (*kind_signature)(PyObject* cls)
@@ -22,8 +22,8 @@ cdef object kind_metatype_object():
 
 
 cdef object new_kind(object name, object bases, object dict_, object names, object defaults,
-                     object forms, object positions, int what, int blank, object owner):
-    return kind_make(name, bases, dict_, names, defaults, forms, positions, what, blank, owner)
+                     object forms, object positions, int what, int blank, object owner, dict docs):
+    return kind_make(name, bases, dict_, names, defaults, forms, positions, what, blank, owner, docs)
 
 
 cdef int kind_describe(object cls, void* desc) except -1:

@@ -19,6 +19,7 @@ static void kind_meta_dealloc(PyObject *self) {
     }
     Py_CLEAR(k->owner);
     Py_CLEAR(k->alias);
+    Py_CLEAR(k->docs);
     void *blocks[] = {k->position, k->octets_slot, k->word, k->name, k->fallback, k->members, k->getsets};
     for (size_t i = 0; i < sizeof(blocks) / sizeof(*blocks); i++) PyMem_Free(blocks[i]);
     memset(k, 0, sizeof(*k));
@@ -85,10 +86,11 @@ static PyObject *kind_meta_object(void) { return Py_NewRef((PyObject *)&KindMeta
 enum { FORM_PLAIN, FORM_TABLE, FORM_TIME };
 
 /* A class with these fields. defaults: a tuple, with Ellipsis where a fresh table is meant.
- * forms: a tuple of FORM_*. positions: a tuple of field numbers. what < 0: abstract. */
+ * forms: a tuple of FORM_*. positions: a tuple of field numbers. what < 0: abstract. docs: a dict of
+ * what the fields are. */
 static PyObject *kind_make(PyObject *name, PyObject *bases, PyObject *dict, PyObject *names,
                            PyObject *defaults, PyObject *forms, PyObject *positions, int what,
-                           int blank, PyObject *owner) {
+                           int blank, PyObject *owner, PyObject *docs) {
     PyObject *args = PyTuple_Pack(3, name, bases, dict);
     if (!args) return NULL;
     PyObject *cls = PyType_Type.tp_new(&KindMeta, args, NULL);
@@ -110,6 +112,7 @@ static PyObject *kind_make(PyObject *name, PyObject *bases, PyObject *dict, PyOb
         PyErr_NoMemory();
         goto fail;
     }
+    if (!(k->docs = PyTuple_New(n))) goto fail;
     k->what = what;
     k->gc = n > 0;
     k->blank = blank;
@@ -127,15 +130,19 @@ static PyObject *kind_make(PyObject *name, PyObject *bases, PyObject *dict, PyOb
         PyObject *descriptor;
         PyGetSetDef *g = &k->getsets[2 * i];
         long form = PyLong_AsLong(PyTuple_GET_ITEM(forms, i));
-        if (!text || (form == -1 && PyErr_Occurred())) goto fail;
+        PyObject *said = PyDict_GetItemWithError(docs, field);
+        const char *doc = said ? PyUnicode_AsUTF8(said) : NULL;
+        PyTuple_SET_ITEM(k->docs, i, Py_NewRef(said ? said : Py_None));
+        if (!text || PyErr_Occurred()) goto fail;
         if (form == FORM_TABLE) {
             k->octets_slot[i] = n + ntables++;
-            g[0] = (PyGetSetDef){text, kind_table_get, kind_table_set, NULL, (void *)(intptr_t)i};
+            g[0] = (PyGetSetDef){text, kind_table_get, kind_table_set, doc, (void *)(intptr_t)i};
             descriptor = PyDescr_NewGetSet(type, &g[0]);
             PyObject *raw_name = PyUnicode_FromFormat("raw_%U", field);
             if (!raw_name || !descriptor) goto fail;
             PyUnicode_InternInPlace(&raw_name); /* lives as long as the type's dict */
-            g[1] = (PyGetSetDef){PyUnicode_AsUTF8(raw_name), kind_octets_get, NULL, NULL,
+            g[1] = (PyGetSetDef){PyUnicode_AsUTF8(raw_name), kind_octets_get, NULL,
+                                 "bytes of the table as they came, or None where it did not come",
                                  (void *)(intptr_t)i};
             PyObject *raw = PyDescr_NewGetSet(type, &g[1]);
             int bad = !raw || PyDict_SetItem(type->tp_dict, raw_name, raw) < 0;
@@ -144,11 +151,12 @@ static PyObject *kind_make(PyObject *name, PyObject *bases, PyObject *dict, PyOb
             if (bad) goto fail;
         } else if (form == FORM_TIME) {
             k->word[i] = ++nwords;
-            g[0] = (PyGetSetDef){text, kind_time_get, kind_time_set, NULL, (void *)(intptr_t)i};
+            g[0] = (PyGetSetDef){text, kind_time_get, kind_time_set, doc, (void *)(intptr_t)i};
             descriptor = PyDescr_NewGetSet(type, &g[0]);
         } else {
             PyMemberDef *m = &k->members[i];
             m->name = text;
+            m->doc = doc;
             m->type = T_OBJECT_EX;
             m->offset = (Py_ssize_t)(KIND_HEAD + sizeof(PyObject *) * (size_t)i);
             descriptor = PyDescr_NewMember(type, m);

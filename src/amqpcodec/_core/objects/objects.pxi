@@ -227,7 +227,7 @@ cdef int load_object(Loader* l, const Desc* d, object obj, bint properties, Amqp
     cdef KindObject* o = <KindObject*><PyObject*>obj
     cdef Kind* k = KIND_OF(Py_TYPE(<PyObject*>obj))
     cdef int i
-    l.at.method = (<PyObject*>(<tuple>d.names)[0])
+    place_begin(&l.at, <PyObject*>(<tuple>d.names)[0], NULL)
     for i in range(d.n):
         l.at.field = (<PyObject*>(<tuple>d.names)[i + 1])
         v[i].present = True
@@ -273,8 +273,6 @@ cdef int put_canonical(Buffer* b, const Desc* d, object obj, bint properties,
     buffer_init(&l.tables, memory, sizeof(memory))
     l.mode = mode
     l.keep = NULL
-    l.at.method = NULL
-    l.at.field = NULL
     try:
         load_object(&l, d, obj, properties, v)
         buffer_room(b, values_room(d, v))

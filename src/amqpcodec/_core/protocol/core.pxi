@@ -6,6 +6,16 @@ from types import MappingProxyType as _MappingProxyType
 cdef dict PROPERTY_ALIASES = {"cluster_id": "reserved"}
 cdef tuple WIRE_DEFAULTS = (False, 0, 0, 0, 0, "", b"", EPOCH, Ellipsis, b"")
 
+# What the fields of frames are.
+cdef dict FRAME_DOCS = {
+    "body_size": "bytes of the body, of all its frames", "properties": "the properties of the content",
+    "class_id": "class of the method that the content belongs to", "weight": "unused, 0",
+    "payload": "bytes", "method": "the method that carries the content", "body": "bytes of all body frames",
+    "protocol_id": "unused; 0 or 1, by version", "major": "first number of the version",
+    "minor": "second number of the version", "revision": "third number of the version",
+    "error": "the DecodeError", "raw": "bytes of the frame",
+}
+
 cdef class ProtocolCore:
     """The classes of a protocol version. Made from a lowered table."""
 
@@ -114,7 +124,8 @@ cdef class ProtocolCore:
             "_DEFAULTS": defaults,
         })
         made = kind_make(qualname.rpartition(".")[2], (base,), members, names, defaults, forms,
-                         positions, what, properties, self.descs)
+                         positions, what, properties, self.descs,
+                         {field[0]: f"{(<bytes>WIRE_NAMES[field[1]]).decode()}; {field[3]}" for field in fields})
         self.descs.keep.append(made)
         for alias, name in PROPERTY_ALIASES.items() if properties else ():
             if name in names and alias not in names:
@@ -132,7 +143,7 @@ cdef class ProtocolCore:
             "__hash__": None, "__match_args__": names, "FIELDS": names,
             "_DEFAULTS": tuple([value for _, value in fields])},
             names, tuple([value for _, value in fields]), (FORM_PLAIN,) * len(fields),
-            tuple(range(len(fields))), what, 0, self)
+            tuple(range(len(fields))), what, 0, self, FRAME_DOCS)
 
     @cython.final
     cdef int _make_frames(self) except -1:

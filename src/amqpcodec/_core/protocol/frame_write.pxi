@@ -55,8 +55,7 @@ cdef uint64_t header_int(object frame, int i, uint8_t kind) except? 0xFFFF:
         return v.u
     value = kind_get(frame, i)
     name = type(frame).FIELDS[i]
-    l.at.method = <PyObject*>HEADER_NAME
-    l.at.field = <PyObject*>name
+    place_begin(&l.at, <PyObject*>HEADER_NAME, <PyObject*>name)
     v.kind = kind
     load_int(&l, value, &v)
     return v.u
@@ -98,6 +97,8 @@ cdef int put_frame(ProtocolCore self, Buffer* b, int channel, object frame, uint
         finally:
             drop_octets(&octets)
     elif k.what == KIND_HEARTBEAT:
+        if channel:
+            return encode_error("heartbeat", "channel", f"is 0, not {channel}")
         frame_type = FRAME_HEARTBEAT
     elif k.what == KIND_PROTOCOL_HEADER:
         b.p -= 7
@@ -161,6 +162,11 @@ cdef object encode_content(ProtocolCore self, int channel, object method, object
     cdef uint64_t piece, total, done, n
     cdef bytes out
     cdef uint8_t* w
+    if k != NULL and k.what == KIND_MESSAGE and type(method) is self.Message:
+        if properties is not None or type(body) is not bytes or body:
+            encode_error("message", None, "has properties and a body of its own")
+        method, properties, body = method.method, method.properties, method.body
+        k = kind_of(method)
     if k == NULL or k.what != KIND_METHOD or k.owner != <PyObject*>self.descs:
         encode_error(None, "method", f"takes a method of {self.module}, not {type(method).__name__}")
     d = <Desc*>k.desc

@@ -10,6 +10,7 @@ cdef class Protocol(ProtocolCore):
         A frame that was decoded and not changed gives the bytes it came from.
 
         Args:
+            channel: 0 to 65535; of a Heartbeat 0. A ProtocolHeader has none.
             dialect: types of field tables, "rabbitmq", "0-9-1" (the letter), "0-9" or "0-8";
                 None: the protocol's own, "rabbitmq" for 0-9-1.
 
@@ -65,6 +66,8 @@ cdef class Protocol(ProtocolCore):
         """Encode a method with content: its method, header and body frames as one bytes.
 
         Args:
+            method: one that carries content; or a Message, as MessageDecoder gives it, without
+                properties and body.
             properties: None for none.
             body: bytes or any C-contiguous buffer.
             frame_max: bytes a frame may take, its envelope of 8 included; 0 for no limit.

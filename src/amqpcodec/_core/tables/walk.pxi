@@ -136,17 +136,23 @@ cdef int put_changed(Buffer* b, const uint8_t* p, uint32_t n, dict table, uintpt
     cdef const uint8_t* value_at
     cdef Py_ssize_t start, value_start, after
     cdef uint32_t length
+    cdef Step step
     if same_pairs(p, n, table, mode):
         return put_octets(b, p, n)
+    step.outer = at.step
     entries = last_entries(p, n, mode)
     for name, value in table.items():
         if not isinstance(name, str):
             table_error(at, f"a table name is a str, not {type(name).__name__}")
         spans = entries.get(name)
+        step.name = <PyObject*>name
         if spans is None:
             put_name(b, name, at)
+            at.step = &step
             put_value(b, value, out_mode, depth, at)
+            at.step = step.outer
             continue
+        at.step = &step
         start, value_start, after = spans[len(spans) - 1]
         value_at = p + value_start
         if same_value(&value_at, value, mode):
@@ -163,6 +169,7 @@ cdef int put_changed(Buffer* b, const uint8_t* p, uint32_t n, dict table, uintpt
         else:
             put_octets(b, p + start, <size_t>(value_start - start))
             put_value(b, value, out_mode, depth, at)
+        at.step = step.outer
     return 0
 
 
@@ -190,7 +197,11 @@ cdef int put_changed_items(Buffer* b, const uint8_t* p, uint32_t n, list items, 
     cdef const uint8_t* end = p + n
     cdef const uint8_t* value_at
     cdef const uint8_t* start
+    cdef Step step
+    step.outer, step.name, step.index = at.step, NULL, -1
+    at.step = &step
     for item in items:
+        step.index += 1
         if p >= end:
             put_value(b, item, out_mode, depth, at)
             continue
@@ -205,4 +216,5 @@ cdef int put_changed_items(Buffer* b, const uint8_t* p, uint32_t n, list items, 
             put_changed_nested(b, c'A', start + 5, load32(start + 1), item, mode, out_mode, depth, at)
         else:
             put_value(b, item, out_mode, depth, at)
+    at.step = step.outer
     return 0

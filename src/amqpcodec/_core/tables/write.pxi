@@ -22,9 +22,38 @@ cdef int buffer_grow(Buffer* b, size_t n) except -1:
     return 0
 
 
+cdef enum:
+    PATH_STEPS = 16         # the innermost ones that an error shows
+    PATH_NAME = 64          # characters of a name
+
+
+cdef str step_text(const Step* step):
+    """A step as Python would write it; of keys that are no text or number, their type."""
+    if step.name == NULL:
+        return f"[{step.index}]" if step.index >= 0 else ""
+    name = <object>step.name
+    if isinstance(name, str):
+        return f"[{str.__repr__(name[:PATH_NAME])}{'...' if len(name) > PATH_NAME else ''}]"
+    if type(name) is int or type(name) is bool or type(name) is bytes and len(name) <= PATH_NAME:
+        return f"[{name!r}]"
+    return f"[<{type(name).__name__}>]"
+
+
+cdef str path_text(const Step* step):
+    """The steps from the outermost on; of many, the innermost."""
+    cdef list steps = []
+    while step != NULL:
+        if len(steps) == PATH_STEPS:
+            steps.append("[...]")
+            break
+        steps.append(step_text(step))
+        step = step.outer
+    return "".join(reversed(steps))
+
+
 cdef int table_error(Place* at, str text) except -1:
     return encode_error(None if at.method == NULL else <str>at.method,
-                        None if at.field == NULL else <str>at.field, text)
+                        None if at.field == NULL else <str>at.field, text, path_text(at.step))
 
 
 cdef int put_long(Buffer* b, uint8_t tag, const void* p, Py_ssize_t n, Place* at) except -1:
@@ -316,6 +345,7 @@ cdef int put_nested(Buffer* b, uint8_t tag, object v, uintptr_t mode, int depth,
     """A table or an array, its length patched in when it is known."""
     cdef size_t start
     cdef uint64_t n
+    cdef Step step
     if depth >= DEPTH_LIMIT:
         return table_error(at, f"tables nested deeper than {DEPTH_LIMIT} levels")
     put_tag(b, tag, 4)
@@ -324,8 +354,12 @@ cdef int put_nested(Buffer* b, uint8_t tag, object v, uintptr_t mode, int depth,
     if tag == c'F':
         put_pairs(b, v, mode, depth + 1, at)
     else:
+        step.outer, step.name, step.index = at.step, NULL, 0
+        at.step = &step
         for item in v:
             put_value(b, item, mode, depth + 1, at)
+            step.index += 1
+        at.step = step.outer
     n = <uint64_t>(b.p - b.start) - start
     if n > MAX_U32:
         return table_error(at, "a table takes at most 4294967295 octets")
@@ -343,6 +377,8 @@ cdef int put_pairs(Buffer* b, object table, uintptr_t mode, int depth, Place* at
     cdef object keep
     cdef Py_ssize_t size = PyDict_GET_SIZE(table)
     cdef Py_ssize_t left = size
+    cdef Step step
+    step.outer = at.step
     while left > 0 and PyDict_Next(table, &i, &name, &value):
         left -= 1
         n = 0
@@ -377,7 +413,10 @@ cdef int put_pairs(Buffer* b, object table, uintptr_t mode, int depth, Place* at
             b.p += 2
             continue
         keep = <object>value
+        step.name = name
+        at.step = &step
         put_value(b, keep, mode, depth, at)
+        at.step = step.outer
         # A subclass's methods may run above, and change what is being read.
         if PyDict_GET_SIZE(table) != size:
             raise RuntimeError("table changed size while it was encoded")

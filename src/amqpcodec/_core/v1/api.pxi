@@ -9,25 +9,29 @@ cdef class V1Protocol(V1Core):
         if V1_FAMILY is None:
             V1_FAMILY = self
 
-    def encode_value(self, value):
+    def encode_value(self, value, *, bint incomplete=False):
         """Encode one value as the type that its Python type stands for.
 
         An int is a long always, a float a double, a str a string, bytes a binary, a Decimal a
         decimal128, a datetime a timestamp in ms, a list or tuple a list, a dict a map. Other types
         by amqpcodec's own classes (Symbol, ULong, Array, ...). The encoding is the smallest.
 
+        Args:
+            incomplete: True writes composites without their mandatory fields, too.
+
         Raises:
-            EncodeError: the value, or one inside of it, has no encoding.
+            EncodeError: the value, or one inside of it, has no encoding; or a mandatory field is
+                not set.
 
         Spec: 1.0 Part 1 §1.6.
         """
         cdef Buffer b
         cdef Place at
         cdef uint8_t memory[STACK_ROOM]
-        at.method = at.field = NULL
+        place_begin(&at, NULL, NULL)
         buffer_init(&b, memory, STACK_ROOM)
         try:
-            v1_put(&b, value, 0, 0, &at)
+            v1_put(&b, value, V1_INCOMPLETE if incomplete else 0, 0, &at)
             return PyBytes_FromStringAndSize(<const char*>b.start, b.p - b.start)
         finally:
             buffer_free(&b)
@@ -58,18 +62,20 @@ cdef class V1Protocol(V1Core):
         finally:
             PyBuffer_Release(&octets.view)
 
-    def encode(self, channel, performative, payload=b"", *, bint validate=False):
+    def encode(self, channel, performative, payload=b"", *, bint validate=False, bint incomplete=False):
         """Encode one frame: a performative, a SASL performative, Heartbeat or ProtocolHeader.
 
         Args:
             payload: what a transfer carries; if there is none, the performative's own payload.
             validate: check the rules of the specification first, as performative.validate() does.
+            incomplete: True writes it without its mandatory fields, too.
 
         Returns:
             bytes. What was decoded and not changed gives the bytes it came as.
 
         Raises:
-            EncodeError: names the performative and field that cannot be encoded.
+            EncodeError: names the performative and field that cannot be encoded, or is mandatory
+                and not set.
 
         Spec: 1.0 Part 2 §2.3.
         """
@@ -77,20 +83,22 @@ cdef class V1Protocol(V1Core):
         cdef uint8_t memory[STACK_ROOM]
         buffer_init(&b, memory, STACK_ROOM)
         try:
-            v1_put_frame(self, &b, take_channel(channel), performative, payload, validate)
+            v1_put_frame(self, &b, take_channel(channel), performative, payload, validate,
+                         V1_INCOMPLETE if incomplete else 0)
             return PyBytes_FromStringAndSize(<const char*>b.start, b.p - b.start)
         finally:
             buffer_free(&b)
 
     def encode_into(self, buffer, Py_ssize_t offset, channel, performative,
-                    payload=b"", *, bint validate=False):
+                    payload=b"", *, bint validate=False, bint incomplete=False):
         """Encode one frame into a writable buffer at offset; the number of bytes written.
 
         Raises:
             EncodeError: as encode, or the buffer is too small (it is then untouched).
         """
         cdef Py_buffer view
-        cdef bytes octets = self.encode(channel, performative, payload, validate=validate)
+        cdef bytes octets = self.encode(channel, performative, payload, validate=validate,
+                                          incomplete=incomplete)
         cdef Py_ssize_t n = PyBytes_GET_SIZE(octets)
         PyObject_GetBuffer(buffer, &view, PyBUF_WRITABLE | PyBUF_SIMPLE)
         try:
@@ -102,16 +110,18 @@ cdef class V1Protocol(V1Core):
         finally:
             PyBuffer_Release(&view)
 
-    def encode_message(self, channel, transfer, message=None, frame_max=131072, *, bint validate=False):
+    def encode_message(self, channel, transfer, message=None, frame_max=131072, *, bint validate=False,
+                       bint incomplete=False):
         """Encode a delivery as one transfer, or as several where it does not fit one frame.
 
         Args:
             transfer: what the first transfer says: handle, delivery_id, delivery_tag, settled, ...;
-                `more` is set as needed.
+                `more` is set as needed. Or a Delivery, as MessageDecoder gives it, and no message.
             message: a Message, the payload as any C-contiguous buffer, or None for the
                 transfer's own payload.
             frame_max: bytes a frame may take, its head of 8 included (the peer's
                 max-frame-size, 512 at least); 0 for no limit.
+            validate, incomplete: as for encode.
 
         Returns:
             bytes, one frame after another.
@@ -121,7 +131,8 @@ cdef class V1Protocol(V1Core):
 
         Spec: 1.0 Part 2 §2.6.14, §2.7.5.
         """
-        return v1_split(self, take_channel(channel), transfer, message, take_frame_max(frame_max), validate)
+        return v1_split(self, take_channel(channel), transfer, message, take_frame_max(frame_max), validate,
+                        V1_INCOMPLETE if incomplete else 0)
 
     def decode(self, data, Py_ssize_t offset=0, *, types="plain", bint copy=True):
         """Decode the frame at offset of any C-contiguous buffer.

@@ -209,7 +209,7 @@ cdef class V1MessageDecoder(V1Decoder):
         return self.v1.Delivery(transfer, message, payload, settled, state, position)
 
 cdef object v1_split(V1Core self, int channel, object transfer, object message, int64_t frame_max,
-                     bint validate):
+                     bint validate, int mode):
     """All frames of a delivery as one bytes."""
     cdef Buffer b
     cdef Place at
@@ -219,12 +219,22 @@ cdef object v1_split(V1Core self, int channel, object transfer, object message, 
     cdef size_t start
     cdef uint64_t room, done = 0, n
     cdef bint more
+    cdef dict values, said = {}
+    if k != NULL and k.what == KIND_V1_DELIVERY and type(transfer) is self.Delivery:
+        if message is not None:
+            encode_error(None, "message", "is part of the delivery")
+        message = transfer.payload if transfer.message is None else transfer.message
+        # What any of its transfers said, the first one says; with a position there is no message.
+        said = {"settled": transfer.settled or transfer.transfer.settled, "state": transfer.state}
+        transfer = transfer.transfer
+        k = kind_of(transfer)
     if k == NULL or k.what != KIND_V1 or (<V1Desc*>k.desc).code != DESC_TRANSFER:
-        encode_error(None, "transfer", f"takes a Transfer, not {type(transfer).__name__}")
+        encode_error(None, "transfer", f"takes a Transfer or Delivery, not {type(transfer).__name__}")
     if frame_max and frame_max < V1_MIN_MAX_FRAME:
         encode_error("transfer", "frame_max", f"takes 0 (no limit) or at least 512 octets, not {frame_max}")
     cls = type(transfer)
     values = {name: getattr(transfer, name) for name in cls.FIELDS if transfer.is_set(name)}
+    values.update(said)
     if isinstance(message, Message):
         payload = message.encode(validate=validate)
         values.setdefault("message_format", 0)
@@ -235,7 +245,7 @@ cdef object v1_split(V1Core self, int channel, object transfer, object message, 
     if validate:
         transfer.validate()
     values.pop("more", None)
-    at.method = at.field = NULL
+    place_begin(&at, NULL, NULL)
     take_octets(payload, &octets, "transfer", "payload")
     buffer_init(&b, memory, STACK_ROOM)
     try:
@@ -246,7 +256,7 @@ cdef object v1_split(V1Core self, int channel, object transfer, object message, 
                 b.p = b.start + start
                 buffer_room(&b, 64)
                 b.p += 8
-                v1_put_kind(&b, cls(**values, **({"more": True} if more else {})), 0, 0, &at)
+                v1_put_kind(&b, cls(**values, **({"more": True} if more else {})), mode, 0, &at)
                 n = <uint64_t>(b.p - b.start) - start
                 room = <uint64_t>(frame_max if frame_max else <int64_t>MAX_U32)
                 room = room - n if room > n else 0

@@ -5,12 +5,17 @@ import enum as _enum
 
 @cython.final
 cdef class V1Default:
-    """A field that has a default: what is unset reads as that."""
+    # A field that has a default: what is unset reads as that.
 
     cdef readonly str name
+    cdef object doc
     cdef readonly object default
     cdef object owner
     cdef int slot
+
+    @property
+    def __doc__(self):
+        return self.doc
 
     def __get__(self, obj, cls):
         cdef PyObject* v
@@ -123,12 +128,27 @@ def restore_v1(cls, tuple values not None, uintptr_t mode, bytes origin):
 
 cdef dict V1_BASE_DICT = {
     "__module__": "amqpcodec._codec", "__slots__": (), "__hash__": None, "__repr__": v1_repr,
-    "__reduce__": v1_reduce, "is_set": v1_is_set,
+    "__reduce__": v1_reduce, "__replace__": frame_replace, "is_set": v1_is_set,
 }
 
 Composite = new_kind("Composite", (), {
     **V1_BASE_DICT, "__doc__": "Base of the classes of described types.", "validate": v1_validate,
-}, (), (), (), (), KIND_ABSTRACT, 0, None)
+}, (), (), (), (), KIND_ABSTRACT, 0, None, {})
+
+
+cdef dict v1_field_docs(str doc):
+    """What the docstring of a class says of its arguments, by name."""
+    cdef dict docs = {}
+    name = None
+    for line in doc.partition("Args:\n")[2].split("\n"):
+        if not line.startswith("    "):
+            break
+        if line.startswith("        "):
+            docs[name] += " " + line.strip()
+            continue
+        name, _, text = line.strip().partition(": ")
+        docs[name] = text
+    return docs
 
 
 cdef object v1_make_enum(dict spec, str module):
@@ -172,6 +192,8 @@ cdef object v1_make_class(V1DescTable table, V1Desc* d, dict spec, dict enums, s
     if d.payload >= 0:
         names.append("payload")
         defaults.append(b"")
+    docs = v1_field_docs(spec["doc"])
+    docs["payload"] = "bytes that the frame carries after it; of transfers alone"
     members = {
         "__module__": module, "__qualname__": spec["python"], "__doc__": spec["doc"],
         "__slots__": (), "__hash__": None, "__match_args__": tuple(names[:wire]),
@@ -180,7 +202,7 @@ cdef object v1_make_class(V1DescTable table, V1Desc* d, dict spec, dict enums, s
         "MANDATORY": tuple([field[0] for field in fields if field[2] & V1_FIELD_MANDATORY]),
     }
     made = new_kind(spec["python"], (Composite,), members, tuple(names), tuple(defaults),
-                    (False,) * len(names), tuple(range(wire)), KIND_V1, 1, table)
+                    (False,) * len(names), tuple(range(wire)), KIND_V1, 1, table, docs)
     kind_describe(made, d)
     table.keep.append(made)
     d.cls = <PyObject*>made
@@ -196,6 +218,7 @@ cdef object v1_make_class(V1DescTable table, V1Desc* d, dict spec, dict enums, s
         default.name = names[i]
         default.default = fallback
         default.owner = made
+        default.doc = docs.get(names[i])
         default.slot = i
         setattr(made, names[i], default)
     return made

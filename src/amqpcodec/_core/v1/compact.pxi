@@ -53,7 +53,7 @@ cdef inline const uint8_t* v1_compact_choice(V1Reader* r, const V1Op* op, const 
     if op.kind != V1_ANY or code != 0 or end - p < 4 or p[1] != CTOR_SMALLULONG or p[3] != CTOR_LIST0 or depth + 3 >= DEPTH_LIMIT:
         return NULL
     d = r.types.by_code[p[2]]
-    if AMQP_UNLIKELY(d == NULL or not d.composite):
+    if AMQP_UNLIKELY(d == NULL or not d.composite or d.mandatory):
         return NULL
     made[0] = <PyObject*>kind_new(<PyTypeObject*>d.cls)
     if AMQP_UNLIKELY(made[0] == NULL):

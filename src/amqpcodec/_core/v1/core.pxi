@@ -45,17 +45,25 @@ cdef class V1Core:
             return new_kind(name, (Frame,), {
                 "__module__": self.module, "__qualname__": name, "__doc__": doc, "__slots__": (),
                 "__hash__": None, "__match_args__": names, "FIELDS": names},
-                names, defaults, (False,) * len(names), tuple(range(len(names))), what, 0, self)
+                names, defaults, (False,) * len(names), tuple(range(len(names))), what, 0, self,
+                v1_field_docs(doc))
         self.ProtocolHeader = made(
             "ProtocolHeader", KIND_V1_HEADER,
             'The eight bytes that open a layer: "AMQP" and these four.\n\n'
-            "protocol_id: 0 for AMQP, 2 for TLS, 3 for SASL.",
+            "Args:\n"
+            "    protocol_id: 0 for AMQP, 2 for TLS, 3 for SASL.\n"
+            "    major: first number of the version.\n"
+            "    minor: second number of the version.\n"
+            "    revision: third number of the version.",
             ("protocol_id", "major", "minor", "revision"), self.table["headers"]["AMQP"])
         self.Heartbeat = made("Heartbeat", KIND_V1_HEARTBEAT,
                               "A frame without a body: nothing but a sign of life.", (), ())
         self.Heartbeat.__reduce__ = v1_reduce       # with its extended header
         self.BadFrame = made("BadFrame", KIND_V1_BAD_FRAME,
-                             "A frame that could not be read: the error, and its bytes.",
+                             "A frame that could not be read: the error, and its bytes.\n\n"
+                             "Args:\n"
+                             "    error: the DecodeError.\n"
+                             "    raw: the bytes.",
                              ("error", "raw"), (None, b""))
         self.Delivery = made(
             "Delivery", KIND_V1_DELIVERY,

@@ -34,6 +34,7 @@ cdef struct V1Desc:
     int n                   # fields on the wire
     V1Op* op
     bint composite          # else a restricted type with one value
+    bint mandatory          # it has fields that are
     int frame
     bint section
     uint8_t symbol_n

@@ -74,7 +74,7 @@ cdef object v1_decode_frame(V1Core self, const WireFrame* f, const uint8_t* star
 # ---- encode ----
 
 cdef int v1_put_frame(V1Core self, Buffer* b, int channel, object frame, object payload,
-                      bint validate) except -1:
+                      bint validate, int mode) except -1:
     """A whole frame, its head included."""
     cdef Kind* k = kind_of(frame)
     cdef size_t start = <size_t>(b.p - b.start)
@@ -97,8 +97,8 @@ cdef int v1_put_frame(V1Core self, Buffer* b, int channel, object frame, object 
     if AMQP_UNLIKELY((<KindObject*><PyObject*>frame).origin != NULL):
         extended = v1_put_extended(b, frame, k)
     if d != NULL:
-        at.method = at.field = NULL
-        v1_put_kind(b, frame, 0, 0, &at)
+        place_begin(&at, NULL, NULL)
+        v1_put_kind(b, frame, mode, 0, &at)
         if d.payload >= 0 and (payload is None or not len(payload)):
             payload = frame.payload
     if payload is not None and len(payload):
@@ -135,7 +135,7 @@ cdef int v1_put_header(Buffer* b, KindObject* o) except -1:
     cdef int i
     memcpy(b.p, <const char*>b"AMQP", 4)
     method = "protocol_header"
-    at.method = <PyObject*>method
+    place_begin(&at, <PyObject*>method, NULL)
     for i in range(4):
         name = ("protocol_id", "major", "minor", "revision")[i]
         at.field = <PyObject*>name

@@ -350,10 +350,34 @@ cdef class Message:
         return restore_message, (self.encode(), self.mode, self.views)
 
     def __copy__(self):
+        """A message of the same bytes."""
         return restore_message(self.encode(), self.mode, self.views)
 
     def __deepcopy__(self, memo):
+        """A message of the same bytes."""
         return restore_message(self.encode(), self.mode, self.views)
+
+    def __replace__(self, /, **changes):
+        """A copy with other sections, another body, or other fields of header and properties:
+        copy.replace() and amqpcodec.replace() call it.
+
+        Raises:
+            TypeError: there is no such section or field, or a section and fields of it are given.
+        """
+        made = restore_message(self.encode(), self.mode, self.views)
+        for section in ("Header", "Properties"):
+            cls = V1_FAMILY.classes[section]
+            fields = {name: changes.pop(name) for name in cls.FIELDS if name in changes}
+            section = section.lower()
+            if fields and section in changes:
+                raise TypeError(f"Message.__replace__() takes {section} or its fields")
+            if fields:
+                changes[section] = frame_replace(getattr(made, section) or cls(), **fields)
+        for name, value in changes.items():
+            if name != "body" and name not in V1_SECTION_NAMES:
+                raise TypeError(f"Message has no section or field {name!r}")
+            setattr(made, name, value)
+        return made
 
 
 cdef int v1_message_parts(Message m, list parts) except -1:
@@ -521,8 +545,7 @@ cdef int v1_put_section_value(Buffer* b, int i, object value, int mode) except -
     cdef Place at
     cdef V1Desc* d = V1_FAMILY.descs.types.by_code[SEC_FIRST_CODE + i]
     cdef Kind* k
-    at.method = <PyObject*>(<tuple>d.names)[0]
-    at.field = NULL
+    place_begin(&at, <PyObject*>(<tuple>d.names)[0], NULL)
     if d.composite:
         k = kind_of(value)
         if k == NULL or k.desc != d:

@@ -270,11 +270,21 @@ cdef int v1_fields(V1Reader* r, const V1Desc* d, Cursor* c, KindObject* o, int d
         last = i
     if last != count:
         unusual[0] = True           # nulls at the end are not written
+    elif AMQP_UNLIKELY(d.mandatory and v1_lacks_mandatory(d, o)):
+        unusual[0] = True           # encode refuses that, unless it came so
     if AMQP_UNLIKELY(f.p != f.end):
         f.fault.method = d.name
         f.fault.field = NULL
         v1_fail(&f, V1_BAD_SIZE, b"list", 0, 0)
     return 0
+
+
+cdef bint v1_lacks_mandatory(const V1Desc* d, const KindObject* o) noexcept:
+    cdef int i
+    for i in range(d.n):
+        if d.op[i].mandatory and (o.field[i] == NULL or o.field[i] == Py_None):
+            return True
+    return False
 
 
 cdef inline uint32_t v1_open_fields(const V1Desc* d, Cursor* c, Cursor* f, int depth,

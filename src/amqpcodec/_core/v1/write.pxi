@@ -124,15 +124,18 @@ cdef inline int v1_close(Buffer* b, size_t start, uint8_t wire_type, uint64_t co
 
 cdef int v1_put_list(Buffer* b, object v, int mode, int depth, Place* at) except -1:
     cdef size_t start
-    cdef uint64_t count = 0
+    cdef Step step
     v1_enter(depth, at)
     if not v:
         return v1_put_code(b, CTOR_LIST0)
     v1_open(b, &start)
+    step.outer, step.name, step.index = at.step, NULL, 0
+    at.step = &step
     for item in v:
         v1_put(b, item, mode, depth + 1, at)
-        count += 1
-    return v1_close(b, start, V1_LIST, count, at)
+        step.index += 1
+    at.step = step.outer
+    return v1_close(b, start, V1_LIST, <uint64_t>step.index, at)
 
 
 cdef int v1_put_map(Buffer* b, object v, int mode, int depth, Place* at) except -1:
@@ -142,14 +145,15 @@ cdef int v1_put_map(Buffer* b, object v, int mode, int depth, Place* at) except 
     cdef PyObject* value
     cdef Py_ssize_t i = 0
     cdef Py_ssize_t size
+    cdef Step step
     v1_enter(depth, at)
     v1_open(b, &start)
+    step.outer = at.step
     if type(v) is dict:
         size = PyDict_GET_SIZE(v)
         while PyDict_Next(v, &i, &key, &value):
             key_kept, value_kept = <object>key, <object>value
-            v1_put(b, key_kept, mode, depth + 1, at)
-            v1_put(b, value_kept, mode, depth + 1, at)
+            v1_put_pair(b, key_kept, value_kept, mode, depth + 1, at, &step)
             count += 2
             if PyDict_GET_SIZE(v) != size:
                 raise RuntimeError("map changed size while it was encoded")
@@ -161,10 +165,19 @@ cdef int v1_put_map(Buffer* b, object v, int mode, int depth, Place* at) except 
                 key_kept = value_kept = pair = None
             if pair is None:
                 table_error(at, "a Map takes pairs of key and value")
-            v1_put(b, key_kept, mode, depth + 1, at)
-            v1_put(b, value_kept, mode, depth + 1, at)
+            v1_put_pair(b, key_kept, value_kept, mode, depth + 1, at, &step)
             count += 2
     return v1_close(b, start, V1_MAP, count, at)
+
+
+cdef inline int v1_put_pair(Buffer* b, object key, object value, int mode, int depth, Place* at,
+                            Step* step) except -1:
+    v1_put(b, key, mode, depth, at)
+    step.name = <PyObject*>key
+    at.step = step
+    v1_put(b, value, mode, depth, at)
+    at.step = step.outer
+    return 0
 
 
 cdef int v1_put_descriptor(Buffer* b, object v, int mode, int depth, Place* at) except -1:
@@ -198,6 +211,7 @@ cdef int v1_put_items(Buffer* b, int wire_type, list items, tuple descriptors, i
     """Head, descriptors, constructor, and the content of each item."""
     cdef size_t start, first
     cdef uint64_t count = <uint64_t>len(items)
+    cdef Step step
     v1_enter(depth, at)
     v1_open(b, &start)
     for descriptor in descriptors:
@@ -207,21 +221,25 @@ cdef int v1_put_items(Buffer* b, int wire_type, list items, tuple descriptors, i
         v1_put_descriptor(b, descriptor, mode, depth + 1, at)
     v1_put_code(b, CTOR_WIDE[wire_type])
     first = <size_t>(b.p - b.start)
+    step.outer, step.name, step.index = at.step, NULL, -1
+    at.step = &step         # -1, and counted up by these, item by item
     if wire_type == V1_NULL:
-        v1_put_nulls(items, at)
+        v1_put_nulls(items, at, &step)
     elif wire_type < V1_BINARY:
-        v1_put_numbers(b, <uint8_t>wire_type, items, first, at)
+        v1_put_numbers(b, <uint8_t>wire_type, items, first, at, &step)
     elif wire_type < V1_LIST:
-        v1_put_runs(b, <uint8_t>wire_type, items, first, at)
+        v1_put_runs(b, <uint8_t>wire_type, items, first, at, &step)
     else:
-        v1_put_compounds(b, <uint8_t>wire_type, items, first, mode, depth, at)
+        v1_put_compounds(b, <uint8_t>wire_type, items, first, mode, depth, at, &step)
+    at.step = step.outer
     return v1_close(b, start, V1_ARRAY, count, at)
 
 
-cdef int v1_put_nulls(list items, Place* at) except -1:
+cdef int v1_put_nulls(list items, Place* at, Step* step) except -1:
     if len(items) > V1_ZERO_WIDTH_LIMIT:
         table_error(at, f"an array takes at most {V1_ZERO_WIDTH_LIMIT} nulls")
     for item in items:
+        step.index += 1
         if item is not None:
             table_error(at, f"an array of null takes None, not {type(item).__name__}")
     return 0
@@ -268,12 +286,14 @@ cdef int v1_take_number(object v, uint8_t wire_type, uint64_t* out, Place* at) e
     return 0
 
 
-cdef int v1_put_numbers(Buffer* b, uint8_t wire_type, list items, size_t first, Place* at) except -1:
+cdef int v1_put_numbers(Buffer* b, uint8_t wire_type, list items, size_t first, Place* at,
+                        Step* step) except -1:
     """Contents of fixed width, narrow ones where all items fit."""
     cdef bint narrow = CTOR_NARROW[wire_type] != 0
     cdef uint64_t u = 0
     cdef size_t i, n
     for item in items:
+        step.index += 1
         buffer_room(b, 16)
         if wire_type == V1_UUID:
             if not isinstance(item, UUID):
@@ -294,13 +314,15 @@ cdef int v1_put_numbers(Buffer* b, uint8_t wire_type, list items, size_t first, 
     return 0
 
 
-cdef int v1_put_runs(Buffer* b, uint8_t wire_type, list items, size_t first, Place* at) except -1:
+cdef int v1_put_runs(Buffer* b, uint8_t wire_type, list items, size_t first, Place* at,
+                     Step* step) except -1:
     """Bytes of binaries, strings or symbols, each with its length."""
     cdef const uint8_t* p = NULL
     cdef Py_ssize_t n = 0
     cdef Octets octets
     cdef bint narrow = True
     for item in items:
+        step.index += 1
         octets.exported = False
         if wire_type == V1_BINARY:
             v1_take_binary(item, &octets, at)
@@ -324,12 +346,13 @@ cdef int v1_put_runs(Buffer* b, uint8_t wire_type, list items, size_t first, Pla
 
 
 cdef int v1_put_compounds(Buffer* b, uint8_t wire_type, list items, size_t first, int mode, int depth,
-                          Place* at) except -1:
+                          Place* at, Step* step) except -1:
     """Lists, maps or arrays, each with size and count of four bytes, then shortened if all can be."""
     cdef bint narrow = True
     cdef size_t start
     cdef uint8_t* head
     for item in items:
+        step.index += 1
         start = <size_t>(b.p - b.start)
         if wire_type == V1_ARRAY:
             if not isinstance(item, V1Array):
@@ -417,8 +440,7 @@ cdef int v1_put_kind(Buffer* b, object obj, int mode, int depth, Place* at) exce
         extended = o.mode >> V1_EXTENDED
         return put_octets(b, PyBytes_AS_STRING(<object>o.origin) + extended,
                           <size_t>PyBytes_GET_SIZE(<object>o.origin) - extended)
-    place.method = <PyObject*>(<tuple>d.names)[0]
-    place.field = NULL
+    place_begin(&place, <PyObject*>(<tuple>d.names)[0], NULL)
     buffer_room(b, 16)
     b.p[0] = 0
     b.p[1] = CTOR_SMALLULONG
@@ -458,12 +480,23 @@ cdef inline bint v1_is_unset(const V1Op* op, PyObject* v) noexcept:
     return op.multiple and isinstance(<object>v, (tuple, list)) and not <object>v
 
 
+cdef int v1_check_mandatory(const V1Desc* d, KindObject* o, Place* at) except -1:
+    cdef int i
+    for i in range(d.n):
+        if d.op[i].mandatory and v1_is_unset(&d.op[i], o.field[i]):
+            at.field = <PyObject*>(<tuple>d.names)[i + 1]
+            table_error(at, "is mandatory")
+    return 0
+
+
 cdef int v1_put_fields(Buffer* b, const V1Desc* d, KindObject* o, int mode, int depth,
                        Place* at) except -1:
     """The list of a composite; nulls at its end are left out."""
     cdef size_t start
     cdef int i, n = d.n
     cdef object v
+    if d.mandatory and not mode & (V1_CANONICAL | V1_INCOMPLETE):
+        v1_check_mandatory(d, o, at)
     while n and v1_is_unset(&d.op[n - 1], o.field[n - 1]):
         n -= 1
     if n == 0:
@@ -571,7 +604,7 @@ cdef bytes v1_canonical(object obj):
     cdef Buffer b
     cdef uint8_t memory[1024]
     cdef Place at
-    at.method = at.field = NULL
+    place_begin(&at, NULL, NULL)
     buffer_init(&b, memory, 1024)
     try:
         v1_put(&b, obj, V1_CANONICAL, 0, &at)

@@ -3,6 +3,8 @@
 cdef enum:
     # Write what the values say, and nothing else: for comparing an object with its bytes.
     V1_CANONICAL = 1
+    # Write composites without their mandatory fields, too.
+    V1_INCOMPLETE = 2
 
 cdef dict V1_NUMBERS = {wire_type: number for number, wire_type in enumerate(V1_TYPED) if wire_type is not None}
 cdef dict V1_BY_NAME = {V1_NAMES[number].decode(): number for number in range(V1_ARRAY + 1)}

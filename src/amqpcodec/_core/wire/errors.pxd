@@ -10,4 +10,4 @@ cdef enum:
 cdef int place_text(const Fault* f, char* out, size_t room) noexcept nogil
 cdef int fault_text(const Fault* f, char* out, size_t room) noexcept nogil
 cdef object fault_error(const Fault* f)
-cdef int encode_error(str method, str field, str text) except -1
+cdef int encode_error(str method, str field, str text, str path=*) except -1

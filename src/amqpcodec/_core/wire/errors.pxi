@@ -111,7 +111,7 @@ cdef object fault_error(const Fault* f):
     )
 
 
-cdef int encode_error(str method, str field, str text) except -1:
-    """Raise an EncodeError that names its field."""
-    place = f"{method}.{field}: " if method and field else f"{method or field}: " if method or field else ""
-    raise EncodeError(place + text, method=method, field=field)
+cdef int encode_error(str method, str field, str text, str path="") except -1:
+    """Raise an EncodeError that names its field. path: where in the field's value, as Python writes it."""
+    place = (f"{method}.{field}" if method and field else method or field or "") + path
+    raise EncodeError(f"{place}: {text}" if place else text, method=method, field=field)

@@ -91,7 +91,11 @@ class Delivery:
 
 
 class OutgoingDelivery(Delivery):
-    """A delivery that this end sends. Made by ``sender.send`` or ``sender.begin_delivery``."""
+    """A delivery that this end sends. Made by ``sender.send`` or ``sender.begin_delivery``.
+
+    Attributes:
+        transfer: what its first transfer says.
+    """
 
     __slots__ = ("_aborted", "_finished", "_gone", "_size", "_started", "transfer")
 

@@ -97,6 +97,9 @@ class AuthenticationFailed(Event):
 
     code: what the outcome says; None where the two have no mechanism in common or the server
     could not prove that it knows the password.
+
+    Attributes:
+        reason: in words.
     """
 
     mechanism: str | None
@@ -260,7 +263,11 @@ class DeliveryReceived(Event):
 
 @dataclass(frozen=True, slots=True)
 class DeliveryAborted(Event):
-    """The sender gave up a delivery that it had begun; what came of it is gone."""
+    """The sender gave up a delivery that it had begun; what came of it is gone.
+
+    Attributes:
+        delivery_id, tag: of the delivery.
+    """
 
     link: Receiver
     delivery_id: int
@@ -316,7 +323,11 @@ class TransactionFailed(Event):
 @dataclass(frozen=True, slots=True)
 class DeclareRequested(Event):
     """A controller wants a transaction. Answer by ``link.declare(delivery, id)`` or refuse it
-    by ``delivery.reject(error)``."""
+    by ``delivery.reject(error)``.
+
+    Attributes:
+        global_id: of a distributed transaction, or None.
+    """
 
     link: Coordinator
     delivery: IncomingDelivery
@@ -326,7 +337,11 @@ class DeclareRequested(Event):
 @dataclass(frozen=True, slots=True)
 class DischargeRequested(Event):
     """A controller ends a transaction that is open. Answer by ``link.discharge(delivery)`` or
-    ``delivery.reject(error)``. fail: it asks for a rollback."""
+    ``delivery.reject(error)``. fail: it asks for a rollback.
+
+    Attributes:
+        transaction_id: as it was declared.
+    """
 
     link: Coordinator
     delivery: IncomingDelivery

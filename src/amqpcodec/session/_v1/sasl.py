@@ -78,7 +78,12 @@ class Anonymous:
 
 @dataclass(frozen=True, slots=True)
 class Plain:
-    """By name and password, which the server sees: for connections with TLS (RFC 4616)."""
+    """By name and password, which the server sees: for connections with TLS (RFC 4616).
+
+    Attributes:
+        username: who logs in.
+        authorization_id: who to act as; "": the same.
+    """
 
     username: str
     password: str = field(repr=False)
@@ -98,7 +103,12 @@ class Plain:
 
 @dataclass(frozen=True, slots=True)
 class External:
-    """By what the transport knows, such as TLS's certificate of the client (RFC 4422)."""
+    """By what the transport knows, such as TLS's certificate of the client (RFC 4422).
+
+    Attributes:
+        authorization_id: who to act as; "": who the transport says.
+        name: of the mechanism.
+    """
 
     authorization_id: str = ""
     name: str = field(default="EXTERNAL", init=False)
@@ -113,6 +123,9 @@ class Scram:
     """By name and password, which the server does not see; it has to know it, too.
 
     name: "SCRAM-SHA-256", "SCRAM-SHA-512" or "SCRAM-SHA-1" (RFC 5802, RFC 7677).
+
+    Attributes:
+        username: who logs in.
     """
 
     username: str

@@ -43,7 +43,13 @@ def prepare(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ScramRecord:
-    """What a server keeps instead of a password. Made by `of`; nothing of it is shown."""
+    """What a server keeps instead of a password. Made by `of`; nothing of it is shown.
+
+    Attributes:
+        mechanism: whose digest was used.
+        salt, iterations: what the keys were derived with.
+        stored_key, server_key: RFC 5802 §3; secrets.
+    """
 
     mechanism: str
     salt: bytes = field(repr=False)

@@ -1,0 +1,46 @@
+"""What dir() of a public module shows: the names that are for users, and no others."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+
+__all__ = ["MODULES", "listing"]
+
+#: The modules that users import.
+MODULES = (
+    "amqpcodec",
+    "amqpcodec.batch",
+    "amqpcodec.capture",
+    "amqpcodec.compat",
+    "amqpcodec.compat.amqp",
+    "amqpcodec.compat.azure",
+    "amqpcodec.compat.pamqp",
+    "amqpcodec.compat.pika",
+    "amqpcodec.errors",
+    "amqpcodec.limits",
+    "amqpcodec.negotiation",
+    "amqpcodec.session",
+    "amqpcodec.session.events",
+    "amqpcodec.session.v1",
+    "amqpcodec.spark",
+    "amqpcodec.spec",
+    "amqpcodec.types",
+    "amqpcodec.v0_8",
+    "amqpcodec.v0_9",
+    "amqpcodec.v0_9_1",
+    "amqpcodec.v1_0",
+    "amqpcodec.v1_types",
+)
+
+
+def listing(name: str) -> Callable[[], list[str]]:
+    """A module's ``__dir__``: its ``__all__``, and what is loaded of MODULES directly below it."""
+
+    def listed() -> list[str]:
+        names = vars(sys.modules[name])
+        below = [each.rpartition(".") for each in MODULES]
+        loaded = [module for package, _, module in below if package == name and module in names]
+        return sorted({*names["__all__"], *loaded})
+
+    return listed
