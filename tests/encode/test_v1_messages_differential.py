@@ -115,9 +115,9 @@ def test_performatives_by_json(name: str, data: Any, channel: int) -> None:
     row = {"performative": name, "channel": channel, "arguments": json.dumps(fields_form(frame))}
     if name == "transfer":
         row["payload"] = b"xyz"
-        want = amqp.encode(channel, frame, b"xyz")
+        want = amqp.encode(channel, frame, b"xyz", incomplete=True)
     else:
-        want = amqp.encode(channel, frame)
+        want = amqp.encode(channel, frame, incomplete=True)
     assert encode([row]) == ([want], [None])
 
 
@@ -148,7 +148,10 @@ def test_performatives_by_columns(name: str, named: bool, data: Any) -> None:
         columns[f"{name}.{entry[0]}" if full else entry[0]] = pa.array([value], type_)
     if name == "transfer":
         columns["payload"] = pa.array([b""])
-    assert encode(pa.RecordBatch.from_pydict(columns)) == ([amqp.encode(0, frame)], [None])
+    assert encode(pa.RecordBatch.from_pydict(columns)) == (
+        [amqp.encode(0, frame, incomplete=True)],
+        [None],
+    )
 
 
 def test_columns_go_before_the_text() -> None:
@@ -156,14 +159,14 @@ def test_columns_go_before_the_text() -> None:
            '"incoming_window": 7, "next_outgoing_id": 8, "outgoing_window": 9}',
            "link_credit": 4, "available": None, "flow.link_credit": 5}  # fmt: skip
     frame = amqp.Flow(None, 7, 8, 9, 1, None, 5, 3)
-    assert encode([row])[0] == [amqp.encode(0, frame)]
+    assert encode([row])[0] == [amqp.encode(0, frame, incomplete=True)]
     row["flow.link_credit"] = None
     frame.link_credit = 4
     assert encode(
         pa.RecordBatch.from_pydict(
             {name: pa.array([row[name]], pa.int64() if row[name] is None else None) for name in row}
         )
-    )[0] == [amqp.encode(0, frame)]
+    )[0] == [amqp.encode(0, frame, incomplete=True)]
 
 
 def test_many_symbols() -> None:
