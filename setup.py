@@ -74,7 +74,5 @@ setup(
         nthreads=os.cpu_count() or 1,
         show_all_warnings=False,
         annotate=bool(os.environ.get("AMQPCODEC_ANNOTATE")),
-        # C that names the lines it comes from, for gcov.
-        emit_linenums=bool(os.environ.get("AMQPCODEC_LINES")),
     )
 )

@@ -11,16 +11,17 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 import sysconfig
 import tomllib
-from collections import defaultdict
-from dataclasses import dataclass, field
+from bisect import bisect_left
+from collections import Counter, defaultdict
 from fnmatch import fnmatchcase
+from itertools import pairwise
 from pathlib import Path
-from re import search
 
 from tests.paths import REPO
 from tests.support.core_build import (
@@ -30,23 +31,15 @@ from tests.support.core_build import (
     copy_tree,
     environment_of,
     room_tests,
+    statements,
 )
 
 CACHE = REPO / ".cache" / "coverage"
 LEFT_OUT = Path(__file__).with_name("left_out.toml")
 
 
-@dataclass
-class Source:
-    """Lines of a file that have code, and how often they ran; the functions that they are in."""
-
-    counts: dict[int, int] = field(default_factory=dict)
-    functions: dict[int, str] = field(default_factory=dict)
-
-    @property
-    def missed(self) -> list[int]:
-        """Lines that nothing ran."""
-        return sorted(line for line, count in self.counts.items() if not count)
+#: Line -> how often it ran.
+Counts = Counter[int]
 
 
 def build() -> None:
@@ -64,42 +57,43 @@ def run(arguments: list[str]) -> int:
     return subprocess.run(command, cwd=REPO, env=environment_of(CACHE)).returncode
 
 
-def read() -> dict[str, Source]:
-    """What gcov says of each source below the package, over all modules."""
-    sources: dict[str, Source] = defaultdict(Source)
+def read() -> dict[str, Counts]:
+    """File below the package -> line with code -> how often it ran, over all modules."""
+    sources: dict[str, Counts] = defaultdict(Counter)
     for notes in sorted(CACHE.glob("build/**/*.gcno")):
         command = [os.environ.get("GCOV", "gcov"), "--json-format", "--stdout", str(notes)]
         done = subprocess.run(command, cwd=CACHE, capture_output=True, text=True, check=True)
         for text in done.stdout.splitlines():
             for each in json.loads(text)["files"]:
-                name = each["file"].removeprefix(f"{PACKAGE.as_posix()}/")
-                if name.startswith(("_core/", "_gen/")):
-                    _add(sources[name], each)
+                path = Path(each["file"])
+                counts = {line["line_number"]: line["count"] for line in each["lines"]}
+                if path.parent == PACKAGE and path.suffix == ".c":
+                    _add_module(sources, CACHE / path, counts)
+                elif path.is_relative_to(PACKAGE):
+                    sources[path.relative_to(PACKAGE).as_posix()].update(counts)
     return dict(sorted(sources.items()))
 
 
-def _add(source: Source, each: dict[str, list[dict[str, object]]]) -> None:
-    for line in each["lines"]:
-        number, count = line["line_number"], line["count"]
-        assert isinstance(number, int)
-        assert isinstance(count, int)
-        source.counts[number] = source.counts.get(number, 0) + count
-        source.functions[number] = str(line.get("function_name", ""))
+def _add_module(sources: dict[str, Counts], c_file: Path, counts: dict[int, int]) -> None:
+    """A statement runs as often as the first line of C with code that it became."""
+    begins = [*statements(c_file), (1 << 60, "", 0)]
+    with_code = sorted(counts)
+    for (begin, name, line), (end, _, _) in pairwise(begins):
+        at = bisect_left(with_code, begin)
+        if at < len(with_code) and with_code[at] < end:
+            sources[name][line] += counts[with_code[at]]
 
 
-def reasons(name: str, source: Source) -> dict[int, str]:
+def reasons(name: str, text: list[str], missed: list[int]) -> dict[int, str]:
     """Missed lines that are left out, with the reason."""
     listed = tomllib.loads(LEFT_OUT.read_text(encoding="utf-8")).get("lines", [])
-    text = ["", *(REPO / PACKAGE / name).read_text(encoding="utf-8").splitlines()]
     found = {}
-    for line in source.missed:
-        before = " ".join(each.strip() for each in text[max(1, line - 1) : line])
+    for line in missed:
         for entry in listed:
             if (
-                fnmatchcase(name, entry["file"])
-                and search(rf"\d{entry.get('function', '')}$", source.functions[line])
-                and search(entry.get("after", ""), before)
-                and search(entry.get("line", ""), text[line])
+                fnmatchcase(name, entry.get("file", "*"))
+                and re.search(entry.get("line", ""), text[line])
+                and re.search(entry.get("after", ""), text[line - 1])
             ):
                 found[line] = entry["reason"]
                 break
@@ -109,24 +103,25 @@ def reasons(name: str, source: Source) -> dict[int, str]:
 def report(least: float) -> int:
     """Print what was reached; the exit status."""
     rooms: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
-    for name, source in read().items():
-        named = reasons(name, source)
+    for name, counts in read().items():
         text = ["", *(REPO / PACKAGE / name).read_text(encoding="utf-8").splitlines()]
-        for line in source.missed:
+        missed = sorted(line for line, count in counts.items() if not count)
+        named = reasons(name, text, missed)
+        for line in missed:
             if line not in named:
                 print(f"{name}:{line}: {text[line].strip()}")
         room = name.split("/")[-2]
         for row in (rooms[room], rooms["all"]):
-            row[0] += len(source.counts)
-            row[1] += len(source.missed)
+            row[0] += len(counts)
+            row[1] += len(missed)
             row[2] += len(named)
     print(f"\n{'room':<12}{'lines':>9}{'missed':>9}{'left out':>10}{'reached':>10}")
     for room in sorted(rooms, key=lambda room: (room == "all", room)):
-        lines, missed, named = rooms[room]
-        share = 100 * (lines - missed) / lines
-        print(f"{room:<12}{lines:>9}{missed:>9}{named:>10}{share:>9.1f}%")
-    lines, missed, named = rooms["all"]
-    return int(missed > named or 100 * (lines - missed) < least * lines)
+        lines, without, out = rooms[room]
+        share = 100 * (lines - without) / lines
+        print(f"{room:<12}{lines:>9}{without:>9}{out:>10}{share:>9.1f}%")
+    lines, without, out = rooms["all"]
+    return int(without > out or 100 * (lines - without) < least * lines)
 
 
 def main() -> int:

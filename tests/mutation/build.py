@@ -55,7 +55,7 @@ def build(count: int, seed: int) -> Build:
         if not problem:
             _forget_other_sources(folder)
             return Build(sites, folder)
-        wrong = blamed(problem, lines)
+        wrong = blamed(problem, folder / PACKAGE, lines)
         if not wrong:
             raise BuildError(problem[-4000:])
         for number in wrong:

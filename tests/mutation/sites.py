@@ -16,13 +16,14 @@ from pathlib import Path
 
 from tests.mutation import c_sites, cython_sites
 from tests.mutation.change import Change
+from tests.support.core_build import statements
 
 SOURCES = ("_core/*/*.pxi", "_core/*/*.pxd", "_core/*/*.h", "_gen/*.pxi", "_gen/*.h")
 #: However small a room is.
 LEAST = 10
 NUMBER = "@mutant@"
 #: An error of Cython or the C compiler: path, line.
-PROBLEM = r"^\S*?((?:_core|_gen)/[\w/.]+):(\d+):\d+: (?!warning|note)"
+PROBLEM = r"^src/amqpcodec/([\w/.]+):(\d+):\d+: (?!warning|note)"
 
 
 @dataclass(frozen=True)
@@ -121,11 +122,15 @@ def rewrite(text: str, sites: dict[int, Site]) -> tuple[str, dict[int, range]]:
     return "".join([*parts, text[at:]]), lines
 
 
-def blamed(output: str, lines: dict[str, dict[int, range]]) -> set[int]:
-    """The sites that errors of a compiler point at."""
+def blamed(output: str, package: Path, lines: dict[str, dict[int, range]]) -> set[int]:
+    """The sites that errors of a compiler point at, in the sources or in C made from them."""
     found = set()
-    for path, line in re.findall(PROBLEM, output, re.M):
-        for number, span in lines.get(path, {}).items():
-            if int(line) in span:
+    for path, line in {(path, int(line)) for path, line in re.findall(PROBLEM, output, re.M)}:
+        source = (path, line)
+        if path.endswith(".c"):
+            before = [each for each in statements(package / path) if each[0] <= line]
+            source = before[-1][1:] if before else source
+        for number, span in lines.get(source[0], {}).items():
+            if source[1] in span:
                 found.add(number)
     return found

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from tests.mutation import c_sites, cython_sites
 from tests.mutation.change import Change
 from tests.mutation.sites import LEAST, Site, blamed, rewrite, shares
@@ -86,7 +88,7 @@ def test_rewritten_source_holds_both() -> None:
     assert lines == {7: range(7, 8), 2: range(9, 13)}
     error = "src/amqpcodec/_core/a/b.pxi:7:4: Cannot do that\n"
     warning = "warning: src/amqpcodec/_core/a/b.pxi:9:4: Unusual\n"
-    assert blamed(warning + error, {"_core/a/b.pxi": lines}) == {7}
+    assert blamed(warning + error, Path("."), {"_core/a/b.pxi": lines}) == {7}
 
 
 def test_rooms_give_by_size() -> None:

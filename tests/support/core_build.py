@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,8 @@ from tests.paths import REPO
 
 PACKAGE = Path("src", "amqpcodec")
 BUILT = {".c", ".so", ".pyd", ".pyc"}
+#: A comment of Cython's, with a path below the package.
+STATEMENT = re.compile(r' */\* "src/amqpcodec/((?:_core|_gen)/[\w/.]+)":(\d+)$')
 #: Each has tests of its name.
 ROOMS = sorted(path.name for path in (REPO / PACKAGE / "_core").iterdir() if path.is_dir())
 
@@ -44,10 +47,19 @@ def compile_tree(folder: Path, **environment: str) -> str:
     """Build in place; what the compilers complained of, or an empty text."""
     command = [sys.executable, "setup.py", "--quiet", "build_ext", "--inplace"]
     command += ["--parallel", str(os.cpu_count() or 1)]
-    # The C names the lines that it comes from: for errors, and for counters.
-    variables = {**os.environ, "AMQPCODEC_WERROR": "", "AMQPCODEC_LINES": "1", **environment}
+    variables = {**os.environ, "AMQPCODEC_WERROR": "", **environment}
     done = subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True)
     return done.stdout + done.stderr if done.returncode else ""
+
+
+def statements(c_file: Path) -> list[tuple[int, str, int]]:
+    """Of C that Cython wrote: where each statement begins, and the file and line it comes from."""
+    text = c_file.read_text(encoding="utf-8")
+    return [
+        (number, found[1], int(found[2]))
+        for number, line in enumerate(text.splitlines(), 1)
+        if (found := STATEMENT.match(line))
+    ]
 
 
 def room_tests() -> list[str]:
