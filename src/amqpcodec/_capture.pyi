@@ -36,6 +36,14 @@ class CaptureBatch:
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """A stream of this one batch, in a PyCapsule, for those who take nothing else."""
 
+@final
+class CaptureRows:
+    """Rows of a batch before its columns are made, which any thread may do."""
+
+    def __len__(self) -> int: ...
+    def fill(self) -> CaptureBatch:
+        """The batch, made by the first call. One thread at a time."""
+
 def capture_schema(
     protocol: Protocol | V1Core,
     fields: Iterable[str] | None,
@@ -154,6 +162,9 @@ class CaptureReader:
         """The rows that wait, at most batch_rows; None where there are none, or none whose order is
         known. all: those as well.
         """
+
+    def take_rows(self, all: bool = False) -> list[CaptureRows]:
+        """What take() gives until the rows that wait have gone out, without their columns."""
 
     def state(self, starts: list[int] | None = None) -> bytes:
         """What resume() of another reader needs to go on at `at`. No rows may wait.

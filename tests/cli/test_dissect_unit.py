@@ -56,6 +56,13 @@ def test_json_holds_every_frame_and_column(run, good):
     assert {"file", "connection", "packet_offset", "position", "flags"} <= publish.keys()
 
 
+def test_several_workers_show_the_same(run, good, bad):
+    for path in (good, bad):
+        one = run("dissect", path, "--format", "json")
+        assert run("dissect", path, "--format", "json", "--workers", "3") == one
+    assert "there is at least one" in run("dissect", good, "--workers", "0").err
+
+
 def test_fields_are_columns_in_order(run, good):
     result = run("dissect", good, "--format", "json", "--fields", "payload, channel,method")
     assert [list(row) for row in objects(result)] == [["payload", "channel", "method"]] * 12

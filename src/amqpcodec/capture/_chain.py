@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor
 from typing import Any
 
 from amqpcodec._interpreter import _codec
 
 from .. import _capture, _v1
-from .._capture import CaptureBatch
+from .._capture import CaptureBatch, CaptureRows
 from ._errors import StateError, no_capture
-from ._files import Pieces, Source, Watch, source_name
+from ._files import Ahead, Pieces, Source, Watch, source_name
 from ._order import Found, in_order, look
 
 #: A file that begins so much before the end of the one before it is of another recording: ns.
@@ -35,6 +36,8 @@ class Chain:
         self.watch: Watch | None = None
         #: Rows go out as soon as the bytes that were read have them, not when a batch is full.
         self.live = False
+        self._bare = False  # rows go out without their columns
+        self._pool: Executor | None = None
         #: Called where a file ends and its rows went out.
         self.at_end_of_file: Callable[[], None] | None = None
         self._sources = sources
@@ -42,9 +45,7 @@ class Chain:
         self._files = files
         self._next = 0  # of the files
         self._skip = 0
-        self._octets: Iterator[bytes | memoryview] | None = (
-            None  # of the file before, while it is open
-        )
+        self._octets: Ahead | None = None  # of the file before, while it is open
         self._pieces: Pieces | None = None
         self._file_ended = False
         self._ended = False
@@ -63,8 +64,13 @@ class Chain:
                 self._files = in_order(look(each, self._protocol) for each in self._sources)
         return self._files
 
-    def read(self, stop: tuple[int, int] | None, end: bool) -> Iterator[CaptureBatch]:
-        """Batches of the records before `stop`, (index of the file, offset); see Reader.read."""
+    def read(
+        self, stop: tuple[int, int] | None, end: bool
+    ) -> Iterator[CaptureBatch | list[CaptureRows]]:
+        """Batches of the records before `stop`, (index of the file, offset); see Reader.read.
+
+        After start(), the rows of some batches at once.
+        """
         core = self.core
         stop_file = None if stop is None else stop[0]
         while not self._ended:
@@ -96,20 +102,38 @@ class Chain:
                 self._close()
         yield from self._take_all()
 
+    def start(self, pool: Executor) -> None:
+        """Give rows without columns, and read ahead in files that are opened from now on.
+
+        pool: of one thread.
+        """
+        self._bare = True
+        self._pool = pool
+
+    def stop(self) -> None:
+        """The pool was shut down: go on without it, and give batches."""
+        self._bare = False
+        self._pool = None
+        if self._octets is not None:
+            self._octets.stop()
+
     def _open(self, found: Found) -> None:
         core = self.core
         self._next += 1
         self._file_ended = False
-        self._pieces = Pieces(found.source, self._skip, self.watch)
+        kept = 1 if self._pool is None else Ahead.KEPT
+        self._pieces = Pieces(found.source, self._skip, self.watch, kept)
         self._skip = 0
-        self._octets = iter(self._pieces)
+        self._octets = Ahead(iter(self._pieces))
+        if self._pool is not None:
+            self._octets.start(self._pool)
         if core.between:
             last = core.last_time if self._stats else None
             core.begin(found.name, os.path.basename(found.name))
             if last is not None and found.time is not None and found.time < last - OVERLAP:
                 self.overlaps.append(found.name)
 
-    def _read_file(self, limit: int | None) -> Iterator[CaptureBatch]:
+    def _read_file(self, limit: int | None) -> Iterator[CaptureBatch | list[CaptureRows]]:
         """To the end of the file, or to an offset in it."""
         core = self.core
         assert self._octets is not None
@@ -134,12 +158,17 @@ class Chain:
         self._pieces = None
         self.core.end()
 
-    def _take(self) -> Iterator[CaptureBatch]:
-        batch = self.core.take()
-        if batch is not None:
-            yield batch
+    def _take(self) -> Iterator[CaptureBatch | list[CaptureRows]]:
+        if not self._bare:
+            batch = self.core.take()
+            if batch is not None:
+                yield batch
+        elif rows := self.core.take_rows():
+            yield rows
 
-    def _take_all(self) -> Iterator[CaptureBatch]:
+    def _take_all(self) -> Iterator[CaptureBatch | list[CaptureRows]]:
+        while self._bare and (rows := self.core.take_rows(True)):
+            yield rows
         while (batch := self.core.take(True)) is not None:
             yield batch
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import zlib
+from collections import deque
 from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future
+from itertools import cycle, islice
 from typing import IO, Any
 
 from ._storage import Located, Storage, locate
@@ -12,6 +15,10 @@ from ._storage import Located, Storage, locate
 #: Bytes read at once: so many stay in the processor's cache until they are used.
 PIECE = 1 << 18
 PACKED_PIECE = 1 << 16
+
+#: Pieces that a thread reads ahead at once, and how often it does so.
+TOGETHER = 4
+TIMES_AHEAD = 2
 
 #: What a capture is read from: the name of a file, or an open binary file.
 Source = str | os.PathLike[str] | IO[bytes]
@@ -71,16 +78,22 @@ class Pieces:
     ``empty``: the file has no byte at all.
     """
 
-    def __init__(self, source: Source, offset: int = 0, watch: Watch | None = None) -> None:
-        """offset: bytes, unpacked, to pass over. watch: what is to be read instead of the file."""
+    def __init__(
+        self, source: Source, offset: int = 0, watch: Watch | None = None, kept: int = 1
+    ) -> None:
+        """offset: bytes, unpacked, to pass over. watch: what is to be read instead of the file.
+
+        kept: how many pieces are good at a time.
+        """
         self.source = source
         self.watch = watch
         self.offset = offset
+        self.kept = kept
         self.whole = True
         self.empty = False
 
     def __iter__(self) -> Iterator[bytes | memoryview]:
-        """Pieces of at most PIECE bytes; each is good until the next one is asked for."""
+        """Pieces of at most PIECE bytes; each is good until the `kept`-th after it is asked for."""
         if isinstance(self.source, str | os.PathLike):
             with open_source(self.source) as file:
                 yield from self._read(self.watch(file) if self.watch else file)
@@ -115,9 +128,10 @@ class Pieces:
                 yield piece
             return
         # The same memory again and again: fresh pages for each piece would cost as much as reading.
-        with memoryview(bytearray(PIECE)) as room:
-            while count := into(room):
-                yield room[:count]
+        for room in cycle([memoryview(bytearray(PIECE)) for _ in range(self.kept)]):
+            if not (count := into(room)):
+                return
+            yield room[:count]
 
     def _unpack_by_arrow(self, codec: str, raw: bytes, file: IO[bytes]) -> Iterator[bytes]:
         """zstd and lz4, frame after frame, by pyarrow."""
@@ -162,6 +176,57 @@ class Pieces:
                 fresh = True
             else:
                 raw = member.unconsumed_tail
+
+
+class Ahead:
+    """Iterates over the pieces of a file, which a thread reads ahead between start() and stop()."""
+
+    #: How many pieces must be good at a time.
+    KEPT = TOGETHER * (TIMES_AHEAD + 1)
+
+    def __init__(self, pieces: Iterator[bytes | memoryview]) -> None:
+        """Nothing is read yet."""
+        self._pieces = pieces
+        self._pool: Executor | None = None
+        self._read: deque[bytes | memoryview] = deque()
+        self._asked: deque[Future[tuple[list[bytes | memoryview], Exception | None]]] = deque()
+        self._fault: Exception | None = None
+
+    def start(self, pool: Executor) -> None:
+        """pool: of one thread."""
+        self._pool = pool
+
+    def stop(self) -> None:
+        """The pool was shut down; what it has read comes next."""
+        self._pool = None
+        self._asked = deque(each for each in self._asked if not each.cancelled())
+
+    def __iter__(self) -> Iterator[bytes | memoryview]:
+        """Itself."""
+        return self
+
+    def __next__(self) -> bytes | memoryview:
+        """A piece, or the error that reading it gave."""
+        while not self._read:
+            if self._fault is not None:
+                raise self._fault
+            while self._pool is not None and len(self._asked) < TIMES_AHEAD:
+                self._asked.append(self._pool.submit(self._some))
+            if not self._asked:
+                return next(self._pieces)
+            pieces, self._fault = self._asked.popleft().result()
+            if not pieces and self._fault is None:
+                raise StopIteration
+            self._read.extend(pieces)
+        return self._read.popleft()
+
+    def _some(self) -> tuple[list[bytes | memoryview], Exception | None]:
+        pieces: list[bytes | memoryview] = []
+        try:
+            pieces.extend(islice(self._pieces, TOGETHER))
+        except Exception as fault:
+            return pieces, fault
+        return pieces, None
 
 
 def _up_to_damage(member: Any, raw: bytes) -> bytes:

@@ -103,6 +103,9 @@ def _dissect(commands: Commands) -> None:
     dissect.add_argument(
         "--follow", action="store_true", help="read on as the file grows, until Ctrl-C"
     )
+    dissect.add_argument(
+        "--workers", type=workers, default=1, metavar="N", help="threads that read files (1)"
+    )
     add_interface(dissect)
     dissect.set_defaults(command=run_dissect)
 
@@ -375,6 +378,13 @@ def number(text: str) -> int:
     """A number of rows."""
     if not (text.isascii() and text.isdigit()):
         raise argparse.ArgumentTypeError(f"{text!r} is no number")
+    return int(text)
+
+
+def workers(text: str) -> int:
+    """How many threads read."""
+    if number(text) < 1:
+        raise argparse.ArgumentTypeError("there is at least one")
     return int(text)
 
 

@@ -113,6 +113,7 @@ class Reading:
                 protocol=options.protocol,
                 redact=redact and not options.show_secrets,
                 chain=group.chain,
+                workers=getattr(options, "workers", 1),
             )
 
         with contextlib.ExitStack() as stack:

@@ -296,15 +296,16 @@ cdef uint8_t* row_versions(const CapRows* o, const CapRow* row, int64_t n) excep
     return version
 
 
-cdef CaptureBatch make_batch(object protocol, tuple others, CapRows* o, CapInfos* infos, int64_t n,
-                             Request request, list order, FileNames files):
-    """The first n of the rows that wait."""
+cdef CaptureBatch make_batch(object protocol, tuple others, CapRows* o, int64_t first, int64_t n,
+                             const CapInfos* infos, Request request, list order, FileNames files,
+                             bint lend):
+    """n of the rows that wait. lend: their bytes may become the batch's, no other one needs them."""
     cdef CaptureBatch out = CaptureBatch.__new__(CaptureBatch)
     cdef Values values
     cdef CapText* text
     cdef CapText[2] sides
-    cdef CapInfo* info = <CapInfo*>infos.block.p
-    cdef CapRow* row = <CapRow*>o.row.p + o.first
+    cdef const CapInfo* info = <const CapInfo*>infos.block.p
+    cdef const CapRow* row = <const CapRow*>o.row.p + first
     cdef int i, k, status = 0, n_files = <int>len(files.names), n_infos = infos.n
     cdef int64_t* numbers
     cdef uint8_t* versions
@@ -316,16 +317,16 @@ cdef CaptureBatch make_batch(object protocol, tuple others, CapRows* o, CapInfos
         raise MemoryError
     memset(&values, 0, sizeof(values))
     values.n = n
-    values.at = o.first
+    values.at = first
     values.long_ = <int64_t*>o.end.p
     values.data = o.data.p
-    values.last = <uint64_t>values.long_[o.first + n]
+    values.last = <uint64_t>values.long_[first + n]
     values.lost = <uint64_t*>o.lost.p
     versions = row_versions(o, row, n)
     values.version = versions
     try:
         fill_columns(protocol, request, out.frames, &values, PERMISSIVE,
-                     reading_mode(RABBITMQ, PLAIN, ERROR), o.first + n == o.n, others)
+                     reading_mode(RABBITMQ, PLAIN, ERROR), lend, others)
     finally:
         free(versions)
     if out.frames.table.column[COL_FRAME].borrowed != NULL:
@@ -380,6 +381,63 @@ cdef CaptureBatch make_batch(object protocol, tuple others, CapRows* o, CapInfos
     out.order = order
     out.columns = capture_columns(request.schema, order)
     return out
+
+
+cdef class TakenRows:
+    """All rows that waited in a reader, which has none of them any more."""
+
+    cdef CapRows rows
+    cdef CapInfos infos
+    cdef FileNames files
+
+    def __dealloc__(self):
+        rows_free(&self.rows)
+        block_give(&self.infos.block)
+
+
+cdef TakenRows take_rows(CapRows* o, const CapInfos* infos, FileNames files):
+    cdef TakenRows out = TakenRows.__new__(TakenRows)
+    cdef size_t size = <size_t>infos.n * sizeof(CapInfo), hint = max(o.used + o.used // 16, <size_t>65536)
+    if block_room(&out.infos.block, 0, size) < 0:
+        raise MemoryError
+    memcpy(out.infos.block.p, infos.block.p, size)
+    out.infos.n = infos.n
+    out.files = files.copy()
+    out.rows = o[0]
+    memset(o, 0, sizeof(CapRows))
+    o.hint = hint
+    return out
+
+
+@cython.final
+cdef class CaptureRows:
+    """Rows of a batch before its columns are made, which any thread may do."""
+
+    cdef TakenRows taken
+    cdef int64_t first
+    cdef int64_t n
+    cdef object protocol
+    cdef tuple others
+    cdef Request request
+    cdef list order
+    cdef CaptureBatch batch
+
+    def __init__(self):
+        raise TypeError("rows are taken out of readers")
+
+    def __len__(self):
+        return self.n
+
+    def fill(self):
+        """The batch, made by the first call. One thread at a time."""
+        if self.batch is None:
+            if self.taken is None:
+                raise ValueError("no rows")
+            self.batch = make_batch(self.protocol, self.others, &self.taken.rows, self.first, self.n,
+                                    &self.taken.infos, self.request, self.order, self.taken.files,
+                                    self.n == self.taken.rows.n)
+            self.taken = None
+        return self.batch
 
 
 cdef tuple capture_columns(tuple chosen, list order):

@@ -95,6 +95,13 @@ cdef class FileNames:
         del self.numbers[kept:]
         return 0
 
+    cdef FileNames copy(self):
+        """The names as they are now."""
+        cdef FileNames out = FileNames()
+        out.names = list(self.names)
+        out.numbers = list(self.numbers)
+        return out
+
     cdef bytes store(self):
         """For a state."""
         cdef list each = [b"%d %s" % pair for pair in zip(self.numbers, self.names)]

@@ -453,31 +453,60 @@ cdef class CaptureReader:
             raise error
         return 0
 
-    def take(self, bint all=False):
-        """The rows that wait, at most batch_rows; None where there are none, or none whose order is
-        known. all: those as well."""
-        cdef CapRows* o = &self.r.going
-        cdef int64_t n
+    cdef CapRows* going_rows(self, bint all) except NULL:
+        """Those that are to go out. all: also where their order is not known."""
         if not self.r.ordered:
             self.r.rows.ready = whole_batches(self.r, self.r.rows.n)
         elif all and self.r.rows.n and not is_ready(self.r) and order_rows(self.r, True) < 0:
             raise MemoryError
-        if o.n == 0 and self.r.rows.ready and hand_over(self.r) < 0:
+        if self.r.going.n == 0 and self.r.rows.ready and hand_over(self.r) < 0:
             raise MemoryError
-        n = min(o.n - o.first, self.batch_rows)
+        return &self.r.going
+
+    cdef Request request(self):
+        return find_request(self.protocol, self.level, self.frame_names, "plain", self.tables)
+
+    def take(self, bint all=False):
+        """The rows that wait, at most batch_rows; None where there are none, or none whose order is
+        known. all: those as well."""
+        cdef CapRows* o = self.going_rows(all)
+        cdef int64_t n = min(o.n - o.first, self.batch_rows)
         if n == 0:
             return None
         pool_trim(POOL_BYTES)
-        batch = make_batch(self.protocol, self.others, o, &self.r.infos, n,
-                           find_request(self.protocol, self.level, self.frame_names, "plain",
-                                        self.tables),
-                           self.order, self.files)
+        batch = make_batch(self.protocol, self.others, o, o.first, n, &self.r.infos, self.request(),
+                           self.order, self.files, o.first + n == o.n)
         o.first += n
         if o.first == o.n:
             rows_clear(o)
             if forget_infos(self.r) < 0:
                 raise MemoryError
         return batch
+
+    def take_rows(self, bint all=False):
+        """What take() gives until the rows that wait have gone out, without their columns."""
+        cdef CapRows* o = self.going_rows(all)
+        cdef CaptureRows rows
+        cdef TakenRows taken
+        cdef int64_t first = o.first
+        cdef list out = []
+        if o.n == first:
+            return out
+        taken = take_rows(o, &self.r.infos, self.files)
+        if forget_infos(self.r) < 0:
+            raise MemoryError
+        while first < taken.rows.n:
+            rows = CaptureRows.__new__(CaptureRows)
+            rows.taken = taken
+            rows.first = first
+            rows.n = min(taken.rows.n - first, self.batch_rows)
+            rows.protocol = self.protocol
+            rows.others = self.others
+            rows.request = self.request()
+            rows.order = self.order
+            out.append(rows)
+            first += rows.n
+        return out
 
     def state(self, list starts=None):
         """What resume() of another reader needs to go on at `at`. No rows may wait.

@@ -1,0 +1,217 @@
+"""Several threads give what one gives: rows, order, errors and warnings."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import random
+import threading
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from amqpcodec import capture
+from tests.capture import mangle
+from tests.capture import recording as make
+from tests.paths import REPO, shared_dir
+
+pa = pytest.importorskip("pyarrow")
+
+DEMO = REPO / "demo" / "kombu_celery.pcap.gz"
+PARTS = mangle.parts(DEMO)
+
+
+def rows(reader: capture.Reader, batches: Any = None) -> Any:
+    """A table of one chunk. batches: those that are left of the reader."""
+    found = [pa.record_batch(each) for each in (reader if batches is None else batches)]
+    return pa.Table.from_batches(found, pa.schema(reader.schema)).combine_chunks()
+
+
+def threads() -> list[str]:
+    return [each.name for each in threading.enumerate() if each.name.startswith("amqpcodec")]
+
+
+def recordings() -> list[Path]:
+    shared = shared_dir()
+    found = sorted(shared.glob("captures/*.pcap*.gz")) if shared else []
+    return [DEMO, *(each for each in found if "bench" not in each.name)]
+
+
+def lossy(seed: int) -> bytes:
+    rng = random.Random(seed)
+    items = [p for p in mangle.split(PARTS, 90) if p.flags & make.SYN or rng.random() > 0.02]
+    return make.pcap(mangle.records(mangle.shuffled(items, seed)))
+
+
+MANGLED = {
+    "lossy": lossy(1),
+    "repeated": make.pcap(mangle.records(mangle.repeated(PARTS, 3))),
+    "midstream": make.pcap(mangle.records([p for p in PARTS[60:] if not p.flags & make.SYN])),
+    "pcapng": mangle.mixed_pcapng(PARTS, 1),
+    "cut": make.pcap(mangle.records(PARTS))[:-30],
+    "damaged": make.pcap(mangle.records(PARTS[:200])) + b"\xff" * 99,
+    "packed and cut": gzip.compress(make.pcap(mangle.records(PARTS)))[:-3000],
+    "no rows": make.pcap([]),
+    "empty": b"",
+}
+
+
+@pytest.mark.parametrize("level", ["frame", "message"])
+@pytest.mark.parametrize("path", recordings(), ids=lambda each: each.name)
+def test_rows_of_recordings(path: Path, level: str) -> None:
+    one = capture.read(path, level=level)
+    expected = rows(one)
+    for workers, batch_rows in ((2, 100), (4, capture.BATCH_ROWS)):
+        several = capture.read(path, level=level, workers=workers, batch_rows=batch_rows)
+        assert rows(several).equals(expected)
+        assert several.stats() == one.stats()
+    assert threads() == []
+
+
+@pytest.mark.parametrize("order", ["packets", "none"])
+@pytest.mark.parametrize("kind", MANGLED)
+def test_rows_of_mangled_captures(kind: str, order: str) -> None:
+    for level in ("frame", "message"):
+        for batch_rows in (7, 5000):
+            given: dict[str, Any] = {"level": level, "order": order, "batch_rows": batch_rows}
+            one = capture.read(io.BytesIO(MANGLED[kind]), **given)
+            several = capture.read(io.BytesIO(MANGLED[kind]), workers=3, **given)
+            assert rows(several).equals(rows(one))
+            assert several.stats() == one.stats()
+
+
+@pytest.mark.parametrize("step", [1 << 10, 7000, 1 << 16])
+def test_ranges(tmp_path: Path, step: int) -> None:
+    path = tmp_path / "x.pcap"
+    path.write_bytes(gzip.decompress(DEMO.read_bytes()))
+    expected = rows(capture.read(path, order="none"))
+    found, state = [], None
+    for stop in [*range(step, path.stat().st_size, step), None]:
+        reader = capture.Reader(path, order="none", workers=2, batch_rows=50)
+        if state is not None:
+            reader.resume(state)
+        found.append(rows(reader, reader.read(stop)))
+        if stop is not None:
+            state = reader.state()
+    assert pa.concat_tables(found).combine_chunks().equals(expected)
+
+
+def test_chains_and_their_warning(tmp_path: Path) -> None:
+    items = mangle.records(PARTS)
+    third = len(items) // 3
+    paths = [tmp_path / f"{i}.pcap" for i in range(3)]
+    for i, path in enumerate(paths):
+        path.write_bytes(make.pcap(items[i * third : (i + 1) * third if i < 2 else None]))
+    alone = tmp_path / "alone.pcap"
+    alone.write_bytes(make.pcap(items[third : 2 * third]))
+    for given in ({"chain": True}, {"chain": False}, {}):
+        found, said = [], []
+        for workers in (1, 3):
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                sources = paths if given else [*paths, alone]
+                found.append(rows(capture.read(sources, workers=workers, batch_rows=99, **given)))
+            said.append([str(each.message) for each in caught])
+        assert found[0].equals(found[1])
+        assert said[0] == said[1]
+        assert bool(said[0]) is not bool(given)
+
+
+class Failing(io.BytesIO):
+    """A file whose reading fails after some bytes."""
+
+    def readinto(self, room: Any) -> int:
+        if self.tell() > 20_000:
+            raise OSError("the disk is gone")
+        return super().readinto(memoryview(room)[:5000])
+
+    def read(self, size: int | None = -1) -> bytes:
+        return super().read(5000 if size is None or size < 0 else min(size, 5000))
+
+
+@pytest.mark.parametrize("workers", [1, 2, 4])
+def test_errors_come_after_the_rows_before_them(workers: int) -> None:
+    octets = make.pcap(mangle.records(PARTS))
+    reader = capture.read(Failing(octets), workers=workers, batch_rows=10, order="none")
+    found: list[Any] = []
+    with pytest.raises(OSError, match="the disk is gone"):
+        found.extend(reader)
+    table = rows(reader, found)
+    assert table.num_rows > 50
+    whole = rows(capture.read(io.BytesIO(octets), order="none"))
+    assert table.equals(whole.slice(0, table.num_rows))
+    assert threads() == []
+
+
+def test_no_capture() -> None:
+    with pytest.raises(capture.CaptureError, match="neither pcap nor pcapng"):
+        list(capture.read(io.BytesIO(b"x" * 99), workers=2))
+
+
+def test_closed_early_and_read_on() -> None:
+    octets = make.pcap(mangle.records(PARTS))
+    expected = rows(capture.read(io.BytesIO(octets)))
+    reader = capture.Reader(io.BytesIO(octets), workers=3, batch_rows=20)
+    found: list[Any] = []
+    for count in (1, 0, 3, 2):
+        batches = reader.read()
+        found += [next(batches) for _ in range(count)]
+        batches.close()  # type: ignore[attr-defined]
+        assert threads() == []
+    with pytest.raises(ValueError, match="rows wait"):
+        reader.state()
+    assert rows(reader, [*found, *reader]).equals(expected)
+
+
+class Rows:
+    """Rows of a batch that cannot be made."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def fill(self) -> int:
+        if self.number == 7:
+            raise MemoryError("no room for columns")
+        return self.number
+
+
+class Source:
+    """A chain of twenty batches."""
+
+    def start(self, pool: object) -> None: ...
+    def stop(self) -> None: ...
+    def read(self, stop: object, end: bool) -> Iterator[list[Rows]]:
+        yield from ([Rows(number), Rows(number + 1)] for number in range(0, 20, 2))
+
+
+def test_an_error_of_a_worker_reaches_the_caller() -> None:
+    from amqpcodec.capture._workers import Workers
+
+    found: list[Any] = []
+    with pytest.raises(MemoryError, match="no room for columns"):
+        found.extend(Workers(3).read(Source(), None, True))  # type: ignore[arg-type]
+    assert found == list(range(7))
+    assert threads() == []
+
+
+def test_columns_are_made_in_other_threads(tmp_path: Path) -> None:
+    """And the file is read in one: what the caller's thread does is find rows."""
+    seen: set[str] = set()
+
+    class Watched(io.BytesIO):
+        def readinto(self, room: Any) -> int:
+            seen.add(threading.current_thread().name)
+            return super().readinto(room)
+
+    octets = make.pcap(mangle.records(PARTS))
+    assert len(list(capture.read(Watched(octets), workers=2, batch_rows=10))) > 10
+    assert [each for each in seen if each.startswith("amqpcodec-reading")] == list(seen)
+
+
+def test_workers_are_at_least_one() -> None:
+    with pytest.raises(ValueError, match="workers is at least 1, not 0"):
+        capture.read(DEMO, workers=0)
+    assert capture.read(DEMO, fields=["error"], workers=4).count()[0]["file"] == str(DEMO)
