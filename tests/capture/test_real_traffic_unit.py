@@ -181,24 +181,71 @@ def test_a_pause_of_gigabytes():
 
 
 def test_a_load_balancer_says_who_it_is():
-    """The PROXY protocol's line stands before the protocol header."""
-    line = b"PROXY TCP4 192.0.2.7 10.0.0.2 51234 5672\r\n"
+    """The PROXY protocol's header stands before the protocol header."""
     start_ok = amqp.encode(
         0, amqp.Connection.StartOk(mechanism="PLAIN", response=b"\0guest\0sesame")
     )
-    stream = [line + HELLO, start_ok, TUNE_OK, *ACKS[:5]]
-    found = rows(make.pcap([*opening(), *talk(*stream)]))
-    assert [row["frame"] for row in found] == [line, HELLO, start_ok, TUNE_OK, *ACKS[:5]]
-    assert found[0]["error"]
-    hidden = rows(make.pcap([*opening(), *talk(*stream)]), redact=True)
+    said = [HELLO, start_ok, TUNE_OK, *ACKS[:5]]
+    line = b"PROXY TCP4 192.0.2.7 10.0.0.2 51234 5672\r\n"
+    packets = [*opening(), *talk(line + said[0], *said[1:])]
+    found = rows(make.pcap(packets), fields=["frame", "error", "flags", "peer", "src"])
+    assert [row["frame"] for row in found] == said
+    assert {(row["error"], row["peer"], row["src"]) for row in found} == {
+        (None, "192.0.2.7:51234", "10.0.0.1:40000")
+    }
+    assert capture.stats(io.BytesIO(make.pcap(packets)))["proxied_connections"] == 1
+    hidden = rows(make.pcap(packets), redact=True)
     assert not any(b"sesame" in row["frame"] for row in hidden)
-    binary = b"\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x0c" + bytes(
-        [192, 0, 2, 7, 10, 0, 0, 2, 200, 34, 22, 40]
-    )
-    assert frames(make.pcap([*opening(), *talk(binary + HELLO, *stream[1:])])) == [
-        HELLO,
-        *stream[1:],
+
+
+SIGNATURE = b"\r\n\r\n\0\r\nQUIT\n"
+TWO = bytes([192, 0, 2, 7, 10, 0, 0, 2, 200, 34, 22, 40])
+SIX = bytes.fromhex("20010db8" + "0" * 23 + "7") + bytes(15) + b"\1" + b"\xc8\x22\x16\x28"
+TOKENS = b"\x02\0\x05a.com" + b"\x20\0\x20" + b"\x01" * 32
+
+
+@pytest.mark.parametrize(
+    ("head", "peer"),
+    [
+        (SIGNATURE + b"\x21\x11\0\x0c" + TWO, "192.0.2.7:51234"),
+        (SIGNATURE + b"\x21\x21\0\x24" + SIX, "[2001:db8::7]:51234"),
+        (SIGNATURE + b"\x21\x11\0\x37" + TWO + TOKENS, "192.0.2.7:51234"),
+        (SIGNATURE + b"\x20\x00\0\x00", None),  # the proxy itself
+        (SIGNATURE + b"\x21\x31\0\xd8" + bytes(216), None),  # a socket of its machine
+        (SIGNATURE + b"\x21\x11\0\x04" + TWO[:4], None),
+        (b"PROXY TCP6 2001:db8::7 2001:db8::1 51234 5672\r\n", "[2001:db8::7]:51234"),
+        (b"PROXY UNKNOWN\r\n", None),
+        (b"PROXY TCP4 nobody 10.0.0.2 51234 5672\r\n", None),
+        (b"PROXY TCP4 192.0.2.7 10.0.0.2 99999 5672\r\n", None),
+        (b"PROXY TCP4 192.0.2.7 10.0.0.2\r\n", None),
+        (
+            b"PROXY TCP4 192.0.2.7 10.0.0.2 51234 5672\r\n" + SIGNATURE + b"\x20\0\0\0",
+            "192.0.2.7:51234",
+        ),
+    ],
+)
+@pytest.mark.parametrize("size", [1, 7, 1000])
+def test_whom_a_proxy_speaks_for(head, peer, size):
+    stream = head + HELLO + b"".join(ACKS[:3])
+    pieces = [stream[at : at + size] for at in range(0, len(stream), size)]
+    found = rows(make.pcap([*opening(), *talk(*pieces)]), fields=["frame", "error", "peer"])
+    assert [(row["frame"], row["error"]) for row in found] == [
+        (each, None) for each in (HELLO, *ACKS[:3])
     ]
+    assert {row["peer"] for row in found} == {peer}
+
+
+@pytest.mark.parametrize(
+    "head", [b"PROXY " + b"x" * 200, b"PROXIES\r\n", SIGNATURE[:-1] + b"?" * 20, b"PRO"]
+)
+@pytest.mark.parametrize("size", [1, 1000])
+def test_what_is_no_header_of_a_proxy(head, size):
+    stream = head + HELLO
+    pieces = [stream[at : at + size] for at in range(0, len(stream), size)]
+    counts = capture.stats(io.BytesIO(make.pcap([*opening(), *talk(*pieces)])))
+    assert counts["proxied_connections"] == 0
+    assert counts["errors"] == 1
+    assert counts["frames"]["protocol-header"] == 1
 
 
 @pytest.mark.parametrize("count", [30, 100, 1000])

@@ -107,6 +107,15 @@ def test_connections(asked, shop):
     assert row["since"].startswith("2023-11-14T22:13:20.")
 
 
+def test_connections_through_a_proxy(asked, tmp_path):
+    path = tmp_path / "proxied.pcap"
+    (first, header), *rest = SHOP
+    line = b"PROXY TCP4 192.0.2.7 10.0.0.2 51234 5672\r\n"
+    path.write_bytes(made.pcap(packets([(first, line + header), *rest])))
+    (row,) = asked("connections", path)
+    assert (row["peer"], row["client"], row["user"]) == ("192.0.2.7:51234", "10.0.0.1:40000", "eve")
+
+
 @pytest.mark.parametrize("form", ["table", "json", "csv", "parquet"])
 @pytest.mark.parametrize("more", [(), ("--show-secrets",)])
 def test_no_question_shows_a_password(run, shop, tmp_path, form, more):

@@ -430,7 +430,8 @@ def read(
     packet_offset unique and the order of a direction, within a file) and flags (list of utf8). On
     request: timestamp_ns (int64; ns since 1970), packet (int64; its number in the file, from 1) and
     file_index (int64; number of the file in its chain, from 0: with packet_offset and position
-    unique, and the order, within a chain).
+    unique, and the order, within a chain) and peer (utf8: "addr:port" of whom a proxy speaks for,
+    by its PROXY header, version 1 or 2; null where there is none. src and dst are those of TCP).
 
     Flags: "gap": bytes before this row, or all of it, were not captured (the record of a gap has
     an empty frame, and an error that says how many); "resync": the first frame that was found by
@@ -563,9 +564,9 @@ def stats(
     protocol), frames (by type), methods (frames by method or performative), errors (rows with one,
     gaps and remains included), gaps, lost_octets, resyncs, midstream (directions),
     tls_connections, other_protocols (connections), left_out_octets (of both), repeated_octets
-    (retransmitted), ip_fragments, ip_reassembled (packets that were put together of them),
-    reorder_overflows (gaps given up because too much waited behind them), skipped (packets by
-    reason); of each file also file (its name) and damaged (text, or None).
+    (retransmitted), proxied_connections (with a PROXY header), ip_fragments, ip_reassembled
+    (packets put together of them), reorder_overflows (gaps given up because too much waited behind
+    them), skipped (packets by reason); of each file also file (its name) and damaged (text, or None).
 
     Raises:
         CaptureError: a file is no capture.

@@ -15,7 +15,7 @@ from .times import Clock, Window
 __all__ = ["ON_REQUEST", "Selection", "columns_of", "parsed"]
 
 #: Columns of capture.read() that come where they are asked for.
-ON_REQUEST = ("timestamp_ns", "packet", "file_index")
+ON_REQUEST = ("timestamp_ns", "packet", "file_index", "peer")
 
 
 def columns_of(level: str, protocol: str | None) -> dict[str, pa.DataType]:

@@ -30,6 +30,7 @@ _BY_NAME = ("versions", "frames", "methods", "skipped")
 _COUNTS = (
     *("packets", "octets", "connections", "errors", "gaps", "lost_octets", "resyncs"),
     *("midstream", "tls_connections", "other_protocols", "left_out_octets", "repeated_octets"),
+    "proxied_connections",
     "ip_fragments",
     "ip_reassembled",
     "reorder_overflows",
@@ -46,8 +47,8 @@ def capture_stats(
     Columns: file; damaged (text, where reading ended early or the file is no capture, else null);
     packets, octets (captured), connections, errors, gaps, lost_octets, resyncs, midstream
     (directions), tls_connections, other_protocols (connections), left_out_octets (of both),
-    repeated_octets, ip_fragments, ip_reassembled, reorder_overflows; and maps of counts:
-    versions (connections by protocol), frames (by type), methods (frames by method or
+    repeated_octets, proxied_connections, ip_fragments, ip_reassembled, reorder_overflows; and maps
+    of counts: versions (connections by protocol), frames (by type), methods (frames by method or
     performative), skipped (packets by reason).
 
     Args:

@@ -5,7 +5,7 @@ cdef tuple CAPTURE_COLUMNS = (
     ("direction", "u", ()), ("timestamp", "tsu:UTC", ()), ("timestamp_last", "tsu:UTC", ()),
     ("src", "u", ()), ("dst", "u", ()), ("packet_offset", "l", ()), ("position", "i", ()),
     ("flags", "+l", (("item", "u", ()),)), ("timestamp_ns", "l", ()), ("packet", "l", ()),
-    ("file_index", "l", ()),
+    ("file_index", "l", ()), ("peer", "u", ()),
 )
 cdef enum:
     CAP_FILE
@@ -22,6 +22,7 @@ cdef enum:
     CAP_TIME_NS             # this and what follows only on request
     CAP_PACKET
     CAP_FILE_INDEX
+    CAP_PEER
     N_CAPTURE_COLUMNS
 
 cdef enum:
@@ -58,13 +59,13 @@ cdef int fill_flags(Table* t, Table* items, const CapRow* row, int64_t n) noexce
 
 cdef inline const CapText* text_of(int k, const CapRow* row, const CapText* text, const CapText* files,
                                    const CapText* sides) noexcept nogil:
-    """text: three of each connection, its name and its two ends."""
+    """text: four of each connection, its name, its two ends and whom it is for."""
     if k == CAP_CONNECTION:
-        return &text[3 * row.info]
+        return &text[4 * row.info]
     if k == CAP_SRC:
-        return &text[3 * row.info + 1 + row.server]
+        return &text[4 * row.info + 1 + row.server]
     if k == CAP_DST:
-        return &text[3 * row.info + 2 - row.server]
+        return &text[4 * row.info + 2 - row.server]
     if k == CAP_DIRECTION:
         return &sides[row.server]
     return &files[row.file]
@@ -92,6 +93,17 @@ cdef int fill_texts(Table* t, int k, const CapRow* row, int64_t n, const CapText
             memcpy(w, one.p, one.n)
         c.used += one.n
         ends[i] = <int32_t>c.used
+    return 0
+
+
+cdef int fill_peers(Table* t, const CapRow* row, int64_t n, const CapText* text) noexcept nogil:
+    """Null where no proxy said it."""
+    cdef const CapText* one
+    cdef int64_t i
+    for i in range(n):
+        one = &text[4 * row[i].info + 3]
+        if one.n and append_octets(t, &t.column[CAP_PEER], i, one.p, one.n) < 0:
+            return NO_MEMORY
     return 0
 
 
@@ -127,6 +139,8 @@ cdef int fill_capture_column(Table* t, Table* items, int k, const CapRow* row, i
         return NO_MEMORY
     if k == CAP_TIME or k == CAP_TIME_LAST or k == CAP_TIME_NS:
         return fill_times(c, k, row, n)
+    if k == CAP_PEER:
+        return fill_peers(t, row, n, text)
     narrow = <int32_t*>c.fixed.p
     wide = <int64_t*>c.fixed.p
     if k == CAP_INDEX:
@@ -163,6 +177,17 @@ cdef bytes end_text(const Endpoint* end, uint8_t family):
         address = ipaddress.IPv4Address(end.address[:4])
         return f"{address}:{end.port}".encode()
     return f"[{ipaddress.IPv6Address(end.address[:16])}]:{end.port}".encode()
+
+
+cdef bytes peer_text(const Peer* peer):
+    """Empty where there is none, or no address."""
+    import ipaddress
+    raw = peer.address[:peer.n]
+    try:
+        address = ipaddress.ip_address(raw.decode("ascii") if peer.form == PEER_TEXT else raw)
+    except ValueError:
+        return b""
+    return (f"{address}:{peer.port}" if address.version == 4 else f"[{address}]:{peer.port}").encode()
 
 
 @cython.final
@@ -338,6 +363,7 @@ cdef CaptureBatch make_batch(object protocol, tuple others, CapRows* o, int64_t 
         texts.append(f"{info[i].id:016x}".encode())
         texts.append(end_text(&info[i].client, info[i].family))
         texts.append(end_text(&info[i].server, info[i].family))
+        texts.append(peer_text(&info[i].peer) if info[i].peer.form else b"")
     texts.extend(files.names)
     text = <CapText*>calloc(<size_t>len(texts) + 1, sizeof(CapText))
     numbers = <int64_t*>calloc(<size_t>n_files + 1, sizeof(int64_t))
@@ -355,7 +381,7 @@ cdef CaptureBatch make_batch(object protocol, tuple others, CapRows* o, int64_t 
         sides[1].p = SERVER_SIDE
         sides[1].n = 6
         for k in range(N_CAPTURE_COLUMNS):
-            out.table.column[k].nullable = k in (CAP_TIME, CAP_TIME_LAST, CAP_TIME_NS)
+            out.table.column[k].nullable = k in (CAP_TIME, CAP_TIME_LAST, CAP_TIME_NS, CAP_PEER)
             out.table.column[k].asked = k in order
             out.table.column[k].row_hint = n
             format_ = CAPTURE_COLUMNS[k][1]
@@ -366,7 +392,7 @@ cdef CaptureBatch make_batch(object protocol, tuple others, CapRows* o, int64_t 
             for k in range(N_CAPTURE_COLUMNS):
                 if out.table.column[k].asked:
                     status = fill_capture_column(out.table, out.items, k, row, n, info, text,
-                                                 text + 3 * n_infos, numbers, sides)
+                                                 text + 4 * n_infos, numbers, sides)
                     if status < 0:
                         break
             if status == 0:

@@ -233,7 +233,7 @@ cdef int64_t search_bytes(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t
             elif is_plausible(r, c.may, p + i, n - i, limit):
                 found = follow_chain(r, c.may, p + i, n - i, limit, final)
         if found == CHAIN_NO and p[i] == c'A' and h.syn and at + <int64_t>i < FIRST_POSITION + OPENING_OCTETS:
-            # A proxy may have said whom it speaks for, in a line of its own.
+            # Something may stand before it.
             if n - i < 8 and not final:
                 break
             found = is_opening(r, p + i, n - i, final)
@@ -330,6 +330,15 @@ cdef int64_t scan_bytes(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n
     cdef int state
     while i < n:
         if h.state == AT_START:
+            if AMQP_UNLIKELY(h == &c.half[0] and not h.flags & CAPTURED_MIDSTREAM and (p[i] == c'P' or p[i] == c'\r')):
+                used = proxy_header(p + i, n - i, &c.info.peer)
+                if used < 0 and not final:
+                    h.need = <size_t>-used
+                    break
+                if used > 0:
+                    r.count.proxied += 1
+                    i += <size_t>used
+                    continue
             if start_bytes(r, c, h, p + i, n - i, final) == 0:
                 h.need = 8
                 break

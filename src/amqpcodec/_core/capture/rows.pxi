@@ -23,6 +23,13 @@ cdef enum:
 
 cdef const char** CAPTURE_FLAG_NAMES = ["gap", "resync", "truncated", "midstream", "oversize", "late"]
 
+# Whom a proxy speaks for: see proxy.pxi.
+cdef struct Peer:
+    uint8_t form
+    uint8_t n               # bytes of the address
+    uint8_t[40] address
+    uint16_t port
+
 # A connection as rows tell of it.
 cdef struct CapInfo:
     uint64_t id
@@ -30,6 +37,7 @@ cdef struct CapInfo:
     uint8_t family
     Endpoint client
     Endpoint server
+    Peer peer
 
 cdef struct CapRow:
     int32_t info

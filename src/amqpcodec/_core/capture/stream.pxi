@@ -142,6 +142,7 @@ cdef struct CaptureCounts:
     uint64_t left_out       # bytes of connections left out
     uint64_t repeated       # bytes of retransmissions
     uint64_t fragments      # of IP packets
+    uint64_t proxied        # connections whose proxy said whom it speaks for
     uint64_t joined         # packets that were put together of them
     uint64_t overflows      # gaps that were given up since too much waited
 

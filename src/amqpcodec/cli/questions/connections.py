@@ -29,6 +29,7 @@ class Connection:
     def __init__(self, index: int, client: str, server: str) -> None:
         """Nothing was said yet."""
         self.index, self.client, self.server = index, client, server
+        self.peer: str | None = None
         self.product = self.user = self.vhost = self.version = self.name = self.broker = None
         self.first: int | None = None
         self.last: int | None = None
@@ -42,7 +43,8 @@ class Connection:
     def row(self) -> Row:
         """As it is shown."""
         return (
-            *(self.index, self.client, self.server, self.product, self.user, self.vhost),
+            *(self.index, self.client, self.peer, self.server, self.product, self.user),
+            self.vhost,
             *(self.version, self.first, self.last, len(self.channels), self.frames),
             *(self.heartbeat, self.frame_max, self.name, self.broker),
             *(self.ended or ("open" if self.opened else None), self.by, self.code, self.reason),
@@ -55,10 +57,11 @@ class Connections(Question):
     NAME = "connections"
     LEVEL = "frame"
     REDACT = False  # the name of the user is part of the credentials
-    FIELDS = (*FIELDS, "channel", "arguments", "frame")
+    FIELDS = (*FIELDS, "channel", "arguments", "frame", "peer")
     SCHEMA = pa.schema([
         ("conn", pa.int64()),
         ("client", pa.string()),
+        ("peer", pa.string()),
         ("server", pa.string()),
         ("product", pa.string()),
         ("user", pa.string()),
@@ -105,19 +108,21 @@ class Connections(Question):
         return []
 
     def _count(self, batch: pa.RecordBatch) -> None:
-        names = ["connection_index", "timestamp", "direction", "src", "dst"]
+        names = ["connection_index", "timestamp", "direction", "src", "dst", "peer"]
         told = pa.Table.from_batches([batch.select(names)]).group_by(
             "connection_index", use_threads=False
         )
-        counted = told.aggregate([("timestamp", "min"), ("timestamp", "max"), ([], "count_all")])
+        counted = told.aggregate([
+            *(("timestamp", "min"), ("timestamp", "max"), ([], "count_all"), ("peer", "max")),
+        ])  # fmt: skip
         first = told.aggregate([("direction", "first"), ("src", "first"), ("dst", "first")])
         ends = {
             row["connection_index"]: (row["direction_first"], row["src_first"], row["dst_first"])
             for row in first.to_pylist()
         }
-        wanted = ["connection_index", "timestamp_min", "timestamp_max", "count_all"]
+        wanted = ["connection_index", "timestamp_min", "timestamp_max", "count_all", "peer_max"]
         for batch in counted.select(wanted).to_batches():
-            for index, begin, end, count in plain(batch):
+            for index, begin, end, count, peer in plain(batch):
                 one = self.found.get(index)
                 if one is None:
                     by, src, dst = ends[index]
@@ -126,6 +131,7 @@ class Connections(Question):
                 one.first = min(filter(None, (one.first, begin)), default=None)
                 one.last = max(filter(None, (one.last, end)), default=None)
                 one.frames += count
+                one.peer = one.peer or peer
 
     def _header(self, one: Connection, by: str, frame: bytes | None) -> None:
         header = frame or b""
