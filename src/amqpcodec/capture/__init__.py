@@ -15,6 +15,9 @@ in VXLAN, Geneve, GRE, ERSPAN (types I to III) and IP, of which the innermost ad
 IP fragments together, and TCP in order, with a bounded number of bytes held back. Memory is bounded
 by the open connections.
 
+Connections over TLS are read with the secrets of a key log (``keylog=``), connections over
+WebSocket as they are.
+
 Nothing is dropped silently: what is not a frame is a row or a count. Bytes that were not captured
 are a row with the flag "gap" and an error; after them the reader looks for the next frame, and
 every frame that was captured whole comes out.
@@ -23,6 +26,7 @@ every frame that was captured whole comes out.
 from __future__ import annotations
 
 from .._public import listing
+from ._layers import KeyLog
 from ._read import (
     BATCH_ROWS,
     Batch,
@@ -40,6 +44,7 @@ __all__ = [
     "Batch",
     "CaptureError",
     "CaptureWarning",
+    "KeyLog",
     "Reader",
     "StateError",
     "read",

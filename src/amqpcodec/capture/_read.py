@@ -17,8 +17,7 @@ from ..batch import _protocol as _protocol_of
 from ._chain import Chain
 from ._errors import CaptureError, CaptureWarning, StateError, no_capture
 from ._files import Source, Watch, source_name
-from ._layers import KeyLog, Layers
-from ._layers import Source as KeyLogSource
+from ._layers import KeyLog, KeyLogSource, Layers
 from ._link import link
 from ._order import Found
 from ._seal import seal, unseal
@@ -93,7 +92,7 @@ class Reader:
         reorder_bytes: int = REORDER_BYTES,
         reorder_segments: int = REORDER_SEGMENTS,
         filesystem: Any = None,
-        keylog: KeyLogSource | None = None,
+        keylog: KeyLog | KeyLogSource | None = None,
         workers: int = 1,
     ) -> None:
         """Nothing is opened before the first batch is asked for."""
@@ -416,7 +415,7 @@ def read(
     reorder_bytes: int = REORDER_BYTES,
     reorder_segments: int = REORDER_SEGMENTS,
     filesystem: Any = None,
-    keylog: KeyLogSource | None = None,
+    keylog: KeyLog | KeyLogSource | None = None,
     workers: int = 1,
 ) -> Reader:
     """Iterates over the frames or messages of a capture, as Arrow batches (``__arrow_c_array__``).
@@ -450,7 +449,12 @@ def read(
     Connections of AMQP 0-8, 0-9 and 1.0 are read as such, by their protocol header; ``1 1 0 9``,
     and a connection whose beginning was not captured, is read as 0-9-1 or 1.0 as its frames can
     be. The columns are the same for all; a property that 0-9-1 does not have gives its row an
-    error, and a column with protocol="0-9" or "0-8". TLS is left out and counted: see stats().
+    error, and a column with protocol="0-9" or "0-8".
+
+    TLS, from the first byte on or after AMQP 1.0's header for it, is read with the secrets of
+    keylog; without them it is left out and counted: see stats(). WebSocket, with or without TLS, is
+    read as what it carries; name its port in ports. A row of either has the packet that completed
+    the TLS record, or the WebSocket frame, with its bytes.
 
     Of AMQP 1.0, frame_type is "amqp", "sasl", "heartbeat" or "protocol-header", method is the
     performative ("transfer"), arguments are its fields, payload is what a transfer carries; with
@@ -502,12 +506,17 @@ def read(
             be some batches ahead.
         filesystem: what opens the paths: a file system of pyarrow.fs or of fsspec. None: files of
             this machine, and of URIs (``s3://bucket/name``) what their scheme says; see below.
+        keylog: the secrets of connections over TLS 1.2 and 1.3: a KeyLog, or what one is made of (a
+            path, bytes or lines; SSLKEYLOGFILE's format). The port 5671 is read as well then. A
+            pcapng may bring them itself (decryption secrets block). Needs the package cryptography,
+            which the extra ``crypto`` brings.
 
     Raises:
         CaptureError: a file is no capture. In a chain, one that is empty counts as its newest, of
             which nothing was written yet.
         ValueError: a name or a number is not known.
         OSError: as open() does.
+        ImportError: keylog without the package cryptography.
 
     A capture that is damaged or cut gives what is before the damage; ``damaged`` of what this
     returns says where it is.
@@ -553,7 +562,7 @@ def stats(
     chain: bool | Literal["auto"] = "auto",
     *,
     filesystem: Any = None,
-    keylog: KeyLogSource | None = None,
+    keylog: KeyLog | KeyLogSource | None = None,
 ) -> dict[str, Any]:
     """What captures hold: sums, and under "files" the same of each file, in the order of reading.
 
@@ -563,10 +572,12 @@ def stats(
     Keys: packets, octets (captured), connections, versions (connections that have ended, by
     protocol), frames (by type), methods (frames by method or performative), errors (rows with one,
     gaps and remains included), gaps, lost_octets, resyncs, midstream (directions),
-    tls_connections, other_protocols (connections), left_out_octets (of both), repeated_octets
-    (retransmitted), proxied_connections (with a PROXY header), ip_fragments, ip_reassembled
-    (packets put together of them), reorder_overflows (gaps given up because too much waited behind
-    them), skipped (packets by reason); of each file also file (its name) and damaged (text, or None).
+    tls_connections, tls_decrypted (those that were read), tls_reasons (directions over TLS or
+    WebSocket that were not, by reason), websockets, other_protocols (connections), left_out_octets
+    (of what was not read), repeated_octets (retransmitted), proxied_connections (with a PROXY
+    header), ip_fragments, ip_reassembled (packets put together of them), reorder_overflows (gaps
+    given up because too much waited behind them), skipped (packets by reason); of each file also
+    file (its name) and damaged (text, or None).
 
     Raises:
         CaptureError: a file is no capture.
@@ -585,8 +596,10 @@ def stats(
     return {"files": files, **_sums(files)}
 
 
-def _keys(source: KeyLogSource) -> KeyLog:
+def _keys(source: KeyLog | KeyLogSource) -> KeyLog:
     """A key log that was asked for; of what is wrong with it, a warning tells."""
+    if isinstance(source, KeyLog):
+        return source
     keys = KeyLog(source)
     if keys.bad_lines:
         lines = ", ".join(map(str, keys.bad_lines[:10]))

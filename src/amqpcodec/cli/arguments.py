@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from . import need_extra
+from . import complain, need_extra
 
 __all__ = ["parsed", "parser"]
 
@@ -81,6 +81,8 @@ def parser() -> argparse.ArgumentParser:
 
 
 if TYPE_CHECKING:
+    from ..capture import KeyLog
+
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
 
@@ -266,6 +268,13 @@ def add_source(command: argparse.ArgumentParser, secrets: bool = True) -> None:
         help="the servers' ports; default: 5672",
     )
     command.add_argument("--protocol", help='such as "0-9-1"; default: as the connection says')
+    command.add_argument(
+        "--keylog",
+        type=keylog,
+        metavar="FILE",
+        help="the secrets of connections over TLS, as SSLKEYLOGFILE has them; the port 5671 is read"
+        " as well then",
+    )
     if not secrets:
         command.set_defaults(show_secrets=False)
         return
@@ -362,6 +371,20 @@ class Uri:
 def source(text: str) -> Path | Uri:
     """The name of a file, or its URI."""
     return Uri(text) if "://" in text else Path(text)
+
+
+def keylog(text: str) -> KeyLog:
+    """A key log; of lines that are no secrets it is said which."""
+    from .. import capture
+
+    try:
+        found = capture.KeyLog(text)
+    except OSError as error:
+        raise argparse.ArgumentTypeError(f"{text}: {error.strerror or error}") from None
+    if found.bad_lines:
+        lines = ", ".join(map(str, found.bad_lines))
+        complain(f"{text}: lines that are no secrets are left out: {lines}")
+    return found
 
 
 def names(text: str) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any, Literal
@@ -68,6 +69,8 @@ class Group:
     def warn(self, reader: capture.Reader, note: str = "") -> None:
         """What is unusual about the files that were read; note: what else is said of them all."""
         files = reader.file_stats()
+        if hint := _tls_hint(files):
+            complain(f"{self}: {hint}")
         damaged = [each for each in files if each["damaged"]]
         if files and not any(each["frames"] for each in files):
             complain(f"{self}: no frame of AMQP{_instead(reader.stats(), self.files)}")
@@ -84,13 +87,21 @@ class Group:
             )
 
 
+def _tls_hint(files: Iterable[Mapping[str, Any]]) -> str:
+    """What is needed to read the connections over TLS that were not, or nothing."""
+    over = sum(each["tls_connections"] - each["tls_decrypted"] for each in files)
+    if over <= 0:
+        return ""
+    reasons: Counter[str] = sum((Counter(each["tls_reasons"]) for each in files), Counter())
+    told = f" ({reasons.most_common(1)[0][0]})" if reasons else ""
+    connections = "1 connection is" if over == 1 else f"{over:,} connections are"
+    return f"{connections} over TLS and not read{told}; --keylog FILE has the secrets of TLS"
+
+
 def _instead(counted: Mapping[str, Any], files: Iterable[Path]) -> str:
     """What was found where nothing was looked for."""
     there = [f"{n:,} packets: {why}" for why, n in counted["skipped"].items()]
-    for key, text in (
-        ("tls_connections", "connections with TLS"),
-        ("other_protocols", "connections of another protocol"),
-    ):
+    for key, text in (("other_protocols", "connections of another protocol"),):
         if counted[key]:
             there.append(f"{counted[key]:,} {text}")
     hint = ""

@@ -13,6 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from .. import capture
+from ..capture._read import TLS_PORT
 from . import BAD_DATA, INTERRUPTED, OK, USAGE, Problem, complain
 from .groups import Group, grouped
 from .live import Follow, Interface, Pipe, Stop, is_live
@@ -110,6 +111,7 @@ class Reading:
                 level=level,
                 fields=fields,
                 ports=options.ports,
+                keylog=options.keylog,
                 protocol=options.protocol,
                 redact=redact and not options.show_secrets,
                 chain=group.chain,
@@ -153,7 +155,8 @@ class Reading:
         """What is to be read as it comes, if it is such."""
         options, name = self.options, str(group.files[0])
         if getattr(options, "interface", None):
-            made = Interface(options.interface, options.ports, self.stop)
+            ports = options.ports if options.keylog is None else (*options.ports, TLS_PORT)
+            made = Interface(options.interface, ports, self.stop)
             stack.callback(made.child.kill)
             return made
         if is_live(name):

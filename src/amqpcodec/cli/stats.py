@@ -88,7 +88,13 @@ def count(options: argparse.Namespace, group: Group, bar: Progress) -> list[dict
     """What each file of a group holds: that of capture.stats(), with closes among the errors."""
 
     def make(sources: Any) -> capture.Reader:
-        return Closes(sources, options.protocol, ports=options.ports, chain=group.chain)
+        return Closes(
+            sources,
+            options.protocol,
+            ports=options.ports,
+            chain=group.chain,
+            keylog=options.keylog,
+        )
 
     reader = group.opened(make, bar.watch)
     if reader is None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -37,6 +37,7 @@ def decode_captures(
     ports: Iterable[int] = (5672,),
     redact: bool = True,
     tables: str | None = None,
+    keylog: str | Sequence[str] | None = None,
 ) -> DataFrame:
     """A row for each frame, or message, of the captures in a binary column.
 
@@ -65,6 +66,8 @@ def decode_captures(
         redact: overwrite credentials.
         tables: what field tables become: "json", "variant" or "map". None: what the types of a
             schema say, or else "json".
+        keylog: the secrets of connections over TLS: a path that tasks can open, or the lines of a
+            key log.
 
     Raises:
         ValueError: a name, type, mode or level is not known; a column would be there twice.
@@ -94,7 +97,7 @@ def decode_captures(
     beside = given.schema.fields[: len(kept)]
     schema = StructType([*beside, *(StructField(f.name, f.dataType) for f in decoded.schema)])
     ports = tuple(ports)
-    job = _Job(with_error(decoded, mode), len(kept), level, ports, protocol, redact, mode)
+    job = _Job(with_error(decoded, mode), len(kept), level, ports, protocol, redact, mode, keylog)
     list(job.captures("", b""))  # refuses wrong ports here
     return given.mapInArrow(job.run, schema)
 
@@ -118,6 +121,7 @@ class _Job:
     protocol: str | None
     redact: bool
     mode: str
+    keylog: str | Sequence[str] | None = field(default=None, repr=False)
 
     def run(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         target = arrow_schema(self.plan.schema)
@@ -147,6 +151,7 @@ class _Job:
             batch_rows=BATCH_ROWS,
             redact=self.redact,
             tables=self.plan.tables,
+            keylog=self.keylog,
         )
         try:
             for rows in reader:

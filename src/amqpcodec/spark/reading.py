@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import pyarrow as pa
 from pyspark.sql.types import StructType
 
 from .. import capture
+from ..capture._layers import KeyLogSource
+from ..capture._read import TLS_PORT
 from ..capture._storage import Storage, is_remote, locate
 from .catalog import NO_PATH
 from .columns import Plan, conform, plan
@@ -28,6 +31,7 @@ __all__ = [
     "Files",
     "What",
     "chain_of",
+    "keylog_of",
     "open_reader",
     "paths_of",
     "ports_of",
@@ -43,7 +47,8 @@ TASK_OCTETS = 128 << 20
 
 OPTIONS = (
     *("path", "paths", "ports", "protocol", "level", "fields", "redact", "tables", "mode"),
-    *("columnNameOfCorruptRecord", "chain", "maxPartitionBytes", *SELECTION, *TOLERANT),
+    *("columnNameOfCorruptRecord", "chain", "maxPartitionBytes", "keylog"),
+    *(*SELECTION, *TOLERANT),
     *("stateLocation", "maxFilesPerTrigger", "maxBytesPerTrigger", "closeAfter"),
 )
 
@@ -68,6 +73,7 @@ class What:
     mode: str
     ignore_corrupt: bool
     ignore_missing: bool
+    keylog: KeyLogSource | None = field(default=None, repr=False)
 
     @classmethod
     def of(cls, options: Options, schema: StructType | None) -> What:
@@ -100,11 +106,14 @@ class What:
             mode,
             ignore_corrupt,
             options.flag("ignoreMissingFiles", False),
+            keylog_of(options),
         )
 
     def depends(self) -> tuple[object, ...]:
         """What the states of a reader depend on beside its files."""
-        return (self.level, self.ports, self.protocol, self.redact)
+        keys = repr(self.keylog).encode()
+        digest = hashlib.blake2b(keys, digest_size=16).hexdigest()
+        return (self.level, self.ports, self.protocol, self.redact, digest)
 
     def counting(self) -> What:
         """The same, for a reader that gives no column but the errors."""
@@ -143,7 +152,13 @@ def ports_of(options: Options) -> tuple[int, ...]:
     ports = options.numbers("ports", (5672,))
     if not all(0 < port < 65536 for port in ports):
         raise ValueError(f"option ports is numbers from 1 to 65535, not {ports!r}")
-    return ports
+    return ports if keylog_of(options) is None else (*ports, TLS_PORT)
+
+
+def keylog_of(options: Options) -> KeyLogSource | None:
+    """The option keylog: a path, which tasks open, or the lines of a key log."""
+    text = options.optional("keylog")
+    return text.splitlines() if text is not None and "\n" in text else text
 
 
 def read_chain(
@@ -211,4 +226,5 @@ def open_reader(path: str | Sequence[str], what: What, storage: Storage) -> capt
         chain=True,  # the paths of a partition are those of one
         tables=what.plan.tables,
         order="none",  # as they are found, so that ranges give what one task would
+        keylog=what.keylog,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
 from pyspark.sql.types import LongType, MapType, StringType, StructType
@@ -14,7 +14,7 @@ from ..capture._storage import locate
 from .columns import arrow_schema
 from .files import SELECTION
 from .options import Options
-from .reading import Files, ports_of
+from .reading import Files, keylog_of, ports_of
 from .source import CaptureFiles
 from .versions import DataSource, DataSourceReader, InputPartition, needs_sources
 
@@ -23,17 +23,18 @@ if TYPE_CHECKING:
 
 __all__ = ["AmqpCaptureStats", "capture_stats"]
 
-_OPTIONS = ("path", "paths", "ports", "protocol", "maxPartitionBytes", "chain", *SELECTION)
+_OPTIONS = (
+    *("path", "paths", "ports", "protocol", "maxPartitionBytes", "chain", "keylog"),
+    *SELECTION,
+)
 
 #: Counts by name, and plain ones; what they mean is told by capture.stats.
-_BY_NAME = ("versions", "frames", "methods", "skipped")
+_BY_NAME = ("versions", "frames", "methods", "skipped", "tls_reasons")
 _COUNTS = (
     *("packets", "octets", "connections", "errors", "gaps", "lost_octets", "resyncs"),
-    *("midstream", "tls_connections", "other_protocols", "left_out_octets", "repeated_octets"),
-    "proxied_connections",
-    "ip_fragments",
-    "ip_reassembled",
-    "reorder_overflows",
+    *("midstream", "tls_connections", "tls_decrypted", "websockets", "other_protocols"),
+    *("left_out_octets", "repeated_octets", "proxied_connections"),
+    *("ip_fragments", "ip_reassembled", "reorder_overflows"),
 )
 
 
@@ -46,15 +47,17 @@ def capture_stats(
 
     Columns: file; damaged (text, where reading ended early or the file is no capture, else null);
     packets, octets (captured), connections, errors, gaps, lost_octets, resyncs, midstream
-    (directions), tls_connections, other_protocols (connections), left_out_octets (of both),
-    repeated_octets, proxied_connections, ip_fragments, ip_reassembled, reorder_overflows; and maps
-    of counts: versions (connections by protocol), frames (by type), methods (frames by method or
-    performative), skipped (packets by reason).
+    (directions), tls_connections, tls_decrypted (of these), websockets, other_protocols
+    (connections), left_out_octets, repeated_octets, proxied_connections, ip_fragments,
+    ip_reassembled, reorder_overflows; and maps of counts: versions (connections by protocol),
+    frames (by type), methods (frames by method or performative), skipped (packets by reason),
+    tls_reasons (directions that were not read).
 
     Args:
         spark: a session.
         path: a file, folder or glob, or some of them.
-        options: those of ``amqp_capture`` that choose files; ``ports``, ``protocol``, ``chain``.
+        options: those of ``amqp_capture`` that choose files; ``ports``, ``protocol``, ``chain``,
+            ``keylog``.
 
     Raises:
         An error of Spark when it runs: a path stands for nothing, an option is not known.
@@ -93,6 +96,7 @@ class _Reader(CaptureFiles):
         super().__init__(options)
         self.ports = ports_of(options)
         self.protocol = options.optional("protocol")
+        self.keylog = keylog_of(options)
         self.columns = schema
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
@@ -108,14 +112,19 @@ class _Reader(CaptureFiles):
         if partition.chained:
             sources = [locate(path, self.storage) for path in partition.paths]
             with suppress(capture.CaptureError, OSError):
-                yield from capture.stats(sources, self.ports, self.protocol, chain=True)["files"]
+                yield from self._stats(sources, True)
                 return
         for path in partition.paths:
             try:
                 source = locate(path, self.storage)
-                yield from capture.stats(source, self.ports, self.protocol)["files"]
+                yield from self._stats(source, "auto")
             except (capture.CaptureError, OSError) as problem:
                 yield {"file": path, "damaged": str(problem)}
+
+    def _stats(self, source: Any, chain: bool | Literal["auto"]) -> list[dict[str, Any]]:
+        counted = capture.stats(source, self.ports, self.protocol, chain, keylog=self.keylog)
+        files: list[dict[str, Any]] = counted["files"]
+        return files
 
 
 def _value(found: Any) -> Any:

@@ -12,12 +12,13 @@ from importlib.util import find_spec
 from typing import Any
 
 from . import _state
-from ._keylog import KeyLog, Source
+from ._keylog import KeyLog
+from ._keylog import Source as KeyLogSource
 from ._sessions import Sessions
 from ._tls import NO_PACKAGE, Items, Tls
 from ._websocket import WebSocket
 
-__all__ = ["KeyLog", "Layers", "Source"]
+__all__ = ["KeyLog", "KeyLogSource", "Layers"]
 
 #: Reasons that are told apart.
 KINDS = 64

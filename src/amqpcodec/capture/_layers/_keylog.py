@@ -30,10 +30,15 @@ KEPT = 1 << 18
 
 
 class KeyLog:
-    """Secrets by label and client random. Its repr shows none of them."""
+    """The secrets of a key log of TLS, as SSLKEYLOGFILE names its format, for capture.read().
+
+    Lines are a label, the random bytes of a client's hello and a secret, the latter two in
+    hexadecimal. Its repr shows none of them. Source: draft-ietf-tls-keylogfile.
+    """
 
     def __init__(self, source: Source | None = None) -> None:
-        """Reads all of a source at once.
+        """source: a path, the contents as bytes, or lines. It is read at once; a file that grows is
+        read again where a secret is missing.
 
         Raises:
             OSError: as open() does.

@@ -1,0 +1,202 @@
+"""AMQP over WebSocket, with and without TLS, as if there had been none."""
+
+from __future__ import annotations
+
+import random
+import struct
+import zlib
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from amqpcodec.capture._layers import _websocket
+from tests.capture import recording as make
+from tests.capture.rows import rows
+from tests.capture.test_tls_unit import EXPECTED, TALK, frames, in_two, message, packets, stats
+from tests.support.tls_talk import CLIENT, SERVER, Said, Talker, cut
+
+REQUEST = (
+    b"GET /ws HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+    b"Sec-WebSocket-Protocol: amqp\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n"
+    b"Sec-WebSocket-Version: 13\r\n%s\r\n"
+)
+ANSWER = (
+    b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: WebSocket\r\nConnection: Upgrade\r\n"
+    b"Sec-WebSocket-Protocol: amqp\r\n%s\r\n"
+)
+DEFLATE = b"Sec-WebSocket-Extensions: permessage-deflate%s\r\n"
+BINARY, CONTINUATION, TEXT, CLOSE, PING = 2, 0, 1, 8, 9
+
+
+def frame(side: int, payload: bytes, opcode: int = BINARY, fin: bool = True, rsv1: bool = False):
+    """A frame; a client's is masked."""
+    first = bytes([opcode | fin << 7 | rsv1 << 6])
+    masked = 0x80 if side == CLIENT else 0
+    size = len(payload)
+    if size <= 125:
+        head = bytes([masked | size])
+    elif size <= 0xFFFF:
+        head = struct.pack(">BH", masked | 126, size)
+    else:
+        head = struct.pack(">BQ", masked | 127, size)
+    if side == SERVER:
+        return first + head + payload
+    mask = random.Random(size).randbytes(4)
+    return first + head + mask + bytes(each ^ mask[at % 4] for at, each in enumerate(payload))
+
+
+class Deflater:
+    """What one side sends, message by message, compressed."""
+
+    def __init__(self, takeover: bool) -> None:
+        self.takeover = takeover
+        self.packer = zlib.compressobj(wbits=-15)
+
+    def __call__(self, data: bytes) -> bytes:
+        packed = self.packer.compress(data) + self.packer.flush(zlib.Z_SYNC_FLUSH)
+        if not self.takeover:
+            self.packer = zlib.compressobj(wbits=-15)
+        return packed.removesuffix(b"\0\0\xff\xff")
+
+
+def over_web(talk: Iterable[tuple[int, bytes]], extension: bytes = b"", pieces: int = 1) -> Said:
+    """A conversation over WebSocket: its messages in so many fragments, pings between them."""
+    said: Said = [(CLIENT, REQUEST % b""), (SERVER, ANSWER % extension)]
+    takes = [b"%s_no_context" % who not in extension for who in (b"client", b"server")]
+    pack = [Deflater(each) if extension else None for each in takes]
+    for side, data in talk:
+        packer = pack[side]
+        body = data if packer is None else packer(data)
+        step = len(body) // pieces + 1
+        parts = [body[at : at + step] for at in range(0, len(body), step)]
+        for number, part in enumerate(parts):
+            opcode = CONTINUATION if number else BINARY
+            fin = number == len(parts) - 1
+            packed = packer is not None and number == 0
+            said.append((side, frame(side, part, opcode, fin, packed)))
+            said.append((1 - side, frame(1 - side, b"are you there?", PING)))
+    return [*said, (CLIENT, frame(CLIENT, b"\3\xe8", CLOSE)), (SERVER, frame(SERVER, b"", CLOSE))]
+
+
+EXTENSIONS = [
+    b"",
+    DEFLATE % b"",
+    DEFLATE % b"; server_no_context_takeover; client_max_window_bits=9",
+]
+
+
+@pytest.mark.parametrize("extension", EXTENSIONS)
+@pytest.mark.parametrize("size", [1 << 20, 700, 11])
+@pytest.mark.parametrize("pieces", [1, 3])
+def test_web_socket(extension: bytes, size: int, pieces: int):
+    octets = make.pcap(packets(cut(over_web(TALK, extension, pieces), (size,))))
+    assert frames(octets) == EXPECTED
+    found = stats(octets)
+    assert (found["websockets"], found["other_protocols"], found["left_out_octets"]) == (1, 0, 0)
+    assert (found["tls_connections"], found["tls_reasons"], found["errors"]) == (0, {}, 0)
+
+
+def test_web_socket_over_tls():
+    pytest.importorskip("cryptography")
+    talker = Talker()
+    octets = make.pcap(packets(cut(talker.talk(over_web(TALK)), (500,)), port=443))
+    assert frames(octets, keylog=talker.keys, ports=(443,)) == EXPECTED
+    found = stats(octets, keylog=talker.keys, ports=(443,))
+    assert (found["websockets"], found["tls_decrypted"]) == (1, 1)
+
+
+def test_the_largest_frames_have_64_bits():
+    talk = [TALK[0], (CLIENT, message(70_000))]
+    octets = make.pcap(packets(cut(over_web(talk), (30_000,))))
+    assert [len(each) for _, each in frames(octets)][-1] == 70_008
+
+
+def test_states(tmp_path: Path):
+    """Wherever the reading was interrupted, all goes on: in compressed messages too."""
+    for extension in EXTENSIONS:
+        talk = [*TALK[:3], (CLIENT, message(2000)), *TALK[4:]]
+        sent = packets(cut(over_web(talk, extension, 2), (90,)))
+        expected = frames(make.pcap(packets(talk)))
+        at = 24
+        for number, each in enumerate(sent):
+            at += 16 + len(each)
+            if number % 5:
+                continue
+            found, _ = in_two(make.pcap(sent), tmp_path / "x.pcap", at, None)
+            assert found == expected
+
+
+def test_the_other_direction_comes_first():
+    said = over_web(TALK, EXTENSIONS[1])
+    for side in (CLIENT, SERVER):
+        turned = sorted(said, key=lambda each: each[0] != side)
+        assert sorted(frames(make.pcap(packets(turned)))) == sorted(EXPECTED)
+
+
+@pytest.mark.parametrize("missing", range(14, 40, 5))
+def test_what_is_after_a_gap(missing: int):
+    many = [(CLIENT, message(400, f"k{number}")) for number in range(40)]
+    sent = packets(each for part in over_web(TALK[:1] + many)[:-2] for each in cut([part], (150,)))
+    del sent[missing]
+    found = rows(make.pcap(sent))
+    published = sum(row["method"] == "basic.publish" for row in found)
+    assert published >= 38
+    assert stats(make.pcap(sent))["tls_reasons"] == {}
+
+
+def test_whole_frames_are_missing():
+    many = [(CLIENT, message(20, f"k{number}")) for number in range(40)]
+    said = [
+        each for each in over_web(TALK[:1] + many)[:-2] if each[0] == CLIENT or len(each[1]) > 99
+    ]
+    sent = packets(said)
+    del sent[12:19]
+    assert sum(row["method"] == "basic.publish" for row in rows(make.pcap(sent))) == 33
+
+
+REFUSED = b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n"
+NOT_TEXT = [
+    (CLIENT, REQUEST % b""),
+    (SERVER, ANSWER % b""),
+    (CLIENT, frame(CLIENT, b"hello", TEXT)),
+]
+
+
+@pytest.mark.parametrize(
+    ("said", "reasons"),
+    [
+        ([(CLIENT, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")], {_websocket.NO_UPGRADE: 2}),
+        ([(CLIENT, b"GET / HTTP/1.1\r\nno header\r\n\r\n")], {_websocket.NO_UPGRADE: 2}),
+        ([(CLIENT, b"GET /" + b"x" * 70_000)], {_websocket.NO_UPGRADE: 2}),
+        ([(CLIENT, REQUEST % b""), (SERVER, REFUSED)], {_websocket.NO_UPGRADE: 2}),
+        (
+            [(CLIENT, REQUEST % b""), (SERVER, ANSWER % b"Sec-WebSocket-Extensions: x-new\r\n")],
+            {_websocket.EXTENSION: 2},
+        ),
+        (NOT_TEXT, {_websocket.TEXT_FRAME: 1}),
+        ([*NOT_TEXT[:2], (SERVER, b"\x93\0")], {_websocket.NO_FRAME: 1}),
+        ([*NOT_TEXT[:2], (SERVER, b"\x82\x7f" + b"\x7f" * 8)], {_websocket.NO_FRAME: 1}),
+        ([*NOT_TEXT[:2], (SERVER, b"\x80\1x")], {_websocket.NO_FRAME: 1}),
+        ([*NOT_TEXT[:2], (SERVER, b"\xc2\1x")], {_websocket.NO_FRAME: 1}),
+    ],
+)
+def test_what_is_no_web_socket(said: Said, reasons: dict[str, int]):
+    for size in (60_000, 1000):
+        found = stats(make.pcap(packets(cut(said, (size,)))))
+        assert found["tls_reasons"] == reasons
+        assert found["left_out_octets"] > 0
+        assert found["errors"] == 0
+        assert found["other_protocols"] == 1
+
+
+@pytest.mark.parametrize("body", [zlib.compress(bytes(1 << 26), wbits=-15)[:-1], b"\xff" * 30])
+def test_compressed_messages_that_are_too_large_or_damaged(body: bytes):
+    """64 MiB in 64 KB, which is refused after a part of it; and what is not compressed."""
+    said = [
+        *NOT_TEXT[:1],
+        (SERVER, ANSWER % (DEFLATE % b"")),
+        (SERVER, frame(SERVER, body, rsv1=True)),
+    ]
+    found = stats(make.pcap(packets(cut(said, (1400,)))))
+    assert found["tls_reasons"] == {_websocket.PACKED: 1}

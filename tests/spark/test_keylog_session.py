@@ -1,0 +1,71 @@
+"""Connections over TLS in Spark: the option keylog, which no plan shows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("pyspark")
+pytest.importorskip("pyarrow")
+pytest.importorskip("cryptography")
+
+from amqpcodec import spark as amqp
+from tests.capture import recording as make
+from tests.capture.test_tls_unit import EXPECTED, TALK, packets
+from tests.support.tls_talk import Talker, cut
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A capture on the port of TLS, and its key log."""
+    talker = Talker()
+    folder = tmp_path_factory.mktemp("tls")
+    said = cut(talker.talk(TALK), (700,))
+    (folder / "tls.pcap").write_bytes(make.pcap(packets(said, port=5671)))
+    (folder / "keys.log").write_bytes(talker.keys)
+    return folder / "tls.pcap", folder / "keys.log"
+
+
+def test_a_path_or_the_lines(spark, recorded, capfd):
+    amqp.register(spark)
+    path, keys = recorded
+    for keylog in (str(keys), keys.read_text()):
+        read = spark.read.format("amqp_capture").option("keylog", keylog)
+        found = read.option("fields", "direction,frame,error").load(str(path))
+        rows = found.orderBy("frame").collect()
+        assert [row["error"] for row in rows if row["error"]] == []
+        assert sorted((row["direction"], bytes(row["frame"])) for row in rows) == sorted(EXPECTED)
+        found.explain("extended")
+    shown = "".join(capfd.readouterr())
+    for line in keys.read_text().splitlines()[1:]:
+        assert line.split()[2] not in shown
+
+
+def test_ranges_of_one_capture(spark, recorded, tmp_path):
+    """States are kept between tasks: no key is in them, and all tasks go on."""
+    amqp.register(spark)
+    path, keys = recorded
+    read = spark.read.format("amqp_capture").option("keylog", str(keys))
+    read = read.option("stateLocation", str(tmp_path)).option("maxPartitionBytes", "5k")
+    found = read.option("fields", "direction,frame,error").load(str(path))
+    assert found.rdd.getNumPartitions() > 5
+    assert sorted((row["direction"], bytes(row["frame"])) for row in found.collect()) == sorted(
+        EXPECTED
+    )
+    kept = b"".join(each.read_bytes() for each in tmp_path.rglob("*") if each.is_file())
+    assert kept
+    for line in keys.read_text().splitlines()[1:]:
+        assert line.split()[2].encode() not in kept
+        assert bytes.fromhex(line.split()[2]) not in kept
+
+
+def test_stats_and_captures_in_a_column(spark, recorded):
+    path, keys = recorded
+    (row,) = amqp.capture_stats(spark, str(path), {"keylog": str(keys)}).collect()
+    assert (row["tls_connections"], row["tls_decrypted"], row["tls_reasons"]) == (1, 1, {})
+    (row,) = amqp.capture_stats(spark, str(path)).collect()
+    assert (row["tls_connections"], row["tls_decrypted"]) == (1, 0)
+    files = spark.read.format("binaryFile").load(str(path))
+    found = amqp.decode_captures(files, fields=["frame"], keylog=str(keys))
+    assert found.count() == len(EXPECTED)
