@@ -450,3 +450,13 @@ def test_without_cryptography(monkeypatch: pytest.MonkeyPatch):
     head = [make.section("<"), make.interface("<", 1), secrets(talker.keys)]
     found = stats(b"".join([*head, *blocks]))
     assert found["tls_reasons"] == {_tls.NO_PACKAGE: 2}
+
+
+@pytest.mark.parametrize("size", [1 << 16, 3])
+def test_after_a_proxy(size: int):
+    """A balancer says whom it speaks for before TLS begins."""
+    talker = Talker()
+    line = b"PROXY TCP4 192.0.2.7 10.0.0.2 55000 5671\r\n"
+    octets = make.pcap(packets(cut([(CLIENT, line), *talker.talk(TALK)], (size,))))
+    assert frames(octets, keylog=talker.keys) == EXPECTED
+    assert stats(octets, keylog=talker.keys)["proxied_connections"] == 1
