@@ -68,13 +68,13 @@ def read() -> dict[str, Counts]:
                 path = Path(each["file"])
                 counts = {line["line_number"]: line["count"] for line in each["lines"]}
                 if path.parent == PACKAGE and path.suffix == ".c":
-                    _add_module(sources, CACHE / path, counts)
+                    add_module(sources, CACHE / path, counts)
                 elif path.is_relative_to(PACKAGE):
                     sources[path.relative_to(PACKAGE).as_posix()].update(counts)
     return dict(sorted(sources.items()))
 
 
-def _add_module(sources: dict[str, Counts], c_file: Path, counts: dict[int, int]) -> None:
+def add_module(sources: dict[str, Counts], c_file: Path, counts: dict[int, int]) -> None:
     """A statement runs as often as the first line of C with code that it became."""
     begins = [*statements(c_file), (1 << 60, "", 0)]
     with_code = sorted(counts)
