@@ -3,7 +3,7 @@
 Left out: names that only the core itself needs (its owners of C memory, pickling helpers).
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import MappingProxyType
 from typing import Any, ClassVar, Generic, Literal, Self, TypeAlias, TypeVar, final
 
@@ -145,6 +145,10 @@ class Protocol(ProtocolCore):
         copy: bool = True,
         trailing: Literal["error", "keep"] = "error",
     ) -> tuple[int, int, Frame] | None: ...
+
+def decode_function(protocol: Protocol) -> Callable[..., tuple[int, int, Frame] | None]:
+    """Protocol.decode as the protocol modules offer it: the same, with the shortest way to a plain
+    call."""
 
 class Stream(Generic[_ItemT_co]):
     """Base of the decoders. Not for use by itself."""

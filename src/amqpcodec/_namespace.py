@@ -22,7 +22,6 @@ _FROM_PROTOCOL = (
     "Heartbeat",
     "Message",
     "ProtocolHeader",
-    "decode",
     "encode",
     "encode_into",
     "encode_message",
@@ -45,6 +44,7 @@ def namespace(table: dict[str, Any]) -> dict[str, Any]:
     names.update(_aliases(protocol))
     _share_names(protocol, table)
     names.update(protocol.namespaces)
+    names["decode"] = _codec.decode_function(protocol)
     return finished(names, protocol, _FROM_PROTOCOL, table)
 
 

@@ -1,5 +1,23 @@
 # One protocol version: its one-shot functions.
 
+cdef extern from "protocol/decode.h":
+    object (*decode_plain)(object protocol, object data, Py_ssize_t offset)
+    object function_of_method "decode_function"(object method)
+
+
+cdef object decode_bytes(object protocol, object data, Py_ssize_t offset):
+    """Protocol.decode with all options left as they are."""
+    return decode_at(<Protocol>protocol, <const uint8_t*>PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data),
+                     offset, 0, None)
+
+decode_plain = decode_bytes
+
+
+def decode_function(Protocol protocol not None):
+    """Protocol.decode as the protocol modules offer it: the same, with the shortest way to a plain call."""
+    return function_of_method(protocol.decode)
+
+
 @cython.final
 cdef class Protocol(ProtocolCore):
     """A protocol version, ready to encode and decode. Made from a lowered table."""
