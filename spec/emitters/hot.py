@@ -314,11 +314,9 @@ def _properties_reader(w: Writer, sig: str) -> None:
             w("c.fault = &fault")
             w("if check_pairs(&c, SHAPES[mode & MODE_LETTER], 1) < 0:")
             w("    return fall_back(o)")
-            w("value = PyBytes_FromOctets(<const char*>p, n)")
-            w("if value == NULL:")
+            w(f"if kind_put_bytes(o, {table[i]}, p, n) < 0:")
             w("    return fall_back(o)")
-            w(f"o.field[{table[i]}] = value")
-            w("value = NULL             # made from the octets when it is read")
+            w("value = NULL             # made from the bytes when it is read")
             w("p += n")
         elif letter == "t":
             w("if <size_t>(end - p) < 8:")
@@ -358,7 +356,7 @@ def _properties_writer(w: Writer, sig: str) -> None:
     w("b.p += 2")
     for i, letter in enumerate(sig):
         if letter == "T":
-            given = f"o.field[{i}] != NULL or o.field[{table[i]}] != NULL"
+            given = f"o.field[{i}] != NULL or kind_bytes(o, {table[i]}) != NULL"
             w(f"if o.field[{i}] != Py_None and ({given}):")
             w.depth += 1
             w(f"if not put_table_fast(b, d, o, {i}, {table[i]}, mode):")

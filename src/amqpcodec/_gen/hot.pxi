@@ -431,11 +431,9 @@ cdef PyObject* read_properties_SSToosSSstSSSS(Desc* d, const uint8_t* p, const u
         c.fault = &fault
         if check_pairs(&c, SHAPES[mode & MODE_LETTER], 1) < 0:
             return fall_back(o)
-        value = PyBytes_FromOctets(<const char*>p, n)
-        if value == NULL:
+        if kind_put_bytes(o, 14, p, n) < 0:
             return fall_back(o)
-        o.field[14] = value
-        value = NULL             # made from the octets when it is read
+        value = NULL             # made from the bytes when it is read
         p += n
         kind_fill(o, 2, value)
     if flags & 0x1000:
@@ -556,7 +554,7 @@ cdef int write_properties_SSToosSSstSSSS(Buffer* b, Desc* d, KindObject* o,
         copy_octets(b.p + 1, s, <size_t>n)
         b.p += 1 + n
         flags |= 0x4000
-    if o.field[2] != Py_None and (o.field[2] != NULL or o.field[14] != NULL):
+    if o.field[2] != Py_None and (o.field[2] != NULL or kind_bytes(o, 14) != NULL):
         if not put_table_fast(b, d, o, 2, 14, mode):
             return put_back(b, start)
         flags |= 0x2000

@@ -83,7 +83,7 @@ cdef int frame_parts(object self, Kind* k, list parts) except -1:
     cdef object v
     cdef int i
     for i in range(k.fields):
-        if (<KindObject*><PyObject*>self).field[i] == NULL and not k.octets_slot[i] and not k.word[i]:
+        if (<KindObject*><PyObject*>self).field[i] == NULL and not k.bytes_slot[i] and not k.word[i]:
             continue
         v = kind_get(self, i)
         if is_default(k, i, v):
@@ -100,12 +100,18 @@ cdef int frame_parts(object self, Kind* k, list parts) except -1:
 def frame_reduce(self):
     cdef KindObject* o = <KindObject*><PyObject*>self
     cdef Kind* k = frame_kind(self)
+    cdef KindBytes* came
+    cdef list values
     cdef int i
     for i in range(k.fields):
         if k.word[i]:
             kind_get(self, i)       # the word itself is not pickled
-    values = tuple([Ellipsis_ if o.field[i] == NULL else <object>o.field[i] for i in range(k.slots)])
-    return restore_frame, (type(self), values, o.mode, None if o.origin == NULL else <object>o.origin)
+    values = [Ellipsis_ if o.field[i] == NULL else <object>o.field[i] for i in range(k.fields)]
+    for i in range(k.fields, k.slots):
+        came = kind_bytes(o, i)
+        values.append(Ellipsis_ if came == NULL else
+                      PyBytes_FromStringAndSize(<const char*>came.bytes, <Py_ssize_t>came.size))
+    return restore_frame, (type(self), tuple(values), o.mode, None if o.origin == NULL else <object>o.origin)
 
 
 @cython.binding(True)
@@ -157,7 +163,8 @@ def restore_frame(cls, tuple values not None, uintptr_t mode, bytes origin):
         if v is Ellipsis_:
             if i < k.fields and k.word[i]:
                 raise ValueError(f"{cls.__qualname__}: the pickle leaves a timestamp out")
-            kind_store(o, i, NULL)
+            if i < k.fields:
+                kind_store(o, i, NULL)
             continue
         if i >= k.fields:
             if type(v) is not bytes:
@@ -165,6 +172,9 @@ def restore_frame(cls, tuple values not None, uintptr_t mode, bytes origin):
             c.base = c.p = c.end = <const uint8_t*>PyBytes_AS_STRING(v)
             if check_table(c.p, <uint32_t>len(v), &c, mode) < 0:
                 raise fault_error(&fault)
+            if kind_put_bytes(o, i, c.base, <size_t>PyBytes_GET_SIZE(v)) < 0:
+                raise MemoryError
+            continue
         kind_store(o, i, Py_NewRef(<PyObject*>v))
     d = <Desc*>k.desc
     if origin is not None and d != NULL:

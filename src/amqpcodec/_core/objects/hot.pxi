@@ -16,7 +16,7 @@ cdef int put_back(Buffer* b, size_t start) noexcept:
 
 cdef bint put_table_fast(Buffer* b, Desc* d, KindObject* o, int i, int slot, uintptr_t mode) except -1:
     """Length and bytes of a table field that is set; False where it is not an exact dict."""
-    cdef PyObject* octets = o.field[slot]
+    cdef KindBytes* came = kind_bytes(o, slot)
     cdef PyObject* table = o.field[i]
     cdef Place at
     cdef size_t start
@@ -26,17 +26,16 @@ cdef bint put_table_fast(Buffer* b, Desc* d, KindObject* o, int i, int slot, uin
     b.p += 4
     start = <size_t>(b.p - b.start)
     if table == NULL:
-        put_octets(b, PyBytes_AS_STRING(<object>octets), <size_t>PyBytes_GET_SIZE(<object>octets))
+        put_octets(b, <const char*>came.bytes, <size_t>came.size)
     else:
         keep = <object>table
         if type(keep) is not dict:
             return False
         place_begin(&at, <PyObject*>(<tuple>d.names)[0], <PyObject*>(<tuple>d.names)[i + 1])
-        if octets == NULL:
+        if came == NULL:
             put_pairs(b, keep, mode, 1, &at)
         else:
-            put_changed(b, <const uint8_t*>PyBytes_AS_STRING(<object>octets),
-                        <uint32_t>PyBytes_GET_SIZE(<object>octets), keep, o.mode, mode, 1, &at)
+            put_changed(b, came.bytes, <uint32_t>came.size, keep, o.mode, mode, 1, &at)
     n = <uint64_t>(b.p - b.start) - start
     if n > MAX_U32:
         return False    # the table path names the field

@@ -4,8 +4,8 @@
  * fields; instances keep them in one array after a fixed head, so that the sinks store by index
  * and no class needs C code of its own. Classes made at run time are the same as built-in ones.
  *
- * A field is "plain" (a member descriptor), a "table": read lazily from its bytes, which stay in
- * a second slot, so that what was not changed can be written back as it came; or a "time": its
+ * A field is "plain" (a member descriptor), a "table": read lazily from its bytes, which a second slot
+ * leads to, so that what was not changed can be written back as it came; or a "time": its
  * seconds stay in a word after the slots, and the datetime is made when somebody reads it.
  */
 #ifndef AMQPCODEC_KIND_H
@@ -25,6 +25,17 @@ typedef struct {
     PyObject *field[1];
 } KindObject;
 
+/* What the slot of a table's bytes holds (or NULL): memory of the instance, which it keeps while it is in
+ * its class's free list, so that a stream of messages takes none for each. */
+typedef struct {
+    int64_t size; /* of the bytes that the table came in, without their length; -1: there are none */
+    size_t room;
+    uint8_t bytes[1];
+} KindBytes;
+
+#define KIND_BYTES_LEAST 112    /* room that is made at least: most tables fit, as does what follows them */
+#define KIND_BYTES_KEPT 1024    /* room that an instance in the free list has at most */
+
 #define KIND_HEAD offsetof(KindObject, field)
 #define KIND_FREELIST 64
 
@@ -34,12 +45,12 @@ enum { KIND_TRACKED = 1, KIND_LINKED = 2 };
 typedef struct {
     int what;             /* KIND_METHOD, ... as the core numbers them */
     int fields;           /* fields, in wire order */
-    int slots;            /* fields and the bytes of tables */
+    int slots;            /* fields and what leads to the bytes of tables */
     int positional;       /* how many fields the constructor takes by position */
     int gc;               /* it has fields, so instances may be part of a cycle */
     int blank;            /* unset fields hold None from the start, not NULL: property lists */
     int *position;        /* positional argument -> field */
-    int *octets_slot;     /* field -> slot of its bytes, 0 for one that is no table */
+    int *bytes_slot;      /* field -> slot of its bytes, 0 for one that is no table */
     int *word;            /* field -> number of its word, from 1; 0 for one that is no time */
     PyObject **name;      /* interned */
     PyObject **fallback;  /* default of each field; NULL: a fresh table; a class of this kind: a
@@ -79,14 +90,42 @@ AMQP_INLINE void kind_fill(KindObject *o, int i, PyObject *value) {
     PYTHON_DROP_NONE();
 }
 
+/* The bytes of a table, whose slot this is; NULL where it did not come from the wire or was assigned. */
+AMQP_INLINE KindBytes *kind_bytes(KindObject *o, int slot) {
+    KindBytes *b = (KindBytes *)o->field[slot];
+    return b && b->size >= 0 ? b : NULL;
+}
+
+/* New ones, copied; -1 where no memory is left, without an exception. */
+AMQP_INLINE int kind_put_bytes(KindObject *o, int slot, const uint8_t *p, size_t n) {
+    KindBytes *b = (KindBytes *)o->field[slot];
+    if (AMQP_UNLIKELY(!b || b->room < n)) {
+        size_t room = n < KIND_BYTES_LEAST ? KIND_BYTES_LEAST : n;
+        PyMem_Free(b);
+        b = PyMem_Malloc(offsetof(KindBytes, bytes) + room);
+        o->field[slot] = (PyObject *)b;
+        if (!b) return -1;
+        b->room = room;
+    }
+    copy_octets(b->bytes, p, n);
+    b->size = (int64_t)n;
+    return 0;
+}
+
+/* Their memory stays: somebody may be reading it. */
+static inline void kind_drop_bytes(KindObject *o, int slot) {
+    KindBytes *b = (KindBytes *)o->field[slot];
+    if (b) b->size = -1;
+}
+
 /* Where the words of an instance with so many slots are: what its time fields are made from. */
 #define KIND_WORDS_AT(slots) ((KIND_HEAD + sizeof(PyObject *) * (size_t)(slots) + 7) & ~(size_t)7)
 AMQP_INLINE uint64_t *kind_words(KindObject *o, int slots) {
     return (uint64_t *)((char *)o + KIND_WORDS_AT(slots));
 }
 
-/* Set by the core: bytes of a table (bytes) and mode -> dict; seconds since 1970 -> datetime. */
-static PyObject *(*kind_read_table)(PyObject *octets, uint32_t mode) = NULL;
+/* Set by the core: bytes of a table and mode -> dict; seconds since 1970 -> datetime. */
+static PyObject *(*kind_read_table)(const uint8_t *p, uint32_t n, uint32_t mode) = NULL;
 static PyObject *(*kind_read_time)(uint64_t seconds) = NULL;
 
 #define KIND_OF(type) (&((KindType *)(type))->kind)
@@ -115,6 +154,7 @@ static PyObject *kind_alloc_new(PyTypeObject *type) {
 /* Memory of an instance whose fields were cleared: where they are blank, None is in each. */
 static void kind_free(Kind *k, PyObject *o) {
     for (int i = 0; k->blank && i < k->fields; i++) PYTHON_DROP_NONE();
+    for (int i = k->fields; i < k->slots; i++) PyMem_Free(((KindObject *)o)->field[i]);
     if (k->gc) PyObject_GC_Del(o);
     else PyObject_Free(o);
 }
@@ -168,7 +208,7 @@ static int kind_setattro(PyObject *self, PyObject *name, PyObject *value) {
 
 static int kind_clear(PyObject *self) {
     KindObject *o = (KindObject *)self;
-    int n = KIND_OF(Py_TYPE(self))->slots;
+    int n = KIND_OF(Py_TYPE(self))->fields;
     Py_CLEAR(o->origin);
     for (int i = 0; i < n; i++) Py_CLEAR(o->field[i]);
     return 0;
@@ -176,7 +216,7 @@ static int kind_clear(PyObject *self) {
 
 static int kind_traverse(PyObject *self, visitproc visit, void *arg) {
     KindObject *o = (KindObject *)self;
-    int n = KIND_OF(Py_TYPE(self))->slots;
+    int n = KIND_OF(Py_TYPE(self))->fields;
     for (int i = 0; i < n; i++) Py_VISIT(o->field[i]);
     Py_VISIT(Py_TYPE(self));
     return 0;
@@ -186,25 +226,35 @@ AMQP_INLINE void kind_release(PyObject *self) {
     PyTypeObject *type = Py_TYPE(self);
     Kind *k = KIND_OF(type);
     KindObject *o = (KindObject *)self;
-    PyObject **at = o->field, **end = at + k->slots;
+    PyObject **at = o->field, **end = at + k->fields;
     if (AMQP_UNLIKELY(o->origin != NULL)) Py_CLEAR(o->origin);
     if (k->blank) {
-        for (PyObject **last = at + k->fields; at != last; at++) {
+        for (; at != end; at++) {
             PyObject *v = *at;
             if (v == Py_None) continue;
             *at = PYTHON_NEW_NONE();
             Py_XDECREF(v);
         }
-    }
-    for (; at != end; at++) {
-        PyObject *v = *at;
-        if (v) {
-            *at = NULL;
-            Py_DECREF(v);
+    } else {
+        for (; at != end; at++) {
+            PyObject *v = *at;
+            if (v) {
+                *at = NULL;
+                Py_DECREF(v);
+            }
         }
     }
 #if PYTHON_HAS_GIL
     if (k->free_count < KIND_FREELIST) {
+        for (end = o->field + k->slots; at != end; at++) {
+            KindBytes *b = (KindBytes *)*at;
+            if (!b) continue;
+            b->size = -1;
+            if (AMQP_UNLIKELY(b->room > KIND_BYTES_KEPT)) {
+                PyMem_Free(b);
+                *at = NULL;
+            }
+        }
         k->free_list[k->free_count++] = self;
         Py_DECREF(type);
         return;
@@ -246,8 +296,8 @@ static PyObject *kind_table(KindObject *o, int field) {
     PYTHON_LOCK(o);
     v = o->field[field];
     if (!v) {
-        PyObject *octets = o->field[KIND_OF(Py_TYPE(o))->octets_slot[field]];
-        v = octets ? kind_read_table(octets, o->mode) : PyDict_New();
+        KindBytes *b = kind_bytes(o, KIND_OF(Py_TYPE(o))->bytes_slot[field]);
+        v = b ? kind_read_table(b->bytes, (uint32_t)b->size, o->mode) : PyDict_New();
         if (v) {
             o->field[field] = v;
             kind_track_read((PyObject *)o);
@@ -272,17 +322,20 @@ static int kind_table_set(PyObject *self, PyObject *value, void *closure) {
     Py_INCREF(value);
     Py_XSETREF(o->field[field], value);
     /* A table that was assigned is encoded by value, whatever came before. */
-    Py_CLEAR(o->field[KIND_OF(Py_TYPE(self))->octets_slot[field]]);
+    kind_drop_bytes(o, KIND_OF(Py_TYPE(self))->bytes_slot[field]);
     kind_track(self);
     PYTHON_UNLOCK();
     return 0;
 }
 
 /* The bytes of a table as they came, without its length; None if it did not come from the wire. */
-static PyObject *kind_octets_get(PyObject *self, void *closure) {
-    KindObject *o = (KindObject *)self;
-    PyObject *octets = o->field[KIND_OF(Py_TYPE(self))->octets_slot[(int)(intptr_t)closure]];
-    return Py_NewRef(octets ? octets : Py_None);
+static PyObject *kind_bytes_get(PyObject *self, void *closure) {
+    PyObject *found;
+    PYTHON_LOCK(self);
+    KindBytes *b = kind_bytes((KindObject *)self, KIND_OF(Py_TYPE(self))->bytes_slot[(int)(intptr_t)closure]);
+    found = b ? PyBytes_FromStringAndSize((const char *)b->bytes, (Py_ssize_t)b->size) : Py_NewRef(Py_None);
+    PYTHON_UNLOCK();
+    return found;
 }
 
 /* ---- time fields ---- */
@@ -316,7 +369,7 @@ static int kind_time_set(PyObject *self, PyObject *value, void *closure) {
 /* New reference to any field; NULL with AttributeError where it is unset. */
 static PyObject *kind_get(PyObject *self, int field) {
     Kind *k = KIND_OF(Py_TYPE(self));
-    if (k->octets_slot[field]) return kind_table_get(self, (void *)(intptr_t)field);
+    if (k->bytes_slot[field]) return kind_table_get(self, (void *)(intptr_t)field);
     if (k->word[field]) return kind_time_get(self, (void *)(intptr_t)field);
     PyObject *v = ((KindObject *)self)->field[field];
     if (!v) PyErr_SetObject(PyExc_AttributeError, k->name[field]);
@@ -410,12 +463,11 @@ static PyObject *kind_richcompare(PyObject *x, PyObject *y, int op) {
     int equal = 1;
     for (int i = 0; equal == 1 && i < k->fields; i++) {
         KindObject *a = (KindObject *)x, *b = (KindObject *)y;
-        if (k->octets_slot[i]) {
-            PyObject *p = a->field[k->octets_slot[i]], *q = b->field[k->octets_slot[i]];
-            if (!a->field[i] && !b->field[i] && p && q && a->mode == b->mode) {
-                equal = PyObject_RichCompareBool(p, q, Py_EQ);
-                if (equal) continue; /* the same bytes; else compare what they say */
-            }
+        if (k->bytes_slot[i]) {
+            KindBytes *p = kind_bytes(a, k->bytes_slot[i]), *q = kind_bytes(b, k->bytes_slot[i]);
+            if (!a->field[i] && !b->field[i] && p && q && a->mode == b->mode && p->size == q->size &&
+                memcmp(p->bytes, q->bytes, (size_t)p->size) == 0)
+                continue; /* the same bytes; else compare what they say */
         } else if (k->word[i] && !a->field[i] && !b->field[i]) {
             equal = *kind_word(a, i) == *kind_word(b, i);
             continue;

@@ -5,6 +5,9 @@ cdef extern from "objects/kind.h":
         PyObject* origin
         uint32_t mode
         PyObject** field
+    ctypedef struct KindBytes:
+        int64_t size
+        uint8_t* bytes
     ctypedef struct Kind:
         int what
         int fields
@@ -12,7 +15,7 @@ cdef extern from "objects/kind.h":
         int positional
         int* position
         int gc
-        int* octets_slot
+        int* bytes_slot
         int* word
         PyObject** name
         PyObject** fallback
@@ -33,6 +36,8 @@ cdef extern from "objects/kind.h":
     void kind_track_for(PyObject* o, PyObject* value)
     void kind_store(KindObject* o, int i, PyObject* value)
     void kind_fill(KindObject* o, int i, PyObject* value)
+    KindBytes* kind_bytes(KindObject* o, int slot)
+    int kind_put_bytes(KindObject* o, int slot, const uint8_t* p, size_t n)
     uint64_t* kind_words(KindObject* o, int slots)
     uint64_t* kind_word(KindObject* o, int field)
 

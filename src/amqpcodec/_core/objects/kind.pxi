@@ -3,7 +3,7 @@
 cdef extern from "objects/kind.h":
     object kind_get(object o, int field)
     PyObject* kind_table(KindObject* o, int field) except NULL
-    object (*kind_read_table)(PyObject* octets, uint32_t mode)
+    object (*kind_read_table)(const uint8_t* p, uint32_t n, uint32_t mode)
     object (*kind_read_time)(uint64_t seconds)
 
 cdef extern from "objects/kind_class.h":

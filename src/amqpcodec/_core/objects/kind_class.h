@@ -20,7 +20,7 @@ static void kind_meta_dealloc(PyObject *self) {
     Py_CLEAR(k->owner);
     Py_CLEAR(k->alias);
     Py_CLEAR(k->docs);
-    void *blocks[] = {k->position, k->octets_slot, k->word, k->name, k->fallback, k->members, k->getsets};
+    void *blocks[] = {k->position, k->bytes_slot, k->word, k->name, k->fallback, k->members, k->getsets};
     for (size_t i = 0; i < sizeof(blocks) / sizeof(*blocks); i++) PyMem_Free(blocks[i]);
     memset(k, 0, sizeof(*k));
     PyType_Type.tp_dealloc(self);
@@ -101,13 +101,13 @@ static PyObject *kind_make(PyObject *name, PyObject *bases, PyObject *dict, PyOb
     int n = (int)PyTuple_GET_SIZE(names), ntables = 0, nwords = 0;
     memset(k, 0, sizeof(*k));
     k->position = PyMem_Calloc((size_t)n + 1, sizeof(int));
-    k->octets_slot = PyMem_Calloc((size_t)n + 1, sizeof(int));
+    k->bytes_slot = PyMem_Calloc((size_t)n + 1, sizeof(int));
     k->word = PyMem_Calloc((size_t)n + 1, sizeof(int));
     k->name = PyMem_Calloc((size_t)n + 1, sizeof(PyObject *));
     k->fallback = PyMem_Calloc((size_t)n + 1, sizeof(PyObject *));
     k->members = PyMem_Calloc((size_t)n + 1, sizeof(PyMemberDef));
     k->getsets = PyMem_Calloc((size_t)n * 2 + 1, sizeof(PyGetSetDef));
-    if (!k->position || !k->octets_slot || !k->word || !k->name || !k->fallback || !k->members ||
+    if (!k->position || !k->bytes_slot || !k->word || !k->name || !k->fallback || !k->members ||
         !k->getsets) {
         PyErr_NoMemory();
         goto fail;
@@ -135,13 +135,13 @@ static PyObject *kind_make(PyObject *name, PyObject *bases, PyObject *dict, PyOb
         PyTuple_SET_ITEM(k->docs, i, Py_NewRef(said ? said : Py_None));
         if (!text || PyErr_Occurred()) goto fail;
         if (form == FORM_TABLE) {
-            k->octets_slot[i] = n + ntables++;
+            k->bytes_slot[i] = n + ntables++;
             g[0] = (PyGetSetDef){text, kind_table_get, kind_table_set, doc, (void *)(intptr_t)i};
             descriptor = PyDescr_NewGetSet(type, &g[0]);
             PyObject *raw_name = PyUnicode_FromFormat("raw_%U", field);
             if (!raw_name || !descriptor) goto fail;
             PyUnicode_InternInPlace(&raw_name); /* lives as long as the type's dict */
-            g[1] = (PyGetSetDef){PyUnicode_AsUTF8(raw_name), kind_octets_get, NULL,
+            g[1] = (PyGetSetDef){PyUnicode_AsUTF8(raw_name), kind_bytes_get, NULL,
                                  "bytes of the table as they came, or None where it did not come",
                                  (void *)(intptr_t)i};
             PyObject *raw = PyDescr_NewGetSet(type, &g[1]);

@@ -15,12 +15,11 @@ cdef extern from *:
 cdef TextCache* ONE_SHOT_CACHE = AMQP_ONE_SHOT_CACHE()
 
 
-cdef object read_table_octets(PyObject* octets, uint32_t mode):
+cdef object read_table_bytes(const uint8_t* p, uint32_t n, uint32_t mode):
     """Called by a table field that is read for the first time."""
-    return read_table(<const uint8_t*>PyBytes_AS_STRING(<object>octets),
-                      <uint32_t>PyBytes_GET_SIZE(<object>octets), mode, ONE_SHOT_CACHE)
+    return read_table(p, n, mode, ONE_SHOT_CACHE)
 
-kind_read_table = read_table_octets
+kind_read_table = read_table_bytes
 
 
 cdef object read_time_word(uint64_t seconds):
@@ -67,8 +66,8 @@ cdef object store_object(const Desc* d, const AmqpValue* v, bint properties, uin
         if properties and not v[i].present:
             continue            # None from the start
         if v[i].kind == W_TABLE:
-            value = PyBytes_FromStringAndSize(<const char*>v[i].p, v[i].n)
-            kind_store(o, k.octets_slot[i], Py_NewRef(<PyObject*>value))
+            if kind_put_bytes(o, k.bytes_slot[i], v[i].p, v[i].n) < 0:
+                raise MemoryError
             kind_store(o, i, NULL)          # made from the bytes when it is read
         elif v[i].kind == W_TIMESTAMP:
             kind_word(o, i)[0] = v[i].u
@@ -193,16 +192,16 @@ cdef int load_field(Loader* l, const Op* op, object o, AmqpValue* v) except -1:
 
 cdef int load_table(Loader* l, KindObject* o, int slot, int i, AmqpValue* v, size_t* at) except -1:
     """A table's bytes: those it came with, as far as nothing changed; they lie in l.tables."""
-    cdef PyObject* octets = o.field[slot]
+    cdef KindBytes* came = kind_bytes(o, slot)
     cdef PyObject* table = o.field[i]
     cdef object keep
     cdef size_t start = <size_t>(l.tables.p - l.tables.start)
     v.kind = W_TABLE
     v.p = NULL
     at[0] = start
-    if octets != NULL and table == NULL:
-        v.p = <const uint8_t*>PyBytes_AS_STRING(<object>octets)
-        v.n = <uint32_t>PyBytes_GET_SIZE(<object>octets)
+    if came != NULL and table == NULL:
+        v.p = came.bytes
+        v.n = <uint32_t>came.size
         return 0
     if table == NULL or table == Py_None:
         v.n = 0
@@ -211,9 +210,8 @@ cdef int load_table(Loader* l, KindObject* o, int slot, int i, AmqpValue* v, siz
     keep = <object>table
     if not isinstance(keep, dict):
         table_error(&l.at, f"a table takes dict, not {type(keep).__name__}")
-    if octets != NULL:
-        put_changed(&l.tables, <const uint8_t*>PyBytes_AS_STRING(<object>octets),
-                    <uint32_t>PyBytes_GET_SIZE(<object>octets), keep, o.mode, l.mode, 1, &l.at)
+    if came != NULL:
+        put_changed(&l.tables, came.bytes, <uint32_t>came.size, keep, o.mode, l.mode, 1, &l.at)
     else:
         put_pairs(&l.tables, keep, l.mode, 1, &l.at)
     if <uint64_t>(<size_t>(l.tables.p - l.tables.start) - start) > MAX_U32:
@@ -231,12 +229,12 @@ cdef int load_object(Loader* l, const Desc* d, object obj, bint properties, Amqp
     for i in range(d.n):
         l.at.field = (<PyObject*>(<tuple>d.names)[i + 1])
         v[i].present = True
-        if k.octets_slot[i]:
+        if k.bytes_slot[i]:
             if properties and o.field[i] == Py_None:
                 v[i].present = False
                 v[i].n = 0
                 continue
-            load_table(l, o, k.octets_slot[i], i, &v[i], &l.table_at[i])
+            load_table(l, o, k.bytes_slot[i], i, &v[i], &l.table_at[i])
             continue
         if o.field[i] == NULL:
             if not k.word[i]:
