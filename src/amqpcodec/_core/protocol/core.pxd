@@ -33,7 +33,9 @@ cdef class ProtocolCore:
     cdef object _make_frame(self, str name, int what, str doc, tuple fields)
     cdef int _make_frames(self) except -1
     cdef int _enter(self, Desc* d) except -1
+    @cython.final
     cdef Desc* find(self, uint32_t key) noexcept nogil
+    @cython.final
     cdef Desc* find_content(self, uint16_t class_id) noexcept nogil
 
 cdef inline uintptr_t mode_of(ProtocolCore self, object dialect) except? 0xFFFF:

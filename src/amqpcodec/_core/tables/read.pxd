@@ -14,13 +14,14 @@ cdef extern from "wire/text.h":
         int year
         int month
         int day
+    enum: SHORT_VALUE
     ctypedef struct TextCache:
         LastTime last_time
     object text_new(const uint8_t* s, Py_ssize_t n)
     PyObject* text_new_ "text_new"(const uint8_t* s, Py_ssize_t n)
     PyObject* text_utf8(const uint8_t* s, Py_ssize_t n) except? NULL
     PyObject* text_find(TextCache* cache, const uint8_t* s, Py_ssize_t n, PyObject*** entry)
-    PyObject* text_keep_ "text_keep"(PyObject** entry, const uint8_t* s, Py_ssize_t n)
+    PyObject* text_keep_ascii(PyObject** entry, const uint8_t* s, Py_ssize_t n)
     object text_cached(TextCache* cache, const uint8_t* s, Py_ssize_t n)
     PyObject* text_cached_ "text_cached"(TextCache* cache, const uint8_t* s, Py_ssize_t n)
     TextCache* text_cache_new()
@@ -37,6 +38,3 @@ cdef inline PyObject* new_reference(object o) noexcept:
 cdef object make_timestamp(uint64_t seconds, TextCache* cache)
 cdef object moment_of_day(LastTime* last, uint64_t number, uint32_t second, int microsecond, bint keep)
 cdef void civil_date(uint32_t day, int* year, int* month, int* day_of_month) noexcept nogil
-
-cdef enum:
-    SHORT_VALUE = 16        # text values up to this length tend to come again; ids are longer

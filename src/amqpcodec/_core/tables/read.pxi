@@ -48,7 +48,8 @@ cdef extern from "datetime.h":
         DatetimeType* cls)
 
 cdef extern from "tables/table.h":
-    object table_read(const uint8_t* p, uint32_t n, uintptr_t mode, TextCache* cache,
+    PyObject* table_text(const uint8_t* s, Py_ssize_t n, TextCache* cache) except NULL
+    object table_read(const uint8_t* p, uint32_t n, uintptr_t mode, bint typed, TextCache* cache,
                       PyObject* (*read)(const uint8_t** at, uintptr_t mode, TextCache* cache) except NULL)
 
 cdef object make_timestamp(uint64_t seconds, TextCache* cache):
@@ -123,22 +124,6 @@ cdef object make_decimal(uint8_t scale, int32_t unscaled):
     return decimal_of(PyUnicode_FromStringAndSize(w, end - w))
 
 
-cdef PyObject* read_text(const uint8_t* s, Py_ssize_t n, TextCache* cache) except NULL:
-    """Text where the bytes are UTF-8, else the bytes: a new reference."""
-    cdef PyObject** entry = NULL
-    cdef PyObject* made
-    if n <= SHORT_VALUE:
-        made = text_find(cache, s, n, &entry)
-        if made != NULL:
-            return Py_NewRef(made)
-    if is_ascii(s, <size_t>n):
-        return text_keep_(entry, s, n)
-    made = text_utf8(s, n)
-    if made != NULL:
-        return made
-    return PyBytes_FromOctets(<const char*>s, n)
-
-
 cdef PyObject* read_value(const uint8_t** at, uintptr_t mode, TextCache* cache) except NULL:
     """One tag and its value, as a new reference; moves *at after it."""
     cdef const uint8_t* p = at[0] + 1
@@ -149,7 +134,7 @@ cdef PyObject* read_value(const uint8_t** at, uintptr_t mode, TextCache* cache) 
     if tag == c'S':
         n = load32(p)
         at[0] = p + 4 + n
-        return read_text(p + 4, n, cache)
+        return table_text(p + 4, n, cache)
     elif tag == c'I':
         at[0] = p + 4
         return PyLong_FromI64(<int32_t>load32(p))
@@ -265,4 +250,4 @@ cdef list read_array(const uint8_t* p, uint32_t n, uintptr_t mode, TextCache* ca
 
 cdef object read_table(const uint8_t* p, uint32_t n, uintptr_t mode, TextCache* cache):
     """A dict: names in the order of their first appearance; of duplicates the last value counts."""
-    return table_read(p, n, mode, cache, read_value)
+    return table_read(p, n, mode, mode & MODE_TYPED != 0, cache, read_value)

@@ -8,15 +8,32 @@
 /* One tag and its value, as a new reference; moves *at after it. NULL: an exception is set. */
 typedef PyObject *(*ValueReader)(const uint8_t **at, uintptr_t mode, TextCache *cache);
 
+/* Text where the bytes are UTF-8, else the bytes: a new reference. */
+AMQP_INLINE PyObject *table_text(const uint8_t *s, Py_ssize_t n, TextCache *cache) {
+    PyObject **entry = NULL;
+    PyObject *o = n <= SHORT_VALUE ? text_find(cache, s, n, &entry) : NULL;
+    if (o) return Py_NewRef(o);
+    if (AMQP_LIKELY(is_ascii(s, (size_t)n))) return text_keep_ascii(entry, s, n);
+    o = text_utf8(s, n);
+    return o || PyErr_Occurred() ? o : PyBytes_FromStringAndSize((const char *)s, n);
+}
+
 /* Names in the order of their first appearance; of duplicates the last value counts. */
-AMQP_INLINE PyObject *table_read(const uint8_t *p, uint32_t n, uintptr_t mode, TextCache *cache,
+AMQP_INLINE PyObject *table_read(const uint8_t *p, uint32_t n, uintptr_t mode, int typed, TextCache *cache,
                                  ValueReader read) {
     const uint8_t *end = p + n;
     PyObject *table = PyDict_New();
     while (table && p < end) {
         const uint8_t *name_at = p;
         p += 1 + p[0];
-        PyObject *value = read(&p, mode, cache);
+        PyObject *value;
+        if (p[0] == 'S' && !typed) { /* the most frequent type: without a call */
+            uint32_t size = load32(p + 1);
+            value = table_text(p + 5, size, cache);
+            p += 5 + (size_t)size;
+        } else {
+            value = read(&p, mode, cache);
+        }
         if (!value) {
             Py_CLEAR(table);
             break;

@@ -124,6 +124,9 @@ AMQP_INLINE int text_same(const uint8_t *s, const uint8_t *t, Py_ssize_t n, uint
     return 1;
 }
 
+/* Text values up to this length tend to come again; ids are longer. */
+enum { SHORT_VALUE = 16 };
+
 /* Text that the cache has, borrowed until something else is put there. Else NULL, and *entry is where it
  * should be; NULL where it is too short or too long to be kept. cache may be NULL (free-threaded
  * one-shot calls). */
@@ -138,14 +141,16 @@ AMQP_INLINE PyObject *text_find(TextCache *cache, const uint8_t *s, Py_ssize_t n
     return text_same(s, TEXT_OCTETS(o), n, a, b) ? o : NULL;
 }
 
-/* A new str of bytes that the cache does not have; kept there where it is ASCII and has an entry. */
-AMQP_APART static PyObject *text_keep(PyObject **entry, const uint8_t *s, Py_ssize_t n) {
-    PyObject *o = text_new(s, n);
-    if (entry && o && PyUnicode_IS_COMPACT_ASCII(o)) {
-        Py_INCREF(o);
-        Py_XSETREF(*entry, o);
-    }
+/* A new str of ASCII bytes that the cache does not have; kept there where it has an entry. */
+static inline PyObject *text_keep_ascii(PyObject **entry, const uint8_t *s, Py_ssize_t n) {
+    PyObject *o = text_ascii(s, n);
+    if (entry && o) Py_XSETREF(*entry, Py_NewRef(o));
     return o;
+}
+
+/* The same of any bytes; what is not ASCII is not kept. */
+AMQP_APART static PyObject *text_keep(PyObject **entry, const uint8_t *s, Py_ssize_t n) {
+    return AMQP_LIKELY(is_ascii(s, (size_t)n)) ? text_keep_ascii(entry, s, n) : text_other(s, n);
 }
 
 /* A new reference, from the cache where it can be. */

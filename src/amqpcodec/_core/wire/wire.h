@@ -107,14 +107,21 @@ AMQP_INLINE void copy_octets(uint8_t *to, const uint8_t *from, size_t n) {
 
 /* True if no byte has its top bit set. */
 static inline int is_ascii(const uint8_t *s, size_t n) {
-    if (n >= 8) {
-        uint64_t seen, word;
-        memcpy(&seen, s + n - 8, 8); /* overlaps what is seen of whole words */
-        for (size_t i = 0; i < n - 8; i += 8) {
-            memcpy(&word, s + i, 8);
-            seen |= word;
+    if (n >= 16) {
+        uint64_t seen[2], words[2];
+        memcpy(seen, s + n - 16, 16); /* overlaps what is seen of whole pairs of words */
+        for (size_t i = 0; i + 16 < n; i += 16) {
+            memcpy(words, s + i, 16);
+            seen[0] |= words[0];
+            seen[1] |= words[1];
         }
-        return (seen & 0x8080808080808080ull) == 0;
+        return ((seen[0] | seen[1]) & 0x8080808080808080ull) == 0;
+    }
+    if (n >= 8) {
+        uint64_t a, b;
+        memcpy(&a, s, 8);
+        memcpy(&b, s + n - 8, 8);
+        return ((a | b) & 0x8080808080808080ull) == 0;
     }
     if (n >= 4) {
         uint32_t a, b;
