@@ -20,6 +20,9 @@ class CaptureBatch:
     def names(self) -> list[str]:
         """The names of the columns, in order."""
 
+    def _repr_html_(self) -> str:
+        """A table of the first rows, for notebooks: text is cut, and bytes are counted only."""
+
     @property
     def errors(self) -> int:
         """Rows with an error, as far as the column error was asked for."""

@@ -28,6 +28,9 @@ class Frame(metaclass=KindMeta):
 
     FIELDS: ClassVar[tuple[str, ...]]
     __hash__: ClassVar[None]  # type: ignore[assignment]
+    def _repr_html_(self) -> str:
+        """A table of the fields that have another value than their default, for notebooks."""
+
     def __replace__(self, /, **changes: Any) -> Self:
         """A copy with other values in some fields: copy.replace() and amqpcodec.replace() call it.
 

@@ -32,6 +32,9 @@ class Columns:
     def names(self) -> list[str]:
         """The names of the columns, in order."""
 
+    def _repr_html_(self) -> str:
+        """A table of the first rows, for notebooks: text is cut, and bytes are counted only."""
+
     @property
     def held(self) -> tuple[list[tuple[int, bytes, int]], list[int]] | None:
         """What was open at the end: (row, bytes, link) each, and links; see decode_columns."""

@@ -20,6 +20,7 @@ MODULES = (
     "amqpcodec.errors",
     "amqpcodec.limits",
     "amqpcodec.negotiation",
+    "amqpcodec.polars",
     "amqpcodec.session",
     "amqpcodec.session.events",
     "amqpcodec.session.v1",

@@ -19,6 +19,9 @@ class Composite(metaclass=KindMeta):
     FIELDS: ClassVar[tuple[str, ...]]
     MANDATORY: ClassVar[tuple[str, ...]]
     __hash__: ClassVar[None]  # type: ignore[assignment]
+    def _repr_html_(self) -> str:
+        """A table of the fields that are set, for notebooks."""
+
     def __replace__(self, /, **changes: Any) -> Self:
         """A copy with other values in some fields: copy.replace() and amqpcodec.replace() call it.
 
@@ -161,6 +164,9 @@ class Message:
         footer: dict[Any, Any] | Map | None = None,
         **fields: Any,
     ) -> None: ...
+    def _repr_html_(self) -> str:
+        """A table of the sections that are there, for notebooks."""
+
     def __replace__(self, /, **changes: Any) -> Message:
         """A copy with other sections, another body, or other fields of header and properties:
         copy.replace() and amqpcodec.replace() call it.

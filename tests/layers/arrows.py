@@ -43,6 +43,9 @@ LAYERS = {
     "batch": "batch",
     "_keys": "batch",
     "capture": "capture",
+    "_dataset": "tables",
+    "polars": "tables",
+    "_html": "html",
     "session": "session",
     "spark": "spark",
     "compat": "compat",
@@ -66,6 +69,8 @@ ARROWS: dict[str, set[str]] = {
     # The facade holds the protocols, which columns are made for.
     "batch": {"core", "public", "core-v1", "core-columns", "facade", "errors"},
     "capture": {"batch", "public", "core", "core-v1", "core-columns", "core-capture", "errors"},
+    "tables": {"capture", "public"},  # captures in other libraries' terms
+    "html": set(),  # given what it shows
     # Over the decoders of the protocol modules, which the facade holds.
     "session": {"facade", "public", "errors", "types"},
     "spark": {"batch", "public", "capture", "errors"},
@@ -75,7 +80,11 @@ ARROWS: dict[str, set[str]] = {
 }
 
 #: Arrows that only code inside of a function may use, so that importing costs nothing.
-LAZY_ARROWS = {("facade", "spec"), ("facade", "compat")}  # load_xml_spec, install
+LAZY_ARROWS = {
+    ("facade", "spec"),  # load_xml_spec
+    ("facade", "compat"),  # install
+    ("capture", "tables"),  # dataset
+}
 
 #: Layer -> packages of others that it may import, and whether only inside of a function.
 OTHERS: dict[str, dict[str, bool]] = {
@@ -83,6 +92,8 @@ OTHERS: dict[str, dict[str, bool]] = {
     "batch": {"pyarrow": True},
     "capture": {"cryptography": True, "pyarrow": True, "fsspec": True},
     "spark": {"pyspark": False, "pyarrow": False, "pandas": False, "numpy": False},
+    "tables": {"pyarrow": False, "polars": False},
+    "html": {"pyarrow": True},
     "compat": {"pamqp": False, "pika": False, "amqp": False, "azure": False},
     "cli": {"rich": False, "pyarrow": False, "plotly": False, "argcomplete": True},
 }

@@ -25,6 +25,8 @@ every frame that was captured whole comes out.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from .._public import listing
 from ._layers import KeyLog
 from ._read import (
@@ -39,6 +41,13 @@ from ._read import (
     stats,
 )
 
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable
+    from typing import IO, Any
+
+    from .._dataset import CaptureDataset
+
 __all__ = [
     "BATCH_ROWS",
     "Batch",
@@ -47,9 +56,39 @@ __all__ = [
     "KeyLog",
     "Reader",
     "StateError",
+    "dataset",
     "read",
     "schema",
     "stats",
 ]
 
 __dir__ = listing(__name__)
+
+
+def dataset(
+    path_or_file: str | os.PathLike[str] | IO[bytes] | Iterable[str | os.PathLike[str] | IO[bytes]],
+    level: str = "frame",
+    fields: Iterable[str] | None = None,
+    **options: Any,
+) -> CaptureDataset:
+    """The frames or messages of captures as a dataset of pyarrow: ``pyarrow.dataset.Dataset``.
+
+    DuckDB reads it by its name (``from captures``) and gives it the columns that a query uses,
+    which alone are decoded, and the comparisons that it can leave to pyarrow; so do
+    ``polars.scan_pyarrow_dataset`` and pyarrow's own ``to_table`` and ``scanner``. Each scan reads
+    the files anew, batch by batch. It needs pyarrow.
+
+    Args:
+        path_or_file, level, fields: as read() takes them.
+        options: all others of read().
+
+    Raises:
+        ValueError, TypeError: as read() says of its arguments.
+        CaptureError, OSError: when it is scanned, as read() says.
+    """
+    from .._dataset import CaptureDataset
+
+    names = None if fields is None else list(fields)
+    return CaptureDataset(
+        lambda wanted: read(path_or_file, level, names if wanted is None else wanted, **options)
+    )

@@ -98,7 +98,7 @@ class Pieces:
             with open_source(self.source) as file:
                 yield from self._read(self.watch(file) if self.watch else file)
         else:
-            yield from self._read(self.source)
+            yield from self._read(self.watch(self.source) if self.watch else self.source)
 
     def _read(self, file: IO[bytes]) -> Iterator[bytes | memoryview]:
         first = file.read(PACKED_PIECE) or b""

@@ -20,6 +20,7 @@ from ._files import Source, Watch, source_name
 from ._layers import KeyLog, KeyLogSource, Layers
 from ._link import link
 from ._order import Found
+from ._progress import OnProgress, Progress
 from ._seal import seal, unseal
 from ._storage import Storage, locate
 from ._workers import Workers
@@ -94,6 +95,7 @@ class Reader:
         filesystem: Any = None,
         keylog: KeyLog | KeyLogSource | None = None,
         workers: int = 1,
+        on_progress: OnProgress | None = None,
     ) -> None:
         """Nothing is opened before the first batch is asked for."""
         if workers < 1:
@@ -147,6 +149,8 @@ class Reader:
         self._schema = _capture.capture_schema(told, fields, level, tables)
         self._reasons: dict[str, str] = {}
         self._watched: Watch | None = None
+        if on_progress is not None:
+            self._watched = Progress(on_progress, sources).watch
         self._told = False
         self._linked: list[Chain] | None = None
         self._workers = Workers(workers) if workers > 1 else None
@@ -160,6 +164,8 @@ class Reader:
         self._linked = [
             Chain(group, core() if i else first, told) for i, group in enumerate(groups)
         ]
+        for each in self._linked:
+            each.watch = self._watched
 
     def _groups(self, sources: list[Source], ports: Collection[int]) -> list[list[Found]]:
         found = link(sources, ports)
@@ -417,6 +423,7 @@ def read(
     filesystem: Any = None,
     keylog: KeyLog | KeyLogSource | None = None,
     workers: int = 1,
+    on_progress: OnProgress | None = None,
 ) -> Reader:
     """Iterates over the frames or messages of a capture, as Arrow batches (``__arrow_c_array__``).
 
@@ -510,6 +517,9 @@ def read(
             path, bytes or lines; SSLKEYLOGFILE's format). The port 5671 is read as well then. A
             pcapng may bring them itself (decryption secrets block). Needs the package cryptography,
             which the extra ``crypto`` brings.
+        on_progress: called after each piece of a file (256 KiB, or 64 KiB packed) with the bytes of
+            all files that were read, as they lie there, and how many there are: None where a pipe
+            or a file of a store is among them. What it raises ends the reading.
 
     Raises:
         CaptureError: a file is no capture. In a chain, one that is empty counts as its newest, of
@@ -542,6 +552,7 @@ def read(
         filesystem=filesystem,
         keylog=keylog,
         workers=workers,
+        on_progress=on_progress,
     )
 
 

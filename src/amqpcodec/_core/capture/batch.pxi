@@ -216,6 +216,11 @@ cdef class CaptureBatch:
     def __repr__(self):
         return f"<amqpcodec.capture.Batch: {len(self)} rows of {', '.join(self.names)}>"
 
+    def _repr_html_(self):
+        """A table of the first rows, for notebooks: text is cut, and bytes are counted only."""
+        from amqpcodec._html import rows_html
+        return rows_html("Batch", self)
+
     @property
     def names(self):
         """The names of the columns, in order."""

@@ -322,6 +322,11 @@ cdef class Columns:
     def __repr__(self):
         return f"<amqpcodec.batch.Columns: {len(self)} rows of {', '.join(self.names)}>"
 
+    def _repr_html_(self):
+        """A table of the first rows, for notebooks: text is cut, and bytes are counted only."""
+        from amqpcodec._html import rows_html
+        return rows_html("Columns", self)
+
     @property
     def names(self):
         """The names of the columns, in order."""

@@ -287,6 +287,9 @@ cdef class Encoded(ArrowColumn):
     """How many rows could not be encoded."""
     cdef readonly int64_t _hot_rows     # for tests: that went the fast way
 
+    def __repr__(self):
+        return f"<amqpcodec.batch.Encoded: {len(self)} rows, {self.error_count} with an error>"
+
     @property
     def errors(self):
         """Why a row could not be encoded: a utf8 column of as many rows, null where all is well."""

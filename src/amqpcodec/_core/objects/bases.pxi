@@ -74,11 +74,20 @@ def frame_repr(self):
         frame_parts(self, k, parts)
     finally:
         repr_end(self)
-    return f"{type(self).__qualname__}({', '.join(parts)})"
+    return f"{type(self).__qualname__}({', '.join([f'{name}={text}' for name, text in parts])})"
+
+
+@cython.binding(True)
+def frame_html(self):
+    """A table of the fields that have another value than their default, for notebooks."""
+    cdef list parts = []
+    from amqpcodec._html import fields_html
+    frame_parts(self, frame_kind(self), parts)
+    return fields_html(type(self).__qualname__, parts)
 
 
 cdef int frame_parts(object self, Kind* k, list parts) except -1:
-    """The fields that have another value than their default, as a repr shows them."""
+    """The fields that have another value than their default, as a repr shows them: (name, text)."""
     cdef Desc* d = <Desc*>k.desc
     cdef object v
     cdef int i
@@ -90,9 +99,9 @@ cdef int frame_parts(object self, Kind* k, list parts) except -1:
             continue
         if d != NULL and d.op[i].secret:
             size = f"{len(v)} bytes, " if hasattr(v, "__len__") else ""
-            parts.append(f"{<str>k.name[i]}=<{size}not shown>")
+            parts.append((<str>k.name[i], f"<{size}not shown>"))
         else:
-            parts.append(f"{<str>k.name[i]}={short_repr(v)}")
+            parts.append((<str>k.name[i], short_repr(v)))
     return 0
 
 
@@ -251,7 +260,7 @@ cdef object broken_assert(object value, str check, object wanted):
 cdef dict BASE_DICT = {
     "__module__": "amqpcodec._codec", "__slots__": (), "__hash__": None,
     "__repr__": frame_repr, "__reduce__": frame_reduce,
-    "__replace__": frame_replace,
+    "__replace__": frame_replace, "_repr_html_": frame_html,
 }
 
 kind_ready()

@@ -46,11 +46,20 @@ def v1_repr(self):
         v1_parts(self, k, parts)
     finally:
         repr_end(self)
-    return f"{type(self).__qualname__}({', '.join(parts)})"
+    return f"{type(self).__qualname__}({', '.join([f'{name}={text}' for name, text in parts])})"
+
+
+@cython.binding(True)
+def v1_html(self):
+    """A table of the fields that are set, for notebooks."""
+    cdef list parts = []
+    from amqpcodec._html import fields_html
+    v1_parts(self, v1_kind(self), parts)
+    return fields_html(type(self).__qualname__, parts)
 
 
 cdef int v1_parts(object self, Kind* k, list parts) except -1:
-    """The fields that are set, as a repr shows them."""
+    """The fields that are set, as a repr shows them: (name, text)."""
     cdef V1Desc* d = <V1Desc*>k.desc
     cdef PyObject* v
     cdef int i
@@ -60,7 +69,7 @@ cdef int v1_parts(object self, Kind* k, list parts) except -1:
             continue
         shown = f"<{len(<object>v)} bytes, not shown>" if i < d.n and d.op[i].secret and hasattr(
             <object>v, "__len__") else short_repr(<object>v)
-        parts.append(f"{<str>k.name[i]}={shown}")
+        parts.append((<str>k.name[i], shown))
     return 0
 
 
@@ -128,7 +137,8 @@ def restore_v1(cls, tuple values not None, uintptr_t mode, bytes origin):
 
 cdef dict V1_BASE_DICT = {
     "__module__": "amqpcodec._codec", "__slots__": (), "__hash__": None, "__repr__": v1_repr,
-    "__reduce__": v1_reduce, "__replace__": frame_replace, "is_set": v1_is_set,
+    "__reduce__": v1_reduce, "__replace__": frame_replace, "_repr_html_": v1_html,
+    "is_set": v1_is_set,
 }
 
 Composite = new_kind("Composite", (), {

@@ -344,7 +344,14 @@ cdef class Message:
             v1_message_parts(self, parts)
         finally:
             repr_end(self)
-        return f"Message({', '.join(parts)})"
+        return f"Message({', '.join([f'{name}={text}' for name, text in parts])})"
+
+    def _repr_html_(self):
+        """A table of the sections that are there, for notebooks."""
+        cdef list parts = []
+        from amqpcodec._html import fields_html
+        v1_message_parts(self, parts)
+        return fields_html("Message", parts)
 
     def __reduce__(self):
         return restore_message, (self.encode(), self.mode, self.views)
@@ -381,7 +388,8 @@ cdef class Message:
 
 
 cdef int v1_message_parts(Message m, list parts) except -1:
-    """The sections that are there, as a repr shows them: one that cannot be read, by what is wrong."""
+    """The sections that are there, as a repr shows them: (name, text). One that cannot be read says
+    what is wrong."""
     cdef int i
     for i in range(SEC_COUNT):
         if not m.is_there(i):
@@ -390,7 +398,7 @@ cdef int v1_message_parts(Message m, list parts) except -1:
             value = short_repr(m.section(i))
         except DecodeError as error:
             value = f"<malformed {V1_SECTION_NAMES[i]}: {error}>"
-        parts.append(f"{V1_SECTION_NAMES[i]}={value}")
+        parts.append((V1_SECTION_NAMES[i], value))
     return 0
 
 

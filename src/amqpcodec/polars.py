@@ -1,0 +1,101 @@
+"""Captures as a lazy frame of Polars; ``pip install "amqpcodec[polars]"``.
+
+::
+
+    from amqpcodec.polars import scan_captures
+
+    frames = scan_captures("captures/*.pcap.gz")
+    frames.filter(polars.col("method") == "basic.publish").select("timestamp", "channel").collect()
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Iterable, Iterator
+from typing import IO, Any
+
+import polars
+import pyarrow as pa
+from polars.io.plugins import register_io_source
+
+from . import capture
+from ._public import listing
+
+__all__ = ["scan_captures"]
+
+__dir__ = listing(__name__)
+
+
+def scan_captures(
+    paths: str | os.PathLike[str] | IO[bytes] | Iterable[str | os.PathLike[str] | IO[bytes]],
+    level: str = "frame",
+    fields: Iterable[str] | None = None,
+    **options: Any,
+) -> polars.LazyFrame:
+    """The frames or messages of captures, as a lazy frame: nothing is read before it is collected.
+
+    Only the columns that the query uses are decoded; rows are filtered batch by batch, so that what
+    does not fit is never held; and reading ends where enough rows were found (``head``). Each
+    collect reads the files anew.
+
+    Args:
+        paths: as capture.read takes them; names of this machine's files may have wildcards
+            (``*``, ``?``, ``[...]``, ``**``).
+        level, fields: as capture.read takes them. fields also names columns that are not there by
+            themselves, such as "headers.n:long".
+        options: all others of capture.read: ports, protocol, redact, chain, tables, order, ...
+
+    Raises:
+        FileNotFoundError: no file has such a name.
+        ValueError, TypeError: as capture.read says of its arguments.
+        CaptureError, OSError: when it is collected, as capture.read says.
+    """
+    found = _found(paths)
+    names = None if fields is None else list(fields)
+
+    def reader(wanted: list[str] | None) -> capture.Reader:
+        return capture.read(found, level, names if wanted is None else wanted, **options)
+
+    schema = polars.DataFrame(pa.schema(reader(None).schema).empty_table()).schema
+
+    def read(
+        columns: list[str] | None,
+        predicate: polars.Expr | None,
+        n_rows: int | None,
+        batch_size: int | None,
+    ) -> Iterator[polars.DataFrame]:
+        wanted = None
+        if columns is not None:
+            used = set(columns) | set(() if predicate is None else predicate.meta.root_names())
+            # Rows are counted by one column, the cheapest.
+            wanted = [name for name in schema if name in used] or ["channel"]
+        left = n_rows
+        for batch in reader(wanted):
+            frame = polars.DataFrame(batch)
+            if left is not None:
+                frame = frame.head(left)
+                left -= len(frame)
+            if predicate is not None:
+                frame = frame.filter(predicate)
+            yield frame if columns is None else frame.select(columns)
+            if left == 0:
+                return
+
+    return register_io_source(read, schema=schema)
+
+
+def _found(paths: Any) -> Any:
+    """What capture.read takes: a name with wildcards is the files that it fits, by name."""
+    single = isinstance(paths, str | os.PathLike) or hasattr(paths, "read")
+    found: list[Any] = []
+    for each in [paths] if single else list(paths):
+        name = os.fspath(each) if isinstance(each, str | os.PathLike) else ""
+        if "://" in name or not glob.has_magic(name) or os.path.exists(name):
+            found.append(each)
+            continue
+        fitting = sorted(glob.glob(name, recursive=True))
+        if not fitting:
+            raise FileNotFoundError(f"no file fits {name!r}")
+        found += fitting
+    return found[0] if single and len(found) == 1 else found

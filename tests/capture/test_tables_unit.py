@@ -1,0 +1,178 @@
+"""Captures in Polars and DuckDB: columns and filters reach the reader; progress is told."""
+
+from __future__ import annotations
+
+import gzip
+import io
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import polars
+import pyarrow as pa
+import pyarrow.dataset as pads
+import pytest
+from polars.testing import assert_frame_equal
+
+from amqpcodec import _dataset, capture
+from amqpcodec import polars as amqp_polars
+from amqpcodec.polars import scan_captures
+
+DEMO = str(Path(__file__).parents[2] / "demo" / "kombu_celery.pcap.gz")
+READ = capture.read
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[list[str] | None]:
+    """The columns that each reader is made for."""
+    found: list[list[str] | None] = []
+
+    def noting(source: Any, level: str, fields: Iterable[str] | None, **rest: Any) -> Any:
+        found.append(None if fields is None else list(fields))
+        return READ(source, level, fields, **rest)
+
+    monkeypatch.setattr(amqp_polars.capture, "read", noting)
+    return found
+
+
+def whole(fields: list[str], **options: Any) -> polars.DataFrame:
+    return polars.DataFrame(READ(DEMO, fields=fields, **options))
+
+
+def test_a_lazy_frame_reads_what_a_query_uses(asked: list[list[str] | None]) -> None:
+    query = scan_captures(DEMO).filter(polars.col("method") == "basic.publish").select("channel")
+    del asked[:]
+    found = query.collect()
+    assert asked == [["channel", "method"]]
+    want = whole(["channel", "method"]).filter(polars.col("method") == "basic.publish")
+    assert_frame_equal(found, want.select("channel"))
+
+
+def test_a_lazy_frame_gives_all_that_capture_read_gives() -> None:
+    assert_frame_equal(scan_captures(DEMO).collect(), polars.DataFrame(capture.read(DEMO)))
+    fields = ["routing_key", "headers.task", "properties.message_id"]
+    messages = scan_captures(DEMO, "message", fields, ports=(5672,))
+    assert messages.collect_schema().names() == fields
+    assert_frame_equal(messages.collect(), whole(fields, level="message"))
+    lengths = scan_captures(DEMO).select(polars.len()).collect()
+    assert lengths.item() == whole(["channel"]).height
+
+
+def test_a_lazy_frame_stops_when_it_has_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken = 0
+    start = capture.Reader.__iter__
+
+    def counting(self: capture.Reader) -> Any:
+        nonlocal taken
+        for batch in start(self):
+            taken += 1
+            yield batch
+
+    monkeypatch.setattr(capture.Reader, "__iter__", counting)
+    assert scan_captures(DEMO, batch_rows=10).head(15).collect().height == 15
+    assert taken == 2
+
+
+def test_wildcards(tmp_path: Path) -> None:
+    for name in ("b.pcap", "a.pcap"):
+        (tmp_path / name).write_bytes(gzip.decompress(Path(DEMO).read_bytes()))
+    lazy = scan_captures(tmp_path / "*.pcap", chain=False)
+    files = lazy.select("file").unique(maintain_order=True).collect()["file"].to_list()
+    assert files == [str(tmp_path / name) for name in ("a.pcap", "b.pcap")]
+    with pytest.raises(FileNotFoundError, match=r"no file fits"):
+        scan_captures(tmp_path / "*.pcapng")
+
+
+def test_wrong_arguments_are_told_at_once() -> None:
+    with pytest.raises(ValueError, match="nonsense"):
+        scan_captures(DEMO, fields=["nonsense"])
+    with pytest.raises(TypeError, match="nonsense"):
+        scan_captures(DEMO, nonsense=1)
+
+
+def test_duckdb_pushes_columns_and_filters(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Any] = []
+    make = _dataset.CaptureDataset.scanner
+
+    def noting(self: Any, columns: Any = None, filter: Any = None, **rest: Any) -> Any:
+        asked.append((columns, str(filter)))
+        return make(self, columns, filter, **rest)
+
+    monkeypatch.setattr(_dataset.CaptureDataset, "scanner", noting)
+    frames = capture.dataset(DEMO)  # noqa: F841  DuckDB finds it by its name
+    query = "select channel, count(*) from frames where method = 'basic.publish' group by 1"
+    found = duckdb.sql(query).fetchall()
+    want = whole(["channel", "method"]).filter(polars.col("method") == "basic.publish")
+    assert found == want.group_by("channel").len().rows()
+    assert asked == [(["channel"], '(method == "basic.publish")')]
+    rows = whole(["channel"]).height
+    assert duckdb.sql("select count(*) from frames").fetchall() == [(rows,)]
+
+
+def test_a_dataset_decodes_what_a_scan_needs(asked: list[list[str] | None]) -> None:
+    frames = capture.dataset(DEMO)
+    assert isinstance(frames, pads.Dataset)
+    publish = pads.field("method") == "basic.publish"
+    table = frames.to_table(columns=["channel"], filter=publish)
+    by_name = frames.to_table(columns={"c": pads.field("channel") + 1}, filter=publish)
+    assert table.column_names == ["channel"]
+    assert by_name["c"].to_pylist() == [n + 1 for n in table["channel"].to_pylist()]
+    del asked[:]
+    assert frames.count_rows() == whole(["channel"]).height
+    assert frames.count_rows(filter=publish) == table.num_rows
+    assert asked == [["channel"], ["method"]]
+    assert frames.to_table().schema == pa.schema(capture.schema())
+    nested = pads.field("properties", "content_type").is_valid()
+    assert frames.to_table(columns=["position"], filter=nested).num_rows
+
+
+@pytest.mark.parametrize("packed", [True, False])
+def test_progress_is_told(tmp_path: Path, packed: bool) -> None:
+    octets = Path(DEMO).read_bytes()
+    path = tmp_path / "a.pcap"
+    path.write_bytes(octets if packed else gzip.decompress(octets))
+    size = path.stat().st_size
+    told: list[tuple[int, int | None]] = []
+    rows = sum(map(len, capture.read(path, on_progress=lambda *at: told.append(at))))
+    assert rows == whole(["channel"]).height
+    assert told[-1] == (size, size)
+    assert [done for done, _ in told] == sorted({done for done, _ in told})
+    assert {total for _, total in told} == {size}
+
+
+def test_progress_over_several_files(tmp_path: Path) -> None:
+    octets = gzip.decompress(Path(DEMO).read_bytes())
+    paths = [tmp_path / name for name in ("a.pcap", "b.pcap")]
+    for path in paths:
+        path.write_bytes(octets)
+    for chain in (True, False, "auto"):
+        told: list[tuple[int, int | None]] = []
+        reader = capture.read(paths, chain=chain, on_progress=lambda *at: told.append(at))  # noqa: B023
+        with pytest.warns(capture.CaptureWarning) if chain == "auto" else io.BytesIO():
+            list(reader)
+        assert told[-1] == (2 * len(octets), 2 * len(octets))
+
+
+class Pipe(io.BytesIO):
+    def seekable(self) -> bool:
+        return False
+
+
+def test_progress_of_open_files() -> None:
+    octets = Path(DEMO).read_bytes()
+    for file, total in ((io.BytesIO(octets), len(octets)), (Pipe(octets), None)):
+        told: list[tuple[int, int | None]] = []
+        list(capture.read(file, on_progress=lambda *at: told.append(at)))  # noqa: B023
+        assert told[-1] == (len(octets), total)
+
+
+def test_what_progress_raises_ends_the_reading() -> None:
+    class Enough(Exception):
+        pass
+
+    def stop(done: int, total: int | None) -> None:
+        raise Enough
+
+    with pytest.raises(Enough):
+        list(capture.read(DEMO, on_progress=stop))
