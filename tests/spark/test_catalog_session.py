@@ -107,14 +107,6 @@ def test_wrong_columns_are_told_before_a_job_starts(spark, sql, ddl, problem):
         sql(f"CREATE TABLE no USING amqp_capture OPTIONS (prots '1', path '{RECORDING}')")
 
 
-def test_a_stream_is_refused_in_one_sentence(spark, sql, tmp_path):
-    stream = spark.readStream.format("amqp_capture").load(str(RECORDING.parent))
-    query = stream.writeStream.format("noop").option("checkpointLocation", str(tmp_path)).start()
-    with pytest.raises(Exception, match="no streaming source yet") as caught:
-        query.awaitTermination(60)
-    assert "UnboundLocalError" not in str(caught.value)
-
-
 def test_options_of_functions(spark):
     with pytest.raises(ValueError, match="no option 'protocl'; did you mean protocol"):
         amqp.from_amqp("frame", options={"protocl": "1.0"})

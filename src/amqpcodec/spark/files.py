@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 from ..capture._storage import Storage, is_remote, local_path
 from .options import Options
 
-__all__ = ["CaptureFile", "Selection", "check_paths", "group", "list_files", "local_path"]
+__all__ = ["CaptureFile", "Selection", "check_paths", "group", "list_files", "local_path", "moment"]
 
 #: What opening a file costs, told in bytes, as Spark's own readers count it.
 OPEN_COST = 4 << 20
@@ -50,8 +50,8 @@ class Selection(NamedTuple):
         return cls(
             options.flag("recursiveFileLookup", False),
             options.optional("pathGlobFilter"),
-            _moment("modifiedAfter", options.optional("modifiedAfter"), zone),
-            _moment("modifiedBefore", options.optional("modifiedBefore"), zone),
+            moment("modifiedAfter", options.optional("modifiedAfter"), zone),
+            moment("modifiedBefore", options.optional("modifiedBefore"), zone),
         )
 
     def takes(self, file: CaptureFile) -> bool:
@@ -65,7 +65,12 @@ class Selection(NamedTuple):
         return self.before is None or file.modified < self.before
 
 
-def _moment(name: str, text: str | None, zone: str) -> float | None:
+def moment(name: str, text: str | None, zone: str) -> float | None:
+    """Seconds since 1970 UTC of an option that is a time.
+
+    Raises:
+        ValueError: it is none.
+    """
     if text is None:
         return None
     try:

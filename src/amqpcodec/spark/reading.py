@@ -22,7 +22,7 @@ from .columns import Plan, conform, plan
 from .files import SELECTION, TOLERANT
 from .options import CORRUPT, Options, mode_of
 from .ranges import Range, key_of, state_of
-from .rows import BATCH_ROWS, by_mode, with_error
+from .rows import BATCH_ROWS, ROWS, Wanted, by_mode, with_error, with_fields
 from .versions import InputPartition
 
 __all__ = [
@@ -48,7 +48,7 @@ TASK_OCTETS = 128 << 20
 OPTIONS = (
     *("path", "paths", "ports", "protocol", "level", "fields", "redact", "tables", "mode"),
     *("columnNameOfCorruptRecord", "chain", "maxPartitionBytes", "keylog"),
-    *(*SELECTION, *TOLERANT),
+    *(*SELECTION, *TOLERANT, *ROWS),
     *("stateLocation", "maxFilesPerTrigger", "maxBytesPerTrigger", "closeAfter"),
 )
 
@@ -73,6 +73,7 @@ class What:
     mode: str
     ignore_corrupt: bool
     ignore_missing: bool
+    wanted: Wanted
     keylog: KeyLogSource | None = field(default=None, repr=False)
 
     @classmethod
@@ -97,8 +98,10 @@ class What:
         def told(names: list[str] | None, tables: str) -> pa.Schema:
             return pa.schema(capture.schema(level, names, protocol, tables))
 
+        rows = Wanted.of(options)
+        made = plan(told, wanted, corrupt, options.optional("tables"))
         return cls(
-            with_error(plan(told, wanted, corrupt, options.optional("tables")), mode),
+            with_fields(with_error(made, mode), rows.fields),
             level,
             ports_of(options),
             protocol,
@@ -106,6 +109,7 @@ class What:
             mode,
             ignore_corrupt,
             options.flag("ignoreMissingFiles", False),
+            rows,
             keylog_of(options),
         )
 
@@ -191,7 +195,8 @@ def read_file(
             reader.resume(state, key_of())
     try:
         for rows in reader.read(stop):
-            yield conform(by_mode(pa.record_batch(rows), what.plan, what.mode), what.plan, target)
+            found = by_mode(pa.record_batch(rows), what.plan, what.mode)
+            yield conform(what.wanted.of_rows(found, what.plan), what.plan, target)
         _judge(reader, path, what)
     except FileNotFoundError as problem:
         # It was there when the job was planned.

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import reduce
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from .columns import Plan
+from .files import moment
+from .options import Options
 
-__all__ = ["BATCH_ROWS", "by_mode", "with_error"]
+__all__ = ["BATCH_ROWS", "ROWS", "Wanted", "by_mode", "with_error", "with_fields"]
+
+#: Options that choose rows.
+ROWS = ("methods", "directions", "connections", "timestampFrom", "timestampBefore")
 
 #: Rows of a batch. Spark is as fast with more, and they would cost its JVM memory.
 BATCH_ROWS = 16384
@@ -21,8 +28,64 @@ _PLACE = ("file", "packet", "packet_offset", "position")
 def with_error(made: Plan, mode: str) -> Plan:
     """With the fields that by_mode needs: bad rows are those with an error."""
     needed = {"PERMISSIVE": (), "DROPMALFORMED": ("error",), "FAILFAST": ("error", *_PLACE)}[mode]
+    return with_fields(made, needed)
+
+
+def with_fields(made: Plan, needed: Iterable[str]) -> Plan:
+    """With these fields, too, which are none of the columns that come out."""
     missing = [name for name in needed if name not in made.fields]
     return replace(made, fields=(*made.fields, *missing))
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which rows are wanted; the others do not go to the JVM, which costs more than reading them.
+
+    names: of columns of text, what they may be. start, end: µs since 1970 UTC of a row's first
+    packet, the end not within; None: not bounded.
+    """
+
+    names: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    start: int | None = None
+    end: int | None = None
+
+    @classmethod
+    def of(cls, options: Options) -> Wanted:
+        """What the options ask for."""
+        named = []
+        for option, column in zip(ROWS, ("method", "direction", "connection"), strict=False):
+            values = options.names(option)
+            if values is not None:
+                named.append((column, values))
+        unknown = set(dict(named).get("direction", ())) - {"client", "server"}
+        if unknown:
+            raise ValueError(f"option directions is client or server, not {unknown.pop()!r}")
+        zone = options.text("timeZone", "UTC")
+        start, end = (moment(name, options.optional(name), zone) for name in ROWS[3:])
+        return cls(tuple(named), _micros(start), _micros(end))
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The fields that of_rows() looks at."""
+        timed = () if self.start is None and self.end is None else ("timestamp",)
+        return (*(column for column, _ in self.names), *timed)
+
+    def of_rows(self, rows: pa.RecordBatch, plan: Plan) -> pa.RecordBatch:
+        """The rows that are wanted; one without a method, or a time, is none where it matters."""
+        masks = []
+        for column, values in self.names:
+            found = rows.column(plan.fields.index(column))
+            masks.append(pc.is_in(found, value_set=pa.array(values, found.type)))
+        if "timestamp" in self.fields:
+            times = rows.column(plan.fields.index("timestamp")).cast(pa.int64())
+            for bound, compare in ((self.start, pc.greater_equal), (self.end, pc.less)):
+                if bound is not None:
+                    masks.append(compare(times, bound))
+        return rows.filter(reduce(pc.and_, masks)) if masks else rows
+
+
+def _micros(seconds: float | None) -> int | None:
+    return None if seconds is None else round(seconds * 1e6)
 
 
 def by_mode(rows: pa.RecordBatch, plan: Plan, mode: str) -> pa.RecordBatch:

@@ -44,7 +44,9 @@ class AmqpCapture(DataSource):
     ``pathGlobFilter``, ``modifiedBefore``, ``modifiedAfter``, ``timeZone`` (of those two; UTC),
     ``ignoreCorruptFiles``, ``ignoreMissingFiles``, ``maxPartitionBytes``, ``stateLocation``,
     ``chain`` ("auto", true or false), ``keylog`` (a path that tasks can open, or its lines: the
-    secrets of connections over TLS). A schema of the user's prunes and orders as ``fields`` does.
+    secrets of connections over TLS), ``methods``, ``directions``, ``connections``,
+    ``timestampFrom`` and ``timestampBefore`` (which rows are wanted). A schema of the user's prunes
+    and orders as ``fields`` does.
 
     A file is read by one task, and so is a chain: with "auto" files whose packets say that they go
     on in one another, as capture.read has it; small files share a task. With ``stateLocation``, a

@@ -1,0 +1,62 @@
+"""Options that choose rows leave out what Spark's own filters would."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+pa = pytest.importorskip("pyarrow")
+pytest.importorskip("pyspark.sql.datasource")
+
+from tests.spark.frames import RECORDING  # noqa: E402
+from tests.spark.test_ranges_unit import rows, unpacked  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def whole() -> list[dict[str, Any]]:
+    return rows(RECORDING)
+
+
+def test_methods_directions_connections(whole: list[dict[str, Any]]) -> None:
+    methods = {"basic.ack", "basic.publish"}
+    found = rows(RECORDING, methods="basic.ack, basic.publish")
+    assert found == [row for row in whole if row["method"] in methods]
+    connection = whole[500]["connection"]
+    found = rows(RECORDING, directions="server", connections=connection)
+    assert found == [
+        row for row in whole if row["direction"] == "server" and row["connection"] == connection
+    ]
+    assert 0 < len(found) < len(whole)
+
+
+def test_times(whole: list[dict[str, Any]]) -> None:
+    times = sorted(row["timestamp"] for row in whole)
+    start, end = times[300], times[700]
+    options = {"timestampFrom": start.isoformat(), "timestampBefore": end.isoformat()}
+    found = rows(RECORDING, **options)
+    assert found == [row for row in whole if start <= row["timestamp"] < end]
+    assert 0 < len(found) < len(whole)
+
+
+def test_columns_stay_those_that_were_asked_for(whole: list[dict[str, Any]], tmp_path: Any) -> None:
+    path = unpacked(RECORDING, tmp_path)
+    options = {"fields": "channel,error", "methods": "basic.ack", "timestampFrom": "2026-01-01"}
+    acks = [row for row in whole if row["method"] == "basic.ack"]
+    expected = [{"channel": row["channel"], "error": row["error"]} for row in acks]
+    assert rows(path, **options) == expected
+    cut = {"stateLocation": str(tmp_path / "states"), "maxPartitionBytes": "9k", "mode": "FAILFAST"}
+    assert rows(path, **options, **cut) == expected
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"directions": "up"}, "option directions is client or server, not 'up'"),
+        ({"timestampFrom": "noon"}, "option timestampFrom is a time as"),
+        ({"method": "basic.ack"}, "no option 'method'; did you mean methods"),
+    ],
+)
+def test_refused(options: dict[str, str], problem: str) -> None:
+    with pytest.raises(ValueError, match=problem):
+        rows(RECORDING, **options)
