@@ -31,7 +31,7 @@ DIRECTIONS = 8192
 
 OTHER_OPTIONS = (
     "stateLocation and checkpointLocation are those of a query with other options: level, ports, "
-    "protocol, redact and the key of the states stay as they were, or both folders are new"
+    "protocol, redact, keylog and the key of the states stay as they were, or both folders are new"
 )
 
 
