@@ -46,6 +46,7 @@ LAYERS = {
     "_dataset": "tables",
     "polars": "tables",
     "_html": "html",
+    "traces": "traces",
     "session": "session",
     "spark": "spark",
     "compat": "compat",
@@ -73,9 +74,10 @@ ARROWS: dict[str, set[str]] = {
     "html": set(),  # given what it shows
     # Over the decoders of the protocol modules, which the facade holds.
     "session": {"facade", "public", "errors", "types"},
+    "traces": {"capture"},
     "spark": {"batch", "public", "capture", "errors"},
     "compat": {"core", "public", "core-dropins", "facade", "errors", "types"},
-    "cli": {"batch", "capture", "session", "errors", "facade"},
+    "cli": {"batch", "capture", "traces", "session", "errors", "facade"},
     "main": {"cli"},
 }
 
@@ -91,6 +93,7 @@ OTHERS: dict[str, dict[str, bool]] = {
     "spec": {"lxml": False},  # by its loader, which is imported late
     "batch": {"pyarrow": True},
     "capture": {"cryptography": True, "pyarrow": True, "fsspec": True},
+    "traces": {"pyarrow": False},
     "spark": {"pyspark": False, "pyarrow": False, "pandas": False, "numpy": False},
     "tables": {"pyarrow": False, "polars": False},
     "html": {"pyarrow": True},

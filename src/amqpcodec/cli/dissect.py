@@ -21,6 +21,7 @@ from .sources import Reading
 from .summary import DEFAULT
 from .table import Table, narrow_terminal
 from .times import Clock, Window
+from .traces import are_traces, dissect_traces
 
 __all__ = ["dissect"]
 
@@ -28,6 +29,8 @@ __all__ = ["dissect"]
 def dissect(options: argparse.Namespace) -> int:
     """Read every file, write what was asked for, and say on stderr what was wrong."""
     check_output(options)
+    if are_traces(options):
+        return dissect_traces(options)
     chosen = output_format(options)
     clock = Clock(options.clock)
     keys = sort_keys(options.sort)

@@ -1,0 +1,86 @@
+"""``amqpcodec dissect`` of RabbitMQ's traces: the messages they tell of, in the same forms."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+from collections.abc import Iterator
+
+import pyarrow as pa
+
+from .. import traces
+from . import BAD_DATA, OK, USAGE, Problem, complain
+from .live import is_live
+from .ordering import Ordering, sort_keys
+from .output import Output, output_format
+from .selection import fitting, parsed
+from .table import Table
+from .times import Clock, Window
+
+__all__ = ["are_traces", "dissect_traces"]
+
+#: The columns of the table.
+SHOWN = ["timestamp", "direction", "exchange", "routing_key", "queue", "body", "error"]
+
+
+def are_traces(options: argparse.Namespace) -> bool:
+    """Whether the files are traces, by their first bytes.
+
+    Raises:
+        Problem: some are, and others are not.
+    """
+    if options.follow or getattr(options, "interface", None):
+        return False
+    found = []
+    for file in options.files:
+        with contextlib.suppress(OSError, ValueError):
+            found.append(not is_live(str(file)) and traces.is_trace(str(file)))
+    if any(found) and not all(found):
+        raise Problem("traces and captures have other columns: name one kind of them")
+    return any(found)
+
+
+def dissect_traces(options: argparse.Namespace) -> int:
+    """Write the rows of every trace; the exit status."""
+    clock = Clock(options.clock)
+    chosen = output_format(options)
+    keys = sort_keys(options.sort)
+    names = options.fields or (SHOWN if chosen == "table" else traces.schema().names)
+    for name in [*names, *(key for key, _ in keys)]:
+        if name not in traces.schema().names:
+            raise Problem(
+                f"a trace has no column {name!r}, only {', '.join(traces.schema().names)}"
+            )
+    wanted = parsed(options.where, {})
+    window = Window(options.since, options.until, clock)
+    ordering = Ordering(keys, options.limit)
+    status = OK
+    with Output(options.output, chosen, clock, lambda out: Table(out, clock)) as output:
+        for file in options.files:
+            errors = 0
+            try:
+                for batch in _batches(str(file)):
+                    errors += batch.num_rows - batch.column("error").null_count
+                    window.begin(batch.column("timestamp"))
+                    for kept in ordering.add(fitting(window.rows(batch), wanted)):
+                        output.write(kept.select(names))
+                    if ordering.done:
+                        break
+            except OSError as error:
+                complain(f"{file}: {error.strerror or error}")
+                status = USAGE
+            if errors:
+                complain(f"{file}: {errors} records with an error")
+                status = max(status, BAD_DATA)
+        for kept in ordering.rest():
+            output.write(kept.select(names))
+        if output.target is None and status != USAGE:
+            output.write(pa.RecordBatch.from_pylist([], traces.schema()).select(names))
+    return status
+
+
+def _batches(file: str) -> Iterator[pa.RecordBatch]:
+    try:
+        yield from traces.read(file)
+    except ValueError as error:
+        raise Problem(str(error)) from None

@@ -1,0 +1,240 @@
+"""Records of traces out of files, and out of messages that were captured."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterable, Iterator
+from typing import IO, Any
+
+import pyarrow as pa
+
+from ..capture._files import Pieces, Source, source_name
+from ..capture._storage import Storage, locate
+from . import _rows
+from ._rows import RecordError
+
+__all__ = ["BATCH_ROWS", "Reader", "is_trace", "read", "unwrap"]
+
+#: Rows of a batch, at most, and bytes of their records.
+BATCH_ROWS = 8192
+BATCH_BYTES = 1 << 23
+#: Bytes of a record; more of it are passed over.
+RECORD_LIMIT = 1 << 27
+#: The exchange of the firehose.
+EXCHANGE = "amq.rabbitmq.trace"
+
+#: What stands before a record of the text log, but for the line end of the payload before it.
+_BETWEEN = re.compile(
+    rb"(?:^|\n)={80}\r?\n(?=[^\n]{1,60}: Message (?:published|received)\r?\n\r?\n)"
+)
+#: Bytes of it, with those that follow it, at most.
+_LONGEST = 256
+
+
+class Reader:
+    """Iterates over the batches of a trace; see read()."""
+
+    def __init__(
+        self,
+        source: Source,
+        fields: Iterable[str] | None = None,
+        batch_rows: int = BATCH_ROWS,
+        format: str = "auto",
+    ) -> None:
+        """Nothing is opened yet."""
+        if format not in ("auto", "json", "text"):
+            raise ValueError(f'format is "auto", "json" or "text", not {format!r}')
+        if batch_rows < 1:
+            raise ValueError(f"batch_rows is at least 1, not {batch_rows}")
+        whole = _rows.schema()
+        names = whole.names if fields is None else list(fields)
+        unknown = [name for name in names if name not in whole.names]
+        if unknown:
+            raise ValueError(f"a trace has no column {unknown[0]!r}, only {', '.join(whole.names)}")
+        #: The schema of the batches.
+        self.schema: pa.Schema = pa.schema([whole.field(name) for name in names])
+        self._source = source
+        self._batch_rows = batch_rows
+        self._format = format
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        """The batches, from the beginning."""
+        name = source_name(self._source)
+        rows: list[dict[str, Any]] = []
+        size = 0
+        for offset, record, parse in self._records():
+            row = _row(record, parse)
+            row["file"], row["offset"] = name, offset
+            rows.append(row)
+            size += len(record)
+            if len(rows) == self._batch_rows or size >= BATCH_BYTES:
+                yield self._batch(rows)
+                rows, size = [], 0
+        if rows:
+            yield self._batch(rows)
+
+    def _batch(self, rows: list[dict[str, Any]]) -> pa.RecordBatch:
+        return pa.RecordBatch.from_pylist(rows, self.schema)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The batches as Arrow's stream in a PyCapsule."""
+        stream = pa.RecordBatchReader.from_batches(self.schema, iter(self))
+        return stream.__arrow_c_stream__(requested_schema)
+
+    def _records(self) -> Iterator[tuple[int, bytes, Any]]:
+        """(offset, the record, what reads it)."""
+        pieces = iter(Pieces(locate(self._source, Storage())))
+        first = bytes(next(pieces, b""))
+        found = _format_of(first) if self._format == "auto" else self._format
+        if found is None:
+            if not first:
+                return
+            raise ValueError(f"no trace of RabbitMQ: {source_name(self._source) or 'the file'}")
+        if found == "json":
+            for offset, line in _cut(first, pieces, re.compile(rb"\n"), 0):
+                if line.strip():
+                    yield offset, line, _rows.of_json
+            return
+        for offset, record in _cut(first, pieces, _BETWEEN, _LONGEST):
+            if record.strip():
+                yield offset, record.removesuffix(b"\n"), _rows.of_text
+
+
+def _row(record: bytes, parse: Any) -> dict[str, Any]:
+    problem = f"a record of more than {RECORD_LIMIT} bytes"
+    if len(record) <= RECORD_LIMIT:
+        try:
+            row: dict[str, Any] = parse(record)
+            return row
+        except RecordError as error:
+            problem = str(error)
+        except RecursionError:
+            problem = "tables too deep within each other"
+    return {**_rows.empty(), "error": problem, "record": record}
+
+
+def _cut(
+    first: bytes, pieces: Iterator[bytes | memoryview], between: re.Pattern[bytes], held: int
+) -> Iterator[tuple[int, bytes]]:
+    """(offset, what stands between two matches); of what is too long, the beginning.
+
+    held: bytes at the end of what was read that may be a part of a match.
+    """
+    data = bytearray(first)
+    offset = looked = 0  # of what is in data; of it, bytes without a match
+    whole = True  # data begins with the beginning of a record
+    while True:
+        start = 0
+        while (found := between.search(data, looked)) is not None:
+            if whole:
+                yield offset + start, bytes(data[start : found.start()])
+            start = looked = found.end()
+            whole = True
+        offset += start
+        del data[:start]
+        looked = max(0, len(data) - held)
+        if len(data) > RECORD_LIMIT + held:
+            if whole:
+                yield offset, bytes(data[: RECORD_LIMIT + 1])
+            gone = len(data) - held
+            offset += gone
+            del data[:gone]
+            looked, whole = 0, False
+        if pieces is _END:
+            if whole and data:
+                yield offset, bytes(data)
+            return
+        piece = next(pieces, None)
+        if piece is None:
+            pieces = _END
+        else:
+            data += piece
+
+
+#: In place of pieces when all were read.
+_END: Iterator[bytes | memoryview] = iter(())
+
+
+def _format_of(first: bytes) -> str | None:
+    if first.lstrip()[:1] == b"{":
+        return "json"
+    return "text" if _BETWEEN.search(first[:4096]) else None
+
+
+def is_trace(source: Source) -> bool:
+    """Whether a file is a trace, by its first bytes. An open file must be seekable."""
+    if isinstance(source, str | os.PathLike):
+        return _format_of(bytes(next(iter(Pieces(locate(source, Storage()))), b""))) is not None
+    place = source.tell()
+    first = bytes(next(iter(Pieces(source)), b""))
+    source.seek(place)
+    return _format_of(first) is not None
+
+
+def read(
+    path_or_file: str | os.PathLike[str] | IO[bytes],
+    fields: Iterable[str] | None = None,
+    batch_rows: int = BATCH_ROWS,
+    format: str = "auto",
+) -> Reader:
+    """Iterates over a trace as Arrow batches: a row each message that went in or out.
+
+    It reads the tracing plugin's text logs and JSON logs, and firehose messages as JSON Lines
+    (objects with ``routing_key``, ``properties`` with ``headers``, and ``body_b64``); gzip, zstd
+    and lz4 are unpacked, and paths may be URIs, as for capture.read().
+
+    Columns with the names and types of capture.read(level="message"): file, direction ("client" of
+    what was published), timestamp (when the broker traced it, µs UTC; the firehose has none), src
+    and dst, channel, method ("basic.publish", or "basic.deliver", also for what was fetched with
+    basic.get), exchange, routing_key (the first one), redelivered (the firehose's alone),
+    properties (headers are JSON text), body, error. And those of traces: offset (int64; bytes, in
+    the unpacked file, of the record: the order), connection_name, node, vhost, user, queue (that a
+    delivery is from), routing_keys, routed_queues (list of utf8) and record (binary; the bytes of a
+    record with an error).
+
+    The JSON log has lost the types of headers: a timestamp is a number there. A payload that was
+    cut by the plugin's max_payload_bytes cannot be told from a whole one, and one that holds what
+    the text log writes between records is read as two.
+
+    Args:
+        path_or_file: a path, a URI or an open binary file.
+        fields: names of columns, which chooses and orders them.
+        batch_rows: rows of a batch, at most.
+        format: "auto" (by the first bytes), "json" or "text".
+
+    Raises:
+        ValueError: the file is no trace; an argument is unknown.
+        OSError: as open() does.
+    """
+    return Reader(path_or_file, fields, batch_rows, format)
+
+
+def unwrap(batches: Iterable[Any]) -> Iterator[pa.RecordBatch]:
+    """What messages of the firehose tell of, as read() has it; other messages are left out.
+
+    For captures of a client that consumed from amq.rabbitmq.trace. file, timestamp and offset
+    (packet_offset) are of the message that told of it.
+
+    Args:
+        batches: of capture.read(level="message"), or the like, with the columns exchange,
+            routing_key, properties and body.
+    """
+    for each in batches:
+        found = []
+        for row in pa.record_batch(each).to_pylist():
+            if row["exchange"] != EXCHANGE or row.get("method") == "basic.publish":
+                continue
+            made = _row(row["body"] or b"", lambda body, row=row: _unwrapped(row, body))
+            made.update(file=row.get("file"), offset=row.get("packet_offset"))
+            made["timestamp"] = row.get("timestamp")
+            found.append(made)
+        if found:
+            yield pa.RecordBatch.from_pylist(found, _rows.schema())
+
+
+def _unwrapped(row: dict[str, Any], body: bytes) -> dict[str, Any]:
+    text = (row["properties"] or {}).get("headers")
+    headers = json.loads(text) if text else {}
+    return _rows.of_firehose(row["routing_key"], headers, body, _rows.json_text)
