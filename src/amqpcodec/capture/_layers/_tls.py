@@ -209,6 +209,8 @@ class Tls:
         one = self.sides[side]
         if kind in (HANDSHAKE, ALERT) and one.stage == PLAIN:
             return False
+        if self.agreed is None and side == 1 and kind == CHANGE_CIPHER_SPEC:
+            return False  # it asked for another hello
         if self.hello is None or self.agreed is None:
             return True
         early = side == 0 and self.hello.early and self.agreed.version == TLS13
@@ -226,7 +228,8 @@ class Tls:
             return
         if one.stage == PLAIN and not is13:
             if kind == CHANGE_CIPHER_SPEC:
-                self._change(side)
+                if self.agreed is not None:
+                    self._change(side)
             elif kind == HANDSHAKE:
                 self._messages(side, record)
             elif kind == APPLICATION_DATA:
