@@ -146,6 +146,30 @@ class CaptureReader:
     def end(self) -> None:
         """No more bytes of this file will come: those of another one may."""
 
+    def open_tap(self, name: str, key: str) -> int:
+        """Begin a file that is read at once with others: its number for the calls that follow.
+
+        key: as begin() has it.
+        """
+
+    def feed_tap(self, i: int, data: bytes | memoryview) -> None:
+        """The next bytes of a file, a C-contiguous buffer, which are copied."""
+
+    def advance_taps(self, until: int | None = None) -> int:
+        """Read what was fed of all open files, in the order of the packets' times.
+
+        -2: a batch is full, take() it; -1: all before `until` (ns since 1970) is read, or no file
+        is open; else the number of a file: of which more bytes are needed, to be given by
+        feed_tap(); where there are none, or it is damaged, close_tap() it.
+        """
+
+    def tap_is_damaged(self, i: int) -> bool:
+        """Whether what is next in a file is no record."""
+
+    def close_tap(self, i: int) -> tuple[bool, int, int]:
+        """No more bytes of a file come: (whether it is a capture, offset of the next record, bytes
+        that wait for the rest of it)."""
+
     def peek(self) -> tuple[bool, int | None]:
         """(found, time) of the file's first packet, ns since 1970 or None, in what was fed.
 
@@ -191,7 +215,8 @@ class CaptureReader:
     def resets(self) -> list[tuple[int, str, int | None]]:
         """(connection_index, direction, ns since 1970) of TCP resets that ended connections.
 
-        Those since the last call, at most 256 of them; direction: of who sent it.
+        Those since the last call, at most 65,536 of them; direction: of who sent it. counts() has
+        how many there were.
         """
 
     def counts(self) -> dict[str, Any]:

@@ -306,3 +306,17 @@ def test_sll2_with_a_vlan_and_ipv6():
     raw = make.ipv6(make.CLIENT6, make.SERVER6, make.tcp(make.CLIENT6, make.SERVER6, 1, HELLO))
     packet = b"\x81\0" + bytes(18) + b"\0\x05\x86\xdd" + raw
     assert frames(make.pcap([packet], link=276)) == [HELLO]
+
+
+def test_every_reset_is_told():
+    """More than are asked for at once."""
+    ends = [("10.0.0.1", 30_000 + n) for n in range(3000)]
+    packets = []
+    for end in ends:
+        packets.append(make.segment(end, make.SERVER, 1000, b"", SYN))
+        packets.append(make.segment(end, make.SERVER, 1001, b"", RST))
+    reader = capture.read(io.BytesIO(make.pcap(packets)))
+    assert list(reader) == []
+    assert [index for index, _, _ in reader.resets()] == list(range(3000))
+    assert reader.resets() == []
+    assert reader.stats()["resets"] == 3000

@@ -59,6 +59,23 @@ def test_each_alone(run, rotation):
     assert run("stats", *rotation, "--no-chain").status == 1
 
 
+def test_taps_are_joined(run, tmp_path):
+    sent = packets(TALK)
+    taps = []
+    for side in ("client", "server"):
+        mine = [
+            p for p in made.records(sent) if (p.data[36:38] == b"\x16\x28") == (side == "client")
+        ]
+        taps.append(tmp_path / f"{side}.pcap")
+        taps[-1].write_bytes(made.pcap(mine))
+    (whole := tmp_path / "whole.pcap").write_bytes(made.pcap(sent))
+    columns = ("--fields", "time,from,kind,size", "--format", "json")
+    joined = run("dissect", *taps, "--join", *columns)
+    assert (joined.status, joined.err) == (0, "")
+    assert joined.lines == run("dissect", whole, *columns).lines
+    assert run("stats", *taps, "--join").status == 0
+
+
 def test_table_says_which_file(run, rotation):
     result = run("dissect", *rotation, "--where", "method ~ basic.ack or frame_type == heartbeat")
     assert [line.split()[0] for line in result.lines[1:]] == [str(rotation[0]), str(rotation[1])]

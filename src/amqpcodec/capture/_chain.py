@@ -206,17 +206,27 @@ class Chain:
         core = self.core
         if self._damaged is not None:
             return self._damaged
-        if core.damaged:
-            return f"no record at octet {core.at}"
-        if self._pieces is not None and self._pieces.empty:
-            return None
-        if not core.known and self._file_ended:
-            return "it ends before its first record: nothing was written yet"
-        if self._pieces is not None and not self._pieces.whole:
-            return f"the packed file is damaged or cut, behind octet {core.at}"
-        if core.waiting and self._file_ended:
-            return f"the last record is cut: {core.waiting} octets of it at octet {core.at}"
-        return None
+        if not core.damaged:
+            if self._pieces is not None and self._pieces.empty:
+                return None
+            if not core.known and self._file_ended:
+                return "it ends before its first record: nothing was written yet"
+        whole = self._pieces is None or self._pieces.whole
+        return damage(core.damaged, core.at, core.waiting if self._file_ended else 0, whole)
+
+
+def damage(damaged: bool, at: int, waiting: int, whole: bool) -> str | None:
+    """What ended the reading of a file early, at an offset in it.
+
+    waiting: bytes after it. whole: whether it could be unpacked to its end.
+    """
+    if damaged:
+        return f"no record at octet {at}"
+    if not whole:
+        return f"the packed file is damaged or cut, behind octet {at}"
+    if waiting:
+        return f"the last record is cut: {waiting} octets of it at octet {at}"
+    return None
 
 
 def difference(counts: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:

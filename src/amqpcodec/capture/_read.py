@@ -17,6 +17,7 @@ from ..batch import _protocol as _protocol_of
 from ._chain import Chain
 from ._errors import CaptureError, CaptureWarning, StateError, no_capture
 from ._files import Source, Watch, source_name
+from ._join import Joined
 from ._layers import KeyLog, KeyLogSource, Layers
 from ._link import link
 from ._order import Found
@@ -86,7 +87,7 @@ class Reader:
         protocol: str | ModuleType | None = None,
         batch_rows: int = BATCH_ROWS,
         redact: bool = True,
-        chain: bool | Literal["auto"] = "auto",
+        chain: bool | Literal["auto", "join"] = "auto",
         tables: str = "json",
         *,
         order: str = "packets",
@@ -116,8 +117,8 @@ class Reader:
             if not isinstance(each, str | os.PathLike) and not hasattr(each, "read"):
                 raise TypeError(f"takes names of files or open files, not {type(each).__name__}")
         sources = [locate(each, Storage(filesystem=filesystem)) for each in sources]
-        if chain not in (True, False, "auto"):
-            raise ValueError(f'chain is True, False or "auto", not {chain!r}')
+        if chain not in (True, False, "auto", "join"):
+            raise ValueError(f'chain is True, False, "auto" or "join", not {chain!r}')
         told = _protocol(protocol)
         others = () if protocol is not None else tuple(map(_protocol_of, OTHERS))
         fields = None if fields is None else fields if isinstance(fields, str) else list(fields)
@@ -159,6 +160,9 @@ class Reader:
                 Chain([each.source for each in files], core(), told, files)
                 for files in self._groups(sources, ports)
             ]
+            return
+        if chain == "join":
+            self._linked = [Joined(sources, first, told)]
             return
         groups = [sources] if chain else [[each] for each in sources]
         self._linked = [
@@ -267,8 +271,9 @@ class Reader:
     def resets(self) -> list[tuple[int, str, int | None]]:
         """(connection_index, direction, time) of connections that a TCP reset ended.
 
-        Those that were read since the last call, at most 256; direction: of who sent the reset;
-        time: ns since 1970, or None where the file has none.
+        Those that were read since the last call, at most 65,536 (``stats()["resets"]`` says how
+        many there were); direction: of who sent the reset; time: ns since 1970, or None where the
+        file has none.
         """
         return [each for chain in self._chains for each in chain.core.resets()]
 
@@ -414,7 +419,7 @@ def read(
     protocol: str | ModuleType | None = None,
     batch_rows: int = BATCH_ROWS,
     redact: bool = True,
-    chain: bool | Literal["auto"] = "auto",
+    chain: bool | Literal["auto", "join"] = "auto",
     tables: str = "json",
     *,
     order: str = "packets",
@@ -495,7 +500,12 @@ def read(
             each file (of a packed one and a pcapng, in all of it): they are later, and connections
             go on with the sequence numbers that are next. Any other is read alone, and a
             CaptureWarning says why; ``unlinked`` of what this returns has all reasons. True: all
-            files are one chain. False: each is read alone, in the order given.
+            files are one chain. False: each is read alone, in the order given. "join": the files
+            are of several taps of the same traffic, and of their rotations; they are read at once,
+            packet by packet in the order of their times, and what a connection sent is a row once:
+            of the tap where it was seen first. Clocks of taps may differ: directions are each in
+            order in any case, but rows of one may come before the other's that they answer. A
+            file is open from its first packet to its last. Not in pieces: there is no state.
         tables: what field tables become, "json", "variant" or "map", as batch.decode has it.
         order: "packets": rows come by file, packet_offset and position. A row that may still have
             one before it waits, while no more than 65,536 rows or 8 MiB of frames do; what comes
@@ -570,7 +580,7 @@ def stats(
     path: Source | Iterable[Source],
     ports: Collection[int] = (5672,),
     protocol: str | ModuleType | None = None,
-    chain: bool | Literal["auto"] = "auto",
+    chain: bool | Literal["auto", "join"] = "auto",
     *,
     filesystem: Any = None,
     keylog: KeyLog | KeyLogSource | None = None,
@@ -586,9 +596,9 @@ def stats(
     tls_connections, tls_decrypted (those that were read), tls_reasons (directions over TLS or
     WebSocket that were not, by reason), websockets, other_protocols (connections), left_out_octets
     (of what was not read), repeated_octets (retransmitted), proxied_connections (with a PROXY
-    header), ip_fragments, ip_reassembled (packets put together of them), reorder_overflows (gaps
-    given up because too much waited behind them), skipped (packets by reason); of each file also
-    file (its name) and damaged (text, or None).
+    header), ip_fragments, ip_reassembled (packets put together of them), resets (connections that a
+    TCP reset ended), reorder_overflows (gaps given up because too much waited behind them), skipped
+    (packets by reason); of each file also file (its name) and damaged (text, or None).
 
     Raises:
         CaptureError: a file is no capture.

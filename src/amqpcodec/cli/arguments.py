@@ -261,6 +261,13 @@ def add_source(command: argparse.ArgumentParser, secrets: bool = True) -> None:
         " default: those of a folder whose names differ in digits only, if their packets say so",
     )
     command.add_argument(
+        "--join",
+        dest="chain",
+        action="store_const",
+        const="join",
+        help="the files are of several taps of the same traffic: read at once, by their times",
+    )
+    command.add_argument(
         "--ports",
         type=ports,
         default=(5672,),

@@ -24,7 +24,7 @@ DIGITS = re.compile(r"[0-9]+")
 class Group:
     """Files that are read as one chain, if their packets say so; one of them, mostly."""
 
-    def __init__(self, files: list[Path], chain: bool | Literal["auto"] = "auto") -> None:
+    def __init__(self, files: list[Path], chain: bool | Literal["auto", "join"] = "auto") -> None:
         """files: in the order in which they were named. chain: as capture.read has it."""
         self.files = files
         self.chain = chain
@@ -116,9 +116,9 @@ def _instead(counted: Mapping[str, Any], files: Iterable[Path]) -> str:
     return f" ({', '.join(there)}{hint})" if there else ""
 
 
-def grouped(files: Iterable[Path], chain: bool | None) -> Iterator[Group]:
-    """Files to chains. chain: all are one, or each is one; None: those whose names differ in digits
-    only, as far as their packets say so."""
+def grouped(files: Iterable[Path], chain: bool | Literal["join"] | None) -> Iterator[Group]:
+    """Files to chains. chain: all are one, or each is one; "join": all are read at once; None:
+    those whose names differ in digits only, as far as their packets say so."""
     files = list(dict.fromkeys(files))
     if chain is None:
         groups: dict[Any, list[Path]] = {}
@@ -130,4 +130,4 @@ def grouped(files: Iterable[Path], chain: bool | None) -> Iterator[Group]:
     else:
         found = [files] if chain else [[file] for file in files]
     for each in found:
-        yield Group(each, True if chain else "auto")
+        yield Group(each, chain or "auto")

@@ -24,7 +24,7 @@ __all__ = ["Counts", "Reading", "Unreadable"]
 
 
 #: TCP resets that are remembered, of one group.
-MOST_RESETS = 10_000
+MOST_RESETS = 100_000
 
 
 class Unreadable(Exception):
@@ -140,6 +140,8 @@ class Reading:
                 if len(self.resets) < MOST_RESETS:
                     self.resets += reader.resets()
             self.resets += reader.resets()
+            if (more := reader.stats()["resets"] - len(self.resets)) > 0:
+                complain(f"{group}: {more:,} more TCP resets are not shown")
             if isinstance(source, Interface):
                 source.finish()
         except capture.CaptureError as error:

@@ -34,7 +34,7 @@ _COUNTS = (
     *("packets", "octets", "connections", "errors", "gaps", "lost_octets", "resyncs"),
     *("midstream", "tls_connections", "tls_decrypted", "websockets", "other_protocols"),
     *("left_out_octets", "repeated_octets", "proxied_connections"),
-    *("ip_fragments", "ip_reassembled", "reorder_overflows"),
+    *("ip_fragments", "ip_reassembled", "resets", "reorder_overflows"),
 )
 
 
@@ -49,9 +49,9 @@ def capture_stats(
     packets, octets (captured), connections, errors, gaps, lost_octets, resyncs, midstream
     (directions), tls_connections, tls_decrypted (of these), websockets, other_protocols
     (connections), left_out_octets, repeated_octets, proxied_connections, ip_fragments,
-    ip_reassembled, reorder_overflows; and maps of counts: versions (connections by protocol),
-    frames (by type), methods (frames by method or performative), skipped (packets by reason),
-    tls_reasons (directions that were not read).
+    ip_reassembled, resets, reorder_overflows; and maps of counts: versions (connections by
+    protocol), frames (by type), methods (frames by method or performative), skipped (packets by
+    reason), tls_reasons (directions that were not read).
 
     Args:
         spark: a session.

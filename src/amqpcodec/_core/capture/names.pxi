@@ -45,6 +45,9 @@ cdef void visit_slots(Reading* r, int what, int32_t* known) noexcept nogil:
     while d != NULL:
         visit_slot(&d.mark.file, what, known)
         d = d.newer
+    for i in range(r.n_taps):
+        if r.taps[i] != NULL:
+            visit_slot(&r.taps[i].slot, what, known)
     visit_slot(&r.last.file, what, known)
     visit_slot(&r.slot_of_file, what, known)
 

@@ -9,162 +9,6 @@ cdef extern from "columns/arrow.h" nogil:
     void pool_trim(size_t limit)
 
 
-cdef int batch_full(Reading* r) noexcept nogil:
-    """1 where a batch is full, else 0."""
-    if not r.ordered:
-        return r.rows.n >= r.batch_rows or r.rows.used >= BATCH_BYTES
-    if r.rows.n < r.full_rows and r.rows.used < r.full_bytes:
-        return 0
-    if order_rows(r, False) < 0:
-        return NO_MEMORY
-    return is_ready(r)
-
-
-cdef int read_given_up(Reading* r) noexcept nogil:
-    """What is there, up to the first hole, of IP packets whose other fragments do not come."""
-    cdef Mark now = r.last
-    cdef Partial* d
-    cdef CapPacket packet
-    cdef Segment segment
-    cdef Walk walk
-    cdef int status = 0
-    while status == 0 and r.partials.given_up != NULL:
-        d = r.partials.given_up
-        r.partials.given_up = d.newer
-        if not d.refused:
-            r.count.skipped[SKIP_FRAGMENT] += d.n
-            enter_partial(d, first_hole(d), &walk, &segment)
-            if walk.n and read_layers(&walk, &segment) == SKIP_NONE:
-                r.count.skipped[SKIP_FRAGMENT] -= d.n
-                r.last = d.mark
-                packet.at = d.mark.file_at
-                packet.time = d.mark.time
-                status = add_segment(r, &packet, &segment)
-        free_partial(d)
-    r.last = now
-    return status
-
-
-cdef int read_packets(Reading* r, const uint8_t* p, size_t n, size_t* used) noexcept nogil:
-    """Take whole records from p on, until a batch is full (1) or bytes are missing (0)."""
-    cdef CapPacket packet
-    cdef Segment segment
-    cdef Walk walk
-    cdef Partial* held = NULL
-    cdef size_t step
-    cdef int found, why
-    used[0] = 0
-    while True:
-        found = batch_full(r)
-        if found != 0:
-            return found
-        if r.file.at >= r.stop:
-            return 0
-        found = next_packet(&r.file, p + used[0], n - used[0], &packet, &step)
-        used[0] += step
-        if found == FILE_MORE or found < 0:
-            return found
-        if found == FILE_SKIPPED:
-            continue
-        if found == FILE_SECRETS:
-            if add_secrets(r, packet.data, packet.have) < 0:
-                return NO_MEMORY
-            continue
-        r.count.packets += 1
-        r.count.captured += packet.have
-        r.last.time = packet.time
-        r.last.number = packet.number
-        r.last.file_at = packet.at
-        r.last.turn = r.count.packets
-        r.last.file = r.slot_of_file
-        if AMQP_UNLIKELY(r.partials.oldest != NULL):
-            expire_partials(r)
-        why = read_segment(&packet, &walk, &segment)
-        if AMQP_UNLIKELY(why == SKIP_FRAGMENT):
-            why = read_fragment(r, &walk, &segment, &held)
-        if why == SKIP_NONE:
-            why = add_segment(r, &packet, &segment)
-        elif 0 < why < N_SKIPS:
-            r.count.skipped[why] += 1
-            why = SKIP_NONE
-        if AMQP_UNLIKELY(held != NULL):
-            free_partial(held)
-            held = NULL
-        if why < 0 or (r.partials.given_up != NULL and read_given_up(r) < 0):
-            return NO_MEMORY
-
-
-cdef int end_connections(Reading* r) noexcept nogil:
-    """Nothing more will come: the last rows of all connections; 1 where a batch is full."""
-    cdef int status
-    while r.partials.oldest != NULL:
-        status = batch_full(r)
-        if status != 0:
-            return status
-        give_up(r, r.partials.oldest)
-        if read_given_up(r) < 0:
-            return NO_MEMORY
-    while r.oldest != NULL:
-        status = batch_full(r)
-        if status != 0:
-            return status
-        if finish_conn(r, r.oldest) < 0:
-            return NO_MEMORY
-    return 0
-
-
-cdef int add_spoken(Reading* r, object spoken) except -1:
-    """A further protocol that connections may speak; 1.0 is the last."""
-    cdef Spoken* s = &r.spoken[r.n_spoken]
-    cdef Protocol protocol
-    if r.n_spoken == MAX_PROTOCOLS or r.v1 != NULL:
-        raise ValueError("too many protocols")
-    if isinstance(spoken, V1Core):
-        r.v1 = &(<V1Core>spoken).descs.types
-        r.v1_number = <uint8_t>r.n_spoken
-        return 0
-    protocol = spoken
-    s.methods = <uint64_t*>calloc(<size_t>max(protocol.descs.count, 1), sizeof(uint64_t))
-    if s.methods == NULL:
-        raise MemoryError
-    s.descs = protocol.descs.desc
-    s.n_descs = protocol.descs.count
-    s.slot = protocol.slot
-    s.slot_mask = protocol.slot_mask
-    s.contents = protocol.contents
-    s.n_contents = protocol.n_contents
-    r.n_spoken += 1
-    return 0
-
-cdef bint same_layout(const Desc* a, const Desc* b) noexcept:
-    cdef int i
-    if a.n != b.n or a.has_content != b.has_content:
-        return False
-    for i in range(a.n):
-        if a.op[i].kind != b.op[i].kind:
-            return False
-    return True
-
-
-cdef int find_alike(Reading* r) except -1:
-    """Which methods and property lists of the first protocol others have with the same bytes."""
-    cdef Spoken* first = &r.spoken[0]
-    cdef const Desc* d
-    cdef int i, j, k
-    r.alike = <uint8_t*>calloc(<size_t>max(first.n_descs, 1), 1)
-    if r.alike == NULL:
-        raise MemoryError
-    for i in range(first.n_descs):
-        d = &first.descs[i]
-        for k in range(r.n_spoken):
-            for j in range(r.spoken[k].n_descs):
-                if (r.spoken[k].descs[j].class_id == d.class_id
-                        and r.spoken[k].descs[j].method_id == d.method_id
-                        and same_layout(d, &r.spoken[k].descs[j])):
-                    r.alike[i] |= <uint8_t>(1 << k)
-    return 0
-
-
 cdef void reading_free(Reading* r) noexcept nogil:
     cdef int k
     if r == NULL:
@@ -177,7 +21,12 @@ cdef void reading_free(Reading* r) noexcept nogil:
     rows_free(&r.going)
     block_give(&r.infos.block)
     block_give(&r.places)
+    block_give(&r.resets)
     free(r.file.interface)
+    for k in range(r.n_taps):
+        if r.taps[k] != NULL:
+            free_tap(r, k)
+    free(r.taps)
     free(r.bucket)
     for k in range(MAX_PROTOCOLS):
         free(r.spoken[k].methods)
@@ -216,6 +65,7 @@ cdef class CaptureReader:
     cdef size_t kept            # bytes of it of pieces before
     cdef readonly bint damaged  # what is at `at` is no record
     cdef bint busy
+    cdef int64_t n_tapped       # files that were read at once with others
     cdef object layers
 
     def __cinit__(self, protocol, fields, ports, bint redact, bint forced,
@@ -293,18 +143,10 @@ cdef class CaptureReader:
 
         key: what the first one's name adds to the names of connections.
         """
+        cdef Reading* r = self.r
         if not self.r.between:
             raise ValueError("the file before has not ended")
-        self.make_buckets()
-        cdef bytes seed = key.encode("utf-8", "surrogatepass")
-        cdef Reading* r = self.r
-        if not self.r.begun:
-            r.begun = True
-            r.seed = mix(<uint64_t>0xCBF29CE484222325, <const uint8_t*>PyBytes_AS_STRING(seed),
-                         <size_t>PyBytes_GET_SIZE(seed))
-        else:
-            r.file_number += 1
-        self.files.add(r, name.encode("utf-8", "replace").replace(b"\0", b"?"))
+        self.add_file(name, key)
         r.between = False
         r.file.format = FILE_UNKNOWN
         r.file.at = 0
@@ -313,6 +155,103 @@ cdef class CaptureReader:
         r.file.n_interfaces = 0
         self.drop_input()
         self.damaged = False
+
+    cdef int add_file(self, str name, str key) except -1:
+        cdef bytes seed = key.encode("utf-8", "surrogatepass")
+        cdef Reading* r = self.r
+        self.make_buckets()
+        if not r.begun:
+            r.begun = True
+            r.seed = mix(<uint64_t>0xCBF29CE484222325, <const uint8_t*>PyBytes_AS_STRING(seed),
+                         <size_t>PyBytes_GET_SIZE(seed))
+        else:
+            r.file_number += 1
+        self.files.add(r, name.encode("utf-8", "replace").replace(b"\0", b"?"))
+        return 0
+
+    # ---- several files at once ----
+
+    def open_tap(self, str name not None, str key not None):
+        """Begin a file that is read at once with others: its number for the calls that follow.
+
+        key: as begin() has it.
+        """
+        cdef Reading* r = self.r
+        cdef Tap** grown
+        cdef Tap* tap
+        cdef int i = 0
+        while i < r.n_taps and r.taps[i] != NULL:
+            i += 1
+        if i == r.n_taps:
+            grown = <Tap**>realloc(r.taps, (<size_t>i + 1) * sizeof(Tap*))
+            if grown == NULL:
+                raise MemoryError
+            r.taps = grown
+            r.taps[i] = NULL
+            r.n_taps += 1
+        tap = <Tap*>calloc(1, sizeof(Tap))
+        if tap == NULL:
+            raise MemoryError
+        r.file_number = self.n_tapped - 1
+        self.add_file(name, key)
+        tap.number = self.n_tapped
+        self.n_tapped += 1
+        tap.slot = r.slot_of_file
+        tap.time = NO_TIME
+        r.taps[i] = tap
+        return i
+
+    cdef Tap* tap_of(self, int i) except NULL:
+        if not 0 <= i < self.r.n_taps or self.r.taps[i] == NULL:
+            raise ValueError(f"no file is open by the number {i}")
+        return self.r.taps[i]
+
+    def feed_tap(self, int i, data):
+        """The next bytes of a file, a C-contiguous buffer, which are copied."""
+        cdef Tap* tap = self.tap_of(i)
+        cdef Py_buffer view
+        cdef int status
+        if tap.ready:
+            raise ValueError("bytes of this file wait to be read")
+        PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
+        status = feed_tap(tap, <const uint8_t*>view.buf, <size_t>view.len)
+        PyBuffer_Release(&view)
+        if status < 0:
+            raise MemoryError
+
+    def advance_taps(self, until=None):
+        """Read what was fed of all open files, in the order of the packets' times.
+
+        -2: a batch is full, take() it; -1: all before `until` (ns since 1970) is read, or no file
+        is open; else the number of a file: of which more bytes are needed, to be given by
+        feed_tap(); where there are none, or it is damaged, close_tap() it.
+        """
+        cdef int64_t limit = 0x7FFFFFFFFFFFFFFF if until is None else until
+        cdef int which = TAPS_READ, status = 0
+        if self.busy:
+            raise RuntimeError("another thread reads this capture")
+        if is_ready(self.r):
+            return TAPS_FULL
+        self.busy = True
+        with nogil:
+            status = read_taps(self.r, limit, &which)
+        self.busy = False
+        if status < 0:
+            self.raise_fault()
+            raise MemoryError
+        return TAPS_FULL if status == 1 else which
+
+    def tap_is_damaged(self, int i):
+        """Whether what is next in a file is no record."""
+        return self.tap_of(i).damaged
+
+    def close_tap(self, int i):
+        """No more bytes of a file come: (whether it is a capture, offset of the next record, bytes
+        that wait for the rest of it)."""
+        cdef Tap* tap = self.tap_of(i)
+        told = tap.file.format != FILE_UNKNOWN, tap.file.at, tap.n - tap.at
+        free_tap(self.r, i)
+        return told
 
     cdef int make_buckets(self) except -1:
         if self.r.bucket == NULL:
@@ -519,6 +458,8 @@ cdef class CaptureReader:
         cdef int status
         if self.r.rows.n or self.r.going.n:
             raise ValueError("rows wait: take() them first")
+        if self.n_tapped:
+            raise ValueError("files that are read at once have no state")
         memset(&io, 0, sizeof(StateIO))
         io.writing = True
         io.noting = starts is not None
@@ -666,14 +607,15 @@ cdef class CaptureReader:
     def resets(self):
         """(connection_index, direction, ns since 1970) of TCP resets that ended connections.
 
-        Those since the last call, at most 256 of them; direction: of who sent it.
+        Those since the last call, at most 65,536 of them; direction: of who sent it. counts() has how
+        many there were.
         """
+        cdef const Reset* one = <const Reset*>self.r.resets.p
         cdef int i
         found = []
         for i in range(self.r.n_resets):
-            time = self.r.resets[i].time
-            found.append((self.r.resets[i].index, "server" if self.r.resets[i].of_server else "client",
-                          None if time == NO_TIME else time))
+            found.append((one[i].index, "server" if one[i].of_server else "client",
+                          None if one[i].time == NO_TIME else one[i].time))
         self.r.n_resets = 0
         return found
 
@@ -704,5 +646,5 @@ cdef class CaptureReader:
             "tls_connections": c.tls, "tls_decrypted": c.decrypted, **layers,
             "other_protocols": c.others, "left_out_octets": c.left_out,
             "repeated_octets": c.repeated, "proxied_connections": c.proxied, "ip_fragments": c.fragments, "ip_reassembled": c.joined,
-            "reorder_overflows": c.overflows, "skipped": skipped,
+            "resets": c.resets, "reorder_overflows": c.overflows, "skipped": skipped,
         }

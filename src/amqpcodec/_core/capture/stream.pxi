@@ -142,6 +142,7 @@ cdef struct CaptureCounts:
     uint64_t left_out       # bytes of connections left out
     uint64_t repeated       # bytes of retransmissions
     uint64_t fragments      # of IP packets
+    uint64_t resets         # connections that one ended
     uint64_t proxied        # connections whose proxy said whom it speaks for
     uint64_t joined         # packets that were put together of them
     uint64_t overflows      # gaps that were given up since too much waited
@@ -198,6 +199,23 @@ cdef struct Partials:
     int n
     size_t bytes            # that they hold
 
+# One of several files that are read at once.
+cdef struct Tap:
+    CapFile file
+    Block input
+    size_t at               # bytes of it that are read
+    size_t n
+    int32_t slot            # of its name
+    int64_t number          # of the file, from 0
+    bint damaged            # what is at its place is no record
+    bint ready              # `packet` is the next one
+    CapPacket packet
+    int64_t time            # that it counts as sent at
+
+cdef enum:
+    TAPS_READ = -1
+    TAPS_FULL = -2
+
 cdef struct Reading:
     CapFile file
     CapRows rows
@@ -217,6 +235,8 @@ cdef struct Reading:
     bint begun              # a file was
     bint between            # no file is open: the next one follows
     Mark last               # the newest packet
+    Tap** taps              # files that are read at once, and NULL between them
+    int n_taps
     Partials partials       # see fragments.pxi
     bint ordered            # rows go out in the order of their packets: see order.pxi
     CapRows going           # rows that go out
@@ -246,8 +266,8 @@ cdef struct Reading:
     uint64_t stop           # offset in the file: records from there on are not read
     PyObject* layers        # what takes the bytes of connections that are no frames, or NULL: see layers.pxi
     PyObject* fault         # what it raised
-    Reset[256] resets       # that were not asked for yet; of more, the first ones
-    int n_resets
+    Block resets            # Reset: those that were not asked for yet; of more than RESET_LIMIT, the first ones
+    int32_t n_resets
     AmqpValue[MAX_FIELDS] v
 
 

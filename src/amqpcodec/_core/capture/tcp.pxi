@@ -4,6 +4,7 @@ cdef enum:
     START_PIECES = 32               # to see before a direction without a SYN begins
     START_OCTETS = 1 << 17
     ACKED_HOLD = 1 << 17            # bytes after a hole that the peer says it has
+    RESET_LIMIT = 1 << 16           # that wait to be asked for
     CLOSING_LIMIT = 256             # connections that are kept for late segments
     CONN_LIMIT = 1 << 16            # open ones; then those go that were idle for longest
     FAR_BEHIND = 1 << 26            # bytes: no one sends those again
@@ -269,6 +270,23 @@ cdef inline bint is_port(const Reading* r, uint16_t port) noexcept nogil:
     return r.ports[port >> 3] >> (port & 7) & 1
 
 
+cdef int note_reset(Reading* r, const Conn* c, int side) noexcept nogil:
+    cdef size_t n = <size_t>r.n_resets
+    cdef Reset* one
+    r.count.resets += 1
+    if n == RESET_LIMIT:
+        return 0
+    if r.resets.room < (n + 1) * sizeof(Reset) and (
+            block_room(&r.resets, n * sizeof(Reset), (2 * n + 16) * sizeof(Reset)) < 0):
+        return NO_MEMORY
+    one = <Reset*>r.resets.p + n
+    one.time = r.last.time
+    one.index = c.info.index
+    one.of_server = side
+    r.n_resets += 1
+    return 0
+
+
 cdef int add_segment(Reading* r, const CapPacket* packet, const Segment* s) noexcept nogil:
     cdef bint to_server = is_port(r, s.target.port)
     cdef bint from_server = is_port(r, s.source.port)
@@ -313,11 +331,8 @@ cdef int add_segment(Reading* r, const CapPacket* packet, const Segment* s) noex
     elif c.newer != NULL:
         unchain_conn(r, c)
         append_conn(r, c)
-    if s.flags & TCP_RST and not c.closes and r.n_resets < 256:
-        r.resets[r.n_resets].time = mark.time
-        r.resets[r.n_resets].index = c.info.index
-        r.resets[r.n_resets].of_server = side
-        r.n_resets += 1
+    if s.flags & TCP_RST and not c.closes and note_reset(r, c, side) < 0:
+        return NO_MEMORY
     if not s.flags & TCP_RST:
         if s.flags & TCP_ACK:
             note_ack(&c.half[1 - side], s.ack)
