@@ -504,6 +504,12 @@ def test_decoding_gives_the_columns_back(messages: list[Sent]) -> None:
     assert again == values.to_pylist()
 
 
+def leave_out_what_no_column_holds(message: Sent) -> None:
+    """A delivery tag above the signed numbers of Arrow and Spark is a row with an error."""
+    if message.arguments.get("delivery_tag", 0) >= 1 << 63:
+        del message.arguments["delivery_tag"]
+
+
 def message_level(octets: Any, **options: Any) -> Any:
     return pa.record_batch(batch.decode(octets, level="message", **options))
 
@@ -518,6 +524,8 @@ def test_message_level_is_the_identity(messages: list[Sent], frame_max: int, laz
         for message in messages
         if message.channel or not w.SPECS[message.method].has_content  # no content on channel 0
     ]
+    for message in messages:
+        leave_out_what_no_column_holds(message)
     octets = [message.octets() for message in messages]
     again = [message.octets(frame_max) for message in messages]
     if not all(frames_fit(each, frame_max) for each in octets):
@@ -540,8 +548,7 @@ def test_message_level_as_it_is(messages: list[Sent]) -> None:
         message.channel = message.channel or 7
         for name in ("immediate", "message_count", "reserved_1"):
             message.arguments.pop(name, None)
-        if message.arguments.get("delivery_tag", 0) >= 1 << 63:
-            del message.arguments["delivery_tag"]
+        leave_out_what_no_column_holds(message)
     octets = [message.octets() for message in messages]
     assert encode(message_level(b"".join(octets))) == (octets, [None] * len(octets))
     assert encode(batch.decode(b"".join(octets), level="message")) == (octets, [None] * len(octets))
