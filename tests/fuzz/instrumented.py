@@ -1,7 +1,8 @@
-"""A build of the core that says which branches it took, and stops at the first wrong access.
+"""A build of the core that stops at the first wrong access, and may say which branches it took.
 
-clang's coverage for libFuzzer, AddressSanitizer and UndefinedBehaviorSanitizer; overflow of signed
-numbers is not allowed to wrap. It lies in `.cache/fuzz`, apart from the build in the source folder.
+AddressSanitizer and UndefinedBehaviorSanitizer, with clang's coverage for libFuzzer or without it;
+overflow of signed numbers is not allowed to wrap. It lies in `.cache`, apart from the build in the
+source folder.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 CACHE = ROOT / ".cache" / "fuzz"
-LIBRARY = CACHE / f"lib-{sys.version_info[0]}.{sys.version_info[1]}"
+SANITIZED = ROOT / ".cache" / "sanitized"
 SANITIZE = (
     "-g -fno-omit-frame-pointer -fno-wrapv -fsanitize=address,undefined"
     # Cython's own code calls functions through other types, and adds 0 to null pointers.
@@ -61,10 +62,12 @@ def newest_source() -> float:
     return max(path.stat().st_mtime for each in SOURCES for path in package.glob(each))
 
 
-def build() -> Path:
+def build(*, coverage: bool = True) -> Path:
     """Compile the core unless that was done since its last change; the folder with the modules."""
-    folder = LIBRARY / "amqpcodec"
-    stamp = LIBRARY / "built"
+    cache = CACHE if coverage else SANITIZED
+    library = cache / f"lib-{sys.version_info[0]}.{sys.version_info[1]}"
+    folder = library / "amqpcodec"
+    stamp = library / "built"
     if stamp.is_file() and stamp.stat().st_mtime >= newest_source():
         return folder
     clang = compiler()
@@ -73,12 +76,12 @@ def build() -> Path:
         **os.environ,
         "CC": clang,
         "LDSHARED": f"{clang} -shared",
-        "CFLAGS": SANITIZE + COVERAGE,
+        "CFLAGS": SANITIZE + (COVERAGE if coverage else ""),
         "AMQPCODEC_OPTIMIZE": "1",
         "AMQPCODEC_WERROR": "",
     }
     command = [sys.executable, "setup.py", "--quiet", "build_ext"]
-    command += ["--build-lib", str(LIBRARY), "--build-temp", str(CACHE / "temp")]
+    command += ["--build-lib", str(library), "--build-temp", str(cache / "temp")]
     command += ["--parallel", str(os.cpu_count() or 1)]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
     if done.returncode:
@@ -100,11 +103,11 @@ def runtime() -> Path:
     return Path(atheris.path()) / "asan_with_fuzzer.so"
 
 
-def environment() -> dict[str, str]:
-    """Of a process that runs the instrumented core."""
+def environment(preload: str) -> dict[str, str]:
+    """Of a process that runs the instrumented core, with the sanitizers' code loaded first."""
     return {
         **os.environ,
-        "LD_PRELOAD": str(runtime()),
+        "LD_PRELOAD": preload,
         # CPython frees little at its end, and a large request may fail as it does without us.
         "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1:handle_segv=1",
         "UBSAN_OPTIONS": "print_stacktrace=1",

@@ -1,0 +1,50 @@
+"""What Perl's Net::AMQP (Debian's libnet-amqp-perl) reads, as it writes it again."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from random import Random
+from typing import Any
+
+from tests.differential.compare import Difference, Known, Peer, Refused
+from tests.differential.legacy import METHODS, Sent, ours
+from tests.paths import REPO
+from tests.reference import encode_frame
+
+SCRIPT = REPO / "tests" / "interop" / "net_amqp.pl"
+SPEC = REPO / "spec" / "amqp0-9-1.xml"
+
+
+def frame(rng: Random) -> bytes:
+    """Methods and headers with the tags that it knows."""
+    some = Sent(rng, faithful=True, tags="SIFATt")
+    made = some.header() if rng.randrange(3) == 0 else some.method(rng.choice(METHODS))
+    return encode_frame(rng.choice((1, 2, 65535)), made)
+
+
+def theirs(cases: list[bytes]) -> list[Any]:
+    """One process for all; where it ends at a case, the next goes on after it."""
+    found: list[Any] = []
+    while len(found) < len(cases):
+        asked = "".join(json.dumps({"read": data.hex()}) + "\n" for data in cases[len(found) :])
+        done = subprocess.run(
+            ["perl", str(SCRIPT), str(SPEC)], input=asked, capture_output=True, text=True
+        )
+        answers = [json.loads(line) for line in done.stdout.splitlines()]
+        found += [ours(bytes.fromhex(answer["hex"])) for answer in answers]
+        if len(found) < len(cases):
+            found.append(Refused(done.stderr.strip().splitlines()[0]))
+    return found
+
+
+def cut_to_int(at: Difference) -> bool:
+    """What it does not tell from a number is written as one of 32 bits."""
+    number = at.ours["seconds"] if isinstance(at.ours, dict) else at.ours
+    if type(number) not in (bool, int) or type(at.theirs) is not int:
+        return False
+    return at.theirs == (int(number) + 2**31) % 2**32 - 2**31
+
+
+KNOWN: Known = {"tags": cut_to_int}
+PEERS = [Peer("net-amqp", frame, ours, theirs, KNOWN)]

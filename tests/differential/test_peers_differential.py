@@ -1,0 +1,83 @@
+"""Each other implementation that is here agrees, but where the documents say that it does not."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable
+from random import Random
+from typing import Any
+
+import pytest
+
+from amqpcodec import v0_9_1 as amqp
+from tests.differential.compare import Difference, Peer, Refused, compare, differences
+from tests.differential.peers import peers
+from tests.paths import REPO
+
+PAGE = REPO / "docs" / "reference" / "differences.md"
+PEERS = peers()
+CASES = 1000
+
+
+@pytest.mark.parametrize("name", PEERS)
+def test_nothing_new(name: str) -> None:
+    if name == "net-amqp" and shutil.which("perl") is None:
+        pytest.skip("no perl")
+    try:
+        result = compare(PEERS[name], CASES)
+    except ImportError as missing:
+        pytest.skip(str(missing))
+    assert result.new == []
+    assert result.agreed > CASES // 2
+    assert result.cases == CASES
+
+
+@pytest.mark.parametrize("name", PEERS)
+def test_every_known_difference_is_in_the_documents(name: str) -> None:
+    rows = [line.split("|") for line in PAGE.read_text().splitlines() if line.startswith("| ")]
+    told = {(row[1].strip(), row[2].strip(" `")) for row in rows}
+    assert {(name, reason) for reason in PEERS[name].known} <= told
+
+
+def wrong(cases: list[bytes]) -> Iterable[Any]:
+    """A peer that agrees, but adds one to every third number."""
+    for place, data in enumerate(cases):
+        tag = amqp.decode(data)[2].delivery_tag  # type: ignore[index, union-attr]
+        yield tag + 1 if place % 3 == 0 else tag
+
+
+def ack(rng: Random) -> bytes:
+    return amqp.encode(1, amqp.Basic.Ack(rng.randrange(100)))
+
+
+def tag_of(data: bytes) -> int:
+    return amqp.decode(data)[2].delivery_tag  # type: ignore[index, union-attr, no-any-return]
+
+
+def test_differences_are_found_and_counted_by_reason() -> None:
+    found = compare(Peer("wrong", ack, tag_of, wrong, {}), 30, most=100)
+    assert (found.cases, found.agreed, len(found.new)) == (30, 20, 10)
+    assert all(at.theirs == at.ours + 1 for _, at in found.new)
+    known = {"off by one": lambda at: at.theirs == at.ours + 1 and at.case[:1] == b"\x01"}
+    found = compare(Peer("wrong", ack, tag_of, wrong, known), 30)
+    assert (found.agreed, found.known["off by one"], found.new) == (20, 10, [])
+    assert "10 known" in found.line()
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "places"),
+    [
+        ({"a": [1, 2.0]}, {"a": [1, 2.0]}, []),
+        ({"a": [1, 2]}, {"a": [1, 3]}, ["a.1"]),
+        ({"a": 1}, {"b": 1}, ["a", "b"]),
+        ([1], [1, 2], [""]),
+        (1, True, [""]),
+        (float("nan"), float("nan"), []),
+        (1.0, float("nan"), [""]),
+        (1, Refused("error"), [""]),
+    ],
+)
+def test_places_of_differences(ours: Any, theirs: Any, places: list[str]) -> None:
+    found = list(differences(ours, theirs))
+    assert [at.path for at in found] == places
+    assert all(isinstance(at, Difference) for at in found)

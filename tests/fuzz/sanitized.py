@@ -1,0 +1,81 @@
+"""The tests of the core on a sanitized build: python -m tests.fuzz.sanitized [PYTEST ARGUMENT...]
+
+AddressSanitizer and UndefinedBehaviorSanitizer end the run at the first wrong access, with a stack.
+Every Python object gets an allocation of its own, so that reading one byte past its end is seen.
+
+Tests of memory (`_memory`) are left out but for those with guard pages: what they measure is the
+allocator of a plain build, and the sanitizer keeps freed memory back.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.fuzz.instrumented import ROOT, MissingError, build, compiler, environment, install
+
+#: Folders of tests whose subject is the compiled core or its Python face.
+ROOMS = (
+    *("wire", "tables", "objects", "protocol", "v1", "columns", "encode", "capture"),
+    *("dropins", "dropins_v1"),
+)
+GUARD_PAGES = "tests/columns/test_guarded_memory.py"
+
+
+def package() -> Path:
+    """A folder with the whole package in it: the sanitized core, and a copy of the Python face."""
+    folder = build(coverage=False)
+    shutil.copytree(
+        ROOT / "src" / "amqpcodec",
+        folder,
+        ignore=shutil.ignore_patterns("*.so", "*.c", "*.pyx", "_core", "__pycache__"),
+        dirs_exist_ok=True,
+    )
+    return folder.parent
+
+
+def preload() -> str:
+    """The sanitizers' code, and what catches C++'s exceptions, of pyarrow for one."""
+    names = (f"libclang_rt.asan-{os.uname().machine}.so", "libstdc++.so.6")
+    found = []
+    for name in names:
+        command = [compiler(), f"-print-file-name={name}"]
+        path = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+        if path == name:
+            raise MissingError(f"clang has no {name}: install your system's package of it")
+        found.append(path)
+    return ":".join(found)
+
+
+def tests(arguments: list[str]) -> list[str]:
+    """What pytest is to run: all of it unless an argument names a folder or file of tests."""
+    named = any(each.startswith("tests/") for each in arguments)
+    rooms = [] if named else [f"tests/{room}" for room in ROOMS]
+    live = [f"--ignore=tests/{room}/live" for room in ROOMS]
+    memory = [
+        f"--ignore={path.relative_to(ROOT)}"
+        for path in (ROOT / "tests").glob("*/test_*_memory.py")
+        if path != ROOT / GUARD_PAGES
+    ]
+    return [*rooms, *live, *memory, *arguments]
+
+
+def main(arguments: list[str]) -> int:
+    """pytest's exit status, or 2 for missing tools."""
+    try:
+        install()
+        folder = package()
+        variables = environment(preload())
+    except MissingError as missing:
+        print(missing, file=sys.stderr)
+        return 2
+    variables["PYTHONPATH"] = os.pathsep.join((str(folder), str(ROOT)))
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *tests(arguments)]
+    return subprocess.run(command, cwd=ROOT, env=variables).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
