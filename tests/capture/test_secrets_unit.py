@@ -32,8 +32,7 @@ def read(
 ) -> Any:
     packets = make.opening() if syn else []
     packets += [make.client(1001 + at, client[at : at + cut]) for at in range(0, len(client), cut)]
-    if server:
-        packets.append(make.server(5001, server))
+    packets += [make.server(5001 + at, server[at : at + cut]) for at in range(0, len(server), cut)]
     return list(capture.read(io.BytesIO(make.pcap(packets)), **how))
 
 
@@ -63,6 +62,38 @@ def new_login(mechanism: str) -> bytes:
     for response in responses[1:]:
         data += v1.encode(0, v1.SaslResponse(response))
     return data + v1.PROTOCOL_HEADER + v1_talk.opening()
+
+
+#: Mechanism -> what a server asks, and what it says at the end (1.0 alone): salts and proofs.
+CHALLENGES = {
+    "SCRAM-SHA-256": ([b"r=nonce,s=" + SECRET + b",i=4096"], b"v=" + SECRET),
+    "OAUTHBEARER": ([b'{"status":"invalid_token","scope":"' + SECRET + b'"}'], b""),
+    "XOAUTH2": ([b'{"status":"401","schemes":"' + SECRET + b'"}'], b""),
+    "RABBIT-CR-DEMO": ([b"Please tell me your password, " + SECRET], b""),
+    "CRAM-MD5": ([b"<" + SECRET + b"@host>"], b""),
+}
+
+
+@pytest.mark.parametrize("cut", [700, 20])
+@pytest.mark.parametrize("end", [None, -3])
+@pytest.mark.parametrize("mechanism", CHALLENGES)
+def test_what_servers_ask_is_hidden(mechanism: str, end: int | None, cut: int) -> None:
+    """Also where the last frame is cut off."""
+    challenges, data = CHALLENGES[mechanism]
+    old = b"".join(v0_9_1.encode(0, v0_9_1.Connection.Secure(each)) for each in challenges)
+    new = b"".join(v1.encode(0, v1.SaslChallenge(each)) for each in challenges)
+    if data:
+        new += v1.encode(0, v1.SaslOutcome(0, data))
+    for header, server, name in (
+        (v0_9_1.PROTOCOL_HEADER, old, "connection.secure"),
+        (v1.SASL_HEADER, v1.SASL_HEADER + new, "sasl-challenge"),
+    ):
+        sent = read(header, server=server[:end], cut=cut)
+        shown = everything(sent)
+        for piece in (SECRET, SECRET[:8], SECRET[8:16]):
+            assert piece not in shown
+        assert name.encode() in shown or end is not None
+        assert SECRET in everything(read(header, server=server, redact=False))
 
 
 @pytest.mark.parametrize("level", ["frame", "message"])

@@ -489,8 +489,8 @@ def read(
         protocol: a version or a protocol module, which all connections are read as, with its own
             columns of properties; None: what each connection speaks, with the columns of 0-9-1.
         batch_rows: rows of a batch, at most.
-        redact: overwrite credentials (response of connection.start-ok and secure-ok, new_secret of
-            connection.update-secret; of 1.0, the responses of sasl-init and sasl-response, and
+        redact: overwrite credentials (what connection.start-ok, secure, secure-ok and update-secret
+            carry; of 1.0, what sasl-init, sasl-challenge, sasl-response and sasl-outcome carry, and
             tokens that are put to $cbs; text in client_properties, and in the properties of open,
             under names with password, secret, token, credential or authorization in them) with
             asterisks, in every column; bytes of a client that may be part of one, too.

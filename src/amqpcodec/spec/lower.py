@@ -35,8 +35,9 @@ FIELD_SECRET = 4  # never shown
 #: Text that differs from message to message, so that caching it only costs.
 _ALWAYS_NEW = {"message-id", "correlation-id"}
 
-#: Credentials: connection.start-ok and secure-ok answer a SASL challenge.
+#: Credentials: connection.start-ok and secure-ok answer a SASL challenge, which may hold salts.
 _SECRETS = {
+    ("connection", "secure", "challenge"),
     ("connection", "start-ok", "response"),
     ("connection", "secure-ok", "response"),
     ("connection", "update-secret", "new-secret"),

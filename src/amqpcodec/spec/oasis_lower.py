@@ -60,7 +60,12 @@ FIELD_ULONG = 16  # of any type, and an int is meant as a ulong
 _ALWAYS_NEW = {("properties", "subject")}
 
 #: Credentials: a SASL mechanism's bytes from the client.
-_SECRETS = {("sasl-init", "initial-response"), ("sasl-response", "response")}
+_SECRETS = {
+    ("sasl-init", "initial-response"),
+    ("sasl-challenge", "challenge"),
+    ("sasl-response", "response"),
+    ("sasl-outcome", "additional-data"),
+}
 
 #: Archetypes of open choices: more values than those listed may come.
 _OPEN = {"error-condition", "distribution-mode", "txn-capability"}

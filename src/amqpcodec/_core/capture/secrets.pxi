@@ -2,13 +2,13 @@
 
 cdef enum:
     V1_SASL_INIT = 0x41
-    V1_SASL_RESPONSE = 0x43
+    V1_SASL_OUTCOME = 0x44
     PROPERTIES_DEPTH = 8    # tables in the properties of a client that are looked into
 
 
 cdef inline bint is_secret(uint32_t method) noexcept nogil:
-    """connection.start-ok, secure-ok and update-secret, the same numbers in all versions."""
-    return method == 0x000A000B or method == 0x000A0015 or method == 0x000A0046
+    """connection.start-ok, secure, secure-ok and update-secret, the same numbers in all versions."""
+    return method == 0x000A000B or method == 0x000A0014 or method == 0x000A0015 or method == 0x000A0046
 
 
 cdef void hide(uint8_t* p, size_t n) noexcept nogil:
@@ -105,8 +105,8 @@ cdef void hide_secret(uint8_t* p, size_t n) noexcept nogil:
 
 
 cdef void v1_hide(const V1Types* types, uint8_t* p, size_t n) noexcept nogil:
-    """Overwrite the credentials in a frame, or in as much of it as there is: what the client says in
-    sasl-init and sasl-response. Where that is not known, all that might be part of them."""
+    """Overwrite the credentials in a frame, or in as much of it as there is: what either side
+    says from sasl-init to sasl-outcome. Where that is not known, all that might be part of them."""
     cdef Fault fault
     cdef Cursor c
     cdef V1Value v
@@ -118,7 +118,7 @@ cdef void v1_hide(const V1Types* types, uint8_t* p, size_t n) noexcept nogil:
         return
     skip = 4 * <size_t>p[4]
     if p[5] != V1_FRAME_SASL and not (p[5] == V1_FRAME_AMQP and n > skip + 2 and p[skip] == 0 and p[skip + 1] == 0x53
-                                      and (p[skip + 2] == V1_SASL_INIT or p[skip + 2] == V1_SASL_RESPONSE)):
+                                      and V1_SASL_INIT <= p[skip + 2] <= V1_SASL_OUTCOME):
         return
     if skip < 8 or skip >= n:
         hide(p + 8, n - 8)
@@ -128,7 +128,7 @@ cdef void v1_hide(const V1Types* types, uint8_t* p, size_t n) noexcept nogil:
     if d == NULL:
         hide(p + skip + 1, n - skip - 1)
         return
-    if d.code != V1_SASL_INIT and d.code != V1_SASL_RESPONSE:
+    if not V1_SASL_INIT <= d.code <= V1_SASL_OUTCOME:
         return
     # The list, of which there may be a part only: so it is not read as a whole.
     known = 1 if c.p < c.end and c.p[0] == 0x45 else 3 if c.p < c.end and c.p[0] == 0xC0 else 9
