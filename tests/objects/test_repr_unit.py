@@ -71,6 +71,12 @@ def test_repr_of_a_large_body_is_short() -> None:
     assert len(repr(message)) < 4000
 
 
+def test_repr_of_long_text_is_short() -> None:
+    assert f"{'x' * 256}" in repr(amqp.Basic.Publish(exchange="x" * 256))
+    text = repr(amqp.Basic.Publish(exchange="x" * 257))
+    assert f"exchange='{'x' * 64}'... (257 characters)" in text
+
+
 def test_repr_of_text_that_is_not_utf8_can_be_printed() -> None:
     result = amqp.decode(w.method_frame("basic.consume-ok", consumer_tag=b"\xff\xfe"))
     assert result is not None

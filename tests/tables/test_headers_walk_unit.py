@@ -397,3 +397,12 @@ def test_a_change_that_cannot_be_encoded_is_an_error(value: Any) -> None:
         amqp.encode(1, carried.frame)
     carried.dict["deep"]["list"].pop()
     assert amqp.encode(1, carried.frame) == carried.data
+
+
+def test_a_new_name_that_is_no_text_is_an_error() -> None:
+    carried = Carried("headers", w.table(*ODD))
+    carried.dict["deep"][5] = 1
+    with pytest.raises(ValueError, match="a table name is a str, not int"):
+        amqp.encode(1, carried.frame)
+    del carried.dict["deep"][5]
+    assert amqp.encode(1, carried.frame) == carried.data
