@@ -12,6 +12,7 @@ import pytest
 from amqpcodec.cli.groups import grouped
 from tests.capture import recording as made
 from tests.cli.conftest import TALK, packets
+from tests.paths import REPO
 
 pytest.importorskip("pyarrow")
 pytest.importorskip("rich")
@@ -81,13 +82,31 @@ def test_table_says_which_file(run, rotation):
     assert [line.split()[0] for line in result.lines[1:]] == [str(rotation[0]), str(rotation[1])]
 
 
-def test_names_tell_which_belong_together(tmp_path: Path):
+def test_files_are_read_together_whatever_their_names_are(tmp_path: Path):
     names = ["a1.pcap", "b", "a2.pcap", "a10.pcap.gz", "b1", "x/a3.pcap", "a", "a1.pcap"]
     files = [tmp_path / name for name in names]
-    found = [[str(file.relative_to(tmp_path)) for file in g.files] for g in grouped(files, None)]
-    assert found == [["a1.pcap", "a2.pcap", "a10.pcap.gz"], ["b", "b1"], ["x/a3.pcap"], ["a"]]
-    assert [len(group.files) for group in grouped(files, True)] == [7]
-    assert [len(group.files) for group in grouped(files, False)] == [1] * 7
+    for chain in (None, True):
+        [group] = grouped(files, chain)
+        assert group.files == files[:-1]
+        assert group.chain == (chain or "auto")
+    assert [group.files for group in grouped(files, False)] == [[file] for file in files[:-1]]
+    with_input = [files[0], Path("-")]
+    assert [group.files for group in grouped(with_input, None)] == [[file] for file in with_input]
+
+
+def test_packets_tell_which_belong_together(run, rotation, tmp_path: Path):
+    """Names do not: those of a rotation have nothing in common here."""
+    new = [tmp_path / name for name in ("monday.pcap", "tuesday.gz", "before.pcap")]
+    for old, path in zip(rotation, new, strict=True):
+        old.rename(path)
+    result = run("dissect", *new, "--format", "json")
+    assert (result.status, result.err) == (0, "")
+    rows = [json.loads(line) for line in result.lines]
+    assert len({row["connection"] for row in rows}) == 1
+    other = REPO / "demo" / "kombu_celery.pcap.gz"
+    result = run("dissect", *new, other, "--format", "json")
+    assert (result.status, len(result.lines)) == (0, 12 + 1000)
+    assert result.err.count("read alone, ") == 1
 
 
 def test_unreadable_files_of_a_rotation_do_not_keep_others_from_being_read(run, rotation):

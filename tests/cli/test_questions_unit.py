@@ -185,7 +185,18 @@ def test_messages_follow_one(asked, shop):
     assert returned[0]["route"] == []
 
 
+def test_messages_follow_one_without_an_id(asked, shop):
+    delivered = asked("messages", shop, "--where", "event == deliver and queue == eu")[0]
+    place = tuple(delivered[name] for name in ("conn", "ch", "tag"))
+    rows = asked("messages", shop, "--follow", ":".join(map(str, place)))
+    assert delivered in rows
+    assert {tuple(row[name] for name in ("conn", "ch", "tag")) for row in rows} == {place}
+    assert "settle" in {row["event"] for row in rows}
+
+
 def test_messages_that_no_one_sent(run, shop):
+    result = run("messages", shop, "--follow", "7:7:7")
+    assert "no message has the place '7:7:7'" in result.err
     result = run("messages", shop, "--follow", "m-9")
     assert result.status == 0
     assert "no message has the id 'm-9'; 7 have a message id" in result.err

@@ -62,13 +62,46 @@ def _joined(words: list[str]) -> list[str]:
     return found
 
 
+#: The commands by what they are for: --help lists them so.
+COMMANDS = {
+    "frames and messages": ("dissect", "show", "messages", "stats"),
+    "the night shift's questions": (
+        *("connections", "topology", "errors", "latency", "unacked", "top"),
+    ),
+    "pages and replays": ("report", "replay"),
+    "about this program": ("fields", "completion"),
+}
+
+
+class Top(argparse.ArgumentParser):
+    """The parser of the first word, whose help has the commands in groups."""
+
+    def format_help(self) -> str:
+        """See COMMANDS; as wide as the terminal."""
+        formatter = self._get_formatter()
+        [words] = (a for a in self._actions if isinstance(a, argparse._SubParsersAction))
+        told = {each.dest: each for each in words._choices_actions}
+        formatter.add_usage(self.usage, self._actions, self._mutually_exclusive_groups)
+        formatter.add_text(self.description)
+        for title, names in COMMANDS.items():
+            formatter.start_section(title)
+            formatter.add_arguments([told[name] for name in names])
+            formatter.end_section()
+        formatter.start_section("options")
+        formatter.add_arguments([each for each in self._actions if each is not words])
+        formatter.end_section()
+        formatter.add_text("amqpcodec COMMAND --help says what each one takes.")
+        formatter.add_text(self.epilog)
+        return formatter.format_help()
+
+
 def parser() -> argparse.ArgumentParser:
     """What may follow ``amqpcodec``."""
-    top = argparse.ArgumentParser(
-        prog="amqpcodec", description="Look into recordings of AMQP traffic.", epilog=EPILOG
-    )
+    top = Top(prog="amqpcodec", description="Look into recordings of AMQP traffic.", epilog=EPILOG)
     top.add_argument("--version", action="version", version=f"amqpcodec {version()}")
-    commands = top.add_subparsers(required=True, metavar="COMMAND", dest="name")
+    commands = top.add_subparsers(
+        required=True, metavar="COMMAND", dest="name", parser_class=argparse.ArgumentParser
+    )
     _dissect(commands)
     _stats(commands)
     _questions(commands)
@@ -148,7 +181,10 @@ def _own_arguments(name: str, command: argparse.ArgumentParser) -> None:
     """The options of one question."""
     if name == "messages":
         command.add_argument(
-            "--follow", metavar="ID", help="only messages with this message id or correlation id"
+            "--follow",
+            metavar="ID",
+            help="only messages with this message id or correlation id; or, of those without one,"
+            " CONN:CH:TAG as the columns have them, such as 0:1:17",
         )
     elif name == "top":
         kinds = ("exchange", "routing_key", "queue", "connection")
@@ -257,8 +293,8 @@ def add_source(command: argparse.ArgumentParser, secrets: bool = True) -> None:
     command.add_argument(
         "--chain",
         action=argparse.BooleanOptionalAction,
-        help="all files are one rotation's and continue each other, or each stands alone;"
-        " default: those of a folder whose names differ in digits only, if their packets say so",
+        help="all files are one recording and continue each other, or each stands alone; default:"
+        " those are one whose packets go on in one another, by times and sequence numbers",
     )
     command.add_argument(
         "--join",

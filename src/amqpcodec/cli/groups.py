@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 import warnings
 from collections import Counter
@@ -18,7 +17,6 @@ __all__ = ["Group", "grouped"]
 
 #: What stands for standard input.
 STDIN = "-"
-DIGITS = re.compile(r"[0-9]+")
 
 
 class Group:
@@ -117,17 +115,11 @@ def _instead(counted: Mapping[str, Any], files: Iterable[Path]) -> str:
 
 
 def grouped(files: Iterable[Path], chain: bool | Literal["join"] | None) -> Iterator[Group]:
-    """Files to chains. chain: all are one, or each is one; "join": all are read at once; None:
-    those whose names differ in digits only, as far as their packets say so."""
+    """Files to what is read together. chain: all are one chain, or each is one; "join": all are
+    read at once; None: as their packets say, which the reader finds out."""
     files = list(dict.fromkeys(files))
-    if chain is None:
-        groups: dict[Any, list[Path]] = {}
+    if chain is False or any(str(file) == STDIN for file in files):
         for file in files:
-            # The first file of tcpdump's -C has no number: capture, capture1, capture2.
-            name = DIGITS.sub("", file.name.removesuffix(".gz"))
-            groups.setdefault((file.parent, name), []).append(file)
-        found = list(groups.values())
-    else:
-        found = [files] if chain else [[file] for file in files]
-    for each in found:
-        yield Group(each, chain or "auto")
+            yield Group([file])
+    elif files:
+        yield Group(files, chain or "auto")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections import OrderedDict
 from collections.abc import Iterator
 from typing import ClassVar
@@ -15,6 +16,9 @@ from .routes import Routes
 from .traffic import Message, Record, Traffic
 
 __all__ = ["Messages"]
+
+#: Connection, channel and number of a delivery or publication: what a message without an id has.
+PLACE = re.compile("[0-9]+:[0-9]+:[0-9]+")
 
 #: Messages whose time of publishing is remembered by their id.
 MOST_IDS = 200_000
@@ -61,6 +65,9 @@ class Messages(Traffic):
         """Nothing was seen yet."""
         super().__init__(options, window)
         self.wanted: str | None = options.follow
+        self.place: tuple[int, ...] | None = None
+        if self.wanted and PLACE.fullmatch(self.wanted):
+            self.place = tuple(map(int, self.wanted.split(":")))
         self.published: OrderedDict[str, int] = OrderedDict()
         self.routes = Routes()
         self.found = 0
@@ -96,7 +103,10 @@ class Messages(Traffic):
         ))  # fmt: skip
 
     def _is_wanted(self, message: Message) -> bool:
-        """Whether one of its ids is the one; those of 1.0 may say their type: AMQP_ULONG:12345."""
+        """Whether one of its ids is the one; those of 1.0 may say their type: AMQP_ULONG:12345. Or
+        whether it is the one with this number on its channel."""
+        if self.place is not None and self.place == (message.conn, message.ch, message.tag):
+            return True
         for each in (message.message_id, message.correlation_id):
             if each is not None and (each == self.wanted or each == f"AMQP_ULONG:{self.wanted}"):
                 return True
@@ -137,6 +147,7 @@ class Messages(Traffic):
         yield from super().notes()
         if self.wanted is not None and not self.found:
             yield (
-                f"no message has the id {self.wanted!r}; {self.ids:,} have a message id"
+                f"no message has the {'place' if self.place else 'id'} {self.wanted!r};"
+                f" {self.ids:,} have a message id"
                 " (amqpcodec messages shows them all)"
             )
