@@ -26,6 +26,7 @@ MODULES = (
     "amqpcodec.session.v1",
     "amqpcodec.spark",
     "amqpcodec.spec",
+    "amqpcodec.traces",
     "amqpcodec.types",
     "amqpcodec.v0_8",
     "amqpcodec.v0_9",

@@ -111,8 +111,9 @@ def test_table_of_chosen_columns(run, good):
 
 
 def test_table_of_several_files_says_which(run, good, bad):
+    """In the order of their first packets, as capture.read has it; here of their names."""
     result = run("dissect", good, bad, "--where", "channel == 2")
-    assert [line.split()[0] for line in result.lines] == ["file", *[str(good)] * 3, *[str(bad)] * 3]
+    assert [line.split()[0] for line in result.lines] == ["file", *[str(bad)] * 3, *[str(good)] * 3]
 
 
 def test_error_stands_in_its_row(run, bad):

@@ -74,7 +74,7 @@ ARROWS: dict[str, set[str]] = {
     "html": set(),  # given what it shows
     # Over the decoders of the protocol modules, which the facade holds.
     "session": {"facade", "public", "errors", "types"},
-    "traces": {"capture"},
+    "traces": {"capture", "public"},
     "spark": {"batch", "public", "capture", "errors"},
     "compat": {"core", "public", "core-dropins", "facade", "errors", "types"},
     "cli": {"batch", "capture", "traces", "session", "errors", "facade"},

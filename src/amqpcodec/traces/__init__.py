@@ -14,7 +14,10 @@ as far as it carries them. Needs pyarrow (``amqpcodec[arrow]``).
 
 from __future__ import annotations
 
+from .._public import listing
 from ._read import BATCH_ROWS, Reader, is_trace, read, unwrap
 from ._rows import schema
 
 __all__ = ["BATCH_ROWS", "Reader", "is_trace", "read", "schema", "unwrap"]
+
+__dir__ = listing(__name__)
