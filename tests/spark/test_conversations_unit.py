@@ -99,7 +99,7 @@ def test_what_stays_open_is_an_error_row_with_its_bytes() -> None:
     assert row["frame"] == b"".join(frames)
     assert "ended inside a message" in row["error"]
     assert "the rows of its key end" in row["error"]
-    with pytest.raises(DecodeError):
+    with pytest.raises(DecodeError, match=r"^id 0: "):
         run([("a", f) for f in frames], 2, mode="FAILFAST")
     assert run([("a", f) for f in frames], 2, mode="DROPMALFORMED") == []
 

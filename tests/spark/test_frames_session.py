@@ -83,6 +83,17 @@ def test_failfast(spark):
     assert decode(frames.where("id = 0"), mode="FAILFAST").count() == 1
 
 
+def test_failfast_says_which_row(spark):
+    """Its number in its task, however Spark cuts batches, and the columns that were kept."""
+    frames = framed(spark, [*[OPEN] * 13, UNKNOWN, *[OPEN] * 7]).coalesce(1)
+    spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "5")
+    try:
+        with pytest.raises(Exception, match=r"partition 0, row 13, id 13: .*99"):
+            decode(frames, keep=["id"], mode="FAILFAST").collect()
+    finally:
+        spark.conf.unset("spark.sql.execution.arrow.maxRecordsPerBatch")
+
+
 def test_times_are_instants(spark):
     """A session's time zone shifts what is shown, never what is meant."""
     header = bytes.fromhex("02 0001 00000016 003c 0000 0000000000000000 0040 0000000065920080 ce")

@@ -61,7 +61,9 @@ def test_more_frames_than_a_struct_holds(spark):
     assert found[2] is None
     assert "99" in found[3].error
     strict = amqp.from_amqp("frame", "method string", {"MODE": "failfast"})
-    with pytest.raises(Exception, match="a value holds 2 frames"):
+    with pytest.raises(
+        Exception, match=r"partition \d, row \d of an Arrow batch: the value holds 2 frames"
+    ):
         frames.limit(2).select(strict).collect()
 
 
@@ -74,7 +76,9 @@ def test_corrupt_record_under_another_name(spark):
 
 def test_failfast(spark):
     frames = framed(spark, [OPEN, UNKNOWN])
-    with pytest.raises(Exception, match="UnknownMethodError"):
+    with pytest.raises(
+        Exception, match=r"UnknownMethodError: partition \d, row \d of an Arrow batch: "
+    ):
         frames.select(amqp.from_amqp("frame", "channel int", {"mode": "FAILFAST"})).collect()
 
 

@@ -11,8 +11,9 @@ import pyarrow as pa
 
 from .._keys import groups_of
 from ..batch import decode_held
+from ..errors import DecodeError
 from .columns import Plan, arrow_schema, conform
-from .frames import PIECE, pieces
+from .frames import PIECE, pieces, row_of_task, tell_place
 
 __all__ = ["OPEN_LIMIT", "Conversations"]
 
@@ -99,15 +100,19 @@ class _Task:
                 _repeated(one, len(before), key) for one, key in zip(self._keys, keys, strict=True)
             ]
             kept = _joined(self._kept if ahead else kept.slice(0, 1), kept)
-        columns, open_, links = decode_held(
-            values,
-            job.protocol,
-            self._fields,
-            job.mode,
-            tables=job.plan.tables,
-            groups=groups_of(keys, len(values)),
-            links=self._links,
-        )
+        try:
+            columns, open_, links = decode_held(
+                values,
+                job.protocol,
+                self._fields,
+                job.mode,
+                tables=job.plan.tables,
+                groups=groups_of(keys, len(values)),
+                links=self._links,
+            )
+        except DecodeError as problem:
+            tell_place(problem, row_of_task(None, kept.slice(problem.row or 0, 1)))
+            raise
         out = pa.record_batch(columns)
         yield self._out(out, kept, out.column(len(self._fields) - 1))
         yield from self._keep(open_, links, kept)
@@ -143,7 +148,12 @@ class _Task:
         job = self._job
         told: Any = {"mode": job.mode, "tables": job.plan.tables}
         array = pa.array(values, pa.large_binary())
-        found = pa.record_batch(batch.decode(array, job.protocol, "message", self._fields, **told))
+        try:
+            rows = batch.decode(array, job.protocol, "message", self._fields, **told)
+        except DecodeError as problem:
+            tell_place(problem, row_of_task(None, kept.slice(problem.row or 0, 1)))
+            raise
+        found = pa.record_batch(rows)
         if "error" in self._fields:
             at = self._fields.index("error")
             texts = [f"{text}; {why}" if text else text for text in found.column(at).to_pylist()]

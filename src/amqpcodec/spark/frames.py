@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+from pyspark import TaskContext
 from pyspark.sql import functions as sf
 from pyspark.sql.types import (
     ArrayType,
@@ -19,6 +21,7 @@ from pyspark.sql.types import (
 )
 
 from .. import batch
+from ..errors import DecodeError
 from .columns import Plan, arrow_schema, conform, parse_schema, plan
 from .options import mode_of
 from .versions import VariantType
@@ -34,6 +37,8 @@ __all__ = [
     "decode_column",
     "pieces",
     "plan_of_batch",
+    "row_of_task",
+    "tell_place",
     "wanted_fields",
 ]
 
@@ -41,6 +46,9 @@ __all__ = [
 PIECE = 128 << 20
 
 _COLUMN = "amqp bytes"
+
+#: Characters of a kept column's value in the text of an error.
+SHOWN = 100
 
 
 def plan_of_batch(
@@ -208,6 +216,7 @@ def decode_batches(
     """What runs in a worker: batches of kept columns and bytes to kept and decoded columns."""
     target = arrow_schema(decoded.schema)
     fields = [*decoded.fields, "row"] if kept else list(decoded.fields)
+    before = 0
     for given in batches:
         columns = [given.column(i) for i in range(len(kept))]
         for start, rows in decode_column(
@@ -217,6 +226,7 @@ def decode_batches(
             level=level,
             mode=mode,
             tables=decoded.tables,
+            whose=partial(_whose, before, given.select(range(len(kept)))),
         ):
             out = conform(rows, decoded, target)
             if kept:
@@ -226,6 +236,22 @@ def decode_batches(
                     schema=pa.schema([*[*given.schema][: len(kept)], *target]),
                 )
             yield out
+        before += given.num_rows
+
+
+def _whose(before: int, kept: pa.RecordBatch, row: int) -> str:
+    return row_of_task(before + row, kept.slice(row, 1))
+
+
+def row_of_task(row: int | None, kept: pa.RecordBatch | None = None) -> str:
+    """How a bad row is found again: its number in its task, and the columns that were kept."""
+    context = TaskContext.get()
+    place = [] if context is None else [f"partition {context.partitionId()}"]
+    place += [] if row is None else [f"row {row}"]
+    if kept is not None:
+        for name, column in zip(kept.schema.names, kept.columns, strict=True):
+            place += [f"{name} {repr(value)[:SHOWN]}" for value in column.to_pylist()]
+    return ", ".join(place) or "a row"
 
 
 def decode_column(
@@ -237,15 +263,30 @@ def decode_column(
     mode: str,
     tables: str = "json",
     piece: int | None = None,
+    whose: Callable[[int], str] | None = None,
 ) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """(index of the first value, its and the next ones' rows), in pieces of bounded size."""
+    """(index of the first value, its and the next ones' rows), in pieces of bounded size.
+
+    whose: what an error says of the value with this index.
+    """
     start = 0
     for length in pieces(values, PIECE if piece is None else piece):
         part = values.slice(start, length)
         told: Any = {"level": level, "mode": mode, "tables": tables}
-        rows = batch.decode(part, protocol, fields=fields, **told)
+        try:
+            rows = batch.decode(part, protocol, fields=fields, **told)
+        except DecodeError as problem:
+            if whose is not None:
+                tell_place(problem, whose(start + (problem.row or 0)))
+            raise
         yield start, pa.record_batch(rows)
         start += length
+
+
+def tell_place(problem: DecodeError, place: str) -> None:
+    """Let an error of batch.decode say where on Spark it was, instead of the row of an array."""
+    text = str(problem.args[0]).removeprefix(f"row {problem.row}: ")
+    problem.args = (f"{place}: {text}",)
 
 
 def pieces(values: pa.Array, piece: int) -> Iterator[int]:

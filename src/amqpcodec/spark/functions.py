@@ -14,7 +14,7 @@ from pyspark.sql import functions as sf
 from pyspark.sql.types import ArrayType, DataType, StringType, StructType
 
 from .columns import Plan, arrow_schema, conform, parse_schema
-from .frames import decode_column, plan_of_batch
+from .frames import decode_column, plan_of_batch, row_of_task
 from .options import CORRUPT, Options, mode_of
 from .versions import arrow_udf
 
@@ -129,6 +129,7 @@ class _Job:
             level=self.level,
             mode=self.mode,
             tables=self.plan.tables,
+            whose=lambda row: f"{row_of_task(None)}, row {row} of an Arrow batch",
         ):
             origin = rows.column(0).to_numpy()
             length = int(origin[-1]) + 1 if len(origin) else 0
@@ -161,7 +162,8 @@ class _Job:
         if (counts > 1).any():
             if self.mode == "FAILFAST":
                 raise ValueError(
-                    f"a value holds {int(counts.max())} {self.level}s; "
+                    f"{row_of_task(None)}, row {int(counts.argmax())} of an Arrow batch: "
+                    f"the value holds {int(counts.max())} {self.level}s; "
                     "a schema of array<struct<...>> takes more than one"
                 )
             rows = _first_rows(rows, ends, octets, self.plan.fields, self.level)
