@@ -9,6 +9,7 @@ import pytest
 
 from amqpcodec import limits
 from amqpcodec.capture import _read
+from amqpcodec.capture._layers import _handshake, _keylog, _sessions, _tls
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "limits.md").read_text()
@@ -37,6 +38,14 @@ def test_figures_are_those_of_the_code() -> None:
     core = ROOT / "src" / "amqpcodec" / "_core"
     assert f"| {limits.empty_elements():,} |" in PAGE
     assert f"| {_read.REORDER_SEGMENTS:,} |" in PAGE
+    for figure in (
+        _tls.LARGEST_WAIT,
+        _handshake.LARGEST,
+        _sessions.KEPT,
+        _keylog.KEPT,
+        _tls.LAST_UPDATE,
+    ):
+        assert f"| {figure:,} |" in PAGE
     assert _read.REORDER_BYTES == 4 << 20
     for path, text in {
         "wire/value.pxi": "DEPTH_MOST = 128",

@@ -1,0 +1,223 @@
+"""What stands between TCP and frames: its bounds, and states and bytes that somebody made up."""
+
+from __future__ import annotations
+
+import json
+import random
+import ssl
+from typing import Any
+
+import pytest
+
+from amqpcodec.capture import KeyLog
+from amqpcodec.capture._layers import Layers, _handshake, _keylog, _sessions, _tls
+from tests.capture.test_tls_unit import TALK, message
+from tests.capture.test_websocket_unit import EXTENSIONS, over_web
+from tests.support.tls_talk import CLIENT, SERVER, Said, Talker, cut
+
+pytest.importorskip("cryptography")
+
+RECORD = b"\x17\3\3"
+
+
+def tls_of(talker: Talker | None = None) -> tuple[_tls.Tls, list[str]]:
+    reasons: list[str] = []
+    keys = KeyLog(b"" if talker is None else talker.keys)
+    return _tls.Tls(keys, _sessions.Sessions(), reasons.append), reasons
+
+
+def fed(tls: _tls.Tls, said: Said) -> list[tuple[int, _tls.Item]]:
+    return [item for side, data in said for item in tls.receive(side, data)]
+
+
+def test_bytes_that_wait_are_bounded():
+    """A direction of which the other one's hello never comes."""
+    talker = Talker()
+    hello = talker.talk([])[0]
+    tls, reasons = tls_of(talker)
+    record = RECORD + (16_384).to_bytes(2, "big") + bytes(16_384)
+    assert fed(tls, [hello, *[(CLIENT, record)] * 15]) == []
+    assert len(tls.sides[CLIENT].buffer) < _tls.LARGEST_WAIT
+    assert fed(tls, [(CLIENT, record)] * 2) == [(CLIENT, None), (SERVER, None)]
+    assert reasons == [_tls.NO_HANDSHAKE] * 2
+    assert len(tls.sides[CLIENT].buffer) == 0
+    assert fed(tls, [(CLIENT, record), (SERVER, record)]) == []
+
+
+def test_large_handshake_messages_are_passed_over():
+    messages = _handshake.Messages()
+    size = (_handshake.LARGEST + 1).to_bytes(3, "big")
+    assert list(messages.feed(b"\1" + size + bytes(60_000))) == [(1, b"")]
+    assert messages.buffer == b""
+    assert list(messages.feed(bytes(_handshake.LARGEST + 1 - 60_000) + b"\x14\0\0\1x")) == [
+        (20, b"")
+    ]
+    for at in range(1, 8):
+        cut_up = _handshake.Messages()
+        whole = b"\1\0\0\4abcd\x14\0\0\2xy"
+        assert [*cut_up.feed(whole[:at]), *cut_up.feed(whole[at:])] == [(1, b"abcd"), (20, b"")]
+
+
+def test_what_is_tried_after_a_gap_is_bounded(monkeypatch: pytest.MonkeyPatch):
+    """Bytes that look like records in every place, after a gap that may be as large as it likes."""
+    talker = Talker()
+    said = talker.talk(TALK, close=False)
+    tls, reasons = tls_of(talker)
+    fed(tls, said)
+    tried = opened = 0
+    original = _tls.Tls._try
+
+    def counted(self: _tls.Tls, side: int, sequence: int, head: bytes, record: bytes) -> Any:
+        nonlocal tried, opened
+        tried += 1
+        opened += len(record)
+        return original(self, side, sequence, head, record)
+
+    monkeypatch.setattr(_tls.Tls, "_try", counted)
+    assert tls.lost(CLIENT, 1 << 30) == [(CLIENT, 1 << 30)]
+    found = fed(tls, [(CLIENT, b"\x17\3\3\x40\1" * 20_000)])
+    assert found[-1] == (CLIENT, None)
+    assert reasons == [_tls.LOST]
+    assert tried <= 2 * _tls.TRIED_PLACES * _tls.TRIED_NUMBERS
+    assert opened <= 2 * _tls.TRIED_PLACES * (_tls.TRIED_BYTES + 20_000)
+
+
+def test_sessions_are_bounded():
+    sessions = _sessions.Sessions()
+    for number in range(_sessions.KEPT + 10):
+        sessions.remember(b"%d" % number, bytes(32))
+    assert len(sessions.known) == _sessions.KEPT
+    assert sessions.find(b"9") is None
+    assert sessions.find(b"10") == bytes(32)
+
+
+def test_secrets_of_captures_are_bounded(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(_keylog, "KEPT", 10)
+    line = b"CLIENT_RANDOM %064x " + b"ab" * 48
+    keys = KeyLog([line % 1000])
+    keys.bring(line % number for number in range(30))
+    assert repr(keys) == "<KeyLog of 11 secrets>"
+    assert keys.find("CLIENT_RANDOM", (1000).to_bytes(32, "big")) is not None
+    assert keys.find("CLIENT_RANDOM", (19).to_bytes(32, "big")) is None
+    assert keys.find("CLIENT_RANDOM", (20).to_bytes(32, "big")) is not None
+
+
+def test_key_updates_are_bounded():
+    talker = Talker()
+    said = talker.talk(TALK, close=False)
+    tls, reasons = tls_of(talker)
+    fed(tls, said)
+    side = tls.sides[CLIENT]
+    for number in range(_tls.LAST_UPDATE):
+        assert side.updates == number
+        tls._message(CLIENT, _handshake.KEY_UPDATE, b"")
+    with pytest.raises(_tls.Stop):
+        tls._message(CLIENT, _handshake.KEY_UPDATE, b"")
+    assert reasons == []
+
+
+# ---- what somebody made up ----
+
+
+def conversations() -> list[tuple[Said, bytes]]:
+    """Over TLS of both versions, over WebSocket, and over both; with their keys."""
+    found: list[tuple[Said, bytes]] = []
+    small = [*TALK[:3], (CLIENT, message(600)), *TALK[4:]]
+    for version, talk in (
+        (ssl.TLSVersion.TLSv1_2, small),
+        (ssl.TLSVersion.TLSv1_3, over_web(small, EXTENSIONS[1])),
+    ):
+        talker = Talker(version)
+        found.append((cut(talker.talk(talk), (90,)), talker.keys))
+    return [*found, (cut(over_web(small, EXTENSIONS[1]), (90,)), b"")]
+
+
+CONVERSATIONS = conversations()
+
+
+def used(layers: Layers, said: Said, tls: bool, chance: random.Random) -> None:
+    """Whatever comes, each answer is one of those that the core takes."""
+    for side, data in said:
+        if chance.random() < 0.1:
+            items = layers.lost(0, side, chance.choice([1, 90, 5000, 1 << 40]))
+        else:
+            items = layers.receive(0, side, tls, data)
+        for each, item in items:
+            assert each in (CLIENT, SERVER)
+            assert item is None or (isinstance(item, bytes) and item) or type(item) is int
+    layers.store()
+    layers.end(0)
+    layers.counts()
+
+
+@pytest.mark.parametrize("kind", range(3))
+def test_bytes_that_are_changed(kind: int):
+    """Bits turned, pieces lost, doubled and swapped: answers, or reasons, and nothing else."""
+    said, keys = CONVERSATIONS[kind]
+    for seed in range(150):
+        chance = random.Random(seed)
+        changed = list(said)
+        for _ in range(chance.randrange(4)):
+            at = chance.randrange(len(changed))
+            side, data = changed[at]
+            bad = bytearray(data)
+            bad[chance.randrange(len(bad))] ^= 1 << chance.randrange(8)
+            changed[at] = side, bytes(bad)
+        for _ in range(chance.randrange(3)):
+            at, to = chance.randrange(len(changed)), chance.randrange(len(changed))
+            changed[at] = changed[to]
+        used(Layers(KeyLog(keys)), changed, kind < 2, chance)
+
+
+@pytest.mark.parametrize("kind", range(3))
+def test_bytes_of_nobody(kind: int):
+    chance = random.Random(kind)
+    for _ in range(100):
+        said = [
+            (chance.randrange(2), chance.randbytes(chance.randrange(1, 200))) for _ in range(20)
+        ]
+        heads = (b"\x16\3\1\0\x40\1\0\0\x3c\3\3", b"\x17\3\3\0\x20", b"GET / HTTP/1.1\r\n\r\n")
+        said = [(side, heads[kind] + data) for side, data in said]
+        used(Layers(KeyLog(CONVERSATIONS[0][1])), said, kind < 2, chance)
+
+
+def changes(value: Any, chance: random.Random) -> Any:
+    """A value like it, one thing inside of it another one."""
+    if isinstance(value, dict) and value:
+        key = chance.choice(sorted(value))
+        return {**value, key: changes(value[key], chance)}
+    if isinstance(value, list) and value:
+        at = chance.randrange(len(value))
+        return [*value[:at], changes(value[at], chance), *value[at + 1 :]]
+    if isinstance(value, str) and value and chance.random() < 0.5:
+        at = chance.randrange(len(value))
+        return value[:at] + chance.choice("0123456789abcdefx") + value[at + 1 :]
+    return chance.choice([0, 1, 2, 3, 4, 255, 1 << 20, 1 << 62, -1, True, None, "", "00", [], {}])
+
+
+@pytest.mark.parametrize("kind", range(3))
+def test_states_that_are_changed(kind: int):
+    """Whatever is in a state: it is refused, or all goes on somehow."""
+    said, keys = CONVERSATIONS[kind]
+    refused = 0
+    for seed in range(400):
+        chance = random.Random(seed)
+        stop = chance.randrange(1, len(said))
+        layers = Layers(KeyLog(keys))
+        for side, data in said[:stop]:
+            layers.receive(0, side, kind < 2, data)
+        bad = changes(json.loads(layers.store()), chance)
+        layers = Layers(KeyLog(keys))
+        try:
+            layers.load(json.dumps(bad).encode())
+        except ValueError:
+            refused += 1
+            assert layers.store() == b""
+        used(layers, said[stop:], kind < 2, chance)
+    assert 100 < refused < 400
+
+
+@pytest.mark.parametrize("state", [b"{", b"[]", b"7", b'{"reasons": 7}', b"[" * 100_000, b"\xff"])
+def test_states_that_are_none(state: bytes):
+    with pytest.raises(ValueError, match="damaged"):
+        Layers().load(state)
