@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import gzip
+import os
+import shutil
 import sys
+import tempfile
 
 import pyspark
 
@@ -12,6 +15,21 @@ from amqpcodec import spark as amqp
 from amqpcodec import v0_9_1 as wire
 from scripts.demo_spark import local_session
 from tests.paths import REPO
+
+
+def streamed(spark, path) -> int:
+    """Rows of a stream over a folder with this file, in two queries."""
+    with tempfile.TemporaryDirectory() as place:
+        os.mkdir(f"{place}/in")
+        shutil.copy(path, f"{place}/in")
+        for _ in range(2):
+            stream = spark.readStream.format("amqp_capture").options(
+                stateLocation=f"{place}/states", closeAfter="0s", fields="method"
+            )
+            writer = stream.load(f"{place}/in").writeStream.format("parquet")
+            writer = writer.option("checkpointLocation", f"{place}/checkpoint")
+            writer.trigger(availableNow=True).start(f"{place}/out").awaitTermination()
+        return spark.read.parquet(f"{place}/out").count()
 
 
 def main() -> None:
@@ -66,6 +84,7 @@ def main() -> None:
     if version >= (4, 0):
         read = spark.read.format("amqp_capture").load(str(path))
         assert read.count() == found.count()
+        assert streamed(spark, path) == found.count()
     spark.stop()
     print("Spark", pyspark.__version__, "refuses", refused)
 

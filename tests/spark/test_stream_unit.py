@@ -14,7 +14,7 @@ pa = pytest.importorskip("pyarrow")
 pytest.importorskip("pyspark.sql.datasource")
 
 from amqpcodec import capture  # noqa: E402
-from amqpcodec.spark import source  # noqa: E402
+from amqpcodec.spark import journal, source, steps  # noqa: E402
 from tests.spark.frames import RECORDING, rotated  # noqa: E402
 
 #: Columns that are the same however files are shared among readers.
@@ -274,6 +274,28 @@ def test_two_rotations_at_once(tmp_path: Path) -> None:
     assert len(query.rows) == len(expected)
     kinds = [{(row["method"], row["error"]) for row in rows} for rows in (query.rows, expected)]
     assert kinds[0] == kinds[1]
+
+
+def test_chains_that_are_silent_are_given_up(tmp_path: Path, monkeypatch: Any, caplog: Any) -> None:
+    monkeypatch.setattr(steps, "MAX_CHAINS", 2)
+    files = rotated(RECORDING, tmp_path, 2)
+    for name in "abc":  # of the same time, so that none goes on with another one
+        (tmp_path / f"{name}.pcap").write_bytes(files[0].read_bytes())
+    query = Query(tmp_path, tmp_path / "states")
+    with caplog.at_level(logging.WARNING):
+        query.go()
+    assert caplog.text.count("is given up: it is silent") == 2
+    assert len(query.reader.journal.at(query.committed).chains) == 2
+
+
+def test_few_directions_of_a_chain_are_kept(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr(journal, "DIRECTIONS", 3)
+    rotated(RECORDING, tmp_path, 3)
+    query = Query(tmp_path, tmp_path / "states", maxFilesPerTrigger="1")
+    while batch := query.batch():
+        query.commit(batch, query.run(batch))
+        [chain] = query.reader.journal.at(query.committed).chains
+        assert len(chain.tail) <= 3
 
 
 def test_no_capture(tmp_path: Path, caplog: Any) -> None:

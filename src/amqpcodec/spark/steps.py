@@ -127,6 +127,8 @@ class Planner:
             return None, []
         for run in self.runs:
             self._finish(run)
+        for chain in self.chains[:-MAX_CHAINS]:
+            _log.warning("the chain that ends with %s is given up: it is silent", chain.path)
         chains = tuple(self._kept(chain) for chain in self.chains[-MAX_CHAINS:])
         return Position(log, self.number, chains, seen), self.tasks
 
