@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import array
+import inspect
 import mmap
 import tempfile
 from datetime import UTC, datetime
@@ -144,6 +145,50 @@ def test_decode_releases_the_buffer_and_keeps_copies() -> None:
         buffer.extend(b"x")  # a held export would make this a BufferError
         assert frame == one(data)
         assert amqp.encode(amqp.decode(data)[1], frame) == data
+
+
+CALLS: list[tuple[tuple[Any, ...], dict[str, Any]]] = [
+    ((DELIVER,), {}),
+    ((b"__" + HEADER, 2), {}),
+    ((HEADER[:-1],), {}),
+    ((HEADER, -1), {}),
+    ((HEADER, len(HEADER) + 1), {}),
+    ((HEADER, 1 << 70), {}),
+    ((HEADER, True), {}),
+    ((HEADER, 0.0), {}),
+    ((HEADER, "0"), {}),
+    ((HEADER, None), {}),
+    ((bytearray(HEADER), 0), {}),
+    ((memoryview(HEADER),), {}),
+    ((), {}),
+    ((HEADER, 0, 0), {}),
+    ((), {"data": HEADER, "offset": 0}),
+    ((HEADER,), {"tables": "typed"}),
+    ((HEADER, 0), {"copy": False}),
+    ((HEADER,), {"nonsense": 1}),
+    ((HEADER,), {"offset": -1}),
+    ((b"\x09" + bytes(6) + b"\xce",), {}),
+    ((str(HEADER),), {}),
+]
+
+
+@pytest.mark.parametrize(("args", "options"), CALLS)
+def test_however_it_is_called_decode_is_the_method_of_the_protocol(
+    args: tuple[Any, ...], options: dict[str, Any]
+) -> None:
+    def outcome(decode: Any) -> Any:
+        try:
+            return decode(*args, **options)
+        except Exception as error:
+            return type(error), str(error)
+
+    assert outcome(amqp.decode) == outcome(amqp.PROTOCOL.decode)
+
+
+def test_decode_is_documented_as_the_method_of_the_protocol() -> None:
+    assert amqp.decode.__doc__ == amqp.PROTOCOL.decode.__doc__
+    assert inspect.signature(amqp.decode) == inspect.signature(amqp.PROTOCOL.decode)
+    assert amqp.decode.__name__ == "decode"
 
 
 def test_copy_false_lends_immutable_chunks() -> None:

@@ -365,6 +365,31 @@ def test_two_decodes_share_nothing() -> None:
     assert one.properties.raw_headers == other.properties.raw_headers
 
 
+def test_instances_used_again_keep_nothing_of_the_table_before() -> None:
+    """Sizes around the memory that an instance keeps, one after the other in the same instance."""
+    sizes = [0, 1, 111, 112, 113, 1023, 1024, 1025, 70_000, 3, 0, 5000, 2]
+    for size in sizes:
+        table = w.table(("k", b"S" + size.to_bytes(4, "big") + bytes([size % 251]) * size))
+        data = w.header_frame(headers=table)
+        frame = amqp.decode(data)[2]
+        assert frame.properties.raw_headers == table[4:]
+        assert amqp.encode(1, frame) == data
+        assert frame.properties == amqp.decode(data)[2].properties
+        del frame
+        none = amqp.decode(w.header_frame(priority=1))[2].properties
+        assert (none.headers, none.raw_headers) == (None, None)
+        assert amqp.Basic.Properties().raw_headers is None
+        assert amqp.Queue.Declare().raw_arguments is None
+
+
+def test_raw_bytes_stay_as_they_were_once_taken() -> None:
+    properties = amqp.decode(w.header_frame(headers=w.table_of({"n": 1})))[2].properties
+    raw = properties.raw_headers
+    del properties
+    amqp.decode(w.header_frame(headers=w.table_of({"m": 2})))
+    assert raw == w.table_of({"n": 1})[4:]
+
+
 def test_comparison_does_not_depend_on_what_was_read() -> None:
     data = w.header_frame(headers=w.table(*ODD[:8]))
     one, other = amqp.decode(data)[2], amqp.decode(data)[2]

@@ -33,8 +33,10 @@ cdef class ProtocolCore:
     cdef object _make_frame(self, str name, int what, str doc, tuple fields)
     cdef int _make_frames(self) except -1
     cdef int _enter(self, Desc* d) except -1
+
     @cython.final
     cdef Desc* find(self, uint32_t key) noexcept nogil
+
     @cython.final
     cdef Desc* find_content(self, uint16_t class_id) noexcept nogil
 

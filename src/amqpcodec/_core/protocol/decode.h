@@ -1,7 +1,7 @@
 /* decode(data, offset) as nearly everybody calls it: bytes, a small offset, no options.
  *
  * Cython's function lists the names of all options and counts a reference to each argument, whatever
- * was given, which takes as long as half of a frame. This function stands before it with the same name
+ * was given: 140 instructions, of 2,000 that a frame takes. This function stands before it with the same name
  * and signature, and hands on to it whatever is called in another way. */
 #ifndef AMQPCODEC_DECODE_H
 #define AMQPCODEC_DECODE_H
