@@ -177,6 +177,15 @@ static inline int slot_put(PyObject *descriptor, Py_ssize_t offset, PyObject *o,
     return 0;
 }
 
+/* What follows the first n of these bytes, into a slot: 0, or -1 with an exception. */
+static inline int slot_put_rest(PyObject *descriptor, Py_ssize_t offset, PyObject *o, PyObject *bytes,
+                                Py_ssize_t n) {
+    PyObject *rest = PyBytes_FromStringAndSize(PyBytes_AS_STRING(bytes) + n, PyBytes_GET_SIZE(bytes) - n);
+    int bad = !rest || slot_put(descriptor, offset, o, rest) < 0;
+    Py_XDECREF(rest);
+    return bad ? -1 : 0;
+}
+
 /* What a function gives for a number; NULL with its exception set, which is then to be raised. */
 static inline PyObject *call_with_size(PyObject *function, Py_ssize_t n) {
     PyObject *number = PyLong_FromSsize_t(n);

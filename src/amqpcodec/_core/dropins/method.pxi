@@ -39,10 +39,9 @@ cdef class BoundMethod:
 
 cdef object bound_text(ClientProfile t, const uint8_t* s, Py_ssize_t n, bint cached, TextCache* cache):
     """A shortstr."""
-    if is_ascii(s, <size_t>n):
-        return text_cached(cache, s, n) if cached else text_new(s, n)
-    if is_utf8(s, <size_t>n):
-        return text_new(s, n)
+    cdef PyObject* text = text_of_utf8(cache if cached else NULL, s, n)
+    if text != NULL:
+        return owned(text)
     if not t.bytes_for_bad_text:
         not_ours("unusual bytes")
     return PyBytes_FromStringAndSize(<const char*>s, n)

@@ -3,6 +3,7 @@
 cdef extern from "dropins/instance.h":
     PyObject* call_with_size(object function, Py_ssize_t n)
     object shortened(PyObject* octets, Py_ssize_t n)
+    int slot_put_rest(PyObject* descriptor, Py_ssize_t offset, PyObject* o, PyObject* octets, Py_ssize_t n)
 
 cdef enum:
     FRAME_HEAD = 7                      # type, channel and size: the bytes before a payload
@@ -74,23 +75,13 @@ cdef object read_pyamqp_frame(AmqpCodec codec, object transport):
         got = call_with_size(receive, n + 1 + FRAME_HEAD)
         if AMQP_LIKELY(bytes_of(got, n + 1, n + 1 + FRAME_HEAD)
                        and <uint8_t>PyBytes_AS_STRING(<object>got)[n] == FRAME_END):
-            if PyBytes_GET_SIZE(<object>got) > n + 1:
-                keep_rest(codec, transport, got, n + 1)
+            # What follows is left to the next frame. Where that fails, all of it is let go.
+            if PyBytes_GET_SIZE(<object>got) > n + 1 and slot_put_rest(
+                    <PyObject*>codec.kept_slot, codec.kept_offset, <PyObject*>transport, got, n + 1) < 0:
+                Py_DecRef(got)
+                raise_current()
             return p[0], load16(p + 1), shortened(got, n)
     return pyamqp_read_again(codec, transport, octets, got)
-
-
-cdef int keep_rest(AmqpCodec codec, object transport, PyObject* got, Py_ssize_t n) except -1:
-    """Leave what follows the first n bytes to the next frame. Where that fails, the bytes are let go."""
-    try:
-        rest = PyBytes_FromStringAndSize(PyBytes_AS_STRING(<object>got) + n,
-                                         PyBytes_GET_SIZE(<object>got) - n)
-        slot_put(<PyObject*>codec.kept_slot, codec.kept_offset, <PyObject*>transport,
-                 <PyObject*>rest)
-    except BaseException:
-        Py_DecRef(got)
-        raise
-    return 0
 
 
 def pyamqp_reader(AmqpCodec codec not None):

@@ -53,18 +53,14 @@ cdef extern from "Python.h":
 
 cdef object profile_text(ClientProfile t, const uint8_t* s, Py_ssize_t n, TextCache* cache):
     """Text where the bytes are UTF-8, else the bytes. RabbitMQ's clients agree on this."""
-    if is_ascii(s, <size_t>n):
-        return text_cached(cache, s, n) if n <= SHORT_VALUE else text_new(s, n)
-    if is_utf8(s, <size_t>n):
-        return text_new(s, n)
-    return text_or_octets(t, s, n)
+    cdef PyObject* text = text_of_utf8(cache if n <= SHORT_VALUE else NULL, s, n)
+    return owned(text) if text != NULL else text_or_octets(t, s, n)
 
 
 cdef object profile_name(ClientProfile t, const uint8_t* s, Py_ssize_t n, TextCache* cache):
-    if is_ascii(s, <size_t>n):
-        return text_cached(cache, s, n)
-    if is_utf8(s, <size_t>n):
-        return text_new(s, n)
+    cdef PyObject* text = text_of_utf8(cache, s, n)
+    if text != NULL:
+        return owned(text)
     if not t.bytes_for_bad_names:
         not_ours("unusual bytes")
     return text_or_octets(t, s, n)

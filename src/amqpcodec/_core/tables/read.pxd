@@ -21,7 +21,7 @@ cdef extern from "wire/text.h":
     PyObject* text_new_ "text_new"(const uint8_t* s, Py_ssize_t n)
     PyObject* text_utf8(const uint8_t* s, Py_ssize_t n) except? NULL
     PyObject* text_find(TextCache* cache, const uint8_t* s, Py_ssize_t n, PyObject*** entry)
-    PyObject* text_keep_ascii(PyObject** entry, const uint8_t* s, Py_ssize_t n)
+    PyObject* text_of_utf8(TextCache* cache, const uint8_t* s, Py_ssize_t n) except? NULL
     object text_cached(TextCache* cache, const uint8_t* s, Py_ssize_t n)
     PyObject* text_cached_ "text_cached"(TextCache* cache, const uint8_t* s, Py_ssize_t n)
     TextCache* text_cache_new()

@@ -10,11 +10,7 @@ typedef PyObject *(*ValueReader)(const uint8_t **at, uintptr_t mode, TextCache *
 
 /* Text where the bytes are UTF-8, else the bytes: a new reference. */
 AMQP_INLINE PyObject *table_text(const uint8_t *s, Py_ssize_t n, TextCache *cache) {
-    PyObject **entry = NULL;
-    PyObject *o = n <= SHORT_VALUE ? text_find(cache, s, n, &entry) : NULL;
-    if (o) return Py_NewRef(o);
-    if (AMQP_LIKELY(is_ascii(s, (size_t)n))) return text_keep_ascii(entry, s, n);
-    o = text_utf8(s, n);
+    PyObject *o = text_of_utf8(n <= SHORT_VALUE ? cache : NULL, s, n);
     return o || PyErr_Occurred() ? o : PyBytes_FromStringAndSize((const char *)s, n);
 }
 

@@ -160,6 +160,15 @@ static inline PyObject *text_cached(TextCache *cache, const uint8_t *s, Py_ssize
     return AMQP_LIKELY(o != NULL) ? Py_NewRef(o) : text_keep(entry, s, n);
 }
 
+/* Text of bytes that are UTF-8, a new reference, from the cache where it can be (NULL: it is not looked
+ * for); NULL without an exception where they are not UTF-8. */
+AMQP_INLINE PyObject *text_of_utf8(TextCache *cache, const uint8_t *s, Py_ssize_t n) {
+    PyObject **entry;
+    PyObject *o = text_find(cache, s, n, &entry);
+    if (o) return Py_NewRef(o);
+    return AMQP_LIKELY(is_ascii(s, (size_t)n)) ? text_keep_ascii(entry, s, n) : text_utf8(s, n);
+}
+
 static TextCache *text_cache_new(void) { return (TextCache *)PyMem_Calloc(1, sizeof(TextCache)); }
 
 static void text_cache_free(TextCache *cache) {
