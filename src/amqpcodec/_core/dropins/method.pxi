@@ -204,7 +204,7 @@ cdef inline int put_short_text(Buffer* b, ClientProfile t, PyObject* o) except -
 
 cdef int put_long_text(Buffer* b, ClientProfile t, PyObject* o) except -1:
     cdef Py_ssize_t n = 0
-    cdef const uint8_t* p = NULL
+    cdef const uint8_t* p = <const uint8_t*><const char*>b""     # of None: memcpy takes no null pointer
     if not utf8_octets(o, &p, &n) and not plain_text(o, &p, &n):
         if t.bytes_text and type(<object>o) is bytes:
             p = <const uint8_t*>PyBytes_AS_STRING(<object>o)
