@@ -27,7 +27,7 @@ def test_versions() -> None:
         assert found.__name__ == f"amqpcodec.{name}"
         octets = re.match(r"`AMQP ([0-9 ]+)`", header)
         assert octets
-        assert found.PROTOCOL_HEADER == b"AMQP" + bytes(map(int, octets[1].split()))
+        assert b"AMQP" + bytes(map(int, octets[1].split())) == found.PROTOCOL_HEADER
         if name == "v1_0":
             assert int(methods.split()[0]) == len(v1_0.TYPES)
         else:
