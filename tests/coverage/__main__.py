@@ -17,10 +17,8 @@ import subprocess
 import sys
 import sysconfig
 import tomllib
-from bisect import bisect_left
 from collections import Counter, defaultdict
 from fnmatch import fnmatchcase
-from itertools import pairwise
 from pathlib import Path
 
 from tests.paths import REPO
@@ -75,13 +73,11 @@ def read() -> dict[str, Counts]:
 
 
 def add_module(sources: dict[str, Counts], c_file: Path, counts: dict[int, int]) -> None:
-    """A statement runs as often as the first line of C with code that it became."""
-    begins = [*statements(c_file), (1 << 60, "", 0)]
-    with_code = sorted(counts)
-    for (begin, name, line), (end, _, _) in pairwise(begins):
-        at = bisect_left(with_code, begin)
-        if at < len(with_code) and with_code[at] < end:
-            sources[name][line] += counts[with_code[at]]
+    """A statement runs as often as that line of C that ran most of those it became."""
+    for span, name, line in statements(c_file):
+        ran = [counts[number] for number in span if number in counts]
+        if ran:
+            sources[name][line] += max(ran)
 
 
 def reasons(name: str, text: list[str], missed: list[int]) -> dict[int, str]:

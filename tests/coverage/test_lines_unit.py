@@ -32,14 +32,18 @@ C = """\
 """
 
 
-def test_a_statement_ran_as_often_as_its_first_line(tmp_path: Path) -> None:
+def test_a_statement_ran_as_often_as_its_lines(tmp_path: Path) -> None:
     c_file = tmp_path / "module.c"
     c_file.write_text(C)
     name = "_core/wire/wire.pxd"
-    assert statements(c_file) == [(1, name, 11), (7, name, 12), (13, name, 11)]
+    assert list(statements(c_file)) == [
+        (range(1, 7), name, 11),
+        (range(7, 13), name, 12),
+        (range(13, 16), name, 11),
+    ]
     sources = {name: Counter({11: 1})}
     add_module(sources, c_file, {4: 3, 5: 3, 10: 0, 11: 0, 16: 3})
-    assert sources[name] == {11: 7, 12: 0}
+    assert sources[name] == {11: 4, 12: 0}
 
 
 def test_reasons_by_file_line_and_the_line_before(

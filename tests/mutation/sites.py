@@ -128,8 +128,9 @@ def blamed(output: str, package: Path, lines: dict[str, dict[int, range]]) -> se
     for path, line in {(path, int(line)) for path, line in re.findall(PROBLEM, output, re.M)}:
         source = (path, line)
         if path.endswith(".c"):
-            before = [each for each in statements(package / path) if each[0] <= line]
-            source = before[-1][1:] if before else source
+            for span, name, number in statements(package / path):
+                if line in span:
+                    source = (name, number)
         for number, span in lines.get(source[0], {}).items():
             if source[1] in span:
                 found.add(number)

@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 from tests.paths import REPO
@@ -14,6 +15,7 @@ PACKAGE = Path("src", "amqpcodec")
 BUILT = {".c", ".so", ".pyd", ".pyc"}
 #: A comment of Cython's, with a path below the package.
 STATEMENT = re.compile(r' */\* "src/amqpcodec/((?:_core|_gen)/[\w/.]+)":(\d+)$')
+LABEL = re.compile(r" *(__pyx_L\w*:|/\* function exit code \*/)")
 #: Each has tests of its name.
 ROOMS = sorted(path.name for path in (REPO / PACKAGE / "_core").iterdir() if path.is_dir())
 
@@ -52,14 +54,20 @@ def compile_tree(folder: Path, **environment: str) -> str:
     return done.stdout + done.stderr if done.returncode else ""
 
 
-def statements(c_file: Path) -> list[tuple[int, str, int]]:
-    """Of C that Cython wrote: where each statement begins, and the file and line it comes from."""
-    text = c_file.read_text(encoding="utf-8")
-    return [
-        (number, found[1], int(found[2]))
-        for number, line in enumerate(text.splitlines(), 1)
-        if (found := STATEMENT.match(line))
-    ]
+def statements(c_file: Path) -> Iterator[tuple[range, str, int]]:
+    """Of C that Cython wrote: the lines of each statement, and the file and line it comes from.
+
+    What comes after a label is reached from elsewhere, too, and belongs to none.
+    """
+    name, source, begin = "", 0, 0
+    lines = c_file.read_text(encoding="utf-8").splitlines()
+    for number, line in enumerate([*lines, "__pyx_L:;"], 1):
+        found = STATEMENT.match(line)
+        if name and (found or LABEL.match(line)):
+            yield range(begin, number), name, source
+            name = ""
+        if found:
+            name, source, begin = found[1], int(found[2]), number
 
 
 def room_tests() -> list[str]:
