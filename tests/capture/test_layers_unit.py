@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from amqpcodec.capture import KeyLog
-from amqpcodec.capture._layers import Layers, _handshake, _keylog, _sessions, _tls
+from amqpcodec.capture._layers import Layers, _derived, _handshake, _keylog, _sessions, _tls
+from amqpcodec.capture._layers._items import Item, Stop
 from tests.capture.test_tls_unit import TALK, message
 from tests.capture.test_websocket_unit import EXTENSIONS, over_web
 from tests.support.tls_talk import CLIENT, SERVER, Said, Talker, cut
@@ -26,7 +27,7 @@ def tls_of(talker: Talker | None = None) -> tuple[_tls.Tls, list[str]]:
     return _tls.Tls(keys, _sessions.Sessions(), reasons.append), reasons
 
 
-def fed(tls: _tls.Tls, said: Said) -> list[tuple[int, _tls.Item]]:
+def fed(tls: _tls.Tls, said: Said) -> list[tuple[int, Item]]:
     return [item for side, data in said for item in tls.receive(side, data)]
 
 
@@ -108,10 +109,10 @@ def test_key_updates_are_bounded():
     tls, reasons = tls_of(talker)
     fed(tls, said)
     side = tls.sides[CLIENT]
-    for number in range(_tls.LAST_UPDATE):
+    for number in range(_derived.LAST_UPDATE):
         assert side.updates == number
         tls._message(CLIENT, _handshake.KEY_UPDATE, b"")
-    with pytest.raises(_tls.Stop):
+    with pytest.raises(Stop):
         tls._message(CLIENT, _handshake.KEY_UPDATE, b"")
     assert reasons == []
 

@@ -15,7 +15,8 @@ import pytest
 
 from amqpcodec import capture
 from amqpcodec import v0_9_1 as amqp
-from amqpcodec.capture._layers import KeyLog, _suites, _tls
+from amqpcodec.capture import _layers
+from amqpcodec.capture._layers import KeyLog, _derived, _suites, _tls
 from tests.capture import recording as make
 from tests.capture import v1_talk
 from tests.capture.rows import rows
@@ -155,7 +156,7 @@ def test_a_resumed_session_of_1_2_needs_the_key_of_its_first_handshake_alone(tic
     assert talker.resumed
     octets = make.pcap(packets(first) + packets(later, client=40001))
     assert sorted(frames(octets, keylog=keys)) == sorted(EXPECTED * 2)
-    assert stats(make.pcap(packets(later)), keylog=keys)["tls_reasons"] == {_tls.NO_KEY: 2}
+    assert stats(make.pcap(packets(later)), keylog=keys)["tls_reasons"] == {_derived.NO_KEY: 2}
 
 
 def without(keys: bytes, *labels: bytes) -> bytes:
@@ -175,7 +176,7 @@ def test_a_key_log_of_one_direction():
     keys = without(talker.keys, b"SERVER_TRAFFIC_SECRET_0")
     assert frames(octets, keylog=keys) == [each for each in EXPECTED if each[0] == "client"]
     found = stats(octets, keylog=keys)
-    assert (found["tls_decrypted"], found["tls_reasons"]) == (1, {_tls.NO_KEY: 1})
+    assert (found["tls_decrypted"], found["tls_reasons"]) == (1, {_derived.NO_KEY: 1})
     assert found["left_out_octets"] > 0
 
 
@@ -251,7 +252,7 @@ def test_one_way():
 def test_no_key(keylog: bytes | None):
     said = Talker().talk(TALK)
     found = stats(make.pcap(packets(said)), keylog=keylog)
-    assert found["tls_reasons"] == {_tls.NO_KEY if keylog else _tls.NO_LOG: 2}
+    assert found["tls_reasons"] == {_derived.NO_KEY if keylog else _derived.NO_LOG: 2}
     assert found["left_out_octets"] == sum(len(data) for _, data in said)
     assert (found["tls_connections"], found["tls_decrypted"], found["errors"]) == (1, 0, 0)
 
@@ -387,7 +388,7 @@ def test_a_state_without_the_key_log(tmp_path: Path):
     reader.resume(state)
     for _ in reader:
         pass
-    assert reader.stats()["tls_reasons"] == {_tls.NO_LOG: 2}
+    assert reader.stats()["tls_reasons"] == {_derived.NO_LOG: 2}
 
 
 # ---- key logs ----
@@ -449,7 +450,7 @@ def test_without_cryptography(monkeypatch: pytest.MonkeyPatch):
     blocks = [make.enhanced("<", 0, 10**9 + at, each) for at, each in enumerate(sent)]
     head = [make.section("<"), make.interface("<", 1), secrets(talker.keys)]
     found = stats(b"".join([*head, *blocks]))
-    assert found["tls_reasons"] == {_tls.NO_PACKAGE: 2}
+    assert found["tls_reasons"] == {_layers.NO_PACKAGE: 2}
 
 
 @pytest.mark.parametrize("size", [1 << 16, 3])

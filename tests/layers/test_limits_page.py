@@ -9,7 +9,7 @@ import pytest
 
 from amqpcodec import limits
 from amqpcodec.capture import _read
-from amqpcodec.capture._layers import _handshake, _keylog, _sessions, _tls
+from amqpcodec.capture._layers import _derived, _handshake, _keylog, _sessions, _tls
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "limits.md").read_text()
@@ -43,7 +43,7 @@ def test_figures_are_those_of_the_code() -> None:
         _handshake.LARGEST,
         _sessions.KEPT,
         _keylog.KEPT,
-        _tls.LAST_UPDATE,
+        _derived.LAST_UPDATE,
     ):
         assert f"| {figure:,} |" in PAGE
     assert _read.REORDER_BYTES == 4 << 20

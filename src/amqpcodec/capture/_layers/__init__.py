@@ -12,10 +12,11 @@ from importlib.util import find_spec
 from typing import Any
 
 from . import _state
+from ._items import Items
 from ._keylog import KeyLog
 from ._keylog import Source as KeyLogSource
 from ._sessions import Sessions
-from ._tls import NO_PACKAGE, Items, Tls
+from ._tls import Tls
 from ._websocket import WebSocket
 
 __all__ = ["KeyLog", "KeyLogSource", "Layers"]
@@ -23,6 +24,7 @@ __all__ = ["KeyLog", "KeyLogSource", "Layers"]
 #: Reasons that are told apart.
 KINDS = 64
 
+NO_PACKAGE = "the package cryptography is missing: pip install 'amqpcodec[crypto]'"
 MISSING = "a key log needs the package cryptography: pip install 'amqpcodec[crypto]'"
 
 

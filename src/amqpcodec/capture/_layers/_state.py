@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from . import _tls, _websocket
+from . import _derived, _tls, _websocket
 from ._handshake import LARGEST, ClientHello
 from ._sessions import KEPT, Sessions
 from ._suites import SUITES, TLS12, TLS13
@@ -33,8 +33,8 @@ SIDE = (
     Field("places", int, _tls.TRIED_PLACES),
     Field("sealed", bool),
     Field("gave", bool),
-    Field("stage", int, _tls.TRAFFIC),
-    Field("updates", int, _tls.LAST_UPDATE),
+    Field("stage", int, _derived.TRAFFIC),
+    Field("updates", int, _derived.LAST_UPDATE),
     Field("sequence", int, COUNTED),
 )
 MESSAGES = (Field("buffer", bytes, LARGEST + 4), Field("skip", int, 1 << 24))
@@ -134,14 +134,14 @@ def load_tls(tls: _tls.Tls, values: Any) -> None:
     for side, (one, messages, agreed) in zip(tls.sides, values["sides"], strict=True):
         vars(side).update(_values(SIDE, one))
         vars(side.messages).update(_values(MESSAGES, messages))
-        if side.stage != _tls.PLAIN:
+        if side.stage != _derived.PLAIN:
             side.agreed = _agreed(agreed)
-            if side.agreed.version == TLS12 and side.stage != _tls.TRAFFIC:
+            if side.agreed.version == TLS12 and side.stage != _derived.TRAFFIC:
                 raise ValueError("a stage that the version does not have")
 
 
-def _agreed(values: Any) -> _tls.Agreed:
-    found = _tls.Agreed(**_values(AGREED, values))
+def _agreed(values: Any) -> _derived.Agreed:
+    found = _derived.Agreed(**_values(AGREED, values))
     if found.suite not in SUITES or found.version not in (TLS12, TLS13):
         raise ValueError("no such cipher suite")
     if (found.version == TLS13) != (found.suite >> 8 == 0x13):

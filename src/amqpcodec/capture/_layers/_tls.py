@@ -10,16 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
 from . import _handshake as handshake
+from ._derived import EARLY, HELLO, LAST_UPDATE, PLAIN, TRAFFIC, Agreed, derive
+from ._items import Items, Stop
 from ._keylog import KeyLog
 from ._sessions import Sessions
-from ._suites import SUITES, TLS12, TLS13, Opener, next_secret, opener12, opener13
-
-#: What a direction gives: bytes, how many are lost, or None where it cannot be read on.
-Item: TypeAlias = bytes | int | None
-Items: TypeAlias = list[tuple[int, Item]]
+from ._suites import SUITES, TLS12, TLS13, Opener, next_secret, opener13
 
 CHANGE_CIPHER_SPEC, ALERT, HANDSHAKE, APPLICATION_DATA = 20, 21, 22, 23
 HEAD = 5
@@ -34,47 +31,15 @@ TRIED_BYTES = 1 << 20
 TRIED_PLACES = 16
 #: Bytes of the shortest record there is: a head, a byte, its type and a tag of 8.
 SHORTEST = 15
-#: Key updates of a direction that are followed.
-LAST_UPDATE = 1 << 12
 
-#: How far a direction is: what its records are protected with.
-PLAIN, EARLY, HELLO, TRAFFIC = range(4)
-
-NO_LOG = "no key log was given"
-NO_KEY = "no key in the key log"
 NO_HANDSHAKE = "its handshake was not captured"
 NO_CIPHER = "its cipher suite is not supported"
 NO_VERSION = "it is older than TLS 1.2"
-NO_PACKAGE = "the package cryptography is missing: pip install 'amqpcodec[crypto]'"
 NO_RECORD = "a record of TLS was due and is not there"
 UNREADABLE = "its records do not open with the key of the key log"
 LOST = "no record could be read after a gap"
 
 RECORD = re.compile(rb"[\x14-\x17]\x03[\x01-\x03][\x00-\x48]", re.DOTALL)
-
-
-class Stop(Exception):
-    """A direction cannot be read on. both: nor can the other one."""
-
-    def __init__(self, reason: str, both: bool = False) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.both = both
-
-
-@dataclass
-class Agreed:
-    """What both hellos agreed on, which keys are derived of.
-
-    master: the client's random bytes of the handshake that the session is of.
-    """
-
-    client_random: bytes = b""
-    server_random: bytes = b""
-    master: bytes = b""
-    version: int = 0
-    suite: int = 0
-    encrypt_then_mac: bool = False
 
 
 @dataclass
@@ -277,7 +242,7 @@ class Tls:
     def _try(self, side: int, sequence: int, head: bytes, record: bytes) -> bytes | None:
         one = self.sides[side]
         if one.opener is None:
-            one.opener = self._derive(side)
+            self._derive(one, side)
         return None if one.opener is None else one.opener.open(sequence, head, record)
 
     def _guess(self, side: int, head: bytes, record: bytes, numbers: int) -> bytes | None:
@@ -419,7 +384,7 @@ class Tls:
         assert self.agreed is not None
         one.agreed = self.agreed
         self._turn(one, TRAFFIC)
-        one.opener = self._derive(side)
+        self._derive(one, side)
 
     def _begin13(self, side: int) -> None:
         one = self.sides[side]
@@ -432,47 +397,9 @@ class Tls:
         one.stage, one.updates, one.sequence = stage, 0, 0
         one.opener, one.secret = None, b""
 
-    # ---- keys ----
-
-    def _derive(self, side: int) -> Opener | None:
-        """What opens the records of a direction as it is. None: the log lacks the secret of a stage
-        that others follow."""
-        one = self.sides[side]
+    def _derive(self, one: Side, side: int) -> None:
+        """Have what opens the records of a direction as it is."""
         agreed = one.agreed
-        suite = SUITES[agreed.suite]
         if not agreed.client_random and self.hello is not None:
             agreed.client_random = agreed.master = self.hello.random
-        if agreed.version == TLS12:
-            master = self._secret("CLIENT_RANDOM", agreed.master)
-            if master is None:
-                raise Stop(NO_KEY)
-            randoms = agreed.client_random, agreed.server_random
-            return opener12(suite, master, randoms, side, agreed.encrypt_then_mac)
-        who = "SERVER" if side else "CLIENT"
-        if one.stage == TRAFFIC:
-            secret = self._traffic_secret(who, one.updates, agreed)
-            if secret is None:
-                raise Stop(NO_KEY)
-        else:
-            label = "EARLY" if one.stage == EARLY else "HANDSHAKE"
-            secret = self._secret(f"{who}_{label}_TRAFFIC_SECRET", agreed.client_random)
-            if secret is None:
-                return None
-        one.secret = secret
-        return opener13(suite, secret)
-
-    def _traffic_secret(self, who: str, updates: int, agreed: Agreed) -> bytes | None:
-        """That of the keys after so many updates."""
-        name = f"{who}_TRAFFIC_SECRET_"
-        known = self._secret(f"{name}{updates}", agreed.client_random)
-        if known is not None:
-            return known
-        secret = self._secret(f"{name}0", agreed.client_random)
-        for _ in range(updates):
-            secret = next_secret(SUITES[agreed.suite], secret) if secret else None
-        return secret
-
-    def _secret(self, label: str, client_random: bytes) -> bytes | None:
-        if not self.keys:
-            raise Stop(NO_LOG, True)
-        return self.keys.find(label, client_random)
+        one.opener, one.secret = derive(self.keys, agreed, side, one.stage, one.updates)

@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from ._tls import Items, Stop
+from ._items import Items, Stop
 
 #: What a direction is found to be.
 UNKNOWN, PLAIN, HTTP, FRAMES, ENDED = range(5)
