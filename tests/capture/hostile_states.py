@@ -11,9 +11,11 @@ import random
 import sys
 
 from amqpcodec import _capture, v0_8, v0_9, v0_9_1, v1_0
+from amqpcodec.capture._layers import KeyLog, Layers
 from tests.capture import mangle, v1_talk
 from tests.capture import recording as make
 from tests.paths import REPO
+from tests.support.tls_talk import CLIENT, SERVER, Talker, cut
 
 LIMITS = (5, 6, 7, 8, 15, 16, 20, 26, 27, 30, 31, 32, 39, 40, 41, 56, 60, 62, 63)
 VALUES = sorted(
@@ -22,6 +24,9 @@ VALUES = sorted(
     | {255, 254}
 )
 VALUES = [value for value in VALUES if -(1 << 63) <= value < 1 << 63]
+
+
+TALKER = Talker()
 
 
 def number(v: int) -> bytes:
@@ -38,7 +43,15 @@ def number(v: int) -> bytes:
 def reader(level: str, forced: bool) -> _capture.CaptureReader:
     others = () if forced else (v0_9.PROTOCOL, v0_8.PROTOCOL, v1_0.PROTOCOL)
     return _capture.CaptureReader(
-        v0_9_1.PROTOCOL, None, (5672,), True, forced, 200, level, others=others
+        v0_9_1.PROTOCOL,
+        None,
+        (5672,),
+        True,
+        forced,
+        200,
+        level,
+        others=others,
+        layers=Layers(KeyLog(TALKER.keys)),
     )
 
 
@@ -77,7 +90,15 @@ def recordings() -> list[bytes]:
         mangle.mixed_pcapng(parts[:90], 1),
         make.pcap(mangle.records(v1_talk.parts_of("rabbit")[:150])),
         make.pcap([]),
+        make.pcap(make.packets(cut(TALKER.talk(over_tls()), (300,)))),
     ]
+
+
+def over_tls() -> list[tuple[int, bytes]]:
+    """What both sides say."""
+    publish = v0_9_1.Basic.Publish(exchange="e", routing_key="k")
+    message = v0_9_1.encode_message(1, publish, v0_9_1.Basic.Properties(), b"b" * 800)
+    return [(CLIENT, v0_9_1.PROTOCOL_HEADER), *[(CLIENT, message), (SERVER, message)] * 3]
 
 
 def states(octets: bytes, level: str, forced: bool, cuts: int):

@@ -110,6 +110,23 @@ def opening(client_start: int = 1000, server_start: int = 5000) -> list[bytes]:
     ]
 
 
+def packets(
+    said: Iterable[tuple[int, bytes]], port: int = 5672, client: int = 40000
+) -> list[bytes]:
+    """A connection whose sides, 0 the client, say this: its opening, and a segment each."""
+    ends = (CLIENT[0], client), (SERVER[0], port)
+    out = [
+        segment(ends[0], ends[1], 1000, b"", SYN),
+        segment(ends[1], ends[0], 5000, b"", SYN | ACK, 1001),
+    ]
+    place = [1001, 5001]
+    for side, data in said:
+        numbers = place[side], data, ACK, place[1 - side]
+        out.append(segment(ends[side], ends[1 - side], *numbers))
+        place[side] += len(data)
+    return out
+
+
 def records(packets: Iterable[bytes | Record]) -> list[Record]:
     """Packets with times, a millisecond apart where they have none."""
     return [

@@ -21,7 +21,8 @@ from amqpcodec.capture import KeyLog
 from amqpcodec.capture._layers._sessions import Sessions
 from amqpcodec.capture._layers._tls import Tls
 from tests.capture import recording as make
-from tests.capture.test_tls_unit import SUITES12, TALK, packets, stats
+from tests.capture.recording import packets
+from tests.capture.test_tls_unit import SUITES12, TALK, stats
 from tests.support.tls_talk import CLIENT, SERVER, Said, Talker, certificate, cut
 
 pytest.importorskip("cryptography")

@@ -7,7 +7,7 @@ import ssl
 import struct
 import sys
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from amqpcodec.capture import _layers
 from amqpcodec.capture._layers import KeyLog, _derived, _suites, _tls
 from tests.capture import recording as make
 from tests.capture import v1_talk
+from tests.capture.recording import packets
 from tests.capture.rows import rows
 from tests.support.tls_talk import CLIENT, SERVER, Said, Talker, cut
 
@@ -53,23 +54,6 @@ TALK = [
     (CLIENT, message(10)),
     (SERVER, amqp.encode(1, amqp.Basic.Ack(delivery_tag=7))),
 ]
-
-
-def packets(
-    said: Iterable[tuple[int, bytes]], port: int = 5672, client: int = 40000
-) -> list[bytes]:
-    """A connection whose sides say this, a segment each."""
-    ends = (("10.0.0.1", client), ("10.0.0.2", port))
-    out = [
-        make.segment(ends[0], ends[1], 1000, b"", make.SYN),
-        make.segment(ends[1], ends[0], 5000, b"", make.SYN | make.ACK, 1001),
-    ]
-    place = [1001, 5001]
-    for side, data in said:
-        numbers = place[side], data, make.ACK, place[1 - side]
-        out.append(make.segment(ends[side], ends[1 - side], *numbers))
-        place[side] += len(data)
-    return out
 
 
 def frames(octets: bytes, **options: Any) -> list[tuple[str, bytes]]:

@@ -12,8 +12,9 @@ import pytest
 
 from amqpcodec.capture._layers import _websocket
 from tests.capture import recording as make
+from tests.capture.recording import packets
 from tests.capture.rows import rows
-from tests.capture.test_tls_unit import EXPECTED, TALK, frames, in_two, message, packets, stats
+from tests.capture.test_tls_unit import EXPECTED, TALK, frames, in_two, message, stats
 from tests.support.tls_talk import CLIENT, SERVER, Said, Talker, cut
 
 REQUEST = (

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.capture import recording as made
-from tests.capture.test_tls_unit import TALK, packets
+from tests.capture.recording import packets
+from tests.capture.test_tls_unit import TALK
 from tests.support.tls_talk import Talker
 
 pytest.importorskip("pyarrow")

@@ -12,7 +12,8 @@ pytest.importorskip("cryptography")
 
 from amqpcodec import spark as amqp
 from tests.capture import recording as make
-from tests.capture.test_tls_unit import EXPECTED, TALK, packets
+from tests.capture.recording import packets
+from tests.capture.test_tls_unit import EXPECTED, TALK
 from tests.support.tls_talk import Talker, cut
 
 

@@ -175,7 +175,7 @@ cdef void end_half_layer(Reading* r, Half* h) noexcept nogil:
 cdef int take_plain(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, const Mark* mark) noexcept nogil:
     """Bytes that a layer gave. mark: of the packet with which it did."""
     cdef Mark own = mark[0]
-    if n == 0 or h.n_marks == 0:
+    if n == 0:
         return 0
     if not h.read:
         h.read = True
@@ -205,11 +205,13 @@ cdef int ask_layer(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, con
                                        PyBytes_FromStringAndSize(<const char*>p, <Py_ssize_t>n))
             for other, each in found:
                 shared = mark[0]
-                if other != side and h.n_marks:
+                if other != side:
                     # Rows of both directions that begin in one packet are counted together.
                     shared.rows = (<const Mark*>h.marks.p)[h.n_marks - 1].rows
                 if each is None:
                     status = seal_half(r, c, &c.half[other])
+                elif c.half[other].layer != LAYER_OPEN:
+                    continue        # only a state that somebody made up can say so
                 elif isinstance(each, bytes):
                     status = take_plain(r, c, &c.half[other], <const uint8_t*>PyBytes_AS_STRING(each),
                                         <size_t>PyBytes_GET_SIZE(each), &shared)

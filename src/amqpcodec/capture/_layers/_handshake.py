@@ -22,25 +22,27 @@ class Messages:
     """Cuts a direction's handshake into messages, however records cut it."""
 
     def __init__(self) -> None:
-        self.buffer = b""
+        self.buffer = bytearray()
         self.skip = 0  # bytes of a message that is not looked at
 
     def feed(self, data: bytes) -> Iterator[tuple[int, bytes]]:
         """(type, body) of each message that is complete; b"" where its body is not looked at."""
         cut = min(self.skip, len(data))
         self.skip -= cut
-        data = self.buffer + data[cut:]
-        self.buffer = b""
-        while len(data) >= 4:
-            kind, size = data[0], int.from_bytes(data[1:4], "big")
+        rest = data[cut:]
+        kept = self.buffer
+        kept += rest
+        at = 0
+        while len(kept) - at >= 4:
+            kind, size = kept[at], int.from_bytes(kept[at + 1 : at + 4], "big")
             reads = kind in READ and size <= LARGEST
-            if reads and len(data) < 4 + size:
+            if reads and len(kept) - at < 4 + size:
                 break
-            body = data[4 : 4 + size] if reads else b""
-            self.skip = max(4 + size - len(data), 0)
-            data = data[4 + size :]
+            body = bytes(kept[at + 4 : at + 4 + size]) if reads else b""
+            at += 4 + size
+            self.skip = max(at - len(kept), 0)
             yield kind, body
-        self.buffer = data
+        del kept[:at]
 
 
 class ClientHello(NamedTuple):

@@ -37,7 +37,7 @@ SIDE = (
     Field("updates", int, _derived.LAST_UPDATE),
     Field("sequence", int, COUNTED),
 )
-MESSAGES = (Field("buffer", bytes, LARGEST + 4), Field("skip", int, 1 << 24))
+MESSAGES = (Field("buffer", bytearray, LARGEST + 4), Field("skip", int, 1 << 24))
 AGREED = (
     Field("client_random", bytes, 32),
     Field("server_random", bytes, 32),

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from . import _handshake as handshake
 from ._derived import EARLY, HELLO, LAST_UPDATE, PLAIN, TRAFFIC, Agreed, derive
-from ._items import Items, Stop
+from ._items import Items, Stop, joined
 from ._keylog import KeyLog
 from ._sessions import Sessions
 from ._suites import SUITES, TLS12, TLS13, Opener, next_secret, opener13
@@ -91,7 +91,7 @@ class Tls:
             knew = self._known()
             side = 1 - side
             self._read(side, out)
-        return out
+        return joined(out)
 
     def lost(self, side: int, count: int) -> Items:
         """So many bytes were not captured."""
@@ -218,10 +218,7 @@ class Tls:
         if not plain:
             return
         self.sides[side].gave = True
-        if out and out[-1][0] == side and isinstance(out[-1][1], bytes):
-            out[-1] = side, out[-1][1] + plain
-        else:
-            out.append((side, plain))
+        out.append((side, plain))
 
     def _open(self, side: int, head: bytes, record: bytes) -> bytes:
         """What a protected record holds."""
