@@ -40,6 +40,8 @@ def theirs(cases: list[bytes]) -> list[Any]:
 
 def cut_to_int(at: Difference) -> bool:
     """What it does not tell from a number is written as one of 32 bits."""
+    if isinstance(at.ours, str):
+        return at.ours.isdecimal() and at.ours == str(at.theirs)
     number = at.ours["seconds"] if isinstance(at.ours, dict) else at.ours
     if type(number) not in (bool, int) or type(at.theirs) is not int:
         return False
