@@ -88,7 +88,7 @@ NEWEST = $(shell $(PYTHON) scripts/newest_python.py --not $(PYTHON))
 
 # --- targets ----------------------------------------------------------------------------------
 
-.PHONY: build demo test rooms-test newest-test broker-test compat docs fuzz mutants coverage lint types generate check-generated wheel-check \
+.PHONY: build demo test rooms-test newest-test broker-test compat docs fuzz sanitize mutants coverage lint types generate check-generated wheel-check \
 	build-size bench bench-compat bench-session clean distclean
 
 build: $(DONE)/built  ## build the extension in place
@@ -118,6 +118,9 @@ compat: $(DONE)/built  ## the clients' own suites without and with the drop-ins 
 
 fuzz: $(DONE)/built $(addprefix $(DONE)/with-,test clients spec cli fuzz)  ## fuzz the core: make fuzz SECONDS=60
 	$(PY) -m tests.fuzz --install --seconds $(SECONDS) $(ARGS)
+
+sanitize: $(DONE)/built $(addprefix $(DONE)/with-,test clients spec cli)  ## the core's tests under ASan and UBSan (clang)
+	$(PY) -m tests.fuzz.sanitized $(ARGS)
 
 mutants: $(DONE)/with-build $(addprefix $(DONE)/with-,test clients spec cli)  ## change the core in 300 places: do the tests see it?
 	$(PY) -m tests.mutation $(ARGS)

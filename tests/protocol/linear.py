@@ -2,18 +2,23 @@
 
     python tests/protocol/linear.py CONSTRUCT PARTS
 
-The input is made by repetition, which costs next to nothing beside the reading.
+The input is made by repetition, which costs little beside the reading.
 """
 
 from __future__ import annotations
 
+import io
 import struct
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 from amqpcodec import v0_9_1 as a
 from amqpcodec import v1_0 as v
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+from tests.capture import recording
 
 
 def header(table: bytes) -> bytes:
@@ -70,14 +75,112 @@ def delivery(n: int) -> None:
     decoder.discard(0, 0)
 
 
-def columns(protocol: str, data: bytes) -> None:
+def columns(protocol: str, data: bytes, **how: Any) -> None:
     from amqpcodec import batch
 
-    batch.decode(data, protocol=protocol)
+    batch.decode(data, protocol=protocol, **how)
+
+
+def open_channels(n: int) -> bytes:
+    """Messages on so many channels, each with its body after the headers of all."""
+    frames = [
+        a.encode(1, a.Basic.Deliver("c", 1, False, "e", "r")),
+        a.encode(1, a.Header(5, a.Basic.Properties(headers={"k": 1}))),
+        a.encode(1, a.Body(b"hello")),
+    ]
+    numbers = [struct.pack(">H", i) for i in range(1, n + 1)]
+    return b"".join([one[:1] + number + one[3:] for one in frames for number in numbers])
+
+
+def links(n: int) -> None:
+    """Deliveries on so many links, each begun before the first one ends."""
+    data = [v.encode(0, v.Attach(f"l{i}", i, True)) for i in range(n)]
+    data += [
+        v.encode(0, v.Transfer(i, i, b"t", more=True), b"\0\x53\x75\xa0\x01") for i in range(n)
+    ]
+    data += [v.encode(0, v.Transfer(i), b"b") for i in range(n)]
+    assert sum(1 for _ in v.MessageDecoder(opened=True).feed(b"".join(data))) == 2 * n
+
+
+# ---- captures: one packet, with other numbers in it
+
+PCAP = 24  # bytes of a file before its first record
+PORT, SEQUENCE = 16 + 34, 16 + 38  # of a TCP segment in a record
+
+
+def one_record(data: bytes) -> bytes:
+    return recording.pcap([recording.client(0, data)])[PCAP:]
+
+
+def segments(data: bytes, numbers: Iterable[int]) -> bytes:
+    """The same bytes at so many places of one stream."""
+    record = one_record(data)
+    head, tail = record[:SEQUENCE], record[SEQUENCE + 4 :]
+    start = recording.pcap([*recording.opening(), recording.client(1001, a.PROTOCOL_HEADER)])
+    at = [struct.pack(">I", 1009 + len(data) * number) for number in numbers]
+    return start + b"".join([head + place + tail for place in at])
+
+
+def files(n: int) -> list[bytes]:
+    """A stream whose segments are in a file each."""
+    first, *more = [segments(HEARTBEAT, [number]) for number in range(n)]
+    return [first] + [file[:PCAP] + file[-len(one_record(HEARTBEAT)) :] for file in more]
+
+
+def connections(data: bytes, n: int) -> bytes:
+    record = one_record(data)
+    head, tail = record[:PORT], record[PORT + 2 :]
+    ports = [struct.pack(">H", 10_000 + i) for i in range(n)]
+    return recording.pcap([]) + b"".join([head + port + tail for port in ports])
+
+
+def rows(*files: bytes, **how: Any) -> int:
+    from amqpcodec import capture
+
+    return sum(map(len, capture.read([io.BytesIO(file) for file in files], **how)))
+
+
+def states(n: int) -> None:
+    from amqpcodec import capture
+
+    file = io.BytesIO(connections(HEARTBEAT + HEARTBEAT[:5], n))
+    reader = capture.Reader(file)
+    for _ in reader.read(stop=len(file.getvalue())):
+        pass
+    capture.Reader(file).resume(reader.state())
+
+
+def blocks(n: int) -> bytes:
+    """Blocks that no reader knows, and a packet with many options."""
+    packet = recording.ethernet(recording.ipv4(recording.CLIENT, recording.SERVER, b""))
+    start = recording.section() + recording.interface("<", 1)
+    unknown = recording.block("<", 0x0BAD, b"x" * 16)
+    options = recording.option("<", 1, b"comment") * n
+    body = struct.pack("<IIIII", 0, 0, 0, len(packet), len(packet)) + packet
+    body += bytes(-len(packet) % 4) + options
+    return start + unknown * n + recording.block("<", 6, body)
+
+
+def xml(n: int) -> None:
+    from amqpcodec import load_xml_spec
+
+    method = (
+        '<method name="m{0}" index="{0}"><chassis name="server" implement="MUST"/>'
+        '<field name="f" domain="short"/></method>'
+    )
+    methods = "".join([method.format(i) for i in range(1, n + 1)])
+    domains = "".join([f'<domain name="{name}" type="{name}"/>' for name in ("short", "bit")])
+    text = (
+        '<amqp major="0" minor="9" revision="1" port="5672">'
+        f'{domains}<class name="c" index="1" handler="c">{methods}</class></amqp>'
+    )
+    load_xml_spec(io.BytesIO(text.encode()))
+
+
+HEARTBEAT = a.encode(0, a.Heartbeat())
 
 
 CONSTRUCTS: dict[str, Callable[[int], Any]] = {
-    "nothing": lambda n: None,
     "table": lambda n: headers(entries(n)),
     "table with one name": lambda n: headers(b"\x01kI\0\0\0\x01" * n),
     "array": lambda n: headers(b"\x01aA" + struct.pack(">I", 5 * n) + b"I\0\0\0\x01" * n),
@@ -90,6 +193,20 @@ CONSTRUCTS: dict[str, Callable[[int], Any]] = {
     "1.0 delivery in pieces": delivery,
     "columns: table with one name": lambda n: columns("0-9-1", header(b"\x01kI\0\0\0\x01" * n)),
     "columns: frames": lambda n: columns("0-9-1", header(entries(2)) * n),
+    "columns: table as JSON": lambda n: columns("0-9-1", header(entries(n))),
+    "columns: table as Variant": lambda n: columns("0-9-1", header(entries(n)), tables="variant"),
+    "columns: long text as JSON": lambda n: columns(
+        "0-9-1", header(b"\x01tS" + struct.pack(">I", 20 * n) + b'"\n' * (10 * n))
+    ),
+    "columns: open channels": lambda n: columns("0-9-1", open_channels(n), level="message"),
+    "open channels": lambda n: list(a.MessageDecoder().feed(open_channels(n))),
+    "1.0 links": links,
+    "capture: out of order": lambda n: rows(segments(HEARTBEAT, [*range(n, 0, -1), 0])),
+    "capture: connections": lambda n: rows(connections(HEARTBEAT, n)),
+    "capture: states": states,
+    "capture: files of a chain": lambda n: rows(*files(n // 16), chain=True),
+    "capture: blocks and options": lambda n: rows(blocks(n)),
+    "specification": lambda n: xml(n // 8),
 }
 
 if __name__ == "__main__":
