@@ -8,6 +8,7 @@ import pytest
 
 from amqpcodec import capture
 from amqpcodec import v0_9_1 as amqp
+from amqpcodec import v1_0 as v1
 from tests.capture import recording as made
 from tests.cli.conftest import TALK, packets
 
@@ -87,9 +88,12 @@ def test_ports_of_protocol_headers_are_named(run, tmp_path, ends):
     sent = made.tcp(client, (host, 5673), 1, amqp.PROTOCOL_HEADER, options=options)
     talk = made.tcp(client, (host, 9999), 1, b"AMQP it is not")
     packet = made.ethernet(wrap(client, (host, 5673), sent))
+    # In 1.0 the server answers with a header; its client's port is no server's.
+    answer = made.tcp((host, 5673), client, 1, v1.PROTOCOL_HEADER, options=options)
+    back = made.ethernet(wrap((host, 5673), client, answer))
     other = made.ethernet(wrap(client, (host, 9999), talk))
     path = tmp_path / "moved.pcap"
-    path.write_bytes(made.pcap([packet, other]))
+    path.write_bytes(made.pcap([packet, back, other]))
     result = run("dissect", path)
     assert (result.status, result.out) == (0, "")
     assert "a protocol header was sent to 5673: --ports 5673" in result.err

@@ -32,6 +32,7 @@ def test_who_gives_way(wanted: list[int], width: int, expected: list[int]) -> No
 def test_firm_columns_give_way_last() -> None:
     assert table.fitted([15, 20, 20, 40], 66, firm=[0]) == [15, 11, 12, 22]
     assert table.fitted([15, 20, 20, 40], 40, firm=[0]) == [10, 6, 6, 12]
+    assert table.fitted([15, 30, 20], 50, firm=[2]) == [13, 13, 20]
 
 
 @given(st.lists(st.integers(1, 40), min_size=1, max_size=8), st.integers(90, 300))

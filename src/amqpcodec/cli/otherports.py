@@ -21,33 +21,39 @@ BEFORE = 80
 def header_ports(files: Iterable[str], ports: Iterable[int]) -> dict[int, int]:
     """Port -> protocol headers that were sent to it, of ports that are not among these.
 
-    A header counts where a TCP header stands right before it. Files that cannot be read are
+    A header counts where a TCP header stands right before it. Of two ports that sent one to each
+    other, as in 1.0, the server's is the one that got the first. Files that cannot be read are
     passed over: what is wrong with them was said.
     """
     found: Counter[int] = Counter()
+    asked: set[tuple[int, int]] = set()  # (from, to)
     for file in files:
         try:
             rest = b""
             for piece in Pieces(file):
                 octets = rest + bytes(piece)
                 for match in HEADER.finditer(octets):
-                    if match.end() > len(rest) and (port := _port(octets, match.start())):
-                        found[port] += 1
+                    if match.end() <= len(rest) or not (way := _way(octets, match.start())):
+                        continue
+                    if way[::-1] not in asked:
+                        asked.add(way)
+                        found[way[1]] += 1
                 rest = octets[-BEFORE:]
         except OSError:
             continue
     return {port: n for port, n in sorted(found.items()) if port not in set(ports)}
 
 
-def _port(octets: bytes, at: int) -> int | None:
-    """The port that the bytes at `at` were sent to, if a TCP header stands before them."""
+def _way(octets: bytes, at: int) -> tuple[int, int] | None:
+    """The ports that the bytes at `at` came from and went to, if a TCP header is before them."""
     for size in range(20, 61, 4):
         start = at - size
         if start < 20:
             return None
         # The size in 32-bit words, four bits that are 0, and a protocol number of IP before it.
         if octets[start + 12] == size // 4 << 4 and _is_tcp(octets, start):
-            return int.from_bytes(octets[start + 2 : start + 4], "big")
+            ports = (octets[start : start + 2], octets[start + 2 : start + 4])
+            return int.from_bytes(ports[0], "big"), int.from_bytes(ports[1], "big")
     return None
 
 

@@ -22,7 +22,7 @@ __all__ = ["Table", "fitted", "narrow_terminal"]
 #: Never made narrower than this, and never wider to begin with (but for the last column).
 NARROWEST, LAST_NARROWEST, WIDEST = 6, 12, 36
 SEPARATOR = "  "
-FIRM = ("time", "method", "kind", "event", "what", "from", "code")
+FIRM = ("time", "method", "kind", "event", "what", "from", "code", "activity")
 #: A terminal of fewer columns has times in milliseconds, and routing beside the other details.
 NARROW = 110
 #: How wide columns are where rows come one by one.
@@ -210,7 +210,8 @@ def fitted(wanted: list[int], width: int, firm: Collection[int] = ()) -> list[in
     room = width - len(SEPARATOR) * len(widths)
     soft = [at for at in range(len(widths)) if at not in firm]
     least = 0
-    for group, enough in ((soft, width // 3), (soft, LAST_NARROWEST), (list(firm), LAST_NARROWEST)):
+    first = last if len(widths) in firm else width // 3
+    for group, enough in ((soft, first), (soft, LAST_NARROWEST), (list(firm), LAST_NARROWEST)):
         least = min(last, max(enough, LAST_NARROWEST))
         while sum(widths) + least > room:
             widest = max(group, key=lambda at: widths[at], default=None)
