@@ -35,7 +35,7 @@ def tasks(path: Any, **options: Any) -> tuple[Any, list[Any]]:
 
         given["paths"] = json.dumps(given["paths"])
     schema = source.AmqpCapture({**given, **options}).schema()
-    reader = source._Reader(Options({**given, **options}), schema)
+    reader = source.CaptureRows(Options({**given, **options}), schema)
     return reader, list(reader.partitions())
 
 

@@ -246,13 +246,13 @@ def test_shared_recordings(captures, name):
 def test_files_that_went_away(captures, folder, tmp_path):
     shutil.copy(folder / "bad" / "a.pcap", tmp_path / "a.pcap")
     shutil.copy(folder / "bad" / "a.pcap", tmp_path / "b.pcap")
-    reader = source._Reader(Options({"path": str(tmp_path), "fields": "file"}), None)
+    reader = source.CaptureRows(Options({"path": str(tmp_path), "fields": "file"}), None)
     [task] = reader.partitions()
     (tmp_path / "a.pcap").unlink()
     with pytest.raises(FileNotFoundError):
         list(reader.read(task))
     options = {"path": str(tmp_path), "fields": "file", "ignoreMissingFiles": "true"}
-    rows = source._Reader(Options(options), None).read(task)
+    rows = source.CaptureRows(Options(options), None).read(task)
     assert {name for batch in rows for name in batch.column(0).to_pylist()} == {
         str(tmp_path / "b.pcap")
     }

@@ -18,7 +18,7 @@ Workers import amqpcodec: it must be installed where they run. On one machine se
 
 It needs PySpark with pyarrow: ``pip install "amqpcodec[spark]"``. From 4.1 on all is there; with
 4.0 from_amqp, to_amqp and schema_of_amqp are missing, with 3.5 the formats as well (register,
-capture_stats): what is missing says so when it is called.
+capture_stats, index_captures): what is missing says so when it is called.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from .contents import decode_captures
 from .encoding import encode, to_amqp
 from .frames import decode
 from .functions import from_amqp, schema_of_amqp
+from .index import index_captures
 from .registration import register
 from .stats import capture_stats
 
@@ -37,6 +38,7 @@ __all__ = [
     "decode_captures",
     "encode",
     "from_amqp",
+    "index_captures",
     "register",
     "schema_of_amqp",
     "to_amqp",

@@ -30,7 +30,7 @@ from .reading import (
 from .stream import CaptureStream, Refused
 from .versions import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 
-__all__ = ["AmqpCapture", "CaptureFiles"]
+__all__ = ["AmqpCapture", "CaptureFiles", "CaptureRows"]
 
 _log = logging.getLogger(__name__)
 
@@ -79,7 +79,7 @@ class AmqpCapture(DataSource):
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """schema: what schema() said, or what the user gave."""
-        reader = _Reader(recall(Options(self.options), schema), schema)
+        reader = CaptureRows(recall(Options(self.options), schema), schema)
         reader.check()
         return reader
 
@@ -109,12 +109,10 @@ class CaptureFiles(DataSourceReader):
 
     def partitions(self) -> Sequence[InputPartition]:
         """Tasks: a chain is one, small files share one. With chain="auto" files are looked at."""
-        files = list_files(paths_of(self.options), Selection.of(self.options), self.storage)
         octets = self.options.octets("maxPartitionBytes", TASK_OCTETS)
-        ports = ports_of(self.options)
         tasks: list[InputPartition] = []
         alone: list[CaptureFile] = []
-        for chain in chains(files, chain_of(self.options), ports, self.storage):
+        for chain in self.chains():
             if sum(file.size for file in chain) > octets:
                 tasks += self.cut(chain, octets) or [_together(chain)]
             elif len(chain) > 1:
@@ -123,6 +121,11 @@ class CaptureFiles(DataSourceReader):
                 alone += chain
         tasks += [Files(paths) for paths in group(alone, octets)]
         return tasks or [Files(())]
+
+    def chains(self) -> list[list[CaptureFile]]:
+        """The files, those of a chain together."""
+        files = list_files(paths_of(self.options), Selection.of(self.options), self.storage)
+        return chains(files, chain_of(self.options), ports_of(self.options), self.storage)
 
     def cut(self, files: Sequence[CaptureFile], octets: int) -> Sequence[InputPartition]:
         """A file, or a chain, as ranges for several tasks; none where it stays one task."""
@@ -133,7 +136,9 @@ def _together(chain: Sequence[CaptureFile]) -> Files:
     return Files(tuple(file.path for file in chain), len(chain) > 1)
 
 
-class _Reader(CaptureFiles):
+class CaptureRows(CaptureFiles):
+    """Reads frames, or messages."""
+
     def __init__(self, options: Options, schema: StructType | None) -> None:
         super().__init__(options)
         self.what = What.of(options, schema)

@@ -47,9 +47,11 @@ try:
 
     _SOURCES = True
 except ImportError:  # before 4.0
-    DataSource = DataSourceReader = object  # type: ignore[assignment, misc]
-    DataSourceStreamReader = InputPartition = object  # type: ignore[assignment, misc]
+    DataSource = DataSourceReader = InputPartition = object  # type: ignore[assignment, misc]
     _SOURCES = False
+
+    class DataSourceStreamReader:  # type: ignore[no-redef]
+        """Nobody asks."""
 
 try:
     from pyspark.sql.streaming.datasource import (

@@ -1,0 +1,49 @@
+"""Ranges that are made by tasks are those that a read finds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pyarrow")
+pytest.importorskip("pyspark.sql.datasource")
+
+from amqpcodec import spark as amqp
+from amqpcodec.spark import ranges
+from tests.spark.frames import RECORDING, rotated
+from tests.spark.test_ranges_unit import rows, tasks, unpacked
+
+
+def test_a_read_makes_no_pass(spark: Any, tmp_path: Path, monkeypatch: Any) -> None:
+    alone, chain = tmp_path / "alone", tmp_path / "chain"
+    alone.mkdir()
+    chain.mkdir()
+    whole = unpacked(RECORDING, alone)
+    files = rotated(whole, chain, 3)
+    options = {"stateLocation": str(tmp_path / "states"), "maxPartitionBytes": "20k"}
+    given = {**options, "chain": "true"}
+    for paths in ([str(whole)], list(map(str, files))):
+        expected = rows(paths, chain="true")
+        [found] = amqp.index_captures(spark, paths, given).collect()
+        assert (found.file, found.files) == (paths[0], len(paths))
+        monkeypatch.setattr(ranges, "_pass", None)
+        _, parts = tasks(paths, **given)
+        assert len(parts) == found.ranges > 3
+        assert rows(paths, **given) == expected
+        monkeypatch.undo()
+    small = {**options, "maxPartitionBytes": "1g"}
+    assert amqp.index_captures(spark, str(whole), small).collect() == []
+
+
+def test_what_cannot_be_cut(spark: Any, tmp_path: Path) -> None:
+    options = {"stateLocation": str(tmp_path / "states"), "maxPartitionBytes": "1k"}
+    [found] = amqp.index_captures(spark, str(RECORDING), options).collect()
+    assert tuple(found) == (str(RECORDING), 1, 1)
+    with pytest.raises(ValueError, match="option stateLocation is missing"):
+        amqp.index_captures(spark, str(RECORDING), {})
+    with pytest.raises(ValueError, match="no option 'stateplace'"):
+        amqp.index_captures(spark, str(RECORDING), {"statePlace": "x"})
+    with pytest.raises(FileNotFoundError, match="PATH_NOT_FOUND"):
+        amqp.index_captures(spark, str(tmp_path / "nothing"), options)
