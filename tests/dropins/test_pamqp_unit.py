@@ -7,6 +7,7 @@ import logging
 import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta, timezone
+from string import ascii_letters, digits
 from typing import Any
 
 import pytest
@@ -56,6 +57,7 @@ def test_uninstall_puts_the_very_objects_back() -> None:
         (Basic.Publish(exchange="orders", routing_key="größe"), True),
         (Basic.Publish(exchange="", routing_key="k" * 255, mandatory=True), True),
         (Basic.Publish(exchange="a" * 127), True),
+        (Basic.Publish(exchange=ascii_letters + digits + "-_.:@#,/+ "), True),
         (commands.Queue.Declare(queue="q" * 255, arguments={"x-max": 5}), True),
         (commands.Connection.Open("/"), True),
         (commands.Connection.Open("größe"), False),  # pamqp allows it, and is asked
