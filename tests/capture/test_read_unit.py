@@ -199,9 +199,13 @@ def test_tls():
     stats = capture.stats(io.BytesIO(make.pcap([*opening(), *talk(hello)])))
     assert (stats["tls_connections"], stats["left_out_octets"]) == (1, len(hello))
     ends = make.CLIENT, ("10.0.0.2", 5671)
-    packets = [make.segment(*ends, 1000, b"", SYN), make.segment(*ends, 1001, hello)]
+    packets = [
+        make.segment(*ends, 1000, b"", SYN),
+        make.segment(*reversed(ends), 5000, b"", SYN | make.ACK, 1001),
+        make.segment(*ends, 1001, hello),
+    ]
     stats = capture.stats(io.BytesIO(make.pcap(packets)))
-    assert (stats["tls_connections"], stats["skipped"]) == (1, {"TLS port": 2})
+    assert (stats["tls_connections"], stats["skipped"]) == (1, {"TLS port": 3})
 
 
 def test_frame_max_of_tune_ok():
