@@ -445,3 +445,24 @@ def test_after_a_proxy(size: int):
     octets = make.pcap(packets(cut([(CLIENT, line), *talker.talk(TALK)], (size,))))
     assert frames(octets, keylog=talker.keys) == EXPECTED
     assert stats(octets, keylog=talker.keys)["proxied_connections"] == 1
+
+
+def test_columns_that_threads_make(tmp_path: Path):
+    talker = Talker()
+    path = tmp_path / "x.pcap"
+    path.write_bytes(make.pcap(packets(cut(talker.talk(TALK), (700,)))))
+    options: dict[str, Any] = {"keylog": talker.keys, "redact": False, "batch_rows": 2}
+    reader = capture.read(path, workers=3, fields=["direction", "frame", "error"], **options)
+    assert [row for batch in reader for row in capture_rows(batch)] == EXPECTED
+
+
+def test_two_taps(tmp_path: Path):
+    """Each misses what the other one has; both have their own order."""
+    talker = Talker()
+    sent = make.records(packets(cut(talker.talk(TALK), (300,))))
+    paths = [tmp_path / "1.pcap", tmp_path / "2.pcap"]
+    for number, path in enumerate(paths):
+        path.write_bytes(make.pcap([each for at, each in enumerate(sent) if at % 5 != number + 2]))
+    fields = ["direction", "frame", "error"]
+    reader = capture.read(paths, chain="join", keylog=talker.keys, redact=False, fields=fields)
+    assert [row for batch in reader for row in capture_rows(batch)] == EXPECTED
