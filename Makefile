@@ -89,7 +89,7 @@ NEWEST = $(shell $(PYTHON) scripts/newest_python.py --not $(PYTHON))
 # --- targets ----------------------------------------------------------------------------------
 
 .PHONY: build demo test rooms-test newest-test broker-test compat docs fuzz sanitize mutants coverage lint types generate check-generated wheel-check \
-	build-size bench bench-compat bench-session clean distclean
+	build-size bench bench-compat bench-scale bench-session clean distclean
 
 build: $(DONE)/built  ## build the extension in place
 
@@ -155,6 +155,9 @@ build-size: $(DONE)/with-build  ## how long the extension modules take to build,
 
 bench: $(DONE)/built $(addprefix $(DONE)/with-,bench spark) java peers  ## measure against the peers
 	$(PY) -m bench $(ARGS)
+
+bench-scale: $(DONE)/built $(addprefix $(DONE)/with-,bench spark test) java  ## large captures: ARGS="--megabytes 2000 --check"
+	$(PY) -m bench.scale $(ARGS)
 
 bench-compat: $(DONE)/built $(DONE)/with-bench $(DONE)/with-clients  ## clients with drop-ins, live
 	$(PY) scripts/broker.py run -- $(PY) -m bench.live $(ARGS)

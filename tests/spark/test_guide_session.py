@@ -1,4 +1,4 @@
-"""The Python of docs/spark.md runs, block after block."""
+"""The Python of the guides to Spark runs, block after block."""
 
 from __future__ import annotations
 
@@ -13,18 +13,20 @@ pytest.importorskip("pyspark")
 from tests.paths import REPO
 from tests.spark.frames import RECORDING
 
-PAGE = (REPO / "docs" / "spark.md").read_text("utf-8")
-BLOCKS = re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+PAGES = ["spark.md", "spark-questions.md"]
 
 
-def test_blocks(spark, tmp_path):
+@pytest.mark.parametrize("name", PAGES)
+def test_blocks(name, spark, tmp_path):
     import gzip
 
     folder = tmp_path / "captures"
     folder.mkdir()
     shutil.copy(RECORDING, folder)
     (folder / "plain.pcap").write_bytes(gzip.decompress(RECORDING.read_bytes()))
-    assert len(BLOCKS) == PAGE.count("```python") > 8
+    page = (REPO / "docs" / name).read_text("utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    assert len(blocks) == page.count("```python") > 6
     names = {"spark": spark}
-    for block in BLOCKS:
-        exec(compile(block.replace("captures/", f"{folder}/"), "docs/spark.md", "exec"), names)
+    for block in blocks:
+        exec(compile(block.replace("captures/", f"{folder}/"), f"docs/{name}", "exec"), names)
