@@ -57,12 +57,12 @@ def erspan_3(packet: bytes, subheader: bool = False, ip: bool = False) -> bytes:
     return gre(0x22EB, head + (packet if ip else make.ethernet(packet)), 0x1000)
 
 
-def mpls(packet: bytes, labels: int = 2, control: bool = False) -> bytes:
-    """Labels between Ethernet and IP, or a pseudowire: a control word and Ethernet."""
+def mpls(packet: bytes, labels: int = 2, addresses: str = "", control: bytes = b"") -> bytes:
+    """Labels between Ethernet and IP, or a pseudowire: Ethernet with these addresses."""
     stack = b"".join(
         struct.pack(">I", 100 << 12 | (number == labels - 1) << 8 | 64) for number in range(labels)
     )
-    inner = bytes(4) + make.ethernet(packet) if control else packet
+    inner = control + bytes.fromhex(addresses) + make.ethernet(packet)[12 if addresses else 14 :]
     return bytes(12) + b"\x88\x47" + stack + inner
 
 
@@ -88,7 +88,8 @@ TUNNELS: dict[str, Callable[[bytes], bytes]] = {
     "geneve": lambda p: make.ethernet(geneve(0x6558, make.ethernet(p), bytes(8))),
     "geneve, ip": lambda p: make.ethernet(geneve(_ether_type(p), p)),
     "mpls": mpls,
-    "mpls, pseudowire": lambda p: mpls(p, 3, control=True),
+    "mpls, pseudowire": lambda p: mpls(p, 3, "001b21000001001b21000002", bytes(4)),
+    "mpls, pseudowire without control word": lambda p: mpls(p, 1, "525400000001001b21000002"),
     "vxlan in gre in ipip": lambda p: make.ethernet(
         make.ipv4(*OUTER, gre(0x0800, vxlan(p)), protocol=IP_IPV4)
     ),

@@ -180,6 +180,36 @@ def xml(n: int) -> None:
 HEARTBEAT = a.encode(0, a.Heartbeat())
 
 
+def fragments(n: int, near: bool) -> bytes:
+    """IP packets in three fragments: each at once, or all first ones before all others."""
+    segment = recording.tcp(recording.CLIENT, recording.SERVER, 1, bytes(76))
+    records = [
+        recording.pcap(
+            [
+                recording.ethernet(
+                    recording.ipv4(
+                        recording.CLIENT,
+                        recording.SERVER,
+                        segment[32 * block : 32 * block + 32],
+                        fragment=4 * block | (block < 2) << 13,
+                    )
+                )
+            ]
+        )[PCAP:]
+        for block in range(3)
+    ]
+    number = 16 + 14 + 4  # of an IP packet in a record
+    places = [(i, block) for i in range(n) for block in range(3)]
+    if not near:
+        places.sort(key=lambda place: place[1])
+    return recording.pcap([]) + b"".join(
+        [
+            records[block][:number] + struct.pack(">H", i & 0xFFFF) + records[block][number + 2 :]
+            for i, block in places
+        ]
+    )
+
+
 CONSTRUCTS: dict[str, Callable[[int], Any]] = {
     "table": lambda n: headers(entries(n)),
     "table with one name": lambda n: headers(b"\x01kI\0\0\0\x01" * n),
@@ -203,6 +233,8 @@ CONSTRUCTS: dict[str, Callable[[int], Any]] = {
     "1.0 links": links,
     "capture: out of order": lambda n: rows(segments(HEARTBEAT, [*range(n, 0, -1), 0])),
     "capture: connections": lambda n: rows(connections(HEARTBEAT, n)),
+    "capture: fragments": lambda n: rows(fragments(n, True)),
+    "capture: fragments far from each other": lambda n: rows(fragments(n, False)),
     "capture: states": states,
     "capture: files of a chain": lambda n: rows(*files(n // 16), chain=True),
     "capture: blocks and options": lambda n: rows(blocks(n)),

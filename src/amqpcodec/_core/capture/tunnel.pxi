@@ -78,8 +78,17 @@ cdef int open_tag(Walk* w) noexcept nogil:
     return TUNNEL_OPEN
 
 
+cdef inline bint is_frame_at(const Walk* w, size_t at) noexcept nogil:
+    """Whether there is an Ethernet header of a type that is read on."""
+    cdef uint16_t ether_type
+    if w.n < at + 14:
+        return False
+    ether_type = load16(w.p + at + 12)
+    return ether_type == ETHER_IPV4 or ether_type == ETHER_IPV6 or is_vlan(ether_type)
+
+
 cdef int open_mpls(Walk* w) noexcept nogil:
-    """Labels, and what the first bits after the last one say: IP, or a control word before Ethernet."""
+    """Labels, and what seems to follow: IP by its version, or Ethernet, mostly after a control word."""
     cdef uint32_t label = 0
     while not label & 0x100:
         if w.n - w.at < 4:
@@ -92,13 +101,13 @@ cdef int open_mpls(Walk* w) noexcept nogil:
         w.ether_type = ETHER_IPV4
     elif w.p[w.at] >> 4 == 6:
         w.ether_type = ETHER_IPV6
-    elif w.p[w.at] >> 4 == 0:
-        if w.n - w.at < 4:
-            return TUNNEL_CUT
+    elif w.p[w.at] >> 4 == 0 and is_frame_at(w, w.at + 4):
         w.at += 4
         w.ether_type = ETHER_FRAME
+    elif is_frame_at(w, w.at):
+        w.ether_type = ETHER_FRAME
     else:
-        return TUNNEL_NONE
+        return TUNNEL_CUT if w.n - w.at < 18 else TUNNEL_NONE
     return TUNNEL_OPEN
 
 
