@@ -13,7 +13,7 @@ from .capture import Reader
 __all__ = ["CaptureDataset"]
 
 
-class CaptureDataset(pads.Dataset):
+class CaptureDataset(pads.Dataset):  # type: ignore[misc]  # pyarrow has no types
     """See amqpcodec.capture.dataset. Each scan reads the files anew."""
 
     def __init__(self, make: Callable[[Iterable[str] | None], Reader]) -> None:
@@ -39,13 +39,10 @@ class CaptureDataset(pads.Dataset):
             filter: an expression of pyarrow.dataset; other rows are left out.
             options: the others of pyarrow's Scanner, such as batch_size.
         """
-        names = list(self._schema.names if columns is None else columns)
-        plain = not isinstance(columns, dict)
+        named = columns if isinstance(columns, dict) else None
+        plain = self._schema.names if columns is None else [] if named else list(columns)
         reading = [
-            name
-            for name in self._schema.names
-            if (plain and name in names)
-            or self._needs(name, filter, columns if not plain else None)
+            name for name in self._schema.names if name in plain or self._needs(name, filter, named)
         ]
         # Rows are counted by one column, the cheapest.
         reader = self._make(reading or ["channel"])

@@ -98,7 +98,7 @@ cdef class V1Protocol(V1Core):
         """
         cdef Py_buffer view
         cdef bytes octets = self.encode(channel, performative, payload, validate=validate,
-                                          incomplete=incomplete)
+                                         incomplete=incomplete)
         cdef Py_ssize_t n = PyBytes_GET_SIZE(octets)
         PyObject_GetBuffer(buffer, &view, PyBUF_WRITABLE | PyBUF_SIMPLE)
         try:
