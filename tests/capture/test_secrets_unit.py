@@ -176,6 +176,14 @@ def test_tokens_put_to_cbs_are_hidden(level: str, frame: int, body: Any) -> None
     assert b"T" * 40 in open_
 
 
+@pytest.mark.parametrize("more", [None, False])
+def test_a_token_ends_where_its_last_transfer_says_so(more: bool | None) -> None:
+    transfer = v1.Transfer(handle=3, delivery_id=0, delivery_tag=b"t", more=more)
+    first = v1.encode(0, transfer, v1.Message("token", message_id="first-id").encode())
+    start = v1.PROTOCOL_HEADER + v1_talk.opening() + cbs()
+    assert b"shown-id" in everything(read(start + first + put_token()))
+
+
 @pytest.mark.parametrize("frame", [0, 700])
 def test_tokens_are_known_where_the_capture_began_later(frame: int) -> None:
     start = v1_talk.transfer(v1_talk.message("shown-first"), 0, handle=1) * 3

@@ -224,6 +224,16 @@ def test_methods_without_content_and_runs_of_methods() -> None:
     assert found.error_count == 0
 
 
+@pytest.mark.parametrize("column", ["body", "properties.content_type", "headers.n"])
+@pytest.mark.parametrize("at", [0, 17, 39])
+def test_content_of_a_method_without_content_in_a_run(column: str, at: int) -> None:
+    content = pa.array([b"x" if i == at else None for i in range(40)], pa.binary())
+    rows = {"method": ["basic.ack"] * 40, "delivery_tag": range(40), column: content}
+    found = same(pa.RecordBatch.from_pydict(rows))
+    assert found.error_count == 1
+    assert found._hot_rows < 40
+
+
 def test_many_columns() -> None:
     """More headers than the fast way has steps."""
     rows = {f"headers.h{i}": [i] * 20 for i in range(100)}
