@@ -87,10 +87,10 @@ def scan_captures(
 
 def _found(paths: Any) -> Any:
     """What capture.read takes: a name with wildcards is the files that it fits, by name."""
+    given: Any = paths
     single = isinstance(paths, str | os.PathLike) or hasattr(paths, "read")
-    many: Iterable[Any] = paths
     found: list[Any] = []
-    for each in [paths] if single else many:
+    for each in [given] if single else given:
         name = os.fspath(each) if isinstance(each, str | os.PathLike) else ""
         if "://" in name or not glob.has_magic(name) or os.path.exists(name):
             found.append(each)

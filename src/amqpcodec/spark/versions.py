@@ -53,6 +53,7 @@ except ImportError:  # before 4.0
     class DataSourceStreamReader:  # type: ignore[no-redef]
         """Nobody asks."""
 
+
 try:
     from pyspark.sql.streaming.datasource import (
         ReadAllAvailable,
