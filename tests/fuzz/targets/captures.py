@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from amqpcodec import capture
 from tests.capture import recording as make
-from tests.capture import v1_talk
+from tests.capture import v1_talk, wrap
 from tests.fuzz import mutators
 from tests.fuzz.target import Choices, Target
 from tests.support import amqp091_wire as w
@@ -93,7 +93,7 @@ def states(data: bytes) -> None:
     table(other)
 
 
-def legacy_talk() -> bytes:
+def legacy_packets() -> list[bytes]:
     """A conversation of 0-9-1 in small segments, one of them late."""
     client = (
         b"AMQP\0\0\x09\x01"
@@ -113,7 +113,12 @@ def legacy_talk() -> bytes:
         at += len(piece)
     packets[4], packets[5] = packets[5], packets[4]
     packets.append(make.server(5001, server))
-    return make.pcap(packets)
+    return packets
+
+
+def legacy_talk() -> bytes:
+    """The same as a file."""
+    return make.pcap(legacy_packets())
 
 
 def seeds() -> Iterator[bytes]:
@@ -126,7 +131,11 @@ def seeds() -> Iterator[bytes]:
     three = make.section(order) + make.interface(order, 1)
     for ticks, packet in enumerate(v1_talk.talk(v1_talk.client_says()[:600], b"", 300)):
         three += make.enhanced(order, 0, ticks, packet)
-    for number, data in enumerate((one, two, three, one[: len(one) // 2], two[100:])):
+    said = wrap.fragmented([packet[14:] for packet in legacy_packets()], 1, 5)
+    four = make.pcap([tunnel(said[0]) for tunnel in wrap.TUNNELS.values()])
+    five = make.pcap([make.ethernet(wrap.vxlan(packet)) for packet in said])
+    whole = (one, two, three, one[: len(one) // 2], two[100:], four, five)
+    for number, data in enumerate(whole):
         for choice in range(4):
             yield bytes([choice & 1, choice >> 1, number, choice * 60]) + data
 
