@@ -471,7 +471,7 @@ cdef class CaptureReader:
                 raise MemoryError
             inside = b"" if self.layers is None else self.layers.store()
             parts = (self.made_for(), self.files.store(), inside)
-            head = b"".join(len(part).to_bytes(4, "big") + part for part in parts)
+            head = b"".join([len(part).to_bytes(4, "big") + part for part in parts])
             if starts is not None:
                 starts += [len(head) + (<int64_t*>io.starts.p)[i] for i in range(io.n_starts)]
             return head + PyBytes_FromStringAndSize(<char*>io.out.p, <Py_ssize_t>io.n)
