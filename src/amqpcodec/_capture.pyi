@@ -180,7 +180,10 @@ class CaptureReader:
         """Give back what reading needs, when all connections have ended and all rows went out."""
 
     def feed(self, data: bytes | memoryview) -> None:
-        """The next bytes of the file, a C-contiguous buffer; advance() reads them."""
+        """The next bytes of the file, a C-contiguous buffer; advance() reads them.
+
+        They are borrowed until advance() gives False, or anything else is called.
+        """
 
     def advance(self, last: bool = False) -> bool:
         """Read what was fed. True: a batch is full, take() it. last: end all connections."""

@@ -205,8 +205,10 @@ def test_core_stub_has_only_what_the_core_has(core: str) -> None:
     module = importlib.import_module(f"amqpcodec.{core}")
     stub = ast.parse(Path(module.__file__ or "").with_name(f"{core}.pyi").read_text("utf-8"))
     for node in (node for node in stub.body if isinstance(node, ast.ClassDef)):
-        there = getattr(module, node.name)
         bases = [ast.unparse(base).partition("[")[0] for base in node.bases]
+        if "Protocol_" in bases:
+            continue  # what others are to look like: for type checkers alone
+        there = getattr(module, node.name)
         real = [base.__name__ for base in there.__bases__ if base is not object]
         assert [base for base in bases if base != "Generic"] == real, node.name
         assert same_words(node, there), node.name
