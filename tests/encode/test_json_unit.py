@@ -107,6 +107,7 @@ def value(text: str) -> Any:
         ('{"a":{"$binary":5}}', "a string expected", 16),
         ('{"$key:=":1}', "base64 in a key $key:... before it expected", 9),
         ('{"a":{"$double":"nan"}}', "NaN, Infinity or -Infinity before it expected", 21),
+        ('{"a":{"$double":"Infinite"}}', "NaN, Infinity or -Infinity before it expected", 26),
         ('{"a":{"$double":1.5}}', "a string expected", 16),
         ('{"a":{"$decimal":1.5}}', "a string expected", 17),
         ('{"a":{"$decimal":""}}', "a decimal before it expected", 19),
