@@ -13,7 +13,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from amqpcodec import v0_9 as amqp_0_9
 from amqpcodec import v0_9_1 as amqp
+from amqpcodec.types import Reference
 from tests.columns.batch_rows import pa
 from tests.encode.encode_values import EPOCH, Sent, encode, tables, told
 
@@ -359,3 +361,15 @@ def test_timestamps_of_arguments() -> None:
         values, _ = encode(pa.RecordBatch.from_pydict({"properties_json": [text]}))
         moment = EPOCH.replace(second=5)
         assert values == [Sent("basic.publish", properties={"timestamp": moment}).octets()]
+
+
+def test_content_in_arguments_is_inline_or_a_reference() -> None:
+    """0-9's message.transfer alone has such a field."""
+    texts = ['{"body":"r"}', '{"body":{"$reference":"r"}}', '{"body": { "$reference" : "r" }}']
+    texts += ['{"body":{"$other":"r"}}', '{"body":{"$reference":"r","a":1}}']
+    columns = {"method": ["message.transfer"] * len(texts), "arguments": texts}
+    values, errors = encode(pa.RecordBatch.from_pydict(columns), protocol="0-9")
+    reference = amqp_0_9.encode(1, amqp_0_9.Message.Transfer(body=Reference(b"r")))
+    inline = amqp_0_9.encode(1, amqp_0_9.Message.Transfer(body=b"r"))
+    assert values == [inline, reference, reference, None, None]
+    assert [bool(error) for error in errors] == [False, False, False, True, True]
