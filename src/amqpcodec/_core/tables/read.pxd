@@ -14,7 +14,7 @@ cdef extern from "wire/text.h":
         int year
         int month
         int day
-    enum: SHORT_VALUE
+    int SHORT_VALUE
     ctypedef struct TextCache:
         LastTime last_time
     object text_new(const uint8_t* s, Py_ssize_t n)
