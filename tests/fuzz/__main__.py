@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.fuzz import corpus
-from tests.fuzz.instrumented import CACHE, ROOT, MissingError, build, environment, install, runtime
+from tests.fuzz.instrumented import CACHE, ROOT, MissingError, build, environment, install
 from tests.fuzz.targets import targets
 
 FINDINGS = CACHE / "findings"
@@ -79,7 +79,7 @@ def fuzz(name: str, seconds: int, runs: int, seed: int) -> Result:
     with subprocess.Popen(
         command,
         cwd=ROOT,
-        env=environment(str(runtime())),
+        env=environment(),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -108,7 +108,7 @@ def fuzz(name: str, seconds: int, runs: int, seed: int) -> Result:
 def again(name: str, path: Path) -> int:
     """One input once more, with all that the sanitizers say."""
     command = [sys.executable, "-m", "tests.fuzz.child", name, str(path)]
-    return subprocess.run(command, cwd=ROOT, env=environment(str(runtime()))).returncode
+    return subprocess.run(command, cwd=ROOT, env=environment()).returncode
 
 
 def keep(names: list[str]) -> None:
@@ -122,13 +122,12 @@ def keep(names: list[str]) -> None:
         command = [sys.executable, "-m", "tests.fuzz.child", name, "-merge=1"]
         options = [f"-max_len={targets()[name].largest}", str(smaller), str(inputs)]
         subprocess.run(
-            [*command, *options],
-            cwd=ROOT,
-            env=environment(str(runtime())),
-            check=True,
-            capture_output=True,
+            [*command, *options], cwd=ROOT, env=environment(), check=True, capture_output=True
         )
-        print(f"{name}: {corpus.keep(name, smaller)} inputs kept")
+        kept = corpus.keep(name, smaller)
+        if not kept:
+            raise RuntimeError(f"{name}: libFuzzer merged no input of {inputs}")
+        print(f"{name}: {kept} inputs kept", flush=True)
 
 
 def main() -> int:
@@ -152,7 +151,7 @@ def main() -> int:
         if options.install:
             install()
         build()
-        environment(str(runtime()))
+        environment()
     except MissingError as missing:
         print(f"fuzz: {missing}", file=sys.stderr)
         return 2

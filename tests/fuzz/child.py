@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from random import Random
 from types import FunctionType
@@ -41,7 +42,9 @@ def main() -> None:
         target.run(bytes(data))
 
     with target.around():
-        atheris.Setup([name, *arguments], run, custom_mutator=mutate)
+        # libFuzzer starts this program again by its name to merge: a shell reads it.
+        program = f"{shlex.quote(sys.executable)} -m tests.fuzz.child {name}"
+        atheris.Setup([program, *arguments], run, custom_mutator=mutate)
         atheris.Fuzz()
 
 
