@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.fuzz import corpus
-from tests.fuzz.instrumented import CACHE, ROOT, MissingError, build, environment, install
+from tests.fuzz.instrumented import CACHE, ROOT, MissingError, build, environment, install, runtime
 from tests.fuzz.targets import targets
 
 FINDINGS = CACHE / "findings"
@@ -79,7 +79,7 @@ def fuzz(name: str, seconds: int, runs: int, seed: int) -> Result:
     with subprocess.Popen(
         command,
         cwd=ROOT,
-        env=environment(),
+        env=environment(str(runtime())),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -108,7 +108,7 @@ def fuzz(name: str, seconds: int, runs: int, seed: int) -> Result:
 def again(name: str, path: Path) -> int:
     """One input once more, with all that the sanitizers say."""
     command = [sys.executable, "-m", "tests.fuzz.child", name, str(path)]
-    return subprocess.run(command, cwd=ROOT, env=environment()).returncode
+    return subprocess.run(command, cwd=ROOT, env=environment(str(runtime()))).returncode
 
 
 def keep(names: list[str]) -> None:
@@ -122,7 +122,11 @@ def keep(names: list[str]) -> None:
         command = [sys.executable, "-m", "tests.fuzz.child", name, "-merge=1"]
         options = [f"-max_len={targets()[name].largest}", str(smaller), str(inputs)]
         subprocess.run(
-            [*command, *options], cwd=ROOT, env=environment(), check=True, capture_output=True
+            [*command, *options],
+            cwd=ROOT,
+            env=environment(str(runtime())),
+            check=True,
+            capture_output=True,
         )
         kept = corpus.keep(name, smaller)
         if not kept:
@@ -151,7 +155,7 @@ def main() -> int:
         if options.install:
             install()
         build()
-        environment()
+        environment(str(runtime()))
     except MissingError as missing:
         print(f"fuzz: {missing}", file=sys.stderr)
         return 2
