@@ -72,11 +72,13 @@ class Result:
         )
 
 
-def outcome(read: Callable[[bytes], Any], data: bytes, errors: Any = Exception) -> Any:
-    """What was read, or the error."""
+def outcome(read: Callable[[bytes], Any], data: bytes) -> Any:
+    """What was read, or the error; where the peer is missing, that is raised."""
     try:
         return read(data)
-    except errors as error:
+    except ImportError:
+        raise
+    except Exception as error:
         return Refused(f"{type(error).__name__}: {error}"[:200])
 
 

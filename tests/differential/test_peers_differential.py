@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from amqpcodec import v0_9_1 as amqp
-from tests.differential.compare import Difference, Peer, Refused, compare, differences
+from tests.differential.compare import Difference, Peer, Refused, compare, differences, outcome
 from tests.differential.peers import peers
 from tests.paths import REPO
 
@@ -52,6 +52,18 @@ def ack(rng: Random) -> bytes:
 
 def tag_of(data: bytes) -> int:
     return amqp.decode(data)[2].delivery_tag  # type: ignore[index, union-attr, no-any-return]
+
+
+def absent(data: bytes) -> Any:
+    raise ImportError("no such client")
+
+
+def test_a_missing_peer_is_no_answer() -> None:
+    def theirs(cases: list[bytes]) -> list[Any]:
+        return [outcome(absent, data) for data in cases]
+
+    with pytest.raises(ImportError, match="no such client"):
+        compare(Peer("missing", ack, tag_of, theirs, {}), 3)
 
 
 def test_differences_are_found_and_counted_by_reason() -> None:
