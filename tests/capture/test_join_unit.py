@@ -15,15 +15,8 @@ import pyarrow as pa
 from amqpcodec import capture
 from tests.capture import mangle
 from tests.capture import recording as make
-from tests.paths import REPO
 
-RECORDING = REPO / "demo" / "kombu_celery.pcap.gz"
 NAMES = ["direction", "src", "dst", "frame", "error", "flags"]
-
-
-@pytest.fixture(scope="module")
-def parts() -> list[mangle.Part]:
-    return mangle.parts(RECORDING)
 
 
 def rows(reader: capture.Reader) -> list[dict]:

@@ -12,22 +12,6 @@ pytest.importorskip("pyarrow")
 from tests.capture import mangle
 from tests.capture import recording as make
 from tests.capture.rows import rows, streams
-from tests.paths import REPO
-
-RECORDING = REPO / "demo" / "kombu_celery.pcap.gz"
-
-
-@pytest.fixture(scope="module")
-def parts() -> list[mangle.Part]:
-    return mangle.parts(RECORDING)
-
-
-@pytest.fixture(scope="module")
-def whole() -> dict[tuple[str, str], list[bytes]]:
-    found = streams(mangle.unpacked(RECORDING))
-    assert sum(map(len, found.values())) == 1000
-    return found
-
 
 LINKS = {
     "ethernet": (1, make.ethernet),

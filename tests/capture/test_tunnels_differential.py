@@ -13,12 +13,10 @@ pytest.importorskip("pyarrow")
 from tests.capture import mangle, wrap
 from tests.capture import recording as make
 from tests.capture.rows import rows
-from tests.paths import REPO
 
 pytestmark = pytest.mark.skipif(
     shutil.which("tshark") is None, reason="tshark is not here (Debian: tshark)"
 )
-RECORDING = REPO / "demo" / "kombu_celery.pcap.gz"
 
 
 def by_tshark(path: Path) -> list[tuple[int, int, int]]:
@@ -52,8 +50,8 @@ KNOWN = [name for name in wrap.TUNNELS if name not in UNKNOWN]
 
 
 @pytest.mark.parametrize("name", KNOWN)
-def test_tunnels(name, tmp_path):
-    octets = make.pcap(mangle.records(mangle.parts(RECORDING), wrap.TUNNELS[name]))
+def test_tunnels(parts, name, tmp_path):
+    octets = make.pcap(mangle.records(parts, wrap.TUNNELS[name]))
     path = tmp_path / "wrapped.pcap"
     path.write_bytes(octets)
     found = by_us(octets)
@@ -62,8 +60,8 @@ def test_tunnels(name, tmp_path):
 
 
 @pytest.mark.parametrize("tunnel", [None, "vxlan", "gre, key"])
-def test_fragments(tunnel, tmp_path):
-    packets = [part.raw() for part in mangle.parts(RECORDING)]
+def test_fragments(parts, tunnel, tmp_path):
+    packets = [part.raw() for part in parts]
     if tunnel is not None:
         packets = [wrap.TUNNELS[tunnel](packet)[14:] for packet in packets]
     octets = make.pcap(map(make.ethernet, wrap.fragmented(packets, 3)))

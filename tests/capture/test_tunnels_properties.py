@@ -15,19 +15,6 @@ from amqpcodec import capture
 from tests.capture import mangle, wrap
 from tests.capture import recording as make
 from tests.capture.rows import rows, streams
-from tests.paths import REPO
-
-RECORDING = REPO / "demo" / "kombu_celery.pcap.gz"
-
-
-@pytest.fixture(scope="module")
-def parts() -> list[mangle.Part]:
-    return mangle.parts(RECORDING)
-
-
-@pytest.fixture(scope="module")
-def whole() -> dict[tuple[str, str], list[bytes]]:
-    return streams(mangle.unpacked(RECORDING))
 
 
 def told(octets: bytes) -> list[tuple]:

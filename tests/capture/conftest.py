@@ -1,0 +1,27 @@
+"""A recording, as the tests that change its packets take it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.capture import mangle
+from tests.paths import REPO
+
+RECORDING = REPO / "demo" / "kombu_celery.pcap.gz"
+
+
+@pytest.fixture(scope="session")
+def parts() -> list[mangle.Part]:
+    """Its segments."""
+    return mangle.parts(RECORDING)
+
+
+@pytest.fixture(scope="session")
+def whole() -> dict[tuple[str, str], list[bytes]]:
+    """Its frames, by the client's end and direction."""
+    pytest.importorskip("pyarrow")
+    from tests.capture.rows import streams
+
+    found = streams(mangle.unpacked(RECORDING))
+    assert sum(map(len, found.values())) == 1000
+    return found
