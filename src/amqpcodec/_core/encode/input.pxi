@@ -403,6 +403,7 @@ cdef int items_at(const Source* s, int64_t i, int64_t* first, int64_t* n) noexce
         first[0] = i * s.width
         n[0] = s.width
     if first[0] < 0 or n[0] < 0 or first[0] > s.child.n or n[0] > s.child.n - first[0]:
+        n[0] = 0    # callers add the two, which may overflow
         return BAD_OFFSETS
     return 0
 
