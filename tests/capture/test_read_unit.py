@@ -102,7 +102,7 @@ def test_clocks(resolution, ticks, expected, order):
 
 def test_ipv6_with_extensions():
     segment = make.tcp(CLIENT6, SERVER6, 1001, HELLO)
-    extensions = [(0, b"\0" + bytes(6)), (60, b"\1" + bytes(14)), (44, bytes(7))]
+    extensions = [(0, b"\0" + bytes(6)), (60, b"\1" + bytes(14)), (44, b"\7" + bytes(6))]
     packet = make.ipv6(CLIENT6, SERVER6, segment, extensions=extensions)
     (row,) = rows(make.pcap([make.ethernet(packet)]))
     assert (row["src"], row["frame"]) == ("[fd00::1]:40000", HELLO)
