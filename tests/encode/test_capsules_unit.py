@@ -180,7 +180,7 @@ def test_results() -> None:
     found = batch.encode(pa.RecordBatch.from_pydict({"channel": pa.array([1, -1, 2])}))
     errors = found.errors
     assert (len(found), len(errors), found.error_count) == (3, 3, 1)
-    assert repr(found) == "<amqpcodec.batch.Encoded: 3 rows>"
+    assert repr(found) == "<amqpcodec.batch.Encoded: 3 rows, 1 with an error>"
     assert repr(errors) == "<amqpcodec.batch.ArrowColumn: 3 rows>"
     values = pa.array(found)
     assert values.equals(pa.array(found))
