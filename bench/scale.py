@@ -76,7 +76,7 @@ def hot(records: int) -> Iterator[bytes]:
         yield b"".join(out)
 
 
-def write_capture(path: Path, octets: int) -> None:
+def write_capture(path: Path, raw: int) -> None:
     """Mixed traffic and one connection with half of all bytes."""
     recording = next(each for each in RECORDINGS if each.exists())
     looped.write(recording, path, 1)  # one round: its header and its size
@@ -87,7 +87,7 @@ def write_capture(path: Path, octets: int) -> None:
     written = looped.HEADER
     with path.open("wb") as file:
         file.write(whole[: looped.HEADER])
-        while written < octets:
+        while written < raw:
             written += file.write(next(mixed)) + file.write(next(hot_packets))
 
 

@@ -75,7 +75,7 @@ def check(number: int, got_headers: Any, got_body: Any, correlation_id: Any) -> 
     if found != number:
         raise Broken(f"message {found} where {number} was due")
     if bytes(got_body) != body(number):
-        raise Broken(f"the body of message {number} differs: {len(got_body)} octets")
+        raise Broken(f"the body of message {number} differs: {len(got_body)} bytes")
     if dict(got_headers) != headers(number):
         raise Broken(f"the headers of message {number} differ: {got_headers}")
     if correlation_id != f"c-{number}":

@@ -117,12 +117,12 @@ def encode_columns() -> Callable[[], Any]:
 def ours() -> Work:
     decode = amqp.Message.decode
     work: Work = {
-        "M1 decode, eager": lambda octets=OCTETS["M1"]: decode(octets, eager=True),
+        "M1 decode, eager": lambda raw=OCTETS["M1"]: decode(raw, eager=True),
         "M1 decode, lazy": partial(decode, OCTETS["M1"]),
         "M1 encode": SMALL.encode,
-        "M2 decode, eager": lambda octets=OCTETS["M2"]: decode(octets, eager=True),
+        "M2 decode, eager": lambda raw=OCTETS["M2"]: decode(raw, eager=True),
         "M2 encode": LARGE.encode,
-        "M3 decode": lambda octets=OCTETS["M3"]: decode(octets, eager=True),
+        "M3 decode": lambda raw=OCTETS["M3"]: decode(raw, eager=True),
         "M3 encode": NESTED.encode,
     }
     for name, frame in FRAMES.items():
@@ -162,17 +162,17 @@ def proton_work() -> Work:
     ):
         made.inferred = name != "M3"
 
-        def read(octets: bytes = OCTETS[name]) -> Any:
+        def read(raw: bytes = OCTETS[name]) -> Any:
             found = proton.Message()
-            found.decode(octets)
+            found.decode(raw)
             return found
 
         work[f"{name} encode"] = made.encode
         work[f"{name} encode, columns"] = made.encode
         for row in (f"{name} decode", f"{name} decode, eager", f"{name} decode, lazy"):
             work[row] = read
-    for name, octets in WIRE.items():
-        body = octets[8:]
+    for name, raw in WIRE.items():
+        body = raw[8:]
 
         def read_frame(body: bytes = body) -> Any:
             data = proton.Data()
@@ -222,15 +222,15 @@ def azure_work() -> Work:
     made = azure_messages()
     work: Work = {}
     for name, message in made.items():
-        octets = memoryview(OCTETS[name])
+        raw = memoryview(OCTETS[name])
         work[f"{name} encode"] = lambda message=message: _encode.encode_payload(
             bytearray(), message
         )
         work[f"{name} encode, columns"] = work[f"{name} encode"]
         for row in (f"{name} decode", f"{name} decode, eager", f"{name} decode, lazy"):
-            work[row] = partial(_decode.decode_payload, octets)
-    for name, octets in WIRE.items():
-        view = memoryview(octets)[8:]
+            work[row] = partial(_decode.decode_payload, raw)
+    for name, raw in WIRE.items():
+        view = memoryview(raw)[8:]
         work[f"{name} decode"] = partial(_decode.decode_frame, view)
     work |= drop_in_work(_decode, _encode, made)
     return work
@@ -256,13 +256,13 @@ def drop_in_work(decode: Any, encode: Any, messages: dict[str, Any]) -> Work:
 def proton_c_work() -> Work:
     run = loops()
     work: Work = {}
-    for name, octets in OCTETS.items():
+    for name, raw in OCTETS.items():
         for row in (f"{name} decode", f"{name} decode, eager", f"{name} decode, lazy"):
-            work[row] = run["message_decode"](octets)
-        work[f"{name} encode"] = run["message_encode"](octets)
-    for name, octets in WIRE.items():
-        work[f"{name} decode"] = run["data_decode"](octets[8:])
-        work[f"{name} encode"] = run["data_encode"](octets[8:])
+            work[row] = run["message_decode"](raw)
+        work[f"{name} encode"] = run["message_encode"](raw)
+    for name, raw in WIRE.items():
+        work[f"{name} decode"] = run["data_decode"](raw[8:])
+        work[f"{name} encode"] = run["data_encode"](raw[8:])
     return work
 
 

@@ -131,7 +131,7 @@ def proton_c() -> dict[str, Callable[[], object]]:
     except Absent as error:
         print(f"nothing to scale by, no gates: {error}")
         return {}
-    work = {name: run["data_decode"](octets[8:]) for name, octets in WIRE.items()}
+    work = {name: run["data_decode"](raw[8:]) for name, raw in WIRE.items()}
     work["M1"] = run["message_decode"](OCTETS["M1"])
     return work
 

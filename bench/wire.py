@@ -70,12 +70,12 @@ def arguments(method: str) -> tuple[str, ...]:
 
 
 def _shortstr(text: str) -> bytes:
-    octets = text.encode()
-    return bytes((len(octets),)) + octets
+    raw = text.encode()
+    return bytes((len(raw),)) + raw
 
 
-def _long(octets: bytes) -> bytes:
-    return struct.pack(">I", len(octets)) + octets
+def _long(raw: bytes) -> bytes:
+    return struct.pack(">I", len(raw)) + raw
 
 
 def _item(value: Any) -> bytes:
@@ -138,8 +138,8 @@ def method_frame(channel: int, method: str, values: dict[str, Any]) -> bytes:
     bits = None
     for name, kind in fields:
         if kind == "bit":
-            shift, octet = (0, 0) if bits is None else bits
-            bits = (shift + 1, octet | bool(values[name]) << shift)
+            shift, byte = (0, 0) if bits is None else bits
+            bits = (shift + 1, byte | bool(values[name]) << shift)
         else:
             if bits is not None:
                 payload, bits = payload + bytes((bits[1],)), None
@@ -168,7 +168,7 @@ class _Cursor:
 
     def take(self, count: int) -> bytes:
         if count > len(self.data) - self.at:
-            raise ValueError(f"{count} octets wanted at {self.at} of {len(self.data)}")
+            raise ValueError(f"{count} bytes wanted at {self.at} of {len(self.data)}")
         self.at += count
         return self.data[self.at - count : self.at]
 
@@ -245,9 +245,9 @@ def _read_method(payload: bytes) -> tuple[str, dict[str, Any]]:
     bits: tuple[int, int] | None = None
     for field, kind in METHODS[name][2]:
         if kind == "bit":
-            shift, octet = (0, cursor.number("B")) if bits is None else bits
-            values[field] = bool(octet >> shift & 1)
-            bits = (shift + 1, octet)
+            shift, byte = (0, cursor.number("B")) if bits is None else bits
+            values[field] = bool(byte >> shift & 1)
+            bits = (shift + 1, byte)
         else:
             bits = None
             values[field] = _read_field(kind, cursor)

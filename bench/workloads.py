@@ -244,7 +244,7 @@ def _w1() -> Workload:
     workload = Workload("W1", _messages(512, 100, _properties))
     sizes = {(len(group), sum(map(len, group))) for group in workload.groups}
     if sizes != {(3, W1_OCTETS)}:
-        raise AssertionError(f"W1 must be {W1_OCTETS} octets in 3 frames, not {sizes}")
+        raise AssertionError(f"W1 must be {W1_OCTETS} bytes in 3 frames, not {sizes}")
     return workload
 
 

@@ -63,9 +63,9 @@ def show_table(decoded: DataFrame) -> None:
     # Logins and tokens are nobody's business.
     arguments = F.when(F.col("method").isin(*SECRETS), "(not shown: credentials)")
     # A body that is text as text; a header and any other body as a size.
-    octets = F.coalesce("body_size", F.octet_length("payload"))
+    raw = F.coalesce("body_size", F.octet_length("payload"))
     body = F.coalesce(
-        F.try_validate_utf8(F.col("payload").cast("string")), F.concat(octets, F.lit(" octets"))
+        F.try_validate_utf8(F.col("payload").cast("string")), F.concat(raw, F.lit(" bytes"))
     )
     shown = decoded.where(F.col("conn") == busiest).select(
         "n",

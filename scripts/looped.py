@@ -18,15 +18,15 @@ HEADER = 24
 ETHERNET, SOURCE, TARGET = 16 + 14, 12, 16
 
 
-def packets(octets: bytes) -> list[bytearray]:
+def packets(raw: bytes) -> list[bytearray]:
     """The records of a file, with their headers."""
-    if octets[:4] not in (b"\xd4\xc3\xb2\xa1", b"\x4d\x3c\xb2\xa1") or octets[20] != 1:
+    if raw[:4] not in (b"\xd4\xc3\xb2\xa1", b"\x4d\x3c\xb2\xa1") or raw[20] != 1:
         raise ValueError("takes a little-endian pcap file of Ethernet")
     found = []
     at = HEADER
-    while at < len(octets):
-        end = at + 16 + struct.unpack_from("<I", octets, at + 8)[0]
-        found.append(bytearray(octets[at:end]))
+    while at < len(raw):
+        end = at + 16 + struct.unpack_from("<I", raw, at + 8)[0]
+        found.append(bytearray(raw[at:end]))
         at = end
     return found
 
@@ -47,7 +47,7 @@ def rounds(records: list[bytearray], concurrent: int) -> Iterator[bytes]:
         yield b"".join(out)
 
 
-def write(recording: Path, out: Path, octets: int, concurrent: int = 1, drop: float = 0) -> int:
+def write(recording: Path, out: Path, raw: int, concurrent: int = 1, drop: float = 0) -> int:
     """Write about so many bytes, at least one round; how many rounds. drop: a share of packets."""
     whole = recording.read_bytes()
     if whole[:2] == b"\x1f\x8b":
@@ -63,7 +63,7 @@ def write(recording: Path, out: Path, octets: int, concurrent: int = 1, drop: fl
             file.write(each)
             written += len(each)
             count += 1
-            if written >= octets:
+            if written >= raw:
                 break
     return count
 
@@ -77,8 +77,8 @@ def main() -> None:
     parser.add_argument("--concurrent", type=int, default=1)
     parser.add_argument("--drop", type=float, default=0, help="share of packets to leave out")
     given = parser.parse_args()
-    octets = int(given.megabytes * 1e6)
-    print(f"{write(given.recording, given.out, octets, given.concurrent, given.drop)} rounds")
+    raw = int(given.megabytes * 1e6)
+    print(f"{write(given.recording, given.out, raw, given.concurrent, given.drop)} rounds")
 
 
 if __name__ == "__main__":

@@ -44,10 +44,10 @@ def check_frames() -> int:
     count = 0
     for line in FRAMES.read_text(encoding="utf-8").splitlines():
         vector = json.loads(line)
-        octets = bytes.fromhex(vector["hex"])
-        consumed, channel, frame = amqp.decode(octets)
-        check(consumed == len(octets), f"{vector['name']}: {consumed} of {len(octets)} octets")
-        check(amqp.encode(channel, frame) == octets, f"{vector['name']}: other octets come back")
+        raw = bytes.fromhex(vector["hex"])
+        consumed, channel, frame = amqp.decode(raw)
+        check(consumed == len(raw), f"{vector['name']}: {consumed} of {len(raw)} bytes")
+        check(amqp.encode(channel, frame) == raw, f"{vector['name']}: other bytes come back")
         count += 1
     check(count > 50, f"only {count} frames in {FRAMES.name}")
     return count
@@ -57,11 +57,11 @@ def check_messages() -> None:
     """A message through the decoder a byte at a time, and as columns; an error with its place."""
     method = amqp.Basic.Publish(exchange="orders", routing_key="eu")
     properties = amqp.Basic.Properties(headers={"n": 1, "nested": {"of": [1.5, None, "text"]}})
-    octets = amqp.encode_message(1, method, properties, b"body", frame_max=4096)
+    raw = amqp.encode_message(1, method, properties, b"body", frame_max=4096)
     decoder = amqp.MessageDecoder()
-    events = [event for octet in octets for event in decoder.feed(bytes([octet]))]
+    events = [event for byte in raw for event in decoder.feed(bytes([byte]))]
     check(events == [(1, amqp.Message(method, properties, b"body"))], f"decoder gave {events}")
-    array = batch.decode(octets).__arrow_c_array__()
+    array = batch.decode(raw).__arrow_c_array__()
     check(len(array) == 2, "batch.decode gives no pair of capsules")
     try:
         amqp.decode(bytes.fromhex("01 0001 00000006 003c 003c c8 61 ce"))

@@ -145,7 +145,7 @@ def rows(found: dict[Cell, Measured]) -> list[tuple[str, ...]]:
 def show(found: dict[Cell, Measured], options: argparse.Namespace, seconds: float) -> None:
     """For a terminal with rich, otherwise Markdown."""
     caption = (
-        f"CPU time of the client's process a message (256 octets, 5 headers, 5 properties), "
+        f"CPU time of the client's process a message (256 bytes, 5 headers, 5 properties), "
         f"{options.rounds} processes, {options.pairs} times {options.count:,} messages with and "
         f"without in turn in each; took {seconds:.0f} s, load average {os.getloadavg()[0]:.1f}"
     )

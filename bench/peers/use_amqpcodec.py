@@ -238,11 +238,11 @@ class Amqpcodec(Peer):
         """More than equal information: the very bytes, for the tags are RabbitMQ's for both."""
         compare(
             f"amqpcodec encodes {workload.name}",
-            wire.read_frames(octets := b"".join(pieces)),
+            wire.read_frames(raw := b"".join(pieces)),
             wire.read_frames(workload.data),
         )
-        if octets != workload.data:
-            raise WrongResultError(f"amqpcodec encodes {workload.name} to other octets")
+        if raw != workload.data:
+            raise WrongResultError(f"amqpcodec encodes {workload.name} to other bytes")
 
     # ------------------------------------------------------------ columns
 
@@ -266,9 +266,9 @@ class Amqpcodec(Peer):
         decode = batch.decode
         blocks = workloads.memory_blocks(workload.name)
 
-        def block(octets: memoryview) -> None:
+        def block(raw: memoryview) -> None:
             # exported, as a consumer takes it, and released at once: the buffers may be used again
-            decode(octets, **options).__arrow_c_array__()
+            decode(raw, **options).__arrow_c_array__()
 
         def check() -> None:
             import pyarrow
@@ -371,7 +371,7 @@ def _frames_of(event: Event, workload: Workload) -> list[Any]:
     frames = [_method(event)] if event.method else []
     if event.properties is not None:
         frames.append(amqp.Header(event.body_size, _properties(event)))
-    return frames + [amqp.Body(octets) for octets in event.bodies(workload.frame_max)]
+    return frames + [amqp.Body(raw) for raw in event.bodies(workload.frame_max)]
 
 
 def _present(properties: Any) -> dict[str, Any]:
@@ -432,7 +432,7 @@ def _check_columns(found: Any, workload: Workload) -> None:
     import json
 
     expected = workload.expected_frames() * workloads.BLOCK_REPEATS
-    sizes = [len(octets) for group in workload.groups for octets in group]
+    sizes = [len(raw) for group in workload.groups for raw in group]
     sizes *= workloads.BLOCK_REPEATS
     views = {
         "offset": [sum(sizes[:index]) for index in (0, 1, 2)],

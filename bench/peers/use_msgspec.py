@@ -110,7 +110,7 @@ class Msgspec(Peer):
         packed = [encode(_struct(event)) for event in workload.events]
 
         def check() -> None:
-            check_events(self, (_neutral(decode(octets)) for octets in packed), workload)
+            check_events(self, (_neutral(decode(raw)) for raw in packed), workload)
 
         return Work(one_by_one(decode, packed), workload.frames, check)
 

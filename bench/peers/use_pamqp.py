@@ -31,7 +31,7 @@ class Pamqp(Peer):
         unmarshal = frame.unmarshal
 
         def check() -> None:
-            found = (_neutral(*unmarshal(octets)) for group in workload.groups for octets in group)
+            found = (_neutral(*unmarshal(raw)) for group in workload.groups for raw in group)
             check_frames(self, found, workload)
 
         return Work(over(unmarshal, workload, workload.groups), workload.frames, check)
@@ -95,7 +95,7 @@ def _frames_of(event: Event, workload: Workload) -> list[Any]:
         values = {RENAMED.get(name, name): value for name, value in event.properties.items()}
         properties = commands.Basic.Properties(**values)
         frames.append(header.ContentHeader(body_size=event.body_size, properties=properties))
-    return frames + [body.ContentBody(octets) for octets in event.bodies(workload.frame_max)]
+    return frames + [body.ContentBody(raw) for raw in event.bodies(workload.frame_max)]
 
 
 def _neutral(_consumed: int, channel: int, item: Any) -> tuple[Any, ...]:

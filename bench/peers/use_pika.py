@@ -35,9 +35,7 @@ class Pika(Peer):
         decode_frame = frame.decode_frame
 
         def check() -> None:
-            found = (
-                _neutral(decode_frame(octets)[1]) for group in workload.groups for octets in group
-            )
+            found = (_neutral(decode_frame(raw)[1]) for group in workload.groups for raw in group)
             check_frames(self, found, workload)
 
         return Work(over(decode_frame, workload, workload.groups), workload.frames, check)
@@ -106,7 +104,7 @@ def _frames_of(event: Event, workload: Workload) -> list[Any]:
         properties = spec.BasicProperties(**values)
         frames.append(frame.Header(event.channel, event.body_size, properties))
     bodies = event.bodies(workload.frame_max)
-    return frames + [frame.Body(event.channel, octets) for octets in bodies]
+    return frames + [frame.Body(event.channel, raw) for raw in bodies]
 
 
 def _neutral(item: Any) -> tuple[Any, ...]:

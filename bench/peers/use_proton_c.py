@@ -28,11 +28,11 @@ def loops() -> dict[str, Callable[[bytes], Callable[[], object]]]:
         function.restype = ctypes.c_uint64
         function.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_int]
 
-        def make(octets: bytes) -> Callable[[], object]:
-            size = len(octets)
-            if function(octets, size, TIMES) < TIMES:
-                raise WrongResultError(f"proton C: {name} of {size} octets fails")
-            return lambda: function(octets, size, TIMES)
+        def make(raw: bytes) -> Callable[[], object]:
+            size = len(raw)
+            if function(raw, size, TIMES) < TIMES:
+                raise WrongResultError(f"proton C: {name} of {size} bytes fails")
+            return lambda: function(raw, size, TIMES)
 
         return make
 

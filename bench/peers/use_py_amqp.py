@@ -111,8 +111,8 @@ class PyAmqp(Peer):
         if workload.shape == "header":
             raise Absent("py-amqp writes a content header only after its method")
         pieces: list[bytes] = []
-        write = self._writer(workload, lambda _octets: None)
-        keep = self._writer(workload, lambda octets: pieces.append(bytes(octets)))
+        write = self._writer(workload, lambda _bytes: None)
+        keep = self._writer(workload, lambda raw: pieces.append(bytes(raw)))
         ready = [
             (event.channel, *METHODS[event.method], _values(event), _content(event))
             for event in workload.events

@@ -89,7 +89,7 @@ def _function(
 
 
 def _fields(w: Writer, sig: str, outs: str, *, flags: bool) -> None:
-    bit = 0  # of its octet
+    bit = 0  # of its byte
     for number, letter in enumerate(sig):
         out = f"run.{outs}[{number}]"
         if letter == "B":

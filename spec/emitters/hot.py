@@ -208,7 +208,7 @@ def _fixed_pointers(
 
 
 def _put_text(w: Writer, i: int, fail: str) -> None:
-    w(f"if not utf8_octets(o.field[{i}], &s, &n) or <size_t>n > 255:")
+    w(f"if not utf8_bytes(o.field[{i}], &s, &n) or <size_t>n > 255:")
     w(f"    {fail}")
 
 
@@ -226,7 +226,7 @@ def _method_writer(w: Writer, sig: str) -> None:
         if letter in "Ss":
             _put_text(w, i, "return -1")
             w("w[0] = <uint8_t>n")
-            w("copy_octets(w + 1, s, <size_t>n)")
+            w("copy_bytes(w + 1, s, <size_t>n)")
             w("w += 1 + n")
         elif letter in _STORE:
             test = f"not exact_u64(o.field[{i}], &u)"
@@ -370,7 +370,7 @@ def _properties_writer(w: Writer, sig: str) -> None:
             _put_text(w, i, "return put_back(b, start)")
             w("buffer_room(b, 1 + <size_t>n)")
             w("b.p[0] = <uint8_t>n")
-            w("copy_octets(b.p + 1, s, <size_t>n)")
+            w("copy_bytes(b.p + 1, s, <size_t>n)")
             w("b.p += 1 + n")
         elif letter == "t":
             w(f"if o.field[{i}] == NULL:")

@@ -44,7 +44,7 @@ from .v1_types import UShort as UShort
 
 _Types: TypeAlias = Literal["plain", "typed"]
 _Errors: TypeAlias = Literal["strict", "frame"]
-_Octets: TypeAlias = bytes | bytearray | memoryview
+_Bytes: TypeAlias = bytes | bytearray | memoryview
 _Symbols: TypeAlias = str | Sequence[str] | Array
 _Map: TypeAlias = dict[Any, Any] | Map
 '''

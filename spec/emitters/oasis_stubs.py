@@ -21,7 +21,7 @@ _TYPES = {
     "uint": ("int", "int"),
     "ulong": ("int", "int"),
     "timestamp": ("datetime | Timestamp", "datetime | int"),
-    "binary": ("bytes", "_Octets"),
+    "binary": ("bytes", "_Bytes"),
     "string": ("str", "str"),
     "symbol": ("str", "str"),
     "list": ("list[Any]", "Sequence[Any]"),
@@ -80,8 +80,8 @@ def _constants(table: dict[str, Any]) -> str:
         "TYPES: Final[MappingProxyType[int, type[Composite]]]",
     ]
     for name, prefix in (("AMQP", "PROTOCOL"), ("SASL", "SASL"), ("TLS", "TLS")):
-        octets = "".join(f"\\x{octet:02x}" for octet in table["headers"][name])
-        lines.append(f'{prefix}_HEADER: Final[bytes] = b"AMQP{octets}"')
+        raw = "".join(f"\\x{byte:02x}" for byte in table["headers"][name])
+        lines.append(f'{prefix}_HEADER: Final[bytes] = b"AMQP{raw}"')
     lines += [f"{name}: Final = {value}" for name, value in table["constants"]]
     return "\n".join(lines) + "\n"
 
@@ -109,7 +109,7 @@ def _class(spec: dict[str, Any], enums: dict[str, Any]) -> str:
         arguments.append(f"{field[0]}: {argument} = None")
     if "frame" in spec["provides"]:
         body += "payload: bytes | memoryview\n"
-        arguments += ["*", "payload: _Octets | None = None"]
+        arguments += ["*", "payload: _Bytes | None = None"]
     body += _bracketed("def __init__(", arguments, ") -> None: ...", indent=8)
     head = f"@final\nclass {spec['python']}(Composite):\n"
     return head + textwrap.indent(body, "    ")

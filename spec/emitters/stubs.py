@@ -66,7 +66,7 @@ def emit_stubs(protocol: Protocol, module: str) -> str:
             "MessageDecoder", "Event", "        max_body_size: int | None = None,\n"
         ),
     }
-    names |= {f"HEADER_{i}": str(octet) for i, octet in enumerate(table["header"])}
+    names |= {f"HEADER_{i}": str(byte) for i, byte in enumerate(table["header"])}
     parts = [
         _fill(HEAD, names),
         _all(table),
@@ -145,10 +145,10 @@ def _all(table: dict[str, Any]) -> str:
 
 
 def _constants(table: dict[str, Any]) -> str:
-    octets = "".join(f"\\x{octet:02x}" for octet in table["header"])
+    raw = "".join(f"\\x{byte:02x}" for byte in table["header"])
     lines = [
         f"VERSION: Final[tuple[int, int, int]] = {table['version']!r}",
-        f'PROTOCOL_HEADER: Final[bytes] = b"AMQP{octets}"',
+        f'PROTOCOL_HEADER: Final[bytes] = b"AMQP{raw}"',
     ]
     lines += [f"{name}: Final = {value}" for name, value in table["constants"]]
     return "\n".join(lines) + "\n"

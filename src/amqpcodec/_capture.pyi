@@ -129,7 +129,7 @@ class CaptureReader:
         forced: bool,
         batch_rows: int,
         level: str = "frame",
-        reorder_octets: int = ...,
+        reorder_bytes: int = ...,
         reorder_total: int = ...,
         others: tuple[Protocol | V1Core, ...] = (),
         tables: str = "json",

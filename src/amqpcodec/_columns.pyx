@@ -24,7 +24,7 @@ from amqpcodec._gen.v1_constants cimport (
 from amqpcodec._codec cimport (
     BAD_CAPTURE, BAD_CHANNEL, BAD_COLUMN, BAD_HEADER_CLASS, BAD_HEARTBEAT, BAD_INCOMPLETE,
     BAD_METHOD, BAD_ORDER, BAD_RANGE, BAD_TEXT, BAD_TRAILING, BAD_TRUNCATED, bits_to_double,
-    bits_to_float, check_pairs, check_value, copy_octets, DescTable, double_to_bits, ERROR, fail,
+    bits_to_float, check_pairs, check_value, copy_bytes, DescTable, double_to_bits, ERROR, fail,
     fault_error, fault_text, FAULT_TEXT_SIZE, FIELD_RESERVED, FRAME_BODY, FRAME_END, FRAME_HEADER,
     FRAME_HEARTBEAT, FRAME_METHOD, HIGHEST_INT64, HIGHEST_SECOND, is_ascii, is_known_type,
     is_utf8, load16, load64, MAX_U32, MODE_LETTER, OK, Op, place_fault, PLAIN, PROPERTY_ALIASES,

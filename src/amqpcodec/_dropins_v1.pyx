@@ -18,9 +18,9 @@ from amqpcodec._gen.v1_constants cimport (
 )
 from amqpcodec._codec cimport (
     AMQP_LIKELY, AMQP_UNLIKELY, bits_to_double, Buffer, buffer_free, buffer_init, buffer_room,
-    copy_octets, Datetime, Decimal, double_to_bits, exact_small, exact_u64, INT_LIMITS,
-    load16, load32, load64, MAX_U32, Place, place_begin, put_octets, PyTypeObject, STACK_ROOM,
-    store32, UTC, utf8_octets,
+    copy_bytes, Datetime, Decimal, double_to_bits, exact_small, exact_u64, INT_LIMITS,
+    load16, load32, load64, MAX_U32, Place, place_begin, put_bytes, PyTypeObject, STACK_ROOM,
+    store32, UTC, utf8_bytes,
 )
 from amqpcodec._v1 cimport (
     PyDateTime_DATE_GET_MICROSECOND, PyLong_FromLongLong, PyLong_FromUnsignedLongLong, UUID,

@@ -21,16 +21,16 @@ from amqpcodec._gen.v1_constants cimport (
 )
 from amqpcodec._codec cimport (
     BAD_BODY_SIZE, BAD_CAPTURE, BAD_DEPTH, BAD_FRAME_SIZE, BAD_INCOMPLETE, BAD_RANGE,
-    BAD_TRAILING, bits_to_double, bits_to_float, buffer_free, buffer_init, copy_octets, Datetime,
-    Decimal, DecodeError, DEPTH_LIMIT, double_to_bits, drop_octets, encode_error, EncodeError,
+    BAD_TRAILING, bits_to_double, bits_to_float, buffer_free, buffer_init, copy_bytes, Datetime,
+    Decimal, DecodeError, DEPTH_LIMIT, double_to_bits, drop_bytes, encode_error, EncodeError,
     EPOCH, exact_small, exact_u64, fault_text, FAULT_TEXT_SIZE, float_to_bits, INT_LIMITS,
     is_ascii, is_utf8, Kind, KIND_ABSTRACT, kind_check_type, kind_describe, kind_fill,
     kind_instance, kind_metatype_object, kind_new, KIND_OF, kind_of, kind_store, kind_track,
-    kind_track_for, kind_use, KindObject, LastTime, MAX_U32, MODE_TYPED, moment_of_day, new_kind, Octets,
-    octets_of, place_begin, place_text, PLAIN, put_octets, Py_TYPE, PyTypeObject, repr_begin, repr_end, SCAN_BAD, SCAN_FRAME,
+    kind_track_for, kind_use, KindObject, LastTime, MAX_U32, MODE_TYPED, moment_of_day, new_kind, ByteView,
+    bytes_of, place_begin, place_text, PLAIN, put_bytes, Py_TYPE, PyTypeObject, repr_begin, repr_end, SCAN_BAD, SCAN_FRAME,
     SCAN_MORE, SCOPE_CHANNEL, SCOPE_CONNECTION, SCOPE_FRAME, SCOPES, short_repr, SHORT_VALUE,
-    STACK_ROOM, store64, Stream, table_error, take_channel, take_frame_max, take_octets,
-    TextCache, UTC, utf8_octets, ValidationError, view_of_copy,
+    STACK_ROOM, store64, Stream, table_error, take_channel, take_frame_max, take_bytes,
+    TextCache, UTC, utf8_bytes, ValidationError, view_of_copy,
 )
 
 from amqpcodec._codec import Frame, frame_replace

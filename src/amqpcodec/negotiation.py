@@ -94,11 +94,11 @@ def negotiate(
 
     Spec: 0-9-1 §4.2.2, 1.0 §2.2.
     """
-    octets = _octets(header)
+    raw = _bytes(header)
     versions = _supported(supported)
-    if len(octets) < 8 and b"AMQP".startswith(octets[:4]):
-        raise ValueError(f"a protocol header has 8 octets, not {len(octets)}")
-    asked = octets[4:8] if octets.startswith(b"AMQP") else b""
+    if len(raw) < 8 and b"AMQP".startswith(raw[:4]):
+        raise ValueError(f"a protocol header has 8 bytes, not {len(raw)}")
+    asked = raw[4:8] if raw.startswith(b"AMQP") else b""
     candidates = _ASKED.get(asked, ())
     if letter:
         candidates = _LETTER.get(asked, candidates)
@@ -106,29 +106,29 @@ def negotiate(
     layer: Layer = _LAYERS.get(asked[0], "amqp") if candidates == ("1.0",) else "amqp"
     if version is None:
         return Negotiation(
-            octets[:8],
+            raw[:8],
             accepted=False,
             version=None,
             candidates=candidates,
             layer=layer,
             start=None,
             reply=_refusal(candidates, versions),
-            reason=_reason(octets, asked, candidates),
+            reason=_reason(raw, asked, candidates),
         )
     start = _ANSWERS[version][1]
     return Negotiation(
-        octets[:8],
+        raw[:8],
         accepted=True,
         version=version,
         candidates=candidates,
         layer=layer,
         start=start,
-        reply=octets[:8] if start is None else b"",
+        reply=raw[:8] if start is None else b"",
         reason=None,
     )
 
 
-def _octets(header: Any) -> bytes:
+def _bytes(header: Any) -> bytes:
     # By its fields: each module has a class of its own, and none needs to be loaded here.
     if getattr(header, "FIELDS", None) == ("protocol_id", "major", "minor", "revision"):
         return b"AMQP" + bytes(getattr(header, name) for name in header.FIELDS)
@@ -136,7 +136,7 @@ def _octets(header: Any) -> bytes:
         return bytes(memoryview(header).cast("B")[:8])
     except TypeError:
         kind = type(header).__qualname__
-        raise TypeError(f"takes octets or a ProtocolHeader, not {kind}") from None
+        raise TypeError(f"takes bytes or a ProtocolHeader, not {kind}") from None
 
 
 def _supported(names: Iterable[str] | None) -> tuple[str, ...]:
@@ -160,11 +160,11 @@ def _refusal(candidates: tuple[str, ...], versions: tuple[str, ...]) -> bytes:
     return _ANSWERS[(kin or versions)[0]][0]
 
 
-def _reason(octets: bytes, asked: bytes, candidates: tuple[str, ...]) -> str:
+def _reason(raw: bytes, asked: bytes, candidates: tuple[str, ...]) -> str:
     if candidates:
         return f"AMQP {candidates[0]} is not supported"
     if asked:
         return f"no version of AMQP has the header {' '.join(map(str, asked))}"
-    if octets[:2] == b"\x16\x03":
+    if raw[:2] == b"\x16\x03":
         return "no AMQP but a TLS record: the peer takes this port for one with TLS"
-    return "no AMQP: the octets do not begin with its name"
+    return "no AMQP: the bytes do not begin with its name"

@@ -109,7 +109,7 @@ class LongBytes(bytes):
 
 
 class ShortString(str):
-    """Text of up to 255 octets: `s` by the letter of 0-9-1; RabbitMQ's dialect has none."""
+    """Text of up to 255 bytes: `s` by the letter of 0-9-1; RabbitMQ's dialect has none."""
 
     def __repr__(self) -> str:
         return f"ShortString({str.__repr__(self)})"

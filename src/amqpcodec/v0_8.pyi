@@ -113,7 +113,7 @@ INTERNAL_ERROR: Final = 541
 # ---- frames ----
 
 #: Bytes of a body: bytes, or memoryview from a decoder with copy=False.
-_OctetsT = TypeVar("_OctetsT", bound=Buffer, default=bytes)
+_BytesT = TypeVar("_BytesT", bound=Buffer, default=bytes)
 
 #: Of any class of content.
 _AnyProperties: TypeAlias = (
@@ -146,16 +146,16 @@ class Header(Frame):
     ) -> None: ...
 
 @final
-class Body(Frame, Generic[_OctetsT]):
+class Body(Frame, Generic[_BytesT]):
     """A body frame: a piece of content."""
 
     FIELDS: ClassVar[tuple[Literal["payload"]]]
     __match_args__ = ("payload",)
-    payload: _OctetsT
+    payload: _BytesT
     @overload
     def __init__(self: Body[bytes], payload: bytes = b"") -> None: ...
     @overload
-    def __init__(self, payload: _OctetsT) -> None: ...
+    def __init__(self, payload: _BytesT) -> None: ...
 
 @final
 class Heartbeat(Frame):
@@ -191,14 +191,14 @@ class ProtocolHeader(Frame):
     ) -> None: ...
 
 @final
-class Message(Frame, Generic[_OctetsT]):
+class Message(Frame, Generic[_BytesT]):
     """A method with its content, whole."""
 
     FIELDS: ClassVar[tuple[Literal["method"], Literal["properties"], Literal["body"]]]
     __match_args__ = ("method", "properties", "body")
     method: ContentMethod
     properties: _AnyProperties
-    body: _OctetsT
+    body: _BytesT
     @overload
     def __init__(
         self: Message[bytes],
@@ -211,7 +211,7 @@ class Message(Frame, Generic[_OctetsT]):
         self,
         method: ContentMethod | None,
         properties: _AnyProperties | None,
-        body: _OctetsT,
+        body: _BytesT,
     ) -> None: ...
     @overload
     def __init__(
@@ -219,7 +219,7 @@ class Message(Frame, Generic[_OctetsT]):
         method: ContentMethod | None = None,
         properties: _AnyProperties | None = None,
         *,
-        body: _OctetsT,
+        body: _BytesT,
     ) -> None: ...
 
 @final

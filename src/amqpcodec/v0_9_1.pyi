@@ -106,7 +106,7 @@ INTERNAL_ERROR: Final = 541
 # ---- frames ----
 
 #: Bytes of a body: bytes, or memoryview from a decoder with copy=False.
-_OctetsT = TypeVar("_OctetsT", bound=Buffer, default=bytes)
+_BytesT = TypeVar("_BytesT", bound=Buffer, default=bytes)
 
 @final
 class Header(Frame):
@@ -134,16 +134,16 @@ class Header(Frame):
     ) -> None: ...
 
 @final
-class Body(Frame, Generic[_OctetsT]):
+class Body(Frame, Generic[_BytesT]):
     """A body frame: a piece of content."""
 
     FIELDS: ClassVar[tuple[Literal["payload"]]]
     __match_args__ = ("payload",)
-    payload: _OctetsT
+    payload: _BytesT
     @overload
     def __init__(self: Body[bytes], payload: bytes = b"") -> None: ...
     @overload
-    def __init__(self, payload: _OctetsT) -> None: ...
+    def __init__(self, payload: _BytesT) -> None: ...
 
 @final
 class Heartbeat(Frame):
@@ -179,14 +179,14 @@ class ProtocolHeader(Frame):
     ) -> None: ...
 
 @final
-class Message(Frame, Generic[_OctetsT]):
+class Message(Frame, Generic[_BytesT]):
     """A method with its content, whole."""
 
     FIELDS: ClassVar[tuple[Literal["method"], Literal["properties"], Literal["body"]]]
     __match_args__ = ("method", "properties", "body")
     method: ContentMethod
     properties: Basic.Properties
-    body: _OctetsT
+    body: _BytesT
     @overload
     def __init__(
         self: Message[bytes],
@@ -199,7 +199,7 @@ class Message(Frame, Generic[_OctetsT]):
         self,
         method: ContentMethod | None,
         properties: Basic.Properties | None,
-        body: _OctetsT,
+        body: _BytesT,
     ) -> None: ...
     @overload
     def __init__(
@@ -207,7 +207,7 @@ class Message(Frame, Generic[_OctetsT]):
         method: ContentMethod | None = None,
         properties: Basic.Properties | None = None,
         *,
-        body: _OctetsT,
+        body: _BytesT,
     ) -> None: ...
 
 @final

@@ -44,7 +44,7 @@ from .v1_types import UShort as UShort
 
 _Types: TypeAlias = Literal["plain", "typed"]
 _Errors: TypeAlias = Literal["strict", "frame"]
-_Octets: TypeAlias = bytes | bytearray | memoryview
+_Bytes: TypeAlias = bytes | bytearray | memoryview
 _Symbols: TypeAlias = str | Sequence[str] | Array
 _Map: TypeAlias = dict[Any, Any] | Map
 
@@ -359,7 +359,7 @@ class Open(Composite):
         desired_capabilities: _Symbols | None = None,
         properties: _Map | None = None,
         *,
-        payload: _Octets | None = None,
+        payload: _Bytes | None = None,
     ) -> None: ...
 
 @final
@@ -424,7 +424,7 @@ class Begin(Composite):
         desired_capabilities: _Symbols | None = None,
         properties: _Map | None = None,
         *,
-        payload: _Octets | None = None,
+        payload: _Bytes | None = None,
     ) -> None: ...
 
 @final
@@ -522,7 +522,7 @@ class Attach(Composite):
         desired_capabilities: _Symbols | None = None,
         properties: _Map | None = None,
         *,
-        payload: _Octets | None = None,
+        payload: _Bytes | None = None,
     ) -> None: ...
 
 @final
@@ -601,7 +601,7 @@ class Flow(Composite):
         echo: bool | None = None,
         properties: _Map | None = None,
         *,
-        payload: _Octets | None = None,
+        payload: _Bytes | None = None,
     ) -> None: ...
 
 @final
@@ -671,7 +671,7 @@ class Transfer(Composite):
         self,
         handle: int | None = None,
         delivery_id: int | None = None,
-        delivery_tag: _Octets | None = None,
+        delivery_tag: _Bytes | None = None,
         message_format: int | None = None,
         settled: bool | None = None,
         more: bool | None = None,
@@ -681,7 +681,7 @@ class Transfer(Composite):
         aborted: bool | None = None,
         batchable: bool | None = None,
         *,
-        payload: _Octets | None = None,
+        payload: _Bytes | None = None,
     ) -> None: ...
 
 @final
@@ -728,7 +728,7 @@ class Disposition(Composite):
         state: Any = None,
         batchable: bool | None = None,
         *,
-        payload: _Octets | None = None,
+        payload: _Bytes | None = None,
     ) -> None: ...
 
 @final
@@ -757,7 +757,7 @@ class Detach(Composite):
         closed: bool | None = None,
         error: Error | None = None,
         *,
-        payload: _Octets | None = None,
+        payload: _Bytes | None = None,
     ) -> None: ...
 
 @final
@@ -780,7 +780,7 @@ class End(Composite):
         self,
         error: Error | None = None,
         *,
-        payload: _Octets | None = None,
+        payload: _Bytes | None = None,
     ) -> None: ...
 
 @final
@@ -803,7 +803,7 @@ class Close(Composite):
         self,
         error: Error | None = None,
         *,
-        payload: _Octets | None = None,
+        payload: _Bytes | None = None,
     ) -> None: ...
 
 @final
@@ -979,7 +979,7 @@ class Properties(Composite):
     def __init__(
         self,
         message_id: Any = None,
-        user_id: _Octets | None = None,
+        user_id: _Bytes | None = None,
         to: Any = None,
         subject: str | None = None,
         reply_to: Any = None,
@@ -1025,7 +1025,7 @@ class Data(Composite):
     FIELDS: ClassVar[tuple[Literal["value"]]]
     __match_args__ = ("value",)
     value: bytes | None
-    def __init__(self, value: _Octets | None = None) -> None: ...
+    def __init__(self, value: _Bytes | None = None) -> None: ...
 
 @final
 class AmqpSequence(Composite):
@@ -1500,7 +1500,7 @@ class SaslInit(Composite):
     def __init__(
         self,
         mechanism: str | None = None,
-        initial_response: _Octets | None = None,
+        initial_response: _Bytes | None = None,
         hostname: str | None = None,
     ) -> None: ...
 
@@ -1519,7 +1519,7 @@ class SaslChallenge(Composite):
     FIELDS: ClassVar[tuple[Literal["challenge"]]]
     __match_args__ = ("challenge",)
     challenge: bytes | None
-    def __init__(self, challenge: _Octets | None = None) -> None: ...
+    def __init__(self, challenge: _Bytes | None = None) -> None: ...
 
 @final
 class SaslResponse(Composite):
@@ -1536,7 +1536,7 @@ class SaslResponse(Composite):
     FIELDS: ClassVar[tuple[Literal["response"]]]
     __match_args__ = ("response",)
     response: bytes | None
-    def __init__(self, response: _Octets | None = None) -> None: ...
+    def __init__(self, response: _Bytes | None = None) -> None: ...
 
 @final
 class SaslOutcome(Composite):
@@ -1558,7 +1558,7 @@ class SaslOutcome(Composite):
     def __init__(
         self,
         code: SaslCode | int | None = None,
-        additional_data: _Octets | None = None,
+        additional_data: _Bytes | None = None,
     ) -> None: ...
 
 # ---- frames ----

@@ -26,14 +26,14 @@ _FORMATS = {32: _Format(7, 8, 101), 64: _Format(16, 10, 398), 128: _Format(34, 1
 _EXACT = Context(prec=50, Emax=999999, Emin=-999999)
 
 
-def decode(octets: bytes) -> tuple[Decimal, bool]:
+def decode(raw: bytes) -> tuple[Decimal, bool]:
     """The value of 4, 8 or 16 bytes, and whether ``encode`` gives those bytes of it.
 
     A coefficient of too many digits counts as 0, as IEEE 754 says.
     """
-    width = 8 * len(octets)
+    width = 8 * len(raw)
     form = _FORMATS[width]
-    bits = int.from_bytes(octets, "big")
+    bits = int.from_bytes(raw, "big")
     sign = "-" if bits >> (width - 1) else ""
     if bits >> (width - 5) & 0b1111 == 0b1111:
         value = _special(bits, width, form, sign)
@@ -48,7 +48,7 @@ def decode(octets: bytes) -> tuple[Decimal, bool]:
         if coefficient >= 10**form.digits:
             coefficient = 0
         value = _EXACT.create_decimal(f"{sign}{coefficient}E{exponent - form.bias}")
-    return value, encode(value, width) == octets
+    return value, encode(value, width) == raw
 
 
 def _special(bits: int, width: int, form: _Format, sign: str) -> Decimal:

@@ -198,7 +198,7 @@ class _Decimal(Decimal):
     def from_bits(cls, bits: bytes) -> _Decimal:
         """The value of WIDTH // 8 bytes in network order, in the binary (BID) encoding."""
         if len(bits) * 8 != cls.WIDTH:
-            raise ValueError(f"{cls.__name__} takes {cls.WIDTH // 8} octets, not {len(bits)}")
+            raise ValueError(f"{cls.__name__} takes {cls.WIDTH // 8} bytes, not {len(bits)}")
         value, canonical = v1_decimal.decode(bits)
         self = super().__new__(cls, value)
         self._bits = None if canonical else bytes(bits)

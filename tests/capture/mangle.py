@@ -1,4 +1,4 @@
-"""A recording, mangled: the same TCP octets in other packets, files and orders."""
+"""A recording, mangled: the same TCP bytes in other packets, files and orders."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def parts(path: Path) -> list[Part]:
 
 
 def split(items: list[Part], size: int) -> Iterator[Part]:
-    """Segments of at most so many octets."""
+    """Segments of at most so many bytes."""
     for item in items:
         for at in range(0, len(item.data), size):
             flags = item.flags
@@ -88,7 +88,7 @@ def shuffled(items: list[Part], seed: int, window: int = 8) -> list[Part]:
 
 
 def repeated(items: list[Part], seed: int) -> list[Part]:
-    """Some segments come again: whole, in part, longer by octets before, and as keep-alives."""
+    """Some segments come again: whole, in part, longer by bytes before, and as keep-alives."""
     rng = random.Random(seed)
     out: list[Part] = []
     before: dict[tuple[object, object], Part] = {}
@@ -168,7 +168,7 @@ def mixed_pcapng(items: list[Part], seed: int) -> bytes:
 def survivors(
     whole: dict[tuple[str, str], list[bytes]], kept: list[Part]
 ) -> dict[tuple[str, str], list[bytes]]:
-    """The frames of which every octet is in the kept segments. Needs the SYN of each direction."""
+    """The frames of which every byte is in the kept segments. Needs the SYN of each direction."""
     out: dict[tuple[str, str], list[bytes]] = {}
     for (client, side), frames in whole.items():
         mine = [p for p in kept if p.client == client and p.from_client == (side == "client")]
@@ -189,5 +189,5 @@ def survivors(
 
 
 def unpacked(path: Path) -> bytes:
-    """The octets of a packed file."""
+    """The bytes of a packed file."""
     return gzip.decompress(path.read_bytes())

@@ -35,7 +35,7 @@ print(json.dumps([peak() - before, rows, reader.stats()["connections"], reader.s
 
 
 def read(path: Path, level: str) -> list[int]:
-    """(octets of memory above the import, rows, connections, gaps)."""
+    """(bytes of memory above the import, rows, connections, gaps)."""
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, str(path), level],
         capture_output=True,

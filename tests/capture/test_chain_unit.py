@@ -152,7 +152,7 @@ def test_cut_last_record_in_the_middle_of_a_chain(tmp_path: Path):
     reader = capture.read(paths, fields=["flags", "error"])
     found = table(reader)
     assert reader.damaged.startswith(f"{paths[1]}: the last record is cut")
-    # The packet's octets are missed, and behind them all goes on.
+    # The packet's bytes are missed, and behind them all goes on.
     assert 0 < sum(row["flags"] == ["gap"] for row in found) <= 2
     assert len(found) > 900
 

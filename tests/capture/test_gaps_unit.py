@@ -44,7 +44,7 @@ def test_a_fin_takes_a_number_and_is_no_byte(missing: int, captured_fin: bool):
     assert len(gaps) == (lost > 0) == len(found) - 1
     if gaps:
         assert gaps[0]["frame"] == b""
-        assert f"{lost} octets were not captured" in gaps[0]["error"]
+        assert f"{lost} bytes were not captured" in gaps[0]["error"]
 
 
 def test_later_segments_tell_of_a_fin_as_well():

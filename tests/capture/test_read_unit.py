@@ -129,7 +129,7 @@ def test_gap_is_a_row_and_the_next_frame_is_found():
         (HEARTBEAT, []),
         (HEARTBEAT, []),
     ]
-    assert found[2]["error"] == "100 octets were not captured"
+    assert found[2]["error"] == "100 bytes were not captured"
     keys = [(row["packet_offset"], row["position"]) for row in found]
     assert len(set(keys)) == len(keys)
 
@@ -153,7 +153,7 @@ def test_frames_inside_of_a_body_are_not_invented():
 def test_missing_at_the_end_by_the_peer():
     packets = [*opening(), *talk(HELLO), server(5001, HEARTBEAT, ACK, 1009 + 500)]
     assert [r["error"] for r in rows(make.pcap(packets)) if r["flags"] == ["gap"]] == [
-        "500 octets were not captured"
+        "500 bytes were not captured"
     ]
 
 
@@ -235,7 +235,7 @@ def test_secrets_are_hidden(name):
 
 @pytest.mark.parametrize("name", SECRETS)
 def test_secrets_are_hidden_in_what_remains(name):
-    """With any octets lost, no row shows what is left of the password."""
+    """With any bytes lost, no row shows what is left of the password."""
     stream = HELLO + SECRETS[name] + HEARTBEAT * 4
     start = stream.index(PASSWORD)
     for at in range(9, start):
@@ -249,7 +249,7 @@ def test_secrets_are_hidden_in_what_remains(name):
 
 
 def test_reorder_buffer_is_bounded():
-    """A hole is given up when too many octets wait behind it."""
+    """A hole is given up when too many bytes wait behind it."""
     big = amqp.encode(1, amqp.Body(bytes(60000)))
     packets = [*opening(), *talk(HELLO)]
     packets += talk(*[big] * 150, first=1009 + 100)
@@ -287,4 +287,4 @@ def test_a_record_that_is_none_ends_the_reading():
     octets = make.pcap([*opening(), *talk(HELLO)])
     reader = capture.read(io.BytesIO(octets + struct.pack("<IIII", 1, 1, 2**31, 2**31) + octets))
     assert sum(map(len, reader)) == 1
-    assert reader.damaged == f"no record at octet {len(octets)}"
+    assert reader.damaged == f"no record at byte {len(octets)}"

@@ -95,7 +95,7 @@ def test_both_open_at_once():
 
 
 def test_probes_of_a_closed_window():
-    """The next octet, again and again; then all of it."""
+    """The next byte, again and again; then all of it."""
     at = 1001 + len(HELLO)
     packets = [
         *opening(),
@@ -250,7 +250,7 @@ def test_what_is_no_header_of_a_proxy(head, size):
 
 @pytest.mark.parametrize("count", [30, 100, 1000])
 def test_recorded_frames_inside_of_a_body(count):
-    """Many whole frames, in a body whose beginning was lost, are still octets of a body."""
+    """Many whole frames, in a body whose beginning was lost, are still bytes of a body."""
     inner = b"".join(ACKS[:count])
     outer = amqp.encode(1, amqp.Body(bytes(300) + inner))
     packets = [*opening(), *talk(HELLO), *talk(outer[20:], *ACKS, first=1009 + 20)]

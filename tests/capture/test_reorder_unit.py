@@ -33,7 +33,7 @@ def comparisons(octets: bytes) -> tuple[int, int]:
     """(comparisons, rows) of reading with no bound that matters."""
     core = _capture.CaptureReader(
         *(amqp.PROTOCOL, ["frame_type"], (5672,), True, True, 1 << 20),
-        reorder_octets=1 << 40,
+        reorder_bytes=1 << 40,
         reorder_total=1 << 40,
         reorder_pieces=1 << 30,
     )
@@ -98,7 +98,7 @@ def test_what_exceeds_the_bound_is_a_gap(options: dict, exceeded: bool):
     # Not a byte without a trace: it is in a row, or was counted as lost.
     there = sum(len(row["frame"]) for row in rows)
     assert there + counts["lost_octets"] == 2000 * SIZE
-    assert len(gaps) == sum("octets were not captured" in (r["error"] or "") for r in rows)
+    assert len(gaps) == sum("bytes were not captured" in (r["error"] or "") for r in rows)
     if not exceeded:
         assert not gaps
 

@@ -62,7 +62,7 @@ def test_a_mirror_that_cuts_packets_leaves_a_gap(name):
     wrapped = [wrap.TUNNELS[name](packet) for packet in (inside, after)]
     found = rows(make.pcap([*make.opening(), *wrapped]))
     assert [row["frame"] for row in found] == [HELLO, b"", HEARTBEAT, HEARTBEAT, HEARTBEAT]
-    assert found[1]["error"] == "100 octets were not captured"
+    assert found[1]["error"] == "100 bytes were not captured"
 
 
 def test_what_is_no_tunnel():

@@ -43,7 +43,7 @@ def parts(request: Any) -> list[mangle.Part]:
 
 
 def events(frames: list[bytes]) -> list[tuple[Any, ...]]:
-    """What MessageDecoder makes of a side: (channel, name, delivery_id, message's octets)."""
+    """What MessageDecoder makes of a side: (channel, name, delivery_id, message's bytes)."""
     found = []
     decoder = v1.MessageDecoder(opened=True)
     for channel, event in decoder.feed(b"".join(frames)):
@@ -67,11 +67,11 @@ def read(octets: bytes, **options: Any) -> list[dict[str, Any]]:
     return rows(octets, level="message", protocol="1.0", fields=FIELDS, **options)
 
 
-@pytest.mark.parametrize("kind", ["as it was", "7 octets", "reordered"])
+@pytest.mark.parametrize("kind", ["as it was", "7 bytes", "reordered"])
 def test_deliveries_are_those_of_the_decoder(parts, kind) -> None:
     items = {
         "as it was": lambda: parts,
-        "7 octets": lambda: list(mangle.split(parts, 7)),
+        "7 bytes": lambda: list(mangle.split(parts, 7)),
         "reordered": lambda: mangle.shuffled(
             mangle.repeated(list(mangle.split(mangle.wrapped(parts), 300)), 1), 1
         ),

@@ -363,7 +363,7 @@ def test_credentials_in_odd_frames_are_hidden() -> None:
         bytes([0, 0, 0, len(init()) + 4, 3, 1, 0, 0]) + b"abcd" + body,  # an extended header
         init()[:5] + b"\0" + init()[6:],  # the other layer's type
         bytes([0, 0, 0, len(init()) + 7, 2, 1, 0, 0]) + b"\0\x80" + bytes(7) + b"\x41" + body[3:],
-        init()[:3] + bytes([len(init()) + 3]) + init()[4:] + b"\0\0\0",  # octets behind
+        init()[:3] + bytes([len(init()) + 3]) + init()[4:] + b"\0\0\0",  # bytes behind
     ]
     for form in forms:
         for octets in (

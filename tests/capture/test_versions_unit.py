@@ -206,7 +206,7 @@ def test_a_bad_frame_of_a_known_version_stays_bad() -> None:
     assert "basic.consume.arguments: table needs" in found[-1]["error"]
     client = HEADERS["1 1 8 0"] + consume(v0_9_1)
     found = rows(make.pcap([*opening(), *talk(client)]))
-    assert "octets after the last field" in found[-1]["error"]
+    assert "bytes after the last field" in found[-1]["error"]
 
 
 # ---- several versions in one file

@@ -16,7 +16,7 @@ from amqpcodec import cli
 from amqpcodec import v0_9_1 as amqp
 from tests.capture import recording as made
 
-#: Argument octets end inside of a shortstr: the frame is bad, and the next one is not.
+#: Argument bytes end inside of a shortstr: the frame is bad, and the next one is not.
 BAD = bytes.fromhex("01 0001 00000006 003c 003c c8 61 ce")
 PROPERTIES = amqp.Basic.Properties(headers={"n": 5, "who": "eve"}, content_type="text/plain")
 

@@ -284,7 +284,7 @@ def test_damage_is_an_error(run, bad):
     assert result.status == 1
     (row,) = map(json.loads, result.lines)
     assert row["what"] == "bad frame"
-    assert "shortstr needs 200 octets" in row["text"]
+    assert "shortstr needs 200 bytes" in row["text"]
 
 
 def test_unacked(asked, shop, tmp_path):

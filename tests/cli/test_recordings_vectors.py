@@ -1,4 +1,4 @@
-"""Real recordings, from the command line to the octets of every frame."""
+"""Real recordings, from the command line to the bytes of every frame."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ def rows(expression: str) -> list[int]:
         ("channel in (0, 2)", [0, 2]),
         ("channel in (2)", [2]),
         ("NOT channel IN (0,2) AND method", [1]),
-        # octets
+        # bytes
         ("payload == 0x00ff", [1]),
         ("payload == text", [2]),
         ("payload == ''", [3]),

@@ -79,7 +79,7 @@ def dumps(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def json_octets(octets: bytes) -> str:
+def json_bytes(octets: bytes) -> str:
     try:
         return dumps(octets.decode("utf-8"))
     except UnicodeDecodeError:
@@ -120,7 +120,7 @@ def json_value(tagged: Tagged) -> str:
     if tag == "V":
         return "null"
     if tag == "S" or (tag == "s" and isinstance(value, bytes)):
-        return json_octets(value)
+        return json_bytes(value)
     if tag == "x":
         return json_binary(value)
     if tag == "A":
@@ -186,13 +186,13 @@ def expected_arguments(method: Method, facts: Facts = FACTS) -> tuple[str, str |
         elif wire_type == "shortstr" and not is_text(value):
             text, bad = "null", bad or f"{method.name}.{python_name(name, facts)}"
         elif wire_type in ("shortstr", "longstr"):
-            text = json_octets(value)
+            text = json_bytes(value)
         elif wire_type == "table":
             text = json_table(value)
         elif wire_type == "timestamp":
             text = json_value(("T", value))
         elif wire_type == "content":
-            text = json_octets(value[1])
+            text = json_bytes(value[1])
             text = f'{{"$reference":{text}}}' if value[0] else text
         else:
             text = str(value)

@@ -16,7 +16,7 @@ POSIX_ONLY = pytest.mark.skipif(sys.platform == "win32", reason="takes mprotect"
 
 
 def guarded(octets: Any) -> Any:
-    """A buffer of these octets in front of a page without access."""
+    """A buffer of these bytes in front of a page without access."""
     octets = memoryview(octets).cast("B")
     room = max(1, -(-len(octets) // mmap.PAGESIZE)) * mmap.PAGESIZE
     memory = mmap.mmap(-1, room + mmap.PAGESIZE)
@@ -30,7 +30,7 @@ def guarded(octets: Any) -> Any:
 
 
 def guarded_value(octets: bytes) -> Any:
-    """An Arrow array of one binary, whose octets are guarded; decode borrows them."""
+    """An Arrow array of one binary, whose bytes are guarded; decode borrows them."""
     offsets = pa.array([0, len(octets)], pa.int64()).buffers()[1]
     return pa.Array.from_buffers(pa.large_binary(), 1, [None, offsets, guarded(octets)])
 
@@ -67,7 +67,7 @@ def guard(array: Any) -> Any:
 
 
 def cut(buffer: Any, size: int) -> bytes:
-    """The first octets of a buffer, which may be None."""
+    """The first bytes of a buffer, which may be None."""
     return b"" if buffer is None else buffer.slice(0, size).to_pybytes()
 
 

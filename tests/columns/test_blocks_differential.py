@@ -118,7 +118,7 @@ def usual(number: int) -> list[bytes]:
 
 @pytest.mark.parametrize("which", [0, 1])
 def test_every_octet_of_a_payload(which: int) -> None:
-    """Whatever one octet of a frame is, in the midst of others: each row is what it is alone."""
+    """Whatever one byte of a frame is, in the midst of others: each row is what it is alone."""
     mutant = usual(7)
     before = joined(usual(number) for number in range(7))
     behind = joined(usual(number) for number in range(8, 14))
@@ -132,7 +132,7 @@ def test_every_octet_of_a_payload(which: int) -> None:
 
 @pytest.mark.parametrize("which", [0, 1])
 def test_more_and_less_than_a_frame_needs(which: int) -> None:
-    """Octets behind the last field are no less a fault than fields that are cut off."""
+    """Bytes behind the last field are no less a fault than fields that are cut off."""
     before = joined(usual(number) for number in range(7))
     behind = joined(usual(number) for number in range(8, 14))
     payload = usual(7)[which][7:-1]

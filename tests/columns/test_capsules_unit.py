@@ -191,7 +191,7 @@ def test_offsets_that_would_not_do(limit: int, data: bytes) -> None:
     for name, octets in column.items():
         args = (amqp.PROTOCOL, whole, [name], "PERMISSIVE", "rabbitmq", limit)
         if octets > limit:
-            with pytest.raises(ValueError, match=f"{limit} octets.*{name}"):
+            with pytest.raises(ValueError, match=f"{limit} bytes.*{name}"):
                 _columns.decode_columns(*args)
         elif octets and octets < limit - 2048:
             found = pa.record_batch(_columns.decode_columns(*args))

@@ -1,4 +1,4 @@
-"""The fast way and the thorough one give the same columns, octet for octet."""
+"""The fast way and the thorough one give the same columns, byte for byte."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_pure_values() -> None:
 
 @pytest.mark.parametrize("size", [*range(70), 127, 128, 254, 255])
 def test_text_of_every_length(size: int) -> None:
-    """Whole words are copied: each octet must be looked at, and none behind the text."""
+    """Whole words are copied: each byte must be looked at, and none behind the text."""
     for place in {0, 1, size // 2, size - 1} & set(range(size)):
         for octet in b'"\\\x00\x1f\x7f\x80\xff a':
             text = bytearray(b"x" * size)

@@ -1,4 +1,4 @@
-"""No byte after the input is read: neither of octets to decode nor of columns to encode."""
+"""No byte after the input is read: neither of bytes to decode nor of columns to encode."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What batch.decode takes: octets in any buffer, Arrow binary arrays of all shapes."""
+"""What batch.decode takes: bytes in any buffer, Arrow binary arrays of all shapes."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def test_wrong_capsules() -> None:
 
 @pytest.mark.parametrize("fields", [["arguments"], ["frame"], None])
 def test_arrays_are_released(fields: list[str] | None) -> None:
-    """When the capsules and all results are gone; frames borrow the octets."""
+    """When the capsules and all results are gone; frames borrow the bytes."""
     before = pa.total_allocated_bytes()
     values = pa.array([ACK, None, BEAT] * 1000, pa.binary())
     given = Given(*values.__arrow_c_array__())

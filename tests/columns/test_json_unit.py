@@ -185,7 +185,7 @@ def test_keys(key: bytes, text: str) -> None:
 
 
 def test_duplicates_of_empty_keys() -> None:
-    """Their tag stands where their first octet would."""
+    """Their tag stands where their first byte would."""
     assert headers(w.table(("", b"V"), ("", b"t\1"))) == '{"$table":[["",null],["",true]]}'
 
 

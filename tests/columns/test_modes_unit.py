@@ -24,7 +24,7 @@ def deliver(**values: Any) -> bytes:
     return w.method_frame("basic.deliver", 3, **values)
 
 
-#: name -> octets of one bad frame, error class, and the columns that stay
+#: name -> bytes of one bad frame, error class, and the columns that stay
 BAD: dict[str, tuple[bytes, str, dict[str, Any]]] = {
     "unknown method": (
         w.frame(1, 3, b"\0\x63\0\x63"),
@@ -89,7 +89,7 @@ LOST: dict[str, tuple[bytes, str, dict[str, Any]]] = {
     ),
     "cut": (HEADER[:-1], "IncompleteError", {"frame_type": "header", "channel": 3}),
     "cut in the envelope": (ACK[:6], "IncompleteError", {}),
-    "one octet": (b"\1", "IncompleteError", {}),
+    "one byte": (b"\1", "IncompleteError", {}),
     "oversize": (
         b"\1\0\3\xff\xff\xff\xff" + ACK * 9,
         "IncompleteError",
@@ -272,7 +272,7 @@ def test_what_is_not_asked_for_is_not_decoded() -> None:
         ({"fields": ["properties.nothing"]}, ValueError, "row, offset"),
         ({"fields": ["basic.consume.noack"]}, ValueError, "basic.consume.no_ack"),
         ({"fields": ["headers."]}, ValueError, "no column"),
-        ({"fields": ["headers." + "x" * 256]}, ValueError, "255 octets"),
+        ({"fields": ["headers." + "x" * 256]}, ValueError, "255 bytes"),
         ({"fields": ["headers.\ud800"]}, ValueError, "UTF-8"),
         ({"fields": ["body"]}, ValueError, "frame level"),
         ({"fields": ["payload"], "level": "message"}, ValueError, "message level"),

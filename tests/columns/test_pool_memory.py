@@ -57,11 +57,11 @@ def test_many_cycles() -> None:
     """Decoded and released over and over: good and bad frames, errors, schemas, both inputs."""
     found = run(
         """
-        octets = MESSAGE * 500 + BAD * 20
+        bytes = MESSAGE * 500 + BAD * 20
         values = pa.array([MESSAGE, None, BAD, MESSAGE * 3] * 200, pa.binary())
 
         def cycle():
-            for data in (octets, values):
+            for data in (bytes, values):
                 taken = [pa.record_batch(batch.decode(data)) for _ in range(2)]
                 batch.decode(data, mode="DROPMALFORMED").__arrow_c_array__()
                 batch.decode(data, fields=["arguments", "error"])

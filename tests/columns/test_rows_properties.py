@@ -198,7 +198,7 @@ def check(row: dict[str, Any], channel: int, frame: Any, raw: bytes) -> None:
 
 
 def frames_of(data: bytes) -> list[tuple[int, Any, bytes]]:
-    """The object path: channel, frame (or BadFrame) and octets."""
+    """The object path: channel, frame (or BadFrame) and bytes."""
     found = []
     for channel, frame in amqp.Decoder(0, errors="frame", tables="typed").feed(data):
         if isinstance(frame, amqp.BadFrame):
@@ -357,7 +357,7 @@ def test_text_that_is_not_utf8_is_an_error_row() -> None:
     ids=["body size", "timestamp"],
 )
 def test_numbers_that_no_column_holds(data: bytes) -> None:
-    """Fine as objects; here an error row that keeps the octets, and the rows behind go on."""
+    """Fine as objects; here an error row that keeps the bytes, and the rows behind go on."""
     assert amqp.encode(1, amqp.decode(data)[2]) == data
     bad, after = rows(data + w.HEARTBEAT)
     assert bad["error"]
@@ -382,7 +382,7 @@ def test_schema_says_what_decode_returns() -> None:
 @given(some.seeds)
 @settings(max_examples=300)
 def test_any_octets_give_rows(rng: Random) -> None:
-    """PERMISSIVE never raises, and every octet of whole frames is in some row."""
+    """PERMISSIVE never raises, and every byte of whole frames is in some row."""
     data = gen.spoil(rng, gen.stream(rng, 4))
     found = pa.record_batch(batch.decode(data))
     found.validate(full=True)

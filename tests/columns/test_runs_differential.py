@@ -19,7 +19,7 @@ from tests.support import amqp091_gen as gen
 from tests.support import amqp091_strategies as some
 from tests.support import amqp091_wire as w
 
-#: What runs can write: arguments, properties, octets of headers, places.
+#: What runs can write: arguments, properties, bytes of headers, places.
 NAMES = [
     "row", "offset", "channel", "method", "body_size", "body", "error",
     *("exchange", "routing_key", "consumer_tag", "delivery_tag", "redelivered", "mandatory"),
@@ -205,7 +205,7 @@ def alike(count: int, **properties: Any) -> bytes:
     return b"".join(raws) * count
 
 
-FILL = 200  # messages that a plan does not write are the last ones: so many octets lie behind them
+FILL = 200  # messages that a plan does not write are the last ones: so many bytes lie behind them
 
 
 @pytest.mark.parametrize("size", [*range(1, 36), 47, 48, 49, 63, 64, 65, 255])
@@ -243,7 +243,7 @@ def test_every_property(asked: int) -> None:
         options: dict[str, Any] = {"level": "message", "fields": fields, "mode": mode}
         expected = listed(decode(data, protocol=THOROUGH, **options))
         assert listed(decode(data, layout="view", **options)) == expected
-        bad_rows = 3 * 12  # an octet may be any
+        bad_rows = 3 * 12  # an byte may be any
         dropped = bad_rows if mode == "DROPMALFORMED" else 0
         assert len(expected[fields[0]]) == 20 + len(WIRES) * (3 + 9) + FILL - dropped
 
@@ -262,7 +262,7 @@ def test_columns_without_a_value_however_long() -> None:
         assert found.num_rows == count
         assert [column.null_count for column in found.columns] == [count, count, 0]
         for column in found.columns[:2]:
-            assert not any(bytes(column.buffers()[1])), "views without an octet, moments at zero"
+            assert not any(bytes(column.buffers()[1])), "views without an byte, moments at zero"
 
 
 def one_size(rng: Random, count: int) -> list[bytes]:
@@ -308,7 +308,7 @@ def one_size(rng: Random, count: int) -> list[bytes]:
 @given(some.seeds)
 @settings(max_examples=600)
 def test_messages_of_one_size(rng: Random) -> None:
-    """Whatever octet of one is another, and wherever views begin to count anew."""
+    """Whatever byte of one is another, and wherever views begin to count anew."""
     messages = [
         message
         for _ in range(rng.randrange(1, 3))

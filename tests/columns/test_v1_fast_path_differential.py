@@ -1,6 +1,6 @@
 """AMQP 1.0 to columns: the fast way and the thorough one give the same rows.
 
-A frame that ends less than 16 octets before its input goes the thorough way always, as the fast one
+A frame that ends less than 16 bytes before its input goes the thorough way always, as the fast one
 may read so far; with heartbeats behind it the same frame goes the fast way, if it can.
 """
 
@@ -61,7 +61,7 @@ def same(raw: bytes, ways: list[dict[str, Any]] = WAYS) -> None:
 
 
 def list_of(fields: list[bytes], *, wide: bool = False, size: int = 0, count: int = 0) -> bytes:
-    """A list with these octets, its size and count off by so many."""
+    """A list with these bytes, its size and count off by so many."""
     inside = b"".join(fields)
     if not wide and len(inside) < 250:
         return bytes([0xC0, (len(inside) + 1 + size) % 256, (len(fields) + count) % 256]) + inside

@@ -1,4 +1,4 @@
-"""AMQP 1.0 at frame level: every row against what amqpcodec.v1_0 makes of the same octets."""
+"""AMQP 1.0 at frame level: every row against what amqpcodec.v1_0 makes of the same bytes."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def compare(frames: list[bytes], **options: Any) -> int:
 
 
 def disposition(state: bytes) -> bytes:
-    """A frame with these octets in a field of any type."""
+    """A frame with these bytes in a field of any type."""
     fields = b"\x41\x43\x40\x40" + state
     size = (4 + len(fields)).to_bytes(4, "big")
     return frame(b"\0\x53\x15\xd0" + size + b"\0\0\0\x05" + fields)
@@ -232,7 +232,7 @@ BAD = [
     b"\0\xa3\x0eamqp:open:list\x45",
     b"\0\x80\0\0\0\0\0\0\0\x10\x45",
     b"\0\x53\x10\xa1\x01x",
-    b"\0\x53\x10\x45\x45",  # octets behind
+    b"\0\x53\x10\x45\x45",  # bytes behind
     b"\0\x53\x14\x45\x45",  # a payload
     b"\0\x53\x10\xc0\x03\x01\xa1\x05",
     b"\0\x53\x10\xc0\x04\x01\xa1\x01\xff",

@@ -1,4 +1,4 @@
-"""AMQP 1.0 at message level: every row against what MessageDecoder makes of the same octets."""
+"""AMQP 1.0 at message level: every row against what MessageDecoder makes of the same bytes."""
 
 from __future__ import annotations
 
@@ -205,14 +205,14 @@ def test_what_makes_no_delivery() -> None:
     assert compare(more + aborted + whole(messages()[2]) + aborted) == (1, 0)
     assert len(message_rows(more + aborted)) == 0
     assert compare(more + amqp.encode(1, amqp.Detach(1)) + end) == (2, 0)
-    # Another delivery begins inside: all octets of both are in rows.
+    # Another delivery begins inside: all bytes of both are in rows.
     data = more + other + end + whole(messages()[2])
     good, bad = compare(data)
     assert (good, bad) == (1, 1)
     assert b"".join(row["frame"] for row in message_rows(data)) == data
     # The end of the input, or of the framing, cuts it off.
     (row,) = message_rows(more, fields=ASKED)
-    assert "ended inside a delivery, 4 octets into it" in row["error"]
+    assert "ended inside a delivery, 4 bytes into it" in row["error"]
     assert (row["frame"], row["performative"], row["channel"]) == (more, "transfer", 1)
     assert row["error_offset"] == len(more)
     found = message_rows(pa.array([more + b"\0\0\0", end], pa.binary()), fields=ASKED, by=[])

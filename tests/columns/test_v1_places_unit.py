@@ -151,14 +151,14 @@ def test_frames_reach_no_further_than_offsets(names: list[str]) -> None:
     most = sum(len(row["frame"]) for row in rows)
     call = (amqp.PROTOCOL, data, ["frame"], "PERMISSIVE", "rabbitmq")
     assert len(_columns.decode_columns(*call, most, "message")) == len(rows)
-    with pytest.raises(ValueError, match=f"{most - 1} octets.*frame"):
+    with pytest.raises(ValueError, match=f"{most - 1} bytes.*frame"):
         _columns.decode_columns(*call, most - 1, "message")
 
 
 @pytest.mark.parametrize("name", ["arguments", "performative", "payload", "frame"])
 @pytest.mark.parametrize("seed", range(4))
 def test_columns_of_frames_reach_no_further_than_offsets(name: str, seed: int) -> None:
-    """Frames that are written many at a time and others, up to the last octet a column may have."""
+    """Frames that are written many at a time and others, up to the last byte a column may have."""
     source = random.Random(seed)
     frames = [
         *PARTS["two"][0],
@@ -174,7 +174,7 @@ def test_columns_of_frames_reach_no_further_than_offsets(name: str, seed: int) -
     exact = pa.record_batch(_columns.decode_columns(*call, most)).column(name).to_pylist()
     assert exact == values
     for limit in (most - 1, most // 2, most // 3):
-        with pytest.raises(ValueError, match=f"{limit} octets.*{name}"):
+        with pytest.raises(ValueError, match=f"{limit} bytes.*{name}"):
             _columns.decode_columns(*call, limit)
 
 

@@ -227,7 +227,7 @@ def test_errors_are_those_of_json() -> None:
 
 def test_a_full_column_is_an_error() -> None:
     data = whole({"a": "x" * 1000})
-    with pytest.raises(ValueError, match=r"500 octets.*: application_properties;"):
+    with pytest.raises(ValueError, match=r"500 bytes.*: application_properties;"):
         _columns.decode_columns(
             amqp.PROTOCOL, data, ["application_properties"], "PERMISSIVE", "rabbitmq", 500,
             "message", "plain", "variant",

@@ -65,7 +65,7 @@ def test_schema() -> None:
 
 
 def test_octet_by_octet() -> None:
-    """Against octets worked out by hand from the specification."""
+    """Against bytes worked out by hand from the specification."""
     table = w.table(("b", b"b\2"), ("a", b"S\0\0\0\2hi"), ("c", w.array(b"V", b"t\1")))
     assert variant(table) == {
         "metadata": bytes.fromhex("11 03 00 01 02 03 616263"),
@@ -113,7 +113,7 @@ def test_decimals(scale: int) -> None:
 
 
 def test_types_of_decimals() -> None:
-    """A decimal of 4, 8 or 16 octets by its digits and places; beyond 38 it is no decimal."""
+    """A decimal of 4, 8 or 16 bytes by its digits and places; beyond 38 it is no decimal."""
 
     def head(scale: int, unscaled: int) -> int:
         octets = struct.pack(">cBi", b"D", scale, unscaled)
@@ -150,7 +150,7 @@ def test_text_and_octets_of_every_size(size: int) -> None:
 
 @pytest.mark.parametrize("size", [1, 2, 23, 24, 25, 254, 255, 256, 257, 3000, 70_000])
 def test_many(size: int) -> None:
-    """Sizes at which counts, ids and offsets take more octets."""
+    """Sizes at which counts, ids and offsets take more bytes."""
     assert value(w.array(*[b"V"] * size)) == [None] * size
     keys = [b"%x" % number for number in range(size)]
     Random(size).shuffle(keys)

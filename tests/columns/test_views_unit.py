@@ -19,10 +19,10 @@ from tests.support import amqp091_strategies as some
 from tests.support import amqp091_wire as w
 
 VIEWS = {pa.string(): pa.string_view(), pa.binary(): pa.binary_view()}
-LONG = b"a body that is longer than twelve octets"
+LONG = b"a body that is longer than twelve bytes"
 DATA = amqp.encode_message(
     1,
-    amqp.Basic.Publish(exchange="short", routing_key="a routing key of some octets"),
+    amqp.Basic.Publish(exchange="short", routing_key="a routing key of some bytes"),
     amqp.Basic.Properties(message_id="message-id-0123456789", headers={"n": "x" * 40}),
     LONG,
 )
@@ -124,7 +124,7 @@ def test_several_buffers(level: str, limit: int) -> None:
 
 def test_a_column_of_its_own_octets_may_be_full() -> None:
     args = (amqp.PROTOCOL, DATA * 30, ["arguments"], "PERMISSIVE", "rabbitmq", 1000)
-    with pytest.raises(ValueError, match=r"1000 octets.*arguments"):
+    with pytest.raises(ValueError, match=r"1000 bytes.*arguments"):
         _columns.decode_columns(*args, layout="view")
 
 

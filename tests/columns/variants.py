@@ -15,7 +15,7 @@ from typing import Any
 
 
 def least(number: int) -> int:
-    """Octets that an unsigned number takes, 1 to 4."""
+    """Bytes that an unsigned number takes, 1 to 4."""
     return next(width for width in (1, 2, 3, 4) if number < 1 << 8 * width)
 
 
@@ -60,7 +60,7 @@ def read(value: bytes, metadata: bytes) -> Any:
     used: set[int] = set()
     octets = Octets(value)
     found = _read(octets, keys, used)
-    assert octets.at == len(value), "octets that belong to nothing"
+    assert octets.at == len(value), "bytes that belong to nothing"
     assert used == set(range(len(keys))), "keys that belong to nothing"
     return found
 
@@ -108,7 +108,7 @@ def _integer(width: int) -> Any:
     def read(octets: Octets) -> int:
         found = octets.number(width, signed=True)
         half = 1 << 4 * width - 1
-        assert width == 1 or not -half <= found < half, "in the least octets"
+        assert width == 1 or not -half <= found < half, "in the least bytes"
         return found
 
     return read

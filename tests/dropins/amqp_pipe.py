@@ -6,7 +6,7 @@ from amqp.transport import TCPTransport
 
 
 class OctetPipe(TCPTransport):
-    """A transport over octets in memory, as a subclass's receive gives them."""
+    """A transport over bytes in memory, as a subclass's receive gives them."""
 
     def __init__(self) -> None:
         self._read_buffer = b""

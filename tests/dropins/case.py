@@ -27,7 +27,7 @@ class UnboundedError(Exception):
 
 @dataclass(frozen=True)
 class Case:
-    """`run` asks one copy; `given` shows what was asked: octets, or the seed of the values."""
+    """`run` asks one copy; `given` shows what was asked: bytes, or the seed of the values."""
 
     what: str
     given: Any

@@ -1,7 +1,7 @@
 """`python -m tests.dropins.fuzz [PACKAGE ...] --cases 1000000`: stock client against drop-in.
 
 Asks a stock copy of each client and one with the drop-in the same things: generated and damaged
-octets to read, good and wrong values to write. Each must give the same value, exact in types, or
+bytes to read, good and wrong values to write. Each must give the same value, exact in types, or
 the same exception. Differences are printed by kind, and make the exit status 1.
 """
 

@@ -1,4 +1,4 @@
-"""Frames, tables and other octets to read: well-formed ones of every form, and damaged ones."""
+"""Frames, tables and other bytes to read: well-formed ones of every form, and damaged ones."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def splice(random: Random, first: bytes, second: bytes) -> bytes:
 
 
 def frame(random: Random) -> bytes:
-    """Any octets that a client may be handed as a frame: whole, damaged, or followed by more."""
+    """Any bytes that a client may be handed as a frame: whole, damaged, or followed by more."""
     kind = random.randrange(12)
     if kind == 0:
         return odd(random)

@@ -216,7 +216,7 @@ def test_readers_and_messages_that_are_changed_between_messages(
 
 
 class Pipe(OctetPipe):
-    """A transport over octets in memory."""
+    """A transport over bytes in memory."""
 
     def __init__(self, name: str, octets: bytes) -> None:
         self.name = name

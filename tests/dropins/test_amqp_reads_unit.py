@@ -29,9 +29,9 @@ EVENTS: dict[str, Exception | None] = {
 
 
 def run(kind: type[Any], events: dict[int, str], initial: bool, kept: bytes) -> list[Any]:
-    """What two frames give, where a socket has something to say before some of their octets.
+    """What two frames give, where a socket has something to say before some of their bytes.
 
-    Where in the stream a transport is after each, is where its own octets begin.
+    Where in the stream a transport is after each, is where its own bytes begin.
     """
     data = FRAME + FRAME
     left = dict(events)
@@ -66,7 +66,7 @@ def run(kind: type[Any], events: dict[int, str], initial: bool, kept: bytes) -> 
         except Exception as error:
             told.append((type(error), str(error)))
         kept = one._read_buffer
-        # What is kept are the octets in front of those that the socket has still.
+        # What is kept are the bytes in front of those that the socket has still.
         assert data[one.at - len(kept) : one.at] == kept
         told.append((one.at - len(kept), one.connected))
         if one.at - len(one._read_buffer) == len(data):

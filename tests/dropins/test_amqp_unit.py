@@ -208,7 +208,7 @@ def test_a_message_of_ones_own_is_asked() -> None:
 
 
 class Pipe(OctetPipe):
-    """A transport over octets in memory that come in pieces, or not at all."""
+    """A transport over bytes in memory that come in pieces, or not at all."""
 
     def __init__(self, pieces: list[bytes]) -> None:
         self.pieces = pieces

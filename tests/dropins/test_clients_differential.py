@@ -1,4 +1,4 @@
-"""Stock client and drop-in give the same for the same octets and the same values.
+"""Stock client and drop-in give the same for the same bytes and the same values.
 
 A few thousand cases each; `python -m tests.dropins.fuzz --cases 1000000` runs as many as wanted.
 """

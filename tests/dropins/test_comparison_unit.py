@@ -45,7 +45,7 @@ def wider(found: Any) -> Any:
 
 CHANGES: dict[str, tuple[str, str, Callable[[Any], Any]]] = {
     "pika a long that is an int": ("pika", "data.decode_value", result(wider)),
-    "pika one octet more": (
+    "pika one byte more": (
         "pika",
         "frame.decode_frame",
         result(lambda found: (found[0] + 1, found[1])),
@@ -56,7 +56,7 @@ CHANGES: dict[str, tuple[str, str, Callable[[Any], Any]]] = {
         error(struct.error, ValueError),
     ),
     "pika a length": ("pika", "data.encode_value", result(lambda length: length + 0.0)),
-    "pamqp an octet": ("pamqp", "encode.table_integer", result(lambda data: data + b"\0")),
+    "pamqp an byte": ("pamqp", "encode.table_integer", result(lambda data: data + b"\0")),
     "pamqp a list that is a tuple": (
         "pamqp",
         "frame.unmarshal",
@@ -65,7 +65,7 @@ CHANGES: dict[str, tuple[str, str, Callable[[Any], Any]]] = {
     "pamqp another exception": ("pamqp", "frame.marshal", error(TypeError, ValueError)),
     "py-amqp a tuple that is a list": ("amqp", "serialization.loads", result(list)),
     "py-amqp another exception": ("amqp", "serialization.loads", error(IndexError, KeyError)),
-    "py-amqp octets": ("amqp", "serialization.dumps", result(lambda data: data[::-1])),
+    "py-amqp bytes": ("amqp", "serialization.dumps", result(lambda data: data[::-1])),
 }
 
 

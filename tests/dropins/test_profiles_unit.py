@@ -1,4 +1,4 @@
-"""The table profiles as octets: what each client makes of each Python value and of each tag."""
+"""The table profiles as bytes: what each client makes of each Python value and of each tag."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def long(letter: str, octets: bytes) -> bytes:
 
 
 def write(side: Side, value: Any) -> bytes:
-    """The octets of one value, written as the only entry of a table."""
+    """The bytes of one value, written as the only entry of a table."""
     pieces: list[bytes] = []
     if side.package == "pamqp":
         pieces.append(side.encode.field_table({"k": value}))

@@ -84,7 +84,7 @@ def _taken(random: Random, data: bytes) -> Any:
 
 
 def unmarshal(random: Random) -> Case:
-    """Octets to a frame, and that frame to octets."""
+    """Bytes to a frame, and that frame to bytes."""
     seed, data = random.getrandbits(64), octets.frame(random)
 
     def run(side: Side) -> Any:
@@ -94,7 +94,7 @@ def unmarshal(random: Random) -> Case:
 
 
 def again(random: Random) -> Case:
-    """The octets of what was read."""
+    """The bytes of what was read."""
     data = octets.frame(random)
 
     def run(side: Side) -> Any:

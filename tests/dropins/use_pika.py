@@ -55,7 +55,7 @@ def _taken(random: Random, data: bytes) -> Any:
 
 
 def decode_frame(random: Random) -> Case:
-    """Octets to a frame."""
+    """Bytes to a frame."""
     seed, data = random.getrandbits(64), octets.frame(random)
     return Case(
         "decode_frame", data, lambda side: side.frame.decode_frame(_taken(Random(seed), data))
@@ -80,7 +80,7 @@ def _has_stable_repr(frame: Any) -> bool:
 
 
 def again(random: Random) -> Case:
-    """The octets of what was read."""
+    """The bytes of what was read."""
     data = octets.frame(random)
 
     def run(side: Side) -> Any:

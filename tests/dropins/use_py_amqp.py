@@ -191,7 +191,7 @@ def transport(random: Random) -> Case:
 
 
 def write_frame(random: Random) -> Case:
-    """Methods and messages to octets, as the writer hands them to the transport."""
+    """Methods and messages to bytes, as the writer hands them to the transport."""
     seed = random.getrandbits(64)
 
     def run(side: Side) -> Any:
@@ -240,7 +240,7 @@ def _content(random: Random, side: Side) -> Any:
 
 
 def write_properties(random: Random) -> Case:
-    """Properties to octets."""
+    """Properties to bytes."""
     seed = random.getrandbits(64)
 
     def run(side: Side) -> Any:
@@ -251,7 +251,7 @@ def write_properties(random: Random) -> Case:
 
 
 def dumps(random: Random) -> Case:
-    """Arguments to octets."""
+    """Arguments to bytes."""
     seed = random.getrandbits(64)
     wanted = _format(random)
 

@@ -40,7 +40,7 @@ class MyFloat(float):
 
 
 class MyBytes(bytes):
-    """A user's octets."""
+    """A user's bytes."""
 
 
 class MyDict(dict):  # type: ignore[type-arg]
@@ -76,7 +76,7 @@ class Sized:
         return 3
 
     def encode(self, *_arguments: object) -> bytes:
-        """Octets."""
+        """Bytes."""
         return b"abc"
 
 

@@ -1,4 +1,4 @@
-"""Octets of AMQP 1.0 for azure-eventhub, azure-servicebus and rstream: good and damaged."""
+"""Bytes of AMQP 1.0 for azure-eventhub, azure-servicebus and rstream: good and damaged."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ TYPE_NAMES = (
     "DOUBLE", "TIMESTAMP", "UUID", "BINARY", "STRING", "SYMBOL", "LIST", "MAP", "ARRAY",
     "DESCRIBED", "DECIMAL128",
 )  # fmt: skip
-#: Items that a stock copy may make room for: those without octets, and others.
+#: Items that a stock copy may make room for: those without bytes, and others.
 MOST_EMPTY, MOST = 65536, 2**22
 
 
@@ -51,7 +51,7 @@ def is_stock(side: Side) -> bool:
 
 
 def reading(what: str, data: bytes) -> Case:
-    """One of the three decoders on a view of octets."""
+    """One of the three decoders on a view of bytes."""
 
     def run(side: Side) -> Any:
         if is_stock(side):
@@ -93,7 +93,7 @@ def decode_deep(random: Random) -> Case:
 
 
 def decode_odd(random: Random) -> Case:
-    """Random octets, and things that are no views of octets."""
+    """Random bytes, and things that are no views of bytes."""
     what = random.choice(("decode_frame", "decode_payload", "decode_empty_frame"))
     data = random.randbytes(random.randrange(20))
     if random.randrange(3) == 0:
@@ -112,7 +112,7 @@ def decode_odd(random: Random) -> Case:
 
 
 def decode_empty(random: Random) -> Case:
-    """Eight octets of a frame without a body, or of a protocol header."""
+    """Eight bytes of a frame without a body, or of a protocol header."""
     data = random.choice((b"AMQP\0\1\0\0", b"AMQP\3\1\0\0", b"\0\0\0\x08\2\0\0\0", b"AMQ", b""))
     return reading("decode_empty_frame", maybe(random, data))
 

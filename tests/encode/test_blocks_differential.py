@@ -27,7 +27,7 @@ def batch_of(**columns: Any) -> Any:
 
 
 def batches(rows: Any) -> list[Any]:
-    """Whole, and slices that begin and end elsewhere in bits, octets and blocks."""
+    """Whole, and slices that begin and end elsewhere in bits, bytes and blocks."""
     return [rows, rows.slice(1), rows.slice(3, 64), rows.slice(60, 9), rows.slice(65)]
 
 
@@ -166,7 +166,7 @@ def test_methods_that_change_within_a_block() -> None:
     rows = batch_of(method=methods, exchange=[f"e{i % 3}" for i in range(len(methods))])
     for each in batches(rows):
         same(each)
-    # of one length, so that only the octets tell them apart
+    # of one length, so that only the bytes tell them apart
     rows = batch_of(method=["basic.deliver", "basic.publish"] * 65)
     assert same(rows).error_count == 0
 
@@ -222,7 +222,7 @@ def test_a_schema_again_with_other_arrays_and_dialects() -> None:
 def test_a_schema_again_after_a_failure() -> None:
     bad = batch_of(exchange=["x" * 256] * 70)
     for _ in range(3):
-        with pytest.raises(ValueError, match="at most 255 octets"):
+        with pytest.raises(ValueError, match="at most 255 bytes"):
             batch.encode(bad, mode="FAILFAST")
         assert same(bad).error_count == 70
         with pytest.raises(ValueError, match="frame_max"):

@@ -203,7 +203,7 @@ def test_other_libraries_take_and_give_it() -> None:
     polars = pytest.importorskip("polars")
     frame = polars.DataFrame(
         {
-            "routing_key": ["short", "a longer key than twelve octets", None],
+            "routing_key": ["short", "a longer key than twelve bytes", None],
             "body": [b"x", b"y" * 40, b""],
             "properties": [{"app_id": "a"}, {"app_id": None}, None],
             "headers.level": polars.Series(["low", "high", None], dtype=polars.Categorical),
@@ -212,7 +212,7 @@ def test_other_libraries_take_and_give_it() -> None:
     expected = [
         Sent("basic.publish", 1, {"routing_key": "short"},
              {"app_id": "a", "headers": {"level": "low"}}, b"x"),
-        Sent("basic.publish", 1, {"routing_key": "a longer key than twelve octets"},
+        Sent("basic.publish", 1, {"routing_key": "a longer key than twelve bytes"},
              {"headers": {"level": "high"}}, b"y" * 40),
         Sent("basic.publish"),
     ]  # fmt: skip

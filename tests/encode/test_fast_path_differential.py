@@ -16,7 +16,7 @@ from tests.columns.batch_rows import pa
 from tests.encode.encode_values import EPOCH, Sent
 
 THOROUGH = _codec.Protocol(amqp.PROTOCOL.table, hot=False)
-TEXTS = ["", "a", "orders", "eu.customer.0017", "seventeen octets.", "k" * 40, "é" * 9, "k" * 255]
+TEXTS = ["", "a", "orders", "eu.customer.0017", "seventeen bytes.", "k" * 40, "é" * 9, "k" * 255]
 BAD_TEXTS = ["k" * 256, "é" * 200]
 
 

@@ -148,8 +148,8 @@ def test_refused_texts(text: str, told_: str, offset: int) -> None:
         ('{"a":{"$decimal":"-2147483649"}}', "must fit 32 bits"),
         ('{"a":{"$decimal":"21474836.48"}}', "must fit 32 bits"),
         ('{"a":{"$decimal":"0.%s"}}' % ("0" * 256), "a decimal's scale is at most 255, not 256"),
-        ('{"%s":1}' % ("k" * 256), "a table name takes at most 255 octets, not 256"),
-        ('{"%s":1}' % ("é" * 128), "a table name takes at most 255 octets, not 256"),
+        ('{"%s":1}' % ("k" * 256), "a table name takes at most 255 bytes, not 256"),
+        ('{"%s":1}' % ("é" * 128), "a table name takes at most 255 bytes, not 256"),
     ],
 )  # fmt: skip
 def test_values_that_do_not_fit(text: str, told_: str) -> None:

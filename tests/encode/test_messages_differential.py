@@ -1,4 +1,4 @@
-"""batch.encode writes the octets of the object encoder, whatever the columns look like."""
+"""batch.encode writes the bytes of the object encoder, whatever the columns look like."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def test_all_methods_by_json(messages: list[Sent], dialect: str) -> None:
 
 
 def texts(values: dict[str, Any], fields: Any) -> str:
-    """An object of fields; octets that are text as text."""
+    """An object of fields; bytes that are text as text."""
     kinds = {field_name(name): wire for name, wire in fields}
     out = {}
     for name, value in values.items():
@@ -517,7 +517,7 @@ def message_level(octets: Any, **options: Any) -> Any:
 @given(st.lists(sent(), max_size=5), st.sampled_from([4096, 131072]), st.booleans())
 @settings(max_examples=150)
 def test_message_level_is_the_identity(messages: list[Sent], frame_max: int, lazily: bool) -> None:
-    """Columns of decode encode to the octets that they came from, with `arguments` for those that
+    """Columns of decode encode to the bytes that they came from, with `arguments` for those that
     have no column of their own, whether a value is a message or all are one stream."""
     messages = [
         message

@@ -70,7 +70,7 @@ def test_one_size_in_all_columns_where_memory_ends(size: int) -> None:
 
 
 def test_longstr_of_any_size() -> None:
-    """Behind one of more than 255 octets the others are what they were."""
+    """Behind one of more than 255 bytes the others are what they were."""
     rng = Random(1)
     for count in (8, 64, ROWS):
         for where in range(3):
@@ -165,7 +165,7 @@ def as_binary(values: list[bytes]) -> Any:
 
 @pytest.mark.parametrize("letter", LETTERS)
 def test_letters_anywhere(letter: str) -> None:
-    """Wherever they stand in pieces of sixteen octets, and at both ends of a value."""
+    """Wherever they stand in pieces of sixteen bytes, and at both ends of a value."""
     values = ["a" * k + letter * (1 + k % 3) + "b" * (k % 5) for k in range(64)]
     rows = told({"exchange": values, "body": values})
     assert same(rows)._hot_rows == 64
@@ -174,7 +174,7 @@ def test_letters_anywhere(letter: str) -> None:
 
 @pytest.mark.parametrize("wrong", WRONG)
 def test_what_is_not_utf8_anywhere(wrong: bytes) -> None:
-    """One row of a block, from every octet of a piece on, and where the block ends."""
+    """One row of a block, from every byte of a piece on, and where the block ends."""
     rng = Random(wrong[0])
     for lead in range(18):
         values = [octets(rng, rng.randrange(30)).encode() for _ in range(20)]

@@ -20,7 +20,7 @@ MS = int(MOMENT.timestamp() * 1000)
 
 
 def written(text: str) -> tuple[bytes | None, str | None]:
-    """The octets of the one value of a message, or the row's error."""
+    """The bytes of the one value of a message, or the row's error."""
     row = {"performative": "transfer", "channel": 0, "handle": 0, "value": text}
     (octets,), (error,) = encode(pa.RecordBatch.from_pylist([row], SCHEMA))
     if octets is None:

@@ -61,7 +61,7 @@ BAD: dict[str, tuple[str, Any, str | None, str | None, str]] = {
         "subject",
         "text that is not UTF-8",
     ),
-    "octets not UTF-8": (
+    "bytes not UTF-8": (
         "properties.to",
         not_text(b"\xff"),
         "properties",
@@ -464,7 +464,7 @@ def test_frames_that_are_too_large() -> None:
     ]
     row = {"performative": "open", "container_id": "x" * 600}
     assert encode([row], frame_max=512)[1] == [
-        "open.frame_max: the limit does not hold a frame of 625 octets"
+        "open.frame_max: the limit does not hold a frame of 625 bytes"
     ]
     for frame_max in (1, 511):
         with pytest.raises(EncodeError, match="at least 512 bytes"):

@@ -1,4 +1,4 @@
-"""batch.encode of AMQP 1.0 writes the octets of the object encoder, whatever the columns are."""
+"""batch.encode of AMQP 1.0 writes the bytes of the object encoder, whatever the columns are."""
 
 from __future__ import annotations
 
@@ -257,7 +257,7 @@ def test_payloads_are_frames_of_their_own() -> None:
         assert encode([row])[0] == [want]
     value, error = encode([{"payload": b"x" * 600}], frame_max=512)
     assert value == [None]
-    assert error == ["transfer.frame_max: the limit does not hold a frame of 615 octets"]
+    assert error == ["transfer.frame_max: the limit does not hold a frame of 615 bytes"]
 
 
 def test_more_is_set_as_needed() -> None:

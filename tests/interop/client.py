@@ -1,7 +1,7 @@
-"""A small AMQP client for the live tests: a plain socket, and amqpcodec for every octet.
+"""A small AMQP client for the live tests: a plain socket, and amqpcodec for every byte.
 
-It waits with a deadline everywhere, keeps all octets that came in, and can prove at the end that
-what was decoded from them encodes to the same octets again.
+It waits with a deadline everywhere, keeps all bytes that came in, and can prove at the end that
+what was decoded from them encodes to the same bytes again.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ class Client:
     # --- in
 
     def read_socket(self, deadline: float) -> Iterable[tuple[int, Any]]:
-        """Wait for octets and feed them; TimeoutError at the deadline, EOFError at the end."""
+        """Wait for bytes and feed them; TimeoutError at the deadline, EOFError at the end."""
         self.socket.settimeout(max(deadline - time.monotonic(), 0.001))
         chunk, count = b"", 0
         with contextlib.suppress(ConnectionResetError):
@@ -161,7 +161,7 @@ class Client:
         raise AssertionError(f"channel {on}: {brief(event)}")
 
     def expect_eof(self, timeout: float = TIMEOUT) -> None:
-        """The stream ends, and no octet of a frame is left over."""
+        """The stream ends, and no byte of a frame is left over."""
         with contextlib.suppress(OSError):
             # RabbitMQ leaves the end to the client that has its close-ok (or to a timer of 30 s).
             self.socket.shutdown(socket.SHUT_WR)
@@ -264,7 +264,7 @@ class Client:
     # --- afterwards
 
     def encode_received(self) -> bytes:
-        """All that was decoded, encoded again: the broker's own octets, if nothing was lost."""
+        """All that was decoded, encoded again: the broker's own bytes, if nothing was lost."""
         frames = []
         for channel, event in self.received:
             if type(event) is amqp.Message:
@@ -301,7 +301,7 @@ def first_difference(came: bytes, again: bytes) -> str:
     )
     low = max(place - 24, 0)
     return (
-        f"received {len(came)} octets, encoded {len(again)}; they differ at {place}:\n"
+        f"received {len(came)} bytes, encoded {len(again)}; they differ at {place}:\n"
         f"  received {came[low : place + 24].hex(' ')}\n"
         f"  encoded  {again[low : place + 24].hex(' ')}"
     )

@@ -14,7 +14,7 @@ NOISE = random.Random(9).randbytes(FIVE_MB)
 
 
 def sizes(frame_max):
-    """Empty, one octet, one full frame, one octet more than a frame, and many frames."""
+    """Empty, one byte, one full frame, one byte more than a frame, and many frames."""
     return (0, 1, frame_max - 8, frame_max - 7, FIVE_MB)
 
 
@@ -44,14 +44,14 @@ def test_bodies(connect, frame_max, whole, way):
 
 @pytest.mark.parametrize("frame_max", [131072, 4096])
 def test_parts_are_the_message(frame_max):
-    """What sendmsg gets is what send gets; the body's octets are not among what was copied."""
+    """What sendmsg gets is what send gets; the body's bytes are not among what was copied."""
     for size in sizes(frame_max):
         body = bytearray(NOISE[:size])
         content = (3, amqp.Basic.Publish(routing_key="k"), amqp.Basic.Properties(type="t"), body)
         parts = amqp.encode_parts(*content, frame_max=frame_max)
         octets = b"".join(parts)
         assert octets == amqp.encode_message(*content, frame_max=frame_max)
-        # RabbitMQ would let a frame pass that is a few octets too large; this does not.
+        # RabbitMQ would let a frame pass that is a few bytes too large; this does not.
         frames = [frame for _, frame in amqp.Decoder(frame_max=frame_max).feed(octets)]
         full, rest = divmod(size, frame_max - 8)
         lengths = [len(frame.payload) for frame in frames[2:]]
@@ -126,7 +126,7 @@ def test_body_larger_than_we_want(connect):
 
 
 def test_views_outlive_the_next_chunk(connect):
-    """copy=False: a payload kept for later still shows its own octets."""
+    """copy=False: a payload kept for later still shows its own bytes."""
     client = connect(copy=False)
     client.open_channel()
     queue = client.declare()

@@ -12,7 +12,7 @@ CHANNELS = (1, 2, 3, 250, 2047)
 
 
 def frames_of(channel, queue, body, piece):
-    """The frames of one message, its body cut into pieces of that many octets."""
+    """The frames of one message, its body cut into pieces of that many bytes."""
     properties = amqp.Basic.Properties(headers={"channel": channel})
     yield amqp.encode(channel, amqp.Basic.Publish(routing_key=queue))
     yield amqp.encode(channel, amqp.Header(len(body), properties))

@@ -129,7 +129,7 @@ def test_more_channels_than_negotiated(connect):
 BAD = {
     "frame end": (501, raw_frame(1, 1, struct.pack(">HH", 90, 10), end=0xCD)),
     "frame type": (501, raw_frame(9, 1, b"abc")),
-    # RabbitMQ lets 8 octets more than frame_max pass.
+    # RabbitMQ lets 8 bytes more than frame_max pass.
     "frame too large": (501, raw_frame(3, 1, bytes(131073))),
     "arguments cut": (501, raw_frame(1, 1, struct.pack(">HHHB", 50, 10, 0, 32) + b"abc")),
     "body without method": (505, amqp.encode(1, amqp.Body(b"x"))),

@@ -1,6 +1,6 @@
 """Perl's Net::AMQP (Debian's libnet-amqp-perl), for 0-8 and 0-9-1: what one writes the other reads.
 
-It builds its classes from the same XML, but its octets are its own. It knows the table tags that
+It builds its classes from the same XML, but its bytes are its own. It knows the table tags that
 all agree on (S I F A T t), sorts the names of tables, and reads numbers as signed.
 """
 
@@ -155,7 +155,7 @@ def agree(perl: Perl, frame: Method | Header, seed: str) -> None:
     said = answer.get("fields", {})
     assert said == {perl_name(n): told_field(types[n], v) for n, v in given.items()}
 
-    # We read what Perl writes, and they are the same octets.
+    # We read what Perl writes, and they are the same bytes.
     task: dict[str, Any] = {
         "class": camel(class_name),
         "method": camel(method_name),

@@ -17,7 +17,7 @@ from tests.interop.client import TIMEOUT, brief, first_difference
 
 
 class Session:
-    """One connection in one version: methods out, whole messages in, every octet kept."""
+    """One connection in one version: methods out, whole messages in, every byte kept."""
 
     def __init__(self, address: tuple[str, int], amqp: Any, header: bytes) -> None:
         self.amqp = amqp
@@ -104,7 +104,7 @@ def session(broker: tuple[str, int]) -> Iterator[Callable[[ModuleType, bytes], S
 
 
 # Version and header -> the module that speaks; RabbitMQ takes 0-9's header for 0-9-1, whose methods
-# are octet for octet those of 0-9 as far as this session goes.
+# are byte for byte those of 0-9 as far as this session goes.
 SESSIONS = [
     pytest.param(v0_8, b"AMQP\x01\x01\x08\x00", id="0-8"),
     pytest.param(v0_8, b"AMQP\x01\x01\x09\x01", id="0-8 by the letter"),

@@ -1,6 +1,6 @@
-"""Properties and field tables there and back: equal in value, and the same octets.
+"""Properties and field tables there and back: equal in value, and the same bytes.
 
-RabbitMQ keeps the octets of a message's properties, so what it delivers must be what was sent.
+RabbitMQ keeps the bytes of a message's properties, so what it delivers must be what was sent.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ ALL = {
     "correlation_id": "c" * 255,
     "reply_to": "ответ",
     "expiration": "60000",
-    "message_id": "m\udcff\udc80",  # two octets that are not UTF-8
+    "message_id": "m\udcff\udc80",  # two bytes that are not UTF-8
     "timestamp": datetime(2026, 11, 21, 3, 4, 5, tzinfo=UTC),
     "type": "",
     "user_id": "guest",
@@ -49,7 +49,7 @@ def exchange(client, properties):
 
 
 def deliver_octets(client, octets):
-    """Publish a content header given as octets; return what came back, decoded."""
+    """Publish a content header given as bytes; return what came back, decoded."""
     queue = client.declare()
     client.send_octets(amqp.encode(1, amqp.Basic.Publish(routing_key=queue)) + octets)
     return amqp.Header(0, client.get(queue).properties)
@@ -85,7 +85,7 @@ def test_properties_together(client, values):
     assert came.properties == amqp.Basic.Properties(**values)
     for name, value in values.items():
         assert getattr(came.properties, name) == value
-    # The dict exists now; untouched it is still the same octets.
+    # The dict exists now; untouched it is still the same bytes.
     assert amqp.encode(1, came) == amqp.encode(1, sent)
 
 
@@ -200,7 +200,7 @@ def test_typed_values_together(connect):
 def test_the_brokers_own_reading(connect, rabbitmqctl, unique):
     """RabbitMQ tells how it read our table: the name of each type and the value, in Erlang's terms.
 
-    Decimals it takes as unsigned, and text as octets.
+    Decimals it takes as unsigned, and text as bytes.
     """
     name = unique("client")
     properties = {tag: value for tag, (value, _) in TYPED.items()} | {"connection_name": name}
@@ -297,7 +297,7 @@ UNUSUAL = {
         {"k": {"k": True, "": None}},
         entry(b"k", b"F\x00\x00\x00\x06" + entry(b"k", b"t\x02") + entry(b"", b"V")),
     ),
-    # Which of the two a dict shows is not fixed; the octets have both.
+    # Which of the two a dict shows is not fixed; the bytes have both.
     "the same key twice": (None, entry(b"k", b"b\x01") + entry(b"k", b"I\x00\x00\x00\x02")),
 }
 

@@ -1,6 +1,6 @@
 """The hot readers and writers against the table path: a protocol made with and without them.
 
-Whatever the octets or the values, both give the same object, the same octets or the same error.
+Whatever the bytes or the values, both give the same object, the same bytes or the same error.
 """
 
 from __future__ import annotations

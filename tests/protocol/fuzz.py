@@ -1,8 +1,8 @@
 """A structured fuzzer for 0-9-1: `python -m tests.protocol.fuzz --seconds 60 --seed 1`.
 
 It makes valid streams of every odd form, spoils them, and holds the codec to its promises:
-frames, "need more" or a DecodeError; the same octets back; the same in any chunking. What
-breaks a promise is printed with its seed and its octets, and makes the exit status 1.
+frames, "need more" or a DecodeError; the same bytes back; the same in any chunking. What
+breaks a promise is printed with its seed and its bytes, and makes the exit status 1.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def make(rng: Random) -> bytes:
 
 
 def check_decode(data: bytes, rng: Random, seen: Counter[str]) -> None:
-    """Frame by frame: exact octets back, also after reading, copying and pickling."""
+    """Frame by frame: exact bytes back, also after reading, copying and pickling."""
     options: dict[str, Any] = {
         "dialect": rng.choice(("rabbitmq", "rabbitmq", "0-9-1")),
         "tables": rng.choice(("plain", "typed")),

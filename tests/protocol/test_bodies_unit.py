@@ -113,7 +113,7 @@ def test_eof_inside_of_a_body_frame() -> None:
     decoder = amqp.MessageDecoder()
     head = start(5, 600)
     assert events(decoder, head + w.body_frame(5, BODY[:600])[:50]) == []
-    with pytest.raises(amqpcodec.IncompleteError, match="50 octets into it") as caught:
+    with pytest.raises(amqpcodec.IncompleteError, match="50 bytes into it") as caught:
         decoder.eof()
     assert caught.value.offset == len(head)
 

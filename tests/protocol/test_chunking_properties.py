@@ -23,7 +23,7 @@ def told(error: amqpcodec.DecodeError) -> Any:
 
 
 def run(decoder: Any, chunks: list[bytes], reuse: bool = False) -> Outcome:
-    """Feed until the first error: the frames, the error, and the octets left when there is none."""
+    """Feed until the first error: the frames, the error, and the bytes left when there is none."""
     found: list[Any] = []
     try:
         for chunk in chunks:

@@ -1,4 +1,4 @@
-"""decode: every kind of frame, the buffers it takes, incomplete input, exact octets back."""
+"""decode: every kind of frame, the buffers it takes, incomplete input, exact bytes back."""
 
 from __future__ import annotations
 
@@ -380,7 +380,7 @@ def test_text_with_nul_and_beyond_the_bmp() -> None:
 
 
 def test_equal_strings_of_different_frames_do_not_mix() -> None:
-    """A cache of strings must not confuse octets that share a hash, a prefix or a length."""
+    """A cache of strings must not confuse bytes that share a hash, a prefix or a length."""
     texts = [f"{a}{b}" for a in "abAB\0é" for b in ("", "x", "y", "xx", "é")] * 3
     for text in texts:
         frame = one(w.method_frame("basic.deliver", consumer_tag=text, exchange=text[::-1]))

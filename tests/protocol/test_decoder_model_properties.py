@@ -1,4 +1,4 @@
-"""A decoder under any order of its operations behaves as a plain buffer of octets would."""
+"""A decoder under any order of its operations behaves as a plain buffer of bytes would."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.support.amqp091_same import key_of
 
 
 class Model:
-    """The octets that came and were not yet read, and the frames one call of decode finds."""
+    """The bytes that came and were not yet read, and the frames one call of decode finds."""
 
     def __init__(self) -> None:
         self.octets = b""
@@ -41,7 +41,7 @@ class Play:
         self.unsent = b""
 
     def piece(self) -> bytes:
-        """The next octets of an endless valid stream."""
+        """The next bytes of an endless valid stream."""
         if not self.unsent:
             self.unsent = gen.stream(self.rng, self.rng.randrange(1, 4))
         size = self.rng.choice((0, 1, 7, 8, 30, len(self.unsent)))
@@ -86,7 +86,7 @@ class Play:
             self.kept.append((item[1], expected[1]))
 
     def reset(self) -> None:
-        """Starts over at a frame's first octet, for both."""
+        """Starts over at a frame's first byte, for both."""
         if self.rng.random() < 0.2:
             self.decoder.reset()
             self.model.octets = self.unsent = b""

@@ -1,4 +1,4 @@
-"""encode, encode_into, encode_message and encode_parts: the octets and the buffers."""
+"""encode, encode_into, encode_message and encode_parts: the bytes and the buffers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Our own vectors: octets made by hand, and what they must decode to (tests/vectors/*.jsonl)."""
+"""Our own vectors: bytes made by hand, and what they must decode to (tests/vectors/*.jsonl)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ HEARTBEAT = bytes.fromhex("08000000000000ce")
 
 
 def rows(*names: str, built: bool = False) -> list[Any]:
-    """The lines of these files; ``built``: only those whose octets a Python value can ask for."""
+    """The lines of these files; ``built``: only those whose bytes a Python value can ask for."""
     return [
         pytest.param(row, id=row["name"])
         for name in names
@@ -143,7 +143,7 @@ class TestTables:
         assert bytes(got.properties.raw_headers) in (octets, octets[4:])
 
     def test_other_values_changed(self, row: dict[str, Any], dialect: str) -> None:
-        """A table that was not touched keeps its octets when its neighbours change."""
+        """A table that was not touched keeps its bytes when its neighbours change."""
         table = form.table(row["decoded"])
         data = encode_frame(1, Header(1, {"headers": table, "priority": 1}), dialect)
         _, _, got = amqp.decode(data, dialect=dialect)
@@ -262,7 +262,7 @@ class TestMalformed:
 
 
 def run_stream(row: dict[str, Any], step: int) -> tuple[int, Any]:
-    """(events, error or None) of a stream that is fed ``step`` octets at a time."""
+    """(events, error or None) of a stream that is fed ``step`` bytes at a time."""
     data = bytes.fromhex(row["hex"])
     kind = amqp.Decoder if row["via"] == "decoder" else amqp.MessageDecoder
     decoder = kind(**row["options"])
@@ -301,7 +301,7 @@ def nested(levels: int, array: bool) -> Table:
 
 
 def nested_header(levels: int, array: bool) -> bytes:
-    """The same in a content header, for any depth: octets from the inside out."""
+    """The same in a content header, for any depth: bytes from the inside out."""
     opening, octets = (b"A" if array else b"\x01kF"), b""
     for _ in range(levels - 2):
         octets = opening + len(octets).to_bytes(4, "big") + octets

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="n
 
 
 def virtual_size() -> int:
-    """Address space in octets; an allocation counts here even while nobody wrote to it."""
+    """Address space in bytes; an allocation counts here even while nobody wrote to it."""
     return int(Path("/proc/self/statm").read_text().split()[0]) * 4096
 
 

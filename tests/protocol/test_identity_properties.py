@@ -1,4 +1,4 @@
-"""decode∘encode is the identity on values; encode∘decode is the identity on octets."""
+"""decode∘encode is the identity on values; encode∘decode is the identity on bytes."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_headers(values: dict[str, Any], size: int, channel: int) -> None:
 @given(some.tables)
 @settings(max_examples=200)
 def test_tables_against_octets_by_hand(table: dict[str, Any]) -> None:
-    """The octets are those that RabbitMQ's dialect asks for, not only ones we can read back."""
+    """The bytes are those that RabbitMQ's dialect asks for, not only ones we can read back."""
     try:
         expected = w.table(
             *((k.encode("utf-8", "surrogateescape"), _value(v)) for k, v in table.items())
@@ -140,7 +140,7 @@ def test_octets_come_back_in_each_mode(rng: Random, dialect: str) -> None:
         try:
             _, channel, frame = amqp.decode(data, dialect=dialect, tables=tables)
         except ValueError:
-            assert dialect == "0-9-1"  # where s is a short string, random octets may not fit
+            assert dialect == "0-9-1"  # where s is a short string, random bytes may not fit
             continue
         assert amqp.encode(channel, frame, dialect=dialect) == data
         key_of(frame)
@@ -150,7 +150,7 @@ def test_octets_come_back_in_each_mode(rng: Random, dialect: str) -> None:
 @given(some.randoms)
 @settings(max_examples=150)
 def test_typed_tables_rebuild_their_octets(rng: Random) -> None:
-    """Every tag comes back from the values alone, without the octets they came from."""
+    """Every tag comes back from the values alone, without the bytes they came from."""
     data = w.header_frame(headers=gen.table(rng))
     headers = amqp.decode(data, tables="typed")[2].properties.headers
     rebuilt = amqp.encode(1, amqp.Header(0, amqp.Basic.Properties(headers=dict(headers))))
@@ -164,6 +164,6 @@ def _typed_key(value: Any) -> Any:
     if isinstance(value, list):
         return ("list", [_typed_key(v) for v in value])
     if isinstance(value, float):
-        # A float32 signalling NaN becomes quiet in a double: only its octets could keep it.
+        # A float32 signalling NaN becomes quiet in a double: only its bytes could keep it.
         return (type(value).__name__, "nan" if value != value else repr(float(value)))
     return (type(value).__name__, repr(value))

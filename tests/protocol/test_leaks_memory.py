@@ -92,7 +92,7 @@ WORK: dict[str, Callable[[], Any]] = {
 
 
 def growth(work: Callable[[], Any]) -> int:
-    """Octets that are traced more after 300 rounds than before."""
+    """Bytes that are traced more after 300 rounds than before."""
     tracemalloc.start()
     try:
         for _ in range(20):
@@ -113,7 +113,7 @@ def test_memory_does_not_grow(work: Callable[[], Any]) -> None:
     for _ in range(300):  # freelists, caches and the like fill here
         work()
     gc.collect()
-    # One small object a round would be 300 times 50 octets, every time. Others in the process may
+    # One small object a round would be 300 times 50 bytes, every time. Others in the process may
     # add something once.
     assert any(growth(work) < 6000 for _ in range(3))
 

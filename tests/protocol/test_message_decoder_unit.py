@@ -147,7 +147,7 @@ UNEXPECTED = {
     "empty body without header": w.body_frame(1, b""),
     "body right after the method": deliver(1) + w.body_frame(1, b"abc"),
     "two headers": deliver(1) + w.header_frame(3, 1) + w.header_frame(3, 1),
-    "body of too many octets": deliver(1) + w.header_frame(3, 1) + w.body_frame(1, b"abcd"),
+    "body of too many bytes": deliver(1) + w.header_frame(3, 1) + w.body_frame(1, b"abcd"),
     "body beyond the last": deliver(1)
     + w.header_frame(3, 1)
     + w.body_frame(1, b"ab")

@@ -56,7 +56,7 @@ def outcome(data: bytes, dialect: str) -> Any:
 
 
 def agree(data: bytes, dialect: str, tables: str) -> bool:
-    """Whether the octets are a frame; both sides must say the same."""
+    """Whether the bytes are a frame; both sides must say the same."""
     want = outcome(data, dialect)
     if isinstance(want[0], int):
         consumed, channel, got = amqp.decode(data, dialect=dialect, tables=tables)

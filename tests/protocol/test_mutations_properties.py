@@ -1,4 +1,4 @@
-"""Any octets give frames, "need more" or a DecodeError, and nothing else."""
+"""Any bytes give frames, "need more" or a DecodeError, and nothing else."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def judge(error: amqpcodec.DecodeError, size: int) -> None:
 
 
 def walk(data: bytes, **options: Any) -> int:
-    """Decode frame by frame; every frame that decodes must give its octets again."""
+    """Decode frame by frame; every frame that decodes must give its bytes again."""
     offset = frames = 0
     while True:
         try:
@@ -82,7 +82,7 @@ def test_random_properties(flags: int, octets: bytes) -> None:
 )
 @settings(max_examples=400)
 def test_random_tables(pieces: list[bytes]) -> None:
-    """Octets that are mostly tags and small lengths reach deep into the table reader."""
+    """Bytes that are mostly tags and small lengths reach deep into the table reader."""
     for dialect in ("rabbitmq", "0-9-1"):
         for tables in ("plain", "typed"):
             data = w.header_frame(headers=w.longstr(b"".join(pieces)))

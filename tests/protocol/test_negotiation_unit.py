@@ -73,8 +73,8 @@ def test_1_0(first: int, layer: str) -> None:
         (header(1, 1, 0, 10), "no version of AMQP has the header 1 1 0 10"),
         (header(1, 1, 8, 1), "no version of AMQP has the header 1 1 8 1"),
         (header(1, 1, 0, 0), "no version of AMQP has the header 1 1 0 0"),
-        (b"GET / HTTP/1.1", "no AMQP: the octets do not begin with its name"),
-        (b"HELO", "no AMQP: the octets do not begin with its name"),
+        (b"GET / HTTP/1.1", "no AMQP: the bytes do not begin with its name"),
+        (b"HELO", "no AMQP: the bytes do not begin with its name"),
         (b"\x16\x03\x01\x02\x00\x01\x00\x01", "no AMQP but a TLS record"),
     ],
 )
@@ -101,7 +101,7 @@ def test_a_refusal_can_be_read_by_the_client() -> None:
 
 @pytest.mark.parametrize("octets", [b"", b"A", b"AMQP", b"AMQP\x00\x00\x09"])
 def test_too_few_octets_may_become_a_header(octets: bytes) -> None:
-    with pytest.raises(ValueError, match=f"8 octets, not {len(octets)}"):
+    with pytest.raises(ValueError, match=f"8 bytes, not {len(octets)}"):
         negotiate(octets)
 
 

@@ -43,7 +43,7 @@ def rounds(label: str, count: int = SEEDED) -> Iterator[Random]:
 
 
 def check_decode(at: Version, channel: int, frame: Frame, dialect: str) -> None:
-    """The reference's octets give the reference's values, and come back as they were."""
+    """The reference's bytes give the reference's values, and come back as they were."""
     data = encode_frame(channel, frame, dialect, at.facts)
     assert decode_frame(data, 0, dialect, at.facts) == (len(data), channel, frame)
     for tables in ("plain", "typed"):
@@ -59,7 +59,7 @@ def check_decode(at: Version, channel: int, frame: Frame, dialect: str) -> None:
 
 
 def check_encode(at: Version, channel: int, frame: Frame, dialect: str | None) -> None:
-    """An object built from values gives the reference's octets. dialect: None for the own one."""
+    """An object built from values gives the reference's bytes. dialect: None for the own one."""
     data = encode_frame(channel, frame, "rabbitmq", at.facts)
     made = build(frame, "rabbitmq", at=at)
     assert at.amqp.encode(channel, made, dialect=dialect) == data

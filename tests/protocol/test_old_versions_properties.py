@@ -1,4 +1,4 @@
-"""0-9 and 0-8 under hostile octets: a frame, more needed, or an error that says where."""
+"""0-9 and 0-8 under hostile bytes: a frame, more needed, or an error that says where."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def any_frame(at: Version, rng: Random) -> bytes:
 
 
 def outcome(protocol: Any, data: bytes, **options: Any) -> tuple[Any, ...]:
-    """What a decode comes to: the octets of the frame again, or the error and its place."""
+    """What a decode comes to: the bytes of the frame again, or the error and its place."""
     try:
         found = protocol.decode(data, **options)
     except DecodeError as error:

@@ -1,4 +1,4 @@
-"""Every recorded 0-9-1 frame decodes to what the reference says and encodes back to its octets."""
+"""Every recorded 0-9-1 frame decodes to what the reference says and encodes back to its bytes."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ MALFORMED: dict[str, dict[tuple[int, str, int], str]] = {
     },
     "raw_errors.pcap": {
         (0, "c2s", 5): "FrameEndError",  # 0xcd
-        (3, "c2s", 5): "TruncatedError",  # queue.declare with a queue name of 32 octets, 3 there
+        (3, "c2s", 5): "TruncatedError",  # queue.declare with a queue name of 32 bytes, 3 there
         (5, "c2s", 5): "UnknownMethodError",  # class 99, method 99
         (6, "c2s", 5): "FrameTypeError",  # type 9
         (8, "c2s", 5): "HeartbeatError",  # on channel 1
@@ -112,7 +112,7 @@ def check_bad(data: bytes, error: str, tables: str) -> None:
 
 @pytest.mark.parametrize("name", FILES)
 def test_streams(name: str) -> None:
-    """Each direction of each connection through one decoder: bad frames are data, no octet lost."""
+    """Each direction of each connection through one decoder: bad frames are data, no byte lost."""
     streams: dict[tuple[int, str], list[tuple[bytes, str | None]]] = {}
     for key, data in frames(name):
         error = MALFORMED.get(name, {}).get(key)

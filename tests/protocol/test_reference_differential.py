@@ -55,7 +55,7 @@ def rounds(label: str, count: int) -> Iterator[Random]:
 
 
 def check_decode(channel: int, frame: Frame, dialect: str) -> None:
-    """The reference's octets give the reference's values, and come back as they were."""
+    """The reference's bytes give the reference's values, and come back as they were."""
     data = encode_frame(channel, frame, dialect)
     for tables in TABLES:
         consumed, got_channel, got = amqp.decode(data, dialect=dialect, tables=tables)
@@ -66,7 +66,7 @@ def check_decode(channel: int, frame: Frame, dialect: str) -> None:
 
 
 def check_encode(channel: int, frame: Frame, dialect: str) -> None:
-    """An object built from values gives the reference's octets."""
+    """An object built from values gives the reference's bytes."""
     data = encode_frame(channel, frame, dialect)
     made = build(frame, dialect)
     assert amqp.encode(channel, made, dialect=dialect) == data
@@ -138,7 +138,7 @@ def test_positional_arguments(name: str) -> None:
 
 @pytest.mark.parametrize("name", [n for n in METHODS if len(FACTS.methods[n].fields) > 1])
 def test_one_changed_argument(name: str) -> None:
-    """A decoded method with one argument set anew: the others keep their octets."""
+    """A decoded method with one argument set anew: the others keep their bytes."""
     for random in rounds(f"change/{name}", 10):
         wild, tame = Generate(random), Generate(random, faithful=True)
         frame, other = wild.method(name), tame.method(name)
@@ -221,7 +221,7 @@ def test_every_combination_of_properties(high: int) -> None:
 
 @pytest.mark.parametrize("name", PROPERTIES)
 def test_property_set_and_removed(name: str) -> None:
-    """After any change of one property the others keep their octets."""
+    """After any change of one property the others keep their bytes."""
     for random in rounds(f"set/{name}", SEEDED):
         frame = Generate(random).header()
         other = Generate(random, faithful=True)
@@ -326,7 +326,7 @@ def test_plain_edges(dialect: str) -> None:
 @pytest.mark.parametrize("tables", TABLES)
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_changed_table_keeps_other_octets(dialect: str, tables: str) -> None:
-    """After a change, also a nested one, what was not changed keeps its octets and tags."""
+    """After a change, also a nested one, what was not changed keeps its bytes and tags."""
     for random in rounds(f"changed/{dialect}", 100):
         generate = Generate(random, dialect)
         outer, inner = generate.every_tag(), generate.every_tag()

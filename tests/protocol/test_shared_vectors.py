@@ -125,7 +125,7 @@ def host(wire_type: str, value: Any, at: Version) -> Frame:
 
 
 def wrap(kind: str, octets: bytes, value: Any, at: Version) -> tuple[bytes, Frame | None]:
-    """(octets of a frame around this vector, what it holds or None if the vector is malformed)."""
+    """(bytes of a frame around this vector, what it holds or None if the vector is malformed)."""
     if kind == "table-body":
         kind, octets = "table", len(octets).to_bytes(4, "big") + octets
     elif kind == "field-value":
@@ -135,7 +135,7 @@ def wrap(kind: str, octets: bytes, value: Any, at: Version) -> tuple[bytes, Fram
     wire_type = kind.removeprefix("type:")
     assert wire_type in HOSTS, f"a kind of vector that this runner does not know: {kind}"
     if value is None:
-        # Put it in the place of the host's own value, which is four zero octets at its end.
+        # Put it in the place of the host's own value, which is four zero bytes at its end.
         assert wire_type in ("table", "longstr"), wire_type
         empty = encode_frame(
             1, host(wire_type, [] if wire_type == "table" else b"", at), facts=at.facts
@@ -158,7 +158,7 @@ def test_none_is_lost(version: str) -> None:
 
 
 def is_cut(octets: bytes) -> bool:
-    """Whether these octets only lack their end, by the frame header's size."""
+    """Whether these bytes only lack their end, by the frame header's size."""
     return len(octets) < 7 or len(octets) < int.from_bytes(octets[3:7], "big") + 8
 
 

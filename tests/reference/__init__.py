@@ -1,12 +1,12 @@
-"""A slow, plain second opinion on AMQP 0-9-1, 0-9 and 0-8 octets.
+"""A slow, plain second opinion on AMQP 0-9-1, 0-9 and 0-8 bytes.
 
 Driven by facts-0-9-1.json and its like (class, method, field, wire type) and by nothing of the
 package under test: no import of amqpcodec, no generated table. It works on a neutral form:
 
 * a method is ``Method("basic.publish", {"exchange": b"orders", ...})`` with the spec's spelling,
-  short and long strings as octets, bits as 0 or 1, timestamps as seconds, 0-9's content as
-  (0 for inline or 1 for a reference, octets);
-* a table is a list of ``(key octets, (tag, value))``: order, duplicates and tags are explicit.
+  short and long strings as bytes, bits as 0 or 1, timestamps as seconds, 0-9's content as
+  (0 for inline or 1 for a reference, bytes);
+* a table is a list of ``(key bytes, (tag, value))``: order, duplicates and tags are explicit.
 
 ``plain`` says which Python value the package should give for such a value.
 """

@@ -17,9 +17,9 @@ REPLY_CODES = {
 
 
 class Malformed(Exception):
-    """Octets that are not a frame. ``kind`` is the name of the package's error class.
+    """Bytes that are not a frame. ``kind`` is the name of the package's error class.
 
-    ``offset`` is where the octets that are missing or wrong begin: for a string or table that is
+    ``offset`` is where the bytes that are missing or wrong begin: for a string or table that is
     too long that is behind its length word.
     """
 

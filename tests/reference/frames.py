@@ -18,7 +18,7 @@ _SIZES = {"octet": 1, "short": 2, "long": 4, "longlong": 8, "timestamp": 8}
 
 @dataclass(frozen=True)
 class Method:
-    """A method by its spec name. ``bit_octets``: the raw octet of each run of bits, if it came
+    """A method by its spec name. ``bit_octets``: the raw byte of each run of bits, if it came
     from the wire, because a run may set bits that belong to no field."""
 
     name: str
@@ -65,7 +65,7 @@ Frame = Method | Header | Body | Heartbeat | ProtocolHeader
 def encode_frame(
     channel: int, frame: Frame, dialect: str = "rabbitmq", facts: Facts = FACTS
 ) -> bytes:
-    """All octets of a frame."""
+    """All bytes of a frame."""
     if isinstance(frame, ProtocolHeader):
         return b"AMQP" + bytes((frame.protocol_id, frame.major, frame.minor, frame.revision))
     if isinstance(frame, Method):
@@ -86,7 +86,7 @@ def _encode_field(wire_type: str, value: Any, dialect: str) -> bytes:
         return shortstr(value)
     if wire_type == "longstr":
         return longstr(value)
-    if wire_type == "content":  # (0 for inline or 1 for a reference, octets)
+    if wire_type == "content":  # (0 for inline or 1 for a reference, bytes)
         return uint(value[0], 1) + longstr(value[1])
     assert wire_type == "table", wire_type
     return encode_table(value, dialect)
@@ -110,7 +110,7 @@ def _encode_method(facts: Facts, method: Method, dialect: str) -> bytes:
 
 
 def _runs(fact: MethodFact) -> Iterator[list[tuple[str, str]]]:
-    """Fields one by one, but neighbouring bits (up to eight) together: they share an octet."""
+    """Fields one by one, but neighbouring bits (up to eight) together: they share an byte."""
     run: list[tuple[str, str]] = []
     for one in fact.fields:
         if run and (one[1] != "bit" or len(run) == 8):
@@ -149,9 +149,9 @@ def _encode_header(facts: Facts, header: Header, dialect: str) -> bytes:
 def decode_frame(
     data: bytes, offset: int = 0, dialect: str = "rabbitmq", facts: Facts = FACTS
 ) -> tuple[int, int, Frame] | None:
-    """(octets used, channel, frame), or None while the frame is incomplete.
+    """(bytes used, channel, frame), or None while the frame is incomplete.
 
-    Raises Malformed. The end octet is looked at before the payload: a frame that is not framed
+    Raises Malformed. The end byte is looked at before the payload: a frame that is not framed
     says nothing.
     """
     left = len(data) - offset
@@ -177,7 +177,7 @@ def decode_frame(
 
 
 def decode_stream(data: bytes, dialect: str = "rabbitmq") -> Iterator[tuple[int, Frame]]:
-    """Every frame of consecutive octets; what is incomplete at the end is an error of the test."""
+    """Every frame of consecutive bytes; what is incomplete at the end is an error of the test."""
     offset = 0
     while offset < len(data):
         got = decode_frame(data, offset, dialect)
@@ -273,4 +273,4 @@ def _decode_header(facts: Facts, reader: Reader, dialect: str) -> Header:
 
 def _end(reader: Reader) -> None:
     if reader.pos != reader.end:
-        raise Malformed("TrailingError", reader.pos, f"{reader.end - reader.pos} octets left over")
+        raise Malformed("TrailingError", reader.pos, f"{reader.end - reader.pos} bytes left over")

@@ -1,6 +1,6 @@
 """The neutral form in JSON, as the vector files write it.
 
-Octets are a string (its UTF-8 is meant) or {"hex": "..."}; f and d are a number or {"hex": "..."};
+Bytes are a string (its UTF-8 is meant) or {"hex": "..."}; f and d are a number or {"hex": "..."};
 a table is [[key, [tag, value]], ...]; a frame is an object that names its kind in "frame".
 """
 

@@ -1,4 +1,4 @@
-"""A cursor over octets that never reads past its end."""
+"""A cursor over bytes that never reads past its end."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Reader:
     def take(self, count: int, what: str) -> bytes:
         left = self.end - self.pos
         if count > left:
-            text = f"{what} needs {count} octets, {left} remain"
+            text = f"{what} needs {count} bytes, {left} remain"
             raise Malformed("TruncatedError", self.pos, text)
         piece = self.data[self.pos : self.pos + count]
         self.pos += count
@@ -35,7 +35,7 @@ class Reader:
         return self.take(self.uint(4, what), what)
 
     def sub(self, what: str) -> Reader:
-        """A reader of the next u32-counted run of octets; this one moves behind it."""
+        """A reader of the next u32-counted run of bytes; this one moves behind it."""
         size = self.uint(4, what)
         first = self.pos
         self.take(size, what)

@@ -53,7 +53,7 @@ def to_plain(tagged: Tagged, dialect: str) -> Any:
         return timestamp(value)
     if tag == "F":
         return table_to_plain(value, dialect)
-    # Integers as they are, x as its octets, V as None.
+    # Integers as they are, x as its bytes, V as None.
     return value
 
 

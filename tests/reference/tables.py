@@ -3,16 +3,16 @@
 A tagged value is ``(tag, value)``:
 
 ====  ==========================================================================
-t     the octet, 0 to 255 (0 false, anything else true)
+t     the byte, 0 to 255 (0 false, anything else true)
 b s I int, signed; B u i int, unsigned; U L int, signed
 l     int, signed in "rabbitmq", unsigned in "0-9-1"
-s     in "0-9-1": the octets of a short string
-f d   the 4 or 8 octets (so that every NaN stays itself); see f32 and f64
+s     in "0-9-1": the bytes of a short string
+f d   the 4 or 8 bytes (so that every NaN stays itself); see f32 and f64
 D     (scale, unscaled), unscaled signed
-S x   octets
+S x   bytes
 T     seconds, unsigned 64
 A     list of tagged values
-F     list of (key octets, tagged value)
+F     list of (key bytes, tagged value)
 V     None
 ====  ==========================================================================
 """
@@ -58,7 +58,7 @@ def _integer(tag: str, dialect: str) -> tuple[int, bool] | None:
 
 
 def encode_value(tagged: Tagged, dialect: str = "rabbitmq") -> bytes:
-    """Tag octet and value."""
+    """Tag byte and value."""
     tag, value = tagged
     return tag.encode("ascii") + _payload(tag, value, dialect)
 
@@ -104,7 +104,7 @@ def read_table(reader: Reader, dialect: str, depth: int = 1) -> Table:
 
 
 def read_value(reader: Reader, dialect: str, depth: int) -> Tagged:
-    """Read a tag octet and its value; ``depth`` is that of the table or array around it."""
+    """Read a tag byte and its value; ``depth`` is that of the table or array around it."""
     at = reader.pos
     octet = reader.uint(1, "tag")
     tag = chr(octet)
@@ -153,5 +153,5 @@ def decode_table(octets: bytes, dialect: str = "rabbitmq") -> Table:
     reader = Reader(octets, 0, len(octets))
     table = read_table(reader, dialect)
     if reader.pos != reader.end:
-        raise Malformed("TrailingError", reader.pos, "octets behind the table")
+        raise Malformed("TrailingError", reader.pos, "bytes behind the table")
     return table

@@ -1,4 +1,4 @@
-"""The reference is right about octets that were worked out by hand, and alone in its knowledge."""
+"""The reference is right about bytes that were worked out by hand, and alone in its knowledge."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_the_reference_imports_nothing_of_the_package() -> None:
             assert not [n for n in names if n.split(".")[0] == "amqpcodec"], path
 
 
-# ---- octets worked out by hand -----------------------------------------------------------------
+# ---- bytes worked out by hand -----------------------------------------------------------------
 
 PUBLISH = Method(
     "basic.publish",

@@ -162,7 +162,7 @@ def test_variants_by_way_of_parquet_and_pandas(spark, tmp_path):
 
 
 def test_odd_tables_as_variants_do_not_end_the_job(spark):
-    """Keys twice, keys that are no text, keys that Spark orders in another way than octets."""
+    """Keys twice, keys that are no text, keys that Spark orders in another way than bytes."""
     twice = wire.encode(1, wire.Header(0, wire.Basic.Properties(headers={"aa": 1, "bb": 2})))
     values = [twice.replace(b"bb", b"aa"), twice.replace(b"bb", b"\xff\xff")]
     values.append(message(b"", {"\uffee": 1, "\U00010000": 2, **{f"k{i}": i for i in range(40)}}))

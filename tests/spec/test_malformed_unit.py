@@ -10,7 +10,7 @@ import pytest
 
 from amqpcodec.errors import AMQPCodecError
 from amqpcodec.spec import SpecError, load
-from amqpcodec.spec.loader import MAX_FIELDS, MAX_OCTETS
+from amqpcodec.spec.loader import MAX_BYTES, MAX_FIELDS
 
 MARK = "<!-- HERE -->"  # stands on the line that the error must name
 HEAD = '<amqp major="0" minor="9" revision="1" port="5672">\n'
@@ -396,11 +396,11 @@ def test_too_many_fields(tmp_path: Path) -> None:
 def test_too_large_a_file(tmp_path: Path) -> None:
     text = f"{HEAD}</amqp>\n"
     # In pieces: libxml2 has a limit of its own for a single run of text.
-    pieces, rest = divmod(MAX_OCTETS - len(text), 4096)
+    pieces, rest = divmod(MAX_BYTES - len(text), 4096)
     fits = text + f"<!--{' ' * 4089}-->" * pieces + " " * rest
-    assert len(fits) == MAX_OCTETS
+    assert len(fits) == MAX_BYTES
     assert load(io.BytesIO(fits.encode())).name == "0-9-1"
-    refuse(tmp_path, fits + " ", 1, f"the file is over {MAX_OCTETS} octets")
+    refuse(tmp_path, fits + " ", 1, f"the file is over {MAX_BYTES} bytes")
 
 
 def test_a_large_stream_is_not_read_to_its_end() -> None:
@@ -418,7 +418,7 @@ def test_a_large_stream_is_not_read_to_its_end() -> None:
     stream = Endless()
     with pytest.raises(SpecError, match="over"):
         load(stream)
-    assert stream.given == MAX_OCTETS + 1
+    assert stream.given == MAX_BYTES + 1
 
 
 def test_deep_nesting_is_refused() -> None:

@@ -1,4 +1,4 @@
-"""Specifications loaded at run time: the octets and the hot code of the built-in protocols."""
+"""Specifications loaded at run time: the bytes and the hot code of the built-in protocols."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Random valid frames of every form the wire allows, and ways to spoil them.
 
 Driven by a random.Random, so that hypothesis (st.randoms) and the plain fuzzer share it.
-The octets go beyond what an encoder writes: odd booleans, unused bits, every tag, duplicate
+The bytes go beyond what an encoder writes: odd booleans, unused bits, every tag, duplicate
 names, continued flag words, text that is not UTF-8.
 """
 
@@ -13,7 +13,7 @@ from random import Random
 
 from tests.support import amqp091_wire as w
 
-# Tags that both this text and RabbitMQ's errata know, with the octets of a fixed-width value.
+# Tags that both this text and RabbitMQ's errata know, with the bytes of a fixed-width value.
 FIXED = {
     "t": 1, "b": 1, "B": 1, "s": 2, "U": 2, "u": 2, "I": 4, "i": 4,
     "l": 8, "L": 8, "f": 4, "d": 8, "D": 5, "T": 8, "V": 0,
@@ -40,7 +40,7 @@ def text(rng: Random, limit: int = 255) -> bytes:
 
 
 def value(rng: Random, depth: int = 0) -> bytes:
-    """Tag and octets of any table value."""
+    """Tag and bytes of any table value."""
     tag = rng.choice("tbBsUuIilLfdDTVSxFA" if depth < 4 else "tbBsUuIilLfdDTVSx")
     if tag in FIXED:
         return tag.encode() + octets(rng, FIXED[tag])
@@ -115,7 +115,7 @@ def message(rng: Random, channel: int) -> list[bytes]:
     name = rng.choice(("basic.publish", "basic.return", "basic.deliver", "basic.get-ok"))
     pieces = [octets(rng, rng.choice((0, 1, 9, 100))) for _ in range(rng.randrange(4))]
     size = sum(map(len, pieces))
-    while pieces and not pieces[-1]:  # an empty frame behind the last octet is not part of it
+    while pieces and not pieces[-1]:  # an empty frame behind the last byte is not part of it
         pieces.pop()
     head = [method_frame(rng, channel, name), header_frame(rng, channel, size)]
     return head + [w.body_frame(channel, piece) for piece in pieces]
@@ -167,7 +167,7 @@ def _splice(rng: Random, data: bytearray) -> None:
 
 
 def _number(rng: Random, data: bytearray) -> None:
-    """Overwrite four octets by a length that lies."""
+    """Overwrite four bytes by a length that lies."""
     if len(data) >= 4:
         place = rng.randrange(len(data) - 3)
         number = rng.choice((0, 1, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, rng.randrange(300)))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.support import amqp091_wire as w
 
-# Any octets at all: what is not UTF-8 travels as surrogate escapes.
+# Any bytes at all: what is not UTF-8 travels as surrogate escapes.
 shortstrs = st.binary(max_size=255).map(lambda raw: raw.decode("utf-8", "surrogateescape"))
 plain_text = st.text(st.characters(exclude_categories=("Cs",)), max_size=40)
 names = st.one_of(

@@ -1,4 +1,4 @@
-"""AMQP 0-9-1 octets by hand: the wire types of every method and builders of raw frames.
+"""AMQP 0-9-1 bytes by hand: the wire types of every method and builders of raw frames.
 
 Written from the published facts and sharing nothing with the package, so that a test which
 compares the two compares two readings of the protocol.
@@ -13,7 +13,7 @@ from decimal import Decimal
 from typing import Any
 
 # name, class id, method id, S synchronous, C has content, receivers (c, s) | fields | responses
-# wire types: o octet, h short, l long, q longlong, b bit, s shortstr, S longstr, F table
+# wire types: o byte, h short, l long, q longlong, b bit, s shortstr, S longstr, F table
 _SPEC = """
 connection.start 10 10 S- c | version-major:o version-minor:o server-properties:F mechanisms:S \
 locales:S | start-ok
@@ -166,7 +166,7 @@ def longstr(raw: bytes) -> bytes:
 
 
 def table(*entries: tuple[bytes | str, bytes]) -> bytes:
-    """A field table with its length, of pairs (name, tag and value octets)."""
+    """A field table with its length, of pairs (name, tag and value bytes)."""
     return longstr(b"".join(shortstr(name) + value for name, value in entries))
 
 
@@ -195,7 +195,7 @@ _ZERO: dict[str, Any] = {"s": b"", "S": b"", "F": b"\0\0\0\0"}
 
 
 def pack(wire: str, value: Any) -> bytes:
-    """One argument's octets; a table and a timestamp come as raw octets or values."""
+    """One argument's bytes; a table and a timestamp come as raw bytes or values."""
     if wire in _INTS:
         return struct.pack(_INTS[wire], value)
     if wire == "s":
@@ -224,7 +224,7 @@ def method_payload(name: str, **values: Any) -> bytes:
 
 
 def _octet(bits: list[bool]) -> bytes:
-    """The octet of a run of bits, which a field of another type or the end closes."""
+    """The byte of a run of bits, which a field of another type or the end closes."""
     if not bits:
         return b""
     octet = sum(bit << place for place, bit in enumerate(bits))
@@ -260,7 +260,7 @@ def content(channel: int, body: bytes, *, split: int = 4000, **properties: Any) 
 
 
 def value_of(value: Any) -> bytes:
-    """Tag and octets of a plain value in RabbitMQ's dialect."""
+    """Tag and bytes of a plain value in RabbitMQ's dialect."""
     if value is None:
         return b"V"
     if isinstance(value, bool):

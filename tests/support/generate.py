@@ -20,7 +20,7 @@ _WORDS = ["", "a", "orders", "x-match", "größe", "\u4e2d\u6587", "\U0001f407",
 
 class Generate:
     """Values for one dialect. ``faithful``: only what a Python value can ask for (no odd boolean,
-    no duplicate name, no NaN with a payload), so that building it gives the same octets."""
+    no duplicate name, no NaN with a payload), so that building it gives the same bytes."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""A changed header dict, also deep inside, encodes what it says, and the rest keeps its octets."""
+"""A changed header dict, also deep inside, encodes what it says, and the rest keeps its bytes."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def _quiet(value: Any) -> Any:
 
 
 def entries(raw: bytes) -> list[tuple[bytes, bytes]]:
-    """Name and value octets of a table's top level, by the decoder's own view of each entry."""
+    """Name and value bytes of a table's top level, by the decoder's own view of each entry."""
     found, place = [], 4
     while place < len(raw):
         name = raw[place + 1 : place + 1 + raw[place]]

@@ -1,6 +1,6 @@
 """The lazy dict of decoded headers and the strict walk when it is encoded again.
 
-An untouched table gives its own octets. A changed one keeps the octets of every entry that is
+An untouched table gives its own bytes. A changed one keeps the bytes of every entry that is
 still the same value of the same type, and encodes the others by value.
 """
 
@@ -19,7 +19,7 @@ from tests.support import amqp091_wire as w
 from tests.support.amqp091_same import same
 
 NAN = b"d\x7f\xf8\0\0\0\0\x12\x34"
-# Entries that encoding by value would write otherwise: their octets show that they were kept.
+# Entries that encoding by value would write otherwise: their bytes show that they were kept.
 ODD: tuple[tuple[str, bytes], ...] = (
     ("int8", b"b\x05"),
     ("bool", b"t\x07"),
@@ -63,9 +63,9 @@ class Carried:
         setattr(self.holder, self.where, value)
 
     def table(self) -> bytes:
-        """The table's octets as the frame is encoded now."""
+        """The table's bytes as the frame is encoded now."""
         octets = amqp.encode(1, self.frame)
-        # Behind the flags word, or behind queue.declare's "q" and its octet of bits.
+        # Behind the flags word, or behind queue.declare's "q" and its byte of bits.
         start = 21 if self.where == "headers" else 16
         (size,) = struct.unpack_from(">I", octets, start)
         return octets[start : start + 4 + size]
@@ -209,7 +209,7 @@ def test_replaced_dict(odd: Carried) -> None:
 
 
 def test_replaced_by_an_equal_dict_says_the_same(odd: Carried) -> None:
-    del odd.dict["late"]  # beyond int64: only its own octets can say it
+    del odd.dict["late"]  # beyond int64: only its own bytes can say it
     odd.dict = dict(odd.dict)
     again = Carried(odd.where, odd.table()).dict
     assert same(again, odd.dict)
@@ -241,7 +241,7 @@ def test_properties_move_to_another_frame_with_their_octets() -> None:
     assert message == w.method_frame("basic.publish", 2) + w.content(2, b"x", headers=w.table(*ODD))
 
 
-# octets, the value that replaces it, what must come out
+# bytes, the value that replaces it, what must come out
 TYPE_CHANGES: dict[str, tuple[bytes, Any, bytes]] = {
     "True to 1": (b"t\1", 1, b"I\0\0\0\1"),
     "False to 0": (b"t\0", 0, b"I\0\0\0\0"),
@@ -316,7 +316,7 @@ def test_duplicate_names(where: str) -> None:
     table = carried.table()
     again = Carried(where, table)
     assert same(again.dict, carried.dict)
-    assert b"\1xt\x05" in table  # what did not change keeps its octets
+    assert b"\1xt\x05" in table  # what did not change keeps its bytes
     carried.dict["k"] = "new"
     assert same(Carried(where, carried.table()).dict, carried.dict)
     del carried.dict["k"]

@@ -34,7 +34,7 @@ def read(raw: bytes, dialect: str = RABBIT, tables: str = "plain") -> Any:
 
 
 def written(value: Any, dialect: str = RABBIT) -> bytes:
-    """Tag and octets that a value is encoded to, the same inside a table and an array."""
+    """Tag and bytes that a value is encoded to, the same inside a table and an array."""
     declare = amqp.Queue.Declare(arguments={"k": value, "a": [value]})
     octets = amqp.encode(1, declare, dialect=dialect)
     start = octets.index(b"\x01k") + 2
@@ -46,7 +46,7 @@ def written(value: Any, dialect: str = RABBIT) -> bytes:
     return raw
 
 
-# tag octets, RabbitMQ's meaning, the PDF's meaning
+# tag bytes, RabbitMQ's meaning, the PDF's meaning
 READS: list[tuple[bytes, Any, Any]] = [
     (b"t\0", False, False),
     (b"t\1", True, True),
@@ -111,7 +111,7 @@ def test_rabbitmq_is_the_default() -> None:
     assert written(1 << 40) == b"l" + (1 << 40).to_bytes(8, "big")
 
 
-# value, RabbitMQ's octets, the PDF's octets
+# value, RabbitMQ's bytes, the PDF's bytes
 WRITES: list[tuple[Any, bytes, bytes]] = [
     (True, b"t\1", b"t\1"),
     (False, b"t\0", b"t\0"),
@@ -207,7 +207,7 @@ def test_order_of_keys_is_kept() -> None:
     assert list(amqp.decode(octets)[2].properties.headers) == names
 
 
-# type name, python value, tag octets, dialects
+# type name, python value, tag bytes, dialects
 TYPED: list[tuple[str, Any, bytes, tuple[str, ...]]] = [
     ("Int8", -128, b"b\x80", (RABBIT, PDF)),
     ("Int8", 127, b"b\x7f", (RABBIT, PDF)),

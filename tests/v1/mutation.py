@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import random
 
-#: Octets that mean something to a reader: constructors, widths, counts.
+#: Bytes that mean something to a reader: constructors, widths, counts.
 TELLING = (0, 1, 0x40, 0x41, 0x45, 0x53, 0x56, 0xA1, 0xA3, 0xC0, 0xC1, 0xD0, 0xE0, 0xF0, 0xFF)
 
 
 def mutated(data: bytes, source: random.Random) -> bytes:
-    """Octets behind the head of a frame changed, its size made to fit."""
+    """Bytes behind the head of a frame changed, its size made to fit."""
     octets = bytearray(data)
     for _ in range(source.randint(1, 4)):
         kind = source.randrange(4)

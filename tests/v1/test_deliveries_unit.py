@@ -185,9 +185,7 @@ def test_messages_over_the_limit() -> None:
         )
         small = transfer(b"\0\x53\x77\x40", delivery_id=2)
         decoder = amqp.MessageDecoder(opened=True, max_message_size=limit)
-        with pytest.raises(
-            DecodeError, match=f"message of {len(PAYLOAD)} octets exceeds"
-        ) as caught:
+        with pytest.raises(DecodeError, match=f"message of {len(PAYLOAD)} bytes exceeds") as caught:
             list(decoder.feed(octets + small))
         assert caught.value.condition == "amqp:link:message-size-exceeded"
         assert [e.message.value for _, e in decoder.feed()] == [None]

@@ -119,7 +119,7 @@ def test_extended_header_that_a_pickle_makes_up() -> None:
             restore(cls, values, wrong, origin)
     with pytest.raises(ValueError, match="extended header"):
         restore(amqp.Heartbeat, (), 8 << 16, b"1234")
-    with pytest.raises(ValueError, match="octets of another type"):
+    with pytest.raises(ValueError, match="bytes of another type"):
         restore(amqp.Heartbeat, (), 4 << 16, b"12345678")
 
 
@@ -219,7 +219,7 @@ def test_frame_size_before_and_after_open() -> None:
     assert not decoder.opened
     with pytest.raises(DecodeError, match="512"):
         list(decoder.feed(transfer))
-    # refused by its size alone, before its octets came
+    # refused by its size alone, before its bytes came
     with pytest.raises(DecodeError, match="4294967295"):
         list(amqp.Decoder().feed(b"\xff\xff\xff\xff\2\0\0\0"))
 

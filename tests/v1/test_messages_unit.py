@@ -142,7 +142,7 @@ BARE = PROPERTIES + APPLICATION + DATA + DATA2
 
 def test_the_bare_message_is_not_touched_by_what_is_around_it() -> None:
     m = message(WHOLE)
-    assert m.bare.hex() == BARE  # the ulong of eight octets and the large data included
+    assert m.bare.hex() == BARE  # the ulong of eight bytes and the large data included
     m.header = amqp.Header(ttl=1)
     m.delivery_annotations = None
     m.message_annotations[S("more")] = [1]

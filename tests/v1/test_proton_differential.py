@@ -1,4 +1,4 @@
-"""AMQP 1.0 against qpid-proton: values and messages both ways, and damaged octets.
+"""AMQP 1.0 against qpid-proton: values and messages both ways, and damaged bytes.
 
 Runs where python-qpid-proton is installed. AMQPCODEC_PROTON_CASES sets the number of cases.
 """
@@ -92,7 +92,7 @@ def test_damaged_values() -> None:
         try:
             theirs, size = proton_decode(octets)
         except Exception:  # DataException, UnicodeDecodeError, ValueError ...
-            # proton refuses types without octets in arrays, and constructors that nest.
+            # proton refuses types without bytes in arrays, and constructors that nest.
             ours_only += error is None
             continue
         if error is not None:

@@ -1,4 +1,4 @@
-"""The classes of described types: fields, defaults, enums, octets that are kept."""
+"""The classes of described types: fields, defaults, enums, bytes that are kept."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ COMPOSITES = [cls for cls in CLASSES if cls.__match_args__ != ("value",)]
 
 
 def wire(code: int, *fields: str) -> bytes:
-    """A composite's octets, its fields as hex; short ones only."""
+    """A composite's bytes, its fields as hex; short ones only."""
     body = bytes.fromhex("".join(fields))
     head = b"\xc0" + bytes([len(body) + 1, len(fields)]) if fields else b"\x45"
     return b"\0\x53" + bytes([code]) + head + body
@@ -121,11 +121,11 @@ def test_compared_copied_pickled() -> None:
         hash(error)
 
 
-# ---- octets are kept while nothing changes ----
+# ---- bytes are kept while nothing changes ----
 
 ODD = [
-    wire(0x70, "5601", "40", "40"),  # nulls at the end, a boolean of two octets
-    wire(0x70, "41", "5005", "7000000005"),  # a uint of four octets
+    wire(0x70, "5601", "40", "40"),  # nulls at the end, a boolean of two bytes
+    wire(0x70, "41", "5005", "7000000005"),  # a uint of four bytes
     b"\0\x53\x70" + bytes.fromhex("d00000000600000002" + "4040"),
     b"\0\x53\x24" + bytes.fromhex("c00100"),
     wire(0x10, "b10000000161"),
@@ -155,7 +155,7 @@ def test_changed_is_written_anew() -> None:
     header.ttl = 6
     assert amqp.encode_value(header) == wire(0x70, "41", "5005", "5206")
     header.ttl = 5
-    assert amqp.encode_value(header) == ODD[1]  # it says what its octets say again
+    assert amqp.encode_value(header) == ODD[1]  # it says what its bytes say again
     opened = amqp.decode_value(ODD[8])[0]
     opened.properties[amqp.Symbol("a")] = 6
     changed = wire(0x10, *["40"] * 9, "c10602a301615506")

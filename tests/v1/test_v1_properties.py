@@ -178,7 +178,7 @@ def seeds() -> list[bytes]:
 
 @pytest.mark.parametrize("number", range(10))
 def test_mutated_frames(number: int) -> None:
-    """Kept octets included: what decodes encodes, and to its own octets."""
+    """Kept bytes included: what decodes encodes, and to its own bytes."""
     source = random.Random(7 + number)
     data = seeds()[number]
     good = 0

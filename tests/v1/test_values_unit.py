@@ -21,7 +21,7 @@ ONE_AND_A_HALF = "823ff8000000000000"
 U = uuid.UUID("00112233-4455-6677-8899-aabbccddeeff")
 A300 = "61" * 300
 
-#: octets, plain value, typed value. The typed value encodes to the octets if they are the smallest.
+#: bytes, plain value, typed value. The typed value encodes to the bytes if they are the smallest.
 SMALLEST: list[tuple[str, Any, Any]] = [
     ("40", None, None),
     ("41", True, True),
@@ -89,7 +89,7 @@ SMALLEST: list[tuple[str, Any, Any]] = [
     ),
 ]
 
-#: octets of encodings that are not the smallest, and the plain value.
+#: bytes of encodings that are not the smallest, and the plain value.
 LARGER: list[tuple[str, Any]] = [
     ("5601", True),
     ("5600", False),
@@ -129,7 +129,7 @@ def test_larger_encodings_are_read(octets: str, plain: Any) -> None:
 
 
 def test_all_39_encodings_are_in_these_tables() -> None:
-    """But those that hold others' constructors: the first octet of each row."""
+    """But those that hold others' constructors: the first byte of each row."""
     wanted = {code for _, encodings in amqp.PROTOCOL.table["primitives"] for code, *_ in encodings}
     assert len(wanted) == 39
     seen = {bytes.fromhex(row[0])[0] for row in [*SMALLEST, *LARGER]}
@@ -220,8 +220,8 @@ def test_what_cannot_be_encoded(value: Any, what: str) -> None:
         ("c00000", "SizeError", 1),
         ("d000000003000000", "TruncatedError", 1),
         ("d00000000300000000", "SizeError", 1),
-        ("c003014040", "SizeError", 4),  # octets left in the list
-        ("c0020240", "SizeError", 3),  # more items than octets
+        ("c003014040", "SizeError", 4),  # bytes left in the list
+        ("c0020240", "SizeError", 3),  # more items than bytes
         ("c10201" + "40", "SizeError", 3),  # an odd count
         ("c003" + "01a102", "TruncatedError", 5),  # a string runs out of its list
         ("e003027100", "SizeError", 4),
@@ -277,7 +277,7 @@ def test_depth_is_bounded() -> None:
 
 @pytest.mark.parametrize("code", ["40", "41", "42", "43", "44", "45"])
 def test_elements_without_octets_are_bounded(code: str) -> None:
-    """An array of 2**32 nulls costs ten octets."""
+    """An array of 2**32 nulls costs ten bytes."""
     few = bytes.fromhex("f00000000500010000" + code)
     assert len(amqp.decode_value(few)[0]) == 65536
     many = bytes.fromhex("f000000005ffffffff" + code)
@@ -527,5 +527,5 @@ def test_vectors_of_other_projects(row: dict[str, Any]) -> None:
         values.append(value)
         offset += consumed
     if any(isinstance(value, amqp.Composite) for value in values):
-        return  # its value is held against the octets: classes do not show their list
+        return  # its value is held against the bytes: classes do not show their list
     assert [tagged(value) for value in values] == row["proton"]

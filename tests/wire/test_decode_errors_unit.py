@@ -19,7 +19,7 @@ def error_of(data: bytes, offset: int = 0, **options: Any) -> Any:
 
 
 def deliver(announced: int, present: int, tag: int = 9) -> tuple[bytes, int]:
-    """A basic.deliver whose exchange announces more octets than there are, and its place."""
+    """A basic.deliver whose exchange announces more bytes than there are, and its place."""
     head = b"\0\x3c\0\x3c" + w.shortstr("t" * tag) + b"\0" * 8 + b"\0"
     return w.frame(1, 3, head + bytes([announced]) + b"e" * present), 7 + len(head)
 
@@ -33,7 +33,7 @@ def test_truncated_short_string() -> None:
     assert error.frame_type in (1, "method")
     assert error.offset in (place, place + 1)
     assert str(error) == (
-        f"basic.deliver.exchange: shortstr needs 200 octets, 17 remain (offset {error.offset})"
+        f"basic.deliver.exchange: shortstr needs 200 bytes, 17 remain (offset {error.offset})"
     )
 
 
@@ -265,8 +265,8 @@ def test_bad_tables(table: bytes) -> None:
 
 
 def test_values_that_reach_out_of_their_table_into_the_frame() -> None:
-    """The octets are there, but they belong to what follows the table."""
-    table = b"\0\0\0\7" + b"\1kS\0\0\0\4"  # the string's 4 octets would come from user-id
+    """The bytes are there, but they belong to what follows the table."""
+    table = b"\0\0\0\7" + b"\1kS\0\0\0\4"  # the string's 4 bytes would come from user-id
     payload = w.header_payload(0, headers=table, user_id="abcdef")
     error = error_of(w.frame(2, 1, payload))
     assert type(error) is amqpcodec.TruncatedError
@@ -293,7 +293,7 @@ def test_heartbeat(data: bytes) -> None:
 
 @pytest.mark.parametrize("flags", [b"\0\2", b"\0\1\x80\0", b"\0\3\0\0"])
 def test_flags_of_properties_that_class_basic_does_not_have(flags: bytes) -> None:
-    """RabbitMQ ignores them; their octets, whose type nobody knows, are an error."""
+    """RabbitMQ ignores them; their bytes, whose type nobody knows, are an error."""
     payload = b"\0\x3c" + b"\0" * 10 + flags
     data = w.frame(2, 1, payload)
     frame = amqp.decode(data)[2]

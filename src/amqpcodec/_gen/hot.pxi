@@ -53,15 +53,15 @@ cdef Py_ssize_t write_hSSBB(KindObject* o, uint8_t* w) noexcept:
         return -1
     store16(w, <uint16_t>u)
     w += 2
-    if not utf8_octets(o.field[1], &s, &n) or <size_t>n > 255:
+    if not utf8_bytes(o.field[1], &s, &n) or <size_t>n > 255:
         return -1
     w[0] = <uint8_t>n
-    copy_octets(w + 1, s, <size_t>n)
+    copy_bytes(w + 1, s, <size_t>n)
     w += 1 + n
-    if not utf8_octets(o.field[2], &s, &n) or <size_t>n > 255:
+    if not utf8_bytes(o.field[2], &s, &n) or <size_t>n > 255:
         return -1
     w[0] = <uint8_t>n
-    copy_octets(w + 1, s, <size_t>n)
+    copy_bytes(w + 1, s, <size_t>n)
     w += 1 + n
     w[0] = 0
     if o.field[3] == Py_True:
@@ -129,20 +129,20 @@ cdef Py_ssize_t write_hSSS(KindObject* o, uint8_t* w) noexcept:
         return -1
     store16(w, <uint16_t>u)
     w += 2
-    if not utf8_octets(o.field[1], &s, &n) or <size_t>n > 255:
+    if not utf8_bytes(o.field[1], &s, &n) or <size_t>n > 255:
         return -1
     w[0] = <uint8_t>n
-    copy_octets(w + 1, s, <size_t>n)
+    copy_bytes(w + 1, s, <size_t>n)
     w += 1 + n
-    if not utf8_octets(o.field[2], &s, &n) or <size_t>n > 255:
+    if not utf8_bytes(o.field[2], &s, &n) or <size_t>n > 255:
         return -1
     w[0] = <uint8_t>n
-    copy_octets(w + 1, s, <size_t>n)
+    copy_bytes(w + 1, s, <size_t>n)
     w += 1 + n
-    if not utf8_octets(o.field[3], &s, &n) or <size_t>n > 255:
+    if not utf8_bytes(o.field[3], &s, &n) or <size_t>n > 255:
         return -1
     w[0] = <uint8_t>n
-    copy_octets(w + 1, s, <size_t>n)
+    copy_bytes(w + 1, s, <size_t>n)
     w += 1 + n
     return w - start
 
@@ -201,10 +201,10 @@ cdef Py_ssize_t write_SqBSS(KindObject* o, uint8_t* w) noexcept:
     cdef const uint8_t* s = NULL
     cdef Py_ssize_t n = 0
     cdef uint64_t u = 0
-    if not utf8_octets(o.field[0], &s, &n) or <size_t>n > 255:
+    if not utf8_bytes(o.field[0], &s, &n) or <size_t>n > 255:
         return -1
     w[0] = <uint8_t>n
-    copy_octets(w + 1, s, <size_t>n)
+    copy_bytes(w + 1, s, <size_t>n)
     w += 1 + n
     if not exact_u64(o.field[1], &u):
         return -1
@@ -216,15 +216,15 @@ cdef Py_ssize_t write_SqBSS(KindObject* o, uint8_t* w) noexcept:
     elif o.field[2] != Py_False:
         return -1
     w += 1
-    if not utf8_octets(o.field[3], &s, &n) or <size_t>n > 255:
+    if not utf8_bytes(o.field[3], &s, &n) or <size_t>n > 255:
         return -1
     w[0] = <uint8_t>n
-    copy_octets(w + 1, s, <size_t>n)
+    copy_bytes(w + 1, s, <size_t>n)
     w += 1 + n
-    if not utf8_octets(o.field[4], &s, &n) or <size_t>n > 255:
+    if not utf8_bytes(o.field[4], &s, &n) or <size_t>n > 255:
         return -1
     w[0] = <uint8_t>n
-    copy_octets(w + 1, s, <size_t>n)
+    copy_bytes(w + 1, s, <size_t>n)
     w += 1 + n
     return w - start
 
@@ -287,15 +287,15 @@ cdef Py_ssize_t write_qBSSl(KindObject* o, uint8_t* w) noexcept:
     elif o.field[1] != Py_False:
         return -1
     w += 1
-    if not utf8_octets(o.field[2], &s, &n) or <size_t>n > 255:
+    if not utf8_bytes(o.field[2], &s, &n) or <size_t>n > 255:
         return -1
     w[0] = <uint8_t>n
-    copy_octets(w + 1, s, <size_t>n)
+    copy_bytes(w + 1, s, <size_t>n)
     w += 1 + n
-    if not utf8_octets(o.field[3], &s, &n) or <size_t>n > 255:
+    if not utf8_bytes(o.field[3], &s, &n) or <size_t>n > 255:
         return -1
     w[0] = <uint8_t>n
-    copy_octets(w + 1, s, <size_t>n)
+    copy_bytes(w + 1, s, <size_t>n)
     w += 1 + n
     if not exact_u64(o.field[4], &u) or u > MAX_U32:
         return -1
@@ -539,19 +539,19 @@ cdef int write_properties_SSToosSSstSSSS(Buffer* b, Desc* d, KindObject* o,
     buffer_room(b, 2)
     b.p += 2
     if o.field[0] != Py_None:
-        if not utf8_octets(o.field[0], &s, &n) or <size_t>n > 255:
+        if not utf8_bytes(o.field[0], &s, &n) or <size_t>n > 255:
             return put_back(b, start)
         buffer_room(b, 1 + <size_t>n)
         b.p[0] = <uint8_t>n
-        copy_octets(b.p + 1, s, <size_t>n)
+        copy_bytes(b.p + 1, s, <size_t>n)
         b.p += 1 + n
         flags |= 0x8000
     if o.field[1] != Py_None:
-        if not utf8_octets(o.field[1], &s, &n) or <size_t>n > 255:
+        if not utf8_bytes(o.field[1], &s, &n) or <size_t>n > 255:
             return put_back(b, start)
         buffer_room(b, 1 + <size_t>n)
         b.p[0] = <uint8_t>n
-        copy_octets(b.p + 1, s, <size_t>n)
+        copy_bytes(b.p + 1, s, <size_t>n)
         b.p += 1 + n
         flags |= 0x4000
     if o.field[2] != Py_None and (o.field[2] != NULL or kind_bytes(o, 14) != NULL):
@@ -573,35 +573,35 @@ cdef int write_properties_SSToosSSstSSSS(Buffer* b, Desc* d, KindObject* o,
         b.p += 1
         flags |= 0x0800
     if o.field[5] != Py_None:
-        if not utf8_octets(o.field[5], &s, &n) or <size_t>n > 255:
+        if not utf8_bytes(o.field[5], &s, &n) or <size_t>n > 255:
             return put_back(b, start)
         buffer_room(b, 1 + <size_t>n)
         b.p[0] = <uint8_t>n
-        copy_octets(b.p + 1, s, <size_t>n)
+        copy_bytes(b.p + 1, s, <size_t>n)
         b.p += 1 + n
         flags |= 0x0400
     if o.field[6] != Py_None:
-        if not utf8_octets(o.field[6], &s, &n) or <size_t>n > 255:
+        if not utf8_bytes(o.field[6], &s, &n) or <size_t>n > 255:
             return put_back(b, start)
         buffer_room(b, 1 + <size_t>n)
         b.p[0] = <uint8_t>n
-        copy_octets(b.p + 1, s, <size_t>n)
+        copy_bytes(b.p + 1, s, <size_t>n)
         b.p += 1 + n
         flags |= 0x0200
     if o.field[7] != Py_None:
-        if not utf8_octets(o.field[7], &s, &n) or <size_t>n > 255:
+        if not utf8_bytes(o.field[7], &s, &n) or <size_t>n > 255:
             return put_back(b, start)
         buffer_room(b, 1 + <size_t>n)
         b.p[0] = <uint8_t>n
-        copy_octets(b.p + 1, s, <size_t>n)
+        copy_bytes(b.p + 1, s, <size_t>n)
         b.p += 1 + n
         flags |= 0x0100
     if o.field[8] != Py_None:
-        if not utf8_octets(o.field[8], &s, &n) or <size_t>n > 255:
+        if not utf8_bytes(o.field[8], &s, &n) or <size_t>n > 255:
             return put_back(b, start)
         buffer_room(b, 1 + <size_t>n)
         b.p[0] = <uint8_t>n
-        copy_octets(b.p + 1, s, <size_t>n)
+        copy_bytes(b.p + 1, s, <size_t>n)
         b.p += 1 + n
         flags |= 0x0080
     if o.field[9] != Py_None:
@@ -614,35 +614,35 @@ cdef int write_properties_SSToosSSstSSSS(Buffer* b, Desc* d, KindObject* o,
         b.p += 8
         flags |= 0x0040
     if o.field[10] != Py_None:
-        if not utf8_octets(o.field[10], &s, &n) or <size_t>n > 255:
+        if not utf8_bytes(o.field[10], &s, &n) or <size_t>n > 255:
             return put_back(b, start)
         buffer_room(b, 1 + <size_t>n)
         b.p[0] = <uint8_t>n
-        copy_octets(b.p + 1, s, <size_t>n)
+        copy_bytes(b.p + 1, s, <size_t>n)
         b.p += 1 + n
         flags |= 0x0020
     if o.field[11] != Py_None:
-        if not utf8_octets(o.field[11], &s, &n) or <size_t>n > 255:
+        if not utf8_bytes(o.field[11], &s, &n) or <size_t>n > 255:
             return put_back(b, start)
         buffer_room(b, 1 + <size_t>n)
         b.p[0] = <uint8_t>n
-        copy_octets(b.p + 1, s, <size_t>n)
+        copy_bytes(b.p + 1, s, <size_t>n)
         b.p += 1 + n
         flags |= 0x0010
     if o.field[12] != Py_None:
-        if not utf8_octets(o.field[12], &s, &n) or <size_t>n > 255:
+        if not utf8_bytes(o.field[12], &s, &n) or <size_t>n > 255:
             return put_back(b, start)
         buffer_room(b, 1 + <size_t>n)
         b.p[0] = <uint8_t>n
-        copy_octets(b.p + 1, s, <size_t>n)
+        copy_bytes(b.p + 1, s, <size_t>n)
         b.p += 1 + n
         flags |= 0x0008
     if o.field[13] != Py_None:
-        if not utf8_octets(o.field[13], &s, &n) or <size_t>n > 255:
+        if not utf8_bytes(o.field[13], &s, &n) or <size_t>n > 255:
             return put_back(b, start)
         buffer_room(b, 1 + <size_t>n)
         b.p[0] = <uint8_t>n
-        copy_octets(b.p + 1, s, <size_t>n)
+        copy_bytes(b.p + 1, s, <size_t>n)
         b.p += 1 + n
         flags |= 0x0004
     store16(b.start + start, flags)

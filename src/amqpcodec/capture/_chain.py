@@ -45,7 +45,7 @@ class Chain:
         self._files = files
         self._next = 0  # of the files
         self._skip = 0
-        self._octets: Ahead | None = None  # of the file before, while it is open
+        self._bytes: Ahead | None = None  # of the file before, while it is open
         self._pieces: Pieces | None = None
         self._file_ended = False
         self._ended = False
@@ -74,7 +74,7 @@ class Chain:
         core = self.core
         stop_file = None if stop is None else stop[0]
         while not self._ended:
-            if self._octets is None:
+            if self._bytes is None:
                 if self._next == len(self.files) or (stop is not None and (self._next, 0) >= stop):
                     break
                 self._open(self.files[self._next])
@@ -114,8 +114,8 @@ class Chain:
         """The pool was shut down: go on without it, and give batches."""
         self._bare = False
         self._pool = None
-        if self._octets is not None:
-            self._octets.stop()
+        if self._bytes is not None:
+            self._bytes.stop()
 
     def _open(self, found: Found) -> None:
         core = self.core
@@ -124,9 +124,9 @@ class Chain:
         kept = 1 if self._pool is None else Ahead.KEPT
         self._pieces = Pieces(found.source, self._skip, self.watch, kept)
         self._skip = 0
-        self._octets = Ahead(iter(self._pieces))
+        self._bytes = Ahead(iter(self._pieces))
         if self._pool is not None:
-            self._octets.start(self._pool)
+            self._bytes.start(self._pool)
         if core.between:
             last = core.last_time if self._stats else None
             core.begin(found.name, os.path.basename(found.name))
@@ -136,7 +136,7 @@ class Chain:
     def _read_file(self, limit: int | None) -> Iterator[CaptureBatch | list[CaptureRows]]:
         """To the end of the file, or to an offset in it."""
         core = self.core
-        assert self._octets is not None
+        assert self._bytes is not None
         core.stop_at(limit)
         while True:
             while core.advance():
@@ -145,7 +145,7 @@ class Chain:
                 yield from self._take_all()
             if core.damaged or (limit is not None and core.at >= limit):
                 return
-            piece = next(self._octets, None)
+            piece = next(self._bytes, None)
             if piece is None:
                 return
             core.feed(piece)
@@ -154,7 +154,7 @@ class Chain:
         """The file has ended, another one may follow."""
         self._stats.append(self._of_file())
         self._before = self.core.counts()
-        self._octets = None
+        self._bytes = None
         self._pieces = None
         self.core.end()
 
@@ -195,7 +195,7 @@ class Chain:
 
     def stats(self) -> list[dict[str, Any]]:
         """What was counted of each file that was read."""
-        return self._stats if self._octets is None else [*self._stats, self._of_file()]
+        return self._stats if self._bytes is None else [*self._stats, self._of_file()]
 
     def _of_file(self) -> dict[str, Any]:
         counts = difference(self.core.counts(), self._before)
@@ -221,11 +221,11 @@ def damage(damaged: bool, at: int, waiting: int, whole: bool) -> str | None:
     waiting: bytes after it. whole: whether it could be unpacked to its end.
     """
     if damaged:
-        return f"no record at octet {at}"
+        return f"no record at byte {at}"
     if not whole:
-        return f"the packed file is damaged or cut, behind octet {at}"
+        return f"the packed file is damaged or cut, behind byte {at}"
     if waiting:
-        return f"the last record is cut: {waiting} octets of it at octet {at}"
+        return f"the last record is cut: {waiting} bytes of it at byte {at}"
     return None
 
 

@@ -62,9 +62,9 @@ class _Counted:
         self.progress = progress
 
     def read(self, size: int = -1) -> bytes:
-        octets = self.file.read(size) or b""
-        self.progress.add(len(octets))
-        return octets
+        raw = self.file.read(size) or b""
+        self.progress.add(len(raw))
+        return raw
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self.file, name)

@@ -39,7 +39,7 @@ __all__ = [
 ]
 
 #: Bytes to look for a record in at once: twice what 16 of the largest plausible records take.
-SEARCH_OCTETS = 1 << 23
+SEARCH_BYTES = 1 << 23
 
 #: What connections may speak beside 0-9-1, in the order that the core knows them by.
 OTHERS = ("0-9", "0-8", "1.0")
@@ -139,7 +139,7 @@ class Reader:
                 level,
                 others=others,
                 tables=tables,
-                reorder_octets=reorder_bytes,
+                reorder_bytes=reorder_bytes,
                 reorder_total=8 * reorder_bytes,
                 reorder_pieces=reorder_segments,
                 ordered=order == "packets",
@@ -375,10 +375,10 @@ class Reader:
             stop = size if stop is None else min(stop, size)
             while start < stop:
                 file.seek(start)
-                octets = file.read(SEARCH_OCTETS)
-                last = start + len(octets) >= size
-                step = len(octets) if last else SEARCH_OCTETS // 2
-                found = core.first(octets, min(stop - start, step), last)
+                raw = file.read(SEARCH_BYTES)
+                last = start + len(raw) >= size
+                step = len(raw) if last else SEARCH_BYTES // 2
+                found = core.first(raw, min(stop - start, step), last)
                 if found >= 0:
                     return start + found
                 start += step

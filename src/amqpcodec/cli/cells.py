@@ -13,7 +13,7 @@ from .jsonl import shown_value
 from .naming import JSON_VALUE
 from .times import Clock
 
-__all__ = ["LONGEST", "cells", "clean", "octets_text"]
+__all__ = ["LONGEST", "bytes_text", "cells", "clean"]
 
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 #: How bytes and texts of one value are shortened before anything else is done with them.
@@ -50,7 +50,7 @@ def _members(column: pa.StructArray) -> list[str]:
 
 def _shown(value: object) -> str:
     if isinstance(value, bytes):
-        return octets_text(value)
+        return bytes_text(value)
     if isinstance(value, list):
         return ",".join(_shown(item) for item in value)
     if isinstance(value, bool):
@@ -60,7 +60,7 @@ def _shown(value: object) -> str:
     return clean(str(value))
 
 
-def octets_text(value: bytes) -> str:
+def bytes_text(value: bytes) -> str:
     """Text where it is text, otherwise hex."""
     start = value[:LONGEST]
     # A character may have been cut in two.

@@ -60,8 +60,8 @@ def texts(field: pa.Field, column: pa.Array, clock: Clock) -> list[str | None]:
         return list(column.cast(pa.string()).to_pylist())
     if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
         return [
-            None if octets is None else f'"{base64.b64encode(octets).decode()}"'
-            for octets in column.to_pylist()
+            None if raw is None else f'"{base64.b64encode(raw).decode()}"'
+            for raw in column.to_pylist()
         ]
     if field.name in JSON_TEXT:
         return list(column.to_pylist())

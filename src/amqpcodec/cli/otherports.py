@@ -31,34 +31,34 @@ def header_ports(files: Iterable[str], ports: Iterable[int]) -> dict[int, int]:
         try:
             rest = b""
             for piece in Pieces(file):
-                octets = rest + bytes(piece)
-                for match in HEADER.finditer(octets):
-                    if match.end() <= len(rest) or not (way := _way(octets, match.start())):
+                raw = rest + bytes(piece)
+                for match in HEADER.finditer(raw):
+                    if match.end() <= len(rest) or not (way := _way(raw, match.start())):
                         continue
                     if way[::-1] not in asked:
                         asked.add(way)
                         found[way[1]] += 1
-                rest = octets[-BEFORE:]
+                rest = raw[-BEFORE:]
         except OSError:
             continue
     return {port: n for port, n in sorted(found.items()) if port not in set(ports)}
 
 
-def _way(octets: bytes, at: int) -> tuple[int, int] | None:
+def _way(raw: bytes, at: int) -> tuple[int, int] | None:
     """The ports that the bytes at `at` came from and went to, if a TCP header is before them."""
     for size in range(20, 61, 4):
         start = at - size
         if start < 20:
             return None
         # The size in 32-bit words, four bits that are 0, and a protocol number of IP before it.
-        if octets[start + 12] == size // 4 << 4 and _is_tcp(octets, start):
-            ports = (octets[start : start + 2], octets[start + 2 : start + 4])
+        if raw[start + 12] == size // 4 << 4 and _is_tcp(raw, start):
+            ports = (raw[start : start + 2], raw[start + 2 : start + 4])
             return int.from_bytes(ports[0], "big"), int.from_bytes(ports[1], "big")
     return None
 
 
-def _is_tcp(octets: bytes, start: int) -> bool:
+def _is_tcp(raw: bytes, start: int) -> bool:
     """Whether an IP header that announces TCP ends here, without options or extensions."""
-    v4 = start >= 20 and octets[start - 20] == 0x45 and octets[start - 11] == 6
-    v6 = start >= 40 and octets[start - 40] >> 4 == 6 and octets[start - 34] == 6
+    v4 = start >= 20 and raw[start - 20] == 0x45 and raw[start - 11] == 6
+    v6 = start >= 40 and raw[start - 40] >> 4 == 6 and raw[start - 34] == 6
     return v4 or v6

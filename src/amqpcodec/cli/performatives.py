@@ -33,7 +33,7 @@ def told(performative: str | None, arguments: str | None) -> str | None:
 def carried(payloads: Iterable[bytes | None]) -> list[str | None]:
     """What the messages say that are the payload of one transfer each; None where there is none
     that can be read."""
-    frames = [None if octets is None else transfer_frame(octets) for octets in payloads]
+    frames = [None if raw is None else transfer_frame(raw) for raw in payloads]
     said: list[str | None] = [None] * len(frames)
     array = pa.array(frames, pa.binary())
     read = batch.decode(array, "1.0", level="message", fields=["row", *_NAMED, *_BODY, "error"])

@@ -75,9 +75,9 @@ class _Watched:
         self.file, self.bars, self.task = file, bars, task
 
     def read(self, size: int = -1) -> bytes:
-        octets = self.file.read(size)
-        self.bars.advance(self.task, len(octets))
-        return octets
+        raw = self.file.read(size)
+        self.bars.advance(self.task, len(raw))
+        return raw
 
     def readinto(self, room: memoryview) -> int:
         count: int = self.file.readinto(room)  # type: ignore[attr-defined]

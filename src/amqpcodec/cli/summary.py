@@ -62,8 +62,8 @@ def made(name: str, batch: pa.RecordBatch, level: str, routing: bool = False) ->
             pc.coalesce(_methods(batch), batch.column("frame_type")) if types else _methods(batch)
         )
     if name == "size":
-        octets = batch.column("body" if level == "message" else "payload")
-        sizes = pc.binary_length(octets).cast(pa.int64())
+        raw = batch.column("body" if level == "message" else "payload")
+        sizes = pc.binary_length(raw).cast(pa.int64())
         if "body_size" in batch.schema.names:
             sizes = pc.coalesce(batch.column("body_size"), sizes)
         return sizes

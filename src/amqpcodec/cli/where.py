@@ -290,13 +290,13 @@ def _is_binary(kind: pa.DataType) -> bool:
 
 def _search_bytes(column: pa.Array, pattern: str) -> pa.Array:
     """Looks for the UTF-8 bytes of a regular expression, or for those that 0x... names in hex."""
-    octets = _octets(pattern)
-    if octets is None:
+    raw = _bytes(pattern)
+    if raw is None:
         return _search(column, pattern)
-    return _search(column, "".join(f"\\x{each:02x}" for each in octets))
+    return _search(column, "".join(f"\\x{each:02x}" for each in raw))
 
 
-def _octets(text: str) -> bytes | None:
+def _bytes(text: str) -> bytes | None:
     """What 0x... says in hex."""
     if text[:2].lower() != "0x":
         return None
@@ -330,8 +330,8 @@ def _value_for(kind: pa.DataType, wanted: Comparison) -> pa.Scalar:
             return pa.scalar(text, kind)
         if pa.types.is_duration(kind):
             return pa.scalar(round(float(text) * 1e6), pa.duration("us")).cast(kind)
-        octets = bytes.fromhex(text[2:]) if text[:2].lower() == "0x" else text.encode()
-        return pa.scalar(octets, kind)
+        raw = bytes.fromhex(text[2:]) if text[:2].lower() == "0x" else text.encode()
+        return pa.scalar(raw, kind)
     except (ValueError, KeyError, OverflowError, pa.ArrowInvalid):
         raise WhereError(f"--where: {wanted.name} is {kind}, and {text!r} is none") from None
 

@@ -250,8 +250,8 @@ class _Client:
             return b"".join(pieces)
 
         return same_values(
-            lambda octets: codec.read_item(octets, 0),
-            lambda octets: read(octets, 0),
+            lambda raw: codec.read_item(raw, 0),
+            lambda raw: read(raw, 0),
             lambda value: written(codec.write_item, value),
             lambda value: written(write, value),
         )
@@ -265,22 +265,21 @@ class _Client:
         wire_types = [field[1] for field in group["properties"]]
         before = codec.fallbacks
         for one in range(-1, len(wire_types)):
-            octets = header_frame(60, wire_types, [one in (-1, i) for i in range(len(wire_types))])[
+            raw = header_frame(60, wire_types, [one in (-1, i) for i in range(len(wire_types))])[
                 19:-1
             ]
-            theirs = serialization["decode_properties_basic"](octets, 0)
-            if codec.decode_properties_basic(octets, 0) != theirs:
+            theirs = serialization["decode_properties_basic"](raw, 0)
+            if codec.decode_properties_basic(raw, 0) != theirs:
                 return False
             message = self.message(**theirs[0])
             written = serialization["serialize_properties"](message)
             if codec.serialize_properties(message) != written:
                 return False
         values = [5, 6, 7, 8, True, False, "text", "long", {"k": ["v", 1, 2**40, None, b"b"]}]
-        octets = serialization["dumps"]("oBlLbbsSF", values)
+        raw = serialization["dumps"]("oBlLbbsSF", values)
         return bool(
-            codec.dumps("oBlLbbsSF", values) == octets
-            and codec.loads("oBlLbbsSF", octets, 0)
-            == serialization["loads"]("oBlLbbsSF", octets, 0)
+            codec.dumps("oBlLbbsSF", values) == raw
+            and codec.loads("oBlLbbsSF", raw, 0) == serialization["loads"]("oBlLbbsSF", raw, 0)
             and codec.fallbacks == before
         )
 

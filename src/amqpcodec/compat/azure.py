@@ -193,8 +193,8 @@ class _Client:
                 written = self.stock["encode_frame"](one)
                 if codec.encode_frame(one) != written:
                     return False
-                octets = memoryview(bytes(written[1]))
-                if codec.decode_frame(octets) != self.stock["decode_frame"](octets):
+                raw = memoryview(bytes(written[1]))
+                if codec.decode_frame(raw) != self.stock["decode_frame"](raw):
                     return False
         return codec.fallbacks == 0 and all(map(self.same_message, [codec] * 3, range(3)))
 

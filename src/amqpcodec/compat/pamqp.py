@@ -237,8 +237,8 @@ class _Client:
                 )  # fmt: skip
                 if one_method:
                     wire_types = [field[1] for field in method["fields"]]
-                    octets = method_frame(class_id, method["index"], wire_types)
-                    methods.append((*one_method, octets))
+                    raw = method_frame(class_id, method["index"], wire_types)
+                    methods.append((*one_method, raw))
         if found is None:
             raise TypeError("pamqp.commands.Basic.Properties has other attributes")
         return methods, found[0], frames
@@ -253,11 +253,11 @@ class _Client:
             write,
         )
 
-    def same(self, codec: Any, octets: bytes) -> bool:
+    def same(self, codec: Any, raw: bytes) -> bool:
         """Whether pamqp and the codec read the same from a frame, and write the same of that."""
         before = codec.fallbacks
-        worked, theirs = outcome(lambda: self.stock["unmarshal"](octets))
-        ours: Any = codec.unmarshal(octets) if worked else None
+        worked, theirs = outcome(lambda: self.stock["unmarshal"](raw))
+        ours: Any = codec.unmarshal(raw) if worked else None
         if not worked or codec.fallbacks != before or _flat(ours) != _flat(theirs):
             return False
         written = outcome(lambda: self.stock["marshal"](theirs[2], 3))

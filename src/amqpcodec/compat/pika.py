@@ -215,17 +215,17 @@ class _Client:
             return b"".join(pieces)
 
         return same_values(
-            lambda octets: codec.decode_value(octets, 0),
-            lambda octets: read(octets, 0),
+            lambda raw: codec.decode_value(raw, 0),
+            lambda raw: read(raw, 0),
             lambda value: written(codec.encode_value, value),
             lambda value: written(write, value),
         )
 
-    def same(self, codec: Any, octets: bytes) -> bool:
+    def same(self, codec: Any, raw: bytes) -> bool:
         """Whether pika and the codec read the same from a frame, and write the same of that."""
         before = codec.fallbacks
-        worked, theirs = outcome(lambda: self.stock["decode_frame"](octets)[1])
-        _, ours = codec.decode_frame(octets) if worked else (0, None)
+        worked, theirs = outcome(lambda: self.stock["decode_frame"](raw)[1])
+        _, ours = codec.decode_frame(raw) if worked else (0, None)
         if not worked or codec.fallbacks != before or _flat(ours) != _flat(theirs):
             return False
         name = f"marshal_{type(theirs).__name__.lower()}"
@@ -247,7 +247,7 @@ def _build(strict: bool) -> Built:
         trial = client.codec([bound for bound, _ in methods], properties, True)
         if not client.same_values(trial) or not all(client.same(trial, one) for one in headers):
             raise TypeError("pika.spec.BasicProperties reads or writes otherwise")
-        methods = [(bound, octets) for bound, octets in methods if client.same(trial, octets)]
+        methods = [(bound, raw) for bound, raw in methods if client.same(trial, raw)]
     codec = client.codec([bound for bound, _ in methods], properties, strict)
     return Built(codec, _seams(client, codec), client.guards, _PATHS)
 

@@ -193,12 +193,12 @@ class Channel(Operations):
     def send_settling(self, method: Any, tag: int, multiple: bool) -> None:
         """Send an ack, nack or reject."""
         connection = self.connection
-        octets = connection.encode(self.number, method)
+        raw = connection.encode(self.number, method)
         if self.settle(tag, multiple, connection.role == "client") is None:
             raise LocalProtocolError(
                 f"channel {self.number}: {method.NAME}: unknown delivery tag {tag}"
             )
-        connection.queue_octets(octets)
+        connection.queue_bytes(raw)
 
     def settle(self, tag: int, multiple: bool, deliveries: bool) -> tuple[int, ...] | None:
         """The numbers that an ack, nack or reject settles; None where it cannot.

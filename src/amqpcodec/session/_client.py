@@ -50,7 +50,7 @@ class ClientHandshake:
         self._properties = connection.model.peer_properties(client_properties)
         self._sasl = sasl
         self.expected: tuple[str, ...] = ("connection.start",)
-        connection.queue_octets(connection.model.module.PROTOCOL_HEADER)
+        connection.queue_bytes(connection.model.module.PROTOCOL_HEADER)
 
     def on_protocol_header(self, header: Any, events: list[Event]) -> None:
         """The server does not speak this version, and says which it does."""

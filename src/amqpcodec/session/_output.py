@@ -59,19 +59,19 @@ class Output(Connection):
         self._out.clear()
         self._waiting = 0
 
-    def queue_octets(self, octets: bytes) -> None:
+    def queue_bytes(self, raw: bytes) -> None:
         """Queue bytes as they are."""
-        self._out.append(octets)
-        self._waiting += len(octets)
+        self._out.append(raw)
+        self._waiting += len(raw)
 
     def queue(self, number: int, method: Any, properties: Any = None, body: Buffer = b"") -> None:
         """Queue a method, with its content if it carries one."""
         if getattr(method, "HAS_CONTENT", False):
             self.queue_content(number, method, properties, body)
             return
-        octets = self.encode(number, method)
-        self._out.append(octets)
-        self._waiting += len(octets)
+        raw = self.encode(number, method)
+        self._out.append(raw)
+        self._waiting += len(raw)
 
     def queue_content(self, number: int, method: Any, properties: Any, body: Buffer) -> None:
         """Queue a method and its content."""
@@ -81,6 +81,6 @@ class Output(Connection):
             self._out += parts
             self._waiting += sum(map(len, parts))
             return
-        octets = self._encode_message(number, method, properties, body, self.frame_max)
-        self._out.append(octets)
-        self._waiting += len(octets)
+        raw = self._encode_message(number, method, properties, body, self.frame_max)
+        self._out.append(raw)
+        self._waiting += len(raw)

@@ -13,7 +13,7 @@ __all__ = ["MECHANISMS", "credentials", "response"]
 #: What a client knows by itself.
 MECHANISMS = ("PLAIN", "AMQPLAIN", "EXTERNAL")
 
-#: Bytes of connection.start before its table: frame header, ids, two octets, length of the table.
+#: Bytes of connection.start before its table: frame header, ids, two bytes, length of the table.
 _BEFORE_TABLE = 7 + 4 + 2 + 4
 
 
@@ -35,17 +35,17 @@ def response(model: Model, mechanism: str, username: str, password: str) -> byte
     raise LocalProtocolError(f"no response is known for the SASL mechanism {mechanism!r}")
 
 
-def credentials(model: Model, mechanism: str, octets: bytes) -> tuple[str | None, str | None]:
+def credentials(model: Model, mechanism: str, raw: bytes) -> tuple[str | None, str | None]:
     """(name, password) out of a client's response; None for what is not there or not readable."""
     if mechanism == "PLAIN":
-        parts = octets.split(b"\0")
+        parts = raw.split(b"\0")
         if len(parts) == 3:
             return _text(parts[1]), _text(parts[2])
     elif mechanism == "AMQPLAIN":
-        table = _read_table(model, octets)
+        table = _read_table(model, raw)
         return _text(table.get("LOGIN")), _text(table.get("PASSWORD"))
-    elif mechanism == "EXTERNAL" and octets:
-        return _text(octets), None
+    elif mechanism == "EXTERNAL" and raw:
+        return _text(raw), None
     return None, None
 
 
@@ -63,15 +63,15 @@ def _table(model: Model, table: dict[str, Any]) -> bytes:
     start = model.method("connection.start")
     frame = model.module.encode(0, start(server_properties=table))
     size = int.from_bytes(frame[_BEFORE_TABLE - 4 : _BEFORE_TABLE], "big")
-    octets: bytes = frame[_BEFORE_TABLE : _BEFORE_TABLE + size]
-    return octets
+    raw: bytes = frame[_BEFORE_TABLE : _BEFORE_TABLE + size]
+    return raw
 
 
-def _read_table(model: Model, octets: bytes) -> dict[str, Any]:
+def _read_table(model: Model, raw: bytes) -> dict[str, Any]:
     """A table as the codec reads it in a method, put into a frame; {} if it is none."""
     start = model.method("connection.start")
     empty = model.module.encode(0, start(server_properties={}, mechanisms=b"-", locales=b"-"))
-    payload = (empty[7 : _BEFORE_TABLE - 4] + len(octets).to_bytes(4, "big") + octets) + empty[
+    payload = (empty[7 : _BEFORE_TABLE - 4] + len(raw).to_bytes(4, "big") + raw) + empty[
         _BEFORE_TABLE:-1
     ]
     frame = empty[:3] + len(payload).to_bytes(4, "big") + payload + empty[-1:]

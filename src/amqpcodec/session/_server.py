@@ -75,7 +75,7 @@ class ServerHandshake:
     def refuse_header(self, reply: bytes, reason: str | None, events: list[Event]) -> None:
         """End what did not begin as AMQP: by our own header, as the specification wants it."""
         connection = self._connection
-        connection.queue_octets(reply or connection.model.module.PROTOCOL_HEADER)
+        connection.queue_bytes(reply or connection.model.module.PROTOCOL_HEADER)
         connection.end(events, 0, reason or "no protocol header", None, "local")
         raise RemoteProtocolError(reason or "no protocol header", events=events)
 
@@ -158,12 +158,10 @@ class ServerHandshake:
         )
         self.expected = ("connection.tune-ok",)
 
-    def challenge(self, octets: bytes) -> None:
+    def challenge(self, raw: bytes) -> None:
         """Ask for more."""
         self._check_asked("login")
-        self._connection.queue(
-            0, self._connection.model.make("connection.secure", challenge=octets)
-        )
+        self._connection.queue(0, self._connection.model.make("connection.secure", challenge=raw))
         self.expected = ("connection.secure-ok",)
 
     def refuse_login(self, text: str) -> None:
@@ -216,9 +214,9 @@ class ServerCalls:
         """Answer LoginRequested or LoginContinued: let the client in."""
         self._server().accept_login()
 
-    def challenge(self, octets: bytes) -> None:
+    def challenge(self, raw: bytes) -> None:
         """Answer LoginRequested or LoginContinued: ask for more (connection.secure)."""
-        self._server().challenge(octets)
+        self._server().challenge(raw)
 
     def refuse_login(self, text: str = "login was refused") -> None:
         """Answer LoginRequested or LoginContinued: no, with code 403 and the reason.

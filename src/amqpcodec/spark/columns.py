@@ -194,9 +194,7 @@ def _corrupt(rows: pa.RecordBatch, plan: Plan, target: pa.DataType) -> pa.Array:
     bad = rows.column(plan.fields.index("error")).is_valid()
     kept = pc.if_else(bad, frame, pa.scalar(None, frame.type))
     if pa.types.is_string(target) or pa.types.is_large_string(target):
-        return pa.array(
-            [None if octets is None else octets.hex() for octets in kept.to_pylist()], target
-        )
+        return pa.array([None if raw is None else raw.hex() for raw in kept.to_pylist()], target)
     return kept
 
 

@@ -122,20 +122,20 @@ class _Task:
         self, open_: list[tuple[int, bytes, int]], links: list[int], kept: pa.RecordBatch
     ) -> Iterator[pa.RecordBatch]:
         """Remember what is open, but not more than the limit: the oldest are given up."""
-        total, number = sum(len(octets) for _, octets, _ in open_), 0
+        total, number = sum(len(raw) for _, raw, _ in open_), 0
         while total > self._job.limit or len(open_) - number > OPEN_MESSAGES:
             total -= len(open_[number][1])
             number += 1
         if number:
             lost = open_[:number]
             yield from self._give_up(
-                [octets for _, octets, _ in lost],
+                [raw for _, raw, _ in lost],
                 kept.take(pa.array([row for row, _, _ in lost], pa.int64())),
                 f"more than {self._job.limit} bytes of messages are open",
             )
             links = [*links, *(link for _, _, link in lost if link >= 0)]
         rest = open_[number:]
-        self._open = [octets for _, octets, _ in rest]
+        self._open = [raw for _, raw, _ in rest]
         self._kept = kept.take(pa.array([row for row, _, _ in rest], pa.int64()))
         self._links = links
 

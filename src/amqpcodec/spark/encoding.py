@@ -1,4 +1,4 @@
-"""Columns of messages to octets: a DataFrame by mapInArrow, a struct column by a function."""
+"""Columns of messages to bytes: a DataFrame by mapInArrow, a struct column by a function."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def encode(
     col: str = "frame",
     error: str | None = "error",
 ) -> DataFrame:
-    """Messages in columns to octets: kept columns, a binary column, a column of errors.
+    """Messages in columns to bytes: kept columns, a binary column, a column of errors.
 
     It runs as mapInArrow. What decode gives with level="message" can be encoded as it is. A row
     is a message with all its frames.
@@ -137,7 +137,7 @@ def _is_part(field: StructField, protocol: str) -> bool:
 def to_amqp(
     col: str | Column, *more: str | Column, options: Mapping[str, Any] | None = None
 ) -> Column:
-    """A message in a struct column, or in several columns, as its octets: a binary column.
+    """A message in a struct column, or in several columns, as its bytes: a binary column.
 
     It is evaluated once, however often the result is used (a function that is marked
     nondeterministic for that); in an aggregate, select it first.

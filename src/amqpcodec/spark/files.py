@@ -152,14 +152,14 @@ def _below(place: str, recursive: bool) -> Iterator[str]:
                 yield os.path.join(folder, name)
 
 
-def group(files: Iterable[CaptureFile], octets: int) -> list[tuple[str, ...]]:
+def group(files: Iterable[CaptureFile], n_bytes: int) -> list[tuple[str, ...]]:
     """Files to tasks: none is cut, small neighbours share a task of about so many bytes."""
     tasks: list[tuple[str, ...]] = []
     task: list[str] = []
     filled = 0
     for file in files:
         cost = file.size + OPEN_COST
-        if task and filled + cost > octets:
+        if task and filled + cost > n_bytes:
             tasks.append(tuple(task))
             task, filled = [], 0
         task.append(file.path)

@@ -83,8 +83,8 @@ def from_amqp_udf(
     """The function that from_amqp stands for, to be called or registered."""
     job = _Job.of(schema, Options(options))
 
-    def from_amqp(octets: pa.Array) -> pa.Array:
-        return job.run(octets)
+    def from_amqp(raw: pa.Array) -> pa.Array:
+        return job.run(raw)
 
     return _udf(from_amqp, job.type)
 
@@ -118,12 +118,12 @@ class _Job:
         type_ = ArrayType(plan.schema) if isinstance(parsed, ArrayType) else plan.schema
         return cls(plan, type_, mode, protocol, level)
 
-    def run(self, octets: pa.Array) -> pa.Array:
+    def run(self, raw: pa.Array) -> pa.Array:
         fields = ["row", *self.plan.fields]
         target = arrow_schema(self.plan.schema)
         done = []
         for start, rows in decode_column(
-            octets,
+            raw,
             fields,
             protocol=self.protocol,
             level=self.level,
@@ -139,24 +139,22 @@ class _Job:
         merge = self._lists if isinstance(self.type, ArrayType) else self._structs
         parts, at = [], 0
         for (start, length, ends, rows), end in zip(
-            done, [*(each[0] for each in done[1:]), len(octets)], strict=True
+            done, [*(each[0] for each in done[1:]), len(raw)], strict=True
         ):
             assert at == start
             ends = np.append(ends, np.full(end - start - length, ends[-1], np.int32))
-            parts.append(merge(rows, ends, target, octets.slice(start, end - start)))
+            parts.append(merge(rows, ends, target, raw.slice(start, end - start)))
             at = end
         return parts[0] if len(parts) == 1 else pa.concat_arrays(parts)
 
-    def _lists(
-        self, rows: pa.RecordBatch, ends: Any, target: pa.Schema, octets: pa.Array
-    ) -> pa.Array:
+    def _lists(self, rows: pa.RecordBatch, ends: Any, target: pa.Schema, raw: pa.Array) -> pa.Array:
         structs = _struct_array(conform(rows, self.plan, target))
         return pa.ListArray.from_arrays(
-            pa.array(ends), structs, mask=octets.is_null() if octets.null_count else None
+            pa.array(ends), structs, mask=raw.is_null() if raw.null_count else None
         )
 
     def _structs(
-        self, rows: pa.RecordBatch, ends: Any, target: pa.Schema, octets: pa.Array
+        self, rows: pa.RecordBatch, ends: Any, target: pa.Schema, raw: pa.Array
     ) -> pa.Array:
         counts = np.diff(ends)
         if (counts > 1).any():
@@ -166,7 +164,7 @@ class _Job:
                     f"the value holds {int(counts.max())} {self.level}s; "
                     "a schema of array<struct<...>> takes more than one"
                 )
-            rows = _first_rows(rows, ends, octets, self.plan.fields, self.level)
+            rows = _first_rows(rows, ends, raw, self.plan.fields, self.level)
         elif len(counts) == rows.num_rows:
             return _struct_array(conform(rows, self.plan, target))
         else:
@@ -179,7 +177,7 @@ class _Job:
 
 
 def _first_rows(
-    rows: pa.RecordBatch, ends: Any, octets: pa.Array, fields: tuple[str, ...], level: str
+    rows: pa.RecordBatch, ends: Any, raw: pa.Array, fields: tuple[str, ...], level: str
 ) -> pa.RecordBatch:
     """The first row of each value; that there are more becomes its error, its bytes the value."""
     counts = np.diff(ends)
@@ -198,7 +196,7 @@ def _first_rows(
         rows = rows.set_column(at, "error", pc.coalesce(rows.column(at), texts))
     if "frame" in fields:
         at = fields.index("frame")
-        whole = octets.filter(pa.array(present)).cast(pa.binary())
+        whole = raw.filter(pa.array(present)).cast(pa.binary())
         rows = rows.set_column(at, "frame", pc.if_else(more, whole, rows.column(at)))
     return rows
 
@@ -230,8 +228,8 @@ def schema_of_amqp_udf(options: Mapping[str, Any] | None = None) -> Any:
     given = Options(options)
     job = _Job.of(None, given)
 
-    def schema_of_amqp(octets: pa.Array) -> pa.Array:
-        return pa.array([_schema_of(value, job) for value in octets.to_pylist()], pa.string())
+    def schema_of_amqp(raw: pa.Array) -> pa.Array:
+        return pa.array([_schema_of(value, job) for value in raw.to_pylist()], pa.string())
 
     return _udf(schema_of_amqp, StringType())
 

@@ -15,7 +15,7 @@ from pyspark.sql.types import IntegerType, StringType, StructType
 
 from .columns import arrow_schema
 from .options import Options
-from .reading import TASK_OCTETS
+from .reading import TASK_BYTES
 from .source import CaptureRows
 from .versions import needs_sources
 
@@ -67,14 +67,14 @@ def index_captures(
     reader.check()
     if not reader.options.optional("stateLocation"):
         raise ValueError("option stateLocation is missing: where the ranges are kept")
-    octets = reader.options.octets("maxPartitionBytes", TASK_OCTETS)
-    large = [chain for chain in reader.chains() if sum(file.size for file in chain) > octets]
+    raw = reader.options.octets("maxPartitionBytes", TASK_BYTES)
+    large = [chain for chain in reader.chains() if sum(file.size for file in chain) > raw]
     target = arrow_schema(_SCHEMA)
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for rows in batches:
             chains = [large[number] for number in rows.column(0).to_pylist()]
-            made = [max(1, len(reader.cut(chain, octets))) for chain in chains]
+            made = [max(1, len(reader.cut(chain, raw))) for chain in chains]
             columns = [[chain[0].path for chain in chains], list(map(len, chains)), made]
             yield pa.RecordBatch.from_pydict(
                 dict(zip(target.names, columns, strict=True)), schema=target

@@ -27,7 +27,7 @@ from .versions import InputPartition
 
 __all__ = [
     "OPTIONS",
-    "TASK_OCTETS",
+    "TASK_BYTES",
     "Files",
     "What",
     "chain_of",
@@ -43,7 +43,7 @@ __all__ = [
 _log = logging.getLogger(__name__)
 
 #: Spark's own size of a task.
-TASK_OCTETS = 128 << 20
+TASK_BYTES = 128 << 20
 
 OPTIONS = (
     *("path", "paths", "ports", "protocol", "level", "fields", "redact", "tables", "mode"),

@@ -16,7 +16,7 @@ from .options import Options
 from .ranges import Range, is_packed, ranges
 from .reading import (
     OPTIONS,
-    TASK_OCTETS,
+    TASK_BYTES,
     Files,
     What,
     chain_of,
@@ -73,7 +73,7 @@ class AmqpCapture(DataSource):
         options = given_in_sql(told)
         schema = What.of(options, None).plan.schema
         Selection.of(options)
-        options.octets("maxPartitionBytes", TASK_OCTETS)
+        options.octets("maxPartitionBytes", TASK_BYTES)
         check_paths(paths_of(options))
         return remember(schema, told, OPTIONS)
 
@@ -104,12 +104,12 @@ class CaptureFiles(DataSourceReader):
     def check(self) -> None:
         """Refuse wrong options and paths that stand for nothing before a job starts."""
         Selection.of(self.options)
-        self.options.octets("maxPartitionBytes", TASK_OCTETS)
+        self.options.octets("maxPartitionBytes", TASK_BYTES)
         check_paths(paths_of(self.options))
 
     def partitions(self) -> Sequence[InputPartition]:
         """Tasks: a chain is one, small files share one. With chain="auto" files are looked at."""
-        octets = self.options.octets("maxPartitionBytes", TASK_OCTETS)
+        octets = self.options.octets("maxPartitionBytes", TASK_BYTES)
         tasks: list[InputPartition] = []
         alone: list[CaptureFile] = []
         for chain in self.chains():

@@ -82,14 +82,14 @@ class Planner:
         what: What,
         chain: bool | Literal["auto"],
         storage: Storage,
-        octets: int,
+        raw: int,
     ) -> None:
-        """octets: bytes of a task."""
+        """raw: bytes of a task."""
         self.journal = journal
         self.what = what
         self.chain = chain
         self.storage = storage
-        self.octets = octets
+        self.octets = raw
 
     def step(
         self,
@@ -273,8 +273,8 @@ class Planner:
         made = Task((Range(tuple(run.paths), run.state, run.stop),), tuple(run.marks))
         before = self.tasks[-1] if self.tasks else None
         if before is not None and not run.chain:
-            octets = sum(mark.size for mark in (*before.marks, *made.marks))
-            if octets <= self.octets and before.ranges[-1].stop is None:
+            raw = sum(mark.size for mark in (*before.marks, *made.marks))
+            if raw <= self.octets and before.ranges[-1].stop is None:
                 made = Task(before.ranges + made.ranges, before.marks + made.marks)
                 self.tasks.pop()
         self.tasks.append(made)

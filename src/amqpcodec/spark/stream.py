@@ -25,7 +25,7 @@ from .columns import arrow_schema
 from .files import CaptureFile, Selection, list_files
 from .journal import Journal, Position, Task
 from .options import Options
-from .reading import TASK_OCTETS, What, chain_of, paths_of, read_file, storage_of
+from .reading import TASK_BYTES, What, chain_of, paths_of, read_file, storage_of
 from .steps import Candidate, Planner
 from .versions import (
     DataSourceStreamReader,
@@ -62,7 +62,7 @@ class CaptureStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self.storage = storage_of(options)
         self.paths = paths_of(options)
         self.selection = Selection.of(options)
-        self.octets = max(options.octets("maxPartitionBytes", TASK_OCTETS), SHORTEST_RANGE)
+        self.octets = max(options.octets("maxPartitionBytes", TASK_BYTES), SHORTEST_RANGE)
         self.close_after = options.seconds("closeAfter", CLOSE_AFTER)
         self.max_files, self.max_bytes = _limits(options)
         location = options.optional("stateLocation")
@@ -215,10 +215,10 @@ class CaptureStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if max_bytes is None:
             return files
         taken: list[Candidate] = []
-        octets = 0
+        raw = 0
         for each in files:
-            octets += each.file.size
-            if taken and octets > max_bytes:
+            raw += each.file.size
+            if taken and raw > max_bytes:
                 break
             taken.append(each)
         return taken
@@ -233,8 +233,8 @@ _OVERWRITTEN = (
 def _limits(options: Options) -> tuple[int | None, int | None]:
     """(files, bytes) of a micro-batch, where that is said."""
     files = options.count("maxFilesPerTrigger")
-    octets = options.optional("maxBytesPerTrigger")
-    if octets is None:
+    raw = options.optional("maxBytesPerTrigger")
+    if raw is None:
         return files, None
     if files is not None:
         raise ValueError("give maxFilesPerTrigger or maxBytesPerTrigger, not both")

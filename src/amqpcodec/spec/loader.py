@@ -36,9 +36,9 @@ except ImportError as error:
         'reading an AMQP specification needs lxml: pip install "amqpcodec[spec]"', name="lxml"
     ) from error
 
-__all__ = ["MAX_FIELDS", "MAX_OCTETS", "load"]
+__all__ = ["MAX_BYTES", "MAX_FIELDS", "load"]
 
-MAX_OCTETS = 16 * 1024 * 1024
+MAX_BYTES = 16 * 1024 * 1024
 MAX_FIELDS = 64  # of one method or content class, as many as the core takes; published: 22
 
 _DEFAULT_PORT = 5672  # IANA's for amqp; every published file says so itself
@@ -76,14 +76,14 @@ def _read(source: str | os.PathLike[str] | IO[bytes] | IO[str]) -> tuple[str, by
     if isinstance(source, str | os.PathLike):
         file = os.fspath(source)
         with open(file, "rb") as stream:
-            data = stream.read(MAX_OCTETS + 1)
+            data = stream.read(MAX_BYTES + 1)
         encoding = None
     else:
         name = getattr(source, "name", None)
         file = name if isinstance(name, str) and name else "<spec>"
         data, encoding = _read_stream(source)
-    if len(data) > MAX_OCTETS:
-        raise SpecError(f"the file is over {MAX_OCTETS} octets", file)
+    if len(data) > MAX_BYTES:
+        raise SpecError(f"the file is over {MAX_BYTES} bytes", file)
     return file, data, encoding
 
 
@@ -92,8 +92,8 @@ def _read_stream(stream: IO[bytes] | IO[str]) -> tuple[bytes, str | None]:
     size = 0
     encoding = None
     # One read may give less than asked for (pipes, sockets); only an empty one is the end.
-    while size <= MAX_OCTETS:
-        piece = stream.read(MAX_OCTETS + 1 - size)
+    while size <= MAX_BYTES:
+        piece = stream.read(MAX_BYTES + 1 - size)
         if not piece:
             break
         if isinstance(piece, str):

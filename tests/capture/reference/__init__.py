@@ -1,1 +1,1 @@
-"""An independent, slow reader of captures: files to packets to segments to octets in order."""
+"""An independent, slow reader of captures: files to packets to segments to bytes in order."""

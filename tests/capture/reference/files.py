@@ -32,19 +32,19 @@ class CaptureCut(CaptureError):
     """The file ends, or stops making sense, ``octets`` behind its last whole record."""
 
     def __init__(self, octets: int) -> None:
-        """Octets: how many were not read, as far as they could be unpacked."""
-        super().__init__(f"the capture is cut: {octets} octets behind its last whole record")
+        """Bytes: how many were not read, as far as they could be unpacked."""
+        super().__init__(f"the capture is cut: {octets} bytes behind its last whole record")
         self.octets = octets
 
 
 class Packet(NamedTuple):
-    """One recorded packet; ``data`` is a view of the file's octets."""
+    """One recorded packet; ``data`` is a view of the file's bytes."""
 
     number: int  # from 1, in file order
     timestamp_ns: int | None  # since 1970 UTC; a simple packet block has none
     link_type: int
     data: memoryview
-    wire_length: int  # octets that were on the wire, at least len(data)
+    wire_length: int  # bytes that were on the wire, at least len(data)
 
 
 class _Interface(NamedTuple):
@@ -79,7 +79,7 @@ def packets(path: str | Path) -> Iterator[Packet]:
 
 
 def _load(path: Path) -> tuple[bytes, bool]:
-    """The octets of the file, unpacked, and whether all of them could be."""
+    """The bytes of the file, unpacked, and whether all of them could be."""
     raw = path.read_bytes()
     if raw[:2] != b"\x1f\x8b":
         return raw, True

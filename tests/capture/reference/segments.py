@@ -18,7 +18,7 @@ _IP = frozenset({0x0800, 0x86DD})
 _TYPED = {_ETHERNET: (12, 14), _SLL: (14, 16), _SLL2: (0, 20)}
 _TCP = 6
 _FRAGMENT, _AUTHENTICATION = 44, 51
-# IPv6 extension headers whose second octet counts units of 8 octets after the first 8.
+# IPv6 extension headers whose second byte counts units of 8 bytes after the first 8.
 _EXTENSIONS = frozenset({0, 43, 60, 135, 139, 140})
 
 FIN, SYN, RST, ACK = 0x01, 0x02, 0x04, 0x10
@@ -54,7 +54,7 @@ class Segment(NamedTuple):
     acknowledged: int | None
     flags: int
     data: memoryview
-    length: int  # payload octets by the IP header
+    length: int  # payload bytes by the IP header
 
 
 def read_segment(packet: Packet) -> Segment:

@@ -61,6 +61,6 @@ HEADERS: dict[str, Any] = {
     "x" * 120: "long name",
     "long": "l" * 5000,
 }
-#: What fits into the first frames, of 4096 octets at most.
+#: What fits into the first frames, of 4096 bytes at most.
 SHORT = {name: value for name, value in HEADERS.items() if name != "long"}
 BODIES = [b"", b"x", bytes(range(256)), b"m" * 5000, b"L" * 300_000]

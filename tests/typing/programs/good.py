@@ -66,7 +66,7 @@ assert_type(close.class_id, int)
 assert_type(close.CLASS_ID, Literal[10])
 assert_type(amqp.Basic.Qos(prefetch_count=10, global_=True).global_, bool)
 
-# longstr: octets, or text that is encoded
+# longstr: bytes, or text that is encoded
 assert_type(amqp.Connection.StartOk(response=b"\0a\0b").response, bytes)
 amqp.Connection.StartOk(response="\0a\0b")
 amqp.Connection.StartOk(response=bytearray(b"\0a\0b"))

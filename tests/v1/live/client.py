@@ -1,4 +1,4 @@
-"""A small AMQP 1.0 client for the live tests: a plain socket, and amqpcodec for every octet."""
+"""A small AMQP 1.0 client for the live tests: a plain socket, and amqpcodec for every byte."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ S = amqp.Symbol
 class Client:
     """One connection, with its sessions and links numbered as the caller says.
 
-    What came and was not asked for stays in `waiting`; all octets stay in `inbound`.
+    What came and was not asked for stays in `waiting`; all bytes stay in `inbound`.
     """
 
     def __init__(self, address: tuple[str, int], *, frame_max: int = 65536) -> None:
@@ -31,14 +31,14 @@ class Client:
         self.deliveries: dict[int, int] = {}
         self.states: dict[tuple[int, int], Any] = {}
 
-    # --- octets
+    # --- bytes
 
     def send(self, channel: int, *frames: Any) -> None:
         """Frames out."""
         self.socket.sendall(b"".join(amqp.encode(channel, frame) for frame in frames))
 
     def feed(self, chunk: bytes) -> None:
-        """Octets in."""
+        """Bytes in."""
         self.inbound += chunk
         self.waiting.extend(self.decoder.feed(chunk))
 
@@ -187,7 +187,7 @@ class Client:
         self.send(channel, amqp.Disposition(amqp.Role.RECEIVER, number, number, True, state))
 
     def close(self) -> None:
-        """Close in order, and check that all that came encodes to its very octets."""
+        """Close in order, and check that all that came encodes to its very bytes."""
         try:
             self.send(0, amqp.Close())
             self.wait(amqp.Close)
@@ -196,7 +196,7 @@ class Client:
         self.check()
 
     def check(self) -> None:
-        """Every frame that came, encoded again, is its octets."""
+        """Every frame that came, encoded again, is its bytes."""
         decoder = amqp.Decoder(frame_max=0)
         again = b"".join(
             amqp.encode(channel, frame) for channel, frame in decoder.feed(bytes(self.inbound))

@@ -214,7 +214,7 @@ def test_a_close_for_a_broken_frame(rabbitmq: tuple[str, int]) -> None:
     client.sasl("PLAIN", b"\0guest\0guest")
     client.open()
     client.socket.sendall(b"\0\0\0\x0c\x02\0\0\0\xff\xff\xff\xff")
-    # The broker's description has the broken octets in it as they are, and so is no string.
+    # The broker's description has the broken bytes in it as they are, and so is no string.
     try:
         closed = client.wait(amqp.Close)
     except (EOFError, TextError):

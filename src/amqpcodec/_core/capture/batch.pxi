@@ -49,8 +49,8 @@ cdef int fill_flags(Table* t, Table* items, const CapRow* row, int64_t n) noexce
         if AMQP_UNLIKELY(row[i].flags != 0):
             for k in range(N_CAPTURED_FLAGS):
                 if row[i].flags >> k & 1:
-                    if append_octets(items, &items.column[0], <int64_t>c.used, CAPTURE_FLAG_NAMES[k],
-                                     strlen(CAPTURE_FLAG_NAMES[k])) < 0:
+                    if append_bytes(items, &items.column[0], <int64_t>c.used, CAPTURE_FLAG_NAMES[k],
+                                    strlen(CAPTURE_FLAG_NAMES[k])) < 0:
                         return NO_MEMORY
                     c.used += 1
         ends[i] = <int32_t>c.used
@@ -102,7 +102,7 @@ cdef int fill_peers(Table* t, const CapRow* row, int64_t n, const CapText* text)
     cdef int64_t i
     for i in range(n):
         one = &text[4 * row[i].info + 3]
-        if one.n and append_octets(t, &t.column[CAP_PEER], i, one.p, one.n) < 0:
+        if one.n and append_bytes(t, &t.column[CAP_PEER], i, one.p, one.n) < 0:
             return NO_MEMORY
     return 0
 

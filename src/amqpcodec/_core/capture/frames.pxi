@@ -2,7 +2,7 @@
 
 cdef enum:
     TLS_RECORD_LIMIT = (1 << 14) + 2048     # bytes of a record of TLS, without its head
-    OPENING_OCTETS = 1024   # in which a protocol header is looked for where a connection begins
+    OPENING_BYTES = 1024   # in which a protocol header is looked for where a connection begins
 
 cdef uint64_t LARGEST_SEARCHED = 1 << 24    # bytes of a frame whose content header vouches for it
 
@@ -232,7 +232,7 @@ cdef int64_t search_bytes(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t
                     break
             elif is_plausible(r, c.may, p + i, n - i, limit):
                 found = follow_chain(r, c.may, p + i, n - i, limit, final)
-        if found == CHAIN_NO and p[i] == c'A' and h.syn and at + <int64_t>i < FIRST_POSITION + OPENING_OCTETS:
+        if found == CHAIN_NO and p[i] == c'A' and h.syn and at + <int64_t>i < FIRST_POSITION + OPENING_BYTES:
             # Something may stand before it.
             if n - i < 8 and not final:
                 break

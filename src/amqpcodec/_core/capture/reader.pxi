@@ -69,7 +69,7 @@ cdef class CaptureReader:
     cdef object layers
 
     def __cinit__(self, protocol, fields, ports, bint redact, bint forced,
-                  int64_t batch_rows, str level="frame", size_t reorder_octets=1 << 22,
+                  int64_t batch_rows, str level="frame", size_t reorder_bytes=1 << 22,
                   size_t reorder_total=1 << 25, tuple others=(), str tables="json",
                   int32_t reorder_pieces=1 << 16, bint ordered=False, layers=None):
         """others: 0-9, 0-8 and 1.0, in that order, which connections may speak where it is not forced.
@@ -113,7 +113,7 @@ cdef class CaptureReader:
         next_look(r, False)
         r.forced = forced
         r.dialect = reading_mode(RABBITMQ, PLAIN, ERROR)
-        r.hold_limit = reorder_octets
+        r.hold_limit = reorder_bytes
         r.hold_total = reorder_total
         r.hold_pieces = reorder_pieces
         r.stop = <uint64_t>0xFFFFFFFFFFFFFFFF

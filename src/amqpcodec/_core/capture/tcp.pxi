@@ -2,7 +2,7 @@
 
 cdef enum:
     START_PIECES = 32               # to see before a direction without a SYN begins
-    START_OCTETS = 1 << 17
+    START_BYTES = 1 << 17
     ACKED_HOLD = 1 << 17            # bytes after a hole that the peer says it has
     RESET_LIMIT = 1 << 16           # that wait to be asked for
     CLOSING_LIMIT = 256             # connections that are kept for late segments
@@ -424,7 +424,7 @@ cdef int add_payload(Reading* r, Conn* c, Half* h, const Segment* s, Mark* mark)
     if hold_back(r, h, s.data, s.have, at, mark) < 0:
         return NO_MEMORY
     if not h.started:
-        if h.n_waiting >= START_PIECES or h.held >= START_OCTETS:
+        if h.n_waiting >= START_PIECES or h.held >= START_BYTES:
             return start_midstream(r, c, h)
         return 0
     if drain(r, c, h) < 0:

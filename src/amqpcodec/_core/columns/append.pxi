@@ -4,14 +4,14 @@
 # The row that is written to, and its place in a bitmap.
 cdef struct RowPlace:
     int64_t row
-    int64_t octet
+    int64_t byte
     uint8_t bit
 
 
 cdef inline RowPlace place_of(int64_t row) noexcept nogil:
     cdef RowPlace at
     at.row = row
-    at.octet = row >> 3
+    at.byte = row >> 3
     at.bit = <uint8_t>(1 << (row & 7))
     return at
 
@@ -32,7 +32,7 @@ cdef inline void hot_text_end(Column* c, RowPlace at, size_t used) noexcept nogi
     """The bytes are written and there is place for the row: make it one. c is nullable."""
     cdef int32_t[4] fill
     cdef int32_t* ends = <int32_t*>c.fixed.p
-    cdef uint8_t* valid = c.valid.p + at.octet
+    cdef uint8_t* valid = c.valid.p + at.byte
     cdef int64_t filled = c.filled
     cdef int32_t before = <int32_t>c.used
     if AMQP_LIKELY(at.row - filled <= 4):
@@ -46,7 +46,7 @@ cdef inline void hot_text_end(Column* c, RowPlace at, size_t used) noexcept nogi
     ends[at.row + 1] = <int32_t>used
 
 
-cdef inline int hot_octets(Table* t, Column* c, RowPlace at, const uint8_t* p, size_t n) noexcept nogil:
+cdef inline int hot_bytes(Table* t, Column* c, RowPlace at, const uint8_t* p, size_t n) noexcept nogil:
     cdef size_t used = c.used
     cdef int status
     if c.kind == AS_VIEW:
@@ -85,7 +85,7 @@ cdef inline int hot_i64(Column* c, RowPlace at, int64_t v) noexcept nogil:
     if AMQP_UNLIKELY(at.row >= c.rows) and column_grow(c, at.row + 1) < 0:
         return NO_MEMORY
     out = <int64_t*>c.fixed.p
-    valid = c.valid.p + at.octet
+    valid = c.valid.p + at.byte
     filled = c.filled
     if AMQP_LIKELY(at.row - filled <= 2):
         memset(out + filled, 0, 16)
@@ -104,7 +104,7 @@ cdef inline int hot_i32(Column* c, RowPlace at, int32_t v) noexcept nogil:
     if AMQP_UNLIKELY(at.row >= c.rows) and column_grow(c, at.row + 1) < 0:
         return NO_MEMORY
     out = <int32_t*>c.fixed.p
-    valid = c.valid.p + at.octet
+    valid = c.valid.p + at.byte
     filled = c.filled
     if AMQP_LIKELY(at.row - filled <= 4):
         memset(out + filled, 0, 16)
@@ -159,7 +159,7 @@ cdef const char** FRAME_TYPE_NAMES = [
     "method\0\0\0\0\0\0\0\0\0\0", "header\0\0\0\0\0\0\0\0\0\0", "body\0\0\0\0\0\0\0\0\0\0\0\0",
     "heartbeat\0\0\0\0\0\0\0", "protocol-header\0", "amqp\0\0\0\0\0\0\0\0\0\0\0\0",
     "sasl\0\0\0\0\0\0\0\0\0\0\0\0"]
-cdef uint8_t* FRAME_TYPE_OCTETS = [6, 6, 4, 9, 15, 4, 4]
+cdef uint8_t* FRAME_TYPE_BYTES = [6, 6, 4, 9, 15, 4, 4]
 cdef int8_t[256] TYPE_NUMBERS
 cdef int8_t[256] V1_TYPE_NUMBERS    # a heartbeat of 1.0 has the other family's type in an Entry
 
@@ -267,7 +267,7 @@ cdef int put_error(Sink* s, int64_t row) noexcept nogil:
         # A long name from an XML file may have been cut inside of a letter.
         while not is_utf8(<const uint8_t*>text, <size_t>n):
             n -= 1
-        status = append_octets(s.table, s.error, row, text, <size_t>n)
+        status = append_bytes(s.table, s.error, row, text, <size_t>n)
     if status == 0 and s.error_offset != NULL:
         status = append_i64(s.error_offset, row, <int64_t>s.fault.offset)
     return status
@@ -279,15 +279,15 @@ cdef void guess_sizes(Sink* s, int n, uint64_t seen) noexcept nogil:
     cdef int i
     cdef Column* c
     cdef int64_t rows = s.rows + n
-    cdef double octets = 0
+    cdef double n_bytes = 0
     cdef double most = min(2.0 * <double>s.total + 65536.0, <double>s.table.limit)
     if 0 < seen < s.total:
         rows = <int64_t>(<double>rows * (<double>s.total / <double>seen) * 1.07) + 64
         rows = min(rows, s.rows + n + <int64_t>(s.total - seen))
     if s.done:
-        octets = <double>s.total / <double>s.done * 1.07
+        n_bytes = <double>s.total / <double>s.done * 1.07
     for i in range(s.table.n):
         c = &s.table.column[i]
         c.row_hint = rows
         # At first, a third of the input: memory that is not written to costs nothing.
-        c.data_hint = <size_t>min(<double>c.used * octets if s.done else <double>s.total / 3, most)
+        c.data_hint = <size_t>min(<double>c.used * n_bytes if s.done else <double>s.total / 3, most)

@@ -126,9 +126,9 @@ cdef inline int append_i64(Column* c, int64_t row, int64_t v) noexcept nogil:
 
 cdef void mark_rows(Column* c, int64_t row, int64_t n) noexcept nogil
 cdef int data_grow(Table* t, Column* c, size_t n) noexcept nogil
-cdef int append_octets(Table* t, Column* c, int64_t row, const void* p, size_t n) noexcept nogil
+cdef int append_bytes(Table* t, Column* c, int64_t row, const void* p, size_t n) noexcept nogil
 cdef int table_finish(Table* t, int64_t rows) noexcept nogil
-cdef uint8_t NO_OCTETS
+cdef uint8_t NO_BYTES
 
 # Where released blocks wait for the next batch; the modules that share it call pool_use with it.
 cdef Pool* shared_pool() noexcept

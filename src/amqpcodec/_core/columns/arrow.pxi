@@ -217,7 +217,7 @@ cdef int append_view(Table* t, Column* c, int64_t row, const uint8_t* p, size_t 
             status = data_grow(t, c, n)
             if status < 0:
                 return status
-        copy_octets(c.data.p + c.used, p, n)
+        copy_bytes(c.data.p + c.used, p, n)
         c.used += n
         return view_end(c, row, n)
     if column_at(c, row) < 0:
@@ -248,7 +248,7 @@ cdef int view_end(Column* c, int64_t row, size_t n) noexcept nogil:
     return 0
 
 
-cdef int append_octets(Table* t, Column* c, int64_t row, const void* p, size_t n) noexcept nogil:
+cdef int append_bytes(Table* t, Column* c, int64_t row, const void* p, size_t n) noexcept nogil:
     cdef int status
     if c.kind == AS_VIEW:
         return append_view(t, c, row, <const uint8_t*>p, n)
@@ -258,7 +258,7 @@ cdef int append_octets(Table* t, Column* c, int64_t row, const void* p, size_t n
             return status
     if text_at(c, row) < 0:
         return NO_MEMORY
-    copy_octets(c.data.p + c.used, <const uint8_t*>p, n)
+    copy_bytes(c.data.p + c.used, <const uint8_t*>p, n)
     c.used += n
     (<int32_t*>c.fixed.p)[row + 1] = <int32_t>c.used
     return 0
@@ -288,7 +288,7 @@ cdef inline int append_utf8(Table* t, Column* c, int64_t row, const uint8_t* p, 
     return 0
 
 
-cdef int commit_octets(Column* c, int64_t row, size_t n) noexcept nogil:
+cdef int commit_bytes(Column* c, int64_t row, size_t n) noexcept nogil:
     """n bytes were written after those used: make a row of them."""
     if c.kind == AS_VIEW:
         c.used += n
@@ -351,12 +351,12 @@ cdef void table_rewind(Table* t, int first, int n, int64_t row) noexcept nogil:
 cdef int64_t count_present(const Column* c) noexcept nogil:
     cdef int64_t n = 0
     cdef size_t i
-    cdef size_t octets = (<size_t>c.filled + 7) // 8
+    cdef size_t n_bytes = (<size_t>c.filled + 7) // 8
     if not c.nullable:
         return c.filled
-    for i in range(octets // 8):
+    for i in range(n_bytes // 8):
         n += count_bits(load_word(c.valid.p + 8 * i))
-    for i in range(octets // 8 * 8, octets):
+    for i in range(n_bytes // 8 * 8, n_bytes):
         n += count_bits(c.valid.p[i])
     return n
 
@@ -391,7 +391,7 @@ cdef int table_finish(Table* t, int64_t rows) noexcept nogil:
 
 
 # Where no bytes are given.
-cdef uint8_t NO_OCTETS = 0
+cdef uint8_t NO_BYTES = 0
 
 
 cdef Pool* shared_pool() noexcept:

@@ -51,7 +51,7 @@ cdef ArrowArray* read_values(object schema_capsule_, object array_capsule_, Valu
     v.data = <const uint8_t*>a.buffers[2]
     v.last = value_end(v, v.n)
     if v.data == NULL and v.last != 0:
-        raise ValueError("the Arrow array has no octets")
+        raise ValueError("the Arrow array has no bytes")
     if <int64_t>value_end(v, 0) < 0:
         raise ValueError("the offsets of the Arrow array are negative")
     return a

@@ -206,7 +206,7 @@ cdef char* schema_begin(ArrowSchema* s, Family* home, char* text) noexcept:
 
 cdef int schema_children(ArrowSchema* s, tuple children) except -1:
     """The tree below a schema. Raises with nothing more to release."""
-    cdef Py_ssize_t i, n = len(children), octets = 0
+    cdef Py_ssize_t i, n = len(children), n_bytes = 0
     cdef ArrowSchema one
     cdef ArrowSchema* child
     cdef Family* kids
@@ -215,8 +215,8 @@ cdef int schema_children(ArrowSchema* s, tuple children) except -1:
     if n == 0:
         return 0
     for each in children:
-        octets += schema_text(&one, <str>each[0], <str>each[1])
-    kids = <Family*>calloc(1, sizeof(Family) + <size_t>octets
+        n_bytes += schema_text(&one, <str>each[0], <str>each[1])
+    kids = <Family*>calloc(1, sizeof(Family) + <size_t>n_bytes
                            + <size_t>n * (sizeof(ArrowSchema*) + sizeof(ArrowSchema)))
     if kids == NULL:
         raise MemoryError

@@ -68,7 +68,7 @@ AMQP_INLINE uint8_t *copy_piece(uint8_t *w, const char *piece, size_t n) {
 }
 
 /* The first n (0 to 8) bytes in memory of a word, the others blank. */
-static inline uint64_t first_octets(uint64_t x, size_t n) {
+static inline uint64_t first_bytes(uint64_t x, size_t n) {
     uint64_t mask = n >= 8 ? ~(uint64_t)0 : ((uint64_t)1 << (8 * n)) - 1;
 #if !LITTLE_ENDIAN_MACHINE
     mask = n ? ~(uint64_t)0 << (64 - 8 * n) : 0;
@@ -130,7 +130,7 @@ static inline int copy_ascii(uint8_t *w, const uint8_t *p, size_t n) {
     }
     x = load_word(p);
     store_word(w, x);
-    return ((seen | first_octets(x, n)) & 0x8080808080808080ull) == 0;
+    return ((seen | first_bytes(x, n)) & 0x8080808080808080ull) == 0;
 #endif
 }
 
@@ -172,7 +172,7 @@ static inline int copy_plain(uint8_t *w, const uint8_t *p, size_t n) {
     }
     x = load_word(p);
     store_word(w, x);
-    return (seen | json_odd(first_octets(x, n))) == 0;
+    return (seen | json_odd(first_bytes(x, n))) == 0;
 #endif
 }
 

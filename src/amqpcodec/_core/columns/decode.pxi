@@ -82,7 +82,7 @@ cdef int fill_columns(object protocol, Request request, Columns out, Values* val
     s.run.on = False
     s.headers.n = s.headers.misses = 0
     if values.data == NULL:
-        values.data = &NO_OCTETS
+        values.data = &NO_BYTES
     try:
         s.table = t
         s.row = if_asked(t, COL_ROW)
@@ -160,7 +160,7 @@ cdef int fill_columns(object protocol, Request request, Columns out, Values* val
             error.args = (f"row {s.fault_row}: {error.args[0]}",)
             raise error
         if status == COLUMN_FULL:
-            raise ValueError(f"a column would hold more than {t.limit} octets, which its int32 offsets "
+            raise ValueError(f"a column would hold more than {t.limit} bytes, which its int32 offsets "
                              f"do not reach: {request.names[t.full]}; decode the input in pieces")
         if status == BAD_OFFSETS:
             raise ValueError("the offsets of the Arrow array go backward")
@@ -201,7 +201,7 @@ def decode_columns(protocol, data, fields, str mode not None, dialect,
             return out
         fill_from_array(protocol, request, out, schema, array, BAD_ROW_MODES[mode], reading, groups, held)
     elif isinstance(data, str):
-        raise TypeError("takes octets or an Arrow binary array, not str")
+        raise TypeError("takes bytes or an Arrow binary array, not str")
     elif hasattr(data, "__arrow_c_stream__"):
         fill_from_gathered(protocol, request, out, None, data.__arrow_c_stream__(), BAD_ROW_MODES[mode], reading,
                            groups, held)

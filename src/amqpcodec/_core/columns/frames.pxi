@@ -17,7 +17,7 @@ cdef int append_frame_slow(Sink* s, const Entry* e, int64_t row) noexcept nogil:
         return append_header(s, e, row)
     if e.type == FRAME_BODY:
         if s.payload != NULL:
-            return append_octets(s.table, s.payload, row, e.start + 7, e.total - 8)
+            return append_bytes(s.table, s.payload, row, e.start + 7, e.total - 8)
         return 0
     if e.type == FRAME_HEARTBEAT and (e.total != 8 or e.channel != 0):
         s.fault.code = BAD_HEARTBEAT
@@ -38,7 +38,7 @@ cdef inline int append_frame(Sink* s, const Entry* e, int64_t row) noexcept nogi
         status = hot_header(s, e, row)
     elif e.way == FRAME_BODY:
         if s.payload != NULL:
-            return hot_octets(s.table, s.payload, place_of(row), e.start + 7, e.total - 8)
+            return hot_bytes(s.table, s.payload, place_of(row), e.start + 7, e.total - 8)
         return 0
     else:
         return append_frame_slow(s, e, row)

@@ -45,7 +45,7 @@ cdef int hot_method(Sink* s, const Entry* e, int64_t row) noexcept nogil:
             return status
     if s.method == NULL:
         return 0
-    return hot_octets(s.table, s.method, at, <const uint8_t*>m.name, m.name_n)
+    return hot_bytes(s.table, s.method, at, <const uint8_t*>m.name, m.name_n)
 
 
 cdef inline int hot_arguments(Sink* s, const MethodPlan* m, const uint8_t* p, const uint8_t* end,
@@ -103,7 +103,7 @@ cdef inline int hot_arguments(Sink* s, const MethodPlan* m, const uint8_t* p, co
             if f.op == HOT_TABLE:
                 status = hot_pairs(text, p, p + size, s.shapes, 1)
             else:
-                status = json_octets(text, p, size)
+                status = json_bytes(text, p, size)
             if status != 0:
                 return status
             p += size
@@ -218,7 +218,7 @@ cdef int hot_long(Sink* s, uint8_t kind, int k, const uint8_t* p, size_t n, RowP
         if c.form != FORM_JSON:
             return GIVE_UP
         if kind == W_LONGSTR:
-            status = hot_octets(s.table, c, at, p, n)
+            status = hot_bytes(s.table, c, at, p, n)
         else:
             status = hot_table(s, c, p, n, at)
         if AMQP_UNLIKELY(status != 0):
@@ -295,7 +295,7 @@ cdef int hot_header(Sink* s, const Entry* e, int64_t row) noexcept nogil:
             if AMQP_UNLIKELY(row >= c.rows) and column_grow(c, row + 1) < 0:
                 return NO_MEMORY
             c.filled = row + 1
-            c.valid.p[at.octet] |= at.bit
+            c.valid.p[at.byte] |= at.bit
     if s.body_size != NULL:
         return hot_i64(s.body_size, at, <int64_t>body_size)
     return 0

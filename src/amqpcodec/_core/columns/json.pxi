@@ -51,7 +51,7 @@ cdef inline int json_literal(Text* t, const char* s, size_t n) noexcept nogil:
     return 0
 
 
-cdef inline uint8_t* escape_octet(uint8_t* w, uint8_t c) noexcept nogil:
+cdef inline uint8_t* escape_byte(uint8_t* w, uint8_t c) noexcept nogil:
     """One byte inside of a JSON string; at most 6."""
     cdef const char* hexadecimal = b"0123456789abcdef"
     if c >= 0x20 and c != c'"' and c != c'\\':
@@ -88,7 +88,7 @@ cdef int json_escaped(Text* t, const uint8_t* p, size_t n) noexcept nogil:
         if text_room(t, 6 * min(n, <size_t>64) + 8) < 0:
             return NO_MEMORY
         for i in range(min(n, <size_t>64)):
-            t.w = escape_octet(t.w, p[i])
+            t.w = escape_byte(t.w, p[i])
         p += min(n, <size_t>64)
         n -= min(n, <size_t>64)
     return 0
@@ -146,7 +146,7 @@ cdef int json_binary(Text* t, const uint8_t* p, size_t n) noexcept nogil:
     return json_base64(t, p, n, b'{"$binary":"', 12, b'"}', 2)
 
 
-cdef inline int json_octets(Text* t, const uint8_t* p, size_t n) noexcept nogil:
+cdef inline int json_bytes(Text* t, const uint8_t* p, size_t n) noexcept nogil:
     """Text where the bytes are UTF-8, or else {"$binary": ...}."""
     cdef int status = json_string(t, p, n)
     if AMQP_UNLIKELY(status == NOT_UTF8):

@@ -10,7 +10,7 @@ cdef int json_decimal(Text* t, const uint8_t* p) noexcept nogil:
     return 0
 
 
-cdef inline size_t value_octets(const uint8_t* p, const int8_t* shapes) noexcept nogil:
+cdef inline size_t value_bytes(const uint8_t* p, const int8_t* shapes) noexcept nogil:
     """Bytes that a checked value takes, its tag included."""
     cdef int shape = shapes[p[0]]
     if shape >= 0:
@@ -25,9 +25,9 @@ cdef int json_value(Text* t, const uint8_t** at, const int8_t* shapes) noexcept 
     cdef const uint8_t* p = at[0] + 1
     cdef uint8_t tag = at[0][0]
     cdef uint32_t n
-    at[0] += value_octets(at[0], shapes)
+    at[0] += value_bytes(at[0], shapes)
     if tag == c'S':
-        return json_octets(t, p + 4, load32(p))
+        return json_bytes(t, p + 4, load32(p))
     if tag == c'I':
         return json_i64(t, <int32_t>load32(p))
     if tag == c'l':
@@ -55,7 +55,7 @@ cdef int json_value(Text* t, const uint8_t** at, const int8_t* shapes) noexcept 
         return json_u64(t, p[0])
     if tag == c's':
         if shapes[tag] == SHAPE_SHORT:
-            return json_octets(t, p + 1, p[0])
+            return json_bytes(t, p + 1, p[0])
         return json_i64(t, <int16_t>load16(p))
     if tag == c'U':
         return json_i64(t, <int16_t>load16(p))
@@ -155,7 +155,7 @@ cdef int has_twice(const uint8_t* p, const uint8_t* end, const int8_t* shapes) n
         keys[n] = p
         n += 1
         p += 1 + <size_t>p[0]
-        p += value_octets(p, shapes)
+        p += value_bytes(p, shapes)
     return 0
 
 
@@ -174,14 +174,14 @@ cdef int has_twice_sorted(const uint8_t* p, const uint8_t* end, const int8_t* sh
     while q < end:
         n += 1
         q += 1 + <size_t>q[0]
-        q += value_octets(q, shapes)
+        q += value_bytes(q, shapes)
     keys = <const uint8_t**>malloc(n * sizeof(uint8_t*))
     if keys == NULL:
         return NO_MEMORY
     for i in range(n):
         keys[i] = p
         p += 1 + <size_t>p[0]
-        p += value_octets(p, shapes)
+        p += value_bytes(p, shapes)
     found = any_twice(keys, n, key_order)
     free(keys)
     return found

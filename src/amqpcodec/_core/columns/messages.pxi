@@ -60,7 +60,7 @@ cdef int open_pending(Assembly* a, const Entry* e) noexcept nogil:
     m = pending_at(a, k)
     memset(m, 0, sizeof(Pending))
     m.method = e[0]
-    m.octets = e.total
+    m.n_bytes = e.total
     m.before = pending_at(a, 0).before
     pending_at(a, m.before).after = k
     pending_at(a, 0).before = k
@@ -126,7 +126,7 @@ cdef int put_alone(Sink* s, const Entry* e, int bad, const char* what) noexcept 
         return s.status
     memset(m, 0, sizeof(Pending))
     m.method = e[0]
-    m.octets = e.total
+    m.n_bytes = e.total
     m.bad = <uint8_t>bad
     m.what = what
     m.content = bad == OK
@@ -200,7 +200,7 @@ cdef int step_frame(Sink* s, const Entry* e) noexcept nogil:
         if k == 0:
             return put_alone(s, e, BAD_ORDER, b"content header without a method before it")
         m.header = e[0]
-        m.octets += e.total
+        m.n_bytes += e.total
         if e.total < 20:
             return end_open(s, k, OK, NULL, NULL)       # reading it will say what is wrong
         m.size = load64(e.start + 11)
@@ -217,7 +217,7 @@ cdef int step_frame(Sink* s, const Entry* e) noexcept nogil:
     if k == 0:
         return put_alone(s, e, BAD_ORDER, b"body frame without a content header before it")
     m.have += n
-    m.octets += e.total
+    m.n_bytes += e.total
     if m.first == 0 and m.have == m.size:
         m.body = e.start
     elif add_piece(a, m, e) < 0:
@@ -257,7 +257,7 @@ cdef inline const uint8_t* step_whole(Sink* s, const Entry* e, const uint8_t* p,
     m.at_other = False
     if not plan.has_content:
         m.method = e[0]
-        m.octets = e.total
+        m.n_bytes = e.total
         return p
     if e.channel != 0 and p < end:
         m.header.base = e.base
@@ -265,7 +265,7 @@ cdef inline const uint8_t* step_whole(Sink* s, const Entry* e, const uint8_t* p,
         p = find_frame(s, &m.header, p, end)
         if m.header.way == FRAME_HEADER and m.header.channel == e.channel and m.header.total >= 20:
             m.method = e[0]
-            m.octets = e.total + m.header.total
+            m.n_bytes = e.total + m.header.total
             m.size = load64(m.header.start + 11)
             if m.size == 0:
                 return p
@@ -273,7 +273,7 @@ cdef inline const uint8_t* step_whole(Sink* s, const Entry* e, const uint8_t* p,
                     and load32(p + 3) == m.size and <uint64_t>(end - p) - 8 >= m.size \
                     and p[m.size + 7] == FRAME_END:
                 m.body = p
-                m.octets += m.size + 8
+                m.n_bytes += m.size + 8
                 return p + m.size + 8
     a.n -= 1
     return NULL
@@ -349,7 +349,7 @@ cdef int step_single(Sink* s, const uint8_t* p, const uint8_t* end, int64_t row)
         m.raw_n = <uint64_t>(end - base)
         if m.bad == OK and m.content:
             m.bad = BAD_ORDER
-            m.what = b"octets behind the message"
+            m.what = b"bytes behind the message"
     return 0
 
 
@@ -383,8 +383,8 @@ cdef int put_body(Sink* s, Pending* m, int64_t row) noexcept nogil:
     cdef int status
     if k == 0:
         if AMQP_LIKELY(m.size != 0 and m.body + 7 + m.size <= s.hot_end):
-            return hot_octets(s.table, c, place_of(row), m.body + 7, m.size)
-        return append_octets(s.table, c, row, m.body + 7 if m.size else NULL, m.size)
+            return hot_bytes(s.table, c, place_of(row), m.body + 7, m.size)
+        return append_bytes(s.table, c, row, m.body + 7 if m.size else NULL, m.size)
     if c.used + m.size >= c.full_at:
         status = data_grow(s.table, c, m.size)
         if status < 0:
@@ -395,14 +395,14 @@ cdef int put_body(Sink* s, Pending* m, int64_t row) noexcept nogil:
         copy_run(w, piece.start + 7, piece.total - 8)
         w += piece.total - 8
         k = piece.next
-    return commit_octets(c, row, m.size)
+    return commit_bytes(c, row, m.size)
 
 
 cdef int put_raw(Sink* s, Pending* m, int64_t row) noexcept nogil:
     """The bytes of all frames."""
     cdef Column* c = s.frame
     cdef BodyPart* piece
-    cdef uint64_t n = m.raw_n if m.raw != NULL else m.octets
+    cdef uint64_t n = m.raw_n if m.raw != NULL else m.n_bytes
     cdef uint32_t k = m.first
     cdef const uint8_t* start
     cdef uint8_t* w
@@ -421,7 +421,7 @@ cdef int put_raw(Sink* s, Pending* m, int64_t row) noexcept nogil:
     w = c.data.p + c.used
     if m.raw != NULL:
         copy_run(w, m.raw, n)
-        return commit_octets(c, row, n)
+        return commit_bytes(c, row, n)
     copy_run(w, m.method.start, m.method.total)
     w += m.method.total
     copy_run(w, m.header.start, m.header.total)
@@ -433,7 +433,7 @@ cdef int put_raw(Sink* s, Pending* m, int64_t row) noexcept nogil:
         copy_run(w, piece.start, piece.total)
         w += piece.total
         k = piece.next
-    return commit_octets(c, row, n)
+    return commit_bytes(c, row, n)
 
 
 cdef int assembly_fault(Sink* s, const Pending* m) noexcept nogil:
@@ -445,7 +445,7 @@ cdef int assembly_fault(Sink* s, const Pending* m) noexcept nogil:
     f.code = m.bad
     f.scope = SCOPE_CONNECTION if m.bad == BAD_INCOMPLETE else SCOPE_CHANNEL
     f.what = m.what
-    f.have = m.octets
+    f.have = m.n_bytes
     if m.method.type == FRAME_METHOD:
         d = find_method(s, load32(m.method.start + 7))
         if d != NULL:
@@ -515,7 +515,7 @@ cdef int put_places(Sink* s, Pending* m, int64_t row) noexcept nogil:
     if s.type != NULL:
         k = s.type_numbers[e.type]
         if k >= 0:
-            k = append_octets(s.table, s.type, row, FRAME_TYPE_NAMES[k], FRAME_TYPE_OCTETS[k])
+            k = append_bytes(s.table, s.type, row, FRAME_TYPE_NAMES[k], FRAME_TYPE_BYTES[k])
             if k < 0:
                 return k
     return 0 if s.frame == NULL else put_raw(s, m, row)

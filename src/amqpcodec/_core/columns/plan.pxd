@@ -131,7 +131,7 @@ cdef struct Pending:
     Entry header            # total 0: there was none
     uint64_t size           # of the body, as the header says
     uint64_t have
-    uint64_t octets         # of all frames
+    uint64_t n_bytes         # of all frames
     const uint8_t* body     # its only frame, or NULL
     const uint8_t* raw      # all bytes, where they are not those of the frames
     uint64_t raw_n

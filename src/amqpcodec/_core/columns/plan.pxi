@@ -108,4 +108,4 @@ cdef struct V1Open:
     bint passing            # given up: its transfers are rows of their own
     bint loose              # given up at the end of a value: only what names no delivery is its rest
     uint64_t have           # bytes of payload
-    uint64_t octets         # of frames
+    uint64_t n_bytes         # of frames

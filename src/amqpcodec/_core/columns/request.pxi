@@ -113,7 +113,7 @@ cdef Request make_request(FramePlan plan, int level, object fields, bint views, 
     cdef list picks = []        # (format, numbers of fields)
     cdef list wants = []        # (type, format, bytes of the name)
     cdef list formats
-    cdef bytes octets
+    cdef bytes raw
     cdef int i, k, n, at
     if base is not None:
         tables = set([i for i in range(N_COLUMNS, base.picks) if base.form[i]])
@@ -269,10 +269,10 @@ cdef Request make_request(FramePlan plan, int level, object fields, bint views, 
         plan_v1_steps(plan, r.targets, r.target, r.kind, r.asked, r.v1_steps)
     r.keep = []
     for i in range(r.n_wanted):
-        k, _, octets = wants[i]
-        r.keep.append(octets)
-        r.wanted[i].name = <const uint8_t*>PyBytes_AS_STRING(octets)
-        r.wanted[i].name_n = <uint32_t>len(octets)
+        k, _, raw = wants[i]
+        r.keep.append(raw)
+        r.wanted[i].name = <const uint8_t*>PyBytes_AS_STRING(raw)
+        r.wanted[i].name_n = <uint32_t>len(raw)
         r.wanted[i].type = <uint8_t>k
         r.wanted[i].column = <uint16_t>(r.wants + i)
     return r
@@ -316,12 +316,12 @@ cdef tuple wanted_header(FramePlan plan, str name):
         raise ValueError(f"{name!r}: no type {behind!r}; there is {', '.join(WANTED_TYPES)}, int and bool. For a "
                          f"header of that name ask for {name + ':json'!r}")
     try:
-        octets = key.encode()
+        raw = key.encode()
     except UnicodeEncodeError as error:
         raise ValueError(f"{name!r}: the name of a header is UTF-8") from error
-    if len(octets) > 255 and plan.v1 == NULL:
-        raise ValueError(f"{name!r}: the name of a header has at most 255 octets")
-    return type_[0], type_[1], octets
+    if len(raw) > 255 and plan.v1 == NULL:
+        raise ValueError(f"{name!r}: the name of a header has at most 255 bytes")
+    return type_[0], type_[1], raw
 
 
 cdef tuple argument_sources(FramePlan plan, int level, str name, object format_):

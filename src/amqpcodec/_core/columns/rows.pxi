@@ -31,10 +31,10 @@ cdef int json_content(Text* t, const AmqpValue* v) noexcept nogil:
     """As a longstr; a reference is {"$reference": the same}."""
     cdef int status
     if not v.u:
-        return json_octets(t, v.p, v.n)
+        return json_bytes(t, v.p, v.n)
     if json_literal(t, b'{"$reference":', 14) < 0:
         return NO_MEMORY
-    status = json_octets(t, v.p, v.n)
+    status = json_bytes(t, v.p, v.n)
     return json_literal(t, b"}", 1) if status == 0 else status
 
 
@@ -78,7 +78,7 @@ cdef int write_value_json(Sink* s, const Desc* d, int i, Text* t) noexcept nogil
     if v.kind == W_TABLE:
         return json_table(t, v.p, v.n, s.reading)
     if v.kind == W_LONGSTR:
-        return json_octets(t, v.p, v.n)
+        return json_bytes(t, v.p, v.n)
     if v.kind == W_TIMESTAMP:
         return json_timestamp(t, v.u)
     if v.kind == W_CONTENT:
@@ -123,7 +123,7 @@ cdef int append_method(Sink* s, const Entry* e, int64_t row) noexcept nogil:
     m = &s.methods[d - s.descs]
     picked = s.picked[d - s.descs]
     if s.method != NULL:
-        status = append_octets(s.table, s.method, row, d.name, m.name_n)
+        status = append_bytes(s.table, s.method, row, d.name, m.name_n)
         if status < 0:
             return status
     if s.arguments == NULL and not picked and not s.check:
@@ -259,7 +259,7 @@ cdef int put_field(Sink* s, const Desc* d, int i, const uint8_t* start, Column* 
     if v.kind == W_BIT:
         return append_bool(c, row, v.u != 0)
     if v.kind == W_LONGSTR or v.kind == W_CONTENT:
-        return append_octets(s.table, c, row, v.p, v.n)
+        return append_bytes(s.table, c, row, v.p, v.n)
     if c.kind == AS_INT32:
         return append_i32(c, row, <int32_t>v.u)
     return append_i64(c, row, <int64_t>v.u)

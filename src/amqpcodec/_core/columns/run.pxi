@@ -166,11 +166,11 @@ cdef bint run_begin(Sink* s, const Pending* m) noexcept nogil:
     if s.total < 320 * <uint64_t>(d.n + properties.n + 2):
         return False
     run.end = s.input_end - 320 * (d.n + properties.n + 2)
-    if run.end - (s.input + s.seen) < 4 * <int64_t>m.octets:
+    if run.end - (s.input + s.seen) < 4 * <int64_t>m.n_bytes:
         return False        # which would cost more than it gives
     # Room for as many as there will be, if the others are about as large as those until here, and a
     # quarter more. What is not written to costs nothing, to copy columns does.
-    rows = <int64_t>((s.total - s.seen) // min(m.octets, s.seen // <uint64_t>max(s.rows, 1) + 1))
+    rows = <int64_t>((s.total - s.seen) // min(m.n_bytes, s.seen // <uint64_t>max(s.rows, 1) + 1))
     rows = s.rows + rows + (rows >> 2) + 16
     for i in range(d.n):
         if not run_column(run, arguments[i], s.rows, rows):

@@ -19,8 +19,8 @@ cdef int append_variant(Table* t, Column* c, int64_t row, const uint8_t* p, uint
 cdef int map_key(Table* items, const uint8_t* key) noexcept nogil:
     cdef uint8_t[KEY_ROOM] buffer
     if AMQP_UNLIKELY(key_is_odd(key)):
-        return append_octets(items, &items.column[0], items.rows, buffer, put_odd_key(buffer, key))
-    return append_octets(items, &items.column[0], items.rows, key + 1, key[0])
+        return append_bytes(items, &items.column[0], items.rows, buffer, put_odd_key(buffer, key))
+    return append_bytes(items, &items.column[0], items.rows, key + 1, key[0])
 
 
 cdef int map_text(Table* items, const uint8_t* p, size_t n, const uint8_t* input_end) noexcept nogil:
@@ -44,7 +44,7 @@ cdef int map_value(Table* items, const uint8_t** at, const int8_t* shapes,
     cdef Text text
     cdef int status
     if tag == c'S' or tag == c's' and shapes[tag] == SHAPE_SHORT:
-        at[0] += value_octets(at[0], shapes)
+        at[0] += value_bytes(at[0], shapes)
         if tag == c'S':
             return map_text(items, p + 4, load32(p), input_end)
         return map_text(items, p + 1, p[0], input_end)
@@ -62,7 +62,7 @@ cdef int map_all_pairs(Table* items, const uint8_t* p, const uint8_t* end, const
     """One entry of a table that has a key twice."""
     cdef Column* c = &items.column[1]
     cdef Text text
-    cdef int status = append_octets(items, &items.column[0], items.rows, b"$table", 6)
+    cdef int status = append_bytes(items, &items.column[0], items.rows, b"$table", 6)
     if status == 0:
         status = text_begin(&text, c, input_end)
     if status == 0:

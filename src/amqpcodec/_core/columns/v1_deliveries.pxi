@@ -60,7 +60,7 @@ cdef int put_v1_places(Sink* s, const Entry* e, V1Open* o) noexcept nogil:
     if AMQP_LIKELY(a.single == NULL) and (AMQP_LIKELY(o == NULL) or v1_together(a, o)):
         to[0] = e[0]
         if o != NULL:
-            to.total = o.octets
+            to.total = o.n_bytes
         if AMQP_UNLIKELY(e.odd or e.no_channel):
             s.unusual_block = True
         s.waiting += 1
@@ -76,14 +76,14 @@ cdef int put_v1_places(Sink* s, const Entry* e, V1Open* o) noexcept nogil:
         return NO_MEMORY
     if s.type != NULL and s.type_numbers[e.type] >= 0:
         k = <uint32_t>s.type_numbers[e.type]
-        status = append_octets(s.table, s.type, row, FRAME_TYPE_NAMES[k], FRAME_TYPE_OCTETS[k])
+        status = append_bytes(s.table, s.type, row, FRAME_TYPE_NAMES[k], FRAME_TYPE_BYTES[k])
     if status < 0 or c == NULL:
         return status
     if s.borrow and own_frames(s) < 0:
         return NO_MEMORY
     if a.single != NULL:
-        return append_octets(s.table, c, row, a.single, <size_t>(a.single_end - a.single))
-    status = data_grow(s.table, c, o.octets)
+        return append_bytes(s.table, c, row, a.single, <size_t>(a.single_end - a.single))
+    status = data_grow(s.table, c, o.n_bytes)
     if status < 0:
         return status
     w = c.data.p + c.used
@@ -93,7 +93,7 @@ cdef int put_v1_places(Sink* s, const Entry* e, V1Open* o) noexcept nogil:
         copy_run(w, piece.frame.start, piece.frame.total)
         w += piece.frame.total
         k = piece.next
-    return commit_octets(c, row, o.octets)
+    return commit_bytes(c, row, o.n_bytes)
 
 
 cdef inline uint64_t v1_seen(const Sink* s, const Entry* e) noexcept nogil:
@@ -105,7 +105,7 @@ cdef inline uint64_t v1_seen(const Sink* s, const Entry* e) noexcept nogil:
 cdef int end_v1_row(Sink* s, const Entry* e, V1Open* o, int status) noexcept nogil:
     """Finish the row whose columns came to `status`: 0, BAD_FRAME or below 0. e: the frame that it is of."""
     if s.links.single != NULL and status == 0 and e.start + e.total != s.links.single_end and o == NULL:
-        status = v1_out_of_place(s, e, b"octets after the message")
+        status = v1_out_of_place(s, e, b"bytes after the message")
     if AMQP_UNLIKELY(status != 0):
         if status < 0:
             return status
@@ -200,17 +200,17 @@ cdef int put_v1_delivery(Sink* s, const Entry* e, const uint8_t* payload, uint64
     cdef int status = 0
     cdef Column* message = v1_asked(s, V1_COL_MESSAGE) if s.sectioned else NULL
     if s.method != NULL:
-        status = append_octets(s.table, s.method, s.rows, d.name, m.name_n)
+        status = append_bytes(s.table, s.method, s.rows, d.name, m.name_n)
     if status == 0:
         status = put_v1_picks(s, d, m, list_, s.rows)
     if status == 0 and s.arguments != NULL:
         status = put_v1_arguments(s, d, m, s.rows)
     if status == 0 and s.payload != NULL:
-        status = append_octets(s.table, s.payload, s.rows, payload, n)
+        status = append_bytes(s.table, s.payload, s.rows, payload, n)
     if status == 0 and message != NULL:
-        status = append_octets(s.table, message, s.rows, payload, n)
+        status = append_bytes(s.table, message, s.rows, payload, n)
     if status == 0 and s.body != NULL and not s.sectioned:
-        status = append_octets(s.table, s.body, s.rows, payload, n)     # columns of 0-9-1: all of the message
+        status = append_bytes(s.table, s.body, s.rows, payload, n)     # columns of 0-9-1: all of the message
     if status < 0:
         return status
     if s.sections == 0 or (v[TRANSFER_MESSAGE_FORMAT].kind != V1_NULL and v[TRANSFER_MESSAGE_FORMAT].u != 0):
@@ -273,7 +273,7 @@ cdef int give_up_v1(Sink* s, const Entry* e, V1Open* o) noexcept nogil:
     is no other."""
     cdef const V1Desc* d = s.v1.by_code[DESC_TRANSFER]
     if s.method != NULL:
-        if append_octets(s.table, s.method, s.rows, d.name, s.methods[d - s.v1.desc].name_n) < 0:
+        if append_bytes(s.table, s.method, s.rows, d.name, s.methods[d - s.v1.desc].name_n) < 0:
             return NO_MEMORY
     return end_v1_row(s, e, o, BAD_FRAME)
 

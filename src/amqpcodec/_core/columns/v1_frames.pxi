@@ -44,7 +44,7 @@ cdef int slow_v1_frame(Sink* s, const Entry* e, int64_t row) noexcept nogil:
     m = &s.methods[d - s.v1.desc]
     mask = v1_mask(s, d)
     if s.method != NULL:
-        status = append_octets(s.table, s.method, row, d.name, m.name_n)
+        status = append_bytes(s.table, s.method, row, d.name, m.name_n)
         if status < 0:
             return status
     if mask == 0 and s.payload == NULL:
@@ -63,7 +63,7 @@ cdef int slow_v1_frame(Sink* s, const Entry* e, int64_t row) noexcept nogil:
     if status == 0 and s.arguments != NULL:
         status = put_v1_arguments(s, d, m, row)
     if status == 0 and s.payload != NULL and d.code == DESC_TRANSFER:
-        status = append_octets(s.table, s.payload, row, s.c.p, <size_t>(s.c.end - s.c.p))
+        status = append_bytes(s.table, s.payload, row, s.c.p, <size_t>(s.c.end - s.c.p))
     if status < 0:
         return status
     return BAD_FRAME if s.fault.code != OK else 0

@@ -171,8 +171,8 @@ cdef int hot_v1_fields(Sink* s, const V1Desc* d, Cursor* c, V1Value* x, uint32_t
                     if AMQP_UNLIKELY(at.row >= to.rows) and column_grow(to, at.row + 1) < 0:
                         return NO_MEMORY
                     to.filled = at.row + 1
-                    to.valid.p[at.octet] |= at.bit
-                    to.fixed.p[at.octet] |= <uint8_t>(at.bit * u)
+                    to.valid.p[at.byte] |= at.bit
+                    to.fixed.p[at.byte] |= <uint8_t>(at.bit * u)
                     status = 0
                 elif write == V1_TO_32:
                     status = hot_i32(to, at, <int32_t>u)
@@ -389,8 +389,8 @@ cdef int hot_v1_message(Sink* s, Cursor* c, RowPlace at) noexcept nogil:
         last = i
         p += 3
         if SEC_DATA <= i <= SEC_AMQP_VALUE and t.column[V1_COL_BODY_KIND].asked:
-            status = hot_octets(t, &t.column[V1_COL_BODY_KIND], at, <const uint8_t*>V1_KIND_NAMES[i - SEC_DATA],
-                                V1_KIND_OCTETS[i - SEC_DATA])
+            status = hot_bytes(t, &t.column[V1_COL_BODY_KIND], at, <const uint8_t*>V1_KIND_NAMES[i - SEC_DATA],
+                               V1_KIND_BYTES[i - SEC_DATA])
             if AMQP_UNLIKELY(status < 0):
                 return status
         status = GIVE_UP
@@ -400,7 +400,7 @@ cdef int hot_v1_message(Sink* s, Cursor* c, RowPlace at) noexcept nogil:
             if AMQP_UNLIKELY(c.end - p < n):
                 return GIVE_UP
             c.p = p + n
-            status = hot_octets(t, s.body, at, p, <size_t>n) if s.body != NULL else 0
+            status = hot_bytes(t, s.body, at, p, <size_t>n) if s.body != NULL else 0
         elif not s.sections >> i & 1:
             # Of a list or map of at most 255 bytes only where it ends.
             if (p[0] == CTOR_LIST8 or p[0] == CTOR_MAP8) and p[1] and c.end - p - 2 >= p[1]:

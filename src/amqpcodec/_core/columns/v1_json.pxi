@@ -6,7 +6,7 @@
 # A map with a key that is no string or symbol is {"$map": [[key, value], ...]}.
 
 cdef extern from "columns/v1_text.h" nogil:
-    uint8_t* v1_put_bid(uint8_t* w, const uint8_t* p, int octets)
+    uint8_t* v1_put_bid(uint8_t* w, const uint8_t* p, int raw)
     uint8_t* v1_put_hex(uint8_t* w, const uint8_t* p, size_t n, bint upper)
     uint8_t* v1_put_uuid(uint8_t* w, const uint8_t* p)
 
@@ -44,7 +44,7 @@ cdef int json_v1_marked(Text* t, const V1Value* v) noexcept nogil:
     cdef const char* name = (
         b'{"$decimal":"' if v.kind <= V1_DECIMAL128 else b'{"$char":"' if v.kind == V1_CHAR
         else b'{"$timestamp_ms":' if v.kind == V1_TIMESTAMP else b'{"$uuid":"')
-    cdef uint8_t[4] octets
+    cdef uint8_t[4] raw
     cdef size_t n = strlen(name)
     cdef uint32_t u = <uint32_t>v.u
     if text_room(t, n + 72) < 0:
@@ -57,11 +57,11 @@ cdef int json_v1_marked(Text* t, const V1Value* v) noexcept nogil:
     if v.kind == V1_UUID:
         t.w = v1_put_uuid(t.w, v.p)
     elif v.kind == V1_CHAR:
-        n = v1_put_utf8(octets, u)
+        n = v1_put_utf8(raw, u)
         if n == 1:
-            t.w = escape_octet(t.w, octets[0])
+            t.w = escape_byte(t.w, raw[0])
         else:
-            memcpy(t.w, octets, n)
+            memcpy(t.w, raw, n)
             t.w += n
     else:
         t.w = put_v1_decimal(t.w, v)

@@ -155,7 +155,7 @@ cdef int v1_add_piece(V1Links* a, V1Open* o, const Entry* e, const uint8_t* payl
         o.first = k
     o.last = k
     o.have += piece.n
-    o.octets += e.total
+    o.n_bytes += e.total
     return 0
 
 

@@ -31,7 +31,7 @@ cdef int hot_v1_row(Sink* s, const Entry* e) noexcept nogil:
         return GIVE_UP
     n = <size_t>(s.c.end - s.c.p)
     if whole != NULL:
-        status = hot_octets(s.table, whole, at, s.c.p, n)
+        status = hot_bytes(s.table, whole, at, s.c.p, n)
         if status < 0:
             return status
     if s.sections == 0 or (v[TRANSFER_MESSAGE_FORMAT].kind != V1_NULL and v[TRANSFER_MESSAGE_FORMAT].u != 0):
@@ -67,14 +67,14 @@ cdef int step_v1_frame(Sink* s, const Entry* e) noexcept nogil:
     m = &s.methods[d - s.v1.desc]
     mask = v1_row_mask(s, d)
     if d.code != DESC_TRANSFER and s.method != NULL:
-        status = append_octets(s.table, s.method, s.rows, d.name, m.name_n)
+        status = append_bytes(s.table, s.method, s.rows, d.name, m.name_n)
         if status < 0:
             return status
     list_ = s.c.p
     verify_begin(s, &k)
     if AMQP_UNLIKELY(v1_verify_fields(d, &s.c, &k, 1, s.fields, mask) < 0):
         if d.code == DESC_TRANSFER and s.method != NULL:
-            status = append_octets(s.table, s.method, s.rows, d.name, m.name_n)
+            status = append_bytes(s.table, s.method, s.rows, d.name, m.name_n)
             if status < 0:
                 return status
         return end_v1_row(s, e, NULL, BAD_FRAME)

@@ -124,13 +124,13 @@ cdef bint v1_may_run(const Sink* s) noexcept nogil:
     return True
 
 
-cdef bint v1_run_begins(Table* t, Column* c, int64_t row, int n, size_t octets) noexcept nogil:
+cdef bint v1_run_begins(Table* t, Column* c, int64_t row, int n, size_t n_bytes) noexcept nogil:
     """Make place for n rows from `row` on, and for bytes; False where there is none, or c is a view."""
     if c.kind != AS_TEXT or (row + n > c.rows and column_grow(c, row + n) < 0):
         return False
     if c.filled < row:
         column_fill(c, row)
-    return c.used + octets < c.full_at or data_grow(t, c, octets) == 0
+    return c.used + n_bytes < c.full_at or data_grow(t, c, n_bytes) == 0
 
 
 cdef int run_v1_arguments(Sink* s, const Entry* e, int n, int64_t row) noexcept nogil:
@@ -147,7 +147,7 @@ cdef int run_v1_arguments(Sink* s, const Entry* e, int n, int64_t row) noexcept 
     cdef const uint8_t* end
     cdef const uint8_t* stop
     cdef uint8_t* w
-    cdef size_t used, more, names = 0, octets = 0
+    cdef size_t used, more, names = 0, n_bytes = 0
     cdef int i = 0
     if not v1_run_begins(s.table, to, row, n, 0):
         return 0
@@ -158,7 +158,7 @@ cdef int run_v1_arguments(Sink* s, const Entry* e, int n, int64_t row) noexcept 
     if payload != NULL:
         if not v1_run_begins(s.table, payload, row, n, 0):
             return 0
-        octets = payload.used
+        n_bytes = payload.used
     used = to.used
     while i < n:
         AMQP_PREFETCH(e.start + AHEAD)
@@ -184,15 +184,15 @@ cdef int run_v1_arguments(Sink* s, const Entry* e, int n, int64_t row) noexcept 
             break
         if payload != NULL:
             if d.code == DESC_TRANSFER:
-                if AMQP_UNLIKELY(octets + more >= payload.full_at):
+                if AMQP_UNLIKELY(n_bytes + more >= payload.full_at):
                     break
                 if more <= 16:
-                    copy_16(payload.data.p + octets, end)
+                    copy_16(payload.data.p + n_bytes, end)
                 else:
-                    memcpy(payload.data.p + octets, end, more)
-                octets += more
+                    memcpy(payload.data.p + n_bytes, end, more)
+                n_bytes += more
                 payload.valid.p[(row + i) >> 3] |= <uint8_t>(1 << ((row + i) & 7))
-            (<int32_t*>payload.fixed.p)[row + i + 1] = <int32_t>octets
+            (<int32_t*>payload.fixed.p)[row + i + 1] = <int32_t>n_bytes
         if method != NULL:
             copy_16(method.data.p + names, <const uint8_t*>m.name)
             copy_16(method.data.p + names + 16, <const uint8_t*>m.name + 16)
@@ -209,7 +209,7 @@ cdef int run_v1_arguments(Sink* s, const Entry* e, int n, int64_t row) noexcept 
             method.used = names
             mark_rows(method, row, i)
         if payload != NULL:
-            payload.used = octets
+            payload.used = n_bytes
             payload.filled = row + i
     return i
 
@@ -266,7 +266,7 @@ cdef int hot_v1_performative(Sink* s, const V1Desc* d, uint32_t mask, RowPlace a
     if status == 0 and AMQP_UNLIKELY(s.c.p != s.c.end) and d.code != DESC_TRANSFER:
         return GIVE_UP
     if status == 0 and s.method != NULL:
-        status = hot_octets(s.table, s.method, at, <const uint8_t*>m.name, m.name_n)
+        status = hot_bytes(s.table, s.method, at, <const uint8_t*>m.name, m.name_n)
     if status == 0 and s.payload != NULL and d.code == DESC_TRANSFER:
-        status = hot_octets(s.table, s.payload, at, s.c.p, <size_t>(s.c.end - s.c.p))
+        status = hot_bytes(s.table, s.payload, at, s.c.p, <size_t>(s.c.end - s.c.p))
     return status

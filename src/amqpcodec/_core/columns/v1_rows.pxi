@@ -142,7 +142,7 @@ cdef int put_v1_field(Sink* s, const V1Op* op, const V1Value* v, Column* c, int6
     if kind == V1_UINT:
         return append_i64(c, row, <int64_t>v.u)
     if kind == V1_BINARY or kind == V1_STRING or kind == V1_SYMBOL:
-        return append_octets(s.table, c, row, v.p, v.n)
+        return append_bytes(s.table, c, row, v.p, v.n)
     if kind == V1_BOOLEAN:
         return append_bool(c, row, v.u != 0)
     if kind == V1_TIMESTAMP:

@@ -49,7 +49,7 @@ cdef int put_v1_id(Sink* s, const V1Value* v, Column* c, int64_t row) noexcept n
                 if v.n >= n and memcmp(v.p, V1_ID_PREFIXES[i], n) == 0:
                     k = 1
         if AMQP_LIKELY(k == 0):
-            return append_octets(s.table, c, row, v.p, v.n)
+            return append_bytes(s.table, c, row, v.p, v.n)
         k = 0
     else:
         k = 1 if v.kind == V1_ULONG else 2 if v.kind == V1_UUID else 3 if v.kind == V1_BINARY else 4
@@ -133,7 +133,7 @@ cdef int put_v1_wanted(Sink* s, Cursor* c, uint8_t type_, Column* to, int64_t ro
     v1_again(c, &v)
     if type_ == AS_WANTED_STRING or type_ == AS_WANTED_BINARY:
         if v.kind == V1_STRING or v.kind == V1_SYMBOL or (v.kind == V1_BINARY and type_ == AS_WANTED_BINARY):
-            return append_octets(s.table, to, row, v.p, v.n)
+            return append_bytes(s.table, to, row, v.p, v.n)
         return 0
     if type_ == AS_WANTED_BOOLEAN:
         return append_bool(to, row, v.u != 0) if v.kind == V1_BOOLEAN else 0
@@ -194,8 +194,8 @@ cdef int append_v1_map(Sink* s, Column* c, int64_t row, Cursor* map_, uint32_t c
     if keys != V1_KEYS_TEXT:
         # One entry: what JSON text has for such a map, under the same name.
         at = map_[0]
-        status = append_octets(items, &items.column[0], items.rows,
-                               b"$table" if keys == V1_KEYS_TWICE else b"$map", 6 if keys == V1_KEYS_TWICE else 4)
+        status = append_bytes(items, &items.column[0], items.rows,
+                              b"$table" if keys == V1_KEYS_TWICE else b"$map", 6 if keys == V1_KEYS_TWICE else 4)
         if status == 0:
             status = append_v1_pairs(s, items, &at, count, keys)
         items.rows += 1
@@ -207,7 +207,7 @@ cdef int append_v1_map(Sink* s, Column* c, int64_t row, Cursor* map_, uint32_t c
             map_.p += 1
         elif status == 0 and (CTOR_WIRE_TYPE[map_.p[0]] == V1_STRING or CTOR_WIRE_TYPE[map_.p[0]] == V1_SYMBOL):
             v1_again(map_, &v)
-            status = append_octets(items, &items.column[1], items.rows, v.p, v.n)
+            status = append_bytes(items, &items.column[1], items.rows, v.p, v.n)
         elif status == 0:
             status = append_v1_item(s, items, map_)
         items.rows += 1
@@ -235,8 +235,8 @@ cdef int append_v1_key(Table* items, const V1Value* v) noexcept nogil:
             return status
         c.data.p[c.used] = c'$'
         memcpy(c.data.p + c.used + 1, v.p, v.n)
-        return commit_octets(c, items.rows, <size_t>v.n + 1)
-    return append_octets(items, c, items.rows, v.p, v.n)
+        return commit_bytes(c, items.rows, <size_t>v.n + 1)
+    return append_bytes(items, c, items.rows, v.p, v.n)
 
 
 cdef int append_v1_item(Sink* s, Table* items, Cursor* c) noexcept nogil:
@@ -299,7 +299,7 @@ cdef int put_v1_data(Sink* s, Cursor* c, uint64_t most, int64_t row) noexcept no
     v1_known(s.v1, c)
     v1_again(c, &v)
     if AMQP_LIKELY(c.p == c.end):
-        return append_octets(s.table, to, row, v.p, v.n)
+        return append_bytes(s.table, to, row, v.p, v.n)
     if to.used + most >= to.full_at:
         status = data_grow(s.table, to, most)
         if status < 0:
@@ -313,7 +313,7 @@ cdef int put_v1_data(Sink* s, Cursor* c, uint64_t most, int64_t row) noexcept no
         c.p += 1
         v1_known(s.v1, c)
         v1_again(c, &v)
-    return commit_octets(to, row, used - to.used)
+    return commit_bytes(to, row, used - to.used)
 
 
 cdef int put_v1_sequences(Sink* s, Cursor* c, int64_t row) noexcept nogil:
@@ -341,7 +341,7 @@ cdef const char** V1_KIND_NAMES = [
     "data\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0",
     "sequence\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0",
     "value\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"]
-cdef uint8_t* V1_KIND_OCTETS = [4, 8, 5]
+cdef uint8_t* V1_KIND_BYTES = [4, 8, 5]
 
 
 cdef int check_v1_section(Sink* s, const V1Desc* d, Cursor* c) noexcept nogil:
@@ -383,8 +383,8 @@ cdef int put_v1_message(Sink* s, const uint8_t* p, size_t n, const uint8_t* base
         if SEC_DATA <= i <= SEC_AMQP_VALUE:
             to = v1_asked(s, V1_COL_BODY_KIND)
             if to != NULL:
-                status = append_octets(s.table, to, row, V1_KIND_NAMES[i - SEC_DATA],
-                                       V1_KIND_OCTETS[i - SEC_DATA])
+                status = append_bytes(s.table, to, row, V1_KIND_NAMES[i - SEC_DATA],
+                                      V1_KIND_BYTES[i - SEC_DATA])
                 if status < 0:
                     return status
         if not s.sections >> i & 1:

@@ -30,17 +30,17 @@ static inline int v1_coefficient(const uint32_t *from, uint8_t *digits) {
 
 /* A decimal of 4, 8 or 16 bytes as Python's Decimal writes it; at most 64 bytes. A coefficient, or
  * a NaN's payload, with too many digits counts as 0, as amqpcodec.v1_decimal has it. */
-static uint8_t *v1_put_bid(uint8_t *w, const uint8_t *p, int octets) {
-    int large = octets == 16, most = octets == 4 ? 7 : large ? 34 : 16;
-    int exponent_bits = octets == 4 ? 8 : large ? 14 : 10;
-    int bias = octets == 4 ? 101 : large ? 6176 : 398;
-    int bits = 8 * octets - 1 - exponent_bits; /* of the coefficient */
+static uint8_t *v1_put_bid(uint8_t *w, const uint8_t *p, int n_bytes) {
+    int large = n_bytes == 16, most = n_bytes == 4 ? 7 : large ? 34 : 16;
+    int exponent_bits = n_bytes == 4 ? 8 : large ? 14 : 10;
+    int bias = n_bytes == 4 ? 101 : large ? 6176 : 398;
+    int bits = 8 * n_bytes - 1 - exponent_bits; /* of the coefficient */
     uint32_t limb[4] = {0, 0, 0, 0};
     uint32_t top;
     uint64_t exponent;
     uint8_t digits[40];
-    int i, n, power, adjusted, first = 4 - octets / 4, special;
-    for (i = 0; i < octets / 4; i++) limb[first + i] = load32(p + 4 * i);
+    int i, n, power, adjusted, first = 4 - n_bytes / 4, special;
+    for (i = 0; i < n_bytes / 4; i++) limb[first + i] = load32(p + 4 * i);
     top = limb[first];
     if (top >> 31) *w++ = '-';
     special = (top >> 27 & 15) == 15;
@@ -50,7 +50,7 @@ static uint8_t *v1_put_bid(uint8_t *w, const uint8_t *p, int octets) {
     }
     /* The exponent's last bit is in the first word, whatever the width. */
     if (special) {
-        int keep = bits - 3 - 32 * (octets / 4 - 1);
+        int keep = bits - 3 - 32 * (n_bytes / 4 - 1);
         limb[first] &= ((uint32_t)1 << keep) - 1;
         n = v1_coefficient(limb, digits);
         if (n > most - 1) n = 0;
@@ -59,7 +59,7 @@ static uint8_t *v1_put_bid(uint8_t *w, const uint8_t *p, int octets) {
         memcpy(w + 3, digits, (size_t)n);
         return w + 3 + n;
     }
-    n = bits - 32 * (octets / 4 - 1); /* bits of the coefficient in the first word */
+    n = bits - 32 * (n_bytes / 4 - 1); /* bits of the coefficient in the first word */
     if ((top >> 29 & 3) == 3) {
         exponent = top >> (n - 2) & (((uint32_t)1 << exponent_bits) - 1);
         limb[first] = (limb[first] & (((uint32_t)1 << (n - 2)) - 1)) | (uint32_t)1 << n;

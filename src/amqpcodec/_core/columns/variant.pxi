@@ -73,7 +73,7 @@ cdef inline int note_size(Variants* v, uint32_t parent, size_t size) noexcept no
     v.n_sizes += 1
     node = <VariantNode*>v.nodes.p + parent
     node.n += 1
-    node.octets += size
+    node.n_bytes += size
     return 0
 
 
@@ -82,7 +82,7 @@ cdef int note_node(Variants* v, uint32_t parent, bint is_object) noexcept nogil:
     if block_for(&v.nodes, v.n_nodes, sizeof(VariantNode)) < 0:
         return NO_MEMORY
     node = <VariantNode*>v.nodes.p + v.n_nodes
-    node.octets = 0
+    node.n_bytes = 0
     node.n = 0
     node.parent = parent
     node.is_object = is_object
@@ -114,11 +114,11 @@ cdef void survey_begin(Variants* v) noexcept nogil:
 
 # ---- the last step: all in its place ----
 
-cdef inline uint64_t octets_before(const Variants* v, const VariantNode* node) noexcept nogil:
+cdef inline uint64_t bytes_before(const Variants* v, const VariantNode* node) noexcept nogil:
     """What stands before the values of a node."""
-    cdef uint64_t octets = 1 + (4 if node.n > 0xFF else 1)
-    octets += (<uint64_t>node.n + 1) * <uint64_t>width_of(node.octets)
-    return octets + (<uint64_t>node.n * <uint64_t>v.id_width if node.is_object else 0)
+    cdef uint64_t n_bytes = 1 + (4 if node.n > 0xFF else 1)
+    n_bytes += (<uint64_t>node.n + 1) * <uint64_t>width_of(node.n_bytes)
+    return n_bytes + (<uint64_t>node.n * <uint64_t>v.id_width if node.is_object else 0)
 
 
 cdef uint64_t size_nodes(Variants* v) noexcept nogil:
@@ -127,8 +127,8 @@ cdef uint64_t size_nodes(Variants* v) noexcept nogil:
     cdef uint32_t i = v.n_nodes
     while i > 1:
         i -= 1
-        node[node[i].parent].octets += node[i].octets + octets_before(v, &node[i])
-    return node[0].octets + octets_before(v, &node[0])
+        node[node[i].parent].n_bytes += node[i].n_bytes + bytes_before(v, &node[i])
+    return node[0].n_bytes + bytes_before(v, &node[0])
 
 
 cdef void sift_fields(uint64_t* field, size_t root, size_t n) noexcept nogil:
@@ -182,7 +182,7 @@ cdef uint8_t* write_node(Variants* v, uint8_t* w) noexcept nogil:
     cdef const VariantNode* node = <VariantNode*>v.nodes.p + v.node
     cdef uint32_t i, n = node.n, size
     cdef bint is_object = node.is_object
-    cdef int width = width_of(node.octets), id_width = v.id_width
+    cdef int width = width_of(node.n_bytes), id_width = v.id_width
     cdef uint64_t* field = <uint64_t*>v.fields.p + v.field
     cdef uint8_t* ids
     cdef uint8_t* offsets

@@ -64,7 +64,7 @@ cdef struct VariantKey:
 
 # A table or an array.
 cdef struct VariantNode:
-    uint64_t octets         # of the values in it
+    uint64_t n_bytes         # of the values in it
     uint32_t n
     uint32_t parent
     bint is_object

@@ -6,7 +6,7 @@ cdef int heights_within(const uint8_t* p, const uint8_t* end, const int8_t* shap
     while p < end:
         found |= heights(p)
         p += 1 + <size_t>p[0]
-        p += value_octets(p, shapes)
+        p += value_bytes(p, shapes)
     return found
 
 
@@ -73,7 +73,7 @@ cdef int survey_value(Variants* v, const uint8_t** at, uint32_t parent) noexcept
     cdef uint8_t tag = at[0][0]
     cdef size_t before
     cdef uint8_t[288] digits
-    at[0] += value_octets(at[0], v.shapes)
+    at[0] += value_bytes(at[0], v.shapes)
     if tag == c'F':
         if note_size(v, parent, 0) < 0:
             return NO_MEMORY

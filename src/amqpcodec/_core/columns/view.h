@@ -84,7 +84,7 @@ AMQP_INLINE int put_text_view(uint8_t *w, const uint8_t *p, size_t n, uint32_t b
     uint64_t seen = 0;
     put_view(w, p, n, buffer, at);
     for (; n > 8; n -= 8, p += 8) seen |= load_word(p);
-    return ((seen | first_octets(load_word(p), n)) & 0x8080808080808080ull) == 0;
+    return ((seen | first_bytes(load_word(p), n)) & 0x8080808080808080ull) == 0;
 #endif
 }
 

@@ -6,7 +6,7 @@ cdef int append_wanted(Sink* s, const uint8_t* p, size_t n, int64_t row) noexcep
     cdef const Wanted* w
     cdef int k, status
     if s.raw_headers != NULL:
-        status = append_octets(s.table, s.raw_headers, row, p, n)
+        status = append_bytes(s.table, s.raw_headers, row, p, n)
         if status < 0 or s.n_wanted == 0:
             return status
     memset(s.found, 0, <size_t>s.n_wanted * sizeof(uint8_t*))
@@ -17,7 +17,7 @@ cdef int append_wanted(Sink* s, const uint8_t* p, size_t n, int64_t row) noexcep
             if w.name_n == n and memcmp(w.name, p + 1, n) == 0:
                 s.found[k] = p + 1 + n
         p += 1 + n
-        p += value_octets(p, s.shapes)
+        p += value_bytes(p, s.shapes)
     for k in range(s.n_wanted):
         if s.found[k] != NULL:
             w = &s.wanted[k]
@@ -76,7 +76,7 @@ cdef int put_wanted(Sink* s, const uint8_t* p, uint8_t type_, Column* c, int64_t
         else:
             return 0
         if type_ == AS_WANTED_BINARY:
-            return append_octets(s.table, c, row, p, n)
+            return append_bytes(s.table, c, row, p, n)
         status = append_utf8(s.table, c, row, p, n, s.input_end)
         return 0 if status == NOT_UTF8 else status
     if type_ == AS_WANTED_BOOLEAN:

@@ -18,8 +18,8 @@ cdef int write_types(Sink* s, int n) noexcept nogil:
         for i in range(n):
             k = s.type_numbers[e[i].type]
             if k >= 0:
-                status = append_octets(s.table, c, s.rows + i, FRAME_TYPE_NAMES[k],
-                                       FRAME_TYPE_OCTETS[k])
+                status = append_bytes(s.table, c, s.rows + i, FRAME_TYPE_NAMES[k],
+                                      FRAME_TYPE_BYTES[k])
                 if status < 0:
                     return status
         return 0
@@ -31,7 +31,7 @@ cdef int write_types(Sink* s, int n) noexcept nogil:
     for i in range(n):
         k = s.type_numbers[e[i].type]
         copy_16(w + used, <const uint8_t*>FRAME_TYPE_NAMES[k])
-        used += FRAME_TYPE_OCTETS[k]
+        used += FRAME_TYPE_BYTES[k]
         ends[i] = <int32_t>used
     c.used = used
     mark_rows(c, s.rows, n)

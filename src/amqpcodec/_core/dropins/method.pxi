@@ -93,7 +93,7 @@ cdef object bound_next(ClientProfile t, const Op* op, bint table, const uint8_t*
         return <int64_t>load64(p)
     return load64(p)
 
-# Bytes of arguments of one size; a bit has no octet of its own.
+# Bytes of arguments of one size; a bit has no byte of its own.
 cdef uint8_t* WIRE_SIZES = [0, 1, 2, 4, 8, 0, 0, 8, 0, 0]
 
 
@@ -187,7 +187,7 @@ cdef object read_bound(ClientProfile t, BoundMethod m, const uint8_t* p, size_t 
 cdef inline int put_short_text(Buffer* b, ClientProfile t, PyObject* o) except -1:
     cdef Py_ssize_t n = 0
     cdef const uint8_t* p = NULL
-    if not utf8_octets(o, &p, &n) and not plain_text(o, &p, &n):
+    if not utf8_bytes(o, &p, &n) and not plain_text(o, &p, &n):
         if t.bytes_text and type(<object>o) is bytes:
             p = <const uint8_t*>PyBytes_AS_STRING(<object>o)
             n = PyBytes_GET_SIZE(<object>o)
@@ -197,7 +197,7 @@ cdef inline int put_short_text(Buffer* b, ClientProfile t, PyObject* o) except -
         not_ours("unusual value")
     buffer_room(b, 1 + <size_t>n)
     b.p[0] = <uint8_t>n
-    copy_octets(b.p + 1, p, <size_t>n)
+    copy_bytes(b.p + 1, p, <size_t>n)
     b.p += 1 + n
     return 0
 
@@ -205,7 +205,7 @@ cdef inline int put_short_text(Buffer* b, ClientProfile t, PyObject* o) except -
 cdef int put_long_text(Buffer* b, ClientProfile t, PyObject* o) except -1:
     cdef Py_ssize_t n = 0
     cdef const uint8_t* p = <const uint8_t*><const char*>b""     # of None: memcpy takes no null pointer
-    if not utf8_octets(o, &p, &n) and not plain_text(o, &p, &n):
+    if not utf8_bytes(o, &p, &n) and not plain_text(o, &p, &n):
         if t.bytes_text and type(<object>o) is bytes:
             p = <const uint8_t*>PyBytes_AS_STRING(<object>o)
             n = PyBytes_GET_SIZE(<object>o)
@@ -322,7 +322,7 @@ cdef int put_bound_properties(Buffer* b, ClientProfile t, BoundMethod m, PyObjec
     for i in range(d.n):
         if values[i] == NULL or values[i] == Py_None:
             continue
-        if (t.empty_absent and (utf8_octets(values[i], &p, &n) or plain_text(values[i], &p, &n))
+        if (t.empty_absent and (utf8_bytes(values[i], &p, &n) or plain_text(values[i], &p, &n))
                 and n == 0):
             continue
         word |= 0x8000 >> i

@@ -10,18 +10,18 @@ cdef enum:
 cdef dict CHECKS = {
     "": CHECK_NOTHING, "default": CHECK_DEFAULT, "name": CHECK_NAME, "long name": CHECK_LONG_NAME,
 }
-cdef uint8_t[256] NAME_OCTETS
+cdef uint8_t[256] NAME_BYTES
 
 
-cdef void name_octets_ready() noexcept:
+cdef void name_bytes_ready() noexcept:
     cdef const char* others = b"-_.:@#,/+ "
     cdef int c
     for c in range(256):
-        NAME_OCTETS[c] = c'a' <= c <= c'z' or c'A' <= c <= c'Z' or c'0' <= c <= c'9'
+        NAME_BYTES[c] = c'a' <= c <= c'z' or c'A' <= c <= c'Z' or c'0' <= c <= c'9'
     for c in range(<int>strlen(others)):
-        NAME_OCTETS[<uint8_t>others[c]] = True
+        NAME_BYTES[<uint8_t>others[c]] = True
 
-name_octets_ready()
+name_bytes_ready()
 
 
 @cython.final
@@ -57,11 +57,11 @@ cdef class CheckedMethod:
                 if type(value) is not type(default) or value != default:
                     not_ours("unusual value")
                 continue
-            if (not ascii_octets(values[i], &p, &n)
+            if (not ascii_bytes(values[i], &p, &n)
                     or n > (127 if self.check[i] == CHECK_NAME else 255)):
                 not_ours("unusual value")
             for k in range(n):
-                if not NAME_OCTETS[p[k]]:
+                if not NAME_BYTES[p[k]]:
                     not_ours("unusual value")
         return 0
 
@@ -159,7 +159,7 @@ cdef class PamqpCodec(DropIn):
             return self.made(self.header, out)
         if f.size == 0:
             not_ours("unusual bytes")
-        out[0] = PyBytes_FromOctets(<const char*>f.payload, f.size)
+        out[0] = PyBytes_FromPointer(<const char*>f.payload, f.size)
         return self.made(self.body, out)
 
     cdef inline object made(self, BoundClass cls, PyObject** out):
@@ -412,10 +412,10 @@ def pamqp_writer(PamqpCodec codec not None, str name not None, stock not None):
 
     @cython.binding(True)
     def writer(value):
-        octets = codec.write_one(what, value)
-        if octets is NotImplemented:
+        raw = codec.write_one(what, value)
+        if raw is NotImplemented:
             codec.fell_back()
             return stock(value)
-        return octets
+        return raw
     writer.__name__ = name
     return writer

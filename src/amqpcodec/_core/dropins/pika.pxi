@@ -86,7 +86,7 @@ cdef class PikaCodec(DropIn):
             return self.wrapped(self.header_frame, f.type, out)
         if f.type == FRAME_BODY:
             out[1] = PyLong_FromU64(f.channel)
-            out[2] = PyBytes_FromOctets(<const char*>f.payload, f.size)
+            out[2] = PyBytes_FromPointer(<const char*>f.payload, f.size)
             return self.wrapped(self.body_frame, f.type, out)
         out[1] = PyLong_FromU64(0)
         return self.wrapped(self.heartbeat_frame, f.type, out)
@@ -177,11 +177,11 @@ cdef class PikaCodec(DropIn):
         cdef PyObject* values[3]
         unwrapped(self.method_frame, frame, FRAME_METHOD, values)
         try:
-            return self.method_octets(<object>values[2], channel_number(values[1]))
+            return self.method_bytes(<object>values[2], channel_number(values[1]))
         finally:
             values_drop(values, 3)
 
-    cdef object method_octets(self, object method, uint16_t channel):
+    cdef object method_bytes(self, object method, uint16_t channel):
         """The frame of a method."""
         cdef Buffer b
         cdef uint8_t memory[STACK_ROOM]
@@ -214,11 +214,11 @@ cdef class PikaCodec(DropIn):
         try:
             if not exact_u64(values[2], &size):
                 not_ours("unusual value")
-            return self.header_octets(size, <object>values[3], channel_number(values[1]))
+            return self.header_bytes(size, <object>values[3], channel_number(values[1]))
         finally:
             values_drop(values, 4)
 
-    cdef object header_octets(self, uint64_t size, object properties, uint16_t channel):
+    cdef object header_bytes(self, uint64_t size, object properties, uint16_t channel):
         """The frame of a content header."""
         cdef Buffer b
         cdef uint8_t memory[STACK_ROOM]
@@ -258,7 +258,7 @@ cdef class PikaCodec(DropIn):
         """As pika.frame.Heartbeat.marshal."""
         cdef PyObject* values[2]
         cdef uint16_t channel
-        cdef uint8_t octets[8]
+        cdef uint8_t raw[8]
         self.calls += 1
         try:
             unwrapped(self.heartbeat_frame, frame, FRAME_HEARTBEAT, values)
@@ -266,8 +266,8 @@ cdef class PikaCodec(DropIn):
                 channel = channel_number(values[1])
             finally:
                 values_drop(values, 2)
-            put_envelope(octets, FRAME_HEARTBEAT, channel, 0)[0] = FRAME_END
-            return PyBytes_FromStringAndSize(<const char*>octets, 8)
+            put_envelope(raw, FRAME_HEARTBEAT, channel, 0)[0] = FRAME_END
+            return PyBytes_FromStringAndSize(<const char*>raw, 8)
         except FallBack as why:
             self.remember(why)
         except Exception as error:
@@ -278,42 +278,42 @@ cdef class PikaCodec(DropIn):
 
     def send_message(self, connection, channel_number, method_frame, content):
         """As pika's Connection._send_message, which makes an object of each frame."""
-        cdef list octets = None
+        cdef list raw = None
         self.calls += 1
         try:
-            octets = self.message_octets(connection, channel_number, method_frame, content)
+            raw = self.message_bytes(connection, channel_number, method_frame, content)
         except FallBack as why:
             self.remember(why)
         except Exception as error:
             self.failed(error)
-        if octets is None:
+        if raw is None:
             return self.own("send_message")(connection, channel_number, method_frame, content)
-        connection._output_marshaled_frames(octets)
+        connection._output_marshaled_frames(raw)
 
-    cdef list message_octets(self, object connection, object channel, object method, object content):
+    cdef list message_bytes(self, object connection, object channel, object method, object content):
         """The frames of a method with content."""
         cdef uint16_t number = channel_number(<PyObject*>channel)
         cdef uint64_t most = 0
         cdef Py_ssize_t at = 0, n, size
         cdef object body
-        cdef list octets
+        cdef list raw
         if type(content) is not tuple or len(<tuple>content) != 2 or not self.makes_frames():
             not_ours("unusual value")
         body = (<tuple>content)[1]
         if type(body) is not bytes:
             not_ours("unusual value")
         size = PyBytes_GET_SIZE(body)
-        octets = [self.method_octets(method, number),
-                  self.header_octets(<uint64_t>size, (<tuple>content)[0], number)]
+        raw = [self.method_bytes(method, number),
+               self.header_bytes(<uint64_t>size, (<tuple>content)[0], number)]
         if size:
             room = connection._body_max_length
             if not exact_u64(<PyObject*>room, &most) or most == 0:
                 not_ours("unusual value")
             while at < size:
                 n = <Py_ssize_t>min(most, <uint64_t>(size - at))
-                octets.append(body_frame(PyBytes_AS_STRING(body) + at, n, number))
+                raw.append(body_frame(PyBytes_AS_STRING(body) + at, n, number))
                 at += n
-        return octets
+        return raw
 
     cdef bint makes_frames(self) except -1:
         """Whether pika.frame's classes are those that it shipped, marshalled as they are here."""
@@ -349,35 +349,35 @@ cdef class PikaCodec(DropIn):
         """As pika.data.encode_table: appends the bytes as one piece, returns their length."""
         self.calls += 1
         try:
-            octets = self.table_octets(table, True)
+            raw = self.table_bytes(table, True)
         except FallBack as why:
             self.remember(why)
-            octets = None
+            raw = None
         except Exception as error:
             self.failed(error)
-            octets = None
-        if octets is None:
+            raw = None
+        if raw is None:
             return self.own("encode_table")(pieces, table)
-        pieces.append(octets)
-        return PyBytes_GET_SIZE(octets)
+        pieces.append(raw)
+        return PyBytes_GET_SIZE(raw)
 
     def encode_value(self, pieces, value):
         """As pika.data.encode_value: appends the bytes as one piece, returns their length."""
         self.calls += 1
         try:
-            octets = self.table_octets(value, False)
+            raw = self.table_bytes(value, False)
         except FallBack as why:
             self.remember(why)
-            octets = None
+            raw = None
         except Exception as error:
             self.failed(error)
-            octets = None
-        if octets is None:
+            raw = None
+        if raw is None:
             return self.own("encode_value")(pieces, value)
-        pieces.append(octets)
-        return PyBytes_GET_SIZE(octets)
+        pieces.append(raw)
+        return PyBytes_GET_SIZE(raw)
 
-    cdef bytes table_octets(self, object value, bint table):
+    cdef bytes table_bytes(self, object value, bint table):
         cdef Buffer b
         cdef uint8_t memory[STACK_ROOM]
         buffer_init(&b, memory, sizeof(memory))

@@ -187,28 +187,28 @@ cdef class AmqpCodec(DropIn):
     def write_table(self, d, write, bits):
         """As amqp.serialization._write_table: the bytes, their length before them, are written."""
         self.calls += 1
-        octets = self.item_octets(d, True) if type(d) is dict else None
-        if octets is None:
+        raw = self.item_bytes(d, True) if type(d) is dict else None
+        if raw is None:
             return self.own("_write_table")(d, write, bits)
-        write(octets)
+        write(raw)
 
     def write_item(self, v, write, bits):
         """As amqp.serialization._write_item."""
         self.calls += 1
-        octets = self.item_octets(v, False)
-        if octets is None:
+        raw = self.item_bytes(v, False)
+        if raw is None:
             return self.own("_write_item")(v, write, bits)
-        write(octets)
+        write(raw)
 
     def write_array(self, list_, write, bits):
         """As amqp.serialization._write_array."""
         self.calls += 1
-        octets = self.item_octets(list_, False) if type(list_) is list else None
-        if octets is None:
+        raw = self.item_bytes(list_, False) if type(list_) is list else None
+        if raw is None:
             return self.own("_write_array")(list_, write, bits)
-        write(octets[1:])
+        write(raw[1:])
 
-    cdef bytes item_octets(self, object value, bint table):
+    cdef bytes item_bytes(self, object value, bint table):
         """None where the value is left to py-amqp."""
         cdef Buffer b
         cdef uint8_t memory[STACK_ROOM]

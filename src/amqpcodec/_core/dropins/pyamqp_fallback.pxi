@@ -4,7 +4,7 @@ cdef extern from "dropins/instance.h":
     int raise_current() except -1
 
 
-cdef object pyamqp_read_again(AmqpCodec codec, object transport, object octets, PyObject* got):
+cdef object pyamqp_read_again(AmqpCodec codec, object transport, object raw, PyObject* got):
     """A frame by py-amqp's own code, after a socket gave these bytes and then something that is not
     the rest of a frame: `got`, which is taken over, or an exception that is set, where it is NULL."""
     cdef object told
@@ -18,7 +18,7 @@ cdef object pyamqp_read_again(AmqpCodec codec, object transport, object octets, 
         Py_DecRef(got)
     codec.reason = "frame in parts"
     codec.fell_back()
-    return codec.again(transport, octets, told)
+    return codec.again(transport, raw, told)
 
 
 cdef int pyamqp_unexpected(AmqpCodec codec, object frame_type, uint64_t wanted) except -1:

@@ -7,7 +7,7 @@ cdef class Waiting:
     """What a channel waits for: the type of its next frame, and what came of a message."""
 
     cdef uint64_t wanted
-    cdef object signature, octets   # of its method
+    cdef object signature, raw   # of its method
     cdef object header              # the payload of its content header
     cdef object message             # None: what follows is kept here, and it is made when it is whole
     cdef dict properties
@@ -73,7 +73,7 @@ cdef class FrameHandler:
                 self.waiting = state
             state.message = None
             state.signature = signature
-            state.octets = buf
+            state.raw = buf
             state.header = state.chunks = state.properties = None
             state.received = state.size = 0
             if not self.codec.message.may_make():
@@ -93,11 +93,11 @@ cdef class FrameHandler:
         state.message = None
         state.wanted = FRAME_METHOD
         state.header = None
-        if state.octets is None:
+        if state.raw is None:
             self.callback(channel, message.frame_method, message.frame_args, message)
         else:
-            buf = state.octets
-            state.octets = None
+            buf = state.raw
+            state.raw = None
             self.callback(channel, state.signature, buf, message)
         return True
 
@@ -124,7 +124,7 @@ cdef class FrameHandler:
         cdef object received = state.received, size = state.size
         cdef list chunks = []
         out[MESSAGE_METHOD] = Py_NewRef(<PyObject*>state.signature)
-        out[MESSAGE_ARGUMENTS] = Py_NewRef(<PyObject*>state.octets)
+        out[MESSAGE_ARGUMENTS] = Py_NewRef(<PyObject*>state.raw)
         out[MESSAGE_PROPERTIES] = Py_NewRef(<PyObject*>state.properties)
         out[MESSAGE_CHUNKS] = Py_NewRef(<PyObject*>chunks)
         out[MESSAGE_RECEIVED] = Py_NewRef(<PyObject*>received)
@@ -138,12 +138,12 @@ cdef class FrameHandler:
     cdef object leave(self, Waiting state, object message):
         """From here on the message's own code does what it does."""
         state.message = message
-        state.octets = state.header = state.chunks = state.properties = None
+        state.raw = state.header = state.chunks = state.properties = None
         return message
 
     cdef object replay(self, Waiting state):
         """The message that py-amqp's own code makes of the frames that came, and it goes on."""
-        message = self.codec.framing.Message(frame_method=state.signature, frame_args=state.octets)
+        message = self.codec.framing.Message(frame_method=state.signature, frame_args=state.raw)
         chunks = state.chunks
         if state.header is not None:
             message.inbound_header(state.header)

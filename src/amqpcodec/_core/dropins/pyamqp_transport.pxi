@@ -2,8 +2,8 @@
 
 cdef extern from "dropins/instance.h":
     PyObject* call_with_size(object function, Py_ssize_t n)
-    object shortened(PyObject* octets, Py_ssize_t n)
-    int slot_put_rest(PyObject* descriptor, Py_ssize_t offset, PyObject* o, PyObject* octets, Py_ssize_t n)
+    object shortened(PyObject* raw, Py_ssize_t n)
+    int slot_put_rest(PyObject* descriptor, Py_ssize_t offset, PyObject* o, PyObject* raw, Py_ssize_t n)
 
 cdef enum:
     FRAME_HEAD = 7                      # type, channel and size: the bytes before a payload
@@ -39,7 +39,7 @@ cdef object read_pyamqp_frame(AmqpCodec codec, object transport):
     cdef PyObject* recv
     cdef PyObject* got
     cdef PyObject* kept
-    cdef object receive, held, octets = NOTHING_KEPT
+    cdef object receive, held, raw = NOTHING_KEPT
     cdef const uint8_t* p
     cdef Py_ssize_t n
     codec.calls += 1
@@ -56,22 +56,22 @@ cdef object read_pyamqp_frame(AmqpCodec codec, object transport):
     held = <object>kept
     Py_DecRef(kept)
     if AMQP_LIKELY(bytes_of(kept, FRAME_HEAD, FRAME_HEAD)):
-        octets = held
+        raw = held
         slot_put(<PyObject*>codec.kept_slot, codec.kept_offset, <PyObject*>transport,
                  <PyObject*>NOTHING_KEPT)
         got = NULL
     elif bytes_of(kept, 0, 0):
         got = call_with_size(receive, FRAME_HEAD)
         if bytes_of(got, FRAME_HEAD, FRAME_HEAD):
-            octets = <object>got
+            raw = <object>got
             Py_DecRef(got)
     else:
         return codec.own("read_frame")(transport)
-    if PyBytes_GET_SIZE(octets):
-        p = <const uint8_t*>PyBytes_AS_STRING(octets)
+    if PyBytes_GET_SIZE(raw):
+        p = <const uint8_t*>PyBytes_AS_STRING(raw)
         n = load32(p + 3)
         if n > RECV_MOST:       # more than a socket is asked for at once
-            return codec.again(transport, b"", octets)
+            return codec.again(transport, b"", raw)
         got = call_with_size(receive, n + 1 + FRAME_HEAD)
         if AMQP_LIKELY(bytes_of(got, n + 1, n + 1 + FRAME_HEAD)
                        and <uint8_t>PyBytes_AS_STRING(<object>got)[n] == FRAME_END):
@@ -81,7 +81,7 @@ cdef object read_pyamqp_frame(AmqpCodec codec, object transport):
                 Py_DecRef(got)
                 raise_current()
             return p[0], load16(p + 1), shortened(got, n)
-    return pyamqp_read_again(codec, transport, octets, got)
+    return pyamqp_read_again(codec, transport, raw, got)
 
 
 def pyamqp_reader(AmqpCodec codec not None):

@@ -113,14 +113,14 @@ cdef class FrameWriter:
         cdef size_t head, tail
         cdef object body, out
         cdef list pieces
-        cdef uint8_t octets[8]
+        cdef uint8_t raw[8]
         cdef uint8_t* w
         codec.may_write()
         if not exact_u64(<PyObject*>type_, &frame_type):
             not_ours("unusual value")
         if frame_type == FRAME_HEARTBEAT and not content:
-            put_envelope(octets, FRAME_HEARTBEAT, number, 0)[0] = FRAME_END
-            return PyMemoryView_FromObject(PyBytes_FromStringAndSize(<const char*>octets, 8))
+            put_envelope(raw, FRAME_HEARTBEAT, number, 0)[0] = FRAME_END
+            return PyMemoryView_FromObject(PyBytes_FromStringAndSize(<const char*>raw, 8))
         room = self.room()
         if frame_type != FRAME_METHOD:
             not_ours("unusual value")
@@ -133,7 +133,7 @@ cdef class FrameWriter:
             b.p += 7
             put_ranged(&b, RANGE_U16, (<tuple>signature)[0])
             put_ranged(&b, RANGE_U16, (<tuple>signature)[1])
-            put_octets(&b, PyBytes_AS_STRING(args), <size_t>PyBytes_GET_SIZE(args))
+            put_bytes(&b, PyBytes_AS_STRING(args), <size_t>PyBytes_GET_SIZE(args))
             buffer_room(&b, 8)
             head = <size_t>(b.p - b.start) + 1
             put_envelope(b.start, FRAME_METHOD, number, <uint32_t>(head - 8))

@@ -38,7 +38,7 @@ cdef object cut_to_int(ClientProfile t, double d):
     return (int if t.int_class is None else t.int_class)(d)
 
 
-cdef object text_or_octets(ClientProfile t, const uint8_t* s, Py_ssize_t n):
+cdef object text_or_bytes(ClientProfile t, const uint8_t* s, Py_ssize_t n):
     """What bytes that are not UTF-8 become."""
     if t.surrogates:
         try:
@@ -54,7 +54,7 @@ cdef extern from "Python.h":
 cdef object profile_text(ClientProfile t, const uint8_t* s, Py_ssize_t n, TextCache* cache):
     """Text where the bytes are UTF-8, else the bytes. RabbitMQ's clients agree on this."""
     cdef PyObject* text = text_of_utf8(cache if n <= SHORT_VALUE else NULL, s, n)
-    return owned(text) if text != NULL else text_or_octets(t, s, n)
+    return owned(text) if text != NULL else text_or_bytes(t, s, n)
 
 
 cdef object profile_name(ClientProfile t, const uint8_t* s, Py_ssize_t n, TextCache* cache):
@@ -63,7 +63,7 @@ cdef object profile_name(ClientProfile t, const uint8_t* s, Py_ssize_t n, TextCa
         return owned(text)
     if not t.bytes_for_bad_names:
         not_ours("unusual bytes")
-    return text_or_octets(t, s, n)
+    return text_or_bytes(t, s, n)
 
 
 cdef object profile_value(ClientProfile t, const uint8_t** at, TextCache* cache):
@@ -200,30 +200,30 @@ cdef object read_profile_table(ClientProfile t, const uint8_t* p, uint32_t n, bi
 
 # ---- at an offset of exact bytes ----
 
-cdef object read_table_at(ClientProfile t, object octets, Py_ssize_t offset, bint lenient):
+cdef object read_table_at(ClientProfile t, object raw, Py_ssize_t offset, bint lenient):
     """(table, offset after it) of a table with its length, in exact bytes."""
-    cdef const uint8_t* p = <const uint8_t*>PyBytes_AS_STRING(octets) + offset
+    cdef const uint8_t* p = <const uint8_t*>PyBytes_AS_STRING(raw) + offset
     cdef uint32_t n
-    if offset < 0 or offset > PyBytes_GET_SIZE(octets) or PyBytes_GET_SIZE(octets) - offset < 4:
+    if offset < 0 or offset > PyBytes_GET_SIZE(raw) or PyBytes_GET_SIZE(raw) - offset < 4:
         not_ours("unusual value")
     n = load32(p)
-    if <uint64_t>(PyBytes_GET_SIZE(octets) - offset - 4) < n:
+    if <uint64_t>(PyBytes_GET_SIZE(raw) - offset - 4) < n:
         not_ours("unusual value")
     return read_profile_table(t, p + 4, n, lenient, ONE_SHOT_CACHE), offset + 4 + n
 
 
-cdef object read_value_at(ClientProfile t, object octets, Py_ssize_t offset):
+cdef object read_value_at(ClientProfile t, object raw, Py_ssize_t offset):
     """(value, offset after it) of a value with its tag, in exact bytes."""
-    cdef const uint8_t* start = <const uint8_t*>PyBytes_AS_STRING(octets)
+    cdef const uint8_t* start = <const uint8_t*>PyBytes_AS_STRING(raw)
     cdef const uint8_t* p = start + offset
     cdef Fault fault
     cdef Cursor c
     cdef object value
-    if offset < 0 or offset >= PyBytes_GET_SIZE(octets):
+    if offset < 0 or offset >= PyBytes_GET_SIZE(raw):
         not_ours("unusual value")
     fault.code = OK
     c.p = c.base = p
-    c.end = start + PyBytes_GET_SIZE(octets)
+    c.end = start + PyBytes_GET_SIZE(raw)
     c.base_at = 0
     c.fault = &fault
     if check_value(&c, t.shape, 1) < 0:
@@ -237,7 +237,7 @@ cdef object read_value_at(ClientProfile t, object octets, Py_ssize_t offset):
 cdef object lenient_name(ClientProfile t, const uint8_t* s, Py_ssize_t n):
     if is_utf8(s, <size_t>n) or not t.bytes_for_bad_names:
         return text_new(s, n)       # with surrogate escapes
-    return text_or_octets(t, s, n)
+    return text_or_bytes(t, s, n)
 
 
 cdef int lenient_items(ClientProfile t, const uint8_t* p, const uint8_t* end, int depth,

@@ -159,7 +159,7 @@ cdef inline int check_rounding(object v, uint64_t seconds) except -1:
     return 0
 
 
-cdef int profile_octets(Buffer* b, uint8_t tag, const void* p, Py_ssize_t n) except -1:
+cdef int profile_bytes(Buffer* b, uint8_t tag, const void* p, Py_ssize_t n) except -1:
     """tag, u32 length, bytes."""
     if tag == 0 or <uint64_t>n > MAX_U32:
         not_ours("unusual value")
@@ -179,9 +179,9 @@ cdef int put_profile_value(Buffer* b, ClientProfile t, object v, int depth) exce
     cdef uint64_t seconds = 0
     cdef double d
     if cls is str:
-        if not utf8_octets(<PyObject*>v, &p, &n):
+        if not utf8_bytes(<PyObject*>v, &p, &n):
             not_ours("unusual value")
-        return profile_octets(b, c'S', p, n)
+        return profile_bytes(b, c'S', p, n)
     if cls is int:
         return profile_int(b, t, v)
     if cls is bool:
@@ -199,24 +199,24 @@ cdef int put_profile_value(Buffer* b, ClientProfile t, object v, int depth) exce
     if cls is dict or cls is list or cls is tuple and t.tuples:
         return put_profile_nested(b, t, v, cls is dict, depth)
     if cls is bytes:
-        return profile_octets(b, t.bytes_tag, PyBytes_AS_STRING(v), PyBytes_GET_SIZE(v))
+        return profile_bytes(b, t.bytes_tag, PyBytes_AS_STRING(v), PyBytes_GET_SIZE(v))
     if cls is bytearray:
-        return profile_octets(b, t.bytearray_tag, PyByteArray_AS_STRING(v), len(<bytearray>v))
+        return profile_bytes(b, t.bytearray_tag, PyByteArray_AS_STRING(v), len(<bytearray>v))
     if cls is Datetime:
         profile_seconds(v, &seconds)
         return put_int(b, c'T', seconds, 8)
     if cls is Decimal:
         return profile_decimal(b, t, v)
     if cls is _RawValue and v.tag is not None:
-        put_octets(b, PyBytes_AS_STRING(<bytes>v.tag.encode("latin-1")), 1)
-        return put_octets(b, PyBytes_AS_STRING(<bytes>v.octets), <size_t>PyBytes_GET_SIZE(v.octets))
+        put_bytes(b, PyBytes_AS_STRING(<bytes>v.tag.encode("latin-1")), 1)
+        return put_bytes(b, PyBytes_AS_STRING(<bytes>v.octets), <size_t>PyBytes_GET_SIZE(v.octets))
     if cls is t.int_class:
         return put_int(b, c'l', <uint64_t><long long>v, 8)
     if (plain_u64(<PyObject*>v, &seconds)
             and (t.int_class is None or not isinstance(v, t.int_class))):
         return profile_int(b, t, int(v))
     if plain_text(<PyObject*>v, &p, &n):
-        return profile_octets(b, c'S', p, n)
+        return profile_bytes(b, c'S', p, n)
     not_ours("unusual value")
     return -1
 
@@ -253,7 +253,7 @@ cdef inline int put_profile_pair(Buffer* b, ClientProfile t, PyObject* name, PyO
     cdef Py_ssize_t n = 0, m = 0
     cdef const uint8_t* p = NULL
     cdef int32_t small
-    if not utf8_octets(name, &p, &n):
+    if not utf8_bytes(name, &p, &n):
         if not t.bytes_names or type(<object>name) is not bytes:
             not_ours("unusual value")
         p = <const uint8_t*>PyBytes_AS_STRING(<object>name)
@@ -262,14 +262,14 @@ cdef inline int put_profile_pair(Buffer* b, ClientProfile t, PyObject* name, PyO
         not_ours("unusual value")
     buffer_room(b, <size_t>n + 16)      # a number after it finds room, too
     b.p[0] = <uint8_t>n
-    copy_octets(b.p + 1, p, <size_t>n)
+    copy_bytes(b.p + 1, p, <size_t>n)
     b.p += 1 + n
     # The frequent values here, all others by put_profile_value.
-    if utf8_octets(value, &p, &m) and <uint64_t>m <= MAX_U32:
+    if utf8_bytes(value, &p, &m) and <uint64_t>m <= MAX_U32:
         buffer_room(b, 5 + <size_t>m)
         b.p[0] = c'S'
         store32(b.p + 1, <uint32_t>m)
-        copy_octets(b.p + 5, p, <size_t>m)
+        copy_bytes(b.p + 5, p, <size_t>m)
         b.p += 5 + m
         return 0
     if (t.ints <= INT_TWO_SYMMETRIC and exact_small(value, &small)
@@ -305,8 +305,8 @@ cdef inline int name_order(PyObject* a, PyObject* b) noexcept:
     cdef const uint8_t* p = NULL
     cdef const uint8_t* q = NULL
     cdef int c
-    ascii_octets(a, &p, &n)
-    ascii_octets(b, &q, &m)
+    ascii_bytes(a, &p, &n)
+    ascii_bytes(b, &q, &m)
     c = memcmp(p, q, <size_t>min(n, m))
     return c if c else (n > m) - (n < m)
 
@@ -317,12 +317,12 @@ cdef int put_sorted_pairs(Buffer* b, ClientProfile t, dict table, Py_ssize_t siz
     cdef PyObject* values[SORT_ROOM]
     cdef PyObject* name
     cdef PyObject* value
-    cdef Py_ssize_t i = 0, n = 0, k, octets = 0
+    cdef Py_ssize_t i = 0, n = 0, k, raw = 0
     cdef const uint8_t* p = NULL
     if size > SORT_ROOM:
         return put_many_sorted(b, t, table, depth)
     while PyDict_Next(table, &i, &name, &value):
-        if not ascii_octets(name, &p, &octets):
+        if not ascii_bytes(name, &p, &raw):
             return put_many_sorted(b, t, table, depth)
         k = n
         while k > 0 and name_order(names[k - 1], name) > 0:

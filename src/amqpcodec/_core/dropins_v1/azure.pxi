@@ -141,9 +141,9 @@ cdef class AzureCodec(Fallbacks):
         cdef Py_buffer view
         azure_put_described(self.writing, b, frame)
         if isinstance(frame, self.transfer):
-            azure_octets(frame.payload, &view)
+            azure_bytes(frame.payload, &view)
             try:
-                put_octets(b, view.buf, <size_t>view.len)
+                put_bytes(b, view.buf, <size_t>view.len)
             finally:
                 PyBuffer_Release(&view)
         return 0

@@ -156,8 +156,8 @@ cdef object azure_refused(str text):
 
 # ---- values ----
 
-cdef inline uint8_t azure_octet(AzureReader* r) except? 0xFF:
-    """The octet at the cursor, which steps over it."""
+cdef inline uint8_t azure_byte(AzureReader* r) except? 0xFF:
+    """The byte at the cursor, which steps over it."""
     if AMQP_UNLIKELY(r.p >= r.end):
         azure_ended()
     r.p += 1
@@ -166,7 +166,7 @@ cdef inline uint8_t azure_octet(AzureReader* r) except? 0xFF:
 
 cdef inline object azure_value(AzureReading d, AzureReader* r, int depth):
     """A constructor and what is after it. depth: levels that are open around it."""
-    return azure_content(d, r, azure_octet(r), depth)
+    return azure_content(d, r, azure_byte(r), depth)
 
 
 cdef object azure_content(AzureReading d, AzureReader* r, uint8_t code, int depth):
@@ -246,8 +246,8 @@ cdef object azure_decimal(AzureReading d, AzureReader* r):
     cdef Py_ssize_t left = min(r.end - r.p, 16)
     if d.decimal128 is None:
         raise TypeError("'NoneType' object is not callable")
-    octets = PyBytes_FromStringAndSize(<const char*>r.p, left)
-    _, made = d.decimal128(PyMemoryView_FromObject(octets))
+    raw = PyBytes_FromStringAndSize(<const char*>r.p, left)
+    _, made = d.decimal128(PyMemoryView_FromObject(raw))
     r.p += left
     return made
 
@@ -308,11 +308,11 @@ cdef object azure_array(AzureReading d, AzureReader* r, uint32_t count, int dept
     cdef bint described
     if not count:
         return items
-    code = azure_octet(r)
+    code = azure_byte(r)
     described = code == 0 and d.wrappers is not None
     if described:
         descriptor = azure_value(d, r, depth)
-        code = azure_octet(r)
+        code = azure_byte(r)
     for i in range(count):
         before = r.p
         if described:
@@ -326,13 +326,13 @@ cdef object azure_array(AzureReading d, AzureReader* r, uint32_t count, int dept
             if r.empty > V1_ZERO_WIDTH_LIMIT:
                 # The one thing that the clients take and this does not: bytes say how many.
                 r.claimed = MAX_U32 + 1
-                azure_refused(f"more than {V1_ZERO_WIDTH_LIMIT} elements without octets")
+                azure_refused(f"more than {V1_ZERO_WIDTH_LIMIT} elements without bytes")
     return items
 
 
 cdef object azure_described(AzureReading d, AzureReader* r, int depth):
     cdef object descriptor = azure_value(d, r, depth)
-    cdef uint8_t code = azure_octet(r)
+    cdef uint8_t code = azure_byte(r)
     return azure_named(d, descriptor, code, azure_content(d, r, code, depth))
 
 

@@ -202,12 +202,12 @@ cdef int azure_put_run(Buffer* b, uint8_t wire_type, const uint8_t* p, uint64_t 
         azure_constructor(b, CTOR_WIDE[wire_type], flags)
         store32(b.p, <uint32_t>n)
         b.p += 4
-    copy_octets(b.p, p, <size_t>n)
+    copy_bytes(b.p, p, <size_t>n)
     b.p += n
     return 0
 
 
-cdef int azure_octets(object v, Py_buffer* view) except -1:
+cdef int azure_bytes(object v, Py_buffer* view) except -1:
     """Borrow the bytes of bytes, a bytearray or a view of bytes; falls back on anything else."""
     if type(v) is bytes or type(v) is bytearray:
         PyObject_GetBuffer(v, view, PyBUF_SIMPLE)
@@ -221,12 +221,12 @@ cdef int azure_put_text(Buffer* b, object v, uint8_t wire_type, int flags) excep
     cdef const uint8_t* p = NULL
     cdef Py_ssize_t n = 0
     cdef Py_buffer view
-    if wire_type != V1_BINARY and utf8_octets(<PyObject*>v, &p, &n):
+    if wire_type != V1_BINARY and utf8_bytes(<PyObject*>v, &p, &n):
         return azure_put_run(b, wire_type, p, <uint64_t>n, flags)
     if azure_plain_bytes(v):
         return azure_put_run(b, wire_type, <const uint8_t*>PyBytes_AS_STRING(v),
                              <uint64_t>PyBytes_GET_SIZE(v), flags)
-    azure_octets(v, &view)
+    azure_bytes(v, &view)
     try:
         return azure_put_run(b, wire_type, <const uint8_t*>view.buf, <uint64_t>view.len, flags)
     finally:
@@ -242,7 +242,7 @@ cdef int azure_put_decimal(AzureWriting w, Buffer* b, object v, int flags) excep
         w.decimal128(out, v, with_constructor=bool(flags & AZURE_CONSTRUCTOR))
     except Exception:       # the client's own, which it raises once more
         not_ours("unusual value")
-    return put_octets(b, PyByteArray_AS_STRING(out), <size_t>len(out))
+    return put_bytes(b, PyByteArray_AS_STRING(out), <size_t>len(out))
 
 
 cdef int azure_put_uuid(Buffer* b, object v, int flags) except -1:

@@ -122,7 +122,7 @@ cdef int refuse_row(Encoder* e, int64_t row) noexcept nogil:
     cdef int n
     e.refused += 1
     n = refusal_text(&e.refusal, text, FAULT_TEXT_SIZE)
-    return append_octets(e.table, e.errors, e.rows + row, text, <size_t>n)
+    return append_bytes(e.table, e.errors, e.rows + row, text, <size_t>n)
 
 
 cdef inline void guess_size(Encoder* e, size_t used, int64_t rows) noexcept nogil:

@@ -14,7 +14,7 @@ cdef uint64_t highest_of(uint8_t wire_type) noexcept nogil:
 
 cdef int check_shortstr(Refusal* r, const uint8_t* p, uint64_t n) noexcept nogil:
     if n > 255:
-        return refuse(r, b"a shortstr takes at most 255 octets, not %llu", NULL, n)
+        return refuse(r, b"a shortstr takes at most 255 bytes, not %llu", NULL, n)
     if not is_utf8(p, <size_t>n):
         return refuse(r, b"text that is not UTF-8", NULL, 0)
     return 0
@@ -43,7 +43,7 @@ cdef int load_source(Encoder* e, uint8_t wire_type, const Source* s, int64_t i, 
         if wire_type == W_SHORTSTR:
             return check_shortstr(r, v.p, n)
         if n > MAX_U32:
-            return refuse(r, b"a longstr takes at most 4294967295 octets, not %llu", NULL, n)
+            return refuse(r, b"a longstr takes at most 4294967295 bytes, not %llu", NULL, n)
         if s.text and not is_utf8(v.p, <size_t>n):
             return refuse(r, b"text that is not UTF-8", NULL, 0)
         return 0
@@ -52,7 +52,7 @@ cdef int load_source(Encoder* e, uint8_t wire_type, const Source* s, int64_t i, 
         status = put_source_table(&e.text, s, i, e.mode, r)
         n = <uint64_t>(e.text.w - e.scratch.p) - at
         if status == 0 and n > MAX_U32:
-            return refuse(r, b"a table takes at most 4294967295 octets", NULL, 0)
+            return refuse(r, b"a table takes at most 4294967295 bytes", NULL, 0)
         v.n = <uint32_t>n
         kept[0] = at + 1
         return status

@@ -247,7 +247,7 @@ cdef int bind_source(Source* s, const ArrowArray* a, int64_t base, int64_t n) ex
         s.ends = <const uint8_t*>a.buffers[1]
         s.data = <const uint8_t*>a.buffers[2]
         if s.data == NULL:
-            s.data = &NO_OCTETS
+            s.data = &NO_BYTES
         if s.input_type == IN_BYTES:
             s.last = <uint64_t><int64_t>(<const int32_t*>s.ends)[s.at + n]
         else:
@@ -359,7 +359,7 @@ cdef inline int bytes_at(const Source* s, int64_t i, const uint8_t** p, uint64_t
         n[0] = to - from_
         return 0
     if s.input_type == IN_FIXED_BYTES:
-        p[0] = s.data + i * s.width if s.width else &NO_OCTETS
+        p[0] = s.data + i * s.width if s.width else &NO_BYTES
         n[0] = <uint64_t>s.width
         return 0
     view = s.data + 16 * i

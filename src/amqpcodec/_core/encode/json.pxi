@@ -45,7 +45,7 @@ cdef int close_length(Text* t, size_t at, Refusal* r, const char* what) noexcept
     """Write the length of what stands after the four bytes at `at`."""
     cdef uint64_t n = <uint64_t>(t.w - t.block.p) - at - 4
     if n > MAX_U32:
-        return refuse(r, b"%s takes at most 4294967295 octets, not %llu", what, n)
+        return refuse(r, b"%s takes at most 4294967295 bytes, not %llu", what, n)
     store32(t.block.p + at, <uint32_t>n)
     return 0
 
@@ -172,7 +172,7 @@ cdef int json_parse_key(Text* t, Json* j, bint* form) noexcept nogil:
         else:
             form[0] = True
     if AMQP_UNLIKELY(n > 255):
-        return refuse(j.refusal, b"a table name takes at most 255 octets, not %llu", NULL, <uint64_t>n)
+        return refuse(j.refusal, b"a table name takes at most 255 bytes, not %llu", NULL, <uint64_t>n)
     t.block.p[at] = <uint8_t>n
     t.w = t.block.p + at + 1 + n
     return 0

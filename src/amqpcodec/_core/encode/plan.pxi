@@ -195,7 +195,7 @@ cdef class EncodePlan:
             key = head
         utf8 = key.encode("utf-8", "replace")
         if len(utf8) > 255:
-            raise ValueError(f"column {name[:40] + '...'!r}: a table name takes at most 255 octets, "
+            raise ValueError(f"column {name[:40] + '...'!r}: a table name takes at most 255 bytes, "
                              f"not {len(utf8)}")
         h.source = s
         h.column = s.name

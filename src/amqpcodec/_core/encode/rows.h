@@ -59,7 +59,7 @@ AMQP_APART static uint8_t *put_slowly(uint8_t *w, const Put *t, size_t i) {
             if (!t->always) return w;
             size = 0;
         }
-        copy_octets(w, t->prefix, t->prefix_n);
+        copy_bytes(w, t->prefix, t->prefix_n);
         w += t->prefix_n;
         if (t->number) {
             if (t->number != 1) {
@@ -79,7 +79,7 @@ AMQP_APART static uint8_t *put_slowly(uint8_t *w, const Put *t, size_t i) {
         store32(w - 4, size);
     else if (t->wide)
         w[-1] = (uint8_t)size;
-    copy_octets(w, p, size);
+    copy_bytes(w, p, size);
     return w + size;
 }
 
@@ -150,7 +150,7 @@ AMQP_APART static uint8_t *put_rows(uint8_t *w, const Put *puts, int32_t *ends, 
             else {
                 store32(w - 4, size);
                 if (t->form != PUT_BODY || tight || size > 512)
-                    copy_octets(w, p, size);
+                    copy_bytes(w, p, size);
                 else
                     for (size_t k = 0; k < size; k += 32) copy_32(w + k, p + k);
                 w[size] = PUT_FRAME_END;

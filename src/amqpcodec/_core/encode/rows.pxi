@@ -46,7 +46,7 @@ cdef void clear_values(Encoder* e, const Desc* d, AmqpValue* v, bint present) no
         v[k].kind = d.op[k].kind
         v[k].u = 0
         v[k].n = 0
-        v[k].p = &NO_OCTETS
+        v[k].p = &NO_BYTES
         v[k].present = present
         e.kept[k] = 0
 
@@ -219,7 +219,7 @@ cdef int load_body(Encoder* e, const Desc* d, int64_t row, const uint8_t** p, ui
     cdef const Source* s = e.body
     cdef int64_t i = row
     cdef int status
-    p[0] = &NO_OCTETS
+    p[0] = &NO_BYTES
     n[0] = 0
     if s == NULL:
         return 0
@@ -241,7 +241,7 @@ cdef int check_frame(Encoder* e, const Desc* d, uint64_t n) noexcept nogil:
     if (e.frame_max and n > e.frame_max) or n > MAX_U32 + 8:
         place_refusal(e, d, -1, NULL)
         e.refusal.field = b"frame_max"
-        return refuse(&e.refusal, b"the limit does not hold a frame of %llu octets", NULL, n)
+        return refuse(&e.refusal, b"the limit does not hold a frame of %llu bytes", NULL, n)
     return 0
 
 

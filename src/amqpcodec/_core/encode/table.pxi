@@ -11,7 +11,7 @@ cdef int put_table_bytes(Text* t, const Source* s, int64_t i, uintptr_t mode, Re
     if bytes_at(s, i, &p, &n) < 0:
         return BAD_OFFSETS
     if n > MAX_U32:
-        return refuse(r, b"a table value takes at most 4294967295 octets, not %llu", NULL, n)
+        return refuse(r, b"a table value takes at most 4294967295 bytes, not %llu", NULL, n)
     if text_room(t, 5 + <size_t>n) < 0:
         return NO_MEMORY
     if s.text:
@@ -21,7 +21,7 @@ cdef int put_table_bytes(Text* t, const Source* s, int64_t i, uintptr_t mode, Re
     else:
         t.w[0] = c'S' if mode & MODE_NO_X else c'x'
     store32(t.w + 1, <uint32_t>n)
-    copy_octets(t.w + 5, p, <size_t>n)
+    copy_bytes(t.w + 5, p, <size_t>n)
     t.w += 5 + n
     return 0
 
@@ -151,11 +151,11 @@ cdef int put_table_items(Text* t, const Source* s, int64_t i, uintptr_t mode, in
 
 cdef int put_table_name(Text* t, const uint8_t* p, uint64_t n, Refusal* r) noexcept nogil:
     if n > 255:
-        return refuse(r, b"a table name takes at most 255 octets, not %llu", NULL, n)
+        return refuse(r, b"a table name takes at most 255 bytes, not %llu", NULL, n)
     if text_room(t, 1 + <size_t>n) < 0:
         return NO_MEMORY
     t.w[0] = <uint8_t>n
-    copy_octets(t.w + 1, p, <size_t>n)
+    copy_bytes(t.w + 1, p, <size_t>n)
     t.w += 1 + n
     return 0
 

@@ -232,7 +232,7 @@ cdef int v1e_message(Encoder* e, int64_t row) noexcept nogil:
     memset(m.piece_n, 0, sizeof(m.piece_n))
     memset(m.kept, 0, sizeof(m.kept))
     m.other_format = False
-    m.piece[1] = &NO_OCTETS
+    m.piece[1] = &NO_BYTES
     status = v1e_raw(e, m.payload, row)
     m.whole = status == HAS_VALUE
     if status == NO_VALUE:

@@ -104,7 +104,7 @@ cdef int v1e_limit(Encoder* e, uint64_t n) noexcept nogil:
     if n > MAX_U32 or (e.frame_max and n > e.frame_max):
         v1e_place(e, e.v1.frame.desc, -1, NULL)
         e.refusal.field = b"frame_max"
-        return refuse(&e.refusal, b"the limit does not hold a frame of %llu octets", NULL, n)
+        return refuse(&e.refusal, b"the limit does not hold a frame of %llu bytes", NULL, n)
     return 0
 
 
@@ -138,7 +138,7 @@ cdef int v1e_frame(Encoder* e, const uint8_t* p, size_t n, uint64_t from_, uint6
         return status
     w = e.out.data.p + e.out.used
     v1_put_head(w, <uint32_t>(8 + n + size), frame_type, e.number)
-    copy_octets(w + 8, p, n)
+    copy_bytes(w + 8, p, n)
     w += 8 + n
     e.out.used += 8 + n + size
     i = 0
@@ -147,7 +147,7 @@ cdef int v1e_frame(Encoder* e, const uint8_t* p, size_t n, uint64_t from_, uint6
             from_ -= m.piece_n[i]
         else:
             part = min(size, m.piece_n[i] - from_)
-            copy_octets(w, m.piece[i] + from_, <size_t>part)
+            copy_bytes(w, m.piece[i] + from_, <size_t>part)
             w += part
             size -= part
             from_ = 0

@@ -155,7 +155,7 @@ cdef int v1e_sixteen(Text* t, uint8_t code, const uint8_t* p) noexcept nogil:
 cdef int v1e_check(uint8_t wire_type, const uint8_t* p, uint64_t n, Refusal* r) noexcept nogil:
     """Whether bytes are what a string or symbol takes."""
     if n > MAX_U32:
-        return refuse(r, b"takes at most 4294967295 octets, not %llu", NULL, n)
+        return refuse(r, b"takes at most 4294967295 bytes, not %llu", NULL, n)
     if wire_type == V1_STRING and not is_utf8(p, <size_t>n):
         return refuse(r, b"text that is not UTF-8", NULL, 0)
     if wire_type == V1_SYMBOL and not is_ascii(p, <size_t>n):
@@ -178,7 +178,7 @@ cdef int v1e_run(Text* t, uint8_t wire_type, const uint8_t* p, uint64_t n, Refus
         t.w[0] = CTOR_WIDE[wire_type]
         store32(t.w + 1, <uint32_t>n)
         t.w += 5
-    copy_octets(t.w, p, <size_t>n)
+    copy_bytes(t.w, p, <size_t>n)
     t.w += n
     return 0
 
@@ -239,7 +239,7 @@ cdef int v1e_close(Text* t, size_t at, uint8_t wire_type, uint64_t count, Refusa
         t.w -= 6
         return 0
     if n + 4 > MAX_U32 or count > MAX_U32:
-        return refuse(r, b"a %s takes at most 4294967295 octets, not %llu", V1_NAMES[wire_type], n)
+        return refuse(r, b"a %s takes at most 4294967295 bytes, not %llu", V1_NAMES[wire_type], n)
     head[0] = CTOR_WIDE[wire_type]
     store32(head + 1, <uint32_t>(n + 4))
     store32(head + 5, <uint32_t>count)

@@ -49,7 +49,7 @@ cdef void mark_place(Hot* h, PutPlace* place) noexcept nogil:
 
 
 cdef void add_front(Hot* h, const uint8_t* p, size_t size) noexcept nogil:
-    copy_octets(h.front + h.front_n, p, size)
+    copy_bytes(h.front + h.front_n, p, size)
     h.front_n += size
 
 

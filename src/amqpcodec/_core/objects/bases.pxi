@@ -17,18 +17,18 @@ cdef object ValidationError = _errors.ValidationError
 cdef object Ellipsis_ = ...
 
 cdef enum:
-    REPR_OCTETS = 64
+    REPR_BYTES = 64
     REPR_DEPTH = 32         # frames in frames that are shown; a decoded one has less
 
 
 cdef str short_repr(object v):
     """A repr that stays on the screen: long bytes and text are cut, with their length."""
     if isinstance(v, (bytes, bytearray, memoryview)):
-        if len(v) > REPR_OCTETS:
-            return f"<{len(v)} octets: {bytes(v[:16])!r}...>"
+        if len(v) > REPR_BYTES:
+            return f"<{len(v)} bytes: {bytes(v[:16])!r}...>"
         return repr(bytes(v) if isinstance(v, memoryview) else v)
-    if isinstance(v, str) and len(v) > 4 * REPR_OCTETS:
-        return f"{v[:REPR_OCTETS]!r}... ({len(v)} characters)"
+    if isinstance(v, str) and len(v) > 4 * REPR_BYTES:
+        return f"{v[:REPR_BYTES]!r}... ({len(v)} characters)"
     return repr(v)
 
 
@@ -177,7 +177,7 @@ def restore_frame(cls, tuple values not None, uintptr_t mode, bytes origin):
             continue
         if i >= k.fields:
             if type(v) is not bytes:
-                raise TypeError("octets of a table must be bytes")
+                raise TypeError("bytes of a table must be bytes")
             c.base = c.p = c.end = <const uint8_t*>PyBytes_AS_STRING(v)
             if check_table(c.p, <uint32_t>len(v), &c, mode) < 0:
                 raise fault_error(&fault)
@@ -250,7 +250,7 @@ cdef object broken_assert(object value, str check, object wanted):
     elif check == "length":
         size = len(value.encode("utf-8", "surrogatepass") if isinstance(value, str) else value)
         if size > int(wanted):
-            return f"at most {wanted} octets, not {size}"
+            return f"at most {wanted} bytes, not {size}"
     elif check == "regexp" and isinstance(value, str):
         if not _re.fullmatch(wanted, value):
             return f"does not match {wanted}"

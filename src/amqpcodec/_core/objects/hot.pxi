@@ -26,7 +26,7 @@ cdef bint put_table_fast(Buffer* b, Desc* d, KindObject* o, int i, int slot, uin
     b.p += 4
     start = <size_t>(b.p - b.start)
     if table == NULL:
-        put_octets(b, <const char*>came.bytes, <size_t>came.size)
+        put_bytes(b, <const char*>came.bytes, <size_t>came.size)
     else:
         keep = <object>table
         if type(keep) is not dict:

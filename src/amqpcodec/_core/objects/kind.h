@@ -107,7 +107,7 @@ AMQP_INLINE int kind_put_bytes(KindObject *o, int slot, const uint8_t *p, size_t
         if (!b) return -1;
         b->room = room;
     }
-    copy_octets(b->bytes, p, n);
+    copy_bytes(b->bytes, p, n);
     b->size = (int64_t)n;
     return 0;
 }

@@ -43,8 +43,8 @@ cdef object store_value(const Op* op, const AmqpValue* v, TextCache* cache):
     if v.kind == W_LONGSTR:
         return PyBytes_FromStringAndSize(<const char*>v.p, v.n)
     if v.kind == W_CONTENT:
-        octets = PyBytes_FromStringAndSize(<const char*>v.p, v.n)
-        return Reference(octets) if v.u else octets
+        raw = PyBytes_FromStringAndSize(<const char*>v.p, v.n)
+        return Reference(raw) if v.u else raw
     return v.u
 
 
@@ -109,37 +109,37 @@ cdef void loader_free(Loader* l) noexcept:
 cdef int load_text(Loader* l, object o, AmqpValue* v) except -1:
     cdef Py_ssize_t n = 0
     cdef const uint8_t* p = NULL
-    cdef bytes octets
-    if not utf8_octets(<PyObject*>o, &p, &n):
+    cdef bytes raw
+    if not utf8_bytes(<PyObject*>o, &p, &n):
         if not isinstance(o, str):
             table_error(&l.at, f"a shortstr takes str, not {type(o).__name__}")
-        octets = escaped_octets(o, &l.at)
-        loader_keep(l, octets)
-        p = <const uint8_t*>PyBytes_AS_STRING(octets)
-        n = PyBytes_GET_SIZE(octets)
+        raw = escaped_bytes(o, &l.at)
+        loader_keep(l, raw)
+        p = <const uint8_t*>PyBytes_AS_STRING(raw)
+        n = PyBytes_GET_SIZE(raw)
     if n > 255:
-        table_error(&l.at, f"a shortstr takes at most 255 octets, not {n}")
+        table_error(&l.at, f"a shortstr takes at most 255 bytes, not {n}")
     v.p = p
     v.n = <uint32_t>n
     return 0
 
 
-cdef int load_octets(Loader* l, object o, AmqpValue* v) except -1:
+cdef int load_bytes(Loader* l, object o, AmqpValue* v) except -1:
     """A longstr: bytes or any contiguous buffer, or text as UTF-8."""
-    cdef bytes octets
+    cdef bytes raw
     if isinstance(o, bytes):
-        octets = o if type(o) is bytes else bytes(o)
+        raw = o if type(o) is bytes else bytes(o)
     elif isinstance(o, str):
-        octets = escaped_octets(o, &l.at)
+        raw = escaped_bytes(o, &l.at)
     elif isinstance(o, bytearray) or isinstance(o, memoryview) and o.c_contiguous:
-        octets = bytes(o)
+        raw = bytes(o)
     else:
         table_error(&l.at, f"a longstr takes bytes or str, not {type(o).__name__}")
-    if <uint64_t>len(octets) > MAX_U32:
-        table_error(&l.at, f"a longstr takes at most 4294967295 octets, not {len(octets)}")
-    loader_keep(l, octets)
-    v.p = <const uint8_t*>PyBytes_AS_STRING(octets)
-    v.n = <uint32_t>PyBytes_GET_SIZE(octets)
+    if <uint64_t>len(raw) > MAX_U32:
+        table_error(&l.at, f"a longstr takes at most 4294967295 bytes, not {len(raw)}")
+    loader_keep(l, raw)
+    v.p = <const uint8_t*>PyBytes_AS_STRING(raw)
+    v.n = <uint32_t>PyBytes_GET_SIZE(raw)
     return 0
 
 
@@ -181,12 +181,12 @@ cdef int load_field(Loader* l, const Op* op, object o, AmqpValue* v) except -1:
             table_error(&l.at, f"bit takes bool, not {type(o).__name__}")
         return 0
     if op.kind == W_LONGSTR:
-        return load_octets(l, o, v)
+        return load_bytes(l, o, v)
     if op.kind == W_TIMESTAMP:
         return take_seconds(o, &v.u, &l.at)
     if op.kind == W_CONTENT:
         v.u = isinstance(o, Reference)
-        return load_octets(l, o, v)
+        return load_bytes(l, o, v)
     return load_int(l, o, v)
 
 
@@ -215,7 +215,7 @@ cdef int load_table(Loader* l, KindObject* o, int slot, int i, AmqpValue* v, siz
     else:
         put_pairs(&l.tables, keep, l.mode, 1, &l.at)
     if <uint64_t>(<size_t>(l.tables.p - l.tables.start) - start) > MAX_U32:
-        table_error(&l.at, "a table takes at most 4294967295 octets")
+        table_error(&l.at, "a table takes at most 4294967295 bytes")
     v.n = <uint32_t>(<size_t>(l.tables.p - l.tables.start) - start)
     return 0
 
@@ -258,7 +258,7 @@ cdef int put_object(Buffer* b, const Desc* d, object obj, bint properties, uintp
     """Arguments of a method, or flag words and properties; their very bytes where nothing changed."""
     cdef PyObject* origin = (<KindObject*><PyObject*>obj).origin
     if AMQP_UNLIKELY(origin != NULL) and is_original(d, obj, properties, mode):
-        return put_octets(b, PyBytes_AS_STRING(<object>origin), <size_t>PyBytes_GET_SIZE(<object>origin))
+        return put_bytes(b, PyBytes_AS_STRING(<object>origin), <size_t>PyBytes_GET_SIZE(<object>origin))
     return put_canonical(b, d, obj, properties, mode)
 
 
@@ -299,15 +299,15 @@ cdef bytes canonical(const Desc* d, object obj, bint properties, uintptr_t mode)
         buffer_free(&b)
 
 
-cdef object read_payload(const Desc* d, bytes octets, bint properties, uintptr_t mode):
+cdef object read_payload(const Desc* d, bytes raw, bint properties, uintptr_t mode):
     """An instance from the bytes of its arguments or properties; raises DecodeError."""
     cdef Fault fault
     cdef Cursor c
     memset(&fault, 0, sizeof(fault))
-    c.p = <const uint8_t*>PyBytes_AS_STRING(octets)
+    c.p = <const uint8_t*>PyBytes_AS_STRING(raw)
     c.base = c.p
     c.base_at = 0
-    c.end = c.p + PyBytes_GET_SIZE(octets)
+    c.end = c.p + PyBytes_GET_SIZE(raw)
     c.fault = &fault
     return read_object(d, &c, properties, mode, NULL)
 

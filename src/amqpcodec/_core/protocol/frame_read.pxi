@@ -6,7 +6,7 @@ cdef object decode_at(ProtocolCore self, const uint8_t* p, Py_ssize_t size, Py_s
     cdef Fault fault
     cdef int found
     if AMQP_UNLIKELY(offset < 0 or offset > size):
-        raise ValueError(f"offset {offset} is outside of {size} octets")
+        raise ValueError(f"offset {offset} is outside of {size} bytes")
     fault.code = OK
     found = scan_frame(p + offset, p + size, 0, <uint64_t>offset, &f, &fault)
     if found == SCAN_FRAME:
@@ -51,7 +51,7 @@ cdef PyObject* decode_body(ProtocolCore self, const WireFrame* f, object owner,
     cdef PyObject* payload
     cdef KindObject* o
     if owner is None:
-        payload = PyBytes_FromOctets(<const char*>f.payload, f.size)
+        payload = PyBytes_FromPointer(<const char*>f.payload, f.size)
     elif owner is view_of_copy:
         payload = new_reference(memoryview(PyBytes_FromStringAndSize(<const char*>f.payload, f.size)))
     else:

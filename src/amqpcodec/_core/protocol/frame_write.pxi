@@ -69,7 +69,7 @@ cdef int put_frame(ProtocolCore self, Buffer* b, int channel, object frame, uint
     cdef Kind* k = kind_of(frame)
     cdef size_t start = <size_t>(b.p - b.start)
     cdef uint8_t frame_type
-    cdef Octets octets
+    cdef ByteView raw
     cdef uint64_t n
     if k == NULL:
         return encode_error(None, "frame", f"takes a method, Header, Body, Heartbeat or "
@@ -91,18 +91,18 @@ cdef int put_frame(ProtocolCore self, Buffer* b, int channel, object frame, uint
     elif k.what == KIND_BODY:
         frame_type = FRAME_BODY
         payload = kind_get(frame, 0)
-        take_octets(payload, &octets, "body", "payload")
+        take_bytes(payload, &raw, "body", "payload")
         try:
-            put_octets(b, octets.p, <size_t>octets.n)
+            put_bytes(b, raw.p, <size_t>raw.n)
         finally:
-            drop_octets(&octets)
+            drop_bytes(&raw)
     elif k.what == KIND_HEARTBEAT:
         if channel:
             return encode_error("heartbeat", "channel", f"is 0, not {channel}")
         frame_type = FRAME_HEARTBEAT
     elif k.what == KIND_PROTOCOL_HEADER:
         b.p -= 7
-        put_octets(b, <const char*>b"AMQP", 4)
+        put_bytes(b, <const char*>b"AMQP", 4)
         for i in range(4):
             buffer_room(b, 1)
             b.p[0] = <uint8_t>header_int(frame, i, W_OCTET)
@@ -113,7 +113,7 @@ cdef int put_frame(ProtocolCore self, Buffer* b, int channel, object frame, uint
                             "encode_message takes its parts")
     n = <uint64_t>(b.p - b.start) - start - 7
     if n > MAX_U32:
-        return encode_error(None, "frame", f"a frame takes at most 4294967295 octets, not {n}")
+        return encode_error(None, "frame", f"a frame takes at most 4294967295 bytes, not {n}")
     buffer_room(b, 1)
     put_envelope(b.start + start, frame_type, <uint16_t>channel, <uint32_t>n)
     b.p[0] = FRAME_END
@@ -123,23 +123,23 @@ cdef int put_frame(ProtocolCore self, Buffer* b, int channel, object frame, uint
 
 cdef bytes encode_body(int channel, KindObject* o):
     """A body frame, its payload copied once."""
-    cdef Octets octets
+    cdef ByteView raw
     cdef bytes out
     cdef uint8_t* w
     if o.field[0] == NULL:
         encode_error("body", "payload", "is not set")
-    take_octets(<object>o.field[0], &octets, "body", "payload")
+    take_bytes(<object>o.field[0], &raw, "body", "payload")
     try:
-        if octets.n > MAX_U32:
-            encode_error("body", "payload", f"a frame takes at most 4294967295 octets, not {octets.n}")
-        out = PyBytes_FromStringAndSize(NULL, <Py_ssize_t>octets.n + 8)
+        if raw.n > MAX_U32:
+            encode_error("body", "payload", f"a frame takes at most 4294967295 bytes, not {raw.n}")
+        out = PyBytes_FromStringAndSize(NULL, <Py_ssize_t>raw.n + 8)
         w = put_envelope(<uint8_t*>PyBytes_AS_STRING(out), FRAME_BODY, <uint16_t>channel,
-                         <uint32_t>octets.n)
-        memcpy(w, octets.p, octets.n)
-        w[octets.n] = FRAME_END
+                         <uint32_t>raw.n)
+        memcpy(w, raw.p, raw.n)
+        w[raw.n] = FRAME_END
         return out
     finally:
-        drop_octets(&octets)
+        drop_bytes(&raw)
 
 
 cdef int validate_frame(object frame, Kind* k) except -1:
@@ -155,10 +155,10 @@ cdef object encode_content(ProtocolCore self, int channel, object method, object
     """All frames of a message: as one bytes, or as parts that borrow the body."""
     cdef Buffer b
     cdef uint8_t memory[STACK_ROOM]
-    cdef Octets octets
+    cdef ByteView raw
     cdef Kind* k = kind_of(method)
     cdef Desc* d
-    cdef size_t method_octets, head
+    cdef size_t method_bytes, head
     cdef uint64_t piece, total, done, n
     cdef bytes out
     cdef uint8_t* w
@@ -176,72 +176,72 @@ cdef object encode_content(ProtocolCore self, int channel, object method, object
         method.validate()
         if properties is not None:
             properties.validate()
-    take_octets(body, &octets, "message", "body")
+    take_bytes(body, &raw, "message", "body")
     buffer_init(&b, memory, sizeof(memory))
     try:
         b.p += 7
         put_arguments(&b, method, k, mode)
         buffer_room(&b, 8)
-        method_octets = <size_t>(b.p - b.start) + 1
-        put_envelope(b.start, FRAME_METHOD, <uint16_t>channel, <uint32_t>(method_octets - 8))
+        method_bytes = <size_t>(b.p - b.start) + 1
+        put_envelope(b.start, FRAME_METHOD, <uint16_t>channel, <uint32_t>(method_bytes - 8))
         b.p[0] = FRAME_END
         b.p += 8
-        put_header(self, &b, properties, d.class_id, 0, octets.n, mode)
+        put_header(self, &b, properties, d.class_id, 0, raw.n, mode)
         buffer_room(&b, 1)
         head = <size_t>(b.p - b.start) + 1
-        put_envelope(b.start + method_octets, FRAME_HEADER, <uint16_t>channel,
-                     <uint32_t>(head - method_octets - 8))
+        put_envelope(b.start + method_bytes, FRAME_HEADER, <uint16_t>channel,
+                     <uint32_t>(head - method_bytes - 8))
         b.p[0] = FRAME_END
         piece = <uint64_t>(frame_max if frame_max else 4294967303) - 8
-        if frame_max and (max(method_octets, head - method_octets) > <uint64_t>frame_max
-                          or (octets.n and frame_max < 9)):
-            n = max(method_octets, head - method_octets, <size_t>9)
+        if frame_max and (max(method_bytes, head - method_bytes) > <uint64_t>frame_max
+                          or (raw.n and frame_max < 9)):
+            n = max(method_bytes, head - method_bytes, <size_t>9)
             encode_error(<str>(<tuple>d.names)[0], "frame_max",
-                         f"{frame_max} octets do not hold a frame of {n}")
+                         f"{frame_max} bytes do not hold a frame of {n}")
         if parts:
-            return content_parts(b.start, head, body, <Py_ssize_t>octets.n, piece, <uint16_t>channel)
-        total = head + octets.n
-        if octets.n <= piece:         # nearly always, and a division takes its time
-            total += 8 if octets.n else 0
+            return content_parts(b.start, head, body, <Py_ssize_t>raw.n, piece, <uint16_t>channel)
+        total = head + raw.n
+        if raw.n <= piece:         # nearly always, and a division takes its time
+            total += 8 if raw.n else 0
         else:
-            total += 8 * ((octets.n + piece - 1) // piece)
+            total += 8 * ((raw.n + piece - 1) // piece)
         out = PyBytes_FromStringAndSize(NULL, <Py_ssize_t>total)
         w = <uint8_t*>PyBytes_AS_STRING(out)
         memcpy(w, b.start, head)
         w += head
         done = 0
-        while done < octets.n:
-            n = min(piece, octets.n - done)
+        while done < raw.n:
+            n = min(piece, raw.n - done)
             w = put_envelope(w, FRAME_BODY, <uint16_t>channel, <uint32_t>n)
-            memcpy(w, octets.p + done, n)
+            memcpy(w, raw.p + done, n)
             w[n] = FRAME_END
             w += n + 1
             done += n
         return out
     finally:
-        drop_octets(&octets)
+        drop_bytes(&raw)
         buffer_free(&b)
 
 
-cdef list content_parts(const uint8_t* head, size_t head_octets, object body, Py_ssize_t size,
+cdef list content_parts(const uint8_t* head, size_t head_bytes, object body, Py_ssize_t size,
                         uint64_t piece, uint16_t channel):
     """[method and header frames with the first body envelope, body view, end and next envelope, ...]"""
     cdef list parts = []
     cdef uint8_t between[8]
     cdef bytes first
     cdef uint64_t done = 0, n
-    cdef object octets
+    cdef object raw
     if size == 0:
-        return [PyBytes_FromStringAndSize(<const char*>head, <Py_ssize_t>head_octets)]
-    octets = memoryview(body).cast("B")
-    first = PyBytes_FromStringAndSize(NULL, <Py_ssize_t>head_octets + 7)
-    memcpy(PyBytes_AS_STRING(first), head, head_octets)
+        return [PyBytes_FromStringAndSize(<const char*>head, <Py_ssize_t>head_bytes)]
+    raw = memoryview(body).cast("B")
+    first = PyBytes_FromStringAndSize(NULL, <Py_ssize_t>head_bytes + 7)
+    memcpy(PyBytes_AS_STRING(first), head, head_bytes)
     n = min(piece, <uint64_t>size)
-    put_envelope(<uint8_t*>PyBytes_AS_STRING(first) + head_octets, FRAME_BODY, channel, <uint32_t>n)
+    put_envelope(<uint8_t*>PyBytes_AS_STRING(first) + head_bytes, FRAME_BODY, channel, <uint32_t>n)
     parts.append(first)
     between[0] = FRAME_END
     while True:
-        parts.append(octets[done:done + n])
+        parts.append(raw[done:done + n])
         done += n
         if done == <uint64_t>size:
             parts.append(PyBytes_FromStringAndSize(<const char*>between, 1))

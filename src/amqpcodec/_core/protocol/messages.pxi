@@ -52,7 +52,7 @@ cdef class Content:
                        <uint64_t>(BODY_AHEAD // self.decoder.n_open))
             room = min(room, self.size)
             if self.body == NULL:
-                self.body = PyBytes_FromOctets(NULL, <Py_ssize_t>room)
+                self.body = PyBytes_FromPointer(NULL, <Py_ssize_t>room)
                 if self.body == NULL:
                     raise MemoryError
             else:
@@ -90,7 +90,7 @@ cdef class MessageDecoder(Stream):
         self.limited = max_body_size is not None
         if self.limited:
             if not isinstance(max_body_size, int) or max_body_size < 0:
-                raise ValueError(f"max_body_size is None or octets, not {max_body_size!r}")
+                raise ValueError(f"max_body_size is None or a number of bytes, not {max_body_size!r}")
             self.body_limit = min(max_body_size, 2**64 - 1)
 
     @property
@@ -339,7 +339,7 @@ cdef class MessageDecoder(Stream):
     cdef inline PyObject* whole_body(self, const WireFrame* body, uint64_t size) noexcept:
         """A new reference to a body of one frame, or of none; NULL where no memory is left."""
         if self.copy:
-            return PyBytes_FromOctets(<const char*>body.payload if size else NULL, <Py_ssize_t>size)
+            return PyBytes_FromPointer(<const char*>body.payload if size else NULL, <Py_ssize_t>size)
         try:
             return new_reference(self.body_view(body) if size else memoryview(b""))
         except MemoryError:

@@ -9,17 +9,17 @@ cdef enum:
     STACK_ROOM = 4096
 
 # Bytes of a payload or body while they are written.
-cdef struct Octets:
+cdef struct ByteView:
     const uint8_t* p
     uint64_t n
     bint exported           # `view` is to be given back; bytes need no export, the caller holds them
     Py_buffer view
 
-cdef int take_octets(object o, Octets* octets, str method, str field) except -1
+cdef int take_bytes(object o, ByteView* raw, str method, str field) except -1
 
-cdef inline void drop_octets(Octets* octets) noexcept:
-    if octets.exported:
-        PyBuffer_Release(&octets.view)
+cdef inline void drop_bytes(ByteView* raw) noexcept:
+    if raw.exported:
+        PyBuffer_Release(&raw.view)
 
 cdef uintptr_t reading_mode(object dialect, object tables, object trailing) except? 0xFFFF
 cdef uintptr_t encoding_mode(object dialect) except? 0xFFFF

@@ -5,25 +5,25 @@ cdef object PLAIN = "plain"
 cdef object ERROR = "error"
 cdef object view_of_copy = object()     # marks: bodies as views, but of a copy
 
-cdef int take_octets(object o, Octets* octets, str method, str field) except -1:
-    """Borrow the bytes of any C-contiguous buffer, until drop_octets."""
-    octets.exported = False
+cdef int take_bytes(object o, ByteView* raw, str method, str field) except -1:
+    """Borrow the bytes of any C-contiguous buffer, until drop_bytes."""
+    raw.exported = False
     if type(o) is bytes:
-        octets.p = <const uint8_t*>PyBytes_AS_STRING(o)
-        octets.n = <uint64_t>PyBytes_GET_SIZE(o)
+        raw.p = <const uint8_t*>PyBytes_AS_STRING(o)
+        raw.n = <uint64_t>PyBytes_GET_SIZE(o)
         return 0
     if isinstance(o, str):
         encode_error(method, field, "takes bytes, not str; encode the text first")
     try:
-        PyObject_GetBuffer(o, &octets.view, PyBUF_SIMPLE)
-        octets.exported = True
+        PyObject_GetBuffer(o, &raw.view, PyBUF_SIMPLE)
+        raw.exported = True
     except (TypeError, BufferError):
         pass
-    if not octets.exported:
+    if not raw.exported:
         encode_error(method, field, f"takes bytes or another C-contiguous buffer, "
                      f"not this {type(o).__name__}")
-    octets.p = <const uint8_t*>octets.view.buf
-    octets.n = <uint64_t>octets.view.len
+    raw.p = <const uint8_t*>raw.view.buf
+    raw.n = <uint64_t>raw.view.len
     return 0
 
 
@@ -69,5 +69,5 @@ cdef int64_t take_frame_max(object frame_max) except -1:
     if exact_u64(<PyObject*>frame_max, &n) and n <= MAX_U32:
         return <int64_t>n
     if not isinstance(frame_max, int) or not 0 <= frame_max <= 2**32 + 7:
-        encode_error(None, "frame_max", f"takes 0 (no limit) or octets, not {short_repr(frame_max)}")
+        encode_error(None, "frame_max", f"takes 0 (no limit) or a number of bytes, not {short_repr(frame_max)}")
     return frame_max

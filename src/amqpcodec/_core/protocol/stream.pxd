@@ -34,4 +34,4 @@ cdef class Stream:
     cdef object fault_or_raise(self, Fault* fault)
     cdef PyObject* take(self) except? NULL
 
-cdef bytes octets_of(object data)
+cdef bytes bytes_of(object data)

@@ -71,7 +71,7 @@ cdef class Stream:
     @frame_max.setter
     def frame_max(self, value):
         if not isinstance(value, int) or value < 0 or 0 < value < 8:
-            raise ValueError(f"frame_max is 0 (no limit) or at least 8 octets, not {value!r}")
+            raise ValueError(f"frame_max is 0 (no limit) or at least 8 bytes, not {value!r}")
         self.limit = min(value, 2**63)
 
     @property
@@ -97,12 +97,12 @@ cdef class Stream:
         cdef FrameIterator frames
         if not self.ready:
             raise TypeError("the decoder was made without its constructor")
-        cdef bytes octets = data if type(data) is bytes else octets_of(data)
+        cdef bytes whole = data if type(data) is bytes else bytes_of(data)
         if self.p != self.end:
             self.save(self.p, <size_t>(self.end - self.p))
-        self.chunk = octets
-        self.p = <const uint8_t*>PyBytes_AS_STRING(octets)
-        self.end = self.p + PyBytes_GET_SIZE(octets)
+        self.chunk = whole
+        self.p = <const uint8_t*>PyBytes_AS_STRING(whole)
+        self.end = self.p + PyBytes_GET_SIZE(whole)
         frames = FrameIterator.__new__(FrameIterator)
         frames.stream = self
         return frames
@@ -280,7 +280,7 @@ cdef class Stream:
         whole."""
         raise NotImplementedError
 
-cdef bytes octets_of(object data):
+cdef bytes bytes_of(object data):
     """A copy of any C-contiguous buffer."""
     cdef Py_buffer view
     PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)

@@ -26,8 +26,8 @@ cdef extern from "wire/text.h":
     PyObject* text_cached_ "text_cached"(TextCache* cache, const uint8_t* s, Py_ssize_t n)
     TextCache* text_cache_new()
     void text_cache_free(TextCache* cache)
-    bint ascii_octets(PyObject* o, const uint8_t** p, Py_ssize_t* n)
-    bint utf8_octets(PyObject* o, const uint8_t** p, Py_ssize_t* n)
+    bint ascii_bytes(PyObject* o, const uint8_t** p, Py_ssize_t* n)
+    bint utf8_bytes(PyObject* o, const uint8_t** p, Py_ssize_t* n)
     bint exact_u64(PyObject* o, uint64_t* out)
     bint exact_small(PyObject* o, int32_t* out)
     object owned "(PyObject *)"(PyObject* made)     # takes the reference over; NULL: an exception is set

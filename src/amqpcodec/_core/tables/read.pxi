@@ -167,7 +167,7 @@ cdef PyObject* read_value(const uint8_t** at, uintptr_t mode, TextCache* cache) 
     elif tag == c'x':
         n = load32(p)
         at[0] = p + 4 + n
-        return PyBytes_FromOctets(<const char*>(p + 4), n)
+        return PyBytes_FromPointer(<const char*>(p + 4), n)
     elif tag == c'f':
         at[0] = p + 4
         return PyFloat_FromDouble_(<double>bits_to_float(load32(p)))

@@ -25,7 +25,7 @@ cdef int same_value(const uint8_t** at, object v, uintptr_t mode) except -1:
         return type(v) is list and same_items(p + 4, n, v, mode)
     if tag == c'S' and type(v) is str:
         n = load32(p)
-        if ascii_octets(<PyObject*>v, &text, &length):
+        if ascii_bytes(<PyObject*>v, &text, &length):
             at[0] = p + 4 + n
             return length == <Py_ssize_t>n and memcmp(text, p + 4, n) == 0
     if tag == c'f' or tag == c'd':
@@ -76,7 +76,7 @@ cdef int same_pairs(const uint8_t* p, uint32_t n, dict table, uintptr_t mode) ex
         if not PyDict_Next(table, &i, &name, &value):
             break
         length = 0
-        if ascii_octets(name, &text, &length):
+        if ascii_bytes(name, &text, &length):
             if length != p[0] or memcmp(text, p + 1, <size_t>length) != 0:
                 break
         elif type(<object>name) is not str or <object>name != text_new(p + 1, p[0]):
@@ -138,7 +138,7 @@ cdef int put_changed(Buffer* b, const uint8_t* p, uint32_t n, dict table, uintpt
     cdef uint32_t length
     cdef Step step
     if same_pairs(p, n, table, mode):
-        return put_octets(b, p, n)
+        return put_bytes(b, p, n)
     step.outer = at.step
     entries = last_entries(p, n, mode)
     for name, value in table.items():
@@ -157,17 +157,17 @@ cdef int put_changed(Buffer* b, const uint8_t* p, uint32_t n, dict table, uintpt
         value_at = p + value_start
         if same_value(&value_at, value, mode):
             for start, value_start, after in spans:
-                put_octets(b, p + start, <size_t>(after - start))
+                put_bytes(b, p + start, <size_t>(after - start))
         elif type(value) is dict and p[value_start] == c'F':
             length = load32(p + value_start + 1)
-            put_octets(b, p + start, <size_t>(value_start - start))
+            put_bytes(b, p + start, <size_t>(value_start - start))
             put_changed_nested(b, c'F', p + value_start + 5, length, value, mode, out_mode, depth, at)
         elif type(value) is list and p[value_start] == c'A':
             length = load32(p + value_start + 1)
-            put_octets(b, p + start, <size_t>(value_start - start))
+            put_bytes(b, p + start, <size_t>(value_start - start))
             put_changed_nested(b, c'A', p + value_start + 5, length, value, mode, out_mode, depth, at)
         else:
-            put_octets(b, p + start, <size_t>(value_start - start))
+            put_bytes(b, p + start, <size_t>(value_start - start))
             put_value(b, value, out_mode, depth, at)
         at.step = step.outer
     return 0
@@ -186,7 +186,7 @@ cdef int put_changed_nested(Buffer* b, uint8_t tag, const uint8_t* p, uint32_t n
     else:
         put_changed_items(b, p, n, value, mode, out_mode, depth + 1, at)
     if <uint64_t>(b.p - b.start) - start > MAX_U32:
-        return table_error(at, "a table takes at most 4294967295 octets")
+        return table_error(at, "a table takes at most 4294967295 bytes")
     store32(b.start + start - 4, <uint32_t>(<size_t>(b.p - b.start) - start))
     return 0
 
@@ -209,7 +209,7 @@ cdef int put_changed_items(Buffer* b, const uint8_t* p, uint32_t n, list items, 
         value_at = p
         p = skip_value(p, mode & MODE_LETTER)
         if same_value(&value_at, item, mode):
-            put_octets(b, start, <size_t>(p - start))
+            put_bytes(b, start, <size_t>(p - start))
         elif type(item) is dict and start[0] == c'F':
             put_changed_nested(b, c'F', start + 5, load32(start + 1), item, mode, out_mode, depth, at)
         elif type(item) is list and start[0] == c'A':

@@ -25,7 +25,7 @@ cdef inline int buffer_room(Buffer* b, size_t n) except -1:
         return buffer_grow(b, n)
     return 0
 
-cdef inline int put_octets(Buffer* b, const void* p, size_t n) except -1:
+cdef inline int put_bytes(Buffer* b, const void* p, size_t n) except -1:
     buffer_room(b, n)
     memcpy(b.p, p, n)
     b.p += n

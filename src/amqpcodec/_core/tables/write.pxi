@@ -59,7 +59,7 @@ cdef int table_error(Place* at, str text) except -1:
 cdef int put_long(Buffer* b, uint8_t tag, const void* p, Py_ssize_t n, Place* at) except -1:
     """tag, u32 length, bytes."""
     if <uint64_t>n > MAX_U32:
-        table_error(at, f"a table value takes at most 4294967295 octets, not {n}")
+        table_error(at, f"a table value takes at most 4294967295 bytes, not {n}")
     put_tag(b, tag, 4 + <size_t>n)
     store32(b.p, <uint32_t>n)
     memcpy(b.p + 4, p, <size_t>n)
@@ -97,7 +97,7 @@ cdef int put_plain_int(Buffer* b, object v, uintptr_t mode, Place* at) except -1
                        + ("-2**63 to 2**64-1" if mode & MODE_LETTER else "signed"))
 
 
-cdef bytes escaped_octets(object v, Place* at):
+cdef bytes escaped_bytes(object v, Place* at):
     """Bytes of a str that may hold surrogate escapes."""
     cdef Py_ssize_t where
     try:
@@ -111,11 +111,11 @@ cdef bytes escaped_octets(object v, Place* at):
 cdef int put_text(Buffer* b, uint8_t tag, object v, Place* at) except -1:
     cdef Py_ssize_t n = 0
     cdef const uint8_t* p = NULL
-    cdef bytes octets
-    if not utf8_octets(<PyObject*>v, &p, &n):
-        octets = escaped_octets(v, at)
-        p = <const uint8_t*>PyBytes_AS_STRING(octets)
-        n = PyBytes_GET_SIZE(octets)
+    cdef bytes raw
+    if not utf8_bytes(<PyObject*>v, &p, &n):
+        raw = escaped_bytes(v, at)
+        p = <const uint8_t*>PyBytes_AS_STRING(raw)
+        n = PyBytes_GET_SIZE(raw)
     return put_long(b, tag, p, n, at)
 
 
@@ -123,13 +123,13 @@ cdef int put_name(Buffer* b, object v, Place* at) except -1:
     """A shortstr."""
     cdef Py_ssize_t n = 0
     cdef const uint8_t* p = NULL
-    cdef bytes octets
-    if not utf8_octets(<PyObject*>v, &p, &n):
-        octets = escaped_octets(v, at)
-        p = <const uint8_t*>PyBytes_AS_STRING(octets)
-        n = PyBytes_GET_SIZE(octets)
+    cdef bytes raw
+    if not utf8_bytes(<PyObject*>v, &p, &n):
+        raw = escaped_bytes(v, at)
+        p = <const uint8_t*>PyBytes_AS_STRING(raw)
+        n = PyBytes_GET_SIZE(raw)
     if n > 255:
-        table_error(at, f"a shortstr takes at most 255 octets, not {n}")
+        table_error(at, f"a shortstr takes at most 255 bytes, not {n}")
     buffer_room(b, 1 + <size_t>n)
     b.p[0] = <uint8_t>n
     memcpy(b.p + 1, p, <size_t>n)
@@ -146,7 +146,7 @@ cdef int take_decimal(object v, uint8_t* scale, int32_t* unscaled, Place* at) ex
     cdef const uint8_t* end
     cdef int64_t digits = 0, exponent = 0, fraction = 0
     cdef bint negative, point = False
-    ascii_octets(<PyObject*>text, &p, &n)
+    ascii_bytes(<PyObject*>text, &p, &n)
     end = p + n
     negative = n != 0 and p[0] == c'-'
     p += negative
@@ -362,7 +362,7 @@ cdef int put_nested(Buffer* b, uint8_t tag, object v, uintptr_t mode, int depth,
         at.step = step.outer
     n = <uint64_t>(b.p - b.start) - start
     if n > MAX_U32:
-        return table_error(at, "a table takes at most 4294967295 octets")
+        return table_error(at, "a table takes at most 4294967295 bytes")
     store32(b.start + start - 4, <uint32_t>n)
     return 0
 
@@ -383,10 +383,10 @@ cdef int put_pairs(Buffer* b, object table, uintptr_t mode, int depth, Place* at
         left -= 1
         n = 0
         p = NULL
-        if AMQP_LIKELY(utf8_octets(name, &p, &n) and <size_t>n <= 255):
+        if AMQP_LIKELY(utf8_bytes(name, &p, &n) and <size_t>n <= 255):
             buffer_room(b, <size_t>n + 16)      # a number after it finds room, too
             b.p[0] = <uint8_t>n
-            copy_octets(b.p + 1, p, <size_t>n)
+            copy_bytes(b.p + 1, p, <size_t>n)
             b.p += 1 + n
         else:
             if not isinstance(<object>name, str):
@@ -395,11 +395,11 @@ cdef int put_pairs(Buffer* b, object table, uintptr_t mode, int depth, Place* at
             buffer_room(b, 16)
         # The most frequent values here, all others by put_value. A str or int has no code that could run.
         m = 0
-        if utf8_octets(value, &p, &m) and <uint64_t>m <= MAX_U32:
+        if utf8_bytes(value, &p, &m) and <uint64_t>m <= MAX_U32:
             buffer_room(b, 5 + <size_t>m)
             b.p[0] = c'S'
             store32(b.p + 1, <uint32_t>m)
-            copy_octets(b.p + 5, p, <size_t>m)
+            copy_bytes(b.p + 5, p, <size_t>m)
             b.p += 5 + m
             continue
         if exact_small(value, &small):

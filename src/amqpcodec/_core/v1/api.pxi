@@ -51,16 +51,16 @@ cdef class V1Protocol(V1Core):
 
         Spec: 1.0 Part 1.
         """
-        cdef Octets octets
+        cdef ByteView raw
         cdef uintptr_t mode = 0 if types is PLAIN else v1_reading_mode(types)
         if type(data) is bytes:
             return v1_value_at(self, <const uint8_t*>PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data),
                                offset, mode)
-        PyObject_GetBuffer(data, &octets.view, PyBUF_SIMPLE)
+        PyObject_GetBuffer(data, &raw.view, PyBUF_SIMPLE)
         try:
-            return v1_value_at(self, <const uint8_t*>octets.view.buf, octets.view.len, offset, mode)
+            return v1_value_at(self, <const uint8_t*>raw.view.buf, raw.view.len, offset, mode)
         finally:
-            PyBuffer_Release(&octets.view)
+            PyBuffer_Release(&raw.view)
 
     def encode(self, channel, performative, payload=b"", *, bint validate=False, bint incomplete=False):
         """Encode one frame: a performative, a SASL performative, Heartbeat or ProtocolHeader.
@@ -97,15 +97,15 @@ cdef class V1Protocol(V1Core):
             EncodeError: as encode, or the buffer is too small (it is then untouched).
         """
         cdef Py_buffer view
-        cdef bytes octets = self.encode(channel, performative, payload, validate=validate,
-                                         incomplete=incomplete)
-        cdef Py_ssize_t n = PyBytes_GET_SIZE(octets)
+        cdef bytes raw = self.encode(channel, performative, payload, validate=validate,
+                                     incomplete=incomplete)
+        cdef Py_ssize_t n = PyBytes_GET_SIZE(raw)
         PyObject_GetBuffer(buffer, &view, PyBUF_WRITABLE | PyBUF_SIMPLE)
         try:
             if offset < 0 or offset > view.len or n > view.len - offset:
-                raise EncodeError(f"the frame takes {n} octets, the buffer has "
+                raise EncodeError(f"the frame takes {n} bytes, the buffer has "
                                   f"{max(view.len - max(offset, 0), 0)} after offset {offset}")
-            memcpy(<uint8_t*>view.buf + offset, PyBytes_AS_STRING(octets), <size_t>n)
+            memcpy(<uint8_t*>view.buf + offset, PyBytes_AS_STRING(raw), <size_t>n)
             return n
         finally:
             PyBuffer_Release(&view)

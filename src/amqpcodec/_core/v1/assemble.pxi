@@ -25,7 +25,7 @@ cdef class V1MessageDecoder(V1Decoder):
         self.limited = max_message_size is not None
         if self.limited:
             if not isinstance(max_message_size, int) or max_message_size < 0:
-                raise ValueError(f"max_message_size is None or octets, not {max_message_size!r}")
+                raise ValueError(f"max_message_size is None or a number of bytes, not {max_message_size!r}")
             self.message_limit = min(max_message_size, 2**63)
         self.eager = eager
         self.partials = {}
@@ -152,8 +152,8 @@ cdef class V1MessageDecoder(V1Decoder):
             open_.state = frame.state
         if frame.more:
             return None
-        octets = b"".join(open_.pieces)
-        return self.delivery(open_.transfer, octets if self.copy else memoryview(octets), open_.settled,
+        raw = b"".join(open_.pieces)
+        return self.delivery(open_.transfer, raw if self.copy else memoryview(raw), open_.settled,
                              open_.state)
 
     @cython.final
@@ -213,7 +213,7 @@ cdef object v1_split(V1Core self, int channel, object transfer, object message, 
     """All frames of a delivery as one bytes."""
     cdef Buffer b
     cdef Place at
-    cdef Octets octets
+    cdef ByteView raw
     cdef uint8_t memory[STACK_ROOM]
     cdef Kind* k = kind_of(transfer)
     cdef size_t start
@@ -231,7 +231,7 @@ cdef object v1_split(V1Core self, int channel, object transfer, object message, 
     if k == NULL or k.what != KIND_V1 or (<V1Desc*>k.desc).code != DESC_TRANSFER:
         encode_error(None, "transfer", f"takes a Transfer or Delivery, not {type(transfer).__name__}")
     if frame_max and frame_max < V1_MIN_MAX_FRAME:
-        encode_error("transfer", "frame_max", f"takes 0 (no limit) or at least 512 octets, not {frame_max}")
+        encode_error("transfer", "frame_max", f"takes 0 (no limit) or at least 512 bytes, not {frame_max}")
     cls = type(transfer)
     values = {name: getattr(transfer, name) for name in cls.FIELDS if transfer.is_set(name)}
     values.update(said)
@@ -246,7 +246,7 @@ cdef object v1_split(V1Core self, int channel, object transfer, object message, 
         transfer.validate()
     values.pop("more", None)
     place_begin(&at, NULL, NULL)
-    take_octets(payload, &octets, "transfer", "payload")
+    take_bytes(payload, &raw, "transfer", "payload")
     buffer_init(&b, memory, STACK_ROOM)
     try:
         while True:
@@ -260,20 +260,20 @@ cdef object v1_split(V1Core self, int channel, object transfer, object message, 
                 n = <uint64_t>(b.p - b.start) - start
                 room = <uint64_t>(frame_max if frame_max else <int64_t>MAX_U32)
                 room = room - n if room > n else 0
-                if not more or octets.n - done > room:
+                if not more or raw.n - done > room:
                     break
                 more = False
-            n = min(room, octets.n - done)
-            if n == 0 and done < octets.n:
-                encode_error("transfer", "frame_max", f"{frame_max} octets do not hold the performative")
+            n = min(room, raw.n - done)
+            if n == 0 and done < raw.n:
+                encode_error("transfer", "frame_max", f"{frame_max} bytes do not hold the performative")
             if n:
-                put_octets(&b, octets.p + done, <size_t>n)
+                put_bytes(&b, raw.p + done, <size_t>n)
             v1_put_head(b.start + start, <uint32_t>(<size_t>(b.p - b.start) - start), V1_FRAME_AMQP, channel)
             done += n
-            if done >= octets.n:
+            if done >= raw.n:
                 return PyBytes_FromStringAndSize(<const char*>b.start, b.p - b.start)
             # What the first transfer said holds for the others, too.
             values = {name: values[name] for name in ("handle", "delivery_id") if name in values}
     finally:
-        drop_octets(&octets)
+        drop_bytes(&raw)
         buffer_free(&b)

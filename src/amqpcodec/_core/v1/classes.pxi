@@ -127,9 +127,9 @@ def restore_v1(cls, tuple values not None, uintptr_t mode, bytes origin):
         o.mode |= extended << V1_EXTENDED
         if d == NULL:
             if extended != <size_t>PyBytes_GET_SIZE(origin):
-                raise ValueError(f"{cls.__qualname__}: the pickle holds octets of another type")
+                raise ValueError(f"{cls.__qualname__}: the pickle holds bytes of another type")
         elif type(v1_read_origin(&(<V1DescTable>k.owner).types, origin, o.mode)) is not cls:
-            raise ValueError(f"{cls.__qualname__}: the pickle holds octets of another type")
+            raise ValueError(f"{cls.__qualname__}: the pickle holds bytes of another type")
         o.origin = Py_NewRef(<PyObject*>origin)
     kind_track(<PyObject*>result)
     return result

@@ -37,7 +37,7 @@ static PyObject *v1_ascii(V1Cache *cache, const uint8_t *s, Py_ssize_t n, Py_ssi
         entry = &cache->text->slot[text_cache_index(a, b, n)];
         o = *entry;
         if (AMQP_LIKELY(o != NULL) && PyUnicode_GET_LENGTH(o) == n &&
-            text_same(s, TEXT_OCTETS(o), n, a, b))
+            text_same(s, TEXT_BYTES(o), n, a, b))
             return Py_NewRef(o);
     }
     if (AMQP_UNLIKELY(!is_ascii(s, (size_t)n))) return NULL;

@@ -57,26 +57,26 @@ cdef int v1_fault_text(const Fault* f, char* out, size_t room) noexcept nogil:
     out += n
     room -= n
     if f.code == BAD_TRUNCATED:
-        n += snprintf(out, room, b"%s needs %llu octets, %llu remain", what, need, have)
+        n += snprintf(out, room, b"%s needs %llu bytes, %llu remain", what, need, have)
     elif f.code == BAD_TRAILING:
-        n += snprintf(out, room, b"%llu octets after the value", have)
+        n += snprintf(out, room, b"%llu bytes after the value", have)
     elif f.code == BAD_DEPTH:
         n += snprintf(out, room, b"values nested deeper than %d levels", DEPTH_LIMIT)
     elif f.code == BAD_FRAME_SIZE:
-        n += snprintf(out, room, b"frame of %llu octets exceeds max-frame-size %llu", need, have)
+        n += snprintf(out, room, b"frame of %llu bytes exceeds max-frame-size %llu", need, have)
     elif f.code == BAD_BODY_SIZE:
-        n += snprintf(out, room, b"message of %llu octets exceeds max_message_size %llu", need, have)
+        n += snprintf(out, room, b"message of %llu bytes exceeds max_message_size %llu", need, have)
     elif f.code == BAD_INCOMPLETE:
-        n += snprintf(out, room, b"the stream ended inside %s, %llu octets into it", what, have)
+        n += snprintf(out, room, b"the stream ended inside %s, %llu bytes into it", what, have)
     elif f.code == V1_BAD_CONSTRUCTOR:
-        n += snprintf(out, room, b"no type has the constructor 0x%02x", <unsigned int>f.octet)
+        n += snprintf(out, room, b"no type has the constructor 0x%02x", <unsigned int>f.byte)
     elif f.code == V1_BAD_SIZE:
         n += snprintf(out, room, b"%s: size and count do not fit what it holds", what)
-    elif f.code == V1_BAD_FIELD and f.octet == 0:
+    elif f.code == V1_BAD_FIELD and f.byte == 0:
         n += snprintf(out, room, b"takes %s, not a described value", what)
     elif f.code == V1_BAD_FIELD:
-        n += snprintf(out, room, b"takes %s, not %s (0x%02x)", what, V1_NAMES[CTOR_WIRE_TYPE[f.octet]],
-                      <unsigned int>f.octet)
+        n += snprintf(out, room, b"takes %s, not %s (0x%02x)", what, V1_NAMES[CTOR_WIRE_TYPE[f.byte]],
+                      <unsigned int>f.byte)
     elif f.code == V1_BAD_VALUE:
         n += snprintf(out, room, b"%s has no such choice", what)
     elif f.code == V1_BAD_FIELDS:
@@ -91,7 +91,7 @@ cdef int v1_fault_text(const Fault* f, char* out, size_t room) noexcept nogil:
     elif f.code == V1_BAD_ENVELOPE:
         n += snprintf(out, room, b"%s, not %llu", what, need)
     elif f.code == V1_BAD_TYPE:
-        n += snprintf(out, room, b"frame type %u is not defined", <unsigned int>f.octet)
+        n += snprintf(out, room, b"frame type %u is not defined", <unsigned int>f.byte)
     else:
         n += snprintf(out, room, b"%s", what)
     n = min(n, last)
@@ -122,7 +122,7 @@ cdef int v1_raise(const Cursor* c) except -1:
     raise v1_fault_error(c.fault)
 
 
-cdef int v1_fail(Cursor* c, int code, const char* what, uint64_t need, uint8_t octet) except -1:
+cdef int v1_fail(Cursor* c, int code, const char* what, uint64_t need, uint8_t byte) except -1:
     """Note a fault at the cursor and raise it."""
-    fail(c, code, what, need, octet)
+    fail(c, code, what, need, byte)
     return v1_raise(c)

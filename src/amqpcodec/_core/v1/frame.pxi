@@ -14,8 +14,8 @@ cdef inline void v1_frame_cursor(const WireFrame* f, const uint8_t* start, uint6
 
 cdef int v1_keep_extended(KindObject* o, const uint8_t* p, Py_ssize_t n, Py_ssize_t extended) except -1:
     """Keep the n bytes from an extended header on, of which so many are the header's own."""
-    octets = PyBytes_FromStringAndSize(<const char*>p, n)
-    Py_XSETREF(o.origin, Py_NewRef(<PyObject*>octets))
+    raw = PyBytes_FromStringAndSize(<const char*>p, n)
+    Py_XSETREF(o.origin, Py_NewRef(<PyObject*>raw))
     o.mode = o.mode & MODE_TYPED | <uint32_t>extended << V1_EXTENDED
     return 0
 
@@ -80,7 +80,7 @@ cdef int v1_put_frame(V1Core self, Buffer* b, int channel, object frame, object 
     cdef size_t start = <size_t>(b.p - b.start)
     cdef V1Desc* d = NULL
     cdef Place at
-    cdef Octets octets
+    cdef ByteView raw
     cdef uint64_t size
     cdef uint32_t extended = 0
     buffer_room(b, 64)
@@ -105,14 +105,14 @@ cdef int v1_put_frame(V1Core self, Buffer* b, int channel, object frame, object 
         if d == NULL or d.code != DESC_TRANSFER:
             encode_error("heartbeat" if d == NULL else <str>(<tuple>d.names)[0], "payload",
                          "only a transfer carries one")
-        take_octets(payload, &octets, "transfer", "payload")
+        take_bytes(payload, &raw, "transfer", "payload")
         try:
-            put_octets(b, octets.p, octets.n)
+            put_bytes(b, raw.p, raw.n)
         finally:
-            drop_octets(&octets)
+            drop_bytes(&raw)
     size = <uint64_t>(b.p - b.start) - start
     if size > MAX_U32:
-        encode_error(None, "frame", f"takes at most 4294967295 octets, not {size}")
+        encode_error(None, "frame", f"takes at most 4294967295 bytes, not {size}")
     v1_put_head(b.start + start, <uint32_t>size,
                 V1_FRAME_SASL if d != NULL and d.frame == V1_SASL_FRAME else V1_FRAME_AMQP, channel)
     b.start[start + 4] += <uint8_t>(extended >> 2)
@@ -125,7 +125,7 @@ cdef uint32_t v1_put_extended(Buffer* b, object frame, Kind* k) except? 0xFFFFFF
     cdef uint32_t n = o.mode >> V1_EXTENDED
     if n == 0 or k.what == KIND_V1 and not v1_is_original(frame, k):
         return 0
-    put_octets(b, PyBytes_AS_STRING(<object>o.origin), n)
+    put_bytes(b, PyBytes_AS_STRING(<object>o.origin), n)
     return n
 
 

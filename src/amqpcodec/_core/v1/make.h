@@ -42,7 +42,7 @@ static PyObject *v1_symbol_new(PyObject *cls, const uint8_t *s, Py_ssize_t n) {
     return o;
 }
 
-/* A new reference; NULL without an exception where the octets are not ASCII. cache may be NULL. */
+/* A new reference; NULL without an exception where the bytes are not ASCII. cache may be NULL. */
 static PyObject *v1_symbol(V1Cache *cache, PyObject *cls, const uint8_t *s, Py_ssize_t n) {
     uint64_t a, b;
     if (n < 1 || n > TEXT_CACHE_LONGEST || !cache)
@@ -111,10 +111,10 @@ static PyObject *v1_uuid_new(PyObject *cls, const uint8_t *p) {
     PyTypeObject *type = (PyTypeObject *)cls;
     PyObject *o;
     if (!v1_uuid_int || !v1_uuid_safe) {
-        PyObject *octets = PyBytes_FromStringAndSize((const char *)p, 16);
-        if (!octets) return NULL;
-        o = PyObject_CallFunctionObjArgs(cls, Py_None, octets, NULL);
-        Py_DECREF(octets);
+        PyObject *raw = PyBytes_FromStringAndSize((const char *)p, 16);
+        if (!raw) return NULL;
+        o = PyObject_CallFunctionObjArgs(cls, Py_None, raw, NULL);
+        Py_DECREF(raw);
         return o;
     }
     PyObject *number = python_int128(p);
@@ -128,15 +128,15 @@ static PyObject *v1_uuid_new(PyObject *cls, const uint8_t *p) {
 }
 
 /* The 128 bits of a UUID; -1 with an exception. */
-static int v1_uuid_octets(PyObject *o, uint8_t *w) {
+static int v1_uuid_bytes(PyObject *o, uint8_t *w) {
     PyObject *number = PyObject_GetAttrString(o, "int");
     if (!number) return -1;
     int bad = !PyLong_Check(number);
     if (!bad) {
-        PyObject *octets = PyObject_CallMethod(number, "to_bytes", "is", 16, "big");
-        bad = !octets || PyBytes_GET_SIZE(octets) != 16;
-        if (!bad) memcpy(w, PyBytes_AS_STRING(octets), 16);
-        Py_XDECREF(octets);
+        PyObject *raw = PyObject_CallMethod(number, "to_bytes", "is", 16, "big");
+        bad = !raw || PyBytes_GET_SIZE(raw) != 16;
+        if (!bad) memcpy(w, PyBytes_AS_STRING(raw), 16);
+        Py_XDECREF(raw);
     } else {
         PyErr_SetString(PyExc_TypeError, "a UUID's int is no int");
     }

@@ -94,9 +94,9 @@ cdef class Message:
             DecodeError: sections are unknown, out of order, there twice or cut off; with
                 eager=True, whatever is wrong in any of them.
         """
-        cdef bytes octets = data if type(data) is bytes else octets_of(data)
+        cdef bytes whole = data if type(data) is bytes else bytes_of(data)
         cdef uintptr_t mode = 0 if types is PLAIN else v1_reading_mode(types)
-        return v1_message(octets, 0, eager, not copy, mode)
+        return v1_message(whole, 0, eager, not copy, mode)
 
     # ---- sections as attributes ----
 
@@ -419,9 +419,9 @@ cdef object v1_raw_section(Message m, int i):
     return m.raw[m.offset[i]:m.offset[i] + m.length[i]]
 
 
-def restore_message(bytes octets not None, uintptr_t mode, bint views):
+def restore_message(bytes whole not None, uintptr_t mode, bint views):
     """Undo Message.__reduce__."""
-    return v1_message(octets, 0, False, views, mode & MODE_TYPED)
+    return v1_message(whole, 0, False, views, mode & MODE_TYPED)
 
 
 cdef tuple v1_data_sections(object value):
@@ -431,21 +431,21 @@ cdef tuple v1_data_sections(object value):
     return tuple(value)
 
 
-cdef Message v1_message(bytes octets, uint64_t at, bint eager, bint views, uintptr_t mode):
+cdef Message v1_message(bytes whole, uint64_t at, bint eager, bint views, uintptr_t mode):
     """A message over bytes. at: offset of them in a stream, for errors."""
     cdef Message m = Message.__new__(Message)
     cdef Cursor c
     cdef Fault fault
     cdef V1Reader r
     cdef int i
-    cdef const uint8_t* p = <const uint8_t*>PyBytes_AS_STRING(octets)
-    if <uint64_t>PyBytes_GET_SIZE(octets) > MAX_U32:
-        raise ValueError("a message takes at most 4294967295 octets")
-    v1_begin(&c, &fault, p, p + PyBytes_GET_SIZE(octets), p, at)
+    cdef const uint8_t* p = <const uint8_t*>PyBytes_AS_STRING(whole)
+    if <uint64_t>PyBytes_GET_SIZE(whole) > MAX_U32:
+        raise ValueError("a message takes at most 4294967295 bytes")
+    v1_begin(&c, &fault, p, p + PyBytes_GET_SIZE(whole), p, at)
     m.have = v1_scan_sections(&c, &V1_FAMILY.descs.types, m.offset, m.length)
     if m.have < 0:
         v1_raise(&c)
-    m.raw = octets
+    m.raw = whole
     m.mode = <uint32_t>mode
     m.views = views
     if eager:
@@ -532,12 +532,12 @@ cdef int v1_put_section(Buffer* b, Message m, int i) except -1:
     """One section (all of a kind): its bytes as they came if they still say what it is."""
     cdef bint came = not m.assigned & 1 << i
     if came and (not m.loaded & 1 << i or i == SEC_DATA
-                 or v1_section_octets(m, i, m.stored(i)) == v1_section_octets(m, i, v1_read_section(m, i))):
-        return put_octets(b, PyBytes_AS_STRING(m.raw) + m.offset[i], m.length[i])
+                 or v1_section_bytes(m, i, m.stored(i)) == v1_section_bytes(m, i, v1_read_section(m, i))):
+        return put_bytes(b, PyBytes_AS_STRING(m.raw) + m.offset[i], m.length[i])
     return v1_put_section_value(b, i, m.stored(i), 0)
 
 
-cdef bytes v1_section_octets(Message m, int i, object value):
+cdef bytes v1_section_bytes(Message m, int i, object value):
     """What a section's value says, whatever bytes it came from."""
     cdef Buffer b
     cdef uint8_t memory[1024]
@@ -579,16 +579,16 @@ cdef int v1_put_section_value(Buffer* b, int i, object value, int mode) except -
     return 0
 
 
-cdef list v1_section_list(bytes octets):
+cdef list v1_section_list(bytes whole):
     """(number, descriptor, offset, length) of each section."""
     cdef Cursor c
     cdef Fault fault
     cdef V1Value v
     cdef V1Desc* d
     cdef const uint8_t* start
-    cdef const uint8_t* p = <const uint8_t*>PyBytes_AS_STRING(octets)
+    cdef const uint8_t* p = <const uint8_t*>PyBytes_AS_STRING(whole)
     cdef list found = []
-    v1_begin(&c, &fault, p, p + PyBytes_GET_SIZE(octets), p, 0)
+    v1_begin(&c, &fault, p, p + PyBytes_GET_SIZE(whole), p, 0)
     while c.p < c.end:
         start = c.p
         c.p += 1

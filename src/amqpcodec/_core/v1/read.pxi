@@ -212,8 +212,8 @@ cdef object v1_known_type(V1Reader* r, const V1Desc* d, Cursor* c, const uint8_t
     c.fault.method = method
     c.fault.field = field
     if AMQP_UNLIKELY(unusual):
-        octets = PyBytes_FromStringAndSize(<const char*>start, c.p - start)
-        o.origin = Py_NewRef(<PyObject*>octets)
+        raw = PyBytes_FromStringAndSize(<const char*>start, c.p - start)
+        o.origin = Py_NewRef(<PyObject*>raw)
     return made
 
 

@@ -132,7 +132,7 @@ def v1_rule_properties_field(obj):
 def v1_rule_transfer(obj):
     v1_must_provide(obj, "state", "delivery-state")
     if obj.delivery_tag is not None and len(obj.delivery_tag) > 32:
-        v1_invalid(obj, "delivery_tag", f"at most 32 octets, not {len(obj.delivery_tag)}")
+        v1_invalid(obj, "delivery_tag", f"at most 32 bytes, not {len(obj.delivery_tag)}")
 
 
 def v1_rule_disposition(obj):

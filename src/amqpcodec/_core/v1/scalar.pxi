@@ -32,7 +32,7 @@ cdef extern from "v1/make.h":
     object v1_float_subclass(object cls, object value)
     int v1_uuid_ready(object cls, object unknown) except -1
     object v1_uuid_new(object cls, const uint8_t* p)
-    int v1_uuid_octets(object o, uint8_t* w) except -1
+    int v1_uuid_bytes(object o, uint8_t* w) except -1
 
 cdef extern from "v1/compact.h":
     int v1_compact_ready(object symbol) except -1
@@ -146,20 +146,20 @@ cdef object v1_read_uuid(const uint8_t* p):
 cdef object v1_decimal(V1Reader* r, const V1Value* v):
     """A Decimal; of its typed class where that is asked for, or where it would not keep its bits."""
     cdef uint8_t memory[8]
-    cdef bytes octets
+    cdef bytes raw
     if v.kind == V1_DECIMAL32:
         store32(memory, <uint32_t>v.u)
-        octets = PyBytes_FromStringAndSize(<const char*>memory, 4)
+        raw = PyBytes_FromStringAndSize(<const char*>memory, 4)
     elif v.kind == V1_DECIMAL64:
         store64(memory, v.u)
-        octets = PyBytes_FromStringAndSize(<const char*>memory, 8)
+        raw = PyBytes_FromStringAndSize(<const char*>memory, 8)
     else:
-        octets = PyBytes_FromStringAndSize(<const char*>v.p, 16)
+        raw = PyBytes_FromStringAndSize(<const char*>v.p, 16)
     if not r.mode & MODE_TYPED:
-        value, canonical = v1_decimal_decode(octets)
+        value, canonical = v1_decimal_decode(raw)
         if canonical:
             return value
-    return V1_TYPED[v.kind].from_bits(octets)
+    return V1_TYPED[v.kind].from_bits(raw)
 
 
 cdef object v1_scalar(V1Reader* r, Cursor* c, const V1Value* v):

@@ -9,7 +9,7 @@ cdef int v1_scan_bad(Fault* f, int code, int scope, uint64_t offset, const char*
     f.what = what
     f.need = need
     f.have = have
-    f.octet = p[5]
+    f.byte = p[5]
     f.in_frame = True
     f.frame_type = p[5]
     f.channel = load16(p + 6)

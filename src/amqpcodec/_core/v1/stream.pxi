@@ -7,7 +7,7 @@ cdef object v1_decode_at(V1Core self, const uint8_t* p, Py_ssize_t size, Py_ssiz
     cdef V1Reader r
     cdef int found
     if AMQP_UNLIKELY(offset < 0 or offset > size):
-        raise ValueError(f"offset {offset} is outside of {size} octets")
+        raise ValueError(f"offset {offset} is outside of {size} bytes")
     found = v1_scan(p + offset, p + size, 0, <uint64_t>offset, &f, &fault)
     if found == SCAN_MORE:
         return None

@@ -115,7 +115,7 @@ cdef inline int v1_close(Buffer* b, size_t start, uint8_t wire_type, uint64_t co
         b.p -= 6
         return 0
     if n + 4 > MAX_U32 or count > MAX_U32:
-        table_error(at, f"a {V1_NAMES[wire_type].decode()} takes at most 4294967295 octets")
+        table_error(at, f"a {V1_NAMES[wire_type].decode()} takes at most 4294967295 bytes")
     head[0] = CTOR_WIDE[wire_type]
     store32(head + 1, <uint32_t>(n + 4))
     store32(head + 5, <uint32_t>count)
@@ -319,27 +319,27 @@ cdef int v1_put_runs(Buffer* b, uint8_t wire_type, list items, size_t first, Pla
     """Bytes of binaries, strings or symbols, each with its length."""
     cdef const uint8_t* p = NULL
     cdef Py_ssize_t n = 0
-    cdef Octets octets
+    cdef ByteView raw
     cdef bint narrow = True
     for item in items:
         step.index += 1
-        octets.exported = False
+        raw.exported = False
         if wire_type == V1_BINARY:
-            v1_take_binary(item, &octets, at)
-            p = octets.p
-            n = <Py_ssize_t>octets.n
+            v1_take_binary(item, &raw, at)
+            p = raw.p
+            n = <Py_ssize_t>raw.n
         else:
             v1_take_text(item, wire_type, &p, &n, at)
         try:
             narrow = narrow and n <= 255
             if <uint64_t>n > MAX_U32:
-                table_error(at, f"takes at most 4294967295 octets, not {n}")
+                table_error(at, f"takes at most 4294967295 bytes, not {n}")
             buffer_room(b, 4 + <size_t>n)
             store32(b.p, <uint32_t>n)
             memcpy(b.p + 4, p, <size_t>n)
             b.p += 4 + n
         finally:
-            drop_octets(&octets)
+            drop_bytes(&raw)
     if narrow:
         v1_shorten(b, wire_type, first, len(items), 3, 0)
     return 0
@@ -438,8 +438,8 @@ cdef int v1_put_kind(Buffer* b, object obj, int mode, int depth, Place* at) exce
     v1_enter(depth, at)
     if AMQP_UNLIKELY(o.origin != NULL and not mode & V1_CANONICAL) and v1_is_original(obj, k):
         extended = o.mode >> V1_EXTENDED
-        return put_octets(b, PyBytes_AS_STRING(<object>o.origin) + extended,
-                          <size_t>PyBytes_GET_SIZE(<object>o.origin) - extended)
+        return put_bytes(b, PyBytes_AS_STRING(<object>o.origin) + extended,
+                         <size_t>PyBytes_GET_SIZE(<object>o.origin) - extended)
     place_begin(&place, <PyObject*>(<tuple>d.names)[0], NULL)
     buffer_room(b, 16)
     b.p[0] = 0
@@ -580,17 +580,17 @@ cdef bint v1_is_original(object obj, Kind* k) except -1:
     return v1_canonical(obj) == v1_canonical(again)
 
 
-cdef object v1_read_origin(const V1Types* types, bytes octets, uintptr_t mode):
+cdef object v1_read_origin(const V1Types* types, bytes raw, uintptr_t mode):
     """An instance from the bytes of a described value, after what an extended header takes by the
     mode; raises DecodeError."""
     cdef Fault fault
     cdef Cursor c
     cdef V1Reader r
     memset(&fault, 0, sizeof(fault))
-    c.base = <const uint8_t*>PyBytes_AS_STRING(octets)
+    c.base = <const uint8_t*>PyBytes_AS_STRING(raw)
     c.p = c.base + (mode >> V1_EXTENDED)
     c.base_at = 0
-    c.end = c.base + PyBytes_GET_SIZE(octets)
+    c.end = c.base + PyBytes_GET_SIZE(raw)
     c.fault = &fault
     v1_reader(&r, types, V1_ONE_SHOT_CACHE, mode & MODE_TYPED)
     made = v1_value(&r, &c, 0)

@@ -41,11 +41,11 @@ cdef inline int v1_put_run(Buffer* b, uint8_t wire_type, const uint8_t* p, uint6
         buffer_room(b, 2 + <size_t>n)
         b.p[0] = CTOR_NARROW[wire_type]
         b.p[1] = <uint8_t>n
-        copy_octets(b.p + 2, p, <size_t>n)
+        copy_bytes(b.p + 2, p, <size_t>n)
         b.p += 2 + n
         return 0
     if n > MAX_U32:
-        table_error(at, f"takes at most 4294967295 octets, not {n}")
+        table_error(at, f"takes at most 4294967295 bytes, not {n}")
     buffer_room(b, 5 + <size_t>n)
     b.p[0] = CTOR_WIDE[wire_type]
     store32(b.p + 1, <uint32_t>n)
@@ -60,7 +60,7 @@ cdef extern from "Python.h":
 
 cdef int v1_take_text(object v, uint8_t wire_type, const uint8_t** p, Py_ssize_t* n, Place* at) except -1:
     """The bytes of a str as string or symbol; they live as long as it does."""
-    if not utf8_octets(<PyObject*>v, p, n):
+    if not utf8_bytes(<PyObject*>v, p, n):
         if not isinstance(v, str):
             table_error(at, f"takes str, not {type(v).__name__}")
         p[0] = <const uint8_t*>PyUnicode_AsUTF8AndSize_(v, n)
@@ -80,21 +80,21 @@ cdef int v1_put_text(Buffer* b, uint8_t wire_type, object v, Place* at) except -
 
 
 cdef int v1_put_binary(Buffer* b, object v, Place* at) except -1:
-    cdef Octets octets
+    cdef ByteView raw
     if type(v) is bytes:
         return v1_put_run(b, V1_BINARY, <const uint8_t*>PyBytes_AS_STRING(v),
                           <uint64_t>PyBytes_GET_SIZE(v), at)
-    v1_take_binary(v, &octets, at)
+    v1_take_binary(v, &raw, at)
     try:
-        return v1_put_run(b, V1_BINARY, octets.p, octets.n, at)
+        return v1_put_run(b, V1_BINARY, raw.p, raw.n, at)
     finally:
-        drop_octets(&octets)
+        drop_bytes(&raw)
 
 
-cdef int v1_take_binary(object v, Octets* octets, Place* at) except -1:
-    """Borrow the bytes of bytes or any contiguous buffer, until drop_octets."""
-    return take_octets(v, octets, None if at.method == NULL else <str>at.method,
-                       None if at.field == NULL else <str>at.field)
+cdef int v1_take_binary(object v, ByteView* raw, Place* at) except -1:
+    """Borrow the bytes of bytes or any contiguous buffer, until drop_bytes."""
+    return take_bytes(v, raw, None if at.method == NULL else <str>at.method,
+                      None if at.field == NULL else <str>at.field)
 
 
 cdef int v1_take_int(object v, uint8_t wire_type, uint64_t* out, Place* at) except -1:
@@ -139,7 +139,7 @@ cdef int v1_take_moment(object v, uint64_t* out, Place* at) except -1:
 
 cdef int v1_put_uuid_bytes(Buffer* b, object v) except -1:
     """The 16 bytes of a UUID, without their constructor; there is room for them."""
-    v1_uuid_octets(v, b.p)
+    v1_uuid_bytes(v, b.p)
     b.p += 16
     return 0
 
@@ -147,21 +147,21 @@ cdef int v1_put_uuid_bytes(Buffer* b, object v) except -1:
 cdef int v1_put_decimal(Buffer* b, object v, uint8_t wire_type, Place* at) except -1:
     """The bytes of a Decimal, without their constructor."""
     cdef int width = 32 << (wire_type - V1_DECIMAL32)
-    cdef bytes octets = None
+    cdef bytes raw = None
     cdef str wrong = None
     if not isinstance(v, Decimal):
         table_error(at, f"{V1_NAMES[wire_type].decode()} takes Decimal, not {type(v).__name__}")
     if isinstance(v, V1Decimal) and v.WIDTH == width:
-        octets = v.bits
+        raw = v.bits
     else:
         try:
-            octets = v1_decimal_encode(v, width)
+            raw = v1_decimal_encode(v, width)
         except ValueError as error:
             wrong = str(error)
         if wrong is not None:
             table_error(at, wrong)
     buffer_room(b, 16)
-    memcpy(b.p, PyBytes_AS_STRING(octets), <size_t>(width // 8))
+    memcpy(b.p, PyBytes_AS_STRING(raw), <size_t>(width // 8))
     b.p += width // 8
     return 0
 

@@ -37,16 +37,16 @@ cdef int fault_text(const Fault* f, char* out, size_t room) noexcept nogil:
     out += n
     room -= n
     if f.code == BAD_TRUNCATED:
-        n += snprintf(out, room, b"%s needs %llu octets, %llu remain (offset %llu)",
+        n += snprintf(out, room, b"%s needs %llu bytes, %llu remain (offset %llu)",
                       f.what, need, have, offset)
     elif f.code == BAD_TRAILING:
-        n += snprintf(out, room, b"%llu octets after the last field (offset %llu)", have, offset)
+        n += snprintf(out, room, b"%llu bytes after the last field (offset %llu)", have, offset)
     elif f.code == BAD_TAG:
         n += snprintf(out, room, b"unknown field table tag 0x%02x (offset %llu)",
-                      <unsigned int>f.octet, offset)
+                      <unsigned int>f.byte, offset)
     elif f.code == BAD_CONTENT:
         n += snprintf(out, room, b"content is inline (0) or a reference (1), not %u (offset %llu)",
-                      <unsigned int>f.octet, offset)
+                      <unsigned int>f.byte, offset)
     elif f.code == BAD_COLUMN:
         n += snprintf(out, room, b"no column for this property of %s (offset %llu)", f.what, offset)
     elif f.code == BAD_DEPTH:
@@ -54,18 +54,18 @@ cdef int fault_text(const Fault* f, char* out, size_t room) noexcept nogil:
                       DEPTH_LIMIT, offset)
     elif f.code == BAD_FRAME_END:
         n += snprintf(out, room, b"frame ends with 0x%02x, not 0xce (offset %llu)",
-                      <unsigned int>f.octet, offset)
+                      <unsigned int>f.byte, offset)
     elif f.code == BAD_FRAME_SIZE:
-        n += snprintf(out, room, b"frame of %llu octets exceeds frame_max %llu (offset %llu)",
+        n += snprintf(out, room, b"frame of %llu bytes exceeds frame_max %llu (offset %llu)",
                       need, have, offset)
-    elif f.code == BAD_FRAME_TYPE and 4 <= f.octet <= 7:
+    elif f.code == BAD_FRAME_TYPE and 4 <= f.byte <= 7:
         n += snprintf(out, room, b"frame type %u (%s of 0-8 and 0-9) is not read (offset %llu)",
-                      <unsigned int>f.octet, OLD_FRAME_TYPES[f.octet - 4], offset)
+                      <unsigned int>f.byte, OLD_FRAME_TYPES[f.byte - 4], offset)
     elif f.code == BAD_FRAME_TYPE:
         n += snprintf(out, room, b"frame type %u is not defined (offset %llu)",
-                      <unsigned int>f.octet, offset)
+                      <unsigned int>f.byte, offset)
     elif f.code == BAD_HEARTBEAT:
-        n += snprintf(out, room, b"heartbeat on channel %u with %llu octets of payload, "
+        n += snprintf(out, room, b"heartbeat on channel %u with %llu bytes of payload, "
                       b"must be 0 and none (offset %llu)", <unsigned int>f.channel, have, offset)
     elif f.code == BAD_METHOD:
         n += snprintf(out, room, b"no method with class id %u and method id %u (offset %llu)",
@@ -86,13 +86,13 @@ cdef int fault_text(const Fault* f, char* out, size_t room) noexcept nogil:
     elif f.code == BAD_CHANNEL:
         n += snprintf(out, room, b"content on channel 0 (offset %llu)", offset)
     elif f.code == BAD_BODY_SIZE:
-        n += snprintf(out, room, b"body of %llu octets exceeds max_body_size %llu (offset %llu)",
+        n += snprintf(out, room, b"body of %llu bytes exceeds max_body_size %llu (offset %llu)",
                       need, have, offset)
     elif f.code == BAD_INCOMPLETE:
-        n += snprintf(out, room, b"the stream ended inside %s, %llu octets into it (offset %llu)",
+        n += snprintf(out, room, b"the stream ended inside %s, %llu bytes into it (offset %llu)",
                       f.what, have, offset)
     elif f.code == BAD_CAPTURE:
-        n += snprintf(out, room, b"%llu octets %s", have, f.what)
+        n += snprintf(out, room, b"%llu bytes %s", have, f.what)
     return min(n, <int>(FAULT_TEXT_SIZE - 1))
 
 

@@ -17,7 +17,7 @@ cdef inline bint is_known_type(uint8_t t) noexcept nogil:
     return t == FRAME_METHOD or t == FRAME_HEADER or t == FRAME_BODY or t == FRAME_HEARTBEAT
 
 cdef int scan_bad(Fault* f, int code, int scope, uint64_t offset, const uint8_t* p,
-                  uint64_t need, uint64_t have, uint8_t octet) noexcept nogil
+                  uint64_t need, uint64_t have, uint8_t byte) noexcept nogil
 
 cdef inline int scan_frame(const uint8_t* p, const uint8_t* end, uint64_t frame_max,
                            uint64_t offset, WireFrame* out, Fault* f) noexcept nogil:

@@ -5,13 +5,13 @@ cdef uint64_t UNDEFINED_TYPE_LIMIT = 1 << 20
 
 
 cdef int scan_bad(Fault* f, int code, int scope, uint64_t offset, const uint8_t* p,
-                  uint64_t need, uint64_t have, uint8_t octet) noexcept nogil:
+                  uint64_t need, uint64_t have, uint8_t byte) noexcept nogil:
     f.code = code
     f.scope = scope
     f.offset = offset
     f.need = need
     f.have = have
-    f.octet = octet
+    f.byte = byte
     f.in_frame = True
     f.frame_type = p[0]
     f.channel = load16(p + 1)

@@ -23,7 +23,7 @@ cdef extern from "Python.h":
     PyObject* PyLong_FromU64 "PyLong_FromUnsignedLongLong"(unsigned long long v)
     PyObject* PyLong_FromI64 "PyLong_FromLongLong"(long long v)
     PyObject* PyFloat_FromDouble_ "PyFloat_FromDouble"(double v)
-    PyObject* PyBytes_FromOctets "PyBytes_FromStringAndSize"(const char* p, Py_ssize_t n)
+    PyObject* PyBytes_FromPointer "PyBytes_FromStringAndSize"(const char* p, Py_ssize_t n)
     void PyErr_Clear()
     void PyErr_SetObject(PyObject* kind, PyObject* value)
     Py_ssize_t PyDict_GET_SIZE(object o)

@@ -16,13 +16,13 @@ AMQP_INLINE uint8_t *text_bytes(PyObject *o) {
     AMQP_ASSUME(PyUnicode_IS_COMPACT_ASCII(o));
     return PyUnicode_1BYTE_DATA(o);
 }
-#define TEXT_OCTETS(o) text_bytes((PyObject *)(o))
+#define TEXT_BYTES(o) text_bytes((PyObject *)(o))
 
 /* Of bytes that are ASCII. */
 static inline PyObject *text_ascii(const uint8_t *s, Py_ssize_t n) {
     if (AMQP_UNLIKELY(n < 2)) return text_slow(s, n); /* one that all share */
     PyObject *o = PyUnicode_New(n, 127);
-    if (AMQP_LIKELY(o != NULL)) copy_octets(TEXT_OCTETS(o), s, (size_t)n);
+    if (AMQP_LIKELY(o != NULL)) copy_bytes(TEXT_BYTES(o), s, (size_t)n);
     return o;
 }
 
@@ -138,7 +138,7 @@ AMQP_INLINE PyObject *text_find(TextCache *cache, const uint8_t *s, Py_ssize_t n
     *entry = &cache->slot[text_cache_index(a, b, n)];
     PyObject *o = **entry;
     if (AMQP_UNLIKELY(o == NULL) || PyUnicode_GET_LENGTH(o) != n) return NULL;
-    return text_same(s, TEXT_OCTETS(o), n, a, b) ? o : NULL;
+    return text_same(s, TEXT_BYTES(o), n, a, b) ? o : NULL;
 }
 
 /* A new str of ASCII bytes that the cache does not have; kept there where it has an entry. */
@@ -179,16 +179,16 @@ static void text_cache_free(TextCache *cache) {
 }
 
 /* Whether o is a compact ASCII str, and then its bytes, borrowed. No error is set; o may be NULL. */
-AMQP_INLINE int ascii_octets(PyObject *o, const uint8_t **p, Py_ssize_t *n) {
+AMQP_INLINE int ascii_bytes(PyObject *o, const uint8_t **p, Py_ssize_t *n) {
     if (!o || !PyUnicode_CheckExact(o) || !PyUnicode_IS_COMPACT_ASCII(o)) return 0;
     *n = PyUnicode_GET_LENGTH(o);
-    *p = TEXT_OCTETS(o);
+    *p = TEXT_BYTES(o);
     return 1;
 }
 
 /* The same for any exact str but one with lone surrogates, which has no UTF-8 of its own. The str
  * keeps its UTF-8, so that text which is sent again is not translated again. */
-AMQP_COLD static int utf8_octets_slow(PyObject *o, const uint8_t **p, Py_ssize_t *n) {
+AMQP_COLD static int utf8_bytes_slow(PyObject *o, const uint8_t **p, Py_ssize_t *n) {
     if (!o || !PyUnicode_CheckExact(o)) return 0;
     *p = (const uint8_t *)PyUnicode_AsUTF8AndSize(o, n);
     if (*p) return 1;
@@ -196,13 +196,13 @@ AMQP_COLD static int utf8_octets_slow(PyObject *o, const uint8_t **p, Py_ssize_t
     return 0;
 }
 
-AMQP_INLINE int utf8_octets(PyObject *o, const uint8_t **p, Py_ssize_t *n) {
-    if (AMQP_LIKELY(ascii_octets(o, p, n))) return 1;
+AMQP_INLINE int utf8_bytes(PyObject *o, const uint8_t **p, Py_ssize_t *n) {
+    if (AMQP_LIKELY(ascii_bytes(o, p, n))) return 1;
     /* Variables of its own: the caller's stay in registers. */
-    const uint8_t *octets = NULL;
+    const uint8_t *raw = NULL;
     Py_ssize_t size = 0;
-    int found = utf8_octets_slow(o, &octets, &size);
-    *p = octets;
+    int found = utf8_bytes_slow(o, &raw, &size);
+    *p = raw;
     *n = size;
     return found;
 }

@@ -75,7 +75,7 @@ static inline uint32_t float_to_bits(float f) {
 
 /* memcpy for the short runs that names and tags are: no call, the last move overlaps. (Where gcc
  * knows that n is below 256 it makes `rep movs` of memcpy, which takes longer to start than all this.) */
-AMQP_INLINE void copy_octets(uint8_t *to, const uint8_t *from, size_t n) {
+AMQP_INLINE void copy_bytes(uint8_t *to, const uint8_t *from, size_t n) {
     if (n >= 256) {
         memcpy(to, from, n);
     } else if (n >= 16) {

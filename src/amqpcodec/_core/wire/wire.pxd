@@ -15,7 +15,7 @@ cdef extern from "wire/wire.h" nogil:
     uint64_t double_to_bits(double d)
     float bits_to_float(uint32_t bits)
     uint32_t float_to_bits(float f)
-    void copy_octets(uint8_t* to, const uint8_t* from_, size_t n)
+    void copy_bytes(uint8_t* to, const uint8_t* from_, size_t n)
     bint is_ascii(const uint8_t* s, size_t n)
     bint is_utf8(const uint8_t* s, size_t n)
     bint AMQP_LIKELY(bint x)
@@ -60,7 +60,7 @@ cdef struct Fault:
     const char* method
     const char* field
     bint in_frame           # frame_type and channel are known
-    uint8_t octet
+    uint8_t byte
     uint8_t frame_type
     uint16_t channel
     uint16_t class_id
@@ -74,7 +74,7 @@ cdef struct Cursor:
     uint64_t base_at
     Fault* fault
 
-cdef int fail(Cursor* c, int code, const char* what, uint64_t need, uint8_t octet) noexcept nogil
+cdef int fail(Cursor* c, int code, const char* what, uint64_t need, uint8_t byte) noexcept nogil
 
 cdef inline bint short_of(Cursor* c, size_t n, const char* what) noexcept nogil:
     """True, and the fault noted, where fewer than n bytes remain."""

@@ -1,6 +1,6 @@
 # The lowest layer: a cursor over borrowed bytes, and what can go wrong on it.
 
-cdef int fail(Cursor* c, int code, const char* what, uint64_t need, uint8_t octet) noexcept nogil:
+cdef int fail(Cursor* c, int code, const char* what, uint64_t need, uint8_t byte) noexcept nogil:
     """Note a fault at the cursor; always -1, so that a reader can return it."""
     cdef Fault* f = c.fault
     if f.code == OK:
@@ -9,6 +9,6 @@ cdef int fail(Cursor* c, int code, const char* what, uint64_t need, uint8_t octe
         f.what = what
         f.need = need
         f.have = <uint64_t>(c.end - c.p)
-        f.octet = octet
+        f.byte = byte
         f.offset = c.base_at + <uint64_t>(c.p - c.base)
     return -1

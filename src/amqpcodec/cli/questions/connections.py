@@ -230,23 +230,23 @@ def product_of(table: Any) -> str | None:
 
 def user_of(mechanism: Any, response: Any) -> str | None:
     """The user's name of a login, and nothing else of it; else the mechanism in parentheses."""
-    octets = _octets(response)
+    raw = _bytes(response)
     name: bytes | None = None
-    if mechanism == "PLAIN" and octets.count(b"\0") >= 2:
-        authorized, name, _ = octets.split(b"\0", 2)
+    if mechanism == "PLAIN" and raw.count(b"\0") >= 2:
+        authorized, name, _ = raw.split(b"\0", 2)
         name = name or authorized
     elif mechanism == "AMQPLAIN":
-        at = octets.find(b"\x05LOGINS")
+        at = raw.find(b"\x05LOGINS")
         if at >= 0:
             start = at + 11
-            size = int.from_bytes(octets[at + 7 : start], "big")
-            name = octets[start : start + size] if start + size <= len(octets) else None
+            size = int.from_bytes(raw[at + 7 : start], "big")
+            name = raw[start : start + size] if start + size <= len(raw) else None
     if name is not None:
         return name.decode("utf-8", "replace")
     return f"({mechanism})" if isinstance(mechanism, str) else None
 
 
-def _octets(value: Any) -> bytes:
+def _bytes(value: Any) -> bytes:
     """Bytes of a JSON value."""
     if isinstance(value, dict) and isinstance(value.get("$binary"), str):
         try:

@@ -27,7 +27,7 @@ _NAMED += ["properties.to", "properties.subject"]
 
 def sections(bodies: pa.Array) -> dict[int, list[str | None]]:
     """row -> message id, correlation id, reply to, to and subject of the messages in a column."""
-    frames = [None if octets is None else transfer_frame(octets) for octets in bodies.to_pylist()]
+    frames = [None if raw is None else transfer_frame(raw) for raw in bodies.to_pylist()]
     wanted = ["row", *_NAMED, "error"]
     read = columns.decode(pa.array(frames, pa.binary()), "1.0", level="message", fields=wanted)
     rows = pa.record_batch(read).to_pylist()

@@ -101,23 +101,23 @@ def taken_apart(row: dict[str, Any]) -> Walk:
     from ... import v0_8, v0_9, v0_9_1, v1_0
     from . import legacy, modern
 
-    octets = row["frame"] or b""
+    raw = row["frame"] or b""
     if row["frame_type"] in ("amqp", "sasl") or (
-        row["frame_type"] == "heartbeat" and octets[:4] == b"\0\0\0\x08"
+        row["frame_type"] == "heartbeat" and raw[:4] == b"\0\0\0\x08"
     ):
         table: Any = vars(v1_0)["TABLE"]
-        return modern.frame(octets, table)
+        return modern.frame(raw, table)
     module: Any = v0_9_1
     for module in (v0_9_1, v0_9, v0_8):
-        number = (int.from_bytes(octets[7:9], "big"), int.from_bytes(octets[9:11], "big"))
+        number = (int.from_bytes(raw[7:9], "big"), int.from_bytes(raw[9:11], "big"))
         found: Any = module.METHODS.get(number)
         if row["method"] is None or (found is not None and row["method"] == found.NAME):
             break
-    return legacy.frame(octets, module.TABLE)
+    return legacy.frame(raw, module.TABLE)
 
 
 def _batch(walk: Walk) -> pa.RecordBatch:
-    rows = [(*_values(node), walk.octets[node.offset : node.offset + node.length]) for node in walk]
+    rows = [(*_values(node), walk.raw[node.offset : node.offset + node.length]) for node in walk]
     columns = list(zip(*rows, strict=True)) or [()] * len(SCHEMA)
     arrays = [pa.array(values, field.type) for values, field in zip(columns, SCHEMA, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)

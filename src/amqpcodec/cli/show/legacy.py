@@ -23,10 +23,10 @@ FIXED = {
 }  # fmt: skip
 
 
-def frame(octets: bytes, table: Mapping[str, Any]) -> Walk:
+def frame(raw: bytes, table: Mapping[str, Any]) -> Walk:
     """The parts of a frame; what cannot be read is bytes. table: TABLE of the protocol's module."""
-    walk = Walk(octets)
-    if octets[:4] == b"AMQP":
+    walk = Walk(raw)
+    if raw[:4] == b"AMQP":
         _header(walk)
         return walk
     try:
@@ -37,7 +37,7 @@ def frame(octets: bytes, table: Mapping[str, Any]) -> Walk:
         start = walk.at
         size = walk.number(4)
         walk.add(start, "size", "long", size)
-        end = min(walk.at + size, len(octets))
+        end = min(walk.at + size, len(raw))
         start = walk.at
         node = walk.add(start, "payload", FRAMES.get(kind, "unknown"), "")
         with walk.inside():
@@ -51,7 +51,7 @@ def frame(octets: bytes, table: Mapping[str, Any]) -> Walk:
         walk.add(start, "frame_end", "octet", f"0x{walk.number(1):02x}")
     except Cut:
         pass
-    walk.rest(len(octets), "rest", "what belongs to no part of a frame")
+    walk.rest(len(raw), "rest", "what belongs to no part of a frame")
     return walk
 
 
@@ -59,9 +59,9 @@ def _header(walk: Walk) -> None:
     walk.take(4)
     walk.add(0, "protocol", "4 bytes", "AMQP")
     start = walk.at
-    version = walk.take(min(4, len(walk.octets) - 4))
+    version = walk.take(min(4, len(walk.raw) - 4))
     walk.add(start, "version", "4 bytes", " ".join(map(str, version)))
-    walk.rest(len(walk.octets), "rest")
+    walk.rest(len(walk.raw), "rest")
 
 
 def _payload(walk: Walk, kind: int, table: Mapping[str, Any], end: int) -> None:
@@ -108,20 +108,20 @@ def _content_header(walk: Walk, table: Mapping[str, Any], end: int) -> None:
     properties = of["properties"] or ()
     there = [field for field, flag in zip(properties, flags, strict=False) if flag]
     names = " ".join(field[0] for field in there)
-    walk.add(start, "property_flags", "short", f"0x{walk.octets[start : walk.at].hex()}", names)
+    walk.add(start, "property_flags", "short", f"0x{walk.raw[start : walk.at].hex()}", names)
     _fields(walk, there, end)
 
 
 def _fields(walk: Walk, fields: Sequence[Any], end: int) -> None:
     bits = 0
-    octet = 0
+    byte = 0
     for name, kind, *_ in fields:
         note = _[1] if len(_) > 1 else ""
         start = walk.at
         if kind == BIT:
             if bits % 8 == 0:
-                octet = walk.number(1, end)
-            is_set = bool(octet >> bits % 8 & 1)
+                byte = walk.number(1, end)
+            is_set = bool(byte >> bits % 8 & 1)
             node = walk.add(walk.at - 1, name, f"bit {bits % 8}", is_set, note)
             node.length = 1
             bits += 1

@@ -15,12 +15,12 @@ __all__ = ["frame"]
 FRAMES = {0: "amqp", 1: "sasl"}
 
 
-def frame(octets: bytes, table: Mapping[str, Any]) -> Walk:
+def frame(raw: bytes, table: Mapping[str, Any]) -> Walk:
     """The parts of a frame; what cannot be read is bytes. table: TABLE of amqpcodec.v1_0."""
     from .legacy import _header
 
-    walk = Walk(octets)
-    if octets[:4] == b"AMQP":
+    walk = Walk(raw)
+    if raw[:4] == b"AMQP":
         _header(walk)
         return walk
     reader = Reader(walk, table)
@@ -33,7 +33,7 @@ def frame(octets: bytes, table: Mapping[str, Any]) -> Walk:
         walk.add(6, "channel", "2 bytes", walk.number(2))
         if doff > 2:
             walk.rest(4 * doff, "extended_header")
-        end = len(octets)
+        end = len(raw)
         if walk.at < end:
             reader.value("performative", end)
         if walk.at < end:
@@ -41,14 +41,14 @@ def frame(octets: bytes, table: Mapping[str, Any]) -> Walk:
             node = walk.add(start, "payload", "bytes", "")
             with walk.inside():
                 try:
-                    while walk.at < end and octets[walk.at] == 0:
+                    while walk.at < end and raw[walk.at] == 0:
                         reader.value("section", end)
                 except (Cut, struct.error):
                     pass
                 walk.rest(end, "rest", "what belongs to other frames, or cannot be read")
             node.value = f"{node.length} bytes"
     except (Cut, struct.error):
-        walk.rest(len(octets), "rest", "what cannot be read")
+        walk.rest(len(raw), "rest", "what cannot be read")
     return walk
 
 
@@ -111,7 +111,7 @@ class Reader:
         walk = self.walk
         size = walk.number(width, end)
         inner = walk.at + size
-        if inner > min(end, len(walk.octets)):
+        if inner > min(end, len(walk.raw)):
             raise Cut
         count = walk.number(width, inner)
         node = walk.add(start, name, kind, f"{count} items")
@@ -154,27 +154,27 @@ class Reader:
             self._plain(f"[{at}]", code, walk.at, end, (), "")
 
 
-def _fixed(of: str, label: str | None, octets: bytes) -> object:
+def _fixed(of: str, label: str | None, raw: bytes) -> object:
     """A value of one size."""
     if of == "null":
         return "null"
     if of == "boolean":
-        return label == "true" if label in ("true", "false") else octets != b"\0"
+        return label == "true" if label in ("true", "false") else raw != b"\0"
     if of in ("ubyte", "ushort", "uint", "ulong"):
-        return int.from_bytes(octets, "big")
+        return int.from_bytes(raw, "big")
     if of in ("byte", "short", "int", "long"):
-        return int.from_bytes(octets, "big", signed=True)
+        return int.from_bytes(raw, "big", signed=True)
     if of in ("float", "double"):
-        return struct.unpack(">f" if of == "float" else ">d", octets)[0]
+        return struct.unpack(">f" if of == "float" else ">d", raw)[0]
     if of == "timestamp":
-        ticks = int.from_bytes(octets, "big", signed=True)
+        ticks = int.from_bytes(raw, "big", signed=True)
         try:
             start = datetime(1970, 1, 1, tzinfo=UTC)
             return (start + timedelta(milliseconds=ticks)).isoformat()
         except OverflowError:
             return ticks
     if of == "uuid":
-        return uuid.UUID(bytes=octets)
+        return uuid.UUID(bytes=raw)
     if of == "char":
-        return repr(chr(int.from_bytes(octets, "big"))) if octets < b"\0\x11" else octets
-    return "0x" + octets.hex()
+        return repr(chr(int.from_bytes(raw, "big"))) if raw < b"\0\x11" else raw
+    return "0x" + raw.hex()

@@ -27,10 +27,10 @@ COLOURS = ("cyan", "green", "yellow", "magenta", "blue", "red")
 class Pane(Table):
     """Writes the parts of one frame, and its bytes."""
 
-    def __init__(self, out: IO[str], title: Iterable[str], octets: bytes) -> None:
+    def __init__(self, out: IO[str], title: Iterable[str], raw: bytes) -> None:
         """title: lines above them."""
         super().__init__(out, Clock())
-        self.title, self.octets = list(title), octets
+        self.title, self.raw = list(title), raw
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Show the tree, and the dump. With other columns than all, a plain table."""
@@ -44,13 +44,13 @@ class Pane(Table):
                 continue
             console.print(Text(line), style="bold red" if line.startswith("! ") else "bold")
         rows = batch.to_pylist()
-        colours = _colours(rows, len(self.octets))
+        colours = _colours(rows, len(self.raw))
         if not self.fits:
-            lines = [*_tree(rows), Text(), *dump(self.octets, colours)]
+            lines = [*_tree(rows), Text(), *dump(self.raw, colours)]
             console.file.writelines(f"{line.plain.rstrip()}\n" for line in lines)
             return
         tree = Text("\n").join(_tree(rows))
-        hexed = Text("\n").join(dump(self.octets, colours))
+        hexed = Text("\n").join(dump(self.raw, colours))
         if console.width >= WIDE:
             grid = Grid.grid(padding=(0, 2))
             grid.add_column(width=console.width - DUMP - 4, no_wrap=True, overflow="ellipsis")
@@ -91,23 +91,23 @@ def _colours(rows: list[dict[str, object]], size: int) -> list[str]:
     return found
 
 
-def dump(octets: bytes, colours: list[str]) -> Iterator[Text]:
+def dump(raw: bytes, colours: list[str]) -> Iterator[Text]:
     """Lines of 16 bytes: offset, hex, characters; a star for lines like the one before."""
     before, skipped = b"", False
-    for start in range(0, min(len(octets), MOST_BYTES), 16):
-        if octets[start : start + 16] == before:
+    for start in range(0, min(len(raw), MOST_BYTES), 16):
+        if raw[start : start + 16] == before:
             if not skipped:
                 yield Text("*", "dim")
             skipped = True
             continue
-        before, skipped = octets[start : start + 16], False
+        before, skipped = raw[start : start + 16], False
         line = Text(f"{start:04x}  ", "dim")
-        row = octets[start : start + 16]
-        for at, octet in enumerate(row):
-            line.append(f"{octet:02x} ", colours[start + at])
+        row = raw[start : start + 16]
+        for at, byte in enumerate(row):
+            line.append(f"{byte:02x} ", colours[start + at])
         line.append("   " * (16 - len(row)) + " ")
-        for at, octet in enumerate(row):
-            line.append(chr(octet) if 32 <= octet < 127 else ".", colours[start + at])
+        for at, byte in enumerate(row):
+            line.append(chr(byte) if 32 <= byte < 127 else ".", colours[start + at])
         yield line
-    if len(octets) > MOST_BYTES:
-        yield Text(f"... {len(octets) - MOST_BYTES:,} bytes more", "dim")
+    if len(raw) > MOST_BYTES:
+        yield Text(f"... {len(raw) - MOST_BYTES:,} bytes more", "dim")

@@ -31,16 +31,16 @@ class Node:
 class Walk:
     """Goes through bytes from the front, and writes down what it finds."""
 
-    def __init__(self, octets: bytes) -> None:
-        """octets: a frame."""
-        self.octets, self.at = octets, 0
+    def __init__(self, raw: bytes) -> None:
+        """raw: a frame."""
+        self.raw, self.at = raw, 0
         self.done = 0  # the end of the last part
         self.nodes: list[Node] = []
         self.depth = 0
 
     def left(self, end: int) -> int:
         """Bytes up to an end."""
-        return min(end, len(self.octets)) - self.at
+        return min(end, len(self.raw)) - self.at
 
     def take(self, count: int, end: int | None = None) -> bytes:
         """The next bytes.
@@ -48,10 +48,10 @@ class Walk:
         Raises:
             Cut: there are not so many before the end.
         """
-        limit = len(self.octets) if end is None else min(end, len(self.octets))
+        limit = len(self.raw) if end is None else min(end, len(self.raw))
         if count > limit - self.at:
             raise Cut
-        found = self.octets[self.at : self.at + count]
+        found = self.raw[self.at : self.at + count]
         self.at += count
         return found
 
