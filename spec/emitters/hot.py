@@ -146,7 +146,7 @@ def _method_reader(w: Writer, sig: str) -> None:
     for i, letter in enumerate(sig):
         if letter in "Ss" or letter in _WIDTH or i in runs:
             w(f"cdef const uint8_t* p{i}")
-    w("cdef KindObject* o")
+    w("cdef MessageObject* o")
     steps: list[tuple[str, int]] = []  # ("fixed", bytes) or ("text", field)
     fixed = 0
     # Bytes that must be there before each length can be read, gathered over fixed fields.
@@ -175,7 +175,7 @@ def _method_reader(w: Writer, sig: str) -> None:
         if length < 8:
             w(f"if p{first}[0] >> {length}:")
             w("    return NULL          # unused bits are kept by the table path")
-    w("o = kind_new(<PyTypeObject*>d.cls)")
+    w("o = class_new(<PyTypeObject*>d.cls)")
     w("if o == NULL:")
     w("    return fall_back(o)")
     w("o.mode = <uint32_t>mode")
@@ -214,7 +214,7 @@ def _put_text(w: Writer, i: int, fail: str) -> None:
 
 def _method_writer(w: Writer, sig: str) -> None:
     runs = _bit_runs(sig)
-    w(f"cdef Py_ssize_t write_{sig}(KindObject* o, uint8_t* w) noexcept:")
+    w(f"cdef Py_ssize_t write_{sig}(MessageObject* o, uint8_t* w) noexcept:")
     w.depth += 1
     w("cdef uint8_t* start = w")
     if any(letter in "Ss" for letter in sig):
@@ -267,14 +267,14 @@ def _places(sig: str) -> tuple[dict[int, int], dict[int, int], int]:
 def _properties_reader(w: Writer, sig: str) -> None:
     """One pass: a property's bytes are looked at only where its flag is set.
 
-    The object comes with None in every field; kind_fill replaces it.
+    The object comes with None in every field; class_fill replaces it.
     """
     used = sum(0x8000 >> i for i in range(len(sig)))
     table, words, slots = _places(sig)
     w(f"cdef PyObject* read_properties_{sig}(Desc* d, const uint8_t* p, const uint8_t* end,")
     w("        uintptr_t mode, TextCache* cache) noexcept:")
     w.depth += 1
-    w("cdef KindObject* o")
+    w("cdef MessageObject* o")
     w("cdef uint32_t n")
     w("cdef uint16_t flags")
     w("cdef PyObject* value")
@@ -287,7 +287,7 @@ def _properties_reader(w: Writer, sig: str) -> None:
     w(f"if flags & {0xFFFF & ~used:#06x}:")
     w("    return NULL              # a second flag word, or flags that mean nothing")
     w("p += 2")
-    w("o = kind_new(<PyTypeObject*>d.cls)")
+    w("o = class_new(<PyTypeObject*>d.cls)")
     w("if o == NULL:")
     w("    return fall_back(o)")
     w("o.mode = <uint32_t>mode")
@@ -314,7 +314,7 @@ def _properties_reader(w: Writer, sig: str) -> None:
             w("c.fault = &fault")
             w("if check_pairs(&c, SHAPES[mode & MODE_LETTER], 1) < 0:")
             w("    return fall_back(o)")
-            w(f"if kind_put_bytes(o, {table[i]}, p, n) < 0:")
+            w(f"if class_put_bytes(o, {table[i]}, p, n) < 0:")
             w("    return fall_back(o)")
             w("value = NULL             # made from the bytes when it is read")
             w("p += n")
@@ -331,7 +331,7 @@ def _properties_reader(w: Writer, sig: str) -> None:
             w("if value == NULL:")
             w("    return fall_back(o)")
             w(f"p += {_WIDTH[letter]}")
-        w(f"kind_fill(o, {i}, value)")
+        w(f"class_fill(o, {i}, value)")
         w.depth -= 1
     w("if p != end:")
     w("    return fall_back(o)")
@@ -343,7 +343,7 @@ def _properties_reader(w: Writer, sig: str) -> None:
 
 def _properties_writer(w: Writer, sig: str) -> None:
     table, words, slots = _places(sig)
-    w(f"cdef int write_properties_{sig}(Buffer* b, Desc* d, KindObject* o,")
+    w(f"cdef int write_properties_{sig}(Buffer* b, Desc* d, MessageObject* o,")
     w("        uintptr_t mode) except -1:")
     w.depth += 1
     w('"""1, or 0 with nothing written where the table path must do it."""')
@@ -356,7 +356,7 @@ def _properties_writer(w: Writer, sig: str) -> None:
     w("b.p += 2")
     for i, letter in enumerate(sig):
         if letter == "T":
-            given = f"o.field[{i}] != NULL or kind_bytes(o, {table[i]}) != NULL"
+            given = f"o.field[{i}] != NULL or class_bytes(o, {table[i]}) != NULL"
             w(f"if o.field[{i}] != Py_None and ({given}):")
             w.depth += 1
             w(f"if not put_table_fast(b, d, o, {i}, {table[i]}, mode):")

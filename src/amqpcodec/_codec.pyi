@@ -18,12 +18,12 @@ def nesting_limit(limit: int | None = None) -> int:
     """See amqpcodec.limits.nesting."""
 
 @final
-class KindMeta(type):
+class MessageMeta(type):
     """Type of the generated classes."""
 
 # The upper-case attributes are those of the concrete classes; the bases below declare them only.
 
-class Frame(metaclass=KindMeta):
+class Frame(metaclass=MessageMeta):
     """Base of everything that a frame can be."""
 
     FIELDS: ClassVar[tuple[str, ...]]

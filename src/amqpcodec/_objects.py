@@ -68,7 +68,7 @@ def _fields(value: object) -> dict[str, Any] | None:
     """What asdict takes apart: {name: value}; None of all else."""
     # There is no such object before these modules are loaded; importing the package loads none.
     core, v1 = map(sys.modules.get, ("amqpcodec._codec", "amqpcodec._v1"))
-    if core is not None and type(type(value)) is core.KindMeta:
+    if core is not None and type(type(value)) is core.MessageMeta:
         cls: Any = type(value)
         names = (*cls.FIELDS, "payload") if hasattr(cls, "payload") else cls.FIELDS
         return {name: getattr(value, name) for name in dict.fromkeys(names)}

@@ -36,7 +36,7 @@ def overlaid(base: ModuleType, version: str, names: Iterable[str]) -> ModuleType
         table = _changed(base.PROTOCOL.table, version, wanted)
         module = protocol_module(table["module"], table)
         module.__doc__ = f"AMQP {version} as {' and '.join(wanted)} speak it."
-        copyreg.pickle(_codec.KindMeta, _reduce)
+        copyreg.pickle(_codec.MessageMeta, _reduce)
         _MODULES[key] = module
     return _MODULES[key]
 

@@ -6,10 +6,10 @@ from typing import Any, ClassVar, Literal, Self, final
 
 from typing_extensions import Buffer
 
-from ._codec import KindMeta, Stream
+from ._codec import MessageMeta, Stream
 from .v1_types import ABSENT, Map, Symbol
 
-class Composite(metaclass=KindMeta):
+class Composite(metaclass=MessageMeta):
     """Base of the classes of described types."""
 
     NAME: ClassVar[str]

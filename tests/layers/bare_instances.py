@@ -46,7 +46,7 @@ def classes_of(modules: list[str]) -> list[type]:
             if sub not in seen:
                 seen.add(sub)
                 todo.append(sub)
-                if type(sub).__name__ == "KindMeta":
+                if type(sub).__name__ == "MessageMeta":
                     found[sub] = None
     return list(found)
 

@@ -166,7 +166,7 @@ def test_private_parts_are_seen(line: str) -> None:
         "n = PyUnicode_GET_LENGTH(o); p = PyUnicode_1BYTE_DATA(o);",
         "((PyTypeObject *)cls)->tp_alloc(cls, 0);",
         "PyUnstable_Long_IsCompact((PyLongObject *)o)",
-        "((KindObject *)o)->field[i] = value;",
+        "((MessageObject *)o)->field[i] = value;",
         'int resize "_PyBytes_Resize"(PyObject** o, Py_ssize_t n) except -1',
         "PyDateTime_GET_YEAR(o)",
     ],

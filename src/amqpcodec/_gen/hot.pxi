@@ -9,7 +9,7 @@ cdef PyObject* read_hSSBB(Desc* d, const uint8_t* p, const uint8_t* end, uintptr
     cdef const uint8_t* p1
     cdef const uint8_t* p2
     cdef const uint8_t* p3
-    cdef KindObject* o
+    cdef MessageObject* o
     if <size_t>(end - p) < 3:
         return NULL
     p0 = p + 0
@@ -30,7 +30,7 @@ cdef PyObject* read_hSSBB(Desc* d, const uint8_t* p, const uint8_t* end, uintptr
     p3 = p + 0
     if p3[0] >> 2:
         return NULL          # unused bits are kept by the table path
-    o = kind_new(<PyTypeObject*>d.cls)
+    o = class_new(<PyTypeObject*>d.cls)
     if o == NULL:
         return fall_back(o)
     o.mode = <uint32_t>mode
@@ -44,7 +44,7 @@ cdef PyObject* read_hSSBB(Desc* d, const uint8_t* p, const uint8_t* end, uintptr
     return <PyObject*>o
 
 
-cdef Py_ssize_t write_hSSBB(KindObject* o, uint8_t* w) noexcept:
+cdef Py_ssize_t write_hSSBB(MessageObject* o, uint8_t* w) noexcept:
     cdef uint8_t* start = w
     cdef const uint8_t* s = NULL
     cdef Py_ssize_t n = 0
@@ -82,7 +82,7 @@ cdef PyObject* read_hSSS(Desc* d, const uint8_t* p, const uint8_t* end, uintptr_
     cdef const uint8_t* p1
     cdef const uint8_t* p2
     cdef const uint8_t* p3
-    cdef KindObject* o
+    cdef MessageObject* o
     if <size_t>(end - p) < 3:
         return NULL
     p0 = p + 0
@@ -107,7 +107,7 @@ cdef PyObject* read_hSSS(Desc* d, const uint8_t* p, const uint8_t* end, uintptr_
     p += p3[0]
     if <size_t>(end - p) != 0:
         return NULL
-    o = kind_new(<PyTypeObject*>d.cls)
+    o = class_new(<PyTypeObject*>d.cls)
     if o == NULL:
         return fall_back(o)
     o.mode = <uint32_t>mode
@@ -120,7 +120,7 @@ cdef PyObject* read_hSSS(Desc* d, const uint8_t* p, const uint8_t* end, uintptr_
     return <PyObject*>o
 
 
-cdef Py_ssize_t write_hSSS(KindObject* o, uint8_t* w) noexcept:
+cdef Py_ssize_t write_hSSS(MessageObject* o, uint8_t* w) noexcept:
     cdef uint8_t* start = w
     cdef const uint8_t* s = NULL
     cdef Py_ssize_t n = 0
@@ -154,7 +154,7 @@ cdef PyObject* read_SqBSS(Desc* d, const uint8_t* p, const uint8_t* end, uintptr
     cdef const uint8_t* p2
     cdef const uint8_t* p3
     cdef const uint8_t* p4
-    cdef KindObject* o
+    cdef MessageObject* o
     if <size_t>(end - p) < 1:
         return NULL
     p0 = p + 0
@@ -182,7 +182,7 @@ cdef PyObject* read_SqBSS(Desc* d, const uint8_t* p, const uint8_t* end, uintptr
         return NULL
     if p2[0] >> 1:
         return NULL          # unused bits are kept by the table path
-    o = kind_new(<PyTypeObject*>d.cls)
+    o = class_new(<PyTypeObject*>d.cls)
     if o == NULL:
         return fall_back(o)
     o.mode = <uint32_t>mode
@@ -196,7 +196,7 @@ cdef PyObject* read_SqBSS(Desc* d, const uint8_t* p, const uint8_t* end, uintptr
     return <PyObject*>o
 
 
-cdef Py_ssize_t write_SqBSS(KindObject* o, uint8_t* w) noexcept:
+cdef Py_ssize_t write_SqBSS(MessageObject* o, uint8_t* w) noexcept:
     cdef uint8_t* start = w
     cdef const uint8_t* s = NULL
     cdef Py_ssize_t n = 0
@@ -236,7 +236,7 @@ cdef PyObject* read_qBSSl(Desc* d, const uint8_t* p, const uint8_t* end, uintptr
     cdef const uint8_t* p2
     cdef const uint8_t* p3
     cdef const uint8_t* p4
-    cdef KindObject* o
+    cdef MessageObject* o
     if <size_t>(end - p) < 10:
         return NULL
     p0 = p + 0
@@ -258,7 +258,7 @@ cdef PyObject* read_qBSSl(Desc* d, const uint8_t* p, const uint8_t* end, uintptr
     p4 = p + 0
     if p1[0] >> 1:
         return NULL          # unused bits are kept by the table path
-    o = kind_new(<PyTypeObject*>d.cls)
+    o = class_new(<PyTypeObject*>d.cls)
     if o == NULL:
         return fall_back(o)
     o.mode = <uint32_t>mode
@@ -272,7 +272,7 @@ cdef PyObject* read_qBSSl(Desc* d, const uint8_t* p, const uint8_t* end, uintptr
     return <PyObject*>o
 
 
-cdef Py_ssize_t write_qBSSl(KindObject* o, uint8_t* w) noexcept:
+cdef Py_ssize_t write_qBSSl(MessageObject* o, uint8_t* w) noexcept:
     cdef uint8_t* start = w
     cdef const uint8_t* s = NULL
     cdef Py_ssize_t n = 0
@@ -308,14 +308,14 @@ cdef PyObject* read_qB(Desc* d, const uint8_t* p, const uint8_t* end, uintptr_t 
         TextCache* cache) noexcept:
     cdef const uint8_t* p0
     cdef const uint8_t* p1
-    cdef KindObject* o
+    cdef MessageObject* o
     if <size_t>(end - p) != 9:
         return NULL
     p0 = p + 0
     p1 = p + 8
     if p1[0] >> 1:
         return NULL          # unused bits are kept by the table path
-    o = kind_new(<PyTypeObject*>d.cls)
+    o = class_new(<PyTypeObject*>d.cls)
     if o == NULL:
         return fall_back(o)
     o.mode = <uint32_t>mode
@@ -326,7 +326,7 @@ cdef PyObject* read_qB(Desc* d, const uint8_t* p, const uint8_t* end, uintptr_t 
     return <PyObject*>o
 
 
-cdef Py_ssize_t write_qB(KindObject* o, uint8_t* w) noexcept:
+cdef Py_ssize_t write_qB(MessageObject* o, uint8_t* w) noexcept:
     cdef uint8_t* start = w
     cdef uint64_t u = 0
     if not exact_u64(o.field[0], &u):
@@ -346,14 +346,14 @@ cdef PyObject* read_qBB(Desc* d, const uint8_t* p, const uint8_t* end, uintptr_t
         TextCache* cache) noexcept:
     cdef const uint8_t* p0
     cdef const uint8_t* p1
-    cdef KindObject* o
+    cdef MessageObject* o
     if <size_t>(end - p) != 9:
         return NULL
     p0 = p + 0
     p1 = p + 8
     if p1[0] >> 2:
         return NULL          # unused bits are kept by the table path
-    o = kind_new(<PyTypeObject*>d.cls)
+    o = class_new(<PyTypeObject*>d.cls)
     if o == NULL:
         return fall_back(o)
     o.mode = <uint32_t>mode
@@ -365,7 +365,7 @@ cdef PyObject* read_qBB(Desc* d, const uint8_t* p, const uint8_t* end, uintptr_t
     return <PyObject*>o
 
 
-cdef Py_ssize_t write_qBB(KindObject* o, uint8_t* w) noexcept:
+cdef Py_ssize_t write_qBB(MessageObject* o, uint8_t* w) noexcept:
     cdef uint8_t* start = w
     cdef uint64_t u = 0
     if not exact_u64(o.field[0], &u):
@@ -387,7 +387,7 @@ cdef Py_ssize_t write_qBB(KindObject* o, uint8_t* w) noexcept:
 
 cdef PyObject* read_properties_SSToosSSstSSSS(Desc* d, const uint8_t* p, const uint8_t* end,
         uintptr_t mode, TextCache* cache) noexcept:
-    cdef KindObject* o
+    cdef MessageObject* o
     cdef uint32_t n
     cdef uint16_t flags
     cdef PyObject* value
@@ -399,7 +399,7 @@ cdef PyObject* read_properties_SSToosSSstSSSS(Desc* d, const uint8_t* p, const u
     if flags & 0x0003:
         return NULL              # a second flag word, or flags that mean nothing
     p += 2
-    o = kind_new(<PyTypeObject*>d.cls)
+    o = class_new(<PyTypeObject*>d.cls)
     if o == NULL:
         return fall_back(o)
     o.mode = <uint32_t>mode
@@ -410,7 +410,7 @@ cdef PyObject* read_properties_SSToosSSstSSSS(Desc* d, const uint8_t* p, const u
         if value == NULL:
             return fall_back(o)
         p += 1 + p[0]
-        kind_fill(o, 0, value)
+        class_fill(o, 0, value)
     if flags & 0x4000:
         if p == end or <size_t>(end - p) - 1 < p[0]:
             return fall_back(o)
@@ -418,7 +418,7 @@ cdef PyObject* read_properties_SSToosSSstSSSS(Desc* d, const uint8_t* p, const u
         if value == NULL:
             return fall_back(o)
         p += 1 + p[0]
-        kind_fill(o, 1, value)
+        class_fill(o, 1, value)
     if flags & 0x2000:
         if <size_t>(end - p) < 4 or <size_t>(end - p) - 4 < load32(p):
             return fall_back(o)
@@ -431,11 +431,11 @@ cdef PyObject* read_properties_SSToosSSstSSSS(Desc* d, const uint8_t* p, const u
         c.fault = &fault
         if check_pairs(&c, SHAPES[mode & MODE_LETTER], 1) < 0:
             return fall_back(o)
-        if kind_put_bytes(o, 14, p, n) < 0:
+        if class_put_bytes(o, 14, p, n) < 0:
             return fall_back(o)
         value = NULL             # made from the bytes when it is read
         p += n
-        kind_fill(o, 2, value)
+        class_fill(o, 2, value)
     if flags & 0x1000:
         if <size_t>(end - p) < 1:
             return fall_back(o)
@@ -443,7 +443,7 @@ cdef PyObject* read_properties_SSToosSSstSSSS(Desc* d, const uint8_t* p, const u
         if value == NULL:
             return fall_back(o)
         p += 1
-        kind_fill(o, 3, value)
+        class_fill(o, 3, value)
     if flags & 0x0800:
         if <size_t>(end - p) < 1:
             return fall_back(o)
@@ -451,7 +451,7 @@ cdef PyObject* read_properties_SSToosSSstSSSS(Desc* d, const uint8_t* p, const u
         if value == NULL:
             return fall_back(o)
         p += 1
-        kind_fill(o, 4, value)
+        class_fill(o, 4, value)
     if flags & 0x0400:
         if p == end or <size_t>(end - p) - 1 < p[0]:
             return fall_back(o)
@@ -459,7 +459,7 @@ cdef PyObject* read_properties_SSToosSSstSSSS(Desc* d, const uint8_t* p, const u
         if value == NULL:
             return fall_back(o)
         p += 1 + p[0]
-        kind_fill(o, 5, value)
+        class_fill(o, 5, value)
     if flags & 0x0200:
         if p == end or <size_t>(end - p) - 1 < p[0]:
             return fall_back(o)
@@ -467,7 +467,7 @@ cdef PyObject* read_properties_SSToosSSstSSSS(Desc* d, const uint8_t* p, const u
         if value == NULL:
             return fall_back(o)
         p += 1 + p[0]
-        kind_fill(o, 6, value)
+        class_fill(o, 6, value)
     if flags & 0x0100:
         if p == end or <size_t>(end - p) - 1 < p[0]:
             return fall_back(o)
@@ -475,7 +475,7 @@ cdef PyObject* read_properties_SSToosSSstSSSS(Desc* d, const uint8_t* p, const u
         if value == NULL:
             return fall_back(o)
         p += 1 + p[0]
-        kind_fill(o, 7, value)
+        class_fill(o, 7, value)
     if flags & 0x0080:
         if p == end or <size_t>(end - p) - 1 < p[0]:
             return fall_back(o)
@@ -483,14 +483,14 @@ cdef PyObject* read_properties_SSToosSSstSSSS(Desc* d, const uint8_t* p, const u
         if value == NULL:
             return fall_back(o)
         p += 1 + p[0]
-        kind_fill(o, 8, value)
+        class_fill(o, 8, value)
     if flags & 0x0040:
         if <size_t>(end - p) < 8:
             return fall_back(o)
         kind_words(o, 15)[0] = load64(p)
         value = NULL             # made from the word when it is read
         p += 8
-        kind_fill(o, 9, value)
+        class_fill(o, 9, value)
     if flags & 0x0020:
         if p == end or <size_t>(end - p) - 1 < p[0]:
             return fall_back(o)
@@ -498,7 +498,7 @@ cdef PyObject* read_properties_SSToosSSstSSSS(Desc* d, const uint8_t* p, const u
         if value == NULL:
             return fall_back(o)
         p += 1 + p[0]
-        kind_fill(o, 10, value)
+        class_fill(o, 10, value)
     if flags & 0x0010:
         if p == end or <size_t>(end - p) - 1 < p[0]:
             return fall_back(o)
@@ -506,7 +506,7 @@ cdef PyObject* read_properties_SSToosSSstSSSS(Desc* d, const uint8_t* p, const u
         if value == NULL:
             return fall_back(o)
         p += 1 + p[0]
-        kind_fill(o, 11, value)
+        class_fill(o, 11, value)
     if flags & 0x0008:
         if p == end or <size_t>(end - p) - 1 < p[0]:
             return fall_back(o)
@@ -514,7 +514,7 @@ cdef PyObject* read_properties_SSToosSSstSSSS(Desc* d, const uint8_t* p, const u
         if value == NULL:
             return fall_back(o)
         p += 1 + p[0]
-        kind_fill(o, 12, value)
+        class_fill(o, 12, value)
     if flags & 0x0004:
         if p == end or <size_t>(end - p) - 1 < p[0]:
             return fall_back(o)
@@ -522,13 +522,13 @@ cdef PyObject* read_properties_SSToosSSstSSSS(Desc* d, const uint8_t* p, const u
         if value == NULL:
             return fall_back(o)
         p += 1 + p[0]
-        kind_fill(o, 13, value)
+        class_fill(o, 13, value)
     if p != end:
         return fall_back(o)
     return <PyObject*>o
 
 
-cdef int write_properties_SSToosSSstSSSS(Buffer* b, Desc* d, KindObject* o,
+cdef int write_properties_SSToosSSstSSSS(Buffer* b, Desc* d, MessageObject* o,
         uintptr_t mode) except -1:
     """1, or 0 with nothing written where the table path must do it."""
     cdef size_t start = <size_t>(b.p - b.start)
@@ -554,7 +554,7 @@ cdef int write_properties_SSToosSSstSSSS(Buffer* b, Desc* d, KindObject* o,
         copy_bytes(b.p + 1, s, <size_t>n)
         b.p += 1 + n
         flags |= 0x4000
-    if o.field[2] != Py_None and (o.field[2] != NULL or kind_bytes(o, 14) != NULL):
+    if o.field[2] != Py_None and (o.field[2] != NULL or class_bytes(o, 14) != NULL):
         if not put_table_fast(b, d, o, 2, 14, mode):
             return put_back(b, start)
         flags |= 0x2000

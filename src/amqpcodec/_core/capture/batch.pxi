@@ -390,8 +390,8 @@ cdef CaptureBatch make_batch(object protocol, tuple others, CapRows* o, int64_t 
             out.table.column[k].asked = k in order
             out.table.column[k].row_hint = n
             format_ = CAPTURE_COLUMNS[k][1]
-            out.table.column[k].kind = AS_TEXT if format_ == "+l" else COLUMN_KINDS[format_]
-        out.items.column[0].kind = AS_TEXT
+            out.table.column[k].arrow_type = AS_TEXT if format_ == "+l" else COLUMN_KINDS[format_]
+        out.items.column[0].arrow_type = AS_TEXT
         out.items.column[0].asked = True
         with nogil:
             for k in range(N_CAPTURE_COLUMNS):

@@ -29,7 +29,7 @@ cdef bint same_layout(const Desc* a, const Desc* b) noexcept:
     if a.n != b.n or a.has_content != b.has_content:
         return False
     for i in range(a.n):
-        if a.op[i].kind != b.op[i].kind:
+        if a.op[i].wire_type != b.op[i].wire_type:
             return False
     return True
 

@@ -13,7 +13,7 @@ cdef void hide_text(Cursor* c) noexcept nogil:
     cdef const uint8_t* from_ = c.p
     if c.p >= c.end:
         return
-    if v1_read(c, &v) == 0 and V1_BINARY <= v.kind <= V1_SYMBOL:
+    if v1_read(c, &v) == 0 and V1_BINARY <= v.wire_type <= V1_SYMBOL:
         hide(<uint8_t*>v.p, v.n)
         return
     # Cut off, or no text: the constructor stays, and the length that follows it.
@@ -30,11 +30,11 @@ cdef void hide_pairs(const V1Value* map_, const Cursor* around) noexcept nogil:
     c.p = map_.p
     c.end = map_.p + map_.n
     for i in range(map_.count >> 1):
-        if v1_read(&c, &key) < 0 or not V1_STRING <= key.kind <= V1_SYMBOL or c.p >= c.end:
+        if v1_read(&c, &key) < 0 or not V1_STRING <= key.wire_type <= V1_SYMBOL or c.p >= c.end:
             return
         if is_secret_name(key.p, key.n):
             hide_text(&c)
-        elif v1_read(&c, &v) < 0 or v.kind >= V1_DESCRIBED:
+        elif v1_read(&c, &v) < 0 or v.wire_type >= V1_DESCRIBED:
             return
 
 
@@ -59,7 +59,7 @@ cdef void hide_body(const V1Types* types, Cursor* c) noexcept nogil:
 cdef void hide_transfer(const V1Types* types, const V1Value* v, Cursor* c, TokenLinks* links, uint64_t key,
                         bint unseen) noexcept nogil:
     """A transfer whose payload is at the cursor. unseen: links may have been attached before the capture."""
-    cdef bint more = v[TRANSFER_MORE].kind != V1_NULL and v[TRANSFER_MORE].u != 0
+    cdef bint more = v[TRANSFER_MORE].wire_type != V1_NULL and v[TRANSFER_MORE].u != 0
     if links.going == key:
         hide(<uint8_t*>c.p, <size_t>(c.end - c.p))
     elif links.link == key or (unseen and has_text(c.p, min(<size_t>(c.end - c.p), <size_t>1024), b"put-token", 9)):
@@ -93,9 +93,9 @@ cdef void v1_hide_tokens(const V1Types* types, uint8_t* p, size_t n, TokenLinks*
                 if d.code == DESC_TRANSFER:
                     hide_transfer(types, v, &c, links, key, unseen)
                 elif d.code == DESC_OPEN:
-                    if v[OPEN_PROPERTIES].kind == V1_MAP:
+                    if v[OPEN_PROPERTIES].wire_type == V1_MAP:
                         hide_pairs(&v[OPEN_PROPERTIES], &c)
-                elif v[ATTACH_TARGET].kind == V1_DESCRIBED and has_text(
+                elif v[ATTACH_TARGET].wire_type == V1_DESCRIBED and has_text(
                         v[ATTACH_TARGET].p, v[ATTACH_TARGET].n, b"$cbs", 4):
                     links.link = (<uint64_t>load16(p + 6) << 32 | v[ATTACH_HANDLE].u) + 1
         p += size

@@ -45,7 +45,7 @@ cdef void v1_note_frame(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n
         if d.code == DESC_OPEN:
             limit = V1_MIN_MAX_FRAME
             if v1_look(r.v1, p, n, &look, 1 << 2):
-                peer_of(c, h).takes = MAX_U32 if look.v[2].kind == V1_NULL \
+                peer_of(c, h).takes = MAX_U32 if look.v[2].wire_type == V1_NULL \
                     else max(<uint64_t>V1_MIN_MAX_FRAME, look.v[2].u)
     if limit and n > limit:
         h.flags |= CAPTURED_OVERSIZE
@@ -145,7 +145,7 @@ cdef bint v1_same(Reading* r, const Open* o, const V1Look* look) noexcept nogil:
     cdef const V1Value* a
     cdef const V1Value* b
     cdef int i
-    if v1_is_unidentified(look.v) and look.v[TRANSFER_MESSAGE_FORMAT].kind == V1_NULL:
+    if v1_is_unidentified(look.v) and look.v[TRANSFER_MESSAGE_FORMAT].wire_type == V1_NULL:
         return True
     if o.n < 8 or load32(o.data.p) > o.n \
             or not v1_look(r.v1, o.data.p, load32(o.data.p), &first, DELIVERY_FIELDS):
@@ -153,9 +153,9 @@ cdef bint v1_same(Reading* r, const Open* o, const V1Look* look) noexcept nogil:
     for i in range(TRANSFER_DELIVERY_ID, TRANSFER_SETTLED):
         a = &look.v[i]
         b = &first.v[i]
-        if a.kind == V1_NULL:
+        if a.wire_type == V1_NULL:
             continue
-        if a.kind != b.kind:
+        if a.wire_type != b.wire_type:
             return False
         if i == TRANSFER_DELIVERY_TAG:
             if a.n != b.n or memcmp(a.p, b.p, a.n) != 0:
@@ -181,7 +181,7 @@ cdef int v1_take(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64
     if read and DESC_DETACH <= look.desc.code <= DESC_CLOSE:
         if v1_close_some(r, c, h, look.desc.code, channel, &look) < 0:
             return NO_MEMORY
-    if not read or look.desc.code != DESC_TRANSFER or look.v[TRANSFER_HANDLE].kind == V1_NULL:
+    if not read or look.desc.code != DESC_TRANSFER or look.v[TRANSFER_HANDLE].wire_type == V1_NULL:
         flags = h.flags
         h.flags = 0
         return store_row(r, c, h, p, n, 0, flags, &place)

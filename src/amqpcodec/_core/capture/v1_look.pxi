@@ -66,7 +66,7 @@ cdef bint v1_look(const V1Types* types, const uint8_t* p, size_t n, V1Look* out,
     if mask != ALL_FIELDS:
         return True
     for i in range(out.desc.n):
-        if out.desc.op[i].mandatory and out.v[i].kind == V1_NULL:
+        if out.desc.op[i].mandatory and out.v[i].wire_type == V1_NULL:
             return False
     return c.p == c.end or out.desc.code == DESC_TRANSFER
 

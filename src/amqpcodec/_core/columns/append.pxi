@@ -19,7 +19,7 @@ cdef inline RowPlace place_of(int64_t row) noexcept nogil:
 cdef int hot_grow(Table* t, Column* c, int64_t row, size_t n) noexcept nogil:
     """Room for the row, and for n bytes and the slack."""
     cdef int status
-    if c.kind == AS_TEXT and c.used + n >= c.full_at:
+    if c.arrow_type == AS_TEXT and c.used + n >= c.full_at:
         status = data_grow(t, c, n)
         if status < 0:
             return status
@@ -49,7 +49,7 @@ cdef inline void hot_text_end(Column* c, RowPlace at, size_t used) noexcept nogi
 cdef inline int hot_bytes(Table* t, Column* c, RowPlace at, const uint8_t* p, size_t n) noexcept nogil:
     cdef size_t used = c.used
     cdef int status
-    if c.kind == AS_VIEW:
+    if c.arrow_type == AS_VIEW:
         return append_view(t, c, at.row, p, n)
     if AMQP_UNLIKELY(used + n >= c.full_at or at.row >= c.rows):
         status = hot_grow(t, c, at.row, n)
@@ -63,7 +63,7 @@ cdef inline int hot_bytes(Table* t, Column* c, RowPlace at, const uint8_t* p, si
 cdef inline int hot_ascii(Table* t, Column* c, RowPlace at, const uint8_t* p, size_t n) noexcept nogil:
     cdef size_t used = c.used
     cdef int status
-    if c.kind == AS_VIEW:
+    if c.arrow_type == AS_VIEW:
         if AMQP_UNLIKELY(not is_ascii(p, n)) and not is_utf8(p, n):
             return GIVE_UP
         return append_view(t, c, at.row, p, n)
@@ -122,7 +122,7 @@ cdef inline int hot_commit(Table* t, Column* c, RowPlace at, const uint8_t* w) n
     if AMQP_UNLIKELY(used > <size_t>t.limit):
         t.full = <int>(c - t.column)
         return COLUMN_FULL
-    if c.kind == AS_VIEW:
+    if c.arrow_type == AS_VIEW:
         used -= c.used
         c.used += used
         return view_end(c, at.row, used)

@@ -77,7 +77,7 @@ cdef struct Column:
     int64_t row_hint        # rows and bytes that there may be in the end, or 0
     size_t data_hint
     int64_t present         # rows that are not null, once it is finished
-    uint8_t kind
+    uint8_t arrow_type
     bint nullable           # else every row is written and `valid` is not kept
     bint asked              # it goes out
     int first, n_children   # of a struct: they follow one another

@@ -74,15 +74,15 @@ cdef enum:
 
 cdef inline size_t fixed_room(const Column* c, int64_t rows) noexcept nogil:
     """Bytes that `fixed` takes for so many rows."""
-    if c.kind == AS_INT64:
+    if c.arrow_type == AS_INT64:
         return 8 * <size_t>rows
-    if c.kind == AS_VIEW:
+    if c.arrow_type == AS_VIEW:
         return 16 * <size_t>rows
-    if c.kind == AS_BOOL:
+    if c.arrow_type == AS_BOOL:
         return (<size_t>rows + 7) // 8
-    if c.kind == AS_STRUCT:
+    if c.arrow_type == AS_STRUCT:
         return 0
-    return 4 * (<size_t>rows + (c.kind == AS_TEXT))
+    return 4 * (<size_t>rows + (c.arrow_type == AS_TEXT))
 
 
 cdef int column_grow(Column* c, int64_t rows) noexcept nogil:
@@ -90,20 +90,20 @@ cdef int column_grow(Column* c, int64_t rows) noexcept nogil:
     cdef size_t used = (<size_t>c.rows + 7) // 8
     cdef size_t need
     cdef int64_t want = max(rows, 2 * c.rows, c.row_hint, <int64_t>ROWS_FIRST)
-    if c.kind != AS_STRUCT:
+    if c.arrow_type != AS_STRUCT:
         if block_room(&c.fixed, fixed_room(c, c.rows) if c.rows else 0,
                       fixed_room(c, want) + SLACK) < 0:
             return NO_MEMORY
     # Use what the block has, rather than what was asked for.
-    if c.kind == AS_INT64:
+    if c.arrow_type == AS_INT64:
         want = <int64_t>((c.fixed.room - SLACK) // 8)
-    elif c.kind == AS_VIEW:
+    elif c.arrow_type == AS_VIEW:
         want = <int64_t>((c.fixed.room - SLACK) // 16)
-    elif c.kind == AS_INT32 or c.kind == AS_TEXT:
-        want = <int64_t>((c.fixed.room - SLACK) // 4) - (c.kind == AS_TEXT)
-    elif c.kind == AS_BOOL:
+    elif c.arrow_type == AS_INT32 or c.arrow_type == AS_TEXT:
+        want = <int64_t>((c.fixed.room - SLACK) // 4) - (c.arrow_type == AS_TEXT)
+    elif c.arrow_type == AS_BOOL:
         memset(c.fixed.p + used, 0, c.fixed.room - used)
-    if c.kind == AS_TEXT and c.rows == 0:
+    if c.arrow_type == AS_TEXT and c.rows == 0:
         (<int32_t*>c.fixed.p)[0] = 0
     if c.nullable:
         need = (<size_t>want + 7) // 8
@@ -118,15 +118,15 @@ cdef void column_fill(Column* c, int64_t row) noexcept nogil:
     """Nulls up to this row, for which there is place."""
     cdef int64_t i
     cdef int32_t* offsets
-    if c.kind == AS_TEXT:
+    if c.arrow_type == AS_TEXT:
         offsets = <int32_t*>c.fixed.p
         for i in range(c.filled, row):
             offsets[i + 1] = <int32_t>c.used
-    elif c.kind == AS_INT64:
+    elif c.arrow_type == AS_INT64:
         memset(c.fixed.p + 8 * c.filled, 0, <size_t>(8 * (row - c.filled)))
-    elif c.kind == AS_INT32:
+    elif c.arrow_type == AS_INT32:
         memset(c.fixed.p + 4 * c.filled, 0, <size_t>(4 * (row - c.filled)))
-    elif c.kind == AS_VIEW:
+    elif c.arrow_type == AS_VIEW:
         memset(c.fixed.p + 16 * c.filled, 0, <size_t>(16 * (row - c.filled)))
     c.filled = row
 
@@ -250,7 +250,7 @@ cdef int view_end(Column* c, int64_t row, size_t n) noexcept nogil:
 
 cdef int append_bytes(Table* t, Column* c, int64_t row, const void* p, size_t n) noexcept nogil:
     cdef int status
-    if c.kind == AS_VIEW:
+    if c.arrow_type == AS_VIEW:
         return append_view(t, c, row, <const uint8_t*>p, n)
     if AMQP_UNLIKELY(c.used + n >= c.full_at):
         status = data_grow(t, c, n)
@@ -268,7 +268,7 @@ cdef inline int append_utf8(Table* t, Column* c, int64_t row, const uint8_t* p, 
                             const uint8_t* input_end) noexcept nogil:
     """Text, checked while it is copied. NOT_UTF8: nothing is written."""
     cdef int status
-    if c.kind == AS_VIEW:
+    if c.arrow_type == AS_VIEW:
         return append_view(t, c, row, p, n) if is_utf8(p, n) else NOT_UTF8
     if AMQP_UNLIKELY(c.used + n >= c.full_at):
         status = data_grow(t, c, n)
@@ -290,7 +290,7 @@ cdef inline int append_utf8(Table* t, Column* c, int64_t row, const uint8_t* p, 
 
 cdef int commit_bytes(Column* c, int64_t row, size_t n) noexcept nogil:
     """n bytes were written after those used: make a row of them."""
-    if c.kind == AS_VIEW:
+    if c.arrow_type == AS_VIEW:
         c.used += n
         return view_end(c, row, n)
     if text_at(c, row) < 0:
@@ -317,7 +317,7 @@ cdef int text_commit(Table* t, Text* out, Column* c, int64_t row) noexcept nogil
     if used > <size_t>t.limit:
         t.full = <int>(c - t.column)
         return COLUMN_FULL
-    if c.kind == AS_VIEW:
+    if c.arrow_type == AS_VIEW:
         used -= c.used
         c.used += used
         return view_end(c, row, used)
@@ -339,9 +339,9 @@ cdef void table_rewind(Table* t, int first, int n, int64_t row) noexcept nogil:
         c.filled = row
         if c.nullable:
             c.valid.p[row >> 3] &= <uint8_t>~(1 << (row & 7))
-        if c.kind == AS_BOOL:
+        if c.arrow_type == AS_BOOL:
             c.fixed.p[row >> 3] &= <uint8_t>~(1 << (row & 7))
-        if c.kind == AS_TEXT:
+        if c.arrow_type == AS_TEXT:
             c.used = <size_t>(<int32_t*>c.fixed.p)[row]
         while c.items != NULL and c.items.rows > <int64_t>c.used:
             c.items.rows -= 1

@@ -111,17 +111,17 @@ cdef int export_column(Table* t, int index, ArrowArray* a) noexcept nogil:
         return NO_MEMORY
     node = <Node*>a.private_data
     a.null_count = t.rows - c.present if c.nullable else 0
-    a.n_buffers = 1 if c.kind == AS_STRUCT else 3 if c.kind == AS_TEXT and c.items == NULL else 2
-    if c.kind == AS_VIEW and export_views(t, c, a) < 0:
+    a.n_buffers = 1 if c.arrow_type == AS_STRUCT else 3 if c.arrow_type == AS_TEXT and c.items == NULL else 2
+    if c.arrow_type == AS_VIEW and export_views(t, c, a) < 0:
         a.release(a)
         return NO_MEMORY
     if a.null_count:
         a.buffers[0] = t.zeros if none else c.valid.p
-    if c.kind != AS_STRUCT:
+    if c.arrow_type != AS_STRUCT:
         a.buffers[1] = t.zeros if none else c.fixed.p
     if c.items != NULL:
         return export_items(c.items, a, a.children[0])
-    if c.kind == AS_TEXT:
+    if c.arrow_type == AS_TEXT:
         node.buffers[2] = t.zeros if c.data.p == NULL else c.data.p
         if c.borrowed != NULL:
             node.buffers[2] = c.borrowed

@@ -22,7 +22,7 @@ cdef Columns new_columns(Request request, int64_t limit):
     memcpy(out.order, request.order, <size_t>out.n * sizeof(int))
     for i in range(request.n):
         c = &out.table.column[i]
-        c.kind = request.kind[i]
+        c.arrow_type = request.arrow_type[i]
         c.nullable = i != COL_ROW and i != COL_OFFSET and i != COL_FRAME and i < request.made
         c.asked = request.asked[i]
         c.form = request.form[i]

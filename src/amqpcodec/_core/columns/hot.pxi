@@ -129,15 +129,15 @@ cdef int hot_picks(Sink* s, const MethodPlan* m, const uint8_t* p, const uint8_t
     cdef const FieldPlan* f = m.field
     cdef const FieldPlan* last = f + m.n
     cdef const uint16_t* targets = s.targets + m.first
-    cdef uint8_t kind, bits = 0
+    cdef uint8_t wire_type, bits = 0
     cdef size_t n
     cdef uint64_t v
     cdef int k, status
     while f < last:
         k = targets[0]
         targets += 1
-        kind = f.kind
-        if kind == W_SHORTSTR:
+        wire_type = f.wire_type
+        if wire_type == W_SHORTSTR:
             if AMQP_UNLIKELY(p == end):
                 return GIVE_UP
             n = p[0]
@@ -152,7 +152,7 @@ cdef int hot_picks(Sink* s, const MethodPlan* m, const uint8_t* p, const uint8_t
                     return status
                 k = s.target[k].next
             p += n
-        elif kind == W_BIT:
+        elif wire_type == W_BIT:
             if f.op == HOT_FIRST_BIT:
                 if AMQP_UNLIKELY(p == end):
                     return GIVE_UP
@@ -164,30 +164,30 @@ cdef int hot_picks(Sink* s, const MethodPlan* m, const uint8_t* p, const uint8_t
                 if append_bool(s.table.column + s.target[k].column, at.row, bits >> f.bit & 1) < 0:
                     return NO_MEMORY
                 k = s.target[k].next
-        elif kind == W_LONGSTR or kind == W_TABLE:
+        elif wire_type == W_LONGSTR or wire_type == W_TABLE:
             if AMQP_UNLIKELY(end - p < 4):
                 return GIVE_UP
             n = load32(p)
             p += 4
             if AMQP_UNLIKELY(<size_t>(end - p) < n):
                 return GIVE_UP
-            status = hot_long(s, kind, k, p, n, at)
+            status = hot_long(s, wire_type, k, p, n, at)
             if AMQP_UNLIKELY(status != 0):
                 return status
             p += n
         else:
-            n = 8 if kind == W_LONGLONG or kind == W_TIMESTAMP else 1 << (kind - W_OCTET)
+            n = 8 if wire_type == W_LONGLONG or wire_type == W_TIMESTAMP else 1 << (wire_type - W_OCTET)
             if AMQP_UNLIKELY(<size_t>(end - p) < n):
                 return GIVE_UP
-            if kind == W_LONGLONG:
+            if wire_type == W_LONGLONG:
                 v = load64(p)
                 if AMQP_UNLIKELY(k != 0 and v > HIGHEST_INT64):
                     return GIVE_UP
-            elif kind == W_SHORT:
+            elif wire_type == W_SHORT:
                 v = load16(p)
-            elif kind == W_LONG:
+            elif wire_type == W_LONG:
                 v = load32(p)
-            elif kind == W_OCTET:
+            elif wire_type == W_OCTET:
                 v = p[0]
             else:
                 return GIVE_UP
@@ -202,22 +202,22 @@ cdef int hot_picks(Sink* s, const MethodPlan* m, const uint8_t* p, const uint8_t
 
 
 cdef inline int hot_number(Column* c, RowPlace at, uint64_t v) noexcept nogil:
-    if c.kind == AS_INT32:
+    if c.arrow_type == AS_INT32:
         return hot_i32(c, at, <int32_t>v)
     return hot_i64(c, at, <int64_t>v)
 
 
-cdef int hot_long(Sink* s, uint8_t kind, int k, const uint8_t* p, size_t n, RowPlace at) noexcept nogil:
+cdef int hot_long(Sink* s, uint8_t wire_type, int k, const uint8_t* p, size_t n, RowPlace at) noexcept nogil:
     """A table or long string into the columns from target k on."""
     cdef Column* c
     cdef int status
-    if kind == W_TABLE and k == 0:
+    if wire_type == W_TABLE and k == 0:
         return 0 if hot_check(s, p, n) else GIVE_UP
     while k:
         c = s.table.column + s.target[k].column
         if c.form != FORM_JSON:
             return GIVE_UP
-        if kind == W_LONGSTR:
+        if wire_type == W_LONGSTR:
             status = hot_bytes(s.table, c, at, p, n)
         else:
             status = hot_table(s, c, p, n, at)
@@ -321,7 +321,7 @@ cdef int plan_properties(Sink* s, uint32_t key) noexcept nogil:
         if AMQP_UNLIKELY(field[i].child == NO_CHILD) and s.properties != NULL:
             return GIVE_UP
         c = s.table.column + field[i].child
-        s.steps[n].kind = field[i].kind
+        s.steps[n].wire_type = field[i].wire_type
         s.steps[n].headers = field[i].headers and (s.n_wanted != 0 or s.raw_headers != NULL)
         s.steps[n].c = c if c.asked else NULL
         n += 1
@@ -341,7 +341,7 @@ cdef inline int hot_properties(Sink* s, const uint8_t* p, const uint8_t* end, Ro
     cdef int status
     while step < last:
         c = step.c
-        if step.kind == W_SHORTSTR:
+        if step.wire_type == W_SHORTSTR:
             if AMQP_UNLIKELY(p == end):
                 return GIVE_UP
             n = p[0]
@@ -356,13 +356,13 @@ cdef inline int hot_properties(Sink* s, const uint8_t* p, const uint8_t* end, Ro
                 if AMQP_UNLIKELY(status != 0):
                     return status
             p += n
-        elif step.kind == W_OCTET:
+        elif step.wire_type == W_OCTET:
             if AMQP_UNLIKELY(p == end):
                 return GIVE_UP
             if c != NULL and hot_number(c, at, p[0]) < 0:
                 return NO_MEMORY
             p += 1
-        elif step.kind == W_TIMESTAMP:
+        elif step.wire_type == W_TIMESTAMP:
             if AMQP_UNLIKELY(end - p < 8):
                 return GIVE_UP
             v = load64(p)
@@ -371,7 +371,7 @@ cdef inline int hot_properties(Sink* s, const uint8_t* p, const uint8_t* end, Ro
             if c != NULL and hot_i64(c, at, <int64_t>(v * 1000000)) < 0:
                 return NO_MEMORY
             p += 8
-        elif step.kind == W_TABLE:
+        elif step.wire_type == W_TABLE:
             if AMQP_UNLIKELY(end - p < 4):
                 return GIVE_UP
             n = load32(p)

@@ -5,36 +5,36 @@ cdef enum:
 
 
 cdef void plan_op(FieldPlan* f, const Op* op) noexcept:
-    cdef int kind = op.kind
+    cdef int wire_type = op.wire_type
     f.op = HOT_NEVER
     if f.reserved:
         # Usual ones are empty, and say nothing.
-        f.zeros = 1 if kind == W_SHORTSTR or kind == W_OCTET else 2 if kind == W_SHORT else 0
+        f.zeros = 1 if wire_type == W_SHORTSTR or wire_type == W_OCTET else 2 if wire_type == W_SHORT else 0
         if f.zeros:
             f.op = HOT_ZEROS
-    elif kind == W_SHORTSTR:
+    elif wire_type == W_SHORTSTR:
         f.op = HOT_TEXT
-    elif kind == W_BIT:
+    elif wire_type == W_BIT:
         f.op = HOT_FIRST_BIT if op.run else HOT_BIT
-    elif kind == W_LONGLONG:
+    elif wire_type == W_LONGLONG:
         f.op = HOT_64
-    elif kind == W_LONG:
+    elif wire_type == W_LONG:
         f.op = HOT_32
-    elif kind == W_SHORT:
+    elif wire_type == W_SHORT:
         f.op = HOT_16
-    elif kind == W_OCTET:
+    elif wire_type == W_OCTET:
         f.op = HOT_8
-    elif kind == W_LONGSTR:
+    elif wire_type == W_LONGSTR:
         f.op = HOT_LONG_TEXT
-    elif kind == W_TABLE:
+    elif wire_type == W_TABLE:
         f.op = HOT_TABLE
 
 
 cdef int child_in(FramePlan schema, str name, str format_):
     """The column of a property of another version: of that name or its alias, and of that format."""
     cdef int i
-    for i, (known, kind, _) in enumerate(schema.children):
-        if kind == format_ and (known == name or PROPERTY_ALIASES.get(name) == known):
+    for i, (known, wire_type, _) in enumerate(schema.children):
+        if wire_type == format_ and (known == name or PROPERTY_ALIASES.get(name) == known):
             return N_COLUMNS + i
     return NO_CHILD
 
@@ -109,18 +109,18 @@ cdef FramePlan make_frame_plan(Protocol protocol, FramePlan schema=None):
             f = &plan.field[n]
             f.key = PyBytes_AS_STRING(key) + 1
             f.key_n = <uint32_t>len(key) - 2 * COPY_SLACK - 2
-            f.kind = d.op[k].kind
+            f.wire_type = d.op[k].wire_type
             f.bit = d.op[k].bit
             f.reserved = (d.class_id, d.method_id, k) in reserved
             if d.method_id == 0:
                 f.child = child_of[d.class_id, k]
-                f.headers = f.kind == W_TABLE and <bytes>d.field[k] == b"headers"
+                f.headers = f.wire_type == W_TABLE and <bytes>d.field[k] == b"headers"
             else:
                 name = (<bytes>d.field[k]).decode()
                 full = f"{(<bytes>d.name).decode()}.{name}"
-                plan.qualified[full] = (n, f.kind)
+                plan.qualified[full] = (n, f.wire_type)
                 if not f.reserved:
-                    plan.arguments.setdefault(name, []).append((n, f.kind, full))
+                    plan.arguments.setdefault(name, []).append((n, f.wire_type, full))
             plan_op(f, &d.op[k])
             f.piece = f.key - quoted
             f.piece_n = f.key_n + <uint32_t>quoted + (f.op == HOT_TEXT)

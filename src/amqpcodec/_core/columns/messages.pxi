@@ -407,7 +407,7 @@ cdef int put_raw(Sink* s, Pending* m, int64_t row) noexcept nogil:
     cdef const uint8_t* start
     cdef uint8_t* w
     cdef int status
-    if c.kind == AS_VIEW and k == 0:
+    if c.arrow_type == AS_VIEW and k == 0:
         if m.raw != NULL:
             return append_view(s.table, c, row, m.raw, n)
         start = m.method.start

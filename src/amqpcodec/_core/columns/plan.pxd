@@ -60,7 +60,7 @@ cdef struct FieldPlan:
     uint32_t piece_n
     bint reserved
     bint headers            # the table of a property list whose entries can be asked for
-    uint8_t kind            # wire type
+    uint8_t wire_type            # wire type
     uint8_t op              # what the fast path does with it
     uint8_t bit             # as in Op
     uint8_t zeros           # bytes of a reserved argument, which have to be zero
@@ -103,7 +103,7 @@ cdef class FramePlan:
 # A property that is there, on the fast path.
 cdef struct Step:
     Column* c               # or NULL: it is only checked
-    uint8_t kind
+    uint8_t wire_type
     bint headers
 
 # A column that an argument goes to, and the next one for the same argument, or 0.
@@ -112,7 +112,7 @@ cdef struct Target:
     uint16_t next
 
 cdef struct V1Step:
-    uint8_t kind            # of values whose bytes say all, V1_ANY: any such; or V1_UNKNOWN
+    uint8_t wire_type            # of values whose bytes say all, V1_ANY: any such; or V1_UNKNOWN
     uint8_t write
     uint8_t compact         # constructor of what goes into a column of text or bytes, or that of null
     uint16_t column         # or the first Target of several

@@ -11,7 +11,7 @@ cdef class Request:
     cdef int tables             # what tables become
     cdef uint8_t* form          # of each column
     cdef int* first             # of each that is a Variant: its own two
-    cdef uint8_t* kind
+    cdef uint8_t* arrow_type
     cdef uint8_t* asked
     cdef int n_out
     cdef int* order             # of those that go out: number of the column

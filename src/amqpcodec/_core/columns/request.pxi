@@ -28,7 +28,7 @@ cdef class Request:
     """Columns of a protocol that were asked for. Made once and kept; nothing in it changes."""
 
     def __dealloc__(self):
-        free(self.kind)
+        free(self.arrow_type)
         free(self.form)
         free(self.first)
         free(self.asked)
@@ -168,7 +168,7 @@ cdef Request make_request(FramePlan plan, int level, object fields, bint views, 
             else:
                 source = argument_sources(plan, level, name, format_)
                 if form and source[1] and plan.v1 == NULL and all(
-                        [plan.field[<int>k].kind == W_TABLE for k in source[1]]):
+                        [plan.field[<int>k].wire_type == W_TABLE for k in source[1]]):
                     source = FORM_SCHEMAS[form][0], source[1]
                     children = FORM_SCHEMAS[form][1]
             out.append((name, source[0], children, r.picks + <int>len(picks)))
@@ -188,7 +188,7 @@ cdef Request make_request(FramePlan plan, int level, object fields, bint views, 
     if views:
         r.schema = as_views(r.schema)
     n = sum([len(sources) for _, sources in picks])
-    r.kind = <uint8_t*>calloc(<size_t>r.n, 1)
+    r.arrow_type = <uint8_t*>calloc(<size_t>r.n, 1)
     r.asked = <uint8_t*>calloc(<size_t>r.n, 1)
     r.form = <uint8_t*>calloc(<size_t>r.n, 1)
     r.first = <int*>calloc(<size_t>r.n, sizeof(int))
@@ -198,7 +198,7 @@ cdef Request make_request(FramePlan plan, int level, object fields, bint views, 
     r.picked = <uint8_t*>calloc(<size_t>max(plan.count, 1), 1)
     r.masks = <uint32_t*>calloc(<size_t>max(plan.count, 1), sizeof(uint32_t))
     r.wanted = <Wanted*>calloc(<size_t>max(r.n_wanted, 1), sizeof(Wanted))
-    if r.kind == NULL or r.asked == NULL or r.order == NULL or r.targets == NULL or r.target == NULL \
+    if r.arrow_type == NULL or r.asked == NULL or r.order == NULL or r.targets == NULL or r.target == NULL \
             or r.picked == NULL or r.wanted == NULL or r.form == NULL or r.first == NULL or r.masks == NULL:
         raise MemoryError
     formats = [None] * r.n
@@ -236,7 +236,7 @@ cdef Request make_request(FramePlan plan, int level, object fields, bint views, 
     if form == FORM_VARIANT:
         r.n = at
     for i in range(r.n):
-        r.kind[i] = COLUMN_KINDS[VIEW_FORMATS.get(formats[i], formats[i]) if views else formats[i]]
+        r.arrow_type[i] = COLUMN_KINDS[VIEW_FORMATS.get(formats[i], formats[i]) if views else formats[i]]
     for i in range(N_COLUMNS, r.picks):
         if r.asked[i]:
             r.any_property = True
@@ -266,7 +266,7 @@ cdef Request make_request(FramePlan plan, int level, object fields, bint views, 
         r.v1_steps = <V1Step*>calloc(<size_t>plan.n_fields, sizeof(V1Step))
         if r.v1_steps == NULL:
             raise MemoryError
-        plan_v1_steps(plan, r.targets, r.target, r.kind, r.asked, r.v1_steps)
+        plan_v1_steps(plan, r.targets, r.target, r.arrow_type, r.asked, r.v1_steps)
     r.keep = []
     for i in range(r.n_wanted):
         k, _, raw = wants[i]
@@ -299,7 +299,7 @@ cdef set table_columns(FramePlan plan):
         for k in range(plan.method[i].n):
             f = &plan.method[i].field[k]
             if f.child >= N_COLUMNS:
-                (tables if f.kind == W_TABLE else others).add(<int>f.child)
+                (tables if f.wire_type == W_TABLE else others).add(<int>f.child)
     return tables - others
 
 
@@ -335,14 +335,14 @@ cdef tuple argument_sources(FramePlan plan, int level, str name, object format_)
     sources = None if name in plan.fixed else plan.arguments.get(name)
     if format_ is not None:
         fits = {format_, "i"} if format_ == "l" else {format_}
-        return format_, tuple([k for k, kind, _ in sources or () if plan.formats[kind] in fits])
+        return format_, tuple([k for k, wire_type, _ in sources or () if plan.formats[wire_type] in fits])
     if sources is None:
         raise unknown_column(plan, level, name)
-    formats = {plan.formats[kind] for _, kind, _ in sources}
+    formats = {plan.formats[wire_type] for _, wire_type, _ in sources}
     if formats == {"i", "l"}:
         formats = {"l"}
-    if len(formats) > 1 or ("u" in formats and len({kind for _, kind, _ in sources}) > 1):
-        choice = ", ".join([f"{full} ({plan.kinds[<int>kind].decode()})" for _, kind, full in sources])
+    if len(formats) > 1 or ("u" in formats and len({wire_type for _, wire_type, _ in sources}) > 1):
+        choice = ", ".join([f"{full} ({plan.kinds[<int>wire_type].decode()})" for _, wire_type, full in sources])
         raise ValueError(f"arguments named {name!r} have more than one type: ask for {choice}")
     return formats.pop(), tuple([k for k, _, _ in sources])
 

@@ -22,8 +22,8 @@ cdef int note_text(Sink* s, const Desc* d, int i) noexcept nogil:
 # ---- arguments ----
 
 cdef inline bint is_zero(const AmqpValue* v) noexcept nogil:
-    if v.kind >= W_SHORTSTR and v.kind != W_TIMESTAMP:
-        return v.n == 0 and (v.kind != W_CONTENT or v.u == 0)
+    if v.wire_type >= W_SHORTSTR and v.wire_type != W_TIMESTAMP:
+        return v.n == 0 and (v.wire_type != W_CONTENT or v.u == 0)
     return v.u == 0
 
 
@@ -67,21 +67,21 @@ cdef int write_value_json(Sink* s, const Desc* d, int i, Text* t) noexcept nogil
     """One argument or property; there is room for a number."""
     cdef const AmqpValue* v = &s.v[i]
     cdef int status
-    if v.kind == W_SHORTSTR:
+    if v.wire_type == W_SHORTSTR:
         status = json_string(t, v.p, v.n)
         if AMQP_UNLIKELY(status == NOT_UTF8):
             note_text(s, d, i)
             status = json_literal(t, b"null", 4)
         return status
-    if v.kind == W_BIT:
+    if v.wire_type == W_BIT:
         return json_literal(t, b"true", 4) if v.u else json_literal(t, b"false", 5)
-    if v.kind == W_TABLE:
+    if v.wire_type == W_TABLE:
         return json_table(t, v.p, v.n, s.reading)
-    if v.kind == W_LONGSTR:
+    if v.wire_type == W_LONGSTR:
         return json_bytes(t, v.p, v.n)
-    if v.kind == W_TIMESTAMP:
+    if v.wire_type == W_TIMESTAMP:
         return json_timestamp(t, v.u)
-    if v.kind == W_CONTENT:
+    if v.wire_type == W_CONTENT:
         return json_content(t, v)
     t.w = put_u64(t.w, v.u)
     return 0
@@ -91,7 +91,7 @@ cdef int check_text(Sink* s, const Desc* d) noexcept nogil:
     """Note the first shortstr that is not UTF-8."""
     cdef int i
     for i in range(d.n):
-        if s.v[i].kind == W_SHORTSTR and not is_utf8(s.v[i].p, s.v[i].n):
+        if s.v[i].wire_type == W_SHORTSTR and not is_utf8(s.v[i].p, s.v[i].n):
             note_text(s, d, i)
     return 0
 
@@ -188,9 +188,9 @@ cdef int note_range(Sink* s, const Desc* d, int i, const uint8_t* start) noexcep
             c.p += 2
         c.p += 2
         for k in range(i):
-            if s.v[k].present and s.v[k].kind != W_BIT:
+            if s.v[k].present and s.v[k].wire_type != W_BIT:
                 read_one(&d.op[k], &c, &v, s.reading)
-    return note(s, d, i, BAD_RANGE, WIRE_NAMES[s.v[i].kind], c.p, s.v[i].u)
+    return note(s, d, i, BAD_RANGE, WIRE_NAMES[s.v[i].wire_type], c.p, s.v[i].u)
 
 
 cdef size_t arguments_behind(const Sink* s, const Desc* d, int i) noexcept nogil:
@@ -199,18 +199,18 @@ cdef size_t arguments_behind(const Sink* s, const Desc* d, int i) noexcept nogil
     cdef const AmqpValue* v
     for i in range(i, d.n):
         v = &s.v[i]
-        if v.kind == W_BIT:
+        if v.wire_type == W_BIT:
             n += d.op[i].run != 0
-        elif v.kind == W_OCTET:
+        elif v.wire_type == W_OCTET:
             n += 1
-        elif v.kind == W_SHORT:
+        elif v.wire_type == W_SHORT:
             n += 2
-        elif v.kind == W_LONG:
+        elif v.wire_type == W_LONG:
             n += 4
-        elif v.kind == W_LONGLONG or v.kind == W_TIMESTAMP:
+        elif v.wire_type == W_LONGLONG or v.wire_type == W_TIMESTAMP:
             n += 8
         else:
-            n += v.n + (1 if v.kind == W_SHORTSTR else 5 if v.kind == W_CONTENT else 4)
+            n += v.n + (1 if v.wire_type == W_SHORTSTR else 5 if v.wire_type == W_CONTENT else 4)
     return n
 
 
@@ -233,7 +233,7 @@ cdef int put_field(Sink* s, const Desc* d, int i, const uint8_t* start, Column* 
     cdef const AmqpValue* v = &s.v[i]
     cdef Text text
     cdef int status
-    if v.kind == W_SHORTSTR:
+    if v.wire_type == W_SHORTSTR:
         if c == NULL:
             status = 0 if is_utf8(v.p, v.n) else NOT_UTF8
         else:
@@ -241,26 +241,26 @@ cdef int put_field(Sink* s, const Desc* d, int i, const uint8_t* start, Column* 
         if AMQP_UNLIKELY(status == NOT_UTF8):
             return note_text(s, d, i)
         return status
-    if v.kind == W_TIMESTAMP:
+    if v.wire_type == W_TIMESTAMP:
         if AMQP_UNLIKELY(v.u > HIGHEST_SECOND):
             return note_range(s, d, i, start)
         return 0 if c == NULL else append_i64(c, row, <int64_t>(v.u * 1000000))
-    if v.kind == W_LONGLONG and v.u > HIGHEST_INT64:
+    if v.wire_type == W_LONGLONG and v.u > HIGHEST_INT64:
         return note_range(s, d, i, start)
     if c == NULL:
         return 0
-    if v.kind == W_TABLE:
+    if v.wire_type == W_TABLE:
         return put_table(s, c, v, row)
-    if v.kind == W_CONTENT and start == NULL:
+    if v.wire_type == W_CONTENT and start == NULL:
         status = text_begin(&text, c, s.input_end)
         if status == 0:
             status = json_content(&text, v)
         return text_commit(s.table, &text, c, row) if status == 0 else status
-    if v.kind == W_BIT:
+    if v.wire_type == W_BIT:
         return append_bool(c, row, v.u != 0)
-    if v.kind == W_LONGSTR or v.kind == W_CONTENT:
+    if v.wire_type == W_LONGSTR or v.wire_type == W_CONTENT:
         return append_bytes(s.table, c, row, v.p, v.n)
-    if c.kind == AS_INT32:
+    if c.arrow_type == AS_INT32:
         return append_i32(c, row, <int32_t>v.u)
     return append_i64(c, row, <int64_t>v.u)
 

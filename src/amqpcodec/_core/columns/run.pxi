@@ -103,7 +103,7 @@ cdef int run_signature(const Desc* d, const char** known, int n) noexcept nogil:
     cdef int i, k
     for i in range(n):
         k = 0
-        while k < d.n and known[i][k] == RUN_LETTERS[d.op[k].kind]:
+        while k < d.n and known[i][k] == RUN_LETTERS[d.op[k].wire_type]:
             k += 1
         if k == d.n and known[i][k] == 0:
             return i
@@ -115,8 +115,8 @@ cdef bint run_fits(uint8_t wire_type, const Column* c) noexcept nogil:
     if c == NULL or wire_type == W_SHORTSTR or wire_type == W_LONGSTR or wire_type == W_BIT:
         return True
     if wire_type == W_OCTET or wire_type == W_SHORT:
-        return c.kind == AS_INT32
-    return c.kind == AS_INT64 and wire_type != W_TABLE
+        return c.arrow_type == AS_INT32
+    return c.arrow_type == AS_INT64 and wire_type != W_TABLE
 
 
 cdef bint run_begin(Sink* s, const Pending* m) noexcept nogil:
@@ -143,7 +143,7 @@ cdef bint run_begin(Sink* s, const Pending* m) noexcept nogil:
         if k and s.target[k].next:
             return False
         arguments[i] = s.table.column + s.target[k].column if k else NULL
-        if not run_fits(d.op[i].kind, arguments[i]):
+        if not run_fits(d.op[i].wire_type, arguments[i]):
             return False
     field = s.methods[properties - s.descs].field
     memset(run.property, 0, sizeof(run.property))
@@ -158,7 +158,7 @@ cdef bint run_begin(Sink* s, const Pending* m) noexcept nogil:
         listed[i] = s.table.column + field[i].child
         if not listed[i].asked:
             listed[i] = NULL
-        if not run_fits(field[i].kind, listed[i]):
+        if not run_fits(field[i].wire_type, listed[i]):
             return False
         if field[i].headers and s.raw_headers != NULL:
             listed[i] = s.raw_headers
@@ -176,7 +176,7 @@ cdef bint run_begin(Sink* s, const Pending* m) noexcept nogil:
         if not run_column(run, arguments[i], s.rows, rows):
             return False
         run.argument[i] = arguments[i].fixed.p if arguments[i] != NULL else NULL
-        if d.op[i].kind == W_BIT and arguments[i] != NULL:
+        if d.op[i].wire_type == W_BIT and arguments[i] != NULL:
             run.bits[run.n_bits] = run.argument[i]
             run.n_bits += 1
     for i in range(properties.n):

@@ -114,7 +114,7 @@ cdef Table* items_new(int64_t limit) noexcept nogil:
     cdef int i
     if items != NULL:
         for i in range(2):
-            items.column[i].kind = AS_TEXT
+            items.column[i].arrow_type = AS_TEXT
             items.column[i].asked = True
             items.column[i].nullable = i == 1
     return items

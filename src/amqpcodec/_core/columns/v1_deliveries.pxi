@@ -13,7 +13,7 @@ cdef enum:
 cdef inline uint64_t v1_link_key(const Entry* e, const V1Value* handle) noexcept nogil:
     """One bit more than a handle has says that there is none."""
     return <uint64_t>e.channel << V1_KEY_CHANNEL | (
-        <uint64_t>1 << 32 if handle.kind == V1_NULL else handle.u)
+        <uint64_t>1 << 32 if handle.wire_type == V1_NULL else handle.u)
 
 
 # ---- rows ----
@@ -213,11 +213,11 @@ cdef int put_v1_delivery(Sink* s, const Entry* e, const uint8_t* payload, uint64
         status = append_bytes(s.table, s.body, s.rows, payload, n)     # columns of 0-9-1: all of the message
     if status < 0:
         return status
-    if s.sections == 0 or (v[TRANSFER_MESSAGE_FORMAT].kind != V1_NULL and v[TRANSFER_MESSAGE_FORMAT].u != 0):
+    if s.sections == 0 or (v[TRANSFER_MESSAGE_FORMAT].wire_type != V1_NULL and v[TRANSFER_MESSAGE_FORMAT].u != 0):
         return BAD_FRAME if s.fault.code != OK else 0
-    if AMQP_UNLIKELY(v1_true(&v[TRANSFER_RESUME]) and v[TRANSFER_STATE].kind != V1_NULL):
+    if AMQP_UNLIKELY(v1_true(&v[TRANSFER_RESUME]) and v[TRANSFER_STATE].wire_type != V1_NULL):
         # It resumes inside of a section, or only its state comes: there is no message to read.
-        if v[TRANSFER_STATE].kind == V1_DESCRIBED:
+        if v[TRANSFER_STATE].wire_type == V1_DESCRIBED:
             c = s.c
             c.p = v[TRANSFER_STATE].p
             c.end = c.p + v[TRANSFER_STATE].n
@@ -252,15 +252,15 @@ cdef int end_v1_open(Sink* s, V1Open* o) noexcept nogil:
     cdef int status
     if payload == NULL:
         return NO_MEMORY
-    state.kind = V1_NULL
+    state.wire_type = V1_NULL
     if o.state and o.state != o.first:
         read_v1_transfer(s, &v1_piece_at(s.links, o.state).frame, &list_)
         state = s.fields[TRANSFER_STATE]
     read_v1_transfer(s, e, &list_)
-    if state.kind != V1_NULL:
+    if state.wire_type != V1_NULL:
         s.fields[TRANSFER_STATE] = state
     if o.settled:
-        s.fields[TRANSFER_SETTLED].kind = V1_BOOLEAN
+        s.fields[TRANSFER_SETTLED].wire_type = V1_BOOLEAN
         s.fields[TRANSFER_SETTLED].u = 1
     s.fault_row = e.row
     status = end_v1_row(s, e, o, put_v1_delivery(s, e, payload, o.have, o, list_))
@@ -333,16 +333,16 @@ cdef bint v1_same_delivery(Sink* s, V1Open* o) noexcept nogil:
     cdef V1Value* first = s.fields
     cdef bint same = True
     cdef int i
-    if (first[TRANSFER_DELIVERY_ID].kind == V1_NULL and first[TRANSFER_DELIVERY_TAG].kind == V1_NULL
-            and first[TRANSFER_MESSAGE_FORMAT].kind == V1_NULL):
+    if (first[TRANSFER_DELIVERY_ID].wire_type == V1_NULL and first[TRANSFER_DELIVERY_TAG].wire_type == V1_NULL
+            and first[TRANSFER_MESSAGE_FORMAT].wire_type == V1_NULL):
         return True
     memcpy(now, s.fields, sizeof(now))
     read_v1_transfer(s, &v1_piece_at(s.links, o.first).frame, &list_)
     s.c = c
     for i in range(TRANSFER_DELIVERY_ID, TRANSFER_SETTLED):
-        if now[i].kind == V1_NULL:
+        if now[i].wire_type == V1_NULL:
             continue
-        if first[i].kind == V1_NULL:
+        if first[i].wire_type == V1_NULL:
             same = False
         elif i == TRANSFER_DELIVERY_TAG:
             same = same and now[i].n == first[i].n and memcmp(now[i].p, first[i].p, now[i].n) == 0
@@ -359,7 +359,7 @@ cdef int step_v1_transfer(Sink* s, const Entry* e, const uint8_t* list_) noexcep
     cdef bint more = v1_true(&s.fields[TRANSFER_MORE])
     cdef bint aborted = v1_true(&s.fields[TRANSFER_ABORTED])
     cdef bint settled = v1_true(&s.fields[TRANSFER_SETTLED])
-    cdef bint state = s.fields[TRANSFER_STATE].kind != V1_NULL
+    cdef bint state = s.fields[TRANSFER_STATE].wire_type != V1_NULL
     cdef const uint8_t* payload = s.c.p
     cdef V1Open* o
     cdef int status

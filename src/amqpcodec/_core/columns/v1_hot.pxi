@@ -40,9 +40,9 @@ cdef inline int hot_v1_text(Table* t, Column* c, RowPlace at, const uint8_t* p, 
     return 0
 
 
-cdef int hot_v1_view(Table* t, Column* c, RowPlace at, const uint8_t* p, size_t n, uint8_t kind) noexcept nogil:
+cdef int hot_v1_view(Table* t, Column* c, RowPlace at, const uint8_t* p, size_t n, uint8_t wire_type) noexcept nogil:
     """The same of a type into one that is."""
-    if kind != V1_BINARY and not is_ascii(p, n) and (kind == V1_SYMBOL or not is_utf8(p, n)):
+    if wire_type != V1_BINARY and not is_ascii(p, n) and (wire_type == V1_SYMBOL or not is_utf8(p, n)):
         return GIVE_UP
     return append_view(t, c, at.row, p, n)
 
@@ -63,10 +63,10 @@ cdef int slow_v1_field(Sink* s, const MethodPlan* m, const V1Desc* d, int i, Cur
     if k.types == NULL:
         verify_begin(s, k)
     outcome = NULL
-    if op.kind == V1_ANY and c.end - start >= 4 and load16(start) == CTOR_DESCRIBED_SMALLULONG:
+    if op.wire_type == V1_ANY and c.end - start >= 4 and load16(start) == CTOR_DESCRIBED_SMALLULONG:
         outcome = s.v1.by_code[start[2]]
     if outcome != NULL and outcome.composite and start[3] == CTOR_LIST0:
-        v.kind = V1_DESCRIBED
+        v.wire_type = V1_DESCRIBED
         c.p = start + 4
         inside = start + 1
     else:
@@ -76,9 +76,9 @@ cdef int slow_v1_field(Sink* s, const MethodPlan* m, const V1Desc* d, int i, Cur
         if matters:
             if v1_verify_field(op, c, v, start, k, 2) < 0:
                 return GIVE_UP
-        elif v.kind == V1_DESCRIBED and v1_verify_unknown(c, 2, 0) < 0:
+        elif v.wire_type == V1_DESCRIBED and v1_verify_unknown(c, 2, 0) < 0:
             return GIVE_UP
-    if v.kind == V1_DESCRIBED:
+    if v.wire_type == V1_DESCRIBED:
         v.p = inside
         v.n = <uint32_t>(c.p - inside)
     if step.write == V1_TO_NOTHING:
@@ -113,7 +113,7 @@ cdef int hot_v1_fields(Sink* s, const V1Desc* d, Cursor* c, V1Value* x, uint32_t
     cdef uint64_t u
     cdef int64_t size
     cdef uint32_t count, n, shape, i = 0
-    cdef uint8_t code, kind, write
+    cdef uint8_t code, wire_type, write
     cdef int status
     if AMQP_LIKELY(p[0] == CTOR_LIST8):
         size = <int64_t>p[1] - 1
@@ -142,7 +142,7 @@ cdef int hot_v1_fields(Sink* s, const V1Desc* d, Cursor* c, V1Value* x, uint32_t
             return GIVE_UP
         code = p[0]
         if code == CTOR_NULL:
-            v.kind = V1_NULL
+            v.wire_type = V1_NULL
             p += 1
             v += 1
             step += 1
@@ -150,12 +150,12 @@ cdef int hot_v1_fields(Sink* s, const V1Desc* d, Cursor* c, V1Value* x, uint32_t
             continue
         status = GIVE_UP
         q = p
-        kind = CTOR_WIRE_TYPE[code]
+        wire_type = CTOR_WIRE_TYPE[code]
         shape = CTOR_LAYOUT[code]
         write = step.write
         to = <Column*>(columns + step.offset)
         if shape <= LAYOUT_WIDEST:
-            if AMQP_LIKELY(kind == step.kind):
+            if AMQP_LIKELY(wire_type == step.wire_type):
                 u = v1_layout_number(p, shape) | (code == CTOR_TRUE)
                 q = p + 1 + shape
                 v.u = u
@@ -188,20 +188,20 @@ cdef int hot_v1_fields(Sink* s, const V1Desc* d, Cursor* c, V1Value* x, uint32_t
             if AMQP_LIKELY(write != V1_TO_ID or size <= 9 or memcmp(q, <const char*>b"AMQP_", 5) != 0):
                 status = hot_v1_text(s.table, to, at, q, <size_t>size, code)
             q += size
-        elif shape == LAYOUT_TEXT and (kind == step.kind or step.kind == V1_ANY):
+        elif shape == LAYOUT_TEXT and (wire_type == step.wire_type or step.wire_type == V1_ANY):
             q = p + 2
             size = p[1]
             v.p = q
             v.n = <uint32_t>size
             if AMQP_UNLIKELY(end - q < size):
                 return GIVE_UP
-            if to.kind == AS_VIEW and (write == V1_TO_TEXT or (write == V1_TO_ID and kind == V1_STRING and not (
+            if to.arrow_type == AS_VIEW and (write == V1_TO_TEXT or (write == V1_TO_ID and wire_type == V1_STRING and not (
                     size > 9 and memcmp(q, <const char*>b"AMQP_", 5) == 0))):
-                status = hot_v1_view(s.table, to, at, q, <size_t>size, kind)
-            elif write == V1_TO_NOTHING and (kind == V1_BINARY or is_ascii(q, <size_t>size)):
+                status = hot_v1_view(s.table, to, at, q, <size_t>size, wire_type)
+            elif write == V1_TO_NOTHING and (wire_type == V1_BINARY or is_ascii(q, <size_t>size)):
                 status = 0
             q += size
-        v.kind = kind
+        v.wire_type = wire_type
         if AMQP_UNLIKELY(status != 0):
             if status < 0:
                 return status
@@ -220,7 +220,7 @@ cdef int hot_v1_fields(Sink* s, const V1Desc* d, Cursor* c, V1Value* x, uint32_t
         return GIVE_UP
     if d.frame != V1_NO_FRAME and s.links != NULL:
         for i in range(n, <uint32_t>d.n):
-            x[i].kind = V1_NULL
+            x[i].wire_type = V1_NULL
     if AMQP_UNLIKELY(k.types != NULL):
         verify_end(s, &k)
     c.p = end
@@ -243,7 +243,7 @@ cdef int hot_v1_map(Sink* s, Cursor* c, Column* to, RowPlace at) noexcept nogil:
     cdef int64_t size
     cdef size_t n
     cdef uint32_t count, i, j
-    cdef uint8_t code, kind
+    cdef uint8_t code, wire_type
     cdef int status
     if AMQP_LIKELY(p[0] == CTOR_MAP8):
         size = <int64_t>p[1] - 1
@@ -291,7 +291,7 @@ cdef int hot_v1_map(Sink* s, Cursor* c, Column* to, RowPlace at) noexcept nogil:
         p += n + 1
         # the value
         code = p[0]
-        kind = CTOR_WIRE_TYPE[code]
+        wire_type = CTOR_WIRE_TYPE[code]
         if code == CTOR_STR8_UTF8 or code == CTOR_SYM8:
             n = p[1]
             p += 2
@@ -303,12 +303,12 @@ cdef int hot_v1_map(Sink* s, Cursor* c, Column* to, RowPlace at) noexcept nogil:
             w[n + 1] = c'"'
             w += n + 2
             p += n
-        elif V1_UBYTE <= kind <= V1_LONG:
+        elif V1_UBYTE <= wire_type <= V1_LONG:
             n = CTOR_WIDTH[code]
             p += 1
             if AMQP_UNLIKELY(end - p < <int64_t>n):
                 return GIVE_UP
-            if kind >= V1_BYTE:
+            if wire_type >= V1_BYTE:
                 w = put_i64(w, <int64_t>load64(p) >> (64 - 8 * n))
             else:
                 w = put_u64(w, load64(p) >> (64 - 8 * n) if n else 0)
@@ -355,7 +355,7 @@ cdef int slow_v1_section(Sink* s, int i, Cursor* c, int64_t row) noexcept nogil:
     cdef V1Value v
     cdef int status = 0
     c.p += 3
-    if v1_read(c, &v) < 0 or (v.kind == V1_DESCRIBED and v1_skip_described(c) < 0):
+    if v1_read(c, &v) < 0 or (v.wire_type == V1_DESCRIBED and v1_skip_described(c) < 0):
         return GIVE_UP
     after = c.p
     if s.sections >> i & 1:

@@ -21,7 +21,7 @@ cdef void v1_pass(Cursor* c) noexcept nogil:
     """Step over a verified value."""
     cdef V1Value v
     v1_again(c, &v)
-    if v.kind == V1_DESCRIBED:
+    if v.wire_type == V1_DESCRIBED:
         v1_skip_described(c)
 
 
@@ -30,9 +30,9 @@ cdef void v1_pass(Cursor* c) noexcept nogil:
 cdef uint8_t* put_v1_decimal(uint8_t* w, const V1Value* v) noexcept nogil:
     """At most 64 bytes."""
     cdef uint8_t[8] memory
-    if v.kind == V1_DECIMAL128:
+    if v.wire_type == V1_DECIMAL128:
         return v1_put_bid(w, v.p, 16)
-    if v.kind == V1_DECIMAL64:
+    if v.wire_type == V1_DECIMAL64:
         store64(memory, v.u)
         return v1_put_bid(w, memory, 8)
     store32(memory, <uint32_t>v.u)
@@ -42,8 +42,8 @@ cdef uint8_t* put_v1_decimal(uint8_t* w, const V1Value* v) noexcept nogil:
 cdef int json_v1_marked(Text* t, const V1Value* v) noexcept nogil:
     """Scalars that JSON has no form for."""
     cdef const char* name = (
-        b'{"$decimal":"' if v.kind <= V1_DECIMAL128 else b'{"$char":"' if v.kind == V1_CHAR
-        else b'{"$timestamp_ms":' if v.kind == V1_TIMESTAMP else b'{"$uuid":"')
+        b'{"$decimal":"' if v.wire_type <= V1_DECIMAL128 else b'{"$char":"' if v.wire_type == V1_CHAR
+        else b'{"$timestamp_ms":' if v.wire_type == V1_TIMESTAMP else b'{"$uuid":"')
     cdef uint8_t[4] raw
     cdef size_t n = strlen(name)
     cdef uint32_t u = <uint32_t>v.u
@@ -51,12 +51,12 @@ cdef int json_v1_marked(Text* t, const V1Value* v) noexcept nogil:
         return NO_MEMORY
     memcpy(t.w, name, n)
     t.w += n
-    if v.kind == V1_TIMESTAMP:
+    if v.wire_type == V1_TIMESTAMP:
         t.w = put_i64(t.w, <int64_t>v.u)
         return json_literal(t, b"}", 1)
-    if v.kind == V1_UUID:
+    if v.wire_type == V1_UUID:
         t.w = v1_put_uuid(t.w, v.p)
-    elif v.kind == V1_CHAR:
+    elif v.wire_type == V1_CHAR:
         n = v1_put_utf8(raw, u)
         if n == 1:
             t.w = escape_byte(t.w, raw[0])
@@ -90,21 +90,21 @@ cdef size_t v1_put_utf8(uint8_t* w, uint32_t u) noexcept nogil:
 
 
 cdef int json_v1_scalar(Text* t, const V1Value* v) noexcept nogil:
-    if v.kind == V1_STRING or v.kind == V1_SYMBOL:
+    if v.wire_type == V1_STRING or v.wire_type == V1_SYMBOL:
         return json_string(t, v.p, v.n)
-    if V1_UBYTE <= v.kind <= V1_ULONG:
+    if V1_UBYTE <= v.wire_type <= V1_ULONG:
         return json_u64(t, v.u)
-    if V1_BYTE <= v.kind <= V1_LONG:
+    if V1_BYTE <= v.wire_type <= V1_LONG:
         return json_i64(t, <int64_t>v.u)
-    if v.kind == V1_BOOLEAN:
+    if v.wire_type == V1_BOOLEAN:
         return json_literal(t, b"true", 4) if v.u else json_literal(t, b"false", 5)
-    if v.kind == V1_NULL:
+    if v.wire_type == V1_NULL:
         return json_literal(t, b"null", 4)
-    if v.kind == V1_BINARY:
+    if v.wire_type == V1_BINARY:
         return json_binary(t, v.p, v.n)
-    if v.kind == V1_DOUBLE:
+    if v.wire_type == V1_DOUBLE:
         return json_double(t, bits_to_double(v.u))
-    if v.kind == V1_FLOAT:
+    if v.wire_type == V1_FLOAT:
         return json_double(t, bits_to_float(<uint32_t>v.u))
     return json_v1_marked(t, v)
 
@@ -115,9 +115,9 @@ cdef int json_v1(Text* t, const V1Types* types, Cursor* c) noexcept nogil:
     """The value at the cursor, which steps over it."""
     cdef V1Value v
     v1_again(c, &v)
-    if v.kind < V1_LIST:
+    if v.wire_type < V1_LIST:
         return json_v1_scalar(t, &v)
-    if v.kind == V1_DESCRIBED:
+    if v.wire_type == V1_DESCRIBED:
         return json_v1_described(t, types, c)
     return json_v1_compound(t, types, c, &v)
 
@@ -126,9 +126,9 @@ cdef int json_v1_compound(Text* t, const V1Types* types, const Cursor* c, const 
     """A list, map or array whose head was read."""
     cdef Cursor inner = c[0]
     v1_inside(c, v, &inner)
-    if v.kind == V1_LIST:
+    if v.wire_type == V1_LIST:
         return json_v1_items(t, types, &inner, v.count, 0)
-    if v.kind == V1_MAP:
+    if v.wire_type == V1_MAP:
         return json_v1_map(t, types, &inner, v.count >> 1)
     return json_v1_array(t, types, &inner, v.count)
 
@@ -141,7 +141,7 @@ cdef int json_v1_items(Text* t, const V1Types* types, Cursor* c, uint32_t count,
     if json_literal(t, b"[", 1) < 0:
         return NO_MEMORY
     memset(&v, 0, sizeof(v))
-    v.kind = CTOR_WIRE_TYPE[code]
+    v.wire_type = CTOR_WIRE_TYPE[code]
     for i in range(count):
         if i and json_literal(t, b",", 1) < 0:
             return NO_MEMORY
@@ -149,7 +149,7 @@ cdef int json_v1_items(Text* t, const V1Types* types, Cursor* c, uint32_t count,
             status = json_v1(t, types, c)
         else:
             v1_content(c, &v, code)
-            status = json_v1_scalar(t, &v) if v.kind < V1_LIST else json_v1_compound(t, types, c, &v)
+            status = json_v1_scalar(t, &v) if v.wire_type < V1_LIST else json_v1_compound(t, types, c, &v)
         if status != 0:
             return status
     return json_literal(t, b"]", 1)
@@ -282,7 +282,7 @@ cdef int v1_keys(const Cursor* map_, uint32_t count) noexcept nogil:
     for i in range(count):
         keys[i] = c.p
         v1_again(&c, &v)
-        if v.kind != V1_STRING and v.kind != V1_SYMBOL:
+        if v.wire_type != V1_STRING and v.wire_type != V1_SYMBOL:
             found = V1_KEYS_OTHER
             break
         mark = v1_key_mark(&v)

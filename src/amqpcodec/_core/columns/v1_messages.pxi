@@ -34,7 +34,7 @@ cdef int hot_v1_row(Sink* s, const Entry* e) noexcept nogil:
         status = hot_bytes(s.table, whole, at, s.c.p, n)
         if status < 0:
             return status
-    if s.sections == 0 or (v[TRANSFER_MESSAGE_FORMAT].kind != V1_NULL and v[TRANSFER_MESSAGE_FORMAT].u != 0):
+    if s.sections == 0 or (v[TRANSFER_MESSAGE_FORMAT].wire_type != V1_NULL and v[TRANSFER_MESSAGE_FORMAT].u != 0):
         return 0
     return hot_v1_message(s, &s.c, at)
 

@@ -40,7 +40,7 @@ cdef inline uint8_t* v1_json_fields(Sink* s, const MethodPlan* m, const uint8_t*
     cdef const FieldPlan* f = m.field
     cdef uint64_t u
     cdef uint32_t i, n
-    cdef uint8_t code, kind, shape
+    cdef uint8_t code, wire_type, shape
     for i in range(count):
         if AMQP_UNLIKELY(p >= end):
             return NULL
@@ -48,9 +48,9 @@ cdef inline uint8_t* v1_json_fields(Sink* s, const MethodPlan* m, const uint8_t*
         if code == CTOR_NULL:
             p += 1
             continue
-        kind = CTOR_WIRE_TYPE[code]
-        if AMQP_LIKELY(kind == step[i].kind):
-            if AMQP_LIKELY(V1_UBYTE <= kind <= V1_ULONG):
+        wire_type = CTOR_WIRE_TYPE[code]
+        if AMQP_LIKELY(wire_type == step[i].wire_type):
+            if AMQP_LIKELY(V1_UBYTE <= wire_type <= V1_ULONG):
                 shape = CTOR_LAYOUT[code]
                 u = v1_layout_number(p, shape)
                 p += 1 + shape
@@ -70,7 +70,7 @@ cdef inline uint8_t* v1_json_fields(Sink* s, const MethodPlan* m, const uint8_t*
             if AMQP_UNLIKELY(CTOR_LAYOUT[code] != LAYOUT_TEXT or end - p < <int64_t>n + 2):
                 return NULL
             w = v1_json_name(w, &f[i])
-            if kind == V1_BINARY:
+            if wire_type == V1_BINARY:
                 memcpy(w, <const char*>b'{"$binary":"', 12)
                 w = put_base64(w + 12, p + 2, n)
                 w[0] = c'"'
@@ -79,12 +79,12 @@ cdef inline uint8_t* v1_json_fields(Sink* s, const MethodPlan* m, const uint8_t*
             else:
                 w[0] = c'"'
                 if AMQP_UNLIKELY(not copy_plain(w + 1, p + 2, n)) and (
-                        kind == V1_SYMBOL or not is_plain_utf8(p + 2, n)):
+                        wire_type == V1_SYMBOL or not is_plain_utf8(p + 2, n)):
                     return NULL
                 w[n + 1] = c'"'
                 w += n + 2
             p += 2 + n
-        elif step[i].kind == V1_ANY and code == 0 and end - p >= 4 and p[1] == CTOR_SMALLULONG and p[3] == CTOR_LIST0:
+        elif step[i].wire_type == V1_ANY and code == 0 and end - p >= 4 and p[1] == CTOR_SMALLULONG and p[3] == CTOR_LIST0:
             w = v1_json_outcome(s, v1_json_name(w, &f[i]), p)
             if AMQP_UNLIKELY(w == NULL):
                 return NULL
@@ -126,7 +126,7 @@ cdef bint v1_may_run(const Sink* s) noexcept nogil:
 
 cdef bint v1_run_begins(Table* t, Column* c, int64_t row, int n, size_t n_bytes) noexcept nogil:
     """Make place for n rows from `row` on, and for bytes; False where there is none, or c is a view."""
-    if c.kind != AS_TEXT or (row + n > c.rows and column_grow(c, row + n) < 0):
+    if c.arrow_type != AS_TEXT or (row + n > c.rows and column_grow(c, row + n) < 0):
         return False
     if c.filled < row:
         column_fill(c, row)

@@ -64,7 +64,7 @@ cdef dict V1_FORMATS = {
 
 cdef int v1_column_kind(const V1Op* op) noexcept nogil:
     """The type that says what a field's column is: one value of many is JSON text, too."""
-    return V1_ARRAY if op.multiple else op.kind
+    return V1_ARRAY if op.multiple else op.wire_type
 
 
 cdef tuple v1_struct_columns(const V1Desc* d):
@@ -72,45 +72,45 @@ cdef tuple v1_struct_columns(const V1Desc* d):
     return tuple([(d.field[i].decode(), V1_FORMATS[v1_column_kind(&d.op[i])]) for i in range(d.n)])
 
 
-cdef V1Step v1_step(const V1Op* op, uint8_t kind, int column) noexcept:
+cdef V1Step v1_step(const V1Op* op, uint8_t arrow_type, int column) noexcept:
     """A field's way into a column of this kind."""
     cdef V1Step step
-    step.kind = op.kind if op.kind <= V1_ULONG or V1_TIMESTAMP <= op.kind <= V1_SYMBOL or op.kind == V1_ANY else V1_UNKNOWN
+    step.wire_type = op.wire_type if op.wire_type <= V1_ULONG or V1_TIMESTAMP <= op.wire_type <= V1_SYMBOL or op.wire_type == V1_ANY else V1_UNKNOWN
     # Choices: of a boolean both, of others only the slow path knows.
-    if op.named != NULL or (op.choices and not (op.kind == V1_BOOLEAN and op.choices == 2 and op.choice[0] != NULL)):
-        step.kind = V1_UNKNOWN
+    if op.named != NULL or (op.choices and not (op.wire_type == V1_BOOLEAN and op.choices == 2 and op.choice[0] != NULL)):
+        step.wire_type = V1_UNKNOWN
     step.column = <uint16_t>column
     step.offset = <uint32_t>(<size_t>column * sizeof(Column))
     step.write = V1_TO_OTHER
     step.compact = CTOR_NULL
     if op.multiple:
-        step.kind = V1_UNKNOWN
+        step.wire_type = V1_UNKNOWN
         return step
-    if kind == AS_BOOL:
+    if arrow_type == AS_BOOL:
         step.write = V1_TO_BOOL
-    elif kind == AS_INT32:
+    elif arrow_type == AS_INT32:
         step.write = V1_TO_32
-    elif op.kind == V1_TIMESTAMP:
+    elif op.wire_type == V1_TIMESTAMP:
         step.write = V1_TO_TIME
-    elif op.kind <= V1_ULONG:
+    elif op.wire_type <= V1_ULONG:
         step.write = V1_TO_64
-    elif V1_BINARY <= op.kind <= V1_SYMBOL:
+    elif V1_BINARY <= op.wire_type <= V1_SYMBOL:
         step.write = V1_TO_TEXT
     return step
 
 
-cdef uint8_t v1_compact_text(const V1Step* step, uint8_t kind) noexcept:
+cdef uint8_t v1_compact_text(const V1Step* step, uint8_t arrow_type) noexcept:
     """V1Step.compact, for a column of this Arrow type."""
-    if kind == AS_TEXT and step.write == V1_TO_ID:
+    if arrow_type == AS_TEXT and step.write == V1_TO_ID:
         return CTOR_STR8_UTF8
-    if kind == AS_TEXT and step.write == V1_TO_TEXT and V1_BINARY <= step.kind <= V1_SYMBOL:
-        return CTOR_NARROW[step.kind]
+    if arrow_type == AS_TEXT and step.write == V1_TO_TEXT and V1_BINARY <= step.wire_type <= V1_SYMBOL:
+        return CTOR_NARROW[step.wire_type]
     return CTOR_NULL
 
 
-cdef int plan_v1_steps(FramePlan plan, const uint16_t* targets, const Target* target, const uint8_t* kind,
+cdef int plan_v1_steps(FramePlan plan, const uint16_t* targets, const Target* target, const uint8_t* arrow_type,
                        const uint8_t* asked, V1Step* out) except -1:
-    """The step of each field. target and targets: of performatives; kind and asked: of the columns."""
+    """The step of each field. target and targets: of performatives; arrow_type and asked: of the columns."""
     cdef const V1Desc* d
     cdef const Target* to
     cdef V1Step* step
@@ -122,19 +122,19 @@ cdef int plan_v1_steps(FramePlan plan, const uint16_t* targets, const Target* ta
             step = &out[plan.method[i].first + k]
             to = &target[targets[plan.method[i].first + k]]
             if first:
-                step[0] = v1_step(&d.op[k], kind[first + k], first + k)
-                if d.op[k].kind == V1_ANY:
+                step[0] = v1_step(&d.op[k], arrow_type[first + k], first + k)
+                if d.op[k].wire_type == V1_ANY:
                     step.write = V1_TO_ID
                 if not asked[first + k]:
                     step.write = V1_TO_NOTHING
             else:
-                step[0] = v1_step(&d.op[k], kind[to.column], to.column)
+                step[0] = v1_step(&d.op[k], arrow_type[to.column], to.column)
                 if to == target:
                     step.write = V1_TO_NOTHING
                 elif to.next:
                     step.write = V1_TO_SEVERAL
                     step.column = targets[plan.method[i].first + k]
-            step.compact = v1_compact_text(step, kind[first + k if first else to.column])
+            step.compact = v1_compact_text(step, arrow_type[first + k if first else to.column])
     return 0
 
 
@@ -192,13 +192,13 @@ cdef FramePlan make_v1_plan(V1Core protocol):
             f = &plan.field[n]
             f.key = PyBytes_AS_STRING(key)
             f.key_n = <uint32_t>len(key) - 2 * COPY_SLACK
-            f.kind = <uint8_t>v1_column_kind(&d.op[k])
+            f.wire_type = <uint8_t>v1_column_kind(&d.op[k])
             m.fixed += f.key_n
             if d.frame != V1_NO_FRAME:
                 name = (<bytes>d.field[k]).decode()
                 full = f"{(<bytes>d.name).decode()}.{name}"
-                plan.qualified[full] = (n, f.kind)
-                plan.arguments.setdefault(name, []).append((n, f.kind, full))
+                plan.qualified[full] = (n, f.wire_type)
+                plan.arguments.setdefault(name, []).append((n, f.wire_type, full))
             n += 1
         # Of a list of up to 255 bytes, as v1_json_fields writes it.
         m.room = m.fixed + 64 * <uint32_t>d.n + 2 * 256 + 4 * COPY_SLACK

@@ -94,7 +94,7 @@ cdef int note_v1_range(Sink* s, const V1Desc* d, int i, const V1Value* value, co
         v1_check(&c, &k, 0)
     s.fault.method = d.name
     s.fault.field = d.field[i]
-    fail(&c, BAD_RANGE, V1_NAMES[d.op[i].kind], value.u, 0)
+    fail(&c, BAD_RANGE, V1_NAMES[d.op[i].wire_type], value.u, 0)
     return 0
 
 
@@ -109,11 +109,11 @@ cdef int put_v1_json(Sink* s, const V1Op* op, const V1Value* v, Column* c, int64
 cdef int write_v1_json(Sink* s, const V1Op* op, const V1Value* v, Text* t) noexcept nogil:
     """A field that was read. op: NULL for a value by itself."""
     cdef Cursor c
-    cdef bint alone = op != NULL and op.multiple and v.kind != V1_ARRAY
+    cdef bint alone = op != NULL and op.multiple and v.wire_type != V1_ARRAY
     cdef int status
     if alone and json_literal(t, b"[", 1) < 0:
         return NO_MEMORY
-    if v.kind < V1_LIST:
+    if v.wire_type < V1_LIST:
         status = json_v1_scalar(t, v)
     else:
         c.p = v.p
@@ -121,7 +121,7 @@ cdef int write_v1_json(Sink* s, const V1Op* op, const V1Value* v, Text* t) noexc
         c.base = v.p
         c.base_at = 0
         c.fault = &s.fault          # nothing can be wrong any more
-        if v.kind == V1_DESCRIBED:
+        if v.wire_type == V1_DESCRIBED:
             status = json_v1_described(t, s.v1, &c)
         else:
             status = json_v1_compound(t, s.v1, &c, v)
@@ -138,27 +138,27 @@ cdef inline bint v1_in_us(int64_t ms) noexcept nogil:
 cdef int put_v1_field(Sink* s, const V1Op* op, const V1Value* v, Column* c, int64_t row) noexcept nogil:
     """A value that is there, into its column; BAD_FRAME where it is too large for it."""
     cdef int64_t ms
-    cdef int kind = v1_column_kind(op)
-    if kind == V1_UINT:
+    cdef int wire_type = v1_column_kind(op)
+    if wire_type == V1_UINT:
         return append_i64(c, row, <int64_t>v.u)
-    if kind == V1_BINARY or kind == V1_STRING or kind == V1_SYMBOL:
+    if wire_type == V1_BINARY or wire_type == V1_STRING or wire_type == V1_SYMBOL:
         return append_bytes(s.table, c, row, v.p, v.n)
-    if kind == V1_BOOLEAN:
+    if wire_type == V1_BOOLEAN:
         return append_bool(c, row, v.u != 0)
-    if kind == V1_TIMESTAMP:
+    if wire_type == V1_TIMESTAMP:
         ms = <int64_t>v.u
         if AMQP_UNLIKELY(not v1_in_us(ms)):
             return BAD_FRAME
         return append_i64(c, row, ms * 1000)
-    if kind == V1_DOUBLE:
+    if wire_type == V1_DOUBLE:
         return append_i64(c, row, <int64_t>v.u)
-    if kind == V1_FLOAT:
+    if wire_type == V1_FLOAT:
         return append_i64(c, row, <int64_t>double_to_bits(bits_to_float(<uint32_t>v.u)))
-    if kind <= V1_LONG:
-        if AMQP_UNLIKELY(kind == V1_ULONG and v.u > HIGHEST_INT64):
+    if wire_type <= V1_LONG:
+        if AMQP_UNLIKELY(wire_type == V1_ULONG and v.u > HIGHEST_INT64):
             return BAD_FRAME
-        return append_i32(c, row, <int32_t>v.u) if c.kind == AS_INT32 else append_i64(c, row, <int64_t>v.u)
-    if kind <= V1_CHAR or kind == V1_UUID:
+        return append_i32(c, row, <int32_t>v.u) if c.arrow_type == AS_INT32 else append_i64(c, row, <int64_t>v.u)
+    if wire_type <= V1_CHAR or wire_type == V1_UUID:
         return put_v1_short(s, v, c, row)
     return put_v1_json(s, op, v, c, row)
 
@@ -168,9 +168,9 @@ cdef int put_v1_short(Sink* s, const V1Value* v, Column* c, int64_t row) noexcep
     cdef Text text
     if text_begin(&text, c, s.input_end) < 0 or text_room(&text, 72) < 0:
         return NO_MEMORY
-    if v.kind == V1_UUID:
+    if v.wire_type == V1_UUID:
         text.w = v1_put_uuid(text.w, v.p)
-    elif v.kind == V1_CHAR:
+    elif v.wire_type == V1_CHAR:
         text.w += v1_put_utf8(text.w, <uint32_t>v.u)
     else:
         text.w = put_v1_decimal(text.w, v)
@@ -184,7 +184,7 @@ cdef int put_v1_picks(Sink* s, const V1Desc* d, const MethodPlan* m, const uint8
     cdef uint32_t mask = s.masks[d - s.v1.desc]
     cdef int i = 0, k, status
     while mask:
-        if mask & 1 and s.fields[i].kind != V1_NULL:
+        if mask & 1 and s.fields[i].wire_type != V1_NULL:
             k = s.targets[m.first + i]
             while k:
                 target = &s.target[k]
@@ -210,7 +210,7 @@ cdef int put_v1_arguments(Sink* s, const V1Desc* d, const MethodPlan* m, int64_t
     text.w[0] = c'{'
     text.w += 1
     for i in range(d.n):
-        if s.fields[i].kind == V1_NULL:
+        if s.fields[i].wire_type == V1_NULL:
             continue
         if text_room(&text, m.field[i].key_n + 24) < 0:
             return NO_MEMORY

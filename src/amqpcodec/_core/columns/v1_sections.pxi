@@ -41,7 +41,7 @@ cdef int put_v1_id(Sink* s, const V1Value* v, Column* c, int64_t row) noexcept n
     cdef Text text
     cdef int i, k, status
     cdef size_t n
-    if v.kind == V1_STRING:
+    if v.wire_type == V1_STRING:
         k = 0
         if AMQP_UNLIKELY(v.n > 9 and memcmp(v.p, <const char*>b"AMQP_", 5) == 0):
             for i in range(5):
@@ -52,7 +52,7 @@ cdef int put_v1_id(Sink* s, const V1Value* v, Column* c, int64_t row) noexcept n
             return append_bytes(s.table, c, row, v.p, v.n)
         k = 0
     else:
-        k = 1 if v.kind == V1_ULONG else 2 if v.kind == V1_UUID else 3 if v.kind == V1_BINARY else 4
+        k = 1 if v.wire_type == V1_ULONG else 2 if v.wire_type == V1_UUID else 3 if v.wire_type == V1_BINARY else 4
     status = text_begin(&text, c, s.input_end)
     if status == 0:
         status = json_literal(&text, V1_ID_PREFIXES[k], strlen(V1_ID_PREFIXES[k]))
@@ -91,12 +91,12 @@ cdef int put_v1_composite(Sink* s, const V1Desc* d, Cursor* c, Column* whole, in
     if whole != NULL and column_at(whole, row) < 0:
         return NO_MEMORY
     for i in range(d.n):
-        if v[i].kind == V1_NULL:
+        if v[i].wire_type == V1_NULL:
             continue
         to = s.table.column + first + i
         if not to.asked:
             continue
-        if d.op[i].kind == V1_ANY:
+        if d.op[i].wire_type == V1_ANY:
             status = put_v1_id(s, &v[i], to, row)
         else:
             status = put_v1_field(s, &d.op[i], &v[i], to, row)
@@ -121,7 +121,7 @@ cdef int put_v1_text(Sink* s, Cursor* c, Column* to, int64_t row) noexcept nogil
 cdef bint v1_as_long(const V1Value* v, int64_t* out) noexcept nogil:
     """An integer of any type that int64 holds."""
     out[0] = <int64_t>v.u
-    return V1_BYTE <= v.kind <= V1_LONG or (V1_UBYTE <= v.kind <= V1_ULONG and v.u <= HIGHEST_INT64)
+    return V1_BYTE <= v.wire_type <= V1_LONG or (V1_UBYTE <= v.wire_type <= V1_ULONG and v.u <= HIGHEST_INT64)
 
 
 cdef int put_v1_wanted(Sink* s, Cursor* c, uint8_t type_, Column* to, int64_t row) noexcept nogil:
@@ -132,20 +132,20 @@ cdef int put_v1_wanted(Sink* s, Cursor* c, uint8_t type_, Column* to, int64_t ro
         return put_v1_text(s, c, to, row)
     v1_again(c, &v)
     if type_ == AS_WANTED_STRING or type_ == AS_WANTED_BINARY:
-        if v.kind == V1_STRING or v.kind == V1_SYMBOL or (v.kind == V1_BINARY and type_ == AS_WANTED_BINARY):
+        if v.wire_type == V1_STRING or v.wire_type == V1_SYMBOL or (v.wire_type == V1_BINARY and type_ == AS_WANTED_BINARY):
             return append_bytes(s.table, to, row, v.p, v.n)
         return 0
     if type_ == AS_WANTED_BOOLEAN:
-        return append_bool(to, row, v.u != 0) if v.kind == V1_BOOLEAN else 0
+        return append_bool(to, row, v.u != 0) if v.wire_type == V1_BOOLEAN else 0
     if type_ == AS_WANTED_TIMESTAMP:
         number = <int64_t>v.u
-        if v.kind != V1_TIMESTAMP or not v1_in_us(number):
+        if v.wire_type != V1_TIMESTAMP or not v1_in_us(number):
             return 0
         return append_i64(to, row, number * 1000)
     if type_ == AS_WANTED_DOUBLE:
-        if v.kind == V1_DOUBLE:
+        if v.wire_type == V1_DOUBLE:
             return append_i64(to, row, <int64_t>v.u)
-        if v.kind == V1_FLOAT:
+        if v.wire_type == V1_FLOAT:
             return append_i64(to, row, <int64_t>double_to_bits(bits_to_float(<uint32_t>v.u)))
     if not v1_as_long(&v, &number):
         return 0

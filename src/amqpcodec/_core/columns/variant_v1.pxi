@@ -58,7 +58,7 @@ cdef int survey_v1_marked(Variants* v, uint32_t parent, const V1Value* x) noexce
     cdef int scale, ours = OUR_DECIMAL
     if text_room(t, 24) < 0:
         return NO_MEMORY
-    if x.kind == V1_TIMESTAMP:
+    if x.wire_type == V1_TIMESTAMP:
         if v1_in_us(<int64_t>x.u):
             t.w[0] = VARIANT_TIMESTAMP
             put_little(t.w + 1, x.u * 1000, 8)
@@ -68,10 +68,10 @@ cdef int survey_v1_marked(Variants* v, uint32_t parent, const V1Value* x) noexce
             return NO_MEMORY
         leaf_integer(t, <int64_t>x.u)
         return note_size(v, v.n_nodes - 1, <size_t>(t.w - v.leaves.p) - before)
-    if x.kind == V1_UUID:
+    if x.wire_type == V1_UUID:
         ours = OUR_UUID
         n = <size_t>(v1_put_uuid(text, x.p) - text)
-    elif x.kind == V1_CHAR:
+    elif x.wire_type == V1_CHAR:
         ours = OUR_CHAR
         n = v1_put_utf8(text, <uint32_t>x.u)
     else:
@@ -87,26 +87,26 @@ cdef int survey_v1_marked(Variants* v, uint32_t parent, const V1Value* x) noexce
 cdef int survey_v1_scalar(Variants* v, uint32_t parent, const V1Value* x) noexcept nogil:
     cdef Text* t = &v.leaf
     cdef size_t before = <size_t>(t.w - v.leaves.p)
-    if V1_STRING <= x.kind <= V1_SYMBOL or x.kind == V1_BINARY:
-        if leaf_string(t, x.p, x.n, x.kind != V1_BINARY) < 0:
+    if V1_STRING <= x.wire_type <= V1_SYMBOL or x.wire_type == V1_BINARY:
+        if leaf_string(t, x.p, x.n, x.wire_type != V1_BINARY) < 0:
             return NO_MEMORY
         return note_size(v, parent, <size_t>(t.w - v.leaves.p) - before)
     if text_room(t, 24) < 0:
         return NO_MEMORY
-    if V1_UBYTE <= x.kind <= V1_ULONG:
+    if V1_UBYTE <= x.wire_type <= V1_ULONG:
         leaf_u64(t, x.u)
-    elif V1_BYTE <= x.kind <= V1_LONG:
+    elif V1_BYTE <= x.wire_type <= V1_LONG:
         leaf_integer(t, <int64_t>x.u)
-    elif x.kind == V1_DOUBLE:
+    elif x.wire_type == V1_DOUBLE:
         t.w[0] = VARIANT_DOUBLE
         put_little(t.w + 1, x.u, 8)
         t.w += 9
-    elif x.kind == V1_FLOAT:
+    elif x.wire_type == V1_FLOAT:
         t.w[0] = VARIANT_FLOAT
         put_little(t.w + 1, x.u, 4)
         t.w += 5
-    elif x.kind == V1_BOOLEAN or x.kind == V1_NULL:
-        t.w[0] = VARIANT_NULL if x.kind == V1_NULL else VARIANT_TRUE if x.u else VARIANT_FALSE
+    elif x.wire_type == V1_BOOLEAN or x.wire_type == V1_NULL:
+        t.w[0] = VARIANT_NULL if x.wire_type == V1_NULL else VARIANT_TRUE if x.u else VARIANT_FALSE
         t.w += 1
     else:
         return survey_v1_marked(v, parent, x)
@@ -119,9 +119,9 @@ cdef int survey_v1(Variants* v, uint32_t parent, Cursor* c) noexcept nogil:
     """The value at the cursor, which steps over it."""
     cdef V1Value x
     v1_again(c, &x)
-    if x.kind < V1_LIST:
+    if x.wire_type < V1_LIST:
         return survey_v1_scalar(v, parent, &x)
-    if x.kind != V1_DESCRIBED:
+    if x.wire_type != V1_DESCRIBED:
         return survey_v1_compound(v, parent, c, &x)
     if survey_ours(v, parent, OUR_DESCRIBED) < 0 or note_within(v, v.n_nodes - 1, False) < 0:
         return NO_MEMORY
@@ -136,9 +136,9 @@ cdef int survey_v1_compound(Variants* v, uint32_t parent, const Cursor* c, const
     cdef Cursor inner
     cdef uint32_t i
     v1_inside(c, x, &inner)
-    if x.kind == V1_ARRAY:
+    if x.wire_type == V1_ARRAY:
         return survey_v1_array(v, parent, &inner, x.count)
-    if x.kind == V1_MAP:
+    if x.wire_type == V1_MAP:
         return NO_MEMORY if note_size(v, parent, 0) < 0 else survey_v1_map(v, &inner, x.count >> 1, parent)
     if note_within(v, parent, False) < 0:
         return NO_MEMORY
@@ -165,10 +165,10 @@ cdef int survey_v1_array(Variants* v, uint32_t parent, Cursor* c, uint32_t count
         return NO_MEMORY
     parent = v.n_nodes - 1
     memset(&x, 0, sizeof(x))
-    x.kind = CTOR_WIRE_TYPE[code]
+    x.wire_type = CTOR_WIRE_TYPE[code]
     for i in range(count):
         v1_content(c, &x, code)
-        status = survey_v1_scalar(v, parent, &x) if x.kind < V1_LIST else survey_v1_compound(v, parent, c, &x)
+        status = survey_v1_scalar(v, parent, &x) if x.wire_type < V1_LIST else survey_v1_compound(v, parent, c, &x)
         if status < 0:
             break
     return status

@@ -14,7 +14,7 @@ cdef int write_types(Sink* s, int n) noexcept nogil:
             return status
     if s.rows + n > c.rows and column_grow(c, s.rows + n) < 0:
         return NO_MEMORY
-    if AMQP_UNLIKELY(s.unusual_block or c.kind == AS_VIEW):
+    if AMQP_UNLIKELY(s.unusual_block or c.arrow_type == AS_VIEW):
         for i in range(n):
             k = s.type_numbers[e[i].type]
             if k >= 0:
@@ -69,7 +69,7 @@ cdef int write_frames(Sink* s, int n) noexcept nogil:
     cdef int i = 0, status
     if s.rows + n > c.rows and column_grow(c, s.rows + n) < 0:
         return NO_MEMORY
-    if c.kind == AS_VIEW:
+    if c.arrow_type == AS_VIEW:
         for i in range(n):
             status = append_view(s.table, c, s.rows + i, e[i].start, e[i].total)
             if status < 0:

@@ -63,7 +63,7 @@ cdef object bound_next(ClientProfile t, const Op* op, bint table, const uint8_t*
     cdef const uint8_t* p = at[0]
     cdef size_t left = <size_t>(end - p)
     cdef size_t n
-    cdef uint8_t wire_type = op.kind
+    cdef uint8_t wire_type = op.wire_type
     if wire_type == W_SHORTSTR:
         if left == 0 or left - 1 < p[0]:
             not_ours("unusual bytes")
@@ -132,7 +132,7 @@ cdef int bound_properties(ClientProfile t, BoundMethod m, const uint8_t** at, co
         while i < n:
             if not flags >> (63 - i) & 1:
                 out[i] = Py_NewRef(PyTuple_GET_ITEM(m.absent, i))
-            elif op[i].kind == W_BIT:       # the flag is the value
+            elif op[i].wire_type == W_BIT:       # the flag is the value
                 out[i] = Py_NewRef(Py_True)
             else:
                 value = bound_next(t, &op[i], (m.tables >> i) & 1, at, end, lenient, cache)
@@ -153,7 +153,7 @@ cdef int bound_arguments(ClientProfile t, BoundMethod m, const uint8_t** at, con
     cdef int i = 0, n = m.desc.n
     try:
         while i < n:
-            if op[i].kind == W_BIT:
+            if op[i].wire_type == W_BIT:
                 if op[i].run:
                     if at[0] == end:
                         not_ours("unusual bytes")
@@ -297,7 +297,7 @@ cdef int put_bound_arguments(Buffer* b, ClientProfile t, BoundMethod m, PyObject
     cdef size_t bits = 0
     cdef int i
     for i in range(n):
-        if d.op[i].kind == W_BIT:
+        if d.op[i].wire_type == W_BIT:
             if d.op[i].run:
                 buffer_room(b, 1)
                 bits = <size_t>(b.p - b.start)
@@ -305,7 +305,7 @@ cdef int put_bound_arguments(Buffer* b, ClientProfile t, BoundMethod m, PyObject
                 b.p += 1
             b.start[bits] |= <uint8_t>(bit_of(t, values[i]) << d.op[i].bit)
         else:
-            put_bound_field(b, t, d.op[i].kind, (m.tables >> i) & 1, values[i])
+            put_bound_field(b, t, d.op[i].wire_type, (m.tables >> i) & 1, values[i])
     return 0
 
 
@@ -326,7 +326,7 @@ cdef int put_bound_properties(Buffer* b, ClientProfile t, BoundMethod m, PyObjec
                 and n == 0):
             continue
         word |= 0x8000 >> i
-        put_bound_field(b, t, d.op[i].kind, (m.tables >> i) & 1, values[i])
+        put_bound_field(b, t, d.op[i].wire_type, (m.tables >> i) & 1, values[i])
     store16(b.start + start, word)
     return 0
 

@@ -152,7 +152,7 @@ def encode_columns(protocol not None, columns, frame_max, str mode not None, dia
     out.table = table_new(2, limit)
     if out.table == NULL:
         raise MemoryError
-    out.table.column[VALUES].kind = out.table.column[ERRORS].kind = AS_TEXT
+    out.table.column[VALUES].arrow_type = out.table.column[ERRORS].arrow_type = AS_TEXT
     out.table.column[VALUES].nullable = out.table.column[ERRORS].nullable = True
     out.table.column[VALUES].asked = out.table.column[ERRORS].asked = True
     out.format_ = "z"

@@ -28,7 +28,7 @@ cdef int load_source(Encoder* e, uint8_t wire_type, const Source* s, int64_t i, 
     cdef size_t at
     cdef int status
     cdef Refusal* r = &e.refusal
-    v.kind = wire_type
+    v.wire_type = wire_type
     v.present = True
     v.u = 0
     kept[0] = 0
@@ -167,7 +167,7 @@ cdef int json_fields(Encoder* e, const Desc* d, const Source* s, int64_t i, Amqp
             return json_refuse(&j, b"JSON: an object has a key twice (before byte %llu)")
         seen[k] = True
         place_refusal(e, d, k, s.name)
-        status = json_field(e, &j, d.op[k].kind, &v[k], &e.kept[k])
+        status = json_field(e, &j, d.op[k].wire_type, &v[k], &e.kept[k])
         if status != 0:
             return status
         place_refusal(e, d, -1, s.name)

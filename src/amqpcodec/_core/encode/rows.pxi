@@ -43,7 +43,7 @@ cdef int read_method(Encoder* e, int64_t row) noexcept nogil:
 cdef void clear_values(Encoder* e, const Desc* d, AmqpValue* v, bint present) noexcept nogil:
     cdef int k
     for k in range(d.n):
-        v[k].kind = d.op[k].kind
+        v[k].wire_type = d.op[k].wire_type
         v[k].u = 0
         v[k].n = 0
         v[k].p = &NO_BYTES
@@ -81,7 +81,7 @@ cdef int load_arguments(Encoder* e, const Desc* d, int64_t row) noexcept nogil:
             i = row
             status = find_value(&s, &i)
             if status == HAS_VALUE:
-                status = load_source(e, d.op[k].kind, s, i, &e.v[k], &e.kept[k])
+                status = load_source(e, d.op[k].wire_type, s, i, &e.v[k], &e.kept[k])
             if status != 0:
                 return status
     for k in range(m.n_foreign):
@@ -128,7 +128,7 @@ cdef int load_properties(Encoder* e, const Desc* d, int64_t row) noexcept nogil:
         place_refusal(e, d, field, p.column)
         if field < 0:
             return refuse(&e.refusal, b"has no %s", p.column, 0)
-        status = load_source(e, d.op[field].kind, s, i, &e.w[field], &e.kept[field])
+        status = load_source(e, d.op[field].wire_type, s, i, &e.w[field], &e.kept[field])
         if status != 0:
             return status
     if e.n_headers:
@@ -149,7 +149,7 @@ cdef int load_headers(Encoder* e, const Desc* d, int64_t row) noexcept nogil:
     cdef int64_t i
     cdef bint any_ = False
     for k in range(d.n):
-        if d.op[k].kind == W_TABLE:
+        if d.op[k].wire_type == W_TABLE:
             field = k
             break
     for k in range(e.n_headers):

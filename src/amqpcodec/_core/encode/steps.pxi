@@ -234,7 +234,7 @@ cdef bint plan_hot_arguments(Encoder* e, Hot* h, const Desc* d) noexcept nogil:
         if m.plain[k] != NULL and m.named[k] != NULL:
             return False
         s = m.plain[k] if m.plain[k] != NULL else m.named[k]
-        run = d.op[k].run if d.op[k].kind == W_BIT else 1
+        run = d.op[k].run if d.op[k].wire_type == W_BIT else 1
         for i in range(k + 1, k + run):
             if m.plain[i] != NULL and m.named[i] != NULL:
                 return False
@@ -242,7 +242,7 @@ cdef bint plan_hot_arguments(Encoder* e, Hot* h, const Desc* d) noexcept nogil:
                 s = m.plain[i] if m.plain[i] != NULL else m.named[i]
         if s == NULL:
             memset(head, 0, 16)
-            if not add_constant(h, head, 1 if d.op[k].kind == W_BIT else <size_t>hot_width(d.op[k].kind)):
+            if not add_constant(h, head, 1 if d.op[k].wire_type == W_BIT else <size_t>hot_width(d.op[k].wire_type)):
                 return False
             k += run
             continue
@@ -251,14 +251,14 @@ cdef bint plan_hot_arguments(Encoder* e, Hot* h, const Desc* d) noexcept nogil:
             h.head = h.constants
             h.head_n = <uint32_t>h.constants_n
             close_constants(h, &pending)
-        if d.op[k].kind == W_BIT:
+        if d.op[k].wire_type == W_BIT:
             t = add_hot_step(h, STEP_BITS, PART_ARGUMENTS, s, &pending)
             if t == NULL:
                 return False
             for i in range(run):
                 t.bits[i] = m.plain[k + i] if m.plain[k + i] != NULL else m.named[k + i]
             t.width = 1
-        elif not plan_hot_field(h, s, d.op[k].kind, PART_ARGUMENTS, &pending):
+        elif not plan_hot_field(h, s, d.op[k].wire_type, PART_ARGUMENTS, &pending):
             return False
         k += run
     if not headed:
@@ -331,7 +331,7 @@ cdef bint plan_hot_properties(Encoder* e, Hot* h, const Desc* d) noexcept nogil:
             elif p.field[e.class_at] < 0:
                 return False
         pending = h.constants_n
-        if d.op[k].kind == W_TABLE and (e.n_headers or (found != NULL and found.source.input_type == IN_STRUCT)):
+        if d.op[k].wire_type == W_TABLE and (e.n_headers or (found != NULL and found.source.input_type == IN_STRUCT)):
             whole = NULL
             if not e.n_headers:
                 whole = found.source
@@ -354,7 +354,7 @@ cdef bint plan_hot_properties(Encoder* e, Hot* h, const Desc* d) noexcept nogil:
             continue
         if found == NULL:
             continue
-        if not plan_hot_field(h, found.source, d.op[k].kind, PART_PROPERTIES, &pending):
+        if not plan_hot_field(h, found.source, d.op[k].wire_type, PART_PROPERTIES, &pending):
             return False
         t = &h.step[h.n_steps - 1]
         t.flag = <uint16_t>(0x8000 >> k)

@@ -22,27 +22,27 @@ cdef int v1e_common(const uint8_t* p, const uint8_t* end, uint64_t count, V1Comm
     v1_begin(&c, &fault, p, end, p, 0)
     for i in range(count):
         v1_read(&c, &v)
-        if v.kind == V1_DESCRIBED:
+        if v.wire_type == V1_DESCRIBED:
             return refuse(r, b'JSON: described elements are {"$described_array": [descriptor, array]}', NULL, 0)
-        if v.kind == V1_LONG and <int64_t>v.u < 0:
+        if v.wire_type == V1_LONG and <int64_t>v.u < 0:
             negative = True
         if i == 0:
-            out.wire_type = v.kind
-        elif (out.wire_type == V1_ULONG and v.kind == V1_LONG) or (out.wire_type == V1_LONG and v.kind == V1_ULONG):
+            out.wire_type = v.wire_type
+        elif (out.wire_type == V1_ULONG and v.wire_type == V1_LONG) or (out.wire_type == V1_LONG and v.wire_type == V1_ULONG):
             out.wire_type = V1_ULONG     # of whole numbers, some beyond 63 bits
-        elif v.kind != out.wire_type:
+        elif v.wire_type != out.wire_type:
             return refuse(r, b"JSON: the elements of an array are of one type, not %s and others",
                           V1_NAMES[out.wire_type], 0)
-        if v.kind >= V1_LIST:
+        if v.wire_type >= V1_LIST:
             narrow = narrow and v.n <= 254 and v.count <= 255
             narrow_n += 2 + v.n
             wide_n += 8 + v.n
-        elif v.kind >= V1_BINARY:
+        elif v.wire_type >= V1_BINARY:
             narrow = narrow and v.n <= 255
             narrow_n += 1 + v.n
             wide_n += 4 + v.n
         else:
-            narrow = narrow and v1_narrow(v.kind, v.u)
+            narrow = narrow and v1_narrow(v.wire_type, v.u)
     if out.wire_type == V1_ULONG and negative:
         return refuse(r, b"JSON: no type holds all whole numbers of this array", NULL, 0)
     if out.wire_type == V1_NULL and count > <uint64_t>V1_ZERO_WIDTH_LIMIT:

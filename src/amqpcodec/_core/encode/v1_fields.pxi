@@ -1,7 +1,7 @@
 # Fields of AMQP 1.0 by their declared type, from columns of any; and composites made of them.
 
 cdef int v1e_refuse_type(Encoder* e, const V1Op* op, const Source* s) noexcept nogil:
-    cdef uint8_t wire_type = op.kind
+    cdef uint8_t wire_type = op.wire_type
     e.refusal.n = 0
     e.refusal.what = s.type
     e.refusal.text = (
@@ -156,7 +156,7 @@ cdef int v1e_typed(Encoder* e, const V1Op* op, const Source* s, int64_t i) noexc
 cdef int v1e_field(Encoder* e, const V1Op* op, const Source* s, int64_t i) noexcept nogil:
     """A value that is not null, as a field takes it."""
     cdef Text* t = &e.text
-    cdef uint8_t wire_type = op.kind
+    cdef uint8_t wire_type = op.wire_type
     cdef uint64_t u = 0
     cdef int64_t v
     cdef int status

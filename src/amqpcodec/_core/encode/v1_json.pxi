@@ -313,7 +313,7 @@ cdef int v1e_assemble(Encoder* e, const V1Desc* d, size_t start, const V1Parts* 
     cdef size_t from_ = <size_t>(t.w - t.block.p), at = 0, n
     cdef int k, last = parts.last if d.composite else 1
     cdef int status = 0
-    if not d.composite and parts.n[0] == 0 and d.op[0].kind != V1_ANY:
+    if not d.composite and parts.n[0] == 0 and d.op[0].wire_type != V1_ANY:
         return refuse(&e.refusal, b"JSON: a %s has a value", d.name, 0)
     status = v1e_described(t, d.code)
     if status == 0 and d.composite:
@@ -339,7 +339,7 @@ cdef int v1e_json_field(Encoder* e, const V1Op* op, Json* j, int depth) noexcept
     cdef size_t at = <size_t>(t.w - t.block.p)
     cdef uint64_t u = 0
     cdef bint negative = False
-    cdef uint8_t wire_type = op.kind
+    cdef uint8_t wire_type = op.wire_type
     cdef int status
     if op.multiple and json_at(j, c'['):
         return v1e_json_symbols(t, op, j)
@@ -368,7 +368,7 @@ cdef int v1e_json_field(Encoder* e, const V1Op* op, Json* j, int depth) noexcept
 
 cdef int v1e_unsigned(Text* t, const V1Op* op, uint64_t u, bint negative, Refusal* r) noexcept nogil:
     """A number of a field's type and choices."""
-    cdef uint8_t wire_type = V1_ULONG if op.kind == V1_ANY else op.kind
+    cdef uint8_t wire_type = V1_ULONG if op.wire_type == V1_ANY else op.wire_type
     cdef uint64_t most = highest_of(wire_type - V1_UBYTE + W_OCTET)
     if negative or u > most:
         return refuse(r, b"%s takes 0 to %llu", V1_NAMES[wire_type], most)

@@ -49,16 +49,16 @@ cdef int repr_end(object o) except -1:
     return 0
 
 
-cdef bint is_default(Kind* k, int i, object v):
+cdef bint is_default(MessageClass* k, int i, object v):
     cdef PyObject* fallback = k.fallback[i]
     if fallback == NULL:
         return v is None or v == {}
     return v is <object>fallback or (type(v) is type(<object>fallback) and v == <object>fallback)
 
 
-cdef Kind* frame_kind(object self) except NULL:
-    """The Kind of an instance. What stands on it can be called with whatever a user hands it."""
-    cdef Kind* k = kind_of(self)
+cdef MessageClass* frame_kind(object self) except NULL:
+    """The MessageClass of an instance. What stands on it can be called with whatever a user hands it."""
+    cdef MessageClass* k = class_of(self)
     if k == NULL:
         raise TypeError(f"takes a frame, not {type(self).__name__}")
     return k
@@ -66,7 +66,7 @@ cdef Kind* frame_kind(object self) except NULL:
 
 @cython.binding(True)
 def frame_repr(self):
-    cdef Kind* k = frame_kind(self)
+    cdef MessageClass* k = frame_kind(self)
     cdef list parts = []
     if not repr_begin(self):
         return f"{type(self).__qualname__}(...)"
@@ -86,15 +86,15 @@ def frame_html(self):
     return fields_html(type(self).__qualname__, parts)
 
 
-cdef int frame_parts(object self, Kind* k, list parts) except -1:
+cdef int frame_parts(object self, MessageClass* k, list parts) except -1:
     """The fields that have another value than their default, as a repr shows them: (name, text)."""
     cdef Desc* d = <Desc*>k.desc
     cdef object v
     cdef int i
     for i in range(k.fields):
-        if (<KindObject*><PyObject*>self).field[i] == NULL and not k.bytes_slot[i] and not k.word[i]:
+        if (<MessageObject*><PyObject*>self).field[i] == NULL and not k.bytes_slot[i] and not k.word[i]:
             continue
-        v = kind_get(self, i)
+        v = class_get(self, i)
         if is_default(k, i, v):
             continue
         if d != NULL and d.op[i].secret:
@@ -107,17 +107,17 @@ cdef int frame_parts(object self, Kind* k, list parts) except -1:
 
 @cython.binding(True)
 def frame_reduce(self):
-    cdef KindObject* o = <KindObject*><PyObject*>self
-    cdef Kind* k = frame_kind(self)
-    cdef KindBytes* came
+    cdef MessageObject* o = <MessageObject*><PyObject*>self
+    cdef MessageClass* k = frame_kind(self)
+    cdef TableBytes* came
     cdef list values
     cdef int i
     for i in range(k.fields):
         if k.word[i]:
-            kind_get(self, i)       # the word itself is not pickled
+            class_get(self, i)       # the word itself is not pickled
     values = [Ellipsis_ if o.field[i] == NULL else <object>o.field[i] for i in range(k.fields)]
     for i in range(k.fields, k.slots):
-        came = kind_bytes(o, i)
+        came = class_bytes(o, i)
         values.append(Ellipsis_ if came == NULL else
                       PyBytes_FromStringAndSize(<const char*>came.bytes, <Py_ssize_t>came.size))
     return restore_frame, (type(self), tuple(values), o.mode, None if o.origin == NULL else <object>o.origin)
@@ -132,7 +132,7 @@ def frame_replace(self, /, **changes):
     Raises:
         TypeError: there is no such field.
     """
-    cdef Kind* k = frame_kind(self)
+    cdef MessageClass* k = frame_kind(self)
     if k.what < 0:
         raise TypeError(f"{type(self).__name__} is abstract")
     function, args = self.__reduce__()
@@ -149,20 +149,20 @@ def frame_replace(self, /, **changes):
 
 def restore_frame(cls, tuple values not None, uintptr_t mode, bytes origin):
     """Undo frame_reduce. What a pickle says is checked as what a peer says is."""
-    cdef Kind* k
-    cdef KindObject* o
+    cdef MessageClass* k
+    cdef MessageObject* o
     cdef Desc* d
     cdef Cursor c
     cdef Fault fault
     cdef int i
-    if not kind_check_type(<PyTypeObject*><PyObject*>cls):
+    if not class_check_type(<PyTypeObject*><PyObject*>cls):
         raise TypeError("not a class of frames")
-    k = KIND_OF(<PyTypeObject*><PyObject*>cls)
+    k = CLASS_OF(<PyTypeObject*><PyObject*>cls)
     if k.what < 0 or len(values) != k.slots:
         raise ValueError(f"{cls.__qualname__}: the pickle was made with other fields")
     mode &= MODE_LETTER | MODE_TYPED | MODE_TRAILING
-    result = <object>kind_instance(<PyTypeObject*><PyObject*>cls)
-    o = <KindObject*><PyObject*>result
+    result = <object>class_instance(<PyTypeObject*><PyObject*>cls)
+    o = <MessageObject*><PyObject*>result
     o.mode = <uint32_t>mode
     memset(&fault, 0, sizeof(fault))
     c.base_at = 0
@@ -173,7 +173,7 @@ def restore_frame(cls, tuple values not None, uintptr_t mode, bytes origin):
             if i < k.fields and k.word[i]:
                 raise ValueError(f"{cls.__qualname__}: the pickle leaves a timestamp out")
             if i < k.fields:
-                kind_store(o, i, NULL)
+                class_store(o, i, NULL)
             continue
         if i >= k.fields:
             if type(v) is not bytes:
@@ -181,15 +181,15 @@ def restore_frame(cls, tuple values not None, uintptr_t mode, bytes origin):
             c.base = c.p = c.end = <const uint8_t*>PyBytes_AS_STRING(v)
             if check_table(c.p, <uint32_t>len(v), &c, mode) < 0:
                 raise fault_error(&fault)
-            if kind_put_bytes(o, i, c.base, <size_t>PyBytes_GET_SIZE(v)) < 0:
+            if class_put_bytes(o, i, c.base, <size_t>PyBytes_GET_SIZE(v)) < 0:
                 raise MemoryError
             continue
-        kind_store(o, i, Py_NewRef(<PyObject*>v))
+        class_store(o, i, Py_NewRef(<PyObject*>v))
     d = <Desc*>k.desc
     if origin is not None and d != NULL:
-        read_payload(d, origin, k.what == KIND_PROPERTIES, mode)
+        read_payload(d, origin, k.what == CLASS_PROPERTIES, mode)
         o.origin = Py_NewRef(<PyObject*>origin)
-    kind_track(<PyObject*>result)
+    class_track(<PyObject*>result)
     return result
 
 
@@ -203,12 +203,12 @@ def frame_validate(self):
         ValidationError: an assert is broken; names the method and the field.
         EncodeError: a value cannot be encoded at all.
     """
-    cdef Kind* k = frame_kind(self)
+    cdef MessageClass* k = frame_kind(self)
     if k.desc == NULL:
         raise TypeError(f"takes a method or properties, not {type(self).__name__}")
-    canonical(<Desc*>k.desc, self, k.what == KIND_PROPERTIES, 0)
+    canonical(<Desc*>k.desc, self, k.what == CLASS_PROPERTIES, 0)
     for i, asserts in type(self)._ASSERTS:
-        value = kind_get(self, i)
+        value = class_get(self, i)
         if value is None:
             continue
         for check, wanted in asserts:
@@ -222,7 +222,7 @@ cdef object make_signature(PyObject* of):
     """For the metatype's __signature__. inspect is loaded only when somebody asks."""
     cdef object cls = <object>of
     from inspect import Parameter, Signature
-    cdef Kind* k = KIND_OF(<PyTypeObject*><PyObject*>cls)
+    cdef MessageClass* k = CLASS_OF(<PyTypeObject*><PyObject*>cls)
     cdef int i
     if k.what < 0:
         raise AttributeError("__signature__")
@@ -237,7 +237,7 @@ cdef object make_signature(PyObject* of):
         parameters.append(Parameter(<str>k.name[i], how, default=default))
     return Signature(parameters)
 
-kind_signature = make_signature
+class_signature = make_signature
 
 
 cdef object broken_assert(object value, str check, object wanted):
@@ -263,14 +263,14 @@ cdef dict BASE_DICT = {
     "__replace__": frame_replace, "_repr_html_": frame_html,
 }
 
-kind_ready()
-KindMeta = kind_meta_object()
-Frame = kind_make("Frame", (), {
+class_ready()
+MessageMeta = class_meta_object()
+Frame = class_make("Frame", (), {
     **BASE_DICT, "__doc__": "Base of everything that a frame can be.",
-}, (), (), (), (), KIND_ABSTRACT, 0, None, {})
-Method = kind_make("Method", (Frame,), {
+}, (), (), (), (), CLASS_ABSTRACT, 0, None, {})
+Method = class_make("Method", (Frame,), {
     **BASE_DICT, "__doc__": "Base of all methods.", "validate": frame_validate,
-}, (), (), (), (), KIND_ABSTRACT, 0, None, {})
-ContentProperties = kind_make("ContentProperties", (Frame,), {
+}, (), (), (), (), CLASS_ABSTRACT, 0, None, {})
+ContentProperties = class_make("ContentProperties", (Frame,), {
     **BASE_DICT, "__doc__": "Base of all property lists.", "validate": frame_validate,
-}, (), (), (), (), KIND_ABSTRACT, 0, None, {})
+}, (), (), (), (), CLASS_ABSTRACT, 0, None, {})

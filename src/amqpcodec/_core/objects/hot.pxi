@@ -1,6 +1,6 @@
 # What the generated hot readers and writers (../_gen/hot.pxi) lean on, and how they are bound.
 
-cdef PyObject* fall_back(KindObject* o) noexcept:
+cdef PyObject* fall_back(MessageObject* o) noexcept:
     """Drop an object that is half read; NULL, for the table path to take over, which finds again what is
     wrong. o is NULL where no memory was left for it."""
     Py_XDecRef(<PyObject*>o)
@@ -14,9 +14,9 @@ cdef int put_back(Buffer* b, size_t start) noexcept:
     return 0
 
 
-cdef bint put_table_fast(Buffer* b, Desc* d, KindObject* o, int i, int slot, uintptr_t mode) except -1:
+cdef bint put_table_fast(Buffer* b, Desc* d, MessageObject* o, int i, int slot, uintptr_t mode) except -1:
     """Length and bytes of a table field that is set; False where it is not an exact dict."""
-    cdef KindBytes* came = kind_bytes(o, slot)
+    cdef TableBytes* came = class_bytes(o, slot)
     cdef PyObject* table = o.field[i]
     cdef Place at
     cdef size_t start

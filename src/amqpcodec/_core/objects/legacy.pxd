@@ -5,7 +5,7 @@ cdef enum:
 
 # How one argument lies on the wire.
 cdef struct Op:
-    uint8_t kind
+    uint8_t wire_type
     uint8_t bit             # its number in the byte
     uint8_t run             # at the first of neighbouring bits: how many share the byte; else 0
     bint cached             # text that comes again and again
@@ -18,10 +18,10 @@ ctypedef PyObject* (*hot_reader)(Desc* d, const uint8_t* p, const uint8_t* end, 
                                  TextCache* cache) noexcept
 
 # Fused source and writer: bytes written at w (at least HOT_ROOM are free), -1 for the table path.
-ctypedef Py_ssize_t (*hot_writer)(KindObject* o, uint8_t* w) noexcept
+ctypedef Py_ssize_t (*hot_writer)(MessageObject* o, uint8_t* w) noexcept
 
 # The same for a property list: 1, or 0 and nothing written for the table path.
-ctypedef int (*hot_properties_writer)(Buffer* b, Desc* d, KindObject* o, uintptr_t mode) except -1
+ctypedef int (*hot_properties_writer)(Buffer* b, Desc* d, MessageObject* o, uintptr_t mode) except -1
 
 # A method, or the property list of a class (method_id 0, property_flags set).
 cdef struct Desc:
@@ -44,9 +44,9 @@ cdef int read_content_kind(Cursor* c, AmqpValue* v) noexcept nogil
 cdef inline int read_one(const Op* op, Cursor* c, AmqpValue* v, uintptr_t mode) noexcept nogil:
     """One value that is not a bit; 0 or -1."""
     cdef uint32_t n
-    cdef uint8_t kind = op.kind
-    v.kind = kind
-    if kind == W_SHORTSTR:
+    cdef uint8_t wire_type = op.wire_type
+    v.wire_type = wire_type
+    if wire_type == W_SHORTSTR:
         if short_of(c, 1, b"shortstr"):
             return -1
         n = c.p[0]
@@ -56,38 +56,38 @@ cdef inline int read_one(const Op* op, Cursor* c, AmqpValue* v, uintptr_t mode) 
         v.p = c.p + 1
         v.n = n
         c.p += 1 + n
-    elif kind == W_LONGLONG or kind == W_TIMESTAMP:
-        if short_of(c, 8, WIRE_NAMES[kind]):
+    elif wire_type == W_LONGLONG or wire_type == W_TIMESTAMP:
+        if short_of(c, 8, WIRE_NAMES[wire_type]):
             return -1
         v.u = load64(c.p)
         c.p += 8
-    elif kind == W_SHORT:
+    elif wire_type == W_SHORT:
         if short_of(c, 2, b"short"):
             return -1
         v.u = load16(c.p)
         c.p += 2
-    elif kind == W_LONG:
+    elif wire_type == W_LONG:
         if short_of(c, 4, b"long"):
             return -1
         v.u = load32(c.p)
         c.p += 4
-    elif kind == W_OCTET:
+    elif wire_type == W_OCTET:
         if short_of(c, 1, b"octet"):
             return -1
         v.u = c.p[0]
         c.p += 1
     else:
-        if kind == W_CONTENT and read_content_kind(c, v) < 0:
+        if wire_type == W_CONTENT and read_content_kind(c, v) < 0:
             return -1
-        if short_of(c, 4, WIRE_NAMES[kind]):
+        if short_of(c, 4, WIRE_NAMES[wire_type]):
             return -1
         n = load32(c.p)
         if AMQP_UNLIKELY(<size_t>(c.end - c.p) - 4 < n):
             c.p += 4
-            return fail(c, BAD_TRUNCATED, WIRE_NAMES[kind], n, 0)
+            return fail(c, BAD_TRUNCATED, WIRE_NAMES[wire_type], n, 0)
         v.p = c.p + 4
         v.n = n
-        if kind == W_TABLE and check_table(v.p, n, c, mode) < 0:
+        if wire_type == W_TABLE and check_table(v.p, n, c, mode) < 0:
             return -1
         c.p += 4 + n
     return 0

@@ -25,7 +25,7 @@ cdef int read_arguments(const Desc* d, Cursor* c, AmqpValue* v, uintptr_t mode,
     cdef uint8_t bits = 0
     unusual[0] = False
     for i in range(d.n):
-        if d.op[i].kind == W_BIT:
+        if d.op[i].wire_type == W_BIT:
             if d.op[i].run:
                 if short_of(c, 1, b"bits"):
                     return place_fault(d, c, i)
@@ -33,7 +33,7 @@ cdef int read_arguments(const Desc* d, Cursor* c, AmqpValue* v, uintptr_t mode,
                 c.p += 1
                 if AMQP_UNLIKELY(bits >> d.op[i].run):
                     unusual[0] = True       # bits that no argument uses
-            v[i].kind = W_BIT
+            v[i].wire_type = W_BIT
             v[i].u = (bits >> d.op[i].bit) & 1
         elif read_one(&d.op[i], c, &v[i], mode) < 0:
             return place_fault(d, c, i)
@@ -55,7 +55,7 @@ cdef int read_properties(const Desc* d, Cursor* c, AmqpValue* v, uintptr_t mode,
     unusual[0] = False
     for i in range(d.n):
         v[i].present = False
-        v[i].kind = d.op[i].kind
+        v[i].wire_type = d.op[i].wire_type
     while True:
         if short_of(c, 2, b"property flags"):
             return place_fault(d, c, -1)
@@ -77,7 +77,7 @@ cdef int read_properties(const Desc* d, Cursor* c, AmqpValue* v, uintptr_t mode,
     for i in range(d.n):
         if not v[i].present:
             continue
-        if v[i].kind == W_BIT:
+        if v[i].wire_type == W_BIT:
             v[i].u = 1                  # the flag is the value
         elif read_one(&d.op[i], c, &v[i], mode) < 0:
             return place_fault(d, c, i)
@@ -105,30 +105,30 @@ cdef size_t values_room(const Desc* d, const AmqpValue* v) noexcept nogil:
     cdef int i
     for i in range(d.n):
         n += 9
-        if d.op[i].kind >= W_SHORTSTR and d.op[i].kind != W_TIMESTAMP:
+        if d.op[i].wire_type >= W_SHORTSTR and d.op[i].wire_type != W_TIMESTAMP:
             n += v[i].n
     return n
 
 
 cdef uint8_t* write_one(const AmqpValue* v, uint8_t* w) noexcept nogil:
     """One value that is not a bit. Ranges and lengths were checked when it was loaded."""
-    if v.kind == W_SHORTSTR:
+    if v.wire_type == W_SHORTSTR:
         w[0] = <uint8_t>v.n
         memcpy(w + 1, v.p, v.n)
         return w + 1 + v.n
-    if v.kind == W_LONGLONG or v.kind == W_TIMESTAMP:
+    if v.wire_type == W_LONGLONG or v.wire_type == W_TIMESTAMP:
         store64(w, v.u)
         return w + 8
-    if v.kind == W_SHORT:
+    if v.wire_type == W_SHORT:
         store16(w, <uint16_t>v.u)
         return w + 2
-    if v.kind == W_LONG:
+    if v.wire_type == W_LONG:
         store32(w, <uint32_t>v.u)
         return w + 4
-    if v.kind == W_OCTET:
+    if v.wire_type == W_OCTET:
         w[0] = <uint8_t>v.u
         return w + 1
-    if v.kind == W_CONTENT:
+    if v.wire_type == W_CONTENT:
         w[0] = <uint8_t>v.u
         w += 1
     store32(w, v.n)
@@ -141,7 +141,7 @@ cdef uint8_t* write_arguments(const Desc* d, const AmqpValue* v, uint8_t* w) noe
     cdef int i
     cdef uint8_t* bits = NULL
     for i in range(d.n):
-        if d.op[i].kind == W_BIT:
+        if d.op[i].wire_type == W_BIT:
             if d.op[i].run:
                 bits = w
                 bits[0] = 0
@@ -159,7 +159,7 @@ cdef uint8_t* write_properties(const Desc* d, const AmqpValue* v, uint8_t* w) no
     while True:
         word = 0
         for k in range(15):
-            if i + k < d.n and v[i + k].present and (d.op[i + k].kind != W_BIT or v[i + k].u):
+            if i + k < d.n and v[i + k].present and (d.op[i + k].wire_type != W_BIT or v[i + k].u):
                 word |= 0x8000 >> k
         i += 15
         if i < d.n:
@@ -169,6 +169,6 @@ cdef uint8_t* write_properties(const Desc* d, const AmqpValue* v, uint8_t* w) no
         if i >= d.n:
             break
     for i in range(d.n):
-        if v[i].present and d.op[i].kind != W_BIT:
+        if v[i].present and d.op[i].wire_type != W_BIT:
             w = write_one(&v[i], w)
     return w

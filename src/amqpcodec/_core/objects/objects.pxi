@@ -19,14 +19,14 @@ cdef object read_table_bytes(const uint8_t* p, uint32_t n, uint32_t mode):
     """Called by a table field that is read for the first time."""
     return read_table(p, n, mode, ONE_SHOT_CACHE)
 
-kind_read_table = read_table_bytes
+class_read_table = read_table_bytes
 
 
 cdef object read_time_word(uint64_t seconds):
     """Called by a time field that is read for the first time."""
     return make_timestamp(seconds, ONE_SHOT_CACHE)
 
-kind_read_time = read_time_word
+class_read_time = read_time_word
 
 
 # ---- store: values to objects ----
@@ -36,13 +36,13 @@ cdef object Reference = _types.Reference
 
 cdef object store_value(const Op* op, const AmqpValue* v, TextCache* cache):
     """A value that is neither a table nor a timestamp."""
-    if v.kind == W_SHORTSTR:
+    if v.wire_type == W_SHORTSTR:
         return text_cached(cache if op.cached else NULL, v.p, v.n)
-    if v.kind == W_BIT:
+    if v.wire_type == W_BIT:
         return v.u != 0
-    if v.kind == W_LONGSTR:
+    if v.wire_type == W_LONGSTR:
         return PyBytes_FromStringAndSize(<const char*>v.p, v.n)
-    if v.kind == W_CONTENT:
+    if v.wire_type == W_CONTENT:
         raw = PyBytes_FromStringAndSize(<const char*>v.p, v.n)
         return Reference(raw) if v.u else raw
     return v.u
@@ -51,30 +51,30 @@ cdef object store_value(const Op* op, const AmqpValue* v, TextCache* cache):
 cdef object store_object(const Desc* d, const AmqpValue* v, bint properties, uintptr_t mode,
                          TextCache* cache, object origin):
     """An instance of the descriptor's class. origin: bytes that are not the canonical form, or None."""
-    cdef PyObject* made = <PyObject*>kind_new(<PyTypeObject*>d.cls)
-    cdef KindObject* o = <KindObject*>made
-    cdef Kind* k
+    cdef PyObject* made = <PyObject*>class_new(<PyTypeObject*>d.cls)
+    cdef MessageObject* o = <MessageObject*>made
+    cdef MessageClass* k
     cdef object result, value
     cdef int i
     if made == NULL:
         raise MemoryError
     result = <object>made
     Py_DecRef(made)
-    k = KIND_OF(<PyTypeObject*>d.cls)
+    k = CLASS_OF(<PyTypeObject*>d.cls)
     o.mode = <uint32_t>mode
     for i in range(d.n):
         if properties and not v[i].present:
             continue            # None from the start
-        if v[i].kind == W_TABLE:
-            if kind_put_bytes(o, k.bytes_slot[i], v[i].p, v[i].n) < 0:
+        if v[i].wire_type == W_TABLE:
+            if class_put_bytes(o, k.bytes_slot[i], v[i].p, v[i].n) < 0:
                 raise MemoryError
-            kind_store(o, i, NULL)          # made from the bytes when it is read
-        elif v[i].kind == W_TIMESTAMP:
+            class_store(o, i, NULL)          # made from the bytes when it is read
+        elif v[i].wire_type == W_TIMESTAMP:
             kind_word(o, i)[0] = v[i].u
-            kind_store(o, i, NULL)          # made from the word when it is read
+            class_store(o, i, NULL)          # made from the word when it is read
         else:
             value = store_value(&d.op[i], &v[i], cache)
-            kind_store(o, i, Py_NewRef(<PyObject*>value))
+            class_store(o, i, Py_NewRef(<PyObject*>value))
     if origin is not None:
         o.origin = Py_NewRef(<PyObject*>origin)
     return result
@@ -147,32 +147,32 @@ cdef uint64_t* INT_LIMITS = [1, 0xFF, 0xFFFF, 0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF]
 
 
 cdef int load_int(Loader* l, object o, AmqpValue* v) except -1:
-    cdef uint64_t limit = INT_LIMITS[v.kind]
+    cdef uint64_t limit = INT_LIMITS[v.wire_type]
     cdef object n
     if not exact_u64(<PyObject*>o, &v.u):
         if not hasattr(o, "__index__"):
-            table_error(&l.at, f"{(<bytes>WIRE_NAMES[v.kind]).decode()} takes int, not {type(o).__name__}")
+            table_error(&l.at, f"{(<bytes>WIRE_NAMES[v.wire_type]).decode()} takes int, not {type(o).__name__}")
         n = _index(o)
         if not 0 <= n <= limit:
-            return range_error(l, v.kind, limit)
+            return range_error(l, v.wire_type, limit)
         v.u = n
     if v.u > limit:
-        return range_error(l, v.kind, limit)
+        return range_error(l, v.wire_type, limit)
     return 0
 
 from operator import index as _index
 
 
-cdef int range_error(Loader* l, uint8_t kind, uint64_t limit) except -1:
-    return table_error(&l.at, f"{(<bytes>WIRE_NAMES[kind]).decode()} takes 0 to {limit}")
+cdef int range_error(Loader* l, uint8_t wire_type, uint64_t limit) except -1:
+    return table_error(&l.at, f"{(<bytes>WIRE_NAMES[wire_type]).decode()} takes 0 to {limit}")
 
 
 cdef int load_field(Loader* l, const Op* op, object o, AmqpValue* v) except -1:
     """One field that is not a table."""
-    v.kind = op.kind
-    if op.kind == W_SHORTSTR:
+    v.wire_type = op.wire_type
+    if op.wire_type == W_SHORTSTR:
         return load_text(l, o, v)
-    if op.kind == W_BIT:
+    if op.wire_type == W_BIT:
         if o is True or o is False:
             v.u = o is True
         elif isinstance(o, int):
@@ -180,23 +180,23 @@ cdef int load_field(Loader* l, const Op* op, object o, AmqpValue* v) except -1:
         else:
             table_error(&l.at, f"bit takes bool, not {type(o).__name__}")
         return 0
-    if op.kind == W_LONGSTR:
+    if op.wire_type == W_LONGSTR:
         return load_bytes(l, o, v)
-    if op.kind == W_TIMESTAMP:
+    if op.wire_type == W_TIMESTAMP:
         return take_seconds(o, &v.u, &l.at)
-    if op.kind == W_CONTENT:
+    if op.wire_type == W_CONTENT:
         v.u = isinstance(o, Reference)
         return load_bytes(l, o, v)
     return load_int(l, o, v)
 
 
-cdef int load_table(Loader* l, KindObject* o, int slot, int i, AmqpValue* v, size_t* at) except -1:
+cdef int load_table(Loader* l, MessageObject* o, int slot, int i, AmqpValue* v, size_t* at) except -1:
     """A table's bytes: those it came with, as far as nothing changed; they lie in l.tables."""
-    cdef KindBytes* came = kind_bytes(o, slot)
+    cdef TableBytes* came = class_bytes(o, slot)
     cdef PyObject* table = o.field[i]
     cdef object keep
     cdef size_t start = <size_t>(l.tables.p - l.tables.start)
-    v.kind = W_TABLE
+    v.wire_type = W_TABLE
     v.p = NULL
     at[0] = start
     if came != NULL and table == NULL:
@@ -222,8 +222,8 @@ cdef int load_table(Loader* l, KindObject* o, int slot, int i, AmqpValue* v, siz
 
 cdef int load_object(Loader* l, const Desc* d, object obj, bint properties, AmqpValue* v) except -1:
     """All fields of an instance as values."""
-    cdef KindObject* o = <KindObject*><PyObject*>obj
-    cdef Kind* k = KIND_OF(Py_TYPE(<PyObject*>obj))
+    cdef MessageObject* o = <MessageObject*><PyObject*>obj
+    cdef MessageClass* k = CLASS_OF(Py_TYPE(<PyObject*>obj))
     cdef int i
     place_begin(&l.at, <PyObject*>(<tuple>d.names)[0], NULL)
     for i in range(d.n):
@@ -239,7 +239,7 @@ cdef int load_object(Loader* l, const Desc* d, object obj, bint properties, Amqp
         if o.field[i] == NULL:
             if not k.word[i]:
                 table_error(&l.at, "is not set")
-            v[i].kind = W_TIMESTAMP
+            v[i].wire_type = W_TIMESTAMP
             v[i].u = kind_word(o, i)[0]
             continue
         if properties and o.field[i] == Py_None:
@@ -249,14 +249,14 @@ cdef int load_object(Loader* l, const Desc* d, object obj, bint properties, Amqp
         load_field(l, &d.op[i], <object>o.field[i], &v[i])
     # Only now does the buffer of tables stay where it is.
     for i in range(d.n):
-        if d.op[i].kind == W_TABLE and v[i].present and v[i].p == NULL:
+        if d.op[i].wire_type == W_TABLE and v[i].present and v[i].p == NULL:
             v[i].p = l.tables.start + l.table_at[i]
     return 0
 
 
 cdef int put_object(Buffer* b, const Desc* d, object obj, bint properties, uintptr_t mode) except -1:
     """Arguments of a method, or flag words and properties; their very bytes where nothing changed."""
-    cdef PyObject* origin = (<KindObject*><PyObject*>obj).origin
+    cdef PyObject* origin = (<MessageObject*><PyObject*>obj).origin
     if AMQP_UNLIKELY(origin != NULL) and is_original(d, obj, properties, mode):
         return put_bytes(b, PyBytes_AS_STRING(<object>origin), <size_t>PyBytes_GET_SIZE(<object>origin))
     return put_canonical(b, d, obj, properties, mode)
@@ -283,7 +283,7 @@ cdef int put_canonical(Buffer* b, const Desc* d, object obj, bint properties,
 cdef bint is_original(const Desc* d, object obj, bint properties, uintptr_t mode) except -1:
     """Whether an object that came from bytes in another than the canonical form is unchanged:
     what those bytes say must encode to the same as what the object says now."""
-    cdef KindObject* o = <KindObject*><PyObject*>obj
+    cdef MessageObject* o = <MessageObject*><PyObject*>obj
     cdef object again = read_payload(d, <bytes>o.origin, properties, o.mode)
     return canonical(d, obj, properties, mode) == canonical(d, again, properties, mode)
 

@@ -72,7 +72,7 @@ cdef class ProtocolCore:
                     "NAME": name, "CLASS_ID": class_id,
                 }
                 made = self._make_class(d, f"{spec['python']}.Properties", ContentProperties,
-                                        KIND_PROPERTIES, spec["properties"], constants)
+                                        CLASS_PROPERTIES, spec["properties"], constants)
                 members["Properties"] = made
                 if self.hot:
                     make_hot(d, True)
@@ -92,7 +92,7 @@ cdef class ProtocolCore:
                     "SENT_BY": method["sent_by"], "EXTENSION": method["extension"],
                 }
                 made = self._make_class(d, f"{spec['python']}.{method['python']}", Method,
-                                        KIND_METHOD, method["fields"], constants)
+                                        CLASS_METHOD, method["fields"], constants)
                 if self.hot:
                     make_hot(d, False)
                 members[method["python"]] = made
@@ -111,7 +111,7 @@ cdef class ProtocolCore:
         names = tuple([field[0] for field in fields])
         forms = tuple([FORM_TABLE if field[1] == W_TABLE else FORM_TIME if field[1] == W_TIMESTAMP
                        else FORM_PLAIN for field in fields])
-        properties = what == KIND_PROPERTIES
+        properties = what == CLASS_PROPERTIES
         positions = tuple([i for i, field in enumerate(fields) if not field[2] & FIELD_RESERVED])
         if properties:
             defaults = (None,) * len(fields)
@@ -123,22 +123,22 @@ cdef class ProtocolCore:
             "_ASSERTS": tuple([(i, field[4]) for i, field in enumerate(fields) if field[4]]),
             "_DEFAULTS": defaults,
         })
-        made = kind_make(qualname.rpartition(".")[2], (base,), members, names, defaults, forms,
-                         positions, what, properties, self.descs,
-                         {field[0]: f"{(<bytes>WIRE_NAMES[field[1]]).decode()}; {field[3]}" for field in fields})
+        made = class_make(qualname.rpartition(".")[2], (base,), members, names, defaults, forms,
+                          positions, what, properties, self.descs,
+                          {field[0]: f"{(<bytes>WIRE_NAMES[field[1]]).decode()}; {field[3]}" for field in fields})
         self.descs.keep.append(made)
         for alias, name in PROPERTY_ALIASES.items() if properties else ():
             if name in names and alias not in names:
                 setattr(made, alias, made.__dict__[name])
-                kind_set_alias(made, alias, names.index(name))
-        kind_set_desc(made, d)
+                class_set_alias(made, alias, names.index(name))
+        class_set_desc(made, d)
         d.cls = <PyObject*>made
         return made
 
     @cython.final
     cdef object _make_frame(self, str name, int what, str doc, tuple fields):
         names = tuple([field for field, _ in fields])
-        return kind_make(name, (Frame,), {
+        return class_make(name, (Frame,), {
             "__module__": self.module, "__qualname__": name, "__doc__": doc, "__slots__": (),
             "__hash__": None, "__match_args__": names, "FIELDS": names,
             "_DEFAULTS": tuple([value for _, value in fields])},
@@ -153,23 +153,23 @@ cdef class ProtocolCore:
             properties = <object>self.contents[0].cls
             class_id = self.contents[0].class_id
         self.Header = self._make_frame(
-            "Header", KIND_HEADER,
+            "Header", CLASS_HEADER,
             "A content header frame: body_size in bytes, and the properties of the content.",
             (("body_size", 0), ("properties", properties), ("class_id", class_id), ("weight", 0)))
         self.Body = self._make_frame(
-            "Body", KIND_BODY, "A body frame: a piece of content.", (("payload", b""),))
+            "Body", CLASS_BODY, "A body frame: a piece of content.", (("payload", b""),))
         self.Heartbeat = self._make_frame(
-            "Heartbeat", KIND_HEARTBEAT, "A heartbeat frame: nothing but a sign of life.", ())
+            "Heartbeat", CLASS_HEARTBEAT, "A heartbeat frame: nothing but a sign of life.", ())
         header = self.table["header"]
         self.ProtocolHeader = self._make_frame(
-            "ProtocolHeader", KIND_PROTOCOL_HEADER,
+            "ProtocolHeader", CLASS_PROTOCOL_HEADER,
             'The eight bytes that open a connection: "AMQP" and these four.',
             tuple(zip(("protocol_id", "major", "minor", "revision"), header)))
         self.Message = self._make_frame(
-            "Message", KIND_MESSAGE, "A method with its content, whole.",
+            "Message", CLASS_MESSAGE, "A method with its content, whole.",
             (("method", None), ("properties", properties), ("body", b"")))
         self.BadFrame = self._make_frame(
-            "BadFrame", KIND_BAD_FRAME, "A frame that could not be read: the error, and its bytes.",
+            "BadFrame", CLASS_BAD_FRAME, "A frame that could not be read: the error, and its bytes.",
             (("error", None), ("raw", b"")))
         self.header_type = <PyTypeObject*><PyObject*>self.Header
         self.body_type = <PyTypeObject*><PyObject*>self.Body

@@ -38,12 +38,12 @@ cdef class DescTable:
         if d.op == NULL or d.field == NULL:
             raise MemoryError
         for i in range(d.n):
-            field_name, kind, flags = fields[i][:3]
+            field_name, wire_type, flags = fields[i][:3]
             d.field[i] = self.text(field_name)
-            d.op[i].kind = kind
+            d.op[i].wire_type = wire_type
             d.op[i].cached = (flags & FIELD_CACHED) != 0
             d.op[i].secret = (flags & FIELD_SECRET) != 0
-            if kind != W_BIT:
+            if wire_type != W_BIT:
                 run = 0
                 continue
             if run == 0 or run == 8:
@@ -66,5 +66,5 @@ cdef int make_hot(Desc* d, bint properties) except -1:
     cdef bytearray signature = bytearray()
     cdef int i
     for i in range(d.n):
-        signature.append(c'S' if d.op[i].cached else SIGNATURE_LETTERS[d.op[i].kind])
+        signature.append(c'S' if d.op[i].cached else SIGNATURE_LETTERS[d.op[i].wire_type])
     return bind_hot(d, bytes(signature), properties)

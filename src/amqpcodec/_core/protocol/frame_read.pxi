@@ -49,7 +49,7 @@ cdef PyObject* decode_frame(
 cdef PyObject* decode_body(ProtocolCore self, const WireFrame* f, object owner,
                            const uint8_t* owner_start) except NULL:
     cdef PyObject* payload
-    cdef KindObject* o
+    cdef MessageObject* o
     if owner is None:
         payload = PyBytes_FromPointer(<const char*>f.payload, f.size)
     elif owner is view_of_copy:
@@ -57,7 +57,7 @@ cdef PyObject* decode_body(ProtocolCore self, const WireFrame* f, object owner,
     else:
         payload = new_reference(
             memoryview(owner)[f.payload - owner_start:f.payload - owner_start + f.size])
-    o = kind_new(self.body_type) if payload != NULL else NULL
+    o = class_new(self.body_type) if payload != NULL else NULL
     if AMQP_UNLIKELY(o == NULL):
         Py_XDecRef(payload)
         raise MemoryError
@@ -146,10 +146,10 @@ cdef int check_header(const WireFrame* f, const uint8_t* start, uint64_t at) exc
 cdef PyObject* decode_header(ProtocolCore self, const WireFrame* f, const uint8_t* start, uint64_t at,
                              uintptr_t mode, TextCache* cache) except NULL:
     cdef PyObject* properties
-    cdef KindObject* o
+    cdef MessageObject* o
     check_header(f, start, at)
     properties = decode_properties(self, f, start, at, mode, cache)
-    o = kind_new(self.header_type)
+    o = class_new(self.header_type)
     if AMQP_UNLIKELY(o == NULL):
         Py_DecRef(properties)
         raise MemoryError
@@ -160,5 +160,5 @@ cdef PyObject* decode_header(ProtocolCore self, const WireFrame* f, const uint8_
     if AMQP_UNLIKELY(o.field[0] == NULL or o.field[2] == NULL or o.field[3] == NULL):
         Py_DecRef(<PyObject*>o)
         raise MemoryError
-    kind_track_read(<PyObject*>o)        # by its properties, whose table may come to hold it
+    class_track_read(<PyObject*>o)        # by its properties, whose table may come to hold it
     return <PyObject*>o

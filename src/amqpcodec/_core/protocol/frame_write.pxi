@@ -1,6 +1,6 @@
 # Frames of objects to bytes, and contents to frames.
 
-cdef int put_arguments(Buffer* b, object method, Kind* k, uintptr_t mode) except -1:
+cdef int put_arguments(Buffer* b, object method, MessageClass* k, uintptr_t mode) except -1:
     """Class id, method id and arguments."""
     cdef Desc* d = <Desc*>k.desc
     cdef Py_ssize_t n
@@ -8,8 +8,8 @@ cdef int put_arguments(Buffer* b, object method, Kind* k, uintptr_t mode) except
     store16(b.p, d.class_id)
     store16(b.p + 2, d.method_id)
     b.p += 4
-    if d.write_hot != NULL and (<KindObject*><PyObject*>method).origin == NULL:
-        n = d.write_hot(<KindObject*><PyObject*>method, b.p)
+    if d.write_hot != NULL and (<MessageObject*><PyObject*>method).origin == NULL:
+        n = d.write_hot(<MessageObject*><PyObject*>method, b.p)
         if n >= 0:
             b.p += n
             return 0
@@ -17,18 +17,18 @@ cdef int put_arguments(Buffer* b, object method, Kind* k, uintptr_t mode) except
 
 
 cdef int put_properties(Buffer* b, Desc* d, object properties, uintptr_t mode) except -1:
-    cdef Kind* k
+    cdef MessageClass* k
     if properties is None:
         buffer_room(b, 2)
         store16(b.p, 0)
         b.p += 2
         return 0
-    k = kind_of(properties)
-    if k == NULL or k.what != KIND_PROPERTIES or <Desc*>k.desc != d:
+    k = class_of(properties)
+    if k == NULL or k.what != CLASS_PROPERTIES or <Desc*>k.desc != d:
         return encode_error("header", "properties", f"takes {(<object>d.cls).__qualname__} or None, "
                             f"not {type(properties).__name__}")
-    if (d.write_hot_properties != NULL and (<KindObject*><PyObject*>properties).origin == NULL
-            and d.write_hot_properties(b, d, <KindObject*><PyObject*>properties, mode)):
+    if (d.write_hot_properties != NULL and (<MessageObject*><PyObject*>properties).origin == NULL
+            and d.write_hot_properties(b, d, <MessageObject*><PyObject*>properties, mode)):
         return 0
     return put_object(b, d, properties, True, mode)
 
@@ -46,17 +46,17 @@ cdef int put_header(ProtocolCore self, Buffer* b, object properties, uint16_t cl
     return put_properties(b, d, properties, mode)
 
 
-cdef uint64_t header_int(object frame, int i, uint8_t kind) except? 0xFFFF:
+cdef uint64_t header_int(object frame, int i, uint8_t wire_type) except? 0xFFFF:
     """A number of a content header or protocol header."""
     cdef Loader l
     cdef AmqpValue v
     cdef object value, name
-    if exact_u64((<KindObject*><PyObject*>frame).field[i], &v.u) and v.u <= INT_LIMITS[kind]:
+    if exact_u64((<MessageObject*><PyObject*>frame).field[i], &v.u) and v.u <= INT_LIMITS[wire_type]:
         return v.u
-    value = kind_get(frame, i)
+    value = class_get(frame, i)
     name = type(frame).FIELDS[i]
     place_begin(&l.at, <PyObject*>HEADER_NAME, <PyObject*>name)
-    v.kind = kind
+    v.wire_type = wire_type
     load_int(&l, value, &v)
     return v.u
 
@@ -66,7 +66,7 @@ cdef object HEADER_NAME = "header"
 cdef int put_frame(ProtocolCore self, Buffer* b, int channel, object frame, uintptr_t mode,
                    bint validate) except -1:
     """One frame with its envelope."""
-    cdef Kind* k = kind_of(frame)
+    cdef MessageClass* k = class_of(frame)
     cdef size_t start = <size_t>(b.p - b.start)
     cdef uint8_t frame_type
     cdef ByteView raw
@@ -81,26 +81,26 @@ cdef int put_frame(ProtocolCore self, Buffer* b, int channel, object frame, uint
         validate_frame(frame, k)
     buffer_room(b, 7)
     b.p += 7
-    if k.what == KIND_METHOD:
+    if k.what == CLASS_METHOD:
         frame_type = FRAME_METHOD
         put_arguments(b, frame, k, mode)
-    elif k.what == KIND_HEADER:
+    elif k.what == CLASS_HEADER:
         frame_type = FRAME_HEADER
-        put_header(self, b, kind_get(frame, 1), <uint16_t>header_int(frame, 2, W_SHORT),
+        put_header(self, b, class_get(frame, 1), <uint16_t>header_int(frame, 2, W_SHORT),
                    <uint16_t>header_int(frame, 3, W_SHORT), header_int(frame, 0, W_LONGLONG), mode)
-    elif k.what == KIND_BODY:
+    elif k.what == CLASS_BODY:
         frame_type = FRAME_BODY
-        payload = kind_get(frame, 0)
+        payload = class_get(frame, 0)
         take_bytes(payload, &raw, "body", "payload")
         try:
             put_bytes(b, raw.p, <size_t>raw.n)
         finally:
             drop_bytes(&raw)
-    elif k.what == KIND_HEARTBEAT:
+    elif k.what == CLASS_HEARTBEAT:
         if channel:
             return encode_error("heartbeat", "channel", f"is 0, not {channel}")
         frame_type = FRAME_HEARTBEAT
-    elif k.what == KIND_PROTOCOL_HEADER:
+    elif k.what == CLASS_PROTOCOL_HEADER:
         b.p -= 7
         put_bytes(b, <const char*>b"AMQP", 4)
         for i in range(4):
@@ -121,7 +121,7 @@ cdef int put_frame(ProtocolCore self, Buffer* b, int channel, object frame, uint
     return 0
 
 
-cdef bytes encode_body(int channel, KindObject* o):
+cdef bytes encode_body(int channel, MessageObject* o):
     """A body frame, its payload copied once."""
     cdef ByteView raw
     cdef bytes out
@@ -142,10 +142,10 @@ cdef bytes encode_body(int channel, KindObject* o):
         drop_bytes(&raw)
 
 
-cdef int validate_frame(object frame, Kind* k) except -1:
-    if k.what == KIND_METHOD or k.what == KIND_PROPERTIES:
+cdef int validate_frame(object frame, MessageClass* k) except -1:
+    if k.what == CLASS_METHOD or k.what == CLASS_PROPERTIES:
         frame.validate()
-    elif k.what == KIND_HEADER and frame.properties is not None:
+    elif k.what == CLASS_HEADER and frame.properties is not None:
         frame.properties.validate()
     return 0
 
@@ -156,18 +156,18 @@ cdef object encode_content(ProtocolCore self, int channel, object method, object
     cdef Buffer b
     cdef uint8_t memory[STACK_ROOM]
     cdef ByteView raw
-    cdef Kind* k = kind_of(method)
+    cdef MessageClass* k = class_of(method)
     cdef Desc* d
     cdef size_t method_bytes, head
     cdef uint64_t piece, total, done, n
     cdef bytes out
     cdef uint8_t* w
-    if k != NULL and k.what == KIND_MESSAGE and type(method) is self.Message:
+    if k != NULL and k.what == CLASS_MESSAGE and type(method) is self.Message:
         if properties is not None or type(body) is not bytes or body:
             encode_error("message", None, "has properties and a body of its own")
         method, properties, body = method.method, method.properties, method.body
-        k = kind_of(method)
-    if k == NULL or k.what != KIND_METHOD or k.owner != <PyObject*>self.descs:
+        k = class_of(method)
+    if k == NULL or k.what != CLASS_METHOD or k.owner != <PyObject*>self.descs:
         encode_error(None, "method", f"takes a method of {self.module}, not {type(method).__name__}")
     d = <Desc*>k.desc
     if not d.has_content:

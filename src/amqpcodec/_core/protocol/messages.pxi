@@ -290,7 +290,7 @@ cdef class MessageDecoder(Stream):
         cdef uint64_t size
         cdef const uint8_t* end = self.end
         cdef const uint8_t* p = self.p
-        cdef KindObject* o
+        cdef MessageObject* o
         fault.code = OK
         if scan_frame(p, end, self.limit, 0, &method, &fault) != SCAN_FRAME:
             return NULL
@@ -316,7 +316,7 @@ cdef class MessageDecoder(Stream):
                 return NULL
             if body.type != FRAME_BODY or body.channel != method.channel or body.size != size:
                 return NULL
-        o = kind_new(self.protocol.message_type)
+        o = class_new(self.protocol.message_type)
         if AMQP_UNLIKELY(o == NULL):
             return fall_back(o)
         o.field[0] = d.read_hot(d, method.payload + 4, method.payload + method.size, self.mode, self.cache)
@@ -332,7 +332,7 @@ cdef class MessageDecoder(Stream):
         self.channel = method.channel
         self.at += method.total + header.total + body.total
         self.p = p + body.total
-        kind_track_read(<PyObject*>o)
+        class_track_read(<PyObject*>o)
         return <PyObject*>o
 
     @cython.final
@@ -380,7 +380,7 @@ cdef class MessageDecoder(Stream):
                 raise self.refused(BAD_ORDER, b"method frame inside of a content", before)
             c.enter(AWAIT_METHOD)
         method = owned(self.decode())
-        d = <Desc*>KIND_OF(Py_TYPE(<PyObject*>method)).desc
+        d = <Desc*>CLASS_OF(Py_TYPE(<PyObject*>method)).desc
         if not d.has_content:
             return method
         if self.frame.channel == 0:
@@ -430,12 +430,12 @@ cdef class MessageDecoder(Stream):
     @cython.final
     cdef object finish(self, Content c, object body):
         """The message; the channel is free for the next."""
-        cdef object message = kind_instance(self.protocol.message_type)
-        cdef KindObject* o = <KindObject*><PyObject*>message
+        cdef object message = class_instance(self.protocol.message_type)
+        cdef MessageObject* o = <MessageObject*><PyObject*>message
         o.field[0] = Py_NewRef(<PyObject*>c.method)
         o.field[1] = Py_NewRef(<PyObject*>c.properties)
         o.field[2] = Py_NewRef(<PyObject*>body)
-        kind_track_read(<PyObject*>message)
+        class_track_read(<PyObject*>message)
         c.clear(AWAIT_METHOD)
         return message
 
@@ -454,7 +454,7 @@ cdef class MessageDecoder(Stream):
             fault.class_id = load16(self.frame.payload)
             fault.offset += 7
         if method is not None:
-            fault.method = (<Desc*>KIND_OF(Py_TYPE(<PyObject*>method)).desc).name
+            fault.method = (<Desc*>CLASS_OF(Py_TYPE(<PyObject*>method)).desc).name
         return fault_error(&fault)
 
 

@@ -43,10 +43,10 @@ cdef class Protocol(ProtocolCore):
         """
         cdef Buffer b
         cdef uint8_t memory[STACK_ROOM]
-        cdef Kind* k = kind_of(frame)
+        cdef MessageClass* k = class_of(frame)
         cdef uintptr_t mode = mode_of(self, dialect)
-        if k != NULL and k.what == KIND_BODY and k.owner == <PyObject*>self:
-            return encode_body(take_channel(channel), <KindObject*><PyObject*>frame)
+        if k != NULL and k.what == CLASS_BODY and k.owner == <PyObject*>self:
+            return encode_body(take_channel(channel), <MessageObject*><PyObject*>frame)
         buffer_init(&b, memory, sizeof(memory))
         try:
             put_frame(self, &b, take_channel(channel), frame, mode, validate)

@@ -100,7 +100,7 @@ cdef class V1MessageDecoder(V1Decoder):
     @cython.final
     cdef object step(self, object frame):
         """The event that a frame completes, or None."""
-        cdef Kind* k = kind_of(frame)
+        cdef MessageClass* k = class_of(frame)
         cdef int code
         if k.what != KIND_V1:
             return frame
@@ -198,7 +198,7 @@ cdef class V1MessageDecoder(V1Decoder):
         """The event of a whole delivery. Where it resumes inside of a section, or where only its
         state comes, there is no message to read."""
         cdef object message = None, position = None, form = transfer.message_format
-        cdef Kind* k = kind_of(state)
+        cdef MessageClass* k = class_of(state)
         if transfer.resume and k != NULL and k.what == KIND_V1:
             if (<V1Desc*>k.desc).code == DESC_RECEIVED:
                 position = state
@@ -215,19 +215,19 @@ cdef object v1_split(V1Core self, int channel, object transfer, object message, 
     cdef Place at
     cdef ByteView raw
     cdef uint8_t memory[STACK_ROOM]
-    cdef Kind* k = kind_of(transfer)
+    cdef MessageClass* k = class_of(transfer)
     cdef size_t start
     cdef uint64_t room, done = 0, n
     cdef bint more
     cdef dict values, said = {}
-    if k != NULL and k.what == KIND_V1_DELIVERY and type(transfer) is self.Delivery:
+    if k != NULL and k.what == CLASS_V1_DELIVERY and type(transfer) is self.Delivery:
         if message is not None:
             encode_error(None, "message", "is part of the delivery")
         message = transfer.payload if transfer.message is None else transfer.message
         # What any of its transfers said, the first one says; with a position there is no message.
         said = {"settled": transfer.settled or transfer.transfer.settled, "state": transfer.state}
         transfer = transfer.transfer
-        k = kind_of(transfer)
+        k = class_of(transfer)
     if k == NULL or k.what != KIND_V1 or (<V1Desc*>k.desc).code != DESC_TRANSFER:
         encode_error(None, "transfer", f"takes a Transfer or Delivery, not {type(transfer).__name__}")
     if frame_max and frame_max < V1_MIN_MAX_FRAME:

@@ -25,15 +25,15 @@ cdef bint v1_is_scalar_value(uint32_t u) noexcept nogil:
 
 cdef int v1_check_scalar(Cursor* c, const V1Value* v) noexcept nogil:
     """The content of a value that is no compound; the cursor is after it."""
-    if v.kind == V1_STRING:
+    if v.wire_type == V1_STRING:
         if not is_utf8(v.p, v.n):
             c.p = v.p
             return fail(c, V1_BAD_TEXT, b"string is not UTF-8", 0, 0)
-    elif v.kind == V1_SYMBOL:
+    elif v.wire_type == V1_SYMBOL:
         if not is_ascii(v.p, v.n):
             c.p = v.p
             return fail(c, V1_BAD_TEXT, b"symbol is not ASCII", 0, 0)
-    elif v.kind == V1_CHAR:
+    elif v.wire_type == V1_CHAR:
         if not v1_is_scalar_value(<uint32_t>v.u):
             c.p -= 4
             return fail(c, V1_BAD_TEXT, b"char is not a Unicode character", 0, 0)
@@ -42,8 +42,8 @@ cdef int v1_check_scalar(Cursor* c, const V1Value* v) noexcept nogil:
 
 cdef inline bint v1_is_plain(const V1Value* v) noexcept nogil:
     """Whether a plain Python value of this type is encoded as this type."""
-    return (v.kind == V1_LONG or v.kind == V1_NULL or v.kind == V1_BOOLEAN or v.kind == V1_DOUBLE
-            or v.kind >= V1_TIMESTAMP) and v.kind != V1_ARRAY
+    return (v.wire_type == V1_LONG or v.wire_type == V1_NULL or v.wire_type == V1_BOOLEAN or v.wire_type == V1_DOUBLE
+            or v.wire_type >= V1_TIMESTAMP) and v.wire_type != V1_ARRAY
 
 
 cdef int v1_check(Cursor* c, V1Check* k, int depth) noexcept nogil:
@@ -52,7 +52,7 @@ cdef int v1_check(Cursor* c, V1Check* k, int depth) noexcept nogil:
     cdef int status
     if v1_read(c, &v) < 0:
         return -1
-    if v.kind == V1_DESCRIBED:
+    if v.wire_type == V1_DESCRIBED:
         if AMQP_UNLIKELY(depth >= DEPTH_LIMIT):
             return fail(c, BAD_DEPTH, NULL, 0, 0)
         k.described = True
@@ -85,22 +85,22 @@ cdef int v1_check_content(Cursor* c, const V1Value* v, V1Check* k, int depth) no
     cdef uint32_t i
     if not v1_minimal(v) or not v1_is_plain(v):
         k.unusual = True
-    if v.kind < V1_LIST:
+    if v.wire_type < V1_LIST:
         return v1_check_scalar(c, v)
     if AMQP_UNLIKELY(depth >= DEPTH_LIMIT):
         return fail(c, BAD_DEPTH, NULL, 0, 0)
     v1_inside(c, v, &inner)
-    if v.kind == V1_ARRAY:
+    if v.wire_type == V1_ARRAY:
         return v1_check_array(&inner, v, k, depth + 1)
-    if v.kind == V1_MAP and v.count & 1:
+    if v.wire_type == V1_MAP and v.count & 1:
         return fail(&inner, V1_BAD_SIZE, b"map", 0, 0)
     if AMQP_UNLIKELY(v.count > v.n):
-        return fail(&inner, V1_BAD_SIZE, V1_NAMES[v.kind], 0, 0)
+        return fail(&inner, V1_BAD_SIZE, V1_NAMES[v.wire_type], 0, 0)
     for i in range(v.count):
         if v1_check(&inner, k, depth + 1) < 0:
             return -1
     if AMQP_UNLIKELY(inner.p != inner.end):
-        return fail(&inner, V1_BAD_SIZE, V1_NAMES[v.kind], 0, 0)
+        return fail(&inner, V1_BAD_SIZE, V1_NAMES[v.wire_type], 0, 0)
     return 0
 
 
@@ -113,9 +113,9 @@ cdef int v1_check_array(Cursor* c, const V1Value* v, V1Check* k, int depth) noex
         return -1
     if v1_count_fits(c, v.count, code, k) < 0:
         return -1
-    x.kind = CTOR_WIRE_TYPE[code]
+    x.wire_type = CTOR_WIRE_TYPE[code]
     if code >> 4 == 4:
-        if AMQP_UNLIKELY(x.kind == V1_LIST and v.count and depth >= DEPTH_LIMIT):
+        if AMQP_UNLIKELY(x.wire_type == V1_LIST and v.count and depth >= DEPTH_LIMIT):
             return fail(c, BAD_DEPTH, NULL, 0, 0)
     else:
         for i in range(v.count):

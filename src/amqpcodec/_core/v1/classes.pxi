@@ -22,13 +22,13 @@ cdef class V1Default:
         if obj is None:
             return self
         self.check(obj)
-        v = (<KindObject*><PyObject*>obj).field[self.slot]
+        v = (<MessageObject*><PyObject*>obj).field[self.slot]
         return self.default if v == Py_None or v == NULL else <object>v
 
     def __set__(self, obj, value):
         self.check(obj)
-        kind_store(<KindObject*><PyObject*>obj, self.slot, Py_NewRef(<PyObject*>value))
-        kind_track_for(<PyObject*>obj, <PyObject*>value)
+        class_store(<MessageObject*><PyObject*>obj, self.slot, Py_NewRef(<PyObject*>value))
+        class_track_for(<PyObject*>obj, <PyObject*>value)
 
     cdef int check(self, object obj) except -1:
         if type(obj) is not self.owner:
@@ -38,7 +38,7 @@ cdef class V1Default:
 
 @cython.binding(True)
 def v1_repr(self):
-    cdef Kind* k = v1_kind(self)
+    cdef MessageClass* k = v1_kind(self)
     cdef list parts = []
     if not repr_begin(self):
         return f"{type(self).__qualname__}(...)"
@@ -58,13 +58,13 @@ def v1_html(self):
     return fields_html(type(self).__qualname__, parts)
 
 
-cdef int v1_parts(object self, Kind* k, list parts) except -1:
+cdef int v1_parts(object self, MessageClass* k, list parts) except -1:
     """The fields that are set, as a repr shows them: (name, text)."""
     cdef V1Desc* d = <V1Desc*>k.desc
     cdef PyObject* v
     cdef int i
     for i in range(k.fields):
-        v = (<KindObject*><PyObject*>self).field[i]
+        v = (<MessageObject*><PyObject*>self).field[i]
         if v == Py_None or v == NULL:
             continue
         shown = f"<{len(<object>v)} bytes, not shown>" if i < d.n and d.op[i].secret and hasattr(
@@ -80,21 +80,21 @@ def v1_is_set(self, name):
     Raises:
         AttributeError: there is no such field.
     """
-    cdef Kind* k = v1_kind(self)
+    cdef MessageClass* k = v1_kind(self)
     cdef PyObject* v
     cdef int i
     for i in range(k.fields):
         if <str>k.name[i] == name:
-            v = (<KindObject*><PyObject*>self).field[i]
+            v = (<MessageObject*><PyObject*>self).field[i]
             return v != NULL and v != Py_None
     raise AttributeError(f"{type(self).__name__} has no field {name!r}")
 
 
 @cython.binding(True)
 def v1_reduce(self):
-    cdef KindObject* o = <KindObject*><PyObject*>self
-    cdef Kind* k = kind_of(self)
-    if k == NULL or k.what not in (KIND_V1, KIND_V1_HEARTBEAT):
+    cdef MessageObject* o = <MessageObject*><PyObject*>self
+    cdef MessageClass* k = class_of(self)
+    if k == NULL or k.what not in (KIND_V1, CLASS_V1_HEARTBEAT):
         raise TypeError(f"takes an instance of AMQP 1.0's classes, not {type(self).__name__}")
     values = tuple([None if o.field[i] == NULL else <object>o.field[i] for i in range(k.fields)])
     return restore_v1, (type(self), values, o.mode, None if o.origin == NULL else <object>o.origin)
@@ -102,22 +102,22 @@ def v1_reduce(self):
 
 def restore_v1(cls, tuple values not None, uintptr_t mode, bytes origin):
     """Undo v1_reduce. Bytes that a pickle brings are read as a peer's are."""
-    cdef Kind* k
-    cdef KindObject* o
+    cdef MessageClass* k
+    cdef MessageObject* o
     cdef V1Desc* d
     cdef uint32_t extended
     cdef int i
-    if not kind_check_type(<PyTypeObject*><PyObject*>cls):
+    if not class_check_type(<PyTypeObject*><PyObject*>cls):
         raise TypeError("not a class of AMQP 1.0")
-    k = KIND_OF(<PyTypeObject*><PyObject*>cls)
-    if k.what not in (KIND_V1, KIND_V1_HEARTBEAT) or len(values) != k.fields:
+    k = CLASS_OF(<PyTypeObject*><PyObject*>cls)
+    if k.what not in (KIND_V1, CLASS_V1_HEARTBEAT) or len(values) != k.fields:
         raise ValueError(f"{cls.__qualname__}: the pickle was made with other fields")
-    result = kind_instance(<PyTypeObject*><PyObject*>cls)
-    o = <KindObject*><PyObject*>result
+    result = class_instance(<PyTypeObject*><PyObject*>cls)
+    o = <MessageObject*><PyObject*>result
     o.mode = <uint32_t>mode & MODE_TYPED
     for i in range(k.fields):
         value = values[i]
-        kind_store(o, i, Py_NewRef(<PyObject*>value))
+        class_store(o, i, Py_NewRef(<PyObject*>value))
     if origin is not None:
         extended = (<uint32_t>mode >> V1_EXTENDED) & 0x3FC
         d = <V1Desc*>k.desc
@@ -131,7 +131,7 @@ def restore_v1(cls, tuple values not None, uintptr_t mode, bytes origin):
         elif type(v1_read_origin(&(<V1DescTable>k.owner).types, origin, o.mode)) is not cls:
             raise ValueError(f"{cls.__qualname__}: the pickle holds bytes of another type")
         o.origin = Py_NewRef(<PyObject*>origin)
-    kind_track(<PyObject*>result)
+    class_track(<PyObject*>result)
     return result
 
 
@@ -141,9 +141,9 @@ cdef dict V1_BASE_DICT = {
     "is_set": v1_is_set,
 }
 
-Composite = new_kind("Composite", (), {
+Composite = new_class("Composite", (), {
     **V1_BASE_DICT, "__doc__": "Base of the classes of described types.", "validate": v1_validate,
-}, (), (), (), (), KIND_ABSTRACT, 0, None, {})
+}, (), (), (), (), CLASS_ABSTRACT, 0, None, {})
 
 
 cdef dict v1_field_docs(str doc):
@@ -211,9 +211,9 @@ cdef object v1_make_class(V1DescTable table, V1Desc* d, dict spec, dict enums, s
         "SYMBOL": v1_str_subclass(V1Symbol, spec["symbol"]), "PROVIDES": spec["provides"],
         "MANDATORY": tuple([field[0] for field in fields if field[2] & V1_FIELD_MANDATORY]),
     }
-    made = new_kind(spec["python"], (Composite,), members, tuple(names), tuple(defaults),
-                    (False,) * len(names), tuple(range(wire)), KIND_V1, 1, table, docs)
-    kind_describe(made, d)
+    made = new_class(spec["python"], (Composite,), members, tuple(names), tuple(defaults),
+                     (False,) * len(names), tuple(range(wire)), KIND_V1, 1, table, docs)
+    class_describe(made, d)
     table.keep.append(made)
     d.cls = <PyObject*>made
     for i in range(<int>len(names)):

@@ -1,7 +1,7 @@
 # AMQP 1.0, bytes to objects, the fast path: compact fields of a composite.
 
 cdef const uint8_t* v1_compact_fields(V1Reader* r, const V1Desc* d, const uint8_t* p, const uint8_t* end,
-                                      uint32_t* at, uint32_t count, KindObject* o, int depth,
+                                      uint32_t* at, uint32_t count, MessageObject* o, int depth,
                                       uint32_t* last) noexcept:
     """Fields of a composite from the one at p on; up to the first that is not compact: where that is,
     and its number in `at`. They hold None still. last: one more than the last that is not null."""
@@ -21,7 +21,7 @@ cdef const uint8_t* v1_compact_fields(V1Reader* r, const V1Desc* d, const uint8_
             if AMQP_UNLIKELY(after == NULL):
                 break
             p = after
-            kind_fill(o, <int>i, made)
+            class_fill(o, <int>i, made)
             there = i + 1
         i += 1
         op += 1
@@ -37,7 +37,7 @@ cdef inline const uint8_t* v1_compact_choice(V1Reader* r, const V1Op* op, const 
     cdef int i = code == CTOR_TRUE
     cdef V1Desc* d
     if op.choices:
-        if CTOR_WIRE_TYPE[code] != op.kind:
+        if CTOR_WIRE_TYPE[code] != op.wire_type:
             return NULL
         if code == CTOR_UBYTE:
             if AMQP_UNLIKELY(end - p < 2):
@@ -50,14 +50,14 @@ cdef inline const uint8_t* v1_compact_choice(V1Reader* r, const V1Op* op, const 
             return NULL
         made[0] = Py_NewRef(op.choice[i])
         return p + 1
-    if op.kind != V1_ANY or code != 0 or end - p < 4 or p[1] != CTOR_SMALLULONG or p[3] != CTOR_LIST0 or depth + 3 >= DEPTH_LIMIT:
+    if op.wire_type != V1_ANY or code != 0 or end - p < 4 or p[1] != CTOR_SMALLULONG or p[3] != CTOR_LIST0 or depth + 3 >= DEPTH_LIMIT:
         return NULL
     d = r.types.by_code[p[2]]
     if AMQP_UNLIKELY(d == NULL or not d.composite or d.mandatory):
         return NULL
-    made[0] = <PyObject*>kind_new(<PyTypeObject*>d.cls)
+    made[0] = <PyObject*>class_new(<PyTypeObject*>d.cls)
     if AMQP_UNLIKELY(made[0] == NULL):
         PyErr_Clear()
         return NULL
-    (<KindObject*>made[0]).mode = <uint32_t>r.mode
+    (<MessageObject*>made[0]).mode = <uint32_t>r.mode
     return p + 4

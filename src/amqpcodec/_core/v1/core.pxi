@@ -33,7 +33,7 @@ cdef class V1Core:
         for i in range(self.descs.types.count):
             d = &self.descs.types.desc[i]
             for k in range(d.n):
-                if d.op[k].kind == V1_COMPOSITE:
+                if d.op[k].wire_type == V1_COMPOSITE:
                     code = specs[table["types"][i]["fields"][k][4]]["code"]
                     d.op[k].desc = self.descs.types.by_code[<uint8_t>code]
         self.TYPES = _MappingProxyType(types)
@@ -42,13 +42,13 @@ cdef class V1Core:
     cdef int _make_frames(self) except -1:
         """The classes of what a frame can be beside a performative."""
         def made(name, what, doc, names, defaults):
-            return new_kind(name, (Frame,), {
+            return new_class(name, (Frame,), {
                 "__module__": self.module, "__qualname__": name, "__doc__": doc, "__slots__": (),
                 "__hash__": None, "__match_args__": names, "FIELDS": names},
                 names, defaults, (False,) * len(names), tuple(range(len(names))), what, 0, self,
                 v1_field_docs(doc))
         self.ProtocolHeader = made(
-            "ProtocolHeader", KIND_V1_HEADER,
+            "ProtocolHeader", CLASS_V1_HEADER,
             'The eight bytes that open a layer: "AMQP" and these four.\n\n'
             "Args:\n"
             "    protocol_id: 0 for AMQP, 2 for TLS, 3 for SASL.\n"
@@ -56,17 +56,17 @@ cdef class V1Core:
             "    minor: second number of the version.\n"
             "    revision: third number of the version.",
             ("protocol_id", "major", "minor", "revision"), self.table["headers"]["AMQP"])
-        self.Heartbeat = made("Heartbeat", KIND_V1_HEARTBEAT,
+        self.Heartbeat = made("Heartbeat", CLASS_V1_HEARTBEAT,
                               "A frame without a body: nothing but a sign of life.", (), ())
         self.Heartbeat.__reduce__ = v1_reduce       # with its extended header
-        self.BadFrame = made("BadFrame", KIND_V1_BAD_FRAME,
+        self.BadFrame = made("BadFrame", CLASS_V1_BAD_FRAME,
                              "A frame that could not be read: the error, and its bytes.\n\n"
                              "Args:\n"
                              "    error: the DecodeError.\n"
                              "    raw: the bytes.",
                              ("error", "raw"), (None, b""))
         self.Delivery = made(
-            "Delivery", KIND_V1_DELIVERY,
+            "Delivery", CLASS_V1_DELIVERY,
             "A delivery, whole.\n\n"
             "Args:\n"
             "    transfer: the first of its transfers.\n"

@@ -14,7 +14,7 @@ cdef enum:
 cdef struct V1Desc
 
 cdef struct V1Op:
-    uint8_t kind
+    uint8_t wire_type
     bint multiple
     bint mandatory
     int longest             # text up to here is shared; 0: none

@@ -1,12 +1,12 @@
 # Descriptors of AMQP 1.0's described types, made from the lowered table, and how they are found.
 
-# Kind.what of this family's classes.
+# MessageClass.what of this family's classes.
 cdef enum:
     KIND_V1 = 40            # a described type
-    KIND_V1_HEADER
-    KIND_V1_HEARTBEAT
-    KIND_V1_BAD_FRAME
-    KIND_V1_DELIVERY
+    CLASS_V1_HEADER
+    CLASS_V1_HEARTBEAT
+    CLASS_V1_BAD_FRAME
+    CLASS_V1_DELIVERY
 
 # An object whose frame had an extended header keeps it: `origin` begins with it, and the bits of `mode`
 # from this one on say how many bytes it has, by fours.
@@ -33,9 +33,9 @@ cdef V1Desc* v1_known_slow(const V1Types* types, Cursor* c) noexcept nogil:
     memset(&v, 0, sizeof(v))
     if v1_read(&at, &v) < 0:
         return NULL
-    if v.kind == V1_ULONG and v.u < 256:
+    if v.wire_type == V1_ULONG and v.u < 256:
         d = types.by_code[v.u]
-    elif v.kind == V1_SYMBOL:
+    elif v.wire_type == V1_SYMBOL:
         d = v1_by_symbol(types, v.p, v.n)
     if d != NULL:
         c.p = at.p
@@ -45,7 +45,7 @@ cdef V1Desc* v1_known_slow(const V1Types* types, Cursor* c) noexcept nogil:
 cdef int v1_check_restricted(const V1Desc* d, Cursor* c) noexcept nogil:
     """Whether the value of a restricted type, at the cursor, begins as one of its type; -1 with the
     fault noted."""
-    cdef uint8_t wire_type = d.op[0].kind
+    cdef uint8_t wire_type = d.op[0].wire_type
     if wire_type == V1_ANY:
         return 0
     if AMQP_UNLIKELY(c.p >= c.end):
@@ -104,7 +104,7 @@ cdef class V1DescTable:
         for i in range(d.n):
             name, wire_type, flags = fields[i][:3]
             d.field[i] = self.text(name)
-            d.op[i].kind = wire_type
+            d.op[i].wire_type = wire_type
             d.op[i].mandatory = (flags & V1_FIELD_MANDATORY) != 0
             d.mandatory |= d.op[i].mandatory and d.composite
             d.op[i].multiple = (flags & V1_FIELD_MULTIPLE) != 0

@@ -12,7 +12,7 @@ cdef inline void v1_frame_cursor(const WireFrame* f, const uint8_t* start, uint6
     fault.channel = f.channel
 
 
-cdef int v1_keep_extended(KindObject* o, const uint8_t* p, Py_ssize_t n, Py_ssize_t extended) except -1:
+cdef int v1_keep_extended(MessageObject* o, const uint8_t* p, Py_ssize_t n, Py_ssize_t extended) except -1:
     """Keep the n bytes from an extended header on, of which so many are the header's own."""
     raw = PyBytes_FromStringAndSize(<const char*>p, n)
     Py_XSETREF(o.origin, Py_NewRef(<PyObject*>raw))
@@ -27,21 +27,21 @@ cdef object v1_decode_frame(V1Core self, const WireFrame* f, const uint8_t* star
     cdef Fault fault
     cdef V1Desc* d
     cdef object made, value
-    cdef KindObject* o
+    cdef MessageObject* o
     cdef const uint8_t* body = f.payload
     cdef Py_ssize_t n, extended
     if AMQP_UNLIKELY(f.type == V1_FRAME_HEADER):
-        made = kind_instance(<PyTypeObject*><PyObject*>self.ProtocolHeader)
+        made = class_instance(<PyTypeObject*><PyObject*>self.ProtocolHeader)
         for i in range(4):
             value = <object>body[i]
-            kind_store(<KindObject*><PyObject*>made, i, Py_NewRef(<PyObject*>value))
+            class_store(<MessageObject*><PyObject*>made, i, Py_NewRef(<PyObject*>value))
         return made
     v1_frame_cursor(f, start, at, &c, &fault)
     extended = body - start - 8
     if f.size == 0 and f.type == V1_FRAME_AMQP:
-        made = kind_instance(<PyTypeObject*><PyObject*>self.Heartbeat)
+        made = class_instance(<PyTypeObject*><PyObject*>self.Heartbeat)
         if AMQP_UNLIKELY(extended != 0):
-            v1_keep_extended(<KindObject*><PyObject*>made, start + 8, extended, extended)
+            v1_keep_extended(<MessageObject*><PyObject*>made, start + 8, extended, extended)
         return made
     if AMQP_UNLIKELY(f.size == 0):
         v1_fail(&c, BAD_TRUNCATED, b"SASL frame body", 1, 0)
@@ -54,7 +54,7 @@ cdef object v1_decode_frame(V1Core self, const WireFrame* f, const uint8_t* star
         v1_raise(&c)
     made = v1_known_type(r, d, &c, body, 1)
     if AMQP_UNLIKELY(extended != 0):
-        v1_keep_extended(<KindObject*><PyObject*>made, start + 8, c.p - start - 8, extended)
+        v1_keep_extended(<MessageObject*><PyObject*>made, start + 8, c.p - start - 8, extended)
     if c.p == c.end:
         return made
     if AMQP_UNLIKELY(d.code != DESC_TRANSFER):
@@ -67,8 +67,8 @@ cdef object v1_decode_frame(V1Core self, const WireFrame* f, const uint8_t* star
         value = memoryview(PyBytes_FromStringAndSize(<const char*>c.p, n))
     else:
         value = memoryview(owner)[c.p - owner_start:c.p - owner_start + n]
-    o = <KindObject*><PyObject*>made
-    kind_store(o, d.payload, Py_NewRef(<PyObject*>value))
+    o = <MessageObject*><PyObject*>made
+    class_store(o, d.payload, Py_NewRef(<PyObject*>value))
     return made
 
 # ---- encode ----
@@ -76,7 +76,7 @@ cdef object v1_decode_frame(V1Core self, const WireFrame* f, const uint8_t* star
 cdef int v1_put_frame(V1Core self, Buffer* b, int channel, object frame, object payload,
                       bint validate, int mode) except -1:
     """A whole frame, its head included."""
-    cdef Kind* k = kind_of(frame)
+    cdef MessageClass* k = class_of(frame)
     cdef size_t start = <size_t>(b.p - b.start)
     cdef V1Desc* d = NULL
     cdef Place at
@@ -84,17 +84,17 @@ cdef int v1_put_frame(V1Core self, Buffer* b, int channel, object frame, object 
     cdef uint64_t size
     cdef uint32_t extended = 0
     buffer_room(b, 64)
-    if k != NULL and k.what == KIND_V1_HEADER:
-        return v1_put_header(b, <KindObject*><PyObject*>frame)
+    if k != NULL and k.what == CLASS_V1_HEADER:
+        return v1_put_header(b, <MessageObject*><PyObject*>frame)
     if k != NULL and k.what == KIND_V1:
         d = <V1Desc*>k.desc
-    if k == NULL or (d == NULL and k.what != KIND_V1_HEARTBEAT) or (d != NULL and d.frame == V1_NO_FRAME):
+    if k == NULL or (d == NULL and k.what != CLASS_V1_HEARTBEAT) or (d != NULL and d.frame == V1_NO_FRAME):
         encode_error(None, "frame", f"takes a performative, Heartbeat or ProtocolHeader, "
                      f"not {type(frame).__name__}")
     b.p += 8
     if d != NULL and validate:
         frame.validate()
-    if AMQP_UNLIKELY((<KindObject*><PyObject*>frame).origin != NULL):
+    if AMQP_UNLIKELY((<MessageObject*><PyObject*>frame).origin != NULL):
         extended = v1_put_extended(b, frame, k)
     if d != NULL:
         place_begin(&at, NULL, NULL)
@@ -119,9 +119,9 @@ cdef int v1_put_frame(V1Core self, Buffer* b, int channel, object frame, object 
     return 0
 
 
-cdef uint32_t v1_put_extended(Buffer* b, object frame, Kind* k) except? 0xFFFFFFFF:
+cdef uint32_t v1_put_extended(Buffer* b, object frame, MessageClass* k) except? 0xFFFFFFFF:
     """The extended header that an unchanged frame came with; its bytes."""
-    cdef KindObject* o = <KindObject*><PyObject*>frame
+    cdef MessageObject* o = <MessageObject*><PyObject*>frame
     cdef uint32_t n = o.mode >> V1_EXTENDED
     if n == 0 or k.what == KIND_V1 and not v1_is_original(frame, k):
         return 0
@@ -129,7 +129,7 @@ cdef uint32_t v1_put_extended(Buffer* b, object frame, Kind* k) except? 0xFFFFFF
     return n
 
 
-cdef int v1_put_header(Buffer* b, KindObject* o) except -1:
+cdef int v1_put_header(Buffer* b, MessageObject* o) except -1:
     cdef uint64_t u = 0
     cdef Place at
     cdef int i

@@ -205,7 +205,7 @@ cdef class Message:
         data, sequences, alone = (), (), ABSENT
         if isinstance(value, (bytes, bytearray, memoryview)):
             data = (value,)
-        elif kind_of(value) != NULL and kind_of(value).what == KIND_V1 and "section" in value.PROVIDES:
+        elif class_of(value) != NULL and class_of(value).what == KIND_V1 and "section" in value.PROVIDES:
             name = type(value).__name__
             if name == "Data":
                 data = (b"" if value.value is None else value.value,)
@@ -552,10 +552,10 @@ cdef bytes v1_section_bytes(Message m, int i, object value):
 cdef int v1_put_section_value(Buffer* b, int i, object value, int mode) except -1:
     cdef Place at
     cdef V1Desc* d = V1_FAMILY.descs.types.by_code[SEC_FIRST_CODE + i]
-    cdef Kind* k
+    cdef MessageClass* k
     place_begin(&at, <PyObject*>(<tuple>d.names)[0], NULL)
     if d.composite:
-        k = kind_of(value)
+        k = class_of(value)
         if k == NULL or k.desc != d:
             table_error(&at, f"takes {(<object>d.cls).__name__}, not {type(value).__name__}")
         return v1_put_kind(b, value, mode, 0, &at)
@@ -595,7 +595,7 @@ cdef list v1_section_list(bytes whole):
         d = v1_known(&V1_FAMILY.descs.types, &c)
         if v1_read(&c, &v) < 0:
             v1_raise(&c)
-        if v.kind == V1_DESCRIBED and v1_skip_described(&c) < 0:
+        if v.wire_type == V1_DESCRIBED and v1_skip_described(&c) < 0:
             v1_raise(&c)
         found.append((len(found), d.code, start - p, c.p - start))
     return found

@@ -14,11 +14,11 @@ cdef object v1_value(V1Reader* r, Cursor* c, int depth):
             return v1_owned(made)
     if AMQP_UNLIKELY(v1_read(c, &v) < 0):
         v1_raise(c)
-    if AMQP_LIKELY(v.kind < V1_LIST):
+    if AMQP_LIKELY(v.wire_type < V1_LIST):
         return v1_scalar(r, c, &v)
     if AMQP_UNLIKELY(depth >= DEPTH_LIMIT):
         v1_fail(c, BAD_DEPTH, NULL, 0, 0)
-    if v.kind == V1_DESCRIBED:
+    if v.wire_type == V1_DESCRIBED:
         return v1_described(r, c, depth + 1)
     return v1_compound(r, c, &v, depth + 1)
 
@@ -26,9 +26,9 @@ cdef object v1_value(V1Reader* r, Cursor* c, int depth):
 cdef object v1_compound(V1Reader* r, Cursor* c, const V1Value* v, int depth):
     cdef Cursor inner
     v1_inside(c, v, &inner)
-    if v.kind == V1_LIST:
+    if v.wire_type == V1_LIST:
         return v1_list(r, &inner, v.count, depth)
-    if v.kind == V1_MAP:
+    if v.wire_type == V1_MAP:
         return v1_map(r, &inner, v.count, depth)
     return v1_array(r, &inner, v.count, depth)
 
@@ -71,7 +71,7 @@ cdef bint v1_int_key(V1IntKeys* k, const V1Value* v, uint32_t pairs) noexcept:
     k.count += 1
     k.least = min(k.least, n)
     k.most = max(k.most, n)
-    if v.kind == V1_ULONG and n < 0:        # beyond int64: such a range is wide
+    if v.wire_type == V1_ULONG and n < 0:        # beyond int64: such a range is wide
         k.least = -0x7FFFFFFFFFFFFFFF
         k.most = 0x7FFFFFFFFFFFFFFF
     return (k.count <= V1_INT_KEYS
@@ -97,11 +97,11 @@ cdef object v1_map(V1Reader* r, Cursor* c, uint32_t count, int depth):
         if AMQP_LIKELY(hashable):
             if AMQP_UNLIKELY(v1_read(c, &v) < 0):
                 v1_raise(c)
-            if v.kind == V1_STRING:
+            if v.wire_type == V1_STRING:
                 key = v1_text(r, c, &v, V1_SHARED)
             else:
                 key = v1_scalar(r, c, &v)
-                if V1_UBYTE <= v.kind <= V1_LONG:
+                if V1_UBYTE <= v.wire_type <= V1_LONG:
                     hashable = v1_int_key(&ints, &v, count >> 1)
         else:
             key = v1_value(r, c, depth)
@@ -133,11 +133,11 @@ cdef object v1_array(V1Reader* r, Cursor* c, uint32_t count, int depth):
     if AMQP_UNLIKELY(c.p >= c.end):
         v1_fail(c, BAD_TRUNCATED, b"constructor", 1, 0)
     code = c.p[0]
-    v.kind = CTOR_WIRE_TYPE[code]
-    if AMQP_UNLIKELY(v.kind == V1_UNKNOWN):
+    v.wire_type = CTOR_WIRE_TYPE[code]
+    if AMQP_UNLIKELY(v.wire_type == V1_UNKNOWN):
         v1_fail(c, V1_BAD_CONSTRUCTOR, NULL, 0, code)
     c.p += 1
-    made.type = V1_NAMES[v.kind].decode()
+    made.type = V1_NAMES[v.wire_type].decode()
     made.descriptors = tuple(descriptors)
     v1_elements(r, c, code, count, depth, made.items)
     return made
@@ -153,11 +153,11 @@ cdef int v1_elements(V1Reader* r, Cursor* c, uint8_t code, uint32_t count, int d
     if v1_count_fits(c, count, code, &k) < 0:
         v1_raise(c)
     r.zero_width = k.zero_width
-    v.kind = CTOR_WIRE_TYPE[code]
+    v.wire_type = CTOR_WIRE_TYPE[code]
     for i in range(count):
         if AMQP_UNLIKELY(v1_content(c, &v, code) < 0):
             v1_raise(c)
-        if v.kind < V1_LIST:
+        if v.wire_type < V1_LIST:
             item = v1_scalar(r, c, &v)
         else:
             if AMQP_UNLIKELY(depth >= DEPTH_LIMIT):
@@ -197,8 +197,8 @@ cdef object v1_described(V1Reader* r, Cursor* c, int depth):
 cdef object v1_known_type(V1Reader* r, const V1Desc* d, Cursor* c, const uint8_t* start, int depth):
     """An instance of a described type's class; the cursor is after the descriptor. start: where
     the described value begins, of which the bytes are kept where encode would write others."""
-    cdef object made = kind_instance(<PyTypeObject*>d.cls)
-    cdef KindObject* o = <KindObject*><PyObject*>made
+    cdef object made = class_instance(<PyTypeObject*>d.cls)
+    cdef MessageObject* o = <MessageObject*><PyObject*>made
     cdef const char* method = c.fault.method
     cdef const char* field = c.fault.field
     cdef bint unusual = start[1] != CTOR_SMALLULONG
@@ -217,7 +217,7 @@ cdef object v1_known_type(V1Reader* r, const V1Desc* d, Cursor* c, const uint8_t
     return made
 
 
-cdef int v1_restricted(V1Reader* r, const V1Desc* d, Cursor* c, KindObject* o, int depth,
+cdef int v1_restricted(V1Reader* r, const V1Desc* d, Cursor* c, MessageObject* o, int depth,
                        bint* unusual) except -1:
     """The one value of a restricted type, such as data."""
     cdef object value
@@ -225,9 +225,9 @@ cdef int v1_restricted(V1Reader* r, const V1Desc* d, Cursor* c, KindObject* o, i
         v1_raise(c)
     v1_note_unusual(r, c, unusual, depth)
     value = v1_value(r, c, depth)
-    kind_store(o, 0, Py_NewRef(<PyObject*>value))
-    if d.op[0].kind >= V1_LIST:
-        kind_track(<PyObject*>o)
+    class_store(o, 0, Py_NewRef(<PyObject*>value))
+    if d.op[0].wire_type >= V1_LIST:
+        class_track(<PyObject*>o)
     return 0
 
 
@@ -243,7 +243,7 @@ cdef int v1_note_unusual(V1Reader* r, const Cursor* c, bint* unusual, int depth)
     return 0
 
 
-cdef int v1_fields(V1Reader* r, const V1Desc* d, Cursor* c, KindObject* o, int depth,
+cdef int v1_fields(V1Reader* r, const V1Desc* d, Cursor* c, MessageObject* o, int depth,
                    bint* unusual) except -1:
     """The list of a composite's fields: those that are missing or null stay unset."""
     cdef V1Value x
@@ -263,9 +263,9 @@ cdef int v1_fields(V1Reader* r, const V1Desc* d, Cursor* c, KindObject* o, int d
         if AMQP_UNLIKELY(v1_read(&f, &x) < 0):
             v1_raise(&f)
         value = v1_field(r, &d.op[i], &f, &x, p, depth + 1, unusual)
-        kind_store(o, <int>i, Py_NewRef(<PyObject*>value))
-        if x.kind >= V1_LIST:
-            kind_track(<PyObject*>o)        # only now can it be part of a cycle
+        class_store(o, <int>i, Py_NewRef(<PyObject*>value))
+        if x.wire_type >= V1_LIST:
+            class_track(<PyObject*>o)        # only now can it be part of a cycle
         i += 1
         last = i
     if last != count:
@@ -279,7 +279,7 @@ cdef int v1_fields(V1Reader* r, const V1Desc* d, Cursor* c, KindObject* o, int d
     return 0
 
 
-cdef bint v1_lacks_mandatory(const V1Desc* d, const KindObject* o) noexcept:
+cdef bint v1_lacks_mandatory(const V1Desc* d, const MessageObject* o) noexcept:
     cdef int i
     for i in range(d.n):
         if d.op[i].mandatory and (o.field[i] == NULL or o.field[i] == Py_None):
@@ -301,7 +301,7 @@ cdef inline uint32_t v1_open_fields(const V1Desc* d, Cursor* c, Cursor* f, int d
         return start[2]
     if AMQP_UNLIKELY(v1_read(c, &v) < 0):
         v1_raise(c)
-    if AMQP_UNLIKELY(v.kind != V1_LIST):
+    if AMQP_UNLIKELY(v.wire_type != V1_LIST):
         c.p = start
         v1_fail(c, V1_BAD_FIELD, b"list", 0, v.code)
     v1_inside(c, &v, f)
@@ -320,19 +320,19 @@ cdef object v1_field(V1Reader* r, const V1Op* op, Cursor* c, const V1Value* v, c
                      int depth, bint* unusual):
     """One field that is not null. v: what was read of it; start: where it begins."""
     cdef object made
-    if AMQP_LIKELY(v.kind == op.kind):
+    if AMQP_LIKELY(v.wire_type == op.wire_type):
         if AMQP_UNLIKELY(not v1_minimal(v)):
             unusual[0] = True
         made = v1_declared(r, op, c, v, start, depth, unusual)
         return (made,) if op.multiple else made
-    if op.kind == V1_ANY:
+    if op.wire_type == V1_ANY:
         return v1_any(r, op, c, v, start, depth, unusual)
-    if op.multiple and v.kind == V1_ARRAY:
+    if op.multiple and v.wire_type == V1_ARRAY:
         return v1_multiple(r, op, c, v, start, depth, unusual)
-    if op.kind == V1_COMPOSITE and v.kind == V1_DESCRIBED and v1_known(r.types, c) == op.desc:
+    if op.wire_type == V1_COMPOSITE and v.wire_type == V1_DESCRIBED and v1_known(r.types, c) == op.desc:
         return v1_known_type(r, op.desc, c, start, depth + 1)
     c.p = start
-    v1_fail(c, V1_BAD_FIELD, V1_NAMES[op.kind] if op.desc == NULL else op.desc.name, 0, v.code)
+    v1_fail(c, V1_BAD_FIELD, V1_NAMES[op.wire_type] if op.desc == NULL else op.desc.name, 0, v.code)
 
 
 cdef object v1_declared(V1Reader* r, const V1Op* op, Cursor* c, const V1Value* v,
@@ -340,20 +340,20 @@ cdef object v1_declared(V1Reader* r, const V1Op* op, Cursor* c, const V1Value* v
     """A field's value that has the field's own type: plain in typed mode, too."""
     cdef PyObject* member = NULL
     cdef object made
-    if op.kind <= V1_ULONG:
+    if op.wire_type <= V1_ULONG:
         if op.choices:
             if v.u < <uint64_t>op.choices:
                 member = op.choice[v.u]
             if AMQP_UNLIKELY(member == NULL):
                 c.p = start
-                v1_fail(c, V1_BAD_VALUE, V1_NAMES[op.kind], 0, 0)
+                v1_fail(c, V1_BAD_VALUE, V1_NAMES[op.wire_type], 0, 0)
             return <object>member
-        if op.kind == V1_BOOLEAN:
+        if op.wire_type == V1_BOOLEAN:
             return v.u != 0
         return PyLong_FromUnsignedLongLong(v.u)
-    if op.kind == V1_STRING:
+    if op.wire_type == V1_STRING:
         return v1_text(r, c, v, op.longest)
-    if op.kind == V1_SYMBOL:
+    if op.wire_type == V1_SYMBOL:
         made = v1_symbol_value(r, c, v)
         if op.named != NULL:
             made = (<dict>op.named).get(made)
@@ -361,12 +361,12 @@ cdef object v1_declared(V1Reader* r, const V1Op* op, Cursor* c, const V1Value* v
                 c.p = start
                 v1_fail(c, V1_BAD_VALUE, b"symbol", 0, 0)
         return made
-    if op.kind == V1_TIMESTAMP:
+    if op.wire_type == V1_TIMESTAMP:
         return v1_moment(r.cache, <int64_t>v.u)
-    if op.kind == V1_BINARY:
+    if op.wire_type == V1_BINARY:
         return PyBytes_FromStringAndSize(<const char*>v.p, v.n)
     v1_note_unusual_content(r, c, v, unusual, depth)
-    return v1_compound(r, c, v, depth + 1) if v.kind >= V1_LIST else v1_scalar(r, c, v)
+    return v1_compound(r, c, v, depth + 1) if v.wire_type >= V1_LIST else v1_scalar(r, c, v)
 
 
 cdef object v1_any(V1Reader* r, const V1Op* op, Cursor* c, const V1Value* v, const uint8_t* start,
@@ -374,7 +374,7 @@ cdef object v1_any(V1Reader* r, const V1Op* op, Cursor* c, const V1Value* v, con
     """A field of any type, such as a state, an address or a message id."""
     cdef Cursor at
     cdef V1Check k
-    if v.kind == V1_DESCRIBED:
+    if v.wire_type == V1_DESCRIBED:
         at = c[0]
         if v1_known(r.types, &at) == NULL:
             v1_check_begin(&k, r.zero_width)
@@ -382,14 +382,14 @@ cdef object v1_any(V1Reader* r, const V1Op* op, Cursor* c, const V1Value* v, con
                 v1_raise(&at)
             unusual[0] = unusual[0] or k.unusual
         return v1_described(r, c, depth + 1)
-    if v.kind == V1_STRING:
+    if v.wire_type == V1_STRING:
         unusual[0] = unusual[0] or not v1_minimal(v)
         return v1_text(r, c, v, op.longest)
-    if op.ulong and v.kind == V1_ULONG:
+    if op.ulong and v.wire_type == V1_ULONG:
         unusual[0] = unusual[0] or not v1_minimal(v)
         return v1_scalar(r, c, v)
     v1_note_unusual_content(r, c, v, unusual, depth)
-    return v1_compound(r, c, v, depth + 1) if v.kind >= V1_LIST else v1_scalar(r, c, v)
+    return v1_compound(r, c, v, depth + 1) if v.wire_type >= V1_LIST else v1_scalar(r, c, v)
 
 
 cdef int v1_note_unusual_content(V1Reader* r, const Cursor* c, const V1Value* v, bint* unusual,
@@ -413,8 +413,8 @@ cdef object v1_multiple(V1Reader* r, const V1Op* op, Cursor* c, const V1Value* v
     v1_inside(c, v, &inner)
     if AMQP_UNLIKELY(inner.p >= inner.end):
         v1_fail(&inner, BAD_TRUNCATED, b"constructor", 1, 0)
-    if CTOR_WIRE_TYPE[inner.p[0]] != op.kind:
-        v1_fail(&inner, V1_BAD_FIELD, V1_NAMES[op.kind], 0, inner.p[0])
+    if CTOR_WIRE_TYPE[inner.p[0]] != op.wire_type:
+        v1_fail(&inner, V1_BAD_FIELD, V1_NAMES[op.wire_type], 0, inner.p[0])
     # One value is written as itself and none as null; the large constructor is hardly ever needed.
     if v.count < 2 or not v1_minimal(v) or inner.p[0] != CTOR_SYM8:
         unusual[0] = True

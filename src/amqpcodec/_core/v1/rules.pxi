@@ -18,7 +18,7 @@ cdef bint v1_provides(object value, str archetype) except -1:
     """Whether a value provides an archetype. A described value that is not known may."""
     if isinstance(value, V1Described):
         return True
-    k = kind_of(value) != NULL and kind_of(value).what == KIND_V1
+    k = class_of(value) != NULL and class_of(value).what == KIND_V1
     return k and archetype in type(value).PROVIDES
 
 
@@ -83,7 +83,7 @@ def v1_rule_source(obj):
     v1_node(obj)
     v1_symbol_keys(obj, "filter", obj.filter)
     for _, value in v1_pairs(obj.filter):
-        if value is not None and not isinstance(value, V1Described) and kind_of(value) == NULL:
+        if value is not None and not isinstance(value, V1Described) and class_of(value) == NULL:
             v1_invalid(obj, "filter", f"values are described types or null, not {type(value).__name__}")
     v1_must_provide(obj, "default_outcome", "outcome")
     for outcome in v1_several(obj.outcomes):
@@ -109,7 +109,7 @@ def v1_rule_attach(obj):
     receiver = bool(obj.role)
     for field, asks in (("source", receiver), ("target", not receiver)):
         node = getattr(obj, field)
-        if node is None or kind_of(node) == NULL or not hasattr(node, "dynamic") or not node.dynamic:
+        if node is None or class_of(node) == NULL or not hasattr(node, "dynamic") or not node.dynamic:
             continue
         if asks and node.address is not None:
             v1_invalid(obj, field, "an address where a node is asked for")

@@ -46,7 +46,7 @@ cdef extern from "v1/compact.h":
                               Py_ssize_t longest, object dict_)
 
 v1_uuid_ready(UUID, _uuid.SafeUUID.unknown)
-kind_use(kind_metatype_object())
+kind_use(class_metatype_object())
 v1_compact_ready(V1Symbol)
 
 cdef extern from *:
@@ -147,10 +147,10 @@ cdef object v1_decimal(V1Reader* r, const V1Value* v):
     """A Decimal; of its typed class where that is asked for, or where it would not keep its bits."""
     cdef uint8_t memory[8]
     cdef bytes raw
-    if v.kind == V1_DECIMAL32:
+    if v.wire_type == V1_DECIMAL32:
         store32(memory, <uint32_t>v.u)
         raw = PyBytes_FromStringAndSize(<const char*>memory, 4)
-    elif v.kind == V1_DECIMAL64:
+    elif v.wire_type == V1_DECIMAL64:
         store64(memory, v.u)
         raw = PyBytes_FromStringAndSize(<const char*>memory, 8)
     else:
@@ -159,12 +159,12 @@ cdef object v1_decimal(V1Reader* r, const V1Value* v):
         value, canonical = v1_decimal_decode(raw)
         if canonical:
             return value
-    return V1_TYPED[v.kind].from_bits(raw)
+    return V1_TYPED[v.wire_type].from_bits(raw)
 
 
 cdef object v1_scalar(V1Reader* r, Cursor* c, const V1Value* v):
     """A value that is no compound and not described, by its own type."""
-    cdef uint8_t wire_type = v.kind
+    cdef uint8_t wire_type = v.wire_type
     cdef object made
     if wire_type == V1_STRING:
         return v1_text(r, c, v, SHORT_VALUE)

@@ -73,7 +73,7 @@ cdef int v1_bad_descriptor(Cursor* c, const uint8_t* start, const V1Desc* d, bin
         at.fault = &none
         if v1_read(&at, &v) < 0:
             return v1_read(c, &v)       # once more, with the frame's own fault
-        if v.kind == V1_ULONG:
+        if v.wire_type == V1_ULONG:
             code = v.u
     c.p = start
     return fail(c, V1_BAD_DESCRIPTOR, b"performative" if amqp else b"SASL performative", code, 0)

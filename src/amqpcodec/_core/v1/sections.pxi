@@ -48,7 +48,7 @@ cdef int v1_scan_sections(Cursor* c, const V1Types* types, uint32_t* offset, uin
         else:
             if AMQP_UNLIKELY(v1_read(c, &v) < 0):
                 return -1
-            if AMQP_UNLIKELY(v.kind == V1_DESCRIBED) and v1_skip_described(c) < 0:
+            if AMQP_UNLIKELY(v.wire_type == V1_DESCRIBED) and v1_skip_described(c) < 0:
                 return -1
         if i != last:
             offset[i] = <uint32_t>(start - base)

@@ -3,8 +3,8 @@
 cdef dict V1_RULES = {}     # name of a type -> function(instance), filled by v1/rules.pxi
 
 
-cdef Kind* v1_kind(object self) except NULL:
-    cdef Kind* k = kind_of(self)
+cdef MessageClass* v1_kind(object self) except NULL:
+    cdef MessageClass* k = class_of(self)
     if k == NULL or k.what != KIND_V1:
         raise TypeError(f"takes a described type of AMQP 1.0, not {type(self).__name__}")
     return k
@@ -40,7 +40,7 @@ cdef int v1_check_rules(object obj) except -1:
         rule(obj)
     for name in type(obj).FIELDS:
         value = getattr(obj, name)
-        if kind_of(value) != NULL and kind_of(value).what == KIND_V1:
+        if class_of(value) != NULL and class_of(value).what == KIND_V1:
             v1_check_rules(value)
     return 0
 

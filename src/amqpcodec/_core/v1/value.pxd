@@ -12,7 +12,7 @@ cdef struct V1Value:
     const uint8_t* p        # content of a string, list, map, array (its constructor first), uuid, decimal128
     uint32_t n
     uint32_t count          # items of a list, map or array
-    uint8_t kind
+    uint8_t wire_type
     uint8_t code
 
 # What can be wrong with bytes of this family, beside what wire/wire.pxi numbers.
@@ -43,17 +43,17 @@ cdef inline int v1_content(Cursor* c, V1Value* v, uint8_t code) noexcept nogil:
     v.code = code
     if category == CATEGORY_FIXED1:
         if AMQP_UNLIKELY(left < 1):
-            return fail(c, BAD_TRUNCATED, V1_NAMES[v.kind], 1, 0)
-        v.u = <uint64_t><int8_t>p[0] if v.kind >= V1_BYTE else p[0]
+            return fail(c, BAD_TRUNCATED, V1_NAMES[v.wire_type], 1, 0)
+        v.u = <uint64_t><int8_t>p[0] if v.wire_type >= V1_BYTE else p[0]
         c.p = p + 1
         return 0
     if category == CATEGORY_VARIABLE1:
         if AMQP_UNLIKELY(left < 1):
-            return fail(c, BAD_TRUNCATED, V1_NAMES[v.kind], 1, 0)
+            return fail(c, BAD_TRUNCATED, V1_NAMES[v.wire_type], 1, 0)
         v.n = p[0]
         c.p = p + 1
         if AMQP_UNLIKELY(left - 1 < v.n):
-            return fail(c, BAD_TRUNCATED, V1_NAMES[v.kind], v.n, 0)
+            return fail(c, BAD_TRUNCATED, V1_NAMES[v.wire_type], v.n, 0)
         v.p = p + 1
         c.p += v.n
         return 0
@@ -65,7 +65,7 @@ cdef inline int v1_content(Cursor* c, V1Value* v, uint8_t code) noexcept nogil:
         return 0
     if category == CATEGORY_FIXED4:
         if AMQP_UNLIKELY(left < 4):
-            return fail(c, BAD_TRUNCATED, V1_NAMES[v.kind], 4, 0)
+            return fail(c, BAD_TRUNCATED, V1_NAMES[v.wire_type], 4, 0)
         v.u = load32(p)
         if code == CTOR_INT:
             v.u = <uint64_t><int32_t>load32(p)
@@ -73,51 +73,51 @@ cdef inline int v1_content(Cursor* c, V1Value* v, uint8_t code) noexcept nogil:
         return 0
     if category == CATEGORY_FIXED8:
         if AMQP_UNLIKELY(left < 8):
-            return fail(c, BAD_TRUNCATED, V1_NAMES[v.kind], 8, 0)
+            return fail(c, BAD_TRUNCATED, V1_NAMES[v.wire_type], 8, 0)
         v.u = load64(p)
         c.p = p + 8
         return 0
     if category == CATEGORY_COMPOUND1 or category == CATEGORY_ARRAY1:
         if AMQP_UNLIKELY(left < 2):
-            return fail(c, BAD_TRUNCATED, V1_NAMES[v.kind], 2, 0)
+            return fail(c, BAD_TRUNCATED, V1_NAMES[v.wire_type], 2, 0)
         v.n = p[0]
         v.count = p[1]
         if AMQP_UNLIKELY(v.n < 1):
-            return fail(c, V1_BAD_SIZE, V1_NAMES[v.kind], 0, 0)
+            return fail(c, V1_BAD_SIZE, V1_NAMES[v.wire_type], 0, 0)
         c.p = p + 1
         if AMQP_UNLIKELY(left - 1 < v.n):
-            return fail(c, BAD_TRUNCATED, V1_NAMES[v.kind], v.n, 0)
+            return fail(c, BAD_TRUNCATED, V1_NAMES[v.wire_type], v.n, 0)
         v.n -= 1
         v.p = p + 2
         c.p = p + 2 + v.n
         return 0
     if category == CATEGORY_VARIABLE4:
         if AMQP_UNLIKELY(left < 4):
-            return fail(c, BAD_TRUNCATED, V1_NAMES[v.kind], 4, 0)
+            return fail(c, BAD_TRUNCATED, V1_NAMES[v.wire_type], 4, 0)
         v.n = load32(p)
         c.p = p + 4
         if AMQP_UNLIKELY(left - 4 < v.n):
-            return fail(c, BAD_TRUNCATED, V1_NAMES[v.kind], v.n, 0)
+            return fail(c, BAD_TRUNCATED, V1_NAMES[v.wire_type], v.n, 0)
         v.p = p + 4
         c.p += v.n
         return 0
     if category == CATEGORY_COMPOUND4 or category == CATEGORY_ARRAY4:
         if AMQP_UNLIKELY(left < 8):
-            return fail(c, BAD_TRUNCATED, V1_NAMES[v.kind], 8, 0)
+            return fail(c, BAD_TRUNCATED, V1_NAMES[v.wire_type], 8, 0)
         v.n = load32(p)
         v.count = load32(p + 4)
         if AMQP_UNLIKELY(v.n < 4):
-            return fail(c, V1_BAD_SIZE, V1_NAMES[v.kind], 0, 0)
+            return fail(c, V1_BAD_SIZE, V1_NAMES[v.wire_type], 0, 0)
         c.p = p + 4
         if AMQP_UNLIKELY(left - 4 < v.n):
-            return fail(c, BAD_TRUNCATED, V1_NAMES[v.kind], v.n, 0)
+            return fail(c, BAD_TRUNCATED, V1_NAMES[v.wire_type], v.n, 0)
         v.n -= 4
         v.p = p + 8
         c.p = p + 8 + v.n
         return 0
     if category == CATEGORY_FIXED2:
         if AMQP_UNLIKELY(left < 2):
-            return fail(c, BAD_TRUNCATED, V1_NAMES[v.kind], 2, 0)
+            return fail(c, BAD_TRUNCATED, V1_NAMES[v.wire_type], 2, 0)
         v.u = load16(p)
         if code == CTOR_SHORT:
             v.u = <uint64_t><int16_t>load16(p)
@@ -125,7 +125,7 @@ cdef inline int v1_content(Cursor* c, V1Value* v, uint8_t code) noexcept nogil:
         return 0
     # CATEGORY_FIXED16, the last that a known constructor has
     if AMQP_UNLIKELY(left < 16):
-        return fail(c, BAD_TRUNCATED, V1_NAMES[v.kind], 16, 0)
+        return fail(c, BAD_TRUNCATED, V1_NAMES[v.wire_type], 16, 0)
     v.p = p
     v.n = 16
     c.p = p + 16
@@ -138,10 +138,10 @@ cdef inline int v1_read(Cursor* c, V1Value* v) noexcept nogil:
     if AMQP_UNLIKELY(c.p >= c.end):
         return fail(c, BAD_TRUNCATED, b"constructor", 1, 0)
     code = c.p[0]
-    v.kind = CTOR_WIRE_TYPE[code]
-    if AMQP_UNLIKELY(v.kind >= V1_DESCRIBED):
+    v.wire_type = CTOR_WIRE_TYPE[code]
+    if AMQP_UNLIKELY(v.wire_type >= V1_DESCRIBED):
         v.code = code
-        if v.kind == V1_UNKNOWN:
+        if v.wire_type == V1_UNKNOWN:
             return fail(c, V1_BAD_CONSTRUCTOR, NULL, 0, code)
         c.p += 1
         return 0

@@ -48,7 +48,7 @@ cdef int v1_verify_value(Cursor* c, V1Check* k, int depth) noexcept nogil:
 cdef int v1_verify_content(Cursor* c, const V1Value* v, V1Check* k, int depth) noexcept nogil:
     """The same for a value whose constructor was read, and is not that of a described one."""
     cdef V1Check plain
-    if v.kind < V1_LIST:
+    if v.wire_type < V1_LIST:
         return v1_check_scalar(c, v)
     v1_check_begin(&plain, k.zero_width)
     if v1_check_content(c, v, &plain, depth) < 0:
@@ -74,7 +74,7 @@ cdef int v1_verify_field(const V1Op* op, Cursor* c, const V1Value* v, const uint
                          int depth) noexcept nogil:
     """One field that is not null. v: what was read of it; start: where it begins."""
     cdef Cursor at
-    if v.kind == op.kind:
+    if v.wire_type == op.wire_type:
         if op.choices or op.named != NULL:
             if op.named != NULL:
                 if v1_check_scalar(c, v) < 0:
@@ -84,10 +84,10 @@ cdef int v1_verify_field(const V1Op* op, Cursor* c, const V1Value* v, const uint
             elif v.u < <uint64_t>op.choices and op.choice[v.u] != NULL:
                 return 0
             c.p = start
-            return fail(c, V1_BAD_VALUE, V1_NAMES[op.kind], 0, 0)
+            return fail(c, V1_BAD_VALUE, V1_NAMES[op.wire_type], 0, 0)
         return v1_verify_content(c, v, k, depth)
-    if op.kind == V1_ANY:
-        if v.kind != V1_DESCRIBED:
+    if op.wire_type == V1_ANY:
+        if v.wire_type != V1_DESCRIBED:
             return v1_verify_content(c, v, k, depth)
         at = c[0]
         if v1_known(<const V1Types*>k.types, &at) != NULL:
@@ -97,12 +97,12 @@ cdef int v1_verify_field(const V1Op* op, Cursor* c, const V1Value* v, const uint
         if v1_check(c, k, depth + 1) < 0:
             return -1
         return v1_check(c, k, depth + 1)
-    if op.multiple and v.kind == V1_ARRAY:
+    if op.multiple and v.wire_type == V1_ARRAY:
         return v1_verify_multiple(op, c, v, k)
-    if op.kind == V1_COMPOSITE and v.kind == V1_DESCRIBED and v1_known(<const V1Types*>k.types, c) == op.desc:
+    if op.wire_type == V1_COMPOSITE and v.wire_type == V1_DESCRIBED and v1_known(<const V1Types*>k.types, c) == op.desc:
         return v1_verify_known(op.desc, c, k, depth + 1)
     c.p = start
-    return fail(c, V1_BAD_FIELD, V1_NAMES[op.kind] if op.desc == NULL else op.desc.name, 0, v.code)
+    return fail(c, V1_BAD_FIELD, V1_NAMES[op.wire_type] if op.desc == NULL else op.desc.name, 0, v.code)
 
 
 cdef int v1_verify_unknown(Cursor* c, int depth, uint64_t zero_width) noexcept nogil:
@@ -124,9 +124,9 @@ cdef int v1_verify_multiple(const V1Op* op, Cursor* c, const V1Value* v, V1Check
     if AMQP_UNLIKELY(inner.p >= inner.end):
         return fail(&inner, BAD_TRUNCATED, b"constructor", 1, 0)
     code = inner.p[0]
-    x.kind = CTOR_WIRE_TYPE[code]
-    if x.kind != op.kind:
-        return fail(&inner, V1_BAD_FIELD, V1_NAMES[op.kind], 0, code)
+    x.wire_type = CTOR_WIRE_TYPE[code]
+    if x.wire_type != op.wire_type:
+        return fail(&inner, V1_BAD_FIELD, V1_NAMES[op.wire_type], 0, code)
     inner.p += 1
     if v1_count_fits(&inner, v.count, code, k) < 0:
         return -1
@@ -152,7 +152,7 @@ cdef int v1_verify_fields(const V1Desc* d, Cursor* c, V1Check* k, int depth, V1V
     cdef uint32_t i, n
     if AMQP_UNLIKELY(v1_read(c, &v) < 0):
         return -1
-    if AMQP_UNLIKELY(v.kind != V1_LIST):
+    if AMQP_UNLIKELY(v.wire_type != V1_LIST):
         c.p = start
         return fail(c, V1_BAD_FIELD, b"list", 0, v.code)
     v1_inside(c, &v, &f)
@@ -174,21 +174,21 @@ cdef int v1_verify_fields(const V1Desc* d, Cursor* c, V1Check* k, int depth, V1V
         if AMQP_UNLIKELY(v1_read(&f, x) < 0):
             f.fault.field = d.field[i]
             return -1
-        if x.kind == V1_NULL:
+        if x.wire_type == V1_NULL:
             continue
         f.fault.field = d.field[i]
         inside = f.p
         if AMQP_LIKELY(mask >> i & 1):
             if AMQP_UNLIKELY(v1_verify_field(op, &f, x, start, k, depth + 1) < 0):
                 return -1
-        elif x.kind == V1_DESCRIBED and v1_verify_unknown(&f, depth + 1, 0) < 0:
+        elif x.wire_type == V1_DESCRIBED and v1_verify_unknown(&f, depth + 1, 0) < 0:
             return -1
-        if x.kind == V1_DESCRIBED:
+        if x.wire_type == V1_DESCRIBED:
             x.p = inside
             x.n = <uint32_t>(f.p - inside)
     if out != NULL:
         for i in range(n, <uint32_t>d.n):
-            out[i].kind = V1_NULL
+            out[i].wire_type = V1_NULL
     f.fault.field = NULL
     if AMQP_UNLIKELY(f.p != f.end) and n == v.count:
         return fail(&f, V1_BAD_SIZE, b"list", 0, 0)

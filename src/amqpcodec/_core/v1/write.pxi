@@ -26,7 +26,7 @@ cdef int v1_put(Buffer* b, object v, int mode, int depth, Place* at) except -1:
         return v1_put_map(b, v, mode, depth, at)
     if t is list:
         return v1_put_list(b, v, mode, depth, at)
-    if kind_check_type(<PyTypeObject*><PyObject*>t):
+    if class_check_type(<PyTypeObject*><PyObject*>t):
         return v1_put_kind(b, v, mode, depth, at)
     return v1_put_rare(b, v, t, mode, depth, at)
 
@@ -427,8 +427,8 @@ cdef int v1_shorten(Buffer* b, uint8_t wire_type, size_t first, Py_ssize_t items
 
 cdef int v1_put_kind(Buffer* b, object obj, int mode, int depth, Place* at) except -1:
     """An instance of a described type's class: its very bytes where nothing changed."""
-    cdef KindObject* o = <KindObject*><PyObject*>obj
-    cdef Kind* k = KIND_OF(Py_TYPE(<PyObject*>obj))
+    cdef MessageObject* o = <MessageObject*><PyObject*>obj
+    cdef MessageClass* k = CLASS_OF(Py_TYPE(<PyObject*>obj))
     cdef Place place
     cdef V1Desc* d
     cdef uint32_t extended
@@ -451,10 +451,10 @@ cdef int v1_put_kind(Buffer* b, object obj, int mode, int depth, Place* at) exce
     return v1_put_restricted(b, d, o, mode, depth + 1, &place)
 
 
-cdef int v1_put_restricted(Buffer* b, const V1Desc* d, KindObject* o, int mode, int depth,
+cdef int v1_put_restricted(Buffer* b, const V1Desc* d, MessageObject* o, int mode, int depth,
                            Place* at) except -1:
     cdef object v = None if o.field[0] == NULL else <object>o.field[0]
-    cdef uint8_t wire_type = d.op[0].kind
+    cdef uint8_t wire_type = d.op[0].wire_type
     at.field = <PyObject*>(<tuple>d.names)[1]
     if wire_type == V1_BINARY:
         return v1_put_binary(b, b"" if v is None else v, at)
@@ -480,7 +480,7 @@ cdef inline bint v1_is_unset(const V1Op* op, PyObject* v) noexcept:
     return op.multiple and isinstance(<object>v, (tuple, list)) and not <object>v
 
 
-cdef int v1_check_mandatory(const V1Desc* d, KindObject* o, Place* at) except -1:
+cdef int v1_check_mandatory(const V1Desc* d, MessageObject* o, Place* at) except -1:
     cdef int i
     for i in range(d.n):
         if d.op[i].mandatory and v1_is_unset(&d.op[i], o.field[i]):
@@ -489,7 +489,7 @@ cdef int v1_check_mandatory(const V1Desc* d, KindObject* o, Place* at) except -1
     return 0
 
 
-cdef int v1_put_fields(Buffer* b, const V1Desc* d, KindObject* o, int mode, int depth,
+cdef int v1_put_fields(Buffer* b, const V1Desc* d, MessageObject* o, int mode, int depth,
                        Place* at) except -1:
     """The list of a composite; nulls at its end are left out."""
     cdef size_t start
@@ -516,7 +516,7 @@ cdef int v1_put_fields(Buffer* b, const V1Desc* d, KindObject* o, int mode, int 
 
 cdef int v1_put_field(Buffer* b, const V1Op* op, object v, int mode, int depth, Place* at) except -1:
     """A field by its declared type."""
-    cdef uint8_t wire_type = op.kind
+    cdef uint8_t wire_type = op.wire_type
     cdef uint64_t u = 0
     cdef bint choice
     if op.multiple and not isinstance(v, str):
@@ -551,7 +551,7 @@ cdef int v1_put_field(Buffer* b, const V1Op* op, object v, int mode, int depth, 
         return v1_put_number(b, V1_TIMESTAMP, u)
     if wire_type == V1_MAP:
         return v1_put_map_field(b, v, mode, depth, at)
-    if kind_of(v) == NULL or kind_of(v).desc != op.desc:
+    if class_of(v) == NULL or class_of(v).desc != op.desc:
         table_error(at, f"takes {(<object>op.desc.cls).__name__}, not {type(v).__name__}")
     return v1_put_kind(b, v, mode, depth, at)
 
@@ -559,23 +559,23 @@ cdef int v1_put_field(Buffer* b, const V1Op* op, object v, int mode, int depth, 
 cdef int v1_put_multiple(Buffer* b, const V1Op* op, object v, int mode, int depth, Place* at) except -1:
     """Several values are an array, one is itself. (No value at all does not come here.)"""
     if isinstance(v, V1Array):
-        if v.type != V1_NAMES[op.kind].decode() or v.descriptors:
-            table_error(at, f"takes an array of {V1_NAMES[op.kind].decode()}")
+        if v.type != V1_NAMES[op.wire_type].decode() or v.descriptors:
+            table_error(at, f"takes an array of {V1_NAMES[op.wire_type].decode()}")
         v = v.items
     elif not isinstance(v, (list, tuple, set, frozenset)):
-        table_error(at, f"takes one {V1_NAMES[op.kind].decode()} or several, not {type(v).__name__}")
+        table_error(at, f"takes one {V1_NAMES[op.wire_type].decode()} or several, not {type(v).__name__}")
     v = list(v)
     if not v:
         return v1_put_code(b, CTOR_NULL)
     if len(v) == 1:
-        return v1_put_text(b, op.kind, v[0], at)
-    return v1_put_items(b, op.kind, v, (), mode, depth, at)
+        return v1_put_text(b, op.wire_type, v[0], at)
+    return v1_put_items(b, op.wire_type, v, (), mode, depth, at)
 
 
-cdef bint v1_is_original(object obj, Kind* k) except -1:
+cdef bint v1_is_original(object obj, MessageClass* k) except -1:
     """Whether an object is what its bytes say: both must encode to the same."""
     cdef V1DescTable table = <V1DescTable>k.owner
-    cdef KindObject* o = <KindObject*><PyObject*>obj
+    cdef MessageObject* o = <MessageObject*><PyObject*>obj
     cdef object again = v1_read_origin(&table.types, <bytes>o.origin, o.mode)
     return v1_canonical(obj) == v1_canonical(again)
 

@@ -21,7 +21,7 @@ cdef struct AmqpValue:
     uint64_t u              # bit, integers, timestamp; of a content: whether it is a reference
     const uint8_t* p        # first byte of a string or table, its length not included
     uint32_t n
-    uint8_t kind
+    uint8_t wire_type
     bint present            # properties only
 
 # How the bytes of tables are read and written: kept with lazily read tables.

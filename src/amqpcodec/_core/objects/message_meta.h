@@ -1,16 +1,16 @@
-/* Classes of objects/kind.h: their metatype, and how one is made. */
-#ifndef AMQPCODEC_KIND_CLASS_H
-#define AMQPCODEC_KIND_CLASS_H
+/* Classes of objects/message_class.h: their metatype, and how one is made. */
+#ifndef AMQPCODEC_MESSAGE_META_H
+#define AMQPCODEC_MESSAGE_META_H
 
-#include "objects/kind.h"
+#include "objects/message_class.h"
 
-static PyTypeObject KindMeta;
+static PyTypeObject MessageMeta;
 
-static void kind_meta_dealloc(PyObject *self) {
-    Kind *k = KIND_OF(self);
+static void class_meta_dealloc(PyObject *self) {
+    MessageClass *k = CLASS_OF(self);
 #if PYTHON_HAS_GIL
     while (k->free_count) {
-        kind_free(k, k->free_list[--k->free_count]);
+        class_free(k, k->free_list[--k->free_count]);
     }
 #endif
     for (int i = 0; i < k->fields; i++) {
@@ -26,17 +26,17 @@ static void kind_meta_dealloc(PyObject *self) {
     PyType_Type.tp_dealloc(self);
 }
 
-static int kind_meta_traverse(PyObject *self, visitproc visit, void *arg) {
-    Py_VISIT(KIND_OF(self)->owner);
+static int class_meta_traverse(PyObject *self, visitproc visit, void *arg) {
+    Py_VISIT(CLASS_OF(self)->owner);
     return PyType_Type.tp_traverse(self, visit, arg);
 }
 
-static int kind_meta_clear(PyObject *self) {
+static int class_meta_clear(PyObject *self) {
     /* owner stays: instances that die later still read their descriptor. */
     return PyType_Type.tp_clear(self);
 }
 
-static PyObject *kind_meta_new(PyTypeObject *meta, PyObject *args, PyObject *kwargs) {
+static PyObject *class_meta_new(PyTypeObject *meta, PyObject *args, PyObject *kwargs) {
     (void)meta;
     (void)args;
     (void)kwargs;
@@ -45,42 +45,42 @@ static PyObject *kind_meta_new(PyTypeObject *meta, PyObject *args, PyObject *kwa
 }
 
 /* Set by the core: class -> inspect.Signature, made when somebody asks. */
-static PyObject *(*kind_signature)(PyObject *cls) = NULL;
+static PyObject *(*class_signature)(PyObject *cls) = NULL;
 
-static PyObject *kind_meta_signature(PyObject *cls, void *closure) {
+static PyObject *class_meta_signature(PyObject *cls, void *closure) {
     (void)closure;
-    return kind_signature(cls);
+    return class_signature(cls);
 }
 
-static PyGetSetDef kind_meta_getset[] = {
-    {"__signature__", kind_meta_signature, NULL, "The constructor's signature.", NULL},
+static PyGetSetDef class_meta_getset[] = {
+    {"__signature__", class_meta_signature, NULL, "The constructor's signature.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
-static int kind_ready(void) {
-    KindMeta.tp_base = &PyType_Type;
-    kind_use((PyObject *)&KindMeta);
-    return PyType_Ready(&KindMeta);
+static int class_ready(void) {
+    MessageMeta.tp_base = &PyType_Type;
+    kind_use((PyObject *)&MessageMeta);
+    return PyType_Ready(&MessageMeta);
 }
 
-static PyTypeObject KindMeta = {
+static PyTypeObject MessageMeta = {
     PyVarObject_HEAD_INIT(NULL, 0)
-    .tp_name = "amqpcodec._codec.KindMeta",
-    .tp_basicsize = sizeof(KindType),
+    .tp_name = "amqpcodec._codec.MessageMeta",
+    .tp_basicsize = sizeof(MessageType),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_TYPE_SUBCLASS |
                 Py_TPFLAGS_HAVE_VECTORCALL,
     /* type's own tp_call would pass the constructor by, for callers that know no vectorcall. */
     .tp_call = PyVectorcall_Call,
     .tp_vectorcall_offset = offsetof(PyTypeObject, tp_vectorcall),
     .tp_doc = "Type of the generated classes.",
-    .tp_new = kind_meta_new,
-    .tp_dealloc = kind_meta_dealloc,
-    .tp_traverse = kind_meta_traverse,
-    .tp_clear = kind_meta_clear,
-    .tp_getset = kind_meta_getset,
+    .tp_new = class_meta_new,
+    .tp_dealloc = class_meta_dealloc,
+    .tp_traverse = class_meta_traverse,
+    .tp_clear = class_meta_clear,
+    .tp_getset = class_meta_getset,
 };
 
-static PyObject *kind_meta_object(void) { return Py_NewRef((PyObject *)&KindMeta); }
+static PyObject *class_meta_object(void) { return Py_NewRef((PyObject *)&MessageMeta); }
 
 /* How a field is kept. */
 enum { FORM_PLAIN, FORM_TABLE, FORM_TIME };
@@ -88,16 +88,16 @@ enum { FORM_PLAIN, FORM_TABLE, FORM_TIME };
 /* A class with these fields. defaults: a tuple, with Ellipsis where a fresh table is meant.
  * forms: a tuple of FORM_*. positions: a tuple of field numbers. what < 0: abstract. docs: a dict of
  * what the fields are. */
-static PyObject *kind_make(PyObject *name, PyObject *bases, PyObject *dict, PyObject *names,
+static PyObject *class_make(PyObject *name, PyObject *bases, PyObject *dict, PyObject *names,
                            PyObject *defaults, PyObject *forms, PyObject *positions, int what,
                            int blank, PyObject *owner, PyObject *docs) {
     PyObject *args = PyTuple_Pack(3, name, bases, dict);
     if (!args) return NULL;
-    PyObject *cls = PyType_Type.tp_new(&KindMeta, args, NULL);
+    PyObject *cls = PyType_Type.tp_new(&MessageMeta, args, NULL);
     Py_DECREF(args);
     if (!cls) return NULL;
     PyTypeObject *type = (PyTypeObject *)cls;
-    Kind *k = KIND_OF(cls);
+    MessageClass *k = CLASS_OF(cls);
     int n = (int)PyTuple_GET_SIZE(names), ntables = 0, nwords = 0;
     memset(k, 0, sizeof(*k));
     k->position = PyMem_Calloc((size_t)n + 1, sizeof(int));
@@ -136,12 +136,12 @@ static PyObject *kind_make(PyObject *name, PyObject *bases, PyObject *dict, PyOb
         if (!text || PyErr_Occurred()) goto fail;
         if (form == FORM_TABLE) {
             k->bytes_slot[i] = n + ntables++;
-            g[0] = (PyGetSetDef){text, kind_table_get, kind_table_set, doc, (void *)(intptr_t)i};
+            g[0] = (PyGetSetDef){text, class_table_get, class_table_set, doc, (void *)(intptr_t)i};
             descriptor = PyDescr_NewGetSet(type, &g[0]);
             PyObject *raw_name = PyUnicode_FromFormat("raw_%U", field);
             if (!raw_name || !descriptor) goto fail;
             PyUnicode_InternInPlace(&raw_name); /* lives as long as the type's dict */
-            g[1] = (PyGetSetDef){PyUnicode_AsUTF8(raw_name), kind_bytes_get, NULL,
+            g[1] = (PyGetSetDef){PyUnicode_AsUTF8(raw_name), class_bytes_get, NULL,
                                  "bytes of the table as they came, or None where it did not come",
                                  (void *)(intptr_t)i};
             PyObject *raw = PyDescr_NewGetSet(type, &g[1]);
@@ -151,14 +151,14 @@ static PyObject *kind_make(PyObject *name, PyObject *bases, PyObject *dict, PyOb
             if (bad) goto fail;
         } else if (form == FORM_TIME) {
             k->word[i] = ++nwords;
-            g[0] = (PyGetSetDef){text, kind_time_get, kind_time_set, doc, (void *)(intptr_t)i};
+            g[0] = (PyGetSetDef){text, class_time_get, class_time_set, doc, (void *)(intptr_t)i};
             descriptor = PyDescr_NewGetSet(type, &g[0]);
         } else {
             PyMemberDef *m = &k->members[i];
             m->name = text;
             m->doc = doc;
             m->type = T_OBJECT_EX;
-            m->offset = (Py_ssize_t)(KIND_HEAD + sizeof(PyObject *) * (size_t)i);
+            m->offset = (Py_ssize_t)(CLASS_HEAD + sizeof(PyObject *) * (size_t)i);
             descriptor = PyDescr_NewMember(type, m);
         }
         if (!descriptor || PyDict_SetItem(type->tp_dict, field, descriptor) < 0) {
@@ -169,21 +169,21 @@ static PyObject *kind_make(PyObject *name, PyObject *bases, PyObject *dict, PyOb
     }
     k->slots = n + ntables;
     k->owner = Py_XNewRef(owner);
-    type->tp_basicsize = (Py_ssize_t)(KIND_HEAD + sizeof(PyObject *) * (size_t)k->slots);
+    type->tp_basicsize = (Py_ssize_t)(CLASS_HEAD + sizeof(PyObject *) * (size_t)k->slots);
     if (nwords) type->tp_basicsize = (Py_ssize_t)KIND_WORDS_AT(k->slots) + 8 * nwords;
     type->tp_itemsize = 0;
     type->tp_dictoffset = 0;
     type->tp_weaklistoffset = 0;
-    type->tp_vectorcall = kind_vectorcall;
-    type->tp_alloc = kind_alloc;
-    type->tp_dealloc = kind_dealloc;
-    type->tp_setattro = kind_setattro;
-    type->tp_richcompare = kind_richcompare;
+    type->tp_vectorcall = class_vectorcall;
+    type->tp_alloc = class_alloc;
+    type->tp_dealloc = class_dealloc;
+    type->tp_setattro = class_setattro;
+    type->tp_richcompare = class_richcompare;
     type->tp_hash = PyObject_HashNotImplemented;
     if (k->gc) {
         type->tp_flags |= Py_TPFLAGS_HAVE_GC;
-        type->tp_traverse = kind_traverse;
-        type->tp_clear = kind_clear;
+        type->tp_traverse = class_traverse;
+        type->tp_clear = class_clear;
         type->tp_free = PyObject_GC_Del;
     } else {
         type->tp_flags &= ~(unsigned long)Py_TPFLAGS_HAVE_GC;
@@ -199,11 +199,11 @@ fail:
     return NULL;
 }
 
-static void kind_set_alias(PyObject *cls, PyObject *name, int field) {
-    KIND_OF(cls)->alias = Py_NewRef(name);
-    KIND_OF(cls)->alias_field = field;
+static void class_set_alias(PyObject *cls, PyObject *name, int field) {
+    CLASS_OF(cls)->alias = Py_NewRef(name);
+    CLASS_OF(cls)->alias_field = field;
 }
 
-static void kind_set_desc(PyObject *cls, void *desc) { KIND_OF(cls)->desc = desc; }
+static void class_set_desc(PyObject *cls, void *desc) { CLASS_OF(cls)->desc = desc; }
 
 #endif
