@@ -35,7 +35,7 @@ cdef void reading_free(Reading* r) noexcept nogil:
 
 
 cdef tuple state_part(bytes state, size_t at):
-    """(what stands behind a length of 4 bytes, where it ends)"""
+    """(what follows a length of 4 bytes, where it ends)"""
     start = at + 4
     end = start + int.from_bytes(state[at:start], "big")
     if end > len(state):

@@ -1,7 +1,7 @@
 # What other files use of append.pxi.
 
 cdef enum:
-    GIVE_UP = 1             # the fast path leaves it to the slow one
+    FALLS_BACK = 1             # the fast path leaves it to the slow one
     HOT_KEYS = 24           # of a table
     HOT_ENTRY = 48          # bytes that the JSON of an entry takes more than the entry, at most
 

@@ -65,7 +65,7 @@ cdef inline int hot_ascii(Table* t, Column* c, RowPlace at, const uint8_t* p, si
     cdef int status
     if c.arrow_type == AS_VIEW:
         if AMQP_UNLIKELY(not is_ascii(p, n)) and not is_utf8(p, n):
-            return GIVE_UP
+            return FALLS_BACK
         return append_view(t, c, at.row, p, n)
     if AMQP_UNLIKELY(used + n >= c.full_at or at.row >= c.rows):
         status = hot_grow(t, c, at.row, n)
@@ -73,7 +73,7 @@ cdef inline int hot_ascii(Table* t, Column* c, RowPlace at, const uint8_t* p, si
             return status
     if AMQP_UNLIKELY(not copy_ascii(c.data.p + used, p, n)):
         if not is_utf8(p, n):
-            return GIVE_UP
+            return FALLS_BACK
     hot_text_end(c, at, used + n)
     return 0
 

@@ -137,10 +137,10 @@ static inline int copy_ascii(uint8_t *w, const uint8_t *p, size_t n) {
 #ifdef COPY_SSE2
 /* The same of sixteen bytes, all of them: the top bits. */
 static inline __m128i json_odd_16(__m128i x) {
-    __m128i odd = _mm_or_si128(_mm_cmpeq_epi8(x, _mm_set1_epi8('"')),
+    __m128i special = _mm_or_si128(_mm_cmpeq_epi8(x, _mm_set1_epi8('"')),
                                _mm_cmpeq_epi8(x, _mm_set1_epi8('\\')));
     /* signed and without overflow: what is not ASCII is below a blank, too */
-    return _mm_or_si128(_mm_subs_epi8(x, _mm_set1_epi8(0x20)), odd);
+    return _mm_or_si128(_mm_subs_epi8(x, _mm_set1_epi8(0x20)), special);
 }
 #endif
 
@@ -182,10 +182,10 @@ AMQP_APART static int is_plain_utf8(const uint8_t *p, size_t n) {
 #ifdef COPY_SSE2
     for (size_t k = 0; k < n; k += 16) {
         __m128i x = _mm_loadu_si128((const __m128i *)(p + k));
-        __m128i odd = _mm_or_si128(_mm_cmpeq_epi8(x, _mm_set1_epi8('"')),
+        __m128i special = _mm_or_si128(_mm_cmpeq_epi8(x, _mm_set1_epi8('"')),
                                    _mm_cmpeq_epi8(x, _mm_set1_epi8('\\')));
-        odd = _mm_or_si128(odd, _mm_cmpeq_epi8(x, _mm_min_epu8(x, _mm_set1_epi8(0x1F))));
-        if (_mm_movemask_epi8(odd) & (n - k < 16 ? (1 << (n - k)) - 1 : 0xFFFF)) return 0;
+        special = _mm_or_si128(special, _mm_cmpeq_epi8(x, _mm_min_epu8(x, _mm_set1_epi8(0x1F))));
+        if (_mm_movemask_epi8(special) & (n - k < 16 ? (1 << (n - k)) - 1 : 0xFFFF)) return 0;
     }
 #else
     for (size_t k = 0; k < n; k++)

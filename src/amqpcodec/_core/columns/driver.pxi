@@ -35,7 +35,7 @@ cdef int append_block(Sink* s, int n) noexcept nogil:
         if AMQP_UNLIKELY(status != 0):
             if status < 0:
                 return status
-            if not e.odd:
+            if not e.broken:
                 s.fault.in_frame = True
                 s.fault.frame_type = e.type
                 s.fault.channel = e.channel
@@ -83,7 +83,7 @@ cdef void find_lost(Sink* s, Entry* e, uint64_t lost, const uint8_t* p, const ui
     e.row = row
     e.total = <uint64_t>(end - p)
     e.lost = lost
-    e.odd = ODD_LOST
+    e.broken = BROKEN_LOST
     e.no_channel = True
     s.unusual_block = True
 

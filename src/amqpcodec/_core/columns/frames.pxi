@@ -3,7 +3,7 @@
 cdef int append_frame_slow(Sink* s, const Entry* e, int64_t row) noexcept nogil:
     """Into the columns that not every row has, on the slow path; 0, BAD_FRAME or a status below 0."""
     cdef uint64_t at = <uint64_t>(e.start - e.base)
-    if AMQP_UNLIKELY(e.odd):
+    if AMQP_UNLIKELY(e.broken):
         return put_no_frame(s, e)
     s.fault.code = OK
     s.fault.method = NULL
@@ -56,21 +56,21 @@ cdef const uint8_t* find_unusual_frame(Entry* e, const uint8_t* p, const uint8_t
     cdef int found = scan_frame(p, end, 0, 0, &f, &fault)
     e.way = 0
     e.lost = 0
-    e.odd = False
+    e.broken = False
     e.no_channel = False
     if found == SCAN_FRAME:
         e.type = f.type
         e.channel = f.channel
         e.total = f.total
         return p + f.total
-    e.odd = ODD_TYPE
+    e.broken = BROKEN_TYPE
     e.type = 0
     e.channel = 0
     if found == SCAN_BAD and fault.scope == SCOPE_FRAME:
         e.channel = f.channel       # the type is undefined, the frame is not
         e.total = f.total
         return p + f.total
-    e.odd = ODD_LOST
+    e.broken = BROKEN_LOST
     e.total = <uint64_t>(end - p)
     e.no_channel = e.total < 7 or not is_known_type(p[0])
     if not e.no_channel:
@@ -92,10 +92,10 @@ cdef inline const uint8_t* find_frame(Sink* s, Entry* e, const uint8_t* p, const
             e.type = <uint8_t>(head >> 56)
             e.way = <uint8_t>(head >> 56) if p + total <= s.hot_end else 0
             e.channel = <uint16_t>(head >> 40)
-            e.odd = False
+            e.broken = False
             e.no_channel = False
             return p + total
     p = find_unusual_frame(e, p, end)
-    if e.odd:
+    if e.broken:
         s.unusual_block = True
     return p

@@ -1,6 +1,6 @@
 # Frames to columns, on the fast path: one pass over frames in which nothing is unusual.
 #
-# Each reader falls back (GIVE_UP, with nothing left written) at whatever is unusual: a fault, text
+# Each reader falls back (FALLS_BACK, with nothing left written) at whatever is unusual: a fault, text
 # that needs escapes, a key that comes twice. Then columns/rows.pxi does the
 # frame on the slow path; a test holds both equal. Bytes up to COPY_SLACK after a frame can be read.
 
@@ -18,13 +18,13 @@ cdef int hot_method(Sink* s, const Entry* e, int64_t row) noexcept nogil:
     cdef int status
     cdef bint picked
     if AMQP_UNLIKELY(e.total < 12):
-        return GIVE_UP
+        return FALLS_BACK
     key = load32(e.start + 7)
     m = s.plan
     if key != s.key or m == NULL:
         d = find_method(s, key)
         if AMQP_UNLIKELY(d == NULL):
-            return GIVE_UP
+            return FALLS_BACK
         s.key = key
         s.plan = m = &s.methods[d - s.descs]
     picked = s.picked[m - s.methods]
@@ -50,7 +50,7 @@ cdef int hot_method(Sink* s, const Entry* e, int64_t row) noexcept nogil:
 
 cdef inline int hot_arguments(Sink* s, const MethodPlan* m, const uint8_t* p, const uint8_t* end,
                               Text* text) noexcept nogil:
-    """Arguments as JSON; 0, GIVE_UP or NO_MEMORY."""
+    """Arguments as JSON; 0, FALLS_BACK or NO_MEMORY."""
     cdef const FieldPlan* f = m.field
     cdef const FieldPlan* last = f + m.n
     cdef uint8_t* w
@@ -68,37 +68,37 @@ cdef inline int hot_arguments(Sink* s, const MethodPlan* m, const uint8_t* p, co
             size = p[0]
             p += 1
             if AMQP_UNLIKELY(end - p < <int64_t>size):
-                return GIVE_UP
+                return FALLS_BACK
             w = copy_piece(w, f.piece, f.piece_n)
             if AMQP_UNLIKELY(not copy_plain(w, p, size)) and not is_plain_utf8(p, size):
-                return GIVE_UP
+                return FALLS_BACK
             w += size
             p += size
         elif AMQP_LIKELY(f.op <= HOT_8):
             size = <size_t>8 >> (f.op - HOT_64)
             if AMQP_UNLIKELY(end - p < <int64_t>size):
-                return GIVE_UP
+                return FALLS_BACK
             w = put_u64(copy_piece(w, f.piece, f.piece_n), load64(p) >> (64 - 8 * size))
             p += size
         elif AMQP_LIKELY(f.op <= HOT_BIT):
             if f.op == HOT_FIRST_BIT:
                 if AMQP_UNLIKELY(p == end):
-                    return GIVE_UP
+                    return FALLS_BACK
                 bits = p[0]
                 p += 1
             w = hot_bool(copy_piece(w, f.piece, f.piece_n), bits >> f.bit & 1)
         elif f.op == HOT_ZEROS:
             size = f.zeros
             if AMQP_UNLIKELY(<size_t>(end - p) < size or p[0] or p[size - 1]):
-                return GIVE_UP
+                return FALLS_BACK
             p += size
         elif f.op == HOT_LONG_TEXT or f.op == HOT_TABLE:
             if AMQP_UNLIKELY(end - p < 4):
-                return GIVE_UP
+                return FALLS_BACK
             size = load32(p)
             p += 4
             if AMQP_UNLIKELY(<size_t>(end - p) < size):
-                return GIVE_UP
+                return FALLS_BACK
             text.w = copy_piece(w, f.piece, f.piece_n)
             if f.op == HOT_TABLE:
                 status = hot_pairs(text, p, p + size, s.shapes, 1)
@@ -111,7 +111,7 @@ cdef inline int hot_arguments(Sink* s, const MethodPlan* m, const uint8_t* p, co
                 return NO_MEMORY
             w = text.w
         else:
-            return GIVE_UP
+            return FALLS_BACK
         f += 1
     w[0] = c'"'
     w += m.quoted
@@ -120,7 +120,7 @@ cdef inline int hot_arguments(Sink* s, const MethodPlan* m, const uint8_t* p, co
     text.block.p[start] = c'{'      # for the first comma
     w[0] = c'}'
     text.w = w + 1
-    return 0 if AMQP_LIKELY(p == end) else GIVE_UP
+    return 0 if AMQP_LIKELY(p == end) else FALLS_BACK
 
 
 cdef int hot_picks(Sink* s, const MethodPlan* m, const uint8_t* p, const uint8_t* end,
@@ -139,13 +139,13 @@ cdef int hot_picks(Sink* s, const MethodPlan* m, const uint8_t* p, const uint8_t
         wire_type = f.wire_type
         if wire_type == W_SHORTSTR:
             if AMQP_UNLIKELY(p == end):
-                return GIVE_UP
+                return FALLS_BACK
             n = p[0]
             p += 1
             if AMQP_UNLIKELY(<size_t>(end - p) < n):
-                return GIVE_UP
+                return FALLS_BACK
             if k == 0 and s.check and AMQP_UNLIKELY(not is_ascii(p, n)) and not is_utf8(p, n):
-                return GIVE_UP
+                return FALLS_BACK
             while k:
                 status = hot_ascii(s.table, s.table.column + s.target[k].column, at, p, n)
                 if AMQP_UNLIKELY(status != 0):
@@ -155,22 +155,22 @@ cdef int hot_picks(Sink* s, const MethodPlan* m, const uint8_t* p, const uint8_t
         elif wire_type == W_BIT:
             if f.op == HOT_FIRST_BIT:
                 if AMQP_UNLIKELY(p == end):
-                    return GIVE_UP
+                    return FALLS_BACK
                 bits = p[0]
                 p += 1
             elif f.op != HOT_BIT:
-                return GIVE_UP
+                return FALLS_BACK
             while k:
                 if append_bool(s.table.column + s.target[k].column, at.row, bits >> f.bit & 1) < 0:
                     return NO_MEMORY
                 k = s.target[k].next
         elif wire_type == W_LONGSTR or wire_type == W_TABLE:
             if AMQP_UNLIKELY(end - p < 4):
-                return GIVE_UP
+                return FALLS_BACK
             n = load32(p)
             p += 4
             if AMQP_UNLIKELY(<size_t>(end - p) < n):
-                return GIVE_UP
+                return FALLS_BACK
             status = hot_long(s, wire_type, k, p, n, at)
             if AMQP_UNLIKELY(status != 0):
                 return status
@@ -178,11 +178,11 @@ cdef int hot_picks(Sink* s, const MethodPlan* m, const uint8_t* p, const uint8_t
         else:
             n = 8 if wire_type == W_LONGLONG or wire_type == W_TIMESTAMP else 1 << (wire_type - W_OCTET)
             if AMQP_UNLIKELY(<size_t>(end - p) < n):
-                return GIVE_UP
+                return FALLS_BACK
             if wire_type == W_LONGLONG:
                 v = load64(p)
                 if AMQP_UNLIKELY(k != 0 and v > HIGHEST_INT64):
-                    return GIVE_UP
+                    return FALLS_BACK
             elif wire_type == W_SHORT:
                 v = load16(p)
             elif wire_type == W_LONG:
@@ -190,7 +190,7 @@ cdef int hot_picks(Sink* s, const MethodPlan* m, const uint8_t* p, const uint8_t
             elif wire_type == W_OCTET:
                 v = p[0]
             else:
-                return GIVE_UP
+                return FALLS_BACK
             p += n
             while k:
                 status = hot_number(s.table.column + s.target[k].column, at, v)
@@ -198,7 +198,7 @@ cdef int hot_picks(Sink* s, const MethodPlan* m, const uint8_t* p, const uint8_t
                     return status
                 k = s.target[k].next
         f += 1
-    return 0 if p == end else GIVE_UP
+    return 0 if p == end else FALLS_BACK
 
 
 cdef inline int hot_number(Column* c, RowPlace at, uint64_t v) noexcept nogil:
@@ -212,11 +212,11 @@ cdef int hot_long(Sink* s, uint8_t wire_type, int k, const uint8_t* p, size_t n,
     cdef Column* c
     cdef int status
     if wire_type == W_TABLE and k == 0:
-        return 0 if hot_check(s, p, n) else GIVE_UP
+        return 0 if hot_check(s, p, n) else FALLS_BACK
     while k:
         c = s.table.column + s.target[k].column
         if c.form != FORM_JSON:
-            return GIVE_UP
+            return FALLS_BACK
         if wire_type == W_LONGSTR:
             status = hot_bytes(s.table, c, at, p, n)
         else:
@@ -234,7 +234,7 @@ cdef inline int hot_table(Sink* s, Column* c, const uint8_t* p, size_t n, RowPla
     cdef int status
     if AMQP_UNLIKELY(c.form != FORM_JSON):
         if not hot_check(s, p, n):
-            return GIVE_UP
+            return FALLS_BACK
         return append_table(s.table, c, at.row, p, <uint32_t>n, s.variants, s.reading, s.input_end)
     text.block = &c.data
     text.w = c.data.p + c.used
@@ -276,14 +276,14 @@ cdef int hot_header(Sink* s, const Entry* e, int64_t row) noexcept nogil:
     cdef Column* c
     cdef int status
     if AMQP_UNLIKELY(e.total < 22):
-        return GIVE_UP
+        return FALLS_BACK
     key = <uint32_t>load16(e.start + 7) << 16 | load16(e.start + 19)
     if AMQP_UNLIKELY(key != s.steps_key or s.n_steps < 0):
         if plan_properties(s, key) != 0:
-            return GIVE_UP
+            return FALLS_BACK
     body_size = load64(e.start + 11)
     if AMQP_UNLIKELY(body_size > HIGHEST_INT64):
-        return GIVE_UP
+        return FALLS_BACK
     if s.any_property or s.check:
         status = hot_properties(s, e.start + 21, end, at)
         if AMQP_UNLIKELY(status != 0):
@@ -311,15 +311,15 @@ cdef int plan_properties(Sink* s, uint32_t key) noexcept nogil:
     cdef int i, n = 0
     s.n_steps = -1
     if d == NULL or flags & 1 or s.properties_json != NULL:
-        return GIVE_UP
+        return FALLS_BACK
     field = s.methods[d - s.descs].field
     while flags:
         i = leading_zeros_16(flags)
         flags &= <uint32_t>0x7FFF >> i
         if i >= d.n:
-            return GIVE_UP
+            return FALLS_BACK
         if AMQP_UNLIKELY(field[i].child == NO_CHILD) and s.properties != NULL:
-            return GIVE_UP
+            return FALLS_BACK
         c = s.table.column + field[i].child
         s.steps[n].wire_type = field[i].wire_type
         s.steps[n].headers = field[i].headers and (s.n_wanted != 0 or s.raw_headers != NULL)
@@ -331,7 +331,7 @@ cdef int plan_properties(Sink* s, uint32_t key) noexcept nogil:
 
 
 cdef inline int hot_properties(Sink* s, const uint8_t* p, const uint8_t* end, RowPlace at) noexcept nogil:
-    """The planned values, each into its column; 0, GIVE_UP or a status below 0."""
+    """The planned values, each into its column; 0, FALLS_BACK or a status below 0."""
     cdef Table* t = s.table
     cdef const Step* step = s.steps
     cdef const Step* last = step + s.n_steps
@@ -343,14 +343,14 @@ cdef inline int hot_properties(Sink* s, const uint8_t* p, const uint8_t* end, Ro
         c = step.c
         if step.wire_type == W_SHORTSTR:
             if AMQP_UNLIKELY(p == end):
-                return GIVE_UP
+                return FALLS_BACK
             n = p[0]
             p += 1
             if AMQP_UNLIKELY(<size_t>(end - p) < n):
-                return GIVE_UP
+                return FALLS_BACK
             if AMQP_UNLIKELY(c == NULL):
                 if s.check and not is_ascii(p, n) and not is_utf8(p, n):
-                    return GIVE_UP
+                    return FALLS_BACK
             else:
                 status = hot_ascii(t, c, at, p, n)
                 if AMQP_UNLIKELY(status != 0):
@@ -358,38 +358,38 @@ cdef inline int hot_properties(Sink* s, const uint8_t* p, const uint8_t* end, Ro
             p += n
         elif step.wire_type == W_OCTET:
             if AMQP_UNLIKELY(p == end):
-                return GIVE_UP
+                return FALLS_BACK
             if c != NULL and hot_number(c, at, p[0]) < 0:
                 return NO_MEMORY
             p += 1
         elif step.wire_type == W_TIMESTAMP:
             if AMQP_UNLIKELY(end - p < 8):
-                return GIVE_UP
+                return FALLS_BACK
             v = load64(p)
             if AMQP_UNLIKELY(v > HIGHEST_SECOND):
-                return GIVE_UP
+                return FALLS_BACK
             if c != NULL and hot_i64(c, at, <int64_t>(v * 1000000)) < 0:
                 return NO_MEMORY
             p += 8
         elif step.wire_type == W_TABLE:
             if AMQP_UNLIKELY(end - p < 4):
-                return GIVE_UP
+                return FALLS_BACK
             n = load32(p)
             p += 4
             if AMQP_UNLIKELY(<size_t>(end - p) < n):
-                return GIVE_UP
+                return FALLS_BACK
             if c != NULL:
                 status = hot_table(s, c, p, n, at)
                 if AMQP_UNLIKELY(status != 0):
                     return status
             elif AMQP_UNLIKELY(not hot_check(s, p, n)):
-                return GIVE_UP
+                return FALLS_BACK
             if step.headers:
                 status = append_wanted(s, p, n, at.row)
                 if AMQP_UNLIKELY(status != 0):
                     return status
             p += n
         else:
-            return GIVE_UP
+            return FALLS_BACK
         step += 1
-    return 0 if p == end else GIVE_UP
+    return 0 if p == end else FALLS_BACK

@@ -6,7 +6,7 @@ cdef enum:
 
 cdef int hot_pairs(Text* t, const uint8_t* p, const uint8_t* end, const int8_t* shapes,
                    int depth) noexcept nogil:
-    """A table, checked while it is written; 0, GIVE_UP or NO_MEMORY."""
+    """A table, checked while it is written; 0, FALLS_BACK or NO_MEMORY."""
     cdef uint64_t marks[HOT_KEYS]
     cdef const uint8_t* keys[HOT_KEYS]
     cdef uint64_t seen = 0, mark, bit
@@ -25,22 +25,22 @@ cdef int hot_pairs(Text* t, const uint8_t* p, const uint8_t* end, const int8_t* 
         # the key
         n = p[0]
         if AMQP_UNLIKELY(<size_t>(end - p) < n + 2 or count == HOT_KEYS):
-            return GIVE_UP
+            return FALLS_BACK
         mark = key_mark(p)
         bit = <uint64_t>1 << ((mark * <uint64_t>0x9E3779B97F4A7C15) >> 58)
         if AMQP_UNLIKELY(seen & bit):
             for i in range(count):
                 if marks[i] == mark and same_key(keys[i], p):
-                    return GIVE_UP
+                    return FALLS_BACK
         seen |= bit
         marks[count] = mark
         keys[count] = p
         count += 1
         w[0] = c'"'
         if AMQP_UNLIKELY(not copy_plain(w + 1, p + 1, n)) and not is_plain_utf8(p + 1, n):
-            return GIVE_UP
+            return FALLS_BACK
         if AMQP_UNLIKELY(p[1] == c'$'):
-            return GIVE_UP
+            return FALLS_BACK
         w += n + 1
         w[0] = c'"'
         w[1] = c':'
@@ -51,14 +51,14 @@ cdef int hot_pairs(Text* t, const uint8_t* p, const uint8_t* end, const int8_t* 
         p += 1
         if tag == c'S':
             if AMQP_UNLIKELY(end - p < 4):
-                return GIVE_UP
+                return FALLS_BACK
             n = load32(p)
             p += 4
             if AMQP_UNLIKELY(<size_t>(end - p) < n):
-                return GIVE_UP
+                return FALLS_BACK
             w[0] = c'"'
             if AMQP_UNLIKELY(not copy_plain(w + 1, p, n)) and not is_plain_utf8(p, n):
-                return GIVE_UP
+                return FALLS_BACK
             w[n + 1] = c'"'
             w += n + 2
             p += n
@@ -66,15 +66,15 @@ cdef int hot_pairs(Text* t, const uint8_t* p, const uint8_t* end, const int8_t* 
             shape = shapes[tag]
             if shape >= 0:
                 if AMQP_UNLIKELY(end - p < shape):
-                    return GIVE_UP
+                    return FALLS_BACK
                 after = p + shape
             elif AMQP_UNLIKELY(shape == SHAPE_SHORT or shape == SHAPE_UNKNOWN or end - p < 4):
-                return GIVE_UP
+                return FALLS_BACK
             else:
                 n = load32(p)
                 p += 4
                 if AMQP_UNLIKELY(<size_t>(end - p) < n):
-                    return GIVE_UP
+                    return FALLS_BACK
                 after = p + n
             if tag == c'I':
                 w = put_i64(w, <int32_t>load32(p))
@@ -84,7 +84,7 @@ cdef int hot_pairs(Text* t, const uint8_t* p, const uint8_t* end, const int8_t* 
                 t.w = w
                 if tag == c'F':
                     if depth == HOT_DEPTH:
-                        return GIVE_UP
+                        return FALLS_BACK
                     status = hot_pairs(t, p, after, shapes, depth + 1)
                 elif tag == c'A':
                     status = hot_items(t, p, after, shapes)
@@ -118,5 +118,5 @@ cdef int hot_items(Text* t, const uint8_t* p, const uint8_t* end, const int8_t* 
     while c.p < c.end:
         # from the depth that the fast path may have reached
         if check_value(&c, shapes, HOT_DEPTH + 2) < 0:
-            return GIVE_UP
+            return FALLS_BACK
     return json_items(t, p, <uint32_t>(end - p), shapes)

@@ -168,8 +168,8 @@ cdef int step_frame(Sink* s, const Entry* e) noexcept nogil:
     cdef Pending* m
     cdef uint32_t k = 0
     cdef uint64_t n
-    if e.odd:
-        if e.odd == ODD_LOST and end_all(s) < 0:
+    if e.broken:
+        if e.broken == BROKEN_LOST and end_all(s) < 0:
             return s.status
         return put_alone(s, e, OK, NULL)
     if e.type == FRAME_HEARTBEAT:
@@ -349,7 +349,7 @@ cdef int step_single(Sink* s, const uint8_t* p, const uint8_t* end, int64_t row)
         m.raw_n = <uint64_t>(end - base)
         if m.bad == OK and m.content:
             m.bad = BAD_ORDER
-            m.what = b"bytes behind the message"
+            m.what = b"bytes after the message"
     return 0
 
 
@@ -461,7 +461,7 @@ cdef int append_pending(Sink* s, Pending* m, int64_t row) noexcept nogil:
     cdef Fault fault
     cdef const Entry* e = &m.method
     s.fault_row = e.row
-    if e.type != FRAME_METHOD or e.odd:
+    if e.type != FRAME_METHOD or e.broken:
         if m.bad:
             return assembly_fault(s, m)
         return append_frame_slow(s, e, row)
@@ -562,7 +562,7 @@ cdef int flush_pending(Sink* s) noexcept nogil:
 cdef int put_bad_pending(Sink* s, Pending* m, int64_t row) noexcept nogil:
     """0, 1 where the row is left out, or a status below 0."""
     cdef int status
-    if not m.method.odd and not s.fault.in_frame:
+    if not m.method.broken and not s.fault.in_frame:
         s.fault.in_frame = True
         s.fault.frame_type = m.other.type if m.at_other else m.method.type
         s.fault.channel = m.method.channel

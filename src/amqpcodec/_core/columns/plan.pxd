@@ -48,7 +48,7 @@ cdef struct Entry:
     uint8_t type            # 0 where it is not known
     uint8_t way             # the type where the fast path may be tried, FRAME_V1, or 0
     uint16_t channel
-    uint8_t odd             # not whole: see below
+    uint8_t broken          # not whole: see below
     uint8_t no_channel
     uint64_t lost           # of captures, where it is unusual: see LOST_TEXTS
 
@@ -207,7 +207,7 @@ cdef struct V1Links:
     V1Slot* slot
     uint32_t mask, used
     uint32_t* channel       # the newest that is open on each, or 0; NULL until one is
-    uint64_t odd            # a factor that nobody can guess: keys are a peer's choice
+    uint64_t factor         # an odd number that nobody can guess: keys are a peer's choice
     Block open              # V1Opens, number 0 stands before the first and after the last of those open
     Block piece             # V1Pieces, number 0 is not used
     Block joined            # payloads of a delivery

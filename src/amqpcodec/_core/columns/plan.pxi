@@ -58,8 +58,8 @@ cdef enum:
     FRAME_V1 = 0xF1         # a way: a whole frame of AMQP 1.0
 
 cdef enum:
-    ODD_TYPE = 1            # undefined, in a frame that is whole
-    ODD_LOST = 2            # the framing is lost
+    BROKEN_TYPE = 1            # undefined, in a frame that is whole
+    BROKEN_LOST = 2            # the framing is lost
 
 cdef class FramePlan:
     """What decoding a protocol's frames to columns needs, made once from its lowered table."""

@@ -307,13 +307,13 @@ cdef tuple wanted_header(FramePlan plan, str name):
     """(type, format, bytes) of `headers.NAME` or `headers.NAME:TYPE`. What stands after the last
     colon is a type only if it is the name of one."""
     cdef str key = name[len(plan.wanted):]
-    before, colon, behind = key.rpartition(":")
+    before, colon, after = key.rpartition(":")
     type_ = WANTED_TYPES["json"]
-    behind = WANTED_ALIASES.get(behind.lower(), behind.lower())
-    if colon and before and behind in WANTED_TYPES:
-        key, type_ = before, WANTED_TYPES[behind]
-    elif colon and before and behind in NO_WANTED_TYPES:
-        raise ValueError(f"{name!r}: no type {behind!r}; there is {', '.join(WANTED_TYPES)}, int and bool. For a "
+    after = WANTED_ALIASES.get(after.lower(), after.lower())
+    if colon and before and after in WANTED_TYPES:
+        key, type_ = before, WANTED_TYPES[after]
+    elif colon and before and after in NO_WANTED_TYPES:
+        raise ValueError(f"{name!r}: no type {after!r}; there is {', '.join(WANTED_TYPES)}, int and bool. For a "
                          f"header of that name ask for {name + ':json'!r}")
     try:
         raw = key.encode()

@@ -110,7 +110,7 @@ cdef int append_method(Sink* s, const Entry* e, int64_t row) noexcept nogil:
     cdef const MethodPlan* m
     cdef Text text
     cdef int status
-    cdef bint odd, picked
+    cdef bint unusual, picked
     if AMQP_UNLIKELY(e.total < 12):
         fail(&s.c, BAD_TRUNCATED, b"class id and method id", 4, 0)
         return BAD_FRAME
@@ -129,7 +129,7 @@ cdef int append_method(Sink* s, const Entry* e, int64_t row) noexcept nogil:
     if s.arguments == NULL and not picked and not s.check:
         return 0
     s.c.p += 4
-    if read_arguments(d, &s.c, s.v, s.reading, &odd) < 0:
+    if read_arguments(d, &s.c, s.v, s.reading, &unusual) < 0:
         return BAD_FRAME
     if s.check:
         check_text(s, d)
@@ -294,7 +294,7 @@ cdef int append_header(Sink* s, const Entry* e, int64_t row) noexcept nogil:
     cdef Column* c
     cdef uint64_t body_size
     cdef int i, status
-    cdef bint odd
+    cdef bint unusual
     if AMQP_UNLIKELY(e.total < 20):
         fail(&s.c, BAD_TRUNCATED, b"content header", 12, 0)
         return BAD_FRAME
@@ -310,7 +310,7 @@ cdef int append_header(Sink* s, const Entry* e, int64_t row) noexcept nogil:
     if not s.any_property and not s.check:
         return 0
     s.c.p += 12
-    if read_properties(d, &s.c, s.v, s.reading, &odd) < 0:
+    if read_properties(d, &s.c, s.v, s.reading, &unusual) < 0:
         return BAD_FRAME
     if AMQP_UNLIKELY(body_size > HIGHEST_INT64):
         note(s, NULL, 0, BAD_RANGE, b"body size", e.start + 11, body_size)

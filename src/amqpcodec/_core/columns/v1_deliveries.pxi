@@ -61,7 +61,7 @@ cdef int put_v1_places(Sink* s, const Entry* e, V1Open* o) noexcept nogil:
         to[0] = e[0]
         if o != NULL:
             to.total = o.n_bytes
-        if AMQP_UNLIKELY(e.odd or e.no_channel):
+        if AMQP_UNLIKELY(e.broken or e.no_channel):
             s.unusual_block = True
         s.waiting += 1
         return 0
@@ -109,7 +109,7 @@ cdef int end_v1_row(Sink* s, const Entry* e, V1Open* o, int status) noexcept nog
     if AMQP_UNLIKELY(status != 0):
         if status < 0:
             return status
-        if not e.odd:
+        if not e.broken:
             s.fault.in_frame = True
             s.fault.frame_type = e.type
             s.fault.channel = e.channel
@@ -268,7 +268,7 @@ cdef int end_v1_open(Sink* s, V1Open* o) noexcept nogil:
     return status
 
 
-cdef int give_up_v1(Sink* s, const Entry* e, V1Open* o) noexcept nogil:
+cdef int drop_v1_delivery(Sink* s, const Entry* e, V1Open* o) noexcept nogil:
     """A row of a delivery that will not be whole; s.fault says why. e: its first frame; o: NULL where there
     is no other."""
     cdef const V1Desc* d = s.v1.by_code[DESC_TRANSFER]
@@ -289,7 +289,7 @@ cdef int end_v1_cut(Sink* s, V1Open* o) noexcept nogil:
     s.fault.method = b"transfer"
     s.fault.offset = <uint64_t>(last.frame.start - last.frame.base) + last.frame.total
     s.fault_row = last.frame.row
-    return give_up_v1(s, &v1_piece_at(s.links, o.first).frame, o)
+    return drop_v1_delivery(s, &v1_piece_at(s.links, o.first).frame, o)
 
 
 cdef int end_v1_all(Sink* s) noexcept nogil:
@@ -371,7 +371,7 @@ cdef int step_v1_transfer(Sink* s, const Entry* e, const uint8_t* list_) noexcep
             return 0
         if a.single != NULL and v1_is_unidentified(s.fields):
             v1_out_of_place(s, e, b"the beginning of the delivery is missing")
-            return give_up_v1(s, e, NULL)
+            return drop_v1_delivery(s, e, NULL)
         if AMQP_LIKELY(not more):
             status = put_v1_delivery(s, e, payload, <uint64_t>(s.c.end - payload), NULL, list_)
             return end_v1_row(s, e, NULL, status)
@@ -389,7 +389,7 @@ cdef int step_v1_transfer(Sink* s, const Entry* e, const uint8_t* list_) noexcep
             if v1_add_piece(a, o, e, payload) < 0:
                 return NO_MEMORY
             v1_out_of_place(s, e, b"another delivery begins inside of one")
-            status = give_up_v1(s, &v1_piece_at(a, o.first).frame, o)
+            status = drop_v1_delivery(s, &v1_piece_at(a, o.first).frame, o)
             if more and not aborted:
                 o.passing = True
                 v1_drop_pieces(a, o)

@@ -1,6 +1,6 @@
 # AMQP 1.0 to columns, the fast path: one pass over performatives and messages in which nothing is unusual.
 #
-# As columns/hot.pxi: each reader falls back (GIVE_UP; the caller takes the row back) at whatever is not plainly
+# As columns/hot.pxi: each reader falls back (FALLS_BACK; the caller takes the row back) at whatever is not plainly
 # right, and then the row is read once more by the slow path, which alone notes faults. A single field or
 # section of an unusual form is read by the slow path's functions for these, in its place. Bytes up to COPY_SLACK
 # after a frame can be read, so that a constructor and a number need one test of where they end.
@@ -26,7 +26,7 @@ cdef inline uint64_t v1_layout_number(const uint8_t* p, uint8_t layout) noexcept
 
 cdef inline int hot_v1_text(Table* t, Column* c, RowPlace at, const uint8_t* p, size_t n,
                             uint8_t code) noexcept nogil:
-    """A string, symbol or binary, as its constructor says, into a column that is no view. GIVE_UP: it is none."""
+    """A string, symbol or binary, as its constructor says, into a column that is no view. FALLS_BACK: it is none."""
     cdef size_t used = c.used
     cdef int status
     if AMQP_UNLIKELY(used + n >= c.full_at or at.row >= c.rows):
@@ -35,7 +35,7 @@ cdef inline int hot_v1_text(Table* t, Column* c, RowPlace at, const uint8_t* p, 
             return status
     if AMQP_UNLIKELY(not copy_ascii(c.data.p + used, p, n)) and code != CTOR_VBIN8 and (
             code == CTOR_SYM8 or not is_utf8(p, n)):
-        return GIVE_UP
+        return FALLS_BACK
     hot_text_end(c, at, used + n)
     return 0
 
@@ -43,7 +43,7 @@ cdef inline int hot_v1_text(Table* t, Column* c, RowPlace at, const uint8_t* p, 
 cdef int hot_v1_view(Table* t, Column* c, RowPlace at, const uint8_t* p, size_t n, uint8_t wire_type) noexcept nogil:
     """The same of a type into one that is."""
     if wire_type != V1_BINARY and not is_ascii(p, n) and (wire_type == V1_SYMBOL or not is_utf8(p, n)):
-        return GIVE_UP
+        return FALLS_BACK
     return append_view(t, c, at.row, p, n)
 
 
@@ -71,13 +71,13 @@ cdef int slow_v1_field(Sink* s, const MethodPlan* m, const V1Desc* d, int i, Cur
         inside = start + 1
     else:
         if v1_read(c, v) < 0:
-            return GIVE_UP
+            return FALLS_BACK
         inside = c.p
         if matters:
             if v1_verify_field(op, c, v, start, k, 2) < 0:
-                return GIVE_UP
+                return FALLS_BACK
         elif v.wire_type == V1_DESCRIBED and v1_verify_unknown(c, 2, 0) < 0:
-            return GIVE_UP
+            return FALLS_BACK
     if v.wire_type == V1_DESCRIBED:
         v.p = inside
         v.n = <uint32_t>(c.p - inside)
@@ -92,7 +92,7 @@ cdef int slow_v1_field(Sink* s, const MethodPlan* m, const V1Desc* d, int i, Cur
         status = put_v1_id(s, v, t.column + step.column, row)
     else:
         status = put_v1_field(s, op, v, t.column + step.column, row)
-    return min(status, <int>GIVE_UP)
+    return min(status, <int>FALLS_BACK)
 
 
 # ---- a composite ----
@@ -128,9 +128,9 @@ cdef int hot_v1_fields(Sink* s, const V1Desc* d, Cursor* c, V1Value* x, uint32_t
         count = 0
         p += 1
     else:
-        return GIVE_UP
+        return FALLS_BACK
     if AMQP_UNLIKELY(size < 0 or c.end - p < size or count > <uint32_t>d.n):
-        return GIVE_UP
+        return FALLS_BACK
     end = p + size
     k.types = NULL
     n = count
@@ -139,7 +139,7 @@ cdef int hot_v1_fields(Sink* s, const V1Desc* d, Cursor* c, V1Value* x, uint32_t
             n -= 1
     while i < n:
         if AMQP_UNLIKELY(p >= end):
-            return GIVE_UP
+            return FALLS_BACK
         code = p[0]
         if code == CTOR_NULL:
             v.wire_type = V1_NULL
@@ -148,7 +148,7 @@ cdef int hot_v1_fields(Sink* s, const V1Desc* d, Cursor* c, V1Value* x, uint32_t
             step += 1
             i += 1
             continue
-        status = GIVE_UP
+        status = FALLS_BACK
         q = p
         wire_type = CTOR_WIRE_TYPE[code]
         shape = CTOR_LAYOUT[code]
@@ -162,10 +162,10 @@ cdef int hot_v1_fields(Sink* s, const V1Desc* d, Cursor* c, V1Value* x, uint32_t
                 if write == V1_TO_64 or write == V1_TO_TIME:
                     if write == V1_TO_TIME:
                         if AMQP_UNLIKELY(not v1_in_us(<int64_t>u)):
-                            return GIVE_UP
+                            return FALLS_BACK
                         u *= 1000
                     elif AMQP_UNLIKELY(<int64_t>u < 0):
-                        return GIVE_UP
+                        return FALLS_BACK
                     status = hot_i64(to, at, <int64_t>u)
                 elif write == V1_TO_BOOL:
                     if AMQP_UNLIKELY(at.row >= to.rows) and column_grow(to, at.row + 1) < 0:
@@ -184,7 +184,7 @@ cdef int hot_v1_fields(Sink* s, const V1Desc* d, Cursor* c, V1Value* x, uint32_t
             v.p = q
             v.n = <uint32_t>size
             if AMQP_UNLIKELY(end - q < size):
-                return GIVE_UP
+                return FALLS_BACK
             if AMQP_LIKELY(write != V1_TO_ID or size <= 9 or memcmp(q, <const char*>b"AMQP_", 5) != 0):
                 status = hot_v1_text(s.table, to, at, q, <size_t>size, code)
             q += size
@@ -194,7 +194,7 @@ cdef int hot_v1_fields(Sink* s, const V1Desc* d, Cursor* c, V1Value* x, uint32_t
             v.p = q
             v.n = <uint32_t>size
             if AMQP_UNLIKELY(end - q < size):
-                return GIVE_UP
+                return FALLS_BACK
             if to.arrow_type == AS_VIEW and (write == V1_TO_TEXT or (write == V1_TO_ID and wire_type == V1_STRING and not (
                     size > 9 and memcmp(q, <const char*>b"AMQP_", 5) == 0))):
                 status = hot_v1_view(s.table, to, at, q, <size_t>size, wire_type)
@@ -217,7 +217,7 @@ cdef int hot_v1_fields(Sink* s, const V1Desc* d, Cursor* c, V1Value* x, uint32_t
         step += 1
         i += 1
     if AMQP_UNLIKELY(p != end) and (p > end or n == count):
-        return GIVE_UP
+        return FALLS_BACK
     if d.frame != V1_NO_FRAME and s.links != NULL:
         for i in range(n, <uint32_t>d.n):
             x[i].wire_type = V1_NULL
@@ -254,9 +254,9 @@ cdef int hot_v1_map(Sink* s, Cursor* c, Column* to, RowPlace at) noexcept nogil:
         count = load32(p + 5)
         p += 9
     else:
-        return GIVE_UP
+        return FALLS_BACK
     if AMQP_UNLIKELY(size < 0 or c.end - p < size or count & 1 or count > 2 * HOT_KEYS):
-        return GIVE_UP
+        return FALLS_BACK
     end = p + size
     # As in hot_pairs: text takes in JSON what it takes on the wire, a number little more.
     if text_begin(&text, to, s.input_end) < 0 or text_room(&text, <size_t>size + HOT_KEYS * HOT_ENTRY) < 0:
@@ -271,19 +271,19 @@ cdef int hot_v1_map(Sink* s, Cursor* c, Column* to, RowPlace at) noexcept nogil:
         n = p[1]
         p += 1
         if AMQP_UNLIKELY((code != CTOR_STR8_UTF8 and code != CTOR_SYM8) or end - p < <int64_t>n + 2 or p[1] == c'$'):
-            return GIVE_UP
+            return FALLS_BACK
         mark = key_mark(p)
         bit = <uint64_t>1 << ((mark * <uint64_t>0x9E3779B97F4A7C15) >> 58)
         if AMQP_UNLIKELY(seen & bit):
             for j in range(i):
                 if marks[j] == mark and same_key(keys[j], p):
-                    return GIVE_UP
+                    return FALLS_BACK
         seen |= bit
         marks[i] = mark
         keys[i] = p
         w[0] = c'"'
         if AMQP_UNLIKELY(not copy_plain(w + 1, p + 1, n)) and (code == CTOR_SYM8 or not is_plain_utf8(p + 1, n)):
-            return GIVE_UP
+            return FALLS_BACK
         w += n + 1
         w[0] = c'"'
         w[1] = c':'
@@ -296,10 +296,10 @@ cdef int hot_v1_map(Sink* s, Cursor* c, Column* to, RowPlace at) noexcept nogil:
             n = p[1]
             p += 2
             if AMQP_UNLIKELY(end - p < <int64_t>n):
-                return GIVE_UP
+                return FALLS_BACK
             w[0] = c'"'
             if AMQP_UNLIKELY(not copy_plain(w + 1, p, n)) and (code == CTOR_SYM8 or not is_plain_utf8(p, n)):
-                return GIVE_UP
+                return FALLS_BACK
             w[n + 1] = c'"'
             w += n + 2
             p += n
@@ -307,7 +307,7 @@ cdef int hot_v1_map(Sink* s, Cursor* c, Column* to, RowPlace at) noexcept nogil:
             n = CTOR_WIDTH[code]
             p += 1
             if AMQP_UNLIKELY(end - p < <int64_t>n):
-                return GIVE_UP
+                return FALLS_BACK
             if wire_type >= V1_BYTE:
                 w = put_i64(w, <int64_t>load64(p) >> (64 - 8 * n))
             else:
@@ -323,20 +323,20 @@ cdef int hot_v1_map(Sink* s, Cursor* c, Column* to, RowPlace at) noexcept nogil:
             if k.types == NULL:
                 verify_begin(s, &k)
             if v1_check(&f, &k, 2) < 0:
-                return GIVE_UP
+                return FALLS_BACK
             f.p = p
             text.w = w
             status = json_v1(&text, s.v1, &f)
             if status == 0:
                 status = text_room(&text, <size_t>(end - f.p) + HOT_KEYS * HOT_ENTRY)
             if status != 0:
-                return min(status, <int>GIVE_UP)
+                return min(status, <int>FALLS_BACK)
             w = text.w
             p = f.p
         w[0] = c','
         w += 1
     if AMQP_UNLIKELY(p != end):
-        return GIVE_UP
+        return FALLS_BACK
     if count:
         w -= 1              # no comma after the last
     w[0] = c'}'
@@ -356,7 +356,7 @@ cdef int slow_v1_section(Sink* s, int i, Cursor* c, int64_t row) noexcept nogil:
     cdef int status = 0
     c.p += 3
     if v1_read(c, &v) < 0 or (v.wire_type == V1_DESCRIBED and v1_skip_described(c) < 0):
-        return GIVE_UP
+        return FALLS_BACK
     after = c.p
     if s.sections >> i & 1:
         c.p = start
@@ -367,7 +367,7 @@ cdef int slow_v1_section(Sink* s, int i, Cursor* c, int64_t row) noexcept nogil:
             status = put_v1_section(s, i, c, <uint64_t>(after - start), row)
     c.p = after
     c.end = end
-    return min(status, <int>GIVE_UP)
+    return min(status, <int>FALLS_BACK)
 
 
 cdef int hot_v1_message(Sink* s, Cursor* c, RowPlace at) noexcept nogil:
@@ -385,7 +385,7 @@ cdef int hot_v1_message(Sink* s, Cursor* c, RowPlace at) noexcept nogil:
         # Sections of one kind are put together elsewhere.
         if AMQP_UNLIKELY(load16(p) != CTOR_DESCRIBED_SMALLULONG or i <= last or i >= SEC_COUNT
                          or SEC_DATA <= last < i <= SEC_AMQP_VALUE):
-            return GIVE_UP
+            return FALLS_BACK
         last = i
         p += 3
         if SEC_DATA <= i <= SEC_AMQP_VALUE and t.column[V1_COL_BODY_KIND].asked:
@@ -393,12 +393,12 @@ cdef int hot_v1_message(Sink* s, Cursor* c, RowPlace at) noexcept nogil:
                                V1_KIND_BYTES[i - SEC_DATA])
             if AMQP_UNLIKELY(status < 0):
                 return status
-        status = GIVE_UP
+        status = FALLS_BACK
         if i == SEC_DATA and (p[0] == CTOR_VBIN8 or p[0] == CTOR_VBIN32):
             n = p[1] if p[0] == CTOR_VBIN8 else load32(p + 1)
             p += 2 if p[0] == CTOR_VBIN8 else 5
             if AMQP_UNLIKELY(c.end - p < n):
-                return GIVE_UP
+                return FALLS_BACK
             c.p = p + n
             status = hot_bytes(t, s.body, at, p, <size_t>n) if s.body != NULL else 0
         elif not s.sections >> i & 1:

@@ -8,7 +8,7 @@ cdef V1Links* v1_links_new() noexcept nogil:
         return NULL
     a.opens = a.pieces = 1
     a.mask = 63
-    a.odd = (<uint64_t><uintptr_t>a * <uint64_t>0x9E3779B97F4A7C15) | 1
+    a.factor = (<uint64_t><uintptr_t>a * <uint64_t>0x9E3779B97F4A7C15) | 1
     a.slot = <V1Slot*>calloc(64, sizeof(V1Slot))
     if a.slot == NULL or block_room(&a.open, 0, 16 * sizeof(V1Open)) < 0:
         free(a.slot)
@@ -38,7 +38,7 @@ cdef inline V1Piece* v1_piece_at(V1Links* a, uint32_t k) noexcept nogil:
 
 cdef V1Slot* v1_slot(V1Links* a, uint64_t key) noexcept nogil:
     """The slot of a link, or the one that it may take."""
-    cdef uint32_t i = <uint32_t>((key * a.odd) >> 32) & a.mask
+    cdef uint32_t i = <uint32_t>((key * a.factor) >> 32) & a.mask
     while a.slot[i].used and a.slot[i].key != key:
         i = (i + 1) & a.mask
     return &a.slot[i]

@@ -19,16 +19,16 @@ cdef int hot_v1_row(Sink* s, const Entry* e) noexcept nogil:
     cdef size_t n
     cdef int status
     if AMQP_UNLIKELY(d == NULL) or a.n_open and (d.code == DESC_DETACH or d.code == DESC_END or d.code == DESC_CLOSE):
-        return GIVE_UP
+        return FALLS_BACK
     status = hot_v1_performative(s, d, v1_row_mask(s, d), at)
     if status != 0 or d.code != DESC_TRANSFER:
         return status
     if AMQP_UNLIKELY(v1_true(&v[TRANSFER_MORE]) or v1_true(&v[TRANSFER_ABORTED]) or v1_true(&v[TRANSFER_RESUME])):
-        return GIVE_UP
+        return FALLS_BACK
     if AMQP_UNLIKELY(a.n_open != 0) and v1_find_open(a, v1_link_key(e, &v[TRANSFER_HANDLE])):
-        return GIVE_UP
+        return FALLS_BACK
     if a.single != NULL and v1_is_unidentified(v):
-        return GIVE_UP
+        return FALLS_BACK
     n = <size_t>(s.c.end - s.c.p)
     if whole != NULL:
         status = hot_bytes(s.table, whole, at, s.c.p, n)
@@ -49,8 +49,8 @@ cdef int step_v1_frame(Sink* s, const Entry* e) noexcept nogil:
     cdef uint64_t empty
     cdef uint32_t mask, number
     cdef int status
-    if AMQP_UNLIKELY(e.odd):
-        status = end_v1_all(s) if e.odd == ODD_LOST else 0
+    if AMQP_UNLIKELY(e.broken):
+        status = end_v1_all(s) if e.broken == BROKEN_LOST else 0
         return put_v1_alone(s, e) if status == 0 else status
     if AMQP_UNLIKELY(e.type == FRAME_HEARTBEAT or e.type == V1_FRAME_HEADER):
         return 0

@@ -229,7 +229,7 @@ cdef int hot_v1_both(Sink* s, const V1Desc* d, RowPlace at) noexcept nogil:
             return status
     w = v1_json_list(s, d, s.c.p, s.c.end, &end, to.data.p + to.used)
     if AMQP_UNLIKELY(w == NULL):
-        return GIVE_UP
+        return FALLS_BACK
     status = hot_commit(s.table, to, at, w)
     if status == 0 and mask:
         return hot_v1_fields(s, d, &s.c, s.fields, mask, at)
@@ -264,7 +264,7 @@ cdef int hot_v1_performative(Sink* s, const V1Desc* d, uint32_t mask, RowPlace a
     else:
         status = hot_v1_both(s, d, at)
     if status == 0 and AMQP_UNLIKELY(s.c.p != s.c.end) and d.code != DESC_TRANSFER:
-        return GIVE_UP
+        return FALLS_BACK
     if status == 0 and s.method != NULL:
         status = hot_bytes(s.table, s.method, at, <const uint8_t*>m.name, m.name_n)
     if status == 0 and s.payload != NULL and d.code == DESC_TRANSFER:

@@ -38,13 +38,13 @@ cdef const uint8_t* find_unusual_v1_frame(Sink* s, Entry* e, const uint8_t* p, c
             e.type = FRAME_HEARTBEAT
         return p + f.total
     s.unusual_block = True
-    e.odd = ODD_TYPE
+    e.broken = BROKEN_TYPE
     e.type = 0xFF
     if found == SCAN_BAD and fault.scope == SCOPE_FRAME:
         e.channel = f.channel       # the type is undefined, the frame is not
         e.total = f.total
         return p + f.total
-    e.odd = ODD_LOST
+    e.broken = BROKEN_LOST
     e.total = <uint64_t>(end - p)
     e.no_channel = e.total < 8 or p[5] > V1_FRAME_SASL
     if not e.no_channel:
@@ -58,7 +58,7 @@ cdef inline const uint8_t* find_v1_frame(Sink* s, Entry* e, const uint8_t* p, co
     cdef uint64_t head, total
     e.start = p
     e.lost = 0
-    e.odd = False
+    e.broken = False
     e.no_channel = False
     if AMQP_LIKELY(end - p >= 8):
         head = load64(p)            # size, data offset, type, channel

@@ -251,7 +251,7 @@ cdef class AmqpCodec(DropIn):
     cdef dict read_properties(self, object buf, Py_ssize_t offset, Py_ssize_t* end):
         cdef const uint8_t* start = <const uint8_t*>PyBytes_AS_STRING(buf)
         cdef const uint8_t* p = start + offset
-        cdef const uint8_t* behind = start + PyBytes_GET_SIZE(buf)
+        cdef const uint8_t* stop = start + PyBytes_GET_SIZE(buf)
         cdef BoundMethod m = self.properties
         cdef dict found
         cdef object value
@@ -265,7 +265,7 @@ cdef class AmqpCodec(DropIn):
         found = {}
         for i in range(m.desc.n):
             if word & (0x8000 >> i):
-                value = bound_next(self.profile, &m.desc.op[i], (m.tables >> i) & 1, &p, behind,
+                value = bound_next(self.profile, &m.desc.op[i], (m.tables >> i) & 1, &p, stop,
                                    self.lenient, ONE_SHOT_CACHE)
                 PyDict_SetItem(found, <object>PyTuple_GET_ITEM(self.names, i), value)
         end[0] = p - start

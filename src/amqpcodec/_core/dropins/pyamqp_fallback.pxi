@@ -7,18 +7,18 @@ cdef extern from "dropins/instance.h":
 cdef object pyamqp_read_again(AmqpCodec codec, object transport, object raw, PyObject* got):
     """A frame by py-amqp's own code, after a socket gave these bytes and then something that is not
     the rest of a frame: `got`, which is taken over, or an exception that is set, where it is NULL."""
-    cdef object told
+    cdef object outcome
     if got == NULL:
         try:
             raise_current()
         except BaseException as error:
-            told = error
+            outcome = error
     else:
-        told = <object>got
+        outcome = <object>got
         Py_DecRef(got)
     codec.reason = "frame in parts"
     codec.fell_back()
-    return codec.again(transport, raw, told)
+    return codec.again(transport, raw, outcome)
 
 
 cdef int pyamqp_unexpected(AmqpCodec codec, object frame_type, uint64_t wanted) except -1:

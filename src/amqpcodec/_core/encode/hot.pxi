@@ -1,7 +1,7 @@
 # Rows of columns to frames, the fast way: a block of rows of one method.
 #
 # First every column is looked at for all rows of the block, then the rows are written. Unusual input
-# (GIVE_UP, with nothing written) falls back to encode/rows.pxi, which finds out why; a test holds both
+# (FALLS_BACK, with nothing written) falls back to encode/rows.pxi, which finds out why; a test holds both
 # ways equal.
 
 # ---- a step ----
@@ -38,7 +38,7 @@ cdef int look_step(Encoder* e, Hot* h, int k, int64_t row, int n) noexcept nogil
     if t.what == STEP_LENGTH:
         # the table is there, or not, in all rows
         if not all_rows(t, n):
-            return GIVE_UP
+            return FALLS_BACK
         t.way = WAY_TABLE
         t.size = 4
         return 0
@@ -46,7 +46,7 @@ cdef int look_step(Encoder* e, Hot* h, int k, int64_t row, int n) noexcept nogil
         return look_made(e, h, t, row, n, h.value[k], h.sizes[k])
     if t.what == STEP_SHORT or t.what == STEP_LONG:
         if not is_bytes(t.s) and t.s.input_type != IN_DICTIONARY:
-            return GIVE_UP
+            return FALLS_BACK
         return look_bytes(h, t, row, n, h.value[k], h.sizes[k])
     if t.what == STEP_INT:
         return look_ints(h, t, row, n, h.value[k], h.sizes[k])
@@ -58,7 +58,7 @@ cdef int look_step(Encoder* e, Hot* h, int k, int64_t row, int n) noexcept nogil
 # ---- what is not a step ----
 
 cdef int look_body(Encoder* e, Hot* h, int64_t row, int n) noexcept nogil:
-    """Bodies: h.body_form says in which form; 0 or GIVE_UP."""
+    """Bodies: h.body_form says in which form; 0 or FALLS_BACK."""
     cdef const Source* s = e.body
     cdef const Source* found
     cdef const int32_t* ends
@@ -85,23 +85,23 @@ cdef int look_body(Encoder* e, Hot* h, int64_t row, int n) noexcept nogil:
             if find_value(&found, &k) == NO_VALUE:
                 continue
             if not is_bytes(found) or bytes_at(found, k, &p, &size) < 0 or size > 0xFFFFFF:
-                return GIVE_UP
+                return FALLS_BACK
             if found.text and not is_utf8(p, <size_t>size):
-                return GIVE_UP
+                return FALLS_BACK
             h.body[i] = <uint64_t><uintptr_t>p
             h.body_n[i] = <uint32_t>size
             h.room += size
             largest = max(largest, size)
     prefetch_next(s, row, n, h.body_form == PUT_BODIES)
     if largest > 0xFFFFFF or (e.frame_max and largest + 8 > e.frame_max):
-        return GIVE_UP
+        return FALLS_BACK
     return 0
 
 
 # ---- a block ----
 
 cdef int hot_block(Encoder* e, int64_t row, int n) noexcept nogil:
-    """Rows of the method e.desc, all of them valid: 0, GIVE_UP and nothing written, or worse."""
+    """Rows of the method e.desc, all of them valid: 0, FALLS_BACK and nothing written, or worse."""
     cdef Hot* h = e.hot
     cdef const Desc* d = e.desc
     cdef uint8_t* w
@@ -124,17 +124,17 @@ cdef int hot_block(Encoder* e, int64_t row, int n) noexcept nogil:
     fill_numbers(h, n)
     most = fill_frames(h, d, e.out.data.p, ends, n)
     if e.frame_max and most > e.frame_max:
-        return GIVE_UP
+        return FALLS_BACK
     if d.has_content and e.n_headers and h.opened.at != NULL and some_open_nothing(h, n):
         # columns of one header each: there is a table where one of them is
-        return GIVE_UP
+        return FALLS_BACK
     end_rows(e, row, n, <size_t>(w - e.out.data.p))
     guess_size(e, e.out.used, e.rows + row + n)
     return 0
 
 
 cdef int look_block(Encoder* e, Hot* h, int64_t row, int n) noexcept nogil:
-    """Look at every column: 0, GIVE_UP or worse."""
+    """Look at every column: 0, FALLS_BACK or worse."""
     cdef const Desc* d = e.desc
     cdef HotStep* t
     cdef int i, k, status
@@ -144,12 +144,12 @@ cdef int look_block(Encoder* e, Hot* h, int64_t row, int n) noexcept nogil:
     h.flags_vary = False
     e.text.w = e.scratch.p
     if look_channels(e, h, row, n) != 0:
-        return GIVE_UP
+        return FALLS_BACK
     for k in range(h.n_foreign):
         if valid_rows(h.foreign[k], row, n):
             for i in range(n):
                 if is_default_value(h.foreign[k], row + i) != 1:
-                    return GIVE_UP
+                    return FALLS_BACK
     for k in range(h.n_steps):
         status = look_step(e, h, k, row, n)
         if status != 0:
@@ -163,7 +163,7 @@ cdef int look_block(Encoder* e, Hot* h, int64_t row, int n) noexcept nogil:
             found_made(e, t, n, h.value[k])
     if d.has_content:
         return look_body(e, h, row, n)
-    return GIVE_UP if refuse_some(e, row, n) else 0
+    return FALLS_BACK if refuse_some(e, row, n) else 0
 
 
 cdef bint refuse_some(Encoder* e, int64_t row, int n) noexcept nogil:

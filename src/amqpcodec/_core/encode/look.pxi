@@ -92,12 +92,12 @@ cdef bint dictionary_has(const Source* s, int64_t i) noexcept nogil:
 # ---- bytes ----
 
 cdef int look_texts(Hot* h, HotStep* t, int64_t row, int n) noexcept nogil:
-    """A column of bytes that all rows have; 0 or GIVE_UP."""
+    """A column of bytes that all rows have; 0 or FALLS_BACK."""
     cdef const Source* s = t.s
     cdef const int32_t* ends = <const int32_t*>s.ends + s.at + row
     cdef uint32_t largest = look_column(h, s, ends, n, s.text or t.what == STEP_SHORT)
     if largest > <uint32_t>(255 if t.what == STEP_SHORT else 0xFFFFFF):
-        return GIVE_UP
+        return FALLS_BACK
     t.data = s.data
     t.ends = ends
     t.size = <uint32_t>(ends[1] - ends[0])
@@ -110,7 +110,7 @@ cdef int look_texts(Hot* h, HotStep* t, int64_t row, int n) noexcept nogil:
 
 
 cdef int look_bytes(Hot* h, HotStep* t, int64_t row, int n, uint64_t* at, uint32_t* sizes) noexcept nogil:
-    """Bytes of any column; 0 or GIVE_UP."""
+    """Bytes of any column; 0 or FALLS_BACK."""
     cdef const Source* s = t.s
     cdef const Source* found
     cdef const uint8_t* p = NULL
@@ -129,11 +129,11 @@ cdef int look_bytes(Hot* h, HotStep* t, int64_t row, int n, uint64_t* at, uint32
         found = s
         k = row + i
         if find_value(&found, &k) != HAS_VALUE or bytes_at(found, k, &p, &length) < 0:
-            return GIVE_UP
+            return FALLS_BACK
         if length > (255 if t.what == STEP_SHORT else 0xFFFFFF):
-            return GIVE_UP
+            return FALLS_BACK
         if (s.text or t.what == STEP_SHORT or found.text) and not is_utf8(p, <size_t>length):
-            return GIVE_UP
+            return FALLS_BACK
         if alike and length <= HOT_SAME:
             look_same(t, p, <uint32_t>length)
             return 0
@@ -167,17 +167,17 @@ cdef int look_made(Encoder* e, Hot* h, HotStep* t, int64_t row, int n, uint64_t*
         s = t.s
         k = row + i
         if find_value(&s, &k) != HAS_VALUE:
-            return GIVE_UP
+            return FALLS_BACK
         start = <size_t>(e.text.w - e.scratch.p)
         if t.is_table:
             status = put_source_table(&e.text, s, k, e.mode, &e.refusal)
         else:
             status = put_table_value(&e.text, s, k, e.mode, 1, &e.refusal)
         if status != 0:
-            return NO_MEMORY if status == NO_MEMORY else GIVE_UP
+            return NO_MEMORY if status == NO_MEMORY else FALLS_BACK
         at[i] = start
         if <size_t>(e.text.w - e.scratch.p) - start > 0xFFFFFF:
-            return GIVE_UP
+            return FALLS_BACK
         sizes[i] = <uint32_t>(<size_t>(e.text.w - e.scratch.p) - start)
     look_some(h, t, n, sizes)
     return 0

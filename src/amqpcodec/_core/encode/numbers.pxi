@@ -14,12 +14,12 @@ cdef int look_integers(const Source* s, int64_t row, int n, uint64_t* out) noexc
         for i in range(n):
             out[i] = <uint64_t>signed_at(s.input_type, data, at + i)
     else:
-        return GIVE_UP
+        return FALLS_BACK
     return 0
 
 
 cdef int look_times(const Source* s, int64_t row, int n, uint64_t* out) noexcept nogil:
-    """Timestamps as seconds; 0 or GIVE_UP."""
+    """Timestamps as seconds; 0 or FALLS_BACK."""
     cdef const int64_t* times = <const int64_t*>s.data + s.at + row
     cdef uint64_t seen = 0
     cdef int i
@@ -32,20 +32,20 @@ cdef int look_times(const Source* s, int64_t row, int n, uint64_t* out) noexcept
             seen |= <uint64_t>times[i]
             out[i] = <uint64_t>times[i] // <uint64_t>s.unit
     # before 1970, if only under a null
-    return GIVE_UP if seen >> 63 else 0
+    return FALLS_BACK if seen >> 63 else 0
 
 
 cdef int look_numbers(Hot* h, HotStep* t, int64_t row, int n, uint64_t* out, uint32_t* sizes) noexcept nogil:
-    """Numbers in the range of their type; 0 or GIVE_UP."""
+    """Numbers in the range of their type; 0 or FALLS_BACK."""
     cdef const Source* s = t.s
     cdef uint64_t seen = 0, differ = 0
     cdef uint8_t* raw = <uint8_t*>sizes
     cdef int i
     if s.input_type == IN_TIME and (t.wire == W_TIMESTAMP or t.wire == 0xFF):
         if look_times(s, row, n, out) != 0:
-            return GIVE_UP
+            return FALLS_BACK
     elif s.input_type == IN_DOUBLE and t.wire != 0xFF or look_integers(s, row, n, out) != 0:
-        return GIVE_UP
+        return FALLS_BACK
     elif t.wire != 0xFF:
         if all_rows(t, n):
             for i in range(n):
@@ -55,9 +55,9 @@ cdef int look_numbers(Hot* h, HotStep* t, int64_t row, int n, uint64_t* out, uin
                 seen |= out[i] if t.mask >> i & 1 else 0
         if t.wire == W_LONGLONG or t.wire == W_TIMESTAMP:
             if seen >> 63 and s.input_type != IN_UINT64:
-                return GIVE_UP
+                return FALLS_BACK
         elif seen > highest_of(t.wire):     # it is all ones
-            return GIVE_UP
+            return FALLS_BACK
     if not all_rows(t, n):
         if t.part == PART_ARGUMENTS:
             for i in range(n):
@@ -105,7 +105,7 @@ cdef int look_bits(HotStep* t, int64_t row, int n, uint64_t* out, uint32_t* size
             mask &= bits_at(s.data, s.at + row, n)
         elif mask:
             if s.input_type == IN_DICTIONARY or look_integers(s, row, n, out) != 0:
-                return GIVE_UP
+                return FALLS_BACK
             bits = 0
             for i in range(n):
                 bits |= <uint64_t>(out[i] != 0) << i
@@ -134,7 +134,7 @@ cdef int look_ints(Hot* h, HotStep* t, int64_t row, int n, uint64_t* out, uint32
     cdef int64_t v
     cdef uint64_t far = 0, differ = 0, seen = 0
     if look_integers(t.s, row, n, out) != 0:
-        return GIVE_UP
+        return FALLS_BACK
     if all_rows(t, n):
         for i in range(n):
             # above 31 bits, that and the sign are not all the same
@@ -142,7 +142,7 @@ cdef int look_ints(Hot* h, HotStep* t, int64_t row, int n, uint64_t* out, uint32
             differ |= out[i] ^ out[0]
             seen |= out[i]
         if seen >> 63 and t.s.input_type == IN_UINT64:
-            return GIVE_UP
+            return FALLS_BACK
         if far == 0 and differ == 0:
             t.constant[0] = c'I'
             store32(t.constant + 1, <uint32_t>out[0])
@@ -156,7 +156,7 @@ cdef int look_ints(Hot* h, HotStep* t, int64_t row, int n, uint64_t* out, uint32
             continue
         v = <int64_t>out[i]
         if t.s.input_type == IN_UINT64 and v < 0:
-            return GIVE_UP
+            return FALLS_BACK
         sizes[i] = 5 if v == <int32_t>v else 9
     look_some(h, t, n, sizes)
     return 0
@@ -165,7 +165,7 @@ cdef int look_ints(Hot* h, HotStep* t, int64_t row, int n, uint64_t* out, uint32
 # ---- channels ----
 
 cdef int look_channels(Encoder* e, Hot* h, int64_t row, int n) noexcept nogil:
-    """Channels: the first one, or all where they vary; 0 or GIVE_UP."""
+    """Channels: the first one, or all where they vary; 0 or FALLS_BACK."""
     cdef uint64_t seen = 0, differ = 0, mask
     cdef const Source* s = e.channel
     cdef int i
@@ -176,7 +176,7 @@ cdef int look_channels(Encoder* e, Hot* h, int64_t row, int n) noexcept nogil:
     if mask == 0:
         return 0
     if s.input_type == IN_DICTIONARY or look_integers(s, row, n, number) != 0:
-        return GIVE_UP
+        return FALLS_BACK
     for i in range(n):
         if not mask >> i & 1:
             number[i] = 1
@@ -185,4 +185,4 @@ cdef int look_channels(Encoder* e, Hot* h, int64_t row, int n) noexcept nogil:
         h.channel[i] = <uint16_t>number[i]
     h.channels_vary = differ != 0
     prefetch_next(s, row, n, False)
-    return GIVE_UP if seen > 0xFFFF else 0
+    return FALLS_BACK if seen > 0xFFFF else 0

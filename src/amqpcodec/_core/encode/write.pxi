@@ -13,7 +13,7 @@ cdef int begin_rows(Encoder* e, int64_t row, int n, uint64_t total) noexcept nog
         guess_size(e, c.used + total, e.rows + row + n)
     status = out_room(e, total + 2 * PUT_SLACK)
     if status == COLUMN_FULL:
-        return GIVE_UP
+        return FALLS_BACK
     if status == 0 and c.filled < e.rows + row:
         column_fill(c, e.rows + row)
     return status

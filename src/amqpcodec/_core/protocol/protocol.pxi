@@ -72,7 +72,7 @@ cdef class Protocol(ProtocolCore):
             n = b.p - b.start
             if offset < 0 or offset > view.len or n > view.len - offset:
                 raise EncodeError(f"the frame takes {n} bytes, the buffer has "
-                                  f"{max(view.len - max(offset, 0), 0)} behind offset {offset}")
+                                  f"{max(view.len - max(offset, 0), 0)} after offset {offset}")
             memcpy(<uint8_t*>view.buf + offset, b.start, <size_t>n)
             return n
         finally:
