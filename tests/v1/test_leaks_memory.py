@@ -104,10 +104,12 @@ def test_nothing_is_kept(act: Any) -> None:
 
     for _ in range(3 if act is frames else 60):  # until freelists and caches are full
         act()
-    before = count()
-    for _ in range(10):
-        act()
-    after = count()
-    assert abs(after[0] - before[0]) < 200
-    assert abs(after[1] - before[1]) < 50
-    assert abs(after[2] - before[2]) < 10
+    grown: tuple[int, ...] = ()
+    for _ in range(3):  # caches fill up in the end; what is lost is lost again each time
+        before = count()
+        for _ in range(10):
+            act()
+        grown = tuple(abs(new - old) for new, old in zip(count(), before, strict=True))
+        if grown[0] < 200 and grown[1] < 50 and grown[2] < 10:
+            return
+    raise AssertionError(f"(blocks, references to None, to a role) more: {grown}")
