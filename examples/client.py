@@ -134,7 +134,8 @@ class Client(asyncio.Protocol):
             self.session.close()
             self.flush()
             await asyncio.wait([self.closed], timeout=timeout)
-        self.transport.abort()
+        if not self.transport.is_closing():
+            self.transport.abort()
 
     async def __aenter__(self) -> Self:
         return self
