@@ -24,6 +24,8 @@ from tests.fuzz.targets import targets
 FINDINGS = CACHE / "findings"
 #: One input, in seconds and MB: what is linear in some kilobytes is far below.
 TIMEOUT, MEMORY = 20, 3000
+#: One allocation, in MB: clients make room for what bytes only claim.
+LARGEST = 500
 
 
 @dataclass
@@ -79,7 +81,7 @@ def fuzz(name: str, seconds: int, runs: int, seed: int) -> Result:
     with subprocess.Popen(
         command,
         cwd=ROOT,
-        env=environment(str(runtime())),
+        env=environment(str(runtime()), LARGEST),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -108,7 +110,7 @@ def fuzz(name: str, seconds: int, runs: int, seed: int) -> Result:
 def again(name: str, path: Path) -> int:
     """One input once more, with all that the sanitizers say."""
     command = [sys.executable, "-m", "tests.fuzz.child", name, str(path)]
-    return subprocess.run(command, cwd=ROOT, env=environment(str(runtime()))).returncode
+    return subprocess.run(command, cwd=ROOT, env=environment(str(runtime()), LARGEST)).returncode
 
 
 def keep(names: list[str]) -> None:
@@ -124,7 +126,7 @@ def keep(names: list[str]) -> None:
         subprocess.run(
             [*command, *options],
             cwd=ROOT,
-            env=environment(str(runtime())),
+            env=environment(str(runtime()), LARGEST),
             check=True,
             capture_output=True,
         )
@@ -155,7 +157,7 @@ def main() -> int:
         if options.install:
             install()
         build()
-        environment(str(runtime()))
+        environment(str(runtime()), LARGEST)
     except MissingError as missing:
         print(f"fuzz: {missing}", file=sys.stderr)
         return 2

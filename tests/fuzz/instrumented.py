@@ -103,13 +103,17 @@ def runtime() -> Path:
     return Path(atheris.path()) / "asan_with_fuzzer.so"
 
 
-def environment(preload: str) -> dict[str, str]:
-    """Of a process that runs the instrumented core, with the sanitizers' code loaded first."""
+def environment(preload: str, largest: int = 0) -> dict[str, str]:
+    """Of a process that runs the instrumented core, with the sanitizers' code loaded first.
+
+    largest: MB of one allocation; one of more is refused, as where memory runs out. 0 for any.
+    """
     return {
         **os.environ,
         "LD_PRELOAD": preload,
         # CPython frees little at its end, and a large request may fail as it does without us.
-        "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1:handle_segv=1",
+        "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1:handle_segv=1"
+        + (f":max_allocation_size_mb={largest}" if largest else ""),
         "UBSAN_OPTIONS": "print_stacktrace=1",
         # Every object gets an allocation of its own, with a red zone after it.
         "PYTHONMALLOC": "malloc",

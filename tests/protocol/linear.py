@@ -236,7 +236,7 @@ CONSTRUCTS: dict[str, Callable[[int], Any]] = {
     "capture: fragments": lambda n: rows(fragments(n, True)),
     "capture: fragments far from each other": lambda n: rows(fragments(n, False)),
     "capture: states": states,
-    "capture: files of a chain": lambda n: rows(*files(n // 16), chain=True),
+    "capture: files of a chain": lambda n: rows(*files(1 + n // 16), chain=True),
     "capture: blocks and options": lambda n: rows(blocks(n)),
     "specification": lambda n: xml(n // 8),
 }
