@@ -321,7 +321,7 @@ def _properties_reader(w: Writer, sig: str) -> None:
         elif letter == "t":
             w("if <size_t>(end - p) < 8:")
             w("    return fall_back(o)")
-            w(f"kind_words(o, {slots})[{words[i]}] = load64(p)")
+            w(f"class_words(o, {slots})[{words[i]}] = load64(p)")
             w("value = NULL             # made from the word when it is read")
             w("p += 8")
         else:
@@ -374,7 +374,7 @@ def _properties_writer(w: Writer, sig: str) -> None:
             w("b.p += 1 + n")
         elif letter == "t":
             w(f"if o.field[{i}] == NULL:")
-            w(f"    u = kind_words(o, {slots})[{words[i]}]")
+            w(f"    u = class_words(o, {slots})[{words[i]}]")
             w(f"elif not seconds_fast(o.field[{i}], &u):")
             w("    return put_back(b, start)")
             w("buffer_room(b, 8)")

@@ -487,7 +487,7 @@ cdef PyObject* read_properties_SSToosSSstSSSS(Desc* d, const uint8_t* p, const u
     if flags & 0x0040:
         if <size_t>(end - p) < 8:
             return fall_back(o)
-        kind_words(o, 15)[0] = load64(p)
+        class_words(o, 15)[0] = load64(p)
         value = NULL             # made from the word when it is read
         p += 8
         class_fill(o, 9, value)
@@ -606,7 +606,7 @@ cdef int write_properties_SSToosSSstSSSS(Buffer* b, Desc* d, MessageObject* o,
         flags |= 0x0080
     if o.field[9] != Py_None:
         if o.field[9] == NULL:
-            u = kind_words(o, 15)[0]
+            u = class_words(o, 15)[0]
         elif not seconds_fast(o.field[9], &u):
             return put_back(b, start)
         buffer_room(b, 8)

@@ -75,7 +75,7 @@ typedef struct {
 
 /* The metatype. It belongs to _codec (message_meta.h); other modules that include this ask it once. */
 static PyTypeObject *class_metatype = NULL;
-static inline void kind_use(PyObject *metatype) { class_metatype = (PyTypeObject *)metatype; }
+static inline void class_use(PyObject *metatype) { class_metatype = (PyTypeObject *)metatype; }
 
 /* A field's new value, which is taken over. */
 static inline void class_store(MessageObject *o, int i, PyObject *value) {
@@ -119,9 +119,9 @@ static inline void class_drop_bytes(MessageObject *o, int slot) {
 }
 
 /* Where the words of an instance with so many slots are: what its time fields are made from. */
-#define KIND_WORDS_AT(slots) ((CLASS_HEAD + sizeof(PyObject *) * (size_t)(slots) + 7) & ~(size_t)7)
-AMQP_INLINE uint64_t *kind_words(MessageObject *o, int slots) {
-    return (uint64_t *)((char *)o + KIND_WORDS_AT(slots));
+#define CLASS_WORDS_AT(slots) ((CLASS_HEAD + sizeof(PyObject *) * (size_t)(slots) + 7) & ~(size_t)7)
+AMQP_INLINE uint64_t *class_words(MessageObject *o, int slots) {
+    return (uint64_t *)((char *)o + CLASS_WORDS_AT(slots));
 }
 
 /* Set by the core: bytes of a table and mode -> dict; seconds since 1970 -> datetime. */
@@ -132,9 +132,9 @@ static PyObject *(*class_read_time)(uint64_t seconds) = NULL;
 static inline int class_check_type(PyTypeObject *type) { return Py_TYPE(type) == class_metatype; }
 
 /* The word of a time field, which is meant as long as the field is NULL. */
-static inline uint64_t *kind_word(MessageObject *o, int field) {
+static inline uint64_t *class_word(MessageObject *o, int field) {
     MessageClass *k = CLASS_OF(Py_TYPE(o));
-    return kind_words(o, k->slots) + k->word[field] - 1;
+    return class_words(o, k->slots) + k->word[field] - 1;
 }
 
 /* ---- life of an instance ---- */
@@ -346,7 +346,7 @@ static PyObject *class_time_get(PyObject *self, void *closure) {
     PyObject *v;
     PYTHON_LOCK(o);
     v = o->field[field];
-    if (!v) o->field[field] = v = class_read_time(*kind_word(o, field));
+    if (!v) o->field[field] = v = class_read_time(*class_word(o, field));
     Py_XINCREF(v);
     PYTHON_UNLOCK();
     return v;
@@ -469,7 +469,7 @@ static PyObject *class_richcompare(PyObject *x, PyObject *y, int op) {
                 memcmp(p->bytes, q->bytes, (size_t)p->size) == 0)
                 continue; /* the same bytes; else compare what they say */
         } else if (k->word[i] && !a->field[i] && !b->field[i]) {
-            equal = *kind_word(a, i) == *kind_word(b, i);
+            equal = *class_word(a, i) == *class_word(b, i);
             continue;
         }
         PyObject *v = class_get(x, i), *w = v ? class_get(y, i) : NULL;

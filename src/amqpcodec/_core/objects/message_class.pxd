@@ -28,7 +28,7 @@ cdef extern from "objects/message_class.h":
     PyTypeObject* Py_TYPE(PyObject* o)
     MessageClass* CLASS_OF(PyTypeObject* t)
     bint class_check_type(PyTypeObject* t)
-    void kind_use(object metatype)
+    void class_use(object metatype)
     MessageObject* class_new(PyTypeObject* t)
     object class_instance "CLASS_INSTANCE"(PyTypeObject* t)
     void class_track(PyObject* o)
@@ -38,8 +38,8 @@ cdef extern from "objects/message_class.h":
     void class_fill(MessageObject* o, int i, PyObject* value)
     TableBytes* class_bytes(MessageObject* o, int slot)
     int class_put_bytes(MessageObject* o, int slot, const uint8_t* p, size_t n)
-    uint64_t* kind_words(MessageObject* o, int slots)
-    uint64_t* kind_word(MessageObject* o, int field)
+    uint64_t* class_words(MessageObject* o, int slots)
+    uint64_t* class_word(MessageObject* o, int field)
 
 # The metatype of all message classes.
 cdef object class_metatype_object()

@@ -59,7 +59,7 @@ static PyGetSetDef class_meta_getset[] = {
 
 static int class_ready(void) {
     MessageMeta.tp_base = &PyType_Type;
-    kind_use((PyObject *)&MessageMeta);
+    class_use((PyObject *)&MessageMeta);
     return PyType_Ready(&MessageMeta);
 }
 
@@ -170,7 +170,7 @@ static PyObject *class_make(PyObject *name, PyObject *bases, PyObject *dict, PyO
     k->slots = n + ntables;
     k->owner = Py_XNewRef(owner);
     type->tp_basicsize = (Py_ssize_t)(CLASS_HEAD + sizeof(PyObject *) * (size_t)k->slots);
-    if (nwords) type->tp_basicsize = (Py_ssize_t)KIND_WORDS_AT(k->slots) + 8 * nwords;
+    if (nwords) type->tp_basicsize = (Py_ssize_t)CLASS_WORDS_AT(k->slots) + 8 * nwords;
     type->tp_itemsize = 0;
     type->tp_dictoffset = 0;
     type->tp_weaklistoffset = 0;

@@ -70,7 +70,7 @@ cdef object store_object(const Desc* d, const AmqpValue* v, bint properties, uin
                 raise MemoryError
             class_store(o, i, NULL)          # made from the bytes when it is read
         elif v[i].wire_type == W_TIMESTAMP:
-            kind_word(o, i)[0] = v[i].u
+            class_word(o, i)[0] = v[i].u
             class_store(o, i, NULL)          # made from the word when it is read
         else:
             value = store_value(&d.op[i], &v[i], cache)
@@ -240,7 +240,7 @@ cdef int load_object(Loader* l, const Desc* d, object obj, bint properties, Amqp
             if not k.word[i]:
                 table_error(&l.at, "is not set")
             v[i].wire_type = W_TIMESTAMP
-            v[i].u = kind_word(o, i)[0]
+            v[i].u = class_word(o, i)[0]
             continue
         if properties and o.field[i] == Py_None:
             v[i].present = False

@@ -46,7 +46,7 @@ cdef extern from "v1/compact.h":
                               Py_ssize_t longest, object dict_)
 
 v1_uuid_ready(UUID, _uuid.SafeUUID.unknown)
-kind_use(class_metatype_object())
+class_use(class_metatype_object())
 v1_compact_ready(V1Symbol)
 
 cdef extern from *:
