@@ -84,12 +84,16 @@ def nameless(row: dict[str, Any]) -> dict[str, Any]:
     return row | {"file": "", "connection": ""}
 
 
+def folders(parent: Path, *names: str) -> list[Path]:
+    for name in names:
+        (parent / name).mkdir()
+    return [parent / name for name in names]
+
+
 @pytest.mark.parametrize("level", ["frame", "message"])
 def test_a_restart_between_all_steps(tmp_path: Path, level: str) -> None:
     """Each batch is planned twice and run twice: as if the driver died at each step."""
-    spool, folder = tmp_path / "spool", tmp_path / "folder"
-    spool.mkdir()
-    folder.mkdir()
+    spool, folder = folders(tmp_path, "spool", "folder")
     files = rotated(RECORDING, spool, 7)
     expected = one_pass(files, level=level)
     query = Query(folder, tmp_path / "states", level=level)
@@ -150,9 +154,7 @@ def _rows(reader: Any) -> list[dict[str, Any]]:
 
 
 def test_a_ring_reuses_its_names(tmp_path: Path) -> None:
-    spool, ring = tmp_path / "spool", tmp_path / "ring"
-    spool.mkdir()
-    ring.mkdir()
+    spool, ring = folders(tmp_path, "spool", "ring")
     files = rotated(RECORDING, spool, 6)
     expected = one_pass(files)
     query = Query(ring, tmp_path / "states")
@@ -360,9 +362,7 @@ def test_folders_that_do_not_belong_together(tmp_path: Path) -> None:
 
 def test_a_long_stream_forgets(tmp_path: Path) -> None:
     """More steps than one of those that tell of all files."""
-    spool, folder = tmp_path / "spool", tmp_path / "folder"
-    spool.mkdir()
-    folder.mkdir()
+    spool, folder = folders(tmp_path, "spool", "folder")
     files = rotated(RECORDING, spool, 150)
     expected = one_pass(files)
     query = Query(folder, tmp_path / "states")
