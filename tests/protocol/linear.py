@@ -237,7 +237,7 @@ CONSTRUCTS: dict[str, Callable[[int], Any]] = {
     "capture: fragments far from each other": lambda n: rows(fragments(n, False)),
     "capture: states": states,
     "capture: files of a chain": lambda n: rows(*files(1 + n // 16), chain=True),
-    "capture: blocks and options": lambda n: rows(blocks(n)),
+    "capture: blocks and options": lambda n: rows(blocks(16 * n)),  # a block costs little
     "specification": lambda n: xml(n // 8),
 }
 
