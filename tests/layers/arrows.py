@@ -94,7 +94,7 @@ OTHERS: dict[str, dict[str, bool]] = {
     "batch": {"pyarrow": True},
     "capture": {"cryptography": True, "pyarrow": True, "fsspec": True},
     "traces": {"pyarrow": False},
-    "spark": {"pyspark": False, "pyarrow": False, "pandas": False, "numpy": False},
+    "spark": {"pyspark": False, "py4j": True, "pyarrow": False, "pandas": False, "numpy": False},
     "tables": {"pyarrow": False, "polars": False},
     "html": {"pyarrow": True},
     "compat": {"pamqp": False, "pika": False, "amqp": False, "azure": False},

@@ -153,6 +153,80 @@ def test_sql(spark):
     assert row.s == "struct<offset: bigint, frame_type: string, channel: int, frame: binary>"
 
 
+@pytest.mark.parametrize(
+    ("call", "of_python"),
+    [
+        ("from_amqp(frame, 'channel INT, method STRING')", ("channel int, method string",)),
+        (
+            "from_amqp(frame, 'ARRAY<STRUCT<method: STRING, bad: BINARY>>', "
+            "map('mode', 'permissive', 'columnNameOfCorruptRecord', 'bad'))",
+            ("array<struct<method string, bad binary>>", {"columnNameOfCorruptRecord": "bad"}),
+        ),
+        (
+            "from_amqp(frame, concat('method ', 'STRING, body BINARY'), map('level', 'message'))",
+            ("method string, body binary", {"level": "message"}),
+        ),
+        (
+            f"from_amqp(frame, schema_of_amqp(X'{OPEN.hex()}'))",
+            ("struct<offset: bigint, frame_type: string, channel: int, method: string, "
+             "arguments: string, frame: binary>",),
+        ),
+    ],
+)  # fmt: skip
+def test_sql_takes_what_from_json_takes(spark, call, of_python):
+    amqp.register(spark)
+    values = [*recorded()[:40], UNKNOWN, None, b""]
+    table = framed(spark, values)
+    table.createOrReplaceTempView("captured")
+    found = spark.sql(f"SELECT id, {call} AS f FROM captured")
+    expected = table.select("id", amqp.from_amqp("frame", *of_python).alias("f"))
+    assert found.schema == expected.schema
+    assert rows_of(found, "id") == rows_of(expected, "id")
+    assert found.where("f IS NOT NULL").count() > 30
+
+
+def test_sql_in_a_view_and_an_expression(spark):
+    amqp.register(spark)
+    framed(spark, [OPEN, BEAT, OPEN]).createOrReplaceTempView("captured")
+    spark.sql(
+        "CREATE OR REPLACE TEMP VIEW methods AS "
+        "SELECT from_amqp(frame, 'method STRING').method AS m FROM captured"
+    )
+    counted = spark.sql("SELECT m, count(*) AS n FROM methods GROUP BY m ORDER BY m NULLS FIRST")
+    assert counted.collect() == [(None, 1), ("channel.open", 2)]
+    given = spark.table("captured").selectExpr("from_amqp(frame, 'channel INT').channel AS c")
+    assert [row.c for row in given.collect()] == [1, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("call", "problem"),
+    [
+        ("from_amqp(frame, 'chanel INT')", "no column 'chanel'"),
+        ("from_amqp(frame, 'channel INTT')", "INTT"),
+        ("from_amqp(frame, 'channel INT', map('moed', 'x'))", "did you mean mode"),
+        ("from_amqp(frame, 'channel INT', 'x')", "(?i)options"),
+        ("from_amqp(frame, method)", "captured.method is not the same for all rows"),
+        ("from_amqp(frame, NULL)", "the schema of from_amqp is text, not None"),
+        ("from_amqp(method)", "'captured.method' is string, and frames are binary"),
+        ("from_amqp()", "takes 1 to 3 arguments, not 0"),
+        ("schema_of_amqp(frame, map(), 1)", "takes 1 to 2 arguments, not 3"),
+    ],
+)
+def test_sql_is_refused_before_anything_runs(spark, call, problem):
+    amqp.register(spark)
+    framed(spark, [OPEN]).selectExpr("*", "'x' AS method").createOrReplaceTempView("captured")
+    with pytest.raises(Exception, match=problem):
+        spark.sql(f"SELECT {call} FROM captured")
+
+
+def test_sql_failfast(spark):
+    amqp.register(spark)
+    framed(spark, [OPEN, UNKNOWN]).createOrReplaceTempView("captured")
+    query = "SELECT from_amqp(frame, 'channel INT', map('mode', 'FAILFAST')) FROM captured"
+    with pytest.raises(Exception, match=r"UnknownMethodError: partition \d, row \d"):
+        spark.sql(query).collect()
+
+
 def test_sql_evaluates_once(spark):
     amqp.register(spark)
     framed(spark, [OPEN, BEAT]).createOrReplaceTempView("captured")

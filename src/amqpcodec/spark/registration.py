@@ -11,6 +11,7 @@ from pyspark.sql.types import DataType
 from .encoding import to_amqp_udf
 from .functions import from_amqp_udf, schema_of_amqp_udf
 from .source import AmqpCapture
+from .sql import register_builders
 from .versions import needs_sources
 
 if TYPE_CHECKING:
@@ -24,9 +25,11 @@ _log = logging.getLogger(__name__)
 def register(spark: SparkSession, functions: Mapping[str, str | DataType] | None = None) -> None:
     """Make ``amqp_capture`` a format of a session, and the column functions callable in SQL.
 
-    In SQL a function has one type: ``from_amqp(col)`` gives all columns of a frame, and
-    ``to_amqp(struct)`` takes a message, as ``to_amqp(struct(exchange, body))``. Give names and
-    schemas of your own for functions that decode less.
+    In SQL ``from_amqp(col, schema, options)`` takes what from_json takes, as ``from_amqp(frame,
+    'channel INT, method STRING', map('mode', 'FAILFAST'))``; without a schema it gives all columns
+    of a frame. ``schema_of_amqp(X'...')`` may stand for the schema, and ``to_amqp(struct)`` takes
+    a message, as ``to_amqp(struct(exchange, body))``. On Spark Connect a function has one type, and
+    ``from_amqp(col)`` takes no more: give names and schemas of your own.
 
     Args:
         spark: a session.
@@ -46,8 +49,9 @@ def register(spark: SparkSession, functions: Mapping[str, str | DataType] | None
             raise
         _log.warning("only the format amqp_capture is there: %s", problem)
         return
-    spark.udf.register("from_amqp", from_sql)
-    spark.udf.register("schema_of_amqp", schema_of_amqp_udf())
+    if not register_builders(spark):
+        spark.udf.register("from_amqp", from_sql)
+        spark.udf.register("schema_of_amqp", schema_of_amqp_udf())
     spark.udf.register("to_amqp", to_amqp_udf())
     for name, schema in dict(functions or {}).items():
         spark.udf.register(name, from_amqp_udf(schema))

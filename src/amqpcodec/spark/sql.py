@@ -1,0 +1,133 @@
+"""``from_amqp`` and ``schema_of_amqp`` in SQL, where their arguments say what they give.
+
+A Python function that is registered has one type. from_json's depends on its arguments, since the
+analyzer asks a builder for it; here the builder is Python's, called back through Py4J.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from .frames import check_binary
+from .functions import from_amqp_udf, schema_of_amqp, schema_of_amqp_udf
+from .versions import of_ddl
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["register_builders"]
+
+
+def register_builders(spark: SparkSession) -> bool:
+    """Make ``from_amqp(col[, schema[, options]])`` and ``schema_of_amqp(col[, options])`` known.
+
+    False: the analyzer is out of reach, as it is for a client of Spark Connect, and for programs on
+    clusters that let Python call few classes of the JVM.
+    """
+    if not hasattr(spark, "_jsparkSession"):
+        return False
+    from py4j.protocol import Py4JError
+    from pyspark import java_gateway
+
+    gateway: Any = spark.sparkContext._gateway
+    start: Any = java_gateway.ensure_callback_server_started
+    try:
+        start(gateway)
+        registry = spark._jsparkSession.sessionState().functionRegistry()
+        for name, most, build in _FUNCTIONS:
+            builder = _Builder(name, most, build, gateway.jvm)
+            registry.createOrReplaceTempFunction(name, builder, "python_udf")
+    except Py4JError:
+        return False
+    return True
+
+
+class _Builder:
+    """What the analyzer asks, with expressions of the JVM, for the expression of a call."""
+
+    def __init__(self, name: str, most: int, build: Callable[..., Any], jvm: Any) -> None:
+        """most: arguments that it takes. build: takes a reader of constants, and the arguments."""
+        self.name = name
+        self.most = most
+        self.build = build
+        self.constants = _Constants(name, jvm)
+
+    def apply(self, children: Any) -> Any:
+        """children: a Seq of the arguments, which are resolved."""
+        try:
+            return self._built(children)
+        except Exception as problem:  # the JVM shows it, and needs no traceback
+            raise problem.with_traceback(None) from None
+
+    def _built(self, children: Any) -> Any:
+        if not 1 <= children.size() <= self.most:
+            raise ValueError(f"{self.name} takes 1 to {self.most} arguments, not {children.size()}")
+        given = children.head()
+        check_binary(of_ddl(given.dataType().sql()), given.sql())
+        rest = [children.apply(number) for number in range(1, children.size())]
+        return self.build(self.constants, children.take(1), *rest)
+
+    class Java:
+        """What it is to the JVM."""
+
+        implements = ("scala.Function1",)
+
+
+def _from_amqp(constants: _Constants, col: Any, schema: Any = None, options: Any = None) -> Any:
+    text = None if schema is None else constants.value(schema)
+    if schema is not None and not isinstance(text, str):
+        raise ValueError(f"the schema of from_amqp is text, not {text!r}")
+    return _call(from_amqp_udf(text, options and constants.map(options)), col)
+
+
+def _schema_of_amqp(constants: _Constants, col: Any, options: Any = None) -> Any:
+    given = options and constants.map(options)
+    if col.head().foldable():
+        value = constants.value(col.head())
+        if isinstance(value, bytes):
+            return constants.literal(vars(schema_of_amqp(value, given))["_amqp_schema"])
+    return _call(schema_of_amqp_udf(given), col)
+
+
+#: Name in SQL, how many arguments it takes, and what makes the expression.
+_FUNCTIONS: tuple[tuple[str, int, Callable[..., Any]], ...] = (
+    ("from_amqp", 3, _from_amqp),
+    ("schema_of_amqp", 2, _schema_of_amqp),
+)
+
+
+def _call(function: Any, col: Any) -> Any:
+    return function._unwrapped._judf.builder(col)
+
+
+class _Constants:
+    """Reads arguments that must be the same for all rows."""
+
+    def __init__(self, name: str, jvm: Any) -> None:
+        self.name = name
+        self.expressions = jvm.org.apache.spark.sql.catalyst.expressions
+        self.string = jvm.org.apache.spark.sql.types.DataTypes.StringType
+
+    def value(self, expression: Any) -> Any:
+        """Text, bytes, or whatever else it is."""
+        if not expression.foldable():
+            raise ValueError(
+                f"{expression.sql()} is not the same for all rows: the type of {self.name} is "
+                "fixed before a job starts"
+            )
+        found = expression.eval(None)
+        return found if isinstance(found, bytes) or found is None else str(found.toString())
+
+    def map(self, expression: Any) -> Mapping[str, str]:
+        """``map('mode', 'FAILFAST')`` as a dict."""
+        pairs = self.expressions.ExprUtils.convertToMapData(expression).iterator()
+        found = {}
+        while pairs.hasNext():
+            pair = pairs.next()
+            found[str(pair._1())] = str(pair._2())
+        return found
+
+    def literal(self, text: str) -> Any:
+        """A text as an expression."""
+        return self.expressions.Literal.create(text, self.string)
