@@ -22,7 +22,7 @@ from amqpcodec._gen.v1_constants cimport (
     V1_UNKNOWN, V1_USHORT, V1_UUID,
 )
 from amqpcodec._codec cimport (
-    BAD_CAPTURE, BAD_CHANNEL, BAD_COLUMN, BAD_HEADER_CLASS, BAD_HEARTBEAT, BAD_INCOMPLETE,
+    atomic_add_, BAD_CAPTURE, BAD_CHANNEL, BAD_COLUMN, BAD_HEADER_CLASS, BAD_HEARTBEAT, BAD_INCOMPLETE,
     BAD_METHOD, BAD_ORDER, BAD_RANGE, BAD_TEXT, BAD_TRAILING, BAD_TRUNCATED, bits_to_double,
     bits_to_float, check_pairs, check_value, copy_bytes, DescTable, double_to_bits, ERROR, fail,
     fault_error, fault_text, FAULT_TEXT_SIZE, FIELD_RESERVED, FRAME_BODY, FRAME_END, FRAME_HEADER,

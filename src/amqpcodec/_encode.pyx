@@ -18,7 +18,7 @@ from amqpcodec._gen.v1_constants cimport (
     V1_TIMESTAMP, V1_UBYTE, V1_UINT, V1_ULONG, V1_USHORT,
 )
 from amqpcodec._codec cimport (
-    AMQP_LIKELY, AMQP_UNLIKELY, AmqpValue, bits_to_double, copy_bytes, Cursor, DEPTH_LIMIT, Desc,
+    AMQP_LIKELY, AMQP_UNLIKELY, AmqpValue, atomic_add_, bits_to_double, copy_bytes, Cursor, DEPTH_LIMIT, Desc,
     double_to_bits, EncodeError, Fault, FAULT_TEXT_SIZE, float_to_bits, FRAME_BODY, FRAME_END,
     FRAME_HEADER, FRAME_METHOD, HIGHEST_INT64, is_ascii, is_utf8, load16, load32, load64,
     MAX_FIELDS, MAX_U32, MODE_0_8, MODE_LETTER, MODE_NO_X, mode_of, MODE_OLD, PROPERTY_ALIASES,
@@ -33,7 +33,7 @@ from amqpcodec._v1 cimport (
 )
 from amqpcodec._columns cimport pool_use, shared_pool
 from amqpcodec._columns cimport (
-    any_twice, append_bytes, ArrowArray, ArrowArrayStream, ArrowSchema, AS_TEXT, atomic_add_,
+    any_twice, append_bytes, ArrowArray, ArrowArrayStream, ArrowSchema, AS_TEXT,
     BAD_OFFSETS, Block, block_give, block_room, Column, column_fill, COLUMN_FULL, column_grow,
     COPY_SLACK, data_grow, export_column, export_schema, FAILED, free_array_capsule,
     free_schema_capsule, FALLS_BACK, has_twice, KEYS_ON_STACK, mark_rows, NO_MEMORY, NO_BYTES,

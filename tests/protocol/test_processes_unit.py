@@ -9,7 +9,8 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +89,84 @@ def wrong_in_threads(right: Callable[[int], bool]) -> list[Any]:
 def test_decoders_in_many_threads() -> None:
     expected = [read(seed) for seed in range(THREADS)]
     assert wrong_in_threads(lambda seed: read(seed) == expected[seed]) == []
+
+
+NO_METHOD = bytes.fromhex("01 0001 00000004 00000000 ce")
+NO_VALUE = bytes.fromhex("0000000c 02 00 0001 01000000")
+DECODERS = [
+    (old.Decoder, conversation),
+    (old.MessageDecoder, conversation),
+    (partial(new.Decoder, opened=True), new_conversation),
+    (partial(new.MessageDecoder, opened=True), new_conversation),
+]
+
+
+def in_thread(call: Callable[[], Any]) -> Any:
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(call).result()
+
+
+@pytest.mark.parametrize(("make", "talk"), DECODERS)
+def test_a_decoder_goes_from_thread_to_thread(
+    make: Callable[[], Any], talk: Callable[[int], bytes]
+) -> None:
+    data = talk(3)
+    decoder = make()
+    found: list[Any] = []
+    for at in range(0, len(data), 101):
+        frames = in_thread(partial(decoder.feed, data[at : at + 101]))
+        found += next(frames, ()), *in_thread(partial(list, frames))
+    assert [each for each in found if each] == list(make().feed(data))
+
+
+@pytest.mark.parametrize(("make", "talk"), DECODERS)
+def test_feeding_while_another_thread_reads_is_an_error(
+    make: Callable[[], Any], talk: Callable[[int], bytes]
+) -> None:
+    decoder = make()
+    frames = decoder.feed(talk(1))
+    first = next(frames)
+    rest = in_thread(lambda: list(decoder.feed(talk(2))))
+    assert [first, *rest] == list(make().feed(talk(1) + talk(2)))
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match="another thread fed this decoder"):
+            next(frames)
+    decoder.reset()
+    assert list(decoder.feed(talk(1))) == list(make().feed(talk(1)))
+
+
+@pytest.mark.parametrize(
+    ("make", "bad"),
+    [(make, NO_METHOD if talk is conversation else NO_VALUE) for make, talk in DECODERS],
+)
+def test_a_decoder_in_use_is_refused(
+    make: Callable[..., Any], bad: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What runs inside of a call, as an error's constructor does, could otherwise take away the
+    bytes that the call reads."""
+    decoder = make(errors="frame")
+    calls: list[Callable[[], Any]] = [
+        partial(decoder.feed, b"x" * 100_000),
+        decoder.reset,
+        decoder.eof,
+    ]
+    if hasattr(decoder, "discard"):
+        calls.append(partial(decoder.discard, *((1,) if bad is NO_METHOD else (1, 0))))
+    refused = []
+
+    def constructor(self: Any, *args: Any, **kwargs: Any) -> None:
+        made(self, *args, **kwargs)
+        for call in calls:
+            with pytest.raises(RuntimeError, match="in use"):
+                call()
+            refused.append(call)
+
+    made = amqpcodec.DecodeError.__init__
+    assert list(decoder.feed(bad[:5])) == []
+    monkeypatch.setattr(amqpcodec.DecodeError, "__init__", constructor)
+    found = [frame.raw for _, frame in decoder.feed(bad[5:] + bad)]
+    assert refused == calls * 2
+    assert found == [bad, bad]
 
 
 def test_columns_in_many_threads() -> None:

@@ -5,11 +5,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include "wire/atomic.h"
 #include "wire/wire.h"
 
-#if defined(_MSC_VER)
-#include <intrin.h>
-#endif
 #if defined(__linux__)
 #include <sys/mman.h>
 #endif
@@ -61,20 +59,6 @@ struct ArrowArrayStream {
     void (*release)(struct ArrowArrayStream *);
     void *private_data;
 };
-#endif
-
-/* Consumers release from any thread, with or without the GIL: two atomic operations are all we need. */
-typedef long Atomic;
-#if defined(_MSC_VER)
-static inline long atomic_add_(Atomic *a, long n) { return _InterlockedExchangeAdd(a, n) + n; }
-static inline int atomic_take_(Atomic *a) { return _InterlockedExchange(a, 1) == 0; }
-static inline void atomic_drop_(Atomic *a) { (void)_InterlockedExchange(a, 0); }
-#else
-static inline long atomic_add_(Atomic *a, long n) {
-    return __atomic_add_fetch(a, n, __ATOMIC_ACQ_REL);
-}
-static inline int atomic_take_(Atomic *a) { return __atomic_exchange_n(a, 1, __ATOMIC_ACQUIRE) == 0; }
-static inline void atomic_drop_(Atomic *a) { __atomic_store_n(a, 0, __ATOMIC_RELEASE); }
 #endif
 
 /* What columns without a value consist of, up to a size: all decodes share it, and nobody writes to it. */

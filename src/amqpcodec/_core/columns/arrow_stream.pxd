@@ -30,7 +30,5 @@ cdef extern from "columns/arrow.h" nogil:
         void* private_data
     enum:
         ARROW_FLAG_NULLABLE
-    ctypedef long Atomic
-    long atomic_add_(Atomic* a, long n)
 
 cdef object stream_capsule(object schema, object array)

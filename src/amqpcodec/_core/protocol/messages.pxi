@@ -104,27 +104,27 @@ cdef class MessageDecoder(Stream):
         Returns:
             True if something was open.
         """
-        cdef Content c = None if self.contents is None else self.contents.get(channel)
-        if c is None or c.state == AWAIT_METHOD or c.state == PASS_CONTENT:
-            return False
-        c.clear(PASS_CONTENT)
-        return True
+        cdef Content c
+        self.begin()
+        try:
+            c = None if self.contents is None else self.contents.get(channel)
+            if c is None or c.state == AWAIT_METHOD or c.state == PASS_CONTENT:
+                return False
+            c.clear(PASS_CONTENT)
+            return True
+        finally:
+            self.end_use()
 
-    def reset(self):
-        """Forget everything, for a new stream; settings stay."""
-        Stream.reset(self)
+    cdef int forget(self) except -1:
+        Stream.forget(self)
         self.contents = {}
         self.last = None
         self.n_open = 0
         self.filling = None
+        return 0
 
-    def eof(self):
-        """Say that no more bytes come.
-
-        Raises:
-            IncompleteError: the stream ended inside a frame or a message.
-        """
-        Stream.eof(self)
+    cdef int check_end(self) except -1:
+        Stream.check_end(self)
         for channel in sorted(self.contents or ()):
             c = <Content>self.contents[channel]
             if c.state == AWAIT_HEADER or c.state == AWAIT_BODY:
@@ -132,6 +132,7 @@ cdef class MessageDecoder(Stream):
                 error.channel = channel
                 error.method = type(c.method).NAME
                 raise error
+        return 0
 
     @cython.final
     cdef Content content(self, uint16_t channel):

@@ -33,7 +33,7 @@ static PyObject *pair_make(PyObject **kept, long channel, PyObject *event) { /* 
     }
     PyTuple_SET_ITEM(pair, 0, number);
     PyTuple_SET_ITEM(pair, 1, event);
-    Py_XSETREF(*kept, Py_NewRef(pair));
+    if (PYTHON_HAS_GIL) Py_XSETREF(*kept, Py_NewRef(pair));
     return pair;
 }
 

@@ -20,6 +20,12 @@ cdef class Stream:
     cdef bint frame_in_head
     cdef uint16_t channel           # of what take() gave last
     cdef bint ready                 # the constructor ran
+    cdef Atomic in_use              # a call has begun that reads or changes what is held
+    cdef unsigned long fed_by       # the thread that fed last
+    cdef int begin(self) except -1
+    cdef void end_use(self) noexcept
+    cdef int forget(self) except -1
+    cdef int check_end(self) except -1
     cdef int configure(self, Protocol protocol, frame_max, errors, dialect, tables, copy,
                        trailing) except -1
     cdef object incomplete(self, const char* what, uint64_t have)

@@ -12,12 +12,16 @@ cdef enum:
 cdef extern from "protocol/pair.h":
     object pair_make(PyObject** kept, long channel, PyObject* event)
 
+cdef extern from "Python.h":
+    unsigned long PyThread_get_thread_ident()
+
 
 cdef class FrameIterator:
     """What feed() returns: (channel, frame or event) as long as there are whole ones."""
 
     cdef Stream stream
     cdef PyObject* kept             # the last pair, to be filled again where nobody else holds it
+    cdef unsigned long fed_by       # the thread that called feed()
 
     def __dealloc__(self):
         Py_XDecRef(self.kept)
@@ -27,13 +31,21 @@ cdef class FrameIterator:
 
     def __next__(self):
         cdef PyObject* event = NULL
+        cdef long channel = 0
         if self.stream is not None:
-            event = self.stream.take()
+            self.stream.begin()
+            try:
+                if AMQP_UNLIKELY(self.stream.fed_by != self.fed_by):
+                    raise RuntimeError("another thread fed this decoder before all frames of this one were read")
+                event = self.stream.take()
+                channel = self.stream.channel
+            finally:
+                self.stream.end_use()
         if event == NULL:
             Py_XDecRef(self.kept)
             self.kept = NULL
             raise StopIteration
-        return pair_make(&self.kept, self.stream.channel, event)
+        return pair_make(&self.kept, channel, event)
 
 
 cdef class Stream:
@@ -59,6 +71,17 @@ cdef class Stream:
         self.frame_max = frame_max
         self.ready = True
         return 0
+
+    @cython.final
+    cdef inline int begin(self) except -1:
+        """Keep other threads out, and code that runs inside of this call (an error's constructor)."""
+        if AMQP_UNLIKELY(not use_begin(&self.in_use)):
+            raise RuntimeError("this decoder is in use, by another thread or by a call that has not ended")
+        return 0
+
+    @cython.final
+    cdef inline void end_use(self) noexcept:
+        use_end(&self.in_use)
 
     def __reduce__(self):
         raise TypeError("a decoder holds the state of one stream and is not pickled")
@@ -93,18 +116,25 @@ cdef class Stream:
         Raises (from the iterator, at the place in the stream, after the frames before it):
             DecodeError: with scope "frame" or "channel" the next call goes on after it;
                 with scope "connection" the stream is lost, and it is raised again.
+            RuntimeError: another thread has fed the decoder since, or is using it.
         """
         cdef FrameIterator frames
         if not self.ready:
             raise TypeError("the decoder was made without its constructor")
         cdef bytes whole = data if type(data) is bytes else bytes_of(data)
-        if self.p != self.end:
-            self.save(self.p, <size_t>(self.end - self.p))
-        self.chunk = whole
-        self.p = <const uint8_t*>PyBytes_AS_STRING(whole)
-        self.end = self.p + PyBytes_GET_SIZE(whole)
         frames = FrameIterator.__new__(FrameIterator)
         frames.stream = self
+        frames.fed_by = PyThread_get_thread_ident()
+        self.begin()
+        try:
+            if self.p != self.end:
+                self.save(self.p, <size_t>(self.end - self.p))
+            self.chunk = whole
+            self.p = <const uint8_t*>PyBytes_AS_STRING(whole)
+            self.end = self.p + PyBytes_GET_SIZE(whole)
+            self.fed_by = frames.fed_by
+        finally:
+            self.end_use()
         return frames
 
     def get_buffer(self, Py_ssize_t sizehint=-1):
@@ -122,19 +152,35 @@ cdef class Stream:
 
     def reset(self):
         """Forget everything, for a new stream; settings stay."""
+        self.begin()
+        try:
+            self.forget()
+        finally:
+            self.end_use()
+
+    cdef int forget(self) except -1:
         self.head_lo = self.head_hi = 0
         self.p = self.end = NULL
         self.chunk = None
         self.at = self.taken = 0
+        return 0
 
     def eof(self):
         """Say that no more bytes come.
 
         Raises:
-            IncompleteError: the stream ended inside a frame or a message.
+            IncompleteError: the stream ended inside a frame, a message or a delivery.
         """
+        self.begin()
+        try:
+            self.check_end()
+        finally:
+            self.end_use()
+
+    cdef int check_end(self) except -1:
         if self.pending:
             raise self.incomplete(b"a frame", self.pending)
+        return 0
 
     @cython.final
     cdef object incomplete(self, const char* what, uint64_t have):

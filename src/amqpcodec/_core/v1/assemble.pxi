@@ -35,10 +35,10 @@ cdef class V1MessageDecoder(V1Decoder):
         """Bytes a delivery may have, or None for no limit."""
         return self.message_limit if self.limited else None
 
-    def reset(self):
-        """Forget everything, for a new stream; settings stay."""
-        V1Decoder.reset(self)
+    cdef int forget(self) except -1:
+        V1Decoder.forget(self)
         self.partials = {}
+        return 0
 
     def discard(self, int channel, handle):
         """Give up the delivery that is open on a link; the rest of it is passed over in silence.
@@ -46,19 +46,19 @@ cdef class V1MessageDecoder(V1Decoder):
         Returns:
             True if something was open.
         """
-        cdef V1Partial open_ = self.partials.get((channel, handle))
-        if open_ is None or open_.passing:
-            return False
-        self.pass_over(open_)
-        return True
+        cdef V1Partial open_
+        self.begin()
+        try:
+            open_ = self.partials.get((channel, handle))
+            if open_ is None or open_.passing:
+                return False
+            self.pass_over(open_)
+            return True
+        finally:
+            self.end_use()
 
-    def eof(self):
-        """Say that no more bytes come.
-
-        Raises:
-            IncompleteError: the stream ended inside a frame or a delivery.
-        """
-        V1Decoder.eof(self)
+    cdef int check_end(self) except -1:
+        V1Decoder.check_end(self)
         for channel, handle in self.partials:
             open_ = <V1Partial>self.partials[channel, handle]
             if not open_.passing:
@@ -66,6 +66,7 @@ cdef class V1MessageDecoder(V1Decoder):
                 error.channel = channel
                 error.method = "transfer"
                 raise error
+        return 0
 
     @cython.final
     cdef void pass_over(self, V1Partial open_):

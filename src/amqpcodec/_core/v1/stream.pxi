@@ -47,20 +47,16 @@ cdef class V1Decoder(Stream):
     def __dealloc__(self):
         v1_cache_free(self.symbols)
 
-    def reset(self):
-        """Forget everything, for a new stream; settings stay."""
-        Stream.reset(self)
+    cdef int forget(self) except -1:
+        Stream.forget(self)
         self.empty = 0
         self.opened = self.opened_first
+        return 0
 
-    def eof(self):
-        """Say that no more bytes come.
-
-        Raises:
-            IncompleteError: the stream ended inside a frame.
-        """
+    cdef int check_end(self) except -1:
         if self.pending:
             raise self.v1_incomplete(b"a frame", self.pending)
+        return 0
 
     @cython.final
     cdef object v1_incomplete(self, const char* what, uint64_t have):

@@ -21,6 +21,12 @@ cdef extern from "wire/wire.h" nogil:
     bint AMQP_LIKELY(bint x)
     bint AMQP_UNLIKELY(bint x)
 
+cdef extern from "wire/atomic.h" nogil:
+    ctypedef long Atomic
+    long atomic_add_(Atomic* a, long n)
+    bint use_begin(Atomic* in_use)
+    void use_end(Atomic* in_use)
+
 # What was wrong. The order is that of FAULT_CLASSES in wire/errors.pxi.
 cdef enum:
     OK = 0
