@@ -153,7 +153,7 @@ def test_no_date_and_no_place_of_a_machine(path: Path) -> None:
 #: Files of AMQP 1.0 that compare or write constructors.
 OF_V1 = sorted(
     path
-    for pattern in ("v1/*", "columns/*v1*", "dropins_v1/*")
+    for pattern in ("v1/*", "columns/*v1*", "encode/v1*", "dropins_v1/*")
     for path in (REPO / "src/amqpcodec/_core").glob(pattern)
     if path.suffix in (".pxi", ".h")
 )
@@ -162,7 +162,10 @@ OF_V1 = sorted(
 @pytest.mark.parametrize("path", OF_V1, ids=[f"{path.parent.name}/{path.name}" for path in OF_V1])
 def test_constructors_of_v1_are_named(path: Path) -> None:
     """No byte of a constructor or descriptor is written by hand: the XML says them."""
-    literal = re.compile(r"(?:\bcode|\]|\*p) *(?:[=!]=|[<>]=?|=) *0x[\dA-Fa-f]{2}\b|case 0x")
+    literal = re.compile(
+        r"(?:\bcode|\]|\*p) *(?:[=!]=|[<>]=?|=) *0x[\dA-Fa-f]{2}\b|case 0x"
+        r"|(?:code|sixteen)\([^()]*\b0x|\bcategory *[=!]= *\d|>> 4 *[=!]= *\d"
+    )
     assert literal.findall(path.read_text(encoding="utf-8")) == []
 
 

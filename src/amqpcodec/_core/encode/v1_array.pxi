@@ -28,7 +28,8 @@ cdef int v1e_common(const uint8_t* p, const uint8_t* end, uint64_t count, V1Comm
             negative = True
         if i == 0:
             out.wire_type = v.wire_type
-        elif (out.wire_type == V1_ULONG and v.wire_type == V1_LONG) or (out.wire_type == V1_LONG and v.wire_type == V1_ULONG):
+        elif ((out.wire_type == V1_ULONG and v.wire_type == V1_LONG)
+              or (out.wire_type == V1_LONG and v.wire_type == V1_ULONG)):
             out.wire_type = V1_ULONG     # of whole numbers, some beyond 63 bits
         elif v.wire_type != out.wire_type:
             return refuse(r, b"JSON: the elements of an array are of one type, not %s and others",
@@ -52,13 +53,8 @@ cdef int v1e_common(const uint8_t* p, const uint8_t* end, uint64_t count, V1Comm
     if out.wire_type >= V1_BINARY:
         out.n = narrow_n if narrow else wide_n
     else:
-        out.n = <size_t>count * v1e_width(out.code)
+        out.n = <size_t>count * CTOR_WIDTH[out.code]
     return 0
-
-
-cdef inline size_t v1e_width(uint8_t code) noexcept nogil:
-    """Bytes after a constructor of fixed width."""
-    return <size_t>0 if code == 0x40 else <size_t>1 << ((code >> 4) - 5)
 
 
 cdef int v1e_elements(Text* t, size_t first, uint64_t count, Refusal* r) noexcept nogil:
@@ -82,21 +78,21 @@ cdef int v1e_elements(Text* t, size_t first, uint64_t count, Refusal* r) noexcep
     w += 1
     for i in range(count):
         v1_read(&c, &v)
-        if common.wire_type < V1_BINARY and category != 9:
+        if common.wire_type < V1_BINARY and category != CATEGORY_FIXED16:
             if common.wire_type != V1_NULL:
                 w = v1e_fixed(w, common.code, v.u)
             continue
-        if category == 0xA:
+        if category == CATEGORY_VARIABLE1:
             w[0] = <uint8_t>v.n
             w += 1
-        elif category == 0xB:
+        elif category == CATEGORY_VARIABLE4:
             store32(w, v.n)
             w += 4
-        elif category == 0xC or category == 0xE:
+        elif category == CATEGORY_COMPOUND1 or category == CATEGORY_ARRAY1:
             w[0] = <uint8_t>(v.n + 1)
             w[1] = <uint8_t>v.count
             w += 2
-        elif category != 9:
+        elif category != CATEGORY_FIXED16:
             store32(w, v.n + 4)
             store32(w + 4, v.count)
             w += 8
@@ -114,7 +110,7 @@ cdef int v1e_symbols(Text* t, size_t at, uint64_t count, Refusal* r) noexcept no
     cdef int status
     if count == 0:
         t.w = t.block.p + at
-        return v1e_code(t, 0x40)
+        return v1e_code(t, CTOR_NULL)
     if count == 1:
         n = <size_t>(t.w - t.block.p) - first
         memmove(t.block.p + at, t.block.p + first, n)

@@ -56,7 +56,7 @@ cdef int v1e_arrow_scalar(Text* t, const Source* s, int64_t i, Refusal* r) noexc
     if s.input_type == IN_DECIMAL:
         if v1e_bid_of(s.data + (s.at + i) * s.width, s.width, s.scale, raw) != V1_DECIMAL_FITS:
             return refuse(r, b"a decimal128 holds 34 digits, and not every exponent", NULL, 0)
-        return v1e_sixteen(t, 0x94, raw)
+        return v1e_sixteen(t, CTOR_DECIMAL128, raw)
     return refuse(r, b"no type of AMQP 1.0 stands for %s", s.type, 0)
 
 
@@ -67,7 +67,7 @@ cdef int v1e_arrow(Encoder* e, const Source* s, int64_t i, int depth) noexcept n
     if status < 0:
         return status
     if status == NO_VALUE:
-        return v1e_code(t, 0x40)
+        return v1e_code(t, CTOR_NULL)
     if s.input_type == IN_STRUCT or s.input_type == IN_MAP:
         return v1e_arrow_map(e, s, i, depth, False)
     if IN_LIST <= s.input_type <= IN_FIXED_LIST:

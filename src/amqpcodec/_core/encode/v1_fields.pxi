@@ -59,7 +59,7 @@ cdef int v1e_id_text(Encoder* e, const uint8_t* p, uint64_t n) noexcept nogil:
     if v1e_begins(p, n, b"AMQP_UUID:", 10):
         if not parse_uuid(raw, p + 10, <size_t>n - 10):
             return refuse(&e.refusal, b"AMQP_UUID: takes a UUID", NULL, 0)
-        return v1e_sixteen(t, 0x98, raw)
+        return v1e_sixteen(t, CTOR_UUID, raw)
     if v1e_begins(p, n, b"AMQP_VALUE:", 11):
         return v1e_id_json(e, p + 11, n - 11)
     if not v1e_begins(p, n, b"AMQP_BINARY:", 12):
@@ -225,7 +225,7 @@ cdef int v1e_field_of(Encoder* e, const V1Fields* f, int k, int64_t row, const V
     if d.code == DESC_TRANSFER and k == TRANSFER_MORE and more != MORE_GIVEN:
         if more == MORE_NOT:
             return NO_VALUE
-        status = v1e_code(&e.text, 0x41)
+        status = v1e_code(&e.text, CTOR_TRUE)
         return HAS_VALUE if status == 0 else status
     status = v1e_find(f, k, row, &s, &i, &column) if k < f.n else NO_VALUE
     if status < 0:
@@ -237,7 +237,7 @@ cdef int v1e_field_of(Encoder* e, const V1Fields* f, int k, int64_t row, const V
         status = v1e_part(&e.text, parts, k)
     elif d.code == DESC_TRANSFER and (k == TRANSFER_HANDLE
                                       or k == TRANSFER_MESSAGE_FORMAT and not e.v1.whole):
-        status = v1e_code(&e.text, 0x43)
+        status = v1e_code(&e.text, CTOR_UINT0)
     else:
         return NO_VALUE
     return HAS_VALUE if status == 0 else status
@@ -259,13 +259,13 @@ cdef int v1e_composite(Encoder* e, const V1Fields* f, int64_t row, const V1Parts
         before = <size_t>(t.w - t.block.p)
         status = v1e_field_of(e, f, k, row, parts, more)
         if status == HAS_VALUE:
-            if k == TRANSFER_MESSAGE_FORMAT and f.desc.code == DESC_TRANSFER and t.block.p[before] != 0x43:
+            if k == TRANSFER_MESSAGE_FORMAT and f.desc.code == DESC_TRANSFER and t.block.p[before] != CTOR_UINT0:
                 e.v1.other_format = True
             if not v1e_is_null(t, before):
                 count = k + 1
                 end = <size_t>(t.w - t.block.p)
         elif status == NO_VALUE:
-            status = v1e_code(t, 0x40)
+            status = v1e_code(t, CTOR_NULL)
             if status < 0:
                 return status
         else:

@@ -20,11 +20,11 @@ cdef int v1e_json(Encoder* e, Json* j, int depth) noexcept nogil:
     if c == c'[':
         return v1e_json_list(e, j, depth)
     if c == c't' and v1e_word(j, b"true", 4):
-        return v1e_code(t, 0x41)
+        return v1e_code(t, CTOR_TRUE)
     if c == c'f' and v1e_word(j, b"false", 5):
-        return v1e_code(t, 0x42)
+        return v1e_code(t, CTOR_FALSE)
     if c == c'n' and v1e_word(j, b"null", 4):
-        return v1e_code(t, 0x40)
+        return v1e_code(t, CTOR_NULL)
     return v1e_json_number(t, j)
 
 
@@ -320,7 +320,7 @@ cdef int v1e_assemble(Encoder* e, const V1Desc* d, size_t start, const V1Parts* 
         status = v1e_open(t, &at)
     for k in range(last):
         if status == 0:
-            status = v1e_part(t, parts, k) if parts.n[k] else v1e_code(t, 0x40)
+            status = v1e_part(t, parts, k) if parts.n[k] else v1e_code(t, CTOR_NULL)
     if status == 0 and d.composite:
         status = v1e_close(t, at, V1_LIST, <uint64_t>last, &e.refusal)
     if status != 0:

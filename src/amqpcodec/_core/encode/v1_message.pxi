@@ -133,7 +133,7 @@ cdef int v1e_body(Encoder* e, int64_t row) noexcept nogil:
     status = v1e_described(&e.text, SEC_FIRST_CODE + section)
     if status != 0:
         return status
-    return v1e_any_column(e, value, i, 1) if has_value == HAS_VALUE else v1e_code(&e.text, 0x40)
+    return v1e_any_column(e, value, i, 1) if has_value == HAS_VALUE else v1e_code(&e.text, CTOR_NULL)
 
 
 cdef int v1e_refuse_sequence(Encoder* e) noexcept nogil:
@@ -196,11 +196,11 @@ cdef int v1e_data(Encoder* e, const Source* s, int64_t i) noexcept nogil:
     if text_room(t, 5) < 0:
         return NO_MEMORY
     if m.piece_n[1] <= 255:
-        t.w[0] = 0xA0
+        t.w[0] = CTOR_VBIN8
         t.w[1] = <uint8_t>m.piece_n[1]
         t.w += 2
     else:
-        t.w[0] = 0xB0
+        t.w[0] = CTOR_VBIN32
         store32(t.w + 1, <uint32_t>m.piece_n[1])
         t.w += 5
     return 0
@@ -247,7 +247,10 @@ cdef int v1e_message(Encoder* e, int64_t row) noexcept nogil:
     if status == 0:
         status = v1e_list_section(e, SEC_PROPERTIES, m.properties, row)
     if status == 0:
-        status = v1e_single_properties(e, row) if m.n_properties else v1e_map_section(e, SEC_APPLICATION_PROPERTIES, row)
+        if m.n_properties:
+            status = v1e_single_properties(e, row)
+        else:
+            status = v1e_map_section(e, SEC_APPLICATION_PROPERTIES, row)
     if status == 0:
         status = v1e_body(e, row)
     if status != 0:

@@ -253,11 +253,11 @@ cdef int v1e_next_transfer(Encoder* e, int64_t row, bint more) noexcept nogil:
             return status
     if more:
         while count < TRANSFER_MORE:
-            status = v1e_code(t, 0x40)
+            status = v1e_code(t, CTOR_NULL)
             if status != 0:
                 return status
             count += 1
-        status = v1e_code(t, 0x41)
+        status = v1e_code(t, CTOR_TRUE)
         if status != 0:
             return status
         count += 1

@@ -153,7 +153,7 @@ cdef int v1e_json_coded(Text* t, Json* j, int form) noexcept nogil:
     if form == MARK_UUID:
         if not parse_uuid(raw, p, n):
             return json_expected(j, b"a UUID before it")
-        return v1e_sixteen(t, 0x98, raw)
+        return v1e_sixteen(t, CTOR_UUID, raw)
     if form == MARK_CHAR:
         return v1e_json_char(t, j, p, n)
     if n == 3 and memcmp(p, <const char*>b"NaN", 3) == 0:
@@ -173,17 +173,19 @@ cdef int v1e_decimal(Text* t, const uint8_t* p, size_t n, Refusal* r) noexcept n
         return refuse(r, b"text that is no decimal", NULL, 0)
     if status != V1_DECIMAL_FITS:
         return refuse(r, b"a decimal128 holds 34 digits, and not every exponent", NULL, 0)
-    return v1e_sixteen(t, 0x94, raw)
+    return v1e_sixteen(t, CTOR_DECIMAL128, raw)
 
 
 cdef int v1e_json_char(Text* t, Json* j, const uint8_t* p, size_t n) noexcept nogil:
     """One character, which is UTF-8."""
     cdef uint32_t u
+    cdef uint8_t first
     cdef size_t length, i
     if n:
-        length = 1 if p[0] < 0x80 else 2 if p[0] < 0xE0 else 3 if p[0] < 0xF0 else 4
+        first = p[0]
+        length = 1 if first < 0x80 else 2 if first < 0xE0 else 3 if first < 0xF0 else 4
         if n == length:
-            u = p[0] if n == 1 else p[0] & (0xFF >> (n + 1))
+            u = first if n == 1 else first & (0xFF >> (n + 1))
             for i in range(1, n):
                 u = u << 6 | (p[i] & 0x3F)
             return v1e_number(t, V1_CHAR, u)

@@ -66,7 +66,7 @@ cdef inline void v1e_place(Encoder* e, const V1Desc* d, int k, const char* colum
 
 cdef inline bint v1e_is_null(const Text* t, size_t at) noexcept nogil:
     """Whether what was written from `at` on is null alone: none of many values, for one."""
-    return t.w == t.block.p + at + 1 and t.block.p[at] == 0x40
+    return t.w == t.block.p + at + 1 and t.block.p[at] == CTOR_NULL
 
 
 cdef inline int v1e_part(Text* t, const V1Parts* parts, int k) noexcept nogil:
@@ -103,13 +103,13 @@ cdef inline int v1e_code(Text* t, uint8_t code) noexcept nogil:
 cdef uint8_t* v1e_fixed(uint8_t* w, uint8_t code, uint64_t u) noexcept nogil:
     """What follows a constructor of fixed width: how wide, its category says."""
     cdef uint8_t category = code >> 4
-    if category == 5:
+    if category == CATEGORY_FIXED1:
         w[0] = <uint8_t>u
         return w + 1
-    if category == 6:
+    if category == CATEGORY_FIXED2:
         store16(w, <uint16_t>u)
         return w + 2
-    if category == 7:
+    if category == CATEGORY_FIXED4:
         store32(w, <uint32_t>u)
         return w + 4
     store64(w, u)
@@ -123,11 +123,11 @@ cdef int v1e_number(Text* t, uint8_t wire_type, uint64_t u) noexcept nogil:
         return NO_MEMORY
     w = t.w
     if wire_type == V1_BOOLEAN:
-        w[0] = 0x41 if u else 0x42
+        w[0] = CTOR_TRUE if u else CTOR_FALSE
         t.w += 1
         return 0
     if u == 0 and (wire_type == V1_UINT or wire_type == V1_ULONG):
-        w[0] = 0x43 if wire_type == V1_UINT else 0x44
+        w[0] = CTOR_UINT0 if wire_type == V1_UINT else CTOR_ULONG0
         t.w += 1
         return 0
     if v1_narrow(wire_type, u):
@@ -228,7 +228,7 @@ cdef int v1e_close(Text* t, size_t at, uint8_t wire_type, uint64_t count, Refusa
     cdef uint8_t* head = t.block.p + at
     cdef uint64_t n = <uint64_t>(t.w - head) - 9
     if wire_type == V1_LIST and count == 0:
-        head[0] = 0x45
+        head[0] = CTOR_LIST0
         t.w = head + 1
         return 0
     if AMQP_LIKELY(n <= 254 and count <= 255):
@@ -250,8 +250,8 @@ cdef int v1e_described(Text* t, uint8_t code) noexcept nogil:
     """The start of a value of the protocol's own types."""
     if text_room(t, 3) < 0:
         return NO_MEMORY
-    t.w[0] = 0
-    t.w[1] = 0x53
+    t.w[0] = CTOR_DESCRIBED
+    t.w[1] = CTOR_SMALLULONG
     t.w[2] = code
     t.w += 3
     return 0

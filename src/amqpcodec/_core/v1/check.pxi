@@ -114,7 +114,7 @@ cdef int v1_check_array(Cursor* c, const V1Value* v, V1Check* k, int depth) noex
     if v1_count_fits(c, v.count, code, k) < 0:
         return -1
     x.wire_type = CTOR_WIRE_TYPE[code]
-    if code >> 4 == 4:
+    if code >> 4 == CATEGORY_FIXED0:
         if AMQP_UNLIKELY(x.wire_type == V1_LIST and v.count and depth >= DEPTH_LIMIT):
             return fail(c, BAD_DEPTH, NULL, 0, 0)
     else:
@@ -149,7 +149,7 @@ cdef int v1_array_constructor(Cursor* c, V1Check* k, uint8_t* code, int* depth) 
 
 cdef int v1_count_fits(Cursor* c, uint32_t count, uint8_t code, V1Check* k) noexcept nogil:
     """Elements must have bytes to be made of; those that have none are counted for the whole value."""
-    if code >> 4 == 4:
+    if code >> 4 == CATEGORY_FIXED0:
         k.zero_width += count
         if k.zero_width > V1_EMPTY_LIMIT:
             return fail(c, V1_BAD_COUNT, NULL, k.zero_width, 0)

@@ -81,7 +81,9 @@ cdef int v1_put_rare(Buffer* b, object v, type t, int mode, int depth, Place* at
     if isinstance(v, str):
         return v1_put_text(b, V1_STRING, v, at)
     if isinstance(v, int):
-        return v1_put_code(b, CTOR_TRUE if v else CTOR_FALSE) if isinstance(v, bool) else v1_put_long(b, int(v), mode, at)
+        if isinstance(v, bool):
+            return v1_put_code(b, CTOR_TRUE if v else CTOR_FALSE)
+        return v1_put_long(b, int(v), mode, at)
     if isinstance(v, float):
         return v1_put_number(b, V1_DOUBLE, double_to_bits(<double>v))
     if isinstance(v, dict):
@@ -376,7 +378,7 @@ cdef bint v1_widen(Buffer* b, size_t start) except -1:
     cdef size_t n
     cdef uint8_t size, count
     cdef uint8_t* p = b.start + start
-    if p[0] >> 4 == 0xD or p[0] >> 4 == 0xF:
+    if p[0] >> 4 == CATEGORY_COMPOUND4 or p[0] >> 4 == CATEGORY_ARRAY4:
         n = <size_t>(b.p - p) - 1
         memmove(p, p + 1, n)
         b.p -= 1
