@@ -304,7 +304,10 @@ cdef int json_v1_map(Text* t, const V1Types* types, Cursor* c, uint32_t count) n
         return keys
     if keys == V1_KEYS_TEXT:
         return json_v1_pairs(t, types, c, count, keys)
-    status = json_literal(t, b'{"$table":' if keys == V1_KEYS_TWICE else b'{"$map":', 10 if keys == V1_KEYS_TWICE else 8)
+    if keys == V1_KEYS_TWICE:
+        status = json_literal(t, b'{"$table":', 10)
+    else:
+        status = json_literal(t, b'{"$map":', 8)
     if status == 0:
         status = json_v1_pairs(t, types, c, count, keys)
     return json_literal(t, b"}", 1) if status == 0 else status

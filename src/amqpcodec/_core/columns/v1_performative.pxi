@@ -84,7 +84,8 @@ cdef inline uint8_t* v1_json_fields(Sink* s, const MethodPlan* m, const uint8_t*
                 w[n + 1] = c'"'
                 w += n + 2
             p += 2 + n
-        elif step[i].wire_type == V1_ANY and code == 0 and end - p >= 4 and p[1] == CTOR_SMALLULONG and p[3] == CTOR_LIST0:
+        elif (step[i].wire_type == V1_ANY and code == 0 and end - p >= 4 and p[1] == CTOR_SMALLULONG
+              and p[3] == CTOR_LIST0):
             w = v1_json_outcome(s, v1_json_name(w, &f[i]), p)
             if AMQP_UNLIKELY(w == NULL):
                 return NULL

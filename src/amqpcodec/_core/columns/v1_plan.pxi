@@ -75,9 +75,13 @@ cdef tuple v1_struct_columns(const V1Desc* d):
 cdef V1Step v1_step(const V1Op* op, uint8_t arrow_type, int column) noexcept:
     """A field's way into a column of this kind."""
     cdef V1Step step
-    step.wire_type = op.wire_type if op.wire_type <= V1_ULONG or V1_TIMESTAMP <= op.wire_type <= V1_SYMBOL or op.wire_type == V1_ANY else V1_UNKNOWN
+    step.wire_type = V1_UNKNOWN
+    if (op.wire_type <= V1_ULONG or V1_TIMESTAMP <= op.wire_type <= V1_SYMBOL
+            or op.wire_type == V1_ANY):
+        step.wire_type = op.wire_type
     # Choices: of a boolean both, of others only the slow path knows.
-    if op.named != NULL or (op.choices and not (op.wire_type == V1_BOOLEAN and op.choices == 2 and op.choice[0] != NULL)):
+    if op.named != NULL or (op.choices and not (op.wire_type == V1_BOOLEAN and op.choices == 2
+                                                and op.choice[0] != NULL)):
         step.wire_type = V1_UNKNOWN
     step.column = <uint16_t>column
     step.offset = <uint32_t>(<size_t>column * sizeof(Column))

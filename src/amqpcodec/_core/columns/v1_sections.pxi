@@ -132,7 +132,8 @@ cdef int put_v1_wanted(Sink* s, Cursor* c, uint8_t type_, Column* to, int64_t ro
         return put_v1_text(s, c, to, row)
     v1_again(c, &v)
     if type_ == AS_WANTED_STRING or type_ == AS_WANTED_BINARY:
-        if v.wire_type == V1_STRING or v.wire_type == V1_SYMBOL or (v.wire_type == V1_BINARY and type_ == AS_WANTED_BINARY):
+        if (v.wire_type == V1_STRING or v.wire_type == V1_SYMBOL
+                or (v.wire_type == V1_BINARY and type_ == AS_WANTED_BINARY)):
             return append_bytes(s.table, to, row, v.p, v.n)
         return 0
     if type_ == AS_WANTED_BOOLEAN:

@@ -116,7 +116,8 @@ cdef class V1DescTable:
             if wire_type == V1_ANY:
                 d.op[i].compact = V1_STRING
             elif not flags & V1_FIELD_MULTIPLE and fields[i][4] is None and (
-                    V1_BOOLEAN <= wire_type <= V1_ULONG or V1_TIMESTAMP <= wire_type <= V1_SYMBOL and wire_type != V1_UUID):
+                    V1_BOOLEAN <= wire_type <= V1_ULONG
+                    or V1_TIMESTAMP <= wire_type <= V1_SYMBOL and wire_type != V1_UUID):
                 d.op[i].compact = wire_type
             requires = fields[i][5]
             self.keep.append(requires)
