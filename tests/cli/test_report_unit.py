@@ -117,11 +117,35 @@ def wait_for(driver, script: str) -> None:
         time.sleep(0.05)
 
 
-def opened(driver, page, width: int) -> None:
+def sized(driver, width: int) -> None:
     size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
     driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+
+
+def opened(driver, page, width: int) -> None:
+    sized(driver, width)
     driver.get(page.as_uri())
     wait_for(driver, "document.documentElement.dataset.ready === 'yes'")
+
+
+#: Is a figure as wide as the room in its card?
+FITS = (
+    "[...document.querySelectorAll('section')].every(card => {"
+    " const drawn = card.querySelector('.main-svg'), style = getComputedStyle(card);"
+    " if (!drawn) return true;"
+    " const room = card.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);"
+    " return Math.abs(drawn.getBoundingClientRect().width - room) < 2; })"
+)
+
+
+def test_figures_fit_their_cards(browser, page):
+    """At 1000 there is a scrollbar, which comes when the first figures are drawn already."""
+    for width in (390, 1000):
+        opened(browser, page, width)
+        wait_for(browser, FITS)
+    for width in (1600, 390, 1000):
+        sized(browser, width)
+        wait_for(browser, FITS)
 
 
 @pytest.mark.parametrize("width", [1280, 390])

@@ -18,7 +18,6 @@ __all__ = ["page", "table"]
 
 #: What the reader of a page can do: zoom by mouse and finger, no button that leads elsewhere.
 CONFIG = {
-    "responsive": True,
     "displaylogo": False,
     # plotly's own button would upload what is shown.
     "showSendToCloud": False,
