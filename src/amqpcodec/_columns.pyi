@@ -1,6 +1,6 @@
 """What the compiled module of columns offers to the facade."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import final
 
 from ._codec import Protocol
@@ -72,6 +72,7 @@ def decode_columns(
     tables: str = "json",
     groups: object = None,
     held: list[int] | None = None,
+    on_progress: Callable[[int, int], object] | None = None,
 ) -> Columns:
     """See amqpcodec.batch.decode. limit: bytes that a column may have (tests lower it).
 

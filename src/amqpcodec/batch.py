@@ -6,7 +6,7 @@ What comes out offers Arrow's C Data Interface in PyCapsules: ``pyarrow.record_b
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from types import ModuleType
 from typing import Any, Literal
 
@@ -54,6 +54,7 @@ def decode(
     tables: Tables = "json",
     by: Iterable[Any] | None = None,
     column: str = "frame",
+    on_progress: Callable[[int, int], object] | None = None,
 ) -> Columns:
     """Decode frames to columns; the GIL is released meanwhile.
 
@@ -155,6 +156,8 @@ def decode(
             utf8: strings as they are, other values as JSON text, void as null). Text inside of
             other columns stays JSON. Keys are written as in JSON text; a table that has a key
             twice is an object or map with the one key ``$table`` and a list of all pairs.
+        on_progress: called after each MiB or so, and at the end, with the bytes of data that were
+            decoded so far and how many there are; what it raises ends the decoding.
 
     Returns:
         A struct array with ``__arrow_c_array__`` and ``__arrow_c_schema__``.
@@ -178,8 +181,9 @@ def decode(
             raise ValueError("by is for level='message': frames stand for themselves")
         data, groups = values_and_groups(data, by, column)
     return _columns.decode_columns(
-        found, data, fields, mode, dialect, level=level, layout=layout, tables=tables, groups=groups
-    )
+        found, data, fields, mode, dialect, level=level, layout=layout, tables=tables,
+        groups=groups, on_progress=on_progress,
+    )  # fmt: skip
 
 
 def decode_held(

@@ -132,8 +132,9 @@ def opened(driver, page, width: int) -> None:
 FITS = (
     "[...document.querySelectorAll('section')].every(card => {"
     " const drawn = card.querySelector('.main-svg'), style = getComputedStyle(card);"
+    " const beside = parseFloat(style.paddingLeft) + parseFloat(style.paddingRight);"
     " if (!drawn) return true;"
-    " const room = card.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);"
+    " const room = card.clientWidth - beside;"
     " return Math.abs(drawn.getBoundingClientRect().width - room) < 2; })"
 )
 

@@ -273,6 +273,25 @@ cdef int put_error(Sink* s, int64_t row) noexcept nogil:
     return status
 
 
+cdef int tell_progress(Sink* s) noexcept with gil:
+    cdef list progress = <list>s.progress
+    s.told = s.done + TOLD_EVERY
+    try:
+        progress[0](s.done, s.total)
+    except BaseException as error:
+        progress.append(error)
+        return STOPPED
+    return 0
+
+
+cdef inline int note_done(Sink* s, uint64_t seen) noexcept nogil:
+    """A block of rows is made. seen: bytes of input up to here. A status below 0, or 0."""
+    s.done = seen
+    if AMQP_UNLIKELY(s.progress != NULL and seen >= s.told):
+        return tell_progress(s)
+    return 0
+
+
 cdef void guess_sizes(Sink* s, int n, uint64_t seen) noexcept nogil:
     """How large the columns will be in the end, from what they are so far: where they grow, they
     need not grow again. seen: bytes of input up to the end of the block."""

@@ -67,7 +67,8 @@ cdef int add_protocol(ProtocolPlan* to, object spoken, Request request) except -
 
 
 cdef int fill_columns(object protocol, Request request, Columns out, Values* values, int mode,
-                      uintptr_t reading, bint borrow=False, tuple others=(), list held=None) except -1:
+                      uintptr_t reading, bint borrow=False, tuple others=(), list held=None,
+                      list progress=None) except -1:
     """others: the protocols that values.version tells of, from 1 on. held: see decode_columns."""
     cdef Table* t = out.table
     cdef int i
@@ -118,6 +119,9 @@ cdef int fill_columns(object protocol, Request request, Columns out, Values* val
         s.c.fault = &s.fault
         s.total = values.last - (value_end(values, 0) if values.n else 0)
         s.input_end = values.data + values.last
+        if progress is not None:
+            s.progress = <PyObject*>progress
+            s.told = TOLD_EVERY
         if s.hot and s.total > COPY_SLACK:
             s.hot_end = s.input_end - COPY_SLACK
         if s.total > COPY_SLACK:
@@ -162,12 +166,16 @@ cdef int fill_columns(object protocol, Request request, Columns out, Values* val
         if status == COLUMN_FULL:
             raise ValueError(f"a column would hold more than {t.limit} bytes, which its int32 offsets "
                              f"do not reach: {request.names[t.full]}; decode the input in pieces")
+        if status == STOPPED:
+            raise progress[1]
         if status == BAD_OFFSETS:
             raise ValueError("the offsets of the Arrow array go backward")
         if status < 0:
             raise MemoryError
         if held is not None:
             out.open_messages = take_open(s)
+        if progress is not None and (s.total == 0 or s.told != s.total + TOLD_EVERY):
+            progress[0](s.total, s.total)   # which the last block did not tell
     finally:
         assembly_drop(s.assembly)
         v1_links_drop(s.links)
@@ -180,7 +188,7 @@ cdef int fill_columns(object protocol, Request request, Columns out, Values* val
 
 def decode_columns(protocol, data, fields, str mode not None, dialect,
                    int64_t limit=0x7FFFFFFF, str level not None="frame", str layout not None="plain",
-                   str tables not None="json", groups=None, list held=None):
+                   str tables not None="json", groups=None, list held=None, on_progress=None):
     """See amqpcodec.batch.decode. limit: bytes that a column may have (tests lower it).
 
     groups, at message level: None: each value holds whole messages; True: a message may go on in
@@ -190,6 +198,7 @@ def decode_columns(protocol, data, fields, str mode not None, dialect,
     """
     cdef Request request = find_request(protocol, level, fields, layout, tables)
     cdef uintptr_t reading = reading_mode(dialect, PLAIN, ERROR)
+    cdef list progress = None if on_progress is None else [on_progress]
     cdef Columns out
     if mode not in BAD_ROW_MODES:
         raise ValueError(f"mode is {', '.join(map(repr, BAD_ROW_MODES))}, not {mode!r}")
@@ -197,21 +206,22 @@ def decode_columns(protocol, data, fields, str mode not None, dialect,
     if hasattr(data, "__arrow_c_array__"):
         schema, array = data.__arrow_c_array__()
         if not is_plain(schema):
-            fill_from_gathered(protocol, request, out, schema, array, BAD_ROW_MODES[mode], reading, groups, held)
+            fill_from_gathered(protocol, request, out, schema, array, BAD_ROW_MODES[mode], reading, groups, held,
+                               progress)
             return out
-        fill_from_array(protocol, request, out, schema, array, BAD_ROW_MODES[mode], reading, groups, held)
+        fill_from_array(protocol, request, out, schema, array, BAD_ROW_MODES[mode], reading, groups, held, progress)
     elif isinstance(data, str):
         raise TypeError("takes bytes or an Arrow binary array, not str")
     elif hasattr(data, "__arrow_c_stream__"):
         fill_from_gathered(protocol, request, out, None, data.__arrow_c_stream__(), BAD_ROW_MODES[mode], reading,
-                           groups, held)
+                           groups, held, progress)
     else:
-        fill_from_buffer(protocol, request, out, data, BAD_ROW_MODES[mode], reading)
+        fill_from_buffer(protocol, request, out, data, BAD_ROW_MODES[mode], reading, progress)
     return out
 
 
 cdef int fill_from_array(object protocol, Request request, Columns out, object schema, object array,
-                         int mode, uintptr_t reading, object groups, list held) except -1:
+                         int mode, uintptr_t reading, object groups, list held, list progress) except -1:
     cdef Values values
     cdef Block order
     cdef ArrowArray* a = read_values(schema, array, &values)
@@ -221,7 +231,7 @@ cdef int fill_from_array(object protocol, Request request, Columns out, object s
     try:
         if groups is not None and groups is not True:
             read_groups(groups, &values, &order)
-        fill_columns(protocol, request, out, &values, mode, reading, True, (), held)
+        fill_columns(protocol, request, out, &values, mode, reading, True, (), held, progress)
     finally:
         block_give(&order)
     if out.table.column[COL_FRAME].borrowed != NULL or out.table.referred:
@@ -232,7 +242,7 @@ cdef int fill_from_array(object protocol, Request request, Columns out, object s
 
 
 cdef int fill_from_gathered(object protocol, Request request, Columns out, object schema, object array, int mode,
-                            uintptr_t reading, object groups, list held) except -1:
+                            uintptr_t reading, object groups, list held, list progress) except -1:
     """schema: of one array; None: array is a stream. The bytes are copied into memory of the table's."""
     cdef Table* t = out.table
     cdef Gathered g
@@ -259,7 +269,7 @@ cdef int fill_from_gathered(object protocol, Request request, Columns out, objec
         values.hold = held is not None
         if groups is not None and groups is not True:
             read_groups(groups, &values, &order)
-        fill_columns(protocol, request, out, &values, mode, reading, True, (), held)
+        fill_columns(protocol, request, out, &values, mode, reading, True, (), held, progress)
         if t.column[COL_FRAME].borrowed == NULL and not t.referred:
             block_give(&t.input)
     finally:
@@ -270,7 +280,7 @@ cdef int fill_from_gathered(object protocol, Request request, Columns out, objec
 
 
 cdef int fill_from_buffer(object protocol, Request request, Columns out, object data, int mode,
-                          uintptr_t reading) except -1:
+                          uintptr_t reading, list progress) except -1:
     cdef Table* t = out.table
     cdef Py_buffer view
     cdef Values values
@@ -291,7 +301,7 @@ cdef int fill_from_buffer(object protocol, Request request, Columns out, object 
                 raise MemoryError
             memcpy(t.input.p, view.buf, <size_t>view.len)
             values.data = t.input.p
-        fill_columns(protocol, request, out, &values, mode, reading, True)
+        fill_columns(protocol, request, out, &values, mode, reading, True, (), None, progress)
         if t.column[COL_FRAME].borrowed == NULL and not t.referred:
             block_give(&t.input)
         elif t.input.p == NULL:

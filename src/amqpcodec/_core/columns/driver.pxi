@@ -67,9 +67,8 @@ cdef int flush_block(Sink* s, int n, uint64_t seen) noexcept nogil:
         n = status
         status = write_block(s, n)
         s.rows += n
-    s.done = seen
     s.unusual_block = False
-    return status
+    return status if status < 0 else note_done(s, seen)
 
 
 # ---- the loop ----

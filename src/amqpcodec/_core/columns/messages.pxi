@@ -555,8 +555,8 @@ cdef int flush_pending(Sink* s) noexcept nogil:
             piece_at(a, m.last).next = a.free_piece
             a.free_piece = m.first
     s.rows = row
-    s.done = s.seen
-    return 0
+    s.status = note_done(s, s.seen)
+    return s.status
 
 
 cdef int put_bad_pending(Sink* s, Pending* m, int64_t row) noexcept nogil:

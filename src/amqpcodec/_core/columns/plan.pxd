@@ -31,6 +31,7 @@ cdef enum:
     BAD_FRAME = 2           # of one frame: the fault says why
     BAD_OFFSETS = -3        # of the Arrow array
     FAILED = -4             # FAILFAST: the fault says why
+    STOPPED = -5            # who is told of progress raised something
 
 cdef enum:
     BLOCK = 128             # frames
@@ -290,7 +291,9 @@ cdef struct Sink:
     Variants* variants      # working memory, or NULL
     const uint8_t* input_end
     uint64_t total          # bytes of input
-    uint64_t done
+    uint64_t done           # bytes of input whose rows are made
+    PyObject* progress      # a list of who is told of it and then of what that raised, or NULL
+    uint64_t told           # with one: the bytes of input that it is told of next
     int64_t rows
     uint64_t blocks
     Cursor c                # on the frame at hand

@@ -166,6 +166,8 @@ cdef bint run_begin(Sink* s, const Pending* m) noexcept nogil:
     if s.total < 320 * <uint64_t>(d.n + properties.n + 2):
         return False
     run.end = s.input_end - 320 * (d.n + properties.n + 2)
+    if s.progress != NULL:
+        run.end = min(run.end, s.input + s.seen + TOLD_EVERY)   # told of after each run
     if run.end - (s.input + s.seen) < 4 * <int64_t>m.n_bytes:
         return False        # which would cost more than it gives
     # Room for as many as there will be, if the others are about as large as those until here, and a

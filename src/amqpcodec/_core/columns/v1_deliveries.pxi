@@ -130,7 +130,8 @@ cdef int end_v1_row(Sink* s, const Entry* e, V1Open* o, int status) noexcept nog
         s.blocks += 1
         if s.blocks & (s.blocks - 1) == 0:
             guess_sizes(s, 0, v1_seen(s, e))
-        s.done = v1_seen(s, e)
+        if status == 0:
+            status = note_done(s, v1_seen(s, e))
     return status
 
 
