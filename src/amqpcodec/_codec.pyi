@@ -182,6 +182,7 @@ class Stream(Generic[_ItemT_co]):
         Raises (from the iterator, at the place in the stream, after the frames before it):
             DecodeError: with scope "frame" or "channel" the next call goes on after it;
                 with scope "connection" the stream is lost, and it is raised again.
+            RuntimeError: another thread has fed the decoder since, or is using it.
         """
 
     def get_buffer(self, sizehint: int = -1) -> memoryview:
@@ -197,7 +198,7 @@ class Stream(Generic[_ItemT_co]):
         """Say that no more bytes come.
 
         Raises:
-            IncompleteError: the stream ended inside a frame or a message.
+            IncompleteError: the stream ended inside a frame, a message or a delivery.
         """
 
 class Decoder(Stream[_ItemT_co]):

@@ -129,9 +129,10 @@ def decode(
         data: bytes of consecutive frames (any C-contiguous buffer; all but bytes is copied
             first, as others may write to it meanwhile), or an Arrow array, chunked array or stream
             (any object with ``__arrow_c_array__`` or ``__arrow_c_stream__``, such as a Series of
-            Polars; or a Series of pandas) of binary, large_binary, binary_view or a dictionary of
-            these, each value one or more whole frames. A null or empty value gives no row. One
-            array of binary or large_binary is read where it is, all else is copied first.
+            Polars; or a Series of pandas, an array of objects of NumPy) of binary, large_binary,
+            binary_view or a dictionary of these, each value one or more whole frames. A null or
+            empty value gives no row. One array of binary or large_binary is read where it is, all
+            else is copied first.
         protocol: a version, or a protocol module such as load_xml_spec returns.
         level: "frame" or "message"; as mode, layout and tables in any case.
         fields: names of columns, which chooses and orders them; None for those above (frame level:
@@ -338,10 +339,12 @@ def _any_case(level: Any, mode: Any, layout: Any, tables: Any) -> Any:
 
 
 def _arrow(data: Any) -> Any:
-    """A Series of a pandas that has no Arrow interface as an array; all else as it is."""
-    if hasattr(data, "__arrow_c_stream__") or type(data).__module__.partition(".")[0] != "pandas":
-        return data
-    if not hasattr(data, "to_frame"):
+    """What pandas and NumPy hold as Python objects as an array of Arrow's; all else as it is."""
+    library = type(data).__module__.partition(".")[0]
+    # As a buffer, an array of objects would be its pointers.
+    objects = library == "numpy" and getattr(getattr(data, "dtype", None), "hasobject", False)
+    series = library == "pandas" and hasattr(data, "to_frame")
+    if hasattr(data, "__arrow_c_stream__") or not (objects or series):
         return data
     import pyarrow as pa  # pandas of such columns brings it, or the user has it for this
 

@@ -91,6 +91,7 @@ def test_series_of_pandas() -> None:
     same(pandas.Series(VALUES))
     same(pandas.Series(VALUES, dtype=pandas.ArrowDtype(pa.binary())))
     same(pandas.Series(VALUES, index=range(8, 0, -1)))
+    same(pandas.Series(VALUES).to_numpy())
 
 
 def test_messages_of_a_stream() -> None:
