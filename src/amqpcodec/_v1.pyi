@@ -95,7 +95,7 @@ class V1Decoder(Stream[tuple[int, Any]]):
         """Say that no more bytes come.
 
         Raises:
-            IncompleteError: the stream ended inside a frame.
+            IncompleteError: the stream ended inside a frame, a message or a delivery.
         """
 
 class V1MessageDecoder(V1Decoder):
@@ -131,7 +131,7 @@ class V1MessageDecoder(V1Decoder):
         """Say that no more bytes come.
 
         Raises:
-            IncompleteError: the stream ended inside a frame or a delivery.
+            IncompleteError: the stream ended inside a frame, a message or a delivery.
         """
 
 @final

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 
 import pytest
@@ -11,13 +9,12 @@ import pytest
 pytest.importorskip("pyarrow")
 pytest.importorskip("rich")
 
-import pyarrow.parquet as pq
 
 from amqpcodec import v0_9_1 as amqp
 from amqpcodec.cli.questions import QUESTIONS
 from tests.capture import recording as made
+from tests.capture.v1_talk import path_of
 from tests.cli.conftest import packets
-from tests.paths import shared_dir
 
 START = amqp.Connection.StartOk(
     client_properties={"product": "shop", "version": "2.1", "connection_name": "till 4"},
@@ -320,39 +317,6 @@ def test_top(asked, shop):
     assert len(pieces) == 4
 
 
-def test_every_form_says_the_same(run, asked, shop, tmp_path):
-    for command in QUESTIONS:
-        rows = asked(command, shop)
-        out = tmp_path / f"{command}.csv"
-        assert run(command, shop, "-o", out).status == 0
-        listed = list(csv.DictReader(io.StringIO(out.read_text())))
-        assert len(listed) == len(rows)
-        for plain, row in zip(listed, rows, strict=True):
-            assert list(plain) == list(row)
-            for name, value in row.items():
-                if isinstance(value, str | int) and not isinstance(value, bool):
-                    assert plain[name] == str(value)
-        out = tmp_path / f"{command}.parquet"
-        assert run(command, shop, "-o", out).status == 0
-        table = pq.read_table(out)
-        assert (table.column_names, table.num_rows) == (list(rows[0]), len(rows))
-        result = run(command, shop)
-        assert len(result.lines) == 1 + len(rows)
-
-
-@pytest.mark.parametrize("command", QUESTIONS)
-def test_headings_are_names(run, shop, command):
-    head = run(command, shop).lines[0].split()
-    assert head
-    for name in head:
-        assert run(command, shop, "--where", name, "--sort", name, "--fields", name).status == 0
-    wrong = f"{head[-1]}x"
-    for option in ("--where", "--fields", "--sort"):
-        result = run(command, shop, option, wrong)
-        assert result.status == 2
-        assert f"{option}: there is no column {wrong!r}; did you mean {head[-1]!r}?" in result.err
-
-
 def test_window_limit_and_order(asked, shop):
     rows = asked("messages", shop)
     times = [row["time"] for row in rows]
@@ -397,15 +361,8 @@ def test_several_recordings_say_which(run, shop, tmp_path):
     assert [line.split()[0] for line in result.lines] == ["file", str(shop), str(other)]
 
 
-def path_of(name: str):
-    shared = shared_dir()
-    if shared is None:
-        pytest.skip("needs ../shared")
-    return shared / "captures" / f"{name}.pcap.gz"
-
-
 def test_version_1_0(asked):
-    file = path_of("amqp10_tx")
+    file = path_of("tx")
     more = ("--ports", "5681")
     (row,) = asked("connections", file, *more)
     assert (row["version"], row["user"], row["ended"]) == ("1.0", "(ANONYMOUS)", "closed")

@@ -6,32 +6,56 @@ import argparse
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from . import complain, need_extra
 
 __all__ = ["parsed", "parser"]
 
+#: What --help says of --where. {}: an expression that its command takes.
 WHERE_HELP = """\
-expressions of --where:
-  method == basic.publish and channel > 1
-  error                                   a row that has one
-  arguments.exchange == orders            a value inside of a JSON column
-  properties.headers.n >= 10 or not (direction == client)
-  routing_key ~ '^eu[.]'                  a regular expression is found in it (!~: is not)
-  method in (basic.ack, basic.nack, basic.reject)
-  payload == 0x00ff                       binary columns: text, or bytes in hex
-  body ~ 'order-[0-9]+'                   the same, or a regular expression over the bytes
-  timestamp >= 2026-02-28T12:00           UTC, unless it says otherwise
-Names are those of the table's headings, and those that "amqpcodec fields" lists.
-A row without the value fits no comparison except != and !~. A list (flags) fits if an item does.
-Names and values with spaces or signs are quoted: 'so' or "so".
+expressions of --where, such as
+  {}
+  NAME == VALUE     or != < <= > >=; NAME in (VALUE, VALUE)
+  NAME              a row that has one; not NAME: one that has none
+  NAME ~ PATTERN    a regular expression is found in it (!~: is not)
+  NAME.KEY          a value inside of a JSON column: arguments.exchange,
+                    properties.headers.n
+  and, or, not and ( ) join them.
+Names are those of the table's headings, and those that "amqpcodec fields"
+lists. Times are UTC unless they say otherwise: 2026-02-28T12:00. Values of
+binary columns (payload, body) are text, or bytes in hex: 0x00ff. A row without
+the value fits no comparison except != and !~. A list (flags) fits if an item
+does. Names and values with spaces or signs are quoted: 'so' or "so".
 """
 
+#: The expression that a command's --help shows.
+EXAMPLES = {
+    "dissect": "method == basic.publish and arguments.exchange == orders",
+    "connections": "ended != closed and user == guest",
+    "topology": "kind == queue and not (name ~ '^amq')",
+    "messages": "event == publish and size > 1000",
+    "latency": "count >= 10 and p99_ms > 50",
+    "errors": "code in (404, 406) or text ~ refused",
+    "unacked": "queue == orders and age_s > 60",
+    "top": "by == queue and messages > 100",
+    "show": "depth < 2 and type == shortstr",
+    "replay": "exchange == orders and body ~ 'order-[0-9]+'",
+    "fields": "type == int64",
+}
+
 EPILOG = """\
-exit status: 0, 1 (bad data found and reported), 2 (wrong usage, a file that cannot be read) or
-130 (interrupted)
+exit status: 0, 1 (bad data found and reported), 2 (wrong usage, a file that
+cannot be read) or 130 (interrupted)
 """
+
+
+def where_help(command: str, *before: str) -> dict[str, Any]:
+    """How --help of a command ends that takes --where. before: what it says first."""
+    return {
+        "epilog": "\n".join((*before, WHERE_HELP.format(EXAMPLES[command]), EPILOG)),
+        "formatter_class": argparse.RawDescriptionHelpFormatter,
+    }
 
 
 def parsed(arguments: Sequence[str]) -> argparse.Namespace:
@@ -123,9 +147,8 @@ def _dissect(commands: Commands) -> None:
     dissect = commands.add_parser(
         "dissect",
         help="show frames: as a table, JSON Lines, CSV or Parquet",
-        description="Show the frames of captures (pcap, pcapng, also gzip).",
-        epilog=WHERE_HELP + "\n" + EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        description="Show the frames of captures: pcap and pcapng, plain or packed.",
+        **where_help("dissect"),
     )
     add_source(dissect)
     dissect.add_argument(
@@ -152,7 +175,7 @@ def _stats(commands: Commands) -> None:
         description="Count packets, frames, errors, gaps and what was left out.",
         epilog=EPILOG,
     )
-    add_source(stats)
+    add_source(stats, secrets=False)
     stats.add_argument(
         "--format", choices=["table", "json"], default="table", help="default: table"
     )
@@ -166,9 +189,8 @@ def _questions(commands: Commands) -> None:
         command = commands.add_parser(
             name,
             help=told,
-            description=f"{told[0].upper()}{told[1:]}.",
-            epilog=WHERE_HELP + "\n" + EPILOG,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
+            description=f"{told[0].upper()}{told[1:]}",
+            **where_help(name),
         )
         add_source(command)
         add_output(command)
@@ -212,7 +234,7 @@ def _show(commands: Commands) -> None:
         "show",
         help="show one frame as a tree, with offsets, beside its bytes",
         description="Show one frame as a tree, with offsets, beside its bytes in hex.",
-        epilog=EPILOG,
+        **where_help("show"),
     )
     show.add_argument(
         "number",
@@ -234,7 +256,7 @@ def _report(commands: Commands) -> None:
         " connections, to look at in a browser, also without a network.",
         epilog=EPILOG,
     )
-    add_source(report)
+    add_source(report, secrets=False)
     report.add_argument(
         "-o", "--output", metavar="OUT", default="report.html", help="default: report.html"
     )
@@ -261,10 +283,9 @@ def _replay(commands: Commands) -> None:
     command = commands.add_parser(
         "replay",
         help="send recorded messages to a live broker",
-        description="Send the messages that clients published in captures, or the rows of Parquet"
-        " tables, to a live broker of 0-9-1, with confirms.",
-        epilog="\n".join((RULES, WHERE_HELP, EPILOG)),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        description="Send the messages that clients published in captures, or the rows of Parquet\n"
+        "tables, to a live broker of 0-9-1, with confirms.",
+        **where_help("replay", RULES),
     )
     add_source(command, secrets=False)
     add_window(command)
@@ -276,7 +297,7 @@ def _fields(commands: Commands) -> None:
         "fields",
         help="list the columns of every command",
         description="List the columns that --fields, --where and --sort take.",
-        epilog=EPILOG,
+        **where_help("fields"),
     )
     fields.add_argument(
         "of", metavar="COMMAND", nargs="?", help="only those of this command; default: all"

@@ -10,18 +10,21 @@ from .. import need_extra
 __all__ = ["EPILOG", "add"]
 
 EPILOG = """\
-rules of --map (the first that fits counts, for exchanges and for routing keys apart):
+rules of --map (the first that fits counts, for exchanges and for routing keys
+apart):
   --map orders=test.orders            exchange orders becomes test.orders
   --map exchange:orders=test.orders   the same
-  --map 'key:eu.*=staging.eu.*'       every * of the new name is what a * of the old one was
+  --map 'key:eu.*=staging.eu.*'       every * of the new name is what a * of
+                                      the old one was
   --map 'exchange:*=copy'             all exchanges become one
   --map =orders                       the default exchange, whose name is empty
-Messages keep their properties and headers, to the byte where they come from a capture; user-id is
-taken off where it is not the name of the login. All are published as mandatory: what no queue
-takes is counted. The credentials of a recording are never used, and a broker that the messages
-were recorded on their way to is refused unless --to-recorded-broker says so.
-With --journal the same command goes on where the one before ended, also after a kill: what the
-broker confirmed is not sent again.
+Messages keep their properties and headers, to the byte where they come from a
+capture; user-id is taken off where it is not the name of the login. All are
+published as mandatory: what no queue takes is counted. The credentials of a
+recording are never used, and a broker that the messages were recorded on their
+way to is refused unless --to-recorded-broker says so.
+With --journal the same command goes on where the one before ended, also after
+a kill: what the broker confirmed is not sent again.
 """
 
 

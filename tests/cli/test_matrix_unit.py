@@ -1,0 +1,158 @@
+"""Every command with rows, in both families: each format says the same, each option is taken."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import pytest
+
+pytest.importorskip("pyarrow")
+pytest.importorskip("rich")
+
+import pyarrow.parquet as pq
+
+from amqpcodec.cli.arguments import EXAMPLES
+from amqpcodec.cli.questions import QUESTIONS
+from tests.capture import recording as made
+from tests.capture.v1_talk import path_of
+from tests.cli.conftest import packets
+from tests.cli.test_questions_unit import SHOP
+
+COMMANDS = {
+    **{command: (command,) for command in QUESTIONS},
+    "dissect": ("dissect",),
+    "dissect messages": ("dissect", "--level", "message"),
+    "show": ("show", "20"),
+}
+
+
+@pytest.fixture(params=["0-9-1", "1.0"])
+def family(request, tmp_path):
+    """A recording of either, and how it is read."""
+    if request.param == "1.0":
+        return (path_of("tx"), "--ports", "5681")
+    path = tmp_path / "shop.pcap"
+    path.write_bytes(made.pcap(packets(SHOP)))
+    return (path,)
+
+
+@pytest.fixture(params=COMMANDS)
+def command(request, family):
+    return (*COMMANDS[request.param], *family)
+
+
+@pytest.fixture
+def rows(run):
+    """What a command answers, row by row."""
+
+    def call(*arguments: object) -> list[dict]:
+        result = run(*arguments, "--format", "json")
+        assert (result.status, result.err) == (0, "")
+        return [json.loads(line) for line in result.lines]
+
+    return call
+
+
+def headings(run, command) -> list[str]:
+    """Of the table; of a tree, and of a table without rows, which have none, all columns."""
+    lines = run(*command).lines
+    if command[0] == "show" or not lines:
+        return run(*command, "--format", "csv").lines[0].split(",")
+    return lines[0].split()
+
+
+def test_every_form_says_the_same(run, rows, command, tmp_path):
+    found = rows(*command)
+    out = tmp_path / "out.csv"
+    assert run(*command, "-o", out).status == 0
+    listed = list(csv.DictReader(io.StringIO(out.read_text())))
+    assert len(listed) == len(found)
+    for plain, row in zip(listed, found, strict=True):
+        assert list(plain) == list(row)
+        for name, value in row.items():
+            if isinstance(value, str | int) and not isinstance(value, bool):
+                assert plain[name] == str(value)
+    out = tmp_path / "out.parquet"
+    assert run(*command, "-o", out).status == 0
+    table = pq.read_table(out)
+    assert table.num_rows == len(found)
+    assert set(table.column_names) >= {name for row in found for name in row}
+    out = tmp_path / "out.json"
+    assert run(*command, "-o", out).status == 0
+    assert [json.loads(line) for line in out.read_text().splitlines()] == found
+    result = run(*command)
+    assert len(result.lines) >= len(found)
+    assert run(*command, "-o", tmp_path / "out.doc").status == 2
+    assert not (tmp_path / "out.doc").exists()
+
+
+def test_headings_are_names(run, rows, command):
+    names = headings(run, command)
+    assert names
+    for name in names:
+        only = ("--where", name, "--sort", name, "--fields", name)
+        found = rows(*command, *only)
+        whole = [row[name] for row in rows(*command, "--fields", name)]
+        missing = sum(value is None or value is False or value == [] for value in whole)
+        assert len(found) == len(whole) - missing
+    wrong = f"{names[-1]}x"
+    for option in ("--where", "--fields", "--sort"):
+        result = run(*command, option, wrong)
+        assert result.status == 2
+        assert f"{option}: there is no column {wrong!r}; did you mean {names[-1]!r}?" in result.err
+
+
+def test_limit_and_sort(run, rows, command):
+    name = headings(run, command)[0]
+    found = rows(*command, "--fields", name)
+    assert rows(*command, "--fields", name, "--limit", 2) == found[:2]
+    up, down = (rows(*command, "--fields", name, "--sort", f"{name}{how}") for how in ("", ":desc"))
+    values = [row[name] for row in up]
+    assert values == sorted(row[name] for row in found)
+    assert [row[name] for row in down] == values[::-1]
+    assert rows(*command, "--fields", name, "--sort", f"-{name}", "--limit", 1) == down[:1]
+
+
+def test_a_part_of_the_time(run, rows, command):
+    if command[0] == "show":
+        assert run(*command, "--since", "+1s").status == 2
+        return
+    assert rows(*command, "--since", "+0s", "--until", "+1000h") == rows(*command)
+    late = run(*command, "--since", "+1000h", "--format", "json")
+    assert late.status == 0
+    kept = {"unacked", "topology", "connections"}  # what is still so then
+    assert late.out == "" or command[0] in kept
+
+
+def test_clocks(run, rows, command):
+    plain = rows(*command)
+    assert rows(*command, "--utc") == plain
+    for clock in ("--local", "--relative"):
+        other = rows(*command, clock)
+        assert len(other) == len(plain)
+        times = {
+            name
+            for row, shown in zip(plain, other, strict=True)
+            for name in row
+            if row[name] != shown[name]
+        }
+        assert times <= {"time", "timestamp", "timestamp_last", "since", "until", "first", "last"}
+
+
+@pytest.mark.parametrize("name", [name for name in EXAMPLES if name != "replay"])
+def test_the_example_of_help_is_taken(run, family, name):
+    words = {"show": ("show", 20, *family), "fields": ("fields",)}.get(name, (name, *family))
+    result = run(*words, "--where", EXAMPLES[name])
+    assert result.status == 0
+    assert EXAMPLES[name] in run(name, "--help").out
+
+
+@pytest.mark.parametrize("name", ["", *QUESTIONS, *("dissect", "show", "stats", "fields"),
+                                  *("report", "replay", "completion")])  # fmt: skip
+def test_help_fits_80_columns(run, monkeypatch, name):
+    monkeypatch.setenv("COLUMNS", "80")
+    result = run(*filter(None, [name]), "--help")
+    assert max(map(len, result.lines)) < 80
+    assert "...." not in result.out
