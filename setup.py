@@ -44,12 +44,15 @@ else:
 
 
 def sources(*folders: str) -> list[str]:
-    """What a module includes beside its .pyx: a change there rebuilds it."""
+    """What a module includes beside its .pyx: a change there rebuilds it.
+
+    Cython adds what a module cimports and the headers declared there, but not what these headers
+    include: of other rooms that is headers of wire alone.
+    """
     below = [PACKAGE / "_gen", *(PACKAGE / "_core" / folder for folder in folders)]
     suffixes = (".pxi", ".pxd", ".h")
-    return sorted(
-        str(path) for folder in below for path in folder.iterdir() if path.suffix in suffixes
-    )
+    found = {path for folder in below for path in folder.iterdir() if path.suffix in suffixes}
+    return sorted(map(str, found.union((PACKAGE / "_core" / "wire").glob("*.h"))))
 
 
 extensions = [

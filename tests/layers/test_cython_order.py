@@ -198,6 +198,21 @@ def test_headers_include_along_the_arrows() -> None:
             assert there <= here, f"{name} includes {other}"
 
 
+def test_the_build_knows_all_headers() -> None:
+    """setup.py names those of wire; Cython finds those that .pxd files declare, and no others."""
+    below = set()
+    for name, other in header_uses():
+        mine, theirs = name.split("/")[0], other.split("/")[0]
+        if name.endswith(".h") and "/" in other and mine != theirs and theirs != "wire":
+            declared = "".join(
+                path.read_text(encoding="utf-8")
+                for path in (SOURCE / "_core" / theirs).glob("*.pxd")
+            )
+            assert f'cdef extern from "{other}"' in declared, f"{name} includes {other}"
+            below.add(theirs)
+    assert below == {"columns"}
+
+
 def test_headers_have_no_circle() -> None:
     uses: dict[str, set[str]] = {}
     for name, other in header_uses():
