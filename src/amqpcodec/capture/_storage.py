@@ -85,7 +85,7 @@ class Storage:
         """
         store, path = self._store(uri)
         size = retried(lambda: store.size(path))
-        file: Any = RangeFile(lambda start, end: store.fetch(path, start, end), size, shown(uri))
+        file: Any = RangeFile(store.fetcher(path), size, shown(uri))
         return file  # type: ignore[no-any-return]
 
     def find(self, uri: str, recursive: bool) -> Iterator[Stored]:
@@ -224,9 +224,21 @@ class _Arrow:
         info = self.filesystem.get_file_info(path)
         return (info.size, _seconds(info.mtime)) if info.is_file else None
 
-    def fetch(self, path: str, start: int, end: int) -> bytes:
-        with self.filesystem.open_input_file(path) as file:
-            return bytes(file.read_at(end - start, start))
+    def fetcher(self, path: str) -> Callable[[int, int], bytes]:
+        """Opened once, since that costs a request; anew where reading has failed."""
+        file: Any = None
+
+        def fetch(start: int, end: int) -> bytes:
+            nonlocal file
+            try:
+                if file is None:
+                    file = self.filesystem.open_input_file(path)
+                return bytes(file.read_at(end - start, start))
+            except Exception:
+                file = None
+                raise
+
+        return fetch
 
     def below(self, path: str, recursive: bool) -> Iterator[tuple[str, int, float]]:
         from pyarrow.fs import FileSelector
@@ -311,8 +323,8 @@ class _Fsspec:
             return None
         return (int(info["size"] or 0), _modified(info)) if info["type"] == "file" else None
 
-    def fetch(self, path: str, start: int, end: int) -> bytes:
-        return bytes(self.filesystem.cat_file(path, start=start, end=end))
+    def fetcher(self, path: str) -> Callable[[int, int], bytes]:
+        return lambda start, end: bytes(self.filesystem.cat_file(path, start=start, end=end))
 
     def below(self, path: str, recursive: bool) -> Iterator[tuple[str, int, float]]:
         try:
