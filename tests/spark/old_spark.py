@@ -64,6 +64,16 @@ def main() -> None:
     assert found.count() == sum(len(rows) for rows in capture.read(str(path)))
     assert found.select("timestamp").collect()[0].timestamp.year > 2000
 
+    names = ["packet_offset", "position", "direction", "timestamp", "method", "frame", "error"]
+    read = amqp.read_captures(spark, str(path), {"fields": ",".join(names)})
+    assert sorted(map(repr, read.collect())) == sorted(map(repr, found.select(names).collect()))
+    plain = f"{tempfile.mkdtemp()}/x.pcap"
+    with open(plain, "wb") as out:
+        out.write(data)
+    cut = {"stateLocation": os.path.dirname(plain), "maxPartitionBytes": "20k"}
+    assert amqp.index_captures(spark, plain, cut).collect()[0].ranges > 3
+    assert amqp.read_captures(spark, plain, cut).count() == found.count()
+
     refused = []
     for name, call in (
         ("register", lambda: amqp.register(spark)),

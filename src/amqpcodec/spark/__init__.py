@@ -11,19 +11,21 @@
     amqp.register(spark)
     spark.sql("SELECT from_amqp(frame).method FROM captured")
     spark.read.format("amqp_capture").option("ports", "5672,5673").load("captures/")
+    amqp.read_captures(spark, "captures/", {"ports": "5672,5673"})
     amqp.decode_captures(spark.read.format("binaryFile").load("captures/"), name="path")
 
 Workers import amqpcodec: it must be installed where they run. On one machine set
 ``PYSPARK_PYTHON`` to ``sys.executable`` before the session starts, or they run another Python.
 
 It needs PySpark with pyarrow: ``pip install "amqpcodec[spark]"``. From 4.1 on all is there; with
-4.0 from_amqp, to_amqp and schema_of_amqp are missing, with 3.5 the formats as well (register,
-capture_stats, index_captures): what is missing says so when it is called.
+4.0 from_amqp, to_amqp and schema_of_amqp are missing, with 3.5 the formats as well (register and
+capture_stats): what is missing says so when it is called.
 """
 
 from __future__ import annotations
 
 from .._public import listing
+from .captures import read_captures
 from .contents import decode_captures
 from .encoding import encode, to_amqp
 from .frames import decode
@@ -39,6 +41,7 @@ __all__ = [
     "encode",
     "from_amqp",
     "index_captures",
+    "read_captures",
     "register",
     "schema_of_amqp",
     "to_amqp",

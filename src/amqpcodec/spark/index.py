@@ -6,18 +6,16 @@ is the driver's. Made before by this function, it is found there and not made ag
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from pyspark.sql.types import IntegerType, StringType, StructType
 
+from .captures import each_by_a_task, reader_of
 from .columns import arrow_schema
-from .options import Options
+from .files import CaptureFile
 from .reading import TASK_BYTES
-from .source import CaptureRows
-from .versions import needs_sources
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -59,26 +57,16 @@ def index_captures(
     Raises:
         ValueError: an option is wrong, or stateLocation is missing.
         FileNotFoundError: a path stands for nothing.
-        NotImplementedError: before Spark 4.0.
     """
-    needs_sources("index_captures")
-    paths = [path] if isinstance(path, str) else list(path)
-    reader = CaptureRows(Options({**options, "paths": json.dumps(paths)}), None)
-    reader.check()
+    reader = reader_of(path, options)
     if not reader.options.optional("stateLocation"):
         raise ValueError("option stateLocation is missing: where the ranges are kept")
     raw = reader.options.octets("maxPartitionBytes", TASK_BYTES)
     large = [chain for chain in reader.chains() if sum(file.size for file in chain) > raw]
     target = arrow_schema(_SCHEMA)
 
-    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for rows in batches:
-            chains = [large[number] for number in rows.column(0).to_pylist()]
-            made = [max(1, len(reader.cut(chain, raw))) for chain in chains]
-            columns = [[chain[0].path for chain in chains], list(map(len, chains)), made]
-            yield pa.RecordBatch.from_pydict(
-                dict(zip(target.names, columns, strict=True)), schema=target
-            )
+    def cut(chain: list[CaptureFile]) -> Iterator[pa.RecordBatch]:
+        made = [chain[0].path], [len(chain)], [max(1, len(reader.cut(chain, raw)))]
+        yield pa.RecordBatch.from_arrays(list(map(pa.array, made)), names=target.names).cast(target)
 
-    tasks = spark.range(0, len(large), 1, max(1, len(large)))
-    return spark.createDataFrame(tasks.mapInArrow(run, _SCHEMA).collect(), _SCHEMA)
+    return spark.createDataFrame(each_by_a_task(spark, large, cut, _SCHEMA).collect(), _SCHEMA)

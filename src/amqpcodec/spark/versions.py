@@ -33,7 +33,7 @@ def missing(what: str, since: str) -> NotImplementedError:
     """The error for what this version of Spark does not have."""
     return NotImplementedError(
         f"Spark {since} or later is needed for {what}, and this is {pyspark.__version__}; decode, "
-        "encode and decode_captures work with Spark 3.5"
+        "encode, read_captures and decode_captures work with Spark 3.5"
     )
 
 

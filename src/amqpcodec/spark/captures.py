@@ -1,0 +1,76 @@
+"""Captures as rows of mapInArrow, whose tasks are planned where the function is called."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from pyspark.sql.types import StructType
+
+from .columns import parse_schema
+from .options import Options
+from .source import CaptureRows
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["each_by_a_task", "read_captures", "reader_of"]
+
+
+def read_captures(
+    spark: SparkSession,
+    path: str | Iterable[str],
+    options: Mapping[str, Any] | None = None,
+    schema: StructType | str | None = None,
+) -> DataFrame:
+    """The rows of ``spark.read.format("amqp_capture").options(...).schema(...).load(path)``.
+
+    It needs no register(), works with Spark 3.5 too, and takes about a quarter less CPU time for
+    all columns, since Spark copies each row of a format once more. Files are listed, looked at and
+    cut into ranges now, by this process, and not anew for each query: what comes later is not read.
+
+    Args:
+        spark: a session.
+        path: a file, folder or glob, or some of them.
+        options: those of ``amqp_capture``, except those of its streams.
+        schema: the columns, named as ``fields`` names them; StructType or DDL text. None: those of
+            the option ``fields``, or all.
+
+    Raises:
+        ValueError: an option is wrong, or a column is not known.
+        FileNotFoundError: a path stands for nothing.
+    """
+    wanted = None if schema is None else parse_schema(schema)
+    if not isinstance(wanted, StructType | None):
+        raise ValueError(f"schema is a struct, not {wanted}")
+    reader = reader_of(path, options, wanted)
+    return each_by_a_task(spark, reader.partitions(), reader.read, reader.what.plan.schema)
+
+
+def reader_of(
+    path: str | Iterable[str], options: Mapping[str, Any] | None, schema: StructType | None = None
+) -> CaptureRows:
+    """The reader of a data source with these options, which are checked, and so are the paths."""
+    paths = [path] if isinstance(path, str) else list(path)
+    reader = CaptureRows(Options({**dict(options or {}), "paths": json.dumps(paths)}), schema)
+    reader.check()
+    return reader
+
+
+def each_by_a_task(
+    spark: SparkSession,
+    items: Iterable[Any],
+    rows: Callable[[Any], Iterator[pa.RecordBatch]],
+    schema: StructType,
+) -> DataFrame:
+    """The rows of each item, which a task of its own makes."""
+    known = list(items)
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for numbers in batches:
+            for number in numbers.column(0).to_pylist():
+                yield from rows(known[number])
+
+    return spark.range(0, len(known), 1, max(1, len(known))).mapInArrow(run, schema)
