@@ -20,7 +20,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from itertools import pairwise
+from itertools import cycle, islice, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 RANGES = 16
 SEGMENT = 1448
+READY = 8  # batches of the identity: mixed traffic, and the hot connection's
 THREE = ["method", "channel", "timestamp"]
 
 
@@ -57,14 +58,17 @@ class Row(NamedTuple):
         return value >= self.gate if self.larger else value <= self.gate
 
 
-def hot(records: int) -> Iterator[bytes]:
-    """Packets of one connection, so many at once, over and over: W1's frames."""
+def hot(records: int, second: int, seconds: int) -> Iterator[bytes]:
+    """Packets of one connection, so many at once, over and over: W1's frames.
+
+    second: since 1970, in which the first of them were captured; each round is `seconds` later.
+    """
     said = b"".join(frame for group in workloads.get("W1").groups for frame in group)
     client, server = bytes([10, 9, 9, 1]), bytes([10, 9, 9, 2])
     sequence, at = 1, 0
     while True:
         out = []
-        for _ in range(records):
+        for number in range(records):
             part = (said[at : at + SEGMENT] + said)[:SEGMENT]
             at = (at + SEGMENT) % len(said)
             size = 20 + 20 + SEGMENT
@@ -72,8 +76,10 @@ def hot(records: int) -> Iterator[bytes]:
             tcp = struct.pack(">HHIIBBHHH", 40000, 5672, sequence, 1, 0x50, 0x10, 65535, 0, 0)
             sequence = (sequence + SEGMENT) & 0xFFFFFFFF
             packet = b"\2\0\0\0\0\1\2\0\0\0\0\2\x08\0" + ip + tcp + part
-            out.append(struct.pack("<IIII", 0, 0, len(packet), len(packet)) + packet)
+            micros = number * 1_000_000 // records
+            out.append(struct.pack("<IIII", second, micros, len(packet), len(packet)) + packet)
         yield b"".join(out)
+        second += seconds
 
 
 def write_capture(path: Path, raw: int) -> None:
@@ -82,8 +88,11 @@ def write_capture(path: Path, raw: int) -> None:
     looped.write(recording, path, 1)  # one round: its header and its size
     round_size = path.stat().st_size
     whole = path.read_bytes()
-    mixed = looped.rounds(looped.packets(whole), 1)
-    hot_packets = hot(max(1, round_size // (16 + 54 + SEGMENT)))
+    records = looped.packets(whole)
+    first, last = looped.second(records[0]), looped.second(records[-1])
+    seconds = last - first + 2  # of the last one the packets of the hot connection are
+    mixed = looped.rounds(records, 1, seconds)
+    hot_packets = hot(max(1, round_size // (16 + 54 + SEGMENT)), last + 1, seconds)
     written = looped.HEADER
     with path.open("wb") as file:
         file.write(whole[: looped.HEADER])
@@ -178,23 +187,20 @@ def _memory(path: Path) -> float:
 def s3(path: Path, rounds: int) -> float:
     """Wall time of three columns from S3 on the loopback by that of the local file."""
     try:
-        import moto  # noqa: F401
         from pyarrow import fs
     except ImportError as problem:
         raise Absent(str(problem)) from None
-    from tests.capture.s3_server import ACCESS, SECRET, server
+    from bench.s3_files import server
 
-    with server() as address:
+    with server(path.parent.parent) as address:
         store = fs.S3FileSystem(
-            access_key=ACCESS, secret_key=SECRET, region="us-east-1",
-            endpoint_override=address, allow_bucket_creation=True,
+            access_key="anybody", secret_key="anything", region="us-east-1",
+            endpoint_override=address,
         )  # fmt: skip
-        store.create_dir("bench")
-        with path.open("rb") as file, store.open_output_stream("bench/x.pcap") as out:
-            while piece := file.read(1 << 24):
-                out.write(piece)
+        uri = f"s3://{path.parent.name}/{path.name}"
+        assert count(uri, fields=THREE, filesystem=store) == count(path, fields=THREE)
         return statistics.median(
-            wall(lambda: count("s3://bench/x.pcap", fields=THREE, filesystem=store))
+            wall(lambda: count(uri, fields=THREE, filesystem=store))
             / wall(lambda: count(path, fields=THREE))
             for _ in range(rounds)
         )
@@ -216,16 +222,27 @@ def session() -> SparkSession:
     return made
 
 
-def source_beside_identity(path: Path, rounds: int) -> float:
-    """CPU time of the source, all columns to the noop sink, by that of handing the same ones over.
+def captures_beside_identity(path: Path, rounds: int) -> float:
+    """read_captures by the identity."""
+    from amqpcodec.spark import read_captures
 
-    The identity has its batches ready, as many of as many rows.
+    return beside_identity(read_captures(session(), str(path)), path, rounds)
+
+
+def format_beside_identity(path: Path, rounds: int) -> float:
+    """The format by the identity: Spark's plan copies each row of a Python source once more."""
+    return beside_identity(session().read.format("amqp_capture").load(str(path)), path, rounds)
+
+
+def beside_identity(frames: DataFrame, path: Path, rounds: int) -> float:
+    """CPU time of all columns to the noop sink, by that of handing the same ones over.
+
+    The identity has the first batches ready, and hands them over again and again.
     """
     import pyarrow as pa
 
     spark = session()
     jvm = spark.sparkContext._gateway.proc.pid
-    frames = spark.read.format("amqp_capture").load(str(path))
     names, rows = frames.columns, count(path)
     from amqpcodec.spark.rows import BATCH_ROWS
 
@@ -233,10 +250,13 @@ def source_beside_identity(path: Path, rounds: int) -> float:
         for _ in batches:
             pass
         reader = capture.read(path, fields=names, batch_rows=BATCH_ROWS)
-        ready = pa.record_batch(next(iter(reader)))
-        for _ in range(rows // ready.num_rows):
-            yield ready
-        yield ready.slice(0, rows % ready.num_rows)
+        ready = [pa.record_batch(each) for each in islice(reader, READY)]
+        left = rows
+        for each in cycle(ready):
+            yield each.slice(0, left)
+            left -= each.num_rows
+            if left <= 0:
+                break
 
     identity = spark.range(1, numPartitions=1).mapInArrow(hand_over, frames.schema)
 
@@ -251,42 +271,49 @@ def source_beside_identity(path: Path, rounds: int) -> float:
 
 
 def streamed(path: Path, rounds: int) -> float:
-    """Files of 1 MB a second through a stream, of one rotation."""
-    spark = session()
+    """Files of 1 MB a second through a stream, of one rotation; a first query warms Spark up."""
     with tempfile.TemporaryDirectory() as folder:
-        landing, state = Path(folder, "landing"), Path(folder, "state")
-        landing.mkdir()
-        files = _rotation(path, landing)
+        files = _rotation(path, Path(folder, "landing"))
+        Path(folder, "first").mkdir()
+        Path(folder, "first", files[0].name).write_bytes(files[0].read_bytes())
+        _stream(Path(folder, "first"))
+        return len(files) / wall(lambda: _stream(files[0].parent))
+
+
+def _stream(landing: Path) -> None:
+    """Read all files of a folder by a query that ends after them."""
+    with tempfile.TemporaryDirectory() as folder:
         stream = (
-            spark.readStream.format("amqp_capture")
-            .options(stateLocation=str(state), closeAfter="0s", fields="method,error")
+            session()
+            .readStream.format("amqp_capture")
+            .options(stateLocation=str(Path(folder, "states")), closeAfter="0s")
+            .options(fields="method,error")
             .load(str(landing))
         )
-
-        def run() -> None:
-            query = (
-                stream.writeStream.format("noop")
-                .option("checkpointLocation", str(Path(folder, "checkpoint")))
-                .trigger(availableNow=True)
-                .start()
-            )
-            query.awaitTermination()
-
-        return files / wall(run)
+        query = (
+            stream.writeStream.format("noop")
+            .option("checkpointLocation", str(Path(folder, "checkpoint")))
+            .trigger(availableNow=True)
+            .start()
+        )
+        query.awaitTermination()
 
 
-def _rotation(path: Path, landing: Path) -> int:
-    """The beginning of a capture as files of about 1 MB; how many."""
+def _rotation(path: Path, landing: Path) -> list[Path]:
+    """The beginning of a capture as files of about 1 MB."""
+    landing.mkdir()
     reader = capture.Reader(path)
-    size = min(path.stat().st_size, 100_000_000)
+    size = min(path.stat().st_size, 400_000_000)
     starts = [reader.first(at) for at in range(0, size, 1 << 20)]
     cuts = [each for each in starts if each is not None]
+    found = []
     with path.open("rb") as file:
         head = file.read(looped.HEADER)
         for number, (start, end) in enumerate(pairwise(cuts)):
             file.seek(start)
-            landing.joinpath(f"x{number:04}.pcap").write_bytes(head + file.read(end - start))
-    return len(cuts) - 1
+            found.append(landing / f"x{number:04}.pcap")
+            found[-1].write_bytes(head + file.read(end - start))
+    return found
 
 
 ROWS = (
@@ -295,7 +322,8 @@ ROWS = (
     Row("workers=2, times one", 1.7, 1.95, True, two_workers),
     Row("memory of a worker, MB", 300, 200, False, worker_memory),
     Row("S3 on the loopback, 3 columns / local", 1.3, 1.1, False, s3),
-    Row("Spark source, all columns / identity", 1.15, 1.05, False, source_beside_identity),
+    Row("Spark, all columns / identity", 1.15, 1.05, False, captures_beside_identity),
+    Row("Spark's format, all columns / identity", 2, 1.5, False, format_beside_identity),
     Row("streaming, files of 1 MB a second", 20, 50, True, streamed),
 )
 

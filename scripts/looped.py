@@ -31,8 +31,11 @@ def packets(raw: bytes) -> list[bytearray]:
     return found
 
 
-def rounds(records: list[bytearray], concurrent: int) -> Iterator[bytes]:
-    """The recording so many times at once, over and over: each time between other addresses."""
+def rounds(records: list[bytearray], concurrent: int, seconds: int = 0) -> Iterator[bytes]:
+    """The recording so many times at once, over and over: each time between other addresses.
+
+    seconds: by how much each round is later than the one before.
+    """
     number = 0
     while True:
         addresses = [struct.pack(">BH", 64 + (n >> 16) % 64, n & 0xFFFF) for n in
@@ -44,7 +47,14 @@ def rounds(records: list[bytearray], concurrent: int) -> Iterator[bytes]:
                 record[ETHERNET + SOURCE + 1 : ETHERNET + SOURCE + 4] = address
                 record[ETHERNET + TARGET + 1 : ETHERNET + TARGET + 4] = address
                 out.append(bytes(record))
+            struct.pack_into("<I", record, 0, second(record) + seconds)
         yield b"".join(out)
+
+
+def second(record: bytes | bytearray) -> int:
+    """When a packet was captured, in whole seconds since 1970."""
+    found: int = struct.unpack_from("<I", record)[0]
+    return found
 
 
 def write(recording: Path, out: Path, raw: int, concurrent: int = 1, drop: float = 0) -> int:
