@@ -252,7 +252,8 @@ def test_empty_file_has_no_rows_and_is_told_of(run, tmp_path):
     path.touch()
     result = run("dissect", path)
     assert (result.status, result.out) == (0, "")
-    assert "empty.pcap: no frame of AMQP" in result.err
+    assert "empty.pcap: no frame of AMQP (no packet was recorded)" in result.err
+    assert len(run("errors", path).err.splitlines()) == 1  # and not that nothing went wrong
 
 
 def test_files_may_be_uris(run, good):

@@ -83,7 +83,8 @@ def test_wrong_use(run, good, tmp_path):
 def test_recording_without_frames(run, tmp_path):
     path, out = tmp_path / "empty.pcap", tmp_path / "x.html"
     path.write_bytes(made.pcap([]))
-    assert run("report", path, "-o", out).status == 0
+    result = run("report", path, "-o", out)
+    assert (result.status, result.out, len(result.err.splitlines())) == (0, "", 1)
     assert "There is nothing to show" in out.read_text()
 
 

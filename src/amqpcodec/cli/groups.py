@@ -99,6 +99,8 @@ def _tls_hint(files: Iterable[Mapping[str, Any]]) -> str:
 def _instead(counted: Mapping[str, Any], files: Iterable[Path]) -> str:
     """What was found where nothing was looked for."""
     there = [f"{n:,} packets: {why}" for why, n in counted["skipped"].items()]
+    if not counted["packets"]:
+        there.append("no packet was recorded")
     for key, text in (("other_protocols", "connections of another protocol"),):
         if counted[key]:
             there.append(f"{counted[key]:,} {text}")

@@ -64,6 +64,8 @@ class Reading:
         self.stop = stop
         self.status = OK
         self.counts = Counts()
+        #: Rows of all groups.
+        self.rows = 0
         #: (connection_index, direction, time in ns) of TCP resets of the group that is read.
         self.resets: list[tuple[int, str, int | None]] = []
         self.live = False
@@ -84,6 +86,7 @@ class Reading:
             for each in self._read(group, level, fields, redact):
                 batch = pa.record_batch(each)
                 counts.read += batch.num_rows
+                self.rows += batch.num_rows
                 counts.errors += batch.num_rows - batch.column("error").null_count
                 yield batch
         except Unreadable as fault:

@@ -63,7 +63,7 @@ class Errors(Question):
         "nack": "yellow", "reject": "yellow", "return": "yellow", "blocked": "yellow",
         "consumer cancelled": "yellow", "what": "bold red", "code": "red",
     }  # fmt: skip
-    NOTHING = "nothing went wrong"
+    NOTHING = "nothing went wrong in what was read"
 
     def __init__(self, options: argparse.Namespace, window: Window) -> None:
         """Nothing was seen yet."""

@@ -114,7 +114,7 @@ def ask(question: type[Question], options: argparse.Namespace) -> int:
         reading.show(rows, ordering, write)
         if output.target is None and reading.status != USAGE:
             output.write(answer.chosen(answer.batch([], "")))
-            if chosen == "table":
+            if chosen == "table" and reading.rows:
                 complain(question.NOTHING)
         return reading.interrupted()
 

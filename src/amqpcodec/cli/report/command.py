@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import io
 import os
 from pathlib import Path
 from typing import Any
@@ -61,7 +62,7 @@ def _folded(options: argparse.Namespace, reading: Reading, group: Group) -> tupl
     frames.finish()
     quiet = Group(group.files)
     fields = [*dict.fromkeys([*flow.FIELDS, "timestamp", "error", "file"])]
-    with contextlib.redirect_stderr(None):  # what is wrong with the files was said
+    with contextlib.redirect_stderr(io.StringIO()):  # what is wrong with the files was said
         for batch in reading.batches(quiet, "message", fields):
             flow.fold(window.before_end(batch))
         flow.latency_rows = list(flow.latency.finish())
