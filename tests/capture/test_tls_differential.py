@@ -17,12 +17,15 @@ from pathlib import Path
 
 import pytest
 
+from amqpcodec import capture
 from amqpcodec.capture import KeyLog
 from amqpcodec.capture._layers._sessions import Sessions
 from amqpcodec.capture._layers._tls import Tls
 from tests.capture import recording as make
 from tests.capture.recording import packets
-from tests.capture.test_tls_unit import SUITES12, TALK, stats
+from tests.capture.test_tls_unit import SUITES12, TALK
+from tests.capture.test_tls_vectors import KEYS, OPENSSL_KEYS, RECORDING
+from tests.capture.test_tls_vectors import OPENSSL as OPENSSL_RECORDING
 from tests.support.tls_talk import CLIENT, SERVER, Said, Talker, certificate, cut
 
 pytest.importorskip("cryptography")
@@ -217,9 +220,18 @@ def tshark_frames(path: Path, keys: Path) -> int:
 def test_tshark_finds_as_many_frames(tmp_path: Path, ciphers: str | None):
     version = ssl.TLSVersion.TLSv1_3 if ciphers is None else ssl.TLSVersion.TLSv1_2
     talker = Talker(version, ciphers)
-    octets = make.pcap(packets(cut(talker.talk(TALK), (1400,)), port=5671))
     path, keys = tmp_path / "x.pcap", tmp_path / "keys.log"
-    path.write_bytes(octets)
+    path.write_bytes(make.pcap(packets(cut(talker.talk(TALK), (1400,)), port=5671)))
     keys.write_bytes(talker.keys)
-    ours = stats(octets, keylog=keys)["frames"]
-    assert tshark_frames(path, keys) == sum(ours.values()) - ours["protocol-header"]
+    as_many(path, keys)
+
+
+@pytest.mark.skipif(TSHARK is None, reason="needs tshark")
+@pytest.mark.parametrize("recording", [(RECORDING, KEYS), (OPENSSL_RECORDING, OPENSSL_KEYS)])
+def test_tshark_finds_as_many_frames_of_a_broker(recording: tuple[Path, Path]):
+    as_many(*recording)
+
+
+def as_many(path: Path, keys: Path) -> None:
+    ours = capture.stats(path, keylog=keys)["frames"]
+    assert tshark_frames(path, keys) == sum(ours.values()) - ours["protocol-header"] > 0

@@ -1,16 +1,21 @@
-"""A recording of RabbitMQ over TLS, made with pika (TLS 1.3 and 1.2, two suites) and py-amqp."""
+"""Recordings of RabbitMQ over TLS: by pika (TLS 1.3, 1.2 with two suites), py-amqp and openssl."""
 
 from __future__ import annotations
 
 import pytest
 
 from amqpcodec import capture
+from amqpcodec.capture import KeyLog
 from tests.capture.rows import rows
 from tests.paths import REPO
 
 pytest.importorskip("cryptography")
 
 RECORDING, KEYS = REPO / "demo" / "tls.pcap.gz", REPO / "demo" / "tls_keys.log"
+#: openssl s_client: TLS 1.3 with key updates of both sides, its session resumed, TLS 1.2 with
+#: ChaCha20 and with CBC and SHA-256.
+MADE = REPO / "tests" / "capture" / "recordings"
+OPENSSL, OPENSSL_KEYS = MADE / "tls_openssl.pcap.gz", MADE / "tls_openssl_keys.log"
 
 
 def test_every_connection_is_read():
@@ -28,3 +33,19 @@ def test_messages():
         if row["method"] == "basic.publish"
     ]
     assert bodies == [b'{"order": %d}' % number for number in (0, 1, 2)] * 3 + [b"hello" * 3000]
+
+
+def test_openssl():
+    keys = KeyLog(OPENSSL_KEYS)
+    assert keys.bad_lines == []
+    found = capture.stats(OPENSSL, keylog=keys)
+    assert (found["tls_connections"], found["tls_decrypted"], found["tls_reasons"]) == (4, 4, {})
+    assert (found["errors"], found["gaps"], found["left_out_octets"]) == (0, 0, 0)
+    assert found["frames"] == {"method": 72, "header": 16, "body": 16, "protocol-header": 4}
+    bodies = [
+        (row["method"], row["body"])
+        for row in rows(OPENSSL.read_bytes(), keylog=keys, level="message")
+        if row["body"] is not None
+    ]
+    ways = ("basic.publish", "basic.get-ok")
+    assert bodies == [(way, body) for way in ways for body in (b"before", b"after")] * 4

@@ -22,8 +22,11 @@ USED = re.compile(
     rb"CLIENT_RANDOM|CLIENT_EARLY_TRAFFIC_SECRET|(CLIENT|SERVER)_HANDSHAKE_TRAFFIC_SECRET"
     rb"|(CLIENT|SERVER)_TRAFFIC_SECRET_[0-9]{1,9}"
 )
-#: Labels of what exporters and others use.
-UNUSED = re.compile(rb"EXPORTER_SECRET|EARLY_EXPORTER(_MASTER)?_SECRET|ECH_\w+|RSA|PMS_\w+")
+#: Labels of what exporters and others use; _N: OpenSSL's own, of what is made after an update.
+UNUSED = re.compile(
+    rb"EXPORTER_SECRET|EARLY_EXPORTER(_MASTER)?_SECRET|ECH_\w+|RSA|PMS_\w+"
+    rb"|(CLIENT|SERVER)_TRAFFIC_SECRET_N"
+)
 
 #: Secrets of files' own key logs that are kept at most, the newest ones.
 KEPT = 1 << 18
