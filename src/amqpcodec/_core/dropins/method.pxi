@@ -121,25 +121,34 @@ cdef uint64_t bound_flags(const uint8_t** at, const uint8_t* end) except? 0:
 
 
 cdef int bound_properties(ClientProfile t, BoundMethod m, const uint8_t** at, const uint8_t* end,
-                          bint lenient, TextCache* cache, PyObject** out) except -1:
+                          bint lenient, TextCache* cache, PyObject** out, dict found=None,
+                          tuple names=None) except -1:
     """All properties, as new references; moves *at after them. What follows the last one is left
-    alone, as clients do."""
+    alone, as clients do.
+
+    found, names: take those that are there, in the place of `out`.
+    """
     cdef const Op* op = m.desc.op
     cdef object value
     cdef uint64_t flags = bound_flags(at, end)
     cdef int i = 0, n = m.desc.n
     try:
         while i < n:
-            if not flags >> (63 - i) & 1:
+            if flags >> (63 - i) & 1:
+                if op[i].wire_type == W_BIT:
+                    value = True        # the flag is the value
+                else:
+                    value = bound_next(t, &op[i], (m.tables >> i) & 1, at, end, lenient, cache)
+                if found is None:
+                    out[i] = Py_NewRef(<PyObject*>value)
+                else:
+                    PyDict_SetItem(found, <object>PyTuple_GET_ITEM(names, i), value)
+            elif found is None:
                 out[i] = Py_NewRef(PyTuple_GET_ITEM(m.absent, i))
-            elif op[i].wire_type == W_BIT:       # the flag is the value
-                out[i] = Py_NewRef(Py_True)
-            else:
-                value = bound_next(t, &op[i], (m.tables >> i) & 1, at, end, lenient, cache)
-                out[i] = Py_NewRef(<PyObject*>value)
             i += 1
     except BaseException:
-        values_drop(out, i)
+        if found is None:
+            values_drop(out, i)
         raise
     return 0
 

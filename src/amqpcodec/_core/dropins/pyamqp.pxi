@@ -251,23 +251,12 @@ cdef class AmqpCodec(DropIn):
     cdef dict read_properties(self, object buf, Py_ssize_t offset, Py_ssize_t* end):
         cdef const uint8_t* start = <const uint8_t*>PyBytes_AS_STRING(buf)
         cdef const uint8_t* p = start + offset
-        cdef const uint8_t* stop = start + PyBytes_GET_SIZE(buf)
-        cdef BoundMethod m = self.properties
-        cdef dict found
-        cdef object value
-        cdef uint16_t word
-        cdef int i
+        cdef dict found = {}
         # py-amqp reads one flag word
         if offset < 0 or PyBytes_GET_SIZE(buf) - offset < 2 or p[1] & 1:
             not_ours("unusual value")
-        word = load16(p)
-        p += 2
-        found = {}
-        for i in range(m.desc.n):
-            if word & (0x8000 >> i):
-                value = bound_next(self.profile, &m.desc.op[i], (m.tables >> i) & 1, &p, stop,
-                                   self.lenient, ONE_SHOT_CACHE)
-                PyDict_SetItem(found, <object>PyTuple_GET_ITEM(self.names, i), value)
+        bound_properties(self.profile, self.properties, &p, start + PyBytes_GET_SIZE(buf),
+                         self.lenient, ONE_SHOT_CACHE, NULL, found, self.names)
         end[0] = p - start
         return found
 

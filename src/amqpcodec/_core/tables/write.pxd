@@ -38,6 +38,20 @@ cdef inline int put_tag(Buffer* b, uint8_t tag, size_t n) except -1:
     b.p += 1
     return 0
 
+cdef inline int put_int(Buffer* b, uint8_t tag, uint64_t v, int width) except -1:
+    """The tag, and an int of so many bytes after it."""
+    put_tag(b, tag, <size_t>width)
+    if width == 1:
+        b.p[0] = <uint8_t>v
+    elif width == 2:
+        store16(b.p, <uint16_t>v)
+    elif width == 4:
+        store32(b.p, <uint32_t>v)
+    else:
+        store64(b.p, v)
+    b.p += width
+    return 0
+
 # A level of the path to a value: the name of its entry, or its index where there is none.
 cdef struct Step:
     const Step* outer
@@ -56,4 +70,3 @@ cdef inline void place_begin(Place* at, PyObject* method, PyObject* field) noexc
     at.step = NULL
 
 cdef int table_error(Place* at, str text) except -1
-cdef int put_int(Buffer* b, uint8_t tag, uint64_t v, int width) except -1

@@ -67,20 +67,6 @@ cdef int put_long(Buffer* b, uint8_t tag, const void* p, Py_ssize_t n, Place* at
     return 0
 
 
-cdef int put_int(Buffer* b, uint8_t tag, uint64_t v, int width) except -1:
-    put_tag(b, tag, <size_t>width)
-    if width == 1:
-        b.p[0] = <uint8_t>v
-    elif width == 2:
-        store16(b.p, <uint16_t>v)
-    elif width == 4:
-        store32(b.p, <uint32_t>v)
-    else:
-        store64(b.p, v)
-    b.p += width
-    return 0
-
-
 cdef int put_plain_int(Buffer* b, object v, uintptr_t mode, Place* at) except -1:
     """The type depends on the value: I where it fits 32 bits, else the dialect's 64 bits."""
     cdef int overflow = 0
