@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import pickle
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
 import pytest
 
+from amqpcodec import IncompleteError
 from amqpcodec import v1_0 as amqp
 
 
@@ -36,3 +42,59 @@ def test_nulls_at_the_end_are_left_out_and_kept_where_they_came() -> None:
     assert amqp.encode(0, made) == long
     made.hostname = "h"
     assert amqp.encode(0, made) == amqp.encode(0, amqp.Open("c", "h"))
+
+
+def refused(error: type[Exception], match: str, call: Callable[..., Any], *args: Any) -> None:
+    with pytest.raises(error, match=match):
+        call(*args)
+
+
+def test_options_of_decoders() -> None:
+    refused(ValueError, "max_message_size is None or", amqp.MessageDecoder, 4096, -1)
+    refused(ValueError, "max_message_size is None or", amqp.MessageDecoder, 4096, "1")
+    refused(ValueError, 'errors is "strict" or "frame"', partial(amqp.Decoder, errors="row"))
+    refused(ValueError, 'types is "plain" or "typed"', partial(amqp.Decoder, types="row"))
+    refused(ValueError, "offset 5 is outside of 1 bytes", amqp.decode, b"x", 5)
+    refused(ValueError, "offset -1 is outside", amqp.decode_value, b"\x40", -1)
+    refused(TypeError, "a protocol is not pickled", pickle.dumps, amqp.PROTOCOL)
+
+
+def test_a_decoder_of_deliveries_starts_anew() -> None:
+    part = amqp.encode(0, amqp.Transfer(0, 1, b"t", more=True, payload=b"x"))
+    decoder = amqp.MessageDecoder(opened=True)
+    assert list(decoder.feed(part)) == []
+    refused(IncompleteError, "inside a delivery", decoder.eof)
+    decoder.reset()
+    decoder.eof()
+    whole = amqp.encode_message(0, amqp.Transfer(0, 2, b"u"), amqp.Message(b"y"))
+    (_, delivery), *more = decoder.feed(whole)
+    assert (delivery.message.body, more) == (b"y", [])
+
+
+def test_fields_with_a_default_are_descriptors_of_their_class() -> None:
+    more = vars(amqp.Transfer)["more"]
+    assert (more.name, more.default) == ("more", False)
+    assert more.__doc__.startswith("boolean; whether another transfer")
+    refused(TypeError, "more is a field of Transfer", more.__get__, amqp.Open("c"))
+    refused(TypeError, "more is a field of Transfer", more.__set__, amqp.Open("c"), True)
+
+
+def test_pickles_of_others() -> None:
+    function, (cls, values, mode, origin) = amqp.Open("c").__reduce__()
+    assert function(cls, values, mode, origin) == amqp.Open("c")
+    refused(TypeError, "not a class of AMQP 1.0", function, int, values, mode, origin)
+    refused(ValueError, "with other fields", function, cls, values[1:], mode, origin)
+    begin = amqp.encode_value(amqp.Described(amqp.ULong(0x11), []))
+    refused(ValueError, "bytes of another type", function, cls, values, mode, begin)
+    refused(TypeError, "instance of AMQP 1.0's classes", amqp.Open.__reduce__, 1)
+    refused(TypeError, "takes a described type of AMQP 1.0", amqp.Open.validate, 1)
+
+
+def test_messages_of_sequences_and_other_fields() -> None:
+    message = amqp.Message(sequences=[[1, 2], [3]])
+    assert (message.body_kind, message.body) == ("sequence", [1, 2, 3])
+    other = message.__replace__(durable=True, subject="s")
+    assert (other.header.durable, other.properties.subject) == (True, "s")
+    assert other.body == [1, 2, 3]
+    both = partial(message.__replace__, header=None, durable=True)
+    refused(TypeError, "takes header or its fields", both)

@@ -45,6 +45,7 @@ cdef extern from "dropins/instance.h":
     int slot_put(PyObject* descriptor, Py_ssize_t offset, PyObject* o, PyObject* value) except -1
     Py_ssize_t slot_offset(PyTypeObject* owner, const char* name)
     PyObject* instance_get(PyObject* o, PyObject* name) except NULL
+    int raise_current() except -1
     object instance_of_offsets(PyTypeObject* t, const Py_ssize_t* offsets, PyObject** values, int n)
     object instance_of_slots(PyTypeObject* t, PyObject** slots, PyObject** values, int n)
     object instance_of_names(PyTypeObject* t, PyObject** names, PyObject** values, int n)

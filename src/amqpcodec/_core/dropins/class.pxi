@@ -231,6 +231,18 @@ cdef class BoundClass:
             return instance_of_dict(self.type, self.template, self.name, values, self.n)
         return instance_of_names(self.type, self.name, values, self.n)
 
+    cdef inline object make_of_new(self, PyObject** values):
+        """The same of values that were just made, so that NULL is a lack of memory."""
+        cdef int i
+        for i in range(self.n):
+            if AMQP_UNLIKELY(values[i] == NULL):
+                values_drop(values, self.n)
+                raise_current()
+        if AMQP_UNLIKELY(not self.may_make()):
+            values_drop(values, self.n)
+            not_ours("client changed")
+        return self.make(values)
+
     cdef int take(self, PyObject* o, PyObject** values) except -1:
         """The values of an instance's attributes, as new references; falls back where one is missing."""
         cdef int i

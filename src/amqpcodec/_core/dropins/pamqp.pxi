@@ -138,7 +138,7 @@ cdef class PamqpCodec(DropIn):
         if f.type == FRAME_HEARTBEAT:
             if f.size:
                 not_ours("unusual bytes")
-            return self.made(self.heartbeat, out)
+            return self.heartbeat.make_of_new(out)
         if f.type == FRAME_METHOD:
             if f.size < 4:
                 not_ours("unusual bytes")
@@ -156,22 +156,11 @@ cdef class PamqpCodec(DropIn):
             out[1] = PyLong_FromU64(load16(f.payload + 2))
             out[2] = PyLong_FromU64(load64(f.payload + 4))
             out[3] = Py_NewRef(<PyObject*>inner)
-            return self.made(self.header, out)
+            return self.header.make_of_new(out)
         if f.size == 0:
             not_ours("unusual bytes")
         out[0] = PyBytes_FromPointer(<const char*>f.payload, f.size)
-        return self.made(self.body, out)
-
-    cdef inline object made(self, BoundClass cls, PyObject** out):
-        """An instance from its attributes, which it takes over."""
-        cdef int i
-        cdef bint missing = False
-        for i in range(cls.n):
-            missing = missing or out[i] == NULL
-        if AMQP_UNLIKELY(missing or not cls.may_make()):
-            values_drop(out, cls.n)
-            not_ours("unusual bytes")
-        return cls.make(out)
+        return self.body.make_of_new(out)
 
     def marshal(self, frame_value, channel_id):
         """As pamqp.frame.marshal: the frame's bytes."""

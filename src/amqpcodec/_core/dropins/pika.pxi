@@ -93,15 +93,8 @@ cdef class PikaCodec(DropIn):
 
     cdef inline object wrapped(self, BoundClass cls, uint8_t frame_type, PyObject** out):
         """A frame from its attributes, which it takes over; the first is its type."""
-        cdef int i
-        cdef bint missing = False
         out[0] = PyLong_FromU64(frame_type)
-        for i in range(cls.n):
-            missing = missing or out[i] == NULL
-        if AMQP_UNLIKELY(missing or not cls.may_make()):
-            values_drop(out, cls.n)
-            not_ours("unusual bytes")
-        return cls.make(out)
+        return cls.make_of_new(out)
 
     def receive(self, connection, data_in):
         """As pika's Connection._on_data_available, which copies its rest for every frame."""

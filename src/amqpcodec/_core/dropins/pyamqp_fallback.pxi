@@ -1,9 +1,5 @@
 # py-amqp: what its own code does: frames that come in parts, and frames that nobody waits for.
 
-cdef extern from "dropins/instance.h":
-    int raise_current() except -1
-
-
 cdef object pyamqp_read_again(AmqpCodec codec, object transport, object raw, PyObject* got):
     """A frame by py-amqp's own code, after a socket gave these bytes and then something that is not
     the rest of a frame: `got`, which is taken over, or an exception that is set, where it is NULL."""

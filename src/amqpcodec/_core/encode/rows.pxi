@@ -29,14 +29,14 @@ cdef int read_method(Encoder* e, int64_t row) noexcept nogil:
         if d == NULL:
             return refuse(&e.refusal, b"the protocol has no such method", NULL, 0)
     if d != e.desc:
+        if not e.methods[d - e.descs].ready:
+            if find_sources(&e.methods[d - e.descs], d, e.argument, e.n_arguments) < 0:
+                return NO_MEMORY
         e.desc = d
         e.class_at = -1
         for i in range(e.n_contents):
             if d.properties == e.contents[i]:
                 e.class_at = i
-        if not e.methods[d - e.descs].ready:
-            if find_sources(&e.methods[d - e.descs], d, e.argument, e.n_arguments) < 0:
-                return NO_MEMORY
     return 0
 
 

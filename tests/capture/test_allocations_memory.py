@@ -1,0 +1,73 @@
+"""Memory that runs out anywhere in the reading of captures is a MemoryError, and harms nothing after it."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from amqpcodec import capture
+from tests.capture import mangle, v1_talk, wrap
+from tests.capture import recording as make
+from tests.paths import REPO
+from tests.support import no_memory
+
+PARTS = mangle.parts(REPO / "demo" / "kombu_celery.pcap.gz")[:150]
+
+
+def lossy(seed: int = 1) -> bytes:
+    """Segments out of order, and some that are missing."""
+    rng = Random(seed)
+    items = [
+        each for each in mangle.split(PARTS, 90) if each.flags & make.SYN or rng.random() > 0.05
+    ]
+    return make.pcap(mangle.records(mangle.shuffled(items, seed)))
+
+
+def fragmented() -> bytes:
+    packets = [part.raw() for part in PARTS[:60]]
+    return make.pcap(map(make.ethernet, wrap.fragmented(packets, 3)))
+
+
+def read(data: bytes, **options: Any) -> Callable[[], Any]:
+    def call() -> Any:
+        found = [pa.record_batch(each) for each in capture.read(io.BytesIO(data), **options)]
+        assert found
+        return pa.Table.from_batches(found)
+
+    return call
+
+
+def saved(data: bytes) -> Callable[[], Any]:
+    """Half of it, the state, and the other half by another reader."""
+
+    def call() -> Any:
+        reader = capture.Reader(io.BytesIO(data))
+        found = list(reader.read(stop=len(data) // 2))
+        other = capture.Reader(io.BytesIO(data))
+        other.resume(reader.state())
+        found += other.read()
+        return pa.Table.from_batches([pa.record_batch(each) for each in found])
+
+    return call
+
+
+CASES: dict[str, Callable[[], Callable[[], Any]]] = {
+    f"{name} {level} {order}": partial(read, made, level=level, order=order, batch_rows=50)
+    for name, made in (("lossy", lossy()), ("1.0 and 0-9-1", v1_talk.both_families()))
+    for level in ("frame", "message")
+    for order in ("packets", "none")
+}
+CASES["fragments"] = partial(read, fragmented())
+CASES["a state"] = partial(saved, lossy())
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_each_allocation_may_fail(case: str, tmp_path: Path) -> None:
+    no_memory.check("tests.capture.test_allocations_memory", case, tmp_path, python=False)
