@@ -1,4 +1,4 @@
-"""Memory that runs out anywhere in the reading of captures is a MemoryError, and harms nothing after it."""
+"""Memory that runs out anywhere in the reading of captures is a MemoryError, and no more."""
 
 from __future__ import annotations
 

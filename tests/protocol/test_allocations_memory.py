@@ -1,4 +1,4 @@
-"""Memory that runs out anywhere in frames, messages and values is a MemoryError, and harms nothing."""
+"""Memory that runs out anywhere in frames and messages is a MemoryError, and no more."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """Memory that runs out: one allocation of a call fails, then the next, until all have.
 
 The call has to raise MemoryError, or give what it gives otherwise where it can do without; the
-same call after it has to give that, too. A process of its own does this, with `no_memory.c` between it and
-the allocators of libc and of Python's objects. (Not of the arrays in them: where a list cannot grow,
-code that Cython 3.3 makes of a list comprehension drops its item twice.)
+same call after it has to give that, too. A process of its own does this, with `no_memory.h` between it
+and the allocators of libc and of Python's objects. (Not of the arrays in them: where a list cannot
+grow, code that Cython 3.3 makes of a list comprehension drops its item twice.)
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ import pytest
 
 from tests.paths import REPO
 
-SOURCE = Path(__file__).with_suffix(".c")
+SOURCE = Path(__file__).with_suffix(".h")
 #: More allocations than any case makes.
 MOST = 20_000
-#: Kinds of allocations, as in no_memory.c.
+#: Kinds of allocations, as in no_memory.h.
 KINDS = ["core", "python"]
 
 
@@ -41,7 +41,7 @@ def check(module: str, case: str, folder: Path, *, python: bool = True) -> None:
     kinds = KINDS if python else KINDS[:1]
     library = folder / "no_memory.so"
     compiler = (sysconfig.get_config_var("CC") or "cc").split()[0]
-    command = [compiler, "-O1", "-shared", "-fPIC", str(SOURCE), "-o", str(library)]
+    command = [compiler, "-O1", "-shared", "-fPIC", "-x", "c", str(SOURCE), "-o", str(library)]
     try:
         built = subprocess.run(command, capture_output=True, text=True)
     except FileNotFoundError:

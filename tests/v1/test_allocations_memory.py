@@ -1,4 +1,4 @@
-"""Memory that runs out anywhere in frames, messages and values of 1.0 is a MemoryError, and harms nothing."""
+"""Memory that runs out anywhere in frames, messages and values of 1.0 is a MemoryError."""
 
 from __future__ import annotations
 
