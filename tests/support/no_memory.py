@@ -1,9 +1,9 @@
 """Memory that runs out: one allocation of a call fails, then the next, until all have.
 
 The call has to raise MemoryError, or give what it gives otherwise where it can do without; the
-same call after it has to give that, too. A process of its own does this, with `no_memory.h` between it
-and the allocators of libc and of Python's objects. (Not of the arrays in them: where a list cannot
-grow, code that Cython 3.3 makes of a list comprehension drops its item twice.)
+same call after it has to give that, too. A process of its own does this, with `no_memory.h` between
+it and the allocators of libc and of Python's objects. (Not of the arrays in them: where a list
+cannot grow, code that Cython 3.3 makes of a list comprehension drops its item twice.)
 """
 
 from __future__ import annotations
