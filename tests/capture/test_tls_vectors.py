@@ -1,4 +1,4 @@
-"""Recordings of RabbitMQ over TLS: by pika (TLS 1.3, 1.2 with two suites), py-amqp and openssl."""
+"""Recordings over TLS: RabbitMQ with pika, py-amqp and openssl; Azure's client over WebSocket."""
 
 from __future__ import annotations
 
@@ -49,3 +49,20 @@ def test_openssl():
     ]
     ways = ("basic.publish", "basic.get-ok")
     assert bodies == [(way, body) for way in ways for body in (b"before", b"after")] * 4
+
+
+def test_azure_over_websocket():
+    """Azure's client through a WebSocket server that passes on to a server of amqpcodec.session."""
+    recording = MADE / "websocket_azure.pcap.gz"
+    options = {"keylog": MADE / "websocket_azure_keys.log", "ports": (4430,)}
+    found = capture.stats(recording, **options)
+    assert (found["websockets"], found["tls_decrypted"], found["versions"]) == (2, 2, {"1.0": 2})
+    assert (found["errors"], found["gaps"], found["left_out_octets"]) == (0, 0, 0)
+    assert found["methods"]["close"] == 2
+    bodies = [
+        (row["direction"], row["body"])
+        for row in rows(recording.read_bytes(), level="message", protocol="1.0", **options)
+        if row["performative"] == "transfer"
+    ]
+    sent = [b"order 1", b"order 2", b"order 3", b"line 4\n" * 850]
+    assert bodies == [(side, body) for side in ("client", "server") for body in sent]
