@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Iterable
 from random import Random
@@ -37,6 +38,27 @@ def test_every_known_difference_is_in_the_documents(name: str) -> None:
     rows = [line.split("|") for line in PAGE.read_text().splitlines() if line.startswith("| ")]
     told = {(row[1].strip(), row[2].strip(" `")) for row in rows}
     assert {(name, reason) for reason in PEERS[name].known} <= told
+
+
+#: Reasons -> the primitive types whose section the judgement names.
+SECTIONS = {
+    "decimal128": ["decimal128"],
+    "no char, decimal32, decimal64": ["decimal32", "decimal64", "char"],
+    "unhashable key": ["map"],
+    "empty array": ["array"],
+    "empty binary": ["binary"],
+}
+
+
+def test_sections_of_1_0_are_those_of_their_types() -> None:
+    """Part 1 §1.6 has a section for each primitive type, in the order of its XML."""
+    xml = (REPO / "spec" / "amqp1-0" / "types.xml").read_text()
+    types = re.findall(r'<type name="(\w+)" class="primitive"', xml)
+    told = {}
+    for line in PAGE.read_text().splitlines():
+        if numbers := re.findall(r"§1\.6\.(\d+)", line):
+            told[line.split("|")[2].strip(" `")] = [types[int(number) - 1] for number in numbers]
+    assert told == SECTIONS
 
 
 def wrong(cases: list[bytes]) -> Iterable[Any]:

@@ -75,27 +75,32 @@ def ours(data: bytes) -> dict[str, str]:
     return {name: text for name, value in row.items() if (text := shown(value))}
 
 
-def theirs(cases: list[bytes]) -> list[Any]:
-    """Of each row the columns that ours has."""
+def packets(header: bytes, cases: list[bytes], columns: dict[str, str]) -> list[dict[str, str]]:
+    """What tshark shows of each case, the columns by their names here. header: the protocol's."""
     if shutil.which("tshark") is None:
         raise ImportError("no tshark: install your system's package")
     sequence, packets = 1001, recording.opening()
     before = len(packets) + 2
-    for data in [amqp.PROTOCOL_HEADER, *cases]:
+    for data in [header, *cases]:
         packets.append(recording.client(sequence, data))
         sequence += len(data)
     command = ["tshark", "-l", "-n", "-T", "fields", "-E", "occurrence=f"]
-    for column in COLUMNS:
+    for column in columns:
         command += ["-e", column]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "frames.pcap"
         path.write_bytes(recording.pcap(packets))
         done = subprocess.run([*command, "-r", str(path)], capture_output=True, text=True)
     rows = [
-        dict(zip(COLUMNS.values(), line.split("\t"), strict=True))
+        dict(zip(columns.values(), line.split("\t"), strict=True))
         for line in done.stdout.split("\n")[before - 1 : -1]
     ]
     assert [int(row["packet"]) - before for row in rows] == list(range(len(cases))), done.stderr
+    return rows
+
+
+def theirs(cases: list[bytes]) -> list[Any]:
+    rows = packets(amqp.PROTOCOL_HEADER, cases, COLUMNS)
     return [picked(row, ours(data)) for row, data in zip(rows, cases, strict=True)]
 
 

@@ -1,0 +1,236 @@
+"""Frames and messages of AMQP 1.0, and what azure's clients and tshark make of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+from amqpcodec import v1_0 as amqp
+from tests.differential import tshark
+from tests.differential.compare import Known, Peer
+from tests.differential.v1 import neutral
+from tests.v1.proton_tree import SCALARS, scalar, to_ours
+
+TYPES = {spec["name"]: spec for spec in amqp.PROTOCOL.table["types"]}
+PERFORMATIVES = [name for name, spec in TYPES.items() if "frame" in spec["provides"]]
+MANDATORY, MULTIPLE = 1, 2  # flags of a field
+BOOLEAN, UINT, ULONG, TIMESTAMP, BINARY, STRING, SYMBOL, MAP, ANY = 1, 4, 5, 16, 18, 19, 20, 22, 24
+BITS = {2: 8, 3: 16, UINT: 32, ULONG: 64}
+#: Types of annotations and properties; azure's other ones are a matter of `azure`, value by value.
+PLAIN = sorted({*SCALARS} - {"char", "decimal32", "decimal64", "decimal128"})
+
+
+def symbol(rng: Random) -> amqp.Symbol:
+    return amqp.Symbol("".join(rng.choices("abcxyz:-.0", k=rng.randrange(1, 12))))
+
+
+def plain(rng: Random) -> Any:
+    return to_ours(scalar(rng, rng.choice(PLAIN)))
+
+
+def annotations(rng: Random) -> dict[Any, Any]:
+    return {symbol(rng): plain(rng) for _ in range(rng.randrange(4))}
+
+
+def value(rng: Random, entry: tuple[Any, ...]) -> Any:
+    """Any of a field's declared type."""
+    name, wire_type, flags, _, choices, requires, *_ = entry
+    if name == "expiry_policy":
+        return amqp.Symbol(rng.choice(["link-detach", "session-end", "never"]))
+    if choices == "Error":
+        return composite(rng, "error")
+    if choices is not None:
+        return rng.choice(list(getattr(amqp, choices)))
+    if flags & MULTIPLE:
+        return [symbol(rng) for _ in range(rng.randrange(4))]
+    if wire_type == ANY:
+        return special(rng, requires)
+    if wire_type in BITS:
+        return rng.choice([0, 1, 255, 2 ** BITS[wire_type] - 1, rng.getrandbits(BITS[wire_type])])
+    makers: dict[int, Callable[[], Any]] = {
+        BOOLEAN: lambda: rng.random() < 0.5,
+        TIMESTAMP: lambda: amqp.Timestamp(rng.randrange(2**41)),
+        BINARY: lambda: rng.randbytes(rng.choice([0, 1, 32])),
+        STRING: lambda: "".join(rng.choices("abcé€ 09_-", k=rng.choice([0, 5, 300]))),
+        SYMBOL: lambda: symbol(rng),
+        MAP: lambda: annotations(rng),
+    }
+    return makers[wire_type]()
+
+
+def special(rng: Random, requires: tuple[str, ...]) -> Any:
+    """What may be of several types: an id, an address, or any type that provides what is asked."""
+    if "message-id" in requires:
+        kind = rng.choice(["string", "binary", "uuid", "ulong"])
+        return to_ours(scalar(rng, kind))
+    if "address" in requires:
+        return "".join(rng.choices("abc/", k=9))
+    names = [
+        name
+        for name, spec in TYPES.items()
+        if set(requires) & set(spec["provides"]) and spec["code"] < 0x30
+    ]
+    return composite(rng, rng.choice(names)) if names else symbol(rng)
+
+
+def composite(rng: Random, name: str) -> Any:
+    given = {
+        entry[0]: value(rng, entry)
+        for entry in TYPES[name]["fields"]
+        if entry[2] & MANDATORY or rng.random() < 0.5
+    }
+    return getattr(amqp, TYPES[name]["python"])(**given)
+
+
+def frame(rng: Random) -> bytes:
+    """A performative; a transfer has a payload, as most have."""
+    made = composite(rng, rng.choice(PERFORMATIVES))
+    payload = rng.randbytes(rng.randrange(40)) if isinstance(made, amqp.Transfer) else b""
+    return amqp.encode(rng.choice([0, 1, 65535]), made, payload)
+
+
+def message(rng: Random) -> bytes:
+    """All sections, each in every second message, and one of the three kinds of body."""
+    sections: dict[str, Any] = {
+        "header": composite(rng, "header"),
+        "delivery_annotations": annotations(rng),
+        "message_annotations": annotations(rng),
+        "properties": composite(rng, "properties"),
+        "application_properties": {str(key): plain(rng) for key in annotations(rng)},
+        "footer": annotations(rng),
+    }
+    bodies: list[dict[str, Any]] = [
+        {"data": [rng.randbytes(rng.randrange(300)) for _ in range(rng.randrange(1, 3))]},
+        {"sequences": [[plain(rng) for _ in range(rng.randrange(4))] for _ in range(2)]},
+        {"value": rng.choice([plain(rng), [plain(rng)], {"k": plain(rng)}])},
+    ]
+    kept = {name: made for name, made in sections.items() if rng.random() < 0.5}
+    return amqp.Message(**kept, **rng.choice(bodies)).encode()
+
+
+# ---- azure's clients
+
+
+def fields(made: Any) -> list[Any]:
+    """A composite as its list on the wire: what is absent is None, and left out at the end."""
+    found = [
+        part(getattr(made, entry[0]), entry) if made.is_set(entry[0]) else None
+        for entry in TYPES[made.NAME]["fields"]
+    ]
+    while found and found[-1] is None:
+        found.pop()
+    return found
+
+
+def part(of: Any, entry: tuple[Any, ...]) -> Any:
+    """A field's value: one of several symbols stands alone, no symbols are null."""
+    if hasattr(of, "FIELDS"):
+        return fields(of)
+    if entry[2] & MULTIPLE and of is not None:
+        several = [neutral(each) for each in of]
+        return several[0] if len(several) == 1 else several or None
+    return bool(of) if entry[1] == BOOLEAN and of is not None else neutral(of)
+
+
+def frame_of(data: bytes) -> Any:
+    """With defaults, which azure fills in, and the payload of a transfer as its last field."""
+    found = amqp.decode(data, types="typed")
+    assert found is not None
+    made = found[2]
+    spec = TYPES[made.NAME]
+    row = [part(getattr(made, entry[0]), entry) for entry in spec["fields"]]
+    if isinstance(made, amqp.Transfer):
+        row.append(bytes(made.payload))
+    return {"code": spec["code"], "fields": row}
+
+
+def azure_part(of: Any) -> Any:
+    """As part(): an outcome is {its name: its fields}, and no other key is a str."""
+    if isinstance(of, dict) and len(of) == 1 and isinstance(next(iter(of)), str):
+        of = next(iter(of.values()))
+    if isinstance(of, memoryview):
+        return bytes(of)
+    if isinstance(of, list | tuple):
+        return [azure_part(each) for each in of]
+    return neutral(of)
+
+
+def azure_frame(data: bytes) -> Any:
+    from azure.servicebus._pyamqp._decode import decode_frame
+
+    code, row = decode_frame(memoryview(data)[8:])
+    return {"code": code, "fields": [azure_part(each) for each in row]}
+
+
+def message_of(data: bytes) -> Any:
+    made = amqp.Message.decode(data, types="typed")
+    return {
+        "header": None if made.header is None else fields(made.header),
+        "delivery_annotations": neutral(made.delivery_annotations),
+        "message_annotations": neutral(made.message_annotations),
+        "properties": None if made.properties is None else fields(made.properties),
+        "application_properties": neutral(made.application_properties),
+        "data": neutral(list(made.data)) or None,
+        "sequence": neutral(list(made.sequences)) or None,
+        "value": neutral(made.value) if made.body_kind == "value" else None,
+        "footer": neutral(made.footer),
+    }
+
+
+def azure_message(data: bytes) -> Any:
+    from azure.servicebus._pyamqp._decode import decode_payload
+
+    found = {
+        name: azure_part(of) for name, of in decode_payload(memoryview(data))._asdict().items()
+    }
+    for name in ("header", "properties"):
+        while found[name] and found[name][-1] is None:
+            found[name].pop()
+    return found
+
+
+# ---- tshark
+
+#: Fields that tshark shows as plain text or numbers -> its names for them.
+SHOWN = {
+    name: name.split("_")[0] + "".join(each.title() for each in name.split("_")[1:])
+    for spec in map(TYPES.__getitem__, PERFORMATIVES)
+    for name, wire_type, flags, _, choices, *_ in spec["fields"]
+    if wire_type in (BOOLEAN, *BITS, STRING) and not flags & MULTIPLE and choices != "Error"
+} | {"idle_time_out": "idleTimeout", "initial_delivery_count": "initDeliveryCount"}
+COLUMNS = {
+    "frame.number": "packet",
+    "amqp.channel": "channel",
+    "amqp.performative": "code",
+    **{f"amqp.performative.arguments.{name}": field for field, name in sorted(SHOWN.items())},
+}
+
+
+def row_of(data: bytes) -> dict[str, str]:
+    """What a frame says, as tshark prints it; what is absent is left out, and what it escapes."""
+    found = amqp.decode(data)
+    assert found is not None
+    made = found[2]
+    row: dict[str, Any] = {"channel": found[1], "code": TYPES[made.NAME]["code"]}
+    row |= {
+        name: getattr(made, name) for name in made.FIELDS if name in SHOWN and made.is_set(name)
+    }
+    return {name: text for name, of in row.items() if (text := tshark.shown(of))}
+
+
+def shown(cases: list[bytes]) -> list[Any]:
+    rows = tshark.packets(amqp.PROTOCOL_HEADER, cases, COLUMNS)
+    return [tshark.picked(row, row_of(data)) for row, data in zip(rows, cases, strict=True)]
+
+
+FORMAT = [entry[0] for entry in TYPES["transfer"]["fields"]].index("message_format")
+AZURE_FRAMES: Known = {
+    "message_format": lambda at: (at.path, at.ours, at.theirs) == (f"fields.{FORMAT}", None, 0)
+}
+TSHARK: Known = {"empty binary": lambda at: at.theirs == "" and b"\xa0\x00" in at.case}
+PEERS = [
+    Peer("azure-frames", frame, frame_of, each(azure_frame), AZURE_FRAMES),
+    Peer("azure-messages", message, message_of, each(azure_message), {}),
+    Peer("tshark-1.0", frame, row_of, shown, TSHARK),
+]
