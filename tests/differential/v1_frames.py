@@ -9,6 +9,7 @@ from typing import Any
 from amqpcodec import v1_0 as amqp
 from tests.differential import tshark
 from tests.differential.compare import Known, Peer
+from tests.differential.legacy import each
 from tests.differential.v1 import neutral
 from tests.v1.proton_tree import SCALARS, scalar, to_ours
 
