@@ -121,7 +121,8 @@ def shown(counted: Mapping[str, Any]) -> Iterator[str]:
 def _group(counted: Mapping[str, Any], indent: str) -> Iterator[str]:
     width = max((len(name) for name in counted), default=0)
     for name, value in counted.items():
-        label = f"{indent}{name.replace('_', ' '):<{width}}"
+        told = name.replace("_", " ").replace("octets", "bytes")
+        label = f"{indent}{told:<{width}}"
         if isinstance(value, Mapping):
             if value:
                 yield label.rstrip()
