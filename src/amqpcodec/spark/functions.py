@@ -22,6 +22,10 @@ __all__ = ["from_amqp", "from_amqp_udf", "schema_of_amqp", "schema_of_amqp_udf"]
 
 #: Column functions give a value for each row: they cannot drop one.
 _MODES = ("PERMISSIVE", "FAILFAST")
+ONE_TYPE = (
+    "here from_amqp has one type in SQL, and takes a column alone: "
+    "register(spark, functions={name: schema}) makes functions with other schemas"
+)
 _OPTIONS = ("mode", "columnNameOfCorruptRecord", "protocol", "level", "tables")
 
 
@@ -83,7 +87,9 @@ def from_amqp_udf(
     """The function that from_amqp stands for, to be called or registered."""
     job = _Job.of(schema, Options(options))
 
-    def from_amqp(raw: pa.Array) -> pa.Array:
+    def from_amqp(raw: pa.Array, *more: pa.Array) -> pa.Array:
+        if more:
+            raise ValueError(ONE_TYPE)
         return job.run(raw)
 
     return _udf(from_amqp, job.type)
