@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import io
-import random
 import threading
 import warnings
 from collections.abc import Iterator
@@ -14,14 +13,14 @@ from typing import Any
 import pytest
 
 from amqpcodec import capture
-from tests.capture import mangle
+from tests.capture import mangle, variants
 from tests.capture import recording as make
-from tests.paths import REPO, shared_dir
+from tests.capture.variants import DEMO, VARIANTS
+from tests.paths import shared_dir
 
 pa = pytest.importorskip("pyarrow")
 
-DEMO = REPO / "demo" / "kombu_celery.pcap.gz"
-PARTS = mangle.parts(DEMO)
+PARTS = variants.parts()
 
 
 def rows(reader: capture.Reader, batches: Any = None) -> Any:
@@ -40,25 +39,6 @@ def recordings() -> list[Path]:
     return [DEMO, *(each for each in found if "bench" not in each.name)]
 
 
-def lossy(seed: int) -> bytes:
-    rng = random.Random(seed)
-    items = [p for p in mangle.split(PARTS, 90) if p.flags & make.SYN or rng.random() > 0.02]
-    return make.pcap(mangle.records(mangle.shuffled(items, seed)))
-
-
-MANGLED = {
-    "lossy": lossy(1),
-    "repeated": make.pcap(mangle.records(mangle.repeated(PARTS, 3))),
-    "midstream": make.pcap(mangle.records([p for p in PARTS[60:] if not p.flags & make.SYN])),
-    "pcapng": mangle.mixed_pcapng(PARTS, 1),
-    "cut": make.pcap(mangle.records(PARTS))[:-30],
-    "damaged": make.pcap(mangle.records(PARTS[:200])) + b"\xff" * 99,
-    "packed and cut": gzip.compress(make.pcap(mangle.records(PARTS)))[:-3000],
-    "no rows": make.pcap([]),
-    "empty": b"",
-}
-
-
 @pytest.mark.parametrize("level", ["frame", "message"])
 @pytest.mark.parametrize("path", recordings(), ids=lambda each: each.name)
 def test_rows_of_recordings(path: Path, level: str) -> None:
@@ -72,13 +52,14 @@ def test_rows_of_recordings(path: Path, level: str) -> None:
 
 
 @pytest.mark.parametrize("order", ["packets", "none"])
-@pytest.mark.parametrize("kind", MANGLED)
+@pytest.mark.parametrize("kind", VARIANTS)
 def test_rows_of_mangled_captures(kind: str, order: str) -> None:
+    octets = VARIANTS[kind]()
     for level in ("frame", "message"):
         for batch_rows in (7, 5000):
             given: dict[str, Any] = {"level": level, "order": order, "batch_rows": batch_rows}
-            one = capture.read(io.BytesIO(MANGLED[kind]), **given)
-            several = capture.read(io.BytesIO(MANGLED[kind]), workers=3, **given)
+            one = capture.read(io.BytesIO(octets), **given)
+            several = capture.read(io.BytesIO(octets), workers=3, **given)
             assert rows(several).equals(rows(one))
             assert several.stats() == one.stats()
 
