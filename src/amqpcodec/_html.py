@@ -16,7 +16,7 @@ CHARACTERS = 120
 FIELD_CHARACTERS = 2000
 
 #: Names under which JSON text may hold a credential, as captures hide them.
-_SECRET = re.compile("response|password|secret|token|credential|authorization", re.IGNORECASE)
+_SECRET = re.compile("response|passw(or)?d|secret|token|credential|authorization", re.IGNORECASE)
 
 
 def fields_html(name: str, fields: Iterable[tuple[str, str]]) -> str:
