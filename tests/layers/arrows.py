@@ -75,7 +75,7 @@ ARROWS: dict[str, set[str]] = {
     # Over the decoders of the protocol modules, which the facade holds.
     "session": {"facade", "public", "errors", "types"},
     "traces": {"capture", "public"},
-    "spark": {"batch", "public", "capture", "errors"},
+    "spark": {"batch", "public", "capture", "traces", "errors"},
     "compat": {"core", "public", "core-dropins", "facade", "errors", "types"},
     "cli": {"batch", "capture", "traces", "session", "errors", "facade"},
     "main": {"cli"},

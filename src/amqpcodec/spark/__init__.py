@@ -33,15 +33,18 @@ from .functions import from_amqp, schema_of_amqp
 from .index import index_captures
 from .registration import register
 from .stats import capture_stats
+from .traces import decode_traces, read_traces
 
 __all__ = [
     "capture_stats",
     "decode",
     "decode_captures",
+    "decode_traces",
     "encode",
     "from_amqp",
     "index_captures",
     "read_captures",
+    "read_traces",
     "register",
     "schema_of_amqp",
     "to_amqp",

@@ -1,0 +1,110 @@
+"""RabbitMQ's own traces: logs of its tracing plugin, and messages of the firehose."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from pyspark.sql.types import StringType
+
+from .. import traces
+from ..capture._storage import locate
+from .captures import each_by_a_task
+from .columns import Plan, arrow_schema, conform, plan
+from .files import SELECTION, Selection, group, list_files
+from .options import Options
+from .reading import TASK_BYTES, storage_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["decode_traces", "read_traces"]
+
+_log = logging.getLogger(__name__)
+
+_OPTIONS = ("fields", "format", "ignoreCorruptFiles", *SELECTION)
+#: What a message of the firehose is read from, and what more is taken of it.
+_NEEDED = ("exchange", "routing_key", "properties", "body")
+_MORE = ("method", "file", "timestamp", "packet_offset")
+
+
+def read_traces(
+    spark: SparkSession, path: str | Iterable[str], options: Mapping[str, Any] | None = None
+) -> DataFrame:
+    """The logs of RabbitMQ's tracing plugin, text and JSON, and firehose messages as JSON Lines.
+
+    A row for each message that went in or out, with the columns of amqpcodec.traces.read, which are
+    those of messages of captures where a trace has them. A log is one task; small ones share one.
+
+    Args:
+        spark: a session.
+        path: a file, folder or glob, or some of them; URIs as for captures.
+        options: ``fields``; ``format`` ("json" or "text"; "auto" as it is, by each file's first
+            bytes); ``ignoreCorruptFiles`` (leave out what is no trace, with a warning); ``fs.*``
+            and those of captures that choose files.
+
+    Raises:
+        ValueError: an option is wrong, or a column is not known.
+        FileNotFoundError: a path stands for nothing.
+    """
+    given = Options(options)
+    given.refuse_unknown(_OPTIONS, ("fs.",))
+    decoded = _plan(given.names("fields"))
+    kind, storage = given.text("format", "auto").lower(), storage_of(given)
+    traces.read("", format=kind)  # refuses wrong ones here
+    tolerant = given.flag("ignoreCorruptFiles", False)
+    paths = [path] if isinstance(path, str) else list(path)
+    files = list_files(paths, Selection.of(given), storage)
+    target = arrow_schema(decoded.schema)
+
+    def rows(paths: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
+        for each in paths:
+            try:
+                for found in traces.read(locate(each, storage), decoded.fields, format=kind):
+                    yield conform(found, decoded, target)
+            except ValueError as problem:
+                if not tolerant:
+                    raise
+                _log.warning("left out %s: %s", each, problem)
+
+    return each_by_a_task(spark, group(files, TASK_BYTES), rows, decoded.schema)
+
+
+def decode_traces(df: DataFrame, fields: Iterable[str] | None = None) -> DataFrame:
+    """What messages of the firehose tell of: of a client that consumed from amq.rabbitmq.trace.
+
+    ::
+
+        messages = read_captures(spark, "captures/", {"level": "message"})
+        decode_traces(messages)
+
+    Args:
+        df: messages, with the columns exchange, routing_key, properties (headers as JSON text) and
+            body, as captures have them. Those of other exchanges are left out. ``file``,
+            ``timestamp`` and ``packet_offset``, where they are there, become those of the rows.
+        fields: names of the columns of amqpcodec.traces.read. None: all.
+
+    Raises:
+        ValueError: a column is missing or not known.
+        TypeError: headers are no JSON text.
+    """
+    missing = [name for name in _NEEDED if name not in df.columns]
+    if missing:
+        raise ValueError(f"messages have {', '.join(_NEEDED)}: there is no {missing[0]}")
+    kept = df.select(*_NEEDED, *(name for name in _MORE if name in df.columns))
+    if kept.selectExpr("properties.headers").schema[0].dataType != StringType():
+        raise TypeError("headers of messages are JSON text here: tables is 'json'")
+    decoded = _plan(fields)
+    target = arrow_schema(decoded.schema)
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for found in traces.unwrap(batches):
+            yield conform(found.select(decoded.fields), decoded, target)
+
+    return kept.mapInArrow(run, decoded.schema)
+
+
+def _plan(fields: Iterable[str] | None) -> Plan:
+    return plan(lambda names, _tables: traces.read("", names).schema, fields, None)
