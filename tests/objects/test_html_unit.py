@@ -98,7 +98,7 @@ def test_batches_show_first_rows() -> None:
     "fields", [None, ["arguments"], ["frame"], ["connection.start_ok.response"]]
 )
 def test_batches_show_no_credentials(fields: list[str] | None) -> None:
-    properties = {"password": SECRET, "deep": [{"api_token": SECRET}]}
+    properties = {"password": SECRET, "passwd": SECRET, "deep": [{"api_token": SECRET}]}
     frame = amqp.encode(0, amqp.Connection.StartOk(properties, "PLAIN", SECRET.encode()))
     shown = batch.decode(frame, fields=fields)._repr_html_()
     assert SECRET not in shown
