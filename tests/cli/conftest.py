@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -90,6 +91,18 @@ def run(capfd: pytest.CaptureFixture[str]) -> Callable[..., Result]:
         return Result(status, *capfd.readouterr())
 
     return call
+
+
+@pytest.fixture
+def asked(run: Callable[..., Result]) -> Callable[..., list[dict]]:
+    """The rows of an answer; all commands end with 0 here, and are quiet."""
+
+    def ask(*arguments: object) -> list[dict]:
+        result = run(*arguments, "--format", "json")
+        assert (result.status, result.err) == (0, "")
+        return [json.loads(line) for line in result.lines]
+
+    return ask
 
 
 def environment() -> dict[str, str]:

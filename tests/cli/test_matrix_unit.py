@@ -43,18 +43,6 @@ def command(request, family):
     return (*COMMANDS[request.param], *family)
 
 
-@pytest.fixture
-def rows(run):
-    """What a command answers, row by row."""
-
-    def call(*arguments: object) -> list[dict]:
-        result = run(*arguments, "--format", "json")
-        assert (result.status, result.err) == (0, "")
-        return [json.loads(line) for line in result.lines]
-
-    return call
-
-
 def headings(run, command) -> list[str]:
     """Of the table; of a tree, and of a table without rows, which have none, all columns."""
     lines = run(*command).lines
@@ -63,8 +51,8 @@ def headings(run, command) -> list[str]:
     return lines[0].split()
 
 
-def test_every_form_says_the_same(run, rows, command, tmp_path):
-    found = rows(*command)
+def test_every_form_says_the_same(run, asked, command, tmp_path):
+    found = asked(*command)
     out = tmp_path / "out.csv"
     assert run(*command, "-o", out).status == 0
     listed = list(csv.DictReader(io.StringIO(out.read_text())))
@@ -88,13 +76,13 @@ def test_every_form_says_the_same(run, rows, command, tmp_path):
     assert not (tmp_path / "out.doc").exists()
 
 
-def test_headings_are_names(run, rows, command):
+def test_headings_are_names(run, asked, command):
     names = headings(run, command)
     assert names
     for name in names:
         only = ("--where", name, "--sort", name, "--fields", name)
-        found = rows(*command, *only)
-        whole = [row[name] for row in rows(*command, "--fields", name)]
+        found = asked(*command, *only)
+        whole = [row[name] for row in asked(*command, "--fields", name)]
         missing = sum(value is None or value is False or value == [] for value in whole)
         assert len(found) == len(whole) - missing
     wrong = f"{names[-1]}x"
@@ -104,33 +92,35 @@ def test_headings_are_names(run, rows, command):
         assert f"{option}: there is no column {wrong!r}; did you mean {names[-1]!r}?" in result.err
 
 
-def test_limit_and_sort(run, rows, command):
+def test_limit_and_sort(run, asked, command):
     name = headings(run, command)[0]
-    found = rows(*command, "--fields", name)
-    assert rows(*command, "--fields", name, "--limit", 2) == found[:2]
-    up, down = (rows(*command, "--fields", name, "--sort", f"{name}{how}") for how in ("", ":desc"))
+    found = asked(*command, "--fields", name)
+    assert asked(*command, "--fields", name, "--limit", 2) == found[:2]
+    up, down = (
+        asked(*command, "--fields", name, "--sort", f"{name}{how}") for how in ("", ":desc")
+    )
     values = [row[name] for row in up]
     assert values == sorted(row[name] for row in found)
     assert [row[name] for row in down] == values[::-1]
-    assert rows(*command, "--fields", name, "--sort", f"-{name}", "--limit", 1) == down[:1]
+    assert asked(*command, "--fields", name, "--sort", f"-{name}", "--limit", 1) == down[:1]
 
 
-def test_a_part_of_the_time(run, rows, command):
+def test_a_part_of_the_time(run, asked, command):
     if command[0] == "show":
         assert run(*command, "--since", "+1s").status == 2
         return
-    assert rows(*command, "--since", "+0s", "--until", "+1000h") == rows(*command)
+    assert asked(*command, "--since", "+0s", "--until", "+1000h") == asked(*command)
     late = run(*command, "--since", "+1000h", "--format", "json")
     assert late.status == 0
     kept = {"unacked", "topology", "connections"}  # what is still so then
     assert late.out == "" or command[0] in kept
 
 
-def test_clocks(run, rows, command):
-    plain = rows(*command)
-    assert rows(*command, "--utc") == plain
+def test_clocks(run, asked, command):
+    plain = asked(*command)
+    assert asked(*command, "--utc") == plain
     for clock in ("--local", "--relative"):
-        other = rows(*command, clock)
+        other = asked(*command, clock)
         assert len(other) == len(plain)
         times = {
             name

@@ -79,18 +79,6 @@ def shop(tmp_path):
     return path
 
 
-@pytest.fixture
-def asked(run):
-    """The rows of an answer; all commands end with 0 here, and are quiet."""
-
-    def ask(*arguments: object) -> list[dict]:
-        result = run(*arguments, "--format", "json")
-        assert (result.status, result.err) == (0, "")
-        return [json.loads(line) for line in result.lines]
-
-    return ask
-
-
 def part(rows: list[dict], *names: str) -> list[tuple]:
     return [tuple(row[name] for name in names) for row in rows]
 
