@@ -318,12 +318,14 @@ class MessageDecoder(_codec.MessageDecoder[_EventT_co]):
         frame_max: bytes a frame may take, its envelope of 8 included; 0 for no limit.
         max_body_size: bytes a body may have, None for no limit. Memory grows with the
             bytes that came, never with those that a header announces.
+        max_open: contents that may be open at once, on as many channels, None for no limit.
         errors, dialect, tables, copy, trailing: as for Decoder.
 
     ``for channel, event in decoder.feed(chunk)``: event is a method without content,
     Message(method, properties, body), Heartbeat or ProtocolHeader.
     Frames out of order give UnexpectedFrameError (505), a body over max_body_size
-    ContentTooLargeError (311); the rest of that content is passed over. Spec: 0-9-1 §4.2.6.
+    ContentTooLargeError (311), a content over max_open ResourceLimitError (506); the rest of that
+    content is passed over. Spec: 0-9-1 §4.2.6.
     """
 
 %MESSAGE_DECODER_INITS%'''
@@ -334,8 +336,7 @@ DECODER_INIT = """\
     def __init__(
         self: %CLASS%[%ITEM%],
         frame_max: int = 131072,
-%MAX_BODY_SIZE%        *,
-        errors: %ERRORS%,
+%LIMITS%        errors: %ERRORS%,
         dialect: _Dialect = "rabbitmq",
         tables: _Tables = "plain",
         copy: %COPY%,

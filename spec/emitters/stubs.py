@@ -61,9 +61,12 @@ def emit_stubs(protocol: Protocol, module: str) -> str:
         "CONTENT_METHODS": _union("ContentMethod", carriers),
         "SHARED": _shared(table),
         "DEPRECATED": ", deprecated" if _has_deprecated(table) else "",
-        "DECODER_INITS": _decoder_inits("Decoder", "Frame", ""),
+        "DECODER_INITS": _decoder_inits("Decoder", "Frame", "        *,\n"),
         "MESSAGE_DECODER_INITS": _decoder_inits(
-            "MessageDecoder", "Event", "        max_body_size: int | None = None,\n"
+            "MessageDecoder",
+            "Event",
+            "        max_body_size: int | None = None,\n        *,\n"
+            "        max_open: int | None = 65536,\n",
         ),
     }
     names |= {f"HEADER_{i}": str(byte) for i, byte in enumerate(table["header"])}
@@ -105,7 +108,7 @@ def _union(name: str, types: list[str]) -> str:
     return "(\n    " + "\n    | ".join(types) + "\n)"
 
 
-def _decoder_inits(name: str, item: str, more: str) -> str:
+def _decoder_inits(name: str, item: str, limits: str) -> str:
     """The overloads of a decoder's __init__, the catch-all last."""
     plain, view, strict, either = f"Any{item}", f"_{item}WithView", '"strict"', '"strict", "frame"'
     cases = [
@@ -118,7 +121,7 @@ def _decoder_inits(name: str, item: str, more: str) -> str:
     return "".join(
         _fill(
             DECODER_INIT,
-            {"CLASS": name, "ITEM": got, "MAX_BODY_SIZE": more, "ERRORS": errors, "COPY": copy},
+            {"CLASS": name, "ITEM": got, "LIMITS": limits, "ERRORS": errors, "COPY": copy},
         )
         for got, errors, copy in cases
     )

@@ -225,6 +225,7 @@ class MessageDecoder(Stream[_ItemT_co]):
         frame_max: int = 131072,
         max_body_size: int | None = None,
         *,
+        max_open: int | None = 65536,
         errors: Literal["strict", "frame"] = "strict",
         dialect: _Dialect = "rabbitmq",
         tables: Literal["plain", "typed"] = "plain",
@@ -234,6 +235,10 @@ class MessageDecoder(Stream[_ItemT_co]):
     @property
     def max_body_size(self) -> int | None:
         """Bytes a body may have, or None for no limit."""
+
+    @property
+    def max_open(self) -> int | None:
+        """Contents that may be open at once, or None for no limit."""
 
     def discard(self, channel: int) -> bool:
         """Give up what is open on a channel; the rest of its content is passed over in silence.

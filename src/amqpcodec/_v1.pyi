@@ -107,6 +107,7 @@ class V1MessageDecoder(V1Decoder):
         frame_max: int = 131072,
         max_message_size: int | None = None,
         *,
+        max_open: int | None = 65536,
         errors: Literal["strict", "frame"] = "strict",
         types: Literal["plain", "typed"] = "plain",
         copy: bool = True,
@@ -116,6 +117,10 @@ class V1MessageDecoder(V1Decoder):
     @property
     def max_message_size(self) -> int | None:
         """Bytes a delivery may have, or None for no limit."""
+
+    @property
+    def max_open(self) -> int | None:
+        """Deliveries that may be open at once, or None for no limit."""
 
     def discard(self, channel: int, handle: int) -> bool:
         """Give up the delivery that is open on a link; the rest of it is passed over in silence.

@@ -20,7 +20,7 @@ from amqpcodec._gen.v1_constants cimport (
     V1_SYMBOL, V1_TIMESTAMP, V1_UBYTE, V1_USHORT, V1_UUID,
 )
 from amqpcodec._codec cimport (
-    BAD_BODY_SIZE, BAD_CAPTURE, BAD_DEPTH, BAD_FRAME_SIZE, BAD_INCOMPLETE, BAD_RANGE,
+    BAD_BODY_SIZE, BAD_CAPTURE, BAD_DEPTH, BAD_FRAME_SIZE, BAD_INCOMPLETE, BAD_OPEN, BAD_RANGE,
     BAD_TRAILING, bits_to_double, bits_to_float, buffer_free, buffer_init, copy_bytes, Datetime,
     Decimal, DecodeError, DEPTH_LIMIT, double_to_bits, drop_bytes, encode_error, EncodeError,
     EPOCH, exact_small, exact_u64, fault_text, FAULT_TEXT_SIZE, float_to_bits, INT_LIMITS,
@@ -30,6 +30,7 @@ from amqpcodec._codec cimport (
     bytes_of, place_begin, place_text, PLAIN, put_bytes, Py_TYPE, PyTypeObject, repr_begin, repr_end, SCAN_BAD, SCAN_FRAME,
     SCAN_MORE, SCOPE_CHANNEL, SCOPE_CONNECTION, SCOPE_FRAME, SCOPES, short_repr, SHORT_VALUE,
     STACK_ROOM, store64, Stream, table_error, take_channel, take_frame_max, take_bytes,
+    take_open_limit, told_open_limit,
     TextCache, UTC, utf8_bytes, ValidationError, view_of_copy,
 )
 

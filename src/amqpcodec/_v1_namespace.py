@@ -51,6 +51,8 @@ _MESSAGE_DECODER_DOC = """Bytes of one stream in, whole deliveries and all other
     Args:
         max_message_size: bytes a delivery may have, None for no limit. Memory grows with the
             bytes that came.
+        max_open: deliveries that may be open at once, on as many links, None for no limit; one
+            more is a ResourceLimitError, and is passed over.
         eager: read all sections of a message at once; else each on first use.
         frame_max, errors, types, copy, opened: as for Decoder.
 
@@ -101,6 +103,7 @@ def _decoder_classes(protocol: _v1.V1Protocol) -> dict[str, type]:
         frame_max: int = 131072,
         max_message_size: int | None = None,
         *,
+        max_open: int | None = 65536,
         errors: Errors = "strict",
         types: Types = "plain",
         copy: bool = True,
@@ -112,6 +115,7 @@ def _decoder_classes(protocol: _v1.V1Protocol) -> dict[str, type]:
             protocol,
             frame_max,
             max_message_size,
+            max_open=max_open,
             errors=errors,
             types=types,
             copy=copy,

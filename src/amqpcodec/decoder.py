@@ -40,12 +40,14 @@ _MESSAGE_DECODER_DOC = """Bytes of one stream in, methods and whole messages out
         frame_max: bytes a frame may take, its envelope of 8 included; 0 for no limit.
         max_body_size: bytes a body may have, None for no limit. Memory grows with the
             bytes that came, never with those that a header announces.
+        max_open: contents that may be open at once, on as many channels, None for no limit.
         errors, dialect, tables, copy, trailing: as for Decoder.
 
     ``for channel, event in decoder.feed(chunk)``: event is a method without content,
     Message(method, properties, body), Heartbeat or ProtocolHeader.
     Frames out of order give UnexpectedFrameError (505), a body over max_body_size
-    ContentTooLargeError (311); the rest of that content is passed over. Spec: 0-9-1 §4.2.6.
+    ContentTooLargeError (311), a content over max_open ResourceLimitError (506); the rest of that
+    content is passed over. Spec: 0-9-1 §4.2.6.
     """
 
 
@@ -78,6 +80,7 @@ def decoder_classes(protocol: _codec.Protocol) -> dict[str, type]:
         frame_max: int = 131072,
         max_body_size: int | None = None,
         *,
+        max_open: int | None = 65536,
         errors: Errors = "strict",
         dialect: Dialect = "rabbitmq",
         tables: Tables = "plain",
@@ -89,6 +92,7 @@ def decoder_classes(protocol: _codec.Protocol) -> dict[str, type]:
             protocol,
             frame_max,
             max_body_size,
+            max_open=max_open,
             errors=errors,
             dialect=dialect,
             tables=tables,

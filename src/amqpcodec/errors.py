@@ -25,6 +25,7 @@ __all__ = [
     "HeaderError",
     "HeartbeatError",
     "IncompleteError",
+    "ResourceLimitError",
     "SectionError",
     "SizeError",
     "TextError",
@@ -196,6 +197,13 @@ class ContentTooLargeError(DecodeError):
     """A content header announces a body over max_body_size (311)."""
 
     reply_code = 311
+    scope: Scope = "channel"
+
+
+class ResourceLimitError(DecodeError):
+    """More contents or deliveries are open at once than max_open (506)."""
+
+    reply_code = 506
     scope: Scope = "channel"
 
 

@@ -496,12 +496,14 @@ class MessageDecoder(_codec.MessageDecoder[_EventT_co]):
         frame_max: bytes a frame may take, its envelope of 8 included; 0 for no limit.
         max_body_size: bytes a body may have, None for no limit. Memory grows with the
             bytes that came, never with those that a header announces.
+        max_open: contents that may be open at once, on as many channels, None for no limit.
         errors, dialect, tables, copy, trailing: as for Decoder.
 
     ``for channel, event in decoder.feed(chunk)``: event is a method without content,
     Message(method, properties, body), Heartbeat or ProtocolHeader.
     Frames out of order give UnexpectedFrameError (505), a body over max_body_size
-    ContentTooLargeError (311); the rest of that content is passed over. Spec: 0-9-1 §4.2.6.
+    ContentTooLargeError (311), a content over max_open ResourceLimitError (506); the rest of that
+    content is passed over. Spec: 0-9-1 §4.2.6.
     """
 
     @overload
@@ -510,6 +512,7 @@ class MessageDecoder(_codec.MessageDecoder[_EventT_co]):
         frame_max: int = 131072,
         max_body_size: int | None = None,
         *,
+        max_open: int | None = 65536,
         errors: Literal["strict"] = "strict",
         dialect: _Dialect = "rabbitmq",
         tables: _Tables = "plain",
@@ -522,6 +525,7 @@ class MessageDecoder(_codec.MessageDecoder[_EventT_co]):
         frame_max: int = 131072,
         max_body_size: int | None = None,
         *,
+        max_open: int | None = 65536,
         errors: Literal["strict"] = "strict",
         dialect: _Dialect = "rabbitmq",
         tables: _Tables = "plain",
@@ -534,6 +538,7 @@ class MessageDecoder(_codec.MessageDecoder[_EventT_co]):
         frame_max: int = 131072,
         max_body_size: int | None = None,
         *,
+        max_open: int | None = 65536,
         errors: Literal["frame"],
         dialect: _Dialect = "rabbitmq",
         tables: _Tables = "plain",
@@ -546,6 +551,7 @@ class MessageDecoder(_codec.MessageDecoder[_EventT_co]):
         frame_max: int = 131072,
         max_body_size: int | None = None,
         *,
+        max_open: int | None = 65536,
         errors: Literal["frame"],
         dialect: _Dialect = "rabbitmq",
         tables: _Tables = "plain",
@@ -558,6 +564,7 @@ class MessageDecoder(_codec.MessageDecoder[_EventT_co]):
         frame_max: int = 131072,
         max_body_size: int | None = None,
         *,
+        max_open: int | None = 65536,
         errors: Literal["strict", "frame"] = "strict",
         dialect: _Dialect = "rabbitmq",
         tables: _Tables = "plain",

@@ -1824,6 +1824,8 @@ class MessageDecoder(_v1.V1MessageDecoder):
     Args:
         max_message_size: bytes a delivery may have, None for no limit. Memory grows with the
             bytes that came.
+        max_open: deliveries that may be open at once, on as many links, None for no limit; one
+            more is a ResourceLimitError, and is passed over.
         eager: read all sections of a message at once; else each on first use.
         frame_max, errors, types, copy, opened: as for Decoder.
 
@@ -1837,6 +1839,7 @@ class MessageDecoder(_v1.V1MessageDecoder):
         frame_max: int = 131072,
         max_message_size: int | None = None,
         *,
+        max_open: int | None = 65536,
         errors: _Errors = "strict",
         types: _Types = "plain",
         copy: bool = True,

@@ -425,3 +425,38 @@ def test_message_encodes_back() -> None:
     data = deliver(5) + w.content(5, b"abcdef", headers=w.table(("odd", b"t\x07")))
     ((channel, event),) = feed(data)
     assert amqp.encode_message(channel, event.method, event.properties, event.body) == data
+
+
+def test_max_open() -> None:
+    """One content too many is passed over in silence; others that end make room."""
+    decoder = amqp.MessageDecoder(max_open=2)
+    assert decoder.max_open == 2
+    header = w.header_frame(4, channel=1)
+    assert list(decoder.feed(deliver(1) + header + w.body_frame(1, b"ab") + deliver(2))) == []
+    with pytest.raises(amqpcodec.ResourceLimitError, match="more than 2 contents") as caught:
+        list(decoder.feed(whole(3, b"refused") + w.body_frame(1, b"cd") + whole(3, b"taken")))
+    error = caught.value
+    assert (error.reply_code, error.channel, error.scope) == (506, 3, "channel")
+    assert [(channel, event.body) for channel, event in decoder.feed()] == [
+        (1, b"abcd"),
+        (3, b"taken"),
+    ]
+    assert decoder.discard(2) is True
+    data = deliver(4) + deliver(5) + w.content(4, b"x") + w.content(5, b"y")
+    assert [event.body for _, event in decoder.feed(data)] == [b"x", b"y"]
+
+
+def test_no_limit_of_contents() -> None:
+    assert amqp.MessageDecoder().max_open == 65536
+    decoder = amqp.MessageDecoder(max_open=None)
+    assert decoder.max_open is None
+    channels = range(1, 300)
+    assert list(decoder.feed(b"".join(deliver(each) for each in channels))) == []
+    contents = b"".join(w.content(each, b"x", **PROPERTIES) for each in channels)
+    assert list(decoder.feed(contents)) == [(each, message(b"x")) for each in channels]
+
+
+@pytest.mark.parametrize("limit", [0, -1, True, "2", 2.0])
+def test_no_number_of_contents(limit: Any) -> None:
+    with pytest.raises(ValueError, match="max_open is None or a number from 1"):
+        amqp.MessageDecoder(max_open=limit)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from amqpcodec import DecodeError, EncodeError, IncompleteError
+from amqpcodec import DecodeError, EncodeError, IncompleteError, ResourceLimitError
 from amqpcodec import v1_0 as amqp
 
 OPEN = amqp.PROTOCOL_HEADER + amqp.encode(0, amqp.Open("me"))
@@ -250,3 +250,35 @@ def test_byte_by_byte() -> None:
         "Delivery",
         "Delivery",
     ]
+
+
+@pytest.mark.parametrize("end", [None, amqp.Detach(handle=2), amqp.End(), amqp.Close()])
+def test_max_open(end: Any) -> None:
+    """One delivery too many is passed over in silence; others that end make room."""
+    decoder = amqp.MessageDecoder(opened=True, max_open=2)
+    assert decoder.max_open == 2
+    first = b"".join(transfer(b"x", handle=handle, more=True) for handle in (1, 2))
+    assert list(decoder.feed(first)) == []
+    with pytest.raises(ResourceLimitError, match="more than 2 deliveries") as caught:
+        list(decoder.feed(transfer(b"y", handle=3, more=True) + transfer(b"z", handle=3)))
+    error = caught.value
+    assert (error.condition, error.channel) == ("amqp:resource-limit-exceeded", 1)
+    if end is None:
+        assert decoder.discard(1, 2) is True
+    else:
+        assert [event for _, event in decoder.feed(amqp.encode(1, end))] == [end]
+    again = transfer(PAYLOAD[:9], handle=3, more=True) + transfer(PAYLOAD[9:], handle=3)
+    assert [event.payload for _, event in decoder.feed(again)] == [PAYLOAD]
+
+
+def test_no_limit_of_deliveries() -> None:
+    assert amqp.MessageDecoder().max_open == 65536
+    decoder = amqp.MessageDecoder(opened=True, max_open=None)
+    assert decoder.max_open is None
+    links = range(300)
+    for part, more in ((PAYLOAD[:9], True), (PAYLOAD[9:], False)):
+        data = b"".join(transfer(part, handle=handle, more=more) for handle in links)
+        found = [event.payload for _, event in decoder.feed(data)]
+    assert found == [PAYLOAD] * len(links)
+    with pytest.raises(ValueError, match="max_open is None or a number from 1"):
+        amqp.MessageDecoder(max_open=0)

@@ -12,6 +12,10 @@ cdef enum:
     BODY_AHEAD = 131072     # bytes of memory for what bodies announce, shared by those that are open
     BODY_LEAST = 4096
 
+cdef inline bint is_content(int state) noexcept:
+    return state == AWAIT_HEADER or state == AWAIT_BODY
+
+
 cdef class Content:
     """What is open on one channel."""
 
@@ -29,8 +33,9 @@ cdef class Content:
         Py_XDecRef(self.body)
 
     cdef void enter(self, int state) noexcept:
-        """Another state; the decoder counts the channels that have something open."""
+        """Another state; the decoder counts the channels that have something open, and the contents."""
         self.decoder.n_open += <int>(state != AWAIT_METHOD) - <int>(self.state != AWAIT_METHOD)
+        self.decoder.n_contents += <int>is_content(state) - <int>is_content(self.state)
         self.state = state
 
     cdef void clear(self, int state) noexcept:
@@ -65,6 +70,18 @@ cdef class Content:
         self.have += n
         return 0
 
+cdef uint64_t take_open_limit(object limit) except? 0:
+    if limit is None:
+        return NO_OPEN_LIMIT
+    if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
+        raise ValueError(f"max_open is None or a number from 1, not {limit!r}")
+    return min(limit, NO_OPEN_LIMIT)
+
+
+cdef object told_open_limit(uint64_t limit):
+    return None if limit == NO_OPEN_LIMIT else limit
+
+
 cdef extern from "Python.h":
     int resize_bytes "_PyBytes_Resize"(PyObject** o, Py_ssize_t n) except -1
 
@@ -75,6 +92,8 @@ cdef class MessageDecoder(Stream):
     cdef dict contents          # channel -> Content
     cdef Content last           # of the channel that was read last
     cdef int n_open             # channels with something open or passed over
+    cdef uint64_t n_contents    # those with a content that is open
+    cdef uint64_t open_limit
     cdef Content filling        # the content of a body frame that is being read, or None
     cdef uint64_t left          # bytes of that frame's payload that are still to come
     cdef uint16_t body_channel  # the frame's
@@ -83,9 +102,10 @@ cdef class MessageDecoder(Stream):
     cdef bint limited
 
     def __init__(self, Protocol protocol not None, frame_max=131072, max_body_size=None, *,
-                 errors="strict", dialect="rabbitmq", tables="plain", bint copy=True,
+                 max_open=65536, errors="strict", dialect="rabbitmq", tables="plain", bint copy=True,
                  trailing="error"):
         self.configure(protocol, frame_max, errors, dialect, tables, copy, trailing)
+        self.open_limit = take_open_limit(max_open)
         self.reset()
         self.limited = max_body_size is not None
         if self.limited:
@@ -97,6 +117,11 @@ cdef class MessageDecoder(Stream):
     def max_body_size(self):
         """Bytes a body may have, or None for no limit."""
         return self.body_limit if self.limited else None
+
+    @property
+    def max_open(self):
+        """Contents that may be open at once, or None for no limit."""
+        return told_open_limit(self.open_limit)
 
     def discard(self, int channel):
         """Give up what is open on a channel; the rest of its content is passed over in silence.
@@ -120,6 +145,7 @@ cdef class MessageDecoder(Stream):
         self.contents = {}
         self.last = None
         self.n_open = 0
+        self.n_contents = 0
         self.filling = None
         return 0
 
@@ -387,6 +413,9 @@ cdef class MessageDecoder(Stream):
         if self.frame.channel == 0:
             raise self.refused(BAD_CHANNEL, NULL, method)
         c = self.content(self.frame.channel)
+        if AMQP_UNLIKELY(self.n_contents >= self.open_limit):
+            c.clear(PASS_CONTENT)
+            raise self.refused(BAD_OPEN, b"contents", method)
         c.clear(AWAIT_HEADER)
         c.desc = d
         c.method = method
@@ -451,6 +480,8 @@ cdef class MessageDecoder(Stream):
         if code == BAD_BODY_SIZE:
             fault.need = load64(self.frame.payload + 4)
             fault.have = self.body_limit
+        if code == BAD_OPEN:
+            fault.have = self.open_limit
         if code == BAD_HEADER_CLASS:
             fault.class_id = load16(self.frame.payload)
             fault.offset += 7

@@ -15,18 +15,22 @@ cdef class V1MessageDecoder(V1Decoder):
     """Deliveries and all other performatives of one stream of AMQP 1.0."""
 
     cdef dict partials              # (channel, handle) -> V1Partial
+    cdef uint64_t n_open            # of them those that are not passed over
+    cdef uint64_t open_limit
     cdef uint64_t message_limit
     cdef bint limited
     cdef bint eager
 
     def __init__(self, V1Core protocol not None, frame_max=131072, max_message_size=None, *,
-                 errors="strict", types="plain", bint copy=True, bint opened=False, bint eager=False):
+                 max_open=65536, errors="strict", types="plain", bint copy=True, bint opened=False,
+                 bint eager=False):
         V1Decoder.__init__(self, protocol, frame_max, errors=errors, types=types, copy=copy, opened=opened)
         self.limited = max_message_size is not None
         if self.limited:
             if not isinstance(max_message_size, int) or max_message_size < 0:
                 raise ValueError(f"max_message_size is None or a number of bytes, not {max_message_size!r}")
             self.message_limit = min(max_message_size, 2**63)
+        self.open_limit = take_open_limit(max_open)
         self.eager = eager
         self.partials = {}
 
@@ -35,9 +39,15 @@ cdef class V1MessageDecoder(V1Decoder):
         """Bytes a delivery may have, or None for no limit."""
         return self.message_limit if self.limited else None
 
+    @property
+    def max_open(self):
+        """Deliveries that may be open at once, or None for no limit."""
+        return told_open_limit(self.open_limit)
+
     cdef int forget(self) except -1:
         V1Decoder.forget(self)
         self.partials = {}
+        self.n_open = 0
         return 0
 
     def discard(self, int channel, handle):
@@ -70,6 +80,7 @@ cdef class V1MessageDecoder(V1Decoder):
 
     @cython.final
     cdef void pass_over(self, V1Partial open_):
+        self.n_open -= not open_.passing
         open_.passing = True
         open_.pieces = []
         open_.transfer = None
@@ -110,13 +121,21 @@ cdef class V1MessageDecoder(V1Decoder):
             return self.transfer(frame)
         if self.partials:
             if code == DESC_DETACH:
-                self.partials.pop((self.frame.channel, frame.handle), None)
+                self.close_links([(self.frame.channel, frame.handle)])
             elif code == DESC_END:
-                self.partials = {key: value for key, value in self.partials.items()
-                                 if key[0] != self.frame.channel}
+                self.close_links([key for key in self.partials if key[0] == self.frame.channel])
             elif code == DESC_CLOSE:
-                self.partials = {}
+                self.close_links(list(self.partials))
         return frame
+
+    @cython.final
+    cdef int close_links(self, list keys) except -1:
+        """What is open on them is given up."""
+        for key in keys:
+            open_ = <V1Partial>self.partials.pop(key, None)
+            if open_ is not None:
+                self.n_open -= not open_.passing
+        return 0
 
     @cython.final
     cdef object transfer(self, object frame):
@@ -134,14 +153,18 @@ cdef class V1MessageDecoder(V1Decoder):
             open_.transfer = frame
             open_.pieces = []
             self.partials[key] = open_
+            self.n_open += 1
+            if AMQP_UNLIKELY(self.n_open > self.open_limit):
+                self.pass_over(open_)
+                raise self.refused(BAD_OPEN, b"deliveries", 0)
         else:
             if not open_.passing:
                 self.check_same(open_, frame)
             if frame.aborted:
-                del self.partials[key]
+                self.close_links([key])
                 return None
         if not frame.more:
-            del self.partials[key]
+            self.close_links([key])
         if open_.passing:
             return None
         open_.have += n
@@ -173,7 +196,7 @@ cdef class V1MessageDecoder(V1Decoder):
             if value is not None and value != getattr(open_.transfer, name):
                 self.pass_over(open_)
                 if not frame.more:
-                    self.partials.pop((self.frame.channel, frame.handle), None)
+                    self.close_links([(self.frame.channel, frame.handle)])
                 raise self.refused(V1_BAD_ORDER, b"another delivery begins inside of one", 0)
         return 0
 
@@ -186,7 +209,7 @@ cdef class V1MessageDecoder(V1Decoder):
         fault.scope = SCOPE_CHANNEL
         fault.what = what
         fault.need = need
-        fault.have = self.message_limit
+        fault.have = self.open_limit if code == BAD_OPEN else self.message_limit
         fault.offset = self.at
         fault.in_frame = True
         fault.frame_type = self.frame.type

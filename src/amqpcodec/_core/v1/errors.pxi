@@ -6,6 +6,7 @@ cdef dict V1_FAULTS = {
     BAD_DEPTH: _errors.DepthError,
     BAD_FRAME_SIZE: _errors.FrameTooLargeError,
     BAD_BODY_SIZE: _errors.ContentTooLargeError,
+    BAD_OPEN: _errors.ResourceLimitError,
     BAD_INCOMPLETE: _errors.IncompleteError,
     BAD_RANGE: _errors.DecodeError,
     V1_BAD_CONSTRUCTOR: _errors.UnknownTagError,
@@ -26,7 +27,7 @@ cdef dict V1_FAULTS = {
 
 cdef const char* v1_condition(int code) noexcept nogil:
     """The specification's error condition, or NULL where only a column is too small."""
-    if code == BAD_DEPTH or code == V1_BAD_COUNT:
+    if code == BAD_DEPTH or code == V1_BAD_COUNT or code == BAD_OPEN:
         return b"amqp:resource-limit-exceeded"
     if code == BAD_FRAME_SIZE or code == BAD_INCOMPLETE or code == V1_BAD_ENVELOPE or code == V1_BAD_TYPE:
         return b"amqp:connection:framing-error"
@@ -86,6 +87,8 @@ cdef int v1_fault_text(const Fault* f, char* out, size_t room) noexcept nogil:
     elif f.code == V1_BAD_COUNT:
         n += snprintf(out, room, b"%llu elements without bytes exceed the limit of %llu", need,
                       <unsigned long long>V1_EMPTY_LIMIT)
+    elif f.code == BAD_OPEN:
+        n += snprintf(out, room, b"more than %llu %s are open at once", have, what)
     elif f.code == V1_BAD_DESCRIPTOR:
         n += snprintf(out, room, b"no %s has the descriptor 0x%llx", what, need)
     elif f.code == V1_BAD_ENVELOPE:

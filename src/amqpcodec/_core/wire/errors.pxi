@@ -11,7 +11,7 @@ cdef tuple FAULT_CLASSES = (
     _errors.HeartbeatError, _errors.UnknownMethodError,
     _errors.HeaderError, _errors.DecodeError, _errors.DecodeError, _errors.UnexpectedFrameError,
     _errors.ChannelError, _errors.ContentTooLargeError, _errors.IncompleteError,
-    _errors.DecodeError, _errors.UnknownTagError, _errors.DecodeError)
+    _errors.DecodeError, _errors.UnknownTagError, _errors.DecodeError, _errors.ResourceLimitError)
 cdef tuple SCOPES = ("frame", "channel", "connection")
 
 # Frame types 4 to 7: 0-8 and 0-9 number them, and no peer sends them.
@@ -88,6 +88,8 @@ cdef int fault_text(const Fault* f, char* out, size_t room) noexcept nogil:
     elif f.code == BAD_BODY_SIZE:
         n += snprintf(out, room, b"body of %llu bytes exceeds max_body_size %llu (offset %llu)",
                       need, have, offset)
+    elif f.code == BAD_OPEN:
+        n += snprintf(out, room, b"more than %llu %s are open at once (offset %llu)", have, f.what, offset)
     elif f.code == BAD_INCOMPLETE:
         n += snprintf(out, room, b"the stream ended inside %s, %llu bytes into it (offset %llu)",
                       f.what, have, offset)

@@ -49,6 +49,7 @@ cdef enum:
     BAD_CAPTURE     # columns of captures only: bytes that are no frame
     BAD_CONTENT     # 0-9's type content: neither inline nor a reference
     BAD_COLUMN      # columns of captures only: a property of another version that has no column
+    BAD_OPEN        # assembly: more contents or deliveries are open at once than are wanted
 
 cdef enum:
     SCOPE_FRAME
