@@ -9,14 +9,18 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("pyarrow")
-pytest.importorskip("pyspark")
+pa = pytest.importorskip("pyarrow")
+pytest.importorskip("pyspark.sql.datasource")
 
-from amqpcodec import capture
-from amqpcodec.capture._storage import Storage
-from amqpcodec.spark.files import CaptureFile, Selection, list_files
-from amqpcodec.spark.linking import chains
-from tests.spark.frames import RECORDING, rotated
+from amqpcodec import capture  # noqa: E402
+from amqpcodec.capture._storage import Storage  # noqa: E402
+from amqpcodec.spark import stats  # noqa: E402
+from amqpcodec.spark.captures import reader_of  # noqa: E402
+from amqpcodec.spark.files import CaptureFile, Selection, list_files  # noqa: E402
+from amqpcodec.spark.linking import chains  # noqa: E402
+from tests.capture import mangle, variants  # noqa: E402
+from tests.capture import recording as make  # noqa: E402
+from tests.spark.frames import RECORDING, rotated  # noqa: E402
 
 
 def found(folder: Path) -> list[CaptureFile]:
@@ -51,3 +55,27 @@ def test_what_is_not_looked_at(tmp_path: Path) -> None:
     assert chains(files, False, (5672,), Storage()) == [[files[0]], [files[1]]]
     assert chains(files[:1], "auto", (5672,), Storage()) == [files[:1]]
     assert chains([], True, (5672,), Storage()) == []
+
+
+def test_taps_are_joined(tmp_path: Path) -> None:
+    """Those of one direction each, by one task, in spite of stateLocation; and counted so."""
+    for number, client in enumerate((True, False)):
+        tap = [part for part in variants.parts() if part.from_client == client]
+        (tmp_path / f"{number}.pcap").write_bytes(make.pcap(mangle.records(tap)))
+    fields = ["direction", "frame", "error"]
+    given = {"chain": "Join", "maxPartitionBytes": "1k", "stateLocation": str(tmp_path / "s")}
+    reader = reader_of(str(tmp_path / "*.pcap"), {**given, "fields": ",".join(fields)})
+    [task] = reader.partitions()
+    joined = [row for rows in reader.read(task) for row in rows.to_pylist()]
+    whole = capture.read(str(RECORDING), fields=fields, order="none")
+    assert joined == [row for rows in whole for row in pa.record_batch(rows).to_pylist()]
+    source = stats.AmqpCaptureStats({"path": str(tmp_path / "*.pcap"), "chain": "join"})
+    counting = source.reader(source.schema())
+    [counted] = [rows for part in counting.partitions() for rows in counting.read(part)]
+    told = dict(counted.to_pylist()[0]["frames"])
+    assert sum(told.values()) == len(joined) == 1000
+
+
+def test_what_does_not_go_with_joined_taps(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="does not go with ignoreCorruptFiles"):
+        reader_of(str(tmp_path), {"chain": "join", "ignoreCorruptFiles": "true"})

@@ -333,6 +333,7 @@ def test_damage_inside(tmp_path: Path) -> None:
     [
         ({"stateLocation": ""}, "a stream needs the option stateLocation"),
         ({"stateLocation": "s3://bucket/x"}, "a folder that the driver and all tasks have mounted"),
+        ({"chain": "join"}, "taps cannot be joined in a stream"),
         ({"closeAfter": "soon"}, "option closeAfter is a time such as 90s or 5m, not 'soon'"),
         ({"maxFilesPerTrigger": "0"}, "option maxFilesPerTrigger is a number from 1, not '0'"),
         ({"maxFilesPerTrigger": "1", "maxBytesPerTrigger": "1m"}, "not both"),

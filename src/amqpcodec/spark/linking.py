@@ -12,9 +12,11 @@ from ..capture._link import Ends, link_ends, look
 from ..capture._storage import Storage, locate
 from .files import CaptureFile
 
-__all__ = ["chains", "look_at"]
+__all__ = ["ChainOption", "chains", "look_at"]
 
 _log = logging.getLogger(__name__)
+
+ChainOption = bool | Literal["auto", "join"]
 
 #: Files that are looked at at once: most of the time is spent waiting for storage.
 THREADS = 8
@@ -37,7 +39,7 @@ def look_at(
 
 def chains(
     files: Sequence[CaptureFile],
-    chain: bool | Literal["auto"],
+    chain: ChainOption,
     ports: Collection[int],
     storage: Storage,
 ) -> list[list[CaptureFile]]:
@@ -46,7 +48,7 @@ def chains(
     With "auto" both ends of each file are looked at, as capture.read does it, and what begins in
     the middle is told. A file that cannot be read is alone: the task that reads it says why.
     """
-    if chain is True:
+    if chain is True or chain == "join":
         return [list(files)] if files else []
     if chain is False or len(files) < 2:
         return [[file] for file in files]

@@ -8,7 +8,6 @@ import logging
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
 
 import pyarrow as pa
 from pyspark.sql.types import StructType
@@ -20,6 +19,7 @@ from ..capture._storage import Storage, is_remote, locate
 from .catalog import NO_PATH
 from .columns import Plan, conform, plan
 from .files import SELECTION, TOLERANT
+from .linking import ChainOption
 from .options import CORRUPT, Options, mode_of
 from .ranges import Range, key_of, state_of
 from .rows import BATCH_ROWS, ROWS, Wanted, by_mode, with_error, with_fields
@@ -74,6 +74,7 @@ class What:
     ignore_corrupt: bool
     ignore_missing: bool
     wanted: Wanted
+    joined: bool
     keylog: KeyLogSource | None = field(default=None, repr=False)
 
     @classmethod
@@ -82,7 +83,7 @@ class What:
         options.refuse_unknown(OPTIONS, ("fs.",))
         chain = chain_of(options)
         ignore_corrupt = options.flag("ignoreCorruptFiles", False)
-        if chain is True and ignore_corrupt:
+        if chain in (True, "join") and ignore_corrupt:
             raise ValueError("option chain does not go with ignoreCorruptFiles: it needs each file")
         level = options.text("level", "frame").lower()
         fields = options.names("fields")
@@ -110,6 +111,7 @@ class What:
             ignore_corrupt,
             options.flag("ignoreMissingFiles", False),
             rows,
+            chain == "join",
             keylog_of(options),
         )
 
@@ -124,14 +126,17 @@ class What:
         return replace(self, plan=replace(self.plan, fields=("error",)))
 
 
-def chain_of(options: Options) -> bool | Literal["auto"]:
+def chain_of(options: Options) -> ChainOption:
     """The option chain, as capture.read has it."""
-    if options.text("chain", "auto").strip().lower() == "auto":
+    text = options.text("chain", "auto").strip().lower()
+    if text == "auto":
         return "auto"
+    if text == "join":
+        return "join"
     try:
         return options.flag("chain", False)
     except ValueError as problem:
-        raise ValueError(f"{problem}, or auto") from None
+        raise ValueError(f"{problem}, auto or join") from None
 
 
 def paths_of(options: Options) -> list[str]:
@@ -228,7 +233,7 @@ def open_reader(path: str | Sequence[str], what: What, storage: Storage) -> capt
         protocol=what.protocol,
         batch_rows=BATCH_ROWS,
         redact=what.redact,
-        chain=True,  # the paths of a partition are those of one
+        chain="join" if what.joined else True,  # the paths of a partition are those of one
         tables=what.plan.tables,
         order="none",  # as they are found, so that ranges give what one task would
         keylog=what.keylog,

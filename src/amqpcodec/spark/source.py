@@ -43,13 +43,14 @@ class AmqpCapture(DataSource):
     schema say), ``mode``, ``columnNameOfCorruptRecord``, ``recursiveFileLookup``,
     ``pathGlobFilter``, ``modifiedBefore``, ``modifiedAfter``, ``timeZone`` (of those two; UTC),
     ``ignoreCorruptFiles``, ``ignoreMissingFiles``, ``maxPartitionBytes``, ``stateLocation``,
-    ``chain`` ("auto", true or false), ``keylog`` (a path that tasks can open, or its lines: the
-    secrets of connections over TLS), ``methods``, ``directions``, ``connections``,
+    ``chain`` ("auto", "join", true or false), ``keylog`` (a path that tasks can open, or its lines:
+    the secrets of connections over TLS), ``methods``, ``directions``, ``connections``,
     ``timestampFrom`` and ``timestampBefore`` (which rows are wanted). A schema of the user's prunes
     and orders as ``fields`` does.
 
     A file is read by one task, and so is a chain: with "auto" files whose packets say that they go
-    on in one another, as capture.read has it; small files share a task. With ``stateLocation``, a
+    on in one another, as capture.read has it, and with "join" all files, which are taps of the same
+    traffic; small files share a task. With ``stateLocation``, a
     folder that driver and tasks have mounted, plain files and chains of more than
     ``maxPartitionBytes`` are cut into ranges of that size: the driver reads them once, counting
     only, and keeps there what each range goes on from, which later reads of the same files use
@@ -147,6 +148,9 @@ class CaptureRows(CaptureFiles):
         """Ranges, where stateLocation says where states are kept, and files are not packed."""
         location = self.options.optional("stateLocation")
         if not location:
+            return []
+        if self.what.joined:
+            _log.warning("files that are joined are read by one task: %s", files[0].path)
             return []
         if any(is_packed(file.path, self.storage) for file in files):
             _log.warning("packed captures are read by one task: %s", files[0].path)

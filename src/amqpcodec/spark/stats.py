@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from pyspark.sql.types import LongType, MapType, StringType, StructType
@@ -13,8 +13,9 @@ from .. import capture
 from ..capture._storage import locate
 from .columns import arrow_schema
 from .files import SELECTION
+from .linking import ChainOption
 from .options import Options
-from .reading import Files, keylog_of, ports_of
+from .reading import Files, chain_of, keylog_of, ports_of
 from .source import CaptureFiles
 from .versions import DataSource, DataSourceReader, InputPartition, needs_sources
 
@@ -112,7 +113,8 @@ class _Reader(CaptureFiles):
         if partition.chained:
             sources = [locate(path, self.storage) for path in partition.paths]
             with suppress(capture.CaptureError, OSError):
-                yield from self._stats(sources, True)
+                joined = chain_of(self.options) == "join"
+                yield from self._stats(sources, "join" if joined else True)
                 return
         for path in partition.paths:
             try:
@@ -121,7 +123,7 @@ class _Reader(CaptureFiles):
             except (capture.CaptureError, OSError) as problem:
                 yield {"file": path, "damaged": str(problem)}
 
-    def _stats(self, source: Any, chain: bool | Literal["auto"]) -> list[dict[str, Any]]:
+    def _stats(self, source: Any, chain: ChainOption) -> list[dict[str, Any]]:
         counted = capture.stats(source, self.ports, self.protocol, chain, keylog=self.keylog)
         files: list[dict[str, Any]] = counted["files"]
         return files

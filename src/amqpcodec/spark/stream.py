@@ -58,7 +58,10 @@ class CaptureStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
             ValueError: an option is wrong, or stateLocation is missing.
         """
         self.what = What.of(options, schema)
-        self.chain = chain_of(options)
+        chain = chain_of(options)
+        if chain == "join":
+            raise ValueError("option chain: taps cannot be joined in a stream, only in load()")
+        self.chain = chain
         self.storage = storage_of(options)
         self.paths = paths_of(options)
         self.selection = Selection.of(options)
