@@ -136,7 +136,7 @@ lint: $(DONE)/with-lint  ## style and likely mistakes
 	$(VENV)/bin/ruff format --check .
 	PATH="$(abspath $(VENV)/bin):$$PATH" cython-lint src/amqpcodec/*.pyx src/amqpcodec/*.pxd src/amqpcodec/_core
 
-types: $(DONE)/built $(addprefix $(DONE)/with-,lint test arrow cli)  ## mypy on the facade, pyright on the stubs
+types: $(DONE)/built $(addprefix $(DONE)/with-,lint test arrow cli spark)  ## mypy on the facade, pyright on the stubs
 	$(VENV)/bin/mypy
 	$(VENV)/bin/pyright --pythonpath $(PY)
 
