@@ -16,6 +16,7 @@ pytest.importorskip("pyspark")
 from amqpcodec import capture  # noqa: E402
 from amqpcodec.spark import ranges, reading, source  # noqa: E402
 from amqpcodec.spark.options import Options  # noqa: E402
+from tests.capture.seekable import in_frames  # noqa: E402
 from tests.paths import shared_dir  # noqa: E402
 from tests.spark.frames import RECORDING  # noqa: E402
 
@@ -69,6 +70,18 @@ def test_shared_recordings(tmp_path: Path) -> None:
                 "maxPartitionBytes": str(max(path.stat().st_size // 23, 1024)),
             }  # fmt: skip
             assert rows(path, **options) == rows(path, level=level), (name, level)
+
+
+def test_ranges_of_zstd_in_frames(tmp_path: Path) -> None:
+    plain = unpacked(RECORDING, tmp_path)
+    path = tmp_path / "x.pcap.zst"
+    path.write_bytes(in_frames(plain.read_bytes(), 3000))
+    options = {"stateLocation": str(tmp_path / "states"), "maxPartitionBytes": "5000"}
+    _, parts = tasks(path, **options)
+    assert len(parts) == -(-plain.stat().st_size // 5000)
+    assert rows(path, **options) == rows(path)
+    chain = {**options, "chain": "true"}
+    assert rows([plain, path], **chain) == rows([plain, path], chain="true")
 
 
 def test_ranges_of_a_chain(tmp_path: Path) -> None:

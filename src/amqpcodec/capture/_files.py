@@ -10,6 +10,7 @@ from concurrent.futures import Executor, Future
 from itertools import cycle, islice
 from typing import IO, Any
 
+from ._seekable import seek_table
 from ._storage import Located, Storage, locate
 
 #: Bytes read at once: so many stay in the processor's cache until they are used.
@@ -104,12 +105,17 @@ class Pieces:
         first = file.read(PACKED_PIECE) or b""
         self.empty = not first
         packed = None
+        skip = self.offset
         if first[:2] == b"\x1f\x8b":
             packed = self._unpack(first, file)
         elif (codec := _codec_of(first)) is not None:
+            if skip and codec == "zstd" and (table := seek_table(file)) is not None:
+                place, before = table.before(skip)
+                file.seek(place)
+                first = file.read(PACKED_PIECE) or b""
+                skip -= before
             packed = self._unpack_by_arrow(codec, first, file)
         if packed is not None:
-            skip = self.offset
             for piece in packed:
                 if skip < len(piece):
                     yield piece[skip:]

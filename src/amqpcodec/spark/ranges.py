@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 from ..capture import Reader
 from ..capture._files import open_source
+from ..capture._seekable import seek_table
 from ..capture._storage import Storage, is_remote, local_path, locate
 from .files import CaptureFile
 from .versions import InputPartition
@@ -25,9 +26,9 @@ __all__ = [
     "KEY",
     "Range",
     "cuts",
-    "is_packed",
     "key_of",
     "ranges",
+    "size_to_cut",
     "state_folder",
     "state_of",
     "write_whole",
@@ -60,11 +61,13 @@ def key_of() -> bytes | None:
     return None if not text else text.encode()
 
 
-def is_packed(path: str, storage: Storage) -> bool:
-    """Whether a file must be unpacked from its beginning, so that cutting it saves nothing."""
-    with open_source(locate(path, storage)) as file:
-        first = file.read(4)
-    return first.startswith(_PACKED)
+def size_to_cut(file: CaptureFile, storage: Storage) -> int | None:
+    """Bytes, unpacked, of a file that is read from the middle; None: from its beginning alone."""
+    with open_source(locate(file.path, storage)) as opened:
+        if not opened.read(4).startswith(_PACKED):
+            return file.size
+        table = seek_table(opened)
+    return None if table is None else table.size
 
 
 def cuts(sizes: Sequence[int], step: int) -> list[tuple[int, int]]:
@@ -87,8 +90,8 @@ def ranges(
 ) -> list[Range]:
     """The ranges of a file, or of the files of a chain; the pass is made where it was not yet.
 
-    what: all else that states depend on, as a text. open_reader: a reader of the files, which
-    needs no column but ``error``.
+    files: with their sizes unpacked. what: all else that states depend on, as a text. open_reader:
+    a reader of the files, which needs no column but ``error``.
 
     Raises:
         OSError: a file cannot be read, or no state be kept.

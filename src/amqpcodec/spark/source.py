@@ -13,7 +13,7 @@ from .columns import arrow_schema
 from .files import CaptureFile, Selection, check_paths, group, list_files
 from .linking import chains
 from .options import Options
-from .ranges import Range, is_packed, ranges
+from .ranges import Range, ranges, size_to_cut
 from .reading import (
     OPTIONS,
     TASK_BYTES,
@@ -50,13 +50,13 @@ class AmqpCapture(DataSource):
 
     A file is read by one task, and so is a chain: with "auto" files whose packets say that they go
     on in one another, as capture.read has it, and with "join" all files, which are taps of the same
-    traffic; small files share a task. With ``stateLocation``, a
-    folder that driver and tasks have mounted, plain files and chains of more than
-    ``maxPartitionBytes`` are cut into ranges of that size: the driver reads them once, counting
-    only, and keeps there what each range goes on from, which later reads of the same files use
-    again; it holds what was sent in part, so see amqpcodec.spark.ranges. Packed files stay one
-    task. A capture that is cut or damaged gives what is before the damage, which mode FAILFAST
-    refuses; capture_stats tells of it. A file that is no capture ends the job, unless
+    traffic; small files share a task. With ``stateLocation``, a folder that driver and tasks have
+    mounted, files and chains of more than ``maxPartitionBytes`` are cut into ranges of that size:
+    the driver reads them once, counting only, and keeps there what each range goes on from, which
+    later reads of the same files use again; it holds what was sent in part, so see
+    amqpcodec.spark.ranges. Packed files stay one task, but for zstd in its seekable format. A
+    capture that is cut or damaged gives what is before the damage, which mode FAILFAST refuses;
+    capture_stats tells of it. A file that is no capture ends the job, unless
     ``ignoreCorruptFiles`` leaves it out.
 
     ``spark.readStream.format("amqp_capture")``: see amqpcodec.spark.stream; it needs
@@ -145,20 +145,24 @@ class CaptureRows(CaptureFiles):
         self.what = What.of(options, schema)
 
     def cut(self, files: Sequence[CaptureFile], octets: int) -> Sequence[InputPartition]:
-        """Ranges, where stateLocation says where states are kept, and files are not packed."""
+        """Ranges, where stateLocation says where states are kept, and files can be cut."""
         location = self.options.optional("stateLocation")
         if not location:
             return []
         if self.what.joined:
             _log.warning("files that are joined are read by one task: %s", files[0].path)
             return []
-        if any(is_packed(file.path, self.storage) for file in files):
-            _log.warning("packed captures are read by one task: %s", files[0].path)
-            return []
+        whole = []
+        for file in files:
+            size = size_to_cut(file, self.storage)
+            if size is None:
+                _log.warning("%s is packed, with no table of frames: one task reads it", file.path)
+                return []
+            whole.append(file._replace(size=size))
         paths = [file.path for file in files]
         what = self.what.counting()
         made = ranges(
-            files, octets, location, what.depends(), lambda: open_reader(paths, what, self.storage)
+            whole, octets, location, what.depends(), lambda: open_reader(paths, what, self.storage)
         )
         _log.info("%s: %d ranges", files[0].path, len(made))
         return made

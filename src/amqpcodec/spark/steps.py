@@ -14,7 +14,7 @@ from ..capture._storage import Storage, locate
 from .arrivals import Mark, changed
 from .files import CaptureFile
 from .journal import Journal, OpenChain, Position, Task
-from .ranges import Range, cuts, is_packed, key_of
+from .ranges import Range, cuts, key_of, size_to_cut
 from .reading import What, open_reader
 
 __all__ = ["Candidate", "Planner"]
@@ -232,8 +232,9 @@ class Planner:
         if state is not None:
             reader.resume(state, key)
         states = []
-        if step is not None and not is_packed(path, self.storage):
-            for _, at in cuts([file.file.size], step):
+        size = None if step is None else size_to_cut(file.file, self.storage)
+        if step is not None and size is not None:
+            for _, at in cuts([size], step):
                 for _rows in reader.read((0, at)):
                     pass
                 if reader.damaged:

@@ -1,0 +1,87 @@
+"""zstd in frames with a table of them is read from the middle; a wrong table is none."""
+
+from __future__ import annotations
+
+import io
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pa = pytest.importorskip("pyarrow")
+
+from amqpcodec import capture  # noqa: E402
+from amqpcodec.capture import _files  # noqa: E402
+from amqpcodec.capture._seekable import seek_table  # noqa: E402
+from tests.capture.mangle import unpacked  # noqa: E402
+from tests.capture.seekable import in_frames, seekable  # noqa: E402
+from tests.capture.variants import DEMO  # noqa: E402
+
+
+@pytest.mark.parametrize("checksums", [False, True])
+def test_the_table(checksums: bool) -> None:
+    file = io.BytesIO(seekable([b"a" * 100, b"b" * 50, b"", b"c"], checksums))
+    file.seek(7)
+    table = seek_table(file)
+    assert table is not None
+    assert file.tell() == 7
+    assert table.size == 151
+    assert table.unpacked == [0, 100, 150, 150]
+    assert table.before(0) == (0, 0)
+    assert table.before(99) == (0, 0)
+    assert table.before(100) == (table.packed[1], 100)
+    assert table.before(150) == (table.packed[3], 150)
+    assert table.before(9999) == (table.packed[3], 150)
+
+
+def test_what_is_no_table() -> None:
+    good = seekable([b"a" * 100, b"b" * 50])
+    assert seek_table(io.BytesIO(good)) is not None
+    for bad in (
+        b"", good[:-1], good[1:], b"\0" + good, good[:-5] + b"\4" + good[-4:],
+        good[:-9] + b"\xff\xff\xff\xff" + good[-5:], good[:-9] + bytes(4) + good[-5:],
+    ):  # fmt: skip
+        assert seek_table(io.BytesIO(bad)) is None
+
+
+class Counted(io.BytesIO):
+    """A file that counts the bytes that are read."""
+
+    read_so_far = 0
+
+    def read(self, size: int | None = -1) -> bytes:
+        found = super().read(size)
+        self.read_so_far += len(found)
+        return found
+
+
+def test_only_the_frames_that_are_wanted_are_read() -> None:
+    data = random.Random(1).randbytes(2_000_000)  # as large when packed
+    packed = in_frames(data, 50_000)
+    for offset in (0, 1, 49_999, 50_000, 1_234_567, len(data) - 1):
+        file = Counted(packed)
+        assert b"".join(_files.Pieces(file, offset)) == data[offset:]
+        assert file.read_so_far < len(data) - offset + 300_000
+
+
+@pytest.mark.parametrize("table", ["right", "none", "of something else"])
+def test_a_reader_goes_on_from_a_state(tmp_path: Path, table: str) -> None:
+    data = unpacked(DEMO)
+    packed = in_frames(data, 5000)
+    if table == "none":
+        packed = packed[: packed.rindex(b"\x5e\x2a\x4d\x18")]
+    if table == "of something else":
+        packed = packed[:-30] + bytes(4) + packed[-26:]
+    path = tmp_path / "x.pcap.zst"
+    path.write_bytes(packed)
+
+    def rows(reader: Any) -> list[dict[str, Any]]:
+        return [row for batch in reader for row in pa.record_batch(batch).to_pylist()]
+
+    first = capture.Reader(path, order="none")
+    found = rows(first.read(stop=50_001))
+    second = capture.Reader(path, order="none")
+    second.resume(first.state())
+    assert found + rows(second) == rows(capture.Reader(path, order="none"))
+    assert len(found) > 100
