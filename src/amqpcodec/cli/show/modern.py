@@ -120,7 +120,7 @@ class Reader:
                 self._items(count, inner)
             else:
                 self._entries(count, inner, of == "map", fields)
-            walk.rest(inner, "rest", "behind the last item")
+            walk.rest(inner, "rest", "after the last item")
         node.length = walk.at - start
 
     def _entries(self, count: int, end: int, pairs: bool, fields: Sequence[Any]) -> None:
