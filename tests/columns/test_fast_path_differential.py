@@ -1,4 +1,4 @@
-"""The fast way and the thorough one give the same columns, byte for byte."""
+"""The fast path and the slow one give the same columns, byte for byte."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.support import amqp091_strategies as some
 from tests.support import amqp091_wire as w
 
 HOT = amqp.PROTOCOL
-THOROUGH = _codec.Protocol(HOT.table, hot=False)
+SLOW = _codec.Protocol(HOT.table, hot=False)
 FIELDS: list[list[str] | None] = [
     None, ["arguments"], ["properties"], ["error"], ["method", "channel"], ["body_size", "payload"],
     ["error_offset", "arguments"], ["frame", "frame_type", "row", "offset"],
@@ -41,7 +41,7 @@ def some_fields(rng: Random, level: str) -> list[str] | None:
 
 
 def same(data: Any, **options: Any) -> None:
-    assert decode(data, protocol=HOT, **options).equals(decode(data, protocol=THOROUGH, **options))
+    assert decode(data, protocol=HOT, **options).equals(decode(data, protocol=SLOW, **options))
 
 
 @given(some.seeds)

@@ -1,7 +1,7 @@
-"""AMQP 1.0 to columns: the fast way and the thorough one give the same rows.
+"""AMQP 1.0 to columns: the fast path and the slow one give the same rows.
 
-A frame that ends less than 16 bytes before its input goes the thorough way always, as the fast one
-may read so far; with heartbeats behind it the same frame goes the fast way, if it can.
+A frame that ends less than 16 bytes before its input takes the slow path always, as the fast one
+may read so far; with heartbeats after it the same frame takes the fast path, if it can.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ def first_row(octets: bytes, way: dict[str, Any]) -> list[Any]:
 
 def same(raw: bytes, ways: list[dict[str, Any]] = WAYS) -> None:
     for way in ways:
-        thorough, fast = first_row(raw, way), first_row(raw + 3 * HEARTBEAT, way)
-        assert thorough == fast, (raw.hex(), way)
+        slow, fast = first_row(raw, way), first_row(raw + 3 * HEARTBEAT, way)
+        assert slow == fast, (raw.hex(), way)
 
 
 def list_of(fields: list[bytes], *, wide: bool = False, size: int = 0, count: int = 0) -> bytes:
@@ -258,7 +258,7 @@ def test_messages(data: Any) -> None:
 
 
 def usual() -> list[bytes]:
-    """Frames all of which go the fast way."""
+    """Frames all of which take the fast path."""
     message = amqp.Message(
         b"x" * 30,
         durable=True,
@@ -303,7 +303,7 @@ def test_each_octet_changed(number: int) -> None:
 
 
 def test_rows_that_are_given_up_leave_nothing() -> None:
-    """Odd ones between those that go the fast way, in every column of theirs."""
+    """Unusual ones between those that take the fast path, in every column of theirs."""
     source = random.Random(5)
     odd = [
         amqp.encode(

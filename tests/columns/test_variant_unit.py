@@ -299,7 +299,7 @@ def test_spoilt_streams(mode: str, level: str, seed: int) -> None:
 
 
 def test_a_fault_behind_the_table() -> None:
-    """The fast way gives up behind headers that it has written; so may all of the frame."""
+    """The fast path falls back after headers that it has written; so may all of the frame."""
     good = w.header_frame(headers=w.table(("k", b"V")), app_id="a")
     for app_id in (b"\xff", b"a"):
         odd = w.header_frame(headers=w.table(("k", b"S\0\0\0\1a")), app_id=app_id)

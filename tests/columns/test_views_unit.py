@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from amqpcodec import _columns, batch
 from amqpcodec import v0_9_1 as amqp
 from tests.columns.batch_rows import decode, pa
-from tests.columns.test_fast_path_differential import THOROUGH, some_fields
+from tests.columns.test_fast_path_differential import SLOW, some_fields
 from tests.support import amqp091_gen as gen
 from tests.support import amqp091_strategies as some
 from tests.support import amqp091_wire as w
@@ -46,7 +46,7 @@ def test_schema(level: str) -> None:
 @given(some.seeds)
 @settings(max_examples=1500)
 def test_equal_to_plain(rng: Random) -> None:
-    """Any streams, fields, modes and levels, on the fast way and the thorough one."""
+    """Any streams, fields, modes and levels, on the fast path and the slow one."""
     data = gen.conversation(rng) if rng.random() < 0.5 else gen.stream(rng, 5)
     if rng.random() < 0.5:
         data = gen.spoil_inside(rng, data) if rng.random() < 0.8 else gen.spoil(rng, data)
@@ -57,7 +57,7 @@ def test_equal_to_plain(rng: Random) -> None:
     source = values.slice(rng.randrange(3)) if rng.random() < 0.5 else data
     plain = decode(source, **options).to_pylist()
     assert decode(source, layout="view", **options).to_pylist() == plain
-    assert decode(source, layout="view", protocol=THOROUGH, **options).to_pylist() == plain
+    assert decode(source, layout="view", protocol=SLOW, **options).to_pylist() == plain
 
 
 def buffers(column: Any) -> list[Any]:

@@ -1,4 +1,4 @@
-"""Blocks of rows with something in common: the fast way writes what the plain one does."""
+"""Blocks of rows with something in common: the fast path writes what the slow one does."""
 
 from __future__ import annotations
 

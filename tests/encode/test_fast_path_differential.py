@@ -1,4 +1,4 @@
-"""The fast way of batch.encode writes what the thorough one writes, and refuses what it refuses."""
+"""The fast path of batch.encode writes what the slow one writes, and refuses what it refuses."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from amqpcodec import v0_9_1 as amqp
 from tests.columns.batch_rows import pa
 from tests.encode.encode_values import EPOCH, Sent
 
-THOROUGH = _codec.Protocol(amqp.PROTOCOL.table, hot=False)
+SLOW = _codec.Protocol(amqp.PROTOCOL.table, hot=False)
 TEXTS = ["", "a", "orders", "eu.customer.0017", "seventeen bytes.", "k" * 40, "é" * 9, "k" * 255]
 BAD_TEXTS = ["k" * 256, "é" * 200]
 
@@ -23,7 +23,7 @@ BAD_TEXTS = ["k" * 256, "é" * 200]
 def same(columns: Any, frame_max: int = 131072, dialect: str | None = None) -> Any:
     """Both ways; the fast one's result."""
     fast = batch.encode(columns, amqp, frame_max, dialect=dialect)
-    slow = batch.encode(columns, THOROUGH, frame_max, dialect=dialect)  # type: ignore[arg-type]
+    slow = batch.encode(columns, SLOW, frame_max, dialect=dialect)  # type: ignore[arg-type]
     assert slow._hot_rows == 0  # type: ignore[attr-defined]
     pa.array(fast).validate(full=True)
     assert pa.array(fast).equals(pa.array(slow))
@@ -235,7 +235,7 @@ def test_content_of_a_method_without_content_in_a_run(column: str, at: int) -> N
 
 
 def test_many_columns() -> None:
-    """More headers than the fast way has steps."""
+    """More headers than the fast path has steps."""
     rows = {f"headers.h{i}": [i] * 20 for i in range(100)}
     assert same(pa.RecordBatch.from_pydict(rows))._hot_rows == 0
     rows = {f"headers.h{i}": [i] * 20 for i in range(60)}

@@ -48,7 +48,7 @@ def outcome(protocol: Any, data: bytes, **options: Any) -> tuple[Any, ...]:
 @given(some.seeds)
 @settings(max_examples=300)
 def test_spoilt_frames(at: Version, rng: Random) -> None:
-    """Hot and thorough readers agree; columns tell what objects tell."""
+    """Fast and slow readers agree; columns hold what objects hold."""
     raw = any_frame(at, rng)
     data = gen.spoil_inside(rng, raw) if rng.random() < 0.7 else gen.spoil(rng, raw)
     for options in ({}, {"tables": "typed"}, {"dialect": "0-9-1"}):

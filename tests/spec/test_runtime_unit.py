@@ -66,7 +66,7 @@ def test_our_own_xml(at: Version) -> None:
     loaded: Any = amqpcodec.load_xml_spec(io.BytesIO(xml_of(at.name)))
     assert set(loaded.METHODS) == set(at.amqp.METHODS)
     same_octets(loaded, at)
-    # One kind of class, and the same methods take the fast way.
+    # One kind of class, and the same methods take the fast path.
     assert type(loaded.Basic.Publish) is type(at.amqp.Basic.Publish)
     hot = _codec.hot_signatures(at.amqp.PROTOCOL)
     assert set(_codec.hot_signatures(loaded.PROTOCOL)) == set(hot)

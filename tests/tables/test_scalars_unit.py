@@ -1,4 +1,4 @@
-"""Decimals and timestamps of tables: exact objects by the fast way, all others by the slow one."""
+"""Decimals and timestamps of tables: exact objects on the fast path, all others on the slow one."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def test_values_in_both_encodings(name: str) -> None:
 
 @pytest.mark.parametrize("name", BOTH)
 def test_a_value_is_that_of_an_array_of_one(name: str) -> None:
-    """Elements of arrays come the plain way, from the same constructor and content."""
+    """Elements of arrays take the slow path, from the same constructor and content."""
     for encoded in BOTH[name]:
         value, _ = amqp.decode_value(encoded)
         array, _ = amqp.decode_value(b"\xe0" + bytes([len(encoded) + 1, 1]) + encoded)
