@@ -1,7 +1,7 @@
 # What other files use of append.pxi.
 
 cdef enum:
-    FALLS_BACK = 1             # the fast path leaves it to the slow one
+    FALLS_BACK = 1             # from the fast path to the slow one
     HOT_KEYS = 24           # of a table
     TOLD_EVERY = 1 << 20    # bytes of input
     HOT_ENTRY = 48          # bytes that the JSON of an entry takes more than the entry, at most

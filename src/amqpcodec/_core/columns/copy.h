@@ -78,7 +78,7 @@ static inline uint64_t first_bytes(uint64_t x, size_t n) {
 
 /* Which bytes of a word (its top bits) JSON text cannot hold as they are, or are not ASCII; only the
  * first in memory order of the machine is sure. */
-static inline uint64_t json_odd(uint64_t x) {
+static inline uint64_t json_special(uint64_t x) {
     const uint64_t ones = 0x0101010101010101ull, tops = 0x8080808080808080ull;
     uint64_t quote = x ^ (ones * '"'), slash = x ^ (ones * '\\');
     return (x | (x - ones * 0x20) | (quote - ones) | (slash - ones)) & tops;
@@ -136,7 +136,7 @@ static inline int copy_ascii(uint8_t *w, const uint8_t *p, size_t n) {
 
 #ifdef COPY_SSE2
 /* The same of sixteen bytes, all of them: the top bits. */
-static inline __m128i json_odd_16(__m128i x) {
+static inline __m128i json_special_16(__m128i x) {
     __m128i special = _mm_or_si128(_mm_cmpeq_epi8(x, _mm_set1_epi8('"')),
                                _mm_cmpeq_epi8(x, _mm_set1_epi8('\\')));
     /* signed and without overflow: what is not ASCII is below a blank, too */
@@ -151,28 +151,28 @@ static inline int copy_plain(uint8_t *w, const uint8_t *p, size_t n) {
     __m128i x = _mm_loadu_si128((const __m128i *)p), y = _mm_loadu_si128((const __m128i *)(p + 16));
     _mm_storeu_si128((__m128i *)w, x);
     _mm_storeu_si128((__m128i *)(w + 16), y);
-    x = json_odd_16(x);
-    y = json_odd_16(y);
+    x = json_special_16(x);
+    y = json_special_16(y);
     if (AMQP_LIKELY(n <= 32)) return none_of_first(x, y, n);
     y = _mm_or_si128(x, y);
     for (size_t k = 32; k + 16 < n; k += 16) {
         x = _mm_loadu_si128((const __m128i *)(p + k));
         _mm_storeu_si128((__m128i *)(w + k), x);
-        y = _mm_or_si128(y, json_odd_16(x));
+        y = _mm_or_si128(y, json_special_16(x));
     }
     x = _mm_loadu_si128((const __m128i *)(p + n - 16));
     _mm_storeu_si128((__m128i *)(w + n - 16), x);
-    return _mm_movemask_epi8(_mm_or_si128(y, json_odd_16(x))) == 0;
+    return _mm_movemask_epi8(_mm_or_si128(y, json_special_16(x))) == 0;
 #else
     uint64_t x, seen = 0;
     for (; n > 8; n -= 8, p += 8, w += 8) {
         x = load_word(p);
         store_word(w, x);
-        seen |= json_odd(x);
+        seen |= json_special(x);
     }
     x = load_word(p);
     store_word(w, x);
-    return (seen | json_odd(first_bytes(x, n))) == 0;
+    return (seen | json_special(first_bytes(x, n))) == 0;
 #endif
 }
 

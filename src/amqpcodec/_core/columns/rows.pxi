@@ -181,7 +181,7 @@ cdef int note_range(Sink* s, const Desc* d, int i, const uint8_t* start) noexcep
     cdef int k
     c.fault = &unused
     if start == NULL:
-        c.p = c.end - arguments_behind(s, d, i)
+        c.p = c.end - arguments_from(s, d, i)
     else:
         c.p = start
         while load16(c.p) & 1:      # flag words
@@ -193,7 +193,7 @@ cdef int note_range(Sink* s, const Desc* d, int i, const uint8_t* start) noexcep
     return note(s, d, i, BAD_RANGE, WIRE_NAMES[s.v[i].wire_type], c.p, s.v[i].u)
 
 
-cdef size_t arguments_behind(const Sink* s, const Desc* d, int i) noexcept nogil:
+cdef size_t arguments_from(const Sink* s, const Desc* d, int i) noexcept nogil:
     """Bytes of the arguments from number i on, in a frame that was read."""
     cdef size_t n = 0
     cdef const AmqpValue* v

@@ -24,13 +24,13 @@ typedef struct {
 
 /* A table that is valid, and whose names JSON holds as they are, was not like the template: now and
  * then take another. */
-AMQP_COLD static void template_learn(TableTemplate *like, const uint8_t *p, const uint8_t *end) {
+AMQP_COLD static void template_learn(TableTemplate *known, const uint8_t *p, const uint8_t *end) {
     int k = 0;
-    like->misses++;
-    if (like->misses & (like->misses - 1)) return; /* but for 1, 2, 4, 8 ... */
-    like->n = 0;
+    known->misses++;
+    if (known->misses & (known->misses - 1)) return; /* but for 1, 2, 4, 8 ... */
+    known->n = 0;
     for (; p < end; k++) {
-        TemplateEntry *e = &like->entry[k];
+        TemplateEntry *e = &known->entry[k];
         size_t n = p[0];
         uint8_t tag = p[n + 1];
         if (k == TEMPLATE_MOST || n > TEMPLATE_NAME || (tag != 'S' && tag != 'I' && tag != 't')) return;
@@ -45,7 +45,7 @@ AMQP_COLD static void template_learn(TableTemplate *like, const uint8_t *p, cons
         e->tag = tag;
         p += n + 2 + (tag == 'S' ? 4 + (size_t)load32(p + n + 2) : tag == 'I' ? 4 : 1);
     }
-    like->n = k;
+    known->n = k;
 }
 
 /* Whether an entry of a template is at p, its first bytes at least. Reads COPY_SLACK bytes more. */
@@ -64,9 +64,9 @@ AMQP_INLINE int template_here(const TemplateEntry *e, const uint8_t *p) {
 
 /* The entries from p to stop as JSON, where they are like the template, for which there is room for
  * TEMPLATE_ROOM bytes more: after it, or NULL. */
-AMQP_INLINE uint8_t *template_write(const TableTemplate *like, const uint8_t *p, const uint8_t *stop,
+AMQP_INLINE uint8_t *template_write(const TableTemplate *known, const uint8_t *p, const uint8_t *stop,
                                     uint8_t *w) {
-    const TemplateEntry *e = like->entry, *last = e + like->n;
+    const TemplateEntry *e = known->entry, *last = e + known->n;
     uint8_t *start = w;
     if (AMQP_UNLIKELY(e == last)) return NULL;
     for (; e < last; e++) {

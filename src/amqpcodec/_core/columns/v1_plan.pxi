@@ -62,14 +62,14 @@ cdef dict V1_FORMATS = {
 }
 
 
-cdef int v1_column_kind(const V1Op* op) noexcept nogil:
+cdef int v1_column_type(const V1Op* op) noexcept nogil:
     """The type that says what a field's column is: one value of many is JSON text, too."""
     return V1_ARRAY if op.multiple else op.wire_type
 
 
 cdef tuple v1_struct_columns(const V1Desc* d):
     """(name, format) of each field of a section."""
-    return tuple([(d.field[i].decode(), V1_FORMATS[v1_column_kind(&d.op[i])]) for i in range(d.n)])
+    return tuple([(d.field[i].decode(), V1_FORMATS[v1_column_type(&d.op[i])]) for i in range(d.n)])
 
 
 cdef V1Step v1_step(const V1Op* op, uint8_t arrow_type, int column) noexcept:
@@ -196,7 +196,7 @@ cdef FramePlan make_v1_plan(V1Core protocol):
             f = &plan.field[n]
             f.key = PyBytes_AS_STRING(key)
             f.key_n = <uint32_t>len(key) - 2 * COPY_SLACK
-            f.wire_type = <uint8_t>v1_column_kind(&d.op[k])
+            f.wire_type = <uint8_t>v1_column_type(&d.op[k])
             m.fixed += f.key_n
             if d.frame != V1_NO_FRAME:
                 name = (<bytes>d.field[k]).decode()

@@ -138,7 +138,7 @@ cdef inline bint v1_in_us(int64_t ms) noexcept nogil:
 cdef int put_v1_field(Sink* s, const V1Op* op, const V1Value* v, Column* c, int64_t row) noexcept nogil:
     """A value that is there, into its column; BAD_FRAME where it is too large for it."""
     cdef int64_t ms
-    cdef int wire_type = v1_column_kind(op)
+    cdef int wire_type = v1_column_type(op)
     if wire_type == V1_UINT:
         return append_i64(c, row, <int64_t>v.u)
     if wire_type == V1_BINARY or wire_type == V1_STRING or wire_type == V1_SYMBOL:

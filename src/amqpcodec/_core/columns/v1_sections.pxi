@@ -155,7 +155,7 @@ cdef int put_v1_wanted(Sink* s, Cursor* c, uint8_t type_, Column* to, int64_t ro
     return append_i64(to, row, number)
 
 
-cdef int take_v1_wanted(Sink* s, Cursor c, uint32_t count, int64_t row) noexcept nogil:
+cdef int append_v1_wanted(Sink* s, Cursor c, uint32_t count, int64_t row) noexcept nogil:
     """The wanted entries of a verified map, of keys that are text; where one comes twice the last."""
     cdef V1Value v
     cdef const Wanted* w
@@ -278,7 +278,7 @@ cdef int put_v1_application(Sink* s, Cursor* c, int64_t row) noexcept nogil:
         v1_again(&inner, &v)
         v1_inside(&inner, &v, &inner)
         if s.n_wanted:
-            status = take_v1_wanted(s, inner, v.count >> 1, row)
+            status = append_v1_wanted(s, inner, v.count >> 1, row)
         if status == 0 and to != NULL and to.form == FORM_MAP:
             return append_v1_map(s, to, row, &inner, v.count >> 1)
         if status == 0 and to != NULL and to.form == FORM_VARIANT:

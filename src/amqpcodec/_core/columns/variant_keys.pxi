@@ -36,7 +36,7 @@ cdef enum:
     DECIMAL_PLACES = 38
     MAX_TABLE = 0x7FFFFFFF  # bytes, to which the offsets of columns reach
     PLACE = 0x3FFFFFFF      # of VariantKey.place; the rest says what key it is
-    KEY_ODD = 0x40000000    # not written as it is
+    KEY_ESCAPED = 0x40000000    # not written as it is
     KEY_OURS = -0x80000000  # one of OUR_KEYS
     KEY_ROOM = 352          # bytes that any key takes: 5 and base64 of 255
     SORTED_SLOWLY = 24      # as many are put in order by insertion
@@ -101,7 +101,7 @@ cdef inline int width_of(uint64_t x) noexcept nogil:
 
 # ---- keys ----
 
-cdef inline bint key_is_odd(const uint8_t* key) noexcept nogil:
+cdef inline bint key_is_escaped(const uint8_t* key) noexcept nogil:
     """Whether a key is not written as it is."""
     return key[0] != 0 and (key[1] == c'$' or not is_utf8(key + 1, key[0]))
 
@@ -110,14 +110,14 @@ cdef int heights(const uint8_t* key) noexcept nogil:
     """What letters there are in a key: 1, some of U+E000 to U+FFFF; 2, some beyond; 3, both."""
     cdef size_t i
     cdef int found = 0
-    if not key_is_odd(key):
+    if not key_is_escaped(key):
         for i in range(1, <size_t>key[0] + 1):
             if key[i] >= 0xEE:
                 found |= 2 if key[i] >= 0xF0 else 1
     return found
 
 
-cdef size_t put_odd_key(uint8_t* w, const uint8_t* key) noexcept nogil:
+cdef size_t put_escaped_key(uint8_t* w, const uint8_t* key) noexcept nogil:
     """A key that is not written as it is; at most KEY_ROOM bytes."""
     if is_utf8(key + 1, key[0]):
         w[0] = c'$'
@@ -131,9 +131,9 @@ cdef inline const uint8_t* key_text(const Variants* v, const VariantKey* key, ui
                                     size_t* n) noexcept nogil:
     """How a key is written. buffer: KEY_ROOM bytes that may be needed for it."""
     cdef const uint8_t* p
-    if AMQP_UNLIKELY(key.place & (KEY_ODD | <uint32_t>KEY_OURS)):
-        if key.place & KEY_ODD:
-            n[0] = put_odd_key(buffer, v.root + key.at)
+    if AMQP_UNLIKELY(key.place & (KEY_ESCAPED | <uint32_t>KEY_OURS)):
+        if key.place & KEY_ESCAPED:
+            n[0] = put_escaped_key(buffer, v.root + key.at)
             return buffer
         p = <const uint8_t*>OUR_KEYS[key.at]
     else:
@@ -187,8 +187,8 @@ cdef int note_key(Variants* v, const uint8_t* key, int ours) noexcept nogil:
     else:
         k.at = <uint32_t>(key - v.root)
         if AMQP_UNLIKELY(not is_ascii(key + 1, key[0]) or key[0] and key[1] == c'$'):
-            if key_is_odd(key):
-                k.place |= KEY_ODD
+            if key_is_escaped(key):
+                k.place |= KEY_ESCAPED
             v.heights |= heights(key)
     p = key_text(v, k, buffer, &n)
     k.head = head_of(p, n)

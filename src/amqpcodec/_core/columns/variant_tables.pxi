@@ -62,9 +62,9 @@ cdef int leaf_value(Text* t, const uint8_t* p, uint8_t tag, const int8_t* shapes
 cdef inline int leaf_key(Text* t, const uint8_t* key) noexcept nogil:
     """A key as a string, of a table that has one twice."""
     cdef uint8_t[KEY_ROOM] buffer
-    if not key_is_odd(key):
+    if not key_is_escaped(key):
         return leaf_string(t, key + 1, key[0], True)
-    return leaf_string(t, buffer, put_odd_key(buffer, key), True)
+    return leaf_string(t, buffer, put_escaped_key(buffer, key), True)
 
 
 cdef int survey_value(Variants* v, const uint8_t** at, uint32_t parent) noexcept nogil:

@@ -285,7 +285,7 @@ cdef class Encoded(ArrowColumn):
 
     cdef readonly int64_t error_count
     """How many rows could not be encoded."""
-    cdef readonly int64_t _hot_rows     # for tests: that went the fast way
+    cdef readonly int64_t _hot_rows     # for tests: that took the fast path
 
     def __repr__(self):
         return f"<amqpcodec.batch.Encoded: {len(self)} rows, {self.error_count} with an error>"

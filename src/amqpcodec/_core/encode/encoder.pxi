@@ -40,7 +40,7 @@ cdef struct Encoder:
     int64_t total           # rows that there are, as far as is known
     int64_t refused
     Refusal refusal
-    bint fast               # try the fast way
+    bint fast               # try the fast path
     Hot* hot                # or NULL
     int64_t hot_rows        # that went it
     Block scratch           # of tables and texts of JSON

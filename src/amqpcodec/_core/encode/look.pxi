@@ -1,4 +1,4 @@
-# The fast way, before: a column is looked at for all rows of a block. Offsets, UTF-8, lengths and ranges
+# The fast path, before: a column is looked at for all rows of a block. Offsets, UTF-8, lengths and ranges
 # are checked, sizes added up, and what is the same in all rows is found.
 
 cdef inline bint all_rows(const HotStep* t, int n) noexcept nogil:

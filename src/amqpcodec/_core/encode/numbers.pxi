@@ -1,4 +1,4 @@
-# The fast way, before: columns of numbers. Ranges are checked, and what all rows have is found.
+# The fast path, before: columns of numbers. Ranges are checked, and what all rows have is found.
 
 cdef int look_integers(const Source* s, int64_t row, int n, uint64_t* out) noexcept nogil:
     """Integers as 64 bits, whatever they are where there is none."""

@@ -1,4 +1,4 @@
-# Rows of columns to frames, the plain way: every row, every type, every fault with its place.
+# Rows of columns to frames, the slow path: every row, every type, every fault with its place.
 
 cdef int read_method(Encoder* e, int64_t row) noexcept nogil:
     """Which method: e.desc."""

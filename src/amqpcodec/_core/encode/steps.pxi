@@ -1,4 +1,4 @@
-# The fast way, its plan: the steps in which a block of rows of one method is written, column by column.
+# The fast path, its plan: the steps in which a block of rows of one method is written, column by column.
 
 cdef extern from "encode/block.h" nogil:
     void prefetch_bytes(const uint8_t* p, size_t n)

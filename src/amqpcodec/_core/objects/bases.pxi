@@ -56,7 +56,7 @@ cdef bint is_default(MessageClass* k, int i, object v):
     return v is <object>fallback or (type(v) is type(<object>fallback) and v == <object>fallback)
 
 
-cdef MessageClass* frame_kind(object self) except NULL:
+cdef MessageClass* frame_class(object self) except NULL:
     """The MessageClass of an instance. What stands on it can be called with whatever a user hands it."""
     cdef MessageClass* k = class_of(self)
     if k == NULL:
@@ -66,7 +66,7 @@ cdef MessageClass* frame_kind(object self) except NULL:
 
 @cython.binding(True)
 def frame_repr(self):
-    cdef MessageClass* k = frame_kind(self)
+    cdef MessageClass* k = frame_class(self)
     cdef list parts = []
     if not repr_begin(self):
         return f"{type(self).__qualname__}(...)"
@@ -82,7 +82,7 @@ def frame_html(self):
     """A table of the fields that have another value than their default, for notebooks."""
     cdef list parts = []
     from amqpcodec._html import fields_html
-    frame_parts(self, frame_kind(self), parts)
+    frame_parts(self, frame_class(self), parts)
     return fields_html(type(self).__qualname__, parts)
 
 
@@ -108,7 +108,7 @@ cdef int frame_parts(object self, MessageClass* k, list parts) except -1:
 @cython.binding(True)
 def frame_reduce(self):
     cdef MessageObject* o = <MessageObject*><PyObject*>self
-    cdef MessageClass* k = frame_kind(self)
+    cdef MessageClass* k = frame_class(self)
     cdef TableBytes* came
     cdef list values
     cdef int i
@@ -132,7 +132,7 @@ def frame_replace(self, /, **changes):
     Raises:
         TypeError: there is no such field.
     """
-    cdef MessageClass* k = frame_kind(self)
+    cdef MessageClass* k = frame_class(self)
     if k.what < 0:
         raise TypeError(f"{type(self).__name__} is abstract")
     function, args = self.__reduce__()
@@ -203,7 +203,7 @@ def frame_validate(self):
         ValidationError: an assert is broken; names the method and the field.
         EncodeError: a value cannot be encoded at all.
     """
-    cdef MessageClass* k = frame_kind(self)
+    cdef MessageClass* k = frame_class(self)
     if k.desc == NULL:
         raise TypeError(f"takes a method or properties, not {type(self).__name__}")
     canonical(<Desc*>k.desc, self, k.what == CLASS_PROPERTIES, 0)

@@ -39,7 +39,7 @@ cdef struct Desc:
     hot_writer write_hot
     hot_properties_writer write_hot_properties
 
-cdef int read_content_kind(Cursor* c, AmqpValue* v) noexcept nogil
+cdef int read_content_form(Cursor* c, AmqpValue* v) noexcept nogil
 
 cdef inline int read_one(const Op* op, Cursor* c, AmqpValue* v, uintptr_t mode) noexcept nogil:
     """One value that is not a bit; 0 or -1."""
@@ -77,7 +77,7 @@ cdef inline int read_one(const Op* op, Cursor* c, AmqpValue* v, uintptr_t mode) 
         v.u = c.p[0]
         c.p += 1
     else:
-        if wire_type == W_CONTENT and read_content_kind(c, v) < 0:
+        if wire_type == W_CONTENT and read_content_form(c, v) < 0:
             return -1
         if short_of(c, 4, WIRE_NAMES[wire_type]):
             return -1

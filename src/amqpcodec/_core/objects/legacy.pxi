@@ -7,7 +7,7 @@ cdef enum:
 
 # ---- reading ----
 
-cdef int read_content_kind(Cursor* c, AmqpValue* v) noexcept nogil:
+cdef int read_content_form(Cursor* c, AmqpValue* v) noexcept nogil:
     """The byte before a content (0-9 §4.2.5.6)."""
     if short_of(c, 1, WIRE_NAMES[W_CONTENT]):
         return -1

@@ -114,7 +114,7 @@ cdef class V1MessageDecoder(V1Decoder):
         """The event that a frame completes, or None."""
         cdef MessageClass* k = class_of(frame)
         cdef int code
-        if k.what != KIND_V1:
+        if k.what != CLASS_V1_DESCRIBED:
             return frame
         code = (<V1Desc*>k.desc).code
         if code == DESC_TRANSFER:
@@ -223,7 +223,7 @@ cdef class V1MessageDecoder(V1Decoder):
         state comes, there is no message to read."""
         cdef object message = None, position = None, form = transfer.message_format
         cdef MessageClass* k = class_of(state)
-        if transfer.resume and k != NULL and k.what == KIND_V1:
+        if transfer.resume and k != NULL and k.what == CLASS_V1_DESCRIBED:
             if (<V1Desc*>k.desc).code == DESC_RECEIVED:
                 position = state
         if position is None and (form is None or form == 0) and (
@@ -252,7 +252,7 @@ cdef object v1_split(V1Core self, int channel, object transfer, object message, 
         said = {"settled": transfer.settled or transfer.transfer.settled, "state": transfer.state}
         transfer = transfer.transfer
         k = class_of(transfer)
-    if k == NULL or k.what != KIND_V1 or (<V1Desc*>k.desc).code != DESC_TRANSFER:
+    if k == NULL or k.what != CLASS_V1_DESCRIBED or (<V1Desc*>k.desc).code != DESC_TRANSFER:
         encode_error(None, "transfer", f"takes a Transfer or Delivery, not {type(transfer).__name__}")
     if frame_max and frame_max < V1_MIN_MAX_FRAME:
         encode_error("transfer", "frame_max", f"takes 0 (no limit) or at least 512 bytes, not {frame_max}")
@@ -280,7 +280,7 @@ cdef object v1_split(V1Core self, int channel, object transfer, object message, 
                 b.p = b.start + start
                 buffer_room(&b, 64)
                 b.p += 8
-                v1_put_kind(&b, cls(**values, **({"more": True} if more else {})), mode, 0, &at)
+                v1_put_instance(&b, cls(**values, **({"more": True} if more else {})), mode, 0, &at)
                 n = <uint64_t>(b.p - b.start) - start
                 room = <uint64_t>(frame_max if frame_max else <int64_t>MAX_U32)
                 room = room - n if room > n else 0

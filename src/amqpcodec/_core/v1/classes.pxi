@@ -38,7 +38,7 @@ cdef class V1Default:
 
 @cython.binding(True)
 def v1_repr(self):
-    cdef MessageClass* k = v1_kind(self)
+    cdef MessageClass* k = v1_described_class(self)
     cdef list parts = []
     if not repr_begin(self):
         return f"{type(self).__qualname__}(...)"
@@ -54,7 +54,7 @@ def v1_html(self):
     """A table of the fields that are set, for notebooks."""
     cdef list parts = []
     from amqpcodec._html import fields_html
-    v1_parts(self, v1_kind(self), parts)
+    v1_parts(self, v1_described_class(self), parts)
     return fields_html(type(self).__qualname__, parts)
 
 
@@ -80,7 +80,7 @@ def v1_is_set(self, name):
     Raises:
         AttributeError: there is no such field.
     """
-    cdef MessageClass* k = v1_kind(self)
+    cdef MessageClass* k = v1_described_class(self)
     cdef PyObject* v
     cdef int i
     for i in range(k.fields):
@@ -94,7 +94,7 @@ def v1_is_set(self, name):
 def v1_reduce(self):
     cdef MessageObject* o = <MessageObject*><PyObject*>self
     cdef MessageClass* k = class_of(self)
-    if k == NULL or k.what not in (KIND_V1, CLASS_V1_HEARTBEAT):
+    if k == NULL or k.what not in (CLASS_V1_DESCRIBED, CLASS_V1_HEARTBEAT):
         raise TypeError(f"takes an instance of AMQP 1.0's classes, not {type(self).__name__}")
     values = tuple([None if o.field[i] == NULL else <object>o.field[i] for i in range(k.fields)])
     return restore_v1, (type(self), values, o.mode, None if o.origin == NULL else <object>o.origin)
@@ -110,7 +110,7 @@ def restore_v1(cls, tuple values not None, uintptr_t mode, bytes origin):
     if not class_check_type(<PyTypeObject*><PyObject*>cls):
         raise TypeError("not a class of AMQP 1.0")
     k = CLASS_OF(<PyTypeObject*><PyObject*>cls)
-    if k.what not in (KIND_V1, CLASS_V1_HEARTBEAT) or len(values) != k.fields:
+    if k.what not in (CLASS_V1_DESCRIBED, CLASS_V1_HEARTBEAT) or len(values) != k.fields:
         raise ValueError(f"{cls.__qualname__}: the pickle was made with other fields")
     result = class_instance(<PyTypeObject*><PyObject*>cls)
     o = <MessageObject*><PyObject*>result
@@ -212,7 +212,7 @@ cdef object v1_make_class(V1DescTable table, V1Desc* d, dict spec, dict enums, s
         "MANDATORY": tuple([field[0] for field in fields if field[2] & V1_FIELD_MANDATORY]),
     }
     made = new_class(spec["python"], (Composite,), members, tuple(names), tuple(defaults),
-                     (False,) * len(names), tuple(range(wire)), KIND_V1, 1, table, docs)
+                     (False,) * len(names), tuple(range(wire)), CLASS_V1_DESCRIBED, 1, table, docs)
     class_describe(made, d)
     table.keep.append(made)
     d.cls = <PyObject*>made

@@ -1,5 +1,5 @@
 /* Compact values of AMQP 1.0 to objects: those whose content has a fixed width, or a length of one byte.
- * The fast path of v1/read.pxi. What it does not make (NULL, and no exception) the plain way reads.
+ * The fast path of v1/read.pxi. What it does not make (NULL, and no exception) the slow path reads.
  * Only _v1 includes this: its statics have one owner. */
 #ifndef AMQPCODEC_V1_COMPACT_H
 #define AMQPCODEC_V1_COMPACT_H

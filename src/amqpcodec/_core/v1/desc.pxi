@@ -2,7 +2,7 @@
 
 # MessageClass.what of this family's classes.
 cdef enum:
-    KIND_V1 = 40            # a described type
+    CLASS_V1_DESCRIBED = 40            # a described type
     CLASS_V1_HEADER
     CLASS_V1_HEARTBEAT
     CLASS_V1_BAD_FRAME

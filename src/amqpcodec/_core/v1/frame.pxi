@@ -86,7 +86,7 @@ cdef int v1_put_frame(V1Core self, Buffer* b, int channel, object frame, object 
     buffer_room(b, 64)
     if k != NULL and k.what == CLASS_V1_HEADER:
         return v1_put_header(b, <MessageObject*><PyObject*>frame)
-    if k != NULL and k.what == KIND_V1:
+    if k != NULL and k.what == CLASS_V1_DESCRIBED:
         d = <V1Desc*>k.desc
     if k == NULL or (d == NULL and k.what != CLASS_V1_HEARTBEAT) or (d != NULL and d.frame == V1_NO_FRAME):
         encode_error(None, "frame", f"takes a performative, Heartbeat or ProtocolHeader, "
@@ -98,7 +98,7 @@ cdef int v1_put_frame(V1Core self, Buffer* b, int channel, object frame, object 
         extended = v1_put_extended(b, frame, k)
     if d != NULL:
         place_begin(&at, NULL, NULL)
-        v1_put_kind(b, frame, mode, 0, &at)
+        v1_put_instance(b, frame, mode, 0, &at)
         if d.payload >= 0 and (payload is None or not len(payload)):
             payload = frame.payload
     if payload is not None and len(payload):
@@ -123,7 +123,7 @@ cdef uint32_t v1_put_extended(Buffer* b, object frame, MessageClass* k) except? 
     """The extended header that an unchanged frame came with; its bytes."""
     cdef MessageObject* o = <MessageObject*><PyObject*>frame
     cdef uint32_t n = o.mode >> V1_EXTENDED
-    if n == 0 or k.what == KIND_V1 and not v1_is_original(frame, k):
+    if n == 0 or k.what == CLASS_V1_DESCRIBED and not v1_is_original(frame, k):
         return 0
     put_bytes(b, PyBytes_AS_STRING(<object>o.origin), n)
     return n

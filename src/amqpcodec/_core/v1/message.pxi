@@ -205,7 +205,7 @@ cdef class Message:
         data, sequences, alone = (), (), ABSENT
         if isinstance(value, (bytes, bytearray, memoryview)):
             data = (value,)
-        elif class_of(value) != NULL and class_of(value).what == KIND_V1 and "section" in value.PROVIDES:
+        elif class_of(value) != NULL and class_of(value).what == CLASS_V1_DESCRIBED and "section" in value.PROVIDES:
             name = type(value).__name__
             if name == "Data":
                 data = (b"" if value.value is None else value.value,)
@@ -558,7 +558,7 @@ cdef int v1_put_section_value(Buffer* b, int i, object value, int mode) except -
         k = class_of(value)
         if k == NULL or k.desc != d:
             table_error(&at, f"takes {(<object>d.cls).__name__}, not {type(value).__name__}")
-        return v1_put_kind(b, value, mode, 0, &at)
+        return v1_put_instance(b, value, mode, 0, &at)
     if i != SEC_DATA and i != SEC_AMQP_SEQUENCE:
         value = (value,)
     for part in value:

@@ -18,7 +18,7 @@ cdef bint v1_provides(object value, str archetype) except -1:
     """Whether a value provides an archetype. A described value that is not known may."""
     if isinstance(value, V1Described):
         return True
-    k = class_of(value) != NULL and class_of(value).what == KIND_V1
+    k = class_of(value) != NULL and class_of(value).what == CLASS_V1_DESCRIBED
     return k and archetype in type(value).PROVIDES
 
 

@@ -3,9 +3,9 @@
 cdef dict V1_RULES = {}     # name of a type -> function(instance), filled by v1/rules.pxi
 
 
-cdef MessageClass* v1_kind(object self) except NULL:
+cdef MessageClass* v1_described_class(object self) except NULL:
     cdef MessageClass* k = class_of(self)
-    if k == NULL or k.what != KIND_V1:
+    if k == NULL or k.what != CLASS_V1_DESCRIBED:
         raise TypeError(f"takes a described type of AMQP 1.0, not {type(self).__name__}")
     return k
 
@@ -20,7 +20,7 @@ def v1_validate(self):
         ValidationError: names the type and the field.
         EncodeError: a value cannot be encoded at all.
     """
-    v1_kind(self)
+    v1_described_class(self)
     v1_canonical(self)
     v1_check_rules(self)
 
@@ -40,7 +40,7 @@ cdef int v1_check_rules(object obj) except -1:
         rule(obj)
     for name in type(obj).FIELDS:
         value = getattr(obj, name)
-        if class_of(value) != NULL and class_of(value).what == KIND_V1:
+        if class_of(value) != NULL and class_of(value).what == CLASS_V1_DESCRIBED:
             v1_check_rules(value)
     return 0
 

@@ -27,7 +27,7 @@ cdef int v1_put(Buffer* b, object v, int mode, int depth, Place* at) except -1:
     if t is list:
         return v1_put_list(b, v, mode, depth, at)
     if class_check_type(<PyTypeObject*><PyObject*>t):
-        return v1_put_kind(b, v, mode, depth, at)
+        return v1_put_instance(b, v, mode, depth, at)
     return v1_put_rare(b, v, t, mode, depth, at)
 
 
@@ -427,14 +427,14 @@ cdef int v1_shorten(Buffer* b, uint8_t wire_type, size_t first, Py_ssize_t items
 
 # ---- composites ----
 
-cdef int v1_put_kind(Buffer* b, object obj, int mode, int depth, Place* at) except -1:
+cdef int v1_put_instance(Buffer* b, object obj, int mode, int depth, Place* at) except -1:
     """An instance of a described type's class: its very bytes where nothing changed."""
     cdef MessageObject* o = <MessageObject*><PyObject*>obj
     cdef MessageClass* k = CLASS_OF(Py_TYPE(<PyObject*>obj))
     cdef Place place
     cdef V1Desc* d
     cdef uint32_t extended
-    if k.what != KIND_V1:
+    if k.what != CLASS_V1_DESCRIBED:
         table_error(at, f"no type of AMQP 1.0 stands for {type(obj).__name__}")
     d = <V1Desc*>k.desc
     v1_enter(depth, at)
@@ -555,7 +555,7 @@ cdef int v1_put_field(Buffer* b, const V1Op* op, object v, int mode, int depth, 
         return v1_put_map_field(b, v, mode, depth, at)
     if class_of(v) == NULL or class_of(v).desc != op.desc:
         table_error(at, f"takes {(<object>op.desc.cls).__name__}, not {type(v).__name__}")
-    return v1_put_kind(b, v, mode, depth, at)
+    return v1_put_instance(b, v, mode, depth, at)
 
 
 cdef int v1_put_multiple(Buffer* b, const V1Op* op, object v, int mode, int depth, Place* at) except -1:

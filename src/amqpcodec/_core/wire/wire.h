@@ -8,7 +8,7 @@
 #if defined(__GNUC__) || defined(__clang__)
 #define AMQP_LIKELY(x) __builtin_expect(!!(x), 1)
 #define AMQP_UNLIKELY(x) __builtin_expect(!!(x), 0)
-/* In a unit of this size gcc stops inlining by itself at some point, and not at the cold places. */
+/* In units of this size gcc stops inlining by itself at some point, and not where code is rarely run. */
 #define AMQP_INLINE static inline __attribute__((always_inline))
 #define AMQP_COLD __attribute__((noinline, cold))
 /* What is called now and then, from many places. */
