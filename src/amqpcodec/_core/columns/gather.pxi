@@ -48,6 +48,8 @@ cdef int read_chunk(const ArrowSchema* s, const ArrowArray* a, Chunk* to) except
     cdef const ArrowSchema* of = s if s.dictionary == NULL else s.dictionary
     cdef str index
     memset(to, 0, sizeof(Chunk))
+    if s.format == NULL:
+        raise ValueError("the Arrow schema has no format")
     to.way = chunk_way(of)
     to.values = a
     if s.dictionary != NULL:
@@ -66,6 +68,8 @@ cdef int read_chunk(const ArrowSchema* s, const ArrowArray* a, Chunk* to) except
         raise ValueError("the Arrow array does not have the shape of a binary array")
     if to.values.length and to.values.buffers[1] == NULL:
         raise ValueError("the Arrow array has no offsets")
+    if to.values.n_buffers > 3 and to.values.buffers[to.values.n_buffers - 1] == NULL:
+        raise ValueError("the Arrow array does not say how long its pieces are")
     return 0
 
 
@@ -105,7 +109,7 @@ cdef int bytes_at(const Chunk* c, int64_t i, const uint8_t** at, uint64_t* n) no
             at[0] = <const uint8_t*>(view + 1)
             return 0
         k = view[2]
-        if k < 0 or k >= a.n_buffers - 3 or view[3] < 0:
+        if k < 0 or k >= a.n_buffers - 3 or view[3] < 0 or a.buffers[2 + k] == NULL:
             return GATHER_BAD
         if <int64_t>view[3] + view[0] > (<const int64_t*>a.buffers[a.n_buffers - 1])[k]:
             return GATHER_BAD

@@ -225,7 +225,8 @@ cdef int bind_source(Source* s, const ArrowArray* a, int64_t base, int64_t n) ex
         return 0
     if (a.length < 0 or a.offset < 0 or base > a.length or n > a.length - base
             or <uint64_t>a.length > HIGHEST_INT64 - <uint64_t>a.offset
-            or a.n_children != (0 if s.input_type == IN_DICTIONARY else s.n_children)):
+            or a.n_children != (0 if s.input_type == IN_DICTIONARY else s.n_children)
+            or a.n_children and a.children == NULL):
         wrong_shape(s)
     if s.input_type == IN_VIEW:
         if a.n_buffers < 3:
