@@ -123,3 +123,44 @@ def test_text_of_every_length(size: int) -> None:
                 headers=w.table((bytes(text), b"S" + w.longstr(bytes(text)))),
             )
             same(data + w.body_frame(1, b'"\\\x00\xff' * 9))
+
+
+VALUES = {
+    "text": [b"S" + w.longstr(raw) for raw in (b"x", "é".encode() * 9, b'"', b"\xff")],
+    "int": [b"I\0\0\0\1", b"I\x80\0\0\0"],
+    "bit": [b"t\0", b"t\1"],
+    "none": [b"V"],
+    "double": [w.value_of(3.25), w.value_of(float("inf"))],
+    "time": [b"T" + bytes(8), b"T" + b"\xff" * 8],
+    "long": [b"l" + bytes(8), b"l" + b"\xff" * 8],
+    "bytes": [b"x" + w.longstr(b""), b"x" + w.longstr(b"\0\1\2")],
+    "decimal": [b"D\2\0\0\0\5", b"D\xff\0\0\0\5"],
+    "table": [w.nested(), w.nested(("a", b"V"), ("b", b"t\1")), w.nested(("a", b"V"), ("a", b"V"))],
+    "list": [w.array(), w.array(b"t\1", b"V"), b"A" + w.longstr(b"S\0\0\0\7x")],
+}
+
+
+@given(some.seeds)
+@settings(max_examples=400)
+def test_tables_with_the_names_of_those_before(rng: Random) -> None:
+    """Or the first ones of them, or one more, or of another type, or cut."""
+    names = rng.sample(sorted(VALUES), rng.randrange(1, len(VALUES) + 1))
+    data = b""
+    for _ in range(12):
+        entries = [(name, rng.choice(VALUES[name])) for name in names]
+        if rng.random() < 0.4:
+            del entries[rng.randrange(len(entries)) :]
+        if rng.random() < 0.1:
+            entries.append((rng.choice(names), b"V"))
+        if entries and rng.random() < 0.1:
+            at = rng.randrange(len(entries))
+            entries[at] = (entries[at][0], b"t\1")
+        raw = w.table(*entries)
+        if len(raw) > 4 and rng.random() < 0.1:
+            cut = rng.randrange(4, len(raw))
+            raw = (cut - 4).to_bytes(4, "big") + raw[4:cut]
+        payload = b"\0\x3c\0\0" + bytes(8) + b"\x20\0" + raw
+        data += w.frame(2, 1, payload)
+    same(
+        data + w.HEARTBEAT * 5, fields=rng.choice([["properties"], ["properties.headers", "error"]])
+    )

@@ -230,28 +230,23 @@ cdef int hot_long(Sink* s, uint8_t wire_type, int k, const uint8_t* p, size_t n,
 cdef inline int hot_table(Sink* s, Column* c, const uint8_t* p, size_t n, RowPlace at) noexcept nogil:
     """A table, not checked yet, into a column of tables."""
     cdef Text text
-    cdef uint8_t* w
     cdef int status
     if AMQP_UNLIKELY(c.form != FORM_JSON):
         if not hot_check(s, p, n):
             return FALLS_BACK
         return append_table(s.table, c, at.row, p, <uint32_t>n, s.variants, s.reading, s.input_end)
-    text.block = &c.data
-    text.w = c.data.p + c.used
-    text.end = c.data.p + c.data.room
-    text.input_end = s.input_end
-    if AMQP_UNLIKELY(c.data.p == NULL) and text_begin(&text, c, s.input_end) < 0:
+    if text_begin(&text, c, s.input_end) < 0:
         return NO_MEMORY
-    if text_room(&text, n + TEMPLATE_ROOM) < 0:
-        return NO_MEMORY
-    w = template_write(&s.headers, p, p + n, text.w)
-    if AMQP_LIKELY(w != NULL):
+    status = template_pairs(&text, &s.headers, p, p + n, s.shapes)
+    if AMQP_LIKELY(status == 0):
         s.headers.misses = 0
-        return hot_commit(s.table, c, at, w)
-    status = hot_pairs(&text, p, p + n, s.shapes, 1)
+        return hot_commit(s.table, c, at, text.w)
+    text.w = c.data.p + c.used
+    if status == FALLS_BACK:
+        status = hot_pairs(&text, p, p + n, s.shapes, 1)
     if AMQP_UNLIKELY(status != 0):
         return status
-    template_learn(&s.headers, p, p + n)
+    template_learn(&s.headers, p, p + n, s.shapes)
     return hot_commit(s.table, c, at, text.w)
 
 

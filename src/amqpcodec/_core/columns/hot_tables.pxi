@@ -10,11 +10,10 @@ cdef int hot_pairs(Text* t, const uint8_t* p, const uint8_t* end, const int8_t* 
     cdef uint64_t marks[HOT_KEYS]
     cdef const uint8_t* keys[HOT_KEYS]
     cdef uint64_t seen = 0, mark, bit
-    cdef const uint8_t* after
     cdef uint8_t* w
     cdef size_t n
     cdef uint8_t tag
-    cdef int count = 0, i, shape, status
+    cdef int count = 0, i, status
     # Text takes in JSON what it takes on the wire, a number little more.
     if text_room(t, <size_t>(end - p) + HOT_KEYS * HOT_ENTRY) < 0:
         return NO_MEMORY
@@ -62,41 +61,21 @@ cdef int hot_pairs(Text* t, const uint8_t* p, const uint8_t* end, const int8_t* 
             w[n + 1] = c'"'
             w += n + 2
             p += n
+        elif tag == c'I' and end - p >= 4:
+            w = put_i64(w, <int32_t>load32(p))
+            p += 4
+        elif tag == c't' and end - p >= 1:
+            w = hot_bool(w, p[0] != 0)
+            p += 1
         else:
-            shape = shapes[tag]
-            if shape >= 0:
-                if AMQP_UNLIKELY(end - p < shape):
-                    return FALLS_BACK
-                after = p + shape
-            elif AMQP_UNLIKELY(shape == SHAPE_SHORT or shape == SHAPE_UNKNOWN or end - p < 4):
-                return FALLS_BACK
-            else:
-                n = load32(p)
-                p += 4
-                if AMQP_UNLIKELY(<size_t>(end - p) < n):
-                    return FALLS_BACK
-                after = p + n
-            if tag == c'I':
-                w = put_i64(w, <int32_t>load32(p))
-            elif tag == c't':
-                w = hot_bool(w, p[0] != 0)
-            else:
-                t.w = w
-                if tag == c'F':
-                    if depth == HOT_DEPTH:
-                        return FALLS_BACK
-                    status = hot_pairs(t, p, after, shapes, depth + 1)
-                elif tag == c'A':
-                    status = hot_items(t, p, after, shapes)
-                else:
-                    p -= 1 if shape >= 0 else 5
-                    status = json_value(t, &p, shapes)
-                if status != 0:
-                    return status
-                if text_room(t, <size_t>(end - after) + HOT_KEYS * HOT_ENTRY) < 0:
-                    return NO_MEMORY
-                w = t.w
-            p = after
+            t.w = w
+            p -= 1
+            status = hot_value(t, &p, end, shapes, depth)
+            if status != 0:
+                return status
+            if text_room(t, <size_t>(end - p) + HOT_KEYS * HOT_ENTRY) < 0:
+                return NO_MEMORY
+            w = t.w
         w[0] = c','
         w += 1
     if count:
@@ -104,6 +83,30 @@ cdef int hot_pairs(Text* t, const uint8_t* p, const uint8_t* end, const int8_t* 
     w[0] = c'}'
     t.w = w + 1
     return 0
+
+
+cdef int hot_value(Text* t, const uint8_t** at, const uint8_t* end, const int8_t* shapes, int depth) noexcept nogil:
+    """A tag and its value; `at` moves after it. 0, FALLS_BACK or NO_MEMORY."""
+    cdef const uint8_t* p = at[0] + 1
+    cdef uint8_t tag = at[0][0]
+    cdef int shape = shapes[tag]
+    cdef size_t n
+    if shape >= 0:
+        n = <size_t>shape
+    elif AMQP_UNLIKELY(shape == SHAPE_SHORT or shape == SHAPE_UNKNOWN or end - p < 4):
+        return FALLS_BACK
+    else:
+        n = load32(p)
+        p += 4
+    if AMQP_UNLIKELY(<size_t>(end - p) < n):
+        return FALLS_BACK
+    if tag == c'F':
+        at[0] = p + n
+        return FALLS_BACK if depth == HOT_DEPTH else hot_pairs(t, p, p + n, shapes, depth + 1)
+    if tag == c'A':
+        at[0] = p + n
+        return hot_items(t, p, p + n, shapes)
+    return json_value(t, at, shapes)
 
 
 cdef int hot_items(Text* t, const uint8_t* p, const uint8_t* end, const int8_t* shapes) noexcept nogil:
@@ -120,3 +123,76 @@ cdef int hot_items(Text* t, const uint8_t* p, const uint8_t* end, const int8_t* 
         if check_value(&c, shapes, HOT_DEPTH + 2) < 0:
             return FALLS_BACK
     return json_items(t, p, <uint32_t>(end - p), shapes)
+
+
+# ---- tables with the names and types of the ones before ----
+
+cdef int template_pairs(Text* t, const TableTemplate* known, const uint8_t* p, const uint8_t* end,
+                        const int8_t* shapes) noexcept nogil:
+    """A table with the entries of a template, or the first ones of them; 0, FALLS_BACK or NO_MEMORY."""
+    cdef const TemplateEntry* e = <const TemplateEntry*>known.entry
+    cdef const TemplateEntry* last = e + known.n
+    cdef size_t start, n
+    cdef uint8_t* w
+    cdef int status
+    if text_room(t, <size_t>(end - p) + TEMPLATE_ROOM) < 0:
+        return NO_MEMORY
+    w = t.w
+    start = <size_t>(w - t.block.p)
+    if AMQP_UNLIKELY(p == end):
+        return FALLS_BACK
+    while p < end:
+        if AMQP_UNLIKELY(e == last or end - p < e.n or not template_here(e, p)):
+            return FALLS_BACK
+        copy_16(w, e.json)
+        copy_16(w + 16, e.json + 16)
+        w += e.json_n
+        p += e.n
+        if AMQP_LIKELY(e.tag == c'S'):
+            if AMQP_UNLIKELY(end - p < 4):
+                return FALLS_BACK
+            n = load32(p)
+            p += 4
+            if AMQP_UNLIKELY(<size_t>(end - p) < n):
+                return FALLS_BACK
+            if AMQP_UNLIKELY(not copy_plain(w, p, n)) and not is_plain_utf8(p, n):
+                return FALLS_BACK
+            p += n
+            w += n
+            w[0] = c'"'
+            w += 1
+        elif e.tag == c'I' and end - p >= 4:
+            w = put_i64(w, <int32_t>load32(p))
+            p += 4
+        elif e.tag == c't' and end - p >= 1:
+            w = hot_bool(w, p[0] != 0)
+            p += 1
+        else:
+            t.w = w
+            p -= 1
+            status = hot_value(t, &p, end, shapes, 1)
+            if AMQP_UNLIKELY(status != 0):
+                return status
+            if text_room(t, <size_t>(end - p) + TEMPLATE_ROOM) < 0:
+                return NO_MEMORY
+            w = t.w
+        e += 1
+    t.block.p[start] = c'{'     # for the first comma
+    w[0] = c'}'
+    t.w = w + 1
+    return 0
+
+
+cdef void template_learn(TableTemplate* known, const uint8_t* p, const uint8_t* end, const int8_t* shapes) noexcept nogil:
+    """A table that hot_pairs wrote was not like the template: now and then take another."""
+    known.misses += 1
+    if known.misses & (known.misses - 1):
+        return              # but for 1, 2, 4, 8 ...
+    known.n = 0
+    while p < end and known.n < TEMPLATE_MOST and p[0] <= TEMPLATE_NAME:
+        template_entry(&known.entry[known.n], p)
+        known.n += 1
+        p += 1 + <size_t>p[0]
+        p += value_bytes(p, shapes)
+    if p < end:
+        known.n = 0          # nothing is like it as a whole

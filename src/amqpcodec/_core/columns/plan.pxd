@@ -219,12 +219,17 @@ cdef struct V1Links:
     const uint8_t* single_end
 
 cdef extern from "columns/template.h" nogil:
-    size_t TEMPLATE_ROOM
+    int TEMPLATE_MOST
+    size_t TEMPLATE_NAME, TEMPLATE_ROOM
+    ctypedef struct TemplateEntry:
+        uint8_t* json
+        uint8_t n, json_n, tag
     ctypedef struct TableTemplate:
         int n
         uint32_t misses
-    void template_learn(TableTemplate* like, const uint8_t* p, const uint8_t* end)
-    uint8_t* template_write(const TableTemplate* like, const uint8_t* p, const uint8_t* stop, uint8_t* w)
+        TemplateEntry* entry
+    void template_entry(TemplateEntry* e, const uint8_t* p)
+    bint template_here(const TemplateEntry* e, const uint8_t* p)
 
 # All that a decode works with. Columns that were not asked for are NULL.
 cdef struct Sink:
