@@ -147,7 +147,7 @@ def test_the_limit_of_the_pool(limit: int) -> None:
     assert batch.kept_memory() <= 1 << 20
     batch.limit_memory(32 << 20)
     for _ in range(10):
-        pa.record_batch(batch.decode(MESSAGE * 2000))
+        pa.record_batch(batch.decode(MESSAGE * 6000))
     kept = batch.kept_memory()
     if not kept:
         pytest.skip("built with a sanitizer, without a pool")

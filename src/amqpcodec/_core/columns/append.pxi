@@ -292,13 +292,20 @@ cdef inline int note_done(Sink* s, uint64_t seen) noexcept nogil:
     return 0
 
 
+cdef enum:
+    SIZE_UNIT = 1 << 12             # sizes are told in so many parts of the input's
+    SIZE_MOST = 1 << 20
+    SIZE_LEAST = 1 << 16            # bytes of input that say something of the next one
+
+
 cdef void guess_sizes(Sink* s, int n, uint64_t seen) noexcept nogil:
     """How large the columns will be in the end, from what they are so far: where they grow, they
     need not grow again. seen: bytes of input up to the end of the block."""
     cdef int i
+    cdef long known
     cdef Column* c
     cdef int64_t rows = s.rows + n
-    cdef double n_bytes = 0
+    cdef double n_bytes = 0, n_first
     cdef double most = min(2.0 * <double>s.total + 65536.0, <double>s.table.limit)
     if 0 < seen < s.total:
         rows = <int64_t>(<double>rows * (<double>s.total / <double>seen) * 1.07) + 64
@@ -308,5 +315,20 @@ cdef void guess_sizes(Sink* s, int n, uint64_t seen) noexcept nogil:
     for i in range(s.table.n):
         c = &s.table.column[i]
         c.row_hint = rows
-        # At first, a third of the input: memory that is not written to costs nothing.
-        c.data_hint = <size_t>min(<double>c.used * n_bytes if s.done else <double>s.total / 3, most)
+        # At first, a third of the input, which may be bodies alone: memory that is not written to costs nothing.
+        n_first = <double>s.total if c == s.payload or c == s.body else <double>s.total / 3
+        known = atomic_get_(&s.sizes[i])
+        if known:
+            n_first = <double>s.total * known / SIZE_UNIT * 1.07 + 64
+        c.data_hint = <size_t>min(<double>c.used * n_bytes if s.done else n_first, most)
+
+
+cdef void note_sizes(const Sink* s) noexcept nogil:
+    """How large the columns became, for a guess at those of the next input."""
+    cdef double share
+    cdef int i
+    if s.total < SIZE_LEAST:
+        return
+    for i in range(s.table.n):
+        share = <double>s.table.column[i].used / <double>s.total * SIZE_UNIT
+        atomic_set_(&s.sizes[i], 1 + <long>min(share, <double>SIZE_MOST))

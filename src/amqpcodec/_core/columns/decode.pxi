@@ -86,6 +86,7 @@ cdef int fill_columns(object protocol, Request request, Columns out, Values* val
         values.data = &NO_BYTES
     try:
         s.table = t
+        s.sizes = request.sizes
         s.row = if_asked(t, COL_ROW)
         s.offset = if_asked(t, COL_OFFSET)
         s.type = if_asked(t, COL_TYPE)
@@ -158,6 +159,8 @@ cdef int fill_columns(object protocol, Request request, Columns out, Values* val
             begin_passing(s, held)
         with nogil:
             status = decode_values(s, values) if s.assembly == NULL else decode_messages(s, values)
+            if status == 0:
+                note_sizes(s)
         if status == FAILED:
             error = fault_error(&s.fault) if s.v1 == NULL else v1_fault_error(&s.fault)
             error.row = s.fault_row

@@ -316,6 +316,7 @@ cdef struct Sink:
     int alike               # messages one after another with one method and flags
     uint32_t alike_flags
     const MethodPlan* alike_plan
+    Atomic* sizes           # of each column in the decode before: see note_sizes
     Run run
     TableTemplate headers   # of the newest messages
     Entry[BLOCK] block

@@ -29,6 +29,7 @@ cdef class Request:
 
     def __dealloc__(self):
         free(self.arrow_type)
+        free(self.sizes)
         free(self.form)
         free(self.first)
         free(self.asked)
@@ -191,6 +192,7 @@ cdef Request make_request(FramePlan plan, int level, object fields, bint views, 
     r.arrow_type = <uint8_t*>calloc(<size_t>r.n, 1)
     r.asked = <uint8_t*>calloc(<size_t>r.n, 1)
     r.form = <uint8_t*>calloc(<size_t>r.n, 1)
+    r.sizes = <Atomic*>calloc(<size_t>r.n, sizeof(Atomic))
     r.first = <int*>calloc(<size_t>r.n, sizeof(int))
     r.order = <int*>calloc(<size_t>max(r.n_out, 1), sizeof(int))
     r.targets = <uint16_t*>calloc(<size_t>max(plan.n_fields, 1), sizeof(uint16_t))
@@ -198,7 +200,7 @@ cdef Request make_request(FramePlan plan, int level, object fields, bint views, 
     r.picked = <uint8_t*>calloc(<size_t>max(plan.count, 1), 1)
     r.masks = <uint32_t*>calloc(<size_t>max(plan.count, 1), sizeof(uint32_t))
     r.wanted = <Wanted*>calloc(<size_t>max(r.n_wanted, 1), sizeof(Wanted))
-    if r.arrow_type == NULL or r.asked == NULL or r.order == NULL or r.targets == NULL or r.target == NULL \
+    if r.arrow_type == NULL or r.sizes == NULL or r.asked == NULL or r.order == NULL or r.targets == NULL or r.target == NULL \
             or r.picked == NULL or r.wanted == NULL or r.form == NULL or r.first == NULL or r.masks == NULL:
         raise MemoryError
     formats = [None] * r.n

@@ -24,6 +24,8 @@ cdef extern from "wire/wire.h" nogil:
 cdef extern from "wire/atomic.h" nogil:
     ctypedef long Atomic
     long atomic_add_(Atomic* a, long n)
+    long atomic_get_(Atomic* a)
+    void atomic_set_(Atomic* a, long n)
     bint use_begin(Atomic* in_use)
     void use_end(Atomic* in_use)
 
