@@ -78,6 +78,37 @@ def test_two_taps_of_the_same_traffic_lose_no_row(tmp_path: Path, shift: int):
     assert len(table(paths, chain=True)) < len(found)
 
 
+@pytest.mark.parametrize("whole_first", [False, True])
+@pytest.mark.parametrize("shift", [0, 500, -500, 10**9, -(10**9)])
+@pytest.mark.parametrize("begins", [False, True])
+def test_a_rotation_beside_the_whole(tmp_path: Path, begins: bool, shift: int, whole_first: bool):
+    """Wherever the rotation cut, and whether the opening was captured or not."""
+    frame = amqp.encode(1, amqp.Basic.Ack(delivery_tag=7))
+    packets = make.packets((i % 2, frame) for i in range(6))[0 if begins else 2 :]
+    whole = [
+        make.Record(packet, make.START_NS + shift + i * 10**6) for i, packet in enumerate(packets)
+    ]
+    parts = make.records(packets)
+    for first, second in itertools.combinations(range(1, len(packets)), 2):
+        pieces = [parts[:first], parts[first:second], parts[second:]]
+        paths = write(tmp_path, *([whole, *pieces] if whole_first else [*pieces, whole]))
+        reader = capture.Reader(paths, fields=["error"])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", capture.CaptureWarning)
+            assert sum(map(len, reader)) == 12, (first, second)
+
+
+def test_what_waited_and_came_again_is_counted(tmp_path: Path):
+    """Also before it is known where a direction begins."""
+    frame = amqp.encode(1, amqp.Basic.Ack(delivery_tag=7))
+    packets = [make.client(1001 + len(frame) * (i % 5), frame) for i in range(10)]
+    path = tmp_path / "x.pcap"
+    path.write_bytes(make.pcap(packets))
+    counts = capture.stats(path)
+    assert counts["methods"] == {"basic.ack": 5}
+    assert counts["repeated_octets"] == 5 * len(frame)
+
+
 def test_taps_that_begin_in_the_middle(tmp_path: Path):
     middle = [p for p in PARTS[200:] if not p.flags & make.SYN]
     paths = write(tmp_path, records(middle), records(middle, 2_000))

@@ -29,6 +29,9 @@ OVERLAP = 5 * 10**9
 MISSING = 1 << 24
 AGAIN = 1 << 16
 
+#: Whether a file goes on in another one: see goes_on().
+NOT, PERHAPS, CLEARLY = range(3)
+
 #: How a pcap file begins that is not packed.
 MAGICS = tuple(bytes.fromhex(each) for each in ("a1b2c3d4", "d4c3b2a1", "a1b23c4d", "4d3cb2a1"))
 
@@ -146,7 +149,8 @@ def link_ends(looked_at: Iterable[Ends]) -> Groups:
         if found.time is None:
             last.append(found)
             continue
-        before = [one for one in links if goes_on(one, each)]
+        certain = {id(one): goes_on(one, each) for one in links}
+        before = [one for one in links if certain[id(one)] == max(certain.values()) > NOT]
         if not before:
             if links:
                 reasons[found.name] = reason(links, each)
@@ -179,31 +183,43 @@ def _joined(links: list[Link], before: Sequence[Link], reasons: dict[str, str]) 
     return newest
 
 
-def goes_on(before: Link, file: Ends) -> bool:
-    """Whether the packets of a file say that it goes on where those before it ended."""
+def goes_on(before: Link, file: Ends) -> int:
+    """Whether the packets of a file say that it goes on where those before it ended.
+
+    CLEARLY: where bytes follow those before. PERHAPS: where all that it shares with them was sent
+    again, later than all of them, or it shares nothing. NOT: else; bytes of the same time that are
+    there already are another recording of them.
+    """
     time = file.found.time or 0
     if time < before.last_time - OVERLAP:
-        return False
+        return NOT
+    later = time > before.last_time
     if not file.head:
-        return time >= before.last_time  # nothing in it could go on elsewhere
-    forward, again, backward = _compare(before, file)
-    if forward or backward:
-        return forward > backward
-    return again > 0 and time >= before.last_time
+        return PERHAPS if later or time == before.last_time else NOT
+    forward, again, backward = _compare(before, file, later)
+    if forward > backward + (0 if later else again):
+        return CLEARLY
+    return PERHAPS if later and again and not (forward or backward) else NOT
 
 
-def _compare(before: Link, file: Ends) -> tuple[int, int, int]:
-    """Directions that go on, that are sent again only, and that were seen before."""
+def _compare(before: Link, file: Ends, later: bool) -> tuple[int, int, int]:
+    """Directions that go on, that have nothing but bytes sent again, and that were seen before.
+
+    later: than all before; then bytes sent again, or out of order, may stand before new ones.
+    """
     forward = again = backward = 0
     for key, (first, after, begins) in file.head.items():
         known = before.tail.get(key)
         if known is None:
             continue
+        step = _distance(first, known[1])
         if begins:
             backward += known[2] and known[0] == first
-        elif _distance(after, known[1]) > 0 and -MISSING <= _distance(first, known[1]) <= MISSING:
+        elif first == known[0] != known[1]:
+            backward += 1  # it begins where the file before does
+        elif 0 <= step <= MISSING or (later and -MISSING <= step < 0 < _distance(after, known[1])):
             forward += 1
-        elif -AGAIN <= _distance(first, known[1]) <= 0:
+        elif -AGAIN <= step < 0 < _distance(first, known[0]):
             again += 1
         else:
             backward += 1

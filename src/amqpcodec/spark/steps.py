@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Literal, NamedTuple
 
 from ..capture import CaptureError
-from ..capture._link import Ends, goes_on, look, reason
+from ..capture._link import NOT, Ends, goes_on, look, reason
 from ..capture._order import Found
 from ..capture._storage import Storage, locate
 from .arrivals import Mark, changed
@@ -159,7 +159,11 @@ class Planner:
             return same[0]
         found = [each for each in self.chains if each.first_time <= time]
         if self.chain == "auto":
-            found = [each for each in found if goes_on(each.link(), ends)] or [
+            certain = [goes_on(each.link(), ends) for each in found]
+            best = max(certain, default=NOT)
+            found = [
+                each for each, how in zip(found, certain, strict=True) if how == best > NOT
+            ] or [
                 each
                 for each in found
                 if time >= each.last_time and not each.tail.keys() & ends.head.keys()

@@ -42,6 +42,7 @@ cdef int drain(Reading* r, Conn* c, Half* h) noexcept nogil:
     cdef int64_t old
     while piece != NULL and piece.at <= h.offset:
         old = h.offset - piece.at
+        r.count.repeated += <uint64_t>min(old, <int64_t>piece.n)
         if old < <int64_t>piece.n:
             if deliver(r, c, h, <uint8_t*>(piece + 1) + old, piece.n - <size_t>old, &piece.mark) < 0:
                 return NO_MEMORY
