@@ -136,6 +136,8 @@ class CaptureReader:
         reorder_pieces: int = ...,
         ordered: bool = False,
         layers: Layers | None = None,
+        open_connections: int = ...,
+        record_bytes: int = ...,
     ) -> None: ...
     def begin(self, name: str, key: str) -> None:
         """The bytes that follow are those of a file, the next one of the chain.

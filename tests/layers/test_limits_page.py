@@ -38,6 +38,11 @@ def test_figures_are_those_of_the_code() -> None:
     core = ROOT / "src" / "amqpcodec" / "_core"
     assert f"| {limits.empty_elements():,} |" in PAGE
     assert f"| {_read.REORDER_SEGMENTS:,} |" in PAGE
+    assert (
+        f"| {_read.OPEN_CONNECTIONS:,} | `open_connections=`, 1 to {_read.MOST_CONNECTIONS:,} |"
+        in PAGE
+    )
+    assert f"`record_bytes=`, 1 to {_read.RECORD_BYTES:,} |" in PAGE
     for figure in (
         _tls.LARGEST_WAIT,
         _handshake.LARGEST,
@@ -53,7 +58,6 @@ def test_figures_are_those_of_the_code() -> None:
         "objects/bases.pxi": "REPR_DEPTH = 32",
         "encode/input.pxi": "SOURCE_DEPTH = 400",
         "capture/messages.pxi": "MESSAGE_LIMIT = 1 << 26",
-        "capture/tcp.pxi": "CONN_LIMIT = 1 << 16",
         "capture/file.pxi": "RECORD_LIMIT = 1 << 26",
         "capture/tunnel.pxi": "TUNNEL_LIMIT = 8",
         "capture/fragments.pxi": "PARTIAL_LIMIT = 1 << 10",

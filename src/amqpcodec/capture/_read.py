@@ -51,6 +51,13 @@ BATCH_ROWS = 32768
 REORDER_BYTES = 1 << 22
 REORDER_SEGMENTS = 1 << 16
 
+#: Connections that may be open, by default and at most.
+OPEN_CONNECTIONS = 1 << 16
+MOST_CONNECTIONS = 1 << 18
+
+#: Bytes of a packet or block of a file, by default and at most.
+RECORD_BYTES = 1 << 26
+
 
 #: The port of AMQP over TLS: read where there are keys.
 TLS_PORT = 5671
@@ -93,6 +100,8 @@ class Reader:
         order: str = "packets",
         reorder_bytes: int = REORDER_BYTES,
         reorder_segments: int = REORDER_SEGMENTS,
+        open_connections: int = OPEN_CONNECTIONS,
+        record_bytes: int = RECORD_BYTES,
         filesystem: Any = None,
         keylog: KeyLog | KeyLogSource | None = None,
         workers: int = 1,
@@ -103,12 +112,14 @@ class Reader:
             raise ValueError(f"workers is at least 1, not {workers}")
         if order not in ("packets", "none"):
             raise ValueError(f'order is "packets" or "none", not {order!r}')
-        for name, limit in (
-            ("reorder_bytes", reorder_bytes),
-            ("reorder_segments", reorder_segments),
+        for name, limit, least, most in (
+            ("reorder_bytes", reorder_bytes, 0, (1 << 31) - 1),
+            ("reorder_segments", reorder_segments, 0, (1 << 31) - 1),
+            ("open_connections", open_connections, 1, MOST_CONNECTIONS),
+            ("record_bytes", record_bytes, 1, RECORD_BYTES),
         ):
-            if not 0 <= limit < 1 << 31:
-                raise ValueError(f"{name} is from 0 to 2**31 - 1, not {limit}")
+            if not least <= limit <= most:
+                raise ValueError(f"{name} is from {least} to {most}, not {limit}")
         single = isinstance(path_or_file, str | os.PathLike) or hasattr(path_or_file, "read")
         self.source = path_or_file
         self._single = single
@@ -144,6 +155,8 @@ class Reader:
                 reorder_pieces=reorder_segments,
                 ordered=order == "packets",
                 layers=Layers(keys),
+                open_connections=open_connections,
+                record_bytes=record_bytes,
             )
 
         first = core()  # what is wrong with the arguments is told now
@@ -425,6 +438,8 @@ def read(
     order: str = "packets",
     reorder_bytes: int = REORDER_BYTES,
     reorder_segments: int = REORDER_SEGMENTS,
+    open_connections: int = OPEN_CONNECTIONS,
+    record_bytes: int = RECORD_BYTES,
     filesystem: Any = None,
     keylog: KeyLog | KeyLogSource | None = None,
     workers: int = 1,
@@ -516,6 +531,11 @@ def read(
         reorder_segments: how many may. Where more would wait, what is missing is given up: it is a
             row with the flag "gap" that says how much it is, and stats() counts it, under gaps,
             lost_octets and reorder_overflows.
+        open_connections: how many may be open, at most 262,144. Where there are more, those that
+            were silent for longest end, with rows of what is left of them; what they send later is
+            another connection, which begins in the middle.
+        record_bytes: of a packet or block of a file, at most 64 MiB. Where one says that it is
+            larger, the file is damaged, and stats() says so.
         workers: threads that read, the caller's included. One finds rows, which takes a third to a
             half of the time, and the others make their columns: two take about 0.6 of
             the time for all columns, more than three gain nothing. Rows, their order and errors
@@ -559,6 +579,8 @@ def read(
         order=order,
         reorder_bytes=reorder_bytes,
         reorder_segments=reorder_segments,
+        open_connections=open_connections,
+        record_bytes=record_bytes,
         filesystem=filesystem,
         keylog=keylog,
         workers=workers,

@@ -15,7 +15,7 @@ cdef enum:
     FILE_FOREIGN = -4       # the file is no capture
 
 cdef enum:
-    RECORD_LIMIT = 1 << 26          # bytes of a packet: more is damage
+    RECORD_LIMIT = 1 << 26          # bytes of a packet or block, at most: more is damage
     INTERFACE_LIMIT = 1 << 16
     SECRETS_TLS = 0x544C534B        # a key log, in a decryption secrets block
 
@@ -36,6 +36,7 @@ cdef struct CapFile:
     CapInterface* interface
     int n_interfaces
     int room
+    uint32_t limit          # bytes of a packet or block, 0 for RECORD_LIMIT
     uint64_t at             # offset in the file of the next byte to look at
     uint64_t skip           # bytes to pass over yet
     uint64_t packets
@@ -112,12 +113,16 @@ cdef int begin_file(CapFile* f, const uint8_t* p, size_t n, size_t* used) noexce
     return FILE_SKIPPED
 
 
+cdef inline uint32_t record_limit(const CapFile* f) noexcept nogil:
+    return f.limit if f.limit else <uint32_t>RECORD_LIMIT
+
+
 cdef int next_pcap(CapFile* f, const uint8_t* p, size_t n, CapPacket* out, size_t* used) noexcept nogil:
     cdef uint32_t have
     if n < 16:
         return FILE_MORE
     have = file32(f, p + 8)
-    if have > RECORD_LIMIT:
+    if have > record_limit(f):
         return FILE_BAD
     if n - 16 < have:
         return FILE_MORE
@@ -246,7 +251,7 @@ cdef int next_pcapng(CapFile* f, const uint8_t* p, size_t n, CapPacket* out, siz
     if size < 12 or size & 3:
         return FILE_BAD
     if block_type == 1 or block_type == 2 or block_type == 3 or block_type == 6 or block_type == 10:
-        if size > RECORD_LIMIT:
+        if size > record_limit(f):
             return FILE_BAD
         if n < size:
             return FILE_MORE

@@ -71,7 +71,8 @@ cdef class CaptureReader:
     def __cinit__(self, protocol, fields, ports, bint redact, bint forced,
                   int64_t batch_rows, str level="frame", size_t reorder_bytes=1 << 22,
                   size_t reorder_total=1 << 25, tuple others=(), str tables="json",
-                  int32_t reorder_pieces=1 << 16, bint ordered=False, layers=None):
+                  int32_t reorder_pieces=1 << 16, bint ordered=False, layers=None,
+                  int open_connections=1 << 16, uint32_t record_bytes=RECORD_LIMIT):
         """others: 0-9, 0-8 and 1.0, in that order, which connections may speak where it is not forced.
 
         layers: what reads connections over TLS or WebSocket (capture/_layers), or None.
@@ -116,6 +117,8 @@ cdef class CaptureReader:
         r.hold_limit = reorder_bytes
         r.hold_total = reorder_total
         r.hold_pieces = reorder_pieces
+        r.conn_limit = open_connections
+        r.file.limit = record_bytes
         r.stop = <uint64_t>0xFFFFFFFFFFFFFFFF
 
     def __dealloc__(self):
@@ -195,6 +198,7 @@ cdef class CaptureReader:
         r.file_number = self.n_tapped - 1
         self.add_file(name, key)
         tap.number = self.n_tapped
+        tap.file.limit = r.file.limit
         self.n_tapped += 1
         tap.slot = r.slot_of_file
         tap.time = NO_TIME

@@ -380,7 +380,7 @@ cdef int io_conns(StateIO* io, Reading* r) noexcept nogil:
     while c != NULL:
         n += 1
         c = c.newer
-    n = io_size(io, n, CONN_LIMIT + 1 if r.begun else 0)
+    n = io_size(io, n, <size_t>r.conn_limit + 1 if r.begun else 0)
     c = r.oldest
     for i in range(n):
         if io.bad:

@@ -258,6 +258,7 @@ cdef struct Reading:
     Conn* holder            # connections that hold something back, and some that did
     int n_closing
     int n_conns
+    int conn_limit          # open ones; then those go that were idle for longest
     size_t held             # bytes that wait in all directions
     size_t hold_limit
     size_t hold_total

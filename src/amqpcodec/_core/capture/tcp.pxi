@@ -6,7 +6,6 @@ cdef enum:
     ACKED_HOLD = 1 << 17            # bytes after a hole that the peer says it has
     RESET_LIMIT = 1 << 16           # that wait to be asked for
     CLOSING_LIMIT = 256             # connections that are kept for late segments
-    CONN_LIMIT = 1 << 16            # open ones; then those go that were idle for longest
     FAR_BEHIND = 1 << 26            # bytes: no one sends those again
     FAR = 1 << 20                   # bytes from the end of a connection that is closed
 
@@ -327,7 +326,7 @@ cdef int add_segment(Reading* r, const CapPacket* packet, const Segment* s) noex
             c = new_conn(r, &s.source, &s.target, s.family, packet)
         if c == NULL:
             return NO_MEMORY
-        if r.n_conns > CONN_LIMIT and finish_conn(r, r.oldest) < 0:
+        if r.n_conns > r.conn_limit and finish_conn(r, r.oldest) < 0:
             return NO_MEMORY
     elif c.newer != NULL:
         unchain_conn(r, c)

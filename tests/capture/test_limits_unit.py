@@ -1,0 +1,100 @@
+"""Limits of captures that are options: open connections, bytes of a packet or block."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from amqpcodec import capture
+from amqpcodec import v0_9_1 as amqp
+from tests.capture import recording as make
+from tests.capture.rows import rows
+
+ACK = amqp.encode(1, amqp.Basic.Ack(delivery_tag=7))
+FIELDS = ["connection_index", "flags", "frame", "error"]
+
+
+def said(host: int, data: bytes, sequence: int = 1001) -> bytes:
+    """A segment of a client's connection by itself."""
+    return make.segment((f"10.1.0.{host}", 40000), make.SERVER, sequence, data)
+
+
+def syn(host: int) -> bytes:
+    return make.segment((f"10.1.0.{host}", 40000), make.SERVER, 1000, b"", make.SYN)
+
+
+def talk(connections: int) -> list[bytes]:
+    """The first one says half a frame before the others begin, and the rest at the end."""
+    hosts = range(1, connections + 1)
+    first = [syn(1), said(1, ACK[:9])]
+    return [
+        *first,
+        *map(syn, hosts[1:]),
+        *(said(i, ACK) for i in hosts[1:]),
+        said(1, ACK[9:], 1010),
+    ]
+
+
+def test_open_connections():
+    """Those that were silent for longest end, and what they had begun is told."""
+    whole = rows(make.pcap(talk(4)), fields=FIELDS, order="none", open_connections=4)
+    assert [row["frame"] for row in whole] == [ACK] * 4
+    assert {row["error"] for row in whole} == {None}
+    reader = capture.Reader(io.BytesIO(make.pcap(talk(4))), fields=["error"], open_connections=3)
+    assert sum(map(len, reader)) == 5
+    assert reader.stats()["connections"] == 5
+    assert reader.stats()["midstream"] == 1
+    found = rows(make.pcap(talk(4)), fields=FIELDS, order="none", open_connections=3)
+    assert [row["frame"] for row in found] == [ACK[:9], ACK, ACK, ACK, ACK[9:]]
+    assert [row["flags"] for row in found] == [
+        ["truncated"],
+        [],
+        [],
+        [],
+        ["truncated", "midstream"],
+    ]
+    assert [row["connection_index"] for row in found] == [0, 1, 2, 3, 4]
+    assert all(found[i]["error"] for i in (0, 4))
+
+
+def test_a_state_has_as_many_as_may_be_open():
+    octets = make.pcap(talk(4))
+    reader = capture.Reader(io.BytesIO(octets), fields=FIELDS, open_connections=4)
+    list(reader.read(len(octets) - 16 - len(talk(4)[-1])))
+    state = reader.state()
+    again = capture.Reader(io.BytesIO(octets), fields=FIELDS, open_connections=4)
+    again.resume(state)
+    assert sum(map(len, again)) == 1
+    with pytest.raises(capture.StateError):
+        capture.Reader(io.BytesIO(octets), fields=FIELDS, open_connections=2).resume(state)
+
+
+@pytest.mark.parametrize("chain", [True, False, "join"])
+@pytest.mark.parametrize("blocks", [False, True])
+def test_bytes_of_a_record(chain, blocks: bool):
+    """A packet or block that says that it is larger is damage."""
+    packets = [
+        syn(1),
+        said(1, ACK),
+        said(1, amqp.encode(1, amqp.Body(b"x" * 500)), 1001 + len(ACK)),
+    ]
+    octets = make.pcap(packets)
+    if blocks:
+        parts = [make.enhanced("<", 0, i, packet) for i, packet in enumerate(packets)]
+        octets = make.section() + make.interface("<", 1) + b"".join(parts)
+    largest = len(packets[-1]) + (36 if blocks else 0)  # a block counts as a whole
+    for limit, count in ((largest, 2), (largest - 4, 1)):
+        source = io.BytesIO(octets)
+        reader = capture.Reader(source, fields=["error"], chain=chain, record_bytes=limit)
+        assert sum(map(len, reader)) == count
+        damaged = reader.damaged
+        assert (damaged is None) == (count == 2)
+        assert damaged is None or "no record at byte" in damaged
+
+
+@pytest.mark.parametrize("name", ["open_connections", "record_bytes"])
+@pytest.mark.parametrize("value", [0, -1, (1 << 26) + 1])
+def test_bounds_are_numbers(name: str, value: int):
+    with pytest.raises(ValueError, match=f"{name} is from 1 to "):
+        capture.read(io.BytesIO(b""), **{name: value})
