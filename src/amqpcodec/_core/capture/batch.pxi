@@ -27,6 +27,7 @@ cdef enum:
 
 cdef enum:
     TEXT_PAD = 32           # bytes after each text that may be copied with it
+    ROWS_AT_ONCE = 256
 
 cdef struct CapText:
     const char* p
@@ -39,10 +40,20 @@ cdef inline int64_t to_us(int64_t ns) noexcept nogil:
     return us - 1 if ns < us * 1000 else us
 
 
-cdef int fill_flags(Table* t, Table* items, const CapRow* row, int64_t n) noexcept nogil:
+# What rows refer to by number.
+cdef struct CapNames:
+    const CapInfo* info
+    CapText* text           # four of each connection: its name, its two ends and whom it is for; then files
+    CapText* files
+    int64_t* numbers        # of the files
+    const CapText* sides    # client, server
+    size_t longest          # bytes
+
+
+cdef int fill_flags(Table* t, Table* items, const CapRow* row, int64_t at, int64_t n) noexcept nogil:
     """A list's offsets lie like those of a text with one byte an item."""
     cdef Column* c = &t.column[CAP_FLAGS]
-    cdef int32_t* ends = <int32_t*>c.fixed.p + 1
+    cdef int32_t* ends = <int32_t*>c.fixed.p + 1 + at
     cdef int64_t i
     cdef int k
     for i in range(n):
@@ -57,95 +68,97 @@ cdef int fill_flags(Table* t, Table* items, const CapRow* row, int64_t n) noexce
     return 0
 
 
-cdef inline const CapText* text_of(int k, const CapRow* row, const CapText* text, const CapText* files,
-                                   const CapText* sides) noexcept nogil:
-    """text: four of each connection, its name, its two ends and whom it is for."""
-    if k == CAP_CONNECTION:
-        return &text[4 * row.info]
-    if k == CAP_SRC:
-        return &text[4 * row.info + 1 + row.server]
-    if k == CAP_DST:
-        return &text[4 * row.info + 2 - row.server]
-    if k == CAP_DIRECTION:
-        return &sides[row.server]
-    return &files[row.file]
-
-
-cdef int fill_texts(Table* t, int k, const CapRow* row, int64_t n, const CapText* text, const CapText* files,
-                    const CapText* sides) noexcept nogil:
+cdef int fill_texts(Table* t, int k, const CapRow* row, int64_t at, int64_t n, const CapNames* names) noexcept nogil:
     """A few texts, again and again: short ones are copied as they lie, with what pads them."""
     cdef Column* c = &t.column[k]
-    cdef int32_t* ends = <int32_t*>c.fixed.p + 1
+    cdef int32_t* ends = <int32_t*>c.fixed.p + 1 + at
+    cdef const CapText* first = names.text
     cdef const CapText* one
+    cdef const uint8_t* text
+    cdef int32_t by_info = 0, by_side = 0, by_file = 0      # steps from one text to the next
+    cdef size_t room = max(names.longest, <size_t>TEXT_PAD) * <size_t>n + TEXT_PAD
     cdef uint8_t* w
+    cdef uint8_t* start
+    cdef size_t size
     cdef int64_t i
+    if k == CAP_FILE:
+        first = names.files
+        by_file = 1
+    elif k == CAP_DIRECTION:
+        first = names.sides
+        by_side = 1
+    else:
+        by_info = 4
+        if k != CAP_CONNECTION:
+            first += 1 if k == CAP_SRC else 2
+            by_side = 1 if k == CAP_SRC else -1
+    if c.used + room >= c.full_at:
+        if at:
+            c.data_hint = c.used // <size_t>at * <size_t>c.row_hint + room
+        if data_grow(t, c, room) < 0:
+            return NO_MEMORY
+    start = c.data.p
+    w = start + c.used
     for i in range(n):
-        one = text_of(k, &row[i], text, files, sides)
-        if AMQP_UNLIKELY(c.used + one.n + TEXT_PAD >= c.full_at):
-            c.data_hint = (c.used + one.n + TEXT_PAD) * <size_t>(n if i == 0 else 2)
-            if data_grow(t, c, one.n + TEXT_PAD) < 0:
-                return NO_MEMORY
-        w = c.data.p + c.used
-        if AMQP_LIKELY(one.n <= TEXT_PAD):
-            copy_16(w, <const uint8_t*>one.p)
-            copy_16(w + 16, <const uint8_t*>one.p + 16)
+        one = first + (by_info * row[i].info + by_side * row[i].server + by_file * row[i].file)
+        text = <const uint8_t*>one.p
+        size = one.n
+        if AMQP_LIKELY(size <= TEXT_PAD):
+            copy_16(w, text)
+            copy_16(w + 16, text + 16)
         else:
-            memcpy(w, one.p, one.n)
-        c.used += one.n
-        ends[i] = <int32_t>c.used
+            memcpy(w, text, size)
+        w += size
+        ends[i] = <int32_t>(w - start)
+    c.used = <size_t>(w - start)
     return 0
 
 
-cdef int fill_peers(Table* t, const CapRow* row, int64_t n, const CapText* text) noexcept nogil:
+cdef int fill_peers(Table* t, const CapRow* row, int64_t at, int64_t n, const CapText* text) noexcept nogil:
     """Null where no proxy said it."""
     cdef const CapText* one
     cdef int64_t i
     for i in range(n):
         one = &text[4 * row[i].info + 3]
-        if one.n and append_bytes(t, &t.column[CAP_PEER], i, one.p, one.n) < 0:
+        if one.n and append_bytes(t, &t.column[CAP_PEER], at + i, one.p, one.n) < 0:
             return NO_MEMORY
     return 0
 
 
-cdef int fill_times(Column* c, int k, const CapRow* row, int64_t n) noexcept nogil:
+cdef int fill_times(Column* c, int k, const CapRow* row, int64_t at, int64_t n) noexcept nogil:
     """Null where the file has none."""
-    cdef int64_t* out = <int64_t*>c.fixed.p
+    cdef int64_t* out = <int64_t*>c.fixed.p + at
     cdef int64_t i, time
-    cdef bint all_ = True
+    cdef bint all_ = c.filled == at
     for i in range(n):
         time = row[i].last_time if k == CAP_TIME_LAST else row[i].first_time
         all_ &= time != NO_TIME
         out[i] = time if k == CAP_TIME_NS else to_us(time)
     if all_:
-        mark_rows(c, 0, n)
+        mark_rows(c, at, n)
         return 0
     for i in range(n):
         time = row[i].last_time if k == CAP_TIME_LAST else row[i].first_time
-        if time != NO_TIME and append_i64(c, i, time if k == CAP_TIME_NS else to_us(time)) < 0:
+        if time != NO_TIME and append_i64(c, at + i, time if k == CAP_TIME_NS else to_us(time)) < 0:
             return NO_MEMORY
     return 0
 
 
-cdef int fill_capture_column(Table* t, Table* items, int k, const CapRow* row, int64_t n,
-                             const CapInfo* info, const CapText* text, const CapText* files,
-                             const int64_t* numbers, const CapText* sides) noexcept nogil:
-    """One column of n > 0 rows."""
+cdef int fill_capture_column(Table* t, Table* items, int k, const CapRow* row, int64_t at, int64_t n,
+                             const CapNames* names) noexcept nogil:
+    """n rows of one column, from row `at` on; there is place."""
     cdef Column* c = &t.column[k]
-    cdef int32_t* narrow
-    cdef int64_t* wide
+    cdef int32_t* narrow = <int32_t*>c.fixed.p + at
+    cdef int64_t* wide = <int64_t*>c.fixed.p + at
     cdef int64_t i
     cdef int status = 0
-    if column_grow(c, n) < 0:
-        return NO_MEMORY
     if k == CAP_TIME or k == CAP_TIME_LAST or k == CAP_TIME_NS:
-        return fill_times(c, k, row, n)
+        return fill_times(c, k, row, at, n)
     if k == CAP_PEER:
-        return fill_peers(t, row, n, text)
-    narrow = <int32_t*>c.fixed.p
-    wide = <int64_t*>c.fixed.p
+        return fill_peers(t, row, at, n, names.text)
     if k == CAP_INDEX:
         for i in range(n):
-            narrow[i] = info[row[i].info].index
+            narrow[i] = names.info[row[i].info].index
     elif k == CAP_POSITION:
         for i in range(n):
             narrow[i] = row[i].position
@@ -157,13 +170,30 @@ cdef int fill_capture_column(Table* t, Table* items, int k, const CapRow* row, i
             wide[i] = <int64_t>row[i].packet
     elif k == CAP_FILE_INDEX:
         for i in range(n):
-            wide[i] = numbers[row[i].file]
+            wide[i] = names.numbers[row[i].file]
     elif k == CAP_FLAGS:
-        status = fill_flags(t, items, row, n)
+        status = fill_flags(t, items, row, at, n)
     else:
-        status = fill_texts(t, k, row, n, text, files, sides)
-    c.filled = n
+        status = fill_texts(t, k, row, at, n, names)
+    c.filled = at + n
     return status
+
+
+cdef int fill_capture_columns(Table* t, Table* items, const CapRow* row, int64_t n,
+                              const CapNames* names) noexcept nogil:
+    """The columns that were asked for, of some rows after the other, which the processor's cache holds."""
+    cdef int64_t at = 0, some
+    cdef int k
+    for k in range(N_CAPTURE_COLUMNS):
+        if t.column[k].asked and column_grow(&t.column[k], n) < 0:
+            return NO_MEMORY
+    while at < n:
+        some = min(n - at, <int64_t>ROWS_AT_ONCE)
+        for k in range(N_CAPTURE_COLUMNS):
+            if t.column[k].asked and fill_capture_column(t, items, k, row + at, at, some, names) < 0:
+                return NO_MEMORY
+        at += some
+    return 0
 
 
 # Padded, as all texts are.
@@ -332,12 +362,11 @@ cdef CaptureBatch make_batch(object protocol, tuple others, CapRows* o, int64_t 
     """n of the rows that wait. lend: their bytes may become the batch's, no other one needs them."""
     cdef CaptureBatch out = CaptureBatch.__new__(CaptureBatch)
     cdef Values values
-    cdef CapText* text
+    cdef CapNames names
     cdef CapText[2] sides
     cdef const CapInfo* info = <const CapInfo*>infos.block.p
     cdef const CapRow* row = <const CapRow*>o.row.p + first
     cdef int i, k, status = 0, n_files = <int>len(files.names), n_infos = infos.n
-    cdef int64_t* numbers
     cdef uint8_t* versions
     cdef list texts = []
     out.frames = new_columns(request, 0x7FFFFFFF)
@@ -370,21 +399,25 @@ cdef CaptureBatch make_batch(object protocol, tuple others, CapRows* o, int64_t 
         texts.append(end_text(&info[i].server, info[i].family))
         texts.append(peer_text(&info[i].peer) if info[i].peer.form else b"")
     texts.extend(files.names)
-    text = <CapText*>calloc(<size_t>len(texts) + 1, sizeof(CapText))
-    numbers = <int64_t*>calloc(<size_t>n_files + 1, sizeof(int64_t))
+    names.info = info
+    names.text = <CapText*>calloc(<size_t>len(texts) + 1, sizeof(CapText))
+    names.numbers = <int64_t*>calloc(<size_t>n_files + 1, sizeof(int64_t))
+    names.longest = 0
     try:
-        if text == NULL or numbers == NULL:
+        if names.text == NULL or names.numbers == NULL:
             raise MemoryError
+        names.files = names.text + 4 * n_infos
         for i in range(n_files):
-            numbers[i] = files.numbers[i]
+            names.numbers[i] = files.numbers[i]
         for i in range(<int>len(texts)):
+            names.longest = max(names.longest, <size_t>len(<bytes>texts[i]))
+            names.text[i].n = <size_t>len(<bytes>texts[i])
             texts[i] += bytes(TEXT_PAD)
-            text[i].p = PyBytes_AS_STRING(<bytes>texts[i])
-            text[i].n = <size_t>PyBytes_GET_SIZE(<bytes>texts[i]) - TEXT_PAD
+            names.text[i].p = PyBytes_AS_STRING(<bytes>texts[i])
         sides[0].p = CLIENT_SIDE
-        sides[0].n = 6
         sides[1].p = SERVER_SIDE
-        sides[1].n = 6
+        sides[0].n = sides[1].n = 6
+        names.sides = sides
         for k in range(N_CAPTURE_COLUMNS):
             out.table.column[k].nullable = k in (CAP_TIME, CAP_TIME_LAST, CAP_TIME_NS, CAP_PEER)
             out.table.column[k].asked = k in order
@@ -394,12 +427,7 @@ cdef CaptureBatch make_batch(object protocol, tuple others, CapRows* o, int64_t 
         out.items.column[0].arrow_type = AS_TEXT
         out.items.column[0].asked = True
         with nogil:
-            for k in range(N_CAPTURE_COLUMNS):
-                if out.table.column[k].asked:
-                    status = fill_capture_column(out.table, out.items, k, row, n, info, text,
-                                                 text + 4 * n_infos, numbers, sides)
-                    if status < 0:
-                        break
+            status = fill_capture_columns(out.table, out.items, row, n, &names)
             if status == 0:
                 status = table_finish(out.table, n)
             if status == 0:
@@ -407,8 +435,8 @@ cdef CaptureBatch make_batch(object protocol, tuple others, CapRows* o, int64_t 
         if status < 0:
             raise MemoryError
     finally:
-        free(text)
-        free(numbers)
+        free(names.text)
+        free(names.numbers)
     out.order = order
     out.columns = capture_columns(request.schema, order)
     return out

@@ -163,75 +163,81 @@ cdef Place* places_in_order(Reading* r) noexcept nogil:
     return out
 
 
-cdef int more_rows(CapRows* o, int64_t n, size_t size) noexcept nogil:
-    """Room for n more rows with so many bytes in all."""
-    cdef size_t have = <size_t>o.n, all_ = <size_t>(o.n + n)
-    if o.data.room < o.used + size + 64:
-        if block_room(&o.data, o.used, max(o.used + o.used // 2, max(o.used + size + 64, o.hint))) < 0:
-            return NO_MEMORY
-    if o.end.room < 8 * (all_ + 1) and block_room(&o.end, 8 * (have + 1) if have else 0, 16 * all_ + 8192) < 0:
-        return NO_MEMORY
-    if o.lost.room < 8 * all_ and block_room(&o.lost, 8 * have, 16 * all_ + 8192) < 0:
-        return NO_MEMORY
-    if o.row.room < all_ * sizeof(CapRow):
-        return block_room(&o.row, have * sizeof(CapRow), (2 * all_ + 128) * sizeof(CapRow))
-    return 0
+cdef inline size_t rows_size(const CapRows* o, int64_t first, int64_t n) noexcept nogil:
+    """Bytes of n rows."""
+    cdef const int64_t* end = <const int64_t*>o.end.p + first
+    return <size_t>(end[n] - end[0])
+
+
+cdef void put_rows(const CapRows* from_, int64_t first, int64_t n, CapRows* to, int64_t at, int64_t bytes_at) noexcept nogil:
+    """n rows that lie together, as row `at` and those that follow; their bytes from `bytes_at` on. There is room."""
+    cdef const int64_t* end = <const int64_t*>from_.end.p + first
+    cdef int64_t* to_end = <int64_t*>to.end.p + at
+    cdef int64_t begin = end[0], shift = bytes_at - begin, i
+    cdef size_t size = <size_t>(end[n] - begin)
+    memmove(<CapRow*>to.row.p + at, <const CapRow*>from_.row.p + first, <size_t>n * sizeof(CapRow))
+    memmove(<uint64_t*>to.lost.p + at, <const uint64_t*>from_.lost.p + first, 8 * <size_t>n)
+    memmove(to_end + 1, end + 1, 8 * <size_t>n)
+    if size:
+        memmove(to.data.p + bytes_at, from_.data.p + begin, size)
+    to_end[0] = bytes_at
+    for i in range(1, n + 1):
+        to_end[i] += shift
 
 
 cdef void copy_rows(const CapRows* from_, int64_t first, int64_t n, CapRows* to) noexcept nogil:
     """Rows that lie together, after those that are there; there is room."""
-    cdef const int64_t* end = <const int64_t*>from_.end.p + first
-    cdef int64_t* to_end = <int64_t*>to.end.p + to.n
-    cdef int64_t shift = <int64_t>to.used - end[0]
-    cdef size_t size = <size_t>(end[n] - end[0])
-    cdef int64_t i
-    memcpy(<CapRow*>to.row.p + to.n, <const CapRow*>from_.row.p + first, <size_t>n * sizeof(CapRow))
-    memcpy(<uint64_t*>to.lost.p + to.n, <const uint64_t*>from_.lost.p + first, 8 * <size_t>n)
-    if size:
-        memcpy(to.data.p + to.used, from_.data.p + end[0], size)
-    for i in range(n + 1):
-        to_end[i] = end[i] + shift
+    cdef size_t size = rows_size(from_, first, n)
+    put_rows(from_, first, n, to, to.n, <int64_t>to.used)
     to.used += size
     to.n += n
 
 
-cdef int gather_rows(const CapRows* from_, int64_t start, const Place* place, int64_t n, CapRows* to) noexcept nogil:
-    """Rows in the order of these places, whose indices count from row `start` on."""
-    cdef const int64_t* end = <const int64_t*>from_.end.p + start
-    cdef int64_t i, k, first
-    cdef size_t size = 0
-    for i in range(n):
-        size += <size_t>(end[place[i].index + 1] - end[place[i].index])
-    if more_rows(to, n, size) < 0:
-        return NO_MEMORY
-    i = 0
+cdef inline int64_t run_of(const Place* place, int64_t n) noexcept nogil:
+    """How many of n > 0 rows lie one after the other."""
+    cdef int64_t k = 1
+    while k < n and place[k].index == place[0].index + k:
+        k += 1
+    return k
+
+
+cdef int arrange_rows(CapRows* o, const Place* place, int64_t n, int64_t start, CapRows* aside) noexcept nogil:
+    """Put n rows, from row `start` on, in the order of these places.
+
+    The largest of the runs that stay together is moved; the others go aside, and from there to where they belong.
+    """
+    cdef int64_t i = 0, k, first, large = 0, large_n = 0, before, begin = (<const int64_t*>o.end.p)[start]
+    cdef size_t size, largest = 0
     while i < n:
-        first = place[i].index
-        k = 1
-        while i + k < n and place[i + k].index == first + k:
-            k += 1
-        copy_rows(from_, start + first, k, to)
+        k = run_of(place + i, n - i)
+        size = rows_size(o, o.ready + place[i].index, k)
+        if size >= largest:
+            largest = size
+            large = i
+            large_n = k
         i += k
+    if more_rows(aside, n - large_n, rows_size(o, start, n) - largest) < 0:
+        return NO_MEMORY
+    i = before = 0
+    while i < n:
+        k = run_of(place + i, n - i)
+        if i == large:
+            before = <int64_t>aside.used
+        else:
+            copy_rows(o, o.ready + place[i].index, k, aside)
+        i += k
+    first = start + large
+    put_rows(o, o.ready + place[large].index, large_n, o, first, begin + before)
+    put_rows(aside, 0, large, o, start, begin)
+    put_rows(aside, large, n - large - large_n, o, first + large_n, begin + before + <int64_t>largest)
+    aside.n = 0
+    aside.used = 0
     return 0
-
-
-cdef void put_back(const CapRows* from_, CapRows* to, int64_t at) noexcept nogil:
-    """All these rows in place of as many, from row `at` on, that have as many bytes together."""
-    cdef const int64_t* end = <const int64_t*>from_.end.p
-    cdef int64_t* to_end = <int64_t*>to.end.p + at
-    cdef int64_t i
-    memcpy(<CapRow*>to.row.p + at, from_.row.p, <size_t>from_.n * sizeof(CapRow))
-    memcpy(<uint64_t*>to.lost.p + at, from_.lost.p, 8 * <size_t>from_.n)
-    if from_.used:
-        memcpy(to.data.p + to_end[0], from_.data.p, from_.used)
-    for i in range(1, from_.n):
-        to_end[i] = to_end[0] + end[i]
 
 
 cdef int sort_rows(Reading* r) noexcept nogil:
     """Put the rows that wait in order. What stands right already is not touched."""
     cdef CapRows* o = &r.rows
-    cdef CapRows* moved = &r.going      # which is empty
     cdef int64_t n = o.n - o.ready, i = 0, k, last
     cdef Place* place = places_in_order(r)
     cdef int status = 0
@@ -244,11 +250,7 @@ cdef int sort_rows(Reading* r) noexcept nogil:
             k += 1
             last = max(last, <int64_t>place[k].index)
         if k > i:
-            status = gather_rows(o, o.ready, place + i, k + 1 - i, moved)
-            if status == 0:
-                put_back(moved, o, o.ready + i)
-            moved.n = 0
-            moved.used = 0
+            status = arrange_rows(o, place + i, k + 1 - i, o.ready + i, &r.going)   # which is empty
         i = k + 1
     o.sorted = o.n
     o.disordered = False
@@ -375,7 +377,7 @@ cdef int hand_over(Reading* r) noexcept nogil:
     cdef int64_t waiting = whole.n - whole.ready
     r.rows = r.going
     rows_clear(&r.rows)
-    r.rows.hint = max(whole.used + whole.used // 16, <size_t>65536)
+    r.rows.hint = max(whole.used + whole.used // 16, whole.hint - whole.hint // 16)
     if waiting:
         if more_rows(&r.rows, waiting, whole.used - <size_t>bytes_before(&whole, whole.ready)) < 0:
             r.going = r.rows

@@ -59,6 +59,7 @@ cdef struct CapRows:
     int64_t ready           # the first ones, whose place is known: see order.pxi
     int64_t sorted          # with those that are in order after them
     bint disordered         # the rows after those are not
+    int64_t room            # rows that `end`, `lost` and `row` have room for
     size_t used
     size_t hint             # bytes that there may be
     uint8_t versions        # of all rows, or'ed
@@ -78,23 +79,33 @@ cdef inline bint is_row_before(const CapRow* a, const CapRow* b) noexcept nogil:
     return a.order_turn < b.order_turn or (a.order_turn == b.order_turn and a.order_position < b.order_position)
 
 
-cdef int rows_room(CapRows* o, size_t size) noexcept nogil:
-    """Room for one more row with so many bytes."""
-    cdef size_t n = <size_t>o.n
+cdef int more_rows(CapRows* o, int64_t n, size_t size) noexcept nogil:
+    """Room for n more rows with so many bytes in all."""
+    cdef size_t have = <size_t>o.n, all_ = <size_t>(o.n + n), want
     if o.data.room < o.used + size + 16:
-        if block_room(&o.data, o.used, max(o.used + o.used // 2, o.used + size + 16, o.hint)) < 0:
+        want = max(o.used + o.used // 2, o.used + size + 16, o.hint)
+        want = max(want, min(4 * o.used, <size_t>BATCH_BYTES + BATCH_BYTES // 4))
+        if block_room(&o.data, o.used, want) < 0:
             return NO_MEMORY
-    # A block may have more room than was asked for: each is looked at by itself.
-    if o.end.room < 8 * (n + 2):
-        if block_room(&o.end, 8 * (n + 1) if n else 0, 16 * n + 8192) < 0:
-            return NO_MEMORY
-    if o.lost.room < 8 * (n + 1):
-        if block_room(&o.lost, 8 * n, 16 * n + 8192) < 0:
-            return NO_MEMORY
-    if o.row.room < (n + 1) * sizeof(CapRow):
-        if block_room(&o.row, n * sizeof(CapRow), (2 * n + 128) * sizeof(CapRow)) < 0:
-            return NO_MEMORY
+    if o.room >= o.n + n:
+        return 0
+    if block_room(&o.end, 8 * (have + 1) if have else 0, 16 * all_ + 8192) < 0:
+        return NO_MEMORY
+    (<int64_t*>o.end.p)[0] = 0
+    if block_room(&o.lost, 8 * have, 16 * all_ + 8192) < 0:
+        return NO_MEMORY
+    if block_room(&o.row, have * sizeof(CapRow), (2 * all_ + 128) * sizeof(CapRow)) < 0:
+        return NO_MEMORY
+    o.room = <int64_t>min(min(o.end.room // 8 - 1, o.lost.room // 8), o.row.room // sizeof(CapRow))
     return 0
+
+
+cdef inline CapRow* next_row(CapRows* o, size_t size) noexcept nogil:
+    """Where the next row is to be described, of so many bytes, which there is room for; or NULL."""
+    if AMQP_UNLIKELY(o.n >= o.room or o.data.room < o.used + size + 16):
+        if more_rows(o, 1, size) < 0:
+            return NULL
+    return <CapRow*>o.row.p + o.n
 
 
 cdef int32_t note_info(CapInfos* o, const CapInfo* info) noexcept nogil:

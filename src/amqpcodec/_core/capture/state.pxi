@@ -317,7 +317,7 @@ cdef int io_half(StateIO* io, Reading* r, Half* h) noexcept nogil:
         else:
             memset(&mark, 0, sizeof(Mark))
         io_mark(io, &mark)
-        if not io.writing and not io.bad and push_mark(h, &mark) < 0:
+        if not io.writing and not io.bad and push_mark(h, &mark, mark.at, mark.rows) < 0:
             return NO_MEMORY
     if io_messages(io, r, h) < 0:
         return NO_MEMORY

@@ -276,7 +276,9 @@ cdef inline Mark* half_mark(Half* h) noexcept nogil:
     return <Mark*>h.marks.p + h.mark
 
 
-cdef int push_mark(Half* h, const Mark* mark) noexcept nogil:
+cdef inline int push_mark(Half* h, const Mark* mark, int64_t at, int32_t rows) noexcept nogil:
+    """The bytes at position `at` were sent by this packet, in which so many rows began."""
+    cdef Mark* own
     cdef size_t n = <size_t>h.n_marks
     if h.mark > 32 and 2 * h.mark > h.n_marks:
         n = <size_t>(h.n_marks - h.mark)
@@ -286,7 +288,10 @@ cdef int push_mark(Half* h, const Mark* mark) noexcept nogil:
     if h.marks.room < (n + 1) * sizeof(Mark):
         if block_room(&h.marks, n * sizeof(Mark), (2 * n + 4) * sizeof(Mark)) < 0:
             return NO_MEMORY
-    memcpy(<Mark*>h.marks.p + n, mark, sizeof(Mark))
+    own = <Mark*>h.marks.p + n
+    own[0] = mark[0]
+    own.at = at
+    own.rows = rows
     h.n_marks += 1
     return 0
 
@@ -335,48 +340,53 @@ cdef void find_place(Half* h, size_t n, int64_t at, CapRow* row) noexcept nogil:
     put_in_turn(h, row)
 
 
-cdef int store_row(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, uint64_t lost, uint8_t flags,
-                   const CapRow* place) noexcept nogil:
-    """A row of n bytes; lost: 0 for a frame."""
+cdef int end_row(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, uint64_t lost, uint8_t flags,
+                 CapRow* row) noexcept nogil:
+    """The next row, of n bytes, is said where it stands. lost: 0 for a frame."""
     cdef CapRows* o = &r.rows
-    cdef CapRow* row
-    cdef uint8_t* out
-    if rows_room(o, n) < 0:
-        return NO_MEMORY
+    cdef uint8_t* out = o.data.p + o.used
     if c.batch != r.infos.batch:
         c.info_at = note_info(&r.infos, &c.info)
         if c.info_at < 0:
             return NO_MEMORY
         c.batch = r.infos.batch
-    row = <CapRow*>o.row.p + o.n
-    row[0] = place[0]
     row.info = c.info_at
     row.server = h == &c.half[1]
     row.flags = flags
     o.versions |= row.version
     if o.n and is_row_before(row, row - 1):
         o.disordered = True
-    out = o.data.p + o.used
     if n:
         memcpy(out, p, n)
     if r.redact:
         if AMQP_UNLIKELY(c.v1):
             v1_hide(r.v1, out, n)
             v1_hide_tokens(r.v1, out, n, &h.tokens, not h.syn)
-        elif n >= 11 and out[0] == FRAME_METHOD and is_secret(load32(out + 7)):
+        elif n >= 11 and p[0] == FRAME_METHOD and is_secret(load32(p + 7)):
             hide_secret(out, n)
     (<uint64_t*>o.lost.p)[o.n] = lost
-    (<int64_t*>o.end.p)[0] = 0
     o.used += n
     o.n += 1
     (<int64_t*>o.end.p)[o.n] = <int64_t>o.used
     return 0
 
 
-cdef inline int put_row(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64_t at, uint64_t lost,
-                        uint8_t flags) noexcept nogil:
+cdef int store_row(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, uint64_t lost, uint8_t flags,
+                   const CapRow* place) noexcept nogil:
+    """A row of n bytes; lost: 0 for a frame."""
+    cdef CapRow* row = next_row(&r.rows, n)
+    if row == NULL:
+        return NO_MEMORY
+    row[0] = place[0]
+    return end_row(r, c, h, p, n, lost, flags, row)
+
+
+cdef int put_row(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64_t at, uint64_t lost,
+                 uint8_t flags) noexcept nogil:
     """A row of the n bytes at position `at`."""
-    cdef CapRow place
-    find_place(h, n, at, &place)
-    place.version = c.now
-    return store_row(r, c, h, p, n, lost, flags, &place)
+    cdef CapRow* row = next_row(&r.rows, n)
+    if row == NULL:
+        return NO_MEMORY
+    find_place(h, n, at, row)
+    row.version = c.now
+    return end_row(r, c, h, p, n, lost, flags, row)

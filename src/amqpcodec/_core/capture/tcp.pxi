@@ -14,7 +14,7 @@ cdef inline int64_t position_of(const Half* h, uint32_t sequence) noexcept nogil
     return h.offset + <int64_t>(<int32_t>(sequence - h.next))
 
 
-cdef int deliver(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, Mark* mark) noexcept nogil:
+cdef int deliver(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, const Mark* mark) noexcept nogil:
     """The next n > 0 bytes of a direction."""
     h.next += <uint32_t>n
     h.offset += <int64_t>n
@@ -291,7 +291,6 @@ cdef int add_segment(Reading* r, const CapPacket* packet, const Segment* s) noex
     cdef bint to_server = is_port(r, s.target.port)
     cdef bint from_server = is_port(r, s.source.port)
     cdef Conn* c
-    cdef Mark mark
     cdef int side
     if not (to_server or from_server):
         if s.source.port == TLS_PORT or s.target.port == TLS_PORT:
@@ -301,7 +300,6 @@ cdef int add_segment(Reading* r, const CapPacket* packet, const Segment* s) noex
         else:
             r.count.skipped[SKIP_PORTS] += 1
         return 0
-    mark = r.last
     if to_server and from_server:
         # Only a connection's opening tells two wanted ports apart.
         side = 1 if s.flags & TCP_SYN and s.flags & TCP_ACK else 0
@@ -336,7 +334,7 @@ cdef int add_segment(Reading* r, const CapPacket* packet, const Segment* s) noex
     if not s.flags & TCP_RST:
         if s.flags & TCP_ACK:
             note_ack(&c.half[1 - side], s.ack)
-        if add_payload(r, c, &c.half[side], s, &mark) < 0:
+        if add_payload(r, c, &c.half[side], s, &r.last) < 0:
             return NO_MEMORY
         if not c.holds and (half_holds(&c.half[side]) or (c.over and half_holds(&c.half[1 - side]))):
             link_holder(r, c)
@@ -377,7 +375,7 @@ cdef void note_ack(Half* h, uint32_t ack) noexcept nogil:
         h.acked = max(h.acked, position_of(h, ack))
 
 
-cdef int add_payload(Reading* r, Conn* c, Half* h, const Segment* s, Mark* mark) noexcept nogil:
+cdef int add_payload(Reading* r, Conn* c, Half* h, const Segment* s, const Mark* mark) noexcept nogil:
     cdef uint32_t sequence = s.sequence + (s.flags & TCP_SYN != 0)
     cdef Piece* first
     cdef int64_t at, old
@@ -390,8 +388,7 @@ cdef int add_payload(Reading* r, Conn* c, Half* h, const Segment* s, Mark* mark)
         h.offset = FIRST_POSITION
         h.plain = FIRST_POSITION
         h.known_end = FIRST_POSITION
-        mark.at = FIRST_POSITION
-        if push_mark(h, mark) < 0:      # what is missing before the first byte is told of here
+        if push_mark(h, mark, FIRST_POSITION, 0) < 0:   # what is missing before the first byte is told of here
             return NO_MEMORY
     if s.flags & TCP_SYN and not h.syn:
         h.syn = True
