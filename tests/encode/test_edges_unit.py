@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import struct
+from typing import Any
 
 import pytest
 
 from amqpcodec import batch
 from tests.columns.batch_rows import pa
+from tests.encode.encode_values import Sent, encode
+from tests.encode.test_errors_unit import not_text
 
 ROWS = 600
 
@@ -35,3 +38,40 @@ def test_offsets_outside_of_the_data_are_refused_in_every_row(row: int, column: 
     for wrong in (good[-1] + 1, good[-1] + 5_000, 2**31 - 1, good[row - 1] - 1, -1, -(2**31)):
         with pytest.raises(ValueError, match="point outside of it"):
             encoded(column, [*good[:row], wrong, *good[row + 1 :]])
+
+
+SECURE, PUBLISH = {"method": ["connection.secure"]}, {"method": ["basic.publish"]}
+WRONG: list[tuple[dict[str, Any], str]] = [
+    (SECURE | {"challenge": [5]}, "a longstr takes binary or text, not int64"),
+    (SECURE | {"challenge": not_text(b"\xff")}, "text that is not UTF-8"),
+    (PUBLISH | {"routing_key": [5]}, "a shortstr takes text, not int64"),
+    (PUBLISH | {"properties.timestamp": [-1]}, "a timestamp must be from 1970 on"),
+    (
+        PUBLISH | {"properties_json": ['{"headers":{"a":1}}'], "headers.b": [1]},
+        "headers come in properties_json as well",
+    ),
+    (PUBLISH | {"properties_json": ['{"headers":{"a":"\\u00']}, "four hexadecimal digits"),
+    (PUBLISH | {"properties_json": ['{"headers":']}, "an object expected"),
+    (PUBLISH | {"properties_json": [f'{{"headers":{{"a":{2**64}}}}}']}, "must fit 64 bits"),
+]
+
+
+@pytest.mark.parametrize("number", range(len(WRONG)))
+def test_what_a_row_cannot_say(number: int) -> None:
+    columns, text = WRONG[number]
+    (value,), (error,) = encode(pa.RecordBatch.from_pydict(columns))
+    assert value is None
+    assert text in (error or "")
+
+
+@pytest.mark.parametrize("mandatory", [2, -1, 2**40])
+def test_a_number_but_0_is_a_set_flag(mandatory: int) -> None:
+    columns = PUBLISH | {"mandatory": [mandatory]}
+    (value,), _ = encode(pa.RecordBatch.from_pydict(columns))
+    assert value == Sent("basic.publish", arguments={"mandatory": True}).octets()
+
+
+def test_escapes_in_upper_case() -> None:
+    columns = PUBLISH | {"properties_json": ['{"headers":{"a":"\\u00EF\\uD83D\\uDE00"}}']}
+    (value,), _ = encode(pa.RecordBatch.from_pydict(columns))
+    assert "ï😀".encode() in (value or b"")
