@@ -80,7 +80,7 @@ def in_tasks(paths: list[Path], **options: Any) -> Any:
 
 def streamed(folder: Path, states: Path, **options: Any) -> list[dict[str, Any]]:
     """The rows of a stream over a folder, whose driver starts anew before each batch."""
-    query = Query(folder, states, maxFilesPerTrigger="2", **options)
+    query = Query(folder, states, maxFilesPerTrigger="2", chain="true", **options)
     while batch := query.batch():
         query.run(batch)
         query.start()
