@@ -196,6 +196,12 @@ static inline void class_track(PyObject *o) { class_track_as(o, CLASS_LINKED); }
  * deallocation itself, can hold another such object. */
 static inline void class_track_read(PyObject *o) { class_track_as(o, 0); }
 
+/* The same of a new one, whose class has fields. */
+AMQP_INLINE void class_track_new(MessageObject *o) {
+    o->tracked = CLASS_TRACKED;
+    PyObject_GC_Track(o);
+}
+
 static inline void class_track_for(PyObject *o, PyObject *value) {
     if (PyType_IS_GC(Py_TYPE(value))) class_track(o);
 }

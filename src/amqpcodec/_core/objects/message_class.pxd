@@ -32,7 +32,7 @@ cdef extern from "objects/message_class.h":
     MessageObject* class_new(PyTypeObject* t)
     object class_instance "CLASS_INSTANCE"(PyTypeObject* t)
     void class_track(PyObject* o)
-    void class_track_read(PyObject* o)
+    void class_track_new(MessageObject* o)
     void class_track_for(PyObject* o, PyObject* value)
     void class_store(MessageObject* o, int i, PyObject* value)
     void class_fill(MessageObject* o, int i, PyObject* value)

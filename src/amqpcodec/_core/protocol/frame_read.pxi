@@ -160,5 +160,5 @@ cdef PyObject* decode_header(ProtocolCore self, const WireFrame* f, const uint8_
     if AMQP_UNLIKELY(o.field[0] == NULL or o.field[2] == NULL or o.field[3] == NULL):
         Py_DecRef(<PyObject*>o)
         raise MemoryError
-    class_track_read(<PyObject*>o)        # by its properties, whose table may come to hold it
+    class_track_new(o)      # by its properties, whose table may come to hold it
     return <PyObject*>o

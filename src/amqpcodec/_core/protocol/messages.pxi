@@ -176,9 +176,18 @@ cdef class MessageDecoder(Stream):
         return c
 
     cdef PyObject* take(self) except? NULL:
+        cdef PyObject* whole
+        if self.n_open == 0 and self.head_hi == self.head_lo:
+            whole = self.take_whole()
+            if AMQP_LIKELY(whole != NULL):
+                return whole
+        return self.take_frames()
+
+    @cython.final
+    cdef PyObject* take_frames(self) except? NULL:
+        """What the frames at hand complete, one after the other."""
         cdef Fault fault
         cdef object event, item
-        cdef PyObject* whole
         cdef int found
         while True:
             if self.n_open:
@@ -189,10 +198,6 @@ cdef class MessageDecoder(Stream):
                     return NULL
                 if found == SCAN_BAD:
                     return new_reference(self.fault_or_raise(&fault))
-            elif self.head_hi == self.head_lo:
-                whole = self.take_whole()
-                if whole != NULL:
-                    return whole
             found = self.scan(&fault)
             if found == SCAN_MORE:
                 return NULL
@@ -311,72 +316,79 @@ cdef class MessageDecoder(Stream):
         """A message in one go: method, header and one body frame stand whole one after the other in
         the chunk, and the generated readers take method and properties. NULL, and nothing done, where
         that is not so: then the frames are taken one by one, with the same checks and outcome."""
-        cdef WireFrame method, header, body
-        cdef Fault fault
         cdef Desc* d
         cdef uint64_t size
-        cdef const uint8_t* end = self.end
-        cdef const uint8_t* p = self.p
+        cdef uint16_t channel
+        cdef const uint8_t* method = self.p
+        cdef const uint8_t* header = self.whole_frame(method, FRAME_METHOD, 4)
+        cdef const uint8_t* body
+        cdef const uint8_t* after
         cdef MessageObject* o
-        fault.code = OK
-        if scan_frame(p, end, self.limit, 0, &method, &fault) != SCAN_FRAME:
+        if header == NULL:
             return NULL
-        if method.type != FRAME_METHOD or method.channel == 0 or method.size < 4:
-            return NULL
-        p += method.total
-        d = self.protocol.find(load32(method.payload))
-        if d == NULL or not d.has_content or d.read_hot == NULL or d.properties == NULL \
+        channel = load16(method + 1)
+        d = self.protocol.find(load32(method + 7))
+        if channel == 0 or d == NULL or not d.has_content or d.read_hot == NULL or d.properties == NULL \
                 or d.properties.read_hot == NULL:
             return NULL
-        if scan_frame(p, end, self.limit, 0, &header, &fault) != SCAN_FRAME:
+        body = self.whole_frame(header, FRAME_HEADER, 14)
+        if body == NULL or load16(header + 1) != channel or load16(header + 7) != d.class_id:
             return NULL
-        if header.type != FRAME_HEADER or header.channel != method.channel or header.size < 14 \
-                or load16(header.payload) != d.class_id:
-            return NULL
-        size = load64(header.payload + 4)
+        size = load64(header + 11)
         if self.limited and size > self.body_limit:
             return NULL
-        p += header.total
-        body.total = 0
+        after = body
         if size:
-            if scan_frame(p, end, self.limit, 0, &body, &fault) != SCAN_FRAME:
-                return NULL
-            if body.type != FRAME_BODY or body.channel != method.channel or body.size != size:
+            after = self.whole_frame(body, FRAME_BODY, 0)
+            if after == NULL or load16(body + 1) != channel or load32(body + 3) != size:
                 return NULL
         o = class_new(self.protocol.message_type)
         if AMQP_UNLIKELY(o == NULL):
             return fall_back(o)
-        o.field[0] = d.read_hot(d, method.payload + 4, method.payload + method.size, self.mode, self.cache)
+        o.field[0] = d.read_hot(d, method + 11, header - 1, self.mode, self.cache)
         if o.field[0] == NULL:
             return fall_back(o)
         d = d.properties
-        o.field[1] = d.read_hot(d, header.payload + 12, header.payload + header.size, self.mode, self.cache)
+        o.field[1] = d.read_hot(d, header + 19, body - 1, self.mode, self.cache)
         if o.field[1] == NULL:
             return fall_back(o)
-        o.field[2] = self.whole_body(&body, size)
+        o.field[2] = PyBytes_FromPointer(<const char*>(body + 7) if size else NULL, <Py_ssize_t>size) \
+            if self.copy else self.whole_view(body + 7, size)
         if AMQP_UNLIKELY(o.field[2] == NULL):
             return fall_back(o)
-        self.channel = method.channel
-        self.at += method.total + header.total + body.total
-        self.p = p + body.total
-        class_track_read(<PyObject*>o)
+        self.channel = channel
+        self.at += after - method
+        self.p = after
+        class_track_new(o)
         return <PyObject*>o
 
     @cython.final
-    cdef inline PyObject* whole_body(self, const WireFrame* body, uint64_t size) noexcept:
-        """A new reference to a body of one frame, or of none; NULL where no memory is left."""
-        if self.copy:
-            return PyBytes_FromPointer(<const char*>body.payload if size else NULL, <Py_ssize_t>size)
+    cdef inline const uint8_t* whole_frame(self, const uint8_t* p, uint8_t frame_type, uint64_t least) noexcept:
+        """The end of a frame of this type with a payload of `least` bytes or more, where it stands whole in
+        the chunk; NULL for any other frame, which scan judges."""
+        cdef uint64_t have = <uint64_t>(self.end - p)
+        cdef uint64_t total
+        if have < 8 or p[0] != frame_type:
+            return NULL
+        total = <uint64_t>load32(p + 3) + 8
+        if total > have or total < least + 8 or p[total - 1] != FRAME_END \
+                or (self.limit != 0 and total > self.limit):
+            return NULL
+        return p + total
+
+    @cython.final
+    cdef PyObject* whole_view(self, const uint8_t* p, uint64_t size) noexcept:
+        """A new reference to a body as a view of the chunk; NULL where no memory is left."""
         try:
-            return new_reference(self.body_view(body) if size else memoryview(b""))
+            return new_reference(self.body_view(p, size) if size else memoryview(b""))
         except MemoryError:
             return NULL
 
     @cython.final
-    cdef object body_view(self, const WireFrame* body):
+    cdef object body_view(self, const uint8_t* p, uint64_t size):
         """A body's bytes as a view of an immutable chunk."""
-        cdef Py_ssize_t at = body.payload - <const uint8_t*>PyBytes_AS_STRING(self.chunk)
-        return memoryview(self.chunk)[at:at + body.size]
+        cdef Py_ssize_t at = p - <const uint8_t*>PyBytes_AS_STRING(self.chunk)
+        return memoryview(self.chunk)[at:at + <Py_ssize_t>size]
 
     @cython.final
     cdef object step(self):
@@ -455,7 +467,7 @@ cdef class MessageDecoder(Stream):
         if AMQP_UNLIKELY(self.frame.size > c.size - c.have):
             c.clear(PASS_CONTENT)
             raise self.refused(BAD_ORDER, b"body frame beyond the size that the header announced", method)
-        return self.finish(c, self.body_view(&self.frame))
+        return self.finish(c, self.body_view(self.frame.payload, self.frame.size))
 
     @cython.final
     cdef object finish(self, Content c, object body):
@@ -465,7 +477,7 @@ cdef class MessageDecoder(Stream):
         o.field[0] = Py_NewRef(<PyObject*>c.method)
         o.field[1] = Py_NewRef(<PyObject*>c.properties)
         o.field[2] = Py_NewRef(<PyObject*>body)
-        class_track_read(<PyObject*>message)
+        class_track_new(o)
         c.clear(AWAIT_METHOD)
         return message
 
