@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import gc
+import weakref
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import amqpcodec
 from amqpcodec import v0_8, v0_9, v0_9_1, v1_0
 from amqpcodec.v0_9_1 import Basic
 
@@ -181,3 +184,16 @@ def test_frames_of_numbers_and_text_are_not_tracked() -> None:
     assert not gc.is_tracked(method)
     method.exchange = []
     assert gc.is_tracked(method)
+
+
+def test_a_class_is_collected_with_the_instances_that_it_keeps() -> None:
+    """Released instances wait in their class for the next decode, and hold it."""
+    pytest.importorskip("lxml")
+    protocol: Any = amqpcodec.load_xml_spec(Path(__file__).parents[2] / "spec/amqp0-9-1.xml")
+    deliver = weakref.ref(protocol.Basic.Deliver)
+    raw = protocol.encode(1, protocol.Basic.Deliver("tag", 5, exchange="", routing_key="key"))
+    held = [protocol.decode(raw) for _ in range(100)]
+    del protocol, held
+    for _ in range(3):
+        gc.collect()
+    assert deliver() is None

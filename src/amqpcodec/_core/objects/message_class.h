@@ -63,7 +63,9 @@ typedef struct {
     void *desc;           /* the core's descriptor of this class */
     PyObject *owner;      /* keeps desc alive */
 #if PYTHON_HAS_GIL
+    /* Released instances, each of which keeps its reference to the class. */
     int free_count;
+    int free_most; /* 0 once the collector has cleared the class */
     PyObject *free_list[CLASS_FREELIST];
 #endif
 } MessageClass;
@@ -152,11 +154,13 @@ static PyObject *class_alloc_new(PyTypeObject *type) {
 }
 
 /* Memory of an instance whose fields were cleared: where they are blank, None is in each. */
-static void class_free(MessageClass *k, PyObject *o) {
+static void class_free(PyTypeObject *type, PyObject *o) {
+    MessageClass *k = CLASS_OF(type);
     for (int i = 0; k->blank && i < k->fields; i++) PYTHON_DROP_NONE();
     for (int i = k->fields; i < k->slots; i++) PyMem_Free(((MessageObject *)o)->field[i]);
     if (k->gc) PyObject_GC_Del(o);
     else PyObject_Free(o);
+    Py_DECREF(type);
 }
 
 AMQP_INLINE MessageObject *class_new(PyTypeObject *type) {
@@ -165,7 +169,6 @@ AMQP_INLINE MessageObject *class_new(PyTypeObject *type) {
     if (AMQP_LIKELY(k->free_count)) { /* fields and head were cleared when it was put there */
         PyObject *o = k->free_list[--k->free_count];
         Py_SET_REFCNT(o, 1);
-        Py_INCREF(type);
         return (MessageObject *)o;
     }
 #endif
@@ -251,7 +254,7 @@ AMQP_INLINE void class_release(PyObject *self) {
         }
     }
 #if PYTHON_HAS_GIL
-    if (k->free_count < CLASS_FREELIST) {
+    if (k->free_count < k->free_most) {
         for (end = o->field + k->slots; at != end; at++) {
             TableBytes *b = (TableBytes *)*at;
             if (!b) continue;
@@ -262,12 +265,10 @@ AMQP_INLINE void class_release(PyObject *self) {
             }
         }
         k->free_list[k->free_count++] = self;
-        Py_DECREF(type);
         return;
     }
 #endif
-    class_free(k, self);
-    Py_DECREF(type);
+    class_free(type, self);
 }
 
 static void class_dealloc(PyObject *self);

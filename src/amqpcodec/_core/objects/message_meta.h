@@ -8,11 +8,6 @@ static PyTypeObject MessageMeta;
 
 static void class_meta_dealloc(PyObject *self) {
     MessageClass *k = CLASS_OF(self);
-#if PYTHON_HAS_GIL
-    while (k->free_count) {
-        class_free(k, k->free_list[--k->free_count]);
-    }
-#endif
     for (int i = 0; i < k->fields; i++) {
         Py_CLEAR(k->name[i]);
         Py_CLEAR(k->fallback[i]);
@@ -27,12 +22,21 @@ static void class_meta_dealloc(PyObject *self) {
 }
 
 static int class_meta_traverse(PyObject *self, visitproc visit, void *arg) {
-    Py_VISIT(CLASS_OF(self)->owner);
+    MessageClass *k = CLASS_OF(self);
+    Py_VISIT(k->owner);
+#if PYTHON_HAS_GIL
+    for (int i = 0; i < k->free_count; i++) Py_VISIT(self); /* by the instances in its free list */
+#endif
     return PyType_Type.tp_traverse(self, visit, arg);
 }
 
 static int class_meta_clear(PyObject *self) {
     /* owner stays: instances that die later still read their descriptor. */
+#if PYTHON_HAS_GIL
+    MessageClass *k = CLASS_OF(self);
+    k->free_most = 0;
+    while (k->free_count) class_free((PyTypeObject *)self, k->free_list[--k->free_count]);
+#endif
     return PyType_Type.tp_clear(self);
 }
 
@@ -168,6 +172,9 @@ static PyObject *class_make(PyObject *name, PyObject *bases, PyObject *dict, PyO
         Py_DECREF(descriptor);
     }
     k->slots = n + ntables;
+#if PYTHON_HAS_GIL
+    k->free_most = CLASS_FREELIST;
+#endif
     k->owner = Py_XNewRef(owner);
     type->tp_basicsize = (Py_ssize_t)(CLASS_HEAD + sizeof(PyObject *) * (size_t)k->slots);
     if (nwords) type->tp_basicsize = (Py_ssize_t)CLASS_WORDS_AT(k->slots) + 8 * nwords;
