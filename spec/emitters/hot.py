@@ -190,7 +190,7 @@ def _method_reader(w: Writer, sig: str) -> None:
             w(f"o.field[{i}] = " + (cached if letter == "S" else f"text_new_(p{i} + 1, p{i}[0])"))
             checks.append(f"o.field[{i}] == NULL")
         else:
-            w(f"o.field[{i}] = PyLong_FromU64({_LOAD[letter].format(p=f'p{i}')})")
+            w(f"o.field[{i}] = int_new({_LOAD[letter].format(p=f'p{i}')})")
             checks.append(f"o.field[{i}] == NULL")
     w(f"if AMQP_UNLIKELY({' or '.join(checks)}):")
     w("    return fall_back(o)")
@@ -327,7 +327,7 @@ def _properties_reader(w: Writer, sig: str) -> None:
         else:
             w(f"if <size_t>(end - p) < {_WIDTH[letter]}:")
             w("    return fall_back(o)")
-            w(f"value = PyLong_FromU64({_LOAD[letter].format(p='p')})")
+            w(f"value = int_new({_LOAD[letter].format(p='p')})")
             w("if value == NULL:")
             w("    return fall_back(o)")
             w(f"p += {_WIDTH[letter]}")

@@ -34,7 +34,7 @@ cdef PyObject* read_hSSBB(Desc* d, const uint8_t* p, const uint8_t* end, uintptr
     if o == NULL:
         return fall_back(o)
     o.mode = <uint32_t>mode
-    o.field[0] = PyLong_FromU64(load16(p0))
+    o.field[0] = int_new(load16(p0))
     o.field[1] = text_cached_(cache, p1 + 1, p1[0])
     o.field[2] = text_cached_(cache, p2 + 1, p2[0])
     o.field[3] = Py_NewRef(Py_True if p3[0] & 1 else Py_False)
@@ -111,7 +111,7 @@ cdef PyObject* read_hSSS(Desc* d, const uint8_t* p, const uint8_t* end, uintptr_
     if o == NULL:
         return fall_back(o)
     o.mode = <uint32_t>mode
-    o.field[0] = PyLong_FromU64(load16(p0))
+    o.field[0] = int_new(load16(p0))
     o.field[1] = text_cached_(cache, p1 + 1, p1[0])
     o.field[2] = text_cached_(cache, p2 + 1, p2[0])
     o.field[3] = text_cached_(cache, p3 + 1, p3[0])
@@ -187,7 +187,7 @@ cdef PyObject* read_SqBSS(Desc* d, const uint8_t* p, const uint8_t* end, uintptr
         return fall_back(o)
     o.mode = <uint32_t>mode
     o.field[0] = text_cached_(cache, p0 + 1, p0[0])
-    o.field[1] = PyLong_FromU64(load64(p1))
+    o.field[1] = int_new(load64(p1))
     o.field[2] = Py_NewRef(Py_True if p2[0] & 1 else Py_False)
     o.field[3] = text_cached_(cache, p3 + 1, p3[0])
     o.field[4] = text_cached_(cache, p4 + 1, p4[0])
@@ -262,11 +262,11 @@ cdef PyObject* read_qBSSl(Desc* d, const uint8_t* p, const uint8_t* end, uintptr
     if o == NULL:
         return fall_back(o)
     o.mode = <uint32_t>mode
-    o.field[0] = PyLong_FromU64(load64(p0))
+    o.field[0] = int_new(load64(p0))
     o.field[1] = Py_NewRef(Py_True if p1[0] & 1 else Py_False)
     o.field[2] = text_cached_(cache, p2 + 1, p2[0])
     o.field[3] = text_cached_(cache, p3 + 1, p3[0])
-    o.field[4] = PyLong_FromU64(load32(p4))
+    o.field[4] = int_new(load32(p4))
     if AMQP_UNLIKELY(o.field[0] == NULL or o.field[2] == NULL or o.field[3] == NULL or o.field[4] == NULL):
         return fall_back(o)
     return <PyObject*>o
@@ -319,7 +319,7 @@ cdef PyObject* read_qB(Desc* d, const uint8_t* p, const uint8_t* end, uintptr_t 
     if o == NULL:
         return fall_back(o)
     o.mode = <uint32_t>mode
-    o.field[0] = PyLong_FromU64(load64(p0))
+    o.field[0] = int_new(load64(p0))
     o.field[1] = Py_NewRef(Py_True if p1[0] & 1 else Py_False)
     if AMQP_UNLIKELY(o.field[0] == NULL):
         return fall_back(o)
@@ -357,7 +357,7 @@ cdef PyObject* read_qBB(Desc* d, const uint8_t* p, const uint8_t* end, uintptr_t
     if o == NULL:
         return fall_back(o)
     o.mode = <uint32_t>mode
-    o.field[0] = PyLong_FromU64(load64(p0))
+    o.field[0] = int_new(load64(p0))
     o.field[1] = Py_NewRef(Py_True if p1[0] & 1 else Py_False)
     o.field[2] = Py_NewRef(Py_True if p1[0] & 2 else Py_False)
     if AMQP_UNLIKELY(o.field[0] == NULL):
@@ -439,7 +439,7 @@ cdef PyObject* read_properties_SSToosSSstSSSS(Desc* d, const uint8_t* p, const u
     if flags & 0x1000:
         if <size_t>(end - p) < 1:
             return fall_back(o)
-        value = PyLong_FromU64(p[0])
+        value = int_new(p[0])
         if value == NULL:
             return fall_back(o)
         p += 1
@@ -447,7 +447,7 @@ cdef PyObject* read_properties_SSToosSSstSSSS(Desc* d, const uint8_t* p, const u
     if flags & 0x0800:
         if <size_t>(end - p) < 1:
             return fall_back(o)
-        value = PyLong_FromU64(p[0])
+        value = int_new(p[0])
         if value == NULL:
             return fall_back(o)
         p += 1

@@ -1,7 +1,7 @@
 # Frames to objects.
 
-cdef object decode_at(ProtocolCore self, const uint8_t* p, Py_ssize_t size, Py_ssize_t offset,
-                      uintptr_t mode, object owner):
+cdef inline object decode_at(ProtocolCore self, const uint8_t* p, Py_ssize_t size, Py_ssize_t offset,
+                             uintptr_t mode, object owner):
     cdef WireFrame f
     cdef Fault fault
     cdef int found
@@ -10,7 +10,7 @@ cdef object decode_at(ProtocolCore self, const uint8_t* p, Py_ssize_t size, Py_s
     fault.code = OK
     found = scan_frame(p + offset, p + size, 0, <uint64_t>offset, &f, &fault)
     if found == SCAN_FRAME:
-        return (f.total, f.channel, owned(decode_frame(
+        return (owned(int_new(f.total)), owned(int_new(f.channel)), owned(decode_frame(
             self, &f, p + offset, <uint64_t>offset, mode, ONE_SHOT_CACHE, owner, p)))
     if found == SCAN_MORE:
         return None
@@ -153,10 +153,10 @@ cdef PyObject* decode_header(ProtocolCore self, const WireFrame* f, const uint8_
     if AMQP_UNLIKELY(o == NULL):
         Py_DecRef(properties)
         raise MemoryError
-    o.field[0] = PyLong_FromU64(load64(f.payload + 4))
+    o.field[0] = int_new(load64(f.payload + 4))
     o.field[1] = properties
-    o.field[2] = PyLong_FromU64(load16(f.payload))
-    o.field[3] = PyLong_FromU64(load16(f.payload + 2))
+    o.field[2] = int_new(load16(f.payload))
+    o.field[3] = int_new(load16(f.payload + 2))
     if AMQP_UNLIKELY(o.field[0] == NULL or o.field[2] == NULL or o.field[3] == NULL):
         Py_DecRef(<PyObject*>o)
         raise MemoryError

@@ -5,10 +5,11 @@
 #define AMQPCODEC_PAIR_H
 
 #include <Python.h>
+#include "wire/ints.h"
 #include "wire/python.h"
 
-static PyObject *pair_make(PyObject **kept, long channel, PyObject *event) { /* takes event over */
-    PyObject *number = PyLong_FromLong(channel);
+static PyObject *pair_make(PyObject **kept, uint16_t channel, PyObject *event) { /* takes event over */
+    PyObject *number = int_new(channel);
     PyObject *pair = *kept;
     if (!number) {
         Py_DECREF(event);

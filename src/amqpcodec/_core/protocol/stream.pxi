@@ -10,7 +10,7 @@ cdef enum:
 
 
 cdef extern from "protocol/pair.h":
-    object pair_make(PyObject** kept, long channel, PyObject* event)
+    object pair_make(PyObject** kept, uint16_t channel, PyObject* event)
 
 cdef extern from "Python.h":
     unsigned long PyThread_get_thread_ident()
