@@ -57,10 +57,14 @@ cdef int64_t* RANGE_HIGH = [255, 32767, 65535, 2147483647, 4294967295, INT64_MAX
 cdef int put_ranged(Buffer* b, int range, object value) except -1:
     """An exact int that is in the range; falls back on any other."""
     cdef int overflow = 0
+    cdef int32_t small
     cdef long long n
-    if type(value) is not int:
-        not_ours("unusual value")
-    n = PyLong_AsLongLongAndOverflow(value, &overflow)
+    if AMQP_LIKELY(exact_small(<PyObject*>value, &small)):
+        n = small
+    else:
+        if type(value) is not int:
+            not_ours("unusual value")
+        n = PyLong_AsLongLongAndOverflow(value, &overflow)
     if overflow or n < RANGE_LOW[range] or n > RANGE_HIGH[range]:
         not_ours("unusual value")
     buffer_room(b, 8)

@@ -215,7 +215,8 @@ AMQP_INLINE int exact_u64(PyObject *o, uint64_t *out) {
         *out = (uint64_t)word;
         return word >= 0;
     }
-    unsigned long long v = PyLong_AsUnsignedLongLong(o);
+    /* Of a long, CPython puts the digits together; of a long long, bytes. */
+    unsigned long long v = sizeof(long) == 8 ? PyLong_AsUnsignedLong(o) : PyLong_AsUnsignedLongLong(o);
     if (v == (unsigned long long)-1 && PyErr_Occurred()) {
         PyErr_Clear();
         return 0;
