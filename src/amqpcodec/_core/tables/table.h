@@ -10,7 +10,9 @@ typedef PyObject *(*ValueReader)(const uint8_t **at, uintptr_t mode, TextCache *
 
 /* Text where the bytes are UTF-8, else the bytes: a new reference. */
 AMQP_INLINE PyObject *table_text(const uint8_t *s, Py_ssize_t n, TextCache *cache) {
-    PyObject *o = text_of_utf8(n <= SHORT_VALUE ? cache : NULL, s, n);
+    PyObject *o = n <= SHORT_VALUE        ? text_of_utf8(cache, s, n)
+                  : is_ascii(s, (size_t)n) ? text_ascii(s, n)
+                                           : text_utf8(s, n);
     return o || PyErr_Occurred() ? o : PyBytes_FromStringAndSize((const char *)s, n);
 }
 
@@ -19,29 +21,37 @@ AMQP_INLINE PyObject *table_read(const uint8_t *p, uint32_t n, uintptr_t mode, i
                                  ValueReader read) {
     const uint8_t *end = p + n;
     PyObject *table = PyDict_New();
-    while (table && p < end) {
+    if (!table) return NULL;
+    while (p < end) {
         const uint8_t *name_at = p;
         p += 1 + p[0];
-        PyObject *value;
+        PyObject **entry, *kept = NULL, *name, *value;
         if (p[0] == 'S' && !typed) { /* the most frequent type: without a call */
             uint32_t size = load32(p + 1);
-            value = table_text(p + 5, size, cache);
-            p += 5 + (size_t)size;
+            const uint8_t *text = p + 5;
+            p = text + size;
+            value = size <= SHORT_VALUE ? text_find(cache, text, size, &entry) : NULL;
+            if (value && (name = text_find(cache, name_at + 1, name_at[0], &entry))) {
+                /* Both are borrowed, since nothing was put into the cache. */
+                if (AMQP_UNLIKELY(PyDict_SetItem(table, name, value) < 0)) goto failed;
+                continue;
+            }
+            value = value ? Py_NewRef(value) : table_text(text, size, cache);
         } else {
             value = read(&p, mode, cache);
         }
-        if (!value) {
-            Py_CLEAR(table);
-            break;
-        }
-        PyObject **entry, *kept = NULL;
-        PyObject *name = text_find(cache, name_at + 1, name_at[0], &entry);
+        if (!value) goto failed;
+        name = text_find(cache, name_at + 1, name_at[0], &entry);
         if (!name) name = kept = text_keep(entry, name_at + 1, name_at[0]);
-        if (!name || PyDict_SetItem(table, name, value) < 0) Py_CLEAR(table);
+        int status = name ? PyDict_SetItem(table, name, value) : -1;
         Py_XDECREF(kept);
         Py_DECREF(value);
+        if (AMQP_UNLIKELY(status < 0)) goto failed;
     }
     return table;
+failed:
+    Py_DECREF(table);
+    return NULL;
 }
 
 #endif

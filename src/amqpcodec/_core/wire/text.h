@@ -13,7 +13,8 @@ static PyObject *text_slow(const uint8_t *s, Py_ssize_t n) {
 
 /* The bytes of a compact ASCII str, which every str of ASCII is that was not made by a subclass. */
 AMQP_INLINE uint8_t *text_bytes(PyObject *o) {
-    AMQP_ASSUME(PyUnicode_IS_COMPACT_ASCII(o));
+    AMQP_ASSUME(PyUnicode_IS_COMPACT(o));
+    AMQP_ASSUME(PyUnicode_IS_ASCII(o));
     return PyUnicode_1BYTE_DATA(o);
 }
 #define TEXT_BYTES(o) text_bytes((PyObject *)(o))
@@ -85,7 +86,7 @@ typedef struct {
 
 typedef struct {
     LastTime last_time;
-    PyObject *slot[TEXT_CACHE_SLOTS];
+    PyObject *slot[TEXT_CACHE_SLOTS]; /* at first the empty str, which is not looked for */
 } TextCache;
 
 /* Two overlapping words stand for up to 16 bytes whole; longer text adds its middle on comparison. */
@@ -137,14 +138,14 @@ AMQP_INLINE PyObject *text_find(TextCache *cache, const uint8_t *s, Py_ssize_t n
     text_ends(s, n, &a, &b);
     *entry = &cache->slot[text_cache_index(a, b, n)];
     PyObject *o = **entry;
-    if (AMQP_UNLIKELY(o == NULL) || PyUnicode_GET_LENGTH(o) != n) return NULL;
+    if (PyUnicode_GET_LENGTH(o) != n) return NULL;
     return text_same(s, TEXT_BYTES(o), n, a, b) ? o : NULL;
 }
 
 /* A new str of ASCII bytes that the cache does not have; kept there where it has an entry. */
 static inline PyObject *text_keep_ascii(PyObject **entry, const uint8_t *s, Py_ssize_t n) {
     PyObject *o = text_ascii(s, n);
-    if (entry && o) Py_XSETREF(*entry, Py_NewRef(o));
+    if (entry && o) Py_SETREF(*entry, Py_NewRef(o));
     return o;
 }
 
@@ -169,11 +170,17 @@ AMQP_INLINE PyObject *text_of_utf8(TextCache *cache, const uint8_t *s, Py_ssize_
     return AMQP_LIKELY(is_ascii(s, (size_t)n)) ? text_keep_ascii(entry, s, n) : text_utf8(s, n);
 }
 
-static TextCache *text_cache_new(void) { return (TextCache *)PyMem_Calloc(1, sizeof(TextCache)); }
+static TextCache *text_cache_new(void) {
+    PyObject *empty = PyUnicode_New(0, 0);
+    TextCache *cache = empty ? PyMem_Calloc(1, sizeof(TextCache)) : NULL;
+    for (int i = 0; cache && i < TEXT_CACHE_SLOTS; i++) cache->slot[i] = Py_NewRef(empty);
+    Py_XDECREF(empty);
+    return cache;
+}
 
 static void text_cache_free(TextCache *cache) {
     if (!cache) return;
-    for (int i = 0; i < TEXT_CACHE_SLOTS; i++) Py_XDECREF(cache->slot[i]);
+    for (int i = 0; i < TEXT_CACHE_SLOTS; i++) Py_DECREF(cache->slot[i]);
     Py_XDECREF(cache->last_time.datetime);
     PyMem_Free(cache);
 }
