@@ -4,31 +4,30 @@
 
 cdef int v1_put(Buffer* b, object v, int mode, int depth, Place* at) except -1:
     """A value as the type that its Python type stands for. depth: levels that are open around it."""
-    cdef type t = type(v)
     cdef int32_t small = 0
-    if t is str:
+    if type(v) is str:
         return v1_put_text(b, V1_STRING, v, at)
-    if t is int:
+    if type(v) is int:
         if exact_small(<PyObject*>v, &small):
             return v1_put_number(b, V1_LONG, <uint64_t><int64_t>small)
         return v1_put_long(b, v, mode, at)
     if v is None:
         return v1_put_code(b, CTOR_NULL)
-    if t is bool:
+    if type(v) is bool:
         return v1_put_code(b, CTOR_TRUE if v is True else CTOR_FALSE)
-    if t is V1Symbol:
+    if type(v) is V1Symbol:
         return v1_put_text(b, V1_SYMBOL, v, at)
-    if t is bytes:
+    if type(v) is bytes:
         return v1_put_binary(b, v, at)
-    if t is float:
+    if type(v) is float:
         return v1_put_number(b, V1_DOUBLE, double_to_bits(PyFloat_AS_DOUBLE(v)))
-    if t is dict:
+    if type(v) is dict:
         return v1_put_map(b, v, mode, depth, at)
-    if t is list:
+    if type(v) is list:
         return v1_put_list(b, v, mode, depth, at)
-    if class_check_type(<PyTypeObject*><PyObject*>t):
+    if class_check_type(Py_TYPE(<PyObject*>v)):
         return v1_put_instance(b, v, mode, depth, at)
-    return v1_put_rare(b, v, t, mode, depth, at)
+    return v1_put_rare(b, v, type(v), mode, depth, at)
 
 
 cdef int v1_put_long(Buffer* b, object v, int mode, Place* at) except -1:

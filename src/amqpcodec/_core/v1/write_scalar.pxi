@@ -75,7 +75,8 @@ cdef int v1_take_text(object v, uint8_t wire_type, const uint8_t** p, Py_ssize_t
 cdef int v1_put_text(Buffer* b, uint8_t wire_type, object v, Place* at) except -1:
     cdef const uint8_t* p = NULL
     cdef Py_ssize_t n = 0
-    v1_take_text(v, wire_type, &p, &n, at)
+    if wire_type != V1_STRING or not utf8_bytes(<PyObject*>v, &p, &n):
+        v1_take_text(v, wire_type, &p, &n, at)
     return v1_put_run(b, wire_type, p, <uint64_t>n, at)
 
 
