@@ -31,7 +31,7 @@ cdef class FrameIterator:
 
     def __next__(self):
         cdef PyObject* event = NULL
-        cdef long channel = 0
+        cdef uint16_t channel = 0
         if self.stream is not None:
             self.stream.begin()
             try:
