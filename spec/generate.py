@@ -60,7 +60,7 @@ def outputs() -> dict[Path, str]:
         files[GEN / f"{module}.py"] = head + emit_table(protocol, module)
         files[GEN.parent / f"{module}.pyi"] = head + emit_stubs(protocol, module)
     head = banner(sources)
-    files[GEN / "constants.pxd"] = head + emit_constants(protocols["v0_9_1"])
+    files[GEN / "constants.pxd"] = head + emit_constants(list(protocols.values()))
     files[GEN / "columns.pxi"] = head + "\n" + emit_columns(list(protocols.values()))
     files[GEN / "hot.pxi"] = head + "\n" + emit_hot(list(protocols.values()))
     overlays = HERE / "overlays.xml"

@@ -8,3 +8,9 @@ cdef enum:
     FRAME_BODY = 3
     FRAME_HEARTBEAT = 8
     FRAME_END = 206
+    # Class and method, as the four bytes that begin the payload.
+    CONNECTION_START_OK = 0xa000b
+    CONNECTION_SECURE = 0xa0014
+    CONNECTION_SECURE_OK = 0xa0015
+    CONNECTION_TUNE_OK = 0xa001f
+    CONNECTION_UPDATE_SECRET = 0xa0046

@@ -1,14 +1,13 @@
 # Credentials in the frames of captures: overwritten where they lie, so that no column shows them.
 
 cdef enum:
-    V1_SASL_INIT = 0x41
-    V1_SASL_OUTCOME = 0x44
     PROPERTIES_DEPTH = 8    # tables in the properties of a client that are looked into
 
 
 cdef inline bint is_secret(uint32_t method) noexcept nogil:
     """connection.start-ok, secure, secure-ok and update-secret, the same numbers in all versions."""
-    return method == 0x000A000B or method == 0x000A0014 or method == 0x000A0015 or method == 0x000A0046
+    return (method == CONNECTION_START_OK or method == CONNECTION_SECURE or method == CONNECTION_SECURE_OK
+            or method == CONNECTION_UPDATE_SECRET)
 
 
 cdef void hide(uint8_t* p, size_t n) noexcept nogil:
@@ -85,7 +84,7 @@ cdef void hide_secret(uint8_t* p, size_t n) noexcept nogil:
     method = load32(p + 7)
     if not is_secret(method):
         return
-    if method == 0x000A000B:
+    if method == CONNECTION_START_OK:
         # client-properties, mechanism; then the response
         if n - at < 4 or load32(p + at) > n - at - 4:
             hide(p + at, n - at)
@@ -117,8 +116,9 @@ cdef void v1_hide(const V1Types* types, uint8_t* p, size_t n) noexcept nogil:
     if n < 8 or p[0] == c'A':
         return
     skip = 4 * <size_t>p[4]
-    if p[5] != V1_FRAME_SASL and not (p[5] == V1_FRAME_AMQP and n > skip + 2 and p[skip] == 0 and p[skip + 1] == 0x53
-                                      and V1_SASL_INIT <= p[skip + 2] <= V1_SASL_OUTCOME):
+    if p[5] != V1_FRAME_SASL and not (p[5] == V1_FRAME_AMQP and n > skip + 2
+                                      and p[skip] == CTOR_DESCRIBED and p[skip + 1] == CTOR_SMALLULONG
+                                      and DESC_SASL_INIT <= p[skip + 2] <= DESC_SASL_OUTCOME):
         return
     if skip < 8 or skip >= n:
         hide(p + 8, n - 8)
@@ -128,11 +128,13 @@ cdef void v1_hide(const V1Types* types, uint8_t* p, size_t n) noexcept nogil:
     if d == NULL:
         hide(p + skip + 1, n - skip - 1)
         return
-    if not V1_SASL_INIT <= d.code <= V1_SASL_OUTCOME:
+    if not DESC_SASL_INIT <= d.code <= DESC_SASL_OUTCOME:
         return
     # The list, of which there may be a part only: so it is not read as a whole.
-    known = 1 if c.p < c.end and c.p[0] == 0x45 else 3 if c.p < c.end and c.p[0] == 0xC0 else 9
-    if <size_t>(c.end - c.p) < known or (known == 9 and c.p[0] != 0xD0):
+    known = 0
+    if c.p < c.end:
+        known = 1 if c.p[0] == CTOR_LIST0 else 3 if c.p[0] == CTOR_LIST8 else 9 if c.p[0] == CTOR_LIST32 else 0
+    if not known or <size_t>(c.end - c.p) < known:
         hide(<uint8_t*>c.p, <size_t>(c.end - c.p))
         return
     c.p += known

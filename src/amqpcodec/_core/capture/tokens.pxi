@@ -17,7 +17,8 @@ cdef void hide_text(Cursor* c) noexcept nogil:
         hide(<uint8_t*>v.p, v.n)
         return
     # Cut off, or no text: the constructor stays, and the length that follows it.
-    from_ += min(<size_t>(c.end - from_), <size_t>(5 if from_[0] >> 4 == 0xB else 2 if from_[0] >> 4 == 0xA else 1))
+    from_ += min(<size_t>(c.end - from_), <size_t>(5 if from_[0] >> 4 == CATEGORY_VARIABLE4
+                                                   else 2 if from_[0] >> 4 == CATEGORY_VARIABLE1 else 1))
     hide(<uint8_t*>from_, <size_t>(c.end - from_))
     c.p = c.end
 

@@ -94,11 +94,11 @@ cdef bint v1_plausible(const V1Types* types, const uint8_t* p, size_t n, uint64_
     if skip == size:
         return p[5] == V1_FRAME_AMQP        # a heartbeat
     if n <= skip + 1:
-        return size <= limit and (n <= skip or p[skip] == 0)
-    if p[skip] != 0:
+        return size <= limit and (n <= skip or p[skip] == CTOR_DESCRIBED)
+    if p[skip] != CTOR_DESCRIBED:
         return False
     code = p[skip + 1]
-    if code != 0x53 and code != 0x80 and code != 0xA3 and code != 0xB3:
+    if code != CTOR_SMALLULONG and code != CTOR_ULONG and code != CTOR_SYM8 and code != CTOR_SYM32:
         return False
     v1_begin(&c, &fault, p + skip, p + min(<uint64_t>n, size), p, 0)
     d = v1_look_descriptor(types, &c, p[5])
@@ -107,7 +107,7 @@ cdef bint v1_plausible(const V1Types* types, const uint8_t* p, size_t n, uint64_
     # Only a payload has no bound but that of the link.
     if size > limit and d.code != DESC_TRANSFER:
         return False
-    return c.p == c.end or c.p[0] == 0x45 or c.p[0] == 0xC0 or c.p[0] == 0xD0
+    return c.p == c.end or c.p[0] == CTOR_LIST0 or c.p[0] == CTOR_LIST8 or c.p[0] == CTOR_LIST32
 
 
 cdef bint v1_strict(const V1Types* types, const uint8_t* p, uint64_t size) noexcept nogil:

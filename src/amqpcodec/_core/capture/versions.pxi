@@ -144,5 +144,5 @@ cdef inline void count_frame(Reading* r, Conn* c, Half* h, const uint8_t* p, siz
         d = method_of(spoken, load32(p + 7))
         if d != NULL:
             spoken.methods[d - spoken.descs] += 1
-        if load32(p + 7) == 0x000A001F and n >= 20 and h == &c.half[0]:
-            c.frame_max = load32(p + 13)        # tune-ok
+        if load32(p + 7) == CONNECTION_TUNE_OK and n >= 20 and h == &c.half[0]:
+            c.frame_max = load32(p + 13)
