@@ -15,7 +15,6 @@ cdef dict V1_FAULTS = {
     V1_BAD_FIELD: _errors.FieldError,
     V1_BAD_VALUE: _errors.FieldError,
     V1_BAD_FIELDS: _errors.FieldError,
-    V1_BAD_MANDATORY: _errors.FieldError,
     V1_BAD_COUNT: _errors.SizeError,
     V1_BAD_SECTION: _errors.SectionError,
     V1_BAD_DESCRIPTOR: _errors.UnknownMethodError,
@@ -33,7 +32,7 @@ cdef const char* v1_condition(int code) noexcept nogil:
         return b"amqp:connection:framing-error"
     if code == BAD_BODY_SIZE:
         return b"amqp:link:message-size-exceeded"
-    if code == V1_BAD_VALUE or code == V1_BAD_MANDATORY:
+    if code == V1_BAD_VALUE:
         return b"amqp:invalid-field"
     if code == V1_BAD_ORDER:
         return b"amqp:illegal-state"
@@ -82,8 +81,6 @@ cdef int v1_fault_text(const Fault* f, char* out, size_t room) noexcept nogil:
         n += snprintf(out, room, b"%s has no such choice", what)
     elif f.code == V1_BAD_FIELDS:
         n += snprintf(out, room, b"%llu fields, at most %llu are defined", need, have)
-    elif f.code == V1_BAD_MANDATORY:
-        n += snprintf(out, room, b"is mandatory and not there")
     elif f.code == V1_BAD_COUNT:
         n += snprintf(out, room, b"%llu elements without bytes exceed the limit of %llu", need,
                       <unsigned long long>V1_EMPTY_LIMIT)

@@ -23,7 +23,6 @@ cdef enum:
     V1_BAD_FIELD            # what: the type that was wanted; byte: the constructor
     V1_BAD_VALUE            # a value of the right type that the field's type does not have
     V1_BAD_FIELDS           # need: fields there are, have: at most
-    V1_BAD_MANDATORY
     V1_BAD_COUNT            # zero-width elements beyond the limit
     V1_BAD_SECTION          # what: the rule
     V1_BAD_DESCRIPTOR       # a performative was wanted
