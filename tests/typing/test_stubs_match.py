@@ -156,6 +156,8 @@ def decoder_settings(name: str) -> dict[str, tuple[list[Any], Any]]:
         assert arg.annotation is not None
         assert default is not None
         kind = ast.unparse(aliases.get(ast.unparse(arg.annotation)) or arg.annotation)
+        if kind == "int | None":
+            continue  # a limit
         values = [False, True] if kind == "bool" else list(ast.literal_eval(kind[len("Literal") :]))
         found[arg.arg] = (values, ast.literal_eval(default))
     return found
