@@ -51,7 +51,7 @@ cdef void free_partial(Partial* d) noexcept nogil:
         free(d)
 
 
-cdef void give_up(Reading* r, Partial* d) noexcept nogil:
+cdef void drop_partial(Reading* r, Partial* d) noexcept nogil:
     """No more fragments of it are awaited; who reads packets reads what is there."""
     unlink_partial(r, d)
     d.newer = r.partials.given_up
@@ -61,7 +61,7 @@ cdef void give_up(Reading* r, Partial* d) noexcept nogil:
 cdef void free_partials(Reading* r) noexcept nogil:
     cdef Partial* d
     while r.partials.oldest != NULL:
-        give_up(r, r.partials.oldest)
+        drop_partial(r, r.partials.oldest)
     while r.partials.given_up != NULL:
         d = r.partials.given_up
         r.partials.given_up = d.newer
@@ -160,7 +160,7 @@ cdef int add_fragment(Reading* r, const Walk* w, const Segment* s, Partial** who
         whole[0] = d
         return SKIP_NONE
     while r.partials.n > PARTIAL_LIMIT or (r.partials.bytes > PARTIAL_BYTES and r.partials.n > 1):
-        give_up(r, r.partials.oldest)
+        drop_partial(r, r.partials.oldest)
     return SKIP_NONE
 
 
@@ -168,7 +168,7 @@ cdef inline void expire_partials(Reading* r) noexcept nogil:
     """Give up those whose first fragment is too old."""
     while (r.partials.oldest != NULL and r.last.time != NO_TIME and r.partials.oldest.since != NO_TIME
             and r.partials.oldest.since < r.last.time - PARTIAL_NS):
-        give_up(r, r.partials.oldest)
+        drop_partial(r, r.partials.oldest)
 
 
 cdef void enter_partial(const Partial* d, uint32_t n, Walk* w, Segment* s) noexcept nogil:

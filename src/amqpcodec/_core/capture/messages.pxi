@@ -92,7 +92,7 @@ cdef int add_message_frame(Reading* r, Conn* c, Half* h, const uint8_t* p, size_
     if p[0] == FRAME_METHOD:
         if o != NULL and close_open(r, c, h, o, CAPTURED_TRUNCATED) < 0:
             return NO_MEMORY
-        d = method_of(&r.spoken[c.now], load32(p + 7)) if n >= 12 else NULL
+        d = method_of(&r.protocol[c.now], load32(p + 7)) if n >= 12 else NULL
         if d != NULL and d.has_content and channel != 0:
             return open_message(r, h, p, n, &place, flags)
         return store_row(r, c, h, p, n, 0, flags, &place)
@@ -124,7 +124,7 @@ cdef size_t whole_message(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t
     if n < 19 or p[0] != FRAME_METHOD:
         return 0
     channel = load16(p + 1)
-    d = method_of(&r.spoken[c.version], load32(p + 7))
+    d = method_of(&r.protocol[c.version], load32(p + 7))
     total = <uint64_t>load32(p + 3) + 8
     if d == NULL or not d.has_content or channel == 0 or total < 12 or total > n or p[total - 1] != FRAME_END:
         return 0

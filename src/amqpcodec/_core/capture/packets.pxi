@@ -174,7 +174,7 @@ cdef int end_connections(Reading* r) noexcept nogil:
         status = batch_full(r)
         if status != 0:
             return status
-        give_up(r, r.partials.oldest)
+        drop_partial(r, r.partials.oldest)
         if read_given_up(r) < 0:
             return NO_MEMORY
     while r.oldest != NULL:

@@ -29,7 +29,7 @@ cdef void reading_free(Reading* r) noexcept nogil:
     free(r.taps)
     free(r.bucket)
     for k in range(MAX_PROTOCOLS):
-        free(r.spoken[k].methods)
+        free(r.protocol[k].methods)
     free(r.alike)
     free(r)
 
@@ -82,9 +82,9 @@ cdef class CaptureReader:
         if r == NULL:
             raise MemoryError
         self.r = r
-        add_spoken(r, protocol)
+        add_known_protocol(r, protocol)
         for other in others:
-            add_spoken(r, other)
+            add_known_protocol(r, other)
         find_alike(r)
         self.others = others
         self.protocols = (protocol, *others)
@@ -533,8 +533,8 @@ cdef class CaptureReader:
         memset(&r.count, 0, sizeof(CaptureCounts))
         memset(r.v1_counts, 0, sizeof(r.v1_counts))
         memset(&r.last, 0, sizeof(Mark))
-        for k in range(r.n_spoken):
-            memset(r.spoken[k].methods, 0, <size_t>r.spoken[k].n_descs * sizeof(uint64_t))
+        for k in range(r.n_protocols):
+            memset(r.protocol[k].methods, 0, <size_t>r.protocol[k].n_descs * sizeof(uint64_t))
         r.slot_of_file = 0
         r.file_number = 0
         r.begun = False
@@ -635,11 +635,11 @@ cdef class CaptureReader:
         for i in range(256):
             if r.v1_counts[i]:
                 methods[r.v1.by_code[i].name.decode()] = r.v1_counts[i]
-        for k in range(r.n_spoken):
-            for i in range(r.spoken[k].n_descs):
-                if r.spoken[k].methods[i]:
-                    name = r.spoken[k].descs[i].name.decode()
-                    methods[name] = methods.get(name, 0) + r.spoken[k].methods[i]
+        for k in range(r.n_protocols):
+            for i in range(r.protocol[k].n_descs):
+                if r.protocol[k].methods[i]:
+                    name = r.protocol[k].descs[i].name.decode()
+                    methods[name] = methods.get(name, 0) + r.protocol[k].methods[i]
         skipped = {SKIP_NAMES[i]: c.skipped[i] for i in range(1, N_SKIPS) if c.skipped[i]}
         layers = {} if self.layers is None else self.layers.counts()
         return {

@@ -176,7 +176,7 @@ cdef bint is_open_message(Reading* r, const Open* o) noexcept nogil:
                     or p[at] != (FRAME_METHOD if count == 0 else FRAME_HEADER if count == 1 else FRAME_BODY):
                 return False
             if count == 0:
-                d = method_of(&r.spoken[o.row.version], load32(p + at + 7)) if total >= 12 else NULL
+                d = method_of(&r.protocol[o.row.version], load32(p + at + 7)) if total >= 12 else NULL
                 if d == NULL or not d.has_content or o.channel == 0:
                     return False
             elif count == 1:
@@ -206,7 +206,7 @@ cdef int io_open(StateIO* io, Reading* r, Open* o) noexcept nogil:
     o.row.packet = <uint64_t>io_ranged(io, <int64_t>o.row.packet, 0, NUMBER_LIMIT)
     o.row.order_turn = <uint64_t>io_ranged(io, <int64_t>o.row.order_turn, 0, NUMBER_LIMIT)
     o.row.order_position = <int32_t>io_ranged(io, o.row.order_position, 0, 1 << 30)
-    o.row.version = <uint8_t>io_ranged(io, o.row.version, 0, r.n_spoken - (r.v1 == NULL))
+    o.row.version = <uint8_t>io_ranged(io, o.row.version, 0, r.n_protocols - (r.v1 == NULL))
     if io.writing:
         io_size(io, o.n, MESSAGE_LIMIT)
         io_bytes(io, o.data.p, o.n)
@@ -336,9 +336,9 @@ cdef bint is_conn_sound(const Reading* r, const Conn* c) noexcept nogil:
     if c.v1:
         if r.v1 == NULL or c.now != r.v1_number:
             return False
-    elif c.now >= r.n_spoken:
+    elif c.now >= r.n_protocols:
         return False
-    if c.may >> r.n_spoken or (r.n_spoken and (c.may == 0 or c.version >= r.n_spoken)):
+    if c.may >> r.n_protocols or (r.n_protocols and (c.may == 0 or c.version >= r.n_protocols)):
         return False
     if not c.sure and (r.v1 == NULL or r.forced):
         return False
@@ -358,7 +358,7 @@ cdef int io_conn(StateIO* io, Reading* r, Conn* c) noexcept nogil:
     c.left_out = io_flag(io, c.left_out)
     c.over = <uint8_t>io_ranged(io, c.over, 0, OVER_HTTP)
     c.read = io_flag(io, c.read)
-    c.version = <uint8_t>io_ranged(io, c.version, 0, max(r.n_spoken - 1, 0))
+    c.version = <uint8_t>io_ranged(io, c.version, 0, max(r.n_protocols - 1, 0))
     c.may = <uint8_t>io_ranged(io, c.may, 0, 255)
     c.now = <uint8_t>io_ranged(io, c.now, 0, MAX_PROTOCOLS)
     io_bytes(io, c.fails, MAX_PROTOCOLS)
@@ -464,9 +464,9 @@ cdef int io_counts(StateIO* io, Reading* r) noexcept nogil:
         for k in range(256):
             high = 0 if r.v1.by_code[k] == NULL else NUMBER_LIMIT
             r.v1_counts[k] = <uint64_t>io_ranged(io, <int64_t>r.v1_counts[k], 0, high)
-    for k in range(r.n_spoken):
-        for i in range(<size_t>r.spoken[k].n_descs):
-            r.spoken[k].methods[i] = <uint64_t>io_ranged(io, <int64_t>r.spoken[k].methods[i], 0, NUMBER_LIMIT)
+    for k in range(r.n_protocols):
+        for i in range(<size_t>r.protocol[k].n_descs):
+            r.protocol[k].methods[i] = <uint64_t>io_ranged(io, <int64_t>r.protocol[k].methods[i], 0, NUMBER_LIMIT)
     if not io.writing and r.count.connections > 1 << 30:
         io.bad = True
     return 0

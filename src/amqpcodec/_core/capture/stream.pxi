@@ -148,7 +148,7 @@ cdef struct CaptureCounts:
     uint64_t overflows      # gaps that were given up since too much waited
 
 # A protocol that connections may speak.
-cdef struct Spoken:
+cdef struct KnownProtocol:
     uint64_t* methods       # frames by descriptor
     const Desc* descs
     int n_descs
@@ -221,8 +221,8 @@ cdef struct Reading:
     CapRows rows
     CapInfos infos          # of all rows that wait
     CaptureCounts count
-    Spoken[MAX_PROTOCOLS] spoken
-    int n_spoken
+    KnownProtocol[MAX_PROTOCOLS] protocol
+    int n_protocols
     const V1Types* v1       # where connections may speak 1.0, else NULL
     uint8_t v1_number       # of that protocol
     uint64_t[256] v1_counts     # its frames by descriptor

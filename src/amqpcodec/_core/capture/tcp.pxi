@@ -199,7 +199,7 @@ cdef Conn* new_conn(Reading* r, const Endpoint* client, const Endpoint* server, 
     c.v1 = r.v1 != NULL and r.forced
     c.sure = r.v1 == NULL or r.forced
     c.now = r.v1_number if c.v1 else 0
-    c.may = <uint8_t>((1 << r.n_spoken) - 1)
+    c.may = <uint8_t>((1 << r.n_protocols) - 1)
     link_conn(r, c)
     return c
 

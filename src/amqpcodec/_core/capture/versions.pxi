@@ -1,6 +1,6 @@
 # Which protocol a connection speaks: by its header, or else by what its frames can be read as.
 
-cdef inline const Desc* method_of(const Spoken* r, uint32_t key) noexcept nogil:
+cdef inline const Desc* method_of(const KnownProtocol* r, uint32_t key) noexcept nogil:
     cdef uint32_t i = slot_index(key) & r.slot_mask
     while r.slot[i].desc != NULL:
         if r.slot[i].key == key:
@@ -12,15 +12,15 @@ cdef inline const Desc* method_of(const Spoken* r, uint32_t key) noexcept nogil:
 cdef bint any_method(Reading* r, uint8_t may, uint32_t key) noexcept nogil:
     """Whether one of these protocols has the method."""
     cdef int k
-    for k in range(r.n_spoken):
-        if may >> k & 1 and method_of(&r.spoken[k], key) != NULL:
+    for k in range(r.n_protocols):
+        if may >> k & 1 and method_of(&r.protocol[k], key) != NULL:
             return True
     return False
 
 
 cdef bint is_strict(Reading* r, int k, const uint8_t* p, uint64_t total) noexcept nogil:
     """Whether all of a whole frame reads as its type says, in protocol k."""
-    cdef const Spoken* spoken = &r.spoken[k]
+    cdef const KnownProtocol* known = &r.protocol[k]
     cdef Cursor cursor
     cdef Fault fault
     cdef const Desc* d = NULL
@@ -33,14 +33,14 @@ cdef bint is_strict(Reading* r, int k, const uint8_t* p, uint64_t total) noexcep
     cursor.base_at = 0
     cursor.fault = &fault
     if p[0] == FRAME_METHOD:
-        d = method_of(spoken, load32(p + 7)) if total >= 12 else NULL
+        d = method_of(known, load32(p + 7)) if total >= 12 else NULL
         return d != NULL and read_arguments(d, &cursor, r.v, r.dialect, &unusual) == 0
     if p[0] == FRAME_HEADER:
         if total < 22:
             return False
-        for i in range(spoken.n_contents):
-            if spoken.contents[i].class_id == load16(p + 7):
-                d = spoken.contents[i]
+        for i in range(known.n_contents):
+            if known.contents[i].class_id == load16(p + 7):
+                d = known.contents[i]
         cursor.p = p + 19
         return d != NULL and read_properties(d, &cursor, r.v, r.dialect, &unusual) == 0
     return True
@@ -48,7 +48,7 @@ cdef bint is_strict(Reading* r, int k, const uint8_t* p, uint64_t total) noexcep
 
 cdef bint any_strict(Reading* r, uint8_t may, const uint8_t* p, uint64_t total) noexcept nogil:
     cdef int k
-    for k in range(r.n_spoken):
+    for k in range(r.n_protocols):
         if may >> k & 1 and is_strict(r, k, p, total):
             return True
     return False
@@ -63,19 +63,19 @@ cdef void judge_frame(Reading* r, Conn* c, const uint8_t* p, size_t n) noexcept 
     if n < 12:
         return
     if p[0] == FRAME_METHOD:
-        d = method_of(&r.spoken[0], load32(p + 7))
+        d = method_of(&r.protocol[0], load32(p + 7))
     else:
-        for i in range(r.spoken[0].n_contents):
-            if r.spoken[0].contents[i].class_id == load16(p + 7):
-                d = r.spoken[0].contents[i]
-    if d != NULL and c.may & ~r.alike[d - r.spoken[0].descs] == 0:
+        for i in range(r.protocol[0].n_contents):
+            if r.protocol[0].contents[i].class_id == load16(p + 7):
+                d = r.protocol[0].contents[i]
+    if d != NULL and c.may & ~r.alike[d - r.protocol[0].descs] == 0:
         return
-    for k in range(r.n_spoken):
+    for k in range(r.n_protocols):
         if c.may >> k & 1 and is_strict(r, k, p, n):
             good |= <uint8_t>(1 << k)
     if good == 0 or good == c.may:
         return
-    for k in range(r.n_spoken):
+    for k in range(r.n_protocols):
         if good >> k & 1 and (best < 0 or c.fails[k] < c.fails[best]):
             best = k
         if c.may & ~good & (1 << k) and c.fails[k] < 255:
@@ -132,7 +132,7 @@ cdef int adopt_version(Reading* r, Conn* c, Half* h, const uint8_t* p) noexcept 
 
 
 cdef inline void count_frame(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n) noexcept nogil:
-    cdef const Spoken* spoken
+    cdef const KnownProtocol* known
     cdef const Desc* d
     cdef int k = type_number(p[0])
     r.count.types[5 if k < 0 else k] += 1
@@ -140,9 +140,9 @@ cdef inline void count_frame(Reading* r, Conn* c, Half* h, const uint8_t* p, siz
     if AMQP_UNLIKELY(c.may & (c.may - 1)) and k <= 1:
         judge_frame(r, c, p, n)
     if k == 0 and n >= 12:
-        spoken = &r.spoken[c.now]
-        d = method_of(spoken, load32(p + 7))
+        known = &r.protocol[c.now]
+        d = method_of(known, load32(p + 7))
         if d != NULL:
-            spoken.methods[d - spoken.descs] += 1
+            known.methods[d - known.descs] += 1
         if load32(p + 7) == CONNECTION_TUNE_OK and n >= 20 and h == &c.half[0]:
             c.frame_max = load32(p + 13)

@@ -44,8 +44,8 @@ cdef inline Column* if_asked(Table* t, int k) noexcept nogil:
     return &t.column[k] if t.column[k].asked else NULL
 
 
-cdef int add_protocol(ProtocolPlan* to, object spoken, Request request) except -1:
-    """spoken: a Protocol or V1Core."""
+cdef int add_protocol(ProtocolPlan* to, object core, Request request) except -1:
+    """core: a Protocol or V1Core."""
     cdef Protocol protocol
     to.name = PyBytes_AS_STRING(request.plan.keep[0])
     to.methods = request.plan.method
@@ -57,7 +57,7 @@ cdef int add_protocol(ProtocolPlan* to, object spoken, Request request) except -
     to.v1 = request.plan.v1
     if to.v1 != NULL:
         return 0
-    protocol = <Protocol?>spoken
+    protocol = <Protocol?>core
     to.descs = protocol.descs.desc
     to.slot = protocol.slot
     to.slot_mask = protocol.slot_mask
