@@ -1,10 +1,11 @@
 """Build the source archive so that the same commit gives the same bytes wherever it is built.
 
-    python scripts/sdist.py [--outdir DIR] [--no-isolation] [SOURCE]
+    python scripts/sdist.py [--outdir DIR] [--no-isolation] [--repository URL] [SOURCE]
 
-SOURCE is a clone, by default this one. setuptools writes the time and the owner of each file and of
-the archive: they are set to the commit's time (or SOURCE_DATE_EPOCH) and to nobody, and the files
-are sorted. Prints the archive's SHA-256. Needs the package `build`.
+SOURCE is a clone, by default this one. The metadata (project.urls) links to the repository that is
+given: where it was published from, which a clone does not know. setuptools writes the time and the
+owner of each file and of the archive: they are set to the commit's time (or SOURCE_DATE_EPOCH) and
+to nobody, and the files are sorted. Prints the archive's SHA-256. Needs the package `build`.
 """
 
 from __future__ import annotations
@@ -52,11 +53,40 @@ def normalise(archive: bytes, seconds: int) -> bytes:
     return packed.getvalue()
 
 
-def build(source: Path, outdir: Path, *options: str) -> Path:
+def urls(repository: str) -> str:
+    """The table project.urls of a repository on GitHub, or on what has the same paths."""
+    paths = {
+        "Source": "",
+        "Documentation": "/tree/main/docs",
+        "Changelog": "/blob/main/CHANGELOG.md",
+        "Issues": "/issues",
+    }
+    repository = repository.rstrip("/")
+    lines = [f'{name} = "{repository}{path}"\n' for name, path in paths.items()]
+    return "".join(["\n[project.urls]\n", *lines])
+
+
+def linked(source: Path, folder: Path, repository: str) -> Path:
+    """What is committed, in a folder, with links to the repository."""
+    command = ["git", "archive", "HEAD"]
+    archive = subprocess.run(command, cwd=source, capture_output=True, check=True).stdout
+    with tarfile.open(fileobj=io.BytesIO(archive)) as files:
+        files.extractall(folder, filter="data")
+    with (folder / "pyproject.toml").open("a", encoding="utf-8") as metadata:
+        metadata.write(urls(repository))
+    return folder
+
+
+def build(source: Path, outdir: Path, *options: str, repository: str = "") -> Path:
     """Build the archive of a source folder, normalised; where it was put. options: of `build`."""
     seconds = source_time(source)
     outdir.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="amqpcodec-sdist-") as folder:
+    with (
+        tempfile.TemporaryDirectory(prefix="amqpcodec-sdist-") as folder,
+        tempfile.TemporaryDirectory(prefix="amqpcodec-source-") as copy,
+    ):
+        if repository:
+            source = linked(source, Path(copy), repository)
         command = [
             sys.executable,
             "-m",
@@ -79,9 +109,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Build the source archive reproducibly.")
     parser.add_argument("--outdir", type=Path, default=ROOT / "dist")
     parser.add_argument("--no-isolation", action="store_true", help="build with what is installed")
+    parser.add_argument("--repository", default="", metavar="URL", help="linked to")
     parser.add_argument("source", nargs="?", type=Path, default=ROOT)
     options = parser.parse_args()
-    made = build(options.source, options.outdir, *["--no-isolation"][: options.no_isolation])
+    isolation = ["--no-isolation"][: options.no_isolation]
+    made = build(options.source, options.outdir, *isolation, repository=options.repository)
     print(f"{hashlib.sha256(made.read_bytes()).hexdigest()}  {made}")
     return 0
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import io
 import re
+import shutil
+import subprocess
 import tarfile
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -93,3 +96,19 @@ def test_archives_of_other_files_differ() -> None:
 def test_time_of_the_files_can_be_given(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1234")
     assert sdist.source_time(tmp_path) == 1234
+
+
+@pytest.mark.skipif(not shutil.which("git"), reason="needs git")
+def test_metadata_links_to_the_repository(tmp_path: Path) -> None:
+    clone, copy = tmp_path / "clone", tmp_path / "copy"
+    clone.mkdir()
+    (clone / "pyproject.toml").write_text('[project]\nname = "p"\n', encoding="utf-8")
+    author = ("-c", "user.name=a", "-c", "user.email=a@example.org")
+    for command in (["init", "-q"], ["add", "."], [*author, "commit", "-qm", "Begin"]):
+        subprocess.run(["git", *command], cwd=clone, check=True)
+    linked = sdist.linked(clone, copy, "https://example.org/us/p/") / "pyproject.toml"
+    project = tomllib.loads(linked.read_text(encoding="utf-8"))["project"]
+    assert project["name"] == "p"
+    assert project["urls"]["Source"] == "https://example.org/us/p"
+    assert project["urls"]["Issues"] == "https://example.org/us/p/issues"
+    assert (clone / "pyproject.toml").read_text(encoding="utf-8").count("urls") == 0
