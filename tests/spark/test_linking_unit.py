@@ -15,9 +15,9 @@ pytest.importorskip("pyspark.sql.datasource")
 from amqpcodec import capture  # noqa: E402
 from amqpcodec.capture._storage import Storage  # noqa: E402
 from amqpcodec.spark import stats  # noqa: E402
-from amqpcodec.spark.captures import reader_of  # noqa: E402
 from amqpcodec.spark.files import CaptureFile, Selection, list_files  # noqa: E402
 from amqpcodec.spark.linking import chains  # noqa: E402
+from amqpcodec.spark.source import CaptureRows  # noqa: E402
 from tests.capture import mangle, variants  # noqa: E402
 from tests.capture import recording as make  # noqa: E402
 from tests.spark.frames import RECORDING, rotated  # noqa: E402
@@ -64,7 +64,7 @@ def test_taps_are_joined(tmp_path: Path) -> None:
         (tmp_path / f"{number}.pcap").write_bytes(make.pcap(mangle.records(tap)))
     fields = ["direction", "frame", "error"]
     given = {"chain": "Join", "maxPartitionBytes": "1k", "stateLocation": str(tmp_path / "s")}
-    reader = reader_of(str(tmp_path / "*.pcap"), {**given, "fields": ",".join(fields)})
+    reader = CaptureRows.of(str(tmp_path / "*.pcap"), {**given, "fields": ",".join(fields)})
     [task] = reader.partitions()
     joined = [row for rows in reader.read(task) for row in rows.to_pylist()]
     whole = capture.read(str(RECORDING), fields=fields, order="none")
@@ -78,4 +78,4 @@ def test_taps_are_joined(tmp_path: Path) -> None:
 
 def test_what_does_not_go_with_joined_taps(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="does not go with ignoreCorruptFiles"):
-        reader_of(str(tmp_path), {"chain": "join", "ignoreCorruptFiles": "true"})
+        CaptureRows.of(str(tmp_path), {"chain": "join", "ignoreCorruptFiles": "true"})

@@ -19,7 +19,7 @@ pa = pytest.importorskip("pyarrow")
 pytest.importorskip("pyspark.sql.datasource")
 
 from amqpcodec import capture  # noqa: E402
-from amqpcodec.spark.captures import reader_of  # noqa: E402
+from amqpcodec.spark.source import CaptureRows  # noqa: E402
 from bench import scale  # noqa: E402
 from tests.capture.variants import DEMO, VARIANTS  # noqa: E402
 from tests.paths import shared_dir  # noqa: E402
@@ -68,7 +68,7 @@ def one_task(paths: list[Path], **options: Any) -> Any:
 
 def in_tasks(paths: list[Path], **options: Any) -> Any:
     """The rows of a read's tasks; each is begun, dies and is tried again."""
-    reader = reader_of(list(map(str, paths)), {"chain": "true", **options})
+    reader = CaptureRows.of(list(map(str, paths)), {"chain": "true", **options})
     found = []
     for part in reader.partitions():
         dying = reader.read(part)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -10,13 +9,12 @@ import pyarrow as pa
 from pyspark.sql.types import StructType
 
 from .columns import parse_schema
-from .options import Options
 from .source import CaptureRows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["each_by_a_task", "read_captures", "reader_of"]
+__all__ = ["each_by_a_task", "read_captures"]
 
 
 def read_captures(
@@ -45,18 +43,8 @@ def read_captures(
     wanted = None if schema is None else parse_schema(schema)
     if not isinstance(wanted, StructType | None):
         raise ValueError(f"schema is a struct, not {wanted}")
-    reader = reader_of(path, options, wanted)
+    reader = CaptureRows.of(path, options, wanted)
     return each_by_a_task(spark, reader.partitions(), reader.read, reader.what.plan.schema)
-
-
-def reader_of(
-    path: str | Iterable[str], options: Mapping[str, Any] | None, schema: StructType | None = None
-) -> CaptureRows:
-    """The reader of a data source with these options, which are checked, and so are the paths."""
-    paths = [path] if isinstance(path, str) else list(path)
-    reader = CaptureRows(Options({**dict(options or {}), "paths": json.dumps(paths)}), schema)
-    reader.check()
-    return reader
 
 
 def each_by_a_task(

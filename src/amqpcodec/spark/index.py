@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from pyspark.sql.types import IntegerType, StringType, StructType
 
-from .captures import each_by_a_task, reader_of
+from .captures import each_by_a_task
 from .columns import arrow_schema
 from .files import CaptureFile
 from .reading import TASK_BYTES
+from .source import CaptureRows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -58,7 +59,7 @@ def index_captures(
         ValueError: an option is wrong, or stateLocation is missing.
         FileNotFoundError: a path stands for nothing.
     """
-    reader = reader_of(path, options)
+    reader = CaptureRows.of(path, options)
     if not reader.options.optional("stateLocation"):
         raise ValueError("option stateLocation is missing: where the ranges are kept")
     raw = reader.options.octets("maxPartitionBytes", TASK_BYTES)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql.types import StructType
@@ -143,6 +145,19 @@ class CaptureRows(CaptureFiles):
     def __init__(self, options: Options, schema: StructType | None) -> None:
         super().__init__(options)
         self.what = What.of(options, schema)
+
+    @classmethod
+    def of(
+        cls,
+        path: str | Iterable[str],
+        options: Mapping[str, Any] | None,
+        schema: StructType | None = None,
+    ) -> CaptureRows:
+        """The reader of these paths and options, which are checked."""
+        paths = [path] if isinstance(path, str) else list(path)
+        reader = cls(Options({**dict(options or {}), "paths": json.dumps(paths)}), schema)
+        reader.check()
+        return reader
 
     def cut(self, files: Sequence[CaptureFile], octets: int) -> Sequence[InputPartition]:
         """Ranges, where stateLocation says where states are kept, and files can be cut."""
