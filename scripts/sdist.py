@@ -67,11 +67,9 @@ def urls(repository: str) -> str:
 
 
 def linked(source: Path, folder: Path, repository: str) -> Path:
-    """What is committed, in a folder, with links to the repository."""
-    command = ["git", "archive", "HEAD"]
-    archive = subprocess.run(command, cwd=source, capture_output=True, check=True).stdout
-    with tarfile.open(fileobj=io.BytesIO(archive)) as files:
-        files.extractall(folder, filter="data")
+    """The files of a clone's index, in a folder, with links to the repository."""
+    command = ["git", "checkout-index", "--all", f"--prefix={folder}/"]
+    subprocess.run(command, cwd=source, check=True)
     with (folder / "pyproject.toml").open("a", encoding="utf-8") as metadata:
         metadata.write(urls(repository))
     return folder

@@ -105,7 +105,9 @@ def sdist(name: str) -> Path:
         call(python(), "-m", "pip", "download", *options, wanted)
         [archive] = fetched.glob("*.tar.gz")
         with tarfile.open(archive) as packed:
-            packed.extractall(fetched, filter="data")
+            # As the library's manual has it for Pythons below 3.11.4, which know no filters.
+            packed.extraction_filter = getattr(tarfile, "data_filter", lambda member, _: member)
+            packed.extractall(fetched)
         [folder] = (each for each in fetched.iterdir() if each.is_dir())
         target.parent.mkdir(parents=True, exist_ok=True)
         folder.rename(target)
