@@ -58,5 +58,5 @@ def test_twice_the_parts_cost_about_twice(construct: str) -> None:
     start = instructions(construct, 8)
     once = instructions(construct, PARTS) - start
     twice = instructions(construct, 2 * PARTS) - start
-    assert once > 1_000 * PARTS  # what starting costs differs by half of that
+    assert once > 100 * PARTS
     assert twice / once < MOST
