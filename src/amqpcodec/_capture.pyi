@@ -118,7 +118,7 @@ class Layers(Protocol_):
 
 @final
 class CaptureReader:
-    """See amqpcodec.capture. One thread at a time."""
+    """See amqpcodec.capture. A second call while one has not ended is a RuntimeError."""
 
     def __init__(
         self,

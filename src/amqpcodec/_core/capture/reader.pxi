@@ -44,6 +44,18 @@ cdef tuple state_part(bytes state, size_t at):
 
 
 @cython.final
+@cython.internal
+cdef class InUse:
+    """Keeps other calls of a reader out until it goes: where the method returns or raises."""
+
+    cdef Atomic* flag
+
+    def __dealloc__(self):
+        if self.flag != NULL:
+            use_end(self.flag)
+
+
+@cython.final
 cdef class CaptureReader:
     """See amqpcodec.capture. One thread at a time."""
 
@@ -64,7 +76,7 @@ cdef class CaptureReader:
     cdef size_t input_n
     cdef size_t kept            # bytes of it of pieces before
     cdef readonly bint damaged  # what is at `at` is no record
-    cdef bint busy
+    cdef Atomic in_use          # a call has begun that reads or changes what is held
     cdef int64_t n_tapped       # files that were read at once with others
     cdef object layers
 
@@ -128,6 +140,13 @@ cdef class CaptureReader:
         block_give(&self.input)
         self.drop_piece()
 
+    cdef InUse use(self):
+        cdef InUse held = InUse.__new__(InUse)
+        if not use_begin(&self.in_use):
+            raise RuntimeError("this reader is in use, by another thread or by a call that has not ended")
+        held.flag = &self.in_use
+        return held
+
     cdef void drop_piece(self):
         if self.piece.buf != NULL:
             PyBuffer_Release(&self.piece)
@@ -146,6 +165,7 @@ cdef class CaptureReader:
 
         key: what the first one's name adds to the names of connections.
         """
+        cdef InUse held = self.use()
         cdef Reading* r = self.r
         if not self.r.between:
             raise ValueError("the file before has not ended")
@@ -179,6 +199,7 @@ cdef class CaptureReader:
 
         key: as begin() has it.
         """
+        cdef InUse held = self.use()
         cdef Reading* r = self.r
         cdef Tap** grown
         cdef Tap* tap
@@ -212,6 +233,7 @@ cdef class CaptureReader:
 
     def feed_tap(self, int i, data):
         """The next bytes of a file, a C-contiguous buffer, which are copied."""
+        cdef InUse held = self.use()
         cdef Tap* tap = self.tap_of(i)
         cdef Py_buffer view
         cdef int status
@@ -230,18 +252,15 @@ cdef class CaptureReader:
         is open; else the number of a file: of which more bytes are needed, to be given by
         feed_tap(); where there are none, or it is damaged, close_tap() it.
         """
+        cdef InUse held = self.use()
         cdef int64_t limit = 0x7FFFFFFFFFFFFFFF if until is None else until
         cdef int which = TAPS_READ, status = 0
-        if self.busy:
-            raise RuntimeError("another thread reads this capture")
         if is_ready(self.r):
             return TAPS_FULL
-        self.busy = True
         with nogil:
             status = read_taps(self.r, limit, &which)
-        self.busy = False
+        self.raise_fault()
         if status < 0:
-            self.raise_fault()
             raise MemoryError
         return TAPS_FULL if status == 1 else which
 
@@ -252,6 +271,7 @@ cdef class CaptureReader:
     def close_tap(self, int i):
         """No more bytes of a file come: (whether it is a capture, offset of the next record, bytes
         that wait for the rest of it)."""
+        cdef InUse held = self.use()
         cdef Tap* tap = self.tap_of(i)
         told = tap.file.format != FILE_UNKNOWN, tap.file.at, tap.n - tap.at
         free_tap(self.r, i)
@@ -266,6 +286,7 @@ cdef class CaptureReader:
 
     def release(self):
         """Give back what reading needs, when all connections have ended and all rows went out."""
+        cdef InUse held = self.use()
         if self.r.oldest == NULL and self.r.rows.n == 0 and self.r.going.n == 0:
             rows_free(&self.r.going)
             memset(&self.r.going, 0, sizeof(CapRows))
@@ -280,6 +301,7 @@ cdef class CaptureReader:
 
     def end(self):
         """No more bytes of this file will come: those of another one may."""
+        cdef InUse held = self.use()
         self.drop_input()
         self.r.between = True
 
@@ -288,6 +310,7 @@ cdef class CaptureReader:
 
         Not found yet: more bytes are needed, unless `damaged` is set. Another reader reads it.
         """
+        cdef InUse held = self.use()
         cdef CapPacket packet
         cdef size_t used = 0
         cdef int found = FILE_SKIPPED
@@ -309,6 +332,7 @@ cdef class CaptureReader:
 
         They are borrowed until advance() gives False, or anything else is called.
         """
+        cdef InUse held = self.use()
         self.keep_piece()
         PyObject_GetBuffer(data, &self.piece, PyBUF_SIMPLE)
         self.kept = self.input_n
@@ -365,25 +389,22 @@ cdef class CaptureReader:
 
     def advance(self, bint last=False):
         """Read what was fed. True: a batch is full, take() it. last: end all connections."""
+        cdef InUse held = self.use()
         cdef int status = 0
-        if self.busy:
-            raise RuntimeError("another thread reads this capture")
         if is_ready(self.r):
             return True
-        self.busy = True
         with nogil:
             if last:
                 status = end_connections(self.r)
             elif not self.damaged:
                 status = self.read_fed()
-        self.busy = False
         if status != 1:
             self.keep_piece()
         if status == FILE_BAD or status == FILE_FOREIGN:
             self.damaged = True
             status = 0
+        self.raise_fault()
         if status < 0:
-            self.raise_fault()
             raise MemoryError
         return status == 1
 
@@ -412,6 +433,7 @@ cdef class CaptureReader:
     def take(self, bint all=False):
         """The rows that wait, at most batch_rows; None where there are none, or none whose order is
         known. all: those as well."""
+        cdef InUse held = self.use()
         cdef CapRows* o = self.going_rows(all)
         cdef int64_t n = min(o.n - o.first, self.batch_rows)
         if n == 0:
@@ -428,6 +450,7 @@ cdef class CaptureReader:
 
     def take_rows(self, bint all=False):
         """What take() gives until the rows that wait have gone out, without their columns."""
+        cdef InUse held = self.use()
         cdef CapRows* o = self.going_rows(all)
         cdef CaptureRows rows
         cdef TakenRows taken
@@ -457,6 +480,7 @@ cdef class CaptureReader:
         It is neither sealed nor checked for damage: amqpcodec.capture does that. starts: takes
         where each number in it begins, for tests that change them.
         """
+        cdef InUse held = self.use()
         cdef StateIO io
         cdef size_t i
         cdef int status
@@ -493,6 +517,7 @@ cdef class CaptureReader:
 
         Raises ValueError where anything in it is out of its range; the reader is as new then.
         """
+        cdef InUse held = self.use()
         cdef StateIO io
         cdef int status = 0
         if self.r.begun:
@@ -547,6 +572,7 @@ cdef class CaptureReader:
 
     def first(self, data, size_t end, bint last):
         """Where in these bytes of the file a record begins, before `end`; or -1."""
+        cdef InUse held = self.use()
         cdef int64_t found = -1
         cdef Py_buffer view
         PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
@@ -614,6 +640,7 @@ cdef class CaptureReader:
         Those since the last call, at most 65,536 of them; direction: of who sent it. counts() has how
         many there were.
         """
+        cdef InUse held = self.use()
         cdef const Reset* one = <const Reset*>self.r.resets.p
         cdef int i
         found = []

@@ -50,8 +50,6 @@ cdef class Content:
         """Memory grows with the bytes that came. What is only announced gets little: no peer has much
         set aside by opening many contents."""
         cdef uint64_t room = <uint64_t>PyBytes_GET_SIZE(<object>self.body) if self.body != NULL else 0
-        if n == 0:
-            return 0
         if self.have + n > room:
             room = max(2 * room, self.have + n, <uint64_t>BODY_LEAST,
                        <uint64_t>(BODY_AHEAD // self.decoder.n_open))
