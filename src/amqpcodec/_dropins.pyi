@@ -251,8 +251,10 @@ class AmqpCodec(DropIn):
     and on. heading, filling: what messages rest on when a header and when a body comes. headers:
     the same of serialization. property_list: Message.PROPERTIES as it was shipped. framing:
     amqp.method_framing.
-    contents: its methods with content, by class and method id in one number. judge: called with a
-    class of transports, gives a guard of it and, if its work is known, its slot `_read_buffer`.
+    contents: its methods with content, by class and method id in one number. transports:
+    amqp.transport. judge: called with a class of transports, gives a guard of it, and its slot
+    `_read_buffer` and the numbers of the errors that it takes for nothing to read; None for both if
+    its work is not known.
     again: reads a frame by py-amqp's own code, from bytes that were taken of a socket already, and
     what it said then (bytes or an exception).
     """
@@ -273,7 +275,8 @@ class AmqpCodec(DropIn):
         property_list: list[tuple[str, str]],
         framing: ModuleType,
         contents: dict[int, tuple[int, int]],
-        judge: Callable[[type], tuple[Guard, Any]],
+        transports: ModuleType,
+        judge: Callable[[type], tuple[Guard, Any, tuple[int, ...] | None]],
         again: Callable[[Any, bytes, Any], Any],
     ) -> None: ...
     def loads(self, format: str | bytes, buf: bytes, offset: int) -> tuple[list[Any], int]:

@@ -64,7 +64,7 @@ def run(kind: type[Any], events: dict[int, str], initial: bool, kept: bytes) -> 
         try:
             told.append(one.read_frame())
         except Exception as error:
-            told.append((type(error), str(error)))
+            told.append((type(error), str(error), type(error.__context__)))
         kept = one._read_buffer
         # What is kept are the bytes in front of those that the socket has still.
         assert data[one.at - len(kept) : one.at] == kept
@@ -118,3 +118,18 @@ def test_as_without(kind: type[Any], initial: bool, kept: bytes) -> None:
             assert drop_in.calls() > before
         finally:
             drop_in.uninstall()
+
+
+@pytest.mark.parametrize(
+    ("kind", "event"), [(TCPTransport, "again"), (SSLTransport, "again"), (SSLTransport, "no entry")]
+)
+def test_nothing_to_read_is_no_fallback(kind: type[Any], event: str) -> None:
+    """py-amqp looks for frames before each message that it publishes: mostly there is none."""
+    drop_in.install()
+    try:
+        before = drop_in.fallbacks()
+        told = run(kind, {0: event}, True, b"")
+        assert told[0] == (TimeoutError, "", type(EVENTS[event]))
+        assert drop_in.fallbacks() == before
+    finally:
+        drop_in.uninstall()

@@ -181,7 +181,7 @@ class _Client:
             _profile(), self.stock, reading, writing, not strict, properties, names, message,
             heading, filling, headers, self.message.PROPERTIES, self.framing,
             {key[0] << 16 | key[1]: key for key in self.framing._CONTENT_METHODS},
-            self._judge(), _again(self.stock["read_frame"]),
+            self.transport, self._judge(), _again(self.stock["read_frame"]),
         )  # fmt: skip
 
     def _message_guards(self, known: bool) -> list[Any]:
@@ -200,13 +200,15 @@ class _Client:
         guards[0].expect(vars(self.framing), "Message", self.message)
         return guards
 
-    def _judge(self) -> Callable[[type], tuple[Any, Any]]:
+    def _judge(self) -> Callable[[type], tuple[Any, Any, tuple[int, ...] | None]]:
         """A function of a class of transports: a guard of it and, if its `_read` is one that
-        py-amqp shipped and nothing is in between, its slot `_read_buffer`; else None."""
+        py-amqp shipped and nothing is in between, its slot `_read_buffer`, and the numbers of the
+        errors that `_read` takes for nothing to read; else None."""
         readers = self._readers()
 
-        def judge(cls: Any) -> tuple[Any, Any]:
+        def judge(cls: Any) -> tuple[Any, Any, tuple[int, ...] | None]:
             guard = _dropins.Guard(cls, _TRANSPORT)
+            read = getattr_static(cls, "_read", None)
             received = getattr_static(cls, "_quick_recv", None)
             kept = getattr_static(cls, "_read_buffer", None)
             known = (
@@ -214,10 +216,10 @@ class _Client:
                 and cls.__setattr__ is object.__setattr__
                 and not hasattr(cls, "__getattr__")
                 and not hasattr(type(received), "__set__")
-                and getattr_static(cls, "_read", None) in readers
+                and read in readers
                 and type(kept) is MemberDescriptorType
             )
-            return guard, kept if known else None
+            return (guard, kept, read.__defaults__[-1]) if known else (guard, None, None)
 
         return judge
 

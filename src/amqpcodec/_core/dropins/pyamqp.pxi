@@ -44,8 +44,10 @@ cdef class AmqpCodec(DropIn):
     and on. heading, filling: what messages rest on when a header and when a body comes. headers:
     the same of serialization. property_list: Message.PROPERTIES as it was shipped. framing:
     amqp.method_framing.
-    contents: its methods with content, by class and method id in one number. judge: called with a
-    class of transports, gives a guard of it and, if its work is known, its slot `_read_buffer`.
+    contents: its methods with content, by class and method id in one number. transports:
+    amqp.transport. judge: called with a class of transports, gives a guard of it, and its slot
+    `_read_buffer` and the numbers of the errors that it takes for nothing to read; None for both if
+    its work is not known.
     again: reads a frame by py-amqp's own code, from bytes that were taken of a socket already, and
     what it said then (bytes or an exception).
     """
@@ -58,12 +60,13 @@ cdef class AmqpCodec(DropIn):
     cdef object framing, property_list, again
     cdef dict contents
     # The class of transports that was seen last:
-    cdef object judge
+    cdef object transports, judge
     cdef object transport
     cdef Guard transport_guard
     cdef bint transport_known
     cdef object kept_slot       # its `_read_buffer`,
-    cdef Py_ssize_t kept_offset     # and where it is, where that is known
+    cdef Py_ssize_t kept_offset     # and where it is, where that is known,
+    cdef tuple nothing_errors       # and the errors that it takes for nothing to read
     cdef dict formats           # format -> BoundMethod, or None where it has other letters
     cdef object format          # that was asked for last
     cdef BoundMethod format_layout
@@ -72,8 +75,8 @@ cdef class AmqpCodec(DropIn):
                   Guard writing not None, bint lenient, BoundMethod properties not None,
                   tuple names not None, BoundClass message not None, Guard heading, Guard filling,
                   Guard headers not None, object property_list,
-                  object framing not None, dict contents not None, object judge not None,
-                  object again not None):
+                  object framing not None, dict contents not None, object transports not None,
+                  object judge not None, object again not None):
         self.set_up(profile, stock, reading, writing, [], lenient)
         self.properties = properties
         self.names = tuple([_intern(name) for name in names])
@@ -85,6 +88,7 @@ cdef class AmqpCodec(DropIn):
         self.property_list = property_list
         self.framing = framing
         self.contents = contents
+        self.transports = transports
         self.judge = judge
         self.again = again
         self.formats = {}

@@ -2,11 +2,20 @@
 
 cdef object pyamqp_read_again(AmqpCodec codec, object transport, object raw, PyObject* got):
     """A frame by py-amqp's own code, after a socket gave these bytes and then something that is not
-    the rest of a frame: `got`, which is taken over, or an exception that is set, where it is NULL."""
+    the rest of a frame: `got`, which is taken over, or an exception that is set, where it is NULL.
+
+    A socket that has nothing to read is the way of a client that looks for frames before it writes:
+    then it is a timeout, as py-amqp has it.
+    """
     cdef object outcome
     if got == NULL:
         try:
             raise_current()
+        except OSError as error:
+            if (PyBytes_GET_SIZE(raw) == 0 and error.errno in codec.nothing_errors
+                    and transport.raise_on_initial_eintr):
+                raise codec.transports.socket.timeout
+            outcome = error
         except BaseException as error:
             outcome = error
     else:

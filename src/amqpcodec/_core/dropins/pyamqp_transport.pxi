@@ -19,7 +19,7 @@ cdef bint known_transport(AmqpCodec codec, PyTypeObject* cls) except -1:
     of their own is in between. What is found is kept for the class that was seen last."""
     if AMQP_LIKELY(cls == <PyTypeObject*>codec.transport and watch_same(&codec.transport_guard.watch)):
         return codec.transport_known
-    codec.transport_guard, member = codec.judge(<object><PyObject*>cls)
+    codec.transport_guard, member, codec.nothing_errors = codec.judge(<object><PyObject*>cls)
     codec.transport = <object><PyObject*>cls
     codec.transport_known = member is not None
     codec.kept_slot = member
