@@ -121,7 +121,8 @@ def test_as_without(kind: type[Any], initial: bool, kept: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "event"), [(TCPTransport, "again"), (SSLTransport, "again"), (SSLTransport, "no entry")]
+    ("kind", "event"),
+    [(TCPTransport, "again"), (SSLTransport, "again"), (SSLTransport, "no entry")],
 )
 def test_nothing_to_read_is_no_fallback(kind: type[Any], event: str) -> None:
     """py-amqp looks for frames before each message that it publishes: mostly there is none."""
