@@ -89,7 +89,7 @@ PICTURES = {
             "xml": Box(0, 0.5, "spec/*.xml", "facts of the wire", "outside"),
             "model": Box(1, 0.5, "model", "amqpcodec.spec", ""),
             "lowered": Box(2, 0.5, "lowered table", "ids, fields, types", ""),
-            "generated": Box(3, 0, "_gen", "hot readers, stubs", "core"),
+            "generated": Box(3, 0, "_gen", "fast readers, stubs", "core"),
             "loaded": Box(3, 1, "load_xml_spec", "at run time", "core"),
             "module": Box(4, 0.5, "protocol module", "classes, functions", ""),
         },

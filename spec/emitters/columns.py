@@ -1,15 +1,15 @@
 """Readers of fields to columns: the messages of a run, each value to the memory of its column.
 
 Code is written for the signatures of the methods that carry a content of class basic, and of that
-class's properties, whatever protocol has them (see emitters/hot.py for what a signature is). What a
-value of one wire type takes is in `_core/columns/run_fields.pxi`.
+class's properties, whatever protocol has them (see emitters/fast.py for what a signature is). What
+a value of one wire type takes is in `_core/columns/run_fields.pxi`.
 """
 
 from __future__ import annotations
 
 from amqpcodec.spec.lower import WIRE_NUMBERS, lower
 from amqpcodec.spec.model import Protocol
-from emitters.hot import LETTERS, PROPERTIES, Writer, signature
+from emitters.fast import LETTERS, PROPERTIES, Writer, signature
 
 _CALLS = {
     "s": "run_text({out}, run.spare, row, at, buffer, piece)",

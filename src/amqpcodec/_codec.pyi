@@ -93,7 +93,7 @@ class ProtocolCore:
     ProtocolHeader: Any
     Message: Any
     BadFrame: Any
-    def __init__(self, table: dict[str, Any], hot: bool = True) -> None: ...
+    def __init__(self, table: dict[str, Any], fast: bool = True) -> None: ...
 
 class Protocol(ProtocolCore):
     """A protocol version, ready to encode and decode. Made from a lowered table."""

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 import amqpcodec
 from amqpcodec import _columns
 from tests.columns.batch_rows import decode, pa
-from tests.columns.test_fast_path_differential import FIELDS, HOT, SLOW, same
+from tests.columns.test_fast_path_differential import FAST, FIELDS, SLOW, same
 from tests.support import amqp091_gen as gen
 from tests.support import amqp091_strategies as some
 from tests.support import amqp091_wire as w
@@ -148,7 +148,7 @@ def test_more_and_less_than_a_frame_needs(which: int) -> None:
 def test_the_same_error(rng: Random) -> None:
     found: list[object] = []
     data = messages(rng, 12) + gen.spoil_inside(rng, messages(rng, 2)) + messages(rng, 12)
-    for protocol in (HOT, SLOW):
+    for protocol in (FAST, SLOW):
         try:
             found.append(decode(data, protocol=protocol, mode="FAILFAST").num_rows)
         except amqpcodec.DecodeError as error:
@@ -163,7 +163,7 @@ def test_where_a_column_is_full(rng: Random) -> None:
     found: list[object] = []
     data = joined(usual(number) for number in range(90)) + messages(rng, 20)
     limit = rng.randrange(600, 20000)
-    for protocol in (HOT, SLOW):
+    for protocol in (FAST, SLOW):
         try:
             out = _columns.decode_columns(protocol, data, None, "PERMISSIVE", "rabbitmq", limit)
             found.append(pa.record_batch(out))

@@ -148,7 +148,7 @@ def test_values(rng: Random) -> None:
 def test_other_versions(version: str) -> None:
     """Whose content classes have other properties."""
     module = amqpcodec.protocol(version)
-    slow = _codec.Protocol(module.PROTOCOL.table, hot=False)
+    slow = _codec.Protocol(module.PROTOCOL.table, fast=False)
     for method in module.METHODS.values():
         if not method.HAS_CONTENT:
             continue

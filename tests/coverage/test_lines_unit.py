@@ -57,4 +57,4 @@ def test_reasons_by_file_line_and_the_line_before(
     monkeypatch.setattr(coverage, "LEFT_OUT", listed)
     text = ["", "if block_room(t) < 0:", "    return -1", "x = 1"]
     assert reasons("_core/wire/wire.pxi", text, [1, 2, 3]) == {2: "no memory"}
-    assert reasons("_gen/hot.pxi", text, [2, 3]) == {2: "no memory", 3: "generated"}
+    assert reasons("_gen/fast.pxi", text, [2, 3]) == {2: "no memory", 3: "generated"}

@@ -45,7 +45,7 @@ def test_values_of_one_size(size: int) -> None:
         }
     )
     for each in batches(rows):
-        assert same(each)._hot_rows >= each.num_rows - 3
+        assert same(each)._fast_rows >= each.num_rows - 3
 
 
 @pytest.mark.parametrize("size", [0, 1, 15, 16, 17, 31, 33, 100, 200])
@@ -63,7 +63,7 @@ def test_values_of_many_sizes_between_those_of_one(size: int) -> None:
             columns[what] = [v.encode() for v in columns[what]]  # type: ignore[misc]
         rows = batch_of(**columns)
         for each in batches(rows):
-            assert same(each)._hot_rows >= each.num_rows - 3
+            assert same(each)._fast_rows >= each.num_rows - 3
 
 
 @pytest.mark.parametrize("method", ["basic.ack", "queue.declare", "basic.nack", "basic.cancel"])
@@ -77,7 +77,7 @@ def test_methods_without_content(method: str) -> None:
     if method in ("queue.declare", "basic.cancel"):
         rows = rows.drop_columns("delivery_tag")
     for each in batches(rows):
-        assert same(each)._hot_rows >= each.num_rows - 3
+        assert same(each)._fast_rows >= each.num_rows - 3
 
 
 def test_numbers_that_all_rows_have_or_not() -> None:
@@ -100,14 +100,14 @@ def test_numbers_that_all_rows_have_or_not() -> None:
                 }
             )
             for each in batches(rows):
-                assert same(each)._hot_rows >= each.num_rows - 3
+                assert same(each)._fast_rows >= each.num_rows - 3
 
 
 @pytest.mark.parametrize("value", [-(2**31), -(2**31) - 1, 2**31 - 1, 2**31, -(2**63), 2**63 - 1])
 def test_integers_of_a_table_at_their_limits(value: int) -> None:
     for values in ([value] * ROWS, [value, 1, value + (value < 0)] * 50):
         rows = batch_of(**{"headers.n": pa.array(values, pa.int64())})
-        assert same(rows)._hot_rows >= rows.num_rows - 3
+        assert same(rows)._fast_rows >= rows.num_rows - 3
 
 
 @pytest.mark.parametrize("value", [2**63, 2**64 - 1, 2**64 - 2**31])
@@ -131,7 +131,7 @@ def test_text_that_is_utf8_only_together() -> None:
         rows = batch_of(**{"headers.h": pa.array(values, pa.binary())})  # binary may be anything
         assert same(rows).error_count == 0
     rows = batch_of(exchange=(whole * 22)[:ROWS], routing_key=["é" * 9] * ROWS)
-    assert same(rows)._hot_rows == FAST
+    assert same(rows)._fast_rows == FAST
 
 
 def test_dictionaries() -> None:
@@ -148,9 +148,9 @@ def test_dictionaries() -> None:
         }
     )
     for each in batches(rows):
-        assert same(each)._hot_rows >= each.num_rows - 3
+        assert same(each)._fast_rows >= each.num_rows - 3
     rows = batch_of(method=methods, exchange=constant, body=pa.array([b"x"] * ROWS))
-    assert same(rows)._hot_rows == ROWS
+    assert same(rows)._fast_rows == ROWS
     for each in batches(rows):
         same(each)
     long = pa.array(["x" * 256] * ROWS).dictionary_encode()
@@ -322,9 +322,9 @@ def test_blocks_of_one_size_and_a_row_that_is_not(seed: int) -> None:
     rng = Random(seed)
     columns = one_size(rng)
     rows = batch_of(**{name: pa.array(values, type_) for name, (type_, values) in columns.items()})
-    assert same(rows)._hot_rows == SAME_SIZE
+    assert same(rows)._fast_rows == SAME_SIZE
     for each in (rows.slice(1), rows.slice(65, 200), rows.slice(3, 130)):
-        assert same(each)._hot_rows >= each.num_rows - 3
+        assert same(each)._fast_rows >= each.num_rows - 3
     for name, (type_, values) in columns.items():
         for _ in range(3):
             changed = list(values)
@@ -375,9 +375,9 @@ def test_values_shared_within_each_block_only() -> None:
         {"delivery_tag": [block // 2 for block in each]},
         {"redelivered": [block // 2 % 2 == 0 for block in each]},
     ):
-        assert same(plain(**columns))._hot_rows == SAME_SIZE
+        assert same(plain(**columns))._fast_rows == SAME_SIZE
     methods = [("basic.deliver", "basic.publish")[block // 2 % 2] for block in each]
-    assert same(plain(method=methods))._hot_rows == SAME_SIZE
+    assert same(plain(method=methods))._fast_rows == SAME_SIZE
 
 
 def test_the_same_nulls_in_each_block() -> None:

@@ -15,7 +15,7 @@ from amqpcodec import v0_9_1 as amqp
 from tests.columns.batch_rows import pa
 from tests.encode.encode_values import EPOCH, Sent
 
-SLOW = _codec.Protocol(amqp.PROTOCOL.table, hot=False)
+SLOW = _codec.Protocol(amqp.PROTOCOL.table, fast=False)
 TEXTS = ["", "a", "orders", "eu.customer.0017", "seventeen bytes.", "k" * 40, "é" * 9, "k" * 255]
 BAD_TEXTS = ["k" * 256, "é" * 200]
 
@@ -24,7 +24,7 @@ def same(columns: Any, frame_max: int = 131072, dialect: str | None = None) -> A
     """Both ways; the fast one's result."""
     fast = batch.encode(columns, amqp, frame_max, dialect=dialect)
     slow = batch.encode(columns, SLOW, frame_max, dialect=dialect)  # type: ignore[arg-type]
-    assert slow._hot_rows == 0  # type: ignore[attr-defined]
+    assert slow._fast_rows == 0  # type: ignore[attr-defined]
     pa.array(fast).validate(full=True)
     assert pa.array(fast).equals(pa.array(slow))
     assert pa.array(fast.errors).equals(pa.array(slow.errors))
@@ -192,7 +192,7 @@ def test_every_row_of_usual_columns_goes_the_fast_way(seed: int) -> None:
     )
     found = same(rows)
     # the last two are too few for a block
-    assert found._hot_rows == 128
+    assert found._fast_rows == 128
     assert pa.array(found).to_pylist() == [
         Sent(
             "basic.publish",
@@ -220,7 +220,7 @@ def test_methods_without_content_and_runs_of_methods() -> None:
         }
     )
     found = same(rows)
-    assert found._hot_rows == 100
+    assert found._fast_rows == 100
     assert found.error_count == 0
 
 
@@ -231,15 +231,15 @@ def test_content_of_a_method_without_content_in_a_run(column: str, at: int) -> N
     rows = {"method": ["basic.ack"] * 40, "delivery_tag": range(40), column: content}
     found = same(pa.RecordBatch.from_pydict(rows))
     assert found.error_count == 1
-    assert found._hot_rows < 40
+    assert found._fast_rows < 40
 
 
 def test_many_columns() -> None:
     """More headers than the fast path has steps."""
     rows = {f"headers.h{i}": [i] * 20 for i in range(100)}
-    assert same(pa.RecordBatch.from_pydict(rows))._hot_rows == 0
+    assert same(pa.RecordBatch.from_pydict(rows))._fast_rows == 0
     rows = {f"headers.h{i}": [i] * 20 for i in range(60)}
-    assert same(pa.RecordBatch.from_pydict(rows))._hot_rows == 20
+    assert same(pa.RecordBatch.from_pydict(rows))._fast_rows == 20
     rows = {"headers." + "k" * 250 + str(i): [i] * 20 for i in range(60)}
     same(pa.RecordBatch.from_pydict(rows))
 

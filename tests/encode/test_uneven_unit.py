@@ -58,7 +58,7 @@ def test_every_size_where_memory_ends(seed: int) -> None:
     rng = Random(seed)
     rows = told(uneven(rng, sizes=rng.choice((SIZES, SIZES[:8], [0, 1, 2]))))
     for each in (rows, rows.slice(0, 64), rows.slice(3, 65), rows.slice(0, 5)):
-        assert same(guarded(each))._hot_rows >= each.num_rows - 3
+        assert same(guarded(each))._fast_rows >= each.num_rows - 3
 
 
 @POSIX_ONLY
@@ -66,7 +66,7 @@ def test_every_size_where_memory_ends(seed: int) -> None:
 def test_one_size_in_all_columns_where_memory_ends(size: int) -> None:
     rng = Random(size)
     rows = told(uneven(rng, 70, [size]) | {"body": [rng.randbytes(size) for _ in range(70)]})
-    assert same(guarded(rows))._hot_rows == 70
+    assert same(guarded(rows))._fast_rows == 70
 
 
 def test_longstr_of_any_size() -> None:
@@ -78,7 +78,7 @@ def test_longstr_of_any_size() -> None:
             values = [octets(rng, rng.choice(LONG)) for _ in range(count)]
             values[where * (count - 1) // 2] = octets(rng, 256)
             columns["headers.a"] = values
-            assert same(told(columns))._hot_rows >= count - 3
+            assert same(told(columns))._fast_rows >= count - 3
 
 
 def test_more_columns_than_are_foretold() -> None:
@@ -97,7 +97,7 @@ def test_more_columns_than_are_foretold() -> None:
                 [octets(rng, 30)] * ROWS,
             ][kind]
         rows = told(columns)
-        assert same(rows)._hot_rows == 128
+        assert same(rows)._fast_rows == 128
         same(rows.slice(1))
 
 
@@ -116,9 +116,9 @@ def test_bodies_in_any_form() -> None:
     ):
         for columns in (uneven(rng), {"exchange": ["orders"] * ROWS}):
             rows = told(columns | {"body": body})
-            assert same(rows)._hot_rows == 128
+            assert same(rows)._fast_rows == 128
     for channel in (pa.array([7] * ROWS), pa.array([1 + i % 3 for i in range(ROWS)])):
-        assert same(told(uneven(rng) | {"channel": channel}))._hot_rows == 128
+        assert same(told(uneven(rng) | {"channel": channel}))._fast_rows == 128
 
 
 def test_text_bodies_of_one_size_that_are_not_utf8() -> None:
@@ -145,7 +145,7 @@ def test_tables_of_headers_that_no_row_has() -> None:
     columns = {"exchange": ["a", "bcd"] * 35, "headers.a": pa.array([None, "x" * 20] * 35)}
     assert same(told(columns)).error_count == 0
     columns["headers.b"] = pa.array(["y", None] * 35)
-    assert same(told(columns))._hot_rows == 70
+    assert same(told(columns))._fast_rows == 70
 
 
 # ---- UTF-8 ----
@@ -168,7 +168,7 @@ def test_letters_anywhere(letter: str) -> None:
     """Wherever they stand in pieces of sixteen bytes, and at both ends of a value."""
     values = ["a" * k + letter * (1 + k % 3) + "b" * (k % 5) for k in range(64)]
     rows = told({"exchange": values, "body": values})
-    assert same(rows)._hot_rows == 64
+    assert same(rows)._fast_rows == 64
     assert same(told({"exchange": [letter] * 64 + values})).error_count == 0
 
 

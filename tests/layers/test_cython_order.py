@@ -246,7 +246,7 @@ def columns_family(stem: str) -> str:
     if "v1" in name.split("_"):
         return "v1"
     legacy = ("legacy_plan", "json_tables", "variant_tables", "tables", "wanted", "rows", "run")
-    legacy += ("hot_tables", "hot", "frames", "run_fields", "columns", "messages")
+    legacy += ("fast_tables", "fast", "frames", "run_fields", "columns", "messages")
     return "legacy" if name in legacy else ""
 
 

@@ -83,8 +83,8 @@ def test_an_edited_file_is_stale(copy: Path, path: Path) -> None:
 
 
 def test_a_missing_file_is_stale(copy: Path) -> None:
-    (copy / "src/amqpcodec/_gen/hot.pxi").unlink()
-    assert generate(copy, "--check") == (1, ["stale: src/amqpcodec/_gen/hot.pxi"])
+    (copy / "src/amqpcodec/_gen/fast.pxi").unlink()
+    assert generate(copy, "--check") == (1, ["stale: src/amqpcodec/_gen/fast.pxi"])
 
 
 def test_a_changed_input_makes_all_files_stale(copy: Path) -> None:
@@ -109,7 +109,7 @@ def test_the_files_are_known() -> None:
         *(f"{module}.pyi" for module in SOURCES),
         "_gen/columns.pxi",
         "_gen/constants.pxd",
-        "_gen/hot.pxi",
+        "_gen/fast.pxi",
         "_gen/overlays.py",
         *(f"_gen/{module}.py" for module in SOURCES),
         "_gen/v1_0.py",

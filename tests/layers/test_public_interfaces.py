@@ -217,6 +217,6 @@ def test_plain_flags_pass() -> None:
 
 
 def test_sources_are_found() -> None:
-    for path in (HEADER, "_codec.pyx", "_gen/hot.pxi", "_core/tables/read.pxi"):
+    for path in (HEADER, "_codec.pyx", "_gen/fast.pxi", "_core/tables/read.pxi"):
         assert path in SOURCES
     assert all(Path(PACKAGE / path).is_file() for path in SOURCES)

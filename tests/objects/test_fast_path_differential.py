@@ -1,4 +1,4 @@
-"""The hot readers and writers against the table path: a protocol made with and without them.
+"""The fast readers and writers against the table path: a protocol made with and without them.
 
 Whatever the bytes or the values, both give the same object, the same bytes or the same error.
 """
@@ -19,9 +19,9 @@ from tests.support import amqp091_wire as w
 from tests.support.amqp091_same import key_of
 from tests.support.amqp091_strategies import arguments, property_values
 
-HOT = _codec.Protocol(TABLE)
-COLD = _codec.Protocol(TABLE, hot=False)
-HOT_METHODS = (
+FAST = _codec.Protocol(TABLE)
+SLOW = _codec.Protocol(TABLE, fast=False)
+FAST_METHODS = (
     "basic.publish",
     "basic.deliver",
     "basic.get-ok",
@@ -66,23 +66,23 @@ SETTINGS = st.fixed_dictionaries(
 )
 
 
-def test_the_hot_protocol_is_hot():
+def test_fast_functions_are_bound():
     """Otherwise the tests here would compare a thing with itself."""
-    assert _codec.hot_signatures(COLD) == {}
-    assert set(HOT_METHODS) | {"basic.properties"} <= set(_codec.hot_signatures(HOT))
+    assert _codec.fast_signatures(SLOW) == {}
+    assert set(FAST_METHODS) | {"basic.properties"} <= set(_codec.fast_signatures(FAST))
 
 
-@pytest.mark.parametrize("name", [*HOT_METHODS, "header"])
+@pytest.mark.parametrize("name", [*FAST_METHODS, "header"])
 @settings(max_examples=150)
 @given(rng=st.randoms(use_true_random=False), how=SETTINGS, spoilt=st.booleans())
 def test_decode(name: str, rng: Random, how: dict[str, str], spoilt: bool):
     data = gen.header_frame(rng, 1) if name == "header" else gen.method_frame(rng, 1, name)
     if spoilt:
         data = gen.spoil_inside(rng, data)
-    assert decoded(HOT, data, **how) == decoded(COLD, data, **how)
+    assert decoded(FAST, data, **how) == decoded(SLOW, data, **how)
 
 
-@pytest.mark.parametrize("name", HOT_METHODS)
+@pytest.mark.parametrize("name", FAST_METHODS)
 @settings(max_examples=100)
 @given(data=st.data())
 def test_encode_method(name: str, data: st.DataObject):
@@ -95,7 +95,7 @@ def test_encode_method(name: str, data: st.DataObject):
     if at >= 0:
         values = (*values[:at], odd, *values[at + 1 :])
     results = []
-    for protocol in (HOT, COLD):
+    for protocol in (FAST, SLOW):
         cls = protocol.METHODS[spec.class_id, spec.method_id]
         method = cls(**dict(zip((name for name, _ in spec.fields), values, strict=True)))
         results.append(outcome(protocol.encode, 1, method))
@@ -116,7 +116,7 @@ def test_encode_properties(values: dict[str, Any], name: str, odd: Any):
     if name:
         values = values | {name: odd}
     results = []
-    for protocol in (HOT, COLD):
+    for protocol in (FAST, SLOW):
         properties = protocol.namespaces["Basic"].Properties(**values)
         results.append(outcome(protocol.encode, 1, protocol.Header(3, properties)))
     assert results[0] == results[1]
@@ -127,12 +127,12 @@ def test_encode_properties(values: dict[str, Any], name: str, odd: Any):
     rng=st.randoms(use_true_random=False), spoilt=st.booleans(), limit=st.sampled_from((None, 5))
 )
 def test_messages(rng: Random, spoilt: bool, limit: int | None):
-    """MessageDecoder takes whole messages in one go where the signatures are hot."""
+    """MessageDecoder takes whole messages in one go where the signatures are fast."""
     data = gen.conversation(rng)
     if spoilt:
         data = gen.spoil(rng, data)
     found = []
-    for protocol in (HOT, COLD):
+    for protocol in (FAST, SLOW):
         decoder = _codec.MessageDecoder(protocol, 131072, limit, errors="frame")
         events = []
         try:

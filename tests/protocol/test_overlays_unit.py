@@ -120,7 +120,7 @@ def test_the_rest_is_as_it_was(version: str, broker: str) -> None:
         assert (other.NAME, other.FIELDS) == (cls.NAME, cls.FIELDS)
         assert amqp.encode(1, other()) == base.encode(1, cls())
     assert set(amqp.METHODS) == set(base.METHODS) | changed
-    assert set(_codec.hot_signatures(base.PROTOCOL)) <= set(_codec.hot_signatures(amqp.PROTOCOL))
+    assert set(_codec.fast_signatures(base.PROTOCOL)) <= set(_codec.fast_signatures(amqp.PROTOCOL))
     assert amqp.__name__ == f"{base.__name__}+{broker}"
 
 

@@ -1,4 +1,4 @@
-"""Specifications loaded at run time: the bytes and the hot code of the built-in protocols."""
+"""Specifications loaded at run time: the bytes and the fast code of the built-in protocols."""
 
 from __future__ import annotations
 
@@ -68,9 +68,9 @@ def test_our_own_xml(at: Version) -> None:
     same_octets(loaded, at)
     # One kind of class, and the same methods take the fast path.
     assert type(loaded.Basic.Publish) is type(at.amqp.Basic.Publish)
-    hot = _codec.hot_signatures(at.amqp.PROTOCOL)
-    assert set(_codec.hot_signatures(loaded.PROTOCOL)) == set(hot)
-    assert {"basic.publish", "basic.deliver", "basic.properties"} <= set(hot)
+    fast = _codec.fast_signatures(at.amqp.PROTOCOL)
+    assert set(_codec.fast_signatures(loaded.PROTOCOL)) == set(fast)
+    assert {"basic.publish", "basic.deliver", "basic.properties"} <= set(fast)
     # All that a built-in module has.
     assert loaded.__all__ == at.amqp.__all__
     for name in at.facts.constants:
@@ -88,8 +88,8 @@ def test_the_extended_0_9_1() -> None:
     loaded: Any = amqpcodec.load_xml_spec(io.BytesIO(data))
     assert len(loaded.METHODS) == 60
     same_octets(loaded, V0_9_1)
-    hot = set(_codec.hot_signatures(v0_9_1.PROTOCOL))
-    assert set(_codec.hot_signatures(loaded.PROTOCOL)) == hot
+    fast = set(_codec.fast_signatures(v0_9_1.PROTOCOL))
+    assert set(_codec.fast_signatures(loaded.PROTOCOL)) == fast
     found = differences(load(io.BytesIO(data)), load(io.BytesIO(xml_of("0-9-1"))))
     said = {one.where for one in found if one.wire}
     names = ("blocked", "unblocked", "update-secret", "update-secret-ok")
@@ -163,7 +163,9 @@ def test_the_class_reference_of_0_9() -> None:
     loaded: Any = amqpcodec.load_xml_spec(io.BytesIO(xml_of_reference(seed("003"))))
     assert set(loaded.METHODS) == set(v0_9.METHODS)
     same_octets(loaded, V0_9)
-    assert set(_codec.hot_signatures(loaded.PROTOCOL)) == set(_codec.hot_signatures(v0_9.PROTOCOL))
+    assert set(_codec.fast_signatures(loaded.PROTOCOL)) == set(
+        _codec.fast_signatures(v0_9.PROTOCOL)
+    )
 
 
 # ---- pieces of the files that Perl's AnyEvent-RabbitMQ ships

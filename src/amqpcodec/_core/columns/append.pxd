@@ -2,9 +2,9 @@
 
 cdef enum:
     FALLS_BACK = 1             # from the fast path to the slow one
-    HOT_KEYS = 24           # of a table
+    FAST_KEYS = 24           # of a table
     TOLD_EVERY = 1 << 20    # bytes of input
-    HOT_ENTRY = 48          # bytes that the JSON of an entry takes more than the entry, at most
+    FAST_ENTRY = 48          # bytes that the JSON of an entry takes more than the entry, at most
 
 # ---- appending on the fast path: bytes up to COPY_SLACK after a value can be read ----
 

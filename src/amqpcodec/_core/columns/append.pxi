@@ -16,7 +16,7 @@ cdef inline RowPlace place_of(int64_t row) noexcept nogil:
     return at
 
 
-cdef int hot_grow(Table* t, Column* c, int64_t row, size_t n) noexcept nogil:
+cdef int fast_grow(Table* t, Column* c, int64_t row, size_t n) noexcept nogil:
     """Room for the row, and for n bytes and the slack."""
     cdef int status
     if c.arrow_type == AS_TEXT and c.used + n >= c.full_at:
@@ -28,7 +28,7 @@ cdef int hot_grow(Table* t, Column* c, int64_t row, size_t n) noexcept nogil:
     return 0
 
 
-cdef inline void hot_text_end(Column* c, RowPlace at, size_t used) noexcept nogil:
+cdef inline void fast_text_end(Column* c, RowPlace at, size_t used) noexcept nogil:
     """The bytes are written and there is place for the row: make it one. c is nullable."""
     cdef int32_t[4] fill
     cdef int32_t* ends = <int32_t*>c.fixed.p
@@ -46,21 +46,21 @@ cdef inline void hot_text_end(Column* c, RowPlace at, size_t used) noexcept nogi
     ends[at.row + 1] = <int32_t>used
 
 
-cdef inline int hot_bytes(Table* t, Column* c, RowPlace at, const uint8_t* p, size_t n) noexcept nogil:
+cdef inline int fast_bytes(Table* t, Column* c, RowPlace at, const uint8_t* p, size_t n) noexcept nogil:
     cdef size_t used = c.used
     cdef int status
     if c.arrow_type == AS_VIEW:
         return append_view(t, c, at.row, p, n)
     if AMQP_UNLIKELY(used + n >= c.full_at or at.row >= c.rows):
-        status = hot_grow(t, c, at.row, n)
+        status = fast_grow(t, c, at.row, n)
         if status < 0:
             return status
     copy_short(c.data.p + used, p, n)
-    hot_text_end(c, at, used + n)
+    fast_text_end(c, at, used + n)
     return 0
 
 
-cdef inline int hot_ascii(Table* t, Column* c, RowPlace at, const uint8_t* p, size_t n) noexcept nogil:
+cdef inline int fast_ascii(Table* t, Column* c, RowPlace at, const uint8_t* p, size_t n) noexcept nogil:
     cdef size_t used = c.used
     cdef int status
     if c.arrow_type == AS_VIEW:
@@ -68,17 +68,17 @@ cdef inline int hot_ascii(Table* t, Column* c, RowPlace at, const uint8_t* p, si
             return FALLS_BACK
         return append_view(t, c, at.row, p, n)
     if AMQP_UNLIKELY(used + n >= c.full_at or at.row >= c.rows):
-        status = hot_grow(t, c, at.row, n)
+        status = fast_grow(t, c, at.row, n)
         if status < 0:
             return status
     if AMQP_UNLIKELY(not copy_ascii(c.data.p + used, p, n)):
         if not is_utf8(p, n):
             return FALLS_BACK
-    hot_text_end(c, at, used + n)
+    fast_text_end(c, at, used + n)
     return 0
 
 
-cdef inline int hot_i64(Column* c, RowPlace at, int64_t v) noexcept nogil:
+cdef inline int fast_i64(Column* c, RowPlace at, int64_t v) noexcept nogil:
     cdef int64_t* out
     cdef uint8_t* valid
     cdef int64_t filled
@@ -97,7 +97,7 @@ cdef inline int hot_i64(Column* c, RowPlace at, int64_t v) noexcept nogil:
     return 0
 
 
-cdef inline int hot_i32(Column* c, RowPlace at, int32_t v) noexcept nogil:
+cdef inline int fast_i32(Column* c, RowPlace at, int32_t v) noexcept nogil:
     cdef int32_t* out
     cdef uint8_t* valid
     cdef int64_t filled
@@ -116,7 +116,7 @@ cdef inline int hot_i32(Column* c, RowPlace at, int32_t v) noexcept nogil:
     return 0
 
 
-cdef inline int hot_commit(Table* t, Column* c, RowPlace at, const uint8_t* w) noexcept nogil:
+cdef inline int fast_commit(Table* t, Column* c, RowPlace at, const uint8_t* w) noexcept nogil:
     """Text was written into the data of a column up to w."""
     cdef size_t used = <size_t>(w - c.data.p)
     if AMQP_UNLIKELY(used > <size_t>t.limit):
@@ -128,11 +128,11 @@ cdef inline int hot_commit(Table* t, Column* c, RowPlace at, const uint8_t* w) n
         return view_end(c, at.row, used)
     if AMQP_UNLIKELY(at.row >= c.rows) and column_grow(c, at.row + 1) < 0:
         return NO_MEMORY
-    hot_text_end(c, at, used)
+    fast_text_end(c, at, used)
     return 0
 
 
-cdef inline uint8_t* hot_bool(uint8_t* w, bint v) noexcept nogil:
+cdef inline uint8_t* fast_bool(uint8_t* w, bint v) noexcept nogil:
     if v:
         memcpy(w, <const char*>b"true", 4)
         return w + 4

@@ -103,7 +103,7 @@ cdef int fill_columns(object protocol, Request request, Columns out, Values* val
         s.error = if_asked(t, COL_ERROR)
         s.error_offset = if_asked(t, COL_ERROR_OFFSET)
         s.check = mode != PERMISSIVE or s.error != NULL or s.error_offset != NULL
-        s.hot = request.plan.v1 == NULL and (<Protocol?>protocol).hot
+        s.fast = request.plan.v1 == NULL and (<Protocol?>protocol).fast
         s.borrow = borrow
         s.mode = mode
         s.reading = reading
@@ -123,8 +123,8 @@ cdef int fill_columns(object protocol, Request request, Columns out, Values* val
         if progress is not None:
             s.progress = <PyObject*>progress
             s.told = TOLD_EVERY
-        if s.hot and s.total > COPY_SLACK:
-            s.hot_end = s.input_end - COPY_SLACK
+        if s.fast and s.total > COPY_SLACK:
+            s.fast_end = s.input_end - COPY_SLACK
         if s.total > COPY_SLACK:
             s.v1_end = s.input_end - COPY_SLACK
         if borrow and request.views:
@@ -150,7 +150,7 @@ cdef int fill_columns(object protocol, Request request, Columns out, Values* val
             if s.sectioned:
                 s.sections = v1_wanted_sections(s)
             # Runs write no text of their own: JSON and columns of several frames are not for them.
-            s.runs = s.hot and t.base != NULL and not request.texts
+            s.runs = s.fast and t.base != NULL and not request.texts
             if s.runs and s.method != NULL:
                 s.names = <uint8_t*>calloc(<size_t>max(request.plan.count, 1), 16)
                 if s.names == NULL:

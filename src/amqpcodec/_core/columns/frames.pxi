@@ -33,12 +33,12 @@ cdef inline int append_frame(Sink* s, const Entry* e, int64_t row) noexcept nogi
     """The same; on the fast path where it may be tried."""
     cdef int status = 0
     if e.way == FRAME_METHOD:
-        status = hot_method(s, e, row)
+        status = fast_method(s, e, row)
     elif e.way == FRAME_HEADER:
-        status = hot_header(s, e, row)
+        status = fast_header(s, e, row)
     elif e.way == FRAME_BODY:
         if s.payload != NULL:
-            return hot_bytes(s.table, s.payload, place_of(row), e.start + 7, e.total - 8)
+            return fast_bytes(s.table, s.payload, place_of(row), e.start + 7, e.total - 8)
         return 0
     else:
         return append_frame_slow(s, e, row)
@@ -90,7 +90,7 @@ cdef inline const uint8_t* find_frame(Sink* s, Entry* e, const uint8_t* p, const
                        and (head >> 56) - 1 <= 2):
             e.total = total
             e.type = <uint8_t>(head >> 56)
-            e.way = <uint8_t>(head >> 56) if p + total <= s.hot_end else 0
+            e.way = <uint8_t>(head >> 56) if p + total <= s.fast_end else 0
             e.channel = <uint16_t>(head >> 40)
             e.broken = False
             e.no_channel = False

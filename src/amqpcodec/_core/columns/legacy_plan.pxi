@@ -6,28 +6,28 @@ cdef enum:
 
 cdef void plan_op(FieldPlan* f, const Op* op) noexcept:
     cdef int wire_type = op.wire_type
-    f.op = HOT_NEVER
+    f.op = FAST_NEVER
     if f.reserved:
         # By default they are empty, and left out.
         f.zeros = 1 if wire_type == W_SHORTSTR or wire_type == W_OCTET else 2 if wire_type == W_SHORT else 0
         if f.zeros:
-            f.op = HOT_ZEROS
+            f.op = FAST_ZEROS
     elif wire_type == W_SHORTSTR:
-        f.op = HOT_TEXT
+        f.op = FAST_TEXT
     elif wire_type == W_BIT:
-        f.op = HOT_FIRST_BIT if op.run else HOT_BIT
+        f.op = FAST_FIRST_BIT if op.run else FAST_BIT
     elif wire_type == W_LONGLONG:
-        f.op = HOT_64
+        f.op = FAST_64
     elif wire_type == W_LONG:
-        f.op = HOT_32
+        f.op = FAST_32
     elif wire_type == W_SHORT:
-        f.op = HOT_16
+        f.op = FAST_16
     elif wire_type == W_OCTET:
-        f.op = HOT_8
+        f.op = FAST_8
     elif wire_type == W_LONGSTR:
-        f.op = HOT_LONG_TEXT
+        f.op = FAST_LONG_TEXT
     elif wire_type == W_TABLE:
-        f.op = HOT_TABLE
+        f.op = FAST_TABLE
 
 
 cdef int child_in(FramePlan schema, str name, str format_):
@@ -123,9 +123,9 @@ cdef FramePlan make_frame_plan(Protocol protocol, FramePlan schema=None):
                     plan.arguments.setdefault(name, []).append((n, f.wire_type, full))
             plan_op(f, &d.op[k])
             f.piece = f.key - quoted
-            f.piece_n = f.key_n + <uint32_t>quoted + (f.op == HOT_TEXT)
-            if f.op != HOT_ZEROS:
-                quoted = f.op == HOT_TEXT
+            f.piece_n = f.key_n + <uint32_t>quoted + (f.op == FAST_TEXT)
+            if f.op != FAST_ZEROS:
+                quoted = f.op == FAST_TEXT
             plan.method[i].fixed += f.key_n
             n += 1
         plan.method[i].quoted = quoted

@@ -382,8 +382,8 @@ cdef int put_body(Sink* s, Pending* m, int64_t row) noexcept nogil:
     cdef uint8_t* w
     cdef int status
     if k == 0:
-        if AMQP_LIKELY(m.size != 0 and m.body + 7 + m.size <= s.hot_end):
-            return hot_bytes(s.table, c, place_of(row), m.body + 7, m.size)
+        if AMQP_LIKELY(m.size != 0 and m.body + 7 + m.size <= s.fast_end):
+            return fast_bytes(s.table, c, place_of(row), m.body + 7, m.size)
         return append_bytes(s.table, c, row, m.body + 7 if m.size else NULL, m.size)
     if c.used + m.size >= c.full_at:
         status = data_grow(s.table, c, m.size)

@@ -279,10 +279,10 @@ cdef struct Sink:
     bint sectioned          # the columns are 1.0's own
     V1Links* links          # its deliveries that more transfers are to come for
     bint check              # every frame, whole, whatever columns are asked for
-    bint hot                # try the fast readers
+    bint fast                # try the fast readers
     bint borrow             # the input lives as long as the table: frames need no copy
     const uint8_t* next     # where the next frame would go on with the borrowed ones
-    const uint8_t* hot_end  # frames that end before it may take the fast path
+    const uint8_t* fast_end  # frames that end before it may take the fast path
     const int8_t* shapes    # of table values
     uint32_t key            # the newest method: class id, method id
     const MethodPlan* plan

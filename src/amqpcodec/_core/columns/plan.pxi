@@ -42,17 +42,17 @@ cdef dict BAD_ROW_MODES = {
 
 # What the fast path does with an argument.
 cdef enum:
-    HOT_TEXT
-    HOT_64                  # numbers, each half as large as the one before it
-    HOT_32
-    HOT_16
-    HOT_8
-    HOT_FIRST_BIT           # of a byte
-    HOT_BIT
-    HOT_ZEROS
-    HOT_LONG_TEXT
-    HOT_TABLE
-    HOT_NEVER               # leaves it to the slow path
+    FAST_TEXT
+    FAST_64                  # numbers, each half as large as the one before it
+    FAST_32
+    FAST_16
+    FAST_8
+    FAST_FIRST_BIT           # of a byte
+    FAST_BIT
+    FAST_ZEROS
+    FAST_LONG_TEXT
+    FAST_TABLE
+    FAST_NEVER               # leaves it to the slow path
 
 cdef enum:
     FRAME_V1 = 0xF1         # a way: a whole frame of AMQP 1.0

@@ -86,7 +86,7 @@ cdef inline bint run_pairs(Sink* s, const uint8_t* p, const uint8_t* end) noexce
             if AMQP_LIKELY(shape >= 0):
                 p += shape
             else:
-                return hot_check(s, start, <size_t>(end - start))
+                return fast_check(s, start, <size_t>(end - start))
     return p == end
 
 

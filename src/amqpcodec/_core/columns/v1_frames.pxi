@@ -83,11 +83,11 @@ cdef inline int append_v1_frame(Sink* s, const Entry* e, int64_t row) noexcept n
     cdef int status
     if AMQP_UNLIKELY(e.type == FRAME_HEARTBEAT or e.type == V1_FRAME_HEADER):
         return 0
-    d = hot_v1_head(s, e)
+    d = fast_v1_head(s, e)
     if AMQP_LIKELY(d != NULL):
         mask = v1_mask(s, d)
         if AMQP_LIKELY(mask != 0) or s.payload != NULL:
-            status = hot_v1_performative(s, d, mask, place_of(row))
+            status = fast_v1_performative(s, d, mask, place_of(row))
             if AMQP_LIKELY(status <= 0):
                 return status
             s.empty = empty

@@ -8,11 +8,11 @@ cdef inline uint32_t v1_row_mask(const Sink* s, const V1Desc* d) noexcept nogil:
     return mask | 1 << DETACH_HANDLE if d.code == DESC_DETACH else mask
 
 
-cdef int hot_v1_row(Sink* s, const Entry* e) noexcept nogil:
-    """A frame that is a row of its own, and its message. As the readers of columns/v1_hot.pxi it falls back
+cdef int fast_v1_row(Sink* s, const Entry* e) noexcept nogil:
+    """A frame that is a row of its own, and its message. As the readers of columns/v1_fast.pxi it falls back
     at anything else."""
     cdef V1Links* a = s.links
-    cdef const V1Desc* d = hot_v1_head(s, e)
+    cdef const V1Desc* d = fast_v1_head(s, e)
     cdef const V1Value* v = s.fields
     cdef Column* whole = v1_asked(s, V1_COL_MESSAGE) if s.sectioned else s.body
     cdef RowPlace at = place_of(s.rows)
@@ -20,7 +20,7 @@ cdef int hot_v1_row(Sink* s, const Entry* e) noexcept nogil:
     cdef int status
     if AMQP_UNLIKELY(d == NULL) or a.n_open and (d.code == DESC_DETACH or d.code == DESC_END or d.code == DESC_CLOSE):
         return FALLS_BACK
-    status = hot_v1_performative(s, d, v1_row_mask(s, d), at)
+    status = fast_v1_performative(s, d, v1_row_mask(s, d), at)
     if status != 0 or d.code != DESC_TRANSFER:
         return status
     if AMQP_UNLIKELY(v1_true(&v[TRANSFER_MORE]) or v1_true(&v[TRANSFER_ABORTED]) or v1_true(&v[TRANSFER_RESUME])):
@@ -31,12 +31,12 @@ cdef int hot_v1_row(Sink* s, const Entry* e) noexcept nogil:
         return FALLS_BACK
     n = <size_t>(s.c.end - s.c.p)
     if whole != NULL:
-        status = hot_bytes(s.table, whole, at, s.c.p, n)
+        status = fast_bytes(s.table, whole, at, s.c.p, n)
         if status < 0:
             return status
     if s.sections == 0 or (v[TRANSFER_MESSAGE_FORMAT].wire_type != V1_NULL and v[TRANSFER_MESSAGE_FORMAT].u != 0):
         return 0
-    return hot_v1_message(s, &s.c, at)
+    return fast_v1_message(s, &s.c, at)
 
 
 cdef int step_v1_frame(Sink* s, const Entry* e) noexcept nogil:
@@ -56,7 +56,7 @@ cdef int step_v1_frame(Sink* s, const Entry* e) noexcept nogil:
         return 0
     s.fault_row = e.row
     empty = s.empty
-    status = hot_v1_row(s, e)
+    status = fast_v1_row(s, e)
     if AMQP_LIKELY(status <= 0):
         return end_v1_row(s, e, NULL, status)
     s.empty = empty

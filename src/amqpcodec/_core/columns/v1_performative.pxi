@@ -1,4 +1,4 @@
-# Performatives of AMQP 1.0 to columns, the fast path: as columns/v1_hot.pxi, and of fields as JSON text alone many
+# Performatives of AMQP 1.0 to columns, the fast path: as columns/v1_fast.pxi, and of fields as JSON text alone many
 # after one another, without all that columns of their own ask for.
 
 # ---- fields as JSON text ----
@@ -64,7 +64,7 @@ cdef inline uint8_t* v1_json_fields(Sink* s, const MethodPlan* m, const uint8_t*
                 continue
             if code == CTOR_TRUE or code == CTOR_FALSE:
                 p += 1
-                w = hot_bool(v1_json_name(w, &f[i]), code == CTOR_TRUE)
+                w = fast_bool(v1_json_name(w, &f[i]), code == CTOR_TRUE)
                 continue
             n = p[1]
             if AMQP_UNLIKELY(CTOR_LAYOUT[code] != LAYOUT_TEXT or end - p < <int64_t>n + 2):
@@ -215,7 +215,7 @@ cdef int run_v1_arguments(Sink* s, const Entry* e, int n, int64_t row) noexcept 
     return i
 
 
-cdef int hot_v1_both(Sink* s, const V1Desc* d, RowPlace at) noexcept nogil:
+cdef int fast_v1_both(Sink* s, const V1Desc* d, RowPlace at) noexcept nogil:
     """The fields at s.c as JSON text, which checks them all, and into their columns."""
     cdef const MethodPlan* m = &s.methods[d - s.v1.desc]
     cdef Column* to = s.arguments
@@ -231,16 +231,16 @@ cdef int hot_v1_both(Sink* s, const V1Desc* d, RowPlace at) noexcept nogil:
     w = v1_json_list(s, d, s.c.p, s.c.end, &end, to.data.p + to.used)
     if AMQP_UNLIKELY(w == NULL):
         return FALLS_BACK
-    status = hot_commit(s.table, to, at, w)
+    status = fast_commit(s.table, to, at, w)
     if status == 0 and mask:
-        return hot_v1_fields(s, d, &s.c, s.fields, mask, at)
+        return fast_v1_fields(s, d, &s.c, s.fields, mask, at)
     s.c.p = end
     return status
 
 
 # ---- all of it ----
 
-cdef inline const V1Desc* hot_v1_head(Sink* s, const Entry* e) noexcept nogil:
+cdef inline const V1Desc* fast_v1_head(Sink* s, const Entry* e) noexcept nogil:
     """As read_v1_head, for a descriptor as most are; else NULL, and nothing is noted."""
     cdef const uint8_t* body = e.start + 4 * <size_t>e.start[4]
     cdef const V1Desc* d
@@ -254,20 +254,20 @@ cdef inline const V1Desc* hot_v1_head(Sink* s, const Entry* e) noexcept nogil:
     return d
 
 
-cdef int hot_v1_performative(Sink* s, const V1Desc* d, uint32_t mask, RowPlace at) noexcept nogil:
+cdef int fast_v1_performative(Sink* s, const V1Desc* d, uint32_t mask, RowPlace at) noexcept nogil:
     """A performative whose fields s.c is over, into the columns for it; then s.fields has them, at message level,
     and s.c is over what follows."""
     cdef const MethodPlan* m = &s.methods[d - s.v1.desc]
     cdef Column* to = s.arguments
     cdef int status
     if to == NULL:
-        status = hot_v1_fields(s, d, &s.c, s.fields, mask, at)
+        status = fast_v1_fields(s, d, &s.c, s.fields, mask, at)
     else:
-        status = hot_v1_both(s, d, at)
+        status = fast_v1_both(s, d, at)
     if status == 0 and AMQP_UNLIKELY(s.c.p != s.c.end) and d.code != DESC_TRANSFER:
         return FALLS_BACK
     if status == 0 and s.method != NULL:
-        status = hot_bytes(s.table, s.method, at, <const uint8_t*>m.name, m.name_n)
+        status = fast_bytes(s.table, s.method, at, <const uint8_t*>m.name, m.name_n)
     if status == 0 and s.payload != NULL and d.code == DESC_TRANSFER:
-        status = hot_bytes(s.table, s.payload, at, s.c.p, <size_t>(s.c.end - s.c.p))
+        status = fast_bytes(s.table, s.payload, at, s.c.p, <size_t>(s.c.end - s.c.p))
     return status

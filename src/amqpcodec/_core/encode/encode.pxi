@@ -26,8 +26,8 @@ cdef int begin_encoder(Encoder* e, object plan, Table* t, object frame_max, uint
 cdef void begin_legacy(Encoder* e, EncodePlan plan) noexcept:
     """What the 0-x family adds."""
     cdef Protocol protocol = plan.protocol
-    e.hot = plan.hot
-    plan.hot = NULL
+    e.fast_plan = plan.fast_plan
+    plan.fast_plan = NULL
     e.root = &plan.tree.root
     e.channel = plan.channel
     e.default_channel = 1
@@ -49,13 +49,13 @@ cdef void begin_legacy(Encoder* e, EncodePlan plan) noexcept:
     e.contents = protocol.contents
     e.n_contents = protocol.n_contents
     e.publish = method_named(e.name_slot, e.name_mask, e.descs, <const uint8_t*>b"basic.publish", 13)
-    e.fast = protocol.hot
+    e.fast = protocol.fast
 
 
 cdef int end_legacy(Encoder* e, EncodePlan plan) except -1:
     """All rows are done: the plan goes back."""
-    plan.hot = e.hot
-    e.hot = NULL
+    plan.fast_plan = e.fast_plan
+    e.fast_plan = NULL
     return return_plan(plan)
 
 
@@ -194,12 +194,12 @@ def encode_columns(protocol not None, columns, frame_max, str mode not None, dia
         if table_finish(out.table, e.rows) < 0:
             raise MemoryError
         out.error_count = e.refused
-        out._hot_rows = e.hot_rows
+        out._fast_rows = e.fast_rows
         if isinstance(plan, EncodePlan):
             end_legacy(e, <EncodePlan>plan)
     finally:
         block_give(&e.scratch)
-        free(e.hot)
+        free(e.fast_plan)
         free(e)
     return out
 
@@ -285,7 +285,7 @@ cdef class Encoded(ArrowColumn):
 
     cdef readonly int64_t error_count
     """How many rows could not be encoded."""
-    cdef readonly int64_t _hot_rows     # for tests: that took the fast path
+    cdef readonly int64_t _fast_rows     # for tests: that took the fast path
 
     def __repr__(self):
         return f"<amqpcodec.batch.Encoded: {len(self)} rows, {self.error_count} with an error>"

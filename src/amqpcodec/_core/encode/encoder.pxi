@@ -41,8 +41,8 @@ cdef struct Encoder:
     int64_t refused
     Refusal refusal
     bint fast               # try the fast path
-    Hot* hot                # or NULL
-    int64_t hot_rows        # that went it
+    FastPlan* fast_plan      # or NULL
+    int64_t fast_rows        # that took the fast path
     Block scratch           # of tables and texts of JSON
     Text text
     AmqpValue[MAX_FIELDS] v

@@ -1,7 +1,7 @@
 # The fast path, before: a column is looked at for all rows of a block. Offsets, UTF-8, lengths and ranges
 # are checked, sizes added up, and what is the same in all rows is found.
 
-cdef inline bint all_rows(const HotStep* t, int n) noexcept nogil:
+cdef inline bint all_rows(const FastStep* t, int n) noexcept nogil:
     return t.mask == first_rows(n)
 
 
@@ -25,11 +25,11 @@ cdef void prefetch_next(const Source* s, int64_t row, int n, bint values) noexce
         prefetch_bytes(s.data + 4 * row, 4 * <size_t>n)
 
 
-cdef inline uint32_t length_width(const HotStep* t) noexcept nogil:
+cdef inline uint32_t length_width(const FastStep* t) noexcept nogil:
     return 4 if t.what == STEP_LONG else 1 if t.what == STEP_SHORT else 0
 
 
-cdef void look_some(Hot* h, HotStep* t, int n, const uint32_t* sizes) noexcept nogil:
+cdef void look_some(FastPlan* h, FastStep* t, int n, const uint32_t* sizes) noexcept nogil:
     """Rows one by one, their values of these sizes."""
     cdef int i
     t.way = WAY_EACH
@@ -38,21 +38,21 @@ cdef void look_some(Hot* h, HotStep* t, int n, const uint32_t* sizes) noexcept n
         h.room += sizes[i] if t.mask >> i & 1 else 0
 
 
-cdef void look_same(HotStep* t, const uint8_t* data, uint32_t size) noexcept nogil:
-    """A value that all rows have, of HOT_SAME bytes at most."""
+cdef void look_same(FastStep* t, const uint8_t* data, uint32_t size) noexcept nogil:
+    """A value that all rows have, of FAST_SAME bytes at most."""
     t.way = WAY_SAME
     t.data = data
     t.size = size
 
 
-cdef void look_values(HotStep* t, const void* data, uint32_t width) noexcept nogil:
+cdef void look_values(FastStep* t, const void* data, uint32_t width) noexcept nogil:
     """Numbers of all rows."""
     t.way = WAY_VALUES
     t.data = <const uint8_t*>data
     t.size = width
 
 
-cdef uint32_t look_column(Hot* h, const Source* s, const int32_t* ends, int n, bint text) noexcept nogil:
+cdef uint32_t look_column(FastPlan* h, const Source* s, const int32_t* ends, int n, bint text) noexcept nogil:
     """Values of all rows, one after another as in a column with offsets: the size of the largest, or
     more than any has where they are not as they should be."""
     cdef uint32_t largest = largest_size(ends, n)
@@ -68,7 +68,7 @@ cdef uint32_t look_column(Hot* h, const Source* s, const int32_t* ends, int n, b
     return largest
 
 
-cdef uint64_t step_rows(const HotStep* t, int64_t row, int n) noexcept nogil:
+cdef uint64_t step_rows(const FastStep* t, int64_t row, int n) noexcept nogil:
     """Which rows have a value of this step."""
     cdef uint64_t mask
     cdef int i
@@ -91,7 +91,7 @@ cdef bint dictionary_has(const Source* s, int64_t i) noexcept nogil:
 
 # ---- bytes ----
 
-cdef int look_texts(Hot* h, HotStep* t, int64_t row, int n) noexcept nogil:
+cdef int look_texts(FastPlan* h, FastStep* t, int64_t row, int n) noexcept nogil:
     """A column of bytes that all rows have; 0 or FALLS_BACK."""
     cdef const Source* s = t.s
     cdef const int32_t* ends = <const int32_t*>s.ends + s.at + row
@@ -103,13 +103,13 @@ cdef int look_texts(Hot* h, HotStep* t, int64_t row, int n) noexcept nogil:
     t.size = <uint32_t>(ends[1] - ends[0])
     t.far = largest > 255
     t.way = WAY_TEXTS
-    if largest <= HOT_SAME and have_size(ends, n, largest) \
+    if largest <= FAST_SAME and have_size(ends, n, largest) \
             and (largest == 0 or same_values(s.data + ends[0], largest, n)):
         look_same(t, s.data + ends[0], t.size)
     return 0
 
 
-cdef int look_bytes(Hot* h, HotStep* t, int64_t row, int n, uint64_t* at, uint32_t* sizes) noexcept nogil:
+cdef int look_bytes(FastPlan* h, FastStep* t, int64_t row, int n, uint64_t* at, uint32_t* sizes) noexcept nogil:
     """Bytes of any column; 0 or FALLS_BACK."""
     cdef const Source* s = t.s
     cdef const Source* found
@@ -134,7 +134,7 @@ cdef int look_bytes(Hot* h, HotStep* t, int64_t row, int n, uint64_t* at, uint32
             return FALLS_BACK
         if (s.text or t.what == STEP_SHORT or found.text) and not is_utf8(p, <size_t>length):
             return FALLS_BACK
-        if alike and length <= HOT_SAME:
+        if alike and length <= FAST_SAME:
             look_same(t, p, <uint32_t>length)
             return 0
         at[i] = <uint64_t><uintptr_t>p
@@ -153,7 +153,7 @@ cdef int same_indices(const Source* s, int64_t row, int n) noexcept nogil:
     return n
 
 
-cdef int look_made(Encoder* e, Hot* h, HotStep* t, int64_t row, int n, uint64_t* at,
+cdef int look_made(Encoder* e, FastPlan* h, FastStep* t, int64_t row, int n, uint64_t* at,
                    uint32_t* sizes) noexcept nogil:
     """Tables and values that are put together in scratch; `at` is where, from its start."""
     cdef const Source* s
@@ -183,7 +183,7 @@ cdef int look_made(Encoder* e, Hot* h, HotStep* t, int64_t row, int n, uint64_t*
     return 0
 
 
-cdef void found_made(Encoder* e, const HotStep* t, int n, uint64_t* at) noexcept nogil:
+cdef void found_made(Encoder* e, const FastStep* t, int n, uint64_t* at) noexcept nogil:
     """Scratch stays where it is now."""
     cdef int i
     for i in range(n):

@@ -35,7 +35,7 @@ cdef int look_times(const Source* s, int64_t row, int n, uint64_t* out) noexcept
     return FALLS_BACK if seen >> 63 else 0
 
 
-cdef int look_numbers(Hot* h, HotStep* t, int64_t row, int n, uint64_t* out, uint32_t* sizes) noexcept nogil:
+cdef int look_numbers(FastPlan* h, FastStep* t, int64_t row, int n, uint64_t* out, uint32_t* sizes) noexcept nogil:
     """Numbers in the range of their type; 0 or FALLS_BACK."""
     cdef const Source* s = t.s
     cdef uint64_t seen = 0, differ = 0
@@ -80,7 +80,7 @@ cdef int look_numbers(Hot* h, HotStep* t, int64_t row, int n, uint64_t* out, uin
     return 0
 
 
-cdef void same_number(HotStep* t, uint64_t v, uint8_t width) noexcept nogil:
+cdef void same_number(FastStep* t, uint64_t v, uint8_t width) noexcept nogil:
     """A number that all rows have."""
     cdef uint8_t[8] raw
     store64(raw, v)
@@ -88,7 +88,7 @@ cdef void same_number(HotStep* t, uint64_t v, uint8_t width) noexcept nogil:
     look_same(t, t.constant, width)
 
 
-cdef int look_bits(HotStep* t, int64_t row, int n, uint64_t* out, uint32_t* sizes) noexcept nogil:
+cdef int look_bits(FastStep* t, int64_t row, int n, uint64_t* out, uint32_t* sizes) noexcept nogil:
     """Up to eight columns as one byte."""
     cdef uint8_t* raw = <uint8_t*>sizes
     cdef uint64_t mask, bits, all_ = first_rows(n)
@@ -115,7 +115,7 @@ cdef int look_bits(HotStep* t, int64_t row, int n, uint64_t* out, uint32_t* size
         elif mask:
             if not differ:
                 differ = True
-                memset(raw, 0, HOT_ROWS)
+                memset(raw, 0, FAST_ROWS)
             for i in range(0, n, 8):
                 put_bits_apart(raw + i, <uint8_t>(mask >> i), k)
     if not differ:
@@ -128,7 +128,7 @@ cdef int look_bits(HotStep* t, int64_t row, int n, uint64_t* out, uint32_t* size
     return 0
 
 
-cdef int look_ints(Hot* h, HotStep* t, int64_t row, int n, uint64_t* out, uint32_t* sizes) noexcept nogil:
+cdef int look_ints(FastPlan* h, FastStep* t, int64_t row, int n, uint64_t* out, uint32_t* sizes) noexcept nogil:
     """Integers of a table: with their tag, 5 or 9 bytes."""
     cdef int i
     cdef int64_t v
@@ -164,12 +164,12 @@ cdef int look_ints(Hot* h, HotStep* t, int64_t row, int n, uint64_t* out, uint32
 
 # ---- channels ----
 
-cdef int look_channels(Encoder* e, Hot* h, int64_t row, int n) noexcept nogil:
+cdef int look_channels(Encoder* e, FastPlan* h, int64_t row, int n) noexcept nogil:
     """Channels: the first one, or all where they vary; 0 or FALLS_BACK."""
     cdef uint64_t seen = 0, differ = 0, mask
     cdef const Source* s = e.channel
     cdef int i
-    cdef uint64_t[HOT_ROWS] number
+    cdef uint64_t[FAST_ROWS] number
     h.channels_vary = False
     h.channel[0] = 1
     mask = 0 if s == NULL else valid_rows(s, row, n)

@@ -28,7 +28,7 @@ cdef frozenset IGNORED_COLUMNS = frozenset((
 cdef enum:
     KEPT_PLANS = 4          # of schemas that were encoded lately, for each protocol
 
-cdef struct Hot
+cdef struct FastPlan
 
 cdef dict HEADER_SUFFIXES = {
     "string": None, "binary": None, "int": None, "long": None, "double": None, "boolean": None,
@@ -59,7 +59,7 @@ cdef class EncodePlan:
     cdef int16_t* name_slot             # descriptors by their name
     cdef uint32_t name_mask
     cdef int n_methods
-    cdef Hot* hot                       # of the newest method, or NULL
+    cdef FastPlan* fast_plan            # of the newest method, or NULL
 
     def __cinit__(self, SourceTree tree not None, Protocol protocol not None):
         cdef Source* root = &tree.root
@@ -112,7 +112,7 @@ cdef class EncodePlan:
         free(self.header)
         free(self.fields)
         free(self.name_slot)
-        free(self.hot)
+        free(self.fast_plan)
 
     cdef bint place_column(self, Source* s, str name) except *:
         """Find a column's place; whether there is one."""

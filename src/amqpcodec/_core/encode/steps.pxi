@@ -34,11 +34,11 @@ cdef extern from "encode/rows.h" nogil:
     void put_numbers(uint8_t** at, size_t on, int n, const uint8_t* value, int width)
 
 cdef enum:
-    HOT_ROWS = 64           # as encode/block.h has it
-    HOT_STEPS = 80
-    HOT_LEAST_ROWS = 4      # below, it is not worth it
-    HOT_CONSTANTS = 8192    # bytes of names and defaults
-    HOT_SAME = 255          # of a value that all rows have
+    FAST_ROWS = 64           # as encode/block.h has it
+    FAST_STEPS = 80
+    FAST_LEAST_ROWS = 4      # below, it is not worth it
+    FAST_CONSTANTS = 8192    # bytes of names and defaults
+    FAST_SAME = 255          # of a value that all rows have
     FRONT_ROOM = 32768      # of all that, at most, and lengths and numbers
     FRONT_SLACK = 64        # bytes that may be written after what all rows have
 
@@ -72,7 +72,7 @@ cdef struct PutPlace:
     size_t on
 
 # A piece of every row. Steps are in the order of the wire.
-cdef struct HotStep:
+cdef struct FastStep:
     uint8_t what
     uint8_t part
     uint8_t wire            # type of a field; 0xFF for entries of tables
@@ -94,7 +94,7 @@ cdef struct HotStep:
     uint32_t size           # of a value
     PutPlace place          # of numbers
 
-cdef struct Hot:
+cdef struct FastPlan:
     bint possible
     const Desc* desc
     uintptr_t mode          # dialect of the plan
@@ -113,13 +113,13 @@ cdef struct Hot:
     size_t safe             # rows after whose values there are PUT_SLACK bytes more
     uint16_t flags_same
     bint flags_vary
-    uint16_t flags[HOT_ROWS]
+    uint16_t flags[FAST_ROWS]
     uint64_t table_rows     # that have a table of entries
     bint channels_vary
-    uint16_t channel[HOT_ROWS]
+    uint16_t channel[FAST_ROWS]
     uint8_t body_form       # how bodies are put
-    uint64_t body[HOT_ROWS]     # where each is; only the first, and the
-    uint32_t body_n[HOT_ROWS]   # sizes, where they lie one after another
+    uint64_t body[FAST_ROWS]     # where each is; only the first, and the
+    uint32_t body_n[FAST_ROWS]   # sizes, where they lie one after another
     const int32_t* body_ends
     PutPlace start          # of a row
     PutPlace method_end     # the byte that says so
@@ -131,11 +131,11 @@ cdef struct Hot:
     uint8_t** front_at      # where it stands in each row, if that is asked for
     int n_at
     int n_put
-    HotStep step[HOT_STEPS]
-    Put put[2 * HOT_STEPS + 2]
-    uint64_t value[HOT_STEPS][HOT_ROWS]     # numbers, or where bytes begin
-    uint32_t sizes[HOT_STEPS][HOT_ROWS]
-    uint8_t* at[HOT_STEPS + 1][HOT_ROWS]    # places
+    FastStep step[FAST_STEPS]
+    Put put[2 * FAST_STEPS + 2]
+    uint64_t value[FAST_STEPS][FAST_ROWS]     # numbers, or where bytes begin
+    uint32_t sizes[FAST_STEPS][FAST_ROWS]
+    uint8_t* at[FAST_STEPS + 1][FAST_ROWS]    # places
     uint8_t front[FRONT_ROOM + FRONT_SLACK]    # what all rows have
 
 
@@ -154,14 +154,14 @@ cdef inline uint64_t valid_rows(const Source* s, int64_t row, int n) noexcept no
 
 # ---- steps, once for a method ----
 
-cdef HotStep* add_hot_step(Hot* h, uint8_t what, uint8_t part, const Source* s, size_t* pending) noexcept nogil:
+cdef FastStep* add_fast_step(FastPlan* h, uint8_t what, uint8_t part, const Source* s, size_t* pending) noexcept nogil:
     """The next one, with the constants since the last as its prefix; or NULL."""
-    cdef HotStep* t
-    if h.n_steps == HOT_STEPS:
+    cdef FastStep* t
+    if h.n_steps == FAST_STEPS:
         return NULL
     t = &h.step[h.n_steps]
     h.n_steps += 1
-    memset(t, 0, sizeof(HotStep))
+    memset(t, 0, sizeof(FastStep))
     t.what = what
     t.part = part
     t.s = s
@@ -172,21 +172,21 @@ cdef HotStep* add_hot_step(Hot* h, uint8_t what, uint8_t part, const Source* s, 
     return t
 
 
-cdef void close_constants(Hot* h, size_t* pending) noexcept nogil:
+cdef void close_constants(FastPlan* h, size_t* pending) noexcept nogil:
     """What follows is another prefix, after bytes that may be read with this one."""
     h.constants_n += 32
     pending[0] = h.constants_n
 
 
-cdef inline bint add_constant(Hot* h, const void* p, size_t n) noexcept nogil:
-    if h.constants_n + n + 64 > HOT_CONSTANTS:
+cdef inline bint add_constant(FastPlan* h, const void* p, size_t n) noexcept nogil:
+    if h.constants_n + n + 64 > FAST_CONSTANTS:
         return False
     memcpy(h.constants + h.constants_n, p, n)
     h.constants_n += n
     return True
 
 
-cdef int hot_width(uint8_t wire) noexcept nogil:
+cdef int fast_width(uint8_t wire) noexcept nogil:
     """Bytes of a number, or of the default of anything else."""
     if wire == W_OCTET or wire == W_SHORTSTR:
         return 1
@@ -197,30 +197,30 @@ cdef int hot_width(uint8_t wire) noexcept nogil:
     return 5 if wire == W_CONTENT else 4
 
 
-cdef bint plan_hot_field(Hot* h, const Source* s, uint8_t wire, uint8_t part, size_t* pending) noexcept nogil:
+cdef bint plan_fast_field(FastPlan* h, const Source* s, uint8_t wire, uint8_t part, size_t* pending) noexcept nogil:
     """A step for an argument or property."""
-    cdef HotStep* t
+    cdef FastStep* t
     if wire == W_SHORTSTR:
-        t = add_hot_step(h, STEP_SHORT, part, s, pending)
+        t = add_fast_step(h, STEP_SHORT, part, s, pending)
     elif wire == W_LONGSTR or wire == W_TABLE:
-        t = add_hot_step(h, STEP_LONG, part, s, pending)
+        t = add_fast_step(h, STEP_LONG, part, s, pending)
     elif wire == W_CONTENT or wire == W_BIT:
         return False
     else:
-        t = add_hot_step(h, STEP_NUMBER, part, s, pending)
+        t = add_fast_step(h, STEP_NUMBER, part, s, pending)
     if t == NULL:
         return False
     t.wire = wire
-    t.width = <uint8_t>hot_width(wire)
+    t.width = <uint8_t>fast_width(wire)
     t.is_table = wire == W_TABLE
     return True
 
 
-cdef bint plan_hot_arguments(Encoder* e, Hot* h, const Desc* d) noexcept nogil:
+cdef bint plan_fast_arguments(Encoder* e, FastPlan* h, const Desc* d) noexcept nogil:
     cdef MethodSources* m = &e.methods[d - e.descs]
     cdef uint8_t[16] head
     cdef const Source* s
-    cdef HotStep* t
+    cdef FastStep* t
     cdef size_t pending = 0
     cdef bint headed = False
     cdef int k, i, run
@@ -242,7 +242,7 @@ cdef bint plan_hot_arguments(Encoder* e, Hot* h, const Desc* d) noexcept nogil:
                 s = m.plain[i] if m.plain[i] != NULL else m.named[i]
         if s == NULL:
             memset(head, 0, 16)
-            if not add_constant(h, head, 1 if d.op[k].wire_type == W_BIT else <size_t>hot_width(d.op[k].wire_type)):
+            if not add_constant(h, head, 1 if d.op[k].wire_type == W_BIT else <size_t>fast_width(d.op[k].wire_type)):
                 return False
             k += run
             continue
@@ -252,13 +252,13 @@ cdef bint plan_hot_arguments(Encoder* e, Hot* h, const Desc* d) noexcept nogil:
             h.head_n = <uint32_t>h.constants_n
             close_constants(h, &pending)
         if d.op[k].wire_type == W_BIT:
-            t = add_hot_step(h, STEP_BITS, PART_ARGUMENTS, s, &pending)
+            t = add_fast_step(h, STEP_BITS, PART_ARGUMENTS, s, &pending)
             if t == NULL:
                 return False
             for i in range(run):
                 t.bits[i] = m.plain[k + i] if m.plain[k + i] != NULL else m.named[k + i]
             t.width = 1
-        elif not plan_hot_field(h, s, d.op[k].wire_type, PART_ARGUMENTS, &pending):
+        elif not plan_fast_field(h, s, d.op[k].wire_type, PART_ARGUMENTS, &pending):
             return False
         k += run
     if not headed:
@@ -274,14 +274,14 @@ cdef bint plan_hot_arguments(Encoder* e, Hot* h, const Desc* d) noexcept nogil:
     return True
 
 
-cdef bint plan_hot_entry(Hot* h, const Source* s, const Source* parent, const uint8_t* name, size_t name_n,
-                         uintptr_t mode) noexcept nogil:
+cdef bint plan_fast_entry(FastPlan* h, const Source* s, const Source* parent, const uint8_t* name, size_t name_n,
+                          uintptr_t mode) noexcept nogil:
     """A step for an entry of a table: its name and tag are the prefix."""
     cdef size_t pending = h.constants_n
     cdef uint8_t length = <uint8_t>name_n
     cdef uint8_t tag = 0
     cdef uint8_t what = STEP_RAW, width = 0
-    cdef HotStep* t
+    cdef FastStep* t
     if name_n > 255 or not add_constant(h, &length, 1) or not add_constant(h, name, name_n):
         return False
     if is_bytes(s):
@@ -303,7 +303,7 @@ cdef bint plan_hot_entry(Hot* h, const Source* s, const Source* parent, const ui
         width = 8
     if tag and not add_constant(h, &tag, 1):
         return False
-    t = add_hot_step(h, what, PART_TABLE, s, &pending)
+    t = add_fast_step(h, what, PART_TABLE, s, &pending)
     if t == NULL:
         return False
     t.width = width
@@ -311,12 +311,12 @@ cdef bint plan_hot_entry(Hot* h, const Source* s, const Source* parent, const ui
     return True
 
 
-cdef bint plan_hot_properties(Encoder* e, Hot* h, const Desc* d) noexcept nogil:
+cdef bint plan_fast_properties(Encoder* e, FastPlan* h, const Desc* d) noexcept nogil:
     cdef const PropertySource* found
     cdef const PropertySource* p
     cdef const Source* whole
     cdef size_t pending
-    cdef HotStep* t
+    cdef FastStep* t
     cdef int k, i
     if d.n > 15:
         return False
@@ -335,26 +335,26 @@ cdef bint plan_hot_properties(Encoder* e, Hot* h, const Desc* d) noexcept nogil:
             whole = NULL
             if not e.n_headers:
                 whole = found.source
-            t = add_hot_step(h, STEP_LENGTH, PART_PROPERTIES, whole, &pending)
+            t = add_fast_step(h, STEP_LENGTH, PART_PROPERTIES, whole, &pending)
             if t == NULL:
                 return False
             t.flag = <uint16_t>(0x8000 >> k)
             if e.n_headers:
                 for i in range(e.n_headers):
-                    if not plan_hot_entry(h, e.header[i].source, NULL, e.header[i].name,
-                                          e.header[i].name_n, e.mode):
+                    if not plan_fast_entry(h, e.header[i].source, NULL, e.header[i].name,
+                                           e.header[i].name_n, e.mode):
                         return False
                 continue
             t.parent = found.parent
             for i in range(found.source.n_children):
-                if not plan_hot_entry(h, &found.source.child[i], found.source,
-                                      <const uint8_t*>found.source.child[i].name,
-                                      found.source.child[i].name_n, e.mode):
+                if not plan_fast_entry(h, &found.source.child[i], found.source,
+                                       <const uint8_t*>found.source.child[i].name,
+                                       found.source.child[i].name_n, e.mode):
                     return False
             continue
         if found == NULL:
             continue
-        if not plan_hot_field(h, found.source, d.op[k].wire_type, PART_PROPERTIES, &pending):
+        if not plan_fast_field(h, found.source, d.op[k].wire_type, PART_PROPERTIES, &pending):
             return False
         t = &h.step[h.n_steps - 1]
         t.flag = <uint16_t>(0x8000 >> k)
@@ -362,19 +362,19 @@ cdef bint plan_hot_properties(Encoder* e, Hot* h, const Desc* d) noexcept nogil:
     return True
 
 
-cdef int plan_hot(Encoder* e, const Desc* d) noexcept nogil:
+cdef int make_fast_plan(Encoder* e, const Desc* d) noexcept nogil:
     """Steps for a method; h.possible says whether there are any."""
-    cdef Hot* h = e.hot
+    cdef FastPlan* h = e.fast_plan
     if h == NULL:
-        h = e.hot = <Hot*>malloc(sizeof(Hot) + HOT_CONSTANTS)
+        h = e.fast_plan = <FastPlan*>malloc(sizeof(FastPlan) + FAST_CONSTANTS)
         if h == NULL:
             return NO_MEMORY
-        h.constants = <uint8_t*>h + sizeof(Hot)
-        memset(h.constants, 0, HOT_CONSTANTS)
+        h.constants = <uint8_t*>h + sizeof(FastPlan)
+        memset(h.constants, 0, FAST_CONSTANTS)
     h.desc = d
     h.mode = e.mode
     h.n_steps = 0
     h.constants_n = 0
-    h.possible = (not e.mode & MODE_OLD and plan_hot_arguments(e, h, d)
-                  and (not d.has_content or plan_hot_properties(e, h, d.properties)))
+    h.possible = (not e.mode & MODE_OLD and plan_fast_arguments(e, h, d)
+                  and (not d.has_content or plan_fast_properties(e, h, d.properties)))
     return 0

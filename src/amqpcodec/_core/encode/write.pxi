@@ -31,7 +31,7 @@ cdef inline void end_rows(Encoder* e, int64_t row, int n, size_t used) noexcept 
 
 # ---- layout ----
 
-cdef void begin_puts(Hot* h) noexcept nogil:
+cdef void begin_puts(FastPlan* h) noexcept nogil:
     h.n_put = 0
     h.n_at = 0
     h.front_from = 0
@@ -39,7 +39,7 @@ cdef void begin_puts(Hot* h) noexcept nogil:
     h.front_at = NULL
 
 
-cdef void mark_place(Hot* h, PutPlace* place) noexcept nogil:
+cdef void mark_place(FastPlan* h, PutPlace* place) noexcept nogil:
     """Of what comes next."""
     if h.front_at == NULL:
         h.front_at = h.at[h.n_at]
@@ -48,12 +48,12 @@ cdef void mark_place(Hot* h, PutPlace* place) noexcept nogil:
     place.on = h.front_n - h.front_from
 
 
-cdef void add_front(Hot* h, const uint8_t* p, size_t size) noexcept nogil:
+cdef void add_front(FastPlan* h, const uint8_t* p, size_t size) noexcept nogil:
     copy_bytes(h.front + h.front_n, p, size)
     h.front_n += size
 
 
-cdef void add_constants(Hot* h, const uint8_t* p, size_t size) noexcept nogil:
+cdef void add_constants(FastPlan* h, const uint8_t* p, size_t size) noexcept nogil:
     """Of the plan, of which 32 bytes more may be read."""
     cdef size_t k
     for k in range(0, size, 32):
@@ -61,13 +61,13 @@ cdef void add_constants(Hot* h, const uint8_t* p, size_t size) noexcept nogil:
     h.front_n += size
 
 
-cdef void leave_open(Hot* h, size_t size) noexcept nogil:
+cdef void leave_open(FastPlan* h, size_t size) noexcept nogil:
     """Up to 8 bytes."""
     memset(h.front + h.front_n, 0, 8)
     h.front_n += size
 
 
-cdef Put* add_put(Hot* h, uint8_t form) noexcept nogil:
+cdef Put* add_put(FastPlan* h, uint8_t form) noexcept nogil:
     """What rows do not share, after the front so far."""
     cdef Put* p = &h.put[h.n_put]
     h.n_put += 1
@@ -91,8 +91,8 @@ cdef void put_values_of(Put* p, const uint64_t* value, const uint32_t* sizes) no
     p.sizes = sizes
 
 
-cdef void add_step(Encoder* e, Hot* h, int k, int n) noexcept nogil:
-    cdef HotStep* t = &h.step[k]
+cdef void add_step(Encoder* e, FastPlan* h, int k, int n) noexcept nogil:
+    cdef FastStep* t = &h.step[k]
     cdef uint32_t wide = length_width(t)
     cdef Put* p
     cdef uint8_t[4] length
@@ -132,7 +132,7 @@ cdef void add_step(Encoder* e, Hot* h, int k, int n) noexcept nogil:
         put_column(p, t.data, t.ends, n)
 
 
-cdef void add_bodies(Hot* h, const uint8_t* data, int n) noexcept nogil:
+cdef void add_bodies(FastPlan* h, const uint8_t* data, int n) noexcept nogil:
     """The header frame's end, and a body frame."""
     cdef uint8_t[2] head
     cdef Put* p
@@ -153,7 +153,7 @@ cdef void add_bodies(Hot* h, const uint8_t* data, int n) noexcept nogil:
         put_values_of(p, h.body, h.body_n)
 
 
-cdef void add_puts(Encoder* e, Hot* h, const Desc* d, int n) noexcept nogil:
+cdef void add_puts(Encoder* e, FastPlan* h, const Desc* d, int n) noexcept nogil:
     """All that goes into a row."""
     cdef uint8_t[22] head
     cdef int k
@@ -189,8 +189,8 @@ cdef void add_puts(Encoder* e, Hot* h, const Desc* d, int n) noexcept nogil:
 
 # ---- what is left open ----
 
-cdef void fill_numbers(const Hot* h, int n) noexcept nogil:
-    cdef const HotStep* t
+cdef void fill_numbers(const FastPlan* h, int n) noexcept nogil:
+    cdef const FastStep* t
     cdef int k
     for k in range(h.n_steps):
         t = &h.step[k]
@@ -198,7 +198,7 @@ cdef void fill_numbers(const Hot* h, int n) noexcept nogil:
             put_numbers(t.place.at, t.place.on, n, t.data, <int>t.size)
 
 
-cdef uint64_t fill_frames(Hot* h, const Desc* d, const uint8_t* data, const int32_t* ends, int n) noexcept nogil:
+cdef uint64_t fill_frames(FastPlan* h, const Desc* d, const uint8_t* data, const int32_t* ends, int n) noexcept nogil:
     """Sizes, and what varies besides: bytes of the largest method or header frame."""
     cdef PutPlace method = h.method_end, content = h.header_end, opened = h.opened, closed = h.closed
     cdef uint8_t** starts = h.start.at
@@ -237,7 +237,7 @@ cdef uint64_t fill_frames(Hot* h, const Desc* d, const uint8_t* data, const int3
     return most
 
 
-cdef bint some_open_nothing(const Hot* h, int n) noexcept nogil:
+cdef bint some_open_nothing(const FastPlan* h, int n) noexcept nogil:
     """Whether a table has no entries in some row."""
     cdef int i
     for i in range(n):

@@ -14,14 +14,14 @@ cdef struct Op:
 cdef struct Desc
 
 # Fused reader and sink for one op signature: a new object, or NULL (no exception) for the table path.
-ctypedef PyObject* (*hot_reader)(Desc* d, const uint8_t* p, const uint8_t* end, uintptr_t mode,
-                                 TextCache* cache) noexcept
+ctypedef PyObject* (*fast_reader)(Desc* d, const uint8_t* p, const uint8_t* end, uintptr_t mode,
+                                  TextCache* cache) noexcept
 
-# Fused source and writer: bytes written at w (at least HOT_ROOM are free), -1 for the table path.
-ctypedef Py_ssize_t (*hot_writer)(MessageObject* o, uint8_t* w) noexcept
+# Fused source and writer: bytes written at w (at least FAST_ROOM are free), -1 for the table path.
+ctypedef Py_ssize_t (*fast_writer)(MessageObject* o, uint8_t* w) noexcept
 
 # The same for a property list: 1, or 0 and nothing written for the table path.
-ctypedef int (*hot_properties_writer)(Buffer* b, Desc* d, MessageObject* o, uintptr_t mode) except -1
+ctypedef int (*fast_properties_writer)(Buffer* b, Desc* d, MessageObject* o, uintptr_t mode) except -1
 
 # A method, or the property list of a class (method_id 0, property_flags set).
 cdef struct Desc:
@@ -35,9 +35,9 @@ cdef struct Desc:
     PyObject* cls           # the class that instances are made of
     PyObject* names         # str of `name` and of each field, for errors
     Desc* properties        # of the method's class, or NULL
-    hot_reader read_hot
-    hot_writer write_hot
-    hot_properties_writer write_hot_properties
+    fast_reader read_fast
+    fast_writer write_fast
+    fast_properties_writer write_fast_properties
 
 cdef int read_content_form(Cursor* c, AmqpValue* v) noexcept nogil
 

@@ -2,7 +2,7 @@
 # and one writer of arguments and properties that they drive.
 
 cdef enum:
-    HOT_ROOM = 2048
+    FAST_ROOM = 2048
 
 
 # ---- reading ----

@@ -23,7 +23,7 @@ cdef class ProtocolCore:
     cdef int n_contents
     cdef object frame_plan              # of the columns, made on first use
     cdef dict encode_plans              # of columns to encode, that nobody uses
-    cdef bint hot
+    cdef bint fast
     cdef uintptr_t own_mode             # what its own dialect is for encoding
     cdef PyTypeObject* header_type
     cdef PyTypeObject* body_type

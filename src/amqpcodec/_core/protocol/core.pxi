@@ -19,10 +19,10 @@ cdef dict FRAME_DOCS = {
 cdef class ProtocolCore:
     """The classes of a protocol version. Made from a lowered table."""
 
-    def __cinit__(self, dict table not None, bint hot=True):
-        """hot=False leaves every frame to the table path, which tests hold against the other."""
+    def __cinit__(self, dict table not None, bint fast=True):
+        """fast=False leaves every frame to the table path, which tests hold against the other."""
         cdef int count = 0
-        self.hot = hot
+        self.fast = fast
         self.table = table
         self.encode_plans = {}
         self.name = table["name"]
@@ -74,8 +74,8 @@ cdef class ProtocolCore:
                 made = self._make_class(d, f"{spec['python']}.Properties", ContentProperties,
                                         CLASS_PROPERTIES, spec["properties"], constants)
                 members["Properties"] = made
-                if self.hot:
-                    make_hot(d, True)
+                if self.fast:
+                    make_fast(d, True)
                 self.contents[self.n_contents] = d
                 self.n_contents += 1
                 properties = d
@@ -93,8 +93,8 @@ cdef class ProtocolCore:
                 }
                 made = self._make_class(d, f"{spec['python']}.{method['python']}", Method,
                                         CLASS_METHOD, method["fields"], constants)
-                if self.hot:
-                    make_hot(d, False)
+                if self.fast:
+                    make_fast(d, False)
                 members[method["python"]] = made
                 methods[(class_id, method["index"])] = made
                 self._enter(d)

@@ -57,14 +57,14 @@ cdef class DescTable:
         d.names = <PyObject*>names
         return 0
 
-# Letters of a signature, by wire type; spec/emitters/hot.py spells the same.
+# Letters of a signature, by wire type; spec/emitters/fast.py spells the same.
 cdef const char* SIGNATURE_LETTERS = b"BohlqsLtTC"
 
 
-cdef int make_hot(Desc* d, bint properties) except -1:
-    """Bind the hot functions of the descriptor's signature, if there are any."""
+cdef int make_fast(Desc* d, bint properties) except -1:
+    """Bind the fast functions of the descriptor's signature, if there are any."""
     cdef bytearray signature = bytearray()
     cdef int i
     for i in range(d.n):
         signature.append(c'S' if d.op[i].cached else SIGNATURE_LETTERS[d.op[i].wire_type])
-    return bind_hot(d, bytes(signature), properties)
+    return bind_fast(d, bytes(signature), properties)

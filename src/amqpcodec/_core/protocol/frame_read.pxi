@@ -29,8 +29,8 @@ cdef PyObject* decode_frame(
         if AMQP_LIKELY(f.size >= 4):
             d = self.find(load32(f.payload))
             if AMQP_LIKELY(d != NULL):
-                if d.read_hot != NULL:
-                    made = d.read_hot(d, f.payload + 4, f.payload + f.size, mode, cache)
+                if d.read_fast != NULL:
+                    made = d.read_fast(d, f.payload + 4, f.payload + f.size, mode, cache)
                     if AMQP_LIKELY(made != NULL):
                         return made
                 return new_reference(decode_payload(d, f, start, at, 4, False, mode, cache))
@@ -126,8 +126,8 @@ cdef PyObject* decode_properties(ProtocolCore self, const WireFrame* f, const ui
     cdef PyObject* made
     if AMQP_UNLIKELY(d == NULL):
         raise frame_error(f, at, BAD_HEADER_CLASS, load16(f.payload))
-    if d.read_hot != NULL:
-        made = d.read_hot(d, f.payload + 12, f.payload + f.size, mode, cache)
+    if d.read_fast != NULL:
+        made = d.read_fast(d, f.payload + 12, f.payload + f.size, mode, cache)
         if AMQP_LIKELY(made != NULL):
             return made
     return new_reference(decode_payload(d, f, start, at, 12, True, mode, cache))

@@ -4,12 +4,12 @@ cdef int put_arguments(Buffer* b, object method, MessageClass* k, uintptr_t mode
     """Class id, method id and arguments."""
     cdef Desc* d = <Desc*>k.desc
     cdef Py_ssize_t n
-    buffer_room(b, 4 + HOT_ROOM)
+    buffer_room(b, 4 + FAST_ROOM)
     store16(b.p, d.class_id)
     store16(b.p + 2, d.method_id)
     b.p += 4
-    if d.write_hot != NULL and (<MessageObject*><PyObject*>method).origin == NULL:
-        n = d.write_hot(<MessageObject*><PyObject*>method, b.p)
+    if d.write_fast != NULL and (<MessageObject*><PyObject*>method).origin == NULL:
+        n = d.write_fast(<MessageObject*><PyObject*>method, b.p)
         if n >= 0:
             b.p += n
             return 0
@@ -27,8 +27,8 @@ cdef int put_properties(Buffer* b, Desc* d, object properties, uintptr_t mode) e
     if k == NULL or k.what != CLASS_PROPERTIES or <Desc*>k.desc != d:
         return encode_error("header", "properties", f"takes {(<object>d.cls).__qualname__} or None, "
                             f"not {type(properties).__name__}")
-    if (d.write_hot_properties != NULL and (<MessageObject*><PyObject*>properties).origin == NULL
-            and d.write_hot_properties(b, d, <MessageObject*><PyObject*>properties, mode)):
+    if (d.write_fast_properties != NULL and (<MessageObject*><PyObject*>properties).origin == NULL
+            and d.write_fast_properties(b, d, <MessageObject*><PyObject*>properties, mode)):
         return 0
     return put_object(b, d, properties, True, mode)
 

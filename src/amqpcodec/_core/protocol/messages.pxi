@@ -326,8 +326,8 @@ cdef class MessageDecoder(Stream):
             return NULL
         channel = load16(method + 1)
         d = self.protocol.find(load32(method + 7))
-        if channel == 0 or d == NULL or not d.has_content or d.read_hot == NULL or d.properties == NULL \
-                or d.properties.read_hot == NULL:
+        if channel == 0 or d == NULL or not d.has_content or d.read_fast == NULL or d.properties == NULL \
+                or d.properties.read_fast == NULL:
             return NULL
         body = self.whole_frame(header, FRAME_HEADER, 14)
         if body == NULL or load16(header + 1) != channel or load16(header + 7) != d.class_id:
@@ -343,11 +343,11 @@ cdef class MessageDecoder(Stream):
         o = class_new(self.protocol.message_type)
         if AMQP_UNLIKELY(o == NULL):
             return fall_back(o)
-        o.field[0] = d.read_hot(d, method + 11, header - 1, self.mode, self.cache)
+        o.field[0] = d.read_fast(d, method + 11, header - 1, self.mode, self.cache)
         if o.field[0] == NULL:
             return fall_back(o)
         d = d.properties
-        o.field[1] = d.read_hot(d, header + 19, body - 1, self.mode, self.cache)
+        o.field[1] = d.read_fast(d, header + 19, body - 1, self.mode, self.cache)
         if o.field[1] == NULL:
             return fall_back(o)
         o.field[2] = PyBytes_FromPointer(<const char*>(body + 7) if size else NULL, <Py_ssize_t>size) \

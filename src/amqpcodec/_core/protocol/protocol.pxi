@@ -147,13 +147,13 @@ cdef class Protocol(ProtocolCore):
         finally:
             PyBuffer_Release(&view)
 
-def hot_signatures(Protocol protocol not None):
-    """Names of the methods and property lists that hot functions are bound to, with their class."""
+def fast_signatures(Protocol protocol not None):
+    """Names of the methods and property lists that fast functions are bound to, with their class."""
     cdef int i
     cdef Desc* d
     found = {}
     for i in range(protocol.descs.count):
         d = &protocol.descs.desc[i]
-        if d.read_hot != NULL:
+        if d.read_fast != NULL:
             found[(<tuple>d.names)[0]] = <object>d.cls
     return found

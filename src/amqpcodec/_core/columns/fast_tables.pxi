@@ -1,21 +1,21 @@
-# Field tables to JSON, on the fast path: checked while they are written. See columns/hot.pxi.
+# Field tables to JSON, on the fast path: checked while they are written. See columns/fast.pxi.
 
 cdef enum:
-    HOT_DEPTH = 8
+    FAST_DEPTH = 8
 
 
-cdef int hot_pairs(Text* t, const uint8_t* p, const uint8_t* end, const int8_t* shapes,
-                   int depth) noexcept nogil:
+cdef int fast_pairs(Text* t, const uint8_t* p, const uint8_t* end, const int8_t* shapes,
+                    int depth) noexcept nogil:
     """A table, checked while it is written; 0, FALLS_BACK or NO_MEMORY."""
-    cdef uint64_t marks[HOT_KEYS]
-    cdef const uint8_t* keys[HOT_KEYS]
+    cdef uint64_t marks[FAST_KEYS]
+    cdef const uint8_t* keys[FAST_KEYS]
     cdef uint64_t seen = 0, mark, bit
     cdef uint8_t* w
     cdef size_t n
     cdef uint8_t tag
     cdef int count = 0, i, status
     # Text takes in JSON what it takes on the wire, a number little more.
-    if text_room(t, <size_t>(end - p) + HOT_KEYS * HOT_ENTRY) < 0:
+    if text_room(t, <size_t>(end - p) + FAST_KEYS * FAST_ENTRY) < 0:
         return NO_MEMORY
     w = t.w
     w[0] = c'{'
@@ -23,7 +23,7 @@ cdef int hot_pairs(Text* t, const uint8_t* p, const uint8_t* end, const int8_t* 
     while p < end:
         # the key
         n = p[0]
-        if AMQP_UNLIKELY(<size_t>(end - p) < n + 2 or count == HOT_KEYS):
+        if AMQP_UNLIKELY(<size_t>(end - p) < n + 2 or count == FAST_KEYS):
             return FALLS_BACK
         mark = key_mark(p)
         bit = <uint64_t>1 << ((mark * <uint64_t>0x9E3779B97F4A7C15) >> 58)
@@ -65,15 +65,15 @@ cdef int hot_pairs(Text* t, const uint8_t* p, const uint8_t* end, const int8_t* 
             w = put_i64(w, <int32_t>load32(p))
             p += 4
         elif tag == c't' and end - p >= 1:
-            w = hot_bool(w, p[0] != 0)
+            w = fast_bool(w, p[0] != 0)
             p += 1
         else:
             t.w = w
             p -= 1
-            status = hot_value(t, &p, end, shapes, depth)
+            status = fast_value(t, &p, end, shapes, depth)
             if status != 0:
                 return status
-            if text_room(t, <size_t>(end - p) + HOT_KEYS * HOT_ENTRY) < 0:
+            if text_room(t, <size_t>(end - p) + FAST_KEYS * FAST_ENTRY) < 0:
                 return NO_MEMORY
             w = t.w
         w[0] = c','
@@ -85,7 +85,7 @@ cdef int hot_pairs(Text* t, const uint8_t* p, const uint8_t* end, const int8_t* 
     return 0
 
 
-cdef int hot_value(Text* t, const uint8_t** at, const uint8_t* end, const int8_t* shapes, int depth) noexcept nogil:
+cdef int fast_value(Text* t, const uint8_t** at, const uint8_t* end, const int8_t* shapes, int depth) noexcept nogil:
     """A tag and its value; `at` moves after it. 0, FALLS_BACK or NO_MEMORY."""
     cdef const uint8_t* p = at[0] + 1
     cdef uint8_t tag = at[0][0]
@@ -102,14 +102,14 @@ cdef int hot_value(Text* t, const uint8_t** at, const uint8_t* end, const int8_t
         return FALLS_BACK
     if tag == c'F':
         at[0] = p + n
-        return FALLS_BACK if depth == HOT_DEPTH else hot_pairs(t, p, p + n, shapes, depth + 1)
+        return FALLS_BACK if depth == FAST_DEPTH else fast_pairs(t, p, p + n, shapes, depth + 1)
     if tag == c'A':
         at[0] = p + n
-        return hot_items(t, p, p + n, shapes)
+        return fast_items(t, p, p + n, shapes)
     return json_value(t, at, shapes)
 
 
-cdef int hot_items(Text* t, const uint8_t* p, const uint8_t* end, const int8_t* shapes) noexcept nogil:
+cdef int fast_items(Text* t, const uint8_t* p, const uint8_t* end, const int8_t* shapes) noexcept nogil:
     """An array: checked, then written."""
     cdef Fault fault
     cdef Cursor c
@@ -120,7 +120,7 @@ cdef int hot_items(Text* t, const uint8_t* p, const uint8_t* end, const int8_t* 
     c.fault = &fault
     while c.p < c.end:
         # from the depth that the fast path may have reached
-        if check_value(&c, shapes, HOT_DEPTH + 2) < 0:
+        if check_value(&c, shapes, FAST_DEPTH + 2) < 0:
             return FALLS_BACK
     return json_items(t, p, <uint32_t>(end - p), shapes)
 
@@ -165,12 +165,12 @@ cdef int template_pairs(Text* t, const TableTemplate* known, const uint8_t* p, c
             w = put_i64(w, <int32_t>load32(p))
             p += 4
         elif e.tag == c't' and end - p >= 1:
-            w = hot_bool(w, p[0] != 0)
+            w = fast_bool(w, p[0] != 0)
             p += 1
         else:
             t.w = w
             p -= 1
-            status = hot_value(t, &p, end, shapes, 1)
+            status = fast_value(t, &p, end, shapes, 1)
             if AMQP_UNLIKELY(status != 0):
                 return status
             if text_room(t, <size_t>(end - p) + TEMPLATE_ROOM) < 0:
@@ -184,7 +184,7 @@ cdef int template_pairs(Text* t, const TableTemplate* known, const uint8_t* p, c
 
 
 cdef void template_learn(TableTemplate* known, const uint8_t* p, const uint8_t* end, const int8_t* shapes) noexcept nogil:
-    """A table that hot_pairs wrote was not like the template: now and then take another."""
+    """A table that fast_pairs wrote was not like the template: now and then take another."""
     known.misses += 1
     if known.misses & (known.misses - 1):
         return              # but for 1, 2, 4, 8 ...

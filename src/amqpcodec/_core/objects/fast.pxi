@@ -1,4 +1,4 @@
-# What the generated hot readers and writers (../_gen/hot.pxi) lean on, and how they are bound.
+# What the generated fast readers and writers (../_gen/fast.pxi) use, and how they are bound.
 
 cdef PyObject* fall_back(MessageObject* o) noexcept:
     """Drop an object that is half read; NULL, for the table path to take over, which finds again what is

@@ -6,7 +6,7 @@
 
 # ---- a step ----
 
-cdef void note_flag(Hot* h, const HotStep* t, int n) noexcept nogil:
+cdef void note_flag(FastPlan* h, const FastStep* t, int n) noexcept nogil:
     cdef int i
     if all_rows(t, n):
         h.flags_same |= t.flag
@@ -19,9 +19,9 @@ cdef void note_flag(Hot* h, const HotStep* t, int n) noexcept nogil:
             h.flags[i] |= t.flag
 
 
-cdef int look_step(Encoder* e, Hot* h, int k, int64_t row, int n) noexcept nogil:
+cdef int look_step(Encoder* e, FastPlan* h, int k, int64_t row, int n) noexcept nogil:
     """A column: what there is in this block, and what it takes."""
-    cdef HotStep* t = &h.step[k]
+    cdef FastStep* t = &h.step[k]
     t.way = WAY_NONE
     t.mask = step_rows(t, row, n)
     if t.what == STEP_LENGTH:
@@ -57,7 +57,7 @@ cdef int look_step(Encoder* e, Hot* h, int k, int64_t row, int n) noexcept nogil
 
 # ---- what is not a step ----
 
-cdef int look_body(Encoder* e, Hot* h, int64_t row, int n) noexcept nogil:
+cdef int look_body(Encoder* e, FastPlan* h, int64_t row, int n) noexcept nogil:
     """Bodies: h.body_form says in which form; 0 or FALLS_BACK."""
     cdef const Source* s = e.body
     cdef const Source* found
@@ -100,9 +100,9 @@ cdef int look_body(Encoder* e, Hot* h, int64_t row, int n) noexcept nogil:
 
 # ---- a block ----
 
-cdef int hot_block(Encoder* e, int64_t row, int n) noexcept nogil:
+cdef int fast_block(Encoder* e, int64_t row, int n) noexcept nogil:
     """Rows of the method e.desc, all of them valid: 0, FALLS_BACK and nothing written, or worse."""
-    cdef Hot* h = e.hot
+    cdef FastPlan* h = e.fast_plan
     cdef const Desc* d = e.desc
     cdef uint8_t* w
     cdef int32_t* ends
@@ -133,10 +133,10 @@ cdef int hot_block(Encoder* e, int64_t row, int n) noexcept nogil:
     return 0
 
 
-cdef int look_block(Encoder* e, Hot* h, int64_t row, int n) noexcept nogil:
+cdef int look_block(Encoder* e, FastPlan* h, int64_t row, int n) noexcept nogil:
     """Look at every column: 0, FALLS_BACK or worse."""
     cdef const Desc* d = e.desc
-    cdef HotStep* t
+    cdef FastStep* t
     cdef int i, k, status
     h.room = 0
     h.safe = <size_t>n
@@ -219,16 +219,16 @@ cdef int encode_block(Encoder* e, int64_t row, int n) noexcept nogil:
             or not has_none(e.arguments, row, n) or not has_none(e.properties_json, row, n)):
         return 0
     same = same_method(e, row, n)
-    if same < HOT_LEAST_ROWS:
+    if same < FAST_LEAST_ROWS:
         return 0
-    if e.hot == NULL or e.hot.desc != e.desc or e.hot.mode != e.mode:
-        if plan_hot(e, e.desc) < 0:
+    if e.fast_plan == NULL or e.fast_plan.desc != e.desc or e.fast_plan.mode != e.mode:
+        if make_fast_plan(e, e.desc) < 0:
             return NO_MEMORY
-    if not e.hot.possible:
+    if not e.fast_plan.possible:
         return 0
-    status = hot_block(e, row, same)
+    status = fast_block(e, row, same)
     if status == 0:
-        e.hot_rows += same
+        e.fast_rows += same
     return same if status == 0 else 0 if status > 0 else status
 
 
@@ -237,7 +237,7 @@ cdef int encode_all_rows(Encoder* e, int64_t rows) noexcept nogil:
     cdef int64_t row = 0
     cdef int n, done, status
     while row < rows:
-        n = <int>min(rows - row, <int64_t>HOT_ROWS)
+        n = <int>min(rows - row, <int64_t>FAST_ROWS)
         done = encode_block(e, row, n) if e.fast else 0
         if done < 0:
             return done

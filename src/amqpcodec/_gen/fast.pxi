@@ -649,27 +649,27 @@ cdef int write_properties_SSToosSSstSSSS(Buffer* b, Desc* d, MessageObject* o,
     return 1
 
 
-cdef int bind_hot(Desc* d, bytes signature, bint properties) noexcept:
-    """Give a descriptor the functions of its signature, if it is a hot one."""
+cdef int bind_fast(Desc* d, bytes signature, bint properties) noexcept:
+    """Give a descriptor the functions of its signature, if it is a fast one."""
     if not properties and signature == b"hSSBB":
-        d.read_hot = read_hSSBB
-        d.write_hot = write_hSSBB
+        d.read_fast = read_hSSBB
+        d.write_fast = write_hSSBB
     if not properties and signature == b"hSSS":
-        d.read_hot = read_hSSS
-        d.write_hot = write_hSSS
+        d.read_fast = read_hSSS
+        d.write_fast = write_hSSS
     if not properties and signature == b"SqBSS":
-        d.read_hot = read_SqBSS
-        d.write_hot = write_SqBSS
+        d.read_fast = read_SqBSS
+        d.write_fast = write_SqBSS
     if not properties and signature == b"qBSSl":
-        d.read_hot = read_qBSSl
-        d.write_hot = write_qBSSl
+        d.read_fast = read_qBSSl
+        d.write_fast = write_qBSSl
     if not properties and signature == b"qB":
-        d.read_hot = read_qB
-        d.write_hot = write_qB
+        d.read_fast = read_qB
+        d.write_fast = write_qB
     if not properties and signature == b"qBB":
-        d.read_hot = read_qBB
-        d.write_hot = write_qBB
+        d.read_fast = read_qBB
+        d.write_fast = write_qBB
     if properties and signature == b"SSToosSSstSSSS":
-        d.read_hot = read_properties_SSToosSSstSSSS
-        d.write_hot_properties = write_properties_SSToosSSstSSSS
+        d.read_fast = read_properties_SSToosSSstSSSS
+        d.write_fast_properties = write_properties_SSToosSSstSSSS
     return 0

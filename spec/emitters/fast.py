@@ -1,4 +1,4 @@
-"""Hot readers and writers: the two halves of the codec fused, for the few signatures that matter.
+"""Fast readers and writers: the two halves of the codec fused, for the few signatures that matter.
 
 A signature is the string of wire types of a method's arguments, or of a property list. Code is
 written for a signature, not for a method: whatever method of whatever protocol has it is bound to
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from amqpcodec.spec.lower import FIELD_CACHED, WIRE_NUMBERS, lower
 from amqpcodec.spec.model import Protocol
 
-#: Whose signatures are hot: those that go with every message.
+#: Whose signatures are fast: those that go with every message.
 METHODS = (
     "basic.publish",
     "basic.deliver",
@@ -24,7 +24,7 @@ METHODS = (
 )
 PROPERTIES = ("basic",)
 
-#: Letters of a signature; `_core/objects/hot.pxi` spells the same.
+#: Letters of a signature; `_core/objects/fast.pxi` spells the same.
 LETTERS = {
     "bit": "B",
     "octet": "o",
@@ -57,8 +57,8 @@ def signature(fields: tuple[tuple, ...]) -> str:
     )
 
 
-def hot_signatures(protocol: Protocol) -> tuple[list[str], list[str]]:
-    """Signatures of the hot methods and of the hot property lists, each once."""
+def fast_signatures(protocol: Protocol) -> tuple[list[str], list[str]]:
+    """Signatures of the fast methods and of the fast property lists, each once."""
     methods: list[str] = []
     properties: list[str] = []
     for cls in lower(protocol, "")["classes"]:
@@ -82,12 +82,12 @@ class Writer:
         self.lines.append("    " * self.depth + text if text else "")
 
 
-def emit_hot(protocols: list[Protocol]) -> str:
-    """Source of ``_gen/hot.pxi``."""
+def emit_fast(protocols: list[Protocol]) -> str:
+    """Source of ``_gen/fast.pxi``."""
     methods: dict[str, None] = {}
     properties: dict[str, None] = {}
     for protocol in protocols:
-        some_methods, some_properties = hot_signatures(protocol)
+        some_methods, some_properties = fast_signatures(protocol)
         methods.update(dict.fromkeys(some_methods))
         properties.update(dict.fromkeys(some_properties))
     w = Writer([])
@@ -102,17 +102,17 @@ def emit_hot(protocols: list[Protocol]) -> str:
 
 
 def _lookup(w: Writer, methods: list[str], properties: list[str]) -> None:
-    w("cdef int bind_hot(Desc* d, bytes signature, bint properties) noexcept:")
+    w("cdef int bind_fast(Desc* d, bytes signature, bint properties) noexcept:")
     w.depth += 1
-    w('"""Give a descriptor the functions of its signature, if it is a hot one."""')
+    w('"""Give a descriptor the functions of its signature, if it is a fast one."""')
     for sig in methods:
         w(f'if not properties and signature == b"{sig}":')
-        w(f"    d.read_hot = read_{sig}")
-        w(f"    d.write_hot = write_{sig}")
+        w(f"    d.read_fast = read_{sig}")
+        w(f"    d.write_fast = write_{sig}")
     for sig in properties:
         w(f'if properties and signature == b"{sig}":')
-        w(f"    d.read_hot = read_properties_{sig}")
-        w(f"    d.write_hot_properties = write_properties_{sig}")
+        w(f"    d.read_fast = read_properties_{sig}")
+        w(f"    d.write_fast_properties = write_properties_{sig}")
     w("return 0")
     w.depth -= 1
 

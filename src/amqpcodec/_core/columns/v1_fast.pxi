@@ -1,6 +1,6 @@
 # AMQP 1.0 to columns, the fast path: one pass over performatives and messages in which nothing is unusual.
 #
-# As columns/hot.pxi: each reader falls back (FALLS_BACK; the caller takes the row back) at whatever is not plainly
+# As columns/fast.pxi: each reader falls back (FALLS_BACK; the caller takes the row back) at whatever is not plainly
 # right, and then the row is read once more by the slow path, which alone notes faults. A single field or
 # section of an unusual form is read by the slow path's functions for these, in its place. Bytes up to COPY_SLACK
 # after a frame can be read, so that a constructor and a number need one test of where they end.
@@ -24,23 +24,23 @@ cdef inline uint64_t v1_layout_number(const uint8_t* p, uint8_t layout) noexcept
     return load64(p + layout - 7) & LAYOUT_MASK[layout]
 
 
-cdef inline int hot_v1_text(Table* t, Column* c, RowPlace at, const uint8_t* p, size_t n,
-                            uint8_t code) noexcept nogil:
+cdef inline int fast_v1_text(Table* t, Column* c, RowPlace at, const uint8_t* p, size_t n,
+                             uint8_t code) noexcept nogil:
     """A string, symbol or binary, as its constructor says, into a column that is no view. FALLS_BACK: it is none."""
     cdef size_t used = c.used
     cdef int status
     if AMQP_UNLIKELY(used + n >= c.full_at or at.row >= c.rows):
-        status = hot_grow(t, c, at.row, n)
+        status = fast_grow(t, c, at.row, n)
         if status < 0:
             return status
     if AMQP_UNLIKELY(not copy_ascii(c.data.p + used, p, n)) and code != CTOR_VBIN8 and (
             code == CTOR_SYM8 or not is_utf8(p, n)):
         return FALLS_BACK
-    hot_text_end(c, at, used + n)
+    fast_text_end(c, at, used + n)
     return 0
 
 
-cdef int hot_v1_view(Table* t, Column* c, RowPlace at, const uint8_t* p, size_t n, uint8_t wire_type) noexcept nogil:
+cdef int fast_v1_view(Table* t, Column* c, RowPlace at, const uint8_t* p, size_t n, uint8_t wire_type) noexcept nogil:
     """The same of a type into one that is."""
     if wire_type != V1_BINARY and not is_ascii(p, n) and (wire_type == V1_SYMBOL or not is_utf8(p, n)):
         return FALLS_BACK
@@ -97,8 +97,8 @@ cdef int slow_v1_field(Sink* s, const MethodPlan* m, const V1Desc* d, int i, Cur
 
 # ---- a composite ----
 
-cdef int hot_v1_fields(Sink* s, const V1Desc* d, Cursor* c, V1Value* x, uint32_t mask,
-                       RowPlace at) noexcept nogil:
+cdef int fast_v1_fields(Sink* s, const V1Desc* d, Cursor* c, V1Value* x, uint32_t mask,
+                        RowPlace at) noexcept nogil:
     """The list of a composite's fields at the cursor, each checked and written to its columns. x: of a performative at message level, as `out` of v1_verify_fields; mask: likewise."""
     cdef const MethodPlan* m = &s.methods[d - s.v1.desc]
     cdef const V1Step* step = s.v1_steps + m.first
@@ -166,7 +166,7 @@ cdef int hot_v1_fields(Sink* s, const V1Desc* d, Cursor* c, V1Value* x, uint32_t
                         u *= 1000
                     elif AMQP_UNLIKELY(<int64_t>u < 0):
                         return FALLS_BACK
-                    status = hot_i64(to, at, <int64_t>u)
+                    status = fast_i64(to, at, <int64_t>u)
                 elif write == V1_TO_BOOL:
                     if AMQP_UNLIKELY(at.row >= to.rows) and column_grow(to, at.row + 1) < 0:
                         return NO_MEMORY
@@ -175,7 +175,7 @@ cdef int hot_v1_fields(Sink* s, const V1Desc* d, Cursor* c, V1Value* x, uint32_t
                     to.fixed.p[at.byte] |= <uint8_t>(at.bit * u)
                     status = 0
                 elif write == V1_TO_32:
-                    status = hot_i32(to, at, <int32_t>u)
+                    status = fast_i32(to, at, <int32_t>u)
                 elif write == V1_TO_NOTHING:
                     status = 0
         elif code == step.compact:
@@ -186,7 +186,7 @@ cdef int hot_v1_fields(Sink* s, const V1Desc* d, Cursor* c, V1Value* x, uint32_t
             if AMQP_UNLIKELY(end - q < size):
                 return FALLS_BACK
             if AMQP_LIKELY(write != V1_TO_ID or size <= 9 or memcmp(q, <const char*>b"AMQP_", 5) != 0):
-                status = hot_v1_text(s.table, to, at, q, <size_t>size, code)
+                status = fast_v1_text(s.table, to, at, q, <size_t>size, code)
             q += size
         elif shape == LAYOUT_TEXT and (wire_type == step.wire_type or step.wire_type == V1_ANY):
             q = p + 2
@@ -197,7 +197,7 @@ cdef int hot_v1_fields(Sink* s, const V1Desc* d, Cursor* c, V1Value* x, uint32_t
                 return FALLS_BACK
             if to.arrow_type == AS_VIEW and (write == V1_TO_TEXT or (write == V1_TO_ID and wire_type == V1_STRING and not (
                     size > 9 and memcmp(q, <const char*>b"AMQP_", 5) == 0))):
-                status = hot_v1_view(s.table, to, at, q, <size_t>size, wire_type)
+                status = fast_v1_view(s.table, to, at, q, <size_t>size, wire_type)
             elif write == V1_TO_NOTHING and (wire_type == V1_BINARY or is_ascii(q, <size_t>size)):
                 status = 0
             q += size
@@ -229,10 +229,10 @@ cdef int hot_v1_fields(Sink* s, const V1Desc* d, Cursor* c, V1Value* x, uint32_t
 
 # ---- sections of a message ----
 
-cdef int hot_v1_map(Sink* s, Cursor* c, Column* to, RowPlace at) noexcept nogil:
+cdef int fast_v1_map(Sink* s, Cursor* c, Column* to, RowPlace at) noexcept nogil:
     """The map at the cursor, checked while it is written as a JSON object."""
-    cdef uint64_t marks[HOT_KEYS]
-    cdef const uint8_t* keys[HOT_KEYS]
+    cdef uint64_t marks[FAST_KEYS]
+    cdef const uint8_t* keys[FAST_KEYS]
     cdef uint64_t seen = 0, mark, bit
     cdef const uint8_t* p = c.p
     cdef const uint8_t* end
@@ -255,11 +255,11 @@ cdef int hot_v1_map(Sink* s, Cursor* c, Column* to, RowPlace at) noexcept nogil:
         p += 9
     else:
         return FALLS_BACK
-    if AMQP_UNLIKELY(size < 0 or c.end - p < size or count & 1 or count > 2 * HOT_KEYS):
+    if AMQP_UNLIKELY(size < 0 or c.end - p < size or count & 1 or count > 2 * FAST_KEYS):
         return FALLS_BACK
     end = p + size
-    # As in hot_pairs: text takes in JSON what it takes on the wire, a number little more.
-    if text_begin(&text, to, s.input_end) < 0 or text_room(&text, <size_t>size + HOT_KEYS * HOT_ENTRY) < 0:
+    # As in fast_pairs: text takes in JSON what it takes on the wire, a number little more.
+    if text_begin(&text, to, s.input_end) < 0 or text_room(&text, <size_t>size + FAST_KEYS * FAST_ENTRY) < 0:
         return NO_MEMORY
     k.types = NULL
     w = text.w
@@ -314,7 +314,7 @@ cdef int hot_v1_map(Sink* s, Cursor* c, Column* to, RowPlace at) noexcept nogil:
                 w = put_u64(w, load64(p) >> (64 - 8 * n) if n else 0)
             p += n
         elif code == CTOR_TRUE or code == CTOR_FALSE:
-            w = hot_bool(w, code == CTOR_TRUE)
+            w = fast_bool(w, code == CTOR_TRUE)
             p += 1
         else:
             f = c[0]
@@ -328,7 +328,7 @@ cdef int hot_v1_map(Sink* s, Cursor* c, Column* to, RowPlace at) noexcept nogil:
             text.w = w
             status = json_v1(&text, s.v1, &f)
             if status == 0:
-                status = text_room(&text, <size_t>(end - f.p) + HOT_KEYS * HOT_ENTRY)
+                status = text_room(&text, <size_t>(end - f.p) + FAST_KEYS * FAST_ENTRY)
             if status != 0:
                 return min(status, <int>FALLS_BACK)
             w = text.w
@@ -343,7 +343,7 @@ cdef int hot_v1_map(Sink* s, Cursor* c, Column* to, RowPlace at) noexcept nogil:
     if AMQP_UNLIKELY(k.types != NULL):
         verify_end(s, &k)
     c.p = end
-    return hot_commit(s.table, to, at, w + 1)
+    return fast_commit(s.table, to, at, w + 1)
 
 
 cdef int slow_v1_section(Sink* s, int i, Cursor* c, int64_t row) noexcept nogil:
@@ -370,7 +370,7 @@ cdef int slow_v1_section(Sink* s, int i, Cursor* c, int64_t row) noexcept nogil:
     return min(status, <int>FALLS_BACK)
 
 
-cdef int hot_v1_message(Sink* s, Cursor* c, RowPlace at) noexcept nogil:
+cdef int fast_v1_message(Sink* s, Cursor* c, RowPlace at) noexcept nogil:
     """The message that the cursor is over into its columns."""
     cdef V1Value x[V1_MAX_FIELDS]
     cdef Table* t = s.table
@@ -389,8 +389,8 @@ cdef int hot_v1_message(Sink* s, Cursor* c, RowPlace at) noexcept nogil:
         last = i
         p += 3
         if SEC_DATA <= i <= SEC_AMQP_VALUE and t.column[V1_COL_BODY_KIND].asked:
-            status = hot_bytes(t, &t.column[V1_COL_BODY_KIND], at, <const uint8_t*>V1_KIND_NAMES[i - SEC_DATA],
-                               V1_KIND_BYTES[i - SEC_DATA])
+            status = fast_bytes(t, &t.column[V1_COL_BODY_KIND], at, <const uint8_t*>V1_KIND_NAMES[i - SEC_DATA],
+                                V1_KIND_BYTES[i - SEC_DATA])
             if AMQP_UNLIKELY(status < 0):
                 return status
         status = FALLS_BACK
@@ -400,7 +400,7 @@ cdef int hot_v1_message(Sink* s, Cursor* c, RowPlace at) noexcept nogil:
             if AMQP_UNLIKELY(c.end - p < n):
                 return FALLS_BACK
             c.p = p + n
-            status = hot_bytes(t, s.body, at, p, <size_t>n) if s.body != NULL else 0
+            status = fast_bytes(t, s.body, at, p, <size_t>n) if s.body != NULL else 0
         elif not s.sections >> i & 1:
             # Of a list or map of at most 255 bytes only where it ends.
             if (p[0] == CTOR_LIST8 or p[0] == CTOR_MAP8) and p[1] and c.end - p - 2 >= p[1]:
@@ -413,8 +413,8 @@ cdef int hot_v1_message(Sink* s, Cursor* c, RowPlace at) noexcept nogil:
                 to = v1_asked(s, V1_COL_HEADER_STRUCT)
                 mask = s.header_fields
             c.p = p
-            status = hot_v1_fields(s, s.v1.by_code[SEC_FIRST_CODE + i], c, x,
-                                   ~<uint32_t>0 if s.check else mask, at)
+            status = fast_v1_fields(s, s.v1.by_code[SEC_FIRST_CODE + i], c, x,
+                                    ~<uint32_t>0 if s.check else mask, at)
             if status == 0 and to != NULL:
                 status = column_at(to, at.row)
             if AMQP_UNLIKELY(status != 0):
@@ -423,7 +423,7 @@ cdef int hot_v1_message(Sink* s, Cursor* c, RowPlace at) noexcept nogil:
             to = &t.column[V1_COL_APPLICATION]
             if to.asked and to.form == FORM_JSON:
                 c.p = p
-                status = hot_v1_map(s, c, to, at)
+                status = fast_v1_map(s, c, to, at)
         if AMQP_UNLIKELY(status != 0):
             if status < 0:
                 return status

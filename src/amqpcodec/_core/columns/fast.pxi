@@ -6,7 +6,7 @@
 
 # ---- frames ----
 
-cdef int hot_method(Sink* s, const Entry* e, int64_t row) noexcept nogil:
+cdef int fast_method(Sink* s, const Entry* e, int64_t row) noexcept nogil:
     """A method frame into method and arguments."""
     cdef const uint8_t* p = e.start + 11
     cdef const uint8_t* end = e.start + e.total - 1
@@ -29,27 +29,27 @@ cdef int hot_method(Sink* s, const Entry* e, int64_t row) noexcept nogil:
         s.plan = m = &s.methods[d - s.descs]
     picked = s.picked[m - s.methods]
     if picked or (s.check and s.arguments == NULL):
-        status = hot_picks(s, m, p, end, at)
+        status = fast_picks(s, m, p, end, at)
         if AMQP_UNLIKELY(status != 0):
             table_rewind(s.table, s.picks, s.wants, row)
             return status
     if s.arguments != NULL:
         status = text_begin(&text, s.arguments, s.input_end)
         if AMQP_LIKELY(status == 0):
-            status = hot_arguments(s, m, p, end, &text)
+            status = fast_arguments(s, m, p, end, &text)
         if AMQP_LIKELY(status == 0):
-            status = hot_commit(s.table, s.arguments, at, text.w)
+            status = fast_commit(s.table, s.arguments, at, text.w)
         if AMQP_UNLIKELY(status != 0):
             if picked:
                 table_rewind(s.table, s.picks, s.wants, row)
             return status
     if s.method == NULL:
         return 0
-    return hot_bytes(s.table, s.method, at, <const uint8_t*>m.name, m.name_n)
+    return fast_bytes(s.table, s.method, at, <const uint8_t*>m.name, m.name_n)
 
 
-cdef inline int hot_arguments(Sink* s, const MethodPlan* m, const uint8_t* p, const uint8_t* end,
-                              Text* text) noexcept nogil:
+cdef inline int fast_arguments(Sink* s, const MethodPlan* m, const uint8_t* p, const uint8_t* end,
+                               Text* text) noexcept nogil:
     """Arguments as JSON; 0, FALLS_BACK or NO_MEMORY."""
     cdef const FieldPlan* f = m.field
     cdef const FieldPlan* last = f + m.n
@@ -64,7 +64,7 @@ cdef inline int hot_arguments(Sink* s, const MethodPlan* m, const uint8_t* p, co
     start = <size_t>(w - text.block.p)
     while f < last:
         # The most frequent ones by branches that can be predicted.
-        if AMQP_LIKELY(f.op == HOT_TEXT):
+        if AMQP_LIKELY(f.op == FAST_TEXT):
             size = p[0]
             p += 1
             if AMQP_UNLIKELY(end - p < <int64_t>size):
@@ -74,25 +74,25 @@ cdef inline int hot_arguments(Sink* s, const MethodPlan* m, const uint8_t* p, co
                 return FALLS_BACK
             w += size
             p += size
-        elif AMQP_LIKELY(f.op <= HOT_8):
-            size = <size_t>8 >> (f.op - HOT_64)
+        elif AMQP_LIKELY(f.op <= FAST_8):
+            size = <size_t>8 >> (f.op - FAST_64)
             if AMQP_UNLIKELY(end - p < <int64_t>size):
                 return FALLS_BACK
             w = put_u64(copy_piece(w, f.piece, f.piece_n), load64(p) >> (64 - 8 * size))
             p += size
-        elif AMQP_LIKELY(f.op <= HOT_BIT):
-            if f.op == HOT_FIRST_BIT:
+        elif AMQP_LIKELY(f.op <= FAST_BIT):
+            if f.op == FAST_FIRST_BIT:
                 if AMQP_UNLIKELY(p == end):
                     return FALLS_BACK
                 bits = p[0]
                 p += 1
-            w = hot_bool(copy_piece(w, f.piece, f.piece_n), bits >> f.bit & 1)
-        elif f.op == HOT_ZEROS:
+            w = fast_bool(copy_piece(w, f.piece, f.piece_n), bits >> f.bit & 1)
+        elif f.op == FAST_ZEROS:
             size = f.zeros
             if AMQP_UNLIKELY(<size_t>(end - p) < size or p[0] or p[size - 1]):
                 return FALLS_BACK
             p += size
-        elif f.op == HOT_LONG_TEXT or f.op == HOT_TABLE:
+        elif f.op == FAST_LONG_TEXT or f.op == FAST_TABLE:
             if AMQP_UNLIKELY(end - p < 4):
                 return FALLS_BACK
             size = load32(p)
@@ -100,8 +100,8 @@ cdef inline int hot_arguments(Sink* s, const MethodPlan* m, const uint8_t* p, co
             if AMQP_UNLIKELY(<size_t>(end - p) < size):
                 return FALLS_BACK
             text.w = copy_piece(w, f.piece, f.piece_n)
-            if f.op == HOT_TABLE:
-                status = hot_pairs(text, p, p + size, s.shapes, 1)
+            if f.op == FAST_TABLE:
+                status = fast_pairs(text, p, p + size, s.shapes, 1)
             else:
                 status = json_bytes(text, p, size)
             if status != 0:
@@ -123,8 +123,8 @@ cdef inline int hot_arguments(Sink* s, const MethodPlan* m, const uint8_t* p, co
     return 0 if AMQP_LIKELY(p == end) else FALLS_BACK
 
 
-cdef int hot_picks(Sink* s, const MethodPlan* m, const uint8_t* p, const uint8_t* end,
-                   RowPlace at) noexcept nogil:
+cdef int fast_picks(Sink* s, const MethodPlan* m, const uint8_t* p, const uint8_t* end,
+                    RowPlace at) noexcept nogil:
     """Arguments into columns of their own; what has none is checked."""
     cdef const FieldPlan* f = m.field
     cdef const FieldPlan* last = f + m.n
@@ -147,18 +147,18 @@ cdef int hot_picks(Sink* s, const MethodPlan* m, const uint8_t* p, const uint8_t
             if k == 0 and s.check and AMQP_UNLIKELY(not is_ascii(p, n)) and not is_utf8(p, n):
                 return FALLS_BACK
             while k:
-                status = hot_ascii(s.table, s.table.column + s.target[k].column, at, p, n)
+                status = fast_ascii(s.table, s.table.column + s.target[k].column, at, p, n)
                 if AMQP_UNLIKELY(status != 0):
                     return status
                 k = s.target[k].next
             p += n
         elif wire_type == W_BIT:
-            if f.op == HOT_FIRST_BIT:
+            if f.op == FAST_FIRST_BIT:
                 if AMQP_UNLIKELY(p == end):
                     return FALLS_BACK
                 bits = p[0]
                 p += 1
-            elif f.op != HOT_BIT:
+            elif f.op != FAST_BIT:
                 return FALLS_BACK
             while k:
                 if append_bool(s.table.column + s.target[k].column, at.row, bits >> f.bit & 1) < 0:
@@ -171,7 +171,7 @@ cdef int hot_picks(Sink* s, const MethodPlan* m, const uint8_t* p, const uint8_t
             p += 4
             if AMQP_UNLIKELY(<size_t>(end - p) < n):
                 return FALLS_BACK
-            status = hot_long(s, wire_type, k, p, n, at)
+            status = fast_long(s, wire_type, k, p, n, at)
             if AMQP_UNLIKELY(status != 0):
                 return status
             p += n
@@ -193,7 +193,7 @@ cdef int hot_picks(Sink* s, const MethodPlan* m, const uint8_t* p, const uint8_t
                 return FALLS_BACK
             p += n
             while k:
-                status = hot_number(s.table.column + s.target[k].column, at, v)
+                status = fast_number(s.table.column + s.target[k].column, at, v)
                 if status < 0:
                     return status
                 k = s.target[k].next
@@ -201,38 +201,38 @@ cdef int hot_picks(Sink* s, const MethodPlan* m, const uint8_t* p, const uint8_t
     return 0 if p == end else FALLS_BACK
 
 
-cdef inline int hot_number(Column* c, RowPlace at, uint64_t v) noexcept nogil:
+cdef inline int fast_number(Column* c, RowPlace at, uint64_t v) noexcept nogil:
     if c.arrow_type == AS_INT32:
-        return hot_i32(c, at, <int32_t>v)
-    return hot_i64(c, at, <int64_t>v)
+        return fast_i32(c, at, <int32_t>v)
+    return fast_i64(c, at, <int64_t>v)
 
 
-cdef int hot_long(Sink* s, uint8_t wire_type, int k, const uint8_t* p, size_t n, RowPlace at) noexcept nogil:
+cdef int fast_long(Sink* s, uint8_t wire_type, int k, const uint8_t* p, size_t n, RowPlace at) noexcept nogil:
     """A table or long string into the columns from target k on."""
     cdef Column* c
     cdef int status
     if wire_type == W_TABLE and k == 0:
-        return 0 if hot_check(s, p, n) else FALLS_BACK
+        return 0 if fast_check(s, p, n) else FALLS_BACK
     while k:
         c = s.table.column + s.target[k].column
         if c.form != FORM_JSON:
             return FALLS_BACK
         if wire_type == W_LONGSTR:
-            status = hot_bytes(s.table, c, at, p, n)
+            status = fast_bytes(s.table, c, at, p, n)
         else:
-            status = hot_table(s, c, p, n, at)
+            status = fast_table(s, c, p, n, at)
         if AMQP_UNLIKELY(status != 0):
             return status
         k = s.target[k].next
     return 0
 
 
-cdef inline int hot_table(Sink* s, Column* c, const uint8_t* p, size_t n, RowPlace at) noexcept nogil:
+cdef inline int fast_table(Sink* s, Column* c, const uint8_t* p, size_t n, RowPlace at) noexcept nogil:
     """A table, not checked yet, into a column of tables."""
     cdef Text text
     cdef int status
     if AMQP_UNLIKELY(c.form != FORM_JSON):
-        if not hot_check(s, p, n):
+        if not fast_check(s, p, n):
             return FALLS_BACK
         return append_table(s.table, c, at.row, p, <uint32_t>n, s.variants, s.reading, s.input_end)
     if text_begin(&text, c, s.input_end) < 0:
@@ -240,17 +240,17 @@ cdef inline int hot_table(Sink* s, Column* c, const uint8_t* p, size_t n, RowPla
     status = template_pairs(&text, &s.headers, p, p + n, s.shapes)
     if AMQP_LIKELY(status == 0):
         s.headers.misses = 0
-        return hot_commit(s.table, c, at, text.w)
+        return fast_commit(s.table, c, at, text.w)
     text.w = c.data.p + c.used
     if status == FALLS_BACK:
-        status = hot_pairs(&text, p, p + n, s.shapes, 1)
+        status = fast_pairs(&text, p, p + n, s.shapes, 1)
     if AMQP_UNLIKELY(status != 0):
         return status
     template_learn(&s.headers, p, p + n, s.shapes)
-    return hot_commit(s.table, c, at, text.w)
+    return fast_commit(s.table, c, at, text.w)
 
 
-cdef bint hot_check(Sink* s, const uint8_t* p, size_t n) noexcept nogil:
+cdef bint fast_check(Sink* s, const uint8_t* p, size_t n) noexcept nogil:
     """Whether a table is in order."""
     cdef Fault fault
     cdef Cursor c
@@ -262,7 +262,7 @@ cdef bint hot_check(Sink* s, const uint8_t* p, size_t n) noexcept nogil:
     return check_pairs(&c, s.shapes, 1) == 0
 
 
-cdef int hot_header(Sink* s, const Entry* e, int64_t row) noexcept nogil:
+cdef int fast_header(Sink* s, const Entry* e, int64_t row) noexcept nogil:
     """A content header into properties and body_size."""
     cdef const uint8_t* end = e.start + e.total - 1
     cdef uint64_t body_size
@@ -280,7 +280,7 @@ cdef int hot_header(Sink* s, const Entry* e, int64_t row) noexcept nogil:
     if AMQP_UNLIKELY(body_size > HIGHEST_INT64):
         return FALLS_BACK
     if s.any_property or s.check:
-        status = hot_properties(s, e.start + 21, end, at)
+        status = fast_properties(s, e.start + 21, end, at)
         if AMQP_UNLIKELY(status != 0):
             table_rewind(s.table, COL_RAW_HEADERS, s.picks, row)
             table_rewind(s.table, s.wants, s.table.n, row)
@@ -292,7 +292,7 @@ cdef int hot_header(Sink* s, const Entry* e, int64_t row) noexcept nogil:
             c.filled = row + 1
             c.valid.p[at.byte] |= at.bit
     if s.body_size != NULL:
-        return hot_i64(s.body_size, at, <int64_t>body_size)
+        return fast_i64(s.body_size, at, <int64_t>body_size)
     return 0
 
 
@@ -325,7 +325,7 @@ cdef int plan_properties(Sink* s, uint32_t key) noexcept nogil:
     return 0
 
 
-cdef inline int hot_properties(Sink* s, const uint8_t* p, const uint8_t* end, RowPlace at) noexcept nogil:
+cdef inline int fast_properties(Sink* s, const uint8_t* p, const uint8_t* end, RowPlace at) noexcept nogil:
     """The planned values, each into its column; 0, FALLS_BACK or a status below 0."""
     cdef Table* t = s.table
     cdef const Step* step = s.steps
@@ -347,14 +347,14 @@ cdef inline int hot_properties(Sink* s, const uint8_t* p, const uint8_t* end, Ro
                 if s.check and not is_ascii(p, n) and not is_utf8(p, n):
                     return FALLS_BACK
             else:
-                status = hot_ascii(t, c, at, p, n)
+                status = fast_ascii(t, c, at, p, n)
                 if AMQP_UNLIKELY(status != 0):
                     return status
             p += n
         elif step.wire_type == W_OCTET:
             if AMQP_UNLIKELY(p == end):
                 return FALLS_BACK
-            if c != NULL and hot_number(c, at, p[0]) < 0:
+            if c != NULL and fast_number(c, at, p[0]) < 0:
                 return NO_MEMORY
             p += 1
         elif step.wire_type == W_TIMESTAMP:
@@ -363,7 +363,7 @@ cdef inline int hot_properties(Sink* s, const uint8_t* p, const uint8_t* end, Ro
             v = load64(p)
             if AMQP_UNLIKELY(v > HIGHEST_SECOND):
                 return FALLS_BACK
-            if c != NULL and hot_i64(c, at, <int64_t>(v * 1000000)) < 0:
+            if c != NULL and fast_i64(c, at, <int64_t>(v * 1000000)) < 0:
                 return NO_MEMORY
             p += 8
         elif step.wire_type == W_TABLE:
@@ -374,10 +374,10 @@ cdef inline int hot_properties(Sink* s, const uint8_t* p, const uint8_t* end, Ro
             if AMQP_UNLIKELY(<size_t>(end - p) < n):
                 return FALLS_BACK
             if c != NULL:
-                status = hot_table(s, c, p, n, at)
+                status = fast_table(s, c, p, n, at)
                 if AMQP_UNLIKELY(status != 0):
                     return status
-            elif AMQP_UNLIKELY(not hot_check(s, p, n)):
+            elif AMQP_UNLIKELY(not fast_check(s, p, n)):
                 return FALLS_BACK
             if step.headers:
                 status = append_wanted(s, p, n, at.row)
