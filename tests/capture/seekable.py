@@ -22,3 +22,13 @@ def in_frames(data: bytes, size: int, checksums: bool = False) -> bytes:
     """Frames of so many bytes, unpacked."""
     parts = [data[at : at + size] for at in range(0, len(data), size)]
     return seekable(parts, checksums)
+
+
+def lying(packed: bytes, column: int, frame: int, size: int) -> bytes:
+    """The table says this of a frame, and as much less of the next one. column: 0 packed, 1 not."""
+    data = bytearray(packed)
+    at = data.rindex(b"\x5e\x2a\x4d\x18") + 8 + 8 * frame + 4 * column
+    told, following = struct.unpack_from("<I4xI", data, at)
+    struct.pack_into("<I", data, at, size)
+    struct.pack_into("<I", data, at + 8, told + following - size)
+    return bytes(data)

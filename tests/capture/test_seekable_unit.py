@@ -15,7 +15,7 @@ from amqpcodec import capture  # noqa: E402
 from amqpcodec.capture import _files  # noqa: E402
 from amqpcodec.capture._seekable import seek_table  # noqa: E402
 from tests.capture.mangle import unpacked  # noqa: E402
-from tests.capture.seekable import in_frames, seekable  # noqa: E402
+from tests.capture.seekable import in_frames, lying, seekable  # noqa: E402
 from tests.capture.variants import DEMO  # noqa: E402
 
 
@@ -27,12 +27,10 @@ def test_the_table(checksums: bool) -> None:
     assert table is not None
     assert file.tell() == 7
     assert table.size == 151
-    assert table.unpacked == [0, 100, 150, 150]
-    assert table.before(0) == (0, 0)
-    assert table.before(99) == (0, 0)
-    assert table.before(100) == (table.packed[1], 100)
-    assert table.before(150) == (table.packed[3], 150)
-    assert table.before(9999) == (table.packed[3], 150)
+    assert table.unpacked == [0, 100, 150, 150, 151]
+    assert [table.frame_of(offset) for offset in (0, 99, 100, 149, 150, 151, 9999)] == [
+        0, 0, 1, 1, 3, 3, 3,
+    ]  # fmt: skip
 
 
 def test_what_is_no_table() -> None:
@@ -85,3 +83,24 @@ def test_a_reader_goes_on_from_a_state(tmp_path: Path, table: str) -> None:
     second.resume(first.state())
     assert found + rows(second) == rows(capture.Reader(path, order="none"))
     assert len(found) > 100
+
+
+@pytest.mark.parametrize("column", [0, 1])
+@pytest.mark.parametrize("size", [0, 1, 300])
+@pytest.mark.parametrize("frame", [0, 3])
+def test_a_table_that_is_wrong_is_told(tmp_path: Path, column: int, size: int, frame: int) -> None:
+    data = unpacked(DEMO)
+    path = tmp_path / "x.pcap.zst"
+    path.write_bytes(lying(in_frames(data, 3000), column, frame, size))
+    good = tmp_path / "y.pcap"
+    good.write_bytes(data)
+    reader = capture.Reader(path, fields=["packet_offset", "frame"])
+    found = [row for batch in reader for row in pa.record_batch(batch).to_pylist()]
+    whole = capture.Reader(good, fields=["packet_offset", "frame"])
+    assert found == [row for batch in whole for row in pa.record_batch(batch).to_pylist()]
+    assert "wrong about the frame at byte" in (reader.damaged or "")
+    reader = capture.Reader(path)
+    for _ in reader.read(stop=10_000):
+        pass
+    with pytest.raises(capture.StateError, match="its table of frames is wrong"):
+        reader.state()

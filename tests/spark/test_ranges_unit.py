@@ -16,7 +16,7 @@ pytest.importorskip("pyspark")
 from amqpcodec import capture  # noqa: E402
 from amqpcodec.spark import ranges, reading, source  # noqa: E402
 from amqpcodec.spark.options import Options  # noqa: E402
-from tests.capture.seekable import in_frames  # noqa: E402
+from tests.capture.seekable import in_frames, lying  # noqa: E402
 from tests.paths import shared_dir  # noqa: E402
 from tests.spark.frames import RECORDING  # noqa: E402
 
@@ -82,6 +82,22 @@ def test_ranges_of_zstd_in_frames(tmp_path: Path) -> None:
     assert rows(path, **options) == rows(path)
     chain = {**options, "chain": "true"}
     assert rows([plain, path], **chain) == rows([plain, path], chain="true")
+
+
+@pytest.mark.parametrize("column", [0, 1])
+def test_a_table_of_frames_that_is_wrong_moves_no_range(tmp_path: Path, column: int) -> None:
+    plain = unpacked(RECORDING, tmp_path)
+    path = tmp_path / "x.pcap.zst"
+    packed = in_frames(plain.read_bytes(), 3000)
+    path.write_bytes(packed)
+    expected = rows(path)
+    path.write_bytes(lying(packed, column, 5, 100))
+    options = {"stateLocation": str(tmp_path / "states"), "maxPartitionBytes": "4000"}
+    _, parts = tasks(path, **options)
+    assert 1 < len(parts) < 6  # up to there they can be
+    assert rows(path, **options) == expected
+    with pytest.raises(capture.CaptureError, match="wrong about the frame"):
+        rows(path, mode="FAILFAST", fields="frame", **options)
 
 
 def test_ranges_of_a_chain(tmp_path: Path) -> None:

@@ -172,6 +172,13 @@ class Chain:
         while (batch := self.core.take(True)) is not None:
             yield batch
 
+    def state(self) -> bytes:
+        """See Reader.state; without the seal."""
+        if self._pieces is not None and not self._pieces.finds(self.core.at):
+            name = self.files[self._next - 1].name
+            raise StateError(f"{name}: its table of frames is wrong, so that none can go on in it")
+        return self.core.state()
+
     def resume(self, state: bytes) -> None:
         """See Reader.resume; without the seal."""
         core = self.core
@@ -211,22 +218,21 @@ class Chain:
                 return None
             if not core.known and self._file_ended:
                 return "it ends before its first record: nothing was written yet"
-        whole = self._pieces is None or self._pieces.whole
-        return damage(core.damaged, core.at, core.waiting if self._file_ended else 0, whole)
+        return damage(core.damaged, core.at, core.waiting if self._file_ended else 0, self._pieces)
 
 
-def damage(damaged: bool, at: int, waiting: int, whole: bool) -> str | None:
-    """What ended the reading of a file early, at an offset in it.
+def damage(damaged: bool, at: int, waiting: int, pieces: Pieces | None) -> str | None:
+    """What is wrong with a file that was read up to an offset.
 
-    waiting: bytes after it. whole: whether it could be unpacked to its end.
+    waiting: bytes after it. pieces: what was read of it.
     """
     if damaged:
         return f"no record at byte {at}"
-    if not whole:
+    if pieces is not None and not pieces.whole:
         return f"the packed file is damaged or cut, behind byte {at}"
     if waiting:
         return f"the last record is cut: {waiting} bytes of it at byte {at}"
-    return None
+    return None if pieces is None else pieces.mistake
 
 
 def difference(counts: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from concurrent.futures import Executor, Future
 from itertools import cycle, islice
 from typing import IO, Any
 
-from ._seekable import seek_table
+from ._seekable import SeekTable, seek_table
 from ._storage import Located, Storage, locate
 
 #: Bytes read at once: so many stay in the processor's cache until they are used.
@@ -43,21 +43,27 @@ def open_source(source: str | os.PathLike[str]) -> IO[bytes]:
     return source.open() if isinstance(source, Located) else open(source, "rb")
 
 
-class _Joined:
-    """What was read of a file already, and the rest of it."""
+class _Part:
+    """A part of a file that is open: what was read of it already, then so many bytes, or all."""
 
     closed = False
 
-    def __init__(self, first: bytes, file: IO[bytes]) -> None:
-        self._first = first
+    def __init__(self, file: IO[bytes], first: bytes = b"", size: int | None = None) -> None:
         self._file = file
+        self._first = first
+        self._left = size
 
-    def read(self, n: int = -1) -> bytes:
+    def read(self, n: int) -> bytes:
+        """At most n bytes."""
         if self._first:
-            part = self._first if n < 0 else self._first[:n]
-            self._first = self._first[len(part) :]
-            return part if n >= 0 else part + self._file.read()
-        return self._file.read(n) or b""
+            part, self._first = self._first[:n], self._first[n:]
+            return part
+        if self._left is not None:
+            n = min(n, self._left)
+        part = self._file.read(n) or b""
+        if self._left is not None:
+            self._left -= len(part)
+        return part
 
     def close(self) -> None:
         """The file is closed by whoever opened it."""
@@ -76,7 +82,7 @@ class Pieces:
     """Iterates over the bytes of a file; gzip, of several members too, zstd and lz4 are unpacked.
 
     ``whole`` is False where the unpacking stopped before the end: what came before it was given.
-    ``empty``: the file has no byte at all.
+    ``empty``: the file has no byte at all. ``mistake``: what its table of frames has wrong.
     """
 
     def __init__(
@@ -92,6 +98,14 @@ class Pieces:
         self.kept = kept
         self.whole = True
         self.empty = False
+        self.mistake: str | None = None
+        self._table: SeekTable | None = None
+        self._frame = 0  # that is read: the table is right about those before it
+
+    def finds(self, offset: int) -> bool:
+        """Whether a byte that was read, unpacked, is where a table of frames says, if any does."""
+        table = self._table
+        return table is None or (self.mistake is None and table.frame_of(offset) <= self._frame)
 
     def __iter__(self) -> Iterator[bytes | memoryview]:
         """Pieces of at most PIECE bytes; each is good until the `kept`-th after it is asked for."""
@@ -109,12 +123,13 @@ class Pieces:
         if first[:2] == b"\x1f\x8b":
             packed = self._unpack(first, file)
         elif (codec := _codec_of(first)) is not None:
-            if skip and codec == "zstd" and (table := seek_table(file)) is not None:
-                place, before = table.before(skip)
-                file.seek(place)
-                first = file.read(PACKED_PIECE) or b""
-                skip -= before
-            packed = self._unpack_by_arrow(codec, first, file)
+            if codec == "zstd" and (table := seek_table(file)) is not None:
+                number = table.frame_of(skip) if skip else 0
+                skip -= table.unpacked[number]
+                self._table = table
+                packed = self._unpack_frames(table, number, file)
+            else:
+                packed = self._unpack_by_arrow(codec, _Part(file, first))
         if packed is not None:
             for piece in packed:
                 if skip < len(piece):
@@ -139,7 +154,28 @@ class Pieces:
                 return
             yield room[:count]
 
-    def _unpack_by_arrow(self, codec: str, raw: bytes, file: IO[bytes]) -> Iterator[bytes]:
+    def _unpack_frames(self, table: SeekTable, first: int, file: IO[bytes]) -> Iterator[bytes]:
+        """zstd, from a frame of a table on, as long as frames are as large as the table says."""
+        for number in range(first, len(table.packed) - 1):
+            self._frame = number
+            start, end = table.packed[number : number + 2]
+            file.seek(start)
+            given = 0
+            for piece in self._unpack_by_arrow("zstd", _Part(file, size=end - start)):
+                yield piece
+                given += len(piece)
+            if given != table.unpacked[number + 1] - table.unpacked[number] or not self.whole:
+                break
+        else:
+            return
+        self.whole = True
+        self.mistake = f"its table of frames is wrong about the frame at byte {start}"
+        file.seek(start)
+        for piece in self._unpack_by_arrow("zstd", _Part(file)):
+            yield piece[given:]
+            given = max(0, given - len(piece))
+
+    def _unpack_by_arrow(self, codec: str, part: _Part) -> Iterator[bytes]:
         """zstd and lz4, frame after frame, by pyarrow."""
         try:
             import pyarrow as pa
@@ -147,7 +183,7 @@ class Pieces:
             raise ImportError(
                 f"captures packed with {codec} need pyarrow: pip install 'amqpcodec[arrow]'"
             ) from None
-        packed = pa.PythonFile(_Joined(raw, file), mode="r")
+        packed = pa.PythonFile(part, mode="r")
         try:
             with pa.CompressedInputStream(packed, codec) as unpacked:
                 while piece := unpacked.read(PACKED_PIECE):

@@ -90,7 +90,7 @@ class Joined(Chain):
         known, at, waiting = core.close_tap(number)
         if not known:
             raise no_capture(tap.found.name)
-        fault = damage(damaged, at, waiting, tap.pieces.whole)
+        fault = damage(damaged, at, waiting, tap.pieces)
         if fault is not None:
             said = f"{tap.found.name}: {fault}"
             self._damaged = said if self._damaged is None else f"{self._damaged}; {said}"

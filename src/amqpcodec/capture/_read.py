@@ -342,12 +342,13 @@ class Reader:
                 cryptography, which the extra ``crypto`` brings.
 
         Raises:
+            StateError (a ValueError): the table of frames of a file in zstd is wrong.
             ValueError: batches wait to be read; a key is too short, or encrypt has none.
             ImportError: encrypt without the package cryptography.
         """
         if self._workers is not None and self._workers.waiting:
             raise ValueError("rows wait: read them first")
-        return seal(self._one().core.state(), key, encrypt)
+        return seal(self._one().state(), key, encrypt)
 
     def resume(self, state: bytes, key: bytes | None = None) -> None:
         """Go on where the reader was that gave this state, with the same arguments.

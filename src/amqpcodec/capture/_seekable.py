@@ -20,16 +20,19 @@ _CHECKSUMS, _RESERVED = 0x80, 0x7C
 
 
 class SeekTable(NamedTuple):
-    """Where frames begin: bytes in the file, and bytes unpacked. size: of all, unpacked."""
+    """Where frames begin, and the last one ends: bytes in the file, and bytes unpacked."""
 
     packed: list[int]
     unpacked: list[int]
-    size: int
 
-    def before(self, offset: int) -> tuple[int, int]:
-        """(packed, unpacked) of the beginning of the frame that holds an unpacked byte."""
-        at = max(0, bisect_right(self.unpacked, offset) - 1)
-        return self.packed[at], self.unpacked[at]
+    @property
+    def size(self) -> int:
+        """Bytes of all frames, unpacked."""
+        return self.unpacked[-1]
+
+    def frame_of(self, offset: int) -> int:
+        """Number of the frame that holds an unpacked byte; the last one, if none does."""
+        return bisect_right(self.unpacked, offset, 1, len(self.unpacked) - 1) - 1
 
 
 def seek_table(file: IO[bytes]) -> SeekTable | None:
@@ -61,6 +64,4 @@ def _read(file: IO[bytes]) -> SeekTable | None:
     entries = list(entry.iter_unpack(file.read(length - _FOOT.size)))
     packed = list(accumulate((each[0] for each in entries), initial=0))
     unpacked = list(accumulate((each[1] for each in entries), initial=0))
-    if packed.pop() != start:
-        return None
-    return SeekTable(packed, unpacked[:-1], unpacked[-1])
+    return SeekTable(packed, unpacked) if packed[-1] == start else None

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from ..capture import Reader
+from ..capture import Reader, StateError
 from ..capture._files import open_source
 from ..capture._seekable import seek_table
 from ..capture._storage import Storage, is_remote, local_path, locate
@@ -157,11 +157,13 @@ def _pass(
     for number, stop in enumerate(stops):
         for _ in reader.read(stop):
             pass
-        if reader.damaged:
-            break  # nothing is read after damage: what is left is one range, which says so
-        write_whole(
-            os.path.join(folder, f"{number}.state"), reader.state(key, encrypt=key is not None)
-        )
+        try:
+            state = None if reader.damaged else reader.state(key, encrypt=key is not None)
+        except StateError:
+            state = None
+        if state is None:
+            break  # damage, or a file of which no place is known: what is left is one range
+        write_whole(os.path.join(folder, f"{number}.state"), state)
         done.append(stop)
     told = {"files": order, "cuts": done}
     write_whole(os.path.join(folder, "index.json"), json.dumps(told).encode())
