@@ -26,7 +26,7 @@ from amqpcodec._codec cimport (
 )
 from amqpcodec._v1 cimport (
     V1_AMQP_FRAME, v1_begin, V1_FRAME_AMQP, V1_FRAME_SASL, v1_known, V1_MAX_FIELDS, v1_read,
-    V1_SASL_FRAME, v1_verify_begin, v1_verify_fields, V1Check, V1Core, V1Desc, V1Types, V1Value,
+    V1_SASL_FRAME, v1_skip_described, v1_verify_begin, v1_verify_fields, V1Check, V1Core, V1Desc, V1Types, V1Value,
 )
 from amqpcodec._columns cimport pool_use, shared_pool
 from amqpcodec._columns cimport (

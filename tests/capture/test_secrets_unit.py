@@ -124,17 +124,41 @@ def test_properties_named_like_secrets_are_hidden() -> None:
         assert kept in shown
     opened = v1.Open(
         "c",
-        properties={
-            v1.Symbol("product"): "shown-product",
-            v1.Symbol("sas-token"): SECRET.decode(),
-            v1.Symbol("PASSWORD"): SECRET,
-            v1.Symbol("last"): "shown-last",
-        },
+        properties=v1.Map(
+            [
+                (v1.Symbol("product"), "shown-product"),
+                (v1.Symbol("described"), v1.Described(v1.Symbol("x"), ["y"])),
+                (v1.Described(v1.Symbol("password"), 1), "shown-of-described"),
+                (5, "shown-five"),
+                (v1.Symbol("sas-token"), SECRET.decode()),
+                (v1.Symbol("PASSWORD"), SECRET),
+                (v1.Symbol("last"), "shown-last"),
+            ]
+        ),
     )
     shown = everything(read(v1.PROTOCOL_HEADER + v1.encode(0, opened) + v1_talk.attach()))
     assert SECRET not in shown
+    for kept in (b"shown-product", b"shown-of-described", b"shown-five", b"shown-last"):
+        assert kept in shown
+
+
+def test_a_secret_that_is_no_text_is_hidden_with_all_after_it() -> None:
+    pairs = {v1.Symbol("product"): "shown-product", v1.Symbol("token"): [SECRET], v1.Symbol("z"): 1}
+    opened = v1.encode(0, v1.Open("c", properties=pairs))
+    shown = everything(read(v1.PROTOCOL_HEADER + opened + v1_talk.attach()))
+    assert SECRET not in shown
     assert b"shown-product" in shown
-    assert b"shown-last" in shown
+
+
+@pytest.mark.parametrize("tag", [b"S\0\0", b"I\0\0", b"T\0", b"D"])
+def test_properties_that_end_within_a_value(tag: bytes) -> None:
+    """What comes before it is hidden, and the frame is a row."""
+    table = b"\x08passwordS\0\0\0\x15" + SECRET + b"\1n" + tag
+    body = b"\0\x0a\0\x0b" + len(table).to_bytes(4, "big") + table + b"\5PLAIN\0\0\0\0\5en_US"
+    frame = b"\1\0\0" + len(body).to_bytes(4, "big") + body + b"\xce"
+    shown = everything(read(v0_9_1.PROTOCOL_HEADER + frame))
+    assert SECRET not in shown
+    assert b"passwordS" in shown
 
 
 def put_token(*, frame: int = 0, body: Any = None) -> bytes:

@@ -170,10 +170,7 @@ cdef int read_interface(CapFile* f, const uint8_t* p, size_t n) noexcept nogil:
             else:
                 found.offset = <int64_t>(<uint64_t>file32(f, p + at)
                                          | <uint64_t>file32(f, p + at + 4) << 32)
-        size = (size + 3) & ~<size_t>3
-        if size > n - at:
-            break
-        at += size
+        at += (size + 3) & ~<size_t>3          # which is there: blocks are whole words
     f.n_interfaces += 1
     return FILE_SKIPPED
 

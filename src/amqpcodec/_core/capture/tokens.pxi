@@ -23,6 +23,13 @@ cdef void hide_text(Cursor* c) noexcept nogil:
     c.p = c.end
 
 
+cdef int read_over(Cursor* c, V1Value* v) noexcept nogil:
+    """Read a value, and step over all of it."""
+    if v1_read(c, v) < 0:
+        return -1
+    return v1_skip_described(c) if v.wire_type == V1_DESCRIBED else 0
+
+
 cdef void hide_pairs(const V1Value* map_, const Cursor* around) noexcept nogil:
     """The same of a verified map's values under names of secrets."""
     cdef Cursor c = around[0]
@@ -31,12 +38,12 @@ cdef void hide_pairs(const V1Value* map_, const Cursor* around) noexcept nogil:
     c.p = map_.p
     c.end = map_.p + map_.n
     for i in range(map_.count >> 1):
-        if v1_read(&c, &key) < 0 or not V1_STRING <= key.wire_type <= V1_SYMBOL or c.p >= c.end:
+        if read_over(&c, &key) < 0:
             return
-        if is_secret_name(key.p, key.n):
+        if V1_STRING <= key.wire_type <= V1_SYMBOL and is_secret_name(key.p, key.n):
             hide_text(&c)
-        elif v1_read(&c, &v) < 0 or v.wire_type >= V1_DESCRIBED:
-            return
+        else:
+            read_over(&c, &v)
 
 
 cdef void hide_body(const V1Types* types, Cursor* c) noexcept nogil:

@@ -187,9 +187,7 @@ cdef int open_tunnel(Walk* w) noexcept nogil:
         return TUNNEL_OPEN
     if w.protocol == IP_GRE:
         return open_gre(w)
-    if w.protocol == IP_UDP:
-        return open_udp(w)
-    return TUNNEL_NONE
+    return open_udp(w)
 
 
 cdef int open_labels(Walk* w) noexcept nogil:
