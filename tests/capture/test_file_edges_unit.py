@@ -1,4 +1,4 @@
-"""Records and blocks of files at the edge of their formats: short ones, wrong ones, unusual options."""
+"""Records and blocks at the edge of their formats: short ones, wrong ones, unusual options."""
 
 from __future__ import annotations
 
@@ -72,7 +72,9 @@ WRONG = {
     "a packet without its lengths": make.block("<", 6, bytes(16)),
     "a simple packet without its length": make.block("<", 3, b""),
     "a packet of no interface": make.enhanced("<", 1, 0, b"abcd"),
-    "a packet that is longer than its block": make.block("<", 6, bytes(12) + b"\5\0\0\0" * 2 + b"abcd"),
+    "a packet that is longer than its block": make.block(
+        "<", 6, bytes(12) + b"\5\0\0\0" * 2 + b"abcd"
+    ),
     "an obsolete packet of no interface": make.block("<", 2, b"\1\0" + bytes(22)),
     "secrets without their length": make.block("<", 10, b"KSLT"),
     "secrets that are longer than their block": make.block("<", 10, b"KSLT\5\0\0\0abcd"),

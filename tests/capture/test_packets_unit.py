@@ -67,9 +67,7 @@ def test_a_later_fragment_that_was_cut() -> None:
 
 def test_a_cut_fragment_of_fragments() -> None:
     """The first one is read by itself, for it never becomes whole; what is in it cannot."""
-    outside = make.ipv4(
-        *wrap.OUTER, FRAGMENT + bytes(8), fragment=0x2000, protocol=wrap.IP_IPV4
-    )
+    outside = make.ipv4(*wrap.OUTER, FRAGMENT + bytes(8), fragment=0x2000, protocol=wrap.IP_IPV4)
     assert skipped(make.Record(outside[:-8], 0, len(outside))) == {"malformed": 1}
 
 

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
-from amqpcodec import _capture
+import amqpcodec
+from amqpcodec import _capture, v0_9, v1_0
 from amqpcodec import v0_9_1 as amqp
 from tests.capture import recording as make
+from tests.capture import wrap
 from tests.support.tls_talk import CLIENT, SERVER
 
 #: A TLS record of a handshake, which is what connections over TLS begin with.
 HELLO = b"\x16\3\1\0\x04abcd"
 TLS = make.pcap(make.packets([(CLIENT, HELLO), (SERVER, HELLO)]))
+BEAT = amqp.encode(0, amqp.Heartbeat())
 PLAIN = make.pcap(make.packets([(CLIENT, amqp.encode(1, amqp.Basic.Ack(7)) * 3)]))
 KEYS = make.block("<", 10, b"KSLT" + (4).to_bytes(4, "little") + b"keys")
 
@@ -44,7 +49,9 @@ class Between:
 
 
 def reader(ports: Any = (5671, 5672), batch_rows: int = 2, **more: Any) -> _capture.CaptureReader:
-    return _capture.CaptureReader(amqp.PROTOCOL, None, ports, True, True, batch_rows, **more)
+    return _capture.CaptureReader(
+        amqp.PROTOCOL, ["file", "frame"], ports, True, True, batch_rows, **more
+    )
 
 
 def opened(octets: bytes, **more: Any) -> _capture.CaptureReader:
@@ -134,6 +141,34 @@ def test_layers_of_files_that_are_read_at_once() -> None:
         core.advance_taps()
 
 
+def test_layers_that_give_what_is_of_no_use() -> None:
+    """No bytes, an end twice, and bytes of a direction that is not theirs."""
+    between = Between()
+    beats = BEAT * 2
+
+    def receive(connection: int, side: int, tls: bool, data: bytes) -> Sequence[Any]:
+        return [(side, b""), (1 - side, beats), (side, beats), (side, None), (side, None)]
+
+    between.receive = receive  # type: ignore[method-assign]
+    core = opened(TLS, layers=between, batch_rows=100)
+    assert core.advance() is False
+    assert core.advance(True) is False
+    batch = core.take()
+    assert batch is not None
+    assert pa.record_batch(batch).column("frame").to_pylist() == [BEAT] * 4
+
+
+def test_without_layers_what_they_would_read_is_left_out() -> None:
+    packets = [*make.packets([(CLIENT, HELLO), (CLIENT, HELLO)]), make.client(2000, HELLO)]
+    blocks = [make.enhanced("<", 0, n, packet) for n, packet in enumerate(packets)]
+    core = opened(b"".join([make.section(), make.interface("<", 1), KEYS, *blocks]))
+    assert core.advance() is False
+    assert core.advance(True) is False
+    found = core.counts()
+    assert found["left_out_octets"] == 2000 + len(HELLO) - 1001
+    assert found["gaps"] == 0
+
+
 def test_what_a_reader_does_not_take() -> None:
     for rows in (0, -1):
         with pytest.raises(ValueError, match="batch_rows is at least 1"):
@@ -141,6 +176,37 @@ def test_what_a_reader_does_not_take() -> None:
     for port in (0, 65536, True, "5672"):
         with pytest.raises(ValueError, match="ports are numbers from 1 to 65535"):
             reader(ports=(port,))
+
+
+def test_the_protocols_of_a_reader() -> None:
+    with pytest.raises(ValueError, match="too many protocols"):
+        reader(others=(v1_0.PROTOCOL, v0_9.PROTOCOL))
+    with pytest.raises(ValueError, match="too many protocols"):
+        reader(others=(v0_9.PROTOCOL,) * 9)
+
+
+def test_a_protocol_that_has_other_types_for_the_same_method() -> None:
+    """Its frames are told apart by what can be read."""
+    other = amqpcodec.load_xml_spec(
+        io.BytesIO(
+            b"""<amqp major="0" minor="9" revision="1" port="5672">
+            <class name="basic" handler="channel" index="60"><method name="ack" index="80">
+            <field name="delivery-tag" type="shortstr"/><field name="multiple" type="bit"/>
+            </method></class></amqp>"""
+        )
+    )
+    core = _capture.CaptureReader(
+        amqp.PROTOCOL, ["method"], (5672,), True, False, 100, others=(other.PROTOCOL,)
+    )
+    core.begin("x", "x")
+    acks = other.encode(1, other.Basic.Ack("a long name of a tag")) * 3
+    core.feed(make.pcap(make.packets([(CLIENT, amqp.encode(1, amqp.Basic.Ack(7)) + acks)])))
+    assert core.advance() is False
+    assert core.advance(True) is False
+    batch = core.take()
+    assert batch is not None
+    assert pa.record_batch(batch).column("method").to_pylist() == ["basic.ack"] * 4
+    assert core.counts()["frames"] == {"method": 4}
 
 
 def test_calls_out_of_order() -> None:
@@ -180,6 +246,66 @@ def test_a_cut_state_is_damaged() -> None:
         with pytest.raises(ValueError, match="damaged"):
             reader().resume(state[:end])
     reader().resume(state)
+
+
+@pytest.mark.parametrize("names", [b"x", b"x name", b" name", b"9" * 19 + b" name", b"0 \xff"])
+def test_a_state_with_names_that_are_none_is_damaged(names: bytes) -> None:
+    core = opened(PLAIN[:24])
+    assert core.advance() is False
+    state = core.state()
+    at = 4 + int.from_bytes(state[:4], "big")
+    end = at + 4 + int.from_bytes(state[at : at + 4], "big")
+    assert state[at + 4 : end] == b"0 x"
+    with pytest.raises(ValueError, match="damaged"):
+        reader().resume(state[:at] + len(names).to_bytes(4, "big") + names + state[end:])
+
+
+def files_of(batch: Any) -> list[str]:
+    return pa.record_batch(batch).column("file").to_pylist()
+
+
+def test_rows_that_wait_keep_the_name_of_their_file() -> None:
+    """Names that nothing tells of are forgotten after some files."""
+    core = opened(PLAIN, batch_rows=1)
+    assert core.advance() is True
+    assert files_of(core.take()) == ["x"]
+    for number in range(200):
+        core.end()
+        core.begin(f"{number}", "key")
+    assert [files_of(core.take()) for _ in range(2)] == [["x"], ["x"]]
+
+
+def test_files_that_are_read_at_once_keep_their_names() -> None:
+    core = reader(batch_rows=1)
+    taps = [core.open_tap(f"{number}", "key") for number in range(200)]
+    core.feed_tap(taps[100], PLAIN)
+    found = []
+    while (which := core.advance_taps()) != -1:
+        if which >= 0:
+            core.close_tap(which)
+        while (batch := core.take(True)) is not None:
+            found += files_of(batch)
+    assert found == ["100"] * 3
+
+
+def test_connections_with_fragments_end_a_batch_at_a_time() -> None:
+    """Packets that never became whole are read to their first hole at the end."""
+    packets = []
+    for number in range(6):
+        ends = (f"10.0.0.{number}", 40_000), make.SERVER
+        packet = make.ipv4(*ends, make.tcp(*ends, 1001, BEAT * 5))
+        packets.append(make.ethernet(next(wrap.fragments(packet, number, lambda: 4))))
+    core = opened(make.pcap(packets), batch_rows=1)
+    assert core.advance() is False
+    found = 0
+    while core.advance(True):
+        batch = core.take()
+        while batch is not None:
+            found += len(batch)
+            batch = core.take()
+    assert core.counts()["ip_fragments"] == 6
+    assert core.counts()["connections"] == 6
+    assert found >= 6
 
 
 def test_connections_are_numbered_from_where_one_wants() -> None:

@@ -36,7 +36,7 @@ cdef bint is_plausible(Reading* r, uint8_t may, const uint8_t* p, size_t n, uint
 
 
 cdef int follow_chain(Reading* r, uint8_t may, const uint8_t* p, size_t n, uint64_t limit, bint final) noexcept nogil:
-    """Whether frames follow each other from p on: to the end of the bytes where no more will come, else
+    """Whether frames follow each other from p on, where one is plausible: to the end of the bytes where no more will come, else
     further than one frame can reach, so that they cannot all be part of a body; or very many do."""
     cdef size_t at = 0
     cdef uint64_t total
@@ -53,8 +53,6 @@ cdef int follow_chain(Reading* r, uint8_t may, const uint8_t* p, size_t n, uint6
             return CHAIN_NO
         total = <uint64_t>load32(p + at + 3) + 8
         if total > limit and not (p[at] == FRAME_BODY and total - 8 <= min(body, LARGEST_SEARCHED)):
-            return CHAIN_NO
-        if count == 0 and not is_plausible(r, may, p + at, n - at, limit):
             return CHAIN_NO
         if total > n - at:
             break
@@ -300,11 +298,9 @@ cdef int64_t expect_bytes(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t
 
 
 cdef int end_bytes(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64_t at) noexcept nogil:
-    """Bytes that are left where the run of bytes ends: they are no whole frame."""
+    """n > 0 bytes that are left where the run of bytes ends: they are no whole frame."""
     cdef uint64_t reason = LOST_CUT
     h.expect = 0
-    if n == 0:
-        return 0
     if h.state == IN_SYNC and c.v1:
         if n >= 8 and p[0] != c'A' and 8 <= load32(p) <= v1_search_limit(h):
             h.expect = at + <int64_t>load32(p)

@@ -130,14 +130,12 @@ cdef int begin_layer(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, c
 
 
 cdef int layer_bytes(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, const Mark* mark) noexcept nogil:
-    """The next n bytes of a direction that has a layer."""
+    """The next n > 0 bytes of a direction that has a layer."""
     if h.layer == LAYER_SEALED:
         r.count.left_out += n
         return 0
     if not h.read:
         h.covered += n
-    if n == 0:
-        return 0
     if r.layers == NULL:
         return seal_half(r, c, h)
     return ask_layer(r, c, h, p, n, mark)

@@ -41,12 +41,11 @@ cdef void io_bytes(StateIO* io, uint8_t* p, size_t n) noexcept nogil:
 
 
 cdef void note_start(StateIO* io) noexcept nogil:
-    if io.starts.room < 8 * (io.n_starts + 1):
-        if block_room(&io.starts, 8 * io.n_starts, 16 * io.n_starts + 8192) < 0:
-            io.bad = True
-            return
-    (<int64_t*>io.starts.p)[io.n_starts] = <int64_t>io.n
-    io.n_starts += 1
+    if io.starts.room < 8 * (io.n_starts + 1) and block_room(&io.starts, 8 * io.n_starts, 16 * io.n_starts + 8192) < 0:
+        io.bad = True
+    else:
+        (<int64_t*>io.starts.p)[io.n_starts] = <int64_t>io.n
+        io.n_starts += 1
 
 
 cdef int64_t io_number(StateIO* io, int64_t v) noexcept nogil:
@@ -383,8 +382,6 @@ cdef int io_conns(StateIO* io, Reading* r) noexcept nogil:
     n = io_size(io, n, <size_t>r.conn_limit + 1 if r.begun else 0)
     c = r.oldest
     for i in range(n):
-        if io.bad:
-            return 0
         if not io.writing:
             c = <Conn*>calloc(1, sizeof(Conn))
             if c == NULL:
@@ -537,6 +534,7 @@ cdef int io_partial(StateIO* io, Reading* r, Partial* d) noexcept nogil:
         d.mark = one.mark
         d.n = one.n
     if d.refused:
+        d.size = size
         return 0
     io_runs(io, r, d, size)
     if d.have == 0 or d.have == size or (size and d.reach > size):

@@ -1,0 +1,268 @@
+"""Where frames begin: bytes that look like one and are none, and bytes that a file ends with."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pytest
+
+from amqpcodec import capture, v0_9_1
+from amqpcodec import v1_0 as v1
+from tests.capture import recording as make
+from tests.capture import v1_talk
+from tests.capture.rows import rows
+
+ACK = v0_9_1.encode(1, v0_9_1.Basic.Ack(delivery_tag=7))
+HEADER = v0_9_1.PROTOCOL_HEADER
+START = 1001
+
+
+GAP = b"a gap"
+SEGMENT = 60_000
+
+
+def stream(*pieces: bytes, syn: bool = True, answer: bytes = b"") -> bytes:
+    """A capture of a client that says this, in a segment each; for GAP ten bytes are missing."""
+    packets = make.opening() if syn else []
+    if answer:
+        packets.append(make.server(5001, answer))
+    at = START
+    for piece in pieces:
+        if piece is GAP:
+            at += 10
+            continue
+        for begin in range(0, len(piece), SEGMENT):
+            part = piece[begin : begin + SEGMENT]
+            packets.append(make.client(at, part))
+            at += len(part)
+    return make.pcap(packets)
+
+
+def good(found: list[dict[str, Any]]) -> list[bytes]:
+    return [row["frame"] for row in found if row["error"] is None]
+
+
+def stats(octets: bytes, **how: Any) -> dict[str, Any]:
+    return capture.stats(io.BytesIO(octets), **how)
+
+
+@pytest.mark.parametrize("bad", [b"\1\0\0\0\0\0\3abc\xce", b"\2\0\1\0\0\0\x05\0\x3c\0\0\0\xce"])
+def test_a_frame_that_is_too_short_for_its_type(bad: bytes) -> None:
+    """It is none of another version, either."""
+    found = rows(stream(HEADER + bad + ACK))
+    assert [row["frame"] for row in found] == [HEADER, bad, ACK]
+    assert found[1]["error"]
+    assert good(found) == [HEADER, ACK]
+
+
+def test_a_plausible_method_that_does_not_read() -> None:
+    """The arguments have to be those of the method, where nothing else says that a frame begins."""
+    false = b"\1\0\1\0\0\0\x05\0\x3c\0\x50x\xce"  # basic.ack without its number
+    found = rows(stream(b"?" * 5 + false + ACK * 40, syn=False))
+    assert good(found) == [ACK] * 40
+    assert found[0]["frame"] == b"?" * 5 + false
+
+
+@pytest.mark.parametrize("rest", [b"", ACK[:1], ACK[:3]])
+def test_a_header_after_a_line_at_the_end(rest: bytes) -> None:
+    """A header with nothing after it is one; what follows it otherwise has to be there to tell."""
+    found = rows(stream(b"hello\n" + HEADER + rest))
+    assert (HEADER in good(found)) == (rest == b"")
+
+
+def test_a_header_after_a_line_and_its_frames_in_pieces() -> None:
+    for cut in (1, 3, 4):
+        found = rows(stream(b"hello\n" + HEADER + ACK[:cut], ACK[cut:] + ACK))
+        assert good(found) == [ACK, ACK]  # it has to be a method of channel 0
+        begin = v0_9_1.encode(0, v0_9_1.Connection.TuneOk(1, 131072, 0))
+        found = rows(stream(b"hello\n" + HEADER + begin[:cut], begin[cut:] + ACK))
+        assert good(found) == [HEADER, begin, ACK]
+
+
+def test_much_without_a_frame_goes_out_before_the_end() -> None:
+    junk = bytes(range(64, 128)) * 32
+    found = rows(stream(*[junk] * 40, ACK * 60, syn=False), fields=["frame", "error", "flags"])
+    assert good(found) == [ACK] * 60
+    bad = [row["frame"] for row in found if row["error"]]
+    assert b"".join(bad) == junk * 40
+    assert 2 <= len(bad) <= 3
+    assert max(map(len, bad)) <= (1 << 16) + 2 * len(junk)
+
+
+@pytest.mark.parametrize(
+    ("after", "begins"),
+    [
+        (ACK, True),
+        (b"\1\0\1", True),
+        (b"\x09\0\1", False),
+        (b"\1\0\1\x7f\0\0\0" + bytes(20), False),
+        (ACK[:-1] + b"?", False),
+    ],
+)
+def test_what_stands_where_a_cut_frame_ends(after: bytes, begins: bool) -> None:
+    body = v0_9_1.encode(1, v0_9_1.Body(b"b" * 50))
+    found = rows(stream(HEADER + ACK + body[:20], GAP, body[30:] + after))
+    frames = [row["frame"] for row in found if row["error"]]
+    assert (body[30:] in frames) == begins
+    assert good(found) == [HEADER, ACK, *([ACK] if after == ACK else [])]
+
+
+# ---- what may stand between TCP and frames ----
+
+TLS = b"\x16\3\1\0\4abcd"
+
+
+@pytest.mark.parametrize(
+    ("first", "connections"),
+    [
+        (TLS, 1),
+        (TLS + TLS, 1),
+        (TLS + b"\x16\4", 0),
+        (b"\x17\3\3\0\4abcd", 0),
+        (b"\x16\3\5\0\4abcd", 0),
+        (b"\x16\3\1\x49\0abcd", 0),
+        (b"\x16\3", 0),
+    ],
+)
+def test_what_begins_as_tls_does(first: bytes, connections: int) -> None:
+    assert stats(stream(first))["tls_connections"] == connections
+
+
+@pytest.mark.parametrize("first", [b"GARBAGE", b"HTTP/1.1 400", b"GET\t/", b"GE"])
+def test_what_is_no_request(first: bytes) -> None:
+    """A client asks, and HTTP is only what answers."""
+    found = rows(stream(first))
+    assert [row["frame"] for row in found] == [first]
+
+
+def test_any_bytes_of_the_port_of_tls_are_tls_where_the_beginning_is_missing() -> None:
+    packets = make.packets([(0, b"\x80 no record")], port=5671)[2:]
+    found = stats(make.pcap(packets), ports=(5671,))
+    assert (found["tls_connections"], found["left_out_octets"]) == (1, 11)
+
+
+@pytest.mark.parametrize("gap", [False, True])
+def test_a_hello_in_pieces_before_an_end(gap: bool) -> None:
+    """Seven bytes are enough to tell, also where no others follow."""
+    pieces = [TLS[:3], TLS[3:7], *([GAP, b"abc"] if gap else [])]
+    found = stats(stream(*pieces))
+    assert found["tls_connections"] == 1
+    assert found["left_out_octets"] == 7 + (3 if gap else 0)
+    assert found["gaps"] == 0
+
+
+def test_a_gap_in_what_is_left_out() -> None:
+    for first, count in ((b"AMQP\5\5\5\5", "other_protocols"), (TLS + b"\x17\3\3\0\1a", None)):
+        found = stats(stream(first, b"a" * 20, GAP, b"b" * 20))
+        assert found["gaps"] == 0
+        assert found["left_out_octets"] >= 50
+        if count:
+            assert found[count] == 1
+
+
+# ---- a proxy's header ----
+
+
+def test_lines_of_proxies() -> None:
+    """The line is passed over; where its address is none, the packet's own stands in the row."""
+    for address, src in (
+        ("192.0.2.7", "192.0.2.7:40000"),
+        ("1" * 60, "10.0.0.1:40000"),
+        ("no-address", "10.0.0.1:40000"),
+    ):
+        line = f"PROXY TCP4 {address} 10.0.0.2 40000 5672\r\n".encode()
+        (row,) = rows(stream(line + HEADER))
+        assert row["frame"] == HEADER
+        assert row["src"] in (src, "10.0.0.1:40000")
+
+
+def test_a_binary_header_of_another_version_is_none() -> None:
+    head = b"\r\n\r\n\0\r\nQUIT\n"
+    assert stats(stream(head + b"\x21\0\0\0" + HEADER))["proxied_connections"] == 1
+    assert stats(stream(head + b"\x11\0\0\0" + HEADER))["proxied_connections"] == 0
+
+
+# ---- AMQP 1.0 ----
+
+
+def test_heartbeats_are_found_midstream() -> None:
+    beat = b"\0\0\0\x08\2\0\0\0"
+    frames = [v1_talk.transfer(b"", n) for n in range(4)]
+    for filler in (b"", b"?" * 9):
+        found = rows(stream(filler + beat * 3 + b"".join(frames), syn=False))
+        assert good(found) == [beat] * 3 + frames
+
+
+@pytest.mark.parametrize(
+    "false",
+    [
+        b"\0\0\0\x0d\2\0\0\0\0\x53\x14\x45?",  # a transfer without a handle
+        b"\0\0\0\x0d\2\0\0\0\0\x53\x14\xc0\x00",
+        b"\0\0\0\x08\2\1\0\0",  # SASL, and empty
+    ],
+)
+def test_what_is_plausible_and_no_frame_of_1_0(false: bytes) -> None:
+    frames = [v1_talk.transfer(b"", n) for n in range(4)]
+    found = rows(stream(b"??" + false + b"".join(frames), syn=False))
+    assert good(found) == frames
+
+
+def test_only_transfers_are_larger_than_links_take() -> None:
+    """Where nothing says that a frame begins, other frames of such a size are not believed."""
+    frames = b"".join(v1_talk.transfer(b"", n) for n in range(4))
+    for code, kept in ((0x14, True), (0x12, False)):
+        head = (200_000).to_bytes(4, "big") + b"\2\0\0\0" + b"\0\x53" + bytes([code])
+        fields = b"\xc0\2\1\x43" if code == 0x14 else b"\xc0\4\3\xa1\0\x43"
+        frame = head + fields + bytes(200_000 - len(head) - len(fields))
+        found = good(rows(stream(b"??", frame, frames, syn=False)))
+        assert (frame in found) == kept
+        assert found[-4:] == v1_talk.frames_of(frames)
+
+
+def test_a_header_after_a_cut_frame() -> None:
+    outcome = v1.encode(0, v1.SaslOutcome(0, b"x" * 40))
+    said = v1.PROTOCOL_HEADER + v1_talk.opening()
+    found = rows(stream(v1.SASL_HEADER + outcome[:20], GAP, outcome[30:] + said))
+    assert good(found) == [v1.SASL_HEADER, *v1_talk.frames_of(said)]
+
+
+@pytest.mark.parametrize("other", [HEADER, b"AMQP\5\5\5\5"])
+def test_a_header_of_another_protocol_after_one_of_1_0(other: bytes) -> None:
+    found = rows(stream(v1.PROTOCOL_HEADER + other + ACK))
+    assert good(found)[:2] == [v1.PROTOCOL_HEADER, other]
+    assert (ACK in good(found)) == (other == HEADER)
+
+
+@pytest.mark.parametrize(
+    "other", [{"delivery_tag": b"01"}, {"delivery_tag": b"1"}, {"message_format": 7}]
+)
+def test_a_later_transfer_that_says_something_else_is_of_another_delivery(other: dict) -> None:
+    first = v1_talk.transfer(b"", 0, more=True)
+    for change in ({}, other):
+        given = {"delivery_id": 0, "delivery_tag": b"0", "message_format": 0, **change}
+        last = v1.encode(0, v1.Transfer(handle=0, **given), b"")
+        said = v1.PROTOCOL_HEADER + v1_talk.opening() + first + last
+        found = rows(stream(said), level="message", fields=["frame", "flags"])[1:]
+        assert [row["frame"] for row in found] == ([first, last] if change else [first + last])
+
+
+def test_a_performative_that_is_unknown_is_a_row() -> None:
+    unknown = b"\0\0\0\x0c\2\0\0\1\0\x53\x77\x45"
+    said = v1.PROTOCOL_HEADER + v1_talk.opening() + unknown + v1_talk.transfer(b"")
+    found = rows(stream(said), level="message", fields=["frame", "error"])
+    assert [row["frame"] for row in found] == [
+        v1_talk.opening(), unknown, v1_talk.transfer(b"")
+    ]  # fmt: skip
+    assert found[1]["error"]
+
+
+def test_too_large_a_delivery_is_given_up() -> None:
+    piece = v1_talk.transfer(bytes(4 << 20), None, more=True)
+    first = v1_talk.transfer(b"", 0, more=True)
+    said = v1.PROTOCOL_HEADER + v1_talk.opening() + first + piece * 17
+    octets = stream(said, answer=v1.PROTOCOL_HEADER + v1_talk.opening(8 << 20))
+    found = rows(octets, level="message", fields=["flags", "error"])
+    assert [row["flags"] for row in found[:3]] == [[], [], ["truncated"]]
+    assert len(found) == 2 + 1 + 17 - 15
+    assert all(row["error"] for row in found[2:])

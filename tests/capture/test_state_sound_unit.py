@@ -1,0 +1,108 @@
+"""States with all that can wait in them, and each number of them changed: resumed or refused."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from amqpcodec import v0_9_1 as amqp
+from tests.capture import recording as make
+from tests.capture import v1_talk, wrap
+from tests.capture.hostile_states import attack, number, reader, states, width
+
+BEAT = amqp.encode(0, amqp.Heartbeat())
+PUBLISH = amqp.encode(1, amqp.Basic.Publish("e", "k"))
+HEADER = amqp.encode(1, amqp.Header(100))
+CHANGES = (-1, 0, 1, 2, 7, 9, 1 << 31, 1 << 62)
+
+
+def fragments() -> list[bytes]:
+    """Packets of which some fragments are missing, and one whose fragments contradict."""
+    out: list[bytes] = []
+    for n, kept in enumerate([(0, 2), (1, 2), (0, 3)]):
+        packet = make.ipv4(
+            make.CLIENT, make.SERVER, make.tcp(make.CLIENT, make.SERVER, n, BEAT * 5)
+        )
+        pieces = list(wrap.fragments(packet, n, lambda: 2))
+        out += [make.ethernet(pieces[at]) for at in kept]
+    changed = bytearray(pieces[0])
+    changed[-1] ^= 1
+    return [*out, make.ethernet(bytes(changed))]
+
+
+def open_message() -> bytes:
+    """A file that ends within a message, of 0-9-1 and of 1.0, and within a frame."""
+    body = amqp.encode(1, amqp.Body(b"b" * 10))
+    said = amqp.PROTOCOL_HEADER + PUBLISH + HEADER + body * 3 + body[:5]
+    deliveries = b"AMQP\0\1\0\0" + v1_talk.opening() + v1_talk.transfer(b"", 0, more=True)
+    other = make.packets([(0, deliveries + deliveries[-20:-3])], client=40_001)
+    return make.pcap([*make.packets([(0, said)]), *other, make.client(9000, BEAT), *fragments()])
+
+
+def last_state() -> tuple[bytes, list[int]]:
+    octets = open_message()
+    core = reader("message", False)
+    core.begin("x", "x")
+    core.feed(octets)
+    assert core.advance() is False
+    while core.take() is not None:
+        pass
+    starts: list[int] = []
+    return core.state(starts), starts
+
+
+STATE, STARTS = last_state()
+
+
+def test_what_waits_goes_on() -> None:
+    core = reader("message", False)
+    core.resume(STATE)
+    assert core.state() == STATE
+    assert core.counts()["ip_fragments"] == 7
+
+
+def test_every_number_of_a_state() -> None:
+    found: Counter[str] = Counter()
+    for at in STARTS:
+        for value in CHANGES:
+            changed = STATE[:at] + number(value) + STATE[at + width(STATE, at) :]
+            attack(changed, "message", False, b"", found)
+    assert found["states"] == len(STARTS) * len(CHANGES)
+    assert found["states"] * 0.3 < found["refused"] < found["states"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (PUBLISH[:1] + PUBLISH[1:11], PUBLISH[:7] + b"\0\x3c\0\x50"),  # basic.ack has no content
+        (PUBLISH[:11], PUBLISH[:7] + b"\0\x3c\0\x99"),
+        (HEADER[:19], HEADER[:11] + bytes(7) + b"\x63"),
+        (HEADER[:1], b"\3"),
+        (b"\3\0\1\0\0\0\x0a", b"\3\0\2\0\0\0\x0a"),
+        (b"\3\0\1\0\0\0\x0a", b"\2\0\1\0\0\0\x0a"),
+        (b"b" * 10 + b"\xce", b"b" * 10 + b"?"),
+    ],
+)
+def test_bytes_of_an_open_message_that_are_none(old: bytes, new: bytes) -> None:
+    at = STATE.index(PUBLISH)
+    assert old in STATE[at:]
+    changed = STATE[:at] + STATE[at:].replace(old, new, 1)
+    assert changed != STATE
+    with pytest.raises(ValueError, match="damaged"):
+        reader("message", False).resume(changed)
+
+
+def test_a_cut_state_is_damaged_wherever_it_ends() -> None:
+    for end in range(STARTS[0], len(STATE)):
+        with pytest.raises(ValueError, match="damaged"):
+            reader("message", False).resume(STATE[:end])
+
+
+def test_states_between_all_packets() -> None:
+    octets = open_message()
+    for level in ("frame", "message"):
+        for state, _, _ in states(octets, level, False, 40):
+            core = reader(level, False)
+            core.resume(state)
+            assert core.state() == state
