@@ -171,8 +171,6 @@ cdef bint seconds_fast(PyObject* o, uint64_t* out) except -1:
     cdef object v
     cdef int64_t y, era
     cdef uint32_t m, doy, yoe
-    if o == NULL:
-        return False
     v = <object>o
     if type(v) is not Datetime:
         return exact_u64(o, out)
@@ -280,8 +278,6 @@ cdef int put_rare(Buffer* b, object v, type t, uintptr_t mode, int depth, Place*
         return put_int(b, c'T', seconds, 8)
     if isinstance(v, str):
         return put_text(b, c'S', v, at)
-    if isinstance(v, bool):
-        return put_int(b, c't', 1 if v else 0, 1)
     if isinstance(v, int):
         return put_plain_int(b, v, mode, at)
     if isinstance(v, float):

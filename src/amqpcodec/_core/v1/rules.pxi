@@ -29,14 +29,6 @@ cdef int v1_symbol_keys(object obj, str field, object value) except -1:
     return 0
 
 
-cdef int v1_annotations(object obj, str field, object value) except -1:
-    """Keys are symbols, or ulongs, which are kept for later use."""
-    for key, _ in v1_pairs(value):
-        if not v1_is_symbol(key) and not v1_is_ulong(key):
-            v1_invalid(obj, field, f"keys are symbols or ulongs, not {type(key).__name__}")
-    return 0
-
-
 cdef int v1_address(object obj, str field, object value) except -1:
     if value is not None and (not isinstance(value, str) or v1_is_symbol(value)
                               or isinstance(value, V1Char)) and not isinstance(value, V1Described):

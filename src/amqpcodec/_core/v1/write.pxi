@@ -80,8 +80,6 @@ cdef int v1_put_rare(Buffer* b, object v, type t, int mode, int depth, Place* at
     if isinstance(v, str):
         return v1_put_text(b, V1_STRING, v, at)
     if isinstance(v, int):
-        if isinstance(v, bool):
-            return v1_put_code(b, CTOR_TRUE if v else CTOR_FALSE)
         return v1_put_long(b, int(v), mode, at)
     if isinstance(v, float):
         return v1_put_number(b, V1_DOUBLE, double_to_bits(<double>v))
