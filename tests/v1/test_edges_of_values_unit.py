@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator
-from datetime import datetime, timedelta, timezone, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 from decimal import Decimal
 from typing import Any
 
@@ -262,7 +262,7 @@ def test_times_of_messages_one_at_a_time() -> None:
     """Each as if it were the first."""
     for ms in (0, 1, 86_400_000, 1_700_000_000_123):
         data = b"\x83" + ms.to_bytes(8, "big")
-        expected = datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(milliseconds=ms)
+        expected = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=ms)
         assert amqp.decode_value(data)[0] == expected
         assert amqp.decode_value(bytearray(data))[0] == expected
 
