@@ -3,29 +3,24 @@
 from __future__ import annotations
 
 import ctypes
-import mmap
 import sys
 from typing import Any
 
 import pytest
 
 from tests.columns.batch_rows import pa
+from tests.support.guard_page import guarded_memory
 
-PROT_NONE = 0
 POSIX_ONLY = pytest.mark.skipif(sys.platform == "win32", reason="takes mprotect")
 
 
 def guarded(octets: Any) -> Any:
     """A buffer of these bytes in front of a page without access."""
     octets = memoryview(octets).cast("B")
-    room = max(1, -(-len(octets) // mmap.PAGESIZE)) * mmap.PAGESIZE
-    memory = mmap.mmap(-1, room + mmap.PAGESIZE)
+    memory, room = guarded_memory(len(octets))
     start = room - len(octets)
     memory[start:room] = octets
     address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
-    libc = ctypes.CDLL(None, use_errno=True)
-    args = ctypes.c_void_p(address + room), ctypes.c_size_t(mmap.PAGESIZE)
-    assert libc.mprotect(*args, PROT_NONE) == 0, ctypes.get_errno()
     return pa.foreign_buffer(address + start, len(octets), base=memory)
 
 

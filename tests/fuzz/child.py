@@ -1,7 +1,11 @@
-"""One target under libFuzzer, in a process of its own: python -m tests.fuzz.child TARGET ..."""
+"""One target under libFuzzer, in a process of its own: python -m tests.fuzz.child TARGET ...
+
+--whole before libFuzzer's arguments: every input is asked all that its target promises.
+"""
 
 from __future__ import annotations
 
+import gc
 import shlex
 import sys
 from random import Random
@@ -19,10 +23,12 @@ def main() -> None:
     from amqpcodec import _codec
 
     assert "fuzz" in str(_codec.__file__), _codec.__file__
-    from tests.fuzz.targets import targets
+    from tests.fuzz.targets import find
 
     name, arguments = sys.argv[1], sys.argv[2:]
-    target = targets()[name]
+    target = find(name)
+    whole = "--whole" in arguments
+    check = target.whole if whole else target.part
     for module in [module for module in sys.modules if module.startswith(target.python or "\0")]:
         for function in vars(sys.modules[module]).values():
             for each in (
@@ -32,19 +38,23 @@ def main() -> None:
                 if isinstance(each, FunctionType) and each.__module__ == module:
                     each.__code__ = atheris.instrument_func(each).__code__
 
+    rng: Random | None = None
+
     def mutate(data: bytes, most: int, seed: int) -> bytes:
-        rng = Random(seed)
-        if target.mutate is None or rng.randrange(4) == 0:
+        nonlocal rng
+        rng = rng or Random(seed)  # one for all: libFuzzer asks in the same order for the same seed
+        if target.mutate is None or rng.random() < 0.25:
             return bytes(atheris.Mutate(data, most))
         return target.mutate(data, rng)[:most]
 
     def run(data: bytes) -> None:
-        target.run(bytes(data))
+        check(bytes(data))
 
     with target.around():
         # libFuzzer starts this program again by its name to merge: a shell reads it.
         program = f"{shlex.quote(sys.executable)} -m tests.fuzz.child {name}"
-        atheris.Setup([program, *arguments], run, custom_mutator=mutate)
+        gc.freeze()  # what was imported stays: the collector need not look at it again
+        atheris.Setup([program, *arguments[whole:]], run, custom_mutator=mutate)
         atheris.Fuzz()
 
 

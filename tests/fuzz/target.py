@@ -7,8 +7,12 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from random import Random
 from typing import Any, TypeVar
+from zlib import crc32
 
 T = TypeVar("T")
+
+#: One input in so many is asked all of a promise whose check is slow.
+SHARE = 16
 
 
 class Choices:
@@ -55,13 +59,14 @@ class Target:
 
     Args:
         name: what the command line and the corpus call it.
-        run: takes an input; any exception is a finding.
+        run: takes an input and asks all of the promise; any exception is a finding.
         seeds: inputs to begin with.
         mutate: changes an input so that its structure stays; libFuzzer's own mutations come
             between.
         around: what has to be in place for all inputs.
         largest: bytes of an input.
         python: modules of ours in Python whose branches are to be counted, too.
+        quick: what every execution asks where run is slow; run then takes one input in SHARE.
     """
 
     name: str
@@ -71,3 +76,17 @@ class Target:
     around: Callable[[], AbstractContextManager[Any]] = nullcontext
     largest: int = 4096
     python: tuple[str, ...] = ()
+    quick: Callable[[bytes], None] | None = None
+
+    def whole(self, data: bytes) -> None:
+        """Everything that is ever asked of an input."""
+        if self.quick is not None:
+            self.quick(data)
+        self.run(data)
+
+    def part(self, data: bytes) -> None:
+        """What one execution of millions asks: the same of the same input."""
+        if self.quick is None or crc32(data) % SHARE == 0:
+            self.run(data)
+        else:
+            self.quick(data)

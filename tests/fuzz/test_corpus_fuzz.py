@@ -7,17 +7,17 @@ import pytest
 pytest.importorskip("pyarrow")
 
 from tests.fuzz.corpus import load
-from tests.fuzz.targets import targets
+from tests.fuzz.targets import NAMES, find
 
 
-@pytest.mark.parametrize("name", targets())
+@pytest.mark.parametrize("name", NAMES)
 def test_corpus(name: str) -> None:
-    target = targets()[name]
+    target = find(name)
     with target.around():
         inputs = [b"", *target.seeds(), *load(name)]
         assert len(inputs) > 3
         for data in inputs:
             try:
-                target.run(data)
+                target.whole(data)
             except Exception as error:
                 raise AssertionError(f"{name}: {error!r}\n{data.hex()}") from error
