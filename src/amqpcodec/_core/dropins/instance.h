@@ -196,6 +196,16 @@ static inline PyObject *call_with_size(PyObject *function, Py_ssize_t n) {
 
 static inline int raise_current(void) { return -1; }
 
+/* Sets an exception whose context is another one, as `raise` does where that one is handled. A function
+ * of Cython would add lines to its traceback, which cost more than all else. */
+static inline PyObject *raise_after(PyObject *type, PyObject *before) {
+    PyObject *error = PyObject_CallNoArgs(type);
+    if (!error) return NULL;
+    PyException_SetContext(error, Py_NewRef(before));
+    python_put_raised(error);
+    return NULL;
+}
+
 /* The first n of these bytes, which are taken over. _PyBytes_Resize is public: the C API documents it. */
 static inline PyObject *shortened(PyObject *bytes, Py_ssize_t n) {
     if (Py_REFCNT(bytes) == 1) {

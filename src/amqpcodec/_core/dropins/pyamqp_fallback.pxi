@@ -1,6 +1,14 @@
 # py-amqp: what its own code does: frames that come in parts, and frames that nobody waits for.
 
-cdef object pyamqp_read_again(AmqpCodec codec, object transport, object raw, PyObject* got):
+cdef extern from "wire/python.h":
+    object python_take_raised()
+
+cdef extern from "dropins/instance.h":
+    PyObject* raise_after(object cls, object before)
+
+
+cdef PyObject* pyamqp_read_again(AmqpCodec codec, object transport, object raw,
+                                 PyObject* got) except? NULL:
     """A frame by py-amqp's own code, after a socket gave these bytes and then something that is not
     the rest of a frame: `got`, which is taken over, or an exception that is set, where it is NULL.
 
@@ -9,21 +17,17 @@ cdef object pyamqp_read_again(AmqpCodec codec, object transport, object raw, PyO
     """
     cdef object outcome
     if got == NULL:
-        try:
-            raise_current()
-        except OSError as error:
-            if (PyBytes_GET_SIZE(raw) == 0 and error.errno in codec.nothing_errors
-                    and transport.raise_on_initial_eintr):
-                raise codec.transports.socket.timeout
-            outcome = error
-        except BaseException as error:
-            outcome = error
+        outcome = python_take_raised()
+        if (PyBytes_GET_SIZE(raw) == 0 and isinstance(outcome, OSError)
+                and outcome.errno in codec.nothing_errors and transport.raise_on_initial_eintr):
+            return raise_after(codec.transports.socket.timeout, outcome)
     else:
         outcome = <object>got
         Py_DecRef(got)
     codec.reason = "frame in parts"
     codec.fell_back()
-    return codec.again(transport, raw, outcome)
+    outcome = codec.again(transport, raw, outcome)
+    return Py_NewRef(<PyObject*>outcome)
 
 
 cdef int pyamqp_unexpected(AmqpCodec codec, object frame_type, uint64_t wanted) except -1:

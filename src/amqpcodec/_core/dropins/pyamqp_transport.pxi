@@ -81,7 +81,7 @@ cdef object read_pyamqp_frame(AmqpCodec codec, object transport):
                 Py_DecRef(got)
                 raise_current()
             return p[0], load16(p + 1), shortened(got, n)
-    return pyamqp_read_again(codec, transport, raw, got)
+    return owned(pyamqp_read_again(codec, transport, raw, got))
 
 
 def pyamqp_reader(AmqpCodec codec not None):

@@ -98,6 +98,30 @@ static inline PyObject *python_namespace(PyTypeObject *t) {
 #endif
 }
 
+/* The exception that is set, as a new reference and no longer set; and one set again, taken over, with
+ * the context that it has. 3.12 brought one object for what were three before it. */
+static inline PyObject *python_take_raised(void) {
+#if PY_VERSION_HEX >= 0x030C0000
+    return PyErr_GetRaisedException();
+#else
+    PyObject *type, *error, *traceback;
+    PyErr_Fetch(&type, &error, &traceback);
+    PyErr_NormalizeException(&type, &error, &traceback);
+    if (traceback) PyException_SetTraceback(error, traceback);
+    Py_XDECREF(type);
+    Py_XDECREF(traceback);
+    return error;
+#endif
+}
+
+static inline void python_put_raised(PyObject *error) {
+#if PY_VERSION_HEX >= 0x030C0000
+    PyErr_SetRaisedException(error);
+#else
+    PyErr_Restore(Py_NewRef((PyObject *)Py_TYPE(error)), error, PyException_GetTraceback(error));
+#endif
+}
+
 /* Whether the caller's reference is the only one. 3.14 moved this test into a function, because a
  * local variable there need not count as a reference; without the GIL nothing is reused. */
 static inline int python_is_only_ours(PyObject *o) {
