@@ -46,25 +46,39 @@ def decode(data: Any, **options: Any) -> Any:
 def some_columns(choices: Choices, level: str) -> list[str] | None:
     """None, or some names that the level has."""
     rng = Random(choices.byte())
-    if rng.randrange(3) == 0:
+    if rng.randrange(8) == 0:
         return None
     return [*rng.sample(NAMED, rng.randrange(1, 9)), "payload" if level == "frame" else "body"]
 
 
-def legacy(data: bytes) -> None:
-    """The fast path and the slow one give the same columns, and nothing of the input is lost."""
-    choices = Choices(data, HEAD)
+def chosen(choices: Choices) -> tuple[Any, dict[str, Any]]:
+    """A version of 0-x, and how its frames become columns."""
     version = choices.pick((v0_9_1, v0_9_1, v0_9, v0_8))
     level = choices.pick(LEVELS)
-    options = {
+    return version, {
         "level": level,
         "mode": choices.pick(MODES),
         "layout": choices.pick(LAYOUTS),
         "tables": choices.pick(TABLES),
         "fields": some_columns(choices, level) if version is v0_9_1 else None,
     }
-    guard = choices.byte() % 8 == 7
-    given = guarded_value(choices.rest) if guard else choices.rest
+
+
+def quick_legacy(data: bytes) -> None:
+    """The fast path and the slow one give the same columns."""
+    choices = Choices(data, HEAD)
+    version, options = chosen(choices)
+    given = guarded_value(choices.rest) if choices.byte() % 8 == 7 else choices.rest
+    fast = pa.record_batch(batch.decode(given, protocol=version.PROTOCOL, **options))
+    again = pa.record_batch(batch.decode(given, protocol=slow(version), **options))
+    assert fast.equals(again), options
+
+
+def legacy(data: bytes) -> None:
+    """The fast path and the slow one give the same columns, and nothing of the input is lost."""
+    choices = Choices(data, HEAD)
+    version, options = chosen(choices)
+    given = guarded_value(choices.rest) if choices.byte() % 8 == 7 else choices.rest
     fast = decode(given, protocol=version.PROTOCOL, **options)
     assert fast.nbytes <= START + GROWTH * len(choices.rest), fast.nbytes
     again = decode(given, protocol=slow(version), **options)
@@ -130,7 +144,14 @@ def padded(seeds: Iterator[bytes], head: int) -> Iterator[bytes]:
 
 
 TARGETS = (
-    Target("columns", legacy, lambda: padded(stream_seeds(), 6), mutators.legacy(HEAD)),
+    Target(
+        "columns",
+        legacy,
+        lambda: padded(stream_seeds(), 6),
+        mutators.legacy(HEAD),
+        largest=1024,
+        quick=quick_legacy,
+    ),
     Target("columns-runs", runs, run_seeds, mutators.plain(HEAD), largest=60),
     Target("v1-columns", v1, lambda: padded(v1_seeds(), 4), mutators.v1(HEAD)),
 )
