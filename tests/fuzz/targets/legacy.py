@@ -149,7 +149,9 @@ def quick_streams(data: bytes) -> None:
         if isinstance(frame, amqp.Message):
             header = amqp.Header(len(frame.body), frame.properties)
             return amqp.encode(1, frame.method), amqp.encode(1, header), bytes(frame.body)
-        return amqp.encode(1, frame)
+        return amqp.encode(
+            0 if isinstance(frame, (amqp.Heartbeat, amqp.ProtocolHeader)) else 1, frame
+        )
 
     whole = outcome(make(), [data[HEAD:]], written)
     assert whole == outcome(make(), chunks(data[HEAD:], rng), written)
