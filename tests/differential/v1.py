@@ -125,9 +125,13 @@ def with_value(wanted: Callable[[Tree], bool]) -> Callable[[Difference], bool]:
 
 def keys_of_a_dict(at: Difference) -> bool:
     """Whether azure's map lacks just the keys that are equal to an earlier one in Python."""
-    if not (at.path.endswith("map") and isinstance(at.theirs, list)):
-        return False
-    return [key for key, _ in at.theirs] == list(dict(at.ours))
+
+    def kept(pairs: list[Any]) -> list[Any]:  # azure misreads decimals
+        keys = (key for key, _ in pairs if not isinstance(key, Decimal | amqp.Decimal128))
+        return list(dict.fromkeys(keys))
+
+    is_map = at.path.endswith("map") and isinstance(at.theirs, list)
+    return is_map and len(at.theirs) < len(at.ours) and kept(at.theirs) == kept(at.ours)
 
 
 AZURE: Known = {
