@@ -1,0 +1,57 @@
+"""What a target asks of an input, and where the input lies."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.fuzz.target import SHARE, Target
+
+ROOT = Path(__file__).resolve().parents[2]
+READ = """
+import ctypes
+from tests.support.guard_page import Guarded
+guarded = Guarded(5000)
+guarded(b"longer than the next")
+view = guarded(b"input")
+assert bytes(view) == b"input" and view.readonly
+address = ctypes.addressof(ctypes.c_char.from_buffer(guarded._writable, guarded._room - 5))
+assert ctypes.string_at(address, 5) == b"input"
+print("read", flush=True)
+ctypes.string_at(address, 6)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="takes mprotect")
+def test_one_byte_after_an_input_ends_the_process() -> None:
+    done = subprocess.run([sys.executable, "-c", READ], cwd=ROOT, capture_output=True, text=True)
+    assert done.stdout == "read\n", done.stderr
+    assert done.returncode < 0
+
+
+def test_one_input_in_so_many_is_asked_everything() -> None:
+    quick: list[bytes] = []
+    whole: list[bytes] = []
+    target = Target("t", whole.append, tuple, quick=quick.append)
+    inputs = [b"%d" % number for number in range(3200)]
+    for data in inputs:
+        target.part(data)
+    assert sorted(quick + whole) == sorted(inputs)
+    assert 0.7 < len(whole) * SHARE / len(inputs) < 1.3
+    again = whole.copy()
+    for data in inputs:
+        target.part(data)
+    assert whole == again * 2
+    target.whole(quick[0])
+    assert whole[-1] == quick[-1] == quick[0]
+
+
+def test_without_quick_checks_every_input_is_asked_everything() -> None:
+    whole: list[bytes] = []
+    target = Target("t", whole.append, tuple)
+    target.part(b"1")
+    target.whole(b"2")
+    assert whole == [b"1", b"2"]
