@@ -171,7 +171,10 @@ cdef int v1_put_map(Buffer* b, object v, int mode, int depth, Place* at) except 
 
 cdef inline int v1_put_pair(Buffer* b, object key, object value, int mode, int depth, Place* at,
                             Step* step) except -1:
-    v1_put(b, key, mode, depth, at)
+    if type(key) is str:        # nearly all keys are
+        v1_put_text(b, V1_STRING, key, at)
+    else:
+        v1_put(b, key, mode, depth, at)
     step.name = <PyObject*>key
     at.step = step
     v1_put(b, value, mode, depth, at)
