@@ -268,3 +268,25 @@ class CaptureReader:
         """Whether the file was found to be a capture."""
 
 # ---- drop-ins (amqpcodec.compat) ----
+
+@final
+class CaptureOutline:
+    """What of a part of a file another reader, which comes to it, has to read."""
+
+    def __init__(self, reader: CaptureReader, start: int, most: int) -> None:
+        """reader: a new one, where its file began, which knows the format if start is not 0.
+
+        start: offset of a record. most: bytes that are held.
+        """
+
+    def feed(self, data: bytes | memoryview) -> int:
+        """Read the whole records at the beginning of these bytes: how many bytes they are."""
+
+    def take(self) -> bytes | None:
+        """The outline of what was fed; None: all of it has to be read. The last call."""
+
+def follow_outline(reader: CaptureReader, outline: bytes) -> bool:
+    """Go on after a part of the file that is read, as if it had been read.
+
+    False: the outline does not fit, and the reader is of no use any more.
+    """

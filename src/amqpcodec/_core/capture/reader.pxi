@@ -13,6 +13,8 @@ cdef void reading_free(Reading* r) noexcept nogil:
     cdef int k
     if r == NULL:
         return
+    free_outline(r.outline)
+    r.outline = NULL
     if r.bucket != NULL:
         while r.oldest != NULL:
             remove_conn(r, r.oldest)

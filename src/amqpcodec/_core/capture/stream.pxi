@@ -55,6 +55,9 @@ cdef struct Open:
     size_t n
     Block data
 
+cdef struct Leap
+cdef struct Outline
+
 cdef struct Half:
     bint seen
     bint started            # `offset` is where the stream goes on
@@ -95,6 +98,8 @@ cdef struct Half:
     int32_t n_marks
     int32_t mark
     Block marks
+    Leap* leap              # see leaps.pxi
+    bint astray             # there, before it has begun: its segments are not in order
 
 cdef struct Conn:
     CapInfo info
@@ -267,9 +272,14 @@ cdef struct Reading:
     uint64_t stop           # offset in the file: records from there on are not read
     PyObject* layers        # what takes the bytes of connections that are no frames, or NULL: see layers.pxi
     PyObject* fault         # what it raised
+    Outline* outline        # that is made, or NULL
     Block resets            # Reset: those that were not asked for yet; of more than RESET_LIMIT, the first ones
     int32_t n_resets
     AmqpValue[MAX_FIELDS] v
+
+
+cdef inline int64_t position_of(const Half* h, uint32_t sequence) noexcept nogil:
+    return h.offset + <int64_t>(<int32_t>(sequence - h.next))
 
 
 cdef inline Mark* half_mark(Half* h) noexcept nogil:

@@ -10,10 +10,6 @@ cdef enum:
     FAR = 1 << 20                   # bytes from the end of a connection that is closed
 
 
-cdef inline int64_t position_of(const Half* h, uint32_t sequence) noexcept nogil:
-    return h.offset + <int64_t>(<int32_t>(sequence - h.next))
-
-
 cdef int deliver(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, const Mark* mark) noexcept nogil:
     """The next n > 0 bytes of a direction."""
     h.next += <uint32_t>n
@@ -226,6 +222,7 @@ cdef void remove_conn(Reading* r, Conn* c) noexcept nogil:
         if r.closing_last == c:
             r.closing_last = before
         r.n_closing -= 1
+    end_leaps(r, c)
     free_half(r, &c.half[0])
     free_half(r, &c.half[1])
     free(c)
@@ -329,6 +326,8 @@ cdef int add_segment(Reading* r, const CapPacket* packet, const Segment* s) noex
     elif c.newer != NULL:
         unchain_conn(r, c)
         append_conn(r, c)
+    if AMQP_UNLIKELY(r.outline != NULL):
+        note_segment(r, c, side, s)
     if s.flags & TCP_RST and not c.closes and note_reset(r, c, side) < 0:
         return NO_MEMORY
     if not s.flags & TCP_RST:

@@ -134,7 +134,7 @@ cdef int adopt_version(Reading* r, Conn* c, Half* h, const uint8_t* p) noexcept 
 cdef inline void count_frame(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n) noexcept nogil:
     cdef const KnownProtocol* known
     cdef const Desc* d
-    cdef int k = type_number(p[0])
+    cdef int k = type_number(p[0]), method = 0
     r.count.types[5 if k < 0 else k] += 1
     c.now = c.version
     if AMQP_UNLIKELY(c.may & (c.may - 1)) and k <= 1:
@@ -144,5 +144,8 @@ cdef inline void count_frame(Reading* r, Conn* c, Half* h, const uint8_t* p, siz
         d = method_of(known, load32(p + 7))
         if d != NULL:
             known.methods[d - known.descs] += 1
+            method = <int>(d - known.descs) + 1
         if load32(p + 7) == CONNECTION_TUNE_OK and n >= 20 and h == &c.half[0]:
             c.frame_max = load32(p + 13)
+    if AMQP_UNLIKELY(r.outline != NULL):
+        note_frame(r, c, h, 5 if k < 0 else k, method, n)

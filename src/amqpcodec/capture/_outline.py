@@ -1,0 +1,114 @@
+"""The parts of a chain of files, outlined at once and then followed in order.
+
+What a reader holds where a part begins depends on all before it. An outline says what a reader that
+comes to a part has to read of it, so that it then holds what it would have held after all of it; it
+is made without knowing what is before (see _core/capture/leaps.pxi). It has packets of
+connections as they are, credentials included.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from .. import _capture
+from ._files import Pieces, Source
+from ._read import SEARCH_BYTES, Reader
+
+__all__ = ["Part", "follow", "outline", "parts"]
+
+#: Bytes of a file that say what it is.
+HEAD = 24
+
+#: An outline has at most so much of the bytes of its part: reading more saves nothing.
+SHARE = 1
+
+
+class Part(NamedTuple):
+    """Of a file, by its number in the chain: from the first record at `start` or after it, to the
+    first one at `stop` or after it; None: to the end of the file."""
+
+    file: int
+    start: int
+    stop: int | None
+
+
+def parts(begin: tuple[int, int], end: tuple[int, int]) -> list[Part]:
+    """What is between two places of a chain, (number of the file, bytes in it)."""
+    found = []
+    while begin[0] < end[0]:
+        found.append(Part(*begin, None))
+        begin = begin[0] + 1, 0
+    return [*found, Part(*begin, end[1])] if begin[1] < end[1] else found
+
+
+def outline(reader: Reader, part: Part, most: int) -> bytes | None:
+    """The outline of a part; None: it has to be read as a whole.
+
+    reader: a new one of the file, which gives rows in the order in which they are found. most:
+    bytes that an outline may have.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    chain = reader._one()
+    core, source = chain.core, chain.files[0].source
+    core.begin(reader.name, "")
+    start = 0
+    if part.start:
+        found = _first(core, source, part)
+        if found is None:
+            return None
+        start = found
+    pieces = Pieces(source, start)
+    core.stop_at(part.stop)
+    made = _capture.CaptureOutline(core, start, most)
+    rest = b""
+    for piece in pieces:
+        data = rest + bytes(piece) if rest else piece
+        used = made.feed(data)
+        rest = bytes(data[used:])
+        if part.stop is not None and core.at >= part.stop:
+            break
+    else:
+        if rest or part.stop is not None:
+            return None  # the file is cut
+    return made.take() if pieces.finds(start) else None
+
+
+def _first(core: _capture.CaptureReader, source: Source, part: Part) -> int | None:
+    """Where the part's first record is, as far as one can tell; the core is told the format."""
+    head = bytes(next(iter(Pieces(source)), b"")[:HEAD])
+    ends = _capture.CaptureEnds(())
+    ends.feed(head)
+    if not ends.cuttable:
+        return None
+    core.stop_at(1)
+    core.feed(head)
+    core.advance()
+    raw = b""
+    pieces = iter(Pieces(source, part.start))
+    while len(raw) < SEARCH_BYTES and (piece := next(pieces, None)) is not None:
+        raw += piece
+    found = ends.first_record(raw, len(raw) < SEARCH_BYTES)
+    at = part.start + found
+    return None if found < 0 or (part.stop is not None and at >= part.stop) else at
+
+
+def follow(reader: Reader, outlines: Sequence[tuple[Part, bytes]]) -> bool:
+    """Go on after these parts, of which each begins where the one before ends.
+
+    False: an outline does not go on from where the reader is; the reader is of no use then.
+    """
+    chain = reader._one()
+    core = chain.core
+    for part, made in outlines:
+        name = chain.files[part.file].name
+        if part.start == 0 and core.between:
+            core.begin(name, os.path.basename(name))
+        if core.between or core.name != name or not _capture.follow_outline(core, made):
+            return False
+        if part.stop is None:
+            core.end()
+    return True

@@ -1,0 +1,139 @@
+"""A reader that follows outlines holds, to the byte, what one holds that reads all."""
+
+from __future__ import annotations
+
+import random
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from amqpcodec import capture
+from amqpcodec.capture._outline import Part, follow, outline, parts
+from tests.capture import recording as make
+from tests.capture import variants
+from tests.capture.steady import TROUBLE, steady
+
+ALL = 1 << 40
+
+
+def reader(*paths: Path, level: str = "frame") -> capture.Reader:
+    return capture.Reader(paths, level, ["error"], order="none", chain=True)
+
+
+def followed(path: Path, level: str, step: int) -> list[float | None]:
+    """For each part of a file: the size of its outline by its own; None: it has to be read."""
+    found: list[float | None] = []
+    whole, before = reader(path, level=level), None
+    for start, stop in pairwise(range(0, path.stat().st_size, step)):
+        list(whole.read(stop))
+        if whole.damaged:
+            break
+        after = whole.state()
+        made = outline(reader(path, level=level), Part(0, start, stop), ALL)
+        there = reader(path, level=level)
+        if before is not None:
+            there.resume(before)
+        if made is not None and follow(there, [(Part(0, start, stop), made)]):
+            assert there.state() == after
+            found.append(len(made) / step)
+        else:
+            found.append(None)
+        before = after
+    return found
+
+
+@pytest.mark.parametrize("level", ["frame", "message"])
+@pytest.mark.parametrize("trouble", TROUBLE)
+@pytest.mark.parametrize("midstream", [False, True])
+@pytest.mark.parametrize("seed", range(2))
+def test_steady_traffic(
+    tmp_path: Path, level: str, trouble: str, midstream: bool, seed: int
+) -> None:
+    path = tmp_path / "x.pcap"
+    path.write_bytes(steady(seed, 12_000, trouble=trouble, midstream=midstream))
+    found = followed(path, level, path.stat().st_size // 9)
+    if trouble == "none" and not midstream:
+        assert None not in found
+
+
+@pytest.mark.parametrize("level", ["frame", "message"])
+@pytest.mark.parametrize("name", variants.VARIANTS)
+def test_variants(tmp_path: Path, level: str, name: str) -> None:
+    path = tmp_path / "x.pcap"
+    path.write_bytes(variants.VARIANTS[name]())
+    for step in (1024, path.stat().st_size // 7):
+        if step:
+            followed(path, level, step)
+
+
+def test_a_steady_direction_is_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "x.pcap"
+    path.write_bytes(steady(7, 30_000, connections=1))
+    [made] = followed(path, "frame", path.stat().st_size - 1)
+    assert made is not None
+    assert made < 0.05
+
+
+def test_parts_of_a_chain(tmp_path: Path) -> None:
+    assert parts((0, 0), (0, 5)) == [Part(0, 0, 5)]
+    assert parts((0, 5), (2, 7)) == [Part(0, 5, None), Part(1, 0, None), Part(2, 0, 7)]
+    assert parts((0, 5), (1, 0)) == [Part(0, 5, None)]
+    packets = make.pcap([]), steady(1, 9000)[24:]
+    third = len(packets[1]) // 3
+    whole = tmp_path / "whole.pcap"
+    whole.write_bytes(packets[0] + packets[1])
+    cut = capture.Reader(whole).first(third)
+    assert cut is not None
+    first, second = tmp_path / "a.pcap", tmp_path / "b.pcap"
+    first.write_bytes(whole.read_bytes()[:cut])
+    second.write_bytes(packets[0] + whole.read_bytes()[cut:])
+    place = (1, second.stat().st_size // 2)
+    read = reader(first, second)
+    list(read.read(place))
+    there = reader(first, second)
+    made = [
+        (part, outline(reader((first, second)[part.file]), part, ALL))
+        for part in parts((0, 0), place)
+    ]
+    assert all(each is not None for _, each in made)
+    assert follow(there, [(part, each) for part, each in made if each is not None])
+    assert there.state() == read.state()
+
+
+def refused(path: Path, part: Part, most: int = ALL) -> bool:
+    return outline(reader(path), part, most) is None
+
+
+def test_what_has_no_outline(tmp_path: Path) -> None:
+    def written(data: bytes) -> Path:
+        path = tmp_path / f"{len(list(tmp_path.iterdir()))}.pcap"
+        path.write_bytes(data)
+        return path
+
+    good = written(steady(1, 3000))
+    half = good.stat().st_size // 2
+    assert not refused(good, Part(0, half, None))
+    assert refused(good, Part(0, 0, half), 1000)
+    assert refused(good, Part(0, half, 3 * half))
+    assert refused(written(good.read_bytes()[:-1]), Part(0, 0, None))
+    assert refused(written(variants.VARIANTS["pcapng"]()), Part(0, 5000, 20_000))
+    assert refused(written(variants.VARIANTS["fragments"]()), Part(0, 0, 50_000))
+    assert refused(written(variants.VARIANTS["damaged inside"]()), Part(0, 0, None))
+    assert refused(written(b""), Part(0, 0, None))
+
+
+def test_an_outline_of_something_else_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "x.pcap"
+    path.write_bytes(steady(1, 3000))
+    part = Part(0, 0, path.stat().st_size // 2)
+    made = outline(reader(path), part, ALL)
+    assert made is not None
+    assert follow(reader(path), [(part, made)])
+    for wrong in (made[:-1], made + b"\0", b"\x02" + made[1:], b""):
+        assert not follow(reader(path), [(part, wrong)])
+    rng = random.Random(1)
+    for _ in range(300):  # no byte of it is believed
+        changed = bytearray(made)
+        changed[rng.randrange(len(made))] = rng.randrange(256)
+        follow(reader(path), [(part, bytes(changed))])
