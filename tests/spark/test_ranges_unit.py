@@ -14,9 +14,10 @@ pa = pytest.importorskip("pyarrow")
 pytest.importorskip("pyspark")
 
 from amqpcodec import capture  # noqa: E402
-from amqpcodec.spark import ranges, reading, source  # noqa: E402
+from amqpcodec.spark import kept, ranges, reading, source  # noqa: E402
 from amqpcodec.spark.options import Options  # noqa: E402
 from tests.capture.seekable import in_frames, lying  # noqa: E402
+from tests.capture.steady import steady  # noqa: E402
 from tests.paths import shared_dir  # noqa: E402
 from tests.spark.frames import RECORDING  # noqa: E402
 
@@ -135,12 +136,12 @@ def test_states_are_encrypted_with_a_key(tmp_path: Path, monkeypatch: Any) -> No
     path = unpacked(RECORDING, tmp_path)
     options = {"stateLocation": str(tmp_path / "states"), "maxPartitionBytes": "3k"}
     plain = rows(path, **options)
-    monkeypatch.setenv(ranges.KEY, "0123456789abcdef0123456789abcdef")
+    monkeypatch.setenv(kept.KEY, "0123456789abcdef0123456789abcdef")
     assert rows(path, **options) == plain
     folders = sorted((tmp_path / "states").iterdir(), key=lambda each: each.stat().st_mtime_ns)
     assert len(folders) == 2
     reader, parts = tasks(path, **options)
-    monkeypatch.setenv(ranges.KEY, "another key of as many bytes, 32")
+    monkeypatch.setenv(kept.KEY, "another key of as many bytes, 32")
     with pytest.raises(ValueError, match=r"key|damaged"):
         list(reader.read(parts[3]))
 
@@ -180,3 +181,41 @@ def test_damage_ends_the_ranges(tmp_path: Path) -> None:
     assert rows(path, **options) == rows(path)
     with pytest.raises(capture.CaptureError, match="no record"):
         rows(path, **options, mode="FAILFAST")
+
+
+@pytest.mark.parametrize("level", ["frame", "message"])
+def test_a_pass_that_follows_outlines_keeps_the_same_states(
+    tmp_path: Path, monkeypatch: Any, level: str
+) -> None:
+    monkeypatch.setenv(kept.KEY, "0123456789abcdef0123456789abcdef")
+    first, second = tmp_path / "a.pcap", tmp_path / "b.pcap"
+    data = steady(7, 40_000, connections=1)
+    first.write_bytes(data)
+    cut = capture.Reader(first).first(len(data) // 3)
+    first.write_bytes(data[:cut])
+    second.write_bytes(data[:24] + data[cut:])
+    step = len(data) // 10 + 100
+    kept_by = {}
+    for way in ("read", "outlined"):
+        folder = tmp_path / way
+        options = {
+            "chain": "true", "level": level, "stateLocation": str(folder),
+            "maxPartitionBytes": str(step), "path": str(tmp_path / "*.pcap"),
+        }  # fmt: skip
+        reader = source.CaptureRows(Options(options), None)
+        [chain] = reader.chains()
+        if way == "outlined":
+            items = reader.to_outline(chain, step)
+            assert len(items) == 10  # the file that is cut within a range has two
+            assert all(0 < reader.outline(item, step) <= step // 4 for item in items)
+            for each in folder.rglob("*.outline"):
+                assert stat.S_IMODE(each.stat().st_mode) == 0o600
+                assert b"routing" not in each.read_bytes()  # encrypted
+            monkeypatch.setattr(capture.Reader, "read", None)
+        made = reader.cut(chain, step)
+        monkeypatch.undo()
+        monkeypatch.setenv(kept.KEY, "0123456789abcdef0123456789abcdef")
+        assert len(made) == 10
+        assert reader.to_outline(chain, step) == []
+        kept_by[way] = {each.name: each.read_bytes() for each in folder.rglob("*.*")}
+    assert kept_by["read"] == kept_by["outlined"]

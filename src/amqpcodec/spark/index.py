@@ -10,11 +10,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-from pyspark.sql.types import IntegerType, StringType, StructType
+from pyspark.sql.types import IntegerType, LongType, StringType, StructType
 
 from .captures import each_by_a_task
 from .columns import arrow_schema
 from .files import CaptureFile
+from .outlines import Outlined
 from .reading import TASK_BYTES
 from .source import CaptureRows
 
@@ -26,6 +27,7 @@ __all__ = ["index_captures"]
 _SCHEMA = (
     StructType().add("file", StringType()).add("files", IntegerType()).add("ranges", IntegerType())
 )
+_OUTLINED = StructType().add("bytes", LongType())
 
 
 def index_captures(
@@ -41,8 +43,10 @@ def index_captures(
         index_captures(spark, "/mnt/captures/", options)
         spark.read.format("amqp_capture").options(**options).load("/mnt/captures/")
 
-    It runs a job at once, with a task for each such file or chain of files, which reads it without
-    making rows.
+    It runs jobs at once. With a task for each such file or chain of files, which reads it without
+    making rows; before that, with a task for each range of those of many ranges, which outlines it:
+    what has to be read of all ranges one after the other, a small part as a rule. So it takes
+    longer with more bytes in all, not with more of them in one file or chain.
 
     Args:
         spark: a session.
@@ -65,6 +69,13 @@ def index_captures(
     raw = reader.options.octets("maxPartitionBytes", TASK_BYTES)
     large = [chain for chain in reader.chains() if sum(file.size for file in chain) > raw]
     target = arrow_schema(_SCHEMA)
+
+    def outline(item: Outlined) -> Iterator[pa.RecordBatch]:
+        size = reader.outline(item, raw)
+        yield pa.RecordBatch.from_arrays([pa.array([size])], names=_OUTLINED.names)
+
+    outlined = [item for chain in large for item in reader.to_outline(chain, raw)]
+    each_by_a_task(spark, outlined, outline, _OUTLINED).collect()
 
     def cut(chain: list[CaptureFile]) -> Iterator[pa.RecordBatch]:
         made = [chain[0].path], [len(chain)], [max(1, len(reader.cut(chain, raw)))]

@@ -19,7 +19,8 @@ from ..capture._link import Link, Way
 from ..capture._order import Found
 from .arrivals import Mark
 from .files import CaptureFile
-from .ranges import Range, state_folder, write_whole
+from .kept import write_whole
+from .ranges import Range, state_folder
 from .versions import InputPartition
 
 __all__ = ["Journal", "OpenChain", "Position", "Task"]

@@ -12,7 +12,6 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 
 from ..capture import Reader, StateError
@@ -20,22 +19,20 @@ from ..capture._files import open_source
 from ..capture._seekable import seek_table
 from ..capture._storage import Storage, is_remote, local_path, locate
 from .files import CaptureFile
+from .kept import key_of, write_whole
+from .outlines import FEW, Outlined, follow_outlines, outlined
 from .versions import InputPartition
 
 __all__ = [
-    "KEY",
     "Range",
     "cuts",
-    "key_of",
+    "parts_to_outline",
     "ranges",
     "size_to_cut",
     "state_folder",
     "state_of",
-    "write_whole",
 ]
 
-#: The environment variable with the key of the states.
-KEY = "AMQPCODEC_STATE_KEY"
 #: Changes where states of before are not those of now.
 VERSION = 1
 
@@ -53,12 +50,6 @@ class Range(InputPartition):
     paths: tuple[str, ...]
     state: str | None
     stop: tuple[int, int] | None
-
-
-def key_of() -> bytes | None:
-    """The key of the states, if there is one."""
-    text = os.environ.get(KEY)
-    return None if not text else text.encode()
 
 
 def size_to_cut(file: CaptureFile, storage: Storage) -> int | None:
@@ -97,7 +88,7 @@ def ranges(
         OSError: a file cannot be read, or no state be kept.
     """
     paths = tuple(file.path for file in files)
-    folder = os.path.join(state_folder(location), _digest(files, step, what))
+    folder = _folder(files, step, location, what)
     noted = _noted(folder)
     if noted is None:
         noted = _pass(files, step, folder, open_reader)
@@ -106,6 +97,26 @@ def ranges(
     ordered = tuple(by_name[name] for name in order)
     states = [None, *(os.path.join(folder, f"{i}.state") for i in range(len(stops)))]
     return [Range(ordered, state, stop) for state, stop in zip(states, [*stops, None], strict=True)]
+
+
+def parts_to_outline(
+    files: Sequence[CaptureFile],
+    step: int,
+    location: str,
+    what: object,
+    open_reader: Callable[[], Reader],
+) -> list[Outlined]:
+    """What tasks are to outline before ranges(), of the same arguments, makes its pass.
+
+    None where the pass was made, or is as fast without.
+    """
+    folder = _folder(files, step, location, what)
+    if sum(file.size for file in files) < FEW * step or _noted(folder) is not None:
+        return []
+    order, stops = _places(files, step, open_reader())
+    by_name = {_name(file.path): file.path for file in files}
+    paths = [by_name[name] for name in order]
+    return [item for items in outlined(folder, paths, stops) for item in items]
 
 
 def _name(path: str) -> str:
@@ -143,24 +154,47 @@ def _noted(folder: str) -> tuple[list[str], list[tuple[int, int]]] | None:
     return told["files"], [(int(index), int(offset)) for index, offset in told["cuts"]]
 
 
+def _folder(files: Sequence[CaptureFile], step: int, location: str, what: object) -> str:
+    return os.path.join(state_folder(location), _digest(files, step, what))
+
+
+def _places(
+    files: Sequence[CaptureFile], step: int, reader: Reader
+) -> tuple[list[str], list[tuple[int, int]]]:
+    """The names of the files in their order, and where they are cut."""
+    sizes = {_name(file.path): file.size for file in files}
+    order = list(reader.files)
+    return order, cuts([sizes[name] for name in order], step)
+
+
 def _pass(
     files: Sequence[CaptureFile], step: int, folder: str, open_reader: Callable[[], Reader]
 ) -> tuple[list[str], list[tuple[int, int]]]:
-    """Read up to the last cut, and keep the state at each. The index is written last."""
+    """Read up to the last cut, or what outlines have of it, and keep the state at each.
+
+    The index is written last.
+    """
+    state: bytes | None = None
+
+    def open_there() -> Reader:
+        reader = open_reader()
+        if state is not None:
+            reader.resume(state, key_of())
+        return reader
+
     reader = open_reader()
-    order = list(reader.files)
-    sizes = {_name(file.path): file.size for file in files}
-    stops = cuts([sizes[name] for name in order], step)
+    order, stops = _places(files, step, reader)
     os.makedirs(folder, mode=0o700, exist_ok=True)
-    key = key_of()
     done = []
-    for number, stop in enumerate(stops):
-        for _ in reader.read(stop):
-            pass
-        try:
-            state = None if reader.damaged else reader.state(key, encrypt=key is not None)
-        except StateError:
-            state = None
+    stale = False  # the reader is behind
+    for number, (stop, items) in enumerate(zip(stops, outlined(folder, order, stops), strict=True)):
+        followed = follow_outlines(items, open_there)
+        if followed is None:
+            reader = open_there() if stale else reader
+            for _ in reader.read(stop):
+                pass
+        stale = followed is not None
+        state = _state_at(followed or reader)
         if state is None:
             break  # damage, or a file of which no place is known: what is left is one range
         write_whole(os.path.join(folder, f"{number}.state"), state)
@@ -170,17 +204,13 @@ def _pass(
     return order, done
 
 
-def write_whole(path: str, data: bytes) -> None:
-    """Whole or not at all, for nobody but its owner."""
-    partial = f"{path}.{os.getpid()}.partial"
-    with suppress(FileNotFoundError):
-        os.unlink(partial)
-    number = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with open(number, "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(partial, path)
+def _state_at(reader: Reader) -> bytes | None:
+    """Where the reader is; None: no other one can go on from there."""
+    key = key_of()
+    try:
+        return None if reader.damaged else reader.state(key, encrypt=key is not None)
+    except StateError:
+        return None
 
 
 def state_of(part: Range) -> bytes | None:

@@ -19,9 +19,10 @@ from ..capture._storage import Storage, is_remote, locate
 from .catalog import NO_PATH
 from .columns import Plan, conform, plan
 from .files import SELECTION, TOLERANT
+from .kept import key_of
 from .linking import ChainOption
 from .options import CORRUPT, Options, mode_of
-from .ranges import Range, key_of, state_of
+from .ranges import Range, state_of
 from .rows import BATCH_ROWS, ROWS, Wanted, by_mode, with_error, with_fields
 from .versions import InputPartition
 

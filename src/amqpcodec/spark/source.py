@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 from pyspark.sql.types import StructType
 
+from ..capture import Reader
 from .catalog import given_in_sql, recall, remember
 from .columns import arrow_schema
 from .files import CaptureFile, Selection, check_paths, group, list_files
 from .linking import chains
 from .options import Options
-from .ranges import Range, ranges, size_to_cut
+from .outlines import Outlined, write_outline
+from .ranges import Range, parts_to_outline, ranges, size_to_cut
 from .reading import (
     OPTIONS,
     TASK_BYTES,
@@ -139,6 +141,16 @@ def _together(chain: Sequence[CaptureFile]) -> Files:
     return Files(tuple(file.path for file in chain), len(chain) > 1)
 
 
+class ToCut(NamedTuple):
+    """The arguments of ranges() and parts_to_outline()."""
+
+    files: Sequence[CaptureFile]
+    step: int
+    location: str
+    what: object
+    open_reader: Callable[[], Reader]
+
+
 class CaptureRows(CaptureFiles):
     """Reads frames, or messages."""
 
@@ -161,26 +173,43 @@ class CaptureRows(CaptureFiles):
 
     def cut(self, files: Sequence[CaptureFile], octets: int) -> Sequence[InputPartition]:
         """Ranges, where stateLocation says where states are kept, and files can be cut."""
+        known = self._to_cut(files, octets)
+        if known is None:
+            return []
+        made = ranges(*known)
+        _log.info("%s: %d ranges", files[0].path, len(made))
+        return made
+
+    def to_outline(self, files: Sequence[CaptureFile], octets: int) -> list[Outlined]:
+        """What tasks may outline before cut(), which then takes less time."""
+        known = self._to_cut(files, octets)
+        return [] if known is None else parts_to_outline(*known)
+
+    def outline(self, item: Outlined, octets: int) -> int:
+        """Do so: how many bytes the outline has; 0: there is none."""
+        reader = open_reader(item.path, self.what.counting(), self.storage)
+        return write_outline(item, octets, reader)
+
+    def _to_cut(self, files: Sequence[CaptureFile], octets: int) -> ToCut | None:
+        """What ranges() is given; None where the files stay one task."""
         location = self.options.optional("stateLocation")
         if not location:
-            return []
+            return None
         if self.what.joined:
             _log.warning("files that are joined are read by one task: %s", files[0].path)
-            return []
+            return None
         whole = []
         for file in files:
             size = size_to_cut(file, self.storage)
             if size is None:
                 _log.warning("%s is packed, with no table of frames: one task reads it", file.path)
-                return []
+                return None
             whole.append(file._replace(size=size))
         paths = [file.path for file in files]
         what = self.what.counting()
-        made = ranges(
+        return ToCut(
             whole, octets, location, what.depends(), lambda: open_reader(paths, what, self.storage)
         )
-        _log.info("%s: %d ranges", files[0].path, len(made))
-        return made
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """What a task gives."""

@@ -14,7 +14,8 @@ from ..capture._storage import Storage, locate
 from .arrivals import Mark, changed
 from .files import CaptureFile
 from .journal import Journal, OpenChain, Position, Task
-from .ranges import Range, cuts, key_of, size_to_cut
+from .kept import key_of
+from .ranges import Range, cuts, size_to_cut
 from .reading import What, open_reader
 
 __all__ = ["Candidate", "Planner"]
