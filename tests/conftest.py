@@ -34,6 +34,8 @@ else:
 @pytest.fixture(scope="session")
 def spark():
     """A session on two threads, or a skip where PySpark or Java is missing."""
+    if "asan" in os.environ.get("LD_PRELOAD", ""):
+        pytest.skip("the scripts that start Java hang with the sanitizers' code loaded first")
     pytest.importorskip("pyspark")
     pytest.importorskip("pyarrow")
     from scripts import demo_spark, jre
