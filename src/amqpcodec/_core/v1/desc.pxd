@@ -34,7 +34,7 @@ cdef struct V1Desc:
     int n                   # fields on the wire
     V1Op* op
     bint composite          # else a restricted type with one value
-    bint mandatory          # it has fields that are
+    int mandatory           # fields up to the last mandatory one of a composite
     int frame
     bint section
     uint8_t symbol_n

@@ -106,7 +106,8 @@ cdef class V1DescTable:
             d.field[i] = self.text(name)
             d.op[i].wire_type = wire_type
             d.op[i].mandatory = (flags & V1_FIELD_MANDATORY) != 0
-            d.mandatory |= d.op[i].mandatory and d.composite
+            if d.op[i].mandatory and d.composite:
+                d.mandatory = i + 1
             d.op[i].multiple = (flags & V1_FIELD_MULTIPLE) != 0
             d.op[i].longest = V1_SHARED if flags & V1_FIELD_CACHED else 0
             d.op[i].secret = (flags & V1_FIELD_SECRET) != 0

@@ -27,6 +27,7 @@ cdef object v1_decode_frame(V1Core self, const WireFrame* f, const uint8_t* star
     cdef Fault fault
     cdef V1Desc* d
     cdef object made, value
+    cdef PyObject* new
     cdef MessageObject* o
     cdef const uint8_t* body = f.payload
     cdef Py_ssize_t n, extended
@@ -52,7 +53,10 @@ cdef object v1_decode_frame(V1Core self, const WireFrame* f, const uint8_t* star
     if AMQP_UNLIKELY(d == NULL or d.frame != (V1_AMQP_FRAME if f.type == V1_FRAME_AMQP else V1_SASL_FRAME)):
         v1_bad_descriptor(&c, body, d, f.type == V1_FRAME_AMQP)
         v1_raise(&c)
-    made = v1_known_type(r, d, &c, body, 1)
+    new = v1_known_type(r, d, &c, body, 1)
+    if AMQP_LIKELY(c.p == c.end and extended == 0):
+        return v1_owned(new)
+    made = v1_owned(new)
     if AMQP_UNLIKELY(extended != 0):
         v1_keep_extended(<MessageObject*><PyObject*>made, start + 8, c.p - start - 8, extended)
     if c.p == c.end:

@@ -480,7 +480,7 @@ cdef object v1_section_at(Message m, V1Reader* r, int i, Cursor* c):
     c.p += 1
     d = v1_known(r.types, c)
     if d.composite:
-        return v1_known_type(r, d, c, start, 1)
+        return v1_owned(v1_known_type(r, d, c, start, 1))
     value = v1_section_part(m, r, d, c, i)
     if i != SEC_DATA and i != SEC_AMQP_SEQUENCE:
         return value

@@ -188,14 +188,15 @@ cdef object v1_described(V1Reader* r, Cursor* c, int depth):
     cdef V1Desc* d = v1_known(r.types, c)
     cdef object descriptor, value
     if d != NULL:
-        return v1_known_type(r, d, c, start, depth)
+        return v1_owned(v1_known_type(r, d, c, start, depth))
     descriptor = v1_descriptor(r, c, depth)
     value = v1_value(r, c, depth)
     return V1Described(descriptor, value)
 
 
-cdef object v1_known_type(V1Reader* r, const V1Desc* d, Cursor* c, const uint8_t* start, int depth):
-    """An instance of a described type's class; the cursor is after the descriptor. start: where
+cdef PyObject* v1_known_type(V1Reader* r, const V1Desc* d, Cursor* c, const uint8_t* start,
+                             int depth) except NULL:
+    """A new instance of a described type's class; the cursor is after the descriptor. start: where
     the described value begins, of which the bytes are kept where encode would write others."""
     cdef object made = class_instance(<PyTypeObject*>d.cls)
     cdef MessageObject* o = <MessageObject*><PyObject*>made
@@ -214,7 +215,7 @@ cdef object v1_known_type(V1Reader* r, const V1Desc* d, Cursor* c, const uint8_t
     if AMQP_UNLIKELY(unusual):
         raw = PyBytes_FromStringAndSize(<const char*>start, c.p - start)
         o.origin = Py_NewRef(<PyObject*>raw)
-    return made
+    return Py_NewRef(<PyObject*>made)
 
 
 cdef int v1_restricted(V1Reader* r, const V1Desc* d, Cursor* c, MessageObject* o, int depth,
@@ -281,7 +282,7 @@ cdef int v1_fields(V1Reader* r, const V1Desc* d, Cursor* c, MessageObject* o, in
 
 cdef bint v1_lacks_mandatory(const V1Desc* d, const MessageObject* o) noexcept:
     cdef int i
-    for i in range(d.n):
+    for i in range(d.mandatory):
         if d.op[i].mandatory and (o.field[i] == NULL or o.field[i] == Py_None):
             return True
     return False
@@ -330,7 +331,7 @@ cdef object v1_field(V1Reader* r, const V1Op* op, Cursor* c, const V1Value* v, c
     if op.multiple and v.wire_type == V1_ARRAY:
         return v1_multiple(r, op, c, v, start, depth, unusual)
     if op.wire_type == V1_COMPOSITE and v.wire_type == V1_DESCRIBED and v1_known(r.types, c) == op.desc:
-        return v1_known_type(r, op.desc, c, start, depth + 1)
+        return v1_owned(v1_known_type(r, op.desc, c, start, depth + 1))
     c.p = start
     v1_fail(c, V1_BAD_FIELD, V1_NAMES[op.wire_type] if op.desc == NULL else op.desc.name, 0, v.code)
 

@@ -14,8 +14,8 @@ cdef object v1_decode_at(V1Core self, const uint8_t* p, Py_ssize_t size, Py_ssiz
     if AMQP_UNLIKELY(found == SCAN_BAD):
         raise v1_fault_error(&fault)
     v1_reader(&r, &self.descs.types, V1_ONE_SHOT_CACHE, mode)
-    frame = v1_decode_frame(self, &f, p + offset, <uint64_t>offset, &r, owner, p)
-    return (v1_owned(v1_number(f.total)), v1_owned(v1_number(f.channel)), frame)
+    return (v1_owned(v1_number(f.total)), v1_owned(v1_number(f.channel)),
+            v1_decode_frame(self, &f, p + offset, <uint64_t>offset, &r, owner, p))
 
 
 cdef class V1Decoder(Stream):

@@ -484,7 +484,7 @@ cdef inline bint v1_is_unset(const V1Op* op, PyObject* v) noexcept:
 
 cdef int v1_check_mandatory(const V1Desc* d, MessageObject* o, Place* at) except -1:
     cdef int i
-    for i in range(d.n):
+    for i in range(d.mandatory):
         if d.op[i].mandatory and v1_is_unset(&d.op[i], o.field[i]):
             at.field = <PyObject*>(<tuple>d.names)[i + 1]
             table_error(at, "is mandatory")
