@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import random
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,26 +14,31 @@ from amqpcodec import capture
 from amqpcodec.capture._outline import Part, follow, outline, parts
 from tests.capture import recording as make
 from tests.capture import variants
+from tests.capture.mangle import unpacked
 from tests.capture.steady import TROUBLE, steady
+from tests.capture.v1_talk import RECORDINGS
+from tests.paths import REPO, shared_dir
 
+FOLDER = REPO / "tests" / "capture" / "recordings"
 ALL = 1 << 40
+ALL_CAPTURES = bool(os.environ.get("AMQPCODEC_ALL_CAPTURES"))
 
 
-def reader(*paths: Path, level: str = "frame") -> capture.Reader:
-    return capture.Reader(paths, level, ["error"], order="none", chain=True)
+def reader(*paths: Path, level: str = "frame", **options: Any) -> capture.Reader:
+    return capture.Reader(paths, level, ["error"], order="none", chain=True, **options)
 
 
-def followed(path: Path, level: str, step: int) -> list[float | None]:
+def followed(path: Path, level: str, step: int, **options: Any) -> list[float | None]:
     """For each part of a file: the size of its outline by its own; None: it has to be read."""
     found: list[float | None] = []
-    whole, before = reader(path, level=level), None
+    whole, before = reader(path, level=level, **options), None
     for start, stop in pairwise(range(0, path.stat().st_size, step)):
         list(whole.read(stop))
         if whole.damaged:
             break
         after = whole.state()
-        made = outline(reader(path, level=level), Part(0, start, stop), ALL)
-        there = reader(path, level=level)
+        made = outline(reader(path, level=level, **options), Part(0, start, stop), ALL)
+        there = reader(path, level=level, **options)
         if before is not None:
             there.resume(before)
         if made is not None and follow(there, [(Part(0, start, stop), made)]):
@@ -65,6 +72,38 @@ def test_variants(tmp_path: Path, level: str, name: str) -> None:
     for step in (1024, path.stat().st_size // 7):
         if step:
             followed(path, level, step)
+
+
+@pytest.mark.parametrize("level", ["frame", "message"])
+def test_shared_recordings(tmp_path: Path, level: str) -> None:
+    shared = shared_dir()
+    if shared is None:
+        pytest.skip("the shared recordings are not here")
+    path = tmp_path / "x.pcap"
+    for name in sorted(shared.glob("captures/*.pcap*.gz")):
+        data = unpacked(name)
+        if ALL_CAPTURES or len(data) < 400_000:
+            path.write_bytes(data)
+            for share in (3, 30):
+                followed(path, level, len(data) // share)
+
+
+@pytest.mark.parametrize("level", ["frame", "message"])
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        *((f"amqp10_{name}", {"ports": (port,)}) for name, port in RECORDINGS.items()),
+        ("tls_openssl", {"keylog": str(FOLDER / "tls_openssl_keys.log")}),
+    ],
+)
+def test_other_protocols_and_layers(
+    tmp_path: Path, name: str, level: str, options: dict[str, Any]
+) -> None:
+    path = tmp_path / "x.pcap"
+    path.write_bytes(unpacked(FOLDER / f"{name}.pcap.gz"))
+    for share in (4, 13):
+        found = followed(path, level, path.stat().st_size // share, **options)
+        assert any(each is not None for each in found)
 
 
 def test_a_steady_direction_is_left_out(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ pytest.importorskip("pyspark.sql.datasource")
 
 from amqpcodec import spark as amqp
 from amqpcodec.spark import ranges
+from tests.capture.steady import steady
 from tests.spark.frames import RECORDING, rotated
 from tests.spark.test_ranges_unit import rows, tasks, unpacked
 
@@ -35,6 +36,23 @@ def test_a_read_makes_no_pass(spark: Any, tmp_path: Path, monkeypatch: Any) -> N
         monkeypatch.undo()
     small = {**options, "maxPartitionBytes": "1g"}
     assert amqp.index_captures(spark, str(whole), small).collect() == []
+
+
+def test_ranges_are_outlined_by_tasks(spark: Any, tmp_path: Path) -> None:
+    path = tmp_path / "x.pcap"
+    path.write_bytes(steady(7, 20_000, connections=1))
+    step = str(path.stat().st_size // 8)
+    read, indexed = tmp_path / "read", tmp_path / "indexed"
+    options = {"maxPartitionBytes": step, "chain": "true"}
+    tasks(path, stateLocation=str(read), **options)
+    given = {**options, "stateLocation": str(indexed)}
+    [found] = amqp.index_captures(spark, str(path), given).collect()
+    assert found.ranges == 9
+    kept = [
+        {each.name: each.read_bytes() for each in folder.rglob("*.*")} for folder in (read, indexed)
+    ]
+    assert kept[0] == kept[1]
+    assert len(kept[0]) == 9
 
 
 def test_what_cannot_be_cut(spark: Any, tmp_path: Path) -> None:

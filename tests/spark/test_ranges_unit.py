@@ -219,3 +219,20 @@ def test_a_pass_that_follows_outlines_keeps_the_same_states(
         assert reader.to_outline(chain, step) == []
         kept_by[way] = {each.name: each.read_bytes() for each in folder.rglob("*.*")}
     assert kept_by["read"] == kept_by["outlined"]
+
+
+def test_a_range_whose_outline_is_too_large_is_read(tmp_path: Path) -> None:
+    path = unpacked(RECORDING, tmp_path)
+    step = path.stat().st_size // 9
+    options = {
+        "path": str(path), "stateLocation": str(tmp_path / "states"), "maxPartitionBytes": str(step)
+    }  # fmt: skip
+    reader = source.CaptureRows(Options(options), None)
+    [chain] = reader.chains()
+    items = reader.to_outline(chain, step)
+    assert len(items) == 9
+    assert [reader.outline(item, step) for item in items] == [0] * 9
+    assert len(reader.cut(chain, step)) == 10
+    assert rows(path, stateLocation=options["stateLocation"], maxPartitionBytes=str(step)) == rows(
+        path
+    )
