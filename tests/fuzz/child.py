@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import gc
+import importlib
 import shlex
 import sys
 from random import Random
@@ -29,13 +30,13 @@ def main() -> None:
     target = find(name)
     whole = "--whole" in arguments
     check = target.whole if whole else target.part
-    for module in [module for module in sys.modules if module.startswith(target.python or "\0")]:
-        for function in vars(sys.modules[module]).values():
+    for module in map(importlib.import_module, target.python):
+        for function in vars(module).values():
             for each in (
                 function,
                 *(vars(function).values() if isinstance(function, type) else ()),
             ):
-                if isinstance(each, FunctionType) and each.__module__ == module:
+                if isinstance(each, FunctionType) and each.__module__ == module.__name__:
                     each.__code__ = atheris.instrument_func(each).__code__
 
     rng: Random | None = None

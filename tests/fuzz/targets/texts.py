@@ -93,7 +93,7 @@ def xml_seeds() -> Iterator[bytes]:
     )
     for path in sorted((ROOT / "spec").glob("amqp0-*.xml")):
         text = path.read_bytes()
-        start, stop = text.find(b"<class"), text.find(b"</class>")
+        start, stop = text.find(b"<domain"), text.find(b"</class>")
         head = text[: text.find(b">", text.find(b"<amqp ")) + 1]
         yield (head + text[start : stop + 8] + b"</amqp>")[:20_000]
 
@@ -160,7 +160,14 @@ def xml_changes(data: bytes, rng: Random) -> bytes:
 
 TARGETS = (
     Target("json", json_text, json_seeds, mutators.plain(1), largest=400),
-    Target("xml", xml, xml_seeds, xml_changes, largest=30_000, python=("amqpcodec.spec",)),
+    Target(
+        "xml",
+        xml,
+        xml_seeds,
+        xml_changes,
+        largest=30_000,
+        python=("amqpcodec.spec.loader", "amqpcodec.spec.model", "amqpcodec.spec.names"),
+    ),
     Target(
         "where",
         conditions,
