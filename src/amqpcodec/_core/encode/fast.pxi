@@ -45,8 +45,6 @@ cdef int look_step(Encoder* e, FastPlan* h, int k, int64_t row, int n) noexcept 
     if t.is_table or t.what == STEP_RAW:
         return look_made(e, h, t, row, n, h.value[k], h.sizes[k])
     if t.what == STEP_SHORT or t.what == STEP_LONG:
-        if not is_bytes(t.s) and t.s.input_type != IN_DICTIONARY:
-            return FALLS_BACK
         return look_bytes(h, t, row, n, h.value[k], h.sizes[k])
     if t.what == STEP_INT:
         return look_ints(h, t, row, n, h.value[k], h.sizes[k])

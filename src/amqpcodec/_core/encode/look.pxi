@@ -110,7 +110,7 @@ cdef int look_texts(FastPlan* h, FastStep* t, int64_t row, int n) noexcept nogil
 
 
 cdef int look_bytes(FastPlan* h, FastStep* t, int64_t row, int n, uint64_t* at, uint32_t* sizes) noexcept nogil:
-    """Bytes of any column; 0 or FALLS_BACK."""
+    """Bytes of any column; 0, or FALLS_BACK where something else is there."""
     cdef const Source* s = t.s
     cdef const Source* found
     cdef const uint8_t* p = NULL
@@ -128,7 +128,7 @@ cdef int look_bytes(FastPlan* h, FastStep* t, int64_t row, int n, uint64_t* at, 
             continue
         found = s
         k = row + i
-        if find_value(&found, &k) != HAS_VALUE or bytes_at(found, k, &p, &length) < 0:
+        if find_value(&found, &k) != HAS_VALUE or not is_bytes(found) or bytes_at(found, k, &p, &length) < 0:
             return FALLS_BACK
         if length > (255 if t.what == STEP_SHORT else 0xFFFFFF):
             return FALLS_BACK

@@ -319,10 +319,7 @@ cdef int put_content(Encoder* e, const Desc* d, int64_t row) noexcept nogil:
     e.out.used += <size_t>(w - start) + 1
     if n == 0:
         return 0
-    piece = e.frame_max if e.frame_max else MAX_U32 + 8
-    if piece < 9:
-        return check_frame(e, d, 9)
-    piece -= 8
+    piece = (e.frame_max if e.frame_max else MAX_U32 + 8) - 8       # the header's frame took more
     if n > <uint64_t>e.table.limit:
         e.table.full = 0
         return COLUMN_FULL
