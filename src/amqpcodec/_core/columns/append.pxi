@@ -264,9 +264,6 @@ cdef int put_error(Sink* s, int64_t row) noexcept nogil:
     cdef int status = 0
     if s.error != NULL:
         n = fault_text(&s.fault, text, FAULT_TEXT_SIZE) if s.v1 == NULL else v1_error_text(s, text)
-        # A long name from an XML file may have been cut inside of a letter.
-        while not is_utf8(<const uint8_t*>text, <size_t>n):
-            n -= 1
         status = append_bytes(s.table, s.error, row, text, <size_t>n)
     if status == 0 and s.error_offset != NULL:
         status = append_i64(s.error_offset, row, <int64_t>s.fault.offset)

@@ -285,7 +285,7 @@ cdef int step_value(Sink* s, const uint8_t* p, const uint8_t* end, int64_t row) 
     cdef const uint8_t* base = p
     cdef const uint8_t* q
     while p < end:
-        if s.run.on and s.assembly.n == 0:
+        if s.run.on:            # nothing pends then
             p = run_messages(s, p, end, base, row)
             s.seen = <uint64_t>(p - s.input)
             if p == end:
@@ -532,8 +532,6 @@ cdef int flush_pending(Sink* s) noexcept nogil:
     s.status = 0
     if n == 0:
         return 0
-    if s.run.on:
-        run_end(s)
     row = s.rows
     s.blocks += 1
     if s.blocks & (s.blocks - 1) == 0:

@@ -206,8 +206,6 @@ cdef int put_v1_delivery(Sink* s, const Entry* e, const uint8_t* payload, uint64
         status = put_v1_picks(s, d, m, list_, s.rows)
     if status == 0 and s.arguments != NULL:
         status = put_v1_arguments(s, d, m, s.rows)
-    if status == 0 and s.payload != NULL:
-        status = append_bytes(s.table, s.payload, s.rows, payload, n)
     if status == 0 and message != NULL:
         status = append_bytes(s.table, message, s.rows, payload, n)
     if status == 0 and s.body != NULL and not s.sectioned:

@@ -1,0 +1,200 @@
+"""Frames and messages of AMQP 1.0 that the fast readers meet and leave to the slow ones."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from amqpcodec import DecodeError
+from amqpcodec import v1_0 as amqp
+from tests.columns.v1_rows import rows
+
+TRANSFER, DISPOSITION, OPEN = 0x14, 0x15, 0x10
+
+
+def frame(code: int, *fields: bytes, payload: bytes = b"") -> bytes:
+    """Of fields that are as they are."""
+    inside = b"".join(fields)
+    body = bytes([0, 0x53, code]) + b"\xd0" + (len(inside) + 4).to_bytes(4, "big")
+    body += len(fields).to_bytes(4, "big") + inside + payload
+    return (len(body) + 8).to_bytes(4, "big") + b"\2\0\0\0" + body
+
+
+def narrow(code: int, *fields: bytes, payload: bytes = b"") -> bytes:
+    """The same with a size of one byte, as peers send it."""
+    inside = b"".join(fields)
+    body = bytes([0, 0x53, code, 0xC0, len(inside) + 1, len(fields)]) + inside + payload
+    return (len(body) + 8).to_bytes(4, "big") + b"\2\0\0\0" + body
+
+
+#: Fast readers look further than a frame: others come after it.
+MORE = narrow(OPEN, b"\xa1\1c") * 40
+
+
+def first(data: bytes, **how: Any) -> dict[str, Any]:
+    """The row of a frame, which is the same where others follow it."""
+    (alone,) = rows(data, **how)
+    assert rows(data + MORE, **how)[0] == alone
+    return alone
+
+
+def map_of(inside: bytes, count: int, *, size: int = 0, wide: bool = False) -> bytes:
+    if wide:
+        return (
+            b"\xd1"
+            + (len(inside) + 4 + size).to_bytes(4, "big")
+            + count.to_bytes(4, "big")
+            + inside
+        )
+    return bytes([0xC1, len(inside) + 1 + size, count]) + inside
+
+
+KEY = b"\xa3\1k"
+MAPS = {
+    "a text beyond the end": map_of(KEY + b"\xa1\x09abc", 2),
+    "a symbol beyond the end": map_of(KEY + b"\xa3\x09abc", 2),
+    "a number beyond the end": map_of(KEY + b"\x81\0\0", 2),
+    "a boolean and more": map_of(KEY + b"\x41\x41", 2),
+    "an unknown constructor": map_of(KEY + b"\x3f", 2),
+    "a list beyond the end": map_of(KEY + b"\xc0\x09\1\x40", 2),
+    "a key beyond the end": map_of(b"\xa3\x7fk\x40", 2),
+    "a key of another type": map_of(b"\xa1\1\xff\x40", 2),
+    "an odd count": map_of(KEY, 1),
+    "too many entries": map_of(KEY + b"\x40", 4),
+    "a text that is none": map_of(KEY + b"\xa1\2\xff\xff", 2),
+    "a symbol that is none": map_of(KEY + b"\xa3\1\xff", 2),
+    "an array of too many": map_of(KEY + b"\xf0\0\0\0\5\xff\xff\xff\xff\x40", 2),
+}
+
+
+@pytest.mark.parametrize("wide", [False, True])
+@pytest.mark.parametrize("name", MAPS)
+def test_maps_that_are_none(name: str, wide: bool) -> None:
+    """In a field, and in a section: the row says what the decoder says."""
+    raw = MAPS[name]
+    if wide:
+        raw = b"\xd1" + (raw[1] + 3).to_bytes(4, "big") + raw[2].to_bytes(4, "big") + raw[3:]
+    data = narrow(OPEN, b"\xa1\1c", *[b"\x40"] * 8, raw)
+    with pytest.raises(DecodeError) as caught:
+        amqp.decode(data)
+    row = first(data)
+    assert row["error"].partition(": ")[0] == caught.value.condition
+    assert row["frame"] == data
+    row = first(data, fields=["open.properties", "error"])
+    assert row["error"]
+    section = b"\0\x53\x74" + raw + b"\0\x53\x77\x40"
+    data = narrow(TRANSFER, b"\x43", b"\x43", b"\xa0\1t", b"\x43", payload=section)
+    row = first(data, level="message", fields=["application_properties", "error"])
+    assert row["error"]
+
+
+@pytest.mark.parametrize("layout", ["plain", "view"])
+def test_texts_that_are_none(layout: str) -> None:
+    long = b"\xff" * 20
+    for raw in (b"\xa1\1\xff", b"\xa1\x14" + long):
+        row = first(narrow(OPEN, raw), fields=["container_id", "error"], layout=layout)
+        assert (row["container_id"], bool(row["error"])) == (None, True)
+    row = first(narrow(OPEN, b"\xa1\x14" + b"c" * 20), fields=["container_id"], layout=layout)
+    assert row["container_id"] == "c" * 20
+
+
+def test_a_state_that_nobody_asked_for_has_to_be_a_value() -> None:
+    fields = [b"\x43", b"\x43", b"\xa0\1t", b"\x43", b"\x40", b"\x40", b"\x40"]
+    for state, good in (
+        (b"\0\xa3\1x\x40", True),
+        (b"\0\xa3\1x\x3f", False),
+        (b"\0\x3f\x40", False),
+    ):
+        for make in (frame, narrow):
+            data = make(TRANSFER, *fields, state, payload=b"\0\x53\x75\xa0\1b")
+            row = first(data, level="message", fields=["body", "error"])
+            assert (row["error"] is None) == good
+            assert (row["body"] == b"b") == good
+
+
+@pytest.mark.parametrize(
+    ("state", "name"),
+    [
+        (b"\0\x53\x24\x45", "accepted"),
+        (b"\0\x53\x34\x45", "transactional-state"),
+        (b"\0\x53\x2b\x45", "delete-on-close"),
+        (b"\0\x53\x2e\x45", "delete-on-no-links-or-messages"),
+    ],
+)
+def test_outcomes_without_fields(state: bytes, name: str) -> None:
+    row = first(narrow(DISPOSITION, b"\x41", b"\x43", b"\x43", b"\x41", state))
+    assert row["error"] is None
+    assert json.loads(row["arguments"])["state"] == {"$type": name}
+
+
+@pytest.mark.parametrize("state", [b"\0\x53\x77\x45", b"\0\x53\x99\x45", b"\0\x53\x70\x45"])
+def test_described_lists_that_are_no_outcome(state: bytes) -> None:
+    for make in (frame, narrow):
+        data = make(DISPOSITION, b"\x41", b"\x43", b"\x43", b"\x41", state)
+        row = first(data)
+        assert row["error"] is None
+        made = amqp.decode(data)
+        assert made is not None
+        assert json.loads(row["arguments"])["state"] != {"$type": "accepted"}
+
+
+def transfer(payload: bytes, **fields: Any) -> bytes:
+    return bytes(amqp.encode(0, amqp.Transfer(0, **fields), payload))
+
+
+@pytest.mark.parametrize("later", [{"delivery_tag": b"t"}, {"message_format": 0}])
+def test_a_later_transfer_says_what_the_first_did_not(later: dict[str, Any]) -> None:
+    """It is of another delivery, then."""
+    data = transfer(b"\0\x53\x75\xa0\2ab", delivery_id=1, more=True) + transfer(b"", **later)
+    row = first(data, level="message", fields=["error", "body"])
+    assert "another delivery begins inside of one" in row["error"]
+    data = transfer(b"\0\x53\x75\xa0\2a", delivery_id=1, more=True) + transfer(b"b", delivery_id=1)
+    row = first(data, level="message", fields=["error", "body"])
+    assert (row["error"], row["body"]) == (None, b"ab")
+
+
+def test_numbers_that_columns_do_not_hold() -> None:
+    """The first one is told; others of the row are null."""
+    attach = amqp.Attach("n", 0, False, max_message_size=2**64 - 1, initial_delivery_count=1)
+    for level in ("frame", "message"):
+        row = first(
+            amqp.encode(0, attach), level=level, fields=["max_message_size", "name", "error"]
+        )
+        assert "max-message-size" in row["error"] or "max_message_size" in row["error"]
+        assert row["max_message_size"] is None
+        if level == "message":
+            assert row["name"] in ("n", None)
+    far = amqp.Timestamp(2**62)
+    message = amqp.Message("x", absolute_expiry_time=far, creation_time=far, subject="s")
+    data = transfer(message.encode(), delivery_id=1, delivery_tag=b"t")
+    row = first(data, level="message", fields=["properties", "error"])
+    assert "does not fit the column" in row["error"]
+    row = first(
+        data,
+        level="message",
+        fields=["properties.absolute_expiry_time", "properties.creation_time", "error"],
+    )
+    assert row["error"]
+
+
+def test_application_properties_as_numbers_and_times() -> None:
+    properties = {
+        "float": amqp.Float(1.5),
+        "double": 2.5,
+        "long": 7,
+        "time": amqp.Timestamp(1_700_000_000_000),
+        "far": amqp.Timestamp(2**62),
+        "text": "t",
+    }
+    data = transfer(
+        amqp.Message("x", application_properties=properties).encode(), delivery_tag=b"t"
+    )
+    names = [f"application_properties.{name}" for name in properties]
+    row = first(data, level="message", fields=[f"{name}:double" for name in names])
+    assert [*row.values()] == [1.5, 2.5, 7.0, None, None, None]
+    row = first(data, level="message", fields=[f"{name}:timestamp" for name in names])
+    times = [*row.values()]
+    assert times[3].timestamp() == 1_700_000_000
+    assert times[:3] + times[4:] == [None] * 5
