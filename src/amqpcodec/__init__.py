@@ -136,7 +136,9 @@ def install(*clients: str, strict: bool = True) -> None:
         one.install(strict=strict)
 
 
-def load_xml_spec(path: str | os.PathLike[str] | BinaryIO) -> ModuleType:
+def load_xml_spec(
+    path: str | os.PathLike[str] | BinaryIO, *, max_bytes: int = 16 * 1024 * 1024
+) -> ModuleType:
     """A protocol from an XML file of the 0-x grammar, with all that a built-in one has.
 
     Nothing in the file is executed; entities, DTDs and the network are off. A name that the module
@@ -145,6 +147,7 @@ def load_xml_spec(path: str | os.PathLike[str] | BinaryIO) -> ModuleType:
 
     Args:
         path: name of a file, or a binary file.
+        max_bytes: the most that it may have; a larger one is a SpecError.
 
     Raises:
         ImportError: lxml is missing (``pip install "amqpcodec[spec]"``).
@@ -154,6 +157,6 @@ def load_xml_spec(path: str | os.PathLike[str] | BinaryIO) -> ModuleType:
     from .spec.loader import load
     from .spec.lower import lower
 
-    model = load(path)
+    model = load(path, max_bytes=max_bytes)
     name = f"{__name__}.xml.{model.name}"
     return protocol_module(name, lower(model, name))

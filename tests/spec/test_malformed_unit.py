@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import amqpcodec
 from amqpcodec.errors import AMQPCodecError
 from amqpcodec.spec import SpecError, load
 from amqpcodec.spec.loader import MAX_BYTES, MAX_FIELDS
@@ -401,6 +402,17 @@ def test_too_large_a_file(tmp_path: Path) -> None:
     assert len(fits) == MAX_BYTES
     assert load(io.BytesIO(fits.encode())).name == "0-9-1"
     refuse(tmp_path, fits + " ", 1, f"the file is over {MAX_BYTES} bytes")
+
+
+def test_the_size_of_a_file_is_an_option(tmp_path: Path) -> None:
+    text = f"{HEAD}</amqp>\n".encode()
+    path = tmp_path / "spec.xml"
+    path.write_bytes(text)
+    for source in (path, io.BytesIO(text)):
+        assert amqpcodec.load_xml_spec(source, max_bytes=len(text)).PROTOCOL.name == "0-9-1"
+    for source in (path, io.BytesIO(text)):
+        with pytest.raises(SpecError, match=f"the file is over {len(text) - 1} bytes"):
+            amqpcodec.load_xml_spec(source, max_bytes=len(text) - 1)
 
 
 def test_a_large_stream_is_not_read_to_its_end() -> None:

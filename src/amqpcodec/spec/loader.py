@@ -60,40 +60,47 @@ _OPERATORS = frozenset({"eq", "ne", "lt", "le", "gt", "ge"})
 _Element = Any  # lxml ships no types; tests/typing must not need its stubs
 
 
-def load(source: str | os.PathLike[str] | IO[bytes] | IO[str]) -> Protocol:
+def load(
+    source: str | os.PathLike[str] | IO[bytes] | IO[str], *, max_bytes: int = MAX_BYTES
+) -> Protocol:
     """Read a specification: a path, or a file open for reading (binary is best).
 
+    Args:
+        max_bytes: the most that the file may have.
+
     Raises:
-        SpecError: the file is malformed, declares entities or is over 16 MB.
+        SpecError: the file is malformed, declares entities or is larger.
         OSError: the path cannot be read.
     """
-    file, data, encoding = _read(source)
+    file, data, encoding = _read(source, max_bytes)
     return _Loader(file).protocol(_parse(file, data, encoding))
 
 
-def _read(source: str | os.PathLike[str] | IO[bytes] | IO[str]) -> tuple[str, bytes, str | None]:
+def _read(
+    source: str | os.PathLike[str] | IO[bytes] | IO[str], max_bytes: int = MAX_BYTES
+) -> tuple[str, bytes, str | None]:
     """Name, bytes and, for text files, the encoding that the bytes now have."""
     if isinstance(source, str | os.PathLike):
         file = os.fspath(source)
         with open(file, "rb") as stream:
-            data = stream.read(MAX_BYTES + 1)
+            data = stream.read(max_bytes + 1)
         encoding = None
     else:
         name = getattr(source, "name", None)
         file = name if isinstance(name, str) and name else "<spec>"
-        data, encoding = _read_stream(source)
-    if len(data) > MAX_BYTES:
-        raise SpecError(f"the file is over {MAX_BYTES} bytes", file)
+        data, encoding = _read_stream(source, max_bytes)
+    if len(data) > max_bytes:
+        raise SpecError(f"the file is over {max_bytes} bytes", file)
     return file, data, encoding
 
 
-def _read_stream(stream: IO[bytes] | IO[str]) -> tuple[bytes, str | None]:
+def _read_stream(stream: IO[bytes] | IO[str], max_bytes: int) -> tuple[bytes, str | None]:
     pieces: list[bytes] = []
     size = 0
     encoding = None
     # One read may give less than asked for (pipes, sockets); only an empty one is the end.
-    while size <= MAX_BYTES:
-        piece = stream.read(MAX_BYTES + 1 - size)
+    while size <= max_bytes:
+        piece = stream.read(max_bytes + 1 - size)
         if not piece:
             break
         if isinstance(piece, str):
