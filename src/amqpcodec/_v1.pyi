@@ -300,5 +300,8 @@ def required_annotations(annotations: dict[Any, Any] | Map | None) -> list[Any]:
     Spec: 1.0 Part 3 §3.2.10.
     """
 
+def int_key_limit(limit: int | None = None) -> int:
+    """See amqpcodec.limits.int_keys."""
+
 def empty_limit(limit: int | None = None) -> int:
     """See amqpcodec.limits.empty_elements."""

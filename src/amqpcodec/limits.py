@@ -2,10 +2,11 @@
 
 from amqpcodec._interpreter import _codec
 from amqpcodec._v1 import empty_limit as _empty_limit
+from amqpcodec._v1 import int_key_limit as _int_key_limit
 
 from ._public import listing
 
-__all__ = ["empty_elements", "nesting"]
+__all__ = ["empty_elements", "int_keys", "nesting"]
 
 __dir__ = listing(__name__)
 
@@ -29,6 +30,25 @@ def empty_elements(limit: int | None = None) -> int:
         ValueError: the limit is no number from 0 to 4,294,967,295.
     """
     return _empty_limit(limit)
+
+
+def int_keys(limit: int | None = None) -> int:
+    """How many integers a map of AMQP 1.0 may have as keys to become a dict whatever they are.
+
+    A peer can choose integers whose places in a dict collide. A map with more of them than this (by
+    default 256), out of a range wider than 16 for each pair, comes as a Map, which does not hash.
+
+    Args:
+        limit: the limit from now on, in every decoder and thread of the process; with 0 only
+            integers out of a narrow range are keys of a dict.
+
+    Returns:
+        The limit as it was before the call.
+
+    Raises:
+        ValueError: the limit is no number from 0 to 4,294,967,295.
+    """
+    return _int_key_limit(limit)
 
 
 def nesting(limit: int | None = None) -> int:

@@ -54,8 +54,23 @@ cdef inline bint v1_hashable(uint8_t wire_type) noexcept:
 
 
 cdef enum:
-    V1_INT_KEYS = 256       # integers that a dict takes as keys whatever they are
-    V1_INT_SPREAD = 16      # and beyond that, how wide a range they may be from, for each pair
+    V1_INT_KEYS = 256
+    V1_INT_SPREAD = 16      # and beyond V1_INT_LIMIT, how wide a range they may be from, for each pair
+
+# Integers that a dict takes as keys whatever they are.
+cdef uint32_t V1_INT_LIMIT = V1_INT_KEYS
+
+
+def int_key_limit(limit=None):
+    """See amqpcodec.limits.int_keys."""
+    global V1_INT_LIMIT
+    cdef uint32_t before = V1_INT_LIMIT
+    if limit is not None:
+        if isinstance(limit, bool) or not isinstance(limit, int) or not 0 <= limit <= MAX_U32:
+            raise ValueError(f"int_keys is a number from 0 to 4294967295, not {limit!r}")
+        V1_INT_LIMIT = limit
+    return before
+
 
 cdef struct V1IntKeys:
     uint32_t count          # of a map, so far
@@ -74,7 +89,7 @@ cdef bint v1_int_key(V1IntKeys* k, const V1Value* v, uint32_t pairs) noexcept:
     if v.wire_type == V1_ULONG and n < 0:        # beyond int64: such a range is wide
         k.least = -0x7FFFFFFFFFFFFFFF
         k.most = 0x7FFFFFFFFFFFFFFF
-    return (k.count <= V1_INT_KEYS
+    return (k.count <= V1_INT_LIMIT
             or <uint64_t>k.most - <uint64_t>k.least <= <uint64_t>pairs * V1_INT_SPREAD)
 
 
