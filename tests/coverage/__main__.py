@@ -80,6 +80,18 @@ def add_module(sources: dict[str, Counts], c_file: Path, counts: dict[int, int])
             sources[name][line] += max(ran)
 
 
+def headers(text: list[str], line: int) -> str:
+    """The lines before it that begin the blocks it is in, the innermost first."""
+    out = []
+    left = len(text[line]) - len(text[line].lstrip())
+    for each in reversed(text[1:line]):
+        indent = len(each) - len(each.lstrip())
+        if each.strip() and indent < left:
+            out.append(each)
+            left = indent
+    return "\n".join(out)
+
+
 def reasons(name: str, text: list[str], missed: list[int]) -> dict[int, str]:
     """Missed lines that are left out, with the reason."""
     listed = tomllib.loads(LEFT_OUT.read_text(encoding="utf-8")).get("lines", [])
@@ -90,6 +102,7 @@ def reasons(name: str, text: list[str], missed: list[int]) -> dict[int, str]:
                 fnmatchcase(name, entry.get("file", "*"))
                 and re.search(entry.get("line", ""), text[line])
                 and re.search(entry.get("after", ""), text[line - 1])
+                and re.search(entry.get("under", ""), headers(text, line))
             ):
                 found[line] = entry["reason"]
                 break

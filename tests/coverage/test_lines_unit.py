@@ -53,8 +53,13 @@ def test_reasons_by_file_line_and_the_line_before(
     listed.write_text(
         '[[lines]]\nafter = "block_room"\nline = "return -1"\nreason = "no memory"\n'
         '[[lines]]\nfile = "_gen/*"\nreason = "generated"\n'
+        '[[lines]]\nunder = "if lost"\nreason = "never lost"\n'
     )
     monkeypatch.setattr(coverage, "LEFT_OUT", listed)
     text = ["", "if block_room(t) < 0:", "    return -1", "x = 1"]
     assert reasons("_core/wire/wire.pxi", text, [1, 2, 3]) == {2: "no memory"}
     assert reasons("_gen/fast.pxi", text, [2, 3]) == {2: "no memory", 3: "generated"}
+    text = ["", "if lost:", "    a = (", "        1)", "", "    b = 1", "c = 1"]
+    assert reasons("_core/wire/wire.pxi", text, [1, 2, 3, 5, 6]) == dict.fromkeys(
+        (2, 3, 5), "never lost"
+    )
