@@ -59,7 +59,7 @@ cdef class InUse:
 
 @cython.final
 cdef class CaptureReader:
-    """See amqpcodec.capture. One thread at a time."""
+    """See amqpcodec.capture. A second call while one has not ended is a RuntimeError."""
 
     cdef Reading* r
     cdef object protocol
