@@ -280,13 +280,12 @@ class CaptureOutline:
         """
 
     def feed(self, data: bytes | memoryview) -> int:
-        """Read the whole records at the beginning of these bytes: how many bytes they are."""
+        """Read the whole records at the beginning of these bytes, up to where the reader stops: how
+        many bytes they are."""
 
     def take(self) -> bytes | None:
-        """The outline of what was fed; None: all of it has to be read. The last call."""
+        """The outline, for follow(); None: all has to be read. Nothing is fed after that."""
 
 def follow_outline(reader: CaptureReader, outline: bytes) -> bool:
-    """Go on after a part of the file that is read, as if it had been read.
-
-    False: the outline does not fit, and the reader is of no use any more.
-    """
+    """Read what an outline keeps of the part of a file that comes next. False: it does not go on
+    from where the reader is; then the reader is of no use any more."""

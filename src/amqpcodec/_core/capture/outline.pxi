@@ -187,7 +187,7 @@ cdef void write_outline(StateIO* io, Reading* r, Outline* o) noexcept nogil:
 
 @cython.final
 cdef class CaptureOutline:
-    """Outlines a part of a file, from a record on: see leaps.pxi."""
+    """What of a part of a file another reader, which comes to it, has to read."""
 
     cdef CaptureReader reader
 
