@@ -302,6 +302,7 @@ cdef class AmqpCodec(DropIn):
         cdef PyObject* place
         cdef Py_ssize_t at = 0
         cdef int i = 0, k, n = self.properties.desc.n
+        cdef tuple names = self.names       # once: each use of an attribute counts a reference
         cdef object properties
         if self.is_message(content):
             properties = part_of(self.message, content, MESSAGE_PROPERTIES)
@@ -315,7 +316,7 @@ cdef class AmqpCodec(DropIn):
         while PyDict_Next(properties, &at, &name, &value):
             # The very names, which nearly all have: in the order of the list, as a rule.
             for k in range(n):
-                if PyTuple_GET_ITEM(self.names, i) == name:
+                if PyTuple_GET_ITEM(names, i) == name:
                     break
                 i = i + 1 if i + 1 < n else 0
             else:
