@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import textwrap
@@ -186,13 +187,15 @@ def test_by_value_imports_of_py_amqp() -> None:
 
 
 def python(code: str) -> str:
-    """What a fresh interpreter prints."""
+    """What a fresh interpreter prints; a sanitized core needs the sanitizers' variables."""
+    kept = ("LD_PRELOAD", "ASAN_OPTIONS", "UBSAN_OPTIONS")
+    sanitizers = {name: os.environ[name] for name in kept if name in os.environ}
     done = subprocess.run(
         [sys.executable, "-W", "always", "-c", textwrap.dedent(code)],
         capture_output=True,
         text=True,
         timeout=60,
-        env={"PYTHONPATH": str(SOURCE), "PATH": "/usr/bin:/bin"},
+        env={"PYTHONPATH": str(SOURCE), "PATH": "/usr/bin:/bin", **sanitizers},
     )
     assert done.returncode == 0, done.stderr
     return done.stdout + done.stderr
