@@ -116,15 +116,17 @@ def value(random: Random, depth: int) -> bytes:
 
 def nested(depth: int, code: int) -> bytes:
     """Lists in lists, maps in maps, arrays in arrays or described values, so many levels deep."""
-    inner = b"\x43"
+    heads, size = [b"\x43"], 1  # from the innermost
     for _ in range(depth):
         if code == 0:
-            inner = b"\0\x53\x24" + inner
+            head = b"\0\x53\x24"
         elif code == 0xD1:
-            inner = b"\xd1" + struct.pack(">II", len(inner) + 6, 2) + b"\x43" + inner
+            head = b"\xd1" + struct.pack(">II", size + 6, 2) + b"\x43"
         else:
-            inner = bytes([code]) + struct.pack(">II", len(inner) + 4, 1) + inner
-    return inner
+            head = bytes([code]) + struct.pack(">II", size + 4, 1)
+        heads.append(head)
+        size += len(head)
+    return b"".join(reversed(heads))
 
 
 def message(random: Random) -> bytes:
