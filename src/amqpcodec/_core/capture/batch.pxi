@@ -456,7 +456,7 @@ cdef class TakenRows:
 
 cdef TakenRows take_rows(CapRows* o, const CapInfos* infos, FileNames files):
     cdef TakenRows out = TakenRows.__new__(TakenRows)
-    cdef size_t size = <size_t>infos.n * sizeof(CapInfo), hint = max(o.used + o.used // 16, <size_t>65536)
+    cdef size_t size = <size_t>infos.n * sizeof(CapInfo), hint = hint_after(o)
     if block_room(&out.infos.block, 0, size) < 0:
         raise MemoryError
     memcpy(out.infos.block.p, infos.block.p, size)

@@ -377,7 +377,8 @@ cdef int hand_over(Reading* r) noexcept nogil:
     cdef int64_t waiting = whole.n - whole.ready
     r.rows = r.going
     rows_clear(&r.rows)
-    r.rows.hint = max(whole.used + whole.used // 16, whole.hint - whole.hint // 16)
+    r.rows.hint = max(r.rows.hint, hint_after(&whole))
+    r.rows.rows_hint = whole.n + whole.n // 16
     if waiting:
         if more_rows(&r.rows, waiting, whole.used - <size_t>bytes_before(&whole, whole.ready)) < 0:
             r.going = r.rows

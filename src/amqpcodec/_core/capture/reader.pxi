@@ -1,7 +1,7 @@
 # The machine that reads a capture: bytes of files go in piece by piece, batches of columns come out.
 
 cdef enum:
-    POOL_BYTES = 1 << 24           # that the columns of batches before may hold for those to come
+    POOL_BYTES = 3 << 24           # that rows and columns of batches before may hold for those to come
     PIECE_PART = 1 << 12           # bytes of a piece that are looked at for the end of a record
 
 

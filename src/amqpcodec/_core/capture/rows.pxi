@@ -62,6 +62,7 @@ cdef struct CapRows:
     int64_t room            # rows that `end`, `lost` and `row` have room for
     size_t used
     size_t hint             # bytes that there may be
+    int64_t rows_hint       # and rows
     uint8_t versions        # of all rows, or'ed
     Block data
     Block end               # int64, one more than rows
@@ -89,12 +90,13 @@ cdef int more_rows(CapRows* o, int64_t n, size_t size) noexcept nogil:
             return NO_MEMORY
     if o.room >= o.n + n:
         return 0
-    if block_room(&o.end, 8 * (have + 1) if have else 0, 16 * all_ + 8192) < 0:
+    want = max(2 * all_ + 128, <size_t>o.rows_hint)
+    if block_room(&o.end, 8 * (have + 1) if have else 0, 8 * (want + 1)) < 0:
         return NO_MEMORY
     (<int64_t*>o.end.p)[0] = 0
-    if block_room(&o.lost, 8 * have, 16 * all_ + 8192) < 0:
+    if block_room(&o.lost, 8 * have, 8 * want) < 0:
         return NO_MEMORY
-    if block_room(&o.row, have * sizeof(CapRow), (2 * all_ + 128) * sizeof(CapRow)) < 0:
+    if block_room(&o.row, have * sizeof(CapRow), want * sizeof(CapRow)) < 0:
         return NO_MEMORY
     o.room = <int64_t>min(min(o.end.room // 8 - 1, o.lost.room // 8), o.row.room // sizeof(CapRow))
     return 0
@@ -119,13 +121,19 @@ cdef int32_t note_info(CapInfos* o, const CapInfo* info) noexcept nogil:
     return <int32_t>n
 
 
+cdef inline size_t hint_after(const CapRows* o) noexcept nogil:
+    """Bytes that the next rows may have. It falls slowly: a block that is too small is copied, and its
+    successor's pages are fresh."""
+    return max(o.used + o.used // 16, o.hint - o.hint // 64)
+
+
 cdef void rows_clear(CapRows* o) noexcept nogil:
     o.first = 0
     o.n = 0
     o.ready = 0
     o.sorted = 0
     o.disordered = False
-    o.hint = max(o.used + o.used // 16, <size_t>65536)
+    o.hint = hint_after(o)
     o.used = 0
     o.versions = 0
 
