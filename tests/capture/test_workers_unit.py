@@ -178,18 +178,29 @@ def test_an_error_of_a_worker_reaches_the_caller() -> None:
     assert threads() == []
 
 
-def test_columns_are_made_in_other_threads(tmp_path: Path) -> None:
-    """And the file is read in one: what the caller's thread does is find rows."""
-    seen: set[str] = set()
+def test_packed_files_are_unpacked_in_another_thread() -> None:
+    """Others are read where rows are found: in the cache of that processor."""
+    seen: list[str] = []
 
     class Watched(io.BytesIO):
+        def read(self, size: int | None = -1) -> bytes:
+            seen.append(threading.current_thread().name)
+            return super().read(size)
+
         def readinto(self, room: Any) -> int:
-            seen.add(threading.current_thread().name)
+            seen.append(threading.current_thread().name)
             return super().readinto(room)
 
     octets = make.pcap(mangle.records(PARTS))
     assert len(list(capture.read(Watched(octets), workers=2, batch_rows=10))) > 10
-    assert [each for each in seen if each.startswith("amqpcodec-reading")] == list(seen)
+    assert set(seen) == {threading.current_thread().name}
+    seen.clear()
+    packed = Watched(gzip.compress(octets))
+    assert len(list(capture.read(packed, workers=2, batch_rows=10))) > 10
+    first, *others = seen
+    assert first == threading.current_thread().name
+    assert others
+    assert all(each.startswith("amqpcodec-reading") for each in others)
 
 
 def test_workers_are_at_least_one() -> None:

@@ -103,7 +103,7 @@ class Chain:
         yield from self._take_all()
 
     def start(self, pool: Executor) -> None:
-        """Give rows without columns, and read ahead in files that are opened from now on.
+        """Give rows without columns, and read ahead in packed files that are opened from now on.
 
         pool: of one thread.
         """
@@ -121,10 +121,9 @@ class Chain:
         core = self.core
         self._next += 1
         self._file_ended = False
-        kept = 1 if self._pool is None else Ahead.KEPT
-        self._pieces = Pieces(found.source, self._skip, self.watch, kept)
+        self._pieces = Pieces(found.source, self._skip, self.watch)
         self._skip = 0
-        self._bytes = Ahead(iter(self._pieces))
+        self._bytes = Ahead(self._pieces)
         if self._pool is not None:
             self._bytes.start(self._pool)
         if core.between:

@@ -7,7 +7,7 @@ import zlib
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
-from itertools import cycle, islice
+from itertools import islice
 from typing import IO, Any
 
 from ._seekable import SeekTable, seek_table
@@ -82,22 +82,18 @@ class Pieces:
     """Iterates over the bytes of a file; gzip, of several members too, zstd and lz4 are unpacked.
 
     ``whole`` is False where the unpacking stopped before the end: what came before it was given.
-    ``empty``: the file has no byte at all. ``mistake``: what its table of frames has wrong.
+    ``empty``: the file has no byte at all. ``packed``: it is unpacked, as its first piece says.
+    ``mistake``: what its table of frames has wrong.
     """
 
-    def __init__(
-        self, source: Source, offset: int = 0, watch: Watch | None = None, kept: int = 1
-    ) -> None:
-        """offset: bytes, unpacked, to pass over. watch: what is to be read instead of the file.
-
-        kept: how many pieces are good at a time.
-        """
+    def __init__(self, source: Source, offset: int = 0, watch: Watch | None = None) -> None:
+        """offset: bytes, unpacked, to pass over. watch: what is to be read instead of the file."""
         self.source = source
         self.watch = watch
         self.offset = offset
-        self.kept = kept
         self.whole = True
         self.empty = False
+        self.packed = False
         self.mistake: str | None = None
         self._table: SeekTable | None = None
         self._frame = 0  # that is read: the table is right about those before it
@@ -108,7 +104,10 @@ class Pieces:
         return table is None or (self.mistake is None and table.frame_of(offset) <= self._frame)
 
     def __iter__(self) -> Iterator[bytes | memoryview]:
-        """Pieces of at most PIECE bytes; each is good until the `kept`-th after it is asked for."""
+        """Pieces of at most PIECE bytes, each good until the next one.
+
+        Those of a packed file are good for longer.
+        """
         if isinstance(self.source, str | os.PathLike):
             with open_source(self.source) as file:
                 yield from self._read(self.watch(file) if self.watch else file)
@@ -131,6 +130,7 @@ class Pieces:
             else:
                 packed = self._unpack_by_arrow(codec, _Part(file, first))
         if packed is not None:
+            self.packed = True
             for piece in packed:
                 if skip < len(piece):
                     yield piece[skip:]
@@ -149,9 +149,8 @@ class Pieces:
                 yield piece
             return
         # The same memory again and again: fresh pages for each piece would cost as much as reading.
-        for room in cycle([memoryview(bytearray(PIECE)) for _ in range(self.kept)]):
-            if not (count := into(room)):
-                return
+        room = memoryview(bytearray(PIECE))
+        while count := into(room):
             yield room[:count]
 
     def _unpack_frames(self, table: SeekTable, first: int, file: IO[bytes]) -> Iterator[bytes]:
@@ -221,14 +220,14 @@ class Pieces:
 
 
 class Ahead:
-    """Iterates over the pieces of a file, which a thread reads ahead between start() and stop()."""
+    """Iterates over the pieces of a file. Those of a packed one are read ahead by a thread, between
+    start() and stop(); others are read sooner than they are handed over to another processor.
+    """
 
-    #: How many pieces must be good at a time.
-    KEPT = TOGETHER * (TIMES_AHEAD + 1)
-
-    def __init__(self, pieces: Iterator[bytes | memoryview]) -> None:
+    def __init__(self, pieces: Pieces) -> None:
         """Nothing is read yet."""
-        self._pieces = pieces
+        self._source = pieces
+        self._pieces = iter(pieces)
         self._pool: Executor | None = None
         self._read: deque[bytes | memoryview] = deque()
         self._asked: deque[Future[tuple[list[bytes | memoryview], Exception | None]]] = deque()
@@ -252,7 +251,7 @@ class Ahead:
         while not self._read:
             if self._fault is not None:
                 raise self._fault
-            while self._pool is not None and len(self._asked) < TIMES_AHEAD:
+            while self._pool is not None and self._source.packed and len(self._asked) < TIMES_AHEAD:
                 self._asked.append(self._pool.submit(self._some))
             if not self._asked:
                 return next(self._pieces)
