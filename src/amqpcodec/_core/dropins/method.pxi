@@ -213,12 +213,14 @@ cdef inline int put_short_text(Buffer* b, ClientProfile t, PyObject* o) except -
 
 cdef int put_long_text(Buffer* b, ClientProfile t, PyObject* o) except -1:
     cdef Py_ssize_t n = 0
-    cdef const uint8_t* p = <const uint8_t*><const char*>b""     # of None: memcpy takes no null pointer
+    cdef const uint8_t* p = NULL
     if not utf8_bytes(o, &p, &n) and not plain_text(o, &p, &n):
         if t.bytes_text and type(<object>o) is bytes:
             p = <const uint8_t*>PyBytes_AS_STRING(<object>o)
             n = PyBytes_GET_SIZE(<object>o)
-        elif not (t.none_text and o == Py_None):
+        elif t.none_text and o == Py_None:
+            p = <const uint8_t*><const char*>b""     # memcpy takes no null pointer
+        else:
             not_ours("unusual value")
     if <uint64_t>n > MAX_U32:
         not_ours("unusual value")
