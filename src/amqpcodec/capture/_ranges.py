@@ -1,18 +1,21 @@
-"""A file that is fetched in ranges, the next one while this one is read."""
+"""A file that is fetched in ranges, the next ones while this one is read."""
 
 from __future__ import annotations
 
 import io
 import os
 import time
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
-__all__ = ["RANGE", "RangeFile", "retried"]
+__all__ = ["AHEAD", "RANGE", "RangeFile", "retried"]
 
 #: Bytes of a range: fewer cost more requests, more cost memory.
 RANGE = 8 << 20
+#: Ranges that are fetched at once: a store sends one no faster than a connection to it is.
+AHEAD = 3
 #: How often a request is made, and the seconds before the second time; they double.
 TRIES = 5
 PAUSE = 0.2
@@ -47,21 +50,34 @@ def retried(request: Callable[[], Answer]) -> Answer:
     raise AssertionError
 
 
+class _Range(NamedTuple):
+    """A part of the file that was asked for. done: gives how many bytes of the room it is."""
+
+    start: int
+    room: bytearray
+    done: Future[int]
+
+
 class RangeFile(io.RawIOBase):
-    """Reads a file of a known size. At most three ranges are in memory."""
+    """Reads a file of a known size, some ranges ahead of what is asked for.
+
+    The memory of a range is used again for another one: fresh memory takes as long as fetching.
+    """
 
     def __init__(
-        self, fetch: Callable[[int, int], bytes], size: int, name: str, step: int = RANGE
+        self, fetch: Callable[[int, memoryview], int], size: int, name: str, step: int = RANGE
     ) -> None:
-        """fetch: gives the bytes from a start to an end. size, step: bytes."""
+        """fetch: fills a room from an offset on, in any thread: how many bytes it is. size, step:
+        bytes."""
         self.name = name
         self.size = size
         self._fetch = fetch
         self._step = step
         self._at = 0
         self._start = 0  # of what is here
-        self._here: bytes = b""
-        self._next: tuple[int, Future[bytes]] | None = None
+        self._here = memoryview(b"")
+        self._next: deque[_Range] = deque()
+        self._free: list[bytearray] = []
         self._pool: ThreadPoolExecutor | None = None
 
     def readable(self) -> bool:
@@ -87,33 +103,50 @@ class RangeFile(io.RawIOBase):
         done = 0
         while done < len(room) and self._at < self.size:
             if not self._start <= self._at < self._start + len(self._here):
-                self._start, self._here = self._at, self._range(self._at)
+                self._move(self._at)
             first = self._at - self._start
-            part = memoryview(self._here)[first : first + len(room) - done]
+            part = self._here[first : first + len(room) - done]
             room[done : done + len(part)] = part
             self._at += len(part)
             done += len(part)
         return done
 
-    def _range(self, start: int) -> bytes:
-        ahead, self._next = self._next, None
-        wanted = ahead is not None and ahead[0] == start
-        found = ahead[1].result() if wanted and ahead else self._load(start)
-        after = start + len(found)
-        if after < self.size:
+    def _move(self, start: int) -> None:
+        """Have the range at an offset here, and ask for the ones after it."""
+        if isinstance(self._here.obj, bytearray):
+            self._free.append(self._here.obj)
+        self._here = memoryview(b"")
+        if self._next and self._next[0].start == start:
+            here = self._next.popleft()
+            room, size = here.room, here.done.result()
+        else:
+            while self._next:  # the memory of those that are being fetched goes with them
+                self._next.popleft().done.cancel()
+            room = self._room()
+            size = self._load(start, room)
+        self._start, self._here = start, memoryview(room)[:size]
+        while len(self._next) < AHEAD:
+            after = start + size + len(self._next) * self._step
+            if after >= self.size:
+                break
             if self._pool is None:
-                self._pool = ThreadPoolExecutor(1, "amqpcodec-ahead")
-            self._next = after, self._pool.submit(self._load, after)
-        return found
+                self._pool = ThreadPoolExecutor(AHEAD, "amqpcodec-ahead")
+            room = self._room()
+            self._next.append(_Range(after, room, self._pool.submit(self._load, after, room)))
 
-    def _load(self, start: int) -> bytes:
-        end = min(start + self._step, self.size)
+    def _room(self) -> bytearray:
+        return self._free.pop() if self._free else bytearray(min(self._step, self.size))
 
-        def request() -> bytes:
-            found = self._fetch(start, end)
-            if len(found) != end - start:
-                raise OSError(f"{self.name}: {len(found)} bytes came instead of {end - start}")
-            return found
+    def _load(self, start: int, room: bytearray) -> int:
+        """Fill a room: how many bytes it is."""
+        size = min(self._step, self.size - start)
+
+        def request() -> int:
+            with memoryview(room) as whole, whole[:size] as part:
+                count = self._fetch(start, part)
+            if count != size:
+                raise OSError(f"{self.name}: {count} bytes came instead of {size}")
+            return size
 
         return retried(request)
 
@@ -121,5 +154,7 @@ class RangeFile(io.RawIOBase):
         """Let go of what was read ahead; what is being fetched ends by itself."""
         if self._pool is not None:
             self._pool.shutdown(wait=False, cancel_futures=True)
-        self._here, self._next = b"", None
+        self._here = memoryview(b"")
+        self._next.clear()
+        self._free.clear()
         super().close()

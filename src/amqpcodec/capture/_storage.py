@@ -224,19 +224,17 @@ class _Arrow:
         info = self.filesystem.get_file_info(path)
         return (info.size, _seconds(info.mtime)) if info.is_file else None
 
-    def fetcher(self, path: str) -> Callable[[int, int], bytes]:
-        """Opened once, since that costs a request; anew where reading has failed."""
-        file: Any = None
+    def fetcher(self, path: str) -> Callable[[int, memoryview], int]:
+        """See RangeFile. Opened once for each thread that reads, since that costs a request; anew
+        where reading has failed."""
+        idle: list[Any] = []
 
-        def fetch(start: int, end: int) -> bytes:
-            nonlocal file
-            try:
-                if file is None:
-                    file = self.filesystem.open_input_file(path)
-                return bytes(file.read_at(end - start, start))
-            except Exception:
-                file = None
-                raise
+        def fetch(start: int, room: memoryview) -> int:
+            file = idle.pop() if idle else self.filesystem.open_input_file(path)
+            file.seek(start)
+            count: int = file.readinto(room)
+            idle.append(file)
+            return count
 
         return fetch
 
@@ -323,8 +321,16 @@ class _Fsspec:
             return None
         return (int(info["size"] or 0), _modified(info)) if info["type"] == "file" else None
 
-    def fetcher(self, path: str) -> Callable[[int, int], bytes]:
-        return lambda start, end: bytes(self.filesystem.cat_file(path, start=start, end=end))
+    def fetcher(self, path: str) -> Callable[[int, memoryview], int]:
+        """See RangeFile."""
+
+        def fetch(start: int, room: memoryview) -> int:
+            found = self.filesystem.cat_file(path, start=start, end=start + len(room))
+            size = len(found)
+            room[:size] = found[: len(room)]
+            return size
+
+        return fetch
 
     def below(self, path: str, recursive: bool) -> Iterator[tuple[str, int, float]]:
         try:
