@@ -21,9 +21,6 @@ __all__ = ["Part", "follow", "outline", "parts"]
 #: Bytes of a file that say what it is.
 HEAD = 24
 
-#: An outline has at most so much of the bytes of its part: reading more saves nothing.
-SHARE = 1
-
 
 class Part(NamedTuple):
     """Of a file, by its number in the chain: from the first record at `start` or after it, to the

@@ -108,7 +108,7 @@ def parts_to_outline(
 ) -> list[Outlined]:
     """What tasks are to outline before ranges(), of the same arguments, makes its pass.
 
-    None where the pass was made, or is as fast without.
+    Nothing where the pass was made, or is as fast without.
     """
     folder = _folder(files, step, location, what)
     if sum(file.size for file in files) < FEW * step or _noted(folder) is not None:
