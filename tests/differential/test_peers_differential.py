@@ -47,6 +47,7 @@ SECTIONS = {
     "unhashable key": ["map"],
     "empty array": ["array"],
     "empty binary": ["binary"],
+    "equal keys": ["map"],
 }
 
 
