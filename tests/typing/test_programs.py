@@ -76,6 +76,7 @@ def test_no_public_type_is_left_to_guess(tmp_path: Path) -> None:
         "capture.",
         "cli.",
         "spark.journal.",
+        "spark.outlines.",
         "spark.ranges.",
         "spark.reading.",
         "spark.source.",
