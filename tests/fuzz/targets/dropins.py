@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from random import Random
 from typing import Any
 
@@ -35,8 +35,10 @@ def around(package: str) -> Callable[[], AbstractContextManager[None]]:
 def same(package: str, case: Case) -> None:
     """Both give the same."""
     stock, live = SIDES[package]
-    _, difference = compare(case, 0, stock, live)
-    assert difference is None, difference
+    # azure makes room for what bytes only claim, also where the drop-in leaves them to it.
+    with suppress(MemoryError) if package == AZURE else nullcontext():
+        _, difference = compare(case, 0, stock, live)
+        assert difference is None, difference
 
 
 def reader(package: str, what: str, read: Callable[[Side, bytes], Any]) -> Callable[[bytes], None]:
@@ -60,9 +62,7 @@ def asked(package: str) -> Callable[[bytes], None]:
 def azure(data: bytes) -> None:
     """The readers of frames and of messages, on a view."""
     what = ("decode_frame", "decode_payload")[data[:1] == b"\1"]
-    # The client makes room for what bytes only claim, also where the drop-in leaves them to it.
-    with suppress(MemoryError):
-        same(AZURE, reading(what, data[1:]))
+    same(AZURE, reading(what, data[1:]))
 
 
 def frame_seeds() -> Iterator[bytes]:
