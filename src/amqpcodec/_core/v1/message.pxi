@@ -505,7 +505,8 @@ cdef object v1_section_part(Message m, V1Reader* r, const V1Desc* d, Cursor* c, 
 cdef object v1_data_view(Message m, Cursor* c):
     cdef V1Value v
     cdef Py_ssize_t at
-    v1_read(c, &v)          # it can be read: see v1_scan_sections
+    if v1_read(c, &v) < 0:
+        v1_raise(c)
     at = v.p - <const uint8_t*>PyBytes_AS_STRING(m.raw)
     return memoryview(m.raw)[at:at + v.n]
 
@@ -579,7 +580,7 @@ cdef int v1_put_section_value(Buffer* b, int i, object value, int mode) except -
 
 
 cdef list v1_section_list(bytes whole):
-    """(number, descriptor, offset, length) of each section of a message that is well formed."""
+    """(number, descriptor, offset, length) of each section."""
     cdef Cursor c
     cdef Fault fault
     cdef V1Value v
@@ -592,8 +593,9 @@ cdef list v1_section_list(bytes whole):
         start = c.p
         c.p += 1
         d = v1_known(&V1_FAMILY.descs.types, &c)
-        v1_read(&c, &v)
-        if v.wire_type == V1_DESCRIBED:
-            v1_skip_described(&c)
+        if v1_read(&c, &v) < 0:
+            v1_raise(&c)
+        if v.wire_type == V1_DESCRIBED and v1_skip_described(&c) < 0:
+            v1_raise(&c)
         found.append((len(found), d.code, start - p, c.p - start))
     return found
