@@ -12,15 +12,15 @@ pa = pytest.importorskip("pyarrow")
 
 from amqpcodec import DecodeError, batch, limits  # noqa: E402
 from amqpcodec import v1_0 as amqp  # noqa: E402
+from tests.support.process_limit import limited  # noqa: E402
 
 LIMIT = 65536
 
 
 @pytest.fixture
 def small_limit() -> Iterator[int]:
-    before = limits.empty_elements(100)
-    yield 100
-    limits.empty_elements(before)
+    with limited(limits.empty_elements, 100):
+        yield 100
 
 
 def empties(count: int, code: int = 0x40) -> bytes:

@@ -9,6 +9,7 @@ import pytest
 
 from amqpcodec import EncodeError, limits
 from amqpcodec import v0_9_1 as amqp
+from tests.support.process_limit import limited
 
 
 def encoded(headers: dict[str, Any]) -> bytes:
@@ -35,10 +36,9 @@ def test_a_changed_table_with_more_levels_than_there_may_be() -> None:
             inner["k"] = 2
         else:
             inner[0] = 2
-        before = limits.nesting(16)
-        try:
-            with pytest.raises(EncodeError, match="deeper than 16 levels"):
-                amqp.encode(1, frame)
-        finally:
-            limits.nesting(before)
+        with (
+            limited(limits.nesting, 16),
+            pytest.raises(EncodeError, match="deeper than 16 levels"),
+        ):
+            amqp.encode(1, frame)
         assert amqp.decode(amqp.encode(1, frame))[2] == frame

@@ -12,15 +12,15 @@ import pytest
 
 from amqpcodec import DecodeError, DepthError, EncodeError, ValidationError, limits
 from amqpcodec import v1_0 as amqp
+from tests.support.process_limit import limited
 
 LIMIT = 16
 
 
 @pytest.fixture
 def nesting() -> Iterator[int]:
-    before = limits.nesting(LIMIT)
-    yield LIMIT
-    limits.nesting(before)
+    with limited(limits.nesting, LIMIT):
+        yield LIMIT
 
 
 def array(body: bytes, count: int = 1) -> bytes:

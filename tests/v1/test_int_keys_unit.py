@@ -10,6 +10,7 @@ import pytest
 
 from amqpcodec import limits
 from amqpcodec import v1_0 as amqp
+from tests.support.process_limit import limited
 
 #: Integers that a dict takes as keys, whatever they are.
 FREE = 256
@@ -48,19 +49,16 @@ def test_few_integers_are_keys_of_a_dict_whatever_they_are(types: str) -> None:
 
 
 def test_how_many_is_an_option() -> None:
-    before = limits.int_keys(3)
-    try:
-        assert before == FREE
+    assert limits.int_keys() == FREE
+    with limited(limits.int_keys, 3):
         assert limits.int_keys() == 3
         for count, kind in ((3, dict), (4, amqp.Map)):
             assert type(decoded([long(n) for n in colliding(count)])) is kind
-        limits.int_keys(0)
+        assert limits.int_keys(0) == 3
         assert type(decoded([long(1 << 40)])) is dict  # a range of one
         assert type(decoded([long(n) for n in colliding(2)])) is amqp.Map
         limits.int_keys(1000)
         assert type(decoded([long(n) for n in colliding(1000)])) is dict
-    finally:
-        limits.int_keys(before)
     for wrong in (-1, 2**32, True, "5", 5.0):
         with pytest.raises(ValueError, match="int_keys is a number from 0 to 4294967295"):
             limits.int_keys(wrong)  # type: ignore[arg-type]

@@ -10,15 +10,15 @@ import pytest
 from amqpcodec import DepthError, EncodeError, limits
 from amqpcodec import v0_9_1 as old
 from amqpcodec import v1_0 as new
+from tests.support.process_limit import limited
 
 LIMIT = 20
 
 
 @pytest.fixture
 def limit() -> Iterator[int]:
-    before = limits.nesting(LIMIT)
-    yield LIMIT
-    limits.nesting(before)
+    with limited(limits.nesting, LIMIT):
+        yield LIMIT
 
 
 def nest(levels: int, *wraps: Callable[[Any], Any]) -> Any:
@@ -66,8 +66,7 @@ def test_the_option_says_what_it_was_and_what_it_takes() -> None:
 @pytest.mark.parametrize("kinds", ["tables", "arrays", "both"])
 def test_tables_of_0_9_1(kinds: str) -> None:
     good, bad = (old_frame(levels, *WRAPS[kinds]) for levels in (LIMIT, LIMIT + 1))
-    before = limits.nesting(LIMIT)
-    try:
+    with limited(limits.nesting, LIMIT):
         frame = old.decode(good)[2]  # type: ignore[index]
         assert old.encode(1, frame) == good
         with pytest.raises(DepthError, match="deeper than 20 levels"):
@@ -76,22 +75,17 @@ def test_tables_of_0_9_1(kinds: str) -> None:
             list(old.Decoder().feed(bad))
         with pytest.raises(EncodeError, match="deeper than 20 levels"):
             old_frame(LIMIT + 1, *WRAPS[kinds])
-    finally:
-        limits.nesting(before)
 
 
 @pytest.mark.parametrize("kinds", WRAPS)
 def test_values_of_1_0(kinds: str) -> None:
     good, bad = (new.encode_value(nest(levels, *WRAPS[kinds])) for levels in (LIMIT, LIMIT + 1))
-    before = limits.nesting(LIMIT)
-    try:
+    with limited(limits.nesting, LIMIT):
         assert new.encode_value(new.decode_value(good)[0]) == good
         with pytest.raises(DepthError, match="deeper than 20 levels"):
             new.decode_value(bad)
         with pytest.raises(EncodeError, match="deeper than 20 levels"):
             new.encode_value(nest(LIMIT + 1, *WRAPS[kinds]))
-    finally:
-        limits.nesting(before)
 
 
 @pytest.mark.parametrize("tables", ["json", "variant", "map"])
@@ -107,16 +101,13 @@ def test_columns(tables: Any) -> None:
             for levels in (LIMIT - 3, LIMIT + 1)
         ],
     }
-    before = limits.nesting(LIMIT)
-    try:
+    with limited(limits.nesting, LIMIT):
         for protocol, frames in data.items():
             columns = batch.decode(frames[0] + frames[1] + frames[0], protocol, tables=tables)
             rows = pa.record_batch(columns).to_pylist()
             assert [row["error"] is None for row in rows] == [True, False, True], protocol
             assert "deeper than 20 levels" in rows[1]["error"]
             assert rows[1]["frame"] == frames[1]
-    finally:
-        limits.nesting(before)
 
 
 def test_columns_to_frames(limit: int) -> None:

@@ -5,9 +5,7 @@ def empty_limit(limit=None):
     global V1_EMPTY_LIMIT
     cdef uint64_t before = V1_EMPTY_LIMIT
     if limit is not None:
-        if isinstance(limit, bool) or not isinstance(limit, int) or not 0 <= limit <= MAX_U32:
-            raise ValueError(f"empty_elements is a number from 0 to 4294967295, not {limit!r}")
-        V1_EMPTY_LIMIT = limit
+        V1_EMPTY_LIMIT = <uint64_t>checked_limit("empty_elements", limit, 0, MAX_U32)
     return before
 
 

@@ -66,9 +66,7 @@ def int_key_limit(limit=None):
     global V1_INT_LIMIT
     cdef uint32_t before = V1_INT_LIMIT
     if limit is not None:
-        if isinstance(limit, bool) or not isinstance(limit, int) or not 0 <= limit <= MAX_U32:
-            raise ValueError(f"int_keys is a number from 0 to 4294967295, not {limit!r}")
-        V1_INT_LIMIT = limit
+        V1_INT_LIMIT = <uint32_t>checked_limit("int_keys", limit, 0, MAX_U32)
     return before
 
 

@@ -35,3 +35,4 @@ cdef enum:
     MODE_NO_X = 25          # bytes are an S
 
 cdef int DEPTH_LIMIT
+cdef int64_t checked_limit(str name, object limit, int64_t least, int64_t most) except -1

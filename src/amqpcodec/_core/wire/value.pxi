@@ -11,12 +11,17 @@ cdef enum:
 cdef int DEPTH_LIMIT = DEPTH_MOST
 
 
+cdef int64_t checked_limit(str name, object limit, int64_t least, int64_t most) except -1:
+    """What a user sets a limit to."""
+    if isinstance(limit, bool) or not isinstance(limit, int) or not least <= limit <= most:
+        raise ValueError(f"{name} is a number from {least} to {most}, not {limit!r}")
+    return limit
+
+
 def nesting_limit(limit=None):
     """See amqpcodec.limits.nesting."""
     global DEPTH_LIMIT
     cdef int before = DEPTH_LIMIT
     if limit is not None:
-        if isinstance(limit, bool) or not isinstance(limit, int) or not DEPTH_LEAST <= limit <= DEPTH_MOST:
-            raise ValueError(f"nesting is a number from {DEPTH_LEAST} to {DEPTH_MOST}, not {limit!r}")
-        DEPTH_LIMIT = limit
+        DEPTH_LIMIT = <int>checked_limit("nesting", limit, DEPTH_LEAST, DEPTH_MOST)
     return before
