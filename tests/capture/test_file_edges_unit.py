@@ -106,3 +106,13 @@ def test_a_record_is_looked_for_after_damage() -> None:
     for size in (8, 13):
         assert core.first(rest[: packets + size], packets + size, False) == -1
     assert core.first(b"\0\1\2\3" * 10, 40, True) == -1
+
+
+@pytest.mark.parametrize(("block_type", "known"), [(0x0BAD, True), (0x40000BAD, True), (17, False)])
+def test_blocks_that_may_stand_after_damage(block_type: int, known: bool) -> None:
+    """Custom ones, which may be copied or not, are of the format; others are none that is known."""
+    core = opened()
+    core.feed(pcapng(WRONG["secrets without their length"]))
+    assert count(core) == 0
+    blocks = make.block("<", block_type, b"some") * 20
+    assert core.first(b"\xff" * 6 + blocks, 6 + len(blocks), True) == (6 if known else -1)

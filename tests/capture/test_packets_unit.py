@@ -7,7 +7,7 @@ import struct
 
 import pytest
 
-from amqpcodec import capture
+from amqpcodec import capture, v0_9_1
 from tests.capture import recording as make
 from tests.capture import wrap
 from tests.capture.recording import CLIENT, CLIENT6, SERVER, SERVER6
@@ -84,3 +84,17 @@ def test_fragments_within_as_many_tunnels_as_may_be() -> None:
 def test_a_datagram_of_another_port() -> None:
     datagram = struct.pack(">HHHH", 1, 53, 12, 0) + b"abcd"
     assert skipped(make.ipv4(CLIENT, SERVER, datagram, protocol=wrap.IP_UDP)) == {"not TCP": 1}
+
+
+def test_rows_of_fragments_at_the_end_fill_batches() -> None:
+    """Of two packets only a part came, each with two frames in it."""
+    beat = v0_9_1.encode(0, v0_9_1.Heartbeat())
+    packets = [
+        make.ipv4(CLIENT, SERVER, segment[:40], fragment=0x2000, number=number)
+        for number, segment in enumerate(
+            [make.tcp(CLIENT, SERVER, 1001, beat * 5), make.tcp(SERVER, CLIENT, 5001, beat * 5)]
+        )
+    ]
+    octets = make.pcap(packets, link=101)
+    batches = list(capture.read(io.BytesIO(octets), batch_rows=1))
+    assert [len(batch) for batch in batches] == [1] * 6

@@ -234,17 +234,29 @@ def test_a_header_of_another_protocol_after_one_of_1_0(other: bytes) -> None:
     assert (ACK in good(found)) == (other == HEADER)
 
 
+OF_A_DELIVERY = {"delivery_id": 0, "delivery_tag": b"0", "message_format": 0}
+
+
+@pytest.mark.parametrize("missing", ["delivery_tag", "message_format"])
 @pytest.mark.parametrize(
     "other", [{"delivery_tag": b"01"}, {"delivery_tag": b"1"}, {"message_format": 7}]
 )
-def test_a_later_transfer_that_says_something_else_is_of_another_delivery(other: dict) -> None:
-    first = v1_talk.transfer(b"", 0, more=True)
-    for change in ({}, other):
-        given = {"delivery_id": 0, "delivery_tag": b"0", "message_format": 0, **change}
-        last = v1.encode(0, v1.Transfer(handle=0, **given), b"")
+def test_a_later_transfer_that_says_something_else_is_of_another_delivery(
+    other: dict[str, Any], missing: str
+) -> None:
+    """Also where the first one did not say it."""
+    whole = v1_talk.transfer(b"", 0, more=True)
+    less = v1_talk.transfer(b"", 0, more=True, **{missing: None})
+    for first, change, same in (
+        (whole, {}, True),
+        (whole, other, False),
+        (less, {missing: None}, True),
+        (less, {}, False),
+    ):
+        last = v1.encode(0, v1.Transfer(handle=0, **{**OF_A_DELIVERY, **change}), b"")
         said = v1.PROTOCOL_HEADER + v1_talk.opening() + first + last
         found = rows(stream(said), level="message", fields=["frame", "flags"])[1:]
-        assert [row["frame"] for row in found] == ([first, last] if change else [first + last])
+        assert [row["frame"] for row in found] == ([first + last] if same else [first, last])
 
 
 def test_a_performative_that_is_unknown_is_a_row() -> None:

@@ -231,3 +231,25 @@ def test_the_link_is_remembered_by_a_state() -> None:
         shown += everything(list(reader.read()))
         for piece in (TOKEN[:20], b"T" * 40, TOKEN[-10:]):
             assert piece not in shown
+
+
+#: What may stand where the body of a message to $cbs should be.
+BODIES = {
+    "bytes that begin no section": b"shown" + TOKEN,
+    "a section that no message has": b"\0\x53\x24\x45" + TOKEN,
+    "a section before the body that is cut off": b"\0\x53\x73\xd0\0\x10\0\0\0\0\0\1" + TOKEN,
+    "a descriptor, and no more of the body": b"\0\x80" + (0x75).to_bytes(8, "big"),
+}
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_what_a_message_to_cbs_has_in_the_place_of_its_body_is_hidden(name: str) -> None:
+    payload = BODIES[name]
+    start = v1.PROTOCOL_HEADER + v1_talk.opening() + cbs()
+    after = v1_talk.attach(4) + v1_talk.transfer(v1_talk.message("shown-after"), 1, handle=4)
+    sent = v1_talk.transfer(payload, 0, handle=3)
+    shown = everything(read(start + sent + after))
+    assert TOKEN[:20] not in shown
+    assert b"T" * 40 not in shown
+    assert b"shown-after" in shown
+    assert repr(payload)[2:-1].encode() in everything(read(start + sent + after, redact=False))

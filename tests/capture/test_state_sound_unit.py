@@ -14,6 +14,7 @@ from tests.capture.hostile_states import attack, number, reader, states, width
 BEAT = amqp.encode(0, amqp.Heartbeat())
 PUBLISH = amqp.encode(1, amqp.Basic.Publish("e", "k"))
 HEADER = amqp.encode(1, amqp.Header(100))
+TRANSFER = v1_talk.transfer(b"", 0, more=True)
 CHANGES = (-1, 0, 1, 2, 7, 9, 1 << 31, 1 << 62)
 
 
@@ -35,7 +36,7 @@ def open_message() -> bytes:
     """A file that ends within a message, of 0-9-1 and of 1.0, and within a frame."""
     body = amqp.encode(1, amqp.Body(b"b" * 10))
     said = amqp.PROTOCOL_HEADER + PUBLISH + HEADER + body * 3 + body[:5]
-    deliveries = b"AMQP\0\1\0\0" + v1_talk.opening() + v1_talk.transfer(b"", 0, more=True)
+    deliveries = b"AMQP\0\1\0\0" + v1_talk.opening() + TRANSFER
     other = make.packets([(0, deliveries + deliveries[-20:-3])], client=40_001)
     return make.pcap([*make.packets([(0, said)]), *other, make.client(9000, BEAT), *fragments()])
 
@@ -82,10 +83,13 @@ def test_every_number_of_a_state() -> None:
         (b"\3\0\1\0\0\0\x0a", b"\3\0\2\0\0\0\x0a"),
         (b"\3\0\1\0\0\0\x0a", b"\2\0\1\0\0\0\x0a"),
         (b"b" * 10 + b"\xce", b"b" * 10 + b"?"),
+        (TRANSFER[:4], b"\0\0\0\5"),
+        (TRANSFER[:5], TRANSFER[:4] + b"\1"),
+        (TRANSFER[:5], TRANSFER[:4] + b"\xff"),
     ],
 )
 def test_bytes_of_an_open_message_that_are_none(old: bytes, new: bytes) -> None:
-    at = STATE.index(PUBLISH)
+    at = min(STATE.index(PUBLISH), STATE.index(TRANSFER))
     assert old in STATE[at:]
     changed = STATE[:at] + STATE[at:].replace(old, new, 1)
     assert changed != STATE

@@ -11,6 +11,7 @@ import pytest
 
 from amqpcodec import capture, v0_8, v0_9, v0_9_1
 from tests.capture import recording as make
+from tests.capture import v1_talk
 from tests.capture.recording import SYN, opening
 from tests.capture.rows import rows
 
@@ -320,3 +321,24 @@ def test_secrets_of_0_8_are_hidden() -> None:
     assert '"response":"**************"' in found[-1]["arguments"]
     shown = rows(make.pcap([*opening(), *talk(data)]), redact=False)
     assert "hunter2" in repr(shown)
+
+
+@pytest.mark.parametrize("frame", [b"\1\0\1\0\0\0\2\0\x3c\xce", b"\2\0\1\0\0\0\5\7\7\0\0\0\xce"])
+def test_a_frame_too_short_to_be_of_a_version_is_of_none(frame: bytes) -> None:
+    """Neither 0-9-1 nor 0-9 reads it; what follows is as it was."""
+    declare = v0_9_1.encode(1, v0_9_1.Queue.Declare(queue="q"))
+    found = rows(make.pcap([*opening(), *talk(HEADERS["1 1 0 9"] + frame + declare)]))
+    assert [row["frame"] for row in found[1:]] == [frame, declare]
+    assert [row["error"] is None for row in found] == [True, False, True]
+    assert '"ticket"' not in found[2]["arguments"]
+
+
+def test_what_was_wrong_by_another_protocol_is_bytes_of_none() -> None:
+    """A server shows that a connection speaks 1.0, after its client could not be read as 0-9-1."""
+    frame = v1_talk.opening()
+    junk = b"\1\0\0\0\0\0\1??"
+    packets = [make.client(1001, junk), make.server(5001, frame), make.client(1010, frame)]
+    found = rows(make.pcap([*opening(), *packets]))
+    assert [row["frame"] for row in found] == [junk, frame, frame]
+    assert found[0]["error"] == "9 bytes in which no frame was found"
+    assert [row["error"] for row in found[1:]] == [None, None]

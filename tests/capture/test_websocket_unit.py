@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from amqpcodec import v0_9_1 as amqp
 from amqpcodec.capture._layers import _websocket
 from tests.capture import recording as make
+from tests.capture import v1_talk
 from tests.capture.recording import packets
 from tests.capture.rows import rows
 from tests.capture.test_tls_unit import EXPECTED, TALK, frames, in_two, message, stats
@@ -201,3 +203,18 @@ def test_compressed_messages_that_are_too_large_or_damaged(body: bytes):
     ]
     found = stats(make.pcap(packets(cut(said, (1400,)))))
     assert found["tls_reasons"] == {_websocket.PACKED: 1}
+
+
+@pytest.mark.parametrize(
+    ("protocol", "said"),
+    [
+        ("0-9-1", [amqp.PROTOCOL_HEADER, amqp.encode(0, amqp.Connection.Start())]),
+        ("1.0", [v1_talk.AMQP, v1_talk.opening()]),
+    ],
+)
+def test_the_other_side_of_one_that_is_left_out(protocol: str, said: list[bytes]):
+    """A header shows what it speaks; what follows is left out as well."""
+    answer = (SERVER, frame(SERVER, b"".join(said)))
+    octets = make.pcap(packets([*NOT_TEXT, answer]))
+    assert [row["frame"] for row in rows(octets, protocol=protocol)] == said[:1]
+    assert stats(octets, protocol=protocol)["left_out_octets"] >= len(said[1])
