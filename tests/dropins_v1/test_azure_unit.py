@@ -275,6 +275,26 @@ def test_no_room_for_what_is_only_claimed(package: str, what: str) -> None:
             assert dropin(package).fallbacks() == left
 
 
+@pytest.mark.parametrize("outside", [b"", b"\xd0\0\0\0\x64\0\0\0\1", b"\0\x53\x25"])
+def test_an_error_of_a_clients_decimal_makes_no_room(package: str, outside: bytes) -> None:
+    """It comes after a claim of 16 GB, which the client's own code would take at its word."""
+    decimal = b"\x94\x1c\x43\xf5\xb2\x61\xad\xc4\x41\x52\xb2\xac\xc2\x53\x5d\xbe\x2a"
+    claim = b"\xd0\0\0\0\x15\x7f\xff\xff\xff"
+    with installed(package) as (plain, side):
+        alone = outcome(
+            lambda: plain._decode.decode_payload(memoryview(b"\0\x53\x77" + outside + decimal))
+        )
+        left = dropin(package).fallbacks()
+        claimed = b"\0\x53\x77" + outside + claim + decimal
+        found = outcome(lambda: side._decode.decode_payload(memoryview(claimed)))
+        if package == "azure.servicebus._pyamqp":  # it has limits of its own
+            assert found[:2] == ("raises", "builtins.ValueError")
+        else:
+            assert found == alone
+            assert found[0] == "raises"
+            assert dropin(package).fallbacks() == left
+
+
 @pytest.mark.parametrize("count", [2, 255, 70000])
 @pytest.mark.parametrize("tail", [b"", b"\x54", b"\x54\1\x73", b"\xa1", b"\x60\0", b"\x98\0\0"])
 def test_a_claim_fails_as_the_client_fails(package: str, count: int, tail: bytes) -> None:

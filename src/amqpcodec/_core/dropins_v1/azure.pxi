@@ -77,15 +77,16 @@ cdef class AzureCodec(Fallbacks):
             if data is not None:
                 return azure_read_frame(self.reading, &r, data)
             return azure_read_message(self.reading, &r)
-        except (FALL_BACK, IndexError, TypeError, ValueError, _struct_error):
-            # Those are the client's own errors for such bytes, raised here only where it has to be.
-            if r.claimed > <uint64_t>view.len:
-                raise
-            self.reason = "unusual bytes"
         except RecursionError:
             raise
         except Exception as error:
-            self.failed(error)
+            if r.claimed > <uint64_t>view.len:
+                raise
+            # Those are the client's own errors for such bytes, decimal's among them.
+            if isinstance(error, (ArithmeticError, IndexError, TypeError, ValueError, _struct_error)):
+                self.reason = "unusual bytes"
+            else:
+                self.failed(error)
         return None
 
     def decode_empty_frame(self, header):
