@@ -153,8 +153,10 @@ wheel-check: $(DONE)/venv  ## sdist, wheel out of it, installed and tried in a b
 build-size: $(DONE)/with-build  ## how long the extension modules take to build, and how large each is
 	$(PY) scripts/build_size.py $(ARGS)
 
-bench: $(DONE)/built $(addprefix $(DONE)/with-,bench spark) java peers  ## measure against the peers
+bench: $(DONE)/built $(addprefix $(DONE)/with-,bench spark) java peers  ## measure against the peers: make bench ARGS=--quick
 	$(PY) -m bench $(ARGS)
+	$(PY) -m bench.v1 $(filter --quick --check,$(ARGS))
+	$(PY) -m bench.v1_columns $(filter --quick,$(ARGS))
 
 bench-scale: $(DONE)/built $(addprefix $(DONE)/with-,bench spark test) java  ## large captures: ARGS="--megabytes 2000 --check"
 	$(PY) -m bench.scale $(ARGS)

@@ -1,6 +1,6 @@
 """AMQP 1.0 against python-qpid-proton, azure-eventhub's pyamqp and proton's C library.
 
-    python -m bench.v1 [--quick]
+    python -m bench.v1 [--quick] [--check]
 
 CPU time, interleaved, medians; the rows and gates are those of the project's targets. Peers do what
 their own users do: proton.Message for messages, proton.Data for performatives. proton's C library
@@ -14,6 +14,7 @@ import argparse
 import datetime
 import importlib.util
 import statistics
+import sys
 import time
 from collections.abc import Callable
 from functools import partial
@@ -279,11 +280,13 @@ def measure(act: Callable[[], Any], seconds: float) -> float:
         calls = max(calls * 2, int(calls * seconds * 1.1e9 / max(spent, 1)))
 
 
-def main() -> None:
-    """Measure what is there, and print a table."""
+def main() -> int:
+    """Measure what is there, and print a table. Exit status 1 for a missed gate with --check."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true")
-    quick = parser.parse_args().quick
+    parser.add_argument("--check", action="store_true", help="exit status 1 if a gate is missed")
+    options = parser.parse_args()
+    quick = options.quick
     peers: dict[str, Work] = {"amqpcodec": ours()}
     for name, make in zip(PEERS, (proton_work, azure_work, proton_c_work), strict=True):
         try:
@@ -291,6 +294,7 @@ def main() -> None:
         except (ImportError, Absent) as error:
             print(f"no {name} here: {error}")
     print(f"{'row':26}{'ns':>8}  ratios (gate)")
+    missed = False
     for row, gates in GATES.items():
         if row not in peers["amqpcodec"]:
             continue
@@ -310,9 +314,12 @@ def main() -> None:
             if name in middle:
                 ratio = middle[name] / middle["amqpcodec"]
                 text += f"  {name} {ratio:5.{2 if name == 'proton C' else 1}f}x"
-                text += f" ({gate:g})" if gate else ""
+                if gate:
+                    text += f" ({gate:g})" if ratio >= gate else f" ({gate:g}: MISSED)"
+                    missed |= ratio < gate
         print(text, flush=True)
+    return 1 if options.check and missed else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
