@@ -263,6 +263,17 @@ def amqp_init(side: Side) -> Undo:
     return put(kind, "__init__", wrapped(kind.__init__, marked))
 
 
+def amqp_init_defaults(side: Side) -> Undo:
+    function = side.basic_message.Message.__init__
+    before = function.__defaults__
+    function.__defaults__ = (*before[:-1], "the user's")
+
+    def undo() -> None:
+        function.__defaults__ = before
+
+    return undo
+
+
 def amqp_inbound(side: Side) -> Undo:
     def loud(_result: Any, message: Any, *_rest: Any) -> None:
         message.body = b"the user's"
@@ -333,6 +344,7 @@ CHANGES: dict[str, tuple[str, Callable[[Side], Undo], Callable[[Side], Any]]] = 
     "pamqp encode.encode_table_value": ("pamqp", pamqp_table, pamqp_write),
     "pamqp a frame's class": ("pamqp", pamqp_header_base, pamqp_read),
     "py-amqp __init__": ("amqp", amqp_init, amqp_read),
+    "py-amqp __init__'s defaults": ("amqp", amqp_init_defaults, amqp_read),
     "py-amqp inbound_body of a base": ("amqp", amqp_inbound, amqp_read),
     "py-amqp inbound_body's code": ("amqp", amqp_inbound_code, amqp_read),
     "py-amqp _serialize_properties": ("amqp", amqp_serialize, amqp_write),
@@ -415,3 +427,25 @@ def test_what_is_undone_is_fast_again() -> None:
         assert module.fallbacks() == before
     finally:
         module.uninstall()
+
+
+@pytest.mark.parametrize("plainly", [False, True], ids=["called back", "compared"])
+def test_names_that_are_other_objects_change_nothing(plainly: bool) -> None:
+    """Each entry of the client's modules under a key that is equal, and where another one stood."""
+    need("pika")
+    module, side = dropin("pika"), live("pika")
+    with compared_at_every_call(plainly):
+        module.install()
+        try:
+            want = outcome(lambda: pika_read(side))
+            for entries in (vars(side.frame), vars(side.data), vars(side.spec)):
+                for name in list(entries):
+                    value = entries.pop(name)
+                    entries["".join(name)] = value
+            before = module.fallbacks()
+            for _ in range(2):
+                assert outcome(lambda: pika_read(side)) == want
+            if plainly:
+                assert module.fallbacks() == before
+        finally:
+            module.uninstall()

@@ -6,6 +6,7 @@ import decimal
 import struct
 from collections.abc import Callable
 from datetime import datetime, timedelta, tzinfo
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -100,16 +101,23 @@ def test_pamqp_a_switch_that_is_no_bool(pamqp_pair: Pair, flag: Any) -> None:
     assert same(pamqp_pair, marshal)[0] == "value"
 
 
-def test_pamqp_bodies_of_another_kind(pamqp_pair: Pair) -> None:
+@pytest.mark.parametrize(
+    "make",
+    [lambda side: side.body.ContentBody(b"body"), lambda side: side.heartbeat.Heartbeat()],
+    ids=["body", "heartbeat"],
+)
+def test_pamqp_frames_that_write_themselves(
+    pamqp_pair: Pair, make: Callable[[Side], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     def marshal(side: Side) -> Any:
-        kept = side.body.ContentBody.marshal
-        side.body.ContentBody.marshal = lambda self: b"other"
-        try:
-            return side.frame.marshal(side.body.ContentBody(b"body"), 1)
-        finally:
-            side.body.ContentBody.marshal = kept
+        frame = make(side)
+        with monkeypatch.context() as patch:
+            patch.setattr(type(frame), "marshal", lambda self: b"other")
+            return side.frame.marshal(frame, 1)
 
-    assert same(pamqp_pair, marshal)[0] == "value"
+    kind, (_, written) = same(pamqp_pair, marshal)[:2]
+    assert kind == "value"
+    assert b"other" in written
 
 
 @pytest.mark.parametrize("name", ["embedded_value", "short_string", "long_string", "field_table"])
@@ -164,6 +172,12 @@ def test_pika_values(pika_pair: Pair, value: Any) -> None:
 @pytest.mark.parametrize("offset", [-1, 2**70, -(2**70), 5])
 def test_pika_short_strings_elsewhere(pika_pair: Pair, offset: int) -> None:
     same(pika_pair, lambda side: side.data.decode_short_string(b"\2ab", offset))
+
+
+@pytest.mark.parametrize("offset", [-1, 5])
+def test_pika_frames_elsewhere(pika_pair: Pair, offset: int) -> None:
+    """Its own function takes no place."""
+    same(pika_pair, lambda side: side.frame.decode_frame(b"abcd", offset))
 
 
 @pytest.mark.parametrize("data", [*TABLES, nested(3), nested(127), nested(128), nested(129)])
@@ -285,6 +299,20 @@ def test_py_amqp_contents_that_are_no_messages(py_amqp_pair: Pair) -> None:
             other._serialize_properties(),
             alike._serialize_properties(),
         ]
+
+    same(py_amqp_pair, write)
+
+
+@pytest.mark.parametrize(
+    ("most", "size"), [(8, 10), (0, 10), (131072.0, 10), (2**64, 10), (1000, 900), (1000, 990)]
+)
+def test_py_amqp_frames_that_do_not_fit(py_amqp_pair: Pair, most: Any, size: int) -> None:
+    def write(side: Side) -> bytes:
+        written = bytearray()
+        connection = SimpleNamespace(frame_max=most, bytes_sent=0)
+        transport = SimpleNamespace(write=written.extend)
+        side.method_framing.frame_writer(connection, transport)(1, 1, (60, 40), b"x" * size, None)
+        return bytes(written)
 
     same(py_amqp_pair, write)
 

@@ -350,13 +350,14 @@ def test_a_callback_that_raises_leaves_the_rest() -> None:
     assert reader.got == ACKS
 
 
-def test_a_reset_in_a_callback_drops_the_rest() -> None:
+@pytest.mark.parametrize("empty", [b"", bytearray()])
+def test_a_reset_in_a_callback_drops_the_rest(empty: bytes | bytearray) -> None:
     drop_in.install()
     reader = Reader()
 
     def reset() -> None:
         if len(reader.got) == 3:
-            reader._frame_buffer = b""
+            reader._frame_buffer = empty
 
     reader.then = reset
     reader._on_data_available(STREAM)

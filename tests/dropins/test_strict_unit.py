@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from amqpcodec import types
+from amqpcodec import limits, types
 from tests.dropins.canon import canon, name_of
 from tests.dropins.conftest import need
 from tests.dropins.stock import Side, dropin, installed
@@ -131,3 +131,30 @@ def test_a_stream_goes_on() -> None:
             found.append(header.properties.headers)
             data = data[consumed:]
         assert [list(headers) for headers in found] == [["a"], ["a", "b"], ["z"]]
+
+
+def test_names_that_are_no_text(loose: tuple[Side, Side]) -> None:
+    """What a client makes of them it makes here, too, beside a value that cannot be read."""
+    stock, live = loose
+    entry = b"\x02\xff\xfet\1"
+    _, headers, _ = read(live, frame(entry + BROKEN["unknown tag"][0]))
+    if stock.package == "pamqp":
+        assert list(headers)[1] == "b"
+    else:
+        assert list(headers) == [*read(stock, frame(entry))[1], "b"]
+
+
+def test_tables_deeper_than_there_may_be(loose: tuple[Side, Side]) -> None:
+    """The innermost of them are raw."""
+    inside = GOOD
+    for _ in range(200):
+        inside = b"\1kF" + struct.pack(">I", len(inside)) + inside
+    _, headers, _ = read(loose[1], frame(inside))
+    levels = 0
+    while isinstance(headers, dict):
+        headers = headers["k"]
+        levels += 1
+    assert levels == limits.nesting()
+    assert type(headers) is types.RawValue
+    assert headers.tag == "F"
+    assert headers.octets.endswith(GOOD)

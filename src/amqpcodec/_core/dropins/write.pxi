@@ -222,7 +222,6 @@ cdef int put_profile_value(Buffer* b, ClientProfile t, object v, int depth) exce
     if plain_text(<PyObject*>v, &p, &n):
         return profile_bytes(b, c'S', p, n)
     not_ours("unusual value")
-    return -1
 
 
 cdef int put_profile_nested(Buffer* b, ClientProfile t, object v, bint pairs, int depth) except -1:
