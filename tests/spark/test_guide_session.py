@@ -10,10 +10,24 @@ import pytest
 pytest.importorskip("pyarrow")
 pytest.importorskip("pyspark")
 
+from amqpcodec import v0_9_1
+from amqpcodec.v0_9_1 import Basic, Channel, Confirm
+from tests.capture import recording
 from tests.paths import REPO
 from tests.spark.frames import RECORDING
 
 PAGES = ["spark.md", "spark-questions.md"]
+
+
+def run_page(name, spark, folder):
+    """Run the blocks of a page over the captures in a folder; the names that they made."""
+    page = (REPO / "docs" / name).read_text("utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    assert len(blocks) == page.count("```python") > 6
+    names = {"spark": spark}
+    for block in blocks:
+        exec(compile(block.replace("captures/", f"{folder}/"), f"docs/{name}", "exec"), names)
+    return names
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -24,9 +38,59 @@ def test_blocks(name, spark, tmp_path):
     folder.mkdir()
     shutil.copy(RECORDING, folder)
     (folder / "plain.pcap").write_bytes(gzip.decompress(RECORDING.read_bytes()))
-    page = (REPO / "docs" / name).read_text("utf-8")
-    blocks = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
-    assert len(blocks) == page.count("```python") > 6
-    names = {"spark": spark}
-    for block in blocks:
-        exec(compile(block.replace("captures/", f"{folder}/"), f"docs/{name}", "exec"), names)
+    run_page(name, spark, folder)
+
+
+def published(key):
+    return v0_9_1.encode_message(1, Basic.Publish(exchange="e", routing_key=key), None, b"x")
+
+
+def delivered(tag):
+    return v0_9_1.encode_message(1, Basic.Deliver("c", tag, False, "", "k"), None, b"x")
+
+
+def life_of_a_channel(queue, keys, ack, deliveries):
+    """A channel that confirms what is published, and consumes from a queue with the tag c."""
+    said = [
+        (0, Channel.Open()),
+        (1, Channel.OpenOk()),
+        (0, Confirm.Select()),
+        (1, Confirm.SelectOk()),
+        *[(0, published(key)) for key in keys],
+        (0, Confirm.Select()),  # once more, which changes nothing
+        (1, Confirm.SelectOk()),
+        (0, published("last")),
+        (1, ack),
+        (0, Basic.Consume(queue=queue, consumer_tag="c")),
+        (1, Basic.ConsumeOk("c")),
+        *[(1, delivered(tag + 1)) for tag in range(deliveries)],
+        (0, Basic.Ack(deliveries, True)),
+        (0, Channel.Close(200, "bye")),
+        (1, Channel.CloseOk()),
+    ]
+    return [(who, m if isinstance(m, bytes) else v0_9_1.encode(1, m)) for who, m in said]
+
+
+def test_lives_of_a_channel_are_told_apart(spark, tmp_path):
+    said = [
+        (0, v0_9_1.PROTOCOL_HEADER),
+        *life_of_a_channel("q1", [], Basic.Ack(1), 1),
+        *life_of_a_channel("q2", ["a"], Basic.Ack(2, True), 2),
+        (0, Channel.Open()),
+        (0, Basic.Consume(queue="q3", consumer_tag="c")),
+        (0, Basic.Cancel("c")),
+        (0, Basic.Consume(queue="q4", consumer_tag="c")),
+        (1, delivered(1)),
+    ]
+    said = [(who, m if isinstance(m, bytes) else v0_9_1.encode(1, m)) for who, m in said]
+    (tmp_path / "lives.pcap").write_bytes(recording.pcap(recording.packets(said)))
+    names = run_page("spark-questions.md", spark, tmp_path)
+    queues = {row.queue: row for row in names["queues"].collect()}
+    assert {queue: row.delivered for queue, row in queues.items()} == {"q1": 1, "q2": 2, "q4": 1}
+    assert {queue: row.acked for queue, row in queues.items()} == {"q1": 1, "q2": 2, "q4": 0}
+    assert all(ms >= 0 for row in queues.values() for ms in row.ms or ())
+    (confirmed,) = names["confirms"].collect()
+    assert (confirmed.messages, confirmed.confirmed) == (3, 3)
+    assert all(ms >= 0 for ms in confirmed.ms)
+    taken = [(row.life, row.tag, row.routing_key) for row in names["published"].collect()]
+    assert sorted(taken) == [(1, 1, "last"), (2, 1, "a"), (2, 2, "last")]
