@@ -81,14 +81,15 @@ LIVE := tests/interop tests/dropins/live tests/v1/live tests/session/live tests/
 WITHOUT_LIVE := $(addprefix --ignore=,$(LIVE))
 
 # Tests of the compiled core, of its Python face and of the drop-ins: neither Spark nor type checkers.
-ROOMS := $(addprefix tests/,wire tables objects protocol v1 columns encode capture dropins dropins_v1)
+ROOMS := $(addprefix tests/,wire tables objects protocol v1 columns encode capture dropins dropins_v1 \
+	session spec traces cli)
 
 # The newest CPython of the machine, where that is newer than the one in use.
 NEWEST = $(shell $(PYTHON) scripts/newest_python.py --not $(PYTHON))
 
 # --- targets ----------------------------------------------------------------------------------
 
-.PHONY: build demo test rooms-test newest-test broker-test compat docs fuzz sanitize mutants coverage lint types generate check-generated wheel-check \
+.PHONY: build demo test rooms-test newest-test debug-test broker-test compat docs fuzz sanitize mutants coverage lint types generate check-generated wheel-check \
 	build-size bench bench-compat bench-scale bench-session clean distclean
 
 build: $(DONE)/built  ## build the extension in place
@@ -99,7 +100,7 @@ demo: $(DONE)/built $(DONE)/with-arrow $(DONE)/with-spark java  ## from a record
 test: $(TEST_SETUP) java  ## run the tests; those against a broker only where AMQPCODEC_BROKER is set
 	$(PY) -m pytest $(if $(AMQPCODEC_BROKER),,$(WITHOUT_LIVE)) $(ARGS)
 
-rooms-test: $(DONE)/built $(addprefix $(DONE)/with-,test clients spec cli)  ## the tests of the core and the drop-ins alone
+rooms-test: $(DONE)/built $(addprefix $(DONE)/with-,test clients spec cli)  ## the tests of the core, of what stands on it and of the drop-ins alone
 	$(PY) -m pytest $(WITHOUT_LIVE) $(ROOMS) $(ARGS)
 
 newest-test:  ## the same on the newest CPython of the machine, beside the one in use
@@ -108,6 +109,9 @@ newest-test:  ## the same on the newest CPython of the machine, beside the one i
 	else \
 	    $(MAKE) --no-print-directory PYTHON="$$newest" VENV=.venv-newest rooms-test; \
 	fi
+
+debug-test:  ## the same with Python's debug allocator: writes beyond a block, use after free
+	PYTHONMALLOC=debug $(MAKE) --no-print-directory rooms-test
 
 broker-test: $(TEST_SETUP)  ## run the tests against a private RabbitMQ (installed if missing: root)
 	$(PY) scripts/broker.py install

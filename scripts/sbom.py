@@ -12,19 +12,9 @@ import argparse
 import subprocess
 import sys
 import tempfile
-import tomllib
 from pathlib import Path
 
-from setup_requirements import PROJECT, requirements
-
-#: Extras for those who work on the project, not for its users.
-OF_DEVELOPERS = ("test", "clients", "bench", "docs", "fuzz", "lint")
-
-
-def extras() -> list[str]:
-    """The extras that users install."""
-    told = tomllib.loads(PROJECT.read_text(encoding="utf-8"))
-    return [name for name in told["project"]["optional-dependencies"] if name not in OF_DEVELOPERS]
+from setup_requirements import PROJECT, extras, requirements
 
 
 def write(target: Path, wanted: list[str]) -> None:

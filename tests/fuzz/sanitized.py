@@ -3,7 +3,7 @@
 AddressSanitizer and UndefinedBehaviorSanitizer end the run at the first wrong access, with a stack.
 Every Python object gets an allocation of its own, so that reading one byte past its end is seen.
 
-Tests of memory (`_memory`) are left out but for those with guard pages: what they measure is the
+Tests of memory (`_memory`) are left out, but for those with guard pages: what they measure is the
 allocator of a plain build, and the sanitizer keeps freed memory back.
 """
 
@@ -16,13 +16,14 @@ import sys
 from pathlib import Path
 
 from tests.fuzz.instrumented import ROOT, MissingError, build, compiler, environment, install
+from tests.support.core_build import ROOMS
 
 #: Folders of tests whose subject is the compiled core or its Python face.
-ROOMS = (
-    *("wire", "tables", "objects", "protocol", "v1", "columns", "encode", "capture"),
-    *("dropins", "dropins_v1"),
-)
-GUARD_PAGES = "tests/columns/test_guarded_memory.py"
+FOLDERS = (*ROOMS, "session", "spec", "traces")
+GUARD_PAGES = {
+    ROOT / "tests/columns/test_guarded_memory.py",
+    ROOT / "tests/protocol/test_prefixes_memory.py",
+}
 
 
 def package() -> Path:
@@ -53,14 +54,14 @@ def preload() -> str:
 def tests(arguments: list[str]) -> list[str]:
     """What pytest is to run: all of it unless an argument names a folder or file of tests."""
     named = any(each.startswith("tests/") for each in arguments)
-    rooms = [] if named else [f"tests/{room}" for room in ROOMS]
-    live = [f"--ignore=tests/{room}/live" for room in ROOMS]
+    folders = [] if named else [f"tests/{folder}" for folder in FOLDERS]
+    live = [f"--ignore=tests/{folder}/live" for folder in FOLDERS]
     memory = [
         f"--ignore={path.relative_to(ROOT)}"
         for path in (ROOT / "tests").glob("*/test_*_memory.py")
-        if path != ROOT / GUARD_PAGES
+        if path not in GUARD_PAGES
     ]
-    return [*rooms, *live, *memory, *arguments]
+    return [*folders, *live, *memory, *arguments]
 
 
 def main(arguments: list[str]) -> int:

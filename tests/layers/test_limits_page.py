@@ -19,6 +19,11 @@ ROWS = [
 ]
 
 
+def test_tables_are_tables() -> None:
+    """A row that follows a blank line is a paragraph in Markdown."""
+    assert not re.search(r"\n\n\|[^\n]*\n(?!\|---)", PAGE)
+
+
 def test_every_limit_has_all_columns_and_a_test() -> None:
     assert len(ROWS) > 15
     for row in ROWS:

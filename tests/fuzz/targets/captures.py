@@ -144,8 +144,6 @@ def seeds() -> Iterator[bytes]:
     """pcap and pcapng, both families, complete and cut."""
     one = legacy_talk()
     two = make.pcap(v1_talk.talk(v1_talk.client_says(), v1_talk.server_says(), 200))
-    packets = [one[24:][:0]]
-    del packets
     order = "<"
     three = make.section(order) + make.interface(order, 1)
     for ticks, packet in enumerate(v1_talk.talk(v1_talk.client_says()[:600], b"", 300)):

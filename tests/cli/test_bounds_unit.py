@@ -1,0 +1,72 @@
+"""What a question keeps of a recording without end is bounded."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("pyarrow")
+pytest.importorskip("rich")
+
+from amqpcodec import v0_9_1 as amqp
+from amqpcodec.cli.questions import latency, messages, routes, traffic
+from tests.capture import recording as made
+from tests.cli.conftest import packets
+
+B, Q = amqp.Basic, amqp.Queue
+NAMES = ("m-1", "m-2")
+
+
+def message(method: object, name: str) -> bytes:
+    return amqp.encode_message(1, method, B.Properties(message_id=name), b"body")
+
+
+@pytest.fixture
+def two(tmp_path):
+    """Two messages to a queue of its exchange, both delivered and neither of them confirmed."""
+    talk = [
+        ("client", amqp.PROTOCOL_HEADER),
+        ("client", amqp.encode(1, amqp.Channel.Open())),
+        ("client", amqp.encode(1, amqp.Confirm.Select())),
+        ("client", amqp.encode(1, Q.Bind(queue="eu", exchange="orders", routing_key="eu"))),
+        *(("client", message(B.Publish("orders", "eu"), name)) for name in NAMES),
+        *(
+            ("server", message(B.Deliver("c1", tag, False, exchange, "eu"), name))
+            for tag, name, exchange in ((1, "m-1", "orders"), (2, "m-2", "others"))
+        ),
+        *(("client", amqp.encode(1, B.Ack(delivery_tag=tag))) for tag in (1, 2)),
+    ]
+    path = tmp_path / "two.pcap"
+    path.write_bytes(made.pcap(packets(talk)))
+    return path
+
+
+def test_times_of_publications_are_forgotten_oldest_first(asked, two, monkeypatch):
+    def known() -> list[bool]:
+        rows = asked("messages", two)
+        return [row["after_ms"] is not None for row in rows if row["event"] == "deliver"]
+
+    assert known() == [True, True]
+    monkeypatch.setattr(messages, "MOST_IDS", 1)
+    assert known() == [False, True]
+
+
+def test_bindings_beyond_the_most_are_not_followed(asked, two, monkeypatch):
+    def route() -> object:
+        return next(row["route"] for row in asked("messages", two) if row["event"] == "publish")
+
+    assert route() == ["eu"]
+    monkeypatch.setattr(routes, "MOST_BINDINGS", 0)
+    assert not route()
+
+
+def test_messages_that_wait_beyond_the_most_are_left_out_and_counted(run, two, monkeypatch):
+    monkeypatch.setattr(traffic, "MOST_WAITING", 1)
+    result = run("messages", two)
+    assert result.status == 0
+    assert "more than 1 messages waited for an answer: 3 of them are left out" in result.err
+
+
+def test_names_beyond_the_most_share_a_row(asked, two, monkeypatch):
+    monkeypatch.setattr(latency, "MOST_KEYS", 1)
+    rows = asked("latency", two)
+    assert "(others)" in {row["queue"] for row in rows}
