@@ -77,7 +77,7 @@ def test_times_in_another_zone(folder):
 def test_paths_with_a_scheme(folder, monkeypatch):
     for path in (f"file://{folder}/a1.pcap", f"file:{folder}/a1.pcap"):
         [file] = files.list_files([path], files.Selection())
-        assert file == (str(folder / "a1.pcap"), 0, 1_000_000_000)
+        assert file == (str(folder / "a1.pcap"), 0, 1_000_000_000, "")
     with pytest.raises(ValueError, match="of the host 'other'"):
         files.list_files(["file://other/x"], files.Selection())
     with pytest.raises(ValueError, match="nothing here reads nowhere://x"):

@@ -19,7 +19,7 @@ from amqpcodec.spark.options import Options  # noqa: E402
 from tests.capture.seekable import in_frames, lying  # noqa: E402
 from tests.capture.steady import steady  # noqa: E402
 from tests.paths import shared_dir  # noqa: E402
-from tests.spark.frames import RECORDING  # noqa: E402
+from tests.spark.frames import RECORDING, rotated  # noqa: E402
 
 
 def unpacked(name: Path, to: Path) -> Path:
@@ -236,3 +236,96 @@ def test_a_range_whose_outline_is_too_large_is_read(tmp_path: Path) -> None:
     assert rows(path, stateLocation=options["stateLocation"], maxPartitionBytes=str(step)) == rows(
         path
     )
+
+
+def other_hosts(data: bytes) -> bytes:
+    """The same packets between other hosts: no size and no place differs."""
+    out, at = bytearray(data), 24
+    while at < len(out):
+        for byte in (at + 16 + 29, at + 16 + 33):  # the last one of each IPv4 address
+            out[byte] ^= 5
+        at += 16 + int.from_bytes(data[at + 8 : at + 12], "little")
+    return bytes(out)
+
+
+def read_by(reader: Any, parts: list[Any]) -> list[dict[str, Any]]:
+    return [row for part in parts for found in reader.read(part) for row in found.to_pylist()]
+
+
+@pytest.mark.parametrize("mode", ["PERMISSIVE", "FAILFAST"])
+@pytest.mark.parametrize("shorter", [False, True])
+def test_a_file_that_is_written_anew_after_the_plan(
+    tmp_path: Path, mode: str, shorter: bool
+) -> None:
+    path = unpacked(RECORDING, tmp_path)
+    data, status = path.read_bytes(), path.stat()
+    options = {"mode": mode, "stateLocation": str(tmp_path / "s"), "maxPartitionBytes": "20k"}
+    reader, parts = tasks(path, **options)
+    expected = read_by(reader, parts)
+    path.write_bytes(data[:-500] if shorter else other_hosts(data))
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns + 10**9 * (not shorter)))
+    for part in parts:
+        with pytest.raises(ValueError, match=r"kombu_celery.pcap is another file now"):
+            read_by(reader, [part])
+    tolerant, _ = tasks(path, ignoreMissingFiles="true", **options)
+    assert read_by(tolerant, parts) == []
+    path.write_bytes(data)
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert read_by(reader, parts) == expected
+
+
+def test_a_file_that_is_written_anew_while_a_range_is_read(tmp_path: Path) -> None:
+    path = unpacked(RECORDING, tmp_path)
+    data = path.read_bytes()
+    reader, parts = tasks(path, stateLocation=str(tmp_path / "s"), maxPartitionBytes="20k")
+    rows = reader.read(parts[1])
+    next(rows)
+    path.write_bytes(other_hosts(data))
+    with pytest.raises(ValueError, match="another file now"):
+        list(rows)
+
+
+def test_a_file_that_grows_or_ends_after_the_plan(tmp_path: Path) -> None:
+    path = unpacked(RECORDING, tmp_path)
+    whole = path.read_bytes()
+    half = capture.Reader(path, fields=["error"]).first(len(whole) // 2)
+    assert half is not None
+    path.write_bytes(whole[:half])
+    options = {"stateLocation": str(tmp_path / "s"), "maxPartitionBytes": "20k"}
+    reader, parts = tasks(path, **options)
+    path.write_bytes(whole)  # whoever writes it goes on
+    assert read_by(reader, parts) == rows(path)
+    path.unlink()
+    with pytest.raises(FileNotFoundError):
+        read_by(reader, parts[1:2])
+    tolerant, _ = tasks(unpacked(RECORDING, tmp_path), ignoreMissingFiles="true", **options)
+    path.unlink()
+    assert read_by(tolerant, parts) == []
+
+
+def test_a_range_that_ends_before_its_plan_says(tmp_path: Path) -> None:
+    path = unpacked(RECORDING, tmp_path)
+    data, status = path.read_bytes(), path.stat()
+    options = {"stateLocation": str(tmp_path / "s"), "maxPartitionBytes": "20k"}
+    reader, parts = tasks(path, **options)
+    path.write_bytes(data[:4096] + b"\xff" * (len(data) - 4096))
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))  # as a store may say it
+    with pytest.raises(capture.CaptureError, match="another file than was planned"):
+        read_by(reader, parts[1:2])
+    tolerant, _ = tasks(path, ignoreCorruptFiles="true", **options)
+    assert read_by(tolerant, parts[1:2]) == []
+
+
+def test_a_range_looks_at_the_files_that_it_reads_alone(tmp_path: Path) -> None:
+    files = rotated(RECORDING, tmp_path, 5)
+    options = {"chain": "true", "stateLocation": str(tmp_path / "s"), "maxPartitionBytes": "30k"}
+    reader, parts = tasks(files, **options)
+    expected = [read_by(reader, [part]) for part in parts]
+    assert {len(part.planned) for part in parts} <= {1, 2}
+    files[-1].write_bytes(other_hosts(files[-1].read_bytes()))
+    for part, rows in zip(parts, expected, strict=True):
+        if any(each.file.path == str(files[-1]) for each in part.planned):
+            with pytest.raises(ValueError, match="another file now"):
+                read_by(reader, [part])
+        else:
+            assert read_by(reader, [part]) == rows

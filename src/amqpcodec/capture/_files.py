@@ -10,6 +10,7 @@ from concurrent.futures import Executor, Future
 from itertools import islice
 from typing import IO, Any
 
+from ._ranges import RANGE
 from ._seekable import SeekTable, seek_table
 from ._storage import Located, Storage, locate
 
@@ -36,11 +37,11 @@ def source_name(source: Source) -> str:
     return name if isinstance(name, str) else ""
 
 
-def open_source(source: str | os.PathLike[str]) -> IO[bytes]:
-    """A file of this machine, or of wherever a URI says."""
+def open_source(source: str | os.PathLike[str], step: int = RANGE) -> IO[bytes]:
+    """A file of this machine, or of wherever a URI says; step: bytes that a store is asked for."""
     if not isinstance(source, Located):
         source = locate(source, Storage())
-    return source.open() if isinstance(source, Located) else open(source, "rb")
+    return source.open(step) if isinstance(source, Located) else open(source, "rb")
 
 
 class _Part:

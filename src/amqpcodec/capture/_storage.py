@@ -6,59 +6,41 @@ Nothing of this is imported before a URI, or a file system, is given.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import datetime
+from email.utils import parsedate_to_datetime
 from typing import IO, Any, NamedTuple
-from urllib.parse import unquote, urlsplit
 
-from ._ranges import RangeFile, retried
+from ._ranges import RANGE, RangeFile, retried
+from ._uris import cut_at_glob, is_remote, local_path, pattern, shown, split_scheme, whole
 
-__all__ = ["Located", "Storage", "Stored", "is_remote", "local_path", "locate"]
+__all__ = ["Facts", "Located", "Storage", "Stored", "is_remote", "local_path", "locate"]
 
-#: A letter alone is a drive of Windows.
-_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
-#: ``dbfs:/`` is written so, and pathlib makes ``s3:/bucket`` of ``s3://bucket``.
-_ONE_SLASH = re.compile(r"(dbfs|s3[an]?|gc?s|abfss?|hdfs|https?|memory|az|adl):/(?!/)")
 #: Other names of the schemes that pyarrow knows.
 _ALIASES = {"s3a": "s3", "s3n": "s3", "gcs": "gs", "wasbs": "abfss"}
-_GLOB = re.compile(r"[*?\[{]")
+
+
+class Facts(NamedTuple):
+    """What a store says of a file.
+
+    size: bytes. modified: seconds since 1970 UTC, None where it says no time. tag: another one
+    where the content is another one (its ETag), "" where it says none.
+    """
+
+    size: int
+    modified: float | None
+    tag: str = ""
 
 
 class Stored(NamedTuple):
-    """A file in a store. uri: with what reads it; size: bytes; modified: seconds since 1970 UTC."""
+    """A file in a store. uri: with what reads it; the others as in Facts."""
 
     uri: str
     size: int
-    modified: float
-
-
-def is_remote(path: str) -> bool:
-    """Whether a path is a URI of something else than this machine's files."""
-    found = _SCHEME.match(path) or _ONE_SLASH.match(path)
-    return found is not None and found[1].lower() != "file"
-
-
-def _whole(uri: str) -> str:
-    """A URI with both of its slashes."""
-    found = _ONE_SLASH.match(uri)
-    return uri if found is None else f"{found[1]}://{uri[found.end() :]}"
-
-
-def local_path(path: str) -> str:
-    """A path of this machine; ``file:`` may stand before it.
-
-    Raises:
-        ValueError: it names another host, or another scheme.
-    """
-    if path[:5].lower() == "file:":
-        parts = urlsplit(path)
-        if parts.netloc not in ("", "localhost"):
-            raise ValueError(f"{path!r} names a file of the host {parts.netloc!r}, not of this one")
-        return unquote(parts.path)
-    if is_remote(path):
-        raise ValueError(f"{path!r} is no file of this machine")
-    return path
+    modified: float | None
+    tag: str = ""
 
 
 @dataclass(frozen=True)
@@ -76,39 +58,53 @@ class Storage:
     def __repr__(self) -> str:
         return f"<storage with {', '.join(self.options) or 'no options'}>"  # no secret shows
 
-    def open(self, uri: str) -> IO[bytes]:
-        """The file, read ahead in ranges, each tried again where reading fails.
+    def holds(self, path: str) -> bool:
+        """Whether a path is reached by this; all others are files of this machine."""
+        return self.filesystem is not None or is_remote(path)
+
+    def open(self, uri: str, step: int = RANGE) -> IO[bytes]:
+        """The file, read ahead in ranges of so many bytes, each tried again where reading fails.
 
         Raises:
             OSError: FileNotFoundError, PermissionError, or what is left after all tries.
             ImportError, ValueError: nothing here reads this scheme, or its options are wrong.
         """
         store, path = self._store(uri)
-        size = retried(lambda: store.size(path))
-        file: Any = RangeFile(store.fetcher(path), size, shown(uri))
+        size = _there(retried(lambda: store.stat(path)), uri).size
+        file: Any = RangeFile(store.fetcher(path), size, shown(uri), step)
         return file  # type: ignore[no-any-return]
+
+    def stat(self, uri: str) -> Facts:
+        """What the store says of one file.
+
+        Raises:
+            FileNotFoundError: it is not there.
+        """
+        store, path = self._store(whole(uri))
+        store.ask_again()
+        return _there(retried(lambda: store.stat(path)), uri)
 
     def find(self, uri: str, recursive: bool) -> Iterator[Stored]:
         """What a URI stands for: a file, the files of a folder, or those that a glob matches.
 
-        Of folders names that begin with ``.`` or ``_`` are left out.
+        A file whose name is the glob itself comes first. Of folders names that begin with ``.`` or
+        ``_`` are left out.
 
         Raises:
             FileNotFoundError: nothing is there.
         """
-        uri = _whole(uri)
-        glob = _GLOB.search(uri, _authority_end(uri))
-        base = uri if glob is None else uri[: uri.rindex("/", 0, glob.start())]
-        wanted = None if glob is None else _pattern(uri[len(base) + 1 :])
+        uri = whole(uri)
+        base, glob = cut_at_glob(uri)
+        wanted = pattern(glob) if glob else None
         store, path = self._store(base)
-        if glob is None:
-            single = retried(lambda: store.stat(path))
-            if single is not None:
-                yield Stored(uri, *single)
-                return
+        store.ask_again()
+        single = store.named(path, glob)
+        if single is not None:
+            yield Stored(uri, *single)
+            return
         there = False
-        below = recursive or glob is not None
-        for name, size, modified in retried(lambda: list(store.below(path, below))):
+        below = recursive or wanted is not None
+        for name, facts in retried(lambda: list(store.below(path, below))):
             there = there or wanted is None
             rest = name[len(path.rstrip("/")) :].lstrip("/")
             if wanted is not None:
@@ -121,18 +117,15 @@ class Storage:
                 continue
             if "/" in rest and not recursive:
                 continue
-            yield Stored(
-                f"{base.rstrip('/')}/{name[len(path.rstrip('/')) :].lstrip('/')}", size, modified
-            )
+            yield Stored(f"{base.rstrip('/')}/{name[len(path.rstrip('/')) :].lstrip('/')}", *facts)
         if not there:
-            raise FileNotFoundError(f"[PATH_NOT_FOUND] Path does not exist: {shown(uri)}")
+            raise _missing(uri)
 
     def _store(self, uri: str) -> tuple[_Arrow | _Fsspec, str]:
-        scheme = _SCHEME.match(uri)
-        name = "" if scheme is None else scheme[1].lower()
+        name, path = split_scheme(uri)
         if self.filesystem is not None:
             if hasattr(self.filesystem, "open_input_file"):
-                return _Arrow(self.filesystem), uri[scheme.end() :] if scheme else uri
+                return _Arrow(self.filesystem), path
             return _Fsspec(self.filesystem), str(self.filesystem._strip_protocol(uri))
         return _by_arrow(uri, name, self.options) or _by_fsspec(uri, name, self.options)
 
@@ -148,9 +141,9 @@ class Located(os.PathLike[str]):
         """What rows call it: without a password."""
         return shown(self.uri)
 
-    def open(self) -> IO[bytes]:
+    def open(self, step: int = RANGE) -> IO[bytes]:
         """See Storage.open."""
-        return self.storage.open(self.uri)
+        return self.storage.open(self.uri, step)
 
 
 def locate(source: Any, storage: Storage) -> Any:
@@ -158,71 +151,52 @@ def locate(source: Any, storage: Storage) -> Any:
     if isinstance(source, Located) or not isinstance(source, str | os.PathLike):
         return source
     path = os.fspath(source)
-    if storage.filesystem is not None or is_remote(path):
-        return Located(_whole(path), storage)
+    if storage.holds(path):
+        return Located(whole(path), storage)
     return local_path(path) if path[:5].lower() == "file:" else source
 
 
-def shown(uri: str) -> str:
-    """A URI without the password or the arguments that may stand in it."""
-    found = _SCHEME.match(uri)
-    if found is None:
-        return uri
-    authority, slash, path = uri[found.end() :].partition("/")
-    user, at, host = authority.rpartition("@")
-    authority = host if ":" in user else f"{user}{at}{host}"
-    return f"{found[0]}{authority}{slash}{path.split('?', 1)[0] if '=' in path else path}"
+def _missing(uri: str) -> FileNotFoundError:
+    return FileNotFoundError(f"[PATH_NOT_FOUND] Path does not exist: {shown(uri)}")
 
 
-def _authority_end(uri: str) -> int:
-    found = _SCHEME.match(uri)
-    return 0 if found is None else found.end()
-
-
-def _pattern(glob: str) -> re.Pattern[str]:
-    """A glob of Hadoop's as a pattern for the path below its folder."""
-    out, depth = [], 0
-    for part in re.findall(r"\[[^\]]+\]|.", glob, re.DOTALL):
-        if part == "*":
-            out.append("[^/]*")
-        elif part == "?":
-            out.append("[^/]")
-        elif part[0] == "[" and len(part) > 2:
-            out.append(
-                "[" + part[1:-1].replace("\\", r"\\").replace("!", "^", part[1] == "!") + "]"
-            )
-        elif part == "{":
-            depth += 1
-            out.append("(?:")
-        elif part == "}" and depth:
-            depth -= 1
-            out.append(")")
-        else:
-            out.append("|" if part == "," and depth else re.escape(part))
-    try:
-        return re.compile("".join(out).rstrip("/") + "(?:/(?P<below>.*))?")
-    except re.error:
-        raise ValueError(f"{glob!r} is no glob") from None
+def _there(facts: Facts | None, uri: str) -> Facts:
+    if facts is None:
+        raise _missing(uri)
+    return facts
 
 
 # ---- pyarrow.fs ----
 
 
-class _Arrow:
+class _Store:
+    """What both kinds of file systems are asked for."""
+
+    def stat(self, path: str) -> Facts | None:
+        """What is said of a file; None: there is none."""
+        raise NotImplementedError
+
+    def named(self, path: str, glob: str) -> Facts | None:
+        """The same of a path, or of a file in it whose name is this glob itself."""
+        if not glob:
+            return retried(lambda: self.stat(path))
+        with suppress(OSError, ValueError):  # some stores refuse such names
+            return self.stat(f"{path.rstrip('/')}/{glob}")
+        return None
+
+
+class _Arrow(_Store):
     """A file system of pyarrow's."""
 
     def __init__(self, filesystem: Any) -> None:
         self.filesystem = filesystem
 
-    def size(self, path: str) -> int:
-        found = self.stat(path)
-        if found is None:
-            raise FileNotFoundError(f"[PATH_NOT_FOUND] Path does not exist: {path}")
-        return found[0]
+    def ask_again(self) -> None:
+        """It keeps no listings."""
 
-    def stat(self, path: str) -> tuple[int, float] | None:
+    def stat(self, path: str) -> Facts | None:
         info = self.filesystem.get_file_info(path)
-        return (info.size, _seconds(info.mtime)) if info.is_file else None
+        return Facts(info.size, _seconds(info.mtime)) if info.is_file else None
 
     def fetcher(self, path: str) -> Callable[[int, memoryview], int]:
         """See RangeFile. Opened once for each thread that reads, since that costs a request; anew
@@ -238,13 +212,13 @@ class _Arrow:
 
         return fetch
 
-    def below(self, path: str, recursive: bool) -> Iterator[tuple[str, int, float]]:
+    def below(self, path: str, recursive: bool) -> Iterator[tuple[str, Facts]]:
         from pyarrow.fs import FileSelector
 
         chosen = FileSelector(path.rstrip("/"), recursive=recursive, allow_not_found=True)
         for info in self.filesystem.get_file_info(chosen):
             if info.is_file:
-                yield info.path, info.size, _seconds(info.mtime)
+                yield info.path, Facts(info.size, _seconds(info.mtime))
 
 
 def _by_arrow(uri: str, scheme: str, options: Mapping[str, str]) -> tuple[_Arrow, str] | None:
@@ -305,21 +279,22 @@ def _arguments(scheme: str, options: Mapping[str, str]) -> dict[str, Any]:
 # ---- fsspec ----
 
 
-class _Fsspec:
+class _Fsspec(_Store):
     """A file system of fsspec's."""
 
     def __init__(self, filesystem: Any) -> None:
         self.filesystem = filesystem
 
-    def size(self, path: str) -> int:
-        return int(self.filesystem.info(path)["size"])
+    def ask_again(self) -> None:
+        """Forget listings that were kept: files come and change."""
+        self.filesystem.invalidate_cache()
 
-    def stat(self, path: str) -> tuple[int, float] | None:
+    def stat(self, path: str) -> Facts | None:
         try:
             info = self.filesystem.info(path)
         except FileNotFoundError:
             return None
-        return (int(info["size"] or 0), _modified(info)) if info["type"] == "file" else None
+        return _facts(info) if info["type"] == "file" else None
 
     def fetcher(self, path: str) -> Callable[[int, memoryview], int]:
         """See RangeFile."""
@@ -332,14 +307,14 @@ class _Fsspec:
 
         return fetch
 
-    def below(self, path: str, recursive: bool) -> Iterator[tuple[str, int, float]]:
+    def below(self, path: str, recursive: bool) -> Iterator[tuple[str, Facts]]:
         try:
             depth = None if recursive else 1
             found = self.filesystem.find(path, maxdepth=depth, detail=True)
         except FileNotFoundError:
             return
         for name, info in found.items():
-            yield name, int(info["size"] or 0), _modified(info)
+            yield name, _facts(info)
 
 
 def _by_fsspec(uri: str, scheme: str, options: Mapping[str, str]) -> tuple[_Fsspec, str]:
@@ -362,13 +337,32 @@ def _by_fsspec(uri: str, scheme: str, options: Mapping[str, str]) -> tuple[_Fssp
     return _Fsspec(filesystem), str(path)
 
 
-def _modified(info: Mapping[str, Any]) -> float:
-    names = ("mtime", "LastModified", "last_modified", "updated", "created")
-    return _seconds(next((info[name] for name in names if info.get(name) is not None), None))
+#: Where fsspec's file systems say when a file was modified, and what is another tag of its content.
+_TIMES = ("mtime", "LastModified", "last_modified", "Last-Modified", "updated", "created")
+_TAGS = ("ETag", "etag", "md5Hash", "Content-MD5")
 
 
-def _seconds(moment: Any) -> float:
+def _facts(info: Mapping[str, Any]) -> Facts:
+    """What an info of fsspec's says."""
+    modified = next((info[name] for name in _TIMES if info.get(name) is not None), None)
+    if modified is None and info.get("modificationTime") is not None:
+        modified = info["modificationTime"] / 1000  # WebHDFS: ms
+    tag = next((info[name] for name in _TAGS if info.get(name)), "")
+    return Facts(int(info["size"] or 0), _seconds(modified), str(tag))
+
+
+def _seconds(moment: Any) -> float | None:
+    """Seconds since 1970 UTC of a number of them, a datetime, or a text of ISO 8601 or HTTP."""
+    if isinstance(moment, str):
+        moment = _parsed(moment)
     stamp: Callable[[], float] | None = getattr(moment, "timestamp", None)
     if stamp is not None:
         return stamp()
-    return float(moment) if isinstance(moment, int | float) else 0.0
+    return float(moment) if isinstance(moment, int | float) else None
+
+
+def _parsed(text: str) -> datetime | None:
+    for parse in (datetime.fromisoformat, parsedate_to_datetime):
+        with suppress(ValueError):
+            return parse(text)
+    return None

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 from ..capture._files import open_source
 from ..capture._storage import Storage, locate
-from .files import CaptureFile
+from .files import CaptureFile, stat_file, time_of
 
-__all__ = ["Mark", "changed", "finished", "head_of"]
+__all__ = ["Listed", "Mark", "changed", "finished", "head_of", "listed", "refuse_changed"]
 
 #: Bytes of the beginning of a file that tell it from the next one under the same name.
 HEAD = 4096
@@ -30,7 +30,7 @@ class Mark(NamedTuple):
 def head_of(path: str, size: int, storage: Storage) -> str:
     """The digest of the first bytes of a file that had this size; "" where it is shorter now."""
     wanted = min(size, HEAD)
-    with open_source(locate(path, storage)) as file:
+    with open_source(locate(path, storage), HEAD) as file:
         first = file.read(wanted)
     return hashlib.blake2b(first, digest_size=16).hexdigest() if len(first) == wanted else ""
 
@@ -44,20 +44,66 @@ def changed(marks: Iterable[Mark], storage: Storage) -> list[str]:
     return [mark.path for mark in marks if head_of(mark.path, mark.size, storage) != mark.head]
 
 
+class Listed(NamedTuple):
+    """A file as it was when a read was planned, and the digest of its first bytes."""
+
+    file: CaptureFile
+    head: str
+
+
+def listed(file: CaptureFile, storage: Storage) -> Listed:
+    """What refuse_changed() compares.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    return Listed(file, head_of(file.path, file.size, storage))
+
+
+def refuse_changed(planned: Iterable[Listed], storage: Storage) -> None:
+    """ValueError where a file is not what it was; one that only grew is.
+
+    Raises:
+        OSError: a file cannot be read; FileNotFoundError: it went away.
+    """
+    for each in planned:
+        if not _is_same(each, storage):
+            raise ValueError(_CHANGED % each.file.path)
+
+
+def _is_same(planned: Listed, storage: Storage) -> bool:
+    before = planned.file
+    now = stat_file(before.path, storage)
+    told = before.tag != "" or before.modified is not None
+    if now.size < before.size or (now.size == before.size and told):
+        return now == before
+    return head_of(before.path, before.size, storage) == planned.head
+
+
+_CHANGED = (
+    "%s is another file now than when its ranges were planned: plan the read anew; option "
+    "ignoreMissingFiles leaves out what was not begun, with a warning"
+)
+
+
 def finished(files: Iterable[CaptureFile], now: float, after: float) -> list[CaptureFile]:
     """Files that nobody writes to: a newer one of their rotation is there, or they are old.
 
     The files of a rotation are those of a folder whose names differ in digits alone. now: seconds
     since 1970. after: seconds without a change.
+
+    Raises:
+        ValueError: of a file its store says no time.
     """
-    rotations: dict[str, list[CaptureFile]] = defaultdict(list)
+    rotations: dict[str, list[tuple[float, CaptureFile]]] = defaultdict(list)
     for file in files:
         folder, name = os.path.split(file.path)
-        rotations[os.path.join(folder, re.sub(r"[0-9]+", "", name))].append(file)
+        of = os.path.join(folder, re.sub(r"[0-9]+", "", name))
+        rotations[of].append((time_of(file, "streams"), file))
     return [
         file
         for rotation in rotations.values()
-        for newest in [max(each.modified for each in rotation)]
-        for file in rotation
-        if file.modified < newest or file.modified + after <= now
+        for newest in [max(time for time, _ in rotation)]
+        for time, file in rotation
+        if time < newest or time + after <= now
     ]

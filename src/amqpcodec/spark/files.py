@@ -14,7 +14,16 @@ from zoneinfo import ZoneInfo
 from ..capture._storage import Storage, is_remote, local_path
 from .options import Options
 
-__all__ = ["CaptureFile", "Selection", "check_paths", "group", "list_files", "local_path", "moment"]
+__all__ = [
+    "CaptureFile",
+    "Selection",
+    "check_paths",
+    "group",
+    "list_files",
+    "moment",
+    "stat_file",
+    "time_of",
+]
 
 #: What opening a file costs, told in bytes, as Spark's own readers count it.
 OPEN_COST = 4 << 20
@@ -28,11 +37,14 @@ TOLERANT = ("ignoreCorruptFiles", "ignoreMissingFiles")
 
 
 class CaptureFile(NamedTuple):
-    """A file to read. size: bytes; modified: seconds since 1970 UTC."""
+    """A file to read. size: bytes. modified: seconds since 1970 UTC, None where its store says no
+    time. tag: what a store says of its content (an ETag), "" where it says nothing.
+    """
 
     path: str
     size: int
-    modified: float
+    modified: float | None
+    tag: str = ""
 
 
 class Selection(NamedTuple):
@@ -55,14 +67,32 @@ class Selection(NamedTuple):
         )
 
     def takes(self, file: CaptureFile) -> bool:
-        """Whether a file is wanted."""
+        """Whether a file is wanted.
+
+        Raises:
+            ValueError: a time is asked for, and the file's store says none.
+        """
         if self.name is not None and not any(
             fnmatchcase(os.path.basename(file.path), each) for each in _alternatives(self.name)
         ):
             return False
-        if self.after is not None and file.modified <= self.after:
+        if self.after is None and self.before is None:
+            return True
+        modified = time_of(file, "modifiedAfter and modifiedBefore")
+        if self.after is not None and modified <= self.after:
             return False
-        return self.before is None or file.modified < self.before
+        return self.before is None or modified < self.before
+
+
+def time_of(file: CaptureFile, what: str) -> float:
+    """When a file was modified, in seconds since 1970 UTC. what: needs to know it.
+
+    Raises:
+        ValueError: its store does not say.
+    """
+    if file.modified is None:
+        raise ValueError(f"{what} need the times of files, and of {file.path} its store says none")
+    return file.modified
 
 
 def moment(name: str, text: str | None, zone: str) -> float | None:
@@ -94,9 +124,10 @@ def list_files(
         OSError, ValueError: a store cannot be reached, or nothing here knows its scheme.
     """
     found: dict[str, CaptureFile] = {}
+    storage = storage or Storage()
     for path in paths:
-        if is_remote(path):
-            for stored in (storage or Storage()).find(path, selection.recursive):
+        if storage.holds(path):
+            for stored in storage.find(path, selection.recursive):
                 file = CaptureFile(*stored)
                 if selection.takes(file):
                     found[file.path] = file
@@ -104,13 +135,24 @@ def list_files(
         for place in _places(os.path.abspath(local_path(path))):
             for each in _below(place, selection.recursive):
                 try:
-                    status = os.stat(each)
+                    file = stat_file(each, storage)
                 except FileNotFoundError:
                     continue  # it went away since its folder was listed
-                file = CaptureFile(each, status.st_size, status.st_mtime)
                 if selection.takes(file):
                     found[each] = file
     return [found[path] for path in sorted(found)]
+
+
+def stat_file(path: str, storage: Storage) -> CaptureFile:
+    """A file as it is now.
+
+    Raises:
+        FileNotFoundError: it is not there.
+    """
+    if storage.holds(path):
+        return CaptureFile(path, *storage.stat(path))
+    status = os.stat(path)
+    return CaptureFile(path, status.st_size, status.st_mtime)
 
 
 def check_paths(paths: Iterable[str]) -> None:

@@ -118,8 +118,9 @@ class Journal:
             told = self._read(log, number)
             for path in told["gone"]:
                 seen.pop(path, None)
-            for path, size, modified, head in told["new"]:
-                seen[path] = CaptureFile(path, size, modified), head
+            for *known, head in told["new"]:
+                file = CaptureFile(*known)
+                seen[file.path] = file, head
         chains = tuple(map(OpenChain.from_json, told["chains"]))
         return Position(log, step, chains, seen)
 

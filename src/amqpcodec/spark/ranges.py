@@ -13,11 +13,13 @@ import json
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from ..capture import Reader, StateError
 from ..capture._files import open_source
 from ..capture._seekable import seek_table
 from ..capture._storage import Storage, is_remote, local_path, locate
+from .arrivals import Listed, refuse_changed
 from .files import CaptureFile
 from .kept import key_of, write_whole
 from .outlines import FEW, Outlined, follow_outlines, outlined
@@ -25,6 +27,7 @@ from .versions import InputPartition
 
 __all__ = [
     "Range",
+    "ToCut",
     "cuts",
     "parts_to_outline",
     "ranges",
@@ -34,7 +37,7 @@ __all__ = [
 ]
 
 #: Changes where states of before are not those of now.
-VERSION = 1
+VERSION = 2
 
 _PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\x04\x22\x4d\x18")
 
@@ -44,12 +47,44 @@ class Range(InputPartition):
     """A part of a file, or of a chain, that one task reads.
 
     state: the file with the state to go on from, None: from the beginning. stop: index of the file,
-    and bytes in it, where the next range begins; None: to the end.
+    and bytes in it, where the next range begins; None: to the end. planned: the files that are
+    read, as they were, where the task has to see whether they are those still.
     """
 
     paths: tuple[str, ...]
     state: str | None
     stop: tuple[int, int] | None
+    planned: tuple[Listed, ...] = ()
+
+
+class ToCut(NamedTuple):
+    """Files of one chain that ranges are made of.
+
+    files: as they are listed. sizes: theirs, unpacked. step: bytes of a range. location: the option
+    stateLocation. what: all else that states depend on, as a text. open_reader: a reader of the
+    files, which needs no column but ``error``.
+    """
+
+    files: Sequence[Listed]
+    sizes: Sequence[int]
+    step: int
+    location: str
+    what: object
+    open_reader: Callable[[], Reader]
+    storage: Storage
+
+    @property
+    def by_name(self) -> dict[str, tuple[Listed, int]]:
+        """Each file, and its size, under what a reader calls it."""
+        pairs = zip(self.files, self.sizes, strict=True)
+        return {os.fspath(locate(each.file.path, self.storage)): (each, n) for each, n in pairs}
+
+    @property
+    def folder(self) -> str:
+        """Where the states of these very files, read in this very way, are kept."""
+        told = [VERSION, self.files, self.sizes, self.step, str(self.what), key_of() is not None]
+        digest = hashlib.sha256(json.dumps(told).encode()).hexdigest()[:40]
+        return os.path.join(state_folder(self.location), digest)
 
 
 def size_to_cut(file: CaptureFile, storage: Storage) -> int | None:
@@ -72,56 +107,39 @@ def cuts(sizes: Sequence[int], step: int) -> list[tuple[int, int]]:
     return found
 
 
-def ranges(
-    files: Sequence[CaptureFile],
-    step: int,
-    location: str,
-    what: object,
-    open_reader: Callable[[], Reader],
-) -> list[Range]:
+def ranges(known: ToCut) -> list[Range]:
     """The ranges of a file, or of the files of a chain; the pass is made where it was not yet.
-
-    files: with their sizes unpacked. what: all else that states depend on, as a text. open_reader:
-    a reader of the files, which needs no column but ``error``.
 
     Raises:
         OSError: a file cannot be read, or no state be kept.
+        ValueError: a file was written anew meanwhile.
     """
-    paths = tuple(file.path for file in files)
-    folder = _folder(files, step, location, what)
-    noted = _noted(folder)
-    if noted is None:
-        noted = _pass(files, step, folder, open_reader)
-    order, stops = noted
-    by_name = dict(zip(map(_name, paths), paths, strict=True))
-    ordered = tuple(by_name[name] for name in order)
+    folder = known.folder
+    order, stops = _noted(folder) or _pass(known, folder)
+    by_name = known.by_name
+    files = [by_name[name][0] for name in order]
+    paths = tuple(each.file.path for each in files)
     states = [None, *(os.path.join(folder, f"{i}.state") for i in range(len(stops)))]
-    return [Range(ordered, state, stop) for state, stop in zip(states, [*stops, None], strict=True)]
+    ends = [*stops, (len(files) - 1, 0)]
+    begins = [(0, 0), *stops]
+    return [
+        Range(paths, state, stop, tuple(files[begin[0] : end[0] + 1]))
+        for state, begin, end, stop in zip(states, begins, ends, [*stops, None], strict=True)
+    ]
 
 
-def parts_to_outline(
-    files: Sequence[CaptureFile],
-    step: int,
-    location: str,
-    what: object,
-    open_reader: Callable[[], Reader],
-) -> list[Outlined]:
-    """What tasks are to outline before ranges(), of the same arguments, makes its pass.
+def parts_to_outline(known: ToCut) -> list[Outlined]:
+    """What tasks are to outline before ranges() makes its pass.
 
     Nothing where the pass was made, or is as fast without.
     """
-    folder = _folder(files, step, location, what)
-    if sum(file.size for file in files) < FEW * step or _noted(folder) is not None:
+    folder = known.folder
+    if sum(known.sizes) < FEW * known.step or _noted(folder) is not None:
         return []
-    order, stops = _places(files, step, open_reader())
-    by_name = {_name(file.path): file.path for file in files}
-    paths = [by_name[name] for name in order]
+    by_name = known.by_name
+    order, stops = _places(known, known.open_reader())
+    paths = [by_name[name][0].file.path for name in order]
     return [item for items in outlined(folder, paths, stops) for item in items]
-
-
-def _name(path: str) -> str:
-    name: str = os.fspath(locate(path, Storage()))
-    return name
 
 
 def state_folder(location: str) -> str:
@@ -138,12 +156,6 @@ def state_folder(location: str) -> str:
     return os.path.abspath(local_path(location))
 
 
-def _digest(files: Sequence[CaptureFile], step: int, what: object) -> str:
-    """A name for these very files, read in this very way."""
-    told = [VERSION, [list(file) for file in files], step, str(what), key_of() is not None]
-    return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:40]
-
-
 def _noted(folder: str) -> tuple[list[str], list[tuple[int, int]]] | None:
     """The order of the files, and the cuts, of a pass that was made."""
     try:
@@ -154,22 +166,13 @@ def _noted(folder: str) -> tuple[list[str], list[tuple[int, int]]] | None:
     return told["files"], [(int(index), int(offset)) for index, offset in told["cuts"]]
 
 
-def _folder(files: Sequence[CaptureFile], step: int, location: str, what: object) -> str:
-    return os.path.join(state_folder(location), _digest(files, step, what))
-
-
-def _places(
-    files: Sequence[CaptureFile], step: int, reader: Reader
-) -> tuple[list[str], list[tuple[int, int]]]:
+def _places(known: ToCut, reader: Reader) -> tuple[list[str], list[tuple[int, int]]]:
     """The names of the files in their order, and where they are cut."""
-    sizes = {_name(file.path): file.size for file in files}
-    order = list(reader.files)
-    return order, cuts([sizes[name] for name in order], step)
+    order, by_name = list(reader.files), known.by_name
+    return order, cuts([by_name[name][1] for name in order], known.step)
 
 
-def _pass(
-    files: Sequence[CaptureFile], step: int, folder: str, open_reader: Callable[[], Reader]
-) -> tuple[list[str], list[tuple[int, int]]]:
+def _pass(known: ToCut, folder: str) -> tuple[list[str], list[tuple[int, int]]]:
     """Read up to the last cut, or what outlines have of it, and keep the state at each.
 
     The index is written last.
@@ -177,13 +180,13 @@ def _pass(
     state: bytes | None = None
 
     def open_there() -> Reader:
-        reader = open_reader()
+        reader = known.open_reader()
         if state is not None:
             reader.resume(state, key_of())
         return reader
 
-    reader = open_reader()
-    order, stops = _places(files, step, reader)
+    reader = known.open_reader()
+    order, stops = _places(known, reader)
     os.makedirs(folder, mode=0o700, exist_ok=True)
     done = []
     stale = False  # the reader is behind
@@ -199,6 +202,7 @@ def _pass(
             break  # damage, or a file of which no place is known: what is left is one range
         write_whole(os.path.join(folder, f"{number}.state"), state)
         done.append(stop)
+    refuse_changed(known.files, known.storage)
     told = {"files": order, "cuts": done}
     write_whole(os.path.join(folder, "index.json"), json.dumps(told).encode())
     return order, done

@@ -203,24 +203,41 @@ def read_file(
         for rows in reader.read(stop):
             found = by_mode(pa.record_batch(rows), what.plan, what.mode)
             yield conform(what.wanted.of_rows(found, what.plan), what.plan, target)
+        if part is not None and part.planned and part.stop and reader.at < part.stop[1]:
+            raise capture.CaptureError(
+                f"{_named(path)}: {_NOT_REACHED % (reader.at, part.stop[1])}"
+            )
         _judge(reader, path, what)
     except FileNotFoundError as problem:
         # It was there when the job was planned.
         if not what.ignore_missing:
             raise
-        _log.warning("left out %s: %s", path, problem)
+        _log.warning("left out %s: %s", _named(path), problem)
     except (capture.CaptureError, OSError) as problem:
         if not what.ignore_corrupt:
-            problem.add_note(f"while reading {path} (ignoreCorruptFiles keeps what came before)")
+            problem.add_note(
+                f"while reading {_named(path)} (ignoreCorruptFiles keeps what came before)"
+            )
             raise
-        _log.warning("left out the rest of %s: %s", path, problem)
+        _log.warning("left out the rest of %s: %s", _named(path), problem)
 
 
-def _judge(reader: capture.Reader, path: object, what: What) -> None:
+#: The pass that planned a range got that far.
+_NOT_REACHED = "it ends at byte %d, and its range at byte %d: another file than was planned"
+
+
+def _named(path: str | Sequence[str]) -> str:
+    """A file, or the first of a chain and how many there are."""
+    if isinstance(path, str) or len(path) == 1:
+        return path if isinstance(path, str) else path[0]
+    return f"{path[0]} and {len(path) - 1} more"
+
+
+def _judge(reader: capture.Reader, path: str | Sequence[str], what: What) -> None:
     if reader.damaged and what.mode == "FAILFAST":
         raise capture.CaptureError(reader.damaged)
     if reader.damaged:
-        _log.warning("%s: %s", path, reader.damaged)
+        _log.warning("%s: %s", _named(path), reader.damaged)
 
 
 def open_reader(path: str | Sequence[str], what: What, storage: Storage) -> capture.Reader:

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql.types import StructType
 
-from ..capture import Reader
+from .arrivals import listed, refuse_changed
 from .catalog import given_in_sql, recall, remember
 from .columns import arrow_schema
 from .files import CaptureFile, Selection, check_paths, group, list_files
 from .linking import chains
 from .options import Options
 from .outlines import Outlined, write_outline
-from .ranges import Range, parts_to_outline, ranges, size_to_cut
+from .ranges import Range, ToCut, parts_to_outline, ranges, size_to_cut
 from .reading import (
     OPTIONS,
     TASK_BYTES,
@@ -141,16 +141,6 @@ def _together(chain: Sequence[CaptureFile]) -> Files:
     return Files(tuple(file.path for file in chain), len(chain) > 1)
 
 
-class ToCut(NamedTuple):
-    """The arguments of ranges() and parts_to_outline()."""
-
-    files: Sequence[CaptureFile]
-    step: int
-    location: str
-    what: object
-    open_reader: Callable[[], Reader]
-
-
 class CaptureRows(CaptureFiles):
     """Reads frames, or messages."""
 
@@ -176,14 +166,14 @@ class CaptureRows(CaptureFiles):
         known = self._to_cut(files, octets)
         if known is None:
             return []
-        made = ranges(*known)
+        made = ranges(known)
         _log.info("%s: %d ranges", files[0].path, len(made))
         return made
 
     def to_outline(self, files: Sequence[CaptureFile], octets: int) -> list[Outlined]:
         """What tasks may outline before cut(), which then takes less time."""
         known = self._to_cut(files, octets)
-        return [] if known is None else parts_to_outline(*known)
+        return [] if known is None else parts_to_outline(known)
 
     def outline(self, item: Outlined, octets: int) -> int:
         """Do so: how many bytes the outline has; 0: there is none."""
@@ -198,24 +188,30 @@ class CaptureRows(CaptureFiles):
         if self.what.joined:
             _log.warning("files that are joined are read by one task: %s", files[0].path)
             return None
-        whole = []
+        sizes = []
         for file in files:
             size = size_to_cut(file, self.storage)
             if size is None:
                 _log.warning("%s is packed, with no table of frames: one task reads it", file.path)
                 return None
-            whole.append(file._replace(size=size))
+            sizes.append(size)
         paths = [file.path for file in files]
         what = self.what.counting()
         return ToCut(
-            whole, octets, location, what.depends(), lambda: open_reader(paths, what, self.storage)
+            [listed(file, self.storage) for file in files],
+            sizes,
+            octets,
+            location,
+            what.depends(),
+            lambda: open_reader(paths, what, self.storage),
+            self.storage,
         )
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """What a task gives."""
         target = arrow_schema(self.what.plan.schema)
         if isinstance(partition, Range):
-            yield from read_file(partition.paths, self.what, target, self.storage, partition)
+            yield from self._read_range(partition, target)
             return
         assert isinstance(partition, Files)
         if partition.chained:
@@ -223,3 +219,15 @@ class CaptureRows(CaptureFiles):
             return
         for path in partition.paths:
             yield from read_file(path, self.what, target, self.storage)
+
+    def _read_range(self, part: Range, target: pa.Schema) -> Iterator[pa.RecordBatch]:
+        """The rows of a range, if its files are those that it was planned of."""
+        try:
+            refuse_changed(part.planned, self.storage)
+        except (FileNotFoundError, ValueError) as problem:
+            if not self.what.ignore_missing:
+                raise
+            _log.warning("left out a range: %s", problem)
+            return
+        yield from read_file(part.paths, self.what, target, self.storage, part)
+        refuse_changed(part.planned, self.storage)

@@ -1,0 +1,95 @@
+"""URIs of captures: what they name, and globs in them, as Hadoop writes both."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import unquote, urlsplit
+
+__all__ = ["cut_at_glob", "is_remote", "local_path", "pattern", "shown", "split_scheme", "whole"]
+
+#: A letter alone is a drive of Windows.
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
+#: ``dbfs:/`` is written so, and pathlib makes ``s3:/bucket`` of ``s3://bucket``.
+_ONE_SLASH = re.compile(r"(dbfs|s3[an]?|gc?s|abfss?|hdfs|https?|memory|az|adl):/(?!/)")
+_GLOB = re.compile(r"[*?\[{]")
+
+
+def is_remote(path: str) -> bool:
+    """Whether a path is a URI of something else than this machine's files."""
+    found = _SCHEME.match(path) or _ONE_SLASH.match(path)
+    return found is not None and found[1].lower() != "file"
+
+
+def whole(uri: str) -> str:
+    """A URI with both of its slashes."""
+    found = _ONE_SLASH.match(uri)
+    return uri if found is None else f"{found[1]}://{uri[found.end() :]}"
+
+
+def local_path(path: str) -> str:
+    """A path of this machine; ``file:`` may stand before it.
+
+    Raises:
+        ValueError: it names another host, or another scheme.
+    """
+    if path[:5].lower() == "file:":
+        parts = urlsplit(path)
+        if parts.netloc not in ("", "localhost"):
+            raise ValueError(f"{path!r} names a file of the host {parts.netloc!r}, not of this one")
+        return unquote(parts.path)
+    if is_remote(path):
+        raise ValueError(f"{path!r} is no file of this machine")
+    return path
+
+
+def shown(uri: str) -> str:
+    """A URI without the password or the arguments that may stand in it."""
+    found = _SCHEME.match(uri)
+    if found is None:
+        return uri
+    authority, slash, path = uri[found.end() :].partition("/")
+    user, at, host = authority.rpartition("@")
+    authority = host if ":" in user else f"{user}{at}{host}"
+    return f"{found[0]}{authority}{slash}{path.split('?', 1)[0] if '=' in path else path}"
+
+
+def split_scheme(uri: str) -> tuple[str, str]:
+    """The scheme, in lower case, and what comes after its slashes; without one, "" and all."""
+    found = _SCHEME.match(uri)
+    return ("", uri) if found is None else (found[1].lower(), uri[found.end() :])
+
+
+def cut_at_glob(uri: str) -> tuple[str, str]:
+    """The folder before the first part that is a glob, and the parts from there on, if any."""
+    found = _SCHEME.match(uri)
+    glob = _GLOB.search(uri, 0 if found is None else found.end())
+    if glob is None:
+        return uri, ""
+    folder = uri[: max(0, uri.rfind("/", 0, glob.start()))]
+    return folder, uri[len(folder) :].lstrip("/")
+
+
+def pattern(glob: str) -> re.Pattern[str]:
+    """A glob of Hadoop's as a pattern for the path below its folder."""
+    out, depth = [], 0
+    for part in re.findall(r"\[[^\]]+\]|.", glob, re.DOTALL):
+        if part == "*":
+            out.append("[^/]*")
+        elif part == "?":
+            out.append("[^/]")
+        elif part[0] == "[" and len(part) > 2:
+            out.append(
+                "[" + part[1:-1].replace("\\", r"\\").replace("!", "^", part[1] == "!") + "]"
+            )
+        elif part == "{":
+            depth += 1
+            out.append("(?:")
+        elif part == "}" and depth:
+            depth -= 1
+            out.append(")")
+        else:
+            out.append("|" if part == "," and depth else re.escape(part))
+    try:
+        return re.compile("".join(out).rstrip("/") + "(?:/(?P<below>.*))?")
+    except re.error:
+        raise ValueError(f"{glob!r} is no glob") from None
