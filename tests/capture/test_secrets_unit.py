@@ -161,7 +161,7 @@ def test_properties_that_end_within_a_value(tag: bytes) -> None:
     assert b"passwordS" in shown
 
 
-def put_token(*, frame: int = 0, body: Any = None) -> bytes:
+def put_token(*, frame: int = 0, body: Any = None, handle: int = 3, channel: int = 0) -> bytes:
     """What a client of Azure or of RabbitMQ's kind sends to $cbs."""
     message = v1.Message(
         TOKEN.decode() if body is None else body,
@@ -170,16 +170,17 @@ def put_token(*, frame: int = 0, body: Any = None) -> bytes:
         application_properties={"operation": "put-token", "type": "jwt", "name": "amqp://h/q"},
     )
     return v1.encode_message(
-        0,
-        v1.Transfer(handle=3, delivery_id=0, delivery_tag=b"t"),
+        channel,
+        v1.Transfer(handle=handle, delivery_id=0, delivery_tag=b"t"),
         message,
         frame_max=frame or 131072,
     )
 
 
-def cbs(role: bool = False) -> bytes:
-    link = v1.Attach("cbs-sender", 3, role, source=v1.Source("me"), target=v1.Target("$cbs"))
-    return v1.encode(0, link)
+def cbs(*, handle: int = 3, channel: int = 0) -> bytes:
+    name = f"cbs-sender-{channel}-{handle}"
+    link = v1.Attach(name, handle, False, source=v1.Source("me"), target=v1.Target("$cbs"))
+    return v1.encode(channel, link)
 
 
 @pytest.mark.parametrize("level", ["frame", "message"])
@@ -253,3 +254,87 @@ def test_what_a_message_to_cbs_has_in_the_place_of_its_body_is_hidden(name: str)
     assert b"T" * 40 not in shown
     assert b"shown-after" in shown
     assert repr(payload)[2:-1].encode() in everything(read(start + sent + after, redact=False))
+
+
+def frames_of(data: bytes) -> list[bytes]:
+    out = []
+    while data:
+        size = int.from_bytes(data[:4], "big")
+        out.append(data[:size])
+        data = data[size:]
+    return out
+
+
+def begin(channel: int) -> bytes:
+    return v1.encode(channel, v1.Begin(None, 0, 100, 100))
+
+
+def test_tokens_are_hidden_on_every_link_to_cbs() -> None:
+    """More than there is room for, in two sessions, and each token within the others."""
+    start = v1.PROTOCOL_HEADER + v1_talk.opening() + begin(1)
+    links = [(channel, handle) for channel in (0, 1) for handle in (3, 5, 6, 7, 8)]
+    for count in (2, 8, 9, 10):
+        data = start + b"".join(cbs(handle=handle, channel=channel) for channel, handle in links)
+        tokens = [
+            put_token(frame=700, handle=handle, channel=channel)
+            for channel, handle in links[:count]
+        ]
+        frames = [frames_of(token) for token in tokens]
+        data += b"".join(frame for each in zip(*frames, strict=True) for frame in each)
+        data += b"".join(tokens)
+        for level in ("frame", "message"):
+            shown = everything(read(data, level=level))
+            for piece in (TOKEN[:20], b"T" * 40, TOKEN[-10:]):
+                assert piece not in shown
+            assert b"shown-id" in shown
+
+
+def test_a_handle_that_another_link_has_now_is_no_secret() -> None:
+    start = v1.PROTOCOL_HEADER + v1_talk.opening() + cbs() + put_token()
+    after = v1.encode(0, v1.Detach(3, True)) + v1_talk.attach(3)
+    after += v1_talk.transfer(v1_talk.message("shown-after"), 1, handle=3)
+    shown = everything(read(start + after))
+    assert b"shown-after" in shown
+    assert b"T" * 40 not in shown
+
+
+@pytest.mark.parametrize("level", ["frame", "message"])
+@pytest.mark.parametrize("frame", [0, 700])
+def test_tokens_are_hidden_where_bytes_are_missing(level: str, frame: int) -> None:
+    """Wherever a packet is missing: the attach, or a part of the token."""
+    parts = [v1.PROTOCOL_HEADER + v1_talk.opening(), cbs(), v1_talk.attach(9)]
+    token = put_token(frame=frame)
+    parts += [token[at : at + 400] for at in range(0, len(token), 400)]
+    parts += [v1_talk.transfer(v1_talk.message("shown-after"), i, handle=9) for i in range(5)]
+    for missing in range(1, len(parts) - 1):
+        packets, at = make.opening(), 1001
+        for i, part in enumerate(parts):
+            if i != missing:
+                packets.append(make.client(at, part))
+            at += len(part)
+        shown = everything(list(capture.read(io.BytesIO(make.pcap(packets)), level=level)))
+        for piece in (TOKEN[:20], b"T" * 40, TOKEN[-10:]):
+            assert piece not in shown, missing
+        assert b"shown-after" in shown
+
+
+#: What stands before the body of a message to $cbs -> bytes of each of its transfers.
+LONG_BEFORE = {
+    "a long id": ({"message_id": "i" * 1100}, 0),
+    "a long id, in several transfers": ({"message_id": "i" * 1100}, 512),
+    "long properties after the operation": ({}, 512),
+}
+
+
+@pytest.mark.parametrize("name", LONG_BEFORE)
+def test_the_operation_is_looked_for_up_to_the_body(name: str) -> None:
+    fields, frame = LONG_BEFORE[name]
+    properties = {"operation": "put-token", "name": "n" * 1000}
+    message = v1.Message(TOKEN.decode(), application_properties=properties, **fields)
+    transfer = v1.Transfer(handle=3, delivery_id=0, delivery_tag=b"t")
+    sent = v1.encode_message(0, transfer, message, frame_max=frame or 131072)
+    first = v1_talk.transfer(v1_talk.message("shown-first, no put-token"), 0, handle=1)
+    shown = everything(read(first * 3 + sent, syn=False))
+    for piece in (TOKEN[:20], b"T" * 40, TOKEN[-10:]):
+        assert piece not in shown
+    assert b"shown-first" in shown

@@ -73,10 +73,10 @@ def test_every_changed_byte_is_refused(path: Path, key: bytes | None, encrypt: b
 
 def test_states_that_are_none(path: Path):
     state = half_read(path).state()
-    assert state.startswith(b"AMQPCAP\x06\x00")
+    assert state.startswith(b"AMQPCAP\x07\x00")
     cases = {
         "not the state": b"",
-        "version 5": b"AMQPCAP\x05" + state[8:],
+        "version 6": b"AMQPCAP\x06" + state[8:],
         "there": state[:-1],
         "announced": state + b"\0",
         "cut": state[:12],

@@ -243,6 +243,7 @@ cdef int64_t search_bytes(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t
                 return NO_MEMORY
             if i or not h.flags & CAPTURED_MIDSTREAM:
                 h.flags |= CAPTURED_RESYNC
+                h.tokens.unseen = True
                 r.count.resyncs += 1
             h.state = IN_SYNC
             h.scan = 0

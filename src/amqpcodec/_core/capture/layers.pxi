@@ -103,6 +103,7 @@ cdef int lose_bytes(Reading* r, Conn* c, Half* h, int64_t lost) noexcept nogil:
         h.scan = 0
         h.expect = 0
     h.flags |= CAPTURED_GAP
+    h.tokens.unseen = True
     h.plain = to
     h.base = to
     return 0

@@ -193,14 +193,14 @@ cdef int put_rest(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int6
     if put_row(r, c, h, p, n, at, lost, h.flags & (CAPTURED_GAP | CAPTURED_MIDSTREAM)
                | (CAPTURED_TRUNCATED if reason else 0)) < 0:
         return NO_MEMORY
-    if r.redact and h.state != IN_SYNC and not (c.v1 and h.past_sasl):
+    if r.redact and h.state != IN_SYNC:
         # The end of a frame that no one saw the beginning of may be that of a secret; and after a
         # frame that is wrong, more of them may follow. A server has none but its challenges.
         if h != &c.half[0] and h.state != EXPECTING:
             return 0
         out = o.data.p + size
         if c.v1:
-            if h.state != EXPECTING or h.cut_type != V1_FRAME_AMQP:
+            if h.state != EXPECTING or h.cut_type != V1_FRAME_AMQP or h.tokens.cut:
                 hide(out, n)
             return 0
         if h.state == EXPECTING:

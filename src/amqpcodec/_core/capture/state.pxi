@@ -249,6 +249,16 @@ cdef int io_messages(StateIO* io, Reading* r, Half* h) noexcept nogil:
     return 0
 
 
+cdef void io_token_links(StateIO* io, TokenLinks* links) noexcept nogil:
+    cdef int i
+    for i in range(TOKEN_LINKS):
+        links.attached[i] = <uint64_t>io_ranged(io, <int64_t>links.attached[i], 0, <int64_t>1 << 48)
+        links.going[i] = <uint64_t>io_ranged(io, <int64_t>links.going[i], 0, <int64_t>1 << 48)
+    links.unseen = io_flag(io, links.unseen)
+    links.all_ = io_flag(io, links.all_)
+    links.cut = io_flag(io, links.cut)
+
+
 cdef bint is_half_sound(const Half* h) noexcept nogil:
     """Whether what the layers above take for granted holds for a direction that was read from a state."""
     if not h.seen:
@@ -297,8 +307,7 @@ cdef int io_half(StateIO* io, Reading* r, Half* h) noexcept nogil:
     h.takes = <uint64_t>io_ranged(io, <int64_t>h.takes, 0, MAX_U32)
     h.tls = io_flag(io, h.tls)
     h.past_sasl = io_flag(io, h.past_sasl)
-    h.tokens.link = <uint64_t>io_ranged(io, <int64_t>h.tokens.link, 0, <int64_t>1 << 48)
-    h.tokens.going = <uint64_t>io_ranged(io, <int64_t>h.tokens.going, 0, <int64_t>1 << 48)
+    io_token_links(io, &h.tokens)
     h.base = io_ranged(io, h.base, 0, NUMBER_LIMIT)
     h.expect = io_ranged(io, h.expect, 0, NUMBER_LIMIT)
     h.scan = <size_t>io_ranged(io, <int64_t>h.scan, 0, 1 << 30)

@@ -371,7 +371,7 @@ cdef int end_row(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, uint6
     if r.redact:
         if AMQP_UNLIKELY(c.v1):
             v1_hide(r.v1, out, n)
-            v1_hide_tokens(r.v1, out, n, &h.tokens, not h.syn)
+            v1_hide_tokens(r.v1, out, n, &h.tokens, h.syn)
         elif n >= 11 and p[0] == FRAME_METHOD and is_secret(load32(p + 7)):
             hide_secret(out, n)
     (<uint64_t*>o.lost.p)[o.n] = lost

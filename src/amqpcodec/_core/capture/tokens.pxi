@@ -1,10 +1,47 @@
 # Credentials of AMQP 1.0 beside the login: the tokens that clients put to the node $cbs, and properties of a
 # connection that are named like one. Overwritten where they lie.
 
-# What a direction of AMQP 1.0 is known to put tokens by: a channel and a handle, and one more; or 0.
+cdef enum:
+    TOKEN_LINKS = 8         # of a direction that are known at once
+
+# Where a direction of AMQP 1.0 puts tokens. A key is a channel and a handle, and one more; 0: none.
 cdef struct TokenLinks:
-    uint64_t link           # attached to $cbs
-    uint64_t going          # inside a delivery with a token
+    uint64_t[TOKEN_LINKS] attached      # to $cbs
+    uint64_t[TOKEN_LINKS] going         # inside a delivery with a token
+    bint unseen             # others may be attached to $cbs: bytes are missing, or there were too many
+    bint all_               # so many tokens were under way that all deliveries count as one
+    bint cut                # the frame that ends where the bytes do may go on with a secret
+
+
+cdef inline int find_key(const uint64_t* keys, uint64_t key) noexcept nogil:
+    cdef int i
+    for i in range(TOKEN_LINKS):
+        if keys[i] == key:
+            return i
+    return -1
+
+
+cdef inline void forget_key(uint64_t* keys, uint64_t key) noexcept nogil:
+    cdef int i = find_key(keys, key)
+    if i >= 0:
+        keys[i] = 0
+
+
+cdef inline bint add_key(uint64_t* keys, uint64_t key) noexcept nogil:
+    """False: there is no room."""
+    cdef int i = find_key(keys, key)
+    if i < 0:
+        i = find_key(keys, 0)
+    if i >= 0:
+        keys[i] = key
+    return i >= 0
+
+
+cdef inline void note_attached(TokenLinks* links, uint64_t key, bint to_cbs) noexcept nogil:
+    if not to_cbs:
+        forget_key(links.attached, key)     # the handle was another link's
+    elif not add_key(links.attached, key):
+        links.unseen = True
 
 
 cdef void hide_text(Cursor* c) noexcept nogil:
@@ -64,21 +101,54 @@ cdef void hide_body(const V1Types* types, Cursor* c) noexcept nogil:
     hide(<uint8_t*>c.p, <size_t>(c.end - c.p))
 
 
-cdef void hide_transfer(const V1Types* types, const V1Value* v, Cursor* c, TokenLinks* links, uint64_t key,
+cdef bint may_put_token(const V1Types* types, const Cursor* c, bint more) noexcept nogil:
+    """Whether the payload at the cursor asks for a token to be put, as far as what comes before the body tells.
+    What ends before the body and goes on may. more: it goes on in the next transfer."""
+    cdef Cursor at = c[0]
+    cdef V1Value v
+    cdef const V1Desc* d
+    while at.end - at.p > 3 and at.p[0] == 0:
+        at.p += 1
+        d = v1_known(types, &at)
+        if d != NULL and SEC_FIRST_CODE + SEC_DATA <= d.code <= SEC_FIRST_CODE + SEC_AMQP_VALUE:
+            return has_text(c.p, <size_t>(at.p - c.p), b"put-token", 9)
+        if d == NULL or v1_read(&at, &v) < 0:
+            break
+    if more and at.p > c.p:
+        return True
+    return has_text(c.p, <size_t>(c.end - c.p), b"put-token", 9)
+
+
+cdef bint hide_transfer(const V1Types* types, const V1Value* v, Cursor* c, TokenLinks* links, uint64_t key,
                         bint unseen) noexcept nogil:
-    """A transfer whose payload is at the cursor. unseen: links may have been attached before the capture."""
+    """A transfer whose payload is at the cursor: whether it has a token. unseen: links may be attached that are
+    not known."""
     cdef bint more = v[TRANSFER_MORE].wire_type != V1_NULL and v[TRANSFER_MORE].u != 0
-    if links.going == key:
+    if links.all_ or find_key(links.going, key) >= 0:
         hide(<uint8_t*>c.p, <size_t>(c.end - c.p))
-    elif links.link == key or (unseen and has_text(c.p, min(<size_t>(c.end - c.p), <size_t>1024), b"put-token", 9)):
+    elif find_key(links.attached, key) >= 0 or (unseen and may_put_token(types, c, more)):
         hide_body(types, c)
-        links.going = key
-    if links.going == key and not more:
-        links.going = 0
+    else:
+        return False
+    if not more:
+        forget_key(links.going, key)
+    elif not add_key(links.going, key):
+        links.all_ = True
+    return True
 
 
-cdef void v1_hide_tokens(const V1Types* types, uint8_t* p, size_t n, TokenLinks* links, bint unseen) noexcept nogil:
-    """Tokens and properties named like secrets in the frames of a row, one or those of a delivery."""
+cdef bint has_links(const TokenLinks* links) noexcept nogil:
+    cdef int i
+    for i in range(TOKEN_LINKS):
+        if links.attached[i] or links.going[i]:
+            return True
+    return links.all_
+
+
+cdef void v1_hide_tokens(const V1Types* types, uint8_t* p, size_t n, TokenLinks* links, bint syn) noexcept nogil:
+    """Tokens and properties named like secrets in the frames of a row, one or those of a delivery.
+
+    syn: the beginning of the direction is known."""
     cdef V1Value[V1_MAX_FIELDS] v
     cdef Fault fault
     cdef Cursor c
@@ -86,25 +156,34 @@ cdef void v1_hide_tokens(const V1Types* types, uint8_t* p, size_t n, TokenLinks*
     cdef const V1Desc* d
     cdef uint64_t key
     cdef size_t size, skip
+    cdef bint unseen, cut, secret
     while n >= 8 and p[0] != c'A':
+        cut = load32(p) > n
         size = min(<size_t>load32(p), n)
         skip = 4 * <size_t>p[4]
         if skip < 8 or skip >= size or p[5] != V1_FRAME_AMQP:
             return
+        unseen = links.unseen or not syn
         v1_begin(&c, &fault, p + skip, p + size, p, 0)
         d = v1_look_descriptor(types, &c, V1_FRAME_AMQP)
+        secret = d == NULL
         if d != NULL and (d.code == DESC_ATTACH or d.code == DESC_OPEN
-                          or (d.code == DESC_TRANSFER and (unseen or links.link or links.going))):
+                          or (d.code == DESC_TRANSFER and (unseen or has_links(links)))):
+            secret = True
             v1_verify_begin(&k, types)
-            if v1_verify_fields(d, &c, &k, 1, v, ALL_FIELDS) == 0:
+            if v1_verify_fields(d, &c, &k, 1, v, ALL_FIELDS) < 0:
+                links.unseen |= d.code == DESC_ATTACH
+            else:
                 key = (<uint64_t>load16(p + 6) << 32 | v[0].u) + 1
                 if d.code == DESC_TRANSFER:
-                    hide_transfer(types, v, &c, links, key, unseen)
+                    secret = hide_transfer(types, v, &c, links, key, unseen)
                 elif d.code == DESC_OPEN:
                     if v[OPEN_PROPERTIES].wire_type == V1_MAP:
                         hide_pairs(&v[OPEN_PROPERTIES], &c)
-                elif v[ATTACH_TARGET].wire_type == V1_DESCRIBED and has_text(
-                        v[ATTACH_TARGET].p, v[ATTACH_TARGET].n, b"$cbs", 4):
-                    links.link = (<uint64_t>load16(p + 6) << 32 | v[ATTACH_HANDLE].u) + 1
+                else:
+                    key = (<uint64_t>load16(p + 6) << 32 | v[ATTACH_HANDLE].u) + 1
+                    note_attached(links, key, v[ATTACH_TARGET].wire_type == V1_DESCRIBED and has_text(
+                        v[ATTACH_TARGET].p, v[ATTACH_TARGET].n, b"$cbs", 4))
+        links.cut = cut and secret
         p += size
         n -= size
