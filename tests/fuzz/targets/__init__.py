@@ -13,6 +13,7 @@ MODULES = {
     "v1": ("v1-values", "v1-frames", "v1-streams", "v1-messages"),
     "columns": ("columns", "columns-runs", "v1-columns"),
     "encode": ("encode", "encode-lies"),
+    "v1_encode": ("v1-encode", "v1-encode-lies"),
     "captures": ("captures", "chains", "states"),
     "texts": ("json", "xml", "where"),
     "dropins": (

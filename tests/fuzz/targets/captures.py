@@ -11,15 +11,19 @@ from typing import Any
 import pyarrow as pa
 
 from amqpcodec import capture
+from tests.capture import hostile_states, v1_talk, wrap
 from tests.capture import recording as make
-from tests.capture import v1_talk, wrap
+from tests.capture.test_websocket_unit import EXTENSIONS
+from tests.capture.test_websocket_unit import over_web as web
 from tests.fuzz import mutators
 from tests.fuzz.target import Choices, Target
 from tests.support import amqp091_wire as w
+from tests.support.tls_talk import CLIENT, SERVER, cut
 
 HEAD = 4
 #: Bytes of columns for each byte of a capture, and for nothing.
 GROWTH, START = 400, 400_000
+LAYERS = tuple(f"amqpcodec.capture._layers.{name}" for name in ("_websocket", "_tls", "_handshake"))
 NAMES = ["method", "payload", "frame", "error", "flags", "packet_offset", "position", "direction"]
 
 
@@ -79,36 +83,57 @@ def chains(data: bytes) -> None:
 
 
 @functools.cache
-def talk() -> bytes:
+def talk(level: str) -> bytes:
     """A capture with something open at every place."""
-    return legacy_talk()
+    return legacy_talk() if level == "frame" else v1_conversation()
 
 
 @functools.cache
-def saved(cut: int) -> bytes:
-    """The state of a reader at this byte of it."""
-    reader = capture.Reader(io.BytesIO(talk()))
-    for _ in reader.read(stop=cut):
-        pass
-    return reader.state()
+def saved(level: str, cut: int) -> tuple[bytes, bytes]:
+    """What the compiled reader says of itself at this byte, and the bytes that it has not read."""
+    core = hostile_states.reader(level, False)
+    core.begin("x", "x")
+    core.feed(talk(level)[:cut])
+    while core.advance():
+        hostile_states.drain(core)
+    hostile_states.drain(core)
+    return core.state(), talk(level)[core.at :]
 
 
 def states(data: bytes) -> None:
-    """A changed state is refused or is as good as a true one: reading on ends as it should."""
+    """A changed state is refused, or its reader works; no checksum stands before it here."""
     choices = Choices(data, HEAD)
-    cut = int.from_bytes(bytes([choices.byte(), choices.byte()])) % (len(talk()) + 1)
-    state = bytearray(saved(cut))
+    level = choices.pick(("frame", "message"))
+    cut = int.from_bytes(bytes([choices.byte(), choices.byte()])) % (len(talk(level)) + 1)
+    state, rest = saved(level, cut)
+    changed = bytearray(state)
     edits = choices.rest
     for at in range(0, len(edits) - 2, 3):
-        state[int.from_bytes(edits[at : at + 2]) % len(state)] = edits[at + 2]
+        changed[int.from_bytes(edits[at : at + 2]) % len(changed)] = edits[at + 2]
     if len(edits) % 3 == 1:
-        del state[edits[-1] :]
-    other = capture.Reader(io.BytesIO(talk()))
+        del changed[edits[-1] :]
+    found = {"states": 0, "refused": 0}
+    hostile_states.attack(bytes(changed), level, False, rest, found)
+    assert bytes(changed) != state or not found["refused"]
+
+
+def sealed_states(data: bytes) -> None:
+    """A saved state that was changed is refused, one that was not is read on from."""
+    states(data)
+    reader = capture.Reader(io.BytesIO(legacy_talk()))
+    for _ in reader.read(stop=int.from_bytes(data[:HEAD]) % len(legacy_talk())):
+        pass
+    state = reader.state()
+    changed = bytearray(state)
+    for at in range(HEAD, len(data) - 2, 3):
+        changed[int.from_bytes(data[at : at + 2]) % len(state)] = data[at + 2]
+    other = capture.Reader(io.BytesIO(legacy_talk()))
     try:
-        other.resume(bytes(state))
+        other.resume(bytes(changed))
     except ValueError:
+        assert bytes(changed) != state
         return
-    other.stats()
+    assert bytes(changed) == state
     table(other)
 
 
@@ -140,10 +165,23 @@ def legacy_talk() -> bytes:
     return make.pcap(legacy_packets())
 
 
+def v1_conversation() -> bytes:
+    """Both sides of 1.0 as a file."""
+    return make.pcap(v1_talk.talk(v1_talk.client_says(), v1_talk.server_says(), 200))
+
+
+def over_web() -> bytes:
+    """A conversation over WebSocket, compressed, in fragments."""
+    publish = w.method_frame("basic.publish", exchange="e", routing_key="k")
+    said = [(CLIENT, b"AMQP\0\0\x09\x01"), (CLIENT, publish + w.content(1, b"body"))]
+    said += [(SERVER, w.method_frame("basic.deliver", delivery_tag=5) + w.content(1, b"body"))]
+    return make.pcap(make.packets(cut(web(said, EXTENSIONS[1], 2), (40,))))
+
+
 def seeds() -> Iterator[bytes]:
     """pcap and pcapng, both families, complete and cut."""
     one = legacy_talk()
-    two = make.pcap(v1_talk.talk(v1_talk.client_says(), v1_talk.server_says(), 200))
+    two = v1_conversation()
     order = "<"
     three = make.section(order) + make.interface(order, 1)
     for ticks, packet in enumerate(v1_talk.talk(v1_talk.client_says()[:600], b"", 300)):
@@ -151,7 +189,7 @@ def seeds() -> Iterator[bytes]:
     said = wrap.fragmented([packet[14:] for packet in legacy_packets()], 1, 5)
     four = make.pcap([tunnel(said[0]) for tunnel in wrap.TUNNELS.values()])
     five = make.pcap([make.ethernet(wrap.vxlan(packet)) for packet in said])
-    whole = (one, two, three, one[: len(one) // 2], two[100:], four, five)
+    whole = (one, two, three, one[: len(one) // 2], two[100:], four, five, over_web())
     for number, data in enumerate(whole):
         for choice in range(4):
             yield bytes([choice & 1, choice >> 1, number, choice * 60]) + data
@@ -165,7 +203,15 @@ def state_seeds() -> Iterator[bytes]:
 
 
 TARGETS = (
-    Target("captures", captures, seeds, mutators.plain(HEAD), largest=8192, quick=quick_captures),
+    Target(
+        "captures",
+        captures,
+        seeds,
+        mutators.plain(HEAD),
+        largest=8192,
+        python=LAYERS,
+        quick=quick_captures,
+    ),
     Target("chains", chains, seeds, mutators.plain(HEAD), largest=8192),
-    Target("states", states, state_seeds, mutators.plain(HEAD), largest=60),
+    Target("states", sealed_states, state_seeds, mutators.plain(HEAD), largest=60, quick=states),
 )

@@ -79,14 +79,10 @@ def rows(data: bytes) -> None:
     both(made, choices.pick((131072, 4096, 0, 9, 8)))
 
 
-def lies(data: bytes) -> None:
-    """Offsets, sizes and counts that make no sense are refused; nothing is read by them."""
-    choices = Choices(data, HEAD)
-    kind = choices.pick(TYPES)
+def lie_of(kind: pa.DataType, raw: bytes) -> Lie:
+    """An array whose offsets are these bytes."""
     width = 8 if "large" in str(kind) else 4
-    name = choices.pick(TEXTS)
     content = b"abcdefghijklmnop"
-    raw = choices.rest
     count = max(1, min(len(raw) // width - 1, 20))
     offsets = bytearray(raw[: width * (count + 1)].ljust(width * (count + 1), b"\0"))
     for at in range(0, len(offsets), width):  # beyond what is there nobody can see
@@ -94,7 +90,15 @@ def lies(data: bytes) -> None:
         if value > len(content):
             value %= len(content) + 1
             offsets[at : at + width] = value.to_bytes(width, "little", signed=True)
-    both(Lie(kind, count, bytes(offsets), content).told(name), 131072)
+    return Lie(kind, count, bytes(offsets), content)
+
+
+def lies(data: bytes) -> None:
+    """Offsets, sizes and counts that make no sense are refused; nothing is read by them."""
+    choices = Choices(data, HEAD)
+    kind = choices.pick(TYPES)
+    name = choices.pick(TEXTS)
+    both(lie_of(kind, choices.rest).told(name), 131072)
 
 
 def row_seeds() -> Iterator[bytes]:

@@ -1,0 +1,114 @@
+"""Columns to messages and performatives of AMQP 1.0: texts of others, and arrays that lie."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from random import Random
+from typing import Any
+
+import pyarrow as pa
+
+from amqpcodec import batch
+from tests.encode.test_capsules_unit import Lie
+from tests.fuzz import mutators
+from tests.fuzz.target import Choices, Target
+from tests.fuzz.targets.encode import HEAD, TYPES, lie_of, lie_seeds
+
+#: Columns that take the texts of an input, with the types that they come in.
+TEXTS = {
+    **dict.fromkeys(("value", "footer", "arguments"), pa.string()),
+    **dict.fromkeys(("delivery_annotations", "message_annotations"), pa.string()),
+    **dict.fromkeys(("application_properties", "properties.to"), pa.string()),
+    **dict.fromkeys(("properties.message_id", "properties.content_type"), pa.string()),
+    **dict.fromkeys(("body", "delivery_tag", "properties.user_id"), pa.binary()),
+}
+PERFORMATIVES = ("transfer", "flow", "attach", "disposition", "open", "sasl-init", None)
+BODY_KINDS = ("data", "value", "sequence", None)
+
+
+def columns(choices: Choices) -> pa.RecordBatch:
+    """Some columns, with values out of the input; those of messages or those of performatives."""
+    rng = choices.rng()
+    count = 1 + choices.byte() % 6
+    texts = choices.rest.split(b"\0")
+    made: dict[str, Any] = {}
+    for name, kind in TEXTS.items():
+        if rng.random() < 0.4:
+            values = [rng.choice([*texts, None]) for _ in range(count)]
+            if kind == pa.string():
+                values = [value and value.decode("utf-8", "replace") for value in values]
+            made[name] = pa.array(values, kind)
+    for name, top in (("handle", 1 << 32), ("header.priority", 255), ("message_format", 5)):
+        if rng.random() < 0.3:
+            made[name] = pa.array([rng.randrange(top) for _ in range(count)], pa.int64())
+    for name, some in (("performative", PERFORMATIVES), ("body_kind", BODY_KINDS)):
+        if rng.random() < 0.3:
+            made[name] = pa.array([rng.choice(some) for _ in range(count)], pa.string())
+    return pa.record_batch(made or {"body": pa.array([choices.rest])})
+
+
+def written(given: pa.RecordBatch, frame_max: int) -> pa.Array | None:
+    """The frames of each row, null where the row has an error; None where the columns have one."""
+    try:
+        made = batch.encode(given, "1.0", frame_max)
+    except (ValueError, TypeError):
+        return None
+    found = pa.array(made)
+    found.validate(full=True)
+    assert found.null_count == made.error_count
+    return found
+
+
+def rows(data: bytes) -> None:
+    """What is written can be read; what was read is written so that it is read as the same."""
+    choices = Choices(data, HEAD)
+    given = columns(choices)
+    frame_max = choices.pick((131072, 0, 512))
+    first = written(given, frame_max)
+    if first is None:
+        return
+    frames = pa.record_batch(batch.decode(first.drop_null(), "1.0"))
+    frames.validate(full=True)
+    assert frames.column("error").null_count == frames.num_rows, frames.column("error")
+    if "performative" in given.schema.names:
+        return
+    messages = pa.record_batch(batch.decode(first.drop_null(), "1.0", "message"))
+    messages.validate(full=True)
+    assert messages.column("error").null_count == messages.num_rows, messages.column("error")
+    second = written(messages, frame_max)
+    assert second is not None
+    again = pa.record_batch(batch.decode(second.drop_null(), "1.0", "message"))
+    kept = messages.filter(second.is_valid())
+    names = [name for name in kept.schema.names if name not in ("frame", "row")]
+    assert again.select(names).to_pylist() == kept.select(names).to_pylist()
+    assert written(again, frame_max).equals(second.drop_null())
+
+
+def lies(data: bytes) -> None:
+    """Offsets, sizes and counts that make no sense are refused; nothing is read by them."""
+    choices = Choices(data, HEAD)
+    kind = choices.pick(TYPES)
+    name = choices.pick((*TEXTS, "performative", "body_kind", "application_properties.x"))
+    lie: Lie = lie_of(kind, choices.rest)
+    written(lie.told(name), 131072)
+
+
+def row_seeds() -> Iterator[bytes]:
+    """Every form of value that JSON text has."""
+    texts = (
+        b'{"a":1,"b":[1,2.5,null,true]}', b'{"$map":[[1,{"$symbol":"x"}],["k",2]]}', b"null",
+        b'{"$described":["d",{"$binary":"AAEC"}]}',
+        b'{"$uuid":"00112233-4455-6677-8899-aabbccddeeff"}',
+        b'{"$timestamp_ms":1700000000000}', b'{"$char":"x"}', b'{"$decimal":"-1.50"}',
+        b'{"$type":"accepted"}', b'{"handle":1,"delivery_id":2}', b'{"name":"l","role":true}',
+        b'{"$double":"NaN"}', b"AMQP_ULONG:7", b"\xff", b"", b"text", b"[[],{}]", b'{"a":1',
+    )  # fmt: skip
+    for seed in range(60):
+        rng = Random(seed)
+        yield rng.randbytes(HEAD) + b"\0".join(rng.sample(texts, rng.randrange(1, 6)))
+
+
+TARGETS = (
+    Target("v1-encode", rows, row_seeds, mutators.plain(HEAD), largest=600),
+    Target("v1-encode-lies", lies, lie_seeds, mutators.plain(HEAD), largest=200),
+)
