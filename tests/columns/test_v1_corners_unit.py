@@ -198,3 +198,20 @@ def test_application_properties_as_numbers_and_times() -> None:
     times = [*row.values()]
     assert times[3].timestamp() == 1_700_000_000
     assert times[:3] + times[4:] == [None] * 5
+
+
+STATES = {
+    "a value beyond the end": b"\0\xa3\1d\xa1\x7fabc",
+    "a descriptor beyond the end": b"\0\xa3\x7fd",
+    "a text that is none": b"\0\xa3\1d\xa1\2\xff\xff",
+}
+
+
+@pytest.mark.parametrize("name", STATES)
+def test_an_unknown_described_value_that_nobody_asked_for(name: str) -> None:
+    """It is no value, whatever columns there are."""
+    data = narrow(TRANSFER, b"\x43", b"\x43", *[b"\x40"] * 5, STATES[name])
+    for fields in (["handle", "error"], ["payload", "error"], None):
+        assert first(data, **({"fields": fields} if fields else {}))["error"]
+    with pytest.raises(DecodeError):
+        amqp.decode(data)
