@@ -133,8 +133,7 @@ cdef int look_ints(FastPlan* h, FastStep* t, int64_t row, int n, uint64_t* out, 
     cdef int i
     cdef int64_t v
     cdef uint64_t far = 0, differ = 0, seen = 0
-    if look_integers(t.s, row, n, out) != 0:
-        return FALLS_BACK
+    look_integers(t.s, row, n, out)     # of which a step of this type is made
     if all_rows(t, n):
         for i in range(n):
             # above 31 bits, that and the sign are not all the same

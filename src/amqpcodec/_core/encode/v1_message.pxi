@@ -6,8 +6,6 @@ cdef int v1e_list_section(Encoder* e, int i, const Source* whole, int64_t row) n
     cdef size_t at = <size_t>(e.text.w - e.scratch.p)
     cdef bint any_ = False
     cdef int status
-    if f == NULL:
-        return 0
     if whole != NULL and not f.singles and not is_valid(whole, row):
         return 0
     status = v1e_composite(e, f, row, NULL, MORE_GIVEN, &any_)
