@@ -116,3 +116,11 @@ def test_blocks_that_may_stand_after_damage(block_type: int, known: bool) -> Non
     assert count(core) == 0
     blocks = make.block("<", block_type, b"some") * 20
     assert core.first(b"\xff" * 6 + blocks, 6 + len(blocks), True) == (6 if known else -1)
+
+
+def test_an_outline_begins_with_a_new_reader() -> None:
+    core = opened()
+    core.feed(make.pcap(PACKETS))
+    assert count(core) == 3
+    with pytest.raises(ValueError, match="begins with a new reader"):
+        _capture.CaptureOutline(core, 0, 1 << 20)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from amqpcodec import capture
+from amqpcodec import capture, v0_9_1
 from amqpcodec.capture._outline import Part, follow, outline, parts
 from tests.capture import recording as make
 from tests.capture import variants
@@ -112,6 +112,16 @@ def test_a_steady_direction_is_left_out(tmp_path: Path) -> None:
     [made] = followed(path, "frame", path.stat().st_size - 1)
     assert made is not None
     assert made < 0.05
+
+
+def test_ends_that_open_again(tmp_path: Path) -> None:
+    """The connection before goes."""
+    beat = v0_9_1.encode(0, v0_9_1.Heartbeat())
+    said = [(side, beat * 5) for side in (0, 1)] * 40
+    path = tmp_path / "x.pcap"
+    path.write_bytes(make.pcap(make.packets([(0, v0_9_1.PROTOCOL_HEADER), *said]) * 4))
+    found = followed(path, "frame", path.stat().st_size // 11)
+    assert any(each is not None for each in found)
 
 
 def test_parts_of_a_chain(tmp_path: Path) -> None:

@@ -342,3 +342,15 @@ def test_what_was_wrong_by_another_protocol_is_bytes_of_none() -> None:
     assert [row["frame"] for row in found] == [junk, frame, frame]
     assert found[0]["error"] == "9 bytes in which no frame was found"
     assert [row["error"] for row in found[1:]] == [None, None]
+
+
+@pytest.mark.parametrize(
+    "name", ["queue.declare-ok.message_count", "queue.declare_ok.message_count"]
+)
+def test_a_method_with_a_hyphen_in_columns_of_all_versions(name: str) -> None:
+    for header, amqp in (("0-9-1", v0_9_1), ("1 1 8 0", v0_8)):
+        answer = amqp.encode(1, amqp.Queue.DeclareOk("q", 7, 0))
+        found = rows(
+            make.pcap([*opening(), *talk(HEADERS[header], answer)]), fields=["method", name]
+        )
+        assert found[-1] == {"method": "queue.declare-ok", name: 7}
