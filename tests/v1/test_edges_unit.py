@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from amqpcodec import IncompleteError
+from amqpcodec import DecodeError, IncompleteError
 from amqpcodec import v1_0 as amqp
 
 
@@ -86,6 +86,8 @@ def test_pickles_of_others() -> None:
     refused(ValueError, "with other fields", function, cls, values[1:], mode, origin)
     begin = amqp.encode_value(amqp.Described(amqp.ULong(0x11), []))
     refused(ValueError, "bytes of another type", function, cls, values, mode, begin)
+    more = amqp.encode_value(amqp.Open("c")) + b"\0"
+    refused(DecodeError, "1 byte", function, cls, values, mode, more)
     refused(TypeError, "instance of AMQP 1.0's classes", amqp.Open.__reduce__, 1)
     refused(TypeError, "takes a described type of AMQP 1.0", amqp.Open.validate, 1)
 
