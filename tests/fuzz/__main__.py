@@ -3,7 +3,7 @@
 For each target a line: executions, edges of the core that were reached, seconds since the last new
 one, findings. An input that broke a promise is kept in `.cache/fuzz/findings`, and shown again by
 `python -m tests.fuzz TARGET --again FILE`. Exit status: 1 for findings, 2 for
-missing tools.
+missing tools, 130 where it was interrupted.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ FINDINGS = CACHE / "findings"
 TIMEOUT, MEMORY = 20, 3000
 #: One allocation, in MB: clients make room for what bytes only claim.
 LARGEST = 500
+#: What a shell and atheris end with after Ctrl-C.
+INTERRUPTED = 130
 
 
 @dataclass
@@ -38,6 +40,7 @@ class Result:
     quiet: float = 0.0  # seconds since the last new edge
     seconds: float = 0.0
     finding: Path | None = None
+    interrupted: bool = False
     output: str = ""
 
     def line(self) -> str:
@@ -51,7 +54,7 @@ class Result:
     @property
     def failed(self) -> bool:
         """Whether a promise was broken, or the run itself went wrong."""
-        return self.finding is not None or not self.executions
+        return self.finding is not None or not (self.executions or self.interrupted)
 
 
 HEADING = f"{'target':<16}{'executions':>14}{'edges':>9}{'quiet s':>9}{'time s':>9}{'findings':>10}"
@@ -106,11 +109,23 @@ def fuzz(name: str, seconds: int, runs: int, seed: int, pools: bool) -> Result:
                 result.finding = Path(found[1])
     result.seconds = time.monotonic() - begin
     result.quiet = time.monotonic() - changed
-    if process.returncode and result.finding is None:
+    result.interrupted = process.returncode == INTERRUPTED
+    if process.returncode and not result.interrupted and result.finding is None:
         result.executions = 0
     if result.failed:
         result.output = "".join(tail)
     return result
+
+
+def show(result: Result) -> bool:
+    """Print what a run gave; whether it failed."""
+    print(result.line(), flush=True)
+    if result.failed:
+        print(result.output, file=sys.stderr)
+        if result.finding:
+            where = f"python -m tests.fuzz {result.name} --again {result.finding}"
+            print(f"again: {where}", file=sys.stderr)
+    return result.failed
 
 
 def again(name: str, path: Path) -> int:
@@ -182,15 +197,16 @@ def main() -> int:
             pool.submit(fuzz, name, options.seconds, options.runs, options.seed, options.pools)
             for name in names
         ]
-        for each in started:
-            result = each.result()
-            print(result.line(), flush=True)
-            if result.failed:
-                bad = True
-                print(result.output, file=sys.stderr)
-                if result.finding:
-                    where = f"python -m tests.fuzz {result.name} --again {result.finding}"
-                    print(f"again: {where}", file=sys.stderr)
+        try:
+            while started:
+                bad |= show(started[0].result())
+                del started[0]
+        except KeyboardInterrupt:
+            pool.shutdown(cancel_futures=True)  # those that run were interrupted as well
+            for each in started:
+                if not each.cancelled():
+                    show(each.result())
+            return INTERRUPTED
     return 1 if bad else 0
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests.fuzz import __main__ as program
 from tests.fuzz.target import SHARE, Target
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -55,3 +57,36 @@ def test_without_quick_checks_every_input_is_asked_everything() -> None:
     target.part(b"1")
     target.whole(b"2")
     assert whole == [b"1", b"2"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="takes a shell")
+@pytest.mark.parametrize(
+    ("said", "status", "executions", "failed"),
+    [
+        ("#50\tNEW cov: 7 ft: 8", 0, 50, False),
+        ("#50\tNEW cov: 7 ft: 8", 130, 50, False),
+        ("", 130, 0, False),
+        ("#50\tNEW cov: 7 ft: 8", 1, 0, True),
+        ("", 0, 0, True),
+        ("Test unit written to here", 77, 0, True),
+    ],
+)
+def test_an_interrupted_run_is_no_finding(
+    said: str,
+    status: int,
+    executions: int,
+    failed: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    child = tmp_path / "child"
+    child.write_text(f"#!/bin/sh\necho '{said}'\nexit {status}\n")
+    child.chmod(0o700)
+    monkeypatch.setattr(sys, "executable", str(child))
+    monkeypatch.setattr(program, "CACHE", tmp_path)
+    monkeypatch.setattr(program, "FINDINGS", tmp_path / "findings")
+    monkeypatch.setattr(program, "runtime", lambda: tmp_path)
+    monkeypatch.setattr(program, "environment", lambda *_: {**os.environ, "ASAN_OPTIONS": ""})
+    result = program.fuzz("tables", 1, 0, 0, False)
+    assert (result.executions, result.failed) == (executions, failed)
+    assert result.line().split()[-1] == str(int(failed))
