@@ -507,9 +507,10 @@ def read(
         batch_rows: rows of a batch, at most.
         redact: overwrite credentials (what connection.start-ok, secure, secure-ok and update-secret
             carry; of 1.0, what sasl-init, sasl-challenge, sasl-response and sasl-outcome carry, and
-            tokens that are put to $cbs; text in client_properties, and in the properties of open,
-            under names with password, secret, token, credential or authorization in them) with
-            asterisks, in every column; bytes of a client that may be part of one, too.
+            tokens that are put to $cbs; in client_properties, and in the properties of open, values
+            of any type, and all within them, under names with password, passwd, secret, token,
+            credential or authorization in them, however deep) in every column: text and bytes with
+            asterisks, all else with zeros; bytes of a client that may be part of one, too.
         chain: whether several files are read as one, ordered by their first packets: what
             connections wait for is carried from file to file, and a row belongs to the file with
             its first byte. "auto": those are whose packets say so, which is seen at both ends of

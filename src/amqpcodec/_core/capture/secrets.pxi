@@ -1,9 +1,5 @@
 # Credentials in the frames of captures: overwritten where they lie, so that no column shows them.
 
-cdef enum:
-    PROPERTIES_DEPTH = 8    # tables in the properties of a client that are looked into
-
-
 cdef inline bint is_secret(uint32_t method) noexcept nogil:
     """connection.start-ok, secure, secure-ok and update-secret, the same numbers in all versions."""
     return (method == CONNECTION_START_OK or method == CONNECTION_SECURE or method == CONNECTION_SECURE_OK
@@ -35,42 +31,50 @@ cdef bint is_secret_name(const uint8_t* p, size_t n) noexcept nogil:
             or has_text(p, n, b"authorization", 13))
 
 
-cdef void hide_entries(uint8_t* p, size_t n, int depth) noexcept nogil:
-    """Overwrite texts of a field table under names of secrets, as far as the table can be read."""
-    cdef size_t at = 0, size
-    cdef const uint8_t* name
-    cdef size_t name_n
-    cdef uint8_t tag
-    while n - at >= 2 and n - at - 2 >= p[at]:
-        name = p + at + 1
-        name_n = p[at]
-        at += 1 + name_n
-        tag = p[at]
-        at += 1
-        if tag == c'S' or tag == c'x' or tag == c'F' or tag == c'A':
-            if n - at < 4:
+cdef size_t hide_value(uint8_t* p, size_t n, bint secret, int depth) noexcept nogil:
+    """Overwrite what is secret of the tag and value at p: all of it, or what tables in it name so; how many of the
+    n bytes, at least one, it takes. One that cannot be read is hidden with all that follows it."""
+    cdef int shape = SHAPES[0][p[0]]    # RabbitMQ's dialect, in which captures are read
+    cdef size_t head = 1
+    cdef size_t size = n
+    if shape >= 0:
+        size = <size_t>shape
+    elif shape != SHAPE_UNKNOWN:
+        head = min(n, <size_t>5)
+        if n >= 5:
+            size = load32(p + 1)
+    if size > n - head:
+        hide(p + head, n - head)
+        return n
+    if shape >= 0:
+        if secret:
+            memset(p + head, 0, size)
+    elif shape == SHAPE_LONG:
+        if secret:
+            hide(p + head, size)
+    elif depth >= DEPTH_LIMIT:
+        hide(p + head, size)
+    else:
+        hide_values(p + head, size, shape == SHAPE_TABLE, secret, depth + 1)
+    return head + size
+
+
+cdef void hide_values(uint8_t* p, size_t n, bint named, bint secret, int depth) noexcept nogil:
+    """The same of a field table's pairs, or of a field array's items. secret: names, too."""
+    cdef size_t at = 0, name_n
+    cdef bint hidden
+    while at < n:
+        hidden = secret
+        if named:
+            name_n = p[at]
+            if name_n + 1 >= n - at:
+                hide(p + at + 1, n - at - 1)
                 return
-            size = min(<size_t>load32(p + at), n - at - 4)
-            at += 4
-            if (tag == c'S' or tag == c'x') and is_secret_name(name, name_n):
-                hide(p + at, size)
-            if tag == c'F' and depth < PROPERTIES_DEPTH:
-                hide_entries(p + at, size, depth + 1)
-        elif tag == c't' or tag == c'b' or tag == c'B':
-            size = 1
-        elif tag == c's' or tag == c'u' or tag == c'U':
-            size = 2
-        elif tag == c'I' or tag == c'i' or tag == c'f':
-            size = 4
-        elif tag == c'D':
-            size = 5
-        elif tag == c'V':
-            size = 0
-        else:
-            size = 8
-        if n - at < size:
-            return
-        at += size
+            hidden = secret or is_secret_name(p + at + 1, name_n)
+            if secret:
+                hide(p + at + 1, name_n)
+            at += 1 + name_n
+        at += hide_value(p + at, n - at, hidden, depth)
 
 
 cdef void hide_secret(uint8_t* p, size_t n) noexcept nogil:
@@ -84,7 +88,7 @@ cdef void hide_secret(uint8_t* p, size_t n) noexcept nogil:
         if n - at < 4 or load32(p + at) > n - at - 4:
             hide(p + at, n - at)
             return
-        hide_entries(p + at + 4, load32(p + at), 0)
+        hide_values(p + at + 4, load32(p + at), True, False, 1)
         at += 4 + <size_t>load32(p + at)
         if n - at < 1 or p[at] > n - at - 1:
             hide(p + at, n - at)

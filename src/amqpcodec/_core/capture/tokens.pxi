@@ -44,43 +44,89 @@ cdef inline void note_attached(TokenLinks* links, uint64_t key, bint to_cbs) noe
         links.unseen = True
 
 
-cdef void hide_text(Cursor* c) noexcept nogil:
-    """Overwrite the content of the text or binary at the cursor, which steps over it or to the end."""
-    cdef V1Value v
-    cdef const uint8_t* from_ = c.p
-    if c.p >= c.end:
-        return
-    if v1_read(c, &v) == 0 and V1_BINARY <= v.wire_type <= V1_SYMBOL:
-        hide(<uint8_t*>v.p, v.n)
-        return
-    # Cut off, or no text: the constructor stays, and the length that follows it.
-    from_ += min(<size_t>(c.end - from_), <size_t>(5 if from_[0] >> 4 == CATEGORY_VARIABLE4
-                                                   else 2 if from_[0] >> 4 == CATEGORY_VARIABLE1 else 1))
-    hide(<uint8_t*>from_, <size_t>(c.end - from_))
+cdef void v1_hide_rest(Cursor* c, uint8_t* from_) noexcept nogil:
+    """Overwrite all from a value on that cannot be read, but for its constructor and the length that follows it."""
+    if from_ < c.end:
+        from_ += min(<size_t>(c.end - from_), <size_t>(5 if from_[0] >> 4 == CATEGORY_VARIABLE4
+                                                       else 2 if from_[0] >> 4 == CATEGORY_VARIABLE1 else 1))
+        hide(from_, <size_t>(c.end - from_))
     c.p = c.end
 
 
-cdef int read_over(Cursor* c, V1Value* v) noexcept nogil:
-    """Read a value, and step over all of it."""
-    if v1_read(c, v) < 0:
-        return -1
-    return v1_skip_described(c) if v.wire_type == V1_DESCRIBED else 0
+cdef void v1_hide_value(Cursor* c, V1Value* v, bint secret, int depth) noexcept nogil:
+    """Overwrite what is secret of the value at the cursor: all of it, or what maps in it name so. The cursor steps
+    over it, or to the end where it cannot be read. v: the value, of a described one what is described."""
+    cdef uint8_t* from_ = <uint8_t*>c.p
+    if v1_read(c, v) < 0 or (v.wire_type == V1_DESCRIBED and depth >= DEPTH_LIMIT):
+        v1_hide_rest(c, from_)
+        v.wire_type = V1_NULL
+    elif v.wire_type == V1_DESCRIBED:
+        v1_hide_value(c, v, secret, depth + 1)
+        v1_hide_value(c, v, secret, depth + 1)
+    else:
+        v1_hide_content(c, v, from_, from_ + 1, secret, depth)
 
 
-cdef void hide_pairs(const V1Value* map_, const Cursor* around) noexcept nogil:
-    """The same of a verified map's values under names of secrets."""
-    cdef Cursor c = around[0]
-    cdef V1Value key, v
-    cdef uint32_t i
-    c.p = map_.p
-    c.end = map_.p + map_.n
-    for i in range(map_.count >> 1):
-        if read_over(&c, &key) < 0:
-            return
-        if V1_STRING <= key.wire_type <= V1_SYMBOL and is_secret_name(key.p, key.n):
-            hide_text(&c)
+cdef void v1_hide_content(const Cursor* c, const V1Value* v, uint8_t* constructor, uint8_t* from_, bint secret,
+                          int depth) noexcept nogil:
+    """The same of a value's content, which is the bytes from from_ to the cursor."""
+    cdef Cursor inner
+    if v.wire_type >= V1_LIST:
+        v1_inside(c, v, &inner)
+        if depth >= DEPTH_LIMIT:
+            hide(<uint8_t*>inner.p, v.n)
+        elif v.wire_type == V1_ARRAY:
+            v1_hide_array(&inner, secret, depth + 1)
         else:
-            read_over(&c, &v)
+            v1_hide_items(&inner, v.wire_type == V1_MAP, secret, depth + 1)
+    elif not secret:
+        return
+    elif V1_BINARY <= v.wire_type <= V1_SYMBOL:
+        hide(<uint8_t*>v.p, v.n)
+    elif v.code == CTOR_TRUE:
+        constructor[0] = CTOR_FALSE
+    else:
+        memset(from_, 0, <size_t>(c.p - from_))
+
+
+cdef void v1_hide_items(Cursor* c, bint is_map, bint secret, int depth) noexcept nogil:
+    """The items of a list, or the keys and values of a map."""
+    cdef V1Value v
+    cdef bint hidden = secret
+    while c.p < c.end:
+        v1_hide_value(c, &v, secret, depth)
+        if is_map and c.p < c.end:
+            hidden = secret or (V1_BINARY <= v.wire_type <= V1_SYMBOL and is_secret_name(v.p, v.n))
+            v1_hide_value(c, &v, hidden, depth)
+
+
+cdef void v1_hide_array(Cursor* c, bint secret, int depth) noexcept nogil:
+    """An array: descriptors and a constructor that all items share, then their content."""
+    cdef V1Value v
+    cdef uint8_t* constructor
+    cdef uint8_t* from_
+    while c.p < c.end and c.p[0] == CTOR_DESCRIBED:
+        c.p += 1
+        v1_hide_value(c, &v, secret, depth)
+    if c.p == c.end:
+        return
+    constructor = <uint8_t*>c.p
+    v.wire_type = CTOR_WIRE_TYPE[constructor[0]]
+    if v.wire_type == V1_UNKNOWN:
+        v1_hide_rest(c, constructor)
+        return
+    c.p += 1
+    if constructor[0] >> 4 == CATEGORY_FIXED0:
+        if secret and constructor[0] == CTOR_TRUE:
+            constructor[0] = CTOR_FALSE
+        hide(<uint8_t*>c.p, <size_t>(c.end - c.p))      # of which there is nothing
+        return
+    while c.p < c.end:
+        from_ = <uint8_t*>c.p
+        if v1_content(c, &v, constructor[0]) < 0:
+            hide(from_, <size_t>(c.end - from_))
+            return
+        v1_hide_content(c, &v, constructor, from_, secret, depth)
 
 
 cdef void hide_body(const V1Types* types, Cursor* c) noexcept nogil:
@@ -95,7 +141,7 @@ cdef void hide_body(const V1Types* types, Cursor* c) noexcept nogil:
         if d == NULL:
             break
         if SEC_FIRST_CODE + SEC_DATA <= d.code <= SEC_FIRST_CODE + SEC_AMQP_VALUE:
-            hide_text(c)
+            v1_hide_value(c, &v, True, 0)
         elif v1_read(c, &v) < 0:
             break               # of a section before the body, and cut off
     hide(<uint8_t*>c.p, <size_t>(c.end - c.p))
@@ -167,8 +213,10 @@ cdef void v1_hide_tokens(const V1Types* types, uint8_t* p, size_t n, TokenLinks*
         v1_begin(&c, &fault, p + skip, p + size, p, 0)
         d = v1_look_descriptor(types, &c, V1_FRAME_AMQP)
         secret = d == NULL
-        if d != NULL and (d.code == DESC_ATTACH or d.code == DESC_OPEN
-                          or (d.code == DESC_TRANSFER and (unseen or has_links(links)))):
+        if d != NULL and d.code == DESC_OPEN:
+            secret = True
+            v1_hide_value(&c, v, False, 1)      # not verified: it may be cut off
+        elif d != NULL and (d.code == DESC_ATTACH or (d.code == DESC_TRANSFER and (unseen or has_links(links)))):
             secret = True
             v1_verify_begin(&k, types)
             if v1_verify_fields(d, &c, &k, 1, v, ALL_FIELDS) < 0:
@@ -177,9 +225,6 @@ cdef void v1_hide_tokens(const V1Types* types, uint8_t* p, size_t n, TokenLinks*
                 key = (<uint64_t>load16(p + 6) << 32 | v[0].u) + 1
                 if d.code == DESC_TRANSFER:
                     secret = hide_transfer(types, v, &c, links, key, unseen)
-                elif d.code == DESC_OPEN:
-                    if v[OPEN_PROPERTIES].wire_type == V1_MAP:
-                        hide_pairs(&v[OPEN_PROPERTIES], &c)
                 else:
                     key = (<uint64_t>load16(p + 6) << 32 | v[ATTACH_HANDLE].u) + 1
                     note_attached(links, key, v[ATTACH_TARGET].wire_type == V1_DESCRIBED and has_text(
