@@ -26,7 +26,7 @@ from amqpcodec._codec cimport (
     double_to_bits, EncodeError, Fault, FAULT_TEXT_SIZE, float_to_bits, FRAME_BODY, FRAME_END,
     FRAME_HEADER, FRAME_METHOD, HIGHEST_INT64, is_ascii, is_utf8, load16, load32, load64,
     MAX_FIELDS, MAX_U32, MODE_0_8, MODE_LETTER, MODE_NO_X, mode_of, MODE_OLD, PROPERTY_ALIASES,
-    Protocol, put_envelope, SHAPES, store16, store32, store64, take_frame_max, values_room, W_BIT,
+    Protocol, put_envelope, SHAPES, store16, store32, store64, parse_frame_max, values_room, W_BIT,
     W_CONTENT, W_LONG, W_LONGLONG, W_LONGSTR, W_OCTET, W_SHORT, W_SHORTSTR, W_TABLE, W_TIMESTAMP,
     WIRE_NAMES, write_arguments, write_properties,
 )

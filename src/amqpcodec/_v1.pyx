@@ -27,11 +27,10 @@ from amqpcodec._codec cimport (
     is_ascii, is_utf8, MessageClass, CLASS_ABSTRACT, class_check_type, class_describe, class_fill,
     class_instance, class_metatype_object, class_new, CLASS_OF, class_of, class_store, class_track,
     class_track_for, class_use, MessageObject, LastTime, MAX_U32, MODE_TYPED, moment_of_day, new_class, ByteView,
-    bytes_of, place_begin, place_text, PLAIN, put_bytes, Py_TYPE, PyTypeObject, repr_begin, repr_end, SCAN_BAD, SCAN_FRAME,
-    SCAN_MORE, SCOPE_CHANNEL, SCOPE_CONNECTION, SCOPE_FRAME, SCOPES, short_repr, SHORT_VALUE,
-    STACK_ROOM, store64, Stream, table_error, take_channel, take_frame_max, take_bytes,
-    take_open_limit, told_open_limit,
-    TextCache, UTC, utf8_bytes, ValidationError, view_of_copy,
+    bytes_of, place_begin, place_text, PLAIN, put_bytes, Py_TYPE, PyTypeObject, repr_begin, repr_end, SCAN_BAD,
+    SCAN_FRAME, SCAN_MORE, SCOPE_CHANNEL, SCOPE_CONNECTION, SCOPE_FRAME, SCOPES, short_repr, SHORT_VALUE,
+    STACK_ROOM, store64, Stream, table_error, parse_channel, parse_frame_max, parse_bytes, parse_open_limit,
+    told_open_limit, TextCache, UTC, utf8_bytes, ValidationError, view_of_copy,
 )
 
 from amqpcodec._codec import Frame, frame_replace

@@ -82,7 +82,7 @@ class Chain:
             limit = None if stop is None or here < stop[0] else stop[1] if here == stop[0] else 0
             yield from self._read_file(limit)
             if limit is not None and (not core.damaged or here == stop_file):
-                break  # also behind damage: the state says where in this file that is
+                break  # also after damage: the state says where in this file that is
             self._file_ended = True
             assert self._pieces is not None
             if not core.known and len(self.files) == 1 and not self._pieces.empty:
@@ -228,7 +228,7 @@ def damage(damaged: bool, at: int, waiting: int, pieces: Pieces | None) -> str |
     if damaged:
         return f"no record at byte {at}"
     if pieces is not None and not pieces.whole:
-        return f"the packed file is damaged or cut, behind byte {at}"
+        return f"the packed file is damaged or cut, after byte {at}"
     if waiting:
         return f"the last record is cut: {waiting} bytes of it at byte {at}"
     return None if pieces is None else pieces.mistake

@@ -10,7 +10,7 @@ cdef void io_left_out(StateIO* io, LeftOut* o) noexcept nogil:
     o.last = <uint64_t>io_ranged(io, <int64_t>o.last, 0, NUMBER_LIMIT)
     o.packets = <uint64_t>io_ranged(io, <int64_t>o.packets, 0, NUMBER_LIMIT)
     o.captured = <uint64_t>io_ranged(io, <int64_t>o.captured, 0, NUMBER_LIMIT)
-    o.octets = io_ranged(io, o.octets, 0, LEAP_LIMIT + MAX_U32)
+    o.n_bytes = io_ranged(io, o.n_bytes, 0, LEAP_LIMIT + MAX_U32)
     o.largest = <uint64_t>io_ranged(io, <int64_t>o.largest, 0, NUMBER_LIMIT)
     o.acked = io_flag(io, o.acked)
     o.first_ack = <uint32_t>io_ranged(io, o.first_ack, 0, MAX_U32)
@@ -85,7 +85,7 @@ cdef int follow_begin(Reading* r, const LeapEnds* ends) noexcept nogil:
     if c == NULL:
         return 0
     h = &c.half[ends.of_server]
-    if h.leap != NULL or (ends.left.octets and not stands_there(r, c, h, ends)):
+    if h.leap != NULL or (ends.left.n_bytes and not stands_there(r, c, h, ends)):
         return 0
     if begin_leap(c, h, 0) < 0:
         return NO_MEMORY
@@ -117,11 +117,11 @@ cdef int follow_end(Reading* r, const Outline* base, const LeapEnds* ends) noexc
         if not is_near_both(h.next, left.first_empty, left.last_empty):
             return 0
         h.acked = max(h.acked, position_of(h, left.last_empty))
-    if left.octets:
+    if left.n_bytes:
         if not stands_there(r, c, h, ends):
             return 0
-        h.next += <uint32_t>left.octets
-        h.offset += left.octets
+        h.next += <uint32_t>left.n_bytes
+        h.offset += left.n_bytes
         h.plain = h.offset
         h.base = h.plain
         h.known_end = max(h.known_end, h.offset)

@@ -36,8 +36,8 @@ cdef bint is_plausible(Reading* r, uint8_t may, const uint8_t* p, size_t n, uint
 
 
 cdef int follow_chain(Reading* r, uint8_t may, const uint8_t* p, size_t n, uint64_t limit, bint final) noexcept nogil:
-    """Whether frames follow each other from p on, where one is plausible: to the end of the bytes where no more will come, else
-    further than one frame can reach, so that they cannot all be part of a body; or very many do."""
+    """Whether frames follow each other from p on, where one is plausible: to the end of the bytes where no more
+    will come, else further than one frame can reach, so that they cannot all be part of a body; or very many do."""
     cdef size_t at = 0
     cdef uint64_t total
     cdef uint64_t body = 0      # bytes that a content header announced

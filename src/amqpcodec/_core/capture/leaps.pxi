@@ -25,7 +25,7 @@ cdef struct LeftOut:
     uint64_t last           # offset of the newest record, 0: there is none
     uint64_t packets
     uint64_t captured
-    int64_t octets          # of the direction
+    int64_t n_bytes         # of the direction
     uint64_t largest        # bytes of a frame
     Mark mark               # of the newest segment with bytes; `at`: how many bytes before the end it begins
     bint acked

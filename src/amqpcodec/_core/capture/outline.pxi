@@ -19,7 +19,7 @@ cdef int hold_record(Outline* o, Half* h, const CapPacket* packet, const uint8_t
     now.last = packet.at
     now.packets += 1
     now.captured += packet.have
-    now.octets += o.size
+    now.n_bytes += o.size
     if o.size == 0:
         if not now.empty:
             now.first_empty = o.sequence
@@ -50,7 +50,7 @@ cdef void leap_to_here(Outline* o, Half* h) noexcept nogil:
         o.left.types[code & 15] += 1
         if code >> 8:
             o.methods[code >> 4 & 15][(code >> 8) - 1] += 1
-    if leap.now.octets:
+    if leap.now.n_bytes:
         leap.now.mark = half_mark(h)[0]
         leap.now.mark.at = h.plain - leap.now.mark.at
     leap.sure = leap.now
@@ -103,9 +103,9 @@ cdef int outline_packet(Reading* r, const CapPacket* packet, const uint8_t* p, s
     if h.leap != NULL and o.plain and settled and can_leave_out(o, &h.leap.now):
         if hold_record(o, h, packet, p, n) < 0:
             return NO_MEMORY
-        if h.leap.now.octets == h.leap.sure.octets or is_steady(o.conn, h):
+        if h.leap.now.n_bytes == h.leap.sure.n_bytes or is_steady(o.conn, h):
             leap_to_here(o, h)
-        if h.leap.n_records <= LEAP_WAITS and h.leap.now.octets <= LEAP_LIMIT:
+        if h.leap.n_records <= LEAP_WAITS and h.leap.now.n_bytes <= LEAP_LIMIT:
             return 0
         if end_leap(o, o.conn, o.side) < 0:
             return NO_MEMORY

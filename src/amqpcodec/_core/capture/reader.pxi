@@ -678,6 +678,7 @@ cdef class CaptureReader:
             "gaps": c.gaps, "lost_octets": c.lost, "resyncs": c.resyncs, "midstream": c.midstream,
             "tls_connections": c.tls, "tls_decrypted": c.decrypted, **layers,
             "other_protocols": c.others, "left_out_octets": c.left_out,
-            "repeated_octets": c.repeated, "proxied_connections": c.proxied, "ip_fragments": c.fragments, "ip_reassembled": c.joined,
+            "repeated_octets": c.repeated, "proxied_connections": c.proxied,
+            "ip_fragments": c.fragments, "ip_reassembled": c.joined,
             "resets": c.resets, "reorder_overflows": c.overflows, "skipped": skipped,
         }

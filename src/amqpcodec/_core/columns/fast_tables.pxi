@@ -183,7 +183,8 @@ cdef int template_pairs(Text* t, const TableTemplate* known, const uint8_t* p, c
     return 0
 
 
-cdef void template_learn(TableTemplate* known, const uint8_t* p, const uint8_t* end, const int8_t* shapes) noexcept nogil:
+cdef void template_learn(TableTemplate* known, const uint8_t* p, const uint8_t* end,
+                         const int8_t* shapes) noexcept nogil:
     """A table that fast_pairs wrote was not like the template: now and then take another."""
     known.misses += 1
     if known.misses & (known.misses - 1):

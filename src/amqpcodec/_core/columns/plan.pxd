@@ -88,7 +88,7 @@ cdef class FramePlan:
     cdef tuple not_at_level     # those of each level that are only at the other
     cdef str wanted             # what stands before the name of an entry
     cdef dict formats           # of arguments, by wire type
-    cdef const char** kinds     # names of wire types
+    cdef const char** type_names # names of wire types
     cdef int picks              # number of the first column for an argument
     cdef const V1Types* v1      # of AMQP 1.0, else NULL
     cdef MethodPlan* method     # as the protocol's descriptors

@@ -52,7 +52,7 @@ cdef enum:
     FAST_ZEROS
     FAST_LONG_TEXT
     FAST_TABLE
-    FAST_NEVER               # leaves it to the slow path
+    FAST_NEVER               # falls back to the slow path
 
 cdef enum:
     FRAME_V1 = 0xF1         # a way: a whole frame of AMQP 1.0
@@ -77,7 +77,7 @@ cdef enum:
     V1_TO_BOOL
     V1_TO_TEXT              # or bytes
     V1_TO_ID                # a message id or address: text, where it is a string
-    V1_TO_OTHER             # leaves it to put_v1_field
+    V1_TO_OTHER             # falls back to put_v1_field
     V1_TO_SEVERAL           # columns
 
 # A frame of a body that waits for the others.

@@ -200,8 +200,9 @@ cdef Request make_request(FramePlan plan, int level, object fields, bint views, 
     r.picked = <uint8_t*>calloc(<size_t>max(plan.count, 1), 1)
     r.masks = <uint32_t*>calloc(<size_t>max(plan.count, 1), sizeof(uint32_t))
     r.wanted = <Wanted*>calloc(<size_t>max(r.n_wanted, 1), sizeof(Wanted))
-    if r.arrow_type == NULL or r.sizes == NULL or r.asked == NULL or r.order == NULL or r.targets == NULL or r.target == NULL \
-            or r.picked == NULL or r.wanted == NULL or r.form == NULL or r.first == NULL or r.masks == NULL:
+    if (r.arrow_type == NULL or r.sizes == NULL or r.asked == NULL or r.order == NULL or r.targets == NULL
+            or r.target == NULL or r.picked == NULL or r.wanted == NULL or r.form == NULL or r.first == NULL
+            or r.masks == NULL):
         raise MemoryError
     formats = [None] * r.n
     for name, k in COLUMN_NUMBERS.items():
@@ -344,7 +345,7 @@ cdef tuple argument_sources(FramePlan plan, int level, str name, object format_)
     if formats == {"i", "l"}:
         formats = {"l"}
     if len(formats) > 1 or ("u" in formats and len({wire_type for _, wire_type, _ in sources}) > 1):
-        choice = ", ".join([f"{full} ({plan.kinds[<int>wire_type].decode()})" for _, wire_type, full in sources])
+        choice = ", ".join([f"{full} ({plan.type_names[<int>wire_type].decode()})" for _, wire_type, full in sources])
         raise ValueError(f"arguments named {name!r} have more than one type: ask for {choice}")
     return formats.pop(), tuple([k for k, _, _ in sources])
 

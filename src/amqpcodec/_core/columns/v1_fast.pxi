@@ -99,7 +99,8 @@ cdef int slow_v1_field(Sink* s, const MethodPlan* m, const V1Desc* d, int i, Cur
 
 cdef int fast_v1_fields(Sink* s, const V1Desc* d, Cursor* c, V1Value* x, uint32_t mask,
                         RowPlace at) noexcept nogil:
-    """The list of a composite's fields at the cursor, each checked and written to its columns. x: of a performative at message level, as `out` of v1_verify_fields; mask: likewise."""
+    """The list of a composite's fields at the cursor, each checked and written to its columns.
+    x: of a performative at message level, as `out` of v1_verify_fields; mask: likewise."""
     cdef const MethodPlan* m = &s.methods[d - s.v1.desc]
     cdef const V1Step* step = s.v1_steps + m.first
     cdef const uint8_t* p = c.p
@@ -195,8 +196,9 @@ cdef int fast_v1_fields(Sink* s, const V1Desc* d, Cursor* c, V1Value* x, uint32_
             v.n = <uint32_t>size
             if AMQP_UNLIKELY(end - q < size):
                 return FALLS_BACK
-            if to.arrow_type == AS_VIEW and (write == V1_TO_TEXT or (write == V1_TO_ID and wire_type == V1_STRING and not (
-                    size > 9 and memcmp(q, <const char*>b"AMQP_", 5) == 0))):
+            if to.arrow_type == AS_VIEW and (
+                    write == V1_TO_TEXT or (write == V1_TO_ID and wire_type == V1_STRING
+                                            and not (size > 9 and memcmp(q, <const char*>b"AMQP_", 5) == 0))):
                 status = fast_v1_view(s.table, to, at, q, <size_t>size, wire_type)
             elif write == V1_TO_NOTHING and (wire_type == V1_BINARY or is_ascii(q, <size_t>size)):
                 status = 0

@@ -158,7 +158,7 @@ cdef FramePlan make_v1_plan(V1Core protocol):
     plan.not_at_level = V1_NOT_AT_LEVEL
     plan.wanted = "application_properties."
     plan.formats = V1_FORMATS
-    plan.kinds = <const char**>V1_NAMES
+    plan.type_names = <const char**>V1_NAMES
     plan.picks = V1_PICKS
     plan.v1 = types
     plan.count = types.count

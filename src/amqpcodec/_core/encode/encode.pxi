@@ -10,7 +10,7 @@ cdef int begin_encoder(Encoder* e, object plan, Table* t, object frame_max, uint
     e.table = t
     e.out = &t.column[VALUES]
     e.errors = &t.column[ERRORS]
-    e.frame_max = <uint64_t>take_frame_max(frame_max)
+    e.frame_max = <uint64_t>parse_frame_max(frame_max)
     e.mode = mode
     e.fail_fast = fail_fast
     e.text.block = &e.scratch

@@ -91,7 +91,7 @@ cdef int put_frame(ProtocolCore self, Buffer* b, int channel, object frame, uint
     elif k.what == CLASS_BODY:
         frame_type = FRAME_BODY
         payload = class_get(frame, 0)
-        take_bytes(payload, &raw, "body", "payload")
+        parse_bytes(payload, &raw, "body", "payload")
         try:
             put_bytes(b, raw.p, <size_t>raw.n)
         finally:
@@ -128,7 +128,7 @@ cdef bytes encode_body(int channel, MessageObject* o):
     cdef uint8_t* w
     if o.field[0] == NULL:
         encode_error("body", "payload", "is not set")
-    take_bytes(<object>o.field[0], &raw, "body", "payload")
+    parse_bytes(<object>o.field[0], &raw, "body", "payload")
     try:
         if raw.n > MAX_U32:
             encode_error("body", "payload", f"a frame takes at most 4294967295 bytes, not {raw.n}")
@@ -176,7 +176,7 @@ cdef object encode_content(ProtocolCore self, int channel, object method, object
         method.validate()
         if properties is not None:
             properties.validate()
-    take_bytes(body, &raw, "message", "body")
+    parse_bytes(body, &raw, "message", "body")
     buffer_init(&b, memory, sizeof(memory))
     try:
         b.p += 7

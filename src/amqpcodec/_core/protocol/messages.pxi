@@ -68,7 +68,7 @@ cdef class Content:
         self.have += n
         return 0
 
-cdef uint64_t take_open_limit(object limit) except? 0:
+cdef uint64_t parse_open_limit(object limit) except? 0:
     if limit is None:
         return NO_OPEN_LIMIT
     if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
@@ -103,7 +103,7 @@ cdef class MessageDecoder(Stream):
                  max_open=65536, errors="strict", dialect="rabbitmq", tables="plain", bint copy=True,
                  trailing="error"):
         self.configure(protocol, frame_max, errors, dialect, tables, copy, trailing)
-        self.open_limit = take_open_limit(max_open)
+        self.open_limit = parse_open_limit(max_open)
         self.reset()
         self.limited = max_body_size is not None
         if self.limited:

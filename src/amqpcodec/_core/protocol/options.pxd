@@ -15,7 +15,7 @@ cdef struct ByteView:
     bint exported           # `view` is to be given back; bytes need no export, the caller holds them
     Py_buffer view
 
-cdef int take_bytes(object o, ByteView* raw, str method, str field) except -1
+cdef int parse_bytes(object o, ByteView* raw, str method, str field) except -1
 
 cdef inline void drop_bytes(ByteView* raw) noexcept:
     if raw.exported:
@@ -23,5 +23,5 @@ cdef inline void drop_bytes(ByteView* raw) noexcept:
 
 cdef uintptr_t reading_mode(object dialect, object tables, object trailing) except? 0xFFFF
 cdef uintptr_t encoding_mode(object dialect) except? 0xFFFF
-cdef int take_channel(object channel) except -1
-cdef int64_t take_frame_max(object frame_max) except -1
+cdef int parse_channel(object channel) except -1
+cdef int64_t parse_frame_max(object frame_max) except -1

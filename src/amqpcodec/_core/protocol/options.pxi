@@ -5,7 +5,7 @@ cdef object PLAIN = "plain"
 cdef object ERROR = "error"
 cdef object view_of_copy = object()     # marks: bodies as views, but of a copy
 
-cdef int take_bytes(object o, ByteView* raw, str method, str field) except -1:
+cdef int parse_bytes(object o, ByteView* raw, str method, str field) except -1:
     """Borrow the bytes of any C-contiguous buffer, until drop_bytes."""
     raw.exported = False
     if type(o) is bytes:
@@ -55,7 +55,7 @@ cdef uintptr_t encoding_mode(object dialect) except? 0xFFFF:
     return DIALECTS[dialect]
 
 
-cdef int take_channel(object channel) except -1:
+cdef int parse_channel(object channel) except -1:
     cdef uint64_t n = 0
     if not exact_u64(<PyObject*>channel, &n) or n > 0xFFFF:
         if isinstance(channel, int) and 0 <= channel <= 0xFFFF:
@@ -64,7 +64,7 @@ cdef int take_channel(object channel) except -1:
     return <int>n
 
 
-cdef int64_t take_frame_max(object frame_max) except -1:
+cdef int64_t parse_frame_max(object frame_max) except -1:
     cdef uint64_t n = 0
     if exact_u64(<PyObject*>frame_max, &n) and n <= MAX_U32:
         return <int64_t>n

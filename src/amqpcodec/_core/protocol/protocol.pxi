@@ -46,10 +46,10 @@ cdef class Protocol(ProtocolCore):
         cdef MessageClass* k = class_of(frame)
         cdef uintptr_t mode = mode_of(self, dialect)
         if k != NULL and k.what == CLASS_BODY and k.owner == <PyObject*>self:
-            return encode_body(take_channel(channel), <MessageObject*><PyObject*>frame)
+            return encode_body(parse_channel(channel), <MessageObject*><PyObject*>frame)
         buffer_init(&b, memory, sizeof(memory))
         try:
-            put_frame(self, &b, take_channel(channel), frame, mode, validate)
+            put_frame(self, &b, parse_channel(channel), frame, mode, validate)
             return PyBytes_FromStringAndSize(<const char*>b.start, b.p - b.start)
         finally:
             buffer_free(&b)
@@ -68,7 +68,7 @@ cdef class Protocol(ProtocolCore):
         buffer_init(&b, memory, sizeof(memory))
         PyObject_GetBuffer(buffer, &view, PyBUF_WRITABLE | PyBUF_SIMPLE)
         try:
-            put_frame(self, &b, take_channel(channel), frame, mode_of(self, dialect), validate)
+            put_frame(self, &b, parse_channel(channel), frame, mode_of(self, dialect), validate)
             n = b.p - b.start
             if offset < 0 or offset > view.len or n > view.len - offset:
                 raise EncodeError(f"the frame takes {n} bytes, the buffer has "
@@ -99,11 +99,11 @@ cdef class Protocol(ProtocolCore):
         # The most frequent arguments are taken here, all others by the functions that name what is wrong.
         cdef int32_t number = 0, limit = 0
         if not exact_small(<PyObject*>channel, &number) or number < 0 or number > 0xFFFF:
-            number = take_channel(channel)
+            number = parse_channel(channel)
         if exact_small(<PyObject*>frame_max, &limit) and limit >= 0:
             return encode_content(self, number, method, properties, body, limit,
                                   mode_of(self, dialect), validate, False)
-        return encode_content(self, number, method, properties, body, take_frame_max(frame_max),
+        return encode_content(self, number, method, properties, body, parse_frame_max(frame_max),
                               mode_of(self, dialect), validate, False)
 
     def encode_parts(self, channel, method, properties=None, body=b"", frame_max=131072, *,
@@ -112,8 +112,8 @@ cdef class Protocol(ProtocolCore):
 
         The body is not copied: its pieces are memoryviews that borrow the given buffer.
         """
-        return encode_content(self, take_channel(channel), method, properties, body,
-                              take_frame_max(frame_max), mode_of(self, dialect), validate, True)
+        return encode_content(self, parse_channel(channel), method, properties, body,
+                              parse_frame_max(frame_max), mode_of(self, dialect), validate, True)
 
     def decode(self, data, Py_ssize_t offset=0, *, dialect="rabbitmq", tables="plain",
                bint copy=True, trailing="error"):

@@ -83,7 +83,7 @@ cdef class V1Protocol(V1Core):
         cdef uint8_t memory[STACK_ROOM]
         buffer_init(&b, memory, STACK_ROOM)
         try:
-            v1_put_frame(self, &b, take_channel(channel), performative, payload, validate,
+            v1_put_frame(self, &b, parse_channel(channel), performative, payload, validate,
                          V1_INCOMPLETE if incomplete else 0)
             return PyBytes_FromStringAndSize(<const char*>b.start, b.p - b.start)
         finally:
@@ -131,7 +131,7 @@ cdef class V1Protocol(V1Core):
 
         Spec: 1.0 Part 2 §2.6.14, §2.7.5.
         """
-        return v1_split(self, take_channel(channel), transfer, message, take_frame_max(frame_max), validate,
+        return v1_split(self, parse_channel(channel), transfer, message, parse_frame_max(frame_max), validate,
                         V1_INCOMPLETE if incomplete else 0)
 
     def decode(self, data, Py_ssize_t offset=0, *, types="plain", bint copy=True):

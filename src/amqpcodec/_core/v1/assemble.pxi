@@ -30,7 +30,7 @@ cdef class V1MessageDecoder(V1Decoder):
             if not isinstance(max_message_size, int) or max_message_size < 0:
                 raise ValueError(f"max_message_size is None or a number of bytes, not {max_message_size!r}")
             self.message_limit = min(max_message_size, 2**63)
-        self.open_limit = take_open_limit(max_open)
+        self.open_limit = parse_open_limit(max_open)
         self.eager = eager
         self.partials = {}
 
@@ -270,7 +270,7 @@ cdef object v1_split(V1Core self, int channel, object transfer, object message, 
         transfer.validate()
     values.pop("more", None)
     place_begin(&at, NULL, NULL)
-    take_bytes(payload, &raw, "transfer", "payload")
+    parse_bytes(payload, &raw, "transfer", "payload")
     buffer_init(&b, memory, STACK_ROOM)
     try:
         while True:

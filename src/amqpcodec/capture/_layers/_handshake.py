@@ -89,7 +89,7 @@ class _Reader:
         return int.from_bytes(self.take(size), "big")
 
     def vector(self, size: int) -> bytes:
-        """What stands behind a length of so many bytes."""
+        """What follows a length of so many bytes."""
         return self.take(self.number(size))
 
     def extensions(self) -> dict[int, bytes]:
