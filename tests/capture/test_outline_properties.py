@@ -172,6 +172,56 @@ def test_what_has_no_outline(tmp_path: Path) -> None:
     assert refused(written(b""), Part(0, 0, None))
 
 
+def test_more_closed_connections_than_are_kept(tmp_path: Path) -> None:
+    """The oldest of them go."""
+    beat = v0_9_1.encode(0, v0_9_1.Heartbeat())
+    packets = []
+    for port in range(20_000, 20_700):
+        packets += make.packets([(0, v0_9_1.PROTOCOL_HEADER + beat)], client=port)
+        ends = (make.CLIENT[0], port), make.SERVER
+        packets.append(make.segment(*ends, 1017, b"", make.FIN | make.ACK, 5001))
+        packets.append(make.segment(*ends[::-1], 5001, b"", make.FIN | make.ACK, 1018))
+    path = tmp_path / "x.pcap"
+    path.write_bytes(make.pcap(packets))
+    found = followed(path, "frame", path.stat().st_size // 2)
+    assert any(each is not None for each in found)
+
+
+def shifted(octets: bytes, stop: int, side: int) -> bytes:
+    """A side's numbers up to `stop` are others, and so is what acknowledges them."""
+    out = bytearray(octets)
+    at = 24
+    while at < stop:
+        tcp = at + 16 + 14 + 20
+        from_client = out[tcp : tcp + 2] != make.SERVER[1].to_bytes(2, "big")
+        place = tcp + (4 if from_client == (side == 0) else 8)
+        number = int.from_bytes(out[place : place + 4], "big") + (1 << 30)
+        out[place : place + 4] = (number % (1 << 32)).to_bytes(4, "big")
+        at += 16 + int.from_bytes(out[at + 8 : at + 12], "little")
+    return bytes(out)
+
+
+@pytest.mark.parametrize("connections", [1, 3])
+def test_an_outline_after_other_traffic(tmp_path: Path, connections: int) -> None:
+    """Of the same connections, which stood elsewhere: it is refused, or says what reading says."""
+    path, other = tmp_path / "x.pcap", tmp_path / "y.pcap"
+    octets = steady(7, 3000, connections=connections)
+    path.write_bytes(octets)
+    part = Part(0, len(octets) // 2, len(octets) - 100)
+    made = outline(reader(path), part, ALL)
+    assert made is not None
+    for side in (None, 0, 1):
+        other.write_bytes(octets if side is None else shifted(octets, part.start, side))
+        there, whole = reader(other), reader(other)
+        for each in (there, whole):
+            list(each.read(part.start))
+        list(whole.read(part.stop))
+        if follow(there, [(part, made)]):
+            assert there.state() == whole.state()
+        else:
+            assert side is not None
+
+
 def test_an_outline_of_something_else_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "x.pcap"
     path.write_bytes(steady(1, 3000))

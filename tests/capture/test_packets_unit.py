@@ -95,6 +95,6 @@ def test_rows_of_fragments_at_the_end_fill_batches() -> None:
             [make.tcp(CLIENT, SERVER, 1001, beat * 5), make.tcp(SERVER, CLIENT, 5001, beat * 5)]
         )
     ]
-    octets = make.pcap(packets, link=101)
-    batches = list(capture.read(io.BytesIO(octets), batch_rows=1))
+    octets = make.pcap([*make.opening(), *map(make.ethernet, packets)])
+    batches = list(capture.read(io.BytesIO(octets), batch_rows=1, order="none"))
     assert [len(batch) for batch in batches] == [1] * 6

@@ -15,10 +15,14 @@ from tests.support import amqp091_wire as w
 
 #: Runs look further than their last message.
 MANY = 400
+#: Columns for which no text has to be made.
+FIELDS = ["offset", "consumer_tag", "body", "error"]
+FIELDS += [f"properties.{name}" for name in ("content_type", "delivery_mode", "priority")]
 
 
 def both(data: bytes, **how: Any) -> list[dict[str, Any]]:
     """Rows of views, which are those of plain columns."""
+    how = {"fields": FIELDS, **how}
     views = decode(data, level="message", layout="view", **how).to_pylist()
     assert views == decode(data, level="message", **how).to_pylist()
     return views
@@ -41,7 +45,7 @@ def test_a_text_that_is_none_before_the_first_property(flags: int, values: bytes
     found = both(good * 100 + bad + good * MANY)
     assert [number for number, row in enumerate(found) if row["error"]] == [100]
     assert "UTF-8" in found[100]["error"]
-    assert found[99]["properties"] == found[101]["properties"]
+    assert {**found[99], "offset": 0} == {**found[101], "offset": 0}
 
 
 @pytest.mark.parametrize(("flags", "good"), [(0x0002, True), (0x0001, False), (0x0003, False)])

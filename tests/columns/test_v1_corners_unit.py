@@ -215,3 +215,14 @@ def test_an_unknown_described_value_that_nobody_asked_for(name: str) -> None:
         assert first(data, **({"fields": fields} if fields else {}))["error"]
     with pytest.raises(DecodeError):
         amqp.decode(data)
+
+
+@pytest.mark.parametrize("name", STATES)
+def test_the_same_among_the_properties_of_a_message(name: str) -> None:
+    inside = STATES[name] + b"\x40\x40\xa1\1s"
+    payload = b"\0\x53\x73" + bytes([0xC0, len(inside) + 1, 4]) + inside
+    data = narrow(TRANSFER, b"\x43", b"\x43", b"\xa0\1t", payload=payload)
+    for fields in (["properties.subject", "error"], ["properties.message_id", "error"]):
+        assert first(data, level="message", fields=fields)["error"]
+    # Also where nobody asks what is wrong.
+    assert first(data, level="message", fields=["properties.subject"])["properties.subject"] is None

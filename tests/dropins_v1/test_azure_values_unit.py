@@ -49,7 +49,7 @@ def test_values(v1_pair: tuple[Side, Side], number: int) -> None:
     """In a message, whose writer is the drop-in's."""
 
     def ask(side: Side) -> Callable[[], Any]:
-        message = side.message.Message(value=VALUES[number])
+        message = side.message.Message(value=[VALUES[number]])
         return lambda: bytes(side._encode.encode_payload(bytearray(), message))
 
     stock, live = v1_pair

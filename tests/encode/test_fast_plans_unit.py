@@ -86,11 +86,11 @@ def test_an_argument_that_is_a_content() -> None:
 
 
 def test_a_header_of_more_bytes_than_a_plan_takes() -> None:
-    values = pa.array([[b"x"], [bytes(1 << 24)], [b"y"]])
-    columns = {"routing_key": ["k"] * 3, "body": [b"b"] * 3, "headers.h": values}
+    values = pa.array([[b"x"], [bytes(1 << 24)], [b"y"]] + [[b"z"]] * 61)
+    columns = {"routing_key": ["k"] * 64, "body": [b"b"] * 64, "headers.h": values}
     found = encode(columns, frame_max=1 << 26)
     assert found == one_by_one(columns, frame_max=1 << 26)
-    assert [len(frame or b"") > 1 << 24 for frame in found] == [False, True, False]
+    assert [len(frame or b"") > 1 << 24 for frame in found] == [False, True] + [False] * 62
 
 
 def test_a_schema_whose_root_has_no_name() -> None:
