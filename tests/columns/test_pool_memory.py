@@ -131,6 +131,36 @@ def test_pool_is_bounded_and_used() -> None:
     assert batch.kept_memory() == 0
 
 
+@pytest.mark.skipif(
+    not hasattr(os, "sched_setaffinity") or platform.libc_ver()[0] != "glibc",
+    reason="threads cannot be told, or do not know, where they run",
+)
+def test_a_processor_takes_the_blocks_that_it_wrote() -> None:
+    before = os.sched_getaffinity(0)
+    if len(before) < 2:
+        pytest.skip("one processor")
+
+    def decoded(processor: int) -> tuple[object, set[int]]:
+        os.sched_setaffinity(0, {processor})
+        found = pa.record_batch(batch.decode(MESSAGE * 1000))
+        blocks = [block for each in found.columns for block in each.buffers() if block]
+        return found, {block.address for block in blocks}
+
+    one, other = sorted(before)[:2]
+    batch.release_memory()
+    try:
+        first, ours = decoded(one)
+        second, theirs = decoded(other)
+        ours, theirs = ours - theirs, theirs - ours
+        del first, second  # theirs are the newest
+        if not batch.kept_memory():
+            pytest.skip("built with a sanitizer, without a pool")
+        _, taken = decoded(one)
+    finally:
+        os.sched_setaffinity(0, before)
+    assert len(taken & ours) > len(taken & theirs)
+
+
 @pytest.fixture
 def limit() -> Iterator[int]:
     """The limit before the test, and after it again."""

@@ -13,6 +13,7 @@
 #endif
 #if defined(__GLIBC__)
 #include <malloc.h>
+#include <sched.h>
 #endif
 
 /* A stable ABI, which every Arrow library declares for itself, under this guard. */
@@ -70,6 +71,7 @@ static uint64_t no_values[NO_VALUES_ROOM / 8];
 typedef struct {
     uint8_t *p;
     size_t room;
+    int processor; /* that it was taken on */
 } Block;
 
 /*
@@ -100,6 +102,7 @@ typedef struct {
     int limited;  /* whether somebody set it */
     int count[POOL_CLASSES];
     uint8_t *block[POOL_CLASSES][POOL_DEPTH];
+    int processor[POOL_CLASSES][POOL_DEPTH]; /* of each block */
     unsigned long asked[POOL_CLASSES]; /* when a block of this size was last wanted */
     unsigned long clock;
 } Pool;
@@ -141,8 +144,34 @@ static inline size_t pool_room(int k) {
     return base + base / 4 * (size_t)(k % 4);
 }
 
+/* The processor that this thread runs on, where that is known without a call of the system. */
+static inline int this_processor(void) {
+#if defined(__GLIBC__)
+    return sched_getcpu();
+#else
+    return 0;
+#endif
+}
+
+/*
+ * The newest block of a class, of which there are some, that this processor took before, or else the newest:
+ * memory that another one has written, and has in its cache, costs up to twice as much to write to.
+ */
+static inline uint8_t *pool_pick(int k, int processor) {
+    int last = --pool->count[k], i = last;
+    uint8_t *p;
+    while (i >= 0 && pool->processor[k][i] != processor) i--;
+    if (i < 0) i = last;
+    p = pool->block[k][i];
+    for (; i < last; i++) {
+        pool->block[k][i] = pool->block[k][i + 1];
+        pool->processor[k][i] = pool->processor[k][i + 1];
+    }
+    return p;
+}
+
 /* A block of this class, or the next larger one that there is, up to twice as large; and its room. */
-static inline uint8_t *pool_take(int k, size_t *room) {
+static inline uint8_t *pool_take(int k, int processor, size_t *room) {
     uint8_t *p = NULL;
     int i, end = k + 4 < POOL_CLASSES ? k + 5 : POOL_CLASSES;
     if (POOL_ON && k < POOL_CLASSES && pool_lock()) {
@@ -150,7 +179,7 @@ static inline uint8_t *pool_take(int k, size_t *room) {
         for (i = k; i < end && pool->count[i] == 0; i++) {
         }
         if (i < end) {
-            p = pool->block[i][--pool->count[i]];
+            p = pool_pick(i, processor);
             pool->asked[i] = pool->clock;
             *room = pool_room(i);
             pool->bytes -= *room;
@@ -206,6 +235,7 @@ AMQP_APART static void block_give(Block *b) {
     k = pool_class(b->room, &room);
     if (POOL_ON && k < POOL_CLASSES && pool_lock()) {
         if (pool->count[k] < POOL_DEPTH && pool->bytes + room <= pool_limit()) {
+            pool->processor[k][pool->count[k]] = b->processor;
             pool->block[k][pool->count[k]++] = b->p;
             pool->bytes += room;
             kept = 1;
@@ -219,12 +249,13 @@ AMQP_APART static void block_give(Block *b) {
 
 /* Make room for n bytes; the first `used` are kept. 0, or -1 where there is no memory. */
 AMQP_APART static int block_room(Block *b, size_t used, size_t n) {
-    int k;
+    int k, processor;
     size_t room;
     uint8_t *p;
     if (n <= b->room) return 0;
     k = pool_class(n, &room);
-    p = pool_take(k, &room);
+    processor = this_processor();
+    p = pool_take(k, processor, &room);
     if (p == NULL && used && room < LARGE_PAGE) {
         p = (uint8_t *)realloc(b->p, room);
         if (p == NULL) return -1;
@@ -236,6 +267,7 @@ AMQP_APART static int block_room(Block *b, size_t used, size_t n) {
     }
     b->p = p;
     b->room = room;
+    b->processor = processor;
     return 0;
 }
 
