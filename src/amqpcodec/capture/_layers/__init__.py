@@ -28,6 +28,10 @@ NO_PACKAGE = "the package cryptography is missing: pip install 'amqpcodec[crypto
 MISSING = "a key log needs the package cryptography: pip install 'amqpcodec[crypto]'"
 
 
+def _can_decrypt() -> bool:
+    return find_spec("cryptography") is not None
+
+
 class Connection:
     """What stands on what: TLS, then WebSocket, each if it is there."""
 
@@ -74,8 +78,7 @@ class Layers:
         self.connections: dict[int, Connection] = {}
         self.reasons: dict[str, int] = {}
         self.websockets = 0
-        self._able = find_spec("cryptography") is not None
-        if keys is not None and not self._able:
+        if keys is not None and not _can_decrypt():
             raise ImportError(MISSING)
 
     def add_secrets(self, data: bytes) -> None:
@@ -86,7 +89,7 @@ class Layers:
         """The next bytes of a direction, as they were sent."""
         found = self.connections.get(connection)
         if found is None:
-            if tls and self.keys and not self._able:
+            if tls and self.keys and not _can_decrypt():
                 self._tell(NO_PACKAGE)
                 return [(direction, None)]
             found = self.connections[connection] = self._new(tls)
