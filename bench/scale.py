@@ -226,12 +226,13 @@ def captures_beside_identity(path: Path, rounds: int) -> float:
     """read_captures by the identity."""
     from amqpcodec.spark import read_captures
 
-    return beside_identity(read_captures(session(), str(path)), path, rounds)
+    return beside_identity(read_captures(session(), str(path), {"fields": "*"}), path, rounds)
 
 
 def format_beside_identity(path: Path, rounds: int) -> float:
     """The format by the identity: Spark's plan copies each row of a Python source once more."""
-    return beside_identity(session().read.format("amqp_capture").load(str(path)), path, rounds)
+    frames = session().read.format("amqp_capture").option("fields", "*").load(str(path))
+    return beside_identity(frames, path, rounds)
 
 
 def beside_identity(frames: DataFrame, path: Path, rounds: int) -> float:

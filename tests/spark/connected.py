@@ -38,7 +38,7 @@ def main(place: Path) -> None:
     assert type(spark).__module__ == "pyspark.sql.connect.session"
     amqp.register(spark, functions={"amqp_heads": "channel int, method string"})
     expected = sum(len(rows) for rows in capture.read(str(RECORDING)))
-    frames = spark.read.format("amqp_capture").load(str(RECORDING))
+    frames = spark.read.format("amqp_capture").option("fields", "*").load(str(RECORDING))
     assert frames.count() == expected
     assert amqp.read_captures(spark, str(RECORDING)).count() == expected
     stored = spark.read.format("binaryFile").load(str(RECORDING))

@@ -60,7 +60,7 @@ def main() -> None:
     path = REPO / "demo" / "kombu_celery.pcap.gz"
     data = gzip.decompress(path.read_bytes())
     stored = spark.createDataFrame([("a", data)], "path string, content binary")
-    found = amqp.decode_captures(stored, name="path")
+    found = amqp.decode_captures(stored, name="path", fields="*")
     assert found.count() == sum(len(rows) for rows in capture.read(str(path)))
     assert found.select("timestamp").collect()[0].timestamp.year > 2000
 

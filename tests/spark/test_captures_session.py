@@ -22,7 +22,8 @@ def test_the_rows_of_the_format(spark: Any, tmp_path: Path, level: str, size: st
     amqp.register(spark)
     (tmp_path / "in").mkdir()
     rotated(RECORDING, tmp_path / "in", 4)
-    options = {"level": level, "maxPartitionBytes": size, "stateLocation": str(tmp_path / "s")}
+    options = {"level": level, "maxPartitionBytes": size, "fields": "*"}
+    options["stateLocation"] = str(tmp_path / "s")
     found = amqp.read_captures(spark, str(tmp_path / "in"), options)
     expected = spark.read.format("amqp_capture").options(**options).load(str(tmp_path / "in"))
     assert found.schema == expected.schema

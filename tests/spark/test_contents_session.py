@@ -32,7 +32,8 @@ def test_as_files(spark, stored, level, tmp_path):
     expected = [
         row for rows in capture.read(str(path), level) for row in pa.record_batch(rows).to_pylist()
     ]
-    found = amqp.decode_captures(stored.where("id = 0"), name="path", keep=["id"], level=level)
+    one = stored.where("id = 0")
+    found = amqp.decode_captures(one, name="path", fields="*", keep=["id"], level=level)
     rows = rows_of(found, *KEY)
     assert len(rows) == len(expected) > 300
     for row, other in zip(
@@ -41,6 +42,14 @@ def test_as_files(spark, stored, level, tmp_path):
         assert (row.pop("id"), row.pop("file")) == (0, "packed")
         same = {k: v for k, v in other.items() if k != "file"}
         assert row == same
+
+
+def test_without_fields_no_large_column_is_read(spark, stored):
+    found = amqp.decode_captures(stored, name="path")
+    assert found.columns == amqp.read_captures(spark, str(RECORDING)).columns
+    assert not {"frame", "payload", "arguments", "properties"} & set(found.columns)
+    more = amqp.decode_captures(stored, name="path", fields=["*", "queue"])
+    assert more.columns == [*pa.schema(capture.schema()).names, "queue"]
 
 
 def test_files_of_binary_file(spark, tmp_path):

@@ -292,7 +292,7 @@ def captures(spark):
 
 @pytest.mark.parametrize("tables", ["json", "variant", "map"])
 def test_messages_of_captures(captures, tables):
-    found = captures().option("LEVEL", "Message").option("tables", tables.upper())
+    found = captures().options(LEVEL="Message", fields="*", tables=tables.upper())
     rows = found.load(str(RECORDING))
     expected = []
     for each in capture.read(str(RECORDING), level="message", tables=tables):

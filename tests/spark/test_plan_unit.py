@@ -33,6 +33,15 @@ def test_names_and_their_order():
     assert made.schema.simpleString() == "struct<method:string,channel:int>"
 
 
+def test_all_others():
+    made = make(["method", "*", "queue"])
+    others = [name for name in make(None).fields if name != "method"]
+    assert made.fields == ("method", *others, "queue")
+    assert made.schema.names == list(made.fields)
+    with pytest.raises(ValueError, match=r"no column '\*'"):
+        make(["*", "*"])
+
+
 def test_schema_prunes_and_orders():
     wanted = StructType().add("method", "string").add("properties", struct("type", "string"))
     made = make(wanted)

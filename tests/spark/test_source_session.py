@@ -21,6 +21,8 @@ from tests.paths import shared_dir  # noqa: E402
 from tests.spark.frames import RECORDING, rotated, rows_of  # noqa: E402
 
 KEY = ("file", "packet_offset", "position", "direction")
+SECTIONS = {"header", "delivery_annotations", "message_annotations", "properties", "body", "value"}
+SECTIONS |= {"application_properties", "footer", "frame"}
 
 
 @pytest.fixture(scope="module")
@@ -56,8 +58,12 @@ def direct(*paths: Path, **arguments):
     return sorted(rows, key=lambda row: [row[name] for name in KEY])
 
 
+def all_columns(reader, *paths):
+    return rows_of(reader.option("fields", "*").load(*paths), *KEY)
+
+
 def test_a_file(captures):
-    found = rows_of(captures().load(str(RECORDING)), *KEY)
+    found = all_columns(captures(), str(RECORDING))
     assert found == direct(RECORDING)
     assert len(found) > 900
 
@@ -69,8 +75,41 @@ def test_columns_and_types_are_those_of_the_reader(captures):
     told = [
         (each.name, spark_type(each.type).simpleString()) for each in pa.record_batch(batch).schema
     ]
-    found = captures().load(str(RECORDING)).schema
+    found = captures().option("fields", "*").load(str(RECORDING)).schema
     assert [(each.name, each.dataType.simpleString()) for each in found] == told
+
+
+@pytest.mark.parametrize(
+    ("level", "protocol", "large"),
+    [
+        ("frame", None, {"arguments", "properties", "payload", "frame"}),
+        ("frame", "1.0", {"arguments", "payload", "frame"}),
+        ("message", None, {"properties", "body"}),
+        ("message", "1.0", SECTIONS),
+    ],
+)
+def test_without_fields_no_large_column_is_read(captures, level, protocol, large):
+    options = {"level": level, "protocol": protocol}
+    found = captures().options(**options).load(str(RECORDING))
+    names = pa.schema(capture.schema(level, protocol=protocol)).names
+    assert large < set(names)
+    assert found.columns == [name for name in names if name not in large]
+    if protocol is None:
+        rows = direct(RECORDING, level=level, fields=found.columns)
+        assert rows_of(found, *KEY) == rows
+
+
+def test_all_columns_and_more(captures):
+    names = pa.schema(capture.schema()).names
+    more = captures().option("fields", "queue,*,headers.n:long,method").load(str(RECORDING))
+    names.remove("method")
+    assert more.columns == ["queue", *names, "headers.n:long", "method"]
+    expected = direct(RECORDING, fields=more.columns)
+    assert rows_of(more, *KEY) == expected
+    with pytest.raises(Exception, match=r"no column 'chanel'.*'\*' in fields is all of the former"):
+        captures().option("fields", "chanel,*").load(str(RECORDING))
+    with pytest.raises(Exception, match=r"no column 'chanel'.*'\*' in fields is all of the former"):
+        captures().schema("chanel int").load(str(RECORDING)).count()
 
 
 def test_folders_globs_and_lists(captures, folder):
@@ -99,7 +138,8 @@ def test_one_task_a_file_or_one_for_small_ones(captures, folder, octets):
     good = folder / "good"
     found = captures().option("MaxPartitionBytes", octets).load(str(good))
     assert found.rdd.getNumPartitions() == (2 if octets == "1" else 1)
-    assert rows_of(found, *KEY) == direct(good / "one.pcap", good / "two.pcap.gz")
+    expected = direct(good / "one.pcap", good / "two.pcap.gz", fields=found.columns)
+    assert rows_of(found, *KEY) == expected
 
 
 def test_a_schema_prunes_and_orders(captures):
@@ -205,8 +245,8 @@ def test_no_capture_at_all(captures, folder):
     bad = folder / "bad"
     with pytest.raises(Exception, match=r"CaptureError(.|\n)*b\.pcap"):
         captures().load(str(bad)).count()
-    kept = captures().option("ignorecorruptfiles", "true").load(str(bad))
-    assert rows_of(kept, *KEY) == direct(bad / "a.pcap")
+    kept = all_columns(captures().option("ignorecorruptfiles", "true"), str(bad))
+    assert kept == direct(bad / "a.pcap")
 
 
 @pytest.fixture
@@ -220,7 +260,7 @@ def cut(tmp_path) -> Path:
 
 
 def test_a_cut_capture_keeps_what_came_before(captures, cut):
-    found = rows_of(captures().load(str(cut)), *KEY)
+    found = all_columns(captures(), str(cut))
     assert found == direct(cut)
     assert len(found) > 500
     strict = captures().option("mode", "FAILFAST").load(str(cut))
@@ -238,7 +278,7 @@ def test_shared_recordings(captures, name):
     if shared is None:
         pytest.skip("the shared recordings are not here")
     path = shared / "captures" / name
-    found = rows_of(captures().load(str(path)), *KEY)
+    found = all_columns(captures(), str(path))
     assert found == direct(path)
     assert len(found) > 50
 

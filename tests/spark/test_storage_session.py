@@ -24,9 +24,9 @@ def captures(spark, options: Iterator[dict[str, str]]):  # noqa: F811
 
 
 def test_files_of_a_bucket(spark, captures):
-    local = spark.read.format("amqp_capture").load(str(RECORDING)).drop("file", "connection")
+    local = captures().option("fields", "*").load(str(RECORDING)).drop("file", "connection")
     for path, times in (("s3a://bucket/day/b.pcap", 1), ("s3://bucket/day", 2)):
-        found = captures().option("recursiveFileLookup", True).load(path)
+        found = captures().options(recursiveFileLookup=True, fields="*").load(path)
         assert found.drop("file", "connection").distinct().count() == local.distinct().count()
         assert found.count() == times * local.count()
     chosen = captures().schema("channel int, frame binary").load("s3://bucket/day/*.gz")

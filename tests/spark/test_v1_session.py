@@ -41,7 +41,7 @@ def test_from_amqp_and_schema_of_amqp(spark):
 def test_captures(spark, protocol):
     """Without the option, the connection's header says the version."""
     amqp.register(spark)
-    reader = spark.read.format("amqp_capture").option("ports", "5680")
+    reader = spark.read.format("amqp_capture").options(ports="5680", fields="*")
     if protocol:
         reader = reader.option("protocol", protocol)
     found = rows_of(reader.load(str(path_of("rabbit"))), "packet_offset", "position")

@@ -34,7 +34,7 @@ def read_captures(
         path: a file, folder or glob, or some of them.
         options: those of ``amqp_capture``, except those of its streams.
         schema: the columns, named as ``fields`` names them; StructType or DDL text. None: those of
-            the option ``fields``, or all.
+            the option ``fields``, or those of bounded size, as the format has it.
 
     Raises:
         ValueError: an option is wrong, or a column is not known.

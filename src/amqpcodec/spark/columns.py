@@ -23,7 +23,19 @@ from pyspark.sql.types import (
 from .options import CORRUPT, TABLES
 from .versions import VariantType, is_variant, of_ddl, to_arrow_schema
 
-__all__ = ["Plan", "arrow_schema", "conform", "parse_schema", "plan", "spark_type"]
+__all__ = [
+    "ALL",
+    "Plan",
+    "arrow_schema",
+    "conform",
+    "parse_schema",
+    "plan",
+    "spark_type",
+    "with_all",
+]
+
+#: What stands for all columns in a list of names.
+ALL = "*"
 
 
 @dataclass(frozen=True)
@@ -82,6 +94,16 @@ def tables_of(wanted: DataType, tables: str | None) -> str:
     return "json"
 
 
+def with_all(told: Any, names: Iterable[str]) -> list[str]:
+    """Names, with those of all other columns in the place of "*". told: as plan() takes it."""
+    named = list(names)
+    if ALL not in named:
+        return named
+    others = [name for name in pa.schema(told(None, "json")).names if name not in named]
+    at = named.index(ALL)
+    return [*named[:at], *others, *named[at + 1 :]]
+
+
 def plan(
     told: Any,
     wanted: Iterable[str] | StructType | None,
@@ -91,10 +113,10 @@ def plan(
     """A plan for columns.
 
     told: a function that gives the Arrow schema of a list of names, or of all for None, and of
-    what field tables become. wanted: names, or a schema whose columns are named as the decoder's
-    fields are, or None for all that the decoder has. corrupt: name of the column with the bytes of
-    bad rows, a string (hexadecimal) or binary, which a schema may have. tables: None: what the
-    schema's types say, or else "json".
+    what field tables become. wanted: names, of which "*" stands for all others; or a schema whose
+    columns are named as the decoder's fields are; or None for all that the decoder has. corrupt:
+    name of the column with the bytes of bad rows, a string (hexadecimal) or binary, which a schema
+    may have. tables: None: what the schema's types say, or else "json".
 
     Raises:
         ValueError: a name is not known, or a column has another type than the schema says.
@@ -104,11 +126,12 @@ def plan(
     tables = tables_of(StructType(), tables)
     if isinstance(wanted, str | bytes):
         raise TypeError(f"fields takes names in a list, not {type(wanted).__name__}")
-    schema = pa.schema(told(None if wanted is None else list(wanted), tables))
+    names = None if wanted is None else with_all(told, wanted)
+    schema = pa.schema(told(names, tables))
     if len(schema) == 0:
         raise ValueError("fields names no column")
     columns = [StructField(each.name, spark_type(each.type)) for each in schema]
-    fields = schema.names if wanted is None else list(wanted)
+    fields = schema.names if names is None else names
     return Plan(tuple(fields), StructType(columns), tuple(range(len(fields))), tables)
 
 

@@ -16,7 +16,7 @@ from .. import capture
 from .columns import Plan, arrow_schema, conform, plan
 from .frames import check_binary, wanted_fields
 from .options import mode_of
-from .rows import BATCH_ROWS, by_mode, with_error
+from .rows import BATCH_ROWS, by_mode, capture_columns, small_columns, with_error
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -55,7 +55,8 @@ def decode_captures(
         col: a binary column; values as capture.read takes files.
         name: a column of text that says what the column ``file`` of the rows says. None: nothing.
         fields: names as capture.read takes them; or a schema, as StructType or DDL text, whose
-            columns are named so. None: all.
+            columns are named so. "*", alone or in the list, is all others. None: those of bounded
+            size, as the format ``amqp_capture`` has it.
         keep: columns of df that stand in front of what is decoded.
         protocol: a version that all connections are read as; None: what each speaks.
         mode: "PERMISSIVE" (bad frames are rows with an error, and so is a value that is no
@@ -75,10 +76,9 @@ def decode_captures(
     """
     level, mode = level.lower(), mode_of(mode)
 
-    def told(names: list[str] | None, tables: str) -> pa.Schema:
-        return pa.schema(capture.schema(level, names, protocol, tables))
-
-    decoded = plan(told, wanted_fields(fields), None, tables)
+    told = capture_columns(level, protocol)
+    wanted = small_columns(told) if fields is None else wanted_fields(fields)
+    decoded = plan(told, wanted, None, tables)
     kept = [keep] if isinstance(keep, str) else list(keep)
     values = sf.col(col) if isinstance(col, str) else col
     names = sf.lit("") if name is None else sf.col(name) if isinstance(name, str) else name

@@ -22,7 +22,7 @@ from pyspark.sql.types import (
 
 from .. import batch
 from ..errors import DecodeError
-from .columns import Plan, arrow_schema, conform, parse_schema, plan
+from .columns import ALL, Plan, arrow_schema, conform, parse_schema, plan
 from .options import mode_of
 from .versions import VariantType
 
@@ -196,7 +196,9 @@ def check_binary(type_: DataType, col: str | Column) -> None:
 def wanted_fields(
     fields: Iterable[str] | StructType | str | None,
 ) -> Iterable[str] | StructType | None:
-    """Names as they are, or the schema that DDL text means."""
+    """Names as they are ("*" may stand alone), or the schema that DDL text means."""
+    if fields == ALL:
+        return [ALL]
     if isinstance(fields, str):
         parsed = parse_schema(fields)
         if not isinstance(parsed, StructType):

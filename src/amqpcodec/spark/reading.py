@@ -17,13 +17,22 @@ from ..capture._layers import KeyLogSource
 from ..capture._read import TLS_PORT
 from ..capture._storage import Storage, is_remote, locate
 from .catalog import NO_PATH
-from .columns import Plan, conform, plan
+from .columns import Plan, conform, plan, with_all
 from .files import SELECTION, TOLERANT
 from .kept import key_of
 from .linking import ChainOption
 from .options import CORRUPT, Options, mode_of
 from .ranges import Range, state_of
-from .rows import BATCH_ROWS, ROWS, Wanted, by_mode, with_error, with_fields
+from .rows import (
+    BATCH_ROWS,
+    ROWS,
+    Wanted,
+    by_mode,
+    capture_columns,
+    small_columns,
+    with_error,
+    with_fields,
+)
 from .versions import InputPartition
 
 __all__ = [
@@ -87,21 +96,16 @@ class What:
         if chain in (True, "join") and ignore_corrupt:
             raise ValueError("option chain does not go with ignoreCorruptFiles: it needs each file")
         level = options.text("level", "frame").lower()
+        protocol = options.optional("protocol")
+        told = capture_columns(level, protocol)
         fields = options.names("fields")
-        wanted: Sequence[str] | StructType | None = fields
-        if schema is not None:
-            wanted = schema
-            if fields is not None and len(fields) != len(schema):
-                raise ValueError("give a schema or the option fields, not both")
+        wanted = small_columns(told) if fields is None else with_all(told, fields)
+        if schema is not None and fields is not None and len(wanted) != len(schema):
+            raise ValueError("give a schema or the option fields, not both")
         mode = mode_of(options.text("mode", "PERMISSIVE"))
         corrupt = options.text("columnNameOfCorruptRecord", CORRUPT)
-        protocol = options.optional("protocol")
-
-        def told(names: list[str] | None, tables: str) -> pa.Schema:
-            return pa.schema(capture.schema(level, names, protocol, tables))
-
         rows = Wanted.of(options)
-        made = plan(told, wanted, corrupt, options.optional("tables"))
+        made = plan(told, wanted if schema is None else schema, corrupt, options.optional("tables"))
         return cls(
             with_fields(with_error(made, mode), rows.fields),
             level,

@@ -5,15 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import reduce
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from .. import capture
 from .columns import Plan
 from .files import moment
 from .options import Options
 
-__all__ = ["BATCH_ROWS", "ROWS", "Wanted", "by_mode", "with_error", "with_fields"]
+__all__ = [
+    "BATCH_ROWS",
+    "ROWS",
+    "Wanted",
+    "by_mode",
+    "capture_columns",
+    "small_columns",
+    "with_error",
+    "with_fields",
+]
 
 #: Options that choose rows.
 ROWS = ("methods", "directions", "connections", "timestampFrom", "timestampBefore")
@@ -21,8 +32,36 @@ ROWS = ("methods", "directions", "connections", "timestampFrom", "timestampBefor
 #: Rows of a batch. Spark is as fast with more, and they would cost its JVM memory.
 BATCH_ROWS = 16384
 
+#: Columns with the bytes of frames, or their tables as text: what no query should get unasked.
+_LARGE = frozenset(
+    (
+        *("arguments", "properties", "payload", "body", "frame"),
+        *("header", "delivery_annotations", "message_annotations"),
+        *("application_properties", "value", "footer"),
+    )
+)
+
 #: Columns that say where a row is from.
 _PLACE = ("file", "packet", "packet_offset", "position")
+
+
+def capture_columns(level: str, protocol: str | None) -> Any:
+    """What plan() asks for the schema of capture.read's columns."""
+
+    def told(names: list[str] | None, tables: str) -> pa.Schema:
+        try:
+            return pa.schema(capture.schema(level, names, protocol, tables))
+        except ValueError as problem:
+            if not str(problem).startswith("no column"):
+                raise
+            raise ValueError(f"{problem}; '*' in fields is all of the former") from None
+
+    return told
+
+
+def small_columns(told: Any) -> list[str]:
+    """What is read where nothing is asked for: handing the others over costs most of all time."""
+    return [name for name in told(None, "json").names if name not in _LARGE]
 
 
 def with_error(made: Plan, mode: str) -> Plan:

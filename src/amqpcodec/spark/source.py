@@ -42,6 +42,11 @@ _log = logging.getLogger(__name__)
 class AmqpCapture(DataSource):
     """``spark.read.format("amqp_capture").load(path)``: a row a frame, or a message.
 
+    Without ``fields`` and a schema of the user's, the columns are those of bounded size: not the
+    bytes of frames, payloads and bodies, nor ``arguments``, ``properties`` and other tables, which
+    cost most of the time where nobody needs them. ``fields="*"`` is all, and "*" in a list is all
+    others (``*,headers.n:long``).
+
     Options, in any case: ``ports``, ``protocol``, ``level``, ``fields`` (names with commas, or a
     JSON list), ``redact``, ``tables`` ("json", "variant" or "map"; by default what the types of a
     schema say), ``mode``, ``columnNameOfCorruptRecord``, ``recursiveFileLookup``,

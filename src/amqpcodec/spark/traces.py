@@ -77,7 +77,7 @@ def decode_traces(df: DataFrame, fields: Iterable[str] | None = None) -> DataFra
 
     ::
 
-        messages = read_captures(spark, "captures/", {"level": "message"})
+        messages = read_captures(spark, "captures/", {"level": "message", "fields": "*"})
         decode_traces(messages)
 
     Args:
