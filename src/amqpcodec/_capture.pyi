@@ -1,6 +1,6 @@
 """What the compiled reader of captures offers to the facade."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, final
 from typing import Protocol as Protocol_
 
@@ -191,6 +191,12 @@ class CaptureReader:
 
     def advance(self, last: bool = False) -> bool:
         """Read what was fed. True: a batch is full, take() it. last: end all connections."""
+
+    def choose(self, fields: Iterable[str], wanted: Callable[[CaptureBatch], Any]) -> None:
+        """Make columns of some rows alone: of those for which `wanted` has a byte that is not 0.
+
+        fields: of which columns it takes a batch. It gives a bytes-like object, a byte a row.
+        """
 
     def take(self, all: bool = False) -> CaptureBatch | None:
         """The rows that wait, at most batch_rows; None where there are none, or none whose order is

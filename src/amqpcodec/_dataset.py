@@ -34,6 +34,8 @@ class CaptureDataset(pads.Dataset):  # type: ignore[misc]  # pyarrow has no type
     ) -> pads.Scanner:
         """A scanner that reads the files once and decodes the columns it needs alone.
 
+        Of rows that the filter leaves out, only the columns that it names are decoded.
+
         Args:
             columns: names, or expressions by name; None for all.
             filter: an expression of pyarrow.dataset; other rows are left out.
@@ -47,6 +49,9 @@ class CaptureDataset(pads.Dataset):  # type: ignore[misc]  # pyarrow has no type
         # Rows are counted by one column, the cheapest.
         reader = self._make(reading or ["channel"])
         schema = pa.schema(reader.schema)
+        judging = [name for name in self._schema.names if self._needs(name, filter, None)]
+        if judging and judging != reading:
+            reader.choose(judging, lambda batch: _judge(pa.record_batch(batch), filter))
         return pads.Scanner.from_batches(
             _batches(reader), schema=schema, columns=columns, filter=filter, **options
         )
@@ -80,6 +85,16 @@ class CaptureDataset(pads.Dataset):  # type: ignore[misc]  # pyarrow has no type
     def __reduce__(self) -> Any:
         """Not done: make another where it is needed."""
         raise TypeError("a dataset of captures is not pickled")
+
+
+def _judge(rows: pa.RecordBatch, filter: Any) -> pa.Buffer:
+    """A byte for each row: 1 where the filter leaves it."""
+    # No threads: a scan runs in those of the pool already.
+    scanner = pads.Scanner.from_batches(
+        iter([rows]), schema=rows.schema, columns={"left": filter}, use_threads=False
+    )
+    left = scanner.to_table()["left"].combine_chunks()
+    return left.cast(pa.uint8()).fill_null(0).buffers()[1]
 
 
 def _batches(reader: Reader) -> Iterator[pa.RecordBatch]:

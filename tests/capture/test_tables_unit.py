@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -125,6 +125,33 @@ def test_a_dataset_decodes_what_a_scan_needs(asked: list[list[str] | None]) -> N
     assert frames.to_table().schema == pa.schema(capture.schema())
     nested = pads.field("properties", "content_type").is_valid()
     assert frames.to_table(columns=["position"], filter=nested).num_rows
+
+
+@pytest.mark.parametrize(
+    "filter",
+    [
+        pads.field("method") == "basic.publish",
+        (pads.field("method") == "basic.ack") & (pads.field("direction") == "client"),
+        pads.field("method").is_null(),
+        pads.field("connection") == "none such",
+        pads.field("properties", "content_type").is_valid(),
+    ],
+)
+def test_rows_that_a_filter_leaves_out_are_not_decoded(
+    filter: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    batches = _dataset._batches
+    decoded: list[int] = []
+
+    def noting(reader: capture.Reader) -> Iterator[pa.RecordBatch]:
+        for rows in batches(reader):
+            decoded.append(rows.num_rows)
+            yield rows
+
+    monkeypatch.setattr(_dataset, "_batches", noting)
+    found = capture.dataset(DEMO).to_table(filter=filter)
+    assert found == pa.table(READ(DEMO)).filter(filter)
+    assert sum(decoded) == found.num_rows
 
 
 @pytest.mark.parametrize("packed", [True, False])

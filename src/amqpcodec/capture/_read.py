@@ -140,8 +140,10 @@ class Reader:
         if keys is not None:
             ports = (*ports, TLS_PORT)
 
+        self._choice: tuple[list[str], Callable[[Batch], Any]] | None = None
+
         def core() -> _capture.CaptureReader:
-            return _capture.CaptureReader(
+            made = _capture.CaptureReader(
                 told,
                 fields,
                 ports,
@@ -159,7 +161,11 @@ class Reader:
                 open_connections=open_connections,
                 record_bytes=record_bytes,
             )
+            if self._choice is not None:
+                made.choose(*self._choice)
+            return made
 
+        self._core = core
         first = core()  # what is wrong with the arguments is told now
         self._schema = _capture.capture_schema(told, fields, level, tables)
         self._reasons: dict[str, str] = {}
@@ -193,6 +199,23 @@ class Reader:
         found = link(sources, ports)
         self._reasons = found.reasons
         return found.groups
+
+    def choose(self, fields: Iterable[str], wanted: Callable[[Batch], Any]) -> None:
+        """Make columns of some rows alone, before the first batch is read.
+
+        fields: columns of which each batch is made first, for `wanted`, which gives a bytes-like
+        object with a byte for each of its rows: 0, and the row is left out of the batch that is
+        given, which may have none left then. With workers, any of the threads calls it. stats() and
+        states are those of all rows.
+
+        Raises:
+            ValueError: no such column; or, where batches are read, not a byte for each row.
+        """
+        self._choice = list(fields), wanted
+        if self._linked is None:
+            self._core()  # what is wrong with the fields is told now
+        for each in self._linked or ():
+            each.core.choose(*self._choice)
 
     @property
     def _chains(self) -> list[Chain]:

@@ -442,6 +442,59 @@ cdef CaptureBatch make_batch(object protocol, tuple others, CapRows* o, int64_t 
     return out
 
 
+@cython.final
+@cython.internal
+cdef class Choice:
+    """Which rows get columns: see CaptureReader.choose."""
+
+    cdef object wanted
+    cdef Request request
+    cdef list order
+
+
+cdef int copy_wanted(const CapRows* o, int64_t first, int64_t n, const uint8_t* wanted, CapRows* to) noexcept nogil:
+    """The rows with a byte that is not 0, after those that are there."""
+    cdef int64_t i = 0, k
+    while i < n:
+        k = i
+        while k < n and wanted[k]:
+            k += 1
+        if k > i:
+            if more_rows(to, k - i, rows_size(o, first + i, k - i)) < 0:
+                return NO_MEMORY
+            copy_rows(o, first + i, k - i, to)
+        i = k + 1
+    return 0
+
+
+cdef CaptureBatch make_chosen_batch(object protocol, tuple others, CapRows* o, int64_t first, int64_t n,
+                                    const CapInfos* infos, Request request, list order, FileNames files,
+                                    bint lend, Choice choice):
+    """As make_batch(), of the rows that are wanted; it may have none."""
+    cdef CapRows chosen
+    cdef Py_buffer judged
+    cdef int status = 0
+    if choice is None:
+        return make_batch(protocol, others, o, first, n, infos, request, order, files, lend)
+    looked = make_batch(protocol, others, o, first, n, infos, choice.request, choice.order, files, False)
+    memset(&chosen, 0, sizeof(CapRows))
+    chosen.versions = o.versions
+    PyObject_GetBuffer(choice.wanted(looked), &judged, PyBUF_SIMPLE)
+    try:
+        if judged.len != n:
+            raise ValueError(f"of {n} rows, {judged.len} were judged")
+        with nogil:
+            status = more_rows(&chosen, 1, 0)  # there is an end also of no rows
+            if status == 0:
+                status = copy_wanted(o, first, n, <const uint8_t*>judged.buf, &chosen)
+        if status < 0:
+            raise MemoryError
+        return make_batch(protocol, others, &chosen, 0, chosen.n, infos, request, order, files, True)
+    finally:
+        PyBuffer_Release(&judged)
+        rows_free(&chosen)
+
+
 cdef class TakenRows:
     """All rows that waited in a reader, which has none of them any more."""
 
@@ -479,6 +532,7 @@ cdef class CaptureRows:
     cdef tuple others
     cdef Request request
     cdef list order
+    cdef Choice choice
     cdef CaptureBatch batch
 
     def __init__(self):
@@ -492,9 +546,9 @@ cdef class CaptureRows:
         if self.batch is None:
             if self.taken is None:
                 raise ValueError("no rows")
-            self.batch = make_batch(self.protocol, self.others, &self.taken.rows, self.first, self.n,
-                                    &self.taken.infos, self.request, self.order, self.taken.files,
-                                    self.n == self.taken.rows.n)
+            self.batch = make_chosen_batch(self.protocol, self.others, &self.taken.rows, self.first,
+                                           self.n, &self.taken.infos, self.request, self.order,
+                                           self.taken.files, self.n == self.taken.rows.n, self.choice)
             self.taken = None
         return self.batch
 

@@ -67,6 +67,7 @@ cdef class CaptureReader:
     cdef tuple protocols        # by number
     cdef object frame_names
     cdef list order
+    cdef Choice choice          # of the rows that get columns, or None
     cdef str level
     cdef str tables
     cdef FileNames files
@@ -434,6 +435,17 @@ cdef class CaptureReader:
     cdef Request request(self):
         return find_request(self.protocol, self.level, self.frame_names, "plain", self.tables)
 
+    def choose(self, fields, wanted):
+        """Make columns of some rows alone: of those for which `wanted` has a byte that is not 0.
+
+        fields: of which columns it takes a batch. It gives a bytes-like object, a byte a row.
+        """
+        cdef Choice choice = Choice.__new__(Choice)
+        names, choice.order = choose_capture_columns(frame_plan(self.protocol), self.level, fields)
+        choice.request = find_request(self.protocol, self.level, names, "plain", self.tables)
+        choice.wanted = wanted
+        self.choice = choice
+
     def take(self, bint all=False):
         """The rows that wait, at most batch_rows; None where there are none, or none whose order is
         known. all: those as well."""
@@ -443,8 +455,8 @@ cdef class CaptureReader:
         if n == 0:
             return None
         pool_trim(POOL_BYTES)
-        batch = make_batch(self.protocol, self.others, o, o.first, n, &self.r.infos, self.request(),
-                           self.order, self.files, o.first + n == o.n)
+        batch = make_chosen_batch(self.protocol, self.others, o, o.first, n, &self.r.infos, self.request(),
+                                  self.order, self.files, o.first + n == o.n, self.choice)
         o.first += n
         if o.first == o.n:
             rows_clear(o)
@@ -474,6 +486,7 @@ cdef class CaptureReader:
             rows.others = self.others
             rows.request = self.request()
             rows.order = self.order
+            rows.choice = self.choice
             out.append(rows)
             first += rows.n
         return out
