@@ -29,6 +29,8 @@ def unpacked(name: Path, to: Path) -> Path:
 
 
 def tasks(path: Any, **options: Any) -> tuple[Any, list[Any]]:
+    """The reader of these options, of all columns where they name none; and its tasks."""
+    options = {"fields": "*", **options}
     given = (
         {"paths": [str(each) for each in path]} if isinstance(path, list) else {"path": str(path)}
     )

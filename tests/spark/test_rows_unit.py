@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,6 +10,8 @@ import pytest
 pa = pytest.importorskip("pyarrow")
 pytest.importorskip("pyspark.sql.datasource")
 
+from amqpcodec.spark import reading  # noqa: E402
+from amqpcodec.spark.rows import by_mode  # noqa: E402
 from tests.spark.frames import RECORDING  # noqa: E402
 from tests.spark.test_ranges_unit import rows, unpacked  # noqa: E402
 
@@ -37,6 +40,30 @@ def test_times(whole: list[dict[str, Any]]) -> None:
     found = rows(RECORDING, **options)
     assert found == [row for row in whole if start <= row["timestamp"] < end]
     assert 0 < len(found) < len(whole)
+
+
+def test_other_rows_are_not_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
+    decoded: list[int] = []
+
+    def noting(found: pa.RecordBatch, *rest: Any) -> pa.RecordBatch:
+        decoded.append(found.num_rows)
+        return by_mode(found, *rest)
+
+    monkeypatch.setattr(reading, "by_mode", noting)
+    found = rows(RECORDING, methods="basic.ack", directions="client", timestampFrom="2000-01-01")
+    assert sum(decoded) == len(found) > 0
+    assert not rows(RECORDING, connections="none such")
+    assert sum(decoded) == len(found)
+
+
+def test_failfast_is_for_rows_that_are_not_wanted_too(tmp_path: Path) -> None:
+    path = unpacked(RECORDING, tmp_path)
+    data = path.read_bytes()
+    at = data.index(bytes.fromhex("003c0028"), len(data) // 2)
+    path.write_bytes(data[:at] + bytes.fromhex("00ee0028") + data[at + 4 :])
+    assert all(row["error"] is None for row in rows(path, methods="basic.ack"))
+    with pytest.raises(ValueError, match=r"packet_offset \d+.*238"):
+        rows(path, methods="basic.ack", mode="FAILFAST")
 
 
 def test_columns_stay_those_that_were_asked_for(whole: list[dict[str, Any]], tmp_path: Any) -> None:

@@ -31,7 +31,6 @@ from .rows import (
     capture_columns,
     small_columns,
     with_error,
-    with_fields,
 )
 from .versions import InputPartition
 
@@ -104,10 +103,9 @@ class What:
             raise ValueError("give a schema or the option fields, not both")
         mode = mode_of(options.text("mode", "PERMISSIVE"))
         corrupt = options.text("columnNameOfCorruptRecord", CORRUPT)
-        rows = Wanted.of(options)
         made = plan(told, wanted if schema is None else schema, corrupt, options.optional("tables"))
         return cls(
-            with_fields(with_error(made, mode), rows.fields),
+            with_error(made, mode),
             level,
             ports_of(options),
             protocol,
@@ -115,7 +113,7 @@ class What:
             mode,
             ignore_corrupt,
             options.flag("ignoreMissingFiles", False),
-            rows,
+            Wanted.of(options),
             chain == "join",
             keylog_of(options),
         )
@@ -197,6 +195,7 @@ def read_file(
 ) -> Iterator[pa.RecordBatch]:
     """A file, or several as one chain, or a part of them."""
     reader = open_reader(path, what, storage)
+    what.wanted.choose(reader, what.mode)
     stop = None
     if part is not None:
         stop = part.stop
@@ -205,8 +204,9 @@ def read_file(
             reader.resume(state, key_of())
     try:
         for rows in reader.read(stop):
-            found = by_mode(pa.record_batch(rows), what.plan, what.mode)
-            yield conform(what.wanted.of_rows(found, what.plan), what.plan, target)
+            if len(rows):
+                found = by_mode(pa.record_batch(rows), what.plan, what.mode)
+                yield conform(found, what.plan, target)
         if part is not None and part.planned and part.stop and reader.at < part.stop[1]:
             raise capture.CaptureError(
                 f"{_named(path)}: {_NOT_REACHED % (reader.at, part.stop[1])}"

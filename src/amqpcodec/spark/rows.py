@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
@@ -23,7 +22,6 @@ __all__ = [
     "capture_columns",
     "small_columns",
     "with_error",
-    "with_fields",
 ]
 
 #: Options that choose rows.
@@ -67,11 +65,6 @@ def small_columns(told: Any) -> list[str]:
 def with_error(made: Plan, mode: str) -> Plan:
     """With the fields that by_mode needs: bad rows are those with an error."""
     needed = {"PERMISSIVE": (), "DROPMALFORMED": ("error",), "FAILFAST": ("error", *_PLACE)}[mode]
-    return with_fields(made, needed)
-
-
-def with_fields(made: Plan, needed: Iterable[str]) -> Plan:
-    """With these fields, too, which are none of the columns that come out."""
     missing = [name for name in needed if name not in made.fields]
     return replace(made, fields=(*made.fields, *missing))
 
@@ -103,24 +96,34 @@ class Wanted:
         start, end = (moment(name, options.optional(name), zone) for name in ROWS[3:])
         return cls(tuple(named), _micros(start), _micros(end))
 
+    def choose(self, reader: capture.Reader, mode: str) -> None:
+        """Let a reader make the columns of these rows alone; with FAILFAST of bad ones, too."""
+        if not self.fields:
+            return
+        fields = [*self.fields, *(("error",) if mode == "FAILFAST" else ())]
+        reader.choose(fields, lambda batch: self._judge(pa.record_batch(batch)))
+
     @property
     def fields(self) -> tuple[str, ...]:
-        """The fields that of_rows() looks at."""
+        """The columns that decide."""
         timed = () if self.start is None and self.end is None else ("timestamp",)
         return (*(column for column, _ in self.names), *timed)
 
-    def of_rows(self, rows: pa.RecordBatch, plan: Plan) -> pa.RecordBatch:
-        """The rows that are wanted; one without a method, or a time, is none where it matters."""
+    def _judge(self, rows: pa.RecordBatch) -> pa.Buffer:
+        """A byte for each row, 1: it is wanted; one without a method, or a time, is not."""
         masks = []
         for column, values in self.names:
-            found = rows.column(plan.fields.index(column))
+            found = rows.column(column)
             masks.append(pc.is_in(found, value_set=pa.array(values, found.type)))
         if "timestamp" in self.fields:
-            times = rows.column(plan.fields.index("timestamp")).cast(pa.int64())
+            times = rows.column("timestamp").cast(pa.int64())
             for bound, compare in ((self.start, pc.greater_equal), (self.end, pc.less)):
                 if bound is not None:
-                    masks.append(compare(times, bound))
-        return rows.filter(reduce(pc.and_, masks)) if masks else rows
+                    masks.append(pc.fill_null(compare(times, bound), False))
+        mask = reduce(pc.and_, masks)
+        if "error" in rows.schema.names:
+            mask = pc.or_(mask, rows.column("error").is_valid())
+        return mask.cast(pa.uint8()).buffers()[1]
 
 
 def _micros(seconds: float | None) -> int | None:
