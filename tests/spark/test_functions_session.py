@@ -245,3 +245,15 @@ def test_a_schema_that_schema_of_amqp_tells(spark):
         assert [row.method for row in found.collect()] == ["channel.open", None]
     with pytest.raises(ValueError, match="the type of a function is fixed before a job starts"):
         amqp.from_amqp("frame", sf.col("frame"))
+
+
+@pytest.mark.parametrize("function", [amqp.from_amqp, amqp.schema_of_amqp])
+def test_a_column_that_is_not_binary_is_refused(spark, function):
+    texts = spark.createDataFrame([("0100",)], "frame string")
+    with pytest.raises(Exception, match=r"TypeError: .* is string, and frames are binary: unhex"):
+        texts.select(function("frame")).collect()
+    numbers = spark.createDataFrame([(1,)], "frame int")
+    with pytest.raises(Exception, match=r"TypeError: .* is int, and frames are binary"):
+        numbers.select(function("frame")).collect()
+    nothing = texts.select(function(sf.lit(None).cast("binary")).alias("a")).collect()
+    assert [row.a for row in nothing] == [None]

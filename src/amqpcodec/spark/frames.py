@@ -185,8 +185,8 @@ def _columns(given: Iterable[str | Column] | str | None) -> list[Column]:
     return [sf.col(each) if isinstance(each, str) else each for each in named]
 
 
-def check_binary(type_: DataType, col: str | Column) -> None:
-    """TypeError where a column is not binary."""
+def check_binary(type_: DataType, col: str | Column | None) -> None:
+    """TypeError where a column is not binary. col: by its name, if it has one."""
     if not isinstance(type_, BinaryType):
         what = repr(col) if isinstance(col, str) else "what is to be decoded"
         hint = ": unhex() or unbase64() makes binary of text" if type_ == StringType() else ""

@@ -13,8 +13,8 @@ from pyspark.sql import Column
 from pyspark.sql import functions as sf
 from pyspark.sql.types import ArrayType, DataType, StringType, StructType
 
-from .columns import Plan, arrow_schema, conform, parse_schema
-from .frames import decode_column, plan_of_batch, row_of_task
+from .columns import Plan, arrow_schema, conform, parse_schema, spark_type
+from .frames import check_binary, decode_column, plan_of_batch, row_of_task
 from .options import CORRUPT, Options, mode_of
 from .versions import arrow_udf
 
@@ -52,6 +52,8 @@ def from_amqp(
             say). Names in any case.
 
     A struct holds one frame: where a value has more, ``error`` says so ("FAILFAST" ends the job).
+    A column that is not binary ends the job: what type a column has, a function learns there. In
+    SQL it is refused before.
 
     Raises:
         ValueError: a name, type or option is not known.
@@ -100,6 +102,12 @@ def _udf(function: Callable[[pa.Array], pa.Array], returns: DataType) -> Any:
     return arrow_udf(function, returns).asNondeterministic()
 
 
+def _check_binary(raw: pa.Array) -> None:
+    """TypeError where values are not binary; a null without a type is one."""
+    if not pa.types.is_null(raw.type):
+        check_binary(spark_type(raw.type), None)
+
+
 @dataclass(frozen=True)
 class _Job:
     """What from_amqp does to a batch; it travels to the workers."""
@@ -126,6 +134,7 @@ class _Job:
 
     def run(self, raw: pa.Array) -> pa.Array:
         fields = ["row", *self.plan.fields]
+        _check_binary(raw)
         target = arrow_schema(self.plan.schema)
         done = []
         for start, rows in decode_column(
@@ -216,7 +225,8 @@ def schema_of_amqp(col: str | bytes | Column, options: Mapping[str, Any] | None 
 
     Args:
         col: a binary column, or bytes. A value with several frames gives an array of structs. Of
-            bytes the result is a literal, which from_amqp takes as its schema.
+            bytes the result is a literal, which from_amqp takes as its schema. A column that is not
+            binary ends the job.
         options: ``protocol``, ``level`` and ``tables``, as from_amqp takes them.
     """
     if isinstance(col, bytes):
@@ -235,6 +245,7 @@ def schema_of_amqp_udf(options: Mapping[str, Any] | None = None) -> Any:
     job = _Job.of(None, given)
 
     def schema_of_amqp(raw: pa.Array) -> pa.Array:
+        _check_binary(raw)
         return pa.array([_schema_of(value, job) for value in raw.to_pylist()], pa.string())
 
     return _udf(schema_of_amqp, StringType())
