@@ -4,8 +4,9 @@
 
 A pass that counts only notes the reader's state at each cut; then a process a range goes on from
 there and writes its rows to a Parquet file. Together the files hold what one reader would have
-given, in the order of their names. Packed files and pcapng cannot be cut: they are one range. A
-state holds what connections had sent in part, credentials included: it stays in memory here.
+given, in the order of their names. A file in gzip is one range; unpack those in zstd and lz4 first,
+since cuts count the bytes of the file. A state holds what connections had sent in part, credentials
+included: it stays in memory here.
 """
 
 from __future__ import annotations

@@ -32,8 +32,9 @@ __all__ = [
 def missing(what: str, since: str) -> NotImplementedError:
     """The error for what this version of Spark does not have."""
     return NotImplementedError(
-        f"Spark {since} or later is needed for {what}, and this is {pyspark.__version__}; decode, "
-        "encode, read_captures and decode_captures work with Spark 3.5"
+        f"Spark {since} or later is needed for {what}, and this is {pyspark.__version__}; "
+        "decode, encode, read_captures, index_captures, decode_captures, read_traces and "
+        "decode_traces work with Spark 3.5"
     )
 
 
