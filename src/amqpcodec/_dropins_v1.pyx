@@ -24,8 +24,8 @@ from amqpcodec._codec cimport (
 )
 from amqpcodec._v1 cimport (
     PyDateTime_DATE_GET_MICROSECOND, PyLong_FromLongLong, PyLong_FromUnsignedLongLong, UUID,
-    v1_narrow, v1_open, v1_put_code, v1_put_fixed, v1_put_number, v1_put_uuid_bytes, v1_read_uuid,
-    v1_take_int, v1_take_moment, V1_ZERO_WIDTH_LIMIT,
+    V1_EMPTY_LIMIT, v1_narrow, v1_open, v1_put_code, v1_put_fixed, v1_put_number, v1_put_uuid_bytes, v1_read_uuid,
+    v1_take_int, v1_take_moment,
 )
 from amqpcodec._dropins cimport (
     FALL_BACK, Fallbacks, Guard, not_ours, plain_u64, PyDict_GetItem, PyTuple_GET_ITEM,

@@ -31,8 +31,8 @@ from amqpcodec._codec cimport (
     WIRE_NAMES, write_arguments, write_properties,
 )
 from amqpcodec._v1 cimport (
-    v1_begin, v1_check, V1_FRAME_AMQP, V1_FRAME_SASL, v1_known, V1_MAX_FIELDS, v1_narrow,
-    V1_NO_FRAME, v1_put_head, v1_read, V1_SASL_FRAME, V1_ZERO_WIDTH_LIMIT, V1Check, V1Core,
+    v1_begin, v1_check, V1_EMPTY_LIMIT, V1_FRAME_AMQP, V1_FRAME_SASL, v1_known, V1_MAX_FIELDS, v1_narrow,
+    V1_NO_FRAME, v1_put_head, v1_read, V1_SASL_FRAME, V1Check, V1Core,
     V1Desc, V1Op, V1Types, V1Value,
 )
 from amqpcodec._columns cimport pool_use, shared_pool

@@ -16,9 +16,9 @@ def empty_elements(limit: int | None = None) -> int:
 
     An array of 4,294,967,295 nulls takes ten bytes. More such elements than this (by default
     65,536) are an error: DecodeError with the condition ``amqp:resource-limit-exceeded``, in
-    columns a row with an error. Over all frames of a decoder, or rows of a batch, elements beyond
-    the number of bytes that were read count for the frame at hand, so that what comes out stays
-    below a multiple of what came in.
+    columns a row with an error. An array that is encoded takes no more nulls either: EncodeError.
+    Over all frames of a decoder, or rows of a batch, elements beyond the number of bytes that were
+    read count for the frame at hand, so that what comes out stays below a multiple of what came in.
 
     Args:
         limit: the limit from now on, in every decoder and thread of the process; 0 allows none.

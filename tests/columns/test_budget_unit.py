@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import struct
 from collections.abc import Iterator
 from typing import Any
@@ -10,7 +12,7 @@ import pytest
 
 pa = pytest.importorskip("pyarrow")
 
-from amqpcodec import DecodeError, batch, limits  # noqa: E402
+from amqpcodec import AMQPCodecError, DecodeError, batch, limits  # noqa: E402
 from amqpcodec import v1_0 as amqp  # noqa: E402
 from tests.support.process_limit import limited  # noqa: E402
 
@@ -80,6 +82,47 @@ def test_the_limit_of_objects_is_the_same(small_limit: int) -> None:
         with pytest.raises(DecodeError, match="exceed the limit of 100") as caught:
             read()
         assert caught.value.condition == "amqp:resource-limit-exceeded"
+
+
+def written_columns(count: int) -> bytes | None:
+    """Such an array, in the row of a batch."""
+    text = json.dumps({"$described_array": ["d", [None] * count]})
+    columns = {"performative": ["transfer"], "channel": [0], "handle": [0], "value": [text]}
+    return pa.array(batch.encode(pa.record_batch(columns), protocol="1.0"))[0].as_py()
+
+
+@pytest.mark.parametrize("limit", [0, 100, 200_000])
+def test_the_limit_is_one_in_every_form_and_direction(limit: int) -> None:
+    with limited(limits.empty_elements, limit):
+        for count in (limit, limit + 1):
+            fits = count == limit
+            nulls = amqp.Array("null", [None] * count)
+            reads: list[Any] = [
+                lambda count=count: len(amqp.decode_value(empties(count))[0]),
+                lambda count=count: len(amqp.Message.decode(b"\0\x53\x77" + empties(count)).value),
+                lambda count=count: amqp.decode(frame(count)) and count,
+            ]
+            writes: list[Any] = [
+                lambda nulls=nulls: amqp.decode_value(amqp.encode_value(nulls))[0],
+                lambda nulls=nulls: amqp.Message.decode(amqp.Message(nulls).encode()).value,
+            ]
+            for read in reads:
+                assert given(read) == (count if fits else None)
+            for write in writes:
+                assert given(write) == (nulls if fits else None)
+            assert (written_columns(count) is not None) == fits
+            for tables in ("json", "variant", "map"):
+                for level, data in (("frame", frame(count)), ("message", transfer(count))):
+                    [row] = rows(data, level=level, tables=tables)
+                    assert (row["error"] is None) == fits
+
+
+def given(ask: Any) -> Any:
+    """What comes of it, or None where the limit is named as the reason."""
+    try:
+        return ask()
+    except AMQPCodecError as error:
+        return None if re.search("limit of|takes at most", str(error)) else error
 
 
 def test_the_option_says_what_it_was_and_what_it_takes() -> None:

@@ -14,6 +14,7 @@ from uuid import UUID
 import pytest
 
 import amqpcodec
+from amqpcodec import limits
 from amqpcodec.compat import CompatError, CompatWarning
 from tests.dropins.canon import outcome
 from tests.dropins.case import V1_USES, run
@@ -21,6 +22,7 @@ from tests.dropins.conftest import need
 from tests.dropins.stock import Side, dropin, installed, live, stock
 from tests.dropins.test_install_unit import differing, everything, hold_while_switched, python
 from tests.dropins_v1 import octets_v1, use_azure
+from tests.support.process_limit import limited
 
 CASES = 4000
 PACKAGES = list(V1_USES)
@@ -273,6 +275,21 @@ def test_no_room_for_what_is_only_claimed(package: str, what: str) -> None:
                 read(memoryview(head + HUGE[what]))
         if package != "azure.servicebus._pyamqp":  # which has limits of its own
             assert dropin(package).fallbacks() == left
+
+
+@pytest.mark.parametrize("limit", [100, 200_000])
+def test_elements_without_bytes_have_the_limit_of_the_codec(package: str, limit: int) -> None:
+    if package == "azure.servicebus._pyamqp" and limit > 100:
+        pytest.skip("the client has a lower limit of its own")
+    with installed(package) as (_, side), limited(limits.empty_elements, limit):
+
+        def read(count: int) -> Any:
+            nulls = b"\xf0" + struct.pack(">II", 5, count) + b"\x40"
+            return side._decode.decode_payload(memoryview(b"\0\x53\x77" + nulls))
+
+        assert len(read(limit).value) == limit
+        with pytest.raises(ValueError, match=f"more than {limit} elements without bytes"):
+            read(limit + 1)
 
 
 @pytest.mark.parametrize("outside", [b"", b"\xd0\0\0\0\x64\0\0\0\1", b"\0\x53\x25"])

@@ -323,10 +323,10 @@ cdef object azure_array(AzureReading d, AzureReader* r, uint32_t count, int dept
             items.append(azure_content(d, r, code, depth))
         if AMQP_UNLIKELY(r.p == before):
             r.empty += 1
-            if r.empty > V1_ZERO_WIDTH_LIMIT:
+            if r.empty > V1_EMPTY_LIMIT:
                 # The one thing that the clients take and this does not: bytes say how many.
                 r.claimed = MAX_U32 + 1
-                azure_refused(f"more than {V1_ZERO_WIDTH_LIMIT} elements without bytes")
+                azure_refused(f"more than {V1_EMPTY_LIMIT} elements without bytes")
     return items
 
 

@@ -46,8 +46,8 @@ cdef int v1e_common(const uint8_t* p, const uint8_t* end, uint64_t count, V1Comm
             narrow = narrow and v1_narrow(v.wire_type, v.u)
     if out.wire_type == V1_ULONG and negative:
         return refuse(r, b"JSON: no type holds all whole numbers of this array", NULL, 0)
-    if out.wire_type == V1_NULL and count > <uint64_t>V1_ZERO_WIDTH_LIMIT:
-        return refuse(r, b"an array takes at most %llu nulls", NULL, V1_ZERO_WIDTH_LIMIT)
+    if out.wire_type == V1_NULL and count > V1_EMPTY_LIMIT:
+        return refuse(r, b"an array takes at most %llu nulls", NULL, V1_EMPTY_LIMIT)
     narrow = narrow and CTOR_NARROW[out.wire_type] != 0
     out.code = CTOR_NARROW[out.wire_type] if narrow else CTOR_WIDE[out.wire_type]
     if out.wire_type >= V1_BINARY:

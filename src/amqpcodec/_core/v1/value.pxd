@@ -30,10 +30,6 @@ cdef enum:
     V1_BAD_TYPE             # a frame type
     V1_BAD_ORDER            # what: the rule
 
-cdef enum:
-    # Elements without bytes, in all arrays of one value together: a count costs nothing to claim.
-    V1_ZERO_WIDTH_LIMIT = 65536
-
 cdef inline int v1_content(Cursor* c, V1Value* v, uint8_t code) noexcept nogil:
     """The content after a constructor; its type is set. 0, or -1 with the fault noted."""
     cdef const uint8_t* p = c.p
@@ -153,4 +149,5 @@ cdef inline void v1_inside(const Cursor* c, const V1Value* v, Cursor* out) noexc
     out.p = v.p
     out.end = v.p + v.n
 
+# Elements without bytes, in all arrays of one value together: a count costs nothing to claim.
 cdef uint64_t V1_EMPTY_LIMIT

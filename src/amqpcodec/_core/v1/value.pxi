@@ -31,4 +31,4 @@ cdef inline bint v1_minimal(const V1Value* v) noexcept nogil:
 
 # Elements without bytes that the arrays of one frame or section may have: a count of 2**32 - 1 of them takes
 # ten bytes. Over many frames they are bounded by the bytes of these as well (v1/stream.pxi, columns/v1_rows.pxi).
-cdef uint64_t V1_EMPTY_LIMIT = V1_ZERO_WIDTH_LIMIT
+cdef uint64_t V1_EMPTY_LIMIT = 65536

@@ -238,8 +238,8 @@ cdef int v1_put_items(Buffer* b, int wire_type, list items, tuple descriptors, i
 
 
 cdef int v1_put_nulls(list items, Place* at, Step* step) except -1:
-    if len(items) > V1_ZERO_WIDTH_LIMIT:
-        table_error(at, f"an array takes at most {V1_ZERO_WIDTH_LIMIT} nulls")
+    if <uint64_t>len(items) > V1_EMPTY_LIMIT:
+        table_error(at, f"an array takes at most {V1_EMPTY_LIMIT} nulls")
     for item in items:
         step.index += 1
         if item is not None:
