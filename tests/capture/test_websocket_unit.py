@@ -90,7 +90,7 @@ EXTENSIONS = [
 
 
 @pytest.mark.parametrize("extension", EXTENSIONS)
-@pytest.mark.parametrize("size", [1 << 20, 700, 11])
+@pytest.mark.parametrize("size", [1 << 20, 700, 11, 1])
 @pytest.mark.parametrize("pieces", [1, 3])
 def test_web_socket(extension: bytes, size: int, pieces: int):
     octets = make.pcap(packets(cut(over_web(TALK, extension, pieces), (size,))))
@@ -203,6 +203,17 @@ def test_compressed_messages_that_are_too_large_or_damaged(body: bytes):
     ]
     found = stats(make.pcap(packets(cut(said, (1400,)))))
     assert found["tls_reasons"] == {_websocket.PACKED: 1}
+
+
+def test_compressed_messages_are_bounded_together():
+    """A message of 64 KB in 80 bytes goes; not one after another."""
+    many = [(SERVER, amqp.encode(1, amqp.Body(bytes(1 << 16)))) for _ in range(200)]
+    sent = make.pcap(packets(over_web([*TALK, *many], DEFLATE % b"")))
+    found = stats(sent)
+    assert found["tls_reasons"] == {_websocket.PACKED: 1}
+    bodies = [len(each) for _, each in frames(sent) if len(each) > 1 << 16]
+    most = _websocket.LARGEST_UNPACKED + _websocket.LARGEST_RATIO * len(sent)
+    assert 16 <= len(bodies) <= most >> 16
 
 
 @pytest.mark.parametrize(

@@ -66,6 +66,8 @@ HALF = (
     Field("window", bytes, _websocket.WINDOW),
     Field("searching", bool),
     Field("look_at", int, HELD),
+    Field("looked", int, _websocket.LARGEST_HEAD),
+    Field("unpacked_left", int, COUNTED),
 )
 
 

@@ -286,7 +286,7 @@ class Tls:
             size = int.from_bytes(buffer[at + 3 : at + 5], "big")
             if len(buffer) - at < HEAD + size:
                 break
-            after = buffer[at + HEAD + size :][:4]
+            after = buffer[at + HEAD + size : at + HEAD + size + 4]
             if len(after) < 4 or RECORD.match(after):
                 sequence = one.sequence
                 head, record = buffer[at : at + HEAD], buffer[at + HEAD : at + HEAD + size]

@@ -21,8 +21,8 @@ LARGEST_FRAME = 1 << 30
 LARGEST_WAIT = 1 << 18  # bytes of frames before the answer is known
 LARGEST_SEARCH = 1 << 18  # bytes after a gap in which frames are looked for
 LARGEST_PACKED = 1 << 24  # bytes of a compressed message
-#: What a compressed message may become: so many bytes, or so many times its size.
-LARGEST_MESSAGE, LARGEST_RATIO = 1 << 20, 128
+#: What a direction's compressed messages may become: so many bytes, and so many times their size.
+LARGEST_UNPACKED, LARGEST_RATIO = 1 << 20, 128
 WINDOW = 1 << 15
 
 NO_UPGRADE = "HTTP without WebSocket"
@@ -53,6 +53,8 @@ class Half:
     window: bytes = b""  # the newest bytes of the messages before
     searching: bool = False
     look_at: int = 0  # bytes of the buffer with which frames are looked for again
+    looked: int = 0  # bytes of the buffer in which the end of the head does not begin
+    unpacked_left: int = LARGEST_UNPACKED  # bytes that compressed messages may still become
 
 
 @dataclass
@@ -166,11 +168,13 @@ class WebSocket:
     def _head(self, side: int) -> None:
         """The request or its answer, once it is whole."""
         half = self.halves[side]
-        end = half.buffer.find(b"\r\n\r\n", 0, LARGEST_HEAD)
+        end = half.buffer.find(b"\r\n\r\n", half.looked, LARGEST_HEAD)
         if end < 0:
             if len(half.buffer) > LARGEST_HEAD:
                 raise Stop(NO_UPGRADE, True)
+            half.looked = max(0, len(half.buffer) - 3)
             return
+        half.looked = 0
         line, headers = _parsed(bytes(half.buffer[: end + 4]))
         if side == 1 and line.startswith(b"HTTP/1.1 100"):
             del half.buffer[: end + 4]
@@ -275,7 +279,7 @@ class WebSocket:
         """A compressed message. Spec: RFC 7692 §7.2.2."""
         half = self.halves[side]
         packed = bytes(half.message) + b"\0\0\xff\xff"
-        limit = max(LARGEST_MESSAGE, LARGEST_RATIO * len(packed))
+        limit = half.unpacked_left + LARGEST_RATIO * len(packed)
         unpack = zlib.decompressobj(-15, zdict=half.window)
         try:
             found = unpack.decompress(packed, limit)
@@ -283,6 +287,7 @@ class WebSocket:
             raise Stop(PACKED) from None
         if unpack.unconsumed_tail or len(found) == limit:
             raise Stop(PACKED)
+        half.unpacked_left = limit - len(found)
         half.message = bytearray()
         if self.takeover[side]:
             half.window = (half.window + found[-WINDOW:])[-WINDOW:]
