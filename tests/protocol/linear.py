@@ -112,12 +112,12 @@ def one_record(data: bytes) -> bytes:
     return recording.pcap([recording.client(0, data)])[PCAP:]
 
 
-def segments(data: bytes, numbers: Iterable[int]) -> bytes:
-    """The same bytes at so many places of one stream."""
+def segments(data: bytes, numbers: Iterable[int], first: bytes = a.PROTOCOL_HEADER) -> bytes:
+    """The same bytes at so many places of one stream, after its first ones."""
     record = one_record(data)
     head, tail = record[:SEQUENCE], record[SEQUENCE + 4 :]
-    start = recording.pcap([*recording.opening(), recording.client(1001, a.PROTOCOL_HEADER)])
-    at = [struct.pack(">I", 1009 + len(data) * number) for number in numbers]
+    start = recording.pcap([*recording.opening(), recording.client(1001, first)])
+    at = [struct.pack(">I", 1001 + len(first) + len(data) * number) for number in numbers]
     return start + b"".join([head + place + tail for place in at])
 
 
@@ -161,6 +161,41 @@ def blocks(n: int) -> bytes:
     return start + unknown * n + recording.block("<", 6, body)
 
 
+def heads(n: int) -> bytes:
+    """A request of HTTP, a line in each segment."""
+    return segments(b"X: yyyyyyyyy\r\n", range(n), b"GET / HTTP/1.1\r\n")
+
+
+def records(n: int) -> None:
+    """What could be records of TLS after a gap, and is none."""
+    from amqpcodec.capture._layers import _derived, _handshake, _tls
+
+    reader = _tls.Tls(None, None, print)
+    reader.hello = _handshake.ClientHello(bytes(32), b"", b"", False)
+    reader.agreed = _derived.Agreed(bytes(32), bytes(32), bytes(48), _tls.TLS12, 0xC02F)
+    side = reader.sides[0]
+    side.stage, side.agreed, side.lost = _tls.TRAFFIC, reader.agreed, 1000
+    assert reader.receive(0, b"\x17\x03\x03\0\0\xff" * n + bytes(8)) == [(0, 6 * n + 5)]
+
+
+def encoded(n: int) -> None:
+    from amqpcodec import batch
+
+    message = a.encode_message(1, a.Basic.Publish("e", "k"), a.Basic.Properties(), b"body")
+    batch.encode(batch.decode(message * n, level="message"))
+
+
+def trace(n: int) -> None:
+    from amqpcodec import traces
+
+    record = (
+        b'{"timestamp":"2026-01-01 0:00:00:000","type":"published","node":"n","connection":"c",'
+        b'"vhost":"/","user":"u","channel":1,"exchange":"e","queue":"none","routed_queues":[],'
+        b'"routing_keys":["k"],"properties":{},"payload":"eA=="}\n'
+    )
+    assert sum(map(len, traces.read(io.BytesIO(record * n)))) == n
+
+
 def xml(n: int) -> None:
     from amqpcodec import load_xml_spec
 
@@ -178,6 +213,7 @@ def xml(n: int) -> None:
 
 
 HEARTBEAT = a.encode(0, a.Heartbeat())
+PROXY = b"PROXY TCP4 10.0.0.1 10.0.0.2 5000 5672\r\n"
 
 
 def fragments(n: int, near: bool) -> bytes:
@@ -238,6 +274,11 @@ CONSTRUCTS: dict[str, Callable[[int], Any]] = {
     "capture: states": states,
     "capture: files of a chain": lambda n: rows(*files(1 + n // 16), chain=True),
     "capture: blocks and options": lambda n: rows(blocks(16 * n)),  # a block costs little
+    "capture: headers of proxies": lambda n: rows(connections(PROXY + HEARTBEAT, n)),
+    "capture: a request of HTTP": lambda n: rows(heads(n)),
+    "capture: records of TLS": lambda n: records(16 * n),  # one costs little
+    "batch.encode": encoded,
+    "traces": lambda n: trace(n // 4),
     "specification": lambda n: xml(n // 8),
 }
 
