@@ -330,3 +330,25 @@ def test_the_operation_is_looked_for_up_to_the_body(name: str) -> None:
     for piece in (TOKEN[:20], b"T" * 40, TOKEN[-10:]):
         assert piece not in shown
     assert b"shown-first" in shown
+
+
+@pytest.mark.parametrize("name", ["sas-token", "db_pwd", "API_KEY", "x-api-key", "apikey"])
+def test_properties_of_sessions_and_links_are_hidden_as_those_of_connections(name: str) -> None:
+    pairs = {v1.Symbol("product"): "shown-product", v1.Symbol(name): SECRET.decode()}
+    target = v1.Target("$cbs", dynamic_node_properties=pairs)
+    frames = (
+        v1.Open("c", properties=pairs),
+        v1.Begin(None, 0, 1, 1, properties=pairs),
+        v1.Attach("n", 3, False, source=v1.Source("x"), target=target, properties=pairs),
+    )
+    start = v1.PROTOCOL_HEADER + v1_talk.opening()
+    for frame in frames:
+        shown = everything(read(start + v1.encode(0, frame) + put_token()))
+        assert SECRET not in shown
+        assert b"shown-product" in shown
+        assert name.encode() in shown
+        if isinstance(frame, v1.Attach):
+            assert b"T" * 40 not in shown
+    old = everything(read(old_login("PLAIN", {"product": "shown-product", name: SECRET})))
+    assert SECRET not in old
+    assert b"shown-product" in old

@@ -28,7 +28,8 @@ cdef bint has_text(const uint8_t* p, size_t n, const char* text, size_t text_n) 
 cdef bint is_secret_name(const uint8_t* p, size_t n) noexcept nogil:
     return (has_text(p, n, b"password", 8) or has_text(p, n, b"passwd", 6) or has_text(p, n, b"secret", 6)
             or has_text(p, n, b"token", 5) or has_text(p, n, b"credential", 10)
-            or has_text(p, n, b"authorization", 13))
+            or has_text(p, n, b"authorization", 13) or has_text(p, n, b"pwd", 3)
+            or has_text(p, n, b"api_key", 7) or has_text(p, n, b"api-key", 7) or has_text(p, n, b"apikey", 6))
 
 
 cdef size_t hide_value(uint8_t* p, size_t n, bint secret, int depth) noexcept nogil:

@@ -197,7 +197,7 @@ cdef void v1_hide_tokens(const V1Types* types, uint8_t* p, size_t n, TokenLinks*
     syn: the beginning of the direction is known."""
     cdef V1Value[V1_MAX_FIELDS] v
     cdef Fault fault
-    cdef Cursor c
+    cdef Cursor c, fields
     cdef V1Check k
     cdef const V1Desc* d
     cdef uint64_t key
@@ -213,10 +213,8 @@ cdef void v1_hide_tokens(const V1Types* types, uint8_t* p, size_t n, TokenLinks*
         v1_begin(&c, &fault, p + skip, p + size, p, 0)
         d = v1_look_descriptor(types, &c, V1_FRAME_AMQP)
         secret = d == NULL
-        if d != NULL and d.code == DESC_OPEN:
-            secret = True
-            v1_hide_value(&c, v, False, 1)      # not verified: it may be cut off
-        elif d != NULL and (d.code == DESC_ATTACH or (d.code == DESC_TRANSFER and (unseen or has_links(links)))):
+        fields = c
+        if d != NULL and (d.code == DESC_ATTACH or (d.code == DESC_TRANSFER and (unseen or has_links(links)))):
             secret = True
             v1_verify_begin(&k, types)
             if v1_verify_fields(d, &c, &k, 1, v, ALL_FIELDS) < 0:
@@ -229,6 +227,9 @@ cdef void v1_hide_tokens(const V1Types* types, uint8_t* p, size_t n, TokenLinks*
                     key = (<uint64_t>load16(p + 6) << 32 | v[ATTACH_HANDLE].u) + 1
                     note_attached(links, key, v[ATTACH_TARGET].wire_type == V1_DESCRIBED and has_text(
                         v[ATTACH_TARGET].p, v[ATTACH_TARGET].n, b"$cbs", 4))
+        if d != NULL and DESC_OPEN <= d.code <= DESC_ATTACH:
+            secret = True
+            v1_hide_value(&fields, v, False, 1)     # not verified: it may be cut off
         links.cut = cut and secret
         p += size
         n -= size
