@@ -65,14 +65,26 @@ def test_files_of_binary_file(spark, tmp_path):
 def test_modes(stored):
     rows = rows_of(amqp.decode_captures(stored, name="path", fields=["file", "error", "frame"]))
     refused = [row for row in rows if row["error"]]
-    assert [(row["file"], row["frame"]) for row in refused] == [("other", None)]
-    assert "neither pcap nor pcapng" in refused[0]["error"]
+    assert [(row["file"], row["frame"]) for row in refused] == [("cut", None), ("other", None)]
+    assert "the last record is cut" in refused[0]["error"]
+    assert "neither pcap nor pcapng" in refused[1]["error"]
     dropped = amqp.decode_captures(stored, name="path", fields=["file"], mode="dropmalformed")
-    assert dropped.count() == len(rows) - 1
+    assert dropped.count() == len(rows) - 2
     for number, problem in ((3, "cut: the last record is cut"), (4, "neither pcap nor pcapng")):
         strict = amqp.decode_captures(stored.where(f"id = {number}"), name="path", mode="FAILFAST")
         with pytest.raises(Exception, match=problem):
             strict.count()
+
+
+def test_failfast_without_a_name_says_which_row(spark):
+    bad = bytearray(PLAIN)
+    publish = bad.find(bytes.fromhex("003c0028"))
+    bad[publish + 2] = 0x63  # no such method
+    values = pa.array([PLAIN, bytes(bad)], pa.binary())
+    stored = spark.createDataFrame(pa.table({"id": ["x", "y"], "content": values})).coalesce(1)
+    strict = amqp.decode_captures(stored, keep=["id"], fields=["method"], mode="FAILFAST")
+    with pytest.raises(Exception, match=r"partition 0, row 1, id 'y': packet \d+ \(packet_offset"):
+        strict.count()
 
 
 def test_what_is_refused_before_a_job_starts(stored):

@@ -61,9 +61,7 @@ def test_more_frames_than_a_struct_holds(spark):
     assert found[2] is None
     assert "99" in found[3].error
     strict = amqp.from_amqp("frame", "method string", {"MODE": "failfast"})
-    with pytest.raises(
-        Exception, match=r"partition \d, row \d of an Arrow batch: the value holds 2 frames"
-    ):
+    with pytest.raises(Exception, match=r"partition \d, row \d: the value holds 2 frames"):
         frames.limit(2).select(strict).collect()
 
 
@@ -76,10 +74,21 @@ def test_corrupt_record_under_another_name(spark):
 
 def test_failfast(spark):
     frames = framed(spark, [OPEN, UNKNOWN])
-    with pytest.raises(
-        Exception, match=r"UnknownMethodError: partition \d, row \d of an Arrow batch: "
-    ):
+    with pytest.raises(Exception, match=r"UnknownMethodError: partition \d, row \d: "):
         frames.select(amqp.from_amqp("frame", "channel int", {"mode": "FAILFAST"})).collect()
+
+
+@pytest.mark.parametrize("bad", [UNKNOWN, OPEN + OPEN])
+def test_failfast_counts_the_rows_of_the_task(spark, bad):
+    setting = "spark.sql.execution.arrow.maxRecordsPerBatch"
+    before = spark.conf.get(setting)
+    spark.conf.set(setting, 2)
+    try:
+        frames = framed(spark, [OPEN] * 5 + [bad]).coalesce(1)
+        with pytest.raises(Exception, match=r"partition 0, row 5: "):
+            frames.select(amqp.from_amqp("frame", "channel int", {"mode": "FAILFAST"})).collect()
+    finally:
+        spark.conf.set(setting, before)
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +15,7 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 from .. import capture
 from .columns import Plan, arrow_schema, conform, plan
-from .frames import check_binary, wanted_fields
+from .frames import check_binary, row_of_task, wanted_fields
 from .options import mode_of
 from .rows import BATCH_ROWS, by_mode, capture_columns, small_columns, with_error
 
@@ -59,9 +60,9 @@ def decode_captures(
             size, as the format ``amqp_capture`` has it.
         keep: columns of df that stand in front of what is decoded.
         protocol: a version that all connections are read as; None: what each speaks.
-        mode: "PERMISSIVE" (bad frames are rows with an error, and so is a value that is no
-            capture), "DROPMALFORMED" (they are left out) or "FAILFAST" (the first one ends the job,
-            and so does a capture that is cut or damaged); in any case.
+        mode: "PERMISSIVE" (bad frames are rows with an error; a value that is no capture is one
+            such row, and one that is cut or damaged ends with one), "DROPMALFORMED" (these rows
+            are left out) or "FAILFAST" (the first one ends the job); in any case.
         level: "frame" or "message".
         ports: the servers' ports.
         redact: overwrite credentials.
@@ -125,23 +126,29 @@ class _Job:
 
     def run(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         target = arrow_schema(self.plan.schema)
+        before = 0
         for given in batches:
             names, values = given.column(self.kept), given.column(self.kept + 1)
             for row, (name, value) in enumerate(zip(names, values, strict=True)):
                 data = value.as_py()
-                for rows in self.captures(name.as_py() or "", data or b""):
+                beside = given.select(range(self.kept)).slice(row, 1)
+                place = partial(row_of_task, before + row, beside)
+                for rows in self.captures(name.as_py() or "", data or b"", place):
                     out = conform(rows, self.plan, target)
                     if self.kept:
                         at = pa.array(np.full(out.num_rows, row))
-                        beside = [given.column(i).take(at) for i in range(self.kept)]
+                        kept = [given.column(i).take(at) for i in range(self.kept)]
                         fields = [*[*given.schema][: self.kept], *target]
                         out = pa.RecordBatch.from_arrays(
-                            [*beside, *out.columns], schema=pa.schema(fields)
+                            [*kept, *out.columns], schema=pa.schema(fields)
                         )
                     yield out
+            before += given.num_rows
 
-    def captures(self, name: str, data: bytes) -> Iterator[pa.RecordBatch]:
-        """The rows of one value."""
+    def captures(
+        self, name: str, data: bytes, place: Callable[[], str] = str
+    ) -> Iterator[pa.RecordBatch]:
+        """The rows of one value. place: what says where it is, where the job ends."""
         reader = capture.read(
             _Named(data, name),
             level=self.level,
@@ -158,15 +165,17 @@ class _Job:
                 yield by_mode(pa.record_batch(rows), self.plan, self.mode)
             if reader.damaged and self.mode == "FAILFAST":
                 raise capture.CaptureError(f"{name}: {reader.damaged}")
-        except capture.CaptureError as problem:
-            if self.mode == "FAILFAST":
-                problem.add_note(f"while reading {name or 'a value without a name'}")
+            if reader.damaged and self.mode == "PERMISSIVE":
+                yield self._refused(name, reader.damaged)
+        except (capture.CaptureError, ValueError) as problem:  # a ValueError: of by_mode()
+            if self.mode == "FAILFAST" or not isinstance(problem, capture.CaptureError):
+                problem.args = (f"{place()}: {str(problem).removeprefix(': ')}",)
                 raise
             if self.mode == "PERMISSIVE":
                 yield self._refused(name, str(problem))
 
     def _refused(self, name: str, error: str) -> pa.RecordBatch:
-        """One row of a value that is no capture."""
+        """One row of a value that is no capture, or not whole."""
         schema = pa.schema(
             capture.schema(self.level, list(self.plan.fields), self.protocol, self.plan.tables)
         )

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyspark import TaskContext
 from pyspark.sql import Column
 from pyspark.sql import functions as sf
 from pyspark.sql.types import ArrayType, DataType, StringType, StructType
@@ -88,11 +89,12 @@ def from_amqp_udf(
 ) -> Any:
     """The function that from_amqp stands for, to be called or registered."""
     job = _Job.of(schema, Options(options))
+    rows = _Rows()
 
     def from_amqp(raw: pa.Array, *more: pa.Array) -> pa.Array:
         if more:
             raise ValueError(ONE_TYPE)
-        return job.run(raw)
+        return job.run(raw, rows.before(len(raw)))
 
     return _udf(from_amqp, job.type)
 
@@ -106,6 +108,23 @@ def _check_binary(raw: pa.Array) -> None:
     """TypeError where values are not binary; a null without a type is one."""
     if not pa.types.is_null(raw.type):
         check_binary(spark_type(raw.type), None)
+
+
+class _Rows:
+    """Counts the rows of a task, which come to its function in batches."""
+
+    def __init__(self) -> None:
+        self._task: int | None = None
+        self._count = 0
+
+    def before(self, count: int) -> int:
+        """How many rows came before these."""
+        context = TaskContext.get()
+        task = None if context is None else context.taskAttemptId()
+        if task != self._task:
+            self._task, self._count = task, 0
+        self._count += count
+        return self._count - count
 
 
 @dataclass(frozen=True)
@@ -132,7 +151,8 @@ class _Job:
         type_ = ArrayType(plan.schema) if isinstance(parsed, ArrayType) else plan.schema
         return cls(plan, type_, mode, protocol, level)
 
-    def run(self, raw: pa.Array) -> pa.Array:
+    def run(self, raw: pa.Array, before: int = 0) -> pa.Array:
+        """before: rows of the task before these."""
         fields = ["row", *self.plan.fields]
         _check_binary(raw)
         target = arrow_schema(self.plan.schema)
@@ -144,21 +164,24 @@ class _Job:
             level=self.level,
             mode=self.mode,
             tables=self.plan.tables,
-            whose=lambda row: f"{row_of_task(None)}, row {row} of an Arrow batch",
+            whose=lambda row: row_of_task(before + row),
         ):
             origin = rows.column(0).to_numpy()
             length = int(origin[-1]) + 1 if len(origin) else 0
             # Where in the rows each value's begin; values at the end may have none.
             ends = np.searchsorted(origin, np.arange(length + 1)).astype(np.int32)
             done.append((start, length, ends, rows.select(range(1, rows.num_columns))))
-        merge = self._lists if isinstance(self.type, ArrayType) else self._structs
         parts, at = [], 0
         for (start, length, ends, rows), end in zip(
             done, [*(each[0] for each in done[1:]), len(raw)], strict=True
         ):
             assert at == start
             ends = np.append(ends, np.full(end - start - length, ends[-1], np.int32))
-            parts.append(merge(rows, ends, target, raw.slice(start, end - start)))
+            values = raw.slice(start, end - start)
+            if isinstance(self.type, ArrayType):
+                parts.append(self._lists(rows, ends, target, values))
+            else:
+                parts.append(self._structs(rows, ends, target, values, before + start))
             at = end
         return parts[0] if len(parts) == 1 else pa.concat_arrays(parts)
 
@@ -169,13 +192,13 @@ class _Job:
         )
 
     def _structs(
-        self, rows: pa.RecordBatch, ends: Any, target: pa.Schema, raw: pa.Array
+        self, rows: pa.RecordBatch, ends: Any, target: pa.Schema, raw: pa.Array, before: int
     ) -> pa.Array:
         counts = np.diff(ends)
         if (counts > 1).any():
             if self.mode == "FAILFAST":
                 raise ValueError(
-                    f"{row_of_task(None)}, row {int(counts.argmax())} of an Arrow batch: "
+                    f"{row_of_task(before + int(counts.argmax()))}: "
                     f"the value holds {int(counts.max())} {self.level}s; "
                     "a schema of array<struct<...>> takes more than one"
                 )
