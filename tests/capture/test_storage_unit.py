@@ -14,7 +14,7 @@ pa = pytest.importorskip("pyarrow")
 from pyarrow import fs  # noqa: E402
 
 from amqpcodec import capture  # noqa: E402
-from amqpcodec.capture import _ranges, _storage  # noqa: E402
+from amqpcodec.capture import _ranges, _storage, _uris  # noqa: E402
 from tests.paths import REPO  # noqa: E402
 
 RECORDING = REPO / "demo" / "kombu_celery.pcap.gz"
@@ -74,6 +74,43 @@ def test_schemes_of_fsspec(memory: Any, expected: Any) -> None:
         rows("memory://day/none.pcap")
     with pytest.raises(ValueError, match=r"nothing here reads nowhere://x"):
         rows("nowhere://x/y.pcap")
+
+
+def test_globs_and_folders(memory: Any, expected: Any) -> None:
+    reader = capture.read("memory://day/*.{gz,pcap}", fields=["method"], chain=False)
+    assert reader.files == [
+        f"memory://day/{name}" for name in ("_hidden.pcap", "a.pcap.gz", "b.pcap")
+    ]
+    assert len(rows("memory://day/?.pcap*", chain=False)) == 2 * len(expected)
+    assert len(rows(["/day/a*", "/day/b*"], filesystem=memory, chain=False)) == 2 * len(expected)
+    [counted] = capture.stats("memory://day/*.gz")["files"]
+    assert counted["file"] == "memory://day/a.pcap.gz"
+    assert set(capture.read("memory://day/*.gz").stats()) > {"files"}  # as of several
+    with pytest.raises(FileNotFoundError, match="PATH_NOT_FOUND"):
+        capture.read("memory://day/*.zst")
+    for folder in ("memory://day/", "memory://day/deep"):
+        with pytest.raises(IsADirectoryError):
+            rows(folder)
+
+
+def test_a_name_that_looks_like_a_glob(memory: Any, expected: Any) -> None:
+    memory.pipe("/day/x[1].pcap.gz", RECORDING.read_bytes())
+    memory.pipe("/day/x1.pcap.gz", b"no capture")
+    assert rows("memory://day/x[1].pcap.gz") == expected
+
+
+def test_globs_of_file_systems_of_pyarrow(expected: Any) -> None:
+    below = fs.SubTreeFileSystem(str(RECORDING.parent), fs.LocalFileSystem())
+    assert rows("kombu_c*.gz", filesystem=below) == expected
+    local = fs.LocalFileSystem()
+    assert rows(str(RECORDING.parent / "kombu_c*.g[yz]"), filesystem=local) == expected
+    with pytest.raises(IsADirectoryError):
+        rows(str(RECORDING.parent), filesystem=local)
+
+
+def test_arguments_of_http_are_no_glob() -> None:
+    uri = "https://127.0.0.1:1/a/b.pcap?signature={x}*"
+    assert _uris.cut_at_glob(uri) == (uri, "")
 
 
 @pytest.mark.parametrize(

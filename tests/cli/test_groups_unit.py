@@ -54,7 +54,11 @@ def test_a_rotation_is_one_recording(run, rotation):
 def test_each_alone(run, rotation):
     result = run("dissect", *rotation, "--no-chain", "--format", "json")
     assert result.status == 1
-    assert len(result.err.splitlines()) == 2
+    said = result.err.splitlines()
+    told = [line.partition(": ")[2] for line in said if "in the middle" in line]
+    for path, count in zip(rotation[:2], ("2 directions begin", "1 direction begins"), strict=True):
+        assert f"{path}: {count} in the middle: what was sent before is not there" in told
+    assert len(said) == 4
     assert "with an error" in result.err
     assert run("stats", *rotation).status == 0
     assert run("stats", *rotation, "--no-chain").status == 1
@@ -107,6 +111,14 @@ def test_packets_tell_which_belong_together(run, rotation, tmp_path: Path):
     result = run("dissect", *new, other, "--format", "json")
     assert (result.status, len(result.lines)) == (0, 12 + 1000)
     assert result.err.count("read alone, ") == 1
+    assert ": 0 directions begin in the middle; --chain" in result.err
+
+
+def test_what_begins_in_the_middle_is_counted(run, rotation):
+    for command in ("dissect", "stats"):
+        first, last = run(command, rotation[2]), run(command, rotation[0])
+        assert "in the middle" not in first.err
+        assert last.err.count(f"{rotation[0]}: 2 directions begin in the middle: what") == 1
 
 
 def test_unreadable_files_of_a_rotation_do_not_keep_others_from_being_read(run, rotation):

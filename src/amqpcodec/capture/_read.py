@@ -24,7 +24,7 @@ from ._link import link
 from ._order import Found
 from ._progress import OnProgress, Progress
 from ._seal import seal, unseal
-from ._storage import Storage, locate
+from ._storage import Storage, locate, locate_all
 from ._workers import Workers
 
 __all__ = [
@@ -108,7 +108,7 @@ class Reader:
         workers: int = 1,
         on_progress: OnProgress | None = None,
     ) -> None:
-        """Nothing is opened before the first batch is asked for."""
+        """Nothing is opened before the first batch is asked for; a glob is looked up now."""
         if workers < 1:
             raise ValueError(f"workers is at least 1, not {workers}")
         if order not in ("packets", "none"):
@@ -123,12 +123,14 @@ class Reader:
                 raise ValueError(f"{name} is from {least} to {most}, not {limit}")
         single = isinstance(path_or_file, str | os.PathLike) or hasattr(path_or_file, "read")
         self.source = path_or_file
-        self._single = single
         sources: list[Any] = [path_or_file] if single else list(path_or_file)  # type: ignore[arg-type]
         for each in sources:
             if not isinstance(each, str | os.PathLike) and not hasattr(each, "read"):
                 raise TypeError(f"takes names of files or open files, not {type(each).__name__}")
-        sources = [locate(each, Storage(filesystem=filesystem)) for each in sources]
+        storage = Storage(filesystem=filesystem)
+        found = [locate_all(each, storage) for each in sources]
+        sources = [each for files in found for each in files]
+        self._single = single and found == [[locate(path_or_file, storage)]]
         if chain not in (True, False, "auto", "join"):
             raise ValueError(f'chain is True, False, "auto" or "join", not {chain!r}')
         told = _protocol(protocol)
@@ -591,7 +593,7 @@ def read(
         CaptureError: a file is no capture. In a chain, one that is empty counts as its newest, of
             which nothing was written yet.
         ValueError: a name or a number is not known.
-        OSError: as open() does.
+        OSError: as open() does; FileNotFoundError at once, where a glob stands for nothing.
         ImportError: keylog without the package cryptography.
 
     A capture that is damaged or cut gives what is before the damage; ``damaged`` of what this
@@ -601,6 +603,9 @@ def read(
     systems, which find credentials where the vendors' tools do; all others, and these where pyarrow
     is missing, by fsspec's. Files come in ranges of 8 MB, the next one while this one is read; a
     range that fails is tried four more times. ``file:`` is this machine, and no other host.
+
+    A URI may be a glob as Hadoop writes it (``s3://bucket/day/*.{pcap,pcap.gz}``): the files that
+    it stands for now are read as if they were named. A folder is refused, as one of this machine.
     """
     return Reader(
         path_or_file,

@@ -5,6 +5,7 @@ Nothing of this is imported before a URI, or a file system, is given.
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
@@ -16,7 +17,16 @@ from typing import IO, Any, NamedTuple
 from ._ranges import RANGE, RangeFile, retried
 from ._uris import cut_at_glob, is_remote, local_path, pattern, shown, split_scheme, whole
 
-__all__ = ["Facts", "Located", "Storage", "Stored", "is_remote", "local_path", "locate"]
+__all__ = [
+    "Facts",
+    "Located",
+    "Storage",
+    "Stored",
+    "is_remote",
+    "local_path",
+    "locate",
+    "locate_all",
+]
 
 #: Other names of the schemes that pyarrow knows.
 _ALIASES = {"s3a": "s3", "s3n": "s3", "gcs": "gs", "wasbs": "abfss"}
@@ -66,7 +76,8 @@ class Storage:
         """The file, read ahead in ranges of so many bytes, each tried again where reading fails.
 
         Raises:
-            OSError: FileNotFoundError, PermissionError, or what is left after all tries.
+            OSError: FileNotFoundError, IsADirectoryError, PermissionError, or what is left after
+                all tries.
             ImportError, ValueError: nothing here reads this scheme, or its options are wrong.
         """
         store, path = self._store(uri)
@@ -78,7 +89,7 @@ class Storage:
         """What the store says of one file.
 
         Raises:
-            FileNotFoundError: it is not there.
+            FileNotFoundError, IsADirectoryError: it is not there, or a folder.
         """
         store, path = self._store(whole(uri))
         store.ask_again()
@@ -104,6 +115,7 @@ class Storage:
             return
         there = False
         below = recursive or wanted is not None
+        front = f"{base.rstrip('/')}/" if base else ""
         for name, facts in retried(lambda: list(store.below(path, below))):
             there = there or wanted is None
             rest = name[len(path.rstrip("/")) :].lstrip("/")
@@ -117,7 +129,7 @@ class Storage:
                 continue
             if "/" in rest and not recursive:
                 continue
-            yield Stored(f"{base.rstrip('/')}/{name[len(path.rstrip('/')) :].lstrip('/')}", *facts)
+            yield Stored(front + name[len(path.rstrip("/")) :].lstrip("/"), *facts)
         if not there:
             raise _missing(uri)
 
@@ -156,6 +168,19 @@ def locate(source: Any, storage: Storage) -> Any:
     return local_path(path) if path[:5].lower() == "file:" else source
 
 
+def locate_all(source: Any, storage: Storage) -> list[Any]:
+    """The same of each file that a glob in a URI stands for; of any other source, of that alone.
+
+    Raises:
+        FileNotFoundError: it stands for none.
+        OSError: as Storage.find().
+    """
+    found = locate(source, storage)
+    if found is source or not isinstance(found, Located) or not cut_at_glob(found.uri)[1]:
+        return [found]
+    return [Located(each.uri, storage) for each in sorted(storage.find(found.uri, False))]
+
+
 def _missing(uri: str) -> FileNotFoundError:
     return FileNotFoundError(f"[PATH_NOT_FOUND] Path does not exist: {shown(uri)}")
 
@@ -169,19 +194,28 @@ def _there(facts: Facts | None, uri: str) -> Facts:
 # ---- pyarrow.fs ----
 
 
+def _folder(path: str) -> IsADirectoryError:
+    return IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+
+
 class _Store:
     """What both kinds of file systems are asked for."""
 
     def stat(self, path: str) -> Facts | None:
-        """What is said of a file; None: there is none."""
+        """What is said of a file; None: there is none.
+
+        Raises:
+            IsADirectoryError: it is a folder.
+        """
         raise NotImplementedError
 
     def named(self, path: str, glob: str) -> Facts | None:
-        """The same of a path, or of a file in it whose name is this glob itself."""
-        if not glob:
-            return retried(lambda: self.stat(path))
-        with suppress(OSError, ValueError):  # some stores refuse such names
-            return self.stat(f"{path.rstrip('/')}/{glob}")
+        """The same of a path, or of a file in it whose name is this glob itself; None: a folder."""
+        with suppress(IsADirectoryError):
+            if not glob:
+                return retried(lambda: self.stat(path))
+            with suppress(OSError, ValueError):  # some stores refuse such names
+                return self.stat(f"{path.rstrip('/')}/{glob}" if path else glob)
         return None
 
 
@@ -196,6 +230,8 @@ class _Arrow(_Store):
 
     def stat(self, path: str) -> Facts | None:
         info = self.filesystem.get_file_info(path)
+        if info.type.name == "Directory":
+            raise _folder(path)
         return Facts(info.size, _seconds(info.mtime)) if info.is_file else None
 
     def fetcher(self, path: str) -> Callable[[int, memoryview], int]:
@@ -294,7 +330,9 @@ class _Fsspec(_Store):
             info = self.filesystem.info(path)
         except FileNotFoundError:
             return None
-        return _facts(info) if info["type"] == "file" else None
+        if info["type"] == "directory":
+            raise _folder(path)
+        return _facts(info)
 
     def fetcher(self, path: str) -> Callable[[int, memoryview], int]:
         """See RangeFile."""

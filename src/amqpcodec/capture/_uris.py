@@ -60,13 +60,19 @@ def split_scheme(uri: str) -> tuple[str, str]:
 
 
 def cut_at_glob(uri: str) -> tuple[str, str]:
-    """The folder before the first part that is a glob, and the parts from there on, if any."""
-    found = _SCHEME.match(uri)
-    glob = _GLOB.search(uri, 0 if found is None else found.end())
+    """The folder before the first part that is a glob, and the parts from there on, if any.
+
+    Of ``http:`` and ``https:`` nothing is a glob: there ``?`` is what arguments begin with.
+    """
+    scheme, rest = split_scheme(uri)
+    begin = len(uri) - len(rest)
+    glob = None if scheme in ("http", "https") else _GLOB.search(uri, begin)
     if glob is None:
         return uri, ""
-    folder = uri[: max(0, uri.rfind("/", 0, glob.start()))]
-    return folder, uri[len(folder) :].lstrip("/")
+    slash = uri.rfind("/", begin, glob.start())
+    if slash < 0:
+        return uri[:begin], uri[begin:]
+    return uri[: max(slash, 1)], uri[slash + 1 :]
 
 
 def pattern(glob: str) -> re.Pattern[str]:

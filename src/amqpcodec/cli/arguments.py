@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import complain, need_extra
+from .uris import FS_HELP, setting, source, with_stores
 
 __all__ = ["parsed", "parser"]
 
@@ -72,6 +72,10 @@ def parsed(arguments: Sequence[str]) -> argparse.Namespace:
         and not getattr(options, "interface", None)
     ):
         made.error("the following arguments are required: FILE")
+    try:
+        options.files = with_stores(options.files, getattr(options, "fs", ()))
+    except (OSError, ValueError, ImportError) as problem:
+        made.error(str(problem))
     return options
 
 
@@ -309,7 +313,14 @@ def _fields(commands: Commands) -> None:
 def add_source(command: argparse.ArgumentParser, secrets: bool = True) -> None:
     """What to read, and how: the same for all commands."""
     command.add_argument(
-        "files", metavar="FILE", nargs="*", type=source, help='captures; "-" is standard input'
+        "files",
+        metavar="FILE",
+        nargs="*",
+        type=source,
+        help='captures; "-" is standard input, s3://bucket/day/*.gz files of a store',
+    )
+    command.add_argument(
+        "--fs", type=setting, action="append", default=[], metavar="NAME=VALUE", help=FS_HELP
     )
     command.add_argument(
         "--chain",
@@ -409,32 +420,6 @@ def add_rows(command: argparse.ArgumentParser) -> None:
         help="the order of rows; -NAME or NAME:desc for the largest first",
     )
     command.add_argument("--limit", type=number, metavar="N", help="so many rows, at most")
-
-
-class Uri:
-    """A file that is not named by a path, as far as it is asked for what a path says."""
-
-    def __init__(self, text: str) -> None:
-        """text: such as s3://bucket/name."""
-        self._text = text
-        self.parent, _, self.name = text.rpartition("/")
-
-    def __str__(self) -> str:
-        return self._text
-
-    def __fspath__(self) -> str:
-        return self._text
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Uri) and other._text == self._text
-
-    def __hash__(self) -> int:
-        return hash(self._text)
-
-
-def source(text: str) -> Path | Uri:
-    """The name of a file, or its URI."""
-    return Uri(text) if "://" in text else Path(text)
 
 
 def keylog(text: str) -> KeyLog:

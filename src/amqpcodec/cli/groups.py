@@ -12,6 +12,7 @@ from typing import IO, Any, Literal
 from .. import capture
 from . import BAD_DATA, OK, USAGE, complain
 from .otherports import header_ports
+from .uris import Uri, readable
 
 __all__ = ["Group", "grouped"]
 
@@ -22,7 +23,9 @@ STDIN = "-"
 class Group:
     """Files that are read as one chain, if their packets say so; one of them, mostly."""
 
-    def __init__(self, files: list[Path], chain: bool | Literal["auto", "join"] = "auto") -> None:
+    def __init__(
+        self, files: list[Path | Uri], chain: bool | Literal["auto", "join"] = "auto"
+    ) -> None:
         """files: in the order in which they were named. chain: as capture.read has it."""
         self.files = files
         self.chain = chain
@@ -36,8 +39,12 @@ class Group:
     def sources(self) -> Any:
         """What the reader takes."""
         if len(self.files) > 1:
-            return [str(file) for file in self.files]
-        return sys.stdin.buffer if str(self.files[0]) == STDIN else str(self.files[0])
+            return [readable(file) for file in self.files]
+        return sys.stdin.buffer if str(self.files[0]) == STDIN else readable(self.files[0])
+
+    def named(self, name: str) -> Any:
+        """What the reader takes for the file that it calls so."""
+        return next((readable(file) for file in self.files if str(file) == name), name)
 
     def opened(
         self, make: Callable[[Any], capture.Reader], watch: Callable[[IO[bytes]], IO[bytes]]
@@ -76,13 +83,23 @@ class Group:
             more = f" ({note})" if note and number == len(damaged) else ""
             complain(f"{each['file'] or self}: {each['damaged']}{more}")
             self.status = max(self.status, BAD_DATA)
-        for name, reason in reader.unlinked.items():
-            complain(f"{name}: read alone, {reason}; --chain reads all files as one recording")
+        alone = reader.unlinked
+        for each in files:
+            name, begun = each["file"], _in_the_middle(each["midstream"])
+            if name in alone:
+                hint = "--chain reads all files as one recording"
+                complain(f"{name}: read alone, {alone[name]}: {begun}; {hint}")
+            elif each["midstream"]:
+                complain(f"{name or self}: {begun}: what was sent before is not there")
         for name in reader.overlaps:
             complain(
                 f"{name}: begins before the file before it ends; if they are not of one rotation,"
                 " --no-chain reads each alone"
             )
+
+
+def _in_the_middle(count: int) -> str:
+    return f"{count:,} direction{'s begin' if count != 1 else ' begins'} in the middle"
 
 
 def _tls_hint(files: Iterable[Mapping[str, Any]]) -> str:
@@ -96,7 +113,7 @@ def _tls_hint(files: Iterable[Mapping[str, Any]]) -> str:
     return f"{connections} over TLS and not read{told}; --keylog FILE has the secrets of TLS"
 
 
-def _instead(counted: Mapping[str, Any], files: Iterable[Path]) -> str:
+def _instead(counted: Mapping[str, Any], files: Iterable[Path | Uri]) -> str:
     """What was found where nothing was looked for."""
     there = [f"{n:,} packets: {why}" for why, n in counted["skipped"].items()]
     if not counted["packets"]:
@@ -106,7 +123,7 @@ def _instead(counted: Mapping[str, Any], files: Iterable[Path]) -> str:
             there.append(f"{counted[key]:,} {text}")
     hint = ""
     if "other ports" in counted["skipped"]:
-        seen = header_ports(map(str, files), ())
+        seen = header_ports(map(readable, files), ())
         named = ",".join(map(str, seen))
         hint = (
             f"; a protocol header was sent to {named}: --ports {named}"
@@ -116,7 +133,7 @@ def _instead(counted: Mapping[str, Any], files: Iterable[Path]) -> str:
     return f" ({', '.join(there)}{hint})" if there else ""
 
 
-def grouped(files: Iterable[Path], chain: bool | Literal["join"] | None) -> Iterator[Group]:
+def grouped(files: Iterable[Path | Uri], chain: bool | Literal["join"] | None) -> Iterator[Group]:
     """Files to what is read together. chain: all are one chain, or each is one; "join": all are
     read at once; None: as their packets say, which the reader finds out."""
     files = list(dict.fromkeys(files))

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
-from ..capture._files import Pieces
+from ..capture._files import Pieces, Source
 
 __all__ = ["header_ports"]
 
@@ -18,7 +18,7 @@ HEADER = re.compile(
 BEFORE = 80
 
 
-def header_ports(files: Iterable[str], ports: Iterable[int]) -> dict[int, int]:
+def header_ports(files: Iterable[Source], ports: Iterable[int]) -> dict[int, int]:
     """Port -> protocol headers that were sent to it, of ports that are not among these.
 
     A header counts where a TCP header stands right before it. Of two ports that sent one to each

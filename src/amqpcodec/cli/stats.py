@@ -107,7 +107,7 @@ def count(options: argparse.Namespace, group: Group, bar: Progress) -> list[dict
         of_file["closes"] = closes
         of_file["errors"] += sum(closes.values())
         if "other ports" in of_file["skipped"]:
-            seen = header_ports([of_file["file"]], options.ports)
+            seen = header_ports([group.named(of_file["file"])], options.ports)
             of_file["protocol_headers_to_other_ports"] = {str(port): n for port, n in seen.items()}
     return counted
 

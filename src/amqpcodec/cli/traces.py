@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import os
 from collections.abc import Iterator
 
 import pyarrow as pa
@@ -16,6 +17,7 @@ from .output import Output, output_format
 from .selection import fitting, parsed
 from .table import Table
 from .times import Clock, Window
+from .uris import readable
 
 __all__ = ["are_traces", "dissect_traces"]
 
@@ -34,7 +36,7 @@ def are_traces(options: argparse.Namespace) -> bool:
     found = []
     for file in options.files:
         with contextlib.suppress(OSError, ValueError):
-            found.append(not is_live(str(file)) and traces.is_trace(str(file)))
+            found.append(not is_live(str(file)) and traces.is_trace(readable(file)))
     if any(found) and not all(found):
         raise Problem("traces and captures have other columns: name one kind of them")
     return any(found)
@@ -59,7 +61,7 @@ def dissect_traces(options: argparse.Namespace) -> int:
         for file in options.files:
             errors = 0
             try:
-                for batch in _batches(str(file)):
+                for batch in _batches(readable(file)):
                     errors += batch.num_rows - batch.column("error").null_count
                     window.begin(batch.column("timestamp"))
                     for kept in ordering.add(fitting(window.rows(batch), wanted)):
@@ -79,7 +81,7 @@ def dissect_traces(options: argparse.Namespace) -> int:
     return status
 
 
-def _batches(file: str) -> Iterator[pa.RecordBatch]:
+def _batches(file: str | os.PathLike[str]) -> Iterator[pa.RecordBatch]:
     try:
         yield from traces.read(file)
     except ValueError as error:

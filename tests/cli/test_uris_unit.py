@@ -1,0 +1,65 @@
+"""Files of stores on the command line: globs, folders and settings."""
+
+from __future__ import annotations
+
+import argparse
+
+import pytest
+
+pytest.importorskip("pyarrow")
+pytest.importorskip("rich")
+
+from amqpcodec.cli import uris
+from tests.paths import REPO
+
+RECORDING = REPO / "demo" / "kombu_celery.pcap.gz"
+
+
+@pytest.fixture
+def memory():
+    store = pytest.importorskip("fsspec").filesystem("memory")
+    store.pipe("/cli/a.pcap.gz", RECORDING.read_bytes())
+    store.pipe("/cli/b.pcap", b"no capture, though it is long enough to be one")
+    yield store
+    store.rm("/cli", recursive=True)
+
+
+def test_globs_and_folders(run, memory):
+    local = run("stats", RECORDING)
+    found = run("stats", "memory://cli/*.gz")
+    assert (found.status, found.err) == (0, "")
+    assert found.lines == ["memory://cli/a.pcap.gz", *local.lines[1:]]
+    both = run("dissect", "memory://cli/*", "--format", "json")
+    assert (both.status, len(both.lines)) == (2, 1000)
+    assert "neither pcap nor pcapng: memory://cli/b.pcap" in both.err
+    for command in ("stats", "dissect"):
+        result = run(command, "memory://cli/")
+        assert (result.status, result.out) == (2, "")
+        assert "memory://cli/: Is a directory" in result.err
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["memory://cli/*.zst"], "Path does not exist: memory://cli/*.zst"),
+        (["nowhere://x/*.pcap"], "nothing here reads nowhere://x"),
+        (["--fs", "s3a.acces.key=x", "s3://bucket/*"], "no option 'fs.s3a.acces.key'"),
+        (["--fs", "endpoint", "s3://bucket/*"], "'endpoint' is not NAME=VALUE"),
+    ],
+)
+def test_what_is_refused(run, words, problem):
+    result = run("stats", *words)
+    assert result.status == 2
+    assert problem in result.err
+
+
+def test_settings_reach_the_store():
+    given = [uris.setting(text) for text in ("s3a.endpoint=http://x:9000", "fs.anonymous=true")]
+    local, remote = uris.with_stores(map(uris.source, ("a.pcap", "s3://b/c.pcap")), given)
+    assert uris.readable(local) == "a.pcap"
+    assert uris.readable(remote).storage.options == {
+        "fs.s3a.endpoint": "http://x:9000", "fs.anonymous": "true"
+    }  # fmt: skip
+    assert str(remote) == "s3://b/c.pcap"
+    with pytest.raises(argparse.ArgumentTypeError):
+        uris.setting("=x")
