@@ -13,7 +13,7 @@ pytest.importorskip("moto")
 fs = pytest.importorskip("pyarrow.fs")
 
 from amqpcodec import capture  # noqa: E402
-from amqpcodec.capture import _ranges  # noqa: E402
+from amqpcodec.capture import _files  # noqa: E402
 from amqpcodec.capture._storage import Storage, locate  # noqa: E402
 from tests.capture import s3_server  # noqa: E402
 from tests.paths import REPO  # noqa: E402
@@ -54,7 +54,7 @@ def rows(source: Any, **more: Any) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("name", ["s3://bucket/day/a.pcap.gz", "s3a://bucket/day/b.pcap"])
 def test_reading(options: dict[str, str], name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_ranges.RangeFile.__init__, "__defaults__", (10_000,))
+    monkeypatch.setattr(_files.open_source, "__defaults__", (10_000,))
     assert rows(locate(name, Storage(options))) == rows(str(RECORDING))
     reader = capture.read(locate(name, Storage(options)), fields=["file"])
     assert {each for b in reader for each in pa.record_batch(b).column(0).to_pylist()} == {name}
