@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 import pickle
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -241,3 +242,19 @@ def test_a_file_of_no_bytes_is_an_empty_one(tmp_path: Any) -> None:
     assert reader.damaged is None
     [counts] = capture.stats(path)["files"]
     assert (counts["packets"], counts["damaged"]) == (0, None)
+
+
+@pytest.mark.parametrize(
+    ("info", "modified", "tag"),
+    [
+        ({"mtime": 5.5, "created": 1.0}, 5.5, ""),
+        ({"modificationTime": 5500}, 5.5, ""),
+        ({"LastModified": datetime(1970, 1, 1, 0, 0, 5, tzinfo=UTC), "ETag": '"x"'}, 5.0, '"x"'),
+        ({"updated": "1970-01-01T00:00:05.5Z", "etag": "y"}, 5.5, "y"),
+        ({"Last-Modified": "Thu, 01 Jan 1970 00:00:05 GMT"}, 5.0, ""),
+        ({"mtime": "5 o'clock"}, None, ""),
+        ({}, None, ""),
+    ],
+)
+def test_what_stores_say_of_files(info: dict[str, Any], modified: float | None, tag: str) -> None:
+    assert _storage._facts({"size": 7, "type": "file", **info}) == (7, modified, tag)
