@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 
 __all__ = ["KEY", "key_of", "write_whole"]
 
@@ -19,9 +18,8 @@ def key_of() -> bytes | None:
 
 def write_whole(path: str, data: bytes) -> None:
     """Whole or not at all, for nobody but its owner."""
-    partial = f"{path}.{os.getpid()}.partial"
-    with suppress(FileNotFoundError):
-        os.unlink(partial)
+    # Processes of several machines write here, whose numbers may be the same.
+    partial = f"{path}.{os.getpid()}.{os.urandom(4).hex()}.partial"
     number = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with open(number, "wb") as file:
         file.write(data)

@@ -150,7 +150,7 @@ class CaptureStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         except FileNotFoundError as problem:
             if not self.what.ignore_missing:
                 raise
-            _log.warning("left out %s: %s", partition.marks, problem)
+            _log.warning("left out a task's files: %s", problem)
             return False
         if others and not self.what.ignore_missing:
             raise ValueError(_OVERWRITTEN % others[0])
