@@ -160,6 +160,15 @@ def test_a_damaged_state_is_refused(tmp_path: Path) -> None:
         list(reader.read(parts[1]))
 
 
+def test_a_large_file_without_a_place_for_states_is_told_once(tmp_path: Path, caplog: Any) -> None:
+    files = rotated(RECORDING, tmp_path, 2)
+    tasks(files, chain="false", maxPartitionBytes="1k")
+    told = [each.getMessage() for each in caplog.records if "is read by one task" in each.msg]
+    assert len(told) == 1
+    assert told[0].startswith(str(files[0]))
+    assert "stateLocation" in told[0]
+
+
 def test_what_stays_one_task(tmp_path: Path) -> None:
     options = {"stateLocation": str(tmp_path / "states"), "maxPartitionBytes": "1k"}
     _, parts = tasks(RECORDING, **options)

@@ -22,6 +22,8 @@ def read_captures(
     path: str | Iterable[str],
     options: Mapping[str, Any] | None = None,
     schema: StructType | str | None = None,
+    *,
+    filesystem: Any = None,
 ) -> DataFrame:
     """The rows of ``spark.read.format("amqp_capture").options(...).schema(...).load(path)``.
 
@@ -32,9 +34,12 @@ def read_captures(
     Args:
         spark: a session.
         path: a file, folder or glob, or some of them.
-        options: those of ``amqp_capture``, except those of its streams.
+        options: those of ``amqp_capture``. Those of its streams alone (``closeAfter``,
+            ``maxFilesPerTrigger``, ``maxBytesPerTrigger``) change nothing, here and in ``load``.
         schema: the columns, named as ``fields`` names them; StructType or DDL text. None: those of
             the option ``fields``, or those of bounded size, as the format has it.
+        filesystem: what all paths are of: a file system of pyarrow.fs, or of fsspec, that can be
+            pickled, since tasks open the files. None: see the options ``fs.*``.
 
     Raises:
         ValueError: an option is wrong, or a column is not known.
@@ -43,7 +48,7 @@ def read_captures(
     wanted = None if schema is None else parse_schema(schema)
     if not isinstance(wanted, StructType | None):
         raise ValueError(f"schema is a struct, not {wanted}")
-    reader = CaptureRows.of(path, options, wanted)
+    reader = CaptureRows.of(path, options, wanted, filesystem)
     return each_by_a_task(spark, reader.partitions(), reader.read, reader.what.plan.schema)
 
 

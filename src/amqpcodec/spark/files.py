@@ -11,7 +11,7 @@ from fnmatch import fnmatchcase
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
-from ..capture._storage import Storage, is_remote, local_path
+from ..capture._storage import Storage, local_path
 from .options import Options
 
 __all__ = [
@@ -155,12 +155,12 @@ def stat_file(path: str, storage: Storage) -> CaptureFile:
     return CaptureFile(path, status.st_size, status.st_mtime)
 
 
-def check_paths(paths: Iterable[str]) -> None:
+def check_paths(paths: Iterable[str], storage: Storage | None = None) -> None:
     """FileNotFoundError where one of this machine stands for nothing at all; nothing is listed."""
+    storage = storage or Storage()
     for path in paths:
-        if is_remote(path):
-            continue
-        _places(os.path.abspath(local_path(path)))
+        if not storage.holds(path):
+            _places(os.path.abspath(local_path(path)))
 
 
 def _places(path: str) -> list[str]:

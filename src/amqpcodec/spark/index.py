@@ -34,6 +34,8 @@ def index_captures(
     spark: SparkSession,
     path: str | Iterable[str],
     options: Mapping[str, Any],
+    *,
+    filesystem: Any = None,
 ) -> DataFrame:
     """Make the ranges of captures larger than ``maxPartitionBytes``, for later reads to find.
 
@@ -54,6 +56,7 @@ def index_captures(
         options: those of ``amqp_capture`` with which the files are read later; ``stateLocation``,
             ``maxPartitionBytes``, ``level``, ``ports``, ``protocol``, ``redact``, ``keylog`` and
             those that choose files matter.
+        filesystem: as read_captures has it.
 
     Returns:
         A row for each file or chain: file (the first), files (how many) and ranges (one: it cannot
@@ -63,7 +66,7 @@ def index_captures(
         ValueError: an option is wrong, or stateLocation is missing.
         FileNotFoundError: a path stands for nothing.
     """
-    reader = CaptureRows.of(path, options)
+    reader = CaptureRows.of(path, options, None, filesystem)
     if not reader.options.optional("stateLocation"):
         raise ValueError("option stateLocation is missing: where the ranges are kept")
     raw = reader.options.octets("maxPartitionBytes", TASK_BYTES)

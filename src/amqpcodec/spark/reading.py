@@ -8,6 +8,7 @@ import logging
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql.types import StructType
@@ -15,7 +16,7 @@ from pyspark.sql.types import StructType
 from .. import capture
 from ..capture._layers import KeyLogSource
 from ..capture._read import TLS_PORT
-from ..capture._storage import Storage, is_remote, locate
+from ..capture._storage import Storage, locate
 from .catalog import NO_PATH
 from .columns import Plan, conform, plan, with_all
 from .files import SELECTION, TOLERANT
@@ -153,10 +154,16 @@ def paths_of(options: Options) -> list[str]:
     return paths
 
 
-def storage_of(options: Options) -> Storage:
-    """How tasks reach files that are none of their machine's: by the options ``fs.*``."""
+def storage_of(options: Options, filesystem: Any = None) -> Storage:
+    """How tasks reach files that are none of their machine's: by the options ``fs.*``.
+
+    filesystem: what all paths are of; None: what their schemes say.
+    """
     given = options.items()
-    return Storage({name: text for name, text in given.items() if name.startswith("fs.")})
+    fs = {name: text for name, text in given.items() if name.startswith("fs.")}
+    if fs and filesystem is not None:
+        raise ValueError(f"a file system has its own options: {', '.join(fs)} go without one")
+    return Storage(fs, filesystem)
 
 
 def ports_of(options: Options) -> tuple[int, ...]:
@@ -178,7 +185,7 @@ def read_chain(
 ) -> Iterator[pa.RecordBatch]:
     """The rows of several files as one chain."""
     if what.ignore_missing:
-        there = [path for path in paths if is_remote(path) or os.path.exists(path)]
+        there = [path for path in paths if storage.holds(path) or os.path.exists(path)]
         for path in sorted(set(paths) - set(there)):
             _log.warning("left out %s: it went away", path)
         paths = there

@@ -34,7 +34,7 @@ from .reading import (
 from .stream import CaptureStream, Refused
 from .versions import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 
-__all__ = ["AmqpCapture", "CaptureFiles", "CaptureRows"]
+__all__ = ["AmqpCapture", "CaptureFiles", "CaptureRows", "with_paths"]
 
 _log = logging.getLogger(__name__)
 
@@ -55,7 +55,7 @@ class AmqpCapture(DataSource):
     ``chain`` ("auto", "join", true or false), ``keylog`` (a path that tasks can open, or its lines:
     the secrets of connections over TLS), ``methods``, ``directions``, ``connections``,
     ``timestampFrom`` and ``timestampBefore`` (which rows are wanted). A schema of the user's prunes
-    and orders as ``fields`` does.
+    and orders as ``fields`` does. Options are text: a file system is given to read_captures.
 
     A file is read by one task, and so is a chain: with "auto" files whose packets say that they go
     on in one another, as capture.read has it, and with "join" all files, which are taps of the same
@@ -101,21 +101,27 @@ class AmqpCapture(DataSource):
             return Refused(problem)  # raised here, Spark shows an UnboundLocalError of its own
 
 
+def with_paths(path: str | Iterable[str], options: Mapping[str, Any] | None) -> Options:
+    """Options with the paths among them, as ``load()`` puts them there."""
+    paths = [path] if isinstance(path, str) else list(path)
+    return Options({**dict(options or {}), "paths": json.dumps(paths)})
+
+
 class CaptureFiles(DataSourceReader):
     """What all readers of captures share: files to tasks."""
 
     # No pushFilters: where it is merely defined, every read fails unless a setting of Spark is on.
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: Options, filesystem: Any = None) -> None:
         """options: paths, which files of them, and how many go into a task."""
         self.options = options
-        self.storage = storage_of(options)
+        self.storage = storage_of(options, filesystem)
 
     def check(self) -> None:
         """Refuse wrong options and paths that stand for nothing before a job starts."""
         Selection.of(self.options)
         self.options.octets("maxPartitionBytes", TASK_BYTES)
-        check_paths(paths_of(self.options))
+        check_paths(paths_of(self.options), self.storage)
 
     def partitions(self) -> Sequence[InputPartition]:
         """Tasks: a chain is one, small files share one. With chain="auto" files are looked at."""
@@ -146,12 +152,19 @@ def _together(chain: Sequence[CaptureFile]) -> Files:
     return Files(tuple(file.path for file in chain), len(chain) > 1)
 
 
+_ONE_TASK = (
+    "%s is read by one task, as each file or chain of more than maxPartitionBytes is: option "
+    "stateLocation has them cut into ranges"
+)
+
+
 class CaptureRows(CaptureFiles):
     """Reads frames, or messages."""
 
-    def __init__(self, options: Options, schema: StructType | None) -> None:
-        super().__init__(options)
+    def __init__(self, options: Options, schema: StructType | None, filesystem: Any = None) -> None:
+        super().__init__(options, filesystem)
         self.what = What.of(options, schema)
+        self._told = False  # that a large file is one task
 
     @classmethod
     def of(
@@ -159,10 +172,10 @@ class CaptureRows(CaptureFiles):
         path: str | Iterable[str],
         options: Mapping[str, Any] | None,
         schema: StructType | None = None,
+        filesystem: Any = None,
     ) -> CaptureRows:
         """The reader of these paths and options, which are checked."""
-        paths = [path] if isinstance(path, str) else list(path)
-        reader = cls(Options({**dict(options or {}), "paths": json.dumps(paths)}), schema)
+        reader = cls(with_paths(path, options), schema, filesystem)
         reader.check()
         return reader
 
@@ -189,6 +202,9 @@ class CaptureRows(CaptureFiles):
         """What ranges() is given; None where the files stay one task."""
         location = self.options.optional("stateLocation")
         if not location:
+            if not self._told:
+                _log.warning(_ONE_TASK, files[0].path)
+                self._told = True
             return None
         if self.what.joined:
             _log.warning("files that are joined are read by one task: %s", files[0].path)

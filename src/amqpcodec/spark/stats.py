@@ -11,12 +11,13 @@ from pyspark.sql.types import LongType, MapType, StringType, StructType
 
 from .. import capture
 from ..capture._storage import locate
+from .captures import each_by_a_task
 from .columns import arrow_schema
 from .files import SELECTION
 from .linking import ChainOption
 from .options import Options
 from .reading import Files, chain_of, keylog_of, ports_of
-from .source import CaptureFiles
+from .source import CaptureFiles, with_paths
 from .versions import DataSource, DataSourceReader, InputPartition, needs_sources
 
 if TYPE_CHECKING:
@@ -43,6 +44,8 @@ def capture_stats(
     spark: SparkSession,
     path: str | Iterable[str],
     options: Mapping[str, Any] | None = None,
+    *,
+    filesystem: Any = None,
 ) -> DataFrame:
     """What capture files hold and what was left out of them, a row a file.
 
@@ -52,17 +55,24 @@ def capture_stats(
     (connections), left_out_octets, repeated_octets, proxied_connections, ip_fragments,
     ip_reassembled, resets, reorder_overflows; and maps of counts: versions (connections by
     protocol), frames (by type), methods (frames by method or performative), skipped (packets by
-    reason), tls_reasons (directions that were not read).
+    reason), tls_reasons (directions that were not read). A file, or a chain, is one task.
 
     Args:
         spark: a session.
         path: a file, folder or glob, or some of them.
         options: those of ``amqp_capture`` that choose files; ``ports``, ``protocol``, ``chain``,
             ``keylog``.
+        filesystem: as read_captures has it; files are then listed now.
 
     Raises:
         An error of Spark when it runs: a path stands for nothing, an option is not known.
     """
+    if filesystem is not None:
+        given = with_paths(path, options)
+        given.refuse_unknown(_OPTIONS, ("fs.",))
+        reader = _Reader(given, _schema(), filesystem)
+        reader.check()
+        return each_by_a_task(spark, reader.partitions(), reader.read, reader.columns)
     needs_sources("capture_stats")
     spark.dataSource.register(AmqpCaptureStats)
     paths: Any = path if isinstance(path, str) else list(path)
@@ -80,21 +90,25 @@ class AmqpCaptureStats(DataSource):
     def schema(self) -> StructType:
         """Always the same; the options are checked."""
         Options(self.options).refuse_unknown(_OPTIONS, ("fs.",))
-        columns = StructType().add("file", StringType()).add("damaged", StringType())
-        for name in _COUNTS:
-            columns.add(name, LongType())
-        for name in _BY_NAME:
-            columns.add(name, MapType(StringType(), LongType()))
-        return columns
+        return _schema()
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """schema: what schema() said, or columns of it."""
         return _Reader(Options(self.options), schema)
 
 
+def _schema() -> StructType:
+    columns = StructType().add("file", StringType()).add("damaged", StringType())
+    for name in _COUNTS:
+        columns.add(name, LongType())
+    for name in _BY_NAME:
+        columns.add(name, MapType(StringType(), LongType()))
+    return columns
+
+
 class _Reader(CaptureFiles):
-    def __init__(self, options: Options, schema: StructType) -> None:
-        super().__init__(options)
+    def __init__(self, options: Options, schema: StructType, filesystem: Any = None) -> None:
+        super().__init__(options, filesystem)
         self.ports = ports_of(options)
         self.protocol = options.optional("protocol")
         self.keylog = keylog_of(options)

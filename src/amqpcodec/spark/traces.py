@@ -31,7 +31,11 @@ _MORE = ("method", "file", "timestamp", "packet_offset")
 
 
 def read_traces(
-    spark: SparkSession, path: str | Iterable[str], options: Mapping[str, Any] | None = None
+    spark: SparkSession,
+    path: str | Iterable[str],
+    options: Mapping[str, Any] | None = None,
+    *,
+    filesystem: Any = None,
 ) -> DataFrame:
     """The logs of RabbitMQ's tracing plugin, text and JSON, and firehose messages as JSON Lines.
 
@@ -44,6 +48,7 @@ def read_traces(
         options: ``fields``; ``format`` ("json" or "text"; "auto" as it is, by each file's first
             bytes); ``ignoreCorruptFiles`` (leave out what is no trace, with a warning); ``fs.*``
             and those of captures that choose files.
+        filesystem: as read_captures has it.
 
     Raises:
         ValueError: an option is wrong, or a column is not known.
@@ -52,7 +57,7 @@ def read_traces(
     given = Options(options)
     given.refuse_unknown(_OPTIONS, ("fs.",))
     decoded = _plan(given.names("fields"))
-    kind, storage = given.text("format", "auto").lower(), storage_of(given)
+    kind, storage = given.text("format", "auto").lower(), storage_of(given, filesystem)
     traces.read("", format=kind)  # refuses wrong ones here
     tolerant = given.flag("ignoreCorruptFiles", False)
     paths = [path] if isinstance(path, str) else list(path)
