@@ -1,8 +1,10 @@
 # Bytes of a direction in order: to frames, or first through what stands between: TLS, WebSocket.
 #
 # Between them is a Python object (amqpcodec/capture/_layers): bytes as they were sent go in, those that
-# frames are made of come out, of either direction. Positions, marks and rows are of the latter: a row has the
-# packet that completed the TLS record or the WebSocket frame with its bytes.
+# frames are made of come out, of either direction, or how many bytes are lost, or that no more can be read.
+# Positions (Half.plain), marks and rows are of the latter: a row has the packet that completed the TLS record
+# or the WebSocket frame with its bytes. Sequence numbers are TCP's (Half.offset). What the object holds of each
+# connection is bounded, and is a part of the state, without keys.
 
 cdef int keep_bytes(Half* h, const uint8_t* p, size_t n) noexcept nogil:
     """Behind those that are kept already."""

@@ -7,6 +7,13 @@
  * A field is "plain" (a member descriptor), a "table": read lazily from its bytes, which a second slot
  * leads to, so that what was not changed can be written back as it came; or a "time": its
  * seconds stay in a word after the slots, and the datetime is made when somebody reads it.
+ *
+ * Instances that die go to their class's free list, with their reference to the class, of which the class tells
+ * the collector (not in builds without the GIL). Every class with fields has the collector's flag, and the
+ * collector is told of an instance once it holds something that can be part of a cycle: an object given to the
+ * constructor or assigned, a table that is read, properties in a header. Only what somebody gave to an instance
+ * can make a long chain of them without a dict in between, so only an instance that holds such an object goes
+ * through the interpreter's trashcan when it dies (CLASS_LINKED).
  */
 #ifndef AMQPCODEC_MESSAGE_CLASS_H
 #define AMQPCODEC_MESSAGE_CLASS_H
