@@ -43,16 +43,15 @@ else:
         compile_args.append("-Werror")
 
 
-def sources(*folders: str) -> list[str]:
-    """What a module includes beside its .pyx: a change there rebuilds it.
+def headers(*folders: str) -> list[str]:
+    """Headers that a module may include by way of others: a change there rebuilds it.
 
-    Cython adds what a module cimports and the headers declared there, but not what these headers
-    include: of other rooms that is headers of wire alone.
+    Cython finds what a module includes and cimports, and the headers declared there, but not what
+    these headers include: of other rooms that is headers of wire alone.
     """
-    below = [PACKAGE / "_gen", *(PACKAGE / "_core" / folder for folder in folders)]
-    suffixes = (".pxi", ".pxd", ".h")
-    found = {path for folder in below for path in folder.iterdir() if path.suffix in suffixes}
-    return sorted(map(str, found.union((PACKAGE / "_core" / "wire").glob("*.h"))))
+    core = PACKAGE / "_core"
+    below = [PACKAGE / "_gen", core / "wire", *(core / folder for folder in folders)]
+    return sorted({str(path) for folder in below for path in folder.glob("*.h")})
 
 
 extensions = [
@@ -60,7 +59,7 @@ extensions = [
         f"amqpcodec.{name}",
         [str(PACKAGE / f"{name}.pyx")],
         include_dirs=[str(PACKAGE / "_core"), str(PACKAGE / "_gen")],
-        depends=sources(*folders),
+        depends=headers(*folders),
         extra_compile_args=compile_args,
     )
     for name, folders in ROOMS.items()
