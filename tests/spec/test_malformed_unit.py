@@ -11,7 +11,8 @@ import pytest
 import amqpcodec
 from amqpcodec.errors import AMQPCodecError
 from amqpcodec.spec import SpecError, load
-from amqpcodec.spec.loader import MAX_BYTES, MAX_FIELDS
+from amqpcodec.spec.document import MAX_BYTES
+from amqpcodec.spec.loader import MAX_FIELDS
 
 MARK = "<!-- HERE -->"  # stands on the line that the error must name
 HEAD = '<amqp major="0" minor="9" revision="1" port="5672">\n'

@@ -148,7 +148,8 @@ def test_the_package_does_not_import_lxml() -> None:
 
 
 def test_without_lxml_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "amqpcodec.spec.loader", raising=False)
+    for name in ("document", "loader"):
+        monkeypatch.delitem(sys.modules, f"amqpcodec.spec.{name}", raising=False)
     monkeypatch.setitem(sys.modules, "lxml", None)
     with pytest.raises(ImportError, match=r'pip install "amqpcodec\[spec\]"') as caught:
         load(XML)

@@ -1,8 +1,6 @@
 """Read the published XML grammar of AMQP 0-8, 0-9 and 0-9-1 into the model.
 
-A specification may come from anywhere, so nothing but the file itself is read:
-entities, DTDs and the network are off, sizes are bounded, and whatever is wrong
-is a :class:`SpecError` with file and line.
+Whatever is wrong is a :class:`SpecError` with file and line; what a file may be, ``document`` says.
 """
 
 from __future__ import annotations
@@ -11,8 +9,8 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import IO, Any, NoReturn
-from xml.parsers import expat
 
+from .document import MAX_BYTES, parse_document, read_document
 from .errors import SpecError
 from .model import (
     WIRE_TYPES,
@@ -29,16 +27,8 @@ from .model import (
 )
 from .names import constant_name
 
-try:
-    from lxml import etree
-except ImportError as error:
-    raise ImportError(
-        'reading an AMQP specification needs lxml: pip install "amqpcodec[spec]"', name="lxml"
-    ) from error
+__all__ = ["MAX_FIELDS", "load"]
 
-__all__ = ["MAX_BYTES", "MAX_FIELDS", "load"]
-
-MAX_BYTES = 16 * 1024 * 1024
 MAX_FIELDS = 64  # of one method or content class, as many as the core takes; published: 22
 
 _DEFAULT_PORT = 5672  # IANA's for amqp; every published file says so itself
@@ -72,101 +62,8 @@ def load(
         SpecError: the file is malformed, declares entities or is larger.
         OSError: the path cannot be read.
     """
-    file, data, encoding = _read(source, max_bytes)
-    return _Loader(file).protocol(_parse(file, data, encoding))
-
-
-def _read(
-    source: str | os.PathLike[str] | IO[bytes] | IO[str], max_bytes: int = MAX_BYTES
-) -> tuple[str, bytes, str | None]:
-    """Name, bytes and, for text files, the encoding that the bytes now have."""
-    if isinstance(source, str | os.PathLike):
-        file = os.fspath(source)
-        with open(file, "rb") as stream:
-            data = stream.read(max_bytes + 1)
-        encoding = None
-    else:
-        name = getattr(source, "name", None)
-        file = name if isinstance(name, str) and name else "<spec>"
-        data, encoding = _read_stream(source, max_bytes)
-    if len(data) > max_bytes:
-        raise SpecError(f"the file is over {max_bytes} bytes", file)
-    return file, data, encoding
-
-
-def _read_stream(stream: IO[bytes] | IO[str], max_bytes: int) -> tuple[bytes, str | None]:
-    pieces: list[bytes] = []
-    size = 0
-    encoding = None
-    # One read may give less than asked for (pipes, sockets); only an empty one is the end.
-    while size <= max_bytes:
-        piece = stream.read(max_bytes + 1 - size)
-        if not piece:
-            break
-        if isinstance(piece, str):
-            # A text file is decoded already: what its XML declaration says no longer holds.
-            encoding = "utf-8"
-            piece = piece.encode(encoding, "surrogatepass")
-        pieces.append(piece)
-        size += len(piece)
-    return b"".join(pieces), encoding
-
-
-def _parse(file: str, data: bytes, encoding: str | None) -> _Element:
-    _refuse_entities(file, data, encoding)
-    parser = etree.XMLParser(
-        encoding=encoding,
-        resolve_entities=False,
-        no_network=True,
-        load_dtd=False,
-        huge_tree=False,
-        remove_comments=True,
-        remove_pis=True,
-    )
-    try:
-        root: _Element = etree.fromstring(data, parser)
-    except etree.XMLSyntaxError as error:
-        what = re.sub(r", line \d+, column \d+$", "", error.msg or "not well-formed XML")
-        raise SpecError(what, file, error.lineno or 1) from None
-    # Where an external DTD could declare it, an unknown entity is only a warning to libxml2,
-    # and the reference silently drops out of attributes.
-    for entry in parser.error_log:
-        if entry.type == etree.ErrorTypes.WAR_UNDECLARED_ENTITY:
-            raise SpecError(f"entities are not read: {entry.message}", file, entry.line)
-    dtd = root.getroottree().docinfo.internalDTD
-    if dtd is not None and any(True for _ in dtd.iterentities()):
-        # Only reached where expat does not know the file's encoding.
-        raise SpecError("the DOCTYPE declares entities, which are not read", file)
-    return root
-
-
-def _refuse_entities(file: str, data: bytes, encoding: str | None) -> None:
-    """Refuse a prolog that declares an entity, before anything can expand it.
-
-    libxml2 expands entities in attributes whatever its options say, and does not tell
-    the line of a declaration. expat reads up to the first start tag and no further.
-    """
-    scan = expat.ParserCreate(encoding)
-
-    def refuse(name: str, *_: object) -> NoReturn:
-        what = f"the DOCTYPE declares the entity {name!r}; entities are not read"
-        raise SpecError(what, file, scan.CurrentLineNumber)
-
-    def stop(*_: object) -> NoReturn:
-        raise _PrologEnd
-
-    scan.EntityDeclHandler = refuse
-    scan.StartElementHandler = stop
-    try:
-        scan.Parse(data, True)
-    except SpecError:
-        raise
-    except (_PrologEnd, expat.ExpatError, LookupError, ValueError):
-        pass  # whatever else is wrong with the file, lxml is about to say it better
-
-
-class _PrologEnd(Exception):
-    pass
+    file, data, encoding = read_document(source, max_bytes)
+    return _Loader(file).protocol(parse_document(file, data, encoding))
 
 
 class _Loader:
@@ -180,10 +77,10 @@ class _Loader:
 
     def protocol(self, root: _Element) -> Protocol:
         if root.tag != "amqp":
-            tag = etree.QName(root)
-            if tag.localname == "amqp":
-                self._fail(root, f"the grammar of namespace {tag.namespace!r} is not AMQP 0-x")
-            self._fail(root, f"the root element is <{tag.localname}>, not <amqp>")
+            namespace, _, name = root.tag.rpartition("}")
+            if name == "amqp":
+                self._fail(root, f"the grammar of namespace {namespace[1:]!r} is not AMQP 0-x")
+            self._fail(root, f"the root element is <{name}>, not <amqp>")
         major = self._number(root, "major", 255)
         minor = self._number(root, "minor", 255)
         revision = self._number(root, "revision", 255, 0)
@@ -431,7 +328,7 @@ class _Loader:
             elif child.tag in _STRUCTURE:
                 self._fail(child, f"<{child.tag}> has no place in <{element.tag}>")
             elif child.tag not in _PROSE and not _SHAPING.isdisjoint(child.keys()):
-                self._fail(child, f"unknown element <{etree.QName(child).localname}>")
+                self._fail(child, f"unknown element <{child.tag.rpartition('}')[2]}>")
 
     def _attribute(self, element: _Element, attribute: str) -> str:
         text = element.get(attribute)

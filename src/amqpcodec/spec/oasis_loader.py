@@ -1,6 +1,6 @@
 """Read the XML grammar of AMQP 1.0, one file for each part, into the model of ``oasis``.
 
-Nothing but the files themselves is read, as in ``loader``: whatever is wrong is a
+Nothing but the files themselves is read, as ``document`` says: whatever is wrong is a
 :class:`SpecError` with file and line.
 """
 
@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import IO, Any, NoReturn
 
+from .document import parse_document, read_document
 from .errors import SpecError
-from .loader import _parse, _read
 from .oasis import (
     ANY,
     CATEGORIES,
@@ -93,9 +93,9 @@ def load_part(source: _Source) -> Part:
 
 
 def _load(source: _Source) -> tuple[_Loader, Part]:
-    file, data, encoding = _read(source)
+    file, data, encoding = read_document(source)
     loader = _Loader(file)
-    return loader, loader.part(_parse(file, data, encoding))
+    return loader, loader.part(parse_document(file, data, encoding))
 
 
 class _Loader:

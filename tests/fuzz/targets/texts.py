@@ -166,7 +166,12 @@ TARGETS = (
         xml_seeds,
         xml_changes,
         largest=30_000,
-        python=("amqpcodec.spec.loader", "amqpcodec.spec.model", "amqpcodec.spec.names"),
+        python=(
+            "amqpcodec.spec.document",
+            "amqpcodec.spec.loader",
+            "amqpcodec.spec.model",
+            "amqpcodec.spec.names",
+        ),
     ),
     Target(
         "where",
