@@ -185,17 +185,6 @@ def encoded(n: int) -> None:
     batch.encode(batch.decode(message * n, level="message"))
 
 
-def trace(n: int) -> None:
-    from amqpcodec import traces
-
-    record = (
-        b'{"timestamp":"2026-01-01 0:00:00:000","type":"published","node":"n","connection":"c",'
-        b'"vhost":"/","user":"u","channel":1,"exchange":"e","queue":"none","routed_queues":[],'
-        b'"routing_keys":["k"],"properties":{},"payload":"eA=="}\n'
-    )
-    assert sum(map(len, traces.read(io.BytesIO(record * n)))) == n
-
-
 def xml(n: int) -> None:
     from amqpcodec import load_xml_spec
 
@@ -278,7 +267,6 @@ CONSTRUCTS: dict[str, Callable[[int], Any]] = {
     "capture: a request of HTTP": lambda n: rows(heads(n)),
     "capture: records of TLS": lambda n: records(16 * n),  # one costs little
     "batch.encode": encoded,
-    "traces": lambda n: trace(n // 4),
     "specification": lambda n: xml(n // 8),
 }
 
