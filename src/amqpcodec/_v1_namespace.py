@@ -22,7 +22,6 @@ _FROM_PROTOCOL = (
     "Heartbeat",
     "ProtocolHeader",
     "TYPES",
-    "decode",
     "decode_value",
     "encode",
     "encode_into",
@@ -69,6 +68,7 @@ def namespace(table: dict[str, Any]) -> dict[str, Any]:
     names: dict[str, Any] = {
         "VERSION": table["version"],
         "PROTOCOL": protocol,
+        "decode": _v1.decode_function(protocol),
         "PROTOCOL_HEADER": headers["AMQP"],
         "SASL_HEADER": headers["SASL"],
         "TLS_HEADER": headers["TLS"],

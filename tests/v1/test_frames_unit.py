@@ -71,6 +71,38 @@ def test_a_performative_and_its_payload() -> None:
     assert amqp.decode(b"") is None
 
 
+CALLS: list[tuple[tuple[Any, ...], dict[str, Any]]] = [
+    ((TRANSFER,), {}),
+    ((b"__" + TRANSFER, 2), {}),
+    ((TRANSFER[:-1],), {}),
+    ((TRANSFER, -1), {}),
+    ((TRANSFER, 1 << 70), {}),
+    ((TRANSFER, True), {}),
+    ((TRANSFER, None), {}),
+    ((bytearray(TRANSFER), 0), {}),
+    ((), {}),
+    ((TRANSFER, 0, 0), {}),
+    ((), {"data": TRANSFER, "offset": 0}),
+    ((TRANSFER,), {"types": "typed"}),
+    ((TRANSFER, 0), {"copy": False}),
+    ((TRANSFER,), {"nonsense": 1}),
+    ((bytes(8),), {}),
+]
+
+
+@pytest.mark.parametrize(("args", "options"), CALLS)
+def test_however_it_is_called_decode_is_the_method_of_the_protocol(
+    args: tuple[Any, ...], options: dict[str, Any]
+) -> None:
+    def outcome(decode: Any) -> Any:
+        try:
+            return decode(*args, **options)
+        except Exception as error:
+            return type(error), str(error)
+
+    assert outcome(amqp.decode) == outcome(amqp.PROTOCOL.decode)
+
+
 EXTENDED = [(3, "ffffffff"), (5, "00" * 12), (255, "5a" * 1012)]
 BODIES = [
     ("00531045", amqp.Open()),

@@ -1,5 +1,23 @@
 # AMQP 1.0: the one-shot functions that amqpcodec.v1_0 offers.
 
+cdef extern from "protocol/decode.h":
+    object (*decode_plain)(object protocol, object data, Py_ssize_t offset)
+    object function_of_method "decode_function"(object method)
+
+
+cdef object v1_decode_bytes(object protocol, object data, Py_ssize_t offset):
+    """V1Protocol.decode with all options left as they are."""
+    return v1_decode_at(<V1Protocol>protocol, <const uint8_t*>PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data),
+                        offset, 0, None)
+
+decode_plain = v1_decode_bytes
+
+
+def decode_function(V1Protocol protocol not None):
+    """V1Protocol.decode as amqpcodec.v1_0 offers it: the same, with the shortest way to a plain call."""
+    return function_of_method(protocol.decode)
+
+
 @cython.final
 cdef class V1Protocol(V1Core):
     """AMQP 1.0, ready to encode and decode. Made from a lowered table."""
