@@ -103,6 +103,17 @@ def test_however_it_is_called_decode_is_the_method_of_the_protocol(
     assert outcome(amqp.decode) == outcome(amqp.PROTOCOL.decode)
 
 
+@pytest.mark.parametrize("fields", ["45", "c003024043", "c0050440434043"])
+def test_without_a_mandatory_field_only_the_bytes_that_came_are_written(fields: str) -> None:
+    # A begin: no field at all; a list that ends before the windows; a window that is null.
+    octets = frame("005311" + fields)
+    made = amqp.decode(octets)[2]
+    assert amqp.encode(1, made) == octets
+    made.handle_max = 1
+    with pytest.raises(EncodeError, match="is mandatory"):
+        amqp.encode(1, made)
+
+
 EXTENDED = [(3, "ffffffff"), (5, "00" * 12), (255, "5a" * 1012)]
 BODIES = [
     ("00531045", amqp.Open()),

@@ -1,27 +1,31 @@
 # AMQP 1.0, bytes to objects, the fast path: compact fields of a composite.
 
 cdef const uint8_t* v1_compact_fields(V1Reader* r, const V1Desc* d, const uint8_t* p, const uint8_t* end,
-                                      uint32_t* at, uint32_t count, MessageObject* o, int depth,
-                                      uint32_t* last) noexcept:
+                                      int* at, int count, MessageObject* o, int depth,
+                                      int* last, bint* unusual) noexcept:
     """Fields of a composite from the one at p on; up to the first that is not compact: where that is,
-    and its number in `at`. They hold None still. last: one more than the last that is not null."""
-    cdef uint32_t i = at[0]
-    cdef uint32_t there = last[0]
+    and its number in `at`. They hold None still. last: one more than the last that is not null.
+    unusual: set where a mandatory field is null."""
+    cdef int i = at[0]
+    cdef int there = last[0]
     cdef const V1Op* op = d.op + i
+    cdef V1Cache* cache = r.cache
     cdef const uint8_t* after
     cdef PyObject* made
     while i < count and p < end:
         if p[0] == CTOR_NULL:
             p += 1
+            if AMQP_UNLIKELY(op.mandatory):
+                unusual[0] = True
         else:
             if AMQP_LIKELY(CTOR_WIRE_TYPE[p[0]] == op.compact):
-                after = v1_compact(r.cache, p, end, op.longest, &made)
+                after = v1_compact(cache, p, end, op.longest, &made)
             else:
                 after = v1_compact_choice(r, op, p, end, depth, &made)
             if AMQP_UNLIKELY(after == NULL):
                 break
             p = after
-            class_fill(o, <int>i, made)
+            class_fill(o, i, made)
             there = i + 1
         i += 1
         op += 1

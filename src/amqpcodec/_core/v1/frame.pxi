@@ -21,7 +21,7 @@ cdef int v1_keep_extended(MessageObject* o, const uint8_t* p, Py_ssize_t n, Py_s
 
 
 cdef object v1_decode_frame(V1Core self, const WireFrame* f, const uint8_t* start, uint64_t at,
-                            V1Reader* r, object owner, const uint8_t* owner_start):
+                            V1Reader* r, object owner):
     """The object of a whole frame. owner: bytes that payloads may borrow, None to copy."""
     cdef Cursor c
     cdef Fault fault
@@ -30,7 +30,7 @@ cdef object v1_decode_frame(V1Core self, const WireFrame* f, const uint8_t* star
     cdef PyObject* new
     cdef MessageObject* o
     cdef const uint8_t* body = f.payload
-    cdef Py_ssize_t n, extended
+    cdef Py_ssize_t n, extended, offset
     if AMQP_UNLIKELY(f.type == V1_FRAME_HEADER):
         made = class_instance(<PyTypeObject*><PyObject*>self.ProtocolHeader)
         for i in range(4):
@@ -70,7 +70,8 @@ cdef object v1_decode_frame(V1Core self, const WireFrame* f, const uint8_t* star
     elif owner is view_of_copy:
         value = memoryview(PyBytes_FromStringAndSize(<const char*>c.p, n))
     else:
-        value = memoryview(owner)[c.p - owner_start:c.p - owner_start + n]
+        offset = c.p - <const uint8_t*>PyBytes_AS_STRING(owner)
+        value = memoryview(owner)[offset:offset + n]
     o = <MessageObject*><PyObject*>made
     class_store(o, d.payload, Py_NewRef(<PyObject*>value))
     return made

@@ -211,24 +211,31 @@ cdef PyObject* v1_known_type(V1Reader* r, const V1Desc* d, Cursor* c, const uint
                              int depth) except NULL:
     """A new instance of a described type's class; the cursor is after the descriptor. start: where
     the described value begins, of which the bytes are kept where encode would write others."""
-    cdef object made = class_instance(<PyTypeObject*>d.cls)
-    cdef MessageObject* o = <MessageObject*><PyObject*>made
+    cdef MessageObject* o = class_new(<PyTypeObject*>d.cls)
     cdef const char* method = c.fault.method
     cdef const char* field = c.fault.field
     cdef bint unusual = start[1] != CTOR_SMALLULONG
+    cdef bint done = False
+    if AMQP_UNLIKELY(o == NULL):
+        raise MemoryError
     o.mode = <uint32_t>r.mode
     c.fault.method = d.name
     c.fault.field = NULL
-    if d.composite:
-        v1_fields(r, d, c, o, depth, &unusual)
-    else:
-        v1_restricted(r, d, c, o, depth, &unusual)
+    try:
+        if d.composite:
+            v1_fields(r, d, c, o, depth, &unusual)
+        else:
+            v1_restricted(r, d, c, o, depth, &unusual)
+        if AMQP_UNLIKELY(unusual):
+            raw = PyBytes_FromStringAndSize(<const char*>start, c.p - start)
+            o.origin = Py_NewRef(<PyObject*>raw)
+        done = True
+    finally:
+        if not done:
+            Py_DecRef(<PyObject*>o)
     c.fault.method = method
     c.fault.field = field
-    if AMQP_UNLIKELY(unusual):
-        raw = PyBytes_FromStringAndSize(<const char*>start, c.p - start)
-        o.origin = Py_NewRef(<PyObject*>raw)
-    return Py_NewRef(<PyObject*>made)
+    return <PyObject*>o
 
 
 cdef int v1_restricted(V1Reader* r, const V1Desc* d, Cursor* c, MessageObject* o, int depth,
@@ -261,73 +268,65 @@ cdef int v1_fields(V1Reader* r, const V1Desc* d, Cursor* c, MessageObject* o, in
                    bint* unusual) except -1:
     """The list of a composite's fields: those that are missing or null stay unset."""
     cdef V1Value x
-    cdef Cursor f
     cdef const uint8_t* p
-    cdef uint32_t count = v1_open_fields(d, c, &f, depth, unusual)
-    cdef uint32_t i = 0
-    cdef uint32_t last = 0      # fields up to the last one that is there
+    cdef const uint8_t* end = c.end
+    cdef int count = v1_open_fields(d, c, depth, unusual)
+    cdef int i = 0
+    cdef int last = 0           # fields up to the last one that is there
     cdef object value
     while True:
-        p = v1_compact_fields(r, d, f.p, f.end, &i, count, o, depth, &last)
-        f.p = p
+        p = v1_compact_fields(r, d, c.p, c.end, &i, count, o, depth, &last, unusual)
+        c.p = p
         if i == count:
             break
-        f.fault.method = d.name
-        f.fault.field = d.field[i]
-        if AMQP_UNLIKELY(v1_read(&f, &x) < 0):
-            v1_raise(&f)
-        value = v1_field(r, &d.op[i], &f, &x, p, depth + 1, unusual)
-        class_store(o, <int>i, Py_NewRef(<PyObject*>value))
+        c.fault.method = d.name
+        c.fault.field = d.field[i]
+        if AMQP_UNLIKELY(v1_read(c, &x) < 0):
+            v1_raise(c)
+        value = v1_field(r, &d.op[i], c, &x, p, depth + 1, unusual)
+        class_store(o, i, Py_NewRef(<PyObject*>value))
         if x.wire_type >= V1_LIST:
             class_track(<PyObject*>o)        # only now can it be part of a cycle
         i += 1
         last = i
-    if last != count:
-        unusual[0] = True           # nulls at the end are not written
-    elif AMQP_UNLIKELY(d.mandatory and v1_lacks_mandatory(d, o)):
-        unusual[0] = True           # encode refuses that, unless it came so
-    if AMQP_UNLIKELY(f.p != f.end):
-        f.fault.method = d.name
-        f.fault.field = NULL
-        v1_fail(&f, V1_BAD_SIZE, b"list", 0, 0)
+    # Nulls at the end are not written; without a mandatory field encode refuses it, unless it came so.
+    if last != count or count < d.mandatory:
+        unusual[0] = True
+    if AMQP_UNLIKELY(c.p != c.end):
+        c.fault.method = d.name
+        c.fault.field = NULL
+        v1_fail(c, V1_BAD_SIZE, b"list", 0, 0)
+    c.end = end
     return 0
 
 
-cdef bint v1_lacks_mandatory(const V1Desc* d, const MessageObject* o) noexcept:
-    cdef int i
-    for i in range(d.mandatory):
-        if d.op[i].mandatory and (o.field[i] == NULL or o.field[i] == Py_None):
-            return True
-    return False
-
-
-cdef inline uint32_t v1_open_fields(const V1Desc* d, Cursor* c, Cursor* f, int depth,
-                                    bint* unusual) except? 0xFFFFFFFF:
-    """How many fields a composite's list has, and a cursor over them."""
+cdef inline int v1_open_fields(const V1Desc* d, Cursor* c, int depth, bint* unusual) except -1:
+    """How many fields a composite's list has; the cursor is now over them."""
     cdef V1Value v
     cdef const uint8_t* start = c.p
     cdef size_t left = <size_t>(c.end - start)
     if AMQP_LIKELY(left > 2 and start[0] == CTOR_LIST8 and left - 2 >= start[1] and start[1] and start[2]
                    and start[2] <= d.n and depth < DEPTH_LIMIT):
-        f[0] = c[0]
-        f.p = start + 3
-        f.end = c.p = start + 2 + start[1]
+        c.p = start + 3
+        c.end = start + 2 + start[1]
         return start[2]
     if AMQP_UNLIKELY(v1_read(c, &v) < 0):
         v1_raise(c)
     if AMQP_UNLIKELY(v.wire_type != V1_LIST):
         c.p = start
         v1_fail(c, V1_BAD_FIELD, b"list", 0, v.code)
-    v1_inside(c, &v, f)
     if AMQP_UNLIKELY(v.count > <uint32_t>d.n):
-        fail(f, V1_BAD_FIELDS, NULL, v.count, 0)
-        f.fault.have = <uint64_t>d.n
-        v1_raise(f)
+        c.p = v.p
+        fail(c, V1_BAD_FIELDS, NULL, v.count, 0)
+        c.fault.have = <uint64_t>d.n
+        v1_raise(c)
     if not v1_minimal(&v):
         unusual[0] = True
     if AMQP_UNLIKELY(depth >= DEPTH_LIMIT):
         v1_fail(c, BAD_DEPTH, NULL, 0, 0)
-    return v.count
+    c.p = v.p
+    c.end = v.p + v.n
+    return <int>v.count
 
 
 cdef object v1_field(V1Reader* r, const V1Op* op, Cursor* c, const V1Value* v, const uint8_t* start,

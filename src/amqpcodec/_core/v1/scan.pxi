@@ -16,8 +16,8 @@ cdef int v1_scan_bad(Fault* f, int code, int scope, uint64_t offset, const char*
     return SCAN_BAD
 
 
-cdef int v1_scan(const uint8_t* p, const uint8_t* end, uint64_t limit, uint64_t offset,
-                 WireFrame* out, Fault* f) noexcept nogil:
+cdef inline int v1_scan(const uint8_t* p, const uint8_t* end, uint64_t limit, uint64_t offset,
+                        WireFrame* out, Fault* f) noexcept nogil:
     """Find the frame at p. limit: bytes a frame may take, 0 for any. offset: that of p.
 
     After SCAN_BAD with scope "frame" the frame is whole and `out.total` is set.

@@ -15,7 +15,7 @@ cdef object v1_decode_at(V1Core self, const uint8_t* p, Py_ssize_t size, Py_ssiz
         raise v1_fault_error(&fault)
     v1_reader(&r, &self.descs.types, V1_ONE_SHOT_CACHE, mode)
     return (v1_owned(v1_number(f.total)), v1_owned(v1_number(f.channel)),
-            v1_decode_frame(self, &f, p + offset, <uint64_t>offset, &r, owner, p))
+            v1_decode_frame(self, &f, p + offset, <uint64_t>offset, &r, owner))
 
 
 cdef class V1Decoder(Stream):
@@ -117,9 +117,7 @@ cdef class V1Decoder(Stream):
         self.reader.zero_width = over       # those beyond the bytes before this frame count for it
         if not self.copy:
             owner = view_of_copy if self.frame_in_head else self.chunk
-        made = v1_decode_frame(self.v1, &self.frame, self.frame_start, self.at, &self.reader, owner,
-                               <const uint8_t*>PyBytes_AS_STRING(self.chunk) if owner is self.chunk
-                               and owner is not None else NULL)
+        made = v1_decode_frame(self.v1, &self.frame, self.frame_start, self.at, &self.reader, owner)
         self.empty += self.reader.zero_width - over
         if AMQP_UNLIKELY(not self.opened) and self.frame.type == V1_FRAME_AMQP:
             self.opened = True      # open is the first of this layer, whatever it was
