@@ -239,43 +239,43 @@ static int class_traverse(PyObject *self, visitproc visit, void *arg) {
 }
 
 AMQP_INLINE void class_release(PyObject *self) {
-    PyTypeObject *type = Py_TYPE(self);
-    MessageClass *k = CLASS_OF(type);
+    MessageClass *k = CLASS_OF(Py_TYPE(self));
     MessageObject *o = (MessageObject *)self;
-    PyObject **at = o->field, **end = at + k->fields;
+    PyObject **end = o->field + k->fields; /* counted up to from below: one instruction less a field */
     if (AMQP_UNLIKELY(o->origin != NULL)) Py_CLEAR(o->origin);
     if (k->blank) {
-        for (; at != end; at++) {
-            PyObject *v = *at;
+        for (Py_ssize_t i = -(Py_ssize_t)k->fields; i; i++) {
+            PyObject *v = end[i];
             if (v == Py_None) continue;
-            *at = PYTHON_NEW_NONE();
+            end[i] = PYTHON_NEW_NONE();
             Py_XDECREF(v);
         }
     } else {
-        for (; at != end; at++) {
-            PyObject *v = *at;
+        for (Py_ssize_t i = -(Py_ssize_t)k->fields; i; i++) {
+            PyObject *v = end[i];
             if (v) {
-                *at = NULL;
+                end[i] = NULL;
                 Py_DECREF(v);
             }
         }
     }
+    k = CLASS_OF(Py_TYPE(self)); /* read again: it takes no register that the loops would have to save */
 #if PYTHON_HAS_GIL
     if (k->free_count < k->free_most) {
-        for (end = o->field + k->slots; at != end; at++) {
-            TableBytes *b = (TableBytes *)*at;
+        for (int i = k->fields; i < k->slots; i++) {
+            TableBytes *b = (TableBytes *)o->field[i];
             if (!b) continue;
             b->size = -1;
             if (AMQP_UNLIKELY(b->room > CLASS_BYTES_KEPT)) {
                 PyMem_Free(b);
-                *at = NULL;
+                o->field[i] = NULL;
             }
         }
         k->free_list[k->free_count++] = self;
         return;
     }
 #endif
-    class_free(type, self);
+    class_free(Py_TYPE(self), self);
 }
 
 static void class_dealloc(PyObject *self);
