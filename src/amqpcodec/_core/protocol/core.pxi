@@ -187,22 +187,3 @@ cdef class ProtocolCore:
         self.slot[i].key = key
         self.slot[i].desc = d
         return 0
-
-    @cython.final
-    cdef inline Desc* find(self, uint32_t key) noexcept nogil:
-        """The method with this class id (high half) and method id, or NULL."""
-        cdef uint32_t i = slot_index(key) & self.slot_mask
-        while self.slot[i].desc != NULL:
-            if self.slot[i].key == key:
-                return self.slot[i].desc
-            i = (i + 1) & self.slot_mask
-        return NULL
-
-    @cython.final
-    cdef inline Desc* find_content(self, uint16_t class_id) noexcept nogil:
-        """The property list of a class that carries content, or NULL."""
-        cdef int i
-        for i in range(self.n_contents):
-            if self.contents[i].class_id == class_id:
-                return self.contents[i]
-        return NULL
