@@ -69,10 +69,10 @@ cdef object make_timestamp(uint64_t seconds, TextCache* cache):
     if last.day_number != day or last.year == 0:
         civil_date(day, &last.year, &last.month, &last.day)
         last.day_number = day
-    return moment_of_day(last, seconds, <uint32_t>(seconds % 86400), 0, cache != NULL)
+    return moment_of_day(last, seconds, <uint32_t>(seconds - <uint64_t>day * 86400), 0, cache != NULL)
 
 
-cdef object moment_of_day(LastTime* last, uint64_t number, uint32_t second, int microsecond, bint keep):
+cdef inline object moment_of_day(LastTime* last, uint64_t number, uint32_t second, int microsecond, bint keep):
     """A datetime of the date in `last`; kept there under its number, for those that are the same."""
     cdef PyObject* made = datetime_made(
         last.year, last.month, last.day, <int>(second // 3600), <int>(second // 60 % 60), <int>(second % 60),
