@@ -149,7 +149,7 @@ static PyObject *class_make(PyObject *name, PyObject *bases, PyObject *dict, PyO
                                  "bytes of the table as they came, or None where it did not come",
                                  (void *)(intptr_t)i};
             PyObject *raw = PyDescr_NewGetSet(type, &g[1]);
-            int bad = !raw || PyDict_SetItem(type->tp_dict, raw_name, raw) < 0;
+            int bad = !raw || PyObject_SetAttr(cls, raw_name, raw) < 0;
             Py_XDECREF(raw);
             Py_DECREF(raw_name);
             if (bad) goto fail;
@@ -165,7 +165,7 @@ static PyObject *class_make(PyObject *name, PyObject *bases, PyObject *dict, PyO
             m->offset = (Py_ssize_t)(CLASS_HEAD + sizeof(PyObject *) * (size_t)i);
             descriptor = PyDescr_NewMember(type, m);
         }
-        if (!descriptor || PyDict_SetItem(type->tp_dict, field, descriptor) < 0) {
+        if (!descriptor || PyObject_SetAttr(cls, field, descriptor) < 0) {
             Py_XDECREF(descriptor);
             goto fail;
         }
