@@ -110,6 +110,13 @@ def test_versions_are_asked_for_in_one_header(path: str) -> None:
     assert path == HEADER or found == []
 
 
+@pytest.mark.parametrize("path", SOURCES)
+def test_references_are_counted_in_one_header(path: str) -> None:
+    """What a count of one means depends on the version: `python_is_only_ours` asks."""
+    found = "Py_REFCNT" in (PACKAGE / path).read_text(encoding="utf-8")
+    assert found == (path == HEADER)
+
+
 def test_the_header_asks_for_versions() -> None:
     assert "PY_VERSION_HEX" in version_questions((PACKAGE / HEADER).read_text(encoding="utf-8"))
     assert len(SOURCES) > 100

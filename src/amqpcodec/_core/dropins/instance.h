@@ -208,7 +208,7 @@ static inline PyObject *raise_after(PyObject *type, PyObject *before) {
 
 /* The first n of these bytes, which are taken over. _PyBytes_Resize is public: the C API documents it. */
 static inline PyObject *shortened(PyObject *bytes, Py_ssize_t n) {
-    if (Py_REFCNT(bytes) == 1) {
+    if (python_is_only_ours(bytes)) {
         _PyBytes_Resize(&bytes, n);
         return bytes;
     }
