@@ -65,9 +65,11 @@ class Guard:
     def __init__(
         self, cls: type | None = ..., names: Iterable[str] = ..., every: Iterable[str] = ...
     ) -> None: ...
-    def add(self, names: dict[Any, Any], keys: Iterable[Any]) -> None:
+    def add(self, names: dict[Any, Any], keys: Iterable[Any], counted: bool = ...) -> None:
         """Take entries of a namespace as they are now, and the functions among them; an entry that
-        is not there may not come."""
+        is not there may not come. counted: the namespace is a module's that counts what is set."""
+    def add_list(self, items: list[Any]) -> None:
+        """Take the items of a list as they are now."""
     def add_function(self, function: object) -> None:
         """Take a function's code and defaults as they are now; all else is left alone."""
     def expect(self, names: dict[Any, Any], key: object, value: object) -> None:
@@ -78,6 +80,9 @@ def namespace_of(cls: type) -> dict[str, Any]:
 
 def guards_call_back() -> bool:
     """Whether changes are called back, so that a guard costs nothing while there are none."""
+
+def count_change() -> None:
+    """A module that guards rest on was changed, says its class."""
 
 def compare_at_every_call(wanted: bool) -> bool:
     """For tests: compare at every call, as CPython 3.11 has to. True: so it was."""

@@ -20,6 +20,9 @@ aiormq, aio-pika and amqpstorm), ``amqp`` (py-amqp, under kombu and Celery) and,
   comes of them is what comes without the drop-in, exceptions included. A reason that begins with
   "error:" is a mistake of ours, which we would like to hear of.
 
+A client may be patched before and after the installation: what rests on that is left to its own
+code. ``docs/guide/drop-ins.md`` says what is not noticed.
+
 A version of a client that is not known here gives a `CompatWarning`, and only what passes a
 comparison with the client's own functions is used; a client without the seams raises
 `CompatError` and stays as it is.

@@ -1,11 +1,12 @@
-"""Which classes of a client may be made and read without running its code, and until when."""
+"""Which classes and modules of a client are as it shipped them, and until when."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
+from importlib import import_module
 from inspect import getattr_static
-from types import FunctionType, MemberDescriptorType
+from types import FunctionType, MemberDescriptorType, ModuleType
 from typing import Any, Generic, NamedTuple
 
 from amqpcodec import _dropins
@@ -14,6 +15,25 @@ from ._sources import calls_its_like
 
 #: What would change how instances are made, or what setting an attribute means.
 _SPECIAL = ("__new__", "__setattr__", "__getattribute__", "__delattr__", "__del__")
+
+#: Packages whose functions clients import by name. Mocks of `unittest` are a user's.
+_LIBRARIES = sys.stdlib_module_names - {"unittest"} | {"typing_extensions", "vine"}
+
+
+class CountedModule(ModuleType):
+    """A client's module where changes are not called back: what is set in it is counted."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        _dropins.count_change()
+
+    def __delattr__(self, name: str) -> None:
+        super().__delattr__(name)
+        _dropins.count_change()
+
+    def __reduce__(self) -> Any:
+        """What pickles modules by their exact class (cloudpickle) takes this one, too."""
+        return import_module, (self.__name__,)
 
 
 class Rests(NamedTuple):
@@ -90,58 +110,127 @@ class Guards:
         self.package = package
         self.watched = ("__init__", *watched)
         self.made: list[Any] = []
+        self.counted: list[ModuleType] = []
+        # What a user put in the place of the client's functions: namespace, name, how it is called.
+        self.theirs: list[tuple[dict[Any, Any], Any, str]] = []
 
     def of_class(self, cls: Any, fields: Collection[str], *each: Rests) -> list[Any]:
         """A guard of a class for each thing that is done with its instances; None in the place of
-        each where it is not as the client shipped it."""
+        each where it is not as the client shipped it.
+
+        Where changes are called back, all else that the class has is in each guard as well, but for
+        what another guard alone rests on.
+        """
         if not plain_check(self.package, fields, self.watched)(cls):
             return [None] * len(each)
         guards = []
         for one in each:
             alone = [name for name in one.every if _is_alone(cls, name)]
             every = [name for name in one.every if name not in alone]
-            guards.append(_dropins.Guard(cls, (*one.first, *alone), every))
+            guard = _dropins.Guard(cls, (*one.first, *alone), every)
+            others = {name for rests in each for name in (*rests.first, *rests.every)}
+            others -= {*one.first, *one.every}
+            if _dropins.guards_call_back():
+                self.add_class(guard, cls, others)
+            guards.append(guard)
         self.made += guards
         return guards
 
-    def of_module(self, module: Any, names: Collection[str]) -> Any:
-        """A guard of what stands in a module under these names, and of all its functions' code.
+    def add_class(self, guard: Any, cls: type, but: Collection[str] = ()) -> None:
+        """Let a guard rest on all that the client's classes along an MRO have, but for some."""
+        for base in cls.__mro__:
+            if f"{base.__module__}.".startswith(f"{self.package}."):
+                self._add(guard, _dropins.namespace_of(base), but)
 
-        Where changes are called back, of all its functions' names, too: they could not be compared
-        at every call.
-        """
-        names = dict.fromkeys(names)
-        if _dropins.guards_call_back():
-            names.update(dict.fromkeys(functions_of(module)))
+    def of_module(self, module: Any, but: Collection[str] = ()) -> Any:
+        """A guard of a module, as `add_module` makes it."""
         guard = _dropins.Guard()
-        guard.add(vars(module), names)
-        for name in functions_of(module):
-            guard.add_function(vars(module)[name])
+        self.add_module(guard, module, but)
         self.made.append(guard)
         return guard
 
+    def add_module(self, guard: Any, module: Any, but: Collection[str] = ()) -> None:
+        """Let a guard rest on all names of a module but for some, on its functions' code and,
+        where changes are called back, on the entries of its tables."""
+        counted = not _dropins.guards_call_back() and type(module) is ModuleType
+        if counted and module not in self.counted:
+            self.counted.append(module)
+        names = vars(module)
+        for name in self._add(guard, names, but, counted):
+            value = names[name]
+            self._refuse(guard, names, [name], module.__name__)
+            if type(value) is dict:
+                self._refuse(guard, value, value, f"{module.__name__}.{name}")
+
+    def _add(
+        self, guard: Any, members: dict[str, Any], but: Collection[str], counted: bool = False
+    ) -> list[str]:
+        """The names that were added."""
+        names = [
+            name
+            for name in members
+            if name not in but and (not name.startswith("__") or name in ("__init__", "__new__"))
+        ]
+        guard.add(members, names, counted)
+        if _dropins.guards_call_back():
+            for table in (members[name] for name in names):
+                if type(table) is dict:
+                    guard.add(table, table)
+        return names
+
+    def _refuse(self, guard: Any, members: dict[Any, Any], names: Iterable[Any], path: str) -> None:
+        """Functions that a user put there are no base for a guard: it never holds."""
+        for name in names:
+            if not self.is_own(members[name]):
+                guard.add(members, [name])
+                guard.expect(members, name, object())
+                self.theirs.append((members, name, f"{path}.{name}"))
+
+    def is_own(self, value: Any) -> bool:
+        """False: it can be called, and neither the client nor a library that it imports made it."""
+        if isinstance(value, staticmethod | classmethod):
+            value = value.__func__
+        if isinstance(value, type) or not callable(value):
+            return True
+        function = type(value) is FunctionType
+        name = value.__globals__.get("__name__") if function else type(value).__module__
+        top = str(name).partition(".")[0]
+        return top == self.package.partition(".")[0] or top in _LIBRARIES
+
     def expect(self, holder: Any, name: Any, value: Any) -> None:
         """This stands there from now on: as a seam, or put there by somebody else."""
-        if isinstance(holder, type):
-            holder = _dropins.namespace_of(holder)
-        elif not isinstance(holder, dict):
-            holder = vars(holder)
+        names = namespace(holder)
         for guard in self.made:
-            guard.expect(holder, name, value)
+            guard.expect(names, name, value)
+
+    def foreign(self, seams: Iterable[tuple[Any, Any]]) -> list[str]:
+        """What guards refused, but for these attributes of holders."""
+        told = [(id(namespace(holder)), name) for holder, name in seams]
+        found = {(id(names), name): path for names, name, path in self.theirs}
+        return [path for key, path in found.items() if key not in told]
+
+    def count_changes(self) -> None:
+        """Have the modules count, from now on, what is set in them."""
+        for module in self.counted:
+            module.__class__ = CountedModule
+        _dropins.count_change()
+
+    def release(self) -> None:
+        """Have them be plain modules again."""
+        for module in self.counted:
+            module.__class__ = ModuleType
+
+
+def namespace(holder: Any) -> dict[Any, Any]:
+    """The names of a class or module, the dict itself; a dict is its own."""
+    if isinstance(holder, type):
+        return _dropins.namespace_of(holder)
+    return holder if isinstance(holder, dict) else vars(holder)
 
 
 def _is_alone(cls: type, name: str) -> bool:
     """Whether a class has a method that calls none of that name in classes above."""
     return name in vars(cls) and not calls_its_like(vars(cls)[name], name)
-
-
-def functions_of(module: Any) -> list[str]:
-    """Names of the functions that a module defines."""
-    return [
-        name
-        for name, value in vars(module).items()
-        if type(value) is FunctionType and value.__module__ == module.__name__
-    ]
 
 
 def direct_names(cls: Any, fields: Collection[str]) -> tuple[str, ...]:

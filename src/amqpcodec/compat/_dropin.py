@@ -159,6 +159,7 @@ class DropIn:
             for seam in theirs:  # so what rests on it is left to the client's code, which calls it
                 built.guards.expect(seam.holder, seam.name, object())
             done: list[tuple[Seam, Any]] = []
+            built.guards.count_changes()
             try:
                 for seam, was in before:
                     if not isinstance(seam.holder, FunctionType):
@@ -168,6 +169,7 @@ class DropIn:
             except BaseException:
                 for seam, was in done:
                     seam.set(was)
+                built.guards.release()
                 raise
             self._built = built
 
@@ -196,6 +198,11 @@ class DropIn:
             yield (
                 f"{seam} is not {self.client}'s own: it stays what somebody made it, and what goes "
                 "through it is not faster"
+            )
+        for path in built.guards.foreign((seam.holder, seam.name) for seam in theirs):
+            yield (
+                f"{path} is not {self.client}'s own: what rests on it is left to {self.client}'s "
+                "code, and is not faster"
             )
         for why, seams in left.items():
             yield (
@@ -228,6 +235,7 @@ class DropIn:
                 if seam.current() is seam.put:
                     seam.set(was)
             self._forget()
+            self._built.guards.release()
             codec = self._built.codec
             self._calls += codec.calls
             self._reasons.update(codec.reasons)

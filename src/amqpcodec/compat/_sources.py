@@ -127,7 +127,8 @@ class Sources:
     def why_not(self, paths: Iterable[str], patched: bool = False) -> str | None:
         """Why the work of these functions cannot be done here, in words; None: it can.
 
-        patched: one that somebody patched is no reason: its seam is left to it anyhow.
+        patched: one that somebody patched is no reason: its seam is left to it, and a guard that
+            rests on it never holds.
         """
         for path in paths:
             try:

@@ -173,10 +173,11 @@ class _Client:
         known = slots and self._is_made_as_known()
         making, heading, filling, taking = self._message_guards(known)
         message = _dropins.BoundClass(self.message, _PARTS, making, taking)
-        reading = self.guards.of_module(self.serialization, _READS)
-        headers = self.guards.of_module(self.serialization, (*_READS, "PROPERTY_CLASSES"))
+        reading = self.guards.of_module(self.serialization, (*_WRITES, "PROPERTY_CLASSES"))
+        headers = self.guards.of_module(self.serialization, _WRITES)
         headers.add(self.stock["PROPERTY_CLASSES"], [group["index"]])
-        writing = self.guards.of_module(self.serialization, _WRITES)
+        writing = self.guards.of_module(self.serialization, (*_READS, "PROPERTY_CLASSES"))
+        writing.add_list(self.message.PROPERTIES)
         return _dropins.AmqpCodec(
             _profile(), self.stock, reading, writing, not strict, properties, names, message,
             heading, filling, headers, self.message.PROPERTIES, self.framing,
@@ -198,6 +199,11 @@ class _Client:
             return [None] * len(guards)
         guards[0].add(vars(self.framing), ["Message"])
         guards[0].expect(vars(self.framing), "Message", self.message)
+        seams = ("frame_handler", "frame_writer", "Message")
+        for guard in guards[:3]:
+            self.guards.add_module(guard, self.framing, (*seams, "Buffer", "str_to_bytes"))
+        self.guards.add_module(guards[3], self.framing, seams)
+        self.guards.add_class(guards[3], self.framing.Buffer)
         return guards
 
     def _judge(self) -> Callable[[type], tuple[Any, Any, tuple[int, ...] | None]]:

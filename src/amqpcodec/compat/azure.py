@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from typing import Any
 from uuid import UUID
 
-from amqpcodec import _dropins_v1
+from amqpcodec import _dropins, _dropins_v1
 
 from .._public import listing
 from ._classes import Guards
@@ -36,15 +36,6 @@ _PATHS = ("_decode:*", "_encode:*", "message", "performatives", "types")
 
 _DECODERS = ("decode_payload", "decode_frame", "decode_empty_frame")
 _ENCODERS = ("encode_payload", "encode_frame")
-
-#: Names through which the clients read and write every value.
-_READS = (
-    "_DECODE_BY_CONSTRUCTOR",
-    "_COMPOSITES",
-    "_PERFORMATIVE_FIELD_DEFAULTS",
-    "_decode_decimal128",
-)
-_WRITES = ("_ENCODE_MAP", "encode_value", "encode_unknown", "describe_performative")
 
 #: What the clients call the types of AMQP, by the core's numbers.
 _TYPES = {
@@ -142,9 +133,27 @@ class _Client:
         )
         return _dropins_v1.AzureCodec(
             reading, writing, self.stock, self.performatives.TransferFrame,
-            self.guards.of_module(decode, [name for name in _READS if name in names]),
-            self.guards.of_module(encode, [name for name in _WRITES if hasattr(encode, name)]),
+            self._guard(decode, _DECODERS),
+            self._guard(encode, _ENCODERS),
         )  # fmt: skip
+
+    def _guard(self, module: Any, seams: Collection[str]) -> Any:
+        """What one way rests on: its module but for the seams, and those that both share."""
+        guard = self.guards.of_module(module, seams)
+        for name in seams:
+            guard.add_function(self.stock[name])
+        for value in vars(module).values():
+            if type(value) is list:
+                guard.add_list(value)
+        for shared in (self.message, self.performatives, self.types):
+            self.guards.add_module(guard, shared)
+            if _dropins.guards_call_back():
+                for each in vars(shared).values():
+                    if isinstance(each, type) and each.__module__ == shared.__name__:
+                        self.guards.add_class(guard, each)
+        for name in ("Message", "Header", "Properties"):
+            guard.add(_dropins.namespace_of(getattr(self.message, name)), ["__new__"])
+        return guard
 
     def seams(self, codec: Any) -> list[Seam]:
         """Each place in the client's modules where one of its functions stands."""

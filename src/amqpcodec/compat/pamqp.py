@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection
 from functools import partial
 from importlib import import_module
 from typing import Any
@@ -47,9 +47,18 @@ _CHECKS = {
 #: What a class must have of its own for its frames to be made and written without it.
 _WATCHED = ("marshal", "unmarshal", "validate", "encode_property", "_get_flags")
 
-#: Functions through which pamqp reads and writes every value.
-_READS = ("by_type", "embedded_value", "field_table", "field_array", "METHODS", "TABLE_MAPPING")
-_WRITES = ("by_type", "encode_table_value", "field_table", "field_array", "METHODS")
+#: Names of pamqp.frame that only the other way rests on: of the seams neither does.
+_NOT_READ = (
+    "marshal", "unmarshal", "_marshal", "_marshal_content_body_frame",
+    "_marshal_content_header_frame", "_marshal_method_frame",
+)  # fmt: skip
+_NOT_WRITTEN = (
+    "marshal", "unmarshal", "frame_parts", "_unmarshal_protocol_header_frame",
+    "_unmarshal_method_frame", "_unmarshal_header_frame", "_unmarshal_body_frame",
+)  # fmt: skip
+
+#: The switch of pamqp.encode for old brokers, which is asked for at every call.
+_SWITCH = ("DEPRECATED_RABBITMQ_SUPPORT",)
 
 #: Functions of pamqp.decode, and what they read.
 _READERS: dict[str, str | None] = {
@@ -112,8 +121,8 @@ def _bound_method(
     making, taking = guards.of_class(
         cls,
         names,
-        Rests((*direct, "unmarshal", "validate"), ("__init__",)),
-        Rests((*direct, "marshal", "validate", "encode_property")),
+        Rests((*direct, "amqp_type", "unmarshal", "validate"), ("__init__",)),
+        Rests((*direct, "amqp_type", "marshal", "validate", "encode_property")),
     )
     if making is not None and taking is not None:
         making.add(place[0], [place[1]])
@@ -131,11 +140,9 @@ def _checks(made: Any) -> list[str]:
     return [_CHECKS.get(name, "default") if name in looked_at else "" for name in names]
 
 
-def _bound_class(
-    guards: Guards, module: Any, name: str, *names: str, functions: Sequence[Any] = ()
-) -> Any:
-    """A class with a dict; one that a user put there has its work done by pamqp's own code.
-    functions: of pamqp.frame, unmarshal and marshal, where nothing else is asked of frames."""
+def _bound_class(guards: Guards, module: Any, name: str, *names: str) -> Any:
+    """(a class with a dict, its guards); one that a user put there has its work done by pamqp's own
+    code."""
     cls = getattr(module, name)
     worked, made = outcome(lambda: cls(b"") if names == ("value",) else cls())
     known = worked and attributes_of(made) == names
@@ -150,9 +157,7 @@ def _bound_class(
         )
     if making is not None and taking is not None:
         making.add(vars(module), [name])
-        for guard, function in zip((making, taking), functions, strict=False):
-            guard.add_function(function)
-    return _dropins.BoundClass(cls, names, making, taking)
+    return _dropins.BoundClass(cls, names, making, taking), (making, taking)
 
 
 class _Client:
@@ -160,15 +165,9 @@ class _Client:
 
     def __init__(self) -> None:
         names = (
-            "frame",
-            "encode",
-            "decode",
-            "commands",
-            "header",
-            "body",
-            "heartbeat",
-            "exceptions",
-        )
+            "frame", "encode", "decode", "commands", "header", "body", "heartbeat", "exceptions",
+            "base", "common", "constants",
+        )  # fmt: skip
         for name in names:
             setattr(self, name, import_module(f"pamqp.{name}"))
         self.frame: Any
@@ -179,6 +178,9 @@ class _Client:
         self.body: Any
         self.heartbeat: Any
         self.exceptions: Any
+        self.base: Any
+        self.common: Any
+        self.constants: Any
         self.stock: dict[str, Any] = {
             "marshal": self.frame.marshal,
             "unmarshal": self.frame.unmarshal,
@@ -188,16 +190,16 @@ class _Client:
     def codec(self, methods: list[Any], properties: Any, strict: bool) -> Any:
         guards = self.guards
         names = ("class_id", "weight", "body_size", "properties")
-        functions = self.stock["unmarshal"], self.stock["marshal"]
-        classes = (
-            _bound_class(guards, self.header, "ContentHeader", *names),
-            _bound_class(guards, self.body, "ContentBody", "value", functions=functions),
-            _bound_class(guards, self.heartbeat, "Heartbeat", functions=functions),
-        )
-        reading = guards.of_module(self.decode, _READS)
-        reading.add_function(self.stock["unmarshal"])
-        writing = guards.of_module(self.encode, _WRITES)
-        writing.add_function(self.stock["marshal"])
+        header, _ = _bound_class(guards, self.header, "ContentHeader", *names)
+        body, of_body = _bound_class(guards, self.body, "ContentBody", "value")
+        heartbeat, of_heartbeat = _bound_class(guards, self.heartbeat, "Heartbeat")
+        reading = guards.of_module(self.decode)
+        writing = guards.of_module(self.encode, _SWITCH)
+        # Nothing else is asked of bodies and heartbeats than the guards of their classes.
+        for guard in (reading, of_body[0], of_heartbeat[0]):
+            self._add_frames(guard, "unmarshal", _NOT_READ)
+        for guard in (writing, of_body[1], of_heartbeat[1]):
+            self._add_frames(guard, "marshal", _NOT_WRITTEN)
         checks = []
         for bound, made in methods:
             worked, asked = outcome(partial(_checks, made))
@@ -207,8 +209,21 @@ class _Client:
         return _dropins.PamqpCodec(
             _profile("smallest"), _profile("smallest signed"), self.stock,
             reading, writing, [bound for bound, _ in methods], not strict, checks, properties,
-            classes, self.encode, self.exceptions,
+            (header, body, heartbeat), self.encode, self.exceptions,
         )  # fmt: skip
+
+    def _add_frames(self, guard: Any, name: str, but: Collection[str]) -> None:
+        """Let a guard rest on what frames of all types go through."""
+        if guard is None:
+            return
+        guard.add_function(self.stock[name])
+        self.guards.add_module(guard, self.frame, but)
+        for module in (self.base, self.body, self.commands, self.common, self.constants):
+            self.guards.add_module(guard, module)
+        for module in (self.header, self.heartbeat):
+            self.guards.add_module(guard, module)
+        if _dropins.guards_call_back():
+            self.guards.add_class(guard, self.commands.Basic)
 
     def candidates(self) -> tuple[list[tuple[Any, Any, bytes]], Any, list[bytes]]:
         """(method, new instance, a frame) of each, the property list, frames of it."""

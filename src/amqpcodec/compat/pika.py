@@ -86,6 +86,12 @@ def _profile(data: Any) -> Any:
     )
 
 
+def _add_frames(guards: Guards, guard: Any, frame: Any) -> None:
+    """Let a guard rest on what frames of all types go through, but for the seam decode_frame."""
+    guards.add_module(guard, frame, ("decode_frame",))
+    guards.add_module(guard, import_module("pika.spec"))
+
+
 def _bound_frame(guards: Guards, frame: Any, name: str, *names: str) -> Any:
     """A class of pika.frame; one that a user put there has its work done by pika's own code."""
     cls = getattr(frame, name)
@@ -98,8 +104,9 @@ def _bound_frame(guards: Guards, frame: Any, name: str, *names: str) -> Any:
         making, taking = guards.of_class(
             cls, attributes, Rests(direct, ("__init__",)), Rests((*direct, "marshal", "_marshal"))
         )
+    for guard in filter(None, (making, taking)):
+        _add_frames(guards, guard, frame)
     if making is not None:
-        making.add(vars(frame), [name])
         making.add_function(frame.decode_frame)
     return _dropins.BoundClass(cls, attributes, making, taking)
 
@@ -165,9 +172,11 @@ class _Client:
             _bound_frame(guards, frame, "Body", "fragment"),
             _bound_frame(guards, frame, "Heartbeat"),
         )
-        reading = guards.of_module(self.data, _READS)
+        reading = guards.of_module(self.data, _WRITES)
         reading.add_function(self.stock["decode_frame"])
-        writing = guards.of_module(self.data, _WRITES)
+        writing = guards.of_module(self.data, _READS)
+        for guard in (reading, writing):
+            _add_frames(guards, guard, frame)
         for name in ("marshal_method", "marshal_header", "marshal_body"):
             writing.add_function(self.stock[name])
         return _dropins.PikaCodec(

@@ -13,24 +13,34 @@ cdef extern from "dropins/watch.h":
         PyObject* value
     ctypedef struct WatchedFunction:
         PyObject* function
+    ctypedef struct WatchedList:
+        PyObject* list
+        PyObject* items
     ctypedef struct WatchedType:
         PyTypeObject* type
         PyObject* mro
     ctypedef struct Watch:
         uint64_t seen
+        uint64_t listed_seen
+        uint64_t counted_seen
         bint called_back
         WatchedType type
         WatchedName* names
+        WatchedName* counted
         WatchedAttribute* attributes
         WatchedFunction* functions
+        WatchedList* lists
         Py_ssize_t name_count
+        Py_ssize_t counted_count
         Py_ssize_t attribute_count
         Py_ssize_t function_count
+        Py_ssize_t list_count
     void watch_take_type(WatchedType* w, PyTypeObject* t)
     void watch_take_place(WatchedName* w)
     void watch_take_function(WatchedFunction* w, PyObject* f)
     bint watch_same(Watch* w)
     bint watch_ready()
+    void watch_changed()
     int watch_dict(object d) except -1
 
 cdef extern from "wire/python.h":
@@ -65,5 +75,6 @@ cdef class Guard:
     cdef list kept              # a reference to all that `watch` points to
     cdef set functions
     cdef int watch_type(self, object cls) except -1
+    cdef int add_name(self, dict names, object key, PyObject* value, bint counted) except -1
     cdef bint add_attribute(self, object cls, object name) except -1
     cdef bint unchanged(self)

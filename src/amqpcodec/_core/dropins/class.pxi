@@ -39,6 +39,8 @@ cdef class Guard:
 
     def __dealloc__(self):
         PyMem_Free(self.watch.names)
+        PyMem_Free(self.watch.counted)
+        PyMem_Free(self.watch.lists)
         PyMem_Free(self.watch.attributes)
         PyMem_Free(self.watch.functions)
 
@@ -47,34 +49,57 @@ cdef class Guard:
         self.kept += [cls, type(cls), cls.__mro__]
         return 0
 
-    def add(self, dict names not None, keys):
+    def add(self, dict names not None, keys, bint counted=False):
         """Take entries of a namespace as they are now, and the functions among them; an entry that
-        is not there may not come."""
-        cdef Py_ssize_t n = self.watch.name_count
-        cdef WatchedName* memory
+        is not there may not come. counted: the namespace is a module's that counts what is set."""
         keys = list(keys)
         if not keys:
             return
         if self.watch.called_back and not watch_dict(names):
             self.watch.called_back = False
-        memory = <WatchedName*>PyMem_Realloc(self.watch.names,
-                                             <size_t>(n + len(keys)) * sizeof(WatchedName))
-        if memory == NULL:
-            raise MemoryError
-        self.watch.names = memory
         for key in keys:
             value = names.get(key, self)
             if type(key) is not str and value is not self:
                 key = next(each for each in names if each == key)    # the very key
             self.kept += [names, key, value]
-            memory[n].names = <PyObject*>names
-            memory[n].key = <PyObject*>key
-            memory[n].value = NULL if value is self else <PyObject*>value
-            memory[n].place = -1
-            if value is not self and not self.watch.called_back:
-                watch_take_place(&memory[n])
-            self.watch.name_count = n = n + 1
+            self.add_name(names, key, NULL if value is self else <PyObject*>value,
+                          counted and not self.watch.called_back)
             self.add_function(value)
+        self.watch.seen = self.watch.listed_seen = self.watch.counted_seen = 0
+
+    cdef int add_name(self, dict names, object key, PyObject* value, bint counted) except -1:
+        cdef Py_ssize_t n = self.watch.counted_count if counted else self.watch.name_count
+        cdef WatchedName* memory = self.watch.counted if counted else self.watch.names
+        memory = <WatchedName*>PyMem_Realloc(memory, <size_t>(n + 1) * sizeof(WatchedName))
+        if memory == NULL:
+            raise MemoryError
+        memory[n].names = <PyObject*>names
+        memory[n].key = <PyObject*>key
+        memory[n].value = value
+        memory[n].place = -1
+        if value != NULL and not self.watch.called_back:
+            watch_take_place(&memory[n])
+        if counted:
+            self.watch.counted = memory
+            self.watch.counted_count = n + 1
+        else:
+            self.watch.names = memory
+            self.watch.name_count = n + 1
+        return 0
+
+    def add_list(self, list items not None):
+        """Take the items of a list as they are now."""
+        cdef Py_ssize_t n = self.watch.list_count
+        cdef tuple copy = tuple(items)
+        cdef WatchedList* memory = <WatchedList*>PyMem_Realloc(
+            self.watch.lists, <size_t>(n + 1) * sizeof(WatchedList))
+        if memory == NULL:
+            raise MemoryError
+        self.kept += [items, copy]
+        memory[n].list = <PyObject*>items
+        memory[n].items = <PyObject*>copy
+        self.watch.lists = memory
+        self.watch.list_count = n + 1
         self.watch.seen = 0
 
     cdef bint add_attribute(self, object cls, object name) except -1:
@@ -124,7 +149,7 @@ cdef class Guard:
         self.watch.functions = memory
         watch_take_function(&memory[n], <PyObject*>function)
         self.watch.function_count = n + 1
-        self.watch.seen = 0
+        self.watch.seen = self.watch.listed_seen = 0
 
     def expect(self, dict names not None, key, value):
         """What an entry that was taken is from now on."""
@@ -134,7 +159,13 @@ cdef class Guard:
                     and <object>self.watch.names[i].key == key):
                 self.kept.append(value)
                 self.watch.names[i].value = <PyObject*>value
-                self.watch.seen = 0
+                self.watch.seen = self.watch.listed_seen = 0
+        for i in range(self.watch.counted_count):
+            if (self.watch.counted[i].names == <PyObject*>names
+                    and <object>self.watch.counted[i].key == key):
+                self.kept.append(value)
+                self.watch.counted[i].value = <PyObject*>value
+                self.watch.counted_seen = 0
         for i in range(self.watch.attribute_count):
             if (self.watch.attributes[i].names == <PyObject*>names
                     and <object>self.watch.attributes[i].key == key):
@@ -156,6 +187,11 @@ def namespace_of(cls not None):
 def guards_call_back():
     """Whether changes are called back, so that a guard costs nothing while there are none."""
     return watch_ready()
+
+
+def count_change():
+    """A module that guards rest on was changed, says its class."""
+    watch_changed()
 
 
 def compare_at_every_call(bint wanted):

@@ -1,10 +1,12 @@
 /* Whether anything changed that a binding rests on: a client's class, or one above it, names of its
- * modules, the code and the defaults of its functions.
+ * modules, the code and the defaults of its functions, entries of its tables.
  *
  * CPython 3.12 and later call back when a dict or a function changes (PyDict_AddWatcher,
  * PyFunction_AddWatcher): a binding asks for the count of such calls, and compares what it rests on
- * only when the count moved. CPython 3.11 has nothing like it: there it is compared at every call,
- * as it is where all of an interpreter's watchers are taken.
+ * only when the count moved. CPython 3.11 has nothing like it: there classes and functions are compared
+ * at every call, as they are where all of an interpreter's watchers are taken. Names of modules are too
+ * many for that: a module whose class counts what is set (compat/_classes.py) moves the same count.
+ * Lists are compared at every call on all versions.
  *
  * The dicts of classes are watched and not the classes (PyType_AddWatcher): CPython 3.13 stops calling
  * a class's watchers when it has changed a thousand times. The counts are of one module, _dropins: others
@@ -36,6 +38,11 @@ typedef struct {
     int has_defaults;
 } WatchedFunction;
 
+/* items: a tuple of what it has. */
+typedef struct {
+    PyObject *list, *items;
+} WatchedList;
+
 /* Its slots change with its special methods, whichever class above it has them. */
 typedef struct {
     PyTypeObject *type, *metatype;
@@ -53,14 +60,16 @@ typedef struct {
     int called_back; /* all its dicts are watched */
     WatchedType type;
     WatchedName *names;
+    WatchedName *counted; /* of modules that count what is set */
     WatchedAttribute *attributes;
     WatchedFunction *functions;
-    Py_ssize_t name_count, attribute_count, function_count;
+    WatchedList *lists;
+    Py_ssize_t name_count, counted_count, attribute_count, function_count, list_count;
+    uint64_t listed_seen;  /* as `seen`, which stays 0 where there are lists */
+    uint64_t counted_seen; /* the same of `counted` */
 } Watch;
 
 static int watch_plainly; /* compare at every call: for tests, and where there is no watcher */
-
-#if PYTHON_CALLS_BACK
 
 #if !PYTHON_HAS_GIL && defined(_MSC_VER)
 #include <intrin.h>
@@ -77,6 +86,8 @@ static uint64_t watch_changes = 1;
 static inline uint64_t watch_count(void) { return watch_changes; }
 static inline void watch_changed(void) { watch_changes++; }
 #endif
+
+#if PYTHON_CALLS_BACK
 
 static int watch_dict_id = -1, watch_function_id = -1;
 
@@ -110,7 +121,6 @@ static inline int watch_dict(PyObject *d) {
 
 #else
 
-static inline uint64_t watch_count(void) { return 0; }
 static inline int watch_ready(void) { return 0; }
 static inline int watch_dict(PyObject *d) { return (void)d, 0; }
 
@@ -173,7 +183,28 @@ static inline int watch_attribute_same(const WatchedAttribute *w, const PyTypeOb
     return found == w->value;
 }
 
-/* Compare all of it. No error is set. */
+/* What is rare stands in no function that asks watch_same. */
+#ifdef __GNUC__
+#define WATCH_RARE __attribute__((noinline))
+#else
+#define WATCH_RARE
+#endif
+
+WATCH_RARE static int watch_counted_again(Watch *w) {
+    uint64_t count = watch_count(); /* before: what changes meanwhile is seen the next time */
+    for (Py_ssize_t i = 0; i < w->counted_count; i++)
+        if (!watch_name_same(&w->counted[i])) return 0;
+    w->counted_seen = count;
+    return 1;
+}
+
+WATCH_RARE static int watch_lists_same(const Watch *w) {
+    for (Py_ssize_t i = 0; i < w->list_count; i++)
+        if (!python_has_items(w->lists[i].list, w->lists[i].items)) return 0;
+    return 1;
+}
+
+/* Compare all of it but lists. No error is set. */
 static inline int watch_compare(Watch *w) {
     const PyTypeObject *t = w->type.type;
     if (!watch_type_same(&w->type) || t->tp_new != w->type.create || t->tp_init != w->type.init ||
@@ -191,16 +222,16 @@ static inline int watch_compare(Watch *w) {
                                    PyFunction_GET_KW_DEFAULTS(each->function) != each->keyword_defaults))
             return 0;
     }
-    return 1;
+    return AMQP_LIKELY(w->counted_seen == watch_count()) || watch_counted_again(w);
 }
 
-#ifdef __GNUC__
-__attribute__((noinline)) /* it is rare, and watch_same stands in every function */
-#endif
-static int watch_compare_again(Watch *w) {
+WATCH_RARE static int watch_compare_again(Watch *w) {
     uint64_t count = watch_count(); /* before: what changes meanwhile is seen the next time */
-    int same = watch_compare(w);
-    w->seen = same && w->called_back ? count : 0;
+    int same;
+    if (w->list_count && !watch_lists_same(w)) return 0;
+    if (w->list_count && w->listed_seen == count && watch_type_same(&w->type)) return 1;
+    same = watch_compare(w);
+    *(w->list_count ? &w->listed_seen : &w->seen) = same && w->called_back ? count : 0;
     return same;
 }
 
@@ -210,7 +241,7 @@ static inline int watch_same(Watch *w) {
     if (AMQP_LIKELY(w->seen == watch_count() && watch_type_same(&w->type))) return 1;
     return watch_compare_again(w);
 #else
-    return watch_compare(w);
+    return watch_compare(w) && (AMQP_LIKELY(w->list_count == 0) || watch_lists_same(w));
 #endif
 }
 

@@ -122,6 +122,17 @@ static inline void python_put_raised(PyObject *error) {
 #endif
 }
 
+/* Whether a list has the very items of a tuple, and no others. */
+static inline int python_has_items(PyObject *list, PyObject *tuple) {
+    Py_ssize_t n = PyTuple_GET_SIZE(tuple);
+    int same;
+    PYTHON_LOCK(list)
+    same = PyList_GET_SIZE(list) == n && (n == 0 || memcmp(PySequence_Fast_ITEMS(list), PySequence_Fast_ITEMS(tuple),
+                                                           (size_t)n * sizeof(PyObject *)) == 0);
+    PYTHON_UNLOCK()
+    return same;
+}
+
 /* Whether the caller's reference is the only one. 3.14 moved this test into a function, because a
  * local variable there need not count as a reference; without the GIL nothing is reused. */
 static inline int python_is_only_ours(PyObject *o) {
