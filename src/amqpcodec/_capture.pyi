@@ -178,8 +178,6 @@ class CaptureReader:
         Not found yet: more bytes are needed, unless `damaged` is set. Another reader reads it.
         """
 
-    workers: int  # threads that make batches at once: more is kept for the batches to come
-
     def release(self) -> None:
         """Give back what reading needs, when all connections have ended and all rows went out."""
 

@@ -6,7 +6,7 @@ import gzip
 import io
 import threading
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -160,15 +160,12 @@ class Rows:
 
 
 class Source:
-    """A chain of twenty batches, or of these rows."""
+    """A chain of twenty batches."""
 
-    def __init__(self, found: Iterable[list[Any]] | None = None) -> None:
-        self.found = found
-
-    def start(self, pool: object, workers: int) -> None: ...
+    def start(self, pool: object) -> None: ...
     def stop(self) -> None: ...
-    def read(self, stop: object, end: bool) -> Iterator[list[Any]]:
-        yield from self.found or ([Rows(n), Rows(n + 1)] for n in range(0, 20, 2))
+    def read(self, stop: object, end: bool) -> Iterator[list[Rows]]:
+        yield from ([Rows(number), Rows(number + 1)] for number in range(0, 20, 2))
 
 
 def test_an_error_of_a_worker_reaches_the_caller() -> None:
@@ -179,60 +176,6 @@ def test_an_error_of_a_worker_reaches_the_caller() -> None:
         found.extend(Workers(3).read(Source(), None, True))  # type: ignore[arg-type]
     assert found == list(range(7))
     assert threads() == []
-
-
-def test_who_finds_rows_makes_their_columns() -> None:
-    """While another thread finds more."""
-    from amqpcodec.capture._workers import Workers
-
-    others = threading.Barrier(2, timeout=60)
-
-    class Noted:
-        def __init__(self) -> None:
-            self.found = threading.current_thread()
-            self.made: threading.Thread | None = None
-
-        def fill(self) -> tuple[threading.Thread, threading.Thread]:
-            if self.made is None:
-                self.made = threading.current_thread()
-                others.wait()  # two make columns at once
-            return self.found, self.made
-
-    source = Source([Noted()] for _ in range(10))
-    given: Any = list(Workers(2).read(source, None, True))  # type: ignore[arg-type]
-    assert len(given) == 10
-    assert all(found is made for found, made in given)
-    assert len({found for found, _ in given}) == 2
-
-
-def test_a_reader_answers_while_others_read() -> None:
-    octets = make.pcap(mangle.records(PARTS))
-    reader = capture.Reader(io.BytesIO(octets), workers=3, batch_rows=5)
-    packets, resets = [reader.stats()["packets"]], []
-    for _ in reader:
-        resets += reader.resets()
-        assert reader.damaged is None
-        packets.append(reader.stats()["packets"])
-    assert len(resets) == reader.stats()["resets"]
-    assert packets == sorted(packets)
-    assert packets[0] == 0
-    assert packets[-1] == reader.stats()["packets"] > 0
-
-
-def test_no_more_is_found_than_threads_have_to_do() -> None:
-    from amqpcodec.capture._workers import Workers
-
-    found = 0
-
-    def some() -> Iterator[list[Rows]]:
-        nonlocal found
-        for _ in range(50):
-            found += 1
-            yield [Rows(0)]
-
-    for given, _ in enumerate(Workers(3).read(Source(some()), None, True)):  # type: ignore[arg-type]
-        assert found - given <= 4
-    assert found == 50
 
 
 def test_packed_files_are_unpacked_in_another_thread() -> None:
@@ -250,13 +193,12 @@ def test_packed_files_are_unpacked_in_another_thread() -> None:
 
     octets = make.pcap(mangle.records(PARTS))
     assert len(list(capture.read(Watched(octets), workers=2, batch_rows=10))) > 10
-    workers = {threading.current_thread().name, "amqpcodec-worker_0"}
-    assert set(seen) <= workers
+    assert set(seen) == {threading.current_thread().name}
     seen.clear()
     packed = Watched(gzip.compress(octets))
     assert len(list(capture.read(packed, workers=2, batch_rows=10))) > 10
     first, *others = seen
-    assert first in workers
+    assert first == threading.current_thread().name
     assert others
     assert all(each.startswith("amqpcodec-reading") for each in others)
 

@@ -102,20 +102,18 @@ class Chain:
                 self._close()
         yield from self._take_all()
 
-    def start(self, pool: Executor, workers: int) -> None:
+    def start(self, pool: Executor) -> None:
         """Give rows without columns, and read ahead in packed files that are opened from now on.
 
-        pool: of one thread. workers: threads that make columns.
+        pool: of one thread.
         """
         self._bare = True
         self._pool = pool
-        self.core.workers = workers
 
     def stop(self) -> None:
         """The pool was shut down: go on without it, and give batches."""
         self._bare = False
         self._pool = None
-        self.core.workers = 1
         if self._bytes is not None:
             self._bytes.stop()
 

@@ -1,7 +1,7 @@
 # The machine that reads a capture: bytes of files go in piece by piece, batches of columns come out.
 
 cdef enum:
-    POOL_BYTES = 3 << 24           # that rows and columns of batches before may hold for those to come, a worker
+    POOL_BYTES = 3 << 24           # that rows and columns of batches before may hold for those to come
     PIECE_PART = 1 << 12           # bytes of a piece that are looked at for the end of a record
 
 
@@ -79,7 +79,6 @@ cdef class CaptureReader:
     cdef size_t input_n
     cdef size_t kept            # bytes of it of pieces before
     cdef readonly bint damaged  # what is at `at` is no record
-    cdef public unsigned int workers    # threads that make batches at once
     cdef Atomic in_use          # a call has begun that reads or changes what is held
     cdef int64_t n_tapped       # files that were read at once with others
     cdef object layers
@@ -106,7 +105,6 @@ cdef class CaptureReader:
         self.protocols = (protocol, *others)
         if batch_rows < 1:
             raise ValueError(f"batch_rows is at least 1, not {batch_rows}")
-        self.workers = 1
         self.layers = layers
         r.layers = <PyObject*>layers if layers is not None else NULL
         self.protocol = protocol
@@ -341,7 +339,7 @@ cdef class CaptureReader:
         self.keep_piece()
         PyObject_GetBuffer(data, &self.piece, PyBUF_SIMPLE)
         self.kept = self.input_n
-        pool_trim(POOL_BYTES * <size_t>self.workers)
+        pool_trim(POOL_BYTES)
 
     cdef int append_piece(self, size_t n) noexcept nogil:
         """Copy the next bytes of the piece, n at most, after those that wait."""
