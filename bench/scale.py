@@ -13,7 +13,7 @@ import functools
 import json
 import multiprocessing
 import os
-import resource
+import re
 import statistics
 import struct
 import sys
@@ -181,7 +181,9 @@ def _memory(path: Path) -> float:
 
     for batch in capture.read(path):
         pa.record_batch(batch)
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    # ru_maxrss would be that of the parent, where it is larger: Linux keeps it over exec.
+    status = Path("/proc/self/status").read_text()
+    return int(re.findall(r"VmHWM:\s+(\d+) kB", status)[0]) / 1024
 
 
 def s3(path: Path, rounds: int) -> float:

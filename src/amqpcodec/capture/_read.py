@@ -564,10 +564,10 @@ def read(
         record_bytes: of a packet or block of a file, at most 64 MiB. Where one says that it is
             larger, the file is damaged, and stats() says so.
         workers: threads that read, the caller's included. One finds rows, which takes a third to a
-            half of the time, and the others make their columns: two take about 0.6 of
-            the time for all columns, more than three gain nothing. Rows, their order and errors
-            stay the same; each thread needs about 100 MB. stats() counts what was found, which may
-            be some batches ahead. A further thread reads packed files, and calls on_progress then.
+            half of the time, and the others make their columns: two take about 0.8 of the
+            time for all columns, more than three gain nothing. Rows, their order and errors stay
+            the same; each thread needs about 100 MB. stats() counts what was found, which may be
+            some batches ahead. A further thread reads packed files, and calls on_progress then.
         filesystem: what opens the paths: a file system of pyarrow.fs or of fsspec. None: files of
             this machine, and of URIs (``s3://bucket/name``) what their scheme says; see below.
         keylog: the secrets of connections over TLS 1.2 and 1.3: a KeyLog, or what one is made of (a
