@@ -383,17 +383,25 @@ def work(side: Side, ask: Callable[[Side], Any]) -> None:
         ask(side)
 
 
-@pytest.mark.parametrize("plainly", [False, True], ids=["called back", "compared"])
-@pytest.mark.parametrize("name", CHANGES)
-def test_a_later_change(name: str, plainly: bool) -> None:
-    package, change, ask = CHANGES[name]
-    need(package)
+def stock_outcomes(
+    package: str, change: Callable[[Side], Undo], ask: Callable[[Side], Any]
+) -> tuple[Any, Any]:
+    """What a stock client gives, and what it gives with a change, which is another thing."""
     plain = stock(package)
     usual = outcome(lambda: ask(plain))
     undo = change(plain)
     want = outcome(lambda: ask(plain))
     undo()
     assert want != usual
+    return usual, want
+
+
+@pytest.mark.parametrize("plainly", [False, True], ids=["called back", "compared"])
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_later_change(name: str, plainly: bool) -> None:
+    package, change, ask = CHANGES[name]
+    need(package)
+    usual, want = stock_outcomes(package, change, ask)
     with compared_at_every_call(plainly):
         module, side = dropin(package), live(package)
         module.install()

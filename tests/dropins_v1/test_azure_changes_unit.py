@@ -10,12 +10,13 @@ import pytest
 from tests.dropins.canon import outcome, shown
 from tests.dropins.case import V1_USES
 from tests.dropins.conftest import need
-from tests.dropins.stock import Side, dropin, live, stock
+from tests.dropins.stock import Side, dropin, live
 from tests.dropins.test_changes_unit import (
     Undo,
     code_of_another,
     compared_at_every_call,
     put,
+    stock_outcomes,
     wrapped,
 )
 
@@ -116,12 +117,7 @@ CHANGES: dict[str, tuple[Callable[[Side], Undo], Callable[[Side], Any]]] = {
 def test_a_later_change(package: str, name: str, plainly: bool) -> None:
     change, ask = CHANGES[name]
     need(package)
-    plain = stock(package)
-    usual = outcome(lambda: ask(plain))
-    undo = change(plain)
-    want = outcome(lambda: ask(plain))
-    undo()
-    assert want != usual
+    usual, want = stock_outcomes(package, change, ask)
     with compared_at_every_call(plainly):
         module, side = dropin(package), live(package)
         module.install()

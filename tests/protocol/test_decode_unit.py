@@ -15,6 +15,7 @@ import pytest
 from amqpcodec import DecodeError
 from amqpcodec import v0_9_1 as amqp
 from tests.support import amqp091_wire as w
+from tests.support.calls import result_of
 
 DELIVER = w.method_frame(
     "basic.deliver",
@@ -176,13 +177,8 @@ CALLS: list[tuple[tuple[Any, ...], dict[str, Any]]] = [
 def test_however_it_is_called_decode_is_the_method_of_the_protocol(
     args: tuple[Any, ...], options: dict[str, Any]
 ) -> None:
-    def outcome(decode: Any) -> Any:
-        try:
-            return decode(*args, **options)
-        except Exception as error:
-            return type(error), str(error)
-
-    assert outcome(amqp.decode) == outcome(amqp.PROTOCOL.decode)
+    want = result_of(amqp.PROTOCOL.decode, *args, **options)
+    assert result_of(amqp.decode, *args, **options) == want
 
 
 def test_decode_is_documented_as_the_method_of_the_protocol() -> None:

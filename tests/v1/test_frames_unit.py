@@ -10,6 +10,7 @@ import pytest
 
 from amqpcodec import DecodeError, EncodeError, IncompleteError
 from amqpcodec import v1_0 as amqp
+from tests.support.calls import result_of
 from tests.v1.recordings import NAMES, recording
 
 OPEN = amqp.encode(0, amqp.Open(container_id="me"))
@@ -94,13 +95,8 @@ CALLS: list[tuple[tuple[Any, ...], dict[str, Any]]] = [
 def test_however_it_is_called_decode_is_the_method_of_the_protocol(
     args: tuple[Any, ...], options: dict[str, Any]
 ) -> None:
-    def outcome(decode: Any) -> Any:
-        try:
-            return decode(*args, **options)
-        except Exception as error:
-            return type(error), str(error)
-
-    assert outcome(amqp.decode) == outcome(amqp.PROTOCOL.decode)
+    want = result_of(amqp.PROTOCOL.decode, *args, **options)
+    assert result_of(amqp.decode, *args, **options) == want
 
 
 @pytest.mark.parametrize("fields", ["45", "c003024043", "c0050440434043"])
