@@ -123,6 +123,16 @@ def test_tables_that_cannot_be_read() -> None:
             assert b"shown" in frame
 
 
+def test_names_that_are_longer_than_their_table() -> None:
+    """They are hidden, as what follows them would be; what stands before them is shown."""
+    for size in (len(SECRET), len(SECRET) + 1, 255):
+        before = wire.shortstr("n") + b"S" + wire.longstr(b"shown-before")
+        bad = b"F" + wire.longstr(before + bytes([size]) + SECRET)
+        table = wire.table(("a", bad), ("k", b"S" + wire.longstr(b"shown-after")))
+        frame = frame_of(v0_9_1.PROTOCOL_HEADER + start_frame(table))
+        assert frame == start_frame(table.replace(SECRET, b"*" * len(SECRET)))
+
+
 @pytest.mark.parametrize("depth", [1, 126, 127, 128, 129, 5000])
 def test_tables_too_deep_to_be_read(depth: int) -> None:
     tables = wire.shortstr("password") + b"S" + wire.longstr(SECRET)
@@ -216,6 +226,27 @@ def test_an_open_that_cannot_be_read() -> None:
     seen = shown(v1.PROTOCOL_HEADER + bad_type)
     assert SECRET not in seen
     assert b"shown" in seen
+
+
+#: What an array of 1.0 holds that cannot be read to its end -> what is left of it.
+ARRAYS = {
+    "a descriptor alone": (b"\0\x53\5", b"\0\x53\5"),
+    "a constructor that is none": (b"\x3f" + SECRET, b"\x3f" + b"*" * len(SECRET)),
+    "an item that is cut": (b"\xa0\2ok\xff" + SECRET, b"\xa0\2ok" + b"*" * (1 + len(SECRET))),
+}
+
+
+@pytest.mark.parametrize("name", ARRAYS)
+def test_arrays_of_1_0_that_cannot_be_read(name: str) -> None:
+    """What follows where that ends is hidden, and what stands after the array is read on."""
+
+    def sent(content: bytes, password: bytes) -> bytes:
+        array = b"\xa1\1k" + compound(ARRAY, content, 2)
+        return open_frame(array + b"\xa1\x08password\xa1\x15" + password + b"\xa1\1n\x54\7", 6)
+
+    content, left = ARRAYS[name]
+    wanted = sent(left, b"*" * len(SECRET))
+    assert frame_of(v1.PROTOCOL_HEADER + sent(content, SECRET)) == wanted
 
 
 @pytest.mark.parametrize("depth", [1, 61, 62, 63, 64, 124, 125, 126, 127, 128, 5000])

@@ -84,6 +84,22 @@ def test_a_run_of_contents_whose_time_nobody_asked_for() -> None:
     assert everything["body"].to_pylist() == [b"%d" % i for i in range(40)]
 
 
+LONG_FIELDS = [
+    v0_9_1.Connection.Secure(b"challenge"),
+    v0_9_1.Queue.Declare(queue="q", arguments={"k": 1}),
+]
+
+
+@pytest.mark.parametrize("method", LONG_FIELDS, ids=lambda method: method.NAME)
+def test_arguments_that_end_anywhere_are_an_error(method: Any) -> None:
+    """Also within the length of a long string or of a table."""
+    frame = v0_9_1.encode(1, method)
+    for end in range(11, len(frame) - 1):
+        cut = frame[:3] + struct.pack(">I", end - 7) + frame[7:end] + b"\xce"
+        found = rows(frame + cut + frame * 9, fields=["arguments", "error"])
+        assert [i for i, row in enumerate(found) if row["error"]] == [1]
+
+
 class Unknown:
     """An array whose producer did not count its nulls, which the interface allows."""
 

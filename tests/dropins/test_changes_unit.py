@@ -439,7 +439,8 @@ def test_what_is_undone_is_fast_again() -> None:
 
 @pytest.mark.parametrize("plainly", [False, True], ids=["called back", "compared"])
 def test_names_that_are_other_objects_change_nothing(plainly: bool) -> None:
-    """Each entry of the client's modules under a key that is equal, and where another one stood."""
+    """Each entry of the client's modules, and of its tables, under a key that is equal, and where
+    another one stood."""
     need("pika")
     module, side = dropin("pika"), live("pika")
     with compared_at_every_call(plainly):
@@ -450,6 +451,9 @@ def test_names_that_are_other_objects_change_nothing(plainly: bool) -> None:
                 for name in list(entries):
                     value = entries.pop(name)
                     entries["".join(name)] = value
+            for numbered in (side.spec.methods, side.spec.props):
+                for number in list(numbered):
+                    numbered[int(str(number))] = numbered.pop(number)
             before = module.fallbacks()
             for _ in range(2):
                 assert outcome(lambda: pika_read(side)) == want

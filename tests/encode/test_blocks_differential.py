@@ -103,6 +103,22 @@ def test_numbers_that_all_rows_have_or_not() -> None:
                 assert same(each)._fast_rows >= each.num_rows - 3
 
 
+@pytest.mark.parametrize(
+    ("method", "name", "bits"),
+    [
+        ("basic.return", "reply_code", 16),
+        ("queue.delete-ok", "queue.delete-ok.message_count", 32),
+        ("basic.ack", "delivery_tag", 63),
+    ],
+)
+def test_numbers_of_every_width_as_arguments(method: str, name: str, bits: int) -> None:
+    rng = Random(bits)
+    rows = batch_of(method=[method] * ROWS, **{name: [rng.getrandbits(bits) for _ in range(ROWS)]})
+    for each in batches(rows):
+        found = same(each)
+        assert (found._fast_rows >= each.num_rows - 3, found.error_count) == (True, 0)
+
+
 @pytest.mark.parametrize("value", [-(2**31), -(2**31) - 1, 2**31 - 1, 2**31, -(2**63), 2**63 - 1])
 def test_integers_of_a_table_at_their_limits(value: int) -> None:
     for values in ([value] * ROWS, [value, 1, value + (value < 0)] * 50):
