@@ -22,6 +22,7 @@ from amqp import Message, abstract_channel, connection, method_framing, sasl, se
 from amqp.exceptions import FrameSyntaxError, UnexpectedFrame
 from amqp.transport import TCPTransport
 
+from amqpcodec.compat import CompatWarning
 from amqpcodec.compat import amqp as drop_in
 from tests.dropins.amqp_pipe import OctetPipe
 
@@ -49,6 +50,18 @@ def test_uninstall_puts_the_very_objects_back() -> None:
     assert connection.Connection.__init__.__defaults__ is defaults
     assert classes == serialization.PROPERTY_CLASSES
     assert type(vars(TCPTransport.__mro__[1])["read_frame"]) is FunctionType
+
+
+def test_warnings_name_what_somebody_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    drop_in.uninstall()
+    stock = serialization.PROPERTY_CLASSES[60]
+
+    def theirs(*given: Any) -> Any:
+        return stock(*given)
+
+    monkeypatch.setitem(serialization.PROPERTY_CLASSES, 60, theirs)
+    with pytest.warns(CompatWarning, match=r"^PROPERTY_CLASSES\[60\] is not amqp's own"):
+        drop_in.install()
 
 
 @pytest.mark.parametrize(

@@ -40,16 +40,21 @@ class Seam(NamedTuple):
     """A place of a client that is changed: attribute of a module or class, or a dict's entry.
 
     rests: paths of those of the client's functions whose work is done there and cannot be compared
-    beforehand (`_sources.py`); where one is not known, the seam stays the client's own.
+    beforehand (`_sources.py`); where one is not known, the seam stays the client's own. label: what
+    warnings call it where its holder has no name.
     """
 
     holder: Any
     name: Any
     put: Any
     rests: tuple[str, ...] = ()
+    label: str = ""
 
     def __repr__(self) -> str:
-        return f"{getattr(self.holder, '__name__', 'dict')}.{self.name}"
+        return (
+            self.label
+            or f"{getattr(self.holder, '__qualname__', self.holder.__name__)}.{self.name}"
+        )
 
     def current(self) -> Any:
         """What stands there now, descriptors as they are."""

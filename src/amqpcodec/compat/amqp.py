@@ -325,7 +325,7 @@ def _build(strict: bool) -> Built:
         Seam(serialization, "_write_table", write_table),
         Seam(serialization, "_write_array", codec.write_array),
         Seam(serialization, "decode_properties_basic", basic),
-        Seam(serialization.PROPERTY_CLASSES, 60, basic),
+        Seam(serialization.PROPERTY_CLASSES, 60, basic, label="PROPERTY_CLASSES[60]"),
         Seam(client.generic, "_serialize_properties", serialize),
         Seam(framing, "frame_handler", handler, _HANDLING),
         Seam(framing, "frame_writer", writer, _WRITING),
