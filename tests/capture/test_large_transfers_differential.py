@@ -43,12 +43,11 @@ def test_large_transfers(size: int, segment: int, tmp_path: Path) -> None:
     command = ["tshark", "-n", "-r", str(path), "-Y", "amqp", "-T", "fields"]
     command += ["-e", "amqp.performative", "-e", "amqp.length"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
+    shown = (line.split("\t") for line in done.stdout.splitlines())
     theirs = [
         int(length, 0)
-        for line in done.stdout.splitlines()
-        for performative, length in zip(
-            *(part.split(",") for part in line.split("\t")), strict=True
-        )
+        for kinds, lengths in shown
+        for kind, length in zip(kinds.split(","), lengths.split(","), strict=True)
         if kind == TRANSFER
     ]
     assert theirs == ours
