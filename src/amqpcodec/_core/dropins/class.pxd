@@ -77,4 +77,5 @@ cdef class Guard:
     cdef int watch_type(self, object cls) except -1
     cdef int add_name(self, dict names, object key, PyObject* value, bint counted) except -1
     cdef bint add_attribute(self, object cls, object name) except -1
+    cdef int expect_among(self, WatchedName* watched, Py_ssize_t count, dict names, key, value) except -1
     cdef bint unchanged(self)

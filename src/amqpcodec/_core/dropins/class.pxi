@@ -154,23 +154,22 @@ cdef class Guard:
     def expect(self, dict names not None, key, value):
         """What an entry that was taken is from now on."""
         cdef Py_ssize_t i
-        for i in range(self.watch.name_count):
-            if (self.watch.names[i].names == <PyObject*>names
-                    and <object>self.watch.names[i].key == key):
-                self.kept.append(value)
-                self.watch.names[i].value = <PyObject*>value
-                self.watch.seen = self.watch.listed_seen = 0
-        for i in range(self.watch.counted_count):
-            if (self.watch.counted[i].names == <PyObject*>names
-                    and <object>self.watch.counted[i].key == key):
-                self.kept.append(value)
-                self.watch.counted[i].value = <PyObject*>value
-                self.watch.counted_seen = 0
+        self.expect_among(self.watch.names, self.watch.name_count, names, key, value)
+        self.expect_among(self.watch.counted, self.watch.counted_count, names, key, value)
+        self.watch.seen = self.watch.listed_seen = self.watch.counted_seen = 0
         for i in range(self.watch.attribute_count):
             if (self.watch.attributes[i].names == <PyObject*>names
                     and <object>self.watch.attributes[i].key == key):
                 self.kept.append(value)
                 self.watch.attributes[i].value = <PyObject*>value
+
+    cdef int expect_among(self, WatchedName* watched, Py_ssize_t count, dict names, key, value) except -1:
+        cdef Py_ssize_t i
+        for i in range(count):
+            if watched[i].names == <PyObject*>names and <object>watched[i].key == key:
+                self.kept.append(value)
+                watched[i].value = <PyObject*>value
+        return 0
 
     cdef bint unchanged(self):
         """Whether nothing changed since."""
