@@ -29,6 +29,7 @@ def session():
 
 def main(place: Path) -> None:
     import pyarrow as pa
+    from pyspark.errors import AnalysisException
 
     from amqpcodec import capture
     from amqpcodec import spark as amqp
@@ -62,6 +63,12 @@ def main(place: Path) -> None:
     for schema in ("method string", amqp.schema_of_amqp(publish)):
         found = table.select(amqp.from_amqp("frame", schema).alias("f")).select("f.method")
         assert [row.method for row in found.collect()] == ["basic.publish", None]
+    texts = table.selectExpr("hex(frame) AS frame")
+    with pytest.raises(TypeError, match="'frame' is string"):
+        amqp.decode(texts)
+    for function in (amqp.from_amqp, amqp.schema_of_amqp):
+        with pytest.raises(AnalysisException, match='requires the "BINARY" type'):
+            _ = texts.select(function("frame")).schema
     sent = amqp.encode(spark.createDataFrame([("e", b"x")], "exchange string, body binary"))
     assert sent.toArrow().column("error").null_count == 1
 

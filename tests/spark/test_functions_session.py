@@ -7,6 +7,7 @@ import pytest
 pa = pytest.importorskip("pyarrow")
 pytest.importorskip("pyspark")
 
+from pyspark.errors import AnalysisException  # noqa: E402
 from pyspark.sql import functions as sf  # noqa: E402
 
 from amqpcodec import spark as amqp  # noqa: E402
@@ -258,11 +259,33 @@ def test_a_schema_that_schema_of_amqp_tells(spark):
 
 @pytest.mark.parametrize("function", [amqp.from_amqp, amqp.schema_of_amqp])
 def test_a_column_that_is_not_binary_is_refused(spark, function):
-    texts = spark.createDataFrame([("0100",)], "frame string")
-    with pytest.raises(Exception, match=r"TypeError: .* is string, and frames are binary: unhex"):
-        texts.select(function("frame")).collect()
-    numbers = spark.createDataFrame([(1,)], "frame int")
-    with pytest.raises(Exception, match=r"TypeError: .* is int, and frames are binary"):
-        numbers.select(function("frame")).collect()
+    texts = spark.createDataFrame([("0100", 1)], "frame string, number int")
+    for name, type_ in (("frame", "STRING"), ("number", "INT")):
+        refused = f'requires the "BINARY" type, however "{name}" has the type "{type_}"'
+        for column in (name, sf.col(name)):
+            with pytest.raises(AnalysisException, match=refused):
+                texts.select(function(column))
     nothing = texts.select(function(sf.lit(None).cast("binary")).alias("a")).collect()
     assert [row.a for row in nothing] == [None]
+
+
+def test_a_registered_function_refuses_text_in_its_task(spark):
+    amqp.register(spark, functions={"amqp_heads": "channel int"})
+    texts = spark.createDataFrame([("0100",)], "frame string")
+    with pytest.raises(Exception, match=r"TypeError: .* is string, and frames are binary: unhex"):
+        texts.selectExpr("amqp_heads(frame)").collect()
+
+
+def test_the_refusal_of_text_costs_nothing(spark):
+    messages = spark.createDataFrame([("e", b"x")], "exchange string, body binary")
+    sent = amqp.to_amqp("exchange", "body")
+    heads = messages.select(amqp.from_amqp(sent, "array<struct<method: string>>"))
+    assert heads.columns[0].startswith("from_amqp(to_amqp(")
+    plan = heads._jdf.queryExecution().executedPlan().toString()
+    _named, evaluated = plan.split("ArrowEvalPython")
+    assert evaluated.count("to_amqp(") == 1
+    assert "bitmap" not in evaluated
+    [row] = heads.collect()
+    assert [each.method for each in row[0]] == ["basic.publish", None, None]
+    named = framed(spark, [OPEN]).select(amqp.from_amqp("frame"), amqp.schema_of_amqp("frame"))
+    assert named.columns == ["from_amqp(frame)", "schema_of_amqp(frame)"]

@@ -53,15 +53,26 @@ def from_amqp(
             say). Names in any case.
 
     A struct holds one frame: where a value has more, ``error`` says so ("FAILFAST" ends the job).
-    A column that is not binary ends the job: what type a column has, a function learns there. In
-    SQL it is refused before.
 
     Raises:
         ValueError: a name, type or option is not known.
+        AnalysisException: where the column is selected: it is not binary.
     """
     if isinstance(schema, Column):
         schema = _literal(schema)
-    result: Column = from_amqp_udf(schema, options)(col)
+    return _of_binary(from_amqp_udf(schema, options), col)
+
+
+def _of_binary(function: Any, col: str | Column) -> Column:
+    """A function of a column that the analyzer refuses where it is not binary.
+
+    bitmap_count() takes nothing else, and is not evaluated: of its type alone is asked, which is
+    known before anything runs, so that the optimizer leaves nothing of the condition.
+    """
+    column = sf.col(col) if isinstance(col, str) else col
+    checked = sf.when(sf.typeof(sf.bitmap_count(column)).isNotNull(), column)
+    name = str(column).removeprefix("Column<'").removesuffix("'>")
+    result: Column = function(checked).alias(f"{function.__name__}({name})")
     return result
 
 
@@ -248,9 +259,12 @@ def schema_of_amqp(col: str | bytes | Column, options: Mapping[str, Any] | None 
 
     Args:
         col: a binary column, or bytes. A value with several frames gives an array of structs. Of
-            bytes the result is a literal, which from_amqp takes as its schema. A column that is not
-            binary ends the job.
+            bytes the result is a literal, which from_amqp takes as its schema.
         options: ``protocol``, ``level`` and ``tables``, as from_amqp takes them.
+
+    Raises:
+        ValueError: an option is not known.
+        AnalysisException: where the column is selected: it is not binary.
     """
     if isinstance(col, bytes):
         given = Options(options)
@@ -258,8 +272,7 @@ def schema_of_amqp(col: str | bytes | Column, options: Mapping[str, Any] | None 
         literal = sf.lit(told)
         literal._amqp_schema = told  # type: ignore[attr-defined]
         return literal
-    result: Column = schema_of_amqp_udf(options)(col)
-    return result
+    return _of_binary(schema_of_amqp_udf(options), col)
 
 
 def schema_of_amqp_udf(options: Mapping[str, Any] | None = None) -> Any:
