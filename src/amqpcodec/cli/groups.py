@@ -14,7 +14,7 @@ from . import BAD_DATA, OK, USAGE, complain
 from .otherports import header_ports
 from .uris import Uri, readable
 
-__all__ = ["Group", "grouped"]
+__all__ = ["Group", "grouped", "one_by_one"]
 
 #: What stands for standard input.
 STDIN = "-"
@@ -30,6 +30,8 @@ class Group:
         self.files = files
         self.chain = chain
         self.status = OK
+        #: Directions that begin in the middle of a file that is one of several read alone.
+        self.midstream = 0
 
     def __str__(self) -> str:
         more = len(self.files) - 1
@@ -89,6 +91,8 @@ class Group:
             if name in alone:
                 hint = "--chain reads all files as one recording"
                 complain(f"{name}: read alone, {alone[name]}: {begun}; {hint}")
+            elif self.chain is False:
+                self.midstream += each["midstream"]
             elif each["midstream"]:
                 complain(f"{name or self}: {begun}: what was sent before is not there")
         for name in reader.overlaps:
@@ -137,8 +141,26 @@ def grouped(files: Iterable[Path | Uri], chain: bool | Literal["join"] | None) -
     """Files to what is read together. chain: all are one chain, or each is one; "join": all are
     read at once; None: as their packets say, which the reader finds out."""
     files = list(dict.fromkeys(files))
-    if chain is False or any(str(file) == STDIN for file in files):
+    if chain is False and len(files) > 1:
+        for file in files:
+            yield Group([file], False)
+    elif any(str(file) == STDIN for file in files):
         for file in files:
             yield Group([file])
     elif files:
         yield Group(files, chain or "auto")
+
+
+def one_by_one(groups: Iterable[Group]) -> Iterator[Group]:
+    """Groups to be read; after them it is said how much began in the middle of files alone."""
+    begun: list[Group] = []
+    try:
+        for group in groups:
+            begun.append(group)
+            yield group
+    finally:
+        middles = [group.midstream for group in begun if group.midstream]
+        if middles:
+            told = _in_the_middle(sum(middles))
+            of = f"{len(middles):,} of {len(begun):,} files"
+            complain(f"--no-chain: {told} of {of}: what was sent before is not there")

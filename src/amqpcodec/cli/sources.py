@@ -15,7 +15,7 @@ import pyarrow as pa
 from .. import capture
 from ..capture._read import TLS_PORT
 from . import BAD_DATA, INTERRUPTED, OK, USAGE, Problem, complain
-from .groups import Group, grouped
+from .groups import Group, grouped, one_by_one
 from .live import Follow, Interface, Pipe, Stop, is_live
 from .ordering import Ordering
 from .progress import Progress
@@ -73,6 +73,10 @@ class Reading:
             self.found: list[Group] = [Group([Path(options.interface)])]
         else:
             self.found = list(grouped(options.files, options.chain))
+
+    def groups(self) -> Iterator[Group]:
+        """What was named, one after the other, each to be read before the next one is asked for."""
+        return one_by_one(self.found)
 
     def batches(
         self, group: Group, level: str, fields: list[str] | None, redact: bool = True
@@ -182,7 +186,7 @@ class Reading:
 
         write: takes a batch, and whether it has to be seen at once.
         """
-        for group in self.found:
+        for group in self.groups():
             for batch in rows(group):
                 for kept in ordering.add(batch):
                     self.counts.shown += kept.num_rows

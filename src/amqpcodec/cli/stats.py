@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from .. import capture
 from . import BAD_DATA, OK, USAGE, Problem, complain
-from .groups import Group, grouped
+from .groups import Group, grouped, one_by_one
 from .otherports import header_ports
 from .progress import Progress
 
@@ -25,7 +25,7 @@ def stats(options: argparse.Namespace) -> int:
     """Count every file, and write what was counted."""
     status = OK
     with Progress(None) as bar:
-        for group in grouped(options.files, options.chain):
+        for group in one_by_one(grouped(options.files, options.chain)):
             try:
                 counted = count(options, group, bar)
             except capture.CaptureError as error:

@@ -94,7 +94,7 @@ class Messages:
             "message", options.protocol, CAPTURE_FIELDS, options.where, (), window
         )
         found = False
-        for group in self.reading.found:
+        for group in self.reading.groups():
             for each in self.reading.batches(group, "message", selection.fields):
                 rows = selection.complete(each)
                 sent = pc.and_kleene(

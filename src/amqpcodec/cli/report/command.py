@@ -44,7 +44,7 @@ def report(options: argparse.Namespace) -> int:
     options.by, options.per, options.top = ["queue"], None, MOST_ROWS
     with Stop() as stop, Progress(options.output) as bar:
         reading = Reading(options, bar, stop)
-        made = [_folded(options, reading, group) for group in reading.found]
+        made = [_folded(options, reading, group) for group in reading.groups()]
         if reading.status == USAGE and not any(frames.count for frames, _ in made):
             return USAGE
         names = [str(group) for group in reading.found]

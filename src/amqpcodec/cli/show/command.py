@@ -78,7 +78,7 @@ def _find(
     """(the frame, how many there were before it)"""
     number, place = options.number
     before = 0
-    for group in reading.found:
+    for group in reading.groups():
         for batch in reading.batches(group, "frame", FIELDS):
             clock.begin(batch.column("timestamp"))
             if number is not None:
