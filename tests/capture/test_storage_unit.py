@@ -166,6 +166,29 @@ def test_ranges_are_read_ahead_and_tried_again(monkeypatch: pytest.MonkeyPatch) 
         assert file.read(5000) == data[4321:9321]
 
 
+def test_a_look_fetches_little_and_reading_on_much() -> None:
+    mega = 1 << 20
+    asked: list[tuple[int, int]] = []
+
+    def fetch(start: int, room: memoryview) -> int:
+        asked.append((start, len(room)))
+        return len(room)
+
+    with _ranges.RangeFile(fetch, 100 * mega, "x") as file:
+        assert len(file.read(4)) == 4
+        file.seek(-9, os.SEEK_END)
+        assert len(file.read(9)) == 9
+        file.seek(50 * mega)
+        assert len(file.read(mega)) == mega
+        assert asked == [(0, 1 << 16), (100 * mega - 9, 9), (50 * mega, mega)]
+        del asked[:]
+        assert len(file.read(1)) == 1
+        assert asked[0] == (51 * mega, 8 * mega)
+        assert len(file.read()) == 49 * mega - 1
+    ahead = [(start * mega, 8 * mega) for start in (51, 59, 67, 75, 83)]
+    assert sorted(asked) == [*ahead, (91 * mega, 8 * mega), (99 * mega, mega)]
+
+
 def test_what_fails_for_good(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_ranges, "PAUSE", 0)
     tries: list[int] = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,10 +18,14 @@ fsspec = pytest.importorskip("fsspec")
 from fsspec.implementations.memory import MemoryFileSystem  # noqa: E402
 
 from amqpcodec import capture  # noqa: E402
+from amqpcodec.capture._ranges import RangeFile  # noqa: E402
+from amqpcodec.capture._storage import Storage  # noqa: E402
 from amqpcodec.spark import source  # noqa: E402
 from amqpcodec.spark.files import Selection, list_files  # noqa: E402
 from amqpcodec.spark.options import Options  # noqa: E402
+from amqpcodec.spark.ranges import size_to_cut  # noqa: E402
 from tests.capture import webhdfs_server  # noqa: E402
+from tests.capture.seekable import in_frames  # noqa: E402
 from tests.spark.frames import RECORDING  # noqa: E402
 from tests.spark.test_ranges_unit import other_hosts, read_by, rows, tasks  # noqa: E402
 from tests.spark.test_stream_unit import Query  # noqa: E402
@@ -182,3 +187,22 @@ def test_a_tag_tells_a_file_from_another(untimed: MemoryFileSystem, tmp_path: Pa
     with pytest.raises(ValueError, match="another file now"):
         read_by(reader, parts[1:2])
     assert list(reader.partitions())[1].state != parts[1].state
+
+
+def test_where_a_file_is_cut_is_known_by_little_of_it(
+    untimed: MemoryFileSystem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    noise = os.urandom(1 << 20)
+    untimed.pipe("/day/z.pcap.zst", in_frames(noise, 10_000))
+    asked: list[int] = []
+
+    def load(file: RangeFile, start: int, room: bytearray, plain: Any = RangeFile._load) -> int:
+        asked.append(len(room))
+        return int(plain(file, start, room))
+
+    monkeypatch.setattr(RangeFile, "_load", load)
+    [plain, packed] = list_files(["untimed://day"], Selection())
+    assert size_to_cut(plain, Storage()) == len(PLAIN)
+    assert asked == [1 << 16]
+    assert size_to_cut(packed, Storage()) == len(noise)
+    assert sum(asked[1:]) < 70_000

@@ -14,6 +14,10 @@ __all__ = ["AHEAD", "RANGE", "RangeFile", "retried"]
 
 #: Bytes of a range: fewer cost more requests, more cost memory.
 RANGE = 8 << 20
+#: Bytes of the first range at a place, at least, and how many times as large the next ones become
+#: until they are whole: of many files nothing but a few bytes is wanted.
+LOOK = 64 << 10
+GROWTH = 8
 #: Ranges that are fetched at once: a store sends one no faster than a connection to it is.
 AHEAD = 3
 #: How often a request is made, and the seconds before the second time; they double.
@@ -59,7 +63,7 @@ class _Range(NamedTuple):
 
 
 class RangeFile(io.RawIOBase):
-    """Reads a file of a known size, some ranges ahead of what is asked for.
+    """Reads a file of a known size, some ranges ahead of what is asked for once it is read on.
 
     The memory of a range is used again for another one: fresh memory takes as long as fetching.
     """
@@ -72,10 +76,11 @@ class RangeFile(io.RawIOBase):
         self.name = name
         self.size = size
         self._fetch = fetch
-        self._step = step
+        self._whole = min(step, size)
         self._at = 0
         self._start = 0  # of what is here
         self._here = memoryview(b"")
+        self._length = 0  # of the range that is here, or of the last one that was asked for
         self._next: deque[_Range] = deque()
         self._free: list[bytearray] = []
         self._pool: ThreadPoolExecutor | None = None
@@ -103,7 +108,7 @@ class RangeFile(io.RawIOBase):
         done = 0
         while done < len(room) and self._at < self.size:
             if not self._start <= self._at < self._start + len(self._here):
-                self._move(self._at)
+                self._move(self._at, len(room) - done)
             first = self._at - self._start
             part = self._here[first : first + len(room) - done]
             room[done : done + len(part)] = part
@@ -111,9 +116,10 @@ class RangeFile(io.RawIOBase):
             done += len(part)
         return done
 
-    def _move(self, start: int) -> None:
-        """Have the range at an offset here, and ask for the ones after it."""
-        if isinstance(self._here.obj, bytearray):
+    def _move(self, start: int, wanted: int) -> None:
+        """Have the range at an offset here, and ask for those after it where it is read on."""
+        goes_on = len(self._here) > 0 and start == self._start + len(self._here)
+        if isinstance(self._here.obj, bytearray) and len(self._here.obj) == self._whole:
             self._free.append(self._here.obj)
         self._here = memoryview(b"")
         if self._next and self._next[0].start == start:
@@ -122,24 +128,28 @@ class RangeFile(io.RawIOBase):
         else:
             while self._next:  # the memory of those that are being fetched goes with them
                 self._next.popleft().done.cancel()
-            room = self._room()
+            length = self._length * GROWTH if goes_on else max(wanted, LOOK)
+            self._length = min(length, self._whole)
+            room = self._room(min(self._length, self.size - start))
             size = self._load(start, room)
         self._start, self._here = start, memoryview(room)[:size]
+        if not goes_on or self._length < self._whole:
+            return
         while len(self._next) < AHEAD:
-            after = start + size + len(self._next) * self._step
+            after = start + size + len(self._next) * self._whole
             if after >= self.size:
                 break
             if self._pool is None:
                 self._pool = ThreadPoolExecutor(AHEAD, "amqpcodec-ahead")
-            room = self._room()
+            room = self._room(self._whole)
             self._next.append(_Range(after, room, self._pool.submit(self._load, after, room)))
 
-    def _room(self) -> bytearray:
-        return self._free.pop() if self._free else bytearray(min(self._step, self.size))
+    def _room(self, size: int) -> bytearray:
+        return self._free.pop() if size == self._whole and self._free else bytearray(size)
 
     def _load(self, start: int, room: bytearray) -> int:
         """Fill a room: how many bytes it is."""
-        size = min(self._step, self.size - start)
+        size = min(len(room), self.size - start)
 
         def request() -> int:
             with memoryview(room) as whole, whole[:size] as part:

@@ -13,7 +13,7 @@ import json
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from functools import cached_property
 
 from ..capture import Reader, StateError
 from ..capture._files import open_source
@@ -57,7 +57,8 @@ class Range(InputPartition):
     planned: tuple[Listed, ...] = ()
 
 
-class ToCut(NamedTuple):
+@dataclass(frozen=True)
+class ToCut:
     """Files of one chain that ranges are made of.
 
     files: as they are listed. sizes: theirs, unpacked. step: bytes of a range. location: the option
@@ -73,13 +74,13 @@ class ToCut(NamedTuple):
     open_reader: Callable[[], Reader]
     storage: Storage
 
-    @property
+    @cached_property
     def by_name(self) -> dict[str, tuple[Listed, int]]:
         """Each file, and its size, under what a reader calls it."""
         pairs = zip(self.files, self.sizes, strict=True)
         return {os.fspath(locate(each.file.path, self.storage)): (each, n) for each, n in pairs}
 
-    @property
+    @cached_property
     def folder(self) -> str:
         """Where the states of these very files, read in this very way, are kept."""
         told = [VERSION, self.files, self.sizes, self.step, str(self.what), key_of() is not None]
@@ -116,8 +117,7 @@ def ranges(known: ToCut) -> list[Range]:
     """
     folder = known.folder
     order, stops = _noted(folder) or _pass(known, folder)
-    by_name = known.by_name
-    files = [by_name[name][0] for name in order]
+    files = [known.by_name[name][0] for name in order]
     paths = tuple(each.file.path for each in files)
     states = [None, *(os.path.join(folder, f"{i}.state") for i in range(len(stops)))]
     ends = [*stops, (len(files) - 1, 0)]
@@ -136,9 +136,8 @@ def parts_to_outline(known: ToCut) -> list[Outlined]:
     folder = known.folder
     if sum(known.sizes) < FEW * known.step or _noted(folder) is not None:
         return []
-    by_name = known.by_name
     order, stops = _places(known, known.open_reader())
-    paths = [by_name[name][0].file.path for name in order]
+    paths = [known.by_name[name][0].file.path for name in order]
     return [item for items in outlined(folder, paths, stops) for item in items]
 
 
@@ -168,8 +167,8 @@ def _noted(folder: str) -> tuple[list[str], list[tuple[int, int]]] | None:
 
 def _places(known: ToCut, reader: Reader) -> tuple[list[str], list[tuple[int, int]]]:
     """The names of the files in their order, and where they are cut."""
-    order, by_name = list(reader.files), known.by_name
-    return order, cuts([by_name[name][1] for name in order], known.step)
+    order = list(reader.files)
+    return order, cuts([known.by_name[name][1] for name in order], known.step)
 
 
 def _pass(known: ToCut, folder: str) -> tuple[list[str], list[tuple[int, int]]]:
