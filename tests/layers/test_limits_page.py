@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from amqpcodec import limits
-from amqpcodec.capture import _read
+from amqpcodec.capture import _files, _read
 from amqpcodec.capture._layers import _derived, _handshake, _keylog, _sessions, _tls
 
 ROOT = Path(__file__).parents[2]
@@ -48,6 +48,8 @@ def test_figures_are_those_of_the_code() -> None:
         in PAGE
     )
     assert f"`record_bytes=`, 1 to {_read.RECORD_BYTES:,} |" in PAGE
+    assert f"| {_files.UNPACKED_RATIO:,}, and 64 MiB for all | `unpacked_ratio=`" in PAGE
+    assert _files.UNPACKED_START == 64 << 20
     for figure in (
         _tls.LARGEST_WAIT,
         _handshake.LARGEST,

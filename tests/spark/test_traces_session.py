@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,15 @@ def test_logs(spark: Any, folder: Path) -> None:
     assert rows_of(narrow, "body") == [
         {"method": "basic.deliver", "body": b"payload %d" % each} for each in range(3)
     ]
+
+
+def test_what_packed_logs_become_is_bounded(spark: Any, folder: Path) -> None:
+    packed = folder / "0.log.gz"
+    packed.write_bytes(gzip.compress((folder / "0.log").read_bytes()))
+    most = (folder / "0.log").stat().st_size * 2 // 3
+    rows = rows_of(amqp.read_traces(spark, str(packed), {"unpackedBytes": most}), "offset")
+    assert [row["body"] for row in rows] == [b"payload 0", b"payload 1", None]
+    assert rows[2]["error"] == f"the packed file becomes larger than unpacked_bytes={most} allows"
 
 
 def test_what_is_no_trace(spark: Any, folder: Path) -> None:

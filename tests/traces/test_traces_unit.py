@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import time
+import warnings
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -164,6 +165,24 @@ def test_sizes_of_pieces_and_packed_files(tmp_path: Path, monkeypatch: Any) -> N
     assert traces.is_trace(path)
     found = pa.table(traces.read(path)).to_pylist()
     assert found == [{**row, "file": str(path)} for row in expected]
+
+
+def test_a_packed_file_that_is_cut_or_too_large_ends_with_an_error() -> None:
+    packed = gzip.compress(LOG * 100)
+    whole = rows(packed)
+    for data, options, why in (
+        (packed[:-20], {}, "the packed file is damaged or cut"),
+        (packed, {"unpacked_bytes": len(LOG) * 50}, f"larger than unpacked_bytes={len(LOG) * 50} "),
+    ):
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            found = rows(data, **options)
+        assert [why in str(each.message) for each in told] == [True] * len(options)
+        assert len(found) < len(whole) + 2 - len(options)
+        assert found[:90] == whole[:90]
+        assert why in found[-1]["error"]
+        assert [row["error"] for row in found[:-1]] == [None] * (len(found) - 1)
+    assert rows(packed, unpacked_bytes=len(LOG) * 100, unpacked_ratio=0) == whole
 
 
 def test_a_payload_that_looks_like_a_line_of_the_log() -> None:

@@ -12,7 +12,7 @@ from amqpcodec._interpreter import _codec
 from .. import _capture, _v1
 from .._capture import CaptureBatch, CaptureRows
 from ._errors import StateError, no_capture
-from ._files import Ahead, Pieces, Source, Watch, source_name
+from ._files import UNPACKING, Ahead, Pieces, Source, Unpacking, Watch, source_name
 from ._order import Found, in_order, look
 
 #: A file that begins so much before the end of the one before it is of another recording: ns.
@@ -28,6 +28,7 @@ class Chain:
         core: _capture.CaptureReader,
         protocol: _codec.Protocol | _v1.V1Core,
         files: list[Found] | None = None,
+        unpacking: Unpacking = UNPACKING,
     ) -> None:
         """Nothing is opened yet. files: the sources in their order, where that is known."""
         self.core = core
@@ -42,6 +43,7 @@ class Chain:
         self.at_end_of_file: Callable[[], None] | None = None
         self._sources = sources
         self._protocol = protocol
+        self.unpacking = unpacking
         self._files = files
         self._next = 0  # of the files
         self._skip = 0
@@ -61,7 +63,9 @@ class Chain:
                 source = self._sources[0]
                 self._files = [Found(source, source_name(source), None, False)]
             else:
-                self._files = in_order(look(each, self._protocol) for each in self._sources)
+                self._files = in_order(
+                    look(each, self._protocol, self.unpacking) for each in self._sources
+                )
         return self._files
 
     def read(
@@ -121,7 +125,7 @@ class Chain:
         core = self.core
         self._next += 1
         self._file_ended = False
-        self._pieces = Pieces(found.source, self._skip, self.watch)
+        self._pieces = Pieces(found.source, self._skip, self.watch, self.unpacking)
         self._skip = 0
         self._bytes = Ahead(self._pieces)
         if self._pool is not None:
@@ -227,8 +231,8 @@ def damage(damaged: bool, at: int, waiting: int, pieces: Pieces | None) -> str |
     """
     if damaged:
         return f"no record at byte {at}"
-    if pieces is not None and not pieces.whole:
-        return f"the packed file is damaged or cut, after byte {at}"
+    if pieces is not None and pieces.fault is not None:
+        return f"{pieces.fault}, after byte {at}"
     if waiting:
         return f"the last record is cut: {waiting} bytes of it at byte {at}"
     return None if pieces is None else pieces.mistake

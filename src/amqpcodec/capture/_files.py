@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import warnings
 import zlib
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
+from dataclasses import dataclass
 from itertools import islice
 from typing import IO, Any
 
+from ._errors import CaptureWarning
 from ._ranges import RANGE
 from ._seekable import SeekTable, seek_table
 from ._storage import Located, Storage, locate
@@ -22,11 +25,21 @@ PACKED_PIECE = 1 << 16
 TOGETHER = 4
 TIMES_AHEAD = 2
 
+#: A packed file may become so many times what was read of it, and so much more. Packets that are
+#: all zeros reach 3,800 (each of 64 KiB) and 9,100 (of 256 KiB). What the formats could reach: zstd
+#: 32,768, gzip 1,032, lz4 255.
+UNPACKED_RATIO = 1 << 14
+UNPACKED_START = 1 << 26
+
 #: What a capture is read from: the name of a file, or an open binary file.
 Source = str | os.PathLike[str] | IO[bytes]
 
 #: Gives what is read in place of an open file, for example one that tells of its progress.
 Watch = Callable[[IO[bytes]], IO[bytes]]
+
+
+#: Why unpacking ended early.
+CUT = "the packed file is damaged or cut"
 
 
 def source_name(source: Source) -> str:
@@ -44,12 +57,49 @@ def open_source(source: str | os.PathLike[str], step: int = RANGE) -> IO[bytes]:
     return source.open(step) if isinstance(source, Located) else open(source, "rb")
 
 
+@dataclass(frozen=True)
+class Unpacking:
+    """Limits of what a packed file becomes; 0: none.
+
+    bytes: all that is unpacked of it. ratio: how many times what was read of it, and 64 MiB more.
+    """
+
+    bytes: int = 0
+    ratio: int = UNPACKED_RATIO
+
+    def __post_init__(self) -> None:
+        """Raises ValueError: a limit is below 0."""
+        for name, limit in (("unpacked_bytes", self.bytes), ("unpacked_ratio", self.ratio)):
+            if limit < 0:
+                raise ValueError(f"{name} is from 0 on, not {limit}")
+
+    def of(self, read: int) -> tuple[int, str] | None:
+        """What so many bytes may become, and the limit that says so; None: there is none."""
+        limits = []
+        if self.bytes:
+            limits.append((self.bytes, f"unpacked_bytes={self.bytes}"))
+        if self.ratio:
+            most = UNPACKED_START + self.ratio * read
+            limits.append((most, f"unpacked_ratio={self.ratio}"))
+        return min(limits, default=None)
+
+
+#: What is used where nothing is said.
+UNPACKING = Unpacking()
+
+
 class _Part:
-    """A part of a file that is open: what was read of it already, then so many bytes, or all."""
+    """A part of a file that is open: what was read of it already, then so many bytes, or all.
+
+    ``at``: bytes of the file before what is read next.
+    """
 
     closed = False
 
-    def __init__(self, file: IO[bytes], first: bytes = b"", size: int | None = None) -> None:
+    def __init__(
+        self, file: IO[bytes], first: bytes = b"", at: int = 0, size: int | None = None
+    ) -> None:
+        self.at = at
         self._file = file
         self._first = first
         self._left = size
@@ -58,12 +108,13 @@ class _Part:
         """At most n bytes."""
         if self._first:
             part, self._first = self._first[:n], self._first[n:]
-            return part
-        if self._left is not None:
-            n = min(n, self._left)
-        part = self._file.read(n) or b""
-        if self._left is not None:
-            self._left -= len(part)
+        else:
+            if self._left is not None:
+                n = min(n, self._left)
+            part = self._file.read(n) or b""
+            if self._left is not None:
+                self._left -= len(part)
+        self.at += len(part)
         return part
 
     def close(self) -> None:
@@ -82,22 +133,32 @@ def _codec_of(first: bytes) -> str | None:
 class Pieces:
     """Iterates over the bytes of a file; gzip, of several members too, zstd and lz4 are unpacked.
 
-    ``whole`` is False where the unpacking stopped before the end: what came before it was given.
-    ``empty``: the file has no byte at all. ``packed``: it is unpacked, as its first piece says.
-    ``mistake``: what its table of frames has wrong.
+    ``fault``: why the unpacking stopped before the end; what came before that was given. Where it
+    is a limit, a CaptureWarning says so, too. ``unpacked``: bytes that came out of a packed file,
+    those passed over included. ``empty``: the file has no byte at all. ``packed``: it is unpacked,
+    as its first piece says. ``mistake``: what its table of frames has wrong.
     """
 
-    def __init__(self, source: Source, offset: int = 0, watch: Watch | None = None) -> None:
+    def __init__(
+        self,
+        source: Source,
+        offset: int = 0,
+        watch: Watch | None = None,
+        unpacking: Unpacking = UNPACKING,
+    ) -> None:
         """offset: bytes, unpacked, to pass over. watch: what is to be read instead of the file."""
         self.source = source
         self.watch = watch
         self.offset = offset
-        self.whole = True
+        self.fault: str | None = None
+        self.unpacked = 0
         self.empty = False
         self.packed = False
         self.mistake: str | None = None
         self._table: SeekTable | None = None
         self._frame = 0  # that is read: the table is right about those before it
+        self._limits = unpacking
+        self._part: _Part  # that is unpacked
 
     def finds(self, offset: int) -> bool:
         """Whether a byte that was read, unpacked, is where a table of frames says, if any does."""
@@ -121,18 +182,19 @@ class Pieces:
         packed = None
         skip = self.offset
         if first[:2] == b"\x1f\x8b":
-            packed = self._unpack(first, file)
+            packed = self._unpack(_Part(file, first))
         elif (codec := _codec_of(first)) is not None:
             if codec == "zstd" and (table := seek_table(file)) is not None:
                 number = table.frame_of(skip) if skip else 0
-                skip -= table.unpacked[number]
+                self.unpacked = table.unpacked[number]
+                skip -= self.unpacked
                 self._table = table
                 packed = self._unpack_frames(table, number, file)
             else:
                 packed = self._unpack_by_arrow(codec, _Part(file, first))
         if packed is not None:
             self.packed = True
-            for piece in packed:
+            for piece in self._within_limits(packed):
                 if skip < len(piece):
                     yield piece[skip:]
                 skip = max(0, skip - len(piece))
@@ -154,6 +216,20 @@ class Pieces:
         while count := into(room):
             yield room[:count]
 
+    def _within_limits(self, packed: Iterator[bytes]) -> Iterator[bytes]:
+        for piece in packed:
+            limit = self._limits.of(self._part.at)
+            if limit is not None and self.unpacked + len(piece) > limit[0]:
+                room = max(0, limit[0] - self.unpacked)
+                self.unpacked += room
+                self.fault = f"the packed file becomes larger than {limit[1]} allows"
+                yield piece[:room]
+                name = source_name(self.source) or "a capture"
+                warnings.warn(f"{name}: {self.fault}", CaptureWarning, stacklevel=2)
+                return
+            self.unpacked += len(piece)
+            yield piece
+
     def _unpack_frames(self, table: SeekTable, first: int, file: IO[bytes]) -> Iterator[bytes]:
         """zstd, from a frame of a table on, as long as frames are as large as the table says."""
         for number in range(first, len(table.packed) - 1):
@@ -161,17 +237,17 @@ class Pieces:
             start, end = table.packed[number : number + 2]
             file.seek(start)
             given = 0
-            for piece in self._unpack_by_arrow("zstd", _Part(file, size=end - start)):
+            for piece in self._unpack_by_arrow("zstd", _Part(file, at=start, size=end - start)):
                 yield piece
                 given += len(piece)
-            if given != table.unpacked[number + 1] - table.unpacked[number] or not self.whole:
+            if given != table.unpacked[number + 1] - table.unpacked[number] or self.fault:
                 break
         else:
             return
-        self.whole = True
+        self.fault = None
         self.mistake = f"its table of frames is wrong about the frame at byte {start}"
         file.seek(start)
-        for piece in self._unpack_by_arrow("zstd", _Part(file)):
+        for piece in self._unpack_by_arrow("zstd", _Part(file, at=start)):
             yield piece[given:]
             given = max(0, given - len(piece))
 
@@ -183,22 +259,25 @@ class Pieces:
             raise ImportError(
                 f"captures packed with {codec} need pyarrow: pip install 'amqpcodec[arrow]'"
             ) from None
+        self._part = part
         packed = pa.PythonFile(part, mode="r")
         try:
             with pa.CompressedInputStream(packed, codec) as unpacked:
                 while piece := unpacked.read(PACKED_PIECE):
                     yield piece
         except OSError:
-            self.whole = False
+            self.fault = CUT
 
-    def _unpack(self, raw: bytes, file: IO[bytes]) -> Iterator[bytes]:
+    def _unpack(self, part: _Part) -> Iterator[bytes]:
+        self._part = part
+        raw = b""
         member = zlib.decompressobj(wbits=31)
         fresh = True  # nothing of the member was read
         while True:
             if not raw:
-                raw = file.read(PACKED_PIECE)
+                raw = part.read(PACKED_PIECE)
                 if not raw:
-                    self.whole = fresh
+                    self.fault = None if fresh else CUT
                     return
             if fresh and raw[:1] != b"\x1f":
                 return  # padding after the last member
@@ -206,7 +285,7 @@ class Pieces:
             try:
                 piece = member.decompress(raw, PIECE)
             except zlib.error:
-                self.whole = False
+                self.fault = CUT
                 yield _up_to_damage(before, raw)
                 return
             fresh = False

@@ -12,7 +12,7 @@ from .. import _capture, _v1
 from .._capture import CaptureBatch, CaptureRows
 from ._chain import Chain, damage
 from ._errors import no_capture
-from ._files import Pieces, Source
+from ._files import Pieces, Source, Unpacking
 from ._order import Found
 
 
@@ -35,9 +35,10 @@ class Joined(Chain):
         sources: Sequence[Source],
         core: _capture.CaptureReader,
         protocol: _codec.Protocol | _v1.V1Core,
+        unpacking: Unpacking,
     ) -> None:
         """Nothing is opened yet."""
-        super().__init__(sources, core, protocol)
+        super().__init__(sources, core, protocol, unpacking=unpacking)
         self._taps: dict[int, _Tap] = {}
 
     def read(
@@ -76,7 +77,8 @@ class Joined(Chain):
         self._next += 1
         if not found.empty:
             number = self.core.open_tap(found.name, os.path.basename(found.name))
-            self._taps[number] = _Tap(found, Pieces(found.source, 0, self.watch))
+            pieces = Pieces(found.source, 0, self.watch, self.unpacking)
+            self._taps[number] = _Tap(found, pieces)
 
     def _feed(self, number: int) -> None:
         """Give the next bytes of a file, or close it."""

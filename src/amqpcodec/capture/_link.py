@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from .._capture import CaptureEnds
 from ._errors import no_capture
-from ._files import Pieces, Source, open_source, source_name
+from ._files import Pieces, Source, Unpacking, open_source, source_name
 from ._order import Found, in_order
 
 #: Bytes of the beginning of a file that are looked at, and of its end.
@@ -79,7 +79,7 @@ class Groups(NamedTuple):
     reasons: dict[str, str]
 
 
-def look(source: Source, ports: Collection[int]) -> Ends:
+def look(source: Source, ports: Collection[int], unpacking: Unpacking) -> Ends:
     """Look at both ends of a file. A packed one and a pcapng are read to their end.
 
     Raises:
@@ -92,7 +92,7 @@ def look(source: Source, ports: Collection[int]) -> Ends:
     start = CaptureEnds(ports)
     head: dict[bytes, Way] | None = None
     rest, count, tail = b"", 0, start
-    for piece in Pieces(source):
+    for piece in Pieces(source, unpacking=unpacking):
         count += len(piece)
         rest += piece
         rest = rest[start.feed(rest) :]
@@ -133,9 +133,9 @@ def _look_at_tail(
     return tail
 
 
-def link(sources: Iterable[Source], ports: Collection[int]) -> Groups:
+def link(sources: Iterable[Source], ports: Collection[int], unpacking: Unpacking) -> Groups:
     """Files in groups, each in the order of its packets, groups in that of their first ones."""
-    return link_ends(look(source, ports) for source in sources)
+    return link_ends(look(source, ports, unpacking) for source in sources)
 
 
 def link_ends(looked_at: Iterable[Ends]) -> Groups:

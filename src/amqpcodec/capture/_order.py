@@ -11,7 +11,7 @@ from amqpcodec._interpreter import _codec
 
 from .. import _capture, _v1
 from ._errors import no_capture
-from ._files import Pieces, Source, source_name
+from ._files import Pieces, Source, Unpacking, source_name
 
 
 class Found(NamedTuple):
@@ -23,7 +23,7 @@ class Found(NamedTuple):
     empty: bool
 
 
-def look(source: Source, protocol: _codec.Protocol | _v1.V1Core) -> Found:
+def look(source: Source, protocol: _codec.Protocol | _v1.V1Core, unpacking: Unpacking) -> Found:
     """Read as far as the first packet.
 
     Raises:
@@ -36,7 +36,7 @@ def look(source: Source, protocol: _codec.Protocol | _v1.V1Core) -> Found:
     core.begin(name, "")
     place = source.tell() if not isinstance(source, str | os.PathLike) else 0
     found, time = False, None
-    for piece in Pieces(source):
+    for piece in Pieces(source, unpacking=unpacking):
         core.feed(piece)
         found, time = core.peek()
         if found or core.damaged:

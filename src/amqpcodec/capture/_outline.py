@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from .. import _capture
-from ._files import Pieces, Source
+from ._files import Pieces, Source, Unpacking
 from ._read import SEARCH_BYTES, Reader
 
 __all__ = ["Part", "follow", "outline", "parts"]
@@ -54,11 +54,11 @@ def outline(reader: Reader, part: Part, most: int) -> bytes | None:
     core.begin(reader.name, "")
     start = 0
     if part.start:
-        found = _first(core, source, part)
+        found = _first(core, source, part, chain.unpacking)
         if found is None:
             return None
         start = found
-    pieces = Pieces(source, start)
+    pieces = Pieces(source, start, unpacking=chain.unpacking)
     core.stop_at(part.stop)
     made = _capture.CaptureOutline(core, start, most)
     rest = b""
@@ -74,9 +74,11 @@ def outline(reader: Reader, part: Part, most: int) -> bytes | None:
     return made.take() if pieces.finds(start) else None
 
 
-def _first(core: _capture.CaptureReader, source: Source, part: Part) -> int | None:
+def _first(
+    core: _capture.CaptureReader, source: Source, part: Part, unpacking: Unpacking
+) -> int | None:
     """Where the part's first record is, as far as one can tell; the core is told the format."""
-    head = bytes(next(iter(Pieces(source)), b"")[:HEAD])
+    head = bytes(next(iter(Pieces(source, unpacking=unpacking)), b"")[:HEAD])
     ends = _capture.CaptureEnds(())
     ends.feed(head)
     if not ends.cuttable:
@@ -85,7 +87,7 @@ def _first(core: _capture.CaptureReader, source: Source, part: Part) -> int | No
     core.feed(head)
     core.advance()
     raw = b""
-    pieces = iter(Pieces(source, part.start))
+    pieces = iter(Pieces(source, part.start, unpacking=unpacking))
     while len(raw) < SEARCH_BYTES and (piece := next(pieces, None)) is not None:
         raw += piece
     found = ends.first_record(raw, len(raw) < SEARCH_BYTES)

@@ -16,7 +16,7 @@ from .._columns import Schema
 from ..batch import _protocol as _protocol_of
 from ._chain import Chain
 from ._errors import CaptureError, CaptureWarning, StateError, no_capture
-from ._files import Source, Watch, source_name
+from ._files import UNPACKED_RATIO, Source, Unpacking, Watch, source_name
 from ._join import Joined
 from ._layers import KeyLog, KeyLogSource, Layers
 from ._link import link
@@ -102,6 +102,8 @@ class Reader:
         reorder_segments: int = REORDER_SEGMENTS,
         open_connections: int = OPEN_CONNECTIONS,
         record_bytes: int = RECORD_BYTES,
+        unpacked_bytes: int = 0,
+        unpacked_ratio: int = UNPACKED_RATIO,
         filesystem: Any = None,
         keylog: KeyLog | KeyLogSource | None = None,
         workers: int = 1,
@@ -120,6 +122,8 @@ class Reader:
         ):
             if not least <= limit <= most:
                 raise ValueError(f"{name} is from {least} to {most}, not {limit}")
+        #: What packed files may become.
+        self.unpacking: Unpacking = Unpacking(unpacked_bytes, unpacked_ratio)
         single = isinstance(path_or_file, str | os.PathLike) or hasattr(path_or_file, "read")
         self.source = path_or_file
         sources: list[Any] = [path_or_file] if single else list(path_or_file)  # type: ignore[arg-type]
@@ -178,22 +182,23 @@ class Reader:
         self._workers = Workers(workers) if workers > 1 else None
         if chain == "auto" and len(sources) > 1:
             self._link: Callable[[], list[Chain]] = lambda: [
-                Chain([each.source for each in files], core(), told, files)
+                Chain([each.source for each in files], core(), told, files, self.unpacking)
                 for files in self._groups(sources, ports)
             ]
             return
         if chain == "join":
-            self._linked = [Joined(sources, first, told)]
+            self._linked = [Joined(sources, first, told, self.unpacking)]
             return
         groups = [sources] if chain else [[each] for each in sources]
         self._linked = [
-            Chain(group, core() if i else first, told) for i, group in enumerate(groups)
+            Chain(group, core() if i else first, told, unpacking=self.unpacking)
+            for i, group in enumerate(groups)
         ]
         for each in self._linked:
             each.watch = self._watched
 
     def _groups(self, sources: list[Source], ports: Collection[int]) -> list[list[Found]]:
-        found = link(sources, ports)
+        found = link(sources, ports, self.unpacking)
         self._reasons = found.reasons
         return found.groups
 
@@ -466,6 +471,8 @@ def read(
     reorder_segments: int = REORDER_SEGMENTS,
     open_connections: int = OPEN_CONNECTIONS,
     record_bytes: int = RECORD_BYTES,
+    unpacked_bytes: int = 0,
+    unpacked_ratio: int = UNPACKED_RATIO,
     filesystem: Any = None,
     keylog: KeyLog | KeyLogSource | None = None,
     workers: int = 1,
@@ -563,6 +570,11 @@ def read(
             another connection, which begins in the middle.
         record_bytes: of a packet or block of a file, at most 64 MiB. Where one says that it is
             larger, the file is damaged, and stats() says so.
+        unpacked_bytes: of a packed file, 0 for any number.
+        unpacked_ratio: how many times its bytes a packed file may become, and 64 MiB more; 0 for
+            any number. No more than that is unpacked, whatever a file claims to hold: where there
+            is more, what comes before it is read, ``damaged`` says where that ends, and a
+            CaptureWarning tells of it. (Packets of 64 KiB that are all zeros reach 3,800.)
         workers: threads that read, the caller's included. One finds rows, which takes a third to a
             half of the time, and the others make their columns: two take about 0.8 of the
             time for all columns, more than three gain nothing. Rows, their order and errors stay
@@ -611,6 +623,8 @@ def read(
         reorder_segments=reorder_segments,
         open_connections=open_connections,
         record_bytes=record_bytes,
+        unpacked_bytes=unpacked_bytes,
+        unpacked_ratio=unpacked_ratio,
         filesystem=filesystem,
         keylog=keylog,
         workers=workers,
@@ -634,13 +648,15 @@ def stats(
     protocol: str | ModuleType | None = None,
     chain: bool | Literal["auto", "join"] = "auto",
     *,
+    unpacked_bytes: int = 0,
+    unpacked_ratio: int = UNPACKED_RATIO,
     filesystem: Any = None,
     keylog: KeyLog | KeyLogSource | None = None,
 ) -> dict[str, Any]:
     """What captures hold: sums, and under "files" the same of each file, in the order of reading.
 
-    chain: as read() has it. In a chain, a connection counts in the file that it begins in, a frame
-    in the one that completes it.
+    chain, unpacked_bytes, unpacked_ratio: as read() has them. In a chain, a connection counts in
+    the file that it begins in, a frame in the one that completes it.
 
     Keys: packets, octets (captured), connections, versions (connections that have ended, by
     protocol), frames (by type), methods (frames by method or performative), errors (rows with one,
@@ -662,6 +678,8 @@ def stats(
         protocol=protocol,
         chain=chain,
         order="none",
+        unpacked_bytes=unpacked_bytes,
+        unpacked_ratio=unpacked_ratio,
         filesystem=filesystem,
         keylog=keylog,
     )

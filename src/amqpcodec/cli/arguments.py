@@ -350,6 +350,19 @@ def add_source(command: argparse.ArgumentParser, secrets: bool = True) -> None:
         help="the secrets of connections over TLS, as SSLKEYLOGFILE has them; the port 5671 is read"
         " as well then",
     )
+    command.add_argument(
+        "--unpacked-bytes",
+        type=number,
+        metavar="N",
+        help="bytes that a packed file may become; default: any number",
+    )
+    command.add_argument(
+        "--unpacked-ratio",
+        type=number,
+        metavar="N",
+        help="how many times its bytes, and 64 MiB more, a packed file may become; default: 16384;"
+        " 0: any number",
+    )
     if not secrets:
         command.set_defaults(show_secrets=False)
         return
@@ -447,7 +460,7 @@ def names(text: str) -> list[str]:
 
 
 def number(text: str) -> int:
-    """A number of rows."""
+    """A number from 0."""
     if not (text.isascii() and text.isdigit()):
         raise argparse.ArgumentTypeError(f"{text!r} is no number")
     return int(text)

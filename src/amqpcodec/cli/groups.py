@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 import warnings
 from collections import Counter
@@ -14,7 +15,7 @@ from . import BAD_DATA, OK, USAGE, complain
 from .otherports import header_ports
 from .uris import Uri, readable
 
-__all__ = ["Group", "grouped", "one_by_one"]
+__all__ = ["Group", "grouped", "one_by_one", "unpacking"]
 
 #: What stands for standard input.
 STDIN = "-"
@@ -80,7 +81,7 @@ class Group:
             complain(f"{self}: {hint}")
         damaged = [each for each in files if each["damaged"]]
         if files and not any(each["frames"] for each in files):
-            complain(f"{self}: no frame of AMQP{_instead(reader.stats(), self.files)}")
+            complain(f"{self}: no frame of AMQP{_instead(reader, self.files)}")
         for number, each in enumerate(damaged, 1):
             more = f" ({note})" if note and number == len(damaged) else ""
             complain(f"{each['file'] or self}: {each['damaged']}{more}")
@@ -117,8 +118,9 @@ def _tls_hint(files: Iterable[Mapping[str, Any]]) -> str:
     return f"{connections} over TLS and not read{told}; --keylog FILE has the secrets of TLS"
 
 
-def _instead(counted: Mapping[str, Any], files: Iterable[Path | Uri]) -> str:
+def _instead(reader: capture.Reader, files: Iterable[Path | Uri]) -> str:
     """What was found where nothing was looked for."""
+    counted = reader.stats()
     there = [f"{n:,} packets: {why}" for why, n in counted["skipped"].items()]
     if not counted["packets"]:
         there.append("no packet was recorded")
@@ -127,7 +129,7 @@ def _instead(counted: Mapping[str, Any], files: Iterable[Path | Uri]) -> str:
             there.append(f"{counted[key]:,} {text}")
     hint = ""
     if "other ports" in counted["skipped"]:
-        seen = header_ports(map(readable, files), ())
+        seen = header_ports(map(readable, files), (), reader.unpacking)
         named = ",".join(map(str, seen))
         hint = (
             f"; a protocol header was sent to {named}: --ports {named}"
@@ -135,6 +137,12 @@ def _instead(counted: Mapping[str, Any], files: Iterable[Path | Uri]) -> str:
             else ("; --ports names others")
         )
     return f" ({', '.join(there)}{hint})" if there else ""
+
+
+def unpacking(options: argparse.Namespace) -> dict[str, Any]:
+    """What readers are told of packed files: the limits that were given."""
+    names = ("unpacked_bytes", "unpacked_ratio")
+    return {name: limit for name in names if (limit := getattr(options, name)) is not None}
 
 
 def grouped(files: Iterable[Path | Uri], chain: bool | Literal["join"] | None) -> Iterator[Group]:

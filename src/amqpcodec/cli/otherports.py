@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
-from ..capture._files import Pieces, Source
+from ..capture._files import Pieces, Source, Unpacking
 
 __all__ = ["header_ports"]
 
@@ -18,7 +18,9 @@ HEADER = re.compile(
 BEFORE = 80
 
 
-def header_ports(files: Iterable[Source], ports: Iterable[int]) -> dict[int, int]:
+def header_ports(
+    files: Iterable[Source], ports: Iterable[int], unpacking: Unpacking
+) -> dict[int, int]:
     """Port -> protocol headers that were sent to it, of ports that are not among these.
 
     A header counts where a TCP header stands right before it. Of two ports that sent one to each
@@ -30,7 +32,7 @@ def header_ports(files: Iterable[Source], ports: Iterable[int]) -> dict[int, int
     for file in files:
         try:
             rest = b""
-            for piece in Pieces(file):
+            for piece in Pieces(file, unpacking=unpacking):
                 raw = rest + bytes(piece)
                 for match in HEADER.finditer(raw):
                     if match.end() <= len(rest) or not (way := _way(raw, match.start())):

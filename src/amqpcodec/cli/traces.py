@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import warnings
 from collections.abc import Iterator
 
 import pyarrow as pa
 
-from .. import traces
+from .. import capture, traces
 from . import BAD_DATA, OK, USAGE, Problem, complain
+from .groups import unpacking
 from .live import is_live
 from .ordering import Ordering, sort_keys
 from .output import Output, output_format
@@ -61,7 +63,7 @@ def dissect_traces(options: argparse.Namespace) -> int:
         for file in options.files:
             errors = 0
             try:
-                for batch in _batches(readable(file)):
+                for batch in _batches(readable(file), options):
                     errors += batch.num_rows - batch.column("error").null_count
                     window.begin(batch.column("timestamp"))
                     for kept in ordering.add(fitting(window.rows(batch), wanted)):
@@ -81,8 +83,10 @@ def dissect_traces(options: argparse.Namespace) -> int:
     return status
 
 
-def _batches(file: str | os.PathLike[str]) -> Iterator[pa.RecordBatch]:
+def _batches(file: str | os.PathLike[str], options: argparse.Namespace) -> Iterator[pa.RecordBatch]:
+    # It is said by the row at the end.
+    warnings.simplefilter("ignore", capture.CaptureWarning)
     try:
-        yield from traces.read(file)
+        yield from traces.read(file, **unpacking(options))
     except ValueError as error:
         raise Problem(str(error)) from None

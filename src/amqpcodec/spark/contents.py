@@ -14,6 +14,7 @@ from pyspark.sql import functions as sf
 from pyspark.sql.types import StringType, StructField, StructType
 
 from .. import capture
+from ..capture._files import UNPACKED_RATIO, Unpacking
 from .columns import Plan, arrow_schema, conform, plan
 from .frames import check_binary, row_of_task, wanted_fields
 from .options import mode_of
@@ -39,6 +40,8 @@ def decode_captures(
     redact: bool = True,
     tables: str | None = None,
     keylog: str | Sequence[str] | None = None,
+    unpacked_bytes: int = 0,
+    unpacked_ratio: int = UNPACKED_RATIO,
 ) -> DataFrame:
     """A row for each frame, or message, of the captures in a binary column.
 
@@ -70,6 +73,8 @@ def decode_captures(
             schema say, or else "json".
         keylog: the secrets of connections over TLS: a path that tasks can open, or the lines of a
             key log.
+        unpacked_bytes, unpacked_ratio: what a packed value may become, as capture.read has it; one
+            that would become more ends as one that is damaged.
 
     Raises:
         ValueError: a name, type, mode or level is not known; a column would be there twice.
@@ -98,7 +103,9 @@ def decode_captures(
     beside = given.schema.fields[: len(kept)]
     schema = StructType([*beside, *(StructField(f.name, f.dataType) for f in decoded.schema)])
     ports = tuple(ports)
-    job = _Job(with_error(decoded, mode), len(kept), level, ports, protocol, redact, mode, keylog)
+    unpacking = Unpacking(unpacked_bytes, unpacked_ratio)
+    made = with_error(decoded, mode)
+    job = _Job(made, len(kept), level, ports, protocol, redact, mode, unpacking, keylog)
     list(job.captures("", b""))  # refuses wrong ports here
     return given.mapInArrow(job.run, schema)
 
@@ -122,6 +129,7 @@ class _Job:
     protocol: str | None
     redact: bool
     mode: str
+    unpacking: Unpacking
     keylog: str | Sequence[str] | None = field(default=None, repr=False)
 
     def run(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -159,6 +167,8 @@ class _Job:
             redact=self.redact,
             tables=self.plan.tables,
             keylog=self.keylog,
+            unpacked_bytes=self.unpacking.bytes,
+            unpacked_ratio=self.unpacking.ratio,
         )
         try:
             for rows in reader:

@@ -54,8 +54,8 @@ def index_captures(
         spark: a session.
         path: a file, folder or glob, or some of them.
         options: those of ``amqp_capture`` with which the files are read later; ``stateLocation``,
-            ``maxPartitionBytes``, ``level``, ``ports``, ``protocol``, ``redact``, ``keylog`` and
-            those that choose files matter.
+            ``maxPartitionBytes``, ``level``, ``ports``, ``protocol``, ``redact``, ``keylog``,
+            ``unpackedBytes``, ``unpackedRatio`` and those that choose files matter.
         filesystem: as read_captures has it.
 
     Returns:

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Literal
 
 from ..capture import CaptureError
+from ..capture._files import UNPACKING, Unpacking
 from ..capture._link import Ends, link_ends, look
 from ..capture._storage import Storage, locate
 from .files import CaptureFile
@@ -23,13 +24,13 @@ THREADS = 8
 
 
 def look_at(
-    files: Sequence[CaptureFile], ports: Collection[int], storage: Storage
+    files: Sequence[CaptureFile], ports: Collection[int], storage: Storage, unpacking: Unpacking
 ) -> list[Ends | CaptureError | OSError]:
     """Both ends of each file, or why they cannot be seen."""
 
     def one(file: CaptureFile) -> Ends | CaptureError | OSError:
         try:
-            return look(locate(file.path, storage), ports)
+            return look(locate(file.path, storage), ports, unpacking)
         except (CaptureError, OSError) as problem:
             return problem
 
@@ -42,6 +43,7 @@ def chains(
     chain: ChainOption,
     ports: Collection[int],
     storage: Storage,
+    unpacking: Unpacking = UNPACKING,
 ) -> list[list[CaptureFile]]:
     """Files in groups, each a chain; those that are read alone come last, in the order given.
 
@@ -52,7 +54,7 @@ def chains(
         return [list(files)] if files else []
     if chain is False or len(files) < 2:
         return [[file] for file in files]
-    found = look_at(files, ports, storage)
+    found = look_at(files, ports, storage, unpacking)
     by_found = {
         id(ends.found): (file, ends)
         for file, ends in zip(files, found, strict=True)

@@ -119,9 +119,9 @@ class Options:
             raise ValueError(f"option {name} is a time such as 90s or 5m, not {text!r}")
         return int(digits) * _SECONDS[unit]
 
-    def count(self, name: str) -> int | None:
-        """An option that is a number from 1, or None where it was not given."""
+    def count(self, name: str, least: int = 1) -> int | None:
+        """An option that is a number from `least`, or None where it was not given."""
         text = self.optional(name)
-        if text is not None and not (text.strip().isdecimal() and int(text) > 0):
-            raise ValueError(f"option {name} is a number from 1, not {text!r}")
+        if text is not None and not (text.strip().isdecimal() and int(text) >= least):
+            raise ValueError(f"option {name} is a number from {least}, not {text!r}")
         return None if text is None else int(text)

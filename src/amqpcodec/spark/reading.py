@@ -14,6 +14,7 @@ import pyarrow as pa
 from pyspark.sql.types import StructType
 
 from .. import capture
+from ..capture._files import UNPACKED_RATIO, UNPACKING, Unpacking
 from ..capture._layers import KeyLogSource
 from ..capture._read import TLS_PORT
 from ..capture._storage import Storage, locate
@@ -48,6 +49,7 @@ __all__ = [
     "read_chain",
     "read_file",
     "storage_of",
+    "unpacking_of",
 ]
 
 _log = logging.getLogger(__name__)
@@ -58,6 +60,7 @@ TASK_BYTES = 128 << 20
 OPTIONS = (
     *("path", "paths", "ports", "protocol", "level", "fields", "redact", "tables", "mode"),
     *("columnNameOfCorruptRecord", "chain", "maxPartitionBytes", "keylog"),
+    *("unpackedBytes", "unpackedRatio"),
     *(*SELECTION, *TOLERANT, *ROWS),
     *("stateLocation", "maxFilesPerTrigger", "maxBytesPerTrigger", "closeAfter"),
 )
@@ -86,6 +89,7 @@ class What:
     wanted: Wanted
     joined: bool
     keylog: KeyLogSource | None = field(default=None, repr=False)
+    unpacking: Unpacking = UNPACKING
 
     @classmethod
     def of(cls, options: Options, schema: StructType | None) -> What:
@@ -117,6 +121,7 @@ class What:
             Wanted.of(options),
             chain == "join",
             keylog_of(options),
+            unpacking_of(options),
         )
 
     def depends(self) -> tuple[object, ...]:
@@ -178,6 +183,12 @@ def keylog_of(options: Options) -> KeyLogSource | None:
     """The option keylog: a path, which tasks open, or the lines of a key log."""
     text = options.optional("keylog")
     return text.splitlines() if text is not None and "\n" in text else text
+
+
+def unpacking_of(options: Options) -> Unpacking:
+    """The options unpackedBytes and unpackedRatio: what a packed file may become."""
+    ratio = options.count("unpackedRatio", 0)
+    return Unpacking(options.octets("unpackedBytes", 0), UNPACKED_RATIO if ratio is None else ratio)
 
 
 def read_chain(
@@ -266,4 +277,6 @@ def open_reader(path: str | Sequence[str], what: What, storage: Storage) -> capt
         tables=what.plan.tables,
         order="none",  # as they are found, so that ranges give what one task would
         keylog=what.keylog,
+        unpacked_bytes=what.unpacking.bytes,
+        unpacked_ratio=what.unpacking.ratio,
     )

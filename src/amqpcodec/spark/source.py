@@ -30,6 +30,7 @@ from .reading import (
     read_chain,
     read_file,
     storage_of,
+    unpacking_of,
 )
 from .stream import CaptureStream, Refused
 from .versions import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
@@ -53,7 +54,8 @@ class AmqpCapture(DataSource):
     ``pathGlobFilter``, ``modifiedBefore``, ``modifiedAfter``, ``timeZone`` (of those two; UTC),
     ``ignoreCorruptFiles``, ``ignoreMissingFiles``, ``maxPartitionBytes``, ``stateLocation``,
     ``chain`` ("auto", "join", true or false), ``keylog`` (a path that tasks can open, or its lines:
-    the secrets of connections over TLS), ``methods``, ``directions``, ``connections``,
+    the secrets of connections over TLS), ``unpackedBytes`` and ``unpackedRatio`` (what a packed
+    file may become, as capture.read has it), ``methods``, ``directions``, ``connections``,
     ``timestampFrom`` and ``timestampBefore`` (which rows are wanted). A schema of the user's prunes
     and orders as ``fields`` does. Options are text: a file system is given to read_captures.
 
@@ -141,7 +143,8 @@ class CaptureFiles(DataSourceReader):
     def chains(self) -> list[list[CaptureFile]]:
         """The files, those of a chain together."""
         files = list_files(paths_of(self.options), Selection.of(self.options), self.storage)
-        return chains(files, chain_of(self.options), ports_of(self.options), self.storage)
+        ports, unpacking = ports_of(self.options), unpacking_of(self.options)
+        return chains(files, chain_of(self.options), ports, self.storage, unpacking)
 
     def cut(self, files: Sequence[CaptureFile], octets: int) -> Sequence[InputPartition]:
         """A file, or a chain, as ranges for several tasks; none where it stays one task."""
@@ -223,7 +226,7 @@ class CaptureRows(CaptureFiles):
             sizes,
             octets,
             location,
-            what.depends(),
+            (*what.depends(), what.unpacking),
             lambda: open_reader(paths, what, self.storage),
             self.storage,
         )

@@ -16,7 +16,7 @@ from .columns import arrow_schema
 from .files import SELECTION
 from .linking import ChainOption
 from .options import Options
-from .reading import Files, chain_of, keylog_of, ports_of
+from .reading import Files, chain_of, keylog_of, ports_of, unpacking_of
 from .source import CaptureFiles, with_paths
 from .versions import DataSource, DataSourceReader, InputPartition, needs_sources
 
@@ -27,6 +27,7 @@ __all__ = ["AmqpCaptureStats", "capture_stats"]
 
 _OPTIONS = (
     *("path", "paths", "ports", "protocol", "maxPartitionBytes", "chain", "keylog"),
+    *("unpackedBytes", "unpackedRatio"),
     *SELECTION,
 )
 
@@ -61,7 +62,7 @@ def capture_stats(
         spark: a session.
         path: a file, folder or glob, or some of them.
         options: those of ``amqp_capture`` that choose files; ``ports``, ``protocol``, ``chain``,
-            ``keylog``.
+            ``keylog``, ``unpackedBytes``, ``unpackedRatio``.
         filesystem: as read_captures has it; files are then listed now.
 
     Raises:
@@ -112,6 +113,7 @@ class _Reader(CaptureFiles):
         self.ports = ports_of(options)
         self.protocol = options.optional("protocol")
         self.keylog = keylog_of(options)
+        self.unpacking = unpacking_of(options)
         self.columns = schema
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
@@ -138,7 +140,15 @@ class _Reader(CaptureFiles):
                 yield {"file": path, "damaged": str(problem)}
 
     def _stats(self, source: Any, chain: ChainOption) -> list[dict[str, Any]]:
-        counted = capture.stats(source, self.ports, self.protocol, chain, keylog=self.keylog)
+        counted = capture.stats(
+            source,
+            self.ports,
+            self.protocol,
+            chain,
+            keylog=self.keylog,
+            unpacked_bytes=self.unpacking.bytes,
+            unpacked_ratio=self.unpacking.ratio,
+        )
         files: list[dict[str, Any]] = counted["files"]
         return files
 

@@ -15,7 +15,7 @@ from .captures import each_by_a_task
 from .columns import Plan, arrow_schema, conform, plan
 from .files import SELECTION, Selection, group, list_files
 from .options import Options
-from .reading import TASK_BYTES, storage_of
+from .reading import TASK_BYTES, storage_of, unpacking_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -24,7 +24,10 @@ __all__ = ["decode_traces", "read_traces"]
 
 _log = logging.getLogger(__name__)
 
-_OPTIONS = ("fields", "format", "ignoreCorruptFiles", *SELECTION)
+_OPTIONS = (
+    *("fields", "format", "ignoreCorruptFiles", "unpackedBytes", "unpackedRatio"),
+    *SELECTION,
+)
 #: What a message of the firehose is read from, and what more is taken of it.
 _NEEDED = ("exchange", "routing_key", "properties", "body")
 _MORE = ("method", "file", "timestamp", "packet_offset")
@@ -46,8 +49,8 @@ def read_traces(
         spark: a session.
         path: a file, folder or glob, or some of them; URIs as for captures.
         options: ``fields``; ``format`` ("json" or "text"; "auto" as it is, by each file's first
-            bytes); ``ignoreCorruptFiles`` (leave out what is no trace, with a warning); ``fs.*``
-            and those of captures that choose files.
+            bytes); ``ignoreCorruptFiles`` (leave out what is no trace, with a warning);
+            ``unpackedBytes``, ``unpackedRatio``, ``fs.*`` and those of captures that choose files.
         filesystem: as read_captures has it.
 
     Raises:
@@ -60,6 +63,7 @@ def read_traces(
     kind, storage = given.text("format", "auto").lower(), storage_of(given, filesystem)
     traces.read("", format=kind)  # refuses wrong ones here
     tolerant = given.flag("ignoreCorruptFiles", False)
+    unpacking = unpacking_of(given)
     paths = [path] if isinstance(path, str) else list(path)
     files = list_files(paths, Selection.of(given), storage)
     target = arrow_schema(decoded.schema)
@@ -67,7 +71,13 @@ def read_traces(
     def rows(paths: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
         for each in paths:
             try:
-                for found in traces.read(locate(each, storage), decoded.fields, format=kind):
+                for found in traces.read(
+                    locate(each, storage),
+                    decoded.fields,
+                    format=kind,
+                    unpacked_bytes=unpacking.bytes,
+                    unpacked_ratio=unpacking.ratio,
+                ):
                     yield conform(found, decoded, target)
             except ValueError as problem:
                 if not tolerant:

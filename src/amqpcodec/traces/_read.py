@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import IO, Any
 
 import pyarrow as pa
 
-from ..capture._files import Pieces, Source, source_name
+from ..capture._files import UNPACKED_RATIO, Pieces, Source, Unpacking, source_name
 from ..capture._storage import Storage, locate
 from . import _rows
 from ._rows import RecordError
@@ -42,6 +42,9 @@ class Reader:
         fields: Iterable[str] | None = None,
         batch_rows: int = BATCH_ROWS,
         format: str = "auto",
+        *,
+        unpacked_bytes: int = 0,
+        unpacked_ratio: int = UNPACKED_RATIO,
     ) -> None:
         """Nothing is opened yet."""
         if format not in ("auto", "json", "text"):
@@ -58,6 +61,7 @@ class Reader:
         self._source = source
         self._batch_rows = batch_rows
         self._format = format
+        self._unpacking = Unpacking(unpacked_bytes, unpacked_ratio)
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         """The batches, from the beginning."""
@@ -84,8 +88,13 @@ class Reader:
         return stream.__arrow_c_stream__(requested_schema)
 
     def _records(self) -> Iterator[tuple[int, bytes, Any]]:
-        """(offset, the record, what reads it)."""
-        pieces = iter(Pieces(locate(self._source, Storage())))
+        """(offset, the record, what reads it); at last, why the file could not be unpacked."""
+        source = Pieces(locate(self._source, Storage()), unpacking=self._unpacking)
+        yield from self._of(iter(source))
+        if source.fault is not None:
+            yield source.unpacked, b"", _refusing(source.fault)
+
+    def _of(self, pieces: Iterator[bytes | memoryview]) -> Iterator[tuple[int, bytes, Any]]:
         first = bytes(next(pieces, b""))
         found = _format_of(first) if self._format == "auto" else self._format
         if found is None:
@@ -100,6 +109,13 @@ class Reader:
         for offset, record in _cut(first, pieces, _BETWEEN, _LONGEST):
             if record.strip():
                 yield offset, record.removesuffix(b"\n"), _rows.of_text
+
+
+def _refusing(text: str) -> Callable[[bytes], dict[str, Any]]:
+    def parse(_record: bytes) -> dict[str, Any]:
+        raise RecordError(text)
+
+    return parse
 
 
 def _row(record: bytes, parse: Any) -> dict[str, Any]:
@@ -178,6 +194,9 @@ def read(
     fields: Iterable[str] | None = None,
     batch_rows: int = BATCH_ROWS,
     format: str = "auto",
+    *,
+    unpacked_bytes: int = 0,
+    unpacked_ratio: int = UNPACKED_RATIO,
 ) -> Reader:
     """Iterates over a trace as Arrow batches: a row each message that went in or out.
 
@@ -203,12 +222,21 @@ def read(
         fields: names of columns, which chooses and orders them.
         batch_rows: rows of a batch, at most.
         format: "auto" (by the first bytes), "json" or "text".
+        unpacked_bytes, unpacked_ratio: what a packed file may become, as capture.read has it. One
+            that would become more, or is damaged, ends with a row with an error.
 
     Raises:
         ValueError: the file is no trace; an argument is unknown.
         OSError: as open() does.
     """
-    return Reader(path_or_file, fields, batch_rows, format)
+    return Reader(
+        path_or_file,
+        fields,
+        batch_rows,
+        format,
+        unpacked_bytes=unpacked_bytes,
+        unpacked_ratio=unpacked_ratio,
+    )
 
 
 def unwrap(batches: Iterable[Any]) -> Iterator[pa.RecordBatch]:

@@ -1,0 +1,149 @@
+"""What a packed file may become is bounded, in all and by its size, and what is more is told."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pa = pytest.importorskip("pyarrow")
+
+from amqpcodec import capture  # noqa: E402
+from amqpcodec.capture import _files  # noqa: E402
+from amqpcodec.capture._files import Pieces, Unpacking  # noqa: E402
+from tests.capture.mangle import unpacked  # noqa: E402
+from tests.capture.seekable import in_frames  # noqa: E402
+from tests.paths import REPO  # noqa: E402
+
+DATA = unpacked(REPO / "demo" / "kombu_celery.pcap.gz")
+
+PACKERS: dict[str, Callable[[bytes], bytes]] = {
+    "gzip": gzip.compress,
+    "gzip in members": lambda data: gzip.compress(data[:5000]) + gzip.compress(data[5000:]),
+    "zstd": lambda data: pa.compress(data, "zstd", asbytes=True),
+    "zstd in frames": lambda data: in_frames(data, 20_000),
+    "lz4": lambda data: pa.compress(data, "lz4", asbytes=True),
+}
+packers = pytest.mark.parametrize("pack", PACKERS.values(), ids=PACKERS)
+
+
+def rows(reader: Any) -> list[dict[str, Any]]:
+    return [row for batch in reader for row in pa.record_batch(batch).to_pylist()]
+
+
+def without_name(source: bytes, **how: Any) -> capture.Reader:
+    fields = ["packet_offset", "position", "frame", "error"]
+    return capture.Reader(io.BytesIO(source), fields=fields, **how)
+
+
+@packers
+@pytest.mark.parametrize("workers", [1, 2])
+def test_bytes(pack: Callable[[bytes], bytes], workers: int) -> None:
+    """What comes before the limit is read as of a file that is cut there."""
+    packed = pack(DATA)
+    for most in (100, 30_000, len(DATA) - 1):
+        reader = without_name(packed, unpacked_bytes=most, workers=workers)
+        with pytest.warns(capture.CaptureWarning, match="a capture: the packed file becomes"):
+            found = rows(reader)
+        assert found == rows(without_name(DATA[:most]))
+        at = reader.at
+        assert reader.damaged == (
+            f"the packed file becomes larger than unpacked_bytes={most} allows, after byte {at}"
+        )
+        assert most - 70_000 < at <= most
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        reader = without_name(packed, unpacked_bytes=len(DATA), workers=workers)
+        assert rows(reader) == rows(without_name(DATA))
+        assert reader.damaged is None
+
+
+@packers
+def test_a_ratio_of_what_was_read(
+    pack: Callable[[bytes], bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No byte more is unpacked, whatever else the file has: the same of one twice as large."""
+    monkeypatch.setattr(_files, "UNPACKED_START", 1000)
+    for size in (1 << 22, 1 << 23):
+        packed = pack(bytes(size))
+        for ratio in (1, 20):
+            pieces = Pieces(io.BytesIO(packed), unpacking=Unpacking(ratio=ratio))
+            with pytest.warns(capture.CaptureWarning, match=f"larger than unpacked_ratio={ratio} "):
+                given = sum(len(piece) for piece in pieces)
+            assert given == pieces.unpacked <= 1000 + ratio * len(packed)
+            assert pieces.fault is not None
+        for unbound in (Unpacking(ratio=0), Unpacking(ratio=1 << 16)):
+            pieces = Pieces(io.BytesIO(packed), unpacking=unbound)
+            assert sum(len(piece) for piece in pieces) == size
+            assert pieces.fault is None
+
+
+def test_the_default_stops_what_no_recording_reaches() -> None:
+    """2 GB of zeros, of which those are not unpacked that no capture of packets has room for."""
+    step = pa.compress(bytes(1 << 28), "zstd", asbytes=True)
+    packed = step * 8
+    pieces = Pieces(io.BytesIO(packed))
+    with pytest.warns(capture.CaptureWarning, match="unpacked_ratio=16384"):
+        given = sum(len(piece) for piece in pieces)
+    assert given <= (1 << 26) + (1 << 14) * len(packed) < 1 << 31
+
+
+def test_the_lower_limit_is_told() -> None:
+    limits = Unpacking(5000, 3)
+    assert limits.of(0) == (5000, "unpacked_bytes=5000")
+    assert Unpacking(1 << 30, 3).of(10) == ((1 << 26) + 30, "unpacked_ratio=3")
+    assert Unpacking(0, 0).of(1 << 40) is None
+
+
+@pytest.mark.parametrize("name", ["unpacked_bytes", "unpacked_ratio"])
+def test_limits_are_numbers(name: str) -> None:
+    for asked in (capture.read, capture.stats):
+        with pytest.raises(ValueError, match=f"{name} is from 0 on, not -1"):
+            asked(io.BytesIO(b""), **{name: -1})
+
+
+def two(folder: Path) -> list[Path]:
+    paths = [folder / "a.pcap.zst", folder / "b.pcap.zst"]
+    for path in paths:
+        path.write_bytes(PACKERS["zstd"](DATA))
+    return paths
+
+
+@pytest.mark.filterwarnings("ignore::amqpcodec.capture.CaptureWarning")
+@pytest.mark.parametrize("chain", ["auto", True, False, "join"])
+def test_files_of_any_chain(tmp_path: Path, chain: Any) -> None:
+    """Looking at files for their order and their links has the same limits as reading them."""
+    paths = two(tmp_path)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        reader = capture.Reader(paths, chain=chain, unpacked_bytes=30_000)
+        for _ in reader:
+            pass
+    said = [str(each.message) for each in told if "unpacked_bytes=30000" in str(each.message)]
+    looked = 1 if chain == "auto" else 0
+    for path in paths:
+        assert len([text for text in said if text.startswith(f"{path}: ")]) == 1 + looked
+        assert f"{path}: the packed file becomes larger" in (reader.damaged or "")
+    counted = capture.stats(paths, chain=chain, unpacked_bytes=30_000)
+    assert counted["packets"] == reader.stats()["packets"]
+    assert counted["packets"] < capture.stats(paths, chain=chain)["packets"]
+
+
+@pytest.mark.parametrize("pack", ["zstd", "zstd in frames"])
+def test_a_reader_goes_on_to_the_same_limit(tmp_path: Path, pack: str) -> None:
+    path = tmp_path / "x.pcap.zst"
+    path.write_bytes(PACKERS[pack](DATA))
+    whole = without_name(DATA[:70_000], order="none")
+    limits = {"fields": ["packet_offset", "position", "frame", "error"], "order": "none"}
+    first = capture.Reader(path, unpacked_bytes=70_000, **limits)  # type: ignore[arg-type]
+    found = rows(first.read(stop=45_000))
+    second = capture.Reader(path, unpacked_bytes=70_000, **limits)  # type: ignore[arg-type]
+    second.resume(first.state())
+    with pytest.warns(capture.CaptureWarning):
+        assert found + rows(second) == rows(whole)
+    assert "unpacked_bytes=70000" in (second.damaged or "")

@@ -1,0 +1,84 @@
+"""What a packed file may become, as options of Spark's readers: their tasks without a session."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pa = pytest.importorskip("pyarrow")
+pytest.importorskip("pyspark")
+
+from amqpcodec import capture  # noqa: E402
+from amqpcodec.spark import reading, stats  # noqa: E402
+from amqpcodec.spark.options import Options  # noqa: E402
+from tests.capture.mangle import unpacked  # noqa: E402
+from tests.capture.seekable import in_frames  # noqa: E402
+from tests.spark.frames import RECORDING  # noqa: E402
+from tests.spark.test_ranges_unit import rows, tasks  # noqa: E402
+
+pytestmark = pytest.mark.filterwarnings("ignore::amqpcodec.capture.CaptureWarning")
+
+MOST = 60_000
+TOLD = f"the packed file becomes larger than unpacked_bytes={MOST} allows, after byte"
+
+
+@pytest.fixture
+def packed(tmp_path: Path) -> Path:
+    path = tmp_path / "x.pcap.zst"
+    path.write_bytes(in_frames(unpacked(RECORDING), 5000))
+    return path
+
+
+def test_rows_before_the_limit(packed: Path, tmp_path: Path) -> None:
+    """By one task, by one for each range, and as capture.read gives them."""
+    reader = capture.read(packed, order="none", unpacked_bytes=MOST)
+    expected = [row for batch in reader for row in pa.record_batch(batch).to_pylist()]
+    assert rows(packed, unpackedBytes=MOST) == expected
+    cut = {"stateLocation": str(tmp_path / "states"), "maxPartitionBytes": "9k"}
+    _, parts = tasks(packed, unpackedBytes=MOST, **cut)
+    assert len(parts) == -(-MOST // (9 << 10))
+    assert rows(packed, unpackedBytes=MOST, **cut) == expected
+    assert len(rows(packed, **cut)) > len(expected)
+
+
+def test_failfast_names_the_limit(packed: Path) -> None:
+    with pytest.raises(capture.CaptureError, match=TOLD):
+        rows(packed, unpackedBytes=MOST, mode="FAILFAST")
+    assert rows(packed, unpackedBytes="1g", unpackedRatio=0, mode="FAILFAST")
+
+
+@pytest.mark.parametrize("chain", ["auto", "true", "join"])
+def test_stats_name_the_limit(packed: Path, chain: str) -> None:
+    given = Options({"path": str(packed.parent), "unpackedBytes": str(MOST), "chain": chain})
+    packed.with_name("y.pcap.zst").write_bytes(packed.read_bytes())
+    schema = stats.AmqpCaptureStats({"unpackedBytes": str(MOST)}).schema()
+    reader = stats._Reader(given, schema)
+    found = [
+        row
+        for part in reader.partitions()
+        for each in reader.read(part)
+        for row in each.to_pylist()
+    ]
+    assert found
+    assert all(TOLD in row["damaged"] for row in found)
+
+
+def test_options() -> None:
+    asked = reading.unpacking_of(Options({"unpackedBytes": "2m", "UNPACKEDRATIO": 7}))
+    assert (asked.bytes, asked.ratio) == (2 << 20, 7)
+    assert reading.unpacking_of(Options({})) == reading.UNPACKING
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"unpackedBytes": "many"}, "option unpackedBytes is a size such as 64m, not 'many'"),
+        ({"unpackedRatio": "-1"}, "option unpackedRatio is a number from 0, not '-1'"),
+        ({"unpacked_ratio": "1"}, "no option 'unpacked_ratio'; did you mean unpackedRatio"),
+    ],
+)
+def test_refused(packed: Path, options: dict[str, Any], problem: str) -> None:
+    with pytest.raises(ValueError, match=problem):
+        rows(packed, **options)
