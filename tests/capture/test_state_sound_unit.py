@@ -73,6 +73,48 @@ def test_every_number_of_a_state() -> None:
     assert found["states"] * 0.3 < found["refused"] < found["states"]
 
 
+def test_a_direction_of_which_nothing_was_seen_is_as_new() -> None:
+    """Its numbers are the last ones, all of them 0. What is changed there changes no row."""
+    packets = make.packets([(0, amqp.PROTOCOL_HEADER), (1, BEAT * 3), (0, BEAT)])
+    core = reader("frame", False)
+    core.begin("x", "x")
+    core.feed(make.pcap(packets[:1]))
+    assert core.advance() is False
+    starts: list[int] = []
+    state = core.state(starts)
+    rest = make.pcap(packets)[len(make.pcap(packets[:1])) :]
+    rows = frames_after(state, rest)
+    assert rows == [amqp.PROTOCOL_HEADER, *[BEAT] * 4]
+    unseen = [at for at in starts if not any(state[at:])]
+    assert len(unseen) > 40
+    refused = 0
+    for at in unseen:
+        for value in (1, 2, 3):
+            changed = state[:at] + number(value) + state[at + 1 :]
+            try:
+                found = frames_after(changed, rest)
+            except ValueError:
+                refused += 1
+            else:
+                assert found == rows
+    assert refused > len(unseen)
+
+
+def frames_after(state: bytes, rest: bytes) -> list[bytes]:
+    """The frames that a reader gives which goes on in a state."""
+    pa = pytest.importorskip("pyarrow")
+    core = reader("frame", False)
+    core.resume(state)
+    core.feed(rest)
+    out: list[bytes] = []
+    while True:
+        more = core.advance() or core.advance(last=True)
+        while (batch := core.take(True)) is not None:
+            out += pa.record_batch(batch).column("frame").to_pylist()
+        if not more:
+            return out
+
+
 @pytest.mark.parametrize(
     ("old", "new"),
     [

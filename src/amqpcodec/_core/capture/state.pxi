@@ -263,8 +263,9 @@ cdef void io_token_links(StateIO* io, TokenLinks* links) noexcept nogil:
 cdef bint is_half_sound(const Half* h) noexcept nogil:
     """Whether what the layers above take for granted holds for a direction that was read from a state."""
     if not h.seen:
-        return (not h.started and h.n_waiting == 0 and h.n == 0 and h.state == AT_START
-                and h.n_marks == 0 and h.open == NULL)
+        return (not h.started and not h.syn and h.n_waiting == 0 and h.n == 0 and h.state == AT_START
+                and h.n_marks == 0 and h.open == NULL and h.layer == LAYER_NONE and h.flags == 0
+                and h.base == 0 and h.expect == 0 and h.scan == 0 and h.need == 0)
     if h.n_marks == 0:
         return False
     if h.offset < LOWEST_POSITION or h.known_end > h.offset + FAR_AHEAD or h.acked > h.offset + FAR_AHEAD:
