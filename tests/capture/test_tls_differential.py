@@ -52,6 +52,18 @@ class Relay(threading.Thread):
         self.said: Said = []
         self.start()
 
+    def wait(self, since: int, client: int, server: int) -> None:
+        """Until both sides have said so many pieces after the first ones, and then nothing."""
+        end = time.monotonic() + 30
+        while time.monotonic() < end:
+            count = len(self.said)
+            time.sleep(0.2)
+            sides = [side for side, _ in self.said[since:]]
+            enough = sides.count(CLIENT) >= client and sides.count(SERVER) >= server
+            if enough and count == len(self.said):
+                return
+        raise TimeoutError(f"client and server have not said {client} and {server} pieces")
+
     def run(self) -> None:
         near, _ = self.listener.accept()
         far = socket.create_connection(("127.0.0.1", self.target))
@@ -81,6 +93,7 @@ class Openssl:
 
     def __init__(self, folder: Path, *options: str, turns: bool = True) -> None:
         self.keys = folder / "keys.log"
+        self.turns = turns
         self.port = free_port()
         more = [*options, "-rev"] if turns else options
         self.server = subprocess.Popen(
@@ -91,7 +104,8 @@ class Openssl:
         )
 
     def say(self, lines: Sequence[str], *options: str) -> Said:
-        """What both sides send where a client says these lines, with time between them."""
+        """What both sides send where a client says these lines, each after the one before it came
+        to the server: the program reads a command only where it stands alone."""
         for _ in range(100):
             try:
                 socket.create_connection(("127.0.0.1", self.port)).close()
@@ -109,10 +123,13 @@ class Openssl:
             stderr=subprocess.DEVNULL,
         )
         assert client.stdin is not None
-        for line in [*lines, "Q"]:
-            time.sleep(0.3)
+        relay.wait(0, 2, 2)  # both hellos, and what follows each of them
+        for line in lines:
+            since = len(relay.said)
             client.stdin.write(line.encode() + b"\n")
             client.stdin.flush()
+            relay.wait(since, 1, int(self.turns and line != "K"))
+        client.stdin.write(b"Q\n")
         client.communicate(timeout=20)
         relay.join(10)
         return relay.said
