@@ -15,7 +15,7 @@ pa = pytest.importorskip("pyarrow")
 from pyarrow import fs  # noqa: E402
 
 from amqpcodec import capture  # noqa: E402
-from amqpcodec.capture import _ranges, _storage, _uris  # noqa: E402
+from amqpcodec.capture import _files, _ranges, _storage, _uris  # noqa: E402
 from tests.paths import REPO  # noqa: E402
 
 RECORDING = REPO / "demo" / "kombu_celery.pcap.gz"
@@ -187,6 +187,29 @@ def test_a_look_fetches_little_and_reading_on_much() -> None:
         assert len(file.read()) == 49 * mega - 1
     ahead = [(start * mega, 8 * mega) for start in (51, 59, 67, 75, 83)]
     assert sorted(asked) == [*ahead, (91 * mega, 8 * mega), (99 * mega, mega)]
+
+
+def test_nothing_is_read_ahead_after_the_end_of_what_is_wanted(
+    plain: Any, expected: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module, name in ((_ranges, "LOOK"), (_files, "PIECE"), (_files, "PACKED_PIECE")):
+        monkeypatch.setattr(module, name, 1000)
+    monkeypatch.setattr(_files.open_source, "__defaults__", (10_000,))
+    asked: list[tuple[int, int]] = []
+
+    def load(*given: Any, plain: Any = _ranges.RangeFile._load) -> None:
+        asked.append(given[1:3])
+        plain(*given)
+
+    monkeypatch.setattr(_ranges.RangeFile, "_load", load)
+    reader = capture.Reader(plain, fields=["method"], filesystem=fs.LocalFileSystem())
+    count = 0
+    for stop in (80_000, 83_000, 120_000, None):
+        count += sum(len(batch) for batch in reader.read(stop))
+        ends = [start + size for start, size in asked]
+        assert max(ends) <= (plain.stat().st_size if stop is None else stop + 3_000)
+    assert count == len(expected)
+    assert sum(size for _, size in asked) == plain.stat().st_size
 
 
 def test_what_fails_for_good(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -140,6 +140,8 @@ class Chain:
         """To the end of the file, or to an offset in it."""
         core = self.core
         assert self._bytes is not None
+        assert self._pieces is not None
+        self._pieces.stop_at(limit)
         core.stop_at(limit)
         while True:
             while core.advance():

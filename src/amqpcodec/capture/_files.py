@@ -13,7 +13,7 @@ from itertools import islice
 from typing import IO, Any
 
 from ._errors import CaptureWarning
-from ._ranges import RANGE
+from ._ranges import RANGE, RangeFile
 from ._seekable import SeekTable, seek_table
 from ._storage import Located, Storage, locate
 
@@ -155,6 +155,8 @@ class Pieces:
         self.empty = False
         self.packed = False
         self.mistake: str | None = None
+        self._opened: IO[bytes] | None = None
+        self._until: int | None = None
         self._table: SeekTable | None = None
         self._frame = 0  # that is read: the table is right about those before it
         self._limits = unpacking
@@ -172,9 +174,17 @@ class Pieces:
         """
         if isinstance(self.source, str | os.PathLike):
             with open_source(self.source) as file:
+                self._opened = file
+                self.stop_at(self._until)
                 yield from self._read(self.watch(file) if self.watch else file)
         else:
             yield from self._read(self.watch(self.source) if self.watch else self.source)
+
+    def stop_at(self, offset: int | None) -> None:
+        """For now nothing is wanted after an offset, unpacked: so a store is asked for no more."""
+        self._until = offset
+        if isinstance(self._opened, RangeFile):  # a packed file ends before: all of it is wanted
+            self._opened.until = self._opened.size if offset is None else offset
 
     def _read(self, file: IO[bytes]) -> Iterator[bytes | memoryview]:
         first = file.read(PACKED_PIECE) or b""

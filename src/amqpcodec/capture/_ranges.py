@@ -55,11 +55,12 @@ def retried(request: Callable[[], Answer]) -> Answer:
 
 
 class _Range(NamedTuple):
-    """A part of the file that was asked for. done: gives how many bytes of the room it is."""
+    """A part of the file that was asked for. done: waits until it is there."""
 
     start: int
+    size: int
     room: bytearray
-    done: Future[int]
+    done: Future[None]
 
 
 class RangeFile(io.RawIOBase):
@@ -75,6 +76,8 @@ class RangeFile(io.RawIOBase):
         bytes."""
         self.name = name
         self.size = size
+        #: Bytes from the start: for now little is wanted after it, and nothing is read ahead.
+        self.until = size
         self._fetch = fetch
         self._whole = min(step, size)
         self._at = 0
@@ -118,47 +121,46 @@ class RangeFile(io.RawIOBase):
 
     def _move(self, start: int, wanted: int) -> None:
         """Have the range at an offset here, and ask for those after it where it is read on."""
-        goes_on = len(self._here) > 0 and start == self._start + len(self._here)
+        end = min(self.until + LOOK, self.size)
+        goes_on = len(self._here) > 0 and start == self._start + len(self._here) and start < end
         if isinstance(self._here.obj, bytearray) and len(self._here.obj) == self._whole:
             self._free.append(self._here.obj)
         self._here = memoryview(b"")
         if self._next and self._next[0].start == start:
             here = self._next.popleft()
-            room, size = here.room, here.done.result()
+            room, size = here.room, here.size
+            here.done.result()
         else:
             while self._next:  # the memory of those that are being fetched goes with them
                 self._next.popleft().done.cancel()
             length = self._length * GROWTH if goes_on else max(wanted, LOOK)
             self._length = min(length, self._whole)
-            room = self._room(min(self._length, self.size - start))
-            size = self._load(start, room)
+            size = min(self._length, (end if start < end else self.size) - start)
+            room = self._room(size)
+            self._load(start, size, room)
         self._start, self._here = start, memoryview(room)[:size]
-        if not goes_on or self._length < self._whole:
-            return
-        while len(self._next) < AHEAD:
-            after = start + size + len(self._next) * self._whole
-            if after >= self.size:
-                break
+        after = self._next[-1].start + self._next[-1].size if self._next else start + size
+        while goes_on and self._length == self._whole and after < end and len(self._next) < AHEAD:
             if self._pool is None:
                 self._pool = ThreadPoolExecutor(AHEAD, "amqpcodec-ahead")
-            room = self._room(self._whole)
-            self._next.append(_Range(after, room, self._pool.submit(self._load, after, room)))
+            size, room = min(self._whole, end - after), self._room(self._whole)
+            done = self._pool.submit(self._load, after, size, room)
+            self._next.append(_Range(after, size, room, done))
+            after += size
 
     def _room(self, size: int) -> bytearray:
         return self._free.pop() if size == self._whole and self._free else bytearray(size)
 
-    def _load(self, start: int, room: bytearray) -> int:
-        """Fill a room: how many bytes it is."""
-        size = min(len(room), self.size - start)
+    def _load(self, start: int, size: int, room: bytearray) -> None:
+        """Fill the beginning of a room."""
 
-        def request() -> int:
+        def request() -> None:
             with memoryview(room) as whole, whole[:size] as part:
                 count = self._fetch(start, part)
             if count != size:
                 raise OSError(f"{self.name}: {count} bytes came instead of {size}")
-            return size
 
-        return retried(request)
+        retried(request)
 
     def close(self) -> None:
         """Let go of what was read ahead; what is being fetched ends by itself."""
