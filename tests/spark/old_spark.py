@@ -48,6 +48,11 @@ def main() -> None:
         (e["row"] + 1, e["method"], e["arguments"], e["frame"], e["error"]) for e in expected
     ]
     assert rows[1].properties.message_id == "m"
+    try:
+        amqp.decode(frames.selectExpr("hex(frame) AS frame"))
+        raise AssertionError("text was taken for bytes")
+    except TypeError as problem:
+        assert "'frame' is string" in str(problem)
     narrow = amqp.decode(frames, fields="method string, properties struct<message_id: string>")
     assert narrow.columns == ["method", "properties"]
     messages = amqp.decode(
