@@ -76,5 +76,6 @@ setup(
         nthreads=os.cpu_count() or 1,
         show_all_warnings=False,
         annotate=bool(os.environ.get("AMQPCODEC_ANNOTATE")),
-    )
+    ),
+    options={"build_ext": {"parallel": True}},
 )
