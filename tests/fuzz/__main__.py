@@ -69,6 +69,7 @@ def fuzz(name: str, seconds: int, runs: int, seed: int, pools: bool) -> Result:
     options = [
         f"-max_len={target.largest}",
         f"-timeout={TIMEOUT}",
+        f"-report_slow_units={TIMEOUT}",  # a busy machine is no finding
         f"-rss_limit_mb={MEMORY}",
         f"-artifact_prefix={FINDINGS / name}-",
         f"-seed={seed}",
