@@ -138,6 +138,8 @@ class CaptureReader:
         layers: Layers | None = None,
         open_connections: int = ...,
         record_bytes: int = ...,
+        message_bytes: int = ...,
+        fragment_bytes: int = ...,
     ) -> None: ...
     def begin(self, name: str, key: str) -> None:
         """The bytes that follow are those of a file, the next one of the chain.

@@ -93,7 +93,7 @@ def test_bytes_of_a_record(chain, blocks: bool):
         assert damaged is None or "no record at byte" in damaged
 
 
-@pytest.mark.parametrize("name", ["open_connections", "record_bytes"])
+@pytest.mark.parametrize("name", ["open_connections", "record_bytes", "message_bytes"])
 @pytest.mark.parametrize("value", [0, -1, (1 << 26) + 1])
 def test_bounds_are_numbers(name: str, value: int):
     with pytest.raises(ValueError, match=f"{name} is from 1 to "):

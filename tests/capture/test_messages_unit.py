@@ -224,6 +224,24 @@ def test_too_large_a_message_is_given_up():
     assert len(found) == 1 + 66 - 63
 
 
+@pytest.mark.parametrize("step", [7, 60, 1400, 60_000])
+@pytest.mark.parametrize("most", [1, 100, 150, 4500, 20_000])
+def test_message_bytes(most: int, step: int):
+    """A message of more bytes is given up, and others are not, wherever packets begin."""
+    said = [message(bytes(size), frame_max=1000) for size in (0, 10, 50, 4000, 0, 16_000, 1)]
+    stream = b"".join(said)
+    pieces = (stream[at : at + step] for at in range(0, len(stream), step))
+    octets = make.pcap([*opening(), *talk(HELLO, *pieces)])
+    found = rows(octets, level="message", fields=["frame", "flags", "error"], message_bytes=most)
+    assert b"".join(row["frame"] for row in found) == stream
+    good = [row["frame"] for row in found if not row["error"]]
+    assert good == [octets for octets in said if len(octets) <= most]
+    given_up = [row["frame"] for row in found if row["flags"] == ["truncated"]]
+    large = [octets for octets in said if len(octets) > most]
+    assert [large[i].startswith(part) for i, part in enumerate(given_up)] == [True] * len(large)
+    assert all(len(part) <= max(most, len(amqp.encode(1, PUBLISH))) for part in given_up)
+
+
 def test_secrets_are_hidden():
     secret = amqp.encode(0, amqp.Connection.StartOk(mechanism="PLAIN", response=b"\0guest\0sesame"))
     octets = make.pcap([*opening(), *talk(HELLO, secret)])

@@ -190,6 +190,21 @@ def test_packets_that_wait_for_fragments_are_bounded():
     assert counts["skipped"] == {"IP fragment": 5000}
 
 
+@pytest.mark.parametrize(("most", "whole"), [(0, 1), (20_000, 2), (1 << 23, 9)])
+def test_fragment_bytes(most: int, whole: int):
+    """Of nine packets those are put together that began last, so many as there is room for."""
+    said_by = [
+        make.ipv4(CLIENT, SERVER, make.tcp(CLIENT, SERVER, 1001 + 8 * i, HEARTBEAT))
+        for i in range(9)
+    ]
+    split = [pieces(packet, number) for number, packet in enumerate(said_by)]
+    mixed = [each[0] for each in split] + [part for each in split[::-1] for part in each[1:]]
+    octets = io.BytesIO(make.pcap(mixed))
+    reader = capture.Reader(octets, fields=["error"], order="none", fragment_bytes=most)
+    [counts] = reader.count()
+    assert counts["ip_reassembled"] == whole
+
+
 def test_unusual_fragments():
     for fragment, size in ((0x2000, 12), (0x1FFF, 64), (0x2000, 0)):
         packet = make.ipv4(CLIENT, SERVER, bytes(size), fragment=fragment)

@@ -258,3 +258,25 @@ def test_what_gives_no_row() -> None:
     assert None not in names
     assert (names["transfer"], names["disposition"], names["sasl-init"]) == (20, 20, 1)
     assert attach() in [row["frame"] for row in found]
+
+
+@pytest.mark.parametrize("step", [11, 1400])
+def test_message_bytes(step: int) -> None:
+    """A delivery whose transfers have more bytes is given up, and others are not."""
+    payload = message("x" * 3000)
+    transfers = [
+        transfer(payload[:1000], 0, more=True),
+        transfer(payload[1000:2000], None, more=True),
+        transfer(payload[2000:], None),
+    ]
+    after = transfer(message("after"), 1)
+    begun = AMQP + opening() + v1.encode(0, v1.Begin(None, 0, 10, 10)) + attach()
+    octets = make.pcap(talk(begun + b"".join(transfers) + after, size=step))
+    size = len(b"".join(transfers))
+    for most, parts in ((size, transfers), (size - 1, transfers[:2])):
+        found = rows(octets, level="message", fields=["frame", "error"], message_bytes=most)
+        frames = [row["frame"] for row in found]
+        assert frames[-1] == after
+        delivery = found[frames.index(b"".join(parts))]
+        assert (delivery["error"] is None) == (parts == transfers)
+        assert b"".join(frames).endswith(b"".join(transfers) + after)

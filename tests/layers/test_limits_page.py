@@ -48,6 +48,8 @@ def test_figures_are_those_of_the_code() -> None:
         in PAGE
     )
     assert f"`record_bytes=`, 1 to {_read.RECORD_BYTES:,} |" in PAGE
+    assert f"`message_bytes=`, 1 to {_read.MESSAGE_BYTES:,} |" in PAGE
+    assert _read.FRAGMENT_BYTES == 8 << 20
     assert f"| {_files.UNPACKED_RATIO:,}, and 64 MiB for all | `unpacked_ratio=`" in PAGE
     assert _files.UNPACKED_START == 64 << 20
     for figure in (

@@ -58,6 +58,11 @@ MOST_CONNECTIONS = 1 << 18
 #: Bytes of a packet or block of a file, by default and at most.
 RECORD_BYTES = 1 << 26
 
+#: Bytes of a message that is put together, by default and at most.
+MESSAGE_BYTES = 1 << 26
+
+#: What IP packets may take of which fragments are missing.
+FRAGMENT_BYTES = 1 << 23
 
 #: The port of AMQP over TLS: read where there are keys.
 TLS_PORT = 5671
@@ -102,6 +107,8 @@ class Reader:
         reorder_segments: int = REORDER_SEGMENTS,
         open_connections: int = OPEN_CONNECTIONS,
         record_bytes: int = RECORD_BYTES,
+        message_bytes: int = MESSAGE_BYTES,
+        fragment_bytes: int = FRAGMENT_BYTES,
         unpacked_bytes: int = 0,
         unpacked_ratio: int = UNPACKED_RATIO,
         filesystem: Any = None,
@@ -119,6 +126,8 @@ class Reader:
             ("reorder_segments", reorder_segments, 0, (1 << 31) - 1),
             ("open_connections", open_connections, 1, MOST_CONNECTIONS),
             ("record_bytes", record_bytes, 1, RECORD_BYTES),
+            ("message_bytes", message_bytes, 1, MESSAGE_BYTES),
+            ("fragment_bytes", fragment_bytes, 0, (1 << 31) - 1),
         ):
             if not least <= limit <= most:
                 raise ValueError(f"{name} is from {least} to {most}, not {limit}")
@@ -165,6 +174,8 @@ class Reader:
                 layers=Layers(keys),
                 open_connections=open_connections,
                 record_bytes=record_bytes,
+                message_bytes=message_bytes,
+                fragment_bytes=fragment_bytes,
             )
             if self._choice is not None:
                 made.choose(*self._choice)
@@ -471,6 +482,8 @@ def read(
     reorder_segments: int = REORDER_SEGMENTS,
     open_connections: int = OPEN_CONNECTIONS,
     record_bytes: int = RECORD_BYTES,
+    message_bytes: int = MESSAGE_BYTES,
+    fragment_bytes: int = FRAGMENT_BYTES,
     unpacked_bytes: int = 0,
     unpacked_ratio: int = UNPACKED_RATIO,
     filesystem: Any = None,
@@ -502,9 +515,9 @@ def read(
     packet_offset and position are those of its first byte, timestamp_last that of its last, flags
     those of all its frames. A content that was cut off by a gap, by another method or by the end of
     the connection is a row with an error and the flag "truncated"; heartbeats and protocol headers
-    are none, gaps are. Bodies are held until they are complete: a message of more than 64 MiB is
-    given up, and so is one that would make all that are open more than 128 MiB; what is there of it
-    is a row with an error, the frames that follow are rows of their own.
+    are none, gaps are. Bodies are held until they are complete: a message whose frames have more
+    than message_bytes is given up, and so is one that would make all that are open more than 128
+    MiB; what is there of it is a row with an error, the frames that follow are rows of their own.
 
     Connections of AMQP 0-8, 0-9 and 1.0 are read as such, by their protocol header; ``1 1 0 9``,
     and a connection whose beginning was not captured, is read as 0-9-1 or 1.0 as its frames can
@@ -570,6 +583,10 @@ def read(
             another connection, which begins in the middle.
         record_bytes: of a packet or block of a file, at most 64 MiB. Where one says that it is
             larger, the file is damaged, and stats() says so.
+        message_bytes: of the frames of a message, at message level, at most 64 MiB; see above.
+        fragment_bytes: what IP packets may take of which fragments are missing. Where they take
+            more, the oldest are given up: what is there before the first hole is read, and
+            stats() counts the fragments of which nothing was, as skipped ("IP fragment").
         unpacked_bytes: of a packed file, 0 for any number.
         unpacked_ratio: how many times its bytes a packed file may become, and 64 MiB more; 0 for
             any number. No more than that is unpacked, whatever a file claims to hold: where there
@@ -623,6 +640,8 @@ def read(
         reorder_segments=reorder_segments,
         open_connections=open_connections,
         record_bytes=record_bytes,
+        message_bytes=message_bytes,
+        fragment_bytes=fragment_bytes,
         unpacked_bytes=unpacked_bytes,
         unpacked_ratio=unpacked_ratio,
         filesystem=filesystem,

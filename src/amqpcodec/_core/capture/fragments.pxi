@@ -4,7 +4,6 @@
 
 cdef enum:
     PARTIAL_LIMIT = 1 << 10         # packets of which fragments are missing
-    PARTIAL_BYTES = 1 << 23         # and what they take
     PARTIAL_SIZE = 65535            # bytes of a packet, after its header
 
 cdef int64_t PARTIAL_NS = 5000000000    # between fragments of a packet: later ones are of another one
@@ -159,7 +158,7 @@ cdef int add_fragment(Reading* r, const Walk* w, const Segment* s, Partial** who
         unlink_partial(r, d)
         whole[0] = d
         return SKIP_NONE
-    while r.partials.n > PARTIAL_LIMIT or (r.partials.bytes > PARTIAL_BYTES and r.partials.n > 1):
+    while r.partials.n > PARTIAL_LIMIT or (r.partials.bytes > r.fragment_limit and r.partials.n > 1):
         drop_partial(r, r.partials.oldest)
     return SKIP_NONE
 

@@ -2,7 +2,7 @@
 # one row. Frames that make no message are rows by themselves: decoding says why.
 
 cdef enum:
-    MESSAGE_LIMIT = 1 << 26         # bytes of a message that is put together
+    MESSAGE_LIMIT = 1 << 26         # bytes of a message that is put together, at most
     OPEN_LIMIT = 1 << 27            # bytes of all that are open
 
 
@@ -100,7 +100,7 @@ cdef int add_message_frame(Reading* r, Conn* c, Half* h, const uint8_t* p, size_
         return store_row(r, c, h, p, n, 0, flags, &place)
     size = n - 8
     if (p[0] == FRAME_HEADER) == o.header or (p[0] == FRAME_BODY and size > o.size - o.have) \
-            or o.n + n > MESSAGE_LIMIT or r.open_bytes + n > OPEN_LIMIT:
+            or o.n + n > r.message_limit or r.open_bytes + n > OPEN_LIMIT:
         # It does not belong there; or there is too much to keep.
         if close_open(r, c, h, o, CAPTURED_TRUNCATED) < 0:
             return NO_MEMORY
@@ -116,7 +116,8 @@ cdef int add_message_frame(Reading* r, Conn* c, Half* h, const uint8_t* p, size_
 
 
 cdef size_t whole_message(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n) noexcept nogil:
-    """Bytes of the message that stands at p as a whole: method, header, body frames; or 0."""
+    """Bytes of the message that stands at p as a whole: method, header, body frames; or 0, also of one that is
+    too large to be put together."""
     cdef uint16_t channel
     cdef const Desc* d
     cdef uint64_t total, size
@@ -144,7 +145,7 @@ cdef size_t whole_message(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t
             return 0
         size -= total - 8
         at += <size_t>total
-    return 0 if find_open(h, channel) != NULL else at
+    return 0 if at > r.message_limit or find_open(h, channel) != NULL else at
 
 
 cdef int emit_whole(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64_t at) noexcept nogil:

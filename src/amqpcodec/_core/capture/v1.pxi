@@ -210,7 +210,7 @@ cdef int v1_take(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64
         h.open.channel = channel
         h.open.handle = <uint32_t>look.v[TRANSFER_HANDLE].u
         return 0
-    if o.n + n > MESSAGE_LIMIT or r.open_bytes + n > OPEN_LIMIT:
+    if o.n + n > r.message_limit or r.open_bytes + n > OPEN_LIMIT:
         if close_open(r, c, h, o, CAPTURED_TRUNCATED) < 0:
             return NO_MEMORY
         return store_row(r, c, h, p, n, 0, flags, &place)
