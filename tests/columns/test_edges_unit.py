@@ -100,6 +100,15 @@ def test_arguments_that_end_anywhere_are_an_error(method: Any) -> None:
         assert [i for i, row in enumerate(found) if row["error"]] == [1]
 
 
+def test_a_flag_of_no_property_announces_nothing() -> None:
+    """The same bytes are values with it and without it, and beside frames that have none."""
+    plain = struct.pack(">BHIHHQH", 2, 1, 16, 60, 0, 4, 0x8000) + b"\1t\xce"
+    flagged = struct.pack(">BHIHHQH", 2, 1, 16, 60, 0, 4, 0x8002) + b"\1t\xce"
+    found = rows(plain + flagged + plain * 9, fields=["properties", "body_size", "error"])
+    assert found[1] == found[0]
+    assert (found[0]["properties"]["content_type"], found[0]["error"]) == ("t", None)
+
+
 class Unknown:
     """An array whose producer did not count its nulls, which the interface allows."""
 
