@@ -276,6 +276,8 @@ def test_a_property_without_a_column_is_told() -> None:
     assert [row["error"] is None for row in found] == [True, True, False, True, True, True, True]
     assert "file.properties.filename: no column for this property of 0-8" in found[2]["error"]
     assert found[2]["properties"]["message_id"] == "m"
+    narrow = rows(octets, fields=["properties", "error"])
+    assert narrow == [{name: row[name] for name in narrow[0]} for row in found]
     forced = rows(octets, protocol="0-8")
     assert [row["error"] for row in forced] == [None] * len(forced)
     assert forced[2]["properties"]["filename"] == "name"
