@@ -235,6 +235,14 @@ def test_whom_a_proxy_speaks_for(head, peer, size):
     assert {row["peer"] for row in found} == {peer}
 
 
+@pytest.mark.parametrize("size", [1, 1000])
+def test_a_proxy_that_only_looks_whether_somebody_listens(size):
+    head = SIGNATURE + b"\x20\0\0\0"
+    pieces = [head[at : at + size] for at in range(0, len(head), size)]
+    counts = capture.stats(io.BytesIO(make.pcap([*opening(), *talk(*pieces)])))
+    assert (counts["proxied_connections"], counts["errors"]) == (1, 0)
+
+
 @pytest.mark.parametrize(
     "head", [b"PROXY " + b"x" * 200, b"PROXIES\r\n", SIGNATURE[:-1] + b"?" * 20, b"PRO"]
 )

@@ -35,6 +35,14 @@ def test_abstract_classes(base: Any) -> None:
         v0_9_1.encode(1, made)
 
 
+def test_a_field_that_was_deleted_equals_one_that_was_deleted() -> None:
+    made, other = v0_9_1.Basic.Publish("e"), v0_9_1.Basic.Publish("f")
+    del made.exchange
+    assert made != v0_9_1.Basic.Publish("e") != made
+    del other.exchange
+    assert made == other
+
+
 def test_the_signature_of_what_has_properties() -> None:
     found = inspect.signature(v0_9_1.Header).parameters
     assert found["properties"].default is None
