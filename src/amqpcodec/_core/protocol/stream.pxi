@@ -196,6 +196,8 @@ cdef class Stream:
     @cython.final
     cdef int save(self, const uint8_t* p, size_t n) except -1:
         """Append to head."""
+        if n == 0:
+            return 0        # p may be null, which memcpy does not take, also for no bytes
         cdef size_t used = self.head_hi - self.head_lo
         cdef size_t room
         cdef uint8_t* memory
