@@ -100,6 +100,12 @@ def test_the_lower_limit_is_told() -> None:
     assert Unpacking(0, 0).of(1 << 40) is None
 
 
+def test_limits_are_told_as_readers_take_them() -> None:
+    limits = Unpacking(5000, 3)
+    for take in (capture.Reader, capture.read):
+        assert take(io.BytesIO(b""), **limits.options).unpacking == limits
+
+
 @pytest.mark.parametrize("name", ["unpacked_bytes", "unpacked_ratio"])
 def test_limits_are_numbers(name: str) -> None:
     for asked in (capture.read, capture.stats):

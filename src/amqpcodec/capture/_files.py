@@ -69,9 +69,14 @@ class Unpacking:
 
     def __post_init__(self) -> None:
         """Raises ValueError: a limit is below 0."""
-        for name, limit in (("unpacked_bytes", self.bytes), ("unpacked_ratio", self.ratio)):
+        for name, limit in self.options.items():
             if limit < 0:
                 raise ValueError(f"{name} is from 0 on, not {limit}")
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The limits as readers take them."""
+        return {"unpacked_bytes": self.bytes, "unpacked_ratio": self.ratio}
 
     def of(self, read: int) -> tuple[int, str] | None:
         """What so many bytes may become, and the limit that says so; None: there is none."""

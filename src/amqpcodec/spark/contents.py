@@ -167,8 +167,7 @@ class _Job:
             redact=self.redact,
             tables=self.plan.tables,
             keylog=self.keylog,
-            unpacked_bytes=self.unpacking.bytes,
-            unpacked_ratio=self.unpacking.ratio,
+            **self.unpacking.options,
         )
         try:
             for rows in reader:

@@ -277,6 +277,5 @@ def open_reader(path: str | Sequence[str], what: What, storage: Storage) -> capt
         tables=what.plan.tables,
         order="none",  # as they are found, so that ranges give what one task would
         keylog=what.keylog,
-        unpacked_bytes=what.unpacking.bytes,
-        unpacked_ratio=what.unpacking.ratio,
+        **what.unpacking.options,
     )

@@ -146,8 +146,7 @@ class _Reader(CaptureFiles):
             self.protocol,
             chain,
             keylog=self.keylog,
-            unpacked_bytes=self.unpacking.bytes,
-            unpacked_ratio=self.unpacking.ratio,
+            **self.unpacking.options,
         )
         files: list[dict[str, Any]] = counted["files"]
         return files

@@ -75,8 +75,7 @@ def read_traces(
                     locate(each, storage),
                     decoded.fields,
                     format=kind,
-                    unpacked_bytes=unpacking.bytes,
-                    unpacked_ratio=unpacking.ratio,
+                    **unpacking.options,
                 ):
                     yield conform(found, decoded, target)
             except ValueError as problem:
