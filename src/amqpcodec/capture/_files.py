@@ -79,13 +79,12 @@ class Unpacking:
         return {"unpacked_bytes": self.bytes, "unpacked_ratio": self.ratio}
 
     def of(self, read: int) -> tuple[int, str] | None:
-        """What so many bytes may become, and the limit that says so; None: there is none."""
+        """What so many bytes may become, and the option that says so; None: there is no limit."""
         limits = []
         if self.bytes:
-            limits.append((self.bytes, f"unpacked_bytes={self.bytes}"))
+            limits.append((self.bytes, "unpacked_bytes"))
         if self.ratio:
-            most = UNPACKED_START + self.ratio * read
-            limits.append((most, f"unpacked_ratio={self.ratio}"))
+            limits.append((UNPACKED_START + self.ratio * read, "unpacked_ratio"))
         return min(limits, default=None)
 
 
@@ -235,9 +234,11 @@ class Pieces:
         for piece in packed:
             limit = self._limits.of(self._part.at)
             if limit is not None and self.unpacked + len(piece) > limit[0]:
-                room = max(0, limit[0] - self.unpacked)
+                most, option = limit
+                room = max(0, most - self.unpacked)
                 self.unpacked += room
-                self.fault = f"the packed file becomes larger than {limit[1]} allows"
+                told = f"{option}={self._limits.options[option]}"
+                self.fault = f"the packed file becomes larger than {told} allows"
                 yield piece[:room]
                 name = source_name(self.source) or "a capture"
                 warnings.warn(f"{name}: {self.fault}", CaptureWarning, stacklevel=2)
