@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from random import Random
 from typing import Any
@@ -40,9 +41,9 @@ def theirs(cases: list[bytes]) -> list[Any]:
 
 def cut_to_int(at: Difference) -> bool:
     """What it does not tell from a number is written as one of 32 bits."""
-    if isinstance(at.ours, str):
-        return at.ours.isdecimal() and at.ours == str(at.theirs)
     number = at.ours["seconds"] if isinstance(at.ours, dict) else at.ours
+    if isinstance(number, str) and re.fullmatch("-?[0-9]+", number):
+        number = int(number)
     if type(number) not in (bool, int) or type(at.theirs) is not int:
         return False
     return at.theirs == (int(number) + 2**31) % 2**32 - 2**31

@@ -12,6 +12,7 @@ import pytest
 
 from amqpcodec import v0_9_1 as amqp
 from tests.differential.compare import Difference, Peer, Refused, compare, differences, outcome
+from tests.differential.net_amqp import cut_to_int
 from tests.differential.peers import peers
 from tests.paths import REPO
 
@@ -116,3 +117,20 @@ def test_places_of_differences(ours: Any, theirs: Any, places: list[str]) -> Non
     found = list(differences(ours, theirs))
     assert [at.path for at in found] == places
     assert all(isinstance(at, Difference) for at in found)
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "known"),
+    [
+        ("6", 6, True),
+        ("-6", -6, True),
+        ("-6", 6, False),
+        ("6.0", 6, False),
+        (True, 1, True),
+        ({"seconds": (1 << 32) + 6}, 6, True),
+        (1 << 31, -(1 << 31), True),
+        (6, "6", False),
+    ],
+)
+def test_what_perl_does_not_tell_from_a_number(ours: Any, theirs: Any, known: bool) -> None:
+    assert cut_to_int(Difference("headers.n", ours, theirs)) is known
