@@ -17,6 +17,7 @@ from pyarrow import fs  # noqa: E402
 from amqpcodec import capture  # noqa: E402
 from amqpcodec.capture import _files, _ranges, _storage, _uris  # noqa: E402
 from tests.paths import REPO  # noqa: E402
+from tests.support.ranges import asked_ranges  # noqa: E402
 
 RECORDING = REPO / "demo" / "kombu_celery.pcap.gz"
 
@@ -195,13 +196,7 @@ def test_nothing_is_read_ahead_after_the_end_of_what_is_wanted(
     for module, name in ((_ranges, "LOOK"), (_files, "PIECE"), (_files, "PACKED_PIECE")):
         monkeypatch.setattr(module, name, 1000)
     monkeypatch.setattr(_files.open_source, "__defaults__", (10_000,))
-    asked: list[tuple[int, int]] = []
-
-    def load(*given: Any, plain: Any = _ranges.RangeFile._load) -> None:
-        asked.append(given[1:3])
-        plain(*given)
-
-    monkeypatch.setattr(_ranges.RangeFile, "_load", load)
+    asked = asked_ranges(monkeypatch)
     reader = capture.Reader(plain, fields=["method"], filesystem=fs.LocalFileSystem())
     count = 0
     for stop in (80_000, 83_000, 120_000, None):

@@ -18,7 +18,6 @@ fsspec = pytest.importorskip("fsspec")
 from fsspec.implementations.memory import MemoryFileSystem  # noqa: E402
 
 from amqpcodec import capture  # noqa: E402
-from amqpcodec.capture._ranges import RangeFile  # noqa: E402
 from amqpcodec.capture._storage import Storage  # noqa: E402
 from amqpcodec.spark import source  # noqa: E402
 from amqpcodec.spark.files import Selection, list_files  # noqa: E402
@@ -29,6 +28,7 @@ from tests.capture.seekable import in_frames  # noqa: E402
 from tests.spark.frames import RECORDING  # noqa: E402
 from tests.spark.test_ranges_unit import other_hosts, read_by, rows, tasks  # noqa: E402
 from tests.spark.test_stream_unit import Query  # noqa: E402
+from tests.support.ranges import asked_ranges  # noqa: E402
 
 PLAIN = gzip.decompress(RECORDING.read_bytes())
 #: Of columns that do not say where the file lies.
@@ -194,15 +194,9 @@ def test_where_a_file_is_cut_is_known_by_little_of_it(
 ) -> None:
     noise = os.urandom(1 << 20)
     untimed.pipe("/day/z.pcap.zst", in_frames(noise, 10_000))
-    asked: list[int] = []
-
-    def load(*given: Any, plain: Any = RangeFile._load) -> None:
-        asked.append(given[2])
-        plain(*given)
-
-    monkeypatch.setattr(RangeFile, "_load", load)
+    asked = asked_ranges(monkeypatch)
     [plain, packed] = list_files(["untimed://day"], Selection())
     assert size_to_cut(plain, Storage()) == len(PLAIN)
-    assert asked == [1 << 16]
+    assert asked == [(0, 1 << 16)]
     assert size_to_cut(packed, Storage()) == len(noise)
-    assert sum(asked[1:]) < 70_000
+    assert sum(size for _, size in asked[1:]) < 70_000

@@ -1,0 +1,21 @@
+"""What is asked of a store."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from amqpcodec.capture._ranges import RangeFile
+
+
+def asked_ranges(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
+    """Start and size in bytes of each range that any file asks for from now on."""
+    asked: list[tuple[int, int]] = []
+
+    def load(*given: Any, plain: Any = RangeFile._load) -> None:
+        asked.append(given[1:3])
+        plain(*given)
+
+    monkeypatch.setattr(RangeFile, "_load", load)
+    return asked
