@@ -1,8 +1,9 @@
-"""Limits of captures that are options: open connections, bytes of a packet or block."""
+"""Limits of captures: open connections, interfaces, bytes of a frame, of a packet or block."""
 
 from __future__ import annotations
 
 import io
+import struct
 
 import pytest
 
@@ -10,6 +11,7 @@ from amqpcodec import capture
 from amqpcodec import v0_9_1 as amqp
 from tests.capture import recording as make
 from tests.capture.rows import rows
+from tests.capture.v1_talk import AMQP, opening, transfer
 
 ACK = amqp.encode(1, amqp.Basic.Ack(delivery_tag=7))
 FIELDS = ["connection_index", "flags", "frame", "error"]
@@ -68,6 +70,35 @@ def test_a_state_has_as_many_as_may_be_open():
     assert sum(map(len, again)) == 1
     with pytest.raises(capture.StateError):
         capture.Reader(io.BytesIO(octets), fields=FIELDS, open_connections=2).resume(state)
+
+
+OLD = amqp.encode(1, amqp.Body(b"x" * 99))
+NEW = transfer(b"x" * 99)
+#: How a connection begins, and a frame of so many bytes, that say nothing of how many may be.
+BEGUN = {
+    "0-9-1": (amqp.PROTOCOL_HEADER, lambda size: OLD[:3] + struct.pack(">I", size - 8) + OLD[7:]),
+    "1.0": (AMQP, lambda size: struct.pack(">I", size) + NEW[4:]),
+    "1.0, opened": (AMQP + opening(), lambda size: struct.pack(">I", size) + NEW[4:]),
+}
+
+
+@pytest.mark.parametrize("kind", BEGUN)
+@pytest.mark.parametrize(("more", "told"), [(0, False), (1, True)])
+def test_bytes_of_a_frame(kind: str, more: int, told: bool):
+    """The bytes of a larger one are not waited for: the next frame is looked for among them."""
+    said, frame = BEGUN[kind]
+    octets = make.pcap([*make.opening(), make.client(1001, said + frame((1 << 26) + more))])
+    *_, last = rows(octets, fields=["error"])
+    assert ("larger than frame_max" in last["error"]) is told
+
+
+@pytest.mark.parametrize(("count", "damaged"), [(1 << 16, False), ((1 << 16) + 1, True)])
+def test_interfaces_of_a_section(count: int, damaged: bool):
+    packets = [make.enhanced("<", 0, i, each) for i, each in enumerate((syn(1), said(1, ACK)))]
+    octets = make.section() + make.interface("<", 1) * count + b"".join(packets)
+    reader = capture.Reader(io.BytesIO(octets), fields=["frame"])
+    assert sum(map(len, reader)) == (0 if damaged else 1)
+    assert (reader.damaged is not None) is damaged
 
 
 @pytest.mark.parametrize("chain", [True, False, "join"])

@@ -247,6 +247,11 @@ def test_many_deliveries_that_never_end() -> None:
     found = client(said)
     assert sorted(row["handle"] is None for row in found) == [True] * 3000
     assert [row["frame"] for row in found] == frames_of(said)
+    ends = [transfer(b"", None, k % 3, k) for k in range(3000)]
+    found = client(said + b"".join(ends))
+    assert [row["frame"] for row in found[:1976]] == frames_of(said)[:1976]
+    assert {tuple(row["flags"]) for row in found[:1976]} == {("truncated",)}
+    assert [row["handle"] for row in found if row["error"] is None] == list(range(1976, 3000))
 
 
 def test_what_gives_no_row() -> None:

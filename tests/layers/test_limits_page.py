@@ -68,6 +68,9 @@ def test_figures_are_those_of_the_code() -> None:
         "encode/input.pxi": "SOURCE_DEPTH = 400",
         "capture/messages.pxi": "MESSAGE_LIMIT = 1 << 26",
         "capture/file.pxi": "RECORD_LIMIT = 1 << 26",
+        "capture/stream.pxi": "HIGHEST_FRAME_MAX = 1 << 26",
+        "capture/v1.pxi": "DELIVERIES_OPEN = 1024",
+        "capture/order.pxi": "ORDER_ROWS = 1 << 16",
         "capture/tunnel.pxi": "TUNNEL_LIMIT = 8",
         "capture/fragments.pxi": "PARTIAL_LIMIT = 1 << 10",
     }.items():
