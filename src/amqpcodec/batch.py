@@ -372,9 +372,10 @@ def release_memory() -> int:
 def limit_memory(limit: int) -> int:
     """Keep no more than so many bytes for the next decode or encode; 0: none.
 
-    The limit is one for the process, 64 MiB at first. It counts what is kept between calls only;
-    a call takes what its columns need. What is kept beyond it is given back at once. Returns the
-    limit until now. Raises ValueError where it is negative, OverflowError where it is too large.
+    The limit is one for the process, 64 MiB at first; until it is set, reading a capture keeps
+    48 MiB. It counts what is kept between calls only; a call takes what its columns need. What is
+    kept beyond it is given back at once. Returns the limit until now. Raises ValueError where it is
+    negative, OverflowError where it is too large.
     """
     return _columns.limit_memory(limit)
 

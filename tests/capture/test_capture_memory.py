@@ -57,3 +57,35 @@ def test_peak(tmp_path: Path, level: str, drop: float):
     assert (gaps > 0) == bool(drop)
     assert rows > 25_000 * count
     assert memory < LIMIT
+
+
+# What decoding leaves in the pool, before and after a capture was read.
+POOL_PROGRAM = r"""
+import sys
+from amqpcodec import batch, capture
+if sys.argv[2] != "0":
+    batch.limit_memory(int(sys.argv[2]))
+frame = b"\x08\0\0\0\0\0\0\xce"
+kept = [batch.decode(frame * 200_000) for _ in range(6)]
+del kept
+print(batch.kept_memory())
+for each in capture.read(sys.argv[1]):
+    pass
+print(batch.kept_memory())
+"""
+
+
+@pytest.mark.parametrize("limit", [0, 80 << 20])
+def test_reading_keeps_what_the_limit_of_the_pool_allows(limit: int):
+    done = subprocess.run(
+        [sys.executable, "-c", POOL_PROGRAM, str(REPO / "demo" / "kombu_celery.pcap.gz"), str(limit)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    before, after = map(int, done.stdout.split())
+    if not before:
+        pytest.skip("built with a sanitizer, without a pool")
+    most = 48 << 20
+    assert before > most
+    assert after > most if limit else after <= most

@@ -1,12 +1,12 @@
 # The machine that reads a capture: bytes of files go in piece by piece, batches of columns come out.
 
 cdef enum:
-    POOL_BYTES = 3 << 24           # that rows and columns of batches before may hold for those to come
+    POOL_BYTES = 3 << 24           # that rows and columns of batches before hold for those to come, if nobody says more
     PIECE_PART = 1 << 12           # bytes of a piece that are looked at for the end of a record
 
 
 cdef extern from "columns/arrow.h" nogil:
-    void pool_trim(size_t limit)
+    void pool_ease(size_t limit)
 
 
 cdef void reading_free(Reading* r) noexcept nogil:
@@ -342,7 +342,7 @@ cdef class CaptureReader:
         self.keep_piece()
         PyObject_GetBuffer(data, &self.piece, PyBUF_SIMPLE)
         self.kept = self.input_n
-        pool_trim(POOL_BYTES)
+        pool_ease(POOL_BYTES)
 
     cdef int append_piece(self, size_t n) noexcept nogil:
         """Copy the next bytes of the piece, n at most, after those that wait."""
@@ -455,7 +455,7 @@ cdef class CaptureReader:
         cdef int64_t n = min(o.n - o.first, self.batch_rows)
         if n == 0:
             return None
-        pool_trim(POOL_BYTES)
+        pool_ease(POOL_BYTES)
         batch = make_chosen_batch(self.protocol, self.others, o, o.first, n, &self.r.infos, self.request(),
                                   self.order, self.files, o.first + n == o.n, self.choice)
         o.first += n

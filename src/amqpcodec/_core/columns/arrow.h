@@ -291,6 +291,11 @@ static void pool_trim(size_t limit) {
     atomic_drop_(&pool->lock);
 }
 
+/* The same, unless pool_set_limit() said what may be kept. */
+static void pool_ease(size_t limit) {
+    if (!pool->limited) pool_trim(limit);
+}
+
 /* From now on keep no more than so many bytes: the limit until now. */
 static size_t pool_set_limit(size_t limit) {
     size_t before = pool_limit();
