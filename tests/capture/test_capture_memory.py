@@ -77,8 +77,9 @@ print(batch.kept_memory())
 
 @pytest.mark.parametrize("limit", [0, 80 << 20])
 def test_reading_keeps_what_the_limit_of_the_pool_allows(limit: int):
+    path = REPO / "demo" / "kombu_celery.pcap.gz"
     done = subprocess.run(
-        [sys.executable, "-c", POOL_PROGRAM, str(REPO / "demo" / "kombu_celery.pcap.gz"), str(limit)],
+        [sys.executable, "-c", POOL_PROGRAM, path, str(limit)],
         capture_output=True,
         text=True,
         check=True,
