@@ -81,8 +81,8 @@ def fuzz(name: str, seconds: int, runs: int, seed: int, pools: bool) -> Result:
     command = [sys.executable, "-m", "tests.fuzz.child", name, *options, str(work)]
     variables = environment(str(runtime()), LARGEST)
     # Where an object was allocated is not noted: --again says it. A few MB of what was freed hold
-    # more than one execution.
-    variables["ASAN_OPTIONS"] += ":malloc_context_size=0:quarantine_size_mb=32"
+    # more than one execution, and stay in the processor's cache.
+    variables["ASAN_OPTIONS"] += ":malloc_context_size=0:quarantine_size_mb=4"
     if pools:
         variables["PYTHONMALLOC"] = "pymalloc"
     result = Result(name)
