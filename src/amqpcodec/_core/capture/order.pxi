@@ -379,7 +379,7 @@ cdef int hand_over(Reading* r) noexcept nogil:
     r.rows = r.going
     rows_clear(&r.rows)
     r.rows.hint = max(r.rows.hint, hint_after(&whole))
-    r.rows.rows_hint = whole.n + whole.n // 16
+    r.rows.rows_hint = max(whole.n + whole.n // 16, whole.rows_hint - whole.rows_hint // 64)
     if waiting:
         if more_rows(&r.rows, waiting, whole.used - <size_t>bytes_before(&whole, whole.ready)) < 0:
             r.going = r.rows
