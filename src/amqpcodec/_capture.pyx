@@ -32,9 +32,9 @@ from amqpcodec._columns cimport (
     append_i64, append_bytes, ArrowArray, AS_TEXT, begin_array, Block, block_give, block_room,
     COL_ERROR, COL_FRAME, Column, column_grow, COLUMN_KINDS, Columns, copy_16, data_grow,
     export_column, fill_columns, find_request, frame_plan, FRAME_TYPE_NAMES, FramePlan,
-    free_array_capsule, mark_rows, MAX_PROTOCOLS, new_columns, NO_MEMORY, Node, PERMISSIVE,
+    free_array_capsule, LEVEL_FRAME, LEVEL_MESSAGE, mark_rows, MAX_PROTOCOLS, new_columns, NO_MEMORY, Node, PERMISSIVE,
     Request, Schema, schema_capsule, stream_capsule, Table, table_drop, table_finish, table_new,
-    type_number, v1_is_unidentified, v1_true, Values,
+    type_number, unknown_column, v1_is_unidentified, v1_true, Values,
 )
 
 pool_use(shared_pool())

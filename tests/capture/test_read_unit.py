@@ -72,6 +72,21 @@ def test_fields_refused(fields):
         capture.read(io.BytesIO(b""), fields=fields)
 
 
+@pytest.mark.parametrize(
+    ("level", "name", "nearest"),
+    [
+        ("frame", "conection", "connection"),
+        ("message", "chanel", "channel"),
+        ("frame", "quue", "queue"),
+    ],
+)
+def test_the_nearest_column_is_named(level, name, nearest):
+    with pytest.raises(ValueError, match=f"no column '{name}'.*mean '{nearest}'") as told:
+        capture.schema(level, [name])
+    assert "There is file, connection," in str(told.value)
+    assert ", row," not in str(told.value)
+
+
 @pytest.mark.parametrize("octets", [b"GET / HTTP/1.1\r\n", b"\0" * 100])
 def test_no_capture(octets):
     with pytest.raises(capture.CaptureError):

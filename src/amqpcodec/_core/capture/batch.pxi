@@ -319,6 +319,11 @@ cdef int export_flags(Table* t, Table* items, ArrowArray* a) noexcept nogil:
     return 0
 
 
+cdef bint _is_unknown(FramePlan plan, str name):
+    """Whether a name without a member or a type is of no column of frames."""
+    return "." not in name and ":" not in name and name not in plan.fixed and name not in plan.arguments
+
+
 cdef tuple choose_capture_columns(FramePlan plan, str level, object fields):
     """(names of columns of frames, the order of all as CaptureBatch has it)."""
     own = {column[0]: i for i, column in enumerate(CAPTURE_COLUMNS)}
@@ -338,6 +343,8 @@ cdef tuple choose_capture_columns(FramePlan plan, str level, object fields):
             raise ValueError(f"fields names {name!r} twice")
         if name in own:
             seen.add(name)
+        elif isinstance(name, str) and _is_unknown(plan, name):
+            raise unknown_column(plan, LEVEL_MESSAGE if level == "message" else LEVEL_FRAME, name, tuple(own))
     frames = [name for name in fields if not (isinstance(name, str) and name in own)]
     return frames, [own.get(name, -1) if isinstance(name, str) else -1 for name in fields]
 

@@ -1,5 +1,9 @@
 # What other files use of request.pxi.
 
+cdef enum:
+    LEVEL_FRAME
+    LEVEL_MESSAGE
+
 @cython.final
 cdef class Request:
     cdef FramePlan plan
@@ -35,3 +39,5 @@ cdef FramePlan frame_plan(object protocol)
 
 cdef Request find_request(object protocol, str level, object fields, str layout,
                           str tables=*)
+
+cdef object unknown_column(FramePlan plan, int level, str name, tuple own=*)

@@ -1,8 +1,6 @@
 # What a caller asked for: names of columns to their numbers, formats and sources.
 
 cdef enum:
-    LEVEL_FRAME
-    LEVEL_MESSAGE
     REQUESTS_KEPT = 64
 
 cdef dict LEVELS = {"frame": LEVEL_FRAME, "message": LEVEL_MESSAGE}
@@ -350,10 +348,12 @@ cdef tuple argument_sources(FramePlan plan, int level, str name, object format_)
     return formats.pop(), tuple([k for k, _, _ in sources])
 
 
-cdef object unknown_column(FramePlan plan, int level, str name):
-    """The ValueError for a name that nothing has."""
+cdef object unknown_column(FramePlan plan, int level, str name, tuple own=None):
+    """The ValueError for a name that nothing has. own: columns of captures, which have no `row`."""
     from difflib import get_close_matches
     names = [known for known in plan.fixed if known not in plan.not_at_level[level]]
+    if own is not None:
+        names = [*own, *[known for known in names if known != "row"]]
     known = names + [known for known in plan.arguments if known not in plan.fixed]
     known += list(plan.qualified)
     for struct, _, _, children in plan.structs:
