@@ -246,7 +246,7 @@ def test_options_of_hadoop() -> None:
         "endpoint_override": "127.0.0.1:9000", "scheme": "http", "access_key": "a",
         "anonymous": False,
     }  # fmt: skip
-    with pytest.raises(ValueError, match=r"no option 'fs.s3a.acces.key'"):
+    with pytest.raises(ValueError, match=r"'fs.s3a.acces.key': did you mean fs.s3a.access.key"):
         _storage._arguments("s3", {"fs.s3a.acces.key": "a"})
 
 

@@ -5,6 +5,7 @@ Nothing of this is imported before a URI, or a file system, is given.
 
 from __future__ import annotations
 
+import difflib
 import errno
 import os
 from collections.abc import Callable, Iterator, Mapping
@@ -305,7 +306,9 @@ def _arguments(scheme: str, options: Mapping[str, str]) -> dict[str, Any]:
         elif name.startswith("fs.") and "." not in name[3:]:
             out[name[3:]] = {"true": True, "false": False}.get(text.lower(), text)
         else:
-            raise ValueError(f"no option {name!r}: of fs.* there is {', '.join(_S3)}, and fs.NAME")
+            close = difflib.get_close_matches(name, _S3, 1)
+            hint = f"did you mean {close[0]}? Of" if close else "of"
+            raise ValueError(f"no option {name!r}: {hint} fs.* there is {', '.join(_S3)}, fs.NAME")
     endpoint = str(out.get("endpoint_override", ""))
     if "://" in endpoint:
         out["scheme"], _, out["endpoint_override"] = endpoint.partition("://")
