@@ -378,7 +378,7 @@ def test_corrupt_record_under_another_name(captures, damaged):
         ({"MAXPARTITIONBYTES": "some"}, "option maxPartitionBytes is a size"),
         ({"modifiedAfter": "now"}, "option modifiedAfter is a time"),
         ({"recursiveFileLookup": "deep"}, "option recursiveFileLookup is true or false"),
-        ({"chain": "always"}, "option chain is true or false, not 'always', auto or join"),
+        ({"chain": "always"}, "option chain is auto, join, true or false, not 'always'"),
         ({"chain": "true", "ignoreCorruptFiles": "true"}, "chain does not go with"),
     ],
 )

@@ -142,10 +142,9 @@ def chain_of(options: Options) -> ChainOption:
         return "auto"
     if text == "join":
         return "join"
-    try:
-        return options.flag("chain", False)
-    except ValueError as problem:
-        raise ValueError(f"{problem}, auto or join") from None
+    if text not in ("true", "false"):
+        raise ValueError(f"option chain is auto, join, true or false, not {text!r}")
+    return text == "true"
 
 
 def paths_of(options: Options) -> list[str]:
