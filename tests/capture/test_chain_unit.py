@@ -57,6 +57,7 @@ def write(folder: Path, pieces: list[list[make.Record]], seed: int = 0) -> list[
     return paths
 
 
+@pytest.mark.filterwarnings("ignore::amqpcodec.capture.CaptureWarning")  # what is read alone
 @pytest.mark.parametrize("kind", ["whole", "lossy"])
 @pytest.mark.parametrize("count", [2, 10, 50, 250])
 def test_pieces_are_as_the_whole(tmp_path: Path, count: int, kind: str):
@@ -106,7 +107,8 @@ def test_alone_is_each_file_by_itself(tmp_path: Path):
     fields = ["file", "connection", "frame", "flags", "packet_offset"]
     expected = [row for path in paths for row in table(capture.read(path, fields=fields))]
     reader = capture.read(paths, fields=[*fields, "connection_index"], chain=False)
-    found = table(reader)
+    with pytest.warns(capture.CaptureWarning, match=r"^[1-9]\d* directions begin in the middle of"):
+        found = table(reader)
     indexes = [row.pop("connection_index") for row in found]
     assert found == expected
     assert reader.files == [str(path) for path in paths]
@@ -176,6 +178,7 @@ def test_open_files(tmp_path: Path):
     assert table(capture.read(pieces[::-1], fields=["frame"])) == whole
 
 
+@pytest.mark.filterwarnings("ignore::amqpcodec.capture.CaptureWarning")  # what is read alone
 def test_counts_of_each_file(tmp_path: Path):
     packets = records(lossy(3))
     paths = write(tmp_path, cut(packets, 7))

@@ -13,10 +13,13 @@ pa = pytest.importorskip("pyarrow")
 pytest.importorskip("pyspark.sql.datasource")
 
 from amqpcodec import capture  # noqa: E402
+from amqpcodec.capture._files import UNPACKING  # noqa: E402
 from amqpcodec.capture._storage import Storage  # noqa: E402
-from amqpcodec.spark import stats  # noqa: E402
+from amqpcodec.spark import contents, stats  # noqa: E402
+from amqpcodec.spark.columns import plan  # noqa: E402
 from amqpcodec.spark.files import CaptureFile, Selection, list_files  # noqa: E402
 from amqpcodec.spark.linking import chains  # noqa: E402
+from amqpcodec.spark.rows import capture_columns  # noqa: E402
 from amqpcodec.spark.source import CaptureRows  # noqa: E402
 from tests.capture import mangle, variants  # noqa: E402
 from tests.capture import recording as make  # noqa: E402
@@ -47,6 +50,33 @@ def test_a_rotation_beside_others(tmp_path: Path, caplog: Any) -> None:
     assert "is read alone" in told[0]
     assert "directions begin in the middle" in told[0]
     assert {Path(each).name for each in reader.unlinked} == {told[0].split()[0].rpartition("/")[2]}
+
+
+def test_what_begins_in_the_middle_of_a_file_alone_is_told(tmp_path: Path, caplog: Any) -> None:
+    rotated(RECORDING, tmp_path, 3)
+    options = {"fields": "error", "chain": "false"}
+    midstream = [
+        each["midstream"] for each in capture.stats(list(tmp_path.iterdir()), chain=False)["files"]
+    ]
+    with caplog.at_level(logging.WARNING):
+        reader = CaptureRows.of(str(tmp_path), options)
+        for part in reader.partitions():
+            list(reader.read(part))
+    told = [record.getMessage() for record in caplog.records]
+    counts = [int(each.split("read alone: ")[1].split()[0]) for each in told]
+    assert sorted(counts) == sorted(filter(None, midstream)) != []
+
+
+def test_what_begins_in_the_middle_of_a_value_is_told(tmp_path: Path, caplog: Any) -> None:
+    last = rotated(RECORDING, tmp_path, 3)[-1]
+    made = plan(capture_columns("frame", None), ["error"], None, "json")
+    job = contents._Job(made, 0, "frame", (5672,), None, True, "PERMISSIVE", UNPACKING)
+    with caplog.at_level(logging.WARNING):
+        list(job.captures("last", last.read_bytes()))
+        list(job.captures("whole", RECORDING.read_bytes()))
+    midstream = capture.stats(last)["midstream"]
+    (told,) = [record.getMessage() for record in caplog.records]
+    assert told == f"last is read alone: {midstream} directions begin in the middle"
 
 
 def test_what_is_not_looked_at(tmp_path: Path) -> None:

@@ -301,7 +301,8 @@ class Reader:
             yield from self._read(chain, None, end)
             connections += chain.core.counts()["connections"]
             midstream += chain.core.counts()["midstream"]
-        if self._reasons and not self._told:
+        alone = len(self._chains) > 1 and midstream > 0
+        if (self._reasons or alone) and not self._told:
             self._told = True
             warnings.warn(_unlinked(self._reasons, midstream), CaptureWarning, stacklevel=2)
 
@@ -562,7 +563,8 @@ def read(
             each file (of a packed one and a pcapng, in all of it): they are later, and connections
             go on with the sequence numbers that are next. Any other is read alone, and a
             CaptureWarning says why; ``unlinked`` of what this returns has all reasons. True: all
-            files are one chain. False: each is read alone, in the order given. "join": the files
+            files are one chain. False: each is read alone, in the order given, and a CaptureWarning
+            counts the directions that begin in the middle. "join": the files
             are of several taps of the same traffic, and of their rotations; they are read at once,
             packet by packet in the order of their times, and what a connection sent is a row once:
             of the tap where it was seen first. Clocks of taps may differ: directions are each in
@@ -720,7 +722,9 @@ def _keys(source: KeyLog | KeyLogSource) -> KeyLog:
 
 
 def _unlinked(reasons: dict[str, str], midstream: int) -> str:
-    """What the warning about files that are read alone says."""
+    """What the warning about files that are read alone says; without reasons: by chain=False."""
+    if not reasons:
+        return f"{midstream} directions begin in the middle of files that are read alone"
     name, reason = next(iter(reasons.items()))
     more = f", and {len(reasons) - 1} more files" if len(reasons) > 1 else ""
     return (

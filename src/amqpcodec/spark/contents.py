@@ -18,7 +18,14 @@ from ..capture._files import UNPACKED_RATIO, Unpacking
 from .columns import Plan, arrow_schema, conform, plan
 from .frames import check_binary, row_of_task, wanted_fields
 from .options import mode_of
-from .rows import BATCH_ROWS, by_mode, capture_columns, small_columns, with_error
+from .rows import (
+    BATCH_ROWS,
+    by_mode,
+    capture_columns,
+    small_columns,
+    tell_midstream,
+    with_error,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -172,6 +179,7 @@ class _Job:
         try:
             for rows in reader:
                 yield by_mode(pa.record_batch(rows), self.plan, self.mode)
+            tell_midstream(reader, name)
             if reader.damaged and self.mode == "FAILFAST":
                 raise capture.CaptureError(f"{name}: {reader.damaged}")
             if reader.damaged and self.mode == "PERMISSIVE":

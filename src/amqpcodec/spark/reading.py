@@ -32,6 +32,7 @@ from .rows import (
     by_mode,
     capture_columns,
     small_columns,
+    tell_midstream,
     with_error,
 )
 from .versions import InputPartition
@@ -229,6 +230,8 @@ def read_file(
                 f"{_named(path)}: {_NOT_REACHED % (reader.at, part.stop[1])}"
             )
         _judge(reader, path, what)
+        if part is None and isinstance(path, str):
+            tell_midstream(reader, path)
     except FileNotFoundError as problem:
         # It was there when the job was planned.
         if not what.ignore_missing:

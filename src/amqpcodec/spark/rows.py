@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
@@ -21,8 +22,11 @@ __all__ = [
     "by_mode",
     "capture_columns",
     "small_columns",
+    "tell_midstream",
     "with_error",
 ]
+
+_log = logging.getLogger(__name__)
 
 #: Options that choose rows.
 ROWS = ("methods", "directions", "connections", "timestampFrom", "timestampBefore")
@@ -150,3 +154,12 @@ def by_mode(rows: pa.RecordBatch, plan: Plan, mode: str) -> pa.RecordBatch:
             f"{file}: packet {packet} (packet_offset {offset}), position {position}: {error[at]}"
         )
     return rows.filter(error.is_null())
+
+
+def tell_midstream(reader: capture.Reader, name: str) -> None:
+    """Warn of a capture that was read alone and begins after some of its connections did."""
+    midstream = reader.stats()["midstream"]
+    if midstream:
+        _log.warning(
+            "%s is read alone: %d directions begin in the middle", name or "a capture", midstream
+        )
