@@ -25,7 +25,7 @@ def peak():
 
 before = peak()
 rows = 0
-reader = capture.read(sys.argv[1], level=sys.argv[2])
+reader = capture.read(sys.argv[1], level=sys.argv[2], workers=int(sys.argv[3]))
 for batch in reader:
     array = batch.__arrow_c_array__()
     rows += len(batch)
@@ -34,10 +34,10 @@ print(json.dumps([peak() - before, rows, reader.stats()["connections"], reader.s
 """
 
 
-def read(path: Path, level: str) -> list[int]:
+def read(path: Path, level: str, workers: int) -> list[int]:
     """(bytes of memory above the import, rows, connections, gaps)."""
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, str(path), level],
+        [sys.executable, "-c", PROGRAM, str(path), level, str(workers)],
         capture_output=True,
         text=True,
         check=True,
@@ -47,16 +47,19 @@ def read(path: Path, level: str) -> list[int]:
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc")
-@pytest.mark.parametrize(("level", "drop"), [("frame", 0), ("frame", 0.02), ("message", 0.02)])
-def test_peak(tmp_path: Path, level: str, drop: float):
+@pytest.mark.parametrize(
+    ("level", "drop", "workers"),
+    [("frame", 0, 1), ("frame", 0.02, 1), ("message", 0.02, 1), ("frame", 0, 2), ("message", 0, 2)],
+)
+def test_peak(tmp_path: Path, level: str, drop: float, workers: int):
     path = tmp_path / "long.pcap"
     count = looped.write(REPO / "demo" / "kombu_celery.pcap.gz", path, 60 << 20, 50, drop)
-    memory, rows, connections, gaps = read(path, level)
+    memory, rows, connections, gaps = read(path, level, workers)
     assert connections == 7 * 50 * count
     assert count > 5
     assert (gaps > 0) == bool(drop)
     assert rows > 25_000 * count
-    assert memory < LIMIT
+    assert memory < workers * LIMIT
 
 
 # What decoding leaves in the pool, before and after a capture was read.
