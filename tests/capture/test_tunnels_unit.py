@@ -205,6 +205,23 @@ def test_fragment_bytes(most: int, whole: int):
     assert counts["ip_reassembled"] == whole
 
 
+def test_what_is_given_up_is_read_before_a_cut():
+    """Even where the packet that takes its place waits for others: a state has nothing of it."""
+    split = [
+        pieces(make.ipv4(CLIENT, SERVER, make.tcp(CLIENT, SERVER, at, HEARTBEAT * 5)), at, 5)
+        for at in (1001, 1041)
+    ]
+    octets = make.pcap([split[0][0], split[1][0], *split[0][1:], *split[1][1:]])
+    asked = {"fields": ["frame", "error"], "order": "none", "fragment_bytes": 0}
+    whole = rows(octets, **asked)
+    assert any(row["error"] for row in whole)
+    for stop in range(24, len(octets), 8):
+        first, second = (capture.Reader(io.BytesIO(octets), **asked) for _ in range(2))
+        before = sum(map(len, first.read(stop)))
+        second.resume(first.state())
+        assert before + sum(map(len, second)) == len(whole)
+
+
 def test_unusual_fragments():
     for fragment, size in ((0x2000, 12), (0x1FFF, 64), (0x2000, 0)):
         packet = make.ipv4(CLIENT, SERVER, bytes(size), fragment=fragment)

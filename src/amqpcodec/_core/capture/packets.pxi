@@ -56,8 +56,9 @@ cdef inline int read_packet(Reading* r, const CapPacket* packet) noexcept nogil:
         why = read_fragment(r, &walk, &segment, &held)
     if why == SKIP_NONE:
         why = add_segment(r, packet, &segment)
-    elif 0 < why < N_SKIPS:
-        r.count.skipped[why] += 1
+    elif why > SKIP_NONE:
+        if why != SKIP_WAITS:
+            r.count.skipped[why] += 1
         why = SKIP_NONE
     if AMQP_UNLIKELY(held != NULL):
         free_partial(held)
