@@ -71,6 +71,9 @@ def test_what_is_refused_before_a_job_starts(spark, shuffled):
         amqp.decode(frames, level="message", order=["number"])
     with pytest.raises(ValueError, match="level='message'"):
         amqp.decode(frames, by=["connection"], order=["number"])
+    for name in ("max_open", "max_open_bytes"):
+        with pytest.raises(ValueError, match=f"{name} is from 0 on, not -1"):
+            amqp.decode(frames, level="message", by=["connection"], order=["number"], **{name: -1})
     keyed = frames.withColumn("key", sf.struct("connection"))
     with pytest.raises(TypeError, match="key is struct"):
         amqp.decode(keyed, level="message", by=["key"], order=["number"])

@@ -109,12 +109,29 @@ def test_no_more_than_the_limit_is_held() -> None:
     values = [("a", f) for f in [*one[:60], *other[:-1], one[60], other[-1], *publish(b"z", 1)]]
     whole = run(values, 1)
     assert [row["body"] for row in whole if not row["error"]] == [b"y" * 100, b"z"]
-    rows = run(values, 1, limit=600)
+    rows = run(values, 1, max_open_bytes=600)
     assert [row["body"] for row in rows if not row["error"]] == [b"y" * 100, b"z"]
     given_up = [row for row in rows if row["error"] and "more than 600 bytes" in row["error"]]
     assert len(given_up) == 1
     assert given_up[0]["id"] == 0
     assert b"".join(row["frame"] for row in rows if row["error"]) == b"".join(one[:61])
+
+
+def test_no_more_messages_than_the_limit_are_held() -> None:
+    """Each of these channels has a message that is open where every batch ends."""
+    begun = [publish(b"x" * 9, channel) for channel in range(1, 9)]
+    values = [("a", frames[0]) for frames in begun]
+    values += [("a", frame) for frames in begun for frame in frames[1:]]
+    whole = [row["body"] for row in run(values, 1, max_open=8)]
+    assert whole == [b"x" * 9] * 8
+    rows = run(values, 1, max_open=7)
+    told = [
+        row["id"]
+        for row in rows
+        if row["error"] and "more than 7 messages are open" in row["error"]
+    ]
+    assert told == [0]
+    assert [row["body"] for row in rows if not row["error"]] == [b"x" * 9] * 7
 
 
 def test_the_rest_of_a_delivery_that_was_given_up_is_no_message() -> None:
@@ -126,7 +143,7 @@ def test_the_rest_of_a_delivery_that_was_given_up_is_no_message() -> None:
     ]  # a message, if alone
     frames += [wire10.encode(0, wire10.Transfer(0), b"Su\xa0\x01y")]
     values = [("a", f) for f in [*frames, *deliver(b"next", 2)]]
-    rows = run(values, 1, protocol="1.0", limit=60, fields=["body", "error"])
+    rows = run(values, 1, protocol="1.0", max_open_bytes=60, fields=["body", "error"])
     assert [row["body"] for row in rows if not row["error"]] == [b"next"]
     assert [bool(row["error"]) for row in rows] == [True, True, True, False]
 

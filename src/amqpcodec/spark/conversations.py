@@ -13,13 +13,9 @@ from .._keys import groups_of
 from ..batch import decode_held
 from ..errors import DecodeError
 from .columns import Plan, arrow_schema, conform
-from .frames import PIECE, pieces, row_of_task, tell_place
+from .frames import MAX_OPEN, MAX_OPEN_BYTES, PIECE, pieces, row_of_task, tell_place
 
-__all__ = ["OPEN_LIMIT", "Conversations"]
-
-#: Bytes, and messages, that may be open at the border of two batches. More than RabbitMQ takes.
-OPEN_LIMIT = 192 << 20
-OPEN_MESSAGES = 1 << 16
+__all__ = ["Conversations"]
 
 
 @dataclass(frozen=True)
@@ -27,7 +23,8 @@ class Conversations:
     """What runs in a worker; it travels there. Rows come with equal keys after one another.
 
     kept: how many columns stand first and go out as they are; keys: how many come after them, by
-    which rows are of one conversation. The column after them has the bytes.
+    which rows are of one conversation. The column after them has the bytes. max_open,
+    max_open_bytes: messages, and bytes of them, that may be open at the border of two batches.
     """
 
     plan: Plan
@@ -35,7 +32,8 @@ class Conversations:
     keys: int
     protocol: str
     mode: str
-    limit: int = OPEN_LIMIT
+    max_open: int = MAX_OPEN
+    max_open_bytes: int = MAX_OPEN_BYTES
 
     def run(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Batches of kept and decoded columns."""
@@ -123,7 +121,9 @@ class _Task:
     ) -> Iterator[pa.RecordBatch]:
         """Remember what is open, but not more than the limit: the oldest are given up."""
         total, number = sum(len(raw) for _, raw, _ in open_), 0
-        while total > self._job.limit or len(open_) - number > OPEN_MESSAGES:
+        most, most_bytes = self._job.max_open, self._job.max_open_bytes
+        passed = f"{most_bytes} bytes of messages" if total > most_bytes else f"{most} messages"
+        while total > most_bytes or len(open_) - number > most:
             total -= len(open_[number][1])
             number += 1
         if number:
@@ -131,7 +131,7 @@ class _Task:
             yield from self._give_up(
                 [raw for _, raw, _ in lost],
                 kept.take(pa.array([row for row, _, _ in lost], pa.int64())),
-                f"more than {self._job.limit} bytes of messages are open",
+                f"more than {passed} are open",
             )
             links = [*links, *(link for _, _, link in lost if link >= 0)]
         rest = open_[number:]

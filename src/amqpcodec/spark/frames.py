@@ -42,6 +42,10 @@ __all__ = [
     "wanted_fields",
 ]
 
+#: Messages, and bytes of them, that a task may have open, by default. More than RabbitMQ takes.
+MAX_OPEN = 1 << 16
+MAX_OPEN_BYTES = 192 << 20
+
 #: Bytes of input a call: columns end at 2 GiB, and JSON text is longer than its bytes.
 PIECE = 128 << 20
 
@@ -87,6 +91,8 @@ def decode(
     tables: str | None = None,
     by: Iterable[str | Column] | str | None = None,
     order: Iterable[str | Column] | str | None = None,
+    max_open: int = MAX_OPEN,
+    max_open_bytes: int = MAX_OPEN_BYTES,
 ) -> DataFrame:
     """A row for each frame in a binary column: the columns of batch.decode, beside kept ones.
 
@@ -107,23 +113,28 @@ def decode(
         by: with level="message", the columns that tell conversations apart, such as connection and
             direction: messages go on in later values with the same keys. df is then shuffled by
             them, and sorted by them and ``order`` within partitions. All rows of a key are in one
-            task, which holds messages that are open, 192 MiB of them at most; the oldest of more,
-            and what the rows of a key leave open, are rows with an error. Kept columns are those of
-            a message's first value.
+            task, which holds messages that are open, up to max_open; the oldest of more, and what
+            the rows of a key leave open, are rows with an error. Kept columns are those of a
+            message's first value.
         order: with ``by``, the columns that say which value came first, such as a sequence number,
             or the file, packet_offset and position of a capture: no two rows of a key may be equal
             in them, since nothing else says which comes first.
+        max_open, max_open_bytes: with ``by``, messages, and bytes of them, that a task may have
+            open where an Arrow batch of its input ends.
         tables: what field tables become: "json", "variant" or "map". None: what the types of a
             schema say (``properties struct<headers: variant>``), or else "json".
 
     Raises:
         ValueError: a name, type, mode or level is not known; a column would be there twice; by is
-            given without order, or at frame level.
+            given without order, or at frame level; max_open or max_open_bytes is below 0.
         TypeError: col is no binary column, or a key no plain value.
     """
     wanted = wanted_fields(fields)
     level = level.lower()
     keys, orders = _keys_of(df, by, order, level)
+    for name, limit in (("max_open", max_open), ("max_open_bytes", max_open_bytes)):
+        if limit < 0:
+            raise ValueError(f"{name} is from 0 on, not {limit}")
     decoded = plan_of_batch(protocol, level, wanted, None, tables)
     mode = mode_of(mode)
     kept = [keep] if isinstance(keep, str) else list(keep)
@@ -146,9 +157,9 @@ def decode(
     if keys:
         from .conversations import Conversations
 
-        return given.mapInArrow(
-            Conversations(decoded, len(kept), len(keys), protocol, mode).run, schema
-        )
+        limits = (max_open, max_open_bytes)
+        job = Conversations(decoded, len(kept), len(keys), protocol, mode, *limits)
+        return given.mapInArrow(job.run, schema)
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return decode_batches(batches, decoded, kept, protocol, level, mode)
