@@ -68,7 +68,7 @@ def test_a_state_has_as_many_as_may_be_open():
     again = capture.Reader(io.BytesIO(octets), fields=FIELDS, open_connections=4)
     again.resume(state)
     assert sum(map(len, again)) == 1
-    with pytest.raises(capture.StateError):
+    with pytest.raises(capture.StateError, match="more connections than open_connections allows"):
         capture.Reader(io.BytesIO(octets), fields=FIELDS, open_connections=2).resume(state)
 
 
@@ -122,10 +122,3 @@ def test_bytes_of_a_record(chain, blocks: bool):
         damaged = reader.damaged
         assert (damaged is None) == (count == 2)
         assert damaged is None or "no record at byte" in damaged
-
-
-@pytest.mark.parametrize("name", ["open_connections", "record_bytes", "message_bytes"])
-@pytest.mark.parametrize("value", [0, -1, (1 << 26) + 1])
-def test_bounds_are_numbers(name: str, value: int):
-    with pytest.raises(ValueError, match=f"{name} is from 1 to "):
-        capture.read(io.BytesIO(b""), **{name: value})

@@ -103,12 +103,6 @@ def test_what_exceeds_the_bound_is_a_gap(options: dict, exceeded: bool):
         assert not gaps
 
 
-@pytest.mark.parametrize("options", [{"reorder_bytes": -1}, {"reorder_segments": 1 << 31}])
-def test_bounds_are_numbers(options: dict):
-    with pytest.raises(ValueError, match="reorder_"):
-        capture.read(io.BytesIO(b""), **options)
-
-
 def test_the_first_copy_of_equal_segments_counts():
     """Two segments with one place, and other bytes: what came first is taken."""
     other = amqp.encode(2, amqp.Basic.Ack(delivery_tag=9))

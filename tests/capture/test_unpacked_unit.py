@@ -14,8 +14,9 @@ import pytest
 pa = pytest.importorskip("pyarrow")
 
 from amqpcodec import capture  # noqa: E402
-from amqpcodec.capture import _files  # noqa: E402
-from amqpcodec.capture._files import Pieces, Unpacking  # noqa: E402
+from amqpcodec.capture import _limits  # noqa: E402
+from amqpcodec.capture._files import Pieces  # noqa: E402
+from amqpcodec.capture._limits import Unpacking  # noqa: E402
 from tests.capture.mangle import unpacked  # noqa: E402
 from tests.capture.seekable import in_frames  # noqa: E402
 from tests.paths import REPO  # noqa: E402
@@ -68,16 +69,16 @@ def test_a_ratio_of_what_was_read(
     pack: Callable[[bytes], bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No byte more is unpacked, whatever else the file has: the same of one twice as large."""
-    monkeypatch.setattr(_files, "UNPACKED_START", 1000)
+    monkeypatch.setattr(_limits, "UNPACKED_START", 1000)
     for size in (1 << 22, 1 << 23):
         packed = pack(bytes(size))
         for ratio in (1, 20):
-            pieces = Pieces(io.BytesIO(packed), unpacking=Unpacking(ratio=ratio))
+            pieces = Pieces(io.BytesIO(packed), unpacking=Unpacking(unpacked_ratio=ratio))
             with pytest.warns(capture.CaptureWarning, match=f"larger than unpacked_ratio={ratio} "):
                 given = sum(len(piece) for piece in pieces)
             assert given == pieces.unpacked <= 1000 + ratio * len(packed)
             assert pieces.fault is not None
-        for unbound in (Unpacking(ratio=0), Unpacking(ratio=1 << 16)):
+        for unbound in (Unpacking(unpacked_ratio=0), Unpacking(unpacked_ratio=1 << 16)):
             pieces = Pieces(io.BytesIO(packed), unpacking=unbound)
             assert sum(len(piece) for piece in pieces) == size
             assert pieces.fault is None
@@ -98,19 +99,6 @@ def test_the_lower_limit_is_told() -> None:
     assert limits.of(0) == (5000, "unpacked_bytes")
     assert Unpacking(1 << 30, 3).of(10) == ((1 << 26) + 30, "unpacked_ratio")
     assert Unpacking(0, 0).of(1 << 40) is None
-
-
-def test_limits_are_told_as_readers_take_them() -> None:
-    limits = Unpacking(5000, 3)
-    for take in (capture.Reader, capture.read):
-        assert take(io.BytesIO(b""), **limits.options).unpacking == limits
-
-
-@pytest.mark.parametrize("name", ["unpacked_bytes", "unpacked_ratio"])
-def test_limits_are_numbers(name: str) -> None:
-    for asked in (capture.read, capture.stats):
-        with pytest.raises(ValueError, match=f"{name} is from 0 on, not -1"):
-            asked(io.BytesIO(b""), **{name: -1})
 
 
 def two(folder: Path) -> list[Path]:

@@ -12,6 +12,7 @@ import pytest
 
 from amqpcodec import v0_9_1 as amqp
 from amqpcodec.capture._layers import _websocket
+from amqpcodec.capture._limits import LIMITS
 from tests.capture import recording as make
 from tests.capture import v1_talk
 from tests.capture.recording import packets
@@ -212,7 +213,7 @@ def test_compressed_messages_are_bounded_together():
     found = stats(sent)
     assert found["tls_reasons"] == {_websocket.PACKED: 1}
     bodies = [len(each) for _, each in frames(sent) if len(each) > 1 << 16]
-    most = _websocket.LARGEST_UNPACKED + _websocket.LARGEST_RATIO * len(sent)
+    most = _websocket.UNPACKED_START + LIMITS.websocket_ratio * len(sent)
     assert 16 <= len(bodies) <= most >> 16
 
 

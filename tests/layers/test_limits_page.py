@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
 from amqpcodec import limits
-from amqpcodec.capture import _files, _read
-from amqpcodec.capture._layers import _derived, _handshake, _keylog, _sessions, _tls
+from amqpcodec.capture import _limits
+from amqpcodec.capture._layers import _derived, _handshake, _keylog, _sessions, _tls, _websocket
+from amqpcodec.capture._limits import LIMITS
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "limits.md").read_text()
@@ -42,16 +44,21 @@ def test_the_test_is_there(path: str, name: str) -> None:
 def test_figures_are_those_of_the_code() -> None:
     core = ROOT / "src" / "amqpcodec" / "_core"
     assert f"| {limits.empty_elements():,} |" in PAGE
-    assert f"| {_read.REORDER_SEGMENTS:,} |" in PAGE
-    assert (
-        f"| {_read.OPEN_CONNECTIONS:,} | `open_connections=`, 1 to {_read.MOST_CONNECTIONS:,} |"
-        in PAGE
+    for each in fields(_limits.Limits):
+        assert f"`{each.name}=`" in PAGE
+        if each.metadata["least"] == 1:
+            assert f"`{each.name}=`, 1 to {each.metadata['most']:,} |" in PAGE
+    assert f"| {LIMITS.reorder_segments:,} |" in PAGE
+    assert f"| {LIMITS.open_connections:,} |" in PAGE
+    assert f"| {LIMITS.websocket_ratio}, and 1 MiB for all | `websocket_ratio=`" in PAGE
+    assert f"| {LIMITS.unpacked_ratio:,}, and 64 MiB for all | `unpacked_ratio=`" in PAGE
+    assert (_websocket.UNPACKED_START, _limits.UNPACKED_START) == (1 << 20, 64 << 20)
+    assert (LIMITS.reorder_bytes, LIMITS.fragment_bytes) == (4 << 20, 8 << 20)
+    assert (LIMITS.websocket_bytes, LIMITS.record_bytes, LIMITS.message_bytes) == (
+        16 << 20,
+        64 << 20,
+        64 << 20,
     )
-    assert f"`record_bytes=`, 1 to {_read.RECORD_BYTES:,} |" in PAGE
-    assert f"`message_bytes=`, 1 to {_read.MESSAGE_BYTES:,} |" in PAGE
-    assert _read.FRAGMENT_BYTES == 8 << 20
-    assert f"| {_files.UNPACKED_RATIO:,}, and 64 MiB for all | `unpacked_ratio=`" in PAGE
-    assert _files.UNPACKED_START == 64 << 20
     for figure in (
         _tls.LARGEST_WAIT,
         _handshake.LARGEST,
@@ -60,7 +67,6 @@ def test_figures_are_those_of_the_code() -> None:
         _derived.LAST_UPDATE,
     ):
         assert f"| {figure:,} |" in PAGE
-    assert _read.REORDER_BYTES == 4 << 20
     for path, text in {
         "wire/value.pxi": "DEPTH_MOST = 128",
         "v1/read.pxi": "V1_INT_KEYS = 256",

@@ -13,7 +13,7 @@ pa = pytest.importorskip("pyarrow")
 pytest.importorskip("pyspark.sql.datasource")
 
 from amqpcodec import capture  # noqa: E402
-from amqpcodec.capture._files import UNPACKING  # noqa: E402
+from amqpcodec.capture._limits import LIMITS  # noqa: E402
 from amqpcodec.capture._storage import Storage  # noqa: E402
 from amqpcodec.spark import contents, stats  # noqa: E402
 from amqpcodec.spark.columns import plan  # noqa: E402
@@ -70,7 +70,7 @@ def test_what_begins_in_the_middle_of_a_file_alone_is_told(tmp_path: Path, caplo
 def test_what_begins_in_the_middle_of_a_value_is_told(tmp_path: Path, caplog: Any) -> None:
     last = rotated(RECORDING, tmp_path, 3)[-1]
     made = plan(capture_columns("frame", None), ["error"], None, "json")
-    job = contents._Job(made, 0, "frame", (5672,), None, True, "PERMISSIVE", UNPACKING)
+    job = contents._Job(made, 0, "frame", (5672,), None, True, "PERMISSIVE", LIMITS)
     with caplog.at_level(logging.WARNING):
         list(job.captures("last", last.read_bytes()))
         list(job.captures("whole", RECORDING.read_bytes()))

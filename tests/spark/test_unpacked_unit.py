@@ -11,7 +11,7 @@ pa = pytest.importorskip("pyarrow")
 pytest.importorskip("pyspark")
 
 from amqpcodec import capture  # noqa: E402
-from amqpcodec.spark import reading, stats  # noqa: E402
+from amqpcodec.spark import stats  # noqa: E402
 from amqpcodec.spark.options import Options  # noqa: E402
 from tests.capture.mangle import unpacked  # noqa: E402
 from tests.capture.seekable import in_frames  # noqa: E402
@@ -63,12 +63,6 @@ def test_stats_name_the_limit(packed: Path, chain: str) -> None:
     ]
     assert found
     assert all(TOLD in row["damaged"] for row in found)
-
-
-def test_options() -> None:
-    asked = reading.unpacking_of(Options({"unpackedBytes": "2m", "UNPACKEDRATIO": 7}))
-    assert (asked.bytes, asked.ratio) == (2 << 20, 7)
-    assert reading.unpacking_of(Options({})) == reading.UNPACKING
 
 
 @pytest.mark.parametrize(

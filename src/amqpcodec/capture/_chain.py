@@ -12,7 +12,8 @@ from amqpcodec._interpreter import _codec
 from .. import _capture, _v1
 from .._capture import CaptureBatch, CaptureRows
 from ._errors import StateError, no_capture
-from ._files import UNPACKING, Ahead, Pieces, Source, Unpacking, Watch, source_name
+from ._files import Ahead, Pieces, Source, Watch, source_name
+from ._limits import LIMITS, Unpacking
 from ._order import Found, in_order, look
 
 #: A file that begins so much before the end of the one before it is of another recording: ns.
@@ -28,7 +29,7 @@ class Chain:
         core: _capture.CaptureReader,
         protocol: _codec.Protocol | _v1.V1Core,
         files: list[Found] | None = None,
-        unpacking: Unpacking = UNPACKING,
+        unpacking: Unpacking = LIMITS,
     ) -> None:
         """Nothing is opened yet. files: the sources in their order, where that is known."""
         self.core = core

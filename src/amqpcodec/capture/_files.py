@@ -8,11 +8,11 @@ import zlib
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
-from dataclasses import dataclass
 from itertools import islice
 from typing import IO, Any
 
 from ._errors import CaptureWarning
+from ._limits import LIMITS, Unpacking
 from ._ranges import RANGE, RangeFile
 from ._seekable import SeekTable, seek_table
 from ._storage import Located, Storage, locate
@@ -24,12 +24,6 @@ PACKED_PIECE = 1 << 16
 #: Pieces that a thread reads ahead at once, and how often it does so.
 TOGETHER = 4
 TIMES_AHEAD = 2
-
-#: A packed file may become so many times what was read of it, and so much more. Packets that are
-#: all zeros reach 3,800 (each of 64 KiB) and 9,100 (of 256 KiB). What the formats could reach: zstd
-#: 32,768, gzip 1,032, lz4 255.
-UNPACKED_RATIO = 1 << 14
-UNPACKED_START = 1 << 26
 
 #: What a capture is read from: the name of a file, or an open binary file.
 Source = str | os.PathLike[str] | IO[bytes]
@@ -55,41 +49,6 @@ def open_source(source: str | os.PathLike[str], step: int = RANGE) -> IO[bytes]:
     if not isinstance(source, Located):
         source = locate(source, Storage())
     return source.open(step) if isinstance(source, Located) else open(source, "rb")
-
-
-@dataclass(frozen=True)
-class Unpacking:
-    """Limits of what a packed file becomes; 0: none.
-
-    bytes: all that is unpacked of it. ratio: how many times what was read of it, and 64 MiB more.
-    """
-
-    bytes: int = 0
-    ratio: int = UNPACKED_RATIO
-
-    def __post_init__(self) -> None:
-        """Raises ValueError: a limit is below 0."""
-        for name, limit in self.options.items():
-            if limit < 0:
-                raise ValueError(f"{name} is from 0 on, not {limit}")
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """The limits as readers take them."""
-        return {"unpacked_bytes": self.bytes, "unpacked_ratio": self.ratio}
-
-    def of(self, read: int) -> tuple[int, str] | None:
-        """What so many bytes may become, and the option that says so; None: there is no limit."""
-        limits = []
-        if self.bytes:
-            limits.append((self.bytes, "unpacked_bytes"))
-        if self.ratio:
-            limits.append((UNPACKED_START + self.ratio * read, "unpacked_ratio"))
-        return min(limits, default=None)
-
-
-#: What is used where nothing is said.
-UNPACKING = Unpacking()
 
 
 class _Part:
@@ -148,7 +107,7 @@ class Pieces:
         source: Source,
         offset: int = 0,
         watch: Watch | None = None,
-        unpacking: Unpacking = UNPACKING,
+        unpacking: Unpacking = LIMITS,
     ) -> None:
         """offset: bytes, unpacked, to pass over. watch: what is to be read instead of the file."""
         self.source = source

@@ -12,7 +12,8 @@ from .. import _capture, _v1
 from .._capture import CaptureBatch, CaptureRows
 from ._chain import Chain, damage
 from ._errors import no_capture
-from ._files import Pieces, Source, Unpacking
+from ._files import Pieces, Source
+from ._limits import Unpacking
 from ._order import Found
 
 

@@ -16,7 +16,8 @@ from typing import NamedTuple
 
 from .._capture import CaptureEnds
 from ._errors import no_capture
-from ._files import Pieces, Source, Unpacking, open_source, source_name
+from ._files import Pieces, Source, open_source, source_name
+from ._limits import Unpacking
 from ._order import Found, in_order
 
 #: Bytes of the beginning of a file that are looked at, and of its end.

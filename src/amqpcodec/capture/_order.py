@@ -11,7 +11,8 @@ from amqpcodec._interpreter import _codec
 
 from .. import _capture, _v1
 from ._errors import no_capture
-from ._files import Pieces, Source, Unpacking, source_name
+from ._files import Pieces, Source, source_name
+from ._limits import Unpacking
 
 
 class Found(NamedTuple):

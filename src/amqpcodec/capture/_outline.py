@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from .. import _capture
-from ._files import Pieces, Source, Unpacking
+from ._files import Pieces, Source
+from ._limits import Unpacking
 from ._read import SEARCH_BYTES, Reader
 
 __all__ = ["Part", "follow", "outline", "parts"]

@@ -6,7 +6,7 @@ import os
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator
 from types import ModuleType
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 from amqpcodec._interpreter import _codec
 
@@ -16,9 +16,10 @@ from .._columns import Schema
 from ..batch import _protocol as _protocol_of
 from ._chain import Chain
 from ._errors import CaptureError, CaptureWarning, StateError, no_capture
-from ._files import UNPACKED_RATIO, Source, Unpacking, Watch, source_name
+from ._files import Source, Watch, source_name
 from ._join import Joined
 from ._layers import KeyLog, KeyLogSource, Layers
+from ._limits import LimitOptions, Limits
 from ._link import link
 from ._order import Found
 from ._progress import OnProgress, Progress
@@ -31,6 +32,7 @@ __all__ = [
     "Batch",
     "CaptureError",
     "CaptureWarning",
+    "LimitOptions",
     "Reader",
     "StateError",
     "read",
@@ -46,23 +48,6 @@ OTHERS = ("0-9", "0-8", "1.0")
 
 #: Rows of a batch, at most; one of large frames has fewer.
 BATCH_ROWS = 32768
-
-#: What may wait in a direction for a segment that is missing, 64 bytes of each included.
-REORDER_BYTES = 1 << 22
-REORDER_SEGMENTS = 1 << 16
-
-#: Connections that may be open, by default and at most.
-OPEN_CONNECTIONS = 1 << 16
-MOST_CONNECTIONS = 1 << 18
-
-#: Bytes of a packet or block of a file, by default and at most.
-RECORD_BYTES = 1 << 26
-
-#: Bytes of a message that is put together, by default and at most.
-MESSAGE_BYTES = 1 << 26
-
-#: What IP packets may take of which fragments are missing.
-FRAGMENT_BYTES = 1 << 23
 
 #: The port of AMQP over TLS: read where there are keys.
 TLS_PORT = 5671
@@ -103,36 +88,19 @@ class Reader:
         tables: str = "json",
         *,
         order: str = "packets",
-        reorder_bytes: int = REORDER_BYTES,
-        reorder_segments: int = REORDER_SEGMENTS,
-        open_connections: int = OPEN_CONNECTIONS,
-        record_bytes: int = RECORD_BYTES,
-        message_bytes: int = MESSAGE_BYTES,
-        fragment_bytes: int = FRAGMENT_BYTES,
-        unpacked_bytes: int = 0,
-        unpacked_ratio: int = UNPACKED_RATIO,
         filesystem: Any = None,
         keylog: KeyLog | KeyLogSource | None = None,
         workers: int = 1,
         on_progress: OnProgress | None = None,
+        **limits: Unpack[LimitOptions],
     ) -> None:
         """Nothing is opened before the first batch is asked for; a glob is looked up now."""
         if workers < 1:
             raise ValueError(f"workers is at least 1, not {workers}")
         if order not in ("packets", "none"):
             raise ValueError(f'order is "packets" or "none", not {order!r}')
-        for name, limit, least, most in (
-            ("reorder_bytes", reorder_bytes, 0, (1 << 31) - 1),
-            ("reorder_segments", reorder_segments, 0, (1 << 31) - 1),
-            ("open_connections", open_connections, 1, MOST_CONNECTIONS),
-            ("record_bytes", record_bytes, 1, RECORD_BYTES),
-            ("message_bytes", message_bytes, 1, MESSAGE_BYTES),
-            ("fragment_bytes", fragment_bytes, 0, (1 << 31) - 1),
-        ):
-            if not least <= limit <= most:
-                raise ValueError(f"{name} is from {least} to {most}, not {limit}")
-        #: What packed files may become.
-        self.unpacking: Unpacking = Unpacking(unpacked_bytes, unpacked_ratio)
+        #: What a recording may make it do.
+        self.limits: Limits = Limits(**limits)
         single = isinstance(path_or_file, str | os.PathLike) or hasattr(path_or_file, "read")
         self.source = path_or_file
         sources: list[Any] = [path_or_file] if single else list(path_or_file)  # type: ignore[arg-type]
@@ -167,15 +135,15 @@ class Reader:
                 level,
                 others=others,
                 tables=tables,
-                reorder_bytes=reorder_bytes,
-                reorder_total=8 * reorder_bytes,
-                reorder_pieces=reorder_segments,
+                reorder_bytes=self.limits.reorder_bytes,
+                reorder_total=8 * self.limits.reorder_bytes,
+                reorder_pieces=self.limits.reorder_segments,
                 ordered=order == "packets",
-                layers=Layers(keys),
-                open_connections=open_connections,
-                record_bytes=record_bytes,
-                message_bytes=message_bytes,
-                fragment_bytes=fragment_bytes,
+                layers=Layers(keys, self.limits),
+                open_connections=self.limits.open_connections,
+                record_bytes=self.limits.record_bytes,
+                message_bytes=self.limits.message_bytes,
+                fragment_bytes=self.limits.fragment_bytes,
             )
             if self._choice is not None:
                 made.choose(*self._choice)
@@ -193,23 +161,23 @@ class Reader:
         self._workers = Workers(workers) if workers > 1 else None
         if chain == "auto" and len(sources) > 1:
             self._link: Callable[[], list[Chain]] = lambda: [
-                Chain([each.source for each in files], core(), told, files, self.unpacking)
+                Chain([each.source for each in files], core(), told, files, self.limits)
                 for files in self._groups(sources, ports)
             ]
             return
         if chain == "join":
-            self._linked = [Joined(sources, first, told, self.unpacking)]
+            self._linked = [Joined(sources, first, told, self.limits)]
             return
         groups = [sources] if chain else [[each] for each in sources]
         self._linked = [
-            Chain(group, core() if i else first, told, unpacking=self.unpacking)
+            Chain(group, core() if i else first, told, unpacking=self.limits)
             for i, group in enumerate(groups)
         ]
         for each in self._linked:
             each.watch = self._watched
 
     def _groups(self, sources: list[Source], ports: Collection[int]) -> list[list[Found]]:
-        found = link(sources, ports, self.unpacking)
+        found = link(sources, ports, self.limits)
         self._reasons = found.reasons
         return found.groups
 
@@ -397,14 +365,15 @@ class Reader:
 
         Where it was inside of a file, that file is found by its name and read on. Where it had read
         its files to their ends (``read(end=False)``), those of this reader follow.
+        Limits may be others: what is read from here on has those of this reader.
 
         key: what state() was given. A state that was sealed without a key is refused where a key is
         given, and the other way round.
 
         Raises:
             StateError (a ValueError): the state is damaged, of another version, sealed with another
-                key, of a reader with another level or other protocols, or of the middle of a file
-                that is not among these.
+                key, of a reader with another level or other protocols, of the middle of a file
+                that is not among these, or has more connections than open_connections.
             ValueError: reading has begun.
         """
         self._one().resume(unseal(state, key))
@@ -479,18 +448,11 @@ def read(
     tables: str = "json",
     *,
     order: str = "packets",
-    reorder_bytes: int = REORDER_BYTES,
-    reorder_segments: int = REORDER_SEGMENTS,
-    open_connections: int = OPEN_CONNECTIONS,
-    record_bytes: int = RECORD_BYTES,
-    message_bytes: int = MESSAGE_BYTES,
-    fragment_bytes: int = FRAGMENT_BYTES,
-    unpacked_bytes: int = 0,
-    unpacked_ratio: int = UNPACKED_RATIO,
     filesystem: Any = None,
     keylog: KeyLog | KeyLogSource | None = None,
     workers: int = 1,
     on_progress: OnProgress | None = None,
+    **limits: Unpack[LimitOptions],
 ) -> Reader:
     """Iterates over the frames or messages of a capture, as Arrow batches (``__arrow_c_array__``).
 
@@ -575,25 +537,6 @@ def read(
             one before it waits, while no more than 65,536 rows or 8 MiB of frames do; what comes
             after that in spite of it has the flag "late". "none": rows come when their last byte
             was read, which is sooner where a direction has to be understood first.
-        reorder_bytes: what may wait in each direction for a segment that is missing, 64 bytes for
-            each segment included; eight times that in all directions.
-        reorder_segments: how many may. Where more would wait, what is missing is given up: it is a
-            row with the flag "gap" that says how much it is, and stats() counts it, under gaps,
-            lost_octets and reorder_overflows.
-        open_connections: how many may be open, at most 262,144. Where there are more, those that
-            were silent for longest end, with rows of what is left of them; what they send later is
-            another connection, which begins in the middle.
-        record_bytes: of a packet or block of a file, at most 64 MiB. Where one says that it is
-            larger, the file is damaged, and stats() says so.
-        message_bytes: of the frames of a message, at message level, at most 64 MiB; see above.
-        fragment_bytes: what IP packets may take of which fragments are missing. Where they take
-            more, the oldest are given up: what is there before the first hole is read, and
-            stats() counts the fragments of which nothing was, as skipped ("IP fragment").
-        unpacked_bytes: of a packed file, 0 for any number.
-        unpacked_ratio: how many times its bytes a packed file may become, and 64 MiB more; 0 for
-            any number. No more than that is unpacked, whatever a file claims to hold: where there
-            is more, what comes before it is read, ``damaged`` says where that ends, and a
-            CaptureWarning tells of it. (Packets of 64 KiB that are all zeros reach 3,800.)
         workers: threads that read, the caller's included. One finds rows, which takes a third to a
             half of the time, and the others make their columns: two take about 0.8 of the
             time for all columns, more than three gain nothing. Rows, their order and errors stay
@@ -608,6 +551,7 @@ def read(
         on_progress: called after each piece of a file (256 KiB, or 64 KiB packed) with the bytes of
             all files that were read, as they lie there, and how many there are: None where a pipe
             or a file of a store is among them. What it raises ends the reading.
+        limits: what a recording may make this do, such as open_connections: see LimitOptions.
 
     Raises:
         CaptureError: a file is no capture. In a chain, one that is empty counts as its newest, of
@@ -638,18 +582,11 @@ def read(
         chain,
         tables,
         order=order,
-        reorder_bytes=reorder_bytes,
-        reorder_segments=reorder_segments,
-        open_connections=open_connections,
-        record_bytes=record_bytes,
-        message_bytes=message_bytes,
-        fragment_bytes=fragment_bytes,
-        unpacked_bytes=unpacked_bytes,
-        unpacked_ratio=unpacked_ratio,
         filesystem=filesystem,
         keylog=keylog,
         workers=workers,
         on_progress=on_progress,
+        **limits,
     )
 
 
@@ -669,15 +606,14 @@ def stats(
     protocol: str | ModuleType | None = None,
     chain: bool | Literal["auto", "join"] = "auto",
     *,
-    unpacked_bytes: int = 0,
-    unpacked_ratio: int = UNPACKED_RATIO,
     filesystem: Any = None,
     keylog: KeyLog | KeyLogSource | None = None,
+    **limits: Unpack[LimitOptions],
 ) -> dict[str, Any]:
     """What captures hold: sums, and under "files" the same of each file, in the order of reading.
 
-    chain, unpacked_bytes, unpacked_ratio: as read() has them. In a chain, a connection counts in
-    the file that it begins in, a frame in the one that completes it.
+    chain, limits: as read() has them (message_bytes changes nothing here). In a chain, a connection
+    counts in the file that it begins in, a frame in the one that completes it.
 
     Keys: packets, octets (captured), connections, versions (connections that have ended, by
     protocol), frames (by type), methods (frames by method or performative), errors (rows with one,
@@ -699,10 +635,9 @@ def stats(
         protocol=protocol,
         chain=chain,
         order="none",
-        unpacked_bytes=unpacked_bytes,
-        unpacked_ratio=unpacked_ratio,
         filesystem=filesystem,
         keylog=keylog,
+        **limits,
     )
     files = reader.count()
     return {"files": files, **_sums(files)}

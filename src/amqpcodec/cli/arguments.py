@@ -44,6 +44,22 @@ EXAMPLES = {
     "fields": "type == int64",
 }
 
+#: Limits of what recordings may make a command do: capture.LimitOptions has them in full.
+LIMITS = {
+    "reorder-bytes": "bytes that wait for a missing segment, a direction; default: 4194304",
+    "reorder-segments": "segments that wait for one, a direction; default: 65536",
+    "open-connections": "open at once: more end those silent for longest; default: 65536",
+    "record-bytes": "bytes of a packet or block of a file; default: 67108864",
+    "message-bytes": "bytes of the frames of a message; default: 67108864",
+    "fragment-bytes": "bytes of IP packets that lack fragments; default: 8388608",
+    "websocket-bytes": "bytes of a compressed message of WebSocket; default: 16777216",
+    "websocket-ratio": "how many times their bytes, and 1 MiB more, such messages may become;"
+    " default: 128",
+    "unpacked-bytes": "bytes that a packed file may become; default: any number",
+    "unpacked-ratio": "how many times its bytes, and 64 MiB more, a packed file may become;"
+    " default: 16384; 0: any number",
+}
+
 EPILOG = """\
 exit status: 0, 1 (bad data found and reported), 2 (wrong usage, a file that
 cannot be read) or 130 (interrupted)
@@ -350,19 +366,11 @@ def add_source(command: argparse.ArgumentParser, secrets: bool = True) -> None:
         help="the secrets of connections over TLS, as SSLKEYLOGFILE has them; the port 5671 is read"
         " as well then",
     )
-    command.add_argument(
-        "--unpacked-bytes",
-        type=number,
-        metavar="N",
-        help="bytes that a packed file may become; default: any number",
+    bounds = command.add_argument_group(
+        "limits", "what files of strangers may make a command do; what passes one is said"
     )
-    command.add_argument(
-        "--unpacked-ratio",
-        type=number,
-        metavar="N",
-        help="how many times its bytes, and 64 MiB more, a packed file may become; default: 16384;"
-        " 0: any number",
-    )
+    for name, told in LIMITS.items():
+        bounds.add_argument(f"--{name}", type=number, metavar="N", help=told)
     if not secrets:
         command.set_defaults(show_secrets=False)
         return

@@ -7,15 +7,17 @@ import sys
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import IO, Any, Literal
 
 from .. import capture
+from ..capture._limits import Limits, Unpacking
 from . import BAD_DATA, OK, USAGE, complain
 from .otherports import header_ports
 from .uris import Uri, readable
 
-__all__ = ["Group", "grouped", "one_by_one", "unpacking"]
+__all__ = ["Group", "grouped", "limits", "one_by_one"]
 
 #: What stands for standard input.
 STDIN = "-"
@@ -129,7 +131,7 @@ def _instead(reader: capture.Reader, files: Iterable[Path | Uri]) -> str:
             there.append(f"{counted[key]:,} {text}")
     hint = ""
     if "other ports" in counted["skipped"]:
-        seen = header_ports(map(readable, files), (), reader.unpacking)
+        seen = header_ports(map(readable, files), (), reader.limits)
         named = ",".join(map(str, seen))
         hint = (
             f"; a protocol header was sent to {named}: --ports {named}"
@@ -139,10 +141,13 @@ def _instead(reader: capture.Reader, files: Iterable[Path | Uri]) -> str:
     return f" ({', '.join(there)}{hint})" if there else ""
 
 
-def unpacking(options: argparse.Namespace) -> dict[str, Any]:
-    """What readers are told of packed files: the limits that were given."""
-    names = ("unpacked_bytes", "unpacked_ratio")
-    return {name: limit for name in names if (limit := getattr(options, name)) is not None}
+def limits(options: argparse.Namespace, kind: type[Unpacking] = Limits) -> dict[str, Any]:
+    """The limits of this kind that were given, as readers take them."""
+    return {
+        each.name: limit
+        for each in fields(kind)
+        if (limit := getattr(options, each.name)) is not None
+    }
 
 
 def grouped(files: Iterable[Path | Uri], chain: bool | Literal["join"] | None) -> Iterator[Group]:

@@ -6,7 +6,8 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
-from ..capture._files import Pieces, Source, Unpacking
+from ..capture._files import Pieces, Source
+from ..capture._limits import Unpacking
 
 __all__ = ["header_ports"]
 

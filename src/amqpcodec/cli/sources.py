@@ -15,7 +15,7 @@ import pyarrow as pa
 from .. import capture
 from ..capture._read import TLS_PORT
 from . import BAD_DATA, INTERRUPTED, OK, USAGE, Problem, complain
-from .groups import Group, grouped, one_by_one, unpacking
+from .groups import Group, grouped, limits, one_by_one
 from .live import Follow, Interface, Pipe, Stop, is_live
 from .ordering import Ordering
 from .progress import Progress
@@ -123,7 +123,7 @@ class Reading:
                 redact=redact and not options.show_secrets,
                 chain=group.chain,
                 workers=getattr(options, "workers", 1),
-                **unpacking(options),
+                **limits(options),
             )
 
         with contextlib.ExitStack() as stack:

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from .. import capture
 from . import BAD_DATA, OK, USAGE, Problem, complain
-from .groups import Group, grouped, one_by_one, unpacking
+from .groups import Group, grouped, limits, one_by_one
 from .otherports import header_ports
 from .progress import Progress
 
@@ -94,7 +94,7 @@ def count(options: argparse.Namespace, group: Group, bar: Progress) -> list[dict
             ports=options.ports,
             chain=group.chain,
             keylog=options.keylog,
-            **unpacking(options),
+            **limits(options),
         )
 
     reader = group.opened(make, bar.watch)
@@ -109,7 +109,7 @@ def count(options: argparse.Namespace, group: Group, bar: Progress) -> list[dict
         of_file["errors"] += sum(closes.values())
         if "other ports" in of_file["skipped"]:
             file = group.named(of_file["file"])
-            seen = header_ports([file], options.ports, reader.unpacking)
+            seen = header_ports([file], options.ports, reader.limits)
             of_file["protocol_headers_to_other_ports"] = {str(port): n for port, n in seen.items()}
     return counted
 

@@ -11,8 +11,9 @@ from collections.abc import Iterator
 import pyarrow as pa
 
 from .. import capture, traces
+from ..capture._limits import Unpacking
 from . import BAD_DATA, OK, USAGE, Problem, complain
-from .groups import unpacking
+from .groups import limits
 from .live import is_live
 from .ordering import Ordering, sort_keys
 from .output import Output, output_format
@@ -87,6 +88,6 @@ def _batches(file: str | os.PathLike[str], options: argparse.Namespace) -> Itera
     # It is said by the row at the end.
     warnings.simplefilter("ignore", capture.CaptureWarning)
     try:
-        yield from traces.read(file, **unpacking(options))
+        yield from traces.read(file, **limits(options, Unpacking))
     except ValueError as error:
         raise Problem(str(error)) from None

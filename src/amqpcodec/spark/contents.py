@@ -6,7 +6,7 @@ import io
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +14,7 @@ from pyspark.sql import functions as sf
 from pyspark.sql.types import StringType, StructField, StructType
 
 from .. import capture
-from ..capture._files import UNPACKED_RATIO, Unpacking
+from ..capture._limits import LimitOptions, Limits
 from .columns import Plan, arrow_schema, conform, plan
 from .frames import check_binary, row_of_task, wanted_fields
 from .options import mode_of
@@ -47,8 +47,7 @@ def decode_captures(
     redact: bool = True,
     tables: str | None = None,
     keylog: str | Sequence[str] | None = None,
-    unpacked_bytes: int = 0,
-    unpacked_ratio: int = UNPACKED_RATIO,
+    **limits: Unpack[LimitOptions],
 ) -> DataFrame:
     """A row for each frame, or message, of the captures in a binary column.
 
@@ -80,8 +79,8 @@ def decode_captures(
             schema say, or else "json".
         keylog: the secrets of connections over TLS: a path that tasks can open, or the lines of a
             key log.
-        unpacked_bytes, unpacked_ratio: what a packed value may become, as capture.read has it; one
-            that would become more ends as one that is damaged.
+        limits: as capture.read has them. A packed value that would become more than they allow ends
+            as one that is damaged.
 
     Raises:
         ValueError: a name, type, mode or level is not known; a column would be there twice.
@@ -110,9 +109,8 @@ def decode_captures(
     beside = given.schema.fields[: len(kept)]
     schema = StructType([*beside, *(StructField(f.name, f.dataType) for f in decoded.schema)])
     ports = tuple(ports)
-    unpacking = Unpacking(unpacked_bytes, unpacked_ratio)
     made = with_error(decoded, mode)
-    job = _Job(made, len(kept), level, ports, protocol, redact, mode, unpacking, keylog)
+    job = _Job(made, len(kept), level, ports, protocol, redact, mode, Limits(**limits), keylog)
     list(job.captures("", b""))  # refuses wrong ports here
     return given.mapInArrow(job.run, schema)
 
@@ -136,7 +134,7 @@ class _Job:
     protocol: str | None
     redact: bool
     mode: str
-    unpacking: Unpacking
+    limits: Limits
     keylog: str | Sequence[str] | None = field(default=None, repr=False)
 
     def run(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -174,7 +172,7 @@ class _Job:
             redact=self.redact,
             tables=self.plan.tables,
             keylog=self.keylog,
-            **self.unpacking.options,
+            **self.limits.options,
         )
         try:
             for rows in reader:

@@ -55,7 +55,7 @@ def index_captures(
         path: a file, folder or glob, or some of them.
         options: those of ``amqp_capture`` with which the files are read later; ``stateLocation``,
             ``maxPartitionBytes``, ``level``, ``ports``, ``protocol``, ``redact``, ``keylog``,
-            ``unpackedBytes``, ``unpackedRatio`` and those that choose files matter.
+            the limits and those that choose files matter.
         filesystem: as read_captures has it.
 
     Returns:

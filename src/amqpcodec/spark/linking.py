@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Literal
 
 from ..capture import CaptureError
-from ..capture._files import UNPACKING, Unpacking
+from ..capture._limits import LIMITS, Unpacking
 from ..capture._link import Ends, link_ends, look
 from ..capture._storage import Storage, locate
 from .files import CaptureFile
@@ -43,7 +43,7 @@ def chains(
     chain: ChainOption,
     ports: Collection[int],
     storage: Storage,
-    unpacking: Unpacking = UNPACKING,
+    unpacking: Unpacking = LIMITS,
 ) -> list[list[CaptureFile]]:
     """Files in groups, each a chain; those that are read alone come last, in the order given.
 

@@ -5,9 +5,14 @@ from __future__ import annotations
 import difflib
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any
+from dataclasses import fields
+from typing import Any, TypeVar
 
-__all__ = ["CORRUPT", "MODES", "TABLES", "Options", "mode_of"]
+from ..capture._limits import Unpacking
+
+__all__ = ["CORRUPT", "MODES", "TABLES", "Options", "limit_names", "limits_of", "mode_of"]
+
+_Limits = TypeVar("_Limits", bound=Unpacking)
 
 #: Spark's own name for the column with what could not be read.
 CORRUPT = "_corrupt_record"
@@ -125,3 +130,26 @@ class Options:
         if text is not None and not (text.strip().isdecimal() and int(text) >= least):
             raise ValueError(f"option {name} is a number from {least}, not {text!r}")
         return None if text is None else int(text)
+
+
+def limit_names(kind: type[Unpacking]) -> list[str]:
+    """What limits are called as options: unpackedBytes for unpacked_bytes."""
+    parts = [each.name.split("_") for each in fields(kind)]
+    return [first + "".join(map(str.capitalize, rest)) for first, *rest in parts]
+
+
+def limits_of(options: Options, kind: type[_Limits]) -> _Limits:
+    """The limits that options say, bytes as sizes (``64m``).
+
+    Raises:
+        ValueError: one is none, or out of its range.
+    """
+    found = {}
+    for each, name in zip(fields(kind), limit_names(kind), strict=True):
+        if name not in options:
+            continue
+        if name.endswith("Bytes"):
+            found[each.name] = options.octets(name, 0)
+        else:
+            found[each.name] = options.count(name, each.metadata["least"]) or 0
+    return kind(**found)

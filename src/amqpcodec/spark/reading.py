@@ -14,8 +14,8 @@ import pyarrow as pa
 from pyspark.sql.types import StructType
 
 from .. import capture
-from ..capture._files import UNPACKED_RATIO, UNPACKING, Unpacking
 from ..capture._layers import KeyLogSource
+from ..capture._limits import LIMITS, Limits
 from ..capture._read import TLS_PORT
 from ..capture._storage import Storage, locate
 from .catalog import NO_PATH
@@ -23,7 +23,7 @@ from .columns import Plan, conform, plan, with_all
 from .files import SELECTION, TOLERANT
 from .kept import key_of
 from .linking import ChainOption
-from .options import CORRUPT, Options, mode_of
+from .options import CORRUPT, Options, limit_names, limits_of, mode_of
 from .ranges import Range, state_of
 from .rows import (
     BATCH_ROWS,
@@ -50,7 +50,6 @@ __all__ = [
     "read_chain",
     "read_file",
     "storage_of",
-    "unpacking_of",
 ]
 
 _log = logging.getLogger(__name__)
@@ -61,7 +60,7 @@ TASK_BYTES = 128 << 20
 OPTIONS = (
     *("path", "paths", "ports", "protocol", "level", "fields", "redact", "tables", "mode"),
     *("columnNameOfCorruptRecord", "chain", "maxPartitionBytes", "keylog"),
-    *("unpackedBytes", "unpackedRatio"),
+    *limit_names(Limits),
     *(*SELECTION, *TOLERANT, *ROWS),
     *("stateLocation", "maxFilesPerTrigger", "maxBytesPerTrigger", "closeAfter"),
 )
@@ -90,7 +89,7 @@ class What:
     wanted: Wanted
     joined: bool
     keylog: KeyLogSource | None = field(default=None, repr=False)
-    unpacking: Unpacking = UNPACKING
+    limits: Limits = LIMITS
 
     @classmethod
     def of(cls, options: Options, schema: StructType | None) -> What:
@@ -122,7 +121,7 @@ class What:
             Wanted.of(options),
             chain == "join",
             keylog_of(options),
-            unpacking_of(options),
+            limits_of(options, Limits),
         )
 
     def depends(self) -> tuple[object, ...]:
@@ -183,12 +182,6 @@ def keylog_of(options: Options) -> KeyLogSource | None:
     """The option keylog: a path, which tasks open, or the lines of a key log."""
     text = options.optional("keylog")
     return text.splitlines() if text is not None and "\n" in text else text
-
-
-def unpacking_of(options: Options) -> Unpacking:
-    """The options unpackedBytes and unpackedRatio: what a packed file may become."""
-    ratio = options.count("unpackedRatio", 0)
-    return Unpacking(options.octets("unpackedBytes", 0), UNPACKED_RATIO if ratio is None else ratio)
 
 
 def read_chain(
@@ -279,5 +272,5 @@ def open_reader(path: str | Sequence[str], what: What, storage: Storage) -> capt
         tables=what.plan.tables,
         order="none",  # as they are found, so that ranges give what one task would
         keylog=what.keylog,
-        **what.unpacking.options,
+        **what.limits.options,
     )

@@ -10,12 +10,13 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql.types import StructType
 
+from ..capture._limits import Limits
 from .arrivals import listed, refuse_changed
 from .catalog import given_in_sql, recall, remember
 from .columns import arrow_schema
 from .files import CaptureFile, Selection, check_paths, group, list_files
 from .linking import chains
-from .options import Options
+from .options import Options, limits_of
 from .outlines import Outlined, write_outline
 from .ranges import Range, ToCut, parts_to_outline, ranges, size_to_cut
 from .reading import (
@@ -30,7 +31,6 @@ from .reading import (
     read_chain,
     read_file,
     storage_of,
-    unpacking_of,
 )
 from .stream import CaptureStream, Refused
 from .versions import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
@@ -54,8 +54,8 @@ class AmqpCapture(DataSource):
     ``pathGlobFilter``, ``modifiedBefore``, ``modifiedAfter``, ``timeZone`` (of those two; UTC),
     ``ignoreCorruptFiles``, ``ignoreMissingFiles``, ``maxPartitionBytes``, ``stateLocation``,
     ``chain`` ("auto", "join", true or false), ``keylog`` (a path that tasks can open, or its lines:
-    the secrets of connections over TLS), ``unpackedBytes`` and ``unpackedRatio`` (what a packed
-    file may become, as capture.read has it), ``methods``, ``directions``, ``connections``,
+    the secrets of connections over TLS), the limits of capture.LimitOptions (``openConnections``,
+    ``reorderBytes``, ...; bytes as ``64m``), ``methods``, ``directions``, ``connections``,
     ``timestampFrom`` and ``timestampBefore`` (which rows are wanted). A schema of the user's prunes
     and orders as ``fields`` does. Options are text: a file system is given to read_captures.
 
@@ -143,8 +143,8 @@ class CaptureFiles(DataSourceReader):
     def chains(self) -> list[list[CaptureFile]]:
         """The files, those of a chain together."""
         files = list_files(paths_of(self.options), Selection.of(self.options), self.storage)
-        ports, unpacking = ports_of(self.options), unpacking_of(self.options)
-        return chains(files, chain_of(self.options), ports, self.storage, unpacking)
+        ports, limits = ports_of(self.options), limits_of(self.options, Limits)
+        return chains(files, chain_of(self.options), ports, self.storage, limits)
 
     def cut(self, files: Sequence[CaptureFile], octets: int) -> Sequence[InputPartition]:
         """A file, or a chain, as ranges for several tasks; none where it stays one task."""
@@ -226,7 +226,7 @@ class CaptureRows(CaptureFiles):
             sizes,
             octets,
             location,
-            (*what.depends(), what.unpacking),
+            (*what.depends(), what.limits),
             lambda: open_reader(paths, what, self.storage),
             self.storage,
         )

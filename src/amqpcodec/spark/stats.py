@@ -10,13 +10,14 @@ import pyarrow as pa
 from pyspark.sql.types import LongType, MapType, StringType, StructType
 
 from .. import capture
+from ..capture._limits import Limits
 from ..capture._storage import locate
 from .captures import each_by_a_task
 from .columns import arrow_schema
 from .files import SELECTION
 from .linking import ChainOption
-from .options import Options
-from .reading import Files, chain_of, keylog_of, ports_of, unpacking_of
+from .options import Options, limit_names, limits_of
+from .reading import Files, chain_of, keylog_of, ports_of
 from .source import CaptureFiles, with_paths
 from .versions import DataSource, DataSourceReader, InputPartition, needs_sources
 
@@ -27,7 +28,7 @@ __all__ = ["AmqpCaptureStats", "capture_stats"]
 
 _OPTIONS = (
     *("path", "paths", "ports", "protocol", "maxPartitionBytes", "chain", "keylog"),
-    *("unpackedBytes", "unpackedRatio"),
+    *limit_names(Limits),
     *SELECTION,
 )
 
@@ -62,7 +63,7 @@ def capture_stats(
         spark: a session.
         path: a file, folder or glob, or some of them.
         options: those of ``amqp_capture`` that choose files; ``ports``, ``protocol``, ``chain``,
-            ``keylog``, ``unpackedBytes``, ``unpackedRatio``.
+            ``keylog`` and the limits (``openConnections``: see capture.LimitOptions).
         filesystem: as read_captures has it; files are then listed now.
 
     Raises:
@@ -113,7 +114,7 @@ class _Reader(CaptureFiles):
         self.ports = ports_of(options)
         self.protocol = options.optional("protocol")
         self.keylog = keylog_of(options)
-        self.unpacking = unpacking_of(options)
+        self.limits = limits_of(options, Limits)
         self.columns = schema
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
@@ -146,7 +147,7 @@ class _Reader(CaptureFiles):
             self.protocol,
             chain,
             keylog=self.keylog,
-            **self.unpacking.options,
+            **self.limits.options,
         )
         files: list[dict[str, Any]] = counted["files"]
         return files

@@ -140,7 +140,7 @@ class Planner:
                 raise ValueError(_GREW % path)
             self._alone(file)
             return
-        ends = look(locate(path, self.storage), self.what.ports, self.what.unpacking)
+        ends = look(locate(path, self.storage), self.what.ports, self.what.limits)
         chain = self._chain_of(file, ends)
         late = chain is None and self.chain is True and bool(self.chains)
         if late:

@@ -199,7 +199,7 @@ class CaptureStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
             head = head_of(file.path, file.size, self.storage)
             source = locate(file.path, self.storage)
             try:
-                first = look(source, _protocol("0-9-1"), self.what.unpacking)
+                first = look(source, _protocol("0-9-1"), self.what.limits)
             except CaptureError:
                 # It is left out, or ends the query, where it is read.
                 first = Found(source, file.path, 0, False)

@@ -10,12 +10,13 @@ import pyarrow as pa
 from pyspark.sql.types import StringType
 
 from .. import traces
+from ..capture._limits import Unpacking
 from ..capture._storage import locate
 from .captures import each_by_a_task
 from .columns import Plan, arrow_schema, conform, plan
 from .files import SELECTION, Selection, group, list_files
-from .options import Options
-from .reading import TASK_BYTES, storage_of, unpacking_of
+from .options import Options, limit_names, limits_of
+from .reading import TASK_BYTES, storage_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -25,7 +26,8 @@ __all__ = ["decode_traces", "read_traces"]
 _log = logging.getLogger(__name__)
 
 _OPTIONS = (
-    *("fields", "format", "ignoreCorruptFiles", "unpackedBytes", "unpackedRatio"),
+    *("fields", "format", "ignoreCorruptFiles"),
+    *limit_names(Unpacking),
     *SELECTION,
 )
 #: What a message of the firehose is read from, and what more is taken of it.
@@ -63,7 +65,7 @@ def read_traces(
     kind, storage = given.text("format", "auto").lower(), storage_of(given, filesystem)
     traces.read("", format=kind)  # refuses wrong ones here
     tolerant = given.flag("ignoreCorruptFiles", False)
-    unpacking = unpacking_of(given)
+    unpacking = limits_of(given, Unpacking)
     paths = [path] if isinstance(path, str) else list(path)
     files = list_files(paths, Selection.of(given), storage)
     target = arrow_schema(decoded.schema)

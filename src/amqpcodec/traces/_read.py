@@ -10,7 +10,8 @@ from typing import IO, Any
 
 import pyarrow as pa
 
-from ..capture._files import UNPACKED_RATIO, Pieces, Source, Unpacking, source_name
+from ..capture._files import Pieces, Source, source_name
+from ..capture._limits import LIMITS, Unpacking
 from ..capture._storage import Storage, locate
 from . import _rows
 from ._rows import RecordError
@@ -44,7 +45,7 @@ class Reader:
         format: str = "auto",
         *,
         unpacked_bytes: int = 0,
-        unpacked_ratio: int = UNPACKED_RATIO,
+        unpacked_ratio: int = LIMITS.unpacked_ratio,
     ) -> None:
         """Nothing is opened yet."""
         if format not in ("auto", "json", "text"):
@@ -196,7 +197,7 @@ def read(
     format: str = "auto",
     *,
     unpacked_bytes: int = 0,
-    unpacked_ratio: int = UNPACKED_RATIO,
+    unpacked_ratio: int = LIMITS.unpacked_ratio,
 ) -> Reader:
     """Iterates over a trace as Arrow batches: a row each message that went in or out.
 

@@ -562,7 +562,8 @@ cdef class CaptureReader:
                 self.layers.load(b"")
             if status < 0:
                 raise MemoryError
-            raise ValueError("the state of the capture reader is damaged")
+            raise ValueError("the state of the capture reader is damaged, or has more connections "
+                             "than open_connections allows")
 
     cdef void begin_again(self):
         """As if nothing had been read."""

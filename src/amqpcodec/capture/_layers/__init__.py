@@ -11,6 +11,7 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from typing import Any
 
+from .._limits import LIMITS, Limits
 from . import _state
 from ._items import Items
 from ._keylog import KeyLog
@@ -35,10 +36,10 @@ def _can_decrypt() -> bool:
 class Connection:
     """What stands on what: TLS, then WebSocket, each if it is there."""
 
-    def __init__(self, tls: Tls | None, tell: Callable[[str], None]) -> None:
+    def __init__(self, tls: Tls | None, tell: Callable[[str], None], limits: Limits) -> None:
         """Nothing was seen yet. tell: takes the reason why a direction cannot be read."""
         self.tls = tls
-        self.web = WebSocket(tell)
+        self.web = WebSocket(tell, limits)
 
     def receive(self, side: int, data: bytes) -> Items:
         """See _capture.Layers."""
@@ -68,12 +69,13 @@ class Connection:
 class Layers:
     """Those of all connections of a reader; see _capture.Layers."""
 
-    def __init__(self, keys: KeyLog | None = None) -> None:
+    def __init__(self, keys: KeyLog | None = None, limits: Limits = LIMITS) -> None:
         """keys: what TLS is read with, beside the key logs that files bring.
 
         Raises ImportError where the package cryptography is missing that they need.
         """
         self.keys = KeyLog() if keys is None else keys
+        self.limits = limits
         self.sessions = Sessions()
         self.connections: dict[int, Connection] = {}
         self.reasons: dict[str, int] = {}
@@ -114,7 +116,8 @@ class Layers:
         return {"tls_reasons": dict(self.reasons), "websockets": self.websockets}
 
     def _new(self, tls: bool) -> Connection:
-        return Connection(Tls(self.keys, self.sessions, self._tell) if tls else None, self._tell)
+        over = Tls(self.keys, self.sessions, self._tell) if tls else None
+        return Connection(over, self._tell, self.limits)
 
     def _tell(self, reason: str) -> None:
         if reason in self.reasons or len(self.reasons) < KINDS:

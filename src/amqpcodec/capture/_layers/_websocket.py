@@ -7,6 +7,7 @@ import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from .._limits import LIMITS, Limits
 from ._items import Items, Stop
 
 #: What a direction is found to be.
@@ -20,9 +21,8 @@ LARGEST_HEAD = 1 << 16  # bytes of a request or an answer
 LARGEST_FRAME = 1 << 30
 LARGEST_WAIT = 1 << 18  # bytes of frames before the answer is known
 LARGEST_SEARCH = 1 << 18  # bytes after a gap in which frames are looked for
-LARGEST_PACKED = 1 << 24  # bytes of a compressed message
-#: What a direction's compressed messages may become: so many bytes, and so many times their size.
-LARGEST_UNPACKED, LARGEST_RATIO = 1 << 20, 128
+#: What a direction's compressed messages may become beside a multiple of their size.
+UNPACKED_START = 1 << 20
 WINDOW = 1 << 15
 
 NO_UPGRADE = "HTTP without WebSocket"
@@ -54,7 +54,7 @@ class Half:
     searching: bool = False
     look_at: int = 0  # bytes of the buffer with which frames are looked for again
     looked: int = 0  # bytes of the buffer in which the end of the head does not begin
-    unpacked_left: int = LARGEST_UNPACKED  # bytes that compressed messages may still become
+    unpacked_left: int = UNPACKED_START  # bytes that compressed messages may still become
 
 
 @dataclass
@@ -75,9 +75,10 @@ class Head:
 class WebSocket:
     """Both directions: 0 is the client's. What begins with no request of HTTP goes on as it is."""
 
-    def __init__(self, tell: Callable[[str], None]) -> None:
+    def __init__(self, tell: Callable[[str], None], limits: Limits = LIMITS) -> None:
         """tell: takes the reason why a direction cannot be read."""
         self.tell = tell
+        self.limits = limits
         self.halves = (Half(), Half())
         self.agreed = False
         self.deflates = False
@@ -263,7 +264,7 @@ class WebSocket:
         if not half.packed:
             parts.append(part)
         elif not half.broken:
-            if len(half.message) + len(part) > LARGEST_PACKED:
+            if len(half.message) + len(part) > self.limits.websocket_bytes:
                 raise Stop(PACKED)
             half.message += part
 
@@ -279,7 +280,7 @@ class WebSocket:
         """A compressed message. Spec: RFC 7692 §7.2.2."""
         half = self.halves[side]
         packed = bytes(half.message) + b"\0\0\xff\xff"
-        limit = half.unpacked_left + LARGEST_RATIO * len(packed)
+        limit = half.unpacked_left + self.limits.websocket_ratio * len(packed)
         unpack = zlib.decompressobj(-15, zdict=half.window)
         try:
             found = unpack.decompress(packed, limit)

@@ -1,0 +1,108 @@
+"""Limits of what a recording may make its reader do: names, defaults and ranges, for every face."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, TypedDict
+
+#: What a packed file may become beside a multiple of what was read of it.
+UNPACKED_START = 1 << 26
+
+
+class LimitOptions(TypedDict, total=False):
+    """Limits of what a recording may make a reader do, as keyword arguments; all may be left out.
+
+    Spark spells them as options (``reorderBytes``), the command line so (``--reorder-bytes``).
+    What a reader does at each is in docs/limits.md.
+
+    Attributes:
+        reorder_bytes: what may wait in each direction for a segment that is missing, 64 bytes for
+            each segment included; eight times that in all directions. 4 MiB.
+        reorder_segments: how many may. Where more would wait, what is missing is given up: it is a
+            row with the flag "gap" that says how much it is, and stats() counts it, under gaps,
+            lost_octets and reorder_overflows. 65,536.
+        open_connections: how many may be open, from 1 to 262,144. Where there are more, those that
+            were silent for longest end, with rows of what is left of them; what they send later is
+            another connection, which begins in the middle. 65,536.
+        record_bytes: of a packet or block of a file, from 1 to 64 MiB, the default. Where one says
+            that it is larger, the file is damaged, and stats() says so.
+        message_bytes: of the frames of a message, at message level, from 1 to 64 MiB, the default.
+        fragment_bytes: what IP packets may take of which fragments are missing. Where they take
+            more, the oldest are given up: what is there before the first hole is read, and stats()
+            counts the fragments of which nothing was, as skipped ("IP fragment"). 8 MiB.
+        websocket_bytes: of a compressed message of WebSocket, as it was sent, from 1 to 32 MiB. A
+            direction with a larger one is left out from there on, and stats() counts it under
+            tls_reasons. 16 MiB.
+        websocket_ratio: how many times their bytes the compressed messages of a direction may
+            become together, and 1 MiB more, from 1 to 1,032, which is all that they can; the same.
+            128.
+        unpacked_bytes: of a packed file; 0, the default, for any number.
+        unpacked_ratio: how many times its bytes a packed file may become, and 64 MiB more; 0 for
+            any number. No more than that is unpacked, whatever a file claims to hold: where there
+            is more, what comes before it is read, ``damaged`` says where that ends, and a
+            CaptureWarning tells of it. 16,384. (Packets of 64 KiB that are all zeros reach 3,800,
+            those of 256 KiB 9,100; the formats could reach: zstd 32,768, gzip 1,032, lz4 255.)
+    """
+
+    reorder_bytes: int
+    reorder_segments: int
+    open_connections: int
+    record_bytes: int
+    message_bytes: int
+    fragment_bytes: int
+    websocket_bytes: int
+    websocket_ratio: int
+    unpacked_bytes: int
+    unpacked_ratio: int
+
+
+def _limit(default: int, least: int = 0, most: int | None = None) -> Any:
+    return field(default=default, metadata={"least": least, "most": most})
+
+
+@dataclass(frozen=True)
+class Unpacking:
+    """Limits of what a packed file becomes, which captures and traces have; 0: none."""
+
+    unpacked_bytes: int = _limit(0)
+    unpacked_ratio: int = _limit(1 << 14)
+
+    def __post_init__(self) -> None:
+        """Raises ValueError: a limit is out of its range."""
+        for each in fields(self):
+            limit, (least, most) = getattr(self, each.name), each.metadata.values()
+            if limit < least or (most is not None and limit > most):
+                to = "on" if most is None else f"to {most}"
+                raise ValueError(f"{each.name} is from {least} {to}, not {limit}")
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The limits as readers take them."""
+        return asdict(self)
+
+    def of(self, read: int) -> tuple[int, str] | None:
+        """What so many bytes may become, and the option that says so; None: there is no limit."""
+        limits = []
+        if self.unpacked_bytes:
+            limits.append((self.unpacked_bytes, "unpacked_bytes"))
+        if self.unpacked_ratio:
+            limits.append((UNPACKED_START + self.unpacked_ratio * read, "unpacked_ratio"))
+        return min(limits, default=None)
+
+
+@dataclass(frozen=True)
+class Limits(Unpacking):
+    """All of them; LimitOptions says what they are."""
+
+    reorder_bytes: int = _limit(1 << 22, 0, (1 << 31) - 1)
+    reorder_segments: int = _limit(1 << 16, 0, (1 << 31) - 1)
+    open_connections: int = _limit(1 << 16, 1, 1 << 18)
+    record_bytes: int = _limit(1 << 26, 1, 1 << 26)
+    message_bytes: int = _limit(1 << 26, 1, 1 << 26)
+    fragment_bytes: int = _limit(1 << 23, 0, (1 << 31) - 1)
+    websocket_bytes: int = _limit(1 << 24, 1, 1 << 25)
+    websocket_ratio: int = _limit(128, 1, 1032)
+
+
+#: What is used where nothing is said.
+LIMITS = Limits()

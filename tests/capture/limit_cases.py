@@ -1,0 +1,108 @@
+"""For each limit of captures a recording that needs it, and the lowest number that is enough."""
+
+from __future__ import annotations
+
+import gzip
+from itertools import count
+from typing import NamedTuple
+
+import pytest
+
+from amqpcodec import v0_9_1 as amqp
+from amqpcodec.capture import _limits
+from tests.capture import recording as make
+from tests.capture.test_limits_unit import talk
+from tests.capture.test_websocket_unit import CLIENT, DEFLATE, Deflater, over_web
+
+ACK = amqp.encode(1, amqp.Basic.Ack(delivery_tag=7))
+MESSAGE = amqp.encode_message(
+    1, amqp.Basic.Publish(routing_key="eu"), amqp.Basic.Properties(), bytes(5000), frame_max=4096
+)
+#: A frame that deflates to 80 bytes or so.
+LARGE = amqp.encode(1, amqp.Body(bytes(1 << 16)))
+
+
+class Case(NamedTuple):
+    """A recording whose rows at this level have no error with one limit, and some with another."""
+
+    octets: bytes
+    enough: int
+    too_few: int
+    level: str = "frame"
+
+
+def at(octets: bytes, enough: int, level: str = "frame") -> Case:
+    """A limit of which one less is too few."""
+    return Case(octets, enough, enough - 1, level)
+
+
+def _segments() -> bytes:
+    """The first of five comes last."""
+    first, *rest = (make.client(1001 + i * len(ACK), ACK) for i in range(5))
+    return make.pcap([*make.opening(), *rest, first])
+
+
+def _fragments() -> bytes:
+    """Of two packets the first halves, then the others."""
+    ends = make.CLIENT, make.SERVER
+    whole = [make.tcp(*ends, 1001 + i * len(MESSAGE), MESSAGE) for i in range(2)]
+    cut = len(whole[0]) // 16 * 8
+    first = [
+        make.ipv4(*ends, each[:cut], number=i, fragment=0x2000) for i, each in enumerate(whole)
+    ]
+    rest = [
+        make.ipv4(*ends, each[cut:], number=i, fragment=cut // 8) for i, each in enumerate(whole)
+    ]
+    return make.pcap(map(make.ethernet, [*first, *rest]))
+
+
+#: Large frames in compressed messages, and how many bytes each of these has.
+WEB = [amqp.PROTOCOL_HEADER, *[LARGE] * 19]
+PACKED = [len(packed) for packed in map(Deflater(True), WEB)]
+
+
+def _web() -> bytes:
+    return make.pcap(make.packets(over_web([(CLIENT, each) for each in WEB], DEFLATE % b"")))
+
+
+def _web_ratio() -> int:
+    """The lowest at which no message fills what may be unpacked: 1 MiB and a multiple."""
+    for ratio in count(1):
+        room = 1 << 20
+        for packed, plain in zip(PACKED, WEB, strict=True):
+            room += ratio * (packed + 4) - len(plain)  # 4 bytes end each message
+            if room <= 0:
+                break
+        else:
+            return ratio
+    raise AssertionError
+
+
+#: Four segments wait, of which each counts 64 bytes more than it has.
+WAITING = 4 * (len(ACK) + 64)
+TALK = make.pcap(talk(4))
+
+CASES = {
+    "reorder_bytes": at(_segments(), WAITING),
+    "reorder_segments": at(_segments(), 4),
+    "open_connections": at(TALK, 4),
+    "record_bytes": at(make.pcap([*make.opening(), make.client(1001, ACK)]), 54 + len(ACK)),
+    "message_bytes": at(
+        make.pcap([*make.opening(), make.client(1001, MESSAGE)]), len(MESSAGE), "message"
+    ),
+    "fragment_bytes": Case(
+        _fragments(), 1 << 23, 1 << 12
+    ),  # the memory that packets take is rounded up
+    "websocket_bytes": at(_web(), max(PACKED)),
+    "websocket_ratio": at(_web(), _web_ratio()),
+    "unpacked_bytes": at(gzip.compress(TALK), len(TALK)),
+    # Of nothing but a multiple: tests set what a file may become beside it to 0.
+    "unpacked_ratio": at(gzip.compress(TALK), -(-len(TALK) // len(gzip.compress(TALK)))),
+}
+EACH = pytest.mark.parametrize("name", CASES)
+
+
+@pytest.fixture(autouse=True)
+def only_a_multiple(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a packed file becomes is a multiple of its bytes, and nothing more."""
+    monkeypatch.setattr(_limits, "UNPACKED_START", 0)

@@ -1,0 +1,87 @@
+"""Every limit of captures as an option of capture: at what is enough, and at too few."""
+
+from __future__ import annotations
+
+import io
+import re
+from dataclasses import fields
+from typing import Any
+
+import pytest
+
+from amqpcodec import capture
+from amqpcodec.capture._limits import LIMITS, LimitOptions, Limits
+from tests.capture.limit_cases import CASES, EACH, only_a_multiple
+from tests.capture.rows import rows
+
+__all__ = ["only_a_multiple"]
+pytestmark = pytest.mark.filterwarnings("ignore::amqpcodec.capture.CaptureWarning")
+
+FIELDS = ["frame", "flags", "error"]
+
+
+def test_every_limit_has_its_case_its_text_and_its_type() -> None:
+    names = [each.name for each in fields(Limits)]
+    assert set(CASES) == set(names) == set(LimitOptions.__annotations__)
+    assert re.findall(r"^ +(\w+): ", LimitOptions.__doc__ or "", re.MULTILINE) == list(
+        LimitOptions.__annotations__
+    )
+
+
+@EACH
+def test_rows(name: str) -> None:
+    octets, enough, too_few, level = CASES[name]
+    asked: dict[str, Any] = {"level": level, "fields": FIELDS, "order": "none"}
+    whole = rows(octets, **asked, **{name: enough})
+    assert whole
+    assert {row["error"] for row in whole} == {None}
+    less = rows(octets, **asked, **{name: too_few})
+    assert sum(row["error"] is None for row in less) < len(whole)
+
+
+@EACH
+def test_stats(name: str) -> None:
+    octets, enough, too_few, level = CASES[name]
+    whole = capture.stats(io.BytesIO(octets), **{name: enough})
+    assert whole["errors"] == 0
+    less = capture.stats(io.BytesIO(octets), **{name: too_few})
+    assert (less == whole) is (level == "message")  # frames are counted, no messages
+
+
+@EACH
+def test_out_of_range(name: str) -> None:
+    (limit,) = (each for each in fields(Limits) if each.name == name)
+    least, most = limit.metadata["least"], limit.metadata["most"]
+    for value in (least, most):
+        if value is not None:
+            assert getattr(capture.Reader(io.BytesIO(b""), **{name: value}).limits, name) == value
+    for value in (least - 1, *([] if most is None else [most + 1])):
+        for asked in (capture.read, capture.Reader, capture.stats):
+            with pytest.raises(ValueError, match=f"^{name} is from {least} .*, not {value}$"):
+                asked(io.BytesIO(b""), **{name: value})
+
+
+@pytest.mark.parametrize("name", [each for each in CASES if not each.startswith("unpacked")])
+def test_a_state_goes_on_with_the_limits_of_its_new_reader(name: str) -> None:
+    """Wherever it was cut; of connections one more may be open (and test_limits_unit has more)."""
+    octets, enough, too_few, level = CASES[name]
+    asked: dict[str, Any] = {"level": level, "fields": FIELDS, "order": "none"}
+    whole = rows(octets, **asked)
+    at = 24
+    lower = 0  # times that the lower limit was passed
+    while at < len(octets):
+        at += 16 + int.from_bytes(octets[at + 8 : at + 12], "little")
+        first = capture.Reader(io.BytesIO(octets), **asked)
+        before = sum(map(len, first.read(at)))
+        state = first.state()
+        for limit in (enough, too_few):
+            reader = capture.Reader(io.BytesIO(octets), **asked, **{name: limit})
+            reader.resume(state)
+            good = before + sum(len(batch) - batch.errors for batch in reader)
+            assert good == len(whole) or limit == too_few
+            lower += good < len(whole)
+    assert lower
+
+
+def test_defaults() -> None:
+    assert capture.Reader(io.BytesIO(b"")).limits == LIMITS == Limits()

@@ -1,0 +1,46 @@
+"""Every limit of captures as an option of the commands: at what is enough, and at too few."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from amqpcodec.cli.arguments import LIMITS
+from tests.capture.limit_cases import CASES, EACH, only_a_multiple
+
+__all__ = ["only_a_multiple"]
+
+
+@EACH
+@pytest.mark.parametrize("command", ["dissect", "stats"])
+def test_commands(run, tmp_path: Path, name: str, command: str) -> None:
+    octets, enough, too_few, level = CASES[name]
+    path = tmp_path / "x.pcap"
+    path.write_bytes(octets)
+    option = f"--{name.replace('_', '-')}"
+    form = ["--format", "json", *(["--level", level] if command == "dissect" else [])]
+    whole = run(command, path, *form, option, enough)
+    assert whole.lines
+    less = run(command, path, *form, option, too_few)
+    if (command, level) == ("stats", "message"):
+        assert less == whole  # frames are counted, no messages
+        return
+    assert less.out != whole.out
+    if command == "dissect":
+        assert (whole.status, less.status) in {(0, 1), (0, 0)}
+
+
+def test_they_are_the_limits_of_captures() -> None:
+    assert [each.replace("-", "_") for each in LIMITS] == list(CASES)
+
+
+@EACH
+def test_out_of_range(run, good: Path, name: str) -> None:
+    option = f"--{name.replace('_', '-')}"
+    for command in ("dissect", "stats", "connections"):
+        assert run(command, good, option, -1).status == 2
+    if not name.startswith("unpacked"):
+        result = run("dissect", good, option, 1 << 40)
+        assert result.status == 2
+        assert f"{name} is from " in result.err

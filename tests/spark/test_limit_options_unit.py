@@ -1,0 +1,107 @@
+"""Every limit of captures as an option of Spark's readers, by their tasks: enough, and too few."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pa = pytest.importorskip("pyarrow")
+pytest.importorskip("pyspark")
+
+from amqpcodec.capture._limits import Limits  # noqa: E402
+from amqpcodec.spark import contents, reading, stats  # noqa: E402
+from amqpcodec.spark.columns import plan  # noqa: E402
+from amqpcodec.spark.options import Options, limit_names, limits_of  # noqa: E402
+from amqpcodec.spark.rows import capture_columns, with_error  # noqa: E402
+from tests.capture.limit_cases import CASES, EACH, only_a_multiple  # noqa: E402
+from tests.spark.test_ranges_unit import rows, tasks  # noqa: E402
+
+__all__ = ["only_a_multiple"]
+pytestmark = pytest.mark.filterwarnings("ignore::amqpcodec.capture.CaptureWarning")
+
+
+def spelled(name: str) -> str:
+    """As Spark spells it: ``reorderBytes``."""
+    return name.title().replace("_", "").replace(name[0].upper(), name[0], 1)
+
+
+def written(name: str, folder: Path) -> Path:
+    path = folder / "x.pcap"
+    path.write_bytes(CASES[name].octets)
+    return path
+
+
+def test_names() -> None:
+    assert sorted(limit_names(Limits)) == sorted(map(spelled, CASES))
+    assert limit_names(Limits)[:3] == ["unpackedBytes", "unpackedRatio", "reorderBytes"]
+
+
+@EACH
+def test_rows(tmp_path: Path, name: str) -> None:
+    _, enough, too_few, level = CASES[name]
+    path = written(name, tmp_path)
+    whole = rows(path, level=level, **{spelled(name): enough})
+    assert {row["error"] for row in whole} == {None}
+    less = rows(path, level=level, **{spelled(name).upper(): str(too_few)})
+    assert sum(row["error"] is None for row in less) < len(whole)
+
+
+@EACH
+def test_ranges(tmp_path: Path, name: str) -> None:
+    """What was planned with other limits is not used: rows are those of one task."""
+    _, enough, too_few, level = CASES[name]
+    path = written(name, tmp_path)
+    cut = {"stateLocation": str(tmp_path / "states"), "maxPartitionBytes": 200, "level": level}
+    for limit in (enough, too_few):
+        limits = {spelled(name): limit}
+        _, parts = tasks(path, **cut, **limits)
+        assert len(parts) > 1 or name.startswith(("unpacked", "record"))
+        assert rows(path, **cut, **limits) == rows(path, level=level, **limits)
+
+
+@EACH
+def test_stats(tmp_path: Path, name: str) -> None:
+    _, enough, too_few, level = CASES[name]
+    path = written(name, tmp_path)
+
+    def counted(limit: int) -> list[dict[str, Any]]:
+        given = {"path": str(path), spelled(name): str(limit)}
+        reader = stats._Reader(Options(given), stats.AmqpCaptureStats(given).schema())
+        batches = [each for part in reader.partitions() for each in reader.read(part)]
+        return pa.Table.from_batches(batches).to_pylist()
+
+    assert (counted(too_few) == counted(enough)) is (level == "message")
+
+
+@EACH
+def test_values_of_a_column(name: str) -> None:
+    """What decode_captures has its tasks do."""
+    octets, enough, too_few, level = CASES[name]
+    made = with_error(plan(capture_columns(level, None), ["error"], None, None), "PERMISSIVE")
+
+    def good(limit: int) -> int:
+        limits = Limits(**{name: limit})
+        job = contents._Job(made, 0, level, (5672,), None, True, "PERMISSIVE", limits)
+        return sum(each.column("error").null_count for each in job.captures("", octets))
+
+    assert good(too_few) < good(enough)
+
+
+@EACH
+def test_text(name: str) -> None:
+    option = spelled(name)
+    assert getattr(limits_of(Options({option: "7"}), Limits), name) == 7
+    if name.endswith("bytes"):
+        assert getattr(limits_of(Options({option: "2m"}), Limits), name) == 2 << 20
+    with pytest.raises(ValueError, match=f"option {option} is a "):
+        limits_of(Options({option: "-1"}), Limits)
+    assert option in reading.OPTIONS
+
+
+def test_what_is_too_large_is_refused() -> None:
+    with pytest.raises(ValueError, match="open_connections is from 1 to 262144, not 262145"):
+        limits_of(Options({"openConnections": 262145}), Limits)
+    with pytest.raises(ValueError, match="option websocketRatio is a number from 1, not '0'"):
+        limits_of(Options({"websocketRatio": 0}), Limits)
