@@ -80,41 +80,6 @@ def legacy(head: int) -> Mutator:
     return mutate
 
 
-def v1(head: int) -> Mutator:
-    """Of streams of 1.0: a frame's size is made to fit what it holds."""
-
-    def mutate(data: bytes, rng: Random) -> bytes:
-        choosing, stream = bytes(lead(data, head, rng)), data[head:]
-        frames, place = [], 0
-        while len(stream) - place >= 8:
-            size = (
-                8
-                if stream[place : place + 4] == b"AMQP"
-                else int.from_bytes(stream[place : place + 4])
-            )
-            if not 8 <= size <= len(stream) - place:
-                break
-            frames.append(stream[place : place + size])
-            place += size
-        frames.append(stream[place:])
-        which = below(rng, len(frames))
-        frame = bytearray(frames[which])
-        how = below(rng, 10)
-        if how == 0:
-            frames.insert(below(rng, len(frames) + 1), bytes(frame))
-        elif how == 1:
-            del frames[which]
-        else:
-            for _ in range(1 + below(rng, 3)):
-                edit(frame, rng, min(8, len(frame)))
-            if len(frame) >= 8 and frame[:4] != b"AMQP":
-                frame[:4] = struct.pack(">I", len(frame))
-            frames[which] = bytes(frame)
-        return choosing + b"".join(frames)
-
-    return mutate
-
-
 def plain(head: int) -> Mutator:
     """Of anything after so many choosing bytes."""
 

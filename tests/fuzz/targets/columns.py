@@ -15,7 +15,7 @@ from tests.columns.test_blocks_differential import messages as like_messages
 from tests.columns.test_fast_path_differential import NAMED
 from tests.columns.test_v1_fast_path_differential import HEARTBEAT as V1_HEARTBEAT
 from tests.columns.v1_rows import ASKED
-from tests.fuzz import mutators
+from tests.fuzz import mutators, v1_mutators
 from tests.fuzz.target import Choices, Target
 from tests.fuzz.targets.legacy import stream_seeds
 from tests.fuzz.targets.v1 import stream_seeds as v1_seeds
@@ -153,5 +153,5 @@ TARGETS = (
         quick=quick_legacy,
     ),
     Target("columns-runs", runs, run_seeds, mutators.plain(HEAD), largest=60),
-    Target("v1-columns", v1, lambda: padded(v1_seeds(), 4), mutators.v1(HEAD)),
+    Target("v1-columns", v1, lambda: padded(v1_seeds(), 4), v1_mutators.streams(HEAD)),
 )

@@ -8,7 +8,7 @@ from typing import Any
 
 from amqpcodec import DecodeError
 from amqpcodec import v1_0 as amqp
-from tests.fuzz import mutators
+from tests.fuzz import v1_mutators
 from tests.fuzz.target import Choices, Target, chunks
 from tests.support.guard_page import Guarded
 from tests.support.promises import outcome
@@ -206,8 +206,10 @@ def stream_seeds() -> Iterator[bytes]:
 
 
 TARGETS = (
-    Target("v1-values", values, value_seeds, mutators.plain(1), largest=2048, quick=quick_values),
-    Target("v1-frames", frames, stream_seeds, mutators.v1(HEAD)),
-    Target("v1-streams", streams, stream_seeds, mutators.v1(HEAD)),
-    Target("v1-messages", messages, message_bytes, mutators.plain(0), largest=2048),
+    Target(
+        "v1-values", values, value_seeds, v1_mutators.values(1), largest=2048, quick=quick_values
+    ),
+    Target("v1-frames", frames, stream_seeds, v1_mutators.streams(HEAD)),
+    Target("v1-streams", streams, stream_seeds, v1_mutators.streams(HEAD)),
+    Target("v1-messages", messages, message_bytes, v1_mutators.messages(0), largest=2048),
 )
