@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import struct
+from dataclasses import replace
 from random import Random
 
 from tests.fuzz.target import Mutator
+from tests.reference import encode_frame
+from tests.reference.frames import Body, Frame
 from tests.support import amqp091_gen as gen
+from tests.support.bridge import V0_8, V0_9, V0_9_1, Version
+from tests.support.generate import Generate
 from tests.v1.mutation import TELLING
 
 #: What readers of sizes and counts have to be asked.
@@ -14,6 +19,27 @@ EDGES = (0, 1, 2, 3, 4, 7, 8, 127, 128, 255, 256, 0x7FFF, 0x8000, 0xFFFF, 0x7FFF
 
 
 TAGS = b"tbBsuUIiIlLfdDSAFTVxn"
+
+#: By the first choosing byte of a stream, as the targets choose.
+VERSIONS = (V0_9_1, V0_9_1, V0_9, V0_8)
+DIALECTS = ("rabbitmq", "0-9-1")
+CHANNELS = (1, 1, 2, 0, 65535)
+METHODS = {each.name: tuple(each.facts.methods) for each in VERSIONS}
+#: Of each class with content: its number, and the methods that have it.
+CONTENT = {
+    each.name: [
+        (class_id, names)
+        for class_id in each.facts.properties
+        if (
+            names := [
+                name
+                for name, fact in each.facts.methods.items()
+                if fact.class_id == class_id and fact.content
+            ]
+        )
+    ]
+    for each in VERSIONS
+}
 
 
 def below(rng: Random, limit: int) -> int:
@@ -53,28 +79,60 @@ def edit(data: bytearray, rng: Random, start: int = 0) -> None:
         data[place] = (data[place] + 2 * below(rng, 2) - 1) & 255
 
 
+def fresh(rng: Random, version: Version) -> list[bytes]:
+    """New frames of a version: one of any kind, or those of a message."""
+    how = below(rng, 8)
+    if how == 0:
+        return [gen.any_frame(rng)]
+    dialect = DIALECTS[below(rng, 2)]
+    wild = Generate(rng, dialect, facts=version.facts)
+    parts: list[Frame]
+    if how <= 3:
+        parts = [wild.method(rng.choice(METHODS[version.name]))]
+    else:
+        class_id, names = rng.choice(CONTENT[version.name])
+        pieces = [rng.randbytes(1 + below(rng, 40)) for _ in range(below(rng, 3))]
+        size = sum(map(len, pieces)) + (below(rng, 12) == 0)
+        header = wild.header(class_id)
+        parts = [wild.method(rng.choice(names)), replace(header, body_size=size)]
+        parts = [header] if how <= 5 else parts + [Body(piece) for piece in pieces]
+    channel = CHANNELS[below(rng, len(CHANNELS))]
+    return [encode_frame(channel, part, dialect, version.facts) for part in parts]
+
+
 def legacy(head: int) -> Mutator:
-    """Of streams of 0-x after so many choosing bytes: sizes and ends of frames are made to fit."""
+    """Of streams of 0-x after so many choosing bytes: sizes and ends of frames are made to fit.
+
+    The first choosing byte is that of the version.
+    """
 
     def mutate(data: bytes, rng: Random) -> bytes:
         choosing = bytes(lead(data, head, rng))
         frames = gen.frames(data[head:])
-        if not frames or rng.random() < 0.04:
-            frames.insert(below(rng, len(frames) + 1), gen.any_frame(rng))
-            return choosing + b"".join(frames)
-        place = below(rng, len(frames))
-        frame = bytearray(frames[place])
-        how = below(rng, 10)
-        if how == 0:
-            frames.insert(below(rng, len(frames) + 1), bytes(frame))
-        elif how == 1:
-            del frames[place]
-        elif len(frame) >= 8 and frame[:4] != b"AMQP":
-            payload = frame[7:-1]
+        place = below(rng, len(frames) + 1)
+        how = below(rng, 40)
+        if how <= 3 or not frames:
+            frames[place : place + below(rng, 2)] = fresh(rng, VERSIONS[choosing[0] & 3])
+        elif how == 4:
+            frames[place:place] = frames[below(rng, len(frames)) :][: 1 + below(rng, 4)]
+        elif how == 5:
+            some = frames[below(rng, len(frames)) :][: 1 + below(rng, 4)]
+            frames[place:place] = some * (2 + below(rng, 7))
+        elif how <= 8:
+            del frames[place : place + 1 + below(rng, 2)]
+        elif how == 9:
+            at = below(rng, len(frames))
+            frames[at], frames[-1] = frames[-1], frames[at]
+        elif how == 10:
+            whole = bytearray(b"".join(frames))
+            edit(whole, rng)
+            return choosing + whole
+        elif place < len(frames) and len(frames[place]) >= 8 and frames[place][:4] != b"AMQP":
+            frame = frames[place]
+            payload = bytearray(frame[7:-1])
             for _ in range(1 + below(rng, 3)):
                 edit(payload, rng)
-            frame[3:7] = struct.pack(">I", len(payload))
-            frames[place] = bytes(frame[:7] + payload + b"\xce")
+            frames[place] = frame[:3] + struct.pack(">I", len(payload)) + payload + b"\xce"
         return choosing + b"".join(frames)
 
     return mutate
