@@ -10,9 +10,19 @@ from typing import Any, TypeVar
 
 from ..capture._limits import Unpacking
 
-__all__ = ["CORRUPT", "MODES", "TABLES", "Options", "limit_names", "limits_of", "mode_of"]
+__all__ = [
+    "BOOLEANS",
+    "CORRUPT",
+    "MODES",
+    "TABLES",
+    "Options",
+    "limit_names",
+    "limits_of",
+    "mode_of",
+]
 
 _Limits = TypeVar("_Limits", bound=Unpacking)
+_Meaning = TypeVar("_Meaning")
 
 #: Spark's own name for the column with what could not be read.
 CORRUPT = "_corrupt_record"
@@ -20,7 +30,9 @@ MODES = ("PERMISSIVE", "DROPMALFORMED", "FAILFAST")
 #: What field tables become.
 TABLES = ("json", "variant", "map")
 
-_BOOLEANS = {"true": True, "false": False}
+#: What true and false are written as.
+BOOLEANS = {"true": True, "false": False}
+
 _SECONDS = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 _UNITS = {"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
@@ -80,10 +92,15 @@ class Options:
 
     def flag(self, name: str, default: bool) -> bool:
         """An option that is true or false."""
-        text = self.text(name, str(default)).strip().lower()
-        if text not in _BOOLEANS:
-            raise ValueError(f"option {name} is true or false, not {text!r}")
-        return _BOOLEANS[text]
+        return self.word(name, str(default), BOOLEANS)
+
+    def word(self, name: str, default: str, meanings: Mapping[str, _Meaning]) -> _Meaning:
+        """An option that is one of some words: what that one means."""
+        text = self.text(name, default).strip().lower()
+        if text not in meanings:
+            *others, last = meanings
+            raise ValueError(f"option {name} is {', '.join(others)} or {last}, not {text!r}")
+        return meanings[text]
 
     def names(self, name: str) -> tuple[str, ...] | None:
         """An option that is a list: a JSON list, or names with commas between them."""

@@ -23,7 +23,7 @@ from .columns import Plan, conform, plan, with_all
 from .files import SELECTION, TOLERANT
 from .kept import key_of
 from .linking import ChainOption
-from .options import CORRUPT, Options, limit_names, limits_of, mode_of
+from .options import BOOLEANS, CORRUPT, Options, limit_names, limits_of, mode_of
 from .ranges import Range, state_of
 from .rows import (
     BATCH_ROWS,
@@ -137,14 +137,8 @@ class What:
 
 def chain_of(options: Options) -> ChainOption:
     """The option chain, as capture.read has it."""
-    text = options.text("chain", "auto").strip().lower()
-    if text == "auto":
-        return "auto"
-    if text == "join":
-        return "join"
-    if text not in ("true", "false"):
-        raise ValueError(f"option chain is auto, join, true or false, not {text!r}")
-    return text == "true"
+    meanings: dict[str, ChainOption] = {"auto": "auto", "join": "join", **BOOLEANS}
+    return options.word("chain", "auto", meanings)
 
 
 def paths_of(options: Options) -> list[str]:
