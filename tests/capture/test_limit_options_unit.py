@@ -85,3 +85,11 @@ def test_a_state_goes_on_with_the_limits_of_its_new_reader(name: str) -> None:
 
 def test_defaults() -> None:
     assert capture.Reader(io.BytesIO(b"")).limits == LIMITS == Limits()
+
+
+def test_a_name_that_is_none_has_the_nearest() -> None:
+    for asked in (capture.read, capture.Reader, capture.stats):
+        with pytest.raises(TypeError, match=r"^no argument 'open_conections': did you mean open_c"):
+            asked(io.BytesIO(b""), open_conections=1)
+        with pytest.raises(TypeError, match=r"^no argument 'x': limits are unpacked_bytes, unpack"):
+            asked(io.BytesIO(b""), x=1)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from amqpcodec.capture._limits import Limits
 from amqpcodec.cli.arguments import LIMITS
 from tests.capture.limit_cases import CASES, EACH, only_a_multiple
 
@@ -33,6 +34,13 @@ def test_commands(run, tmp_path: Path, name: str, command: str) -> None:
 
 def test_they_are_the_limits_of_captures() -> None:
     assert [each.replace("-", "_") for each in LIMITS] == list(CASES)
+
+
+def test_their_help_says_the_defaults() -> None:
+    for name, told in LIMITS.items():
+        default = getattr(Limits(), name.replace("-", "_"))
+        said = told.split("default: ")[1].split(";")[0]
+        assert said == (str(default) if default else "any number"), name
 
 
 @EACH

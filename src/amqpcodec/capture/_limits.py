@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, TypedDict
 
@@ -102,6 +103,22 @@ class Limits(Unpacking):
     fragment_bytes: int = _limit(1 << 23, 0, (1 << 31) - 1)
     websocket_bytes: int = _limit(1 << 24, 1, 1 << 25)
     websocket_ratio: int = _limit(128, 1, 1032)
+
+
+def limits_of(given: LimitOptions) -> Limits:
+    """Limits as keyword arguments.
+
+    Raises:
+        TypeError: one is none; it says which, and what was probably meant.
+        ValueError: one is out of its range.
+    """
+    known = [each.name for each in fields(Limits)]
+    for name in given:
+        if name not in known:
+            close = difflib.get_close_matches(name, known, 1)
+            hint = f"did you mean {close[0]}?" if close else f"limits are {', '.join(known)}"
+            raise TypeError(f"no argument {name!r}: {hint}")
+    return Limits(**given)
 
 
 #: What is used where nothing is said.

@@ -232,6 +232,21 @@ def _distance(sequence: int, other: int) -> int:
     return ((sequence - other + (1 << 31)) & 0xFFFFFFFF) - (1 << 31)
 
 
+def told_alone(name: str, midstream: int, why: str = "", more: int = 0) -> str:
+    """What is said of a file that is read alone, and of so many more.
+
+    midstream: how many directions of connections begin in the middle in them.
+    """
+    because = f" ({why})" if why else ""
+    others = f", and {more} more {'files' if more > 1 else 'file'}" if more else ""
+    return f"{name} is read alone{because}{others}: {in_the_middle(midstream)}"
+
+
+def in_the_middle(midstream: int) -> str:
+    """How many directions begin so."""
+    return f"{midstream:,} direction{'s begin' if midstream != 1 else ' begins'} in the middle"
+
+
 def reason(links: Sequence[Link], file: Ends) -> str:
     """Why a file goes on with none of those before it: what the nearest one says."""
     shared = [each for each in links if each.tail.keys() & file.head.keys()]

@@ -19,8 +19,8 @@ from ._errors import CaptureError, CaptureWarning, StateError, no_capture
 from ._files import Source, Watch, source_name
 from ._join import Joined
 from ._layers import KeyLog, KeyLogSource, Layers
-from ._limits import LimitOptions, Limits
-from ._link import link
+from ._limits import LimitOptions, Limits, limits_of
+from ._link import in_the_middle, link, told_alone
 from ._order import Found
 from ._progress import OnProgress, Progress
 from ._seal import seal, unseal
@@ -100,7 +100,7 @@ class Reader:
         if order not in ("packets", "none"):
             raise ValueError(f'order is "packets" or "none", not {order!r}')
         #: What a recording may make it do.
-        self.limits: Limits = Limits(**limits)
+        self.limits: Limits = limits_of(limits)
         single = isinstance(path_or_file, str | os.PathLike) or hasattr(path_or_file, "read")
         self.source = path_or_file
         sources: list[Any] = [path_or_file] if single else list(path_or_file)  # type: ignore[arg-type]
@@ -659,13 +659,10 @@ def _keys(source: KeyLog | KeyLogSource) -> KeyLog:
 def _unlinked(reasons: dict[str, str], midstream: int) -> str:
     """What the warning about files that are read alone says; without reasons: by chain=False."""
     if not reasons:
-        return f"{midstream} directions begin in the middle of files that are read alone"
+        return f"{in_the_middle(midstream)} of files that are read alone"
     name, reason = next(iter(reasons.items()))
-    more = f", and {len(reasons) - 1} more files" if len(reasons) > 1 else ""
-    return (
-        f"{name} is read alone ({reason}){more}: {midstream} directions begin in the middle;"
-        " chain=True makes all files one chain, chain=False reads each alone"
-    )
+    told = told_alone(name, midstream, reason, len(reasons) - 1)
+    return f"{told}; chain=True makes all files one chain, chain=False reads each alone"
 
 
 def _sums(dicts: list[dict[str, Any]]) -> dict[str, Any]:

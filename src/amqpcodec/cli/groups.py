@@ -13,6 +13,7 @@ from typing import IO, Any, Literal
 
 from .. import capture
 from ..capture._limits import Limits, Unpacking
+from ..capture._link import in_the_middle
 from . import BAD_DATA, OK, USAGE, complain
 from .otherports import header_ports
 from .uris import Uri, readable
@@ -90,7 +91,7 @@ class Group:
             self.status = max(self.status, BAD_DATA)
         alone = reader.unlinked
         for each in files:
-            name, begun = each["file"], _in_the_middle(each["midstream"])
+            name, begun = each["file"], in_the_middle(each["midstream"])
             if name in alone:
                 hint = "--chain reads all files as one recording"
                 complain(f"{name}: read alone, {alone[name]}: {begun}; {hint}")
@@ -103,10 +104,6 @@ class Group:
                 f"{name}: begins before the file before it ends; if they are not of one rotation,"
                 " --no-chain reads each alone"
             )
-
-
-def _in_the_middle(count: int) -> str:
-    return f"{count:,} direction{'s begin' if count != 1 else ' begins'} in the middle"
 
 
 def _tls_hint(files: Iterable[Mapping[str, Any]]) -> str:
@@ -174,6 +171,6 @@ def one_by_one(groups: Iterable[Group]) -> Iterator[Group]:
     finally:
         middles = [group.midstream for group in begun if group.midstream]
         if middles:
-            told = _in_the_middle(sum(middles))
+            told = in_the_middle(sum(middles))
             of = f"{len(middles):,} of {len(begun):,} files"
             complain(f"--no-chain: {told} of {of}: what was sent before is not there")

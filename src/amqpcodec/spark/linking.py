@@ -9,7 +9,7 @@ from typing import Literal
 
 from ..capture import CaptureError
 from ..capture._limits import LIMITS, Unpacking
-from ..capture._link import Ends, link_ends, look
+from ..capture._link import Ends, link_ends, look, told_alone
 from ..capture._storage import Storage, locate
 from .files import CaptureFile
 
@@ -75,9 +75,7 @@ def _tell(reasons: dict[str, str], ends: dict[str, Ends]) -> None:
         not begins for name in reasons for _first, _after, begins in ends[name].head.values()
     )
     name, reason = next(iter(reasons.items()))
-    more = f", and {len(reasons) - 1} more files" if len(reasons) > 1 else ""
     _log.warning(
-        "%s is read alone (%s)%s: %d directions begin in the middle; option chain true makes all "
-        "files one chain, false reads each alone",
-        *(name, reason, more, midstream),
+        "%s; option chain true makes all files one chain, false reads each alone",
+        told_alone(name, midstream, reason, len(reasons) - 1),
     )

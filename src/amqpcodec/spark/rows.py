@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from .. import capture
+from ..capture._link import told_alone
 from .columns import Plan
 from .files import moment
 from .options import Options
@@ -160,6 +161,4 @@ def tell_midstream(reader: capture.Reader, name: str) -> None:
     """Warn of a capture that was read alone and begins after some of its connections did."""
     midstream = reader.stats()["midstream"]
     if midstream:
-        _log.warning(
-            "%s is read alone: %d directions begin in the middle", name or "a capture", midstream
-        )
+        _log.warning("%s", told_alone(name or "a capture", midstream))

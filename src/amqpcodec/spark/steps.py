@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Literal, NamedTuple
 
 from ..capture import CaptureError
-from ..capture._link import NOT, Ends, goes_on, look, reason
+from ..capture._link import NOT, Ends, goes_on, look, reason, told_alone
 from ..capture._order import Found
 from ..capture._storage import Storage, locate
 from .arrivals import Mark, changed
@@ -174,10 +174,7 @@ class Planner:
         if self.chains:
             links = [each.link() for each in self.chains]
             midstream = sum(not begins for _first, _after, begins in ends.head.values())
-            _log.warning(
-                "%s is read alone (%s): %d directions begin in the middle",
-                *(path, reason(links, ends), midstream),
-            )
+            _log.warning("%s", told_alone(path, midstream, reason(links, ends)))
         return None
 
     def _go_on(self, file: Candidate, ends: Ends, chain: OpenChain | None) -> None:
