@@ -289,3 +289,19 @@ def test_copies_pickles_repr() -> None:
         hash(m)
     assert m != amqp.Message()
     assert m != 5
+
+
+@pytest.mark.parametrize("number", [b"\x51\xff", b"\x61\xff\xff", b"\x54\x80", b"\x55\xff"])
+@pytest.mark.parametrize("before", [b"", b"\x40" * 5])
+def test_an_id_below_zero_is_written_as_it_came(number: bytes, before: bytes) -> None:
+    fields = before + number
+    raw = b"\0\x53\x73\xc0" + bytes([len(fields) + 1, len(before) + 1]) + fields
+    for types in ("plain", "typed"):
+        message = amqp.Message.decode(raw, types=types)
+        name = "correlation_id" if before else "message_id"
+        found = getattr(message.properties, name)
+        assert found < 0
+        assert message.encode() == amqp.encode_value(message.properties) == raw
+        again = amqp.Properties(**{name: int(found)})
+        with pytest.raises(EncodeError, match=f"{name}: ulong takes 0 to"):
+            amqp.encode_value(again)

@@ -37,11 +37,12 @@ cdef int v1_address(object obj, str field, object value) except -1:
 
 
 cdef int v1_message_id(object obj, str field, object value) except -1:
-    if value is None or v1_is_ulong(value) or isinstance(value, (UUID, bytes, bytearray, memoryview)):
+    if value is None or isinstance(value, (UUID, bytes, bytearray, memoryview, V1Described)):
         return 0
-    if isinstance(value, V1Described) or (type(value) is str):
+    if type(value) is str or (v1_is_ulong(value) and value >= 0):
         return 0
-    return v1_invalid(obj, field, f"a message id is ulong, uuid, binary or string, not {type(value).__name__}")
+    shown = value if type(value) is int else type(value).__name__
+    return v1_invalid(obj, field, f"a message id is ulong, uuid, binary or string, not {shown}")
 
 
 cdef int v1_must_provide(object obj, str field, str archetype) except -1:

@@ -542,7 +542,8 @@ cdef int v1_put_field(Buffer* b, const V1Op* op, object v, int mode, int depth, 
             table_error(at, f"has no choice {u}")
         return v1_put_number(b, wire_type, u)
     if wire_type == V1_ANY:
-        if op.ulong and type(v) is int:
+        # What was read may be a number below zero: to compare it, it is written as any other.
+        if op.ulong and type(v) is int and (exact_u64(<PyObject*>v, &u) or not mode & V1_CANONICAL):
             v1_take_int(v, V1_ULONG, &u, at)
             return v1_put_number(b, V1_ULONG, u)
         return v1_put(b, v, mode, depth, at)
