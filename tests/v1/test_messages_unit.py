@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from amqpcodec import DecodeError, EncodeError
+from amqpcodec import DecodeError, EncodeError, ValidationError
 from amqpcodec import v1_0 as amqp
 
 S = amqp.Symbol
@@ -291,17 +291,24 @@ def test_copies_pickles_repr() -> None:
     assert m != 5
 
 
-@pytest.mark.parametrize("number", [b"\x51\xff", b"\x61\xff\xff", b"\x54\x80", b"\x55\xff"])
+@pytest.mark.parametrize(
+    "number",
+    [b"\x51\xff", b"\x51\5", b"\x54\x80", b"\x55\xff", b"\x55\5", b"\x81" + bytes(8), b"\x53\5"],
+)
 @pytest.mark.parametrize("before", [b"", b"\x40" * 5])
-def test_an_id_below_zero_is_written_as_it_came(number: bytes, before: bytes) -> None:
+def test_an_id_of_any_number_is_written_as_it_came(number: bytes, before: bytes) -> None:
     fields = before + number
     raw = b"\0\x53\x73\xc0" + bytes([len(fields) + 1, len(before) + 1]) + fields
+    name = "correlation_id" if before else "message_id"
     for types in ("plain", "typed"):
         message = amqp.Message.decode(raw, types=types)
-        name = "correlation_id" if before else "message_id"
-        found = getattr(message.properties, name)
-        assert found < 0
         assert message.encode() == amqp.encode_value(message.properties) == raw
-        again = amqp.Properties(**{name: int(found)})
-        with pytest.raises(EncodeError, match=f"{name}: ulong takes 0 to"):
-            amqp.encode_value(again)
+        found = getattr(message.properties, name)
+        own = amqp.Properties(**{name: int(found)})
+        if found < 0:
+            with pytest.raises(EncodeError, match=f"{name}: ulong takes 0 to"):
+                amqp.encode_value(own)
+            with pytest.raises(ValidationError, match=f"{name}: a message id is .*not {found}"):
+                own.validate()
+        elif types == "plain":
+            assert own == message.properties

@@ -131,6 +131,8 @@ def messages(data: bytes) -> None:
         assert wrong is not None, error
     else:
         assert wrong is None, wrong
+    for section in () if wrong else (message.header, message.properties):
+        assert section is None or amqp.encode_value(section) in data
     repr(message)
     str(message)
     assert message.encode() == data

@@ -401,6 +401,8 @@ cdef object v1_any(V1Reader* r, const V1Op* op, Cursor* c, const V1Value* v, con
     if op.ulong and v.wire_type == V1_ULONG:
         unusual[0] = unusual[0] or not v1_minimal(v)
         return v1_scalar(r, c, v)
+    if op.ulong and v.wire_type == V1_LONG:
+        unusual[0] = True   # an int is a ulong here on the way out
     v1_note_unusual_content(r, c, v, unusual, depth)
     return v1_compound(r, c, v, depth + 1) if v.wire_type >= V1_LIST else v1_scalar(r, c, v)
 
