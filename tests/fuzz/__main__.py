@@ -18,7 +18,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.fuzz import corpus
-from tests.fuzz.instrumented import CACHE, ROOT, MissingError, build, environment, install, runtime
+from tests.fuzz.instrumented import (
+    CACHE,
+    ROOT,
+    MissingError,
+    build,
+    environment,
+    install,
+    mutator,
+    runtime,
+)
 from tests.fuzz.targets import NAMES, find
 
 FINDINGS = CACHE / "findings"
@@ -60,6 +69,11 @@ class Result:
 HEADING = f"{'target':<16}{'executions':>14}{'edges':>9}{'quiet s':>9}{'time s':>9}{'findings':>10}"
 
 
+def preloaded() -> str:
+    """What is loaded before Python: the sanitizers with libFuzzer, and the mutator it finds."""
+    return f"{runtime()}:{mutator()}"
+
+
 def fuzz(name: str, seconds: int, runs: int, seed: int, pools: bool) -> Result:
     """Run one target; its inputs are kept between runs in the cache."""
     work = CACHE / "inputs" / name
@@ -79,7 +93,7 @@ def fuzz(name: str, seconds: int, runs: int, seed: int, pools: bool) -> Result:
         *([f"-runs={runs}"] if runs else []),
     ]
     command = [sys.executable, "-m", "tests.fuzz.child", name, *options, str(work)]
-    variables = environment(str(runtime()), LARGEST)
+    variables = environment(preloaded(), LARGEST)
     # Where an object was allocated is not noted: --again says it. A few MB of what was freed hold
     # more than one execution, and stay in the processor's cache.
     variables["ASAN_OPTIONS"] += ":malloc_context_size=0:quarantine_size_mb=4"
@@ -132,7 +146,7 @@ def show(result: Result) -> bool:
 def again(name: str, path: Path) -> int:
     """One input once more, with all that the sanitizers say."""
     command = [sys.executable, "-m", "tests.fuzz.child", name, "--whole", str(path)]
-    return subprocess.run(command, cwd=ROOT, env=environment(str(runtime()), LARGEST)).returncode
+    return subprocess.run(command, cwd=ROOT, env=environment(preloaded(), LARGEST)).returncode
 
 
 def keep(names: list[str]) -> None:
@@ -148,7 +162,7 @@ def keep(names: list[str]) -> None:
         subprocess.run(
             [*command, *options],
             cwd=ROOT,
-            env=environment(str(runtime()), LARGEST),
+            env=environment(preloaded(), LARGEST),
             check=True,
             capture_output=True,
         )
@@ -182,7 +196,7 @@ def main() -> int:
         if options.install:
             install()
         build()
-        environment(str(runtime()), LARGEST)
+        environment(preloaded(), LARGEST)
     except MissingError as missing:
         print(f"fuzz: {missing}", file=sys.stderr)
         return 2

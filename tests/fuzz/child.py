@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import importlib
 import shlex
@@ -18,7 +19,7 @@ def main() -> None:
     import atheris
 
     import amqpcodec
-    from tests.fuzz.instrumented import build
+    from tests.fuzz.instrumented import build, mutator
 
     amqpcodec.__path__.insert(0, str(build()))
     from amqpcodec import _codec
@@ -56,6 +57,9 @@ def main() -> None:
         program = f"{shlex.quote(sys.executable)} -m tests.fuzz.child {name}"
         gc.freeze()  # what was imported stays: the collector need not look at it again
         atheris.Setup([program, *arguments[whole:]], run, custom_mutator=mutate)
+        found = ctypes.CDLL(importlib.import_module("atheris.custom_mutator").__file__)
+        address = ctypes.cast(found.LLVMFuzzerCustomMutator, ctypes.c_void_p).value
+        ctypes.c_void_p.in_dll(ctypes.CDLL(str(mutator())), "late_mutator").value = address
         atheris.Fuzz()
 
 

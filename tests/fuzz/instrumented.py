@@ -92,6 +92,16 @@ def build(*, coverage: bool = True) -> Path:
     return folder
 
 
+def mutator() -> Path:
+    """What libFuzzer finds as its mutator, compiled unless that was done since its last change."""
+    source, library = Path(__file__).with_name("mutator.h"), CACHE / "mutator.so"
+    if not library.is_file() or library.stat().st_mtime < source.stat().st_mtime:
+        CACHE.mkdir(parents=True, exist_ok=True)
+        command = [compiler(), "-shared", "-fPIC", "-O1", "-o", str(library), "-x", "c"]
+        subprocess.run([*command, str(source)], check=True)
+    return library
+
+
 def runtime() -> Path:
     """The sanitizers' and libFuzzer's code, which has to be loaded before Python's."""
     try:

@@ -85,7 +85,7 @@ def test_an_interrupted_run_is_no_finding(
     monkeypatch.setattr(sys, "executable", str(child))
     monkeypatch.setattr(program, "CACHE", tmp_path)
     monkeypatch.setattr(program, "FINDINGS", tmp_path / "findings")
-    monkeypatch.setattr(program, "runtime", lambda: tmp_path)
+    monkeypatch.setattr(program, "preloaded", lambda: "")
     monkeypatch.setattr(program, "environment", lambda *_: {**os.environ, "ASAN_OPTIONS": ""})
     result = program.fuzz("tables", 1, 0, 0, False)
     assert (result.executions, result.failed) == (executions, failed)
