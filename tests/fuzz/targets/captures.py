@@ -15,7 +15,7 @@ from tests.capture import hostile_states, v1_talk, wrap
 from tests.capture import recording as make
 from tests.capture.test_websocket_unit import EXTENSIONS
 from tests.capture.test_websocket_unit import over_web as web
-from tests.fuzz import mutators
+from tests.fuzz import mutators, packets
 from tests.fuzz.target import Choices, Target
 from tests.support import amqp091_wire as w
 from tests.support.tls_talk import CLIENT, SERVER, cut
@@ -207,11 +207,11 @@ TARGETS = (
         "captures",
         captures,
         seeds,
-        mutators.plain(HEAD),
+        packets.captures(HEAD),
         largest=8192,
         python=LAYERS,
         quick=quick_captures,
     ),
-    Target("chains", chains, seeds, mutators.plain(HEAD), largest=8192),
+    Target("chains", chains, seeds, packets.captures(HEAD), largest=8192),
     Target("states", sealed_states, state_seeds, mutators.plain(HEAD), largest=60, quick=states),
 )
