@@ -41,7 +41,7 @@ def theirs(cases: list[bytes]) -> list[Any]:
 
 def cut_to_int(at: Difference) -> bool:
     """What it does not tell from a number is written as one of 32 bits."""
-    number = at.ours["seconds"] if isinstance(at.ours, dict) else at.ours
+    number = at.ours.get("seconds") if isinstance(at.ours, dict) else at.ours
     if isinstance(number, str) and re.fullmatch("-?[0-9]+", number):
         number = int(number)
     if type(number) not in (bool, int) or type(at.theirs) is not int:

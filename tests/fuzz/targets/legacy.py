@@ -147,8 +147,7 @@ def quick_streams(data: bytes) -> None:
         if isinstance(error, amqpcodec.DecodeError):
             return str(error), bytes(frame.raw)
         if isinstance(frame, amqp.Message):
-            header = amqp.Header(len(frame.body), frame.properties)
-            return amqp.encode(1, frame.method), amqp.encode(1, header), bytes(frame.body)
+            return amqp.encode_message(1, frame.method, frame.properties, frame.body)
         return amqp.encode(
             0 if isinstance(frame, (amqp.Heartbeat, amqp.ProtocolHeader)) else 1, frame
         )
