@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 from random import Random
 from typing import Any
@@ -26,6 +27,10 @@ def frame(rng: Random) -> bytes:
 
 def theirs(cases: list[bytes]) -> list[Any]:
     """One process for all; where it ends at a case, the next goes on after it."""
+    if shutil.which("perl") is None:
+        raise ImportError("no perl")
+    if subprocess.run(["perl", "-MNet::AMQP", "-MJSON::PP", "-e1"], capture_output=True).returncode:
+        raise ImportError("no Net::AMQP: install your system's package (libnet-amqp-perl)")
     found: list[Any] = []
     while len(found) < len(cases):
         asked = "".join(json.dumps({"read": data.hex()}) + "\n" for data in cases[len(found) :])

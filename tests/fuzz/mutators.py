@@ -103,7 +103,7 @@ def fresh(rng: Random, version: Version) -> list[bytes]:
 def legacy(head: int) -> Mutator:
     """Of streams of 0-x after so many choosing bytes: sizes and ends of frames are made to fit.
 
-    The first choosing byte is that of the version.
+    The first choosing byte, where there is one, is that of the version.
     """
 
     def mutate(data: bytes, rng: Random) -> bytes:
@@ -112,7 +112,9 @@ def legacy(head: int) -> Mutator:
         place = below(rng, len(frames) + 1)
         how = below(rng, 40)
         if how <= 3 or not frames:
-            frames[place : place + below(rng, 2)] = fresh(rng, VERSIONS[choosing[0] & 3])
+            frames[place : place + below(rng, 2)] = fresh(
+                rng, VERSIONS[choosing[0] & 3 if head else 0]
+            )
         elif how == 4:
             frames[place:place] = frames[below(rng, len(frames)) :][: 1 + below(rng, 4)]
         elif how == 5:
