@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import random
 import sys
+from pathlib import Path
 
 from amqpcodec import _capture, v0_8, v0_9, v0_9_1, v1_0
 from amqpcodec.capture._layers import KeyLog, Layers
@@ -27,6 +28,8 @@ VALUES = [value for value in VALUES if -(1 << 63) <= value < 1 << 63]
 
 
 TALKER = Talker()
+RECORDINGS = Path(__file__).parent / "recordings"
+RECORDED_KEYS = (RECORDINGS / "tls_openssl_keys.log").read_bytes()
 
 
 def number(v: int) -> bytes:
@@ -51,7 +54,7 @@ def reader(level: str, forced: bool) -> _capture.CaptureReader:
         200,
         level,
         others=others,
-        layers=Layers(KeyLog(TALKER.keys)),
+        layers=Layers(KeyLog(TALKER.keys + RECORDED_KEYS)),
     )
 
 

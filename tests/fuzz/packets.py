@@ -293,22 +293,26 @@ class File:
 
     def pack(self) -> bytes:
         """The bytes of it, with sizes that fit."""
-        out = [self.head]
-        for item in self.items:
-            have = len(item.data)
-            sizes = struct.pack(self.order + "II", have, have + item.missing & 0xFFFFFFFF)
-            if item.link < 0:
-                body = bytes(item.data)
-            elif item.kind == SIMPLE:
-                body = sizes[4:] + item.data
-            else:
-                body = item.head + sizes + item.data
-            if self.head:
-                out.append(body)
-            else:
-                padded = body + bytes(-len(body) % 4) if item.tail else body
-                out.append(make.block(self.order, item.kind, padded + item.tail))
-        return b"".join(out) + self.rest
+        return self.head + b"".join(map(self.pack_item, self.items)) + self.rest
+
+    def size(self, item: Item) -> int:
+        """Bytes of a record or block."""
+        return len(self.pack_item(item))
+
+    def pack_item(self, item: Item) -> bytes:
+        """A record or block."""
+        have = len(item.data)
+        sizes = struct.pack(self.order + "II", have, have + item.missing & 0xFFFFFFFF)
+        if item.link < 0:
+            body = bytes(item.data)
+        elif item.kind == SIMPLE:
+            body = sizes[4:] + item.data
+        else:
+            body = item.head + sizes + item.data
+        if self.head:
+            return body
+        padded = body + bytes(-len(body) % 4) if item.tail else body
+        return make.block(self.order, item.kind, padded + item.tail)
 
 
 def take_apart(data: bytes) -> File | None:

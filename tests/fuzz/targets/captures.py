@@ -5,13 +5,15 @@ from __future__ import annotations
 import functools
 import io
 from collections.abc import Iterator
+from itertools import accumulate, zip_longest
 from random import Random
 from typing import Any
 
 import pyarrow as pa
 
-from amqpcodec import capture
-from tests.capture import hostile_states, v1_talk, wrap
+from amqpcodec import capture, v0_8, v0_9, v0_9_1
+from amqpcodec import v1_0 as v1
+from tests.capture import hostile_states, mangle, test_versions_unit, v1_talk, wrap
 from tests.capture import recording as make
 from tests.capture.test_websocket_unit import EXTENSIONS
 from tests.capture.test_websocket_unit import over_web as web
@@ -83,38 +85,86 @@ def chains(data: bytes) -> None:
 
 
 @functools.cache
-def talk(level: str) -> bytes:
-    """A capture with something open at every place."""
-    return legacy_talk() if level == "frame" else v1_conversation()
+def talk(number: int) -> tuple[bytes, list[int]]:
+    """A capture with something open at every place, and where its packets end."""
+    data = TALKS[number]()
+    file = packets.take_apart(data)
+    assert file is not None
+    ends = list(accumulate(map(file.size, file.items), initial=len(file.head)))
+    return data, ends
 
 
-@functools.cache
-def saved(level: str, cut: int) -> tuple[bytes, bytes]:
-    """What the compiled reader says of itself at this byte, and the bytes that it has not read."""
+@functools.lru_cache(maxsize=2000)
+def saved(level: str, number: int, cut: int) -> tuple[bytes, list[int], bytes]:
+    """What the compiled reader says of itself after so many packets of a capture, where numbers
+    begin in that, and the bytes that it has not read."""
+    data, ends = talk(number)
     core = hostile_states.reader(level, False)
     core.begin("x", "x")
-    core.feed(talk(level)[:cut])
+    core.feed(data[: ends[cut % len(ends)]])
     while core.advance():
         hostile_states.drain(core)
     hostile_states.drain(core)
-    return core.state(), talk(level)[core.at :]
+    starts: list[int] = []
+    return core.state(starts), starts, data[core.at :]
+
+
+def with_number(state: bytes, starts: list[int], edit: bytes) -> bytes:
+    """A state with another whole number: a telling one, a small one, or one near what was there."""
+    at = starts[int.from_bytes(edit[:2]) % len(starts)]
+    width = hostile_states.width(state, at)
+    old = sum((octet & 127) << 7 * k for k, octet in enumerate(state[at : at + width]))
+    value = (
+        hostile_states.VALUES[edit[3] % len(hostile_states.VALUES)],
+        edit[3],
+        max(-(1 << 63), min((old >> 1 ^ -(old & 1)) + (edit[3] >> 4) - 8, (1 << 63) - 1)),
+    )[edit[2] % 4 - 1]
+    return state[:at] + hostile_states.number(value) + state[at + width :]
 
 
 def states(data: bytes) -> None:
-    """A changed state is refused, or its reader works; no checksum stands before it here."""
+    """A changed state is refused, or its reader works; no checksum stands before it here.
+
+    After the choosing bytes come changes of four: a place, how, and a value.
+    """
     choices = Choices(data, HEAD)
     level = choices.pick(("frame", "message"))
-    cut = int.from_bytes(bytes([choices.byte(), choices.byte()])) % (len(talk(level)) + 1)
-    state, rest = saved(level, cut)
+    cut = int.from_bytes(bytes([choices.byte(), choices.byte()]))
+    state, starts, rest = saved(level, choices.byte() % len(TALKS), cut)
+    edits = [choices.rest[at : at + 4] for at in range(0, len(choices.rest) - 3, 4)]
+    numbers = [edit for edit in edits if edit[2] % 4]
     changed = bytearray(state)
-    edits = choices.rest
-    for at in range(0, len(edits) - 2, 3):
-        changed[int.from_bytes(edits[at : at + 2]) % len(changed)] = edits[at + 2]
-    if len(edits) % 3 == 1:
-        del changed[edits[-1] :]
+    # From the end on: where those before begin stays true. Of one number the first edit counts.
+    places = {int.from_bytes(edit[:2]) % len(starts): edit for edit in reversed(numbers)}
+    for _, edit in sorted(places.items(), reverse=True):
+        changed[:] = with_number(bytes(changed), starts, edit)
+    for edit in edits:
+        if edit[2] % 4 == 0:
+            changed[int.from_bytes(edit[:2]) % len(changed)] = edit[3]
+    if len(choices.rest) % 4 == 1:
+        del changed[choices.rest[-1] :]
     found = {"states": 0, "refused": 0}
     hostile_states.attack(bytes(changed), level, False, rest, found)
     assert bytes(changed) != state or not found["refused"]
+
+
+def change_states(data: bytes, rng: Random) -> bytes:
+    """Another state, or other changes of it, each of them whole."""
+    choosing, rest = mutators.lead(data, HEAD, rng), data[HEAD:]
+    edits = [rest[at : at + 4] for at in range(0, len(rest), 4)]
+    if rng.random() < 0.3:  # of many changes one is refused
+        del edits[1:]
+    for _ in range(1 + mutators.below(rng, 3)):
+        how, place = mutators.below(rng, 5), mutators.below(rng, len(edits) + 1)
+        if how == 0:
+            del edits[place : place + 1]
+        elif how == 1 and edits:
+            changed = bytearray(edits[place - 1])
+            mutators.edit(changed, rng)
+            edits[place - 1] = bytes(changed[:4]).ljust(4, b"\0")
+        else:
+            edits.insert(place, rng.randbytes(4))
+    return bytes(choosing) + b"".join(edits)
 
 
 def sealed_states(data: bytes) -> None:
@@ -178,6 +228,56 @@ def over_web() -> bytes:
     return make.pcap(make.packets(cut(web(said, EXTENSIONS[1], 2), (40,))))
 
 
+def versions() -> bytes:
+    """0-8, 0-9 and 0-9-1 on connections of their own, each segment of another one."""
+    headers = tuple(test_versions_unit.HEADERS.values())
+    connections = []
+    for number, amqp in enumerate((v0_9_1, v0_9, v0_8)):
+        said = zip((CLIENT, SERVER), test_versions_unit.session(amqp, headers[number]), strict=True)
+        connections.append(make.packets(cut(said, (30,)), client=40000 + number))
+    turns = zip_longest(*connections)
+    return make.pcap([packet for turn in turns for packet in turn if packet is not None])
+
+
+def deliveries() -> bytes:
+    """1.0 with messages open on several links, one of them of tokens; bytes are missing."""
+    cbs = v1.Attach(name="t", handle=3, role=False, target=v1.Target(address="$cbs"))
+    token = v1.Message("secret", application_properties={"operation": "put-token"}).encode()
+    frames = [v1_talk.AMQP, v1_talk.opening(), *(v1_talk.attach(k) for k in range(3))]
+    frames += [v1.encode(0, cbs), v1_talk.transfer(token[:30], 9, handle=3, more=True)]
+    for at in range(0, 60, 10):
+        frames += [
+            v1_talk.transfer(bytes(10), None if at else k, handle=k, more=at < 50 or k == 2)
+            for k in range(3)
+        ]
+    frames.append(v1_talk.transfer(token[30:], None, handle=3))
+    said = make.packets([(CLIENT, frame) for frame in frames])
+    return make.pcap([*said[:9], *said[11:15], *said[10:11], *said[16:]])
+
+
+def in_fragments() -> bytes:
+    """A conversation of 0-9-1 in fragments of IP packets, some of them missing; many late."""
+    said = wrap.fragmented([packet[14:] for packet in legacy_packets()], 1, 5)
+    return make.pcap([make.ethernet(packet) for k, packet in enumerate(said) if k % 9 != 4])
+
+
+def late() -> bytes:
+    """The same after segments that are missing: all that follows waits."""
+    kept = legacy_packets()
+    del kept[5:7]
+    return make.pcap(kept)
+
+
+def sections() -> bytes:
+    """A pcapng with every kind of block."""
+    return mangle.mixed_pcapng(v1_talk.parts_of("rabbit")[:35], 1)
+
+
+def recorded() -> bytes:
+    """TLS, whose keys the reader has."""
+    return mangle.unpacked(hostile_states.RECORDINGS / "tls_openssl.pcap.gz")
+
+
 def seeds() -> Iterator[bytes]:
     """pcap and pcapng, both families, complete and cut."""
     one = legacy_talk()
@@ -197,10 +297,15 @@ def seeds() -> Iterator[bytes]:
 
 def state_seeds() -> Iterator[bytes]:
     """Cuts, with none and with some bytes changed."""
-    for number in range(30):
+    for number in range(60):
         rng = Random(number)
-        yield rng.randbytes(HEAD) + rng.randbytes(3 * rng.randrange(4))
+        yield rng.randbytes(HEAD) + rng.randbytes(4 * rng.randrange(4))
 
+
+TALKS = (
+    *(legacy_talk, v1_conversation, v1_talk.both_families, over_web, versions, deliveries),
+    *(in_fragments, late, sections, recorded),
+)
 
 TARGETS = (
     Target(
@@ -213,5 +318,5 @@ TARGETS = (
         quick=quick_captures,
     ),
     Target("chains", chains, seeds, packets.captures(HEAD), largest=8192),
-    Target("states", sealed_states, state_seeds, mutators.plain(HEAD), largest=60, quick=states),
+    Target("states", sealed_states, state_seeds, change_states, largest=60, quick=states),
 )
