@@ -50,6 +50,7 @@ class Result:
     seconds: float = 0.0
     finding: Path | None = None
     interrupted: bool = False
+    mutated: bool = False  # libFuzzer found the target's mutator
     output: str = ""
 
     def line(self) -> str:
@@ -63,7 +64,9 @@ class Result:
     @property
     def failed(self) -> bool:
         """Whether a promise was broken, or the run itself went wrong."""
-        return self.finding is not None or not (self.executions or self.interrupted)
+        return self.finding is not None or not (
+            self.interrupted or (self.executions and self.mutated)
+        )
 
 
 HEADING = f"{'target':<16}{'executions':>14}{'edges':>9}{'quiet s':>9}{'time s':>9}{'findings':>10}"
@@ -118,6 +121,8 @@ def fuzz(name: str, seconds: int, runs: int, seed: int, pools: bool) -> Result:
                 result.executions = max(result.executions, int(found[1]))
                 if int(found[2]) > result.edges:
                     result.edges, changed = int(found[2]), time.monotonic()
+            elif "found LLVMFuzzerCustomMutator" in line:
+                result.mutated = True
             elif found := re.search(r"number_of_executed_units: (\d+)", line):
                 result.executions = int(found[1])
             elif found := re.search(r"Test unit written to (\S+)", line):

@@ -59,11 +59,16 @@ def test_without_quick_checks_every_input_is_asked_everything() -> None:
     assert whole == [b"1", b"2"]
 
 
+#: What libFuzzer says where it found a target's mutator.
+MUTATOR = "INFO: found LLVMFuzzerCustomMutator (0x7f). Disabling -len_control by default."
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="takes a shell")
 @pytest.mark.parametrize(
     ("said", "status", "executions", "failed"),
     [
-        ("#50\tNEW cov: 7 ft: 8", 0, 50, False),
+        (f"{MUTATOR}\n#50\tNEW cov: 7 ft: 8", 0, 50, False),
+        ("#50\tNEW cov: 7 ft: 8", 0, 50, True),
         ("#50\tNEW cov: 7 ft: 8", 130, 50, False),
         ("", 130, 0, False),
         ("#50\tNEW cov: 7 ft: 8", 1, 0, True),
@@ -71,7 +76,7 @@ def test_without_quick_checks_every_input_is_asked_everything() -> None:
         ("Test unit written to here", 77, 0, True),
     ],
 )
-def test_an_interrupted_run_is_no_finding(
+def test_which_runs_have_failed(
     said: str,
     status: int,
     executions: int,
