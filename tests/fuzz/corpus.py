@@ -1,26 +1,34 @@
-"""The inputs kept for each target: a text file, one input a line in hexadecimal digits."""
+"""The inputs kept for each target: a file packed by xz, each input after its length in 4 bytes."""
 
 from __future__ import annotations
 
 import hashlib
+import io
+import lzma
 from collections.abc import Iterable
 from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent / "corpus"
 #: Bytes and inputs of one target that the repository keeps; the smallest inputs go first.
-MOST_BYTES = 48_000
-MOST_INPUTS = 400
+MOST_BYTES = 500_000
+MOST_INPUTS = 1_000
 
 
 def path_of(target: str) -> Path:
     """Where a target's inputs are kept."""
-    return FOLDER / f"{target}.hex"
+    return FOLDER / f"{target}.xz"
 
 
 def load(target: str) -> list[bytes]:
     """The kept inputs of a target."""
     path = path_of(target)
-    return [bytes.fromhex(line) for line in path.read_text().split()] if path.is_file() else []
+    if not path.is_file():
+        return []
+    packed = io.BytesIO(lzma.decompress(path.read_bytes()))
+    inputs = []
+    while length := packed.read(4):
+        inputs.append(packed.read(int.from_bytes(length)))
+    return inputs
 
 
 def unpack(inputs: Iterable[bytes], folder: Path) -> None:
@@ -40,6 +48,12 @@ def keep(target: str, folder: Path) -> int:
         if size > MOST_BYTES or len(kept) == MOST_INPUTS:
             break
         kept.append(data)
-    FOLDER.mkdir(exist_ok=True)
-    path_of(target).write_text("".join(f"{data.hex()}\n" for data in kept if data))
+    write(target, kept)
     return len(kept)
+
+
+def write(target: str, inputs: Iterable[bytes]) -> None:
+    """Put these inputs, and no others, in a target's file."""
+    FOLDER.mkdir(exist_ok=True)
+    whole = b"".join(len(data).to_bytes(4) + data for data in inputs if data)
+    path_of(target).write_bytes(lzma.compress(whole, preset=9 | lzma.PRESET_EXTREME))
