@@ -12,6 +12,8 @@ import argparse
 import re
 import subprocess
 import sys
+import tempfile
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -46,10 +48,12 @@ class Result:
     name: str
     executions: int = 0
     edges: int = 0
-    quiet: float = 0.0  # seconds since the last new edge
+    changed: float = 0.0  # when the last new edge was found
+    quiet: float = 0.0  # seconds since then
     seconds: float = 0.0
     finding: Path | None = None
     interrupted: bool = False
+    inited: bool = False  # the inputs that were kept are read
     mutated: bool = False  # libFuzzer found the target's mutator
     output: str = ""
 
@@ -77,7 +81,14 @@ def preloaded() -> str:
     return f"{runtime()}:{mutator()}"
 
 
-def fuzz(name: str, seconds: int, runs: int, seed: int, pools: bool) -> Result:
+def end_when_quiet(result: Result, quiet: int, stop: Path, done: threading.Event) -> None:
+    """Write the file that ends libFuzzer, so many seconds after its last new edge."""
+    while not done.wait(1):
+        if result.inited and time.monotonic() - result.changed >= quiet:
+            stop.write_text("quiet")
+
+
+def fuzz(name: str, seconds: int, runs: int, seed: int, pools: bool, quiet: int) -> Result:
     """Run one target; its inputs are kept between runs in the cache."""
     work = CACHE / "inputs" / name
     target = find(name)
@@ -102,9 +113,31 @@ def fuzz(name: str, seconds: int, runs: int, seed: int, pools: bool) -> Result:
     variables["ASAN_OPTIONS"] += ":malloc_context_size=0:quarantine_size_mb=4"
     if pools:
         variables["PYTHONMALLOC"] = "pymalloc"
-    result = Result(name)
-    begin = changed = time.monotonic()
+    begin = time.monotonic()
+    result = Result(name, changed=begin)
     tail: list[str] = []
+    done = threading.Event()
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(1) as watching:
+        if quiet:
+            stop = Path(folder) / "stop"
+            command.insert(-1, f"-stop_file={stop}")
+            watching.submit(end_when_quiet, result, quiet, stop, done)
+        try:
+            status = follow(command, variables, result, tail)
+        finally:
+            done.set()
+    result.seconds = time.monotonic() - begin
+    result.quiet = time.monotonic() - result.changed
+    result.interrupted = status == INTERRUPTED
+    if status and not result.interrupted and result.finding is None:
+        result.executions = 0
+    if result.failed:
+        result.output = "".join(tail)
+    return result
+
+
+def follow(command: list[str], variables: dict[str, str], result: Result, tail: list[str]) -> int:
+    """Run libFuzzer and note what it tells; the end of what it printed goes to tail."""
     with subprocess.Popen(
         command,
         cwd=ROOT,
@@ -116,25 +149,20 @@ def fuzz(name: str, seconds: int, runs: int, seed: int, pools: bool) -> Result:
     ) as process:
         assert process.stdout is not None
         for line in process.stdout:
-            tail = [*tail[-400:], line]
+            tail[:] = [*tail[-400:], line]
             if found := re.match(r"#(\d+)\t.*? cov: (\d+) ", line):
                 result.executions = max(result.executions, int(found[1]))
                 if int(found[2]) > result.edges:
-                    result.edges, changed = int(found[2]), time.monotonic()
+                    result.edges, result.changed = int(found[2]), time.monotonic()
+                if "\tINITED " in line:
+                    result.inited, result.changed = True, time.monotonic()
             elif "found LLVMFuzzerCustomMutator" in line:
                 result.mutated = True
             elif found := re.search(r"number_of_executed_units: (\d+)", line):
                 result.executions = int(found[1])
             elif found := re.search(r"Test unit written to (\S+)", line):
                 result.finding = Path(found[1])
-    result.seconds = time.monotonic() - begin
-    result.quiet = time.monotonic() - changed
-    result.interrupted = process.returncode == INTERRUPTED
-    if process.returncode and not result.interrupted and result.finding is None:
-        result.executions = 0
-    if result.failed:
-        result.output = "".join(tail)
-    return result
+    return process.returncode
 
 
 def show(result: Result) -> bool:
@@ -183,6 +211,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="TARGET", help="by default all")
     parser.add_argument("--seconds", type=int, default=60, help="for each target")
+    parser.add_argument(
+        "--quiet", type=int, default=0, help="end a target this many seconds after a new edge"
+    )
     parser.add_argument("--runs", type=int, default=0, help="executions of each, at most")
     parser.add_argument("--seed", type=int, default=0, help="0: another one each time")
     parser.add_argument("--jobs", type=int, default=1, help="targets at once")
@@ -215,7 +246,15 @@ def main() -> int:
     bad = False
     with ThreadPoolExecutor(options.jobs) as pool:
         started = [
-            pool.submit(fuzz, name, options.seconds, options.runs, options.seed, options.pools)
+            pool.submit(
+                fuzz,
+                name,
+                options.seconds,
+                options.runs,
+                options.seed,
+                options.pools,
+                options.quiet,
+            )
             for name in names
         ]
         try:

@@ -92,6 +92,32 @@ def test_which_runs_have_failed(
     monkeypatch.setattr(program, "FINDINGS", tmp_path / "findings")
     monkeypatch.setattr(program, "preloaded", lambda: "")
     monkeypatch.setattr(program, "environment", lambda *_: {**os.environ, "ASAN_OPTIONS": ""})
-    result = program.fuzz("tables", 1, 0, 0, False)
+    result = program.fuzz("tables", 1, 0, 0, False, 0)
     assert (result.executions, result.failed) == (executions, failed)
     assert result.line().split()[-1] == str(int(failed))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="takes a shell")
+def test_a_quiet_target_ends_and_one_that_still_reads_its_inputs_does_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    child = tmp_path / "child"
+    child.write_text(
+        "#!/bin/sh\n"
+        'for each; do case "$each" in -stop_file=*) stop="${each#*=}";; esac; done\n'
+        f"echo '{MUTATOR}'; echo '#40\tpulse cov: 6 ft: 7'; sleep 3\n"
+        '[ -e "$stop" ] && exit 1\n'
+        "echo '#50\tINITED cov: 6 ft: 7'; echo '#60\tNEW cov: 7 ft: 8'\n"
+        'until [ -s "$stop" ]; do sleep 0.1; done\n'
+        "echo '#90\tDONE cov: 7 ft: 8'\n"
+    )
+    child.chmod(0o700)
+    monkeypatch.setattr(sys, "executable", str(child))
+    monkeypatch.setattr(program, "CACHE", tmp_path)
+    monkeypatch.setattr(program, "FINDINGS", tmp_path / "findings")
+    monkeypatch.setattr(program, "preloaded", lambda: "")
+    monkeypatch.setattr(program, "environment", lambda *_: {**os.environ, "ASAN_OPTIONS": ""})
+    result = program.fuzz("tables", 60, 0, 0, False, 1)
+    assert not result.failed
+    assert (result.executions, result.edges) == (90, 7)
+    assert result.quiet >= 1
