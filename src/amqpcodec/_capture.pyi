@@ -91,8 +91,12 @@ class Layers(Protocol_):
     Directions: 0 for the client, 1 for the server. What they raise comes out of advance().
     """
 
+    @property
+    def brought(self) -> bool:
+        """Whether a file had one, here or before the state that was loaded."""
+
     def add_secrets(self, data: bytes) -> None:
-        """A key log of TLS that the file itself has."""
+        """A key log of TLS that the file itself has. The port 5671 is read from there on."""
 
     def receive(
         self, connection: int, direction: int, tls: bool, data: bytes

@@ -12,6 +12,7 @@ import pytest
 from amqpcodec.capture import KeyLog
 from amqpcodec.capture._layers import Layers, _derived, _handshake, _keylog, _sessions, _tls
 from amqpcodec.capture._layers._items import Item, Stop
+from amqpcodec.capture._layers._keylog import Keys
 from tests.capture.test_tls_unit import TALK, message
 from tests.capture.test_websocket_unit import EXTENSIONS, over_web
 from tests.support.tls_talk import CLIENT, SERVER, Said, Talker, cut
@@ -95,9 +96,9 @@ def test_sessions_are_bounded():
 def test_secrets_of_captures_are_bounded(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(_keylog, "KEPT", 10)
     line = b"CLIENT_RANDOM %064x " + b"ab" * 48
-    keys = KeyLog([line % 1000])
+    keys = Keys(KeyLog([line % 1000]))
     keys.bring(line % number for number in range(30))
-    assert repr(keys) == "<KeyLog of 11 secrets>"
+    assert repr(keys.brought) == "<KeyLog of 10 secrets>"
     assert keys.find("CLIENT_RANDOM", (1000).to_bytes(32, "big")) is not None
     assert keys.find("CLIENT_RANDOM", (19).to_bytes(32, "big")) is None
     assert keys.find("CLIENT_RANDOM", (20).to_bytes(32, "big")) is not None

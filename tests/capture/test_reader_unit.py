@@ -27,6 +27,8 @@ KEYS = make.block("<", 10, b"KSLT" + (4).to_bytes(4, "little") + b"keys")
 class Between:
     """Layers that give nothing; what is set in place of a method is called instead."""
 
+    brought = False
+
     def add_secrets(self, data: bytes) -> None:
         pass
 

@@ -56,6 +56,28 @@ def test_sealed_states_go_on(path: Path, key: bytes | None, encrypt: bool):
     assert table(again) == table(reader)
 
 
+@pytest.mark.parametrize("far", [2**31 - 1, -(2**31)])
+def test_numbers_that_are_as_far_apart_as_they_can_be(far: int):
+    """Whatever sequence numbers a recording has, the state of its reader is taken."""
+    first = 1 << 31
+    numbers = [first, first + far, *(first - far for _ in range(3)), first]
+    packets = [make.client(number % 2**32, b"x" * 60) for number in numbers]
+    packets += [make.server(9, b"y", make.ACK, (first + far + 60) % 2**32)]
+    packets += [make.client((first - far) % 2**32, b"", make.SYN)]
+    octets = make.pcap(packets)
+    whole = capture.read(io.BytesIO(octets), order="none")
+    expected = table(whole)
+    at = 24
+    for packet in packets:
+        at += 16 + len(packet)
+        reader = capture.Reader(io.BytesIO(octets), order="none")
+        found = table(reader.read(at))
+        again = capture.Reader(io.BytesIO(octets), order="none")
+        again.resume(reader.state())
+        assert found + table(again) == expected
+        assert again.stats() == whole.stats()
+
+
 @pytest.mark.parametrize("encrypt", [False, True])
 @pytest.mark.parametrize("key", [None, KEY])
 def test_every_changed_byte_is_refused(path: Path, key: bytes | None, encrypt: bool):
@@ -73,7 +95,7 @@ def test_every_changed_byte_is_refused(path: Path, key: bytes | None, encrypt: b
 
 def test_states_that_are_none(path: Path):
     state = half_read(path).state()
-    assert state.startswith(b"AMQPCAP\x07\x00")
+    assert state.startswith(b"AMQPCAP\x08\x00")
     cases = {
         "not the state": b"",
         "version 6": b"AMQPCAP\x06" + state[8:],

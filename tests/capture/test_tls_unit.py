@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import io
+import json
 import ssl
 import struct
 import sys
 import warnings
 from collections.abc import Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,8 @@ import pytest
 from amqpcodec import capture
 from amqpcodec import v0_9_1 as amqp
 from amqpcodec.capture import _layers
-from amqpcodec.capture._layers import KeyLog, _derived, _suites, _tls
+from amqpcodec.capture._layers import KeyLog, _derived, _state, _suites, _tls
+from amqpcodec.capture._outline import Part, follow, outline
 from tests.capture import recording as make
 from tests.capture import v1_talk
 from tests.capture.recording import packets
@@ -373,6 +376,86 @@ def test_a_state_without_the_key_log(tmp_path: Path):
     for _ in reader:
         pass
     assert reader.stats()["tls_reasons"] == {_derived.NO_LOG: 2}
+
+
+def with_secrets(talker: Talker, port: int, sizes: Sequence[int]) -> tuple[bytes, list[int]]:
+    """A pcapng that brings its secrets, and where its blocks end."""
+    sent = packets(cut(talker.talk(TALK[:3] + TALK[4:]), sizes), port=port)
+    blocks = [make.section("<"), make.interface("<", 1), secrets(talker.keys)]
+    blocks += [make.enhanced("<", 0, 10**9 + at, each) for at, each in enumerate(sent)]
+    return b"".join(blocks), list(accumulate(map(len, blocks)))
+
+
+@pytest.mark.parametrize("ciphers", [None, "ECDHE-ECDSA-AES256-GCM-SHA384"])
+@pytest.mark.parametrize("port", [5671, 5672])
+def test_states_have_the_secrets_of_files(tmp_path: Path, ciphers: str | None, port: int):
+    """The next reader begins after their block."""
+    talker = Talker(TLS13 if ciphers is None else TLS12, ciphers)
+    octets, ends = with_secrets(talker, port, (180,))
+    expected = frames(make.pcap(packets(TALK[:3] + TALK[4:])))
+    for at in ends:
+        assert in_two(octets, tmp_path / "x.pcapng", at, None)[0] == expected
+    assert in_two(octets, tmp_path / "x.pcapng", ends[1], None)[1].count(b"CLIENT_") == 0
+
+
+def test_secrets_of_one_file_open_the_next_one(tmp_path: Path):
+    talker = Talker()
+    octets, ends = with_secrets(talker, 5671, (180,))
+    one, two = tmp_path / "1.pcapng", tmp_path / "2.pcapng"
+    at = ends[len(ends) // 2]
+    one.write_bytes(octets[:at])
+    two.write_bytes(octets[: ends[1]] + octets[at:])
+    options: dict[str, Any] = {"chain": True, "redact": False}
+    fields = ["direction", "frame", "error"]
+    both = capture.Reader([one, two], fields=fields, **options)
+    expected = [row for batch in both for row in capture_rows(batch)]
+    assert len(expected) == 10
+    first = capture.Reader([one], fields=fields, **options)
+    found = [row for batch in first.read(end=False) for row in capture_rows(batch)]
+    second = capture.Reader([two], fields=fields, **options)
+    second.resume(first.state())
+    found += [row for batch in second for row in capture_rows(batch)]
+    assert found == expected
+    # What outlined the second file alone had no keys: it left the port out.
+    before = capture.Reader([one, two], fields=fields, **options)
+    for _ in before.read((1, 0)):
+        pass
+    made = outline(capture.Reader([one, two], fields=fields, **options), Part(1, 0, None), 1 << 30)
+    assert made is not None
+    assert not follow(before, [(Part(1, 0, None), made)])
+
+
+def test_secrets_of_files_stay_with_their_reader(monkeypatch: pytest.MonkeyPatch):
+    talker = Talker()
+    octets = with_secrets(talker, 5672, (1000,))[0]
+    keys = KeyLog(b"")
+    assert stats(octets, keylog=keys)["tls_decrypted"] == 1
+    assert repr(keys) == "<KeyLog of 0 secrets>"
+    assert not keys
+    lines = {"secrets": [], "reasons": {}, "websockets": 0, "sessions": [], "connections": {}}
+    monkeypatch.setattr(_state, "KEPT_SECRETS", 10)
+    for wrong in ({}, "x", 1, [""] * 11):
+        state = json.dumps({**lines, "secrets": wrong}).encode()
+        with pytest.raises(ValueError, match="damaged"):
+            _layers.Layers().load(state)
+
+
+def record(data: bytes, kind: int = 22) -> bytes:
+    """One of TLS 1.0."""
+    return bytes([kind, 3, 1]) + len(data).to_bytes(2, "big") + data
+
+
+def test_states_of_one_direction_over_tls():
+    """Of a version that is not read: the other one, which was not captured, is left out as well."""
+    hello = b"\2\0\0\x26\3\1" + bytes(32) + b"\0\0\x2f\0"
+    octets = make.pcap([make.server(5000, b"", make.SYN), make.server(5001, record(hello))])
+    reader = capture.Reader(io.BytesIO(octets))
+    for _ in reader.read(stop=len(octets)):
+        pass
+    again = capture.Reader(io.BytesIO(octets))
+    again.resume(reader.state())
+    assert list(again) == []
+    assert again.stats()["tls_reasons"] == {_tls.NO_VERSION: 2}
 
 
 # ---- key logs ----

@@ -13,7 +13,7 @@ pytest.importorskip("cryptography")
 from amqpcodec import spark as amqp
 from tests.capture import recording as make
 from tests.capture.recording import packets
-from tests.capture.test_tls_unit import EXPECTED, TALK
+from tests.capture.test_tls_unit import EXPECTED, TALK, secrets
 from tests.support.tls_talk import Talker, cut
 
 
@@ -59,6 +59,24 @@ def test_ranges_of_one_capture(spark, recorded, tmp_path):
     for line in keys.read_text().splitlines()[1:]:
         assert line.split()[2].encode() not in kept
         assert bytes.fromhex(line.split()[2]) not in kept
+
+
+def test_ranges_of_a_capture_that_brings_its_secrets(spark, tmp_path):
+    """They are in its first range alone."""
+    amqp.register(spark)
+    talker = Talker()
+    sent = packets(cut(talker.talk(TALK), (700,)), port=5671)
+    blocks = [make.enhanced("<", 0, 10**9 + at, each) for at, each in enumerate(sent)]
+    head = [make.section("<"), make.interface("<", 1), secrets(talker.keys)]
+    path, states = tmp_path / "tls.pcapng", tmp_path / "states"
+    path.write_bytes(b"".join([*head, *blocks]))
+    read = spark.read.format("amqp_capture").option("redact", False)
+    read = read.option("stateLocation", str(states)).option("maxPartitionBytes", "5k")
+    found = read.option("fields", "direction,frame,error").load(str(path))
+    assert found.rdd.getNumPartitions() > 5
+    assert sorted((row["direction"], bytes(row["frame"])) for row in found.collect()) == sorted(
+        EXPECTED
+    )
 
 
 def test_stats_and_captures_in_a_column(spark, recorded):

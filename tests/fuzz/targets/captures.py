@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import functools
 import io
-from collections.abc import Iterator
+import warnings
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from itertools import accumulate, zip_longest
 from random import Random
 from typing import Any
@@ -29,59 +31,126 @@ LAYERS = tuple(f"amqpcodec.capture._layers.{name}" for name in ("_websocket", "_
 NAMES = ["method", "payload", "frame", "error", "flags", "packet_offset", "position", "direction"]
 
 
-def table(reader: Any, *, check: bool = True) -> Any:
-    """All rows of a reader, or None where it holds no capture; sound unless that is not asked."""
-    batches = []
+#: What is read with, by a choosing byte: what is there without a word, or limits that are reached
+#: by what fuzzing makes.
+LIMITS: tuple[dict[str, int], ...] = (
+    *({}, {}, {}, {"reorder_bytes": 300}, {"reorder_segments": 2}, {"reorder_bytes": 0}),
+    *({"open_connections": 1}, {"record_bytes": 200}, {"message_bytes": 100}),
+    *({"fragment_bytes": 2000}, {"websocket_bytes": 30}, {"websocket_ratio": 1}),
+    {"reorder_bytes": 900, "open_connections": 2, "message_bytes": 300, "fragment_bytes": 5000},
+)
+
+
+def table(batches: Iterable[Any], *, check: bool = True) -> pa.Table | None:
+    """All rows, or None where there are none: of no capture as well.
+
+    check: pyarrow looks at each batch.
+    """
+    found = []
     try:
-        for each in reader:
-            found = pa.record_batch(each)
+        for each in batches:
+            batch = pa.record_batch(each)
             if check:
-                found.validate(full=True)
-            batches.append(found)
+                batch.validate(full=True)
+            found.append(batch)
     except capture.CaptureError:
         return None
-    return pa.Table.from_batches(batches) if batches else None
+    rows = pa.Table.from_batches(found).combine_chunks() if found else None
+    return rows if rows is not None and rows.num_rows else None
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A capture, and what is asked of it, by the choosing bytes."""
+
+    octets: bytes
+    columns: dict[str, Any]
+    limits: dict[str, int]
+    stop: int
+
+    @classmethod
+    def of(cls, data: bytes) -> Asked:
+        choices = Choices(data, HEAD)
+        level = choices.pick(("frame", "message"))
+        fields = choices.pick((None, NAMES)) if level == "frame" else None
+        limits = choices.pick(LIMITS)
+        stop = data[HEAD - 1] * len(choices.rest) >> 8 if len(data) > HEAD else 0
+        return cls(choices.rest, {"level": level, "fields": fields}, limits, stop)
+
+    def reader(self, **other: Any) -> capture.Reader:
+        """One of it, from its beginning."""
+        asked: dict[str, Any] = {**self.columns, **self.limits, **other}
+        return capture.Reader(io.BytesIO(self.octets), **asked)
+
+    def pieces(self, last: capture.Reader) -> Iterator[Any]:
+        """Batches of two readers: the first one stops, the last one goes on from its state."""
+        first = self.reader(order="none")
+        yield from first.read(self.stop)
+        last.resume(first.state())
+        yield from last.read()
+
+    def counts(self) -> dict[str, Any] | None:
+        """Its statistics, or None: it is no capture."""
+        try:
+            return capture.stats(io.BytesIO(self.octets), **self.limits)
+        except capture.CaptureError:
+            return None
 
 
 def quick_captures(data: bytes) -> None:
     """Rows or a CaptureError; statistics of the same packets, or the same refusal."""
-    choices = Choices(data, HEAD)
-    level = choices.pick(("frame", "message"))
-    fields = choices.pick((None, NAMES)) if level == "frame" else None
-    rows = table(capture.read(io.BytesIO(choices.rest), level=level, fields=fields), check=False)
-    try:
-        capture.stats(io.BytesIO(choices.rest))
-    except capture.CaptureError:
-        assert rows is None
+    asked = Asked.of(data)
+    rows = table(asked.reader(), check=False)
+    assert asked.counts() is not None or rows is None
 
 
 def captures(data: bytes) -> None:
-    """Rows or a CaptureError; the same rows in small batches; counts that fit the rows."""
-    choices = Choices(data, HEAD)
-    level = choices.pick(("frame", "message"))
-    fields = choices.pick((None, NAMES)) if level == "frame" else None
-    whole = table(capture.read(io.BytesIO(choices.rest), level=level, fields=fields))
-    small = table(capture.read(io.BytesIO(choices.rest), level=level, fields=fields, batch_rows=2))
-    assert (whole is None) == (small is None)
-    try:
-        counts = capture.stats(io.BytesIO(choices.rest))
-    except capture.CaptureError:
+    """Rows or a CaptureError; the same rows in small batches and in two pieces; their size."""
+    asked = Asked.of(data)
+    whole = table(asked.reader())
+    assert whole == table(asked.reader(batch_rows=2))
+    counts = asked.counts()
+    if counts is None:
         assert whole is None
         return
     assert counts["packets"] >= 0
-    if whole is None:
-        return
-    assert whole.nbytes <= START + GROWTH * len(choices.rest), whole.nbytes
-    assert whole.combine_chunks().equals(small.combine_chunks())
+    one, last = asked.reader(order="none"), asked.reader(order="none")
+    rows = table(one.read())
+    assert rows == table(asked.pieces(last))
+    assert one.stats() == last.stats()
+    assert (whole is None) == (rows is None)
+    if whole is not None and rows is not None:
+        assert whole.num_rows == rows.num_rows
+        assert whole.nbytes <= START + GROWTH * len(asked.octets), whole.nbytes
+
+
+def parts_of(octets: bytes, at: int, whole: bool) -> tuple[bytes, bytes]:
+    """A capture as two files, each with what one begins with; cut at a byte.
+
+    whole: cut before the record that holds the byte.
+    """
+    file = packets.take_apart(octets)
+    if file is None:
+        return octets[:at], octets[:24] + octets[at:]
+    ends = list(accumulate(map(file.size, file.items), initial=len(file.head)))
+    begin = next((k for k, item in enumerate(file.items) if item.link >= 0), len(file.items))
+    if whole:
+        at = max(end for end in ends if end <= max(at, ends[0]))
+    return octets[:at], octets[: ends[begin]] + octets[max(at, ends[begin]) :]
 
 
 def chains(data: bytes) -> None:
     """Two files out of one input, together and each alone: never an error that is not ours."""
     choices = Choices(data, HEAD)
     cut = int.from_bytes(bytes([choices.byte(), choices.byte()])) % (len(choices.rest) + 1)
-    chain = choices.pick((True, False))
-    pieces = (choices.rest[:cut], choices.rest[:24] + choices.rest[cut:])
-    table(capture.read([io.BytesIO(piece) for piece in pieces], chain=chain))
+    how = choices.byte()
+    files = parts_of(choices.rest, cut, bool(how & 2))
+    if how & 4:
+        files = files[1], files[0]
+    chain = (True, "auto", False, "join")[(how & 1) * 2 + (how >> 3 & 1)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", capture.CaptureWarning)
+        table(capture.read([io.BytesIO(each) for each in files], chain=chain))
 
 
 @functools.cache

@@ -224,6 +224,8 @@ def follow_outline(CaptureReader reader not None, bytes outline not None):
         n = io_size(&io, 0, MAX_U32)
         if io.bad or o.start != r.file.at:
             return False
+        if o.left.skipped[SKIP_TLS] and is_port(r, TLS_PORT):
+            return False        # a file before this one brought keys
         io.files = 1
         base.packets = r.file.packets
         base.left.packets = r.count.packets

@@ -241,8 +241,13 @@ cdef int add_secrets(Reading* r, const uint8_t* p, uint32_t n) noexcept nogil:
         except BaseException as error:
             keep_fault(r, error)
             return NO_MEMORY
-    r.ports[TLS_PORT >> 3] |= <uint8_t>(1 << (TLS_PORT & 7))
+    want_tls_port(r)
     return 0
+
+
+cdef void want_tls_port(Reading* r) noexcept nogil:
+    """There are keys: its connections may be read."""
+    r.ports[TLS_PORT >> 3] |= <uint8_t>(1 << (TLS_PORT & 7))
 
 
 cdef void end_layers(Reading* r, Conn* c) noexcept nogil:

@@ -564,6 +564,8 @@ cdef class CaptureReader:
                 raise MemoryError
             raise ValueError("the state of the capture reader is damaged, or has more connections "
                              "than open_connections allows")
+        if self.layers is not None and self.layers.brought:
+            want_tls_port(self.r)
 
     cdef void begin_again(self):
         """As if nothing had been read."""

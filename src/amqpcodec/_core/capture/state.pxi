@@ -12,7 +12,9 @@ cdef enum:
 cdef int64_t NUMBER_LIMIT = <int64_t>1 << 60
 cdef int64_t LOWEST_POSITION = <int64_t>1 << 39     # FIRST_POSITION, less what sequence numbers may go back
 
-cdef int64_t FAR_AHEAD = <int64_t>1 << 31            # bytes: sequence numbers tell of no more
+# Bytes that may be missing after the place where a direction is: both it and the end that was told of are within
+# what sequence numbers can tell (2³¹) of its first segment, before or after.
+cdef int64_t FAR_AHEAD = <int64_t>1 << 33
 
 cdef struct StateIO:
     bint writing
@@ -260,17 +262,19 @@ cdef void io_token_links(StateIO* io, TokenLinks* links) noexcept nogil:
     links.cut = io_flag(io, links.cut)
 
 
-cdef bint is_half_sound(const Half* h) noexcept nogil:
+cdef bint is_half_sound(const Conn* c, const Half* h) noexcept nogil:
     """Whether what the layers above take for granted holds for a direction that was read from a state."""
+    # What came in the other one may have sealed both.
+    cdef bint unread = h.layer == LAYER_NONE or (c.over and h.layer == LAYER_SEALED)
     if not h.seen:
         return (not h.started and not h.syn and h.n_waiting == 0 and h.n == 0 and h.state == AT_START
-                and h.n_marks == 0 and h.open == NULL and h.layer == LAYER_NONE and h.flags == 0
+                and h.n_marks == 0 and h.open == NULL and unread and h.flags == 0
                 and h.base == 0 and h.expect == 0 and h.scan == 0 and h.need == 0)
     if h.n_marks == 0:
         return False
     if h.offset < LOWEST_POSITION or h.known_end > h.offset + FAR_AHEAD or h.acked > h.offset + FAR_AHEAD:
         return False
-    if not h.started and (h.n or h.state != AT_START or h.layer):
+    if not h.started and (h.n or h.state != AT_START or not unread):
         return False
     if h.layer == LAYER_FOUND or (h.layer == LAYER_NONE and h.plain != h.offset):
         return False
@@ -283,7 +287,7 @@ cdef bint is_half_sound(const Half* h) noexcept nogil:
     return h.scan <= h.n
 
 
-cdef int io_half(StateIO* io, Reading* r, Half* h) noexcept nogil:
+cdef int io_half(StateIO* io, Reading* r, const Conn* c, Half* h) noexcept nogil:
     cdef size_t i, n
     cdef Mark mark
     h.seen = io_flag(io, h.seen)
@@ -331,7 +335,7 @@ cdef int io_half(StateIO* io, Reading* r, Half* h) noexcept nogil:
             return NO_MEMORY
     if io_messages(io, r, h) < 0:
         return NO_MEMORY
-    if not io.writing and not is_half_sound(h):
+    if not io.writing and not is_half_sound(c, h):
         io.bad = True
     return 0
 
@@ -379,9 +383,9 @@ cdef int io_conn(StateIO* io, Reading* r, Conn* c) noexcept nogil:
     c.frame_max = io_ranged(io, c.frame_max, -1, MAX_U32)
     if not io.writing and not is_conn_sound(r, c):
         io.bad = True
-    if io_half(io, r, &c.half[0]) < 0:
+    if io_half(io, r, c, &c.half[0]) < 0:
         return NO_MEMORY
-    return io_half(io, r, &c.half[1])
+    return io_half(io, r, c, &c.half[1])
 
 
 cdef int io_conns(StateIO* io, Reading* r) noexcept nogil:

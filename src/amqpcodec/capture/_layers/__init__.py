@@ -14,7 +14,7 @@ from typing import Any
 from .._limits import LIMITS, Limits
 from . import _state
 from ._items import Items
-from ._keylog import KeyLog
+from ._keylog import KeyLog, Keys
 from ._keylog import Source as KeyLogSource
 from ._sessions import Sessions
 from ._tls import Tls
@@ -74,7 +74,7 @@ class Layers:
 
         Raises ImportError where the package cryptography is missing that they need.
         """
-        self.keys = KeyLog() if keys is None else keys
+        self.keys = Keys(keys)
         self.limits = limits
         self.sessions = Sessions()
         self.connections: dict[int, Connection] = {}
@@ -86,6 +86,11 @@ class Layers:
     def add_secrets(self, data: bytes) -> None:
         """A key log of TLS that the file itself has."""
         self.keys.bring(data.splitlines())
+
+    @property
+    def brought(self) -> bool:
+        """Whether files had a key log."""
+        return self.keys.brought is not None
 
     def receive(self, connection: int, direction: int, tls: bool, data: bytes) -> Items:
         """The next bytes of a direction, as they were sent."""
@@ -126,10 +131,12 @@ class Layers:
     # ---- states ----
 
     def store(self) -> bytes:
-        """What load() needs to go on: no key is in it."""
-        if not (self.connections or self.reasons or self.websockets):
+        """What load() needs to go on: of keys, those that files brought."""
+        brought = self.keys.brought
+        if not (self.connections or self.reasons or self.websockets or brought is not None):
             return b""
         whole = {
+            "secrets": None if brought is None else brought.lines(),
             "reasons": self.reasons,
             "websockets": self.websockets,
             "sessions": _state.dump_sessions(self.sessions),
@@ -150,6 +157,7 @@ class Layers:
         """
         self.reasons, self.websockets, self.connections = {}, 0, {}
         self.sessions = Sessions()
+        self.keys.brought = None
         if not state:
             return
         try:
@@ -163,6 +171,8 @@ class Layers:
             raise ValueError("too many reasons")
         self.reasons = {str(name): _state.count(n) for name, n in whole["reasons"].items()}
         self.websockets = _state.count(whole["websockets"])
+        if whole["secrets"] is not None:
+            self.keys.bring(_state.secrets(whole["secrets"]))
         _state.load_sessions(self.sessions, whole["sessions"])
         for index, each in whole["connections"].items():
             one = self._new(each["tls"] is not None)

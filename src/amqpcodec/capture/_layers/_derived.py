@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ._items import Stop
-from ._keylog import KeyLog
+from ._keylog import Keys
 from ._suites import SUITES, TLS12, Opener, next_secret, opener12, opener13
 
 #: How far a direction is: what its records are protected with.
@@ -33,7 +33,7 @@ class Agreed:
 
 
 def derive(
-    keys: KeyLog, agreed: Agreed, side: int, stage: int, updates: int
+    keys: Keys, agreed: Agreed, side: int, stage: int, updates: int
 ) -> tuple[Opener | None, bytes]:
     """What opens the records of a direction at a stage, and in TLS 1.3 the secret it is of.
 
@@ -62,7 +62,7 @@ def derive(
     return opener13(suite, secret), secret
 
 
-def _traffic_secret(keys: KeyLog, who: str, updates: int, agreed: Agreed) -> bytes | None:
+def _traffic_secret(keys: Keys, who: str, updates: int, agreed: Agreed) -> bytes | None:
     """That of the keys after so many updates."""
     name = f"{who}_TRAFFIC_SECRET_"
     known = keys.find(f"{name}{updates}", agreed.client_random)

@@ -48,7 +48,6 @@ class KeyLog:
             TypeError: the source is nothing of these.
         """
         self._secrets: Secrets = {}
-        self._brought: Secrets = {}  # by captures
         #: Numbers of the lines that are neither a secret nor a comment, from 1; at most 100.
         self.bad_lines: list[int] = []
         self._path: str | os.PathLike[str] | None = None
@@ -67,24 +66,15 @@ class KeyLog:
 
     def __repr__(self) -> str:
         """How many secrets there are."""
-        return f"<KeyLog of {len(self._secrets) + len(self._brought)} secrets>"
+        return f"<KeyLog of {len(self._secrets)} secrets>"
 
     def __bool__(self) -> bool:
         """Whether there are any, or may be."""
-        return bool(self._secrets or self._brought) or self._path is not None
+        return bool(self._secrets) or self._path is not None
 
     def add(self, lines: Iterable[str | bytes]) -> None:
         """The secrets of these lines. An error of a line would say what may be a part of a secret:
         bad_lines has its number alone."""
-        self._add(lines, self._secrets)
-
-    def bring(self, lines: Iterable[bytes]) -> None:
-        """As add(), of what a capture has: the oldest ones go where there are too many."""
-        self._add(lines, self._brought)
-        while len(self._brought) > KEPT:
-            del self._brought[next(iter(self._brought))]
-
-    def _add(self, lines: Iterable[str | bytes], secrets: Secrets) -> None:
         for number, line in enumerate(lines, 1):
             text = line.encode("utf-8", "replace") if isinstance(line, str) else bytes(line)
             text = text.strip()
@@ -94,14 +84,14 @@ class KeyLog:
             label = text.split(b" ", 1)[0]
             if found is not None and USED.fullmatch(label) and len(found[3]) % 2 == 0:
                 key = label.decode(), bytes.fromhex(found[2].decode())
-                secrets[key] = bytes.fromhex(found[3].decode())
+                self._secrets[key] = bytes.fromhex(found[3].decode())
             elif not UNUSED.fullmatch(label) and len(self.bad_lines) < 100:
                 self.bad_lines.append(number)
 
     def find(self, label: str, client_random: bytes) -> bytes | None:
         """A secret, or None. A file that has grown since is read again."""
         key = label, client_random
-        found = self._secrets.get(key) or self._brought.get(key)
+        found = self._secrets.get(key)
         if found is None and self._reload():
             found = self._secrets.get(key)
         return found
@@ -118,3 +108,40 @@ class KeyLog:
         with open(self._path, "rb") as file:
             self.add(file)
         return True
+
+    def drop_oldest(self, kept: int) -> None:
+        """Keep so many secrets, the newest ones."""
+        while len(self._secrets) > kept:
+            del self._secrets[next(iter(self._secrets))]
+
+    def lines(self) -> list[str]:
+        """All secrets, the oldest first, as add() takes them."""
+        known = self._secrets.items()
+        return [f"{label} {random.hex()} {secret.hex()}" for (label, random), secret in known]
+
+
+class Keys:
+    """What a reader opens records with: the key log it was given, and those of its captures."""
+
+    def __init__(self, given: KeyLog | None = None) -> None:
+        self.given = KeyLog() if given is None else given
+        #: None: no capture brought one.
+        self.brought: KeyLog | None = None
+
+    def __bool__(self) -> bool:
+        """Whether there are any secrets, or may be."""
+        return bool(self.given) or bool(self.brought)
+
+    def bring(self, lines: Iterable[str | bytes]) -> None:
+        """Those of a capture: the oldest ones go where there are too many."""
+        if self.brought is None:
+            self.brought = KeyLog()
+        self.brought.add(lines)
+        self.brought.drop_oldest(KEPT)
+
+    def find(self, label: str, client_random: bytes) -> bytes | None:
+        """A secret, or None; see KeyLog."""
+        found = self.given.find(label, client_random)
+        if found is None and self.brought is not None:
+            return self.brought.find(label, client_random)
+        return found

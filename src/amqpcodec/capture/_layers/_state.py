@@ -1,6 +1,8 @@
 """What stands between TCP and frames, in states: values of JSON, which load() believes nothing of.
 
-No key is in them: keys are derived again, from the key log and the random bytes of both hellos.
+No key of the key log that the reader was given is in them: keys are derived again, from that log
+and the random bytes of both hellos. Secrets that files brought are: the next reader does not see
+them.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from typing import Any, NamedTuple
 
 from . import _derived, _tls, _websocket
 from ._handshake import LARGEST, ClientHello
+from ._keylog import KEPT as KEPT_SECRETS
 from ._sessions import KEPT, Sessions
 from ._suites import SUITES, TLS12, TLS13
 
@@ -97,6 +100,13 @@ def _value(of: Field, value: Any) -> Any:
 def count(value: Any) -> int:
     """A number of things. Raises ValueError where it is none."""
     return int(_value(Field("a count", int, COUNTED), value))
+
+
+def secrets(lines: Any) -> list[str]:
+    """Lines of a key log. Raises ValueError or TypeError where they are none, or too many."""
+    if not isinstance(lines, list) or len(lines) > KEPT_SECRETS:
+        raise ValueError("no secrets, or too many")
+    return [str(line) for line in lines]
 
 
 def dump_sessions(sessions: Sessions) -> list[list[str]]:

@@ -1,8 +1,8 @@
 """One connection of TLS 1.2 or 1.3 that was captured, read with the secrets of a key log.
 
 Each direction is read record by record. What one direction has to know of the other, the hellos,
-stands in the connection: bytes that come before it wait, bounded. Keys are never kept in a state:
-they are derived again from the key log, of the random bytes of both hellos.
+stands in the connection: bytes that come before it wait, bounded. Derived keys are never
+kept in a state: they are derived again from the secrets and the random bytes of both hellos.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from . import _handshake as handshake
 from ._derived import EARLY, HELLO, LAST_UPDATE, PLAIN, TRAFFIC, Agreed, derive
 from ._items import Items, Stop, joined
-from ._keylog import KeyLog
+from ._keylog import Keys
 from ._sessions import Sessions
 from ._suites import SUITES, TLS12, TLS13, Opener, next_secret, opener13
 
@@ -64,7 +64,7 @@ class Side:
 class Tls:
     """Both directions: 0 is the client's."""
 
-    def __init__(self, keys: KeyLog, sessions: Sessions, tell: Callable[[str], None]) -> None:
+    def __init__(self, keys: Keys, sessions: Sessions, tell: Callable[[str], None]) -> None:
         """tell: takes the reason why a direction cannot be read."""
         self.keys = keys
         self.sessions = sessions
