@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import random
 from collections import Counter, defaultdict
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from amqpcodec import capture
+from amqpcodec import capture, v0_9_1
 from amqpcodec import v1_0 as v1
 from tests.capture import mangle
 from tests.capture import recording as make
@@ -22,6 +23,7 @@ from tests.capture.v1_talk import (
     client_says,
     frames_of,
     message,
+    old_message,
     opening,
     parts_of,
     server_says,
@@ -115,6 +117,33 @@ def test_both_families_in_one_capture() -> None:
             else:
                 bodies = [row["body"] for row in mine if row["method"] == "transfer"]
                 assert bodies == [message(f"text {number}") for number in range(20)]
+
+
+LINKS = AMQP + opening() + attach(0)
+SAID = {
+    "1.0": LINKS + transfer(message("x" * 90), 0),
+    "links of 1.0": LINKS,
+    "1.0, cut": AMQP + opening()[:20],
+    "0-9-1": v0_9_1.PROTOCOL_HEADER + 2 * old_message(),
+    "0-9-1, cut": v0_9_1.PROTOCOL_HEADER + old_message()[:20],
+}
+
+
+@pytest.mark.parametrize("order", ["packets", "none"])
+@pytest.mark.parametrize("turn", [*product(SAID, repeat=2), *product(SAID, SAID, [*SAID][2:4])])
+def test_frames_of_both_families_in_one_batch(turn: tuple[str, ...], order: str) -> None:
+    """Those of 1.0 stay where they were read, messages of 0-9-1 have theirs put together."""
+    asked: dict[str, Any] = {"level": "message", "fields": ["frame", "error"], "order": order}
+    packets: list[bytes] = []
+    expected: list[tuple[Any, ...]] = []
+    for number, name in enumerate(turn):
+        ends = (make.CLIENT[0], 40000 + number), make.SERVER
+        one = make.packets([(0, SAID[name])], client=ends[0][1])
+        one.append(make.segment(*ends, 1001 + len(SAID[name]), b"", make.FIN | make.ACK))
+        packets += one
+        expected += [tuple(row.values()) for row in rows(make.pcap(one), **asked)]
+    found = [tuple(row.values()) for row in rows(make.pcap(packets), **asked)]
+    assert sorted(found, key=repr) == sorted(expected, key=repr)
 
 
 @pytest.mark.parametrize("seed", range(20))

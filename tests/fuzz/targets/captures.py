@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import io
+import struct
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -28,6 +29,11 @@ HEAD = 4
 #: Bytes of columns for each byte of a capture, and for nothing.
 GROWTH, START = 400, 400_000
 LAYERS = tuple(f"amqpcodec.capture._layers.{name}" for name in ("_websocket", "_tls", "_handshake"))
+#: What a row has wherever its file begins.
+SHARED = [
+    *("connection_index", "direction", "timestamp_ns", "src", "dst", "peer", "position", "flags"),
+    *("method", "frame", "error"),
+]
 NAMES = ["method", "payload", "frame", "error", "flags", "packet_offset", "position", "direction"]
 
 
@@ -72,7 +78,7 @@ class Asked:
     def of(cls, data: bytes) -> Asked:
         choices = Choices(data, HEAD)
         level = choices.pick(("frame", "message"))
-        fields = choices.pick((None, NAMES)) if level == "frame" else None
+        fields = choices.pick((None, NAMES if level == "frame" else SHARED))
         limits = choices.pick(LIMITS)
         stop = data[HEAD - 1] * len(choices.rest) >> 8 if len(data) > HEAD else 0
         return cls(choices.rest, {"level": level, "fields": fields}, limits, stop)
@@ -139,8 +145,19 @@ def parts_of(octets: bytes, at: int, whole: bool) -> tuple[bytes, bytes]:
     return octets[:at], octets[: ends[begin]] + octets[max(at, ends[begin]) :]
 
 
+def is_in_turn(octets: bytes, at: int) -> bool:
+    """Whether a pcap is whole, and the record at a byte later than its first one."""
+    file = packets.take_apart(octets)
+    if file is None or not file.head or file.rest:
+        return False
+    times = [struct.unpack(file.order + "II", item.head) for item in file.items]
+    ends = list(accumulate(map(file.size, file.items), initial=len(file.head)))
+    return at in ends[1:-1] and times[ends.index(at)] > times[0]
+
+
 def chains(data: bytes) -> None:
-    """Two files out of one input, together and each alone: never an error that is not ours."""
+    """Two files out of one input, together and each alone: never an error that is not ours; a chain
+    of the two halves of a pcap has its rows."""
     choices = Choices(data, HEAD)
     cut = int.from_bytes(bytes([choices.byte(), choices.byte()])) % (len(choices.rest) + 1)
     how = choices.byte()
@@ -151,6 +168,13 @@ def chains(data: bytes) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", capture.CaptureWarning)
         table(capture.read([io.BytesIO(each) for each in files], chain=chain))
+    if how & 6 == 2 and is_in_turn(choices.rest, len(files[0])):
+        level = ("frame", "message")[how >> 4 & 1]
+        asked: dict[str, Any] = {"level": level, "fields": SHARED, "order": "none"}
+        both = capture.read([io.BytesIO(each) for each in files], chain=True, **asked)
+        one = capture.read(io.BytesIO(choices.rest), **asked)
+        assert table(both) == table(one)
+        assert both.stats()["frames"] == one.stats()["frames"]
 
 
 @functools.cache

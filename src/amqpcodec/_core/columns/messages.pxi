@@ -414,6 +414,8 @@ cdef int put_raw(Sink* s, Pending* m, int64_t row) noexcept nogil:
         if (m.header.total == 0 or m.header.start == start + m.method.total) \
                 and (m.body == NULL or m.body == start + m.method.total + m.header.total):
             return append_view(s.table, c, row, start, n)
+    if AMQP_UNLIKELY(s.borrow) and own_frames(s) < 0:   # rows of 1.0 may be before it
+        return NO_MEMORY
     if c.used + n >= c.full_at:
         status = data_grow(s.table, c, n)
         if status < 0:
