@@ -15,6 +15,8 @@ from amqpcodec import capture
 from amqpcodec import v0_9_1 as amqp
 from tests.capture import mangle
 from tests.capture import recording as make
+from tests.fuzz import packets
+from tests.fuzz.targets import captures
 from tests.paths import REPO
 
 pa = pytest.importorskip("pyarrow")
@@ -64,6 +66,18 @@ def test_state_and_resume_are_as_one_reading(tmp_path: Path, kind: str, seed: in
     one = capture.Reader(path, fields=FIELDS, order="none")
     assert sum(map(len, one)) == len(whole)
     assert one.stats() == last.stats()
+
+
+def test_any_capture_in_pieces() -> None:
+    """Also damaged, over TLS or WebSocket, with small limits: two readers, a state between them,
+    give the rows and the counts of one."""
+    change = packets.captures(captures.HEAD)
+    for seed in (*range(150), 1437, 5560, 20562, 24191, 26366, 28212):
+        rng = random.Random(seed)
+        data = rng.randbytes(captures.HEAD) + packets.fresh(rng)
+        for _ in range(3):
+            data = change(data, rng)[:8192]
+        captures.captures(data)
 
 
 def test_one_reader_in_pieces(tmp_path: Path):

@@ -315,6 +315,24 @@ def test_reading_on_knows_the_versions(tmp_path: Path) -> None:
         capture.Reader(path, protocol="0-9-1").resume(first.state())
 
 
+@pytest.mark.parametrize("second", ["0-9-1", "1 1 0 9"])
+def test_a_header_after_that_of_0_8(second: str) -> None:
+    """What it says counts: frames are found again after a gap, and the reader's state is taken."""
+    frames = [v0_9_1.encode(1, v0_9_1.Basic.Ack(delivery_tag=k)) for k in range(40)]
+    said = [HEADERS["1 1 8 0"], HEADERS[second], *frames]
+    places = [1001 + sum(map(len, said[:k])) for k in range(len(said))]
+    packets = [*opening(), *map(make.client, places, said)]
+    del packets[12]
+    octets = make.pcap(packets)
+    found = rows(octets)
+    assert [row["frame"] for row in found if not row["error"]] == [*said[:10], *said[11:]]
+    for stop in range(24, len(octets), 83):
+        first = capture.Reader(io.BytesIO(octets))
+        for _ in first.read(stop):
+            pass
+        capture.Reader(io.BytesIO(octets)).resume(first.state())
+
+
 def test_secrets_of_0_8_are_hidden() -> None:
     start_ok = v0_8.Connection.StartOk({}, "PLAIN", b"\0guest\0hunter2", "en")
     data = HEADERS["1 1 8 0"] + v0_8.encode(0, start_ok)

@@ -36,6 +36,14 @@ def slow(version: Any) -> Any:
     return _codec.Protocol(version.PROTOCOL.table, False)
 
 
+def same(one: Any, other: Any) -> bool:
+    """Whether two record batches have the same values; for Arrow no NaN is equal to another one."""
+    return bool(
+        one.equals(other)
+        or (one.schema == other.schema and repr(one.to_pydict()) == repr(other.to_pydict()))
+    )
+
+
 def decode(data: Any, **options: Any) -> Any:
     """A record batch that pyarrow finds sound, and whose size grows with the input's."""
     found = pa.record_batch(batch.decode(data, **options))
@@ -71,7 +79,7 @@ def quick_legacy(data: bytes) -> None:
     given = guarded_value(choices.rest) if choices.byte() % 8 == 7 else choices.rest
     fast = pa.record_batch(batch.decode(given, protocol=version.PROTOCOL, **options))
     again = pa.record_batch(batch.decode(given, protocol=slow(version), **options))
-    assert fast.equals(again), options
+    assert same(fast, again), options
 
 
 def legacy(data: bytes) -> None:
@@ -82,7 +90,7 @@ def legacy(data: bytes) -> None:
     fast = decode(given, protocol=version.PROTOCOL, **options)
     assert fast.nbytes <= START + GROWTH * len(choices.rest), fast.nbytes
     again = decode(given, protocol=slow(version), **options)
-    assert fast.equals(again), options
+    assert same(fast, again), options
     whole = decode(choices.rest, protocol=version.PROTOCOL, fields=["frame", "offset", "error"])
     assert b"".join(whole.column("frame").to_pylist()) == choices.rest
 
@@ -102,7 +110,7 @@ def runs(data: bytes) -> None:
         stream[int.from_bytes(edits[at : at + 2]) % len(stream)] = edits[at + 2]
     given = bytes(stream) + w.HEARTBEAT * 3
     fast = decode(given, protocol=v0_9_1.PROTOCOL, **options)
-    assert fast.equals(decode(given, protocol=slow(v0_9_1), **options)), options
+    assert same(fast, decode(given, protocol=slow(v0_9_1), **options)), options
 
 
 def run_seeds() -> Iterator[bytes]:
@@ -134,7 +142,7 @@ def v1(data: bytes) -> None:
     if whole.num_rows and whole.column("error").null_count == whole.num_rows:
         # Framing is whole: heartbeats after it change nothing but let the fast path go on.
         more = decode(choices.rest + V1_HEARTBEAT * 3, **options)
-        assert more.slice(0, alone.num_rows).equals(alone) or level == "message", options
+        assert level == "message" or same(more.slice(0, alone.num_rows), alone), options
 
 
 def padded(seeds: Iterator[bytes], head: int) -> Iterator[bytes]:

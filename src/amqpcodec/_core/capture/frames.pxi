@@ -335,6 +335,7 @@ cdef int64_t scan_bytes(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n
                     break
                 if used > 0:
                     r.count.proxied += 1
+                    c.batch = 0         # rows from here on are of that peer, not those before
                     i += <size_t>used
                     continue
             if start_bytes(r, c, h, p + i, n - i, final) == 0:
@@ -343,6 +344,7 @@ cdef int64_t scan_bytes(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n
         if c.left_out and not (h.state == IN_SYNC and is_protocol_header(p + i, n - i)):
             r.count.left_out += n - i
             h.need = 0
+            h.scan = 0
             return <int64_t>n
         if h.layer == LAYER_FOUND:
             break

@@ -75,6 +75,7 @@ cdef int flush_bytes(Reading* r, Conn* c, Half* h) noexcept nogil:
     h.base += used
     h.n = 0
     h.need = 0
+    h.scan = 0
     return 0
 
 

@@ -102,6 +102,7 @@ cdef int adopt_version(Reading* r, Conn* c, Half* h, const uint8_t* p) noexcept 
     """What a protocol header means for the rest of the connection."""
     cdef uint32_t version = load32(p + 4)
     cdef bint client = h == &c.half[0]
+    cdef uint8_t found
     if c.left_out:
         return 0
     if r.v1 != NULL and v1_is_header(p, 8):
@@ -119,7 +120,11 @@ cdef int adopt_version(Reading* r, Conn* c, Half* h, const uint8_t* p) noexcept 
     if version >> 8 == 0x000009 or version == 0x01010009:
         # Most clients that send the header of 0-9 by the letter speak 0-9-1, and are answered so.
         if client:
-            c.may &= 1 if version >> 8 == 0x000009 else 3
+            found = 1 if version >> 8 == 0x000009 else 3
+            if c.may & found == 0:      # it follows that of 0-8
+                c.may = <uint8_t>((1 << r.n_protocols) - 1)
+                c.version = 0
+            c.may &= found
         return 0
     if client and c.may & 4 and (version == 0x01010800 or version == 0x01010901):
         c.may = 4
