@@ -341,8 +341,8 @@ class Reader:
         """What another reader needs to go on after the records that were read.
 
         Deterministic bytes with a version, a length and a checksum. They hold what open connections
-        have sent in part, **credentials included**, and secrets of TLS that a pcapng brought (none of
-        keylog): whoever reads them may read those.
+        have sent in part, **credentials included**, and secrets of TLS that a pcapng brought (those
+        of keylog not): whoever reads them may read those.
 
         Args:
             key: at least 16 bytes that resume() has to be given as well. The checksum (BLAKE2b)
