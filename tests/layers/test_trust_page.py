@@ -19,5 +19,5 @@ def test_every_command_is_there() -> None:
 
 
 def test_every_target_has_its_row() -> None:
-    rows = re.findall(r"^\| `([\w-]+)` \| [\d,]+ \| [\d,]+ \| [\d,]+ \|$", PAGE, re.MULTILINE)
+    rows = re.findall(r"^\| `([\w-]+)` (?:\| [\d,]+ )+\|$", PAGE, re.MULTILINE)
     assert sorted(rows) == sorted(NAMES)
