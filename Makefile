@@ -89,7 +89,7 @@ NEWEST = $(shell $(PYTHON) scripts/newest_python.py --not $(PYTHON))
 
 # --- targets ----------------------------------------------------------------------------------
 
-.PHONY: build demo test rooms-test newest-test debug-test broker-test compat docs fuzz sanitize mutants coverage lint types generate check-generated wheel-check \
+.PHONY: build demo test test-setup linear-test rooms-test newest-test debug-test broker-test compat docs fuzz sanitize mutants coverage lint types generate check-generated wheel-check \
 	build-size bench bench-compat bench-scale bench-session clean distclean
 
 build: $(DONE)/built  ## build the extension in place
@@ -99,6 +99,11 @@ demo: $(DONE)/built $(DONE)/with-arrow $(DONE)/with-spark java  ## from a record
 
 test: $(TEST_SETUP) java  ## run the tests; those against a broker only where AMQPCODEC_BROKER is set
 	$(PY) -m pytest $(if $(AMQPCODEC_BROKER),,$(WITHOUT_LIVE)) $(ARGS)
+
+test-setup: $(TEST_SETUP) java  ## what the tests need, without running them
+
+linear-test: $(DONE)/built $(addprefix $(DONE)/with-,test spec)  ## instructions of doubled inputs: does any construct cost more than its size?
+	AMQPCODEC_INSTRUCTIONS=1 $(PY) -m pytest tests/protocol/test_linear_memory.py $(ARGS)
 
 rooms-test: $(DONE)/built $(addprefix $(DONE)/with-,test clients spec cli)  ## the tests of the core, of what stands on it and of the drop-ins alone
 	$(PY) -m pytest $(WITHOUT_LIVE) $(ROOMS) $(ARGS)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import random
-import time
 
 import pytest
 
@@ -69,12 +68,9 @@ def test_a_hole_with_a_long_tail_in_order_costs_a_comparison_or_two_each():
 
 
 def test_128k_shuffled_segments_behind_a_hole():
-    octets = shuffled(1 << 17)
-    began = time.process_time()
-    steps, rows = comparisons(octets)
+    steps, rows = comparisons(shuffled(1 << 17))
     assert rows == -(-(1 << 17) * SIZE // len(FRAME))
     assert steps < 4 * (1 << 17) * 18
-    assert time.process_time() - began < 20  # it was 45 s and more
 
 
 @pytest.mark.parametrize(

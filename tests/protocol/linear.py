@@ -19,6 +19,7 @@ from amqpcodec import v1_0 as v
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 from tests.capture import recording
+from tests.traces import logs
 
 
 def header(table: bytes) -> bytes:
@@ -201,6 +202,12 @@ def xml(n: int) -> None:
     load_xml_spec(io.BytesIO(text.encode()))
 
 
+def trace(n: int) -> None:
+    from amqpcodec import traces
+
+    assert sum(map(len, traces.read(io.BytesIO(logs.LOOKALIKE * n)))) == n
+
+
 HEARTBEAT = a.encode(0, a.Heartbeat())
 PROXY = b"PROXY TCP4 10.0.0.1 10.0.0.2 5000 5672\r\n"
 
@@ -268,6 +275,7 @@ CONSTRUCTS: dict[str, Callable[[int], Any]] = {
     "capture: records of TLS": lambda n: records(16 * n),  # one costs little
     "batch.encode": encoded,
     "specification": lambda n: xml(n // 8),
+    "trace: lines that look like the next record": lambda n: trace(n // 16),
 }
 
 if __name__ == "__main__":

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -68,6 +66,4 @@ def test_a_leap_of_the_peers_numbers_costs_nothing():
     for last in (1, 2**62):
         log.last = last
         log.waiting.add(last)
-    start = time.process_time()
-    assert log.settle(0, True) == (1, 2**62)
-    assert time.process_time() - start < 1
+    assert log.settle(0, True) == (1, 2**62)  # one step a number would not end

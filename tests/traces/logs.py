@@ -45,6 +45,10 @@ def text(kind: bytes, payload: bytes, properties: bytes = TABLE, time: bytes = b
     )  # fmt: skip
 
 
+#: A record whose payload begins like the next one, again and again.
+LOOKALIKE = text(b"published", b"\n" + LINE + b"\n=" * 50)
+
+
 def json_line(kind: str, payload: bytes, **more: object) -> bytes:
     """A line of the JSON log."""
     said = {
