@@ -41,8 +41,7 @@ def open_message() -> bytes:
     return make.pcap([*make.packets([(0, said)]), *other, make.client(9000, BEAT), *fragments()])
 
 
-def last_state() -> tuple[bytes, list[int]]:
-    octets = open_message()
+def last_state(octets: bytes) -> tuple[bytes, list[int]]:
     core = reader("message", False)
     core.begin("x", "x")
     core.feed(octets)
@@ -53,7 +52,7 @@ def last_state() -> tuple[bytes, list[int]]:
     return core.state(starts), starts
 
 
-STATE, STARTS = last_state()
+STATE, STARTS = last_state(open_message())
 
 
 def test_what_waits_goes_on() -> None:
@@ -128,6 +127,9 @@ def frames_after(state: bytes, rest: bytes) -> list[bytes]:
         (TRANSFER[:4], b"\0\0\0\5"),
         (TRANSFER[:5], TRANSFER[:4] + b"\1"),
         (TRANSFER[:5], TRANSFER[:4] + b"\xff"),
+        (TRANSFER[:8], TRANSFER[:6] + b"\0\1"),  # of another channel
+        (TRANSFER[-8:], b"\x40" + TRANSFER[-7:]),  # of no handle
+        (TRANSFER[-8:], TRANSFER[-8:-1] + b"\x42"),  # the last one
     ],
 )
 def test_bytes_of_an_open_message_that_are_none(old: bytes, new: bytes) -> None:
@@ -135,6 +137,25 @@ def test_bytes_of_an_open_message_that_are_none(old: bytes, new: bytes) -> None:
     assert old in STATE[at:]
     changed = STATE[:at] + STATE[at:].replace(old, new, 1)
     assert changed != STATE
+    with pytest.raises(ValueError, match="damaged"):
+        reader("message", False).resume(changed)
+
+
+def listed(aborted: bytes = b"\x42", **fields: int) -> bytes:
+    """A transfer with all fields that put deliveries together, `aborted` the last of them."""
+    given = {"number": 5, "handle": 7, "more": True, "aborted": True, **fields}
+    return v1_talk.transfer(b"", **given)[:-1] + aborted
+
+
+@pytest.mark.parametrize(
+    "other", [listed(more=False), listed(handle=8), listed(number=6), listed(b"\x41")]
+)
+def test_transfers_of_an_open_delivery_that_contradict(other: bytes) -> None:
+    said = b"AMQP\0\1\0\0" + v1_talk.opening() + listed() * 2
+    state, _ = last_state(make.pcap(make.packets([(0, said)])))
+    assert state.count(listed() * 2) == 1
+    changed = state.replace(listed() * 2, listed() + other)
+    assert len(changed) == len(state)
     with pytest.raises(ValueError, match="damaged"):
         reader("message", False).resume(changed)
 

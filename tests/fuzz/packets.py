@@ -378,7 +378,7 @@ def find_tcp(data: bytearray, link: int) -> tuple[list[int], int] | None:
         at = _after_tags(data, -at)
     lengths = []
     while at + 40 <= len(data):
-        if data[at] >> 4 == 4:
+        if data[at] >> 4 == 4 and data[at] & 15 >= 5:
             lengths.append(at + 2)
             protocol, at = data[at + 9], at + (data[at] & 15) * 4
         elif data[at] >> 4 == 6:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.fuzz import __main__ as program
+from tests.fuzz import packets
 from tests.fuzz.target import SHARE, Target
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -121,3 +122,8 @@ def test_a_quiet_target_ends_and_one_that_still_reads_its_inputs_does_not(
     assert not result.failed
     assert (result.executions, result.edges) == (90, 7)
     assert result.quiet >= 1
+
+
+def test_ip_headers_shorter_than_ip_end_the_search() -> None:
+    """A header of length 0 that says IP in IP led back to itself."""
+    assert packets.find_tcp(bytearray(b"\x40" + bytes(8) + b"\4" + bytes(60)), 101) is None

@@ -157,7 +157,7 @@ cdef int io_pieces(StateIO* io, Reading* r, Half* h) noexcept nogil:
 
 cdef bint is_open_message(Reading* r, const Open* o) noexcept nogil:
     """Whether the bytes are what is kept of a message: a method that has content, its header, and bodies
-    that do not complete it; in 1.0, transfers. Each is a whole frame."""
+    that do not complete it; in 1.0, transfers of one delivery, none of them the last. Each is a whole frame."""
     cdef V1Look look
     cdef const Desc* d
     cdef const uint8_t* p = o.data.p
@@ -171,6 +171,12 @@ cdef bint is_open_message(Reading* r, const Open* o) noexcept nogil:
             total = load32(p + at)
             if total > o.n - at or not v1_look(r.v1, p + at, <size_t>total, &look, DELIVERY_FIELDS) \
                     or look.desc.code != DESC_TRANSFER or p[at + 5] != V1_FRAME_AMQP:
+                return False
+            if load16(p + at + 6) != o.channel or look.v[TRANSFER_HANDLE].wire_type == V1_NULL \
+                    or look.v[TRANSFER_HANDLE].u != o.handle or not v1_true(&look.v[TRANSFER_MORE]) \
+                    or v1_true(&look.v[TRANSFER_ABORTED]):
+                return False
+            if v1_is_unidentified(look.v) if count == 0 else not v1_same(r, o, &look):
                 return False
         else:
             total = <uint64_t>load32(p + at + 3) + 8
