@@ -222,7 +222,7 @@ def main() -> int:
     )
     parser.add_argument("--again", type=Path, metavar="FILE", help="run one input")
     parser.add_argument(
-        "--install", action="store_true", help="clang, by apt-get, where it is missing"
+        "--install", action="store_true", help="what is missing of clang, by apt-get"
     )
     parser.add_argument("--keep", action="store_true", help="write the corpora to the repository")
     options = parser.parse_args()

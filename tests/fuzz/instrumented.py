@@ -8,6 +8,7 @@ source folder.
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -39,21 +40,61 @@ def compiler() -> str:
     return found
 
 
+def has_runtime(clang: str) -> bool:
+    """Whether it has the sanitizers' own code, which some systems have in another package."""
+    command = [clang, "-shared", "-fPIC", "-x", "c", "-o", os.devnull, os.devnull]
+    command += shlex.split(SANITIZE + COVERAGE)
+    return subprocess.run(command, capture_output=True).returncode == 0
+
+
+def checked_compiler() -> str:
+    """The newest clang there is, with the sanitizers' code."""
+    clang = compiler()
+    if not has_runtime(clang):
+        raise MissingError(
+            f"{clang} has no code of the sanitizers: install {runtime_package(clang)} (Debian),"
+            " or your system's package of compiler-rt"
+        )
+    return clang
+
+
+def runtime_package(clang: str) -> str:
+    """Debian's package of the sanitizers' code."""
+    asked = subprocess.run([clang, "-dumpversion"], capture_output=True, text=True, check=True)
+    return f"libclang-rt-{asked.stdout.split('.')[0].strip()}-dev"
+
+
 def install() -> None:
-    """Install Debian's clang where there is none, and where that can be done: as root."""
+    """Install Debian's clang, or the sanitizers' code of the clang that is there, as root."""
     try:
-        compiler()
+        checked_compiler()
     except MissingError as missing:
         if shutil.which("apt-get") is None or os.geteuid() != 0:
             raise
-        print("installing clang (Debian)", file=sys.stderr, flush=True)
-        environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-        for command in (["update"], ["install", "-y", "--no-install-recommends", "clang"]):
-            done = subprocess.run(
-                ["apt-get", "-q", *command], env=environment, capture_output=True, text=True
-            )
-            if done.returncode:
-                raise MissingError(f"{missing}\n{done.stderr}") from None
+        apt("update")
+        try:
+            compiler()
+        except MissingError:
+            apt("install", "clang")
+        clang = compiler()
+        if not has_runtime(clang):
+            apt("install", runtime_package(clang))
+        try:
+            checked_compiler()
+        except MissingError as still:
+            raise still from missing
+
+
+def apt(command: str, *packages: str) -> None:
+    """Run apt-get without questions; what it prints is shown only where it fails."""
+    if packages:
+        print(f"installing {' '.join(packages)} (Debian)", file=sys.stderr, flush=True)
+    line = ["apt-get", "-q", "-o", "DPkg::Lock::Timeout=180", command]
+    line += ["-y", "--no-install-recommends", *packages] if packages else []
+    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    done = subprocess.run(line, env=environment, capture_output=True, text=True)
+    if done.returncode:
+        raise MissingError(f"{shlex.join(line)} failed:\n{done.stderr}")
 
 
 def newest_source() -> float:
@@ -70,7 +111,7 @@ def build(*, coverage: bool = True) -> Path:
     stamp = library / "built"
     if stamp.is_file() and stamp.stat().st_mtime >= newest_source():
         return folder
-    clang = compiler()
+    clang = checked_compiler()
     print("building the instrumented core", file=sys.stderr, flush=True)
     environment = {
         **os.environ,

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.fuzz import __main__ as program
-from tests.fuzz import packets
+from tests.fuzz import instrumented, packets
 from tests.fuzz.target import SHARE, Target
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -127,3 +127,51 @@ def test_a_quiet_target_ends_and_one_that_still_reads_its_inputs_does_not(
 def test_ip_headers_shorter_than_ip_end_the_search() -> None:
     """A header of length 0 that says IP in IP led back to itself."""
     assert packets.find_tcp(bytearray(b"\x40" + bytes(8) + b"\4" + bytes(60)), 101) is None
+
+
+def clang_in(folder: Path, script: str) -> None:
+    """A program of that name, alone on the path."""
+    child = folder / "clang"
+    child.write_text(f"#!/bin/sh\n{script}\n")
+    child.chmod(0o700)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="takes a shell")
+def test_a_clang_without_the_sanitizers_code_is_said_to_be_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Debian's clang only recommends it."""
+    clang_in(tmp_path, '[ "$1" = -dumpversion ] && echo 14.0.6 && exit 0; exit 1')
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(instrumented.MissingError, match="install libclang-rt-14-dev"):
+        instrumented.checked_compiler()
+    with pytest.raises(instrumented.MissingError, match="install libclang-rt-14-dev"):
+        instrumented.install()  # without apt-get
+    clang_in(tmp_path, "exit 0")
+    assert instrumented.checked_compiler() == str(tmp_path / "clang")
+    (tmp_path / "clang").unlink()
+    with pytest.raises(instrumented.MissingError, match="clang is missing"):
+        instrumented.checked_compiler()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="takes a shell")
+def test_what_is_missing_of_clang_is_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[str, ...]] = []
+
+    def apt(*arguments: str) -> None:
+        asked.append(arguments)
+        if "clang" in arguments:
+            clang_in(tmp_path, '[ "$1" = -dumpversion ] && echo 18.1.3 && exit 0; exit 1')
+        elif len(arguments) > 1:
+            clang_in(tmp_path, "exit 0")
+
+    (tmp_path / "apt-get").touch(0o700)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(instrumented, "apt", apt)
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    instrumented.install()
+    assert asked == [("update",), ("install", "clang"), ("install", "libclang-rt-18-dev")]
+    instrumented.install()
+    assert len(asked) == 3
