@@ -310,6 +310,58 @@ def test_tokens_are_hidden_where_bytes_are_missing(level: str, frame: int) -> No
         assert b"shown-after" in shown
 
 
+def transfer_of(fields: bytes, payload: bytes) -> bytes:
+    """A frame with a transfer whose list has these bytes after its constructor."""
+    performative = b"\0\x53\x14" + fields + payload
+    return (8 + len(performative)).to_bytes(4) + b"\2\0\0\0" + performative
+
+
+#: The list of a transfer that no link's may be.
+MALFORMED = {
+    "no fields": b"\x45",
+    "no fields, counted": b"\xc0\1\0",
+    "a null handle": b"\xc0\2\1\x40",
+    "a handle of another type": b"\xc0\3\1\xa1\0",
+    "more fields than a transfer has": b"\xc0\x0d\x0c" + b"\x40" * 12,
+    "a list that is longer than the frame": b"\xc0\xff\1\x52\3",
+    "no list": b"\x52\3",
+}
+
+
+@pytest.mark.parametrize("syn", [True, False])
+@pytest.mark.parametrize("name", MALFORMED)
+def test_tokens_of_malformed_transfers_are_hidden(name: str, syn: bool) -> None:
+    """It cannot be said whose they are."""
+    [payload] = [v1.decode(frame)[2].payload for frame in frames_of(put_token())]
+    start = (v1.PROTOCOL_HEADER if syn else b"") + v1_talk.opening() + cbs()
+    sent = transfer_of(MALFORMED[name], payload)
+    after = v1_talk.attach(4) + v1_talk.transfer(v1_talk.message("shown-after"), 1, handle=4)
+    for level in ("frame", "message"):
+        shown = everything(read(start + sent + after, syn=syn, level=level))
+        for piece in (TOKEN[:20], b"T" * 40, TOKEN[-10:]):
+            assert piece not in shown
+        assert b"shown-after" in shown
+    assert b"T" * 40 in everything(read(start + sent + after, syn=syn, redact=False))
+
+
+def test_a_malformed_transfer_hides_nothing_where_no_token_is_put() -> None:
+    sent = transfer_of(MALFORMED["no fields"], v1_talk.message("shown"))
+    data = v1.PROTOCOL_HEADER + v1_talk.opening() + v1_talk.attach(4) + sent
+    assert b"shown" in everything(read(data))
+    first = v1_talk.transfer(v1_talk.message("first"), 0, handle=1)
+    assert b"shown" in everything(read(first * 3 + sent, syn=False))
+
+
+def test_an_attach_without_a_handle_may_be_one_to_cbs() -> None:
+    fields = b"\xa1\1l\x40\x42\x40\x40\x40\0\x53\x29\xc0\7\1\xa1\4$cbs"
+    performative = b"\0\x53\x12\xc0" + bytes([len(fields) + 1, 7]) + fields
+    link = (8 + len(performative)).to_bytes(4) + b"\2\0\0\0" + performative
+    start = v1.PROTOCOL_HEADER + v1_talk.opening() + link
+    shown = everything(read(start + put_token()))
+    assert TOKEN[:20] not in shown
+    assert b"T" * 40 not in shown
+
+
 #: What stands before the body of a message to $cbs -> bytes of each of its transfers.
 LONG_BEFORE = {
     "a long id": ({"message_id": "i" * 1100}, 0),

@@ -259,6 +259,18 @@ def test_other_links_are_not_cut_off() -> None:
     assert found[0]["message"] == message("a")  # its first frame came before the others
 
 
+@pytest.mark.parametrize("fields", [b"\x45", b"\xc0\1\0", b"\xc0\2\1\x40"])
+@pytest.mark.parametrize("handle", [0, 5])
+def test_a_detach_without_a_handle_cuts_no_link_off(fields: bytes, handle: int) -> None:
+    """Whatever number lies where the handle is not: memory is filled with another one before."""
+    client(transfer(message("b"), 0, handle=5) + v1.encode(0, v1.Detach(handle)))
+    detach = (11 + len(fields)).to_bytes(4) + b"\2\0\0\0\0\x53\x16" + fields
+    said = transfer(message("a")[:20], 0, handle=handle, more=True) + detach
+    found = client(said + transfer(message("a")[20:], None, handle=handle))
+    assert [row["message"] for row in found] == [message("a"), None]
+    assert [row["error"] for row in found] == [None, None]
+
+
 def test_later_transfers_without_the_first() -> None:
     later = transfer(b"abc", None, more=True) + transfer(b"def", None)
     found = client(later + transfer(message("x"), 9))

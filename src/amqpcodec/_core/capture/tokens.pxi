@@ -183,6 +183,16 @@ cdef bint hide_transfer(const V1Types* types, const V1Value* v, Cursor* c, Token
     return True
 
 
+cdef void hide_unknown_transfer(const TokenLinks* links, Cursor* fields, Cursor* payload) noexcept nogil:
+    """A transfer that does not say whose it is: it may have a token. payload: NULL where the fields do not even say
+    where it begins."""
+    if has_links(links) or has_text(fields.p, <size_t>(fields.end - fields.p), b"put-token", 9):
+        if payload != NULL:
+            hide(<uint8_t*>payload.p, <size_t>(payload.end - payload.p))
+        else:
+            v1_hide_rest(fields, <uint8_t*>fields.p)
+
+
 cdef bint has_links(const TokenLinks* links) noexcept nogil:
     cdef int i
     for i in range(TOKEN_LINKS):
@@ -200,9 +210,10 @@ cdef void v1_hide_tokens(const V1Types* types, uint8_t* p, size_t n, TokenLinks*
     cdef Cursor c, fields
     cdef V1Check k
     cdef const V1Desc* d
+    cdef const V1Value* handle
     cdef uint64_t key
     cdef size_t size, skip
-    cdef bint unseen, cut, secret
+    cdef bint unseen, cut, secret, sound
     while n >= 8 and p[0] != c'A':
         cut = load32(p) > n
         size = min(<size_t>load32(p), n)
@@ -217,14 +228,18 @@ cdef void v1_hide_tokens(const V1Types* types, uint8_t* p, size_t n, TokenLinks*
         if d != NULL and (d.code == DESC_ATTACH or (d.code == DESC_TRANSFER and (unseen or has_links(links)))):
             secret = True
             v1_verify_begin(&k, types)
-            if v1_verify_fields(d, &c, &k, 1, v, ALL_FIELDS) < 0:
-                links.unseen |= d.code == DESC_ATTACH
+            handle = &v[TRANSFER_HANDLE if d.code == DESC_TRANSFER else ATTACH_HANDLE]
+            sound = v1_verify_fields(d, &c, &k, 1, v, ALL_FIELDS) == 0
+            if not sound or handle.wire_type == V1_NULL:
+                if d.code == DESC_TRANSFER:
+                    hide_unknown_transfer(links, &fields, &c if sound else NULL)
+                else:
+                    links.unseen = True
             else:
-                key = (<uint64_t>load16(p + 6) << 32 | v[0].u) + 1
+                key = (<uint64_t>load16(p + 6) << 32 | handle.u) + 1
                 if d.code == DESC_TRANSFER:
                     secret = hide_transfer(types, v, &c, links, key, unseen)
                 else:
-                    key = (<uint64_t>load16(p + 6) << 32 | v[ATTACH_HANDLE].u) + 1
                     note_attached(links, key, v[ATTACH_TARGET].wire_type == V1_DESCRIBED and has_text(
                         v[ATTACH_TARGET].p, v[ATTACH_TARGET].n, b"$cbs", 4))
         if d != NULL and DESC_OPEN <= d.code <= DESC_ATTACH:

@@ -131,7 +131,8 @@ cdef int v1_close_some(Reading* r, Conn* c, Half* h, uint8_t code, uint16_t chan
     while True:
         o = h.open
         while o != NULL and (o.channel != channel or (
-                code == DESC_DETACH and look.v[TRANSFER_HANDLE].u != o.handle)):
+                code == DESC_DETACH and (look.v[TRANSFER_HANDLE].wire_type == V1_NULL
+                                         or look.v[TRANSFER_HANDLE].u != o.handle))):
             o = o.next
         if o == NULL:
             return 0

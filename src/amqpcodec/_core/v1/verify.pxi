@@ -140,8 +140,8 @@ cdef int v1_verify_multiple(const V1Op* op, Cursor* c, const V1Value* v, V1Check
 
 cdef int v1_verify_fields(const V1Desc* d, Cursor* c, V1Check* k, int depth, V1Value* out,
                           uint32_t mask) noexcept nogil:
-    """The list of a composite's fields. out: those that are missing or null have the type V1_NULL there,
-    and of a described one p and n are the bytes after its zero byte; or NULL.
+    """The list of a composite's fields. out: those that are missing or null have the type V1_NULL there, and nothing
+    else of them is set; of a described one p and n are the bytes after its zero byte; or NULL.
     mask: the fields that matter. If it has not all bits, nothing is looked for after the last of them."""
     cdef V1Value v, one
     cdef V1Value* x = &one
