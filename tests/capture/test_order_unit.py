@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import itertools
 import random
+import zlib
 from pathlib import Path
 
 import pytest
@@ -164,6 +166,29 @@ def test_a_direction_that_is_never_understood_holds_back_once(tmp_path: Path):
     assert sum(sizes) == 300_001
     assert late == 1
     assert len(sizes) > 8
+
+
+#: A capture that fuzzing made: over WebSocket a client acknowledges more and more of what no packet
+#: has, so that rows for that are late.
+ACKNOWLEDGED = zlib.decompress(
+    base64.b85decode(
+        "c-p&ic+)~A1{MYcU}0bcQ6Ga-9Ud_<m;sq)45)yE!IgnQ1H^J*V_@K7U|<Adra2B`Kr!YQAn^dE|Nj}Frf57P(iA"
+        "3;Nn#pv92gjcJAfv=3=l$?BJhfl;T4ei3Y#f+aJc0q(4@`)0f;H?t|1Eg<;4mfAt3?!hI)p)TpszwB~}VK`N@en8"
+        "9*j4S7<?cQDRD}l|p%HQgMEAb}CTJIX^EiHMt}+KhH`5D$mOmoSLi~o|+U4R-+qGlwXpcoS$Q*keFLofG+EuT4|-"
+        "=h!xn{qALzdEh+|EWoXRH#mfcq`H#1Z4CjIFKab7l2XTa7Comr8!h8<%v4Ww2p+azZW=V2JW?s4i%-O|A9*4Vx3L"
+        "bZ@C`ru&`KH)Pp&+#=H?_DpF+Ei`B{eN4u_P7dy$2r|8Qg%5bi?L73+xfgGM9ltL<#1-LtU2(+$Sw;@tU_;VEMP}"
+        "1t3#5{A6U92$Y+M&D3Tbrmh8=Y6Lg+>TNp-WAp!#cDL;W41O<uI^)^eYx>ez?#3W-@^M1eZIA;S7@0_RAS(yZflh"
+        "RCU;rl>4on6*Fo;eLR1hS?f%||COrnzmKS+@7KsHIB1B>Y7zyk_oIIslhz$Q95aDoOI4g{8yB9rLkzyt%*9muW)b"
+        "l@U7Incm@3<tIX9k_`O4g>&&9zfj"
+    )
+)
+
+
+@pytest.mark.parametrize("batch_rows", [1, 2, 3, 5])
+def test_late_rows_have_one_place_whatever_a_batch_takes(batch_rows: int):
+    found = table(io.BytesIO(ACKNOWLEDGED), level="message", fields=FIELDS, batch_rows=batch_rows)
+    assert any("late" in row["flags"] for row in found)
+    assert found == table(io.BytesIO(ACKNOWLEDGED), level="message", fields=FIELDS)
 
 
 def test_gaps_have_places_of_their_own():

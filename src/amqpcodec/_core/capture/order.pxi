@@ -7,7 +7,8 @@
 # still make a row of says up to where the order is known: see order_known_to.
 #
 # Rows stay where they were made, in `rows`: only the few that are out of order change places. When a batch is
-# full, all of them become `going`, and those whose place is not known yet are copied to new `rows`.
+# full, all of them become `going`, and those whose place is not known yet, or that fill no batch, are copied to new
+# `rows`.
 
 cdef enum:
     ORDER_ROWS = 1 << 16            # rows that may wait for one that comes before them
@@ -350,7 +351,7 @@ cdef inline int64_t whole_batches(const Reading* r, int64_t n) noexcept nogil:
 
 
 cdef int order_rows(Reading* r, bint all_) noexcept nogil:
-    """See which rows are ready, no more than a batch takes. all_: whether their place is known or not."""
+    """See which rows are ready: their place is known, and stays. all_: whether it is known or not."""
     cdef CapRows* o = &r.rows
     cdef Place low
     cdef int64_t before = o.ready, split = o.n
@@ -363,7 +364,7 @@ cdef int order_rows(Reading* r, bint all_) noexcept nogil:
             o.n - before >= ORDER_ROWS or <int64_t>o.used - bytes_before(o, before) >= ORDER_BYTES):
         split = before + (o.n - before + 1) // 2
     o.sorted = o.n
-    o.ready = max(whole_batches(r, split), before)
+    o.ready = max(split, before)
     next_look(r, o.ready - before < (o.n - before) // 2)
     if o.ready > before:
         flag_late(r, before, o.ready)
@@ -373,25 +374,26 @@ cdef int order_rows(Reading* r, bint all_) noexcept nogil:
 
 
 cdef int hand_over(Reading* r) noexcept nogil:
-    """The rows that are ready are to go out, the others wait on. None goes out yet."""
+    """The rows that are ready are to go out, in whole batches; the others wait on. None goes out yet."""
     cdef CapRows whole = r.rows
-    cdef int64_t waiting = whole.n - whole.ready
+    cdef int64_t going = whole_batches(r, whole.ready), waiting = whole.n - going
     r.rows = r.going
     rows_clear(&r.rows)
     r.rows.hint = max(r.rows.hint, hint_after(&whole))
     r.rows.rows_hint = max(whole.n + whole.n // 16, whole.rows_hint - whole.rows_hint // 64)
     if waiting:
-        if more_rows(&r.rows, waiting, whole.used - <size_t>bytes_before(&whole, whole.ready)) < 0:
+        if more_rows(&r.rows, waiting, whole.used - <size_t>bytes_before(&whole, going)) < 0:
             r.going = r.rows
             r.rows = whole
             return NO_MEMORY
-        copy_rows(&whole, whole.ready, waiting, &r.rows)
+        copy_rows(&whole, going, waiting, &r.rows)
         r.rows.versions = whole.versions
-        r.rows.sorted = whole.sorted - whole.ready
+        r.rows.ready = whole.ready - going
+        r.rows.sorted = max(whole.sorted - going, <int64_t>0)
         r.rows.disordered = whole.disordered
     r.going = whole
-    r.going.n = whole.ready
-    r.going.used = <size_t>bytes_before(&whole, whole.ready)
-    r.full_rows -= whole.ready
+    r.going.n = going
+    r.going.used = <size_t>bytes_before(&whole, going)
+    r.full_rows -= going
     r.full_bytes -= r.going.used
     return 0

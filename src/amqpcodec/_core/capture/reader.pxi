@@ -426,7 +426,7 @@ cdef class CaptureReader:
     cdef CapRows* going_rows(self, bint all) except NULL:
         """Those that are to go out. all: also where their order is not known."""
         if not self.r.ordered:
-            self.r.rows.ready = whole_batches(self.r, self.r.rows.n)
+            self.r.rows.ready = self.r.rows.n
         elif all and self.r.rows.n and not is_ready(self.r) and order_rows(self.r, True) < 0:
             raise MemoryError
         if self.r.going.n == 0 and self.r.rows.ready and hand_over(self.r) < 0:
