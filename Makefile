@@ -89,7 +89,7 @@ NEWEST = $(shell $(PYTHON) scripts/newest_python.py --not $(PYTHON))
 
 # --- targets ----------------------------------------------------------------------------------
 
-.PHONY: build demo test test-setup linear-test rooms-test newest-test debug-test broker-test compat docs fuzz sanitize mutants coverage lint types generate check-generated wheel-check \
+.PHONY: build demo test test-setup linear-test rooms-test newest-test debug-test broker-test compat docs fuzz memcheck sanitize mutants coverage lint types generate check-generated wheel-check \
 	build-size bench bench-compat bench-scale bench-session clean distclean
 
 build: $(DONE)/built  ## build the extension in place
@@ -133,6 +133,9 @@ sanitize: $(DONE)/built $(addprefix $(DONE)/with-,test clients spec cli)  ## the
 
 mutants: $(DONE)/with-build $(addprefix $(DONE)/with-,test clients spec cli)  ## change the core in 300 places: do the tests see it?
 	$(PY) -m tests.mutation $(ARGS)
+
+memcheck: $(DONE)/built $(addprefix $(DONE)/with-,test clients spec cli)  ## variables without a value, by valgrind, on the inputs of fuzzing
+	$(PY) -m tests.fuzz.memcheck $(ARGS)
 
 coverage: $(DONE)/with-build $(addprefix $(DONE)/with-,test clients spec cli)  ## lines of the core that no test reaches (gcc)
 	$(PY) -m tests.coverage $(ARGS)

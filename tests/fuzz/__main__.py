@@ -30,6 +30,7 @@ from tests.fuzz.instrumented import (
     mutator,
     runtime,
 )
+from tests.fuzz.target import Target
 from tests.fuzz.targets import NAMES, find
 
 FINDINGS = CACHE / "findings"
@@ -77,8 +78,17 @@ HEADING = f"{'target':<16}{'executions':>14}{'edges':>9}{'quiet s':>9}{'time s':
 
 
 def preloaded() -> str:
-    """What is loaded before Python: the sanitizers with libFuzzer, and the mutator it finds."""
-    return f"{runtime()}:{mutator()}"
+    """What is loaded before Python: the mutator that libFuzzer finds, then it with the sanitizers."""
+    return f"{mutator()}:{runtime()}"
+
+
+def variables_of(target: Target) -> dict[str, str]:
+    """The environment of a process that runs a target."""
+    variables = environment(preloaded(), LARGEST)
+    variables["ASAN_OPTIONS"] += ":verify_asan_link_order=0"
+    if target.module is not None:
+        variables["AMQPCODEC_FUZZ_MODULE"] = f"/{target.module}."
+    return variables
 
 
 def end_when_quiet(result: Result, quiet: int, stop: Path, done: threading.Event) -> None:
@@ -107,7 +117,7 @@ def fuzz(name: str, seconds: int, runs: int, seed: int, pools: bool, quiet: int)
         *([f"-runs={runs}"] if runs else []),
     ]
     command = [sys.executable, "-m", "tests.fuzz.child", name, *options, str(work)]
-    variables = environment(preloaded(), LARGEST)
+    variables = variables_of(target)
     # Where an object was allocated is not noted: --again says it. A few MB of what was freed hold
     # more than one execution, and stay in the processor's cache.
     variables["ASAN_OPTIONS"] += ":malloc_context_size=0:quarantine_size_mb=4"
@@ -179,7 +189,7 @@ def show(result: Result) -> bool:
 def again(name: str, path: Path) -> int:
     """One input once more, with all that the sanitizers say."""
     command = [sys.executable, "-m", "tests.fuzz.child", name, "--whole", str(path)]
-    return subprocess.run(command, cwd=ROOT, env=environment(preloaded(), LARGEST)).returncode
+    return subprocess.run(command, cwd=ROOT, env=variables_of(find(name))).returncode
 
 
 def keep(names: list[str]) -> None:
@@ -196,7 +206,7 @@ def keep(names: list[str]) -> None:
         subprocess.run(
             [*command, *options],
             cwd=ROOT,
-            env=environment(preloaded(), LARGEST),
+            env=variables_of(find(name)),
             check=True,
             capture_output=True,
         )
@@ -233,7 +243,7 @@ def main() -> int:
         if options.install:
             install()
         build()
-        environment(preloaded(), LARGEST)
+        preloaded()
     except MissingError as missing:
         print(f"fuzz: {missing}", file=sys.stderr)
         return 2

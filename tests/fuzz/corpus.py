@@ -10,7 +10,7 @@ from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent / "corpus"
 #: Bytes and inputs of one target that the repository keeps; the smallest inputs go first.
-MOST_BYTES = 500_000
+MOST_BYTES = 1_000_000
 MOST_INPUTS = 1_000
 
 

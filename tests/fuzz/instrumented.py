@@ -138,7 +138,7 @@ def mutator() -> Path:
     source, library = Path(__file__).with_name("mutator.h"), CACHE / "mutator.so"
     if not library.is_file() or library.stat().st_mtime < source.stat().st_mtime:
         CACHE.mkdir(parents=True, exist_ok=True)
-        command = [compiler(), "-shared", "-fPIC", "-O1", "-o", str(library), "-x", "c"]
+        command = [compiler(), "-shared", "-fPIC", "-O1", "-ldl", "-o", str(library), "-x", "c"]
         subprocess.run([*command, str(source)], check=True)
     return library
 

@@ -66,6 +66,7 @@ class Target:
         around: what has to be in place for all inputs.
         largest: bytes of an input.
         python: modules of ours in Python whose branches are to be counted, too.
+        module: of the core, whose edges alone are counted; others have targets of their own.
         quick: what every execution asks where run is slow; run then takes one input in SHARE.
     """
 
@@ -76,6 +77,7 @@ class Target:
     around: Callable[[], AbstractContextManager[Any]] = nullcontext
     largest: int = 4096
     python: tuple[str, ...] = ()
+    module: str | None = None
     quick: Callable[[bytes], None] | None = None
 
     def whole(self, data: bytes) -> None:

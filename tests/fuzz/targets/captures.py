@@ -29,6 +29,8 @@ HEAD = 4
 #: Bytes of columns for each byte of a capture, and for nothing.
 GROWTH, START = 400, 400_000
 LAYERS = tuple(f"amqpcodec.capture._layers.{name}" for name in ("_websocket", "_tls", "_handshake"))
+#: What is counted: how rows become columns is what other targets are about.
+MODULE = "_capture"
 #: What a row has wherever its file begins.
 SHARED = [
     *("connection_index", "direction", "timestamp_ns", "src", "dst", "peer", "position", "flags"),
@@ -72,8 +74,11 @@ BEFORE_DECODING = ["connection_index", "direction", "timestamp_ns", "position", 
 
 
 def same(one: pa.Table | None, other: pa.Table | None) -> bool:
-    """Whether two readings gave the same rows. A limit counts over a batch (docs/limits.md): where it
-    was reached, what was decoded depends on where batches end, and only that."""
+    """Whether two readings gave the same rows.
+
+    A limit counts over a batch (docs/limits.md): where it was reached, what was decoded depends on
+    where batches end, and only that.
+    """
     if one == other:
         return True
     if one is None or other is None or one.schema != other.schema:
@@ -432,8 +437,17 @@ TARGETS = (
         packets.captures(HEAD),
         largest=8192,
         python=LAYERS,
+        module=MODULE,
         quick=quick_captures,
     ),
-    Target("chains", chains, seeds, packets.captures(HEAD), largest=8192),
-    Target("states", sealed_states, state_seeds, change_states, largest=60, quick=states),
+    Target("chains", chains, seeds, packets.captures(HEAD), largest=8192, module=MODULE),
+    Target(
+        "states",
+        sealed_states,
+        state_seeds,
+        change_states,
+        largest=60,
+        module=MODULE,
+        quick=states,
+    ),
 )
