@@ -56,6 +56,7 @@ class Result:
     interrupted: bool = False
     inited: bool = False  # the inputs that were kept are read
     mutated: bool = False  # libFuzzer found the target's mutator
+    modules: int = 0  # whose edges it counts
     output: str = ""
 
     def line(self) -> str:
@@ -78,7 +79,7 @@ HEADING = f"{'target':<16}{'executions':>14}{'edges':>9}{'quiet s':>9}{'time s':
 
 
 def preloaded() -> str:
-    """What is loaded before Python: the mutator that libFuzzer finds, then it with the sanitizers."""
+    """What is loaded before Python: the mutator, then libFuzzer with the sanitizers."""
     return f"{mutator()}:{runtime()}"
 
 
@@ -141,6 +142,8 @@ def fuzz(name: str, seconds: int, runs: int, seed: int, pools: bool, quiet: int)
     result.interrupted = status == INTERRUPTED
     if status and not result.interrupted and result.finding is None:
         result.executions = 0
+    if target.module is not None and result.modules > 1:
+        result.mutated = False  # what is loaded first was not asked
     if result.failed:
         result.output = "".join(tail)
     return result
@@ -168,6 +171,8 @@ def follow(command: list[str], variables: dict[str, str], result: Result, tail: 
                     result.inited, result.changed = True, time.monotonic()
             elif "found LLVMFuzzerCustomMutator" in line:
                 result.mutated = True
+            elif found := re.search(r"INFO: Loaded (\d+) modules", line):
+                result.modules = int(found[1])
             elif found := re.search(r"number_of_executed_units: (\d+)", line):
                 result.executions = int(found[1])
             elif found := re.search(r"Test unit written to (\S+)", line):

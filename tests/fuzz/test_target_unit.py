@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -60,6 +61,23 @@ def test_without_quick_checks_every_input_is_asked_everything() -> None:
     assert whole == [b"1", b"2"]
 
 
+@pytest.fixture
+def instead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Lets a shell script run in the place of a target's process."""
+
+    def use(script: str) -> None:
+        child = tmp_path / "child"
+        child.write_text(f"#!/bin/sh\n{script}")
+        child.chmod(0o700)
+        monkeypatch.setattr(sys, "executable", str(child))
+        monkeypatch.setattr(program, "CACHE", tmp_path)
+        monkeypatch.setattr(program, "FINDINGS", tmp_path / "findings")
+        monkeypatch.setattr(program, "preloaded", lambda: "")
+        monkeypatch.setattr(program, "environment", lambda *_: {**os.environ, "ASAN_OPTIONS": ""})
+
+    return use
+
+
 #: What libFuzzer says where it found a target's mutator.
 MUTATOR = "INFO: found LLVMFuzzerCustomMutator (0x7f). Disabling -len_control by default."
 
@@ -82,29 +100,29 @@ def test_which_runs_have_failed(
     status: int,
     executions: int,
     failed: bool,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    instead: Callable[[str], None],
 ) -> None:
-    child = tmp_path / "child"
-    child.write_text(f"#!/bin/sh\necho '{said}'\nexit {status}\n")
-    child.chmod(0o700)
-    monkeypatch.setattr(sys, "executable", str(child))
-    monkeypatch.setattr(program, "CACHE", tmp_path)
-    monkeypatch.setattr(program, "FINDINGS", tmp_path / "findings")
-    monkeypatch.setattr(program, "preloaded", lambda: "")
-    monkeypatch.setattr(program, "environment", lambda *_: {**os.environ, "ASAN_OPTIONS": ""})
+    instead(f"echo '{said}'\nexit {status}\n")
     result = program.fuzz("tables", 1, 0, 0, False, 0)
     assert (result.executions, result.failed) == (executions, failed)
     assert result.line().split()[-1] == str(int(failed))
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="takes a shell")
-def test_a_quiet_target_ends_and_one_that_still_reads_its_inputs_does_not(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("modules", "failed"), [(1, False), (5, True)])
+def test_a_target_of_one_module_counts_no_other(
+    modules: int, failed: bool, instead: Callable[[str], None]
 ) -> None:
-    child = tmp_path / "child"
-    child.write_text(
-        "#!/bin/sh\n"
+    said = f"{MUTATOR}\nINFO: Loaded {modules} modules   (9 counters)\n#5\tNEW cov: 7 ft: 8"
+    instead(f"echo '{said}'\n")
+    assert program.fuzz("states", 1, 0, 0, False, 0).failed == failed
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="takes a shell")
+def test_a_quiet_target_ends_and_one_that_still_reads_its_inputs_does_not(
+    instead: Callable[[str], None],
+) -> None:
+    instead(
         'for each; do case "$each" in -stop_file=*) stop="${each#*=}";; esac; done\n'
         f"echo '{MUTATOR}'; echo '#40\tpulse cov: 6 ft: 7'; sleep 3\n"
         '[ -e "$stop" ] && exit 1\n'
@@ -112,12 +130,6 @@ def test_a_quiet_target_ends_and_one_that_still_reads_its_inputs_does_not(
         'until [ -s "$stop" ]; do sleep 0.1; done\n'
         "echo '#90\tDONE cov: 7 ft: 8'\n"
     )
-    child.chmod(0o700)
-    monkeypatch.setattr(sys, "executable", str(child))
-    monkeypatch.setattr(program, "CACHE", tmp_path)
-    monkeypatch.setattr(program, "FINDINGS", tmp_path / "findings")
-    monkeypatch.setattr(program, "preloaded", lambda: "")
-    monkeypatch.setattr(program, "environment", lambda *_: {**os.environ, "ASAN_OPTIONS": ""})
     result = program.fuzz("tables", 60, 0, 0, False, 1)
     assert not result.failed
     assert (result.executions, result.edges) == (90, 7)
