@@ -137,7 +137,10 @@ def install(*clients: str, strict: bool = True) -> None:
 
 
 def load_xml_spec(
-    path: str | os.PathLike[str] | BinaryIO, *, max_bytes: int = 16 * 1024 * 1024
+    path: str | os.PathLike[str] | BinaryIO,
+    *,
+    max_bytes: int = 16 * 1024 * 1024,
+    max_depth: int = 256,
 ) -> ModuleType:
     """A protocol from an XML file of the 0-x grammar, with all that a built-in one has.
 
@@ -148,6 +151,7 @@ def load_xml_spec(
     Args:
         path: name of a file, or a binary file.
         max_bytes: the most that it may have; a larger one is a SpecError.
+        max_depth: how many elements may be within each other, at most 256; likewise.
 
     Raises:
         ImportError: lxml is missing (``pip install "amqpcodec[spec]"``).
@@ -157,6 +161,6 @@ def load_xml_spec(
     from .spec.loader import load
     from .spec.lower import lower
 
-    model = load(path, max_bytes=max_bytes)
+    model = load(path, max_bytes=max_bytes, max_depth=max_depth)
     name = f"{__name__}.xml.{model.name}"
     return protocol_module(name, lower(model, name))

@@ -144,6 +144,8 @@ class CaptureReader:
         record_bytes: int = ...,
         message_bytes: int = ...,
         fragment_bytes: int = ...,
+        frame_bytes: int = ...,
+        open_deliveries: int = ...,
     ) -> None: ...
     def begin(self, name: str, key: str) -> None:
         """The bytes that follow are those of a file, the next one of the chain.

@@ -11,6 +11,7 @@ import pytest
 from amqpcodec import v0_9_1 as amqp
 from amqpcodec.capture import _limits
 from tests.capture import recording as make
+from tests.capture import v1_talk
 from tests.capture.test_limits_unit import talk
 from tests.capture.test_websocket_unit import CLIENT, DEFLATE, Deflater, over_web
 
@@ -56,6 +57,14 @@ def _fragments() -> bytes:
     return make.pcap(map(make.ethernet, [*first, *rest]))
 
 
+def _deliveries() -> bytes:
+    """Three of 1.0 begin, then they end."""
+    said = v1_talk.AMQP + v1_talk.opening()
+    said += b"".join(v1_talk.transfer(b"", k, handle=k, more=True) for k in range(3))
+    said += b"".join(v1_talk.transfer(v1_talk.message("x"), None, handle=k) for k in range(3))
+    return make.pcap([*make.opening(), make.client(1001, said)])
+
+
 #: Large frames in compressed messages, and how many bytes each of these has.
 WEB = [amqp.PROTOCOL_HEADER, *[LARGE] * 19]
 PACKED = [len(packed) for packed in map(Deflater(True), WEB)]
@@ -87,9 +96,11 @@ CASES = {
     "reorder_segments": at(_segments(), 4),
     "open_connections": at(TALK, 4),
     "record_bytes": at(make.pcap([*make.opening(), make.client(1001, ACK)]), 54 + len(ACK)),
+    "frame_bytes": at(make.pcap([*make.opening(), make.client(1001, MESSAGE)]), 4096),
     "message_bytes": at(
         make.pcap([*make.opening(), make.client(1001, MESSAGE)]), len(MESSAGE), "message"
     ),
+    "open_deliveries": at(_deliveries(), 3, "message"),
     "fragment_bytes": Case(
         _fragments(), 1 << 23, 1 << 12
     ),  # the memory that packets take is rounded up

@@ -122,3 +122,18 @@ def test_bytes_of_a_record(chain, blocks: bool):
         damaged = reader.damaged
         assert (damaged is None) == (count == 2)
         assert damaged is None or "no record at byte" in damaged
+
+
+@pytest.mark.parametrize("size", [50, 2000, 60_000])
+def test_frames_above_tune_ok_are_refused_however_they_come(size: int):
+    """Also in a message that one packet has as a whole."""
+    said = amqp.PROTOCOL_HEADER + amqp.encode(0, amqp.Connection.TuneOk(0, 4096, 0))
+    said += amqp.encode_message(1, amqp.Basic.Publish(), None, bytes(5000)) + ACK
+    packets = [make.client(1001 + at, said[at : at + size]) for at in range(0, len(said), size)]
+    octets = make.pcap([*make.opening(), *packets])
+    found = rows(octets, level="message", fields=["method", "error"])
+    assert [row["method"] for row in found if row["error"] is None] == [
+        "connection.tune-ok",
+        "basic.ack",
+    ]
+    assert any("larger than frame_max" in (row["error"] or "") for row in found)

@@ -440,6 +440,15 @@ def test_deep_nesting_is_refused() -> None:
         load(io.BytesIO(text.encode()))
 
 
+def test_max_depth() -> None:
+    """The elements within each other that are allowed, and one more."""
+    text = HEAD + "\n<doc>" * 3 + "</doc>" * 3 + "</amqp>"
+    assert amqpcodec.load_xml_spec(io.BytesIO(text.encode()), max_depth=4).VERSION
+    with pytest.raises(SpecError, match="more than 3 elements within each other") as caught:
+        amqpcodec.load_xml_spec(io.BytesIO(text.encode()), max_depth=3)
+    assert caught.value.line == 5  # HEAD ends with a line of its own
+
+
 def test_a_stream_without_a_name() -> None:
     with pytest.raises(SpecError) as caught:
         load(io.BytesIO(b"<amqp>"))

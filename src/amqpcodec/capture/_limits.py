@@ -27,7 +27,12 @@ class LimitOptions(TypedDict, total=False):
             another connection, which begins in the middle. 65,536.
         record_bytes: of a packet or block of a file, from 1 to 64 MiB, the default. Where one says
             that it is larger, the file is damaged, and stats() says so.
+        frame_bytes: of a frame, from 1 to 64 MiB, the default; less where tune-ok says so. A larger
+            one is a row with an error, and the next frame is looked for.
         message_bytes: of the frames of a message, at message level, from 1 to 64 MiB, the default.
+        open_deliveries: of AMQP 1.0, of each direction, that have begun and not ended, at message
+            level, from 1 to 1,024, the default. Where there are more, the oldest ends, a row with
+            an error and the flag "truncated".
         fragment_bytes: what IP packets may take of which fragments are missing. Where they take
             more, the oldest are given up: what is there before the first hole is read, and stats()
             counts the fragments of which nothing was, as skipped ("IP fragment"). 8 MiB.
@@ -49,7 +54,9 @@ class LimitOptions(TypedDict, total=False):
     reorder_segments: int
     open_connections: int
     record_bytes: int
+    frame_bytes: int
     message_bytes: int
+    open_deliveries: int
     fragment_bytes: int
     websocket_bytes: int
     websocket_ratio: int
@@ -99,7 +106,9 @@ class Limits(Unpacking):
     reorder_segments: int = _limit(1 << 16, 0, (1 << 31) - 1)
     open_connections: int = _limit(1 << 16, 1, 1 << 18)
     record_bytes: int = _limit(1 << 26, 1, 1 << 26)
+    frame_bytes: int = _limit(1 << 26, 1, 1 << 26)
     message_bytes: int = _limit(1 << 26, 1, 1 << 26)
+    open_deliveries: int = _limit(1 << 10, 1, 1 << 10)
     fragment_bytes: int = _limit(1 << 23, 0, (1 << 31) - 1)
     websocket_bytes: int = _limit(1 << 24, 1, 1 << 25)
     websocket_ratio: int = _limit(128, 1, 1032)

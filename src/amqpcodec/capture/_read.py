@@ -144,6 +144,8 @@ class Reader:
                 record_bytes=self.limits.record_bytes,
                 message_bytes=self.limits.message_bytes,
                 fragment_bytes=self.limits.fragment_bytes,
+                frame_bytes=self.limits.frame_bytes,
+                open_deliveries=self.limits.open_deliveries,
             )
             if self._choice is not None:
                 made.choose(*self._choice)

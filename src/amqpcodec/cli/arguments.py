@@ -50,7 +50,9 @@ LIMITS = {
     "reorder-segments": "segments that wait for one, a direction; default: 65536",
     "open-connections": "open at once: more end those silent for longest; default: 65536",
     "record-bytes": "bytes of a packet or block of a file; default: 67108864",
+    "frame-bytes": "bytes of a frame; default: 67108864",
     "message-bytes": "bytes of the frames of a message; default: 67108864",
+    "open-deliveries": "deliveries of 1.0 open in a direction; default: 1024",
     "fragment-bytes": "bytes of IP packets that lack fragments; default: 8388608",
     "websocket-bytes": "bytes of a compressed message of WebSocket; default: 16777216",
     "websocket-ratio": "how many times their bytes, and 1 MiB more, such messages may become;"

@@ -20,9 +20,11 @@ except ImportError as error:
         'reading an AMQP specification needs lxml: pip install "amqpcodec[spec]"', name="lxml"
     ) from error
 
-__all__ = ["MAX_BYTES", "parse_document", "read_document"]
+__all__ = ["MAX_BYTES", "MAX_DEPTH", "parse_document", "read_document"]
 
 MAX_BYTES = 16 * 1024 * 1024
+#: Elements within each other; libxml2 takes no more.
+MAX_DEPTH = 256
 
 
 def read_document(
@@ -61,7 +63,7 @@ def _read_stream(stream: IO[bytes] | IO[str], max_bytes: int) -> tuple[bytes, st
     return b"".join(pieces), encoding
 
 
-def parse_document(file: str, data: bytes, encoding: str | None) -> Any:
+def parse_document(file: str, data: bytes, encoding: str | None, max_depth: int = MAX_DEPTH) -> Any:
     """The root element, from what read_document gave; lxml ships no types."""
     _refuse_entities(file, data, encoding)
     parser = etree.XMLParser(
@@ -87,7 +89,17 @@ def parse_document(file: str, data: bytes, encoding: str | None) -> Any:
     if dtd is not None and any(True for _ in dtd.iterentities()):
         # Only reached where expat does not know the file's encoding.
         raise SpecError("the DOCTYPE declares entities, which are not read", file)
+    _check_depth(file, root, max_depth)
     return root
+
+
+def _check_depth(file: str, root: Any, most: int) -> None:
+    depth = 0
+    for event, element in etree.iterwalk(root, events=("start", "end")):
+        depth += 1 if event == "start" else -1
+        if depth > most:
+            what = f"more than {most} elements within each other"
+            raise SpecError(what, file, element.sourceline)
 
 
 def _refuse_entities(file: str, data: bytes, encoding: str | None) -> None:

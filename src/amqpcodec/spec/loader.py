@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import IO, Any, NoReturn
 
-from .document import MAX_BYTES, parse_document, read_document
+from .document import MAX_BYTES, MAX_DEPTH, parse_document, read_document
 from .errors import SpecError
 from .model import (
     WIRE_TYPES,
@@ -51,19 +51,23 @@ _Element = Any  # lxml ships no types; tests/typing must not need its stubs
 
 
 def load(
-    source: str | os.PathLike[str] | IO[bytes] | IO[str], *, max_bytes: int = MAX_BYTES
+    source: str | os.PathLike[str] | IO[bytes] | IO[str],
+    *,
+    max_bytes: int = MAX_BYTES,
+    max_depth: int = MAX_DEPTH,
 ) -> Protocol:
     """Read a specification: a path, or a file open for reading (binary is best).
 
     Args:
         max_bytes: the most that the file may have.
+        max_depth: how many elements may be within each other, the outermost one included.
 
     Raises:
-        SpecError: the file is malformed, declares entities or is larger.
+        SpecError: the file is malformed, declares entities, or is larger or deeper.
         OSError: the path cannot be read.
     """
     file, data, encoding = read_document(source, max_bytes)
-    return _Loader(file).protocol(parse_document(file, data, encoding))
+    return _Loader(file).protocol(parse_document(file, data, encoding, max_depth))
 
 
 class _Loader:

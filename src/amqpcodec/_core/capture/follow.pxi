@@ -74,7 +74,7 @@ cdef Conn* leaping(Reading* r, const LeapEnds* ends) noexcept nogil:
 cdef bint stands_there(Reading* r, const Conn* c, const Half* h, const LeapEnds* ends) noexcept nogil:
     """Whether a direction is where a leap with bytes begins, and would go on from there in the same way."""
     return (is_steady(c, h) and c.spoke and h.next == ends.next and c.version == ends.version
-            and c.may & ~ends.may == 0 and ends.left.largest <= sync_limit(c))
+            and c.may & ~ends.may == 0 and ends.left.largest <= sync_limit(r, c))
 
 
 cdef int follow_begin(Reading* r, const LeapEnds* ends) noexcept nogil:

@@ -14,10 +14,11 @@ cdef inline uint64_t search_limit(const Conn* c) noexcept nogil:
     return DEFAULT_FRAME_MAX + 8
 
 
-cdef inline uint64_t sync_limit(const Conn* c) noexcept nogil:
+cdef inline uint64_t sync_limit(const Reading* r, const Conn* c) noexcept nogil:
+    """Bytes of a frame, envelope included, where it is known where it begins."""
     if 0 < c.frame_max < HIGHEST_FRAME_MAX:
-        return <uint64_t>c.frame_max + 8
-    return HIGHEST_FRAME_MAX
+        return min(<uint64_t>c.frame_max + 8, <uint64_t>r.frame_limit)
+    return r.frame_limit
 
 
 cdef bint is_plausible(Reading* r, uint8_t may, const uint8_t* p, size_t n, uint64_t limit) noexcept nogil:
@@ -173,7 +174,7 @@ cdef int64_t sync_bytes(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n
                 h.broken = 0
                 h.scan = 1
                 break
-        elif AMQP_UNLIKELY(total > sync_limit(c)):
+        elif AMQP_UNLIKELY(total > sync_limit(r, c)):
             h.state = SEARCHING
             h.broken = LOST_LARGE
             h.scan = 1

@@ -120,7 +120,7 @@ cdef size_t whole_message(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t
     too large to be put together."""
     cdef uint16_t channel
     cdef const Desc* d
-    cdef uint64_t total, size
+    cdef uint64_t total, size, limit = sync_limit(r, c)
     cdef size_t at
     if n < 19 or p[0] != FRAME_METHOD:
         return 0
@@ -133,7 +133,7 @@ cdef size_t whole_message(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t
     if n - at < 20 or p[at] != FRAME_HEADER or load16(p + at + 1) != channel:
         return 0
     total = <uint64_t>load32(p + at + 3) + 8
-    if total < 20 or total > n - at or p[at + total - 1] != FRAME_END:
+    if total < 20 or total > limit or total > n - at or p[at + total - 1] != FRAME_END:
         return 0
     size = load64(p + at + 11)
     at += <size_t>total
@@ -141,7 +141,7 @@ cdef size_t whole_message(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t
         if n - at < 8 or p[at] != FRAME_BODY or load16(p + at + 1) != channel:
             return 0
         total = <uint64_t>load32(p + at + 3) + 8
-        if total > n - at or p[at + total - 1] != FRAME_END or total - 8 > size or total == 8:
+        if total > limit or total > n - at or p[at + total - 1] != FRAME_END or total - 8 > size or total == 8:
             return 0
         size -= total - 8
         at += <size_t>total

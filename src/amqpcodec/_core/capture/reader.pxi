@@ -88,7 +88,8 @@ cdef class CaptureReader:
                   size_t reorder_total=1 << 25, tuple others=(), str tables="json",
                   int32_t reorder_pieces=1 << 16, bint ordered=False, layers=None,
                   int open_connections=1 << 16, uint32_t record_bytes=RECORD_LIMIT,
-                  size_t message_bytes=MESSAGE_LIMIT, size_t fragment_bytes=1 << 23):
+                  size_t message_bytes=MESSAGE_LIMIT, size_t fragment_bytes=1 << 23,
+                  size_t frame_bytes=HIGHEST_FRAME_MAX, int open_deliveries=DELIVERIES_OPEN):
         """others: 0-9, 0-8 and 1.0, in that order, which connections may speak where it is not forced.
 
         layers: what reads connections over TLS or WebSocket (capture/_layers), or None.
@@ -135,7 +136,9 @@ cdef class CaptureReader:
         r.hold_pieces = reorder_pieces
         r.conn_limit = open_connections
         r.file.limit = record_bytes
+        r.frame_limit = frame_bytes
         r.message_limit = message_bytes
+        r.deliveries_limit = open_deliveries
         r.fragment_limit = fragment_bytes
         r.stop = <uint64_t>0xFFFFFFFFFFFFFFFF
 

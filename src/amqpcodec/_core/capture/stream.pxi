@@ -253,7 +253,9 @@ cdef struct Reading:
     bint redact
     bint messages           # the level of rows
     size_t open_bytes      # of messages
-    size_t message_limit    # bytes of one
+    size_t frame_limit      # bytes of a frame
+    size_t message_limit    # bytes of a message
+    int deliveries_limit    # of 1.0 that are open in a direction
     size_t fragment_limit   # bytes of IP packets of which fragments are missing
     bint forced             # the protocol, whatever headers say
     uint8_t[8192] ports     # a bit each

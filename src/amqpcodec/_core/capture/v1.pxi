@@ -1,7 +1,7 @@
 # AMQP 1.0 in captures: bytes of a direction to frames, and transfers to deliveries.
 
 cdef enum:
-    DELIVERIES_OPEN = 1024          # of a direction: then the oldest is given up
+    DELIVERIES_OPEN = 1024          # of a direction, and no more: each transfer looks through them
 
 cdef inline uint64_t v1_search_limit(const Half* h) noexcept nogil:
     """Bytes of a frame that are believed without knowing where it begins."""
@@ -78,7 +78,7 @@ cdef int64_t v1_sync(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, i
         size = load32(q)
         if size < 8 or q[4] < 2 or 4 * <uint64_t>q[4] > size:
             h.broken = 0
-        elif size > v1_search_limit(h) and (size > HIGHEST_FRAME_MAX or not v1_plausible(r.v1, q, n - i, size)):
+        elif size > r.frame_limit or (size > v1_search_limit(h) and not v1_plausible(r.v1, q, n - i, size)):
             h.broken = LOST_LARGE
         else:
             if size > n - i:
@@ -200,7 +200,7 @@ cdef int v1_take(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64
         lost = v1_is_unidentified(look.v)      # a later one, whose first was not captured
         if lost or not v1_true(&look.v[TRANSFER_MORE]):
             return store_row(r, c, h, p, n, 0, flags | (CAPTURED_TRUNCATED if lost else 0), &place)
-        if h.n_open >= DELIVERIES_OPEN:
+        if h.n_open >= r.deliveries_limit:      # the oldest is given up
             o = h.open
             while o.next != NULL:
                 o = o.next
