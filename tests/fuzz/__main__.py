@@ -92,11 +92,22 @@ def variables_of(target: Target) -> dict[str, str]:
     return variables
 
 
-def end_when_quiet(result: Result, quiet: int, stop: Path, done: threading.Event) -> None:
-    """Write the file that ends libFuzzer, so many seconds after its last new edge."""
+def watch(result: Result, quiet: int, stop: Path, done: threading.Event) -> None:
+    """Each second: is it time to end libFuzzer, which it does where the file `stop` is written?
+
+    quiet: seconds after the last new edge; 0 for never. On a terminal a line a minute.
+    """
+    begin = shown = time.monotonic()
     while not done.wait(1):
-        if result.inited and time.monotonic() - result.changed >= quiet:
+        now = time.monotonic()
+        if not result.inited:
+            continue
+        result.quiet, result.seconds = now - result.changed, now - begin
+        if quiet and result.quiet >= quiet:
             stop.write_text("quiet")
+        if sys.stderr.isatty() and now - shown >= 60:
+            shown = now
+            print(f"{result.line()[:-10]}  so far", file=sys.stderr)
 
 
 def fuzz(name: str, seconds: int, runs: int, seed: int, pools: bool, quiet: int) -> Result:
@@ -129,10 +140,9 @@ def fuzz(name: str, seconds: int, runs: int, seed: int, pools: bool, quiet: int)
     tail: list[str] = []
     done = threading.Event()
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(1) as watching:
-        if quiet:
-            stop = Path(folder) / "stop"
-            command.insert(-1, f"-stop_file={stop}")
-            watching.submit(end_when_quiet, result, quiet, stop, done)
+        stop = Path(folder) / "stop"
+        command.insert(-1, f"-stop_file={stop}")
+        watching.submit(watch, result, quiet, stop, done)
         try:
             status = follow(command, variables, result, tail)
         finally:
