@@ -14,13 +14,6 @@ cdef inline uint64_t search_limit(const Conn* c) noexcept nogil:
     return DEFAULT_FRAME_MAX + 8
 
 
-cdef inline uint64_t sync_limit(const Reading* r, const Conn* c) noexcept nogil:
-    """Bytes of a frame, envelope included, where it is known where it begins."""
-    if 0 < c.frame_max < HIGHEST_FRAME_MAX:
-        return min(<uint64_t>c.frame_max + 8, <uint64_t>r.frame_limit)
-    return r.frame_limit
-
-
 cdef bint is_plausible(Reading* r, uint8_t may, const uint8_t* p, size_t n, uint64_t limit) noexcept nogil:
     """Whether the n >= 7 bytes at p can be the beginning of a frame."""
     cdef uint64_t size = load32(p + 3)

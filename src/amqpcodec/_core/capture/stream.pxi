@@ -282,6 +282,13 @@ cdef struct Reading:
     AmqpValue[MAX_FIELDS] v
 
 
+cdef inline uint64_t sync_limit(const Reading* r, const Conn* c) noexcept nogil:
+    """Bytes of a frame, envelope included, where it is known where it begins."""
+    if 0 < c.frame_max < HIGHEST_FRAME_MAX:
+        return min(<uint64_t>c.frame_max + 8, <uint64_t>r.frame_limit)
+    return r.frame_limit
+
+
 cdef inline int64_t position_of(const Half* h, uint32_t sequence) noexcept nogil:
     return h.offset + <int64_t>(<int32_t>(sequence - h.next))
 
