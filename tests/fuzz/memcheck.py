@@ -67,12 +67,15 @@ def frames(stack: Element | None) -> list[dict[str, str]]:
 
 def is_ours(error: Element) -> bool:
     """Whether the core has part in it, and it is none of the two that are known."""
+    kind = error.findtext("kind", "")
+    if kind.startswith("Leak_"):
+        return False  # of Python's modules, whatever --leak-check says
     where, *origin = [frames(stack) for stack in error.findall("stack")] or [[]]
     if not any(OURS in frame.get("obj", "") for frame in where):
         return False
     if where[0].get("fn", "").startswith("__wmemcmp"):
         return False
-    if not origin and error.findtext("kind", "").startswith("Uninit"):
+    if not origin and kind.startswith("Uninit"):
         return OURS in where[0].get("obj", "")  # of CPython's integers valgrind loses the origin
     return not any(frame.get("fn") == "_PyLong_New" for stack in origin for frame in stack)
 

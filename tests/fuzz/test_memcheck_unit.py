@@ -43,6 +43,10 @@ REPORTS = {
         error("InvalidRead", stack((GLIBC, "__wmemcmp_avx2_movbe"), (OURS, "same"))),
         False,
     ),
+    "what is there at the end": (
+        error("Leak_PossiblyLost", stack((GLIBC, "malloc"), (OURS, "f"))),
+        False,
+    ),
     "Python's own": (error("UninitValue", stack((PYTHON, "eval")), IN_CORE), False),
 }
 
