@@ -15,6 +15,8 @@ import sys
 import sysconfig
 from pathlib import Path
 
+from scripts import broker
+
 ROOT = Path(__file__).resolve().parents[2]
 CACHE = ROOT / ".cache" / "fuzz"
 SANITIZED = ROOT / ".cache" / "sanitized"
@@ -68,33 +70,31 @@ def install() -> None:
     """Install Debian's clang, or the sanitizers' code of the clang that is there, as root."""
     try:
         checked_compiler()
-    except MissingError as missing:
+    except MissingError:
         if shutil.which("apt-get") is None or os.geteuid() != 0:
             raise
-        apt("update")
-        try:
-            compiler()
-        except MissingError:
-            apt("install", "clang")
-        clang = compiler()
-        if not has_runtime(clang):
-            apt("install", runtime_package(clang))
-        try:
-            checked_compiler()
-        except MissingError as still:
-            raise still from missing
+    else:
+        return
+    apt("update")
+    try:
+        compiler()
+    except MissingError:
+        apt("install", "clang")
+    clang = compiler()
+    if not has_runtime(clang):
+        apt("install", runtime_package(clang))
+    checked_compiler()
 
 
 def apt(command: str, *packages: str) -> None:
-    """Run apt-get without questions; what it prints is shown only where it fails."""
+    """Run apt-get; what it prints is shown only where it fails."""
+    options = ("-y", "--no-install-recommends") if packages else ()
     if packages:
         print(f"installing {' '.join(packages)} (Debian)", file=sys.stderr, flush=True)
-    line = ["apt-get", "-q", "-o", "DPkg::Lock::Timeout=180", command]
-    line += ["-y", "--no-install-recommends", *packages] if packages else []
-    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    done = subprocess.run(line, env=environment, capture_output=True, text=True)
-    if done.returncode:
-        raise MissingError(f"{shlex.join(line)} failed:\n{done.stderr}")
+    try:
+        broker.apt(command, *options, *packages)
+    except broker.BrokerError as error:
+        raise MissingError(str(error)) from error
 
 
 def newest_source() -> float:

@@ -83,15 +83,12 @@ def same(one: pa.Table | None, other: pa.Table | None) -> bool:
         return True
     if one is None or other is None or one.schema != other.schema:
         return False
-    if not any(TOO_MANY in (error or "") for rows in (one, other) for error in texts(rows)):
+    if not any(
+        TOO_MANY in (error or "") for rows in (one, other) for error in rows["error"].to_pylist()
+    ):
         return False
     names = [name for name in BEFORE_DECODING if name in one.schema.names]
     return bool(one.select(names) == other.select(names))
-
-
-def texts(rows: pa.Table) -> list[str | None]:
-    """The errors of rows."""
-    return list(rows["error"].to_pylist())
 
 
 @dataclass(frozen=True)
