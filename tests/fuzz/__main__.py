@@ -38,8 +38,8 @@ FINDINGS = CACHE / "findings"
 TIMEOUT, MEMORY = 20, 3000
 #: One allocation, in MB: clients make room for what bytes only claim.
 LARGEST = 500
-#: What a shell and atheris end with after Ctrl-C.
-INTERRUPTED = 130
+#: What a shell and atheris end with after Ctrl-C, and libFuzzer where it alone was told to end.
+INTERRUPTED, ENDED = 130, 72
 
 
 @dataclass
@@ -149,7 +149,7 @@ def fuzz(name: str, seconds: int, runs: int, seed: int, pools: bool, quiet: int)
             done.set()
     result.seconds = time.monotonic() - begin
     result.quiet = time.monotonic() - result.changed
-    result.interrupted = status == INTERRUPTED
+    result.interrupted = status in (INTERRUPTED, ENDED)
     if status and not result.interrupted and result.finding is None:
         result.executions = 0
     if target.module is not None and result.modules > 1:
@@ -208,13 +208,19 @@ def again(name: str, path: Path) -> int:
 
 
 def keep(names: list[str]) -> None:
-    """Minimise what was found of each target, and write it to the repository."""
+    """Minimise what was found of each target, and write it to the repository.
+
+    A target without a run on this machine keeps what it has there.
+    """
     for name in names:
+        inputs = CACHE / "inputs" / name
+        if not inputs.is_dir():
+            print(f"{name}: left as it is, there was no run of it here", flush=True)
+            continue
         smaller = CACHE / "smaller" / name
         smaller.mkdir(parents=True, exist_ok=True)
         for old in smaller.iterdir():
             old.unlink()
-        inputs = CACHE / "inputs" / name
         # One input for each edge, however often it is taken.
         command = [sys.executable, "-m", "tests.fuzz.child", name, "-merge=1", "-use_counters=0"]
         options = [f"-max_len={find(name).largest}", str(smaller), str(inputs)]

@@ -388,6 +388,8 @@ def find_tcp(data: bytearray, link: int) -> tuple[list[int], int] | None:
             return None
         if protocol == 6:
             return (lengths, at) if at + 20 <= len(data) else None
+        if at + 10 > len(data):
+            return None
         if protocol == 17:  # VXLAN, or Geneve with a frame in it
             at = _after_tags(data, at + 30 + (data[at + 8] & 63 if data[at + 2] == 0x17 else 0) * 4)
         elif protocol == 47:

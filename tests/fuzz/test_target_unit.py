@@ -89,6 +89,7 @@ MUTATOR = "INFO: found LLVMFuzzerCustomMutator (0x7f). Disabling -len_control by
         (f"{MUTATOR}\n#50\tNEW cov: 7 ft: 8", 0, 50, False),
         ("#50\tNEW cov: 7 ft: 8", 0, 50, True),
         ("#50\tNEW cov: 7 ft: 8", 130, 50, False),
+        ("#50\tNEW cov: 7 ft: 8", 72, 50, False),
         ("", 130, 0, False),
         ("#50\tNEW cov: 7 ft: 8", 1, 0, True),
         ("", 0, 0, True),
@@ -136,9 +137,23 @@ def test_a_quiet_target_ends_and_one_that_still_reads_its_inputs_does_not(
     assert result.quiet >= 1
 
 
+def test_of_a_target_that_never_ran_here_nothing_is_kept_anew(
+    instead: Callable[[str], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    instead("exit 1\n")
+    program.keep(["tables"])
+    assert capsys.readouterr().out == "tables: left as it is, there was no run of it here\n"
+
+
 def test_ip_headers_shorter_than_ip_end_the_search() -> None:
     """A header of length 0 that says IP in IP led back to itself."""
     assert packets.find_tcp(bytearray(b"\x40" + bytes(8) + b"\4" + bytes(60)), 101) is None
+
+
+def test_a_tunnel_that_is_cut_before_its_header_ends_the_search() -> None:
+    """The packet ends with the options of IP; GRE would follow."""
+    packet = bytearray(b"\x4b" + bytes(8) + b"\x2f" + bytes(34))
+    assert packets.find_tcp(packet, 101) is None
 
 
 def clang_in(folder: Path, script: str) -> None:

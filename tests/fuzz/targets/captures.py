@@ -46,6 +46,7 @@ LIMITS: tuple[dict[str, int], ...] = (
     *({"open_connections": 1}, {"record_bytes": 200}, {"message_bytes": 100}),
     *({"fragment_bytes": 2000}, {"websocket_bytes": 30}, {"websocket_ratio": 1}),
     {"reorder_bytes": 900, "open_connections": 2, "message_bytes": 300, "fragment_bytes": 5000},
+    *({"frame_bytes": 60}, {"open_deliveries": 1}, {"frame_bytes": 200, "open_deliveries": 2}),
 )
 
 
