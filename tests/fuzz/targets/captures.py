@@ -20,7 +20,7 @@ from tests.capture import hostile_states, mangle, test_versions_unit, v1_talk, w
 from tests.capture import recording as make
 from tests.capture.test_websocket_unit import EXTENSIONS
 from tests.capture.test_websocket_unit import over_web as web
-from tests.fuzz import mutators, packets
+from tests.fuzz import corpus, mutators, packets
 from tests.fuzz.target import Choices, Target
 from tests.support import amqp091_wire as w
 from tests.support.tls_talk import CLIENT, SERVER, cut
@@ -207,21 +207,27 @@ def chains(data: bytes) -> None:
 @functools.cache
 def talk(number: int) -> tuple[bytes, list[int]]:
     """A capture with something open at every place, and where its packets end."""
-    data = TALKS[number]()
+    data = TALKS[number]() if number < len(TALKS) else more_talks()[number - len(TALKS)]
     file = packets.take_apart(data)
     assert file is not None
     ends = list(accumulate(map(file.size, file.items), initial=len(file.head)))
     return data, ends
 
 
-@functools.lru_cache(maxsize=2000)
-def saved(level: str, number: int, cut: int) -> tuple[bytes, list[int], bytes]:
-    """What the compiled reader says of itself after so many packets of a capture, where numbers
-    begin in that, and the bytes that it has not read."""
-    data, ends = talk(number)
+@functools.cache
+def more_talks() -> list[bytes]:
+    """Captures that fuzzing found, which between them bring a reader nearly everywhere."""
+    return corpus.load("talks")
+
+
+@functools.lru_cache(maxsize=20_000)
+def saved(level: str, number: int, end: int) -> tuple[bytes, list[int], bytes]:
+    """What the compiled reader says of itself where a packet of a capture ends, where numbers begin
+    in that, and the bytes that it has not read."""
+    data, _ = talk(number)
     core = hostile_states.reader(level, False)
     core.begin("x", "x")
-    core.feed(data[: ends[cut % len(ends)]])
+    core.feed(data[:end])
     while core.advance():
         hostile_states.drain(core)
     hostile_states.drain(core)
@@ -250,7 +256,9 @@ def states(data: bytes) -> None:
     choices = Choices(data, HEAD)
     level = choices.pick(("frame", "message"))
     cut = int.from_bytes(bytes([choices.byte(), choices.byte()]))
-    state, starts, rest = saved(level, choices.byte() % len(TALKS), cut)
+    number = choices.byte() % (len(TALKS) + len(more_talks()))
+    ends = talk(number)[1]
+    state, starts, rest = saved(level, number, ends[cut % len(ends)])
     edits = [choices.rest[at : at + 4] for at in range(0, len(choices.rest) - 3, 4)]
     numbers = [edit for edit in edits if edit[2] % 4]
     changed = bytearray(state)
@@ -416,7 +424,12 @@ def seeds() -> Iterator[bytes]:
 
 
 def state_seeds() -> Iterator[bytes]:
-    """Cuts, with none and with some bytes changed."""
+    """Each talk from its begin, its middle and its end; cuts with some bytes changed."""
+    for number in range(len(TALKS) + len(more_talks())):
+        last = len(talk(number)[1]) - 1
+        for place in sorted({0, last // 2, last}):
+            for level in (0, 1):
+                yield bytes([level]) + place.to_bytes(2) + bytes([number])
     for number in range(60):
         rng = Random(number)
         yield rng.randbytes(HEAD) + rng.randbytes(4 * rng.randrange(4))
