@@ -207,7 +207,7 @@ def chains(data: bytes) -> None:
 @functools.cache
 def talk(number: int) -> tuple[bytes, list[int]]:
     """A capture with something open at every place, and where its packets end."""
-    data = TALKS[number]() if number < len(TALKS) else more_talks()[number - len(TALKS)]
+    data = all_talks()[number]
     file = packets.take_apart(data)
     assert file is not None
     ends = list(accumulate(map(file.size, file.items), initial=len(file.head)))
@@ -215,9 +215,10 @@ def talk(number: int) -> tuple[bytes, list[int]]:
 
 
 @functools.cache
-def more_talks() -> list[bytes]:
-    """Captures that fuzzing found, which between them bring a reader nearly everywhere."""
-    return corpus.load("talks")
+def all_talks() -> list[bytes]:
+    """What states are saved of: those made here, then captures that fuzzing found, which between
+    them bring a reader nearly everywhere."""
+    return [*(make_one() for make_one in TALKS), *corpus.load("talks")]
 
 
 @functools.lru_cache(maxsize=20_000)
@@ -256,7 +257,7 @@ def states(data: bytes) -> None:
     choices = Choices(data, HEAD)
     level = choices.pick(("frame", "message"))
     cut = int.from_bytes(bytes([choices.byte(), choices.byte()]))
-    number = choices.byte() % (len(TALKS) + len(more_talks()))
+    number = choices.byte() % len(all_talks())
     ends = talk(number)[1]
     state, starts, rest = saved(level, number, ends[cut % len(ends)])
     edits = [choices.rest[at : at + 4] for at in range(0, len(choices.rest) - 3, 4)]
@@ -425,7 +426,7 @@ def seeds() -> Iterator[bytes]:
 
 def state_seeds() -> Iterator[bytes]:
     """Each talk from its begin, its middle and its end; cuts with some bytes changed."""
-    for number in range(len(TALKS) + len(more_talks())):
+    for number in range(len(all_talks())):
         last = len(talk(number)[1]) - 1
         for place in sorted({0, last // 2, last}):
             for level in (0, 1):
