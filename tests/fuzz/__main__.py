@@ -274,7 +274,7 @@ def main() -> int:
         keep(names)
         return 0
     print(HEADING, flush=True)
-    bad = False
+    bad = ended = False
     with ThreadPoolExecutor(options.jobs) as pool:
         started = [
             pool.submit(
@@ -290,7 +290,9 @@ def main() -> int:
         ]
         try:
             while started:
-                bad |= show(started[0].result())
+                result = started[0].result()
+                bad |= show(result)
+                ended |= result.interrupted
                 del started[0]
         except KeyboardInterrupt:
             pool.shutdown(cancel_futures=True)  # those that run were interrupted as well
@@ -298,7 +300,7 @@ def main() -> int:
                 if not each.cancelled():
                     show(each.result())
             return INTERRUPTED
-    return 1 if bad else 0
+    return 1 if bad else INTERRUPTED if ended else 0
 
 
 if __name__ == "__main__":

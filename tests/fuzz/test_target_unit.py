@@ -110,6 +110,20 @@ def test_which_runs_have_failed(
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="takes a shell")
+@pytest.mark.parametrize(("child", "program_ends"), [(0, 0), (72, 130), (130, 130), (77, 1)])
+def test_a_run_that_was_ended_from_outside_is_no_success(
+    child: int,
+    program_ends: int,
+    instead: Callable[[str], None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    instead(f"echo '{MUTATOR}'; echo '#50\tNEW cov: 7 ft: 8'; exit {child}\n")
+    monkeypatch.setattr(program, "build", lambda: None)
+    monkeypatch.setattr(sys, "argv", ["fuzz", "tables"])
+    assert program.main() == program_ends
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="takes a shell")
 @pytest.mark.parametrize(("modules", "failed"), [(1, False), (5, True)])
 def test_a_target_of_one_module_counts_no_other(
     modules: int, failed: bool, instead: Callable[[str], None]
