@@ -134,7 +134,7 @@ cdef class FrameWriter:
             put_ranged(&b, RANGE_U16, (<tuple>signature)[0])
             put_ranged(&b, RANGE_U16, (<tuple>signature)[1])
             put_bytes(&b, PyBytes_AS_STRING(args), <size_t>PyBytes_GET_SIZE(args))
-            buffer_room(&b, 8)
+            buffer_room(&b, 1)
             head = <size_t>(b.p - b.start) + 1
             put_envelope(b.start, FRAME_METHOD, number, <uint32_t>(head - 8))
             b.p[0] = FRAME_END
@@ -152,17 +152,15 @@ cdef class FrameWriter:
             if type(body) is not bytes:
                 not_ours("unusual value")
             size = <uint64_t>PyBytes_GET_SIZE(body)
-            b.p += 7
-            store16(b.p, load16(b.start + 7))
-            store16(b.p + 2, 0)
-            b.p += 4
-            buffer_room(&b, 16)
-            store64(b.p, size)
-            b.p += 8
+            buffer_room(&b, 19)     # 7 of the envelope, then class id, weight and body size
+            store16(b.p + 7, load16(b.start + 7))
+            store16(b.p + 9, 0)
+            store64(b.p + 11, size)
+            b.p += 19
             tail = <size_t>(b.p - b.start)
             codec.put_properties(&b, content)
             n = <uint64_t>(b.p - b.start) - tail
-            buffer_room(&b, 8)
+            buffer_room(&b, 1)
             tail = <size_t>(b.p - b.start) + 1
             put_envelope(b.start + head, FRAME_HEADER, number, <uint32_t>(tail - head - 8))
             b.p[0] = FRAME_END
