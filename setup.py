@@ -68,14 +68,16 @@ extensions = [
 # Set by `make`, which installs the metadata once and then builds in place.
 BARE = bool(os.environ.get("AMQPCODEC_METADATA_ONLY"))
 
-setup(
-    ext_modules=[]
-    if BARE
-    else cythonize(
-        extensions,
-        nthreads=os.cpu_count() or 1,
-        show_all_warnings=False,
-        annotate=bool(os.environ.get("AMQPCODEC_ANNOTATE")),
-    ),
-    options={"build_ext": {"parallel": True}},
-)
+# A worker that Cython starts by `forkserver` or `spawn` imports this file: it must build nothing.
+if __name__ == "__main__":
+    setup(
+        ext_modules=[]
+        if BARE
+        else cythonize(
+            extensions,
+            nthreads=os.cpu_count() or 1,
+            show_all_warnings=False,
+            annotate=bool(os.environ.get("AMQPCODEC_ANNOTATE")),
+        ),
+        options={"build_ext": {"parallel": True}},
+    )
