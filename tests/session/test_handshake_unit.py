@@ -36,6 +36,14 @@ def test_handshake_opens_both_ends(protocol):
     assert pair.client.heartbeat == pair.server.heartbeat == 7
 
 
+@pytest.mark.parametrize("place", ["username", "password"])
+def test_a_nul_would_move_the_parts_of_plain(place):
+    options = {place: "guest\0admin"}
+    with pytest.raises(LocalProtocolError, match="NUL"):
+        Connection("client", **options)
+    Connection("client", mechanism="AMQPLAIN", **options)
+
+
 @pytest.mark.parametrize("mechanism", ["PLAIN", "AMQPLAIN"])
 def test_server_reads_the_credentials(mechanism):
     given = {"username": "jürgen", "password": "päss", "mechanism": mechanism}

@@ -41,6 +41,8 @@ class ClientHandshake:
         if sasl is None and mechanism not in _sasl.MECHANISMS:
             known = ", ".join(_sasl.MECHANISMS)
             raise LocalProtocolError(f"{mechanism!r} needs sasl=; known by itself: {known}")
+        if sasl is None:  # refuse here, and not while the server's frames are read
+            _sasl.response(connection.model, mechanism, username, password)
         self._connection = connection
         self._username = username
         self._password = password

@@ -21,12 +21,15 @@ def response(model: Model, mechanism: str, username: str, password: str) -> byte
     """The response of a client.
 
     Raises:
-        LocalProtocolError: the mechanism is none of those known here.
+        LocalProtocolError: the mechanism is none of those known here, or PLAIN is to carry a NUL,
+            which separates its parts.
 
     Spec: RFC 4616 (PLAIN), RFC 4422 appendix A (EXTERNAL); AMQPLAIN is AMQP's own: a field table
     without its length.
     """
     if mechanism == "PLAIN":
+        if "\0" in username + password:
+            raise LocalProtocolError("a name or password of PLAIN holds a NUL; use AMQPLAIN")
         return b"\0%b\0%b" % (username.encode(), password.encode())
     if mechanism == "AMQPLAIN":
         return _table(model, {"LOGIN": username, "PASSWORD": password})

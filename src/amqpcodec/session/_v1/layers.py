@@ -8,7 +8,7 @@ from ... import v1_0 as amqp
 from ..errors import LocalProtocolError
 from . import events
 from .sasl import DIGESTS, Exchange, Mechanism, SaslServer
-from .scram import ScramError, ScramRecord, ScramServer
+from .scram import ScramError, ScramServer
 
 if TYPE_CHECKING:
     from .connection import V1Connection
@@ -17,6 +17,11 @@ __all__ = ["Layers"]
 
 _NAMES = {amqp.PROTOCOL_HEADER: "amqp", amqp.SASL_HEADER: "sasl", amqp.TLS_HEADER: "tls"}
 _HEADERS = {name: header for header, name in _NAMES.items()}
+
+
+def _fits(frame: Any) -> bool:
+    """Whether a frame of SASL has 512 bytes at most (§5.3.1)."""
+    return len(amqp.encode(0, frame)) <= amqp.MIN_MAX_FRAME_SIZE
 
 
 class Layers:
@@ -41,19 +46,19 @@ class Layers:
         self.mechanism: str | None = None
         self.username = ""
         self.pending = False  # server: AuthenticationRequested waits for its answer
-        self.scram: tuple[ScramServer, ScramRecord] | None = None
+        self.scram: ScramServer | None = None  # waits for the client's proof
         if connection.role == "client":
             self._check_sizes()
             self.expected = "tls" if tls else self._above_tls
             connection._queue_raw(_HEADERS[self.expected])
 
     def _check_sizes(self) -> None:
-        """Frames of SASL have 512 bytes at most (§5.3.1)."""
+        """Refuse credentials that no frame of SASL holds."""
         for mechanism in self.sasl if isinstance(self.sasl, tuple) else ():
             init = amqp.SaslInit(
                 amqp.Symbol(mechanism.name), mechanism.exchange().initial, self.connection.hostname
             )
-            if len(amqp.encode(0, init)) > amqp.MIN_MAX_FRAME_SIZE:
+            if not _fits(init):
                 raise ValueError(f"the login by {mechanism.name} takes over 512 bytes")
 
     @property
@@ -155,13 +160,17 @@ class Layers:
                 except ScramError as error:
                     self._failed(None, str(error))
                 else:
-                    self.connection._queue(0, amqp.SaslResponse(answer))
+                    response = amqp.SaslResponse(answer)
+                    if _fits(response):
+                        self.connection._queue(0, response)
+                    else:
+                        self._failed(None, "the answer to the server's challenge is over 512 bytes")
             case amqp.SaslOutcome() if client and self.exchange is not None:
                 self._outcome(frame)
             case amqp.SaslInit() if not client and self.mechanism is None:
                 self._init(frame)
             case amqp.SaslResponse() if not client and self.scram is not None:
-                self._scram_finish(frame.response)
+                self._scram_finish(self.scram, frame.response)
             case _:
                 self._wrong(frame)
 
@@ -234,6 +243,9 @@ class Layers:
         except ValueError:  # not three parts, or not UTF-8
             self._reject(f"the client's {self.mechanism} response cannot be read")
             return
+        if self.mechanism == "PLAIN" and not (username and password):  # RFC 4616 §2
+            self._reject("the client's PLAIN response has an empty name or password")
+            return
         self.username = username
         self.pending = True
         self.connection._emit(
@@ -250,6 +262,8 @@ class Layers:
         """The caller's decision."""
         if not self.pending:
             raise LocalProtocolError("no login waits to be decided")
+        if not accepted and code == amqp.SaslCode.OK:
+            raise ValueError("a login that is refused has a code other than OK")
         self.pending = False
         if accepted:
             self._accept(None)
@@ -267,26 +281,25 @@ class Layers:
 
     def _scram_begin(self, first: bytes) -> None:
         assert isinstance(self.sasl, SaslServer)
-        assert self.sasl.scram is not None
-        server = ScramServer(self.mechanism or "")
+        mechanism = self.mechanism or ""
+        server = ScramServer(mechanism)
         try:
             self.username = server.username(first)
         except ScramError as error:
             self._reject(str(error))
             return
-        record = self.sasl.scram(self.username)
-        if record is None or record.mechanism != self.mechanism:
-            self._reject("there is no such user")
-            return
-        self.scram = (server, record)
-        self.connection._queue(0, amqp.SaslChallenge(server.challenge(record)))
+        record = self.sasl.scram_record(self.username, mechanism)
+        challenge = amqp.SaslChallenge(server.challenge(record))
+        if _fits(challenge):
+            self.scram = server
+            self.connection._queue(0, challenge)
+        else:
+            self._reject("the challenge to the client's long nonce is over 512 bytes")
 
-    def _scram_finish(self, response: bytes | None) -> None:
-        assert self.scram is not None
-        server, record = self.scram
+    def _scram_finish(self, server: ScramServer, response: bytes | None) -> None:
         self.scram = None
         try:
-            proof = server.finish(response or b"", record)
+            proof = server.finish(response or b"")
         except ScramError as error:
             self._reject(str(error))
         else:

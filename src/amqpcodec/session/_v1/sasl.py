@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from .scram import DIGESTS, ScramClient, ScramError, ScramRecord
+from .scram import (
+    DIGESTS,
+    MAX_ITERATIONS,
+    MIN_ITERATIONS,
+    ScramClient,
+    ScramError,
+    ScramRecord,
+    check_iterations,
+)
 
 __all__ = [
     "DIGESTS",
@@ -46,22 +55,12 @@ class _ScramExchange(Exchange):
     def __init__(self, client: ScramClient) -> None:
         super().__init__(client.first())
         self.client = client
-        self.verified = False
 
     def respond(self, challenge: bytes) -> bytes:
-        if challenge.startswith(b"v="):  # some servers prove themselves before the outcome
-            self.client.verify(challenge)
-            self.verified = True
-            return b""
-        if self.client.proof_of_server:
-            raise ScramError("the server sent a second challenge")
-        return self.client.final(challenge)
+        return self.client.receive(challenge)
 
     def finish(self, data: bytes | None) -> None:
-        if not self.client.proof_of_server:
-            raise ScramError("the server skipped its challenge")
-        if not self.verified:
-            self.client.verify(data or b"")
+        self.client.finish(data)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +92,8 @@ class Plain:
     def __post_init__(self) -> None:
         if "\0" in self.username + self.password + self.authorization_id:
             raise ValueError("names and passwords of PLAIN hold no NUL")
+        if not self.username or not self.password:
+            raise ValueError("PLAIN needs a name and a password (RFC 4616)")
 
     def exchange(self) -> Exchange:
         """One login."""
@@ -122,23 +123,40 @@ class External:
 class Scram:
     """By name and password, which the server does not see; it has to know it, too.
 
-    name: "SCRAM-SHA-256", "SCRAM-SHA-512" or "SCRAM-SHA-1" (RFC 5802, RFC 7677).
-
     Attributes:
         username: who logs in.
+        name: "SCRAM-SHA-256", "SCRAM-SHA-512" or "SCRAM-SHA-1" (RFC 5802, RFC 7677).
+        min_iterations, max_iterations: how many rounds of hashing the server may ask for, 4,096
+            to 1,000,000. Fewer let whoever records the login guess the password, more keep the
+            client busy.
+
+    Raises:
+        ValueError: the mechanism does not exist, or an iteration count is out of bounds.
     """
 
     username: str
     password: str = field(repr=False)
     name: str = "SCRAM-SHA-256"
+    min_iterations: int = MIN_ITERATIONS
+    max_iterations: int = MAX_ITERATIONS
 
     def __post_init__(self) -> None:
         if self.name not in DIGESTS:
             raise ValueError(f"no mechanism {self.name!r}; there is {', '.join(DIGESTS)}")
+        for bound in (self.min_iterations, self.max_iterations):
+            check_iterations(bound)
 
     def exchange(self) -> Exchange:
         """One login."""
-        return _ScramExchange(ScramClient(self.name, self.username, self.password))
+        return _ScramExchange(
+            ScramClient(
+                self.name,
+                self.username,
+                self.password,
+                min_iterations=self.min_iterations,
+                max_iterations=self.max_iterations,
+            )
+        )
 
 
 Mechanism: TypeAlias = Anonymous | Plain | External | Scram
@@ -153,15 +171,28 @@ class SaslServer:
     Attributes:
         mechanisms: in the order in which they are offered: "ANONYMOUS", "PLAIN" and "EXTERNAL"
             give an AuthenticationRequested to decide on, those of SCRAM are decided by `scram`.
-        scram: username -> its ScramRecord, or None where there is no such user.
+        scram: username, normalised by SASLprep -> its ScramRecord, or None where there is no such
+            user. A user that does not exist, or has a record of another mechanism, is challenged
+            like others and refused after its proof.
         required: refuse clients that begin with AMQP's own header.
+        scram_iterations: iterations in the challenge of a user that does not exist. Let it be
+            what the records have, else clients can tell which users exist.
+        scram_secret: 16 bytes or more, from which the salts of such users are derived; give all
+            servers of a service the same, also after a restart. A random one by default.
     """
 
     mechanisms: tuple[str, ...] = ("PLAIN",)
     scram: Callable[[str], ScramRecord | None] | None = field(default=None, repr=False)
     required: bool = True
+    scram_iterations: int = MIN_ITERATIONS
+    scram_secret: bytes = field(
+        default_factory=lambda: secrets.token_bytes(32), repr=False, compare=False
+    )
 
     def __post_init__(self) -> None:
+        check_iterations(self.scram_iterations)
+        if len(self.scram_secret) < 16:
+            raise ValueError(f"scram_secret has 16 bytes or more, not {len(self.scram_secret)}")
         for name in self.mechanisms:
             if name in DIGESTS:
                 if self.scram is None:
@@ -171,3 +202,10 @@ class SaslServer:
                 raise ValueError(f"no mechanism {name!r}; there is {known}")
         if not self.mechanisms:
             raise ValueError("a server offers one mechanism at least")
+
+    def scram_record(self, username: str, mechanism: str) -> ScramRecord:
+        """The record of a user; one that no password fits where there is no such user."""
+        assert self.scram is not None
+        decoy = ScramRecord.decoy(username, mechanism, self.scram_secret, self.scram_iterations)
+        record = self.scram(username)
+        return decoy if record is None or record.mechanism != mechanism else record
