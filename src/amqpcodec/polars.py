@@ -10,7 +10,6 @@
 
 from __future__ import annotations
 
-import glob
 import os
 from collections.abc import Iterable, Iterator
 from typing import IO, Any
@@ -21,6 +20,7 @@ from polars.io.plugins import register_io_source
 
 from . import capture
 from ._public import listing
+from .capture._repeat import RepeatableSources
 
 __all__ = ["scan_captures"]
 
@@ -37,25 +37,25 @@ def scan_captures(
 
     Only the columns that the query uses are decoded; rows are filtered batch by batch, so that what
     does not fit is never held; and reading ends where enough rows were found (``head``). Each
-    collect reads the files anew.
+    collect reads the files anew; an open file, from where it stood when this was called.
 
     Args:
-        paths: as capture.read takes them; names of this machine's files may have wildcards
-            (``*``, ``?``, ``[...]``, ``**``).
+        paths: as capture.read takes them: files, folders and globs.
         level, fields: as capture.read takes them. fields also names columns that are not there by
             themselves, such as "headers.n:long".
         options: all others of capture.read: ports, protocol, redact, chain, tables, order, ...
 
     Raises:
-        FileNotFoundError: no file has such a name.
+        FileNotFoundError: a path, a URI or a glob stands for nothing.
         ValueError, TypeError: as capture.read says of its arguments.
         CaptureError, OSError: when it is collected, as capture.read says.
+        ReaderExhausted: when an open file that does not seek is collected again.
     """
-    found = _found(paths)
+    sources = RepeatableSources(paths, options.get("filesystem"))
     names = None if fields is None else list(fields)
 
     def reader(wanted: list[str] | None) -> capture.Reader:
-        return capture.read(found, level, names if wanted is None else wanted, **options)
+        return capture.read(sources.open(), level, names if wanted is None else wanted, **options)
 
     schema = polars.DataFrame(pa.schema(reader(None).schema).empty_table()).schema
 
@@ -83,20 +83,3 @@ def scan_captures(
                 return
 
     return register_io_source(read, schema=schema)
-
-
-def _found(paths: Any) -> Any:
-    """What capture.read takes: a name with wildcards is the files that it fits, by name."""
-    given: Any = paths
-    single = isinstance(paths, str | os.PathLike) or hasattr(paths, "read")
-    found: list[Any] = []
-    for each in [given] if single else given:
-        name = os.fspath(each) if isinstance(each, str | os.PathLike) else ""
-        if "://" in name or not glob.has_magic(name) or os.path.exists(name):
-            found.append(each)
-            continue
-        fitting = sorted(glob.glob(name, recursive=True))
-        if not fitting:
-            raise FileNotFoundError(f"no file fits {name!r}")
-        found += fitting
-    return found[0] if single and len(found) == 1 else found

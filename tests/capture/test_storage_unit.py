@@ -90,9 +90,14 @@ def test_globs_and_folders(memory: Any, expected: Any) -> None:
     assert set(capture.read("memory://day/*.gz").stats()) > {"files"}  # as of several
     with pytest.raises(FileNotFoundError, match="PATH_NOT_FOUND"):
         capture.read("memory://day/*.zst")
-    for folder in ("memory://day/", "memory://day/deep"):
-        with pytest.raises(IsADirectoryError):
-            rows(folder)
+    for folder in ("memory://day/", "memory://day"):
+        assert capture.read(folder, chain=False).files == [
+            "memory://day/a.pcap.gz",
+            "memory://day/b.pcap",
+        ]
+    assert capture.read("memory://day/**/c.pcap").files == ["memory://day/deep/c.pcap"]
+    with pytest.raises(FileNotFoundError, match="PATH_NOT_FOUND"):
+        capture.read("memory://day/missing.pcap")
 
 
 def test_a_name_that_looks_like_a_glob(memory: Any, expected: Any) -> None:
@@ -101,13 +106,13 @@ def test_a_name_that_looks_like_a_glob(memory: Any, expected: Any) -> None:
     assert rows("memory://day/x[1].pcap.gz") == expected
 
 
-def test_globs_of_file_systems_of_pyarrow(expected: Any) -> None:
+def test_globs_of_file_systems_of_pyarrow(expected: Any, tmp_path: Any) -> None:
     below = fs.SubTreeFileSystem(str(RECORDING.parent), fs.LocalFileSystem())
     assert rows("kombu_c*.gz", filesystem=below) == expected
     local = fs.LocalFileSystem()
     assert rows(str(RECORDING.parent / "kombu_c*.g[yz]"), filesystem=local) == expected
-    with pytest.raises(IsADirectoryError):
-        rows(str(RECORDING.parent), filesystem=local)
+    (tmp_path / "x.pcap.gz").write_bytes(RECORDING.read_bytes())
+    assert rows(str(tmp_path), filesystem=local) == expected
 
 
 def test_arguments_of_http_are_no_glob() -> None:

@@ -9,6 +9,7 @@ import pytest
 pytest.importorskip("pyarrow")
 pytest.importorskip("rich")
 
+from amqpcodec.capture._storage import Storage, Stored
 from amqpcodec.cli import uris
 from tests.paths import REPO
 
@@ -32,10 +33,23 @@ def test_globs_and_folders(run, memory):
     both = run("dissect", "memory://cli/*", "--format", "json")
     assert (both.status, len(both.lines)) == (2, 1000)
     assert "neither pcap nor pcapng: memory://cli/b.pcap" in both.err
-    for command in ("stats", "dissect"):
-        result = run(command, "memory://cli/")
-        assert (result.status, result.out) == (2, "")
-        assert "memory://cli/: Is a directory" in result.err
+    memory.rm("/cli/b.pcap")
+    for folder in ("memory://cli/", "memory://cli"):
+        assert run("stats", folder).lines == found.lines
+
+
+def test_globs_and_folders_of_this_machine(run, tmp_path):
+    for name in ("a.pcap.gz", "b.pcap.gz"):
+        (tmp_path / name).write_bytes(RECORDING.read_bytes())
+    (tmp_path / "_SUCCESS").write_text("no capture")
+    rows = run("dissect", "--no-chain", tmp_path, "--format", "json")
+    assert (rows.status, len(rows.lines)) == (0, 2000)
+    for path in ("*.gz", "{a,b}.pcap.gz", "**/*.gz"):
+        assert run("dissect", "--no-chain", tmp_path / path, "--format", "json").lines == rows.lines
+    for command in ("stats", "connections"):
+        missing = run(command, tmp_path / "*.zst")
+        assert (missing.status, missing.out) == (2, "")
+        assert "Path does not exist" in missing.err
 
 
 @pytest.mark.parametrize(
@@ -53,7 +67,8 @@ def test_what_is_refused(run, words, problem):
     assert problem in result.err
 
 
-def test_settings_reach_the_store():
+def test_settings_reach_the_store(monkeypatch):
+    monkeypatch.setattr(Storage, "find", lambda self, uri, below: iter([Stored(uri, 1, None)]))
     given = [uris.setting(text) for text in ("s3a.endpoint=http://x:9000", "fs.anonymous=true")]
     local, remote = uris.with_stores(map(uris.source, ("a.pcap", "s3://b/c.pcap")), given)
     assert uris.readable(local) == "a.pcap"

@@ -76,8 +76,8 @@ def test_webhdfs_is_read(cluster: webhdfs_server.Cluster) -> None:
     assert ("/day/b.pcap", 0, len(PLAIN)) in cluster.opened
     reader = capture.read(uri(cluster, "/day/*.gz"), fields=["method"])
     assert sum(map(len, reader)) == len(local)
-    with pytest.raises(IsADirectoryError):
-        list(capture.read(uri(cluster, "/day")))
+    folder = capture.read(uri(cluster, "/day"), chain=False)
+    assert folder.files == [uri(cluster, f"/day/{name}") for name in ("a.pcap.gz", "b.pcap")]
 
 
 def test_ranges_of_webhdfs(cluster: webhdfs_server.Cluster, tmp_path: Path) -> None:

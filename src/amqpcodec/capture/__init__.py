@@ -36,6 +36,7 @@ from ._read import (
     CaptureWarning,
     LimitOptions,
     Reader,
+    ReaderExhausted,
     StateError,
     read,
     schema,
@@ -57,6 +58,7 @@ __all__ = [
     "KeyLog",
     "LimitOptions",
     "Reader",
+    "ReaderExhausted",
     "StateError",
     "dataset",
     "read",
@@ -78,7 +80,8 @@ def dataset(
     DuckDB reads it by its name (``from captures``) and gives it the columns that a query uses,
     which alone are decoded, and the comparisons that it can leave to pyarrow; so do
     ``polars.scan_pyarrow_dataset`` and pyarrow's own ``to_table`` and ``scanner``. Each scan reads
-    the files anew, batch by batch. It needs pyarrow.
+    the files anew, batch by batch; of an open file, from where it stood when the dataset was made.
+    It needs pyarrow.
 
     Args:
         path_or_file, level, fields: as read() takes them.
@@ -86,11 +89,15 @@ def dataset(
 
     Raises:
         ValueError, TypeError: as read() says of its arguments.
+        FileNotFoundError: a path, a URI or a glob stands for nothing.
         CaptureError, OSError: when it is scanned, as read() says.
+        ReaderExhausted: when an open file that does not seek is scanned again.
     """
     from .._dataset import CaptureDataset
+    from ._repeat import RepeatableSources
 
     names = None if fields is None else list(fields)
+    sources = RepeatableSources(path_or_file, options.get("filesystem"))
     return CaptureDataset(
-        lambda wanted: read(path_or_file, level, names if wanted is None else wanted, **options)
+        lambda wanted: read(sources.open(), level, names if wanted is None else wanted, **options)
     )

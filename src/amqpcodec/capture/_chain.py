@@ -11,7 +11,7 @@ from amqpcodec._interpreter import _codec
 
 from .. import _capture, _v1
 from .._capture import CaptureBatch, CaptureRows
-from ._errors import StateError, no_capture
+from ._errors import ReaderExhausted, StateError, no_capture
 from ._files import Ahead, Pieces, Source, Watch, source_name
 from ._limits import LIMITS, Unpacking
 from ._order import Found, in_order, look
@@ -52,6 +52,7 @@ class Chain:
         self._pieces: Pieces | None = None
         self._file_ended = False
         self._ended = False
+        self._failure: BaseException | None = None  # which ended the reading of a file
         self._damaged: str | None = None  # of the last file
         self._stats: list[dict[str, Any]] = []  # of files that were closed
         self._before: dict[str, Any] = {}
@@ -77,6 +78,7 @@ class Chain:
         After start(), the rows of some batches at once.
         """
         core = self.core
+        self.refuse_after_failure()
         stop_file = None if stop is None else stop[0]
         while not self._ended:
             if self._bytes is None:
@@ -151,10 +153,29 @@ class Chain:
                 yield from self._take_all()
             if core.damaged or (limit is not None and core.at >= limit):
                 return
-            piece = next(self._bytes, None)
+            piece = self.next_of(self._bytes)
             if piece is None:
                 return
             core.feed(piece)
+
+    def refuse_after_failure(self) -> None:
+        """Raise ReaderExhausted where the bytes of a file ended with an error."""
+        if self._failure is not None:
+            kind = type(self._failure).__name__
+            raise ReaderExhausted(
+                f"reading ended with an error before ({kind}: {self._failure}): open the capture"
+                " again"
+            ) from self._failure
+
+    def next_of(
+        self, pieces: Iterator[bytes | memoryview] | Iterator[bytes]
+    ) -> bytes | memoryview | None:
+        """The next bytes of a file, or None after its last ones."""
+        try:
+            return next(pieces, None)
+        except BaseException as error:
+            self._failure = error
+            raise
 
     def _close(self) -> None:
         """The file has ended, another one may follow."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 
 class CaptureError(ValueError):
     """The file is no capture, neither pcap nor pcapng, or it is empty. file: its name."""
@@ -23,3 +25,20 @@ class CaptureWarning(UserWarning):
 
 class StateError(ValueError):
     """What Reader.resume() was given is no state that it can go on from: the text says why."""
+
+
+class ReaderExhausted(RuntimeError):
+    """The rows of a reader were read already, or reading ended with an error: the text says which.
+
+    Open the capture again; ``capture.dataset`` and ``scan_captures`` do so for each query.
+    """
+
+
+def refuse_fork(owner: int) -> None:
+    """Raise RuntimeError where this is another process than the one that a reader belongs to."""
+    if owner != os.getpid():
+        raise RuntimeError(
+            f"this reader belongs to the process {owner} and cannot go on in its fork"
+            f" {os.getpid()}: both would share the position of the open file, and each would miss"
+            " what the other reads; open the capture again in this process"
+        )

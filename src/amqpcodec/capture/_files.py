@@ -44,6 +44,16 @@ def source_name(source: Source) -> str:
     return name if isinstance(name, str) else ""
 
 
+def has_position(source: Any) -> bool:
+    """Whether it is an open file, whose position the system keeps and a fork shares."""
+    if isinstance(source, str | os.PathLike):
+        return False
+    try:
+        return source.fileno() >= 0  # type: ignore[no-any-return]
+    except (AttributeError, OSError):
+        return False
+
+
 def open_source(source: str | os.PathLike[str], step: int = RANGE) -> IO[bytes]:
     """A file of this machine, or of wherever a URI says; step: bytes that a store is asked for."""
     if not isinstance(source, Located):

@@ -54,6 +54,7 @@ class Joined(Chain):
         if stop is not None or not end:
             raise ValueError("files that are joined are read to their ends at once")
         core = self.core
+        self.refuse_after_failure()
         while not self._ended:
             left = self.files[self._next :]
             which = core.advance_taps(left[0].time if left else None)
@@ -85,7 +86,7 @@ class Joined(Chain):
         """Give the next bytes of a file, or close it."""
         core, tap = self.core, self._taps[number]
         damaged = core.tap_is_damaged(number)
-        piece = None if damaged else next(tap.octets, None)
+        piece = None if damaged else self.next_of(tap.octets)
         if piece is not None:
             core.feed_tap(number, piece)
             return

@@ -15,8 +15,15 @@ from .._capture import CaptureBatch as Batch
 from .._columns import Schema
 from ..batch import _protocol as _protocol_of
 from ._chain import Chain
-from ._errors import CaptureError, CaptureWarning, StateError, no_capture
-from ._files import Source, Watch, source_name
+from ._errors import (
+    CaptureError,
+    CaptureWarning,
+    ReaderExhausted,
+    StateError,
+    no_capture,
+    refuse_fork,
+)
+from ._files import Source, Watch, has_position, source_name
 from ._join import Joined
 from ._layers import KeyLog, KeyLogSource, Layers
 from ._limits import LimitOptions, Limits, limits_of
@@ -24,7 +31,7 @@ from ._link import in_the_middle, link, told_alone
 from ._order import Found
 from ._progress import OnProgress, Progress
 from ._seal import seal, unseal
-from ._storage import Storage, locate, locate_all
+from ._storage import Storage, locate, locate_each
 from ._workers import Workers
 
 __all__ = [
@@ -34,6 +41,7 @@ __all__ = [
     "CaptureWarning",
     "LimitOptions",
     "Reader",
+    "ReaderExhausted",
     "StateError",
     "read",
     "schema",
@@ -80,7 +88,7 @@ class Reader:
         path_or_file: Source | Iterable[Source],
         level: str = "frame",
         fields: Iterable[str] | None = None,
-        ports: Collection[int] = (5672,),
+        ports: int | Collection[int] = (5672,),
         protocol: str | ModuleType | None = None,
         batch_rows: int = BATCH_ROWS,
         redact: bool = True,
@@ -94,7 +102,8 @@ class Reader:
         on_progress: OnProgress | None = None,
         **limits: Unpack[LimitOptions],
     ) -> None:
-        """Nothing is opened before the first batch is asked for; a glob is looked up now."""
+        """Nothing is opened before the first batch is asked for; a glob, a folder or a URI is
+        looked up now."""
         if workers < 1:
             raise ValueError(f"workers is at least 1, not {workers}")
         if order not in ("packets", "none"):
@@ -108,15 +117,14 @@ class Reader:
             if not isinstance(each, str | os.PathLike) and not hasattr(each, "read"):
                 raise TypeError(f"takes names of files or open files, not {type(each).__name__}")
         storage = Storage(filesystem=filesystem)
-        found = [locate_all(each, storage) for each in sources]
-        sources = [each for files in found for each in files]
-        self._single = single and found == [[locate(path_or_file, storage)]]
+        sources = locate_each(sources, storage)
+        self._single = single and sources == [locate(path_or_file, storage)]
         if chain not in (True, False, "auto", "join"):
             raise ValueError(f'chain is True, False, "auto" or "join", not {chain!r}')
         told = _protocol(protocol)
         others = () if protocol is not None else tuple(map(_protocol_of, OTHERS))
         fields = None if fields is None else fields if isinstance(fields, str) else list(fields)
-        ports = tuple(ports)
+        ports = (ports,) if isinstance(ports, int) else tuple(ports)
 
         keys = None if keylog is None else _keys(keylog)
         if keys is not None:
@@ -159,6 +167,10 @@ class Reader:
         if on_progress is not None:
             self._watched = Progress(on_progress, sources).watch
         self._told = False
+        # The process that the positions of open files belong to: None before anything is open.
+        self._process = os.getpid() if any(map(has_position, sources)) else None
+        self._exhausted: str | None = None  # why no rows follow
+        self._stream: object = None  # the Arrow stream that has taken rows
         self._linked: list[Chain] | None = None
         self._workers = Workers(workers) if workers > 1 else None
         if chain == "auto" and len(sources) > 1:
@@ -239,16 +251,32 @@ class Reader:
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """The batches that were not read yet, as Arrow's stream in a PyCapsule; needs pyarrow.
 
-        For ``pyarrow.table(reader)``, ``polars.DataFrame(reader)``, DuckDB's ``from reader``.
+        For ``pyarrow.table(reader)``, ``polars.DataFrame(reader)``, DuckDB's ``from reader``. One
+        stream can take rows: where it has taken some, no other stream and no iteration gives the
+        remainder.
+
+        Raises:
+            ReaderExhausted: the rows were read already, or another stream took some of them.
         """
         import pyarrow as pa
 
-        batches = (pa.record_batch(batch) for batch in self.read())
-        stream = pa.RecordBatchReader.from_batches(pa.schema(self._schema), batches)
+        self._check(None)
+
+        def batches() -> Iterator[pa.RecordBatch]:
+            self._check(None)
+            self._stream = taker = object()
+            for batch in self._batches(taker):
+                yield pa.record_batch(batch)
+
+        stream = pa.RecordBatchReader.from_batches(pa.schema(self._schema), batches())
         return stream.__arrow_c_stream__(requested_schema)
 
     def __iter__(self) -> Iterator[Batch]:
-        """The batches that were not read yet, to the end."""
+        """The batches that were not read yet, to the end.
+
+        Raises:
+            ReaderExhausted: there are none since all were read.
+        """
         return self.read()
 
     def read(
@@ -259,8 +287,41 @@ class Reader:
         stop: offset in the unpacked file; of a chain, (index in `files`, offset in that file).
         None: to the end of the last file. end: this also ends all connections, with what is left of
         them; False: they wait for the next file, which another reader reads that takes state().
-        Raises CaptureError: a file is no capture. Spec: the contract's capture.Reader.
+
+        Raises:
+            CaptureError: a file is no capture.
+            ReaderExhausted: the reader has read to the end before, an Arrow stream took some of
+                its rows, or reading ended with an error.
+            RuntimeError: the reader was begun in another process, of which this is a fork.
         """
+        return self._batches(None, stop, end)
+
+    def _batches(
+        self, stream: object, stop: int | tuple[int, int] | None = None, end: bool = True
+    ) -> Iterator[Batch]:
+        """What read() gives. stream: the Arrow stream that takes the rows, if one does."""
+        self._check(stream)
+        self._process = os.getpid()
+        for batch in self._unchecked(stop, end):
+            yield batch
+            self._check_process()
+        if stop is None and end:
+            self._exhausted = "all rows of this reader were read"
+
+    def _check(self, stream: object) -> None:
+        """Refuse to read in a fork, after the end, or what an Arrow stream has begun to take."""
+        self._check_process()
+        again = "open the capture again, or use capture.dataset for repeated queries"
+        if self._exhausted is not None:
+            raise ReaderExhausted(f"{self._exhausted}: {again}")
+        if self._stream is not stream:
+            raise ReaderExhausted(f"an Arrow stream took rows of this reader: {again}")
+
+    def _check_process(self) -> None:
+        if self._process is not None:
+            refuse_fork(self._process)
+
+    def _unchecked(self, stop: int | tuple[int, int] | None, end: bool) -> Iterator[Batch]:
         if stop is not None:
             place = stop if isinstance(stop, tuple) else (0, stop)
             yield from self._read(self._one(), place, False)
@@ -274,7 +335,7 @@ class Reader:
         alone = len(self._chains) > 1 and midstream > 0
         if (self._reasons or alone) and not self._told:
             self._told = True
-            warnings.warn(_unlinked(self._reasons, midstream), CaptureWarning, stacklevel=2)
+            warnings.warn(_unlinked(self._reasons, midstream), CaptureWarning, stacklevel=3)
 
     def _read(self, chain: Chain, stop: tuple[int, int] | None, end: bool) -> Iterator[Batch]:
         if self._workers is not None and not chain.live and chain.at_end_of_file is None:
@@ -443,7 +504,7 @@ def read(
     path_or_file: Source | Iterable[Source],
     level: str = "frame",
     fields: Iterable[str] | None = None,
-    ports: Collection[int] = (5672,),
+    ports: int | Collection[int] = (5672,),
     protocol: str | ModuleType | None = None,
     batch_rows: int = BATCH_ROWS,
     redact: bool = True,
@@ -506,13 +567,14 @@ def read(
     ("truncated").
 
     Args:
-        path_or_file: the name of a file or its URI, or an open binary file; pcap or pcapng, plain
-            or packed (gzip; zstd and lz4 with pyarrow). One of 0 bytes has no rows. Or several of
-            them, in any order (open files must be seekable then). See chain.
+        path_or_file: the name of a file, a folder or a glob, or its URI, or an open binary file;
+            pcap or pcapng, plain or packed (gzip; zstd and lz4 with pyarrow). One of 0 bytes has no
+            rows. Or several of them, in any order (open files must be seekable then). See chain.
         level: "frame" or "message".
         fields: names of columns, which chooses and orders them, as batch.decode takes them; None
             for all but those on request.
-        ports: the servers' ports, which tell the client of a connection from the server.
+        ports: the servers' ports, or the only one, which tell the client of a connection from the
+            server.
         protocol: a version or a protocol module, which all connections are read as, with its own
             columns of properties; None: what each connection speaks, with the columns of 0-9-1.
         batch_rows: rows of a batch, at most.
@@ -560,7 +622,8 @@ def read(
         CaptureError: a file is no capture. In a chain, one that is empty counts as its newest, of
             which nothing was written yet.
         ValueError: a name or a number is not known.
-        OSError: as open() does; FileNotFoundError at once, where a glob stands for nothing.
+        OSError: as open() does; FileNotFoundError at once, where a glob or a URI stands for
+            nothing, or a folder has no file.
         ImportError: keylog without the package cryptography.
 
     A capture that is damaged or cut gives what is before the damage; ``damaged`` of what this
@@ -571,8 +634,10 @@ def read(
     is missing, by fsspec's. Files come in ranges of 8 MB, the next one while this one is read; a
     range that fails is tried four more times. ``file:`` is this machine, and no other host.
 
-    A URI may be a glob as Hadoop writes it (``s3://bucket/day/*.{pcap,pcap.gz}``): the files that
-    it stands for now are read as if they were named. A folder is refused, as one of this machine.
+    A path or a URI may be a glob as Hadoop writes it (``s3://bucket/day/*.{pcap,pcap.gz}``), in
+    which ``**`` stands for any number of folders, or a folder: the files that it stands for now
+    are read as if they were named. Files in a folder whose names begin with ``.`` or ``_`` are left
+    out, as Spark leaves them out. A name with such characters that is there is no glob.
     """
     return Reader(
         path_or_file,
@@ -605,7 +670,7 @@ def schema(
 
 def stats(
     path: Source | Iterable[Source],
-    ports: Collection[int] = (5672,),
+    ports: int | Collection[int] = (5672,),
     protocol: str | ModuleType | None = None,
     chain: bool | Literal["auto", "join"] = "auto",
     *,

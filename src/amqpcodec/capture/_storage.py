@@ -8,13 +8,14 @@ from __future__ import annotations
 import difflib
 import errno
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from email.utils import parsedate_to_datetime
 from typing import IO, Any, NamedTuple
 
+from ._paths import files_of
 from ._ranges import RANGE, RangeFile, retried
 from ._uris import cut_at_glob, is_remote, local_path, pattern, shown, split_scheme, whole
 
@@ -27,6 +28,7 @@ __all__ = [
     "local_path",
     "locate",
     "locate_all",
+    "locate_each",
 ]
 
 #: Other names of the schemes that pyarrow knows.
@@ -170,16 +172,34 @@ def locate(source: Any, storage: Storage) -> Any:
 
 
 def locate_all(source: Any, storage: Storage) -> list[Any]:
-    """The same of each file that a glob in a URI stands for; of any other source, of that alone.
+    """The same of each file that a path or URI stands for: a file, those of a folder, or of a glob.
+
+    An open file stands for itself, and so does a path of nothing: opening it says what is wrong.
 
     Raises:
-        FileNotFoundError: it stands for none.
+        FileNotFoundError: a glob or a URI stands for nothing, or a folder has no file.
         OSError: as Storage.find().
     """
     found = locate(source, storage)
-    if found is source or not isinstance(found, Located) or not cut_at_glob(found.uri)[1]:
+    if found is source and not isinstance(source, str | os.PathLike):
+        return [source]
+    if not isinstance(found, Located):
+        return list(files_of(found))
+    if found is source:
         return [found]
     return [Located(each.uri, storage) for each in sorted(storage.find(found.uri, False))]
+
+
+def locate_each(sources: Iterable[Any], storage: Storage) -> list[Any]:
+    """What locate_all() gives of several; a file that a folder or a glob names again comes once."""
+    found: list[Any] = []
+    for source in sources:
+        files = locate_all(source, storage)
+        if len(files) > 1:
+            names = {os.fspath(each) for each in found if isinstance(each, str | os.PathLike)}
+            files = [each for each in files if os.fspath(each) not in names]
+        found += files
+    return found
 
 
 def _missing(uri: str) -> FileNotFoundError:

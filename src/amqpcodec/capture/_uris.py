@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 __all__ = ["cut_at_glob", "is_remote", "local_path", "pattern", "shown", "split_scheme", "whole"]
 
@@ -33,10 +33,13 @@ def local_path(path: str) -> str:
         ValueError: it names another host, or another scheme.
     """
     if path[:5].lower() == "file:":
-        parts = urlsplit(path)
-        if parts.netloc not in ("", "localhost"):
-            raise ValueError(f"{path!r} names a file of the host {parts.netloc!r}, not of this one")
-        return unquote(parts.path)
+        host, rest = "", path[5:]
+        if rest[:2] == "//":
+            host, slash, rest = rest[2:].partition("/")
+            rest = slash + rest
+        if host not in ("", "localhost"):
+            raise ValueError(f"{path!r} names a file of the host {host!r}, not of this one")
+        return unquote(rest)  # a question mark begins no query here: it may be of a glob
     if is_remote(path):
         raise ValueError(f"{path!r} is no file of this machine")
     return path
@@ -76,10 +79,14 @@ def cut_at_glob(uri: str) -> tuple[str, str]:
 
 
 def pattern(glob: str) -> re.Pattern[str]:
-    """A glob of Hadoop's as a pattern for the path below its folder."""
+    """A glob of Hadoop's as a pattern for the path below its folder; ``**`` is any folders."""
     out, depth = [], 0
-    for part in re.findall(r"\[[^\]]+\]|.", glob, re.DOTALL):
-        if part == "*":
+    for part in re.findall(r"\[[^\]]+\]|\*\*/?|.", glob, re.DOTALL):
+        if part == "**/":
+            out.append("(?:[^/]+/)*")
+        elif part == "**":
+            out.append(".*")
+        elif part == "*":
             out.append("[^/]*")
         elif part == "?":
             out.append("[^/]")

@@ -335,7 +335,8 @@ def add_source(command: argparse.ArgumentParser, secrets: bool = True) -> None:
         metavar="FILE",
         nargs="*",
         type=source,
-        help='captures; "-" is standard input, s3://bucket/day/*.gz files of a store',
+        help='captures, folders of them, or globs; "-" is standard input, s3://bucket/day/*.gz'
+        " files of a store",
     )
     command.add_argument(
         "--fs", type=setting, action="append", default=[], metavar="NAME=VALUE", help=FS_HELP

@@ -55,28 +55,28 @@ def setting(text: str) -> tuple[str, str]:
 def with_stores(
     files: Iterable[Path | Uri], settings: Iterable[tuple[str, str]]
 ) -> list[Path | Uri]:
-    """The files, globs in URIs looked up, each URI with the settings of its store.
+    """The files that paths stand for, once each; URIs with the settings of their stores.
 
     Raises:
-        OSError: a glob stands for nothing, or its store cannot be reached.
+        OSError: a glob or a URI stands for nothing, or its store cannot be reached.
         ValueError, ImportError: nothing here reads a URI, or a setting is not known.
     """
-    files = list(files)
-    if not any(isinstance(file, Uri) for file in files):
-        return files
-    from ..capture._storage import Storage, locate_all
+    from ..capture._storage import Located, Storage, locate_all
 
     storage = Storage(dict(settings))
-    found: list[Path | Uri] = []
+    found: dict[str, Path | Uri] = {}  # a file that a folder or a glob names again comes once
     for file in files:
-        if isinstance(file, Uri):
-            found += [
-                Uri(getattr(each, "uri", str(file)), each)
-                for each in locate_all(str(file), storage)
-            ]
-        else:
-            found.append(file)
-    return found
+        is_uri = isinstance(file, Uri)
+        located = locate_all(str(file) if is_uri else file, storage)
+        for each in located:
+            if not is_uri:
+                found.setdefault(str(each), Path(each))
+            elif isinstance(each, Located):
+                found.setdefault(each.uri, Uri(each.uri, each))
+            else:
+                name = str(file) if len(located) == 1 else Path(each).as_uri()
+                found.setdefault(str(each), Uri(name, each))
+    return list(found.values())
 
 
 def readable(file: Path | Uri) -> Any:

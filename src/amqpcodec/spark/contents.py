@@ -43,7 +43,7 @@ def decode_captures(
     mode: str = "PERMISSIVE",
     *,
     level: str = "frame",
-    ports: Iterable[int] = (5672,),
+    ports: int | Iterable[int] = (5672,),
     redact: bool = True,
     tables: str | None = None,
     keylog: str | Sequence[str] | None = None,
@@ -73,7 +73,7 @@ def decode_captures(
             such row, and one that is cut or damaged ends with one), "DROPMALFORMED" (these rows
             are left out) or "FAILFAST" (the first one ends the job); in any case.
         level: "frame" or "message".
-        ports: the servers' ports.
+        ports: the servers' ports, or the only one.
         redact: overwrite credentials.
         tables: what field tables become: "json", "variant" or "map". None: what the types of a
             schema say, or else "json".
@@ -108,7 +108,7 @@ def decode_captures(
         raise ValueError(f"these columns would be there twice: {', '.join(twice)}")
     beside = given.schema.fields[: len(kept)]
     schema = StructType([*beside, *(StructField(f.name, f.dataType) for f in decoded.schema)])
-    ports = tuple(ports)
+    ports = (ports,) if isinstance(ports, int) else tuple(ports)
     made = with_error(decoded, mode)
     job = _Job(made, len(kept), level, ports, protocol, redact, mode, Limits(**limits), keylog)
     list(job.captures("", b""))  # refuses wrong ports here

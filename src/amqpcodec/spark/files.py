@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import glob
 import os
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from datetime import datetime
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
+from ..capture._paths import alternatives, files_below, places
 from ..capture._storage import Storage, local_path
 from .options import Options
 
@@ -27,9 +26,6 @@ __all__ = [
 
 #: What opening a file costs, told in bytes, as Spark's own readers count it.
 OPEN_COST = 4 << 20
-
-_BRACES = re.compile(r"\{([^{}]*)\}")
-
 
 #: Options that choose files, and those that say what happens where one cannot be read.
 SELECTION = ("recursiveFileLookup", "pathGlobFilter", "modifiedBefore", "modifiedAfter", "timeZone")
@@ -73,7 +69,7 @@ class Selection(NamedTuple):
             ValueError: a time is asked for, and the file's store says none.
         """
         if self.name is not None and not any(
-            fnmatchcase(os.path.basename(file.path), each) for each in _alternatives(self.name)
+            fnmatchcase(os.path.basename(file.path), each) for each in alternatives(self.name)
         ):
             return False
         if self.after is None and self.before is None:
@@ -132,8 +128,8 @@ def list_files(
                 if selection.takes(file):
                     found[file.path] = file
             continue
-        for place in _places(os.path.abspath(local_path(path))):
-            for each in _below(place, selection.recursive):
+        for place in places(os.path.abspath(local_path(path))):
+            for each in files_below(place, selection.recursive):
                 try:
                     file = stat_file(each, storage)
                 except FileNotFoundError:
@@ -160,38 +156,7 @@ def check_paths(paths: Iterable[str], storage: Storage | None = None) -> None:
     storage = storage or Storage()
     for path in paths:
         if not storage.holds(path):
-            _places(os.path.abspath(local_path(path)))
-
-
-def _places(path: str) -> list[str]:
-    if os.path.exists(path):
-        return [path]
-    places = [place for each in _alternatives(path) for place in sorted(glob.glob(each))]
-    if not places:
-        raise FileNotFoundError(f"[PATH_NOT_FOUND] Path does not exist: {path}")
-    return places
-
-
-def _alternatives(pattern: str) -> list[str]:
-    """``cap{1,2}`` as ``cap1`` and ``cap2``, which Hadoop's globs know and Python's do not."""
-    braces = _BRACES.search(pattern)
-    if braces is None:
-        return [pattern]
-    before, after = pattern[: braces.start()], pattern[braces.end() :]
-    return [
-        whole for middle in braces[1].split(",") for whole in _alternatives(before + middle + after)
-    ]
-
-
-def _below(place: str, recursive: bool) -> Iterator[str]:
-    if not os.path.isdir(place):
-        yield place
-        return
-    for folder, folders, names in os.walk(place):
-        folders[:] = [name for name in folders if name[0] not in "._"] if recursive else []
-        for name in names:
-            if name[0] not in "._":
-                yield os.path.join(folder, name)
+            places(os.path.abspath(local_path(path)))
 
 
 def group(files: Iterable[CaptureFile], n_bytes: int) -> list[tuple[str, ...]]:
