@@ -131,8 +131,7 @@ def decode(
             (any object with ``__arrow_c_array__`` or ``__arrow_c_stream__``, such as a Series of
             Polars; or a Series of pandas, an array of objects of NumPy) of binary, large_binary,
             binary_view or a dictionary of these, each value one or more whole frames. A null or
-            empty value gives no row. One array of binary or large_binary is read where it is, all
-            else is copied first.
+            empty value gives no row. Arrays are copied first, too.
         protocol: a version, or a protocol module such as load_xml_spec returns.
         level: "frame" or "message"; as mode, layout and tables in any case.
         fields: names of columns, which chooses and orders them; None for those above (frame level:
@@ -142,9 +141,9 @@ def decode(
         mode: "PERMISSIVE" (bad frames are rows with an error), "DROPMALFORMED" (they are left
             out) or "FAILFAST" (the first one raises).
         layout: "plain" or "view". Plain: utf8 and binary; the column frame may borrow the bytes
-            of data where it is bytes (or a memoryview of bytes) or an Arrow array, and then keeps
-            them alive; all else is copied. View: string_view and binary_view, which point into
-            data as far as they can and keep it alive (what may change is copied once).
+            of data where it is bytes (or a memoryview of bytes), and then keeps them alive; all
+            else is copied. View: string_view and binary_view, which point into data as far as they
+            can and keep it alive (what may change is copied once).
         dialect: "rabbitmq" or "0-9-1", what the tags of field tables mean.
         by: at message level, the columns that tell conversations apart. Arrays of keys, one a value
             (anything of Arrow, or lists), or names: then data is a table (any object of Arrow's)

@@ -136,7 +136,7 @@ def test_wrong_capsules() -> None:
 
 @pytest.mark.parametrize("fields", [["arguments"], ["frame"], None])
 def test_arrays_are_released(fields: list[str] | None) -> None:
-    """When the capsules and all results are gone; frames borrow the bytes."""
+    """With their capsules: results hold a copy, which nobody else writes to."""
     before = pa.total_allocated_bytes()
     values = pa.array([ACK, None, BEAT] * 1000, pa.binary())
     given = Given(*values.__arrow_c_array__())
@@ -146,21 +146,17 @@ def test_arrays_are_released(fields: list[str] | None) -> None:
     del given, result
     gc.collect()
     taken.validate(full=True)
-    assert (pa.total_allocated_bytes() > before) == (fields != ["arguments"])
+    assert pa.total_allocated_bytes() == before
     if fields is None:
         assert taken.column("frame").to_pylist() == [ACK, BEAT] * 1000
-    del taken
-    assert pa.total_allocated_bytes() == before
 
 
-def test_capsules_are_taken_where_frames_are_borrowed() -> None:
-    """By the rules of the capsules: what was moved out cannot be read again."""
+def test_capsules_can_be_read_again() -> None:
+    """Their array is not moved out, also where the frames are asked for."""
     given = Given(*pa.array([ACK], pa.binary()).__arrow_c_array__())
     assert places(given, fields=["row", "offset"]) == [(0, 0)]
     assert places(given, fields=["row", "offset"]) == [(0, 0)]
-    assert places(given) == [(0, 0)]
-    with pytest.raises(ValueError, match="released"):
-        batch.decode(given)
+    assert places(given) == places(given) == [(0, 0)]
 
 
 def address(data: bytes) -> int:

@@ -384,9 +384,9 @@ cdef CaptureBatch make_batch(object protocol, tuple others, CapRows* o, int64_t 
     memset(&values, 0, sizeof(values))
     values.n = n
     values.at = first
-    values.long_ = <int64_t*>o.end.p
+    values.ends = <int64_t*>o.end.p
     values.data = o.data.p
-    values.last = <uint64_t>values.long_[first + n]
+    values.last = <uint64_t>values.ends[first + n]
     values.lost = <uint64_t*>o.lost.p
     versions = row_versions(o, row, n)
     values.version = versions

@@ -62,6 +62,13 @@ struct ArrowArrayStream {
 };
 #endif
 
+/*
+ * Arrow arrays of others may lie in memory that a thread or another process writes to. What says where
+ * something is (an offset, a length, an index) is read once, and what was read is checked and used.
+ */
+static inline int32_t read_once_32(const void *p) { return *(const volatile int32_t *)p; }
+static inline int64_t read_once_64(const void *p) { return *(const volatile int64_t *)p; }
+
 /* What columns without a value consist of, up to a size: all decodes share it, and nobody writes to it. */
 #define NO_VALUES_ROOM ((size_t)1 << 18)
 static uint64_t no_values[NO_VALUES_ROOM / 8];

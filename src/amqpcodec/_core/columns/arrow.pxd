@@ -15,6 +15,8 @@ cdef extern from "columns/arrow.h" nogil:
     void pool_clear()
     uint8_t* NO_VALUES
     size_t NO_VALUES_ROOM
+    int32_t read_once_32(const void* p)
+    int64_t read_once_64(const void* p)
 
 cdef extern from "columns/copy.h" nogil:
     int COPY_SLACK
@@ -99,7 +101,6 @@ cdef struct Table:
     bint referred           # some view does
     Block input             # what was copied of the input, where a column borrows it
     PyObject* owner         # or the bytes that it borrows, or NULL
-    ArrowArray array        # or the array
     Column* column
 
 cdef Table* table_new(int n, int64_t limit) noexcept nogil

@@ -57,8 +57,6 @@ cdef void table_drop(Table* t) noexcept nogil:
         table_drop(t.column[i].items)
     block_give(&t.more_zeros)
     block_give(&t.input)
-    if t.array.release != NULL:
-        t.array.release(&t.array)
     if t.owner != NULL and Py_IsInitialized():
         with gil:
             Py_DecRef(t.owner)

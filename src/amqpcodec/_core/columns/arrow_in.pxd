@@ -1,12 +1,11 @@
 # What other files use of arrow_in.pxi.
 
-# A binary column of someone else, or one value.
+# Values of bytes to decode, in memory that nobody else writes to.
 cdef struct Values:
     int64_t n
     int64_t at              # the first row's index in the buffers
-    const uint8_t* valid    # or NULL
-    const int32_t* short_   # offsets, one of the two
-    const int64_t* long_
+    const uint8_t* valid    # a bit a value, or NULL
+    const int64_t* ends     # offsets into data: n + 1 from `at` on
     const uint8_t* data
     uint64_t last           # end of the last value in data
     const uint64_t* lost    # of captures: what values are that are no frames, or NULL

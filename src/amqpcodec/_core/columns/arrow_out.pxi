@@ -304,8 +304,8 @@ cdef class Columns:
     """A struct array of columns, in Arrow's C Data Interface.
 
     pyarrow.record_batch(columns), polars.from_arrow(columns) and the like take it without a copy.
-    The column `frame`, and views, may borrow the bytes of bytes or an Arrow array, which are then
-    kept alive; nothing else is borrowed. Its memory is shared by all who took it, and goes back to
+    The column `frame`, and views, may borrow the memory of bytes, which are then kept alive;
+    nothing else is borrowed. Its memory is shared by all who took it, and goes back to
     the decoder's pool when the last of them, this object included, lets go of it.
     """
 

@@ -225,22 +225,34 @@ def decode_columns(protocol, data, fields, str mode not None, dialect,
 
 cdef int fill_from_array(object protocol, Request request, Columns out, object schema, object array,
                          int mode, uintptr_t reading, object groups, list held, list progress) except -1:
+    """A plain binary array. The bytes are copied into memory of the table's."""
     cdef Values values
+    cdef Block index
+    memset(&index, 0, sizeof(index))
+    try:
+        read_values(schema, array, &values, &out.table.input, &index)
+        fill_from_values(protocol, request, out, &values, mode, reading, groups, held, progress)
+    finally:
+        block_give(&index)
+    return 0
+
+
+cdef int fill_from_values(object protocol, Request request, Columns out, Values* values, int mode,
+                          uintptr_t reading, object groups, list held, list progress) except -1:
+    """Values whose bytes are the table's input, which is given back where no column needs it."""
+    cdef Table* t = out.table
     cdef Block order
-    cdef ArrowArray* a = read_values(schema, array, &values)
     memset(&order, 0, sizeof(order))
     values.whole = groups is None
     values.hold = held is not None
     try:
         if groups is not None and groups is not True:
-            read_groups(groups, &values, &order)
-        fill_columns(protocol, request, out, &values, mode, reading, True, (), held, progress)
+            read_groups(groups, values, &order)
+        fill_columns(protocol, request, out, values, mode, reading, True, (), held, progress)
+        if t.column[COL_FRAME].borrowed == NULL and not t.referred:
+            block_give(&t.input)
     finally:
         block_give(&order)
-    if out.table.column[COL_FRAME].borrowed != NULL or out.table.referred:
-        # Moved, as consumers do: now it is ours to release.
-        out.table.array = a[0]
-        a.release = NULL
     return 0
 
 
@@ -250,9 +262,7 @@ cdef int fill_from_gathered(object protocol, Request request, Columns out, objec
     cdef Table* t = out.table
     cdef Gathered g
     cdef Values values
-    cdef Block order
     memset(&g, 0, sizeof(g))
-    memset(&order, 0, sizeof(order))
     memset(&values, 0, sizeof(values))
     g.data = &t.input
     try:
@@ -265,20 +275,13 @@ cdef int fill_from_gathered(object protocol, Request request, Columns out, objec
                          <ArrowArray*>PyCapsule_GetPointer(array, "arrow_array"))
         values.n = g.n
         values.valid = g.present.p
-        values.long_ = <const int64_t*>g.ends.p
+        values.ends = <const int64_t*>g.ends.p
         values.data = t.input.p
         values.last = g.used
-        values.whole = groups is None
-        values.hold = held is not None
-        if groups is not None and groups is not True:
-            read_groups(groups, &values, &order)
-        fill_columns(protocol, request, out, &values, mode, reading, True, (), held, progress)
-        if t.column[COL_FRAME].borrowed == NULL and not t.referred:
-            block_give(&t.input)
+        fill_from_values(protocol, request, out, &values, mode, reading, groups, held, progress)
     finally:
         block_give(&g.ends)
         block_give(&g.present)
-        block_give(&order)
     return 0
 
 
@@ -295,7 +298,7 @@ cdef int fill_from_buffer(object protocol, Request request, Columns out, object 
         values.n = 1
         values.data = <const uint8_t*>view.buf
         values.last = <uint64_t>view.len
-        values.long_ = ends
+        values.ends = ends
         ends[0] = 0
         ends[1] = view.len
         if type(owner) is not bytes and view.len:

@@ -29,6 +29,7 @@ cdef struct Chunk:
     const ArrowArray* indices       # or NULL
     int width               # of an index, bytes
     bint signed_
+    int64_t last            # of values with offsets: where the last one ends, as it was said at first
 
 
 cdef int chunk_way(const ArrowSchema* s) except -1:
@@ -70,7 +71,15 @@ cdef int read_chunk(const ArrowSchema* s, const ArrowArray* a, Chunk* to) except
         raise ValueError("the Arrow array has no offsets")
     if to.values.n_buffers > 3 and to.values.buffers[to.values.n_buffers - 1] == NULL:
         raise ValueError("the Arrow array does not say how long its pieces are")
+    if to.values.length and to.way != GATHER_VIEWS:
+        to.last = offset_at(to, to.values.offset + to.values.length)
     return 0
+
+
+cdef inline int64_t offset_at(const Chunk* c, int64_t i) noexcept nogil:
+    if c.way == GATHER_OFFSETS:
+        return read_once_32(<const int32_t*>c.values.buffers[1] + i)
+    return read_once_64(<const int64_t*>c.values.buffers[1] + i)
 
 
 cdef inline bint array_has(const ArrowArray* a, int64_t i) noexcept nogil:
@@ -88,9 +97,11 @@ cdef int64_t index_at(const Chunk* c, int64_t i) noexcept nogil:
     elif c.width == 2:
         k = (<const int16_t*>p)[i] if c.signed_ else (<const uint16_t*>p)[i]
     elif c.width == 4:
-        k = (<const int32_t*>p)[i] if c.signed_ else (<const uint32_t*>p)[i]
+        k = read_once_32(<const int32_t*>p + i)
+        if not c.signed_:
+            k = <int64_t><uint32_t>k
     else:
-        k = (<const int64_t*>p)[i]
+        k = read_once_64(<const int64_t*>p + i)
     return k if 0 <= k < c.values.length else -1
 
 
@@ -98,30 +109,28 @@ cdef int bytes_at(const Chunk* c, int64_t i, const uint8_t** at, uint64_t* n) no
     """Where value i of c.values lies; 0 or GATHER_BAD."""
     cdef const ArrowArray* a = c.values
     cdef const int32_t* view
-    cdef int64_t from_, to, k
+    cdef int64_t from_, to, k, size
     i += a.offset
     if c.way == GATHER_VIEWS:
         view = <const int32_t*>a.buffers[1] + 4 * i
-        n[0] = <uint64_t><uint32_t>view[0]
-        if view[0] < 0:
+        size = read_once_32(view)
+        if size < 0:
             return GATHER_BAD
-        if view[0] <= 12:
+        n[0] = <uint64_t>size
+        if size <= 12:
             at[0] = <const uint8_t*>(view + 1)
             return 0
-        k = view[2]
-        if k < 0 or k >= a.n_buffers - 3 or view[3] < 0 or a.buffers[2 + k] == NULL:
+        k = read_once_32(view + 2)
+        from_ = read_once_32(view + 3)
+        if k < 0 or k >= a.n_buffers - 3 or from_ < 0 or a.buffers[2 + k] == NULL:
             return GATHER_BAD
-        if <int64_t>view[3] + view[0] > (<const int64_t*>a.buffers[a.n_buffers - 1])[k]:
+        if from_ + size > read_once_64(<const int64_t*>a.buffers[a.n_buffers - 1] + k):
             return GATHER_BAD
-        at[0] = <const uint8_t*>a.buffers[2 + k] + view[3]
+        at[0] = <const uint8_t*>a.buffers[2 + k] + from_
         return 0
-    if c.way == GATHER_OFFSETS:
-        from_ = (<const int32_t*>a.buffers[1])[i]
-        to = (<const int32_t*>a.buffers[1])[i + 1]
-    else:
-        from_ = (<const int64_t*>a.buffers[1])[i]
-        to = (<const int64_t*>a.buffers[1])[i + 1]
-    if from_ < 0 or to < from_ or (to > from_ and a.buffers[2] == NULL):
+    from_ = offset_at(c, i)
+    to = offset_at(c, i + 1)
+    if from_ < 0 or to < from_ or to > c.last or (to > from_ and a.buffers[2] == NULL):
         return GATHER_BAD
     at[0] = <const uint8_t*>a.buffers[2] + from_
     n[0] = <uint64_t>(to - from_)

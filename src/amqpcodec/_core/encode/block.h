@@ -104,6 +104,11 @@ AMQP_APART static int are_utf8(const uint8_t *data, const int32_t *ends, int n) 
     return !inside;
 }
 
+/* n + 1 offsets of an array that others may write to: what is checked must be what is used. */
+AMQP_APART static void copy_ends(int32_t *to, const uint8_t *from, int n) {
+    memcpy(to, from, 4 * ((size_t)n + 1));
+}
+
 /* The largest size of n values, n + 1 offsets; above the highest int32 where offsets descend. */
 static inline uint32_t largest_size(const int32_t *ends, int n) {
     uint32_t largest = 0;

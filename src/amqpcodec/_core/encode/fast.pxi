@@ -59,7 +59,6 @@ cdef int look_body(Encoder* e, FastPlan* h, int64_t row, int n) noexcept nogil:
     """Bodies: h.body_form says in which form; 0 or FALLS_BACK."""
     cdef const Source* s = e.body
     cdef const Source* found
-    cdef const int32_t* ends
     cdef const uint8_t* p = NULL
     cdef uint64_t mask = 0 if s == NULL else valid_rows(s, row, n)
     cdef uint64_t size = 0, largest = 0
@@ -70,8 +69,8 @@ cdef int look_body(Encoder* e, FastPlan* h, int64_t row, int n) noexcept nogil:
         return 0
     if mask == first_rows(n) and s.input_type == IN_BYTES:
         h.body_form = PUT_BODY
-        h.body_ends = ends = <const int32_t*>s.ends + s.at + row
-        largest = look_column(h, s, ends, n, s.text)
+        copy_ends(h.body_ends, s.ends + 4 * (s.at + row), n)
+        largest = look_column(h, s, h.body_ends, n, s.text)
     else:
         h.body_form = PUT_BODIES
         for i in range(n):
@@ -183,7 +182,7 @@ cdef int same_method(Encoder* e, int64_t row, int n) noexcept nogil:
     """How many of n rows from this one on have its method, which becomes e.desc; 0 where that
     cannot be said."""
     cdef const Source* s = e.method
-    cdef const int32_t* ends
+    cdef int32_t[FAST_ROWS + 1] ends
     cdef const uint8_t* p = NULL
     cdef uint64_t size = 0, length
     cdef uint32_t largest
@@ -196,10 +195,10 @@ cdef int same_method(Encoder* e, int64_t row, int n) noexcept nogil:
         return same_indices(s, row, n)
     length = strlen(e.desc.name)
     if s.input_type == IN_BYTES:
-        # offsets of one distance, from one that was found to be right
-        ends = <const int32_t*>s.ends + s.at + row
+        # offsets of one distance
+        copy_ends(ends, s.ends + 4 * (s.at + row), n)
         largest = largest_size(ends, n)
-        if largest == length and have_size(ends, n, largest) and <uint64_t>ends[n] <= s.last \
+        if largest == length and have_size(ends, n, largest) and ends[0] >= 0 and <uint64_t>ends[n] <= s.last \
                 and same_values(s.data + ends[0], <size_t>length, n):
             prefetch_next(s, row, n, True)
             return n

@@ -1,7 +1,8 @@
 # Arrow arrays of any type on their way in: described once, bound to each array, read without the GIL.
 #
 # Offsets and indices are checked where they are used: whatever an array says, nothing beyond what its
-# lengths allow is read. (How large its buffers are it does not say; that much has to be believed.)
+# lengths allow is read. (How large its buffers are it does not say; that much has to be believed.) Others may
+# write to an array while it is read, without the GIL: each of them is read once, and what was read is used.
 
 cdef extern from "encode/encode.h" nogil:
     size_t copy_json_run(uint8_t* w, const uint8_t* p, size_t n)
@@ -250,9 +251,9 @@ cdef int bind_source(Source* s, const ArrowArray* a, int64_t base, int64_t n) ex
         if s.data == NULL:
             s.data = &NO_BYTES
         if s.input_type == IN_BYTES:
-            s.last = <uint64_t><int64_t>(<const int32_t*>s.ends)[s.at + n]
+            s.last = <uint64_t><int64_t>read_once_32(<const int32_t*>s.ends + s.at + n)
         else:
-            s.last = (<const uint64_t*>s.ends)[s.at + n]
+            s.last = <uint64_t>read_once_64(<const int64_t*>s.ends + s.at + n)
         if <int64_t>s.last < 0 or (a.buffers[2] == NULL and s.last != 0):
             wrong_shape(s)
     elif s.input_type == IN_VIEW:
@@ -313,6 +314,19 @@ cdef inline int64_t signed_at(uint8_t input_type, const uint8_t* data, int64_t i
     return data[i >> 3] >> (i & 7) & 1      # IN_BOOL
 
 
+cdef inline int64_t index_at(const Source* s, int64_t i) noexcept nogil:
+    """What row i of a dictionary has for an index."""
+    cdef const uint8_t* data = s.data
+    i += s.at
+    if s.index == IN_INT32:
+        return read_once_32(<const int32_t*>data + i)
+    if s.index == IN_INT64 or s.index == IN_UINT64:
+        return read_once_64(<const int64_t*>data + i)
+    if s.index == IN_UINT32:
+        return <int64_t><uint32_t>read_once_32(<const int32_t*>data + i)
+    return signed_at(s.index, data, i)      # never beyond what one load reads
+
+
 cdef inline int find_value(const Source** at, int64_t* row) noexcept nogil:
     """Go through dictionaries to where the value is: HAS_VALUE, NO_VALUE or BAD_OFFSETS."""
     cdef const Source* s = at[0]
@@ -326,7 +340,7 @@ cdef inline int find_value(const Source** at, int64_t* row) noexcept nogil:
             at[0] = s
             row[0] = i
             return HAS_VALUE
-        k = signed_at(s.index, s.data, s.at + i)
+        k = index_at(s, i)
         s = s.child
         if k < 0 or k >= s.n:
             return BAD_OFFSETS
@@ -345,15 +359,17 @@ cdef inline int bytes_at(const Source* s, int64_t i, const uint8_t** p, uint64_t
     """The bytes of a value of is_bytes; 0 or BAD_OFFSETS."""
     cdef uint64_t from_, to
     cdef const uint8_t* view
+    cdef const uint8_t* data
+    cdef int64_t room
     cdef int32_t piece, offset
     i += s.at
     if s.input_type == IN_BYTES or s.input_type == IN_LARGE_BYTES:
         if s.input_type == IN_BYTES:
-            from_ = <uint64_t><int64_t>(<const int32_t*>s.ends)[i]
-            to = <uint64_t><int64_t>(<const int32_t*>s.ends)[i + 1]
+            from_ = <uint64_t><int64_t>read_once_32(<const int32_t*>s.ends + i)
+            to = <uint64_t><int64_t>read_once_32(<const int32_t*>s.ends + i + 1)
         else:
-            from_ = (<const uint64_t*>s.ends)[i]
-            to = (<const uint64_t*>s.ends)[i + 1]
+            from_ = <uint64_t>read_once_64(<const int64_t*>s.ends + i)
+            to = <uint64_t>read_once_64(<const int64_t*>s.ends + i + 1)
         if AMQP_UNLIKELY(from_ > to or to > s.last):
             return BAD_OFFSETS
         p[0] = s.data + from_
@@ -364,40 +380,42 @@ cdef inline int bytes_at(const Source* s, int64_t i, const uint8_t** p, uint64_t
         n[0] = <uint64_t>s.width
         return 0
     view = s.data + 16 * i
-    memcpy(&piece, view, 4)
+    piece = read_once_32(view)
     if piece < 0:
         return BAD_OFFSETS
     n[0] = <uint64_t>piece
     if piece <= 12:
         p[0] = view + 4
         return 0
-    memcpy(&piece, view + 8, 4)
-    memcpy(&offset, view + 12, 4)
-    if (piece < 0 or piece >= s.n_pieces or offset < 0 or s.pieces[piece] == NULL
-            or s.piece_sizes[piece] < offset
-            or <uint64_t>(s.piece_sizes[piece] - offset) < n[0]):
+    piece = read_once_32(view + 8)
+    offset = read_once_32(view + 12)
+    if piece < 0 or piece >= s.n_pieces or offset < 0:
         return BAD_OFFSETS
-    p[0] = s.pieces[piece] + offset
+    data = s.pieces[piece]
+    room = read_once_64(&s.piece_sizes[piece])
+    if data == NULL or room < offset or <uint64_t>(room - offset) < n[0]:
+        return BAD_OFFSETS
+    p[0] = data + offset
     return 0
 
 
 cdef int items_at(const Source* s, int64_t i, int64_t* first, int64_t* n) noexcept nogil:
     """Which rows of the child a list or map has; 0 or BAD_OFFSETS."""
+    cdef int64_t end
     i += s.at
     if s.input_type == IN_LIST or s.input_type == IN_MAP:
-        first[0] = (<const int32_t*>s.ends)[i]
-        n[0] = (<const int32_t*>s.ends)[i + 1] - first[0]
+        first[0] = read_once_32(<const int32_t*>s.ends + i)
+        n[0] = read_once_32(<const int32_t*>s.ends + i + 1) - first[0]
     elif s.input_type == IN_LARGE_LIST:
-        first[0] = (<const int64_t*>s.ends)[i]
-        if first[0] < 0 or (<const int64_t*>s.ends)[i + 1] < first[0]:
-            return BAD_OFFSETS
-        n[0] = (<const int64_t*>s.ends)[i + 1] - first[0]
+        first[0] = read_once_64(<const int64_t*>s.ends + i)
+        end = read_once_64(<const int64_t*>s.ends + i + 1)
+        n[0] = -1 if first[0] < 0 or end < first[0] else end - first[0]
     elif s.input_type == IN_LIST_VIEW:
-        first[0] = (<const int32_t*>s.ends)[i]
-        n[0] = (<const int32_t*>s.sizes)[i]
+        first[0] = read_once_32(<const int32_t*>s.ends + i)
+        n[0] = read_once_32(<const int32_t*>s.sizes + i)
     elif s.input_type == IN_LARGE_LIST_VIEW:
-        first[0] = (<const int64_t*>s.ends)[i]
-        n[0] = (<const int64_t*>s.sizes)[i]
+        first[0] = read_once_64(<const int64_t*>s.ends + i)
+        n[0] = read_once_64(<const int64_t*>s.sizes + i)
     else:
         if s.width and i > <int64_t>HIGHEST_INT64 // s.width:
             return BAD_OFFSETS

@@ -9,16 +9,17 @@ cdef void prefetch_next(const Source* s, int64_t row, int n, bint values) noexce
     """The n rows after those from `row` on are likely to be looked at soon. values: of their values,
     too, as many as these rows have. (To look up how many they have would wait for memory itself.)"""
     cdef const int32_t* ends
-    cdef int64_t size
+    cdef int64_t end, size
     if s == NULL:
         return
     row += s.at + n
     if s.input_type == IN_BYTES:
         ends = <const int32_t*>s.ends + row
         prefetch_bytes(<const uint8_t*>ends, 4 * <size_t>n)
-        size = <int64_t>ends[0] - ends[-n]
-        if values and ends[0] >= 0 and 0 < size < 32768:
-            prefetch_bytes(s.data + ends[0], <size_t>size)
+        end = read_once_32(ends)
+        size = end - <int64_t>read_once_32(ends - n)
+        if values and end >= 0 and 0 < size < 32768:
+            prefetch_bytes(s.data + end, <size_t>size)
     elif s.input_type == IN_INT64 or s.input_type == IN_UINT64 or s.input_type == IN_DOUBLE or s.input_type == IN_TIME:
         prefetch_bytes(s.data + 8 * row, 8 * <size_t>n)
     elif s.input_type == IN_INT32:
@@ -91,11 +92,12 @@ cdef bint dictionary_has(const Source* s, int64_t i) noexcept nogil:
 
 # ---- bytes ----
 
-cdef int look_texts(FastPlan* h, FastStep* t, int64_t row, int n) noexcept nogil:
-    """A column of bytes that all rows have; 0 or FALLS_BACK."""
+cdef int look_texts(FastPlan* h, FastStep* t, int64_t row, int n, int32_t* ends) noexcept nogil:
+    """A column of bytes that all rows have; 0 or FALLS_BACK. ends: room for its offsets."""
     cdef const Source* s = t.s
-    cdef const int32_t* ends = <const int32_t*>s.ends + s.at + row
-    cdef uint32_t largest = look_column(h, s, ends, n, s.text or t.what == STEP_SHORT)
+    cdef uint32_t largest
+    copy_ends(ends, s.ends + 4 * (s.at + row), n)
+    largest = look_column(h, s, ends, n, s.text or t.what == STEP_SHORT)
     if largest > <uint32_t>(255 if t.what == STEP_SHORT else 0xFFFFFF):
         return FALLS_BACK
     t.data = s.data
@@ -120,7 +122,7 @@ cdef int look_bytes(FastPlan* h, FastStep* t, int64_t row, int n, uint64_t* at, 
     cdef int i
     if all_rows(t, n):
         if s.input_type == IN_BYTES:
-            return look_texts(h, t, row, n)
+            return look_texts(h, t, row, n, <int32_t*>at)
         alike = s.input_type == IN_DICTIONARY and same_indices(s, row, n) == n
     for i in range(n):
         if not t.mask >> i & 1:
@@ -145,10 +147,10 @@ cdef int look_bytes(FastPlan* h, FastStep* t, int64_t row, int n, uint64_t* at, 
 
 cdef int same_indices(const Source* s, int64_t row, int n) noexcept nogil:
     """How many rows have the dictionary's value of this one; all of them are valid."""
-    cdef int64_t first = signed_at(s.index, s.data, s.at + row)
+    cdef int64_t first = index_at(s, row)
     cdef int i
     for i in range(1, n):
-        if signed_at(s.index, s.data, s.at + row + i) != first:
+        if index_at(s, row + i) != first:
             return i
     return n
 

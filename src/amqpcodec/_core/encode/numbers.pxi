@@ -23,14 +23,15 @@ cdef int look_times(const Source* s, int64_t row, int n, uint64_t* out) noexcept
     cdef const int64_t* times = <const int64_t*>s.data + s.at + row
     cdef uint64_t seen = 0
     cdef int i
+    memcpy(out, times, 8 * <size_t>n)       # others may write to the column
     if s.unit == 1000000:
         for i in range(n):
-            seen |= <uint64_t>times[i]
-            out[i] = <uint64_t>times[i] // <uint64_t>1000000
+            seen |= out[i]
+            out[i] = out[i] // <uint64_t>1000000
     else:
         for i in range(n):
-            seen |= <uint64_t>times[i]
-            out[i] = <uint64_t>times[i] // <uint64_t>s.unit
+            seen |= out[i]
+            out[i] = out[i] // <uint64_t>s.unit
     # before 1970, if only under a null
     return FALLS_BACK if seen >> 63 else 0
 

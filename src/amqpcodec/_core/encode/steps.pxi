@@ -3,6 +3,7 @@
 cdef extern from "encode/block.h" nogil:
     void prefetch_bytes(const uint8_t* p, size_t n)
     bint are_utf8(const uint8_t* data, const int32_t* ends, int n)
+    void copy_ends(int32_t* to, const uint8_t* from_, int n)
     uint32_t largest_size(const int32_t* ends, int n)
     bint have_size(const int32_t* ends, int n, uint32_t largest)
     bint same_values(const uint8_t* p, size_t size, int n)
@@ -90,7 +91,7 @@ cdef struct FastStep:
     bint far                # some are of more than 255 bytes
     uint8_t constant[8]     # a number that all rows have
     const uint8_t* data     # the value, numbers, or what `ends` counts from
-    const int32_t* ends     # of WAY_TEXTS
+    const int32_t* ends     # of WAY_TEXTS: our copy
     uint32_t size           # of a value
     PutPlace place          # of numbers
 
@@ -120,7 +121,7 @@ cdef struct FastPlan:
     uint8_t body_form       # how bodies are put
     uint64_t body[FAST_ROWS]     # where each is; only the first, and the
     uint32_t body_n[FAST_ROWS]   # sizes, where they lie one after another
-    const int32_t* body_ends
+    int32_t body_ends[FAST_ROWS + 1]
     PutPlace start          # of a row
     PutPlace method_end     # the byte that says so
     PutPlace header_end

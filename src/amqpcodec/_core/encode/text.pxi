@@ -214,7 +214,7 @@ cdef int json_slow_double(Json* j, const uint8_t* p, JsonNumber* out) noexcept n
     """The nearest double of what ends at j.p, by the interpreter, for many digits or far exponents."""
     cdef size_t n = <size_t>(j.p - p)
     cdef char* text = <char*>malloc(n + 1)
-    cdef bint failed = False
+    cdef bint no_memory = False, no_number = False
     if text == NULL:
         return NO_MEMORY
     memcpy(text, p, n)
@@ -222,11 +222,15 @@ cdef int json_slow_double(Json* j, const uint8_t* p, JsonNumber* out) noexcept n
     with gil:
         try:
             out.d = PyOS_string_to_double(text, NULL, NULL)
-        except (MemoryError, ValueError):
-            failed = True
+        except MemoryError:
+            no_memory = True
+        except ValueError:      # somebody wrote to the text since it was read
+            no_number = True
     free(text)
-    if failed:
+    if no_memory:
         return NO_MEMORY
+    if no_number:
+        return json_expected(j, b"a number before it")
     if out.d - out.d != 0:
         return json_refuse(j, b"JSON: a number beyond what a double holds (before byte %llu)")
     return 0
