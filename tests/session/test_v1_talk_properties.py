@@ -158,8 +158,10 @@ class End:
             return
         delivery = self.came.pop(self.rng.randrange(len(self.came)))
         outcome = self.rng.choice((delivery.accept, delivery.reject, delivery.release))
+        before = self.engine.bytes_to_send
         outcome()
-        self.decided[delivery.link.name, delivery.tag] = (delivery.state, delivery.settled)
+        if self.engine.bytes_to_send > before:  # else the link is over, or the peer has settled
+            self.decided[delivery.link.name, delivery.tag] = (delivery.state, delivery.settled)
 
     def detach(self) -> None:
         if self.rng.random() < 0.15 and (links := self.links(v1.Link)):

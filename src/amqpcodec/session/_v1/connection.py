@@ -192,8 +192,12 @@ class V1Connection(Connection):
     def authenticate(
         self, accepted: bool = True, code: amqp.SaslCode | int = amqp.SaslCode.AUTH
     ) -> None:
-        """Server: decide an AuthenticationRequested. code: what a refusal says."""
-        self._check_alive()
+        """Server: decide an AuthenticationRequested. code: what a refusal says.
+
+        A connection that is over stays as it is.
+        """
+        if self._over:
+            return
         self._layers.authenticate(accepted, code)
 
     def accept(self, **fields: Any) -> None:
@@ -255,10 +259,9 @@ class V1Connection(Connection):
     def close(self, error: amqp.Error | str | None = None, description: str | None = None) -> None:
         """Close the connection; ConnectionClosed follows when the peer has answered.
 
-        What the peer sends until then is not looked at. A second close does nothing.
+        What the peer sends until then is not looked at. A connection that is over stays as it is.
         """
-        self._check_alive()
-        if self.close_sent:
+        if self._is_over():
             return
         if not self.open_sent:
             raise LocalProtocolError("the connection is not open")
@@ -337,6 +340,10 @@ class V1Connection(Connection):
         found = self._events
         self._events = []
         return found
+
+    def _is_over(self) -> bool:
+        """Whether the connection has ended or this end has closed it: answers do nothing then."""
+        return self._over or self.close_sent
 
     def _check_alive(self) -> None:
         if self._error is not None:

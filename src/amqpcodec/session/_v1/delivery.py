@@ -67,6 +67,19 @@ class Delivery:
         settled = ", settled" if self.settled else ""
         return f"<{type(self).__name__} {self.id}, tag {self.tag.hex()}, {state!r}{settled}>"
 
+    def _is_over(self, state: Any = None) -> bool:
+        """Whether no answer can reach the peer: it has settled, or the link is over.
+
+        state: what the answer would have told. It is kept for a link that is attached again.
+        """
+        if self.remote_settled:
+            return True
+        if not self.link._is_over():
+            return False
+        if state is not None and not self.settled and type(self.state) not in _OUTCOMES:
+            self.state = state
+        return True
+
     def _check_open(self) -> None:
         self.link._check()
         if self.settled:
@@ -140,8 +153,12 @@ class OutgoingDelivery(Delivery):
         session._flush()
 
     def abort(self) -> None:
-        """Give up a delivery of which not all was sent: the receiver forgets what came of it."""
-        self.link._check()
+        """Give up a delivery of which not all was sent: the receiver forgets what came of it.
+
+        Nothing happens where the link is over.
+        """
+        if self.link._is_over():
+            return
         if self._gone or self._aborted:
             raise LocalProtocolError("the delivery is complete")
         self._finished = self._aborted = self.settled = True
@@ -154,7 +171,12 @@ class OutgoingDelivery(Delivery):
         session._flush()
 
     def settle(self, state: Any = None) -> None:
-        """Be done with it, and tell the receiver. state: the sender's last word, if any."""
+        """Be done with it, and tell the receiver. state: the sender's last word, if any.
+
+        Nothing is sent where the receiver has settled, or the link is over.
+        """
+        if self._is_over(state):
+            return
         self._check_open()
         if self.id is None:
             raise LocalProtocolError("the delivery waits to be sent")
@@ -202,6 +224,9 @@ class OutgoingDelivery(Delivery):
 
 class IncomingDelivery(Delivery):
     """A delivery that came whole. Made by the engine.
+
+    `accept`, `reject`, `release`, `modify`, `update` and `settle` do nothing where the sender has
+    settled it, or its link, session or connection is over.
 
     Attributes:
         payload: the bytes of its message.
@@ -280,7 +305,13 @@ class IncomingDelivery(Delivery):
         return self.link.rcv_settle_mode if given is None else given
 
     def update(self, state: Any, *, settled: bool = False) -> None:
-        """Tell a state; settled: also be done with it."""
+        """Tell a state; settled: also be done with it.
+
+        Nothing is sent where the sender has settled, or the link is over; then the state only
+        changes `state`, and so `link.unsettled_map`.
+        """
+        if self._is_over(state):
+            return
         self._check_open()
         self.link.session._queue(
             amqp.Disposition(amqp.Role.RECEIVER, self.id, None, settled, state)

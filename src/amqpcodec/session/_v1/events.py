@@ -1,5 +1,8 @@
 """What an engine of AMQP 1.0 reports, made for ``match``.
 
+The values of an event are those of its place among what came. The objects that it brings have the
+state after the complete read: a link can be over although an event before its end says otherwise.
+
 A request of the peer is an event whose name ends in Requested: answer it by a method of the object
 that it brings. Events of links come before those of their session, and those before the
 connection's, where one ends the other.
@@ -223,15 +226,17 @@ class CreditChanged(Event):
     """The receiver told a sender how much it takes.
 
     Attributes:
-        credit: deliveries that can be sent now.
+        credit: deliveries that could be sent at this place; ``link.credit`` is what can be now.
         drain: send what there is, then call ``link.drained()``.
         properties: of the flow, or None.
+        unsettled: how many deliveries of the link were unsettled at this place.
     """
 
     link: Sender
     credit: int
     drain: bool
     properties: Any = None
+    unsettled: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,12 +247,14 @@ class SenderFlow(Event):
         available: deliveries that wait at the sender, None where it does not say.
         drained: credit that it gave back unused.
         properties: of the flow, or None.
+        credit: deliveries that could still come at this place; ``link.credit`` is what can now.
     """
 
     link: Receiver
     available: int | None
     drained: int
     properties: Any = None
+    credit: int = 0
 
 
 # --- deliveries -----------------------------------------------------------------------------------
@@ -255,10 +262,17 @@ class SenderFlow(Event):
 
 @dataclass(frozen=True, slots=True)
 class DeliveryReceived(Event):
-    """A delivery came, whole."""
+    """A delivery came, complete.
+
+    Attributes:
+        state: the sender's state of it at this place, or None.
+        settled: whether the sender sent it settled: it takes no answer.
+    """
 
     link: Receiver
     delivery: IncomingDelivery
+    state: Any = None
+    settled: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,7 +296,7 @@ class DeliveryUpdated(Event):
         link: where it belongs to.
         delivery: as ``send`` returned it, or as DeliveryReceived brought it.
         state: Accepted, Rejected, Released, Modified, Received, TransactionalState, ... or None.
-        settled: whether the peer has done with it; then it is over here, too.
+        settled: whether the peer has done with it, at this place; then it is over here, too.
     """
 
     link: Link

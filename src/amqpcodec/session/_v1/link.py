@@ -81,10 +81,10 @@ class Link:
         """Answer LinkRequested by this end's attach. The peer's source and target by default.
 
         Raises:
-            LocalProtocolError: no link waits, or its session was not accepted. Where the peer
-                has detached in the meantime nothing happens.
+            LocalProtocolError: no link waits, or its session was not accepted. Where the link,
+                its session or its connection is over, nothing happens.
         """
-        if self._overtaken:
+        if self._overtaken or self._is_over():
             return
         self._check_requested()
         remote = self.remote_attach
@@ -101,7 +101,7 @@ class Link:
 
     def refuse(self, error: amqp.Error | str, description: str | None = None) -> None:
         """Answer LinkRequested by an attach without terminus and a detach that says why."""
-        if self._overtaken:
+        if self._overtaken or self._is_over():
             return
         self._check_requested()
         terminus = "source" if self.sends else "target"
@@ -117,10 +117,10 @@ class Link:
     ) -> None:
         """Detach the link; LinkClosed follows when the peer has answered.
 
-        closed: for good. Otherwise it can be attached again, with `unsettled_map`. A second call
-        does nothing. What waits to be sent on it is dropped.
+        closed: for good. Otherwise it can be attached again, with `unsettled_map`. A link that is
+        over stays as it is. What waits to be sent on it is dropped.
         """
-        if self.state in ("DETACH_SENT", "DETACHED"):
+        if self._is_over():
             return
         if self.state == "ATTACH_RCVD":
             raise LocalProtocolError("accept or refuse the link")
@@ -143,6 +143,10 @@ class Link:
         """The target: the receiving end's word counts."""
         frame = self.remote_attach if self.sends else self.attach
         return None if frame is None else frame.target
+
+    def _is_over(self) -> bool:
+        """Whether the link, its session or its connection has ended: answers do nothing then."""
+        return self.state in ("DETACH_SENT", "DETACHED") or self.session._is_over()
 
     def _check_requested(self) -> None:
         self.session._check()

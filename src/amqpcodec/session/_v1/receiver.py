@@ -42,8 +42,8 @@ class Receiver(Link):
 
     @property
     def credit(self) -> int:
-        """Deliveries that may still come."""
-        return max(self.link_credit, 0)
+        """Deliveries that may still come; 0 where the link, its session or connection is over."""
+        return 0 if self._is_over() else max(self.link_credit, 0)
 
     def flow(
         self,
@@ -60,8 +60,12 @@ class Receiver(Link):
             drain: the sender shall use all of it up now, with deliveries or without.
             echo: ask for the sender's state, which comes as SenderFlow.
 
+        Nothing happens where the link is over.
+
         Spec: 1.0 Part 2 §2.6.7.
         """
+        if self._is_over():
+            return
         self.session._check()
         if self.state not in ("ATTACHED", "ATTACH_SENT"):
             self._check()
@@ -121,10 +125,10 @@ class Receiver(Link):
                     self._limit = self.delivery_count
         if frame.available is not None:
             self.available = frame.available
-        if drained and not self.link_credit:
+        if not self.link_credit:
             self.drain = False
         self.session.connection._emit(
-            events.SenderFlow(self, frame.available, drained, frame.properties)
+            events.SenderFlow(self, frame.available, drained, frame.properties, self.credit)
         )
 
     def _take_transfer(self, frame: amqp.Transfer) -> None:
@@ -184,6 +188,8 @@ class Receiver(Link):
             )
         self.delivery_count = advance(self.delivery_count, 1)
         self.link_credit = max(self.link_credit - 1, 0)
+        if not self.link_credit:  # a drain is over when the credit is used up (§2.6.7)
+            self.drain = False
         self._partial = _Partial(frame, ignored)
         return self._partial
 
@@ -259,7 +265,9 @@ class Receiver(Link):
         return connection.role == "client" or state.txn_id in connection.transactions
 
     def _deliver(self, delivery: IncomingDelivery) -> None:
-        self.session.connection._emit(events.DeliveryReceived(self, delivery))
+        self.session.connection._emit(
+            events.DeliveryReceived(self, delivery, delivery.remote_state, delivery.settled)
+        )
 
 
 class _Partial:

@@ -48,7 +48,9 @@ class Sender(Link):
 
     @property
     def credit(self) -> int:
-        """Deliveries that can be sent now."""
+        """Deliveries that can be sent now; 0 where the link, its session or connection is over."""
+        if self._is_over():
+            return 0
         return max(self.link_credit - len(self._queued) - len(self._held), 0)
 
     @property
@@ -151,8 +153,15 @@ class Sender(Link):
                 return tag
 
     def drained(self) -> None:
-        """Say that nothing is left to send: gives all credit back, as drain asks for."""
+        """Say that nothing is left to send: gives all credit back, as drain asks for.
+
+        Nothing happens where the receiver does not ask for it any more, or the link is over.
+        """
+        if self._is_over():
+            return
         self._check()
+        if not self.drain:
+            return
         if self._queued or self._held:
             raise LocalProtocolError("deliveries wait to be sent")
         self.delivery_count = advance(self.delivery_count, self.link_credit)
@@ -160,7 +169,12 @@ class Sender(Link):
         self._send_state()
 
     def flow(self, *, available: int | None = None, echo: bool = False, **fields: Any) -> None:
-        """Tell this end's state. available: deliveries that wait. echo: ask for the peer's."""
+        """Tell this end's state. available: deliveries that wait. echo: ask for the peer's.
+
+        Nothing happens where the link is over.
+        """
+        if self._is_over():
+            return
         self._check()
         self.available = available
         self._send_state(echo=echo, **fields)
@@ -217,7 +231,9 @@ class Sender(Link):
             self._fit_credit()
         self.drain = frame.drain
         self.session.connection._emit(
-            events.CreditChanged(self, self.credit, self.drain, frame.properties)
+            events.CreditChanged(
+                self, self.credit, self.drain, frame.properties, len(self.unsettled)
+            )
         )
 
     def _fit_credit(self) -> None:

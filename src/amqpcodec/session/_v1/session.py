@@ -75,9 +75,9 @@ class Session:
 
         Raises:
             LocalProtocolError: no session waits, or the connection was not accepted. Where the
-                peer has ended it in the meantime nothing happens.
+                session or the connection is over, nothing happens.
         """
-        if self._overtaken:
+        if self._overtaken or self._is_over():
             return
         self.connection._check_open_state()
         if self.state != "BEGIN_RCVD":
@@ -98,9 +98,10 @@ class Session:
     def end(self, error: amqp.Error | str | None = None, description: str | None = None) -> None:
         """End the session; SessionEnded follows when the peer has answered.
 
-        What the peer sends on it until then is not looked at. A second call does nothing.
+        What the peer sends on it until then is not looked at. A session that is over stays as it
+        is.
         """
-        if self.state in ("END_SENT", "DISCARDING") or self._told_end:
+        if self._is_over():
             return
         self.connection._check_open_state()
         found = error_of(error, description)
@@ -151,18 +152,20 @@ class Session:
         """Tell the state of several deliveries that came, in as few frames as possible.
 
         Args:
-            deliveries: of this session, in any order.
+            deliveries: of this session, in any order. Those that are over are skipped.
             state: an outcome; Accepted() by default.
             settled: also be done with them.
         """
-        self._check()
+        if not self._is_over():
+            self._check()
+        outcome = amqp.Accepted() if state is None else state
         found = {}
         for delivery in deliveries:
-            delivery._check_open()
             if delivery.link.session is not self:
                 raise LocalProtocolError("a delivery belongs to another session")
-            found[delivery.id] = delivery
-        outcome = amqp.Accepted() if state is None else state
+            if not delivery._is_over(outcome):
+                delivery._check_open()
+                found[delivery.id] = delivery
         base = next(iter(found), 0)
         ordered = sorted(found, key=lambda number: distance(base, number))
         frames: list[amqp.Disposition] = []
@@ -181,8 +184,10 @@ class Session:
     def flow(self, incoming_window: int | None = None, *, echo: bool = False) -> None:
         """Tell this end's windows. incoming_window: transfers to let in, from now on.
 
-        echo: ask for the peer's, which come as SessionFlow.
+        echo: ask for the peer's, which come as SessionFlow. A session that is over stays as it is.
         """
+        if self._is_over():
+            return
         self._check()
         if incoming_window is not None:
             self._incoming.size = incoming_window
@@ -254,6 +259,11 @@ class Session:
         return handle
 
     # --- ends -------------------------------------------------------------------------------------
+
+    def _is_over(self) -> bool:
+        """Whether the session or its connection has ended: answers do nothing then."""
+        ended = self._told_end or self.state in ("END_SENT", "DISCARDING")
+        return ended or self.connection._is_over()
 
     def _check(self) -> None:
         self.connection._check_open_state()

@@ -121,8 +121,11 @@ class Coordinator(Receiver):
         """Answer DeclareRequested. transaction_id: 1 to 32 bytes, not in use.
 
         Raises:
-            LocalProtocolError: the id is in use, or has another size.
+            LocalProtocolError: the id is in use, or has another size. Where the link is over,
+                nothing happens.
         """
+        if delivery._is_over():
+            return
         known = self.session.connection.transactions
         if transaction_id in known or not 1 <= len(transaction_id) <= 32:
             raise LocalProtocolError("a transaction's id has 1 to 32 bytes and is not in use")
