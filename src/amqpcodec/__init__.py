@@ -137,7 +137,7 @@ def install(*clients: str, strict: bool = True) -> None:
 
 
 def load_xml_spec(
-    path: str | os.PathLike[str] | BinaryIO,
+    path: str | os.PathLike[str] | BinaryIO | None = None,
     *,
     max_bytes: int = 16 * 1024 * 1024,
     max_depth: int = 256,
@@ -149,14 +149,18 @@ def load_xml_spec(
     module to import their class from.
 
     Args:
-        path: name of a file, or a binary file.
+        path: name of a file, or a binary file. Without it you get the built-in 0-9-1,
+            `amqpcodec.v0_9_1`, which needs no lxml.
         max_bytes: the most that it may have; a larger one is a SpecError.
         max_depth: how many elements may be within each other, at most 256; likewise.
 
     Raises:
         ImportError: lxml is missing (``pip install "amqpcodec[spec]"``).
-        amqpcodec.spec.SpecError: the file is not a specification; names file and line.
+        amqpcodec.spec.SpecError: the file is not a specification, or a constant of it gives
+            frames another form than they have (`frame-end` is not 206).
     """
+    if path is None:
+        return protocol("0-9-1")
     from ._namespace import protocol_module
     from .spec.loader import load
     from .spec.lower import lower

@@ -53,7 +53,7 @@ class Method(Frame):
     SENT_BY: ClassVar[tuple[Literal["client", "server"], ...]]
     RESPONSES: ClassVar[tuple[type[Method], ...]]
     def validate(self) -> None:
-        """Check the asserts of the specification (pattern, length, not null) on every field.
+        """Check the asserts of the specification on every field.
 
         Encoding by itself refuses only what cannot be encoded.
 
@@ -68,7 +68,7 @@ class ContentProperties(Frame):
     NAME: ClassVar[str]
     CLASS_ID: ClassVar[int]
     def validate(self) -> None:
-        """Check the asserts of the specification (pattern, length, not null) on every field.
+        """Check the asserts of the specification on every field.
 
         Encoding by itself refuses only what cannot be encoded.
 

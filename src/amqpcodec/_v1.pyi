@@ -211,6 +211,14 @@ class Message:
     @header.setter
     def header(self, value: Any) -> None: ...
     @property
+    def effective_header(self) -> Any:
+        """The Header that a receiver goes by: `header`, or one of defaults where there is none.
+
+        A default one is not part of the message: changing it changes nothing.
+        Spec: 1.0 Part 3 §3.2.1.
+        """
+
+    @property
     def delivery_annotations(self) -> dict[Any, Any] | Map | None:
         """dict (or Map), None where there are none."""
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from amqpcodec.spec import Assert, Field, Protocol, load
+from amqpcodec.spec import Assert, Field, Protocol, Rule, load
 from tests.paths import REPO, shared_dir
 
 XML = REPO / "spec" / "amqp0-9-1.xml"
@@ -73,11 +73,18 @@ def seed(original: bytes) -> Protocol:
 
 
 def flat(protocol: Protocol) -> dict[str, Any]:
-    """The protocol as one level of path and value, without labels and comment."""
+    """The protocol as one level of path and value, without labels and comment.
+
+    Of rules those alone that name a reply code: ours has no others.
+    """
+
+    def reply_codes(rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
+        return tuple(rule for rule in rules if rule.on_failure)
 
     def fields(path: str, items: tuple[Field, ...]) -> Iterator[tuple[str, Any]]:
         for place, f in enumerate(items):
             yield f"{path}.{f.name}", (place, f.domain, f.type, f.reserved, f.asserts)
+            yield f"{path}.{f.name} rules", reply_codes(f.rules)
 
     def rows() -> Iterator[tuple[str, Any]]:
         for key in ("name", "major", "minor", "revision", "port"):
@@ -97,6 +104,7 @@ def flat(protocol: Protocol) -> dict[str, Any]:
             yield path, (m.index, m.deprecated, m.content, m.chassis)
             yield f"{path} synchronous", m.synchronous
             yield f"{path} responses", m.responses
+            yield f"{path} rules", reply_codes(m.rules)
             yield f"{path} extension", m.extension
             yield from fields(f"field {k.name}.{m.name}", m.fields)
 
@@ -230,6 +238,7 @@ def test_the_original_says_the_same_but_for_the_additions(ours: Protocol, seed: 
     for name in ("blocked", "unblocked", "update-secret", "update-secret-ok"):
         path = f"method connection.{name}"
         added |= {path, f"{path} synchronous", f"{path} responses", f"{path} extension"}
+    added |= {f"{name} rules" for name in added if re.fullmatch(r"(field|method) \S+", name)}
     assert mine.keys() - theirs.keys() == added
     assert theirs.keys() - mine.keys() == set()
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from amqpcodec.spec import Assert, Chassis, Constant, Domain, Field, Protocol, load
+from amqpcodec.spec import Assert, Chassis, Constant, Domain, Field, Protocol, Rule, load
 
 # Made up, in the manner of 0-8: blanks in names, labels as text, no elementary domains,
 # asserts of every kind, prose of every kind, a domain behind its use.
@@ -25,6 +25,7 @@ OLD = """<?xml version="1.0"?>
     the --> tests
     <doc name="grammar" type="grammar">a = b</doc>
     <rule name="x"><field name="not a field" type="nothing"/></rule>
+    <rule on-failure="not delivered"/>
     <chassis name="server" implement="SHOULD"/>
     <see name="other thing"/>
     <field name="cluster id" type="shortstr"/>
@@ -54,6 +55,7 @@ OLD = """<?xml version="1.0"?>
     <doc>prose</doc>
     <assert check="ne" value="0"/>
     <assert check="notnull"/>
+    <rule name="whose"/>
   </domain>
   <domain name="path" type="shortstr" label="a path">
     <assert check="null"/>
@@ -93,6 +95,7 @@ def test_blanks_become_hyphens_and_leading_text_is_the_label(old: Protocol) -> N
     )
     assert test.chassis == (Chassis("server", "SHOULD"),)
     assert test.fields == (Field("cluster-id", None, "shortstr"),)
+    assert test.rules == (Rule("x"), Rule("", "not-delivered"))
 
 
 def test_domains(old: Protocol) -> None:
@@ -102,6 +105,7 @@ def test_domains(old: Protocol) -> None:
             "short",
             "ticket for a realm",
             (Assert("ne", "0"), Assert("notnull")),
+            rules=(Rule("whose"),),
         ),
         Domain(
             "path",
@@ -126,9 +130,21 @@ def test_methods(old: Protocol) -> None:
     assert request.chassis == (Chassis("client", "MUST"),)
     ticket, path = old.domains
     assert request.fields == (
-        Field("ticket", "access-ticket", "short", "ticket for a realm", asserts=ticket.asserts),
+        Field(
+            "ticket",
+            "access-ticket",
+            "short",
+            "ticket for a realm",
+            asserts=ticket.asserts,
+            rules=ticket.rules,
+        ),
         Field("channel-max", None, "short", "how many", asserts=(Assert("notnull"),)),
-        Field("operation", None, "octet", asserts=(Assert("enum", "add min"),)),
+        Field(
+            "operation",
+            None,
+            "octet",
+            asserts=(Assert("enum", choices=(("add", 1), ("min", 2))),),
+        ),
         Field("path", "path", "shortstr", "a path", asserts=path.asserts),
     )
     assert answer.fields == (
@@ -180,6 +196,31 @@ def test_a_domain_gives_its_asserts_first_and_its_label_last() -> None:
     assert (b.label, b.asserts) == ("of the domain", (Assert("notnull"),))
     assert (c.label, c.domain, c.type) == ("", None, "bit")
     assert (d.label, d.domain, d.type) == ("", None, "bit")
+
+
+def test_choices_are_numbered_in_order_from_1_or_from_the_number_before() -> None:
+    body = """<domain name="d" type="octet"><assert check="enum">
+      <value name="a"/><value name="b" value="7"/><value name="c"/></assert></domain>"""
+    (domain,) = spec('major="0" minor="9"', body).domains
+    assert domain.asserts == (Assert("enum", choices=(("a", 1), ("b", 7), ("c", 8))),)
+
+
+def test_rules_of_a_domain_come_before_those_of_the_field() -> None:
+    body = """
+      <domain name="d" type="shortstr"><rule name="x" on-failure="not-found"/></domain>
+      <class name="c" index="1"><method name="m" index="1">
+        <rule name="whole" on-failure="not found"/>
+        <field name="f" domain="d"><rule name="y"/></field>
+      </method></class>
+      <constant name="not-found" value="404" class="soft-error"/>"""
+    method = spec('major="0" minor="9"', body).method("c.m")
+    assert method.rules == (Rule("whole", "not-found"),)
+    assert method.field("f").rules == (Rule("x", "not-found"), Rule("y"))
+
+
+def test_a_fragment_without_reply_codes_may_name_them() -> None:
+    body = '<class name="c" index="1"><rule on-failure="not-found"/></class>'
+    assert spec('major="0" minor="9"', body).class_("c").rules == (Rule("", "not-found"),)
 
 
 def test_wire_types_of_every_version() -> None:

@@ -272,6 +272,10 @@ ASSERTS = {
         f'<assert check="enum"/> {MARK}',
         "an enum assert needs <value> elements",
     ),
+    "assert-orders-text": (
+        f'<assert check="lt" value="a"/> {MARK}',
+        "check 'lt' does not apply to shortstr",
+    ),
     "assert-without-rule": (
         f'<assert check="syntax"/> {MARK}',
         "<assert> lacks the attribute 'rule'",

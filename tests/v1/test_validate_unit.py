@@ -199,3 +199,40 @@ def test_required_annotations() -> None:
     assert amqp.required_annotations(annotations) == ["x-b", "c", 5]
     assert amqp.required_annotations(None) == []
     assert amqp.required_annotations(amqp.Map([(S("a"), 1), (S("a"), 2)])) == ["a", "a"]
+
+
+SECTIONS: list[tuple[str, Any, Any]] = [
+    ("delivery_annotations", {S("a"): 1, 5: 2}, {"a": 1}),
+    ("delivery_annotations", {S("rejected"): amqp.Error(S("x:y"))}, {S("rejected"): 1}),
+    ("message_annotations", {S("a"): 1, 5: 2}, {"a": 1}),
+    ("application_properties", {"a": 1}, {S("a"): 1}),
+    ("application_properties", {"a": 1}, {"a": [1]}),
+    ("footer", amqp.Map([(amqp.ULong(1), 1)]), {b"a": 1}),
+]
+
+
+@pytest.mark.parametrize(("name", "good", "bad"), SECTIONS)
+def test_a_section_by_itself_has_the_rules_of_its_message(name: str, good: Any, bad: Any) -> None:
+    kind = getattr(amqp, "".join(part.title() for part in name.split("_")))
+    kind(good).validate()
+    amqp.Message(1, **{name: good}).validate()
+    with pytest.raises(ValidationError) as alone:
+        kind(bad).validate()
+    with pytest.raises(ValidationError) as inside:
+        amqp.Message(1, **{name: bad}).validate()
+    assert alone.value.method == name.replace("_", "-")
+    assert str(alone.value).partition(": ")[2] == str(inside.value).partition(": ")[2]
+
+
+def test_the_header_that_a_receiver_goes_by() -> None:
+    absent = amqp.Message(b"x")
+    assert absent.header is None
+    header = absent.effective_header
+    assert (header.durable, header.priority, header.ttl) == (False, 4, None)
+    assert (header.first_acquirer, header.delivery_count) == (False, 0)
+    header.durable = True
+    assert absent.header is None
+    assert absent.effective_header.durable is False
+    there = amqp.Message.decode(amqp.Message(b"x", durable=True).encode())
+    assert there.effective_header is there.header
+    assert (there.effective_header.durable, there.effective_header.priority) == (True, 4)

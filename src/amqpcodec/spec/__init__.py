@@ -22,6 +22,7 @@ from .model import (
     Field,
     Method,
     Protocol,
+    Rule,
     class_identifier,
     identifier,
 )
@@ -39,6 +40,7 @@ __all__ = [
     "Field",
     "Method",
     "Protocol",
+    "Rule",
     "SpecError",
     "class_identifier",
     "identifier",

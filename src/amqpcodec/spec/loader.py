@@ -22,6 +22,7 @@ from .model import (
     Field,
     Method,
     Protocol,
+    Rule,
     class_identifier,
     identifier,
 )
@@ -46,6 +47,10 @@ _PROSE = frozenset({"doc", "rule", "scenario", "grammar", "see", "test", "todo"}
 _SHAPING = frozenset({"index", "domain", "type", "value"})
 
 _OPERATORS = frozenset({"eq", "ne", "lt", "le", "gt", "ge"})
+
+# Wire types by what asserts can compare.
+_NUMBERS = frozenset({"bit", "octet", "short", "long", "longlong", "timestamp"})
+_TEXTS = frozenset({"shortstr", "longstr"})
 
 _Element = Any  # lxml ships no types; tests/typing must not need its stubs
 
@@ -76,6 +81,8 @@ class _Loader:
     def __init__(self, file: str) -> None:
         self._file = file
         self._domains: dict[str, Domain] = {}
+        # Where each reply code of a rule is named first: constants may follow their use.
+        self._reply_codes: dict[str, _Element] = {}
 
     # -- amqp and what stands directly in it
 
@@ -114,6 +121,12 @@ class _Loader:
             self._take(taken, ("index", class_.index), child, f"{what}: index {class_.index}")
             classes.append(class_)
 
+        # A file without reply codes is part of a specification, and its rules name what it lacks.
+        names = {constant.name for constant in constants}
+        has_codes = any(constant.error_class for constant in constants)
+        for name, element in self._reply_codes.items():
+            if has_codes and name not in names:
+                self._fail(element, f"on-failure names no constant: {name!r}")
         return Protocol(
             name=_version_name(major, minor, revision),
             major=major,
@@ -145,11 +158,18 @@ class _Loader:
         wire_type = self._wire_type(element)
         if name in WIRE_TYPES and name != wire_type:
             self._fail(element, f"domain {name!r} redefines a wire type as {wire_type!r}")
-        asserts = tuple(self._assert(child) for child in self._children(element, {"assert"}))
+        asserts = self._asserts(element, wire_type)
         for child, rule in zip(self._children(element, {"assert"}), asserts, strict=True):
             if rule.method is not None or rule.field is not None:
                 self._fail(child, "the assert of a domain cannot refer to a method or field")
-        return Domain(name, wire_type, _label(element), asserts, element.get("extension"))
+        return Domain(
+            name,
+            wire_type,
+            _label(element),
+            asserts,
+            element.get("extension"),
+            self._rules(element),
+        )
 
     # -- classes and methods
 
@@ -178,8 +198,8 @@ class _Loader:
             self._take(taken, method.index, child, f"{what}: index {method.index}")
             methods.append(method)
 
-        names = {method.name: {field.name for field in method.fields} for method in methods}
-        self._check_references(field_elements, {field.name for field in fields}, names)
+        names = {method.name: _types(method.fields) for method in methods}
+        self._check_references(field_elements, _types(fields), names)
         for child, method in zip(method_elements, methods, strict=True):
             self._check_responses(child, names)
             self._check_references(child.iterchildren("field"), names[method.name], names)
@@ -192,6 +212,7 @@ class _Loader:
             fields=fields,
             methods=tuple(methods),
             extension=extension,
+            rules=self._rules(element),
         )
 
     def _method(self, element: _Element, extension: str | None) -> Method:
@@ -216,6 +237,7 @@ class _Loader:
             chassis=tuple(chassis),
             fields=self._fields(field_elements),
             extension=element.get("extension", extension),
+            rules=self._rules(element),
         )
 
     def _chassis(self, element: _Element) -> Chassis:
@@ -237,7 +259,7 @@ class _Loader:
 
     def _field(self, element: _Element) -> Field:
         domain = self._domain_of(element)
-        own = tuple(self._assert(child) for child in self._children(element, {"assert"}))
+        own = self._asserts(element, domain.type)
         elementary = domain.name in WIRE_TYPES
         return Field(
             name=self._name(element),
@@ -247,6 +269,7 @@ class _Loader:
             label=_label(element) or ("" if elementary else domain.label),
             reserved=self._flag(element, "reserved"),
             asserts=domain.asserts + own,
+            rules=domain.rules + self._rules(element),
         )
 
     def _domain_of(self, element: _Element) -> Domain:
@@ -266,7 +289,40 @@ class _Loader:
             self._fail(element, f"type disagrees with domain {name!r}, which is {domain.type!r}")
         return domain
 
-    # -- asserts
+    # -- rules and asserts
+
+    def _rules(self, element: _Element) -> tuple[Rule, ...]:
+        rules: list[Rule] = []
+        for child in element.iterchildren("rule"):
+            on_failure = None
+            if child.get("on-failure") is not None:
+                on_failure = self._name(child, "on-failure")
+                self._reply_codes.setdefault(on_failure, child)
+            rules.append(Rule(_hyphenate(child.get("name", "")), on_failure))
+        return tuple(rules)
+
+    def _asserts(self, element: _Element, wire_type: str) -> tuple[Assert, ...]:
+        asserts: list[Assert] = []
+        for child in self._children(element, {"assert"}):
+            rule = self._assert(child)
+            if rule.check in _OPERATORS and rule.value is not None:
+                self._check_operand(child, rule, wire_type)
+            asserts.append(rule)
+        return tuple(asserts)
+
+    def _check_operand(self, element: _Element, rule: Assert, wire_type: str) -> None:
+        """The value of a comparison is one that the field can have."""
+        if wire_type in _NUMBERS:
+            if not _NUMBER.fullmatch(rule.value or ""):
+                self._fail(element, f"value is {rule.value!r}, not a number, as the field is")
+        else:
+            self._check_comparable(element, rule, wire_type)
+
+    def _check_comparable(self, element: _Element, rule: Assert, wire_type: str) -> None:
+        """Only numbers have an order; texts are equal or not; tables and contents are neither."""
+        if wire_type in _NUMBERS or (wire_type in _TEXTS and rule.check in ("eq", "ne")):
+            return
+        self._fail(element, f"check {rule.check!r} does not apply to {wire_type}")
 
     def _assert(self, element: _Element) -> Assert:
         check = self._attribute(element, "check")
@@ -282,15 +338,23 @@ class _Loader:
         if check == "syntax":
             return Assert(check, self._name(element, "rule"))
         if check == "enum":
-            choices = [self._name(child) for child in self._children(element, {"value"})]
-            if not choices:
-                self._fail(element, "an enum assert needs <value> elements")
-            return Assert(check, " ".join(choices))
+            return Assert(check, choices=self._choices(element))
         if check not in _OPERATORS:
             self._fail(element, f"unknown check {check!r}")
         if (value is None) == (field is None) or (method is not None and field is None):
             self._fail(element, f"check {check!r} needs a value, or a field (and its method)")
         return Assert(check, value, method, field)
+
+    def _choices(self, element: _Element) -> tuple[tuple[str, int], ...]:
+        """Name and number of each value of an enum; one without a number follows the one before."""
+        choices: list[tuple[str, int]] = []
+        number = 0
+        for child in self._children(element, {"value"}):
+            number = self._number(child, "value", 0xFFFFFFFF, number + 1)
+            choices.append((self._name(child), number))
+        if not choices:
+            self._fail(element, "an enum assert needs <value> elements")
+        return tuple(choices)
 
     def _pattern(self, element: _Element) -> str:
         pattern = self._attribute(element, "value")
@@ -301,9 +365,15 @@ class _Loader:
         return pattern
 
     def _check_references(
-        self, elements: Iterable[_Element], own: set[str], names: Mapping[str, set[str]]
+        self,
+        elements: Iterable[_Element],
+        own: Mapping[str, str],
+        names: Mapping[str, Mapping[str, str]],
     ) -> None:
-        """Every argument that an assert compares with is there."""
+        """Every argument that an assert compares with exists and can be compared with.
+
+        own and names: the wire type of each field, of the method at hand and of every method.
+        """
         for element in elements:
             for child in element.iterchildren("assert"):
                 rule = self._assert(child)
@@ -314,6 +384,10 @@ class _Loader:
                     self._fail(child, f"the assert refers to unknown method {rule.method!r}")
                 if rule.field not in fields:
                     self._fail(child, f"the assert refers to unknown field {rule.field!r}")
+                wire_type, other = own[self._name(element)], fields[rule.field]
+                self._check_comparable(child, rule, wire_type)
+                if (wire_type in _NUMBERS) != (other in _NUMBERS):
+                    self._fail(child, f"the assert compares {wire_type} with {other}")
 
     def _check_responses(self, element: _Element, names: Mapping[str, object]) -> None:
         taken: dict[object, int] = {}
@@ -384,6 +458,10 @@ class _Loader:
 
     def _fail(self, element: _Element, what: str) -> NoReturn:
         raise SpecError(what, self._file, _line(element))
+
+
+def _types(fields: tuple[Field, ...]) -> dict[str, str]:
+    return {field.name: field.type for field in fields}
 
 
 def _line(element: _Element) -> int:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .model import Class, Field, Method, Protocol, identifier
+from .errors import SpecError
+from .model import Assert, Class, Field, Method, Protocol, identifier
 from .names import class_name, constant_name, field_names, method_name
 
 __all__ = ["FIELD_CACHED", "FIELD_RESERVED", "FIELD_SECRET", "WIRE_NUMBERS", "lower"]
@@ -53,6 +54,18 @@ _RESPELT = {("confirm", "select", "nowait"): "no_wait"}
 #: The four bytes after "AMQP" that real peers send (0-8: not the text's 1 1 9 1).
 _HEADERS = {"0-8": (1, 1, 8, 0), "0-9": (1, 1, 0, 9), "0-9-1": (0, 0, 9, 1)}
 
+#: What frames are made of: the core reads and writes these numbers, whatever a file says.
+_FRAMING = {
+    "frame-method": 1,
+    "frame-header": 2,
+    "frame-body": 3,
+    "frame-heartbeat": 8,
+    "frame-end": 206,
+}
+
+#: Constants that every protocol module has, also where the file leaves them out.
+_DEFAULT_CONSTANTS = {"frame-min-size": 4096, "frame-end": _FRAMING["frame-end"]}
+
 #: Columns at frame level with their formats in Arrow's C Data Interface.
 _FRAME_COLUMNS = (
     ("row", "l"),
@@ -85,8 +98,13 @@ _PROPERTY_FORMATS = {
 
 
 def lower(protocol: Protocol, module: str) -> dict[str, Any]:
-    """The table of a protocol, whose classes will say that they live in ``module``."""
+    """The table of a protocol, whose classes will say that they live in ``module``.
+
+    Raises:
+        SpecError: a constant gives frames another form than all published versions have.
+    """
     revision = protocol.revision or 0
+    codes = {constant.name: constant.value for constant in protocol.constants}
     header = _HEADERS.get(protocol.name, (0, protocol.major, protocol.minor, revision))
     return {
         "name": protocol.name,
@@ -94,18 +112,31 @@ def lower(protocol: Protocol, module: str) -> dict[str, Any]:
         "version": (protocol.major, protocol.minor, revision),
         "header": header,
         "dialect": _DIALECTS.get(protocol.name, "rabbitmq"),
-        "constants": tuple(
-            (constant_name(constant.name), constant.value) for constant in protocol.constants
-        ),
+        "constants": _constants(protocol),
         # Reply codes that end the connection and not only a channel.
         "hard_errors": tuple(
             constant.value
             for constant in protocol.constants
             if constant.error_class == "hard-error"
         ),
-        "classes": tuple(_lower_class(cls) for cls in protocol.classes),
+        "classes": tuple(_lower_class(cls, codes) for cls in protocol.classes),
         "columns": {"frame": _frame_columns(protocol)},
     }
+
+
+def _constants(protocol: Protocol) -> tuple[tuple[str, int], ...]:
+    """(Python name, value) of each constant."""
+    missing = dict(_DEFAULT_CONSTANTS)
+    for constant in protocol.constants:
+        missing.pop(constant.name, None)
+        expected = _FRAMING.get(constant.name, constant.value)
+        if constant.value != expected:
+            raise SpecError(
+                f"constant {constant.name!r} is {constant.value}; "
+                f"frames can only be read and written with {expected}"
+            )
+    own = tuple((constant_name(item.name), item.value) for item in protocol.constants)
+    return own + tuple((constant_name(name), value) for name, value in missing.items())
 
 
 def _frame_columns(protocol: Protocol) -> tuple[tuple[Any, ...], ...]:
@@ -133,7 +164,7 @@ def _property_columns(protocol: Protocol) -> tuple[tuple[Any, ...], ...]:
     return tuple(named.values())
 
 
-def _lower_class(cls: Class) -> dict[str, Any]:
+def _lower_class(cls: Class, codes: dict[str, int]) -> dict[str, Any]:
     content = bool(cls.fields) or any(method.content for method in cls.methods)
     return {
         "name": cls.name,
@@ -141,12 +172,15 @@ def _lower_class(cls: Class) -> dict[str, Any]:
         "index": cls.index,
         "doc": _sentence(cls.label),
         "properties": _lower_fields(cls, None, cls.fields) if content else None,
-        "methods": tuple(_lower_method(cls, method) for method in cls.methods),
+        "methods": tuple(_lower_method(cls, method, codes) for method in cls.methods),
     }
 
 
-def _lower_method(cls: Class, method: Method) -> dict[str, Any]:
+def _lower_method(cls: Class, method: Method, codes: dict[str, int]) -> dict[str, Any]:
     fields = _lower_fields(cls, method, method.fields)
+    rules = [("", rule) for rule in method.rules]
+    for name, field in zip(_names(cls, method, method.fields), method.fields, strict=True):
+        rules += [(name, rule) for rule in field.rules]
     return {
         "name": method.name,
         "python": method_name(method.name),
@@ -156,6 +190,12 @@ def _lower_method(cls: Class, method: Method) -> dict[str, Any]:
         "deprecated": method.deprecated,
         "content": method.content,
         "responses": tuple(method_name(name) for name in method.responses),
+        # (argument, or "" for the method itself; name of the rule; reply code when it is broken).
+        "reply_codes": tuple(
+            (name, rule.name, codes[rule.on_failure])
+            for name, rule in rules
+            if rule.on_failure in codes
+        ),
         "sent_by": tuple(
             sender
             for sender, receiver in (("client", "server"), ("server", "client"))
@@ -166,15 +206,20 @@ def _lower_method(cls: Class, method: Method) -> dict[str, Any]:
     }
 
 
-def _lower_fields(
-    cls: Class, method: Method | None, fields: tuple[Field, ...]
-) -> tuple[tuple[Any, ...], ...]:
-    """(Python name, wire type, flags, label, asserts) of each."""
+def _names(cls: Class, method: Method | None, fields: tuple[Field, ...]) -> list[str]:
+    """Python names of the arguments of a method, or of the properties of a class."""
     respelt = [
         _RESPELT.get((cls.name, method.name if method else "", field.name), identifier(field.name))
         for field in fields
     ]
-    names = field_names(respelt, [field.type == "table" for field in fields])
+    return field_names(respelt, [field.type == "table" for field in fields])
+
+
+def _lower_fields(
+    cls: Class, method: Method | None, fields: tuple[Field, ...]
+) -> tuple[tuple[Any, ...], ...]:
+    """(Python name, wire type, flags, label, asserts) of each."""
+    names = _names(cls, method, fields)
     return tuple(
         (name, *_lower_field(cls, method, field)) for name, field in zip(names, fields, strict=True)
     )
@@ -191,11 +236,31 @@ def _lower_field(cls: Class, method: Method | None, field: Field) -> tuple[Any, 
     if where in _SECRETS:
         flags |= FIELD_SECRET
     asserts = tuple(
-        (rule.check, rule.value)
+        (rule.check, _operand(cls, method, field, rule))
         for rule in field.asserts
-        if rule.method is None and rule.field is None
+        if rule.check != "syntax"  # no specification says what the rule is
     )
     return (WIRE_NUMBERS[field.type], flags, field.label, asserts)
+
+
+def _operand(cls: Class, method: Method | None, field: Field, rule: Assert) -> Any:
+    """What `validate` compares the value of a field with.
+
+    The length as a number; the choices of an enum with their numbers; the pattern; the number or
+    text of a comparison, or (name of a method or None for the same one, Python name of its field).
+    """
+    if rule.check == "length":
+        return int(rule.value or 0)
+    if rule.check == "enum":
+        return rule.choices
+    if rule.field is not None:
+        other = method if rule.method is None else cls.method(rule.method)
+        fields = other.fields if other else cls.fields
+        names = dict(zip((item.name for item in fields), _names(cls, other, fields), strict=True))
+        return (rule.method and f"{cls.name}.{rule.method}", names[rule.field])
+    if rule.value is not None and field.type not in ("shortstr", "longstr"):
+        return rule.value if rule.check == "regexp" else int(rule.value)
+    return rule.value
 
 
 def _sentence(label: str) -> str:

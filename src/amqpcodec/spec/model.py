@@ -23,6 +23,7 @@ __all__ = [
     "Field",
     "Method",
     "Protocol",
+    "Rule",
     "class_identifier",
     "identifier",
 ]
@@ -84,23 +85,39 @@ class Assert:
     """A rule on a value, which only validation applies.
 
     ``value`` holds the pattern of a ``regexp``, the most bytes of a ``length``, the
-    operand of a comparison, the rule's name of a ``syntax`` and the choices of an
-    ``enum``, separated by blanks. A comparison may refer to another argument instead:
-    ``field`` of ``method``, where None means the method at hand.
+    operand of a comparison and the rule's name of a ``syntax``. A comparison may refer
+    to another argument instead: ``field`` of ``method``, where None means the method at hand.
 
     Attributes:
-        check: "notnull", "regexp", "length", "enum", "syntax" or a comparison.
+        check: "notnull", "null", "regexp", "length", "enum", "syntax" or a comparison.
+        choices: name and number of each value that an ``enum`` allows. Where the file gives no
+            number, it is one more than the number before, and 1 for the first.
     """
 
     check: str
     value: str | None = None
     method: str | None = None
     field: str | None = None
+    choices: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule of behavior, which stands in words in the specification.
+
+    Attributes:
+        name: as the specification has it; empty in 0-8, whose rules have no names.
+        on_failure: name of the constant whose number a peer closes with when the rule is
+            broken, or None where the specification names none.
+    """
+
+    name: str
+    on_failure: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Domain:
-    """A named use of a wire type, with the asserts that come with it.
+    """A named use of a wire type, with the asserts and rules that come with it.
 
     Attributes:
         name: as the specification has it.
@@ -113,6 +130,7 @@ class Domain:
     label: str = ""
     asserts: tuple[Assert, ...] = ()
     extension: str | None = None
+    rules: tuple[Rule, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +138,8 @@ class Field:
     """An argument of a method or a property of a content class.
 
     ``domain`` is None where the field is declared with a wire type itself, be it as
-    ``type="bit"`` or through the elementary domain of the same name. ``asserts`` are
-    those of the domain followed by the field's own.
+    ``type="bit"`` or through the elementary domain of the same name. ``asserts`` and
+    ``rules`` are those of the domain followed by the field's own.
 
     Attributes:
         label: what it is for.
@@ -134,6 +152,7 @@ class Field:
     label: str = ""
     reserved: bool = False
     asserts: tuple[Assert, ...] = ()
+    rules: tuple[Rule, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +176,7 @@ class Method:
         extension: whose addition it is, or None.
         fields: its arguments.
         responses: names of methods.
+        rules: those of the method itself; its arguments have their own.
     """
 
     name: str
@@ -169,6 +189,7 @@ class Method:
     chassis: tuple[Chassis, ...] = ()
     fields: tuple[Field, ...] = ()
     extension: str | None = None
+    rules: tuple[Rule, ...] = ()
 
     @property
     def received_by(self) -> tuple[str, ...]:
@@ -196,6 +217,7 @@ class Class:
         name, index, label, handler: as the specification has them.
         chassis: who has to take its methods.
         extension: whose addition it is, or None.
+        rules: those of the class as a whole.
     """
 
     name: str
@@ -206,6 +228,7 @@ class Class:
     fields: tuple[Field, ...] = ()
     methods: tuple[Method, ...] = ()
     extension: str | None = None
+    rules: tuple[Rule, ...] = ()
 
     def field(self, name: str) -> Field:
         """Return the content property of that name, or raise KeyError."""
@@ -218,7 +241,7 @@ class Class:
 
 @dataclass(frozen=True, slots=True)
 class Protocol:
-    """One version of the protocol, whole. ``name`` is its usual one, such as "0-9-1".
+    """One complete version of the protocol. ``name`` is its usual one, such as "0-9-1".
 
     Attributes:
         major, minor, revision: of the protocol header.

@@ -1,5 +1,6 @@
 # What all generated classes share: repr, pickling, validation. Specific classes are made in protocol/core.pxi.
 
+import operator as _operator
 import re as _re
 
 cdef extern from *:
@@ -194,10 +195,18 @@ def restore_frame(cls, tuple values not None, uintptr_t mode, bytes origin):
 
 
 @cython.binding(True)
-def frame_validate(self):
-    """Check the asserts of the specification (pattern, length, not null) on every field.
+def frame_validate(self, *others):
+    """Check the asserts of the specification on every field.
 
+    They are: not null (text that is not empty), null (empty), length in bytes, pattern, one of the
+    choices of an enum, and comparison with a value or another argument. Numbers are never null on
+    the wire; a rule of syntax that the specification only names is not checked.
     Encoding by itself refuses only what cannot be encoded.
+
+    Args:
+        others: methods that were exchanged before. An assert that compares with an argument of
+            another method (connection.tune-ok.channel-max with connection.tune's) is checked where
+            that method is among them, and left unchecked otherwise.
 
     Raises:
         ValidationError: an assert is broken; names the method and the field.
@@ -207,12 +216,14 @@ def frame_validate(self):
     if k.desc == NULL:
         raise TypeError(f"takes a method or properties, not {type(self).__name__}")
     canonical(<Desc*>k.desc, self, k.what == CLASS_PROPERTIES, 0)
+    context = {type(other).NAME: other for other in others if isinstance(other, Method)}
+    context[None] = self
     for i, asserts in type(self)._ASSERTS:
         value = class_get(self, i)
         if value is None:
             continue
-        for check, wanted in asserts:
-            broken = broken_assert(value, check, wanted)
+        for check, operand in asserts:
+            broken = broken_assert(value, check, operand, context)
             if broken:
                 place = (type(self).NAME, type(self).FIELDS[i])
                 raise ValidationError(f"{place[0]}.{place[1]}: {broken}", method=place[0], field=place[1])
@@ -240,8 +251,17 @@ cdef object make_signature(PyObject* of):
 class_signature = make_signature
 
 
-cdef object broken_assert(object value, str check, object wanted):
-    """What an assert finds wrong, or None."""
+cdef object broken_assert(object value, str check, object operand, dict context):
+    """What an assert finds wrong, or None. context: methods by name; None stands for the same one."""
+    if check in COMPARISONS:
+        return broken_comparison(value, check, operand, context)
+    if check == "enum":
+        names, numbers = zip(*operand)
+        if value in (names if isinstance(value, (str, bytes)) else numbers):
+            return None
+        return f"must be one of {', '.join([f'{number} ({name})' for name, number in operand])}"
+    if check == "null":
+        return "must be empty" if isinstance(value, (str, bytes, dict)) and value else None
     if not isinstance(value, (str, bytes)):
         return None         # numbers are never null on the wire; other types encode refuses
     if check == "notnull":
@@ -249,12 +269,49 @@ cdef object broken_assert(object value, str check, object wanted):
             return "must not be empty"
     elif check == "length":
         size = len(value.encode("utf-8", "surrogatepass") if isinstance(value, str) else value)
-        if size > int(wanted):
-            return f"at most {wanted} bytes, not {size}"
-    elif check == "regexp" and isinstance(value, str):
-        if not _re.fullmatch(wanted, value):
-            return f"does not match {wanted}"
+        if size > operand:
+            return f"at most {operand} bytes, not {size}"
+    elif check == "regexp":
+        text = value if isinstance(value, str) else value.decode("utf-8", "surrogateescape")
+        if not _re.fullmatch(operand, text):
+            return f"does not match {operand}"
     return None
+
+
+cdef dict COMPARISONS = {
+    "eq": (_operator.eq, "equal to"), "ne": (_operator.ne, "other than"),
+    "lt": (_operator.lt, "below"), "le": (_operator.le, "at most"),
+    "gt": (_operator.gt, "above"), "ge": (_operator.ge, "at least"),
+}
+
+
+cdef object broken_comparison(object value, str check, object operand, dict context):
+    """The same for a comparison. operand: a number or text, or (name of a method, argument)."""
+    name = ""
+    if isinstance(operand, tuple):
+        method, field = operand
+        other = context.get(method)
+        if other is None:
+            return None
+        operand = getattr(other, field)
+        if operand is None:
+            return None     # a property that is absent
+        name = f", the value of {method + '.' if method else ''}{field}"
+    holds, words = COMPARISONS[check]
+    if holds(comparable(value), comparable(operand)):
+        return None
+    if isinstance(operand, (str, bytes)):
+        return f"must be {words} what the specification names{name}"   # texts stay out of errors
+    return f"must be {words} {operand}{name}; it is {value}"
+
+
+cdef object comparable(object value):
+    """Text of either string type as str, a time as its seconds, numbers as they are."""
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "surrogateescape")
+    if isinstance(value, _datetime.datetime):
+        return value.timestamp()
+    return value
 
 
 cdef dict BASE_DICT = {

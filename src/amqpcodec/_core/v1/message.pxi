@@ -110,6 +110,16 @@ cdef class Message:
         self.assign(SEC_HEADER, value)
 
     @property
+    def effective_header(self):
+        """The Header that a receiver goes by: `header`, or one of defaults where there is none.
+
+        A default one is not part of the message: changing it changes nothing.
+        Spec: 1.0 Part 3 §3.2.1.
+        """
+        header = self.section(SEC_HEADER)
+        return V1_FAMILY.classes["Header"]() if header is None else header
+
+    @property
     def delivery_annotations(self):
         """dict (or Map), None where there are none."""
         return self.section(SEC_DELIVERY_ANNOTATIONS)

@@ -161,6 +161,46 @@ def v1_rule_message_properties(obj):
         v1_invalid(obj, "content_encoding", "is never identity: leave it out")
 
 
+# Sections that are maps: what each rule finds wrong in the map, or None. A section of a message is
+# the map itself; the class of a section, such as Footer, holds it as its value.
+
+cdef object v1_wrong_annotations(object pairs):
+    for key, _ in v1_pairs(pairs):
+        if not v1_is_symbol(key) and not v1_is_ulong(key):
+            return f"keys are symbols or ulongs, not {type(key).__name__}"
+    return None
+
+
+cdef object v1_wrong_delivery_annotations(object pairs):
+    for key, value in v1_pairs(pairs):
+        if key == "rejected" and type(value).__name__ != "Error":
+            return f"rejected takes an Error, not {type(value).__name__}"
+    return v1_wrong_annotations(pairs)
+
+
+cdef object v1_wrong_application_properties(object pairs):
+    for key, value in v1_pairs(pairs):
+        if type(key) is not str:
+            return f"keys are strings, not {type(key).__name__}"
+        if isinstance(value, (dict, list, tuple, V1Map, V1Array)):
+            return "values are no maps, lists or arrays"
+    return None
+
+
+cdef dict V1_MAP_RULES = {      # attribute of Message, the class's name with underscores -> rule
+    "delivery_annotations": v1_wrong_delivery_annotations,
+    "message_annotations": v1_wrong_annotations,
+    "application_properties": v1_wrong_application_properties,
+    "footer": v1_wrong_annotations,
+}
+
+
+def v1_rule_map_section(obj):
+    wrong = V1_MAP_RULES[type(obj).NAME.replace("-", "_")](obj.value)
+    if wrong is not None:
+        v1_invalid(obj, "value", wrong)
+
+
 cdef int v1_wrong(str field, str text) except -1:
     raise ValidationError(f"message.{field}: {text}", method="message", field=field)
 
@@ -168,18 +208,10 @@ cdef int v1_wrong(str field, str text) except -1:
 def v1_rule_message(message):
     """Keys and values of maps, and a body of exactly one kind."""
     cdef list kinds
-    for field in ("delivery_annotations", "message_annotations", "footer"):
-        for key, _ in v1_pairs(getattr(message, field)):
-            if not v1_is_symbol(key) and not v1_is_ulong(key):
-                v1_wrong(field, f"keys are symbols or ulongs, not {type(key).__name__}")
-    for key, value in v1_pairs(message.delivery_annotations):
-        if key == "rejected" and type(value).__name__ != "Error":
-            v1_wrong("delivery_annotations", f"rejected takes an Error, not {type(value).__name__}")
-    for key, value in v1_pairs(message.application_properties):
-        if type(key) is not str:
-            v1_wrong("application_properties", f"keys are strings, not {type(key).__name__}")
-        if isinstance(value, (dict, list, tuple, V1Map, V1Array)):
-            v1_wrong("application_properties", "values are no maps, lists or arrays")
+    for field, rule in V1_MAP_RULES.items():
+        wrong = rule(getattr(message, field))
+        if wrong is not None:
+            v1_wrong(field, wrong)
     kinds = [kind for kind, there in (
         ("data", message.data), ("amqp-sequence", message.sequences),
         ("amqp-value", message.value is not ABSENT)) if there]
@@ -196,6 +228,8 @@ V1_RULES.update({
     "error": v1_rule_error, "modified": v1_rule_modified, "source": v1_rule_source,
     "target": v1_rule_target, "transactional-state": v1_rule_transactional,
     "properties": v1_rule_message_properties, "message": v1_rule_message,
+    "delivery-annotations": v1_rule_map_section, "message-annotations": v1_rule_map_section,
+    "application-properties": v1_rule_map_section, "footer": v1_rule_map_section,
 })
 
 
