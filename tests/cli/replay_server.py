@@ -6,7 +6,7 @@ import contextlib
 import socket
 import ssl
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from amqpcodec import v0_9_1 as amqp
@@ -23,14 +23,24 @@ from amqpcodec.session import (
 
 class Broker:
     """One thread a connection. Exchanges: "" and `exchanges`; what goes to no key of `routes` is
-    returned. `nacks`: keys whose messages are refused. `die_after`: publications after which the
-    connection is cut. `block_after`: publications after which it wants none for a while."""
+    returned. `nacks`: keys whose messages are not taken. `refusals`: key -> reply code and text
+    that a channel is closed with, `faults`: that the connection is closed with. `holds`: keys whose
+    messages are confirmed together with the next one. `die_after`: publications after which the
+    connection is cut. `block_after`: publications after which it wants none for a while.
+    `inequivalent`: names that cannot be declared. `declared`: requests that created something."""
 
     def __init__(self, context: ssl.SSLContext | None = None) -> None:
         self.context = context
         self.exchanges = {"orders"}
         self.nacks: set[str] = set()
         self.unroutable: set[str] = set()
+        self.refusals: dict[str, tuple[int, str]] = {}
+        self.faults: dict[str, tuple[int, str]] = {}
+        self.holds: set[str] = set()
+        self.on_refusal: Callable[[], object] = lambda: None
+        self.inequivalent: set[str] = set()
+        self.declared: list[Any] = []
+        self.passive: list[str] = []
         self.logins: list[tuple[str | None, str | None, str]] = []
         self.taken: list[Any] = []
         self.times: list[float] = []
@@ -79,6 +89,9 @@ class Broker:
             case OpenRequested(virtual_host=name):
                 self.logins[-1] = (*self.logins[-1][:2], name)
                 session.accept_open()
+            case Requested(channel=channel, request=request) if channel is not None:
+                if self._asked(channel, request.method):
+                    request.respond(request.method.RESPONSES[0]())
             case Requested(request=request):
                 request.respond(request.method.RESPONSES[0]())
             case Published(channel=channel, message=message, tag=tag) if channel.is_open:
@@ -92,6 +105,24 @@ class Broker:
                     return False
         return True
 
+    def _asked(self, channel: Any, method: Any) -> bool:
+        """Whether a request is to be answered by its reply."""
+        name = getattr(method, "exchange", "") or getattr(method, "queue", "")
+        if getattr(method, "passive", False):
+            self.passive.append(name)
+            if name not in self.exchanges:
+                text = f"NOT_FOUND - no exchange {name!r} in vhost '/'"
+                channel.close(404, text, type(method))
+                return False
+        elif method.NAME.endswith((".declare", ".bind")):
+            if name in self.inequivalent:
+                channel.close(406, f"PRECONDITION_FAILED - inequivalent {name}", type(method))
+                return False
+            self.declared.append(method)
+            if method.NAME == "exchange.declare":
+                self.exchanges.add(name)
+        return True
+
     def _published(self, channel: Any, message: Any, tag: int) -> None:
         import time
 
@@ -100,6 +131,13 @@ class Broker:
             text = f"NOT_FOUND - no exchange {method.exchange!r} in vhost '/'"
             channel.close(404, text, amqp.Basic.Publish)
             return
+        if method.routing_key in self.refusals:
+            channel.close(*self.refusals[method.routing_key], amqp.Basic.Publish)
+            self.on_refusal()
+            return
+        if method.routing_key in self.faults:
+            channel.connection.close(*self.faults[method.routing_key], amqp.Basic.Publish)
+            return
         self.taken.append(message)
         self.times.append(time.monotonic())
         if method.routing_key in self.unroutable and method.mandatory:
@@ -107,8 +145,8 @@ class Broker:
             channel.send(back, message.properties, message.body)
         if method.routing_key in self.nacks:
             channel.nack(tag)
-        else:
-            channel.ack(tag)
+        elif method.routing_key not in self.holds:
+            channel.ack(tag, multiple=bool(self.holds))
 
 
 @contextlib.contextmanager

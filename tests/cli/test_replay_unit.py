@@ -194,14 +194,17 @@ def test_nobody_is_there(run, good):
 def test_a_missing_exchange_is_named(run, many, broker):
     result = run("replay", many, "--to", url(broker), "--fast", "--map", "orders=gone")
     assert result.status == 2
-    assert "the broker closed the channel: 404 NOT_FOUND - no exchange 'gone'" in result.err
+    assert "no such exchange: 'gone' (404 NOT_FOUND - no exchange 'gone'" in result.err
+    assert "--declare" in result.err
+    assert broker.taken == []
+    assert result.out == ""
 
 
 def test_unroutable_and_refused_messages_are_counted(run, many, broker):
     broker.unroutable, broker.nacks = {"k.3", "k.4"}, {"k.5"}
     result = run("replay", many, "--to", url(broker), "--fast")
     assert result.status == 1
-    assert result.out == "100 sent, 99 confirmed, 2 unroutable, 1 refused\n"
+    assert result.out == "100 sent, 99 confirmed, 2 unroutable, 1 nacked\n"
     assert "1 unroutable: exchange 'orders', key 'k.3'" in result.err
 
 
@@ -415,7 +418,7 @@ def test_a_journal_with_a_torn_line(tmp_path):
         with open(path, "a") as file:
             file.write(torn)
         with Journal(path, {"a": 1}) as journal:
-            assert [n for n in range(50) if n in journal.done] == [0, 1, 2, 7]
+            assert [n for n in range(50) if n in journal.confirmed] == [0, 1, 2, 7]
             with pytest.raises(Problem, match="another replay is using"):
                 Journal(path, {"a": 1})
     with Journal(path, {"a": 1}) as journal:
@@ -457,11 +460,14 @@ def test_a_name_that_nearly_fits_a_pattern():  # patterns have three * at most, 
     assert Mapping(["key:*a*a*b=x"]).key("a" * 255) == "a" * 255
 
 
-def test_targets():
+def test_targets(monkeypatch):
     target = Target.of("amqp://me:p%40ss@Host:123/v%2Fh")
     assert (target.host, target.port, target.virtual_host) == ("host", 123, "v/h")
     assert (target.username, target.password, target.tls) == ("me", "p@ss", False)
     assert "p@ss" not in repr(target) + str(target)
+    monkeypatch.setenv("AMQPCODEC_PASSWORD", "50%25/é@:")
+    assert Target.of("amqp://me@h").password == "50%25/é@:", "it is no part of a URL"
+    assert Target.of("amqp://me:@h").password == ""
     secure = Target.of("amqps://h")
     assert (secure.port, secure.virtual_host, secure.tls) == (5671, "/", True)
     assert Target.of("amqp://[::1]:5/").addresses() == {"[::1]:5"}

@@ -77,7 +77,7 @@ ARROWS: dict[str, set[str]] = {
     "traces": {"capture", "public"},
     "spark": {"batch", "public", "capture", "traces", "errors"},
     "compat": {"core", "public", "core-dropins", "facade", "errors", "types"},
-    "cli": {"batch", "capture", "traces", "session", "errors", "facade"},
+    "cli": {"batch", "capture", "traces", "session", "errors", "facade", "types"},
     "main": {"cli"},
 }
 

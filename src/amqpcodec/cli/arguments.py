@@ -362,9 +362,10 @@ def add_source(command: argparse.ArgumentParser, secrets: bool = True) -> None:
         help="the servers' ports; default: 5672",
     )
     command.add_argument("--protocol", help='such as "0-9-1"; default: as the connection says')
+    command.set_defaults(keylog_path=None)
     command.add_argument(
         "--keylog",
-        type=keylog,
+        action=KeyLogOption,
         metavar="FILE",
         help="the secrets of connections over TLS, as SSLKEYLOGFILE has them; the port 5671 is read"
         " as well then",
@@ -446,8 +447,30 @@ def add_rows(command: argparse.ArgumentParser) -> None:
     command.add_argument("--limit", type=number, metavar="N", help="so many rows, at most")
 
 
+class KeyLogOption(argparse.Action):
+    """``--keylog FILE``: ``keylog``, its secrets, and ``keylog_path``, its name."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        """Read the file.
+
+        Raises:
+            ArgumentError: it cannot be read.
+        """
+        try:
+            namespace.keylog = keylog(values)
+        except argparse.ArgumentTypeError as error:
+            raise argparse.ArgumentError(self, str(error)) from None
+        namespace.keylog_path = values
+
+
 def keylog(text: str) -> KeyLog:
-    """A key log; of lines that are no secrets it is said which."""
+    """A key log; lines that are no secrets are reported by their numbers."""
     from .. import capture
 
     try:

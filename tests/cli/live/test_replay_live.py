@@ -134,6 +134,7 @@ def test_a_missing_exchange(tmp_path: Path) -> None:
     status, _, err = done(replay(path, "--to", target(), "--map", "orders=not.there"))
     assert status == 2
     assert "404 NOT_FOUND - no exchange 'not.there' in vhost '/'" in err
+    assert "No message was sent" in err
 
 
 def test_unroutable(queue: str, tmp_path: Path) -> None:
@@ -142,6 +143,155 @@ def test_unroutable(queue: str, tmp_path: Path) -> None:
     status, out, err = done(replay(path, "--to", target(), *words))
     assert (status, out) == (1, "40 sent, 40 confirmed, 20 unroutable\n")
     assert "20 unroutable: exchange '', key 'k.20'" in err
+
+
+def test_poison(channel: Any, queue: str, tmp_path: Path) -> None:
+    """Messages that RabbitMQ closes the channel for, of the kinds that it is known to."""
+    poison = {
+        7: {"reply_to": "amq.rabbitmq.reply-to"},
+        30: {"expiration": "abc"},
+        31: {"headers": {"CC": "no list"}},
+    }
+    talk = [("client", amqp.PROTOCOL_HEADER), ("client", amqp.encode(1, amqp.Channel.Open()))]
+    for number in range(60):
+        method = amqp.Basic.Publish(exchange="orders", routing_key="k")
+        properties = amqp.Basic.Properties(**poison.get(number, {}))
+        sent = amqp.encode_message(1, method, properties, b"%d" % number)
+        talk.append(("client", sent))
+    path = tmp_path / "c.pcap"
+    path.write_bytes(made.pcap(packets(talk)))
+    journal = tmp_path / "journal"
+    words = (path, "--to", target(), "--map", f"orders={queue}", "--journal", journal)
+    status, out, err = done(replay(*words))
+    assert (status, out) == (1, "60 sent, 57 confirmed, 3 refused\n")
+    for number in poison:
+        assert f"message {number} was refused: 406 PRECONDITION_FAILED" in err
+    expected = [number for number in range(60) if number not in poison]
+    assert [int(body) for _, _, body in arrived(channel, queue)] == expected
+    status, out, err = done(replay(*words))
+    assert status == 1
+    assert "57 skipped, as confirmed before, 3 skipped, as refused before" in out
+    assert "message 30 was refused before: 406 PRECONDITION_FAILED" in err
+    assert arrived(channel, queue) == []
+
+
+def test_a_message_that_is_too_large_among_others(channel: Any, queue: str, tmp_path: Path) -> None:
+    """A refusal that nothing tells beforehand: the others arrive, and none is lost."""
+    if "AMQPCODEC_BROKER_DIR" not in os.environ:
+        pytest.skip("needs rabbitmqctl of scripts/broker.py")
+    limit = "application:set_env(rabbit, max_message_size, {0})"
+    limit += ", persistent_term:put(max_message_size, {0})."  # versions differ in where it is
+    control("eval", limit.format(10_000))
+    try:
+        bodies = [b"%d" % n for n in range(100)]
+        bodies[50] = bytes(20_000)
+        path = capture_of(tmp_path / "c.pcap", bodies)
+        status, out, err = done(replay(path, "--to", target(), "--map", f"orders={queue}"))
+    finally:
+        control("eval", limit.format(1 << 27))
+    assert (status, out) == (1, "100 sent, 99 confirmed, 1 refused\n"), err
+    assert "message 50 was refused: 406 PRECONDITION_FAILED - message size" in err
+    numbers = {int(body) for _, _, body in arrived(channel, queue)}
+    assert numbers == {number for number in range(100) if number != 50}
+
+
+def control(*words: str) -> None:
+    """rabbitmqctl against the broker of these tests."""
+    script = Path(__file__).resolve().parents[3] / "scripts" / "broker.py"
+    subprocess.run([sys.executable, script, "ctl", "--", *words], check=True, capture_output=True)
+
+
+def test_cc_and_bcc(channel: Any, queue: str, tmp_path: Path) -> None:
+    """They are mapped as routing keys are, and none goes past the rules."""
+    safe, victim = f"{queue}.safe", f"{queue}.victim"
+    for name in (safe, victim):
+        channel.queue_declare(name)
+    headers = {"CC": [victim], "BCC": [victim]}
+    method = amqp.Basic.Publish(exchange="", routing_key=victim)
+    sent = amqp.encode_message(1, method, amqp.Basic.Properties(headers=headers), b"x")
+    path = tmp_path / "c.pcap"
+    path.write_bytes(made.pcap(packets([("client", amqp.PROTOCOL_HEADER), ("client", sent)])))
+    status, _, err = done(replay(path, "--to", target(), "--map", "key:other=x"))
+    assert status == 2
+    assert victim in err
+    assert done(replay(path, "--to", target(), "--map", f"key:{victim}={safe}"))[0] == 0
+    assert [body for _, _, body in arrived(channel, safe)] == [b"x"]
+    assert arrived(channel, victim) == []
+
+
+def test_declare(channel: Any, tmp_path: Path) -> None:
+    """What a recording declares is created under new names, and takes its messages."""
+    name = f"declared.{uuid.uuid4().hex[:10]}"
+    arguments = {"x-max-length": 7, "x-dead-letter-exchange": "shop"}
+    talk = [
+        ("client", amqp.PROTOCOL_HEADER),
+        ("client", amqp.encode(1, amqp.Exchange.Declare(exchange="shop", type="topic"))),
+        ("server", amqp.encode(1, amqp.Exchange.DeclareOk())),
+        ("client", amqp.encode(1, amqp.Queue.Declare(queue="eu", arguments=arguments))),
+        ("server", amqp.encode(1, amqp.Queue.DeclareOk(queue="eu"))),
+        ("client", amqp.encode(1, amqp.Queue.Bind("eu", "shop", "eu.#"))),
+        ("server", amqp.encode(1, amqp.Queue.BindOk())),
+        ("client", amqp.encode_message(1, amqp.Basic.Publish("shop", "eu.de"), None, b"1")),
+        ("client", amqp.encode_message(1, amqp.Basic.Publish("", "eu"), None, b"2")),
+    ]
+    path = tmp_path / "c.pcap"
+    path.write_bytes(made.pcap(packets(talk)))
+    rules = ("--map", "=", "--map", f"*={name}.*", "--map", f"key:*={name}.*")
+    status, out, err = done(replay(path, "--to", target(), "--declare", *rules))
+    assert (status, out, err) == (0, "2 sent, 2 confirmed\n", "")
+    again = {"x-max-length": 7, "x-dead-letter-exchange": f"{name}.shop"}
+    channel.queue_declare(f"{name}.eu", arguments=again)  # the same, or it would be refused
+    assert [body for _, _, body in arrived(channel, f"{name}.eu")] == [b"1", b"2"]
+    channel.queue_delete(f"{name}.eu")
+    channel.queue_declare(f"{name}.eu", durable=True)
+    status, _, err = done(replay(path, "--to", target(), "--declare", *rules))
+    assert status == 2
+    assert f"queue '{name}.eu' cannot be declared: 406 PRECONDITION_FAILED" in err
+
+
+def test_a_broker_that_restarts_in_the_middle(tmp_path: Path) -> None:
+    """The replay ends, and the same command goes on: all arrive, at most a window of them twice."""
+    if "AMQPCODEC_BROKER_DIR" not in os.environ:
+        pytest.skip("needs rabbitmqctl of scripts/broker.py")
+    queue = f"replay.{uuid.uuid4().hex[:10]}"
+    host, port = live_broker.address()
+    connection = pika.BlockingConnection(pika.ConnectionParameters(host, port))
+    connection.channel().queue_declare(queue, durable=True)
+    connection.close()
+    count, window = 20_000, 50
+    table = tmp_path / "t.parquet"
+    columns = {
+        "exchange": [""] * count,
+        "routing_key": [queue] * count,
+        "properties.delivery_mode": pa.array([2] * count, pa.int32()),
+        "body": [b"%d" % n for n in range(count)],
+    }
+    pq.write_table(pa.table(columns), table)
+    journal = tmp_path / "journal"
+    words = (table, "--to", target(), "--journal", journal, "--window", window)
+    process = replay(*words)
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and process.poll() is None:
+        if journal.exists() and journal.stat().st_size > 2000:
+            break
+        time.sleep(0.005)
+    control("stop_app")
+    try:
+        status, out, err = done(process)
+        assert status == 2, (out, err)
+        assert "goes on from here" in err
+        assert "was refused" not in err, "a broker that stops refuses no message"
+        status, _, err = done(replay(*words))
+        assert status == 2, "nobody is there"
+    finally:
+        control("start_app")
+    status, out, err = done(replay(*words))
+    assert (status, err) == (0, "")
+    connection = pika.BlockingConnection(pika.ConnectionParameters(host, port))
+    numbers = [int(body) for _, _, body in arrived(connection.channel(), queue)]
+    connection.close()
+    assert set(numbers) == set(range(count)), "nothing is lost"
+    assert len(numbers) - count <= window, "at most what waited for its confirm"
 
 
 @pytest.mark.parametrize(

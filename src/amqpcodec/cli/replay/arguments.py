@@ -18,13 +18,16 @@ apart):
                                       the old one was
   --map 'exchange:*=copy'             all exchanges become one
   --map =orders                       the default exchange, whose name is empty
-Messages keep their properties and headers, to the byte where they come from a
-capture; user-id is taken off where it is not the name of the login. All are
-published as mandatory: what no queue takes is counted. The credentials of a
-recording are never used, and a broker that the messages were recorded on their
-way to is refused unless --to-recorded-broker says so.
+RabbitMQ takes the headers CC and BCC for more routing keys: rules for keys
+apply to them, too, and where there are such rules, one has to fit each entry.
+Messages keep their properties and other headers, to the byte where they come
+from a capture; user-id is taken off where it is not the name of the login.
+Messages are published as mandatory: those that no queue takes are counted. One
+for which the broker closes the channel is refused: it is reported and passed.
+The credentials of a recording are never used, and a broker that the messages
+were recorded on their way to is refused without --to-recorded-broker.
 With --journal the same command goes on where the one before ended, also after
-a kill: what the broker confirmed is not sent again.
+a kill: what the broker confirmed or refused is not sent again.
 """
 
 
@@ -58,10 +61,21 @@ def add(command: argparse.ArgumentParser) -> None:
         help="messages that may wait for their confirm; default: 1000",
     )
     command.add_argument(
-        "--journal", type=Path, metavar="FILE", help="remember there what was confirmed"
+        "--journal",
+        type=Path,
+        metavar="FILE",
+        help="file that stores what was confirmed and refused, to go on after a stop",
     )
     command.add_argument(
-        "--dry-run", action="store_true", help="say what would be sent, and send nothing"
+        "--dry-run",
+        action="store_true",
+        help="print what would be sent and where it may arrive, and send nothing",
+    )
+    command.add_argument(
+        "--declare",
+        action="store_true",
+        help="create the exchanges, queues and bindings that the recording declares, under the"
+        " names of --map, before anything is sent; with --dry-run, list them",
     )
     command.add_argument(
         "--cafile", type=Path, metavar="FILE", help="certificates to trust, for amqps://"

@@ -45,6 +45,11 @@ class Mapping:
         """The routing key to publish with."""
         return self._mapped("key", name)
 
+    def covers_key(self, name: str) -> bool:
+        """Whether a rule fits a routing key, or there is no rule for routing keys at all."""
+        rules = self._rules["key"]
+        return not rules or any(pattern.fullmatch(name) for pattern, _ in rules)
+
     def _mapped(self, kind: str, name: str) -> str:
         if not self._rules[kind]:
             return name

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,12 +19,14 @@ from ..progress import Progress
 from ..selection import Selection, fitting, parsed
 from ..sources import Reading
 from ..times import Clock, Window
+from .declarations import DECLARING_COLUMNS
 
 __all__ = ["Message", "Messages", "is_table"]
 
 CAPTURE_FIELDS = [
     *("direction", "method", "exchange", "routing_key", "frame", "error", "timestamp", "dst"),
 ]
+
 #: Columns of a table that say what a message is; the rest is of where it came from.
 TABLE_FIELDS = ("exchange", "routing_key", "properties", "properties_json", "body", "arguments")
 ROWS = 1024
@@ -59,8 +61,15 @@ def is_table(path: Path) -> bool:
 class Messages:
     """All of them, in order. ``left_out`` counts rows that cannot be replayed."""
 
-    def __init__(self, options: argparse.Namespace, bar: Progress, stop: Stop) -> None:
-        self.options, self.stop = options, stop
+    def __init__(
+        self,
+        options: argparse.Namespace,
+        bar: Progress,
+        stop: Stop,
+        observe: Callable[[pa.RecordBatch], None] | None = None,
+    ) -> None:
+        """observe: is called with all that is read, which says what was declared."""
+        self.options, self.stop, self.observe = options, stop, observe
         self.left_out = 0
         self.count = 0
         self.reading = Reading(options, bar, stop)
@@ -90,12 +99,15 @@ class Messages:
     def _of_captures(self) -> Iterator[tuple[pa.RecordBatch, pa.Array]]:
         options = self.options
         window = Window(options.since, options.until, Clock("utc"))
-        selection = Selection(
-            "message", options.protocol, CAPTURE_FIELDS, options.where, (), window
-        )
+        fields = CAPTURE_FIELDS
+        if self.observe is not None:
+            fields = [*dict.fromkeys([*fields, *DECLARING_COLUMNS])]
+        selection = Selection("message", options.protocol, fields, options.where, (), window)
         found = False
         for group in self.reading.groups():
             for each in self.reading.batches(group, "message", selection.fields):
+                if self.observe is not None:
+                    self.observe(each)
                 rows = selection.complete(each)
                 sent = pc.and_kleene(
                     pc.equal(rows.column("direction"), "client"),
@@ -122,6 +134,8 @@ class Messages:
                     raise Problem(f"{path}: no column is exchange, routing_key or frame")
                 try:
                     for each in file.iter_batches(ROWS):
+                        if self.observe is not None:
+                            self.observe(each)
                         rows = self._good(fitting(self._published(each), wanted))
                         yield rows, self._encoded(rows)
                 except (OSError, pa.ArrowException) as error:

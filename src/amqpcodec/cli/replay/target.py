@@ -33,7 +33,7 @@ class Lost(Exception):
 
 @dataclass(frozen=True)
 class Target:
-    """A broker: what ``amqp://user:password@host:port/vhost`` says."""
+    """A broker: what ``amqp://user:password@host:port/vhost`` names."""
 
     host: str
     port: int
@@ -61,15 +61,17 @@ class Target:
             raise Problem("--to wants amqp://user:password@host:port/vhost, or amqps://...")
         if parts.query or parts.fragment or "/" in parts.path[1:]:
             raise Problem("--to: nothing follows the virtual host; a / in its name is %2F")
-        password = parts.password
-        if password is None:
+        # In a URL it is percent-encoded; in the environment it stands as it is.
+        if parts.password is not None:
+            password = unquote(parts.password)
+        else:
             password = os.environ.get(PASSWORD, "guest")
         return cls(
             parts.hostname,
             port or PORTS[parts.scheme],
             unquote(parts.path[1:]) or "/",
             unquote(parts.username or "guest"),
-            unquote(password),
+            password,
             parts.scheme == "amqps",
         )
 

@@ -1,0 +1,134 @@
+"""What makes a replay the same one: all that decides which messages are sent, and as what."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import stat
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import IO, Any
+
+from ...capture._limits import Limits
+from .. import Problem
+from ..arguments import version
+from ..groups import limits
+from ..selection import parsed
+from ..uris import Uri
+from .target import Target
+
+__all__ = ["CANNOT_CHANGE_MESSAGES", "PARTS", "can_be_read_again", "identity_of"]
+
+#: Bytes that are read at once.
+STEP = 1 << 20
+#: Columns of --where whose values depend on what the files are called.
+OF_NAMES = {"file", "connection"}
+
+#: Options that are no part of the identity, each with the reason.
+CANNOT_CHANGE_MESSAGES = {
+    "help": "sends nothing",
+    "fs": "reaches the files, whose contents are in the identity",
+    "rate": "decides when messages are sent",
+    "fast": "decides when messages are sent",
+    "window": "decides how many messages wait for confirms",
+    "journal": "names the journal itself",
+    "dry_run": "sends nothing",
+    "declare": "creates exchanges, queues and bindings on the target and changes no message",
+    "cafile": "decides whether the target is trusted",
+    "to_recorded_broker": "permits a target and changes no message",
+}
+
+
+def identity_of(options: argparse.Namespace, target: Target) -> dict[str, Any]:
+    """Name -> JSON value of each part; names are those of the options.
+
+    Raises:
+        Problem: a file cannot be read, or not twice; a limit is out of its range.
+    """
+    found: dict[str, Any] = {"version": version()}
+    for name, part in PARTS.items():
+        found[name] = part(options, target)
+    try:
+        found.update(asdict(Limits(**limits(options))))
+    except ValueError as error:
+        raise Problem(str(error)) from None
+    return found
+
+
+def can_be_read_again(file: Path | Uri) -> bool:
+    """Whether a file gives the same bytes the second time: no pipe, and no standard input."""
+    if isinstance(file, Uri):
+        return True
+    if str(file) == "-":
+        return False
+    try:
+        return not stat.S_ISFIFO(mode := os.stat(file).st_mode) and not stat.S_ISSOCK(mode)
+    except OSError:
+        return True  # reading it says why it cannot be read
+
+
+def _files(options: argparse.Namespace, target: Target) -> list[str]:
+    return [_digest(file) for file in options.files]
+
+
+def _where(options: argparse.Namespace, target: Target) -> list[Any]:
+    where = parsed(options.where, {})
+    names = {name.partition(".")[0] for name in where.names()} if where is not None else set()
+    files = [os.fsencode(str(file)).hex() for file in options.files] if names & OF_NAMES else []
+    return [options.where, files]
+
+
+def _keylog(options: argparse.Namespace, target: Target) -> str | None:
+    path = options.keylog_path
+    return None if path is None else _digest(Path(path))
+
+
+def _to(options: argparse.Namespace, target: Target) -> list[Any]:
+    """The user belongs to it: messages lose the user-id of another."""
+    return [target.host, target.port, target.virtual_host, target.username, target.tls]
+
+
+def _option(name: str) -> Callable[[argparse.Namespace, Target], Any]:
+    return lambda options, target: getattr(options, name)
+
+
+def _moment(name: str) -> Callable[[argparse.Namespace, Target], str]:
+    return lambda options, target: repr(getattr(options, name))
+
+
+#: Name of an option -> its part of the identity. The limits of captures are parts as well.
+PARTS: dict[str, Callable[[argparse.Namespace, Target], Any]] = {
+    "files": _files,
+    "where": _where,
+    "keylog": _keylog,
+    "to": _to,
+    "since": _moment("since"),
+    "until": _moment("until"),
+    "chain": _option("chain"),
+    "ports": _option("ports"),
+    "protocol": _option("protocol"),
+    "map": _option("map"),
+}
+
+
+def _digest(file: Path | Uri) -> str:
+    """The digest of all bytes of a file."""
+    if not can_be_read_again(file):
+        raise Problem(f"--journal: {file} cannot be read twice: save it to a file first")
+    digest = hashlib.sha256()
+    try:
+        with _opened(file) as opened:
+            while data := opened.read(STEP):
+                digest.update(data)
+    except OSError as error:
+        raise Problem(f"{file}: {error.strerror or error}") from None
+    return digest.hexdigest()
+
+
+def _opened(file: Path | Uri) -> IO[bytes]:
+    if isinstance(file, Uri):
+        located: Any = file.located
+        return located.open()  # type: ignore[no-any-return]
+    return open(file, "rb")
