@@ -18,6 +18,7 @@ from .incoming import take_frame
 from .layers import Layers
 from .limits import Limits
 from .sasl import Mechanism, SaslServer
+from .serial import FreeNumbers
 from .session import Session
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from ..events import Event
     from .link import Link
+    from .transactions import Coordinator
 
 __all__ = ["V1Connection"]
 
@@ -109,10 +111,13 @@ class V1Connection(Connection):
         self._over = False
         self._error: RemoteProtocolError | None = None
         self._by_channel: dict[int, Session] = {}
+        self._channels = FreeNumbers()
         self._by_remote: dict[int, Session] = {}
         self._links: dict[tuple[str, bool], Link] = {}
-        #: Server: ids of the transactions that its coordinators declared.
+        #: Server: ids of the open transactions that its coordinators declared. Take those out that
+        #: this end rolls back by itself.
         self.transactions: set[bytes] = set()
+        self._declared_on: dict[bytes, Coordinator] = {}
         self._layers = Layers(self, _checked_sasl(role, sasl), tls)
 
     def __repr__(self) -> str:
@@ -253,7 +258,7 @@ class V1Connection(Connection):
             desired_capabilities=_symbols(desired_capabilities),
             properties=properties,
         )
-        self._by_channel[channel] = session
+        self._map(channel, session)
         return session
 
     def close(self, error: amqp.Error | str | None = None, description: str | None = None) -> None:
@@ -289,7 +294,17 @@ class V1Connection(Connection):
         return names[self.open_sent, received]
 
     def _free_channel(self) -> int | None:
-        return next((n for n in range(self.channel_max + 1) if n not in self._by_channel), None)
+        return self._channels.lowest(self.channel_max)
+
+    def _map(self, channel: int, session: Session) -> None:
+        """Take the channel that `_free_channel` gave for a session."""
+        self._channels.take()
+        self._by_channel[channel] = session
+
+    def _unmap(self, channel: int) -> None:
+        """Free a channel."""
+        if self._by_channel.pop(channel, None) is not None:
+            self._channels.give_back(channel)
 
     # --- frames out -------------------------------------------------------------------------------
 

@@ -15,11 +15,12 @@ if TYPE_CHECKING:
     from .receiver import Receiver
     from .sender import Sender
     from .transactions import Transaction
+    from .unsettled import Unsettled
 
-__all__ = ["Delivery", "IncomingDelivery", "OutgoingDelivery", "transactional"]
+__all__ = ["OUTCOMES", "Delivery", "IncomingDelivery", "OutgoingDelivery", "transactional"]
 
 #: After one of them the receiver says nothing else (Part 3 §3.4).
-_OUTCOMES = (amqp.Accepted, amqp.Rejected, amqp.Released, amqp.Modified)
+OUTCOMES = (amqp.Accepted, amqp.Rejected, amqp.Released, amqp.Modified)
 #: More than what the head of a transfer with a plain state takes.
 _ROOM_FOR_HEAD = 160
 
@@ -39,12 +40,14 @@ class Delivery:
         tag: the sender's name for it.
         id: its number in the session; None while it waits to be sent.
         state: this end's state of it; None where it has none.
-        remote_state: the peer's.
         settled: whether it is over here.
         remote_settled: whether the peer has done with it.
     """
 
-    __slots__ = ("id", "link", "remote_settled", "remote_state", "settled", "state", "tag")
+    __slots__ = (
+        *("_remote_clock", "_remote_state", "id", "link", "remote_settled", "settled", "state"),
+        "tag",
+    )
 
     link: Any
     id: Any
@@ -58,7 +61,8 @@ class Delivery:
         self.tag = tag
         self.id = None
         self.state: Any = None
-        self.remote_state: Any = None
+        self._remote_state: Any = None
+        self._remote_clock = 0
         self.settled = False
         self.remote_settled = False
 
@@ -66,6 +70,28 @@ class Delivery:
         state = self.remote_state if self.state is None else self.state
         settled = ", settled" if self.settled else ""
         return f"<{type(self).__name__} {self.id}, tag {self.tag.hex()}, {state!r}{settled}>"
+
+    @property
+    def remote_state(self) -> Any:
+        """The peer's state of it; None where it has told none."""
+        own = self._remote_state
+        if type(own) in OUTCOMES:
+            return own
+        return self._all_unsettled.state_of(self, own, self._remote_clock)
+
+    @remote_state.setter
+    def remote_state(self, state: Any) -> None:
+        self._remote_state = state
+        self._remote_clock = self._all_unsettled.clock
+
+    def keep_remote_state(self) -> None:
+        """Note the state that the peer told of a range, before the range is forgotten."""
+        self._remote_state = self.remote_state
+
+    @property
+    def _all_unsettled(self) -> Unsettled[Any]:
+        """The unsettled deliveries of the session in this direction."""
+        raise NotImplementedError
 
     def _is_over(self, state: Any = None) -> bool:
         """Whether no answer can reach the peer: it has settled, or the link is over.
@@ -76,7 +102,7 @@ class Delivery:
             return True
         if not self.link._is_over():
             return False
-        if state is not None and not self.settled and type(self.state) not in _OUTCOMES:
+        if state is not None and not self.settled and type(self.state) not in OUTCOMES:
             self.state = state
         return True
 
@@ -92,7 +118,7 @@ class Delivery:
     def _take_state(self, state: Any, settled: bool) -> None:
         """The peer's disposition. Told where it changes something, and before an outcome."""
         known = self.remote_state
-        if not settled and (state is None or type(known) in _OUTCOMES or state == known):
+        if not settled and (state is None or type(known) in OUTCOMES or state == known):
             return
         if state is not None:
             self.remote_state = state
@@ -144,12 +170,8 @@ class OutgoingDelivery(Delivery):
             raise LocalProtocolError(f"the receiver takes messages of {limit} bytes at most")
         self._size += len(part)
         self._finished = not more
-        piece = Piece(self, part, more)
-        if self in self.link._held:
-            self.link._held_pieces.append(piece)
-            return
         session = self.link.session
-        session._outgoing.add(piece)
+        session._outgoing.add(Piece(self, part, more))
         session._flush()
 
     def abort(self) -> None:
@@ -164,11 +186,12 @@ class OutgoingDelivery(Delivery):
         self._finished = self._aborted = self.settled = True
         session = self.link.session
         self._forget()
-        if self.link._drop_held(self):  # nothing of it was or will be sent
-            return
-        session._outgoing.remove({self})
-        session._outgoing.add(Piece(self, memoryview(b""), False))
-        session._flush()
+        if self._started:
+            session._outgoing.abort(self)
+            session._flush()
+        else:  # nothing of it was or will be sent
+            session._outgoing.remove(self)
+            self.link._queued.pop(self, None)
 
     def settle(self, state: Any = None) -> None:
         """Be done with it, and tell the receiver. state: the sender's last word, if any.
@@ -186,6 +209,10 @@ class OutgoingDelivery(Delivery):
         if state is not None:
             self.state = state
         self._forget()
+
+    @property
+    def _all_unsettled(self) -> Unsettled[Any]:
+        return self.link.session._sent
 
     def _forget(self) -> None:
         self.link.unsettled.pop(self.tag, None)
@@ -327,6 +354,10 @@ class IncomingDelivery(Delivery):
         if settled:
             self.settled = True
             self._forget()
+
+    @property
+    def _all_unsettled(self) -> Unsettled[Any]:
+        return self.link.session._received
 
     def _forget(self) -> None:
         self.link.unsettled.pop(self.tag, None)

@@ -33,6 +33,7 @@ __all__ = [
     "ConnectionRequested",
     "CreditChanged",
     "DeclareRequested",
+    "DeliveriesUpdated",
     "DeliveryAborted",
     "DeliveryReceived",
     "DeliveryUpdated",
@@ -303,6 +304,29 @@ class DeliveryUpdated(Event):
     delivery: OutgoingDelivery | IncomingDelivery
     state: Any
     settled: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveriesUpdated(Event):
+    """The peer told a state, which is no outcome and settles nothing, of a range of deliveries.
+
+    Where the state is an outcome, settles, or is that of one delivery, there is a DeliveryUpdated
+    for each delivery instead. The ``remote_state`` of those in the range that are unsettled and
+    have no outcome is this state until the peer tells another.
+
+    Attributes:
+        sent: whether they are deliveries that this end sends; else those that came.
+        first, last: ids of the range, both included, as the peer wrote them.
+        state: Received, TransactionalState or a state that is not known here.
+
+    Spec: 1.0 Part 2 §2.7.6.
+    """
+
+    session: Session
+    sent: bool
+    first: int
+    last: int
+    state: Any
 
 
 # --- transactions ---------------------------------------------------------------------------------

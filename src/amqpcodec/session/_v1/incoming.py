@@ -113,7 +113,8 @@ def _take_begin(connection: V1Connection, channel: int, frame: amqp.Begin) -> No
                 method="begin",
             )
         session = Session(connection, own, connection.limits.incoming_window)
-        connection._by_remote[channel] = connection._by_channel[own] = session
+        connection._map(own, session)
+        connection._by_remote[channel] = session
         session_incoming.note_request(session, channel, frame)
         return
     found = connection._by_channel.get(frame.remote_channel)

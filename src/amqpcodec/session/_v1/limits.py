@@ -18,6 +18,7 @@ class Limits:
         unsettled: incoming deliveries of a session that nobody has settled yet.
         message_size: bytes of a message, where a link is given no size of its own.
         partial_bytes: bytes of all deliveries of a connection whose end has not come yet.
+        transactions: transactions of a connection that are open at its coordinators.
         incoming_window: transfers that a session lets in before the next flow.
         frame_size: bytes of an outgoing frame, where the peer would take larger ones.
         excess: deliveries that a link takes beyond its credit before it is detached. RabbitMQ 3
@@ -32,6 +33,7 @@ class Limits:
     unsettled: int = 65_536
     message_size: int = 64 * 1024 * 1024
     partial_bytes: int = 256 * 1024 * 1024
+    transactions: int = 4096
     incoming_window: int = 2048
     frame_size: int = 1024 * 1024
     excess: int = 0
@@ -50,3 +52,7 @@ class Limits:
             raise ValueError(f"excess is 0 to 2**30 - 1, not {self.excess}")
         if min(self.unsettled, self.message_size, self.partial_bytes) < 1:
             raise ValueError("unsettled, message_size and partial_bytes are 1 at least")
+        if self.message_size >= 1 << 64:
+            raise ValueError(f"message_size is below 2**64, not {self.message_size}")
+        if self.transactions < 1:
+            raise ValueError(f"transactions is 1 at least, not {self.transactions}")

@@ -25,6 +25,9 @@ _OPTIONS = frozenset(
     )
 )
 
+#: More than what the settle modes and an error's flag take in an attach or detach.
+_ROOM_FOR_MODES = 16
+
 
 class Link:
     """One end of a link: a `Sender`, a `Receiver`, a `Controller` or a `Coordinator`.
@@ -179,8 +182,9 @@ class Link:
         )
         self.session._queue(frame)
         self.attach = frame
-        self.handle = handle
-        self.session._by_handle[handle] = self
+        if self.handle is None:
+            self.session._map(handle, self)
+            self.handle = handle
         links[key] = self
         self.snd_settle_mode = frame.snd_settle_mode
         self.rcv_settle_mode = frame.rcv_settle_mode
@@ -188,7 +192,7 @@ class Link:
             self.state = "ATTACHED"
         else:
             self.state = "ATTACH_SENT"
-            self.session._unanswered.append(self)
+            self.session._unanswered.setdefault(key, []).append(self)
 
     def _complete(self, options: dict[str, Any]) -> None:
         """What an end has to say in its attach."""
@@ -275,6 +279,15 @@ class Link:
         self._unmap()
         self._over(error, by_peer, frame.closed or self._closed)
 
+    def _can_answer(self, source: Any, target: Any) -> bool:
+        """Whether the peer's frames hold this end's attach with that source and target."""
+        role = amqp.Role.SENDER if self.sends else amqp.Role.RECEIVER
+        options = {"source": source, "target": target}
+        self._complete(options)
+        frame = amqp.Attach(self.name, self.handle, role, **options)
+        size = len(amqp.encode(0, frame)) + _ROOM_FOR_MODES
+        return size <= self.session.connection.frame_size
+
     def _answer_attach(self) -> None:
         """Attach only to detach."""
         if self.session.state == "BEGIN_RCVD":
@@ -316,6 +329,6 @@ class Link:
     def _unmap(self) -> None:
         """Both ends are detached: the handles are free again."""
         if self.handle is not None:
-            self.session._by_handle.pop(self.handle, None)
+            self.session._unmap_handle(self.handle)
         if self.remote_handle is not None:
             self.session._by_remote.pop(self.remote_handle, None)

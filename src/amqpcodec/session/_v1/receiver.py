@@ -168,6 +168,10 @@ class Receiver(Link):
             raise SessionFault(
                 amqp.AmqpError.INVALID_FIELD, f"delivery-id {number} comes after {last}"
             )
+        if number in session._received:
+            raise SessionFault(
+                amqp.AmqpError.INVALID_FIELD, f"an unsettled delivery has the delivery-id {number}"
+            )
         session._last_delivery_id = number
         if distance(self.delivery_count, self._limit) + session.connection.limits.excess <= 0:
             raise LinkFault(
@@ -285,7 +289,7 @@ class _Partial:
         self.ignored = ignored
         self.settled = False
         self.state: Any = None
-        self.parts: list[bytes] = []
+        self.parts: bytes | bytearray = b""  # one piece, in however many transfers it comes
         self.size = self.counted = self.uncounted = 0
 
     def add(self, frame: amqp.Transfer) -> None:
@@ -296,8 +300,13 @@ class _Partial:
         self.size += len(frame.payload)
         if not self.ignored:
             self.uncounted += len(frame.payload)
-            self.parts.append(bytes(frame.payload))
+            if not self.parts:
+                self.parts = bytes(frame.payload)
+            elif frame.payload:
+                if isinstance(self.parts, bytes):
+                    self.parts = bytearray(self.parts)
+                self.parts += frame.payload
 
     def payload(self) -> bytes:
         """All that came."""
-        return self.parts[0] if len(self.parts) == 1 else b"".join(self.parts)
+        return bytes(self.parts)

@@ -36,13 +36,21 @@ class Sender(Link):
 
     def __init__(self, session: Session, name: str) -> None:
         super().__init__(session, name)
-        self.available: int | None = None
+        self._available: int | None = None
         self._tags = 0
         #: Begun by the caller, no frame of them sent yet: in order.
         self._queued: dict[OutgoingDelivery, None] = {}
-        #: Those that a smaller credit took back.
-        self._held: list[OutgoingDelivery] = []
-        self._held_pieces: list[Any] = []
+
+    @property
+    def available(self) -> int | None:
+        """Deliveries that wait at the application; None where it does not say. 0 to 2**32 - 1."""
+        return self._available
+
+    @available.setter
+    def available(self, count: int | None) -> None:
+        if count is not None and not 0 <= count < 1 << 32:
+            raise ValueError(f"available is 0 to 2**32 - 1, not {count}")
+        self._available = count
 
     # --- requests ---------------------------------------------------------------------------------
 
@@ -51,7 +59,7 @@ class Sender(Link):
         """Deliveries that can be sent now; 0 where the link, its session or connection is over."""
         if self._is_over():
             return 0
-        return max(self.link_credit - len(self._queued) - len(self._held), 0)
+        return max(self.link_credit - len(self._queued), 0)
 
     @property
     def remote_max_message_size(self) -> int:
@@ -162,11 +170,12 @@ class Sender(Link):
         self._check()
         if not self.drain:
             return
-        if self._queued or self._held:
+        if self._queued:
             raise LocalProtocolError("deliveries wait to be sent")
         self.delivery_count = advance(self.delivery_count, self.link_credit)
         self.link_credit = 0
         self._send_state()
+        self.drain = False
 
     def flow(self, *, available: int | None = None, echo: bool = False, **fields: Any) -> None:
         """Tell this end's state. available: deliveries that wait. echo: ask for the peer's.
@@ -200,6 +209,8 @@ class Sender(Link):
         """The first frame of a delivery goes out: it gets its number, and takes a credit."""
         session = self.session
         delivery.id = session._next_delivery_id
+        while delivery.id in session._sent:  # all ids were used, and that one is unsettled yet
+            delivery.id = advance(delivery.id, 1)
         delivery.transfer.delivery_id = delivery.id
         session._next_delivery_id = advance(delivery.id, 1)
         if not delivery.settled:
@@ -207,6 +218,8 @@ class Sender(Link):
         self._queued.pop(delivery, None)
         self.delivery_count = advance(self.delivery_count, 1)
         self.link_credit = max(self.link_credit - 1, 0)
+        if not self.link_credit:  # a drain is over when the credit is used up (§2.6.7)
+            self.drain = False
 
     def _release(self) -> None:
         session = self.session
@@ -215,9 +228,11 @@ class Sender(Link):
             if delivery.id is not None:
                 session._sent.pop(delivery.id, None)
         self._queued.clear()
-        self._held.clear()
-        self._held_pieces.clear()
         self.link_credit = 0
+
+    def _may_send(self, delivery: OutgoingDelivery) -> bool:
+        """Whether the next frame of a delivery may go: the first one takes a credit."""
+        return delivery._started or self.link_credit > 0
 
     # --- frames in --------------------------------------------------------------------------------
 
@@ -227,36 +242,15 @@ class Sender(Link):
             if seen is None:  # the receiver has not seen this end's attach
                 seen = (self.attach and self.attach.initial_delivery_count) or 0
             under_way = distance(seen, self.delivery_count)
-            self.link_credit = max(frame.link_credit - under_way, 0)
-            self._fit_credit()
+            # A receiver that claims deliveries never sent gets no more of them by it.
+            self.link_credit = max(frame.link_credit - max(under_way, 0), 0)
+            self.session._outgoing.offer(self)
         self.drain = frame.drain
         self.session.connection._emit(
             events.CreditChanged(
                 self, self.credit, self.drain, frame.properties, len(self.unsettled)
             )
         )
-
-    def _fit_credit(self) -> None:
-        """Take back what no longer has credit and let go what has it again, in order."""
-        outgoing = self.session._outgoing
-        order = [*self._queued, *self._held]
-        if min(self.link_credit, len(order)) != len(self._queued):
-            pieces = [*outgoing.remove(set(self._queued)), *self._held_pieces]
-            go = dict.fromkeys(order[: self.link_credit])
-            self._queued = go
-            self._held = order[self.link_credit :]
-            self._held_pieces = [piece for piece in pieces if piece.delivery not in go]
-            for piece in pieces:
-                if piece.delivery in go:
-                    outgoing.add(piece)
-
-    def _drop_held(self, delivery: OutgoingDelivery) -> bool:
-        """Forget a delivery that was taken back; False where it was not."""
-        if delivery not in self._held:
-            return False
-        self._held.remove(delivery)
-        self._held_pieces = [each for each in self._held_pieces if each.delivery is not delivery]
-        return True
 
     def _take_transfer(self, frame: amqp.Transfer) -> None:
         raise LinkFault(self, amqp.AmqpError.NOT_ALLOWED, "a receiver sent a transfer")

@@ -13,8 +13,9 @@ from .delivery import IncomingDelivery, OutgoingDelivery
 from .link import Link
 from .receiver import Receiver
 from .sender import Sender
-from .serial import advance, distance
+from .serial import FreeNumbers, advance, distance
 from .transactions import Controller
+from .unsettled import Unsettled
 from .windows import Incoming, Outgoing
 
 if TYPE_CHECKING:
@@ -49,12 +50,14 @@ class Session:
         self._incoming = Incoming(window)
         self._outgoing = Outgoing()
         self._by_handle: dict[int, Link] = {}
+        self._handles = FreeNumbers()
         self._by_remote: dict[int, Link] = {}
-        self._unanswered: list[Link] = []  # attached by this end, the peer's attach not here yet
+        #: Attached by this end, the peer's attach not here yet: by name and whether it sends.
+        self._unanswered: dict[tuple[str, bool], list[Link]] = {}
         self._next_delivery_id = 0
         self._last_delivery_id: int | None = None
-        self._sent: dict[int, OutgoingDelivery] = {}
-        self._received: dict[int, IncomingDelivery] = {}
+        self._sent: Unsettled[OutgoingDelivery] = Unsettled()
+        self._received: Unsettled[IncomingDelivery] = Unsettled()
         self._error: amqp.Error | None = None
         self._told_end = False
         self._overtaken = False  # the engine had to answer in the caller's place
@@ -253,7 +256,7 @@ class Session:
         link._attach(options, **terminus)
 
     def _free_handle(self) -> int:
-        handle = next((n for n in range(self.handle_max + 1) if n not in self._by_handle), None)
+        handle = self._handles.lowest(self.handle_max)
         if handle is None:
             raise LocalProtocolError(f"all {self.handle_max + 1} handles are in use")
         return handle
@@ -296,9 +299,19 @@ class Session:
             self._told_end = True
             self.connection._emit(events.SessionEnded(self, error, by_peer))
 
+    def _map(self, handle: int, link: Link) -> None:
+        """Take the handle that `_free_handle` gave for a link."""
+        self._handles.take()
+        self._by_handle[handle] = link
+
+    def _unmap_handle(self, handle: int) -> None:
+        """Free a handle."""
+        if self._by_handle.pop(handle, None) is not None:
+            self._handles.give_back(handle)
+
     def _unmap(self) -> None:
         """Both ends are over: the channels are free again."""
-        self.connection._by_channel.pop(self.channel, None)
+        self.connection._unmap(self.channel)
         if self.remote_channel is not None:
             self.connection._by_remote.pop(self.remote_channel, None)
 

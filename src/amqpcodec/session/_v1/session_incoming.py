@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 from ... import v1_0 as amqp
 from . import events
+from .delivery import OUTCOMES
 from .faults import LinkFault, SessionFault
 from .link import Link
 from .receiver import Receiver
 from .sender import Sender
-from .serial import advance, distance, size_of_range
+from .serial import advance, size_of_range
 from .transactions import Coordinator
 
 if TYPE_CHECKING:
     from .session import Session
+    from .unsettled import Unsettled
 
 __all__ = ["note_answer", "note_request", "take_frame"]
 
@@ -76,19 +78,21 @@ def _take_attach(session: Session, frame: amqp.Attach) -> None:
             amqp.AmqpError.INVALID_FIELD, "a sender's attach lacks initial-delivery-count"
         )
     key = (frame.name or "", not peer_sends)
-    for link in session._unanswered:
-        if key == (link.name, link.sends):
-            session._unanswered.remove(link)
-            session._by_remote[handle] = link
-            link._opened(handle, frame)
-            return
+    if key in session._unanswered:
+        links = session._unanswered[key]
+        link = links.pop(0)
+        if not links:
+            del session._unanswered[key]
+        session._by_remote[handle] = link
+        link._opened(handle, frame)
+        return
     known = session.connection._links.get(key)
     if known is not None:
         known._fail(amqp.LinkError.STOLEN, "the link was attached anew")
     kind: type[Link] = Receiver if peer_sends else Sender
     if isinstance(frame.target, amqp.Coordinator) and peer_sends:
         kind = Coordinator
-    own = next((n for n in range(session.handle_max + 1) if n not in session._by_handle), None)
+    own = session._handles.lowest(session.handle_max)
     if own is None:
         raise SessionFault(
             amqp.AmqpError.RESOURCE_LIMIT_EXCEEDED,
@@ -96,10 +100,18 @@ def _take_attach(session: Session, frame: amqp.Attach) -> None:
         )
     link = kind(session, key[0])
     link.handle = own
-    session._by_handle[own] = link
+    if not link._can_answer(None, None):
+        size = session.connection.frame_size
+        text = f"the answer to an attach with so long a name is over {size} bytes"
+        raise SessionFault(amqp.AmqpError.INVALID_FIELD, text)
+    session._map(own, link)
     session.connection._links[key] = link
     session._by_remote[handle] = link
     link._requested(handle, frame)
+    if not link._can_answer(frame.source, frame.target):
+        size = session.connection.frame_size
+        text = f"the answer with the same source and target is over {size} bytes"
+        raise LinkFault(link, amqp.AmqpError.INVALID_FIELD, text)
 
 
 def _attached(session: Session, handle: int) -> Link:
@@ -153,11 +165,32 @@ def _take_disposition(session: Session, frame: amqp.Disposition) -> None:
         raise SessionFault(
             amqp.AmqpError.INVALID_FIELD, f"the range {first} to {last} runs backward"
         )
-    known: dict[int, Any] = session._sent if frame.role == amqp.Role.RECEIVER else session._received
-    for number in _within(known, first, count):
-        delivery = known.get(number)
-        if delivery is not None:
-            delivery._take_state(frame.state, frame.settled)
+    sent = frame.role == amqp.Role.RECEIVER
+    unsettled: Unsettled[Any] = session._sent if sent else session._received
+    state = frame.state
+    if frame.settled:
+        for delivery in unsettled.within(first, count):
+            delivery._take_state(state, settled=True)
+    elif type(state) in OUTCOMES:
+        for delivery in unsettled.undecided.within(first, count):
+            unsettled.undecided.pop(delivery.id)
+            delivery._take_state(state, settled=False)
+    elif state is not None:
+        _take_passing_state(session, unsettled, first, count, state)
+
+
+def _take_passing_state(
+    session: Session, unsettled: Unsettled[Any], first: int, count: int, state: Any
+) -> None:
+    """A state that others can follow, and so no work that the peer could ask for without end."""
+    some = unsettled.undecided.within(first, count, most=2)
+    if len(some) == 1:
+        some[0]._take_state(state, settled=False)
+    elif some:
+        unsettled.set_state(first, count, state)
+        sent = unsettled is session._sent
+        event = events.DeliveriesUpdated(session, sent, first, advance(first, count - 1), state)
+        session.connection._emit(event)
 
 
 def _take_detach(session: Session, frame: amqp.Detach) -> None:
@@ -182,15 +215,3 @@ _HANDLERS: dict[type, Callable[[Any, Any], None]] = {
     amqp.Disposition: _take_disposition,
     amqp.Detach: _take_detach,
 }
-
-
-def _within(known: dict[int, Any], first: int, count: int) -> list[int]:
-    """The numbers that are among first and those that follow it. Known ones ascend."""
-    if not known:
-        return []
-    skipped = max(distance(first, next(iter(known))), 0)
-    beyond = max(distance(next(reversed(known)), advance(first, count - 1)), 0)
-    first, count = advance(first, skipped), count - skipped - beyond
-    if count > len(known):
-        return [each for each in known if 0 <= distance(first, each) < count]
-    return [each for each in (advance(first, n) for n in range(count)) if each in known]

@@ -9,6 +9,7 @@ from ...errors import DecodeError
 from ..errors import LocalProtocolError
 from . import events
 from .delivery import IncomingDelivery, OutgoingDelivery
+from .faults import LinkFault
 from .receiver import Receiver
 from .sender import Sender
 
@@ -114,8 +115,15 @@ class Coordinator(Receiver):
 
     What comes are DeclareRequested and DischargeRequested. What is neither, or names a
     transaction that is not open, is rejected by the engine with the condition of the
-    specification.
+    specification. With the link its transactions end, to be rolled back (Part 4 §4.2).
+
+    Attributes:
+        transactions: ids that were declared on this link and not discharged; also after its end.
     """
+
+    def __init__(self, session: Session, name: str) -> None:
+        super().__init__(session, name)
+        self.transactions: set[bytes] = set()
 
     def declare(self, delivery: IncomingDelivery, transaction_id: bytes) -> None:
         """Answer DeclareRequested. transaction_id: 1 to 32 bytes, not in use.
@@ -126,17 +134,35 @@ class Coordinator(Receiver):
         """
         if delivery._is_over():
             return
-        known = self.session.connection.transactions
+        connection = self.session.connection
+        known = connection.transactions
         if transaction_id in known or not 1 <= len(transaction_id) <= 32:
             raise LocalProtocolError("a transaction's id has 1 to 32 bytes and is not in use")
         delivery.update(amqp.Declared(transaction_id), settled=True)
         known.add(transaction_id)
+        connection._declared_on[transaction_id] = self
+        self.transactions.add(transaction_id)
+        if len(connection._declared_on) > 2 * len(known) + 64:  # the caller rolled them back
+            for number in connection._declared_on.keys() - known:
+                connection._declared_on.pop(number).transactions.discard(number)
 
     def discharge(self, delivery: IncomingDelivery) -> None:
         """Answer DischargeRequested: it was done as asked."""
         delivery.accept()
 
+    def _release(self) -> None:
+        super()._release()
+        connection = self.session.connection
+        for number in self.transactions:
+            if connection._declared_on.get(number) is self:
+                del connection._declared_on[number]
+                connection.transactions.discard(number)
+
     def _deliver(self, delivery: IncomingDelivery) -> None:
+        if delivery.settled:  # Part 4 §4.2, §4.3
+            raise LinkFault(
+                self, amqp.AmqpError.NOT_ALLOWED, "a message to the coordinator came settled"
+            )
         try:
             value = delivery.message.value
         except DecodeError as error:
@@ -144,6 +170,14 @@ class Coordinator(Receiver):
             return
         connection = self.session.connection
         if isinstance(value, amqp.Declare):
+            # Those that wait for their answer count, too.
+            if len(connection.transactions) + len(self.unsettled) > connection.limits.transactions:
+                self._refuse(
+                    delivery,
+                    amqp.AmqpError.RESOURCE_LIMIT_EXCEEDED,
+                    f"more than {connection.limits.transactions} transactions would be open",
+                )
+                return
             connection._emit(events.DeclareRequested(self, delivery, value.global_id))
         elif isinstance(value, amqp.Discharge):
             number = value.txn_id or b""
@@ -153,6 +187,8 @@ class Coordinator(Receiver):
                 )
                 return
             connection.transactions.discard(number)
+            if coordinator := connection._declared_on.pop(number, None):
+                coordinator.transactions.discard(number)
             event = events.DischargeRequested(self, delivery, number, bool(value.fail))
             connection._emit(event)
         else:

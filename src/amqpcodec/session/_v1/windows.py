@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
+from heapq import heapify, heappop, heappush, heapreplace
 from typing import TYPE_CHECKING
 
 from ... import v1_0 as amqp
@@ -42,30 +43,53 @@ class Incoming:
 
 
 class Piece:
-    """A part of a delivery that waits to be sent: bytes, and whether more will follow them."""
+    """A part of a delivery that waits to be sent: bytes, and whether more will follow them.
 
-    __slots__ = ("delivery", "more", "payload")
+    order: its place among all pieces of the session.
+    """
+
+    __slots__ = ("delivery", "more", "order", "payload")
 
     def __init__(self, delivery: OutgoingDelivery, payload: memoryview, more: bool) -> None:
         self.delivery = delivery
         self.payload = payload
         self.more = more
+        self.order = 0
 
 
 class Outgoing:
-    """Transfers that the peer takes, and what waits until it takes more."""
+    """Transfers that the peer takes, and what waits until it takes more.
+
+    Each link has a queue of its own, so that a link's credit, and its end, cost nothing for what
+    waits on others, or behind its first piece. The links that can send are in a heap, by the
+    order of their first pieces. A link without credit leaves it and comes back by `offer`.
+    """
 
     def __init__(self) -> None:
         self.next_id = 0
         self.remote_window = 0
         self.size = 0x7FFF_FFFF
         self.bytes_waiting = 0
-        self._pieces: deque[Piece] = deque()
+        self._pieces: dict[Sender, deque[Piece]] = {}
+        self._heap: list[tuple[int, Sender]] = []
+        self._in_heap: set[Sender] = set()
+        self._order = 0
 
     def add(self, piece: Piece) -> None:
         """Let a piece wait; `frames` sends it."""
-        self._pieces.append(piece)
+        self._order += 1
+        piece.order = self._order
+        link = piece.delivery.link
+        self._pieces.setdefault(link, deque()).append(piece)
         self.bytes_waiting += len(piece.payload)
+        self.offer(link)
+
+    def offer(self, link: Sender) -> None:
+        """Let a link send again what waits of it: a piece or credit has come."""
+        pieces = self._pieces.get(link)
+        if pieces and link not in self._in_heap:
+            self._in_heap.add(link)
+            heappush(self._heap, (pieces[0].order, link))
 
     def update(self, flow: amqp.Flow | amqp.Begin) -> None:
         """The peer told its window."""
@@ -79,13 +103,23 @@ class Outgoing:
 
     def frames(self) -> Iterator[bytes]:
         """The frames that may go now, in order."""
-        while self._pieces and self.remote_window > 0:
-            piece = self._pieces[0]
+        while self._heap and self.remote_window > 0:
+            link = self._heap[0][1]
+            pieces = self._pieces.get(link)
+            if not pieces or not link._may_send(pieces[0].delivery):
+                heappop(self._heap)
+                self._in_heap.discard(link)
+                continue
+            piece = pieces[0]
             before = len(piece.payload)
             frame, rest = piece.delivery._next_frame(piece)
             if rest is None:
-                self._pieces.popleft()
+                pieces.popleft()
                 self.bytes_waiting -= before
+                if pieces:
+                    heapreplace(self._heap, (pieces[0].order, link))
+                else:
+                    del self._pieces[link]
             else:
                 piece.payload = rest
                 self.bytes_waiting -= before - len(rest)
@@ -93,18 +127,44 @@ class Outgoing:
             self.next_id = advance(self.next_id, 1)
             yield frame
 
-    def remove(self, deliveries: set[OutgoingDelivery]) -> list[Piece]:
-        """Take back what waits of some deliveries."""
-        taken = [piece for piece in self._pieces if piece.delivery in deliveries]
-        self._pieces = deque(piece for piece in self._pieces if piece.delivery not in deliveries)
-        self.bytes_waiting -= sum(len(piece.payload) for piece in taken)
-        return taken
+    def remove(self, delivery: OutgoingDelivery) -> None:
+        """Drop what waits of a delivery."""
+        pieces = self._pieces.get(delivery.link)
+        if pieces is None:
+            return
+        before = len(pieces)
+        while pieces and pieces[-1].delivery is delivery:
+            self.bytes_waiting -= len(pieces.pop().payload)
+        if len(pieces) == before:
+            for piece in [piece for piece in pieces if piece.delivery is delivery]:
+                pieces.remove(piece)
+                self.bytes_waiting -= len(piece.payload)
+        if not pieces:
+            del self._pieces[delivery.link]
+
+    def abort(self, delivery: OutgoingDelivery) -> None:
+        """Send the end of a delivery that has begun, in place of what waits of it."""
+        pieces = self._pieces.setdefault(delivery.link, deque())
+        while pieces and pieces[0].delivery is delivery:  # what has begun is first in its queue
+            self.bytes_waiting -= len(pieces.popleft().payload)
+        self._order += 1
+        piece = Piece(delivery, memoryview(b""), False)
+        piece.order = pieces[0].order if pieces else self._order
+        pieces.appendleft(piece)
+        self.offer(delivery.link)
 
     def remove_link(self, link: Sender) -> None:
-        """Take back all that waits of a link."""
-        self.remove({piece.delivery for piece in self._pieces if piece.delivery.link is link})
+        """Drop all that waits of a link."""
+        for piece in self._pieces.pop(link, ()):
+            self.bytes_waiting -= len(piece.payload)
+        if len(self._heap) > 2 * len(self._pieces) + 16:  # most of it are links that have ended
+            self._heap = [entry for entry in self._heap if entry[1] in self._pieces]
+            self._in_heap = {entry[1] for entry in self._heap}
+            heapify(self._heap)
 
     def clear(self) -> None:
         """Forget all that waits."""
         self._pieces.clear()
+        self._heap.clear()
+        self._in_heap.clear()
         self.bytes_waiting = 0
