@@ -299,6 +299,9 @@ class Decoder(_codec.Decoder[_FrameT_co]):
     Args:
         frame_max: bytes a frame may take, its envelope of 8 included; 0 for no limit.
             Can be set again after tune.
+        max_header_frame: bytes a method or content header frame may take, likewise; 0 for no
+            limit, None for 16 times frame_max. RabbitMQ sends content headers above frame_max:
+            it splits bodies only. Never less than frame_max.
         errors: "strict" raises DecodeError at its place; "frame" yields
             BadFrame(error, raw) instead and goes on while the framing is intact.
         dialect: "rabbitmq" or "0-9-1", what the tags of field tables mean.
@@ -319,7 +322,7 @@ class MessageDecoder(_codec.MessageDecoder[_EventT_co]):
         max_body_size: bytes a body may have, None for no limit. Memory grows with the
             bytes that came, never with those that a header announces.
         max_open: contents that may be open at once, on as many channels, None for no limit.
-        errors, dialect, tables, copy, trailing: as for Decoder.
+        max_header_frame, errors, dialect, tables, copy, trailing: as for Decoder.
 
     ``for channel, event in decoder.feed(chunk)``: event is a method without content,
     Message(method, properties, body), Heartbeat or ProtocolHeader.
@@ -341,5 +344,6 @@ DECODER_INIT = """\
         tables: _Tables = "plain",
         copy: %COPY%,
         trailing: _Trailing = "error",
+        max_header_frame: int | None = None,
     ) -> None: ...
 """

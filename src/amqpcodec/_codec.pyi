@@ -153,6 +153,13 @@ def decode_function(protocol: Protocol) -> Callable[..., tuple[int, int, Frame] 
     """Protocol.decode as the protocol modules offer it: the same, with the shortest way to a plain
     call."""
 
+def foreign_protocol_name(data: Buffer) -> str | None:
+    """Name of the protocol that a stream begins with in place of AMQP.
+
+    Returns:
+        "HTTP", "TLS", "MQTT", "STOMP" or "SSH"; None for any other, and for fewer than 7 bytes.
+    """
+
 class Stream(Generic[_ItemT_co]):
     """Base of the decoders. Not for use by itself."""
 
@@ -214,7 +221,11 @@ class Decoder(Stream[_ItemT_co]):
         tables: Literal["plain", "typed"] = "plain",
         copy: bool = True,
         trailing: Literal["error", "keep"] = "error",
+        max_header_frame: int | None = None,
     ) -> None: ...
+    @property
+    def max_header_frame(self) -> int:
+        """Bytes a method or content header frame may take, its envelope included; 0: no limit."""
 
 class MessageDecoder(Stream[_ItemT_co]):
     """Methods and messages of one stream. See amqpcodec.decoder."""
@@ -231,7 +242,12 @@ class MessageDecoder(Stream[_ItemT_co]):
         tables: Literal["plain", "typed"] = "plain",
         copy: bool = True,
         trailing: Literal["error", "keep"] = "error",
+        max_header_frame: int | None = None,
     ) -> None: ...
+    @property
+    def max_header_frame(self) -> int:
+        """Bytes a method or content header frame may take, its envelope included; 0: no limit."""
+
     @property
     def max_body_size(self) -> int | None:
         """Bytes a body may have, or None for no limit."""

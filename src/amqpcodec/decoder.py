@@ -23,6 +23,9 @@ _DECODER_DOC = """Bytes of one stream in, frames out.
     Args:
         frame_max: bytes a frame may take, its envelope of 8 included; 0 for no limit.
             Can be set again after tune.
+        max_header_frame: bytes a method or content header frame may take, likewise; 0 for no
+            limit, None for 16 times frame_max. RabbitMQ sends content headers above frame_max:
+            it splits bodies only. Never less than frame_max.
         errors: "strict" raises DecodeError at its place; "frame" yields
             BadFrame(error, raw) instead and goes on while the framing is intact.
         dialect: "rabbitmq" or "0-9-1", what the tags of field tables mean.
@@ -41,7 +44,7 @@ _MESSAGE_DECODER_DOC = """Bytes of one stream in, methods and whole messages out
         max_body_size: bytes a body may have, None for no limit. Memory grows with the
             bytes that came, never with those that a header announces.
         max_open: contents that may be open at once, on as many channels, None for no limit.
-        errors, dialect, tables, copy, trailing: as for Decoder.
+        max_header_frame, errors, dialect, tables, copy, trailing: as for Decoder.
 
     ``for channel, event in decoder.feed(chunk)``: event is a method without content,
     Message(method, properties, body), Heartbeat or ProtocolHeader.
@@ -63,6 +66,7 @@ def decoder_classes(protocol: _codec.Protocol) -> dict[str, type]:
         tables: Tables = "plain",
         copy: bool = True,
         trailing: Trailing = "error",
+        max_header_frame: int | None = None,
     ) -> None:
         _codec.Decoder.__init__(
             self,
@@ -73,6 +77,7 @@ def decoder_classes(protocol: _codec.Protocol) -> dict[str, type]:
             tables=tables,
             copy=copy,
             trailing=trailing,
+            max_header_frame=max_header_frame,
         )
 
     def message_decoder_init(
@@ -86,6 +91,7 @@ def decoder_classes(protocol: _codec.Protocol) -> dict[str, type]:
         tables: Tables = "plain",
         copy: bool = True,
         trailing: Trailing = "error",
+        max_header_frame: int | None = None,
     ) -> None:
         _codec.MessageDecoder.__init__(
             self,
@@ -98,6 +104,7 @@ def decoder_classes(protocol: _codec.Protocol) -> dict[str, type]:
             tables=tables,
             copy=copy,
             trailing=trailing,
+            max_header_frame=max_header_frame,
         )
 
     bound = partial(bound_decoder, protocol.module)

@@ -165,6 +165,36 @@ def _reason(raw: bytes, asked: bytes, candidates: tuple[str, ...]) -> str:
         return f"AMQP {candidates[0]} is not supported"
     if asked:
         return f"no version of AMQP has the header {' '.join(map(str, asked))}"
-    if raw[:2] == b"\x16\x03":
-        return "no AMQP but a TLS record: the peer takes this port for one with TLS"
-    return "no AMQP: the bytes do not begin with its name"
+    other = other_protocol(raw)
+    if other == "TLS":
+        return "not AMQP but TLS: the peer takes this port for one with TLS"
+    if other is not None:
+        return f"not AMQP but {other}: the peer takes this port for one of {other}"
+    return "not AMQP: the bytes do not begin with its name"
+
+
+def other_protocol(start: Any) -> str | None:
+    """Which other protocol a stream begins with: "HTTP", "TLS", "MQTT", "STOMP" or "SSH".
+
+    None for AMQP, for any other, and for fewer than 7 bytes.
+    """
+    from ._interpreter import _codec
+
+    return _codec.foreign_protocol_name(start)
+
+
+def version_name(named: Any, *, letter: bool = False) -> str:
+    """What a peer calls its version, such as "0-8".
+
+    Args:
+        named: a ProtocolHeader, or (version_major, version_minor) of connection.start.
+        letter: take the header ``1 1 0 9`` for 0-9, as the specification does.
+    """
+    if isinstance(named, tuple):
+        name = next((name for name, (_, start) in _ANSWERS.items() if start == named), None)
+        return name or "-".join(map(str, named))
+    negotiation = negotiate(named, letter=letter)
+    if negotiation.candidates:
+        layer = "" if negotiation.layer == "amqp" else f" ({negotiation.layer.upper()})"
+        return negotiation.candidates[0] + layer
+    return f"{named.major}-{named.minor}-{named.revision}"

@@ -403,6 +403,9 @@ class Decoder(_codec.Decoder[_FrameT_co]):
     Args:
         frame_max: bytes a frame may take, its envelope of 8 included; 0 for no limit.
             Can be set again after tune.
+        max_header_frame: bytes a method or content header frame may take, likewise; 0 for no
+            limit, None for 16 times frame_max. RabbitMQ sends content headers above frame_max:
+            it splits bodies only. Never less than frame_max.
         errors: "strict" raises DecodeError at its place; "frame" yields
             BadFrame(error, raw) instead and goes on while the framing is intact.
         dialect: "rabbitmq" or "0-9-1", what the tags of field tables mean.
@@ -424,6 +427,7 @@ class Decoder(_codec.Decoder[_FrameT_co]):
         tables: _Tables = "plain",
         copy: Literal[True] = True,
         trailing: _Trailing = "error",
+        max_header_frame: int | None = None,
     ) -> None: ...
     @overload
     def __init__(
@@ -435,6 +439,7 @@ class Decoder(_codec.Decoder[_FrameT_co]):
         tables: _Tables = "plain",
         copy: Literal[False],
         trailing: _Trailing = "error",
+        max_header_frame: int | None = None,
     ) -> None: ...
     @overload
     def __init__(
@@ -446,6 +451,7 @@ class Decoder(_codec.Decoder[_FrameT_co]):
         tables: _Tables = "plain",
         copy: Literal[True] = True,
         trailing: _Trailing = "error",
+        max_header_frame: int | None = None,
     ) -> None: ...
     @overload
     def __init__(
@@ -457,6 +463,7 @@ class Decoder(_codec.Decoder[_FrameT_co]):
         tables: _Tables = "plain",
         copy: Literal[False],
         trailing: _Trailing = "error",
+        max_header_frame: int | None = None,
     ) -> None: ...
     @overload
     def __init__(
@@ -468,6 +475,7 @@ class Decoder(_codec.Decoder[_FrameT_co]):
         tables: _Tables = "plain",
         copy: bool = True,
         trailing: _Trailing = "error",
+        max_header_frame: int | None = None,
     ) -> None: ...
 
 class MessageDecoder(_codec.MessageDecoder[_EventT_co]):
@@ -478,7 +486,7 @@ class MessageDecoder(_codec.MessageDecoder[_EventT_co]):
         max_body_size: bytes a body may have, None for no limit. Memory grows with the
             bytes that came, never with those that a header announces.
         max_open: contents that may be open at once, on as many channels, None for no limit.
-        errors, dialect, tables, copy, trailing: as for Decoder.
+        max_header_frame, errors, dialect, tables, copy, trailing: as for Decoder.
 
     ``for channel, event in decoder.feed(chunk)``: event is a method without content,
     Message(method, properties, body), Heartbeat or ProtocolHeader.
@@ -499,6 +507,7 @@ class MessageDecoder(_codec.MessageDecoder[_EventT_co]):
         tables: _Tables = "plain",
         copy: Literal[True] = True,
         trailing: _Trailing = "error",
+        max_header_frame: int | None = None,
     ) -> None: ...
     @overload
     def __init__(
@@ -512,6 +521,7 @@ class MessageDecoder(_codec.MessageDecoder[_EventT_co]):
         tables: _Tables = "plain",
         copy: Literal[False],
         trailing: _Trailing = "error",
+        max_header_frame: int | None = None,
     ) -> None: ...
     @overload
     def __init__(
@@ -525,6 +535,7 @@ class MessageDecoder(_codec.MessageDecoder[_EventT_co]):
         tables: _Tables = "plain",
         copy: Literal[True] = True,
         trailing: _Trailing = "error",
+        max_header_frame: int | None = None,
     ) -> None: ...
     @overload
     def __init__(
@@ -538,6 +549,7 @@ class MessageDecoder(_codec.MessageDecoder[_EventT_co]):
         tables: _Tables = "plain",
         copy: Literal[False],
         trailing: _Trailing = "error",
+        max_header_frame: int | None = None,
     ) -> None: ...
     @overload
     def __init__(
@@ -551,6 +563,7 @@ class MessageDecoder(_codec.MessageDecoder[_EventT_co]):
         tables: _Tables = "plain",
         copy: bool = True,
         trailing: _Trailing = "error",
+        max_header_frame: int | None = None,
     ) -> None: ...
 
 class Connection:

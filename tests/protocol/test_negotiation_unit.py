@@ -73,9 +73,9 @@ def test_1_0(first: int, layer: str) -> None:
         (header(1, 1, 0, 10), "no version of AMQP has the header 1 1 0 10"),
         (header(1, 1, 8, 1), "no version of AMQP has the header 1 1 8 1"),
         (header(1, 1, 0, 0), "no version of AMQP has the header 1 1 0 0"),
-        (b"GET / HTTP/1.1", "no AMQP: the bytes do not begin with its name"),
-        (b"HELO", "no AMQP: the bytes do not begin with its name"),
-        (b"\x16\x03\x01\x02\x00\x01\x00\x01", "no AMQP but a TLS record"),
+        (b"GET / HTTP/1.1", "not AMQP but HTTP"),
+        (b"HELO", "not AMQP: the bytes do not begin with its name"),
+        (b"\x16\x03\x01\x02\x00\x01\x00\x01", "not AMQP but TLS"),
     ],
 )
 def test_what_is_refused(octets: bytes, reason: str) -> None:

@@ -236,7 +236,7 @@ cdef int put_no_frame(Sink* s, const Entry* e) noexcept nogil:
         s.fault.have = e.lost & ((<uint64_t>1 << 56) - 1)
         s.fault.offset = at
         s.fault.in_frame = False
-    elif (scan_frame(e.start, e.start + e.total, 0, at, &f, &s.fault) if s.v1 == NULL else
+    elif (scan_frame(e.start, e.start + e.total, 0, 0, at, &f, &s.fault) if s.v1 == NULL else
           v1_scan(e.start, e.start + e.total, 0, at, &f, &s.fault)) == SCAN_MORE:
         s.fault.code = BAD_INCOMPLETE
         s.fault.scope = SCOPE_CONNECTION

@@ -53,7 +53,7 @@ cdef const uint8_t* find_unusual_frame(Entry* e, const uint8_t* p, const uint8_t
     """The frame at p, whatever it is: where the next one starts."""
     cdef WireFrame f
     cdef Fault fault
-    cdef int found = scan_frame(p, end, 0, 0, &f, &fault)
+    cdef int found = scan_frame(p, end, 0, 0, 0, &f, &fault)
     e.way = 0
     e.lost = 0
     e.broken = False

@@ -8,7 +8,7 @@ cdef inline object decode_at(ProtocolCore self, const uint8_t* p, Py_ssize_t siz
     if AMQP_UNLIKELY(offset < 0 or offset > size):
         raise ValueError(f"offset {offset} is outside of {size} bytes")
     fault.code = OK
-    found = scan_frame(p + offset, p + size, 0, <uint64_t>offset, &f, &fault)
+    found = scan_frame(p + offset, p + size, 0, 0, <uint64_t>offset, &f, &fault)
     if found == SCAN_FRAME:
         return (owned(int_new(f.total)), owned(int_new(f.channel)), owned(decode_frame(
             self, &f, p + offset, <uint64_t>offset, mode, ONE_SHOT_CACHE, owner, p)))

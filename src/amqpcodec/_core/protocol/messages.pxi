@@ -101,8 +101,8 @@ cdef class MessageDecoder(Stream):
 
     def __init__(self, Protocol protocol not None, frame_max=131072, max_body_size=None, *,
                  max_open=65536, errors="strict", dialect="rabbitmq", tables="plain", bint copy=True,
-                 trailing="error"):
-        self.configure(protocol, frame_max, errors, dialect, tables, copy, trailing)
+                 trailing="error", max_header_frame=None):
+        self.configure(protocol, frame_max, errors, dialect, tables, copy, trailing, max_header_frame)
         self.open_limit = parse_open_limit(max_open)
         self.reset()
         self.limited = max_body_size is not None
@@ -110,6 +110,11 @@ cdef class MessageDecoder(Stream):
             if not isinstance(max_body_size, int) or max_body_size < 0:
                 raise ValueError(f"max_body_size is None or a number of bytes, not {max_body_size!r}")
             self.body_limit = min(max_body_size, 2**64 - 1)
+
+    @property
+    def max_header_frame(self):
+        """Bytes a method or content header frame may take, its envelope included; 0: no limit."""
+        return self.header_limit
 
     @property
     def max_body_size(self):

@@ -3,6 +3,8 @@
 cdef class Stream:
     cdef Protocol protocol
     cdef uint64_t limit             # frame_max
+    cdef uint64_t header_option     # max_header_frame as it was given, or HEADER_FRAME_DEFAULT
+    cdef uint64_t header_limit      # what it comes to with this frame_max
     cdef uintptr_t mode
     cdef bint copy
     cdef bint yield_errors
@@ -27,7 +29,9 @@ cdef class Stream:
     cdef int forget(self) except -1
     cdef int check_end(self) except -1
     cdef int configure(self, Protocol protocol, frame_max, errors, dialect, tables, copy,
-                       trailing) except -1
+                       trailing, max_header_frame) except -1
+    cdef int set_header_limit(self, value) except -1
+    cdef void apply_header_limit(self) noexcept
     cdef object incomplete(self, const char* what, uint64_t have)
     cdef int save(self, const uint8_t* p, size_t n) except -1
     cdef int gather(self, size_t n) except -1

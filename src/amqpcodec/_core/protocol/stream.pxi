@@ -7,6 +7,9 @@
 
 cdef enum:
     INBOX_ROOM = 65536
+    HEADER_FRAMES = 16      # max_header_frame by default, in units of frame_max
+
+cdef uint64_t HEADER_FRAME_DEFAULT = <uint64_t>0xFFFFFFFFFFFFFFFF
 
 
 cdef extern from "protocol/pair.h":
@@ -61,7 +64,7 @@ cdef class Stream:
         free(self.head)
 
     cdef int configure(self, Protocol protocol, frame_max, errors, dialect, tables, copy,
-                       trailing) except -1:
+                       trailing, max_header_frame) except -1:
         self.protocol = protocol
         self.mode = reading_mode(dialect, tables, trailing)
         self.copy = copy
@@ -69,8 +72,28 @@ cdef class Stream:
             raise ValueError(f'errors is "strict" or "frame", not {errors!r}')
         self.yield_errors = errors == "frame"
         self.frame_max = frame_max
+        self.set_header_limit(max_header_frame)
         self.ready = True
         return 0
+
+    cdef int set_header_limit(self, value) except -1:
+        if value is None:
+            self.header_option = HEADER_FRAME_DEFAULT
+        elif isinstance(value, bool) or not isinstance(value, int) or value < 0:
+            raise ValueError(f"max_header_frame is None, 0 (no limit) or a number of bytes, not {value!r}")
+        else:
+            self.header_option = min(value, 2**63)
+        self.apply_header_limit()
+        return 0
+
+    cdef void apply_header_limit(self) noexcept:
+        """Never less than frame_max: what the peer may send by what was agreed is taken."""
+        if self.limit == 0 or self.header_option == 0:
+            self.header_limit = 0
+        elif self.header_option == HEADER_FRAME_DEFAULT:
+            self.header_limit = min(self.limit, <uint64_t>1 << 59) * HEADER_FRAMES
+        else:
+            self.header_limit = max(self.header_option, self.limit)
 
     @cython.final
     cdef inline int begin(self) except -1:
@@ -96,6 +119,7 @@ cdef class Stream:
         if not isinstance(value, int) or value < 0 or 0 < value < 8:
             raise ValueError(f"frame_max is 0 (no limit) or at least 8 bytes, not {value!r}")
         self.limit = min(value, 2**63)
+        self.apply_header_limit()
 
     @property
     def pending(self):
@@ -247,7 +271,7 @@ cdef class Stream:
         if AMQP_LIKELY(self.head_hi == self.head_lo):
             self.frame_in_head = False
             self.frame_start = self.p
-            found = scan_frame(self.p, self.end, self.limit, self.at, &self.frame, fault)
+            found = scan_frame(self.p, self.end, self.limit, self.header_limit, self.at, &self.frame, fault)
             if AMQP_UNLIKELY(found == SCAN_MORE):
                 if self.p != self.end:
                     self.save(self.p, <size_t>(self.end - self.p))
@@ -257,8 +281,8 @@ cdef class Stream:
         while True:
             self.frame_start = self.head + self.head_lo
             have = self.head_hi - self.head_lo
-            found = scan_frame(self.frame_start, self.head + self.head_hi, self.limit, self.at,
-                               &self.frame, fault)
+            found = scan_frame(self.frame_start, self.head + self.head_hi, self.limit, self.header_limit,
+                               self.at, &self.frame, fault)
             if found != SCAN_MORE or self.p == self.end:
                 return found
             # Take from the chunk what the size says is missing, first of all the size itself.
@@ -328,6 +352,18 @@ cdef class Stream:
         whole."""
         raise NotImplementedError
 
+
+def foreign_protocol_name(data not None):
+    """Name of the protocol that a stream begins with in place of AMQP.
+
+    Returns:
+        "HTTP", "TLS", "MQTT", "STOMP" or "SSH"; None for any other, and for fewer than 7 bytes.
+    """
+    cdef bytes start = data if type(data) is bytes else bytes_of(data)
+    cdef const char* name = foreign_protocol(<const uint8_t*>PyBytes_AS_STRING(start), <size_t>len(start))
+    return None if name == NULL or name[0] == 0 else name.decode()
+
+
 cdef bytes bytes_of(object data):
     """A copy of any C-contiguous buffer."""
     cdef Py_buffer view
@@ -342,8 +378,14 @@ cdef class Decoder(Stream):
     """Frames of one stream. See amqpcodec.decoder."""
 
     def __init__(self, Protocol protocol not None, frame_max=131072, *, errors="strict",
-                 dialect="rabbitmq", tables="plain", bint copy=True, trailing="error"):
-        self.configure(protocol, frame_max, errors, dialect, tables, copy, trailing)
+                 dialect="rabbitmq", tables="plain", bint copy=True, trailing="error",
+                 max_header_frame=None):
+        self.configure(protocol, frame_max, errors, dialect, tables, copy, trailing, max_header_frame)
+
+    @property
+    def max_header_frame(self):
+        """Bytes a method or content header frame may take, its envelope included; 0: no limit."""
+        return self.header_limit
 
     cdef PyObject* take(self) except? NULL:
         cdef Fault fault

@@ -90,6 +90,8 @@ cdef int v1_fault_text(const Fault* f, char* out, size_t room) noexcept nogil:
         n += snprintf(out, room, b"no %s has the descriptor 0x%llx", what, need)
     elif f.code == V1_BAD_ENVELOPE:
         n += snprintf(out, room, b"%s, not %llu", what, need)
+    elif f.code == V1_BAD_TYPE and f.what != NULL:
+        n += snprintf(out, room, b"not AMQP but %s", what)
     elif f.code == V1_BAD_TYPE:
         n += snprintf(out, room, b"frame type %u is not defined", <unsigned int>f.byte)
     else:

@@ -25,6 +25,18 @@ cdef inline int v1_scan(const uint8_t* p, const uint8_t* end, uint64_t limit, ui
     cdef size_t left = <size_t>(end - p)
     cdef uint64_t size
     cdef uint32_t skip
+    cdef const char* other
+    if AMQP_UNLIKELY(left >= FOREIGN_BYTES and p[0] >= FOREIGN_LEAST):  # a frame would have 256 MiB
+        other = foreign_protocol(p, left)
+        if other != NULL:
+            if other[0] == 0:
+                return SCAN_MORE
+            memset(f, 0, sizeof(Fault))
+            f.code = V1_BAD_TYPE
+            f.scope = SCOPE_CONNECTION
+            f.offset = offset
+            f.what = other
+            return SCAN_BAD
     if left < 8:
         return SCAN_MORE
     if AMQP_UNLIKELY(p[0] == c'A') and memcmp(p, <const char*>b"AMQP", 4) == 0:

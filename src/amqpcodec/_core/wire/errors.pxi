@@ -56,11 +56,16 @@ cdef int fault_text(const Fault* f, char* out, size_t room) noexcept nogil:
         n += snprintf(out, room, b"frame ends with 0x%02x, not 0xce (offset %llu)",
                       <unsigned int>f.byte, offset)
     elif f.code == BAD_FRAME_SIZE:
-        n += snprintf(out, room, b"frame of %llu bytes exceeds frame_max %llu (offset %llu)",
-                      need, have, offset)
+        n += snprintf(out, room, b"frame of %llu bytes exceeds %s %llu (offset %llu)", need, f.what, have,
+                      offset)
+    elif f.code == BAD_FRAME_TYPE and f.what != NULL:
+        n += snprintf(out, room, b"not AMQP but %s (offset %llu)", f.what, offset)
     elif f.code == BAD_FRAME_TYPE and 4 <= f.byte <= 7:
         n += snprintf(out, room, b"frame type %u (%s of 0-8 and 0-9) is not read (offset %llu)",
                       <unsigned int>f.byte, OLD_FRAME_TYPES[f.byte - 4], offset)
+    elif f.code == BAD_FRAME_TYPE and f.scope == SCOPE_CONNECTION and offset == 0:
+        n += snprintf(out, room, b"not AMQP: no frame and no protocol header begins with 0x%02x (offset 0)",
+                      <unsigned int>f.byte)
     elif f.code == BAD_FRAME_TYPE:
         n += snprintf(out, room, b"frame type %u is not defined (offset %llu)",
                       <unsigned int>f.byte, offset)

@@ -19,9 +19,13 @@ cdef inline bint is_known_type(uint8_t t) noexcept nogil:
 cdef int scan_bad(Fault* f, int code, int scope, uint64_t offset, const uint8_t* p,
                   uint64_t need, uint64_t have, uint8_t byte) noexcept nogil
 
-cdef inline int scan_frame(const uint8_t* p, const uint8_t* end, uint64_t frame_max,
+cdef int scan_too_large(Fault* f, uint64_t offset, const uint8_t* p, uint64_t total, uint64_t limit,
+                        const char* name) noexcept nogil
+
+cdef inline int scan_frame(const uint8_t* p, const uint8_t* end, uint64_t frame_max, uint64_t header_max,
                            uint64_t offset, WireFrame* out, Fault* f) noexcept nogil:
-    """Find the frame at p. frame_max: bytes, envelope included, 0 for no limit. offset: that of p.
+    """Find the frame at p. frame_max: bytes, envelope included, 0 for no limit. header_max: the same for
+    methods and content headers, which RabbitMQ does not split. offset: that of p.
 
     After SCAN_BAD with scope "frame" the frame is whole and `out.total` is set.
     """
@@ -35,7 +39,10 @@ cdef inline int scan_frame(const uint8_t* p, const uint8_t* end, uint64_t frame_
             return scan_protocol_header(p, left, out)
         return scan_undefined(p, left, frame_max, offset, total, out, f)
     if AMQP_UNLIKELY(frame_max != 0 and total > frame_max):
-        return scan_bad(f, BAD_FRAME_SIZE, SCOPE_CONNECTION, offset, p, total, frame_max, 0)
+        if p[0] != FRAME_METHOD and p[0] != FRAME_HEADER:
+            return scan_too_large(f, offset, p, total, frame_max, b"frame_max")
+        if header_max != 0 and total > header_max:
+            return scan_too_large(f, offset, p, total, header_max, b"max_header_frame")
     if AMQP_UNLIKELY(left < total):
         return SCAN_MORE
     if AMQP_UNLIKELY(p[total - 1] != FRAME_END):

@@ -21,6 +21,12 @@ cdef extern from "wire/wire.h" nogil:
     bint AMQP_LIKELY(bint x)
     bint AMQP_UNLIKELY(bint x)
 
+cdef extern from "wire/foreign.h" nogil:
+    enum:
+        FOREIGN_BYTES
+        FOREIGN_LEAST
+    const char* foreign_protocol(const uint8_t* p, size_t n)
+
 cdef extern from "wire/atomic.h" nogil:
     ctypedef long Atomic
     long atomic_add_(Atomic* a, long n)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ... import v1_0 as amqp
+from ...negotiation import other_protocol
 from ..errors import LocalProtocolError
 from . import events
 from .sasl import DIGESTS, Exchange, Mechanism, SaslServer
@@ -73,7 +74,9 @@ class Layers:
         self.head += data[:wanted]
         magic = min(len(self.head), 4)
         if self.head[:magic] != b"AMQP"[:magic]:
-            self._refuse(amqp.ConnectionError.FRAMING_ERROR, "what came is not AMQP")
+            name = other_protocol(self.head)
+            text = "what came is not AMQP" if name is None else f"what came is {name}, not AMQP"
+            self._refuse(amqp.ConnectionError.FRAMING_ERROR, text)
         if len(self.head) == 8:
             header = bytes(self.head)
             self.head.clear()
