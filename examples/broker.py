@@ -10,6 +10,7 @@ import asyncio
 import itertools
 import sys
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -430,7 +431,7 @@ class Peer(asyncio.Protocol):
         channel.send(deliver, stored.message.properties, stored.message.body)
         self.flush()
 
-    def _settle(self, channel: Any, tags: tuple[int, ...], requeue: bool | None) -> None:
+    def _settle(self, channel: Any, tags: Sequence[int], requeue: bool | None) -> None:
         queues = {}
         for tag in reversed(tags):
             queue, stored = self.unsettled.pop((channel.number, tag))

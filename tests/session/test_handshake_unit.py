@@ -187,7 +187,7 @@ def test_heartbeat_is_the_clients_choice(client, server, agreed):
 def server_at_tune():
     pair = Pair()
     pair.server.receive_data(pair.client.data_to_send())
-    start_ok = amqp.Connection.StartOk(mechanism="PLAIN", response=b"\0a\0b")
+    start_ok = amqp.Connection.StartOk(mechanism="PLAIN", response=b"\0a\0b", locale="en_US")
     pair.server.receive_data(amqp.encode(0, start_ok))
     pair.server.accept_login()
     pair.server.data_to_send()

@@ -34,9 +34,9 @@ def test_publications_are_settled_once(steps):
         assert len(log) == len(waiting)
 
 
-@given(STEPS, st.integers(1, 1000))
-def test_deliveries_are_settled_once(steps, leap):
-    log = Deliveries()
+@given(STEPS, st.integers(1, 1000), st.booleans())
+def test_deliveries_are_settled_once(steps, leap, transactional):
+    log = Deliveries().transactional() if transactional else Deliveries()
     waiting: list[int] = []
     for tag, multiple in steps:
         if tag == -1:
@@ -55,10 +55,28 @@ def test_deliveries_are_settled_once(steps, leap):
             expected = tuple(one for one in waiting if one <= named) if multiple else (named,)
         assert got == expected
         waiting = [one for one in waiting if one not in (got or ())]
-        if got and len(waiting) % 2:
-            log.put_back(got)
-            waiting = sorted([*waiting, *got])
-        assert log.waiting == set(waiting)
+        if transactional and len(waiting) % 2:
+            log.rollback()
+            waiting = sorted({*waiting, *(got or ())})
+        elif transactional:
+            log.commit()
+        assert sorted(log.waiting) == waiting
+        assert len(log) == len(waiting)
+
+
+def test_recover_leaves_what_a_rollback_gave_back():
+    log = Deliveries().transactional()
+    for tag in (1, 2, 3):
+        log.last = tag
+        log.waiting.add(tag)
+    assert log.settle(1, False) == (1,)
+    log.forget()  # basic.recover is sent
+    log.rollback()
+    log.last = 4
+    log.waiting.add(4)  # on its way meanwhile
+    log.forget(3)  # and is answered
+    assert list(log.waiting) == [1]
+    assert log.void == 4
 
 
 def test_a_leap_of_the_peers_numbers_costs_nothing():
@@ -67,3 +85,20 @@ def test_a_leap_of_the_peers_numbers_costs_nothing():
         log.last = last
         log.waiting.add(last)
     assert log.settle(0, True) == (1, 2**62)  # one step a number would not end
+
+
+def test_spaced_numbers_that_are_settled_a_few_at_a_time():
+    """Each is looked at once, whatever its distance to the one before."""
+    log = Deliveries()
+    tags = [number << 20 for number in range(1, 1000)]
+    for tag in tags:
+        log.last = tag
+        log.waiting.add(tag)
+    assert log.settle(tags[4], False) == (tags[4],)
+    for first in range(0, 900, 9):
+        got = log.settle(tags[first + 8], True)
+        assert got == tuple(tag for tag in tags[first : first + 9] if tag != tags[4])
+        log.last += 1 << 20
+        log.waiting.add(log.last)
+    assert len(log) == 999 - 900 + 100
+    assert len(log.settle(0, True)) == 199

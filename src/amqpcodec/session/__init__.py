@@ -11,6 +11,7 @@ from ._channel import Channel
 from ._face import Connection, Role
 from ._legacy import LegacyConnection
 from ._requests import Consumer, PeerRequest, Request
+from ._tag_ranges import TagRanges
 from .errors import LocalProtocolError, ProtocolError, RemoteProtocolError
 from .events import (
     Acked,
@@ -75,6 +76,7 @@ __all__ = [
     "Requested",
     "Returned",
     "Role",
+    "TagRanges",
     "Unblocked",
 ]
 

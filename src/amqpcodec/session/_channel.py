@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from . import _rules
 from ._operations import Operations
 from ._requests import Consumer, PeerRequest, Request
-from ._tags import Deliveries, Publications
+from ._tags import Deliveries, Publications, Tags, TransactionalDeliveries
 from .errors import LocalProtocolError
 
 if TYPE_CHECKING:
@@ -28,6 +28,12 @@ _NOT_BY_SEND = ("channel.open", "channel.open-ok", "channel.close", "channel.clo
 #: What settles deliveries (of a client) or publications (of a server).
 _SETTLING = frozenset({"basic.ack", "basic.nack", "basic.reject"})
 
+#: What answers the peer, beside replies. On a channel that is over it does nothing.
+_ANSWERS = frozenset({*_SETTLING, "basic.cancel", "basic.return"})
+
+#: How many names of consumers that the server cancelled a channel remembers.
+_CANCELLED = 256
+
 
 class Channel(Operations):
     """A channel of a connection of 0-x. Made by open_channel, or since a client asked for it.
@@ -43,12 +49,15 @@ class Channel(Operations):
         flow_active: False while the server wants no publications.
         publications: those that wait for a confirm; ``len()`` counts them.
         deliveries: those that wait to be acknowledged; ``len()`` counts them.
+        ticket: access ticket that operations of 0-8 and 0-9 name: what access.request was answered
+            with last, or what you set. Versions without tickets ignore it.
         context: the caller's own.
         close_reason: (reply code, reply text) once it is closed by either side.
-        state, made, leaving, discarding, settled_in_tx: the engine's own.
+        state, made, leaving, recovering, discarding: the engine's own.
     """
 
     __slots__ = (
+        "_cancelled",
         "close_reason",
         "confirming",
         "connection",
@@ -62,9 +71,10 @@ class Channel(Operations):
         "number",
         "publications",
         "received",
+        "recovering",
         "sent",
-        "settled_in_tx",
         "state",
+        "ticket",
         "transactional",
     )
 
@@ -72,11 +82,12 @@ class Channel(Operations):
     number: int
     state: int
     publications: Publications
-    deliveries: Deliveries
+    deliveries: Deliveries | TransactionalDeliveries
     confirming: bool
     transactional: bool
     flow_active: bool
     discarding: bool
+    ticket: int
     made: int
 
     def __init__(self, connection: LegacyConnection, number: int, state: int) -> None:
@@ -88,11 +99,14 @@ class Channel(Operations):
         self.consumers: dict[str, Consumer] = {}
         self.publications = Publications()
         self.deliveries = Deliveries()
-        self.settled_in_tx: list[int] = []
+        #: For each basic.recover that waits for its reply, the last delivery before it.
+        self.recovering: deque[int] = deque()
+        self._cancelled: dict[str, None] = {}
         self.confirming = False
         self.transactional = False
         self.flow_active = True
         self.discarding = False
+        self.ticket = 0
         self.close_reason: tuple[int, str] | None = None
         #: How many requests were sent so far; and consumers that were cancelled without asking for
         #: a reply, each with that number: once a later request is answered, nothing more comes.
@@ -125,21 +139,29 @@ class Channel(Operations):
     def send(self, method: Any, properties: Any = None, body: Buffer = b"") -> Request | None:
         """Send any method of the protocol, with its content if it carries one.
 
+        What answers the peer (a reply, ack, nack, reject, return, a cancel) does nothing on a
+        channel that is over: the peer may have closed it with the bytes that are being answered.
+
         Returns:
-            the Request that its reply completes; None where the method has no reply.
+            the Request that its reply completes; None where the method has no reply, or nothing
+            was sent.
 
         Raises:
             LocalProtocolError: the rules forbid it now. Nothing was sent.
             EncodeError: a value cannot be encoded. Nothing was sent.
         """
-        self.check_open()
         connection = self.connection
         kind = type(method)
         name = connection.check_method(kind)
         if connection.model.connection_class == kind.CLASS_ID or name in _NOT_BY_SEND:
             raise LocalProtocolError(f"{name} is sent by a call of its own")
-        if kind in connection.model.replies and self._answer_next(method, properties, body):
-            return None
+        answers = kind in connection.model.replies
+        if not self.is_open:
+            if answers or name in _ANSWERS:
+                return None
+            self.check_open()
+        if answers:
+            return self._answer_next(method, properties, body)
         check = _rules.CHECKS.get(name)
         fault = check(self, method) if check is not None else None
         if fault is not None:
@@ -150,14 +172,9 @@ class Channel(Operations):
             return None
         if name == "basic.publish":
             self.check_flow()
-        request = None
-        if connection.model.expects_reply(method):
-            connection.check_room(self.sent)
-            request = Request(method, self)
+        request = self._new_request(method)
         connection.queue(self.number, method, properties, body)
-        if request is not None:
-            self.sent.append(request)
-            self.made += 1
+        self._note_request(request)
         if name == "basic.publish" and self.confirming:
             self.publications.last += 1
         effect = _rules.EFFECTS.get(name)
@@ -179,6 +196,17 @@ class Channel(Operations):
             if self.consumers.get(consumer.tag) is consumer:
                 del self.consumers[consumer.tag]
 
+    def note_cancelled(self, consumer_tag: str) -> None:
+        """The server cancelled a consumer: to cancel it again does nothing."""
+        names = self._cancelled
+        names[consumer_tag] = None
+        if len(names) > _CANCELLED:
+            del names[next(iter(names))]
+
+    def was_cancelled(self, consumer_tag: str) -> bool:
+        """Whether the server cancelled the last consumer of this name."""
+        return consumer_tag in self._cancelled
+
     def check_flow(self) -> None:
         """Refuse publications that the server does not want.
 
@@ -194,44 +222,51 @@ class Channel(Operations):
         """Send an ack, nack or reject."""
         connection = self.connection
         raw = connection.encode(self.number, method)
-        if self.settle(tag, multiple, connection.role == "client") is None:
+        client = connection.role == "client"
+        if client and self.recovering and tag > self.recovering[0]:
+            return  # it came after basic.recover was sent, which gives it back
+        if self.settle(tag, multiple, client) is None:
+            if client and 0 < tag <= self.deliveries.void:
+                return  # basic.recover gave it back
             raise LocalProtocolError(
                 f"channel {self.number}: {method.NAME}: unknown delivery tag {tag}"
             )
         connection.queue_bytes(raw)
 
-    def settle(self, tag: int, multiple: bool, deliveries: bool) -> tuple[int, ...] | None:
+    def settle(self, tag: int, multiple: bool, deliveries: bool) -> Tags | None:
         """The numbers that an ack, nack or reject settles; None where it cannot.
 
         deliveries: of those, which a client settles; else of the publications.
         """
         if not deliveries:
             return self.publications.settle(tag, multiple)
-        tags = self.deliveries.settle(tag, multiple)
-        if tags and self.transactional:
-            self.settled_in_tx.extend(tags)
-        return tags
+        return self.deliveries.settle(tag, multiple)
 
     # ---- answers to the peer ----
 
-    def respond(self, request: PeerRequest, method: Any, properties: Any, body: Buffer) -> None:
+    def respond(
+        self, request: PeerRequest, method: Any, properties: Any, body: Buffer
+    ) -> Request | None:
         """Answer a request of the peer; `PeerRequest.respond` comes here."""
-        self.check_open()
+        if not self.is_open:
+            return None
         if not self.received or self.received[0] is not request:
             raise LocalProtocolError(
                 f"channel {self.number}: {request.method.NAME} is not the next to be answered"
             )
         if type(method) not in request.method.RESPONSES:
             raise LocalProtocolError(f"{method.NAME} is no reply to {request.method.NAME}")
-        self._answer_next(method, properties, body)
+        return self._answer_next(method, properties, body)
 
-    def _answer_next(self, method: Any, properties: Any, body: Buffer) -> bool:
-        """Send the reply to the request of the peer that is next; False if it is none."""
+    def _answer_next(self, method: Any, properties: Any, body: Buffer) -> Request | None:
+        """Send the reply to the request of the peer that is next.
+
+        Returns:
+            the Request that the reply itself makes: file.open-ok asks for file.stage. Else None.
+        """
         connection = self.connection
         connection.check_method(type(method))
         if not self.received or type(method) not in self.received[0].method.RESPONSES:
-            if type(method).RESPONSES:
-                return False  # such as channel.pong: a reply that is a request, too
             raise LocalProtocolError(
                 f"channel {self.number}: {method.NAME} answers nothing that was asked"
             )
@@ -240,31 +275,43 @@ class Channel(Operations):
         fault = check(self, request, method) if check is not None else None
         if fault is not None:
             raise LocalProtocolError(f"channel {self.number}: {method.NAME}: {fault[1]}")
+        next_request = self._new_request(method)
         connection.queue(self.number, method, properties, body)
         self.received.popleft()
         request.response = method
+        self._note_request(next_request)
         effect = _rules.REPLY_EFFECTS.get(method.NAME)
         if effect is not None:
             effect(self, request, method)
-        return True
+        return next_request
+
+    def _new_request(self, method: Any) -> Request | None:
+        """The request that a method is once it is queued; None where nothing answers it."""
+        if not self.connection.model.expects_reply(method):
+            return None
+        self.connection.check_room(self.sent)
+        return Request(method, self)
+
+    def _note_request(self, request: Request | None) -> None:
+        if request is not None:
+            self.sent.append(request)
+            self.made += 1
 
     # ---- its end ----
 
     def close(self, reply_code: int = 200, reply_text: str = "", method: Any = None) -> None:
         """Ask the peer to close the channel; ChannelClosed tells when it is done.
 
-        What the peer confirms or answers until then is still reported; deliveries are not.
+        Does nothing where it is closed or closing already. What the peer confirms or answers until
+        then is still reported; deliveries are not.
 
         Args:
             reply_code: 200, or that of an error.
             reply_text: at most 255 bytes.
             method: the method at fault, for an error.
-
-        Raises:
-            LocalProtocolError: it is closed or closing.
         """
-        self.check_open()
-        self.queue_close(reply_code, reply_text, method)
+        if self.is_open:
+            self.queue_close(reply_code, reply_text, method)
 
     def queue_close(self, reply_code: int, reply_text: str, method: Any) -> None:
         """Queue channel.close."""

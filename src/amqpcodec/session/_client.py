@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
-from . import _sasl
+from ..negotiation import version_name
+from . import _codes, _sasl
 from ._channel import OPENING, Channel
 from ._faults import HardFault
 from ._requests import Request
@@ -36,6 +37,8 @@ class ClientHandshake:
         mechanism: str,
         locale: str,
         client_properties: dict[str, Any] | None,
+        capabilities: str,
+        insist: bool,
         sasl: Callable[[bytes | None], bytes] | None,
     ) -> None:
         if sasl is None and mechanism not in _sasl.MECHANISMS:
@@ -51,51 +54,79 @@ class ClientHandshake:
         self._locale = locale
         self._properties = connection.model.peer_properties(client_properties)
         self._sasl = sasl
+        self._open = connection.model.make(
+            "connection.open", virtual_host=virtual_host, capabilities=capabilities, insist=insist
+        )
+        self._check_options()
         self.expected: tuple[str, ...] = ("connection.start",)
         connection.queue_bytes(connection.model.module.PROTOCOL_HEADER)
 
+    def _check_options(self) -> None:
+        """Refuse, at once, what could not be encoded when its turn comes.
+
+        Raises:
+            EncodeError: names the method and the field.
+        """
+        connection = self._connection
+        connection.encode(0, self._open)
+        response = b"-" if self._sasl is not None else self._respond(None)
+        connection.encode(0, self._start_ok(response, self._locale))
+        connection.check_tune("connection.tune-ok")
+
+    def _start_ok(self, response: bytes, locale: str) -> Any:
+        return self._connection.model.make(
+            "connection.start-ok",
+            client_properties=self._properties,
+            mechanism=self._mechanism,
+            response=response,
+            locale=locale,
+        )
+
     def on_protocol_header(self, header: Any, events: list[Event]) -> None:
         """The server does not speak this version, and says which it does."""
-        speaks = f"{header.major}-{header.minor}-{header.revision}"
-        self._connection.end(
-            events,
-            0,
-            f"the server refuses AMQP {self._connection.model.name}; it names {speaks}",
-            None,
-            "peer",
-        )
+        connection = self._connection
+        spoken = version_name(header, letter=connection.model.name == "0-9")
+        text = f"the server refuses AMQP {connection.model.name}; it names {spoken}"
+        connection.end(events, 0, text, None, "peer", spoken)
 
     def on_method(self, method: Any, events: list[Event]) -> None:
         """Take the next method of the handshake."""
         name = method.NAME
         if name not in self.expected:
-            raise HardFault(503, f"{name} where {' or '.join(self.expected)} has to come", method)
+            raise HardFault(
+                _codes.OUT_OF_TURN, f"{name} where {' or '.join(self.expected)} has to come", method
+            )
         getattr(self, "_on_" + name.rpartition(".")[2].replace("-", "_"))(method, events)
 
     def _on_start(self, method: Any, events: list[Event]) -> None:
         connection = self._connection
         connection.peer_properties = method.server_properties
+        # Spec: 0-9-1 connection.start: a client that cannot use the version MUST close without
+        # sending any further data.
+        version = (method.version_major, method.version_minor)
+        if version != connection.model.version:
+            spoken = version_name(version)
+            text = f"the server begins AMQP {spoken} and not {connection.model.name}"
+            connection.end(events, 0, text, None, "local", spoken)
+            return
         offered = method.mechanisms.decode("utf-8", "replace").split()
         if self._mechanism not in offered:
             text = f"the server offers {' '.join(offered)!r} and not {self._mechanism}"
             connection.end(events, 0, text, None, "local")
             return
         connection.stage = "login"
-        connection.queue(
-            0,
-            connection.model.make(
-                "connection.start-ok",
-                client_properties=self._properties,
-                mechanism=self._mechanism,
-                response=self._respond(None),
-                locale=self._locale,
-            ),
-        )
+        locales = method.locales.decode("utf-8", "replace").split()
+        locale = self._locale if self._locale in locales or not locales else locales[0]
+        connection.queue(0, self._start_ok(self._respond(None), locale))
         self.expected = ("connection.secure", "connection.tune")
 
     def _respond(self, challenge: bytes | None) -> bytes:
         if self._sasl is not None:
-            return self._sasl(challenge)
+            answer = self._sasl(challenge)
+            if not isinstance(answer, bytes):
+                kind = type(answer).__name__
+                raise LocalProtocolError(f"sasl: the response has to be bytes, not {kind}")
+            return answer
         return _sasl.response(
             self._connection.model, self._mechanism, self._username, self._password
         )
@@ -112,7 +143,9 @@ class ClientHandshake:
     def _on_tune(self, method: Any, events: list[Event]) -> None:
         connection = self._connection
         if 0 < method.frame_max < connection.model.module.FRAME_MIN_SIZE:
-            raise HardFault(530, f"frame_max {method.frame_max} is below the minimum", method)
+            raise HardFault(
+                _codes.LIMIT_REFUSED, f"frame_max {method.frame_max} is below the minimum", method
+            )
         channel_max = lowest(connection.channel_max, method.channel_max)
         frame_max = lowest(connection.frame_max, method.frame_max)
         asked = connection.wanted_heartbeat
@@ -128,9 +161,7 @@ class ClientHandshake:
             ),
         )
         connection.tuned(channel_max, frame_max, heartbeat)
-        connection.queue(
-            0, connection.model.make("connection.open", virtual_host=self._virtual_host)
-        )
+        connection.queue(0, self._open)
         self.expected = ("connection.open-ok", "connection.redirect")
 
     def _on_open_ok(self, method: Any, events: list[Event]) -> None:

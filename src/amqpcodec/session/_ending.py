@@ -6,7 +6,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from ._channel import CLOSED, Channel
-from ._requests import Request
+from ._requests import PeerRequest, Request
 from .events import ChannelClosed, ConnectionClosed, Event, Party, RequestFailed
 
 if TYPE_CHECKING:
@@ -22,16 +22,17 @@ def end_connection(
     text: str,
     kind: Any,
     by: Party,
+    peer_version: str | None = None,
 ) -> None:
-    """All is over. kind: class of the method at fault, or None."""
+    """All is over. kind: class of the method at fault, or None; peer_version: as in the event."""
     _fail(connection.sent, None, events, code, text, kind)
     for channel in list(connection.channels.values()):
         if not channel.discarding:  # else it was told
             end_channel(channel, events, code, text, kind, by)
     connection.channels.clear()
-    connection.received.clear()
+    _drop(connection.received, code, text)
     name = None if kind is None else kind.NAME
-    events.append(ConnectionClosed(code, text, name, by, connection.stage))
+    events.append(ConnectionClosed(code, text, name, by, connection.stage, peer_version))
 
 
 def end_channel(
@@ -46,7 +47,8 @@ def end_channel(
 ) -> None:
     """A channel is over; keep: its number stays in use until the peer knows."""
     _fail(channel.sent, channel, events, code, text, kind)
-    channel.received.clear()
+    _drop(channel.received, code, text)
+    channel.recovering.clear()
     for consumer in channel.consumers.values():
         consumer.active = False
     channel.close_reason = (code, text)
@@ -56,6 +58,13 @@ def end_channel(
     name = None if kind is None else kind.NAME
     unconfirmed = channel.publications.open() if channel.connection.role == "client" else ()
     events.append(ChannelClosed(channel, code, text, name, by, unconfirmed))
+
+
+def _drop(requests: deque[PeerRequest], code: int, text: str) -> None:
+    """Nobody waits for the answers to these any more."""
+    for request in requests:
+        request.error = (code, text)
+    requests.clear()
 
 
 def _fail(

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from ..errors import DecodeError
+from ..errors import DecodeError, EncodeError
+from . import _codes
 from ._channel import CLOSING, Channel
 from ._client import ClientCalls, ClientHandshake
 from ._ending import end_channel, end_connection
@@ -36,13 +37,20 @@ class LegacyConnection(Output, ClientCalls, ServerCalls):
         channel_max: highest channel number (0: 65535); the lower one of both ends counts.
         frame_max: bytes a frame may take, its envelope of 8 included (0: no limit); likewise.
         heartbeat: seconds, 0 for none; None takes the server's (a server offers 60).
+        max_header_frame: bytes that a method or content header of the peer may take; 0 for no
+            limit. None is 16 times frame_max for a client, since RabbitMQ splits bodies only, and
+            frame_max for a server.
         max_body_size: bytes of a body that is taken; a larger one closes its channel (311).
         max_requests: how many requests may wait for their replies on a channel, each way.
-        username, password, virtual_host, locale: a client's.
+        validate: hold all that is sent against the specification's asserts (patterns, lengths),
+            which raises ValidationError, and all that comes, which ends the connection (502).
+        username, password, virtual_host: a client's.
+        locale: a client's; where the server does not offer it, the first one that it does.
+        capabilities, insist: a client's, of connection.open in 0-8 and 0-9.
         mechanism: a client's SASL mechanism: "PLAIN", "AMQPLAIN", "EXTERNAL"; others with sasl.
         sasl: a function from the challenge (None at first) to the response, both bytes.
         client_properties, server_properties: put over those that this package sends.
-        mechanisms, locales: what a server offers.
+        mechanisms, locales: what a server offers, and all that it accepts.
 
     Attributes:
         role, stage, channel_max, frame_max, heartbeat, peer_properties, virtual_host: as agreed.
@@ -63,6 +71,7 @@ class LegacyConnection(Output, ClientCalls, ServerCalls):
         "_is_closed",
         "_max_requests",
         "_receiver",
+        "_validate",
         "ack_class",
         "blocked",
         "channel_max",
@@ -106,21 +115,30 @@ class LegacyConnection(Output, ClientCalls, ServerCalls):
         mechanism: str = "PLAIN",
         sasl: Callable[[bytes | None], bytes] | None = None,
         locale: str = "en_US",
+        capabilities: str = "",
+        insist: bool = False,
         client_properties: dict[str, Any] | None = None,
         server_properties: dict[str, Any] | None = None,
         mechanisms: Iterable[str] = ("PLAIN", "AMQPLAIN"),
-        locales: Iterable[str] = ("en_US",),
+        locales: Iterable[str] = ("en_US", "en_GB"),
         channel_max: int = 2047,
         frame_max: int = 131072,
         heartbeat: int | None = None,
+        max_header_frame: int | None = None,
         max_body_size: int | None = 128 * 1024 * 1024,
         max_requests: int = 4096,
+        validate: bool = False,
     ) -> None:
         if role not in ("client", "server"):
             raise ValueError(f"role is {role!r}, not 'client' or 'server'")
         self.role = role
-        self._start_output(model_of(protocol), frame_max)
-        self._decoder = self.model.module.MessageDecoder(frame_max, max_body_size)
+        self._start_output(model_of(protocol), frame_max, validate)
+        self._validate = validate
+        if max_header_frame is None and role == "server":
+            max_header_frame = 1  # never less than frame_max
+        self._decoder = self.model.module.MessageDecoder(
+            frame_max, max_body_size, max_header_frame=max_header_frame
+        )
         self.publish_class = self.model.method("basic.publish")
         self.ack_class = self.model.method("basic.ack")
         self.may_ack = role in self.ack_class.SENT_BY
@@ -150,6 +168,8 @@ class LegacyConnection(Output, ClientCalls, ServerCalls):
                 virtual_host=virtual_host,
                 mechanism=mechanism,
                 locale=locale,
+                capabilities=capabilities,
+                insist=insist,
                 client_properties=client_properties,
                 sasl=sasl,
             )
@@ -179,9 +199,12 @@ class LegacyConnection(Output, ClientCalls, ServerCalls):
         feed = self._decoder.feed
         handlers = self._receiver.handlers
         other = self._receiver.on_method
+        validate = self._validate
         while not self._is_closed:
             try:
                 for number, item in feed(data):
+                    if validate:
+                        _check_asserts(number, item)
                     handlers.get(type(item), other)(number, item, events)
                     if self._is_closed:
                         break
@@ -203,7 +226,9 @@ class LegacyConnection(Output, ClientCalls, ServerCalls):
         if self.model.is_hard(code):
             return HardFault(code, str(error), method, number)
         if number not in self.channels:
-            return HardFault(504, f"content on channel {number}, not open", method, number)
+            return HardFault(
+                _codes.CHANNEL_NOT_OPEN, f"content on channel {number}, not open", method, number
+            )
         return SoftFault(code, str(error), method, number)
 
     def _answer(self, fault: HardFault, events: list[Event]) -> None:
@@ -218,7 +243,7 @@ class LegacyConnection(Output, ClientCalls, ServerCalls):
             kind = type(kind)
         if isinstance(fault, SoftFault):
             channel = self.channels[fault.number]
-            if channel.state != CLOSING:
+            if channel.state != CLOSING and self.is_open:
                 channel.queue_close(code, text, kind)
                 channel.discarding = True
                 end_channel(channel, events, code, text, kind, "local", keep=True)
@@ -248,7 +273,8 @@ class LegacyConnection(Output, ClientCalls, ServerCalls):
             code, text = self.close_reason
         elif self.role == "client" and self.stage == "login":
             # What servers do for clients that are not known to understand a close here.
-            code, text = 403, self.model.reply_text(403, "the server closed it during the login")
+            code = _codes.ACCESS_REFUSED
+            text = self.model.reply_text(code, "the server closed it during the login")
         self.drop_output()
         self.end(events, code, text, None, "peer" if self.close_reason is None else "local")
         return events
@@ -332,7 +358,8 @@ class LegacyConnection(Output, ClientCalls, ServerCalls):
 
     def respond(self, request: PeerRequest, method: Any) -> None:
         """Answer a request of the connection; `PeerRequest.respond` comes here."""
-        self.check_open()
+        if not self.is_open:
+            return
         if not self.received or self.received[0] is not request:
             raise LocalProtocolError(f"{request.method.NAME} is not the next to be answered")
         if type(method) not in request.method.RESPONSES:
@@ -340,6 +367,15 @@ class LegacyConnection(Output, ClientCalls, ServerCalls):
         self.queue(0, method)
         self.received.popleft()
         request.response = method
+
+    def check_tune(self, name: str) -> None:
+        """Refuse limits that do not fit into connection.tune or tune-ok.
+
+        Raises:
+            EncodeError: names the method and the field.
+        """
+        limits = {"channel_max": self.channel_max, "frame_max": self.frame_max}
+        self.encode(0, self.model.make(name, heartbeat=self.wanted_heartbeat or 0, **limits))
 
     def tuned(self, channel_max: int, frame_max: int, heartbeat: int) -> None:
         """Take over what was agreed."""
@@ -360,10 +396,10 @@ class LegacyConnection(Output, ClientCalls, ServerCalls):
     def close(self, reply_code: int = 200, reply_text: str = "", method: Any = None) -> None:
         """Ask the peer to close the connection; ConnectionClosed tells when it is done.
 
-        Raises:
-            LocalProtocolError: it is closed or closing.
+        Does nothing where it is closed or closing already.
         """
-        self.check_alive()
+        if self.close_reason is not None:
+            return
         text = reply_text or self.model.reply_text(reply_code)
         if self.stage == "start":
             self.end([], reply_code, text, None, "local")  # nobody to tell yet
@@ -386,9 +422,33 @@ class LegacyConnection(Output, ClientCalls, ServerCalls):
         self.is_open = False
         self.close_reason = (reply_code, reply_text)
 
-    def end(self, events: list[Event], code: int, text: str, method: str | None, by: Party) -> None:
-        """Everything is over; method: name of the one at fault, or None."""
-        end_connection(self, events, code, text, self.model.methods.get(method or ""), by)
+    def end(
+        self,
+        events: list[Event],
+        code: int,
+        text: str,
+        method: str | None,
+        by: Party,
+        peer_version: str | None = None,
+    ) -> None:
+        """Everything is over; method: name of the one at fault, or None.
+
+        peer_version: as in the event.
+        """
+        kind = self.model.methods.get(method or "")
+        end_connection(self, events, code, text, kind, by, peer_version)
         self.is_open = False
         self._is_closed = True
         self.close_reason = (code, text)
+
+
+def _check_asserts(number: int, item: Any) -> None:
+    """Refuse a method or content whose values the specification excludes."""
+    method = getattr(item, "method", item)
+    try:
+        if hasattr(method, "validate"):
+            method.validate()
+        if hasattr(item, "properties"):
+            item.properties.validate()
+    except EncodeError as error:
+        raise HardFault(_codes.ILLEGAL_VALUE, str(error), method, number) from None

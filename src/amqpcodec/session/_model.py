@@ -47,6 +47,8 @@ class Model:
                 self.constants.setdefault(value, name)
         #: Whether tables can hold what RabbitMQ's capabilities are made of.
         self.has_capabilities: bool = table["dialect"] == "rabbitmq"
+        #: 0-9-1's basic.recover is answered, that of 0-8 and 0-9 is not.
+        self.has_recover_ok: bool = "basic.recover-ok" in self.methods
         self.connection_class: int = self.methods["connection.start"].CLASS_ID
 
     def peer_properties(self, own: dict[str, Any] | None) -> dict[str, Any]:

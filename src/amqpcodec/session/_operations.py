@@ -23,14 +23,18 @@ class Operations:
     """The operations of a Channel.
 
     All raise LocalProtocolError where the rules forbid them now or the version has not what is
-    asked for, and EncodeError for a value that cannot be encoded; nothing is sent then.
+    asked for, and EncodeError for a value that cannot be encoded; nothing is sent then. On a
+    channel that is over, ack, nack, reject and cancel do nothing.
     """
 
     __slots__ = ()
 
     def _request(self, name: str, **arguments: Any) -> Request | None:
         channel = cast("Channel", self)
-        return channel.send(channel.connection.model.make(name, **arguments))
+        model = channel.connection.model
+        if channel.ticket and "ticket" in model.method(name).FIELDS:
+            arguments["ticket"] = channel.ticket
+        return channel.send(model.make(name, **arguments))
 
     # ---- exchanges ----
 
@@ -219,6 +223,8 @@ class Operations:
         method = connection.publish_class(
             exchange=exchange, routing_key=routing_key, mandatory=mandatory, immediate=immediate
         )
+        if channel.ticket and "ticket" in method.FIELDS:
+            method.ticket = channel.ticket
         connection.queue_content(channel.number, method, properties, body)
         if not channel.confirming:
             return None
@@ -252,12 +258,16 @@ class Operations:
     def cancel(self, consumer_tag: str, *, no_wait: bool = False) -> Request | None:
         """End a consumer; deliveries may come until the reply.
 
-        A server ends one of its client's by this call.
+        A server ends one of its client's by this call. Where the channel is over, or the server
+        ended the consumer before, it does nothing and gives None.
         """
         channel = cast("Channel", self)
-        channel.check_open()
+        if not channel.is_open:
+            return None
         consumer = channel.consumers.get(consumer_tag)
         if consumer is None or not consumer.active:
+            if channel.was_cancelled(consumer_tag):
+                return None
             raise LocalProtocolError(f"channel {channel.number} has no consumer {consumer_tag!r}")
         return self._request("basic.cancel", consumer_tag=consumer_tag, no_wait=no_wait)
 
@@ -273,7 +283,7 @@ class Operations:
         channel = cast("Channel", self)
         connection = channel.connection
         if channel.state > 1 or not connection.is_open:
-            channel.check_open()
+            return
         if not connection.may_ack:
             connection.check_method(connection.ack_class)
         channel.send_settling(

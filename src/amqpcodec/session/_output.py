@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ._face import Connection
@@ -25,17 +26,33 @@ class Output(Connection):
         frame_max: bytes a frame may take, the 8 of its envelope included; 0 for no limit.
     """
 
-    __slots__ = ("_beats", "_encode_message", "_out", "_waiting", "encode", "frame_max", "model")
+    __slots__ = (
+        "_beats",
+        "_encode_message",
+        "_encode_parts",
+        "_out",
+        "_waiting",
+        "encode",
+        "frame_max",
+        "model",
+    )
 
     model: Model
     frame_max: int
     encode: Any
 
-    def _start_output(self, model: Model, frame_max: int) -> None:
+    def _start_output(self, model: Model, frame_max: int, validate: bool) -> None:
+        """validate: whether what is sent is held against the asserts of the specification."""
         self.model = model
         self.frame_max = frame_max
-        self.encode = model.module.encode
-        self._encode_message = model.module.encode_message
+        module = model.module
+        self.encode = module.encode
+        self._encode_message = module.encode_message
+        self._encode_parts = module.encode_parts
+        if validate:
+            self.encode = partial(module.encode, validate=True)
+            self._encode_message = partial(module.encode_message, validate=True)
+            self._encode_parts = partial(module.encode_parts, validate=True)
         self._out: list[bytes | memoryview] = []
         self._waiting = 0
         self._beats = Heartbeats()
@@ -76,8 +93,7 @@ class Output(Connection):
     def queue_content(self, number: int, method: Any, properties: Any, body: Buffer) -> None:
         """Queue a method and its content."""
         if type(body) is bytes and len(body) >= _VIEW_BYTES:
-            module = self.model.module
-            parts = module.encode_parts(number, method, properties, body, self.frame_max)
+            parts = self._encode_parts(number, method, properties, body, self.frame_max)
             self._out += parts
             self._waiting += sum(map(len, parts))
             return

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from . import _rules
+from . import _codes, _rules
 from ._channel import CLOSING, OPEN, OPENING, Channel
 from ._ending import end_channel
 from ._faults import HardFault, SoftFault
@@ -82,11 +82,11 @@ class Receiver:
 
     def _on_heartbeat(self, number: int, item: Any, events: list[Event]) -> None:
         if self._connection.stage == "start":
-            raise HardFault(503, "a heartbeat before the handshake")
+            raise HardFault(_codes.OUT_OF_TURN, "a heartbeat before the handshake")
 
     def _on_protocol_header(self, number: int, item: Any, events: list[Event]) -> None:
         if self._connection.stage != "start":
-            raise HardFault(501, "a protocol header in the middle of a connection")
+            raise HardFault(_codes.NOT_AMQP, "a protocol header in the middle of a connection")
         self._handshake.on_protocol_header(item, events)
 
     # ---- contents ----
@@ -100,7 +100,9 @@ class Receiver:
             if channel is None:
                 return
         if self._peer not in kind.SENT_BY:
-            raise HardFault(503, f"a {self._peer} does not send {kind.NAME}", method, number)
+            raise HardFault(
+                _codes.OUT_OF_TURN, f"a {self._peer} does not send {kind.NAME}", method, number
+            )
         if kind is self._deliver:
             self._on_deliver(channel, message, method, events)
         elif kind is self._publish:
@@ -118,18 +120,12 @@ class Receiver:
             events.append(MethodReceived(channel, message))
 
     def _on_deliver(self, channel: Channel, message: Any, method: Any, events: list[Event]) -> None:
-        consumer = channel.consumers.get(method.consumer_tag)
-        deliveries = channel.deliveries
-        tag = method.delivery_tag
-        if consumer is None or tag <= deliveries.last:
-            fault = _rules.CHECKS["basic.deliver"](channel, method) or (503, "")
+        fault = _rules.check_deliver(channel, method)
+        if fault is not None:
             raise HardFault(fault[0], fault[1], method, channel.number)
         if channel.state == CLOSING or not self._connection.is_open:
             return
-        deliveries.last = tag
-        if not consumer.no_ack:
-            deliveries.waiting.add(tag)
-        events.append(Delivered(consumer, message))
+        events.append(Delivered(_rules.do_deliver(channel, method), message))
 
     # ---- acknowledgements and confirms ----
 
@@ -144,9 +140,11 @@ class Receiver:
         multiple = name != "basic.reject" and method.multiple
         tags = channel.settle(tag, multiple, self._peer == "client")
         if tags is None:
-            if channel.state == CLOSING:
+            if channel.state == CLOSING or not self._connection.is_open:
                 return
-            raise SoftFault(406, f"unknown delivery tag {tag}", method, number)
+            raise SoftFault(
+                _codes.UNKNOWN_DELIVERY_TAG, f"unknown delivery tag {tag}", method, number
+            )
         if self._peer == "server":
             events.append((Acked if name == "basic.ack" else Nacked)(channel, tags))
         elif name == "basic.ack":
@@ -161,10 +159,14 @@ class Receiver:
         kind = type(method)
         connection = self._connection
         if self._peer not in kind.SENT_BY:
-            raise HardFault(503, f"a {self._peer} does not send {kind.NAME}", method, number)
+            raise HardFault(
+                _codes.OUT_OF_TURN, f"a {self._peer} does not send {kind.NAME}", method, number
+            )
         if self._model.connection_class == kind.CLASS_ID:
             if number:
-                raise HardFault(503, f"{kind.NAME} on channel {number}", method, number)
+                raise HardFault(
+                    _codes.OUT_OF_TURN, f"{kind.NAME} on channel {number}", method, number
+                )
             self._on_connection_method(method, events)
             return
         name = kind.NAME
@@ -181,8 +183,10 @@ class Receiver:
             self._on_reply(channel, method, method, events)
         elif channel.state == CLOSING or not connection.is_open:
             return
-        elif kind in self._model.replies and not kind.RESPONSES:
-            raise HardFault(503, f"{name} answers nothing that was asked", method, number)
+        elif kind in self._model.replies:
+            raise HardFault(
+                _codes.OUT_OF_TURN, f"{name} answers nothing that was asked", method, number
+            )
         else:
             self._on_request(channel, method, events)
 
@@ -191,12 +195,19 @@ class Receiver:
         connection = self._connection
         if connection.stage != "opened":
             due = " or ".join(self._handshake.expected) or "the end of the handshake"
-            raise HardFault(503, f"{method.NAME} where {due} has to come", method, number)
+            raise HardFault(
+                _codes.OUT_OF_TURN, f"{method.NAME} where {due} has to come", method, number
+            )
         channel = self._channels.get(number)
         if channel is None:
             if not connection.is_open:
                 return None
-            raise HardFault(504, f"{method.NAME} on channel {number}, not open", method, number)
+            raise HardFault(
+                _codes.CHANNEL_NOT_OPEN,
+                f"{method.NAME} on channel {number}, not open",
+                method,
+                number,
+            )
         # A client that closes is still told what was confirmed and answered. A server has no use
         # for more: what it passed over before may be what this rests on.
         closing = channel.state == CLOSING or not connection.is_open
@@ -212,7 +223,7 @@ class Receiver:
         """Complete the request that is next; reply is the method, or the Message around it."""
         if not self._answers(channel, type(method)):
             text = f"{method.NAME} answers nothing that was asked"
-            raise HardFault(503, text, method, channel.number)
+            raise HardFault(_codes.OUT_OF_TURN, text, method, channel.number)
         request = channel.sent[0]
         name = method.NAME
         check = _rules.REPLY_CHECKS.get(name)
@@ -231,6 +242,8 @@ class Receiver:
         if channel.leaving:
             channel.forget_left()
         events.append(Replied(channel, request, reply))
+        if type(method).RESPONSES and channel.is_open:  # file.open-ok asks for file.stage
+            self._on_request(channel, method, events)
 
     def _on_request(self, channel: Channel, method: Any, events: list[Event]) -> None:
         """A method that begins something."""
@@ -261,7 +274,12 @@ class Receiver:
             effect(channel, method, request)
         if expects:
             if len(channel.received) >= connection.max_requests:
-                raise HardFault(506, "too many requests wait for replies", method, channel.number)
+                raise HardFault(
+                    _codes.TOO_MANY_REQUESTS,
+                    "too many requests wait for replies",
+                    method,
+                    channel.number,
+                )
             channel.received.append(request)
         events.append(Requested(channel, request))
 
@@ -280,6 +298,7 @@ class Receiver:
         # One that the caller cancels at the same time is told by the reply to that.
         if consumer is not None and consumer.active:
             consumer.active = False
+            channel.note_cancelled(consumer.tag)
             events.append(ConsumerCancelled(consumer))
 
     # ---- channels ----
@@ -293,7 +312,7 @@ class Receiver:
         limit = connection.channel_max or 65535
         if number in self._channels or not 1 <= number <= limit:
             text = f"channel {number} is open already or not within 1 to {limit}"
-            raise HardFault(504, text, method, number)
+            raise HardFault(_codes.CHANNEL_NOT_OPEN, text, method, number)
         channel = self._channels[number] = Channel(connection, number, OPEN)
         connection.queue(number, self._model.make("channel.open-ok"))
         events.append(ChannelOpened(channel))
@@ -307,7 +326,12 @@ class Receiver:
         if channel is None:
             if not connection.is_open:
                 return
-            raise HardFault(504, f"{method.NAME} on channel {number}, not open", method, number)
+            raise HardFault(
+                _codes.CHANNEL_NOT_OPEN,
+                f"{method.NAME} on channel {number}, not open",
+                method,
+                number,
+            )
         if method.NAME == "channel.close":
             if connection.is_open:
                 connection.queue(number, self._model.make("channel.close-ok"))
@@ -320,7 +344,7 @@ class Receiver:
             end_channel(channel, events, method.reply_code, method.reply_text, blamed, "peer")
             return
         if channel.state != CLOSING:
-            raise HardFault(503, "channel.close-ok answers nothing", method, number)
+            raise HardFault(_codes.OUT_OF_TURN, "channel.close-ok answers nothing", method, number)
         if channel.discarding:
             self._channels.pop(number)
             return
@@ -338,14 +362,14 @@ class Receiver:
         name = type(method).NAME
         if name == "connection.close":
             if connection.stage == "start":
-                raise HardFault(503, f"{name} before the handshake", method)
+                raise HardFault(_codes.OUT_OF_TURN, f"{name} before the handshake", method)
             connection.queue(0, self._model.make("connection.close-ok"))
             kind = self._blamed(method)
             blamed = None if kind is None else kind.NAME
             connection.end(events, method.reply_code, method.reply_text, blamed, "peer")
         elif name == "connection.close-ok":
             if connection.close_reason is None:
-                raise HardFault(503, "connection.close-ok answers nothing", method)
+                raise HardFault(_codes.OUT_OF_TURN, "connection.close-ok answers nothing", method)
             code, text = connection.close_reason
             connection.end(events, code, text, None, "local")
         elif connection.close_reason is not None:
@@ -376,9 +400,9 @@ class Receiver:
             "connection.tune",
             "connection.open",
         ):
-            raise HardFault(503, f"{kind.NAME} on an open connection", method)
+            raise HardFault(_codes.OUT_OF_TURN, f"{kind.NAME} on an open connection", method)
         if len(connection.received) >= connection.max_requests:
-            raise HardFault(506, "too many requests wait for replies", method)
+            raise HardFault(_codes.TOO_MANY_REQUESTS, "too many requests wait for replies", method)
         asked = PeerRequest(method, None, connection, self._model.expects_reply(method))
         connection.received.append(asked)
         events.append(Requested(None, asked))

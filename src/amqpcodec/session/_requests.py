@@ -22,7 +22,7 @@ class Request:
         method: what was sent.
         channel: where; None for one of the connection (update-secret).
         response: the method, or the Message of basic.get-ok, that answered it; None before.
-        error: (reply code, reply text) once it failed, else None.
+        error: (reply code, reply text) once its channel or connection ended, else None.
         consumer: of basic.consume: the Consumer, known by name once the reply is there.
         context: the caller's own, such as a future.
     """
@@ -73,18 +73,25 @@ class PeerRequest(Request):
         self._connection = connection
         self.expects_response = expects_response
 
-    def respond(self, method: Any, properties: Any = None, body: Buffer = b"") -> None:
+    def respond(self, method: Any, properties: Any = None, body: Buffer = b"") -> Request | None:
         """Answer it, in the order in which the requests of a channel came.
 
+        Does nothing where its channel or connection is over, which may have come with the same
+        bytes.
+
+        Returns:
+            the Request that the reply makes where it asks for an answer itself, as file.open-ok
+            asks for file.stage; else None.
+
         Raises:
-            LocalProtocolError: no reply to this one, not its turn, or its channel is closed.
+            LocalProtocolError: no reply to this one, not its turn, or answered before.
         """
-        if not self.expects_response or self.done:
+        if not self.expects_response or self.response is not None:
             raise LocalProtocolError(f"{self.method.NAME} waits for no reply")
-        if self.channel is None:
-            self._connection.respond(self, method)
-        else:
-            self.channel.respond(self, method, properties, body)
+        if self.channel is not None:
+            return self.channel.respond(self, method, properties, body)
+        self._connection.respond(self, method)
+        return None
 
 
 class Consumer:

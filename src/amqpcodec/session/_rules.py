@@ -7,19 +7,29 @@ that a method of the peer breaks closes channel or connection with the reply cod
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
+from . import _codes
 from ._requests import Consumer, Request
 
 if TYPE_CHECKING:
     from ._channel import Channel
+    from ._tags import TransactionalDeliveries
 
-__all__ = ["CHECKS", "EFFECTS", "REPLY_CHECKS", "REPLY_EFFECTS", "Fault"]
+__all__ = [
+    "CHECKS",
+    "EFFECTS",
+    "REPLY_CHECKS",
+    "REPLY_EFFECTS",
+    "Fault",
+    "check_deliver",
+    "do_deliver",
+]
 
 #: (reply code, what is wrong).
 Fault: TypeAlias = tuple[int, str]
 Check: TypeAlias = "Callable[[Channel, Any], Fault | None]"
-Effect: TypeAlias = "Callable[[Channel, Any, Request | None], None]"
+Effect: TypeAlias = "Callable[[Channel, Any, Request | None], object]"
 ReplyCheck: TypeAlias = "Callable[[Channel, Request, Any], Fault | None]"
 ReplyEffect: TypeAlias = "Callable[[Channel, Request, Any], None]"
 
@@ -28,9 +38,9 @@ def _check_consume(channel: Channel, method: Any) -> Fault | None:
     tag = method.consumer_tag
     known = channel.consumers.get(tag)
     if tag and known is not None and known.active:
-        return 530, f"consumer tag {tag!r} is in use on this channel"
+        return _codes.CONSUMER_TAG_IN_USE, f"consumer tag {tag!r} is in use on this channel"
     if not tag and not channel.connection.model.expects_reply(method):
-        return 503, "a consumer without a name needs the reply that names it"
+        return _codes.OUT_OF_TURN, "a consumer without a name needs the reply that names it"
     return None
 
 
@@ -46,9 +56,10 @@ def _do_consume(channel: Channel, method: Any, request: Request | None) -> None:
 def _check_consume_ok(channel: Channel, request: Request, reply: Any) -> Fault | None:
     asked = request.method.consumer_tag
     if asked and reply.consumer_tag != asked:
-        return 503, f"consumer {asked!r} was given the name {reply.consumer_tag!r}"
+        return _codes.OUT_OF_TURN, f"consumer {asked!r} was given the name {reply.consumer_tag!r}"
     if not asked and reply.consumer_tag in channel.consumers:
-        return 503, f"consumer tag {reply.consumer_tag!r} is in use on this channel"
+        text = f"consumer tag {reply.consumer_tag!r} is in use on this channel"
+        return _codes.OUT_OF_TURN, text
     return None
 
 
@@ -81,22 +92,32 @@ def _do_cancel_ok(channel: Channel, request: Request, reply: Any) -> None:
         del channel.consumers[tag]
 
 
-def _check_deliver(channel: Channel, method: Any) -> Fault | None:
+def check_deliver(channel: Channel, method: Any) -> Fault | None:
+    """What is wrong with a basic.deliver, sent or received."""
     if method.consumer_tag not in channel.consumers:
-        return 503, f"delivery for {method.consumer_tag!r}, which is no consumer of this channel"
+        text = f"delivery for {method.consumer_tag!r}, which is no consumer of this channel"
+        return _codes.UNKNOWN_CONSUMER, text
     return _check_tag(channel, method)
 
 
 def _check_tag(channel: Channel, method: Any) -> Fault | None:
     if method.delivery_tag <= channel.deliveries.last:
-        return 503, f"delivery tag {method.delivery_tag} was used before"
+        return _codes.TAG_USED_BEFORE, f"delivery tag {method.delivery_tag} was used before"
     return None
 
 
-def _do_deliver(channel: Channel, method: Any, request: Request | None) -> None:
-    channel.deliveries.last = method.delivery_tag
-    if not channel.consumers[method.consumer_tag].no_ack:
-        channel.deliveries.waiting.add(method.delivery_tag)
+def do_deliver(channel: Channel, method: Any, request: Request | None = None) -> Consumer:
+    """Note the tag of a basic.deliver; the consumer that it is for."""
+    consumer = channel.consumers[method.consumer_tag]
+    _note_tag(channel, method, consumer.no_ack)
+    return consumer
+
+
+def _note_tag(channel: Channel, method: Any, no_ack: bool) -> None:
+    deliveries = channel.deliveries
+    deliveries.last = tag = method.delivery_tag
+    if not no_ack:
+        deliveries.waiting.add(tag)
 
 
 def _check_get_ok(channel: Channel, request: Request, reply: Any) -> Fault | None:
@@ -104,23 +125,32 @@ def _check_get_ok(channel: Channel, request: Request, reply: Any) -> Fault | Non
 
 
 def _do_get_ok(channel: Channel, request: Request, reply: Any) -> None:
-    channel.deliveries.last = reply.delivery_tag
-    if not request.method.no_ack:
-        channel.deliveries.waiting.add(reply.delivery_tag)
+    _note_tag(channel, reply, request.method.no_ack)
+
+
+def _check_recover(channel: Channel, method: Any) -> Fault | None:
+    # Spec: 0-8 and 0-9, basic.recover: "only allowed on non-transacted channels". 0-9-1 has not
+    # this rule, and a recover that is answered.
+    if channel.transactional and not channel.connection.model.has_recover_ok:
+        return _codes.MODE_CONFLICT, "a channel with transactions does not recover"
+    return None
 
 
 def _do_recover(channel: Channel, method: Any, request: Request | None) -> None:
     channel.deliveries.forget()
+    if channel.connection.model.expects_reply(method):
+        channel.recovering.append(channel.deliveries.last)
 
 
 def _do_recover_ok(channel: Channel, request: Request, reply: Any) -> None:
-    # What was on its way when it was asked for went back as well.
-    channel.deliveries.forget()
+    # What was on its way when it was asked for went back as well; what a rollback gave back since
+    # did not.
+    channel.deliveries.forget(channel.recovering.popleft())
 
 
 def _check_confirm(channel: Channel, method: Any) -> Fault | None:
     if channel.transactional:
-        return 406, "a channel with transactions cannot confirm"
+        return _codes.MODE_CONFLICT, "a channel with transactions cannot confirm"
     return None
 
 
@@ -130,32 +160,38 @@ def _do_confirm(channel: Channel, method: Any, request: Request | None) -> None:
 
 def _check_tx_select(channel: Channel, method: Any) -> Fault | None:
     if channel.confirming:
-        return 406, "a channel with confirms cannot have transactions"
+        return _codes.MODE_CONFLICT, "a channel with confirms cannot have transactions"
     return None
 
 
 def _do_tx_select(channel: Channel, method: Any, request: Request | None) -> None:
     channel.transactional = True
+    channel.deliveries = channel.deliveries.transactional()
 
 
 def _check_transactional(channel: Channel, method: Any) -> Fault | None:
     if not channel.transactional:
-        return 406, "the channel has no transactions"
+        return _codes.NO_TRANSACTION, "the channel has no transactions"
     return None
 
 
 def _do_commit(channel: Channel, method: Any, request: Request | None) -> None:
-    channel.settled_in_tx.clear()
+    cast("TransactionalDeliveries", channel.deliveries).commit()
 
 
 def _do_rollback(channel: Channel, method: Any, request: Request | None) -> None:
-    channel.deliveries.put_back(tuple(channel.settled_in_tx))
-    channel.settled_in_tx.clear()
+    cast("TransactionalDeliveries", channel.deliveries).rollback()
+
+
+def _do_access(channel: Channel, request: Request, reply: Any) -> None:
+    """0-8, 0-9: later operations name the ticket that the server gave."""
+    channel.ticket = reply.ticket
 
 
 CHECKS: dict[str, Check] = {
     "basic.consume": _check_consume,
-    "basic.deliver": _check_deliver,
+    "basic.deliver": check_deliver,
+    "basic.recover": _check_recover,
     "confirm.select": _check_confirm,
     "tx.select": _check_tx_select,
     "tx.commit": _check_transactional,
@@ -164,7 +200,7 @@ CHECKS: dict[str, Check] = {
 EFFECTS: dict[str, Effect] = {
     "basic.consume": _do_consume,
     "basic.cancel": _do_cancel,
-    "basic.deliver": _do_deliver,
+    "basic.deliver": do_deliver,
     "basic.recover": _do_recover,
     "basic.recover-async": _do_recover,
     "confirm.select": _do_confirm,
@@ -177,6 +213,7 @@ REPLY_CHECKS: dict[str, ReplyCheck] = {
     "basic.get-ok": _check_get_ok,
 }
 REPLY_EFFECTS: dict[str, ReplyEffect] = {
+    "access.request-ok": _do_access,
     "basic.consume-ok": _do_consume_ok,
     "basic.cancel-ok": _do_cancel_ok,
     "basic.get-ok": _do_get_ok,

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from ..negotiation import negotiate
-from . import _sasl
+from . import _codes, _sasl
 from ._client import lowest
 from ._faults import HardFault
 from .errors import LocalProtocolError, RemoteProtocolError
@@ -33,6 +33,8 @@ class ServerHandshake:
         self._mechanisms = tuple(mechanisms)
         self._locales = tuple(locales)
         self._properties = connection.model.peer_properties(server_properties)
+        connection.encode(0, self._start(connection.model.version))
+        connection.check_tune("connection.tune")
         self._peer_closes_well = False
         self._virtual_host = ""
         #: What the client has to send, or what the caller has to answer.
@@ -59,18 +61,18 @@ class ServerHandshake:
         if reason is not None:
             self.refuse_header(reply, reason, events)
         connection.stage = "login"
-        connection.queue(
-            0,
-            model.make(
-                "connection.start",
-                version_major=spoken[0],
-                version_minor=spoken[1],
-                server_properties=self._properties,
-                mechanisms=" ".join(self._mechanisms).encode(),
-                locales=" ".join(self._locales).encode(),
-            ),
-        )
+        connection.queue(0, self._start(spoken))
         self.expected = ("connection.start-ok",)
+
+    def _start(self, version: tuple[int, int]) -> Any:
+        return self._connection.model.make(
+            "connection.start",
+            version_major=version[0],
+            version_minor=version[1],
+            server_properties=self._properties,
+            mechanisms=" ".join(self._mechanisms).encode(),
+            locales=" ".join(self._locales).encode(),
+        )
 
     def refuse_header(self, reply: bytes, reason: str | None, events: list[Event]) -> None:
         """End what did not begin as AMQP: by our own header, as the specification wants it."""
@@ -84,13 +86,17 @@ class ServerHandshake:
         name = method.NAME
         if name not in self.expected:
             due = " or ".join(self.expected) or f"our answer to connection.{self.asked}"
-            raise HardFault(503, f"{name} where {due} has to come", method)
+            raise HardFault(_codes.OUT_OF_TURN, f"{name} where {due} has to come", method)
         self.expected = ()
         getattr(self, "_on_" + name.rpartition(".")[2].replace("-", "_"))(method, events)
 
     def _on_start_ok(self, method: Any, events: list[Event]) -> None:
         if method.mechanism not in self._mechanisms:
-            raise HardFault(503, f"mechanism {method.mechanism!r} was not offered", method)
+            text = f"mechanism {method.mechanism!r} was not offered"
+            raise HardFault(_codes.OUT_OF_TURN, text, method)
+        if method.locale not in self._locales:
+            text = f"locale {method.locale!r} was not offered"
+            raise HardFault(_codes.OUT_OF_TURN, text, method)
         table = method.client_properties
         capabilities = table.get("capabilities")
         if isinstance(capabilities, dict):
@@ -119,9 +125,13 @@ class ServerHandshake:
         for name in ("channel_max", "frame_max"):
             mine, theirs = getattr(connection, name), getattr(method, name)
             if mine and (theirs > mine or not theirs):
-                raise HardFault(530, f"{name} {theirs} is above the {mine} offered", method)
+                raise HardFault(
+                    _codes.LIMIT_REFUSED, f"{name} {theirs} is above the {mine} offered", method
+                )
         if 0 < method.frame_max < connection.model.module.FRAME_MIN_SIZE:
-            raise HardFault(530, f"frame_max {method.frame_max} is below the minimum", method)
+            raise HardFault(
+                _codes.LIMIT_REFUSED, f"frame_max {method.frame_max} is below the minimum", method
+            )
         connection.tuned(
             lowest(connection.channel_max, method.channel_max), method.frame_max, method.heartbeat
         )
@@ -135,15 +145,23 @@ class ServerHandshake:
 
     # ---- the caller's answers ----
 
-    def _check_asked(self, asked: str) -> None:
-        self._connection.check_alive()
+    def _is_asked(self, asked: str) -> bool:
+        """Whether the client waits for this answer; False where the connection is over.
+
+        Raises:
+            LocalProtocolError: it did not ask for it.
+        """
+        if self._connection.close_reason is not None:
+            return False
         if self.asked != asked:
             raise LocalProtocolError(f"the client has not asked for {asked}")
         self.asked = None
+        return True
 
     def accept_login(self) -> None:
         """Propose the limits of the connection."""
-        self._check_asked("login")
+        if not self._is_asked("login"):
+            return
         connection = self._connection
         wanted = connection.wanted_heartbeat
         connection.stage = "tune"
@@ -160,22 +178,27 @@ class ServerHandshake:
 
     def challenge(self, raw: bytes) -> None:
         """Ask for more."""
-        self._check_asked("login")
+        if not self._is_asked("login"):
+            return
         self._connection.queue(0, self._connection.model.make("connection.secure", challenge=raw))
         self.expected = ("connection.secure-ok",)
 
     def refuse_login(self, text: str) -> None:
         """Say no: by a close where the client understands it, else by closing the transport."""
-        self._check_asked("login")
+        if not self._is_asked("login"):
+            return
         connection = self._connection
+        code = _codes.ACCESS_REFUSED
+        reason = connection.model.reply_text(code, text)
         if self._peer_closes_well:
-            connection.queue_close(403, connection.model.reply_text(403, text), None)
+            connection.queue_close(code, reason, None)
         else:
-            connection.end([], 403, connection.model.reply_text(403, text), None, "local")
+            connection.end([], code, reason, None, "local")
 
-    def accept_open(self) -> ConnectionOpened:
+    def accept_open(self) -> ConnectionOpened | None:
         """Open the virtual host that was asked for."""
-        self._check_asked("open")
+        if not self._is_asked("open"):
+            return None
         connection = self._connection
         connection.queue(0, connection.model.make("connection.open-ok"))
         connection.opened(self._virtual_host)
@@ -189,7 +212,8 @@ class ServerHandshake:
 
     def refuse_open(self, reply_code: int, text: str) -> None:
         """Say no, with the reason."""
-        self._check_asked("open")
+        if not self._is_asked("open"):
+            return
         connection = self._connection
         connection.queue_close(
             reply_code,
@@ -199,7 +223,10 @@ class ServerHandshake:
 
 
 class ServerCalls:
-    """The calls of a connection in the server's role that answer the client's handshake."""
+    """The calls of a connection in the server's role that answer the client's handshake.
+
+    On a connection that is over they do nothing: the client may have closed it with the same bytes.
+    """
 
     __slots__ = ()
 
@@ -225,8 +252,8 @@ class ServerCalls:
         """
         self._server().refuse_login(text)
 
-    def accept_open(self) -> ConnectionOpened:
-        """Answer OpenRequested: the connection is open."""
+    def accept_open(self) -> ConnectionOpened | None:
+        """Answer OpenRequested: the connection is open. None where it is over already."""
         return self._server().accept_open()
 
     def refuse_open(self, reply_code: int = 530, text: str = "") -> None:

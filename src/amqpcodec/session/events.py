@@ -14,6 +14,7 @@ from .._public import listing
 if TYPE_CHECKING:
     from ._channel import Channel
     from ._requests import Consumer, PeerRequest, Request
+    from ._tags import Tags
 
 __all__ = [
     "Acked",
@@ -90,6 +91,9 @@ class ConnectionClosed(Event):
         method: name of the method at fault ("connection.open"), or None.
         by: who ended it.
         stage: how far it had come: "start", "login", "tune", "open" or "opened".
+        peer_version: to a client whose version the server refuses: the one that the server names,
+            such as "0-8" or "1.0", or its numbers where this package does not know it. None else.
+            No credentials were sent then.
     """
 
     reply_code: int
@@ -97,6 +101,7 @@ class ConnectionClosed(Event):
     method: str | None
     by: Party
     stage: str
+    peer_version: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +129,7 @@ class ChannelClosed(Event):
     reply_text: str
     method: str | None
     by: Party
-    unconfirmed: tuple[int, ...] = ()
+    unconfirmed: Tags = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,11 +195,11 @@ class Acked(Event):
     """The server took over these publications: the numbers that `publish` gave, ascending.
 
     Attributes:
-        tags: numbers of publications, ascending.
+        tags: numbers of publications, ascending: a tuple of one, or TagRanges of many.
     """
 
     channel: Channel
-    tags: tuple[int, ...]
+    tags: Tags
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,11 +207,11 @@ class Nacked(Event):
     """The server could not take over these publications.
 
     Attributes:
-        tags: numbers of publications, ascending.
+        tags: numbers of publications, ascending: a tuple of one, or TagRanges of many.
     """
 
     channel: Channel
-    tags: tuple[int, ...]
+    tags: Tags
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,10 +316,14 @@ class Published(Event):
 
 @dataclass(frozen=True, slots=True)
 class Acknowledged(Event):
-    """A client took over these deliveries; their tags, ascending."""
+    """A client took over these deliveries.
+
+    Attributes:
+        tags: of the deliveries, ascending: a tuple of one, or TagRanges of many.
+    """
 
     channel: Channel
-    tags: tuple[int, ...]
+    tags: Tags
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,12 +331,12 @@ class Rejected(Event):
     """A client refused these deliveries, by basic.reject or basic.nack.
 
     Attributes:
-        tags: of the deliveries, ascending.
+        tags: of the deliveries, ascending: a tuple of one, or TagRanges of many.
         requeue: whether they are to be delivered again.
     """
 
     channel: Channel
-    tags: tuple[int, ...]
+    tags: Tags
     requeue: bool
 
 
@@ -346,7 +355,7 @@ _set_acked_channel = vars(Acked)["channel"].__set__
 _set_acked_tags = vars(Acked)["tags"].__set__
 
 
-def _init_acked(self: Acked, channel: Channel, tags: tuple[int, ...]) -> None:
+def _init_acked(self: Acked, channel: Channel, tags: Tags) -> None:
     _set_acked_channel(self, channel)
     _set_acked_tags(self, tags)
 

@@ -25,6 +25,7 @@ from amqpcodec.session import (
     Replied,
     Request,
     RequestFailed,
+    TagRanges,
 )
 
 # ---- constants ----
@@ -265,7 +266,7 @@ def react(event: Event) -> str:
             assert_type(consumer, Consumer)
             return f"{consumer.tag} {message.body}"
         case Acked(channel, tags):
-            assert_type(tags, tuple[int, ...])
+            assert_type(tags, tuple[int, ...] | TagRanges)
             assert_type(channel.publish("", "q", b""), int | None)
         case Replied(_, request, _) | RequestFailed(_, request, _, _, _):
             assert_type(request, Request)
