@@ -5,7 +5,8 @@ A drop-in does the work of functions without calling them. Which ones it knows i
 bytecode, which another version of Python compiles otherwise.
 
 A path in the table says what was hashed: ``pika.frame:Frame._marshal`` is one function,
-``pamqp.decode:*`` all functions of a module, ``pika.spec`` a module's whole file.
+``pamqp.decode:*`` all functions of a module but those of names such as ``__annotate__``, which
+CPython adds by itself since 3.14, ``pika.spec`` a module's whole file.
 
 What is not known is used only as far as it can be compared: functions from bytes to values and
 back, and classes, that give the client's own results in a first comparison. The seams of all others
@@ -93,9 +94,11 @@ def digest(path: str) -> str | None:
     module = import_module(name)
     if inside == "*":
         functions = [
-            each
-            for _, each in sorted(vars(module).items())
-            if type(each) is FunctionType and each.__module__ == name
+            function
+            for attribute, function in sorted(vars(module).items())
+            if type(function) is FunctionType
+            and function.__module__ == name
+            and not (attribute.startswith("__") and attribute.endswith("__"))
         ]
         texts = [text for text in map(source, functions) if text is not None]
         whole = bool(texts) and len(texts) == len(functions)
