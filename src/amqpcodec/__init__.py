@@ -121,6 +121,9 @@ def protocol(name: str, overlays: Iterable[str] = ()) -> ModuleType:
 def install(*clients: str, strict: bool = True) -> None:
     """Make clients faster that are there already: ``amqpcodec.install("pika")``.
 
+    Of several names all are installed or, where one is refused, none: the drop-ins are then what
+    they were before the call.
+
     Args:
         clients: names of packages; `amqpcodec.compat` says which there are.
         strict: False makes a header value that the client cannot read a `types.RawValue`; else it
@@ -128,12 +131,16 @@ def install(*clients: str, strict: bool = True) -> None:
 
     Raises:
         ValueError: no drop-in has this name.
-        amqpcodec.compat.CompatError: the client is missing, or not one that the drop-in fits.
+        amqpcodec.compat.CompatError: the client is missing, or not one that the drop-in fits; the
+            text names the first value that differs.
     """
     from .compat import drop_in
+    from .compat._dropin import all_or_none
 
-    for one in [drop_in(client) for client in clients]:
-        one.install(strict=strict)
+    modules = [drop_in(client) for client in clients]
+    with all_or_none(one for module in modules for one in module.DROP_INS):
+        for module in modules:
+            module.install(strict=strict)
 
 
 def load_xml_spec(

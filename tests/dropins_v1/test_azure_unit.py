@@ -244,12 +244,34 @@ def test_an_unknown_version_is_compared_first(
     real = module._Client.sample
     monkeypatch.setattr(
         module._Client, "sample",
-        lambda self, field, n: 1e99 if "message_id" in str(field) else real(self, field, n),
+        lambda self, field, n, variant: (
+            1e99 if "message_id" in str(field) else real(self, field, n, variant)
+        ),
     )  # fmt: skip
     with pytest.raises((CompatError, TypeError)):
         module.install(clients=[name])
     assert decode.decode_payload is stock_function
     assert decode._COMPOSITES is own
+    assert not module.installed()
+
+
+@pytest.mark.parametrize("code", [0x51, 0x54, 0x55, 0x61, 0x71, 0x81])
+def test_a_number_without_its_sign_is_refused_by_name(
+    package: str, code: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A version that reads a signed format as the unsigned one of the same width."""
+    module = dropin(package)
+    [name] = [n for n, root in module.CLIENTS.items() if package == f"{root}._pyamqp"]
+    monkeypatch.setattr(module._DROP_INS[name], "version", lambda: "77.8.9")
+    table = live(package)._decode._DECODE_BY_CONSTRUCTOR
+    unsigned = {0x51: 0x50, 0x54: 0x52, 0x55: 0x53, 0x61: 0x60, 0x71: 0x70, 0x81: 0x80}[code]
+    was = table[code]
+    try:
+        table[code] = table[unsigned]
+        with pytest.raises(CompatError, match=f"read .*{code:02x}.*the client gives"):
+            module.install(clients=[name])
+    finally:
+        table[code] = was
     assert not module.installed()
 
 

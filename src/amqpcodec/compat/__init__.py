@@ -23,9 +23,10 @@ aiormq, aio-pika and amqpstorm), ``amqp`` (py-amqp, under kombu and Celery) and,
 A client may be patched before and after the installation: what rests on that is left to its own
 code. ``docs/guide/drop-ins.md`` says what is not noticed.
 
-A version of a client that is not known here gives a `CompatWarning`, and only what passes a
-comparison with the client's own functions is used; a client without the seams raises
-`CompatError` and stays as it is.
+A version of a client that is not known here gives a `CompatWarning` where it passes a comparison
+with the client's own functions: values of every type and width, frames of every method. A client
+that gives another value, or has not the seams, raises `CompatError` and stays as it is; the text
+names the first value that differs. ``amqpcodec.install("pika", "pamqp")`` installs both or none.
 """
 
 from __future__ import annotations

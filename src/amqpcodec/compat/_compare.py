@@ -1,68 +1,157 @@
-"""Frames to compare a drop-in with its client on, before it is used."""
+"""Frames and values to compare a drop-in with its client on, before it is used.
+
+Numbers of every width are at both ends of their range, with and without a sign; texts and names are
+also not UTF-8; values are also in arrays and tables. What a client of another version reads or
+writes otherwise is a `Difference`.
+"""
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
-from typing import Any
+from functools import lru_cache, partial
+from itertools import chain
+from typing import Any, NamedTuple
 
-__all__ = ["header_frame", "method_frame", "outcome", "same_values"]
+__all__ = [
+    "INTS",
+    "LONG_NAMES",
+    "Difference",
+    "DiffersError",
+    "compare",
+    "frame_differences",
+    "header_frames",
+    "method_frames",
+    "outcome",
+    "refuse",
+    "value_differences",
+    "variant_differences",
+]
 
 #: Wire types, numbered as in lowered tables.
 _BIT, _OCTET, _SHORT, _LONG, _LONGLONG, _SHORTSTR, _LONGSTR, _TIMESTAMP, _TABLE = range(9)
 
-_TABLE_PAIRS = b"\x01kS\0\0\0\x01v\x02b1t\x01\x01nI\xff\xff\xff\xfe\x01eV"
-_SAMPLES = {
-    _OCTET: b"\x07",
-    _SHORT: b"\x02\x01",
-    _LONG: b"\x00\x01\x11\x70",
-    _LONGLONG: b"\x00\x00\x01\x00\x00\x00\x00\x05",
-    _TIMESTAMP: struct.pack(">Q", 1_700_000_000),
-    _TABLE: struct.pack(">I", len(_TABLE_PAIRS)) + _TABLE_PAIRS,
+
+class Difference(NamedTuple):
+    """What a client and its drop-in do otherwise.
+
+    Args:
+        subject: the value, with the bytes or the class that it was read from or written by.
+        client: what comes of it without the drop-in, as text.
+        drop_in: what comes of it with the drop-in, as text.
+    """
+
+    subject: str
+    client: str
+    drop_in: str
+
+    def __str__(self) -> str:
+        return f"{self.subject}: the client gives {self.client}, the drop-in {self.drop_in}"
+
+
+class DiffersError(Exception):
+    """A client reads or writes otherwise than its drop-in; `difference` is the first case."""
+
+    def __init__(self, difference: Difference) -> None:
+        super().__init__(str(difference))
+        self.difference = difference
+
+
+def refuse(differences: Iterable[Difference]) -> None:
+    """Raise for the first difference, where there is one."""
+    for difference in differences:
+        raise DiffersError(difference)
+
+
+# --- frames -------------------------------------------------------------------------------------
+
+
+def _pack_table(pairs: bytes) -> bytes:
+    return struct.pack(">I", len(pairs)) + pairs
+
+
+#: Samples of each wire type: small values, numbers with their first bit set, what is not UTF-8.
+_VARIANTS = range(4)
+_SAMPLES: dict[int, tuple[bytes, bytes, bytes, bytes]] = {
+    _OCTET: (b"\x07", b"\x87", b"\xff", b"\x80"),
+    _SHORT: (b"\x02\x01", b"\x82\x01", b"\xff\xff", b"\x80\x00"),
+    _LONG: (b"\x00\x01\x11\x70", b"\x80\x01\x11\x70", b"\xff" * 4, b"\x80" + bytes(3)),
+    _LONGLONG: (b"\0\0\1\0\0\0\0\5", b"\x80\0\1\0\0\0\0\5", b"\xff" * 8, b"\x80" + bytes(7)),
+    _SHORTSTR: (b"text", b"t\xc3\xa4xt", b"\xff\xfe", b""),
+    _LONGSTR: (b"text", b"t\xc3\xa4xt", b"\xff\xfe", b""),
+    _TIMESTAMP: tuple(
+        struct.pack(">Q", seconds) for seconds in (1_700_000_000, 4_294_967_296, 2**64 - 1, 0)
+    ),  # type: ignore[dict-item]
+    _TABLE: (
+        _pack_table(b"\x01kS\0\0\0\x01v\x02b1t\x01\x01nI\xff\xff\xff\xfe\x01eV"),
+        _pack_table(b"\x02\xc3\xa4S\0\0\0\x02\xc3\xa4\x01Bb\xff\x01CB\xff"),
+        _pack_table(b"\x02\xff\xfeS\0\0\0\x02\xff\xfe"),
+        _pack_table(b""),
+    ),
 }
 
 
-def _sample(wire_type: int, number: int) -> bytes:
+def _sample(wire_type: int, number: int, variant: int) -> bytes:
     """Bytes of a value; texts differ, so that none can stand in another's place."""
-    text = f"text-{number}".encode()
-    if wire_type == _SHORTSTR:
-        return bytes([len(text)]) + text
-    if wire_type == _LONGSTR:
-        return struct.pack(">I", len(text)) + text
-    return _SAMPLES[wire_type]
+    sample = _SAMPLES[wire_type][variant]
+    if wire_type in (_SHORTSTR, _LONGSTR):
+        text = sample + f"-{number}".encode() if sample else b""
+        return (
+            bytes([len(text)]) if wire_type == _SHORTSTR else struct.pack(">I", len(text))
+        ) + text
+    return sample
 
 
 def _frame(frame_type: int, payload: bytes) -> bytes:
     return struct.pack(">BHI", frame_type, 3, len(payload)) + payload + b"\xce"
 
 
-def method_frame(class_id: int, method_id: int, wire_types: Sequence[int], flip: int = 0) -> bytes:
-    """A method frame; every other bit is set, beginning with the first or (flip=1) the second."""
+def _method_frame(class_id: int, method_id: int, wire_types: Sequence[int], variant: int) -> bytes:
+    """A method frame; every other bit is set, beginning with the first or (in odd variants) the
+    second."""
     out = bytearray(struct.pack(">HH", class_id, method_id))
     run = 0
     for number, wire_type in enumerate(wire_types):
         if wire_type != _BIT:
-            out += _sample(wire_type, number)
+            out += _sample(wire_type, number, variant)
             run = 0
             continue
         if run % 8 == 0:
             out.append(0)
-        out[-1] |= ((run + flip + 1) % 2) << run % 8
+        out[-1] |= ((run + variant + 1) % 2) << run % 8
         run += 1
     return _frame(1, bytes(out))
 
 
-def header_frame(class_id: int, wire_types: Sequence[int], present: Sequence[bool]) -> bytes:
-    """A content header frame with the properties that are marked."""
-    word = sum(0x8000 >> i for i, here in enumerate(present) if here)
-    values = [
-        _sample(wire_type, i)
-        for i, (wire_type, here) in enumerate(zip(wire_types, present, strict=True))
-        if here
+def method_frames(class_id: int, method_id: int, wire_types: Sequence[int]) -> list[list[bytes]]:
+    """Frames of a method, by variant: the first is of plain small values."""
+    return [[_method_frame(class_id, method_id, wire_types, variant)] for variant in _VARIANTS]
+
+
+def header_frames(class_id: int, wire_types: Sequence[int]) -> list[list[bytes]]:
+    """Content header frames with all properties and with each alone, by variant: the first is of
+    plain small values."""
+    numbers = range(len(wire_types))
+    return [
+        [
+            _header_frame(class_id, wire_types, present, variant)
+            for present in (numbers, *([number] for number in numbers))
+        ]
+        for variant in _VARIANTS
     ]
+
+
+def _header_frame(
+    class_id: int, wire_types: Sequence[int], present: Sequence[int], variant: int
+) -> bytes:
+    word = sum(0x8000 >> number for number in present)
+    values = [_sample(wire_types[number], number, variant) for number in present]
     return _frame(2, struct.pack(">HHQH", class_id, 0, 77, word) + b"".join(values))
+
+
+# --- outcomes -----------------------------------------------------------------------------------
 
 
 def outcome(work: Callable[[], Any]) -> tuple[bool, Any]:
@@ -73,8 +162,70 @@ def outcome(work: Callable[[], Any]) -> tuple[bool, Any]:
         return False, type(error)
 
 
+def _text(work: Callable[[], Any]) -> str:
+    """What comes of it: the value's repr, or the exception with its text."""
+    try:
+        return repr(work())
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+
+
+def _shorten(text: str, place: int = 0) -> str:
+    """At most about 100 characters of a text, with those at a place."""
+    start = max(0, place - 40) if len(text) > 100 else 0
+    end = start + 100
+    return f"{'...' if start else ''}{text[start:end]}{'...' if text[end:] else ''}"
+
+
+def compare(
+    subject: str, client: Callable[[], Any], drop_in: Callable[[], Any]
+) -> Iterator[Difference]:
+    """The difference between what both give, if there is one: values by their repr, exceptions by
+    class and text."""
+    theirs, ours = _text(client), _text(drop_in)
+    if theirs != ours:
+        pairs = enumerate(zip(theirs, ours, strict=False))
+        place = next((place for place, (one, other) in pairs if one != other), 0)
+        yield Difference(_shorten(subject), _shorten(theirs, place), _shorten(ours, place))
+
+
+def frame_differences(
+    raw: bytes,
+    read: Callable[[bytes], Any],
+    their_read: Callable[[bytes], Any],
+    write: Callable[[Any], Any],
+    their_write: Callable[[Any], Any],
+    flatten: Callable[[Any], Any],
+) -> Iterator[Difference]:
+    """What the drop-in reads from a frame, or writes of that, otherwise than the client.
+
+    flatten: from what was read to something whose repr has all of it.
+    """
+    theirs, ours = partial(their_read, raw), partial(read, raw)
+    yield from compare(
+        f"read frame {raw.hex()}", lambda: flatten(theirs()), lambda: flatten(ours())
+    )
+    if outcome(theirs)[0]:
+        yield from compare(
+            f"written frame {raw.hex()}", lambda: their_write(theirs()), lambda: write(ours())
+        )
+
+
+def variant_differences(
+    codec: Any, differences: Callable[[bytes], Iterable[Difference]], frames: list[list[bytes]]
+) -> Iterator[Difference]:
+    """What differs in frames by variant; those of the first the codec has to do by itself."""
+    before = codec.fallbacks
+    yield from chain.from_iterable(map(differences, frames[0]))
+    if codec.fallbacks != before:
+        yield Difference(f"frame {frames[0][0].hex()}", "a result", "none without the client")
+    yield from chain.from_iterable(map(differences, chain(*frames[1:])))
+
+
+# --- values of field tables ---------------------------------------------------------------------
+
 #: What may follow a tag: numbers, a text, a table, an array, too little.
-_PAYLOADS = (
+_FIRST_PAYLOADS = (
     bytes(range(1, 17)),
     b"\0\0\0\3abc" + bytes(8),
     b"\0\0\0\4\1kt\1" + bytes(8),
@@ -83,27 +234,108 @@ _PAYLOADS = (
     b"\0\0\0\0ef\5\x80",
     b"\0",
 )
-_VALUES: tuple[Any, ...] = (
-    0, -1, 127, 128, -129, 40000, 2**31 - 1, 2**31, -(2**31), -(2**31) - 1, 2**40, 2**63, 1.5, -0.1,
-    True, False, None, "text", "\u00e4", "", b"bytes", bytearray(b"bytes"), Decimal("1.25"),
-    Decimal("-7E2"), datetime(2026, 1, 2, 3, 4, 5), datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC),
-    [1, "a", [None]], (1, 2), {"b": 1, "a": {"c": [True]}}, {"k": object()}, 1j,
+
+_SECONDS = (
+    0, 1, 1_700_000_000, 1_700_000_000_000, 2**31, 2**32, 253_402_300_799, 253_402_300_800,
+    2**63 - 1, 2**63, 2**64 - 1,
+)  # fmt: skip
+_FLOATS = (0.0, -0.0, 1.5, -2.5, 1e30, 5e-324, float("inf"), float("-inf"), float("nan"))
+_TEXTS = (
+    b"", b"a", b"\xc3\xa4", b"\xe4", b"\xff\xfea", b"\xed\xa0\x80", b"\0", b"\xf0\x9f\x98\x80",
 )  # fmt: skip
 
 
-def same_values(
+@lru_cache(maxsize=1)
+def _payloads() -> tuple[list[bytes], list[bytes]]:
+    """What may follow a tag that is read: (numbers and texts, tables and arrays)."""
+    numbers = [
+        value.to_bytes(width, "big")
+        for width in (1, 2, 4, 8)
+        for end in (0, 1 << 8 * width - 1, 1 << 8 * width)
+        for value in (end - 2, end - 1, end, end + 1)
+        if 0 <= value < 1 << 8 * width
+    ]
+    numbers += [
+        bytes([scale]) + struct.pack(">i", digits)
+        for scale in (0, 1, 28, 127, 128, 255)
+        for digits in (0, 15, -1, -15, 2**31 - 1, -(2**31))
+    ]
+    numbers += [struct.pack(">Q", value) for value in _SECONDS]
+    numbers += [struct.pack(form, value) for form in (">d", ">f") for value in _FLOATS]
+    texts = [struct.pack(">I", len(text)) + text for text in _TEXTS]
+    texts += [bytes([len(text)]) + text for text in _TEXTS]
+    names = [bytes([len(name)]) + name for name in (*_TEXTS, b"k" * 128, b"k" * 129, b"k" * 255)]
+    pairs = [name + b"t\1" for name in names]
+    pairs += [b"", b"\1kt\1\1kt\0", b"\1kF\0\0\0\3\1qV", b"\1kt", b"\2k"]
+    items = [b"V", b"t\1t\0", b"A\0\0\0\0", b"t", b"\0"]
+    return [b"", *dict.fromkeys(numbers + texts)], [*map(_pack_table, pairs + items)]
+
+
+_BORDERS = (0, 2**7, 2**8, 2**15, 2**16, 2**31, 2**32, 2**53, 2**63, 2**64)
+INTS = sorted(
+    {sign * end + more for end in _BORDERS for sign in (1, -1) for more in (-2, -1, 0, 1)}
+)
+_DECIMALS = (
+    "0", "-0", "1.25", "-7E2", "7.00", "1E3", "1E-10", "1.5E-10", "1E-28", "1E-255", "1E-256",
+    "1E-300", "2147483647", "2147483648", "-2147483648", "-2147483649", "99999999999", "NaN",
+    "Infinity",
+)  # fmt: skip
+_VALUES: tuple[Any, ...] = (
+    40000, 1.5, -0.1, True, False, None, "text", "\u00e4", "", "\ud800", "\U0001f600", "\0",
+    b"bytes", b"\xff\xfe", b"", bytearray(b"bytes"), memoryview(b"bytes"), [], {}, [1, "a", [None]],
+    (1, 2), {"b": 1, "a": {"c": [True]}}, {"k": object()}, 1j, {1: 2}, {b"k": 1}, {b"\xff\xfe": 1},
+    {"": 1}, {"\u00e4" * 64: 1}, {"k" * 128: 1},
+    {"\ud800": 1},
+    datetime(2026, 1, 2, 3, 4, 5), datetime(2026, 1, 2, 3, 4, 5, 678_901), datetime(1969, 12, 31),
+    datetime(1, 1, 1), datetime(9999, 12, 31, 23, 59, 59),
+    datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC),
+    datetime(2026, 1, 2, 3, 4, 5, tzinfo=timezone(timedelta(hours=2))),
+    datetime(1, 1, 1, tzinfo=UTC),
+    *_FLOATS, *map(Decimal, _DECIMALS), *INTS,
+)  # fmt: skip
+
+#: Tables with names that pamqp cuts, which it writes to its log: not compared there.
+LONG_NAMES = tuple({name: 1} for name in ("\u00e4" * 100, "k" * 129, "k" * 255, "k" * 256))
+
+
+def value_differences(
     read: Callable[[bytes], Any],
     their_read: Callable[[bytes], Any],
     write: Callable[[Any], Any],
     their_write: Callable[[Any], Any],
-) -> bool:
-    """Whether values of every tag are read, and of each class written, as the client does."""
-    given: list[tuple[Any, Any, Any]] = [
-        (read, their_read, bytes([tag]) + payload) for tag in range(256) for payload in _PAYLOADS
-    ]
-    given += [(write, their_write, value) for value in _VALUES]
-    return all(
-        repr(outcome(lambda ours=ours, value=value: ours(value)))  # type: ignore[misc]
-        == repr(outcome(lambda theirs=theirs, value=value: theirs(value)))  # type: ignore[misc]
-        for ours, theirs, value in given
-    )
+    values: Iterable[Any] = (),
+) -> Iterator[Difference]:
+    """Values of field tables that the drop-in reads or writes otherwise than the client.
+
+    Args:
+        read: the drop-in's function from a tag and what follows to a value.
+        their_read: the client's.
+        write: the drop-in's function from a value to its tag and bytes.
+        their_write: the client's.
+        values: more values to write, of the client's own classes.
+    """
+    # Arrays and tables last: what differs in them is mostly an item.
+    for tag in sorted(range(256), key=b"AF".find):
+        yield from _tag_differences(bytes([tag]), read, their_read)
+    for value in chain(_VALUES, values):
+        for one in (value, [value], {"k": value}):
+            subject = f"written {type(value).__name__} {value!r}"
+            yield from compare(subject, partial(their_write, one), partial(write, one))
+
+
+def _tag_differences(
+    tag: bytes, read: Callable[[bytes], Any], their_read: Callable[[bytes], Any]
+) -> Iterator[Difference]:
+    name = f"tag {tag.decode('latin-1')!r}"
+    some = [tag + payload for payload in _FIRST_PAYLOADS]
+    if any(outcome(partial(one, raw))[0] for raw in some for one in (read, their_read)):
+        # Some versions never end where an array or a table is shorter than its length says.
+        plain, containers = _payloads()
+        for payload in containers if tag in (b"A", b"F") else plain:
+            item = tag + payload
+            # Alone, before bytes of something else, in an array and in a table.
+            some += [item, item + bytes(8), b"A" + _pack_table(item)]
+            some.append(b"F" + _pack_table(b"\1k" + item))
+    for raw in some:
+        subject = f"read {name}, bytes {raw.hex()}"
+        yield from compare(subject, partial(their_read, raw), partial(read, raw))

@@ -12,13 +12,15 @@ import sys
 import threading
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from types import FunctionType
 from typing import Any, NamedTuple, Protocol
 
+from ._compare import DiffersError
 from ._sources import Sources
 
-__all__ = ["CompatError", "CompatWarning", "DropIn", "Install", "Seam"]
+__all__ = ["CompatError", "CompatWarning", "DropIn", "Install", "Seam", "all_or_none"]
 
 
 class CompatError(RuntimeError):
@@ -128,7 +130,8 @@ class DropIn:
         `amqpcodec.compat`.
 
         Raises:
-            CompatError: the client is missing, or has not what the drop-in replaces.
+            CompatError: the client is missing, has not what the drop-in replaces, or gives other
+                values than the drop-in; the first of these is named.
         """
         with self._lock:
             if self._built is not None:
@@ -152,6 +155,12 @@ class DropIn:
                     for seam in built.seams
                     if seam not in theirs and not any(seam in each for each in left.values())
                 ]
+            except DiffersError as error:
+                raise CompatError(
+                    f"{self.client} {version} gives other values than this drop-in, which was made "
+                    f"for {', '.join(self.versions)} as released. The first: {error}. Nothing was "
+                    f"changed: install such a version, or use {self.client} without the drop-in."
+                ) from error
             except (AttributeError, ImportError, KeyError, TypeError) as error:
                 raise CompatError(
                     f"{self.client} {version} does not have what this drop-in replaces "
@@ -247,6 +256,22 @@ class DropIn:
             self._before = []
             self._built = None
 
+    def save(self) -> Callable[[], None]:
+        """A function that makes the drop-in what it is now: not installed, or installed and as
+        strict as it is."""
+        with self._lock:
+            built = self._built
+            lenient = built is not None and built.codec.lenient
+
+        def restore() -> None:
+            with self._lock:
+                if built is None:
+                    self.uninstall()
+                elif self._built is built:
+                    built.codec.lenient = lenient
+
+        return restore
+
     def _forget(self) -> None:
         """Put the client's functions back where its modules, imported since, took ours by value."""
         ours = {id(seam.put): was for seam, was in self._before if callable(seam.put)}
@@ -270,3 +295,15 @@ class DropIn:
         with self._lock:
             now = self._built.codec.reasons if self._built else {}
             return dict(self._reasons + Counter(now))
+
+
+@contextmanager
+def all_or_none(drop_ins: Iterable[DropIn]) -> Iterator[None]:
+    """Where the body raises, these drop-ins are what they were before it."""
+    restores = [drop_in.save() for drop_in in drop_ins]
+    try:
+        yield
+    except BaseException:
+        for restore in reversed(restores):
+            restore()
+        raise

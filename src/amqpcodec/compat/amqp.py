@@ -4,9 +4,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from functools import partial
 from importlib import import_module
 from inspect import getattr_static
+from itertools import chain, product
 from types import MemberDescriptorType
 from typing import Any
 
@@ -14,7 +17,17 @@ from amqpcodec import _dropins, v0_9_1
 
 from .._public import listing
 from ._classes import Guards, Rests, is_shipped
-from ._compare import header_frame, outcome, same_values
+from ._compare import (
+    LONG_NAMES,
+    Difference,
+    compare,
+    frame_differences,
+    header_frames,
+    outcome,
+    refuse,
+    value_differences,
+    variant_differences,
+)
 from ._dropin import Built, DropIn, Install, Seam
 from ._known import KNOWN
 
@@ -69,11 +82,30 @@ _HANDLING = (
 _WRITING = ("amqp.method_framing:frame_writer",)
 _READ_FRAME = ("amqp.transport:_AbstractTransport.read_frame",)
 
+#: py-amqp's letters of arguments, and of each a value with its first bit clear and one with it set.
+_FORMATS = "oBblLsSxFTA"
+_ARGUMENTS: tuple[dict[str, Any], ...] = (
+    {
+        "b": True, "o": 7, "B": 5, "l": 6, "L": 2**40, "s": "text", "S": "long", "x": b"a",
+        "F": {"k": ["v", 1, 2**40, None, b"b"]}, "T": datetime(2026, 1, 2), "A": [1],
+    },
+    {
+        "b": True, "o": 0x87, "B": 0x8001, "l": 2**31 + 1, "L": 2**63 + 1, "s": "\u00e4",
+        "S": b"\xff", "x": b"\xff\xfe", "F": {"\u00e4": -1}, "T": datetime(2106, 2, 8), "A": [-1],
+    },
+)  # fmt: skip
 
-def _profile() -> Any:
+
+def _profile(read_item: Callable[[bytes, int], Any]) -> Any:
+    """py-amqp's own way with values. Before 5.4.1 the tags b and B had each other's sign, before
+    5.4.2 a name that is not UTF-8 was an error."""
+    read = dict(_READ)
+    if outcome(lambda: read_item(b"b\xff", 0)) == (True, (255, 2)):
+        read["b"], read["B"] = read["B"], read["b"]
+    takes_any_name, _ = outcome(lambda: read_item(b"F\0\0\0\3\1\xffV", 0))
     return _dropins.ClientProfile(
-        dict(_READ),
-        bad_names="bytes",
+        read,
+        bad_names="bytes" if takes_any_name else "refused",
         bad_text="refused",
         longstr="text",
         signed=False,
@@ -178,8 +210,9 @@ class _Client:
         headers.add(self.stock["PROPERTY_CLASSES"], [group["index"]])
         writing = self.guards.of_module(self.serialization, (*_READS, "PROPERTY_CLASSES"))
         writing.add_list(self.message.PROPERTIES)
+        profile = _profile(self.stock["_read_item"])
         return _dropins.AmqpCodec(
-            _profile(), self.stock, reading, writing, not strict, properties, names, message,
+            profile, self.stock, reading, writing, not strict, properties, names, message,
             heading, filling, headers, self.message.PROPERTIES, self.framing,
             {key[0] << 16 | key[1]: key for key in self.framing._CONTENT_METHODS},
             self.transport, self._judge(), _again(self.stock["read_frame"]),
@@ -248,8 +281,23 @@ class _Client:
         parts = [getattr(made, name) for name in _PARTS]
         return parts == [(1, 2), b"args", {}, [], 0, 0, False, None, "", None]
 
-    def same_values(self, codec: Any) -> bool:
-        """Whether py-amqp and the codec read the same values, and write the same of values."""
+    def differences(self, codec: Any) -> Iterator[Difference]:
+        """What py-amqp reads or writes otherwise than the codec."""
+        yield from self._value_differences(codec)
+        group = next(one for one in v0_9_1.PROTOCOL.table["classes"] if one["name"] == "basic")
+        # Of a header frame: what follows the size of the body.
+        frames = header_frames(group["index"], [field[1] for field in group["properties"]])
+        properties = [[raw[19:-1] for raw in variant] for variant in frames]
+        yield from variant_differences(
+            codec, partial(self._property_differences, codec), properties
+        )
+        layouts = [map("".join, product(_FORMATS, repeat=length)) for length in (1, 2, 3)]
+        for layout in ("oBlLbbsSF", *chain(*layouts)):
+            for values in _ARGUMENTS:
+                arguments = [values[one] for one in layout]
+                yield from self._argument_differences(codec, layout, arguments)
+
+    def _value_differences(self, codec: Any) -> Iterator[Difference]:
         read, write = self.stock["_read_item"], self.stock["_write_item"]
 
         def written(function: Any, value: Any) -> bytes:
@@ -257,46 +305,50 @@ class _Client:
             function(value, pieces.append, [])
             return b"".join(pieces)
 
-        return same_values(
+        return value_differences(
             lambda raw: codec.read_item(raw, 0),
             lambda raw: read(raw, 0),
             lambda value: written(codec.write_item, value),
             lambda value: written(write, value),
+            LONG_NAMES,
         )
 
-    def same(self, codec: Any) -> bool:
-        """Whether py-amqp and the codec read and write the same arguments and properties."""
-        serialization = self.stock
-        if not self.same_values(codec):
-            return False
-        group = next(one for one in v0_9_1.PROTOCOL.table["classes"] if one["name"] == "basic")
-        wire_types = [field[1] for field in group["properties"]]
-        before = codec.fallbacks
-        for one in range(-1, len(wire_types)):
-            raw = header_frame(60, wire_types, [one in (-1, i) for i in range(len(wire_types))])[
-                19:-1
-            ]
-            theirs = serialization["decode_properties_basic"](raw, 0)
-            if codec.decode_properties_basic(raw, 0) != theirs:
-                return False
-            message = self.message(**theirs[0])
-            written = serialization["serialize_properties"](message)
-            if codec.serialize_properties(message) != written:
-                return False
-        values = [5, 6, 7, 8, True, False, "text", "long", {"k": ["v", 1, 2**40, None, b"b"]}]
-        raw = serialization["dumps"]("oBlLbbsSF", values)
-        return bool(
-            codec.dumps("oBlLbbsSF", values) == raw
-            and codec.loads("oBlLbbsSF", raw, 0) == serialization["loads"]("oBlLbbsSF", raw, 0)
-            and codec.fallbacks == before
+    def _property_differences(self, codec: Any, raw: bytes) -> Iterator[Difference]:
+        read, write = self.stock["decode_properties_basic"], self.stock["serialize_properties"]
+        return frame_differences(
+            raw,
+            lambda data: codec.decode_properties_basic(data, 0),
+            lambda data: read(data, 0),
+            lambda found: codec.serialize_properties(self.message(**found[0])),
+            lambda found: write(self.message(**found[0])),
+            lambda found: found,
         )
+
+    def _argument_differences(
+        self, codec: Any, layout: str, arguments: list[Any]
+    ) -> Iterator[Difference]:
+        """What differs where arguments are written, and where what was written is read."""
+        dumps, loads = self.stock["dumps"], self.stock["loads"]
+        yield from compare(
+            f"arguments {layout!r} written of {arguments!r}",
+            lambda: dumps(layout, arguments),
+            lambda: codec.dumps(layout, arguments),
+        )
+        worked, raw = outcome(lambda: dumps(layout, arguments))
+        # Also where more follows, since the drop-in leaves arguments that are too short to py-amqp.
+        for data in (raw, raw + b"\xff" * 8) if worked else ():
+            yield from compare(
+                f"arguments {layout!r} read from {data.hex()}",
+                partial(loads, layout, data, 0),
+                partial(codec.loads, layout, data, 0),
+            )
 
 
 def _build(strict: bool) -> Built:
     client = _Client()
     codec = client.codec(strict)
-    if not _DROP_IN.is_known(*_PATHS) and not client.same(client.codec(True)):
-        raise TypeError("amqp.serialization reads or writes otherwise")
+    if not _DROP_IN.is_known(*_PATHS):
+        refuse(client.differences(client.codec(True)))
     serialization, framing = client.serialization, client.framing
     channel = import_module("amqp.abstract_channel")
     sasl = import_module("amqp.sasl")
@@ -342,6 +394,7 @@ def _build(strict: bool) -> Built:
 
 
 _DROP_IN = DropIn("amqp", _build)
+DROP_INS = (_DROP_IN,)
 # Connections that are there already keep the frame reader and writer that they have.
 install: Install = _DROP_IN.install
 uninstall: Callable[[], None] = _DROP_IN.uninstall

@@ -7,7 +7,8 @@ from __future__ import annotations
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -17,8 +18,8 @@ from amqpcodec import _dropins, _dropins_v1
 
 from .._public import listing
 from ._classes import Guards
-from ._compare import outcome
-from ._dropin import Built, CompatError, CompatWarning, DropIn, Seam
+from ._compare import Difference, compare, outcome, refuse
+from ._dropin import Built, CompatError, CompatWarning, DropIn, Seam, all_or_none
 
 __all__ = ["calls", "fallbacks", "install", "installed", "uninstall"]
 
@@ -51,12 +52,50 @@ _WAYS = {
 }  # fmt: skip
 _OBJECT, _UNKNOWN, _ABSENT, _LEFT, _MULTIPLE = 46, 47, 48, 49, 64
 
-#: A value for each type name, to compare with.
-_SAMPLES: dict[int, Any] = {
-    1: True, 2: 7, 3: 300, 4: 70000, 5: 2**40, 6: -7, 7: -300, 8: -70000, 9: -(2**40), 10: 1.5,
-    11: 1.1, 16: 1_700_000_000_000, 17: UUID(int=7), 18: b"\xff\0", 19: "text", 20: "symbol",
-    21: [1, "a", [True]], 22: {"k": 2**20, b"b": None}, 26: ("descriptor", 5),
+#: Values for each type name, to compare with: small ones, and both ends of what is written.
+_SAMPLES: dict[int, tuple[Any, ...]] = {
+    1: (True, False), 2: (7, 0x80, 0xFF), 3: (300, 0x8000, 0xFFFF),
+    4: (70000, 0, 0x7F, 0x80, 0xFF, 0x100, 2**31, 2**32 - 1),
+    5: (2**40, 0, 0x80, 0xFF, 0x100, 2**63, 2**64 - 1), 6: (-7, -128, 127), 7: (-300, -(2**15)),
+    8: (-70000, -1, 127, -128, 128, -129, -(2**31), 2**31 - 1),
+    9: (-(2**40), -1, 127, -128, 128, -129, -(2**63), 2**63 - 1), 10: (1.5, -0.0, float("inf")),
+    11: (1.1, -0.0, float("-inf")), 16: (1_700_000_000_000, 0, -1, -(2**63), 2**63 - 1),
+    17: (UUID(int=7), UUID(int=2**128 - 1)), 18: (b"\xff\0", b"", b"b" * 255, b"b" * 256),
+    19: ("text", "", "\u00e4" * 127, "\u00e4" * 128),
+    20: ("symbol", "s" * 255, "s" * 256, "\u00e4"),
+    21: ([1, "a", [True]], [], [-1] * 300), 22: ({"k": 2**20, b"b": None}, {}, {"k": -(2**63)}),
+    26: (("descriptor", 5),),
 }  # fmt: skip
+_VARIANTS = max(map(len, _SAMPLES.values()))
+#: What applications put into a map; ints are written by their size.
+_APPLICATION: tuple[dict[str, Any], ...] = (
+    {"a": 1, "b": [1.5, b"c"], "d": {"TYPE": "LONG", "VALUE": 5}},
+    *(
+        {"a": value}
+        for value in (-1, 127, -128, 128, 2**31 - 1, 2**31, -(2**31), 2**63 - 1, -(2**63))
+    ),
+)
+
+#: Numbers of 16 bytes, of which narrower ones are the beginning: both ends with and without a sign.
+_NUMBERS = (
+    bytes(16),
+    b"\x80" + bytes(15),
+    b"\x7f" + b"\xff" * 15,
+    b"\xff" * 16,
+    bytes(range(1, 17)),
+)
+_TEXTS = (b"ab", b"\xff\xfe", b"\xc3\xa4")
+#: What may follow the code of a format: numbers and texts; lists, maps and arrays.
+_PAYLOADS = (
+    *(number[:width] for width in (0, 1, 2, 4, 8, 16) for number in _NUMBERS),
+    *(length + text for length in (b"\2", b"\0\0\0\2") for text in _TEXTS),
+    b"\x53\x24\x45",
+)
+_CONTAINERS = (
+    b"", b"\1\0", b"\3\1\x54\x80", b"\5\2\x54\x80\x54\xff", b"\3\1\x50\x80", b"\4\2\x50\x80\xff",
+    b"\0\0\0\4\0\0\0\0", b"\0\0\0\6\0\0\0\1\x54\x80", b"\0\0\0\6\0\0\0\1\x50\xff",
+    b"\0\0\0\x08\0\0\0\2\xa1\1k\x56\0",
+)  # fmt: skip
 
 
 class _Client:
@@ -168,67 +207,112 @@ class _Client:
 
     # ---- a client that is not known ----
 
-    def sample(self, field: Any, number: int) -> Any:
-        """A value for a field, a different one for each number."""
+    def sample(self, field: Any, number: int, variant: int) -> Any:
+        """A value for a field, a different one for each number and variant."""
         if field is None:
             return b"payload"
         way = self.way(field)
         if way >= _MULTIPLE:
-            return [_SAMPLES[way - _MULTIPLE]] * 2
+            return [_pick(_SAMPLES[way - _MULTIPLE], variant)] * 2
         if way == _WAYS["message_id"]:
-            return ("id", 77, b"id", UUID(int=8))[number % 4]
+            return ("id", 77, b"id", UUID(int=8), 2**63, "\u00e4")[(number + variant) % 6]
         if way == _WAYS["filter_set"]:
             return {"name": ("descriptor", "filter"), "other": None}
         if way in _SAMPLES:
-            return _SAMPLES[way]
+            return _pick(_SAMPLES[way], variant)
         if way in _WAYS.values():
-            return {"a": 1, "b": [1.5, b"c"], "d": {"TYPE": "LONG", "VALUE": 5}}
+            return _pick(_APPLICATION, variant)
         return "any" if way == _UNKNOWN else None
 
-    def same(self, codec: Any) -> bool:
-        """Whether client and codec write the same of samples and read the same from that."""
+    def differences(self, codec: Any) -> Iterator[Difference]:
+        """What the client writes of samples, or reads, otherwise than the codec."""
         classes = [
             value
             for value in vars(self.performatives).values()
             if isinstance(value, type) and hasattr(value, "_definition")
         ]
-        if any(_LEFT in map(self.way, cls._definition) for cls in classes):
-            return False
         for cls in classes:
-            samples = [self.sample(field, number) for number, field in enumerate(cls._definition)]
-            for one in (cls(*samples), cls(*samples[:1], *[None] * (len(samples) - 1))):
-                if getattr(one, "payload", b"") is None:
-                    one = one._replace(payload=b"")
-                written = self.stock["encode_frame"](one)
-                if codec.encode_frame(one) != written:
-                    return False
-                raw = memoryview(bytes(written[1]))
-                if codec.decode_frame(raw) != self.stock["decode_frame"](raw):
-                    return False
-        return codec.fallbacks == 0 and all(map(self.same_message, [codec] * 3, range(3)))
+            for field in cls._definition:
+                if self.way(field) == _LEFT:
+                    yield Difference(
+                        f"{cls.__name__}: a field of type {field.type!r}", "it", "nothing"
+                    )
+        yield from self._format_differences(codec)
+        before = codec.fallbacks
+        for variant in range(max(_VARIANTS, len(_APPLICATION))):
+            for cls in classes:
+                yield from self._frame_differences(codec, cls, variant)
+            for body in range(3):
+                yield from self._message_differences(codec, body, variant)
+            if variant == 0 and codec.fallbacks != before:
+                yield Difference("plain frames and messages", "results", "none without the client")
 
-    def same_message(self, codec: Any, number: int) -> bool:
-        """The same of a message, with one of the three kinds of body."""
+    def _format_differences(self, codec: Any) -> Iterator[Difference]:
+        """Of single values, by the code of their format."""
+        read = self.stock["decode_payload"]
+        for code in range(256):
+            # The clients take memory for as many elements as a list says that it has.
+            for payload in _PAYLOADS if code < 0xC0 else _CONTAINERS:
+                raw = memoryview(b"\0\x53\x77" + bytes([code]) + payload)
+                yield from compare(
+                    f"read format 0x{code:02x}, bytes {raw[3:].hex()}",
+                    partial(read, raw),
+                    partial(codec.decode_payload, raw),
+                )
+
+    def _frame_differences(self, codec: Any, cls: Any, variant: int) -> Iterator[Difference]:
+        samples = [self.sample(field, i, variant) for i, field in enumerate(cls._definition)]
+        for one in (cls(*samples), cls(*samples[:1], *[None] * (len(samples) - 1))):
+            frame = one._replace(payload=b"") if getattr(one, "payload", b"") is None else one
+            write = partial(self.stock["encode_frame"], frame)
+            yield from compare(f"written {frame!r}", write, partial(codec.encode_frame, frame))
+            worked, written = outcome(write)
+            if worked:
+                raw = memoryview(bytes(written[1]))
+                yield from compare(
+                    f"read {cls.__name__}, bytes {raw.hex()}",
+                    partial(self.stock["decode_frame"], raw),
+                    partial(codec.decode_frame, raw),
+                )
+
+    def _message_differences(self, codec: Any, body: int, variant: int) -> Iterator[Difference]:
+        """Of a message with one of the three kinds of body."""
         message = self.message
-        header = [self.sample(field, 0) for field in message.Header._definition]
+        header = [self.sample(field, 0, variant) for field in message.Header._definition]
         properties = [
-            self.sample(field, i) for i, field in enumerate(message.Properties._definition)
+            self.sample(field, i, variant) for i, field in enumerate(message.Properties._definition)
         ]
         data: Any = [b"1", b"2"] if "data" in message.Message._fields else b"12"
         annotations = {b"x-opt": "a", 5: 7}
-        body = ((data, None, None), (None, [[1, "a"]], None), (None, None, {"k": 1.5}))[number]
+        application = {"k": "v", b"n": 5, **_pick(_APPLICATION, variant)} if variant else {"k": "v"}
+        value = _pick(_APPLICATION, variant) if variant else {"k": 1.5}
+        bodies = ((data, None, None), (None, [[1, "a"]], None), (None, None, value))
         made = message.Message(
             message.Header(*header), annotations, annotations, message.Properties(*properties),
-            {"k": "v", b"n": 5}, *body, annotations,
+            application, *bodies[body], annotations,
         )  # fmt: skip
-        written = bytes(self.stock["encode_payload"](bytearray(), made))
-        again = codec.decode_payload(memoryview(written))
-        return bool(
-            bytes(codec.encode_payload(bytearray(), made)) == written
-            and again == self.stock["decode_payload"](memoryview(written))
-            and type(again) is type(made)
-            and codec.fallbacks == 0
-        )
+
+        def write(codec: Callable[..., Any]) -> bytes:
+            return bytes(codec(bytearray(), made))
+
+        stock = partial(write, self.stock["encode_payload"])
+        yield from compare(f"written {made!r}", stock, partial(write, codec.encode_payload))
+        worked, written = outcome(stock)
+        if worked:
+            raw = memoryview(written)
+            yield from compare(
+                f"read a message, bytes {raw.hex()}",
+                partial(self._read, self.stock["decode_payload"], raw),
+                partial(self._read, codec.decode_payload, raw),
+            )
+
+    def _read(self, decode: Callable[..., Any], raw: memoryview) -> Any:
+        message = decode(raw)
+        return type(message), message
+
+
+def _pick(values: Sequence[Any], variant: int) -> Any:
+    return values[variant % len(values)]
 
 
 def _drop_in(distribution: str) -> DropIn:
@@ -238,8 +322,8 @@ def _drop_in(distribution: str) -> DropIn:
     def build(_strict: bool) -> Built:
         client = _Client(package)
         codec = client.codec()
-        if not found.is_known(*paths) and not client.same(codec):
-            raise TypeError(f"{package}._pyamqp reads or writes otherwise")
+        if not found.is_known(*paths):
+            refuse(client.differences(codec))
         return Built(codec, client.seams(codec), client.guards, paths)
 
     found = DropIn(package, build, distribution=distribution, known=distribution)
@@ -247,6 +331,7 @@ def _drop_in(distribution: str) -> DropIn:
 
 
 _DROP_INS: dict[str, DropIn] = {name: _drop_in(name) for name in CLIENTS}
+DROP_INS = tuple(_DROP_INS.values())
 
 
 def _is_there(distribution: str) -> bool:
@@ -266,7 +351,8 @@ def install(strict: bool = True, clients: Collection[str] | None = None) -> None
 
     Raises:
         CompatError: none of them is there, or one that was named is missing, or what is there has
-            not what the drop-in replaces.
+            not what the drop-in replaces or gives other values; then none is installed by this
+            call.
         ValueError: no drop-in here is for a client of that name.
     """
     wanted = list(clients) if clients is not None else [name for name in CLIENTS if _is_there(name)]
@@ -275,15 +361,16 @@ def install(strict: bool = True, clients: Collection[str] | None = None) -> None
     if not wanted:
         raise CompatError(f"this drop-in needs one of {', '.join(CLIENTS)}; none is installed")
     refused: list[CompatError] = []
-    for name in wanted:
-        try:
-            _DROP_INS[name].install(strict)
-        except CompatError as error:
-            if clients is not None or len(refused) + 1 == len(wanted):
-                raise
-            refused.append(error)
-    for each in refused:
-        warnings.warn(str(each), CompatWarning, stacklevel=2)
+    with all_or_none(_DROP_INS[name] for name in wanted):
+        for name in wanted:
+            try:
+                _DROP_INS[name].install(strict)
+            except CompatError as error:
+                if clients is not None or len(refused) + 1 == len(wanted):
+                    raise
+                refused.append(error)
+        for refusal in refused:
+            warnings.warn(str(refusal), CompatWarning, stacklevel=2)
 
 
 def uninstall() -> None:

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from functools import partial
 from importlib import import_module
 from typing import Any
@@ -13,7 +13,16 @@ from amqpcodec import _dropins, v0_9_1
 
 from .._public import listing
 from ._classes import Guards, Rests, attributes_of, direct_names
-from ._compare import header_frame, method_frame, outcome, same_values
+from ._compare import (
+    Difference,
+    frame_differences,
+    header_frames,
+    method_frames,
+    outcome,
+    refuse,
+    value_differences,
+    variant_differences,
+)
 from ._dropin import Built, DropIn, Install, Seam
 from ._known import KNOWN
 from ._sources import names_used
@@ -225,11 +234,11 @@ class _Client:
         if _dropins.guards_call_back():
             self.guards.add_class(guard, self.commands.Basic)
 
-    def candidates(self) -> tuple[list[tuple[Any, Any, bytes]], Any, list[bytes]]:
-        """(method, new instance, a frame) of each, the property list, frames of it."""
+    def candidates(self) -> tuple[list[tuple[Any, Any, list[list[bytes]]]], Any, list[list[bytes]]]:
+        """(method, new instance, frames by variant) of each, the property list, frames of it."""
         methods = []
         found: Any = None
-        frames: list[bytes] = []
+        frames: list[list[bytes]] = []
         for group in v0_9_1.PROTOCOL.table["classes"]:
             class_id = group["index"]
             if group["properties"] is not None:
@@ -237,10 +246,7 @@ class _Client:
                 basic = self.commands.Basic
                 place = _dropins.namespace_of(basic), "Properties"
                 found = _bound_method(self.guards, basic.Properties, class_id, 0, fields, place)
-                wire_types = [field[1] for field in fields]
-                for one in range(-1, len(wire_types)):
-                    present = [one in (-1, i) for i in range(len(wire_types))]
-                    frames.append(header_frame(class_id, wire_types, present))
+                frames = header_frames(class_id, [field[1] for field in fields])
             for method in group["methods"]:
                 mapping = self.commands.INDEX_MAPPING
                 key = class_id << 16 | method["index"]
@@ -252,31 +258,33 @@ class _Client:
                 )  # fmt: skip
                 if one_method:
                     wire_types = [field[1] for field in method["fields"]]
-                    raw = method_frame(class_id, method["index"], wire_types)
-                    methods.append((*one_method, raw))
+                    raws = method_frames(class_id, method["index"], wire_types)
+                    methods.append((*one_method, raws))
         if found is None:
             raise TypeError("pamqp.commands.Basic.Properties has other attributes")
         return methods, found[0], frames
 
-    def same_values(self, codec: Any) -> bool:
-        """Whether pamqp and the codec read the same values, and write the same of values."""
+    def value_differences(self, codec: Any) -> Iterator[Difference]:
+        """Values that pamqp reads or writes otherwise than the codec."""
         read, write = self.decode.embedded_value, self.encode.encode_table_value
-        return same_values(
+        return value_differences(
             _dropins.pamqp_reader(codec, "embedded_value", None, read),
             read,
             _dropins.pamqp_writer(codec, "encode_table_value", write),
             write,
         )
 
-    def same(self, codec: Any, raw: bytes) -> bool:
-        """Whether pamqp and the codec read the same from a frame, and write the same of that."""
-        before = codec.fallbacks
-        worked, theirs = outcome(lambda: self.stock["unmarshal"](raw))
-        ours: Any = codec.unmarshal(raw) if worked else None
-        if not worked or codec.fallbacks != before or _flat(ours) != _flat(theirs):
-            return False
-        written = outcome(lambda: self.stock["marshal"](theirs[2], 3))
-        return written == outcome(lambda: codec.marshal(ours[2], 3))
+    def frame_differences(self, codec: Any, raw: bytes) -> Iterator[Difference]:
+        """What pamqp reads from a frame, or writes of that, otherwise than the codec."""
+        marshal = self.stock["marshal"]
+        return frame_differences(
+            raw,
+            codec.unmarshal,
+            self.stock["unmarshal"],
+            lambda found: codec.marshal(found[2], 3),
+            lambda found: marshal(found[2], 3),
+            _flat,
+        )
 
 
 def _flat(value: Any) -> Any:
@@ -295,9 +303,10 @@ def _build(strict: bool) -> Built:
     methods, properties, headers = client.candidates()
     if not _DROP_IN.is_known(*_PATHS):
         trial = client.codec([each[:2] for each in methods], properties, True)
-        if not client.same_values(trial) or not all(client.same(trial, one) for one in headers):
-            raise TypeError("pamqp.commands.Basic.Properties reads or writes otherwise")
-        methods = [each for each in methods if client.same(trial, each[2])]
+        differs = partial(variant_differences, trial, partial(client.frame_differences, trial))
+        refuse(client.value_differences(trial))
+        refuse(differs(headers))
+        methods = [one for one in methods if not any(differs(one[2]))]
     codec = client.codec([each[:2] for each in methods], properties, strict)
     frame, encode, decode = client.frame, client.encode, client.decode
     seams = [
@@ -315,6 +324,7 @@ def _build(strict: bool) -> Built:
 
 # pamqp 4.0.1 says of itself that it is 4.0.0
 _DROP_IN = DropIn("pamqp", _build, distribution="pamqp")
+DROP_INS = (_DROP_IN,)
 install: Install = _DROP_IN.install
 uninstall: Callable[[], None] = _DROP_IN.uninstall
 installed: Callable[[], bool] = _DROP_IN.installed

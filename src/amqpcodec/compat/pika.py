@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -10,7 +11,18 @@ from amqpcodec import _dropins, v0_9_1
 
 from .._public import listing
 from ._classes import Guards, Rests, attributes_of, direct_names, is_shipped
-from ._compare import header_frame, method_frame, outcome, same_values
+from ._compare import (
+    INTS,
+    LONG_NAMES,
+    Difference,
+    frame_differences,
+    header_frames,
+    method_frames,
+    outcome,
+    refuse,
+    value_differences,
+    variant_differences,
+)
 from ._dropin import Built, DropIn, Install, Seam
 from ._known import KNOWN
 
@@ -53,10 +65,15 @@ _RECEIVING = (
 _SENDING = ("pika.connection:Connection._send_message",)
 
 
+def _large(data: Any) -> Any:
+    """The class of ints that pika reads by tag l."""
+    return type(data.decode_value(b"l\0\0\0\1\0\0\0\0", 0)[0])
+
+
 def _profile(data: Any) -> Any:
     """pika's own way with values. Floats are cut and refused up to a version after 1.4.4."""
     read = dict(_READ)
-    large = type(data.decode_value(b"l\0\0\0\1\0\0\0\0", 0)[0])
+    large = _large(data)
     read["l"] = read["L"] = "int64" if large is int else "long"
     half = data.decode_value(b"d\x3f\xf8\0\0\0\0\0\0", 0)[0]  # 1.5
     read["f"], read["d"] = ("float", "double") if half == 1.5 else ("float cut", "double cut")
@@ -184,11 +201,13 @@ class _Client:
             frame,
         )  # fmt: skip
 
-    def candidates(self) -> tuple[list[tuple[Any, bytes]], tuple[Any, list[bytes]]]:
-        """Methods with a frame each, and the property list with frames."""
+    def candidates(
+        self,
+    ) -> tuple[list[tuple[Any, list[list[bytes]]]], tuple[Any, list[list[bytes]]]]:
+        """Methods with their frames, and the property list with its frames, by variant."""
         methods = []
         properties = None
-        frames: list[bytes] = []
+        frames: list[list[bytes]] = []
         for group in v0_9_1.PROTOCOL.table["classes"]:
             class_id = group["index"]
             if group["properties"] is not None and class_id in self.spec.props:
@@ -196,10 +215,7 @@ class _Client:
                 properties = _bound_method(
                     self.guards, self.spec.props, class_id, class_id, 0, fields
                 )
-                wire_types = [field[1] for field in fields]
-                for one in range(-1, len(wire_types)):
-                    present = [one in (-1, i) for i in range(len(wire_types))]
-                    frames.append(header_frame(class_id, wire_types, present))
+                frames = header_frames(class_id, [field[1] for field in fields])
             for method in group["methods"]:
                 key = class_id << 16 | method["index"]
                 if key not in self.spec.methods:
@@ -209,37 +225,44 @@ class _Client:
                 )
                 if bound:
                     wire_types = [field[1] for field in method["fields"]]
-                    methods.append((bound, method_frame(class_id, method["index"], wire_types)))
+                    methods.append((bound, method_frames(class_id, method["index"], wire_types)))
         if properties is None:
             raise TypeError("pika.spec.BasicProperties has other attributes")
         return methods, (properties, frames)
 
-    def same_values(self, codec: Any) -> bool:
-        """Whether pika and the codec read the same values, and write the same of values."""
+    def value_differences(self, codec: Any) -> Iterator[Difference]:
+        """Values that pika reads or writes otherwise than the codec."""
         read, write = self.stock["decode_value"], self.stock["encode_value"]
+        large = _large(self.data)
 
-        def written(function: Any, value: Any) -> bytes:
+        def written(function: Any, value: Any) -> tuple[Any, bytes]:
             pieces: list[bytes] = []
-            function(pieces, value)
-            return b"".join(pieces)
+            return function(pieces, value), b"".join(pieces)
 
-        return same_values(
+        return value_differences(
             lambda raw: codec.decode_value(raw, 0),
             lambda raw: read(raw, 0),
             lambda value: written(codec.encode_value, value),
             lambda value: written(write, value),
+            (*LONG_NAMES, *(() if large is int else map(large, INTS))),
         )
 
-    def same(self, codec: Any, raw: bytes) -> bool:
-        """Whether pika and the codec read the same from a frame, and write the same of that."""
-        before = codec.fallbacks
-        worked, theirs = outcome(lambda: self.stock["decode_frame"](raw)[1])
-        _, ours = codec.decode_frame(raw) if worked else (0, None)
-        if not worked or codec.fallbacks != before or _flat(ours) != _flat(theirs):
-            return False
-        name = f"marshal_{type(theirs).__name__.lower()}"
-        written = outcome(lambda: self.stock[name](theirs))
-        return written == outcome(lambda: getattr(codec, name)(ours))
+    def frame_differences(self, codec: Any, raw: bytes) -> Iterator[Difference]:
+        """What pika reads from a frame, or writes of that, otherwise than the codec."""
+
+        def marshal(functions: Callable[[str], Any], frame: Any) -> bytes:
+            written: bytes = functions(f"marshal_{type(frame).__name__.lower()}")(frame)
+            return written
+
+        stock = self.stock
+        return frame_differences(
+            raw,
+            codec.decode_frame,
+            stock["decode_frame"],
+            lambda found: marshal(partial(getattr, codec), found[1]),
+            lambda found: marshal(stock.__getitem__, found[1]),
+            lambda found: (found[0], _flat(found[1])),
+        )
 
 
 def _flat(frame: Any) -> Any:
@@ -254,9 +277,10 @@ def _build(strict: bool) -> Built:
     methods, (properties, headers) = client.candidates()
     if not _DROP_IN.is_known(*_PATHS):
         trial = client.codec([bound for bound, _ in methods], properties, True)
-        if not client.same_values(trial) or not all(client.same(trial, one) for one in headers):
-            raise TypeError("pika.spec.BasicProperties reads or writes otherwise")
-        methods = [(bound, raw) for bound, raw in methods if client.same(trial, raw)]
+        differs = partial(variant_differences, trial, partial(client.frame_differences, trial))
+        refuse(client.value_differences(trial))
+        refuse(differs(headers))
+        methods = [one for one in methods if not any(differs(one[1]))]
     codec = client.codec([bound for bound, _ in methods], properties, strict)
     return Built(codec, _seams(client, codec), client.guards, _PATHS)
 
@@ -284,6 +308,7 @@ def _seams(client: _Client, codec: Any) -> list[Seam]:
 
 
 _DROP_IN = DropIn("pika", _build)
+DROP_INS = (_DROP_IN,)
 install: Install = _DROP_IN.install
 uninstall: Callable[[], None] = _DROP_IN.uninstall
 installed: Callable[[], bool] = _DROP_IN.installed
