@@ -1,5 +1,8 @@
 # What other files use of arrow_in.pxi.
 
+cdef enum:
+    BAD_OFFSETS = -3        # of the Arrow array
+
 # Values of bytes to decode, in memory that nobody else writes to.
 cdef struct Values:
     int64_t n

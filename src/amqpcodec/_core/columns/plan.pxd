@@ -26,10 +26,9 @@ cdef enum:
     DROPMALFORMED
     FAILFAST
 
-# What a decode came to, apart from 0, NO_MEMORY and COLUMN_FULL.
+# What a decode came to, apart from 0, NO_MEMORY, COLUMN_FULL and BAD_OFFSETS.
 cdef enum:
     BAD_FRAME = 2           # of one frame: the fault says why
-    BAD_OFFSETS = -3        # of the Arrow array
     FAILED = -4             # FAILFAST: the fault says why
     STOPPED = -5            # who is told of progress raised something
 
