@@ -12,7 +12,7 @@ from amqpcodec._gen.v1_constants cimport (
     ATTACH_HANDLE, ATTACH_TARGET, CATEGORY_FIXED0, CATEGORY_VARIABLE1, CATEGORY_VARIABLE4, CTOR_DESCRIBED,
     CTOR_FALSE, CTOR_LIST0, CTOR_LIST32, CTOR_LIST8, CTOR_SMALLULONG, CTOR_SYM32, CTOR_SYM8, CTOR_TRUE, CTOR_ULONG,
     CTOR_WIRE_TYPE, DESC_ATTACH, DESC_CLOSE, DESC_DETACH, DESC_OPEN, DESC_SASL_INIT, DESC_SASL_OUTCOME,
-    DESC_TRANSFER, SEC_AMQP_VALUE, SEC_DATA, SEC_FIRST_CODE, TRANSFER_ABORTED, TRANSFER_DELIVERY_ID,
+    DESC_TRANSFER, SEC_AMQP_VALUE, SEC_COUNT, SEC_DATA, SEC_FIRST_CODE, TRANSFER_ABORTED, TRANSFER_DELIVERY_ID,
     TRANSFER_DELIVERY_TAG, TRANSFER_HANDLE, TRANSFER_MESSAGE_FORMAT, TRANSFER_MORE, TRANSFER_SETTLED, V1_ARRAY,
     V1_BINARY, V1_DESCRIBED, V1_LIST, V1_MAP, V1_MIN_MAX_FRAME, V1_NULL, V1_SYMBOL, V1_UNKNOWN,
 )
@@ -24,8 +24,9 @@ from amqpcodec._codec cimport (
     SHAPE_UNKNOWN, SHAPES, Slot, slot_index, store16, store64, use_begin, use_end,
 )
 from amqpcodec._v1 cimport (
-    V1_AMQP_FRAME, v1_begin, v1_content, V1_FRAME_AMQP, V1_FRAME_SASL, v1_inside, v1_known, V1_MAX_FIELDS, v1_read,
-    V1_SASL_FRAME, v1_verify_begin, v1_verify_fields, V1Check, V1Core, V1Desc, V1Types, V1Value,
+    V1_AMQP_FRAME, v1_begin, v1_check, v1_check_begin, v1_content, V1_FRAME_AMQP, V1_FRAME_SASL, v1_inside, v1_known,
+    V1_MAX_FIELDS, v1_read, V1_SASL_FRAME, v1_verify_begin, v1_verify_fields, V1Check, V1Core, V1Desc, V1Types,
+    V1Value,
 )
 from amqpcodec._columns cimport pool_use, shared_pool
 from amqpcodec._columns cimport (

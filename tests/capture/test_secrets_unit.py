@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -191,6 +192,24 @@ def test_tokens_put_to_cbs_are_hidden(level: str, frame: int, body: Any) -> None
         read(start + put_token(frame=frame, body=body) + after, level=level, redact=False)
     )
     assert b"T" * 40 in open_
+
+
+@pytest.mark.parametrize(
+    "sections",
+    [
+        {},
+        {"message_id": "shown-id"},
+        {"durable": True, "message_id": "shown-id"},
+        {"durable": True, "message_id": "shown-id", "application_properties": {"shown": 1}},
+    ],
+)
+def test_tokens_are_hidden_after_any_number_of_sections(sections: dict[str, Any]) -> None:
+    transfer = v1.Transfer(handle=3, delivery_id=0, delivery_tag=b"t")
+    sent = v1.encode_message(0, transfer, v1.Message(TOKEN.decode(), **sections))
+    shown = everything(read(v1.PROTOCOL_HEADER + v1_talk.opening() + cbs() + sent))
+    for piece in (TOKEN[:20], b"T" * 40, TOKEN[-10:]):
+        assert piece not in shown
+    assert (b"shown-id" in shown) == ("message_id" in sections)
 
 
 @pytest.mark.parametrize("more", [None, False])
@@ -404,3 +423,75 @@ def test_properties_of_sessions_and_links_are_hidden_as_those_of_connections(nam
     old = everything(read(old_login("PLAIN", {"product": "shown-product", name: SECRET})))
     assert SECRET not in old
     assert b"shown-product" in old
+
+
+def damaged(data: bytes, start: int, secret: bytes) -> Iterator[bytes]:
+    """The data with one byte changed, any from start on that is not part of a secret."""
+    secrets = [at for at in range(len(data)) if data.startswith(secret, at)]
+    for at in range(start, len(data)):
+        if any(first <= at < first + len(secret) for first in secrets):
+            continue
+        for value in {0, 1, 2, 3, 9, 16, 0x40, 0xFF, data[at] ^ 1, data[at] ^ 0x80} - {data[at]}:
+            yield data[:at] + bytes([value]) + data[at + 1 :]
+
+
+def shows_some(shown: bytes, secret: bytes) -> bool:
+    """Whether nine of its bytes are shown, which no name of a method has."""
+    return any(secret[at : at + 9] in shown for at in range(len(secret) - 8))
+
+
+@pytest.mark.parametrize("level", ["frame", "message"])
+@pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256"])
+@pytest.mark.parametrize("login", [old_login, new_login])
+def test_logins_with_any_damaged_byte_are_hidden(login: Any, mechanism: str, level: str) -> None:
+    """The type of a frame, its channel, size or end; the method; the lengths of its arguments."""
+    data = login(mechanism) if login is new_login else login(mechanism, {"product": "p"})
+    assert not shows_some(everything(read(data, level=level)), SECRET)
+    for changed in damaged(data, 8, SECRET):
+        assert not shows_some(everything(read(changed, level=level)), SECRET), changed
+
+
+@pytest.mark.parametrize("old", [True, False])
+def test_challenges_with_any_damaged_byte_are_hidden(old: bool) -> None:
+    challenges, outcome = CHALLENGES["SCRAM-SHA-256"]
+    if old:
+        header, server = v0_9_1.PROTOCOL_HEADER, b""
+        for challenge in challenges:
+            server += v0_9_1.encode(0, v0_9_1.Connection.Secure(challenge))
+    else:
+        header = server = v1.SASL_HEADER
+        server += v1.encode(0, v1.SaslChallenge(challenges[0]))
+        server += v1.encode(0, v1.SaslOutcome(0, outcome))
+    framing = (0, 7) if old else (8, 16)
+    for changed in damaged(server, 0 if old else 8, SECRET):
+        if changed[framing[0] : framing[1]] == server[framing[0] : framing[1]]:
+            assert not shows_some(everything(read(header, server=changed)), SECRET), changed
+
+
+def test_tokens_with_any_damaged_byte_before_them_are_hidden() -> None:
+    """Of the frame that puts one: its size, type, offset, performative and sections. (With another
+    channel or handle it is another link's.)"""
+    start = v1.PROTOCOL_HEADER + v1_talk.opening() + cbs()
+    secret = TOKEN[:9]
+    sent = put_token()
+    for changed in damaged(sent[: sent.index(TOKEN)], 0, secret):
+        whose = slice(6, 8), slice(11, 16)
+        if all(changed[part] == sent[part] for part in whose):
+            shown = everything(read(start + changed + sent[len(changed) :], cut=4000))
+            assert b"T" * 40 not in shown, changed
+
+
+@pytest.mark.parametrize("spot", [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
+def test_damaged_logins_are_hidden_where_a_packet_is_missing(spot: int) -> None:
+    """The end of a frame whose beginning was damaged, after a gap."""
+    login = v0_9_1.encode(0, v0_9_1.Connection.StartOk({}, "PLAIN", b"\0u\0" + SECRET * 40, "en"))
+    after = v0_9_1.encode(0, v0_9_1.Connection.TuneOk(1, 131072, 60)) * 4
+    for value in (0, 2, 3, 9, login[spot] ^ 1):
+        changed = login[:spot] + bytes([value]) + login[spot + 1 :]
+        data = v0_9_1.PROTOCOL_HEADER + changed + after
+        packets = [*make.opening(), make.client(1001, data[:100])]
+        packets += [
+            make.client(1001 + at, data[at : at + 100]) for at in range(200, len(data), 100)
+        ]
+        shown = everything(list(capture.read(io.BytesIO(make.pcap(packets)))))
+        assert not shows_some(shown, SECRET), changed

@@ -306,6 +306,10 @@ cdef int end_bytes(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int
             h.expect = at + <int64_t>load32(p + 3) + 8
             h.cut_type = p[0]
             h.cut_method = load32(p + 7) if n >= 11 else 0
+            if load16(p + 1) == 0 or not is_known_type(p[0]):
+                # the channel of logins: another type or method may be damage
+                h.cut_type = FRAME_METHOD
+                h.cut_method = 0
     elif h.state == SEARCHING:
         reason = h.broken
     if put_rest(r, c, h, p, n, at, reason) < 0:

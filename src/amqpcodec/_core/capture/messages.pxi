@@ -73,6 +73,35 @@ cdef int open_message(Reading* r, Half* h, const uint8_t* p, size_t n, const Cap
     return extend_open(r, o, p, n, place, flags)
 
 
+cdef inline bint in_login(const Conn* c, const Half* h) noexcept nogil:
+    """Whether neither an open of 1.0 nor a tune-ok was seen."""
+    return not h.past_sasl if c.v1 else c.frame_max < 0
+
+
+cdef void hide_unreadable(Reading* r, Conn* c, size_t at) noexcept nogil:
+    """The frame of 0-x, or the beginning of one, that was made the newest row, from `at` on in the rows' bytes:
+    channel 0 is that of logins. What cannot be read there may be a damaged one, and is overwritten."""
+    cdef uint8_t* p = r.rows.data.p + at
+    cdef size_t n = r.rows.used - at
+    cdef bint complete
+    if not r.redact or n < 12 or load16(p + 1) != 0 or p[0] == c'A' or is_secret(load32(p + 7)):
+        return
+    complete = <uint64_t>load32(p + 3) + 8 == n
+    if not complete or not any_method(r, c.may, load32(p + 7)) or (p[0] == FRAME_METHOD
+                                                                   and not any_strict(r, c.may, p, n)):
+        hide(p + 11, n - 11 - complete)
+
+
+cdef int put_alone(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, uint8_t flags,
+                   const CapRow* place) noexcept nogil:
+    """A row of one frame."""
+    cdef size_t at = r.rows.used
+    if store_row(r, c, h, p, n, 0, flags, place) < 0:
+        return NO_MEMORY
+    hide_unreadable(r, c, at)
+    return 0
+
+
 cdef int add_message_frame(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n,
                            int64_t at) noexcept nogil:
     """One frame, whatever it is."""
@@ -95,16 +124,16 @@ cdef int add_message_frame(Reading* r, Conn* c, Half* h, const uint8_t* p, size_
         d = method_of(&r.protocol[c.now], load32(p + 7)) if n >= 12 else NULL
         if d != NULL and d.has_content and channel != 0:
             return open_message(r, h, p, n, &place, flags)
-        return store_row(r, c, h, p, n, 0, flags, &place)
+        return put_alone(r, c, h, p, n, flags, &place)
     if o == NULL or not (p[0] == FRAME_HEADER or p[0] == FRAME_BODY):
-        return store_row(r, c, h, p, n, 0, flags, &place)
+        return put_alone(r, c, h, p, n, flags, &place)
     size = n - 8
     if (p[0] == FRAME_HEADER) == o.header or (p[0] == FRAME_BODY and size > o.size - o.have) \
             or o.n + n > r.message_limit or r.open_bytes + n > OPEN_LIMIT:
         # It does not belong there; or there is too much to keep.
         if close_open(r, c, h, o, CAPTURED_TRUNCATED) < 0:
             return NO_MEMORY
-        return store_row(r, c, h, p, n, 0, flags, &place)
+        return put_alone(r, c, h, p, n, flags, &place)
     if extend_open(r, o, p, n, &place, flags) < 0:
         return NO_MEMORY
     if p[0] == FRAME_HEADER:
@@ -170,12 +199,17 @@ cdef int emit_whole(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, in
 
 cdef int emit_frame(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64_t at) noexcept nogil:
     cdef uint8_t flags
+    cdef size_t used
     count_frame(r, c, h, p, n)
     if r.messages:
         return add_message_frame(r, c, h, p, n, at)
     flags = h.flags
     h.flags = 0
-    return put_row(r, c, h, p, n, at, 0, flags)
+    used = r.rows.used
+    if put_row(r, c, h, p, n, at, 0, flags) < 0:
+        return NO_MEMORY
+    hide_unreadable(r, c, used)
+    return 0
 
 
 cdef int put_rest(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64_t at,
@@ -194,10 +228,12 @@ cdef int put_rest(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int6
     if put_row(r, c, h, p, n, at, lost, h.flags & (CAPTURED_GAP | CAPTURED_MIDSTREAM)
                | (CAPTURED_TRUNCATED if reason else 0)) < 0:
         return NO_MEMORY
+    if h.state == IN_SYNC and not c.v1:
+        hide_unreadable(r, c, size)
     if r.redact and h.state != IN_SYNC:
         # The end of a frame that no one saw the beginning of may be that of a secret; and after a
-        # frame that is wrong, more of them may follow. A server has none but its challenges.
-        if h != &c.half[0] and h.state != EXPECTING:
+        # frame that is wrong, more of them may follow. A server has none but its challenges, during the login.
+        if h != &c.half[0] and h.state != EXPECTING and not (h.syn and in_login(c, h)):
             return 0
         out = o.data.p + size
         if c.v1:

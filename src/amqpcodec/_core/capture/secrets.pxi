@@ -6,6 +6,12 @@ cdef inline bint is_secret(uint32_t method) noexcept nogil:
             or method == CONNECTION_UPDATE_SECRET)
 
 
+cdef inline bint has_secret(const uint8_t* p, size_t n) noexcept nogil:
+    """Whether a frame of 0-x, or as much of it as there is, may be one of these: also with another type, but for
+    bodies, whose first bytes are the user's."""
+    return n >= 11 and is_secret(load32(p + 7)) and (p[0] != FRAME_BODY or load16(p + 1) == 0)
+
+
 cdef void hide(uint8_t* p, size_t n) noexcept nogil:
     if n:
         memset(p, c'*', n)
@@ -80,11 +86,13 @@ cdef void hide_values(uint8_t* p, size_t n, bint named, bint secret, int depth) 
 
 cdef void hide_secret(uint8_t* p, size_t n) noexcept nogil:
     """Overwrite the credentials in a frame of a method that has some, or in as much of it as there is, at
-    least 11 bytes."""
+    least 11 bytes; all arguments where they do not end with the frame, since a length is wrong then."""
     cdef size_t at = 11, size
-    if <uint64_t>load32(p + 3) + 8 == n:
-        n -= 1      # a whole frame keeps its end byte
-    if load32(p + 7) == CONNECTION_START_OK:
+    cdef uint32_t method = load32(p + 7)
+    cdef bint complete = <uint64_t>load32(p + 3) + 8 == n
+    if complete:
+        n -= 1      # its end byte stays
+    if method == CONNECTION_START_OK:
         # client-properties, mechanism; then the response
         if n - at < 4 or load32(p + at) > n - at - 4:
             hide(p + at, n - at)
@@ -101,14 +109,29 @@ cdef void hide_secret(uint8_t* p, size_t n) noexcept nogil:
     size = load32(p + at)
     at += 4
     hide(p + at, min(size, n - at))
+    if size > n - at:
+        return
+    at += size
+    if method == CONNECTION_START_OK or method == CONNECTION_UPDATE_SECRET:
+        # the locale, or the reason
+        size = 1 + <size_t>p[at] if at < n else <size_t>complete
+        if size == n - at or (not complete and size > n - at):
+            return
+    elif at == n:
+        return
+    hide(p + 11, n - 11)
 
 
-cdef void v1_hide(const V1Types* types, uint8_t* p, size_t n) noexcept nogil:
+cdef void v1_hide(const V1Types* types, uint8_t* p, size_t n, bint framed) noexcept nogil:
     """Overwrite the credentials in a frame, or in as much of it as there is: what either side
-    says from sasl-init to sasl-outcome. Where that is not known, all that might be part of them."""
+    says from sasl-init to sasl-outcome. Where that is not known, all that might be part of them.
+
+    framed: a frame begins at p."""
     cdef Fault fault
     cdef Cursor c
     cdef V1Value v
+    cdef V1Value[V1_MAX_FIELDS] v_all
+    cdef V1Check check
     cdef const V1Desc* d
     cdef const uint8_t* from_
     cdef size_t skip, known
@@ -116,19 +139,24 @@ cdef void v1_hide(const V1Types* types, uint8_t* p, size_t n) noexcept nogil:
     if n < 8 or p[0] == c'A':
         return
     skip = 4 * <size_t>p[4]
-    if p[5] != V1_FRAME_SASL and not (p[5] == V1_FRAME_AMQP and n > skip + 2
-                                      and p[skip] == CTOR_DESCRIBED and p[skip + 1] == CTOR_SMALLULONG
-                                      and DESC_SASL_INIT <= p[skip + 2] <= DESC_SASL_OUTCOME):
-        return
-    if skip < 8 or skip >= n:
+    if (framed and p[5] > V1_FRAME_SASL) or (p[5] == V1_FRAME_SASL and (skip < 8 or skip >= n)):
         hide(p + 8, n - 8)
+        return
+    if p[5] > V1_FRAME_SASL or skip < 8 or skip >= n:
         return
     v1_begin(&c, &fault, p + skip, p + n, p, 0)
     d = v1_look_descriptor(types, &c, V1_FRAME_SASL)
+    if d == NULL and p[5] == V1_FRAME_AMQP:
+        return
+    hide(p + 8, skip - 8)
     if d == NULL:
         hide(p + skip + 1, n - skip - 1)
         return
     if not DESC_SASL_INIT <= d.code <= DESC_SASL_OUTCOME:
+        # mechanisms, or what was damaged to look like them
+        v1_verify_begin(&check, types)
+        if v1_verify_fields(d, &c, &check, 1, v_all, ALL_FIELDS) < 0 or c.p != c.end:
+            hide(p + skip + 3, n - skip - 3)
         return
     # The list, of which there may be a part only: so it is not read as a whole.
     known = 0

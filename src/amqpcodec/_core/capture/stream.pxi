@@ -381,9 +381,9 @@ cdef int end_row(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, uint6
         memcpy(out, p, n)
     if r.redact:
         if AMQP_UNLIKELY(c.v1):
-            v1_hide(r.v1, out, n)
+            v1_hide(r.v1, out, n, lost == 0)
             v1_hide_tokens(r.v1, out, n, &h.tokens, h.syn)
-        elif n >= 11 and p[0] == FRAME_METHOD and is_secret(load32(p + 7)):
+        elif has_secret(p, n):
             hide_secret(out, n)
     (<uint64_t*>o.lost.p)[o.n] = lost
     o.used += n

@@ -132,18 +132,27 @@ cdef void v1_hide_array(Cursor* c, bint secret, int depth) noexcept nogil:
 cdef void hide_body(const V1Types* types, Cursor* c) noexcept nogil:
     """Overwrite the body of the message at the cursor, of which there may be a part only."""
     cdef V1Value v
+    cdef V1Check check
     cdef const V1Desc* d
+    cdef Cursor value
+    cdef const uint8_t* start
     while c.end - c.p > 3:
         if c.p[0] != 0:
             break
         c.p += 1
         d = v1_known(types, c)
-        if d == NULL:
+        if d == NULL or not SEC_FIRST_CODE <= d.code < SEC_FIRST_CODE + SEC_COUNT:
             break
         if SEC_FIRST_CODE + SEC_DATA <= d.code <= SEC_FIRST_CODE + SEC_AMQP_VALUE:
             v1_hide_value(c, &v, True, 0)
-        elif v1_read(c, &v) < 0:
-            break               # of a section before the body, and cut off
+            continue
+        # A section before the body is a list or map. It may be cut off; or its length, or what it is, is wrong.
+        start = c.p
+        value = c[0]
+        v1_check_begin(&check, 0)
+        if v1_check(c, &check, 1) < 0 or v1_read(&value, &v) < 0 or (v.wire_type != V1_LIST and v.wire_type != V1_MAP):
+            c.p = start
+            break
     hide(<uint8_t*>c.p, <size_t>(c.end - c.p))
 
 
@@ -218,13 +227,23 @@ cdef void v1_hide_tokens(const V1Types* types, uint8_t* p, size_t n, TokenLinks*
         cut = load32(p) > n
         size = min(<size_t>load32(p), n)
         skip = 4 * <size_t>p[4]
-        if skip < 8 or skip >= size or p[5] != V1_FRAME_AMQP:
+        if p[5] != V1_FRAME_AMQP or skip == size:
             return
         unseen = links.unseen or not syn
+        if skip < 8 or skip > size:
+            if unseen or has_links(links):
+                hide(p + 8, size - 8)
+            return
         v1_begin(&c, &fault, p + skip, p + size, p, 0)
         d = v1_look_descriptor(types, &c, V1_FRAME_AMQP)
         secret = d == NULL
         fields = c
+        if not cut and (unseen or has_links(links)) and (d == NULL or d.code != DESC_TRANSFER):
+            # what cannot be read as it says may be a transfer
+            v1_verify_begin(&k, types)
+            if d == NULL or v1_verify_fields(d, &c, &k, 1, v, ALL_FIELDS) < 0 or c.p != c.end:
+                hide(p + 8, size - 8)
+            c = fields
         if d != NULL and (d.code == DESC_ATTACH or (d.code == DESC_TRANSFER and (unseen or has_links(links)))):
             secret = True
             v1_verify_begin(&k, types)
