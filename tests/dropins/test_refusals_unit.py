@@ -129,6 +129,51 @@ def test_a_known_client_has_no_difference(client: str, monkeypatch: pytest.Monke
     assert [found for found in refused if found] == []
 
 
+@pytest.mark.parametrize("client", ["pamqp", "pika"])
+def test_a_known_client_keeps_all_its_methods(client: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    need(client)
+    module = dropin(client)
+    counts = []
+    make = module._Client.codec
+
+    def codec(self: Any, methods: list[Any], *more: Any) -> Any:
+        counts.append(len(methods))
+        return make(self, methods, *more)
+
+    monkeypatch.setattr(module._Client, "codec", codec)
+    monkeypatch.setattr(module._DROP_IN, "is_known", lambda *paths: False)
+    module.install()
+    module.uninstall()
+    compared, used = counts
+    assert compared == used > 50
+
+
+NAMES = """
+import sys, warnings
+sys.path.insert(0, {folder!r})
+warnings.simplefilter("ignore")
+import amqpcodec, pamqp.commands, pamqp.frame
+{install}
+frame = pamqp.commands.Queue.Purge(queue="a")
+frame.queue = "a b"
+try:
+    print(pamqp.frame.marshal(frame, 1))
+except ValueError as error:
+    print(error)
+"""
+
+
+def test_pamqp_with_other_rules_for_names(tmp_path: Path) -> None:
+    """Before 4.0.0 no name of a queue had a blank: such a method is left to pamqp."""
+    need("pamqp")
+    text = "'queue-name': re.compile(r'^[a-zA-Z0-9-_.:@#,/+ ]*$')"
+    change = ("constants.py", text, text.replace(" ]*", "]*"))
+    folder = str(changed("pamqp", tmp_path, change))
+    stock = python(NAMES.format(folder=folder, install=""))
+    assert "Invalid value for queue" in stock
+    assert python(NAMES.format(folder=folder, install="amqpcodec.install('pamqp')")) == stock
+
+
 def test_payloads_hold_every_sign_and_width() -> None:
     numbers, containers = _compare._payloads()
     for width in (1, 2, 4, 8):

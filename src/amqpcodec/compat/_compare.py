@@ -7,6 +7,7 @@ writes otherwise is a `Difference`.
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta, timezone
@@ -20,6 +21,7 @@ __all__ = [
     "LONG_NAMES",
     "Difference",
     "DiffersError",
+    "argument_differences",
     "compare",
     "frame_differences",
     "header_frames",
@@ -165,9 +167,10 @@ def outcome(work: Callable[[], Any]) -> tuple[bool, Any]:
 def _text(work: Callable[[], Any]) -> str:
     """What comes of it: the value's repr, or the exception with its text."""
     try:
-        return repr(work())
+        text = repr(work())
     except Exception as error:
-        return f"{type(error).__name__}: {error}"
+        text = f"{type(error).__name__}: {error}"
+    return re.sub(r" at 0x[0-9a-fA-F]+", "", text)  # the address of an object
 
 
 def _shorten(text: str, place: int = 0) -> str:
@@ -211,15 +214,47 @@ def frame_differences(
         )
 
 
-def variant_differences(
-    codec: Any, differences: Callable[[bytes], Iterable[Difference]], frames: list[list[bytes]]
+#: Arguments of methods at the borders of what clients check before they write them.
+_TEXT_ARGUMENTS = (
+    *(f"a{chr(code)}" for code in range(128)), "", "\u00e4", "\ud800", None, b"b", 5,
+    *("n" * length for length in (127, 128, 255, 256)),
+)  # fmt: skip
+_OTHER_ARGUMENTS = (0, 1, -1, 2**15, 2**16 - 1, 2**16, 2**32 - 1, 2**32, 2**64, True, None, "5", {})
+
+
+def argument_differences(
+    make: Callable[[], Any],
+    names: Iterable[str],
+    write: Callable[[Any], Any],
+    their_write: Callable[[Any], Any],
 ) -> Iterator[Difference]:
-    """What differs in frames by variant; those of the first the codec has to do by itself."""
+    """What the drop-in writes of a method, or refuses to, otherwise than the client.
+
+    make: a new instance with its default arguments. names: of its attributes.
+    """
+    for name in names:
+        text = isinstance(getattr(make(), name), str)
+        for value in _TEXT_ARGUMENTS if text else _OTHER_ARGUMENTS:
+            frame = make()
+            setattr(frame, name, value)
+            yield from compare(
+                f"written {type(frame).__qualname__} with {name}={value!r}",
+                partial(their_write, frame),
+                partial(write, frame),
+            )
+
+
+def variant_differences(
+    codec: Any,
+    read: Callable[[bytes], Any],
+    differences: Callable[[bytes], Iterable[Difference]],
+    frames: list[list[bytes]],
+) -> Iterator[Difference]:
+    """What differs in frames by variant; those of the first the codec has to read by itself."""
     before = codec.fallbacks
-    yield from chain.from_iterable(map(differences, frames[0]))
-    if codec.fallbacks != before:
-        yield Difference(f"frame {frames[0][0].hex()}", "a result", "none without the client")
-    yield from chain.from_iterable(map(differences, chain(*frames[1:])))
+    if any(not outcome(partial(read, raw))[0] for raw in frames[0]) or codec.fallbacks != before:
+        yield Difference(f"read frame {frames[0][0].hex()}", "a result", "none of its own")
+    yield from chain.from_iterable(map(differences, chain(*frames)))
 
 
 # --- values of field tables ---------------------------------------------------------------------

@@ -54,6 +54,8 @@ KNOWN: dict[str, dict[str, dict[str, str]]] = {
             "pamqp.base": "78e4c1cc785ed43b",
             "pamqp.body": "e34ab17af3cd5ce0",
             "pamqp.commands": "a929bb22930dcc04",
+            "pamqp.common": "748ba756ab42d01a",
+            "pamqp.constants": "efe9a1740c11528f",
             "pamqp.header": "582bb36c91a20605",
             "pamqp.heartbeat": "abda4c9e1bc7e0ac",
             "pamqp.frame:marshal": "1e06b3800aa7713e",

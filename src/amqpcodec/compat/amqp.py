@@ -289,7 +289,10 @@ class _Client:
         frames = header_frames(group["index"], [field[1] for field in group["properties"]])
         properties = [[raw[19:-1] for raw in variant] for variant in frames]
         yield from variant_differences(
-            codec, partial(self._property_differences, codec), properties
+            codec,
+            lambda raw: codec.decode_properties_basic(raw, 0),
+            partial(self._property_differences, codec),
+            properties,
         )
         layouts = [map("".join, product(_FORMATS, repeat=length)) for length in (1, 2, 3)]
         for layout in ("oBlLbbsSF", *chain(*layouts)):

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 from functools import partial
 from importlib import import_module
+from itertools import chain
 from typing import Any
 
 from amqpcodec import _dropins, v0_9_1
@@ -15,6 +16,7 @@ from .._public import listing
 from ._classes import Guards, Rests, attributes_of, direct_names
 from ._compare import (
     Difference,
+    argument_differences,
     frame_differences,
     header_frames,
     method_frames,
@@ -286,6 +288,16 @@ class _Client:
             _flat,
         )
 
+    def argument_differences(self, codec: Any, cls: Any) -> Iterator[Difference]:
+        """What pamqp writes of a method's arguments, or refuses, otherwise than the codec."""
+        marshal = self.stock["marshal"]
+        return argument_differences(
+            cls,
+            cls.__slots__,
+            lambda frame: codec.marshal(frame, 3),
+            lambda frame: marshal(frame, 3),
+        )
+
 
 def _flat(value: Any) -> Any:
     """An object of pamqp as plain values."""
@@ -303,10 +315,16 @@ def _build(strict: bool) -> Built:
     methods, properties, headers = client.candidates()
     if not _DROP_IN.is_known(*_PATHS):
         trial = client.codec([each[:2] for each in methods], properties, True)
-        differs = partial(variant_differences, trial, partial(client.frame_differences, trial))
+        differs = partial(
+            variant_differences, trial, trial.unmarshal, partial(client.frame_differences, trial)
+        )
         refuse(client.value_differences(trial))
         refuse(differs(headers))
-        methods = [one for one in methods if not any(differs(one[2]))]
+        methods = [
+            one
+            for one in methods
+            if not any(chain(differs(one[2]), client.argument_differences(trial, type(one[1]))))
+        ]
     codec = client.codec([each[:2] for each in methods], properties, strict)
     frame, encode, decode = client.frame, client.encode, client.decode
     seams = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 from importlib import import_module
+from itertools import chain
 from typing import Any
 
 from amqpcodec import _dropins, v0_9_1
@@ -15,6 +16,7 @@ from ._compare import (
     INTS,
     LONG_NAMES,
     Difference,
+    argument_differences,
     frame_differences,
     header_frames,
     method_frames,
@@ -264,6 +266,20 @@ class _Client:
             lambda found: (found[0], _flat(found[1])),
         )
 
+    def argument_differences(self, codec: Any, raw: bytes) -> Iterator[Difference]:
+        """What pika writes of a method's arguments, or refuses, otherwise than the codec.
+
+        raw: a frame of the method.
+        """
+        cls = type(self.stock["decode_frame"](raw)[1].method)
+        method, marshal = self.frame.Method, self.stock["marshal_method"]
+        return argument_differences(
+            cls,
+            attributes_of(cls()),
+            lambda arguments: codec.marshal_method(method(3, arguments)),
+            lambda arguments: marshal(method(3, arguments)),
+        )
+
 
 def _flat(frame: Any) -> Any:
     """A frame as plain values, down to the order of attributes."""
@@ -277,10 +293,16 @@ def _build(strict: bool) -> Built:
     methods, (properties, headers) = client.candidates()
     if not _DROP_IN.is_known(*_PATHS):
         trial = client.codec([bound for bound, _ in methods], properties, True)
-        differs = partial(variant_differences, trial, partial(client.frame_differences, trial))
+        differs = partial(
+            variant_differences, trial, trial.decode_frame, partial(client.frame_differences, trial)
+        )
         refuse(client.value_differences(trial))
         refuse(differs(headers))
-        methods = [one for one in methods if not any(differs(one[1]))]
+        methods = [
+            (bound, raws)
+            for bound, raws in methods
+            if not any(chain(differs(raws), client.argument_differences(trial, raws[0][0])))
+        ]
     codec = client.codec([bound for bound, _ in methods], properties, strict)
     return Built(codec, _seams(client, codec), client.guards, _PATHS)
 
