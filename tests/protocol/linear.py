@@ -19,7 +19,7 @@ from amqpcodec import v1_0 as v
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 from tests.capture import recording
-from tests.session import v1_linear
+from tests.session import amqp0_linear, v1_linear
 from tests.traces import logs
 
 
@@ -277,6 +277,7 @@ CONSTRUCTS: dict[str, Callable[[int], Any]] = {
     "batch.encode": encoded,
     "specification": lambda n: xml(n // 8),
     "trace: lines that look like the next record": lambda n: trace(n // 16),
+    **amqp0_linear.CONSTRUCTS,
     **v1_linear.CONSTRUCTS,
 }
 

@@ -8,7 +8,7 @@ import pytest
 
 from amqpcodec import EncodeError, ValidationError, v0_8, v0_9
 from amqpcodec import v0_9_1 as amqp
-from amqpcodec.session import Connection, LocalProtocolError, RemoteProtocolError, Replied
+from amqpcodec.session import Connection, LocalProtocolError, RemoteProtocolError, Replied, _codes
 from tests.session.pair import Pair, names, opened
 
 OLD = {"0-9": v0_9, "0-8": v0_8}
@@ -173,10 +173,6 @@ def test_what_comes_is_held_against_the_asserts():
     assert caught.value.reply_code == 502
     assert caught.value.method == "basic.publish"
     assert names(caught.value.events)[0] == "Published"
-    pair = opened(server={"validate": True})
-    pair.channel()
-    with pytest.raises(RemoteProtocolError, match=r"queue\.declare\.queue"):
-        pair.server.receive_data(amqp.encode(1, amqp.Queue.Declare(queue="a queue!")))
 
 
 @pytest.mark.parametrize("protocol", ["0-9-1", "0-9", "0-8"])
@@ -233,3 +229,32 @@ def test_a_sasl_function_that_gives_no_bytes(answer):
     start = amqp.Connection.Start(0, 9, {}, b"X", b"en_US")
     with pytest.raises(LocalProtocolError, match="has to be bytes"):
         client.receive_data(amqp.encode(0, start))
+
+
+def test_a_value_whose_rule_has_a_code_of_its_own_closes_the_channel():
+    """0-9-1, rule "syntax" of queue.declare: precondition-failed, which is a channel's."""
+    pair = opened(server={"validate": True})
+    _mine, theirs = pair.channel()
+    (event,) = pair.server.receive_data(amqp.encode(1, amqp.Queue.Declare(queue="a queue!")))
+    assert (event.channel, event.reply_code, event.by) == (theirs, 406, "local")
+    with pytest.raises(RemoteProtocolError) as caught:
+        pair.server.receive_data(amqp.encode(9, amqp.Queue.Declare(queue="a queue!")))
+    assert caught.value.reply_code == 504
+
+
+@pytest.mark.parametrize("protocol", ["0-9-1", *OLD])
+def test_codes_of_rules(protocol):
+    model = opened(protocol).client.model
+    has_rules = protocol == "0-9-1"
+    assert (("basic.ack", "multiple", "exists") in model.rule_codes) == has_rules
+    assert (("tx.commit", "", "transacted") in model.rule_codes) == has_rules
+    named = {**model.rule_codes, ("basic.ack", "multiple", "exists"): 599}
+    model.rule_codes, before = named, model.rule_codes
+    try:
+        assert model.reply_code(_codes.UNKNOWN_DELIVERY_TAG) == 599
+        assert model.reply_code(_codes.OUT_OF_TURN) == 503
+        assert type(model.reply_code(_codes.OUT_OF_TURN)) is int
+    finally:
+        model.rule_codes = before
+    assert model.reply_code(_codes.UNKNOWN_DELIVERY_TAG) == 406
+    assert model.illegal_value("queue.declare", "queue") == (406 if has_rules else 502)

@@ -204,7 +204,7 @@ class LegacyConnection(Output, ClientCalls, ServerCalls):
             try:
                 for number, item in feed(data):
                     if validate:
-                        _check_asserts(number, item)
+                        self._check_asserts(number, item)
                     handlers.get(type(item), other)(number, item, events)
                     if self._is_closed:
                         break
@@ -231,13 +231,29 @@ class LegacyConnection(Output, ClientCalls, ServerCalls):
             )
         return SoftFault(code, str(error), method, number)
 
+    def _check_asserts(self, number: int, item: Any) -> None:
+        """Refuse a method or content whose values the specification excludes."""
+        method = getattr(item, "method", item)
+        try:
+            if hasattr(method, "validate"):
+                method.validate()
+            if hasattr(item, "properties"):
+                item.properties.validate()
+        except EncodeError as error:
+            code = self.model.illegal_value(error.method, error.field)
+            if self.model.is_hard(code):
+                raise HardFault(code, str(error), method, number) from None
+            if number in self.channels:  # else it is refused for its channel
+                raise SoftFault(code, str(error), method, number) from None
+
     def _answer(self, fault: HardFault, events: list[Event]) -> None:
         """Close what a fault of the peer ends.
 
         Raises:
             RemoteProtocolError: the connection.
         """
-        code, text = fault.reply_code, self.model.reply_text(fault.reply_code, fault.text)
+        code = self.model.reply_code(fault.reply_code)
+        text = self.model.reply_text(code, fault.text)
         kind = fault.method
         if kind is not None and not isinstance(kind, type):
             kind = type(kind)
@@ -440,15 +456,3 @@ class LegacyConnection(Output, ClientCalls, ServerCalls):
         self.is_open = False
         self._is_closed = True
         self.close_reason = (code, text)
-
-
-def _check_asserts(number: int, item: Any) -> None:
-    """Refuse a method or content whose values the specification excludes."""
-    method = getattr(item, "method", item)
-    try:
-        if hasattr(method, "validate"):
-            method.validate()
-        if hasattr(item, "properties"):
-            item.properties.validate()
-    except EncodeError as error:
-        raise HardFault(_codes.ILLEGAL_VALUE, str(error), method, number) from None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any
 
+from . import _codes
 from .errors import LocalProtocolError
 
 __all__ = ["Model", "model_of"]
@@ -41,6 +42,13 @@ class Model:
             method: field for method in methods for field in _NO_WAIT if field in method.FIELDS
         }
         self.hard_errors: frozenset[int] = frozenset(table["hard_errors"])
+        #: (method, argument, rule) -> code that the specification has for who breaks it.
+        self.rule_codes: dict[tuple[str, str, str], int] = {
+            (f"{cls['name']}.{method['name']}", argument, rule): code
+            for cls in table["classes"]
+            for method in cls["methods"]
+            for argument, rule, code in method["reply_codes"]
+        }
         self.constants: dict[int, str] = {}
         for name, value in table["constants"]:
             if value >= 200 and value != self.module.FRAME_END:
@@ -95,6 +103,15 @@ class Model:
             return False
         field = self.no_wait.get(kind)
         return field is None or not getattr(method, field)
+
+    def reply_code(self, code: int) -> int:
+        """The number of a fault: that of the specification's rule where it has one."""
+        rule = getattr(code, "rule", None)
+        return int(code if rule is None else self.rule_codes.get(rule, code))
+
+    def illegal_value(self, method: str | None, field: str | None) -> int:
+        """The number of a value that the asserts exclude."""
+        return self.rule_codes.get((method or "", field or "", "syntax"), _codes.ILLEGAL_VALUE)
 
     def is_hard(self, reply_code: int) -> bool:
         """Whether a reply code ends the connection and not only a channel."""

@@ -259,7 +259,7 @@ class Receiver:
         check = _rules.CHECKS.get(name)
         fault = check(channel, method) if check is not None else None
         if fault is not None:
-            hard = self._model.is_hard(fault[0])
+            hard = self._model.is_hard(self._model.reply_code(fault[0]))
             raise (HardFault if hard else SoftFault)(fault[0], fault[1], method, channel.number)
         effect = _rules.EFFECTS.get(name)
         if not kind.RESPONSES:
