@@ -42,6 +42,7 @@ pool_use(shared_pool())
 
 include "_core/capture/file.pxi"
 include "_core/capture/tunnel.pxi"
+include "_core/capture/link.pxi"
 include "_core/capture/packet.pxi"
 include "_core/capture/rows.pxi"
 include "_core/capture/v1_look.pxi"

@@ -66,6 +66,77 @@ def mpls(packet: bytes, labels: int = 2, addresses: str = "", control: bytes = b
     return bytes(12) + b"\x88\x47" + stack + inner
 
 
+def ppp(packet: bytes, control: bytes = b"\xff\x03", short: bool = False) -> bytes:
+    """In PPP; control: address and control of HDLC. short: the protocol in one byte."""
+    protocol = 0x21 if packet[0] >> 4 == 4 else 0x57
+    return control + protocol.to_bytes(1 if short else 2) + packet
+
+
+def pppoe(packet: bytes, head: bytes = b"\x11\0") -> bytes:
+    """In a session of PPP over Ethernet; head: version and type, code."""
+    inner = ppp(packet, b"")
+    return head + struct.pack(">HH", 7, len(inner)) + inner
+
+
+def snap(packet: bytes, head: bytes = b"\xaa\xaa\x03\0\0\0", *, kind: int | None = None) -> bytes:
+    """In LLC with SNAP in 802.3, padded; head: what stands before the Ethernet type."""
+    inner = head + struct.pack(">H", _ether_type(packet) if kind is None else kind) + packet
+    return make.ethernet(packet)[:12] + struct.pack(">H", len(inner)) + inner.ljust(46, b"\0")
+
+
+def llc_ip(packet: bytes) -> bytes:
+    """IPv4 by its own access point."""
+    inner = b"\x06\x06\x03" + packet
+    return make.ethernet(packet)[:12] + struct.pack(">H", len(inner)) + inner
+
+
+def nflog(packet: bytes, order: str = "<", family: int | None = None) -> bytes:
+    """In the attributes of netfilter's log."""
+    if family is None:
+        family = 2 if packet[0] >> 4 == 4 else 10
+
+    def attribute(kind: int, value: bytes) -> bytes:
+        return struct.pack(order + "HH", 4 + len(value), kind) + value + bytes(-len(value) % 4)
+
+    head = struct.pack(">BBH", family, 0, 5)
+    hook = attribute(1, struct.pack(">HBB", _ether_type(packet), 1, 0))
+    return head + hook + attribute(10, b"p\0") + attribute(0x8012, b"") + attribute(9, packet)
+
+
+def pktap(link: int, frame: bytes, size: int = 156, kind: int = 1) -> bytes:
+    """Behind the header that macOS adds; link: the type of the frame's own link layer."""
+    return struct.pack("<III", size, kind, link).ljust(size, b"\0") + frame
+
+
+def hdlc(packet: bytes, address: int = 0x0F) -> bytes:
+    """In Cisco's HDLC."""
+    return struct.pack(">BBH", address, 0, _ether_type(packet)) + packet
+
+
+#: Link types and what makes a packet of them of an IP packet.
+LINKS: dict[str, tuple[int, Callable[[bytes], bytes]]] = {
+    "ppp": (9, ppp),
+    "ppp without control": (9, lambda p: ppp(p, b"")),
+    "ppp, short protocol": (9, lambda p: ppp(p, b"\xff\x03", True)),
+    "ppp in hdlc": (50, ppp),
+    "cisco in ppp's type": (50, lambda p: hdlc(p, 0x8F)),
+    "pppoe alone": (51, pppoe),
+    "cisco hdlc": (104, hdlc),
+    "pppd": (166, lambda p: b"\1\x03" + ppp(p, b"")),
+    "ppp with direction": (204, lambda p: b"\1" + ppp(p)),
+    "ppp with direction, short": (204, lambda p: b"\0" + ppp(p, b"", True)),
+    "nflog": (239, nflog),
+    "nflog, big-endian": (239, lambda p: nflog(p, ">")),
+    "nflog of a bridge": (239, lambda p: nflog(p, "<", 7)),
+    "pktap of ethernet": (258, lambda p: pktap(1, make.ethernet(p, 0x8100))),
+    "pktap of raw ip": (258, lambda p: pktap(12, p, 108)),
+    "pktap of loopback": (258, lambda p: pktap(0, b"\2\0\0\0" + p)),
+    "pktap of ppp": (258, lambda p: pktap(9, ppp(p))),
+    "llc with snap": (1, snap),
+    "llc with snap of a bridge": (1, lambda p: snap(p, b"\xaa\xaa\x03\0\0\xf8")),
+    "sll with llc": (113, lambda p: bytes(14) + b"\0\4" + snap(p)[14:]),
+}
+
 #: What makes an Ethernet frame of an IP packet.
 TUNNELS: dict[str, Callable[[bytes], bytes]] = {
     "vxlan": lambda p: make.ethernet(vxlan(p)),
@@ -90,6 +161,8 @@ TUNNELS: dict[str, Callable[[bytes], bytes]] = {
     "mpls": mpls,
     "mpls, pseudowire": lambda p: mpls(p, 3, "001b21000001001b21000002", bytes(4)),
     "mpls, pseudowire without control word": lambda p: mpls(p, 1, "525400000001001b21000002"),
+    "pppoe": lambda p: make.ethernet(p)[:12] + b"\x88\x64" + pppoe(p),
+    "pppoe in vlan": lambda p: make.ethernet(p, 0x8100)[:16] + b"\x88\x64" + pppoe(p),
     "vxlan in gre in ipip": lambda p: make.ethernet(
         make.ipv4(*OUTER, gre(0x0800, vxlan(p)), protocol=IP_IPV4)
     ),

@@ -60,6 +60,7 @@ LINKS: tuple[tuple[int, Callable[[bytes], bytes]], ...] = (
         (108, _after(b"\0\0\0\2")),
     ),
     *((number, _after(b"")) for number in (101, 12, 14, 228, 229, 99)),
+    *wrap.LINKS.values(),
 )
 TUNNELS = tuple(wrap.TUNNELS.values())
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,13 @@ import pytest
 pa = pytest.importorskip("pyarrow")
 pytest.importorskip("pyspark.sql.datasource")
 
+from amqpcodec import capture  # noqa: E402
+from amqpcodec.capture._limits import Limits  # noqa: E402
 from amqpcodec.spark import reading  # noqa: E402
-from amqpcodec.spark.rows import by_mode  # noqa: E402
+from amqpcodec.spark.columns import plan  # noqa: E402
+from amqpcodec.spark.contents import _Job  # noqa: E402
+from amqpcodec.spark.rows import by_mode, capture_columns, with_error  # noqa: E402
+from tests.capture import recording as make  # noqa: E402
 from tests.spark.frames import RECORDING  # noqa: E402
 from tests.spark.test_ranges_unit import rows, unpacked  # noqa: E402
 
@@ -87,3 +93,49 @@ def test_columns_stay_those_that_were_asked_for(whole: list[dict[str, Any]], tmp
 def test_refused(options: dict[str, str], problem: str) -> None:
     with pytest.raises(ValueError, match=problem):
         rows(RECORDING, **options)
+
+
+def mixed(tmp_path: Path) -> Path:
+    """A recording, and in each other packet one of a link type that is not read."""
+    path = tmp_path / "mixed.pcapng"
+    blocks = [make.section(), make.interface("<", 1), make.interface("<", 127)]
+    for number, packet in enumerate(make.packets([(0, b"AMQP\0\0\x09\x01")])):
+        blocks.append(make.enhanced("<", 0, number, packet))
+        blocks.append(make.enhanced("<", 1, number, bytes(40)))
+    path.write_bytes(b"".join(blocks))
+    return path
+
+
+TEXT = "3 packets were left out, of link types that are not read (IEEE802_11_RADIOTAP (127): 3)"
+
+
+@pytest.mark.filterwarnings("ignore::amqpcodec.capture.CaptureWarning")
+def test_link_types_that_are_not_read(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = mixed(tmp_path)
+    for mode in ("PERMISSIVE", "DROPMALFORMED"):
+        caplog.clear()
+        assert len(rows(path, mode=mode)) == 1
+        assert f"{path}: {TEXT}" in caplog.text
+    with pytest.raises(capture.CaptureError, match="IEEE802_11_RADIOTAP"):
+        rows(path, mode="FAILFAST")
+
+
+@pytest.mark.filterwarnings("ignore::amqpcodec.capture.CaptureWarning")
+def test_link_types_of_captures_in_a_column(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    data = mixed(tmp_path).read_bytes()
+    plan_ = with_error(plan(capture_columns("frame", None), ["method"], None, None), "FAILFAST")
+    job = _Job(plan_, 0, "frame", (5672,), None, True, "PERMISSIVE", Limits())
+    assert sum(batch.num_rows for batch in job.captures("x", data)) == 1
+    assert TEXT in caplog.text
+    with pytest.raises(capture.CaptureError, match="IEEE802_11_RADIOTAP"):
+        list(replace(job, mode="FAILFAST").captures("x", data))
+
+
+@pytest.mark.filterwarnings("ignore::amqpcodec.capture.CaptureWarning")
+def test_nothing_on_the_ports(caplog: pytest.LogCaptureFixture) -> None:
+    assert rows(RECORDING, ports="5673") == []
+    assert f"{RECORDING}: no frame of AMQP on the ports 5673 (619 packets: other ports)" in (
+        caplog.text
+    )

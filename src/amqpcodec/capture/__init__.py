@@ -10,7 +10,8 @@
 It reads pcap (µs and ns, both byte orders) and pcapng (sections, interfaces with their own link
 type and clock, enhanced, simple and obsolete packet blocks), plain, gzip, zstd or lz4, from this
 machine or by URI (``s3://bucket/name``); link types NULL, LOOP,
-Ethernet, raw IP, SLL and SLL2, VLAN tags, MPLS, IPv4 and IPv6 with extension headers; packets
+Ethernet, raw IP, SLL, SLL2, PPP (9, 50, 51, 166, 204), Cisco's HDLC, NFLOG and PKTAP; VLAN tags,
+PPPoE, LLC with SNAP, MPLS, IPv4 and IPv6 with extension headers; packets
 in VXLAN, Geneve, GRE, ERSPAN (types I to III) and IP, of which the innermost addresses count; puts
 IP fragments together, and TCP in order, with a bounded number of bytes held back. Memory is bounded
 by the open connections.

@@ -14,7 +14,7 @@ from .. import _capture, _v1
 from .._capture import CaptureBatch as Batch
 from .._columns import Schema
 from ..batch import _protocol as _protocol_of
-from ._chain import Chain
+from ._chain import Chain, difference
 from ._errors import (
     CaptureError,
     CaptureWarning,
@@ -28,6 +28,7 @@ from ._join import Joined
 from ._layers import KeyLog, KeyLogSource, Layers
 from ._limits import LimitOptions, Limits, limits_of
 from ._link import in_the_middle, link, told_alone
+from ._notices import no_frames, unread_links
 from ._order import Found
 from ._progress import OnProgress, Progress
 from ._seal import seal, unseal
@@ -129,6 +130,7 @@ class Reader:
         keys = None if keylog is None else _keys(keylog)
         if keys is not None:
             ports = (*ports, TLS_PORT)
+        self._ports = ports
 
         self._choice: tuple[list[str], Callable[[Batch], Any]] | None = None
 
@@ -327,15 +329,38 @@ class Reader:
             yield from self._read(self._one(), place, False)
             return
         connections = midstream = 0
+        before = self._unread_links()
         for chain in self._chains:
             chain.core.first_index = connections
             yield from self._read(chain, None, end)
             connections += chain.core.counts()["connections"]
             midstream += chain.core.counts()["midstream"]
+        self._warn_of_unread(before, end)
         alone = len(self._chains) > 1 and midstream > 0
         if (self._reasons or alone) and not self._told:
             self._told = True
             warnings.warn(_unlinked(self._reasons, midstream), CaptureWarning, stacklevel=3)
+
+    def _unread_links(self) -> dict[str, int]:
+        """Packets of link types that are not read, by the type's name, of all that was read."""
+        links: dict[str, int] = _sums([c.core.counts()["unread_link_types"] for c in self._chains])
+        return links
+
+    def _warn_of_unread(self, before: dict[str, int], end: bool) -> None:
+        """Warn of link types that are not read, and where nothing at all was AMQP.
+
+        before: what was counted of link types before this reading. end: no more will be read.
+        """
+        name = self.name or self.files[0] or "a capture"
+        if more := len(self.files) - 1:
+            name = f"{name} and {more} more"
+        unread = unread_links(difference(self._unread_links(), before))
+        if unread:
+            warnings.warn(f"{name}: {unread}", CaptureWarning, stacklevel=4)
+        if end:
+            totals = _sums([chain.core.counts() for chain in self._chains])
+            if nothing := no_frames(totals, self._ports):
+                warnings.warn(f"{name}: {nothing}", CaptureWarning, stacklevel=4)
 
     def _read(self, chain: Chain, stop: tuple[int, int] | None, end: bool) -> Iterator[Batch]:
         if self._workers is not None and not chain.live and chain.at_end_of_file is None:
@@ -627,7 +652,8 @@ def read(
         ImportError: keylog without the package cryptography.
 
     A capture that is damaged or cut gives what is before the damage; ``damaged`` of what this
-    returns says where it is.
+    returns says where it is. A CaptureWarning counts packets of link types that are not read, and
+    says where nothing in the packets was AMQP on the ports.
 
     A path may be a URI: ``s3:``, ``gs:``, ``abfss:`` and ``hdfs:`` are read by pyarrow's file
     systems, which find credentials where the vendors' tools do; all others, and these where pyarrow
@@ -690,7 +716,8 @@ def stats(
     WebSocket that were not, by reason), websockets, other_protocols (connections), left_out_octets
     (of what was not read), repeated_octets (retransmitted), proxied_connections (with a PROXY
     header), ip_fragments, ip_reassembled (packets put together of them), resets (connections that a
-    TCP reset ended), reorder_overflows (gaps given up because too much waited behind them), skipped
+    TCP reset ended), reorder_overflows (gaps given up because too much waited behind them),
+    unread_link_types (packets by the name and number of a link type that is not read), skipped
     (packets by reason); of each file also file (its name) and damaged (text, or None).
 
     Raises:

@@ -14,6 +14,7 @@ from typing import IO, Any, Literal
 from .. import capture
 from ..capture._limits import Limits, Unpacking
 from ..capture._link import in_the_middle
+from ..capture._notices import unread_links
 from . import BAD_DATA, OK, USAGE, complain
 from .otherports import header_ports
 from .uris import Uri, readable
@@ -82,6 +83,9 @@ class Group:
         files = reader.file_stats()
         if hint := _tls_hint(files):
             complain(f"{self}: {hint}")
+        for each in files:
+            if unread := unread_links(each["unread_link_types"]):
+                complain(f"{each['file'] or self}: {unread}")
         damaged = [each for each in files if each["damaged"]]
         if files and not any(each["frames"] for each in files):
             complain(f"{self}: no frame of AMQP{_instead(reader, self.files)}")

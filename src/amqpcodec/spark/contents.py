@@ -23,7 +23,9 @@ from .rows import (
     by_mode,
     capture_columns,
     small_columns,
+    tell_left_out,
     tell_midstream,
+    tell_no_frames,
     with_error,
 )
 
@@ -177,6 +179,9 @@ class _Job:
         try:
             for rows in reader:
                 yield by_mode(pa.record_batch(rows), self.plan, self.mode)
+            tell_left_out(reader, name, self.mode)
+            if data:
+                tell_no_frames(reader, name, self.ports)
             tell_midstream(reader, name)
             if reader.damaged and self.mode == "FAILFAST":
                 raise capture.CaptureError(f"{name}: {reader.damaged}")

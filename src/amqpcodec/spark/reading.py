@@ -32,7 +32,10 @@ from .rows import (
     by_mode,
     capture_columns,
     small_columns,
+    tell_left_out,
     tell_midstream,
+    tell_no_frames,
+    unread_link_types,
     with_error,
 )
 from .versions import InputPartition
@@ -207,6 +210,7 @@ def read_file(
         state = state_of(part)
         if state is not None:
             reader.resume(state, key_of())
+    before = unread_link_types(reader) if part is not None else {}
     try:
         for rows in reader.read(stop):
             if len(rows):
@@ -217,6 +221,9 @@ def read_file(
                 f"{_named(path)}: {_NOT_REACHED % (reader.at, part.stop[1])}"
             )
         _judge(reader, path, what)
+        tell_left_out(reader, _named(path), what.mode, before)
+        if part is None:
+            tell_no_frames(reader, _named(path), what.ports)
         if part is None and isinstance(path, str):
             tell_midstream(reader, path)
     except FileNotFoundError as problem:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
@@ -11,7 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from .. import capture
+from ..capture._chain import difference
 from ..capture._link import told_alone
+from ..capture._notices import no_frames, unread_links
 from .columns import Plan
 from .files import moment
 from .options import Options
@@ -23,7 +26,10 @@ __all__ = [
     "by_mode",
     "capture_columns",
     "small_columns",
+    "tell_left_out",
     "tell_midstream",
+    "tell_no_frames",
+    "unread_link_types",
     "with_error",
 ]
 
@@ -155,6 +161,35 @@ def by_mode(rows: pa.RecordBatch, plan: Plan, mode: str) -> pa.RecordBatch:
             f"{file}: packet {packet} (packet_offset {offset}), position {position}: {error[at]}"
         )
     return rows.filter(error.is_null())
+
+
+def unread_link_types(reader: capture.Reader) -> dict[str, int]:
+    """Packets of link types that are not read, by the type's name, so far."""
+    links: dict[str, int] = reader.stats()["unread_link_types"]
+    return links
+
+
+def tell_left_out(
+    reader: capture.Reader, name: str, mode: str, before: Mapping[str, int] | None = None
+) -> None:
+    """Warn of packets whose link type is not read.
+
+    before: those of a state that the reader went on from.
+
+    Raises:
+        CaptureError: there are some, and the mode is FAILFAST.
+    """
+    unread = unread_links(difference(unread_link_types(reader), dict(before or {})))
+    if unread and mode == "FAILFAST":
+        raise capture.CaptureError(f"{name or 'a capture'}: {unread}", name)
+    if unread:
+        _log.warning("%s: %s", name or "a capture", unread)
+
+
+def tell_no_frames(reader: capture.Reader, name: str, ports: Collection[int]) -> None:
+    """Warn of a capture that was read to its end, none of whose packets has AMQP."""
+    if nothing := no_frames(reader.stats(), ports):
+        _log.warning("%s: %s", name or "a capture", nothing)
 
 
 def tell_midstream(reader: capture.Reader, name: str) -> None:

@@ -33,7 +33,7 @@ _OPTIONS = (
 )
 
 #: Counts by name, and plain ones; what they mean is told by capture.stats.
-_BY_NAME = ("versions", "frames", "methods", "skipped", "tls_reasons")
+_BY_NAME = ("versions", "frames", "methods", "skipped", "unread_link_types", "tls_reasons")
 _COUNTS = (
     *("packets", "octets", "connections", "errors", "gaps", "lost_octets", "resyncs"),
     *("midstream", "tls_connections", "tls_decrypted", "websockets", "other_protocols"),
@@ -57,7 +57,8 @@ def capture_stats(
     (connections), left_out_octets, repeated_octets, proxied_connections, ip_fragments,
     ip_reassembled, resets, reorder_overflows; and maps of counts: versions (connections by
     protocol), frames (by type), methods (frames by method or performative), skipped (packets by
-    reason), tls_reasons (directions that were not read). A file, or a chain, is one task.
+    reason), unread_link_types (packets by a link type that is not read), tls_reasons (directions
+    that were not read). A file, or a chain, is one task.
 
     Args:
         spark: a session.

@@ -402,6 +402,16 @@ def sections() -> bytes:
     return mangle.mixed_pcapng(v1_talk.parts_of("rabbit")[:35], 1)
 
 
+def link_types() -> bytes:
+    """A pcapng with an interface of each link type."""
+    kinds = list(wrap.LINKS.values())
+    out = make.section() + b"".join(make.interface("<", link) for link, _ in kinds)
+    for number, packet in enumerate(legacy_packets()):
+        index = number % len(kinds)
+        out += make.enhanced("<", index, number, kinds[index][1](packet[14:]))
+    return out
+
+
 def recorded() -> bytes:
     """TLS, whose keys the reader has."""
     return mangle.unpacked(hostile_states.RECORDINGS / "tls_openssl.pcap.gz")
@@ -418,7 +428,7 @@ def seeds() -> Iterator[bytes]:
     said = wrap.fragmented([packet[14:] for packet in legacy_packets()], 1, 5)
     four = make.pcap([tunnel(said[0]) for tunnel in wrap.TUNNELS.values()])
     five = make.pcap([make.ethernet(wrap.vxlan(packet)) for packet in said])
-    whole = (one, two, three, one[: len(one) // 2], two[100:], four, five, over_web())
+    whole = (one, two, three, one[: len(one) // 2], two[100:], four, five, over_web(), link_types())
     for number, data in enumerate(whole):
         for choice in range(4):
             yield bytes([choice & 1, choice >> 1, number, choice * 60]) + data

@@ -239,6 +239,7 @@ cdef class CaptureOutline:
         if o.whole or r.file.skip or r.file.format == FILE_UNKNOWN:
             return None
         memcpy(o.left.skipped, r.count.skipped, sizeof(r.count.skipped))
+        memcpy(o.left.links, r.count.links, sizeof(r.count.links))
         memset(&io, 0, sizeof(StateIO))
         io.writing = True
         try:

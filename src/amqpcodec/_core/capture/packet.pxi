@@ -3,7 +3,7 @@
 # Why a packet is left out. The order is that of SKIP_NAMES.
 cdef enum:
     SKIP_NONE
-    SKIP_LINK               # a link type that is not known
+    SKIP_LINK               # a link type that is not read: w.link
     SKIP_NOT_IP
     SKIP_NOT_TCP
     SKIP_FRAGMENT           # of an IP packet that was not put together
@@ -51,34 +51,24 @@ cdef int read_segment(const CapPacket* packet, Walk* w, Segment* out) noexcept n
     """
     cdef const uint8_t* p = packet.data
     cdef size_t n = packet.have
+    cdef int found
     w.p = p
     w.n = n
     w.wire = packet.wire
     w.at = 0
     w.depth = 0
-    w.ether_type = ETHER_IPV4       # IPv6 tells by itself
-    if packet.link == 1:
+    w.link = packet.link
+    if packet.link == LINK_ETHERNET:
         if n < 14:
             return SKIP_CUT
         w.ether_type = load16(p + 12)
         w.at = 14
-    elif packet.link == 113:
-        if n < 16:
-            return SKIP_CUT
-        w.ether_type = load16(p + 14)
-        w.at = 16
-    elif packet.link == 276:
-        if n < 20:
-            return SKIP_CUT
-        w.ether_type = load16(p)
-        w.at = 20
-    elif packet.link == 0 or packet.link == 108:
-        w.at = 4    # an address family, of the recording machine
-    elif not (packet.link == 12 or packet.link == 14 or packet.link == 101 or packet.link == 228
-              or packet.link == 229):
-        return SKIP_LINK
-    if w.ether_type == 0:
-        return SKIP_NOT_IP
+        if w.ether_type == 0:
+            return SKIP_NOT_IP
+    else:
+        found = open_link(w)
+        if found != TUNNEL_OPEN:
+            return SKIP_CUT if found == TUNNEL_CUT else SKIP_LINK if found == TUNNEL_LINK else SKIP_NOT_IP
     return read_layers(w, out)
 
 

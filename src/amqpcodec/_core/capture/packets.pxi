@@ -59,6 +59,8 @@ cdef inline int read_packet(Reading* r, const CapPacket* packet) noexcept nogil:
     elif why > SKIP_NONE:
         if why != SKIP_WAITS:
             r.count.skipped[why] += 1
+            if AMQP_UNLIKELY(why == SKIP_LINK):
+                r.count.links[min(walk.link, <uint32_t>LINK_TYPES - 1)] += 1
         why = SKIP_NONE
     if AMQP_UNLIKELY(held != NULL):
         free_partial(held)

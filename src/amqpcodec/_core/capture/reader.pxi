@@ -692,6 +692,7 @@ cdef class CaptureReader:
                     name = r.protocol[k].descs[i].name.decode()
                     methods[name] = methods.get(name, 0) + r.protocol[k].methods[i]
         skipped = {SKIP_NAMES[i]: c.skipped[i] for i in range(1, N_SKIPS) if c.skipped[i]}
+        links = {link_name(i): c.links[i] for i in range(LINK_TYPES) if c.links[i]}
         layers = {} if self.layers is None else self.layers.counts()
         return {
             "packets": c.packets, "octets": c.captured, "connections": c.connections,
@@ -703,4 +704,5 @@ cdef class CaptureReader:
             "repeated_octets": c.repeated, "proxied_connections": c.proxied,
             "ip_fragments": c.fragments, "ip_reassembled": c.joined,
             "resets": c.resets, "reorder_overflows": c.overflows, "skipped": skipped,
+            "unread_link_types": links,
         }

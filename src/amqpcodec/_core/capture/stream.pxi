@@ -132,6 +132,7 @@ cdef enum:
 
 cdef struct CaptureCounts:
     uint64_t[N_SKIPS] skipped
+    uint64_t[LINK_TYPES] links          # packets of link types that are not read
     uint64_t packets
     uint64_t[8] types       # method, header, body, heartbeat, protocol header, undefined, 1.0's AMQP and SASL
     uint64_t[MAX_PROTOCOLS] versions     # connections that are over, by number of their protocol

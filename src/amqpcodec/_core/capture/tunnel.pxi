@@ -8,6 +8,14 @@ cdef enum:
     ETHER_MPLS_MANY = 0x8848    # to several receivers
     ETHER_ERSPAN = 0x88BE       # types I and II
     ETHER_ERSPAN_3 = 0x22EB
+    ETHER_PPPOE = 0x8864        # a session's packets
+    ETHER_LENGTH = 1500         # at most: no type, but the length of what follows in 802.3, LLC
+
+cdef enum:
+    PPP_IPV4 = 0x0021
+    PPP_IPV6 = 0x0057
+    PPP_MPLS = 0x0281
+    PPP_MPLS_MANY = 0x0283
 
 cdef enum:
     IP_IPV4 = 4
@@ -28,6 +36,7 @@ cdef enum:
     TUNNEL_NONE                 # what follows is no packet
     TUNNEL_CUT                  # it was not captured
     TUNNEL_OPEN
+    TUNNEL_LINK                 # a link type that is not read
 
 cdef enum:
     GRE_CHECKSUM = 0x8000
@@ -42,6 +51,7 @@ cdef struct Walk:
     size_t n                    # bytes that were captured, as far as the IP header before reaches
     size_t wire                 # bytes that there were, by that header
     size_t at                   # of the next header
+    uint32_t link               # type of the link layer
     uint16_t ether_type         # what it is; 0 where `protocol` says it
     uint8_t protocol            # after an IP header
     int depth                   # of packets within each other
@@ -75,6 +85,67 @@ cdef int open_tag(Walk* w) noexcept nogil:
         return TUNNEL_CUT
     w.ether_type = load16(w.p + w.at + 2)
     w.at += 4
+    return TUNNEL_OPEN
+
+
+cdef int open_ppp(Walk* w) noexcept nogil:
+    """The protocol of PPP, in one byte where that is odd. Spec: RFC 1661, 2."""
+    cdef uint16_t protocol
+    if w.n == w.at:
+        return TUNNEL_CUT
+    protocol = w.p[w.at]
+    if protocol & 1:
+        w.at += 1
+    elif w.n - w.at < 2:
+        return TUNNEL_CUT
+    else:
+        protocol = load16(w.p + w.at)
+        w.at += 2
+    if protocol == PPP_IPV4:
+        w.ether_type = ETHER_IPV4
+    elif protocol == PPP_IPV6:
+        w.ether_type = ETHER_IPV6
+    elif protocol == PPP_MPLS:
+        w.ether_type = ETHER_MPLS
+    elif protocol == PPP_MPLS_MANY:
+        w.ether_type = ETHER_MPLS_MANY
+    else:
+        return TUNNEL_NONE
+    return TUNNEL_OPEN
+
+
+cdef int open_pppoe(Walk* w) noexcept nogil:
+    """A packet of a session of PPP over Ethernet. Spec: RFC 2516, 4."""
+    cdef const uint8_t* p = w.p + w.at
+    if w.n - w.at < 6:
+        return TUNNEL_CUT
+    if p[0] != 0x11 or p[1] != 0:       # version and type; a packet of the session
+        return TUNNEL_NONE
+    w.at += 6
+    return open_ppp(w)
+
+
+cdef int open_llc(Walk* w) noexcept nogil:
+    """An Ethernet type behind SNAP, or IP by its own access point. Spec: IEEE 802.2; RFC 1042."""
+    cdef const uint8_t* p = w.p + w.at
+    cdef uint32_t organization
+    if w.n - w.at < 3:
+        return TUNNEL_CUT
+    if p[2] != 3:       # unnumbered information
+        return TUNNEL_NONE
+    if p[0] == 6 and p[1] == 6:
+        w.at += 3
+        w.ether_type = ETHER_IPV4
+        return TUNNEL_OPEN
+    if p[0] != 0xAA or p[1] != 0xAA:
+        return TUNNEL_NONE
+    if w.n - w.at < 8:
+        return TUNNEL_CUT
+    organization = load32(p + 2) & 0xFFFFFF
+    w.ether_type = load16(p + 6)
+    w.at += 8
+    if (organization != 0 and organization != 0xF8) or w.ether_type == 0:
+        return TUNNEL_NONE      # types of an organization's own
     return TUNNEL_OPEN
 
 
@@ -200,6 +271,10 @@ cdef int open_labels(Walk* w) noexcept nogil:
             found = open_frame(w)
         elif w.ether_type == ETHER_MPLS or w.ether_type == ETHER_MPLS_MANY:
             found = open_mpls(w)
+        elif w.ether_type == ETHER_PPPOE:
+            found = open_pppoe(w)
+        elif w.ether_type <= ETHER_LENGTH:
+            found = open_llc(w)
         else:
             return TUNNEL_NONE
         if found != TUNNEL_OPEN:

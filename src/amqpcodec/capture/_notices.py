@@ -1,0 +1,38 @@
+"""Texts about packets that were left out: for warnings, logs and stderr."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+__all__ = ["no_frames", "unread_links"]
+
+
+def unread_links(links: Mapping[str, int]) -> str:
+    """That packets of link types that are not read were left out, or "" where there are none.
+
+    links: packets by the type's name, as stats() has them.
+    """
+    packets = sum(links.values())
+    if not packets:
+        return ""
+    types = ", ".join(f"{name}: {n:,}" for name, n in sorted(links.items()))
+    were = "packet was" if packets == 1 else "packets were"
+    return f"{packets:,} {were} left out, of link types that are not read ({types})"
+
+
+def no_frames(counted: Mapping[str, Any], ports: Collection[int]) -> str:
+    """That there are packets and nothing of them is AMQP, or "" where that is not so.
+
+    counted: as stats() has it of a file, or of several. ports: the servers' ports.
+    """
+    if counted["frames"] or not counted["packets"]:
+        return ""
+    numbers = ", ".join(map(str, sorted(set(ports)))) or "none"
+    found = [f"{n:,} packets: {reason}" for reason, n in counted["skipped"].items()]
+    if counted["other_protocols"]:
+        found.append(f"{counted['other_protocols']:,} connections of another protocol")
+    if sealed := counted["tls_connections"] - counted["tls_decrypted"]:
+        found.append(f"{sealed:,} connections over TLS, which keylog= opens")
+    details = f" ({', '.join(found)})" if found else ""
+    return f"no frame of AMQP on the ports {numbers}{details}; ports= names the servers' ports"
