@@ -213,7 +213,8 @@ def test_in_as_many_transfers_as_it_takes(size: int) -> None:
         if len(frames) > 1:
             at = data.index(b"\0\0\x02\0")
             assert at == 0, "the first frame is full"
-        (event,) = pair.server.receive_data(data)
+        *started, event = pair.server.receive_data(data)
+        assert kinds(started) == [v1.DeliveryStarted] * (len(frames) > 1)
         assert event.delivery.payload == body
         event.delivery.accept()
         pair.pump()
@@ -227,7 +228,13 @@ def test_part_by_part() -> None:
         sender.send(b"x")
     delivery.write(b"one ")
     pair.pump()
-    assert pair.server_events == []
+    started = pair.one(v1.DeliveryStarted, server=True)
+    assert remote.partial is started.delivery
+    assert (started.size, started.delivery.payload, started.delivery.complete) == (
+        4,
+        b"one ",
+        False,
+    )
     assert pair.server.partial_bytes == 4
     delivery.write(bytearray(b"two "))
     delivery.write(memoryview(b"three"), more=False)
@@ -235,8 +242,10 @@ def test_part_by_part() -> None:
         with pytest.raises(LocalProtocolError, match="complete"):
             call()
     pair.pump()
-    assert pair.one(v1.DeliveryReceived, server=True).delivery.payload == b"one two three"
-    assert pair.server.partial_bytes == 0
+    received = pair.one(v1.DeliveryReceived, server=True).delivery
+    assert received is started.delivery
+    assert (received.payload, received.size, received.complete) == (b"one two three", 13, True)
+    assert (pair.server.partial_bytes, remote.partial) == (0, None)
     assert (sender.delivery_count, remote.delivery_count) == (1, 1)
 
 
@@ -276,7 +285,8 @@ def test_two_links_share_a_session() -> None:
     second.write(b"", more=False)
     first.write(b"", more=False)
     pair.pump()
-    payloads = [event.delivery.payload for event in pair.server_events]
+    assert kinds(pair.server_events[:2]) == [v1.DeliveryStarted] * 2
+    payloads = [event.delivery.payload for event in pair.server_events[2:]]
     assert payloads == [b"ABC", b"abc"]
 
 
@@ -375,7 +385,7 @@ def test_deliveries_that_are_resumed() -> None:
     assert kinds(pair.server_events) == [v1.DeliveryReceived]
     remote.detach(closed=False)
     pair.pump()
-    assert remote.unsettled_map == {b"lost": None}
+    assert remote.unsettled_map == {b"lost": amqp.Received(0, 8)}
 
     again = session.attach_sender("to", "queue", unsettled=sender.unsettled_map)
     pair.handler = lambda event: event.link.accept(unsettled={b"lost": amqp.Received(0, 4)})
@@ -388,7 +398,8 @@ def test_deliveries_that_are_resumed() -> None:
     pair.pump()
     state = amqp.Received(0, 4)
     again.send(b"5678", tag=lost.tag, resume=True, state=state)
-    again.send(b"what", tag=b"unknown", resume=True)
+    with pytest.raises(LocalProtocolError, match="both unsettled maps"):
+        again.send(b"what", tag=b"unknown", resume=True)
     again.send(b"new")
     pair.pump()
     resumed, fresh = (event.delivery for event in pair.server_events)

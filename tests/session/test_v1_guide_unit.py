@@ -11,6 +11,7 @@ from amqpcodec import v1_0 as amqp
 from amqpcodec.session import v1
 from amqpcodec.session._v1 import events
 from tests.paths import REPO
+from tests.session.v1_pair import Pair, accept_all
 from tests.session.v1_wire import serving
 
 PAGE = (REPO / "docs" / "session-1.0.md").read_text(encoding="utf-8")
@@ -37,7 +38,8 @@ def test_states_are_those_of_the_engine() -> None:
         (REPO / "src/amqpcodec/session/_v1" / f"{name}.py").read_text(encoding="utf-8")
         for name in ("connection", "session", "link")
     )
-    told = set(re.findall(r"^\| `([A-Z_]+)` \|", PAGE, re.M))
+    states = PAGE[PAGE.index("## States") : PAGE.index("## Deliveries")]
+    told = set(re.findall(r"^\| `([A-Z_]+)` \|", states, re.M))
     assert len(told) >= 16
     assert told <= set(re.findall(r'"([A-Z_]+)"', source))
 
@@ -49,3 +51,49 @@ def test_events_of_the_guide_are_there() -> None:
     assert len(told) > 10
     assert told <= set(events.__all__)
     assert set(events.__all__) <= set(v1.__all__)
+
+
+def test_actions_of_the_guide_are_there() -> None:
+    resuming = PAGE[PAGE.index("## Resuming") : PAGE.index("## The ends of a link")]
+    told = re.findall(r"^\| `([A-Z]+)` \|", resuming, re.M)
+    assert told == [action.name for action in v1.ResumptionAction]
+
+
+def test_the_programs_about_resuming_and_annotations() -> None:
+    """In two of our ends: a partial message goes on, another is aborted and sent again."""
+    names: dict[str, Any] = {}
+    for program in re.findall(r"```python\n(.*?)```", PAGE, re.S):
+        if "compare_unsettled(" in program or "resume_all" in program or "UNDERSTOOD" in program:
+            exec(compile(program, "session-1.0.md", "exec"), names)
+    pair = Pair(handler=accept_all).opened()
+    session = pair.session()
+    messages = {b"%d" % number: amqp.Message(b"%d" % number) for number in range(4)}
+    theirs = {b"0": None, b"1": amqp.Received(0, 4), b"2": amqp.Accepted(), b"4": amqp.Accepted()}
+    ours = {b"0": amqp.Received(0, 1), b"1": None, b"2": None, b"3": None, b"lost": None}
+    pair.handler = lambda event: event.link.accept(unsettled=theirs)
+    sender = session.attach_sender("to", "queue", unsettled=ours)
+    pair.pump()
+    receiver = pair.one(v1.LinkRequested, server=True).link
+    receiver.flow(10)
+    pair.handler = lambda event: None
+    pair.pump()
+    assert names["resume_all"](sender, messages) == [b"lost"]
+    pair.pump()
+    told = [
+        (type(event), event.delivery.tag)
+        for event in pair.server_events
+        if hasattr(event, "delivery")
+    ]
+    received = [(v1.DeliveryReceived, tag) for tag in (b"0", b"1", b"3")]
+    assert told == [*received[:2], (v1.DeliveryUpdated, b"2"), received[2]]
+    for event in pair.server_events:
+        if isinstance(event, v1.DeliveryReceived) and event.delivery.position is None:
+            names["accept_understood"](receiver, event.delivery)
+    pair.pump()
+    assert set(sender.unsettled_map) == {b"1", b"lost"}
+    sender.send(amqp.Message(b"x", message_annotations={amqp.Symbol("x-strange"): 1}))
+    pair.pump()
+    delivery = pair.one(v1.DeliveryReceived, server=True).delivery
+    names["accept_understood"](receiver, delivery)
+    *_, closed = pair.pump()
+    assert closed.error == amqp.Error("amqp:not-implemented", "annotation x-strange")

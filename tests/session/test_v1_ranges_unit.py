@@ -481,11 +481,11 @@ def test_a_delivery_of_many_small_transfers_takes_one_piece_of_memory() -> None:
     first = amqp.Transfer(0, 0, b"t", 0, more=True)
     pieces = [b"a", b"", b"b", b"", b"", b"c" * 100]
     events = peer.give(first, *[amqp.Transfer(0, more=True, payload=each) for each in pieces])
-    assert events == []
+    assert kinds(events) == [v1.DeliveryStarted]
     assert peer.engine.partial_bytes == 102
     for _ in range(50):
         peer.give(*[amqp.Transfer(0, more=True)] * 10)
-    assert len(link._partial.parts) == 102
+    assert len(link.partial._data) == 102
     (event,) = peer.give(amqp.Transfer(0, payload=b"d"))
     assert event.delivery.payload == b"ab" + b"c" * 100 + b"d"
     assert type(event.delivery.payload) is bytes

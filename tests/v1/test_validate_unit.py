@@ -199,6 +199,28 @@ def test_required_annotations() -> None:
     assert amqp.required_annotations(annotations) == ["x-b", "c", 5]
     assert amqp.required_annotations(None) == []
     assert amqp.required_annotations(amqp.Map([(S("a"), 1), (S("a"), 2)])) == ["a", "a"]
+    assert amqp.required_annotations({S("x-opt"): 1, S("x-optional"): 1, S("X-OPT-a"): 1}) == [
+        *("x-opt", "x-optional", "X-OPT-a")
+    ]
+    for wrong in ("x-b", [S("a")], 5):
+        with pytest.raises(TypeError, match="takes a Message or a section"):
+            amqp.required_annotations(wrong)
+
+
+def test_required_annotations_of_a_message() -> None:
+    """Those of all three sections of annotations; application properties are none."""
+    message = amqp.Message(
+        b"x",
+        delivery_annotations={S("x-opt-a"): 1, S("d"): 1, S("rejected"): amqp.Error("x")},
+        message_annotations={S("x-b"): 1, S("x-opt-b"): 1, 5: 1},
+        footer={S("x-opt-c"): 1, S("d"): 1},
+        application_properties={"p": 1},
+    )
+    assert amqp.required_annotations(message) == ["d", "rejected", "x-b", 5, "d"]
+    assert amqp.required_annotations(amqp.Message.decode(message.encode())) == [
+        *("d", "rejected", "x-b", 5, "d")
+    ]
+    assert amqp.required_annotations(amqp.Message(b"x")) == []
 
 
 SECTIONS: list[tuple[str, Any, Any]] = [

@@ -21,6 +21,7 @@ from ._v1.events import (
     DeliveriesUpdated,
     DeliveryAborted,
     DeliveryReceived,
+    DeliveryStarted,
     DeliveryUpdated,
     DischargeRequested,
     LinkClosed,
@@ -39,6 +40,7 @@ from ._v1.events import (
 from ._v1.limits import Limits
 from ._v1.link import Link
 from ._v1.receiver import Receiver
+from ._v1.resumption import Resumption, ResumptionAction, compare_unsettled
 from ._v1.sasl import Anonymous, External, Plain, SaslServer, Scram
 from ._v1.scram import ScramRecord
 from ._v1.sender import Sender
@@ -60,6 +62,7 @@ __all__ = [
     "DeliveriesUpdated",
     "DeliveryAborted",
     "DeliveryReceived",
+    "DeliveryStarted",
     "DeliveryUpdated",
     "DischargeRequested",
     "External",
@@ -72,6 +75,8 @@ __all__ = [
     "OutgoingDelivery",
     "Plain",
     "Receiver",
+    "Resumption",
+    "ResumptionAction",
     "SaslServer",
     "Scram",
     "ScramRecord",
@@ -88,6 +93,7 @@ __all__ = [
     "TransactionDischarged",
     "TransactionFailed",
     "V1Connection",
+    "compare_unsettled",
 ]
 
 __dir__ = listing(__name__)

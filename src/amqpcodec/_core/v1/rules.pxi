@@ -234,10 +234,16 @@ V1_RULES.update({
 
 
 def required_annotations(annotations):
-    """The keys of annotations that a receiver must understand, or else detach the link: all but
-    those that begin with "x-opt-".
+    """The keys that a receiver must understand, or else detach the link with amqp:not-implemented.
 
-    Spec: 1.0 Part 3 §3.2.10.
+    See _v1.pyi. Spec: 1.0 Part 3 §3.2.10.
     """
+    if isinstance(annotations, Message):
+        return [key for section in (annotations.delivery_annotations,
+                                    annotations.message_annotations, annotations.footer)
+                for key in required_annotations(section)]
+    if annotations is not None and not isinstance(annotations, (dict, V1Map)):
+        raise TypeError("required_annotations() takes a Message or a section of annotations, not "
+                        f"{type(annotations).__name__}")
     return [key for key, _ in v1_pairs(annotations)
             if not (isinstance(key, str) and key.startswith("x-opt-"))]

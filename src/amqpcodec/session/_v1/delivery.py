@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ... import v1_0 as amqp
+from ...errors import DecodeError
 from ..errors import LocalProtocolError
 from .conditions import error_of
+from .resumption import is_outcome, position_after
 from .windows import Piece
 
 if TYPE_CHECKING:
@@ -17,10 +19,8 @@ if TYPE_CHECKING:
     from .transactions import Transaction
     from .unsettled import Unsettled
 
-__all__ = ["OUTCOMES", "Delivery", "IncomingDelivery", "OutgoingDelivery", "transactional"]
+__all__ = ["Delivery", "IncomingDelivery", "OutgoingDelivery", "transactional"]
 
-#: After one of them the receiver says nothing else (Part 3 §3.4).
-OUTCOMES = (amqp.Accepted, amqp.Rejected, amqp.Released, amqp.Modified)
 #: More than what the head of a transfer with a plain state takes.
 _ROOM_FOR_HEAD = 160
 
@@ -75,7 +75,7 @@ class Delivery:
     def remote_state(self) -> Any:
         """The peer's state of it; None where it has told none."""
         own = self._remote_state
-        if type(own) in OUTCOMES:
+        if is_outcome(own):
             return own
         return self._all_unsettled.state_of(self, own, self._remote_clock)
 
@@ -102,9 +102,14 @@ class Delivery:
             return True
         if not self.link._is_over():
             return False
-        if state is not None and not self.settled and type(self.state) not in OUTCOMES:
+        if state is not None and not self.settled and not is_outcome(self.state):
             self.state = state
         return True
+
+    @property
+    def _map_state(self) -> Any:
+        """What an unsettled map says of it."""
+        return self.state
 
     def _check_open(self) -> None:
         self.link._check()
@@ -118,7 +123,7 @@ class Delivery:
     def _take_state(self, state: Any, settled: bool) -> None:
         """The peer's disposition. Told where it changes something, and before an outcome."""
         known = self.remote_state
-        if not settled and (state is None or type(known) in OUTCOMES or state == known):
+        if not settled and (state is None or is_outcome(known) or state == known):
             return
         if state is not None:
             self.remote_state = state
@@ -165,6 +170,8 @@ class OutgoingDelivery(Delivery):
         if self._finished:
             raise LocalProtocolError("the delivery is complete")
         part = memoryview(bytes(data) if not isinstance(data, bytes) else data)
+        if self.transfer.resume:
+            self.link._check_resumed(self.tag, self.state, bool(part))
         limit = self.link.remote_max_message_size
         if limit and self._size + len(part) > limit:
             raise LocalProtocolError(f"the receiver takes messages of {limit} bytes at most")
@@ -189,8 +196,12 @@ class OutgoingDelivery(Delivery):
         if self._started:
             session._outgoing.abort(self)
             session._flush()
+            return
+        session._outgoing.remove(self)
+        if self.transfer.resume:  # the receiver has a part of it from before
+            session._outgoing.add(Piece(self, memoryview(b""), False))
+            session._flush()
         else:  # nothing of it was or will be sent
-            session._outgoing.remove(self)
             self.link._queued.pop(self, None)
 
     def settle(self, state: Any = None) -> None:
@@ -201,6 +212,11 @@ class OutgoingDelivery(Delivery):
         if self._is_over(state):
             return
         self._check_open()
+        if type(state) is amqp.Received:
+            raise LocalProtocolError(
+                "a sender tells Received only in the first transfer of a resumed delivery"
+                " (Part 3 §3.4.1)"
+            )
         if self.id is None:
             raise LocalProtocolError("the delivery waits to be sent")
         session = self.link.session
@@ -250,45 +266,106 @@ class OutgoingDelivery(Delivery):
 
 
 class IncomingDelivery(Delivery):
-    """A delivery that came whole. Made by the engine.
+    """A delivery that came, or a part of one. Made by the engine.
 
     `accept`, `reject`, `release`, `modify`, `update` and `settle` do nothing where the sender has
     settled it, or its link, session or connection is over.
 
     Attributes:
-        payload: the bytes of its message.
         transfer: the first of its transfers: message_format, batchable and so on.
-        message: the payload as a Message, read on first use; see `read_message`.
+        complete: whether its last transfer came.
         resumed: whether it is one of those that were unsettled when the link was attached.
-        position: where a resumed delivery goes on, the Received that says so; else None.
+        position: where in the message `payload` begins, where that is not its start: the Received
+            of a resumed delivery whose first part this end did not keep. Else None.
+        size: bytes that came, those that were kept from before included.
     """
 
-    __slots__ = ("_message", "payload", "position", "resumed", "transfer")
+    __slots__ = (
+        *("_counted", "_has_data", "_data", "_ignored", "_message", "_skip", "_uncounted"),
+        *("complete", "position", "resumed", "size", "transfer"),
+    )
 
     link: Receiver
     id: int
     transfer: amqp.Transfer
     resumed: bool
+    complete: bool
+    size: int
 
     def __init__(self, link: Receiver, transfer: amqp.Transfer) -> None:
         super().__init__(link, transfer.delivery_tag or b"")
         self.id = transfer.delivery_id or 0
         self.transfer = transfer
-        self.payload: bytes = b""
         self.resumed = transfer.resume
+        self.complete = False
         self.position: amqp.Received | None = None
+        self.size = 0
+        self._data: bytes | bytearray = b""  # one piece, in however many transfers it comes
         self._message: amqp.Message | None = None
+        self._ignored = False  # its data is of no use: nobody is told of it
+        self._has_data = False  # its transfers on this link carried some
+        self._skip = 0  # bytes to come that this end has already
+        self._counted = self._uncounted = 0  # of the connection's partial_bytes
+
+    @property
+    def payload(self) -> bytes:
+        """The bytes of its message, as far as they came; see `complete` and `position`."""
+        if self.complete:  # it grows no more: from now on there is one copy
+            self._data = bytes(self._data)
+        return bytes(self._data)
 
     @property
     def message(self) -> amqp.Message:
         """The payload as a Message; its sections are read when they are asked for.
 
         Raises:
-            DecodeError: the payload is no message, or goes on inside of one (position).
+            DecodeError: the payload is no message, or only a part of one (`complete`, `position`).
         """
         if self._message is None:
+            if self.position is not None or not self.complete:
+                raise DecodeError("the payload is a part of a message: use payload and position")
             self._message = amqp.Message.decode(self.payload)
         return self._message
+
+    @property
+    def received(self) -> amqp.Received:
+        """Where in the message the first byte stands that has not come.
+
+        Of a message format other than 0 all is one section.
+
+        Spec: 1.0 Part 3 §3.4.1.
+        """
+        if self.transfer.message_format:
+            return amqp.Received(0, self.size)
+        return position_after(self.payload, self.position)
+
+    @property
+    def _map_state(self) -> Any:
+        state = self.state
+        return self.received if state is None or type(state) is amqp.Received else state
+
+    def _add(self, frame: amqp.Transfer) -> None:
+        """One of its transfers."""
+        if frame.settled:
+            self.settled = self.remote_settled = True
+        if frame.state is not None:
+            self.remote_state = frame.state
+        if self._ignored or self.complete:
+            return
+        payload = frame.payload
+        self._has_data = self._has_data or bool(payload)
+        if self._skip:
+            count = min(self._skip, len(payload))
+            self._skip -= count
+            payload = payload[count:]
+        self.size += len(payload)
+        self._uncounted += len(payload)
+        if not self._data:
+            self._data = bytes(payload)
+        elif payload:
+            if isinstance(self._data, bytes):
+                self._data = bytearray(self._data)
+            self._data += payload
 
     def accept(self, transaction: Transaction | bytes | None = None) -> None:
         """It was dealt with."""
@@ -334,6 +411,7 @@ class IncomingDelivery(Delivery):
     def update(self, state: Any, *, settled: bool = False) -> None:
         """Tell a state; settled: also be done with it.
 
+        state: an outcome, or Received(section, offset): how far the data need not be sent again.
         Nothing is sent where the sender has settled, or the link is over; then the state only
         changes `state`, and so `link.unsettled_map`.
         """
@@ -353,6 +431,7 @@ class IncomingDelivery(Delivery):
         self.state = state
         if settled:
             self.settled = True
+            self._ignored = not self.complete
             self._forget()
 
     @property

@@ -36,6 +36,7 @@ __all__ = [
     "DeliveriesUpdated",
     "DeliveryAborted",
     "DeliveryReceived",
+    "DeliveryStarted",
     "DeliveryUpdated",
     "DischargeRequested",
     "LinkClosed",
@@ -210,7 +211,7 @@ class LinkClosed(Event):
     """A link is detached.
 
     Attributes:
-        closed: whether for good; otherwise it can be attached again, with ``link.unsettled_map``.
+        closed: whether for good; otherwise it can be attached again, with ``unsettled=link``.
         error: why, where somebody said so.
         by_peer: whether the peer detached it; False also where this end had to, for its peer's
             mistake.
@@ -277,6 +278,24 @@ class DeliveryReceived(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class DeliveryStarted(Event):
+    """The first part of a delivery came, and more will follow; DeliveryReceived or DeliveryAborted
+    tells its end.
+
+    ``link.partial`` is the delivery until then. Where the link ends first it stays in
+    ``link.unsettled``, and ``link.unsettled_map`` tells how far it came, to be resumed.
+
+    Attributes:
+        delivery: not complete yet; its payload grows as parts come. It can be answered already.
+        size: bytes of it that had come at this place.
+    """
+
+    link: Receiver
+    delivery: IncomingDelivery
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
 class DeliveryAborted(Event):
     """The sender gave up a delivery that it had begun; what came of it is gone.
 
@@ -295,7 +314,8 @@ class DeliveryUpdated(Event):
 
     Attributes:
         link: where it belongs to.
-        delivery: as ``send`` returned it, or as DeliveryReceived brought it.
+        delivery: as ``send`` returned it, or as DeliveryReceived brought it. Of a resumed delivery
+            whose data need not come again, one that no other event brings.
         state: Accepted, Rejected, Released, Modified, Received, TransactionalState, ... or None.
         settled: whether the peer has done with it, at this place; then it is over here, too.
     """

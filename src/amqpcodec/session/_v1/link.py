@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ... import v1_0 as amqp
+from ...errors import EncodeError, ValidationError
 from ..errors import LocalProtocolError
 from . import events
 from .conditions import error_of
-from .faults import SessionFault
+from .faults import LinkFault, SessionFault
+from .resumption import Resumption, compare_unsettled, is_outcome, unsettled_of
 
 if TYPE_CHECKING:
     from .delivery import Delivery
@@ -34,8 +38,9 @@ class Link:
 
     Options of ``session.attach_...`` and ``link.accept``: source, target, snd_settle_mode,
     rcv_settle_mode, max_message_size (bytes; what this end takes), offered_capabilities,
-    desired_capabilities, properties, initial_delivery_count (senders), and, to attach again what
-    was detached, unsettled (tag -> state) with incomplete_unsettled.
+    desired_capabilities, properties, initial_delivery_count (senders), and, to resume deliveries
+    of a link that was detached, unsettled: the old link, whose data is kept, or tag -> state; with
+    incomplete_unsettled where that is only a part of them.
 
     Attributes:
         session: which it belongs to.
@@ -44,7 +49,8 @@ class Link:
         state: "ATTACH_SENT", "ATTACH_RCVD", "ATTACHED", "DETACH_SENT" or "DETACHED".
         remote_attach: what the peer's attach said; None before it came.
         delivery_count: the sender's count of deliveries, as this end knows it.
-        unsettled: tag -> delivery, of those that are not settled here.
+        unsettled: tag -> delivery, of those that are not settled here. Those of a link before this
+            one are added as they are resumed.
     """
 
     sends: ClassVar[bool]
@@ -67,6 +73,8 @@ class Link:
         self.link_credit = 0
         self.drain = False
         self.unsettled: dict[bytes, Delivery] = {}
+        #: Of the link before this one, not resumed yet: tag -> delivery, or state of one.
+        self._in_doubt: dict[bytes, Any] = {}
         self.snd_settle_mode = amqp.SenderSettleMode.MIXED
         self.rcv_settle_mode = _FIRST
         self._closed = False
@@ -83,8 +91,12 @@ class Link:
     def accept(self, **options: Any) -> None:
         """Answer LinkRequested by this end's attach. The peer's source and target by default.
 
+        A peer that asks for a dynamic node wants its address: pass source= (a sender) or target= (a
+        receiver) with address and dynamic, or refuse.
+
         Raises:
-            LocalProtocolError: no link waits, or its session was not accepted. Where the link,
+            LocalProtocolError: no link waits, its session was not accepted, or the attach would
+                break a rule of Part 2 §2.7.3 or Part 3 §3.5; the text names it. Where the link,
                 its session or its connection is over, nothing happens.
         """
         if self._overtaken or self._is_over():
@@ -96,8 +108,8 @@ class Link:
             {
                 "snd_settle_mode": remote.snd_settle_mode,
                 "rcv_settle_mode": remote.rcv_settle_mode,
-                "source": remote.source,
-                "target": remote.target,
+                "source": remote.source if self.sends else _without_dynamic(remote.source),
+                "target": _without_dynamic(remote.target) if self.sends else remote.target,
                 **options,
             }
         )
@@ -132,8 +144,39 @@ class Link:
 
     @property
     def unsettled_map(self) -> dict[bytes, Any]:
-        """Tag -> this end's state of what is not settled: for attaching again."""
-        return {tag: delivery.state for tag, delivery in self.unsettled.items()}
+        """Tag -> this end's state of what is not settled: for attaching again.
+
+        A receiver's are outcomes, and of what has none Received: how far the data came. Of a sender
+        None says that all can be sent again.
+
+        Spec: 1.0 Part 3 §3.4.6.
+        """
+        return {tag: _map_state(each) for tag, each in self._unsettled.items()}
+
+    @property
+    def resumptions(self) -> MappingProxyType[bytes, Resumption]:
+        """Tag -> what the unsettled maps of both attaches call for; see `compare_unsettled`.
+
+        Raises:
+            LocalProtocolError: this end or the peer has not attached yet.
+        """
+        if self.attach is None or self.remote_attach is None:
+            raise LocalProtocolError("the unsettled maps are there after both ends attached")
+        own, peer = self.attach, self.remote_attach
+        sender, receiver = (own, peer) if self.sends else (peer, own)
+        return MappingProxyType(
+            compare_unsettled(
+                unsettled_of(sender),
+                unsettled_of(receiver),
+                sender_incomplete=bool(sender.incomplete_unsettled),
+                receiver_incomplete=bool(receiver.incomplete_unsettled),
+            )
+        )
+
+    @property
+    def _unsettled(self) -> dict[bytes, Any]:
+        """All that is unsettled or in doubt: tag -> delivery, or state of one."""
+        return {**self._in_doubt, **self.unsettled}
 
     @property
     def source(self) -> Any:
@@ -172,6 +215,7 @@ class Link:
         if links.get(key, self) is not self:
             raise LocalProtocolError(f"a link with the name {self.name!r} is attached")
         options = {**terminus, **options}
+        in_doubt = self._note_unsettled(options)
         self._complete(options)
         handle = self.session._free_handle() if self.handle is None else self.handle
         frame = amqp.Attach(
@@ -180,8 +224,18 @@ class Link:
             amqp.Role.SENDER if self.sends else amqp.Role.RECEIVER,
             **options,
         )
-        self.session._queue(frame)
+        _check_rules(frame)
+        try:
+            self.session._queue(frame)
+        except LocalProtocolError as error:
+            if not frame.unsettled:
+                raise
+            text = f"{error}: pass a part of the unsettled map and incomplete_unsettled=True"
+            raise LocalProtocolError(text) from None
         self.attach = frame
+        self._in_doubt = in_doubt
+        if self.remote_attach is not None:
+            self._forget_settled()
         if self.handle is None:
             self.session._map(handle, self)
             self.handle = handle
@@ -193,6 +247,33 @@ class Link:
         else:
             self.state = "ATTACH_SENT"
             self.session._unanswered.setdefault(key, []).append(self)
+
+    def _note_unsettled(self, options: dict[str, Any]) -> dict[bytes, Any]:
+        """Turn what unsettled= was given into the map of an attach; what has to be resumed."""
+        given = options.get("unsettled")
+        if given is None:
+            return {}
+        if isinstance(given, Link):
+            if given.sends is not self.sends:
+                raise TypeError("unsettled takes a link of the same direction")
+            given = given._unsettled or None
+        elif not isinstance(given, Mapping):
+            raise TypeError(f"unsettled takes a link, or tag -> state, not {type(given).__name__}")
+        options["unsettled"] = given and {tag: _map_state(each) for tag, each in given.items()}
+        return dict(given or {})
+
+    def _forget_settled(self) -> None:
+        """Both maps are there: forget what the other end's says to be settled."""
+        peer = self.remote_attach
+        assert peer is not None
+        if peer.incomplete_unsettled or (peer.target if self.sends else peer.source) is None:
+            return
+        known = unsettled_of(peer)
+        self._in_doubt = {
+            tag: each
+            for tag, each in self._in_doubt.items()
+            if tag in known or (self.sends and not is_outcome(_map_state(each)))
+        }
 
     def _complete(self, options: dict[str, Any]) -> None:
         """What an end has to say in its attach."""
@@ -225,19 +306,31 @@ class Link:
         self._note_attach(handle, frame)
         self.state = "ATTACH_RCVD"
         self.session.connection._emit(events.LinkRequested(self, frame))
+        self._check_peer(frame)
 
     def _opened(self, handle: int, frame: amqp.Attach) -> None:
         self._note_attach(handle, frame)
         if self.state != "ATTACH_SENT":  # detached before it was answered
             return
         self.state = "ATTACHED"
+        self._check_peer(frame)
         if self.sends:
             self.rcv_settle_mode = frame.rcv_settle_mode
         else:
             self.snd_settle_mode = frame.snd_settle_mode
+        self._forget_settled()
         refused = frame.target is None if self.sends else frame.source is None
         if not refused:  # else its detach follows, which says why
             self.session.connection._emit(events.LinkOpened(self, frame))
+
+    def _check_peer(self, frame: amqp.Attach) -> None:
+        """Raise LinkFault where the peer's attach breaks a rule about a link's ends."""
+        if not isinstance(frame.unsettled, dict | None):
+            raise LinkFault(self, amqp.AmqpError.INVALID_FIELD, "an unsettled map has a tag twice")
+        try:
+            _check_rules(frame)
+        except LocalProtocolError as error:
+            raise LinkFault(self, amqp.AmqpError.INVALID_FIELD, str(error)) from None
 
     def _note_attach(self, handle: int, frame: amqp.Attach) -> None:
         self.remote_handle = handle
@@ -332,3 +425,32 @@ class Link:
             self.session._unmap_handle(self.handle)
         if self.remote_handle is not None:
             self.session._by_remote.pop(self.remote_handle, None)
+
+
+def _map_state(unsettled: Any) -> Any:
+    """What an unsettled map says of a delivery; a state stands for itself."""
+    return getattr(unsettled, "_map_state", unsettled)
+
+
+def _without_dynamic(terminus: Any) -> Any:
+    """The other end's terminus for an answer: only the end that makes a node says that it did."""
+    if not getattr(terminus, "dynamic", False):
+        return terminus
+    return terminus.__replace__(dynamic=None, dynamic_node_properties=None)
+
+
+def _check_rules(frame: amqp.Attach) -> None:
+    """Raise LocalProtocolError where an attach breaks a rule; the text names its section.
+
+    Values that have no encoding raise EncodeError where the frame is encoded.
+    """
+    try:
+        frame.validate()
+    except ValidationError as error:
+        node = error.field if error.method == "attach" else error.method
+        section = {"source": "Part 3 §3.5.3", "target": "Part 3 §3.5.4"}.get(node or "")
+        if error.method == "attach" and error.field == "properties":
+            return  # peers send other keys than symbols there, and nothing depends on them
+        raise LocalProtocolError(f"{error} ({section or 'Part 2 §2.7.3'})") from None
+    except EncodeError:
+        pass

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ... import v1_0 as amqp
+from ..errors import LocalProtocolError
 from . import events
 from .delivery import IncomingDelivery
 from .faults import LinkFault, SessionFault
 from .link import Link
+from .resumption import is_gap, is_outcome, numbers, offset_of, unsettled_of
 from .serial import advance, distance
 
 if TYPE_CHECKING:
@@ -23,6 +25,7 @@ class Receiver(Link):
     Attributes:
         available: deliveries that wait at the sender, as it last said; None if it never did.
         max_message_size: bytes of a message that this end takes.
+        partial: the delivery that is coming in parts: its last transfer is not here yet. Else None.
     """
 
     sends: ClassVar[bool] = False
@@ -36,7 +39,7 @@ class Receiver(Link):
         self.available: int | None = None
         self.max_message_size = session.connection.limits.message_size
         self._limit = 0  # delivery-count up to which credit was ever given
-        self._partial: _Partial | None = None
+        self.partial: IncomingDelivery | None = None
 
     # --- requests ---------------------------------------------------------------------------------
 
@@ -86,7 +89,8 @@ class Receiver(Link):
     # --- frames out -------------------------------------------------------------------------------
 
     def _complete(self, options: dict[str, Any]) -> None:
-        options.pop("initial_delivery_count", None)
+        if options.pop("initial_delivery_count", None) is not None:
+            raise LocalProtocolError("only a sender has an initial_delivery_count (Part 2 §2.7.3)")
         if options.get("max_message_size") is None:
             options["max_message_size"] = self.session.connection.limits.message_size
         self.max_message_size = options["max_message_size"]
@@ -102,7 +106,9 @@ class Receiver(Link):
         }
 
     def _release(self) -> None:
-        self._drop_partial()
+        if self.partial is not None:  # what came of it stays in `unsettled`, to be resumed
+            self._drop(self.partial)
+            self.partial = None
         for delivery in self.unsettled.values():
             self.session._received.pop(delivery.id or 0, None)
         self.link_credit = 0
@@ -132,27 +138,54 @@ class Receiver(Link):
         )
 
     def _take_transfer(self, frame: amqp.Transfer) -> None:
-        partial = self._partial
-        if partial is None:
-            partial = self._begin(frame)
+        delivery = self.partial
+        first = delivery is None
+        if delivery is None:
+            delivery = self._begin(frame)
         else:
-            self._continue(partial, frame)
-        partial.add(frame)
+            self._continue(delivery, frame)
+        delivery._add(frame)
+        if delivery.settled:
+            delivery._forget()
         if frame.aborted:
-            self._partial = None
-            self._drop(partial)
-            if not partial.ignored:
-                connection = self.session.connection
-                connection._emit(events.DeliveryAborted(self, partial.id, partial.tag))
+            self._abort(delivery)
             return
-        self._bound(partial)
+        self._bound(delivery)
         if not frame.more:
-            self._partial = None
-            self._drop(partial)
-            if not partial.ignored:
-                self._complete_delivery(partial)
+            self._finish(delivery)
+        elif first and not delivery._ignored and not delivery.complete:
+            self.session.connection._emit(events.DeliveryStarted(self, delivery, delivery.size))
 
-    def _begin(self, frame: amqp.Transfer) -> _Partial:
+    def _abort(self, delivery: IncomingDelivery) -> None:
+        self.partial = None
+        self._drop(delivery)
+        ignored = delivery._ignored
+        delivery._forget()
+        if not ignored:
+            self.session.connection._emit(events.DeliveryAborted(self, delivery.id, delivery.tag))
+
+    def _finish(self, delivery: IncomingDelivery) -> None:
+        """The last transfer came."""
+        self.partial = None
+        self._drop(delivery)
+        if delivery._ignored:
+            return
+        connection = self.session.connection
+        known = delivery.complete
+        delivery.complete = True
+        state = delivery.remote_state
+        if known or (delivery.resumed and is_outcome(state) and not delivery._has_data):
+            connection._emit(events.DeliveryUpdated(self, delivery, state, delivery.settled))
+            return
+        if isinstance(state, amqp.TransactionalState) and not self._knows(state):
+            text = "no such transaction is open"
+            if delivery.settled:
+                raise LinkFault(self, amqp.TransactionError.UNKNOWN_ID, text)
+            delivery.reject(amqp.TransactionError.UNKNOWN_ID, text)
+            return
+        self._deliver(delivery)
+
+    def _begin(self, frame: amqp.Transfer) -> IncomingDelivery:
         """The first transfer of a delivery."""
         if self.state != "ATTACHED":
             raise LinkFault(self, amqp.AmqpError.ILLEGAL_STATE, "a transfer came before attach")
@@ -179,8 +212,7 @@ class Receiver(Link):
                 amqp.LinkError.TRANSFER_LIMIT_EXCEEDED,
                 "a delivery came without credit for it",
             )
-        known = (self.attach and self.attach.unsettled) or {}
-        ignored = frame.resume and tag not in known
+        self._check_first(frame, tag)
         if tag in self.unsettled:
             raise LinkFault(
                 self, amqp.AmqpError.NOT_ALLOWED, "an unsettled delivery has the same delivery-tag"
@@ -194,10 +226,80 @@ class Receiver(Link):
         self.link_credit = max(self.link_credit - 1, 0)
         if not self.link_credit:  # a drain is over when the credit is used up (§2.6.7)
             self.drain = False
-        self._partial = _Partial(frame, ignored)
-        return self._partial
+        delivery = IncomingDelivery(self, frame)
+        if frame.resume:
+            self._take_up(delivery)
+        if not frame.settled and not delivery._ignored:
+            self.unsettled[tag] = delivery
+            session._received[number] = delivery
+        self.partial = delivery
+        return delivery
 
-    def _continue(self, partial: _Partial, frame: amqp.Transfer) -> None:
+    def _check_first(self, frame: amqp.Transfer, tag: bytes) -> None:
+        """What a first transfer must not say, by whether it resumes a delivery."""
+        text = None
+        if not frame.resume:
+            if type(frame.state) is amqp.Received:
+                text = "received on a delivery that is not resumed (Part 3 §3.4.1)"
+            elif self.attach is not None and self.attach.incomplete_unsettled:
+                text = "a new delivery, and this end's unsettled map is incomplete (Part 2 §2.7.3)"
+            elif tag in self._in_doubt:
+                text = "an unsettled delivery has the same delivery-tag"
+        if text is not None:
+            raise LinkFault(self, amqp.AmqpError.NOT_ALLOWED, text)
+
+    def _take_up(self, delivery: IncomingDelivery) -> None:
+        """A resumed delivery goes on where this end's part of it ends (Part 3 §3.4.6)."""
+        if delivery.tag not in self._in_doubt:
+            delivery._ignored = True  # as the specification says of what nobody here knows
+            return
+        kept = self._in_doubt.pop(delivery.tag)
+        remote = unsettled_of(self.remote_attach).get(delivery.tag)
+        if is_outcome(remote):
+            delivery.remote_state = remote
+        state = kept.state if isinstance(kept, IncomingDelivery) else kept
+        if is_outcome(state):  # all had come: only the sender's state is of use
+            delivery.state = state
+            delivery.complete = True
+            if isinstance(kept, IncomingDelivery):
+                delivery._data, delivery.size = kept.payload, kept.size
+                delivery.position = kept.position
+            return
+        if delivery.transfer.aborted or is_outcome(delivery.transfer.state):
+            return
+        start = amqp.Received(*numbers(delivery.transfer.state))
+        if isinstance(kept, IncomingDelivery):
+            state = kept.received
+            if self._append_to(delivery, kept, start):
+                return
+        if is_gap(state, start):
+            raise LinkFault(
+                self,
+                amqp.AmqpError.INVALID_FIELD,
+                "a resumed delivery leaves out data that did not come (Part 3 §3.4.6)",
+            )
+        if start != amqp.Received(0, 0):
+            delivery.position = start
+
+    @staticmethod
+    def _append_to(delivery: IncomingDelivery, kept: IncomingDelivery, start: Any) -> bool:
+        """Let a delivery go on after what was kept of it; False where the two do not meet."""
+        (base, inside), (section, offset) = numbers(kept.position), numbers(start)
+        section -= base
+        if inside or section < 0:
+            return False
+        if delivery.transfer.message_format:
+            at = None if section else offset
+        else:
+            at = offset_of(kept.payload, amqp.Received(section, offset))
+        if at is None or at > kept.size:
+            return False
+        delivery._data, delivery.size = kept.payload, kept.size
+        delivery._skip = kept.size - at
+        delivery.position = kept.position
+        return True
+
+    def _continue(self, partial: IncomingDelivery, frame: amqp.Transfer) -> None:
         """Another transfer of the delivery that is open."""
         different = (
             (frame.delivery_id is not None and frame.delivery_id != partial.id)
@@ -213,12 +315,18 @@ class Receiver(Link):
                 amqp.AmqpError.INVALID_FIELD,
                 "a transfer begins a delivery before the one before is complete",
             )
-        if partial.settled and frame.settled is False:
+        if partial.remote_settled and frame.settled is False:
             raise LinkFault(
                 self, amqp.AmqpError.INVALID_FIELD, "a settled delivery became unsettled"
             )
+        if type(frame.state) is amqp.Received:
+            raise LinkFault(
+                self,
+                amqp.AmqpError.NOT_ALLOWED,
+                "received after the first transfer (Part 3 §3.4.1)",
+            )
 
-    def _bound(self, partial: _Partial) -> None:
+    def _bound(self, partial: IncomingDelivery) -> None:
         connection = self.session.connection
         if self.max_message_size and partial.size > self.max_message_size:
             raise LinkFault(
@@ -226,9 +334,9 @@ class Receiver(Link):
                 amqp.LinkError.MESSAGE_SIZE_EXCEEDED,
                 f"a message has over {self.max_message_size} bytes",
             )
-        connection.partial_bytes += partial.uncounted
-        partial.counted += partial.uncounted
-        partial.uncounted = 0
+        connection.partial_bytes += partial._uncounted
+        partial._counted += partial._uncounted
+        partial._uncounted = 0
         if connection.partial_bytes > connection.limits.partial_bytes:
             raise LinkFault(
                 self,
@@ -236,32 +344,8 @@ class Receiver(Link):
                 f"incomplete deliveries have over {connection.limits.partial_bytes} bytes",
             )
 
-    def _drop_partial(self) -> None:
-        if self._partial is not None:
-            self._drop(self._partial)
-            self._partial = None
-
-    def _drop(self, partial: _Partial) -> None:
-        self.session.connection.partial_bytes -= partial.counted
-
-    def _complete_delivery(self, partial: _Partial) -> None:
-        delivery = IncomingDelivery(self, partial.transfer)
-        delivery.payload = partial.payload()
-        delivery.remote_state = partial.state
-        delivery.settled = delivery.remote_settled = partial.settled
-        if partial.transfer.resume and isinstance(partial.state, amqp.Received):
-            delivery.position = partial.state
-        if not partial.settled:
-            self.unsettled[partial.tag] = delivery
-            self.session._received[partial.id] = delivery
-        state = partial.state
-        if isinstance(state, amqp.TransactionalState) and not self._knows(state):
-            text = "no such transaction is open"
-            if partial.settled:
-                raise LinkFault(self, amqp.TransactionError.UNKNOWN_ID, text)
-            delivery.reject(amqp.TransactionError.UNKNOWN_ID, text)
-            return
-        self._deliver(delivery)
+    def _drop(self, partial: IncomingDelivery) -> None:
+        self.session.connection.partial_bytes -= partial._counted
 
     def _knows(self, state: amqp.TransactionalState) -> bool:
         """Whether a transaction is open; those that a server declared are all that there are."""
@@ -270,43 +354,5 @@ class Receiver(Link):
 
     def _deliver(self, delivery: IncomingDelivery) -> None:
         self.session.connection._emit(
-            events.DeliveryReceived(self, delivery, delivery.remote_state, delivery.settled)
+            events.DeliveryReceived(self, delivery, delivery.remote_state, delivery.remote_settled)
         )
-
-
-class _Partial:
-    """A delivery whose end has not come. ignored: resumed, and nobody here knows of it."""
-
-    __slots__ = (
-        *("counted", "id", "ignored", "parts", "settled", "size", "state", "tag", "transfer"),
-        "uncounted",
-    )
-
-    def __init__(self, transfer: amqp.Transfer, ignored: bool) -> None:
-        self.transfer = transfer
-        self.id = transfer.delivery_id or 0
-        self.tag = transfer.delivery_tag or b""
-        self.ignored = ignored
-        self.settled = False
-        self.state: Any = None
-        self.parts: bytes | bytearray = b""  # one piece, in however many transfers it comes
-        self.size = self.counted = self.uncounted = 0
-
-    def add(self, frame: amqp.Transfer) -> None:
-        """One of its transfers."""
-        self.settled = self.settled or bool(frame.settled)
-        if frame.state is not None:
-            self.state = frame.state
-        self.size += len(frame.payload)
-        if not self.ignored:
-            self.uncounted += len(frame.payload)
-            if not self.parts:
-                self.parts = bytes(frame.payload)
-            elif frame.payload:
-                if isinstance(self.parts, bytes):
-                    self.parts = bytearray(self.parts)
-                self.parts += frame.payload
-
-    def payload(self) -> bytes:
-        """All that came."""
-        return bytes(self.parts)

@@ -10,6 +10,7 @@ from . import events
 from .delivery import OutgoingDelivery, transactional
 from .faults import LinkFault
 from .link import Link
+from .resumption import ResumptionAction, is_gap, is_outcome, offset_of, unsettled_of
 from .serial import advance, distance
 
 if TYPE_CHECKING:
@@ -83,18 +84,25 @@ class Sender(Link):
             tag: 1 to 32 bytes, unique among the link's unsettled deliveries; chosen if not given.
             settled: fire and forget; by default as the link's snd_settle_mode says, unsettled
                 where that is mixed.
-            state: the sender's state of it, such as Received for one that is resumed.
+            state: the sender's state of it. For one that is resumed Received: where in the message
+                the bytes begin; without it they begin at its start.
             transaction: which it is part of.
-            fields: of the transfer: message_format, rcv_settle_mode, resume, batchable.
+            fields: of the transfer: message_format, rcv_settle_mode, batchable, and resume for a
+                delivery that both unsettled maps have; see `resume`.
 
         Raises:
-            LocalProtocolError: no credit, the tag is in use, or the message is too large.
+            LocalProtocolError: no credit, the tag is in use, the message is too large, or the
+                unsettled maps do not allow it.
             EncodeError: the message has no encoding.
         """
         payload = message.encode() if isinstance(message, amqp.Message) else bytes(message)
         limit = self.remote_max_message_size
         if limit and len(payload) > limit:
             raise LocalProtocolError(f"the receiver takes messages of {limit} bytes at most")
+        if fields.get("resume") and tag is not None:
+            self._check()
+            self._check_first(tag, state, resume=True)
+            self._check_resumed(bytes(tag), state, bool(payload))
         delivery = self.begin_delivery(
             tag=tag, settled=settled, state=transactional(state, transaction), **fields
         )
@@ -120,6 +128,7 @@ class Sender(Link):
             raise LocalProtocolError("a delivery of this link is not complete")
         transfer = self._transfer(tag, settled, state, fields)
         delivery = OutgoingDelivery(self, transfer)
+        self._in_doubt.pop(delivery.tag, None)
         if not delivery.settled:
             self.unsettled[delivery.tag] = delivery
         self._queued[delivery] = None
@@ -132,14 +141,16 @@ class Sender(Link):
         self, tag: bytes | None, settled: bool | None, state: Any, fields: dict[str, Any]
     ) -> amqp.Transfer:
         mode = self.snd_settle_mode
+        resume = bool(fields.get("resume"))
         if settled is None:
             settled = mode == amqp.SenderSettleMode.SETTLED
-        elif mode != amqp.SenderSettleMode.MIXED and settled != bool(mode):
+        elif mode != amqp.SenderSettleMode.MIXED and settled != bool(mode) and not resume:
             raise LocalProtocolError(f"the link's snd-settle-mode is {mode.name.lower()}")
+        self._check_first(tag, state, resume)
         tag = self._next_tag() if tag is None else bytes(tag)
         if not 1 <= len(tag) <= 32:
             raise LocalProtocolError(f"a tag has 1 to 32 bytes, not {len(tag)}")
-        if tag in self.unsettled and not fields.get("resume"):
+        if tag in self.unsettled:
             raise LocalProtocolError("an unsettled delivery has the same tag")
         fields.setdefault("message_format", amqp.MESSAGE_FORMAT)
         transfer = amqp.Transfer(
@@ -157,8 +168,111 @@ class Sender(Link):
         while True:
             self._tags = advance(self._tags, 1)
             tag = self._tags.to_bytes(4, "big")
-            if tag not in self.unsettled:
+            if tag not in self.unsettled and tag not in self._in_doubt:
                 return tag
+
+    def _is_shared(self, tag: bytes) -> bool:
+        """Whether both unsettled maps have a tag, and it was not resumed yet."""
+        return tag in self._in_doubt and tag in unsettled_of(self.remote_attach)
+
+    def _check_first(self, tag: bytes | None, state: Any, resume: bool) -> None:
+        """Raise where the unsettled maps do not allow a delivery to begin so."""
+        if resume:
+            if tag is None or not self._is_shared(bytes(tag)):
+                raise LocalProtocolError(
+                    "only a delivery that both unsettled maps have can be resumed, once; the"
+                    " receiver ignores others: send it without resume (Part 2 §2.7.5)"
+                )
+            return
+        if type(state) is amqp.Received:
+            raise LocalProtocolError(
+                "a sender tells Received only in the first transfer of a resumed delivery:"
+                " pass resume=True, or no state (Part 3 §3.4.1)"
+            )
+        peer = self.remote_attach
+        if peer is not None and peer.incomplete_unsettled:
+            raise LocalProtocolError(
+                "the receiver's unsettled map is incomplete: only resumed deliveries can be sent;"
+                " detach and attach again after them (Part 2 §2.7.3)"
+            )
+        if tag is not None and self._is_shared(bytes(tag)):
+            raise LocalProtocolError(
+                "both unsettled maps have the tag: pass resume=True, or send by another tag"
+                " (Part 2 §2.6.13)"
+            )
+
+    def _check_resumed(self, tag: bytes, state: Any, data: bool) -> None:
+        """Raise where a resumed delivery cannot be sent so. data: it has bytes."""
+        own = unsettled_of(self.attach).get(tag)
+        peer = unsettled_of(self.remote_attach).get(tag)
+        if is_outcome(own) and state not in (None, own):
+            raise LocalProtocolError(
+                f"this end's outcome is {own!r} and does not change: pass it as the state, or none"
+                " (Part 3 §3.4.6)"
+            )
+        if is_outcome(own) or is_outcome(peer):
+            if data:
+                raise LocalProtocolError(
+                    "the delivery has an outcome: send b'' with the outcome as its state"
+                    " (Part 3 §3.4.6)"
+                )
+        elif not is_outcome(state) or data:
+            if is_gap(peer, state):
+                raise LocalProtocolError(
+                    f"the receiver has the data up to {peer!r}, and {state!r} is after it: begin"
+                    " there or before, or abort the delivery (Part 3 §3.4.6)"
+                )
+            if is_gap(state, own):
+                raise LocalProtocolError(
+                    f"this end's unsettled map says that data before {own!r} cannot be sent: begin"
+                    " there or after it, or abort the delivery (Part 3 §3.4.1)"
+                )
+
+    def resume(
+        self, tag: bytes, message: amqp.Message | Buffer | None = None
+    ) -> OutgoingDelivery | None:
+        """Do for a delivery what both unsettled maps call for; see `resumptions`.
+
+        It sends the data that the receiver lacks, tells the outcome, aborts, or does nothing.
+
+        Args:
+            tag: of the delivery.
+            message: all of it, as it was sent the first time: needed to resend and to resume.
+
+        Returns:
+            What was sent; None where it was aborted or nothing had to be sent. An aborted one whose
+            ``resend`` is true did not arrive: send the message again.
+
+        Raises:
+            LocalProtocolError: no map has the tag, it was resumed before, the maps are incomplete,
+                or the message is needed and not given or too short.
+        """
+        action = ResumptionAction
+        plan = self.resumptions.get(tag)
+        if plan is None or (tag not in self._in_doubt and plan.action is not action.FORGET):
+            raise LocalProtocolError("no delivery with this tag waits to be resumed")
+        if plan.action is action.UNKNOWN:
+            raise LocalProtocolError(
+                "an unsettled map is incomplete: detach and attach again after what is known was"
+                " resumed (Part 2 §2.7.3)"
+            )
+        if plan.action is action.FORGET:
+            return None
+        if plan.action is action.ABORT:
+            self.begin_delivery(tag=tag, settled=False, resume=True).abort()
+            return None
+        if plan.action in (action.SETTLE, action.RESTATE):
+            settled = plan.action is action.SETTLE
+            return self.send(b"", tag=tag, resume=True, settled=settled, state=plan.state)
+        if message is None:
+            raise LocalProtocolError(f"the message is needed to {plan.action.value} the delivery")
+        payload = message.encode() if isinstance(message, amqp.Message) else bytes(message)
+        if plan.action is action.RESEND:
+            return self.send(payload, tag=tag)
+        start = offset_of(payload, plan.position)
+        if start is None:
+            raise LocalProtocolError(f"the message has no byte at {plan.position!r}")
+        return self.send(payload[start:], tag=tag, resume=True, state=plan.position)
 
     def drained(self) -> None:
         """Say that nothing is left to send: gives all credit back, as drain asks for.

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from ... import v1_0 as amqp
 from . import events
-from .delivery import OUTCOMES
 from .faults import LinkFault, SessionFault
 from .link import Link
 from .receiver import Receiver
+from .resumption import OUTCOMES
 from .sender import Sender
 from .serial import advance, size_of_range
 from .transactions import Coordinator
@@ -168,7 +168,14 @@ def _take_disposition(session: Session, frame: amqp.Disposition) -> None:
     sent = frame.role == amqp.Role.RECEIVER
     unsettled: Unsettled[Any] = session._sent if sent else session._received
     state = frame.state
-    if frame.settled:
+    if type(state) is amqp.Received and not sent:
+        for delivery in unsettled.within(first, count, most=1):
+            raise LinkFault(
+                delivery.link,
+                amqp.AmqpError.INVALID_FIELD,
+                "a sender tells received only in the first transfer of a resumed delivery",
+            )
+    elif frame.settled:
         for delivery in unsettled.within(first, count):
             delivery._take_state(state, settled=True)
     elif type(state) in OUTCOMES:
