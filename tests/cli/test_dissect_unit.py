@@ -296,7 +296,7 @@ def test_files_may_be_uris(run, good):
         (("F", "--where", "chanel == 1"), "chanel"),
         (("F", "--where", "channel == one"), "'one'"),
         (("F", "--fields", "chanel"), "chanel"),
-        (("F", "-o", "F"), "is read, and cannot be written too"),
+        (("F", "-o", "F"), "is a file that this command reads"),
         (("F", "-o", "nowhere/x.json"), "nowhere/x.json: No such file or directory"),
     ],
 )

@@ -280,3 +280,130 @@ def test_interface_without_a_recorder(tmp_path, run, monkeypatch):
     result = run("dissect", "--interface", "any")
     assert result.status == 2
     assert "tcpdump or dumpcap: neither is installed" in result.err
+
+
+# --- a file that is followed ----------------------------------------------------------------------
+
+
+class Followed:
+    """`dissect FILE --follow`, and the numbers of frames that it shows."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.process = started(
+            "dissect", path, "--follow", "--format", "csv", "--fields", "n,conn,kind",
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )  # fmt: skip
+        self.reader = Reader(self.process.stdout.fileno())
+        assert self.rows(1) == ["n,conn,kind"]
+
+    def rows(self, count: int) -> list[str]:
+        lines, _ = self.reader.lines(count, PATIENCE)
+        assert len(lines) == count, lines
+        return lines
+
+    def end(self) -> str:
+        """Interrupt it; what it said on standard error."""
+        self.process.send_signal(signal.SIGINT)
+        _, err = self.process.communicate(timeout=30)
+        assert self.process.returncode == 130
+        return err.decode()
+
+
+@pytest.fixture
+def followed(tmp_path: Path):
+    path = tmp_path / "live.pcap"
+    path.write_bytes(made.pcap(packets(TALK)))
+    process = Followed(path)
+    yield process
+    process.process.kill()
+    process.process.communicate()
+
+
+SHORT = made.pcap(packets(TALK[:4]))  # four frames
+SHORTER = made.pcap(packets(TALK[:3]))
+LONG = made.pcap(packets([*TALK, *TALK[4:], *TALK[4:]]), nano=True)  # 28 frames
+
+
+def replaced(path: Path, content: bytes) -> None:
+    """A rotation: the file is renamed, and another one gets its name."""
+    path.rename(path.with_suffix(".1"))
+    path.write_bytes(content)
+
+
+def truncated(path: Path, content: bytes) -> None:
+    with open(path, "r+b") as file:
+        file.truncate(0)
+        file.write(content)
+
+
+@pytest.mark.parametrize(("change", "content", "why"), [
+    (replaced, SHORT, "another file has its name now"),
+    (replaced, LONG, "another file has its name now"),
+    (truncated, SHORT, "it was truncated"),
+    (truncated, LONG, "it was truncated and written anew"),
+])  # fmt: skip
+def test_a_followed_file_that_is_replaced(followed, change, content, why):
+    assert len(followed.rows(12)) == 12
+    change(followed.path, content)
+    count = 4 if content is SHORT else 28
+    rows = followed.rows(count)
+    assert [row.split(",")[:2] for row in rows] == [
+        [str(number), "0"] for number in range(13, 13 + count)
+    ]
+    change(followed.path, SHORTER)
+    assert len(followed.rows(3)) == 3
+    err = followed.end()
+    assert f"live.pcap: {why}: reading goes on there from the beginning" in err
+    assert err.count("reading goes on") == 2
+
+
+def test_what_was_written_before_a_rename_is_read_first(followed):
+    followed.rows(12)
+    more = made.pcap([*packets(TALK), *packets([*TALK, *TALK[4:]])[-3:]])
+    with open(followed.path, "ab") as file:
+        file.write(more[followed.path.stat().st_size :])
+    replaced(followed.path, SHORT)
+    assert len(followed.rows(8 + 4)) == 12
+    assert "reading goes on" in followed.end()
+
+
+def test_a_rename_in_the_middle_of_a_record(followed):
+    """What was cut is reported, and the next file is read."""
+    followed.rows(12)
+    with open(followed.path, "ab") as file:
+        file.write(bytes(7))
+    replaced(followed.path, SHORT)
+    assert len(followed.rows(4)) == 4
+    err = followed.end()
+    assert "reading goes on" in err
+    assert "cut" in err or "ends" in err
+
+
+def test_a_name_that_is_free_for_a_while(followed):
+    followed.rows(12)
+    followed.path.rename(followed.path.with_suffix(".1"))
+    time.sleep(0.3)
+    assert followed.process.poll() is None
+    followed.path.write_bytes(b"")
+    time.sleep(0.3)
+    assert followed.process.poll() is None
+    with open(followed.path, "ab") as file:
+        for byte in SHORT:
+            file.write(bytes([byte]))
+            file.flush()
+    assert len(followed.rows(4)) == 4
+    assert followed.end().count("reading goes on") == 1
+
+
+def test_what_replaces_it_is_no_recording(followed):
+    followed.rows(12)
+    replaced(followed.path, b"this is no capture, whatever its name is")
+    err = b""
+    deadline = time.monotonic() + PATIENCE
+    while followed.process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.05)
+    _, err = followed.process.communicate(timeout=30)
+    assert followed.process.returncode == 1, "rows were read before"
+    assert b"reading goes on" in err
+    assert b"live.pcap" in err.splitlines()[-1]

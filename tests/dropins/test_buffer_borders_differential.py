@@ -8,7 +8,7 @@ what was stored, so the filler before the value takes every length near each cap
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from decimal import Decimal
 from types import SimpleNamespace
 from typing import Any
@@ -27,7 +27,7 @@ REACH = 130
 VALUES: list[Any] = [
     "", "t", "text of some length", 0, -1, 127, 255, 32767, 65535, 2**31 - 1, 2**31, 2**40, -(2**63),
     True, False, None, 1.5, b"", b"bytes", bytearray(b"array"), Decimal("3.14"), {}, [], {"k": 5}, [1, "t", {}],
-    datetime(2024, 1, 2, 3, 4, 5, tzinfo=timezone.utc),
+    datetime(2024, 1, 2, 3, 4, 5, tzinfo=UTC),
 ]  # fmt: skip
 
 

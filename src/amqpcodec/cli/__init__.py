@@ -49,12 +49,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def complain(text: str) -> None:
-    """One line on standard error, after what was written so far."""
+    """One line on standard error, after what was written so far; it moves no cursor."""
+    from .escaping import escaped
+
     try:
         sys.stdout.flush()
     except BrokenPipeError:
         pass
-    print(f"amqpcodec: {text}", file=sys.stderr)
+    print(f"amqpcodec: {escaped(text)}", file=sys.stderr)
 
 
 def need_extra() -> None:

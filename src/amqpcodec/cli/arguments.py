@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from . import complain, need_extra
+from .escaping import escaped
 from .uris import FS_HELP, setting, source, with_stores
 
 __all__ = ["parsed", "parser"]
@@ -119,7 +120,15 @@ COMMANDS = {
 }
 
 
-class Top(argparse.ArgumentParser):
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors move no cursor: they name files and values."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print the usage and the error, and end."""
+        super().error(escaped(message))
+
+
+class Top(Parser):
     """The parser of the first word, whose help has the commands in groups."""
 
     def format_help(self) -> str:
@@ -146,7 +155,7 @@ def parser() -> argparse.ArgumentParser:
     top = Top(prog="amqpcodec", description="Look into recordings of AMQP traffic.", epilog=EPILOG)
     top.add_argument("--version", action="version", version=f"amqpcodec {version()}")
     commands = top.add_subparsers(
-        required=True, metavar="COMMAND", dest="name", parser_class=argparse.ArgumentParser
+        required=True, metavar="COMMAND", dest="name", parser_class=Parser
     )
     _dissect(commands)
     _stats(commands)
@@ -162,7 +171,7 @@ def parser() -> argparse.ArgumentParser:
 if TYPE_CHECKING:
     from ..capture import KeyLog
 
-    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
+    Commands = argparse._SubParsersAction[Parser]
 
 
 def _dissect(commands: Commands) -> None:
@@ -181,7 +190,9 @@ def _dissect(commands: Commands) -> None:
     )
     add_output(dissect)
     dissect.add_argument(
-        "--follow", action="store_true", help="read on as the file grows, until Ctrl-C"
+        "--follow",
+        action="store_true",
+        help="read on as the file grows or is replaced, until Ctrl-C",
     )
     dissect.add_argument(
         "--workers", type=workers, default=1, metavar="N", help="threads that read files (1)"
@@ -433,7 +444,13 @@ def add_rows(command: argparse.ArgumentParser) -> None:
         help="json: JSON Lines, bytes as base64; default: by the name of OUT, or else table",
     )
     command.add_argument(
-        "-o", "--output", metavar="OUT", help="write there (.json, .csv, .parquet), not here"
+        "-o", "--output", metavar="OUT", help="output file (.json, .csv, .parquet)"
+    )
+    command.add_argument(
+        "--csv-raw",
+        action="store_true",
+        help="CSV with text as it was sent: without an apostrophe before formulas, and with control"
+        " characters that a terminal obeys",
     )
     command.add_argument("--fields", type=names, metavar="NAME,...", help="columns, in this order")
     command.add_argument("--where", metavar="EXPRESSION", help="only rows that fit: see below")

@@ -5,17 +5,15 @@ Text of the wire is shown with its control characters escaped: it cannot move th
 
 from __future__ import annotations
 
-import re
-
 import pyarrow as pa
 
+from .escaping import escaped
 from .jsonl import shown_value
 from .naming import JSON_VALUE
 from .times import Clock
 
 __all__ = ["LONGEST", "bytes_text", "cells", "clean"]
 
-CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 #: How bytes and texts of one value are shortened before anything else is done with them.
 LONGEST = 4096
 MOST_HEX = 64  # bytes: nobody reads more of them in a table
@@ -76,8 +74,4 @@ def bytes_text(value: bytes) -> str:
 
 def clean(text: str) -> str:
     """One line of text that moves no cursor."""
-    return CONTROL.sub(_escaped, text[:LONGEST])
-
-
-def _escaped(found: re.Match[str]) -> str:
-    return found[0].encode("unicode_escape").decode()
+    return escaped(text[:LONGEST])

@@ -52,7 +52,7 @@ def dissect(options: argparse.Namespace) -> int:
 
     with (
         Stop() as stop,
-        Output(options.output, chosen, clock, table) as output,
+        Output(options.output, chosen, clock, table, options.csv_raw) as output,
         Progress(options.output) as bar,
     ):
         reading = Reading(options, bar, stop)

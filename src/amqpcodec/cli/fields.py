@@ -50,7 +50,7 @@ def fields(options: argparse.Namespace) -> int:
     def table(out: IO[str]) -> Table:
         return Table(out, clock, limits={"type": 40})
 
-    with Output(options.output, chosen, clock, table) as output:
+    with Output(options.output, chosen, clock, table, options.csv_raw) as output:
         for kept in (*ordering.add(batch), *ordering.rest()):
             output.write(kept.select(options.fields or SCHEMA.names))
     return 0

@@ -15,6 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from .escaping import escaped_json
 from .naming import JSON_VALUE
 from .times import Clock
 
@@ -37,7 +38,7 @@ def lines(batch: pa.RecordBatch, clock: Clock | None = None) -> Iterator[str]:
         for field, column in zip(batch.schema, batch.columns, strict=True)
     ]
     for row in zip(*columns, strict=True):
-        yield template % row
+        yield escaped_json(template % row)
 
 
 def texts(field: pa.Field, column: pa.Array, clock: Clock) -> list[str | None]:

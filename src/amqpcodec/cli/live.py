@@ -24,6 +24,9 @@ __all__ = ["Follow", "Interface", "Pipe", "Stop", "is_live"]
 
 #: How often a file is looked at that may have grown, in seconds.
 PAUSE = 0.05
+#: Bytes at the beginning and end of what was read that are compared: a file may be written anew
+#: between two looks. A recording has the time of its first packet there.
+CHECKED = 64
 #: The smallest header of a recording: so much is needed to tell what it is.
 FIRST = 24
 
@@ -123,15 +126,60 @@ class Pipe:
 
 
 class Follow(Pipe):
-    """A file that grows; it ends when it is interrupted."""
+    """A file that grows; it ends when it is interrupted, truncated or replaced.
+
+    Attributes:
+        replaced: why it ended, where another recording stands under its name now; or "".
+    """
 
     def __init__(self, path: str, stop: Stop) -> None:
         """Opens it."""
         super().__init__(os.open(path, os.O_RDONLY), path, stop)
+        self.replaced = ""
+        self._offset = 0
+        #: The first bytes and those before _offset: they stay, unless the file is written anew.
+        self._first = self._last = b""
+
+    def _some(self, size: int) -> bytes:
+        if self.replaced or self._is_truncated():
+            return b""
+        data = super()._some(size)
+        self._offset += len(data)
+        self._first += data[: CHECKED - len(self._first)]
+        self._last = (self._last + data[-CHECKED:])[-CHECKED:]
+        return data
 
     def ended(self) -> bool:
-        """It may grow until Ctrl-C."""
-        return not self.stop.wait(None, PAUSE)
+        """Whether nothing follows; it may grow until Ctrl-C."""
+        if not self.stop.wait(None, PAUSE):
+            return True
+        return self._is_truncated() or self._is_renamed()
+
+    def _is_truncated(self) -> bool:
+        """Whether it was truncated, and perhaps written anew from its beginning."""
+        if os.fstat(self.fd).st_size < self._offset:
+            self.replaced = "it was truncated"
+        elif not (self._stays(0, self._first) and self._stays(-len(self._last), self._last)):
+            self.replaced = "it was truncated and written anew"
+        return bool(self.replaced)
+
+    def _stays(self, place: int, data: bytes) -> bool:
+        """Whether bytes are what they were; a place below 0 counts from the end of what was read."""
+        start = place if place >= 0 else self._offset + place
+        return os.pread(self.fd, len(data), start) == data
+
+    def _is_renamed(self) -> bool:
+        """Whether another file has its name now, and it has been read to its end."""
+        try:
+            here = os.stat(self.name)
+        except OSError:
+            return False  # renamed, and the next one is not there yet
+        own = os.fstat(self.fd)
+        # What was written before the other one took its name is read first.
+        if os.path.samestat(here, own) or own.st_size > self._offset:
+            return False
+        self.replaced = "another file has its name now"
+        return True
 
 
 class Interface(Pipe):

@@ -10,7 +10,7 @@ import contextlib
 import os
 import stat
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
@@ -22,6 +22,7 @@ from .delimited import Csv
 from .jsonl import lines
 from .table import Table
 from .times import Clock
+from .uris import readable
 
 __all__ = ["FORMATS", "Output", "check_output", "output_format"]
 
@@ -63,13 +64,30 @@ def output_format(options: argparse.Namespace) -> str:
 
 
 def check_output(options: argparse.Namespace) -> None:
-    """Refuse what would spoil a recording, before anything is read."""
+    """Refuse an output that is an input, under whatever name, before anything is read.
+
+    Raises:
+        Problem: it is one.
+    """
     if options.output in (None, "-"):
         return
-    with contextlib.suppress(OSError):
-        for file in options.files:
-            if os.path.samefile(file, options.output):
-                raise Problem(f"{options.output} is read, and cannot be written too")
+    try:
+        output = os.stat(options.output)
+    except OSError:
+        return  # nothing is there that could be spoiled
+    if any(os.path.samestat(output, each) for each in _inputs(options)):
+        raise Problem(f"-o {options.output} is a file that this command reads: name another output")
+
+
+def _inputs(options: argparse.Namespace) -> Iterator[os.stat_result]:
+    """The files of this machine that a command reads: recordings, standard input, key log."""
+    named = [readable(file) for file in options.files]
+    for file in [*named, getattr(options, "keylog_path", None)]:
+        with contextlib.suppress(OSError, ValueError):
+            if file == "-":
+                yield os.fstat(sys.stdin.fileno())
+            elif isinstance(file, str):
+                yield os.stat(file)
 
 
 class Output:
@@ -81,8 +99,13 @@ class Output:
         chosen: str,
         clock: Clock,
         table: Callable[[IO[str]], Table],
+        csv_raw: bool = False,
     ) -> None:
-        """path: None or "-" for standard output. chosen: one of FORMATS. table: makes one."""
+        """path: None or "-" for standard output. chosen: one of FORMATS. table: makes one.
+
+        csv_raw: CSV has text as it is, also what a terminal or a spreadsheet obeys.
+        """
+        self.csv_raw = csv_raw
         self.path = None if path == "-" else path
         self.chosen = chosen
         self.clock = clock
@@ -117,7 +140,7 @@ class Output:
         if self.chosen == "json":
             return lambda batch: text.writelines(f"{line}\n" for line in lines(batch, self.clock))
         if self.chosen == "csv":
-            return Csv(text, self.clock)
+            return Csv(text, self.clock, self.csv_raw)
         table = self.table(text)
         table.live = live
         self.stack.callback(table.close)

@@ -11,6 +11,8 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, TaskID, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bars
 
+from .escaping import escaped
+
 __all__ = ["Bar", "Progress"]
 
 
@@ -42,7 +44,7 @@ class Progress(Bar):
         self.task: TaskID | None = None
         if sys.stderr.isatty() and to_file:
             bars = Bars(
-                TextColumn("{task.description}"),
+                TextColumn("{task.description}", markup=False),
                 BarColumn(),
                 DownloadColumn(),
                 TimeRemainingColumn(),
@@ -57,7 +59,7 @@ class Progress(Bar):
             return file
         if self.task is not None:
             self.bars.remove_task(self.task)
-        name = os.path.basename(str(file.name))
+        name = escaped(os.path.basename(str(file.name)))
         self.task = self.bars.add_task(name, total=_size(file) or None)
         return cast(IO[bytes], _Watched(file, self.bars, self.task))
 

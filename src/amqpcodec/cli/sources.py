@@ -69,6 +69,8 @@ class Reading:
         #: (connection_index, direction, time in ns) of TCP resets of the group that is read.
         self.resets: list[tuple[int, str, int | None]] = []
         self.live = False
+        #: What is read as it comes, if it is such.
+        self.growing: Pipe | None = None
         if getattr(options, "interface", None):
             self.found: list[Group] = [Group([Path(options.interface)])]
         else:
@@ -126,14 +128,33 @@ class Reading:
                 **limits(options),
             )
 
-        with contextlib.ExitStack() as stack:
-            yield from self._opened(group, make, stack)
+        while True:
+            with contextlib.ExitStack() as stack:
+                try:
+                    yield from self._opened(group, make, stack)
+                except Unreadable as fault:
+                    if not self._goes_on():
+                        raise
+                    complain(f"{group}: {fault}")
+                    self.status = max(self.status, BAD_DATA)
+            if not self._goes_on():
+                return
+            assert isinstance(self.growing, Follow)
+            complain(
+                f"{group}: {self.growing.replaced}: reading goes on there from the beginning, and"
+                " connections are numbered from 0"
+            )
+
+    def _goes_on(self) -> bool:
+        """Whether another recording has taken the place of a file that is followed."""
+        followed = self.growing
+        return isinstance(followed, Follow) and bool(followed.replaced) and not self.stop.pressed
 
     def _opened(
         self, group: Group, make: Callable[[Any], capture.Reader], stack: contextlib.ExitStack
     ) -> Iterator[capture.Batch]:
         try:
-            source = self._growing(group, stack)
+            source = self.growing = self._growing(group, stack)
             self.live = source is not None
             if source is not None:
                 reader: capture.Reader | None = make(source)

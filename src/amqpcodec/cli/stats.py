@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from .. import capture
 from . import BAD_DATA, OK, USAGE, Problem, complain
+from .escaping import escaped, escaped_json
 from .groups import Group, grouped, limits, one_by_one
 from .otherports import header_ports
 from .progress import Progress
@@ -41,9 +42,10 @@ def stats(options: argparse.Namespace) -> int:
                 raise Problem(str(error)) from None
             for of_file in counted:
                 if options.format == "json":
-                    print(json.dumps(of_file, ensure_ascii=False, separators=(",", ":")))
+                    line = json.dumps(of_file, ensure_ascii=False, separators=(",", ":"))
+                    print(escaped_json(line))
                 else:
-                    sys.stdout.writelines(f"{line}\n" for line in shown(of_file))
+                    sys.stdout.writelines(f"{escaped(line)}\n" for line in shown(of_file))
                 if of_file["errors"] > sum(of_file["closes"].values()):
                     status = max(status, BAD_DATA)
             status = max(status, group.status)
@@ -104,11 +106,14 @@ def count(options: argparse.Namespace, group: Group, bar: Progress) -> list[dict
     group.warn(reader)
     assert isinstance(reader, Closes)
     for of_file in counted:
+        name = of_file["file"]
+        # The same name as in rows, where text is UTF-8.
+        of_file["file"] = name.encode("utf-8", "backslashreplace").decode()
         closes = dict(sorted(reader.closes.get(of_file["file"], {}).items()))
         of_file["closes"] = closes
         of_file["errors"] += sum(closes.values())
         if "other ports" in of_file["skipped"]:
-            file = group.named(of_file["file"])
+            file = group.named(name)
             seen = header_ports([file], options.ports, reader.limits)
             of_file["protocol_headers_to_other_ports"] = {str(port): n for port, n in seen.items()}
     return counted

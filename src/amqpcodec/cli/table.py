@@ -14,7 +14,7 @@ from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.text import Text
 
-from .cells import cells
+from .cells import cells, clean
 from .times import Clock
 
 __all__ = ["Table", "fitted", "narrow_terminal"]
@@ -125,7 +125,7 @@ class Table:
             self._leave_out(columns)
         columns = {name: texts for name, texts in columns.items() if name not in self.hidden}
         wanted = [
-            max([cell_len(name), *(cell_len(text) for text in texts)])
+            max([cell_len(clean(name)), *(cell_len(text) for text in texts)])
             for name, texts in columns.items()
         ]
         names = list(columns)
@@ -143,8 +143,9 @@ class Table:
             wanted = fitted(wanted, self.console.width, firm)
         self.widths = wanted
         if self.hidden:
-            told = f"no room for {', '.join(self.hidden)}: a wider terminal or --fields shows them"
-            self.console.print(told, style="dim")
+            hidden = clean(", ".join(self.hidden))
+            hint = f"no room for {hidden}: a wider terminal or --fields shows them"
+            self.console.print(hint, style="dim")
         self._line(names, names, head=True)
 
     def _leave_out(self, columns: dict[str, list[str]]) -> None:
@@ -163,7 +164,7 @@ class Table:
                 self.hidden.append(name)
 
     def _line(self, names: Sequence[str], row: Sequence[str], head: bool = False) -> None:
-        *row, last = row
+        *row, last = map(clean, names) if head else row
         rows = self._folded(last) if self.wrap and self.fits else [last]
         self._print(names, [*row, rows[0]], head)
         for more in rows[1:]:

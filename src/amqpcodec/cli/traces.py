@@ -60,7 +60,9 @@ def dissect_traces(options: argparse.Namespace) -> int:
     window = Window(options.since, options.until, clock)
     ordering = Ordering(keys, options.limit)
     status = OK
-    with Output(options.output, chosen, clock, lambda out: Table(out, clock)) as output:
+    with Output(
+        options.output, chosen, clock, lambda out: Table(out, clock), options.csv_raw
+    ) as output:
         for file in options.files:
             errors = 0
             try:

@@ -198,7 +198,7 @@ cdef class CaptureReader:
                          <size_t>PyBytes_GET_SIZE(seed))
         else:
             r.file_number += 1
-        self.files.add(r, name.encode("utf-8", "replace").replace(b"\0", b"?"))
+        self.files.add(r, name.encode("utf-8", "backslashreplace").replace(b"\0", b"?"))
         return 0
 
     # ---- several files at once ----

@@ -73,7 +73,8 @@ class Answer:
     def batch(self, rows: Iterable[Row], file: str) -> pa.RecordBatch:
         """The rows that fit, of a file or group."""
         columns = list(zip(*rows, strict=True)) or [()] * (len(self.schema) - 1)
-        columns.append((file,) * len(columns[0]))
+        # Arrow has no text that is not UTF-8, as names of files may be.
+        columns.append((file.encode("utf-8", "backslashreplace").decode(),) * len(columns[0]))
         arrays = [
             pa.array(values, field.type) for values, field in zip(columns, self.schema, strict=True)
         ]
@@ -98,7 +99,7 @@ def ask(question: type[Question], options: argparse.Namespace) -> int:
 
     with (
         Stop() as stop,
-        Output(options.output, chosen, clock, table) as output,
+        Output(options.output, chosen, clock, table, options.csv_raw) as output,
         Progress(options.output) as bar,
     ):
         reading = Reading(options, bar, stop)

@@ -55,10 +55,10 @@ def page(
             figure, config=CONFIG, include_plotlyjs=False, full_html=False, div_id=name
         )
         parts.append(
-            f"<section><h2>{html.escape(heading)}</h2><p>{html.escape(what)}</p>{drawn}</section>"
+            f"<section><h2>{safe(heading)}</h2><p>{html.escape(what)}</p>{drawn}</section>"
         )
     for heading, listed in tables:
-        parts.append(f"<section><h2>{html.escape(heading)}</h2>{listed}</section>")
+        parts.append(f"<section><h2>{safe(heading)}</h2>{listed}</section>")
     shown = "".join(
         f"<div><b>{html.escape(value)}</b><span>{html.escape(name)}</span></div>"
         for name, value in cards

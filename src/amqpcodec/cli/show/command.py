@@ -61,7 +61,7 @@ def show(options: argparse.Namespace) -> int:
         return Pane(out, _title(found, options.number, clock), found["frame"] or b"")
 
     ordering = Ordering(keys, options.limit)
-    with Output(options.output, chosen, clock, pane) as output:
+    with Output(options.output, chosen, clock, pane, options.csv_raw) as output:
         batch = fitting(_batch(walk), wanted)
         for kept in (*ordering.add(batch), *ordering.rest()):
             output.write(kept.select(options.fields or SCHEMA.names))
