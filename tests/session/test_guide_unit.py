@@ -9,6 +9,7 @@ import threading
 import pytest
 
 from amqpcodec import session
+from amqpcodec import v0_9_1 as amqp
 from amqpcodec.session._channel import Channel
 from amqpcodec.session._legacy import LegacyConnection
 from tests.paths import REPO
@@ -16,6 +17,8 @@ from tests.session.pair import Pair, opened
 
 GUIDE = (REPO / "docs" / "session.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```python\n(.*?)```", GUIDE, re.S)
+BLOCKS.sort(key=lambda block: ("def wait" in block, "def answer" in block))
+HEARTBEATS = BLOCKS[-1]
 
 
 class Broker(Pair):
@@ -52,13 +55,156 @@ def test_first_example(capsys):
         assert not thread.is_alive()
     out = capsys.readouterr().out
     assert "the broker has (1,)" in out
+    assert "the connection is closed: CONNECTION_FORCED - enough" in out
     assert "b'hello' Basic.Properties() for made" in out
     assert "queue.declare was answered by Queue.DeclareOk" in out
 
 
-def test_example_of_heartbeats():
+# ---- the examples, with every close at every place ----
+
+PEER_CLOSES = {
+    "connection": amqp.encode(0, amqp.Connection.Close(320, "CONNECTION_FORCED")),
+    "channel": amqp.encode(1, amqp.Channel.Close(404, "NOT_FOUND")),
+    "both": amqp.encode(1, amqp.Channel.Close(404, "NOT_FOUND"))
+    + amqp.encode(0, amqp.Connection.Close(320, "CONNECTION_FORCED")),
+    "fault": amqp.encode(0, amqp.Basic.Qos()),
+    "HTTP": b"HTTP/1.1 408 Timeout\r\n\r\n",
+    "nothing": b"",
+}
+
+
+class Line:
+    """A socket of which a test knows all that comes; the peer is gone after that."""
+
+    def __init__(self, reads):
+        self.reads = list(reads)
+        self.sent = b""
+
+    def sendall(self, data):
+        self.sent += data
+        if not self.reads:
+            raise BrokenPipeError
+
+    def recv(self, size):
+        return self.reads.pop(0) if len(self.reads) > 1 else b""
+
+
+def frames_of(data):
+    """A stream cut into its protocol header and frames."""
+    frames = []
+    while found := amqp.decode(data):
+        frames.append(data[: found[0]])
+        data = data[found[0] :]
+    assert not data
+    return frames
+
+
+def readings(frames, tail):
+    """Frame by frame up to one place, then all up to another in one read with a close."""
+    for last in range(len(frames) + 1):
+        for first in range(last + 1):
+            yield [*frames[:first], b"".join(frames[first:last]) + tail]
+
+
+def recorded_server():
+    """What the broker of the first example says."""
+    names: dict = {}
+    exec(compile(BLOCKS[0], "docs/session.md", "exec"), names)
+    broker = Broker()
+    said = b""
+    client = names["connection"]
+    while not client.closed:
+        for event in broker.server.receive_data(client.data_to_send()):
+            broker.react(event)
+        data = broker.server.data_to_send()
+        said += data
+        for event in client.receive_data(data):
+            names["react"](event)
+    return frames_of(said)
+
+
+@pytest.mark.parametrize("tail", PEER_CLOSES)
+def test_first_example_ends_well_wherever_the_peer_closes(tail, capsys):
+    frames = recorded_server()
+    capsys.readouterr()
+    assert len(frames) > 8
+    code = compile(BLOCKS[0], "docs/session.md", "exec")
+    for reads in readings(frames, PEER_CLOSES[tail]):
+        names: dict = {}
+        exec(code, names)
+        line = Line([*filter(None, reads), b""])
+        names["run"](line)
+        assert names["connection"].closed
+        assert capsys.readouterr().out.count("the connection is closed: ") == 1
+
+
+def served(data_reads):
+    """The bodies that the example of a server takes, and its connection."""
     names: dict = {}
     exec(compile(BLOCKS[1], "docs/session.md", "exec"), names)
+    server = session.Connection("server")
+    bodies: list[bytes] = []
+    for data in data_reads:
+        try:
+            events = server.receive_data(data)
+        except session.RemoteProtocolError as error:
+            events = error.events
+        for event in events:
+            names["answer"](server, event, bodies)
+        server.data_to_send()
+    for event in server.receive_eof():
+        names["answer"](server, event, bodies)
+    return bodies, server
+
+
+def client_frames(**options):
+    """What a client says that declares, confirms and publishes."""
+    names: dict = {}
+    exec(compile(BLOCKS[1], "docs/session.md", "exec"), names)
+    client, server = session.Connection("client", **options), session.Connection("server")
+    said, begun, bodies = b"", False, []
+    while client.bytes_to_send or server.bytes_to_send:
+        data = client.data_to_send()
+        said += data
+        for event in server.receive_data(data):
+            names["answer"](server, event, bodies)
+        client.receive_data(server.data_to_send())
+        if client.is_open and not begun:
+            begun = True
+            channel = client.open_channel()
+            channel.declare_queue("q")
+            channel.publish("", "q", b"one")
+            channel.confirm()
+            for body in (b"two", b"", b"four"):
+                channel.publish("", "q", body)
+    return frames_of(said), bodies, client
+
+
+@pytest.mark.parametrize("tail", PEER_CLOSES)
+def test_example_of_a_server_ends_well_wherever_the_client_closes(tail):
+    frames, bodies, client = client_frames()
+    assert bodies == [b"one", b"two", b"", b"four"]
+    assert not client.channels[1].publications
+    for reads in readings(frames, PEER_CLOSES[tail]):
+        taken, server = served(filter(None, reads))
+        assert server.closed
+        assert taken == bodies[: len(taken)]
+    assert len(taken) == 4
+
+
+def test_example_of_a_server_refuses():
+    for options, code in (({"password": "x"}, 403), ({"virtual_host": "x"}, 530)):
+        _, _, client = client_frames(**options)
+        assert client.close_reason[0] == code
+    frames, _, _ = client_frames()
+    purge = amqp.encode(1, amqp.Queue.Purge("q"))
+    _, server = served([*frames[:6], purge])
+    assert server.close_reason[0] == 540
+
+
+def test_example_of_heartbeats():
+    names: dict = {}
+    exec(compile(HEARTBEATS, "docs/session.md", "exec"), names)
     pair = opened(client={"heartbeat": 10})
     now = [100.0]
 
@@ -71,7 +217,7 @@ def test_example_of_heartbeats():
 
 
 def test_all_blocks_are_tried():
-    assert len(BLOCKS) == 2
+    assert len(BLOCKS) == 3
 
 
 def table(heading):
