@@ -219,7 +219,21 @@ _TEXT_ARGUMENTS = (
     *(f"a{chr(code)}" for code in range(128)), "", "\u00e4", "\ud800", None, b"b", 5,
     *("n" * length for length in (127, 128, 255, 256)),
 )  # fmt: skip
-_OTHER_ARGUMENTS = (0, 1, -1, 2**15, 2**16 - 1, 2**16, 2**32 - 1, 2**32, 2**64, True, None, "5", {})
+_OTHER_ARGUMENTS: tuple[Any, ...] = (
+    0,
+    1,
+    -1,
+    2**15,
+    2**16 - 1,
+    2**16,
+    2**32 - 1,
+    2**32,
+    2**64,
+    True,
+    None,
+    "5",
+    {},
+)
 
 
 def argument_differences(
