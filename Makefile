@@ -108,12 +108,16 @@ linear-test: $(DONE)/built $(addprefix $(DONE)/with-,test spec)  ## instructions
 rooms-test: $(DONE)/built $(addprefix $(DONE)/with-,test clients spec cli)  ## the tests of the core, of what stands on it and of the drop-ins alone
 	$(PY) -m pytest $(WITHOUT_LIVE) $(ROOMS) $(ARGS)
 
-newest-test:  ## the same on the newest CPython of the machine, beside the one in use
+newest-test:  ## the same on the newest CPython of the machine, beside the one in use; SUITE=sid: in a chroot of that Debian suite (root)
+ifdef SUITE
+	$(PYTHON) scripts/debian_suite.py $(SUITE) $(ARGS)
+else
 	@newest='$(NEWEST)'; if [ -z "$$newest" ]; then \
 	    echo "SKIPPED: no CPython newer than $(PYTHON) that has venv and Python.h"; \
 	else \
 	    $(MAKE) --no-print-directory PYTHON="$$newest" VENV=.venv-newest rooms-test; \
 	fi
+endif
 
 debug-test:  ## the same with Python's debug allocator: writes beyond a block, use after free
 	PYTHONMALLOC=debug $(MAKE) --no-print-directory rooms-test

@@ -68,7 +68,10 @@ STEPS = {
         {venv}-user/bin/pip install --quiet ".[cli,arrow]"
         {venv}-user/bin/amqpcodec dissect demo/kombu_celery.pcap.gz --format json \
             --fields timestamp,channel,arguments \
-            --where "arguments.queue == pa.q and channel == 1 and method == basic.get"
+            --where "arguments.queue == pa.q and channel == 1 and method == basic.get" \
+            | grep 2026-11-21T00:56:02.660285Z
+        make PYTHON={python} VENV={venv} {venv}/done/built {venv}/done/with-test \
+            {venv}/done/with-clients {venv}/done/with-cli {venv}/done/with-spec
         {venv}/bin/python -m pytest -q tests/readme
     """,
     "demo": "make demo PYTHON={python} VENV={venv}",
