@@ -162,10 +162,6 @@ class Channel(Operations):
             self.check_open()
         if answers:
             return self._answer_next(method, properties, body)
-        check = _rules.CHECKS.get(name)
-        fault = check(self, method) if check is not None else None
-        if fault is not None:
-            raise LocalProtocolError(f"channel {self.number}: {name}: {fault[1]}")
         if name in _SETTLING:
             multiple = name != "basic.reject" and method.multiple
             self.send_settling(method, method.delivery_tag, multiple)
@@ -173,7 +169,12 @@ class Channel(Operations):
         if name == "basic.publish":
             self.check_flow()
         request = self._new_request(method)
-        connection.queue(self.number, method, properties, body)
+        frames = connection.frames_of(self.number, method, properties, body)
+        check = _rules.CHECKS.get(name)
+        fault = check(self, method) if check is not None else None
+        if fault is not None:
+            raise LocalProtocolError(f"channel {self.number}: {name}: {fault[1]}")
+        connection.queue_frames(frames)
         self._note_request(request)
         if name == "basic.publish" and self.confirming:
             self.publications.last += 1
@@ -271,12 +272,13 @@ class Channel(Operations):
                 f"channel {self.number}: {method.NAME} answers nothing that was asked"
             )
         request = self.received[0]
+        next_request = self._new_request(method)
+        frames = connection.frames_of(self.number, method, properties, body)
         check = _rules.REPLY_CHECKS.get(method.NAME)
         fault = check(self, request, method) if check is not None else None
         if fault is not None:
             raise LocalProtocolError(f"channel {self.number}: {method.NAME}: {fault[1]}")
-        next_request = self._new_request(method)
-        connection.queue(self.number, method, properties, body)
+        connection.queue_frames(frames)
         self.received.popleft()
         request.response = method
         self._note_request(next_request)

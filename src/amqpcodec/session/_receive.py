@@ -10,6 +10,7 @@ from ._channel import CLOSING, OPEN, OPENING, Channel
 from ._ending import end_channel
 from ._faults import HardFault, SoftFault
 from ._requests import PeerRequest, Request
+from ._rules import take_delivery
 from .events import (
     Acked,
     Acknowledged,
@@ -97,14 +98,14 @@ class Receiver:
         channel = self._channels.get(number)
         if channel is None or channel.state > OPEN or not self._connection.is_open:
             channel = self._usable(number, method)
-            if channel is None:
+            if channel is None or kind is self._deliver:  # no deliveries while it is closing
                 return
         if self._peer not in kind.SENT_BY:
             raise HardFault(
                 _codes.OUT_OF_TURN, f"a {self._peer} does not send {kind.NAME}", method, number
             )
         if kind is self._deliver:
-            self._on_deliver(channel, message, method, events)
+            events.append(Delivered(take_delivery(channel, method), message))
         elif kind is self._publish:
             publications = channel.publications
             if channel.confirming:
@@ -118,14 +119,6 @@ class Receiver:
             self._on_reply(channel, message, method, events)
         else:
             events.append(MethodReceived(channel, message))
-
-    def _on_deliver(self, channel: Channel, message: Any, method: Any, events: list[Event]) -> None:
-        fault = _rules.check_deliver(channel, method)
-        if fault is not None:
-            raise HardFault(fault[0], fault[1], method, channel.number)
-        if channel.state == CLOSING or not self._connection.is_open:
-            return
-        events.append(Delivered(_rules.do_deliver(channel, method), message))
 
     # ---- acknowledgements and confirms ----
 

@@ -7,9 +7,10 @@ that a method of the peer breaks closes channel or connection with the reply cod
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast, overload
 
 from . import _codes
+from ._faults import HardFault
 from ._requests import Consumer, Request
 
 if TYPE_CHECKING:
@@ -22,10 +23,11 @@ __all__ = [
     "REPLY_CHECKS",
     "REPLY_EFFECTS",
     "Fault",
-    "check_deliver",
-    "do_deliver",
+    "take_delivery",
 ]
 
+#: What a method asks for is checked once its frames are made, and changed once they are queued. A
+#: delivery is noted with its check: nothing can refuse it afterwards.
 #: (reply code, what is wrong).
 Fault: TypeAlias = tuple[int, str]
 Check: TypeAlias = "Callable[[Channel, Any], Fault | None]"
@@ -92,40 +94,55 @@ def _do_cancel_ok(channel: Channel, request: Request, reply: Any) -> None:
         del channel.consumers[tag]
 
 
-def check_deliver(channel: Channel, method: Any) -> Fault | None:
-    """What is wrong with a basic.deliver, sent or received."""
-    if method.consumer_tag not in channel.consumers:
-        text = f"delivery for {method.consumer_tag!r}, which is no consumer of this channel"
-        return _codes.UNKNOWN_CONSUMER, text
-    return _check_tag(channel, method)
+@overload
+def take_delivery(channel: Channel, method: Any) -> Consumer: ...
 
 
-def _check_tag(channel: Channel, method: Any) -> Fault | None:
-    if method.delivery_tag <= channel.deliveries.last:
-        return _codes.TAG_USED_BEFORE, f"delivery tag {method.delivery_tag} was used before"
-    return None
+@overload
+def take_delivery(channel: Channel, method: Any, no_ack: bool) -> None: ...
 
 
-def do_deliver(channel: Channel, method: Any, request: Request | None = None) -> Consumer:
-    """Note the tag of a basic.deliver; the consumer that it is for."""
-    consumer = channel.consumers[method.consumer_tag]
-    _note_tag(channel, method, consumer.no_ack)
+def take_delivery(channel: Channel, method: Any, no_ack: bool | None = None) -> Consumer | None:
+    """Note a basic.deliver, or with no_ack a basic.get-ok, that is sent or received.
+
+    Returns:
+        the consumer of basic.deliver.
+
+    Raises:
+        HardFault: it is for no consumer, or its tag was used before. Nothing is noted then.
+    """
+    consumer = None
+    if no_ack is None:
+        consumer = channel.consumers.get(method.consumer_tag)
+        if consumer is None:
+            text = f"delivery for {method.consumer_tag!r}, which is no consumer of this channel"
+            raise HardFault(_codes.UNKNOWN_CONSUMER, text, method, channel.number)
+        no_ack = consumer.no_ack
+    deliveries = channel.deliveries
+    tag = method.delivery_tag
+    if tag <= deliveries.last:
+        text = f"delivery tag {tag} was used before"
+        raise HardFault(_codes.TAG_USED_BEFORE, text, method, channel.number)
+    deliveries.last = tag
+    if not no_ack:
+        deliveries.waiting.add(tag)
     return consumer
 
 
-def _note_tag(channel: Channel, method: Any, no_ack: bool) -> None:
-    deliveries = channel.deliveries
-    deliveries.last = tag = method.delivery_tag
-    if not no_ack:
-        deliveries.waiting.add(tag)
+def _take_deliver(channel: Channel, method: Any) -> Fault | None:
+    try:
+        take_delivery(channel, method)
+    except HardFault as fault:
+        return fault.reply_code, fault.text
+    return None
 
 
-def _check_get_ok(channel: Channel, request: Request, reply: Any) -> Fault | None:
-    return _check_tag(channel, reply)
-
-
-def _do_get_ok(channel: Channel, request: Request, reply: Any) -> None:
-    _note_tag(channel, reply, request.method.no_ack)
+def _take_get_ok(channel: Channel, request: Request, reply: Any) -> Fault | None:
+    try:
+        take_delivery(channel, reply, bool(request.method.no_ack))
+    except HardFault as fault:
+        return fault.reply_code, fault.text
+    return None
 
 
 def _check_recover(channel: Channel, method: Any) -> Fault | None:
@@ -190,7 +207,7 @@ def _do_access(channel: Channel, request: Request, reply: Any) -> None:
 
 CHECKS: dict[str, Check] = {
     "basic.consume": _check_consume,
-    "basic.deliver": check_deliver,
+    "basic.deliver": _take_deliver,
     "basic.recover": _check_recover,
     "confirm.select": _check_confirm,
     "tx.select": _check_tx_select,
@@ -200,7 +217,6 @@ CHECKS: dict[str, Check] = {
 EFFECTS: dict[str, Effect] = {
     "basic.consume": _do_consume,
     "basic.cancel": _do_cancel,
-    "basic.deliver": do_deliver,
     "basic.recover": _do_recover,
     "basic.recover-async": _do_recover,
     "confirm.select": _do_confirm,
@@ -210,12 +226,11 @@ EFFECTS: dict[str, Effect] = {
 }
 REPLY_CHECKS: dict[str, ReplyCheck] = {
     "basic.consume-ok": _check_consume_ok,
-    "basic.get-ok": _check_get_ok,
+    "basic.get-ok": _take_get_ok,
 }
 REPLY_EFFECTS: dict[str, ReplyEffect] = {
     "access.request-ok": _do_access,
     "basic.consume-ok": _do_consume_ok,
     "basic.cancel-ok": _do_cancel_ok,
-    "basic.get-ok": _do_get_ok,
     "basic.recover-ok": _do_recover_ok,
 }

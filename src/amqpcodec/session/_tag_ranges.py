@@ -104,6 +104,8 @@ class TagRanges(Sequence[int]):
 
 def tag_ranges(tags: Iterable[int]) -> TagRanges:
     """Ranges out of ascending numbers."""
+    if isinstance(tags, list) and tags and tags[-1] - tags[0] == len(tags) - 1:
+        return TagRanges((range(tags[0], tags[-1] + 1),))
     found: list[range] = []
     first = after = -1
     for tag in tags:

@@ -119,11 +119,15 @@ class Deliveries:
             # _ordered are settled now.
             order.extend(sorted(one for one in waiting if one > self._ordered))
             self._ordered = self.last
-        settled = []
-        while order and order[0] <= tag:
-            one = order.popleft()
-            if one in waiting:
-                settled.append(one)
+        if order and order[-1] <= tag:  # as when all that waits is settled
+            settled = [one for one in order if one in waiting]
+            order.clear()
+        else:
+            settled = []
+            while order and order[0] <= tag:
+                one = order.popleft()
+                if one in waiting:
+                    settled.append(one)
         waiting.difference_update(settled)
         return tag_ranges(settled)
 
