@@ -216,6 +216,11 @@ TOKENS = b"\x02\0\x05a.com" + b"\x20\0\x20" + b"\x01" * 32
         (b"PROXY TCP6 2001:db8::7 2001:db8::1 51234 5672\r\n", "[2001:db8::7]:51234"),
         (b"PROXY UNKNOWN\r\n", None),
         (b"PROXY TCP4 nobody 10.0.0.2 51234 5672\r\n", None),
+        (b"PROXY TCP4 999.1.1.1 10.0.0.2 51234 5672\r\n", None),
+        (b"PROXY TCP4 2001:db8::7 10.0.0.2 51234 5672\r\n", None),  # of the other family
+        (b"PROXY TCP6 192.0.2.7 2001:db8::1 51234 5672\r\n", None),
+        (b"PROXY TCP6 fe80::1%\x1b[31m 2001:db8::1 51234 5672\r\n", None),  # with a scope
+        (b"PROXY TCP5 192.0.2.7 10.0.0.2 51234 5672\r\n", None),
         (b"PROXY TCP4 192.0.2.7 10.0.0.2 99999 5672\r\n", None),
         (b"PROXY TCP4 192.0.2.7 10.0.0.2\r\n", None),
         (

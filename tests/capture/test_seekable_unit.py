@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import random
 from pathlib import Path
@@ -104,3 +105,20 @@ def test_a_table_that_is_wrong_is_told(tmp_path: Path, column: int, size: int, f
         pass
     with pytest.raises(capture.StateError, match="its table of frames is wrong"):
         reader.state()
+
+
+@pytest.mark.parametrize("parts", [[b""], [b"", b""]])
+def test_empty_frames_are_an_empty_file(parts: list[bytes]) -> None:
+    packed = [seekable(parts), pa.compress(b"", "zstd", asbytes=True), gzip.compress(b"")]
+    for data in [b"", *packed]:
+        assert [len(batch) for batch in capture.read(io.BytesIO(data))] == []
+        assert capture.stats(io.BytesIO(data))["packets"] == 0
+
+
+def test_a_window_beyond_what_can_be_read_is_the_reason() -> None:
+    zstandard = pytest.importorskip("zstandard")
+    parameters = zstandard.ZstdCompressionParameters(window_log=31, enable_ldm=True)
+    stream = zstandard.ZstdCompressor(compression_params=parameters).compressobj()
+    data = stream.compress(unpacked(DEMO)) + stream.flush()
+    with pytest.raises(capture.CaptureError, match=r"larger window than 128 MiB.*--long=31"):
+        list(capture.read(io.BytesIO(data)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import ssl
 import struct
 import sys
@@ -18,7 +19,7 @@ import pytest
 from amqpcodec import capture
 from amqpcodec import v0_9_1 as amqp
 from amqpcodec.capture import _layers
-from amqpcodec.capture._layers import KeyLog, _derived, _state, _suites, _tls
+from amqpcodec.capture._layers import KeyLog, _derived, _keylog, _state, _suites, _tls
 from amqpcodec.capture._outline import Part, follow, outline
 from tests.capture import recording as make
 from tests.capture import v1_talk
@@ -251,6 +252,66 @@ def test_another_key():
     random = talker.keys.split()[-2]
     keys = b" ".join([b"CLIENT_RANDOM", random, other.keys.split()[-1]])
     assert stats(make.pcap(packets(said)), keylog=keys)["tls_reasons"] == {_tls.UNREADABLE: 2}
+
+
+def wrong(keys: bytes) -> bytes:
+    """The same lines with the last byte of each secret changed."""
+    return re.sub(
+        rb"([0-9a-f]{2})$", lambda end: b"%02x" % (int(end[1], 16) ^ 1), keys, flags=re.MULTILINE
+    )
+
+
+@pytest.mark.parametrize("version", [TLS12, TLS13])
+@pytest.mark.parametrize("times", [0, 1, 6])
+@pytest.mark.parametrize("close", [True, False])
+def test_wrong_secrets_are_the_reason(version: ssl.TLSVersion, times: int, close: bool):
+    """However few records there are."""
+    talker = Talker(version)
+    said = talker.talk(TALK[:2] + TALK[2:] * times, close=close)
+    found = stats(make.pcap(packets(said)), keylog=wrong(talker.keys))
+    assert found["tls_reasons"] == {_tls.UNREADABLE: 2}
+    assert found["tls_decrypted"] == 0
+    assert rows(make.pcap(packets(said)), keylog=wrong(talker.keys)) == []
+
+
+@pytest.mark.parametrize("version", [TLS12, TLS13])
+@pytest.mark.parametrize("order", ["before", "after", "both"])
+def test_a_line_with_another_secret_of_the_same_connection(version: ssl.TLSVersion, order: str):
+    """The records say which line is right."""
+    talker = Talker(version)
+    octets = make.pcap(packets(talker.talk(TALK)))
+    before = wrong(talker.keys) if order != "after" else b""
+    after = wrong(talker.keys).replace(b"0", b"1") if order != "before" else b""
+    keys = before + talker.keys + after
+    assert frames(octets, keylog=keys) == EXPECTED
+    assert stats(octets, keylog=keys)["tls_reasons"] == {}
+
+
+def test_trying_records_is_bounded_for_a_direction(monkeypatch: pytest.MonkeyPatch):
+    """Not for each gap: 200 gaps with places that look like records were 800,000 tries."""
+    calls = [0]
+    opened = _suites.Aead13.open
+
+    def count(self: Any, *arguments: Any) -> bytes | None:
+        calls[0] += 1
+        return opened(self, *arguments)
+
+    monkeypatch.setattr(_suites.Aead13, "open", count)
+    talker = Talker(TLS13)
+    said = talker.talk(TALK, close=False)
+    sent = packets(said)
+    place = 1001 + sum(len(data) for side, data in said if side == CLIENT)
+    answered = 5001 + sum(len(data) for side, data in said if side == SERVER)
+    junk = (b"\x17\x03\x03\x00\x20" + bytes(32)) * 18
+    for _ in range(200):
+        place += 60_000
+        sent.append(make.client(place, junk))
+        place += len(junk)
+        sent.append(make.server(answered, b"", make.ACK, place))
+    found = stats(make.pcap(sent), keylog=talker.keys)
+    size = sum(map(len, sent))
+    assert calls[0] < (_tls.TRIAL_START + _tls.TRIAL_RATIO * size) // _tls.TRIAL_CALL + 100
+    assert found["tls_reasons"] == {_tls.TOO_MANY_TRIALS: 1}
 
 
 def test_the_tls_port_is_read_where_there_are_keys():
@@ -498,6 +559,61 @@ def test_a_key_log_that_grows(tmp_path: Path):
     reader = capture.read(io.BytesIO(octets), keylog=path, fields=["direction", "frame", "error"])
     path.write_bytes(talker.keys)
     assert sum(len(batch) for batch in reader) == len(EXPECTED)
+
+
+def test_no_more_than_four_secrets_for_the_same_thing():
+    log = KeyLog([f"CLIENT_RANDOM {0:064x} {number % 7:096x}" for number in range(100)])
+    expected = tuple(number.to_bytes(48, "big") for number in range(4))
+    assert log.find("CLIENT_RANDOM", bytes(32)) == expected
+    assert len(log.lines()) == 4
+
+
+def test_what_a_key_log_grows_by_is_read_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    talker = Talker()
+    talker.talk(TALK)
+    lines = [line + b"\n" for line in talker.keys.splitlines() if not line.startswith(b"#")]
+    path = tmp_path / "keys.log"
+    path.write_bytes(b"# a comment\n" * 10_000 + lines[0][:-9])
+    log = KeyLog(path)
+    seen: list[int] = []
+    lines_of = KeyLog._lines_of
+
+    def watch(self: KeyLog, file: Any) -> Any:
+        for line in lines_of(self, file):
+            seen.append(len(line))
+            yield line
+
+    monkeypatch.setattr(KeyLog, "_lines_of", watch)
+    with path.open("ab") as file:  # the end of the line that was not complete, and all others
+        file.write(lines[0][-9:] + b"".join(lines[1:]))
+    labels = [(line.split()[0].decode(), bytes.fromhex(line.split()[1].decode())) for line in lines]
+    for label, random in labels:
+        assert log.find(label, random) or "EXPORTER" in label
+    assert sum(seen) == sum(map(len, lines))
+    assert log.bad_lines == []
+
+
+def test_a_key_log_that_was_written_anew(tmp_path: Path):
+    """In place, and longer than before: nothing of it is passed over."""
+    talker = Talker()
+    octets = make.pcap(packets(talker.talk(TALK)))
+    path = tmp_path / "keys.log"
+    path.write_bytes(b"# a comment\n" * 3)
+    log = KeyLog(path)
+    path.write_bytes(talker.keys)
+    assert frames(octets, keylog=log) == EXPECTED
+    path.write_bytes(b"# gone\n")
+    assert frames(octets, keylog=log) == EXPECTED  # what was read is known
+
+
+def test_the_newest_secrets_of_files_are_kept(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(_keylog, "KEPT", 100)
+    keys = _keylog.Keys()
+    for number in range(1000):
+        keys.bring([f"CLIENT_RANDOM {number:064x} {number:096x}"])
+    assert repr(keys.brought) == "<KeyLog of 100 secrets>"
+    assert keys.find("CLIENT_RANDOM", (899).to_bytes(32, "big")) == ()
+    assert keys.find("CLIENT_RANDOM", (900).to_bytes(32, "big")) == ((900).to_bytes(48, "big"),)
 
 
 def test_a_key_log_shows_no_secret():

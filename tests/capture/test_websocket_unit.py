@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import random
 import struct
+import tracemalloc
 import zlib
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -215,6 +217,71 @@ def test_compressed_messages_are_bounded_together():
     bodies = [len(each) for _, each in frames(sent) if len(each) > 1 << 16]
     most = _websocket.UNPACKED_START + LIMITS.websocket_ratio * len(sent)
     assert 16 <= len(bodies) <= most >> 16
+
+
+def bomb() -> bytes:
+    """A message that becomes 120 times as large as its 1 MB, evenly."""
+    packer, out, noise = zlib.compressobj(9, wbits=-15), [], random.Random(1)
+    while sum(map(len, out)) < 1_000_000:
+        out.append(packer.compress(noise.randbytes(900) + bytes(110_000)))
+        out.append(packer.flush(zlib.Z_SYNC_FLUSH))
+    return b"".join(out).removesuffix(b"\0\0\xff\xff")
+
+
+def test_a_compressed_message_is_decompressed_in_pieces():
+    """1 MB became 120 MB at once; now it is no more than a packet makes of it."""
+    web = _websocket.WebSocket(
+        lambda reason: pytest.fail(reason), replace(LIMITS, websocket_bytes=1 << 21)
+    )
+    web.receive(CLIENT, REQUEST % b"")
+    web.receive(SERVER, ANSWER % (DEFLATE % b""))
+    body = frame(SERVER, bomb(), rsv1=True)
+    sizes = []
+    tracemalloc.start()
+    try:
+        for at in range(0, len(body), 60_000):
+            items = web.receive(SERVER, body[at : at + 60_000])
+            sizes.append(sum(len(item) for _, item in items if isinstance(item, bytes)))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert sum(sizes) > 90_000_000
+    assert peak < 32_000_000
+
+
+@pytest.mark.parametrize("takeover", [True, False])
+def test_pieces_of_a_compressed_message_change_nothing(takeover: bool):
+    """Neither what it becomes, nor where it is refused."""
+    noise = random.Random(3)
+    packer = Deflater(takeover)
+    bodies = [noise.randbytes(9000) + bytes(200_000), b"x" * 10, bytes(1 << 23), b"never"]
+    said = b"".join(frame(SERVER, packer(body), rsv1=True) for body in bodies)
+    extension = DEFLATE % (b"" if takeover else b"; server_no_context_takeover")
+    found = []
+    for size in (1, 7, 1000, len(said)):
+        reasons: list[str] = []
+        web = _websocket.WebSocket(reasons.append)
+        web.receive(CLIENT, REQUEST % b"")
+        web.receive(SERVER, ANSWER % extension)
+        out = b""
+        for at in range(0, len(said), size):
+            for _, item in web.receive(SERVER, said[at : at + size]):
+                out += item if isinstance(item, bytes) else b""
+        found.append((len(out), zlib.crc32(out), reasons))
+    assert found[1:] == found[:-1]
+    assert 209_000 < found[0][0] < 209_000 + (3 << 20)
+    assert found[0][2] == [_websocket.PACKED]
+
+
+def test_answers_before_the_one_that_counts():
+    """HTTP's 100 and 103, in the packet of 101 too."""
+    before = b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n"
+    said = over_web(TALK)
+    said[1] = (SERVER, before + said[1][1])
+    for size in (1 << 20, 10):
+        assert frames(make.pcap(packets(cut(said, (size,))))) == EXPECTED
+    said[1] = (SERVER, before * 3000 + said[1][1])
+    assert stats(make.pcap(packets(cut(said, (60_000,)))))["websockets"] == 1
 
 
 @pytest.mark.parametrize(

@@ -335,3 +335,8 @@ def test_described_elements_of_arrays() -> None:
     assert amqp.encode_value(value) == data
     nested = amqp.Array("int", [1, 2], [amqp.Symbol("a"), 5])
     assert amqp.decode_value(amqp.encode_value(nested))[0] == nested
+
+
+def test_the_base_of_all_classes_pickles() -> None:
+    assert pickle.loads(pickle.dumps(amqp.Composite)) is amqp.Composite
+    assert amqp.Composite.__module__ == "amqpcodec.v1_0"

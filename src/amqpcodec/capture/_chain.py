@@ -93,7 +93,7 @@ class Chain:
             self._file_ended = True
             assert self._pieces is not None
             if not core.known and len(self.files) == 1 and not self._pieces.empty:
-                raise no_capture(self.files[0].name)
+                raise no_capture(self.files[0].name, self._pieces.fault)
             if self.at_end_of_file is not None:
                 yield from self._take_all()
             if self._next == len(self.files) and end:

@@ -14,9 +14,10 @@ class CaptureError(ValueError):
         self.file = file
 
 
-def no_capture(file: str) -> CaptureError:
-    """The error of a file that is none."""
-    return CaptureError(f"neither pcap nor pcapng: {file or 'the file'}", file)
+def no_capture(file: str, fault: str | None = None) -> CaptureError:
+    """The error of a file that is none. fault: what kept it from being decompressed."""
+    name = file or "the file"
+    return CaptureError(f"{name}: {fault}" if fault else f"neither pcap nor pcapng: {name}", file)
 
 
 class CaptureWarning(UserWarning):

@@ -34,6 +34,11 @@ Watch = Callable[[IO[bytes]], IO[bytes]]
 
 #: Why unpacking ended early.
 CUT = "the packed file is damaged or cut"
+#: pyarrow decompresses zstd with windows of 128 MiB at most.
+LARGE_WINDOW = (
+    "the packed file needs a larger window than 128 MiB, which zstd makes with --ultra or --long;"
+    " decompress it with zstd -d --long=31 first"
+)
 
 
 def source_name(source: Source) -> str:
@@ -108,8 +113,9 @@ class Pieces:
 
     ``fault``: why the unpacking stopped before the end; what came before that was given. Where it
     is a limit, a CaptureWarning says so, too. ``unpacked``: bytes that came out of a packed file,
-    those passed over included. ``empty``: the file has no byte at all. ``packed``: it is unpacked,
-    as its first piece says. ``mistake``: what its table of frames has wrong.
+    those passed over included. ``empty``: the file has no byte at all, or none when unpacked.
+    ``packed``: it is unpacked, as its first piece says. ``mistake``: what its table of frames has
+    wrong.
     """
 
     def __init__(
@@ -181,6 +187,7 @@ class Pieces:
                 if skip < len(piece):
                     yield piece[skip:]
                 skip = max(0, skip - len(piece))
+            self.empty = not self.unpacked and self.fault is None and self.mistake is None
             return
         if self.offset:
             if self.offset < len(first):
@@ -250,8 +257,8 @@ class Pieces:
             with pa.CompressedInputStream(packed, codec) as unpacked:
                 while piece := unpacked.read(PACKED_PIECE):
                     yield piece
-        except OSError:
-            self.fault = CUT
+        except OSError as error:
+            self.fault = LARGE_WINDOW if "too much memory" in str(error) else CUT
 
     def _unpack(self, part: _Part) -> Iterator[bytes]:
         self._part = part

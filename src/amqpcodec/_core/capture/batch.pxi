@@ -210,14 +210,18 @@ cdef bytes end_text(const Endpoint* end, uint8_t family):
 
 
 cdef bytes peer_text(const Peer* peer):
-    """Empty where there is none, or no address."""
+    """Empty where there is none, or no address of the family that the proxy names."""
     import ipaddress
     raw = peer.address[:peer.n]
+    is_text = peer.form == PEER_TEXT4 or peer.form == PEER_TEXT6
+    if peer.form == PEER_NONE or b"%" in raw and is_text:   # a scope is no part of an address on the wire
+        return b""
     try:
-        address = ipaddress.ip_address(raw.decode("ascii") if peer.form == PEER_TEXT else raw)
+        if peer.form == PEER_TEXT4 or peer.form == PEER_IPV4:
+            return f"{ipaddress.IPv4Address(raw.decode('ascii') if is_text else raw)}:{peer.port}".encode()
+        return f"[{ipaddress.IPv6Address(raw.decode('ascii') if is_text else raw)}]:{peer.port}".encode()
     except ValueError:
         return b""
-    return (f"{address}:{peer.port}" if address.version == 4 else f"[{address}]:{peer.port}").encode()
 
 
 @cython.final

@@ -7,16 +7,17 @@ cdef enum:
 
 cdef enum:
     PEER_NONE
-    PEER_TEXT               # as the line has it
+    PEER_TEXT4              # IPv4, as the line has it: not yet checked
     PEER_IPV4
     PEER_IPV6
+    PEER_TEXT6              # likewise of IPv6
 
 
 cdef void read_proxy_line(const uint8_t* p, size_t n, Peer* peer) noexcept nogil:
     """The third word and the fifth; of a line about an unknown peer there is none."""
     cdef size_t i = 11, end
     cdef uint32_t port = 0
-    if n < 11 or memcmp(p + 6, <const char*>b"TCP", 3) != 0 or p[10] != c' ':
+    if n < 11 or memcmp(p + 6, <const char*>b"TCP", 3) != 0 or p[10] != c' ' or not (p[9] == c'4' or p[9] == c'6'):
         return
     while i < n and p[i] != c' ':
         i += 1
@@ -33,7 +34,7 @@ cdef void read_proxy_line(const uint8_t* p, size_t n, Peer* peer) noexcept nogil
     if port > 65535 or i >= n or p[i] != c' ':
         return
     memset(peer, 0, sizeof(Peer))
-    peer.form = PEER_TEXT
+    peer.form = PEER_TEXT4 if p[9] == c'4' else PEER_TEXT6
     peer.n = <uint8_t>(end - 11)
     memcpy(peer.address, p + 11, peer.n)
     peer.port = <uint16_t>port

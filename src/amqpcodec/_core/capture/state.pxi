@@ -371,7 +371,7 @@ cdef int io_conn(StateIO* io, Reading* r, Conn* c) noexcept nogil:
     c.info.family = <uint8_t>io_ranged(io, c.info.family, 0, 6)
     io_end(io, &c.info.client)
     io_end(io, &c.info.server)
-    c.info.peer.form = <uint8_t>io_ranged(io, c.info.peer.form, PEER_NONE, PEER_IPV6)
+    c.info.peer.form = <uint8_t>io_ranged(io, c.info.peer.form, PEER_NONE, PEER_TEXT6)
     c.info.peer.n = <uint8_t>io_ranged(io, c.info.peer.n, 0, sizeof(c.info.peer.address))
     io_bytes(io, c.info.peer.address, sizeof(c.info.peer.address))
     c.info.peer.port = <uint16_t>io_ranged(io, c.info.peer.port, 0, 0xFFFF)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ._items import Stop
 from ._keylog import Keys
-from ._suites import SUITES, TLS12, Opener, next_secret, opener12, opener13
+from ._suites import SUITES, TLS12, Opener, Suite, next_secret, opener12, opener13
 
 #: How far a direction is: what its records are protected with.
 PLAIN, EARLY, HELLO, TRAFFIC = range(4)
@@ -32,43 +33,77 @@ class Agreed:
     encrypt_then_mac: bool = False
 
 
-def derive(
-    keys: Keys, agreed: Agreed, side: int, stage: int, updates: int
-) -> tuple[Opener | None, bytes]:
-    """What opens the records of a direction at a stage, and in TLS 1.3 the secret it is of.
+class Candidates:
+    """What may open the records of a direction: an opener for each secret that a key log gives.
 
-    (None, b""): the log lacks the secret of a stage that others follow. Raises Stop where nothing
-    more can be read without what it lacks.
+    The first record that one of them opens decides which is right.
+    """
+
+    def __init__(self, openers: list[tuple[Opener, bytes]]) -> None:
+        """openers: each with the secret of TLS 1.3 that it is of; b"" in TLS 1.2."""
+        self._openers = openers
+
+    def open(self, sequence: int, head: bytes, record: bytes) -> bytes | None:
+        """What the record with this number holds, or None where it is not that one."""
+        for pair in self._openers:
+            plain = pair[0].open(sequence, head, record)
+            if plain is not None:
+                if len(self._openers) > 1:
+                    self._openers = [pair]
+                return plain
+        return None
+
+    def update(self, suite: Suite) -> Candidates:
+        """Those of the keys after an update. Spec: RFC 8446 §7.2."""
+        return _of_secrets(suite, [next_secret(suite, secret) for _, secret in self._openers])
+
+    def __len__(self) -> int:
+        """How many are tried with a record."""
+        return len(self._openers)
+
+
+def _of_secrets(suite: Suite, secrets: Iterable[bytes]) -> Candidates:
+    return Candidates([(opener13(suite, secret), secret) for secret in secrets])
+
+
+def derive(keys: Keys, agreed: Agreed, side: int, stage: int, updates: int) -> Candidates | None:
+    """What opens the records of a direction at a stage.
+
+    None: the log lacks the secret of a stage that others follow. Raises Stop where nothing more
+    can be read without what it lacks.
     """
     if not keys:
         raise Stop(NO_LOG, True)
     suite = SUITES[agreed.suite]
     if agreed.version == TLS12:
-        master = keys.find("CLIENT_RANDOM", agreed.master)
-        if master is None:
+        masters = keys.find("CLIENT_RANDOM", agreed.master)
+        if not masters:
             raise Stop(NO_KEY)
         randoms = agreed.client_random, agreed.server_random
-        return opener12(suite, master, randoms, side, agreed.encrypt_then_mac), b""
+        mac_last = agreed.encrypt_then_mac
+        return Candidates(
+            [(opener12(suite, master, randoms, side, mac_last), b"") for master in masters]
+        )
     who = "SERVER" if side else "CLIENT"
     if stage == TRAFFIC:
-        secret = _traffic_secret(keys, who, updates, agreed)
-        if secret is None:
+        secrets = _traffic_secrets(keys, who, updates, agreed)
+        if not secrets:
             raise Stop(NO_KEY)
     else:
         label = "EARLY" if stage == EARLY else "HANDSHAKE"
-        secret = keys.find(f"{who}_{label}_TRAFFIC_SECRET", agreed.client_random)
-        if secret is None:
-            return None, b""
-    return opener13(suite, secret), secret
+        secrets = keys.find(f"{who}_{label}_TRAFFIC_SECRET", agreed.client_random)
+        if not secrets:
+            return None
+    return _of_secrets(suite, secrets)
 
 
-def _traffic_secret(keys: Keys, who: str, updates: int, agreed: Agreed) -> bytes | None:
-    """That of the keys after so many updates."""
+def _traffic_secrets(keys: Keys, who: str, updates: int, agreed: Agreed) -> tuple[bytes, ...]:
+    """Those of the keys after so many updates."""
     name = f"{who}_TRAFFIC_SECRET_"
-    known = keys.find(f"{name}{updates}", agreed.client_random)
-    if known is not None:
-        return known
-    secret = keys.find(f"{name}0", agreed.client_random)
+    secrets = keys.find(f"{name}{updates}", agreed.client_random)
+    if secrets:
+        return secrets
+    secrets = keys.find(f"{name}0", agreed.client_random)
     for _ in range(updates):
-        secret = next_secret(SUITES[agreed.suite], secret) if secret else None
-    return secret
+        secrets = tuple(next_secret(SUITES[agreed.suite], secret) for secret in secrets)
+    return secrets

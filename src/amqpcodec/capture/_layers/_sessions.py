@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import OrderedDict
 
 #: Sessions that are remembered, the newest ones.
 KEPT = 1024
@@ -15,7 +16,7 @@ class Sessions:
     """
 
     def __init__(self) -> None:
-        self.known: dict[bytes, bytes] = {}
+        self.known: OrderedDict[bytes, bytes] = OrderedDict()
 
     def remember(self, name: bytes, client_random: bytes) -> None:
         """name: a session id or a ticket."""
@@ -23,7 +24,7 @@ class Sessions:
         self.known.pop(key, None)
         self.known[key] = client_random
         if len(self.known) > KEPT:
-            del self.known[next(iter(self.known))]
+            self.known.popitem(last=False)
 
     def find(self, name: bytes) -> bytes | None:
         """The client random of the handshake that began the session."""

@@ -34,6 +34,7 @@ SIDE = (
     Field("skip", int, COUNTED),
     Field("lost", int, COUNTED),
     Field("places", int, _tls.TRIED_PLACES),
+    Field("trial_bytes", int, COUNTED),
     Field("sealed", bool),
     Field("gave", bool),
     Field("stage", int, _derived.TRAFFIC),

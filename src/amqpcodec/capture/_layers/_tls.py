@@ -12,11 +12,21 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from . import _handshake as handshake
-from ._derived import EARLY, HELLO, LAST_UPDATE, PLAIN, TRAFFIC, Agreed, derive
+from ._derived import (
+    EARLY,
+    HELLO,
+    LAST_UPDATE,
+    NO_KEY,
+    PLAIN,
+    TRAFFIC,
+    Agreed,
+    Candidates,
+    derive,
+)
 from ._items import Items, Stop, joined
 from ._keylog import Keys
 from ._sessions import Sessions
-from ._suites import SUITES, TLS12, TLS13, Opener, next_secret, opener13
+from ._suites import SUITES, TLS12, TLS13
 
 CHANGE_CIPHER_SPEC, ALERT, HANDSHAKE, APPLICATION_DATA = 20, 21, 22, 23
 HEAD = 5
@@ -29,6 +39,12 @@ LARGEST_WAIT = 1 << 18
 TRIED_NUMBERS = 256
 TRIED_BYTES = 1 << 20
 TRIED_PLACES = 16
+#: What trying may cost a direction, in bytes to decrypt: so many at its start, and more for each
+#: byte of it. A call of the cipher costs as much as TRIAL_CALL bytes, deriving keys TRIAL_KEYS.
+TRIAL_START = 16 << 20
+TRIAL_RATIO = 64
+TRIAL_CALL = 1 << 12
+TRIAL_KEYS = 1 << 16
 #: Bytes of the shortest record there is: a head, a byte, its type and a tag of 8.
 SHORTEST = 15
 
@@ -38,6 +54,7 @@ NO_VERSION = "it is older than TLS 1.2"
 NO_RECORD = "a record of TLS was due and is not there"
 UNREADABLE = "its records do not open with the key of the key log"
 LOST = "no record could be read after a gap"
+TOO_MANY_TRIALS = "its gaps are too many: finding records after them takes too long"
 
 RECORD = re.compile(rb"[\x14-\x17]\x03[\x01-\x03][\x00-\x48]", re.DOTALL)
 
@@ -50,6 +67,7 @@ class Side:
     skip: int = 0  # bytes of a record that a gap cut
     lost: int = 0  # bytes of a gap, while the next record is looked for
     places: int = 0  # where it was not
+    trial_bytes: int = TRIAL_START  # what trying may still cost
     sealed: bool = False
     gave: bool = False
     stage: int = PLAIN
@@ -57,8 +75,7 @@ class Side:
     sequence: int = 0
     agreed: Agreed = field(default_factory=Agreed)  # what its keys are of
     messages: handshake.Messages = field(default_factory=handshake.Messages)
-    opener: Opener | None = None
-    secret: bytes = b""
+    opener: Candidates | None = None
 
 
 class Tls:
@@ -82,6 +99,7 @@ class Tls:
         if one.sealed:
             return []
         out: Items = []
+        one.trial_bytes += TRIAL_RATIO * len(data)
         cut = min(one.skip, len(data))
         one.skip -= cut
         one.buffer += data[cut:] if cut else data
@@ -119,9 +137,23 @@ class Tls:
 
     def end(self) -> None:
         """The connection is over."""
-        for side in self.sides:
-            if not side.sealed and not side.gave and side.buffer:
+        for number, side in enumerate(self.sides):
+            if side.sealed:
+                continue
+            if not side.gave and side.buffer:
                 self.tell(NO_HANDSHAKE if self.hello is None or self.agreed is None else NO_RECORD)
+            elif side.places and not side.lost:
+                # The newest records did not open; too few for the direction to be given up.
+                self.tell(self._why_closed(number))
+
+    def _why_closed(self, number: int) -> str:
+        """Why the newest records of a direction did not open."""
+        side = self.sides[number]
+        try:
+            self._derive(side, number)
+        except Stop as stop:
+            return stop.reason
+        return NO_KEY if side.opener is None else UNREADABLE
 
     def _known(self) -> tuple[bool, bool, bool]:
         return self.hello is not None, self.agreed is not None, self.accepts_early is not None
@@ -240,7 +272,9 @@ class Tls:
         one = self.sides[side]
         if one.opener is None:
             self._derive(one, side)
-        return None if one.opener is None else one.opener.open(sequence, head, record)
+        if one.opener is None:
+            return None
+        return one.opener.open(sequence, head, record)
 
     def _guess(self, side: int, head: bytes, record: bytes, numbers: int) -> bytes | None:
         """Try a record with the keys and numbers that may be next; the side is as they say then."""
@@ -257,14 +291,21 @@ class Tls:
         for stage, updates, first in tries:
             if (stage, updates) != (one.stage, one.updates):
                 one.stage, one.updates = stage, updates
-                one.opener, one.secret = None, b""
+                one.opener = None
             for sequence in range(first, first + numbers):
+                cost = TRIAL_KEYS
+                if one.opener is not None:
+                    cost = len(one.opener) * (len(record) + TRIAL_CALL)
+                if one.trial_bytes < cost:
+                    raise Stop(TOO_MANY_TRIALS)
+                one.trial_bytes -= cost
                 plain = self._try(side, sequence, head, record)
                 if plain is not None:
                     one.sequence = sequence
                     return plain
+        if (one.stage, one.updates) != before[:2]:
+            one.opener = None
         one.stage, one.updates, one.sequence = before
-        one.opener, one.secret = None, b""
         return None
 
     def _find(self, side: int, out: Items) -> int:
@@ -337,8 +378,8 @@ class Tls:
         elif kind == handshake.KEY_UPDATE and is13 and one.stage == TRAFFIC:
             if one.updates >= LAST_UPDATE:
                 raise Stop(UNREADABLE)
-            one.secret = next_secret(SUITES[one.agreed.suite], one.secret) if one.secret else b""
-            one.opener = opener13(SUITES[one.agreed.suite], one.secret) if one.secret else None
+            if one.opener is not None:
+                one.opener = one.opener.update(SUITES[one.agreed.suite])
             one.updates += 1
             one.sequence = 0
 
@@ -366,7 +407,7 @@ class Tls:
         if hello is None or agreed is None or agreed.version != TLS12:
             return
         again = hello.session_id and hello.session_id == found.session_id
-        if again and self.keys.find("CLIENT_RANDOM", hello.random) is None:
+        if again and not self.keys.find("CLIENT_RANDOM", hello.random):
             for name in (hello.ticket, hello.session_id):
                 known = self.sessions.find(name) if name else None
                 if known is not None:
@@ -392,11 +433,11 @@ class Tls:
     def _turn(self, one: Side, stage: int) -> None:
         """The next record is the first one of other keys."""
         one.stage, one.updates, one.sequence = stage, 0, 0
-        one.opener, one.secret = None, b""
+        one.opener = None
 
     def _derive(self, one: Side, side: int) -> None:
         """Have what opens the records of a direction as it is."""
         agreed = one.agreed
         if not agreed.client_random and self.hello is not None:
             agreed.client_random = agreed.master = self.hello.random
-        one.opener, one.secret = derive(self.keys, agreed, side, one.stage, one.updates)
+        one.opener = derive(self.keys, agreed, side, one.stage, one.updates)

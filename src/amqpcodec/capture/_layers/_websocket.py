@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -13,6 +14,8 @@ from ._items import Items, Stop
 #: What a direction is found to be.
 UNKNOWN, PLAIN, HTTP, FRAMES, ENDED = range(5)
 STARTS = (b"GET /", b"HTTP/")
+#: Answers that another one follows; 101 is the last one.
+INTERIM = re.compile(rb"HTTP/1\.1 1(?!01)\d\d\b")
 
 CONTINUATION, TEXT, BINARY, CLOSE, PING, PONG = 0, 1, 2, 8, 9, 10
 FIN, COMPRESSED, RESERVED, MASKED = 0x80, 0x40, 0x30, 0x80
@@ -23,6 +26,9 @@ LARGEST_WAIT = 1 << 18  # bytes of frames before the answer is known
 LARGEST_SEARCH = 1 << 18  # bytes after a gap in which frames are looked for
 #: What a direction's compressed messages may become beside a multiple of their size.
 UNPACKED_START = 1 << 20
+#: Compressed bytes of a message that are decompressed together, counted from its beginning: what
+#: comes of it does not depend on how its bytes arrive.
+BLOCK_BYTES = 1 << 12
 WINDOW = 1 << 15
 
 NO_UPGRADE = "HTTP without WebSocket"
@@ -32,6 +38,32 @@ TEXT_FRAME = "WebSocket frames of text"
 NO_FRAME = "no frame of WebSocket where one was due"
 LOST = "no frame of WebSocket was found after a gap"
 PACKED = "a compressed message of WebSocket that is damaged or too large"
+
+
+class Inflater:
+    """Decompresses one message, block by block. Spec: RFC 7692 §7.2.2."""
+
+    def __init__(self, window: bytes) -> None:
+        """window: the newest bytes of the messages before."""
+        self._zlib = zlib.decompressobj(-15, zdict=window)
+        self.window = window
+        self.size = 0  # of what it became so far
+
+    def decompress(self, block: bytes | bytearray, limit: int) -> bytes:
+        """What the next bytes of the message become.
+
+        Raises Stop where they are damaged, or the message has more than `limit` bytes then.
+        """
+        room = max(limit - self.size, 0) + 1
+        try:
+            out = self._zlib.decompress(block, room)
+        except zlib.error:
+            raise Stop(PACKED) from None
+        if len(out) == room:
+            raise Stop(PACKED)
+        self.size += len(out)
+        self.window = (self.window + out[-WINDOW:])[-WINDOW:]
+        return out
 
 
 @dataclass
@@ -47,10 +79,9 @@ class Half:
     in_message: bool = False  # a message goes on in the next frame of data
     packed: bool = False  # it is compressed
     broken: bool = False  # a part of it is lost
-    message: bytearray = field(
-        default_factory=bytearray
-    )  # what is there of it, if it is compressed
+    message: bytearray = field(default_factory=bytearray)  # its compressed bytes so far
     window: bytes = b""  # the newest bytes of the messages before
+    inflater: Inflater | None = None  # of the message; made again from its bytes after a state
     searching: bool = False
     look_at: int = 0  # bytes of the buffer with which frames are looked for again
     looked: int = 0  # bytes of the buffer in which the end of the head does not begin
@@ -134,6 +165,7 @@ class WebSocket:
             if half.mode != ENDED:
                 half.mode = ENDED
                 half.buffer, half.message, half.window = bytearray(), bytearray(), b""
+                half.inflater = None
                 self.tell(stop.reason)
                 out.append((each, None))
         return out
@@ -167,27 +199,25 @@ class WebSocket:
     # ---- HTTP ----
 
     def _head(self, side: int) -> None:
-        """The request or its answer, once it is whole."""
+        """The request or its answer, once it is complete."""
         half = self.halves[side]
-        end = half.buffer.find(b"\r\n\r\n", half.looked, LARGEST_HEAD)
-        if end < 0:
-            if len(half.buffer) > LARGEST_HEAD:
-                raise Stop(NO_UPGRADE, True)
-            half.looked = max(0, len(half.buffer) - 3)
-            return
-        half.looked = 0
-        line, headers = _parsed(bytes(half.buffer[: end + 4]))
-        if side == 1 and line.startswith(b"HTTP/1.1 100"):
+        while (end := half.buffer.find(b"\r\n\r\n", half.looked, LARGEST_HEAD)) >= 0:
+            half.looked = 0
+            line, headers = _parsed(bytes(half.buffer[: end + 4]))
             del half.buffer[: end + 4]
-            return
-        if "websocket" not in headers.get("upgrade", "").lower():
-            raise Stop(NO_UPGRADE, True)
-        if side == 1:
-            if line[:12] != b"HTTP/1.1 101":
+            if side == 1 and INTERIM.match(line):
+                continue  # the answer itself comes after it (RFC 9110 §15.2)
+            if "websocket" not in headers.get("upgrade", "").lower():
                 raise Stop(NO_UPGRADE, True)
-            self._agree(headers.get("sec-websocket-extensions", ""))
-        del half.buffer[: end + 4]
-        half.mode = FRAMES
+            if side == 1:
+                if line[:12] != b"HTTP/1.1 101":
+                    raise Stop(NO_UPGRADE, True)
+                self._agree(headers.get("sec-websocket-extensions", ""))
+            half.mode = FRAMES
+            return
+        if len(half.buffer) > LARGEST_HEAD:
+            raise Stop(NO_UPGRADE, True)
+        half.looked = max(0, len(half.buffer) - 3)
 
     def _agree(self, extensions: str) -> None:
         for each in filter(None, (each.strip() for each in extensions.split(","))):
@@ -249,6 +279,7 @@ class WebSocket:
             half.packed = packed
             half.broken = False
             half.message.clear()
+            half.inflater = None
         half.opcode, half.fin = head.opcode, head.first & FIN != 0
         half.left, half.mask = head.size, head.mask
         if not control:
@@ -264,9 +295,7 @@ class WebSocket:
         if not half.packed:
             parts.append(part)
         elif not half.broken:
-            if len(half.message) + len(part) > self.limits.websocket_bytes:
-                raise Stop(PACKED)
-            half.message += part
+            self._inflate(half, part, parts)
 
     def _end_of_frame(self, side: int, parts: list[bytes]) -> None:
         half = self.halves[side]
@@ -274,25 +303,43 @@ class WebSocket:
             half.mode = ENDED
             half.buffer = bytearray()
         elif half.opcode <= BINARY and half.fin and half.packed and not half.broken:
-            parts.append(self._unpacked(side))
+            self._end_of_message(side, parts)
 
-    def _unpacked(self, side: int) -> bytes:
-        """A compressed message. Spec: RFC 7692 §7.2.2."""
-        half = self.halves[side]
-        packed = bytes(half.message) + b"\0\0\xff\xff"
-        limit = half.unpacked_left + self.limits.websocket_ratio * len(packed)
-        unpack = zlib.decompressobj(-15, zdict=half.window)
-        try:
-            found = unpack.decompress(packed, limit)
-        except zlib.error:
-            raise Stop(PACKED) from None
-        if unpack.unconsumed_tail or len(found) == limit:
+    def _inflate(self, half: Half, part: bytes, parts: list[bytes]) -> None:
+        """The next bytes of a compressed message: what a complete block becomes goes out."""
+        if len(half.message) + len(part) > self.limits.websocket_bytes:
             raise Stop(PACKED)
-        half.unpacked_left = limit - len(found)
-        half.message = bytearray()
+        at = 0
+        while at < len(part):
+            end = at + BLOCK_BYTES - len(half.message) % BLOCK_BYTES
+            half.message += part[at:end]
+            at = end
+            if len(half.message) % BLOCK_BYTES == 0:
+                parts.append(self._decompress(half, len(half.message) - BLOCK_BYTES))
+
+    def _decompress(self, half: Half, start: int) -> bytes:
+        """What the newest bytes of the message become; start: where they begin in it."""
+        if half.inflater is None:
+            half.inflater = Inflater(half.window)
+            for at in range(0, start, BLOCK_BYTES):  # what went out before a state
+                self._decompress_block(half, half.inflater, at, at + BLOCK_BYTES)
+        return self._decompress_block(half, half.inflater, start, len(half.message))
+
+    def _decompress_block(self, half: Half, inflater: Inflater, start: int, end: int) -> bytes:
+        limit = half.unpacked_left + self.limits.websocket_ratio * end
+        return inflater.decompress(half.message[start:end], limit)
+
+    def _end_of_message(self, side: int, parts: list[bytes]) -> None:
+        half = self.halves[side]
+        start = len(half.message) // BLOCK_BYTES * BLOCK_BYTES
+        half.message += b"\0\0\xff\xff"  # which the sender left out
+        parts.append(self._decompress(half, start))
+        assert half.inflater is not None
+        half.unpacked_left += self.limits.websocket_ratio * len(half.message) - half.inflater.size
         if self.takeover[side]:
-            half.window = (half.window + found[-WINDOW:])[-WINDOW:]
-        return found
+            half.window = half.inflater.window
+        half.message = bytearray()
+        half.inflater = None
 
     def _find(self, side: int, out: Items) -> bool:
         """Look for a frame after a gap: whether the buffer begins with one."""
