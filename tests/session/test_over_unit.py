@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from amqpcodec import EncodeError
 from amqpcodec import v0_9_1 as amqp
 from amqpcodec.session import (
     ChannelClosed,
@@ -432,3 +433,30 @@ def test_the_transport_is_cut_after_each_byte(role):
     data = SENT["server" if role == "client" else "client"]
     for end in range(len(data)):
         play(role, data[:end], b"", lose=True)
+
+
+@pytest.mark.parametrize("size", [16383, 16384, 300_000])
+def test_a_large_body_that_a_server_sends(size):
+    """What cannot be sent is refused before its tag is noted."""
+    pair, mine, theirs = consuming()
+    pair.take("client")
+    body = bytes(size)
+    with pytest.raises(LocalProtocolError, match="used before"):
+        theirs.send(amqp.Basic.Deliver("t", 3), None, body)
+    with pytest.raises(EncodeError):
+        theirs.send(amqp.Basic.Deliver("t", 4, False, "x" * 256), None, body)
+    assert pair.server.bytes_to_send == 0
+    theirs.send(amqp.Basic.Deliver("t", 4), None, body)
+    assert pair.server.bytes_to_send > size
+    assert theirs.deliveries.last == 4
+    mine.get("q")
+    pair.pump()
+    with pytest.raises(LocalProtocolError, match="used before"):
+        theirs.received[0].respond(amqp.Basic.GetOk(4), None, body)
+    with pytest.raises(EncodeError):
+        theirs.received[0].respond(amqp.Basic.GetOk(5, False, "x" * 256), None, body)
+    theirs.received[0].respond(amqp.Basic.GetOk(5), None, body)
+    pair.pump()
+    delivered, replied = pair.take("client")
+    assert delivered.message.body == replied.reply.body == body
+    assert sorted(mine.deliveries.waiting) == [1, 2, 3, 4, 5]

@@ -53,11 +53,12 @@ class Channel(Operations):
             with last, or what you set. Versions without tickets ignore it.
         context: the caller's own.
         close_reason: (reply code, reply text) once it is closed by either side.
-        state, made, leaving, recovering, discarding: the engine's own.
+        state, made, leaving, discarding: the engine's own.
     """
 
     __slots__ = (
         "_cancelled",
+        "_recovering",
         "close_reason",
         "confirming",
         "connection",
@@ -71,7 +72,6 @@ class Channel(Operations):
         "number",
         "publications",
         "received",
-        "recovering",
         "sent",
         "state",
         "ticket",
@@ -100,7 +100,7 @@ class Channel(Operations):
         self.publications = Publications()
         self.deliveries = Deliveries()
         #: For each basic.recover that waits for its reply, the last delivery before it.
-        self.recovering: deque[int] = deque()
+        self._recovering: deque[int] = deque()
         self._cancelled: dict[str, None] = {}
         self.confirming = False
         self.transactional = False
@@ -169,12 +169,12 @@ class Channel(Operations):
         if name == "basic.publish":
             self.check_flow()
         request = self._new_request(method)
-        frames = connection.frames_of(self.number, method, properties, body)
+        frames = connection._frames_of(self.number, method, properties, body)
         check = _rules.CHECKS.get(name)
         fault = check(self, method) if check is not None else None
         if fault is not None:
             raise LocalProtocolError(f"channel {self.number}: {name}: {fault[1]}")
-        connection.queue_frames(frames)
+        connection._queue_frames(frames)
         self._note_request(request)
         if name == "basic.publish" and self.confirming:
             self.publications.last += 1
@@ -197,14 +197,14 @@ class Channel(Operations):
             if self.consumers.get(consumer.tag) is consumer:
                 del self.consumers[consumer.tag]
 
-    def note_cancelled(self, consumer_tag: str) -> None:
+    def _note_cancelled(self, consumer_tag: str) -> None:
         """The server cancelled a consumer: to cancel it again does nothing."""
         names = self._cancelled
         names[consumer_tag] = None
         if len(names) > _CANCELLED:
             del names[next(iter(names))]
 
-    def was_cancelled(self, consumer_tag: str) -> bool:
+    def _was_cancelled(self, consumer_tag: str) -> bool:
         """Whether the server cancelled the last consumer of this name."""
         return consumer_tag in self._cancelled
 
@@ -224,7 +224,7 @@ class Channel(Operations):
         connection = self.connection
         raw = connection.encode(self.number, method)
         client = connection.role == "client"
-        if client and self.recovering and tag > self.recovering[0]:
+        if client and self._recovering and tag > self._recovering[0]:
             return  # it came after basic.recover was sent, which gives it back
         if self.settle(tag, multiple, client) is None:
             if client and 0 < tag <= self.deliveries.void:
@@ -273,12 +273,12 @@ class Channel(Operations):
             )
         request = self.received[0]
         next_request = self._new_request(method)
-        frames = connection.frames_of(self.number, method, properties, body)
+        frames = connection._frames_of(self.number, method, properties, body)
         check = _rules.REPLY_CHECKS.get(method.NAME)
         fault = check(self, request, method) if check is not None else None
         if fault is not None:
             raise LocalProtocolError(f"channel {self.number}: {method.NAME}: {fault[1]}")
-        connection.queue_frames(frames)
+        connection._queue_frames(frames)
         self.received.popleft()
         request.response = method
         self._note_request(next_request)

@@ -71,7 +71,7 @@ class ClientHandshake:
         connection.encode(0, self._open)
         response = b"-" if self._sasl is not None else self._respond(None)
         connection.encode(0, self._start_ok(response, self._locale))
-        connection.check_tune("connection.tune-ok")
+        connection._check_tune("connection.tune-ok")
 
     def _start_ok(self, response: bytes, locale: str) -> Any:
         return self._connection.model.make(

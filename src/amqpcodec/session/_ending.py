@@ -48,7 +48,7 @@ def end_channel(
     """A channel is over; keep: its number stays in use until the peer knows."""
     _fail(channel.sent, channel, events, code, text, kind)
     _drop(channel.received, code, text)
-    channel.recovering.clear()
+    channel._recovering.clear()
     for consumer in channel.consumers.values():
         consumer.active = False
     channel.close_reason = (code, text)

@@ -384,7 +384,7 @@ class LegacyConnection(Output, ClientCalls, ServerCalls):
         self.received.popleft()
         request.response = method
 
-    def check_tune(self, name: str) -> None:
+    def _check_tune(self, name: str) -> None:
         """Refuse limits that do not fit into connection.tune or tune-ok.
 
         Raises:

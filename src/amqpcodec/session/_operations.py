@@ -266,7 +266,7 @@ class Operations:
             return None
         consumer = channel.consumers.get(consumer_tag)
         if consumer is None or not consumer.active:
-            if channel.was_cancelled(consumer_tag):
+            if channel._was_cancelled(consumer_tag):
                 return None
             raise LocalProtocolError(f"channel {channel.number} has no consumer {consumer_tag!r}")
         return self._request("basic.cancel", consumer_tag=consumer_tag, no_wait=no_wait)

@@ -81,7 +81,7 @@ class Output(Connection):
         self._out.append(raw)
         self._waiting += len(raw)
 
-    def frames_of(
+    def _frames_of(
         self, number: int, method: Any, properties: Any, body: Buffer
     ) -> list[bytes | memoryview]:
         """The frames of a method, with its content if it carries one."""
@@ -94,19 +94,19 @@ class Output(Connection):
             return parts
         return [self._encode_message(number, method, properties, body, self.frame_max)]
 
-    def queue_frames(self, frames: list[bytes | memoryview]) -> None:
+    def _queue_frames(self, frames: list[bytes | memoryview]) -> None:
         """Queue frames as they are."""
         self._out += frames
         self._waiting += sum(map(len, frames))
 
     def queue(self, number: int, method: Any, properties: Any = None, body: Buffer = b"") -> None:
         """Queue a method, with its content if it carries one."""
-        self.queue_frames(self.frames_of(number, method, properties, body))
+        self._queue_frames(self._frames_of(number, method, properties, body))
 
     def queue_content(self, number: int, method: Any, properties: Any, body: Buffer) -> None:
         """Queue a method and its content: the shortest way for a body that is copied."""
         if type(body) is bytes and len(body) >= _VIEW_BYTES:
-            self.queue_frames(self.frames_of(number, method, properties, body))
+            self._queue_frames(self._frames_of(number, method, properties, body))
             return
         raw = self._encode_message(number, method, properties, body, self.frame_max)
         self._out.append(raw)

@@ -291,7 +291,7 @@ class Receiver:
         # One that the caller cancels at the same time is told by the reply to that.
         if consumer is not None and consumer.active:
             consumer.active = False
-            channel.note_cancelled(consumer.tag)
+            channel._note_cancelled(consumer.tag)
             events.append(ConsumerCancelled(consumer))
 
     # ---- channels ----

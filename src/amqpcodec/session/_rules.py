@@ -156,13 +156,13 @@ def _check_recover(channel: Channel, method: Any) -> Fault | None:
 def _do_recover(channel: Channel, method: Any, request: Request | None) -> None:
     channel.deliveries.forget()
     if channel.connection.model.expects_reply(method):
-        channel.recovering.append(channel.deliveries.last)
+        channel._recovering.append(channel.deliveries.last)
 
 
 def _do_recover_ok(channel: Channel, request: Request, reply: Any) -> None:
     # What was on its way when it was asked for went back as well; what a rollback gave back since
     # did not.
-    channel.deliveries.forget(channel.recovering.popleft())
+    channel.deliveries.forget(channel._recovering.popleft())
 
 
 def _check_confirm(channel: Channel, method: Any) -> Fault | None:

@@ -34,7 +34,7 @@ class ServerHandshake:
         self._locales = tuple(locales)
         self._properties = connection.model.peer_properties(server_properties)
         connection.encode(0, self._start(connection.model.version))
-        connection.check_tune("connection.tune")
+        connection._check_tune("connection.tune")
         self._peer_closes_well = False
         self._virtual_host = ""
         #: What the client has to send, or what the caller has to answer.
