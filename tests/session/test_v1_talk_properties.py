@@ -305,13 +305,18 @@ def react(engine: Any, events: list[Any]) -> None:
                 case v1.SessionRequested(session):
                     session.accept()
                 case v1.LinkRequested(link):
-                    link.accept()
+                    link.accept(unsettled={b"a": None, b"b": amqp.Received(0, 1), b"\0": None})
                     if isinstance(link, v1.Receiver):
                         link.flow(10)
                 case v1.CreditChanged(link):
+                    for tag in link.resumptions:
+                        with contextlib.suppress(LocalProtocolError):
+                            link.resume(tag, b"message")
                     link.send(b"x")
-                case v1.DeliveryReceived(_, delivery):
-                    delivery.accept()
+                case v1.DeliveryStarted(_, delivery):
+                    delivery.update(delivery.received)
+                case v1.DeliveryReceived(_, delivery) | v1.DeliveryUpdated(_, delivery):
+                    delivery.settle()
                 case v1.DeclareRequested(link, delivery):
                     link.declare(delivery, b"t")
                 case v1.StartTls():
@@ -393,6 +398,11 @@ FRAMES = st.one_of(
         st.integers(0, 3),
         sends=st.booleans(),
         snd_settle_mode=st.sampled_from(amqp.SenderSettleMode),
+        source=st.sampled_from([amqp.Source("q"), amqp.Source(dynamic=True), None]),
+        unsettled=st.sampled_from(
+            [None, {b"a": None, b"b": amqp.Received(0, 3)}, {b"a": amqp.Accepted(), b"\0": None}]
+        ),
+        incomplete_unsettled=st.sampled_from([None, True]),
     ),
     st.builds(amqp.Detach, st.integers(0, 3), st.booleans()),
     st.builds(
@@ -405,7 +415,15 @@ FRAMES = st.one_of(
         st.booleans(),
         resume=st.booleans(),
         aborted=st.booleans(),
-        state=st.sampled_from([None, amqp.TransactionalState(b"t"), amqp.Received(0, 0)]),
+        state=st.sampled_from(
+            [
+                None,
+                amqp.TransactionalState(b"t"),
+                amqp.Received(0, 0),
+                amqp.Received(0, 2),
+                amqp.Accepted(),
+            ]
+        ),
         payload=st.binary(max_size=20),
     ),
     st.builds(
