@@ -112,7 +112,9 @@ class Delivery:
         return self.state
 
     def _check_open(self) -> None:
-        self.link._check()
+        """After `_is_over` said no."""
+        if self.link.state != "ATTACHED":
+            self.link._check()
         if self.settled:
             raise LocalProtocolError("the delivery is settled")
 

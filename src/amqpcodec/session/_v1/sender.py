@@ -122,7 +122,7 @@ class Sender(Link):
         Another one of this link can begin when it is complete or aborted.
         """
         self._check()
-        if self.credit <= 0:
+        if self.link_credit <= len(self._queued):
             raise LocalProtocolError("the receiver gives no credit")
         if self._open_delivery is not None and not self._open_delivery._finished:
             raise LocalProtocolError("a delivery of this link is not complete")
