@@ -23,8 +23,9 @@ def cells(column: pa.Array, field: pa.Field | None = None, clock: Clock | None =
     """Every value as a person reads it; nothing for null."""
     kind = column.type
     if pa.types.is_timestamp(kind):
-        shown = clock if clock is not None and (field is None or "." not in field.name) else Clock()
-        return [(text or "").replace("T", " ") for text in shown.texts(column)]
+        name = "" if field is None else field.name
+        shown = clock if clock is not None and "." not in name else Clock()
+        return [(text or "").replace("T", " ") for text in shown.texts(column, name)]
     if pa.types.is_duration(kind):
         ticks = column.cast(pa.duration("us")).cast(pa.int64()).to_pylist()
         return ["" if each is None else f"{each / 1e6:.6f}" for each in ticks]
@@ -38,7 +39,9 @@ def cells(column: pa.Array, field: pa.Field | None = None, clock: Clock | None =
 
 def _members(column: pa.StructArray) -> list[str]:
     members = [field.name for field in column.type]
-    parts = [cells(column.field(at)) for at in range(len(members))]
+    # A member is named as a column of its own would be.
+    fields = [field.with_name(f".{field.name}") for field in column.type]
+    parts = [cells(column.field(at), field) for at, field in enumerate(fields)]
     absent = column.is_null().to_pylist()
     return [
         "" if missing else " ".join(f"{k}={v}" for k, v in zip(members, row, strict=True) if v)

@@ -48,7 +48,7 @@ def texts(field: pa.Field, column: pa.Array, clock: Clock) -> list[str | None]:
         return _objects(column)
     if pa.types.is_timestamp(kind):
         # What a message says of itself is no time of the capture.
-        shown = (Clock() if "." in field.name else clock).texts(column)
+        shown = (Clock() if "." in field.name else clock).texts(column, field.name)
         if clock.mode == "relative" and "." not in field.name:
             return shown
         return [None if text is None else f'"{text}"' for text in shown]

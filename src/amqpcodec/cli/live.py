@@ -164,7 +164,7 @@ class Follow(Pipe):
         return bool(self.replaced)
 
     def _stays(self, place: int, data: bytes) -> bool:
-        """Whether bytes are what they were; a place below 0 counts from the end of what was read."""
+        """Whether bytes are what they were; a place below 0 counts from what was read last."""
         start = place if place >= 0 else self._offset + place
         return os.pread(self.fd, len(data), start) == data
 

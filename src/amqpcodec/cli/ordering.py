@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from .cells import cells
 from .naming import extracted, split
 
 __all__ = ["Ordering", "sort_keys"]
@@ -83,7 +84,8 @@ def _sortable(table: pa.Table, name: str) -> pa.ChunkedArray:
         column = table.column(name)
         kind = column.type
         if pa.types.is_struct(kind) or pa.types.is_list(kind):
-            return pa.chunked_array([pa.array([str(each) for each in column.to_pylist()])])
+            texts = [text for chunk in column.chunks for text in cells(chunk)]
+            return pa.chunked_array([pa.array(texts, pa.string())])
         return column
     parts = split(name, table.column_names)
     assert parts is not None

@@ -6,6 +6,7 @@ shortened.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from typing import IO
 
@@ -22,6 +23,8 @@ __all__ = ["Table", "fitted", "narrow_terminal"]
 #: Never made narrower than this, and never wider to begin with (but for the last column).
 NARROWEST, LAST_NARROWEST, WIDEST = 6, 12, 36
 SEPARATOR = "  "
+#: How a time begins that is within the calendar.
+DATE = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2} ")
 FIRM = ("time", "method", "kind", "event", "what", "from", "code", "activity")
 #: A terminal of fewer columns has times in milliseconds, and routing beside the other details.
 NARROW = 110
@@ -112,9 +115,9 @@ class Table:
                 continue
             texts = columns[field.name]
             if not any(days):
-                days = [text[:10] for text in texts]
+                days = [text[:10] if DATE.match(text) else "" for text in texts]
             columns[field.name] = [
-                text[11:end].removesuffix("Z") if text[:10] == day else text[:end]
+                text[11:end].removesuffix("Z") if day and text[:10] == day else text[:end]
                 for text, day in zip(texts, days, strict=True)
             ]
         return days

@@ -14,6 +14,10 @@ from .moments import Moment
 __all__ = ["Clock", "Window"]
 
 UNITS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+#: How many units of the wire a second has, and columns that are so: those of AMQP 1.0.
+WIRE_MILLISECONDS = 1000
+V1_TIMES = ("creation_time", "absolute_expiry_time")
+OF_V1 = ("application_properties.", "message_annotations.", "delivery_annotations.", "footer.")
 START = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -30,8 +34,12 @@ class Clock:
         if self.start is None and len(column) > column.null_count:
             self.start = int(column.drop_null()[0].cast(pa.timestamp("us", "UTC")).value)
 
-    def texts(self, column: pa.Array) -> list[str | None]:
-        """Every value as text, to the column's own unit; also those beyond year 9999."""
+    def texts(self, column: pa.Array, name: str = "") -> list[str | None]:
+        """Every value as text, to the column's own unit.
+
+        A time beyond the calendar (years 1 to 9999) is a number: that of the wire, where it is of a
+        message. name: of the column or member; it says which unit the wire has.
+        """
         unit = UNITS[column.type.unit]
         digits = len(str(unit)) - 1
         ticks = column.cast(pa.int64()).to_pylist()
@@ -39,7 +47,10 @@ class Clock:
             start = (self.start or 0) * unit // 10**6
             return [None if each is None else _seconds(each - start, unit) for each in ticks]
         write = _local if self.mode == "local" else _utc
-        return [None if each is None else _written(each, unit, digits, write) for each in ticks]
+        wire = WIRE_MILLISECONDS if name.startswith(OF_V1) or name.endswith(V1_TIMES) else 1
+        return [
+            None if each is None else _written(each, unit, digits, write, wire) for each in ticks
+        ]
 
     def durations(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The batch with relative times in place of points in time."""
@@ -65,13 +76,14 @@ def _seconds(ticks: int, unit: int) -> str:
 
 
 def _written(
-    ticks: int, unit: int, digits: int, write: Callable[[datetime], tuple[str, str]]
+    ticks: int, unit: int, digits: int, write: Callable[[datetime], tuple[str, str]], wire: int
 ) -> str:
     seconds, rest = divmod(ticks, unit)
     try:
         head, zone = write(START + timedelta(seconds=seconds))
     except (OverflowError, ValueError, OSError):
-        return str(ticks)
+        number, remainder = divmod(ticks * wire, unit)
+        return _seconds(ticks, unit) if remainder else str(number)
     return f"{head}.{rest:0{digits}d}{zone}" if digits else f"{head}{zone}"
 
 

@@ -29,8 +29,15 @@ def safe(text: object, longest: int = 400) -> str:
 
 
 def _times(micros: Iterable[int | None]) -> list[datetime | None]:
-    start = datetime(1970, 1, 1, tzinfo=UTC)
-    return [None if each is None else start + timedelta(microseconds=each) for each in micros]
+    return [None if each is None else _time(each) for each in micros]
+
+
+def _time(micros: int) -> datetime | None:
+    """None beyond the calendar."""
+    try:
+        return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=micros)
+    except OverflowError:
+        return None
 
 
 def charts(frames: Frames, flow: Flow) -> list[tuple[str, str, str, go.Figure]]:

@@ -120,6 +120,8 @@ def _span(made: list[tuple[Frames, Flow]]) -> str:
     from .charts import _times
 
     begin, end = _times([first, last])
+    if begin is None or end is None:
+        return f"times beyond the calendar: {first} to {last} µs since 1970"
     return f"{begin:%Y-%m-%d %H:%M:%S} to {end:%Y-%m-%d %H:%M:%S} UTC"
 
 

@@ -83,7 +83,7 @@ def _find(
             clock.begin(batch.column("timestamp"))
             if number is not None:
                 if before < number <= before + batch.num_rows:
-                    return batch.slice(number - before - 1, 1).to_pylist()[0], number
+                    return _row(batch, number - before - 1), number
             else:
                 at_place = pc.and_(
                     pc.equal(batch.column("packet_offset"), place[0]),
@@ -91,9 +91,16 @@ def _find(
                 )
                 rows = batch.filter(at_place)
                 if rows.num_rows:
-                    return rows.slice(0, 1).to_pylist()[0], before
+                    return _row(rows, 0), before
             before += batch.num_rows
     return None, before
+
+
+def _row(batch: pa.RecordBatch, at: int) -> dict[str, Any]:
+    """A row; its timestamp stays Arrow's, which goes beyond the calendar of Python."""
+    names = [name for name in batch.schema.names if name != "timestamp"]
+    [row] = batch.select(names).slice(at, 1).to_pylist()
+    return {**row, "timestamp": batch.column("timestamp").slice(at, 1)}
 
 
 def taken_apart(row: dict[str, Any]) -> Walk:
@@ -134,8 +141,7 @@ def _title(row: dict[str, Any], number: tuple[Any, Any], clock: Clock) -> Iterat
     """Lines above the tree."""
     told = row["method"] or row["frame_type"]
     size = len(row["frame"] or b"")
-    at = pa.array([row["timestamp"]], pa.timestamp("us", "UTC"))
-    (time,) = clock.texts(at)
+    (time,) = clock.texts(row["timestamp"])
     yield f"{told}  channel {row['channel']}, {size} bytes, from the {row['direction']}"
     yield f"{time or 'no time'}  {row['src']} -> {row['dst']}, connection {row['connection_index']}"
     yield clean(
