@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from amqpcodec import v0_8, v0_9, v0_9_1
+from amqpcodec import types, v0_8, v0_9, v0_9_1
 
 PROTOCOLS = [v0_9_1, v0_9, v0_8]
 AT = datetime(2024, 2, 29, 23, 59, 58, tzinfo=UTC)
@@ -60,7 +60,7 @@ def test_what_it_reads_as(came: Any, seconds: int) -> None:
         expected: Any = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds)
         assert properties.timestamp.tzinfo is UTC
     else:
-        expected = seconds
+        expected = types.Timestamp(seconds)
     assert properties.timestamp == expected
     assert type(properties.timestamp) is type(expected)
     assert properties.timestamp is properties.timestamp
@@ -181,3 +181,17 @@ def test_many_threads_read_one(came: Any) -> None:
         thread.join()
     assert len(found) == 4
     assert len({id(each) for each in found}) == 1
+
+
+@pytest.mark.parametrize("seconds", [253402300800, 1700000000000, 2**63 - 1, 2**63, 2**64 - 1])
+def test_timestamps_beyond_the_calendar_are_forwarded_as_timestamps(seconds: int) -> None:
+    """The dict of a decoded table in a new message: the tag stays T."""
+    headers = {"k": types.Timestamp(seconds), "l": [types.Timestamp(seconds)]}
+    frame = v0_9_1.Header(0, v0_9_1.Basic.Properties(headers=headers, timestamp=seconds))
+    properties = v0_9_1.decode(v0_9_1.encode(1, frame))[2].properties
+    assert type(properties.headers["k"]) is type(properties.timestamp) is types.Timestamp
+    assert properties.headers["k"] == properties.timestamp == seconds
+    again = v0_9_1.Basic.Properties(
+        headers=dict(properties.headers), timestamp=properties.timestamp
+    )
+    assert v0_9_1.encode(1, v0_9_1.Header(0, again)) == v0_9_1.encode(1, frame)

@@ -175,7 +175,7 @@ cdef int load_field(Loader* l, const Op* op, object o, AmqpValue* v) except -1:
     if op.wire_type == W_BIT:
         if o is True or o is False:
             v.u = o is True
-        elif isinstance(o, int):
+        elif isinstance(from_numpy(o, NUMPY_CLASSES), int):
             v.u = 1 if o else 0
         else:
             table_error(&l.at, f"bit takes bool, not {type(o).__name__}")

@@ -58,8 +58,8 @@ cdef uintptr_t encoding_mode(object dialect) except? 0xFFFF:
 cdef int parse_channel(object channel) except -1:
     cdef uint64_t n = 0
     if not exact_u64(<PyObject*>channel, &n) or n > 0xFFFF:
-        if isinstance(channel, int) and 0 <= channel <= 0xFFFF:
-            return channel
+        if isinstance(from_numpy(channel, NUMPY_CLASSES), int) and 0 <= channel <= 0xFFFF:
+            return int(channel)
         encode_error(None, "channel", f"takes an int from 0 to 65535, not {short_repr(channel)}")
     return <int>n
 
@@ -68,6 +68,7 @@ cdef int64_t parse_frame_max(object frame_max) except -1:
     cdef uint64_t n = 0
     if exact_u64(<PyObject*>frame_max, &n) and n <= MAX_U32:
         return <int64_t>n
+    frame_max = from_numpy(frame_max, NUMPY_CLASSES)
     if not isinstance(frame_max, int) or not 0 <= frame_max <= 2**32 + 7:
         encode_error(None, "frame_max", f"takes 0 (no limit) or a number of bytes, not {short_repr(frame_max)}")
     return frame_max

@@ -6,6 +6,7 @@ import datetime as _datetime
 import decimal as _decimal
 
 from amqpcodec import types as _types
+from amqpcodec._scalars import from_numpy
 
 import_datetime()
 
@@ -53,12 +54,12 @@ cdef extern from "tables/table.h":
                       PyObject* (*read)(const uint8_t** at, uintptr_t mode, TextCache* cache) except NULL)
 
 cdef object make_timestamp(uint64_t seconds, TextCache* cache):
-    """An aware UTC datetime, or the int where Python's calendar does not reach."""
+    """An aware UTC datetime, or a Timestamp where Python's calendar does not reach."""
     cdef LastTime none
     cdef LastTime* last = &none
     cdef uint32_t day
     if seconds > LAST_SECOND:
-        return seconds
+        return TypedTimestamp(seconds)
     if cache != NULL:
         last = &cache.last_time
         if last.datetime != NULL and last.seconds == seconds:

@@ -200,6 +200,9 @@ cdef int take_seconds(object v, uint64_t* out, Place* at) except -1:
     elif isinstance(v, int):
         seconds = v
     else:
+        plain = from_numpy(v, NUMPY_CLASSES)
+        if plain is not v:
+            return take_seconds(plain, out, at)
         table_error(at, f"a timestamp takes datetime or int, not {type(v).__name__}")
     if not 0 <= seconds < 2**64:
         table_error(at, "a timestamp must be from 1970 on and fit 64 bits, unsigned")
@@ -292,9 +295,15 @@ cdef int put_rare(Buffer* b, object v, type t, uintptr_t mode, int depth, Place*
             return put_long(b, c'S' if mode & MODE_NO_X else c'x', view.buf, view.len, at)
         finally:
             PyBuffer_Release(&view)
+    plain = from_numpy(v, NUMPY_CLASSES)
+    if plain is not v:
+        return put_value(b, plain, mode, depth, at)
     return table_error(at, f"a table cannot hold {t.__name__}")
 
 cdef dict TYPED_TAGS = _types.TAGS
+# As batch.encode has it: smaller floats are f.
+cdef dict NUMPY_CLASSES = {
+    "float16": _types.Float, "float32": _types.Float, "float64": float, "datetime64": _types.Timestamp}
 
 
 cdef int put_typed(Buffer* b, object v, type t, bytes tag, Place* at) except -1:

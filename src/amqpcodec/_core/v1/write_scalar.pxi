@@ -16,6 +16,13 @@ cdef dict V1_RANGES = {
     V1_INT: (-2**31, 2**31 - 1), V1_LONG: (-2**63, 2**63 - 1), V1_TIMESTAMP: (-2**63, 2**63 - 1)}
 
 
+# Scalars of NumPy keep width and sign, as in batch.encode.
+cdef dict V1_NUMPY_CLASSES = {
+    "int8": _v1.Byte, "uint8": _v1.UByte, "int16": _v1.Short, "uint16": _v1.UShort, "int32": _v1.Int,
+    "uint32": _v1.UInt, "int64": _v1.Long, "uint64": _v1.ULong, "float16": _v1.Float, "float32": _v1.Float,
+    "float64": float, "datetime64": _v1.Timestamp}
+
+
 # ---- scalars ----
 
 cdef int v1_put_fixed(Buffer* b, uint8_t wire_type, uint64_t u) noexcept:
@@ -134,6 +141,9 @@ cdef int v1_take_moment(object v, uint64_t* out, Place* at) except -1:
         delta = v - EPOCH
         v = delta.days * 86400000 + delta.seconds * 1000 + delta.microseconds // 1000
     elif not isinstance(v, int):
+        plain = from_numpy(v, V1_NUMPY_CLASSES)
+        if plain is not v:
+            return v1_take_moment(plain, out, at)
         table_error(at, f"a timestamp takes datetime or int, not {type(v).__name__}")
     return v1_take_int(v, V1_TIMESTAMP, out, at)
 
