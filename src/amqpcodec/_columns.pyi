@@ -1,7 +1,7 @@
 """What the compiled module of columns offers to the facade."""
 
 from collections.abc import Callable, Iterable
-from typing import final
+from typing import Any, final
 
 from ._codec import Protocol
 from ._v1 import V1Core
@@ -31,6 +31,16 @@ class Columns:
     @property
     def names(self) -> list[str]:
         """The names of the columns, in order."""
+
+    def to_numpy(self, column: str) -> Any:
+        """A column as an array of NumPy: ``to_numpy("channel")``. It needs pyarrow.
+
+        A member of a struct is named after a dot: ``to_numpy("properties.message_id")``. Text and
+        bytes are objects, None where there is no value; timestamps are datetime64[us], NaT where
+        there is none; other columns with nulls are float64, or objects where they are booleans.
+
+        Raises KeyError where there is no such column.
+        """
 
     def _repr_html_(self) -> str:
         """A table of the first rows, for notebooks: text is cut, and bytes are counted only."""

@@ -1,6 +1,6 @@
 """What the compiled encoder of columns offers to the facade."""
 
-from typing import final
+from typing import Any, final
 
 from ._codec import Protocol
 from ._v1 import V1Core
@@ -25,6 +25,9 @@ class ArrowColumn:
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """A stream of this one array, in a PyCapsule, for those who take nothing else."""
 
+    def to_numpy(self) -> Any:
+        """An array of NumPy, of objects: None where there is no value. It needs pyarrow."""
+
 @final
 class Encoded(ArrowColumn):
     """Messages as bytes: a binary column in Arrow's C Data Interface, one value a row.
@@ -36,6 +39,12 @@ class Encoded(ArrowColumn):
     @property
     def error_count(self) -> int:
         """How many rows could not be encoded."""
+
+    def to_numpy(self, column: str = "messages") -> Any:
+        """ "messages" as an array of bytes, or "errors" as one of text; None where there is none.
+
+        It needs pyarrow. Raises KeyError for any other name.
+        """
 
     @property
     def errors(self) -> ArrowColumn:

@@ -14,6 +14,7 @@ from amqpcodec._interpreter import _codec
 
 from . import _columns, _encode, _v1
 from . import protocol as _protocol_module
+from ._arrays import columns_to_arrow, values_to_arrow
 from ._columns import Columns, Schema
 from ._encode import ArrowColumn, Encoded
 from ._keys import values_and_groups
@@ -129,9 +130,11 @@ def decode(
         data: bytes of consecutive frames (any C-contiguous buffer; all but bytes is copied
             first, as others may write to it meanwhile), or an Arrow array, chunked array or stream
             (any object with ``__arrow_c_array__`` or ``__arrow_c_stream__``, such as a Series of
-            Polars; or a Series of pandas, an array of objects of NumPy) of binary, large_binary,
-            binary_view or a dictionary of these, each value one or more whole frames. A null or
-            empty value gives no row. Arrays are copied first, too.
+            Polars; or a Series of pandas) of binary, large_binary, binary_view or a dictionary of
+            these, each value one or more whole frames. A null or empty value gives no row. Arrays
+            are copied first, too. Of NumPy: dtype object (bytes, None) and S are values, one a row;
+            uint8 is one buffer. NumPy pads S with NULs: those after the last frame are no part of
+            the value, those within its frames are.
         protocol: a version, or a protocol module such as load_xml_spec returns.
         level: "frame" or "message"; as mode, layout and tables in any case.
         fields: names of columns, which chooses and orders them; None for those above (frame level:
@@ -165,7 +168,8 @@ def decode(
     Raises:
         DecodeError: mode is "FAILFAST" and a frame is bad. ``offset`` counts from the start of
             the input value, whose index is ``row``.
-        TypeError: data is neither a buffer nor an Arrow binary array; or keys are no plain values.
+        TypeError: data is neither a buffer nor an Arrow binary array; or an array of NumPy of
+            another dtype, with a mask or with several dimensions; or keys are no plain values.
         ValueError: by is given at frame level, or has not one key for each value.
         ValueError: a name is not known, or stands for arguments of several types; or a column
             would pass 2 GiB, where its offsets end: decode fewer bytes at a time.
@@ -175,7 +179,7 @@ def decode(
     found = _protocol(protocol)
     groups: Any = None
     level, mode, layout, tables = _any_case(level, mode, layout, tables)
-    data = _arrow(data)
+    data = values_to_arrow(data, isinstance(found, _v1.V1Core))
     if by is not None:
         if level != "message":
             raise ValueError("by is for level='message': frames stand for themselves")
@@ -285,7 +289,10 @@ def encode(
     Args:
         columns: messages as a struct array, record batch or table: any object with
             ``__arrow_c_array__``, or ``__arrow_c_stream__`` with any number of batches. A null
-            struct gives a null.
+            struct gives a null. Or a dict of columns (lists, arrays of NumPy or of Arrow), or a
+            structured array of NumPy, whose fields are the columns; a field with fields is a
+            struct, and what a mask covers is null. (NumPy takes NULs off the end of values of
+            dtype S: bodies are better objects.) Both need pyarrow.
         protocol: a version, or a protocol module such as load_xml_spec returns.
         frame_max: bytes of a frame, the 8 of its envelope included; 0 for no limit. Bodies are
             cut to fit (1.0: messages; 512 at least).
@@ -301,13 +308,14 @@ def encode(
     Raises:
         EncodeError: mode is "FAILFAST" and a row cannot be encoded; ``row`` and ``column`` say
             which, ``method`` and ``field`` what it was for. Or frame_max is too small.
-        TypeError: columns is no Arrow struct.
+        TypeError: columns is no Arrow struct, dict or structured array, or one of them no column.
         ValueError: a column is no part of a message or there twice; or the messages would take
             more than 2 GiB, where offsets end: encode fewer rows at a time.
 
     Spec: 0-9-1 §4.2.3 to §4.2.6; 1.0 Part 2 §2.6.14, Part 3 §3.2.
     """
-    return _encode.encode_columns(_protocol(protocol), columns, frame_max, mode, dialect)
+    rows = columns_to_arrow(columns)
+    return _encode.encode_columns(_protocol(protocol), rows, frame_max, mode, dialect)
 
 
 def schema(
@@ -335,19 +343,6 @@ def _any_case(level: Any, mode: Any, layout: Any, tables: Any) -> Any:
     lower = [each.lower() if isinstance(each, str) else each for each in given]
     lower[1] = mode.upper() if isinstance(mode, str) else mode
     return lower
-
-
-def _arrow(data: Any) -> Any:
-    """What pandas and NumPy hold as Python objects as an array of Arrow's; all else as it is."""
-    library = type(data).__module__.partition(".")[0]
-    # As a buffer, an array of objects would be its pointers.
-    objects = library == "numpy" and getattr(getattr(data, "dtype", None), "hasobject", False)
-    series = library == "pandas" and hasattr(data, "to_frame")
-    if hasattr(data, "__arrow_c_stream__") or not (objects or series):
-        return data
-    import pyarrow as pa  # pandas of such columns brings it, or the user has it for this
-
-    return pa.array(data, pa.large_binary())
 
 
 def _protocol(protocol: str | ModuleType) -> _codec.Protocol | _v1.V1Core:

@@ -46,6 +46,7 @@ LAYERS = {
     "_dataset": "tables",
     "polars": "tables",
     "_html": "html",
+    "_arrays": "arrays",
     "traces": "traces",
     "session": "session",
     "spark": "spark",
@@ -68,10 +69,11 @@ ARROWS: dict[str, set[str]] = {
     "spec": {"errors", "public"},
     "facade": {"core", "public", "core-v1", "generated", "errors", "types"},
     # The facade holds the protocols, which columns are made for.
-    "batch": {"core", "public", "core-v1", "core-columns", "facade", "errors"},
+    "batch": {"arrays", "core", "public", "core-v1", "core-columns", "facade", "errors"},
     "capture": {"batch", "public", "core", "core-v1", "core-columns", "core-capture", "errors"},
     "tables": {"capture", "public"},  # captures in other libraries' terms
     "html": set(),  # given what it shows
+    "arrays": set(),  # of other libraries, for batch and what it returns
     # Over the decoders of the protocol modules, which the facade holds.
     "session": {"facade", "public", "errors", "types"},
     "traces": {"capture", "public"},
@@ -97,6 +99,7 @@ OTHERS: dict[str, dict[str, bool]] = {
     "spark": {"pyspark": False, "py4j": True, "pyarrow": False, "pandas": False, "numpy": False},
     "tables": {"pyarrow": False, "polars": False},
     "html": {"pyarrow": True},
+    "arrays": {"pyarrow": True},
     "compat": {"pamqp": False, "pika": False, "amqp": False, "azure": False},
     "cli": {"rich": False, "pyarrow": False, "plotly": False, "argcomplete": True},
 }

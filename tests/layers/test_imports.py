@@ -31,7 +31,7 @@ def test_every_module_has_a_layer() -> None:
 
 
 def test_core_imports_errors_and_types_only() -> None:
-    """And, for Python's classes, the modules below; for notebooks, what shows them there."""
+    """And, for Python's classes, the modules below; for notebooks and NumPy, what serves them."""
     found = set()
     sources = [*SOURCE.glob("*.pyx"), *SOURCE.glob("_core/*/*.px[id]"), *SOURCE.glob("_gen/*.px*")]
     for path in sources:
@@ -41,10 +41,12 @@ def test_core_imports_errors_and_types_only() -> None:
                 continue
             for item in arrows.imports(line.strip(), "amqpcodec._codec", False):
                 layer = arrows.layer_of(item.name)
-                assert layer in ("errors", "types", "core", "html", None), f"{path.name}: {line}"
+                assert layer in ("errors", "types", "core", "html", "arrays", None), (
+                    f"{path.name}: {line}"
+                )
                 assert layer or item.name.partition(".")[0] in STANDARD, f"{path.name}: {line}"
                 found.add(layer)
-    assert found == {"errors", "types", "core", "html", None}
+    assert found == {"errors", "types", "core", "html", "arrays", None}
 
 
 @pytest.mark.parametrize("layer", arrows.ARROWS)

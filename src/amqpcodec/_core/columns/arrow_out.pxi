@@ -332,6 +332,18 @@ cdef class Columns:
         """The names of the columns, in order."""
         return [column[0] for column in self.columns]
 
+    def to_numpy(self, str column not None):
+        """A column as an array of NumPy: ``to_numpy("channel")``. It needs pyarrow.
+
+        A member of a struct is named after a dot: ``to_numpy("properties.message_id")``. Text and
+        bytes are objects, None where there is no value; timestamps are datetime64[us], NaT where
+        there is none; other columns with nulls are float64, or objects where they are booleans.
+
+        Raises KeyError where there is no such column.
+        """
+        from amqpcodec._arrays import column_to_numpy
+        return column_to_numpy(self, column)
+
     @property
     def held(self):
         """What was open at the end: (row, bytes, link) each, and links; see decode_columns."""

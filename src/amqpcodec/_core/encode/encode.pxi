@@ -274,6 +274,11 @@ cdef class ArrowColumn:
         schema, array = self.__arrow_c_array__()
         return stream_capsule(schema, array)
 
+    def to_numpy(self):
+        """An array of NumPy, of objects: None where there is no value. It needs pyarrow."""
+        from amqpcodec._arrays import array_to_numpy
+        return array_to_numpy(self)
+
 
 @cython.final
 cdef class Encoded(ArrowColumn):
@@ -289,6 +294,18 @@ cdef class Encoded(ArrowColumn):
 
     def __repr__(self):
         return f"<amqpcodec.batch.Encoded: {len(self)} rows, {self.error_count} with an error>"
+
+    def to_numpy(self, str column not None="messages"):
+        """"messages" as an array of bytes, or "errors" as one of text; None where there is none.
+
+        It needs pyarrow. Raises KeyError for any other name.
+        """
+        from amqpcodec._arrays import array_to_numpy
+        if column == "messages":
+            return array_to_numpy(self)
+        if column == "errors":
+            return self.errors.to_numpy()
+        raise KeyError(f"there is no column {column!r}: there is messages and errors")
 
     @property
     def errors(self):
