@@ -87,8 +87,24 @@ def test_a_file_that_is_no_journal_stays_as_it_is(
 
 def test_inputs_are_no_journals(run, recording, broker):
     before = recording.read_bytes()
-    assert replay(run, recording, broker, recording).status == 2
+    result = replay(run, recording, broker, recording)
+    assert result.status == 2
+    assert "is a file that this command reads" in result.err
     assert recording.read_bytes() == before
+
+
+def test_an_input_that_is_empty_is_no_journal(run, recording, broker, tmp_path):
+    """An empty file is taken for a new journal, but for a key log that waits for its secrets."""
+    keys = tmp_path / "keys.log"
+    keys.touch()
+    link = tmp_path / "journal"
+    link.symlink_to(keys)
+    for more in (("--keylog", keys), ("--cafile", keys)):
+        result = replay(run, recording, broker, link, *more)
+        assert result.status == 2
+        assert f"--journal {link} is a file that this command reads" in result.err
+        assert keys.read_bytes() == b""
+    assert replay(run, recording, broker, link).status == 0
 
 
 def test_only_regular_files_are_journals(run, recording, broker, tmp_path):

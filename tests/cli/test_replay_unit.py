@@ -468,6 +468,14 @@ def test_targets(monkeypatch):
     monkeypatch.setenv("AMQPCODEC_PASSWORD", "50%25/é@:")
     assert Target.of("amqp://me@h").password == "50%25/é@:", "it is no part of a URL"
     assert Target.of("amqp://me:@h").password == ""
+    for wrong in ("amqp://%ff@h", "amqp://u:%ff@h", "amqp://h/%ff", "amqp://\udcff@h"):
+        with pytest.raises(Problem, match="are UTF-8"):
+            Target.of(wrong)
+    monkeypatch.setenv("AMQPCODEC_PASSWORD", "secret\udcff")
+    with pytest.raises(Problem, match="are UTF-8") as raised:
+        Target.of("amqp://me@h")
+    assert "secret" not in str(raised.value)
+    monkeypatch.delenv("AMQPCODEC_PASSWORD")
     secure = Target.of("amqps://h")
     assert (secure.port, secure.virtual_host, secure.tls) == (5671, "/", True)
     assert Target.of("amqp://[::1]:5/").addresses() == {"[::1]:5"}

@@ -24,7 +24,7 @@ from .table import Table
 from .times import Clock
 from .uris import readable
 
-__all__ = ["FORMATS", "Output", "check_output", "output_format"]
+__all__ = ["FORMATS", "Output", "check_output", "output_format", "refuse_input"]
 
 FORMATS = ("table", "json", "csv", "parquet")
 BY_SUFFIX = {
@@ -69,24 +69,32 @@ def check_output(options: argparse.Namespace) -> None:
     Raises:
         Problem: it is one.
     """
-    if options.output in (None, "-"):
-        return
+    if options.output not in (None, "-"):
+        refuse_input(options, "-o", options.output)
+
+
+def refuse_input(options: argparse.Namespace, option: str, path: str | os.PathLike[str]) -> None:
+    """Refuse a file to be written that a command reads. option: the one that names it.
+
+    Raises:
+        Problem: it is one.
+    """
     try:
-        output = os.stat(options.output)
+        output = os.stat(path)
     except OSError:
         return  # nothing is there that could be spoiled
     if any(os.path.samestat(output, each) for each in _inputs(options)):
-        raise Problem(f"-o {options.output} is a file that this command reads: name another output")
+        raise Problem(f"{option} {path} is a file that this command reads: name another one")
 
 
 def _inputs(options: argparse.Namespace) -> Iterator[os.stat_result]:
-    """The files of this machine that a command reads: recordings, standard input, key log."""
+    """The files of this machine that a command reads: recordings, standard input, secrets."""
     named = [readable(file) for file in options.files]
-    for file in [*named, getattr(options, "keylog_path", None)]:
+    for file in [*named, *(getattr(options, name, None) for name in ("keylog_path", "cafile"))]:
         with contextlib.suppress(OSError, ValueError):
             if file == "-":
                 yield os.fstat(sys.stdin.fileno())
-            elif isinstance(file, str):
+            elif isinstance(file, str | Path):
                 yield os.stat(file)
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from .. import BAD_DATA, INTERRUPTED, USAGE, Problem, complain
 from ..cells import clean
 from ..live import Stop
+from ..output import refuse_input
 from ..progress import Progress
 from .bar import ReplayBar
 from .declarations import DECLARING_COLUMNS, Declarations
@@ -38,6 +39,8 @@ def replay(options: argparse.Namespace) -> int:
         raise Problem(
             "--declare reads the files twice, and a pipe can be read once: save it to a file first"
         )
+    if options.journal is not None:
+        refuse_input(options, "--journal", options.journal)
     identity = identity_of(options, target) if options.journal is not None else {}
     with (
         Stop() as stop,
@@ -131,6 +134,8 @@ class _Replay:
             with contextlib.redirect_stderr(io.StringIO()):
                 first = Messages(self.options, bar, self.stop, self.declarations.observe)
                 plan = self._plan(first)
+            if self.stop.pressed:
+                return INTERRUPTED
             self._check_plan(plan)
             if self.options.declare:
                 self._check_declarations()

@@ -61,16 +61,25 @@ class Target:
             raise Problem("--to wants amqp://user:password@host:port/vhost, or amqps://...")
         if parts.query or parts.fragment or "/" in parts.path[1:]:
             raise Problem("--to: nothing follows the virtual host; a / in its name is %2F")
-        # In a URL it is percent-encoded; in the environment it stands as it is.
-        if parts.password is not None:
-            password = unquote(parts.password)
-        else:
-            password = os.environ.get(PASSWORD, "guest")
+        try:
+            # In a URL it is percent-encoded; in the environment it stands as it is.
+            if parts.password is not None:
+                password = unquote(parts.password, errors="strict")
+            else:
+                password = os.environ.get(PASSWORD, "guest")
+            username = unquote(parts.username or "guest", errors="strict")
+            virtual_host = unquote(parts.path[1:], errors="strict") or "/"
+            for text in (password, username, virtual_host):
+                text.encode()
+        except UnicodeError:
+            raise Problem(
+                f"--to: user, password ({PASSWORD}, too) and virtual host are UTF-8"
+            ) from None
         return cls(
             parts.hostname,
             port or PORTS[parts.scheme],
-            unquote(parts.path[1:]) or "/",
-            unquote(parts.username or "guest"),
+            virtual_host,
+            username,
             password,
             parts.scheme == "amqps",
         )
