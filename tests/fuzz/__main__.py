@@ -9,6 +9,7 @@ missing tools, 130 where it was interrupted.
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import subprocess
 import sys
@@ -31,7 +32,7 @@ from tests.fuzz.instrumented import (
     runtime,
 )
 from tests.fuzz.target import Target
-from tests.fuzz.targets import NAMES, find
+from tests.fuzz.targets import NAMES, PLAIN, find
 
 FINDINGS = CACHE / "findings"
 #: One input, in seconds and MB: what is linear in some kilobytes is far below.
@@ -85,6 +86,8 @@ def preloaded() -> str:
 
 def variables_of(target: Target) -> dict[str, str]:
     """The environment of a process that runs a target."""
+    if not target.core:
+        return {**os.environ, "PYTHONPATH": os.pathsep.join((str(ROOT / "src"), str(ROOT)))}
     variables = environment(preloaded(), LARGEST)
     variables["ASAN_OPTIONS"] += ":verify_asan_link_order=0"
     if target.module is not None:
@@ -132,7 +135,8 @@ def fuzz(name: str, seconds: int, runs: int, seed: int, pools: bool, quiet: int)
     variables = variables_of(target)
     # Where an object was allocated is not noted: --again says it. A few MB of what was freed hold
     # more than one execution, and stay in the processor's cache.
-    variables["ASAN_OPTIONS"] += ":malloc_context_size=0:quarantine_size_mb=4"
+    if target.core:
+        variables["ASAN_OPTIONS"] += ":malloc_context_size=0:quarantine_size_mb=4"
     if pools:
         variables["PYTHONMALLOC"] = "pymalloc"
     begin = time.monotonic()
@@ -263,8 +267,10 @@ def main() -> int:
     try:
         if options.install:
             install()
-        build()
-        preloaded()
+        if set(names) - set(PLAIN):
+            build()
+            preloaded()
+        runtime()
     except MissingError as missing:
         print(f"fuzz: {missing}", file=sys.stderr)
         return 2

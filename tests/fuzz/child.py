@@ -20,15 +20,16 @@ def main() -> None:
 
     import amqpcodec
     from tests.fuzz.instrumented import build, mutator
-
-    amqpcodec.__path__.insert(0, str(build()))
-    from amqpcodec import _codec
-
-    assert "fuzz" in str(_codec.__file__), _codec.__file__
-    from tests.fuzz.targets import find
+    from tests.fuzz.targets import PLAIN, find
 
     name, arguments = sys.argv[1], sys.argv[2:]
+    if name not in PLAIN:
+        amqpcodec.__path__.insert(0, str(build()))
+        from amqpcodec import _codec
+
+        assert "fuzz" in str(_codec.__file__), _codec.__file__
     target = find(name)
+    assert target.core == (name not in PLAIN)
     whole = "--whole" in arguments
     check = target.whole if whole else target.part
     for module in map(importlib.import_module, target.python):
@@ -57,9 +58,10 @@ def main() -> None:
         program = f"{shlex.quote(sys.executable)} -m tests.fuzz.child {name}"
         gc.freeze()  # what was imported stays: the collector need not look at it again
         atheris.Setup([program, *arguments[whole:]], run, custom_mutator=mutate)
-        found = ctypes.CDLL(importlib.import_module("atheris.custom_mutator").__file__)
-        address = ctypes.cast(found.LLVMFuzzerCustomMutator, ctypes.c_void_p).value
-        ctypes.c_void_p.in_dll(ctypes.CDLL(str(mutator())), "late_mutator").value = address
+        if target.core:
+            found = ctypes.CDLL(importlib.import_module("atheris.custom_mutator").__file__)
+            address = ctypes.cast(found.LLVMFuzzerCustomMutator, ctypes.c_void_p).value
+            ctypes.c_void_p.in_dll(ctypes.CDLL(str(mutator())), "late_mutator").value = address
         atheris.Fuzz()
 
 

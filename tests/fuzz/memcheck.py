@@ -27,7 +27,7 @@ from xml.etree.ElementTree import Element, iterparse
 from tests.fuzz import corpus
 from tests.fuzz.instrumented import ROOT, MissingError, apt
 from tests.fuzz.target import Target
-from tests.fuzz.targets import NAMES, find
+from tests.fuzz.targets import NAMES, PLAIN, find
 
 #: Frames of a stack that are looked at, and findings that are shown.
 DEEP, SHOWN = 16, 10
@@ -150,7 +150,7 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="targets at once")
     parser.add_argument("--ask", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    names = options.names or NAMES
+    names = options.names or [name for name in NAMES if name not in PLAIN]
     if unknown := set(names) - set(NAMES):
         parser.error(f"no target {sorted(unknown)[0]}; there are {', '.join(NAMES)}")
     if options.ask:

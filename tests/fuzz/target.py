@@ -68,6 +68,8 @@ class Target:
         python: modules of ours in Python whose branches are to be counted, too.
         module: of the core, whose edges alone are counted; others have targets of their own.
         quick: what every execution asks where run is slow; run then takes one input in SHARE.
+        core: whether the core is built anew, to count its edges and see its wrong accesses;
+            otherwise the plain build runs, and only what `python` names is counted.
     """
 
     name: str
@@ -79,6 +81,7 @@ class Target:
     python: tuple[str, ...] = ()
     module: str | None = None
     quick: Callable[[bytes], None] | None = None
+    core: bool = True
 
     def whole(self, data: bytes) -> None:
         """Everything that is ever asked of an input."""

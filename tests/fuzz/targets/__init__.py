@@ -15,12 +15,16 @@ MODULES = {
     "encode": ("encode", "encode-lies"),
     "v1_encode": ("v1-encode", "v1-encode-lies"),
     "captures": ("captures", "chains", "states"),
+    "session": ("sessions",),
+    "v1_session": ("v1-sessions",),
     "texts": ("json", "xml", "where"),
     "dropins": (
         *("pika", "pamqp", "pika-cases", "pamqp-cases", "py-amqp-cases"),
         *("azure", "azure-cases"),
     ),
 }
+#: Targets of code in Python alone, which run with the plain build: see Target.core.
+PLAIN = (*MODULES["session"], *MODULES["v1_session"])
 NAMES = [name for names in MODULES.values() for name in names]
 
 
