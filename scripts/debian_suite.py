@@ -239,9 +239,14 @@ class Chroot:
         self.run(f"apt-get -qy install --no-install-recommends {' '.join(packages)} >/dev/null")
 
     def copy_checkout(self) -> None:
-        """Copy the files that git knows or would add; what an earlier run left is removed."""
+        """Copy the files that git knows or would add; of an earlier run only environments stay."""
         target = self.folder / INSIDE.lstrip("/")
-        shutil.rmtree(target, ignore_errors=True)
+        for path in target.iterdir() if target.is_dir() else ():
+            if path.is_dir() and not path.is_symlink():
+                if not path.name.startswith(".venv-"):
+                    shutil.rmtree(path)
+            else:
+                path.unlink()
         command = ("git", "-C", REPO, "ls-files", "-z", "-co", "--exclude-standard")
         for name in filter(None, read_output(*command).split("\0")):
             if (REPO / name).is_file():  # not one that was removed and is still in the index
