@@ -94,6 +94,9 @@ def outcome(call: Callable[[], Any]) -> tuple[Any, ...]:
     try:
         with warnings.catch_warnings(record=True) as warned:
             warnings.simplefilter("always")
+            # Since 3.15, and only where the name is looked up for the first time in a process: it
+            # says which side was called first.
+            warnings.filterwarnings("ignore", "Support for non-ascii encoding names")
             try:
                 result: tuple[Any, ...] = ("value", canon(call()))
             except MemoryError:

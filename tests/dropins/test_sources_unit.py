@@ -36,8 +36,9 @@ for path in {seams!r}:
     found = import_module(module)
     for name in names.split("."):
         found = getattr(found, name)
-    print(path, "theirs" if getattr(found, "__code__", None) and "amqpcodec" not in
-          found.__code__.co_filename and type(found).__name__ == "function" else "ours")
+    print(path, "theirs" if getattr(found, "__code__", None) and not
+          found.__code__.co_filename.startswith(dropin.__file__.rpartition("compat")[0])
+          and type(found).__name__ == "function" else "ours")
 {ask}
 print("fallbacks", dropin.fallbacks())
 print("calls", dropin.calls() > 0)
