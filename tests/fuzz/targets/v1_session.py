@@ -47,7 +47,14 @@ OUTCOMES = (
     amqp.Modified(True, True, {Symbol("k"): 1}),
 )
 STATES = (
-    *(None, *OUTCOMES, amqp.Received(0, 0), amqp.Received(1, 7), amqp.Received(0, 3)),
+    *(
+        amqp.Accepted(),
+        None,
+        *OUTCOMES[1:],
+        amqp.Received(0, 0),
+        amqp.Received(1, 7),
+        amqp.Received(0, 3),
+    ),
     *(amqp.Declared(b"0"), amqp.TransactionalState(b"0", amqp.Accepted())),
     amqp.TransactionalState(b"1", None),
 )
@@ -61,6 +68,7 @@ OTHERS: dict[str, tuple[Any, ...]] = {
     ),
     "delivery_tag": (*(b"a",) * 9, b"b", None, b"", b"\0\0\0\1", b"x" * 32, b"x" * 33),
     "state": STATES,
+    "last": (None, 3, 1, 2, 5, 9, *EDGES),
     "error": (None, ERROR),
     "container_id": ("peer", ""),
     "sasl_server_mechanisms": (
@@ -148,7 +156,8 @@ class V1Talk(Talk):
             options["sasl"] = v1.Plain("u", "p") if self.role == "client" else sasl_server()
         self.engine = Connection(self.role, protocol="1.0", **options)
         self.handles = 2
-        self.open((head >> 2) & 7)
+        self.head = (head >> 2) & 7
+        self.open(self.head)
 
     def open(self, how: int) -> None:
         """Begin with a connection, a session, links: what most steps need."""
@@ -182,6 +191,24 @@ class V1Talk(Talk):
                                target=amqp.Target("q")))  # fmt: skip
         self.frame(amqp.Flow(0, 100, 0, 100, 1, delivery_count=0, link_credit=5))
         self.land()
+        if how == 5:  # several deliveries, so that ranges are of more than one
+            for link in self.links:
+                if isinstance(link, v1.Sender):
+                    for _ in range(4):
+                        self.send(link, MESSAGE)
+        elif how == 6:  # the peer has a coordinator
+            self.frame(amqp.Attach("tx", 2, amqp.Role.SENDER, target=amqp.Coordinator(),
+                                   initial_delivery_count=0))  # fmt: skip
+            self.handles = 3
+            self.land()
+        elif how == 4 and self.engine.sessions:  # the application has one
+            link = self.call(self.engine.sessions[0].attach_controller, "tx")
+            if link is not None:
+                self.links.append(link)
+                self.frame(amqp.Attach("tx", 2, amqp.Role.RECEIVER, target=amqp.Coordinator()))
+                self.frame(amqp.Flow(0, 100, 0, 100, 2, delivery_count=0, link_credit=9))
+                self.handles = 3
+                self.land()
 
     def frame(self, frame: Any, channel: int = 0) -> None:
         self.give(amqp.encode(channel, frame))
@@ -223,6 +250,10 @@ class V1Talk(Talk):
                 if frame.delivery_tag == b"a":
                     frame.delivery_tag = b"t%d" % self.next_id
             frame.payload = script.pick(PAYLOADS)
+            if self.head == 6 and not script.byte() & 1:
+                frame.handle, frame.payload = 2, script.pick((DECLARE, DISCHARGE))
+        elif kind is amqp.Disposition:
+            frame.role = amqp.Role(not frame.role)  # the likely one: of what the engine sent
         elif kind is amqp.Flow:
             if frame.handle == 0:
                 frame.handle = 1
@@ -532,10 +563,19 @@ def run(data: bytes) -> None:
     assert len(frames) <= 3 * talk.steps + 2 * talk.outstanding + 10
 
 
+#: What a few steps choose for their fields.
+CHOICES = ([0] * 9, [0, 150, 160, 0, 150, 0, 0, 171, 0], [200] * 9)
+
+
 def seeds() -> Iterable[bytes]:
     """Each way to begin, and random steps."""
-    for head in range(16):
+    for head in (2, 3):
+        for first in range(5):
+            yield from (bytes([head, first, 0, *choices]) for choices in CHOICES)
+    for head in range(32):
         yield bytes([head])
+        for code in range(0, 24, 2):
+            yield from (bytes([head, *[code, 0, *choices] * 4, 0xC0]) for choices in CHOICES)
         yield bytes([head]) + bytes(range(0, 250, 7))
     yield from random_scripts(1, 60, 300)
 
