@@ -9,7 +9,7 @@ import pytest
 
 from amqpcodec import v1_0 as amqp
 from amqpcodec.session import LocalProtocolError, RemoteProtocolError, v1
-from tests.session.v1_pair import Peer, attach, kinds
+from tests.session.v1_pair import Pair, Peer, attach, kinds
 
 RECEIVING, SENDING = 0, 1  # handles: the engine receives on one link and sends on the other
 
@@ -209,6 +209,21 @@ def test_a_transaction_of_a_controller_that_is_gone_is_not_declared() -> None:
     asked.link.declare(asked.delivery, b"txn")
     asked.link.discharge(asked.delivery)
     assert peer.engine.transactions == set()
+
+
+def test_a_transaction_whose_controller_is_over_can_be_rolled_back_not_committed() -> None:
+    pair = Pair().opened()
+    session = pair.session()
+    link = session.attach_controller("tx")
+    pair.pump()
+    transaction = link.declare()
+    pair.pump()
+    pair.one(v1.TransactionDeclared)
+    pair.server.close()
+    pair.pump()
+    transaction.rollback()
+    with pytest.raises(LocalProtocolError):
+        transaction.commit()
 
 
 # --- values of events -----------------------------------------------------------------------------

@@ -238,6 +238,42 @@ def transactions(n: int) -> None:
     assert server.engine.transactions == set()
 
 
+def resumed(n: int) -> None:
+    """Maps of so many tags at both ends, and each delivery resumed in two transfers."""
+    n //= 4
+    states = {b"%d" % i: None for i in range(n)}
+    engine: Any = Connection("server", protocol="1.0", max_frame_size=1 << 24, limits=LIMITS)
+    hello = [amqp.ProtocolHeader(0, 1, 0, 0), amqp.Open("peer", max_frame_size=1 << 24), BEGIN]
+    engine.receive_data(b"".join([amqp.encode(0, each) for each in hello]))
+    engine.accept()
+    (session,) = engine.sessions
+    session.accept()
+    (event,) = engine.receive_data(amqp.encode(0, attach(unsettled=states)))
+    event.link.accept(unsettled=states)
+    event.link.flow(1 << 30)
+    parts = [
+        part
+        for i, tag in enumerate(states)
+        for part in (Transfer(0, i, tag, 0, resume=True, more=True), Transfer(0, payload=b"x"))
+    ]
+    events = engine.receive_data(b"".join([amqp.encode(0, part) for part in parts]))
+    assert len(events) == 2 * n
+    assert len(event.link.unsettled_map) == n
+
+
+def partial_deliveries(n: int) -> None:
+    """One on each link; then the session ends."""
+    n //= 4
+    server = Server()
+    for number in range(n):
+        server.give([attach(number)])
+    server.give(Transfer(i, i, b"t", 0, more=True, payload=b"x") for i in range(n))
+    server.give(Transfer(i, more=True, payload=b"x") for i in reversed(range(n)))
+    assert server.engine.partial_bytes == 2 * n
+    server.give([amqp.End()])
+    assert server.engine.partial_bytes == 0
+
+
 def heartbeats(n: int) -> None:
     Server().give(amqp.Heartbeat() for _ in range(n))
 
@@ -269,6 +305,8 @@ CONSTRUCTS: dict[str, Callable[[int], Any]] = {
     "1.0 session: many sessions": many_sessions,
     "1.0 session: small transfers": small_transfers,
     "1.0 session: transactions": transactions,
+    "1.0 session: resumed deliveries": resumed,
+    "1.0 session: partial deliveries": partial_deliveries,
     "1.0 session: heartbeats": heartbeats,
     "1.0 session: a map in a close": open_properties,
 }
@@ -278,9 +316,9 @@ FRAMES: dict[Any, list[Callable[[int], Any]] | str] = {
     amqp.Heartbeat: [heartbeats],
     amqp.Open: "comes once, and a map in it is read as any other",
     amqp.Begin: [many_sessions],
-    amqp.Attach: [many_links, many_links_of_ours, links_beside_waiting],
+    amqp.Attach: [many_links, many_links_of_ours, links_beside_waiting, resumed],
     amqp.Flow: [credit_in_turn, window_in_turn],
-    amqp.Transfer: [small_transfers, spaced_ids, transactions],
+    amqp.Transfer: [small_transfers, spaced_ids, transactions, resumed, partial_deliveries],
     amqp.Disposition: [
         *(passing_states, passing_states_of_parts, outcomes_again, settled_again, holes),
         *(spaced_ids, answered),

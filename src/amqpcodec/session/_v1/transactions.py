@@ -44,7 +44,10 @@ class Transaction:
         self.link._discharge(self, fail=False)
 
     def rollback(self) -> None:
-        """End it as if nothing had been sent or settled in it."""
+        """End it as if nothing had been sent or settled in it.
+
+        Nothing happens where it has failed or the controller is over: it was rolled back then.
+        """
         self.link._discharge(self, fail=True)
 
     def __repr__(self) -> str:
@@ -65,6 +68,8 @@ class Controller(Sender):
         return transaction
 
     def _discharge(self, transaction: Transaction, fail: bool) -> None:
+        if fail and (transaction.state == "failed" or self._is_over()):
+            return  # the coordinator has rolled it back
         if transaction.state != "open":
             raise LocalProtocolError(f"the transaction is {transaction.state}, not open")
         self._ask(transaction, amqp.Discharge(transaction.id, fail))
