@@ -18,10 +18,11 @@ from amqpcodec._gen.v1_constants cimport (
 )
 from amqpcodec._codec cimport (
     AMQP_LIKELY, AMQP_UNLIKELY, AmqpValue, Atomic, CONNECTION_SECURE, CONNECTION_SECURE_OK, CONNECTION_START_OK,
-    CONNECTION_TUNE_OK, CONNECTION_UPDATE_SECRET, Cursor, DEPTH_LIMIT, Desc, ERROR, Fault, FRAME_BODY, FRAME_END,
-    FRAME_HEADER, FRAME_HEARTBEAT, FRAME_METHOD, is_known_type, load16, load32, load64, MAX_FIELDS, MAX_U32, OK,
-    PLAIN, Protocol, RABBITMQ, read_arguments, read_properties, reading_mode, SHAPE_LONG, SHAPE_TABLE,
-    SHAPE_UNKNOWN, SHAPES, Slot, slot_index, store16, store64, use_begin, use_end,
+    CONNECTION_TUNE_OK, CONNECTION_UPDATE_SECRET, Cursor, DEPTH_LIMIT, Desc, ERROR, Fault, FOREIGN_BYTES,
+    FOREIGN_LEAST, foreign_protocol, FRAME_BODY, FRAME_END, FRAME_HEADER, FRAME_HEARTBEAT, FRAME_METHOD,
+    is_known_type, load16, load32, load64, MAX_FIELDS, MAX_U32, OK, PLAIN, Protocol, RABBITMQ, read_arguments,
+    read_properties, reading_mode, SHAPE_LONG, SHAPE_TABLE, SHAPE_UNKNOWN, SHAPES, Slot, slot_index, store16,
+    store64, use_begin, use_end,
 )
 from amqpcodec._v1 cimport (
     V1_AMQP_FRAME, v1_begin, v1_check, v1_check_begin, v1_content, V1_FRAME_AMQP, V1_FRAME_SASL, v1_inside, v1_known,

@@ -177,8 +177,8 @@ def test_a_state_counts_on_and_is_not_warned_of_twice(tmp_path: Path) -> None:
 
 def test_a_state_of_the_layout_before_is_refused() -> None:
     state = bytearray(capture.Reader(io.BytesIO(make.pcap([]))).state())
-    state[7] = 8
-    with pytest.raises(capture.StateError, match="version 8; this reader takes 9"):
+    state[7] = 9
+    with pytest.raises(capture.StateError, match="version 9; this reader takes 10"):
         capture.Reader(io.BytesIO(make.pcap([]))).resume(bytes(state))
 
 

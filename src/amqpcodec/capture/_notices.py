@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-__all__ = ["no_frames", "unread_links"]
+__all__ = ["no_frames", "other_protocols", "unread_links"]
 
 
 def unread_links(links: Mapping[str, int]) -> str:
@@ -21,6 +21,15 @@ def unread_links(links: Mapping[str, int]) -> str:
     return f"{packets:,} {were} left out, of link types that are not read ({types})"
 
 
+def other_protocols(counted: Mapping[str, Any]) -> list[str]:
+    """What connections speak that were left out, and how many of each.
+
+    counted: as stats() has it.
+    """
+    names: Mapping[str, int] = counted["other_protocol_names"]
+    return [f"{n:,} connection{'s' * (n != 1)} of {name}" for name, n in names.items()]
+
+
 def no_frames(counted: Mapping[str, Any], ports: Collection[int]) -> str:
     """That there are packets and nothing of them is AMQP, or "" where that is not so.
 
@@ -30,8 +39,7 @@ def no_frames(counted: Mapping[str, Any], ports: Collection[int]) -> str:
         return ""
     numbers = ", ".join(map(str, sorted(set(ports)))) or "none"
     found = [f"{n:,} packets: {reason}" for reason, n in counted["skipped"].items()]
-    if counted["other_protocols"]:
-        found.append(f"{counted['other_protocols']:,} connections of another protocol")
+    found += other_protocols(counted)
     if sealed := counted["tls_connections"] - counted["tls_decrypted"]:
         found.append(f"{sealed:,} connections over TLS, which keylog= opens")
     details = f" ({', '.join(found)})" if found else ""

@@ -14,7 +14,7 @@ from typing import Any
 from ._errors import StateError
 
 MAGIC = b"AMQPCAP"
-VERSION = 9
+VERSION = 10
 #: How a state is sealed.
 PLAIN, KEYED, ENCRYPTED = 0, 1, 2
 

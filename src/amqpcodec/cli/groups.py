@@ -14,7 +14,7 @@ from typing import IO, Any, Literal
 from .. import capture
 from ..capture._limits import Limits, Unpacking
 from ..capture._link import in_the_middle
-from ..capture._notices import unread_links
+from ..capture._notices import other_protocols, unread_links
 from . import BAD_DATA, OK, USAGE, complain
 from .otherports import header_ports
 from .uris import Uri, readable
@@ -127,9 +127,7 @@ def _instead(reader: capture.Reader, files: Iterable[Path | Uri]) -> str:
     there = [f"{n:,} packets: {why}" for why, n in counted["skipped"].items()]
     if not counted["packets"]:
         there.append("no packet was recorded")
-    for key, text in (("other_protocols", "connections of another protocol"),):
-        if counted[key]:
-            there.append(f"{counted[key]:,} {text}")
+    there += other_protocols(counted)
     hint = ""
     if "other ports" in counted["skipped"]:
         seen = header_ports(map(readable, files), (), reader.limits)

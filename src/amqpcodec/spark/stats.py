@@ -33,11 +33,14 @@ _OPTIONS = (
 )
 
 #: Counts by name, and plain ones; what they mean is told by capture.stats.
-_BY_NAME = ("versions", "frames", "methods", "skipped", "unread_link_types", "tls_reasons")
+_BY_NAME = (
+    *("versions", "frames", "methods", "skipped", "unread_link_types", "other_protocol_names"),
+    "tls_reasons",
+)
 _COUNTS = (
     *("packets", "octets", "connections", "errors", "gaps", "lost_octets", "resyncs"),
     *("midstream", "tls_connections", "tls_decrypted", "websockets", "other_protocols"),
-    *("left_out_octets", "repeated_octets", "proxied_connections"),
+    *("left_out_octets", "repeated_octets", "conflicting_octets", "proxied_connections"),
     *("ip_fragments", "ip_reassembled", "resets", "reorder_overflows"),
 )
 
@@ -51,14 +54,15 @@ def capture_stats(
 ) -> DataFrame:
     """What capture files hold and what was left out of them, a row a file.
 
-    Columns: file; damaged (text, where reading ended early or the file is no capture, else null);
-    packets, octets (captured), connections, errors, gaps, lost_octets, resyncs, midstream
-    (directions), tls_connections, tls_decrypted (of these), websockets, other_protocols
-    (connections), left_out_octets, repeated_octets, proxied_connections, ip_fragments,
-    ip_reassembled, resets, reorder_overflows; and maps of counts: versions (connections by
-    protocol), frames (by type), methods (frames by method or performative), skipped (packets by
-    reason), unread_link_types (packets by a link type that is not read), tls_reasons (directions
-    that were not read). A file, or a chain, is one task.
+    Columns: file; damaged (text, where reading ended early or the file is no capture, else
+    null); packets, octets (captured), connections, errors, gaps, lost_octets, resyncs,
+    midstream (directions), tls_connections, tls_decrypted (of these), websockets,
+    other_protocols (connections), left_out_octets, repeated_octets, conflicting_octets,
+    proxied_connections, ip_fragments, ip_reassembled, resets, reorder_overflows; and maps of
+    counts: versions (connections by protocol), frames (by type), methods (frames by method or
+    performative), skipped (packets by reason), unread_link_types (packets by a link type that
+    is not read), other_protocol_names (connections that were left out, by what they speak),
+    tls_reasons (directions that were not read). A file, or a chain, is one task.
 
     Args:
         spark: a session.

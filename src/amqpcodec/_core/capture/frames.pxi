@@ -113,6 +113,21 @@ cdef int look_for_layer(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n
     return CHAIN_YES
 
 
+cdef int look_for_foreign(Reading* r, Conn* c, const uint8_t* p, size_t n, bint final) noexcept nogil:
+    """Whether a connection begins as one of another protocol, which is left out then; CHAIN_WAIT: too few bytes."""
+    cdef const char* name
+    if p[0] < FOREIGN_LEAST or c.spoke or c.resolved:
+        return CHAIN_NO
+    name = foreign_protocol(p, n)
+    if n < FOREIGN_BYTES or (name != NULL and name[0] == 0):
+        return CHAIN_NO if final else CHAIN_WAIT
+    if name == NULL:
+        return CHAIN_NO
+    leave_out(r, c, FOREIGN_HTTP if name[0] == c'H' else FOREIGN_TLS if name[0] == c'T' else
+              FOREIGN_MQTT if name[0] == c'M' else FOREIGN_STOMP if name[1] == c'T' else FOREIGN_SSH)
+    return CHAIN_YES
+
+
 cdef int start_bytes(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, bint final) noexcept nogil:
     """The first bytes of a direction; 0 where more are needed to tell."""
     cdef int found
@@ -128,6 +143,8 @@ cdef int start_bytes(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, b
             h.broken = LOST_CUT
             h.scan = 0
             return 1
+        if not c.left_out and look_for_foreign(r, c, p, n, final) == CHAIN_WAIT:
+            return 0
     h.state = IN_SYNC
     return 1
 
@@ -195,6 +212,14 @@ cdef int64_t sync_bytes(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n
     return <int64_t>i
 
 
+cdef bint is_probe(const Half* h, int64_t at, size_t n) noexcept nogil:
+    """Whether the first byte of a direction, of n that were captured at `at`, was sent alone: by a keep-alive."""
+    cdef const Mark* mark = <const Mark*>h.marks.p + h.mark
+    if not h.flags & CAPTURED_MIDSTREAM or h.mark >= h.n_marks or mark.at != at:
+        return False
+    return n == 1 if h.mark + 1 == h.n_marks else mark[1].at == at + 1
+
+
 cdef int64_t search_bytes(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64_t at,
                           bint final) noexcept nogil:
     """Look for a frame from p on: bytes used."""
@@ -233,9 +258,11 @@ cdef int64_t search_bytes(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t
         if found == CHAIN_WAIT:
             break
         if found == CHAIN_YES:
-            if put_rest(r, c, h, p, i, at, <uint64_t>h.broken) < 0:
+            if i == 1 and is_probe(h, at, n):
+                r.count.repeated += 1
+            elif put_rest(r, c, h, p, i, at, <uint64_t>h.broken) < 0:
                 return NO_MEMORY
-            if i or not h.flags & CAPTURED_MIDSTREAM:
+            elif i or not h.flags & CAPTURED_MIDSTREAM:
                 h.flags |= CAPTURED_RESYNC
                 h.tokens.unseen = True
                 r.count.resyncs += 1
@@ -297,6 +324,10 @@ cdef int end_bytes(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int
     """n > 0 bytes that are left where the run of bytes ends: they are no whole frame."""
     cdef uint64_t reason = LOST_CUT
     h.expect = 0
+    if n == 1 and h.state == SEARCHING and is_probe(h, at, n):
+        r.count.repeated += 1
+        h.scan = 0
+        return 0
     if h.state == IN_SYNC and c.v1:
         if n >= 8 and p[0] != c'A' and 8 <= load32(p) <= v1_search_limit(h):
             h.expect = at + <int64_t>load32(p)

@@ -160,10 +160,11 @@ cdef int seal_half(Reading* r, Conn* c, Half* h) noexcept nogil:
         return 0
     if flush_bytes(r, c, h) < 0:
         return NO_MEMORY
-    h.layer = LAYER_SEALED
     if c.over == OVER_HTTP and not (c.read or c.left_out):
-        c.left_out = True
-        r.count.others += 1
+        leave_out(r, c, FOREIGN_HTTP)
+    if h.layer == LAYER_NONE and c.left_out:
+        return 0        # left out without a layer: a server may answer with its protocol header
+    h.layer = LAYER_SEALED
     r.count.left_out += h.covered
     h.covered = 0
     return 0

@@ -693,6 +693,7 @@ cdef class CaptureReader:
                     methods[name] = methods.get(name, 0) + r.protocol[k].methods[i]
         skipped = {SKIP_NAMES[i]: c.skipped[i] for i in range(1, N_SKIPS) if c.skipped[i]}
         links = {link_name(i): c.links[i] for i in range(LINK_TYPES) if c.links[i]}
+        foreign = {FOREIGN_NAMES[i]: c.foreign[i] for i in range(N_FOREIGN) if c.foreign[i]}
         layers = {} if self.layers is None else self.layers.counts()
         return {
             "packets": c.packets, "octets": c.captured, "connections": c.connections,
@@ -700,8 +701,9 @@ cdef class CaptureReader:
             "frames": {name: n for name, n in types.items() if n}, "methods": methods,
             "gaps": c.gaps, "lost_octets": c.lost, "resyncs": c.resyncs, "midstream": c.midstream,
             "tls_connections": c.tls, "tls_decrypted": c.decrypted, **layers,
-            "other_protocols": c.others, "left_out_octets": c.left_out,
-            "repeated_octets": c.repeated, "proxied_connections": c.proxied,
+            "other_protocols": c.others, "other_protocol_names": foreign, "left_out_octets": c.left_out,
+            "repeated_octets": c.repeated, "conflicting_octets": c.conflicting,
+            "proxied_connections": c.proxied,
             "ip_fragments": c.fragments, "ip_reassembled": c.joined,
             "resets": c.resets, "reorder_overflows": c.overflows, "skipped": skipped,
             "unread_link_types": links,

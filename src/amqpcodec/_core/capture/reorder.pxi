@@ -52,8 +52,15 @@ cdef int push_piece(Reading* r, Half* h, Piece* piece) noexcept nogil:
     return 0
 
 
-cdef void drop_piece(Reading* r, Half* h) noexcept nogil:
+cdef inline void drop_piece(Reading* r, Half* h) noexcept nogil:
     """The first one."""
+    cdef Piece* piece = first_waiting(h)
+    pop_piece(r, h)
+    free(piece)
+
+
+cdef void pop_piece(Reading* r, Half* h) noexcept nogil:
+    """Take the first one out of the heap; the caller has it."""
     cdef Piece** heap = <Piece**>h.heap.p
     cdef Piece* piece = heap[0]
     cdef Piece* last
@@ -61,7 +68,6 @@ cdef void drop_piece(Reading* r, Half* h) noexcept nogil:
     h.n_waiting -= 1
     h.held -= piece.n + PIECE_COST
     r.held -= piece.n + PIECE_COST
-    free(piece)
     n = <size_t>h.n_waiting
     if n == 0:
         block_give(&h.heap)

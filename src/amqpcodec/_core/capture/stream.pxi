@@ -18,6 +18,18 @@ cdef enum:
     OVER_TLS = 1
     OVER_HTTP = 2
 
+# What connections speak that are left out. The order is that of FOREIGN_NAMES.
+cdef enum:
+    FOREIGN_HTTP
+    FOREIGN_TLS
+    FOREIGN_MQTT
+    FOREIGN_STOMP
+    FOREIGN_SSH
+    FOREIGN_AMQP            # a version that is not known
+    N_FOREIGN
+
+cdef tuple FOREIGN_NAMES = ("HTTP", "TLS", "MQTT", "STOMP", "SSH", "another version of AMQP")
+
 cdef enum:
     TLS_PORT = 5671
     DEFAULT_FRAME_MAX = 131072
@@ -144,9 +156,11 @@ cdef struct CaptureCounts:
     uint64_t midstream
     uint64_t tls
     uint64_t decrypted      # of these, with a direction that was read
-    uint64_t others         # connections of protocols that are not known
+    uint64_t others         # connections of protocols that are not read
+    uint64_t[N_FOREIGN] foreign         # these by what they speak
     uint64_t left_out       # bytes of connections left out
     uint64_t repeated       # bytes of retransmissions
+    uint64_t conflicting    # of these, bytes that are others than before
     uint64_t fragments      # of IP packets
     uint64_t resets         # connections that one ended
     uint64_t proxied        # connections whose proxy said whom it speaks for
@@ -325,6 +339,13 @@ cdef void find_layer(Reading* r, Conn* c, Half* h, uint8_t over) noexcept nogil:
         return
     c.over = over
     r.count.tls += over == OVER_TLS
+
+
+cdef void leave_out(Reading* r, Conn* c, int foreign) noexcept nogil:
+    """The connection speaks another protocol."""
+    c.left_out = True
+    r.count.others += 1
+    r.count.foreign[foreign] += 1
 
 
 # ---- rows ----

@@ -8,6 +8,7 @@ cdef enum:
     CLOSING_LIMIT = 256             # connections that are kept for late segments
     FAR_BEHIND = 1 << 26            # bytes: no one sends those again
     FAR = 1 << 20                   # bytes from the end of a connection that is closed
+    SYN_AHEAD = 1 << 20             # bytes that a SYN may stand before what came ahead of it
 
 
 cdef int deliver(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, const Mark* mark) noexcept nogil:
@@ -31,31 +32,74 @@ cdef int skip_to(Reading* r, Conn* c, Half* h, int64_t to) noexcept nogil:
     return lose_bytes(r, c, h, lost)
 
 
+cdef uint64_t count_different(const uint8_t* a, const uint8_t* b, size_t n) noexcept nogil:
+    """Bytes that two copies do not share."""
+    cdef uint64_t different = 0
+    cdef size_t i
+    if memcmp(a, b, n) == 0:
+        return 0
+    for i in range(n):
+        different += a[i] != b[i]
+    return different
+
+
+cdef void compare_copies(Reading* r, const Half* h, const uint8_t* p, size_t n, int64_t at) noexcept nogil:
+    """Count what n bytes at a position have otherwise than those that were taken before them, as far as these
+    wait for the rest of their frame. Those that were taken first count."""
+    cdef int64_t first = max(at, h.base)
+    cdef int64_t end = min(at + <int64_t>n, h.base + <int64_t>h.n)
+    if h.layer == LAYER_NONE and h.plain == h.offset and first < end:
+        r.count.conflicting += count_different(p + (first - at), h.buf.p + (first - h.base), <size_t>(end - first))
+
+
 cdef int drain(Reading* r, Conn* c, Half* h) noexcept nogil:
-    """What follows without a hole."""
+    """What follows without a hole. Of copies of a byte, the one whose segment begins first counts."""
     cdef Piece* piece = first_waiting(h)
-    cdef int64_t old
-    while piece != NULL and piece.at <= h.offset:
+    cdef Piece* before = NULL       # the newest one that was taken: those after it may begin within it
+    cdef int64_t old, end
+    cdef int status = 0
+    while status == 0 and piece != NULL and piece.at <= h.offset:
         old = h.offset - piece.at
         r.count.repeated += <uint64_t>min(old, <int64_t>piece.n)
+        if old > 0:
+            if before == NULL:
+                compare_copies(r, h, <uint8_t*>(piece + 1), min(piece.n, <size_t>old), piece.at)
+            elif before.at <= piece.at:
+                end = min(before.at + <int64_t>before.n, piece.at + <int64_t>piece.n)
+                if piece.at < end:
+                    r.count.conflicting += count_different(
+                        <uint8_t*>(before + 1) + (piece.at - before.at), <uint8_t*>(piece + 1),
+                        <size_t>(end - piece.at))
+        pop_piece(r, h)
         if old < <int64_t>piece.n:
-            if deliver(r, c, h, <uint8_t*>(piece + 1) + old, piece.n - <size_t>old, &piece.mark) < 0:
-                return NO_MEMORY
-        drop_piece(r, h)
+            status = deliver(r, c, h, <uint8_t*>(piece + 1) + old, piece.n - <size_t>old, &piece.mark)
+            free(before)
+            before = piece
+        else:
+            free(piece)
         piece = first_waiting(h)
-    return 0
+    free(before)
+    return status
 
 
 cdef int start_midstream(Reading* r, Conn* c, Half* h) noexcept nogil:
-    """Begin at the first byte that was captured."""
+    """Begin at the first byte that was captured: in the middle, but where a client's protocol header is there."""
+    cdef Piece* first = first_waiting(h)
     h.started = True
-    if h.n_waiting:
-        h.next += <uint32_t>(first_waiting(h).at - h.offset)
-        h.offset = first_waiting(h).at
+    if first != NULL:
+        h.next += <uint32_t>(first.at - h.offset)
+        h.offset = first.at
         h.plain = h.offset
-    h.flags = CAPTURED_MIDSTREAM
-    r.count.midstream += 1
+        h.first = h.next
+    if h != &c.half[0] or first == NULL or not is_header_segment(r, <uint8_t*>(first + 1), first.n):
+        h.flags = CAPTURED_MIDSTREAM
+        r.count.midstream += 1
     return drain(r, c, h)
+
+
+cdef inline bint is_header_segment(Reading* r, const uint8_t* p, size_t n) noexcept nogil:
+    """Whether a segment is a protocol header, or one and the first frame: the beginning of a connection."""
+    return n >= 8 and p[0] == c'A' and is_opening(r, p, n, True) == CHAIN_YES
 
 
 cdef int finish_half(Reading* r, Conn* c, Half* h) noexcept nogil:
@@ -308,7 +352,7 @@ cdef int add_segment(Reading* r, const CapPacket* packet, const Segment* s) noex
         side = 0 if to_server else 1
     c = find_conn(r, &s.target, &s.source) if side else find_conn(r, &s.source, &s.target)
     if c != NULL and (begins_anew(&c.half[side], s.sequence + 1) if s.flags & TCP_SYN
-                      else is_foreign(c, &c.half[side], s)):
+                      else is_foreign(r, c, &c.half[side], s)):
         if finish_conn(r, c) < 0:    # the same ports, used again
             return NO_MEMORY
         c = NULL
@@ -344,25 +388,30 @@ cdef int add_segment(Reading* r, const CapPacket* packet, const Segment* s) noex
 
 
 cdef bint begins_anew(const Half* h, uint32_t first) noexcept nogil:
-    """Whether a SYN opens another connection than the one this direction belongs to."""
+    """Whether a SYN opens another connection than the one this direction belongs to. One that comes late, after
+    the direction has begun without it, stands right before the first byte that was captured."""
     cdef int64_t before
     if not h.seen:
         return False
-    if h.syn:
+    if h.syn or h.started:
         return h.first != first
-    if h.started or h.n_waiting == 0:
+    if h.n_waiting == 0:
         return True
-    before = first_waiting(h).at - position_of(h, first)      # a SYN that comes late
-    return before < 0 or before > 1 << 20
+    before = first_waiting(h).at - position_of(h, first)
+    return before < 0 or before > SYN_AHEAD
 
 
-cdef bint is_foreign(const Conn* c, const Half* h, const Segment* s) noexcept nogil:
+cdef bint is_foreign(Reading* r, const Conn* c, const Half* h, const Segment* s) noexcept nogil:
     """Whether bytes cannot be of this connection: then its ports are used again, and the opening was
     not captured; or so much was not that the numbers went round."""
     cdef int64_t at
     if s.have == 0 or not h.started or s.flags & TCP_RST:
         return False
     at = position_of(h, s.sequence)
+    if (AMQP_UNLIKELY(at != h.offset and s.data[0] == c'A') and h == &c.half[0] and s.sequence != h.first
+            and (c.closes or at < h.offset - FAR or at > h.offset + FAR)
+            and is_header_segment(r, s.data, s.have)):
+        return True         # far from where the connection is, another one begins
     if at + <int64_t>s.have < h.offset - (FAR if c.closes else FAR_BEHIND):
         return True
     return c.closes and at > h.known_end + FAR
@@ -411,6 +460,8 @@ cdef int add_payload(Reading* r, Conn* c, Half* h, const Segment* s, const Mark*
         return 0
     old = h.offset - at
     if h.started:
+        if AMQP_UNLIKELY(old > 0 and s.size > 1):       # a keep-alive's byte means nothing
+            compare_copies(r, h, s.data, min(s.have, <size_t>old), at)
         if old >= <int64_t>s.have:
             r.count.repeated += s.have
             return 0        # a retransmission or a keep-alive

@@ -131,8 +131,7 @@ cdef int adopt_version(Reading* r, Conn* c, Half* h, const uint8_t* p) noexcept 
         c.version = 2
         return 0
     if client:
-        c.left_out = True
-        r.count.others += 1
+        leave_out(r, c, FOREIGN_AMQP)
     return 0
 
 

@@ -22,9 +22,8 @@ cdef extern from "wire/wire.h" nogil:
     bint AMQP_UNLIKELY(bint x)
 
 cdef extern from "wire/foreign.h" nogil:
-    enum:
-        FOREIGN_BYTES
-        FOREIGN_LEAST
+    size_t FOREIGN_BYTES
+    uint8_t FOREIGN_LEAST
     const char* foreign_protocol(const uint8_t* p, size_t n)
 
 cdef extern from "wire/atomic.h" nogil:
