@@ -7,9 +7,21 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
-__all__ = ["array_to_numpy", "column_to_numpy", "columns_to_arrow", "values_to_arrow"]
+from .types import Timestamp
+from .v1_types import Timestamp as V1Timestamp
+
+__all__ = [
+    "array_to_numpy",
+    "column_to_numpy",
+    "columns_to_arrow",
+    "rows_to_pylist",
+    "values_to_arrow",
+]
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def _pyarrow(purpose: str) -> Any:
@@ -227,3 +239,38 @@ def _to_numpy(array: Any) -> Any:
             out[i] = dict(zip(names, row, strict=True)) if present[i] else None
         return out
     return array.to_numpy(zero_copy_only=False)
+
+
+def rows_to_pylist(columns: Any) -> list[dict[str, Any]]:
+    """The rows of what batch.decode returns as dicts."""
+    pa = _pyarrow("to_pylist")
+    rows = pa.record_batch(columns)
+    lists = [_to_pylist(column, columns._milliseconds) for column in rows.columns]
+    names = rows.schema.names
+    return [dict(zip(names, row, strict=True)) for row in zip(*lists, strict=True)]
+
+
+def _to_pylist(array: Any, v1: bool) -> list[Any]:
+    pa = _pyarrow("to_pylist")
+    if pa.types.is_struct(array.type):
+        members = [_to_pylist(array.field(i), v1) for i in range(array.type.num_fields)]
+        names = [field.name for field in array.type]
+        return [
+            dict(zip(names, row, strict=True)) if present else None
+            for present, row in zip(
+                array.is_valid().to_pylist(), zip(*members, strict=True), strict=True
+            )
+        ]
+    if not pa.types.is_timestamp(array.type):
+        return array.to_pylist()  # type: ignore[no-any-return]
+    return [
+        None if number is None else _time(number, v1)
+        for number in array.cast(pa.int64()).to_pylist()
+    ]
+
+
+def _time(microseconds: int, v1: bool) -> object:
+    try:
+        return EPOCH + timedelta(microseconds=microseconds)
+    except OverflowError:
+        return V1Timestamp(microseconds // 1000) if v1 else Timestamp(microseconds // 10**6)

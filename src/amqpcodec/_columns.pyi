@@ -42,6 +42,16 @@ class Columns:
         Raises KeyError where there is no such column.
         """
 
+    _milliseconds: bool
+
+    def to_pylist(self) -> list[dict[str, Any]]:
+        """The rows as dicts. It needs pyarrow, whose own to_pylist this is but for timestamps.
+
+        A timestamp is an aware datetime, or beyond year 9999, where Python's calendar ends and
+        pyarrow's to_pylist raises OverflowError, the number of the wire: ``types.Timestamp``
+        (seconds) or, of AMQP 1.0, ``v1_0.Timestamp`` (milliseconds).
+        """
+
     def _repr_html_(self) -> str:
         """A table of the first rows, for notebooks: text is cut, and bytes are counted only."""
 

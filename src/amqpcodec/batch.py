@@ -97,9 +97,9 @@ def decode(
     - "headers.x-death": one header as JSON text (utf8). "headers.n:long": as one type, null where
       the value has another: json, string (utf8), long or int (int64; any integer), double (float64;
       also integers), boolean or bool, timestamp (µs UTC), binary (bytes of strings, too), in any
-      case. Only the name of a type after the last colon is a type, so names may contain colons and
-      dots; types of other systems ("n:int32") are refused. Of headers that come twice the last one
-      counts.
+      case. What stands after the last colon is a type, and one that there is not is refused: for a
+      header with a colon in its name ask for "headers.a:b:json". Names may contain dots. Of headers
+      that come twice the last one counts.
 
     AMQP 1.0 (protocol="1.0") has its own columns. At frame level: row, offset, frame_type ("amqp",
     "sasl", "heartbeat", "protocol-header"), channel, performative (utf8, such as "transfer"),

@@ -291,6 +291,11 @@ class Array:
     def __init__(
         self, type: str, items: Iterable[Any] = (), descriptors: Iterable[Any] = ()
     ) -> None:
+        if not isinstance(type, str):
+            raise TypeError(
+                f"Array takes the name of its items' type first, Array('int', [1, 2]), not "
+                f"{type.__class__.__name__}"
+            )
         self.type = type
         self.items = list(items)
         self.descriptors = tuple(descriptors)

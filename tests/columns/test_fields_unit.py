@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import struct
 from random import Random
 from typing import Any
@@ -181,16 +182,31 @@ def test_headers(rng: Random) -> None:
 
 
 def test_names_of_headers() -> None:
-    """Dots and colons belong to the name, unless a type stands behind the last colon."""
+    """Dots and colons belong to the name, but for the last colon, after which a type stands."""
     names = ["a", "a.b", "a:b", "a:long", "x:", ":long", ":", "é", "a b"]
     data = amqp.encode(1, amqp.Header(0, amqp.Basic.Properties(headers=dict.fromkeys(names, 7))))
     for name in names:
         for field in (f"headers.{name}:json", f"headers.{name}:long"):
             assert rows(data, fields=[field]) == [{field: "7" if "json" in field else 7}]
-    assert rows(data, fields=["headers.a:b"]) == [{"headers.a:b": "7"}]
     assert rows(data, fields=["headers.:long"]) == [{"headers.:long": "7"}]
     assert rows(data, fields=["headers.a:Int"]) == [{"headers.a:Int": 7}]
-    assert rows(data, fields=["headers.a:c"]) == [{"headers.a:c": None}]
+    assert rows(data, fields=["headers.a:c:json"]) == [{"headers.a:c:json": None}]
+
+
+@pytest.mark.parametrize(
+    "kind", ["nonsense", "b", "", "decimal(10,2)", "int32", "long "[:-1] + "s"]
+)
+@pytest.mark.parametrize("protocol", ["0-9-1", "1.0"])
+def test_types_that_there_are_not(protocol: str, kind: str) -> None:
+    """An error that lists the types, and says what to ask for."""
+    name = ("headers.x:" if protocol == "0-9-1" else "application_properties.x:") + kind
+    text = f"no type {kind!r}; there is json, string, long, double, boolean, timestamp, binary, int"
+    with pytest.raises(ValueError, match=re.escape(text)) as caught:
+        batch.decode(b"", protocol, "message", fields=[name])
+    assert f"ask for {name + ':json'!r}" in str(caught.value)
+    assert ("digits" in str(caught.value)) == kind.startswith("decimal")
+    with pytest.raises(ValueError, match=re.escape(text)):
+        batch.schema(protocol, "message", fields=[name])
 
 
 def test_one_column_stands_twice() -> None:

@@ -145,6 +145,6 @@ def test_any_case() -> None:
         with pytest.raises(ValueError, match=r"no type .*; there is json, string, long, double"):
             batch.schema(fields=[f"headers.{name}"])
     assert (
-        pa.schema(batch.schema(fields=["headers.n:text:json", "headers.a:b"])).types
+        pa.schema(batch.schema(fields=["headers.n:text:json", "headers.a:b:json"])).types
         == [pa.string()] * 2
     )

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from amqpcodec import batch, v0_8, v0_9_1, v1_0
+from amqpcodec import batch, types, v0_8, v0_9_1, v1_0
 from tests.columns.batch_rows import pa
 
 np = pytest.importorskip("numpy")
@@ -214,3 +214,32 @@ def test_encoded_as_arrays() -> None:
     assert found.errors.to_numpy()[1] == text
     with pytest.raises(KeyError, match="messages and errors"):
         found.to_numpy("body")
+
+
+def test_rows_with_times_beyond_the_calendar() -> None:
+    """Where pyarrow's to_pylist raises, that of what decode returns gives the wire's number."""
+    number = 1_700_000_000_000
+    far = v0_9_1.encode_message(
+        1, v0_9_1.Basic.Publish("", "k"), v0_9_1.Basic.Properties(timestamp=number)
+    )
+    found = batch.decode(far, level="message", fields=["properties", "properties.timestamp"])
+    with pytest.raises(OverflowError):
+        pa.record_batch(found).to_pylist()
+    [row] = found.to_pylist()
+    for value in (row["properties.timestamp"], row["properties"]["timestamp"]):
+        assert (type(value), value) == (types.Timestamp, number)
+    message = v1_0.Message(b"", creation_time=v1_0.Timestamp(number * 1000 + 7))
+    far = v1_0.encode_message(0, v1_0.Transfer(0, 1, b"t"), message)
+    name = "properties.creation_time"
+    [row] = batch.decode(far, "1.0", "message", fields=[name]).to_pylist()
+    assert (type(row[name]), row[name]) == (v1_0.Timestamp, number * 1000 + 7)
+
+
+def test_rows_are_those_of_pyarrow() -> None:
+    message = v0_9_1.encode_message(
+        1, v0_9_1.Basic.Publish("", "k"), v0_9_1.Basic.Properties(timestamp=TIME), b"body"
+    )
+    for data, protocol in ((message + SHORT, "0-9-1"), (v1_0.encode(0, v1_0.Close()), "1.0")):
+        for level in ("frame", "message"):
+            found = batch.decode(data, protocol, level)  # type: ignore[arg-type]
+            assert found.to_pylist() == pa.record_batch(found).to_pylist()

@@ -73,7 +73,7 @@ ARROWS: dict[str, set[str]] = {
     "capture": {"batch", "public", "core", "core-v1", "core-columns", "core-capture", "errors"},
     "tables": {"capture", "public"},  # captures in other libraries' terms
     "html": set(),  # given what it shows
-    "arrays": set(),  # of other libraries, for batch and what it returns
+    "arrays": {"types"},  # of other libraries, for batch and what it returns
     # Over the decoders of the protocol modules, which the facade holds.
     "session": {"facade", "public", "errors", "types"},
     "traces": {"capture", "public"},

@@ -178,7 +178,7 @@ def test_python_to_amqp(value: Any, octets: str) -> None:
         (object(), "no type of AMQP 1.0 stands for object"),
         ({"a": {1, 2}}, "stands for set"),
         (amqp.Array("nonsense", []), "no such type"),
-        (amqp.Array([], [1]), "no such type"),
+        (amqp.Array("nothing", [1]), "no such type"),
         (amqp.Array("double", [10**400]), "so large a number"),
         (amqp.Array("float", [1e39]), "so large a number"),
         (amqp.Array("float", [-(10**400)]), "so large a number"),
@@ -529,3 +529,8 @@ def test_vectors_of_other_projects(row: dict[str, Any]) -> None:
     if any(isinstance(value, amqp.Composite) for value in values):
         return  # its value is held against the bytes: classes do not show their list
     assert [tagged(value) for value in values] == row["proton"]
+
+
+def test_an_array_without_its_type() -> None:
+    with pytest.raises(TypeError, match=r"name of its items' type first, Array\('int', \[1, 2\]\)"):
+        amqp.Array([1, 2])  # type: ignore[arg-type]

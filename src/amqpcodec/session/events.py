@@ -69,7 +69,7 @@ class ConnectionOpened(Event):
     Attributes:
         virtual_host: its name.
         peer_properties: the table in which the peer describes itself.
-        channel_max: highest channel number.
+        channel_max: highest channel number; 0: both ends named no limit, so up to 65535.
         frame_max: bytes a frame may take, the 8 of its envelope included; 0 for no limit.
         heartbeat: seconds between heartbeats; 0 for none.
     """

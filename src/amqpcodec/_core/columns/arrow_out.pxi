@@ -344,6 +344,16 @@ cdef class Columns:
         from amqpcodec._arrays import column_to_numpy
         return column_to_numpy(self, column)
 
+    def to_pylist(self):
+        """The rows as dicts. It needs pyarrow, whose own to_pylist this is but for timestamps.
+
+        A timestamp is an aware datetime, or beyond year 9999, where Python's calendar ends and
+        pyarrow's to_pylist raises OverflowError, the number of the wire: ``types.Timestamp``
+        (seconds) or, of AMQP 1.0, ``v1_0.Timestamp`` (milliseconds).
+        """
+        from amqpcodec._arrays import rows_to_pylist
+        return rows_to_pylist(self)
+
     @property
     def held(self):
         """What was open at the end: (row, bytes, link) each, and links; see decode_columns."""

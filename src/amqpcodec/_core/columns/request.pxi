@@ -12,13 +12,8 @@ cdef dict WANTED_TYPES = {
     "binary": (AS_WANTED_BINARY, "z"),
 }
 
-# Short forms; and names of types elsewhere, which nobody means as a part of a header's name.
+# Short forms.
 cdef dict WANTED_ALIASES = {"int": "long", "bool": "boolean"}
-cdef frozenset NO_WANTED_TYPES = frozenset((
-    "str", "text", "utf8", "varchar", "char", "bytes", "integer", "bigint", "smallint", "tinyint", "short", "byte",
-    "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "uint", "ulong", "float", "float32",
-    "float64", "real", "number", "numeric", "decimal", "date", "datetime", "time", "object", "struct", "map", "list",
-    "array", "variant", "any"))
 
 
 @cython.final
@@ -305,17 +300,20 @@ cdef set table_columns(FramePlan plan):
 
 
 cdef tuple wanted_header(FramePlan plan, str name):
-    """(type, format, bytes) of `headers.NAME` or `headers.NAME:TYPE`. What stands after the last
-    colon is a type only if it is the name of one."""
+    """(type, format, bytes) of `headers.NAME` or `headers.NAME:TYPE`. What stands after the last colon is a type."""
     cdef str key = name[len(plan.wanted):]
     before, colon, after = key.rpartition(":")
     type_ = WANTED_TYPES["json"]
-    after = WANTED_ALIASES.get(after.lower(), after.lower())
-    if colon and before and after in WANTED_TYPES:
-        key, type_ = before, WANTED_TYPES[after]
-    elif colon and before and after in NO_WANTED_TYPES:
-        raise ValueError(f"{name!r}: no type {after!r}; there is {', '.join(WANTED_TYPES)}, int and bool. For a "
-                         f"header of that name ask for {name + ':json'!r}")
+    if colon and before:
+        low = after.strip().lower()
+        low = WANTED_ALIASES.get(low, low)
+        if low not in WANTED_TYPES:
+            hint = ""
+            if low.startswith(("decimal", "numeric")):
+                hint = f"; of decimals {before + ':json'!r} has the digits"
+            raise ValueError(f"{name!r}: no type {after!r}; there is {', '.join(WANTED_TYPES)}, int and bool{hint}. "
+                             f"For a header of that name ask for {name + ':json'!r}")
+        key, type_ = before, WANTED_TYPES[low]
     try:
         raw = key.encode()
     except UnicodeEncodeError as error:
