@@ -89,7 +89,7 @@ NEWEST = $(shell $(PYTHON) scripts/newest_python.py --not $(PYTHON))
 
 # --- targets ----------------------------------------------------------------------------------
 
-.PHONY: build demo test test-setup linear-test rooms-test newest-test debug-test broker-test compat docs fuzz memcheck sanitize mutants coverage lint types generate check-generated wheel-check \
+.PHONY: build demo test test-setup linear-test rooms-test newest-test debug-test broker-test compat docs fuzz memcheck sanitize mutants coverage python-coverage lint types generate check-generated wheel-check \
 	build-size bench bench-compat bench-scale bench-session clean distclean
 
 build: $(DONE)/built  ## build the extension in place
@@ -143,6 +143,9 @@ memcheck: $(DONE)/built $(addprefix $(DONE)/with-,test clients spec cli)  ## var
 
 coverage: $(DONE)/with-build $(addprefix $(DONE)/with-,test clients spec cli)  ## lines of the core that no test reaches (gcc)
 	$(PY) -m tests.coverage $(ARGS)
+
+python-coverage: $(TEST_SETUP) java  ## lines and branches of the package's Python that tests reach
+	$(PY) -m tests.coverage.python $(ARGS)
 
 docs: $(DONE)/with-docs  ## build the site into .cache/site; a broken link or a warning ends it
 	NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build --quiet

@@ -94,19 +94,26 @@ def headers(text: list[str], line: int) -> str:
 
 def reasons(name: str, text: list[str], missed: list[int]) -> dict[int, str]:
     """Missed lines that are left out, with the reason."""
-    listed = tomllib.loads(LEFT_OUT.read_text(encoding="utf-8")).get("lines", [])
-    found = {}
+    entries = tomllib.loads(LEFT_OUT.read_text(encoding="utf-8")).get("lines", [])
+    return named_lines(entries, name, text, missed)
+
+
+def named_lines(
+    entries: list[dict[str, str]], name: str, text: list[str], missed: list[int]
+) -> dict[int, str]:
+    """Missed lines of a file that an entry of a list names, with the reason."""
+    named = {}
     for line in missed:
-        for entry in listed:
+        for entry in entries:
             if (
                 fnmatchcase(name, entry.get("file", "*"))
                 and re.search(entry.get("line", ""), text[line])
                 and re.search(entry.get("after", ""), text[line - 1])
                 and re.search(entry.get("under", ""), headers(text, line))
             ):
-                found[line] = entry["reason"]
+                named[line] = entry["reason"]
                 break
-    return found
+    return named
 
 
 def report(least: float) -> int:
