@@ -1,7 +1,7 @@
-"""Lines and branches of the package's Python that tests reach: python -m tests.coverage.python [PATHS]
+"""Lines and branches of the package's Python that tests reach: python -m tests.coverage.python
 
-Runs tests under coverage.py, subprocesses and Spark's workers included, prints a table by folder and
-each line that no test reached and `python_left_out.toml` does not name. Without PATHS it runs the
+Runs tests under coverage.py, subprocesses and Spark's workers included, prints a table by folder
+and each line that no test reached and `python_left_out.toml` does not name. Without PATHS it runs the
 folders of `FOLDERS`. --add counts what these tests reach in addition to what earlier runs reached;
 --report prints earlier runs alone. Exit status: 1 where a test fails, or below --least percent of
 lines and branches together, those left out not counted.
@@ -55,7 +55,16 @@ def run(paths: list[str]) -> int:
     CACHE.mkdir(parents=True, exist_ok=True)
     settings = CACHE / "settings.ini"
     settings.write_text(CONFIGURATION, encoding="utf-8")
-    command = [sys.executable, "-m", "coverage", "run", f"--rcfile={settings}", "-m", "pytest", "-q"]
+    command = [
+        sys.executable,
+        "-m",
+        "coverage",
+        "run",
+        f"--rcfile={settings}",
+        "-m",
+        "pytest",
+        "-q",
+    ]
     return subprocess.run([*command, *paths], cwd=REPO).returncode
 
 
@@ -65,9 +74,7 @@ def read() -> dict[str, Any]:
     coverage = [sys.executable, "-m", "coverage"]
     subprocess.run([*coverage, "combine", settings, "--keep", "-q"], cwd=REPO, check=True)
     path = CACHE / "report.json"
-    subprocess.run(
-        [*coverage, "json", settings, "-q", "-o", str(path)], cwd=REPO, check=True
-    )
+    subprocess.run([*coverage, "json", settings, "-q", "-o", str(path)], cwd=REPO, check=True)
     files = json.loads(path.read_text(encoding="utf-8"))["files"]
     return {Path(name).relative_to(PACKAGE).as_posix(): found for name, found in files.items()}
 

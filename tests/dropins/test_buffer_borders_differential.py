@@ -1,8 +1,8 @@
 """Every value that a drop-in writes, at every distance from the end of its buffer.
 
-A writer's buffer begins on the stack with one of `CAPACITIES` bytes and doubles when it is full. A store
-that nobody reserved shows only where the buffer ends within the few bytes between what was reserved and
-what was stored, so the filler before the value takes every length near each capacity.
+A writer's buffer begins on the stack with one of `CAPACITIES` bytes and doubles when it is full.
+A store that nobody reserved shows only where the buffer ends within the few bytes between what was
+reserved and what was stored, so the filler before the value takes every length near each capacity.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ CAPACITIES = (256, 512, 1024, 2048, 4096, 8192, 16384)
 REACH = 130
 
 VALUES: list[Any] = [
-    "", "t", "text of some length", 0, -1, 127, 255, 32767, 65535, 2**31 - 1, 2**31, 2**40, -(2**63),
-    True, False, None, 1.5, b"", b"bytes", bytearray(b"array"), Decimal("3.14"), {}, [], {"k": 5}, [1, "t", {}],
-    datetime(2024, 1, 2, 3, 4, 5, tzinfo=UTC),
+    "", "t", "text of some length", 0, -1, 127, 255, 32767, 65535, 2**31 - 1, 2**31, 2**40,
+    -(2**63), True, False, None, 1.5, b"", b"bytes", bytearray(b"array"), Decimal("3.14"), {}, [],
+    {"k": 5}, [1, "t", {}], datetime(2024, 1, 2, 3, 4, 5, tzinfo=UTC),
 ]  # fmt: skip
 
 
