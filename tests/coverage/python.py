@@ -2,9 +2,9 @@
 
 Runs tests under coverage.py, subprocesses and Spark's workers included, prints a table by folder
 and each line that no test reached and `python_left_out.toml` does not name. Paths and other options
-go to pytest; without paths the folders of `FOLDERS` are run. --add counts what these tests reach in addition to what earlier runs reached;
---report prints earlier runs alone. Exit status: 1 where a test fails, or below --least percent of
-lines and branches together, those left out not counted.
+go to pytest; without paths the folders of `FOLDERS` are run. --add counts what these tests reach in
+addition to what earlier runs reached; --report prints earlier runs alone. Exit status: 1 where a
+test fails, or below --least percent of lines and branches together, those left out not counted.
 """
 
 from __future__ import annotations

@@ -46,18 +46,22 @@ class TagRanges(Sequence[int]):
         return self._places
 
     def __len__(self) -> int:
+        """How many numbers there are."""
         if self._node is not None:
             return self._node[5]
         ends = self._ends()
         return ends[-1] if ends else 0
 
     def __iter__(self) -> Iterator[int]:
+        """The numbers, ascending."""
         return chain.from_iterable(self.ranges)
 
     def __reversed__(self) -> Iterator[int]:
+        """The numbers, descending."""
         return chain.from_iterable(map(reversed, reversed(self.ranges)))
 
     def __contains__(self, tag: object) -> bool:
+        """Whether a number is among them, in the logarithm of the ranges."""
         if not isinstance(tag, int):
             return False
         place = bisect_right(self.ranges, tag, key=_start) - 1
@@ -70,6 +74,7 @@ class TagRanges(Sequence[int]):
     def __getitem__(self, index: slice) -> tuple[int, ...]: ...
 
     def __getitem__(self, index: int | slice) -> int | tuple[int, ...]:
+        """The number at a place, or a tuple of those in a slice. Raises IndexError as a tuple does."""
         if isinstance(index, slice):
             return tuple(self)[index]
         place = index if index >= 0 else index + len(self)
@@ -79,6 +84,7 @@ class TagRanges(Sequence[int]):
         return self.ranges[at][place - self._ends()[at]]
 
     def __eq__(self, other: object) -> bool:
+        """Whether the other is the same numbers, as TagRanges or a tuple."""
         if isinstance(other, TagRanges):
             return self.ranges == other.ranges
         if isinstance(other, tuple):
@@ -88,9 +94,11 @@ class TagRanges(Sequence[int]):
         return NotImplemented
 
     def __hash__(self) -> int:
+        """That of the tuple of the numbers."""
         return hash(tuple(self))
 
     def __repr__(self) -> str:
+        """The first eight ranges."""
         shown = [
             f"{one[0]}" if len(one) == 1 else f"{one[0]} to {one[-1]}" for one in self.ranges[:8]
         ]
