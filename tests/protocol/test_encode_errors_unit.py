@@ -342,3 +342,13 @@ def test_an_error_leaves_the_frame_as_it_was() -> None:
     assert amqp.encode(1, publish) == w.method_frame(
         "basic.publish", exchange="orders", routing_key="k"
     )
+
+
+def test_a_header_above_frame_max_says_what_to_do() -> None:
+    """A content header cannot be split, and its size is that of the headers mostly."""
+    publish = amqp.Basic.Publish("", "q")
+    large = amqp.Basic.Properties(headers={"k": "x" * 5000})
+    with pytest.raises(EncodeError, match=r"the header with the properties.*shorten the headers"):
+        amqp.encode_message(1, publish, large, b"b", frame_max=4096)
+    with pytest.raises(EncodeError, match=r"100 bytes do not hold the method, which takes 2\d\d"):
+        amqp.encode_message(1, amqp.Basic.Publish("", "q" * 200), None, b"b", frame_max=100)

@@ -196,8 +196,11 @@ cdef object encode_content(ProtocolCore self, int channel, object method, object
         if frame_max and (max(method_bytes, head - method_bytes) > <uint64_t>frame_max
                           or (raw.n and frame_max < 9)):
             n = max(method_bytes, head - method_bytes, <size_t>9)
+            what = "a frame" if n == 9 else "the method" if n == method_bytes else "the header with the properties"
             encode_error(<str>(<tuple>d.names)[0], "frame_max",
-                         f"{frame_max} bytes do not hold a frame of {n}")
+                         f"{frame_max} bytes do not hold {what}, which takes {n} and cannot be split: "
+                         + ("shorten the headers, or raise frame_max" if n == head - method_bytes
+                            else "raise frame_max"))
         if parts:
             return content_parts(b.start, head, body, <Py_ssize_t>raw.n, piece, <uint16_t>channel)
         total = head + raw.n
