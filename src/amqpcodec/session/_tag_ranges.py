@@ -74,7 +74,7 @@ class TagRanges(Sequence[int]):
     def __getitem__(self, index: slice) -> tuple[int, ...]: ...
 
     def __getitem__(self, index: int | slice) -> int | tuple[int, ...]:
-        """The number at a place, or a tuple of those in a slice. Raises IndexError as a tuple does."""
+        """The number at a place, or a tuple of those in a slice; IndexError as of a tuple."""
         if isinstance(index, slice):
             return tuple(self)[index]
         place = index if index >= 0 else index + len(self)
