@@ -27,8 +27,9 @@ class LimitOptions(TypedDict, total=False):
             another connection, which begins in the middle. 65,536.
         record_bytes: of a packet or block of a file, from 1 to 64 MiB, the default. Where one says
             that it is larger, the file is damaged, and stats() says so.
-        frame_bytes: of a frame, from 1 to 64 MiB, the default; less where tune-ok says so. A larger
-            one is a row with an error, and the next frame is looked for.
+        frame_bytes: of a frame, from 1 to 64 MiB, the default; of body frames less where tune-ok
+            says so. Methods and content headers may be larger than that: brokers send such. A
+            larger one is a row with an error, and the next frame is looked for.
         message_bytes: of the frames of a message, at message level, from 1 to 64 MiB, the default.
         open_deliveries: of AMQP 1.0, of each direction, that have begun and not ended, at message
             level, from 1 to 1,024, the default. Where there are more, the oldest ends, a row with

@@ -149,6 +149,12 @@ cdef int start_bytes(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, b
     return 1
 
 
+cdef bint is_large_header(Reading* r, const Conn* c, const uint8_t* p, size_t n) noexcept nogil:
+    """Whether the n >= 7 bytes at p can begin a method or a content header: brokers send those also where they
+    are larger than the agreed frame_max."""
+    return (p[0] == FRAME_METHOD or p[0] == FRAME_HEADER) and is_plausible(r, c.may, p, n, r.frame_limit)
+
+
 cdef int64_t sync_bytes(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64_t at,
                         bint final) noexcept nogil:
     """Frames from p on: bytes used. The state changes where no frame begins after them."""
@@ -184,10 +190,13 @@ cdef int64_t sync_bytes(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n
                 h.broken = 0
                 h.scan = 1
                 break
-        elif AMQP_UNLIKELY(total > sync_limit(r, c)):
+        elif AMQP_UNLIKELY(total > sync_limit(r, c)) and not is_large_header(r, c, q, n - i):
             h.state = SEARCHING
             h.broken = LOST_LARGE
             h.scan = 1
+            break
+        elif AMQP_UNLIKELY(n - i < 11 and total > sync_limit(r, c)):
+            h.need = 11     # to judge it
             break
         if total > n - i:
             h.need = <size_t>total
