@@ -26,6 +26,9 @@ STRICT = bool(os.environ.get("AMQPCODEC_WERROR"))
 # For work on the core: 0 compiles in half the time, and nothing of that is worth measuring.
 LEVEL = os.environ.get("AMQPCODEC_OPTIMIZE", "3")
 
+# For tests: a writer that stores more than it reserved ends the process (_core/wire/promise.h).
+CHECKED = [("AMQPCODEC_CHECKED_WRITES", "1")] if os.environ.get("AMQPCODEC_CHECKED_WRITES") else []
+
 if sys.platform == "win32":
     compile_args = ["/O2"]
 else:
@@ -61,6 +64,7 @@ extensions = [
         include_dirs=[str(PACKAGE / "_core"), str(PACKAGE / "_gen")],
         depends=headers(*folders),
         extra_compile_args=compile_args,
+        define_macros=CHECKED,
     )
     for name, folders in ROOMS.items()
 ]

@@ -91,6 +91,11 @@ def emit_fast(protocols: list[Protocol]) -> str:
         methods.update(dict.fromkeys(some_methods))
         properties.update(dict.fromkeys(some_properties))
     w = Writer([])
+    w("cdef enum:")
+    room = max(map(_longest, methods))
+    w(f"    FAST_ROOM = {room}     # bytes that a fast writer stores at most")
+    w()
+    w()
     for sig in methods:
         _method_reader(w, sig)
         _method_writer(w, sig)
@@ -118,6 +123,13 @@ def _lookup(w: Writer, methods: list[str], properties: list[str]) -> None:
 
 
 # ---- methods ----
+
+
+def _longest(sig: str) -> int:
+    """Bytes that the arguments of a signature take at most."""
+    return len(_bit_runs(sig)) + sum(
+        256 if letter in "Ss" else _WIDTH.get(letter, 0) for letter in sig
+    )
 
 
 def _bit_runs(sig: str) -> dict[int, int]:
@@ -347,13 +359,13 @@ def _properties_writer(w: Writer, sig: str) -> None:
     w("        uintptr_t mode) except -1:")
     w.depth += 1
     w('"""1, or 0 with nothing written where the table path must do it."""')
-    w("cdef size_t start = <size_t>(b.p - b.start)")
+    w("cdef size_t start = buffer_size(b)")
+    w("cdef uint8_t* w")
     w("cdef uint16_t flags = 0")
     w("cdef uint64_t u = 0")
     w("cdef const uint8_t* s = NULL")
     w("cdef Py_ssize_t n = 0")
-    w("buffer_room(b, 2)")
-    w("b.p += 2")
+    w("buffer_extend(b, 2)")
     for i, letter in enumerate(sig):
         if letter == "T":
             given = f"o.field[{i}] != NULL or class_bytes(o, {table[i]}) != NULL"
@@ -368,31 +380,23 @@ def _properties_writer(w: Writer, sig: str) -> None:
         w.depth += 1
         if letter in "Ss":
             _put_text(w, i, "return put_back(b, start)")
-            w("buffer_room(b, 1 + <size_t>n)")
-            w("b.p[0] = <uint8_t>n")
-            w("copy_bytes(b.p + 1, s, <size_t>n)")
-            w("b.p += 1 + n")
+            w("w = buffer_extend(b, 1 + <size_t>n)")
+            w("w[0] = <uint8_t>n")
+            w("copy_bytes(w + 1, s, <size_t>n)")
         elif letter == "t":
             w(f"if o.field[{i}] == NULL:")
             w(f"    u = class_words(o, {slots})[{words[i]}]")
             w(f"elif not seconds_fast(o.field[{i}], &u):")
             w("    return put_back(b, start)")
-            w("buffer_room(b, 8)")
-            w("store64(b.p, u)")
-            w("b.p += 8")
+            w("store64(buffer_extend(b, 8), u)")
         else:
             test = f"not exact_u64(o.field[{i}], &u)"
             if _LIMIT[letter]:
                 test += f" or u > {_LIMIT[letter]}"
             w(f"if {test}:")
             w("    return put_back(b, start)")
-            w(f"buffer_room(b, {_WIDTH[letter]})")
-            w(
-                _STORE[letter].replace("w", "b.p", 1)
-                if letter == "o"
-                else _STORE[letter].replace("(w,", "(b.p,")
-            )
-            w(f"b.p += {_WIDTH[letter]}")
+            w(f"w = buffer_extend(b, {_WIDTH[letter]})")
+            w(_STORE[letter])
         w(f"flags |= {0x8000 >> i:#06x}")
         w.depth -= 1
     w("store16(b.start + start, flags)")

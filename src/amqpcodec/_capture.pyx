@@ -32,7 +32,7 @@ from amqpcodec._v1 cimport (
 from amqpcodec._columns cimport pool_use, shared_pool
 from amqpcodec._columns cimport (
     append_i64, append_bytes, ArrowArray, AS_TEXT, begin_array, Block, block_give, block_room,
-    COL_ERROR, COL_FRAME, Column, column_grow, COLUMN_KINDS, Columns, copy_16, data_grow,
+    COL_ERROR, COL_FRAME, Column, column_grow, COLUMN_KINDS, Columns, copy_16, data_grow, data_promise,
     export_column, fill_columns, find_request, frame_plan, FRAME_TYPE_NAMES, FramePlan,
     free_array_capsule, LEVEL_FRAME, LEVEL_MESSAGE, mark_rows, MAX_PROTOCOLS, new_columns, NO_MEMORY, Node, PERMISSIVE,
     Request, Schema, schema_capsule, stream_capsule, Table, table_drop, table_finish, table_new,

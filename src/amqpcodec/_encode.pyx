@@ -39,7 +39,7 @@ from amqpcodec._columns cimport pool_use, shared_pool
 from amqpcodec._columns cimport (
     any_twice, append_bytes, ArrowArray, ArrowArrayStream, ArrowSchema, AS_TEXT,
     BAD_OFFSETS, Block, block_give, block_room, Column, column_fill, COLUMN_FULL, column_grow,
-    COPY_SLACK, data_grow, export_column, export_schema, FAILED, free_array_capsule,
+    COPY_SLACK, data_grow, data_promise, export_column, export_schema, FAILED, free_array_capsule,
     free_schema_capsule, FALLS_BACK, has_twice, KEYS_ON_STACK, mark_rows, NO_MEMORY, NO_BYTES,
     now_present, read_once_32, read_once_64, stream_capsule, Table, table_drop, table_finish, table_new,
     Text, text_room, v1_key, v1_key_order,

@@ -21,7 +21,8 @@ from amqpcodec._gen.v1_constants cimport (
 )
 from amqpcodec._codec cimport (
     BAD_BODY_SIZE, BAD_CAPTURE, BAD_DEPTH, BAD_FRAME_SIZE, BAD_INCOMPLETE, BAD_OPEN, BAD_RANGE,
-    BAD_TRAILING, bits_to_double, bits_to_float, buffer_free, buffer_init, checked_limit, copy_bytes, Datetime,
+    BAD_TRAILING, bits_to_double, bits_to_float, buffer_bytes, buffer_free, buffer_init,
+    buffer_truncate, checked_limit, copy_bytes, Datetime,
     Decimal, DecodeError, DEPTH_LIMIT, double_to_bits, drop_bytes, encode_error, EncodeError,
     EPOCH, exact_small, exact_u64, fault_text, FAULT_TEXT_SIZE, float_to_bits, FOREIGN_BYTES, FOREIGN_LEAST,
     foreign_protocol, INT_LIMITS,

@@ -1,70 +1,45 @@
-"""Every value that a drop-in writes, at every distance from the end of its buffer.
-
-A writer's buffer begins on the stack with one of `CAPACITIES` bytes and doubles when it is full.
-A store that nobody reserved shows only where the buffer ends within the few bytes between what was
-reserved and what was stored, so the filler before the value takes every length near each capacity.
-"""
+"""Every value that a drop-in writes, at every distance from the end of its buffer."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
-from decimal import Decimal
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from tests.dropins.stock import Side
+from tests.dropins.borders import V1_VALUES, VALUES, WRITERS, Writer, azure_frames, lengths
+from tests.dropins.conftest import need
+from tests.dropins.stock import V1_MODULES, Side, dropin, installed
 
-Pair = tuple[Side, Side]
+#: Types of which a client writes its own way, or none.
+LEFT_TO_CLIENT = {"amqp": (bytearray,), "pika": (bytearray, float), "pamqp": (bytes,)}
+#: Values that go into each of azure's performatives: what differs is what stands in front.
+FRAMES = 2
 
-#: Initial capacities and what they grow to.
-CAPACITIES = (256, 512, 1024, 2048, 4096, 8192, 16384)
-#: The longest run of bytes that a case writes after its filler, with the heads before the filler.
-REACH = 130
-
-VALUES: list[Any] = [
-    "", "t", "text of some length", 0, -1, 127, 255, 32767, 65535, 2**31 - 1, 2**31, 2**40,
-    -(2**63), True, False, None, 1.5, b"", b"bytes", bytearray(b"array"), Decimal("3.14"), {}, [],
-    {"k": 5}, [1, "t", {}], datetime(2024, 1, 2, 3, 4, 5, tzinfo=UTC),
-]  # fmt: skip
-
-
-def lengths() -> Iterator[int]:
-    """Lengths of a filler, so that what follows it crosses every capacity at every byte."""
-    for capacity in CAPACITIES:
-        yield from range(max(capacity - REACH, 0), capacity + 2)
+CASES = [
+    pytest.param(package, writer, value, id=f"{package}-{writer.__name__}-{number}")
+    for package, writers in WRITERS.items()
+    for writer in writers
+    for number, value in enumerate(V1_VALUES if package in V1_MODULES else VALUES)
+    if writer is not azure_frames or number < FRAMES
+]
 
 
-def compare(pair: Pair, write: Callable[[Side, int], Any]) -> None:
-    """The drop-in writes the client's bytes, whatever the filler's length."""
-    stock, live = pair
-    for length in lengths():
-        assert write(live, length) == write(stock, length), length
+def outcome(write: Writer, side: Side, length: int, value: Any) -> Any:
+    """What was written, or the name of the exception."""
+    try:
+        return write(side, length, value)
+    except Exception as error:
+        return type(error).__name__
 
 
-def frames_of_py_amqp(side: Side, *frame: Any) -> list[bytes]:
-    written: list[bytes] = []
-    connection = SimpleNamespace(frame_max=131072, bytes_sent=0)
-    transport = SimpleNamespace(write=lambda data: written.append(bytes(data)))
-    side.method_framing.frame_writer(connection, transport)(*frame)
-    return written
-
-
-@pytest.mark.parametrize("body", [b"", b"b", b"b" * 300, "text"])
-@pytest.mark.parametrize(
-    "properties",
-    [
-        {},
-        {"delivery_mode": 2},
-        {"content_type": "c" * 20, "application_headers": {"k": 5, "t": "x"}},
-    ],
-    ids=["none", "one", "several"],
-)
-def test_py_amqp_messages(py_amqp_pair: Pair, body: Any, properties: dict[str, Any]) -> None:
-    def write(side: Side, length: int) -> Any:
-        message = side.basic_message.Message(body, **properties)
-        return frames_of_py_amqp(side, 1, 1, (60, 40), b"a" * length, message)
-
-    compare(py_amqp_pair, write)
+@pytest.mark.parametrize(("package", "writer", "value"), CASES)
+def test_the_same_bytes_at_every_length(package: str, writer: Writer, value: Any) -> None:
+    need(package)
+    with installed(package) as (stock, live):
+        fallbacks = dropin(package).fallbacks
+        before = sum(fallbacks().values())
+        for length in lengths():
+            expected = outcome(writer, stock, length, value)
+            assert outcome(writer, live, length, value) == expected, length
+        left = type(value) in LEFT_TO_CLIENT.get(package, ())
+        assert (sum(fallbacks().values()) > before) == left

@@ -1,7 +1,8 @@
 """A build of the core that stops at the first wrong access, and may say which branches it took.
 
 AddressSanitizer and UndefinedBehaviorSanitizer, with clang's coverage for libFuzzer or without it;
-overflow of signed numbers is not allowed to wrap. It lies in `.cache`, apart from the build in the
+overflow of signed numbers is not allowed to wrap, and a writer's buffer can be accessed only where
+bytes were reserved and stored. It lies in `.cache`, apart from the build in the
 source folder.
 """
 
@@ -120,6 +121,8 @@ def build(*, coverage: bool = True) -> Path:
         "CFLAGS": SANITIZE + (COVERAGE if coverage else ""),
         "AMQPCODEC_OPTIMIZE": "1",
         "AMQPCODEC_WERROR": "",
+        # Bytes that no writer has reserved cannot be accessed: see _core/wire/promise.h.
+        "AMQPCODEC_CHECKED_WRITES": "1",
     }
     command = [sys.executable, "setup.py", "--quiet", "build_ext"]
     command += ["--build-lib", str(library), "--build-temp", str(cache / "temp")]

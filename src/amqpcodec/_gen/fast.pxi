@@ -3,6 +3,10 @@
 # spec/amqp0-9.xml sha256 58e55abe1574045aa6290de53bcde1e0a70eee3416700d76ea5f89fefcc14dfb
 # spec/amqp0-8.xml sha256 d2045783f5c6345c1c419832d67e53fdf253ea34dfa7711c9da560a5b74be5f6
 
+cdef enum:
+    FAST_ROOM = 777     # bytes that a fast writer stores at most
+
+
 cdef PyObject* read_hSSBB(Desc* d, const uint8_t* p, const uint8_t* end, uintptr_t mode,
         TextCache* cache) noexcept:
     cdef const uint8_t* p0
@@ -531,28 +535,26 @@ cdef PyObject* read_properties_SSToosSSstSSSS(Desc* d, const uint8_t* p, const u
 cdef int write_properties_SSToosSSstSSSS(Buffer* b, Desc* d, MessageObject* o,
         uintptr_t mode) except -1:
     """1, or 0 with nothing written where the table path must do it."""
-    cdef size_t start = <size_t>(b.p - b.start)
+    cdef size_t start = buffer_size(b)
+    cdef uint8_t* w
     cdef uint16_t flags = 0
     cdef uint64_t u = 0
     cdef const uint8_t* s = NULL
     cdef Py_ssize_t n = 0
-    buffer_room(b, 2)
-    b.p += 2
+    buffer_extend(b, 2)
     if o.field[0] != Py_None:
         if not utf8_bytes(o.field[0], &s, &n) or <size_t>n > 255:
             return put_back(b, start)
-        buffer_room(b, 1 + <size_t>n)
-        b.p[0] = <uint8_t>n
-        copy_bytes(b.p + 1, s, <size_t>n)
-        b.p += 1 + n
+        w = buffer_extend(b, 1 + <size_t>n)
+        w[0] = <uint8_t>n
+        copy_bytes(w + 1, s, <size_t>n)
         flags |= 0x8000
     if o.field[1] != Py_None:
         if not utf8_bytes(o.field[1], &s, &n) or <size_t>n > 255:
             return put_back(b, start)
-        buffer_room(b, 1 + <size_t>n)
-        b.p[0] = <uint8_t>n
-        copy_bytes(b.p + 1, s, <size_t>n)
-        b.p += 1 + n
+        w = buffer_extend(b, 1 + <size_t>n)
+        w[0] = <uint8_t>n
+        copy_bytes(w + 1, s, <size_t>n)
         flags |= 0x4000
     if o.field[2] != Py_None and (o.field[2] != NULL or class_bytes(o, 14) != NULL):
         if not put_table_fast(b, d, o, 2, 14, mode):
@@ -561,89 +563,77 @@ cdef int write_properties_SSToosSSstSSSS(Buffer* b, Desc* d, MessageObject* o,
     if o.field[3] != Py_None:
         if not exact_u64(o.field[3], &u) or u > 0xFF:
             return put_back(b, start)
-        buffer_room(b, 1)
-        b.p[0] = <uint8_t>u
-        b.p += 1
+        w = buffer_extend(b, 1)
+        w[0] = <uint8_t>u
         flags |= 0x1000
     if o.field[4] != Py_None:
         if not exact_u64(o.field[4], &u) or u > 0xFF:
             return put_back(b, start)
-        buffer_room(b, 1)
-        b.p[0] = <uint8_t>u
-        b.p += 1
+        w = buffer_extend(b, 1)
+        w[0] = <uint8_t>u
         flags |= 0x0800
     if o.field[5] != Py_None:
         if not utf8_bytes(o.field[5], &s, &n) or <size_t>n > 255:
             return put_back(b, start)
-        buffer_room(b, 1 + <size_t>n)
-        b.p[0] = <uint8_t>n
-        copy_bytes(b.p + 1, s, <size_t>n)
-        b.p += 1 + n
+        w = buffer_extend(b, 1 + <size_t>n)
+        w[0] = <uint8_t>n
+        copy_bytes(w + 1, s, <size_t>n)
         flags |= 0x0400
     if o.field[6] != Py_None:
         if not utf8_bytes(o.field[6], &s, &n) or <size_t>n > 255:
             return put_back(b, start)
-        buffer_room(b, 1 + <size_t>n)
-        b.p[0] = <uint8_t>n
-        copy_bytes(b.p + 1, s, <size_t>n)
-        b.p += 1 + n
+        w = buffer_extend(b, 1 + <size_t>n)
+        w[0] = <uint8_t>n
+        copy_bytes(w + 1, s, <size_t>n)
         flags |= 0x0200
     if o.field[7] != Py_None:
         if not utf8_bytes(o.field[7], &s, &n) or <size_t>n > 255:
             return put_back(b, start)
-        buffer_room(b, 1 + <size_t>n)
-        b.p[0] = <uint8_t>n
-        copy_bytes(b.p + 1, s, <size_t>n)
-        b.p += 1 + n
+        w = buffer_extend(b, 1 + <size_t>n)
+        w[0] = <uint8_t>n
+        copy_bytes(w + 1, s, <size_t>n)
         flags |= 0x0100
     if o.field[8] != Py_None:
         if not utf8_bytes(o.field[8], &s, &n) or <size_t>n > 255:
             return put_back(b, start)
-        buffer_room(b, 1 + <size_t>n)
-        b.p[0] = <uint8_t>n
-        copy_bytes(b.p + 1, s, <size_t>n)
-        b.p += 1 + n
+        w = buffer_extend(b, 1 + <size_t>n)
+        w[0] = <uint8_t>n
+        copy_bytes(w + 1, s, <size_t>n)
         flags |= 0x0080
     if o.field[9] != Py_None:
         if o.field[9] == NULL:
             u = class_words(o, 15)[0]
         elif not seconds_fast(o.field[9], &u):
             return put_back(b, start)
-        buffer_room(b, 8)
-        store64(b.p, u)
-        b.p += 8
+        store64(buffer_extend(b, 8), u)
         flags |= 0x0040
     if o.field[10] != Py_None:
         if not utf8_bytes(o.field[10], &s, &n) or <size_t>n > 255:
             return put_back(b, start)
-        buffer_room(b, 1 + <size_t>n)
-        b.p[0] = <uint8_t>n
-        copy_bytes(b.p + 1, s, <size_t>n)
-        b.p += 1 + n
+        w = buffer_extend(b, 1 + <size_t>n)
+        w[0] = <uint8_t>n
+        copy_bytes(w + 1, s, <size_t>n)
         flags |= 0x0020
     if o.field[11] != Py_None:
         if not utf8_bytes(o.field[11], &s, &n) or <size_t>n > 255:
             return put_back(b, start)
-        buffer_room(b, 1 + <size_t>n)
-        b.p[0] = <uint8_t>n
-        copy_bytes(b.p + 1, s, <size_t>n)
-        b.p += 1 + n
+        w = buffer_extend(b, 1 + <size_t>n)
+        w[0] = <uint8_t>n
+        copy_bytes(w + 1, s, <size_t>n)
         flags |= 0x0010
     if o.field[12] != Py_None:
         if not utf8_bytes(o.field[12], &s, &n) or <size_t>n > 255:
             return put_back(b, start)
-        buffer_room(b, 1 + <size_t>n)
-        b.p[0] = <uint8_t>n
-        copy_bytes(b.p + 1, s, <size_t>n)
-        b.p += 1 + n
+        w = buffer_extend(b, 1 + <size_t>n)
+        w[0] = <uint8_t>n
+        copy_bytes(w + 1, s, <size_t>n)
         flags |= 0x0008
     if o.field[13] != Py_None:
         if not utf8_bytes(o.field[13], &s, &n) or <size_t>n > 255:
             return put_back(b, start)
-        buffer_room(b, 1 + <size_t>n)
-        b.p[0] = <uint8_t>n
-        copy_bytes(b.p + 1, s, <size_t>n)
-        b.p += 1 + n
+        w = buffer_extend(b, 1 + <size_t>n)
+        w[0] = <uint8_t>n
+        copy_bytes(w + 1, s, <size_t>n)
         flags |= 0x0004
     store16(b.start + start, flags)
     return 1

@@ -21,6 +21,7 @@ MODULES = {
     "dropins": (
         *("pika", "pamqp", "pika-cases", "pamqp-cases", "py-amqp-cases"),
         *("azure", "azure-cases"),
+        *("pika-borders", "pamqp-borders", "py-amqp-borders", "azure-borders"),
     ),
 }
 #: Targets of code in Python alone, which run with the plain build: see Target.core.

@@ -7,12 +7,12 @@ from contextlib import AbstractContextManager, contextmanager
 from random import Random
 from typing import Any
 
-from tests.dropins import octets
+from tests.dropins import borders, octets, wild
 from tests.dropins.case import Case, compare, make
 from tests.dropins.stock import V1_MODULES, Side, installed
 from tests.dropins_v1.use_azure import reading
 from tests.fuzz import mutators
-from tests.fuzz.target import Target
+from tests.fuzz.target import Choices, Target
 from tests.fuzz.targets.v1 import message_bytes, stream_seeds
 
 AZURE = next(iter(V1_MODULES))
@@ -90,6 +90,44 @@ def reseeded(data: bytes, rng: Random) -> bytes:
     return rng.randbytes(8)
 
 
+def at_border(package: str) -> Callable[[bytes], None]:
+    """A value of the input's choice, written as far from the end of a buffer as it says."""
+
+    def run(data: bytes) -> None:
+        choices = Choices(data, 5)
+        write = choices.pick(borders.WRITERS[package])
+        fixed = borders.V1_VALUES if package == AZURE else borders.VALUES
+        number = choices.byte()
+        length = choices.byte() << 8 | choices.byte()
+        seed = choices.byte()
+
+        def ask(side: Side) -> Any:
+            value = fixed[number % len(fixed)] if number < 128 else wild.any_value(Random(seed))
+            return write(side, length, value)
+
+        same(package, Case(write.__name__, data, ask))
+
+    return run
+
+
+def border_seeds() -> Iterator[bytes]:
+    """Each writer at each capacity."""
+    for capacity in borders.CAPACITIES:
+        for choice in range(3):
+            yield bytes((choice, choice)) + (capacity - 20).to_bytes(2) + b"\0"
+
+
+def near_border(data: bytes, rng: Random) -> bytes:
+    """Another writer, value or distance from the end of a buffer."""
+    length = rng.choice(borders.CAPACITIES) - rng.randrange(borders.REACH)
+    return rng.randbytes(2) + length.to_bytes(2) + rng.randbytes(1)
+
+
+def borders_of(name: str, package: str) -> Target:
+    """The target that writes at the borders of buffers."""
+    return Target(name, at_border(package), border_seeds, near_border, around(package), 5)
+
+
 TARGETS = (
     Target(
         "pika",
@@ -110,4 +148,8 @@ TARGETS = (
     Target("py-amqp-cases", asked("amqp"), number_seeds, reseeded, around("amqp"), 8),
     Target("azure", azure, azure_seeds, mutators.plain(1), around(AZURE), 2048),
     Target("azure-cases", asked(AZURE), number_seeds, reseeded, around(AZURE), 8),
+    borders_of("pika-borders", "pika"),
+    borders_of("pamqp-borders", "pamqp"),
+    borders_of("py-amqp-borders", "amqp"),
+    borders_of("azure-borders", AZURE),
 )

@@ -97,6 +97,7 @@ cdef int fill_texts(Table* t, int k, const CapRow* row, int64_t at, int64_t n, c
             c.data_hint = c.used // <size_t>at * <size_t>c.row_hint + room
         if data_grow(t, c, room) < 0:
             return NO_MEMORY
+    data_promise(c, c.used, room)
     start = c.data.p
     w = start + c.used
     for i in range(n):

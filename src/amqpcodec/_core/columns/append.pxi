@@ -55,6 +55,7 @@ cdef inline int fast_bytes(Table* t, Column* c, RowPlace at, const uint8_t* p, s
         status = fast_grow(t, c, at.row, n)
         if status < 0:
             return status
+    data_promise(c, used, n)
     copy_short(c.data.p + used, p, n)
     fast_text_end(c, at, used + n)
     return 0
@@ -71,6 +72,7 @@ cdef inline int fast_ascii(Table* t, Column* c, RowPlace at, const uint8_t* p, s
         status = fast_grow(t, c, at.row, n)
         if status < 0:
             return status
+    data_promise(c, used, n)
     if AMQP_UNLIKELY(not copy_ascii(c.data.p + used, p, n)):
         if not is_utf8(p, n):
             return FALLS_BACK
@@ -119,6 +121,7 @@ cdef inline int fast_i32(Column* c, RowPlace at, int32_t v) noexcept nogil:
 cdef inline int fast_commit(Table* t, Column* c, RowPlace at, const uint8_t* w) noexcept nogil:
     """Text was written into the data of a column up to w."""
     cdef size_t used = <size_t>(w - c.data.p)
+    block_check(&c.data, w)
     if AMQP_UNLIKELY(used > <size_t>t.limit):
         t.full = <int>(c - t.column)
         return COLUMN_FULL

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "wire/atomic.h"
+#include "wire/promise.h"
 #include "wire/wire.h"
 
 #if defined(__linux__)
@@ -79,7 +80,15 @@ typedef struct {
     uint8_t *p;
     size_t room;
     int processor; /* that it was taken on */
+#if defined(AMQPCODEC_CHECKED_WRITES)
+    uint8_t *promised; /* see wire/promise.h; NULL where nobody reserves in it */
+#endif
 } Block;
+
+/* The newest n bytes from `at` are reserved, and none after them. */
+#define block_promise(b, at, n) promise_make(&(b)->promised, at, n, (b)->p + (b)->room)
+/* Stop if bytes before `at` were stored that nobody had reserved. */
+#define block_check(b, at) promise_check((b)->promised, at, (b)->p + (b)->room)
 
 /*
  * Blocks that consumers have released, by size, for the next decode: writing into fresh pages costs
@@ -91,7 +100,7 @@ typedef struct {
 #define POOL_CLASSES 68 /* to 112 MiB */
 #define POOL_DEPTH 128
 #define POOL_LIMIT ((size_t)64 << 20) /* bytes that are kept, if nobody says otherwise */
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(__SANITIZE_ADDRESS__) || defined(AMQPCODEC_CHECKED_WRITES)
 #define POOL_ON 0 /* let the sanitizer see every use after release */
 #elif defined(__has_feature)
 #if __has_feature(address_sanitizer)
@@ -239,6 +248,7 @@ AMQP_APART static void block_give(Block *b) {
     int k, kept = 0;
     size_t room;
     if (b->p == NULL) return;
+    promise_end(&b->promised, b->p, b->p + b->room);
     k = pool_class(b->room, &room);
     if (POOL_ON && k < POOL_CLASSES && pool_lock()) {
         if (pool->count[k] < POOL_DEPTH && pool->bytes + room <= pool_limit()) {
@@ -264,6 +274,11 @@ AMQP_APART static int block_room(Block *b, size_t used, size_t n) {
     if (used > b->room) abort(); /* the sanitizer's build: those bytes are not here */
 #endif
     k = pool_class(n, &room);
+#if defined(AMQPCODEC_CHECKED_WRITES)
+    room = n; /* not a byte more, so that a sanitizer sees the next one */
+    if (b->p != NULL) promise_end(&b->promised, b->p, b->p + b->room);
+    b->promised = NULL;
+#endif
     processor = this_processor();
     p = pool_take(k, processor, &room);
     if (p == NULL && used && room < LARGE_PAGE) {

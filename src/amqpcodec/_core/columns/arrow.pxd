@@ -5,6 +5,8 @@ cdef extern from "columns/arrow.h" nogil:
         uint8_t* p
         size_t room
     int block_room(Block* b, size_t used, size_t n)
+    void block_promise(Block* b, uint8_t* at, size_t n)
+    void block_check(Block* b, uint8_t* at)
     void block_give(Block* b)
     size_t pool_bytes()
     size_t pool_set_limit(size_t limit)
@@ -45,8 +47,11 @@ cdef enum:
 cdef int text_grow(Text* t, size_t n) noexcept nogil
 
 cdef inline int text_room(Text* t, size_t n) noexcept nogil:
+    """Reserve n bytes: the caller stores these at most, and moves t.w after them, before anybody reserves again."""
     if AMQP_UNLIKELY(<size_t>(t.end - t.w) < n):
-        return text_grow(t, n)
+        if text_grow(t, n) < 0:
+            return NO_MEMORY
+    block_promise(t.block, t.w, n)
     return 0
 
 # How a column lies in memory.
@@ -126,7 +131,22 @@ cdef inline int append_i64(Column* c, int64_t row, int64_t v) noexcept nogil:
     return 0
 
 cdef void mark_rows(Column* c, int64_t row, int64_t n) noexcept nogil
+cdef enum:
+    SLACK = 32              # bytes of room after what fixed and data need, for writes of whole words
+
 cdef int data_grow(Table* t, Column* c, size_t n) noexcept nogil
+
+cdef inline void data_promise(Column* c, size_t used, size_t n) noexcept nogil:
+    """There is room for n bytes of data after those used: the caller stores these, and SLACK more at most."""
+    block_promise(&c.data, c.data.p + used, n + SLACK)
+
+cdef inline int data_room(Table* t, Column* c, size_t n) noexcept nogil:
+    """Reserve n bytes of data after those used: the caller stores these, and SLACK more at most. A status below 0."""
+    if AMQP_UNLIKELY(c.used + n >= c.full_at):
+        return data_grow(t, c, n)
+    data_promise(c, c.used, n)
+    return 0
+
 cdef int append_bytes(Table* t, Column* c, int64_t row, const void* p, size_t n) noexcept nogil
 cdef int table_finish(Table* t, int64_t rows) noexcept nogil
 cdef uint8_t NO_BYTES

@@ -66,10 +66,6 @@ cdef void table_drop(Table* t) noexcept nogil:
 
 # ---- appending ----
 
-cdef enum:
-    SLACK = 32              # bytes of room after what fixed and data need, for writes of whole words
-
-
 cdef inline size_t fixed_room(const Column* c, int64_t rows) noexcept nogil:
     """Bytes that `fixed` takes for so many rows."""
     if c.arrow_type == AS_INT64:
@@ -195,7 +191,7 @@ cdef void mark_rows(Column* c, int64_t row, int64_t n) noexcept nogil:
 
 
 cdef int data_grow(Table* t, Column* c, size_t n) noexcept nogil:
-    """Room for n more bytes."""
+    """Reserve n bytes of data, wherever the room for them comes from."""
     if n > <size_t>t.limit or c.used > <size_t>t.limit - n:
         t.full = <int>(c - t.column)
         return COLUMN_FULL
@@ -203,6 +199,7 @@ cdef int data_grow(Table* t, Column* c, size_t n) noexcept nogil:
         if block_room(&c.data, c.used, max(c.used + n + SLACK, 2 * c.data.room, c.data_hint)) < 0:
             return NO_MEMORY
     c.full_at = min(c.data.room - SLACK, <size_t>t.limit)
+    data_promise(c, c.used, n)
     return 0
 
 
@@ -211,10 +208,9 @@ cdef int append_view(Table* t, Column* c, int64_t row, const uint8_t* p, size_t 
     cdef uint64_t at
     cdef int status
     if n > <size_t>VIEW_INLINE and (t.base == NULL or p < t.base or p >= t.base + t.base_n):
-        if c.used + n >= c.full_at:
-            status = data_grow(t, c, n)
-            if status < 0:
-                return status
+        status = data_room(t, c, n)
+        if status < 0:
+            return status
         copy_bytes(c.data.p + c.used, p, n)
         c.used += n
         return view_end(c, row, n)
@@ -250,10 +246,9 @@ cdef int append_bytes(Table* t, Column* c, int64_t row, const void* p, size_t n)
     cdef int status
     if c.arrow_type == AS_VIEW:
         return append_view(t, c, row, <const uint8_t*>p, n)
-    if AMQP_UNLIKELY(c.used + n >= c.full_at):
-        status = data_grow(t, c, n)
-        if status < 0:
-            return status
+    status = data_room(t, c, n)
+    if status < 0:
+        return status
     if text_at(c, row) < 0:
         return NO_MEMORY
     copy_bytes(c.data.p + c.used, <const uint8_t*>p, n)
@@ -268,10 +263,9 @@ cdef inline int append_utf8(Table* t, Column* c, int64_t row, const uint8_t* p, 
     cdef int status
     if c.arrow_type == AS_VIEW:
         return append_view(t, c, row, p, n) if is_utf8(p, n) else NOT_UTF8
-    if AMQP_UNLIKELY(c.used + n >= c.full_at):
-        status = data_grow(t, c, n)
-        if status < 0:
-            return status
+    status = data_room(t, c, n)
+    if status < 0:
+        return status
     if AMQP_LIKELY(<size_t>(input_end - p) >= n + COPY_SLACK):
         if AMQP_UNLIKELY(not copy_ascii(c.data.p + c.used, p, n)) and not is_utf8(p, n):
             return NOT_UTF8
@@ -307,11 +301,13 @@ cdef int text_begin(Text* out, Column* c, const uint8_t* input_end) noexcept nog
     out.w = c.data.p + c.used
     out.end = c.data.p + c.data.room
     out.input_end = input_end
+    block_promise(out.block, out.w, 0)      # nothing, before text_room
     return 0
 
 
 cdef int text_commit(Table* t, Text* out, Column* c, int64_t row) noexcept nogil:
     cdef size_t used = <size_t>(out.w - c.data.p)
+    block_check(out.block, out.w)
     if used > <size_t>t.limit:
         t.full = <int>(c - t.column)
         return COLUMN_FULL

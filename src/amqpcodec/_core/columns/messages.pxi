@@ -385,10 +385,9 @@ cdef int put_body(Sink* s, Pending* m, int64_t row) noexcept nogil:
         if AMQP_LIKELY(m.size != 0 and m.body + 7 + m.size <= s.fast_end):
             return fast_bytes(s.table, c, place_of(row), m.body + 7, m.size)
         return append_bytes(s.table, c, row, m.body + 7 if m.size else NULL, m.size)
-    if c.used + m.size >= c.full_at:
-        status = data_grow(s.table, c, m.size)
-        if status < 0:
-            return status
+    status = data_room(s.table, c, m.size)
+    if status < 0:
+        return status
     w = c.data.p + c.used
     while k:
         piece = piece_at(s.assembly, k)
@@ -416,10 +415,9 @@ cdef int put_raw(Sink* s, Pending* m, int64_t row) noexcept nogil:
             return append_view(s.table, c, row, start, n)
     if AMQP_UNLIKELY(s.borrow) and own_frames(s) < 0:   # rows of 1.0 may be before it
         return NO_MEMORY
-    if c.used + n >= c.full_at:
-        status = data_grow(s.table, c, n)
-        if status < 0:
-            return status
+    status = data_room(s.table, c, n)
+    if status < 0:
+        return status
     w = c.data.p + c.used
     if m.raw != NULL:
         copy_run(w, m.raw, n)

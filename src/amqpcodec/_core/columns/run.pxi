@@ -251,7 +251,7 @@ cdef bint intern_name(Sink* s, int k) noexcept nogil:
     if m.name_n <= <uint32_t>VIEW_INLINE:
         put_short_view(view, <const uint8_t*>m.name, m.name_n)
         return True
-    if c.used + m.name_n >= c.full_at and data_grow(s.table, c, m.name_n) < 0:
+    if data_room(s.table, c, m.name_n) < 0:
         return False
     memcpy(c.data.p + c.used, m.name, m.name_n)
     put_long_view(view, <const uint8_t*>m.name, m.name_n, 0, <uint32_t>c.used)

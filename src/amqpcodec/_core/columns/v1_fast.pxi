@@ -33,6 +33,7 @@ cdef inline int fast_v1_text(Table* t, Column* c, RowPlace at, const uint8_t* p,
         status = fast_grow(t, c, at.row, n)
         if status < 0:
             return status
+    data_promise(c, used, n)
     if AMQP_UNLIKELY(not copy_ascii(c.data.p + used, p, n)) and code != CTOR_VBIN8 and (
             code == CTOR_SYM8 or not is_utf8(p, n)):
         return FALLS_BACK

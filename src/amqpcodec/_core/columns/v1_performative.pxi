@@ -131,7 +131,7 @@ cdef bint v1_run_begins(Table* t, Column* c, int64_t row, int n, size_t n_bytes)
         return False
     if c.filled < row:
         column_fill(c, row)
-    return c.used + n_bytes < c.full_at or data_grow(t, c, n_bytes) == 0
+    return data_room(t, c, n_bytes) == 0
 
 
 cdef int run_v1_arguments(Sink* s, const Entry* e, int n, int64_t row) noexcept nogil:
@@ -177,7 +177,9 @@ cdef int run_v1_arguments(Sink* s, const Entry* e, int n, int64_t row) noexcept 
         m = &s.methods[d - s.v1.desc]
         if AMQP_UNLIKELY(to.data.room - used < m.room):
             break
+        block_promise(&to.data, to.data.p + used, m.room)
         w = v1_json_list(s, d, p + 3, stop, &end, to.data.p + used)
+        block_check(&to.data, w)
         if AMQP_UNLIKELY(w == NULL or <size_t>(w - to.data.p) > <size_t>s.table.limit):
             break
         more = <size_t>(stop - end)
@@ -187,6 +189,7 @@ cdef int run_v1_arguments(Sink* s, const Entry* e, int n, int64_t row) noexcept 
             if d.code == DESC_TRANSFER:
                 if AMQP_UNLIKELY(n_bytes + more >= payload.full_at):
                     break
+                data_promise(payload, n_bytes, more)
                 if more <= 16:
                     copy_16(payload.data.p + n_bytes, end)
                 else:
@@ -228,6 +231,7 @@ cdef int fast_v1_both(Sink* s, const V1Desc* d, RowPlace at) noexcept nogil:
         status = data_grow(s.table, to, m.room)
         if status < 0:
             return status
+    block_promise(&to.data, to.data.p + to.used, m.room)
     w = v1_json_list(s, d, s.c.p, s.c.end, &end, to.data.p + to.used)
     if AMQP_UNLIKELY(w == NULL):
         return FALLS_BACK

@@ -301,10 +301,9 @@ cdef int put_v1_data(Sink* s, Cursor* c, uint64_t most, int64_t row) noexcept no
     v1_again(c, &v)
     if AMQP_LIKELY(c.p == c.end):
         return append_bytes(s.table, to, row, v.p, v.n)
-    if to.used + most >= to.full_at:
-        status = data_grow(s.table, to, most)
-        if status < 0:
-            return status
+    status = data_room(s.table, to, most)
+    if status < 0:
+        return status
     used = to.used
     while True:
         copy_run(to.data.p + used, v.p, v.n)

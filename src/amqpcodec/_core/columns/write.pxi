@@ -8,10 +8,9 @@ cdef int write_types(Sink* s, int n) noexcept nogil:
     cdef size_t used
     cdef int i, k
     cdef int status
-    if c.used + 16 * <size_t>n >= c.full_at:
-        status = data_grow(s.table, c, 16 * <size_t>n)
-        if status < 0:
-            return status
+    status = data_room(s.table, c, 16 * <size_t>n)
+    if status < 0:
+        return status
     if s.rows + n > c.rows and column_grow(c, s.rows + n) < 0:
         return NO_MEMORY
     if AMQP_UNLIKELY(s.unusual_block or c.arrow_type == AS_VIEW):
@@ -125,6 +124,7 @@ cdef int copy_frames(Sink* s, Entry* e, int n, int32_t* ends) noexcept nogil:
         status = data_grow(s.table, c, size)
         if status < 0:
             return status
+    data_promise(c, c.used, size)
     while e < end:
         start = e.start
         size = 0

@@ -105,22 +105,20 @@ cdef inline uint16_t channel_number(PyObject* o) except? 0xFFFF:
     return <uint16_t>u
 
 
-cdef inline int begin_frame(Buffer* b, uint8_t* memory, size_t n) noexcept:
-    buffer_init(b, memory, n)
-    b.p += 7
+cdef inline int begin_frame(Buffer* b) except -1:
+    """Leave the seven bytes before a payload open; end_frame fills them in."""
+    buffer_extend(b, 7)
     return 0
 
 
 cdef object end_frame(Buffer* b, uint8_t frame_type, uint16_t channel):
     """The frame whose payload was put after the seven bytes."""
-    cdef uint64_t n
-    buffer_room(b, 1)
-    b.p[0] = FRAME_END
-    n = <uint64_t>(b.p - b.start) - 7
+    cdef uint64_t n = buffer_size(b) - 7
     if n > MAX_U32:
         not_ours("unusual value")
+    put_byte(b, FRAME_END)
     put_envelope(b.start, frame_type, channel, <uint32_t>n)
-    return PyBytes_FromStringAndSize(<const char*>b.start, <Py_ssize_t>n + 8)
+    return buffer_bytes(b)
 
 
 cdef object body_frame(const char* p, Py_ssize_t n, uint16_t channel):

@@ -194,6 +194,7 @@ cdef object read_bound(ClientProfile t, BoundMethod m, const uint8_t* p, size_t 
 # ---- write ----
 
 cdef inline int put_short_text(Buffer* b, ClientProfile t, PyObject* o) except -1:
+    cdef uint8_t* w
     cdef Py_ssize_t n = 0
     cdef const uint8_t* p = NULL
     if not utf8_bytes(o, &p, &n) and not plain_text(o, &p, &n):
@@ -204,14 +205,14 @@ cdef inline int put_short_text(Buffer* b, ClientProfile t, PyObject* o) except -
             not_ours("unusual value")
     if n > 255:
         not_ours("unusual value")
-    buffer_room(b, 1 + <size_t>n)
-    b.p[0] = <uint8_t>n
-    copy_bytes(b.p + 1, p, <size_t>n)
-    b.p += 1 + n
+    w = buffer_extend(b, 1 + <size_t>n)
+    w[0] = <uint8_t>n
+    copy_bytes(w + 1, p, <size_t>n)
     return 0
 
 
 cdef int put_long_text(Buffer* b, ClientProfile t, PyObject* o) except -1:
+    cdef uint8_t* w
     cdef Py_ssize_t n = 0
     cdef const uint8_t* p = NULL
     if not utf8_bytes(o, &p, &n) and not plain_text(o, &p, &n):
@@ -224,10 +225,9 @@ cdef int put_long_text(Buffer* b, ClientProfile t, PyObject* o) except -1:
             not_ours("unusual value")
     if <uint64_t>n > MAX_U32:
         not_ours("unusual value")
-    buffer_room(b, 4 + <size_t>n)
-    store32(b.p, <uint32_t>n)
-    memcpy(b.p + 4, p, <size_t>n)
-    b.p += 4 + n
+    w = buffer_extend(b, 4 + <size_t>n)
+    store32(w, <uint32_t>n)
+    memcpy(w + 4, p, <size_t>n)
     return 0
 
 
@@ -235,14 +235,13 @@ cdef int put_bound_table(Buffer* b, ClientProfile t, PyObject* o) except -1:
     """Length and pairs; None is an empty table."""
     cdef size_t start
     cdef uint64_t n
-    buffer_room(b, 4)
-    b.p += 4
-    start = <size_t>(b.p - b.start)
+    buffer_extend(b, 4)
+    start = buffer_size(b)
     if o != Py_None:
         if type(<object>o) is not dict:
             not_ours("unusual value")
         put_profile_pairs(b, t, <dict><object>o, 1)
-    n = <uint64_t>(b.p - b.start) - start
+    n = buffer_size(b) - start
     if n > MAX_U32:
         not_ours("unusual value")
     store32(b.start + start - 4, <uint32_t>n)
@@ -265,6 +264,7 @@ cdef int bit_of(ClientProfile t, PyObject* o) except -1:
 cdef inline int put_bound_field(Buffer* b, ClientProfile t, uint8_t wire_type, bint table, PyObject* o) except -1:
     """One argument that is not a bit."""
     cdef uint64_t u = 0
+    cdef int width
     cdef int64_t signed
     cdef int overflow = 0
     if wire_type == W_SHORTSTR:
@@ -273,7 +273,6 @@ cdef inline int put_bound_field(Buffer* b, ClientProfile t, uint8_t wire_type, b
         return put_bound_table(b, t, o)
     if wire_type == W_LONGSTR:
         return put_long_text(b, t, o)
-    buffer_room(b, 8)
     if wire_type == W_TIMESTAMP and t.timestamp:
         if type(<object>o) is not Datetime:
             not_ours("unusual value")
@@ -287,18 +286,10 @@ cdef inline int put_bound_field(Buffer* b, ClientProfile t, uint8_t wire_type, b
         u = <uint64_t>signed
     elif wire_type <= W_LONGLONG and u > INT_LIMITS[wire_type] or wire_type == W_LONGLONG and t.signed and u >> 63:
         not_ours("unusual value")
-    if wire_type == W_OCTET:
-        b.p[0] = <uint8_t>u
-        b.p += 1
-    elif wire_type == W_SHORT:
-        store16(b.p, <uint16_t>u)
-        b.p += 2
-    elif wire_type == W_LONG:
-        store32(b.p, <uint32_t>u)
-        b.p += 4
-    else:
-        store64(b.p, u)
-        b.p += 8
+    width = WIRE_SIZES[wire_type]
+    if width == 0:
+        not_ours("unusual value")
+    store_uint(buffer_extend(b, <size_t>width), u, width)
     return 0
 
 
@@ -310,10 +301,8 @@ cdef int put_bound_arguments(Buffer* b, ClientProfile t, BoundMethod m, PyObject
     for i in range(n):
         if d.op[i].wire_type == W_BIT:
             if d.op[i].run:
-                buffer_room(b, 1)
-                bits = <size_t>(b.p - b.start)
-                b.p[0] = 0
-                b.p += 1
+                bits = buffer_size(b)
+                put_byte(b, 0)
             b.start[bits] |= <uint8_t>(bit_of(t, values[i]) << d.op[i].bit)
         else:
             put_bound_field(b, t, d.op[i].wire_type, (m.tables >> i) & 1, values[i])
@@ -323,13 +312,12 @@ cdef int put_bound_arguments(Buffer* b, ClientProfile t, BoundMethod m, PyObject
 cdef int put_bound_properties(Buffer* b, ClientProfile t, BoundMethod m, PyObject** values) except -1:
     """One flag word, then the properties that are there. values: NULL is absent, too."""
     cdef const Desc* d = m.desc
-    cdef size_t start = <size_t>(b.p - b.start)
+    cdef size_t start = buffer_size(b)
     cdef uint16_t word = 0
     cdef Py_ssize_t n = 0
     cdef const uint8_t* p = NULL
     cdef int i
-    buffer_room(b, 2)
-    b.p += 2
+    buffer_extend(b, 2)
     for i in range(d.n):
         if values[i] == NULL or values[i] == Py_None:
             continue

@@ -205,12 +205,12 @@ cdef class PamqpCodec(DropIn):
         m = (<CheckedMethod>found).method
         if not m.cls.may_take():
             not_ours("client changed")
-        begin_frame(&b, memory, sizeof(memory))
         m.cls.take(<PyObject*>frame, values)
+        buffer_init(&b, memory, sizeof(memory))
         try:
+            begin_frame(&b)
             (<CheckedMethod>found).passes(values)
-            store32(b.p, m.key)
-            b.p += 4
+            store32(buffer_extend(&b, 4), m.key)
             put_bound_arguments(&b, self.now(), m, values, m.desc.n)
             return end_frame(&b, FRAME_METHOD, channel)
         finally:
@@ -221,18 +221,20 @@ cdef class PamqpCodec(DropIn):
         cdef PyObject* values[4]
         cdef Buffer b
         cdef uint8_t memory[STACK_ROOM]
+        cdef uint8_t* w
         cdef uint64_t size = 0
         if not self.header.may_take():
             not_ours("client changed")
-        begin_frame(&b, memory, sizeof(memory))
         self.header.take(<PyObject*>frame, values)
+        buffer_init(&b, memory, sizeof(memory))
         try:
+            begin_frame(&b)
             if (not exact_u64(values[2], &size)
                     or Py_TYPE(values[3]) != self.properties.cls.type):
                 not_ours("unusual value")
-            store32(b.p, self.properties.key)       # class id, and the weight, which is 0
-            store64(b.p + 4, size)
-            b.p += 12
+            w = buffer_extend(&b, 12)
+            store32(w, self.properties.key)         # class id, and the weight, which is 0
+            store64(w + 4, size)
             put_bound(&b, self.now(), self.properties, <object>values[3], True)
             return end_frame(&b, FRAME_HEADER, channel)
         finally:
@@ -334,7 +336,7 @@ cdef class PamqpCodec(DropIn):
                 if type(value) is not WRITE_CLASSES[what]:
                     return NotImplemented
                 put_profile_value(&b, self.now(), value, 0)
-            return PyBytes_FromStringAndSize(<const char*>b.start + skip, b.p - b.start - skip)
+            return PyBytes_FromStringAndSize(<const char*>b.start + skip, <Py_ssize_t>buffer_size(&b) - skip)
         except FallBack as why:
             self.remember(why)
             return NotImplemented

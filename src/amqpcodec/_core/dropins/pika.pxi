@@ -180,10 +180,10 @@ cdef class PikaCodec(DropIn):
         cdef uint8_t memory[STACK_ROOM]
         cdef BoundMethod m = self.bound(<PyObject*>method)
         self.may_write()
-        begin_frame(&b, memory, sizeof(memory))
+        buffer_init(&b, memory, sizeof(memory))
         try:
-            store32(b.p, m.key)
-            b.p += 4
+            begin_frame(&b)
+            store32(buffer_extend(&b, 4), m.key)
             put_bound(&b, self.profile, m, method, False)
             return end_frame(&b, FRAME_METHOD, channel)
         finally:
@@ -214,15 +214,17 @@ cdef class PikaCodec(DropIn):
     cdef object header_bytes(self, uint64_t size, object properties, uint16_t channel):
         """The frame of a content header."""
         cdef Buffer b
+        cdef uint8_t* w
         cdef uint8_t memory[STACK_ROOM]
         if Py_TYPE(<PyObject*>properties) != self.properties.cls.type:
             not_ours("unusual value")
         self.may_write()
-        begin_frame(&b, memory, sizeof(memory))
+        buffer_init(&b, memory, sizeof(memory))
         try:
-            store32(b.p, self.properties.key)       # class id, and the weight, which is 0
-            store64(b.p + 4, size)
-            b.p += 12
+            begin_frame(&b)
+            w = buffer_extend(&b, 12)
+            store32(w, self.properties.key)         # class id, and the weight, which is 0
+            store64(w + 4, size)
             put_bound(&b, self.profile, self.properties, properties, True)
             return end_frame(&b, FRAME_HEADER, channel)
         finally:
@@ -328,7 +330,7 @@ cdef class PikaCodec(DropIn):
         try:
             self.may_write()
             put_short_text(&b, self.profile, <PyObject*>value)
-            n = b.p - b.start
+            n = <Py_ssize_t>buffer_size(&b)
             pieces.append(PyBytes_FromStringAndSize(<const char*>b.start, 1))
             pieces.append(PyBytes_FromStringAndSize(<const char*>b.start + 1, n - 1))
             return n
@@ -380,7 +382,7 @@ cdef class PikaCodec(DropIn):
                 put_bound_table(&b, self.profile, <PyObject*>value)
             else:
                 put_profile_value(&b, self.profile, value, 0)
-            return PyBytes_FromStringAndSize(<const char*>b.start, b.p - b.start)
+            return buffer_bytes(&b)
         finally:
             buffer_free(&b)
 

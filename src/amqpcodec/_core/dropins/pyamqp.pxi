@@ -169,7 +169,7 @@ cdef class AmqpCodec(DropIn):
         buffer_init(&b, memory, sizeof(memory))
         try:
             put_bound_arguments(&b, self.profile, m, items, n)
-            return PyBytes_FromStringAndSize(<const char*>b.start, b.p - b.start)
+            return buffer_bytes(&b)
         finally:
             buffer_free(&b)
 
@@ -223,7 +223,7 @@ cdef class AmqpCodec(DropIn):
                 put_bound_table(&b, self.profile, <PyObject*>value)
             else:
                 put_profile_value(&b, self.profile, value, 0)
-            return PyBytes_FromStringAndSize(<const char*>b.start, b.p - b.start)
+            return buffer_bytes(&b)
         except FallBack as why:
             self.remember(why)
             return None
@@ -273,7 +273,7 @@ cdef class AmqpCodec(DropIn):
         try:
             self.may_write()
             self.put_properties(&b, content)
-            return PyBytes_FromStringAndSize(<const char*>b.start, b.p - b.start)
+            return buffer_bytes(&b)
         except FallBack as why:
             self.remember(why)
         except Exception as error:

@@ -130,20 +130,17 @@ cdef class FrameWriter:
             not_ours("unusual value")
         buffer_init(&b, memory, sizeof(memory))
         try:
-            b.p += 7
+            begin_frame(&b)
             put_ranged(&b, RANGE_U16, (<tuple>signature)[0])
             put_ranged(&b, RANGE_U16, (<tuple>signature)[1])
             put_bytes(&b, PyBytes_AS_STRING(args), <size_t>PyBytes_GET_SIZE(args))
-            buffer_room(&b, 1)
-            head = <size_t>(b.p - b.start) + 1
+            put_byte(&b, FRAME_END)
+            head = buffer_size(&b)
             put_envelope(b.start, FRAME_METHOD, number, <uint32_t>(head - 8))
-            b.p[0] = FRAME_END
-            b.p += 1
             if not content:
                 if head + 40 > room + 12:
                     not_ours("unusual value")      # py-amqp's buffer of frame_max may be too small for it
-                return PyMemoryView_FromObject(
-                    PyBytes_FromStringAndSize(<const char*>b.start, <Py_ssize_t>head))
+                return PyMemoryView_FromObject(buffer_bytes(&b))
             if not codec.is_message(content):
                 not_ours("unusual value")
             body = part_of(codec.message, content, MESSAGE_BODY)
@@ -152,18 +149,17 @@ cdef class FrameWriter:
             if type(body) is not bytes:
                 not_ours("unusual value")
             size = <uint64_t>PyBytes_GET_SIZE(body)
-            buffer_room(&b, 19)     # 7 of the envelope, then class id, weight and body size
-            store16(b.p + 7, load16(b.start + 7))
-            store16(b.p + 9, 0)
-            store64(b.p + 11, size)
-            b.p += 19
-            tail = <size_t>(b.p - b.start)
+            begin_frame(&b)
+            w = buffer_extend(&b, 12)
+            store16(w, load16(b.start + 7))         # the class id of the method
+            store16(w + 2, 0)
+            store64(w + 4, size)
+            tail = buffer_size(&b)
             codec.put_properties(&b, content)
-            n = <uint64_t>(b.p - b.start) - tail
-            buffer_room(&b, 1)
-            tail = <size_t>(b.p - b.start) + 1
+            n = buffer_size(&b) - tail
+            put_byte(&b, FRAME_END)
+            tail = buffer_size(&b)
             put_envelope(b.start + head, FRAME_HEADER, number, <uint32_t>(tail - head - 8))
-            b.p[0] = FRAME_END
             if <uint64_t>PyBytes_GET_SIZE(args) + n + size + 40 <= room:
                 out = PyBytes_FromStringAndSize(
                     NULL, <Py_ssize_t>(tail + size + (8 if size else 0)))

@@ -67,21 +67,13 @@ cdef int put_ranged(Buffer* b, int range, object value) except -1:
         n = PyLong_AsLongLongAndOverflow(value, &overflow)
     if overflow or n < RANGE_LOW[range] or n > RANGE_HIGH[range]:
         not_ours("unusual value")
-    buffer_room(b, 8)
-    if RANGE_WIDTH[range] == 1:
-        b.p[0] = <uint8_t>n
-    elif RANGE_WIDTH[range] == 2:
-        store16(b.p, <uint16_t>n)
-    elif RANGE_WIDTH[range] == 4:
-        store32(b.p, <uint32_t>n)
-    else:
-        store64(b.p, <uint64_t>n)
-    b.p += RANGE_WIDTH[range]
+    store_uint(buffer_extend(b, <size_t>RANGE_WIDTH[range]), <uint64_t>n, RANGE_WIDTH[range])
     return 0
 
 
 cdef int profile_decimal(Buffer* b, ClientProfile t, object v) except -1:
     """Scale and digits, where both fit."""
+    cdef uint8_t* w
     cdef str text
     cdef Py_ssize_t i, n
     cdef int64_t digits = 0, exponent = 0
@@ -119,11 +111,10 @@ cdef int profile_decimal(Buffer* b, ClientProfile t, object v) except -1:
         exponent = 0
     if digits > 2147483647 + <int64_t>negative or exponent < -255:
         not_ours("unusual value")
-    buffer_room(b, 6)
-    b.p[0] = c'D'
-    b.p[1] = <uint8_t>-exponent
-    store32(b.p + 2, <uint32_t><int32_t>(-digits if negative else digits))
-    b.p += 6
+    w = buffer_extend(b, 6)
+    w[0] = c'D'
+    w[1] = <uint8_t>-exponent
+    store32(w + 2, <uint32_t><int32_t>(-digits if negative else digits))
     return 0
 
 
@@ -165,13 +156,13 @@ cdef inline int check_rounding(object v, uint64_t seconds) except -1:
 
 cdef int profile_bytes(Buffer* b, uint8_t tag, const void* p, Py_ssize_t n) except -1:
     """tag, u32 length, bytes."""
+    cdef uint8_t* w
     if tag == 0 or <uint64_t>n > MAX_U32:
         not_ours("unusual value")
-    buffer_room(b, 5 + <size_t>n)
-    b.p[0] = tag
-    store32(b.p + 1, <uint32_t>n)
-    memcpy(b.p + 5, p, <size_t>n)
-    b.p += 5 + n
+    w = buffer_extend(b, 5 + <size_t>n)
+    w[0] = tag
+    store32(w + 1, <uint32_t>n)
+    memcpy(w + 5, p, <size_t>n)
     return 0
 
 
@@ -191,7 +182,7 @@ cdef int put_profile_value(Buffer* b, ClientProfile t, object v, int depth) exce
     if cls is bool:
         return put_int(b, c't', v is True, 1)
     if v is None:
-        return put_tag(b, c'V', 0)
+        return put_byte(b, c'V')
     if cls is float:
         d = PyFloat_AS_DOUBLE(v)
         if t.float_tag == c'd':
@@ -231,9 +222,8 @@ cdef int put_profile_nested(Buffer* b, ClientProfile t, object v, bint pairs, in
     cdef Py_ssize_t i
     if depth >= DEPTH_LIMIT:
         not_ours("unusual value")
-    put_tag(b, c'F' if pairs else c'A', 4)
-    b.p += 4
-    start = <size_t>(b.p - b.start)
+    buffer_extend(b, 5)[0] = c'F' if pairs else c'A'
+    start = buffer_size(b)
     if pairs:
         put_profile_pairs(b, t, <dict>v, depth + 1)
     elif type(v) is list:
@@ -244,7 +234,7 @@ cdef int put_profile_nested(Buffer* b, ClientProfile t, object v, bint pairs, in
     else:
         for item in <tuple>v:
             put_profile_value(b, t, item, depth + 1)
-    n = <uint64_t>(b.p - b.start) - start
+    n = buffer_size(b) - start
     if n > MAX_U32:
         not_ours("unusual value")
     store32(b.start + start - 4, <uint32_t>n)
@@ -255,6 +245,7 @@ cdef inline int put_profile_pair(Buffer* b, ClientProfile t, PyObject* name, PyO
                                  int depth) except -1:
     cdef Py_ssize_t n = 0, m = 0
     cdef const uint8_t* p = NULL
+    cdef uint8_t* w
     cdef int32_t small
     if not utf8_bytes(name, &p, &n):
         if not t.bytes_names or type(<object>name) is not bytes:
@@ -263,23 +254,21 @@ cdef inline int put_profile_pair(Buffer* b, ClientProfile t, PyObject* name, PyO
         n = PyBytes_GET_SIZE(<object>name)
     if n > t.longest_name:
         not_ours("unusual value")
-    buffer_room(b, <size_t>n + 16)      # a number after it finds room, too
-    b.p[0] = <uint8_t>n
-    copy_bytes(b.p + 1, p, <size_t>n)
-    b.p += 1 + n
+    w = buffer_extend(b, 1 + <size_t>n)
+    w[0] = <uint8_t>n
+    copy_bytes(w + 1, p, <size_t>n)
     # The frequent values here, all others by put_profile_value.
     if utf8_bytes(value, &p, &m) and <uint64_t>m <= MAX_U32:
-        buffer_room(b, 5 + <size_t>m)
-        b.p[0] = c'S'
-        store32(b.p + 1, <uint32_t>m)
-        copy_bytes(b.p + 5, p, <size_t>m)
-        b.p += 5 + m
+        w = buffer_extend(b, 5 + <size_t>m)
+        w[0] = c'S'
+        store32(w + 1, <uint32_t>m)
+        copy_bytes(w + 5, p, <size_t>m)
         return 0
     if (t.ints <= INT_TWO_SYMMETRIC and exact_small(value, &small)
             and (t.ints == INT_TWO or small > -2147483647 - 1)):
-        b.p[0] = c'I'
-        store32(b.p + 1, <uint32_t>small)
-        b.p += 5
+        w = buffer_extend(b, 5)
+        w[0] = c'I'
+        store32(w + 1, <uint32_t>small)
         return 0
     return put_profile_value(b, t, <object>value, depth)
 

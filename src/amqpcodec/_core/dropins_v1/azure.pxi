@@ -121,13 +121,13 @@ cdef class AzureCodec(Fallbacks):
             try:
                 if frame is not None:
                     self.put_frame(&b, frame)
-                if <uint64_t>(b.p - b.start) + 8 <= MAX_U32:
-                    store32(size, <uint32_t>(b.p - b.start) + 8)
+                if <uint64_t>buffer_size(&b) + 8 <= MAX_U32:
+                    store32(size, <uint32_t>buffer_size(&b) + 8)
                     head = PyBytes_FromStringAndSize(<const char*>size, 4) + b"\x02" + frame_type
                     if frame is None:
                         return head, None
                     return head, PyByteArray_FromStringAndSize(<const char*>b.start,
-                                                               b.p - b.start)
+                                                               <Py_ssize_t>buffer_size(&b))
             except FALL_BACK as why:
                 self.remember(why)
             except RecursionError:
@@ -160,7 +160,7 @@ cdef class AzureCodec(Fallbacks):
             try:
                 azure_put_message(self.writing, &b, payload)
                 at = len(<bytearray>output)
-                n = b.p - b.start
+                n = <Py_ssize_t>buffer_size(&b)
                 PyByteArray_Resize(output, at + n)
                 memcpy(PyByteArray_AS_STRING(output) + at, b.start, <size_t>n)
                 return output

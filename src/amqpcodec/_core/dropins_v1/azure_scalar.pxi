@@ -129,14 +129,11 @@ cdef int azure_put_int(Buffer* b, object v, uint8_t wire_type, int flags) except
         elif wire_type != V1_LONG and not -(<int64_t>1 << AZURE_BITS[wire_type - V1_BYTE]) <= n < (
                 <int64_t>1 << AZURE_BITS[wire_type - V1_BYTE]):
             not_ours("unusual value")
-    buffer_room(b, 9)
     if u == 0 and (wire_type == V1_UINT or wire_type == V1_ULONG):
-        b.p[0] = CTOR_UINT0 if wire_type == V1_UINT else CTOR_ULONG0
-        b.p += 1
+        put_byte(b, CTOR_UINT0 if wire_type == V1_UINT else CTOR_ULONG0)
     elif flags & AZURE_SMALLEST and v1_narrow(wire_type, u):
         azure_constructor(b, CTOR_NARROW[wire_type], flags)
-        b.p[0] = <uint8_t>u
-        b.p += 1
+        put_byte(b, <uint8_t>u)
     else:
         azure_constructor(b, CTOR_WIDE[wire_type], flags)
         v1_put_fixed(b, wire_type, u)
@@ -145,11 +142,9 @@ cdef int azure_put_int(Buffer* b, object v, uint8_t wire_type, int flags) except
 cdef int* AZURE_BITS = [7, 15, 31]
 
 
-cdef inline int azure_constructor(Buffer* b, uint8_t code, int flags) noexcept:
-    """There is room for it."""
+cdef inline int azure_constructor(Buffer* b, uint8_t code, int flags) except -1:
     if flags & AZURE_CONSTRUCTOR:
-        b.p[0] = code
-        b.p += 1
+        put_byte(b, code)
     return 0
 
 
@@ -182,7 +177,6 @@ cdef int azure_put_moment(Buffer* b, object v, int flags, uint8_t wire_type) exc
         if wire_type == V1_LONG:
             return azure_put_int(b, n, wire_type, flags)
         whole = <uint64_t>n
-    buffer_room(b, 9)
     azure_constructor(b, CTOR_TIMESTAMP, flags)
     return v1_put_fixed(b, V1_TIMESTAMP, whole)
 
@@ -190,17 +184,13 @@ cdef int azure_put_moment(Buffer* b, object v, int flags, uint8_t wire_type) exc
 cdef int azure_put_run(Buffer* b, uint8_t wire_type, const uint8_t* p, uint64_t n, int flags) except -1:
     if n > MAX_U32:
         not_ours("unusual value")
-    buffer_room(b, 5 + <size_t>n)
     if n <= 255 and flags & AZURE_SMALLEST:
         azure_constructor(b, CTOR_NARROW[wire_type], flags)
-        b.p[0] = <uint8_t>n
-        b.p += 1
+        put_byte(b, <uint8_t>n)
     else:
         azure_constructor(b, CTOR_WIDE[wire_type], flags)
-        store32(b.p, <uint32_t>n)
-        b.p += 4
-    copy_bytes(b.p, p, <size_t>n)
-    b.p += n
+        store32(buffer_extend(b, 4), <uint32_t>n)
+    copy_bytes(buffer_extend(b, <size_t>n), p, <size_t>n)
     return 0
 
 
@@ -243,12 +233,9 @@ cdef int azure_put_decimal(AzureWriting w, Buffer* b, object v, int flags) excep
 
 
 cdef int azure_put_uuid(Buffer* b, object v, int flags) except -1:
-    buffer_room(b, 17)
     azure_constructor(b, CTOR_UUID, flags)
     if type(v) is UUID:
         return v1_put_uuid_bytes(b, v)
     if type(v) is not bytes or PyBytes_GET_SIZE(v) != 16:
         not_ours("unusual value")
-    memcpy(b.p, PyBytes_AS_STRING(v), 16)
-    b.p += 16
-    return 0
+    return put_bytes(b, PyBytes_AS_STRING(v), 16)

@@ -68,29 +68,20 @@ cdef int azure_put_typed(AzureWriting w, Buffer* b, object v, uint8_t wire_type,
             return azure_put_compound(w, b, v, wire_type, flags)
         finally:
             azure_leave()
-    buffer_room(b, 9)
     if wire_type == V1_NULL:
-        b.p[0] = CTOR_NULL
-        b.p += 1
-        return 0
+        return put_byte(b, CTOR_NULL)
     if wire_type == V1_BOOLEAN:
         if v is not True and v is not False and v is not None and not plain_u64(<PyObject*>v, &u):
             not_ours("unusual value")
         if flags & AZURE_CONSTRUCTOR:
-            b.p[0] = CTOR_BOOLEAN
-            b.p[1] = 1 if v else 0
-            b.p += 2
-        else:
-            b.p[0] = CTOR_TRUE if v else CTOR_FALSE
-            b.p += 1
-        return 0
+            return put_int(b, CTOR_BOOLEAN, 1 if v else 0, 1)
+        return put_byte(b, CTOR_TRUE if v else CTOR_FALSE)
     if wire_type == V1_FLOAT or wire_type == V1_DOUBLE:
         if type(v) is not float and type(v) is not int:
             not_ours("unusual value")
         azure_constructor(b, CTOR_WIDE[wire_type], flags)
         if wire_type == V1_FLOAT:
-            PyFloat_Pack4(v, <char*>b.p, 0)
-            b.p += 4
+            PyFloat_Pack4(v, <char*>buffer_extend(b, 4), 0)
         else:
             v1_put_fixed(b, wire_type, double_to_bits(v))
         return 0
@@ -108,7 +99,7 @@ cdef int azure_put_typed(AzureWriting w, Buffer* b, object v, uint8_t wire_type,
 cdef int azure_close(Buffer* b, size_t start, uint8_t wire_type, uint64_t count, int flags) except -1:
     """The head of a compound, whose content stands 9 bytes after its start."""
     cdef uint8_t* head = b.start + start
-    cdef uint64_t n = <uint64_t>(b.p - head) - 9
+    cdef uint64_t n = buffer_size(b) - start - 9
     cdef uint8_t* content = head + 9
     cdef bint small = n < 255 and count <= 255 and flags & AZURE_SMALLEST
     if n + 4 > MAX_U32 or count > MAX_U32:
@@ -126,7 +117,7 @@ cdef int azure_close(Buffer* b, size_t start, uint8_t wire_type, uint64_t count,
         head += 8
     if head != content:
         memmove(head, content, <size_t>n)
-        b.p = head + n
+        buffer_truncate(b, <size_t>(head - b.start) + <size_t>n)
     return 0
 
 
@@ -138,11 +129,11 @@ cdef int azure_put_compound(AzureWriting w, Buffer* b, object v, uint8_t wire_ty
     if wire_type == V1_DESCRIBED:
         if len(v) < 2:
             not_ours("unusual value")
-        v1_put_code(b, 0)
+        put_byte(b, 0)
         azure_put(w, b, v[0], flags)
         return azure_put(w, b, v[1], flags)
     if wire_type == V1_LIST and not v and flags & AZURE_SMALLEST:
-        return v1_put_code(b, CTOR_LIST0)
+        return put_byte(b, CTOR_LIST0)
     v1_open(b, &start)
     if wire_type == V1_ARRAY:
         azure_put_items(w, b, v)
@@ -191,7 +182,7 @@ cdef int azure_put_fields(AzureWriting w, Buffer* b, object v, uint8_t way) exce
     if type(v) is not dict:
         not_ours("unusual value")
     if not v:
-        return v1_put_code(b, CTOR_NULL)
+        return put_byte(b, CTOR_NULL)
     v1_open(b, &start)
     if way != AZURE_NODE:
         for key, value in (<dict>v).items():
@@ -212,7 +203,7 @@ cdef int azure_put_filter(AzureWriting w, Buffer* b, object v) except -1:
         return azure_put_unknown(w, b, v, AZURE_USUAL)
     if (type(v) is not tuple and type(v) is not list) or len(v) != 2:
         not_ours("unusual value")
-    v1_put_code(b, 0)
+    put_byte(b, 0)
     azure_put_text(b, v[0], V1_SYMBOL, AZURE_USUAL)
     return azure_put(w, b, v[1], AZURE_USUAL)
 
@@ -230,22 +221,22 @@ cdef int azure_put_described(AzureWriting w, Buffer* b, object o) except -1:
     cdef object v
     if n > PyBytes_GET_SIZE(d.ways):
         not_ours("unusual value")
-    v1_put_code(b, 0)
+    put_byte(b, 0)
     v1_put_number(b, V1_ULONG, <uint64_t>d.code)
     v1_open(b, &start)
     for i in range(n):
         v = <object>PyTuple_GET_ITEM(o, i)
         way = ways[i]
         if v is None:
-            v1_put_code(b, CTOR_NULL)
+            put_byte(b, CTOR_NULL)
         elif way == AZURE_ABSENT:
             continue
         else:
             azure_put_field(w, b, v, way)
         count += 1
     if not count:
-        b.p = b.start + start
-        return v1_put_code(b, CTOR_LIST0)
+        buffer_truncate(b, start)
+        return put_byte(b, CTOR_LIST0)
     return azure_close(b, start, V1_LIST, count, AZURE_USUAL)
 
 
@@ -291,11 +282,7 @@ cdef uint8_t azure_message_id(object v) except? 0xFF:
 
 
 cdef int azure_put_section(AzureWriting w, Buffer* b, uint8_t code, object v, uint8_t way) except -1:
-    buffer_room(b, 3)
-    b.p[0] = 0
-    b.p[1] = CTOR_SMALLULONG
-    b.p[2] = code
-    b.p += 3
+    v1_put_small_descriptor(b, code)
     return azure_put_field(w, b, v, way)
 
 

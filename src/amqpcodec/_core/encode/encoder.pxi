@@ -61,12 +61,13 @@ cdef inline int place_refusal(Encoder* e, const Desc* d, int k, const char* colu
 # ---- the output ----
 
 cdef int out_room(Encoder* e, uint64_t n) noexcept nogil:
-    """Room for n more bytes of messages."""
+    """Reserve n bytes of messages."""
     if AMQP_UNLIKELY(e.out.used + n >= e.out.full_at):
         if n > <uint64_t>e.table.limit:
             e.table.full = 0
             return COLUMN_FULL
         return data_grow(e.table, e.out, <size_t>n)
+    data_promise(e.out, e.out.used, <size_t>n)
     return 0
 
 

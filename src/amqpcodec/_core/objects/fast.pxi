@@ -10,7 +10,7 @@ cdef PyObject* fall_back(MessageObject* o) noexcept:
 
 cdef int put_back(Buffer* b, size_t start) noexcept:
     """Forget what was written since; 0, for the table path to take over."""
-    b.p = b.start + start
+    buffer_truncate(b, start)
     return 0
 
 
@@ -22,9 +22,8 @@ cdef bint put_table_fast(Buffer* b, Desc* d, MessageObject* o, int i, int slot, 
     cdef size_t start
     cdef uint64_t n
     cdef object keep
-    buffer_room(b, 4)
-    b.p += 4
-    start = <size_t>(b.p - b.start)
+    buffer_extend(b, 4)
+    start = buffer_size(b)
     if table == NULL:
         put_bytes(b, <const char*>came.bytes, <size_t>came.size)
     else:
@@ -36,7 +35,7 @@ cdef bint put_table_fast(Buffer* b, Desc* d, MessageObject* o, int i, int slot, 
             put_pairs(b, keep, mode, 1, &at)
         else:
             put_changed(b, came.bytes, <uint32_t>came.size, keep, o.mode, mode, 1, &at)
-    n = <uint64_t>(b.p - b.start) - start
+    n = buffer_size(b) - start
     if n > MAX_U32:
         return False    # the table path names the field
     store32(b.start + start - 4, <uint32_t>n)

@@ -1,10 +1,6 @@
 # The legacy family (0-8, 0-9, 0-9-1): descriptors made from the specification, and the one reader
 # and one writer of arguments and properties that they drive.
 
-cdef enum:
-    FAST_ROOM = 2048
-
-
 # ---- reading ----
 
 cdef int read_content_form(Cursor* c, AmqpValue* v) noexcept nogil:

@@ -195,7 +195,7 @@ cdef int load_table(Loader* l, MessageObject* o, int slot, int i, AmqpValue* v, 
     cdef TableBytes* came = class_bytes(o, slot)
     cdef PyObject* table = o.field[i]
     cdef object keep
-    cdef size_t start = <size_t>(l.tables.p - l.tables.start)
+    cdef size_t start = buffer_size(&l.tables)
     v.wire_type = W_TABLE
     v.p = NULL
     at[0] = start
@@ -214,9 +214,9 @@ cdef int load_table(Loader* l, MessageObject* o, int slot, int i, AmqpValue* v, 
         put_changed(&l.tables, came.bytes, <uint32_t>came.size, keep, o.mode, l.mode, 1, &l.at)
     else:
         put_pairs(&l.tables, keep, l.mode, 1, &l.at)
-    if <uint64_t>(<size_t>(l.tables.p - l.tables.start) - start) > MAX_U32:
+    if buffer_size(&l.tables) - start > MAX_U32:
         table_error(&l.at, "a table takes at most 4294967295 bytes")
-    v.n = <uint32_t>(<size_t>(l.tables.p - l.tables.start) - start)
+    v.n = <uint32_t>(buffer_size(&l.tables) - start)
     return 0
 
 
@@ -267,14 +267,15 @@ cdef int put_canonical(Buffer* b, const Desc* d, object obj, bint properties,
     """The table path: source, values, writer."""
     cdef AmqpValue v[MAX_FIELDS]
     cdef Loader l
+    cdef uint8_t* w
     cdef uint8_t memory[1024]
     buffer_init(&l.tables, memory, sizeof(memory))
     l.mode = mode
     l.keep = NULL
     try:
         load_object(&l, d, obj, properties, v)
-        buffer_room(b, values_room(d, v))
-        b.p = write_properties(d, v, b.p) if properties else write_arguments(d, v, b.p)
+        w = buffer_reserve(b, values_room(d, v))
+        buffer_commit(b, write_properties(d, v, w) if properties else write_arguments(d, v, w))
     finally:
         loader_free(&l)
     return 0
@@ -294,7 +295,7 @@ cdef bytes canonical(const Desc* d, object obj, bint properties, uintptr_t mode)
     buffer_init(&b, memory, sizeof(memory))
     try:
         put_canonical(&b, d, obj, properties, mode)
-        return PyBytes_FromStringAndSize(<const char*>b.start, b.p - b.start)
+        return buffer_bytes(&b)
     finally:
         buffer_free(&b)
 

@@ -3,25 +3,26 @@
 cdef int put_arguments(Buffer* b, object method, MessageClass* k, uintptr_t mode) except -1:
     """Class id, method id and arguments."""
     cdef Desc* d = <Desc*>k.desc
+    cdef uint8_t* w
     cdef Py_ssize_t n
-    buffer_room(b, 4 + FAST_ROOM)
-    store16(b.p, d.class_id)
-    store16(b.p + 2, d.method_id)
-    b.p += 4
     if d.write_fast != NULL and (<MessageObject*><PyObject*>method).origin == NULL:
-        n = d.write_fast(<MessageObject*><PyObject*>method, b.p)
+        w = buffer_reserve(b, 4 + FAST_ROOM)
+        n = d.write_fast(<MessageObject*><PyObject*>method, w + 4)
         if n >= 0:
-            b.p += n
+            store16(w, d.class_id)
+            store16(w + 2, d.method_id)
+            buffer_commit(b, w + 4 + n)
             return 0
+    w = buffer_extend(b, 4)
+    store16(w, d.class_id)
+    store16(w + 2, d.method_id)
     return put_object(b, d, method, False, mode)
 
 
 cdef int put_properties(Buffer* b, Desc* d, object properties, uintptr_t mode) except -1:
     cdef MessageClass* k
     if properties is None:
-        buffer_room(b, 2)
-        store16(b.p, 0)
-        b.p += 2
+        store16(buffer_extend(b, 2), 0)
         return 0
     k = class_of(properties)
     if k == NULL or k.what != CLASS_PROPERTIES or <Desc*>k.desc != d:
@@ -36,13 +37,13 @@ cdef int put_properties(Buffer* b, Desc* d, object properties, uintptr_t mode) e
 cdef int put_header(ProtocolCore self, Buffer* b, object properties, uint16_t class_id, uint16_t weight,
                     uint64_t body_size, uintptr_t mode) except -1:
     cdef Desc* d = self.find_content(class_id)
+    cdef uint8_t* w
     if d == NULL:
         return encode_error("header", "class_id", f"class {class_id} carries no content")
-    buffer_room(b, 14)
-    store16(b.p, class_id)
-    store16(b.p + 2, weight)
-    store64(b.p + 4, body_size)
-    b.p += 12
+    w = buffer_extend(b, 12)
+    store16(w, class_id)
+    store16(w + 2, weight)
+    store64(w + 4, body_size)
     return put_properties(b, d, properties, mode)
 
 
@@ -67,7 +68,7 @@ cdef int put_frame(ProtocolCore self, Buffer* b, int channel, object frame, uint
                    bint validate) except -1:
     """One frame with its envelope."""
     cdef MessageClass* k = class_of(frame)
-    cdef size_t start = <size_t>(b.p - b.start)
+    cdef size_t start = buffer_size(b)
     cdef uint8_t frame_type
     cdef ByteView raw
     cdef uint64_t n
@@ -79,8 +80,7 @@ cdef int put_frame(ProtocolCore self, Buffer* b, int channel, object frame, uint
                             f"{type(frame).__module__}")
     if validate:
         validate_frame(frame, k)
-    buffer_room(b, 7)
-    b.p += 7
+    buffer_extend(b, 7)
     if k.what == CLASS_METHOD:
         frame_type = FRAME_METHOD
         put_arguments(b, frame, k, mode)
@@ -101,23 +101,19 @@ cdef int put_frame(ProtocolCore self, Buffer* b, int channel, object frame, uint
             return encode_error("heartbeat", "channel", f"is 0, not {channel}")
         frame_type = FRAME_HEARTBEAT
     elif k.what == CLASS_PROTOCOL_HEADER:
-        b.p -= 7
+        buffer_truncate(b, start)
         put_bytes(b, <const char*>b"AMQP", 4)
         for i in range(4):
-            buffer_room(b, 1)
-            b.p[0] = <uint8_t>header_int(frame, i, W_OCTET)
-            b.p += 1
+            put_byte(b, <uint8_t>header_int(frame, i, W_OCTET))
         return 0
     else:
         return encode_error(None, "frame", f"{type(frame).__qualname__} is not a frame; "
                             "encode_message takes its parts")
-    n = <uint64_t>(b.p - b.start) - start - 7
+    n = buffer_size(b) - start - 7
     if n > MAX_U32:
         return encode_error(None, "frame", f"a frame takes at most 4294967295 bytes, not {n}")
-    buffer_room(b, 1)
+    put_byte(b, FRAME_END)
     put_envelope(b.start + start, frame_type, <uint16_t>channel, <uint32_t>n)
-    b.p[0] = FRAME_END
-    b.p += 1
     return 0
 
 
@@ -179,19 +175,17 @@ cdef object encode_content(ProtocolCore self, int channel, object method, object
     parse_bytes(body, &raw, "message", "body")
     buffer_init(&b, memory, sizeof(memory))
     try:
-        b.p += 7
+        buffer_extend(&b, 7)
         put_arguments(&b, method, k, mode)
-        buffer_room(&b, 8)
-        method_bytes = <size_t>(b.p - b.start) + 1
+        put_byte(&b, FRAME_END)
+        method_bytes = buffer_size(&b)
         put_envelope(b.start, FRAME_METHOD, <uint16_t>channel, <uint32_t>(method_bytes - 8))
-        b.p[0] = FRAME_END
-        b.p += 8
+        buffer_extend(&b, 7)
         put_header(self, &b, properties, d.class_id, 0, raw.n, mode)
-        buffer_room(&b, 1)
-        head = <size_t>(b.p - b.start) + 1
+        put_byte(&b, FRAME_END)
+        head = buffer_size(&b)
         put_envelope(b.start + method_bytes, FRAME_HEADER, <uint16_t>channel,
                      <uint32_t>(head - method_bytes - 8))
-        b.p[0] = FRAME_END
         piece = <uint64_t>(frame_max if frame_max else 4294967303) - 8
         if frame_max and (max(method_bytes, head - method_bytes) > <uint64_t>frame_max
                           or (raw.n and frame_max < 9)):

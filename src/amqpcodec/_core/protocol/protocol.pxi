@@ -50,7 +50,7 @@ cdef class Protocol(ProtocolCore):
         buffer_init(&b, memory, sizeof(memory))
         try:
             put_frame(self, &b, parse_channel(channel), frame, mode, validate)
-            return PyBytes_FromStringAndSize(<const char*>b.start, b.p - b.start)
+            return buffer_bytes(&b)
         finally:
             buffer_free(&b)
 
@@ -65,11 +65,11 @@ cdef class Protocol(ProtocolCore):
         cdef uint8_t memory[STACK_ROOM]
         cdef Py_buffer view
         cdef Py_ssize_t n
-        buffer_init(&b, memory, sizeof(memory))
         PyObject_GetBuffer(buffer, &view, PyBUF_WRITABLE | PyBUF_SIMPLE)
+        buffer_init(&b, memory, sizeof(memory))
         try:
             put_frame(self, &b, parse_channel(channel), frame, mode_of(self, dialect), validate)
-            n = b.p - b.start
+            n = <Py_ssize_t>buffer_size(&b)
             if offset < 0 or offset > view.len or n > view.len - offset:
                 raise EncodeError(f"the frame takes {n} bytes, the buffer has "
                                   f"{max(view.len - max(offset, 0), 0)} after offset {offset}")

@@ -178,16 +178,15 @@ cdef int put_changed_nested(Buffer* b, uint8_t tag, const uint8_t* p, uint32_t n
     cdef size_t start
     if depth >= DEPTH_LIMIT:
         return table_error(at, f"tables nested deeper than {DEPTH_LIMIT} levels")
-    put_tag(b, tag, 4)
-    b.p += 4
-    start = <size_t>(b.p - b.start)
+    buffer_extend(b, 5)[0] = tag
+    start = buffer_size(b)
     if tag == c'F':
         put_changed(b, p, n, value, mode, out_mode, depth + 1, at)
     else:
         put_changed_items(b, p, n, value, mode, out_mode, depth + 1, at)
-    if <uint64_t>(b.p - b.start) - start > MAX_U32:
+    if buffer_size(b) - start > MAX_U32:
         return table_error(at, "a table takes at most 4294967295 bytes")
-    store32(b.start + start - 4, <uint32_t>(<size_t>(b.p - b.start) - start))
+    store32(b.start + start - 4, <uint32_t>(buffer_size(b) - start))
     return 0
 
 

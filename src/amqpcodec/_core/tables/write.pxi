@@ -5,13 +5,18 @@ from cpython.datetime cimport (datetime_day, datetime_hour, datetime_minute, dat
                                datetime_second, datetime_tzinfo, datetime_year)
 
 cdef int buffer_grow(Buffer* b, size_t n) except -1:
-    cdef size_t used = <size_t>(b.p - b.start)
-    cdef size_t room = 2 * <size_t>(b.end - b.start)
+    """Move to memory with room for n bytes after b.p."""
+    cdef size_t used = buffer_size(b)
+    cdef size_t room = <size_t>(b.end - b.start)
+    cdef size_t most = <size_t>-1
     cdef uint8_t* memory
-    while room - used < n:
-        room *= 2
+    if n > most - used:
+        raise MemoryError       # their sum is no size_t
+    room = max(used + n, 2 * room if room <= most // 2 else most)
+    promise_end(&b.promised, b.p, b.end)
     memory = <uint8_t*>(realloc(b.start, room) if b.on_heap else malloc(room))
     if memory == NULL:
+        promise_begin(&b.promised, b.p, b.end)
         raise MemoryError
     if not b.on_heap:
         memcpy(memory, b.start, used)
@@ -19,6 +24,7 @@ cdef int buffer_grow(Buffer* b, size_t n) except -1:
     b.p = memory + used
     b.end = memory + room
     b.on_heap = True
+    promise_begin(&b.promised, b.p, b.end)
     return 0
 
 
@@ -58,12 +64,13 @@ cdef int table_error(Place* at, str text) except -1:
 
 cdef int put_long(Buffer* b, uint8_t tag, const void* p, Py_ssize_t n, Place* at) except -1:
     """tag, u32 length, bytes."""
+    cdef uint8_t* w
     if <uint64_t>n > MAX_U32:
         table_error(at, f"a table value takes at most 4294967295 bytes, not {n}")
-    put_tag(b, tag, 4 + <size_t>n)
-    store32(b.p, <uint32_t>n)
-    memcpy(b.p + 4, p, <size_t>n)
-    b.p += 4 + n
+    w = buffer_extend(b, 5 + <size_t>n)
+    w[0] = tag
+    store32(w + 1, <uint32_t>n)
+    memcpy(w + 5, p, <size_t>n)
     return 0
 
 
@@ -107,6 +114,7 @@ cdef int put_text(Buffer* b, uint8_t tag, object v, Place* at) except -1:
 
 cdef int put_name(Buffer* b, object v, Place* at) except -1:
     """A shortstr."""
+    cdef uint8_t* w
     cdef Py_ssize_t n = 0
     cdef const uint8_t* p = NULL
     cdef bytes raw
@@ -116,10 +124,9 @@ cdef int put_name(Buffer* b, object v, Place* at) except -1:
         n = PyBytes_GET_SIZE(raw)
     if n > 255:
         table_error(at, f"a shortstr takes at most 255 bytes, not {n}")
-    buffer_room(b, 1 + <size_t>n)
-    b.p[0] = <uint8_t>n
-    memcpy(b.p + 1, p, <size_t>n)
-    b.p += 1 + n
+    w = buffer_extend(b, 1 + <size_t>n)
+    w[0] = <uint8_t>n
+    memcpy(w + 1, p, <size_t>n)
     return 0
 
 
@@ -248,7 +255,7 @@ cdef int put_value(Buffer* b, object v, uintptr_t mode, int depth, Place* at) ex
     if t is float:
         return put_int(b, c'd', double_to_bits(PyFloat_AS_DOUBLE(v)), 8)
     if v is None:
-        return put_tag(b, c'V', 0)
+        return put_byte(b, c'V')
     if t is dict:
         return put_nested(b, c'F', v, mode, depth, at)
     if t is list:
@@ -265,16 +272,17 @@ cdef int put_rare(Buffer* b, object v, type t, uintptr_t mode, int depth, Place*
     cdef int32_t unscaled = 0
     cdef uint64_t seconds = 0
     cdef Py_buffer view
+    cdef uint8_t* w
     if t is not Decimal and t is not Datetime:
         tags = TYPED_TAGS.get(t)
         if tags is not None:
             return put_typed(b, v, t, tags[1 if mode & MODE_LETTER else 0], at)
     if t is Decimal or isinstance(v, Decimal):
         take_decimal(v, &scale, &unscaled, at)
-        put_int(b, c'D', scale, 1)
-        buffer_room(b, 4)
-        store32(b.p, <uint32_t>unscaled)
-        b.p += 4
+        w = buffer_extend(b, 6)
+        w[0] = c'D'
+        w[1] = scale
+        store32(w + 2, <uint32_t>unscaled)
         return 0
     if t is Datetime or isinstance(v, Datetime):
         take_seconds(v, &seconds, at)
@@ -315,7 +323,7 @@ cdef int put_typed(Buffer* b, object v, type t, bytes tag, Place* at) except -1:
     c = <uint8_t>tag[0]
     if isinstance(v, str):
         if issubclass(t, ShortString):
-            put_tag(b, c, 0)
+            put_byte(b, c)
             return put_name(b, v, at)
         return put_text(b, c, v, at)
     if isinstance(v, bytes):
@@ -325,7 +333,7 @@ cdef int put_typed(Buffer* b, object v, type t, bytes tag, Place* at) except -1:
     if c == c'd':
         return put_int(b, c, double_to_bits(<double>v), 8)
     if c == c'V':
-        return put_tag(b, c, 0)
+        return put_byte(b, c)
     shape = SHAPES[0][c]
     if v < 0:
         return put_int(b, c, <uint64_t><int64_t>v, shape)
@@ -339,9 +347,8 @@ cdef int put_nested(Buffer* b, uint8_t tag, object v, uintptr_t mode, int depth,
     cdef Step step
     if depth >= DEPTH_LIMIT:
         return table_error(at, f"tables nested deeper than {DEPTH_LIMIT} levels")
-    put_tag(b, tag, 4)
-    b.p += 4
-    start = <size_t>(b.p - b.start)
+    buffer_extend(b, 5)[0] = tag
+    start = buffer_size(b)
     if tag == c'F':
         put_pairs(b, v, mode, depth + 1, at)
     else:
@@ -351,7 +358,7 @@ cdef int put_nested(Buffer* b, uint8_t tag, object v, uintptr_t mode, int depth,
             put_value(b, item, mode, depth + 1, at)
             step.index += 1
         at.step = step.outer
-    n = <uint64_t>(b.p - b.start) - start
+    n = buffer_size(b) - start
     if n > MAX_U32:
         return table_error(at, "a table takes at most 4294967295 bytes")
     store32(b.start + start - 4, <uint32_t>n)
@@ -364,6 +371,7 @@ cdef int put_pairs(Buffer* b, object table, uintptr_t mode, int depth, Place* at
     cdef PyObject* value
     cdef Py_ssize_t i = 0, n, m
     cdef const uint8_t* p
+    cdef uint8_t* w
     cdef int32_t small
     cdef object keep
     cdef Py_ssize_t size = PyDict_GET_SIZE(table)
@@ -375,33 +383,30 @@ cdef int put_pairs(Buffer* b, object table, uintptr_t mode, int depth, Place* at
         n = 0
         p = NULL
         if AMQP_LIKELY(utf8_bytes(name, &p, &n) and <size_t>n <= 255):
-            buffer_room(b, <size_t>n + 16)      # a number after it finds room, too
-            b.p[0] = <uint8_t>n
-            copy_bytes(b.p + 1, p, <size_t>n)
-            b.p += 1 + n
+            w = buffer_extend(b, 1 + <size_t>n)
+            w[0] = <uint8_t>n
+            copy_bytes(w + 1, p, <size_t>n)
         else:
             if not isinstance(<object>name, str):
                 table_error(at, f"a table name is a str, not {type(<object>name).__name__}")
             put_name(b, <object>name, at)
-            buffer_room(b, 16)
         # The most frequent values here, all others by put_value. A str or int has no code that could run.
         m = 0
         if utf8_bytes(value, &p, &m) and <uint64_t>m <= MAX_U32:
-            buffer_room(b, 5 + <size_t>m)
-            b.p[0] = c'S'
-            store32(b.p + 1, <uint32_t>m)
-            copy_bytes(b.p + 5, p, <size_t>m)
-            b.p += 5 + m
+            w = buffer_extend(b, 5 + <size_t>m)
+            w[0] = c'S'
+            store32(w + 1, <uint32_t>m)
+            copy_bytes(w + 5, p, <size_t>m)
             continue
         if exact_small(value, &small):
-            b.p[0] = c'I'
-            store32(b.p + 1, <uint32_t>small)
-            b.p += 5
+            w = buffer_extend(b, 5)
+            w[0] = c'I'
+            store32(w + 1, <uint32_t>small)
             continue
         if (value == Py_True or value == Py_False) and not mode & MODE_OLD:
-            b.p[0] = c't'
-            b.p[1] = value == Py_True
-            b.p += 2
+            w = buffer_extend(b, 2)
+            w[0] = c't'
+            w[1] = value == Py_True
             continue
         keep = <object>value
         step.name = name

@@ -50,7 +50,7 @@ cdef class V1Protocol(V1Core):
         buffer_init(&b, memory, STACK_ROOM)
         try:
             v1_put(&b, value, V1_INCOMPLETE if incomplete else 0, 0, &at)
-            return PyBytes_FromStringAndSize(<const char*>b.start, b.p - b.start)
+            return buffer_bytes(&b)
         finally:
             buffer_free(&b)
 
@@ -103,7 +103,7 @@ cdef class V1Protocol(V1Core):
         try:
             v1_put_frame(self, &b, parse_channel(channel), performative, payload, validate,
                          V1_INCOMPLETE if incomplete else 0)
-            return PyBytes_FromStringAndSize(<const char*>b.start, b.p - b.start)
+            return buffer_bytes(&b)
         finally:
             buffer_free(&b)
 

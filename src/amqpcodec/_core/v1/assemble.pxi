@@ -274,14 +274,13 @@ cdef object v1_split(V1Core self, int channel, object transfer, object message, 
     buffer_init(&b, memory, STACK_ROOM)
     try:
         while True:
-            start = <size_t>(b.p - b.start)
+            start = buffer_size(&b)
             more = True
             while True:             # with `more` first; without it where all the rest fits
-                b.p = b.start + start
-                buffer_room(&b, 64)
-                b.p += 8
+                buffer_truncate(&b, start)
+                buffer_extend(&b, 8)
                 v1_put_instance(&b, cls(**values, **({"more": True} if more else {})), mode, 0, &at)
-                n = <uint64_t>(b.p - b.start) - start
+                n = buffer_size(&b) - start
                 room = <uint64_t>(frame_max if frame_max else <int64_t>MAX_U32)
                 room = room - n if room > n else 0
                 if not more or raw.n - done > room:
@@ -292,10 +291,10 @@ cdef object v1_split(V1Core self, int channel, object transfer, object message, 
                 encode_error("transfer", "frame_max", f"{frame_max} bytes do not hold the performative")
             if n:
                 put_bytes(&b, raw.p + done, <size_t>n)
-            v1_put_head(b.start + start, <uint32_t>(<size_t>(b.p - b.start) - start), V1_FRAME_AMQP, channel)
+            v1_put_head(b.start + start, <uint32_t>(buffer_size(&b) - start), V1_FRAME_AMQP, channel)
             done += n
             if done >= raw.n:
-                return PyBytes_FromStringAndSize(<const char*>b.start, b.p - b.start)
+                return buffer_bytes(&b)
             # What the first transfer said holds for the others, too.
             values = {name: values[name] for name in ("handle", "delivery_id") if name in values}
     finally:

@@ -82,13 +82,12 @@ cdef int v1_put_frame(V1Core self, Buffer* b, int channel, object frame, object 
                       bint validate, int mode) except -1:
     """A whole frame, its head included."""
     cdef MessageClass* k = class_of(frame)
-    cdef size_t start = <size_t>(b.p - b.start)
+    cdef size_t start = buffer_size(b)
     cdef V1Desc* d = NULL
     cdef Place at
     cdef ByteView raw
     cdef uint64_t size
     cdef uint32_t extended = 0
-    buffer_room(b, 64)
     if k != NULL and k.what == CLASS_V1_HEADER:
         return v1_put_header(b, <MessageObject*><PyObject*>frame)
     if k != NULL and k.what == CLASS_V1_DESCRIBED:
@@ -96,7 +95,7 @@ cdef int v1_put_frame(V1Core self, Buffer* b, int channel, object frame, object 
     if k == NULL or (d == NULL and k.what != CLASS_V1_HEARTBEAT) or (d != NULL and d.frame == V1_NO_FRAME):
         encode_error(None, "frame", f"takes a performative, Heartbeat or ProtocolHeader, "
                      f"not {type(frame).__name__}")
-    b.p += 8
+    buffer_extend(b, 8)
     if d != NULL and validate:
         frame.validate()
     if AMQP_UNLIKELY((<MessageObject*><PyObject*>frame).origin != NULL):
@@ -115,7 +114,7 @@ cdef int v1_put_frame(V1Core self, Buffer* b, int channel, object frame, object 
             put_bytes(b, raw.p, raw.n)
         finally:
             drop_bytes(&raw)
-    size = <uint64_t>(b.p - b.start) - start
+    size = buffer_size(b) - start
     if size > MAX_U32:
         encode_error(None, "frame", f"takes at most 4294967295 bytes, not {size}")
     v1_put_head(b.start + start, <uint32_t>size,
@@ -138,7 +137,8 @@ cdef int v1_put_header(Buffer* b, MessageObject* o) except -1:
     cdef uint64_t u = 0
     cdef Place at
     cdef int i
-    memcpy(b.p, <const char*>b"AMQP", 4)
+    cdef uint8_t raw[8]
+    memcpy(raw, <const char*>b"AMQP", 4)
     method = "protocol_header"
     place_begin(&at, <PyObject*>method, NULL)
     for i in range(4):
@@ -147,6 +147,5 @@ cdef int v1_put_header(Buffer* b, MessageObject* o) except -1:
         if o.field[i] == NULL:
             table_error(&at, "is not set")
         v1_take_int(<object>o.field[i], V1_UBYTE, &u, &at)
-        b.p[4 + i] = <uint8_t>u
-    b.p += 8
-    return 0
+        raw[4 + i] = <uint8_t>u
+    return put_bytes(b, raw, 8)

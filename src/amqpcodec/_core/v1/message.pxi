@@ -533,7 +533,7 @@ cdef bytes v1_encode_message(Message m, int first, int last):
         for i in range(first, last + 1):
             if m.is_there(i):
                 v1_put_section(&b, m, i)
-        return PyBytes_FromStringAndSize(<const char*>b.start, b.p - b.start)
+        return buffer_bytes(&b)
     finally:
         buffer_free(&b)
 
@@ -554,7 +554,7 @@ cdef bytes v1_section_bytes(Message m, int i, object value):
     buffer_init(&b, memory, 1024)
     try:
         v1_put_section_value(&b, i, value, V1_CANONICAL)
-        return PyBytes_FromStringAndSize(<const char*>b.start, b.p - b.start)
+        return buffer_bytes(&b)
     finally:
         buffer_free(&b)
 
@@ -572,10 +572,7 @@ cdef int v1_put_section_value(Buffer* b, int i, object value, int mode) except -
     if i != SEC_DATA and i != SEC_AMQP_SEQUENCE:
         value = (value,)
     for part in value:
-        v1_put_code(b, 0)
-        b.p[0] = CTOR_SMALLULONG
-        b.p[1] = <uint8_t>(SEC_FIRST_CODE + i)
-        b.p += 2
+        v1_put_small_descriptor(b, <uint8_t>(SEC_FIRST_CODE + i))
         if i == SEC_DATA:
             v1_put_binary(b, part, &at)
         elif i == SEC_AMQP_SEQUENCE:

@@ -12,9 +12,9 @@ cdef int v1_put(Buffer* b, object v, int mode, int depth, Place* at) except -1:
             return v1_put_number(b, V1_LONG, <uint64_t><int64_t>small)
         return v1_put_long(b, v, mode, at)
     if v is None:
-        return v1_put_code(b, CTOR_NULL)
+        return put_byte(b, CTOR_NULL)
     if type(v) is bool:
-        return v1_put_code(b, CTOR_TRUE if v is True else CTOR_FALSE)
+        return put_byte(b, CTOR_TRUE if v is True else CTOR_FALSE)
     if type(v) is V1Symbol:
         return v1_put_text(b, V1_SYMBOL, v, at)
     if type(v) is bytes:
@@ -50,7 +50,7 @@ cdef int v1_put_rare(Buffer* b, object v, type t, int mode, int depth, Place* at
     if number is not None:
         wire_type = number
         if wire_type >= V1_DECIMAL32 and wire_type <= V1_DECIMAL128:
-            v1_put_code(b, CTOR_WIDE[wire_type])
+            put_byte(b, CTOR_WIDE[wire_type])
             return v1_put_decimal(b, v, <uint8_t>wire_type, at)
         if wire_type == V1_FLOAT:
             return v1_put_number(b, V1_FLOAT, float_to_bits(<float><double>v))
@@ -62,7 +62,7 @@ cdef int v1_put_rare(Buffer* b, object v, type t, int mode, int depth, Place* at
         v1_take_moment(v, &u, at)
         return v1_put_number(b, V1_TIMESTAMP, u)
     if isinstance(v, UUID):
-        v1_put_code(b, CTOR_UUID)
+        put_byte(b, CTOR_UUID)
         return v1_put_uuid_bytes(b, v)
     if isinstance(v, V1Symbol):
         return v1_put_text(b, V1_SYMBOL, v, at)
@@ -75,7 +75,7 @@ cdef int v1_put_rare(Buffer* b, object v, type t, int mode, int depth, Place* at
     if isinstance(v, V1Described):
         return v1_put_described(b, v, mode, depth, at)
     if isinstance(v, Decimal):
-        v1_put_code(b, CTOR_DECIMAL128)
+        put_byte(b, CTOR_DECIMAL128)
         return v1_put_decimal(b, v, V1_DECIMAL128, at)
     if isinstance(v, str):
         return v1_put_text(b, V1_STRING, v, at)
@@ -99,6 +99,7 @@ cdef object V1Integer = _v1._Integer
 
 # ---- compounds ----
 
+
 cdef int v1_enter(int depth, Place* at) except -1:
     if AMQP_UNLIKELY(depth >= DEPTH_LIMIT):
         table_error(at, f"values nested deeper than {DEPTH_LIMIT} levels")
@@ -108,13 +109,13 @@ cdef int v1_enter(int depth, Place* at) except -1:
 cdef inline int v1_close(Buffer* b, size_t start, uint8_t wire_type, uint64_t count, Place* at) except -1:
     """Write the head: small where size and count fit a byte each."""
     cdef uint8_t* head = b.start + start
-    cdef uint64_t n = <uint64_t>(b.p - head) - 9
+    cdef uint64_t n = buffer_size(b) - start - 9
     if AMQP_LIKELY(n <= 254 and count <= 255):
         head[0] = CTOR_NARROW[wire_type]
         head[1] = <uint8_t>(n + 1)
         head[2] = <uint8_t>count
         memmove(head + 3, head + 9, <size_t>n)
-        b.p -= 6
+        buffer_truncate(b, start + 3 + <size_t>n)
         return 0
     if n + 4 > MAX_U32 or count > MAX_U32:
         table_error(at, f"a {V1_NAMES[wire_type].decode()} takes at most 4294967295 bytes")
@@ -129,7 +130,7 @@ cdef int v1_put_list(Buffer* b, object v, int mode, int depth, Place* at) except
     cdef Step step
     v1_enter(depth, at)
     if not v:
-        return v1_put_code(b, CTOR_LIST0)
+        return put_byte(b, CTOR_LIST0)
     v1_open(b, &start)
     step.outer, step.name, step.index = at.step, NULL, 0
     at.step = &step
@@ -196,7 +197,7 @@ cdef int v1_put_descriptor(Buffer* b, object v, int mode, int depth, Place* at) 
 
 cdef int v1_put_described(Buffer* b, object v, int mode, int depth, Place* at) except -1:
     v1_enter(depth, at)
-    v1_put_code(b, 0)
+    put_byte(b, 0)
     v1_put_descriptor(b, v.descriptor, mode, depth + 1, at)
     return v1_put(b, v.value, mode, depth + 1, at)
 
@@ -222,10 +223,10 @@ cdef int v1_put_items(Buffer* b, int wire_type, list items, tuple descriptors, i
     for descriptor in descriptors:
         depth += 1
         v1_enter(depth, at)
-        v1_put_code(b, 0)
+        put_byte(b, 0)
         v1_put_descriptor(b, descriptor, mode, depth + 1, at)
-    v1_put_code(b, CTOR_WIDE[wire_type])
-    first = <size_t>(b.p - b.start)
+    put_byte(b, CTOR_WIDE[wire_type])
+    first = buffer_size(b)
     step.outer, step.name, step.index = at.step, NULL, -1
     at.step = &step         # -1, and counted up by these, item by item
     if wire_type == V1_NULL:
@@ -301,7 +302,6 @@ cdef int v1_put_numbers(Buffer* b, uint8_t wire_type, list items, size_t first, 
     cdef size_t i, n
     for item in items:
         step.index += 1
-        buffer_room(b, 16)
         if wire_type == V1_UUID:
             if not isinstance(item, UUID):
                 table_error(at, f"uuid takes UUID, not {type(item).__name__}")
@@ -317,7 +317,7 @@ cdef int v1_put_numbers(Buffer* b, uint8_t wire_type, list items, size_t first, 
         for i in range(<size_t>len(items)):
             b.start[first + i] = b.start[first + i * n + n - 1]
         b.start[first - 1] = CTOR_NARROW[wire_type]
-        b.p = b.start + first + len(items)
+        buffer_truncate(b, first + <size_t>len(items))
     return 0
 
 
@@ -327,6 +327,7 @@ cdef int v1_put_runs(Buffer* b, uint8_t wire_type, list items, size_t first, Pla
     cdef const uint8_t* p = NULL
     cdef Py_ssize_t n = 0
     cdef ByteView raw
+    cdef uint8_t* w
     cdef bint narrow = True
     for item in items:
         step.index += 1
@@ -341,10 +342,9 @@ cdef int v1_put_runs(Buffer* b, uint8_t wire_type, list items, size_t first, Pla
             narrow = narrow and n <= 255
             if <uint64_t>n > MAX_U32:
                 table_error(at, f"takes at most 4294967295 bytes, not {n}")
-            buffer_room(b, 4 + <size_t>n)
-            store32(b.p, <uint32_t>n)
-            memcpy(b.p + 4, p, <size_t>n)
-            b.p += 4 + n
+            w = buffer_extend(b, 4 + <size_t>n)
+            store32(w, <uint32_t>n)
+            memcpy(w + 4, p, <size_t>n)
         finally:
             drop_bytes(&raw)
     if narrow:
@@ -360,7 +360,7 @@ cdef int v1_put_compounds(Buffer* b, uint8_t wire_type, list items, size_t first
     cdef uint8_t* head
     for item in items:
         step.index += 1
-        start = <size_t>(b.p - b.start)
+        start = buffer_size(b)
         if wire_type == V1_ARRAY:
             if not isinstance(item, V1Array):
                 table_error(at, f"an array of arrays takes Array, not {type(item).__name__}")
@@ -384,20 +384,19 @@ cdef bint v1_widen(Buffer* b, size_t start) except -1:
     cdef uint8_t size, count
     cdef uint8_t* p = b.start + start
     if p[0] >> 4 == CATEGORY_COMPOUND4 or p[0] >> 4 == CATEGORY_ARRAY4:
-        n = <size_t>(b.p - p) - 1
+        n = buffer_size(b) - start - 1
         memmove(p, p + 1, n)
-        b.p -= 1
+        buffer_truncate(b, start + n)
         return False
     size = count = 0
     if p[0] != CTOR_LIST0:
         size = p[1] - 1
         count = p[2]
-    buffer_room(b, 16)
+    buffer_extend(b, start + 8 + size - buffer_size(b))     # an empty list has 1 byte so far, others 3 and more
     p = b.start + start
     memmove(p + 8, p + 3, size)
     store32(p, <uint32_t>size + 4)
     store32(p + 4, count)
-    b.p = p + 8 + size
     return True
 
 
@@ -426,7 +425,7 @@ cdef int v1_shorten(Buffer* b, uint8_t wire_type, size_t first, Py_ssize_t items
         w += n
         p += n
     b.start[first - 1] = CTOR_NARROW[wire_type]
-    b.p = w
+    buffer_truncate(b, <size_t>(w - b.start))
     return 0
 
 
@@ -448,11 +447,7 @@ cdef int v1_put_instance(Buffer* b, object obj, int mode, int depth, Place* at) 
         return put_bytes(b, PyBytes_AS_STRING(<object>o.origin) + extended,
                          <size_t>PyBytes_GET_SIZE(<object>o.origin) - extended)
     place_begin(&place, <PyObject*>(<tuple>d.names)[0], NULL)
-    buffer_room(b, 16)
-    b.p[0] = 0
-    b.p[1] = CTOR_SMALLULONG
-    b.p[2] = d.code
-    b.p += 3
+    v1_put_small_descriptor(b, d.code)
     if d.composite:
         return v1_put_fields(b, d, o, mode, depth + 1, &place)
     return v1_put_restricted(b, d, o, mode, depth + 1, &place)
@@ -507,13 +502,11 @@ cdef int v1_put_fields(Buffer* b, const V1Desc* d, MessageObject* o, int mode, i
     while n and v1_is_unset(&d.op[n - 1], o.field[n - 1]):
         n -= 1
     if n == 0:
-        b.p[0] = CTOR_LIST0
-        b.p += 1
-        return 0
+        return put_byte(b, CTOR_LIST0)
     v1_open(b, &start)
     for i in range(n):
         if v1_is_unset(&d.op[i], o.field[i]):
-            v1_put_code(b, CTOR_NULL)
+            put_byte(b, CTOR_NULL)
             continue
         v = <object>o.field[i]
         at.field = <PyObject*>(<tuple>d.names)[i + 1]
@@ -535,7 +528,7 @@ cdef int v1_put_field(Buffer* b, const V1Op* op, object v, int mode, int depth, 
             table_error(at, f"has no choice {short_repr(v)}")
         return v1_put_text(b, V1_SYMBOL, v, at)
     if wire_type == V1_BOOLEAN and (v is True or v is False):
-        return v1_put_code(b, CTOR_TRUE if v is True else CTOR_FALSE)
+        return put_byte(b, CTOR_TRUE if v is True else CTOR_FALSE)
     if wire_type <= V1_ULONG:
         if wire_type == V1_BOOLEAN:
             v = from_numpy(v, V1_NUMPY_CLASSES)
@@ -575,7 +568,7 @@ cdef int v1_put_multiple(Buffer* b, const V1Op* op, object v, int mode, int dept
         table_error(at, f"takes one {V1_NAMES[op.wire_type].decode()} or several, not {type(v).__name__}")
     v = list(v)
     if not v:
-        return v1_put_code(b, CTOR_NULL)
+        return put_byte(b, CTOR_NULL)
     if len(v) == 1:
         return v1_put_text(b, op.wire_type, v[0], at)
     return v1_put_items(b, op.wire_type, v, (), mode, depth, at)
@@ -617,6 +610,6 @@ cdef bytes v1_canonical(object obj):
     buffer_init(&b, memory, 1024)
     try:
         v1_put(&b, obj, V1_CANONICAL, 0, &at)
-        return PyBytes_FromStringAndSize(<const char*>b.start, b.p - b.start)
+        return buffer_bytes(&b)
     finally:
         buffer_free(&b)

@@ -25,39 +25,28 @@ cdef dict V1_NUMPY_CLASSES = {
 
 # ---- scalars ----
 
-cdef int v1_put_fixed(Buffer* b, uint8_t wire_type, uint64_t u) noexcept:
-    """The content of a number in its plain, widest encoding; there is room for it."""
-    if wire_type == V1_UBYTE or wire_type == V1_BYTE or wire_type == V1_BOOLEAN:
-        b.p[0] = <uint8_t>u
-        b.p += 1
-    elif wire_type == V1_USHORT or wire_type == V1_SHORT:
-        store16(b.p, <uint16_t>u)
-        b.p += 2
-    elif wire_type == V1_UINT or wire_type == V1_INT or wire_type == V1_FLOAT or wire_type == V1_CHAR:
-        store32(b.p, <uint32_t>u)
-        b.p += 4
-    else:
-        store64(b.p, u)
-        b.p += 8
+cdef int v1_put_fixed(Buffer* b, uint8_t wire_type, uint64_t u) except -1:
+    """The content of a number in its plain, widest encoding."""
+    cdef int width = CTOR_WIDTH[CTOR_WIDE[wire_type]]
+    store_uint(buffer_extend(b, <size_t>width), u, width)
     return 0
 
 
 cdef inline int v1_put_run(Buffer* b, uint8_t wire_type, const uint8_t* p, uint64_t n, Place* at) except -1:
     """Bytes of a binary, string or symbol."""
+    cdef uint8_t* w
     if AMQP_LIKELY(n <= 255):
-        buffer_room(b, 2 + <size_t>n)
-        b.p[0] = CTOR_NARROW[wire_type]
-        b.p[1] = <uint8_t>n
-        copy_bytes(b.p + 2, p, <size_t>n)
-        b.p += 2 + n
+        w = buffer_extend(b, 2 + <size_t>n)
+        w[0] = CTOR_NARROW[wire_type]
+        w[1] = <uint8_t>n
+        copy_bytes(w + 2, p, <size_t>n)
         return 0
     if n > MAX_U32:
         table_error(at, f"takes at most 4294967295 bytes, not {n}")
-    buffer_room(b, 5 + <size_t>n)
-    b.p[0] = CTOR_WIDE[wire_type]
-    store32(b.p + 1, <uint32_t>n)
-    memcpy(b.p + 5, p, <size_t>n)
-    b.p += 5 + n
+    w = buffer_extend(b, 5 + <size_t>n)
+    w[0] = CTOR_WIDE[wire_type]
+    store32(w + 1, <uint32_t>n)
+    memcpy(w + 5, p, <size_t>n)
     return 0
 
 
@@ -149,10 +138,10 @@ cdef int v1_take_moment(object v, uint64_t* out, Place* at) except -1:
 
 
 cdef int v1_put_uuid_bytes(Buffer* b, object v) except -1:
-    """The 16 bytes of a UUID, without their constructor; there is room for them."""
-    v1_uuid_bytes(v, b.p)
-    b.p += 16
-    return 0
+    """The 16 bytes of a UUID, without their constructor."""
+    cdef uint8_t raw[16]
+    v1_uuid_bytes(v, raw)
+    return put_bytes(b, raw, 16)
 
 
 cdef int v1_put_decimal(Buffer* b, object v, uint8_t wire_type, Place* at) except -1:
@@ -171,9 +160,6 @@ cdef int v1_put_decimal(Buffer* b, object v, uint8_t wire_type, Place* at) excep
             wrong = str(error)
         if wrong is not None:
             table_error(at, wrong)
-    buffer_room(b, 16)
-    memcpy(b.p, PyBytes_AS_STRING(raw), <size_t>(width // 8))
-    b.p += width // 8
-    return 0
+    return put_bytes(b, PyBytes_AS_STRING(raw), <size_t>(width // 8))
 
 cdef object v1_decimal_encode = _v1_decimal.encode

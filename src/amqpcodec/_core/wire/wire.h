@@ -52,6 +52,18 @@ AMQP_INLINE void store64(uint8_t *p, uint64_t v) {
     store32(p + 4, (uint32_t)v);
 }
 
+/* The low bytes of v: 1, 2, 4 or 8. */
+AMQP_INLINE void store_uint(uint8_t *p, uint64_t v, int width) {
+    if (width == 1)
+        p[0] = (uint8_t)v;
+    else if (width == 2)
+        store16(p, (uint16_t)v);
+    else if (width == 4)
+        store32(p, (uint32_t)v);
+    else
+        store64(p, v);
+}
+
 static inline double bits_to_double(uint64_t bits) {
     double d;
     memcpy(&d, &bits, 8);

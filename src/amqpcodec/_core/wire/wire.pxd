@@ -11,6 +11,7 @@ cdef extern from "wire/wire.h" nogil:
     void store16(uint8_t* p, uint16_t v)
     void store32(uint8_t* p, uint32_t v)
     void store64(uint8_t* p, uint64_t v)
+    void store_uint(uint8_t* p, uint64_t v, int width)
     double bits_to_double(uint64_t bits)
     uint64_t double_to_bits(double d)
     float bits_to_float(uint32_t bits)
@@ -20,6 +21,7 @@ cdef extern from "wire/wire.h" nogil:
     bint is_utf8(const uint8_t* s, size_t n)
     bint AMQP_LIKELY(bint x)
     bint AMQP_UNLIKELY(bint x)
+    void AMQP_ASSUME(bint x)
 
 cdef extern from "wire/foreign.h" nogil:
     size_t FOREIGN_BYTES
@@ -33,6 +35,12 @@ cdef extern from "wire/atomic.h" nogil:
     void atomic_set_(Atomic* a, long n)
     bint use_begin(Atomic* in_use)
     void use_end(Atomic* in_use)
+
+cdef extern from "wire/promise.h" nogil:
+    void promise_begin(uint8_t** promised, uint8_t* at, uint8_t* end)
+    void promise_check(const uint8_t* promised, const uint8_t* at, const uint8_t* end)
+    void promise_make(uint8_t** promised, uint8_t* at, size_t n, uint8_t* end)
+    void promise_end(uint8_t** promised, uint8_t* at, uint8_t* end)
 
 # What was wrong. The order is that of FAULT_CLASSES in wire/errors.pxi.
 cdef enum:
