@@ -90,16 +90,16 @@ def test_the_input_is_kept_alive() -> None:
     assert len(kept) == 90
 
 
-def test_arrays_are_kept_alive_and_released() -> None:
+def test_arrays_are_copied_and_released() -> None:
+    """Another thread or process may change their memory, so that views are of a copy."""
     before = pa.total_allocated_bytes()
-    result = batch.decode(pa.array([DATA, None] * 40, pa.binary()), level="message", layout="view")
+    array = pa.array([DATA, None] * 40, pa.binary())
+    result = batch.decode(array, level="message", layout="view")
     taken = pa.record_batch(result)
-    del result
+    del array, result
     gc.collect()
-    assert taken.column("body").to_pylist() == [LONG] * 40
-    assert pa.total_allocated_bytes() > before
-    del taken
     assert pa.total_allocated_bytes() == before
+    assert taken.column("body").to_pylist() == [LONG] * 40
 
 
 def test_what_may_change_is_copied() -> None:
