@@ -84,7 +84,7 @@ READS: list[tuple[bytes, Any, Any]] = [
     (b"x\0\0\0\2\xc3\xa9", b"\xc3\xa9", b"\xc3\xa9"),
     (b"x\0\0\0\0", b"", b""),
     (T, MOMENT, MOMENT),
-    (b"T" + b"\xff" * 8, (1 << 64) - 1, (1 << 64) - 1),
+    (b"T" + b"\xff" * 8, types.Timestamp((1 << 64) - 1), types.Timestamp((1 << 64) - 1)),
     (b"V", None, None),
     (w.array(), [], []),
     (w.array(b"V", b"t\1", w.array(b"b\1")), [None, True, [1]], [None, True, [1]]),
