@@ -75,9 +75,10 @@ class Delivery:
     def remote_state(self) -> Any:
         """The peer's state of it; None where it has told none."""
         own = self._remote_state
-        if is_outcome(own):
+        unsettled = self._all_unsettled
+        if not unsettled.has_ranges or is_outcome(own):
             return own
-        return self._all_unsettled.state_of(self, own, self._remote_clock)
+        return unsettled.state_of(self, own, self._remote_clock)
 
     @remote_state.setter
     def remote_state(self, state: Any) -> None:

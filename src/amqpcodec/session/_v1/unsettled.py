@@ -10,6 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from .resumption import is_outcome
 from .serial import distance
 
 if TYPE_CHECKING:
@@ -20,23 +21,27 @@ __all__ = ["Ascending", "Unsettled"]
 D = TypeVar("D", bound="Delivery")
 
 _ALL_IDS = 1 << 32
+#: A range of so many ids is looked up id by id.
+_SHORT_RANGE = 8
 
 
 class Ascending(Generic[D]):
     """Deliveries by ids that ascend as serial numbers. Any of them can go; a range is found fast.
 
-    Ids are kept as positions: numbers that do not wrap around. Those that are gone stay in the
-    list, with a link to the next one that may not be, until they are more than half of it.
+    Most ranges are short and are looked up id by id. The first long one makes an index, in which
+    ids are positions: numbers that do not wrap around. Those that are gone stay in the index, with
+    a link to the next one that may not be, until they are more than half of it.
     """
 
     def __init__(self) -> None:
-        self._items: dict[int, D] = {}  # by id
-        self._position_of: dict[int, int] = {}  # by id
+        self._items: dict[int, D] = {}  # by id, in their order
+        self._new: list[int] = []  # ids that are not in the index yet, in their order
+        self._last_id = 0  # of the index
+        self._last = 0  # its position
+        self._position_of: dict[int, int] = {}  # by id, of those in the index
         self._positions: list[int] = []
         self._at: list[D | None] = []
         self._next: list[int] = []  # index of the next item that may not be gone; itself if not
-        self._last_id = 0
-        self._last = 0  # position of the last id
 
     def __len__(self) -> int:
         return len(self._items)
@@ -46,37 +51,40 @@ class Ascending(Generic[D]):
 
     def __setitem__(self, number: int, delivery: D) -> None:
         """Add a delivery. Its id comes after all that were added, and is that of none here."""
-        self._last += (number - self._last_id) % _ALL_IDS
-        self._last_id = number
         self._items[number] = delivery
-        self._position_of[number] = self._last
-        self._next.append(len(self._at))
-        self._positions.append(self._last)
-        self._at.append(delivery)
+        self._new.append(number)
 
     def pop(self, number: int, default: None = None) -> D | None:
         """Take a delivery out, where it is there."""
         delivery = self._items.pop(number, default)
         if delivery is not None:
-            index = bisect_left(self._positions, self._position_of.pop(number))
-            self._at[index] = None
-            self._next[index] = index + 1
-            if len(self._at) > 2 * len(self._items) + 64:
-                self._compact()
+            if self._position_of:
+                self._take_from_index(number)
+            if len(self._new) > 2 * len(self._items) + 64:
+                items, known = self._items, self._position_of
+                self._new = [n for n in self._new if n in items and n not in known]
         return delivery
 
     def clear(self) -> None:
         """Take all out."""
         self._items.clear()
+        self._new.clear()
         self._position_of.clear()
         self._at.clear()
         self._compact()
 
     def within(self, first: int, count: int, most: int = _ALL_IDS) -> list[D]:
         """The deliveries among so many ids, in order, `most` of them."""
+        result: list[D] = []
+        if count <= _SHORT_RANGE:
+            items = self._items
+            for number in range(first, first + count):
+                delivery = items.get(number & (_ALL_IDS - 1))
+                if delivery is not None:
+                    result.append(delivery)
+            return result[:most]
         start = self._position(first)
         index = self._alive(bisect_left(self._positions, start))
-        result: list[D] = []
         while index < len(self._at) and self._positions[index] < start + count:
             delivery = self._at[index]
             assert delivery is not None
@@ -88,7 +96,30 @@ class Ascending(Generic[D]):
 
     def _position(self, number: int) -> int:
         """Where an id is, of those half of all ids before the last one or after it."""
+        self._index_new()
         return self._last + distance(self._last_id, number)
+
+    def _index_new(self) -> None:
+        """Bring the index up to date."""
+        for number in self._new:
+            self._last += (number - self._last_id) % _ALL_IDS
+            self._last_id = number
+            delivery = self._items.get(number)
+            if delivery is not None:
+                self._position_of[number] = self._last
+                self._next.append(len(self._at))
+                self._positions.append(self._last)
+                self._at.append(delivery)
+        self._new.clear()
+
+    def _take_from_index(self, number: int) -> None:
+        position = self._position_of.pop(number, None)
+        if position is not None:
+            index = bisect_left(self._positions, position)
+            self._at[index] = None
+            self._next[index] = index + 1
+            if len(self._at) > 2 * len(self._position_of) + 64:
+                self._compact()
 
     def _alive(self, index: int) -> int:
         """The first index from there on whose delivery is not gone."""
@@ -111,32 +142,49 @@ class Unsettled(Ascending[D]):
     """All unsettled deliveries, and the states that the peer told of ranges of them.
 
     Attributes:
-        undecided: those of which the peer told no outcome.
         clock: how many ranges were told; a state of a delivery is older than the ranges with a
             higher number.
     """
 
     def __init__(self) -> None:
         super().__init__()
-        self.undecided: Ascending[D] = Ascending()
+        self._undecided: Ascending[D] | None = None  # until it is asked for
         self.clock = 0
         # Disjoint ranges of positions, ascending, both ends included; (clock, state) of each.
         self._starts: list[int] = []
         self._ends: list[int] = []
         self._states: list[tuple[int, Any]] = []
 
+    @property
+    def has_ranges(self) -> bool:
+        """Whether the peer told a state of a range that may still count."""
+        return bool(self._starts)
+
+    @property
+    def undecided(self) -> Ascending[D]:
+        """Those of which the peer told no outcome."""
+        undecided = self._undecided
+        if undecided is None:
+            undecided = self._undecided = Ascending()
+            for number, delivery in self._items.items():
+                if not is_outcome(delivery.remote_state):
+                    undecided[number] = delivery
+        return undecided
+
     def __setitem__(self, number: int, delivery: D) -> None:
         super().__setitem__(number, delivery)
-        self.undecided[number] = delivery
+        if self._undecided is not None:
+            self._undecided[number] = delivery
 
     def pop(self, number: int, default: None = None) -> D | None:
         """Take a delivery out, where it is there. It keeps the state that it has."""
-        delivery = self._items.get(number, default)
+        if self._starts and number in self._items:
+            self._items[number].keep_remote_state()
+        delivery = super().pop(number, default)
         if delivery is not None:
-            delivery.keep_remote_state()
-            super().pop(number)
-            self.undecided.pop(number)
-            if not self._items:
+            if self._undecided is not None:
+                self._undecided.pop(number)
+            if self._starts and not self._items:
                 self._keep_ranges([])
         return delivery
 
@@ -145,12 +193,13 @@ class Unsettled(Ascending[D]):
         for delivery in self._items.values():
             delivery.keep_remote_state()
         super().clear()
-        self.undecided.clear()
+        self._undecided = None
         self._keep_ranges([])
 
     def state_of(self, delivery: D, own: Any, clock: int) -> Any:
         """The state of a delivery: its own, set at that clock, or that of a later range."""
         if self._starts and self._items.get(delivery.id) is delivery:
+            self._index_new()
             position = self._position_of[delivery.id]
             index = bisect_right(self._starts, position) - 1
             if index >= 0 and position <= self._ends[index] and self._states[index][0] > clock:
