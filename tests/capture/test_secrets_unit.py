@@ -13,6 +13,7 @@ from amqpcodec import capture, v0_9_1
 from amqpcodec import v1_0 as v1
 from tests.capture import recording as make
 from tests.capture import v1_talk
+from tests.capture.rows import rows
 
 SECRET = b"hunter2-is-the-secret"
 TOKEN = b"eyJhbGciOi-the-token-" + b"T" * 3000 + b"-end-of-it"
@@ -495,3 +496,29 @@ def test_damaged_logins_are_hidden_where_a_packet_is_missing(spot: int) -> None:
         ]
         shown = everything(list(capture.read(io.BytesIO(make.pcap(packets)))))
         assert not shows_some(shown, SECRET), changed
+
+
+@pytest.mark.parametrize("size", [3, 4])
+@pytest.mark.parametrize("method", [b"\x00\x0a\x00\x0b", b"\x00\x0a\x00\x14", b"\x00\x0a\x00\x46"])
+def test_a_method_that_ends_within_its_numbers_is_no_login(size: int, method: bytes) -> None:
+    """Its last byte is taken for the end of the frame: nothing before the frame is touched."""
+    frame = b"\x01\0\0" + size.to_bytes(4, "big") + method + b"\xce"
+    sent = b"AMQP\0\0\x09\x01" + frame[: size + 8]
+    for parts in ([sent], [sent[:8], sent[8:]]):
+        octets = make.pcap(make.packets([(0, part) for part in parts]))
+        found = rows(octets)
+        assert found[0]["frame"] == sent[:8]
+        assert b"".join(row["frame"] for row in found[1:]).startswith(frame[:7])
+
+
+@pytest.mark.parametrize("size", range(8))
+def test_a_frame_of_1_0_that_is_shorter_than_its_head(size: int) -> None:
+    """What follows it is hidden where a token may come, and nothing else is written."""
+    start = v1_talk.AMQP + v1_talk.opening()
+    frame = size.to_bytes(4, "big") + b"\x02\0\0\0" + b"secret-token"
+    for syn in (True, False):
+        sent = make.packets([(0, start), (0, frame)])
+        octets = make.pcap(sent if syn else sent[2:])
+        found = rows(octets, protocol="1.0")
+        assert b"".join(row["frame"] for row in found)
+        assert len(found) < 10

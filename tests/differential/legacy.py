@@ -70,8 +70,9 @@ def ours(data: bytes) -> Any:
 def present(properties: Any, names: Any) -> dict[str, Any]:
     """Properties that are set, under the names of amqpcodec."""
     found = {RENAMED.get(name, name): getattr(properties, name) for name in names}
-    if type(found.get("timestamp")) is int:
-        found["timestamp"] = {"seconds": found["timestamp"]}
+    timestamp = found.get("timestamp")
+    if isinstance(timestamp, int):
+        found["timestamp"] = {"seconds": int(timestamp)}
     return {name: neutral(value) for name, value in found.items() if value is not None}
 
 
@@ -80,6 +81,8 @@ def neutral(value: Any) -> Any:
     if isinstance(value, datetime):
         since = (value.replace(tzinfo=UTC) - EPOCH) / timedelta(milliseconds=1)
         return {"seconds": int(since) // 1000 if since % 1000 == 0 else since / 1000}
+    if isinstance(value, int) and type(value) is not bool:
+        return int(value)  # a Timestamp beyond year 9999 is one here
     if isinstance(value, str):
         try:
             value = value.encode("utf-8", "surrogateescape")

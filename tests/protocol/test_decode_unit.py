@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from amqpcodec import DecodeError
+from amqpcodec import DecodeError, types
 from amqpcodec import v0_9_1 as amqp
 from tests.support import amqp091_wire as w
 from tests.support.calls import result_of
@@ -313,10 +313,10 @@ EDGE = 253_402_300_799  # the last second of the year 9999
         (1 << 32, datetime(2106, 2, 7, 6, 28, 16, tzinfo=UTC)),
         (951_782_400, datetime(2000, 2, 29, tzinfo=UTC)),
         (EDGE, datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)),
-        (EDGE + 1, EDGE + 1),
-        (1 << 63, 1 << 63),
-        ((1 << 64) - 1, (1 << 64) - 1),
-        (1_700_000_000_000, 1_700_000_000_000),
+        *(
+            (seconds, types.Timestamp(seconds))
+            for seconds in (EDGE + 1, 1 << 63, (1 << 64) - 1, 1_700_000_000_000)
+        ),
     ],
 )
 def test_timestamps(seconds: int, value: Any) -> None:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from amqpcodec import EncodeError
+from amqpcodec import EncodeError, types
 from amqpcodec import v0_9_1 as amqp
 from tests.support import amqp091_gen as gen
 from tests.support import amqp091_strategies as some
@@ -52,8 +52,11 @@ def test_headers(values: dict[str, Any], size: int, channel: int) -> None:
     _, found, again = amqp.decode(octets)
     assert found == channel
     assert again.body_size == size
+    expected = dict(values)
+    if type(expected.get("timestamp")) is int:  # beyond year 9999
+        expected["timestamp"] = types.Timestamp(expected["timestamp"])
     for name, _ in w.PROPERTIES:
-        assert same(getattr(again.properties, name), values.get(name)), name
+        assert same(getattr(again.properties, name), expected.get(name)), name
     assert amqp.encode(channel, again) == octets
 
 

@@ -89,7 +89,7 @@ cdef void hide_secret(uint8_t* p, size_t n) noexcept nogil:
     least 11 bytes; all arguments where they do not end with the frame, since a length is wrong then."""
     cdef size_t at = 11, size
     cdef uint32_t method = load32(p + 7)
-    cdef bint complete = <uint64_t>load32(p + 3) + 8 == n
+    cdef bint complete = <uint64_t>load32(p + 3) + 8 == n and n > at
     if complete:
         n -= 1      # its end byte stays
     if method == CONNECTION_START_OK:

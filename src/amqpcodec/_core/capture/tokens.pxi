@@ -227,9 +227,13 @@ cdef void v1_hide_tokens(const V1Types* types, uint8_t* p, size_t n, TokenLinks*
         cut = load32(p) > n
         size = min(<size_t>load32(p), n)
         skip = 4 * <size_t>p[4]
+        unseen = links.unseen or not syn
+        if size < 8:    # less than its head: no frame, and what follows may be anything
+            if unseen or has_links(links):
+                hide(p + 8, n - 8)
+            return
         if p[5] != V1_FRAME_AMQP or skip == size:
             return
-        unseen = links.unseen or not syn
         if skip < 8 or skip > size:
             if unseen or has_links(links):
                 hide(p + 8, size - 8)
