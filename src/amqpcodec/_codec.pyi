@@ -52,10 +52,18 @@ class Method(Frame):
     EXTENSION: ClassVar[str | None]
     SENT_BY: ClassVar[tuple[Literal["client", "server"], ...]]
     RESPONSES: ClassVar[tuple[type[Method], ...]]
-    def validate(self) -> None:
+    def validate(self, *others: Method) -> None:
         """Check the asserts of the specification on every field.
 
+        They are: not null (text that is not empty), null (empty), length in bytes, pattern, one of
+        the choices of an enum, and comparison with a value or another argument. Numbers are never
+        null on the wire; a rule of syntax that the specification only names is not checked.
         Encoding by itself refuses only what cannot be encoded.
+
+        Args:
+            others: methods that were exchanged before. An assert that compares with an argument of
+                another method (connection.tune-ok.channel-max with connection.tune's) is checked
+                where that method is among them, and left unchecked otherwise.
 
         Raises:
             ValidationError: an assert is broken; names the method and the field.
@@ -67,10 +75,18 @@ class ContentProperties(Frame):
 
     NAME: ClassVar[str]
     CLASS_ID: ClassVar[int]
-    def validate(self) -> None:
+    def validate(self, *others: Method) -> None:
         """Check the asserts of the specification on every field.
 
+        They are: not null (text that is not empty), null (empty), length in bytes, pattern, one of
+        the choices of an enum, and comparison with a value or another argument. Numbers are never
+        null on the wire; a rule of syntax that the specification only names is not checked.
         Encoding by itself refuses only what cannot be encoded.
+
+        Args:
+            others: methods that were exchanged before. An assert that compares with an argument of
+                another method (connection.tune-ok.channel-max with connection.tune's) is checked
+                where that method is among them, and left unchecked otherwise.
 
         Raises:
             ValidationError: an assert is broken; names the method and the field.

@@ -234,9 +234,21 @@ V1_RULES.update({
 
 
 def required_annotations(annotations):
-    """The keys that a receiver must understand, or else detach the link with amqp:not-implemented.
+    """The keys of annotations that a receiver must understand, or else detach the link with
+    amqp:not-implemented: all but those that begin with "x-opt-".
 
-    See _v1.pyi. Spec: 1.0 Part 3 §3.2.10.
+    Args:
+        annotations: a Message, for the keys of its delivery annotations, message annotations and
+            footer, in this order; or one of these sections; None for one that is absent.
+
+    The key "rejected" of delivery annotations, whose meaning the specification gives, is listed
+    like any other. A key such as "x-optional" is listed too: the specification has the receiver
+    ignore what begins with "x-opt-".
+
+    Raises:
+        DecodeError: a section of the message cannot be decoded.
+
+    Spec: 1.0 Part 3 §3.2.10.
     """
     if isinstance(annotations, Message):
         return [key for section in (annotations.delivery_annotations,

@@ -293,6 +293,7 @@ class IncomingDelivery(Delivery):
     transfer: amqp.Transfer
     resumed: bool
     complete: bool
+    settled: bool
     size: int
 
     def __init__(self, link: Receiver, transfer: amqp.Transfer) -> None:
