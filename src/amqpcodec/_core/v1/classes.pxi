@@ -142,7 +142,8 @@ cdef dict V1_BASE_DICT = {
 }
 
 Composite = new_class("Composite", (), {
-    **V1_BASE_DICT, "__module__": "amqpcodec.v1_0", "__doc__": "Base of the classes of described types.", "validate": v1_validate,
+    **V1_BASE_DICT, "__module__": "amqpcodec.v1_0", "validate": v1_validate,
+    "__doc__": "Base of the classes of described types.",
 }, (), (), (), (), CLASS_ABSTRACT, 0, None, {})
 
 
