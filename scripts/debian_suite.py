@@ -37,7 +37,7 @@ CERTIFICATES = Path("/usr/local/share/ca-certificates")
 OLDEST = (3, 11)
 PACKAGES = ("ca-certificates", "ccache", "gcc", "git", "libc6-dev", "make")
 #: The folder of the checkout within the chroot.
-INSIDE = "/work/amqpcodec"
+INSIDE = "/build/amqpcodec"
 #: Settings of apt that say how it reaches an archive, not what it reads there.
 REACHES = re.compile(r"Acquire::(?!IndexTargets|Changelogs|CompressionTypes|cdrom)")
 #: Variables of this machine that programs in the chroot get.
