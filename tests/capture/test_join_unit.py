@@ -48,7 +48,7 @@ def test_two_taps_of_both_directions(parts, whole, tmp_path):
     reader = capture.read(taps, fields=NAMES, chain="join")
     assert rows(reader) == whole
     (counts,) = reader.file_stats()
-    assert counts["repeated_octets"] == sum(len(part.data) for part in parts)
+    assert counts["retransmitted_bytes"] == sum(len(part.data) for part in parts)
     assert counts["file"] == ", ".join(taps)
     assert counts["packets"] == 2 * len(parts)
 

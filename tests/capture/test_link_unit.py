@@ -106,7 +106,7 @@ def test_what_waited_and_came_again_is_counted(tmp_path: Path):
     path.write_bytes(make.pcap(packets))
     counts = capture.stats(path)
     assert counts["methods"] == {"basic.ack": 5}
-    assert counts["repeated_octets"] == 5 * len(frame)
+    assert counts["retransmitted_bytes"] == 5 * len(frame)
 
 
 def test_taps_that_begin_in_the_middle(tmp_path: Path):

@@ -48,7 +48,7 @@ def test_an_opening_that_comes_late(side: int, late: int) -> None:
     assert sorted(row["frame"] for row in found) == sorted(expected)
     assert not [row["error"] for row in found if row["error"]]
     counted = stats(*packets)
-    assert (counted["connections"], counted["gaps"], counted["lost_octets"]) == (1, 0, 0)
+    assert (counted["connections"], counted["gaps"], counted["lost_bytes"]) == (1, 0, 0)
     assert counted["versions"] == {"0-9-1": 1}
 
 
@@ -88,7 +88,7 @@ def test_a_keep_alive_before_the_first_frames(side: int, byte: bytes, times: int
     assert [row["flags"] for row in found] == [["midstream"], [], []]
     counted = stats(*packets)
     assert (counted["errors"], counted["resyncs"]) == (0, 0)
-    assert (counted["repeated_octets"], counted["conflicting_octets"]) == (times, 0)
+    assert (counted["retransmitted_bytes"], counted["conflicting_bytes"]) == (times, 0)
 
 
 def test_a_keep_alive_before_frames_of_1_0() -> None:
@@ -105,7 +105,7 @@ def test_a_keep_alive_before_frames_of_1_0() -> None:
 def test_nothing_but_keep_alives(sides: tuple[int, ...]) -> None:
     packets = [probe(side, 1999, b"\0") for _ in range(3) for side in sides]
     assert rows(make.pcap(packets)) == []
-    assert stats(*packets)["repeated_octets"] == 3 * len(sides)
+    assert stats(*packets)["retransmitted_bytes"] == 3 * len(sides)
 
 
 def test_what_is_no_keep_alive_stays_a_row() -> None:
@@ -178,7 +178,7 @@ def test_what_a_client_speaks_is_named(name: str, data: bytes, step: int) -> Non
     assert (row["direction"], row["frame"], row["error"]) == ("server", HELLO, None)
     counted = stats(*packets)
     assert (counted["other_protocols"], counted["other_protocol_names"]) == (1, {name: 1})
-    assert (counted["left_out_octets"], counted["errors"]) == (len(data), 0)
+    assert (counted["skipped_bytes"], counted["errors"]) == (len(data), 0)
     # and where the server understands it
     counted = stats(*make.packets([*said, (1, b"\x20\2\0\0" + bytes(99)), (0, b"x" * 50)]))
     assert counted["other_protocol_names"] == {name: 1}
@@ -214,18 +214,18 @@ def test_copies_that_differ_are_counted() -> None:
     found = [make.client(1009, first), make.client(1009, forged), make.client(1021, second)]
     assert rows(make.pcap([*packets, *found]))[1]["frame"] == body
     counted = stats(*packets, *found)
-    assert (counted["repeated_octets"], counted["conflicting_octets"]) == (12, 12)
+    assert (counted["retransmitted_bytes"], counted["conflicting_bytes"]) == (12, 12)
     # the same bytes again are none
     same = [make.client(1009, first), make.client(1009, first), make.client(1021, second)]
-    assert stats(*packets, *same)["conflicting_octets"] == 0
+    assert stats(*packets, *same)["conflicting_bytes"] == 0
     # among segments that wait, the first captured of those that begin at a place
     waiting = [make.client(1021, second), make.client(1021, b"\0" * len(second))]
     found = [*waiting, make.client(1009, first)]
     assert rows(make.pcap([*packets, *found]))[1]["frame"] == body
-    assert stats(*packets, *found)["conflicting_octets"] == len(second) - second.count(0)
+    assert stats(*packets, *found)["conflicting_bytes"] == len(second) - second.count(0)
     # one that begins before another one
     found = [make.client(1021, second), make.client(1011, first[2:] + b"\0\0"), packets[-1]]
     found.append(make.client(1009, first[:2]))
     counted = stats(*packets, *found)
-    assert counted["conflicting_octets"] == 2
+    assert counted["conflicting_bytes"] == 2
     assert rows(make.pcap([*packets, *found]))[1]["frame"] == first + b"\0\0" + second[2:]

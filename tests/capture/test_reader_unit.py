@@ -167,7 +167,7 @@ def test_without_layers_what_they_would_read_is_left_out() -> None:
     assert core.advance() is False
     assert core.advance(True) is False
     found = core.counts()
-    assert found["left_out_octets"] == 2000 + len(HELLO) - 1001
+    assert found["skipped_bytes"] == 2000 + len(HELLO) - 1001
     assert found["gaps"] == 0
 
 

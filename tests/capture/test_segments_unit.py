@@ -116,4 +116,4 @@ def test_a_part_of_a_frame_that_came_before_its_beginning() -> None:
 
 def test_stats_of_ports_that_are_read_twice() -> None:
     found = capture.stats(io.BytesIO(make.pcap([make.client(1001, BEAT)] * 3)))
-    assert (found["packets"], found["repeated_octets"]) == (3, 16)
+    assert (found["packets"], found["retransmitted_bytes"]) == (3, 16)

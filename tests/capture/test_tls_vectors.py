@@ -21,7 +21,7 @@ OPENSSL, OPENSSL_KEYS = MADE / "tls_openssl.pcap.gz", MADE / "tls_openssl_keys.l
 def test_every_connection_is_read():
     found = capture.stats(RECORDING, keylog=KEYS)
     assert (found["tls_connections"], found["tls_decrypted"], found["tls_reasons"]) == (4, 4, {})
-    assert (found["errors"], found["gaps"], found["left_out_octets"]) == (0, 0, 0)
+    assert (found["errors"], found["gaps"], found["skipped_bytes"]) == (0, 0, 0)
     assert found["versions"] == {"0-9-1": 4}
     assert found["frames"] == {"method": 104, "header": 19, "body": 19, "protocol-header": 4}
 
@@ -40,7 +40,7 @@ def test_openssl():
     assert keys.bad_lines == []
     found = capture.stats(OPENSSL, keylog=keys)
     assert (found["tls_connections"], found["tls_decrypted"], found["tls_reasons"]) == (4, 4, {})
-    assert (found["errors"], found["gaps"], found["left_out_octets"]) == (0, 0, 0)
+    assert (found["errors"], found["gaps"], found["skipped_bytes"]) == (0, 0, 0)
     assert found["frames"] == {"method": 72, "header": 16, "body": 16, "protocol-header": 4}
     bodies = [
         (row["method"], row["body"])
@@ -57,7 +57,7 @@ def test_azure_over_websocket():
     options = {"keylog": MADE / "websocket_azure_keys.log", "ports": (4430,)}
     found = capture.stats(recording, **options)
     assert (found["websockets"], found["tls_decrypted"], found["versions"]) == (2, 2, {"1.0": 2})
-    assert (found["errors"], found["gaps"], found["left_out_octets"]) == (0, 0, 0)
+    assert (found["errors"], found["gaps"], found["skipped_bytes"]) == (0, 0, 0)
     assert found["methods"]["close"] == 2
     bodies = [
         (row["direction"], row["body"])

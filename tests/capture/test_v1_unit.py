@@ -223,7 +223,7 @@ def test_tls_is_left_out() -> None:
     octets = make.pcap(talk(TLS + hello, TLS + hello, size=100))
     assert [row["frame"] for row in rows(octets)] == [TLS, TLS]
     stats = capture.stats(io.BytesIO(octets))
-    assert (stats["tls_connections"], stats["left_out_octets"]) == (1, 2 * len(hello))
+    assert (stats["tls_connections"], stats["skipped_bytes"]) == (1, 2 * len(hello))
     assert (stats["other_protocols"], stats["versions"]) == (0, {})
 
 

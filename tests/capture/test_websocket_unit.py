@@ -99,7 +99,7 @@ def test_web_socket(extension: bytes, size: int, pieces: int):
     octets = make.pcap(packets(cut(over_web(TALK, extension, pieces), (size,))))
     assert frames(octets) == EXPECTED
     found = stats(octets)
-    assert (found["websockets"], found["other_protocols"], found["left_out_octets"]) == (1, 0, 0)
+    assert (found["websockets"], found["other_protocols"], found["skipped_bytes"]) == (1, 0, 0)
     assert (found["tls_connections"], found["tls_reasons"], found["errors"]) == (0, {}, 0)
 
 
@@ -191,7 +191,7 @@ def test_what_is_no_web_socket(said: Said, reasons: dict[str, int]):
     for size in (60_000, 1000):
         found = stats(make.pcap(packets(cut(said, (size,)))))
         assert found["tls_reasons"] == reasons
-        assert found["left_out_octets"] > 0
+        assert found["skipped_bytes"] > 0
         assert found["errors"] == 0
         assert found["other_protocols"] == 1
 
@@ -296,4 +296,4 @@ def test_the_other_side_of_one_that_is_left_out(protocol: str, said: list[bytes]
     answer = (SERVER, frame(SERVER, b"".join(said)))
     octets = make.pcap(packets([*NOT_TEXT, answer]))
     assert [row["frame"] for row in rows(octets, protocol=protocol)] == said[:1]
-    assert stats(octets, protocol=protocol)["left_out_octets"] >= len(said[1])
+    assert stats(octets, protocol=protocol)["skipped_bytes"] >= len(said[1])

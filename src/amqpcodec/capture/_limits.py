@@ -21,7 +21,7 @@ class LimitOptions(TypedDict, total=False):
             each segment included; eight times that in all directions. 4 MiB.
         reorder_segments: how many may. Where more would wait, what is missing is given up: it is a
             row with the flag "gap" that says how much it is, and stats() counts it, under gaps,
-            lost_octets and reorder_overflows. 65,536.
+            lost_bytes and reorder_overflows. 65,536.
         open_connections: how many may be open, from 1 to 262,144. Where there are more, those that
             were silent for longest end, with rows of what is left of them; what they send later is
             another connection, which begins in the middle. 65,536.

@@ -653,7 +653,7 @@ def read(
 
     Where TCP sends a byte again, the first copy counts that was captured in its turn; of segments
     that wait for a missing one, the copy whose segment begins first, and then the one that was
-    captured first. Other bytes in a later copy are counted (conflicting_octets of stats()). A first
+    captured first. Other bytes in a later copy are counted (conflicting_bytes of stats()). A first
     segment of one byte, before frames begin, is a keep-alive's and no row.
 
     A capture that is damaged or cut gives what is before the damage; ``damaged`` of what this
@@ -716,12 +716,12 @@ def stats(
 
     Keys: packets, octets (captured), connections, versions (connections that have ended, by
     protocol), frames (by type), methods (frames by method or performative), errors (rows with
-    one, gaps and remains included), gaps, lost_octets, resyncs, midstream (directions),
+    one, gaps and remains included), gaps, lost_bytes, resyncs, midstream (directions),
     tls_connections, tls_decrypted (those that were read), tls_reasons (directions over TLS or
     WebSocket that were not, by reason), websockets, other_protocols (connections),
     other_protocol_names (these by what they speak: HTTP, MQTT, STOMP, SSH, TLS or another
-    version of AMQP), left_out_octets (of what was not read), repeated_octets (retransmitted,
-    and of keep-alives), conflicting_octets (of these, bytes that are others than in the copy
+    version of AMQP), skipped_bytes (of what was not read), retransmitted_bytes (retransmitted,
+    and of keep-alives), conflicting_bytes (of these, bytes that are others than in the copy
     before them, as far as that one waits for the rest of its frame or its turn),
     proxied_connections (with a PROXY header), ip_fragments, ip_reassembled (packets put
     together of them), resets (connections that a TCP reset ended), reorder_overflows (gaps

@@ -38,9 +38,9 @@ _BY_NAME = (
     "tls_reasons",
 )
 _COUNTS = (
-    *("packets", "octets", "connections", "errors", "gaps", "lost_octets", "resyncs"),
+    *("packets", "octets", "connections", "errors", "gaps", "lost_bytes", "resyncs"),
     *("midstream", "tls_connections", "tls_decrypted", "websockets", "other_protocols"),
-    *("left_out_octets", "repeated_octets", "conflicting_octets", "proxied_connections"),
+    *("skipped_bytes", "retransmitted_bytes", "conflicting_bytes", "proxied_connections"),
     *("ip_fragments", "ip_reassembled", "resets", "reorder_overflows"),
 )
 
@@ -55,9 +55,9 @@ def capture_stats(
     """What capture files hold and what was left out of them, a row a file.
 
     Columns: file; damaged (text, where reading ended early or the file is no capture, else
-    null); packets, octets (captured), connections, errors, gaps, lost_octets, resyncs,
+    null); packets, octets (captured), connections, errors, gaps, lost_bytes, resyncs,
     midstream (directions), tls_connections, tls_decrypted (of these), websockets,
-    other_protocols (connections), left_out_octets, repeated_octets, conflicting_octets,
+    other_protocols (connections), skipped_bytes, retransmitted_bytes, conflicting_bytes,
     proxied_connections, ip_fragments, ip_reassembled, resets, reorder_overflows; and maps of
     counts: versions (connections by protocol), frames (by type), methods (frames by method or
     performative), skipped (packets by reason), unread_link_types (packets by a link type that
