@@ -14,8 +14,11 @@ _Dialect: TypeAlias = Literal["rabbitmq", "0-9-1", "0-9", "0-8"]
 #: What a decoder yields beside the channel.
 _ItemT_co = TypeVar("_ItemT_co", covariant=True)
 
-def nesting_limit(limit: int | None = None) -> int:
-    """See amqpcodec.limits.nesting."""
+def get_max_nesting() -> int:
+    """See amqpcodec.limits."""
+
+def set_max_nesting(limit: int) -> None:
+    """See amqpcodec.limits."""
 
 @final
 class MessageMeta(type):

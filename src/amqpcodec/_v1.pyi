@@ -323,8 +323,14 @@ def required_annotations(annotations: Message | dict[Any, Any] | Map | None) -> 
     Spec: 1.0 Part 3 §3.2.10.
     """
 
-def int_key_limit(limit: int | None = None) -> int:
-    """See amqpcodec.limits.int_keys."""
+def get_max_int_keys() -> int:
+    """See amqpcodec.limits."""
 
-def empty_limit(limit: int | None = None) -> int:
-    """See amqpcodec.limits.empty_elements."""
+def set_max_int_keys(limit: int) -> None:
+    """See amqpcodec.limits."""
+
+def get_max_empty_elements() -> int:
+    """See amqpcodec.limits."""
+
+def set_max_empty_elements(limit: int) -> None:
+    """See amqpcodec.limits."""

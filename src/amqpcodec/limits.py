@@ -1,71 +1,90 @@
-"""Limits that hold for the whole process; docs/limits.md lists all others."""
+"""Limits of the whole process, each read by a `get_` function and set by a `set_` function.
 
+docs/limits.md lists these and all others.
+
+    >>> from amqpcodec import limits
+    >>> limits.get_max_nesting()
+    128
+"""
+
+from amqpcodec import _v1
 from amqpcodec._interpreter import _codec
-from amqpcodec._v1 import empty_limit as _empty_limit
-from amqpcodec._v1 import int_key_limit as _int_key_limit
 
 from ._public import listing
 
-__all__ = ["empty_elements", "int_keys", "nesting"]
+__all__ = [
+    "get_max_empty_elements",
+    "get_max_int_keys",
+    "get_max_nesting",
+    "set_max_empty_elements",
+    "set_max_int_keys",
+    "set_max_nesting",
+]
 
 __dir__ = listing(__name__)
 
 
-def empty_elements(limit: int | None = None) -> int:
-    """How many elements without bytes the arrays of AMQP 1.0 in one frame or section may have.
+def get_max_empty_elements() -> int:
+    """The limit that `set_max_empty_elements` sets; 65,536 by default."""
+    return _v1.get_max_empty_elements()
 
-    An array of 4,294,967,295 nulls takes ten bytes. More such elements than this (by default
-    65,536) are an error: DecodeError with the condition ``amqp:resource-limit-exceeded``, in
-    columns a row with an error. An array that is encoded takes no more nulls either: EncodeError.
-    Over all frames of a decoder, or rows of a batch, elements beyond the number of bytes that were
-    read count for the frame at hand, so that what comes out stays below a multiple of what came in.
+
+def set_max_empty_elements(limit: int) -> None:
+    """Limits the elements without bytes in the arrays of one frame or section of AMQP 1.0.
+
+    An array of 4,294,967,295 nulls takes ten bytes. Decoding more such elements than the limit
+    raises DecodeError with the condition ``amqp:resource-limit-exceeded``; in columns the row has
+    an error. Encoding an array with more nulls raises EncodeError. Over all frames of a decoder, or
+    rows of a batch, elements beyond the number of bytes that were read count for the frame at hand,
+    so that the output stays below a multiple of the input.
 
     Args:
-        limit: the limit from now on, in every decoder and thread of the process; 0 allows none.
-
-    Returns:
-        The limit as it was before the call.
+        limit: elements, in every decoder and thread of the process; 0 allows none.
 
     Raises:
         ValueError: the limit is no number from 0 to 4,294,967,295.
     """
-    return _empty_limit(limit)
+    _v1.set_max_empty_elements(limit)
 
 
-def int_keys(limit: int | None = None) -> int:
-    """How many integers a map of AMQP 1.0 may have as keys to become a dict whatever they are.
+def get_max_int_keys() -> int:
+    """The limit that `set_max_int_keys` sets; 256 by default."""
+    return _v1.get_max_int_keys()
 
-    A peer can choose integers whose places in a dict collide. A map with more of them than this (by
-    default 256), out of a range wider than 16 for each pair, comes as a Map, which does not hash.
+
+def set_max_int_keys(limit: int) -> None:
+    """Limits the integer keys, of any values, that a map of AMQP 1.0 may have to become a dict.
+
+    A peer can choose integers whose places in a dict collide. A map with more of them than the
+    limit, out of a range wider than 16 for each pair, is decoded to a Map, which does not hash.
 
     Args:
-        limit: the limit from now on, in every decoder and thread of the process; with 0 only
-            integers out of a narrow range are keys of a dict.
-
-    Returns:
-        The limit as it was before the call.
+        limit: keys, in every decoder and thread of the process; with 0 only integers out of a
+            narrow range are keys of a dict.
 
     Raises:
         ValueError: the limit is no number from 0 to 4,294,967,295.
     """
-    return _int_key_limit(limit)
+    _v1.set_max_int_keys(limit)
 
 
-def nesting(limit: int | None = None) -> int:
-    """How many levels values may be within each other, in both directions and all versions.
+def get_max_nesting() -> int:
+    """The limit that `set_max_nesting` sets; 128 by default."""
+    return _codec.get_max_nesting()
+
+
+def set_max_nesting(limit: int) -> None:
+    """Limits the levels of values within values, in both directions and all versions.
 
     Tables and arrays count in 0-x; lists, maps, arrays, described values and composites in 1.0,
-    all together. A value with more levels than this (by default 128) is a DepthError, in columns a
-    row with an error; one that is to be encoded is an EncodeError.
+    all together. Decoding a value with more levels raises DepthError, in columns the row has an
+    error; encoding one raises EncodeError.
 
     Args:
-        limit: the limit from now on, in every decoder and thread of the process.
-
-    Returns:
-        The limit as it was before the call.
+        limit: levels, in every decoder and thread of the process.
 
     Raises:
         ValueError: the limit is no number from 16 to 128. The stack is sized for 128, and frames
             of AMQP 1.0 have up to 11 levels of their own.
     """
-    return _codec.nesting_limit(limit)
+    _codec.set_max_nesting(limit)

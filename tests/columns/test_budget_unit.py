@@ -21,7 +21,7 @@ LIMIT = 65536
 
 @pytest.fixture
 def small_limit() -> Iterator[int]:
-    with limited(limits.empty_elements, 100):
+    with limited("max_empty_elements", 100):
         yield 100
 
 
@@ -93,7 +93,7 @@ def written_columns(count: int) -> bytes | None:
 
 @pytest.mark.parametrize("limit", [0, 100, 200_000])
 def test_the_limit_is_one_in_every_form_and_direction(limit: int) -> None:
-    with limited(limits.empty_elements, limit):
+    with limited("max_empty_elements", limit):
         for count in (limit, limit + 1):
             fits = count == limit
             nulls = amqp.Array("null", [None] * count)
@@ -125,13 +125,15 @@ def given(ask: Any) -> Any:
         return None if re.search("limit of|takes at most", str(error)) else error
 
 
-def test_the_option_says_what_it_was_and_what_it_takes() -> None:
-    assert limits.empty_elements() == LIMIT
-    assert limits.empty_elements(0) == LIMIT
-    assert limits.empty_elements(LIMIT) == 0
-    for wrong in (-1, 2**32, True, "1"):
-        with pytest.raises(ValueError, match="empty_elements"):
-            limits.empty_elements(wrong)  # type: ignore[arg-type]
+def test_the_limit_is_read_and_set() -> None:
+    assert limits.get_max_empty_elements() == LIMIT
+    limits.set_max_empty_elements(0)
+    assert limits.get_max_empty_elements() == 0
+    limits.set_max_empty_elements(LIMIT)
+    for wrong in (-1, 2**32, True, "1", None):
+        with pytest.raises(ValueError, match="max_empty_elements is a number from 0 to"):
+            limits.set_max_empty_elements(wrong)  # type: ignore[arg-type]
+    assert limits.get_max_empty_elements() == LIMIT
 
 
 @pytest.mark.parametrize("tables", ["json", "variant", "map"])

@@ -154,7 +154,7 @@ def test_tables_deeper_than_there_may_be(loose: tuple[Side, Side]) -> None:
     while isinstance(headers, dict):
         headers = headers["k"]
         levels += 1
-    assert levels == limits.nesting()
+    assert levels == limits.get_max_nesting()
     assert type(headers) is types.RawValue
     assert headers.tag == "F"
     assert headers.octets.endswith(GOOD)

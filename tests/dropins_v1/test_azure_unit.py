@@ -14,7 +14,6 @@ from uuid import UUID
 import pytest
 
 import amqpcodec
-from amqpcodec import limits
 from amqpcodec.compat import CompatError, CompatWarning
 from tests.dropins.canon import outcome
 from tests.dropins.case import V1_USES, run
@@ -303,7 +302,7 @@ def test_no_room_for_what_is_only_claimed(package: str, what: str) -> None:
 def test_elements_without_bytes_have_the_limit_of_the_codec(package: str, limit: int) -> None:
     if package == "azure.servicebus._pyamqp" and limit > 100:
         pytest.skip("the client has a lower limit of its own")
-    with installed(package) as (_, side), limited(limits.empty_elements, limit):
+    with installed(package) as (_, side), limited("max_empty_elements", limit):
 
         def read(count: int) -> Any:
             nulls = b"\xf0" + struct.pack(">II", 5, count) + b"\x40"

@@ -43,7 +43,7 @@ def test_the_test_is_there(path: str, name: str) -> None:
 
 def test_figures_are_those_of_the_code() -> None:
     core = ROOT / "src" / "amqpcodec" / "_core"
-    assert f"| {limits.empty_elements():,} |" in PAGE
+    assert f"| {limits.get_max_empty_elements():,} |" in PAGE
     for each in fields(_limits.Limits):
         assert f"`{each.name}=`" in PAGE
         if each.metadata["least"] == 1:

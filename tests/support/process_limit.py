@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+
+from amqpcodec import limits
 
 
 @contextmanager
-def limited(limit: Callable[[int], int], value: int) -> Iterator[int]:
-    """Set a limit, and set it back."""
-    before = limit(value)
+def limited(name: str, value: int) -> Iterator[int]:
+    """Sets the limit of a name such as "max_nesting", and sets it back."""
+    set_limit = getattr(limits, f"set_{name}")
+    before = getattr(limits, f"get_{name}")()
+    set_limit(value)
     try:
         yield value
     finally:
-        limit(before)
+        set_limit(before)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from amqpcodec import EncodeError, limits
+from amqpcodec import EncodeError
 from amqpcodec import v0_9_1 as amqp
 from tests.support.process_limit import limited
 
@@ -37,7 +37,7 @@ def test_a_changed_table_with_more_levels_than_there_may_be() -> None:
         else:
             inner[0] = 2
         with (
-            limited(limits.nesting, 16),
+            limited("max_nesting", 16),
             pytest.raises(EncodeError, match="deeper than 16 levels"),
         ):
             amqp.encode(1, frame)

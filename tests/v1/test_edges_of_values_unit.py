@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from amqpcodec import DecodeError, DepthError, EncodeError, ValidationError, limits
+from amqpcodec import DecodeError, DepthError, EncodeError, ValidationError
 from amqpcodec import v1_0 as amqp
 from tests.support.process_limit import limited
 
@@ -19,7 +19,7 @@ LIMIT = 16
 
 @pytest.fixture
 def nesting() -> Iterator[int]:
-    with limited(limits.nesting, LIMIT):
+    with limited("max_nesting", LIMIT):
         yield LIMIT
 
 

@@ -48,20 +48,20 @@ def test_few_integers_are_keys_of_a_dict_whatever_they_are(types: str) -> None:
         assert [int(key) for key in keys] == colliding(count)
 
 
-def test_how_many_is_an_option() -> None:
-    assert limits.int_keys() == FREE
-    with limited(limits.int_keys, 3):
-        assert limits.int_keys() == 3
+def test_the_limit_is_read_and_set() -> None:
+    assert limits.get_max_int_keys() == FREE
+    with limited("max_int_keys", 3):
+        assert limits.get_max_int_keys() == 3
         for count, kind in ((3, dict), (4, amqp.Map)):
             assert type(decoded([long(n) for n in colliding(count)])) is kind
-        assert limits.int_keys(0) == 3
+        limits.set_max_int_keys(0)
         assert type(decoded([long(1 << 40)])) is dict  # a range of one
         assert type(decoded([long(n) for n in colliding(2)])) is amqp.Map
-        limits.int_keys(1000)
+        limits.set_max_int_keys(1000)
         assert type(decoded([long(n) for n in colliding(1000)])) is dict
-    for wrong in (-1, 2**32, True, "5", 5.0):
-        with pytest.raises(ValueError, match="int_keys is a number from 0 to 4294967295"):
-            limits.int_keys(wrong)  # type: ignore[arg-type]
+    for wrong in (-1, 2**32, True, "5", 5.0, None):
+        with pytest.raises(ValueError, match="max_int_keys is a number from 0 to 4294967295"):
+            limits.set_max_int_keys(wrong)  # type: ignore[arg-type]
 
 
 def test_many_integers_out_of_a_narrow_range_are_keys_of_a_dict() -> None:

@@ -17,7 +17,7 @@ LIMIT = 20
 
 @pytest.fixture
 def limit() -> Iterator[int]:
-    with limited(limits.nesting, LIMIT):
+    with limited("max_nesting", LIMIT):
         yield LIMIT
 
 
@@ -54,19 +54,21 @@ def old_frame(levels: int, *wraps: Callable[[Any], Any]) -> bytes:
     return old.encode(1, old.Queue.Declare(arguments={"k": nest(levels - 1, *wraps)}))
 
 
-def test_the_option_says_what_it_was_and_what_it_takes() -> None:
-    assert limits.nesting() == 128
-    assert limits.nesting(16) == 128
-    assert limits.nesting(128) == 16
-    for wrong in (15, 129, -1, True, "20", 20.0):
-        with pytest.raises(ValueError, match="nesting is a number from 16 to 128"):
-            limits.nesting(wrong)  # type: ignore[arg-type]
+def test_the_limit_is_read_and_set() -> None:
+    assert limits.get_max_nesting() == 128
+    limits.set_max_nesting(16)
+    assert limits.get_max_nesting() == 16
+    limits.set_max_nesting(128)
+    for wrong in (15, 129, -1, True, "20", 20.0, None):
+        with pytest.raises(ValueError, match="max_nesting is a number from 16 to 128"):
+            limits.set_max_nesting(wrong)  # type: ignore[arg-type]
+    assert limits.get_max_nesting() == 128
 
 
 @pytest.mark.parametrize("kinds", ["tables", "arrays", "both"])
 def test_tables_of_0_9_1(kinds: str) -> None:
     good, bad = (old_frame(levels, *WRAPS[kinds]) for levels in (LIMIT, LIMIT + 1))
-    with limited(limits.nesting, LIMIT):
+    with limited("max_nesting", LIMIT):
         frame = old.decode(good)[2]  # type: ignore[index]
         assert old.encode(1, frame) == good
         with pytest.raises(DepthError, match="deeper than 20 levels"):
@@ -80,7 +82,7 @@ def test_tables_of_0_9_1(kinds: str) -> None:
 @pytest.mark.parametrize("kinds", WRAPS)
 def test_values_of_1_0(kinds: str) -> None:
     good, bad = (new.encode_value(nest(levels, *WRAPS[kinds])) for levels in (LIMIT, LIMIT + 1))
-    with limited(limits.nesting, LIMIT):
+    with limited("max_nesting", LIMIT):
         assert new.encode_value(new.decode_value(good)[0]) == good
         with pytest.raises(DepthError, match="deeper than 20 levels"):
             new.decode_value(bad)
@@ -101,7 +103,7 @@ def test_columns(tables: Any) -> None:
             for levels in (LIMIT - 3, LIMIT + 1)
         ],
     }
-    with limited(limits.nesting, LIMIT):
+    with limited("max_nesting", LIMIT):
         for protocol, frames in data.items():
             columns = batch.decode(frames[0] + frames[1] + frames[0], protocol, tables=tables)
             rows = pa.record_batch(columns).to_pylist()

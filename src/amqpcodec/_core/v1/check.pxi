@@ -1,12 +1,14 @@
 # The check pass of the v1 family: structure, text, depth and counts of a value, without making any.
 
-def empty_limit(limit=None):
-    """See amqpcodec.limits.empty_elements."""
+def get_max_empty_elements():
+    """See amqpcodec.limits."""
+    return V1_EMPTY_LIMIT
+
+
+def set_max_empty_elements(limit):
+    """See amqpcodec.limits."""
     global V1_EMPTY_LIMIT
-    cdef uint64_t before = V1_EMPTY_LIMIT
-    if limit is not None:
-        V1_EMPTY_LIMIT = <uint64_t>checked_limit("empty_elements", limit, 0, MAX_U32)
-    return before
+    V1_EMPTY_LIMIT = <uint64_t>checked_limit("max_empty_elements", limit, 0, MAX_U32)
 
 
 cdef void v1_check_begin(V1Check* k, uint64_t zero_width) noexcept nogil:

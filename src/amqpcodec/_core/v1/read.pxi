@@ -61,13 +61,15 @@ cdef enum:
 cdef uint32_t V1_INT_LIMIT = V1_INT_KEYS
 
 
-def int_key_limit(limit=None):
-    """See amqpcodec.limits.int_keys."""
+def get_max_int_keys():
+    """See amqpcodec.limits."""
+    return V1_INT_LIMIT
+
+
+def set_max_int_keys(limit):
+    """See amqpcodec.limits."""
     global V1_INT_LIMIT
-    cdef uint32_t before = V1_INT_LIMIT
-    if limit is not None:
-        V1_INT_LIMIT = <uint32_t>checked_limit("int_keys", limit, 0, MAX_U32)
-    return before
+    V1_INT_LIMIT = <uint32_t>checked_limit("max_int_keys", limit, 0, MAX_U32)
 
 
 cdef struct V1IntKeys:

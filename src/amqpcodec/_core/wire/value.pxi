@@ -18,10 +18,12 @@ cdef int64_t checked_limit(str name, object limit, int64_t least, int64_t most) 
     return limit
 
 
-def nesting_limit(limit=None):
-    """See amqpcodec.limits.nesting."""
+def get_max_nesting():
+    """See amqpcodec.limits."""
+    return DEPTH_LIMIT
+
+
+def set_max_nesting(limit):
+    """See amqpcodec.limits."""
     global DEPTH_LIMIT
-    cdef int before = DEPTH_LIMIT
-    if limit is not None:
-        DEPTH_LIMIT = <int>checked_limit("nesting", limit, DEPTH_LEAST, DEPTH_MOST)
-    return before
+    DEPTH_LIMIT = <int>checked_limit("max_nesting", limit, DEPTH_LEAST, DEPTH_MOST)
