@@ -65,7 +65,7 @@ class Work:
             case Acked(_, tags):
                 self.confirmed += tags
                 self.finish()
-            case Nacked() | ChannelClosed(by="peer"):
+            case Nacked() | ChannelClosed(closed_by="remote"):
                 raise RuntimeError(f"the broker refused: {event}")
             case ConnectionClosed():
                 self.end = event

@@ -138,7 +138,7 @@ def test_threads_and_trio(port, way):
     work = getattr(example("trio_or_threads"), way)("127.0.0.1", port, {"heartbeat": 5})
     assert work.bodies == [b"%d" % number for number in range(10)]
     assert work.confirmed == list(range(1, 11))
-    assert (work.end.reply_code, work.end.by) == (200, "local")
+    assert (work.end.reply_code, work.end.closed_by) == (200, "local")
 
 
 def test_client_and_broker(port):

@@ -95,7 +95,7 @@ def test_a_challenge_is_answered():
 def test_plain_has_no_answer_to_a_challenge():
     pair = Challenging().pump()
     (event,) = pair.told["client"]
-    assert (event.stage, event.by) == ("login", "local")
+    assert (event.stage, event.closed_by) == ("login", "local")
     assert pair.client.closed
 
 
@@ -124,7 +124,7 @@ def test_login_refused_with_its_reason():
     pair = Refusing().pump()
     (event,) = pair.told["client"]
     match event:
-        case ConnectionClosed(403, "ACCESS_REFUSED - no such user", None, "peer", "login"):
+        case ConnectionClosed(403, "ACCESS_REFUSED - no such user", None, "remote", "login"):
             pass
         case _:
             pytest.fail(repr(event))
@@ -140,7 +140,7 @@ def test_login_refused_to_a_client_that_knows_no_close_here():
             403,
             "ACCESS_REFUSED - the server closed it during the login",
             None,
-            "peer",
+            "remote",
             "login",
         )
     ]
@@ -158,7 +158,7 @@ def test_virtual_host_refused():
     pair = NoHost().pump()
     (event,) = pair.told["client"]
     assert event == ConnectionClosed(
-        530, "NOT_ALLOWED - no vhost", "connection.open", "peer", "open"
+        530, "NOT_ALLOWED - no vhost", "connection.open", "remote", "open"
     )
 
 

@@ -133,7 +133,7 @@ def test_soft_faults_end_the_channel_only(method, text):
         amqp.encode(1, method) + late + amqp.encode(1, method) + amqp.encode(2, amqp.Basic.Qos())
     )
     assert names(events) == ["ChannelClosed", "Requested"]
-    assert (events[0].reply_code, events[0].by) == (406, "local")
+    assert (events[0].reply_code, events[0].closed_by) == (406, "local")
     assert text in events[0].reply_text
     ((channel, close),) = sent(pair.server)
     assert (channel, close.reply_code) == (1, 406)

@@ -404,7 +404,7 @@ def test_channel_closed_for_a_request_that_failed():
         Replied(mine, first, amqp.Queue.DeclareOk("a")),
         RequestFailed(mine, second, 404, "NOT_FOUND - no queue 'b'", True),
         RequestFailed(mine, third, 404, "NOT_FOUND - no queue 'b'", False),
-        ChannelClosed(mine, 404, "NOT_FOUND - no queue 'b'", "queue.declare", "peer", (1,)),
+        ChannelClosed(mine, 404, "NOT_FOUND - no queue 'b'", "queue.declare", "remote", (1,)),
     ]
     assert second.error == (404, "NOT_FOUND - no queue 'b'")
     for _ in range(2):
@@ -463,8 +463,8 @@ def test_connection_closed_by_the_server():
     reason = (320, "CONNECTION_FORCED - bye")
     assert pair.take("client") == [
         RequestFailed(mine, request, *reason, False),
-        ChannelClosed(mine, *reason, None, "peer"),
-        ConnectionClosed(*reason, None, "peer", "opened"),
+        ChannelClosed(mine, *reason, None, "remote"),
+        ConnectionClosed(*reason, None, "remote", "opened"),
     ]
     for call in (mine.qos, pair.client.open_channel):
         with pytest.raises(LocalProtocolError, match="320 CONNECTION_FORCED - bye"):

@@ -111,7 +111,7 @@ def test_recover_of_a_channel_with_transactions(protocol):
     with pytest.raises(LocalProtocolError, match="with transactions does not recover"):
         mine.recover()
     (event,) = pair.server.receive_data(module.encode(1, module.Basic.Recover()))
-    assert (event.reply_code, event.by) == (406, "local")
+    assert (event.reply_code, event.closed_by) == (406, "local")
 
 
 def test_rollback_gives_back_what_was_acknowledged_before_recover():
@@ -237,7 +237,7 @@ def test_a_value_whose_rule_has_a_code_of_its_own_closes_the_channel():
     pair = opened(server={"validate": True})
     _mine, theirs = pair.channel()
     (event,) = pair.server.receive_data(amqp.encode(1, amqp.Queue.Declare(queue="a queue!")))
-    assert (event.channel, event.reply_code, event.by) == (theirs, 406, "local")
+    assert (event.channel, event.reply_code, event.closed_by) == (theirs, 406, "local")
     with pytest.raises(RemoteProtocolError) as caught:
         pair.server.receive_data(amqp.encode(9, amqp.Queue.Declare(queue="a queue!")))
     assert caught.value.reply_code == 504

@@ -108,7 +108,7 @@ def test_a_server_of_another_version_gets_no_credentials(protocol, version):
     (event,) = events
     assert isinstance(event, ConnectionClosed)
     spoken = {(8, 0): "0-8", (0, 9): "0-9-1"}.get(version, "-".join(map(str, version)))
-    assert (event.by, event.stage, event.peer_version) == ("local", "start", spoken)
+    assert (event.closed_by, event.stage, event.peer_version) == ("local", "start", spoken)
     assert event.reply_text == f"the server begins AMQP {spoken} and not {protocol}"
     assert sent == b""
     assert client.closed
@@ -132,7 +132,7 @@ def test_a_header_in_place_of_start(protocol, header):
     client.data_to_send()
     (event,) = client.receive_data(header)
     assert isinstance(event, ConnectionClosed)
-    assert (event.by, event.peer_version) == ("peer", HEADERS[header])
+    assert (event.closed_by, event.peer_version) == ("remote", HEADERS[header])
     assert client.data_to_send() == b""
 
 

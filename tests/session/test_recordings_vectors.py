@@ -72,7 +72,7 @@ def test_client_is_told_what_was_said(recorded):
     told = [
         event.reply_code
         for event in played.events
-        if isinstance(event, ChannelClosed | ConnectionClosed) and event.by == "peer"
+        if isinstance(event, ChannelClosed | ConnectionClosed) and event.closed_by == "remote"
     ]
     hard = [code for code in told if code >= 500]
     # A connection's close ends its channels with the same code.
@@ -92,7 +92,9 @@ def test_server_finds_the_faults_and_no_others(recorded):
     soft = [
         event.reply_code
         for event in played.events
-        if isinstance(event, ChannelClosed) and event.by == "local" and event.reply_code < 500
+        if isinstance(event, ChannelClosed)
+        and event.closed_by == "local"
+        and event.reply_code < 500
     ]
     asked = [one for one in closes(recorded) if one < 500 and one != 403]
     assert [one for one in soft if one not in (0, 200, 403)] == asked

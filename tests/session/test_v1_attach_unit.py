@@ -151,7 +151,7 @@ def test_a_receiver_that_asks_for_what_is_forbidden_is_detached(name: str) -> No
     requested, closed = peer.give(attach(sends=False, source=SOURCES[name]))
     assert kinds([requested, closed]) == [v1.LinkRequested, v1.LinkClosed]
     assert closed.error.condition == "amqp:invalid-field"
-    assert (closed.by_peer, closed.closed) == (False, True)
+    assert (closed.closed_by, closed.closed) == ("local", True)
     requested.link.accept()
     answer, detach = peer.take()
     assert (answer.source, answer.target, detach.error) == (None, None, closed.error)

@@ -136,7 +136,7 @@ def test_faults_that_end_the_session(name: str) -> None:
     events = peer.give(*sent)
     assert kinds(events)[-2:] == [v1.LinkClosed, v1.SessionEnded]
     ended = events[-1]
-    assert (ended.session, ended.by_peer) == (session, False)
+    assert (ended.session, ended.closed_by) == (session, "local")
     assert ended.error.condition == condition
     assert events[-2].link is link
     assert [each for each in peer.take() if not isinstance(each, amqp.Flow)] == [
@@ -185,7 +185,7 @@ def test_faults_that_end_the_link(name: str) -> None:
     session = peer.mapped()
     link = receiver(peer, credit=2)
     *_, closed = peer.give(*sent)
-    assert closed == v1.LinkClosed(link, True, closed.error, by_peer=False)
+    assert closed == v1.LinkClosed(link, True, closed.error, closed_by="local")
     assert closed.error.condition == condition
     assert peer.take() == [amqp.Detach(0, True, closed.error)]
     assert (session.state, link.state) == ("MAPPED", "DETACH_SENT")

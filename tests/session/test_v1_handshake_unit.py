@@ -175,7 +175,7 @@ def test_a_server_refuses_a_connection() -> None:
     assert (type(header), type(opened)) == (amqp.ProtocolHeader, amqp.Open)
     assert closed == amqp.Close(amqp.Error("amqp:not-found", "no such host"))
     (event,) = server.give(amqp.Close())
-    assert event == v1.ConnectionClosed(closed.error, by_peer=False)
+    assert event == v1.ConnectionClosed(closed.error, closed_by="local")
     assert server.take() == []
 
 
@@ -200,8 +200,8 @@ def test_close_from_either_side() -> None:
         pair.pump()
         told = {"client": pair.client_events, "server": pair.server_events}
         error = amqp.Error("amqp:connection:forced", "going down")
-        assert told[first] == [v1.ConnectionClosed(error, by_peer=False)]
-        assert told[second] == [v1.ConnectionClosed(error, by_peer=True)]
+        assert told[first] == [v1.ConnectionClosed(error, closed_by="local")]
+        assert told[second] == [v1.ConnectionClosed(error, closed_by="remote")]
         assert pair.client.closed
         assert pair.server.closed
         assert pair.client.receive_eof() == []
@@ -214,7 +214,9 @@ def test_both_close_at_once() -> None:
     pair.client.close()
     pair.server.close()
     pair.pump()
-    assert pair.client_events == pair.server_events == [v1.ConnectionClosed(None, by_peer=False)]
+    assert (
+        pair.client_events == pair.server_events == [v1.ConnectionClosed(None, closed_by="local")]
+    )
 
 
 def test_the_transport_is_lost() -> None:
@@ -223,7 +225,7 @@ def test_the_transport_is_lost() -> None:
     delivery = link.send(b"lost")
     events = pair.client.receive_eof()
     assert kinds(events) == [v1.LinkClosed, v1.SessionEnded, v1.ConnectionClosed]
-    assert events[-1] == v1.ConnectionClosed(None, by_peer=True, clean=False)
+    assert events[-1] == v1.ConnectionClosed(None, closed_by="remote", clean=False)
     assert link.unsettled_map == {delivery.tag: None}
     assert pair.client.receive_eof() == []
 

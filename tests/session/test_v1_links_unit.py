@@ -21,8 +21,8 @@ def test_a_session_of_either_side() -> None:
     asked.session.end("amqp:internal-error", "x")
     pair.pump()
     error = amqp.Error("amqp:internal-error", "x")
-    assert pair.client_events == [v1.SessionEnded(ours, error, by_peer=True)]
-    assert pair.server_events == [v1.SessionEnded(asked.session, error, by_peer=False)]
+    assert pair.client_events == [v1.SessionEnded(ours, error, closed_by="remote")]
+    assert pair.server_events == [v1.SessionEnded(asked.session, error, closed_by="local")]
     assert pair.client.sessions == pair.server.sessions == []
     with pytest.raises(LocalProtocolError, match="UNMAPPED"):
         ours.attach_sender("a", "b")
@@ -65,7 +65,7 @@ def test_a_link_is_refused() -> None:
         pair.pump()
         pair.one(v1.LinkRequested, server=True).link.refuse("amqp:not-found", "no queue q")
         error = amqp.Error("amqp:not-found", "no queue q")
-        assert pair.pump() == [v1.LinkClosed(wanted, True, error, by_peer=True)]
+        assert pair.pump() == [v1.LinkClosed(wanted, True, error, closed_by="remote")]
         assert wanted.state == "DETACHED"
     assert session.links == []
 
@@ -77,8 +77,8 @@ def test_detach(closed: bool) -> None:
     remote.detach("amqp:resource-deleted", "gone", closed=closed)
     pair.pump()
     error = amqp.Error("amqp:resource-deleted", "gone")
-    assert pair.client_events == [v1.LinkClosed(link, closed, error, by_peer=True)]
-    assert pair.server_events == [v1.LinkClosed(remote, closed, error, by_peer=False)]
+    assert pair.client_events == [v1.LinkClosed(link, closed, error, closed_by="remote")]
+    assert pair.server_events == [v1.LinkClosed(remote, closed, error, closed_by="local")]
     with pytest.raises(LocalProtocolError, match="DETACHED"):
         link.send(b"x")
     again = link.session.attach_sender("to", "queue", unsettled={b"t": None})
@@ -93,8 +93,8 @@ def test_both_detach_at_once() -> None:
     link.detach()
     remote.detach()
     pair.pump()
-    assert pair.client_events == [v1.LinkClosed(link, True, None, by_peer=False)]
-    assert pair.server_events == [v1.LinkClosed(remote, True, None, by_peer=False)]
+    assert pair.client_events == [v1.LinkClosed(link, True, None, closed_by="local")]
+    assert pair.server_events == [v1.LinkClosed(remote, True, None, closed_by="local")]
 
 
 def test_everything_at_once_before_anything_was_accepted() -> None:
@@ -399,7 +399,7 @@ def test_what_is_taken_back_before_it_was_answered() -> None:
     ended = pair.client.begin()
     ended.end()
     pair.pump()
-    assert v1.LinkClosed(first, True, None, by_peer=False) in pair.client_events
+    assert v1.LinkClosed(first, True, None, closed_by="local") in pair.client_events
     assert pair.one(v1.LinkOpened).link is second
     assert pair.one(v1.SessionEnded).session is ended
     assert second.credit == CREDIT

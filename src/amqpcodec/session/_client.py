@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 from ..negotiation import version_name
 from . import _codes, _sasl
 from ._channel import OPENING, Channel
-from ._faults import HardFault
+from ._faults import ConnectionException
 from ._requests import Request
 from .errors import LocalProtocolError
 from .events import ConnectionOpened, Event, Redirected
@@ -87,13 +87,13 @@ class ClientHandshake:
         connection = self._connection
         spoken = version_name(header, letter=connection.model.name == "0-9")
         text = f"the server refuses AMQP {connection.model.name}; it names {spoken}"
-        connection.end(events, 0, text, None, "peer", spoken)
+        connection.end(events, 0, text, None, "remote", spoken)
 
     def on_method(self, method: Any, events: list[Event]) -> None:
         """Take the next method of the handshake."""
         name = method.NAME
         if name not in self.expected:
-            raise HardFault(
+            raise ConnectionException(
                 _codes.OUT_OF_TURN, f"{name} where {' or '.join(self.expected)} has to come", method
             )
         getattr(self, "_on_" + name.rpartition(".")[2].replace("-", "_"))(method, events)
@@ -143,7 +143,7 @@ class ClientHandshake:
     def _on_tune(self, method: Any, events: list[Event]) -> None:
         connection = self._connection
         if 0 < method.frame_max < connection.model.module.FRAME_MIN_SIZE:
-            raise HardFault(
+            raise ConnectionException(
                 _codes.LIMIT_REFUSED, f"frame_max {method.frame_max} is below the minimum", method
             )
         channel_max = lowest(connection.channel_max, method.channel_max)

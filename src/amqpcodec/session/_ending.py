@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._channel import CLOSED, Channel
 from ._requests import PeerRequest, Request
-from .events import ChannelClosed, ConnectionClosed, Event, Party, RequestFailed
+from .events import ChannelClosed, ClosedBy, ConnectionClosed, Event, RequestFailed
 
 if TYPE_CHECKING:
     from ._legacy import LegacyConnection
@@ -21,18 +21,18 @@ def end_connection(
     code: int,
     text: str,
     kind: Any,
-    by: Party,
+    closed_by: ClosedBy,
     peer_version: str | None = None,
 ) -> None:
     """All is over. kind: class of the method at fault, or None; peer_version: as in the event."""
     _fail(connection.sent, None, events, code, text, kind)
     for channel in list(connection.channels.values()):
         if not channel.discarding:  # else it was told
-            end_channel(channel, events, code, text, kind, by)
+            end_channel(channel, events, code, text, kind, closed_by)
     connection.channels.clear()
     _drop(connection.received, code, text)
     name = None if kind is None else kind.NAME
-    events.append(ConnectionClosed(code, text, name, by, connection.stage, peer_version))
+    events.append(ConnectionClosed(code, text, name, closed_by, connection.stage, peer_version))
 
 
 def end_channel(
@@ -41,7 +41,7 @@ def end_channel(
     code: int,
     text: str,
     kind: Any,
-    by: Party,
+    closed_by: ClosedBy,
     *,
     keep: bool = False,
 ) -> None:
@@ -57,7 +57,7 @@ def end_channel(
         channel.connection.channels.pop(channel.number, None)
     name = None if kind is None else kind.NAME
     unconfirmed = channel.publications.open() if channel.connection.role == "client" else ()
-    events.append(ChannelClosed(channel, code, text, name, by, unconfirmed))
+    events.append(ChannelClosed(channel, code, text, name, closed_by, unconfirmed))
 
 
 def _drop(requests: deque[PeerRequest], code: int, text: str) -> None:

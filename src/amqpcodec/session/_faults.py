@@ -1,14 +1,16 @@
-"""What the peer did wrong, on its way from where it is found to where it is answered."""
+"""Errors of the peer that close a connection or a channel, raised inside the engine.
+
+The specification calls them connection exceptions and channel exceptions (0-9-1 §4.10)."""
 
 from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["HardFault", "SoftFault"]
+__all__ = ["ChannelException", "ConnectionException"]
 
 
-class HardFault(Exception):
-    """Ends the connection. method: the method at fault, an instance or class, or None."""
+class ConnectionException(Exception):
+    """Closes the connection. method: the method at fault, an instance or class, or None."""
 
     def __init__(self, reply_code: int, text: str, method: Any = None, number: int = 0) -> None:
         super().__init__(text)
@@ -18,5 +20,5 @@ class HardFault(Exception):
         self.number = number
 
 
-class SoftFault(HardFault):
-    """Ends one channel."""
+class ChannelException(ConnectionException):
+    """Closes one channel."""

@@ -13,14 +13,14 @@ from ._channel import CLOSING, Channel
 from ._client import ClientCalls, ClientHandshake
 from ._ending import end_channel, end_connection
 from ._face import Role
-from ._faults import HardFault, SoftFault
+from ._faults import ChannelException, ConnectionException
 from ._model import model_of
 from ._output import Output
 from ._receive import Receiver
 from ._requests import PeerRequest, Request
 from ._server import ServerCalls, ServerHandshake
 from .errors import LocalProtocolError, RemoteProtocolError
-from .events import Event, Party
+from .events import ClosedBy, Event
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -209,7 +209,7 @@ class LegacyConnection(Output, ClientCalls, ServerCalls):
                     if self._is_closed:
                         break
                 break
-            except HardFault as fault:
+            except ConnectionException as fault:
                 self._answer(fault, events)
             except DecodeError as error:
                 self._answer(self._fault_of(error), events)
@@ -220,16 +220,16 @@ class LegacyConnection(Output, ClientCalls, ServerCalls):
             data = b""
         return events
 
-    def _fault_of(self, error: DecodeError) -> HardFault:
+    def _fault_of(self, error: DecodeError) -> ConnectionException:
         code, number = error.reply_code, error.channel or 0
         method = self.model.methods.get(error.method or "")
         if self.model.is_hard(code):
-            return HardFault(code, str(error), method, number)
+            return ConnectionException(code, str(error), method, number)
         if number not in self.channels:
-            return HardFault(
+            return ConnectionException(
                 _codes.CHANNEL_NOT_OPEN, f"content on channel {number}, not open", method, number
             )
-        return SoftFault(code, str(error), method, number)
+        return ChannelException(code, str(error), method, number)
 
     def _check_asserts(self, number: int, item: Any) -> None:
         """Refuse a method or content whose values the specification excludes."""
@@ -242,11 +242,11 @@ class LegacyConnection(Output, ClientCalls, ServerCalls):
         except EncodeError as error:
             code = self.model.illegal_value(error.method, error.field)
             if self.model.is_hard(code):
-                raise HardFault(code, str(error), method, number) from None
+                raise ConnectionException(code, str(error), method, number) from None
             if number in self.channels:  # else it is refused for its channel
-                raise SoftFault(code, str(error), method, number) from None
+                raise ChannelException(code, str(error), method, number) from None
 
-    def _answer(self, fault: HardFault, events: list[Event]) -> None:
+    def _answer(self, fault: ConnectionException, events: list[Event]) -> None:
         """Close what a fault of the peer ends.
 
         Raises:
@@ -257,7 +257,7 @@ class LegacyConnection(Output, ClientCalls, ServerCalls):
         kind = fault.method
         if kind is not None and not isinstance(kind, type):
             kind = type(kind)
-        if isinstance(fault, SoftFault):
+        if isinstance(fault, ChannelException):
             channel = self.channels[fault.number]
             if channel.state != CLOSING and self.is_open:
                 channel.queue_close(code, text, kind)
@@ -292,7 +292,7 @@ class LegacyConnection(Output, ClientCalls, ServerCalls):
             code = _codes.ACCESS_REFUSED
             text = self.model.reply_text(code, "the server closed it during the login")
         self.drop_output()
-        self.end(events, code, text, None, "peer" if self.close_reason is None else "local")
+        self.end(events, code, text, None, "remote" if self.close_reason is None else "local")
         return events
 
     # ---- time ----
@@ -444,7 +444,7 @@ class LegacyConnection(Output, ClientCalls, ServerCalls):
         code: int,
         text: str,
         method: str | None,
-        by: Party,
+        closed_by: ClosedBy,
         peer_version: str | None = None,
     ) -> None:
         """Everything is over; method: name of the one at fault, or None.
@@ -452,7 +452,7 @@ class LegacyConnection(Output, ClientCalls, ServerCalls):
         peer_version: as in the event.
         """
         kind = self.model.methods.get(method or "")
-        end_connection(self, events, code, text, kind, by, peer_version)
+        end_connection(self, events, code, text, kind, closed_by, peer_version)
         self.is_open = False
         self._is_closed = True
         self.close_reason = (code, text)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from . import _codes, _rules
 from ._channel import CLOSING, OPEN, OPENING, Channel
 from ._ending import end_channel
-from ._faults import HardFault, SoftFault
+from ._faults import ChannelException, ConnectionException
 from ._requests import PeerRequest, Request
 from ._rules import take_delivery
 from .events import (
@@ -83,11 +83,13 @@ class Receiver:
 
     def _on_heartbeat(self, number: int, item: Any, events: list[Event]) -> None:
         if self._connection.stage == "start":
-            raise HardFault(_codes.OUT_OF_TURN, "a heartbeat before the handshake")
+            raise ConnectionException(_codes.OUT_OF_TURN, "a heartbeat before the handshake")
 
     def _on_protocol_header(self, number: int, item: Any, events: list[Event]) -> None:
         if self._connection.stage != "start":
-            raise HardFault(_codes.NOT_AMQP, "a protocol header in the middle of a connection")
+            raise ConnectionException(
+                _codes.NOT_AMQP, "a protocol header in the middle of a connection"
+            )
         self._handshake.on_protocol_header(item, events)
 
     # ---- contents ----
@@ -101,7 +103,7 @@ class Receiver:
             if channel is None or kind is self._deliver:  # no deliveries while it is closing
                 return
         if self._peer not in kind.SENT_BY:
-            raise HardFault(
+            raise ConnectionException(
                 _codes.OUT_OF_TURN, f"a {self._peer} does not send {kind.NAME}", method, number
             )
         if kind is self._deliver:
@@ -135,7 +137,7 @@ class Receiver:
         if tags is None:
             if channel.state == CLOSING or not self._connection.is_open:
                 return
-            raise SoftFault(
+            raise ChannelException(
                 _codes.UNKNOWN_DELIVERY_TAG, f"unknown delivery tag {tag}", method, number
             )
         if self._peer == "server":
@@ -152,12 +154,12 @@ class Receiver:
         kind = type(method)
         connection = self._connection
         if self._peer not in kind.SENT_BY:
-            raise HardFault(
+            raise ConnectionException(
                 _codes.OUT_OF_TURN, f"a {self._peer} does not send {kind.NAME}", method, number
             )
         if self._model.connection_class == kind.CLASS_ID:
             if number:
-                raise HardFault(
+                raise ConnectionException(
                     _codes.OUT_OF_TURN, f"{kind.NAME} on channel {number}", method, number
                 )
             self._on_connection_method(method, events)
@@ -177,7 +179,7 @@ class Receiver:
         elif channel.state == CLOSING or not connection.is_open:
             return
         elif kind in self._model.replies:
-            raise HardFault(
+            raise ConnectionException(
                 _codes.OUT_OF_TURN, f"{name} answers nothing that was asked", method, number
             )
         else:
@@ -188,14 +190,14 @@ class Receiver:
         connection = self._connection
         if connection.stage != "opened":
             due = " or ".join(self._handshake.expected) or "the end of the handshake"
-            raise HardFault(
+            raise ConnectionException(
                 _codes.OUT_OF_TURN, f"{method.NAME} where {due} has to come", method, number
             )
         channel = self._channels.get(number)
         if channel is None:
             if not connection.is_open:
                 return None
-            raise HardFault(
+            raise ConnectionException(
                 _codes.CHANNEL_NOT_OPEN,
                 f"{method.NAME} on channel {number}, not open",
                 method,
@@ -216,13 +218,13 @@ class Receiver:
         """Complete the request that is next; reply is the method, or the Message around it."""
         if not self._answers(channel, type(method)):
             text = f"{method.NAME} answers nothing that was asked"
-            raise HardFault(_codes.OUT_OF_TURN, text, method, channel.number)
+            raise ConnectionException(_codes.OUT_OF_TURN, text, method, channel.number)
         request = channel.sent[0]
         name = method.NAME
         check = _rules.REPLY_CHECKS.get(name)
         fault = check(channel, request, method) if check is not None else None
         if fault is not None:
-            raise HardFault(fault[0], fault[1], method, channel.number)
+            raise ConnectionException(fault[0], fault[1], method, channel.number)
         channel.sent.popleft()
         request.response = reply
         if channel.state == OPENING:
@@ -253,7 +255,9 @@ class Receiver:
         fault = check(channel, method) if check is not None else None
         if fault is not None:
             hard = self._model.is_hard(self._model.reply_code(fault[0]))
-            raise (HardFault if hard else SoftFault)(fault[0], fault[1], method, channel.number)
+            raise (ConnectionException if hard else ChannelException)(
+                fault[0], fault[1], method, channel.number
+            )
         effect = _rules.EFFECTS.get(name)
         if not kind.RESPONSES:
             if effect is not None:
@@ -267,7 +271,7 @@ class Receiver:
             effect(channel, method, request)
         if expects:
             if len(channel.received) >= connection.max_requests:
-                raise HardFault(
+                raise ConnectionException(
                     _codes.TOO_MANY_REQUESTS,
                     "too many requests wait for replies",
                     method,
@@ -305,7 +309,7 @@ class Receiver:
         limit = connection.channel_max or 65535
         if number in self._channels or not 1 <= number <= limit:
             text = f"channel {number} is open already or not within 1 to {limit}"
-            raise HardFault(_codes.CHANNEL_NOT_OPEN, text, method, number)
+            raise ConnectionException(_codes.CHANNEL_NOT_OPEN, text, method, number)
         channel = self._channels[number] = Channel(connection, number, OPEN)
         connection.queue(number, self._model.make("channel.open-ok"))
         events.append(ChannelOpened(channel))
@@ -319,7 +323,7 @@ class Receiver:
         if channel is None:
             if not connection.is_open:
                 return
-            raise HardFault(
+            raise ConnectionException(
                 _codes.CHANNEL_NOT_OPEN,
                 f"{method.NAME} on channel {number}, not open",
                 method,
@@ -334,10 +338,12 @@ class Receiver:
                     channel.close_reason = (method.reply_code, method.reply_text)
                 return
             blamed = self._blamed(method)
-            end_channel(channel, events, method.reply_code, method.reply_text, blamed, "peer")
+            end_channel(channel, events, method.reply_code, method.reply_text, blamed, "remote")
             return
         if channel.state != CLOSING:
-            raise HardFault(_codes.OUT_OF_TURN, "channel.close-ok answers nothing", method, number)
+            raise ConnectionException(
+                _codes.OUT_OF_TURN, "channel.close-ok answers nothing", method, number
+            )
         if channel.discarding:
             self._channels.pop(number)
             return
@@ -355,14 +361,18 @@ class Receiver:
         name = type(method).NAME
         if name == "connection.close":
             if connection.stage == "start":
-                raise HardFault(_codes.OUT_OF_TURN, f"{name} before the handshake", method)
+                raise ConnectionException(
+                    _codes.OUT_OF_TURN, f"{name} before the handshake", method
+                )
             connection.queue(0, self._model.make("connection.close-ok"))
             kind = self._blamed(method)
             blamed = None if kind is None else kind.NAME
-            connection.end(events, method.reply_code, method.reply_text, blamed, "peer")
+            connection.end(events, method.reply_code, method.reply_text, blamed, "remote")
         elif name == "connection.close-ok":
             if connection.close_reason is None:
-                raise HardFault(_codes.OUT_OF_TURN, "connection.close-ok answers nothing", method)
+                raise ConnectionException(
+                    _codes.OUT_OF_TURN, "connection.close-ok answers nothing", method
+                )
             code, text = connection.close_reason
             connection.end(events, code, text, None, "local")
         elif connection.close_reason is not None:
@@ -393,9 +403,13 @@ class Receiver:
             "connection.tune",
             "connection.open",
         ):
-            raise HardFault(_codes.OUT_OF_TURN, f"{kind.NAME} on an open connection", method)
+            raise ConnectionException(
+                _codes.OUT_OF_TURN, f"{kind.NAME} on an open connection", method
+            )
         if len(connection.received) >= connection.max_requests:
-            raise HardFault(_codes.TOO_MANY_REQUESTS, "too many requests wait for replies", method)
+            raise ConnectionException(
+                _codes.TOO_MANY_REQUESTS, "too many requests wait for replies", method
+            )
         asked = PeerRequest(method, None, connection, self._model.expects_reply(method))
         connection.received.append(asked)
         events.append(Requested(None, asked))

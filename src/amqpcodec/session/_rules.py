@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias, cast, overload
 
 from . import _codes
-from ._faults import HardFault
+from ._faults import ConnectionException
 from ._requests import Consumer, Request
 
 if TYPE_CHECKING:
@@ -109,20 +109,20 @@ def take_delivery(channel: Channel, method: Any, no_ack: bool | None = None) -> 
         the consumer of basic.deliver.
 
     Raises:
-        HardFault: it is for no consumer, or its tag was used before. Nothing is noted then.
+        ConnectionException: it is for no consumer, or its tag was used before; no state changes.
     """
     consumer = None
     if no_ack is None:
         consumer = channel.consumers.get(method.consumer_tag)
         if consumer is None:
             text = f"delivery for {method.consumer_tag!r}, which is no consumer of this channel"
-            raise HardFault(_codes.UNKNOWN_CONSUMER, text, method, channel.number)
+            raise ConnectionException(_codes.UNKNOWN_CONSUMER, text, method, channel.number)
         no_ack = consumer.no_ack
     deliveries = channel.deliveries
     tag = method.delivery_tag
     if tag <= deliveries.last:
         text = f"delivery tag {tag} was used before"
-        raise HardFault(_codes.TAG_USED_BEFORE, text, method, channel.number)
+        raise ConnectionException(_codes.TAG_USED_BEFORE, text, method, channel.number)
     deliveries.last = tag
     if not no_ack:
         deliveries.waiting.add(tag)
@@ -132,7 +132,7 @@ def take_delivery(channel: Channel, method: Any, no_ack: bool | None = None) -> 
 def _take_deliver(channel: Channel, method: Any) -> Fault | None:
     try:
         take_delivery(channel, method)
-    except HardFault as fault:
+    except ConnectionException as fault:
         return fault.reply_code, fault.text
     return None
 
@@ -140,7 +140,7 @@ def _take_deliver(channel: Channel, method: Any) -> Fault | None:
 def _take_get_ok(channel: Channel, request: Request, reply: Any) -> Fault | None:
     try:
         take_delivery(channel, reply, bool(request.method.no_ack))
-    except HardFault as fault:
+    except ConnectionException as fault:
         return fault.reply_code, fault.text
     return None
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ..negotiation import negotiate
 from . import _codes, _sasl
 from ._client import lowest
-from ._faults import HardFault
+from ._faults import ConnectionException
 from .errors import LocalProtocolError, RemoteProtocolError
 from .events import ConnectionOpened, Event, LoginContinued, LoginRequested, OpenRequested
 
@@ -86,17 +86,17 @@ class ServerHandshake:
         name = method.NAME
         if name not in self.expected:
             due = " or ".join(self.expected) or f"our answer to connection.{self.asked}"
-            raise HardFault(_codes.OUT_OF_TURN, f"{name} where {due} has to come", method)
+            raise ConnectionException(_codes.OUT_OF_TURN, f"{name} where {due} has to come", method)
         self.expected = ()
         getattr(self, "_on_" + name.rpartition(".")[2].replace("-", "_"))(method, events)
 
     def _on_start_ok(self, method: Any, events: list[Event]) -> None:
         if method.mechanism not in self._mechanisms:
             text = f"mechanism {method.mechanism!r} was not offered"
-            raise HardFault(_codes.OUT_OF_TURN, text, method)
+            raise ConnectionException(_codes.OUT_OF_TURN, text, method)
         if method.locale not in self._locales:
             text = f"locale {method.locale!r} was not offered"
-            raise HardFault(_codes.OUT_OF_TURN, text, method)
+            raise ConnectionException(_codes.OUT_OF_TURN, text, method)
         table = method.client_properties
         capabilities = table.get("capabilities")
         if isinstance(capabilities, dict):
@@ -125,11 +125,11 @@ class ServerHandshake:
         for name in ("channel_max", "frame_max"):
             mine, theirs = getattr(connection, name), getattr(method, name)
             if mine and (theirs > mine or not theirs):
-                raise HardFault(
+                raise ConnectionException(
                     _codes.LIMIT_REFUSED, f"{name} {theirs} is above the {mine} offered", method
                 )
         if 0 < method.frame_max < connection.model.module.FRAME_MIN_SIZE:
-            raise HardFault(
+            raise ConnectionException(
                 _codes.LIMIT_REFUSED, f"frame_max {method.frame_max} is below the minimum", method
             )
         connection.tuned(

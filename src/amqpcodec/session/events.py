@@ -22,6 +22,7 @@ __all__ = [
     "Blocked",
     "ChannelClosed",
     "ChannelOpened",
+    "ClosedBy",
     "ConnectionClosed",
     "ConnectionOpened",
     "ConsumerCancelled",
@@ -33,7 +34,6 @@ __all__ = [
     "MethodReceived",
     "Nacked",
     "OpenRequested",
-    "Party",
     "Published",
     "Redirected",
     "Rejected",
@@ -46,8 +46,8 @@ __all__ = [
 
 __dir__ = listing(__name__)
 
-#: Who ended something: "peer", or "local": this end, by a call or since the peer broke a rule.
-Party: TypeAlias = Literal["local", "peer"]
+#: Who ended it: "local" (this end, by a call or for a mistake of the peer) or "remote" (the peer).
+ClosedBy: TypeAlias = Literal["local", "remote"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ class ConnectionClosed(Event):
         reply_code: as connection.close has it; 0 where nobody said one (a lost transport).
         reply_text: the same in words.
         method: name of the method at fault ("connection.open"), or None.
-        by: who ended it.
+        closed_by: who ended it.
         stage: how far it had come: "start", "login", "tune", "open" or "opened".
         peer_version: to a client whose version the server refuses: the one that the server names,
             such as "0-8" or "1.0", or its numbers where this package does not know it. None else.
@@ -99,7 +99,7 @@ class ConnectionClosed(Event):
     reply_code: int
     reply_text: str
     method: str | None
-    by: Party
+    closed_by: ClosedBy
     stage: str
     peer_version: str | None = None
 
@@ -120,7 +120,7 @@ class ChannelClosed(Event):
         reply_code: as channel.close or connection.close has it; 0 for a lost transport.
         reply_text: the same in words.
         method: name of the method at fault ("queue.declare"), or None.
-        by: who ended it.
+        closed_by: who ended it.
         unconfirmed: numbers of publications that were neither confirmed nor refused.
     """
 
@@ -128,7 +128,7 @@ class ChannelClosed(Event):
     reply_code: int
     reply_text: str
     method: str | None
-    by: Party
+    closed_by: ClosedBy
     unconfirmed: Tags = ()
 
 

@@ -43,14 +43,14 @@ def client(broker):
 def test_login_refused_with_its_reason(broker):
     client = SocketClient(broker, password="wrong")
     event = client.closed()
-    assert (event.reply_code, event.by, event.stage) == (403, "peer", "login")
+    assert (event.reply_code, event.closed_by, event.stage) == (403, "remote", "login")
     assert "ACCESS_REFUSED - Login was refused" in event.reply_text
 
 
 def test_login_refused_without_a_word(broker):
     client = SocketClient(broker, password="wrong", client_properties={"capabilities": {}})
     event = client.closed()
-    assert (event.reply_code, event.by, event.stage) == (403, "peer", "login")
+    assert (event.reply_code, event.closed_by, event.stage) == (403, "remote", "login")
 
 
 def test_virtual_host_refused(broker):
@@ -61,7 +61,7 @@ def test_virtual_host_refused(broker):
 
 def test_no_offered_mechanism(broker):
     event = SocketClient(broker, mechanism="EXTERNAL").closed()
-    assert (event.by, event.stage) == ("local", "start")
+    assert (event.closed_by, event.stage) == ("local", "start")
     assert "not EXTERNAL" in event.reply_text
 
 
@@ -99,7 +99,7 @@ def test_channel_codes(client, unique, name):
     provoke(channel, unique)
     last = channel.sent[-1] if channel.sent else None
     event = client.until(ChannelClosed)
-    assert (event.reply_code, event.method, event.by) == (code, method, "peer")
+    assert (event.reply_code, event.method, event.closed_by) == (code, method, "remote")
     assert event.channel is channel
     failed = [one for one in client.events if isinstance(one, RequestFailed)]
     if last is not None:
@@ -129,7 +129,7 @@ def test_connection_codes(client, unique, code):
     channel = client.channel()
     CONNECTION_CODES[code](channel, unique)
     event = client.closed()
-    assert (event.reply_code, event.by, event.stage) == (code, "peer", "opened")
+    assert (event.reply_code, event.closed_by, event.stage) == (code, "remote", "opened")
     assert any(isinstance(one, ChannelClosed) for one in client.events)
 
 
@@ -146,7 +146,7 @@ def test_codes_that_the_session_spares_the_broker(client, unique):
 def test_320_from_an_administrator(client, rabbitmqctl):
     rabbitmqctl("close_all_connections", "a test")
     event = client.closed()
-    assert (event.reply_code, event.by) == (320, "peer")
+    assert (event.reply_code, event.closed_by) == (320, "remote")
     assert "a test" in event.reply_text
 
 
@@ -215,7 +215,7 @@ def test_our_heartbeats_are_missed(broker):
     start = time.monotonic()
     event = client.closed()  # never calls handle_timeout
     assert 1 < time.monotonic() - start < 10
-    assert (event.reply_code, event.by) == (0, "peer")
+    assert (event.reply_code, event.closed_by) == (0, "remote")
 
 
 def test_the_brokers_heartbeats_are_missed(broker):
@@ -295,7 +295,7 @@ async def publish_until_killed(address, folder, queue):
             kill_broker(folder)
     await asyncio.gather(*pending, return_exceptions=True)
     event = await asyncio.wait_for(client.closed, 20)
-    assert event.by == "peer"
+    assert event.closed_by == "remote"
     assert set(channel.closed.result().unconfirmed) == set(lost)
     return confirmed, lost
 

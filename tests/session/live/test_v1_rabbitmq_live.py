@@ -128,7 +128,7 @@ def test_what_the_broker_refuses(client: Client) -> None:
     link = session.attach_receiver("from", "/nonsense/address")
     found = client.wait((v1.SessionEnded, v1.LinkClosed))
     assert found.error is not None
-    assert found.by_peer
+    assert found.closed_by == "remote"
     assert link.state == "DETACHED"
     again = client.session()
     assert again.state == "MAPPED"

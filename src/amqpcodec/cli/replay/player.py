@@ -353,8 +353,8 @@ class Player:
                     self._side_close = code, text
                 else:
                     self._channel_closed(code, text)
-            case ConnectionClosed(reply_code=code, reply_text=text, by=by):
-                if by == "local" or code not in MESSAGE_FAULTS or not self._unsettled:
+            case ConnectionClosed(reply_code=code, reply_text=text, closed_by=closed_by):
+                if closed_by == "local" or code not in MESSAGE_FAULTS or not self._unsettled:
                     raise Lost(f"{self.wire.target}: {self._why(code, clean(text))}")
                 self._find_fault(code, text)
                 self._must_reconnect = True

@@ -24,7 +24,7 @@ from .session import Session
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-    from ..events import Event
+    from ..events import ClosedBy, Event
     from .link import Link
     from .transactions import Coordinator
 
@@ -150,7 +150,7 @@ class V1Connection(Connection):
     def receive_eof(self) -> list[Event]:
         """Say that no more bytes come."""
         if not self._over:
-            self._end_all(None, by_peer=True, clean=False)
+            self._end_all(None, closed_by="remote", clean=False)
         return self._take_events()
 
     def buffers_to_send(self) -> list[bytes | memoryview]:
@@ -178,7 +178,7 @@ class V1Connection(Connection):
                 error = error_of(amqp.AmqpError.RESOURCE_LIMIT_EXCEEDED, text)
                 if self.open_sent and not self.close_sent:
                     self._queue(0, amqp.Close(error))
-                self._end_all(error, by_peer=False, clean=False)
+                self._end_all(error, closed_by="local", clean=False)
             elif heartbeat and self.open_sent and not self.close_sent:
                 self._queue_raw(amqp.encode(0, amqp.Heartbeat()))
         return self._take_events()
@@ -399,7 +399,7 @@ class V1Connection(Connection):
                 error = amqp.Error(symbol, text[:100])
             self._queue(0, amqp.Close(error))
         self.close_sent = True
-        self._end_all(error, by_peer=False, clean=False)
+        self._end_all(error, closed_by="local", clean=False)
         self._error = RemoteProtocolError(
             text,
             condition=str(symbol),
@@ -413,17 +413,17 @@ class V1Connection(Connection):
         """The SASL layer failed."""
         if event is not None:
             self._emit(event)
-        self._end_all(None, by_peer=self.role == "client", clean=False)
+        self._end_all(None, closed_by="remote" if self.role == "client" else "local", clean=False)
 
-    def _end_all(self, error: amqp.Error | None, *, by_peer: bool, clean: bool) -> None:
+    def _end_all(self, error: amqp.Error | None, *, closed_by: ClosedBy, clean: bool) -> None:
         """Every session and the connection are over: an event for each."""
         self._over = True
         for session in dict.fromkeys((*self._by_channel.values(), *self._by_remote.values())):
-            session._over(error, by_peer)
+            session._over(error, closed_by)
         self._by_channel.clear()
         self._by_remote.clear()
         self._links.clear()
-        self._emit(events.ConnectionClosed(error, by_peer, clean))
+        self._emit(events.ConnectionClosed(error, closed_by, clean))
 
     _close_error: amqp.Error | None = None
     _accepted = False

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ... import v1_0 as amqp
-from ..events import Event
+from ..events import ClosedBy, Event
 
 if TYPE_CHECKING:
     from .delivery import IncomingDelivery, OutgoingDelivery
@@ -135,12 +135,12 @@ class ConnectionClosed(Event):
 
     Attributes:
         error: why, where somebody said so.
-        by_peer: whether the peer closed first; also where the transport was lost.
+        closed_by: who closed first; "remote" also where the transport was lost.
         clean: False where the transport ended without a close.
     """
 
     error: amqp.Error | None
-    by_peer: bool
+    closed_by: ClosedBy
     clean: bool = True
 
 
@@ -175,12 +175,12 @@ class SessionFlow(Event):
 class SessionEnded(Event):
     """A session is over, all its links with it.
 
-    by_peer: whether the peer ended it; False also where this end had to, for its peer's mistake.
+    closed_by: who ended it; "local" also where this end had to, for its peer's mistake.
     """
 
     session: Session
     error: amqp.Error | None
-    by_peer: bool
+    closed_by: ClosedBy
 
 
 # --- links ----------------------------------------------------------------------------------------
@@ -213,14 +213,14 @@ class LinkClosed(Event):
     Attributes:
         closed: whether for good; otherwise it can be attached again, with ``unsettled=link``.
         error: why, where somebody said so.
-        by_peer: whether the peer detached it; False also where this end had to, for its peer's
+        closed_by: who detached it; "local" also where this end had to, for its peer's
             mistake.
     """
 
     link: Link
     closed: bool
     error: amqp.Error | None
-    by_peer: bool
+    closed_by: ClosedBy
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,7 +90,7 @@ def _take_close(connection: V1Connection, frame: amqp.Close) -> None:
         connection._queue(0, amqp.Close())
         connection.close_sent = True
     error = frame.error if by_peer or frame.error is not None else connection._close_error
-    connection._end_all(error, by_peer=by_peer, clean=True)
+    connection._end_all(error, closed_by="remote" if by_peer else "local", clean=True)
 
 
 def _take_begin(connection: V1Connection, channel: int, frame: amqp.Begin) -> None:

@@ -15,6 +15,7 @@ from .faults import LinkFault, SessionFault
 from .resumption import Resumption, compare_unsettled, is_outcome, unsettled_of
 
 if TYPE_CHECKING:
+    from ..events import ClosedBy
     from .delivery import Delivery
     from .session import Session
 
@@ -370,7 +371,7 @@ class Link:
             self._detach(None, frame.closed)
         error = frame.error if by_peer or self._error is None else self._error
         self._unmap()
-        self._over(error, by_peer, frame.closed or self._closed)
+        self._over(error, "remote" if by_peer else "local", frame.closed or self._closed)
 
     def _can_answer(self, source: Any, target: Any) -> bool:
         """Whether the peer's frames hold this end's attach with that source and target."""
@@ -396,14 +397,14 @@ class Link:
             return
         error = error_of(condition, text[:200])
         if self.session.state in ("END_SENT", "DISCARDING", "UNMAPPED"):
-            self._over(error, by_peer=False, closed=True)
+            self._over(error, closed_by="local", closed=True)
             return
         if self.state == "ATTACH_RCVD":
             self._answer_attach()
         self._detach(error, closed=True)
-        self._tell_end(error, by_peer=False, closed=True)
+        self._tell_end(error, closed_by="local", closed=True)
 
-    def _over(self, error: amqp.Error | None, by_peer: bool, closed: bool) -> None:
+    def _over(self, error: amqp.Error | None, closed_by: ClosedBy, closed: bool) -> None:
         """The link is gone: detached on both sides, or its session is over."""
         self._overtaken = self._overtaken or self.state == "ATTACH_RCVD"
         if self.state not in ("DETACH_SENT", "DETACHED"):
@@ -412,12 +413,12 @@ class Link:
                 del links[self.name, self.sends]
             self._release()
         self.state = "DETACHED"
-        self._tell_end(error, by_peer, closed)
+        self._tell_end(error, closed_by, closed)
 
-    def _tell_end(self, error: amqp.Error | None, by_peer: bool, closed: bool) -> None:
+    def _tell_end(self, error: amqp.Error | None, closed_by: ClosedBy, closed: bool) -> None:
         if not self._told_end:
             self._told_end = True
-            self.session.connection._emit(events.LinkClosed(self, closed, error, by_peer))
+            self.session.connection._emit(events.LinkClosed(self, closed, error, closed_by))
 
     def _unmap(self) -> None:
         """Both ends are detached: the handles are free again."""

@@ -19,6 +19,7 @@ from .unsettled import Unsettled
 from .windows import Incoming, Outgoing
 
 if TYPE_CHECKING:
+    from ..events import ClosedBy
     from .connection import V1Connection
 
 __all__ = ["Session"]
@@ -280,14 +281,14 @@ class Session:
             self._answer_to_end()
         self._queue(amqp.End(error))
         self._error = error
-        self._over(error, by_peer=False)
+        self._over(error, closed_by="local")
         self.state = "DISCARDING"
 
-    def _over(self, error: amqp.Error | None, by_peer: bool) -> None:
+    def _over(self, error: amqp.Error | None, closed_by: ClosedBy) -> None:
         """Tell the end of all links and of the session, once."""
         self._overtaken = self._overtaken or self.state == "BEGIN_RCVD"
         for link in dict.fromkeys((*self._by_handle.values(), *self._by_remote.values())):
-            link._over(error, by_peer, closed=False)
+            link._over(error, closed_by, closed=False)
         self._by_handle.clear()
         self._by_remote.clear()
         self._unanswered.clear()
@@ -297,7 +298,7 @@ class Session:
         self.state = "UNMAPPED"
         if not self._told_end:
             self._told_end = True
-            self.connection._emit(events.SessionEnded(self, error, by_peer))
+            self.connection._emit(events.SessionEnded(self, error, closed_by))
 
     def _map(self, handle: int, link: Link) -> None:
         """Take the handle that `_free_handle` gave for a link."""

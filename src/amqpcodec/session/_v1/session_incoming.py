@@ -211,7 +211,7 @@ def _take_end(session: Session, frame: amqp.End) -> None:
             session._answer_to_end()
         session._queue(amqp.End())
     error = frame.error if by_peer or session._error is None else session._error
-    session._over(error, by_peer)
+    session._over(error, "remote" if by_peer else "local")
     session._unmap()
 
 
