@@ -307,7 +307,7 @@ def _rotation(path: Path, landing: Path) -> list[Path]:
     landing.mkdir()
     reader = capture.Reader(path)
     size = min(path.stat().st_size, 400_000_000)
-    starts = [reader.first(at) for at in range(0, size, 1 << 20)]
+    starts = [reader.first_record(at) for at in range(0, size, 1 << 20)]
     cuts = [each for each in starts if each is not None]
     found = []
     with path.open("rb") as file:

@@ -51,7 +51,7 @@ class CaptureDataset(pads.Dataset):  # type: ignore[misc]  # pyarrow has no type
         schema = pa.schema(reader.schema)
         judging = [name for name in self._schema.names if self._needs(name, filter, None)]
         if judging and judging != reading:
-            reader.choose(judging, lambda batch: _judge(pa.record_batch(batch), filter))
+            reader.filter(judging, lambda batch: _judge(pa.record_batch(batch), filter))
         return pads.Scanner.from_batches(
             _batches(reader), schema=schema, columns=columns, filter=filter, **options
         )

@@ -8,6 +8,7 @@ import itertools
 import random
 import zlib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -204,3 +205,19 @@ def test_gaps_have_places_of_their_own():
 def test_the_order_is_one_of_two():
     with pytest.raises(ValueError, match="order is"):
         capture.read(io.BytesIO(b""), order="time")
+
+
+@pytest.mark.parametrize("chain", [True, False, "auto", "join"])
+def test_first_timestamp_is_that_of_the_earliest_packet(tmp_path: Path, chain: Any) -> None:
+    times = (make.START_NS + 5 * 10**9, make.START_NS + 10**9)
+    paths = [tmp_path / "late.pcap", tmp_path / "early.pcap"]
+    for path, time in zip(paths, times, strict=True):
+        records = [make.Record(beat(41_000, n, 8), time + n) for n in range(3)]
+        path.write_bytes(make.pcap(records, nano=True))
+    assert capture.Reader(paths, chain=chain).first_timestamp == times[1]
+    with open(paths[0], "rb") as file:
+        reader = capture.Reader(file)
+        assert reader.first_timestamp == times[0]
+        assert sum(map(len, reader)) == 3
+    (tmp_path / "empty.pcap").write_bytes(make.pcap([]))
+    assert capture.Reader(tmp_path / "empty.pcap").first_timestamp is None

@@ -132,7 +132,7 @@ def test_parts_of_a_chain(tmp_path: Path) -> None:
     third = len(packets[1]) // 3
     whole = tmp_path / "whole.pcap"
     whole.write_bytes(packets[0] + packets[1])
-    cut = capture.Reader(whole).first(third)
+    cut = capture.Reader(whole).first_record(third)
     assert cut is not None
     first, second = tmp_path / "a.pcap", tmp_path / "b.pcap"
     first.write_bytes(whole.read_bytes()[:cut])

@@ -170,10 +170,10 @@ def test_first_record_in_a_range(tmp_path: Path, kind: str):
     rng = random.Random(1)
     for at in [0, 1, *(rng.randrange(len(octets)) for _ in range(60))]:
         expected = next((start for start in starts if start >= at), None)
-        assert reader.first(at) == expected
+        assert reader.first_record(at) == expected
         if expected is not None and at:
-            assert reader.first(at, expected) is None
-            assert reader.first(at, expected + 1) == expected
+            assert reader.first_record(at, expected) is None
+            assert reader.first_record(at, expected + 1) == expected
 
 
 def _read_all(octets: bytes) -> None:

@@ -330,6 +330,6 @@ def test_every_reset_is_told():
         packets.append(make.segment(end, make.SERVER, 1001, b"", RST))
     reader = capture.read(io.BytesIO(make.pcap(packets)))
     assert list(reader) == []
-    assert [index for index, _, _ in reader.resets()] == list(range(3000))
-    assert reader.resets() == []
+    assert [index for index, _, _ in reader.tcp_resets()] == list(range(3000))
+    assert reader.tcp_resets() == []
     assert reader.stats()["resets"] == 3000

@@ -52,7 +52,7 @@ def test_bytes(pack: Callable[[bytes], bytes], workers: int) -> None:
         with pytest.warns(capture.CaptureWarning, match="a capture: the packed file becomes"):
             found = rows(reader)
         assert found == rows(without_name(DATA[:most]))
-        at = reader.at
+        at = reader.offset
         assert reader.damaged == (
             f"the packed file becomes larger than unpacked_bytes={most} allows, after byte {at}"
         )

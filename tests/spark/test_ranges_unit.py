@@ -109,7 +109,7 @@ def test_a_table_of_frames_that_is_wrong_moves_no_range(tmp_path: Path, column: 
 def test_ranges_of_a_chain(tmp_path: Path) -> None:
     whole = unpacked(RECORDING, tmp_path).read_bytes()
     reader = capture.Reader(str(tmp_path / RECORDING.name.removesuffix(".gz")), fields=["error"])
-    third = reader.first(len(whole) // 3)
+    third = reader.first_record(len(whole) // 3)
     assert third is not None
     late, early = tmp_path / "a.pcap", tmp_path / "b.pcap"
     late.write_bytes(whole[:24] + whole[third:])
@@ -187,7 +187,7 @@ def test_damage_ends_the_ranges(tmp_path: Path) -> None:
     path = unpacked(RECORDING, tmp_path)
     data = bytearray(path.read_bytes())
     reader = capture.Reader(str(path), fields=["error"])
-    at = reader.first(len(data) // 2)
+    at = reader.first_record(len(data) // 2)
     assert at is not None
     data[at : at + 16] = b"\xff" * 16
     path.write_bytes(data)
@@ -205,7 +205,7 @@ def test_a_pass_that_follows_outlines_keeps_the_same_states(
     first, second = tmp_path / "a.pcap", tmp_path / "b.pcap"
     data = steady(7, 40_000, connections=1)
     first.write_bytes(data)
-    cut = capture.Reader(first).first(len(data) // 3)
+    cut = capture.Reader(first).first_record(len(data) // 3)
     first.write_bytes(data[:cut])
     second.write_bytes(data[:24] + data[cut:])
     step = len(data) // 10 + 100
@@ -302,7 +302,7 @@ def test_a_file_that_is_written_anew_while_a_range_is_read(tmp_path: Path) -> No
 def test_a_file_that_grows_or_ends_after_the_plan(tmp_path: Path) -> None:
     path = unpacked(RECORDING, tmp_path)
     whole = path.read_bytes()
-    half = capture.Reader(path, fields=["error"]).first(len(whole) // 2)
+    half = capture.Reader(path, fields=["error"]).first_record(len(whole) // 2)
     assert half is not None
     path.write_bytes(whole[:half])
     options = {"stateLocation": str(tmp_path / "s"), "maxPartitionBytes": "20k"}

@@ -316,7 +316,7 @@ def test_no_capture(tmp_path: Path, caplog: Any) -> None:
 def test_damage_inside(tmp_path: Path) -> None:
     files = rotated(RECORDING, tmp_path, 3)
     data = bytearray(files[1].read_bytes())
-    at = capture.Reader(str(files[1]), fields=["error"]).first(len(data) // 2)
+    at = capture.Reader(str(files[1]), fields=["error"]).first_record(len(data) // 2)
     assert at is not None
     data[at : at + 16] = b"\xff" * 16
     files[1].write_bytes(data)

@@ -29,7 +29,7 @@ from ._layers import KeyLog, KeyLogSource, Layers
 from ._limits import LimitOptions, Limits, limits_of
 from ._link import in_the_middle, link, told_alone
 from ._notices import no_frames, unread_links
-from ._order import Found
+from ._order import Found, look
 from ._progress import OnProgress, Progress
 from ._seal import seal, unseal
 from ._storage import Storage, locate, locate_each
@@ -132,7 +132,7 @@ class Reader:
             ports = (*ports, TLS_PORT)
         self._ports = ports
 
-        self._choice: tuple[list[str], Callable[[Batch], Any]] | None = None
+        self._filter: tuple[list[str], Callable[[Batch], Any]] | None = None
 
         def core() -> _capture.CaptureReader:
             made = _capture.CaptureReader(
@@ -157,8 +157,8 @@ class Reader:
                 frame_bytes=self.limits.frame_bytes,
                 open_deliveries=self.limits.open_deliveries,
             )
-            if self._choice is not None:
-                made.choose(*self._choice)
+            if self._filter is not None:
+                made.choose(*self._filter)
             return made
 
         self._core = core
@@ -197,22 +197,25 @@ class Reader:
         self._reasons = found.reasons
         return found.groups
 
-    def choose(self, fields: Iterable[str], wanted: Callable[[Batch], Any]) -> None:
-        """Make columns of some rows alone, before the first batch is read.
+    def filter(self, columns: Iterable[str], predicate: Callable[[Batch], Any]) -> None:
+        """Keep only the rows that a predicate accepts; call it before the first batch is read.
 
-        fields: columns of which each batch is made first, for `wanted`, which gives a bytes-like
-        object with a byte for each of its rows: 0, and the row is left out of the batch that is
-        given, which may have none left then. With workers, any of the threads calls it. stats() and
-        states are those of all rows.
+        The reader decodes the other columns of accepted rows only. A batch may have no rows left.
+        stats() and states still count all rows.
+
+        Args:
+            columns: names of the columns that the predicate needs.
+            predicate: takes a batch with these columns, and returns a bytes-like object with a byte
+                for each row: 0 drops the row. With workers, any of the threads calls it.
 
         Raises:
-            ValueError: no such column; or, where batches are read, not a byte for each row.
+            ValueError: no such column; or, while batches are read, not a byte for each row.
         """
-        self._choice = list(fields), wanted
+        self._filter = list(columns), predicate
         if self._linked is None:
-            self._core()  # what is wrong with the fields is told now
-        for each in self._linked or ():
-            each.core.choose(*self._choice)
+            self._core()  # so that a wrong column raises now
+        for chain in self._linked or ():
+            chain.core.choose(*self._filter)
 
     @property
     def _chains(self) -> list[Chain]:
@@ -375,32 +378,49 @@ class Reader:
             chain.watch = opened
 
     @property
-    def at(self) -> int:
-        """Bytes of the file that is being read, unpacked, before its next record."""
+    def offset(self) -> int:
+        """Offset of the next record, in bytes of the decompressed file that is being read."""
         return self._one().core.at
 
-    def resets(self) -> list[tuple[int, str, int | None]]:
-        """(connection_index, direction, time) of connections that a TCP reset ended.
+    @property
+    def first_timestamp(self) -> int | None:
+        """Time of the earliest first packet of the files: ns since 1970, or None without a time.
 
-        Those that were read since the last call, at most 65,536 (``stats()["resets"]`` says how
-        many there were); direction: of who sent the reset; time: ns since 1970, or None where the
-        file has none.
+        It is read from the files; the position of an open file, which must be seekable, stays.
+
+        Raises:
+            CaptureError: a file is no capture.
+        """
+        first_files = [
+            file
+            for chain in self._chains
+            for file in (chain.files if isinstance(chain, Joined) else chain.files[:1])
+        ]
+        first_packets = [look(file.source, _protocol(None), self.limits) for file in first_files]
+        return min((found.time for found in first_packets if found.time is not None), default=None)
+
+    def tcp_resets(self) -> list[tuple[int, str, int | None]]:
+        """(connection_index, direction, time) of each connection that a TCP reset ended.
+
+        A call returns those that were read since the call before, at most 65,536
+        (``stats()["resets"]`` counts all). direction: the sender of the reset; time: ns since 1970,
+        or None where the file has none.
         """
         return [each for chain in self._chains for each in chain.core.resets()]
 
     @property
-    def live(self) -> bool:
-        """Whether rows are given as soon as the bytes that were read have them.
+    def unbuffered(self) -> bool:
+        """Whether the reader yields rows as soon as it has read them; otherwise in full batches.
 
-        Otherwise when a batch is full. For sources that grow: their read() is to return what is
-        there, as that of an unbuffered file does.
+        For sources that grow: their read() must return the bytes that are available, as that of an
+        unbuffered file does.
         """
         return all(chain.live for chain in self._chains)
 
-    @live.setter
-    def live(self, live: bool) -> None:
+    @unbuffered.setter
+    def unbuffered(self, unbuffered: bool) -> None:
         for chain in self._chains:
-            chain.live = live
+            chain.live = unbuffered
 
     def count(self) -> list[dict[str, Any]]:
         """Read all, keep nothing, and give what stats() has of each file: needs the field error."""
@@ -467,11 +487,15 @@ class Reader:
         """
         self._one().resume(unseal(state, key))
 
-    def first(self, start: int, stop: int | None = None) -> int | None:
-        """Offset of the first record that begins in a range of an unpacked file, or None.
+    def first_record(self, start: int, stop: int | None = None) -> int | None:
+        """Offset of the first record that begins in a range of an uncompressed file, or None.
 
-        Found by the plausible headers of 16 records in a row. start, stop: bytes. A record of a
-        recording inside of a recording may deceive it.
+        The reader looks for plausible headers of 16 records in a row; a capture file inside of a
+        captured packet may deceive it.
+
+        Args:
+            start: offset at which the range begins, in bytes.
+            stop: offset at which it ends; None for the end of the file.
         """
         if not isinstance(self.source, str | os.PathLike):
             raise ValueError("looking for records takes the name of one file")

@@ -162,13 +162,13 @@ class Reading:
                 reader = group.opened(make, lambda file: self.stop.watched(self.bar.watch(file)))
             if reader is None:
                 return
-            reader.live = self.live
+            reader.unbuffered = self.live
             self.resets = []
             for each in reader:
                 yield each
                 if len(self.resets) < MOST_RESETS:
-                    self.resets += reader.resets()
-            self.resets += reader.resets()
+                    self.resets += reader.tcp_resets()
+            self.resets += reader.tcp_resets()
             if (more := reader.stats()["resets"] - len(self.resets)) > 0:
                 complain(f"{group}: {more:,} more TCP resets are not shown")
             if isinstance(source, Interface):

@@ -203,7 +203,7 @@ def read_file(
 ) -> Iterator[pa.RecordBatch]:
     """A file, or several as one chain, or a part of them."""
     reader = open_reader(path, what, storage)
-    what.wanted.choose(reader, what.mode)
+    what.wanted.filter_reader(reader, what.mode)
     stop = None
     if part is not None:
         stop = part.stop
@@ -216,9 +216,9 @@ def read_file(
             if len(rows):
                 found = by_mode(pa.record_batch(rows), what.plan, what.mode)
                 yield conform(found, what.plan, target)
-        if part is not None and part.planned and part.stop and reader.at < part.stop[1]:
+        if part is not None and part.planned and part.stop and reader.offset < part.stop[1]:
             raise capture.CaptureError(
-                f"{_named(path)}: {_NOT_REACHED % (reader.at, part.stop[1])}"
+                f"{_named(path)}: {_NOT_REACHED % (reader.offset, part.stop[1])}"
             )
         _judge(reader, path, what)
         tell_left_out(reader, _named(path), what.mode, before)

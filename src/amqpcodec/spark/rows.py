@@ -107,12 +107,12 @@ class Wanted:
         start, end = (moment(name, options.optional(name), zone) for name in ROWS[3:])
         return cls(tuple(named), _micros(start), _micros(end))
 
-    def choose(self, reader: capture.Reader, mode: str) -> None:
-        """Let a reader make the columns of these rows alone; with FAILFAST of bad ones, too."""
+    def filter_reader(self, reader: capture.Reader, mode: str) -> None:
+        """Let a reader yield these rows only; with FAILFAST also rows with an error."""
         if not self.fields:
             return
         fields = [*self.fields, *(("error",) if mode == "FAILFAST" else ())]
-        reader.choose(fields, lambda batch: self._judge(pa.record_batch(batch)))
+        reader.filter(fields, lambda batch: self._judge(pa.record_batch(batch)))
 
     @property
     def fields(self) -> tuple[str, ...]:

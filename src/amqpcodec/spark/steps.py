@@ -244,7 +244,7 @@ class Planner:
                 states.append((at, reader.state(key, encrypt=key is not None)))
         for _rows in reader.read((0, _END)):
             pass
-        stop, within = reader.at, None
+        stop, within = reader.offset, None
         if reader.damaged:
             stop += 1  # so that the task comes upon the damage, too
         else:

@@ -1,4 +1,4 @@
-"""Reader.choose: rows that are wanted get the columns that they have among all rows."""
+"""Reader.filter: accepted rows have the columns that they have among all rows."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def rows_of(reader: capture.Reader) -> list[dict[str, Any]]:
 
 def chosen(field: str, wanted: Wanted, *paths: Path, **options: Any) -> list[dict[str, Any]]:
     reader = capture.Reader(paths, **options)
-    reader.choose(
+    reader.filter(
         [field], lambda batch: bytes(wanted(pa.record_batch(batch).column(0).to_pylist()))
     )
     return rows_of(reader)
@@ -67,7 +67,7 @@ def plain(tmp_path: Path) -> Path:
 
 def test_files_of_a_chain_that_is_found(plain: Path) -> None:
     data = plain.read_bytes()
-    at = capture.Reader(plain).first(len(data) // 2)
+    at = capture.Reader(plain).first_record(len(data) // 2)
     paths = [plain.with_name("0.pcap"), plain.with_name("1.pcap")]
     paths[0].write_bytes(data[:at])
     paths[1].write_bytes(data[:24] + data[at:])
@@ -101,7 +101,7 @@ def test_a_batch_may_be_chosen_of_other_columns(plain: Path) -> None:
     def wanted(batch: capture.Batch) -> bytes:
         return bytes(raw[:1] == b"\1" for raw in pa.record_batch(batch).column(0).to_pylist())
 
-    reader.choose(["frame"], wanted)
+    reader.filter(["frame"], wanted)
     assert rows_of(reader) == expected
 
 
@@ -110,7 +110,7 @@ def test_counts_and_states_are_of_all_rows(plain: Path) -> None:
     for choose in (False, True):
         reader = capture.Reader(plain)
         if choose:
-            reader.choose(["channel"], lambda batch: bytes(len(batch)))
+            reader.filter(["channel"], lambda batch: bytes(len(batch)))
         rows = [len(batch) for batch in reader.read(plain.stat().st_size // 2)]
         made.append((reader.state(), reader.stats()))
         assert any(rows) != choose
@@ -120,10 +120,10 @@ def test_counts_and_states_are_of_all_rows(plain: Path) -> None:
 def test_what_is_wrong_is_told() -> None:
     for paths in ([RECORDING], [RECORDING, RECORDING]):
         with pytest.raises(ValueError, match="no column 'chanel'"):
-            capture.Reader(paths).choose(["chanel"], lambda batch: b"")
+            capture.Reader(paths).filter(["chanel"], lambda batch: b"")
     for judged in (b"", b"\1", bytes(2000)):
         reader = capture.Reader(RECORDING)
-        reader.choose(["channel"], lambda batch, judged=judged: judged)
+        reader.filter(["channel"], lambda batch, judged=judged: judged)
         with pytest.raises(ValueError, match=rf"of \d+ rows, {len(judged)} were judged"):
             rows_of(reader)
 
@@ -132,6 +132,6 @@ def test_what_is_wrong_is_told() -> None:
 
     for workers in (1, 2):
         reader = capture.Reader(RECORDING, workers=workers)
-        reader.choose(["channel"], refuse)
+        reader.filter(["channel"], refuse)
         with pytest.raises(CaptureError, match="not this one"):
             rows_of(reader)
