@@ -9,9 +9,9 @@ from tests.fuzz.target import Target
 
 #: The targets of each module, in the order in which they run.
 MODULES = {
-    "legacy": ("tables", "frames", "streams"),
-    "v1": ("v1-values", "v1-frames", "v1-streams", "v1-messages"),
-    "columns": ("columns", "columns-runs", "v1-columns"),
+    "legacy": ("tables", "frames", "streams", "borders"),
+    "v1": ("v1-values", "v1-frames", "v1-streams", "v1-messages", "v1-borders"),
+    "columns": ("columns", "columns-runs", "v1-columns", "columns-borders"),
     "encode": ("encode", "encode-lies"),
     "v1_encode": ("v1-encode", "v1-encode-lies"),
     "captures": ("captures", "chains", "states"),

@@ -10,6 +10,8 @@ from typing import Any
 import pyarrow as pa
 
 from amqpcodec import _codec, batch, v0_8, v0_9, v0_9_1
+from tests.columns.borders import CASES as BORDERS
+from tests.columns.borders import Rows
 from tests.columns.guarded import guarded_value
 from tests.columns.test_blocks_differential import messages as like_messages
 from tests.columns.test_fast_path_differential import NAMED
@@ -19,6 +21,7 @@ from tests.fuzz import mutators, v1_mutators
 from tests.fuzz.target import Choices, Target
 from tests.fuzz.targets.legacy import stream_seeds
 from tests.fuzz.targets.v1 import stream_seeds as v1_seeds
+from tests.support import amqp091_gen, borders, v1_gen
 from tests.support import amqp091_wire as w
 
 HEAD = 7
@@ -151,6 +154,17 @@ def padded(seeds: Iterator[bytes], head: int) -> Iterator[bytes]:
         yield Random(number).randbytes(HEAD) + seed[head:]
 
 
+def at_border(data: bytes) -> None:
+    """Random rows say the same after a row of any size as alone."""
+    choice, length, rng = borders.read_input(data)
+    case = BORDERS[sorted(BORDERS)[choice % len(BORDERS)]]
+    if case.options.get("protocol") == "1.0":
+        others = [v1_gen.frame(rng) for _ in range(5)]
+    else:
+        others = [amqp091_gen.conversation(rng, 2) for _ in range(3)]
+    Rows(case.filled, tuple(others), case.options).check(borders.SHORT + length)
+
+
 TARGETS = (
     Target(
         "columns",
@@ -162,4 +176,11 @@ TARGETS = (
     ),
     Target("columns-runs", runs, run_seeds, mutators.plain(HEAD), largest=60),
     Target("v1-columns", v1, lambda: padded(v1_seeds(), 4), v1_mutators.streams(HEAD)),
+    Target(
+        "columns-borders",
+        at_border,
+        lambda: borders.seeds(len(BORDERS)),
+        borders.near_border,
+        largest=borders.LARGEST,
+    ),
 )

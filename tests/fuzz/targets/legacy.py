@@ -13,11 +13,12 @@ import amqpcodec
 from amqpcodec import v0_8, v0_9, v0_9_1
 from tests.fuzz import mutators
 from tests.fuzz.target import Choices, Target, chunks
-from tests.reference import decode_table, encode_table
+from tests.reference import decode_table, encode_frame, encode_table
 from tests.reference.errors import Malformed
 from tests.reference.plain import table_to_plain
 from tests.support import amqp091_gen as gen
-from tests.support.bridge import same
+from tests.support import borders
+from tests.support.bridge import V0_8, V0_9, V0_9_1, build, same
 from tests.support.generate import Generate
 from tests.support.guard_page import Guarded
 from tests.support.promises import check_error, check_frames, outcome
@@ -170,10 +171,38 @@ def stream_seeds() -> Iterator[bytes]:
         yield bytes([0, number & 1, number >> 1 & 1, number >> 2 & 1, 0, 0]) + made[:3000]
 
 
+def at_border(data: bytes) -> None:
+    """A random frame is what the reference writes, as far from a buffer's end as the input says."""
+    choice, length, rng = borders.read_input(data)
+    at = (V0_9_1, V0_9, V0_8)[choice % 3]
+    generate = Generate(rng, faithful=True, facts=at.facts, tags=at.tags)
+    filler = (b"filler", ("S", borders.FILLER * length))
+    if choice & 64:
+        frame: Any = generate.header()
+        frame.properties["headers"] = [filler, *generate.table()]
+    else:
+        frame = generate.method(rng.choice(TABLE_METHODS[at.name]))
+        name = next(n for n, kind in at.facts.methods[frame.name].fields if kind == "table")
+        frame.args[name] = [filler, *generate.table()]
+    expected = encode_frame(1, frame, facts=at.facts)
+    assert at.amqp.encode(1, build(frame, at=at)) == expected
+
+
+#: Methods that carry a table, by version.
+TABLE_METHODS = {
+    at.name: [
+        name for name, fact in at.facts.methods.items() if "table" in dict(fact.fields).values()
+    ]
+    for at in (V0_9_1, V0_9, V0_8)
+}
+
 TARGETS = (
     Target("tables", tables, table_seeds, mutators.plain(2), largest=2048, quick=quick_tables),
     Target("frames", frames, stream_seeds, mutators.legacy(HEAD), largest=512, quick=quick_frames),
     Target(
         "streams", streams, stream_seeds, mutators.legacy(HEAD), largest=1024, quick=quick_streams
+    ),
+    Target(
+        "borders", at_border, lambda: borders.seeds(6), borders.near_border, largest=borders.LARGEST
     ),
 )

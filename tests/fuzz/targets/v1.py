@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from amqpcodec import DecodeError
 from amqpcodec import v1_0 as amqp
 from tests.fuzz import v1_mutators
 from tests.fuzz.target import Choices, Target, chunks
+from tests.support import borders, v1_gen
 from tests.support.guard_page import Guarded
 from tests.support.promises import outcome
 
@@ -207,6 +209,27 @@ def stream_seeds() -> Iterator[bytes]:
         yield bytes([number & 1, number >> 1 & 1, 0, 0]) + b"".join(parts)
 
 
+def at_border(data: bytes) -> None:
+    """Items of a list are written as each alone, as far from a buffer's end as the input says."""
+    choice, length, rng = borders.read_input(data)
+    items: list[Any] = ["f" * (256 + length)]  # so that sizes and counts take 4 bytes
+    for _ in range(choice % 4):
+        name = rng.choice(COMPOSITES)
+        items.append(rng.choice((v1_gen.plain, v1_gen.annotations))(rng))
+        items.append(v1_gen.composite(rng, name))
+    encode = partial(amqp.encode_value, incomplete=True)  # of a mandatory list that is empty
+    raw = b"".join(map(encode, items))
+    expected = b"\xd0" + (4 + len(raw)).to_bytes(4) + len(items).to_bytes(4) + raw
+    assert encode(items) == expected
+
+
+#: Types with fields.
+COMPOSITES = [
+    name
+    for name, spec in v1_gen.TYPES.items()
+    if [e[0] for e in spec["fields"]] not in ([], ["value"])
+]
+
 TARGETS = (
     Target(
         "v1-values", values, value_seeds, v1_mutators.values(1), largest=2048, quick=quick_values
@@ -214,4 +237,11 @@ TARGETS = (
     Target("v1-frames", frames, stream_seeds, v1_mutators.streams(HEAD)),
     Target("v1-streams", streams, stream_seeds, v1_mutators.streams(HEAD)),
     Target("v1-messages", messages, message_bytes, v1_mutators.messages(0), largest=2048),
+    Target(
+        "v1-borders",
+        at_border,
+        lambda: borders.seeds(4),
+        borders.near_border,
+        largest=borders.LARGEST,
+    ),
 )
