@@ -6,14 +6,15 @@
 
 debootstrap makes the chroot in .cache/SUITE with this machine's settings of apt (the address of
 Debian's archive, its key, proxies, certificates). A later run updates it and uses it again. Needs
-root; installs debootstrap where it is missing. The files of this checkout are copied into the
-chroot as they are, also those that are not committed.
+root and a network; apt-get installs debootstrap where it is missing. The files of this checkout are
+copied into the chroot as they are, also those that are not committed.
 
 Steps: `build` (make build), `rooms` (make rooms-test: the core, what stands on it, the drop-ins),
 `dropins` (every drop-in knows the version of its client that pyproject.toml names), `readme` (what
 README.md says under Install, the command that it shows, its examples) and `demo` (make demo).
 
-Exit status: 0; 1 a step failed; 2 usage; 4 the chroot cannot be made.
+Exit status: 0; 1 a step failed; 2 usage; 4 the chroot cannot be made or updated, and one line on
+stderr says why: not root, may not mount, no debootstrap, no network, no such suite or package.
 """
 
 from __future__ import annotations
@@ -82,15 +83,22 @@ class SuiteError(Exception):
     """The chroot cannot be made; the text says why and what to do."""
 
 
-def run(*command: str | Path, **options: object) -> None:
-    """Print a command and run it; it raises where the command fails."""
-    print("$", *command, flush=True)
-    subprocess.run([str(word) for word in command], check=True, **options)  # type: ignore[call-overload]
-
-
 def read_output(*command: str | Path) -> str:
-    """What a command prints."""
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    """What a command prints; SuiteError where it fails or is not there."""
+    try:
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    except FileNotFoundError:
+        raise SuiteError(f"{command[0]} is missing: install it") from None
+    except subprocess.CalledProcessError as error:
+        reason = first_error(error.stdout + error.stderr)
+        raise SuiteError(f"{' '.join(map(str, command))} fails: {reason}") from None
+
+
+def first_error(output: str | None) -> str:
+    """The first line of apt-get or debootstrap that is an error, else the last one."""
+    lines = [line.strip() for line in (output or "").splitlines() if line.strip()]
+    errors = [line.removeprefix("E: ") for line in lines if line.startswith("E: ")]
+    return (errors or lines[-1:] or ["it printed nothing"])[0]
 
 
 # --- the machine's settings ---------------------------------------------------------------------
@@ -123,17 +131,36 @@ def find_mirror(folder: Path = APT) -> str:
     raise SuiteError(f"no source in {folder} is Debian's archive: name one with --mirror")
 
 
+def apt_settings() -> list[str]:
+    """The lines of this machine's settings of apt; none where it has no apt."""
+    return read_output("apt-config", "dump").splitlines() if shutil.which("apt-config") else []
+
+
 def acquire_settings() -> str:
     """The settings by which this machine's apt reaches an archive, as a file of apt.conf.d."""
-    lines = read_output("apt-config", "dump").splitlines()
+    lines = apt_settings()
     return "".join(f"{line}\n" for line in lines if REACHES.match(line) and ' "";' not in line)
 
 
 def proxies() -> dict[str, str]:
     """Variables for programs that do not read apt's settings: debootstrap."""
-    lines = read_output("apt-config", "dump").splitlines()
-    matches = [re.match(r'Acquire::(https?)::Proxy "(.+)";', line) for line in lines]
+    matches = [re.match(r'Acquire::(https?)::Proxy "(.+)";', line) for line in apt_settings()]
     return {f"{match[1]}_proxy": match[2] for match in matches if match}
+
+
+def install_debootstrap() -> None:
+    """Install it by this machine's apt-get."""
+    reason = ""
+    if shutil.which("apt-get"):
+        command = ["apt-get", "-qy", "install", "debootstrap"]
+        print("$", *command, flush=True)
+        process = subprocess.run(
+            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
+        if process.returncode == 0:
+            return
+        reason = f" ({first_error(process.stdout)})"
+    raise SuiteError(f"debootstrap is missing and apt-get cannot install it{reason}: install it")
 
 
 # --- the chroot ---------------------------------------------------------------------------------
@@ -152,6 +179,11 @@ class Chroot:
         """Make it, or update the one that is there."""
         if os.geteuid() != 0:
             raise SuiteError("a chroot needs root: sudo make newest-test SUITE=" + self.suite)
+        if subprocess.run(["unshare", "--mount", "true"], capture_output=True).returncode:
+            raise SuiteError(
+                "this root may not mount file systems: run on a machine of its own, or in a "
+                "container with --privileged"
+            )
         if not self.complete.exists():
             self._bootstrap()
         # Host names and keys of today, whenever the chroot was made.
@@ -167,32 +199,48 @@ class Chroot:
             )
         if Path("/etc/pip.conf").is_file():
             shutil.copy("/etc/pip.conf", self.folder / "etc")
-        self.run("update-ca-certificates >/dev/null")
-        self.run("apt-get -q update && apt-get -qy dist-upgrade >/dev/null")
+        self._prepare("update-ca-certificates", "cannot take this machine's certificates")
+        # without --error-on, apt-get goes on with what it read earlier where there is no network
+        update = "apt-get -q update --error-on=any && apt-get -qy dist-upgrade"
+        self._prepare(update, "cannot be updated", "; check the network")
 
     def _bootstrap(self) -> None:
         if shutil.which("debootstrap") is None:
-            run("apt-get", "-qy", "install", "debootstrap", stdout=subprocess.DEVNULL)
+            install_debootstrap()
         if self.folder.exists():
+            if any(self.folder.iterdir()) and not (self.folder / "debootstrap").is_dir():
+                raise SuiteError(f"{self.folder} is no chroot: name another one with --folder")
             shutil.rmtree(self.folder)
         self.folder.parent.mkdir(parents=True, exist_ok=True)
         command = ["debootstrap", "--variant=minbase", "--include=ca-certificates"]
         if KEYRING.is_file():
             command.append(f"--keyring={KEYRING}")
         command += [self.suite, str(self.folder), self.mirror or find_mirror()]
-        print("$ debootstrap", *command[1:-1], flush=True)
-        done = subprocess.run(
+        print("$", *command[:-1], flush=True)  # an address may hold a password
+        process = subprocess.run(
             command,
             env={**proxies(), **os.environ},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
         )
-        if done.returncode:
-            raise SuiteError("debootstrap failed:\n" + "\n".join(done.stdout.splitlines()[-20:]))
+        if process.returncode:
+            shutil.rmtree(self.folder, ignore_errors=True)
+            raise SuiteError(
+                f"debootstrap cannot make {self.suite}: {first_error(process.stdout)}; "
+                "check the network and the name of the suite"
+            )
         self.complete.touch()
 
-    def run(self, script: str) -> None:
+    def _prepare(self, script: str, problem: str, advice: str = "") -> None:
+        """Run a script that the steps need; where it fails, one line says what the chroot lacks."""
+        try:
+            self.run(script, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        except subprocess.CalledProcessError as error:
+            reason = first_error(error.stdout)
+            raise SuiteError(f"the chroot of {self.suite} {problem}: {reason}{advice}") from None
+
+    def run(self, script: str, **options: object) -> None:
         """Run a script of sh in the chroot, in the folder of the checkout where that is there.
 
         The mounts that it needs are in a namespace of its own and end with it.
@@ -217,7 +265,8 @@ class Chroot:
         outside = f"{' && '.join(mounts)} && exec chroot {root} sh -ec {shlex.quote(inside)}"
         # propagation stays "private", unshare's own choice: nothing is mounted for the machine
         command = ["unshare", "--mount", "--", "sh", "-ec", outside]
-        subprocess.run(command, check=True, env=environment, stdin=subprocess.DEVNULL)
+        options |= {"check": True, "env": environment, "stdin": subprocess.DEVNULL}
+        subprocess.run(command, **options)  # type: ignore[call-overload]
 
     def pythons(self) -> list[str]:
         """The version that the suite calls python3, and its newest: ["3.14", "3.15"]."""
@@ -236,7 +285,8 @@ class Chroot:
         for version in versions:
             packages += [f"python{version}{part}" for part in ("", "-dev", "-venv")]
         print("installing", *packages, flush=True)
-        self.run(f"apt-get -qy install --no-install-recommends {' '.join(packages)} >/dev/null")
+        command = f"apt-get -qy install --no-install-recommends {' '.join(packages)}"
+        self._prepare(command, "cannot install what a build needs")
 
     def copy_checkout(self) -> None:
         """Copy the files that git knows or would add; of an earlier run only environments stay."""
@@ -274,7 +324,7 @@ def check(chroot: Chroot, version: str, steps: list[str]) -> list[str]:
     return failed
 
 
-def main() -> int:
+def main(arguments: list[str] | None = None) -> int:
     """Run the steps; the exit status of the program."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("suite", help="a suite of Debian, such as sid or trixie")
@@ -282,7 +332,7 @@ def main() -> int:
     parser.add_argument("--step", action="append", choices=STEPS, help="one step; else all")
     parser.add_argument("--folder", type=Path, help="of the chroot; default: .cache/SUITE")
     parser.add_argument("--mirror", help="address of Debian's archive; default: that of apt")
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     folder = (options.folder or REPO / ".cache" / options.suite).absolute()
     chroot = Chroot(options.suite, folder, options.mirror)
     try:
@@ -292,7 +342,7 @@ def main() -> int:
             raise SuiteError(f"{options.suite} has no CPython from {OLDEST[0]}.{OLDEST[1]} on")
         chroot.install(versions)
         chroot.copy_checkout()
-    except (SuiteError, subprocess.CalledProcessError) as problem:
+    except SuiteError as problem:
         print(f"debian_suite: {problem}", file=sys.stderr)
         return 4
     failed = [
