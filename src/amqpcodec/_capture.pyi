@@ -51,7 +51,7 @@ def capture_schema(
     protocol: Protocol | V1Core,
     fields: Iterable[str] | None,
     level: str = "frame",
-    tables: str = "json",
+    field_tables: str = "json",
 ) -> Schema:
     """See amqpcodec.capture.schema."""
 
@@ -136,7 +136,7 @@ class CaptureReader:
         reorder_bytes: int = ...,
         reorder_total: int = ...,
         others: tuple[Protocol | V1Core, ...] = (),
-        tables: str = "json",
+        field_tables: str = "json",
         reorder_pieces: int = ...,
         ordered: bool = False,
         layers: Layers | None = None,

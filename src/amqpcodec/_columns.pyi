@@ -76,7 +76,7 @@ def columns_schema(
     fields: Iterable[str] | None,
     level: str = "frame",
     layout: str = "plain",
-    tables: str = "json",
+    field_tables: str = "json",
 ) -> Schema:
     """See amqpcodec.batch.schema."""
 
@@ -89,7 +89,7 @@ def decode_columns(
     limit: int = 0x7FFFFFFF,
     level: str = "frame",
     layout: str = "plain",
-    tables: str = "json",
+    field_tables: str = "json",
     groups: object = None,
     held: list[int] | None = None,
     on_progress: Callable[[int, int], object] | None = None,

@@ -52,7 +52,7 @@ def decode(
     layout: Layout = "plain",
     *,
     dialect: Dialect = "rabbitmq",
-    tables: Tables = "json",
+    field_tables: Tables = "json",
     by: Iterable[Any] | None = None,
     column: str = "frame",
     on_progress: Callable[[int, int], object] | None = None,
@@ -136,7 +136,7 @@ def decode(
             uint8 is one buffer. NumPy pads S with NULs: those after the last frame are no part of
             the value, those within its frames are.
         protocol: a version, or a protocol module such as load_xml_spec returns.
-        level: "frame" or "message"; as mode, layout and tables in any case.
+        level: "frame" or "message"; as mode, layout and field_tables in any case.
         fields: names of columns, which chooses and orders them; None for those above (frame level:
             all; message level: offset, frame_type, arguments, body_size, frame and error_offset
             can be asked for). Only what they need is decoded; an error is looked for in all of a
@@ -153,11 +153,11 @@ def decode(
             with these columns and the one of bytes. An empty list: all values are one conversation.
             Keys that are null are equal. It needs pyarrow.
         column: the name of the bytes in data, where by names columns of it.
-        tables: what a column of field tables is (the headers of properties; an argument that is
-            one; of 1.0 application_properties): "json" (utf8), "variant" (a struct of the binaries
-            value and metadata, Spark's and Parquet's Variant encoding) or "map" (map of utf8 to
-            utf8: strings as they are, other values as JSON text, void as null). Text inside of
-            other columns stays JSON. Keys are written as in JSON text; a table that has a key
+        field_tables: the type of columns of field tables (the headers of properties; an argument
+            that is one; of 1.0 application_properties): "json" (utf8), "variant" (a struct of the
+            binaries value and metadata, Spark's and Parquet's Variant encoding) or "map" (map of
+            utf8 to utf8: strings as they are, other values as JSON text, void as null). Text inside
+            of other columns stays JSON. Keys are written as in JSON text; a table that has a key
             twice is an object or map with the one key ``$table`` and a list of all pairs.
         on_progress: called after each MiB or so, and at the end, with the bytes of data that were
             decoded so far and how many there are; what it raises ends the decoding.
@@ -178,14 +178,14 @@ def decode(
     """
     found = _protocol(protocol)
     groups: Any = None
-    level, mode, layout, tables = _any_case(level, mode, layout, tables)
+    level, mode, layout, field_tables = _any_case(level, mode, layout, field_tables)
     data = values_to_arrow(data, isinstance(found, _v1.V1Core))
     if by is not None:
         if level != "message":
             raise ValueError("by is for level='message': frames stand for themselves")
         data, groups = values_and_groups(data, by, column)
     return _columns.decode_columns(
-        found, data, fields, mode, dialect, level=level, layout=layout, tables=tables,
+        found, data, fields, mode, dialect, level=level, layout=layout, field_tables=field_tables,
         groups=groups, on_progress=on_progress,
     )  # fmt: skip
 
@@ -196,7 +196,7 @@ def decode_held(
     fields: Iterable[str] | None,
     mode: str,
     *,
-    tables: str,
+    field_tables: str,
     groups: Any,
     links: list[int],
 ) -> tuple[Columns, list[tuple[int, bytes, int]], list[int]]:
@@ -210,8 +210,8 @@ def decode_held(
         of deliveries that were given up, which the next call must know.
     """
     found = _columns.decode_columns(
-        _protocol(protocol), data, fields, mode, "rabbitmq", level="message", tables=tables,
-        groups=groups, held=links,
+        _protocol(protocol), data, fields, mode, "rabbitmq", level="message",
+        field_tables=field_tables, groups=groups, held=links,
     )  # fmt: skip
     assert found.held is not None
     return found, *found.held
@@ -324,7 +324,7 @@ def schema(
     fields: Iterable[str] | None = None,
     layout: Layout = "plain",
     *,
-    tables: Tables = "json",
+    field_tables: Tables = "json",
 ) -> Schema:
     """The schema of what decode will return, as an object with ``__arrow_c_schema__``.
 
@@ -333,13 +333,13 @@ def schema(
     Raises:
         ValueError: a name is not known.
     """
-    level, _, layout, tables = _any_case(level, "PERMISSIVE", layout, tables)
-    return _columns.columns_schema(_protocol(protocol), fields, level, layout, tables)
+    level, _, layout, field_tables = _any_case(level, "PERMISSIVE", layout, field_tables)
+    return _columns.columns_schema(_protocol(protocol), fields, level, layout, field_tables)
 
 
-def _any_case(level: Any, mode: Any, layout: Any, tables: Any) -> Any:
+def _any_case(level: Any, mode: Any, layout: Any, field_tables: Any) -> Any:
     """These options as the core spells them; what is no text it refuses itself."""
-    given = (level, mode, layout, tables)
+    given = (level, mode, layout, field_tables)
     lower = [each.lower() if isinstance(each, str) else each for each in given]
     lower[1] = mode.upper() if isinstance(mode, str) else mode
     return lower

@@ -43,7 +43,7 @@ def scan_captures(
         paths: as capture.read takes them: files, folders and globs.
         level, fields: as capture.read takes them. fields also names columns that are not there by
             themselves, such as "headers.n:long".
-        options: all others of capture.read: ports, protocol, redact, chain, tables, order, ...
+        options: all others of capture.read, such as ports, protocol, redact and order.
 
     Raises:
         FileNotFoundError: a path, a URI or a glob stands for nothing.

@@ -23,16 +23,16 @@ def claiming(count: int = 65536) -> bytes:
     return struct.pack(">IBBH", 8 + len(body), 2, 0, 0) + body
 
 
-@pytest.mark.parametrize("tables", ["json", "variant"])
+@pytest.mark.parametrize("field_tables", ["json", "variant"])
 @pytest.mark.parametrize("size", [55_000, 655_000])
-def test_a_capture_of_claims_is_read_to_its_end(size: int, tables: str) -> None:
+def test_a_capture_of_claims_is_read_to_its_end(size: int, field_tables: str) -> None:
     one = claiming()
     said = v1.PROTOCOL_HEADER + v1_talk.opening() + one * (size // len(one)) + v1_talk.attach()
     packets = make.opening()
     packets += [make.client(1001 + at, said[at : at + 1400]) for at in range(0, len(said), 1400)]
     held = errors = rows = 0
     last = None
-    for batch in capture.read(io.BytesIO(make.pcap(packets)), tables=tables):
+    for batch in capture.read(io.BytesIO(make.pcap(packets)), field_tables=field_tables):
         table = pa.record_batch(batch)
         held += table.nbytes
         rows += table.num_rows

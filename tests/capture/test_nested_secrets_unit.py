@@ -50,18 +50,18 @@ def shown(client: bytes, **how: Any) -> bytes:
     return repr(read(client, **how)).encode()
 
 
-@pytest.mark.parametrize("tables", ["json", "variant", "map"])
+@pytest.mark.parametrize("field_tables", ["json", "variant", "map"])
 @pytest.mark.parametrize("start", [start_of, open_of])
 @pytest.mark.parametrize("properties", NESTED.values(), ids=NESTED)
 def test_secrets_in_tables_and_arrays(
-    properties: dict[str, Any], start: Callable[[dict[str, Any]], bytes], tables: str
+    properties: dict[str, Any], start: Callable[[dict[str, Any]], bytes], field_tables: str
 ) -> None:
     """The frame is as good as before, and what is beside them is shown."""
-    found = read(start(properties), tables=tables)
+    found = read(start(properties), field_tables=field_tables)
     assert SECRET not in repr(found).encode()
     assert b"shown" in repr(found).encode()
     assert [row["error"] for row in found if row["error"]] == []
-    assert SECRET in shown(start(properties), tables=tables, redact=False)
+    assert SECRET in shown(start(properties), field_tables=field_tables, redact=False)
 
 
 @pytest.mark.parametrize("level", ["frame", "message"])
@@ -204,18 +204,18 @@ VALUES = [
 ]
 
 
-@pytest.mark.parametrize("tables", ["json", "variant"])
+@pytest.mark.parametrize("field_tables", ["json", "variant"])
 @pytest.mark.parametrize("value", VALUES, ids=range(len(VALUES)))
-def test_secrets_of_1_0_of_any_type(value: Any, tables: str) -> None:
+def test_secrets_of_1_0_of_any_type(value: Any, field_tables: str) -> None:
     named = {"password": value, "k": "shown"}
     described = v1.Map([(v1.Described(5, v1.Symbol("password")), value), ({"token": value}, 1)])
     inside = {"a": v1.Array("map", [named], descriptors=[5]), "b": v1.Described(5, [described])}
     for properties in (named, described, inside):
-        found = read(open_of(properties), tables=tables)
+        found = read(open_of(properties), field_tables=field_tables)
         assert SECRET not in repr(found).encode()
         assert [row["error"] for row in found if row["error"]] == []
-        assert SECRET in shown(open_of(properties), tables=tables, redact=False)
-    assert b"shown" in shown(open_of(inside), tables=tables)
+        assert SECRET in shown(open_of(properties), field_tables=field_tables, redact=False)
+    assert b"shown" in shown(open_of(inside), field_tables=field_tables)
 
 
 def test_an_open_that_cannot_be_read() -> None:

@@ -76,12 +76,12 @@ def values(make: Callable[[], bytes]) -> Any:
 
 
 CASES: dict[str, Callable[[], Callable[[], Any]]] = {
-    f"{name} {level} {layout} {tables}": partial(
-        decode, make, protocol=protocol, level=level, layout=layout, tables=tables
+    f"{name} {level} {layout} {field_tables}": partial(
+        decode, make, protocol=protocol, level=level, layout=layout, field_tables=field_tables
     )
     for name, protocol, make in (("0-9-1", "0-9-1", legacy), ("1.0", "1.0", new))
     for level in ("frame", "message")
-    for layout, tables in (
+    for layout, field_tables in (
         ("plain", "json"),
         ("plain", "map"),
         ("plain", "variant"),

@@ -111,9 +111,9 @@ def test_the_limit_is_one_in_every_form_and_direction(limit: int) -> None:
             for write in writes:
                 assert given(write) == (nulls if fits else None)
             assert (written_columns(count) is not None) == fits
-            for tables in ("json", "variant", "map"):
+            for field_tables in ("json", "variant", "map"):
                 for level, data in (("frame", frame(count)), ("message", transfer(count))):
-                    [row] = rows(data, level=level, tables=tables)
+                    [row] = rows(data, level=level, field_tables=field_tables)
                     assert (row["error"] is None) == fits
 
 
@@ -136,17 +136,17 @@ def test_the_limit_is_read_and_set() -> None:
     assert limits.get_max_empty_elements() == LIMIT
 
 
-@pytest.mark.parametrize("tables", ["json", "variant", "map"])
+@pytest.mark.parametrize("field_tables", ["json", "variant", "map"])
 @pytest.mark.parametrize("level", ["frame", "message"])
-def test_a_batch_stays_below_a_multiple_of_its_input(level: str, tables: str) -> None:
+def test_a_batch_stays_below_a_multiple_of_its_input(level: str, field_tables: str) -> None:
     one = frame(LIMIT)
     data = one * (55_000 // len(one))
-    found = rows(data, level=level, tables=tables)
+    found = rows(data, level=level, field_tables=field_tables)
     good = [row for row in found if row["error"] is None]
     # The first is below the limit of a frame; what others have beyond the input's bytes counts too.
     assert 1 <= len(good) <= 3
     assert len(found) == 55_000 // len(one)
-    size = batch.decode(data, protocol="1.0", level=level, tables=tables)
+    size = batch.decode(data, protocol="1.0", level=level, field_tables=field_tables)
     assert pa.record_batch(size).nbytes < 40 * len(data)
     if level == "frame":
         assert all(row["frame"] == one for row in found)

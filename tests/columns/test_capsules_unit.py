@@ -156,7 +156,7 @@ def test_a_child_moved_out_lives_by_itself(parent_first: bool) -> None:
 
 @pytest.mark.parametrize("parent_first", [False, True])
 def test_a_schema_moved_out_lives_by_itself(parent_first: bool) -> None:
-    capsule = batch.schema(tables="variant").__arrow_c_schema__()
+    capsule = batch.schema(field_tables="variant").__arrow_c_schema__()
     parent = raw_schema(capsule)
     child = RawSchema.from_address(parent.children[COLUMNS.index("properties")])
     moved = RawSchema()
@@ -167,7 +167,7 @@ def test_a_schema_moved_out_lives_by_itself(parent_first: bool) -> None:
         assert not parent.release
         batch.schema().__arrow_c_schema__()  # other memory may be of the same size
     field = pa.Field._import_from_c(ctypes.addressof(moved))
-    expected = pa.schema(batch.schema(tables="variant")).field("properties")
+    expected = pa.schema(batch.schema(field_tables="variant")).field("properties")
     assert field.equals(expected, check_metadata=True)
     headers = field.type.field("headers").type
     assert headers.field("metadata").metadata == {b"variant": b"true"}

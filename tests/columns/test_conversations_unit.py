@@ -182,7 +182,7 @@ def test_a_message_without_a_number_is_whole_too() -> None:
 
 def held(values: list[bytes], protocol: str, links: list[int]) -> Any:
     array = pa.array(values, pa.binary())
-    options: dict[str, Any] = {"tables": "json", "groups": True, "links": links}
+    options: dict[str, Any] = {"field_tables": "json", "groups": True, "links": links}
     return batch.decode_held(array, protocol, ["body", "error"], "PERMISSIVE", **options)
 
 

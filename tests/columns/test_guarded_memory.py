@@ -55,8 +55,8 @@ def test_runs_of_messages(rng: Random) -> None:
         octets = spoilt(rng, octets)
     level, layout = rng.choice(("frame", "message")), rng.choice(("plain", "view"))
     fields = rng.sample(NAMES, rng.randrange(1, len(NAMES))) if level == "message" else None
-    tables = rng.choice(("json", "variant", "map")) if layout == "plain" else "json"
-    both(octets, level=level, layout=layout, fields=fields, tables=tables)
+    field_tables = rng.choice(("json", "variant", "map")) if layout == "plain" else "json"
+    both(octets, level=level, layout=layout, fields=fields, field_tables=field_tables)
 
 
 @given(some.seeds)

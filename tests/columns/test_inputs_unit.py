@@ -135,8 +135,8 @@ def test_a_view_out_of_its_buffer_and_an_index_out_of_its_dictionary() -> None:
 
 
 def test_any_case() -> None:
-    expected = rows(PLAIN, mode="DROPMALFORMED", level="frame", tables="map", layout="plain")
-    options: dict[str, Any] = {"mode": "dropMalformed", "level": "FRAME", "tables": "Map"}
+    expected = rows(PLAIN, mode="DROPMALFORMED", level="frame", field_tables="map", layout="plain")
+    options: dict[str, Any] = {"mode": "dropMalformed", "level": "FRAME", "field_tables": "Map"}
     assert rows(PLAIN, layout="Plain", **options) == expected
     for name, short in (("n:long", "n:int"), ("n:boolean", "n:bool"), ("n:string", "n:STRING")):
         one, other = (batch.schema(fields=[f"headers.{each}"]) for each in (name, short))

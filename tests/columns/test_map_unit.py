@@ -47,7 +47,7 @@ def plain(table: Any) -> list[tuple[str, str | None]]:
 def check(data: Any, dialect: str = "rabbitmq", **options: Any) -> int:
     """Maps at frame level against the reference; how many there were."""
     fields = ["frame_type", "frame", "error", "properties.headers", "properties.app_id"]
-    found = decode(data, fields=fields, tables="map", dialect=dialect, **options)
+    found = decode(data, fields=fields, field_tables="map", dialect=dialect, **options)
     count = 0
     for row in found.to_pylist():
         if row["error"] is not None or row["frame_type"] != "header":
@@ -57,31 +57,31 @@ def check(data: Any, dialect: str = "rabbitmq", **options: Any) -> int:
         headers = frame.properties.get("headers")
         assert row["properties.headers"] == (None if headers is None else plain(headers))
         count += headers is not None
-    whole = decode(data, tables="map", dialect=dialect, **options).column("properties")
+    whole = decode(data, field_tables="map", dialect=dialect, **options).column("properties")
     assert found.column(3).to_pylist() == whole.field("headers").to_pylist()
     return count
 
 
 def one(table: bytes, **options: Any) -> list[tuple[str, str | None]]:
     [row] = decode(
-        w.header_frame(headers=table), fields=["properties.headers"], tables="map", **options
+        w.header_frame(headers=table), fields=["properties.headers"], field_tables="map", **options
     ).to_pylist()
     return list(row["properties.headers"])
 
 
 def test_schema() -> None:
-    schema = pa.schema(batch.schema(fields=["properties.headers"], tables="map"))
+    schema = pa.schema(batch.schema(fields=["properties.headers"], field_tables="map"))
     found = schema.field(0).type
     assert found == MAP
     assert not found.key_field.nullable
     assert found.item_field.nullable
     assert not found.keys_sorted
-    inner = pa.schema(batch.schema(tables="map")).field("properties").type.field("headers")
+    inner = pa.schema(batch.schema(field_tables="map")).field("properties").type.field("headers")
     assert inner.type == MAP
     for data in (b"", w.HEARTBEAT, gen.stream(Random(1), 20)):
-        rows = decode(data, tables="map")
-        assert rows.schema.equals(pa.schema(batch.schema(tables="map")))
-        assert pa.table(batch.decode(data, tables="map")).to_batches() in ([rows], [])
+        rows = decode(data, field_tables="map")
+        assert rows.schema.equals(pa.schema(batch.schema(field_tables="map")))
+        assert pa.table(batch.decode(data, field_tables="map")).to_batches() in ([rows], [])
 
 
 def test_values() -> None:
@@ -164,7 +164,9 @@ def test_a_fault_behind_the_table(mode: str) -> None:
     odd = w.header_frame(headers=w.table(*((str(n), b"V") for n in range(5))), app_id=b"\xff")
     data = (odd * 3 + good + odd + good) * 20
     assert check(data, mode=mode) == 40
-    column = decode(data, fields=["properties.headers"], tables="map", mode="PERMISSIVE").column(0)
+    column = decode(
+        data, fields=["properties.headers"], field_tables="map", mode="PERMISSIVE"
+    ).column(0)
     values = column.to_pylist()
     assert [len(each) for each in values[:6]] == [5, 5, 5, 2, 5, 2]
 
@@ -178,7 +180,7 @@ def test_message_level_and_arguments() -> None:
         (declare + message) * 2,
         level="message",
         fields=["properties.headers", "queue.declare.arguments", "body"],
-        tables="map",
+        field_tables="map",
     )
     assert (
         found.to_pylist()
@@ -203,7 +205,7 @@ def test_columns_that_end() -> None:
     for data in (frame * 200, many * 200):
         with pytest.raises(ValueError, match=r"properties\.headers"):
             _columns.decode_columns(
-                amqp.PROTOCOL, data, None, "PERMISSIVE", "rabbitmq", 5_400, tables="map"
+                amqp.PROTOCOL, data, None, "PERMISSIVE", "rabbitmq", 5_400, field_tables="map"
             )
 
 
@@ -211,7 +213,7 @@ def test_columns_that_end() -> None:
 def test_entries_moved_out_live_by_themselves(parent_first: bool) -> None:
     """By Arrow's rules a consumer may move children out, and release parent and child apart."""
     frame = w.header_frame(headers=w.table(("k", b"b\1"), ("l", b"S\0\0\0\1x")))
-    result = batch.decode(frame * 100, fields=["properties.headers"], tables="map")
+    result = batch.decode(frame * 100, fields=["properties.headers"], field_tables="map")
     _, capsule = result.__arrow_c_array__()
     parent = raw(capsule)
     child = ctypes.cast(parent.children, ctypes.POINTER(ctypes.POINTER(RawArray)))[0].contents
@@ -231,16 +233,18 @@ def test_entries_moved_out_live_by_themselves(parent_first: bool) -> None:
     assert array.to_pylist() == [{"key": "k", "value": "1"}, {"key": "l", "value": "x"}] * 100
 
 
-@pytest.mark.parametrize("tables", ["map", "variant"])
-def test_the_layout_of_views(tables: str) -> None:
+@pytest.mark.parametrize("field_tables", ["map", "variant"])
+def test_the_layout_of_views(field_tables: str) -> None:
     """Other columns become views; what tables become has one layout."""
     rng = Random(3)
     data = b"".join(gen.header_frame(rng, 1) for _ in range(50))
     fields = ["properties.headers", "properties.app_id"]
-    found = decode(data, fields=fields, tables=tables, layout="view")
-    plain = decode(data, fields=fields, tables=tables)
+    found = decode(data, fields=fields, field_tables=field_tables, layout="view")
+    plain = decode(data, fields=fields, field_tables=field_tables)
     assert found.schema.field(0).equals(plain.schema.field(0), check_metadata=True)
     assert found.schema.field(1).type == pa.string_view()
     assert found.column(0).equals(plain.column(0))
-    whole = decode(data, tables=tables, layout="view").column("properties").field("headers")
+    whole = (
+        decode(data, field_tables=field_tables, layout="view").column("properties").field("headers")
+    )
     assert whole.equals(plain.column(0))

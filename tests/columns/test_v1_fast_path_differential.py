@@ -37,7 +37,7 @@ WAYS: list[dict[str, Any]] = [
     {"level": "frame", "fields": ["handle", "arguments", "payload"]},
     {"level": "message", "fields": ASKED},
     {"level": "message", "fields": ASKED, "layout": "view"},
-    {"level": "message", "tables": "map"},
+    {"level": "message", "field_tables": "map"},
     {"level": "message", "fields": ["properties.to", "properties.message_id", "body"]},
     {"level": "message", "fields": ["application_properties.a:long", "header.priority", "more"]},
     {"level": "message", "fields": ["properties.creation_time", "body_kind", "value", "error"]},

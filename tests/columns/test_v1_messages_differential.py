@@ -373,7 +373,7 @@ def test_application_properties_as_maps() -> None:
         amqp.Map([(1, "x")]),
     ]
     data = b"".join(whole(amqp.Message(application_properties=each)) for each in maps)
-    found = decode(data + whole(amqp.Message()), level="message", tables="map")
+    found = decode(data + whole(amqp.Message()), level="message", field_tables="map")
     column = found.column("application_properties")
     assert column.type == pa.map_(pa.string(), pa.string())
     assert column.to_pylist() == [

@@ -34,7 +34,7 @@ def both(*maps: Any, layout: str = "plain") -> list[tuple[Any, str]]:
     """What the Variants say, and the JSON text of the same messages."""
     data = b"".join(map(whole, maps))
     options: Any = {"level": "message", "fields": ["application_properties", "error"]}
-    found = decode(data, tables="variant", layout=layout, **options)
+    found = decode(data, field_tables="variant", layout=layout, **options)
     assert found["error"].null_count == len(maps), found["error"]
     text = decode(data, **options)["application_properties"].to_pylist()
     read = [variants.read(**row) for row in found["application_properties"].to_pylist()]
@@ -101,12 +101,14 @@ def check(*maps: Any, layout: str = "plain") -> list[Any]:
 
 
 def test_schema_is_that_of_0_9_1() -> None:
-    schema = pa.schema(batch.schema("1.0", "message", ["application_properties"], tables="variant"))
-    other = pa.schema(batch.schema(fields=["properties.headers"], tables="variant"))
+    schema = pa.schema(
+        batch.schema("1.0", "message", ["application_properties"], field_tables="variant")
+    )
+    other = pa.schema(batch.schema(fields=["properties.headers"], field_tables="variant"))
     assert schema.field(0).type == other.field(0).type
-    assert decode(b"", level="message", tables="variant").num_rows == 0
+    assert decode(b"", level="message", field_tables="variant").num_rows == 0
     found = decode(amqp.encode(1, amqp.Transfer(0, 1, b"t"), amqp.Message(b"x").encode()),
-                   level="message", tables="variant")  # fmt: skip
+                   level="message", field_tables="variant")  # fmt: skip
     assert found["application_properties"].to_pylist() == [None]
 
 
@@ -212,17 +214,19 @@ def test_errors_are_those_of_json() -> None:
         section = b"\0\x53\x74\xd1" + (len(bad) + 7).to_bytes(4, "big") + b"\0\0\0\2\xa1\1k" + bad
         data = good + amqp.encode(1, amqp.Transfer(0, 1, b"t"), section) + good
         rows = [
-            decode(data, level="message", tables=tables, fields=["error", "error_offset"])
-            for tables in ("json", "variant")
+            decode(
+                data, level="message", field_tables=field_tables, fields=["error", "error_offset"]
+            )
+            for field_tables in ("json", "variant")
         ]
         assert rows[0] == rows[1]
         assert rows[0]["error"].null_count == 2
-        found = decode(data, level="message", tables="variant", mode="DROPMALFORMED")
+        found = decode(data, level="message", field_tables="variant", mode="DROPMALFORMED")
         assert [variants.read(**row) for row in found["application_properties"].to_pylist()] == [
             {"a": 1}, {"a": 1},
         ]  # fmt: skip
         with pytest.raises(DecodeError):
-            batch.decode(data, "1.0", "message", tables="variant", mode="FAILFAST")
+            batch.decode(data, "1.0", "message", field_tables="variant", mode="FAILFAST")
 
 
 def test_a_full_column_is_an_error() -> None:

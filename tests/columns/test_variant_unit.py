@@ -29,9 +29,9 @@ VARIANT = pa.struct(
 def variant(table: bytes, **options: Any) -> dict[str, bytes]:
     frame = w.header_frame(headers=table)
     fields = ["properties.headers", "error"]
-    [row] = decode(frame, fields=fields, tables="variant", **options).to_pylist()
+    [row] = decode(frame, fields=fields, field_tables="variant", **options).to_pylist()
     assert row["error"] is None
-    [whole] = decode(frame, fields=["properties"], tables="variant", **options).to_pylist()
+    [whole] = decode(frame, fields=["properties"], field_tables="variant", **options).to_pylist()
     assert whole["properties"]["headers"] == row["properties.headers"]
     return dict(row["properties.headers"])
 
@@ -51,16 +51,16 @@ def value(octets: bytes, **options: Any) -> Any:
 
 def test_schema() -> None:
     for fields, name in ((None, "properties"), (["properties.headers"], "properties.headers")):
-        schema = pa.schema(batch.schema(fields=fields, tables="variant"))
+        schema = pa.schema(batch.schema(fields=fields, field_tables="variant"))
         found = schema.field(name).type
         found = found if name == "properties.headers" else found.field("headers").type
         assert found == VARIANT
         assert found.field("metadata").metadata == {b"variant": b"true"}
         assert not found.field("value").nullable
         for data in (b"", gen.stream(Random(1), 20)):
-            rows = decode(data, fields=fields, tables="variant")
+            rows = decode(data, fields=fields, field_tables="variant")
             assert rows.schema.equals(schema, check_metadata=True)
-            stream = pa.table(batch.decode(data, fields=fields, tables="variant"))
+            stream = pa.table(batch.decode(data, fields=fields, field_tables="variant"))
             assert stream.schema.equals(schema, check_metadata=True)
 
 
@@ -213,7 +213,7 @@ def test_nesting_to_the_limit() -> None:
         inner = w.nested(("k", inner))
     check(w.table(("k", inner)))
     frame = w.header_frame(headers=w.table(("k", w.nested(("k", inner)))))
-    [row] = decode(frame, tables="variant").to_pylist()
+    [row] = decode(frame, field_tables="variant").to_pylist()
     assert row["properties"] is None
     assert "nested deeper" in row["error"]
 
@@ -246,7 +246,7 @@ def same_as_json(data: Any, **options: Any) -> int:
         "queue.declare.arguments",
     ]
     rest = ["method", "channel", "error", "properties.message_id", "headers.n"]
-    found = decode(data, fields=[*fields, *rest], tables="variant", **options).to_pylist()
+    found = decode(data, fields=[*fields, *rest], field_tables="variant", **options).to_pylist()
     expected = decode(data, fields=[*fields, *rest], **options).to_pylist()
     assert len(found) == len(expected)
     count = 0
@@ -259,7 +259,7 @@ def same_as_json(data: Any, **options: Any) -> int:
             else:
                 del one[name], other[name]
         assert one == other
-    whole = decode(data, tables="variant", **options)
+    whole = decode(data, field_tables="variant", **options)
     plain = decode(data, **options)
     at = plain.schema.names.index("properties")
     for name in plain.schema.names:
@@ -269,7 +269,7 @@ def same_as_json(data: Any, **options: Any) -> int:
         assert whole.column(at).field(child).equals(plain.column(at).field(child))
     headers = whole.column(at).field("headers").to_pylist()
     both = [*plain.schema.names, "properties.headers"]
-    one_by_one = decode(data, fields=both, tables="variant", **options)
+    one_by_one = decode(data, fields=both, field_tables="variant", **options)
     assert headers == one_by_one.column("properties.headers").to_pylist()
     return count
 
@@ -322,23 +322,23 @@ def test_columns_that_end() -> None:
     for data, limit in ((frame * 200, 5_000), (frame * 500, 5_500)):
         with pytest.raises(ValueError, match=r"properties\.headers"):
             _columns.decode_columns(
-                amqp.PROTOCOL, data, None, "PERMISSIVE", "rabbitmq", limit, tables="variant"
+                amqp.PROTOCOL, data, None, "PERMISSIVE", "rabbitmq", limit, field_tables="variant"
             )
 
 
 def test_other_names() -> None:
     for wrong in ("jsons", "xml", ""):
-        with pytest.raises(ValueError, match="tables is"):
-            batch.decode(b"", tables=wrong)
-        with pytest.raises(ValueError, match="tables is"):
-            batch.schema(tables=wrong)
+        with pytest.raises(ValueError, match="field_tables is"):
+            batch.decode(b"", field_tables=wrong)
+        with pytest.raises(ValueError, match="field_tables is"):
+            batch.schema(field_tables=wrong)
 
 
 def test_json_columns_stay_json() -> None:
     frame = w.header_frame(headers=w.table(("k", b"b\1")))
     fields = ["properties_json", "headers.k", "arguments"]
     data = frame + w.method_frame("queue.declare", arguments=w.table(("x", b"b\1")))
-    found = decode(data, fields=fields, tables="variant")
+    found = decode(data, fields=fields, field_tables="variant")
     assert found.equals(decode(data, fields=fields))
     assert json.loads(found.column(0)[0].as_py()) == {"headers": {"k": 1}}
 

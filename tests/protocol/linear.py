@@ -256,7 +256,9 @@ CONSTRUCTS: dict[str, Callable[[int], Any]] = {
     "columns: table with one name": lambda n: columns("0-9-1", header(b"\x01kI\0\0\0\x01" * n)),
     "columns: frames": lambda n: columns("0-9-1", header(entries(2)) * n),
     "columns: table as JSON": lambda n: columns("0-9-1", header(entries(n))),
-    "columns: table as Variant": lambda n: columns("0-9-1", header(entries(n)), tables="variant"),
+    "columns: table as Variant": lambda n: columns(
+        "0-9-1", header(entries(n)), field_tables="variant"
+    ),
     "columns: long text as JSON": lambda n: columns(
         "0-9-1", header(b"\x01tS" + struct.pack(">I", 20 * n) + b'"\n' * (10 * n))
     ),

@@ -59,8 +59,8 @@ def columns(protocol: str, data: bytes) -> None:
     from amqpcodec import batch
 
     for level in ("frame", "message"):
-        for tables in ("json", "variant", "map"):
-            batch.decode(data, protocol, level, tables=tables)
+        for field_tables in ("json", "variant", "map"):
+            batch.decode(data, protocol, level, field_tables=field_tables)
             batch.decode(data + data[:9], protocol, level, layout="view")
 
 

@@ -45,9 +45,9 @@ FIELDS = [
 ]
 
 
-def direct(values, fields=None, level="message", mode="PERMISSIVE", tables="json"):
+def direct(values, fields=None, level="message", mode="PERMISSIVE", field_tables="json"):
     array = pa.array(values, pa.binary())
-    rows = batch.decode(array, "0-9-1", level, fields, mode, tables=tables)
+    rows = batch.decode(array, "0-9-1", level, fields, mode, field_tables=field_tables)
     rows = pa.record_batch(rows).to_pylist(maps_as_pydicts="strict")
     return [{"id": row.pop("row"), **row} for row in rows] if fields is None else rows
 
@@ -93,12 +93,14 @@ def test_messages(spark, mode):
 
 
 @pytest.mark.parametrize("level", ["frame", "message"])
-@pytest.mark.parametrize("tables", ["json", "variant", "map"])
-def test_every_kind_of_field(spark, level, tables):
+@pytest.mark.parametrize("field_tables", ["json", "variant", "map"])
+def test_every_kind_of_field(spark, level, field_tables):
     values = [*recorded(), *WHOLE]
-    found = amqp.decode(framed(spark, values, 1), fields=FIELDS, level=level, tables=tables)
+    found = amqp.decode(
+        framed(spark, values, 1), fields=FIELDS, level=level, field_tables=field_tables
+    )
     assert found.columns == FIELDS
-    expected = as_collected(direct(values, FIELDS, level, tables=tables))
+    expected = as_collected(direct(values, FIELDS, level, field_tables=field_tables))
     assert in_order(collected(found)) == in_order(expected)
     for name in FIELDS:
         assert [row for row in expected if row[name] is not None], name
@@ -144,7 +146,7 @@ def test_variants(spark):
 
 def test_variants_by_way_of_parquet_and_pandas(spark, tmp_path):
     table = amqp.decode(
-        framed(spark, WHOLE), fields=["properties.headers", "method"], tables="VARIANT"
+        framed(spark, WHOLE), fields=["properties.headers", "method"], field_tables="VARIANT"
     ).withColumnRenamed("properties.headers", "headers")
     table.write.parquet(str(tmp_path / "x"))
     back = spark.read.parquet(str(tmp_path / "x"))
@@ -167,7 +169,9 @@ def test_odd_tables_as_variants_do_not_end_the_job(spark):
     values = [twice.replace(b"bb", b"aa"), twice.replace(b"bb", b"\xff\xff")]
     values.append(message(b"", {"\uffee": 1, "\U00010000": 2, **{f"k{i}": i for i in range(40)}}))
     values.append(message(b"", {"x": float("nan"), "y": b"\xff", "$z": 2**62}))
-    table = amqp.decode(framed(spark, values), fields=["properties.headers"], tables="variant")
+    table = amqp.decode(
+        framed(spark, values), fields=["properties.headers"], field_tables="variant"
+    )
     table = table.toDF("h").where("h IS NOT NULL")
     texts = [row.j for row in table.selectExpr("to_json(h) AS j").collect()]
     assert texts[0] == '{"$table":[["aa",1],["aa",2]]}'
@@ -238,22 +242,22 @@ def test_more_than_one_message(spark):
     )
 
 
-@pytest.mark.parametrize("tables", ["variant", "map"])
-def test_tables_in_a_column(spark, tables):
-    options = {"level": "message", "Tables": tables}
-    schema = {"variant": "variant", "map": "map<string, string>"}[tables]
+@pytest.mark.parametrize("field_tables", ["variant", "map"])
+def test_tables_in_a_column(spark, field_tables):
+    options = {"level": "message", "FieldTables": field_tables}
+    schema = {"variant": "variant", "map": "map<string, string>"}[field_tables]
     given = amqp.from_amqp("frame", None, options).alias("m")
     told = amqp.from_amqp("frame", f"properties struct<headers: {schema}>", {"level": "message"})
     table = framed(spark, [message()]).select(given, told.alias("t"))
     whole = table.selectExpr("m.properties.headers AS h", "t.properties.headers AS i")
     one, other = whole.toArrow().to_pylist(maps_as_pydicts="strict")[0].values()
     assert one == other
-    expected = direct([message()], ["properties.headers"], tables=tables)
+    expected = direct([message()], ["properties.headers"], field_tables=field_tables)
     assert one == expected[0]["properties.headers"]
 
 
 def test_schema_of_messages(spark):
-    options = {"level": "message", "tables": "variant"}
+    options = {"level": "message", "field_tables": "variant"}
     [row] = (
         framed(spark, [DECLARE + message()])
         .select(amqp.schema_of_amqp("frame", options).alias("s"))
@@ -267,18 +271,18 @@ def test_schema_of_messages(spark):
 
 
 @pytest.mark.parametrize(
-    ("fields", "tables", "problem"),
+    ("fields", "field_tables", "problem"),
     [
-        (None, "xml", "tables is 'json', 'variant', 'map', not 'xml'"),
+        (None, "xml", "field_tables is 'json', 'variant', 'map', not 'xml'"),
         ("properties struct<headers: variant>", "map", "headers is map<string,string>, which"),
         ("properties struct<headers: variant>, queue map<string,string>", None, "not both"),
         ("`headers.n` int", None, "headers.n is string, which the schema calls int"),
         ("frame variant", None, "frame is binary, which the schema calls variant"),
     ],
 )
-def test_refused(spark, fields, tables, problem):
+def test_refused(spark, fields, field_tables, problem):
     with pytest.raises(ValueError, match=problem):
-        amqp.decode(framed(spark, [OPEN]), fields=fields, tables=tables)
+        amqp.decode(framed(spark, [OPEN]), fields=fields, field_tables=field_tables)
 
 
 # ---- amqp_capture ----
@@ -290,16 +294,16 @@ def captures(spark):
     return lambda: spark.read.format("amqp_capture")
 
 
-@pytest.mark.parametrize("tables", ["json", "variant", "map"])
-def test_messages_of_captures(captures, tables):
-    found = captures().options(LEVEL="Message", fields="*", tables=tables.upper())
+@pytest.mark.parametrize("field_tables", ["json", "variant", "map"])
+def test_messages_of_captures(captures, field_tables):
+    found = captures().options(LEVEL="Message", fields="*", field_tables=field_tables.upper())
     rows = found.load(str(RECORDING))
     expected = []
-    for each in capture.read(str(RECORDING), level="message", tables=tables):
+    for each in capture.read(str(RECORDING), level="message", field_tables=field_tables):
         expected += pa.record_batch(each).to_pylist(maps_as_pydicts="strict")
     assert in_order(collected(rows)) == in_order(as_collected(expected))
     assert len(expected) > 300
-    told = pa.schema(capture.schema("message", tables=tables))
+    told = pa.schema(capture.schema("message", field_tables=field_tables))
     assert rows.columns == told.names
 
 

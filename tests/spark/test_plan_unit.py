@@ -90,8 +90,8 @@ def test_a_header_is_asked_for_by_its_type(type_, asked):
     pa_names = {"long": "int64", "double": "float64", "string": "string"}
     wanted = StructType().add("headers.n", type_)
 
-    def told(names, tables):
-        assert tables == "json"
+    def told(names, field_tables):
+        assert field_tables == "json"
         return pa.schema([(name, pa.type_for_alias(pa_names[type_])) for name in names])
 
     assert columns.plan(told, wanted).fields == (asked,)
@@ -154,9 +154,9 @@ def test_only_what_is_asked_for_reaches_the_decoder(monkeypatch):
     asked = []
     decode = batch.decode
 
-    def spy(values, protocol, level, fields, mode, *, tables):
+    def spy(values, protocol, level, fields, mode, *, field_tables):
         asked.append(fields)
-        return decode(values, protocol, level, fields, mode, tables=tables)
+        return decode(values, protocol, level, fields, mode, field_tables=field_tables)
 
     monkeypatch.setattr(batch, "decode", spy)
     given = pa.record_batch([pa.array([OPEN, BODY], pa.binary())], ["frame"])
@@ -203,6 +203,9 @@ def test_options_in_any_case():
     assert given.numbers("ports", ()) == (5672, 5673)
     assert "ignoreCorruptFiles" in given
     assert "x" not in given
+    for name in ("fieldTables", "FIELD_TABLES", "field_tables"):
+        assert options.Options({name: "map"}).text("fieldtables", "json") == "map"
+    assert options.Options({"fs.key_file": "x"}).items() == {"fs.key_file": "x"}
     assert options.Options({"redact": False}).flag("redact", True) is False
 
 

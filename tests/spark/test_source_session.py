@@ -374,7 +374,7 @@ def test_corrupt_record_under_another_name(captures, damaged):
         ({"protocol": "7-7"}, "no protocol '7-7'"),
         ({"redact": "maybe"}, "option redact is true or false"),
         ({"ignoreCorruptFiles": "maybe"}, "option ignoreCorruptFiles is true or false"),
-        ({"tables": "xml"}, "tables is 'json', 'variant', 'map', not 'xml'"),
+        ({"fieldTables": "xml"}, "field_tables is 'json', 'variant', 'map', not 'xml'"),
         ({"MAXPARTITIONBYTES": "some"}, "option maxPartitionBytes is a size"),
         ({"modifiedAfter": "now"}, "option modifiedAfter is a time"),
         ({"recursiveFileLookup": "deep"}, "option recursiveFileLookup is true or false"),

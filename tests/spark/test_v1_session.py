@@ -64,7 +64,7 @@ def test_application_properties_as_variants(spark):
     pairs = {"n": 5, "text": "x", "at": v1.Timestamp(1_700_000_000_123), "big": v1.ULong(2**64 - 1)}
     frame = transfer(v1.Message(b"x", application_properties=pairs).encode())
     ddl = "application_properties variant, body binary"
-    for options in ({"tables": "variant"}, {"fields": ddl}):
+    for options in ({"field_tables": "variant"}, {"fields": ddl}):
         found = amqp.decode(framed(spark, [frame]), protocol="1.0", level="message", **options)
         [row] = found.selectExpr(
             "variant_get(application_properties, '$.n', 'int') AS n",

@@ -90,8 +90,8 @@ def test_values_of_1_0(kinds: str) -> None:
             new.encode_value(nest(LIMIT + 1, *WRAPS[kinds]))
 
 
-@pytest.mark.parametrize("tables", ["json", "variant", "map"])
-def test_columns(tables: Any) -> None:
+@pytest.mark.parametrize("field_tables", ["json", "variant", "map"])
+def test_columns(field_tables: Any) -> None:
     pa = pytest.importorskip("pyarrow")
     from amqpcodec import batch
 
@@ -105,7 +105,9 @@ def test_columns(tables: Any) -> None:
     }
     with limited("max_nesting", LIMIT):
         for protocol, frames in data.items():
-            columns = batch.decode(frames[0] + frames[1] + frames[0], protocol, tables=tables)
+            columns = batch.decode(
+                frames[0] + frames[1] + frames[0], protocol, field_tables=field_tables
+            )
             rows = pa.record_batch(columns).to_pylist()
             assert [row["error"] is None for row in rows] == [True, False, True], protocol
             assert "deeper than 20 levels" in rows[1]["error"]

@@ -94,7 +94,7 @@ class Reader:
         batch_rows: int = BATCH_ROWS,
         redact: bool = True,
         chain: bool | Literal["auto", "join"] = "auto",
-        tables: str = "json",
+        field_tables: str = "json",
         *,
         order: str = "packets",
         filesystem: Any = None,
@@ -144,7 +144,7 @@ class Reader:
                 batch_rows,
                 level,
                 others=others,
-                tables=tables,
+                field_tables=field_tables,
                 reorder_bytes=self.limits.reorder_bytes,
                 reorder_total=8 * self.limits.reorder_bytes,
                 reorder_pieces=self.limits.reorder_segments,
@@ -163,7 +163,7 @@ class Reader:
 
         self._core = core
         first = core()  # what is wrong with the arguments is told now
-        self._schema = _capture.capture_schema(told, fields, level, tables)
+        self._schema = _capture.capture_schema(told, fields, level, field_tables)
         self._reasons: dict[str, str] = {}
         self._watched: Watch | None = None
         if on_progress is not None:
@@ -558,7 +558,7 @@ def read(
     batch_rows: int = BATCH_ROWS,
     redact: bool = True,
     chain: bool | Literal["auto", "join"] = "auto",
-    tables: str = "json",
+    field_tables: str = "json",
     *,
     order: str = "packets",
     filesystem: Any = None,
@@ -646,7 +646,7 @@ def read(
             of the tap where it was seen first. Clocks of taps may differ: directions are each in
             order in any case, but rows of one may come before the other's that they answer. A
             file is open from its first packet to its last. Not in pieces: there is no state.
-        tables: what field tables become, "json", "variant" or "map", as batch.decode has it.
+        field_tables: what field tables become, "json", "variant" or "map", as batch.decode has it.
         order: "packets": rows come by file, packet_offset and position. A row that may still have
             one before it waits, while no more than 65,536 rows or 8 MiB of frames do; what comes
             after that in spite of it has the flag "late". "none": rows come when their last byte
@@ -703,7 +703,7 @@ def read(
         batch_rows,
         redact,
         chain,
-        tables,
+        field_tables,
         order=order,
         filesystem=filesystem,
         keylog=keylog,
@@ -717,10 +717,10 @@ def schema(
     level: str = "frame",
     fields: Iterable[str] | None = None,
     protocol: str | ModuleType | None = None,
-    tables: str = "json",
+    field_tables: str = "json",
 ) -> Schema:
     """The schema of the batches of read(), as an object with ``__arrow_c_schema__``."""
-    return _capture.capture_schema(_protocol(protocol), fields, level, tables)
+    return _capture.capture_schema(_protocol(protocol), fields, level, field_tables)
 
 
 def stats(

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from pyspark.sql.types import StructField, StructType
 
-from .options import Options
+from .options import Options, option_key
 
 __all__ = ["NO_PATH", "given_in_sql", "is_secret", "recall", "remember"]
 
@@ -43,7 +43,7 @@ def remember(schema: StructType, options: Options, names: Iterable[str]) -> Stru
     """The schema of a table that is being made, with the options of these names; else as it is."""
     if "provider" not in options:
         return schema
-    wanted = {name.lower() for name in names}
+    wanted = {option_key(name) for name in names}
     kept = {
         name: text
         for name, text in options.items().items()

@@ -44,13 +44,13 @@ class Plan:
 
     fields: what the decoder is asked for. schema: the columns that come out, in order.
     sources: of each column the index among fields, or -1 for the column of corrupt records.
-    tables: what field tables become, as batch.decode takes it.
+    field_tables: what field tables become, as batch.decode takes it.
     """
 
     fields: tuple[str, ...]
     schema: StructType
     sources: tuple[int, ...]
-    tables: str = "json"
+    field_tables: str = "json"
 
 
 def spark_type(arrow: pa.DataType) -> DataType:
@@ -78,12 +78,14 @@ def parse_schema(schema: str | DataType) -> DataType:
     return of_ddl(schema)
 
 
-def tables_of(wanted: DataType, tables: str | None) -> str:
+def tables_of(wanted: DataType, field_tables: str | None) -> str:
     """What field tables become: as it was told, or else by the types of a schema."""
-    if tables is not None:
-        if tables.lower() not in TABLES:
-            raise ValueError(f"tables is {', '.join(map(repr, TABLES))}, not {tables!r}")
-        return tables.lower()
+    if field_tables is not None:
+        if field_tables.lower() not in TABLES:
+            raise ValueError(
+                f"field_tables is {', '.join(map(repr, TABLES))}, not {field_tables!r}"
+            )
+        return field_tables.lower()
     if isinstance(wanted, VariantType | MapType):
         return "variant" if isinstance(wanted, VariantType) else "map"
     if isinstance(wanted, StructType):
@@ -108,7 +110,7 @@ def plan(
     told: Any,
     wanted: Iterable[str] | StructType | None,
     corrupt: str | None = CORRUPT,
-    tables: str | None = None,
+    field_tables: str | None = None,
 ) -> Plan:
     """A plan for columns.
 
@@ -116,26 +118,26 @@ def plan(
     what field tables become. wanted: names, of which "*" stands for all others; or a schema whose
     columns are named as the decoder's fields are; or None for all that the decoder has. corrupt:
     name of the column with the bytes of bad rows, a string (hexadecimal) or binary, which a schema
-    may have. tables: None: what the schema's types say, or else "json".
+    may have. field_tables: None: what the schema's types say, or else "json".
 
     Raises:
         ValueError: a name is not known, or a column has another type than the schema says.
     """
     if isinstance(wanted, StructType):
-        return _plan_of_schema(told, wanted, corrupt, tables_of(wanted, tables))
-    tables = tables_of(StructType(), tables)
+        return _plan_of_schema(told, wanted, corrupt, tables_of(wanted, field_tables))
+    field_tables = tables_of(StructType(), field_tables)
     if isinstance(wanted, str | bytes):
         raise TypeError(f"fields takes names in a list, not {type(wanted).__name__}")
     names = None if wanted is None else with_all(told, wanted)
-    schema = pa.schema(told(names, tables))
+    schema = pa.schema(told(names, field_tables))
     if len(schema) == 0:
         raise ValueError("fields names no column")
     columns = [StructField(each.name, spark_type(each.type)) for each in schema]
     fields = schema.names if names is None else names
-    return Plan(tuple(fields), StructType(columns), tuple(range(len(fields))), tables)
+    return Plan(tuple(fields), StructType(columns), tuple(range(len(fields))), field_tables)
 
 
-def _plan_of_schema(told: Any, wanted: StructType, corrupt: str | None, tables: str) -> Plan:
+def _plan_of_schema(told: Any, wanted: StructType, corrupt: str | None, field_tables: str) -> Plan:
     fields: list[str] = []
     sources: list[int] = []
     for column in wanted:
@@ -150,13 +152,13 @@ def _plan_of_schema(told: Any, wanted: StructType, corrupt: str | None, tables: 
         sources.append(fields.index(name))
     if not sources:
         raise ValueError("the schema names no column")
-    found = pa.schema(told(fields, tables)) if fields else pa.schema([])
+    found = pa.schema(told(fields, field_tables)) if fields else pa.schema([])
     for column, source in zip(wanted, sources, strict=True):
         if source >= 0:
             _check_type(column.name, column.dataType, spark_type(found.field(source).type))
     if -1 in sources:
         fields += [name for name in ("frame", "error") if name not in fields]
-    return Plan(tuple(fields), wanted, tuple(sources), tables)
+    return Plan(tuple(fields), wanted, tuple(sources), field_tables)
 
 
 def _field_name(column: StructField) -> str:

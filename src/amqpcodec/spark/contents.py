@@ -47,7 +47,7 @@ def decode_captures(
     level: str = "frame",
     ports: int | Iterable[int] = (5672,),
     redact: bool = True,
-    tables: str | None = None,
+    field_tables: str | None = None,
     keylog: str | Sequence[str] | None = None,
     **limits: Unpack[LimitOptions],
 ) -> DataFrame:
@@ -77,8 +77,8 @@ def decode_captures(
         level: "frame" or "message".
         ports: the servers' ports, or the only one.
         redact: overwrite credentials.
-        tables: what field tables become: "json", "variant" or "map". None: what the types of a
-            schema say, or else "json".
+        field_tables: the type of field tables: "json", "variant" or "map". None: those that a
+            schema says, or else "json".
         keylog: the secrets of connections over TLS: a path that tasks can open, or the lines of a
             key log.
         limits: as capture.read has them. A packed value that would become more than they allow ends
@@ -92,7 +92,7 @@ def decode_captures(
 
     told = capture_columns(level, protocol)
     wanted = small_columns(told) if fields is None else wanted_fields(fields)
-    decoded = plan(told, wanted, None, tables)
+    decoded = plan(told, wanted, None, field_tables)
     kept = [keep] if isinstance(keep, str) else list(keep)
     values = sf.col(col) if isinstance(col, str) else col
     names = sf.lit("") if name is None else sf.col(name) if isinstance(name, str) else name
@@ -172,7 +172,7 @@ class _Job:
             protocol=self.protocol,
             batch_rows=BATCH_ROWS,
             redact=self.redact,
-            tables=self.plan.tables,
+            field_tables=self.plan.field_tables,
             keylog=self.keylog,
             **self.limits.options,
         )
@@ -197,7 +197,9 @@ class _Job:
     def _refused(self, name: str, error: str) -> pa.RecordBatch:
         """One row of a value that is no capture, or not whole."""
         schema = pa.schema(
-            capture.schema(self.level, list(self.plan.fields), self.protocol, self.plan.tables)
+            capture.schema(
+                self.level, list(self.plan.fields), self.protocol, self.plan.field_tables
+            )
         )
         known = {"file": name, "error": error}
         columns = [pa.array([known.get(each.name)], each.type) for each in schema]

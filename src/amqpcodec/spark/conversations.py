@@ -104,7 +104,7 @@ class _Task:
                 job.protocol,
                 self._fields,
                 job.mode,
-                tables=job.plan.tables,
+                field_tables=job.plan.field_tables,
                 groups=groups_of(keys, len(values)),
                 links=self._links,
             )
@@ -146,7 +146,7 @@ class _Task:
         from .. import batch
 
         job = self._job
-        told: Any = {"mode": job.mode, "tables": job.plan.tables}
+        told: Any = {"mode": job.mode, "field_tables": job.plan.field_tables}
         array = pa.array(values, pa.large_binary())
         try:
             rows = batch.decode(array, job.protocol, "message", self._fields, **told)

@@ -60,12 +60,12 @@ def plan_of_batch(
     level: str,
     wanted: Iterable[str] | StructType | None,
     corrupt: str | None = None,
-    tables: str | None = None,
+    field_tables: str | None = None,
 ) -> Plan:
     """A plan for batch.decode; ``row`` is left out, since it counts within an Arrow batch only."""
 
-    def told(names: list[str] | None, tables: str) -> pa.Schema:
-        told: Any = {"level": level, "tables": tables}
+    def told(names: list[str] | None, field_tables: str) -> pa.Schema:
+        told: Any = {"level": level, "field_tables": field_tables}
         schema = pa.schema(batch.schema(protocol, fields=names, **told))
         if names is None:
             return pa.schema([each for each in schema if each.name != "row"])
@@ -76,7 +76,7 @@ def plan_of_batch(
             )
         return schema
 
-    return plan(told, wanted, corrupt, tables)
+    return plan(told, wanted, corrupt, field_tables)
 
 
 def decode(
@@ -88,7 +88,7 @@ def decode(
     mode: str = "PERMISSIVE",
     *,
     level: str = "frame",
-    tables: str | None = None,
+    field_tables: str | None = None,
     by: Iterable[str | Column] | str | None = None,
     order: Iterable[str | Column] | str | None = None,
     max_open: int = MAX_OPEN,
@@ -121,8 +121,8 @@ def decode(
             in them, since nothing else says which comes first.
         max_open, max_open_bytes: with ``by``, messages, and bytes of them, that a task may have
             open where an Arrow batch of its input ends.
-        tables: what field tables become: "json", "variant" or "map". None: what the types of a
-            schema say (``properties struct<headers: variant>``), or else "json".
+        field_tables: the type of field tables: "json", "variant" or "map". None: those that a
+            schema says (``properties struct<headers: variant>``), or else "json".
 
     Raises:
         ValueError: a name, type, mode or level is not known; a column would be there twice; by is
@@ -135,7 +135,7 @@ def decode(
     for name, limit in (("max_open", max_open), ("max_open_bytes", max_open_bytes)):
         if limit < 0:
             raise ValueError(f"{name} is from 0 on, not {limit}")
-    decoded = plan_of_batch(protocol, level, wanted, None, tables)
+    decoded = plan_of_batch(protocol, level, wanted, None, field_tables)
     mode = mode_of(mode)
     kept = [keep] if isinstance(keep, str) else list(keep)
     values = sf.col(col) if isinstance(col, str) else col
@@ -238,7 +238,7 @@ def decode_batches(
             protocol=protocol,
             level=level,
             mode=mode,
-            tables=decoded.tables,
+            field_tables=decoded.field_tables,
             whose=partial(_whose, before, given.select(range(len(kept)))),
         ):
             out = conform(rows, decoded, target)
@@ -274,7 +274,7 @@ def decode_column(
     protocol: str,
     level: str,
     mode: str,
-    tables: str = "json",
+    field_tables: str = "json",
     piece: int | None = None,
     whose: Callable[[int], str] | None = None,
 ) -> Iterator[tuple[int, pa.RecordBatch]]:
@@ -285,7 +285,7 @@ def decode_column(
     start = 0
     for length in pieces(values, PIECE if piece is None else piece):
         part = values.slice(start, length)
-        told: Any = {"level": level, "mode": mode, "tables": tables}
+        told: Any = {"level": level, "mode": mode, "field_tables": field_tables}
         try:
             rows = batch.decode(part, protocol, fields=fields, **told)
         except DecodeError as problem:

@@ -27,7 +27,7 @@ ONE_TYPE = (
     "here from_amqp has one type in SQL, and takes a column alone: "
     "register(spark, functions={name: schema}) makes functions with other schemas"
 )
-_OPTIONS = ("mode", "columnNameOfCorruptRecord", "protocol", "level", "tables")
+_OPTIONS = ("mode", "columnNameOfCorruptRecord", "protocol", "level", "fieldTables")
 
 
 def from_amqp(
@@ -48,9 +48,9 @@ def from_amqp(
             column that is a literal text, and ``schema_of_amqp(bytes)``.
         options: ``mode`` ("PERMISSIVE" or "FAILFAST"), ``columnNameOfCorruptRecord`` (a string or
             binary of the schema that gets the bytes of bad values; default ``_corrupt_record``),
-            ``protocol``, ``level`` ("frame"; "message" takes whole messages) and ``tables`` (what
-            field tables become: "json", "variant" or "map"; by default what the schema's types
-            say). Names in any case.
+            ``protocol``, ``level`` ("frame"; "message" takes whole messages) and
+            ``fieldTables`` (the type of field tables: "json", "variant" or "map"; by default the
+            one that the schema says). Names in any case.
 
     A struct holds one frame: where a value has more, ``error`` says so ("FAILFAST" ends the job).
 
@@ -158,7 +158,7 @@ class _Job:
         protocol, level = options.text("protocol", "0-9-1"), options.text("level", "frame").lower()
         mode = mode_of(options.text("mode", "PERMISSIVE"), _MODES)
         corrupt = options.text("columnNameOfCorruptRecord", CORRUPT)
-        plan = plan_of_batch(protocol, level, row, corrupt, options.optional("tables"))
+        plan = plan_of_batch(protocol, level, row, corrupt, options.optional("fieldTables"))
         type_ = ArrayType(plan.schema) if isinstance(parsed, ArrayType) else plan.schema
         return cls(plan, type_, mode, protocol, level)
 
@@ -174,7 +174,7 @@ class _Job:
             protocol=self.protocol,
             level=self.level,
             mode=self.mode,
-            tables=self.plan.tables,
+            field_tables=self.plan.field_tables,
             whose=lambda row: row_of_task(before + row),
         ):
             origin = rows.column(0).to_numpy()
@@ -260,7 +260,7 @@ def schema_of_amqp(col: str | bytes | Column, options: Mapping[str, Any] | None 
     Args:
         col: a binary column, or bytes. A value with several frames gives an array of structs. Of
             bytes the result is a literal, which from_amqp takes as its schema.
-        options: ``protocol``, ``level`` and ``tables``, as from_amqp takes them.
+        options: ``protocol``, ``level`` and ``fieldTables``, as from_amqp takes them.
 
     Raises:
         ValueError: an option is not known.
@@ -296,7 +296,7 @@ def _schema_of(value: bytes | None, job: _Job) -> str | None:
         protocol=job.protocol,
         level=job.level,
         mode=job.mode,
-        tables=job.plan.tables,
+        field_tables=job.plan.field_tables,
     )
     columns = []
     for column, found in zip(job.plan.schema, rows.columns, strict=True):

@@ -1,4 +1,4 @@
-"""Options as Spark's own readers take them: text, with names in any case."""
+"""Options as Spark's own readers take them: text, with names in any case and style."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ __all__ = [
     "limit_names",
     "limits_of",
     "mode_of",
+    "option_key",
 ]
 
 _Limits = TypeVar("_Limits", bound=Unpacking)
@@ -49,13 +50,19 @@ def mode_of(text: str, allowed: Iterable[str] = MODES) -> str:
     return text.upper()
 
 
+def option_key(name: str) -> str:
+    """What names of options are compared by: ``fieldTables`` and ``field_tables`` are the same."""
+    name = name.lower()
+    return name if name.startswith("fs.") else name.replace("_", "")
+
+
 class Options:
-    """Named texts. Names are compared without regard to case; refuse_unknown() checks them."""
+    """Named texts. Names are compared by option_key(); refuse_unknown() checks them."""
 
     def __init__(self, given: Mapping[str, Any] | None) -> None:
         """given: texts; numbers and booleans too, as ``DataFrameReader.option`` takes them."""
         self._texts = {
-            name.lower(): str(value).lower() if isinstance(value, bool) else value
+            option_key(name): str(value).lower() if isinstance(value, bool) else value
             for name, value in dict(given or {}).items()
             if value is not None
         }
@@ -66,7 +73,7 @@ class Options:
         Raises:
             ValueError: it says which, and what was probably meant.
         """
-        names = {name.lower(): name for name in known}
+        names = {option_key(name): name for name in known}
         for name in self._texts:
             if name in names or name.startswith(prefixes):
                 continue
@@ -75,19 +82,19 @@ class Options:
             raise ValueError(f"no option {name!r}; {hint} {', '.join(names.values())}")
 
     def items(self) -> dict[str, str]:
-        """All of them, with names in lower case."""
+        """All of them, with names as option_key() gives them."""
         return {name: str(value) for name, value in self._texts.items()}
 
     def __contains__(self, name: str) -> bool:
-        return name.lower() in self._texts
+        return option_key(name) in self._texts
 
     def text(self, name: str, default: str) -> str:
         """The option as it was written."""
-        return str(self._texts.get(name.lower(), default))
+        return str(self._texts.get(option_key(name), default))
 
     def optional(self, name: str) -> str | None:
         """The option, or None where it was not given."""
-        value = self._texts.get(name.lower())
+        value = self._texts.get(option_key(name))
         return None if value is None else str(value)
 
     def flag(self, name: str, default: bool) -> bool:
@@ -104,7 +111,7 @@ class Options:
 
     def names(self, name: str) -> tuple[str, ...] | None:
         """An option that is a list: a JSON list, or names with commas between them."""
-        value = self._texts.get(name.lower())
+        value = self._texts.get(option_key(name))
         if value is None:
             return None
         if isinstance(value, str):

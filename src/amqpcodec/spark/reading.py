@@ -61,7 +61,7 @@ _log = logging.getLogger(__name__)
 TASK_BYTES = 128 << 20
 
 OPTIONS = (
-    *("path", "paths", "ports", "protocol", "level", "fields", "redact", "tables", "mode"),
+    *("path", "paths", "ports", "protocol", "level", "fields", "redact", "fieldTables", "mode"),
     *("columnNameOfCorruptRecord", "chain", "maxPartitionBytes", "keylog"),
     *limit_names(Limits),
     *(*SELECTION, *TOLERANT, *ROWS),
@@ -111,7 +111,9 @@ class What:
             raise ValueError("give a schema or the option fields, not both")
         mode = mode_of(options.text("mode", "PERMISSIVE"))
         corrupt = options.text("columnNameOfCorruptRecord", CORRUPT)
-        made = plan(told, wanted if schema is None else schema, corrupt, options.optional("tables"))
+        made = plan(
+            told, wanted if schema is None else schema, corrupt, options.optional("fieldTables")
+        )
         return cls(
             with_error(made, mode),
             level,
@@ -270,7 +272,7 @@ def open_reader(path: str | Sequence[str], what: What, storage: Storage) -> capt
         batch_rows=BATCH_ROWS,
         redact=what.redact,
         chain="join" if what.joined else True,  # the paths of a partition are those of one
-        tables=what.plan.tables,
+        field_tables=what.plan.field_tables,
         order="none",  # as they are found, so that ranges give what one task would
         keylog=what.keylog,
         **what.limits.options,

@@ -57,9 +57,9 @@ _PLACE = ("file", "packet", "packet_offset", "position")
 def capture_columns(level: str, protocol: str | None) -> Any:
     """What plan() asks for the schema of capture.read's columns."""
 
-    def told(names: list[str] | None, tables: str) -> pa.Schema:
+    def told(names: list[str] | None, field_tables: str) -> pa.Schema:
         try:
-            return pa.schema(capture.schema(level, names, protocol, tables))
+            return pa.schema(capture.schema(level, names, protocol, field_tables))
         except ValueError as problem:
             if not str(problem).startswith("no column"):
                 raise

@@ -49,8 +49,8 @@ class AmqpCapture(DataSource):
     others (``*,headers.n:long``).
 
     Options, in any case: ``ports``, ``protocol``, ``level``, ``fields`` (names with commas, or a
-    JSON list), ``redact``, ``tables`` ("json", "variant" or "map"; by default what the types of a
-    schema say), ``mode``, ``columnNameOfCorruptRecord``, ``recursiveFileLookup``,
+    JSON list), ``redact``, ``fieldTables`` ("json", "variant" or "map"; by default the type that a
+    schema says), ``mode``, ``columnNameOfCorruptRecord``, ``recursiveFileLookup``,
     ``pathGlobFilter``, ``modifiedBefore``, ``modifiedAfter``, ``timeZone`` (of those two; UTC),
     ``ignoreCorruptFiles``, ``ignoreMissingFiles``, ``maxPartitionBytes``, ``stateLocation``,
     ``chain`` ("auto", "join", true or false), ``keylog`` (a path that tasks can open, or its lines:

@@ -111,7 +111,7 @@ def decode_traces(df: DataFrame, fields: Iterable[str] | None = None) -> DataFra
         raise ValueError(f"messages have {', '.join(_NEEDED)}: there is no {missing[0]}")
     kept = df.select(*_NEEDED, *(name for name in _MORE if name in df.columns))
     if kept.selectExpr("properties.headers").schema[0].dataType != StringType():
-        raise TypeError("headers of messages are JSON text here: tables is 'json'")
+        raise TypeError("headers of messages are JSON text here: field_tables is 'json'")
     decoded = _plan(fields)
     target = arrow_schema(decoded.schema)
 

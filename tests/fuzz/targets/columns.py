@@ -70,7 +70,7 @@ def chosen(choices: Choices) -> tuple[Any, dict[str, Any]]:
         "level": level,
         "mode": choices.pick(MODES),
         "layout": choices.pick(LAYOUTS),
-        "tables": choices.pick(TABLES),
+        "field_tables": choices.pick(TABLES),
         "fields": some_columns(choices, level) if version is v0_9_1 else None,
     }
 
@@ -105,7 +105,11 @@ def runs(data: bytes) -> None:
     count = 6 + choices.byte() % 40
     change = choices.pick((0.0, 0.0, 0.02, 0.3))
     level = choices.pick(LEVELS)
-    options = {"level": level, "tables": choices.pick(TABLES), "layout": choices.pick(LAYOUTS)}
+    options = {
+        "level": level,
+        "field_tables": choices.pick(TABLES),
+        "layout": choices.pick(LAYOUTS),
+    }
     options["fields"] = some_columns(choices, level)
     stream = bytearray(like_messages(rng, count, change))
     edits = choices.rest
@@ -132,7 +136,7 @@ def v1(data: bytes) -> None:
         "level": level,
         "mode": choices.pick(MODES),
         "layout": choices.pick(LAYOUTS),
-        "tables": choices.pick(TABLES),
+        "field_tables": choices.pick(TABLES),
         "protocol": "1.0",
     }
     if choices.byte() % 2 and level == "message":

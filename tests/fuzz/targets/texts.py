@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[3]
 def json_text(data: bytes) -> None:
     """Text of headers is written and read back as what it says, or refused as a row's error."""
     choices = Choices(data, 1)
-    tables = choices.pick(("json", "variant", "map"))
+    field_tables = choices.pick(("json", "variant", "map"))
     text = choices.rest.decode("utf-8", "surrogatepass") if is_text(choices.rest) else None
     column = pa.array([text], pa.string()) if text is not None else pa.array([choices.rest])
     made = batch.encode(pa.record_batch({"properties.headers": column}))
@@ -32,12 +32,15 @@ def json_text(data: bytes) -> None:
         return
     read = pa.record_batch(
         batch.decode(
-            written, level="message", fields=["properties.headers", "error"], tables=tables
+            written,
+            level="message",
+            fields=["properties.headers", "error"],
+            field_tables=field_tables,
         )
     )
     read.validate(full=True)
     assert read.column("error").null_count == read.num_rows == 1, read.column("error")
-    if tables != "json" or text is None:
+    if field_tables != "json" or text is None:
         return
     said = read.column(0).to_pylist()[0]
     json.loads(said)

@@ -575,11 +575,11 @@ cdef tuple capture_columns(tuple chosen, list order):
 
 
 def capture_schema(protocol, fields, str level not None="frame",
-                   str tables not None="json"):
+                   str field_tables not None="json"):
     """See amqpcodec.capture.schema."""
     cdef Schema schema = Schema.__new__(Schema)
     cdef FramePlan plan = frame_plan(protocol)
     frames, order = choose_capture_columns(plan, level, fields)
-    schema.columns = capture_columns(find_request(protocol, level, frames, "plain", tables).schema,
+    schema.columns = capture_columns(find_request(protocol, level, frames, "plain", field_tables).schema,
                                      order)
     return schema

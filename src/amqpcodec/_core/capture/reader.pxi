@@ -69,7 +69,7 @@ cdef class CaptureReader:
     cdef list order
     cdef Choice choice          # of the rows that get columns, or None
     cdef str level
-    cdef str tables
+    cdef str field_tables
     cdef FileNames files
     cdef int64_t batch_rows
     cdef Py_buffer piece        # what was fed last, until it is read
@@ -85,7 +85,7 @@ cdef class CaptureReader:
 
     def __cinit__(self, protocol, fields, ports, bint redact, bint forced,
                   int64_t batch_rows, str level="frame", size_t reorder_bytes=1 << 22,
-                  size_t reorder_total=1 << 25, tuple others=(), str tables="json",
+                  size_t reorder_total=1 << 25, tuple others=(), str field_tables="json",
                   int32_t reorder_pieces=1 << 16, bint ordered=False, layers=None,
                   int open_connections=1 << 16, uint32_t record_bytes=RECORD_LIMIT,
                   size_t message_bytes=MESSAGE_LIMIT, size_t fragment_bytes=1 << 23,
@@ -111,10 +111,10 @@ cdef class CaptureReader:
         r.layers = <PyObject*>layers if layers is not None else NULL
         self.protocol = protocol
         self.level = level
-        self.tables = tables
+        self.field_tables = field_tables
         r.messages = level == "message"
         self.frame_names, self.order = choose_capture_columns(frame_plan(protocol), level, fields)
-        find_request(protocol, level, self.frame_names, "plain", tables)
+        find_request(protocol, level, self.frame_names, "plain", field_tables)
         self.batch_rows = batch_rows
         self.files = FileNames()
         r.between = True
@@ -437,7 +437,7 @@ cdef class CaptureReader:
         return &self.r.going
 
     cdef Request request(self):
-        return find_request(self.protocol, self.level, self.frame_names, "plain", self.tables)
+        return find_request(self.protocol, self.level, self.frame_names, "plain", self.field_tables)
 
     def choose(self, fields, wanted):
         """Make columns of some rows alone: of those for which `wanted` has a byte that is not 0.
@@ -446,7 +446,7 @@ cdef class CaptureReader:
         """
         cdef Choice choice = Choice.__new__(Choice)
         names, choice.order = choose_capture_columns(frame_plan(self.protocol), self.level, fields)
-        choice.request = find_request(self.protocol, self.level, names, "plain", self.tables)
+        choice.request = find_request(self.protocol, self.level, names, "plain", self.field_tables)
         choice.wanted = wanted
         self.choice = choice
 

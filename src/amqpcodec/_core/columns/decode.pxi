@@ -1,10 +1,10 @@
 # What batch.py calls: input in, columns out.
 
 def columns_schema(protocol, fields, str level not None="frame",
-                   str layout not None="plain", str tables not None="json"):
+                   str layout not None="plain", str field_tables not None="json"):
     """See amqpcodec.batch.schema."""
     cdef Schema schema = Schema.__new__(Schema)
-    schema.columns = find_request(protocol, level, fields, layout, tables).schema
+    schema.columns = find_request(protocol, level, fields, layout, field_tables).schema
     return schema
 
 
@@ -192,7 +192,7 @@ cdef int fill_columns(object protocol, Request request, Columns out, Values* val
 
 def decode_columns(protocol, data, fields, str mode not None, dialect,
                    int64_t limit=0x7FFFFFFF, str level not None="frame", str layout not None="plain",
-                   str tables not None="json", groups=None, list held=None, on_progress=None):
+                   str field_tables not None="json", groups=None, list held=None, on_progress=None):
     """See amqpcodec.batch.decode. limit: bytes that a column may have (tests lower it).
 
     groups, at message level: None: each value holds whole messages; True: a message may go on in
@@ -200,7 +200,7 @@ def decode_columns(protocol, data, fields, str mode not None, dialect,
     held: None, or links as ``held`` of the columns before gave them: what is open at the end is
     then no row, but in ``held`` of the columns.
     """
-    cdef Request request = find_request(protocol, level, fields, layout, tables)
+    cdef Request request = find_request(protocol, level, fields, layout, field_tables)
     cdef uintptr_t reading = reading_mode(dialect, PLAIN, ERROR)
     cdef list progress = None if on_progress is None else [on_progress]
     cdef Columns out

@@ -38,6 +38,6 @@ cdef class Request:
 cdef FramePlan frame_plan(object protocol)
 
 cdef Request find_request(object protocol, str level, object fields, str layout,
-                          str tables=*)
+                          str field_tables=*)
 
 cdef object unknown_column(FramePlan plan, int level, str name, tuple own=*)

@@ -46,7 +46,7 @@ cdef FramePlan frame_plan(object protocol):
 
 
 cdef Request find_request(object protocol, str level, object fields, str layout,
-                          str tables="json"):
+                          str field_tables="json"):
     """The request, from those kept or made anew."""
     cdef FramePlan plan = frame_plan(protocol)
     cdef Request request
@@ -54,8 +54,8 @@ cdef Request find_request(object protocol, str level, object fields, str layout,
         raise ValueError(f'level is "frame" or "message", not {level!r}')
     if layout not in ("plain", "view"):
         raise ValueError(f'layout is "plain" or "view", not {layout!r}')
-    if tables not in TABLE_FORMS:
-        raise ValueError(f'tables is "json", "variant" or "map", not {tables!r}')
+    if field_tables not in TABLE_FORMS:
+        raise ValueError(f'field_tables is "json", "variant" or "map", not {field_tables!r}')
     if fields is not None:
         if isinstance(fields, (str, bytes)):
             raise TypeError(f"fields takes names of columns in a list, not {type(fields).__name__}")
@@ -63,10 +63,10 @@ cdef Request find_request(object protocol, str level, object fields, str layout,
         for name in fields:
             if not isinstance(name, str):
                 raise TypeError(f"fields takes names of columns, not {type(name).__name__}")
-    key = level, fields, layout, tables
+    key = level, fields, layout, field_tables
     found = plan.requests.get(key)
     if found is None:
-        found = make_request(plan, LEVELS[level], fields, layout == "view", TABLE_FORMS[tables])
+        found = make_request(plan, LEVELS[level], fields, layout == "view", TABLE_FORMS[field_tables])
         if len(plan.requests) >= REQUESTS_KEPT:
             plan.requests.clear()
         plan.requests[key] = found
